@@ -1,0 +1,31 @@
+# *_simd.cc files hold one portable source over GCC/Clang vector extensions. Each is compiled once per instruction set
+# with WALLE_ISA_NS set to the set's name (a namespace) and WALLE_ISA_<NAME>=1; kernels/isa.h chooses between them at run time.
+#
+# g++ 12.2 vectorises exp/tanh polynomials only with the two math flags; they are per kernel file, never global, because
+# reductions elsewhere must see NaN and infinity.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
+  set(WALLE_ISAS scalar sse4 avx2 avx512)
+  set(WALLE_ISA_FLAGS_scalar "")
+  set(WALLE_ISA_FLAGS_sse4 -msse4.2)
+  set(WALLE_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
+  set(WALLE_ISA_FLAGS_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  set(WALLE_ISAS scalar neon)
+  set(WALLE_ISA_FLAGS_scalar "")
+  set(WALLE_ISA_FLAGS_neon "")
+else()
+  set(WALLE_ISAS scalar)
+  set(WALLE_ISA_FLAGS_scalar "")
+endif()
+
+function(walle_compile_per_isa room)
+  foreach(isa IN LISTS WALLE_ISAS)
+    string(TOUPPER ${isa} upper)
+    add_library(${room}_${isa} OBJECT ${ARGN})
+    target_link_libraries(${room}_${isa} PUBLIC walle_flags)
+    target_compile_definitions(${room}_${isa} PRIVATE WALLE_ISA_NS=${isa} WALLE_ISA_${upper}=1)
+    target_compile_options(${room}_${isa} PRIVATE -O3 ${WALLE_ISA_FLAGS_${isa}})
+    set(WALLE_ROOMS ${WALLE_ROOMS} ${room}_${isa} CACHE INTERNAL "")
+  endforeach()
+  set(WALLE_ROOMS ${WALLE_ROOMS} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,24 @@
+// Arithmetic on sizes that come from files or users: an overflow is an answer, not undefined behaviour.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace walle::base {
+
+inline std::optional<int64_t> checked_mul(int64_t a, int64_t b) {
+  int64_t out;
+  if (__builtin_mul_overflow(a, b, &out)) return std::nullopt;
+  return out;
+}
+
+inline std::optional<int64_t> checked_add(int64_t a, int64_t b) {
+  int64_t out;
+  if (__builtin_add_overflow(a, b, &out)) return std::nullopt;
+  return out;
+}
+
+inline constexpr int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+inline constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace walle::base

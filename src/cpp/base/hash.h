@@ -1,0 +1,37 @@
+// 64-bit FNV-1a with a finishing mix: fingerprints of graphs, shapes and machines. Not for untrusted hash tables.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+namespace walle::base {
+
+class Hasher {
+ public:
+  Hasher& bytes(const void* data, size_t size) {
+    const auto* p = static_cast<const unsigned char*>(data);
+    for (size_t i = 0; i < size; ++i) state_ = (state_ ^ p[i]) * 0x100000001b3ull;
+    return *this;
+  }
+  template <class T>
+  Hasher& value(const T& v) {
+    static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>);
+    return bytes(&v, sizeof v);
+  }
+  Hasher& text(std::string_view s) { return value(s.size()).bytes(s.data(), s.size()); }
+
+  uint64_t finish() const {
+    uint64_t h = state_;
+    h ^= h >> 33;
+    h *= 0xff51afd7ed558ccdull;
+    h ^= h >> 33;
+    return h;
+  }
+
+ private:
+  uint64_t state_ = 0xcbf29ce484222325ull;
+};
+
+}  // namespace walle::base

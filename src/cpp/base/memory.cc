@@ -1,0 +1,30 @@
+#include "base/memory.h"
+
+#include <atomic>
+#include <cstdlib>
+
+#include "base/checked.h"
+#include "base/limits.h"
+
+namespace walle::base {
+
+namespace {
+std::atomic<AllocationFault> g_fault{nullptr};
+std::atomic<uint64_t> g_count{0};
+}  // namespace
+
+void* aligned_allocate(size_t bytes) {
+  const uint64_t number = g_count.fetch_add(1, std::memory_order_relaxed);
+  if (AllocationFault deny = g_fault.load(std::memory_order_relaxed); deny && deny(number, bytes)) return nullptr;
+  if (bytes > static_cast<size_t>(kMaxArenaBytes)) return nullptr;
+  const auto size = round_up(static_cast<int64_t>(bytes ? bytes : 1), kSegmentAlignment);
+  return std::aligned_alloc(kSegmentAlignment, static_cast<size_t>(size));
+}
+
+void aligned_free(void* block) { std::free(block); }
+
+void set_allocation_fault(AllocationFault deny) { g_fault.store(deny); }
+
+uint64_t allocation_count() { return g_count.load(std::memory_order_relaxed); }
+
+}  // namespace walle::base

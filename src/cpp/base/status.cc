@@ -1,0 +1,54 @@
+#include "base/status.h"
+
+namespace walle::base {
+
+std::string_view error_group_name(ErrorGroup group) {
+  switch (group) {
+    case ErrorGroup::argument: return "argument";
+    case ErrorGroup::model: return "model";
+    case ErrorGroup::resource: return "resource";
+    case ErrorGroup::backend: return "backend";
+    case ErrorGroup::task: return "task";
+    case ErrorGroup::network: return "network";
+    case ErrorGroup::internal: return "internal";
+  }
+  return "internal";
+}
+
+std::string Error::message() const {
+  std::string out = text_.given;
+  if (!text_.expected.empty()) out += "; expected " + text_.expected;
+  if (!text_.where.empty()) out += " [at " + text_.where + "]";
+  if (!text_.next.empty()) out += ". Next: " + text_.next;
+  return out;
+}
+
+Error& Error::within(std::string_view outer) {
+  text_.where = text_.where.empty() ? std::string(outer) : std::string(outer) + ", " + text_.where;
+  return *this;
+}
+
+namespace {
+Error make(ErrorGroup group, std::string given, std::string expected, std::string where, std::string next) {
+  return Error(group, {std::move(given), std::move(expected), std::move(where), std::move(next)});
+}
+}  // namespace
+
+Error argument_error(std::string given, std::string expected, std::string where, std::string next) {
+  return make(ErrorGroup::argument, std::move(given), std::move(expected), std::move(where), std::move(next));
+}
+Error model_error(std::string given, std::string expected, std::string where, std::string next) {
+  return make(ErrorGroup::model, std::move(given), std::move(expected), std::move(where), std::move(next));
+}
+Error resource_error(std::string given, std::string expected, std::string where, std::string next) {
+  return make(ErrorGroup::resource, std::move(given), std::move(expected), std::move(where), std::move(next));
+}
+Error backend_error(std::string given, std::string expected, std::string where, std::string next) {
+  return make(ErrorGroup::backend, std::move(given), std::move(expected), std::move(where), std::move(next));
+}
+Error internal_error(std::string given, std::string where) {
+  return make(ErrorGroup::internal, std::move(given), "an invariant of the runtime to hold", std::move(where),
+              "report this with the model or script that caused it");
+}
+
+}  // namespace walle::base

@@ -1,0 +1,116 @@
+// Errors as values: Status for "worked or not", Result<T> for "a value or why not".
+//
+// Nothing below the bindings throws on purpose. An Error says four things, because a message that lacks one of them
+// sends its reader back to the source: what was given, what was expected, where, and one next step.
+#pragma once
+
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace walle::base {
+
+enum class ErrorGroup { argument, model, resource, backend, task, network, internal };
+
+std::string_view error_group_name(ErrorGroup group);
+
+struct ErrorText {
+  std::string given;     // what was found, with the offending value
+  std::string expected;  // what would have been accepted
+  std::string where;     // operator, tensor, file offset, argument name
+  std::string next;      // one thing the reader can do now
+};
+
+class [[nodiscard]] Error {
+ public:
+  Error(ErrorGroup group, ErrorText text) : group_(group), text_(std::move(text)) {}
+
+  ErrorGroup group() const { return group_; }
+  const ErrorText& text() const { return text_; }
+  std::string message() const;
+
+  // Adds an outer place ("node 'conv1' (Conv)") in front of the one already named.
+  Error& within(std::string_view outer);
+
+ private:
+  ErrorGroup group_;
+  ErrorText text_;
+};
+
+Error argument_error(std::string given, std::string expected, std::string where, std::string next);
+Error model_error(std::string given, std::string expected, std::string where, std::string next);
+Error resource_error(std::string given, std::string expected, std::string where, std::string next);
+Error backend_error(std::string given, std::string expected, std::string where, std::string next);
+Error internal_error(std::string given, std::string where);
+
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(Error error) : error_(std::move(error)) {}  // NOLINT: implicit on purpose, `return model_error(...)`
+
+  bool ok() const { return !error_.has_value(); }
+  explicit operator bool() const { return ok(); }
+  const Error& error() const { return *error_; }
+  Error& error() { return *error_; }
+  Error take_error() { return std::move(*error_); }
+
+ private:
+  std::optional<Error> error_;
+};
+
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit on purpose
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit on purpose
+
+  bool ok() const { return state_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+  const T& value() const& { return *std::get_if<0>(&state_); }
+  T& value() & { return *std::get_if<0>(&state_); }
+  T&& value() && { return std::move(*std::get_if<0>(&state_)); }
+  const T& operator*() const& { return value(); }
+  T& operator*() & { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  const T* operator->() const { return std::get_if<0>(&state_); }
+  T* operator->() { return std::get_if<0>(&state_); }
+  const Error& error() const { return *std::get_if<1>(&state_); }
+  Error take_error() { return std::move(*std::get_if<1>(&state_)); }
+  Status status() const { return ok() ? Status() : Status(error()); }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+}  // namespace walle::base
+
+namespace walle {
+using base::argument_error;
+using base::backend_error;
+using base::Error;
+using base::internal_error;
+using base::model_error;
+using base::resource_error;
+using base::Result;
+using base::Status;
+}  // namespace walle
+
+// Leaves the function with the error when `expr` (a Status or Result) failed.
+#define WALLE_TRY(expr)                                         \
+  do {                                                          \
+    if (auto walle_try_ = (expr); !walle_try_.ok()) [[unlikely]] \
+      return walle_try_.take_error();                           \
+  } while (false)
+
+#define WALLE_CONCAT_INNER_(a, b) a##b
+#define WALLE_CONCAT_(a, b) WALLE_CONCAT_INNER_(a, b)
+
+// WALLE_ASSIGN(auto shape, shape_of(x)): the value, or leave with the error.
+#define WALLE_ASSIGN(lhs, expr) WALLE_ASSIGN_IMPL_(WALLE_CONCAT_(walle_result_, __LINE__), lhs, expr)
+#define WALLE_ASSIGN_IMPL_(tmp, lhs, expr)           \
+  auto tmp = (expr);                                 \
+  if (!tmp.ok()) [[unlikely]] return tmp.take_error(); \
+  lhs = std::move(tmp).value()

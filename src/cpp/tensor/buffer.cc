@@ -1,0 +1,39 @@
+#include "tensor/buffer.h"
+
+#include "base/memory.h"
+
+namespace walle::tensor {
+
+Result<Buffer> Buffer::allocate(size_t bytes) {
+  void* block = base::aligned_allocate(bytes);
+  if (!block)
+    return resource_error("request for " + std::to_string(bytes) + " bytes of tensor memory was refused", "enough free memory", "allocate",
+                          "use a smaller input or batch, or close other sessions");
+  Buffer out;
+  out.owner_ = std::shared_ptr<const void>(block, [](const void* p) { base::aligned_free(const_cast<void*>(p)); });
+  out.data_ = static_cast<std::byte*>(block);
+  out.size_ = bytes;
+  out.writable_ = true;
+  return out;
+}
+
+Buffer Buffer::wrap(void* data, size_t bytes, std::function<void()> release, bool writable) {
+  Buffer out;
+  out.owner_ = std::shared_ptr<const void>(data, [release = std::move(release)](const void*) {
+    if (release) release();
+  });
+  out.data_ = static_cast<std::byte*>(data);
+  out.size_ = bytes;
+  out.writable_ = writable;
+  return out;
+}
+
+Buffer Buffer::window(std::shared_ptr<const void> owner, const void* data, size_t bytes) {
+  Buffer out;
+  out.owner_ = std::move(owner);
+  out.data_ = static_cast<std::byte*>(const_cast<void*>(data));
+  out.size_ = bytes;
+  return out;
+}
+
+}  // namespace walle::tensor

@@ -1,0 +1,86 @@
+#include "tensor/half.h"
+
+#include <cmath>
+#include <limits>
+
+namespace walle::tensor {
+
+uint16_t float_to_half_bits(float value) {
+  const auto bits = __builtin_bit_cast(uint32_t, value);
+  const uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000u);
+  const uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return sign | 0x7e00u;   // NaN stays NaN
+  if (magnitude >= 0x47800000u) return sign | 0x7c00u;  // 2^16 and beyond
+  if (magnitude < 0x38800000u) {                        // subnormal half: let the float adder round
+    const float shifted = __builtin_bit_cast(float, magnitude) + 0.5f;
+    return sign | static_cast<uint16_t>(__builtin_bit_cast(uint32_t, shifted) - 0x3f000000u);
+  }
+  const uint32_t odd = (magnitude >> 13) & 1u;
+  return sign | static_cast<uint16_t>((magnitude - 0x38000000u + 0xfffu + odd) >> 13);
+}
+
+float half_bits_to_float(uint16_t bits) {
+  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16;
+  const uint32_t exponent = (bits >> 10) & 0x1fu;
+  const uint32_t mantissa = bits & 0x3ffu;
+  if (exponent == 0x1f) return __builtin_bit_cast(float, sign | 0x7f800000u | (mantissa << 13));
+  if (exponent == 0) {
+    const float tiny = static_cast<float>(mantissa) * 0x1p-24f;
+    return sign ? -tiny : tiny;
+  }
+  return __builtin_bit_cast(float, sign | ((exponent + 112u) << 23) | (mantissa << 13));
+}
+
+uint16_t float_to_bfloat16_bits(float value) {
+  const auto bits = __builtin_bit_cast(uint32_t, value);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>((bits >> 16) | 0x40u);
+  return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+namespace {
+uint8_t float8_nan(const Float8Format& f) { return f.unsigned_zero ? 0x80 : 0x7f; }
+
+// Largest finite code without its sign.
+uint8_t float8_max(const Float8Format& f) {
+  if (f.unsigned_zero) return 0x7f;
+  return f.has_infinity ? 0x7b : 0x7e;
+}
+}  // namespace
+
+uint8_t float_to_float8(float value, const Float8Format& f, bool saturate) {
+  const bool negative = std::signbit(value);
+  const uint8_t sign = negative ? 0x80 : 0;
+  if (std::isnan(value)) return f.unsigned_zero ? 0x80 : static_cast<uint8_t>(sign | float8_nan(f));
+  const uint8_t overflow =
+      saturate ? static_cast<uint8_t>(sign | float8_max(f))
+               : (f.has_infinity ? static_cast<uint8_t>(sign | 0x7c)
+                                 : (f.unsigned_zero ? uint8_t{0x80} : static_cast<uint8_t>(sign | 0x7f)));
+  if (std::isinf(value)) return overflow;
+  const double magnitude = std::fabs(static_cast<double>(value));
+  if (magnitude == 0) return f.unsigned_zero ? 0 : sign;
+  int exponent = std::ilogb(magnitude);
+  const int min_exponent = 1 - f.bias;
+  if (exponent < min_exponent) exponent = min_exponent;
+  // nearbyint rounds half to even in the default environment; the carry into the next binade comes out by itself below.
+  const double scaled = std::nearbyint(std::ldexp(magnitude, f.mantissa_bits - exponent));
+  int64_t code = static_cast<int64_t>(scaled) + (static_cast<int64_t>(exponent - min_exponent) << f.mantissa_bits);
+  if (code > float8_max(f)) return overflow;
+  if (code == 0) return f.unsigned_zero ? 0 : sign;
+  return static_cast<uint8_t>(sign | code);
+}
+
+float float8_to_float(uint8_t bits, const Float8Format& f) {
+  const int magnitude = bits & 0x7f;
+  const float sign = (bits & 0x80) ? -1.0f : 1.0f;
+  if (f.unsigned_zero && bits == 0x80) return std::numeric_limits<float>::quiet_NaN();
+  if (!f.unsigned_zero && magnitude > float8_max(f)) {
+    if (f.has_infinity && magnitude == 0x7c) return sign * std::numeric_limits<float>::infinity();
+    return std::copysign(std::numeric_limits<float>::quiet_NaN(), sign);
+  }
+  const int exponent = magnitude >> f.mantissa_bits;
+  const int mantissa = magnitude & ((1 << f.mantissa_bits) - 1);
+  if (exponent == 0) return sign * std::ldexp(static_cast<float>(mantissa), 1 - f.bias - f.mantissa_bits);
+  return sign * std::ldexp(static_cast<float>(mantissa + (1 << f.mantissa_bits)), exponent - f.bias - f.mantissa_bits);
+}
+
+}  // namespace walle::tensor

@@ -1,0 +1,50 @@
+// 16- and 8-bit floating point as storage types with conversions (round to nearest even). Arithmetic happens in float.
+// IEEE 754-2019 binary16; bfloat16 as the upper half of binary32; float8 after Micikevicius et al., "FP8 Formats for
+// Deep Learning" (2022) and the ONNX float8 rules (saturating or not).
+#pragma once
+
+#include <cstdint>
+
+namespace walle::tensor {
+
+uint16_t float_to_half_bits(float value);
+float half_bits_to_float(uint16_t bits);
+uint16_t float_to_bfloat16_bits(float value);
+inline float bfloat16_bits_to_float(uint16_t bits) {
+  const uint32_t wide = static_cast<uint32_t>(bits) << 16;
+  return __builtin_bit_cast(float, wide);
+}
+
+struct Half {
+  uint16_t bits = 0;
+  Half() = default;
+  explicit Half(float value) : bits(float_to_half_bits(value)) {}
+  explicit operator float() const { return half_bits_to_float(bits); }
+  bool operator==(const Half& other) const { return static_cast<float>(*this) == static_cast<float>(other); }
+};
+
+struct BFloat16 {
+  uint16_t bits = 0;
+  BFloat16() = default;
+  explicit BFloat16(float value) : bits(float_to_bfloat16_bits(value)) {}
+  explicit operator float() const { return bfloat16_bits_to_float(bits); }
+  bool operator==(const BFloat16& other) const { return static_cast<float>(*this) == static_cast<float>(other); }
+};
+
+// The four ONNX float8 layouts. fn: no infinities; fnuz: no infinities and no negative zero (0x80 is NaN).
+struct Float8Format {
+  int exponent_bits;
+  int mantissa_bits;
+  int bias;
+  bool has_infinity;
+  bool unsigned_zero;
+};
+inline constexpr Float8Format kFloat8E4M3FN{4, 3, 7, false, false};
+inline constexpr Float8Format kFloat8E4M3FNUZ{4, 3, 8, false, true};
+inline constexpr Float8Format kFloat8E5M2{5, 2, 15, true, false};
+inline constexpr Float8Format kFloat8E5M2FNUZ{5, 2, 16, false, true};
+
+uint8_t float_to_float8(float value, const Float8Format& format, bool saturate);
+float float8_to_float(uint8_t bits, const Float8Format& format);
+
+}  // namespace walle::tensor

@@ -1,0 +1,79 @@
+#include "tensor/shape.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+
+namespace walle::tensor {
+
+Result<Shape> Shape::checked(std::span<const int64_t> dims, int64_t dtype_size, const std::string& where) {
+  if (dims.size() > static_cast<size_t>(base::kMaxRank))
+    return model_error("rank " + std::to_string(dims.size()), "rank at most " + std::to_string(base::kMaxRank), where,
+                       "reshape so that fewer axes are needed");
+  int64_t bytes = dtype_size;
+  bool overflow = false;
+  bool empty = false;
+  for (int64_t dim : dims) {
+    if (dim < 0)
+      return model_error("dimension " + std::to_string(dim), "dimensions of zero or more", where, "check the shape");
+    if (dim == 0) empty = true;
+    const auto product = base::checked_mul(bytes, std::max<int64_t>(dim, 1));
+    if (!product || *product > base::kMaxTensorBytes) overflow = true;
+    else bytes = *product;
+  }
+  const Shape shape(dims);
+  if (overflow && !empty)
+    return resource_error("tensor of shape " + shape.text(), "at most " + std::to_string(base::kMaxTensorBytes) + " bytes", where,
+                          "check the shape or process the data in parts");
+  return shape;
+}
+
+int64_t Shape::product(int from, int to) const {
+  int64_t out = 1;
+  for (int i = from; i < to; ++i) out *= (*this)[i];
+  return out;
+}
+
+Shape Shape::strides() const {
+  Shape out = *this;
+  int64_t step = 1;
+  for (int i = rank_ - 1; i >= 0; --i) {
+    out[i] = step;
+    step *= (*this)[i];
+  }
+  return out;
+}
+
+bool Shape::operator==(const Shape& other) const { return std::ranges::equal(dims(), other.dims()); }
+
+std::string Shape::text() const {
+  std::string out = "[";
+  for (int i = 0; i < rank_; ++i) out += (i ? ", " : "") + std::to_string((*this)[i]);
+  return out + "]";
+}
+
+Result<Shape> broadcast(const Shape& a, const Shape& b) {
+  const int rank = std::max(a.rank(), b.rank());
+  Shape out;
+  for (int i = 0; i < rank; ++i) {
+    const int ia = i - (rank - a.rank());
+    const int ib = i - (rank - b.rank());
+    const int64_t da = ia < 0 ? 1 : a[ia];
+    const int64_t db = ib < 0 ? 1 : b[ib];
+    if (da != db && da != 1 && db != 1)
+      return model_error("shapes " + a.text() + " and " + b.text(), "shapes that broadcast (equal or 1 on each axis from the right)",
+                         "axis " + std::to_string(i), "insert a reshape or fix the input shape");
+    out.push_back(da == 1 ? db : da);
+  }
+  return out;
+}
+
+Result<int> normalize_axis(int64_t axis, int rank, const char* what) {
+  if (axis < -rank || axis >= rank)
+    return model_error(std::string(what) + " " + std::to_string(axis),
+                       "a value in [" + std::to_string(-rank) + ", " + std::to_string(rank - 1) + "] for rank " + std::to_string(rank), what,
+                       "correct the attribute");
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+}  // namespace walle::tensor

@@ -1,0 +1,75 @@
+// Tensor: dtype + shape + a reference-counted buffer, always dense row-major. A value type; copies share bytes.
+//
+// Strided views exist only as regions (raster/region.h): whoever needs another order makes a raster.
+#pragma once
+
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "tensor/buffer.h"
+#include "tensor/dtype.h"
+#include "tensor/shape.h"
+
+namespace walle::tensor {
+
+class Tensor {
+ public:
+  Tensor() = default;
+  // Precondition: buffer.size() >= dtype_size * elements (+ byte_offset).
+  Tensor(DType dtype, Shape shape, Buffer buffer, size_t byte_offset = 0)
+      : dtype_(dtype), shape_(shape), buffer_(std::move(buffer)), offset_(byte_offset) {}
+
+  static Result<Tensor> allocate(DType dtype, const Shape& shape);  // uninitialised
+  static Result<Tensor> zeros(DType dtype, const Shape& shape);
+  template <class T>
+  static Result<Tensor> from(const Shape& shape, std::span<const T> values);
+  template <class T>
+  static Result<Tensor> scalar(T value) { return from<T>(Shape{}, std::span<const T>(&value, 1)); }
+  static Result<Tensor> vector_i64(std::span<const int64_t> values);
+
+  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+  int64_t elements() const { return shape_.elements(); }
+  int64_t bytes() const { return elements() * dtype_size(dtype_); }
+  const Buffer& buffer() const { return buffer_; }
+  size_t byte_offset() const { return offset_; }
+  bool defined() const { return dtype_ != DType::undefined; }
+
+  const void* data() const { return buffer_.data() + offset_; }
+  void* mutable_data() { return buffer_.data() + offset_; }
+  template <class T>
+  std::span<const T> as() const { return {static_cast<const T*>(data()), static_cast<size_t>(elements())}; }
+  template <class T>
+  std::span<T> as_mutable() { return {static_cast<T*>(mutable_data()), static_cast<size_t>(elements())}; }
+
+  // The same bytes under another shape. Precondition: equal element counts.
+  Tensor reshaped(const Shape& shape) const { return Tensor(dtype_, shape, buffer_, offset_); }
+
+  // Integer (or boolean) tensors as int64; a model error for other dtypes.
+  Result<std::vector<int64_t>> to_i64() const;
+  // Any numeric tensor as double; a model error for float8.
+  Result<std::vector<double>> to_f64() const;
+
+  // Equal dtype, shape and bytes.
+  bool identical(const Tensor& other) const;
+
+ private:
+  DType dtype_ = DType::undefined;
+  Shape shape_;
+  Buffer buffer_;
+  size_t offset_ = 0;
+};
+
+template <class T>
+Result<Tensor> Tensor::from(const Shape& shape, std::span<const T> values) {
+  WALLE_ASSIGN(Tensor out, allocate(kDTypeOf<T>, shape));
+  if (!values.empty()) std::memcpy(out.mutable_data(), values.data(), values.size_bytes());
+  return out;
+}
+
+}  // namespace walle::tensor
+
+namespace walle {
+using tensor::Tensor;
+}
