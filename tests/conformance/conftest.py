@@ -1,0 +1,63 @@
+"""Options, the one run that answers all cases, and the summary per suite."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from pool import run_all
+from suite import SUITES
+
+PASSING = Path(__file__).with_name("passing.txt")
+_verdicts = pytest.StashKey[dict[str, str | None]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("conformance")
+    group.addoption("--update-passing", action="store_true", help="add newly passing cases to passing.txt")
+    group.addoption("--conformance-engine", default="walle", help="walle or onnxruntime")
+
+
+def listed() -> set[str]:
+    """The cases that must pass."""
+    return {line for line in PASSING.read_text().splitlines() if line and not line.startswith("#")}
+
+
+@pytest.fixture(scope="session")
+def verdicts(request: pytest.FixtureRequest) -> Iterator[dict[str, str | None]]:
+    """Case id -> None or the reason it does not pass, for every case selected in this run."""
+    wanted = [item.callspec.params["case_id"] for item in request.session.items if _is_case(item)]  # type: ignore[attr-defined]
+    answers = run_all(wanted, request.config.getoption("--conformance-engine"))
+    request.config.stash[_verdicts] = answers
+    yield answers
+    if request.config.getoption("--update-passing"):
+        kept = listed() | {case for case, reason in answers.items() if reason is None}
+        head = [line for line in PASSING.read_text().splitlines() if line.startswith("#")]
+        PASSING.write_text("\n".join([*head, *sorted(kept)]) + "\n")
+
+
+def _is_case(item: pytest.Item) -> bool:
+    return "case_id" in getattr(getattr(item, "callspec", None), "params", {})
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    answers = config.stash.get(_verdicts, None)
+    if answers is None:
+        return
+    terminalreporter.section("ONNX backend suite: passes per suite")
+    for suite, (folders, size, floor) in SUITES.items():
+        mine = {case: reason for case, reason in answers.items() if case.split("/")[0] in folders}
+        passed = sum(reason is None for reason in mine.values())
+        terminalreporter.line(f"{suite:8s} {passed:5d} of {size} (ran {len(mine)}, must reach {floor})")
+    crashed = sorted(case for case, reason in answers.items() if reason and reason.startswith(("CRASH", "HANG")))
+    for case in crashed:
+        terminalreporter.line(f"{case}: {answers[case]}", red=True)
+    fresh = sorted(set(case for case, reason in answers.items() if reason is None) - listed())
+    if fresh:
+        terminalreporter.line(f"{len(fresh)} passing cases are not in passing.txt yet; add them with --update-passing:")
+        terminalreporter.line("  " + " ".join(fresh[:20]) + (" ..." if len(fresh) > 20 else ""))
