@@ -1,0 +1,191 @@
+#include "base/env.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+namespace walle::base {
+
+namespace {
+
+Error io_error(std::string_view verb, const std::string& path, int code) {
+  const char* next = code == ENOSPC   ? "free space on the disk or lower the quota"
+                     : code == EROFS  ? "choose a directory on a writable file system"
+                     : code == EACCES ? "check the permissions of the directory"
+                                      : "check the path and the state of the disk";
+  return resource_error("cannot " + std::string(verb) + " '" + path + "': " + std::strerror(code), "the operation to succeed",
+                        "file " + path, next);
+}
+
+class Fd {
+ public:
+  explicit Fd(int fd) : fd_(fd) {}
+  ~Fd() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Fd(const Fd&) = delete;
+  Fd& operator=(const Fd&) = delete;
+  int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+class SystemMap final : public WritableMap {
+ public:
+  SystemMap(std::string path, int fd, std::byte* data, size_t size) : path_(std::move(path)), fd_(fd), data_(data), size_(size) {}
+  ~SystemMap() override { ::munmap(data_, size_); }
+
+  std::span<std::byte> bytes() override { return {data_, size_}; }
+
+  Status sync(size_t offset, size_t size) override {
+    const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+    const size_t begin = offset / page * page;
+    const size_t end = std::min(size_, (offset + size + page - 1) / page * page);
+    if (begin < end && ::msync(data_ + begin, end - begin, MS_SYNC) != 0) return io_error("sync", path_, errno);
+    return {};
+  }
+
+  void prefault([[maybe_unused]] size_t offset, [[maybe_unused]] size_t size) override {
+#ifdef MADV_POPULATE_WRITE
+    const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+    const size_t begin = offset / page * page;
+    const size_t end = std::min(size_, (offset + size + page - 1) / page * page);
+    if (begin < end) ::madvise(data_ + begin, end - begin, MADV_POPULATE_WRITE);  // only a hint
+#endif
+  }
+
+ private:
+  std::string path_;
+  Fd fd_;  // keeps the lock
+  std::byte* data_;
+  size_t size_;
+};
+
+Status sync_directory(const std::string& path) {
+  const auto dir = std::filesystem::path(path).parent_path().string();
+  Fd fd(::open(dir.empty() ? "." : dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd.get() < 0 || ::fsync(fd.get()) != 0) return io_error("sync the directory of", path, errno);
+  return {};
+}
+
+Status write_all(int fd, const std::string& path, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return io_error("write", path, errno);
+    bytes.remove_prefix(static_cast<size_t>(n));
+  }
+  if (::fsync(fd) != 0) return io_error("sync", path, errno);
+  return {};
+}
+
+class SystemEnv final : public Env {
+ public:
+  Result<std::unique_ptr<WritableMap>> map_writable(const std::string& path, size_t size) override {
+    const bool existed = file_size(path) >= 0;
+    Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (fd.get() < 0) return io_error("open", path, errno);
+    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
+      return resource_error("'" + path + "' is already open for writing", "one writer per file", "file " + path,
+                            "close the other writer, or read its events through it");
+    struct stat info {};
+    if (::fstat(fd.get(), &info) != 0) return io_error("stat", path, errno);
+    if (static_cast<size_t>(info.st_size) != size && ::ftruncate(fd.get(), static_cast<off_t>(size)) != 0)
+      return io_error("resize", path, errno);
+    if (const int code = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(size)); code != 0) return io_error("allocate", path, code);
+    void* data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+    if (data == MAP_FAILED) return io_error("map", path, errno);
+    auto map = std::make_unique<SystemMap>(path, fd.release(), static_cast<std::byte*>(data), size);
+    if (!existed) WALLE_TRY(sync_directory(path));
+    return std::unique_ptr<WritableMap>(std::move(map));
+  }
+
+  Result<std::string> read_file(const std::string& path) override {
+    Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (fd.get() < 0) return io_error("open", path, errno);
+    struct stat info {};
+    if (::fstat(fd.get(), &info) != 0) return io_error("stat", path, errno);
+    if (!S_ISREG(info.st_mode)) return io_error("read", path, S_ISDIR(info.st_mode) ? EISDIR : EINVAL);
+    std::string out(static_cast<size_t>(info.st_size), '\0');
+    size_t done = 0;
+    while (done < out.size()) {
+      const ssize_t n = ::read(fd.get(), out.data() + done, out.size() - done);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return io_error("read", path, errno);
+      if (n == 0) break;
+      done += static_cast<size_t>(n);
+    }
+    out.resize(done);
+    return out;
+  }
+
+  Status replace_file(const std::string& path, std::string_view bytes) override {
+    const std::string temporary = path + ".new";
+    {
+      Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+      if (fd.get() < 0) return io_error("create", temporary, errno);
+      if (Status s = write_all(fd.get(), temporary, bytes); !s.ok()) {
+        ::unlink(temporary.c_str());
+        return s;
+      }
+    }
+    if (::rename(temporary.c_str(), path.c_str()) != 0) return io_error("replace", path, errno);
+    return sync_directory(path);
+  }
+
+  Status remove_file(const std::string& path) override {
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) return io_error("remove", path, errno);
+    return {};
+  }
+
+  Status make_dirs(const std::string& path) override {
+    std::error_code code;
+    std::filesystem::create_directories(path, code);
+    if (code) return io_error("create the directory", path, code.value());
+    return {};
+  }
+
+  Result<std::vector<std::string>> list_files(const std::string& dir) override {
+    std::error_code code;
+    std::vector<std::string> out;
+    for (auto it = std::filesystem::directory_iterator(dir, code); !code && it != std::filesystem::directory_iterator(); it.increment(code))
+      if (it->is_regular_file(code)) out.push_back(it->path().filename().string());
+    if (code) return io_error("list", dir, code.value());
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+
+  int64_t file_size(const std::string& path) override {
+    struct stat info {};
+    return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) ? static_cast<int64_t>(info.st_size) : -1;
+  }
+
+  int64_t wall_us() override { return since<std::chrono::system_clock>(); }
+  int64_t steady_us() override { return since<std::chrono::steady_clock>(); }
+
+ private:
+  template <class Clock>
+  static int64_t since() {
+    return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now().time_since_epoch()).count();
+  }
+};
+
+}  // namespace
+
+Env& Env::system() {
+  static SystemEnv env;
+  return env;
+}
+
+}  // namespace walle::base

@@ -1,0 +1,93 @@
+// An append-only journal in a memory-mapped ring file: what append() accepted survives kill -9, because the frame's
+// checksum is stored last and the page cache outlives the process; sync() makes it survive a power loss.
+//
+// File: one 4,096-byte header page, then the ring. A frame is {u32 crc, u32 size, u64 seq, payload}, padded to 8 bytes;
+// crc = CRC-32C of size, seq and payload. Sequence numbers are consecutive, so a stale frame of an earlier lap never
+// continues the chain. A frame that would cross the end leaves a skip frame (size 0xffffffff) and starts the next lap.
+// The header holds two copies of the tail {generation, seq, offset, crc}, written in turn: a torn one is ignored. After a
+// loss a gap frame (size 0xfffffffe, payload u64) tells the number the chain goes on with: numbers are never reused.
+//
+// Threads: one appender; at any time beside it one consumer (read, release) and one syncer (sync).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/env.h"
+
+namespace walle::store {
+
+inline constexpr size_t kJournalHeaderBytes = 4096;
+inline constexpr size_t kFrameHeaderBytes = 16;
+inline constexpr uint32_t kSkipFrame = 0xffffffffu;
+inline constexpr uint32_t kGapFrame = 0xfffffffeu;
+
+struct JournalRecovery {
+  uint64_t first_seq = 0;    // oldest frame kept; first_seq > last_seq when the journal is empty
+  uint64_t last_seq = 0;     // newest frame kept
+  uint64_t lost = 0;         // accepted frames that are gone: known from the header or from frames behind the damage
+  uint64_t damage_offset = 0;  // file offset where reading stopped when lost > 0
+};
+
+// What the bytes at one ring offset are. Used by recovery and by the fuzzer; never reads outside `ring`.
+struct FrameView {
+  enum class Kind { none, frame, skip, gap } kind = Kind::none;
+  uint64_t seq = 0;
+  std::span<const std::byte> payload;
+};
+FrameView decode_frame(std::span<const std::byte> ring, size_t offset);
+
+class Journal {
+ public:
+  // `capacity` counts the ring alone, a multiple of 4,096. An existing file keeps its own capacity.
+  static Result<std::unique_ptr<Journal>> open(Env& env, const std::string& path, size_t capacity);
+
+  // Space for a payload of up to `size` bytes, to be filled and committed, or nullptr when the ring is full.
+  std::byte* reserve(size_t size);
+  // Accepts the reserved payload, `size` bytes long at last; returns its sequence number.
+  uint64_t commit(size_t size);
+  Result<uint64_t> append(std::span<const std::byte> payload);
+
+  // Calls `visit` for every kept frame with seq >= from, oldest first, until it returns false.
+  void read(uint64_t from, const std::function<bool(uint64_t, std::span<const std::byte>)>& visit) const;
+  // Frames up to and including `seq` may be overwritten from now on, even after a power loss.
+  Status release(uint64_t seq);
+  Status sync();
+
+  uint64_t last_seq() const { return committed_.load(std::memory_order_acquire) - 1; }
+  uint64_t first_seq() const { return tail_seq_.load(std::memory_order_acquire); }
+  uint64_t unsynced() const { return last_seq() - synced_seq_.load(std::memory_order_acquire); }
+  size_t capacity() const { return ring_.size(); }
+  size_t used() const;
+  size_t max_payload() const { return ring_.size() / 4; }  // so that skip space can never make a frame unplaceable
+  const JournalRecovery& recovery() const { return recovery_; }
+  // The sequence number the next frame gets must be at least this one (after a lost journal behind kept segments).
+  void skip_to(uint64_t next_seq);
+
+ private:
+  Journal(std::unique_ptr<base::WritableMap> map, std::string path);
+  Status recover();
+  void write_tail(uint64_t seq, uint64_t offset);
+  void write_last_seq(uint64_t seq);
+  void write_gap(uint64_t next_seq);
+  uint64_t lost_behind(uint64_t offset, uint64_t expected) const;
+
+  std::unique_ptr<base::WritableMap> map_;
+  std::string path_;
+  std::span<std::byte> header_, ring_;
+  std::atomic<uint64_t> committed_{1};   // next sequence number
+  std::atomic<uint64_t> head_{0};        // total bytes ever placed: ring offset is head_ % capacity
+  std::atomic<uint64_t> tail_{0};        // total bytes ever released, same counting
+  std::atomic<uint64_t> tail_seq_{1};
+  std::atomic<uint64_t> synced_seq_{0};
+  std::atomic<uint64_t> synced_head_{0};
+  uint64_t generation_ = 0;
+  uint64_t reserved_at_ = 0;
+  JournalRecovery recovery_;
+};
+
+}  // namespace walle::store
