@@ -1,0 +1,108 @@
+// The backend interface: which nodes it can run, by which algorithms at what predicted cost, and a prepared kernel.
+//
+// A Backend is immutable and shared by all threads. A Kernel is immutable after prepare() and may run on any thread;
+// everything that changes during a run is in RunArgs.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ops/program.h"
+
+namespace walle::backends {
+
+// One way to run a node. `algorithm` names the kernel the way traces, cost tables and benchmarks do.
+struct Candidate {
+  std::string algorithm;
+  std::vector<std::pair<std::string, int64_t>> parameters;
+  double cost_ms = 0;          // predicted
+  int64_t workspace_bytes = 0;  // scratch memory during run, planned into the arena
+  int choice = 0;               // the backend's own tag, given back to prepare()
+};
+
+// A node with its operands' types: all a backend may look at.
+class NodeView {
+ public:
+  NodeView(const ops::Program& program, const ops::ProgramNode& node) : program_(program), node_(node) {}
+
+  const ir::OpDef& op() const { return *node_.op; }
+  const ir::Attributes& attrs() const { return node_.attributes; }
+  const ops::ProgramNode& node() const { return node_; }
+  int input_count() const { return static_cast<int>(node_.inputs.size()); }
+  int output_count() const { return static_cast<int>(node_.outputs.size()); }
+  bool has(int i) const { return i < input_count() && node_.inputs[static_cast<size_t>(i)] >= 0; }
+  bool has_output(int i) const { return i < output_count() && node_.outputs[static_cast<size_t>(i)] >= 0; }
+  DType dtype(int i) const { return value(i).dtype; }
+  const Shape& shape(int i) const { return value(i).shape; }
+  const Tensor* constant(int i) const { return value(i).constant ? &*value(i).constant : nullptr; }
+  DType out_dtype(int i) const { return out_value(i).dtype; }
+  const Shape& out_shape(int i) const { return out_value(i).shape; }
+  ir::Cost cost() const;  // of the op's cost function, or the bytes of all operands
+
+ private:
+  const ops::ProgramValue& value(int i) const { return program_.at(node_.inputs[static_cast<size_t>(i)]); }
+  const ops::ProgramValue& out_value(int i) const { return program_.at(node_.outputs[static_cast<size_t>(i)]); }
+
+  const ops::Program& program_;
+  const ops::ProgramNode& node_;
+};
+
+struct RunArgs {
+  const void* const* in = nullptr;  // nullptr for omitted inputs
+  void* const* out = nullptr;       // nullptr for omitted outputs
+  std::byte* workspace = nullptr;
+  int threads = 1;
+
+  template <class T>
+  const T* input(int i) const { return static_cast<const T*>(in[i]); }
+  template <class T>
+  T* output(int i) const { return static_cast<T*>(out[i]); }
+};
+
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual Status run(const RunArgs& args) const = 0;
+};
+
+// A kernel from a callable Status(const RunArgs&).
+template <class Fn>
+std::unique_ptr<Kernel> make_kernel(Fn fn) {
+  class FunctionKernel final : public Kernel {
+   public:
+    explicit FunctionKernel(Fn fn) : fn_(std::move(fn)) {}
+    Status run(const RunArgs& args) const override { return fn_(args); }
+
+   private:
+    Fn fn_;
+  };
+  return std::make_unique<FunctionKernel>(std::move(fn));
+}
+
+// Prepared constants (packed weights) shared by the sessions and plans of one model. Thread-safe.
+class ConstantCache {
+ public:
+  virtual ~ConstantCache() = default;
+  // The buffer made for `source` under `kind` ("gemm_pack_n64_avx512"), made now if need be.
+  virtual Result<Buffer> get(const Tensor& source, const std::string& kind, const std::function<Result<Buffer>()>& make) = 0;
+};
+
+struct PrepareContext {
+  ConstantCache* constants = nullptr;  // may be null: prepare without sharing
+  int threads = 1;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string_view name() const = 0;
+  // Also asked for composites, which a backend may claim whole.
+  virtual bool supports(const NodeView& node) const = 0;
+  // At least one when supports(); costs filled in for `threads`.
+  virtual std::vector<Candidate> candidates(const NodeView& node, int threads) const = 0;
+  virtual Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate, PrepareContext& context) const = 0;
+};
+
+}  // namespace walle::backends

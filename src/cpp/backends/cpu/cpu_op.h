@@ -1,0 +1,21 @@
+// CpuOp: how the CPU backend runs one operator. One file per operator family in backends/cpu; listed in cpu_ops.inc.
+#pragma once
+
+#include <string_view>
+
+#include "backends/backend.h"
+
+namespace walle::backends::cpu {
+
+struct CpuOp {
+  std::string_view op;  // operator name, or a family name ("Unary") for all its kinds
+  // False: this dtype or attribute combination has no kernel here (16-bit floats are then computed through float32).
+  bool (*supports)(const NodeView&) = nullptr;
+  void (*candidates)(const NodeView&, int threads, std::vector<Candidate>&) = nullptr;
+  Result<std::unique_ptr<Kernel>> (*prepare)(const NodeView&, const Candidate&, PrepareContext&) = nullptr;
+};
+
+// The one candidate of operators with a single kernel: predicted from the op's bytes and flops.
+Candidate single_candidate(const NodeView& node, std::string algorithm, int threads = 1);
+
+}  // namespace walle::backends::cpu

@@ -1,0 +1,21 @@
+#include "backends/backend.h"
+
+namespace walle::backends {
+
+ir::Cost NodeView::cost() const {
+  std::vector<ir::InferInput> in;
+  std::vector<ir::InferOutput> out;
+  double bytes = 0;
+  for (int i = 0; i < input_count(); ++i) {
+    in.push_back(has(i) ? ir::InferInput{true, dtype(i), shape(i), constant(i)} : ir::InferInput{});
+    if (has(i)) bytes += static_cast<double>(shape(i).elements() * dtype_size(dtype(i)));
+  }
+  for (int i = 0; i < output_count(); ++i) {
+    out.push_back(has_output(i) ? ir::InferOutput{out_dtype(i), out_shape(i), {}} : ir::InferOutput{});
+    if (has_output(i)) bytes += static_cast<double>(out_shape(i).elements() * dtype_size(out_dtype(i)));
+  }
+  if (op().cost) return op().cost(attrs(), in, out);
+  return {0, bytes};
+}
+
+}  // namespace walle::backends

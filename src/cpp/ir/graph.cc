@@ -1,0 +1,43 @@
+#include "ir/graph.h"
+
+#include <sstream>
+
+namespace walle::ir {
+
+std::string describe(const Node& node) { return "node '" + node.name + "' (" + node.op + ")"; }
+
+namespace {
+std::string value_text(const Graph& g, ValueId id) {
+  if (id == kNone) return "-";
+  const Value& v = g.at(id);
+  std::string out = "%" + (v.name.empty() ? std::to_string(id) : v.name);
+  if (v.constant) out += ":const " + std::string(dtype_name(v.constant->dtype())) + v.constant->shape().text();
+  return out;
+}
+
+std::string list_text(const Graph& g, const std::vector<ValueId>& ids) {
+  std::string out;
+  for (size_t i = 0; i < ids.size(); ++i) out += (i ? ", " : "") + value_text(g, ids[i]);
+  return out;
+}
+
+void dump_into(const Graph& g, const std::string& indent, std::ostringstream& out) {
+  out << indent << "graph " << g.name << "(" << list_text(g, g.inputs) << ")\n";
+  for (const Node& n : g.nodes) {
+    out << indent << "  " << list_text(g, n.outputs) << " = " << n.op << "(" << list_text(g, n.inputs) << ")";
+    if (!n.attributes.items().empty()) out << " {" << n.attributes.text() << "}";
+    out << "\n";
+    for (const auto& [key, value] : n.attributes.items())
+      if (const auto* body = std::get_if<std::shared_ptr<const Graph>>(&value); body && *body) dump_into(**body, indent + "    ", out);
+  }
+  out << indent << "  return " << list_text(g, g.outputs) << "\n";
+}
+}  // namespace
+
+std::string dump(const Graph& graph) {
+  std::ostringstream out;
+  dump_into(graph, "", out);
+  return out.str();
+}
+
+}  // namespace walle::ir

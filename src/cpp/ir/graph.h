@@ -1,0 +1,74 @@
+// The portable graph: what .walle files store. Values, nodes in topological order, nested graphs in attributes.
+//
+// Graphs are closed: a body (If, Loop, Scan) names everything it takes from outside as an input of its own, after its
+// formal inputs, and the control node lists the captured values after its own inputs (attribute "captures" counts them
+// per body: "<attr>_captures"). So a graph can be planned, checked and run without its parent.
+// Immutable once verified; shared by every session of a model.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/attributes.h"
+
+namespace walle::ir {
+
+using ValueId = int32_t;
+inline constexpr ValueId kNone = -1;  // an omitted optional input or output
+
+struct Dim {
+  int64_t size = -1;   // -1: not known before run time
+  std::string symbol;  // the name of a symbolic dimension, or empty
+};
+
+enum class ValueKind : uint8_t { tensor = 0, sequence = 1, optional = 2 };
+
+struct Value {
+  std::string name;
+  ValueKind kind = ValueKind::tensor;
+  DType dtype = DType::undefined;         // undefined: inferred
+  std::optional<std::vector<Dim>> shape;  // absent: unknown rank
+  std::optional<Tensor> constant;
+};
+
+struct Node {
+  std::string op;
+  std::string name;
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+  Attributes attributes;
+};
+
+struct Graph {
+  std::string name;
+  std::vector<Value> values;
+  std::vector<Node> nodes;
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+
+  ValueId add_value(Value value) {
+    values.push_back(std::move(value));
+    return static_cast<ValueId>(values.size() - 1);
+  }
+  Value& at(ValueId id) { return values[static_cast<size_t>(id)]; }
+  const Value& at(ValueId id) const { return values[static_cast<size_t>(id)]; }
+};
+
+struct Signature {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> inputs;  // public name -> value name
+  std::vector<std::pair<std::string, std::string>> outputs;
+};
+
+struct ModelData {
+  Graph graph;
+  std::vector<Signature> signatures;
+  std::map<std::string, std::string> metadata;
+};
+
+std::string describe(const Node& node);  // "node 'conv1' (Conv)"
+std::string dump(const Graph& graph);    // one line per node, for people and golden files
+
+}  // namespace walle::ir

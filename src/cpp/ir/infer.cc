@@ -1,0 +1,20 @@
+#include "ir/infer.h"
+
+namespace walle::ir {
+
+Result<const Tensor*> InferContext::need(int i) {
+  if (!has(i)) return model_error("input " + std::to_string(i) + " is missing", "a tensor", "inputs", "connect the input");
+  if (const Tensor* known = constant(i)) return known;
+  if (fetch_) {
+    if (const Tensor* value = fetch_(i)) return value;
+  }
+  missing_ = i;
+  return internal_error("the value of input " + std::to_string(i) + " is not known yet", "shape inference");
+}
+
+Result<std::vector<int64_t>> InferContext::need_i64(int i) {
+  WALLE_ASSIGN(const Tensor* value, need(i));
+  return value->to_i64();
+}
+
+}  // namespace walle::ir

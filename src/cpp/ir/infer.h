@@ -1,0 +1,71 @@
+// InferContext: what a shape rule sees and says. Shapes are always concrete here: a session plans for the shapes it is
+// given, and values that decide shapes (Reshape's target, Slice's ends) are asked for with need().
+//
+// One context serves one node; not shared between threads.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "ir/attributes.h"
+
+namespace walle::ir {
+
+struct InferInput {
+  bool present = false;
+  DType dtype = DType::undefined;
+  Shape shape;
+  const Tensor* constant = nullptr;  // the value where it is known at planning time
+};
+
+struct InferOutput {
+  DType dtype = DType::undefined;
+  Shape shape;
+  std::optional<Tensor> value;  // set by rules that know the result (Shape, Size)
+};
+
+class InferContext {
+ public:
+  // fetch(i): the run-time value of input i when it is already computed, else nullptr.
+  using Fetch = std::function<const Tensor*(int)>;
+
+  InferContext(const Attributes& attributes, std::span<const InferInput> inputs, int outputs, Fetch fetch = {})
+      : attributes_(attributes), inputs_(inputs), outputs_(static_cast<size_t>(outputs)), fetch_(std::move(fetch)) {}
+
+  const Attributes& attrs() const { return attributes_; }
+  int input_count() const { return static_cast<int>(inputs_.size()); }
+  bool has(int i) const { return i < input_count() && inputs_[static_cast<size_t>(i)].present; }
+  DType dtype(int i) const { return inputs_[static_cast<size_t>(i)].dtype; }
+  const Shape& shape(int i) const { return inputs_[static_cast<size_t>(i)].shape; }
+  int rank(int i) const { return shape(i).rank(); }
+  const Tensor* constant(int i) const { return has(i) ? inputs_[static_cast<size_t>(i)].constant : nullptr; }
+
+  // The value of input i, which the result's shape or structure depends on. When it is not computed yet this fails and
+  // missing() names the input: the planner ends the segment before this node and comes back with the value. A value got
+  // this way counts as constant for the plan: the op's lower() sees it through constant().
+  Result<const Tensor*> need(int i);
+  Result<std::vector<int64_t>> need_i64(int i);
+  std::optional<int> missing() const { return missing_; }
+
+  int output_count() const { return static_cast<int>(outputs_.size()); }
+  void output(int i, DType dtype, const Shape& shape) {
+    if (i >= output_count()) return;  // a trailing optional output nobody asked for
+    outputs_[static_cast<size_t>(i)].dtype = dtype;
+    outputs_[static_cast<size_t>(i)].shape = shape;
+  }
+  void output_value(int i, Tensor value) {
+    output(i, value.dtype(), value.shape());
+    outputs_[static_cast<size_t>(i)].value = std::move(value);
+  }
+  std::span<const InferOutput> outputs() const { return outputs_; }
+
+ private:
+  const Attributes& attributes_;
+  std::span<const InferInput> inputs_;
+  std::vector<InferOutput> outputs_;
+  Fetch fetch_;
+  std::optional<int> missing_;
+};
+
+}  // namespace walle::ir

@@ -1,0 +1,55 @@
+// OpDef: one row of the op table. Each operator's file in ops/ fills one (or a list of them, for element-wise kinds).
+#pragma once
+
+#include <string_view>
+
+#include "ir/graph.h"
+#include "ir/infer.h"
+
+namespace walle::ops {
+class LowerContext;
+class ControlContext;
+}  // namespace walle::ops
+
+namespace walle::ir {
+
+// The paper's split. atomic: every backend needs kernels; transform: moves data, lowers to rasters; composite: lowers to
+// other operators; control: run by the executor (sub-graphs, sequences).
+enum class OpClass : uint8_t { atomic, transform, composite, control };
+
+// How far two correct implementations may differ: not at all, a few units in the last place, or by summation order.
+enum class NumericClass : uint8_t { exact, elementwise, accumulation };
+
+struct Arity {
+  int min = 1;
+  int max = 1;  // -1: any number
+};
+
+struct Cost {
+  double flops = 0;
+  double bytes = 0;  // read + written once
+};
+
+using InferFn = Status (*)(InferContext&);
+using LowerFn = Status (*)(ops::LowerContext&);
+using ControlFn = Status (*)(ops::ControlContext&);
+// nullptr: no arithmetic, bytes of all operands.
+using CostFn = Cost (*)(const Attributes&, std::span<const InferInput>, std::span<const InferOutput>);
+
+struct OpDef {
+  std::string_view name;
+  OpClass op_class = OpClass::atomic;
+  Arity inputs{};
+  Arity outputs{};
+  InferFn infer = nullptr;      // all but control
+  LowerFn lower = nullptr;      // transform and composite
+  ControlFn control = nullptr;  // control
+  CostFn cost = nullptr;
+  NumericClass numeric = NumericClass::exact;
+  bool deterministic = true;     // false: random; never folded, never shared
+  std::string_view family = {};  // atomic rows that are kinds of one operator share a family ("Unary"); empty: the name
+};
+
+std::string_view op_class_name(OpClass op_class);
+
+}  // namespace walle::ir

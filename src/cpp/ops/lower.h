@@ -1,0 +1,111 @@
+// Lowering: graph nodes to a Program. LowerContext is what an operator's lower() sees: it reads its inputs, emits other
+// operators or rasters, and names its results.
+//
+// Errors are sticky: after the first failure every further call does nothing and returns kNoRef, so that decompositions
+// read like the formula they implement; whoever runs the decomposition looks at the error once.
+// One Lowering serves one thread.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ops/program.h"
+
+namespace walle::ops {
+
+struct LowerOptions {
+  // A backend runs this composite whole; nullptr: nothing is claimed.
+  std::function<bool(const ir::OpDef&, const ir::Attributes&, std::span<const ir::InferInput>)> claims;
+  // Computes a node whose inputs are all constant; nullptr: nothing is folded.
+  std::function<Result<std::vector<Tensor>>(const Program& one_node)> fold;
+  int64_t fold_limit_bytes = int64_t{64} << 20;  // results larger than this are left to run time
+};
+
+class Lowering {
+ public:
+  Lowering(Program& program, LowerOptions options) : program_(program), options_(std::move(options)) {}
+
+  Program& program() { return program_; }
+  Ref add_value(DType dtype, const Shape& shape);
+  Ref add_constant(Tensor value);
+  ir::InferInput infer_input(Ref r) const;
+
+  // Shape rule, then fold, claim or decompose, down to program nodes. `outputs` results (some may be unused).
+  Result<std::vector<Ref>> apply(const ir::OpDef& op, const ir::Attributes& attributes, const std::vector<Ref>& inputs, int outputs,
+                                 const std::string& origin);
+  // The same after the shape rule ran (its outputs given).
+  Result<std::vector<Ref>> apply_inferred(const ir::OpDef& op, const ir::Attributes& attributes, const std::vector<Ref>& inputs,
+                                          std::span<const ir::InferOutput> outputs, const std::string& origin);
+  Result<Ref> append_raster(raster::Raster raster, DType dtype, const Shape& shape, const std::vector<Ref>& sources,
+                            const std::string& origin);
+  Result<Ref> append_loop(raster::LoopSpec loop, DType dtype, const Shape& shape, const std::vector<Ref>& operands,
+                          const std::string& origin);
+
+ private:
+  Result<std::vector<Ref>> finish(ProgramNode node, std::span<const ir::InferOutput> outputs);
+
+  Program& program_;
+  LowerOptions options_;
+  int depth_ = 0;  // of decomposition; bounded so that a cycle of decompositions is an error
+};
+
+class LowerContext {
+ public:
+  LowerContext(Lowering& lowering, const ir::Attributes& attributes, const std::vector<Ref>& inputs,
+               std::span<const ir::InferOutput> outputs, const std::string& origin)
+      : lowering_(lowering), attributes_(attributes), inputs_(inputs), outputs_(outputs), origin_(origin), results_(outputs.size(), kNoRef) {}
+
+  const ir::Attributes& attrs() const { return attributes_; }
+  int input_count() const { return static_cast<int>(inputs_.size()); }
+  bool has(int i) const { return i < input_count() && inputs_[static_cast<size_t>(i)] >= 0; }
+  Ref in(int i) const { return has(i) ? inputs_[static_cast<size_t>(i)] : kNoRef; }
+  int output_count() const { return static_cast<int>(outputs_.size()); }
+  DType out_dtype(int i) const { return outputs_[static_cast<size_t>(i)].dtype; }
+  const Shape& out_shape(int i) const { return outputs_[static_cast<size_t>(i)].shape; }
+
+  const Shape& shape(Ref r) const;
+  DType dtype(Ref r) const;
+  const Tensor* constant(Ref r) const;
+
+  // One operator with one result, or with several.
+  Ref emit(std::string_view op, std::initializer_list<Ref> inputs, ir::Attributes attributes = {});
+  Ref emit(std::string_view op, const std::vector<Ref>& inputs, ir::Attributes attributes = {});
+  std::vector<Ref> emit_many(std::string_view op, const std::vector<Ref>& inputs, ir::Attributes attributes, int outputs);
+  Ref raster(raster::Raster raster, DType dtype, const Shape& shape, const std::vector<Ref>& sources);
+  Ref loop(raster::LoopSpec loop, DType dtype, const Shape& shape, const std::vector<Ref>& operands);
+
+  // Shorthand for decompositions.
+  Ref constant(Tensor value) { return lowering_.add_constant(std::move(value)); }
+  Ref scalar(DType dtype, double value);  // rank 0
+  Ref ints(std::vector<int64_t> values);  // rank 1, int64
+  Ref reshape(Ref r, const Shape& shape);  // an alias: equal element counts
+  Ref transpose(Ref r, std::vector<int64_t> perm) { return emit("Transpose", {r}, {{"perm", std::move(perm)}}); }
+  Ref cast(Ref r, DType dtype);
+  Ref add(Ref a, Ref b) { return emit("Add", {a, b}); }
+  Ref sub(Ref a, Ref b) { return emit("Sub", {a, b}); }
+  Ref mul(Ref a, Ref b) { return emit("Mul", {a, b}); }
+  Ref div(Ref a, Ref b) { return emit("Div", {a, b}); }
+  // Reductions over `axes` of x (ONNX names: "ReduceSum", "ReduceMean", "ReduceMax", ...).
+  Ref reduce(std::string_view op, Ref r, std::vector<int64_t> axes, bool keepdims);
+
+  void result(int i, Ref r) { results_[static_cast<size_t>(i)] = r; }
+  void fail(Error error) {
+    if (!error_) error_ = std::move(error);
+  }
+  bool failed() const { return error_.has_value(); }
+  Result<std::vector<Ref>> finish();
+
+ private:
+  Lowering& lowering_;
+  const ir::Attributes& attributes_;
+  const std::vector<Ref>& inputs_;
+  std::span<const ir::InferOutput> outputs_;
+  const std::string& origin_;
+  std::vector<Ref> results_;
+  std::optional<Error> error_;
+};
+
+}  // namespace walle::ops

@@ -1,0 +1,139 @@
+#include <algorithm>
+
+#include "base/limits.h"
+#include "ops/lower.h"
+
+namespace walle::ops {
+
+namespace {
+constexpr int kMaxDecompositionDepth = 32;
+
+std::string describe(const ir::OpDef& op, const std::string& origin) {
+  return "node '" + origin + "' (" + std::string(op.name) + ")";
+}
+}  // namespace
+
+Ref Lowering::add_value(DType dtype, const Shape& shape) {
+  program_.values.push_back({dtype, shape, std::nullopt});
+  return static_cast<Ref>(program_.values.size() - 1);
+}
+
+Ref Lowering::add_constant(Tensor value) {
+  const Ref r = add_value(value.dtype(), value.shape());
+  program_.at(r).constant = std::move(value);
+  return r;
+}
+
+ir::InferInput Lowering::infer_input(Ref r) const {
+  if (r < 0) return {};
+  const ProgramValue& v = program_.at(r);
+  return {true, v.dtype, v.shape, v.constant ? &*v.constant : nullptr};
+}
+
+Result<std::vector<Ref>> Lowering::apply(const ir::OpDef& op, const ir::Attributes& attributes, const std::vector<Ref>& inputs,
+                                         int outputs, const std::string& origin) {
+  std::vector<ir::InferInput> seen;
+  seen.reserve(inputs.size());
+  for (Ref r : inputs) seen.push_back(infer_input(r));
+  ir::InferContext context(attributes, seen, outputs);
+  if (!op.infer) return internal_error(std::string(op.name) + " cannot be part of a decomposition", describe(op, origin));
+  if (Status s = op.infer(context); !s.ok()) return s.error().within(describe(op, origin));
+  return apply_inferred(op, attributes, inputs, context.outputs(), origin);
+}
+
+Result<std::vector<Ref>> Lowering::apply_inferred(const ir::OpDef& op, const ir::Attributes& attributes, const std::vector<Ref>& inputs,
+                                                  std::span<const ir::InferOutput> outputs, const std::string& origin) {
+  const bool known = !outputs.empty() && std::ranges::all_of(outputs, [](const ir::InferOutput& o) { return o.value.has_value(); });
+  if (known) {
+    std::vector<Ref> refs;
+    for (const ir::InferOutput& o : outputs) refs.push_back(add_constant(*o.value));
+    return refs;
+  }
+  bool whole = op.op_class == ir::OpClass::atomic;
+  if (!whole && op.op_class == ir::OpClass::composite && options_.claims) {
+    std::vector<ir::InferInput> seen;
+    for (Ref r : inputs) seen.push_back(infer_input(r));
+    whole = options_.claims(op, attributes, seen);
+  }
+  if (whole) return finish({&op, attributes, inputs, {}, origin, {}, {}}, outputs);
+  if (!op.lower) return internal_error(std::string(op.name) + " has no decomposition", describe(op, origin));
+  if (depth_ >= kMaxDecompositionDepth) return internal_error("decomposition does not end", describe(op, origin));
+  ++depth_;
+  LowerContext context(*this, attributes, inputs, outputs, origin);
+  const Status status = op.lower(context);
+  --depth_;
+  if (!status.ok()) return Error(status.error()).within(describe(op, origin));
+  auto results = context.finish();
+  if (!results.ok()) return Error(results.error()).within(describe(op, origin));
+  for (size_t i = 0; i < results->size(); ++i) {
+    const Ref r = (*results)[i];
+    if (r >= 0 && outputs[i].dtype != DType::undefined &&
+        (program_.at(r).shape != outputs[i].shape || program_.at(r).dtype != outputs[i].dtype))
+      return internal_error("decomposition gives " + std::string(dtype_name(program_.at(r).dtype)) + program_.at(r).shape.text() +
+                                " where the shape rule says " + std::string(dtype_name(outputs[i].dtype)) + outputs[i].shape.text(),
+                            describe(op, origin));
+  }
+  return results;
+}
+
+Result<std::vector<Ref>> Lowering::finish(ProgramNode node, std::span<const ir::InferOutput> outputs) {
+  int64_t bytes = 0;
+  for (const ir::InferOutput& o : outputs) {
+    WALLE_TRY(Shape::checked(o.shape.dims(), std::max<int64_t>(dtype_size(o.dtype), 1), describe(*node.op, node.origin)));
+    bytes += o.shape.elements() * dtype_size(o.dtype);
+  }
+  const bool constant = std::ranges::all_of(node.inputs, [&](Ref r) { return r < 0 || program_.at(r).constant.has_value(); });
+  if (constant && node.op->deterministic && options_.fold && bytes <= options_.fold_limit_bytes) {
+    Program one;
+    for (Ref& r : node.inputs) {
+      if (r < 0) continue;
+      one.values.push_back(program_.at(r));
+      r = static_cast<Ref>(one.values.size() - 1);
+    }
+    for (const ir::InferOutput& o : outputs) {
+      one.values.push_back({o.dtype, o.shape, std::nullopt});
+      one.outputs.push_back(static_cast<Ref>(one.values.size() - 1));
+    }
+    node.outputs = one.outputs;
+    one.nodes.push_back(std::move(node));
+    WALLE_ASSIGN(std::vector<Tensor> values, options_.fold(one));
+    std::vector<Ref> refs;
+    for (Tensor& t : values) refs.push_back(add_constant(std::move(t)));
+    return refs;
+  }
+  for (const ir::InferOutput& o : outputs) node.outputs.push_back(o.dtype == DType::undefined ? kNoRef : add_value(o.dtype, o.shape));
+  program_.nodes.push_back(std::move(node));
+  return program_.nodes.back().outputs;
+}
+
+namespace {
+std::vector<ir::InferOutput> one_output(DType dtype, const Shape& shape) { return {{dtype, shape, std::nullopt}}; }
+}  // namespace
+
+Result<Ref> Lowering::append_raster(raster::Raster raster, DType dtype, const Shape& shape, const std::vector<Ref>& sources,
+                                    const std::string& origin) {
+  if (static_cast<int64_t>(raster.regions.size()) > base::kMaxRegions)
+    return resource_error(std::to_string(raster.regions.size()) + " regions", "at most " + std::to_string(base::kMaxRegions), origin,
+                          "split the operator");
+  std::vector<int64_t> elements;
+  for (Ref r : sources) {
+    elements.push_back(program_.at(r).shape.elements());
+    if (program_.at(r).dtype != dtype)
+      return internal_error("raster from " + std::string(dtype_name(program_.at(r).dtype)) + " to " + std::string(dtype_name(dtype)), origin);
+  }
+  std::erase_if(raster.regions, [](const raster::Region& r) { return r.elements() == 0; });
+  WALLE_TRY(raster::check(raster, elements, shape.elements()));
+  for (raster::Region& r : raster.regions) r = raster::canonical(r);
+  ProgramNode node{&raster_op(), {}, sources, {}, origin, std::move(raster), {}};
+  WALLE_ASSIGN(std::vector<Ref> refs, finish(std::move(node), one_output(dtype, shape)));
+  return refs[0];
+}
+
+Result<Ref> Lowering::append_loop(raster::LoopSpec loop, DType dtype, const Shape& shape, const std::vector<Ref>& operands,
+                                  const std::string& origin) {
+  ProgramNode node{&loop_op(), {}, operands, {}, origin, {}, std::move(loop)};
+  WALLE_ASSIGN(std::vector<Ref> refs, finish(std::move(node), one_output(dtype, shape)));
+  return refs[0];
+}
+
+}  // namespace walle::ops

@@ -1,0 +1,55 @@
+// Program: the lowered form of a graph segment. Atomic operators (and composites a backend claimed) plus raster and loop,
+// every shape concrete. Machine-independent; what the search plans.
+//
+// Built by Lowering, rewritten by the passes in ops/passes, then immutable.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/op_def.h"
+#include "raster/loop.h"
+#include "raster/region.h"
+
+namespace walle::ops {
+
+using Ref = int32_t;  // index of a program value; negative: none
+inline constexpr Ref kNoRef = -1;
+
+struct ProgramValue {
+  DType dtype = DType::undefined;
+  Shape shape;
+  std::optional<Tensor> constant;
+};
+
+struct ProgramNode {
+  const ir::OpDef* op = nullptr;
+  ir::Attributes attributes;
+  std::vector<Ref> inputs;
+  std::vector<Ref> outputs;
+  std::string origin;                    // name of the graph node this came from
+  std::optional<raster::Raster> raster;  // of the operator "raster"
+  std::optional<raster::LoopSpec> loop;  // of the operator "loop"
+};
+
+struct Program {
+  std::vector<ProgramValue> values;
+  std::vector<ProgramNode> nodes;  // topological order
+  std::vector<Ref> inputs;
+  std::vector<Ref> outputs;
+
+  ProgramValue& at(Ref r) { return values[static_cast<size_t>(r)]; }
+  const ProgramValue& at(Ref r) const { return values[static_cast<size_t>(r)]; }
+};
+
+// The op-table rows of the two movement atoms.
+const ir::OpDef& raster_op();
+const ir::OpDef& loop_op();
+
+// Removes nodes whose results nobody reads.
+void remove_dead_nodes(Program& program);
+
+std::string dump(const Program& program);
+
+}  // namespace walle::ops

@@ -1,0 +1,25 @@
+// Shape: the dimensions [start, end) of the input as int64. Known while planning, so it never runs.
+#include <algorithm>
+
+#include "ops/lower.h"
+
+namespace walle::ops {
+
+namespace {
+Status infer(ir::InferContext& c) {
+  const int rank = c.rank(0);
+  const auto clip = [&](int64_t v) { return std::clamp<int64_t>(v < 0 ? v + rank : v, 0, rank); };
+  const int64_t start = clip(c.attrs().get_int("start", 0));
+  const int64_t end = std::max(start, clip(c.attrs().get_int("end", rank)));
+  const auto dims = c.shape(0).dims().subspan(static_cast<size_t>(start), static_cast<size_t>(end - start));
+  WALLE_ASSIGN(Tensor value, Tensor::vector_i64(dims));
+  c.output_value(0, std::move(value));
+  return {};
+}
+
+Status lower(LowerContext&) { return internal_error("Shape is answered by its shape rule", "Shape"); }
+}  // namespace
+
+extern const ir::OpDef kShapeOp{.name = "Shape", .op_class = ir::OpClass::transform, .infer = infer, .lower = lower};
+
+}  // namespace walle::ops
