@@ -4,6 +4,7 @@
 // Built by Lowering, rewritten by the passes in ops/passes, then immutable.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,7 +35,7 @@ struct ProgramNode {
 };
 
 struct Program {
-  std::vector<ProgramValue> values;
+  std::deque<ProgramValue> values;  // a deque: references stay valid while values are added
   std::vector<ProgramNode> nodes;  // topological order
   std::vector<Ref> inputs;
   std::vector<Ref> outputs;
