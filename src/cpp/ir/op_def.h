@@ -42,7 +42,9 @@ struct OpDef {
   Arity inputs{};
   Arity outputs{};
   InferFn infer = nullptr;      // all but control
-  LowerFn lower = nullptr;      // transform and composite
+  // transform and composite. Atomic rows may have one too: it rewrites the forms kernels do not take (auto_pad, one or
+  // three spatial axes) and names no result when the node already is in the form they do.
+  LowerFn lower = nullptr;
   ControlFn control = nullptr;  // control
   CostFn cost = nullptr;
   NumericClass numeric = NumericClass::exact;

@@ -49,8 +49,9 @@ Result<std::vector<Ref>> Lowering::apply_inferred(const ir::OpDef& op, const ir:
     for (const ir::InferOutput& o : outputs) refs.push_back(add_constant(*o.value));
     return refs;
   }
-  bool whole = op.op_class == ir::OpClass::atomic;
-  if (!whole && op.op_class == ir::OpClass::composite && options_.claims) {
+  const bool atomic = op.op_class == ir::OpClass::atomic;
+  bool whole = atomic && !op.lower;
+  if (op.op_class == ir::OpClass::composite && options_.claims) {
     std::vector<ir::InferInput> seen;
     for (Ref r : inputs) seen.push_back(infer_input(r));
     whole = options_.claims(op, attributes, seen);
@@ -65,6 +66,8 @@ Result<std::vector<Ref>> Lowering::apply_inferred(const ir::OpDef& op, const ir:
   if (!status.ok()) return Error(status.error()).within(describe(op, origin));
   auto results = context.finish();
   if (!results.ok()) return Error(results.error()).within(describe(op, origin));
+  const bool rewritten = std::ranges::any_of(*results, [](Ref r) { return r >= 0; });
+  if (atomic && !rewritten) return finish({&op, attributes, inputs, {}, origin, {}, {}}, outputs);
   for (size_t i = 0; i < results->size(); ++i) {
     const Ref r = (*results)[i];
     if (r >= 0 && outputs[i].dtype != DType::undefined &&

@@ -1,0 +1,132 @@
+// Conv. The form kernels take has two spatial axes and every attribute explicit:
+//   X [N, C, H, W], W [M, C / group, kh, kw], optional B [M], optional residual [N, M, oh, ow] added before the activation;
+//   kernel_shape, strides, dilations (2 each), pads (4), group; after epilogue fusion also activation, activation_min, _max.
+// One spatial axis gains a unit axis. Three and more become im2col (one raster) and a matrix product, because such
+// models are rare and the product is where their time goes.
+#include "ops/infer_rules.h"
+#include "ops/lower.h"
+#include "ops/window.h"
+
+namespace walle::ops {
+
+namespace {
+std::vector<int64_t> kernel_of(const Shape& w) { return {w.begin() + 2, w.end()}; }
+
+Status infer(ir::InferContext& c) {
+  WALLE_TRY(same_dtypes(c, 0, 2));
+  const Shape& x = c.shape(0);
+  const Shape& w = c.shape(1);
+  if (x.rank() < 3 || w.rank() != x.rank())
+    return model_error("X" + x.text() + " and W" + w.text(), "equal ranks of three or more", "inputs X, W", "reshape the input or the weights");
+  const int64_t group = c.attrs().get_int("group", 1);
+  if (group < 1 || w[0] % group != 0 || w[1] > x[1] || w[1] * group != x[1])
+    return model_error("X" + x.text() + ", W" + w.text() + " and group " + std::to_string(group),
+                       "X channels = W[1] * group and W[0] a multiple of group", "Conv", "correct group or the weights");
+  const std::vector<int64_t> kernel = kernel_of(w);
+  const std::vector<int64_t> stated = c.attrs().get_ints("kernel_shape");
+  if (!stated.empty() && stated != kernel)
+    return model_error("kernel_shape that differs from W" + w.text(), "the spatial sizes of W", "attribute kernel_shape", "drop kernel_shape");
+  if (c.has(2) && (c.rank(2) != 1 || c.shape(2)[0] != w[0] || c.dtype(2) != c.dtype(0)))
+    return model_error("a bias of " + c.shape(2).text(), "[" + std::to_string(w[0]) + "] of X's dtype", "input B", "correct the bias");
+  WALLE_ASSIGN(const Window window, resolve_window(c.attrs(), x, kernel));
+  std::vector<int64_t> dims{x[0], w[0]};
+  dims.insert(dims.end(), window.out.begin(), window.out.end());
+  WALLE_ASSIGN(const Shape out, Shape::checked(dims, dtype_size(c.dtype(0)), "Conv"));
+  if (c.has(3) && (c.shape(3) != out || c.dtype(3) != c.dtype(0)))
+    return model_error("a residual of " + c.shape(3).text(), out.text(), "input 3", "fuse only additions of the result's shape");
+  c.output(0, c.dtype(0), out);
+  return {};
+}
+
+Shape with_unit_axis(const Shape& s) { return {s[0], s[1], 1, s[2]}; }
+
+// One spatial axis: [N, C, L] is [N, C, 1, L].
+Ref lower_1d(LowerContext& c, const Window& w, const ir::Attributes& attributes) {
+  ir::Attributes a = attributes;
+  a.erase("auto_pad");
+  a.set("kernel_shape", std::vector<int64_t>{1, w.kernel[0]});
+  a.set("strides", std::vector<int64_t>{1, w.stride[0]});
+  a.set("dilations", std::vector<int64_t>{1, w.dilation[0]});
+  a.set("pads", std::vector<int64_t>{0, w.pad_begin[0], 0, w.pad_end[0]});
+  const Ref x = c.reshape(c.in(0), with_unit_axis(c.shape(c.in(0))));
+  const Ref k = c.reshape(c.in(1), with_unit_axis(c.shape(c.in(1))));
+  return c.reshape(c.emit("Conv", {x, k, c.in(2)}, a), c.out_shape(0));
+}
+
+// Columns [N, C, taps, outputs]: one region per kernel tap, clipped to where it reads inside the input.
+Ref columns(LowerContext& c, Ref x, const Window& w) {
+  const Shape in = c.shape(x);
+  const Shape strides = in.strides();
+  const int n = w.rank();
+  int64_t outputs = 1;
+  for (int64_t o : w.out) outputs *= o;
+  const int64_t taps = w.taps();
+  raster::Raster r;
+  r.fill = raster::Fill{};
+  std::vector<int64_t> tap(static_cast<size_t>(n), 0);
+  for (int64_t t = 0; t < taps; ++t) {
+    std::vector<int64_t> size{in[0], in[1]}, src{strides[0], strides[1]}, dst{in[1] * taps * outputs, taps * outputs};
+    int64_t from = 0, to = t * outputs, row = outputs;
+    for (int i = 0; i < n; ++i) {
+      const auto a = static_cast<size_t>(i);
+      const Span s = inside(in[i + 2], w.out[a], w.stride[a], tap[a] * w.dilation[a], w.pad_begin[a]);
+      row /= std::max<int64_t>(w.out[a], 1);
+      size.push_back(s.length());
+      src.push_back(strides[i + 2] * w.stride[a]);
+      dst.push_back(row);
+      from += strides[i + 2] * (s.first * w.stride[a] + tap[a] * w.dilation[a] - w.pad_begin[a]);
+      to += row * s.first;
+    }
+    r.regions.push_back(raster::strided_region(0, size, from, src, to, dst));
+    for (int i = n - 1; i >= 0 && ++tap[static_cast<size_t>(i)] == w.kernel[static_cast<size_t>(i)]; --i) tap[static_cast<size_t>(i)] = 0;
+  }
+  return c.raster(std::move(r), c.dtype(x), Shape{in[0], in[1], taps, outputs}, {x});
+}
+
+Ref lower_nd(LowerContext& c, const Window& w) {
+  const Shape x = c.shape(c.in(0));
+  const Shape k = c.shape(c.in(1));
+  const Shape& out = c.out_shape(0);
+  const int64_t group = c.attrs().get_int("group", 1);
+  const int64_t depth = k[1] * w.taps();
+  const int64_t outputs = out.product(2, out.rank());
+  const Ref cols = c.reshape(columns(c, c.in(0), w), Shape{x[0], group, depth, outputs});
+  const Ref weights = c.reshape(c.in(1), Shape{1, group, k[0] / group, depth});
+  Ref y = c.reshape(c.emit("MatMul", {weights, cols}), Shape{x[0], k[0], outputs});
+  if (c.has(2)) y = c.add(y, c.reshape(c.in(2), Shape{k[0], 1}));
+  return c.reshape(y, out);
+}
+
+Status lower(LowerContext& c) {
+  const Shape x = c.shape(c.in(0));
+  if (canonical_window(c.attrs(), x) && c.attrs().has("group")) return {};
+  WALLE_ASSIGN(const Window w, resolve_window(c.attrs(), x, kernel_of(c.shape(c.in(1)))));
+  ir::Attributes a = c.attrs();
+  a.set("group", a.get_int("group", 1));
+  if (x.rank() == 3) {
+    c.result(0, lower_1d(c, w, a));
+    return {};
+  }
+  if (x.rank() > 4) {
+    c.result(0, lower_nd(c, w));
+    return {};
+  }
+  w.write(a);
+  c.result(0, c.emit("Conv", {c.in(0), c.in(1), c.in(2)}, a));
+  return {};
+}
+
+ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in, std::span<const ir::InferOutput> out) {
+  const Shape& w = in[1].shape;
+  const double macs = static_cast<double>(out[0].shape.elements()) * static_cast<double>(w.product(1, w.rank()));
+  double bytes = static_cast<double>(out[0].shape.elements() * dtype_size(out[0].dtype));
+  for (const auto& i : in)
+    if (i.present) bytes += static_cast<double>(i.shape.elements() * dtype_size(i.dtype));
+  return {2 * macs, bytes};
+}
+}  // namespace
+
+extern const ir::OpDef kConvOp{
+    .name = "Conv", .inputs = {2, 4}, .infer = infer, .lower = lower, .cost = cost, .numeric = ir::NumericClass::accumulation};
+
+}  // namespace walle::ops
