@@ -9,7 +9,9 @@ class Error(Exception):
     The message says what was given, what was expected, where, and one next step; the four parts are also attributes.
     """
 
-    def __init__(self, message: str, *, given: str = "", expected: str = "", where: str = "", next_step: str = "") -> None:
+    def __init__(
+        self, message: str, *, given: str = "", expected: str = "", where: str = "", next_step: str = ""
+    ) -> None:
         """Store the message and its four parts."""
         super().__init__(message)
         self.given = given

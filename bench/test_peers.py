@@ -1,0 +1,32 @@
+"""Our engine and every installed peer on the same ONNX files; none of ours takes more than 3x the best peer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import onnx
+import pytest
+
+from conftest import RESULTS
+from walle_rt.bench import zoo
+from walle_rt.bench.compare import compare
+from walle_rt.bench.peers import prepare
+
+LIMIT = 3.0  # at one thread; with more the table is printed and nothing is asserted
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("model", list(zoo.MODELS))
+def test_model(model: str, benchmark: Any, cache: Path, request: pytest.FixtureRequest) -> None:
+    threads = request.config.getoption("--threads")
+    result = compare(model, cache, threads, request.config.getoption("--rounds"))
+    request.config.stash[RESULTS].append(result)
+    path = zoo.path(model, cache)
+    run = prepare("walle", path, zoo.feeds(onnx.load(str(path))), threads, cache)
+    benchmark.extra_info.update(peers=result.milliseconds, left_out=result.reasons, threads=threads)
+    benchmark.pedantic(run, rounds=5, iterations=1, warmup_rounds=1)
+    if result.ratio is None:
+        pytest.skip(f"no peer runs {model}: {result.reasons}")
+    if threads == 1:
+        assert result.ratio <= LIMIT, f"{model}: {result.ratio:.2f}x {result.best_peer}"
