@@ -1,0 +1,65 @@
+"""What the demo prints: headings, lines, and progress that a log file can bear."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def heading(text: str) -> None:
+    """A new part of the demo."""
+    print(f"\n== {text}")
+
+
+def line(text: str = "") -> None:
+    """One line of it."""
+    print(f"   {text}" if text else "")
+
+
+def progress(items: Iterable[T], total: int, what: str) -> Iterator[T]:
+    """Pass the items on; redraw one line in a terminal, print a line at each quarter elsewhere."""
+    live = sys.stdout.isatty()
+    for done, item in enumerate(items, 1):
+        yield item
+        if live:
+            bar = "#" * (30 * done // total)
+            print(f"\r   {what} [{bar:30s}] {done}/{total}", end="\n" if done == total else "", flush=True)
+        elif done == total or 4 * done // total != 4 * (done - 1) // total:
+            print(f"   {what} {done}/{total}", flush=True)
+
+
+@dataclass
+class Stopwatch:
+    """Collects the time of repeated runs."""
+
+    seconds: list[float] = field(default_factory=list)
+
+    def __enter__(self) -> None:
+        """Start."""
+        self._start = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        """Stop and keep."""
+        self.seconds.append(time.perf_counter() - self._start)
+
+    def __str__(self) -> str:
+        """Median and minimum in milliseconds."""
+        ordered = sorted(self.seconds)
+        if not ordered:
+            return "no runs"
+        median, minimum = ordered[len(ordered) // 2] * 1e3, ordered[0] * 1e3
+        return f"median {median:.2f} ms, minimum {minimum:.2f} ms, {len(ordered)} run{'s'[: len(ordered) > 1]}"
+
+
+def plan_summary(explanation: object, lines: int = 12) -> None:
+    """The head of a session's plan."""
+    text = str(explanation).splitlines()
+    for entry in text[:lines]:
+        line(entry[:160])
+    if len(text) > lines:
+        line(f"... {len(text) - lines} more lines: print(session.explain())")
