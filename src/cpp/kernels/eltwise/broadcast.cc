@@ -1,0 +1,31 @@
+#include "kernels/eltwise/broadcast.h"
+
+namespace walle::kernels {
+
+Broadcast make_broadcast(const Shape& out, std::span<const Shape> operands) {
+  Broadcast b;
+  b.operands = static_cast<int>(operands.size());
+  b.elements = out.elements();
+  std::array<Shape, kMaxOperands> strides;
+  for (size_t k = 0; k < operands.size(); ++k) strides[k] = operands[k].strides();
+  const auto stride_of = [&](size_t k, int axis) -> int64_t {
+    const int own = axis - (out.rank() - operands[k].rank());
+    return own < 0 || operands[k][own] == 1 ? 0 : strides[k][own];
+  };
+  for (int axis = 0; axis < out.rank(); ++axis) {
+    if (out[axis] == 1) continue;
+    bool merges = b.rank > 0;
+    for (size_t k = 0; merges && k < operands.size(); ++k)
+      merges = b.stride[k][static_cast<size_t>(b.rank - 1)] == stride_of(k, axis) * out[axis];
+    const auto slot = static_cast<size_t>(merges ? b.rank - 1 : b.rank++);
+    b.size[slot] = merges ? b.size[slot] * out[axis] : out[axis];
+    for (size_t k = 0; k < operands.size(); ++k) b.stride[k][slot] = stride_of(k, axis);
+  }
+  if (b.rank == 0) {
+    b.rank = 1;
+    b.size[0] = 1;
+  }
+  return b;
+}
+
+}  // namespace walle::kernels

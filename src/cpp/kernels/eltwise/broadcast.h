@@ -1,0 +1,56 @@
+// Broadcast: how up to three operands are walked to fill one dense result. Axes that all operands walk alike are merged,
+// so that two dense operands are one run and a row vector against a matrix is two axes.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "tensor/shape.h"
+
+namespace walle::kernels {
+
+inline constexpr int kMaxOperands = 3;
+
+struct Broadcast {
+  int rank = 0;  // at least 1; the last axis is the inner run
+  int operands = 0;
+  int64_t elements = 0;
+  std::array<int64_t, base::kMaxRank> size{};
+  std::array<std::array<int64_t, base::kMaxRank>, kMaxOperands> stride{};  // elements; 0 where an operand repeats
+};
+
+// Precondition: every shape broadcasts to `out`, and there are at most kMaxOperands.
+Broadcast make_broadcast(const Shape& out, std::span<const Shape> operands);
+
+// Calls fn(out_offset, operand_offsets, n) for the runs along the last axis that make up the elements [begin, end).
+template <class Fn>
+void for_each_run(const Broadcast& b, int64_t begin, int64_t end, Fn&& fn) {
+  const int last = b.rank - 1;
+  const auto axis = [](int i) { return static_cast<size_t>(i); };
+  std::array<int64_t, base::kMaxRank> at{};
+  std::array<int64_t, kMaxOperands> offset{};
+  int64_t rest = begin;
+  for (int i = last; i >= 0; --i) {
+    at[axis(i)] = rest % b.size[axis(i)];
+    rest /= b.size[axis(i)];
+    for (int k = 0; k < b.operands; ++k) offset[axis(k)] += at[axis(i)] * b.stride[axis(k)][axis(i)];
+  }
+  for (int64_t out = begin; out < end;) {
+    const int64_t n = std::min(end - out, b.size[axis(last)] - at[axis(last)]);
+    fn(out, offset, n);
+    out += n;
+    if (out >= end) return;
+    // The run ended at the end of the last axis: go back to its start and carry.
+    for (int k = 0; k < b.operands; ++k) offset[axis(k)] -= at[axis(last)] * b.stride[axis(k)][axis(last)];
+    at[axis(last)] = 0;
+    for (int i = last - 1; i >= 0; --i) {
+      for (int k = 0; k < b.operands; ++k) offset[axis(k)] += b.stride[axis(k)][axis(i)];
+      if (++at[axis(i)] < b.size[axis(i)]) break;
+      for (int k = 0; k < b.operands; ++k) offset[axis(k)] -= b.size[axis(i)] * b.stride[axis(k)][axis(i)];
+      at[axis(i)] = 0;
+    }
+  }
+}
+
+}  // namespace walle::kernels

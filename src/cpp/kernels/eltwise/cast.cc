@@ -1,0 +1,105 @@
+#include "kernels/eltwise/cast.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+namespace walle::kernels {
+
+namespace {
+using tensor::BFloat16;
+using tensor::Float8Format;
+using tensor::Half;
+
+template <class T>
+constexpr bool kSmallFloat = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
+template <class T, class F>
+T float_to_integer(F v) {
+  using Wide = std::conditional_t<std::is_same_v<T, uint64_t>, uint64_t, int64_t>;
+  if (!(v == v)) return 0;
+  // 2^63 and 2^64 are exact in float; the largest integers are not.
+  constexpr F kTop = std::is_same_v<Wide, uint64_t> ? F(18446744073709551616.0) : F(9223372036854775808.0);
+  if (v >= kTop) return static_cast<T>(std::numeric_limits<Wide>::max());
+  if constexpr (std::is_same_v<Wide, uint64_t>) {
+    if (v <= F(-1)) return v <= F(-9223372036854775808.0) ? T(0) : static_cast<T>(static_cast<int64_t>(v));
+  } else {
+    if (v < -kTop) return static_cast<T>(std::numeric_limits<Wide>::min());
+  }
+  return static_cast<T>(static_cast<Wide>(v));
+}
+
+template <class To, class From>
+To convert(From v) {
+  if constexpr (kSmallFloat<From>) {
+    return convert<To>(static_cast<float>(v));
+  } else if constexpr (kSmallFloat<To>) {
+    return To(static_cast<float>(v));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return v != From(0);
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    return float_to_integer<To>(v);
+  } else {
+    return static_cast<To>(v);
+  }
+}
+
+template <class From, class To>
+void convert_all(const From* from, To* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] = convert<To>(from[i]);
+}
+
+const Float8Format& float8_format(DType dtype) {
+  switch (dtype) {
+    case DType::float8e4m3fn: return tensor::kFloat8E4M3FN;
+    case DType::float8e4m3fnuz: return tensor::kFloat8E4M3FNUZ;
+    case DType::float8e5m2: return tensor::kFloat8E5M2;
+    default: return tensor::kFloat8E5M2FNUZ;
+  }
+}
+
+constexpr int64_t kBlock = 256;  // float8 goes through a float block on the stack
+
+void cast_from_float8(DType from_dtype, const uint8_t* from, DType to_dtype, std::byte* to, int64_t n, bool saturate) {
+  const Float8Format& format = float8_format(from_dtype);
+  std::array<float, kBlock> block;
+  for (int64_t at = 0; at < n; at += kBlock) {
+    const int64_t m = std::min(kBlock, n - at);
+    for (int64_t i = 0; i < m; ++i) block[static_cast<size_t>(i)] = tensor::float8_to_float(from[at + i], format);
+    run_cast(DType::float32, block.data(), to_dtype, to + at * tensor::dtype_size(to_dtype), m, saturate);
+  }
+}
+
+void cast_to_float8(DType from_dtype, const std::byte* from, DType to_dtype, uint8_t* to, int64_t n, bool saturate) {
+  const Float8Format& format = float8_format(to_dtype);
+  std::array<float, kBlock> block;
+  for (int64_t at = 0; at < n; at += kBlock) {
+    const int64_t m = std::min(kBlock, n - at);
+    run_cast(from_dtype, from + at * tensor::dtype_size(from_dtype), DType::float32, block.data(), m, saturate);
+    for (int64_t i = 0; i < m; ++i) to[at + i] = tensor::float_to_float8(block[static_cast<size_t>(i)], format, saturate);
+  }
+}
+}  // namespace
+
+void run_cast(DType from_dtype, const void* from, DType to_dtype, void* to, int64_t n, bool saturate) {
+  if (n <= 0) return;
+  if (from_dtype == to_dtype) {
+    std::memcpy(to, from, static_cast<size_t>(n * tensor::dtype_size(to_dtype)));
+    return;
+  }
+  if (tensor::is_float8(from_dtype))
+    return cast_from_float8(from_dtype, static_cast<const uint8_t*>(from), to_dtype, static_cast<std::byte*>(to), n, saturate);
+  if (tensor::is_float8(to_dtype))
+    return cast_to_float8(from_dtype, static_cast<const std::byte*>(from), to_dtype, static_cast<uint8_t*>(to), n, saturate);
+  tensor::visit_all(from_dtype, [&](auto from_tag) {
+    using From = typename decltype(from_tag)::type;
+    tensor::visit_all(to_dtype, [&](auto to_tag) {
+      using To = typename decltype(to_tag)::type;
+      convert_all(static_cast<const From*>(from), static_cast<To*>(to), n);
+    });
+  });
+}
+
+}  // namespace walle::kernels

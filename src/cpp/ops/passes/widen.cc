@@ -1,0 +1,107 @@
+#include "ops/passes/widen.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "ops/registry.h"
+
+namespace walle::ops {
+
+namespace {
+bool narrow(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
+
+template <class From>
+void widen_values(const Tensor& from, Tensor& to) {
+  const auto source = from.as<From>();
+  const auto target = to.as_mutable<float>();
+  for (size_t i = 0; i < source.size(); ++i) target[i] = static_cast<float>(source[i]);
+}
+
+Result<Tensor> widened_constant(const Tensor& from) {
+  WALLE_ASSIGN(Tensor to, Tensor::allocate(DType::float32, from.shape()));
+  if (from.dtype() == DType::float16)
+    widen_values<tensor::Half>(from, to);
+  else
+    widen_values<tensor::BFloat16>(from, to);
+  return to;
+}
+
+class Widener {
+ public:
+  explicit Widener(Program& program) : program_(program), cast_(find_op("Cast")) {}
+
+  Status run(const std::function<bool(const Program&, const ProgramNode&)>& supported) {
+    if (!cast_) return internal_error("operator 'Cast' is not in the op table", "widen_floats");
+    std::vector<ProgramNode> nodes = std::move(program_.nodes);
+    program_.nodes.clear();
+    for (ProgramNode& node : nodes) {
+      if (!touches_narrow(node) || node.raster || node.loop || node.op == cast_ || supported(program_, node))
+        program_.nodes.push_back(std::move(node));
+      else
+        WALLE_TRY(widen(std::move(node)));
+    }
+    return {};
+  }
+
+ private:
+  bool touches_narrow(const ProgramNode& node) const {
+    const auto is_narrow = [&](Ref r) { return r >= 0 && narrow(program_.at(r).dtype); };
+    return std::ranges::any_of(node.inputs, is_narrow) || std::ranges::any_of(node.outputs, is_narrow);
+  }
+
+  Ref add_value(ProgramValue value) {
+    program_.values.push_back(std::move(value));
+    return static_cast<Ref>(program_.values.size() - 1);
+  }
+
+  void push_cast(Ref from, Ref to, const std::string& origin) {
+    program_.nodes.push_back(
+        {cast_, {{"to", static_cast<int64_t>(program_.at(to).dtype)}}, {from}, {to}, origin, std::nullopt, std::nullopt});
+  }
+
+  // The float32 twin of a 16-bit value.
+  Result<Ref> twin(Ref r, const std::string& origin) {
+    if (const auto it = twins_.find(r); it != twins_.end()) return it->second;
+    Ref wide = kNoRef;
+    if (program_.at(r).constant) {
+      WALLE_ASSIGN(Tensor value, widened_constant(*program_.at(r).constant));
+      const Shape shape = value.shape();
+      wide = add_value({DType::float32, shape, std::move(value)});
+    } else {
+      wide = add_value({DType::float32, program_.at(r).shape, std::nullopt});
+      push_cast(r, wide, origin);
+    }
+    twins_[r] = wide;
+    return wide;
+  }
+
+  Status widen(ProgramNode node) {
+    for (Ref& r : node.inputs) {
+      if (r < 0 || !narrow(program_.at(r).dtype)) continue;
+      WALLE_ASSIGN(r, twin(r, node.origin));
+    }
+    std::vector<std::pair<Ref, Ref>> results;  // float32, 16-bit
+    for (Ref& r : node.outputs) {
+      if (r < 0 || !narrow(program_.at(r).dtype)) continue;
+      const Ref wide = add_value({DType::float32, program_.at(r).shape, std::nullopt});
+      results.emplace_back(wide, r);
+      twins_[r] = wide;
+      r = wide;
+    }
+    const std::string origin = node.origin;
+    program_.nodes.push_back(std::move(node));
+    for (const auto& [wide, thin] : results) push_cast(wide, thin, origin);
+    return {};
+  }
+
+  Program& program_;
+  const ir::OpDef* cast_;
+  std::unordered_map<Ref, Ref> twins_;
+};
+}  // namespace
+
+Status widen_floats(Program& program, const std::function<bool(const Program&, const ProgramNode&)>& supported) {
+  return Widener(program).run(supported);
+}
+
+}  // namespace walle::ops
