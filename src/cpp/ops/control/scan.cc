@@ -1,0 +1,173 @@
+// Scan: runs `body` once per slice of its scan inputs. Inputs: state values, scan inputs, captures (attribute
+// body_captures). Body: (state..., slices..., captures...) -> (state..., slices...).
+// ScanBatched is the form of opset 8: sequence_lens (optional) first, a batch axis in front of everything, one Scan per item.
+#include <algorithm>
+
+#include "ir/op_def.h"
+#include "ops/control/slices.h"
+#include "ops/control_context.h"
+
+namespace walle::ops {
+
+namespace {
+struct Job {
+  std::vector<ir::RuntimeValue> state;
+  std::vector<Tensor> scanned;
+  std::vector<ir::RuntimeValue> captures;
+  std::vector<int64_t> in_axis, in_backward, out_axis, out_backward;
+  int64_t rounds = -1;  // -1: the length of the scan axis
+  int outputs = 0;      // slice outputs
+};
+
+Result<std::vector<int64_t>> list(const ir::Attributes& attrs, const char* name, size_t count) {
+  std::vector<int64_t> v = attrs.get_ints(name);
+  if (v.empty()) v.assign(count, 0);
+  if (v.size() != count)
+    return model_error(std::string(name) + " with " + std::to_string(v.size()) + " entries", std::to_string(count),
+                       std::string("attribute ") + name, "give one entry per scan value");
+  return v;
+}
+
+Result<int64_t> length_of(Job& job) {
+  int64_t length = -1;
+  for (size_t i = 0; i < job.scanned.size(); ++i) {
+    WALLE_ASSIGN(const int axis, tensor::normalize_axis(job.in_axis[i], job.scanned[i].shape().rank(), "scan_input_axes"));
+    job.in_axis[i] = axis;
+    const int64_t n = job.scanned[i].shape()[axis];
+    if (length >= 0 && n != length)
+      return model_error("scan inputs of length " + std::to_string(length) + " and " + std::to_string(n), "one length", "Scan inputs", "cut them to one length");
+    length = n;
+  }
+  return length;
+}
+
+// Final states, then stacked slices.
+Result<std::vector<ir::RuntimeValue>> scan(ControlContext& c, Job job) {
+  WALLE_ASSIGN(const int64_t length, length_of(job));
+  const int64_t rounds = job.rounds < 0 ? length : std::min(job.rounds, length);
+  const size_t states = job.state.size();
+  std::vector<std::vector<Tensor>> slices(static_cast<size_t>(job.outputs));
+  for (int64_t round = 0; round < rounds; ++round) {
+    std::vector<ir::RuntimeValue> inputs = std::move(job.state);
+    for (size_t i = 0; i < job.scanned.size(); ++i) {
+      const int64_t at = job.in_backward[i] ? rounds - 1 - round : round;
+      WALLE_ASSIGN(Tensor slice, take(job.scanned[i], static_cast<int>(job.in_axis[i]), at));
+      inputs.push_back(std::move(slice));
+    }
+    inputs.insert(inputs.end(), job.captures.begin(), job.captures.end());
+    WALLE_ASSIGN(std::vector<ir::RuntimeValue> results, c.run_body("body", std::move(inputs)));
+    if (results.size() != states + slices.size())
+      return model_error("a body with " + std::to_string(results.size()) + " outputs", std::to_string(states + slices.size()), "Scan body",
+                         "match the body's outputs to the node's");
+    for (size_t i = 0; i < slices.size(); ++i) {
+      const Tensor* t = results[states + i].tensor();
+      if (!t) return model_error("a slice that is not a tensor", "a tensor", "Scan body output", "stack tensors only");
+      slices[i].push_back(*t);
+    }
+    results.resize(states);
+    job.state = std::move(results);
+  }
+  std::vector<ir::RuntimeValue> out = std::move(job.state);
+  for (size_t i = 0; i < slices.size(); ++i) {
+    if (slices[i].empty()) {
+      WALLE_ASSIGN(Tensor none, no_slices(c.attrs(), states + i));
+      out.emplace_back(std::move(none));
+      continue;
+    }
+    if (job.out_backward[i]) std::ranges::reverse(slices[i]);
+    WALLE_ASSIGN(const int axis, tensor::normalize_axis(job.out_axis[i], slices[i][0].shape().rank() + 1, "scan_output_axes"));
+    WALLE_ASSIGN(Tensor all, stack(slices[i], axis));
+    out.emplace_back(std::move(all));
+  }
+  return out;
+}
+
+// Everything but the state and scan values, which differ between the two forms. `first` is the first state input.
+Result<Job> job_of(const ControlContext& c, int first, int& states, int& scans) {
+  const int64_t captures = c.attrs().get_int("body_captures", 0);
+  const int64_t n = c.attrs().get_int("num_scan_inputs", 0);
+  const int64_t own = c.input_count() - first - captures;
+  if (captures < 0 || n < 1 || n > own || own - n > c.output_count())
+    return model_error("num_scan_inputs of " + std::to_string(n) + " with " + std::to_string(c.input_count()) + " inputs",
+                       "at least one scan input, and an output per state value", "attribute num_scan_inputs", "correct num_scan_inputs");
+  states = static_cast<int>(own - n);
+  scans = static_cast<int>(n);
+  Job job;
+  job.outputs = c.output_count() - states;
+  const auto outs = static_cast<size_t>(job.outputs);
+  WALLE_ASSIGN(job.in_axis, list(c.attrs(), "scan_input_axes", static_cast<size_t>(n)));
+  WALLE_ASSIGN(job.in_backward, list(c.attrs(), c.attrs().has("directions") ? "directions" : "scan_input_directions", static_cast<size_t>(n)));
+  WALLE_ASSIGN(job.out_axis, list(c.attrs(), "scan_output_axes", outs));
+  WALLE_ASSIGN(job.out_backward, list(c.attrs(), "scan_output_directions", outs));
+  for (int i = 0; i < captures; ++i) job.captures.push_back(c.in(first + static_cast<int>(own) + i));
+  return job;
+}
+
+Status not_a_tensor(int i) {
+  return model_error("an input that is not a tensor", "a tensor", "Scan input " + std::to_string(i), "scan over tensors only");
+}
+
+Status run(ControlContext& c) {
+  int states = 0, scans = 0;
+  WALLE_ASSIGN(Job job, job_of(c, 0, states, scans));
+  for (int i = 0; i < states; ++i) job.state.push_back(c.in(i));
+  for (int i = 0; i < scans; ++i) {
+    const Tensor* t = c.in(states + i).tensor();
+    if (!t || t->shape().rank() < 1) return not_a_tensor(states + i);
+    job.scanned.push_back(*t);
+  }
+  WALLE_ASSIGN(std::vector<ir::RuntimeValue> results, scan(c, std::move(job)));
+  for (size_t i = 0; i < results.size(); ++i) c.output(static_cast<int>(i), std::move(results[i]));
+  return {};
+}
+
+Status run_batched(ControlContext& c) {
+  int states = 0, scans = 0;
+  if (c.input_count() < 2) return not_a_tensor(1);
+  WALLE_ASSIGN(const Job common, job_of(c, 1, states, scans));
+  std::vector<int64_t> lengths;
+  if (const Tensor* t = c.in(0).tensor()) {
+    WALLE_ASSIGN(lengths, t->to_i64());
+  }
+  int64_t batch = -1;
+  for (int i = 0; i < states + scans; ++i) {
+    const Tensor* t = c.in(1 + i).tensor();
+    if (!t || t->shape().rank() < (i < states ? 1 : 2)) return not_a_tensor(1 + i);
+    if (batch >= 0 && t->shape()[0] != batch)
+      return model_error("batches of " + std::to_string(batch) + " and " + std::to_string(t->shape()[0]), "one batch size", "Scan inputs", "correct the batch");
+    batch = t->shape()[0];
+  }
+  if (batch < 1 || (!lengths.empty() && static_cast<int64_t>(lengths.size()) != batch))
+    return model_error("batch " + std::to_string(batch) + " with " + std::to_string(lengths.size()) + " lengths", "a batch of one or more and a length per item",
+                       "Scan inputs", "correct sequence_lens");
+  std::vector<std::vector<Tensor>> gathered(static_cast<size_t>(c.output_count()));
+  for (int64_t b = 0; b < batch; ++b) {
+    Job job = common;
+    if (!lengths.empty()) job.rounds = std::max<int64_t>(lengths[static_cast<size_t>(b)], 0);
+    for (int i = 0; i < states + scans; ++i) {
+      WALLE_ASSIGN(Tensor item, take(*c.in(1 + i).tensor(), 0, b));
+      if (i < states)
+        job.state.emplace_back(std::move(item));
+      else
+        job.scanned.push_back(std::move(item));
+    }
+    WALLE_ASSIGN(std::vector<ir::RuntimeValue> results, scan(c, std::move(job)));
+    for (size_t i = 0; i < gathered.size() && i < results.size(); ++i) {
+      const Tensor* t = results[i].tensor();
+      if (!t) return model_error("a result that is not a tensor", "a tensor", "Scan body", "return tensors only");
+      gathered[i].push_back(*t);
+    }
+  }
+  for (size_t i = 0; i < gathered.size(); ++i) {
+    WALLE_ASSIGN(Tensor all, stack(gathered[i], 0));
+    c.output(static_cast<int>(i), std::move(all));
+  }
+  return {};
+}
+}  // namespace
+
+extern const ir::OpDef kScanOp{.name = "Scan", .op_class = ir::OpClass::control, .inputs = {1, -1}, .outputs = {1, -1}, .control = run};
+extern const ir::OpDef kScanBatchedOp{
+    .name = "ScanBatched", .op_class = ir::OpClass::control, .inputs = {2, -1}, .outputs = {1, -1}, .control = run_batched};
+
+}  // namespace walle::ops
