@@ -42,7 +42,7 @@ std::string dump(const Program& program) {
     out << ")";
     if (!n.attributes.items().empty()) out << " {" << n.attributes.text() << "}";
     if (n.raster) out << ' ' << n.raster->text();
-    if (n.loop) out << " count=" << n.loop->count;
+    if (n.loop) out << ' ' << n.loop->text();
     if (!n.origin.empty()) out << "  # " << n.origin;
     out << "\n";
   }

@@ -2,8 +2,65 @@
 
 #include <algorithm>
 #include <cstring>
+#include <sstream>
+
+#include "base/checked.h"
 
 namespace walle::raster {
+
+int64_t LoopSpec::count() const {
+  int64_t n = 1;
+  for (size_t i = 0; i < static_cast<size_t>(rank); ++i) n *= size[i];
+  return n;
+}
+
+std::string LoopSpec::text() const {
+  static constexpr const char* kNames[] = {"assign", "add", "mul", "min", "max"};
+  std::ostringstream out;
+  const auto axes = [&](const char* name, const Axes& v) {
+    out << ' ' << name << '[';
+    for (size_t i = 0; i < static_cast<size_t>(rank); ++i) out << (i ? "," : "") << v[i];
+    out << ']';
+  };
+  out << (index_on_dst ? "scatter " : "gather ") << kNames[static_cast<size_t>(combine)];
+  axes("rounds", size);
+  axes("src", src_step);
+  axes("dst", dst_step);
+  for (const LoopIndex& i : index) out << " index*" << i.stride << "<" << i.bound;
+  Raster one;
+  one.regions.push_back(body);
+  out << ' ' << one.text();
+  if (base) out << " base";
+  return out.str();
+}
+
+Status check(const LoopSpec& spec, int64_t src_elements, int64_t index_elements, int64_t dst_elements) {
+  // As one raster whose extra axes are the rounds and the index components; its corners are the reachable extremes.
+  for (const bool dst : {false, true}) {
+    const View& view = dst ? spec.body.dst : spec.body.src;
+    const Axes& step = dst ? spec.dst_step : spec.src_step;
+    std::optional<int64_t> low = view.offset, high = view.offset;
+    const auto widen = [&](int64_t size, int64_t stride) {
+      const auto reach = base::checked_mul(size - 1, stride);
+      auto& end = reach && *reach < 0 ? low : high;
+      end = reach && end ? base::checked_add(*end, *reach) : std::nullopt;
+    };
+    for (size_t i = 0; i < static_cast<size_t>(spec.body.rank); ++i) widen(spec.body.size[i], view.stride[i]);
+    for (size_t i = 0; i < static_cast<size_t>(spec.rank); ++i) widen(spec.size[i], step[i]);
+    if (dst == spec.index_on_dst)
+      for (const LoopIndex& i : spec.index) widen(std::max<int64_t>(i.bound, 1), i.stride);
+    const int64_t elements = dst ? dst_elements : src_elements;
+    const bool no_valid_index = std::ranges::any_of(spec.index, [](const LoopIndex& i) { return i.bound <= 0; });
+    if (no_valid_index || spec.count() == 0 || spec.body.elements() == 0) continue;
+    if (!low || !high || *low < 0 || *high >= elements)
+      return model_error(std::string("a loop whose ") + (dst ? "destination" : "source") + " leaves the tensor",
+                         "addresses below " + std::to_string(elements), "loop", "report the operator that made this loop");
+  }
+  if (spec.count() * static_cast<int64_t>(spec.index.size()) != index_elements)
+    return model_error("a loop of " + std::to_string(spec.count()) + " rounds over " + std::to_string(index_elements) + " indices",
+                       "one index tuple per round", "loop", "report the operator that made this loop");
+  return {};
+}
 
 namespace {
 template <class T>
@@ -40,6 +97,22 @@ void combine_round(const Region& r, Combine how, const T* src, T* dst) {
 int64_t read_index(DType dtype, const void* indices, int64_t i) {
   return dtype == DType::int32 ? static_cast<const int32_t*>(indices)[i] : static_cast<const int64_t*>(indices)[i];
 }
+
+// The offset the index tuple of round i adds.
+Result<int64_t> index_offset(const LoopSpec& spec, DType dtype, const void* indices, int64_t round) {
+  int64_t offset = 0;
+  const auto depth = static_cast<int64_t>(spec.index.size());
+  for (int64_t c = 0; c < depth; ++c) {
+    const LoopIndex& component = spec.index[static_cast<size_t>(c)];
+    const int64_t index = read_index(dtype, indices, round * depth + c);
+    if (index < -component.bound || index >= component.bound)
+      return model_error("index " + std::to_string(index) + " at position " + std::to_string(round * depth + c),
+                         "an index in [" + std::to_string(-component.bound) + ", " + std::to_string(component.bound - 1) + "]",
+                         "indices", "clip or correct the indices");
+    offset += (index < 0 ? index + component.bound : index) * component.stride;
+  }
+  return offset;
+}
 }  // namespace
 
 Status run_loop_reference(const LoopSpec& spec, DType dtype, const void* data, DType index_dtype, const void* indices,
@@ -48,16 +121,19 @@ Status run_loop_reference(const LoopSpec& spec, DType dtype, const void* data, D
   if (spec.base && dst_elements > 0) std::memcpy(dst, base, static_cast<size_t>(dst_elements * size));
   Raster round;
   round.regions.push_back(spec.body);
-  for (int64_t i = 0; i < spec.count; ++i) {
-    int64_t index = read_index(index_dtype, indices, i);
-    if (index < -spec.index_bound || index >= spec.index_bound)
-      return model_error("index " + std::to_string(index) + " at position " + std::to_string(i),
-                         "an index in [" + std::to_string(-spec.index_bound) + ", " + std::to_string(spec.index_bound - 1) + "]", "indices",
-                         "clip or correct the indices");
-    if (index < 0) index += spec.index_bound;
-    Region& r = round.regions[0];
-    r.src.offset = spec.body.src.offset + i * spec.src_step + (spec.index_on_dst ? 0 : index * spec.index_stride);
-    r.dst.offset = spec.body.dst.offset + i * spec.dst_step + (spec.index_on_dst ? index * spec.index_stride : 0);
+  Region& r = round.regions[0];
+  const int64_t count = spec.count();
+  for (int64_t i = 0; i < count; ++i) {
+    WALLE_ASSIGN(const int64_t moved, index_offset(spec, index_dtype, indices, i));
+    r.src.offset = spec.body.src.offset + (spec.index_on_dst ? 0 : moved);
+    r.dst.offset = spec.body.dst.offset + (spec.index_on_dst ? moved : 0);
+    int64_t rest = i;
+    for (int a = spec.rank - 1; a >= 0; --a) {
+      const auto k = static_cast<size_t>(a);
+      r.src.offset += rest % spec.size[k] * spec.src_step[k];
+      r.dst.offset += rest % spec.size[k] * spec.dst_step[k];
+      rest /= spec.size[k];
+    }
     if (spec.combine == Combine::assign) {
       WALLE_TRY(copy_reference(round, dtype, &data, dst, 0));
       continue;

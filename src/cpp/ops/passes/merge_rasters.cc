@@ -1,0 +1,131 @@
+#include "ops/passes/merge_rasters.h"
+
+#include <algorithm>
+#include <map>
+
+#include "raster/compose.h"
+#include "raster/simplify.h"
+
+namespace walle::ops {
+
+namespace {
+
+class Merger {
+ public:
+  Merger(Program& program, const MergeOptions& options)
+      : program_(program), options_(options), producer_(program.values.size(), -1), replaced_(program.values.size()) {
+    for (size_t i = 0; i < replaced_.size(); ++i) replaced_[i] = static_cast<Ref>(i);
+  }
+
+  void run() {
+    for (size_t i = 0; i < program_.nodes.size(); ++i) visit(i);
+    for (Ref& r : program_.outputs) r = current(r);
+    remove_dead_nodes(program_);
+  }
+
+ private:
+  Ref current(Ref r) const { return r < 0 ? r : replaced_[static_cast<size_t>(r)]; }
+
+  void visit(size_t index) {
+    ProgramNode& node = program_.nodes[index];
+    for (Ref& r : node.inputs) r = current(r);
+    if (node.raster) {
+      if (options_.vertical) merge_vertically(node);
+      if (options_.horizontal) raster::simplify(*node.raster);
+      tidy_sources(node);
+    }
+    if ((node.raster || node.loop) && node.outputs.size() == 1 && replace(node)) return;
+    for (Ref r : node.outputs)
+      if (r >= 0) producer_[static_cast<size_t>(r)] = static_cast<int>(index);
+  }
+
+  // Producers come first and are merged already, so their sources are seldom rasters; a few rounds reach the fixpoint.
+  void merge_vertically(ProgramNode& node) {
+    for (int round = 0; round < 8; ++round) {
+      bool changed = false;
+      for (size_t s = 0; s < node.inputs.size(); ++s) changed = merge_source(node, static_cast<int>(s)) || changed;
+      if (!changed) return;
+      tidy_sources(node);
+    }
+  }
+
+  bool merge_source(ProgramNode& node, int source) {
+    const Ref through = node.inputs[static_cast<size_t>(source)];
+    const int from = producer_[static_cast<size_t>(through)];
+    if (from < 0) return false;
+    const ProgramNode& inner = program_.nodes[static_cast<size_t>(from)];
+    if (!inner.raster) return false;
+    const auto& regions = node.raster->regions;
+    if (std::ranges::none_of(regions, [&](const raster::Region& r) { return r.source == source; })) return false;
+    const size_t limit = regions.size() + inner.raster->regions.size() + options_.max_regions;
+    auto merged = raster::compose(*node.raster, source, *inner.raster, static_cast<int>(node.inputs.size()), limit);
+    if (!merged) return false;
+    node.raster = std::move(*merged);
+    node.inputs.insert(node.inputs.end(), inner.inputs.begin(), inner.inputs.end());
+    return true;
+  }
+
+  // Each source once, none unused.
+  static void tidy_sources(ProgramNode& node) {
+    std::vector<Ref> sources;
+    for (raster::Region& r : node.raster->regions) {
+      const Ref ref = node.inputs[static_cast<size_t>(r.source)];
+      const auto at = std::ranges::find(sources, ref);
+      r.source = static_cast<int>(at - sources.begin());
+      if (at == sources.end()) sources.push_back(ref);
+    }
+    node.inputs = std::move(sources);
+  }
+
+  // True when the node's result is another value: its own source, or that of an equal node.
+  bool replace(const ProgramNode& node) {
+    const Ref out = node.outputs[0];
+    const ProgramValue& value = program_.at(out);
+    if (options_.identity && node.raster && node.inputs.size() == 1) {
+      const ProgramValue& source = program_.at(node.inputs[0]);
+      if (source.shape == value.shape && raster::as_alias(*node.raster, value.shape.elements()) == 0) {
+        replaced_[static_cast<size_t>(out)] = node.inputs[0];
+        return true;
+      }
+    }
+    if (!options_.horizontal) return false;
+    const auto [known, fresh] = seen_.emplace(key(node, value), out);
+    if (fresh) return false;
+    replaced_[static_cast<size_t>(out)] = known->second;
+    return true;
+  }
+
+  static std::string key(const ProgramNode& node, const ProgramValue& value) {
+    std::string text(dtype_name(value.dtype));
+    text += value.shape.text();
+    for (Ref r : node.inputs) text += " %" + std::to_string(r);
+    text += node.raster ? node.raster->text() : node.loop->text();
+    if (node.raster && node.raster->fill)
+      for (std::byte b : node.raster->fill->bytes) text += ' ' + std::to_string(std::to_integer<int>(b));
+    return text;
+  }
+
+  Program& program_;
+  const MergeOptions& options_;
+  std::vector<int> producer_;
+  std::vector<Ref> replaced_;  // results that turned out to be another value
+  std::map<std::string, Ref> seen_;
+};
+
+}  // namespace
+
+Status merge_rasters(Program& program, const MergeOptions& options) {
+  Merger(program, options).run();
+  return {};
+}
+
+int count_copies(const Program& program) {
+  int n = 0;
+  for (const ProgramNode& node : program.nodes) {
+    if (node.loop) ++n;
+    if (node.raster && !raster::as_alias(*node.raster, program.at(node.outputs[0]).shape.elements())) ++n;
+  }
+  return n;
+}
+
+}  // namespace walle::ops
