@@ -18,7 +18,7 @@ namespace walle::ops {
 
 struct LowerOptions {
   // A backend runs this composite whole; nullptr: nothing is claimed.
-  std::function<bool(const ir::OpDef&, const ir::Attributes&, std::span<const ir::InferInput>)> claims;
+  std::function<bool(const ir::OpDef&, const ir::Attributes&, std::span<const ir::InferInput>, std::span<const ir::InferOutput>)> claims;
   // Computes a node whose inputs are all constant; nullptr: nothing is folded.
   std::function<Result<std::vector<Tensor>>(const Program& one_node)> fold;
   int64_t fold_limit_bytes = int64_t{64} << 20;  // results larger than this are left to run time

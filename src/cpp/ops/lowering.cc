@@ -54,7 +54,7 @@ Result<std::vector<Ref>> Lowering::apply_inferred(const ir::OpDef& op, const ir:
   if (op.op_class == ir::OpClass::composite && options_.claims) {
     std::vector<ir::InferInput> seen;
     for (Ref r : inputs) seen.push_back(infer_input(r));
-    whole = options_.claims(op, attributes, seen);
+    whole = options_.claims(op, attributes, seen, outputs);
   }
   if (whole) return finish({&op, attributes, inputs, {}, origin, {}, {}}, outputs);
   if (!op.lower) return internal_error(std::string(op.name) + " has no decomposition", describe(op, origin));

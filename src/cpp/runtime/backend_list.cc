@@ -1,0 +1,44 @@
+#include "runtime/backend_list.h"
+
+#include <sstream>
+
+#include "backends/cpu/cpu_backend.h"
+
+namespace walle::runtime {
+
+namespace {
+struct Row {
+  const char* name;
+  const backends::Backend& (*get)();
+};
+constexpr Row kRows[] = {
+#define WALLE_BACKEND(name, accessor) {name, accessor},
+#include "runtime/backend_list.inc"
+#undef WALLE_BACKEND
+};
+}  // namespace
+
+std::vector<std::string> backend_names() {
+  std::vector<std::string> out;
+  for (const Row& row : kRows) out.emplace_back(row.name);
+  return out;
+}
+
+Result<std::vector<const backends::Backend*>> backends_named(const std::string& names) {
+  std::vector<const backends::Backend*> out;
+  std::istringstream list(names);
+  for (std::string name; std::getline(list, name, ',');) {
+    const backends::Backend* found = nullptr;
+    std::string known;
+    for (const Row& row : kRows) {
+      known += (known.empty() ? "" : ", ") + std::string(row.name);
+      if (name == row.name) found = &row.get();
+    }
+    if (!found) return backend_error("backend '" + name + "'", "one of: " + known, "session", "choose a backend of this build");
+    out.push_back(found);
+  }
+  if (out.empty()) return backend_error("an empty backend name", "for example 'cpu'", "session", "leave backend at its default");
+  return out;
+}
+
+}  // namespace walle::runtime

@@ -1,0 +1,16 @@
+// Backends by name. A requested backend that is missing is an error, never a silent fallback.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/backend.h"
+
+namespace walle::runtime {
+
+std::vector<std::string> backend_names();
+
+// "cpu", or several in order of preference: "opencl,cpu".
+Result<std::vector<const backends::Backend*>> backends_named(const std::string& names);
+
+}  // namespace walle::runtime

@@ -1,0 +1,64 @@
+#include "runtime/fold.h"
+
+#include <algorithm>
+
+#include "backends/cpu/cpu_backend.h"
+#include "ops/registry.h"
+#include "runtime/executable.h"
+
+namespace walle::runtime {
+
+Result<std::vector<Tensor>> fold_program(const ops::Program& program) {
+  SessionOptions options;
+  options.merge = options.fuse = false;
+  WALLE_ASSIGN(auto exe, Executable::compile(program, {&backends::cpu::cpu_backend()}, options, nullptr));
+  Arena arena;
+  return exe->run({}, arena, nullptr);
+}
+
+namespace {
+// Expanding a small constant into a large one would trade file size and memory for nothing.
+constexpr int64_t kFoldLimitBytes = int64_t{64} << 20;
+
+bool try_fold(ir::Graph& graph, const ir::Node& node) {
+  const ir::OpDef* def = ops::find_op(node.op);
+  if (!def || def->op_class == ir::OpClass::control || !def->deterministic) return false;
+  const bool constant = std::ranges::all_of(node.inputs, [&](ir::ValueId id) { return id == ir::kNone || graph.at(id).constant.has_value(); });
+  if (!constant) return false;
+  ops::Program program;
+  ops::Lowering lowering(program, {nullptr, fold_program, kFoldLimitBytes});
+  std::vector<ops::Ref> inputs;
+  for (ir::ValueId id : node.inputs) inputs.push_back(id == ir::kNone ? ops::kNoRef : lowering.add_constant(*graph.at(id).constant));
+  auto refs = lowering.apply(*def, node.attributes, inputs, static_cast<int>(node.outputs.size()), node.name);
+  if (!refs.ok()) return false;
+  for (size_t i = 0; i < node.outputs.size(); ++i)
+    if (node.outputs[i] != ir::kNone && ((*refs)[i] < 0 || !program.at((*refs)[i]).constant)) return false;
+  for (size_t i = 0; i < node.outputs.size(); ++i)
+    if (node.outputs[i] != ir::kNone) graph.at(node.outputs[i]).constant = program.at((*refs)[i]).constant;
+  return true;
+}
+
+void fold_bodies(ir::Node& node) {
+  ir::Attributes folded = node.attributes;
+  for (const auto& [name, value] : node.attributes.items()) {
+    const auto* body = std::get_if<std::shared_ptr<const ir::Graph>>(&value);
+    if (!body || !*body) continue;
+    auto copy = std::make_shared<ir::Graph>(**body);
+    fold_constants(*copy);
+    folded.set(name, std::shared_ptr<const ir::Graph>(std::move(copy)));
+  }
+  node.attributes = std::move(folded);
+}
+}  // namespace
+
+void fold_constants(ir::Graph& graph) {
+  std::vector<ir::Node> kept;
+  for (ir::Node& node : graph.nodes) {
+    if (try_fold(graph, node)) continue;
+    fold_bodies(node);
+    kept.push_back(std::move(node));
+  }
+  graph.nodes = std::move(kept);
+}
+
+}  // namespace walle::runtime

@@ -1,0 +1,102 @@
+#include "runtime/graph_runner.h"
+
+#include <algorithm>
+
+#include "base/limits.h"
+#include "runtime/node_context.h"
+
+namespace walle::runtime {
+
+namespace {
+// Plans kept per graph. Beyond this the oldest goes: a caller with ever new shapes must not grow without bound.
+constexpr size_t kMaxSegments = 64;
+}  // namespace
+
+GraphRunner::GraphRunner(const ir::Graph& graph, SharedState& shared)
+    : graph_(graph), shared_(shared), last_use_(graph.values.size(), -1), env_(graph.values.size()) {
+  for (size_t n = 0; n < graph.nodes.size(); ++n)
+    for (ir::ValueId id : graph.nodes[n].inputs)
+      if (id != ir::kNone) last_use_[static_cast<size_t>(id)] = static_cast<int>(n);
+  for (ir::ValueId id : graph.outputs) last_use_[static_cast<size_t>(id)] = static_cast<int>(graph.nodes.size());
+  for (size_t i = 0; i < graph.values.size(); ++i)
+    if (graph.values[i].constant) env_[i] = *graph.values[i].constant;
+}
+
+Result<std::vector<ir::RuntimeValue>> GraphRunner::run(std::vector<ir::RuntimeValue> inputs) {
+  if (inputs.size() != graph_.inputs.size())
+    return argument_error(std::to_string(inputs.size()) + " inputs", std::to_string(graph_.inputs.size()), "graph '" + graph_.name + "'",
+                          "pass every input once");
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    env_[static_cast<size_t>(graph_.inputs[i])] = std::move(inputs[i]);
+    held_.push_back(graph_.inputs[i]);
+  }
+  Status status;
+  const auto count = static_cast<int>(graph_.nodes.size());
+  for (int n = 0; n < count && status.ok();) {
+    const ir::Node& node = graph_.nodes[static_cast<size_t>(n)];
+    if (is_executor_node(graph_, node, env_)) {
+      status = run_node(node);
+      ++n;
+    } else {
+      auto segment = segment_at(n);
+      status = segment.ok() ? run_segment(**segment) : segment.status();
+      if (segment.ok()) n = (*segment)->end;
+    }
+    if (n < count) release(n);
+  }
+  std::vector<ir::RuntimeValue> results;
+  if (status.ok())
+    for (ir::ValueId id : graph_.outputs) results.push_back(env_[static_cast<size_t>(id)]);
+  release(count + 1);
+  if (!status.ok()) return status.take_error();
+  return results;
+}
+
+// Forgets values whose last reader lies before node `before`.
+void GraphRunner::release(int before) {
+  std::erase_if(held_, [&](ir::ValueId id) {
+    if (last_use_[static_cast<size_t>(id)] >= before) return false;
+    env_[static_cast<size_t>(id)] = ir::RuntimeValue();
+    return true;
+  });
+}
+
+Result<Segment*> GraphRunner::segment_at(int begin) {
+  for (const auto& s : segments_)
+    if (s->begin == begin && s->matches(env_)) return s.get();
+  WALLE_ASSIGN(std::unique_ptr<Segment> built, build_segment(graph_, begin, env_, last_use_, shared_));
+  if (segments_.size() >= kMaxSegments) segments_.erase(segments_.begin());
+  segments_.push_back(std::move(built));
+  return segments_.back().get();
+}
+
+Status GraphRunner::run_segment(Segment& segment) {
+  inputs_.clear();
+  for (const LiveIn& in : segment.live_ins) inputs_.push_back(env_[static_cast<size_t>(in.id)].tensor());
+  WALLE_ASSIGN(std::vector<Tensor> results, segment.executable->run(inputs_, shared_.arena, shared_.profiler));
+  for (const Export& e : segment.exports) {
+    env_[static_cast<size_t>(e.id)] = results[e.output];
+    held_.push_back(e.id);
+  }
+  return {};
+}
+
+Status GraphRunner::run_node(const ir::Node& node) {
+  NodeContext context(*this, node);
+  if (Status s = context.run(); !s.ok()) return s.take_error().within(ir::describe(node));
+  return {};
+}
+
+Result<std::vector<ir::RuntimeValue>> GraphRunner::run_body(const ir::Graph& body, std::vector<ir::RuntimeValue> inputs) {
+  if (shared_.depth >= base::kMaxGraphDepth)
+    return model_error("bodies nested deeper than " + std::to_string(base::kMaxGraphDepth), "fewer levels", "graph '" + body.name + "'",
+                       "flatten the control flow");
+  auto& runner = bodies_[&body];
+  if (!runner) runner = std::make_unique<GraphRunner>(body, shared_);
+  ++shared_.depth;
+  auto results = runner->run(std::move(inputs));
+  --shared_.depth;
+  return results;
+}
+
+}  // namespace walle::runtime

@@ -1,0 +1,45 @@
+// GraphRunner: runs one graph. Walks segments (compiled once per shape and kept) and executor nodes (control flow,
+// sequences); bodies have runners of their own.
+//
+// Not re-entrant: one run at a time, guarded by the session.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "runtime/segment.h"
+
+namespace walle::runtime {
+
+class GraphRunner {
+ public:
+  GraphRunner(const ir::Graph& graph, SharedState& shared);
+
+  // inputs as graph.inputs.
+  Result<std::vector<ir::RuntimeValue>> run(std::vector<ir::RuntimeValue> inputs);
+
+  const ir::Graph& graph() const { return graph_; }
+  const std::vector<std::unique_ptr<Segment>>& segments() const { return segments_; }
+  const std::map<const ir::Graph*, std::unique_ptr<GraphRunner>>& bodies() const { return bodies_; }
+
+ private:
+  friend class NodeContext;
+
+  Result<std::vector<ir::RuntimeValue>> run_body(const ir::Graph& body, std::vector<ir::RuntimeValue> inputs);
+  Result<Segment*> segment_at(int begin);
+  Status run_segment(Segment& segment);
+  Status run_node(const ir::Node& node);
+  void release(int before);
+
+  const ir::Graph& graph_;
+  SharedState& shared_;
+  std::vector<int> last_use_;
+  std::vector<ir::RuntimeValue> env_;
+  std::vector<ir::ValueId> held_;  // values in env_ that are not graph constants
+  std::vector<std::unique_ptr<Segment>> segments_;
+  std::map<const ir::Graph*, std::unique_ptr<GraphRunner>> bodies_;
+  std::vector<const Tensor*> inputs_;  // scratch of run_segment
+};
+
+}  // namespace walle::runtime

@@ -1,0 +1,81 @@
+#include "runtime/model.h"
+
+#include <map>
+
+#include "ops/registry.h"
+#include "runtime/backend_list.h"
+#include "runtime/fold.h"
+#include "runtime/session.h"
+
+namespace walle::runtime {
+
+namespace {
+Status check_ops(const ir::Graph& graph) {
+  for (const ir::Node& node : graph.nodes) {
+    if (!ops::find_op(node.op))
+      return model_error("operator '" + node.op + "'", "an operator of the table", ir::describe(node), "see `walle inspect ops` for the list");
+    for (const auto& [name, value] : node.attributes.items())
+      if (const auto* body = std::get_if<std::shared_ptr<const ir::Graph>>(&value); body && *body) WALLE_TRY(check_ops(**body));
+  }
+  return {};
+}
+
+std::string declared(const ir::Value& value) {
+  if (!value.shape) return std::string(dtype_name(value.dtype));
+  std::string out = std::string(dtype_name(value.dtype)) + "[";
+  for (size_t i = 0; i < value.shape->size(); ++i) {
+    const ir::Dim& d = (*value.shape)[i];
+    out += (i ? ", " : "") + (d.size >= 0 ? std::to_string(d.size) : (d.symbol.empty() ? "?" : d.symbol));
+  }
+  return out + "]";
+}
+
+Status check_input(const ir::Value& value, const ir::RuntimeValue& given, std::map<std::string, int64_t>& symbols) {
+  const std::string where = "input '" + value.name + "'";
+  if (value.kind == ir::ValueKind::sequence)
+    return given.sequence() ? Status() : argument_error("a value that is not a sequence", "a sequence of tensors", where, "pass a list of arrays");
+  if (value.kind == ir::ValueKind::optional) return {};
+  const Tensor* t = given.tensor();
+  if (!t) return argument_error("no tensor", declared(value), where, "pass an array");
+  const std::string have = std::string(dtype_name(t->dtype())) + t->shape().text();
+  if (value.dtype != DType::undefined && t->dtype() != value.dtype)
+    return argument_error(have, declared(value), where, "convert the array with .astype('" + std::string(dtype_name(value.dtype)) + "')");
+  if (!value.shape) return {};
+  bool fits = static_cast<int>(value.shape->size()) == t->shape().rank();
+  for (size_t i = 0; fits && i < value.shape->size(); ++i) {
+    const ir::Dim& d = (*value.shape)[i];
+    const int64_t size = t->shape()[static_cast<int>(i)];
+    if (d.size >= 0) fits = d.size == size;
+    else if (!d.symbol.empty()) fits = symbols.emplace(d.symbol, size).first->second == size;
+  }
+  if (!fits) {
+    std::string bound;
+    for (const auto& [name, size] : symbols) bound += (bound.empty() ? " where " : ", ") + name + "=" + std::to_string(size);
+    return argument_error(have, declared(value) + bound, where, "reshape the array or convert the model with dynamic dimensions");
+  }
+  return {};
+}
+}  // namespace
+
+Result<std::shared_ptr<Model>> Model::create(ir::ModelData data, const ModelOptions& options) {
+  WALLE_TRY(check_ops(data.graph));
+  if (options.fold) fold_constants(data.graph);
+  return std::shared_ptr<Model>(new Model(std::move(data)));
+}
+
+Result<std::unique_ptr<Session>> Model::session(const SessionOptions& options) const {
+  if (options.threads < 1 || options.threads > 1024)
+    return argument_error("threads=" + std::to_string(options.threads), "1 to 1024", "session", "use threads=1 or the number of cores");
+  if (options.precision != "float32")
+    return argument_error("precision='" + options.precision + "'", "'float32'", "session", "leave precision at its default");
+  WALLE_ASSIGN(std::vector<const backends::Backend*> backends, backends_named(options.backend));
+  return std::make_unique<Session>(shared_from_this(), options, std::move(backends));
+}
+
+Status Model::check_inputs(const std::vector<ir::RuntimeValue>& inputs) const {
+  std::map<std::string, int64_t> symbols;
+  for (size_t i = 0; i < graph().inputs.size(); ++i) WALLE_TRY(check_input(graph().at(graph().inputs[i]), inputs[i], symbols));
+  return {};
+}
+
+}  // namespace walle::runtime

@@ -1,0 +1,104 @@
+#include "runtime/session.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace walle::runtime {
+
+Session::Session(std::shared_ptr<const Model> model, SessionOptions options, std::vector<const backends::Backend*> backends)
+    : model_(std::move(model)),
+      shared_{std::move(options), std::move(backends), &model_->packed(), {}, nullptr, 0},
+      runner_(model_->graph(), shared_) {}
+
+namespace {
+// A result that is one of the inputs (Identity, a reshape of nothing) is copied: the caller may change the input later.
+Status detach(ir::RuntimeValue& value, const std::vector<const std::byte*>& borrowed) {
+  const Tensor* t = value.tensor();
+  if (!t || std::ranges::find(borrowed, t->buffer().data()) == borrowed.end()) return {};
+  WALLE_ASSIGN(Tensor copy, Tensor::allocate(t->dtype(), t->shape()));
+  if (t->bytes() > 0) std::memcpy(copy.mutable_data(), t->data(), static_cast<size_t>(t->bytes()));
+  value = std::move(copy);
+  return {};
+}
+}  // namespace
+
+Result<std::vector<ir::RuntimeValue>> Session::run(std::vector<ir::RuntimeValue> inputs) {
+  if (inputs.size() != model_->graph().inputs.size())
+    return argument_error(std::to_string(inputs.size()) + " inputs", std::to_string(model_->graph().inputs.size()), "run", "pass every input once");
+  WALLE_TRY(model_->check_inputs(inputs));
+  std::vector<const std::byte*> borrowed;
+  for (const ir::RuntimeValue& v : inputs)
+    if (const Tensor* t = v.tensor()) borrowed.push_back(t->buffer().data());
+  std::lock_guard lock(mutex_);
+  WALLE_ASSIGN(std::vector<ir::RuntimeValue> results, runner_.run(std::move(inputs)));
+  for (ir::RuntimeValue& v : results) WALLE_TRY(detach(v, borrowed));
+  return results;
+}
+
+Result<std::vector<ir::RuntimeValue>> Session::run(std::span<const NamedValue> inputs) {
+  const ir::Graph& graph = model_->graph();
+  std::vector<std::optional<ir::RuntimeValue>> ordered(graph.inputs.size());
+  std::string names;
+  for (ir::ValueId id : graph.inputs) names += (names.empty() ? "" : ", ") + graph.at(id).name;
+  for (const NamedValue& in : inputs) {
+    const auto it = std::ranges::find_if(graph.inputs, [&](ir::ValueId id) { return graph.at(id).name == in.name; });
+    if (it == graph.inputs.end()) return argument_error("input '" + in.name + "'", "one of: " + names, "run", "check the spelling");
+    auto& slot = ordered[static_cast<size_t>(it - graph.inputs.begin())];
+    if (slot) return argument_error("input '" + in.name + "' twice", "each input once", "run", "remove one");
+    slot = in.value;
+  }
+  std::vector<ir::RuntimeValue> values;
+  for (size_t i = 0; i < ordered.size(); ++i) {
+    const ir::Value& declared = graph.at(graph.inputs[i]);
+    if (!ordered[i] && declared.kind != ir::ValueKind::optional)
+      return argument_error("no value for input '" + declared.name + "'", "values for: " + names, "run", "pass every input");
+    values.push_back(ordered[i] ? std::move(*ordered[i]) : ir::RuntimeValue());
+  }
+  return run(std::move(values));
+}
+
+namespace {
+void explain_runner(const GraphRunner& runner, ExplainReport& report) {
+  for (const auto& segment : runner.segments()) {
+    const Executable& exe = *segment->executable;
+    const search::Plan& plan = exe.plan();
+    for (const search::Step& step : plan.steps) {
+      const ops::ProgramNode& node = exe.program().nodes[static_cast<size_t>(step.node)];
+      ExplainRow row{runner.graph().name, node.origin, std::string(node.op->name), std::string(step.chosen.backend->name()),
+                     step.chosen.candidate.algorithm, step.chosen.candidate.parameters, step.chosen.candidate.cost_ms, {}};
+      for (const search::Choice& loser : step.losers) row.losers.emplace_back(loser.candidate.algorithm, loser.candidate.cost_ms);
+      report.rows.push_back(std::move(row));
+    }
+    report.arena_bytes = std::max(report.arena_bytes, plan.arena_bytes);
+    report.activation_bytes += plan.activation_bytes;
+    report.aliases += plan.aliases;
+    report.predicted_ms += plan.predicted_ms;
+    report.program += "segment " + std::to_string(segment->begin) + ".." + std::to_string(segment->end) + " of " + runner.graph().name + "\n" +
+                      ops::dump(exe.program());
+  }
+  for (const auto& [graph, body] : runner.bodies()) explain_runner(*body, report);
+}
+}  // namespace
+
+ExplainReport Session::explain() {
+  std::lock_guard lock(mutex_);
+  ExplainReport report;
+  explain_runner(runner_, report);
+  return report;
+}
+
+void Session::start_profile() {
+  std::lock_guard lock(mutex_);
+  profiler_ = std::make_unique<Profiler>();
+  shared_.profiler = profiler_.get();
+}
+
+std::vector<ProfileEvent> Session::stop_profile() {
+  std::lock_guard lock(mutex_);
+  shared_.profiler = nullptr;
+  std::vector<ProfileEvent> events = profiler_ ? profiler_->events() : std::vector<ProfileEvent>();
+  profiler_.reset();
+  return events;
+}
+
+}  // namespace walle::runtime

@@ -1,0 +1,79 @@
+#include "runtime/session.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace walle::runtime {
+namespace {
+
+ir::Value input(const char* name, DType dtype, std::vector<ir::Dim> dims) {
+  return {name, ir::ValueKind::tensor, dtype, std::move(dims), std::nullopt};
+}
+
+ir::Value named(const char* name) { return {name, ir::ValueKind::tensor, DType::undefined, std::nullopt, std::nullopt}; }
+
+Tensor iota(const Shape& shape) {
+  Tensor t = *Tensor::allocate(DType::float32, shape);
+  std::iota(t.as_mutable<float>().begin(), t.as_mutable<float>().end(), 0.0f);
+  return t;
+}
+
+// y = transpose(reshape(x, [3, 2]))
+ir::ModelData transposing_model() {
+  ir::ModelData m;
+  ir::Graph& g = m.graph;
+  g.name = "main";
+  const auto x = g.add_value(input("x", DType::float32, {{-1, "n"}, {3, ""}}));
+  ir::Value target = named("target");
+  target.constant = *Tensor::vector_i64(std::vector<int64_t>{3, -1});
+  const auto shape = g.add_value(target);
+  const auto r = g.add_value(named("r"));
+  const auto y = g.add_value(named("y"));
+  g.inputs = {x};
+  g.outputs = {y};
+  g.nodes = {{"Reshape", "reshape", {x, shape}, {r}, {}}, {"Transpose", "transpose", {r}, {y}, {}}};
+  return m;
+}
+
+TEST(Session, RunsMovementOperatorsForEveryShapeItIsGiven) {
+  auto model = Model::create(transposing_model());
+  ASSERT_TRUE(model.ok()) << model.error().message();
+  auto session = (*model)->session({});
+  ASSERT_TRUE(session.ok());
+  for (int64_t n : {2, 4, 2}) {
+    const std::vector<NamedValue> in{{"x", iota(Shape{n, 3})}};
+    auto out = (*session)->run(in);
+    ASSERT_TRUE(out.ok()) << out.error().message();
+    const Tensor& y = *(*out)[0].tensor();
+    EXPECT_EQ(y.shape(), (Shape{n, 3}));
+    EXPECT_EQ(y.as<float>()[1], static_cast<float>(n));
+  }
+  EXPECT_EQ((*session)->explain().rows.size(), 2u);  // one transpose for each of two shapes; reshapes are aliases
+}
+
+TEST(Session, NamesWhatIsWrongWithAnInput) {
+  auto model = Model::create(transposing_model());
+  auto session = (*model)->session({});
+  const std::vector<NamedValue> wrong{{"x", iota(Shape{2, 4})}};
+  const auto out = (*session)->run(wrong);
+  ASSERT_FALSE(out.ok());
+  EXPECT_EQ(out.error().group(), base::ErrorGroup::argument);
+  EXPECT_NE(out.error().message().find("float32[n, 3]"), std::string::npos) << out.error().message();
+  EXPECT_FALSE((*session)->run(std::vector<NamedValue>{{"z", iota(Shape{2, 3})}}).ok());
+  EXPECT_FALSE((*session)->run(std::vector<NamedValue>{}).ok());
+}
+
+TEST(Session, RefusesUnknownBackendsAndOptions) {
+  auto model = Model::create(transposing_model());
+  SessionOptions options;
+  options.backend = "tpu";
+  const auto session = (*model)->session(options);
+  ASSERT_FALSE(session.ok());
+  EXPECT_EQ(session.error().group(), base::ErrorGroup::backend);
+  EXPECT_FALSE((*model)->session({.threads = 0}).ok());
+  EXPECT_FALSE((*model)->session({.precision = "int3"}).ok());
+}
+
+}  // namespace
+}  // namespace walle::runtime
