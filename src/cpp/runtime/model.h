@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ir/graph.h"
+#include "ir/runtime_value.h"
 #include "runtime/options.h"
 #include "runtime/shared_state.h"
 
