@@ -1,4 +1,5 @@
-// Element-wise operators of two operands with broadcasting: one atomic operator (Binary) of many kinds.
+// Element-wise operators of two operands with broadcasting: one atomic operator (Binary) of many kinds. Both operands have
+// one dtype; Pow, which may mix them, is a composite over Power, and the variadic Min and Max are composites over Min2 and Max2.
 #include <array>
 
 #include "ops/infer_rules.h"
@@ -7,9 +8,12 @@
 namespace walle::ops {
 
 namespace {
-// Pow, the shifts and PRelu-like kinds may mix dtypes on the right; the result has the left dtype.
-Status infer_left(ir::InferContext& c) {
+// The slope broadcasts to x, never the other way round.
+Status infer_prelu(ir::InferContext& c) {
+  WALLE_TRY(same_dtypes(c, 0, 2));
   WALLE_ASSIGN(const Shape out, tensor::broadcast(c.shape(0), c.shape(1)));
+  if (out != c.shape(0))
+    return model_error("slope of shape " + c.shape(1).text(), "a shape that broadcasts to " + c.shape(0).text(), "PRelu", "reshape the slope");
   c.output(0, c.dtype(0), out);
   return {};
 }
@@ -25,7 +29,7 @@ constexpr ir::OpDef row(std::string_view name, ir::InferFn infer = infer_broadca
 }
 
 constexpr std::array kRows{
-    row("Add"), row("Sub"), row("Mul"), row("Div"), row("Mod"), row("Pow", infer_left), row("Min2"), row("Max2"), row("And"), row("Or"), row("Xor"),
+    row("Add"), row("Sub"), row("Mul"), row("Div"), row("Mod"), row("Power"), row("PRelu", infer_prelu), row("Min2"), row("Max2"), row("And"), row("Or"), row("Xor"),
     row("BitwiseAnd"), row("BitwiseOr"), row("BitwiseXor"), row("BitShift"), row("Equal", infer_compare), row("Greater", infer_compare),
     row("GreaterOrEqual", infer_compare), row("Less", infer_compare), row("LessOrEqual", infer_compare),
 };

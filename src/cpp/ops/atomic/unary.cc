@@ -1,4 +1,5 @@
 // Element-wise operators of one operand: one atomic operator (Unary) of many kinds; the kind is the ONNX name.
+// Clamp is Clip with constant bounds: attributes min and max.
 #include <array>
 
 #include "ops/infer_rules.h"
@@ -27,7 +28,7 @@ constexpr std::array kRows{
     row("Gelu"),  row("HardSigmoid"), row("HardSwish"), row("LeakyRelu"), row("Log"),     row("Mish"),  row("Neg"),
     row("Not"),   row("BitwiseNot"), row("Reciprocal"), row("Relu"),    row("Round"),     row("Selu"),  row("Sigmoid"),
     row("Sign"),  row("Sin"),       row("Sinh"),       row("Softplus"), row("Softsign"),  row("Sqrt"),  row("Tan"),
-    row("Tanh"),  row("ThresholdedRelu"), row("Celu"), row("Shrink"),   row("IsNaN", infer_test), row("IsInf", infer_test),
+    row("Tanh"),  row("ThresholdedRelu"), row("Celu"), row("Shrink"), row("Clamp"),   row("IsNaN", infer_test), row("IsInf", infer_test),
 };
 }  // namespace
 

@@ -1,0 +1,30 @@
+// ArgMax and ArgMin on the CPU.
+#include "backends/cpu/cpu_op.h"
+#include "kernels/reduce/reduce.h"
+
+namespace walle::backends::cpu {
+
+namespace {
+bool supports(const NodeView& node) {
+  return node.dtype(0) == DType::boolean || tensor::visit_numeric(node.dtype(0), [](auto) {});
+}
+
+void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
+  out.push_back(single_candidate(node, "arg_reduce_reference", threads));
+}
+
+Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext&) {
+  const Shape& x = node.shape(0);
+  WALLE_ASSIGN(const int axis, tensor::normalize_axis(node.attrs().get_int("axis", 0), x.rank()));
+  const kernels::ArgReduce spec{x.product(0, axis), x[axis], x.product(axis + 1, x.rank()), node.op().name == "ArgMax",
+                                node.attrs().get_int("select_last_index", 0) != 0};
+  return make_kernel([spec, dtype = node.dtype(0)](const RunArgs& a) -> Status {
+    kernels::run_arg_reduce(spec, dtype, a.in[0], a.output<int64_t>(0));
+    return {};
+  });
+}
+}  // namespace
+
+extern const CpuOp kArgReduceCpu{"ArgReduce", supports, candidates, prepare};
+
+}  // namespace walle::backends::cpu

@@ -1,0 +1,73 @@
+// LayerNormalization and RMSNormalization on the CPU.
+#include <cstring>
+
+#include "backends/cpu/cpu_op.h"
+#include "kernels/eltwise/broadcast.h"
+#include "kernels/norm/layer_norm.h"
+
+namespace walle::backends::cpu {
+
+namespace {
+bool supports(const NodeView& node) { return node.dtype(0) == DType::float32 || node.dtype(0) == DType::float64; }
+
+Result<int> axis_of(const NodeView& node) {
+  return tensor::normalize_axis(node.attrs().get_int("axis", -1), node.shape(0).rank());
+}
+
+// Scale or bias written out to one row of the normalised shape; nothing to do (rank 0 plan) when it has that shape already.
+struct Spread {
+  bool needed = false;
+  kernels::Broadcast plan;
+};
+
+Spread spread_of(const NodeView& node, int input, const Shape& normalized) {
+  if (!node.has(input) || node.shape(input).elements() == normalized.elements()) return {};
+  const Shape operand[] = {node.shape(input)};
+  return {true, kernels::make_broadcast(normalized, operand)};
+}
+
+template <class T>
+void write_out(const kernels::Broadcast& b, const void* from, void* to) {
+  const int64_t step = b.stride[0][static_cast<size_t>(b.rank - 1)];
+  kernels::for_each_run(b, 0, b.elements, [&](int64_t at, const auto& offset, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) static_cast<T*>(to)[at + i] = static_cast<const T*>(from)[offset[0] + i * step];
+  });
+}
+
+const void* spread(const Spread& s, int64_t element, const void* from, std::byte* scratch) {
+  if (!s.needed) return from;
+  if (element == 4) write_out<uint32_t>(s.plan, from, scratch);
+  else write_out<uint64_t>(s.plan, from, scratch);
+  return scratch;
+}
+
+void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
+  Candidate c = single_candidate(node, "layer_norm_reference", threads);
+  const auto axis = axis_of(node);
+  const Shape& x = node.shape(0);
+  if (axis.ok()) c.workspace_bytes = 2 * x.product(*axis, x.rank()) * dtype_size(node.dtype(0));
+  out.push_back(std::move(c));
+}
+
+Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext&) {
+  WALLE_ASSIGN(const int axis, axis_of(node));
+  const Shape& x = node.shape(0);
+  const Shape normalized = x.sub(axis, x.rank());
+  const kernels::LayerNorm spec{x.product(0, axis), normalized.elements(), node.attrs().get_float("epsilon", 1e-5),
+                                node.op().name == "LayerNormalization"};
+  const Spread scale = spread_of(node, 1, normalized);
+  const Spread bias = spread_of(node, 2, normalized);
+  const bool outputs[] = {true, node.has_output(1), node.has_output(2)};
+  return make_kernel([=, has_bias = node.has(2), dtype = node.dtype(0), element = dtype_size(node.dtype(0))](const RunArgs& a) -> Status {
+    const void* s = spread(scale, element, a.in[1], a.workspace);
+    const void* b = has_bias ? spread(bias, element, a.in[2], a.workspace + spec.n * element) : nullptr;
+    kernels::run_layer_norm(spec, dtype, a.in[0], s, b, a.out[0], outputs[1] ? a.output<float>(1) : nullptr,
+                            outputs[2] ? a.output<float>(2) : nullptr, a.threads);
+    return {};
+  });
+}
+}  // namespace
+
+extern const CpuOp kLayerNormalizationCpu{"LayerNormalization", supports, candidates, prepare};
+
+}  // namespace walle::backends::cpu

@@ -1,0 +1,58 @@
+// Element-wise functions of one operand on the CPU.
+#include "backends/cpu/cpu_op.h"
+#include "kernels/eltwise/unary.h"
+#include "kernels/parallel.h"
+
+namespace walle::backends::cpu {
+
+namespace {
+using kernels::UnaryKind;
+
+std::optional<UnaryKind> kind_of(const NodeView& node) {
+  const auto kind = kernels::unary_kind(node.op().name);
+  if (kind == UnaryKind::gelu && node.attrs().get_string("approximate", "none") == "tanh") return UnaryKind::gelu_tanh;
+  return kind;
+}
+
+// The two numbers each kind reads, with the ONNX defaults.
+kernels::UnaryParams params_of(UnaryKind kind, const ir::Attributes& attrs) {
+  switch (kind) {
+    case UnaryKind::celu: case UnaryKind::elu: case UnaryKind::thresholded_relu: return {attrs.get_float("alpha", 1.0), 0};
+    case UnaryKind::leaky_relu: return {attrs.get_float("alpha", 0.01), 0};
+    case UnaryKind::hard_sigmoid: return {attrs.get_float("alpha", 0.2), attrs.get_float("beta", 0.5)};
+    case UnaryKind::selu: return {attrs.get_float("alpha", 1.67326319217681884765625), attrs.get_float("gamma", 1.05070102214813232421875)};
+    case UnaryKind::shrink: return {attrs.get_float("lambd", 0.5), attrs.get_float("bias", 0.0)};
+    case UnaryKind::is_inf:
+      return {static_cast<double>(attrs.get_int("detect_negative", 1)), static_cast<double>(attrs.get_int("detect_positive", 1))};
+    case UnaryKind::clamp: return {attrs.get_float("min", -__builtin_inf()), attrs.get_float("max", __builtin_inf())};
+    default: return {};
+  }
+}
+
+bool supports(const NodeView& node) {
+  const auto kind = kind_of(node);
+  return kind && kernels::unary_supports(*kind, node.dtype(0));
+}
+
+void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
+  out.push_back(single_candidate(node, "eltwise_unary_reference", threads));
+}
+
+Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext&) {
+  const UnaryKind kind = *kind_of(node);
+  const auto params = params_of(kind, node.attrs());
+  const DType dtype = node.dtype(0);
+  const int64_t from = dtype_size(dtype);
+  const int64_t to = dtype_size(node.out_dtype(0));
+  return make_kernel([=, n = node.out_shape(0).elements()](const RunArgs& a) -> Status {
+    kernels::parallel_ranges(n, 8192, a.threads, [&](int64_t begin, int64_t end) {
+      kernels::run_unary(kind, dtype, params, a.input<std::byte>(0) + begin * from, a.output<std::byte>(0) + begin * to, end - begin);
+    });
+    return {};
+  });
+}
+}  // namespace
+
+extern const CpuOp kUnaryCpu{"Unary", supports, candidates, prepare};
+
+}  // namespace walle::backends::cpu

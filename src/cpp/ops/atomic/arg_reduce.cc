@@ -1,0 +1,27 @@
+// ArgMax and ArgMin: the index of the greatest or least element along one axis; one atomic operator of two kinds.
+#include <array>
+
+#include "ops/axis_rules.h"
+#include "ops/registry.h"
+
+namespace walle::ops {
+
+namespace {
+Status infer(ir::InferContext& c) {
+  WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), c.rank(0)));
+  if (c.shape(0)[axis] == 0)
+    return model_error("shape " + c.shape(0).text(), "at least one element along axis " + std::to_string(axis), "ArgMax/ArgMin",
+                       "check for emptiness first");
+  c.output(0, DType::int64, reduced_shape(c.shape(0), {axis}, c.attrs().get_int("keepdims", 1) != 0));
+  return {};
+}
+
+constexpr std::array kRows{
+    ir::OpDef{.name = "ArgMax", .infer = infer, .family = "ArgReduce"},
+    ir::OpDef{.name = "ArgMin", .infer = infer, .family = "ArgReduce"},
+};
+}  // namespace
+
+extern const std::span<const ir::OpDef> kArgReduceOps = kRows;
+
+}  // namespace walle::ops

@@ -1,0 +1,19 @@
+// Cast to attribute `to` (a DType number); `saturate` concerns float8 only.
+#include "ops/infer_rules.h"
+#include "ops/registry.h"
+
+namespace walle::ops {
+
+namespace {
+Status infer(ir::InferContext& c) {
+  const int64_t to = c.attrs().get_int("to", 0);
+  if (to <= 0 || to >= tensor::kDTypeCount)
+    return model_error("to=" + std::to_string(to), "a dtype number from 1 to " + std::to_string(tensor::kDTypeCount - 1), "Cast", "correct `to`");
+  c.output(0, static_cast<DType>(to), c.shape(0));
+  return {};
+}
+}  // namespace
+
+extern const ir::OpDef kCastOp{.name = "Cast", .infer = infer};
+
+}  // namespace walle::ops
