@@ -1,0 +1,75 @@
+"""The wheel: builds, installs beside NumPy alone, and importing it opens no socket, prints nothing, writes no file."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+IMPORT = """
+import sys
+touched = []
+def watch(event, arguments):
+    if event.startswith("socket.") or (event == "open" and arguments[1] and set(str(arguments[1])) & set("wax+")):
+        touched.append((event, arguments[0]))
+sys.addaudithook(watch)
+sys.dont_write_bytecode = True
+import walle_rt
+assert not touched, touched
+foreign = {name.partition(".")[0] for name in sys.modules} & {"onnx", "google", "typer", "rich", "torch", "requests"}
+assert not foreign, foreign
+assert walle_rt.__file__.startswith(sys.prefix), walle_rt.__file__
+"""
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project's wheel, built with the tools that are installed."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "-q", "-w", folder, ROOT]
+    subprocess.run(command, check=True, timeout=1500)
+    return next(folder.glob("walle_rt-*.whl"))
+
+
+@pytest.fixture(scope="session")
+def clean(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A venv that holds the wheel and NumPy and nothing else; its interpreter."""
+    folder = tmp_path_factory.mktemp("venv")
+    venv.create(folder, with_pip=True)
+    python = folder / "bin" / "python"
+    install = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", wheel]
+    subprocess.run(install, check=True, timeout=300)
+    return python
+
+
+def run(python: Path, code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run code away from the checkout."""
+    clean = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    return subprocess.run([python, "-c", code], cwd=folder, env=clean, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.timeout(1800)
+def test_needs_numpy_only(clean: Path, tmp_path: Path) -> None:
+    code = "import importlib.metadata as m; print(*(d.metadata['Name'].lower() for d in m.distributions()))"
+    installed = set(run(clean, code, tmp_path).stdout.split()) - {"pip", "setuptools"}
+    assert installed == {"numpy", "walle_rt"}
+
+
+@pytest.mark.timeout(1800)
+def test_import_is_silent(clean: Path, tmp_path: Path) -> None:
+    done = run(clean, IMPORT, tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.timeout(1800)
+def test_onnx_without_the_extra_says_what_to_install(clean: Path, tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"\x08\x08")
+    code = "import walle_rt\ntry: walle_rt.load('model.onnx')\nexcept walle_rt.Error as e: print(e.next_step)"
+    assert "walle_rt[convert]" in run(clean, code, tmp_path).stdout
