@@ -1,0 +1,222 @@
+// Resize and Upsample. Every mode is separable: one Interpolate per resized axis, shrinking axes first so that the rest
+// works on less. Nearest by a whole factor is a raster (repeat up, stride down).
+#include <algorithm>
+#include <cmath>
+
+#include "ops/lower.h"
+#include "ops/resize_taps.h"
+
+namespace walle::ops {
+
+namespace {
+struct AxisPlan {
+  int axis = 0;
+  int64_t out = 0;
+  double scale = 1, roi_begin = 0, roi_end = 1;
+};
+
+bool given(const ir::InferContext& c, int i) { return c.has(i) && c.shape(i).elements() > 0; }
+
+Result<ResizeRule> rule_of(const ir::Attributes& attrs) {
+  ResizeRule r;
+  r.mode = attrs.get_string("mode", r.mode);
+  r.coordinates = attrs.get_string("coordinate_transformation_mode", r.coordinates);
+  r.nearest = attrs.get_string("nearest_mode", r.nearest);
+  r.cubic_a = attrs.get_float("cubic_coeff_a", r.cubic_a);
+  r.antialias = attrs.get_int("antialias", 0) != 0;
+  r.exclude_outside = attrs.get_int("exclude_outside", 0) != 0;
+  WALLE_TRY(check_rule(r));
+  return r;
+}
+
+// Which values of the axes attribute (default: all axes) are meant.
+Result<std::vector<int>> listed_axes(const ir::Attributes& attrs, int rank) {
+  std::vector<int> out;
+  for (int64_t a : attrs.get_ints("axes")) {
+    WALLE_ASSIGN(const int axis, tensor::normalize_axis(a, rank, "axes"));
+    if (std::ranges::find(out, axis) != out.end())
+      return model_error("axis " + std::to_string(axis) + " twice", "each axis once", "attribute axes", "correct axes");
+    out.push_back(axis);
+  }
+  if (out.empty())
+    for (int i = 0; i < rank; ++i) out.push_back(i);
+  return out;
+}
+
+// Sizes and scales per listed axis. `scales`, `sizes` and `roi` are null when not given.
+Result<std::vector<AxisPlan>> plan_axes(const ir::Attributes& attrs, const Shape& x, const Tensor* roi, const Tensor* scales, const Tensor* sizes) {
+  WALLE_ASSIGN(const std::vector<int> axes, listed_axes(attrs, x.rank()));
+  std::vector<AxisPlan> plan(axes.size());
+  const auto wrong_count = [&](const char* name, size_t expected) {
+    return model_error(std::string(name) + " with another number of entries", std::to_string(expected) + " entries", std::string("input ") + name,
+                       "give one entry per resized axis (two for roi)");
+  };
+  if (!scales == !sizes) return model_error("both or neither of scales and sizes", "exactly one of them", "Resize", "leave one of them empty");
+  std::vector<double> values;
+  WALLE_ASSIGN(values, (scales ? scales : sizes)->to_f64());
+  if (values.size() != axes.size()) return wrong_count(scales ? "scales" : "sizes", axes.size());
+  const std::string policy = attrs.get_string("keep_aspect_ratio_policy", "stretch");
+  if (policy != "stretch" && policy != "not_larger" && policy != "not_smaller")
+    return model_error("keep_aspect_ratio_policy \"" + policy + "\"", "stretch, not_larger or not_smaller", "attribute keep_aspect_ratio_policy", "choose one");
+  double common = 0;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto in = static_cast<double>(x[axes[i]]);
+    plan[i].axis = axes[i];
+    plan[i].scale = scales ? values[i] : in > 0 ? values[i] / in : 1;
+    const double out = scales ? std::floor(in * values[i]) : values[i];
+    if (!(plan[i].scale >= 0) || !(out >= 0) || out > 2147483647.0 || in > 2147483647.0 || (plan[i].scale == 0 && in > 0 && scales))
+      return model_error("a resize of axis " + std::to_string(axes[i]) + " from " + std::to_string(x[axes[i]]) + " by " + std::to_string(values[i]),
+                         "a positive scale and a size below 2^31", scales ? "input scales" : "input sizes", "correct the scale or size");
+    if (in == 0 && out > 0)
+      return model_error("an empty axis " + std::to_string(axes[i]) + " to be enlarged", "at least one element", "input X", "check the shapes before this node");
+    plan[i].out = static_cast<int64_t>(out);
+    if (i == 0) common = plan[i].scale;
+    common = policy == "not_larger" ? std::min(common, plan[i].scale) : std::max(common, plan[i].scale);
+  }
+  if (sizes && policy != "stretch")
+    for (AxisPlan& p : plan) {
+      p.scale = common;
+      p.out = static_cast<int64_t>(std::min(common * static_cast<double>(x[p.axis]) + 0.5, 2147483647.0));
+    }
+  if (roi && attrs.get_string("coordinate_transformation_mode", "") == "tf_crop_and_resize") {
+    WALLE_ASSIGN(const std::vector<double> box, roi->to_f64());
+    if (box.size() != 2 * axes.size()) return wrong_count("roi", 2 * axes.size());
+    for (size_t i = 0; i < axes.size(); ++i) {
+      plan[i].roi_begin = box[i];
+      plan[i].roi_end = box[i + axes.size()];
+    }
+  }
+  return plan;
+}
+
+Status infer(ir::InferContext& c) {
+  WALLE_TRY(rule_of(c.attrs()));
+  const Tensor* inputs[4] = {};
+  for (int i = 1; i < 4; ++i)
+    if (given(c, i)) {
+      WALLE_ASSIGN(inputs[i], c.need(i));
+    }
+  WALLE_ASSIGN(const std::vector<AxisPlan> plan, plan_axes(c.attrs(), c.shape(0), inputs[1], inputs[2], inputs[3]));
+  Shape out = c.shape(0);
+  for (const AxisPlan& p : plan) out[p.axis] = p.out;
+  WALLE_ASSIGN(out, Shape::checked(out.dims(), 8, "Resize"));
+  c.output(0, c.dtype(0), out);
+  return {};
+}
+
+// Nearest by a whole factor: repeat every element, or take every factor-th.
+std::optional<raster::Raster> whole_factor(const AxisTaps& t, const Shape& in, int axis, int64_t out) {
+  const int64_t n = in[axis];
+  const int64_t outer = in.product(0, axis);
+  const int64_t inner = in.product(axis + 1, in.rank());
+  raster::Raster r;
+  if (out % n == 0) {
+    const int64_t f = out / n;
+    bool repeats = true;
+    for (int64_t j = 0; repeats && j < out; ++j) repeats = t.index[static_cast<size_t>(j)] == j / f;
+    const int64_t size[] = {outer, n, f, inner}, src[] = {n * inner, inner, 0, 1}, dst[] = {out * inner, f * inner, inner, 1};
+    r.regions.push_back(raster::strided_region(0, size, 0, src, 0, dst));
+    if (repeats) return r;
+  } else if (n % out == 0) {
+    const int64_t f = n / out;
+    bool strides = true;
+    for (int64_t j = 0; strides && j < out; ++j) strides = t.index[static_cast<size_t>(j)] == t.index[0] + j * f;
+    const int64_t size[] = {outer, out, inner}, src[] = {n * inner, f * inner, 1}, dst[] = {out * inner, inner, 1};
+    r.regions.push_back(raster::strided_region(0, size, t.index[0] * inner, src, 0, dst));
+    if (strides) return r;
+  }
+  return std::nullopt;
+}
+
+Ref apply_taps(LowerContext& c, Ref x, const AxisTaps& t, int axis, int64_t out) {
+  Shape shape = c.shape(x);
+  if (t.weight.empty()) {
+    if (auto r = whole_factor(t, shape, axis, out)) {
+      shape[axis] = out;
+      return c.raster(std::move(*r), c.dtype(x), shape, {x});
+    }
+  }
+  const Shape table{out, t.taps};
+  auto index = Tensor::from<int32_t>(table, t.index);
+  if (!index.ok()) c.fail(index.take_error());
+  if (c.failed()) return kNoRef;
+  const Ref rows = c.constant(std::move(*index));
+  if (t.weight.empty()) return c.emit("Interpolate", {x, rows}, {{"axis", int64_t{axis}}});
+  auto weight = Tensor::from<double>(table, t.weight);
+  if (!weight.ok()) c.fail(weight.take_error());
+  if (c.failed()) return kNoRef;
+  const Ref weights = c.cast(c.constant(std::move(*weight)), c.dtype(x));
+  return c.emit("Interpolate", {x, rows, weights}, {{"axis", int64_t{axis}}});
+}
+
+// Where an output lies outside the input along `axis`: the extrapolation value.
+Ref extrapolate(LowerContext& c, Ref y, const AxisTaps& t, int axis) {
+  Shape shape = c.shape(y);
+  for (int i = 0; i < shape.rank(); ++i) shape[i] = i == axis ? shape[i] : 1;
+  auto mask = Tensor::allocate(DType::boolean, shape);
+  if (!mask.ok()) c.fail(mask.take_error());
+  if (c.failed()) return kNoRef;
+  std::ranges::copy(t.outside, mask->as_mutable<bool>().begin());
+  return c.emit("Where", {c.constant(std::move(*mask)), c.scalar(c.dtype(y), c.attrs().get_float("extrapolation_value", 0)), y});
+}
+
+Status lower(LowerContext& c) {
+  WALLE_ASSIGN(const ResizeRule rule, rule_of(c.attrs()));
+  Tensor inputs[4];  // copies: the program's values move while operators are emitted
+  for (int i = 1; i < 4; ++i)
+    if (c.has(i) && c.shape(c.in(i)).elements() > 0 && c.constant(c.in(i))) inputs[i] = *c.constant(c.in(i));
+  const auto pointer = [&](int i) { return inputs[i].defined() ? &inputs[i] : nullptr; };
+  const Shape in = c.shape(c.in(0));
+  WALLE_ASSIGN(std::vector<AxisPlan> plan, plan_axes(c.attrs(), in, pointer(1), pointer(2), pointer(3)));
+  std::ranges::stable_sort(plan, {}, &AxisPlan::scale);
+  Ref y = c.in(0);
+  const DType dtype = c.dtype(y);
+  const bool blends = rule.mode != "nearest";
+  if (blends && !tensor::is_float(dtype)) y = c.cast(y, dtype_size(dtype) < 4 ? DType::float32 : DType::float64);
+  std::vector<std::pair<int, AxisTaps>> outside;
+  for (const AxisPlan& p : plan) {
+    if (in[p.axis] == 0) continue;
+    const bool cropped = rule.coordinates == "tf_crop_and_resize" && (p.roi_begin != 0 || p.roi_end != 1);
+    if (p.scale == 1 && p.out == in[p.axis] && !cropped) continue;
+    AxisTaps t = resize_taps(rule, in[p.axis], p.out, p.scale, p.roi_begin, p.roi_end);
+    y = apply_taps(c, y, t, p.axis, p.out);
+    if (!t.outside.empty()) outside.emplace_back(p.axis, std::move(t));
+  }
+  for (const auto& [axis, taps] : outside) y = extrapolate(c, y, taps, axis);
+  c.result(0, c.cast(y, dtype));
+  return {};
+}
+
+Status infer_upsample(ir::InferContext& c) {
+  WALLE_ASSIGN(const Tensor* scales, c.need(1));
+  WALLE_ASSIGN(const std::vector<AxisPlan> plan, plan_axes({}, c.shape(0), nullptr, scales, nullptr));
+  Shape out = c.shape(0);
+  for (const AxisPlan& p : plan) out[p.axis] = p.out;
+  WALLE_ASSIGN(out, Shape::checked(out.dims(), 8, "Upsample"));
+  c.output(0, c.dtype(0), out);
+  return {};
+}
+
+Status lower_upsample(LowerContext& c) {
+  const ir::Attributes a{{"mode", c.attrs().get_string("mode", "nearest")},
+                         {"coordinate_transformation_mode", std::string("asymmetric")},
+                         {"nearest_mode", std::string("floor")}};
+  c.result(0, c.emit("Resize", {c.in(0), kNoRef, c.in(1)}, a));
+  return {};
+}
+}  // namespace
+
+extern const ir::OpDef kResizeOp{.name = "Resize",
+                                 .op_class = ir::OpClass::composite,
+                                 .inputs = {1, 4},
+                                 .infer = infer,
+                                 .lower = lower,
+                                 .numeric = ir::NumericClass::accumulation};
+extern const ir::OpDef kUpsampleOp{.name = "Upsample",
+                                   .op_class = ir::OpClass::composite,
+                                   .inputs = {2, 2},
+                                   .infer = infer_upsample,
+                                   .lower = lower_upsample,
+                                   .numeric = ir::NumericClass::accumulation};
+
+}  // namespace walle::ops
