@@ -1,0 +1,121 @@
+#include "pybind/arrays.h"
+
+#include <cstring>
+
+#include "pybind/errors.h"
+
+namespace walle::pybind {
+
+namespace {
+
+struct Names {
+  DType dtype;
+  const char* numpy;
+};
+constexpr Names kNumpy[] = {
+    {DType::float32, "f4"}, {DType::float64, "f8"}, {DType::float16, "f2"},  {DType::bfloat16, "u2"},       {DType::int8, "i1"},
+    {DType::int16, "i2"},   {DType::int32, "i4"},   {DType::int64, "i8"},    {DType::uint8, "u1"},          {DType::uint16, "u2"},
+    {DType::uint32, "u4"},  {DType::uint64, "u8"},  {DType::boolean, "?"},   {DType::float8e4m3fn, "u1"},   {DType::float8e4m3fnuz, "u1"},
+    {DType::float8e5m2, "u1"}, {DType::float8e5m2fnuz, "u1"},
+};
+
+// One dtype object per DType, made once; never freed, because destroying them after the interpreter would crash.
+const py::dtype& numpy_dtype(DType dtype) {
+  static auto* table = [] {
+    auto* made = new std::array<py::dtype, tensor::kDTypeCount>();
+    for (const Names& row : kNumpy) (*made)[static_cast<size_t>(row.dtype)] = py::dtype(row.numpy);
+    return made;
+  }();
+  return (*table)[static_cast<size_t>(dtype)];
+}
+
+DType from_kind(char kind, py::ssize_t size) {
+  switch (kind) {
+    case 'f': return size == 4 ? DType::float32 : size == 8 ? DType::float64 : size == 2 ? DType::float16 : DType::undefined;
+    case 'i': return size == 8 ? DType::int64 : size == 4 ? DType::int32 : size == 2 ? DType::int16 : DType::int8;
+    case 'u': return size == 8 ? DType::uint64 : size == 4 ? DType::uint32 : size == 2 ? DType::uint16 : DType::uint8;
+    case 'b': return DType::boolean;
+    default: return DType::undefined;
+  }
+}
+
+py::array numpy_call(const char* function, py::handle object) {
+  return py::reinterpret_steal<py::array>(py::module_::import("numpy").attr(function)(object).release());
+}
+
+}  // namespace
+
+py::array as_array(py::handle object, const std::string& where, bool allow_plain) {
+  py::array array;
+  if (py::isinstance<py::array>(object)) {
+    array = py::reinterpret_borrow<py::array>(object);
+  } else if (py::hasattr(object, "__dlpack__")) {
+    array = numpy_call("from_dlpack", object);
+  } else if (PyObject_CheckBuffer(object.ptr()) || py::hasattr(object, "__array__") || allow_plain) {
+    array = numpy_call("asarray", object);
+  } else {
+    const std::string type = py::str(py::type::handle_of(object).attr("__name__"));
+    throw CoreError(argument_error("a value of type " + type, "a NumPy array, a DLPack object or a buffer", where,
+                                   "wrap it: numpy.asarray(value, dtype=...)"));
+  }
+  const char order = array.dtype().byteorder();
+  const bool foreign = order == (PY_LITTLE_ENDIAN ? '>' : '<');
+  if (foreign) array = py::reinterpret_steal<py::array>(array.attr("astype")(array.dtype().attr("newbyteorder")("=")).release());
+  const bool aligned = array.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_;
+  if (!aligned) array = py::reinterpret_steal<py::array>(array.attr("copy")().release());
+  if (!(array.flags() & py::array::c_style)) array = numpy_call("ascontiguousarray", array);
+  return array;
+}
+
+DType dtype_of(const py::array& array) {
+  const py::dtype dtype = array.dtype();
+  const DType plain = from_kind(dtype.kind(), dtype.itemsize());
+  if (plain != DType::undefined) return plain;
+  const std::string name = py::str(dtype.attr("name"));
+  if (name == "bfloat16") return DType::bfloat16;
+  if (name == "float8_e4m3fn") return DType::float8e4m3fn;
+  if (name == "float8_e4m3fnuz") return DType::float8e4m3fnuz;
+  if (name == "float8_e5m2") return DType::float8e5m2;
+  if (name == "float8_e5m2fnuz") return DType::float8e5m2fnuz;
+  return DType::undefined;
+}
+
+bool can_hold(const py::array& array, DType dtype) {
+  const DType have = dtype_of(array);
+  if (have == dtype) return true;
+  if (dtype == DType::bfloat16) return have == DType::uint16;
+  return tensor::is_float8(dtype) && have == DType::uint8;
+}
+
+Shape shape_of(const py::array& array, DType dtype, const std::string& where) {
+  std::vector<int64_t> dims(array.shape(), array.shape() + array.ndim());
+  return unwrap(Shape::checked(dims, dtype_size(dtype), where));
+}
+
+Tensor borrow(const py::array& array, DType dtype, const Shape& shape) {
+  PyObject* owner = array.ptr();
+  Py_INCREF(owner);
+  auto release = [owner] {
+    if (!Py_IsInitialized()) return;  // the interpreter is gone and took the array with it
+    const py::gil_scoped_acquire gil;
+    Py_DECREF(owner);
+  };
+  Buffer buffer = Buffer::wrap(const_cast<void*>(array.data()), static_cast<size_t>(array.nbytes()), std::move(release), false);
+  return Tensor(dtype, shape, std::move(buffer));
+}
+
+Tensor copy(const py::array& array, DType dtype, const Shape& shape) {
+  Tensor out = unwrap(Tensor::allocate(dtype, shape));
+  if (array.nbytes()) std::memcpy(out.mutable_data(), array.data(), static_cast<size_t>(array.nbytes()));
+  return out;
+}
+
+py::array to_array(const Tensor& tensor) {
+  const Shape& shape = tensor.shape();
+  std::vector<py::ssize_t> dims(shape.begin(), shape.end());
+  auto* keep = new Tensor(tensor);
+  const py::capsule owner(keep, [](void* p) { delete static_cast<Tensor*>(p); });
+  return py::array(numpy_dtype(tensor.dtype()), std::move(dims), tensor.data(), owner);
+}
+
+}  // namespace walle::pybind

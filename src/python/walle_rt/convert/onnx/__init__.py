@@ -1,0 +1,44 @@
+"""ONNX -> walle_rt: every operator in its newest form, functions inlined, bodies closed.
+
+One module per family of operators holds the rules for what changed between opsets; ``walk`` does everything else.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+
+from ... import _core
+from ..report import Report, refuse
+from . import constants, control, elementwise, image, movement, neural, optional, reduce
+from .scope import Scope
+from .walk import Walk
+
+__all__ = ["convert_model"]
+
+FAMILIES = (constants, control, elementwise, image, movement, neural, optional, reduce)
+OLDEST = 6
+
+
+def convert_model(model: onnx.ModelProto, folder: Path | None, label: str) -> tuple[_core.ModelData, Report]:
+    """Convert a parsed model; external data is looked for in ``folder`` only."""
+    report = Report(label)
+    walk = Walk(model, folder, report)
+    newest = onnx.defs.onnx_opset_version()
+    opset = walk.opsets[""]
+    if opset > newest:
+        raise refuse(
+            f"opset {opset}", f"at most {newest}, which the installed package 'onnx' knows", label,
+            "pip install -U onnx, or export the model with an older opset",
+        )  # fmt: skip
+    scope = Scope(walk.builder(model.graph.name or "main"), walk.types, opsets=walk.opsets)
+    walk.graph(model.graph, scope)
+    report.raise_if_unsupported()
+    metadata = {f"onnx.{p.key}": p.value for p in model.metadata_props}
+    metadata |= {
+        "source.format": "onnx",
+        "source.opset": ",".join(f"{d or 'ai.onnx'}:{v}" for d, v in sorted(walk.opsets.items())),
+        "source.producer": " ".join(x for x in (model.producer_name, model.producer_version) if x),
+    }
+    return scope.builder.finish([], {k: v for k, v in metadata.items() if v}), report

@@ -1,0 +1,23 @@
+"""Sequences and optional values."""
+
+from __future__ import annotations
+
+from .node import Node, rule
+
+
+@rule("Optional")
+def optional(node: Node) -> None:
+    """The declared type is dropped: an empty optional holds nothing."""
+    node.take_over(None, "type")
+
+
+@rule("SequenceMap")
+def sequence_map(node: Node) -> None:
+    """Expanded through ONNX's function body, whose loop may use the caller's names."""
+    walk = node.walk
+    function = walk.schema_function(
+        node.scope, node.op, "", node.opset, node.inputs, list(node.attributes.values()), len(node.outputs)
+    )
+    assert function is not None
+    wanted = len(node.outputs)
+    node.result(*walk.inline(function, node.scope, node.inputs, node.attributes, wanted, node.name, outer=node.scope))

@@ -1,0 +1,106 @@
+"""Types of intermediate values, inferred node by node with the schemas' own functions, only where a rule asks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import onnx
+from onnx import NodeProto, TypeProto, helper
+from onnx.shape_inference import infer_node_outputs
+
+from .scope import Key, Produced, Types
+from .tensors import DTYPES
+
+
+def type_of(types: Types, key: Key) -> TypeProto | None:
+    """The type of a value, or None where it cannot be known."""
+    stack = [key]
+    while stack:
+        top = stack[-1]
+        if top in types.known:
+            stack.pop()
+            continue
+        made = types.produced.get(top)
+        if made is None:
+            types.known[top] = None
+            stack.pop()
+            continue
+        missing = [k for k in made.inputs if k is not None and k not in types.known]
+        if missing and len(stack) < 1_000_000:
+            stack += missing
+            continue
+        _infer(types, top, made)
+        stack.pop()
+    return types.known[key]
+
+
+def _infer(types: Types, key: Key, made: Produced) -> None:
+    types.known[key] = None
+    node = NodeProto(op_type=made.op, domain=made.domain)
+    node.attribute.extend(made.attributes)
+    input_types: dict[str, TypeProto] = {}
+    data: dict[str, Any] = {}
+    for i, source in enumerate(made.inputs):
+        if source is None:
+            node.input.append("")
+            continue
+        known = types.known.get(source)
+        if known is None:
+            return
+        node.input.append(f"i{i}")
+        input_types[f"i{i}"] = known
+        if source in types.constants:
+            data[f"i{i}"] = types.constants[source]
+    node.output.extend(f"o{i}" for i in range(made.outputs))
+    try:
+        schema = onnx.defs.get_schema(made.op, made.opset, made.domain)
+        imports = [helper.make_opsetid(made.domain, made.opset)]
+        found = infer_node_outputs(schema, node, input_types, data, opset_imports=imports)
+    except Exception:  # an operator without inference, or a model it does not like: the type stays unknown
+        return
+    types.known[key] = found.get(f"o{made.index}")
+
+
+def element_type(type_proto: TypeProto | None) -> int | None:
+    """The ONNX number of a tensor's element type, or None."""
+    if type_proto is None or not type_proto.HasField("tensor_type"):
+        return None
+    return int(type_proto.tensor_type.elem_type) or None
+
+
+def rank_of(type_proto: TypeProto | None) -> int | None:
+    """A tensor's rank, or None where it is not known."""
+    if type_proto is None or not type_proto.HasField("tensor_type") or not type_proto.tensor_type.HasField("shape"):
+        return None
+    return len(type_proto.tensor_type.shape.dim)
+
+
+def kind_and_dtype(type_proto: TypeProto | None) -> tuple[str, str]:
+    """What the native graph wants to know: tensor, sequence or optional, and the dtype's name or "undefined"."""
+    kind = "tensor"
+    while type_proto is not None and not type_proto.HasField("tensor_type"):
+        if type_proto.HasField("sequence_type"):
+            kind = "sequence" if kind == "tensor" else kind
+            type_proto = type_proto.sequence_type.elem_type
+        elif type_proto.HasField("optional_type"):
+            kind = "optional"
+            type_proto = type_proto.optional_type.elem_type
+        else:
+            return kind, "undefined"
+    number = element_type(type_proto)
+    return kind, DTYPES[number][0] if number in DTYPES else "undefined"
+
+
+def dims_of(type_proto: TypeProto | None) -> list[int | str | None] | None:
+    """The dimensions: sizes, symbols, None; or None for an unknown rank."""
+    if type_proto is None or not type_proto.HasField("tensor_type") or not type_proto.tensor_type.HasField("shape"):
+        return None
+    dims: list[int | str | None] = []
+    for dim in type_proto.tensor_type.shape.dim:
+        if dim.HasField("dim_value"):
+            dims.append(dim.dim_value)
+        elif dim.dim_param:
+            dims.append(dim.dim_param)
+        else:
+            dims.append(None)
+    return dims

@@ -1,0 +1,367 @@
+"""Walks an ONNX graph in order and emits the native one; functions are inlined, bodies become closed graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper
+
+from ... import _core
+from ...errors import Error
+from ..report import Report, refuse
+from .node import Node, UnsupportedError, find_rule
+from .scope import NONE, Produced, Scope, Types
+from .tensors import BY_NAME, DTYPES, Array, Bits, UnsupportedTypeError, known_dtype, read_sparse, read_tensor
+from .types import dims_of, kind_and_dtype, type_of
+
+_MAX_CALLS = 64
+_MAX_DEPTH = 16
+_SMALL = 1024  # elements of a constant whose value shape inference may look at
+_NATIVE_DOMAINS = ("", "ai.onnx", "ai.onnx.ml", "ai.onnx.preview.training")
+# Attributes that hold an ONNX element type; the native graph has its own numbers.
+_DTYPE_ATTRIBUTES = ("to", "dtype", "output_dtype", "output_datatype", "stash_type")
+_DROPPED = ("consumed_inputs",)
+
+
+class Walk:
+    """One conversion: the op table, the functions of the model, and the report."""
+
+    def __init__(self, model: onnx.ModelProto, folder: Path | None, report: Report) -> None:
+        """Prepare for one model."""
+        self.folder = folder
+        self.report = report
+        self.types = Types()
+        self.native = {row["name"] for row in _core.op_table()}
+        self.functions = {(f.domain, f.name): f for f in model.functions}
+        self.opsets = {o.domain if o.domain != "ai.onnx" else "": o.version for o in model.opset_import}
+        self.opsets.setdefault("", 1)
+        self.newest = {d: onnx.defs.onnx_opset_version() for d in ("",)}
+        self.builders: list[_core.GraphBuilder] = []  # kept alive: their id() is part of every key
+
+    def builder(self, name: str) -> _core.GraphBuilder:
+        """A new native graph."""
+        made = _core.GraphBuilder(name)
+        self.builders.append(made)
+        return made
+
+    # Graphs.
+
+    def graph(self, graph: GraphProto, scope: Scope, formal_types: Sequence[TypeProto | None] = ()) -> None:
+        """Convert a graph (the main one or a body) into ``scope``'s builder."""
+        if scope.depth > _MAX_DEPTH:
+            raise refuse(
+                f"graphs nested {scope.depth} deep", f"at most {_MAX_DEPTH}", f"graph '{graph.name}'", "flatten the model"
+            )
+        constants = {t.name for t in graph.initializer} | {t.values.name for t in graph.sparse_initializer}
+        for index, info in enumerate(i for i in graph.input if i.name not in constants):
+            outer = formal_types[index] if index < len(formal_types) else None
+            self.input(info, scope, outer)
+        for tensor in graph.initializer:
+            scope.initializers[tensor.name] = self._reader(tensor)
+        for sparse in graph.sparse_initializer:
+            scope.initializers[sparse.values.name] = self._sparse_reader(sparse)
+        self.nodes(in_order(graph, scope), scope)
+        self.graph_outputs(graph.output, scope)
+
+    def input(self, info: ValueInfoProto, scope: Scope, outer: TypeProto | None = None) -> None:
+        """Declare a graph input."""
+        declared = info.type if info.HasField("type") else outer
+        if outer is not None and (declared is None or kind_and_dtype(declared)[1] == "undefined"):
+            declared = outer
+        kind, dtype = kind_and_dtype(declared)
+        element = declared
+        while element is not None and not element.HasField("tensor_type"):
+            element = element.sequence_type.elem_type if element.HasField("sequence_type") else (
+                element.optional_type.elem_type if element.HasField("optional_type") else None
+            )  # fmt: skip
+        number = element.tensor_type.elem_type if element is not None else 0
+        if number and number not in DTYPES:
+            name = str(TensorProto.DataType.Name(number)).lower()
+            self.report.add(info.name, "graph input", scope.opsets[""], f"element type {name} is not supported")
+        value = scope.builder.input(info.name, kind, dtype, dims_of(declared) if kind == "tensor" else None)
+        scope.names[info.name] = value
+        self.types.known[scope.key(value)] = declared
+
+    def graph_outputs(self, infos: Iterable[ValueInfoProto], scope: Scope) -> None:
+        """Name the results; a result that is an input, a constant or named twice gets an Identity of its own."""
+        results: list[int] = []
+        for info in infos:
+            value = scope.lookup(info.name, "graph outputs")
+            plain = (scope.key(value) in self.types.produced) and value not in results
+            if value != NONE and not (plain and scope.builder.name_of(value) == info.name):
+                value = self.emit(scope, "Identity", [value], {}, 1, f"{scope.prefix}{info.name}/output")[0]
+                scope.builder.rename(value, info.name)
+            if value != NONE and info.HasField("type"):
+                kind, dtype = kind_and_dtype(info.type)
+                scope.builder.describe(value, kind, dtype, dims_of(info.type) if kind == "tensor" else None)
+            results.append(value)
+        scope.builder.outputs(results)
+
+    # Nodes.
+
+    def nodes(self, nodes: Iterable[NodeProto], scope: Scope) -> None:
+        """Convert nodes one after the other; what cannot be converted goes into the report and the walk goes on."""
+        for index, proto in enumerate(nodes):
+            name = scope.prefix + (proto.name or f"{proto.op_type}_{index}")
+            domain = "" if proto.domain == "ai.onnx" else proto.domain
+            opset = scope.opsets.get(domain, 0)
+            self.report.nodes += 1
+            self.report.operators[proto.op_type] = self.report.operators.get(proto.op_type, 0) + 1
+            try:
+                self.one(proto, name, domain, opset, scope)
+            except (UnsupportedError, UnsupportedTypeError) as reason:
+                self.report.add(name, proto.op_type, opset, str(reason))
+                self.placeholder(proto, scope)
+
+    def one(self, proto: NodeProto, name: str, domain: str, opset: int, scope: Scope) -> None:
+        """Convert one node: a function of the model, a rule, or taken over as it is."""
+        local = self.functions.get((proto.domain, proto.op_type))
+        node = Node(self, scope, proto, name, opset)
+        if local is not None:
+            self.call(local, node)
+            return
+        if domain not in _NATIVE_DOMAINS:
+            raise UnsupportedError(f"domain '{domain}' is not supported")
+        known = find_rule(domain, proto.op_type, opset)
+        if known is not None:
+            known(node)
+        else:
+            node.take_over()
+
+    def placeholder(self, proto: NodeProto, scope: Scope) -> None:
+        """Stand-ins for the results of an unsupported node, so that the rest of the model is still looked at."""
+        for output in proto.output:
+            if output:
+                value = scope.builder.node("Unsupported", proto.name, [], [output], [])[0]
+                scope.names[output] = value
+                self.types.known[scope.key(value)] = None
+
+    def emit(
+        self, scope: Scope, op: str, inputs: list[int], attributes: dict[str, Any], outputs: int, name: str, domain: str = ""
+    ) -> list[int]:
+        """Emit an operator in its newest form: natively, or through the function body its schema gives."""
+        protos = tuple(as_proto(k, v) for k, v in attributes.items() if k not in _DROPPED)
+        opset = self.newest[""]
+        if op not in self.native:
+            return self._expand(scope, op, inputs, protos, outputs, name, opset)
+        values = scope.builder.node(op, name, inputs, [f"{name}:{i}" for i in range(outputs)],
+                                    [self._native_attribute(a, scope, name) for a in protos])  # fmt: skip
+        keys = tuple(None if i == NONE else scope.key(i) for i in inputs)
+        for index, value in enumerate(values):
+            self.types.produced[scope.key(value)] = Produced(op, domain, opset, protos, keys, outputs, index)
+        return values
+
+    def name_value(self, scope: Scope, value: int, name: str) -> None:
+        """Give a computed value the name the model has for it."""
+        key = scope.key(value)
+        if key in self.types.produced:
+            scope.builder.rename(value, scope.prefix + name)
+
+    def constant(self, scope: Scope, array: Array, dtype: str, name: str) -> int:
+        """Add a constant."""
+        value = scope.builder.constant(name, array, dtype)
+        proto_type = helper.make_tensor_type_proto(BY_NAME[dtype], list(array.shape))
+        self.types.known[scope.key(value)] = proto_type
+        if array.size <= _SMALL and array.dtype.kind in "ifb":
+            self.types.constants[scope.key(value)] = onnx.numpy_helper.from_array(np.asarray(array))
+        return value
+
+    def _reader(self, tensor: TensorProto) -> Any:
+        def read(scope: Scope) -> int:
+            where = f"initializer '{tensor.name}'"
+            try:
+                bits = read_tensor(tensor, self.folder, where)
+            except UnsupportedTypeError as reason:
+                self.report.add(tensor.name, "initializer", scope.opsets[""], str(reason))
+                bits = Bits(np.zeros(list(tensor.dims)[:8] if np.prod(tensor.dims) < 1 << 20 else [0], np.uint8), "uint8")
+            return self.constant(scope, bits.array, bits.dtype, tensor.name)
+
+        return read
+
+    def _sparse_reader(self, sparse: Any) -> Any:
+        def read(scope: Scope) -> int:
+            bits = read_sparse(sparse, self.folder, f"sparse initializer '{sparse.values.name}'")
+            return self.constant(scope, bits.array, bits.dtype, sparse.values.name)
+
+        return read
+
+    def _native_attribute(self, attribute: AttributeProto, scope: Scope, node: str) -> tuple[str, str, Any]:
+        kind, where = attribute.type, f"node '{node}', attribute '{attribute.name}'"
+        if kind == AttributeProto.INT:
+            number = attribute.i
+            if attribute.name in _DTYPE_ATTRIBUTES and number:
+                number = known_dtype(number)[2]
+            return attribute.name, "i", number
+        if kind == AttributeProto.FLOAT:
+            return attribute.name, "f", attribute.f
+        if kind == AttributeProto.STRING:
+            return attribute.name, "s", attribute.s.decode("utf-8", "replace")
+        if kind == AttributeProto.INTS:
+            return attribute.name, "is", list(attribute.ints)
+        if kind == AttributeProto.FLOATS:
+            return attribute.name, "fs", list(attribute.floats)
+        if kind == AttributeProto.STRINGS:
+            return attribute.name, "ss", [s.decode("utf-8", "replace") for s in attribute.strings]
+        if kind == AttributeProto.TENSOR:
+            bits = read_tensor(attribute.t, self.folder, where)
+            return attribute.name, "t", (bits.array, bits.dtype)
+        if kind == AttributeProto.SPARSE_TENSOR:
+            bits = read_sparse(attribute.sparse_tensor, self.folder, where)
+            return attribute.name, "t", (bits.array, bits.dtype)
+        if isinstance(getattr(attribute, "native_graph", None), _core.GraphBuilder):
+            return attribute.name, "g", attribute.native_graph
+        raise UnsupportedError(f"attribute '{attribute.name}' has a type that is not supported here")
+
+    # Functions.
+
+    def _expand(
+        self, scope: Scope, op: str, inputs: list[int], attributes: tuple[AttributeProto, ...], outputs: int, name: str, opset: int
+    ) -> list[int]:
+        function = self.schema_function(scope, op, "", opset, inputs, attributes, outputs)
+        if function is None:
+            raise UnsupportedError("there is no such operator in the native table and ONNX gives no function body for it")
+        return self.inline(function, scope, inputs, {a.name: a for a in attributes}, outputs, name)
+
+    def schema_function(
+        self, scope: Scope, op: str, domain: str, opset: int, inputs: list[int], attributes: Sequence[AttributeProto], outputs: int
+    ) -> FunctionProto | None:
+        """The body ONNX defines an operator by, or None."""
+        try:
+            schema = onnx.defs.get_schema(op, opset, domain)
+        except Exception:
+            return None
+        if schema.has_context_dependent_function:
+            types = [None if i == NONE else type_of(self.types, scope.key(i)) for i in inputs]
+            if any(t is None and i != NONE for t, i in zip(types, inputs, strict=True)):
+                raise UnsupportedError("the types of its inputs must be known before run time to expand it")
+            node = NodeProto(op_type=op, domain=domain)
+            node.attribute.extend(attributes)
+            node.input.extend("" if i == NONE else f"i{k}" for k, i in enumerate(inputs))
+            node.output.extend(f"o{k}" for k in range(outputs))
+            version = best_version(schema.context_dependent_function_opset_versions, opset)
+            data = schema.get_context_dependent_function_with_opset_version(
+                version, node.SerializeToString(), [(t or TypeProto()).SerializeToString() for t in types]
+            )
+        elif schema.has_function:
+            data = schema.get_function_with_opset_version(best_version(schema.function_opset_versions, opset))
+        else:
+            return None
+        function = FunctionProto.FromString(data)
+        defaults = {k: v.default_value for k, v in schema.attributes.items() if v.default_value.name}
+        function.attribute_proto.extend(v for k, v in defaults.items() if k not in {a.name for a in function.attribute_proto})
+        return function
+
+    def call(self, function: FunctionProto, node: Node) -> None:
+        """Inline a call of one of the model's own functions."""
+        wanted = max(len(node.outputs), 1)
+        node.result(*self.inline(function, node.scope, node.inputs, node.attributes, wanted, node.name))
+
+    def inline(
+        self, function: FunctionProto, scope: Scope, inputs: list[int], attributes: dict[str, AttributeProto], outputs: int, name: str,
+        outer: Scope | None = None,
+    ) -> list[int]:
+        """Convert a function's body in place of a call; returns the values of its outputs."""
+        if scope.call_depth >= _MAX_CALLS:
+            raise refuse(
+                f"function calls nested {scope.call_depth} deep", f"at most {_MAX_CALLS}", f"node '{name}'",
+                "remove the recursion between functions",
+            )  # fmt: skip
+        given = {a.name: a for a in function.attribute_proto}
+        given.update(attributes)
+        opsets = {("" if o.domain == "ai.onnx" else o.domain): o.version for o in function.opset_import} or scope.opsets
+        opsets.setdefault("", scope.opsets[""])
+        inner = Scope(scope.builder, self.types, opsets=opsets, prefix=f"{name}/", attributes=given)
+        inner.depth, inner.call_depth, inner.fallback = scope.depth, scope.call_depth + 1, outer
+        for index, formal in enumerate(function.input):
+            inner.names[formal] = inputs[index] if index < len(inputs) else NONE
+        if len(inputs) > len(function.input):
+            raise refuse(
+                f"{len(inputs)} inputs to function '{function.name}'", f"at most {len(function.input)}", f"node '{name}'",
+                "check the model with onnx.checker",
+            )  # fmt: skip
+        self.nodes(function.node, inner)
+        return [inner.lookup(o, name) for o in list(function.output)[:outputs]]
+
+
+def best_version(versions: Iterable[int], opset: int) -> int:
+    """The newest version of a function body that the opset allows."""
+    known = list(versions)
+    return max((v for v in known if v <= opset), default=min(known))
+
+
+class GraphAttribute(AttributeProto if False else object):  # type: ignore[misc]
+    """An attribute holding a finished native graph, where an AttributeProto would be."""
+
+    def __init__(self, name: str, graph: _core.GraphBuilder) -> None:
+        """Wrap a builder."""
+        self.name = name
+        self.type = AttributeProto.GRAPH
+        self.native_graph = graph
+
+
+def as_proto(name: str, value: Any) -> Any:
+    """An attribute as AttributeProto, from one, from a Python value, or from a native graph."""
+    if isinstance(value, AttributeProto):
+        if value.name == name:
+            return value
+        renamed = AttributeProto()
+        renamed.CopyFrom(value)
+        renamed.name = name
+        return renamed
+    if isinstance(value, _core.GraphBuilder):
+        return GraphAttribute(name, value)
+    if isinstance(value, list) and not value:
+        return AttributeProto(name=name, type=AttributeProto.INTS)
+    return helper.make_attribute(name, value)
+
+
+def in_order(graph: GraphProto, scope: Scope) -> list[NodeProto]:
+    """The nodes in topological order: as they are when that is one, else sorted; a cycle is an error."""
+    made_by = {o: i for i, n in enumerate(graph.node) for o in n.output if o}
+    needs = [{made_by[x] for x in _reads(n) if x in made_by} for n in graph.node]
+    if all(all(d < i for d in deps) for i, deps in enumerate(needs)):
+        return list(graph.node)
+    if any(i in deps for i, deps in enumerate(needs)):
+        raise _cycle(graph, [n.name or n.op_type for i, n in enumerate(graph.node) if i in needs[i]])
+    order: list[int] = []
+    waiting = [len(d) for d in needs]
+    users: dict[int, list[int]] = {}
+    for i, deps in enumerate(needs):
+        for d in deps:
+            users.setdefault(d, []).append(i)
+    ready = [i for i, count in enumerate(waiting) if count == 0]
+    while ready:
+        i = ready.pop(0)
+        order.append(i)
+        for user in users.get(i, []):
+            waiting[user] -= 1
+            if waiting[user] == 0:
+                ready.append(user)
+    if len(order) < len(graph.node):
+        left = sorted(set(range(len(graph.node))) - set(order))
+        raise _cycle(graph, [graph.node[i].name or graph.node[i].op_type for i in left])
+    return [graph.node[i] for i in order]
+
+
+def _cycle(graph: GraphProto, names: list[str]) -> Error:
+    return refuse(
+        f"a cycle through nodes {', '.join(names[:8])}", "nodes that can be put into an order",
+        f"graph '{graph.name}'", "check the model with onnx.checker and export it again",
+    )  # fmt: skip
+
+
+def _reads(node: NodeProto) -> set[str]:
+    """Every name a node reads, those its bodies take from outside included."""
+    names = {i for i in node.input if i}
+    for attribute in node.attribute:
+        for graph in [attribute.g, *attribute.graphs] if attribute.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS) else []:
+            own = {i.name for i in graph.input} | {t.name for t in graph.initializer}
+            own |= {o for n in graph.node for o in n.output}
+            for inner in graph.node:
+                names |= _reads(inner) - own
+            names |= {o.name for o in graph.output} - own
+    return names

@@ -1,0 +1,90 @@
+"""From whatever names a model (path, bytes, ModelProto) to the native ModelData."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ArgumentError, ResourceError, compose
+from .report import Report, refuse
+
+if TYPE_CHECKING:
+    from .. import _core
+
+Source = str | os.PathLike[str] | bytes | bytearray | memoryview | Any
+
+
+def require_onnx() -> Any:
+    """Import the package ``onnx`` or say how to install it."""
+    try:
+        import onnx
+    except ImportError as error:
+        given, expected = "an ONNX model, but the package 'onnx' is not installed", "walle_rt with its extra [convert]"
+        advice = "pip install 'walle_rt[convert]', or convert the model once elsewhere and load the .walle file"
+        raise ResourceError(
+            compose(given, expected, "load", advice), given=given, expected=expected, where="load", next_step=advice
+        ) from error
+    return onnx
+
+
+def convert(source: Source, *, name: str | None = None) -> tuple[_core.ModelData, Report]:
+    """Convert an ONNX model given as path, bytes or ``onnx.ModelProto``.
+
+    Returns the native model data and the report. External data is read only from inside the model's own folder.
+    Raises ModelError naming every unsupported node, or saying what is damaged; ResourceError without the extra
+    ``convert`` or when a file cannot be read.
+    """
+    onnx = require_onnx()
+    from .onnx import convert_model
+
+    model, folder, label = _read(onnx, source)
+    return convert_model(model, folder, name or label)
+
+
+def _read(onnx: Any, source: Source) -> tuple[Any, Path | None, str]:
+    if isinstance(source, onnx.ModelProto):
+        return source, None, source.graph.name or "model"
+    if isinstance(source, bytes | bytearray | memoryview):
+        return parse(onnx, bytes(source), "bytes"), None, "model"
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            given = f"cannot read file '{path}': {error.strerror or error}"
+            advice = "check the path and its permissions"
+            raise ResourceError(
+                compose(given, "a readable .onnx file", "load", advice),
+                given=given,
+                expected="a readable .onnx file",
+                where="load",
+                next_step=advice,
+            ) from error
+        return parse(onnx, data, str(path)), path.resolve().parent, str(path)
+    given = f"a model source of type {type(source).__name__}"
+    expected, advice = "a path, bytes or an onnx.ModelProto", "pass the path of a .onnx file"
+    raise ArgumentError(
+        compose(given, expected, "load", advice), given=given, expected=expected, where="load", next_step=advice
+    )
+
+
+def parse(onnx: Any, data: bytes, label: str) -> Any:
+    """Parse a serialized ModelProto; a ModelError when the bytes are not one."""
+    try:
+        model = onnx.ModelProto.FromString(data)
+    except Exception as error:
+        raise refuse(
+            f"{len(data)} bytes that are not an ONNX model ({error})",
+            "a serialized onnx.ModelProto",
+            label,
+            "check that the file is complete and really ONNX",
+        ) from error
+    if not model.graph.node and not model.graph.output:
+        raise refuse(
+            f"{len(data)} bytes with an empty graph",
+            "an ONNX model with nodes and outputs",
+            label,
+            "check that the file is complete and really ONNX",
+        )
+    return model
