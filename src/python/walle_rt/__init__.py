@@ -12,6 +12,7 @@ from .errors import (
     ResourceError,
     TaskError,
 )
+from .model import Explanation, ExplainRow, Model, Session, Signature, ValueInfo, load
 
 __version__ = "0.1.0"
 
@@ -19,10 +20,17 @@ __all__ = [
     "ArgumentError",
     "BackendError",
     "Error",
+    "ExplainRow",
+    "Explanation",
     "InternalError",
+    "Model",
     "ModelError",
     "NetworkError",
     "ResourceError",
+    "Session",
+    "Signature",
     "TaskError",
+    "ValueInfo",
     "__version__",
+    "load",
 ]
