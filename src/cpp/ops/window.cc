@@ -105,8 +105,9 @@ Result<Window> resolve_window(const ir::Attributes& attrs, const Shape& x, const
 }
 
 bool canonical_window(const ir::Attributes& attrs, const Shape& x) {
-  return x.rank() == 4 && !attrs.has("auto_pad") && attrs.has("kernel_shape") && attrs.has("strides") &&
-         attrs.has("dilations") && attrs.has("pads");
+  const auto entries = [&](const char* name) { return attrs.get_ints(name).size(); };
+  return x.rank() == 4 && !attrs.has("auto_pad") && entries("kernel_shape") == 2 && entries("strides") == 2 && entries("dilations") == 2 &&
+         entries("pads") == 4;
 }
 
 Span inside(int64_t size, int64_t out, int64_t stride, int64_t tap_offset, int64_t pad) {

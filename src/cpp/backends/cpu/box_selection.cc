@@ -1,0 +1,43 @@
+// BoxSelection (the kernel of NonMaxSuppression) on the CPU.
+#include <algorithm>
+#include <limits>
+
+#include "backends/cpu/cpu_op.h"
+#include "kernels/nms/box_selection.h"
+
+namespace walle::backends::cpu {
+
+namespace {
+bool supports(const NodeView& node) { return node.dtype(0) == DType::float32; }
+
+void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
+  Candidate c = single_candidate(node, "box_selection_reference", threads);
+  c.workspace_bytes = node.shape(0)[1] * static_cast<int64_t>(sizeof(int32_t));
+  out.push_back(std::move(c));
+}
+
+Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext&) {
+  kernels::BoxSelection s;
+  s.batch = node.shape(1)[0];
+  s.classes = node.shape(1)[1];
+  s.boxes = node.shape(1)[2];
+  if (s.boxes > std::numeric_limits<int32_t>::max())
+    return model_error(std::to_string(s.boxes) + " boxes", "fewer than 2^31", "NonMaxSuppression", "filter the boxes first");
+  s.limit = node.attrs().get_int("limit", 0);
+  s.iou_threshold = static_cast<float>(node.attrs().get_float("iou_threshold", 0));
+  s.score_threshold = static_cast<float>(node.attrs().get_float("score_threshold", -std::numeric_limits<double>::infinity()));
+  s.center_point_box = node.attrs().get_int("center_point_box", 0) != 0;
+  return make_kernel([s, rows = node.out_shape(0)[0]](const RunArgs& a) -> Status {
+    auto* out = a.output<int64_t>(0);
+    const int64_t found =
+        kernels::run_box_selection(s, a.input<float>(0), a.input<float>(1), out, reinterpret_cast<int32_t*>(a.workspace));
+    std::fill(out + found * 3, out + rows * 3, int64_t{0});
+    a.output<int64_t>(1)[0] = found;
+    return {};
+  });
+}
+}  // namespace
+
+extern const CpuOp kBoxSelectionCpu{"BoxSelection", supports, candidates, prepare};
+
+}  // namespace walle::backends::cpu

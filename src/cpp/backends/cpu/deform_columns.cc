@@ -1,0 +1,41 @@
+// DeformColumns (what DeformConv lowers to) on the CPU.
+#include "backends/cpu/cpu_op.h"
+#include "kernels/sample/deform_columns.h"
+#include "ops/window.h"
+
+namespace walle::backends::cpu {
+
+namespace {
+bool supports(const NodeView& node) { return node.dtype(0) == DType::float32 || node.dtype(0) == DType::float64; }
+
+void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
+  out.push_back(single_candidate(node, "deform_columns_reference", threads));
+}
+
+Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext&) {
+  const Shape& x = node.shape(0);
+  kernels::DeformColumns s;
+  s.batch = x[0];
+  s.channels = x[1];
+  s.height = x[2];
+  s.width = x[3];
+  s.groups = node.attrs().get_int("offset_group", 1);
+  WALLE_ASSIGN(const ops::Window w, ops::resolve_window(node.attrs(), x));
+  for (int i = 0; i < 2; ++i) {
+    const auto a = static_cast<size_t>(i);
+    s.kernel[i] = w.kernel[a];
+    s.stride[i] = w.stride[a];
+    s.dilation[i] = w.dilation[a];
+    s.pad[i] = w.pad_begin[a];
+    s.out[i] = w.out[a];
+  }
+  return make_kernel([s, dtype = node.dtype(0), masked = node.has(2)](const RunArgs& a) -> Status {
+    kernels::run_deform_columns(s, dtype, a.in[0], a.in[1], masked ? a.in[2] : nullptr, a.out[0], a.threads);
+    return {};
+  });
+}
+}  // namespace
+
+extern const CpuOp kDeformColumnsCpu{"DeformColumns", supports, candidates, prepare};
+
+}  // namespace walle::backends::cpu

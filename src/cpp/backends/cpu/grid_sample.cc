@@ -1,0 +1,41 @@
+// GridSample on the CPU.
+#include "backends/cpu/cpu_op.h"
+#include "kernels/sample/grid_sample.h"
+
+namespace walle::backends::cpu {
+
+namespace {
+bool supports(const NodeView& node) {
+  return (node.dtype(0) == DType::float32 || node.dtype(0) == DType::float64) && node.dtype(1) == node.dtype(0);
+}
+
+void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
+  out.push_back(single_candidate(node, "grid_sample_reference", threads));
+}
+
+Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext&) {
+  using kernels::SampleMode;
+  using kernels::SamplePadding;
+  const Shape& x = node.shape(0);
+  const Shape& out = node.out_shape(0);
+  const std::string mode = node.attrs().get_string("mode", "linear");
+  const std::string padding = node.attrs().get_string("padding_mode", "zeros");
+  kernels::GridSample s;
+  s.axes = x.rank() - 2;
+  for (int i = 0; i < s.axes; ++i) s.size[static_cast<size_t>(i)] = x[i + 2];
+  s.batch = x[0];
+  s.channels = x[1];
+  s.points = out.product(2, out.rank());
+  s.mode = mode == "nearest" ? SampleMode::nearest : mode == "cubic" || mode == "bicubic" ? SampleMode::cubic : SampleMode::linear;
+  s.padding = padding == "border" ? SamplePadding::border : padding == "reflection" ? SamplePadding::reflection : SamplePadding::zeros;
+  s.align_corners = node.attrs().get_int("align_corners", 0) != 0;
+  return make_kernel([s, dtype = node.dtype(0)](const RunArgs& a) -> Status {
+    kernels::run_grid_sample(s, dtype, a.in[0], a.in[1], a.out[0], a.threads);
+    return {};
+  });
+}
+}  // namespace
+
+extern const CpuOp kGridSampleCpu{"GridSample", supports, candidates, prepare};
+
+}  // namespace walle::backends::cpu

@@ -1,0 +1,36 @@
+// MaxPoolWithIndices on the CPU.
+#include "backends/cpu/cpu_op.h"
+#include "kernels/pool/max_pool_indices.h"
+#include "ops/pool_rules.h"
+
+namespace walle::backends::cpu {
+
+namespace {
+bool supports(const NodeView& node) { return tensor::visit_numeric(node.dtype(0), [](auto) {}); }
+
+void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
+  out.push_back(single_candidate(node, "max_pool_indices_reference", threads));
+}
+
+Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext&) {
+  const Shape& x = node.shape(0);
+  WALLE_ASSIGN(const ops::Window w, ops::pool_window(node.attrs(), x));
+  kernels::MaxPoolIndices s;
+  s.planes = x[0] * x[1];
+  s.in.assign(x.begin() + 2, x.end());
+  s.out = w.out;
+  s.kernel = w.kernel;
+  s.stride = w.stride;
+  s.dilation = w.dilation;
+  s.pad = w.pad_begin;
+  s.column_major = node.attrs().get_int("storage_order", 0) != 0;
+  return make_kernel([s, dtype = node.dtype(0)](const RunArgs& a) -> Status {
+    kernels::run_max_pool_indices(s, dtype, a.in[0], a.out[0], a.output<int64_t>(1), a.threads);
+    return {};
+  });
+}
+}  // namespace
+
+extern const CpuOp kMaxPoolWithIndicesCpu{"MaxPoolWithIndices", supports, candidates, prepare};
+
+}  // namespace walle::backends::cpu

@@ -1,0 +1,53 @@
+// RoiAlign and MaxRoiPool on the CPU.
+#include "backends/cpu/cpu_op.h"
+#include "kernels/roi/roi.h"
+
+namespace walle::backends::cpu {
+
+namespace {
+bool supports(const NodeView& node) { return node.dtype(0) == DType::float32 || node.dtype(0) == DType::float64; }
+
+void align_candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
+  out.push_back(single_candidate(node, "roi_align_reference", threads));
+}
+
+void max_candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
+  out.push_back(single_candidate(node, "max_roi_pool_reference", threads));
+}
+
+kernels::Roi common(const NodeView& node) {
+  const Shape& x = node.shape(0);
+  const Shape& y = node.out_shape(0);
+  kernels::Roi s;
+  s.batch = x[0];
+  s.channels = x[1];
+  s.height = x[2];
+  s.width = x[3];
+  s.boxes = y[0];
+  s.out_height = y[2];
+  s.out_width = y[3];
+  s.scale = node.attrs().get_float("spatial_scale", 1.0);
+  return s;
+}
+
+Result<std::unique_ptr<Kernel>> prepare_align(const NodeView& node, const Candidate&, PrepareContext&) {
+  kernels::Roi s = common(node);
+  s.sampling_ratio = node.attrs().get_int("sampling_ratio", 0);
+  s.half_pixel = node.attrs().get_string("coordinate_transformation_mode", "half_pixel") == "half_pixel";
+  s.maximum = node.attrs().get_string("mode", "avg") == "max";
+  return make_kernel([s, dtype = node.dtype(0)](const RunArgs& a) {
+    return kernels::run_roi_align(s, dtype, a.in[0], a.in[1], a.input<int64_t>(2), a.out[0], a.threads);
+  });
+}
+
+Result<std::unique_ptr<Kernel>> prepare_max(const NodeView& node, const Candidate&, PrepareContext&) {
+  return make_kernel([s = common(node), dtype = node.dtype(0)](const RunArgs& a) {
+    return kernels::run_max_roi_pool(s, dtype, a.in[0], a.in[1], a.out[0], a.threads);
+  });
+}
+}  // namespace
+
+extern const CpuOp kRoiAlignCpu{"RoiAlign", supports, align_candidates, prepare_align};
+extern const CpuOp kMaxRoiPoolCpu{"MaxRoiPool", supports, max_candidates, prepare_max};
+
+}  // namespace walle::backends::cpu
