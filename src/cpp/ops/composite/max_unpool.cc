@@ -41,12 +41,12 @@ Status lower(LowerContext& c) {
   const Shape& out = c.out_shape(0);
   const int64_t count = c.shape(c.in(0)).elements();
   raster::LoopSpec loop;
-  loop.count = count;
+  loop.rank = 1;
+  loop.size[0] = count;
+  loop.src_step[0] = 1;
   loop.body = raster::contiguous_region(0, 1);
-  loop.src_step = 1;
+  loop.index = {{1, unpooled.elements()}};
   loop.index_on_dst = true;
-  loop.index_stride = 1;
-  loop.index_bound = unpooled.elements();
   loop.base = true;
   WALLE_ASSIGN(Tensor zeros, Tensor::zeros(c.out_dtype(0), unpooled));
   const Ref placed = c.loop(loop, c.out_dtype(0), unpooled, {c.in(0), c.in(1), c.constant(std::move(zeros))});
