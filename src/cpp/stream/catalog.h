@@ -1,0 +1,77 @@
+// What a device may record: events with typed fields, pages, and the named states guards test. Names are interned once;
+// everything behind the catalogue works on small numbers.
+//
+// Only grows: ids given out stay valid, fields of an event are only appended. Not synchronised; built before use.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.h"
+
+namespace walle::stream {
+
+enum class FieldType : uint8_t { i64, f64, boolean, text };
+enum class Sensitivity : uint8_t { open, personal, secret };
+enum class EventKind : uint8_t { page_enter, page_scroll, exposure, click, page_exit, app_state, timer, custom };
+
+std::string_view field_type_name(FieldType type);
+std::string_view sensitivity_name(Sensitivity value);
+
+inline constexpr uint16_t kAny = 0xffff;  // the wildcard; never an id
+inline constexpr uint16_t kNoPage = 0;
+inline constexpr size_t kMaxEvents = 4096, kMaxPages = 32768, kMaxStates = 64, kMaxFields = 64;
+inline constexpr size_t kMaxTextBytes = 16384;  // one text field
+
+struct FieldDecl {
+  std::string name;
+  FieldType type = FieldType::i64;
+  Sensitivity sensitivity = Sensitivity::personal;
+  uint16_t id = 0;  // interned name, the same in every event; filled by the catalogue
+};
+
+struct EventDecl {
+  std::string name;
+  EventKind kind = EventKind::custom;
+  std::vector<FieldDecl> fields;
+};
+
+class Catalog {
+ public:
+  // Holds the seven built-in events under the names of their kinds, without fields, and page "" as id 0.
+  Catalog();
+
+  // A new event, or further fields for a known one (same kind, same leading fields).
+  Result<uint16_t> declare(EventDecl event);
+  Result<uint16_t> page(std::string_view name);  // interned: known or new
+  Result<uint16_t> state(std::string_view name);
+
+  std::optional<uint16_t> find_event(std::string_view name) const { return find(event_ids_, name); }
+  std::optional<uint16_t> find_page(std::string_view name) const { return find(page_ids_, name); }
+  std::optional<uint16_t> find_state(std::string_view name) const { return find(state_ids_, name); }
+  std::optional<uint16_t> find_field(std::string_view name) const { return find(field_ids_, name); }
+
+  const std::vector<EventDecl>& events() const { return events_; }
+  const std::vector<std::string>& pages() const { return pages_; }
+  const std::vector<std::string>& states() const { return states_; }
+  const std::vector<std::string>& field_names() const { return fields_; }
+  // Position of field `id` among the contents of `event`, or -1.
+  int field_position(uint16_t event, uint16_t id) const;
+
+  std::string serialize() const;  // schemas/event.fbs
+  static Result<Catalog> parse(std::string_view bytes);
+
+ private:
+  using Ids = std::unordered_map<std::string, uint16_t>;
+  static std::optional<uint16_t> find(const Ids& ids, std::string_view name);
+
+  std::vector<EventDecl> events_;
+  std::vector<std::string> pages_, states_, fields_;
+  Ids event_ids_, page_ids_, state_ids_, field_ids_;
+};
+
+}  // namespace walle::stream

@@ -1,0 +1,60 @@
+// What a completed trigger leaves: a record with a key that is the same in every replay, in a bounded queue.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace walle::stream {
+
+struct Firing {
+  uint16_t trigger = 0;
+  uint32_t coalesced = 0;   // further firings folded into this one while the queue was full
+  uint64_t seq = 0;         // the event that completed it; for timers the last event before
+  int64_t ts = 0;           // event time, us
+  int64_t start_ts = 0;     // of the latest match: its first event
+  uint64_t idempotency = 0; // hash of trigger text, seq and ts: equal for equal firings of any replay
+};
+
+// Never grows. When full, a firing folds into the newest waiting one of its trigger; if there is none, the oldest firing
+// is dropped and counted.
+class FiringQueue {
+ public:
+  explicit FiringQueue(size_t capacity) : ring_(capacity ? capacity : 1) {}
+
+  void push(const Firing& f) {
+    if (size_ == ring_.size()) {
+      for (size_t i = size_; i-- > 0;) {
+        Firing& waiting = ring_[(head_ + i) % ring_.size()];
+        if (waiting.trigger != f.trigger) continue;
+        const uint32_t n = waiting.coalesced + 1;
+        waiting = f;
+        waiting.coalesced = n;
+        ++coalesced_;
+        return;
+      }
+      head_ = (head_ + 1) % ring_.size();
+      --size_;
+      ++dropped_;
+    }
+    ring_[(head_ + size_++) % ring_.size()] = f;
+  }
+  bool pop(Firing& out) {
+    if (!size_) return false;
+    out = ring_[head_];
+    head_ = (head_ + 1) % ring_.size();
+    --size_;
+    return true;
+  }
+  void clear() { head_ = size_ = 0; }
+  size_t size() const { return size_; }
+  uint64_t dropped() const { return dropped_; }
+  uint64_t coalesced() const { return coalesced_; }
+  size_t memory_bytes() const { return ring_.capacity() * sizeof(Firing); }
+
+ private:
+  std::vector<Firing> ring_;
+  size_t head_ = 0, size_ = 0;
+  uint64_t dropped_ = 0, coalesced_ = 0;
+};
+
+}  // namespace walle::stream

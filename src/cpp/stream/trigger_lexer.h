@@ -1,0 +1,25 @@
+// Words, numbers, texts and signs of the trigger language, each with its place.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace walle::stream {
+
+enum class TokenKind : uint8_t { word, number, text, sign, end };
+
+struct Lexeme {
+  TokenKind kind = TokenKind::end;
+  std::string text;  // unquoted
+  int position = 0;  // byte offset
+  int length = 0;
+};
+
+// "line 2, column 7: <the line> / ^": the `where` of every error about a trigger's text.
+std::string place_in(std::string_view source, int position);
+Result<std::vector<Lexeme>> lex_trigger(std::string_view source);
+
+}  // namespace walle::stream
