@@ -9,7 +9,7 @@
 namespace walle::kernels {
 
 namespace {
-constexpr double kMaxSamples = 1 << 16;  // per bin and axis
+constexpr double kMaxSamples = 1024;  // per bin and axis
 
 struct Sample {
   int64_t at[4] = {0, 0, 0, 0};
@@ -18,7 +18,7 @@ struct Sample {
 
 // The two neighbours of a coordinate and the weight of the second.
 bool neighbours(double v, int64_t size, int64_t& low, int64_t& high, double& fraction) {
-  if (v < -1.0 || v > static_cast<double>(size)) return false;
+  if (!(v >= -1.0 && v <= static_cast<double>(size))) return false;  // also for NaN
   v = std::max(v, 0.0);
   low = std::min(static_cast<int64_t>(v), size - 1);
   high = std::min(low + 1, size - 1);
@@ -63,7 +63,7 @@ Status measure(const Roi& s, const T* roi, Box& b) {
     return {};
   }
   if (!(b.bin_height < kMaxSamples) || !(b.bin_width < kMaxSamples))
-    return model_error("a box of " + std::to_string(width) + " x " + std::to_string(height), "finite boxes below 65536 elements per bin", "input rois",
+    return model_error("a box of " + std::to_string(width) + " x " + std::to_string(height), "finite boxes of at most 1024 elements per bin and axis", "input rois",
                        "check spatial_scale");
   b.rows = std::max<int64_t>(static_cast<int64_t>(std::ceil(b.bin_height)), 0);
   b.cols = std::max<int64_t>(static_cast<int64_t>(std::ceil(b.bin_width)), 0);

@@ -28,8 +28,8 @@ Status infer_align(ir::InferContext& c) {
   const std::string coordinates = c.attrs().get_string("coordinate_transformation_mode", "half_pixel");
   if (coordinates != "half_pixel" && coordinates != "output_half_pixel")
     return model_error("coordinate_transformation_mode \"" + coordinates + "\"", "half_pixel or output_half_pixel", "attribute", "choose a known mode");
-  if (const int64_t s = c.attrs().get_int("sampling_ratio", 0); s < 0 || s > 1 << 16)
-    return model_error("sampling_ratio " + std::to_string(s), "0 to 65536", "attribute sampling_ratio", "correct it");
+  if (const int64_t s = c.attrs().get_int("sampling_ratio", 0); s < 0 || s > 1024)
+    return model_error("sampling_ratio " + std::to_string(s), "0 to 1024", "attribute sampling_ratio", "correct it");
   return pooled(c, c.attrs().get_int("output_height", 1), c.attrs().get_int("output_width", 1));
 }
 

@@ -1,4 +1,4 @@
-// Resize and Upsample. Every mode is separable: one Interpolate per resized axis, shrinking axes first so that the rest
+// Resize. Every mode is separable: one Interpolate per resized axis, shrinking axes first so that the rest
 // works on less. Nearest by a whole factor is a raster (repeat up, stride down).
 #include <algorithm>
 #include <cmath>
@@ -186,24 +186,6 @@ Status lower(LowerContext& c) {
   c.result(0, c.cast(y, dtype));
   return {};
 }
-
-Status infer_upsample(ir::InferContext& c) {
-  WALLE_ASSIGN(const Tensor* scales, c.need(1));
-  WALLE_ASSIGN(const std::vector<AxisPlan> plan, plan_axes({}, c.shape(0), nullptr, scales, nullptr));
-  Shape out = c.shape(0);
-  for (const AxisPlan& p : plan) out[p.axis] = p.out;
-  WALLE_ASSIGN(out, Shape::checked(out.dims(), 8, "Upsample"));
-  c.output(0, c.dtype(0), out);
-  return {};
-}
-
-Status lower_upsample(LowerContext& c) {
-  const ir::Attributes a{{"mode", c.attrs().get_string("mode", "nearest")},
-                         {"coordinate_transformation_mode", std::string("asymmetric")},
-                         {"nearest_mode", std::string("floor")}};
-  c.result(0, c.emit("Resize", {c.in(0), kNoRef, c.in(1)}, a));
-  return {};
-}
 }  // namespace
 
 extern const ir::OpDef kResizeOp{.name = "Resize",
@@ -212,11 +194,5 @@ extern const ir::OpDef kResizeOp{.name = "Resize",
                                  .infer = infer,
                                  .lower = lower,
                                  .numeric = ir::NumericClass::accumulation};
-extern const ir::OpDef kUpsampleOp{.name = "Upsample",
-                                   .op_class = ir::OpClass::composite,
-                                   .inputs = {2, 2},
-                                   .infer = infer_upsample,
-                                   .lower = lower_upsample,
-                                   .numeric = ir::NumericClass::accumulation};
 
 }  // namespace walle::ops

@@ -1,6 +1,5 @@
 // Scan: runs `body` once per slice of its scan inputs. Inputs: state values, scan inputs, captures (attribute
 // body_captures). Body: (state..., slices..., captures...) -> (state..., slices...).
-// ScanBatched is the form of opset 8: sequence_lens (optional) first, a batch axis in front of everything, one Scan per item.
 #include <algorithm>
 
 #include "ir/op_def.h"
@@ -15,7 +14,6 @@ struct Job {
   std::vector<Tensor> scanned;
   std::vector<ir::RuntimeValue> captures;
   std::vector<int64_t> in_axis, in_backward, out_axis, out_backward;
-  int64_t rounds = -1;  // -1: the length of the scan axis
   int outputs = 0;      // slice outputs
 };
 
@@ -43,8 +41,7 @@ Result<int64_t> length_of(Job& job) {
 
 // Final states, then stacked slices.
 Result<std::vector<ir::RuntimeValue>> scan(ControlContext& c, Job job) {
-  WALLE_ASSIGN(const int64_t length, length_of(job));
-  const int64_t rounds = job.rounds < 0 ? length : std::min(job.rounds, length);
+  WALLE_ASSIGN(const int64_t rounds, length_of(job));
   const size_t states = job.state.size();
   std::vector<std::vector<Tensor>> slices(static_cast<size_t>(job.outputs));
   for (int64_t round = 0; round < rounds; ++round) {
@@ -82,11 +79,11 @@ Result<std::vector<ir::RuntimeValue>> scan(ControlContext& c, Job job) {
   return out;
 }
 
-// Everything but the state and scan values, which differ between the two forms. `first` is the first state input.
-Result<Job> job_of(const ControlContext& c, int first, int& states, int& scans) {
+// The attributes, checked, and the captures.
+Result<Job> job_of(const ControlContext& c, int& states, int& scans) {
   const int64_t captures = c.attrs().get_int("body_captures", 0);
   const int64_t n = c.attrs().get_int("num_scan_inputs", 0);
-  const int64_t own = c.input_count() - first - captures;
+  const int64_t own = c.input_count() - captures;
   if (captures < 0 || n < 1 || n > own || own - n > c.output_count())
     return model_error("num_scan_inputs of " + std::to_string(n) + " with " + std::to_string(c.input_count()) + " inputs",
                        "at least one scan input, and an output per state value", "attribute num_scan_inputs", "correct num_scan_inputs");
@@ -96,10 +93,10 @@ Result<Job> job_of(const ControlContext& c, int first, int& states, int& scans) 
   job.outputs = c.output_count() - states;
   const auto outs = static_cast<size_t>(job.outputs);
   WALLE_ASSIGN(job.in_axis, list(c.attrs(), "scan_input_axes", static_cast<size_t>(n)));
-  WALLE_ASSIGN(job.in_backward, list(c.attrs(), c.attrs().has("directions") ? "directions" : "scan_input_directions", static_cast<size_t>(n)));
+  WALLE_ASSIGN(job.in_backward, list(c.attrs(), "scan_input_directions", static_cast<size_t>(n)));
   WALLE_ASSIGN(job.out_axis, list(c.attrs(), "scan_output_axes", outs));
   WALLE_ASSIGN(job.out_backward, list(c.attrs(), "scan_output_directions", outs));
-  for (int i = 0; i < captures; ++i) job.captures.push_back(c.in(first + static_cast<int>(own) + i));
+  for (int i = 0; i < captures; ++i) job.captures.push_back(c.in(static_cast<int>(own) + i));
   return job;
 }
 
@@ -109,7 +106,7 @@ Status not_a_tensor(int i) {
 
 Status run(ControlContext& c) {
   int states = 0, scans = 0;
-  WALLE_ASSIGN(Job job, job_of(c, 0, states, scans));
+  WALLE_ASSIGN(Job job, job_of(c, states, scans));
   for (int i = 0; i < states; ++i) job.state.push_back(c.in(i));
   for (int i = 0; i < scans; ++i) {
     const Tensor* t = c.in(states + i).tensor();
@@ -120,54 +117,8 @@ Status run(ControlContext& c) {
   for (size_t i = 0; i < results.size(); ++i) c.output(static_cast<int>(i), std::move(results[i]));
   return {};
 }
-
-Status run_batched(ControlContext& c) {
-  int states = 0, scans = 0;
-  if (c.input_count() < 2) return not_a_tensor(1);
-  WALLE_ASSIGN(const Job common, job_of(c, 1, states, scans));
-  std::vector<int64_t> lengths;
-  if (const Tensor* t = c.in(0).tensor()) {
-    WALLE_ASSIGN(lengths, t->to_i64());
-  }
-  int64_t batch = -1;
-  for (int i = 0; i < states + scans; ++i) {
-    const Tensor* t = c.in(1 + i).tensor();
-    if (!t || t->shape().rank() < (i < states ? 1 : 2)) return not_a_tensor(1 + i);
-    if (batch >= 0 && t->shape()[0] != batch)
-      return model_error("batches of " + std::to_string(batch) + " and " + std::to_string(t->shape()[0]), "one batch size", "Scan inputs", "correct the batch");
-    batch = t->shape()[0];
-  }
-  if (batch < 1 || (!lengths.empty() && static_cast<int64_t>(lengths.size()) != batch))
-    return model_error("batch " + std::to_string(batch) + " with " + std::to_string(lengths.size()) + " lengths", "a batch of one or more and a length per item",
-                       "Scan inputs", "correct sequence_lens");
-  std::vector<std::vector<Tensor>> gathered(static_cast<size_t>(c.output_count()));
-  for (int64_t b = 0; b < batch; ++b) {
-    Job job = common;
-    if (!lengths.empty()) job.rounds = std::max<int64_t>(lengths[static_cast<size_t>(b)], 0);
-    for (int i = 0; i < states + scans; ++i) {
-      WALLE_ASSIGN(Tensor item, take(*c.in(1 + i).tensor(), 0, b));
-      if (i < states)
-        job.state.emplace_back(std::move(item));
-      else
-        job.scanned.push_back(std::move(item));
-    }
-    WALLE_ASSIGN(std::vector<ir::RuntimeValue> results, scan(c, std::move(job)));
-    for (size_t i = 0; i < gathered.size() && i < results.size(); ++i) {
-      const Tensor* t = results[i].tensor();
-      if (!t) return model_error("a result that is not a tensor", "a tensor", "Scan body", "return tensors only");
-      gathered[i].push_back(*t);
-    }
-  }
-  for (size_t i = 0; i < gathered.size(); ++i) {
-    WALLE_ASSIGN(Tensor all, stack(gathered[i], 0));
-    c.output(static_cast<int>(i), std::move(all));
-  }
-  return {};
-}
 }  // namespace
 
 extern const ir::OpDef kScanOp{.name = "Scan", .op_class = ir::OpClass::control, .inputs = {1, -1}, .outputs = {1, -1}, .control = run};
-extern const ir::OpDef kScanBatchedOp{
-    .name = "ScanBatched", .op_class = ir::OpClass::control, .inputs = {2, -1}, .outputs = {1, -1}, .control = run_batched};
 
 }  // namespace walle::ops

@@ -1,0 +1,268 @@
+// RNN, GRU and LSTM: one product for the input of all steps, then the steps written out one after the other. Backends
+// may run them whole; this decomposition says what they mean.
+#include <array>
+
+#include "ops/infer_rules.h"
+#include "ops/lower.h"
+#include "ops/rnn_spec.h"
+
+namespace walle::ops {
+
+namespace {
+constexpr int64_t kMaxSteps = 4096;  // written out; longer sequences need a backend that runs the operator whole
+
+template <RnnKind Kind>
+constexpr std::string_view kName = Kind == RnnKind::rnn ? "RNN" : Kind == RnnKind::gru ? "GRU" : "LSTM";
+
+Status expect(const ir::InferContext& c, int i, const Shape& shape, const char* name) {
+  if (!c.has(i) || (c.shape(i) == shape && (c.dtype(i) == c.dtype(0) || i == kRnnLengths))) return {};
+  return model_error(std::string(name) + c.shape(i).text(), shape.text() + " of X's dtype", std::string("input ") + name, "correct the shape");
+}
+
+template <RnnKind Kind>
+Status infer(ir::InferContext& c) {
+  if (!c.has(1) || !c.has(2)) return model_error("no weights", "W and R", "inputs W, R", "connect the weights");
+  WALLE_TRY(same_dtypes(c, 0, 3));
+  if (!tensor::is_float(c.dtype(0))) return model_error("X of " + std::string(dtype_name(c.dtype(0))), "a float dtype", "input X", "insert a Cast");
+  WALLE_ASSIGN(const RnnSpec s, rnn_spec(kName<Kind>, c.attrs(), c.shape(0), c.shape(1), c.shape(2)));
+  const Shape state = s.batch_first ? Shape{s.batch, s.directions, s.hidden} : Shape{s.directions, s.batch, s.hidden};
+  WALLE_TRY(expect(c, kRnnB, Shape{s.directions, 2 * s.gates * s.hidden}, "B"));
+  WALLE_TRY(expect(c, kRnnLengths, Shape{s.batch}, "sequence_lens"));
+  WALLE_TRY(expect(c, kRnnH, state, "initial_h"));
+  WALLE_TRY(expect(c, kRnnC, state, "initial_c"));
+  WALLE_TRY(expect(c, kRnnP, Shape{s.directions, 3 * s.hidden}, "P"));
+  if (c.has(kRnnLengths) && c.dtype(kRnnLengths) != DType::int32)
+    return model_error("sequence_lens of " + std::string(dtype_name(c.dtype(kRnnLengths))), "int32", "input sequence_lens", "insert a Cast");
+  const std::array<int64_t, 4> by_step{s.sequence, s.directions, s.batch, s.hidden};
+  const std::array<int64_t, 4> by_batch{s.batch, s.sequence, s.directions, s.hidden};
+  WALLE_ASSIGN(const Shape all, Shape::checked(s.batch_first ? by_batch : by_step, dtype_size(c.dtype(0)), std::string(kName<Kind>)));
+  c.output(0, c.dtype(0), all);
+  c.output(1, c.dtype(0), state);
+  if (Kind == RnnKind::lstm) c.output(2, c.dtype(0), state);
+  return {};
+}
+
+// Everything one direction needs while its steps are written out.
+class Steps {
+ public:
+  Steps(LowerContext& c, const RnnSpec& s, int64_t direction)
+      : c_(c), s_(s), d_(direction), act_(s.activations[static_cast<size_t>(direction)]), dtype_(c.dtype(c.in(kRnnX))) {}
+
+  struct Result {
+    std::vector<Ref> y;  // per time step, in time order; zero beyond an item's length
+    Ref h = kNoRef, cell = kNoRef;
+  };
+
+  Result run(Ref x) {  // x [sequence, batch, input]
+    const int64_t width = s_.gates * s_.hidden;
+    const Ref w = c_.transpose(row(c_.in(kRnnW), d_), {1, 0});
+    recurrent_ = c_.transpose(row(c_.in(kRnnR), d_), {1, 0});
+    Ref all = c_.emit("MatMul", {c_.reshape(x, Shape{s_.sequence * s_.batch, s_.input}), w});
+    if (c_.has(kRnnB)) {
+      const Ref b = row(c_.in(kRnnB), d_);
+      all = c_.add(all, part(b, 0, 0, width));
+      recurrent_bias_ = part(b, 0, width, width);
+    }
+    projected_ = c_.reshape(all, Shape{s_.sequence, s_.batch, width});
+    if (c_.has(kRnnP)) peephole_ = row(c_.in(kRnnP), d_);
+    h_ = initial(kRnnH);
+    if (s_.kind == RnnKind::lstm) cell_ = initial(kRnnC);
+    Result r;
+    r.y.resize(static_cast<size_t>(s_.sequence), kNoRef);
+    for (int64_t i = 0; i < s_.sequence; ++i) {
+      const int64_t t = s_.backward(d_) ? s_.sequence - 1 - i : i;
+      r.y[static_cast<size_t>(t)] = step(t);
+    }
+    r.h = h_;
+    r.cell = cell_;
+    return r;
+  }
+
+ private:
+  // Elements [start, start + length) along an axis.
+  Ref part(Ref x, int axis, int64_t start, int64_t length) {
+    const Shape in = c_.shape(x);
+    Shape out = in;
+    out[axis] = length;
+    raster::Raster r;
+    r.regions.push_back(raster::strided_region(0, out.dims(), start * in.strides()[axis], in.strides().dims(), 0, out.strides().dims()));
+    return c_.raster(std::move(r), c_.dtype(x), out, {x});
+  }
+  Ref row(Ref x, int64_t i) { return c_.reshape(part(x, 0, i, 1), c_.shape(x).sub(1, c_.shape(x).rank())); }
+
+  Ref initial(int input) {
+    const Shape shape{s_.batch, s_.hidden};
+    if (c_.has(input)) return c_.reshape(part(c_.in(input), s_.batch_first ? 1 : 0, d_, 1), shape);
+    auto zeros = Tensor::zeros(dtype_, shape);
+    if (zeros.ok()) return c_.constant(std::move(*zeros));
+    c_.fail(zeros.take_error());
+    return kNoRef;
+  }
+
+  Ref number(double v) { return c_.scalar(dtype_, v); }
+  Ref gate(Ref x, int64_t g, int64_t count = 1) { return part(x, 1, g * s_.hidden, count * s_.hidden); }
+
+  Ref activate(size_t which, Ref x) {
+    const RnnActivation& a = act_[which];
+    if (s_.clip > 0) x = c_.emit("Min2", {c_.emit("Max2", {x, number(-s_.clip)}), number(s_.clip)});
+    const ir::Attributes both{{"alpha", static_cast<double>(a.alpha)}, {"beta", static_cast<double>(a.beta)}};
+    const ir::Attributes alpha{{"alpha", static_cast<double>(a.alpha)}};
+    switch (a.function) {
+      case RnnFunction::relu: return c_.emit("Relu", {x});
+      case RnnFunction::tanh: return c_.emit("Tanh", {x});
+      case RnnFunction::sigmoid: return c_.emit("Sigmoid", {x});
+      case RnnFunction::affine: return c_.add(c_.mul(x, number(a.alpha)), number(a.beta));
+      case RnnFunction::leaky_relu: return c_.emit("LeakyRelu", {x}, alpha);
+      case RnnFunction::thresholded_relu: return c_.emit("ThresholdedRelu", {x}, alpha);
+      case RnnFunction::scaled_tanh: return c_.mul(c_.emit("Tanh", {c_.mul(x, number(a.beta))}), number(a.alpha));
+      case RnnFunction::hard_sigmoid: return c_.emit("HardSigmoid", {x}, both);
+      case RnnFunction::elu: return c_.emit("Elu", {x}, alpha);
+      case RnnFunction::softsign: return c_.emit("Softsign", {x});
+      case RnnFunction::softplus: return c_.emit("Softplus", {x});
+    }
+    return kNoRef;
+  }
+
+  Ref with_peephole(Ref x, int64_t which, Ref cell) {
+    return peephole_ < 0 ? x : c_.add(x, c_.mul(part(peephole_, 0, which * s_.hidden, s_.hidden), cell));
+  }
+
+  Ref one_minus(Ref x) { return c_.sub(number(1), x); }
+
+  void step_lstm(Ref x, Ref& h, Ref& cell) {
+    Ref sum = c_.add(x, c_.emit("MatMul", {h_, recurrent_}));
+    if (recurrent_bias_ >= 0) sum = c_.add(sum, recurrent_bias_);
+    const Ref i = activate(0, with_peephole(gate(sum, 0), 0, cell_));
+    const Ref f = s_.input_forget ? one_minus(i) : activate(0, with_peephole(gate(sum, 2), 2, cell_));
+    cell = c_.add(c_.mul(f, cell_), c_.mul(i, activate(1, gate(sum, 3))));
+    const Ref o = activate(0, with_peephole(gate(sum, 1), 1, cell));
+    h = c_.mul(o, activate(2, cell));
+  }
+
+  Ref step_gru(Ref x) {
+    const Ref zr_weights = gate(recurrent_, 0, 2);
+    const Ref h_weights = gate(recurrent_, 2);
+    Ref sum = c_.add(gate(x, 0, 2), c_.emit("MatMul", {h_, zr_weights}));
+    if (recurrent_bias_ >= 0) sum = c_.add(sum, part(recurrent_bias_, 0, 0, 2 * s_.hidden));
+    const Ref z = activate(0, gate(sum, 0));
+    const Ref r = activate(0, gate(sum, 1));
+    Ref hidden = c_.emit("MatMul", {s_.linear_before_reset ? h_ : c_.mul(r, h_), h_weights});
+    if (recurrent_bias_ >= 0) hidden = c_.add(hidden, part(recurrent_bias_, 0, 2 * s_.hidden, s_.hidden));
+    if (s_.linear_before_reset) hidden = c_.mul(r, hidden);
+    const Ref candidate = activate(1, c_.add(gate(x, 2), hidden));
+    return c_.add(c_.mul(one_minus(z), candidate), c_.mul(z, h_));
+  }
+
+  Ref step_rnn(Ref x) {
+    Ref sum = c_.add(x, c_.emit("MatMul", {h_, recurrent_}));
+    if (recurrent_bias_ >= 0) sum = c_.add(sum, recurrent_bias_);
+    return activate(0, sum);
+  }
+
+  // Moves the state and gives the output of time step t.
+  Ref step(int64_t t) {
+    const Ref x = c_.reshape(part(projected_, 0, t, 1), Shape{s_.batch, s_.gates * s_.hidden});
+    Ref h = kNoRef;
+    Ref cell = kNoRef;
+    if (s_.kind == RnnKind::lstm)
+      step_lstm(x, h, cell);
+    else
+      h = s_.kind == RnnKind::gru ? step_gru(x) : step_rnn(x);
+    Ref y = h;
+    if (c_.has(kRnnLengths)) {  // beyond its length an item keeps its state and gives zeros
+      const Ref inside = c_.reshape(c_.emit("Less", {c_.scalar(DType::int32, static_cast<double>(t)), c_.in(kRnnLengths)}), Shape{s_.batch, 1});
+      h = c_.emit("Where", {inside, h, h_});
+      if (cell >= 0) cell = c_.emit("Where", {inside, cell, cell_});
+      y = c_.emit("Where", {inside, y, number(0)});
+    }
+    h_ = h;
+    cell_ = cell;
+    return y;
+  }
+
+  LowerContext& c_;
+  const RnnSpec& s_;
+  int64_t d_;
+  const std::array<RnnActivation, 3>& act_;
+  DType dtype_;
+  Ref recurrent_ = kNoRef, recurrent_bias_ = kNoRef, projected_ = kNoRef, peephole_ = kNoRef;
+  Ref h_ = kNoRef, cell_ = kNoRef;
+};
+
+// Final states of all directions, [directions, batch, hidden] or with the batch first.
+Ref join_states(LowerContext& c, const RnnSpec& s, const std::vector<Ref>& states, const Shape& out) {
+  raster::Raster r;
+  for (size_t d = 0; d < states.size(); ++d) {
+    const auto at = static_cast<int64_t>(d);
+    const int64_t size[] = {s.batch, s.hidden}, src[] = {s.hidden, 1};
+    const int64_t dst[] = {s.batch_first ? s.directions * s.hidden : s.hidden, 1};
+    r.regions.push_back(raster::strided_region(static_cast<int>(d), size, 0, src, at * (s.batch_first ? s.hidden : s.batch * s.hidden), dst));
+  }
+  return c.raster(std::move(r), c.dtype(c.in(0)), out, states);
+}
+
+Ref join_steps(LowerContext& c, const RnnSpec& s, const std::vector<Steps::Result>& results) {
+  raster::Raster r;
+  std::vector<Ref> sources;
+  for (size_t d = 0; d < results.size(); ++d)
+    for (int64_t t = 0; t < s.sequence; ++t) {
+      const auto direction = static_cast<int64_t>(d);
+      const int64_t size[] = {s.batch, s.hidden}, src[] = {s.hidden, 1};
+      const int64_t dst[] = {s.batch_first ? s.sequence * s.directions * s.hidden : s.hidden, 1};
+      const int64_t at = s.batch_first ? (t * s.directions + direction) * s.hidden : (t * s.directions + direction) * s.batch * s.hidden;
+      r.regions.push_back(raster::strided_region(static_cast<int>(sources.size()), size, 0, src, at, dst));
+      sources.push_back(results[d].y[static_cast<size_t>(t)]);
+    }
+  return c.raster(std::move(r), c.dtype(c.in(0)), c.out_shape(0), sources);
+}
+
+template <RnnKind Kind>
+Status lower(LowerContext& c) {
+  WALLE_ASSIGN(const RnnSpec s, rnn_spec(kName<Kind>, c.attrs(), c.shape(c.in(0)), c.shape(c.in(1)), c.shape(c.in(2))));
+  if (s.sequence > kMaxSteps)
+    return resource_error(std::to_string(s.sequence) + " time steps", "at most " + std::to_string(kMaxSteps) + " without a backend that runs them whole",
+                          "input X", "cut the sequence, or use float32");
+  const Ref x = s.batch_first ? c.transpose(c.in(0), {1, 0, 2}) : c.in(0);
+  std::vector<Steps::Result> results;
+  std::vector<Ref> hidden, cells;
+  for (int64_t d = 0; d < s.directions && !c.failed(); ++d) {
+    results.push_back(Steps(c, s, d).run(x));
+    hidden.push_back(results.back().h);
+    cells.push_back(results.back().cell);
+  }
+  if (c.failed()) return {};
+  c.result(0, join_steps(c, s, results));
+  if (c.output_count() > 1) c.result(1, join_states(c, s, hidden, c.out_shape(1)));
+  if (c.output_count() > 2) c.result(2, join_states(c, s, cells, c.out_shape(2)));
+  return {};
+}
+
+ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in, std::span<const ir::InferOutput> out) {
+  const Shape& x = in[0].shape;
+  const auto steps = static_cast<double>(x[0] * x[1]);
+  double bytes = 0;
+  for (const auto& i : in)
+    if (i.present) bytes += static_cast<double>(i.shape.elements() * dtype_size(i.dtype));
+  for (const auto& o : out) bytes += static_cast<double>(o.shape.elements() * dtype_size(o.dtype));
+  return {2 * steps * static_cast<double>(in[1].shape.elements() + in[2].shape.elements()), bytes};
+}
+
+template <RnnKind Kind>
+constexpr ir::OpDef row() {
+  constexpr bool lstm = Kind == RnnKind::lstm;
+  return {.name = kName<Kind>,
+          .op_class = ir::OpClass::composite,
+          .inputs = {3, lstm ? 8 : 6},
+          .outputs = {0, lstm ? 3 : 2},
+          .infer = infer<Kind>,
+          .lower = lower<Kind>,
+          .cost = cost,
+          .numeric = ir::NumericClass::accumulation};
+}
+
+constexpr std::array kRows{row<RnnKind::rnn>(), row<RnnKind::gru>(), row<RnnKind::lstm>()};
+}  // namespace
+
+extern const std::span<const ir::OpDef> kRnnOps = kRows;
+
+}  // namespace walle::ops
