@@ -1,0 +1,29 @@
+// TopK: the k greatest (or least) elements along one axis, sorted, with their positions.
+#include "ops/infer_rules.h"
+#include "ops/registry.h"
+
+namespace walle::ops {
+
+namespace {
+Status infer(ir::InferContext& c) {
+  WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", -1), c.rank(0)));
+  WALLE_ASSIGN(const std::vector<int64_t> k, c.need_i64(1));
+  Shape out = c.shape(0);
+  if (k.size() != 1 || k[0] < 0 || k[0] > out[axis])
+    return model_error("k=" + (k.size() == 1 ? std::to_string(k[0]) : std::to_string(k.size()) + " numbers"),
+                       "one number from 0 to " + std::to_string(out[axis]), "TopK input 1", "correct k");
+  out[axis] = k[0];
+  c.output(0, c.dtype(0), out);
+  c.output(1, DType::int64, out);
+  return {};
+}
+
+ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in, std::span<const ir::InferOutput>) {
+  const auto n = static_cast<double>(in[0].shape.elements());
+  return {n * 8, n * static_cast<double>(dtype_size(in[0].dtype) + 8)};
+}
+}  // namespace
+
+extern const ir::OpDef kTopKOp{.name = "TopK", .inputs = {2, 2}, .outputs = {1, 2}, .infer = infer, .cost = cost};
+
+}  // namespace walle::ops

@@ -1,0 +1,23 @@
+// Hardmax: 1 at the first maximum along one axis, 0 elsewhere.
+#include "ops/axis_rules.h"
+#include "ops/views.h"
+
+namespace walle::ops {
+
+namespace {
+Status lower(LowerContext& c) {
+  const Ref x = c.in(0);
+  const Shape shape = c.shape(x);
+  if (shape.rank() == 0) return c.result(0, c.scalar(c.dtype(x), 1)), Status();
+  WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", -1), shape.rank()));
+  if (shape.elements() == 0) return c.result(0, x), Status();
+  const Ref top = c.emit("ArgMax", {x}, {{"axis", int64_t{axis}}, {"keepdims", int64_t{1}}});
+  const Ref places = along_axis(c, iota(c, DType::int64, shape[axis]), axis, shape.rank());
+  c.result(0, c.cast(c.emit("Equal", {expand_to(c, top, shape), places}), c.dtype(x)));
+  return {};
+}
+}  // namespace
+
+extern const ir::OpDef kHardmaxOp{.name = "Hardmax", .op_class = ir::OpClass::composite, .infer = infer_along_axis, .lower = lower};
+
+}  // namespace walle::ops

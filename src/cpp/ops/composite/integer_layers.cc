@@ -1,0 +1,105 @@
+// MatMulInteger, ConvInteger, QLinearMatMul and QLinearConv: zero points taken out, the float operator, scales put back.
+// float32 holds every product of two 8-bit numbers exactly; sums that must be exact integers are made in float64.
+#include <array>
+
+#include "ops/infer_rules.h"
+#include "ops/quantize_rules.h"
+#include "ops/registry.h"
+#include "ops/views.h"
+
+namespace walle::ops {
+
+namespace {
+// r - zero in `work`; a zero point vector has one element per row of a left operand (column: false) or per column.
+Ref centred(LowerContext& c, Ref r, Ref zero, DType work, bool column) {
+  const Ref x = c.cast(r, work);
+  if (zero < 0 || c.failed()) return x;
+  Ref z = c.cast(zero, work);
+  const Shape shape = c.shape(z);
+  if (shape.elements() == 1) z = c.reshape(z, Shape{});
+  else if (!column && shape.rank() == 1) z = c.reshape(z, Shape{shape[0], 1});
+  return c.sub(x, z);
+}
+
+Ref scale_operand(LowerContext& c, Ref r, bool column) {
+  const Ref s = c.cast(r, DType::float32);
+  if (c.failed()) return s;
+  const Shape shape = c.shape(s);
+  if (shape.elements() == 1) return c.reshape(s, Shape{});
+  return !column && shape.rank() == 1 ? c.reshape(s, Shape{shape[0], 1}) : s;
+}
+
+// Shape by the rule of the float operator, on operands 0 and `weight`.
+Status infer_as(ir::InferContext& c, std::string_view op, int weight, DType out) {
+  const ir::OpDef* def = find_op(op);
+  if (!def) return internal_error("operator '" + std::string(op) + "' is not in the op table", "integer layers");
+  const ir::InferInput seen[] = {{true, DType::float32, c.shape(0), nullptr}, {true, DType::float32, c.shape(weight), nullptr}};
+  ir::InferContext inner(c.attrs(), seen, 1);
+  WALLE_TRY(def->infer(inner));
+  c.output(0, out, inner.outputs()[0].shape);
+  return {};
+}
+
+Status infer_matmul_integer(ir::InferContext& c) { return infer_as(c, "MatMul", 1, DType::int32); }
+Status infer_conv_integer(ir::InferContext& c) { return infer_as(c, "Conv", 1, DType::int32); }
+Status infer_qlinear_matmul(ir::InferContext& c) { return infer_as(c, "MatMul", 3, c.dtype(7)); }
+Status infer_qlinear_conv(ir::InferContext& c) { return infer_as(c, "Conv", 3, c.dtype(7)); }
+
+Status lower_matmul_integer(LowerContext& c) {
+  const Ref a = centred(c, c.in(0), c.in(2), DType::float64, false);
+  const Ref b = centred(c, c.in(1), c.in(3), DType::float64, true);
+  c.result(0, c.cast(c.emit("MatMul", {a, b}), DType::int32));
+  return {};
+}
+
+// A weight's zero point per output channel.
+Ref centred_weight(LowerContext& c, Ref w, Ref zero, DType work) {
+  const Ref x = c.cast(w, work);
+  if (zero < 0 || c.failed()) return x;
+  return c.sub(x, along_axis(c, c.cast(zero, work), 0, c.shape(w).rank()));
+}
+
+Status lower_conv_integer(LowerContext& c) {
+  const Ref x = centred(c, c.in(0), c.in(2), DType::float64, true);
+  const Ref w = centred_weight(c, c.in(1), c.in(3), DType::float64);
+  c.result(0, c.cast(c.emit("Conv", {x, w}, c.attrs()), DType::int32));
+  return {};
+}
+
+Ref requantized(LowerContext& c, Ref sum, Ref scale) {
+  const Ref out_scale = scale_operand(c, c.in(6), true);
+  return quantized(c, c.div(c.mul(sum, scale), out_scale), c.reshape(c.in(7), Shape{}), c.out_dtype(0));
+}
+
+Status lower_qlinear_matmul(LowerContext& c) {
+  const Ref a = centred(c, c.in(0), c.in(2), DType::float32, false);
+  const Ref b = centred(c, c.in(3), c.in(5), DType::float32, true);
+  const Ref scale = c.mul(scale_operand(c, c.in(1), false), scale_operand(c, c.in(4), true));
+  c.result(0, requantized(c, c.emit("MatMul", {a, b}), scale));
+  return {};
+}
+
+Status lower_qlinear_conv(LowerContext& c) {
+  const Ref x = centred(c, c.in(0), c.in(2), DType::float32, true);
+  const Ref w = centred_weight(c, c.in(3), c.in(5), DType::float32);
+  const int rank = c.shape(c.in(0)).rank();
+  Ref sum = c.emit("Conv", {x, w}, c.attrs());
+  if (c.has(8)) sum = c.add(sum, along_axis(c, c.cast(c.in(8), DType::float32), 1, rank));
+  const Ref weight_scale = along_axis(c, c.cast(c.in(4), DType::float32), 1, rank);
+  c.result(0, requantized(c, sum, c.mul(scale_operand(c, c.in(1), true), weight_scale)));
+  return {};
+}
+
+constexpr ir::OpDef row(std::string_view name, ir::Arity in, ir::InferFn infer, ir::LowerFn lower) {
+  return {.name = name, .op_class = ir::OpClass::composite, .inputs = in, .infer = infer, .lower = lower,
+          .numeric = ir::NumericClass::accumulation};
+}
+constexpr std::array kRows{row("MatMulInteger", {2, 4}, infer_matmul_integer, lower_matmul_integer),
+                           row("ConvInteger", {2, 4}, infer_conv_integer, lower_conv_integer),
+                           row("QLinearMatMul", {8, 8}, infer_qlinear_matmul, lower_qlinear_matmul),
+                           row("QLinearConv", {8, 9}, infer_qlinear_conv, lower_qlinear_conv)};
+}  // namespace
+
+extern const std::span<const ir::OpDef> kIntegerLayersOps = kRows;
+
+}  // namespace walle::ops

@@ -1,0 +1,76 @@
+// NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: pick the log-probability of each target, weigh, reduce.
+#include <array>
+
+#include "ops/registry.h"
+#include "ops/views.h"
+
+namespace walle::ops {
+
+namespace {
+Status infer(ir::InferContext& c) {
+  const Shape& x = c.shape(0);
+  const auto wrong = [&](const std::string& given, const std::string& expected, const char* where) {
+    return model_error(given, expected, where, "check the loss's inputs");
+  };
+  if (x.rank() < 2) return wrong("scores of shape " + x.text(), "[batch, classes, ...]", "input 0");
+  Shape positions{x[0]};
+  for (int i = 2; i < x.rank(); ++i) positions.push_back(x[i]);
+  if (c.shape(1) != positions) return wrong("targets of shape " + c.shape(1).text(), positions.text(), "input 1");
+  if (c.dtype(1) != DType::int32 && c.dtype(1) != DType::int64)
+    return wrong("targets of " + std::string(dtype_name(c.dtype(1))), "int32 or int64", "input 1");
+  if (c.has(2) && c.shape(2) != Shape{x[1]}) return wrong("weights of shape " + c.shape(2).text(), Shape{x[1]}.text(), "input 2");
+  const std::string reduction = c.attrs().get_string("reduction", "mean");
+  if (reduction != "none" && reduction != "sum" && reduction != "mean")
+    return wrong("reduction '" + reduction + "'", "none, sum or mean", "attribute reduction");
+  c.output(0, c.dtype(0), reduction == "none" ? positions : Shape{});
+  c.output(1, c.dtype(0), x);
+  return {};
+}
+
+// Where the target is ignored the class is 0 and the weight 0.
+Status loss(LowerContext& c, Ref log_probability) {
+  const DType dtype = c.dtype(log_probability);
+  Ref target = c.in(1);
+  const Shape positions = c.shape(target);
+  Ref counted = kNoRef;
+  if (c.attrs().has("ignore_index")) {
+    const Ref ignored = c.emit("Equal", {target, c.scalar(c.dtype(target), static_cast<double>(c.attrs().get_int("ignore_index", -1)))});
+    counted = c.emit("Not", {ignored});
+    target = c.emit("Where", {ignored, c.scalar(c.dtype(target), 0), target});
+  }
+  Shape one_class = c.shape(log_probability);
+  one_class[1] = 1;
+  const Ref picked = c.emit("GatherElements", {log_probability, c.reshape(target, one_class)}, {{"axis", int64_t{1}}});
+  Ref value = c.emit("Neg", {c.reshape(picked, positions)});
+  Ref weight = c.has(2) ? c.emit("Gather", {c.in(2), target}, {{"axis", int64_t{0}}}) : kNoRef;
+  if (counted >= 0) weight = c.emit("Where", {counted, weight >= 0 ? weight : c.scalar(dtype, 1), c.scalar(dtype, 0)});
+  if (counted >= 0) value = c.emit("Where", {counted, value, c.scalar(dtype, 0)});
+  if (weight >= 0) value = c.mul(value, weight);
+  const std::string reduction = c.attrs().get_string("reduction", "mean");
+  const ir::Attributes flat{{"keepdims", int64_t{0}}};
+  if (reduction == "sum") value = c.emit("ReduceSum", {value}, flat);
+  if (reduction == "mean" && weight < 0) value = c.emit("ReduceMean", {value}, flat);
+  if (reduction == "mean" && weight >= 0)
+    value = c.div(c.emit("ReduceSum", {value}, flat), c.emit("ReduceSum", {expand_to(c, weight, positions)}, flat));
+  c.result(0, value);
+  return {};
+}
+
+Status lower_nll(LowerContext& c) { return loss(c, c.in(0)); }
+
+Status lower_cross_entropy(LowerContext& c) {
+  const Ref log_probability = c.emit("LogSoftmax", {c.in(0)}, {{"axis", int64_t{1}}});
+  if (c.output_count() > 1) c.result(1, log_probability);
+  return loss(c, log_probability);
+}
+
+constexpr ir::OpDef row(std::string_view name, int outputs, ir::LowerFn lower) {
+  return {.name = name, .op_class = ir::OpClass::composite, .inputs = {2, 3}, .outputs = {1, outputs}, .infer = infer, .lower = lower,
+          .numeric = ir::NumericClass::accumulation};
+}
+constexpr std::array kRows{row("NegativeLogLikelihoodLoss", 1, lower_nll), row("SoftmaxCrossEntropyLoss", 2, lower_cross_entropy)};
+}  // namespace
+
+extern const std::span<const ir::OpDef> kLossesOps = kRows;
+
+}  // namespace walle::ops

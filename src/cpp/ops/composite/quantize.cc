@@ -1,0 +1,78 @@
+// QuantizeLinear and DequantizeLinear, per tensor, per axis or per block, to and from 8- and 16-bit integers and float8, and
+// DynamicQuantizeLinear. Arithmetic happens in the scale's dtype; rounding is half to even; results saturate.
+#include <array>
+
+#include "ops/infer_rules.h"
+#include "ops/quantize_rules.h"
+#include "ops/registry.h"
+#include "ops/views.h"
+
+namespace walle::ops {
+
+namespace {
+Status infer_quantize(ir::InferContext& c) {
+  WALLE_TRY(check_quantization(c));
+  DType to = static_cast<DType>(c.attrs().get_int("output_dtype", 0));
+  if (c.has(2)) to = c.dtype(2);
+  if (to == DType::undefined) to = DType::uint8;
+  if (!quantized_range(to) && !tensor::is_float8(to))
+    return model_error("dtype " + std::string(dtype_name(to)), "an 8- or 16-bit integer or float8", "QuantizeLinear", "change output_dtype");
+  c.output(0, to, c.shape(0));
+  return {};
+}
+
+Status infer_dequantize(ir::InferContext& c) {
+  WALLE_TRY(check_quantization(c));
+  if (c.has(2)) WALLE_TRY(same_dtypes(c, 0, 1));
+  c.output(0, c.dtype(1), c.shape(0));
+  return {};
+}
+
+Status lower_quantize(LowerContext& c) {
+  const Ref scale = quantization_operand(c, c.in(1));
+  const Ref scaled = c.div(c.cast(c.in(0), c.dtype(scale)), scale);
+  const Ref zero = c.has(2) && !tensor::is_float8(c.out_dtype(0)) ? quantization_operand(c, c.in(2)) : kNoRef;
+  c.result(0, quantized(c, scaled, zero, c.out_dtype(0)));
+  return {};
+}
+
+Status lower_dequantize(LowerContext& c) {
+  const Ref scale = quantization_operand(c, c.in(1));
+  Ref x = c.cast(c.in(0), c.dtype(scale));
+  if (c.has(2)) x = c.sub(x, c.cast(quantization_operand(c, c.in(2)), c.dtype(scale)));
+  c.result(0, c.mul(x, scale));
+  return {};
+}
+
+Status infer_dynamic(ir::InferContext& c) {
+  c.output(0, DType::uint8, c.shape(0));
+  c.output(1, DType::float32, Shape{});
+  c.output(2, DType::uint8, Shape{});
+  return {};
+}
+
+Status lower_dynamic(LowerContext& c) {
+  const Ref x = c.cast(c.in(0), DType::float32);
+  const Ref zero = c.scalar(DType::float32, 0);
+  const Ref low = c.emit("Min2", {c.emit("ReduceMin", {x}, {{"keepdims", int64_t{0}}}), zero});
+  const Ref high = c.emit("Max2", {c.emit("ReduceMax", {x}, {{"keepdims", int64_t{0}}}), zero});
+  const Ref scale = c.div(c.sub(high, low), c.scalar(DType::float32, 255));
+  const Ref point = quantized(c, c.div(c.emit("Neg", {low}), scale), kNoRef, DType::uint8);
+  c.result(0, quantized(c, c.div(x, scale), point, DType::uint8));
+  c.result(1, scale);
+  c.result(2, point);
+  return {};
+}
+
+constexpr ir::OpDef row(std::string_view name, ir::Arity in, int outputs, ir::InferFn infer, ir::LowerFn lower) {
+  return {.name = name, .op_class = ir::OpClass::composite, .inputs = in, .outputs = {1, outputs}, .infer = infer, .lower = lower,
+          .numeric = ir::NumericClass::elementwise};
+}
+constexpr std::array kRows{row("QuantizeLinear", {2, 3}, 1, infer_quantize, lower_quantize),
+                           row("DequantizeLinear", {2, 3}, 1, infer_dequantize, lower_dequantize),
+                           row("DynamicQuantizeLinear", {1, 1}, 3, infer_dynamic, lower_dynamic)};
+}  // namespace
+
+extern const std::span<const ir::OpDef> kQuantizeOps = kRows;
+
+}  // namespace walle::ops

@@ -1,0 +1,24 @@
+// What the quantising operators share: ranges, the shape of scales, rounding with saturation.
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "ops/lower.h"
+
+namespace walle::ops {
+
+// The smallest and largest value of an integer dtype of up to 16 bits.
+std::optional<std::pair<double, double>> quantized_range(DType dtype);
+
+// Inputs x, scale, optional zero point: scale of one element, one per element of attribute `axis`, or one per block of
+// `block_size` along it; the zero point has the scale's shape.
+Status check_quantization(ir::InferContext& c);
+
+// A scale or zero point as an operand that broadcasts to input 0.
+Ref quantization_operand(LowerContext& c, Ref r);
+
+// round(x) + zero, saturated, as `to` (float8: converted without rounding to integers, attribute `saturate`).
+Ref quantized(LowerContext& c, Ref x, Ref zero, DType to);
+
+}  // namespace walle::ops

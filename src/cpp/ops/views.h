@@ -1,0 +1,25 @@
+// Strided readings of one value as rasters, for decompositions that repeat, take diagonals or slide windows.
+#pragma once
+
+#include <span>
+
+#include "ops/lower.h"
+
+namespace walle::ops {
+
+// A dense value of shape `out` with out[i] = r[offset + i . stride].
+Ref strided_view(LowerContext& c, Ref r, const Shape& out, std::span<const int64_t> stride, int64_t offset = 0);
+
+// r repeated to `out` by the broadcasting rule; r itself when it has that shape.
+Ref expand_to(LowerContext& c, Ref r, const Shape& out);
+
+// A per-channel vector (or a single element) as an operand that broadcasts along `axis` of a value of this rank.
+Ref along_axis(LowerContext& c, Ref r, int axis, int rank);
+
+// 0, 1, ... n - 1.
+Ref iota(LowerContext& c, DType dtype, int64_t n);
+
+// A constant of `dtype` (float32, float64 or an integer type) from doubles.
+Ref constant_of(LowerContext& c, DType dtype, const Shape& shape, std::span<const double> values);
+
+}  // namespace walle::ops
