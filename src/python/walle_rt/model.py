@@ -97,6 +97,14 @@ def _argument_error(given: str, expected: str, where: str, next_step: str) -> Ar
     return ArgumentError(text, given=given, expected=expected, where=where, next_step=next_step)
 
 
+def _as_dict(inputs: Any) -> dict[str, Any]:
+    if not isinstance(inputs, Mapping):
+        raise _argument_error(
+            f"inputs of type {type(inputs).__name__}", "a dictionary {input name: array}", "run", "name the inputs"
+        )
+    return dict(inputs)
+
+
 class Session:
     """A model made ready to run; made by ``Model.session``.
 
@@ -141,7 +149,9 @@ class Session:
         """
         if signature is not None:
             return self._run_signature(signature, inputs, outputs)
-        return self._native.run(inputs if type(inputs) is dict else dict(inputs), outputs)
+        if type(inputs) is not dict:
+            inputs = _as_dict(inputs)
+        return self._native.run(inputs, outputs)
 
     def _run_signature(self, name: str, inputs: Mapping[str, Any], outputs: Iterable[str] | None) -> dict[str, Any]:
         chosen = self._model.signature(name)

@@ -253,6 +253,8 @@ class Walk:
         else:
             return None
         function = FunctionProto.FromString(data)
+        if not function.node:  # the builder of the body gave up on these types
+            return None
         defaults = {k: v.default_value for k, v in schema.attributes.items() if v.default_value.name}
         function.attribute_proto.extend(v for k, v in defaults.items() if k not in {a.name for a in function.attribute_proto})
         return function
