@@ -82,8 +82,14 @@ def cases() -> list[Case]:
     return found
 
 
+FLOAT8 = {getattr(onnx.TensorProto, f"FLOAT8{kind}") for kind in ("E4M3FN", "E4M3FNUZ", "E5M2", "E5M2FNUZ")}
+
+
 def _bits(tensor: onnx.TensorProto) -> np.ndarray[Any, Any]:
-    """A tensor as a NumPy array; bfloat16 as float32 of the same values, because NumPy has no bfloat16 of its own."""
+    """A tensor as a NumPy array; bfloat16, which NumPy lacks, as float32 of the same values, float8 as uint8 bits."""
+    if tensor.data_type in FLOAT8:
+        small = np.frombuffer(tensor.raw_data, np.uint8) if tensor.raw_data else np.array(tensor.int32_data, np.uint8)
+        return small.reshape(tuple(tensor.dims))
     if tensor.data_type == onnx.TensorProto.BFLOAT16:
         raw = np.frombuffer(tensor.raw_data, "<u2") if tensor.raw_data else np.array(tensor.int32_data, "<u2")
         return (raw.astype("<u4") << 16).view("<f4").reshape(tuple(tensor.dims))

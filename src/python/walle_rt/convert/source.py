@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,15 +28,9 @@ def require_onnx() -> Any:
     return onnx
 
 
-SignatureSpec = tuple[str, list[tuple[str, str]], list[tuple[str, str]]]
-
-
-def convert(
-    source: Source, *, name: str | None = None, signatures: Sequence[SignatureSpec] = ()
-) -> tuple[_core.ModelData, Report]:
+def convert(source: Source, *, name: str | None = None) -> tuple[_core.ModelData, Report]:
     """Convert an ONNX model given as path, bytes or ``onnx.ModelProto``.
 
-    signatures: (name, [(public name, input name)], [(public name, output name)]) each.
     Returns the native model data and the report. External data is read only from inside the model's own folder.
     Raises ModelError naming every unsupported node, or saying what is damaged; ResourceError without the extra
     ``convert`` or when a file cannot be read.
@@ -46,7 +39,7 @@ def convert(
     from .onnx import convert_model
 
     model, folder, label = _read(onnx, source)
-    return convert_model(model, folder, name or label, signatures)
+    return convert_model(model, folder, name or label)
 
 
 def _read(onnx: Any, source: Source) -> tuple[Any, Path | None, str]:

@@ -1,0 +1,14 @@
+# libFuzzer targets, one per tests/fuzz/*_fuzz.cc. Configure with the preset `fuzz`: it sets clang and instruments every
+# room with coverage, AddressSanitizer and UndefinedBehaviorSanitizer.
+if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  message(FATAL_ERROR "the fuzz targets need clang: cmake --preset fuzz")
+endif()
+
+file(GLOB fuzz_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzz.cc)
+foreach(source IN LISTS fuzz_sources)
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(${name} ${source})
+  walle_link_rooms(${name})
+  target_link_libraries(${name} PRIVATE walle_flags)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)
+endforeach()
