@@ -3,6 +3,9 @@
 
 #include <pybind11/stl.h>
 
+#include <set>
+
+#include "ir/walle_file.h"
 #include "pybind/errors.h"
 #include "pybind/graph_builder.h"
 #include "pybind/session.h"
@@ -62,6 +65,22 @@ std::unique_ptr<NativeSession> session(const ModelPtr& model, const std::string&
   return std::make_unique<NativeSession>(model, unwrap(model->session(options)));
 }
 
+// The same model with every value of the main graph as an output, for looking at what it computes.
+ModelDataHandle expose_all(const ModelPtr& model) {
+  auto data = std::make_shared<ir::ModelData>();
+  data->graph = model->graph();
+  ir::Graph& g = data->graph;
+  g.outputs.clear();
+  std::set<std::string> names;
+  for (const ir::Node& node : g.nodes)
+    for (const ir::ValueId id : node.outputs) {
+      if (id == ir::kNone) continue;
+      if (!names.insert(g.at(id).name).second) g.at(id).name += "#" + std::to_string(id);
+      g.outputs.push_back(id);
+    }
+  return {std::move(data)};
+}
+
 }  // namespace
 
 void bind_model(py::module_& m) {
@@ -72,6 +91,14 @@ void bind_model(py::module_& m) {
       .def_property_readonly("signatures", [](const ModelPtr& model) { return signatures(model->data()); })
       .def_property_readonly("metadata", [](const ModelPtr& model) { return model->data().metadata; })
       .def_property_readonly("node_count", [](const ModelPtr& model) { return model->graph().nodes.size(); })
+      .def("save",
+           [](const ModelPtr& model, const std::string& path) {
+             const py::gil_scoped_release unlocked;
+             unwrap(ir::save_walle(model->data(), path));
+           },
+           py::arg("path"), "Write a .walle file, replacing an old one atomically.")
+      .def("serialize", [](const ModelPtr& model) { return py::bytes(unwrap(ir::serialize_walle(model->data()))); }, "The bytes of a .walle file.")
+      .def("expose_all", expose_all, "The model data with every value of the main graph as an output.")
       .def("text", [](const ModelPtr& model) { return ir::dump(model->graph()); }, "One line per node.")
       .def("session", session, py::arg("backend"), py::arg("threads"), py::arg("precision"), py::arg("search") = true,
            py::arg("merge") = true, py::arg("fuse") = true, py::arg("claim") = true, py::arg("fold") = true);

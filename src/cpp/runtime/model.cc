@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "ir/verify.h"
 #include "ops/registry.h"
 #include "runtime/backend_list.h"
 #include "runtime/fold.h"
@@ -10,16 +11,6 @@
 namespace walle::runtime {
 
 namespace {
-Status check_ops(const ir::Graph& graph) {
-  for (const ir::Node& node : graph.nodes) {
-    if (!ops::find_op(node.op))
-      return model_error("operator '" + node.op + "'", "an operator of the table", ir::describe(node), "see `walle inspect ops` for the list");
-    for (const auto& [name, value] : node.attributes.items())
-      if (const auto* body = std::get_if<std::shared_ptr<const ir::Graph>>(&value); body && *body) WALLE_TRY(check_ops(**body));
-  }
-  return {};
-}
-
 std::string declared(const ir::Value& value) {
   if (!value.shape) return std::string(dtype_name(value.dtype));
   std::string out = std::string(dtype_name(value.dtype)) + "[";
@@ -58,7 +49,7 @@ Status check_input(const ir::Value& value, const ir::RuntimeValue& given, std::m
 }  // namespace
 
 Result<std::shared_ptr<Model>> Model::create(ir::ModelData data, const ModelOptions& options) {
-  WALLE_TRY(check_ops(data.graph));
+  WALLE_TRY(ir::verify(data, ops::find_op));
   if (options.fold) fold_constants(data.graph);
   return std::shared_ptr<Model>(new Model(std::move(data)));
 }

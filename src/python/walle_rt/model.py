@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from .errors import ArgumentError, ResourceError, compose
+from .errors import ArgumentError, compose
 
 Array = np.ndarray[Any, Any]
 # A tensor is an array; a sequence a list of arrays; an empty optional None.
 Value = Array | list[Array] | None
 
-_MAGIC = b"WALM"  # at byte 4, as in every FlatBuffers file with an identifier
+_MAGIC = b"WALLEMDL"  # the first bytes of a .walle file
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,14 @@ def _argument_error(given: str, expected: str, where: str, next_step: str) -> Ar
     return ArgumentError(text, given=given, expected=expected, where=where, next_step=next_step)
 
 
+def _as_dict(inputs: Any) -> dict[str, Any]:
+    if not isinstance(inputs, Mapping):
+        raise _argument_error(
+            f"inputs of type {type(inputs).__name__}", "a dictionary {input name: array}", "run", "name the inputs"
+        )
+    return dict(inputs)
+
+
 class Session:
     """A model made ready to run; made by ``Model.session``.
 
@@ -141,7 +149,9 @@ class Session:
         """
         if signature is not None:
             return self._run_signature(signature, inputs, outputs)
-        return self._native.run(inputs if type(inputs) is dict else dict(inputs), outputs)
+        if type(inputs) is not dict:
+            inputs = _as_dict(inputs)
+        return self._native.run(inputs, outputs)
 
     def _run_signature(self, name: str, inputs: Mapping[str, Any], outputs: Iterable[str] | None) -> dict[str, Any]:
         chosen = self._model.signature(name)
@@ -256,6 +266,14 @@ class Model:
         native = self._native.session(backend, count, precision, search, merge, fuse, claim, fold)
         return Session(self, native, options)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a .walle file; an existing one is replaced atomically. ResourceError when that fails."""
+        self._native.save(os.fspath(path))
+
+    def to_bytes(self) -> bytes:
+        """The bytes of a .walle file."""
+        return self._native.serialize()
+
     def text(self) -> str:
         """The graph, one line per node."""
         return self._native.text()
@@ -278,6 +296,16 @@ def load(source: Any) -> Model:
     extra ``convert``), the bytes of either, or an ``onnx.ModelProto``.
     Raises ModelError for damaged or unsupported models (naming every unsupported node), ResourceError for unreadable files.
     """
+    if isinstance(source, str | os.PathLike):
+        path = os.fspath(source)
+        if isinstance(path, bytes):
+            path = os.fsdecode(path)
+        if "\0" in path:
+            raise _argument_error(f"path {path!r}", "a path without NUL characters", "load", "check the path")
+        if Path(path).suffix == ".walle" or _core.file_looks_like_walle(path):
+            return Model(_core.Model.create(_core.load_walle(path)))
+    elif isinstance(source, bytes | bytearray | memoryview) and bytes(source[:8]) == _MAGIC:
+        return Model(_core.Model.create(_core.parse_walle(bytes(source))))
     from .convert import convert
 
     data, _ = convert(source)

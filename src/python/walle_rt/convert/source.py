@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,9 +29,15 @@ def require_onnx() -> Any:
     return onnx
 
 
-def convert(source: Source, *, name: str | None = None) -> tuple[_core.ModelData, Report]:
+SignatureSpec = tuple[str, list[tuple[str, str]], list[tuple[str, str]]]
+
+
+def convert(
+    source: Source, *, name: str | None = None, signatures: Sequence[SignatureSpec] = ()
+) -> tuple[_core.ModelData, Report]:
     """Convert an ONNX model given as path, bytes or ``onnx.ModelProto``.
 
+    signatures: (name, [(public name, input name)], [(public name, output name)]) each.
     Returns the native model data and the report. External data is read only from inside the model's own folder.
     Raises ModelError naming every unsupported node, or saying what is damaged; ResourceError without the extra
     ``convert`` or when a file cannot be read.
@@ -39,7 +46,7 @@ def convert(source: Source, *, name: str | None = None) -> tuple[_core.ModelData
     from .onnx import convert_model
 
     model, folder, label = _read(onnx, source)
-    return convert_model(model, folder, name or label)
+    return convert_model(model, folder, name or label, signatures)
 
 
 def _read(onnx: Any, source: Source) -> tuple[Any, Path | None, str]:

@@ -5,6 +5,7 @@ One module per family of operators holds the rules for what changed between opse
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import onnx
@@ -18,10 +19,14 @@ from .walk import Walk
 __all__ = ["convert_model"]
 
 FAMILIES = (constants, control, elementwise, image, movement, neural, optional, reduce)
-OLDEST = 6
 
 
-def convert_model(model: onnx.ModelProto, folder: Path | None, label: str) -> tuple[_core.ModelData, Report]:
+def convert_model(
+    model: onnx.ModelProto,
+    folder: Path | None,
+    label: str,
+    signatures: Sequence[tuple[str, list[tuple[str, str]], list[tuple[str, str]]]] = (),
+) -> tuple[_core.ModelData, Report]:
     """Convert a parsed model; external data is looked for in ``folder`` only."""
     report = Report(label)
     walk = Walk(model, folder, report)
@@ -41,4 +46,4 @@ def convert_model(model: onnx.ModelProto, folder: Path | None, label: str) -> tu
         "source.opset": ",".join(f"{d or 'ai.onnx'}:{v}" for d, v in sorted(walk.opsets.items())),
         "source.producer": " ".join(x for x in (model.producer_name, model.producer_version) if x),
     }
-    return scope.builder.finish([], {k: v for k, v in metadata.items() if v}), report
+    return scope.builder.finish(list(signatures), {k: v for k, v in metadata.items() if v}), report

@@ -53,13 +53,12 @@ def set_types(node: Node, values: list[int], graph: GraphProto, skip: int, added
 def if_(node: Node) -> None:
     """Both branches become closed graphs; their captures follow the condition."""
     bodies = [body_scope(node, graph_attribute(node, name), []) for name in ("then_branch", "else_branch")]
-    for scope, name in zip(bodies, ("then_branch", "else_branch"), strict=True):
+    for name in ("then_branch", "else_branch"):
         if len(graph_attribute(node, name).output) < len(node.outputs):
             raise _report.refuse(
                 f"{len(node.outputs)} outputs but fewer in '{name}'", "one result per output", f"node '{node.name}'",
                 "check the model with onnx.checker",
             )  # fmt: skip
-        del scope
     attributes = {
         "then_branch": bodies[0].builder,
         "else_branch": bodies[1].builder,
@@ -102,7 +101,7 @@ def loop(node: Node) -> None:
     node.result(*values)
 
 
-def _scan_elements(node: Node, count: int, axes: list[int]) -> list[TypeProto | None]:
+def _scan_elements(node: Node, count: int) -> list[TypeProto | None]:
     out: list[TypeProto | None] = []
     first = len(node.inputs) - count
     for index, value in enumerate(node.inputs):
@@ -110,7 +109,6 @@ def _scan_elements(node: Node, count: int, axes: list[int]) -> list[TypeProto | 
         if value != NONE and index < first:
             type_proto = node.type(value)
         out.append(type_proto)
-    del axes
     return out
 
 
@@ -125,7 +123,7 @@ def scan(node: Node) -> None:
             "one body input per input, at least one of them scanned", f"node '{node.name}'",
             "check the model with onnx.checker",
         )  # fmt: skip
-    scope = body_scope(node, graph, _scan_elements(node, count, []))
+    scope = body_scope(node, graph, _scan_elements(node, count))
     attributes = {**node.remaining("body"), "body": scope.builder, "body_captures": len(scope.captures)}
     inputs = [*node.inputs, *scope.captures]
     values = node.walk.emit(node.scope, "Scan", inputs, attributes, max(len(node.outputs), 1), node.name)
@@ -136,29 +134,12 @@ def scan(node: Node) -> None:
 
 @rule("Scan", below=9)
 def scan_8(node: Node) -> None:
-    """Scan of opset 8 has a batch axis before everything: an outer scan over it, of the newer scan."""
-    if node.has(0):
-        raise UnsupportedError("Scan of opset 8 with sequence_lens is not supported")
+    """Scan of opset 8: sequence_lens first and a batch axis in front of everything."""
     graph = graph_attribute(node, "body")
     count = int(node.attr("num_scan_inputs", 0))
-    inputs = node.inputs[1:]
-    if not 1 <= count <= len(inputs) or len(graph.input) != len(inputs):
+    if not 1 <= count < len(node.inputs) or len(graph.input) != len(node.inputs) - 1:
         raise UnsupportedError("the body's inputs do not fit num_scan_inputs")
-    states = len(inputs) - count
-    inner_body = body_scope(node, graph, [])
-    middle = node.walk.builder(f"{graph.name}/batch")
-    scope = Scope(middle, node.scope.types, opsets=node.scope.opsets, parent=node.scope, prefix=f"{node.name}/batch/")
-    scope.builder = middle
-    formal = [middle.input(f"{node.name}/batch/{i}", "tensor", "undefined", None) for i in range(len(inputs))]
-    captured = [middle.input(f"{node.name}/capture/{i}", "tensor", "undefined", None) for i in range(len(inner_body.captures))]
-    directions = node.attr("directions", [0] * count)
-    attributes = {
-        "body": inner_body.builder, "body_captures": len(captured), "num_scan_inputs": count,
-        "scan_input_directions": list(directions),
-    }  # fmt: skip
-    values = node.walk.emit(scope, "Scan", [*formal, *captured], attributes, len(graph.output), f"{node.name}/batch")
-    middle.outputs(values)
-    outer = {"body": middle, "body_captures": len(captured), "num_scan_inputs": len(inputs)}
-    results = node.walk.emit(node.scope, "Scan", [*inputs, *inner_body.captures], outer, len(graph.output), node.name)
-    del states
-    node.result(*results)
+    scope = body_scope(node, graph, [])
+    attributes = {**node.remaining("body"), "body": scope.builder, "body_captures": len(scope.captures)}
+    inputs = [*node.inputs, *scope.captures]
+    node.result(*node.walk.emit(node.scope, "ScanBatched", inputs, attributes, max(len(node.outputs), 1), node.name))

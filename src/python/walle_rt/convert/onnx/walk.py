@@ -126,6 +126,8 @@ class Walk:
             return
         if domain not in _NATIVE_DOMAINS:
             raise UnsupportedError(f"domain '{domain}' is not supported")
+        if not onnx.defs.has(proto.op_type, domain):
+            raise UnsupportedError(f"the package onnx knows no such operator in domain '{domain or 'ai.onnx'}'")
         known = find_rule(domain, proto.op_type, opset)
         if known is not None:
             known(node)
@@ -251,6 +253,8 @@ class Walk:
         else:
             return None
         function = FunctionProto.FromString(data)
+        if not function.node:  # the builder of the body gave up on these types
+            return None
         defaults = {k: v.default_value for k, v in schema.attributes.items() if v.default_value.name}
         function.attribute_proto.extend(v for k, v in defaults.items() if k not in {a.name for a in function.attribute_proto})
         return function
@@ -293,7 +297,7 @@ def best_version(versions: Iterable[int], opset: int) -> int:
     return max((v for v in known if v <= opset), default=min(known))
 
 
-class GraphAttribute(AttributeProto if False else object):  # type: ignore[misc]
+class GraphAttribute:
     """An attribute holding a finished native graph, where an AttributeProto would be."""
 
     def __init__(self, name: str, graph: _core.GraphBuilder) -> None:

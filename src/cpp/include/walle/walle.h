@@ -1,0 +1,135 @@
+/* walle.h: load a .walle model and run it. C99; the only symbols libwalle exports.
+ *
+ * Every function that can fail returns a walle_status_t and fills the caller's walle_error_t (which may be NULL). Objects are
+ * opaque and freed by their _free function; freeing NULL does nothing. Models are immutable and may be shared by threads;
+ * runs of one session happen one after the other, different sessions run at the same time. Strings are UTF-8 and belong to
+ * the object they came from. Nothing is printed and the process is never ended.
+ */
+#ifndef WALLE_WALLE_H
+#define WALLE_WALLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WALLE_VERSION_MAJOR 0
+#define WALLE_VERSION_MINOR 1
+#define WALLE_VERSION_PATCH 0
+
+#if defined(__GNUC__)
+#define WALLE_API __attribute__((visibility("default")))
+#else
+#define WALLE_API
+#endif
+
+typedef enum walle_status_t {
+  WALLE_OK = 0,
+  WALLE_ARGUMENT = 1, /* a value passed to the API is wrong */
+  WALLE_MODEL = 2,    /* the model is damaged, unsupported or inconsistent */
+  WALLE_RESOURCE = 3, /* memory, files or a limit */
+  WALLE_BACKEND = 4,  /* a requested backend is missing or failed */
+  WALLE_TASK = 5,
+  WALLE_NETWORK = 6,
+  WALLE_INTERNAL = 7 /* a bug worth reporting */
+} walle_status_t;
+
+/* Numbers as in model files. */
+typedef enum walle_dtype_t {
+  WALLE_UNDEFINED = 0,
+  WALLE_FLOAT32 = 1,
+  WALLE_FLOAT64 = 2,
+  WALLE_FLOAT16 = 3,
+  WALLE_BFLOAT16 = 4,
+  WALLE_INT8 = 5,
+  WALLE_INT16 = 6,
+  WALLE_INT32 = 7,
+  WALLE_INT64 = 8,
+  WALLE_UINT8 = 9,
+  WALLE_UINT16 = 10,
+  WALLE_UINT32 = 11,
+  WALLE_UINT64 = 12,
+  WALLE_BOOL = 13,
+  WALLE_FLOAT8E4M3FN = 14,
+  WALLE_FLOAT8E4M3FNUZ = 15,
+  WALLE_FLOAT8E5M2 = 16,
+  WALLE_FLOAT8E5M2FNUZ = 17
+} walle_dtype_t;
+
+#define WALLE_MAX_RANK 8
+
+/* Owned by the caller; filled on failure, cut to fit. */
+typedef struct walle_error_t {
+  walle_status_t status;
+  char message[512]; /* given; expected; where; next step */
+} walle_error_t;
+
+typedef struct walle_model_t walle_model_t;
+typedef struct walle_session_t walle_session_t;
+typedef struct walle_results_t walle_results_t;
+
+/* A dense row-major tensor. As an input: the caller's memory, which must stay unchanged during the run. As a result: memory
+ * of the results object. */
+typedef struct walle_tensor_t {
+  const char* name;
+  walle_dtype_t dtype;
+  int32_t rank;
+  int64_t shape[WALLE_MAX_RANK];
+  const void* data;
+  size_t bytes;
+} walle_tensor_t;
+
+/* What a model declares about an input or output: shape -1 is not known before run time, rank -1 an unknown rank. */
+typedef struct walle_value_info_t {
+  const char* name;
+  walle_dtype_t dtype;
+  int32_t rank;
+  int64_t shape[WALLE_MAX_RANK];
+} walle_value_info_t;
+
+/* Set struct_size to sizeof(walle_session_options_t); later versions append fields. A NULL backend is "cpu", 0 threads are as
+ * many as this process may use. */
+typedef struct walle_session_options_t {
+  size_t struct_size;
+  const char* backend;
+  int32_t threads;
+} walle_session_options_t;
+
+/* "0.1.0" */
+WALLE_API const char* walle_version(void);
+
+/* The file stays mapped while the model or a session of it lives. */
+WALLE_API walle_status_t walle_model_load(const char* path, walle_model_t** model, walle_error_t* error);
+/* The bytes are copied. */
+WALLE_API walle_status_t walle_model_parse(const void* data, size_t bytes, walle_model_t** model, walle_error_t* error);
+WALLE_API void walle_model_free(walle_model_t* model);
+WALLE_API size_t walle_model_input_count(const walle_model_t* model);
+WALLE_API size_t walle_model_output_count(const walle_model_t* model);
+/* WALLE_ARGUMENT when the index is out of range. */
+WALLE_API walle_status_t walle_model_input(const walle_model_t* model, size_t index, walle_value_info_t* info, walle_error_t* error);
+WALLE_API walle_status_t walle_model_output(const walle_model_t* model, size_t index, walle_value_info_t* info, walle_error_t* error);
+/* NULL when there is no such entry. */
+WALLE_API const char* walle_model_metadata(const walle_model_t* model, const char* key);
+
+/* options may be NULL. The session keeps the model alive. */
+WALLE_API walle_status_t walle_session_create(const walle_model_t* model, const walle_session_options_t* options, walle_session_t** session,
+                                              walle_error_t* error);
+WALLE_API void walle_session_free(walle_session_t* session);
+/* Every input once, by name, in any order. */
+WALLE_API walle_status_t walle_session_run(walle_session_t* session, const walle_tensor_t* inputs, size_t count, walle_results_t** results,
+                                           walle_error_t* error);
+
+WALLE_API void walle_results_free(walle_results_t* results);
+WALLE_API size_t walle_results_count(const walle_results_t* results);
+/* By index in the order of the model's outputs. */
+WALLE_API walle_status_t walle_results_get(const walle_results_t* results, size_t index, walle_tensor_t* tensor, walle_error_t* error);
+/* By name. */
+WALLE_API walle_status_t walle_results_find(const walle_results_t* results, const char* name, walle_tensor_t* tensor, walle_error_t* error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* WALLE_WALLE_H */

@@ -1,0 +1,159 @@
+// ir::ModelData -> FlatBuffers graph and weight area.
+#include <flatbuffers/flatbuffers.h>
+
+#include <map>
+
+#include "base/checked.h"
+#include "ir/walle_file.h"
+#include "schemas/model_generated.h"
+
+namespace walle::ir::detail {
+
+namespace {
+
+namespace fb = walle_rt::fb;
+template <class T>
+using Off = flatbuffers::Offset<T>;
+
+constexpr uint32_t kSchemaVersion = 1;
+
+class Writer {
+ public:
+  std::pair<std::string, std::string> model(const ModelData& data) {
+    const auto main = graph(data.graph);
+    std::vector<Off<fb::Signature>> signatures;
+    for (const Signature& s : data.signatures) {
+      const auto inputs = pairs(s.inputs), outputs = pairs(s.outputs);
+      signatures.push_back(fb::CreateSignature(b_, b_.CreateString(s.name), inputs, outputs));
+    }
+    const auto metadata = pairs({data.metadata.begin(), data.metadata.end()});
+    const auto signature_list = b_.CreateVector(signatures);
+    const auto segments = b_.CreateVectorOfStructs(segments_);
+    b_.Finish(fb::CreateModel(b_, kSchemaVersion, main, signature_list, metadata, segments), fb::ModelIdentifier());
+    return {std::string(reinterpret_cast<const char*>(b_.GetBufferPointer()), b_.GetSize()), std::move(weights_)};
+  }
+
+ private:
+  Off<flatbuffers::Vector<Off<fb::Pair>>> pairs(const std::vector<std::pair<std::string, std::string>>& from) {
+    std::vector<Off<fb::Pair>> out;
+    for (const auto& [key, value] : from) {
+      const auto k = b_.CreateString(key), v = b_.CreateString(value);
+      out.push_back(fb::CreatePair(b_, k, v));
+    }
+    return b_.CreateVector(out);
+  }
+
+  // Equal memory is stored once: bodies share the constants of the graphs around them.
+  uint32_t segment(const Tensor& t) {
+    const auto bytes = static_cast<size_t>(t.bytes());
+    const auto [it, fresh] = known_.try_emplace({t.data(), bytes}, static_cast<uint32_t>(segments_.size()));
+    if (!fresh) return it->second;
+    weights_.resize(static_cast<size_t>(base::round_up(static_cast<int64_t>(weights_.size()), base::kSegmentAlignment)), '\0');
+    segments_.emplace_back(weights_.size(), bytes);
+    weights_.append(static_cast<const char*>(t.data()), bytes);
+    return it->second;
+  }
+
+  Off<fb::Constant> constant(const Tensor& t) {
+    const std::vector<int64_t> dims(t.shape().begin(), t.shape().end());
+    const auto list = b_.CreateVector(dims);
+    return fb::CreateConstant(b_, static_cast<uint8_t>(t.dtype()), list, segment(t));
+  }
+
+  Off<fb::Value> value(const Value& v) {
+    const auto name = b_.CreateSharedString(v.name);
+    Off<flatbuffers::Vector<Off<fb::Dim>>> shape = 0;
+    if (v.shape) {
+      std::vector<Off<fb::Dim>> dims;
+      for (const Dim& d : *v.shape) {
+        const Off<flatbuffers::String> symbol = d.symbol.empty() ? 0 : b_.CreateSharedString(d.symbol);
+        dims.push_back(fb::CreateDim(b_, d.size, symbol));
+      }
+      shape = b_.CreateVector(dims);
+    }
+    const Off<fb::Constant> held = v.constant ? constant(*v.constant) : 0;
+    return fb::CreateValue(b_, name, static_cast<fb::ValueKind>(v.kind), static_cast<uint8_t>(v.dtype), v.shape.has_value(), shape, held);
+  }
+
+  Off<fb::Attribute> attribute(const std::string& key, const AttrValue& v) {
+    using Kind = fb::AttributeKind;
+    const auto name = b_.CreateSharedString(key);
+    if (const auto* i = std::get_if<int64_t>(&v)) return fb::CreateAttribute(b_, name, Kind::i, *i);
+    if (const auto* f = std::get_if<double>(&v)) return fb::CreateAttribute(b_, name, Kind::f, 0, *f);
+    if (const auto* s = std::get_if<std::string>(&v)) return finish(name, Kind::s, &fb::AttributeBuilder::add_s, b_.CreateString(*s));
+    if (const auto* l = std::get_if<std::vector<int64_t>>(&v)) return finish(name, Kind::ints, &fb::AttributeBuilder::add_ints, b_.CreateVector(*l));
+    if (const auto* l = std::get_if<std::vector<double>>(&v)) return finish(name, Kind::floats, &fb::AttributeBuilder::add_floats, b_.CreateVector(*l));
+    if (const auto* l = std::get_if<std::vector<std::string>>(&v))
+      return finish(name, Kind::strings, &fb::AttributeBuilder::add_strings, b_.CreateVectorOfStrings(*l));
+    if (const auto* t = std::get_if<Tensor>(&v)) return finish(name, Kind::tensor, &fb::AttributeBuilder::add_tensor, constant(*t));
+    return finish(name, Kind::graph, &fb::AttributeBuilder::add_graph, graph(*std::get<std::shared_ptr<const Graph>>(v)));
+  }
+
+  template <class Add, class Value>
+  Off<fb::Attribute> finish(Off<flatbuffers::String> name, fb::AttributeKind kind, Add add, Value value) {
+    fb::AttributeBuilder out(b_);
+    out.add_name(name);
+    out.add_kind(kind);
+    (out.*add)(value);
+    return out.Finish();
+  }
+
+  Off<fb::Node> node(const Node& n) {
+    std::vector<Off<fb::Attribute>> attributes;
+    for (const auto& [key, v] : n.attributes.items()) attributes.push_back(attribute(key, v));
+    const auto op = b_.CreateSharedString(n.op);
+    const auto name = b_.CreateString(n.name);
+    const auto inputs = b_.CreateVector(n.inputs), outputs = b_.CreateVector(n.outputs);
+    const auto list = b_.CreateVector(attributes);
+    return fb::CreateNode(b_, op, name, inputs, outputs, list);
+  }
+
+  Off<fb::Graph> graph(const Graph& g) {
+    std::vector<Off<fb::Value>> values;
+    for (const Value& v : g.values) values.push_back(value(v));
+    std::vector<Off<fb::Node>> nodes;
+    for (const Node& n : g.nodes) nodes.push_back(node(n));
+    const auto name = b_.CreateString(g.name);
+    const auto value_list = b_.CreateVector(values);
+    const auto node_list = b_.CreateVector(nodes);
+    const auto inputs = b_.CreateVector(g.inputs), outputs = b_.CreateVector(g.outputs);
+    return fb::CreateGraph(b_, name, value_list, node_list, inputs, outputs);
+  }
+
+  flatbuffers::FlatBufferBuilder b_{1 << 16};
+  std::string weights_;
+  std::vector<fb::Segment> segments_;
+  std::map<std::pair<const void*, size_t>, uint32_t> known_;
+};
+
+// FlatBuffers addresses 2 GiB; beyond it the builder would stop the process, so the size is estimated first.
+int64_t estimate(const Graph& g, int depth = 0) {
+  int64_t total = 256;
+  if (depth > base::kMaxGraphDepth) return base::kMaxGraphBytes + 1;
+  for (const Value& v : g.values) total += 128 + static_cast<int64_t>(v.name.size()) + (v.shape ? 48 * static_cast<int64_t>(v.shape->size()) : 0);
+  for (const Node& n : g.nodes) {
+    total += 128 + static_cast<int64_t>(n.name.size() + n.op.size()) + 4 * static_cast<int64_t>(n.inputs.size() + n.outputs.size());
+    for (const auto& [key, v] : n.attributes.items()) {
+      total += 96 + static_cast<int64_t>(key.size());
+      if (const auto* s = std::get_if<std::string>(&v)) total += static_cast<int64_t>(s->size());
+      if (const auto* l = std::get_if<std::vector<int64_t>>(&v)) total += 8 * static_cast<int64_t>(l->size());
+      if (const auto* l = std::get_if<std::vector<double>>(&v)) total += 8 * static_cast<int64_t>(l->size());
+      if (const auto* l = std::get_if<std::vector<std::string>>(&v))
+        for (const std::string& s : *l) total += 16 + static_cast<int64_t>(s.size());
+      if (const auto* body = std::get_if<std::shared_ptr<const Graph>>(&v); body && *body) total += estimate(**body, depth + 1);
+    }
+  }
+  return total;
+}
+
+}  // namespace
+
+Result<std::pair<std::string, std::string>> serialize_parts(const ModelData& data) {
+  const int64_t size = estimate(data.graph);
+  if (size > base::kMaxGraphBytes)
+    return model_error("a graph of about " + std::to_string(size) + " bytes without its weights", "at most " + std::to_string(base::kMaxGraphBytes), "save",
+                       "split the model");
+  return Writer().model(data);
+}
+
+}  // namespace walle::ir::detail

@@ -1,0 +1,106 @@
+#include "ir/walle_file.h"
+
+#include <cstring>
+
+#include "base/checked.h"
+#include "base/crc32c.h"
+#include "base/env.h"
+#include "base/mapped_file.h"
+
+namespace walle::ir {
+
+namespace {
+
+constexpr uint32_t kLayoutVersion = 1;
+constexpr const char* kDamaged = "the file is damaged or not a .walle file: copy or convert it again";
+
+struct Header {
+  uint64_t graph_offset, graph_bytes, weights_offset, weights_bytes;
+};
+
+template <class T>
+T read_at(std::span<const std::byte> bytes, size_t offset) {
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof(T));
+  return value;
+}
+
+template <class T>
+void write_at(std::string& bytes, size_t offset, T value) {
+  std::memcpy(bytes.data() + offset, &value, sizeof(T));
+}
+
+uint32_t checksum(const void* data, size_t size) { return base::crc32c(0, data, size); }
+
+Error damaged(std::string given, std::string expected, const std::string& where) {
+  return model_error(std::move(given), std::move(expected), where, kDamaged);
+}
+
+// Sizes are compared by subtraction from the file's own size, so that no sum can overflow.
+Result<Header> read_header(std::span<const std::byte> bytes, const std::string& where) {
+  if (bytes.size() < kWalleHeaderBytes)
+    return damaged("a file of " + std::to_string(bytes.size()) + " bytes", "at least " + std::to_string(kWalleHeaderBytes), where);
+  if (!looks_like_walle(bytes)) return damaged("another magic number", "\"" + std::string(kWalleMagic) + "\" at offset 0", where);
+  const auto version = read_at<uint32_t>(bytes, 8);
+  if (version != kLayoutVersion)
+    return model_error("layout version " + std::to_string(version), "version " + std::to_string(kLayoutVersion), where + ", offset 8",
+                       "use a runtime as new as the converter");
+  if (read_at<uint32_t>(bytes, 52) != checksum(bytes.data(), 52)) return damaged("a header with a wrong checksum", "its CRC-32C", where + ", offset 52");
+  const Header h{read_at<uint64_t>(bytes, 16), read_at<uint64_t>(bytes, 24), read_at<uint64_t>(bytes, 32), read_at<uint64_t>(bytes, 40)};
+  const uint64_t size = bytes.size();
+  if (h.graph_offset != kWalleHeaderBytes || h.graph_bytes > size - h.graph_offset)
+    return damaged("a graph of " + std::to_string(h.graph_bytes) + " bytes at " + std::to_string(h.graph_offset) + " in a file of " + std::to_string(size),
+                   "a range inside the file", where + ", offset 16");
+  if (h.graph_bytes > static_cast<uint64_t>(base::kMaxGraphBytes))
+    return damaged("a graph of " + std::to_string(h.graph_bytes) + " bytes", "at most " + std::to_string(base::kMaxGraphBytes), where + ", offset 24");
+  if (h.weights_offset % static_cast<uint64_t>(base::kSegmentAlignment) != 0 || h.weights_offset < h.graph_offset + h.graph_bytes || h.weights_offset > size ||
+      h.weights_bytes != size - h.weights_offset)
+    return damaged("a weight area of " + std::to_string(h.weights_bytes) + " bytes at " + std::to_string(h.weights_offset) + " in a file of " + std::to_string(size),
+                   "an aligned range after the graph that ends with the file", where + ", offset 32");
+  return h;
+}
+
+}  // namespace
+
+bool looks_like_walle(std::span<const std::byte> bytes) {
+  return bytes.size() >= kWalleMagic.size() && std::memcmp(bytes.data(), kWalleMagic.data(), kWalleMagic.size()) == 0;
+}
+
+Result<ModelData> parse_walle(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const std::string& where) {
+  WALLE_ASSIGN(const Header h, read_header(bytes, where));
+  const auto graph = bytes.subspan(h.graph_offset, h.graph_bytes);
+  if (read_at<uint32_t>(bytes, 48) != checksum(graph.data(), graph.size()))
+    return damaged("a graph with a wrong checksum", "its CRC-32C", where + ", offset 48");
+  return detail::parse_graph(graph, bytes.subspan(h.weights_offset, h.weights_bytes), std::move(owner), where);
+}
+
+Result<ModelData> load_walle(const std::string& path) {
+  WALLE_ASSIGN(std::shared_ptr<base::MappedFile> file, base::MappedFile::open(path));
+  const auto bytes = file->bytes();
+  return parse_walle(bytes, std::move(file), "file '" + path + "'");
+}
+
+Result<std::string> serialize_walle(const ModelData& data) {
+  WALLE_ASSIGN(auto parts, detail::serialize_parts(data));
+  const auto& [graph, weights] = parts;
+  const auto weights_offset = static_cast<size_t>(base::round_up(static_cast<int64_t>(kWalleHeaderBytes + graph.size()), base::kSegmentAlignment));
+  std::string out(weights_offset + weights.size(), '\0');
+  std::memcpy(out.data(), kWalleMagic.data(), kWalleMagic.size());
+  write_at<uint32_t>(out, 8, kLayoutVersion);
+  write_at<uint64_t>(out, 16, kWalleHeaderBytes);
+  write_at<uint64_t>(out, 24, graph.size());
+  write_at<uint64_t>(out, 32, weights_offset);
+  write_at<uint64_t>(out, 40, weights.size());
+  write_at<uint32_t>(out, 48, checksum(graph.data(), graph.size()));
+  write_at<uint32_t>(out, 52, checksum(out.data(), 52));
+  std::memcpy(out.data() + kWalleHeaderBytes, graph.data(), graph.size());
+  if (!weights.empty()) std::memcpy(out.data() + weights_offset, weights.data(), weights.size());
+  return out;
+}
+
+Status save_walle(const ModelData& data, const std::string& path) {
+  WALLE_ASSIGN(const std::string bytes, serialize_walle(data));
+  return Env::system().replace_file(path, bytes);
+}
+
+}  // namespace walle::ir

@@ -1,0 +1,43 @@
+// _core.load_walle, parse_walle: .walle files to model data. Models save themselves (model.cc).
+#include "base/mapped_file.h"
+#include "ir/walle_file.h"
+#include "pybind/arrays.h"
+#include "pybind/errors.h"
+#include "pybind/graph_builder.h"
+#include "runtime/model.h"
+
+namespace walle::pybind {
+
+namespace {
+
+ModelDataHandle handle(Result<ir::ModelData> data) { return {std::make_shared<const ir::ModelData>(unwrap(std::move(data)))}; }
+
+ModelDataHandle load(const std::string& path) {
+  const py::gil_scoped_release unlocked;
+  return handle(ir::load_walle(path));
+}
+
+// The bytes are copied once into aligned memory: a bytes object aligns nothing.
+ModelDataHandle parse(const py::bytes& bytes) {
+  const std::string_view view = bytes;
+  const Buffer copy = unwrap(Buffer::allocate(view.size()));
+  std::memcpy(copy.data(), view.data(), view.size());
+  auto keep = std::make_shared<const Buffer>(copy);
+  const py::gil_scoped_release unlocked;
+  return handle(ir::parse_walle({copy.data(), view.size()}, keep, "bytes"));
+}
+
+bool file_looks_like_walle(const std::string& path) {
+  const auto file = unwrap(base::MappedFile::open(path));
+  return ir::looks_like_walle(file->bytes());
+}
+
+}  // namespace
+
+void bind_model_file(py::module_& m) {
+  m.def("load_walle", load, py::arg("path"), "Map a .walle file.");
+  m.def("parse_walle", parse, py::arg("data"), "Parse the bytes of a .walle file.");
+  m.def("file_looks_like_walle", file_looks_like_walle, py::arg("path"));
+}
+
+}  // namespace walle::pybind

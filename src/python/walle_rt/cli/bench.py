@@ -1,0 +1,58 @@
+"""Measure a model's latency on made-up input."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from ..model import load
+from .common import Dims, Json, command, emit_json, made_up_inputs, out, parse_dims, working
+
+
+@command
+def main(
+    model: Annotated[Path, typer.Argument(help="A .walle or .onnx file.")],
+    threads: Annotated[int, typer.Option("--threads", min=1)] = 1,
+    seconds: Annotated[float, typer.Option("--seconds", min=0.0, help="Measure for about this long.")] = 2.0,
+    warmup: Annotated[int, typer.Option("--warmup", min=1, help="Runs before measuring; the first one plans.")] = 3,
+    profile: Annotated[Path | None, typer.Option("--profile", help="Write a trace of one run for Perfetto.")] = None,
+    dim: Dims = None,
+    json_: Json = False,
+) -> None:
+    """Time runs one after the other."""
+    with working(f"loading {model.name}", json_):
+        start = time.perf_counter()
+        loaded = load(model)
+        load_ms = (time.perf_counter() - start) * 1e3
+    feeds = made_up_inputs(loaded, parse_dims(dim))
+    session = loaded.session(threads=threads)
+    start = time.perf_counter()
+    session.run(feeds)
+    first_ms = (time.perf_counter() - start) * 1e3
+    for _ in range(warmup - 1):
+        session.run(feeds)
+    times: list[float] = []
+    with working("measuring", json_):
+        end = time.perf_counter() + seconds
+        while not times or time.perf_counter() < end:
+            begin = time.perf_counter()
+            session.run(feeds)
+            times.append((time.perf_counter() - begin) * 1e3)
+    if profile:
+        with session.profile(profile):
+            session.run(feeds)
+    found = {
+        "model": str(model), "threads": threads, "runs": len(times), "load_ms": load_ms, "first_run_ms": first_ms,
+        "min_ms": min(times), "median_ms": float(np.median(times)), "p90_ms": float(np.percentile(times, 90)),
+    }  # fmt: skip
+    if json_:
+        emit_json(found)
+        return
+    out.print(
+        f"{model.name}, {threads} thread(s): median {found['median_ms']:.3f} ms, min {found['min_ms']:.3f}, "
+        f"p90 {found['p90_ms']:.3f} over {len(times)} runs; load {load_ms:.1f} ms, first run {first_ms:.1f} ms"
+    )

@@ -1,0 +1,70 @@
+"""Say what this installation can do, and check that it computes."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import sys
+from typing import Any
+
+import numpy as np
+import typer
+
+from .. import __version__, _core
+from ..model import Model, available_processors
+from .common import EXIT_INTERNAL, Json, command, emit_json, out
+
+EXTRAS = {
+    "convert": ("onnx",),
+    "cli": ("typer", "rich"),
+    "demo": ("tokenizers", "safetensors", "PIL"),
+    "bench": ("pytest_benchmark", "onnxruntime"),
+}
+
+
+@command
+def main(json_: Json = False) -> None:
+    """Print versions, processors, extras and the result of a small computation."""
+    extras = {name: [m for m in modules if importlib.util.find_spec(m) is None] for name, modules in EXTRAS.items()}
+    problem = self_check()
+    found = {
+        "walle_rt": __version__,
+        "python": sys.version.split()[0],
+        "numpy": np.__version__,
+        "machine": f"{platform.system()} {platform.machine()}",
+        "processors": available_processors(),
+        "cpu_override": os.environ.get("WALLE_CPU"),
+        "operators": len(_core.op_table()),
+        "core": _core.__file__,
+        "extras_missing": {k: v for k, v in extras.items() if v},
+        "self_check": problem or "passed",
+    }
+    if json_:
+        emit_json(found)
+    else:
+        for key, value in found.items():
+            if key != "extras_missing":
+                out.print(f"{key:<14} {value}", markup=False)
+        for name, missing in extras.items():
+            state = f"missing {', '.join(missing)}: pip install 'walle_rt[{name}]'" if missing else "installed"
+            out.print(f"extra {name:<8} {state}", markup=False)
+    if problem:
+        raise typer.Exit(EXIT_INTERNAL)
+
+
+def self_check() -> str | None:
+    """y = max(x w + b, 0), against NumPy; None when it agrees."""
+    random = np.random.default_rng(0)
+    x, w, b = (random.standard_normal(s).astype(np.float32) for s in ((3, 5), (5, 7), (7,)))
+    builder = _core.GraphBuilder("check")
+    given = builder.input("x", "tensor", "float32", [3, 5])
+    product = builder.node("MatMul", "m", [given, builder.constant("w", w, "float32")], ["p"], [])[0]
+    total = builder.node("Add", "a", [product, builder.constant("b", b, "float32")], ["s"], [])[0]
+    builder.outputs(builder.node("Relu", "r", [total], ["y"], []))
+    try:
+        got: Any = Model(_core.Model.create(builder.finish([], {}))).session(threads=1).run({"x": x})["y"]
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    worst = float(np.abs(got - np.maximum(x @ w + b, 0)).max())
+    return None if worst < 1e-4 else f"results differ from NumPy by {worst:.3g}"

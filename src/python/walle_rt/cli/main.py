@@ -1,0 +1,25 @@
+"""Entry point of the command ``walle``."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+
+EXTRA_MISSING = (
+    "walle needs the packages typer and rich; expected the extra [cli] to be installed [at walle]. "
+    "Next: pip install 'walle_rt[cli]'"
+)
+
+
+def main() -> None:
+    """Run the command line."""
+    if find_spec("typer") is None or find_spec("rich") is None:
+        sys.stderr.write(EXTRA_MISSING + "\n")
+        raise SystemExit(5)
+    from .app import build
+
+    build()()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"""Compares a converted model with onnxruntime, or with onnx's own evaluator, and finds the first differing operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+
+from .. import _core
+from ..model import Model
+from .source import convert
+
+RTOL = 1e-3
+ATOL = 1e-5
+_PROBES = 16  # values looked at per round of the bisection
+
+Runner = Callable[[onnx.ModelProto, dict[str, Any]], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """Whether the results agree, and if not, where they part."""
+
+    reference: str
+    equal: bool
+    worst: dict[str, float]  # output -> largest absolute difference divided by the output's range
+    first_node: str | None = None
+    first_value: str | None = None
+    first_difference: str | None = None
+
+    def text(self) -> str:
+        """For people."""
+        worst = ", ".join(f"{k}: {v:.2g}" for k, v in self.worst.items())
+        if self.equal:
+            return f"same results as {self.reference} (largest difference over range: {worst})"
+        return (
+            f"results differ from {self.reference} ({worst}); first at {self.first_node}, "
+            f"value '{self.first_value}': {self.first_difference}"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """For --json."""
+        return dict(vars(self))
+
+
+def reference_runner() -> tuple[str, Runner]:
+    """onnxruntime without optimisations where it is installed, else onnx.reference."""
+    try:
+        import onnxruntime as ort
+    except ImportError:
+        from onnx.reference import ReferenceEvaluator
+
+        def evaluate(model: onnx.ModelProto, feeds: dict[str, Any]) -> dict[str, Any]:
+            names = [o.name for o in model.graph.output]
+            return dict(zip(names, ReferenceEvaluator(model).run(None, feeds), strict=True))
+
+        return f"onnx.reference {onnx.__version__}", evaluate
+
+    def run(model: onnx.ModelProto, feeds: dict[str, Any]) -> dict[str, Any]:
+        options = ort.SessionOptions()
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.log_severity_level = 4
+        session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        names = [o.name for o in session.get_outputs()]
+        return dict(zip(names, session.run(names, feeds), strict=True))
+
+    return f"onnxruntime {ort.__version__}", run
+
+
+def check_model(path: Path | str, sizes: dict[str, int] | None = None, feeds: dict[str, Any] | None = None) -> CheckResult:
+    """Run the model here and in the reference on the same input (made up when ``feeds`` is None) and compare."""
+    model = onnx.load(str(path))
+    return check_proto(model, sizes or {}, feeds)
+
+
+def check_proto(
+    model: onnx.ModelProto, sizes: dict[str, int], feeds: dict[str, Any] | None = None, runner: tuple[str, Runner] | None = None
+) -> CheckResult:
+    """The same for a model in memory; ``runner`` replaces the reference."""
+    from ..cli.common import made_up_inputs
+
+    name, run = runner or reference_runner()
+    given = feeds if feeds is not None else made_up_inputs(_ours(model), sizes)
+    want, got = run(model, given), _ours(model).session(threads=1).run(given)
+    worst = {o.name: _worst(got[o.name], want[o.name]) for o in model.graph.output}
+    if all(_difference(got[o.name], want[o.name]) is None for o in model.graph.output):
+        return CheckResult(name, True, worst)
+    node, value, difference = _bisect(model, given, run)
+    return CheckResult(name, False, worst, node, value, difference)
+
+
+def _ours(model: onnx.ModelProto) -> Model:
+    data, _ = convert(model)
+    return Model(_core.Model.create(data))
+
+
+def _probed(model: onnx.ModelProto, names: list[str]) -> onnx.ModelProto:
+    """The model with these values as its outputs."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    declared = {o.name: o for o in model.graph.output}
+    del copy.graph.output[:]
+    for value in names:
+        copy.graph.output.append(declared.get(value) or onnx.ValueInfoProto(name=value))
+    return copy
+
+
+def _bisect(model: onnx.ModelProto, feeds: dict[str, Any], run: Runner) -> tuple[str, str, str]:
+    """The first value, in the order of the nodes, that differs; narrowed down a few probes at a time."""
+    values = [(n.name or n.op_type, o) for n in model.graph.node for o in n.output if o]
+    low, high = 0, len(values)  # the first difference lies in values[low:high]
+    found = ("graph", model.graph.output[0].name, "outputs differ although no single value does")
+    while low < high:
+        step = max(1, (high - low) // _PROBES)
+        probes = [*range(low + step - 1, high - 1, step), high - 1]
+        probed = _probed(model, [values[i][1] for i in probes])
+        want, got = run(probed, feeds), _ours(probed).session(threads=1).run(feeds)
+        for position, i in enumerate(probes):
+            node, value = values[i]
+            difference = _difference(got[value], want[value])
+            if difference is not None:
+                found = (node, value, difference)
+                low, high = (probes[position - 1] + 1 if position else low), i
+                break
+        else:
+            return found
+    return found
+
+
+def _pairs(got: Any, want: Any) -> list[tuple[Any, Any]] | None:
+    if isinstance(want, list) or isinstance(got, list):
+        if not (isinstance(want, list) and isinstance(got, list)) or len(want) != len(got):
+            return None
+        return list(zip(got, want, strict=True))
+    return [(got, want)]
+
+
+def _worst(got: Any, want: Any) -> float:
+    worst = 0.0
+    for g, w in _pairs(got, want) or []:
+        if g is None or w is None or np.shape(g) != np.shape(w) or not np.size(w):
+            continue
+        a, b = np.asarray(g, np.float64), np.asarray(w, np.float64)
+        spread = float(np.ptp(b[np.isfinite(b)])) if np.isfinite(b).any() else 0.0
+        gap = np.abs(a - b)[np.isfinite(a) & np.isfinite(b)]
+        worst = max(worst, float(gap.max()) / (spread or 1.0) if gap.size else 0.0)
+    return worst
+
+
+def _difference(got: Any, want: Any) -> str | None:
+    pairs = _pairs(got, want)
+    if pairs is None:
+        return "sequences of other lengths"
+    for g, w in pairs:
+        if (g is None) != (w is None):
+            return "present on one side only"
+        if g is None:
+            continue
+        a, b = np.asarray(g), np.asarray(w)
+        if a.shape != b.shape:
+            return f"shape {a.shape} instead of {b.shape}"
+        if a.dtype != b.dtype:
+            return f"dtype {a.dtype} instead of {b.dtype}"
+        spread = float(np.ptp(b[np.isfinite(b)])) if b.dtype.kind == "f" and np.isfinite(b).any() else 0.0
+        if not np.allclose(a, b, rtol=RTOL, atol=max(ATOL, RTOL * spread * 0.1), equal_nan=True):
+            return f"up to {_worst(a, b):.2g} of the range"
+    return None
