@@ -134,6 +134,7 @@ Result<Ref> Lowering::append_raster(raster::Raster raster, DType dtype, const Sh
 
 Result<Ref> Lowering::append_loop(raster::LoopSpec loop, DType dtype, const Shape& shape, const std::vector<Ref>& operands,
                                   const std::string& origin) {
+  WALLE_TRY(raster::check(loop, program_.at(operands[0]).shape.elements(), program_.at(operands[1]).shape.elements(), shape.elements()));
   ProgramNode node{&loop_op(), {}, operands, {}, origin, {}, std::move(loop)};
   WALLE_ASSIGN(std::vector<Ref> refs, finish(std::move(node), one_output(dtype, shape)));
   return refs[0];

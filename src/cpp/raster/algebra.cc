@@ -84,6 +84,66 @@ bool disjoint_destinations(const Raster& raster) {
   return true;
 }
 
+namespace {
+// The complement of one region's destination: before it, after it, and behind every step of every axis.
+std::optional<std::vector<Region>> complement(const Region& r, int64_t elements) {
+  struct Level {
+    int64_t unit, size;
+  };
+  std::vector<Level> levels;
+  int64_t base = r.dst.offset;
+  for (size_t a = 0; a < static_cast<size_t>(r.rank); ++a) {
+    if (r.size[a] == 1) continue;
+    if (r.dst.stride[a] < 0) base += r.dst.stride[a] * (r.size[a] - 1);
+    levels.push_back({std::abs(r.dst.stride[a]), r.size[a]});
+  }
+  std::ranges::sort(levels, [](const Level& a, const Level& b) { return a.unit > b.unit; });
+  std::vector<Region> gaps;
+  const auto gap = [&](size_t depth, int64_t from, int64_t length) {
+    std::vector<RegionAxis> axes{{length, 1, 1}};
+    for (size_t l = 0; l < depth; ++l) {
+      const int64_t size = l + 1 == depth ? levels[l].size - 1 : levels[l].size;  // behind the last step the outer axis goes on
+      axes.push_back({size, levels[l].unit, levels[l].unit});
+    }
+    const auto region = region_from_axes(0, from, from, std::move(axes));
+    if (region) gaps.push_back(*region);
+    return region.has_value();
+  };
+  int64_t extent = 1;  // of one step of the axis at hand
+  for (size_t l = levels.size(); l-- > 0;) {
+    if (extent > levels[l].unit) return std::nullopt;
+    if (levels[l].unit > extent && !gap(l + 1, base + extent, levels[l].unit - extent)) return std::nullopt;
+    extent += (levels[l].size - 1) * levels[l].unit;
+  }
+  if (base > 0) gap(0, 0, base);
+  if (base + extent < elements) gap(0, base + extent, elements - base - extent);
+  return gaps;
+}
+}  // namespace
+
+std::optional<std::vector<Region>> uncovered(const Raster& raster, int64_t dst_elements, size_t limit) {
+  std::vector<Region> left;
+  if (dst_elements > 0) left.push_back(contiguous_region(0, dst_elements));
+  if (raster.regions.size() > limit) return std::nullopt;
+  for (const Region& r : raster.regions) {
+    if (r.elements() <= 0) continue;
+    const auto outside = complement(r, dst_elements);
+    if (!outside) return std::nullopt;
+    std::vector<Region> next;
+    for (const Region& l : left)
+      for (const Region& o : *outside) {
+        const auto meet = compose(l, o, limit);
+        if (!meet || next.size() + meet->size() > limit) return std::nullopt;
+        next.insert(next.end(), meet->begin(), meet->end());
+      }
+    left.swap(next);
+  }
+  Raster joined;
+  joined.regions = std::move(left);
+  simplify(joined);
+  return joined.regions;
+}
+
 Raster adjoint(const Raster& raster, int source) {
   Raster out;
   out.fill = Fill{};

@@ -21,4 +21,8 @@ Raster adjoint(const Raster& raster, int source);
 // No element of the destination is written twice: proved per region by its strides, between regions by intersection.
 bool disjoint_destinations(const Raster& raster);
 
+// Where no region writes, as regions whose two views are the same (run by run); for the fill. nullopt: not expressible
+// within `limit` regions, or a region overlaps itself.
+std::optional<std::vector<Region>> uncovered(const Raster& raster, int64_t dst_elements, size_t limit);
+
 }  // namespace walle::raster

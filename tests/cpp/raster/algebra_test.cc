@@ -95,6 +95,41 @@ TEST(Algebra, ComposingInEitherOrderIsProvedEqual) {
   EXPECT_EQ(proved, tried);
 }
 
+TEST(Algebra, UncoveredIsWhatNobodyWrites) {
+  int tried = 0;
+  for (uint32_t seed = 0; seed < 600; ++seed) {
+    Rng rng(seed);
+    const Dims shape = random_shape(rng);
+    Fill fill;
+    fill.bytes[0] = std::byte{9};
+    const Move m = pad(rng, shape, fill);
+    const Move n = pad(rng, m.shape, fill);
+    auto both = compose(n.raster, 0, m.raster, 0, 100);
+    ASSERT_TRUE(both);
+    const int64_t elements = product(n.shape);
+    if (seed % 2) {  // a second region somewhere in the uncovered part
+      both->regions.push_back(contiguous_region(0, 1, 0, pick(rng, 0, elements - 1)));
+      if (!disjoint_destinations(*both)) continue;
+    }
+    const auto holes = uncovered(*both, elements, 1000);
+    ASSERT_TRUE(holes) << both->text();
+    ++tried;
+    std::vector<int32_t> truth = apply(*both, numbered(product(shape)), elements);
+    Raster fill_only;
+    fill_only.regions = *holes;
+    const std::vector<int32_t> nines(static_cast<size_t>(elements), 9);
+    std::vector<int32_t> filled = apply(fill_only, nines, elements);
+    Raster copies = *both;
+    copies.fill.reset();
+    const std::vector<int32_t> copied = apply(copies, numbered(product(shape)), elements);
+    for (size_t i = 0; i < truth.size(); ++i) {
+      ASSERT_TRUE((filled[i] == -7) != (copied[i] == -7)) << "seed " << seed << " element " << i;
+      ASSERT_EQ(truth[i], copied[i] == -7 ? filled[i] : copied[i]);
+    }
+  }
+  EXPECT_GT(tried, 300);
+}
+
 TEST(Algebra, OverlapsAreSeen) {
   Raster r;
   r.regions = {contiguous_region(0, 4, 0, 0), contiguous_region(0, 4, 0, 4)};

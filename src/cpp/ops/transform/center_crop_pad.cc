@@ -1,0 +1,49 @@
+// CenterCropPad: the middle of each axis cropped, or zeros added around it, to reach the given sizes. One region.
+#include <algorithm>
+
+#include "ops/transform/movement.h"
+
+namespace walle::ops {
+
+namespace {
+Result<Shape> target(const ir::Attributes& attrs, const Shape& in, const std::vector<int64_t>& sizes, int64_t element_size) {
+  std::vector<int64_t> axes = attrs.get_ints("axes");
+  if (!attrs.has("axes"))
+    for (int a = 0; a < in.rank(); ++a) axes.push_back(a);
+  WALLE_ASSIGN(const std::vector<int> at, unique_axes(axes, in.rank()));
+  if (sizes.size() != at.size())
+    return model_error(std::to_string(sizes.size()) + " sizes for " + std::to_string(at.size()) + " axes", "one size per axis", "input shape", "correct it");
+  Shape out = in;
+  for (size_t i = 0; i < at.size(); ++i) out[at[i]] = sizes[i];
+  return Shape::checked(out.dims(), element_size, "CenterCropPad");
+}
+
+Status infer(ir::InferContext& c) {
+  WALLE_ASSIGN(const std::vector<int64_t> sizes, c.need_i64(1));
+  WALLE_ASSIGN(const Shape out, target(c.attrs(), c.shape(0), sizes, dtype_size(c.dtype(0))));
+  c.output(0, c.dtype(0), out);
+  return {};
+}
+
+Status lower(LowerContext& c) {
+  const Shape in = c.shape(c.in(0));
+  const Shape& out = c.out_shape(0);
+  Shape size = in;
+  std::vector<int64_t> from, to;
+  for (int a = 0; a < in.rank(); ++a) {
+    size[a] = std::min(in[a], out[a]);
+    from.push_back((in[a] - size[a]) / 2);
+    to.push_back((out[a] - size[a]) / 2);
+  }
+  raster::Raster r;
+  r.regions.push_back(box_region(0, size, {in, from}, {out, to}));
+  if (size != out) r.fill = raster::Fill{};
+  result_raster(c, std::move(r));
+  return {};
+}
+}  // namespace
+
+extern const ir::OpDef kCenterCropPadOp{
+    .name = "CenterCropPad", .op_class = ir::OpClass::transform, .inputs = {2, 2}, .infer = infer, .lower = lower};
+
+}  // namespace walle::ops

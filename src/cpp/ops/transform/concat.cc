@@ -1,0 +1,46 @@
+// Concat: tensors one after the other along an axis. One region per input.
+#include "ops/infer_rules.h"
+#include "ops/transform/movement.h"
+
+namespace walle::ops {
+
+namespace {
+Status infer(ir::InferContext& c) {
+  WALLE_TRY(same_dtypes(c, 0, c.input_count()));
+  Shape out = c.shape(0);
+  if (!c.attrs().has("axis")) return model_error("no axis", "the attribute axis", "Concat", "add it");
+  WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), out.rank()));
+  for (int i = 1; i < c.input_count(); ++i) {
+    const Shape& part = c.shape(i);
+    bool fits = c.has(i) && part.rank() == out.rank();
+    for (int a = 0; fits && a < out.rank(); ++a) fits = a == axis || part[a] == out[a];
+    if (!fits)
+      return model_error("parts " + c.shape(0).text() + " and " + part.text(), "equal sizes except along axis " + std::to_string(axis),
+                         "input " + std::to_string(i), "correct the shapes or the axis");
+    out[axis] += part[axis];
+  }
+  WALLE_TRY(Shape::checked(out.dims(), dtype_size(c.dtype(0)), "Concat"));
+  c.output(0, c.dtype(0), out);
+  return {};
+}
+
+Status lower(LowerContext& c) {
+  const Shape& out = c.out_shape(0);
+  WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), out.rank()));
+  std::vector<int64_t> zeros(static_cast<size_t>(out.rank()), 0), to = zeros;
+  raster::Raster r;
+  std::vector<Ref> sources;
+  for (int i = 0; i < c.input_count(); ++i) {
+    const Shape part = c.shape(c.in(i));
+    r.regions.push_back(box_region(i, part, {part, zeros}, {out, to}));
+    to[static_cast<size_t>(axis)] += part[axis];
+    sources.push_back(c.in(i));
+  }
+  c.result(0, c.raster(std::move(r), c.out_dtype(0), out, sources));
+  return {};
+}
+}  // namespace
+
+extern const ir::OpDef kConcatOp{.name = "Concat", .op_class = ir::OpClass::transform, .inputs = {1, -1}, .infer = infer, .lower = lower};
+
+}  // namespace walle::ops

@@ -1,0 +1,76 @@
+// DepthToSpace and SpaceToDepth: blocks of channels to blocks of pixels and back. One region of six axes; the second is
+// the first with source and destination exchanged.
+#include <array>
+
+#include "ops/transform/movement.h"
+
+namespace walle::ops {
+
+namespace {
+Result<int64_t> block_size(const ir::Attributes& attrs, const Shape& in) {
+  const int64_t block = attrs.get_int("blocksize", 0);
+  if (in.rank() != 4 || block < 1 || block > (int64_t{1} << 20))
+    return model_error("blocksize " + std::to_string(block) + " on " + in.text(), "a positive blocksize and data [N, C, H, W]", "attribute blocksize",
+                       "correct them");
+  return block;
+}
+
+Status infer_to_space(ir::InferContext& c) {
+  const Shape& in = c.shape(0);
+  WALLE_ASSIGN(const int64_t b, block_size(c.attrs(), in));
+  const std::string mode = c.attrs().get_string("mode", "DCR");
+  if (in[1] % (b * b) != 0 || (mode != "DCR" && mode != "CRD"))
+    return model_error(std::to_string(in[1]) + " channels, mode " + mode, "a multiple of " + std::to_string(b * b) + ", mode DCR or CRD", "DepthToSpace",
+                       "correct the blocksize");
+  c.output(0, c.dtype(0), Shape{in[0], in[1] / (b * b), in[2] * b, in[3] * b});
+  return {};
+}
+
+Status infer_to_depth(ir::InferContext& c) {
+  const Shape& in = c.shape(0);
+  WALLE_ASSIGN(const int64_t b, block_size(c.attrs(), in));
+  if (in[2] % b != 0 || in[3] % b != 0)
+    return model_error("pixels " + in.text(), "height and width in multiples of " + std::to_string(b), "SpaceToDepth", "pad the data");
+  c.output(0, c.dtype(0), Shape{in[0], in[1] * b * b, in[2] / b, in[3] / b});
+  return {};
+}
+
+// From deep [N, C*b*b, H, W] to wide [N, C, H*b, W*b].
+raster::Region to_space(const Shape& deep, const Shape& wide, int64_t b, bool crd) {
+  const Shape ds = deep.strides();
+  const Shape ws = wide.strides();
+  const int64_t channel = crd ? ds[1] * b * b : ds[1];
+  const int64_t row = crd ? ds[1] * b : ds[1] * b * wide[1];
+  const int64_t column = crd ? ds[1] : ds[1] * wide[1];
+  const std::array<int64_t, 6> size{deep[0], wide[1], deep[2], b, deep[3], b};
+  const std::array<int64_t, 6> from{ds[0], channel, ds[2], row, ds[3], column};
+  const std::array<int64_t, 6> to{ws[0], ws[1], ws[2] * b, ws[2], ws[3] * b, ws[3]};
+  return raster::strided_region(0, size, 0, from, 0, to);
+}
+
+Status lower_to_space(LowerContext& c) {
+  raster::Raster r;
+  r.regions.push_back(
+      to_space(c.shape(c.in(0)), c.out_shape(0), c.attrs().get_int("blocksize", 1), c.attrs().get_string("mode", "DCR") == "CRD"));
+  result_raster(c, std::move(r));
+  return {};
+}
+
+Status lower_to_depth(LowerContext& c) {
+  raster::Region region = to_space(c.out_shape(0), c.shape(c.in(0)), c.attrs().get_int("blocksize", 1), false);
+  std::swap(region.src, region.dst);
+  raster::Raster r;
+  r.regions.push_back(region);
+  result_raster(c, std::move(r));
+  return {};
+}
+
+constexpr std::array kRows{
+    ir::OpDef{.name = "DepthToSpace", .op_class = ir::OpClass::transform, .infer = infer_to_space, .lower = lower_to_space},
+    ir::OpDef{.name = "SpaceToDepth", .op_class = ir::OpClass::transform, .infer = infer_to_depth, .lower = lower_to_depth},
+};
+}  // namespace
+
+extern const std::span<const ir::OpDef> kDepthToSpaceOps = kRows;
+
+}  // namespace walle::ops

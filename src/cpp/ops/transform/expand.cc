@@ -1,0 +1,32 @@
+// Expand: broadcast to a shape (both ways, as NumPy). One region with source strides of zero.
+#include "ops/transform/movement.h"
+
+namespace walle::ops {
+
+namespace {
+Status infer(ir::InferContext& c) {
+  WALLE_ASSIGN(const std::vector<int64_t> target, c.need_i64(1));
+  WALLE_ASSIGN(const Shape shape, Shape::checked(target, dtype_size(c.dtype(0)), "input shape"));
+  WALLE_ASSIGN(const Shape out, tensor::broadcast(c.shape(0), shape));
+  WALLE_TRY(Shape::checked(out.dims(), dtype_size(c.dtype(0)), "Expand"));
+  c.output(0, c.dtype(0), out);
+  return {};
+}
+
+Status lower(LowerContext& c) {
+  const Shape in = c.shape(c.in(0));
+  const Shape& out = c.out_shape(0);
+  const Shape from = in.strides();
+  Shape stride = out;
+  const int missing = out.rank() - in.rank();
+  for (int a = 0; a < out.rank(); ++a) stride[a] = a < missing || in[a - missing] == 1 ? 0 : from[a - missing];
+  raster::Raster r;
+  r.regions.push_back(raster::strided_region(0, out.dims(), 0, stride.dims(), 0, out.strides().dims()));
+  result_raster(c, std::move(r));
+  return {};
+}
+}  // namespace
+
+extern const ir::OpDef kExpandOp{.name = "Expand", .op_class = ir::OpClass::transform, .inputs = {2, 2}, .infer = infer, .lower = lower};
+
+}  // namespace walle::ops

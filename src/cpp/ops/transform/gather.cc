@@ -1,0 +1,74 @@
+// Gather: slices of an axis chosen by an index tensor. A loop whose rounds are the indices; with few constant indices it is
+// a raster, so that it merges with its neighbours (Gather of a shape, channel shuffles).
+#include "ops/transform/gather_rules.h"
+#include "ops/transform/movement.h"
+#include "raster/simplify.h"
+
+namespace walle::ops {
+
+namespace {
+constexpr size_t kMaxConstantRegions = 32;
+
+Status infer(ir::InferContext& c) {
+  const Shape& data = c.shape(0);
+  WALLE_TRY(check_index_dtype(c, 1));
+  WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), data.rank()));
+  std::vector<int64_t> out(data.begin(), data.begin() + axis);
+  out.insert(out.end(), c.shape(1).begin(), c.shape(1).end());
+  out.insert(out.end(), data.begin() + axis + 1, data.end());
+  WALLE_ASSIGN(const Shape shape, Shape::checked(out, dtype_size(c.dtype(0)), "Gather"));
+  if (data[axis] == 0 && shape.elements() > 0)
+    return model_error("indices into an axis of size 0", "an axis with elements", "input data", "correct the axis");
+  c.output(0, c.dtype(0), shape);
+  return {};
+}
+
+// Regions for indices known while planning; nullopt when there would be many.
+Result<std::optional<raster::Raster>> constant_gather(const Tensor& indices, int64_t outer, int64_t dim, int64_t inner) {
+  WALLE_ASSIGN(const std::vector<int64_t> list, indices.to_i64());
+  const auto count = static_cast<int64_t>(list.size());
+  raster::Raster r;
+  if (list.size() > 4096) return std::optional<raster::Raster>{};
+  for (int64_t i = 0; i < count; ++i) {
+    WALLE_ASSIGN(const int64_t at, checked_index(list[static_cast<size_t>(i)], dim, i));
+    const int64_t size[] = {outer, inner};
+    const int64_t from[] = {dim * inner, 1};
+    const int64_t to[] = {count * inner, 1};
+    r.regions.push_back(raster::strided_region(0, size, at * inner, from, i * inner, to));
+  }
+  raster::simplify(r);
+  if (r.regions.size() > kMaxConstantRegions) return std::optional<raster::Raster>{};
+  return std::optional(std::move(r));
+}
+
+Status lower(LowerContext& c) {
+  const Shape data = c.shape(c.in(0));
+  const Shape out = c.out_shape(0);
+  WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), data.rank()));
+  const int64_t outer = data.product(0, axis);
+  const int64_t inner = data.product(axis + 1, data.rank());
+  const int64_t count = c.shape(c.in(1)).elements();
+  if (const Tensor* indices = c.constant(c.in(1))) {
+    WALLE_ASSIGN(std::optional<raster::Raster> r, constant_gather(*indices, outer, data[axis], inner));
+    if (r) {
+      result_raster(c, std::move(*r));
+      return {};
+    }
+  }
+  const int64_t size[] = {outer, inner};
+  const int64_t from[] = {data[axis] * inner, 1};
+  const int64_t to[] = {count * inner, 1};
+  raster::LoopSpec loop;
+  loop.rank = 1;
+  loop.size[0] = count;
+  loop.dst_step[0] = inner;
+  loop.body = raster::strided_region(0, size, 0, from, 0, to);
+  loop.index.push_back({inner, data[axis]});
+  c.result(0, c.loop(std::move(loop), c.out_dtype(0), out, {c.in(0), c.in(1)}));
+  return {};
+}
+}  // namespace
+
+extern const ir::OpDef kGatherOp{.name = "Gather", .op_class = ir::OpClass::transform, .inputs = {2, 2}, .infer = infer, .lower = lower};
+
+}  // namespace walle::ops

@@ -1,0 +1,99 @@
+// GatherND and ScatterND: the last axis of the indices is a coordinate tuple of the data's leading axes. Loops whose rounds
+// are the tuples and whose body is the contiguous rest of the data.
+#include <algorithm>
+#include <array>
+
+#include "ops/transform/gather_rules.h"
+#include "ops/transform/movement.h"
+
+namespace walle::ops {
+
+namespace {
+// The tuple length after `batch` common leading axes.
+Result<int> tuple_length(const Shape& data, const Shape& index, int64_t batch) {
+  bool fits = batch >= 0 && data.rank() > 0 && index.rank() > 0 && batch < data.rank() && batch < index.rank();
+  for (int a = 0; fits && a < batch; ++a) fits = data[a] == index[a];
+  const int64_t k = fits ? index.back() : 0;
+  fits = fits && k >= 1 && k <= data.rank() - batch;
+  for (int a = 0; fits && a < k; ++a) fits = data[static_cast<int>(batch) + a] > 0 || index.elements() == 0 || data.elements() > 0;
+  if (!fits)
+    return model_error("indices " + index.text() + " into " + data.text() + " with " + std::to_string(batch) + " batch axes",
+                       "equal batch axes and tuples of 1 to rank coordinates", "input indices", "correct the indices");
+  return static_cast<int>(k);
+}
+
+raster::LoopSpec tuple_loop(const Shape& data, const Shape& index, int batch, int k) {
+  raster::LoopSpec loop;
+  const Shape strides = data.strides();
+  const int64_t slice = data.product(batch + k, data.rank());
+  loop.body = raster::contiguous_region(0, slice);
+  for (int a = 0; a < k; ++a) loop.index.push_back({strides[batch + a], data[batch + a]});
+  loop.rank = 2;
+  loop.size[0] = index.product(0, batch);
+  loop.size[1] = index.product(batch, index.rank() - 1);
+  return loop;
+}
+
+Status infer_gather(ir::InferContext& c) {
+  const Shape& data = c.shape(0);
+  const Shape& index = c.shape(1);
+  const int64_t batch = c.attrs().get_int("batch_dims", 0);
+  WALLE_TRY(check_index_dtype(c, 1));
+  WALLE_ASSIGN(const int k, tuple_length(data, index, batch));
+  std::vector<int64_t> out(index.begin(), index.end() - 1);
+  out.insert(out.end(), data.begin() + batch + k, data.end());
+  WALLE_ASSIGN(const Shape shape, Shape::checked(out, dtype_size(c.dtype(0)), "GatherND"));
+  c.output(0, c.dtype(0), shape);
+  return {};
+}
+
+Status lower_gather(LowerContext& c) {
+  const Shape data = c.shape(c.in(0));
+  const Shape index = c.shape(c.in(1));
+  const auto batch = static_cast<int>(c.attrs().get_int("batch_dims", 0));
+  WALLE_ASSIGN(const int k, tuple_length(data, index, batch));
+  raster::LoopSpec loop = tuple_loop(data, index, batch, k);
+  const int64_t slice = loop.body.size[0];
+  loop.src_step[0] = data.product(batch, data.rank());
+  loop.dst_step[0] = loop.size[1] * slice;
+  loop.dst_step[1] = slice;
+  c.result(0, c.loop(std::move(loop), c.out_dtype(0), c.out_shape(0), {c.in(0), c.in(1)}));
+  return {};
+}
+
+Status infer_scatter(ir::InferContext& c) {
+  const Shape& data = c.shape(0);
+  const Shape& index = c.shape(1);
+  WALLE_TRY(check_index_dtype(c, 1));
+  WALLE_ASSIGN(const int k, tuple_length(data, index, 0));
+  WALLE_ASSIGN(const raster::Combine combine, combine_of(c.attrs()));
+  std::vector<int64_t> updates(index.begin(), index.end() - 1);
+  updates.insert(updates.end(), data.begin() + k, data.end());
+  const bool fits = std::ranges::equal(updates, c.shape(2).dims()) && c.dtype(2) == c.dtype(0);
+  if (!fits || (combine != raster::Combine::assign && c.dtype(0) == DType::boolean))
+    return model_error("updates " + std::string(dtype_name(c.dtype(2))) + c.shape(2).text() + " for indices " + index.text() + " into " + data.text(),
+                       "one slice of the data per index tuple, of a dtype that can be reduced", "input updates", "correct the updates");
+  c.output(0, c.dtype(0), data);
+  return {};
+}
+
+Status lower_scatter(LowerContext& c) {
+  const Shape data = c.shape(c.in(0));
+  const Shape index = c.shape(c.in(1));
+  WALLE_ASSIGN(const int k, tuple_length(data, index, 0));
+  raster::LoopSpec loop = tuple_loop(data, index, 0, k);
+  loop.src_step[1] = loop.body.size[0];
+  WALLE_ASSIGN(loop.combine, combine_of(c.attrs()));
+  c.result(0, scatter_loop(c, std::move(loop), c.in(0), c.in(1), c.in(2)));
+  return {};
+}
+
+constexpr std::array kRows{
+    ir::OpDef{.name = "GatherND", .op_class = ir::OpClass::transform, .inputs = {2, 2}, .infer = infer_gather, .lower = lower_gather},
+    ir::OpDef{.name = "ScatterND", .op_class = ir::OpClass::transform, .inputs = {3, 3}, .infer = infer_scatter, .lower = lower_scatter},
+};
+}  // namespace
+
+extern const std::span<const ir::OpDef> kGatherNDOps = kRows;
+
+}  // namespace walle::ops

@@ -1,0 +1,81 @@
+// Slice: data[start:end:step] along the given axes. One region; a negative step walks backwards.
+#include <algorithm>
+
+#include "ops/transform/movement.h"
+
+namespace walle::ops {
+
+namespace {
+struct Plan {
+  std::vector<int64_t> start, step;  // per axis of the data
+  Shape size;
+};
+
+// NumPy's clamping of one axis.
+void clamp_axis(int64_t dim, int64_t start, int64_t end, int64_t step, int axis, Plan& plan) {
+  const auto a = static_cast<size_t>(axis);
+  step = std::clamp(step, -dim - 1, dim + 1);  // farther steps select one element as well, and cannot overflow
+  const bool up = step > 0;
+  if (start < 0) start += dim;
+  if (end < 0) end += dim;
+  start = std::clamp<int64_t>(start, 0, up ? dim : std::max<int64_t>(dim - 1, 0));
+  end = std::clamp<int64_t>(end, up ? 0 : -1, up ? dim : std::max<int64_t>(dim - 1, 0));
+  const int64_t span = up ? end - start : start - end;
+  const int64_t stride = up ? step : -step;
+  plan.start[a] = start;
+  plan.step[a] = step;
+  plan.size[axis] = dim == 0 || span <= 0 ? 0 : (span - 1) / stride + 1;
+}
+
+Result<Plan> make_plan(const Shape& data, const std::vector<int64_t>& starts, const std::vector<int64_t>& ends, std::vector<int64_t> axes,
+                       std::vector<int64_t> steps) {
+  const size_t n = starts.size();
+  if (axes.empty())
+    for (size_t i = 0; i < n; ++i) axes.push_back(static_cast<int64_t>(i));
+  if (steps.empty()) steps.assign(n, 1);
+  if (ends.size() != n || axes.size() != n || steps.size() != n)
+    return model_error(std::to_string(n) + " starts, " + std::to_string(ends.size()) + " ends, " + std::to_string(axes.size()) + " axes, " +
+                           std::to_string(steps.size()) + " steps",
+                       "as many of each", "Slice inputs", "correct the lists");
+  WALLE_ASSIGN(const std::vector<int> at, unique_axes(axes, data.rank()));
+  Plan plan{std::vector<int64_t>(static_cast<size_t>(data.rank()), 0), std::vector<int64_t>(static_cast<size_t>(data.rank()), 1), data};
+  for (size_t i = 0; i < n; ++i) {
+    if (steps[i] == 0) return model_error("step 0", "a step other than zero", "input steps", "correct the step");
+    clamp_axis(data[at[i]], starts[i], ends[i], steps[i], at[i], plan);
+  }
+  return plan;
+}
+
+Status infer(ir::InferContext& c) {
+  WALLE_ASSIGN(const std::vector<int64_t> starts, c.need_i64(1));
+  WALLE_ASSIGN(const std::vector<int64_t> ends, c.need_i64(2));
+  std::vector<int64_t> axes, steps;
+  if (c.has(3)) {
+    WALLE_ASSIGN(axes, c.need_i64(3));
+  }
+  if (c.has(4)) {
+    WALLE_ASSIGN(steps, c.need_i64(4));
+  }
+  WALLE_ASSIGN(const Plan plan, make_plan(c.shape(0), starts, ends, axes, steps));
+  c.output(0, c.dtype(0), plan.size);
+  return {};
+}
+
+Status lower(LowerContext& c) {
+  WALLE_ASSIGN(const std::vector<int64_t> starts, ints_of(c, 1));
+  WALLE_ASSIGN(const std::vector<int64_t> ends, ints_of(c, 2));
+  WALLE_ASSIGN(const std::vector<int64_t> axes, ints_of(c, 3));
+  WALLE_ASSIGN(const std::vector<int64_t> steps, ints_of(c, 4));
+  const Shape data = c.shape(c.in(0));
+  WALLE_ASSIGN(const Plan plan, make_plan(data, starts, ends, axes, steps));
+  const std::vector<int64_t> zeros(static_cast<size_t>(data.rank()), 0);
+  raster::Raster r;
+  r.regions.push_back(box_region(0, plan.size, {data, plan.start, plan.step}, {plan.size, zeros}));
+  result_raster(c, std::move(r));
+  return {};
+}
+}  // namespace
+
+extern const ir::OpDef kSliceOp{.name = "Slice", .op_class = ir::OpClass::transform, .inputs = {3, 5}, .infer = infer, .lower = lower};
+
+}  // namespace walle::ops

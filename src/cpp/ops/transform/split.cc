@@ -1,0 +1,62 @@
+// Split: consecutive slices along an axis, by sizes (input split), by count (num_outputs, the last may be shorter), or equal.
+#include <algorithm>
+
+#include "ops/transform/movement.h"
+
+namespace walle::ops {
+
+namespace {
+Result<std::vector<int64_t>> part_sizes(ir::InferContext& c, int64_t dim) {
+  const int64_t outputs = c.output_count();
+  if (c.has(1)) {
+    WALLE_ASSIGN(std::vector<int64_t> sizes, c.need_i64(1));
+    int64_t left = dim;
+    for (int64_t s : sizes) left = s < 0 || s > left ? -1 : left - s;
+    if (static_cast<int64_t>(sizes.size()) != outputs || left != 0)
+      return model_error(std::to_string(sizes.size()) + " split sizes for " + std::to_string(outputs) + " outputs of an axis of " + std::to_string(dim),
+                         "one size per output, summing to the axis", "input split", "correct the sizes");
+    return sizes;
+  }
+  const int64_t parts = c.attrs().get_int("num_outputs", outputs);
+  if (parts != outputs || parts < 1)
+    return model_error("num_outputs " + std::to_string(parts) + " with " + std::to_string(outputs) + " outputs", "equal numbers",
+                       "attribute num_outputs", "correct it");
+  if (!c.attrs().has("num_outputs") && dim % parts != 0)
+    return model_error("an axis of " + std::to_string(dim) + " in " + std::to_string(parts) + " parts", "a multiple of the parts", "Split",
+                       "give the sizes in input split");
+  const int64_t size = (dim + parts - 1) / parts;
+  std::vector<int64_t> sizes;
+  for (int64_t i = 0; i < parts; ++i) sizes.push_back(std::clamp<int64_t>(dim - i * size, 0, size));
+  return sizes;
+}
+
+Status infer(ir::InferContext& c) {
+  WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), c.rank(0)));
+  WALLE_ASSIGN(const std::vector<int64_t> sizes, part_sizes(c, c.shape(0)[axis]));
+  for (int i = 0; i < c.output_count(); ++i) {
+    Shape out = c.shape(0);
+    out[axis] = sizes[static_cast<size_t>(i)];
+    c.output(i, c.dtype(0), out);
+  }
+  return {};
+}
+
+Status lower(LowerContext& c) {
+  const Shape data = c.shape(c.in(0));
+  WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), data.rank()));
+  std::vector<int64_t> zeros(static_cast<size_t>(data.rank()), 0), from = zeros;
+  for (int i = 0; i < c.output_count(); ++i) {
+    const Shape part = c.out_shape(i);
+    raster::Raster r;
+    r.regions.push_back(box_region(0, part, {data, from}, {part, zeros}));
+    c.result(i, c.raster(std::move(r), c.out_dtype(i), part, {c.in(0)}));
+    from[static_cast<size_t>(axis)] += part[axis];
+  }
+  return {};
+}
+}  // namespace
+
+extern const ir::OpDef kSplitOp{
+    .name = "Split", .op_class = ir::OpClass::transform, .inputs = {1, 2}, .outputs = {1, -1}, .infer = infer, .lower = lower};
+
+}  // namespace walle::ops

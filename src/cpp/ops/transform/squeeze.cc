@@ -1,0 +1,71 @@
+// Squeeze and Unsqueeze: unit axes removed or inserted. The elements stay where they are.
+#include <algorithm>
+#include <array>
+
+#include "base/limits.h"
+#include "ops/transform/movement.h"
+
+namespace walle::ops {
+
+namespace {
+Status infer_squeeze(ir::InferContext& c) {
+  const Shape& in = c.shape(0);
+  std::vector<bool> drop(static_cast<size_t>(in.rank()), false);
+  if (c.has(1)) {
+    WALLE_ASSIGN(const std::vector<int64_t> axes, c.need_i64(1));
+    WALLE_ASSIGN(const std::vector<int> at, unique_axes(axes, in.rank()));
+    for (int a : at) {
+      if (in[a] != 1)
+        return model_error("axis " + std::to_string(a) + " of " + in.text(), "an axis of size 1", "input axes", "correct the axes");
+      drop[static_cast<size_t>(a)] = true;
+    }
+  } else {
+    for (int a = 0; a < in.rank(); ++a) drop[static_cast<size_t>(a)] = in[a] == 1;
+  }
+  Shape out;
+  for (int a = 0; a < in.rank(); ++a)
+    if (!drop[static_cast<size_t>(a)]) out.push_back(in[a]);
+  c.output(0, c.dtype(0), out);
+  return {};
+}
+
+Status infer_unsqueeze(ir::InferContext& c) {
+  const Shape& in = c.shape(0);
+  WALLE_ASSIGN(const std::vector<int64_t> axes, c.need_i64(1));
+  if (axes.size() + static_cast<size_t>(in.rank()) > static_cast<size_t>(base::kMaxRank))
+    return model_error(std::to_string(axes.size()) + " axes added to " + in.text(), "a rank of at most " + std::to_string(base::kMaxRank), "Unsqueeze",
+                       "use fewer axes");
+  const int rank = in.rank() + static_cast<int>(axes.size());
+  WALLE_ASSIGN(const std::vector<int> at, unique_axes(axes, rank));
+  Shape out;
+  for (int a = 0, from = 0; a < rank; ++a) out.push_back(std::ranges::find(at, a) != at.end() ? 1 : in[from++]);
+  c.output(0, c.dtype(0), out);
+  return {};
+}
+
+Status infer_flatten(ir::InferContext& c) {
+  const Shape& in = c.shape(0);
+  const int64_t given = c.attrs().get_int("axis", 1);
+  const int64_t axis = given < 0 ? given + in.rank() : given;
+  if (axis < 0 || axis > in.rank())
+    return model_error("axis " + std::to_string(given), "an axis in [-rank, rank] of " + in.text(), "attribute axis", "correct the axis");
+  const auto a = static_cast<int>(axis);
+  c.output(0, c.dtype(0), Shape{in.product(0, a), in.product(a, in.rank())});
+  return {};
+}
+
+Status lower(LowerContext& c) {
+  c.result(0, c.reshape(c.in(0), c.out_shape(0)));
+  return {};
+}
+
+constexpr std::array kRows{
+    ir::OpDef{.name = "Squeeze", .op_class = ir::OpClass::transform, .inputs = {1, 2}, .infer = infer_squeeze, .lower = lower},
+    ir::OpDef{.name = "Unsqueeze", .op_class = ir::OpClass::transform, .inputs = {2, 2}, .infer = infer_unsqueeze, .lower = lower},
+    ir::OpDef{.name = "Flatten", .op_class = ir::OpClass::transform, .infer = infer_flatten, .lower = lower},
+};
+}  // namespace
+
+extern const std::span<const ir::OpDef> kSqueezeOps = kRows;
+
+}  // namespace walle::ops

@@ -1,0 +1,55 @@
+// Tile: every axis repeated a number of times. Each repeated axis becomes two: repeats (source stride 0) and elements.
+#include "base/checked.h"
+#include "ops/transform/movement.h"
+#include "raster/simplify.h"
+
+namespace walle::ops {
+
+namespace {
+Status infer(ir::InferContext& c) {
+  WALLE_ASSIGN(const std::vector<int64_t> repeats, c.need_i64(1));
+  if (static_cast<int>(repeats.size()) != c.rank(0))
+    return model_error(std::to_string(repeats.size()) + " repeats for " + c.shape(0).text(), "one repeat per axis", "input repeats", "correct the repeats");
+  Shape out = c.shape(0);
+  for (int a = 0; a < out.rank(); ++a) {
+    const int64_t n = repeats[static_cast<size_t>(a)];
+    const auto size = base::checked_mul(out[a], n);
+    if (n < 0 || !size) return model_error("repeat " + std::to_string(n), "zero or more", "input repeats", "correct the repeats");
+    out[a] = *size;
+  }
+  WALLE_TRY(Shape::checked(out.dims(), dtype_size(c.dtype(0)), "Tile"));
+  c.output(0, c.dtype(0), out);
+  return {};
+}
+
+// More repeated axes than a region has room for are tiled in two steps, half of them each.
+Status lower(LowerContext& c) {
+  const Shape in = c.shape(c.in(0));
+  const Shape out = c.out_shape(0);
+  const Shape ss = in.strides();
+  const Shape ds = out.strides();
+  raster::Raster r;
+  if (out.elements() == 0) {
+    result_raster(c, std::move(r));
+    return {};
+  }
+  std::vector<raster::RegionAxis> axes;
+  for (int a = 0; a < in.rank(); ++a) {
+    axes.push_back({out[a] / in[a], 0, ds[a] * in[a]});
+    axes.push_back({in[a], ss[a], ds[a]});
+  }
+  if (const auto region = raster::region_from_axes(0, 0, 0, axes)) {
+    r.regions.push_back(*region);
+    result_raster(c, std::move(r));
+    return {};
+  }
+  std::vector<int64_t> first(static_cast<size_t>(in.rank()), 1), rest = first;
+  for (int a = 0; a < in.rank(); ++a) (a < in.rank() / 2 ? first : rest)[static_cast<size_t>(a)] = out[a] / in[a];
+  c.result(0, c.emit("Tile", {c.emit("Tile", {c.in(0), c.ints(first)}), c.ints(rest)}));
+  return {};
+}
+}  // namespace
+
+extern const ir::OpDef kTileOp{.name = "Tile", .op_class = ir::OpClass::transform, .inputs = {2, 2}, .infer = infer, .lower = lower};
+
+}  // namespace walle::ops
