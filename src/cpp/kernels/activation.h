@@ -1,0 +1,21 @@
+// Activations that a matrix product or convolution can apply to its result before it is stored, and that the
+// element-wise kernels offer on their own.
+#pragma once
+
+#include <cstdint>
+
+namespace walle::kernels {
+
+enum class Activation : uint8_t { none, clamp, leaky_relu, sigmoid, silu, tanh, hard_sigmoid, hard_swish, gelu, gelu_tanh };
+
+// y = f(x + bias + residual). Absent pointers are skipped.
+struct Epilogue {
+  const float* row_bias = nullptr;  // one per row of the result
+  const float* col_bias = nullptr;  // one per column
+  const float* residual = nullptr;  // of the result's shape and row stride
+  Activation activation = Activation::none;
+  float alpha = 0;  // clamp: lower bound; leaky_relu: slope; hard_sigmoid: factor
+  float beta = 0;   // clamp: upper bound; hard_sigmoid: offset
+};
+
+}  // namespace walle::kernels

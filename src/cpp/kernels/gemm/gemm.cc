@@ -1,0 +1,167 @@
+#include "kernels/gemm/gemm.h"
+
+#include <algorithm>
+
+#include "base/cpu_features.h"
+#include "base/thread_pool.h"
+
+namespace walle::kernels {
+
+WALLE_PICK_PER_ISA(GemmTable, kGemmF32, gemm_table)
+
+namespace {
+constexpr int64_t kMaxRows = 560;  // of A packed at once
+
+int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t round_up(int64_t a, int64_t b) { return div_up(a, b) * b; }
+
+struct Blocking {
+  int64_t rows;   // of A at once
+  int64_t depth;  // of A at once: rows x depth stay in the second-level cache
+  int64_t inner;  // part of the depth for which a panel of B and one of A stay in the first-level cache
+};
+
+Blocking blocking_for(const GemmTable& t, int64_t m, int64_t k) {
+  const base::CpuFeatures& cpu = base::cpu_features();
+  Blocking b{};
+  const int64_t row_blocks = div_up(m, kMaxRows);
+  b.rows = std::min(round_up(div_up(m, row_blocks), t.mr), round_up(m, t.mr));
+  const int64_t floats = cpu.l2_bytes / 2 / static_cast<int64_t>(sizeof(float));
+  const int64_t depth_blocks = div_up(k, std::max<int64_t>(floats / b.rows, 256));
+  b.depth = std::max<int64_t>(div_up(k, depth_blocks), 1);
+  const int64_t fits = std::max<int64_t>(cpu.l1_bytes * 7 / 8 / (static_cast<int64_t>(sizeof(float)) * (t.nr + t.mr)), 64);
+  b.inner = std::max<int64_t>(div_up(b.depth, div_up(b.depth, fits)), 1);
+  return b;
+}
+
+bool reads_a_plain(const GemmTable& t, int64_t m, bool a_packed, int64_t col_stride) { return !a_packed && m <= t.mr_plain && col_stride == 1; }
+
+int64_t a_elements(const GemmTable& t, int64_t m, int64_t k, bool a_packed) {
+  const Blocking blocks = blocking_for(t, m, k);
+  return a_packed ? 0 : round_up(blocks.rows * blocks.depth, 16);
+}
+
+int64_t b_elements(const GemmTable& t, int64_t m, int64_t k, bool b_packed) {
+  return b_packed ? 0 : round_up(blocking_for(t, m, k).depth * t.nr + 64, 16);
+}
+
+// One thread's share: a rectangle of C.
+class Worker {
+ public:
+  Worker(const GemmTable& table, const Gemm& g, std::byte* workspace)
+      : table_(table), g_(g), blocks_(blocking_for(table, g.m, g.k)), a_buffer_(reinterpret_cast<float*>(workspace)),
+        b_buffer_(a_buffer_ + a_elements(table, g.m, g.k, g.packed_a != nullptr)),
+        plain_(reads_a_plain(table, g.m, g.packed_a != nullptr, g.a.col_stride)) {}
+
+  void run(int64_t m0, int64_t m1, int64_t n0, int64_t n1) {
+    for (int64_t i = m0; i < m1; i += blocks_.rows) {
+      const int64_t rows = std::min(blocks_.rows, m1 - i);
+      int64_t k0 = 0;
+      do {  // once even for k = 0: the result is then the epilogue of zero
+        run_depth(i, rows, k0, std::min(blocks_.depth, g_.k - k0), n0, n1);
+        k0 += blocks_.depth;
+      } while (k0 < g_.k);
+    }
+  }
+
+ private:
+  void run_depth(int64_t i, int64_t rows, int64_t k0, int64_t depth, int64_t n0, int64_t n1) {
+    const float* a = nullptr;
+    int64_t a_panel = depth * table_.mr;
+    if (g_.packed_a) {
+      a = g_.packed_a + i * g_.k + k0 * table_.mr;
+      a_panel = g_.k * table_.mr;
+    } else if (plain_) {
+      a = g_.a.data + i * g_.a.row_stride + k0;
+      a_panel = 0;
+    } else {
+      table_.pack_a(g_.a.data + i * g_.a.row_stride + k0 * g_.a.col_stride, g_.a.row_stride, g_.a.col_stride, rows, depth, a_buffer_);
+      a = a_buffer_;
+    }
+    for (int64_t j = n0; j < n1; j += table_.nr) run_panel(i, rows, k0, depth, j, std::min<int64_t>(table_.nr, n1 - j), a, a_panel);
+  }
+
+  void run_panel(int64_t i, int64_t rows, int64_t k0, int64_t depth, int64_t j, int64_t cols, const float* a, int64_t a_panel) {
+    GemmBlock t;
+    t.rows = rows;
+    t.cols = cols;
+    t.a_panel = a_panel;
+    t.a_row = g_.a.row_stride;
+    t.c = g_.c + i * g_.c_row + j;
+    t.c_row = g_.c_row;
+    t.epilogue = g_.epilogue;
+    if (t.epilogue.row_bias) t.epilogue.row_bias += i;
+    if (t.epilogue.col_bias) t.epilogue.col_bias += j;
+    if (t.epilogue.residual) t.epilogue.residual += i * g_.c_row + j;
+    const float* b = panel(rows, k0, depth, j, cols, t.b_row);
+    int64_t l = 0;
+    do {
+      t.k = std::min(blocks_.inner, depth - l);
+      t.a = a + l * (a_panel ? table_.mr : 1);
+      t.b = b + l * t.b_row;
+      t.first = k0 + l == 0;
+      t.last = k0 + l + t.k >= g_.k;
+      table_.block(t);
+      l += t.k;
+    } while (l < depth);
+  }
+
+  const float* panel(int64_t rows, int64_t k0, int64_t depth, int64_t j, int64_t cols, int64_t& row_stride) {
+    row_stride = table_.nr;
+    if (g_.packed_b) return g_.packed_b + j * g_.k + k0 * table_.nr;
+    if (g_.panels.fill) {
+      g_.panels.fill(g_.panels.object, k0, depth, j, cols, b_buffer_);
+      return b_buffer_;
+    }
+    const float* b = g_.b.data + k0 * g_.b.row_stride + j * g_.b.col_stride;
+    if (g_.b.col_stride == 1 && cols == table_.nr && rows <= 2 * table_.mr) {
+      row_stride = g_.b.row_stride;
+      return b;
+    }
+    table_.pack_b(b, g_.b.row_stride, g_.b.col_stride, depth, cols, 0, b_buffer_);
+    return b_buffer_;
+  }
+
+  const GemmTable& table_;
+  const Gemm& g_;
+  Blocking blocks_;
+  float* a_buffer_;
+  float* b_buffer_;
+  bool plain_;
+};
+}  // namespace
+
+int64_t packed_a_elements(const GemmTable& t, int64_t m, int64_t k) { return round_up(m, t.mr) * k; }
+int64_t packed_b_elements(const GemmTable& t, int64_t n, int64_t k) { return round_up(n, t.nr) * k; }
+
+void pack_whole_b(const GemmTable& t, const Matrix& b, int64_t k, int64_t n, float* out) {
+  t.pack_b(b.data, b.row_stride, b.col_stride, k, n, k * t.nr, out);
+}
+
+int64_t gemm_workspace_bytes(const GemmTable& t, int64_t m, int64_t, int64_t k, bool a_packed, bool b_packed) {
+  const int64_t floats = a_elements(t, m, k, a_packed) + b_elements(t, m, k, b_packed);
+  return round_up(floats * static_cast<int64_t>(sizeof(float)), 64);
+}
+
+void run_gemm(const GemmTable& t, const Gemm& g, int threads, std::byte* workspace) {
+  if (g.m == 0 || g.n == 0) return;
+  const int64_t bytes = gemm_workspace_bytes(t, g.m, g.n, g.k, g.packed_a != nullptr, g.packed_b != nullptr);
+  const int64_t row_panels = div_up(g.m, t.mr);
+  const int64_t col_panels = div_up(g.n, t.nr);
+  // Splitting rows repeats the work on B panels, splitting columns that on A panels: split what is ready-made.
+  const bool by_rows = g.packed_b ? row_panels >= 4 * threads : col_panels < 2 * threads && row_panels > col_panels;
+  const int64_t panels = by_rows ? row_panels : col_panels;
+  const int64_t shares = std::min<int64_t>(threads, panels);
+  base::parallel_for(shares, threads, [&](int64_t share) {
+    Worker worker(t, g, workspace ? workspace + share * bytes : nullptr);
+    const int64_t width = by_rows ? t.mr : t.nr;
+    const int64_t from = panels * share / shares * width;
+    const int64_t to = panels * (share + 1) / shares * width;
+    if (by_rows)
+      worker.run(from, std::min(to, g.m), 0, g.n);
+    else
+      worker.run(0, g.m, from, std::min(to, g.n));
+  });
+}
+
+}  // namespace walle::kernels

@@ -1,0 +1,220 @@
+// Register-tiled f32 matrix product: mr x nr accumulators stay in registers over the whole k loop.
+//
+// Tiles: 14 x 2 vectors where there are 32 registers (avx512), 6 x 2 with 16. `#pragma GCC unroll` on every accumulator
+// loop is what keeps the accumulators in registers with g++ 12 (2-3 times slower without).
+#include "kernels/gemm/gemm_table.h"
+#include "kernels/simd_activation.h"
+
+namespace walle::kernels::WALLE_ISA_NS {
+
+namespace {
+#if defined(WALLE_ISA_AVX512)
+constexpr int kMr = 14;
+#elif defined(__aarch64__)
+constexpr int kMr = 12;
+#else
+constexpr int kMr = 6;
+#endif
+constexpr int kVectors = 2;
+constexpr int kNr = kVectors * kLanes;
+constexpr int kMrPlain = 6;
+
+inline int64_t lanes_of(int64_t cols, int v) {
+  const int64_t left = cols - v * kLanes;
+  return left < 0 ? 0 : left > kLanes ? kLanes : left;
+}
+
+// Writes the accumulators, after bias or the old C, residual and activation.
+template <int M, int V>
+inline void finish(vf (&acc)[M][V], const GemmBlock& t, int64_t row, int64_t cols) {
+  const Epilogue& e = t.epilogue;
+  float* c = t.c + row * t.c_row;
+  const bool whole = cols == V * kLanes;
+#pragma GCC unroll 2
+  for (int v = 0; v < V; ++v) {
+    const int64_t n = lanes_of(cols, v);
+    const vf col_bias = t.first && e.col_bias ? (whole ? load(e.col_bias + v * kLanes) : load_n(e.col_bias + v * kLanes, n)) : vf{};
+#pragma GCC unroll 14
+    for (int i = 0; i < M; ++i) {
+      float* at = c + i * t.c_row + v * kLanes;
+      vf x = acc[i][v];
+      if (!t.first)
+        x += whole ? load(at) : load_n(at, n);
+      else if (e.row_bias)
+        x += e.row_bias[row + i];
+      else
+        x += col_bias;
+      if (t.last) {
+        if (e.residual) {
+          const float* r = e.residual + (row + i) * t.c_row + v * kLanes;
+          x += whole ? load(r) : load_n(r, n);
+        }
+        if (e.activation == Activation::clamp) x = clamp(x, e.alpha, e.beta);
+      }
+      if (whole)
+        store(at, x);
+      else
+        store_n(at, x, n);
+    }
+  }
+  // The others are too long to be inlined per accumulator; the tile is still in the first-level cache.
+  if (t.last && e.activation > Activation::clamp) activate_block(c, t.c_row, M, cols, e.activation, e.alpha, e.beta);
+}
+
+template <int M, int V>
+void packed_tile(const GemmBlock& t, int64_t row, int64_t cols) {
+  const float* __restrict a = t.a + row / kMr * t.a_panel;
+  const float* __restrict b = t.b;
+  vf acc[M][V] = {};
+#pragma GCC unroll 2
+  for (int64_t l = 0; l < t.k; ++l) {
+    vf bv[V];
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) bv[v] = load(b + v * kLanes);
+#pragma GCC unroll 14
+    for (int i = 0; i < M; ++i) {
+      const vf av = splat(a[i]);
+#pragma GCC unroll 2
+      for (int v = 0; v < V; ++v) acc[i][v] += av * bv[v];
+    }
+    a += kMr;
+    b += t.b_row;
+  }
+  finish<M, V>(acc, t, row, cols);
+}
+
+// Few rows: bound by the latency of the multiply-adds, so U steps of k go to separate accumulators.
+template <int M, int V>
+void plain_tile(const GemmBlock& t, int64_t row, int64_t cols) {
+  constexpr int U = M * V >= 8 ? 1 : M * V >= 4 ? 2 : 4;
+  const float* __restrict a = t.a + row * t.a_row;
+  const float* __restrict b = t.b;
+  vf acc[U][M][V] = {};
+  int64_t l = 0;
+  for (; l + U <= t.k; l += U) {
+#pragma GCC unroll 4
+    for (int u = 0; u < U; ++u) {
+      vf bv[V];
+#pragma GCC unroll 2
+      for (int v = 0; v < V; ++v) bv[v] = load(b + u * t.b_row + v * kLanes);
+#pragma GCC unroll 6
+      for (int i = 0; i < M; ++i) {
+        const vf av = splat(a[i * t.a_row + l + u]);
+#pragma GCC unroll 2
+        for (int v = 0; v < V; ++v) acc[u][i][v] += av * bv[v];
+      }
+    }
+    b += U * t.b_row;
+  }
+  for (; l < t.k; ++l) {
+#pragma GCC unroll 6
+    for (int i = 0; i < M; ++i)
+#pragma GCC unroll 2
+      for (int v = 0; v < V; ++v) acc[0][i][v] += splat(a[i * t.a_row + l]) * load(b + v * kLanes);
+    b += t.b_row;
+  }
+#pragma GCC unroll 4
+  for (int u = 1; u < U; ++u)
+#pragma GCC unroll 6
+    for (int i = 0; i < M; ++i)
+#pragma GCC unroll 2
+      for (int v = 0; v < V; ++v) acc[0][i][v] += acc[u][i][v];
+  finish<M, V>(acc[0], t, row, cols);
+}
+
+using Tile = void (*)(const GemmBlock&, int64_t, int64_t);
+
+template <int V>
+Tile packed_tile_for(int64_t rows) {
+  static constexpr Tile tiles[] = {
+      packed_tile<1, V>, packed_tile<2, V>, packed_tile<3, V>, packed_tile<4, V>, packed_tile<5, V>, packed_tile<6, V>,
+#if !defined(WALLE_ISA_SCALAR) && !defined(WALLE_ISA_SSE4) && !defined(WALLE_ISA_AVX2)
+      packed_tile<7, V>, packed_tile<8, V>, packed_tile<9, V>, packed_tile<10, V>, packed_tile<11, V>, packed_tile<12, V>,
+#if defined(WALLE_ISA_AVX512)
+      packed_tile<13, V>, packed_tile<14, V>,
+#endif
+#endif
+  };
+  static_assert(sizeof tiles / sizeof tiles[0] >= static_cast<unsigned long>(kMr));
+  return tiles[rows - 1];
+}
+
+template <int V>
+Tile plain_tile_for(int64_t rows) {
+  static constexpr Tile tiles[] = {plain_tile<1, V>, plain_tile<2, V>, plain_tile<3, V>, plain_tile<4, V>, plain_tile<5, V>, plain_tile<6, V>};
+  return tiles[rows - 1];
+}
+
+void block(const GemmBlock& t) {
+  const bool narrow = t.cols <= kLanes;
+  if (t.a_panel == 0) return (narrow ? plain_tile_for<1>(t.rows) : plain_tile_for<2>(t.rows))(t, 0, t.cols);
+  for (int64_t row = 0; row < t.rows; row += kMr) {
+    const int64_t rows = t.rows - row < kMr ? t.rows - row : kMr;
+    (narrow ? packed_tile_for<1>(rows) : packed_tile_for<2>(rows))(t, row, t.cols);
+  }
+}
+
+// Columns of a panel become consecutive: a transposition, four rows by four columns at a time.
+void pack_rows_contiguous(const float* a, int64_t row_stride, int64_t rows, int64_t k, int64_t width, float* out) {
+  int64_t i = 0;
+  for (; i + 4 <= rows; i += 4) {
+    const float* r = a + i * row_stride;
+    int64_t l = 0;
+    for (; l + 4 <= k; l += 4) {
+      vf4 x0 = *reinterpret_cast<const vf4_any*>(r + l);
+      vf4 x1 = *reinterpret_cast<const vf4_any*>(r + row_stride + l);
+      vf4 x2 = *reinterpret_cast<const vf4_any*>(r + 2 * row_stride + l);
+      vf4 x3 = *reinterpret_cast<const vf4_any*>(r + 3 * row_stride + l);
+      transpose4(x0, x1, x2, x3);
+      float* o = out + l * width + i;
+      *reinterpret_cast<vf4_any*>(o) = x0;
+      *reinterpret_cast<vf4_any*>(o + width) = x1;
+      *reinterpret_cast<vf4_any*>(o + 2 * width) = x2;
+      *reinterpret_cast<vf4_any*>(o + 3 * width) = x3;
+    }
+    for (; l < k; ++l)
+      for (int q = 0; q < 4; ++q) out[l * width + i + q] = r[q * row_stride + l];
+  }
+  for (; i < rows; ++i)
+    for (int64_t l = 0; l < k; ++l) out[l * width + i] = a[i * row_stride + l];
+}
+
+void pack_a(const float* a, int64_t row_stride, int64_t col_stride, int64_t rows, int64_t k, float* out) {
+  for (int64_t p = 0; p < rows; p += kMr) {
+    const int64_t n = rows - p < kMr ? rows - p : kMr;
+    const float* from = a + p * row_stride;
+    if (n < kMr) memset(out, 0, static_cast<size_t>(k * kMr) * sizeof(float));
+    if (col_stride == 1) {
+      pack_rows_contiguous(from, row_stride, n, k, kMr, out);
+    } else {
+      for (int64_t l = 0; l < k; ++l)
+        for (int64_t i = 0; i < n; ++i) out[l * kMr + i] = from[i * row_stride + l * col_stride];
+    }
+    out += k * kMr;
+  }
+}
+
+void pack_b(const float* b, int64_t row_stride, int64_t col_stride, int64_t k, int64_t cols, int64_t panel, float* out) {
+  for (int64_t j = 0; j < cols; j += kNr) {
+    const int64_t n = cols - j < kNr ? cols - j : kNr;
+    const float* from = b + j * col_stride;
+    if (n < kNr) memset(out, 0, static_cast<size_t>(k * kNr) * sizeof(float));
+    if (col_stride == 1 && n == kNr) {
+      for (int64_t l = 0; l < k; ++l)
+#pragma GCC unroll 2
+        for (int v = 0; v < kVectors; ++v) store(out + l * kNr + v * kLanes, load(from + l * row_stride + v * kLanes));
+    } else if (row_stride == 1) {
+      pack_rows_contiguous(from, col_stride, n, k, kNr, out);
+    } else {
+      for (int64_t l = 0; l < k; ++l)
+        for (int64_t q = 0; q < n; ++q) out[l * kNr + q] = from[l * row_stride + q * col_stride];
+    }
+    out += panel;
+  }
+}
+}  // namespace
+
+extern const GemmTable kGemmF32;
+const GemmTable kGemmF32 = {kMr, kNr, kMrPlain, block, pack_a, pack_b};
+
+}  // namespace walle::kernels::WALLE_ISA_NS

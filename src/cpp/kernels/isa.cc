@@ -1,0 +1,56 @@
+#include "kernels/isa.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/cpu_features.h"
+
+namespace walle::kernels {
+
+namespace {
+#define WALLE_ISA_ENTRY_(set, unused1, unused2) Isa::set,
+constexpr Isa kCompiled[] = {WALLE_FOR_EACH_ISA_(WALLE_ISA_ENTRY_, , )};
+
+bool runs_here(Isa isa) {
+  const base::CpuFeatures& cpu = base::cpu_features();
+  switch (isa) {
+    case Isa::scalar: return true;
+    case Isa::sse4: return cpu.sse4;
+    case Isa::avx2: return cpu.avx2;
+    case Isa::avx512: return cpu.avx512;
+    case Isa::neon: return cpu.neon;
+  }
+  return false;
+}
+
+std::string supported_names() {
+  std::string names;
+  for (Isa isa : supported_isas()) names += (names.empty() ? "" : ", ") + std::string(isa_name(isa));
+  return names;
+}
+}  // namespace
+
+std::string_view isa_name(Isa isa) {
+  constexpr std::string_view names[] = {"scalar", "sse4", "avx2", "avx512", "neon"};
+  return names[static_cast<size_t>(isa)];
+}
+
+const std::vector<Isa>& supported_isas() {
+  static const std::vector<Isa> sets = [] {
+    std::vector<Isa> found;
+    std::ranges::copy_if(kCompiled, std::back_inserter(found), runs_here);
+    return found;
+  }();
+  return sets;
+}
+
+Result<Isa> select_isa() {
+  const char* forced = std::getenv("WALLE_CPU");
+  if (!forced || !*forced) return supported_isas().back();
+  for (Isa isa : supported_isas())
+    if (isa_name(isa) == forced) return isa;
+  return argument_error("WALLE_CPU=" + std::string(forced), "one of " + supported_names(), "environment variable WALLE_CPU",
+                        "unset it to let the runtime choose the best set");
+}
+
+}  // namespace walle::kernels
