@@ -27,7 +27,7 @@ Blocking blocking_for(const GemmTable& t, int64_t m, int64_t k) {
   const int64_t row_blocks = div_up(m, kMaxRows);
   b.rows = std::min(round_up(div_up(m, row_blocks), t.mr), round_up(m, t.mr));
   const int64_t floats = cpu.l2_bytes / 2 / static_cast<int64_t>(sizeof(float));
-  const int64_t depth_blocks = div_up(k, std::max<int64_t>(floats / b.rows, 256));
+  const int64_t depth_blocks = std::max<int64_t>(div_up(k, std::max<int64_t>(floats / b.rows, 256)), 1);
   b.depth = std::max<int64_t>(div_up(k, depth_blocks), 1);
   const int64_t fits = std::max<int64_t>(cpu.l1_bytes * 7 / 8 / (static_cast<int64_t>(sizeof(float)) * (t.nr + t.mr)), 64);
   b.inner = std::max<int64_t>(div_up(b.depth, div_up(b.depth, fits)), 1);

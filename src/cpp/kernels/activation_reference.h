@@ -1,0 +1,27 @@
+// Activations in double precision, the definition the vector versions are tested against.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/activation.h"
+
+namespace walle::kernels {
+
+inline double activation_reference(Activation a, double x, double alpha, double beta) {
+  switch (a) {
+    case Activation::none: return x;
+    case Activation::clamp: return std::isnan(x) ? x : std::min(std::max(x, alpha), beta);
+    case Activation::leaky_relu: return x < 0 ? x * alpha : x;
+    case Activation::sigmoid: return 1 / (1 + std::exp(-x));
+    case Activation::silu: return x / (1 + std::exp(-x));
+    case Activation::tanh: return std::tanh(x);
+    case Activation::hard_sigmoid: return std::min(std::max(x * alpha + beta, 0.0), 1.0);
+    case Activation::hard_swish: return x * std::min(std::max(x / 6 + 0.5, 0.0), 1.0);
+    case Activation::gelu: return 0.5 * x * (1 + std::erf(x * 0.70710678118654752));
+    case Activation::gelu_tanh: return 0.5 * x * (1 + std::tanh(0.79788456080286536 * (x + 0.044715 * x * x * x)));
+  }
+  return x;
+}
+
+}  // namespace walle::kernels

@@ -1,0 +1,209 @@
+#include "kernels/conv/conv.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/thread_pool.h"
+
+namespace walle::kernels {
+
+WALLE_PICK_PER_ISA(ConvTable, kConvF32, conv_table)
+
+namespace {
+constexpr int64_t kSlack = 64;  // floats that vector code may read or write past the end
+constexpr int64_t kFloat = sizeof(float);
+
+int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
+
+int64_t channel_elements(const Conv& c) { return c.planes.count * c.planes.rows * c.planes.pitch; }
+int64_t plane_floats(const Conv& c, int64_t channels) { return round_up(channels * channel_elements(c) + kSlack, 16); }
+
+void find_planes(Conv& c) {
+  const ConvShape& s = c.shape;
+  c.planes.h = s.h;
+  c.planes.w = s.w;
+  c.planes.sh = s.sh;
+  c.planes.sw = s.sw;
+  c.planes.pt = s.pt;
+  c.planes.pl = s.pl;
+  c.planes.rows = (s.kh - 1) * s.dh / s.sh + s.oh;
+  c.planes.pitch = (s.kw - 1) * s.dw / s.sw + s.ow;
+  for (int64_t i = 0; i < s.kh; ++i)
+    for (int64_t j = 0; j < s.kw; ++j) {
+      const auto phase = static_cast<int32_t>(i * s.dh % s.sh * s.sw + j * s.dw % s.sw);
+      if (std::ranges::find(c.phases, phase) == c.phases.end()) c.phases.push_back(phase);
+    }
+  c.planes.count = static_cast<int64_t>(c.phases.size());
+  c.planes.phase = c.phases.data();
+}
+
+void find_offsets(Conv& c) {
+  const ConvShape& s = c.shape;
+  for (int64_t i = 0; i < s.kh; ++i)
+    for (int64_t j = 0; j < s.kw; ++j) {
+      const auto phase = static_cast<int32_t>(i * s.dh % s.sh * s.sw + j * s.dw % s.sw);
+      const int64_t plane = std::ranges::find(c.phases, phase) - c.phases.begin();
+      c.tap.push_back((plane * c.planes.rows + i * s.dh / s.sh) * c.planes.pitch + j * s.dw / s.sw);
+    }
+  for (int64_t ch = 0; ch < s.c / s.groups; ++ch)
+    for (int64_t t : c.tap) c.offset.push_back(ch * channel_elements(c) + t);
+}
+
+// One group of one image as a matrix product whose B panels are packed on demand.
+class Columns {
+ public:
+  Columns(const Conv& c, const float* planes) : c_(c), planes_(planes) {}
+  PanelSource source() const { return {fill, this}; }
+
+ private:
+  static void fill(const void* object, int64_t k0, int64_t k, int64_t j0, int64_t cols, float* out) {
+    const auto& self = *static_cast<const Columns*>(object);
+    const ConvShape& s = self.c_.shape;
+    ConvRun runs[64];  // a panel has at most 32 columns
+    int64_t count = 0;
+    for (int64_t j = j0; j < j0 + cols;) {
+      const int64_t row = j / s.ow, col = j % s.ow;
+      const int64_t length = std::min(s.ow - col, j0 + cols - j);
+      runs[count++] = {row * self.c_.planes.pitch + col, length};
+      j += length;
+    }
+    self.c_.table->pack_panel(self.planes_, self.c_.offset.data() + k0, k, runs, count, self.c_.gemm->nr, self.c_.direct, out);
+  }
+
+  const Conv& c_;
+  const float* planes_;
+};
+
+void run_dense(const Conv& c, const float* x, const float* weights, const float* packed, const Epilogue& e, float* y, int threads,
+               std::byte* workspace) {
+  const ConvShape& s = c.shape;
+  auto* planes = reinterpret_cast<float*>(workspace);
+  std::byte* scratch = c.direct ? workspace : workspace + plane_floats(c, s.c) * kFloat;
+  const int64_t outputs = s.oh * s.ow, mg = s.m / s.groups, cg = s.c / s.groups;
+  for (int64_t n = 0; n < s.n; ++n) {
+    const float* image = x + n * s.c * s.h * s.w;
+    if (!c.direct)
+      base::parallel_for(s.c, threads, [&](int64_t ch) { c.table->fill_planes(c.planes, image + ch * s.h * s.w, planes + ch * channel_elements(c)); });
+    for (int64_t g = 0; g < s.groups; ++g) {
+      const Columns columns(c, c.direct ? image + g * cg * s.h * s.w : planes + g * cg * channel_elements(c));
+      Gemm p;
+      p.m = mg;
+      p.n = outputs;
+      p.k = s.depth();
+      if (packed) p.packed_a = packed + g * packed_a_elements(*c.gemm, mg, p.k);
+      if (weights) p.a = {weights + g * mg * p.k, p.k, 1};
+      if (c.pointwise)
+        p.b = {image + g * cg * outputs, outputs, 1};
+      else
+        p.panels = columns.source();
+      p.c = y + (n * s.m + g * mg) * outputs;
+      p.c_row = outputs;
+      p.epilogue = e;
+      if (e.row_bias) p.epilogue.row_bias += g * mg;
+      if (e.residual) p.epilogue.residual += (n * s.m + g * mg) * outputs;
+      run_gemm(*c.gemm, p, threads, scratch);
+    }
+  }
+}
+
+int64_t depthwise_floats(const Conv& c) { return plane_floats(c, 1) + round_up(c.shape.oh * c.planes.pitch + kSlack, 16); }
+
+void run_depthwise(const Conv& c, const float* x, const float* weights, const Epilogue& e, float* y, int threads, std::byte* workspace) {
+  const ConvShape& s = c.shape;
+  const int64_t channels = s.n * s.c, multiplier = s.m / s.c, outputs = s.oh * s.ow;
+  const int64_t shares = std::min<int64_t>(threads, channels);
+  base::parallel_for(shares, threads, [&](int64_t share) {
+    auto* planes = reinterpret_cast<float*>(workspace) + share * depthwise_floats(c);
+    for (int64_t i = channels * share / shares; i < channels * (share + 1) / shares; ++i) {
+      c.table->fill_planes(c.planes, x + i * s.h * s.w, planes);
+      std::memset(planes + channel_elements(c), 0, kSlack * kFloat);
+      for (int64_t q = 0; q < multiplier; ++q) {
+        const int64_t m = i % s.c * multiplier + q;
+        const int64_t at = (i / s.c * s.m + m) * outputs;
+        DepthwiseTask t;
+        t.planes = planes;
+        t.tap = c.tap.data();
+        t.weights = weights + m * s.taps();
+        t.taps = s.taps();
+        t.oh = s.oh;
+        t.ow = s.ow;
+        t.pitch = c.planes.pitch;
+        t.out = y + at;
+        t.scratch = planes + plane_floats(c, 1);
+        t.residual = e.residual ? e.residual + at : nullptr;
+        t.bias = e.row_bias ? e.row_bias[m] : 0;
+        t.activation = e.activation;
+        t.alpha = e.alpha;
+        t.beta = e.beta;
+        c.table->depthwise(t);
+      }
+    }
+  });
+}
+}  // namespace
+
+Conv& Conv::operator=(Conv&& other) noexcept {
+  shape = other.shape;
+  gemm = other.gemm;
+  table = other.table;
+  planes = other.planes;
+  phases = std::move(other.phases);
+  tap = std::move(other.tap);
+  offset = std::move(other.offset);
+  direct = other.direct;
+  pointwise = other.pointwise;
+  planes.phase = phases.data();
+  return *this;
+}
+
+Conv make_conv(const ConvShape& shape, Isa isa) {
+  Conv c;
+  c.shape = shape;
+  c.gemm = &gemm_table(isa);
+  c.table = &conv_table(isa);
+  find_planes(c);
+  c.direct = !shape.depthwise() && shape.sh == 1 && shape.sw == 1 && shape.pt == 0 && shape.pl == 0 && c.planes.rows <= shape.h &&
+             c.planes.pitch <= shape.w;
+  if (c.direct) {
+    c.planes.rows = shape.h;
+    c.planes.pitch = shape.w;
+  }
+  c.pointwise = c.direct && shape.taps() == 1 && shape.oh == shape.h && shape.ow == shape.w;
+  find_offsets(c);
+  return c;
+}
+
+int64_t packed_weight_elements(const Conv& c) {
+  const ConvShape& s = c.shape;
+  if (s.depthwise()) return s.m * s.taps();
+  return s.groups * packed_a_elements(*c.gemm, s.m / s.groups, s.depth());
+}
+
+void pack_weights(const Conv& c, const float* weights, float* out) {
+  const ConvShape& s = c.shape;
+  if (s.depthwise()) {
+    std::memcpy(out, weights, static_cast<size_t>(s.m * s.taps() * kFloat));
+    return;
+  }
+  const int64_t mg = s.m / s.groups;
+  for (int64_t g = 0; g < s.groups; ++g)
+    c.gemm->pack_a(weights + g * mg * s.depth(), s.depth(), 1, mg, s.depth(), out + g * packed_a_elements(*c.gemm, mg, s.depth()));
+}
+
+int64_t conv_workspace_bytes(const Conv& c, int threads, bool weights_packed) {
+  const ConvShape& s = c.shape;
+  if (s.depthwise()) return threads * depthwise_floats(c) * kFloat;
+  const int64_t planes = c.direct ? 0 : plane_floats(c, s.c) * kFloat;
+  return planes + threads * gemm_workspace_bytes(*c.gemm, s.m / s.groups, s.oh * s.ow, s.depth(), weights_packed, false);
+}
+
+void run_conv(const Conv& c, const float* x, const float* weights, const float* packed, const Epilogue& e, float* y, int threads,
+              std::byte* workspace) {
+  if (c.shape.n == 0 || c.shape.m == 0 || c.shape.oh * c.shape.ow == 0) return;
+  if (c.shape.depthwise())
+    run_depthwise(c, x, packed ? packed : weights, e, y, threads, workspace);
+  else
+    run_dense(c, x, packed ? nullptr : weights, packed, e, y, threads, workspace);
+}
+
+}  // namespace walle::kernels

@@ -1,0 +1,142 @@
+// The parts of convolution that touch every element: splitting the input into planes, packing B panels, depthwise lines.
+#include "kernels/conv/conv_table.h"
+#include "kernels/simd_activation.h"
+
+namespace walle::kernels::WALLE_ISA_NS {
+
+namespace {
+inline int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
+inline int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
+
+// Columns c with 0 <= c * stride + offset < size.
+struct Inside {
+  int64_t first, last;
+};
+inline Inside inside(int64_t size, int64_t stride, int64_t offset, int64_t count) {
+  const int64_t first = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
+  const int64_t last = size - offset <= 0 ? 0 : (size - offset + stride - 1) / stride;
+  return {min64(first, count), max64(min64(last, count), min64(first, count))};
+}
+
+inline void fill_line(float* to, int64_t n, float value) {
+  for (int64_t i = 0; i < n; ++i) to[i] = value;
+}
+
+void fill_planes(const ConvPlanes& p, const float* channel, float* out) {
+  for (int64_t i = 0; i < p.count; ++i) {
+    const int64_t a = p.phase[i] / p.sw - p.pt;
+    const int64_t b = p.phase[i] % p.sw - p.pl;
+    const Inside rows = inside(p.h, p.sh, a, p.rows);
+    const Inside cols = inside(p.w, p.sw, b, p.pitch);
+    fill_line(out, rows.first * p.pitch, p.fill);
+    for (int64_t r = rows.first; r < rows.last; ++r) {
+      float* to = out + r * p.pitch;
+      const float* from = channel + (r * p.sh + a) * p.w + b;
+      for (int64_t c = 0; c < cols.first; ++c) to[c] = p.fill;
+      if (p.sw == 1) {
+        memcpy(to + cols.first, from + cols.first, static_cast<size_t>(cols.last - cols.first) * sizeof(float));
+      } else if (p.sw == 2) {
+        for (int64_t c = cols.first; c < cols.last; ++c) to[c] = from[c * 2];
+      } else {
+        for (int64_t c = cols.first; c < cols.last; ++c) to[c] = from[c * p.sw];
+      }
+      for (int64_t c = cols.last; c < p.pitch; ++c) to[c] = p.fill;
+    }
+    fill_line(out + rows.last * p.pitch, (p.rows - rows.last) * p.pitch, p.fill);
+    out += p.rows * p.pitch;
+  }
+}
+
+void pack_panel(const float* planes, const int64_t* offset, int64_t k, const ConvRun* runs, int64_t count, int64_t nr, bool exact, float* out) {
+  int64_t filled = 0;
+  for (int64_t s = 0; s < count; ++s) filled += runs[s].length;
+  if (count == 1 && filled == nr) {  // the common case: whole vectors, all rows alike
+    const float* base = planes + runs[0].from;
+    for (int64_t l = 0; l < k; ++l)
+      for (int64_t q = 0; q < nr; q += kLanes) store(out + l * nr + q, load(base + offset[l] + q));
+    return;
+  }
+  for (int64_t l = 0; l < k; ++l) {
+    float* to = out + l * nr;
+    for (int64_t s = 0; s < count; ++s) {
+      const float* from = planes + offset[l] + runs[s].from;
+      const int64_t n = runs[s].length;
+      int64_t q = 0;
+      for (; q + kLanes <= n; q += kLanes) store(to + q, load(from + q));
+      // Whole vectors where that is safe: the next run, or row, overwrites what is too much.
+      if (q < n) store(to + q, exact ? load_n(from + q, n - q) : load(from + q));
+      to += n;
+    }
+    for (int64_t q = filled; q < nr; q += kLanes) store(out + l * nr + q, vf{});
+  }
+}
+
+// V vectors of outputs from position j on.
+template <int V, int T>
+inline void line(const DepthwiseTask& t, const float* __restrict from, vf (&acc)[V]) {
+  const int64_t taps = T > 0 ? T : t.taps;
+#pragma GCC unroll 4
+  for (int v = 0; v < V; ++v) acc[v] = splat(t.bias);
+#pragma GCC unroll 9
+  for (int64_t i = 0; i < taps; ++i) {
+    const vf w = splat(t.weights[i]);
+    const float* x = from + t.tap[i];
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) acc[v] += w * load(x + v * kLanes);
+  }
+}
+
+// `n` outputs that are consecutive in the planes; may write up to a vector too many when `whole`.
+template <int T>
+void run(const DepthwiseTask& t, const float* from, float* to, int64_t n, bool whole) {
+  const bool bounded = t.activation == Activation::clamp && !t.residual;
+  int64_t j = 0;
+  for (; j + 4 * kLanes <= n; j += 4 * kLanes) {
+    vf acc[4];
+    line<4, T>(t, from + j, acc);
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) store(to + j + v * kLanes, bounded ? clamp(acc[v], t.alpha, t.beta) : acc[v]);
+  }
+  for (; j < n; j += kLanes) {
+    vf acc[1];
+    line<1, T>(t, from + j, acc);
+    if (bounded) acc[0] = clamp(acc[0], t.alpha, t.beta);
+    if (whole || j + kLanes <= n)
+      store(to + j, acc[0]);
+    else
+      store_n(to + j, acc[0], n - j);
+  }
+}
+
+void add_row(float* to, const float* from, int64_t n) {
+  int64_t j = 0;
+  for (; j + kLanes <= n; j += kLanes) store(to + j, load(to + j) + load(from + j));
+  if (j < n) store_n(to + j, load_n(to + j, n - j) + load_n(from + j, n - j), n - j);
+}
+
+template <int T>
+void depthwise_taps(const DepthwiseTask& t) {
+  const int64_t by_rows = t.oh * ((t.ow + kLanes - 1) / kLanes);
+  const int64_t flat = ((t.oh - 1) * t.pitch + t.ow + kLanes - 1) / kLanes;
+  if (flat * 5 < by_rows * 4) {  // narrow maps: rows behind one another, the columns between them computed in vain
+    run<T>(t, t.planes, t.scratch, (t.oh - 1) * t.pitch + t.ow, true);
+    for (int64_t r = 0; r < t.oh; ++r) memcpy(t.out + r * t.ow, t.scratch + r * t.pitch, static_cast<size_t>(t.ow) * sizeof(float));
+  } else {
+    for (int64_t r = 0; r < t.oh; ++r) run<T>(t, t.planes + r * t.pitch, t.out + r * t.ow, t.ow, r + 1 < t.oh && t.ow >= kLanes);
+  }
+  if (t.residual) add_row(t.out, t.residual, t.oh * t.ow);
+  if (t.activation > Activation::clamp || (t.activation == Activation::clamp && t.residual))
+    activate_block(t.out, 0, 1, t.oh * t.ow, t.activation, t.alpha, t.beta);
+}
+
+void depthwise(const DepthwiseTask& t) {
+  if (t.taps == 9) return depthwise_taps<9>(t);
+  if (t.taps == 25) return depthwise_taps<25>(t);
+  depthwise_taps<0>(t);
+}
+}  // namespace
+
+extern const ConvTable kConvF32;
+const ConvTable kConvF32 = {fill_planes, pack_panel, depthwise};
+
+}  // namespace walle::kernels::WALLE_ISA_NS

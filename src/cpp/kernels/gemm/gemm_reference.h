@@ -1,0 +1,31 @@
+// The matrix product as its definition says, for every arithmetic type: what the packed kernels are compared with, and
+// what computes float64 and the integers. Floating point accumulates in double; integers wrap.
+#pragma once
+
+#include <type_traits>
+
+#include "base/thread_pool.h"
+#include "kernels/activation_reference.h"
+
+namespace walle::kernels {
+
+// C [m, n] = f(A [m, k] B [k, n] + bias + residual), all dense row-major. The epilogue is for float only.
+template <class T>
+void gemm_reference(int64_t m, int64_t n, int64_t k, const T* a, const T* b, T* c, const Epilogue& e, int threads) {
+  using Sum = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
+  base::parallel_for(m, threads, [&](int64_t i) {
+    for (int64_t j = 0; j < n; ++j) {
+      Sum sum = 0;
+      for (int64_t l = 0; l < k; ++l) sum += static_cast<Sum>(a[i * k + l]) * static_cast<Sum>(b[l * n + j]);
+      if constexpr (std::is_same_v<T, float>) {
+        if (e.row_bias) sum += e.row_bias[i];
+        if (e.col_bias) sum += e.col_bias[j];
+        if (e.residual) sum += e.residual[i * n + j];
+        sum = activation_reference(e.activation, sum, e.alpha, e.beta);
+      }
+      c[i * n + j] = static_cast<T>(sum);
+    }
+  });
+}
+
+}  // namespace walle::kernels
