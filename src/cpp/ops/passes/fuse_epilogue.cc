@@ -1,0 +1,220 @@
+#include "ops/passes/fuse_epilogue.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "ops/passes/fuse_gelu.h"
+#include "ops/passes/uses.h"
+
+namespace walle::ops {
+
+namespace {
+constexpr size_t kWeights = 1, kBias = 2, kResidual = 3;
+
+// One Conv or MatMul and what can be folded into it so far.
+class Chain {
+ public:
+  Chain(Program& program, const Uses& uses, const FuseOptions& options, int index)
+      : program_(program), uses_(uses), options_(options), node_(program.nodes[static_cast<size_t>(index)]), last_(index),
+        conv_(node_.op->name == "Conv") {
+    node_.inputs.resize(std::max<size_t>(node_.inputs.size(), 4), kNoRef);
+    if (node_.inputs[kResidual] >= 0) residual_ = true;
+  }
+
+  // Folds as long as something fits. The node then belongs in the place of node last(); nodes absorbed() are gone.
+  Status run() {
+    while (true) {
+      const int before = last_;
+      WALLE_TRY(step());
+      if (last_ == before) break;
+    }
+    while (node_.inputs.size() > 2 && node_.inputs.back() < 0) node_.inputs.pop_back();
+    return {};
+  }
+  int last() const { return last_; }
+  const std::vector<int>& absorbed() const { return absorbed_; }
+  ProgramNode take() { return std::move(node_); }
+
+ private:
+  Ref out() const { return node_.outputs[0]; }
+  ProgramNode& at(int i) { return program_.nodes[static_cast<size_t>(i)]; }
+  const Shape& shape(Ref r) const { return program_.at(r).shape; }
+
+  void absorb(int reader) {
+    absorbed_.push_back(last_);
+    last_ = reader;
+    node_.outputs = at(reader).outputs;
+  }
+
+  Status step() {
+    if (activated_ || uses_.is_output(out())) return {};
+    if (try_silu()) return {};
+    if (!uses_.private_to_one(out())) return {};
+    const int reader = uses_.readers(out())[0];
+    const ProgramNode& next = at(reader);
+    if (next.outputs.size() != 1 || shape(next.outputs[0]) != shape(out())) return {};
+    const std::string_view op = next.op->name;
+    if (next.op->family == "Binary") {
+      const bool left = next.inputs[0] == out();
+      const Ref other = next.inputs[left ? 1 : 0];
+      if (op == "Add" || (op == "Sub" && left)) return add(reader, other, op == "Sub" ? -1.0f : 1.0f);
+      if (op == "Mul" || (op == "Div" && left)) return scale(reader, other, op == "Div");
+      return {};
+    }
+    if (next.op->family == "Unary" && options_.activation) activate(reader, next);
+    return {};
+  }
+
+  int64_t channels() const { return conv_ ? shape(out())[1] : shape(out()).back(); }
+
+  // The constant as one number per channel; empty when it is not constant or varies along another axis.
+  std::vector<float> per_channel(Ref r) const {
+    if (r < 0 || !program_.at(r).constant || program_.at(r).dtype != DType::float32) return {};
+    const Tensor& t = *program_.at(r).constant;
+    const auto values = t.as<float>();
+    const auto n = static_cast<size_t>(channels());
+    if (values.size() == 1) return std::vector<float>(n, values[0]);
+    const int axis = t.shape().rank() - (conv_ ? shape(out()).rank() - 1 : 1);  // of the channels, counted from the right
+    if (values.size() != n || axis < 0 || t.shape()[axis] != channels()) return {};
+    return {values.begin(), values.end()};
+  }
+
+  Ref add_constant(Tensor t) {
+    program_.values.push_back({t.dtype(), t.shape(), std::move(t)});
+    return static_cast<Ref>(program_.values.size() - 1);
+  }
+
+  Result<Ref> constant_vector(const std::vector<float>& values) {
+    WALLE_ASSIGN(Tensor t, Tensor::from<float>(Shape{static_cast<int64_t>(values.size())}, values));
+    return add_constant(std::move(t));
+  }
+
+  // The present bias per channel: zeros when there is none, empty when it is computed.
+  std::vector<float> bias() const {
+    if (node_.inputs[kBias] < 0) return std::vector<float>(static_cast<size_t>(channels()), 0.0f);
+    if (!program_.at(node_.inputs[kBias]).constant) return {};
+    const auto values = program_.at(node_.inputs[kBias]).constant->as<float>();
+    return {values.begin(), values.end()};
+  }
+
+  Status add(int reader, Ref other, float sign) {
+    const std::vector<float> values = per_channel(other);
+    if (!values.empty()) {
+      std::vector<float> sum = bias();
+      if (!options_.bias || sum.empty()) return {};
+      for (size_t i = 0; i < sum.size(); ++i) sum[i] += sign * values[i];
+      WALLE_ASSIGN(node_.inputs[kBias], constant_vector(sum));
+      absorb(reader);
+      return {};
+    }
+    if (!options_.residual || residual_ || sign < 0 || other < 0 || other == out() || program_.at(other).constant || shape(other) != shape(out()))
+      return {};
+    node_.inputs[kResidual] = other;
+    residual_ = true;
+    absorb(reader);
+    return {};
+  }
+
+  Status scale(int reader, Ref other, bool divide) {
+    std::vector<float> factors = per_channel(other);
+    const ProgramValue& weights = program_.at(node_.inputs[kWeights]);
+    std::vector<float> shifted = bias();
+    if (!options_.scale || residual_ || factors.empty() || shifted.empty() || !weights.constant) return {};
+    if (!conv_ && weights.shape.back() != channels()) return {};
+    if (divide)
+      for (float& f : factors) f = 1 / f;
+    for (size_t i = 0; i < shifted.size(); ++i) shifted[i] *= factors[i];
+    WALLE_ASSIGN(Tensor scaled, Tensor::allocate(DType::float32, weights.shape));
+    const auto from = weights.constant->as<float>();
+    const auto to = scaled.as_mutable<float>();
+    const size_t run = conv_ ? from.size() / factors.size() : 1;  // weights of one channel that lie together
+    for (size_t i = 0; i < from.size(); ++i) to[i] = from[i] * factors[i / run % factors.size()];
+    node_.inputs[kWeights] = add_constant(std::move(scaled));
+    if (node_.inputs[kBias] >= 0) {
+      WALLE_ASSIGN(node_.inputs[kBias], constant_vector(shifted));
+    }
+    absorb(reader);
+    return {};
+  }
+
+  void set_activation(const char* name, double alpha, double beta) {
+    node_.attributes.set("activation", std::string(name));
+    node_.attributes.set("activation_alpha", alpha);
+    node_.attributes.set("activation_beta", beta);
+    activated_ = true;
+  }
+
+  void activate(int reader, const ProgramNode& next) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    const std::string_view op = next.op->name;
+    const ir::Attributes& a = next.attributes;
+    if (op == "Relu") set_activation("Clamp", 0, kInfinity);
+    else if (op == "Clamp") set_activation("Clamp", a.get_float("min", -kInfinity), a.get_float("max", kInfinity));
+    else if (op == "LeakyRelu") set_activation("LeakyRelu", a.get_float("alpha", 0.01), 0);
+    else if (op == "Sigmoid") set_activation("Sigmoid", 0, 0);
+    else if (op == "Tanh") set_activation("Tanh", 0, 0);
+    else if (op == "HardSigmoid") set_activation("HardSigmoid", a.get_float("alpha", 0.2), a.get_float("beta", 0.5));
+    else if (op == "HardSwish") set_activation("HardSwish", 0, 0);
+    else if (op == "Gelu") set_activation(a.get_string("approximate", "none") == "tanh" ? "GeluTanh" : "Gelu", 0, 0);
+    else return;
+    absorb(reader);
+  }
+
+  // y * Sigmoid(y), y being read by exactly these two.
+  bool try_silu() {
+    if (!options_.activation || uses_.readers(out()).size() != 2) return false;
+    int gate = uses_.readers(out())[0];
+    int product = uses_.readers(out())[1];
+    if (at(gate).op->name != "Sigmoid") std::swap(gate, product);
+    if (at(gate).op->name != "Sigmoid" || at(product).op->name != "Mul") return false;
+    const Ref gated = at(gate).outputs[0];
+    const auto& operands = at(product).inputs;
+    if (!uses_.private_to_one(gated) || uses_.readers(gated)[0] != product || std::ranges::count(operands, out()) != 1) return false;
+    set_activation("Silu", 0, 0);
+    absorbed_.push_back(gate);
+    absorb(product);
+    return true;
+  }
+
+  Program& program_;
+  const Uses& uses_;
+  const FuseOptions& options_;
+  ProgramNode node_;
+  int last_;
+  bool conv_;
+  bool residual_ = false;
+  bool activated_ = false;
+  std::vector<int> absorbed_;
+};
+
+bool can_start(const Program& program, const ProgramNode& node) {
+  if (node.op->name != "Conv" && node.op->name != "MatMul") return false;
+  const Ref out = node.outputs[0];
+  if (program.at(out).dtype != DType::float32 || node.attributes.has("activation")) return false;
+  if (node.op->name == "Conv") return program.at(node.inputs[0]).shape.rank() == 4;
+  // A product with a vector on the right has no columns for a bias to follow.
+  return program.at(out).shape.rank() >= 1 && program.at(node.inputs[1]).shape.rank() >= 2;
+}
+}  // namespace
+
+Status fuse_epilogues(Program& program, const FuseOptions& options) {
+  if (options.patterns) WALLE_TRY(fuse_gelu(program));
+  const Uses uses(program);
+  std::vector<bool> gone(program.nodes.size(), false);
+  for (size_t i = 0; i < program.nodes.size(); ++i) {
+    if (gone[i] || !can_start(program, program.nodes[i])) continue;
+    Chain chain(program, uses, options, static_cast<int>(i));
+    WALLE_TRY(chain.run());
+    if (chain.last() == static_cast<int>(i)) continue;
+    for (int n : chain.absorbed()) gone[static_cast<size_t>(n)] = true;
+    // The chain ends where its last operand is ready: a residual may be computed after the convolution itself.
+    program.nodes[static_cast<size_t>(chain.last())] = chain.take();
+  }
+  std::vector<ProgramNode> kept;
+  for (size_t i = 0; i < gone.size(); ++i)
+    if (!gone[i]) kept.push_back(std::move(program.nodes[i]));
+  program.nodes = std::move(kept);
+  return {};
+}
+
+}  // namespace walle::ops
