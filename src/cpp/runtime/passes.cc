@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/passes/fuse_epilogue.h"
 #include "ops/passes/merge_rasters.h"
 #include "ops/passes/widen.h"
 
@@ -14,6 +15,7 @@ Status run_passes(ops::Program& program, const std::vector<const backends::Backe
     return std::ranges::any_of(backends, [&](const backends::Backend* b) { return b->supports(view); });
   }));
   if (options.merge) WALLE_TRY(ops::merge_rasters(program));
+  if (options.fuse) WALLE_TRY(ops::fuse_epilogues(program));
   ops::remove_dead_nodes(program);
   return {};
 }

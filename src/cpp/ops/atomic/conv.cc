@@ -1,6 +1,6 @@
 // Conv. The form kernels take has two spatial axes and every attribute explicit:
 //   X [N, C, H, W], W [M, C / group, kh, kw], optional B [M], optional residual [N, M, oh, ow] added before the activation;
-//   kernel_shape, strides, dilations (2 each), pads (4), group; after epilogue fusion also activation, activation_min, _max.
+//   kernel_shape, strides, dilations (2 each), pads (4), group; after epilogue fusion also activation, activation_alpha, _beta.
 // One spatial axis gains a unit axis. Three and more become im2col (one raster) and a matrix product, because such
 // models are rare and the product is where their time goes.
 #include "ops/infer_rules.h"

@@ -1,0 +1,87 @@
+#include "kernels/pool/pool.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "base/thread_pool.h"
+
+namespace walle::kernels {
+
+WALLE_PICK_PER_ISA(PoolTable, kPoolF32, pool_table)
+
+namespace {
+constexpr int64_t kSlack = 64;  // floats that vector code may read past the end
+
+int64_t counted(int64_t out, int64_t stride, int64_t taps, int64_t dilation, int64_t before, int64_t low, int64_t high) {
+  int64_t n = 0;
+  for (int64_t k = 0; k < taps; ++k) {
+    const int64_t at = out * stride - before + k * dilation;
+    n += at >= low && at < high;
+  }
+  return n;
+}
+
+int64_t plane_floats(const Pool& p) {
+  const ConvPlanes& planes = p.planes.planes;
+  return (planes.count * planes.rows * planes.pitch + kSlack + 15) / 16 * 16;
+}
+}  // namespace
+
+int64_t pool_divisor(const PoolShape& s, int64_t oh, int64_t ow) {
+  const int64_t top = s.count_padding ? -s.pt : 0, bottom = s.h + (s.count_padding ? s.pb : 0);
+  const int64_t left = s.count_padding ? -s.pl : 0, right = s.w + (s.count_padding ? s.pr : 0);
+  return std::max<int64_t>(counted(oh, s.sh, s.kh, s.dh, s.pt, top, bottom) * counted(ow, s.sw, s.kw, s.dw, s.pl, left, right), 1);
+}
+
+Pool make_pool(const PoolShape& s, Isa isa) {
+  ConvShape window;
+  window.c = window.m = window.groups = 2;  // any depthwise shape: only its planes are used
+  window.h = s.h;
+  window.w = s.w;
+  window.oh = s.oh;
+  window.ow = s.ow;
+  window.kh = s.kh;
+  window.kw = s.kw;
+  window.sh = s.sh;
+  window.sw = s.sw;
+  window.dh = s.dh;
+  window.dw = s.dw;
+  window.pt = s.pt;
+  window.pl = s.pl;
+  Pool p{s, &pool_table(isa), make_conv(window, isa), {}};
+  if (!s.mean) {
+    p.planes.planes.fill = -std::numeric_limits<float>::infinity();
+    return p;
+  }
+  for (int64_t i = 0; i < s.oh; ++i)
+    for (int64_t j = 0; j < s.ow; ++j) p.factor.push_back(1.0f / static_cast<float>(pool_divisor(s, i, j)));
+  return p;
+}
+
+int64_t pool_workspace_bytes(const Pool& p, int threads) { return threads * plane_floats(p) * static_cast<int64_t>(sizeof(float)); }
+
+void run_pool(const Pool& p, const float* x, float* y, int threads, std::byte* workspace) {
+  const PoolShape& s = p.shape;
+  const ConvPlanes& planes = p.planes.planes;
+  const int64_t shares = std::min<int64_t>(threads, s.channels);
+  base::parallel_for(shares, threads, [&](int64_t share) {
+    float* buffer = reinterpret_cast<float*>(workspace) + share * plane_floats(p);
+    std::memset(buffer + planes.count * planes.rows * planes.pitch, 0, kSlack * sizeof(float));
+    for (int64_t c = s.channels * share / shares; c < s.channels * (share + 1) / shares; ++c) {
+      p.planes.table->fill_planes(planes, x + c * s.h * s.w, buffer);
+      PoolTask t;
+      t.planes = buffer;
+      t.tap = p.planes.tap.data();
+      t.taps = s.kh * s.kw;
+      t.oh = s.oh;
+      t.ow = s.ow;
+      t.pitch = planes.pitch;
+      t.out = y + c * s.oh * s.ow;
+      t.factor = s.mean ? p.factor.data() : nullptr;
+      p.table->run(t);
+    }
+  });
+}
+
+}  // namespace walle::kernels
