@@ -8,6 +8,9 @@
 
 namespace walle::runtime {
 
+// The list's first row: every build has it, and it computes in ordinary memory.
+const backends::Backend& host_backend();
+
 std::vector<std::string> backend_names();
 
 // "cpu", or several in order of preference: "opencl,cpu".

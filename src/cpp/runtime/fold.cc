@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "backends/cpu/cpu_backend.h"
 #include "ops/registry.h"
+#include "runtime/backend_list.h"
 #include "runtime/executable.h"
 
 namespace walle::runtime {
@@ -11,7 +11,7 @@ namespace walle::runtime {
 Result<std::vector<Tensor>> fold_program(const ops::Program& program) {
   SessionOptions options;
   options.merge = options.fuse = false;
-  WALLE_ASSIGN(auto exe, Executable::compile(program, {&backends::cpu::cpu_backend()}, options, nullptr));
+  WALLE_ASSIGN(auto exe, Executable::compile(program, {&host_backend()}, options, nullptr));
   Arena arena;
   return exe->run({}, arena, nullptr);
 }
