@@ -38,6 +38,7 @@ uint64_t partition_hash(const Value& v) {
 
 Matcher::Matcher(const Catalog& catalog, MatcherOptions options) : catalog_(catalog), options_(options), queue_(options.queue_capacity) {
   memo_.catalog = &catalog_;
+  learn_kinds();
 }
 Matcher::~Matcher() = default;
 
@@ -98,8 +99,8 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
     return resource_error("trigger number " + std::to_string(live_triggers_ + 1), "at most 65534 triggers", "matcher", "remove some first");
   Hot hot;
   hot.live = true, hot.every = t.spec.every, hot.session = t.spec.scope == Scope::session;
-  hot.added = key_, hot.fingerprint = t.fingerprint;
-  if (t.spec.within_us) hot.within = (static_cast<uint64_t>(*t.spec.within_us) + 1) << kKeyShift;
+  hot.fingerprint = t.fingerprint;
+  const uint64_t within = t.spec.within_us ? (static_cast<uint64_t>(*t.spec.within_us) + 1) << kKeyShift : ~uint64_t{0};
   hot.group = group_for(t);
   Group& g = *groups_[hot.group];
   const uint16_t id = take_free(free_triggers_, hot_);
@@ -110,7 +111,7 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
 
   const std::vector<uint16_t> predicates = intern_predicates(t);
   for (size_t i = 0; i < t.variants.size(); ++i) {
-    if (Status s = g.trie.add_chain(resolve(t.variants[i], predicates), hot.local); !s.ok()) {
+    if (Status s = g.trie.add_chain(resolve(t.variants[i], predicates), hot.local, within); !s.ok()) {
       while (i-- > 0) g.trie.remove_chain(resolve(t.variants[i], predicates), hot.local);
       for (const uint16_t p : predicates) memo_.release(p);
       g.trigger_ids[hot.local] = kNone;
@@ -125,13 +126,14 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
     a = {t.spec.absent_us, g.trie.add_guard(resolve(t.absent, predicates)), id, std::vector<Pending>(g.partitions.size())};
     timers_.reserve(timers_.size() + absences_.size() * kMaxKeys + hot_.size() + 16);
   }
-  if (t.spec.once || t.spec.cooldown_us || t.spec.rate || !t.when.empty() || t.spec.timer != TimerKind::none) {
+  if (t.spec.once || t.spec.cooldown_us || t.spec.rate || !t.when.empty() || t.spec.timer != TimerKind::none ||
+      (hot.every && t.variants.size() > 1)) {
     hot.extra = take_free(free_extras_, extras_);
     extras_[hot.extra] = {t.when, t.spec.once, false, t.spec.cooldown_us, INT64_MIN, t.spec.rate_us,
-                          std::vector<int64_t>(static_cast<size_t>(t.spec.rate), INT64_MIN), 0, t.spec.timer, t.spec.timer_us};
+                          std::vector<int64_t>(static_cast<size_t>(t.spec.rate), INT64_MIN), 0, 0, t.spec.timer, t.spec.timer_us};
   }
   fit_partitions(g);
-  for (Partition& p : g.partitions) p.barriers[hot.local] = 0;
+  for (Partition& p : g.partitions) p.barriers[hot.local] = key_;  // only what starts from now on
   hot_[id] = hot;
   ++live_triggers_;
   if (t.spec.timer != TimerKind::none) start_timer(id, now_);
@@ -200,6 +202,11 @@ Partition* Matcher::partition_for(Group& g, const Event& e, uint64_t key) {
   return oldest;
 }
 
+// The catalogue may have grown since the last event.
+void Matcher::learn_kinds() {
+  for (size_t i = kinds_.size(); i < catalog_.events().size(); ++i) kinds_.push_back(catalog_.events()[i].kind);
+}
+
 void Matcher::update_states(const Event& e) {
   // An app-state event's page id is the state's number; kStateOn tells its new value.
   if (e.page >= kMaxStates) return;
@@ -213,7 +220,8 @@ void Matcher::step(const Event& e) {
   fire_due(e.ts);
   last_seq_ = e.seq;
   now_ = std::max(now_, e.ts);
-  const EventKind kind = e.event < catalog_.events().size() ? catalog_.events()[e.event].kind : EventKind::custom;
+  if (e.event >= kinds_.size()) [[unlikely]] learn_kinds();
+  const EventKind kind = kinds_[e.event];
   if (kind == EventKind::timer) return;  // only time has passed
   const uint64_t key = next_key(e.ts);
   last_ts_ = e.ts, idle_next_ = 0;
@@ -225,34 +233,34 @@ void Matcher::step(const Event& e) {
     Group& g = *group;
     Partition* p = partition_for(g, e, key);
     if (!p) continue;
-    g.trie.step(e.event, page, key, *p, memo_, [&](uint16_t local, const Slot& slot) { complete(g, *p, local, slot, e, key); });
+    g.trie.step(e.event, page, key, *p, memo_, [&](uint16_t local, uint64_t start) { complete(g, *p, local, start, e, key); });
     p->previous = key;
   }
 }
 
-void Matcher::complete(Group& g, Partition& p, uint16_t local, const Slot& slot, const Event& e, uint64_t key) {
+void Matcher::complete(Group& g, Partition& p, uint16_t local, uint64_t start, const Event& e, uint64_t key) {
   const uint16_t id = g.trigger_ids[local];
   const Hot& hot = hot_[id];
-  // Both times rounded down to their microsecond: `within` is inclusive.
-  if ((key >> kKeyShift << kKeyShift) - (slot.start >> kKeyShift << kKeyShift) >= hot.within) return;
-  uint64_t& barrier = p.barriers[local];
-  if (slot.start <= hot.added || (hot.every ? barrier >= key : slot.start <= barrier)) return;
-  if (hot.session && slot.start < session_key_) return;
-  if (hot.extra != kNone && !states_allow(extras_[hot.extra])) return;
+  if (hot.session && start < session_key_) return;
+  if (hot.extra != kNone) {
+    Extra& x = extras_[hot.extra];
+    if (!states_allow(x) || x.last_match == key) return;
+    if (hot.every) x.last_match = key;
+  }
   if (hot.absence != kNone) {
-    arm(absences_[hot.absence], p, static_cast<uint16_t>(&p - g.partitions.data()), slot, key, hot);
+    arm(absences_[hot.absence], p, static_cast<uint16_t>(&p - g.partitions.data()), start, key);
     return;
   }
-  barrier = key;
-  fire(id, e.seq, e.ts, time_of(slot.start));
+  if (!hot.every) p.barriers[local] = key;
+  fire(id, e.seq, e.ts, time_of(start));
 }
 
 // Only the earliest completion matters: firing at its deadline skips past all that started before the deadline, and
 // what breaks it also breaks the later ones, which are all younger than its time.
-void Matcher::arm(Absence& a, Partition& p, uint16_t partition, const Slot& slot, uint64_t key, const Hot&) {
+void Matcher::arm(Absence& a, Partition& p, uint16_t partition, uint64_t start, uint64_t key) {
   Pending& pending = a.pending[partition];
   if (pending.armed && p.guards[a.guard] <= pending.armed) return;
-  pending.armed = key, pending.start = slot.start;
+  pending.armed = key, pending.start = start;
   if (pending.queued) return;  // its old timer finds the new deadline
   pending.queued = true;
   push_timer({time_of(key) + a.for_us, a.trigger, partition});
@@ -293,7 +301,7 @@ size_t Matcher::edge_count() const {
 
 size_t Matcher::memory_bytes() const {
   const auto bytes = [](const auto& v) { return v.capacity() * sizeof(v[0]); };
-  size_t total = memo_.memory_bytes() + bytes(groups_) + bytes(hot_) + bytes(free_triggers_) + bytes(extras_) + bytes(free_extras_) +
+  size_t total = memo_.memory_bytes() + bytes(kinds_) + bytes(groups_) + bytes(hot_) + bytes(free_triggers_) + bytes(extras_) + bytes(free_extras_) +
                  bytes(absences_) + bytes(free_absences_) + bytes(timers_) + bytes(idle_) + queue_.memory_bytes();
   for (const Extra& x : extras_) total += bytes(x.when) + bytes(x.recent);
   for (const Absence& a : absences_) total += bytes(a.pending);

@@ -15,7 +15,7 @@
 namespace walle::stream {
 
 struct MatcherOptions {
-  size_t queue_capacity = 1024;
+  size_t queue_capacity = 256;
   int64_t utc_offset_us = 0;  // for `daily`
 };
 
@@ -34,7 +34,7 @@ class Matcher {
   // The same trigger that add() got.
   void remove(uint16_t id, const CompiledTrigger& trigger);
 
-  // Precondition: event.ts is not below the previous event's (the event log repairs times).
+  // Precondition: event.event is an id of the catalogue, event.ts is not below the previous event's (the event log repairs times).
   void step(const Event& event);
   // Event time has reached `ts` without an event: fires timers and absences due before it.
   void advance(int64_t ts);
@@ -56,8 +56,6 @@ class Matcher {
  private:
   struct Group;
   struct Hot {  // what completing a match reads
-    uint64_t within = ~uint64_t{0};  // exclusive limit in key units
-    uint64_t added = 0;              // matches must start behind this key
     uint64_t fingerprint = 0;
     uint16_t group = 0, local = 0, extra = kNone, absence = kNone;
     bool live = false, every = false, session = false;
@@ -69,6 +67,7 @@ class Matcher {
     int64_t rate_us = 0;
     std::vector<int64_t> recent;  // ring of the last `rate` firing times
     size_t next = 0;
+    uint64_t last_match = 0;  // of a trigger with `every` and several variants: once per event
     TimerKind timer = TimerKind::none;
     int64_t timer_us = 0;
   };
@@ -99,8 +98,8 @@ class Matcher {
   std::vector<uint16_t> intern_predicates(const CompiledTrigger& t);
   void fit_partitions(Group& g);
   Partition* partition_for(Group& g, const Event& e, uint64_t key);
-  void complete(Group& g, Partition& p, uint16_t local, const Slot& slot, const Event& e, uint64_t key);
-  void arm(Absence& a, Partition& p, uint16_t partition, const Slot& slot, uint64_t key, const Hot& hot);
+  void complete(Group& g, Partition& p, uint16_t local, uint64_t start, const Event& e, uint64_t key);
+  void arm(Absence& a, Partition& p, uint16_t partition, uint64_t start, uint64_t key);
   bool states_allow(const Extra& x) const;
   void fire(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts);
   void fire_due(int64_t before);
@@ -108,11 +107,13 @@ class Matcher {
   void push_timer(const Timer& t);
   int64_t next_period(const Extra& x, int64_t after) const;
   void start_timer(uint16_t id, int64_t now);
+  void learn_kinds();
   void update_states(const Event& e);
 
   const Catalog& catalog_;
   MatcherOptions options_;
   PredicateMemo memo_;
+  std::vector<EventKind> kinds_;  // by event: beside each other, unlike the declarations
   std::vector<std::unique_ptr<Group>> groups_;
   std::vector<Hot> hot_;
   std::vector<uint16_t> free_triggers_;

@@ -66,7 +66,7 @@ std::string Matcher::snapshot() const {
   out.put(static_cast<uint32_t>(live_triggers_));
   for (const Hot& h : hot_) {
     if (!h.live) continue;
-    out.put(h.fingerprint), out.put(h.added);
+    out.put(h.fingerprint);
     const Extra none;
     const Extra& x = h.extra == kNone ? none : extras_[h.extra];
     out.put(static_cast<uint8_t>(x.fired)), out.put(x.last_fire), out.put(static_cast<uint32_t>(x.recent.size()));
@@ -120,8 +120,8 @@ Result<size_t> Matcher::restore(std::string_view bytes) {
   for (size_t id = 0; id < hot_.size(); ++id)
     if (hot_[id].live) triggers.emplace(hot_[id].fingerprint, static_cast<uint16_t>(id));
   auto unread = triggers;
-  for (uint32_t n = in.count(29); n-- > 0 && in.ok();) {
-    const auto hash = in.get<uint64_t>(), added = in.get<uint64_t>();
+  for (uint32_t n = in.count(21); n-- > 0 && in.ok();) {
+    const auto hash = in.get<uint64_t>();
     const bool fired = in.get<uint8_t>() != 0;
     const auto last_fire = in.get<int64_t>();
     std::vector<int64_t> recent(in.count(8));
@@ -133,7 +133,6 @@ Result<size_t> Matcher::restore(std::string_view bytes) {
     }
     Hot& h = hot_[it->second];
     unread.erase(it);
-    h.added = added;
     if (h.extra != kNone && extras_[h.extra].recent.size() == recent.size()) {
       Extra& x = extras_[h.extra];
       x.fired = fired, x.last_fire = last_fire, x.recent = std::move(recent), x.next = 0;

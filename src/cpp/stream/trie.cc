@@ -55,6 +55,9 @@ size_t PredicateMemo::memory_bytes() const {
   return total;
 }
 
+// Number 0 of nodes, guards and gaps is the root, the guard that never comes and the gap without limit.
+Trie::Trie() : nodes_(1), guard_uses_(1, 1), guard_sizes_(1, 0), gaps_(1, ~uint64_t{0}) {}
+
 void Trie::index_list(uint32_t token, uint16_t list) {
   const uint16_t event = token >> 16, page = token & 0xffff;
   const auto set = [&](std::vector<uint16_t>& v, uint16_t i) {
@@ -90,7 +93,7 @@ Trie::List& Trie::list_for(uint32_t token) {
 }
 
 uint16_t Trie::intern_gap(int64_t gap_us) {
-  if (gap_us < 0) return kNone;
+  if (gap_us < 0) return 0;
   const uint64_t units = (static_cast<uint64_t>(gap_us) + 1) << kKeyShift;
   const auto it = std::find(gaps_.begin(), gaps_.end(), units);
   if (it != gaps_.end()) return static_cast<uint16_t>(it - gaps_.begin());
@@ -133,7 +136,7 @@ uint16_t Trie::add_guard(const std::vector<CompiledAtom>& atoms) {
 }
 
 void Trie::release_guard(uint16_t guard) {
-  if (guard == kNone || --guard_uses_[guard]) return;
+  if (guard == 0 || --guard_uses_[guard]) return;
   for (List& l : lists_) std::erase_if(l.guards, [&](const GuardRef& r) { return r.guard == guard; });
   push(free_guards_, guard);
 }
@@ -167,32 +170,44 @@ uint16_t Trie::new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, ui
   }
   nodes_[node] = {0, kNone, static_cast<uint8_t>(s.atoms.size()), depth};
   for (const CompiledAtom& a : s.atoms) {
-    Edge e{parent, node, gap, guard, predicate_of(a), 0, depth};
+    Edge e{parent, node, gap, guard, predicate_of(a), static_cast<uint8_t>(depth << 4), 0};
     if (s.follow == Follow::next) e.flags |= kStrict;
     if (s.atoms.size() > 1) e.flags |= kSeveral;
-    if (e.flags || gap != kNone || guard != kNone || e.predicate != kNone) e.flags |= kSpecial;
-    auto& edges = list_for(token_of(a)).edges;
-    if (edges.size() == edges.capacity()) edges.reserve(edges.size() + edges.size() / 8 + 2);
-    edges.insert(std::find_if(edges.begin(), edges.end(), [&](const Edge& o) { return o.depth < depth; }), e);
+    if ((e.flags & kStrict) || gap || guard) e.order |= kConditional;
+    if ((e.flags & kSeveral) || e.predicate != kNone) e.order |= kSlow;
+    place_edge(list_for(token_of(a)).edges, e);
   }
   return node;
 }
 
-void Trie::set_terminal_flag(uint16_t node, const ResolvedStep& s) {
-  for (const CompiledAtom& a : s.atoms)
-    for (Edge& e : find_list(token_of(a))->edges)
-      if (e.node == node) e.flags = nodes_[node].terminal == kNone ? e.flags & ~kTerminal : e.flags | kTerminal;
+void Trie::place_edge(std::vector<Edge>& edges, const Edge& e) {
+  // Deepest first, and within a depth by class.
+  const auto rank = [](const Edge& x) { return (15 - (x.order >> 4)) << 4 | (x.order & 15); };
+  if (edges.size() == edges.capacity()) edges.reserve(edges.size() + edges.size() / 8 + 2);
+  edges.insert(std::find_if(edges.begin(), edges.end(), [&](const Edge& o) { return rank(o) > rank(e); }), e);
 }
 
-Status Trie::add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger) {
-  if (node_count() + steps.size() > kMaxNodes)
+void Trie::update_terminal_class(uint16_t node, const ResolvedStep& s) {
+  for (const CompiledAtom& a : s.atoms) {
+    auto& edges = find_list(token_of(a))->edges;
+    const auto it = std::find_if(edges.begin(), edges.end(), [&](const Edge& e) { return e.node == node && e.predicate == predicate_of(a); });
+    Edge e = *it;
+    e.order = static_cast<uint8_t>((e.order & ~kTerminal) | (nodes_[node].terminal == kNone ? 0 : kTerminal));
+    if (e.order == it->order) continue;
+    edges.erase(it);
+    place_edge(edges, e);
+  }
+}
+
+Status Trie::add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger, uint64_t within) {
+  if (nodes_.size() - free_nodes_.size() + steps.size() > kMaxNodes)
     return resource_error("a trigger that needs up to " + std::to_string(steps.size()) + " nodes more than " + std::to_string(node_count()),
                           "at most 65535 nodes over all tasks of a scope", "trigger trie", "remove tasks or shorten their patterns");
-  uint16_t parent = kNone;
+  uint16_t parent = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
     const ResolvedStep& s = steps[i];
     const uint16_t gap = intern_gap(s.gap_us);
-    const uint16_t guard = s.guard.empty() ? kNone : add_guard(s.guard);
+    const uint16_t guard = s.guard.empty() ? uint16_t{0} : add_guard(s.guard);
     uint16_t node = find_child(parent, s, gap, guard);
     if (node == kNone) node = new_node(parent, s, gap, guard, static_cast<uint8_t>(i));
     else release_guard(guard);  // the node holds its own use
@@ -203,18 +218,18 @@ Status Trie::add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger)
   if (!free_terminals_.empty()) {
     t = free_terminals_.back();
     free_terminals_.pop_back();
-    terminals_[t] = {trigger, nodes_[parent].terminal};
+    terminals_[t] = {within, trigger, nodes_[parent].terminal};
   } else {
     t = static_cast<uint16_t>(terminals_.size());
-    push(terminals_, Terminal{trigger, nodes_[parent].terminal});
+    push(terminals_, Terminal{within, trigger, nodes_[parent].terminal});
   }
   nodes_[parent].terminal = t;
-  set_terminal_flag(parent, steps.back());
+  update_terminal_class(parent, steps.back());
   return {};
 }
 
 void Trie::free_node(uint16_t node, const ResolvedStep& s) {
-  uint16_t guard = kNone;
+  uint16_t guard = 0;
   for (const CompiledAtom& a : s.atoms)
     std::erase_if(find_list(token_of(a))->edges, [&](const Edge& e) {
       if (e.node == node) guard = e.guard;
@@ -226,9 +241,9 @@ void Trie::free_node(uint16_t node, const ResolvedStep& s) {
 
 void Trie::remove_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger) {
   std::vector<uint16_t> path;
-  uint16_t parent = kNone;
+  uint16_t parent = 0;
   for (const ResolvedStep& s : steps) {
-    const uint16_t guard = s.guard.empty() ? kNone : find_guard(s.guard);
+    const uint16_t guard = s.guard.empty() ? uint16_t{0} : find_guard(s.guard);
     parent = find_child(parent, s, intern_gap(s.gap_us), guard);
     if (parent == kNone) return;
     path.push_back(parent);
@@ -239,7 +254,7 @@ void Trie::remove_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger
     *at = terminals_[*at].next;
     break;
   }
-  set_terminal_flag(parent, steps.back());
+  update_terminal_class(parent, steps.back());
   for (size_t i = path.size(); i-- > 0;)
     if (--nodes_[path[i]].uses == 0) free_node(path[i], steps[i]);
 }
@@ -280,7 +295,7 @@ std::vector<std::pair<uint64_t, uint16_t>> Trie::guard_fingerprints(const Predic
 
 std::vector<std::pair<uint64_t, uint16_t>> Trie::node_fingerprints(const PredicateMemo& memo) const {
   struct Whole {
-    uint16_t parent = kNone;
+    uint16_t parent = 0;
     bool used = false;
     uint64_t edge = 0;
     std::vector<uint64_t> parts;
@@ -292,7 +307,7 @@ std::vector<std::pair<uint64_t, uint16_t>> Trie::node_fingerprints(const Predica
     for (const Edge& e : l.edges) {
       Whole& w = all[e.node];
       w.parent = e.parent, w.used = true;
-      w.edge = base::Hasher().value(e.gap == kNone ? 0 : gaps_[e.gap]).value(e.guard == kNone ? 0 : guards[e.guard]).value(e.flags & kStrict).finish();
+      w.edge = base::Hasher().value(gaps_[e.gap]).value(guards[e.guard]).value(e.flags & kStrict).finish();
       w.parts.push_back(atom_hash(l.token, e.predicate == kNone ? nullptr : &memo.predicates[e.predicate]));
     }
   std::vector<std::pair<uint64_t, uint16_t>> out;
@@ -302,7 +317,7 @@ std::vector<std::pair<uint64_t, uint16_t>> Trie::node_fingerprints(const Predica
       if (!all[n].used || nodes_[n].depth != depth) continue;
       std::sort(all[n].parts.begin(), all[n].parts.end());
       base::Hasher h;
-      h.value(all[n].parent == kNone ? 0 : hashes[all[n].parent]).value(all[n].edge);
+      h.value(hashes[all[n].parent]).value(all[n].edge);
       for (const uint64_t part : all[n].parts) h.value(part);
       hashes[n] = h.finish();
       out.emplace_back(hashes[n], static_cast<uint16_t>(n));
