@@ -1,0 +1,195 @@
+#include "kernels/raster/box_copy.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "kernels/raster/transpose.h"
+
+namespace walle::kernels {
+
+int64_t BoxCopy::bytes() const {
+  int64_t n = unit;
+  for (size_t a = 0; a < static_cast<size_t>(rank); ++a) n *= size[a];
+  return n;
+}
+
+namespace {
+struct Axis {
+  int64_t size, src, dst;
+};
+
+// A unit of 16 bytes as one value.
+struct alignas(1) Wide {
+  std::byte bytes[16];
+};
+
+// Position of the axis whose stride in `view` is exactly the unit; -1 when there is none.
+int unit_axis(const std::vector<Axis>& axes, int64_t Axis::*view, int64_t unit) {
+  for (size_t a = 0; a < axes.size(); ++a)
+    if (axes[a].*view == unit) return static_cast<int>(a);
+  return -1;
+}
+
+// Contiguous inner runs become the unit: whole where that is longer than a register, else a power of two up to 16 bytes.
+void widen_unit(std::vector<Axis>& axes, int64_t& unit) {
+  while (!axes.empty() && axes.back().src == unit && axes.back().dst == unit) {
+    const int64_t run = unit * axes.back().size;
+    if (run > 16 || run == 2 || run == 4 || run == 8 || run == 16) {
+      unit = run;
+      axes.pop_back();
+      if (run > 16) return;
+      continue;
+    }
+    return;
+  }
+}
+}  // namespace
+
+BoxCopy plan_box(int rank, const int64_t* size, int64_t src_offset, const int64_t* src_stride, int64_t dst_offset, const int64_t* dst_stride,
+                 int64_t element) {
+  std::vector<Axis> axes;
+  for (int a = 0; a < rank; ++a)
+    if (size[a] > 1) axes.push_back({size[a], src_stride[a] * element, dst_stride[a] * element});
+  std::ranges::stable_sort(axes, [](const Axis& a, const Axis& b) { return std::abs(a.dst) > std::abs(b.dst); });
+  BoxCopy box;
+  box.src = src_offset * element;
+  box.dst = dst_offset * element;
+  box.unit = element;
+  widen_unit(axes, box.unit);
+  if (axes.empty() || box.unit > 16) {
+    box.inner = BoxCopy::Inner::rows;
+  } else if (axes.back().src == 0 && axes.back().dst == box.unit) {
+    box.inner = BoxCopy::Inner::repeat;
+  } else {
+    box.inner = BoxCopy::Inner::strided;
+    const int across = unit_axis(axes, &Axis::src, box.unit);
+    const int along = unit_axis(axes, &Axis::dst, box.unit);
+    if (across >= 0 && along >= 0 && across != along && axes[static_cast<size_t>(across)].size > 1) {
+      box.inner = BoxCopy::Inner::transpose;
+      std::rotate(axes.begin() + across, axes.begin() + across + 1, axes.end());  // to the end: the source's line
+      const int now = along > across ? along - 1 : along;
+      std::rotate(axes.begin() + now, axes.begin() + now + 1, axes.end() - 1);  // before it: the destination's line
+    }
+  }
+  box.rank = static_cast<int>(axes.size());
+  for (size_t a = 0; a < axes.size(); ++a) {
+    box.size[a] = axes[a].size;
+    box.src_stride[a] = axes[a].src;
+    box.dst_stride[a] = axes[a].dst;
+    // The outermost axis that gives every thread some work, so that each writes one stretch of memory.
+    if (axes[static_cast<size_t>(box.split)].size < 8 && axes[a].size > axes[static_cast<size_t>(box.split)].size) box.split = static_cast<int>(a);
+  }
+  return box;
+}
+
+namespace {
+// Calls body(src, dst) for every index of the first `outer` axes.
+template <class Body>
+void for_outer(const BoxCopy& box, int outer, const std::byte* src, std::byte* dst, Body&& body) {
+  std::array<int64_t, kBoxRank> index{};
+  while (true) {
+    body(src, dst);
+    int a = outer - 1;
+    for (; a >= 0; --a) {
+      const auto k = static_cast<size_t>(a);
+      src += box.src_stride[k];
+      dst += box.dst_stride[k];
+      if (++index[k] < box.size[k]) break;
+      src -= box.src_stride[k] * box.size[k];
+      dst -= box.dst_stride[k] * box.size[k];
+      index[k] = 0;
+    }
+    if (a < 0) return;
+  }
+}
+
+template <class Unit>
+void strided_line(int64_t n, const std::byte* src, int64_t ss, std::byte* dst, int64_t ds) {
+  constexpr auto kUnit = static_cast<int64_t>(sizeof(Unit));
+  const auto loop = [&](int64_t from, int64_t to) {
+    for (int64_t i = 0; i < n; ++i) {
+      Unit v;
+      std::memcpy(&v, src + i * from, sizeof v);
+      std::memcpy(dst + i * to, &v, sizeof v);
+    }
+  };
+  // Constant strides let the compiler use vector gathers and shuffles for the common halves.
+  if (ds == kUnit && ss == 2 * kUnit) return loop(2 * kUnit, kUnit);
+  if (ds == kUnit && ss == -kUnit) return loop(-kUnit, kUnit);
+  if (ds == kUnit) return loop(ss, kUnit);
+  if (ss == kUnit) return loop(kUnit, ds);
+  loop(ss, ds);
+}
+
+template <class Unit>
+void repeat_line(int64_t n, const std::byte* src, std::byte* dst) {
+  Unit v;
+  std::memcpy(&v, src, sizeof v);
+  for (int64_t i = 0; i < n; ++i) std::memcpy(dst + i * static_cast<int64_t>(sizeof v), &v, sizeof v);
+}
+
+template <class Unit>
+void run(const BoxCopy& box, const std::byte* src, std::byte* dst) {
+  const auto last = static_cast<size_t>(box.rank - 1);
+  switch (box.inner) {
+    case BoxCopy::Inner::repeat:
+      return for_outer(box, box.rank - 1, src, dst, [&](const std::byte* s, std::byte* d) { repeat_line<Unit>(box.size[last], s, d); });
+    case BoxCopy::Inner::transpose: {
+      const size_t along = last - 1;  // the destination's line; `last` is the source's
+      return for_outer(box, box.rank - 2, src, dst, [&](const std::byte* s, std::byte* d) {
+        transpose_units<Unit>(box.size[last], box.size[along], s, box.src_stride[along], d, box.dst_stride[last]);
+      });
+    }
+    default:
+      return for_outer(box, box.rank - 1, src, dst, [&](const std::byte* s, std::byte* d) {
+        strided_line<Unit>(box.size[last], s, box.src_stride[last], d, box.dst_stride[last]);
+      });
+  }
+}
+
+void copy_rows(const BoxCopy& box, const std::byte* src, std::byte* dst) {
+  const auto bytes = static_cast<size_t>(box.unit);
+  if (box.rank == 0) {
+    std::memcpy(dst, src, bytes);
+    return;
+  }
+  const auto last = static_cast<size_t>(box.rank - 1);
+  for_outer(box, box.rank - 1, src, dst, [&](const std::byte* s, std::byte* d) {
+    for (int64_t i = 0; i < box.size[last]; ++i) std::memcpy(d + i * box.dst_stride[last], s + i * box.src_stride[last], bytes);
+  });
+}
+}  // namespace
+
+void copy_part(const BoxCopy& whole, const std::byte* src, std::byte* dst, int64_t begin, int64_t end) {
+  BoxCopy box = whole;
+  if (box.rank > 0) {
+    const auto a = static_cast<size_t>(box.split);
+    box.size[a] = end - begin;
+    box.src += begin * box.src_stride[a];
+    box.dst += begin * box.dst_stride[a];
+  }
+  src += box.src;
+  dst += box.dst;
+  if (box.inner == BoxCopy::Inner::rows) return copy_rows(box, src, dst);
+  switch (box.unit) {
+    case 1: return run<uint8_t>(box, src, dst);
+    case 2: return run<uint16_t>(box, src, dst);
+    case 4: return run<uint32_t>(box, src, dst);
+    case 8: return run<uint64_t>(box, src, dst);
+    default: return run<Wide>(box, src, dst);
+  }
+}
+
+const char* inner_name(const BoxCopy& box) {
+  switch (box.inner) {
+    case BoxCopy::Inner::rows: return "rows";
+    case BoxCopy::Inner::repeat: return "repeat";
+    case BoxCopy::Inner::transpose: return "transpose";
+    case BoxCopy::Inner::strided: return "strided";
+  }
+  return "rows";
+}
+
+}  // namespace walle::kernels
