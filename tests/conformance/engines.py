@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ def _bfloat16(model: onnx.ModelProto) -> set[str]:
     return {v.name for v in values if v.type.tensor_type.elem_type == onnx.TensorProto.BFLOAT16}
 
 
-def walle(path: Path, model: onnx.ModelProto, inputs: dict[str, Any]) -> dict[str, Any]:
-    """Run on walle_rt, one thread; bfloat16 values travel as their 16 bits."""
+def walle(path: Path, model: onnx.ModelProto, inputs: dict[str, Any], **options: Any) -> dict[str, Any]:
+    """Run on walle_rt, by default on one thread; bfloat16 values travel as their 16 bits."""
     import walle_rt
 
     half = _bfloat16(model)
@@ -26,7 +27,7 @@ def walle(path: Path, model: onnx.ModelProto, inputs: dict[str, Any]) -> dict[st
         name: (np.ascontiguousarray(value).view("<u4") >> 16).astype("<u2") if name in half else value
         for name, value in inputs.items()
     }
-    outputs = walle_rt.load(str(path)).session(threads=1).run(feeds)
+    outputs = walle_rt.load(str(path)).session(**{"threads": 1, **options}).run(feeds)
     return {
         name: (np.asarray(value).view("<u2").astype("<u4") << 16).view("<f4") if name in half else value
         for name, value in outputs.items()
@@ -45,4 +46,18 @@ def onnxruntime(path: Path, model: onnx.ModelProto, inputs: dict[str, Any]) -> d
     return dict(zip(names, session.run(names, inputs), strict=True))
 
 
-ENGINES: dict[str, Runner] = {"walle": walle, "onnxruntime": onnxruntime}
+# The planner's switches, for comparison with the default: every optimisation must leave the results alone.
+SWITCHES: dict[str, dict[str, Any]] = {
+    "no-search": {"search": False},
+    "no-merge": {"merge": False},
+    "no-fuse": {"fuse": False},
+    "no-claim": {"claim": False},
+    "two-threads": {"threads": 2},
+    "plain": {"search": False, "merge": False, "fuse": False, "claim": False, "fold": False},
+}
+
+ENGINES: dict[str, Runner] = {
+    "walle": walle,
+    "onnxruntime": onnxruntime,
+    **{name: partial(walle, **options) for name, options in SWITCHES.items()},
+}

@@ -17,12 +17,12 @@ SECONDS_PER_CASE = 120.0
 class Worker:
     """One child process and the case it is busy with."""
 
-    def __init__(self, engine: str) -> None:
+    def __init__(self, engine: str, env: dict[str, str]) -> None:
         """Start the process."""
         self.process = subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("worker.py")), engine],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            env={**os.environ, "OMP_NUM_THREADS": "1", **env},
         )  # fmt: skip
 
     def run(self, case: str) -> str | None:
@@ -61,21 +61,26 @@ class Worker:
         self.process.wait()
 
 
-def run_all(cases: list[str], engine: str, workers: int | None = None) -> dict[str, str | None]:
-    """Run the cases; the answer maps each id to None (passed) or the reason it did not pass."""
+def run_all(
+    cases: list[str], engine: str, workers: int | None = None, env: dict[str, str] | None = None
+) -> dict[str, str | None]:
+    """Run the cases; the answer maps each id to None (passed) or the reason it did not pass.
+
+    env: variables set for the workers on top of this process's own.
+    """
     waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
     for case in cases:
         waiting.put(case)
     verdicts: dict[str, str | None] = {}
 
     def serve() -> None:
-        worker = Worker(engine)
+        worker = Worker(engine, env or {})
         try:
             while True:
                 case = waiting.get_nowait()
                 if not worker.alive:
                     worker.close()
-                    worker = Worker(engine)
+                    worker = Worker(engine, env or {})
                 verdicts[case] = worker.run(case)
         except queue.Empty:
             return
