@@ -142,6 +142,23 @@ def matmul(g: Growing) -> None:
     g.add("MatMul", [name, g.constant(w)], np.matmul(x, w) / 1)
 
 
+def residual_block(g: Growing) -> None:
+    """Two convolutions added, then an activation: of the two, only one can take the other as its residual."""
+    name, x = g.pick()
+    if x.ndim != 4 or x.size > 4000:
+        return
+    channels = g.rng.randrange(1, 9)
+    branches = []
+    for _ in range(2):
+        w = g.weights(channels, x.shape[1], 1, 1)
+        g.add("Conv", [name, g.constant(w)], np.einsum("nchw,oc->nohw", x, w[:, :, 0, 0]))
+        branches.append(list(g.values)[-1])
+    g.rng.shuffle(branches)
+    total = g.values[branches[0]] + g.values[branches[1]]
+    g.add("Add", branches, total)
+    g.add("Relu", [list(g.values)[-1]], np.maximum(total, 0))
+
+
 def reduce_mean(g: Growing) -> None:
     name, x = g.pick()
     axis = g.rng.randrange(x.ndim)
@@ -167,6 +184,8 @@ GROWERS = [
     pad,
     concat,
     matmul,
+    residual_block,
+    residual_block,
     reduce_mean,
     softmax,
 ]

@@ -14,8 +14,8 @@ constexpr size_t kWeights = 1, kBias = 2, kResidual = 3;
 // One Conv or MatMul and what can be folded into it so far.
 class Chain {
  public:
-  Chain(Program& program, const Uses& uses, const FuseOptions& options, int index)
-      : program_(program), uses_(uses), options_(options), node_(program.nodes[static_cast<size_t>(index)]), last_(index),
+  Chain(Program& program, const Uses& uses, const FuseOptions& options, const std::vector<bool>& gone, int index)
+      : program_(program), uses_(uses), options_(options), gone_(gone), node_(program.nodes[static_cast<size_t>(index)]), last_(index),
         conv_(node_.op->name == "Conv") {
     node_.inputs.resize(std::max<size_t>(node_.inputs.size(), 4), kNoRef);
     if (node_.inputs[kResidual] >= 0) residual_ = true;
@@ -51,6 +51,8 @@ class Chain {
     if (try_silu()) return {};
     if (!uses_.private_to_one(out())) return {};
     const int reader = uses_.readers(out())[0];
+    // Another chain took the reader: of two convolutions that are added, the first has the other for its residual.
+    if (gone_[static_cast<size_t>(reader)]) return {};
     const ProgramNode& next = at(reader);
     if (next.outputs.size() != 1 || shape(next.outputs[0]) != shape(out())) return {};
     const std::string_view op = next.op->name;
@@ -165,6 +167,7 @@ class Chain {
     if (!options_.activation || uses_.readers(out()).size() != 2) return false;
     int gate = uses_.readers(out())[0];
     int product = uses_.readers(out())[1];
+    if (gone_[static_cast<size_t>(gate)] || gone_[static_cast<size_t>(product)]) return false;
     if (at(gate).op->name != "Sigmoid") std::swap(gate, product);
     if (at(gate).op->name != "Sigmoid" || at(product).op->name != "Mul") return false;
     const Ref gated = at(gate).outputs[0];
@@ -179,6 +182,7 @@ class Chain {
   Program& program_;
   const Uses& uses_;
   const FuseOptions& options_;
+  const std::vector<bool>& gone_;
   ProgramNode node_;
   int last_;
   bool conv_;
@@ -203,7 +207,7 @@ Status fuse_epilogues(Program& program, const FuseOptions& options) {
   std::vector<bool> gone(program.nodes.size(), false);
   for (size_t i = 0; i < program.nodes.size(); ++i) {
     if (gone[i] || !can_start(program, program.nodes[i])) continue;
-    Chain chain(program, uses, options, static_cast<int>(i));
+    Chain chain(program, uses, options, gone, static_cast<int>(i));
     WALLE_TRY(chain.run());
     if (chain.last() == static_cast<int>(i)) continue;
     for (int n : chain.absorbed()) gone[static_cast<size_t>(n)] = true;
