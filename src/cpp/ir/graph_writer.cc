@@ -60,7 +60,7 @@ class Writer {
     return fb::CreateConstant(b_, static_cast<uint8_t>(t.dtype()), list, segment(t));
   }
 
-  Off<fb::Value> value(const Value& v) {
+  Off<fb::Value> value(const Value& v, bool used) {
     const auto name = b_.CreateSharedString(v.name);
     Off<flatbuffers::Vector<Off<fb::Dim>>> shape = 0;
     if (v.shape) {
@@ -71,7 +71,7 @@ class Writer {
       }
       shape = b_.CreateVector(dims);
     }
-    const Off<fb::Constant> held = v.constant ? constant(*v.constant) : 0;
+    const Off<fb::Constant> held = v.constant && used ? constant(*v.constant) : 0;
     return fb::CreateValue(b_, name, static_cast<fb::ValueKind>(v.kind), static_cast<uint8_t>(v.dtype), v.shape.has_value(), shape, held);
   }
 
@@ -108,9 +108,20 @@ class Writer {
     return fb::CreateNode(b_, op, name, inputs, outputs, list);
   }
 
+  // Folding leaves constants behind that nobody reads any more; their bytes stay out of the file.
+  static std::vector<bool> uses(const Graph& g) {
+    std::vector<bool> used(g.values.size(), false);
+    for (const Node& n : g.nodes)
+      for (const ValueId id : n.inputs)
+        if (id != kNone) used[static_cast<size_t>(id)] = true;
+    for (const ValueId id : g.outputs) used[static_cast<size_t>(id)] = true;
+    return used;
+  }
+
   Off<fb::Graph> graph(const Graph& g) {
     std::vector<Off<fb::Value>> values;
-    for (const Value& v : g.values) values.push_back(value(v));
+    const std::vector<bool> used = uses(g);
+    for (size_t i = 0; i < g.values.size(); ++i) values.push_back(value(g.values[i], used[i]));
     std::vector<Off<fb::Node>> nodes;
     for (const Node& n : g.nodes) nodes.push_back(node(n));
     const auto name = b_.CreateString(g.name);

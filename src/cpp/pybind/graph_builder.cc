@@ -3,6 +3,7 @@
 
 #include <pybind11/stl.h>
 
+#include "ir/walle_file.h"
 #include "pybind/arrays.h"
 #include "pybind/errors.h"
 
@@ -124,6 +125,7 @@ ModelDataHandle finish(GraphBuilder& b, const std::vector<std::tuple<std::string
 
 void bind_graph_builder(py::module_& m) {
   py::class_<ModelDataHandle>(m, "ModelData", "A finished graph with signatures and metadata, ready to become a model.")
+      .def("serialize", [](const ModelDataHandle& h) { return py::bytes(unwrap(ir::serialize_walle(*h.data))); }, "The bytes of a .walle file.")
       .def("text", [](const ModelDataHandle& h) { return ir::dump(h.data->graph); }, "One line per node.");
 
   py::class_<GraphBuilder>(m, "GraphBuilder", "A graph under construction; values are numbers, -1 is an omitted one.")

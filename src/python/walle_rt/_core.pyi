@@ -13,6 +13,7 @@ _Pairs = Sequence[tuple[str, str]]
 class ModelData:
     """A finished graph with signatures and metadata, ready to become a model."""
 
+    def serialize(self) -> bytes: ...
     def text(self) -> str: ...
 
 class GraphBuilder:

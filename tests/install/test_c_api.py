@@ -1,0 +1,40 @@
+"""The C API gives the same numbers as the Python API: a C99 program runs a saved model."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import walle_rt
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "release"
+
+
+@pytest.mark.timeout(600)
+def test_c_program_runs_a_model(tmp_path: Path) -> None:
+    weights = np.arange(-6, 6, dtype=np.float32).reshape(4, 3)
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Relu", ["p"], ["y"])], "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 4])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 3])],
+        [numpy_helper.from_array(weights, "w")],
+    )  # fmt: skip
+    model: onnx.ModelProto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    walle_rt.load(model).save(tmp_path / "m.walle")
+    library = next(BUILD.rglob("libwalle.so"))
+    program = tmp_path / "program"
+    source = Path(__file__).parent / "consumer" / "main.c"
+    include = ROOT / "src" / "cpp" / "include"
+    subprocess.run(
+        ["cc", "-std=c99", "-Wall", "-Werror", source, "-I", include, library, f"-Wl,-rpath,{library.parent}", "-o", program],
+        check=True,
+    )
+    done = subprocess.run([program, tmp_path / "m.walle"], capture_output=True, text=True, check=True)
+    x = (np.arange(4, dtype=np.float32) / 4)[None]
+    np.testing.assert_allclose([float(v) for v in done.stdout.split()], np.maximum(x @ weights, 0)[0], rtol=1e-5)
