@@ -12,13 +12,13 @@ import onnx
 
 from ... import _core
 from ..report import Report, refuse
-from . import constants, control, elementwise, image, movement, neural, optional, reduce
+from . import constants, control, elementwise, gradient, image, movement, neural, optional, reduce
 from .scope import Scope
 from .walk import Walk
 
 __all__ = ["convert_model"]
 
-FAMILIES = (constants, control, elementwise, image, movement, neural, optional, reduce)
+FAMILIES = (constants, control, elementwise, gradient, image, movement, neural, optional, reduce)
 
 
 def convert_model(
