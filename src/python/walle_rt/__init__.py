@@ -12,7 +12,7 @@ from .errors import (
     ResourceError,
     TaskError,
 )
-from .model import Explanation, ExplainRow, Model, Session, Signature, ValueInfo, load
+from .model import ExplainRow, Explanation, Model, Session, Signature, ValueInfo, load
 
 __version__ = "0.1.0"
 

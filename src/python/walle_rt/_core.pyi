@@ -5,8 +5,6 @@ from typing import Any
 
 import numpy as np
 
-__file__: str
-
 _Value = tuple[str, str, str, tuple[int | str | None, ...] | None]
 _Pairs = Sequence[tuple[str, str]]
 

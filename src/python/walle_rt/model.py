@@ -35,7 +35,9 @@ class ValueInfo:
 
     def __str__(self) -> str:
         """Like ``float32[N, 3, 224, 224]``."""
-        dims = "[...]" if self.shape is None else "[" + ", ".join("?" if d is None else str(d) for d in self.shape) + "]"
+        dims = (
+            "[...]" if self.shape is None else "[" + ", ".join("?" if d is None else str(d) for d in self.shape) + "]"
+        )
         text = f"{self.dtype}{dims}" if self.kind == "tensor" else f"{self.kind} of {self.dtype}"
         return f"{self.name}: {text}"
 
@@ -158,14 +160,21 @@ class Session:
         unknown = [k for k in inputs if k not in chosen.inputs]
         if unknown:
             raise _argument_error(
-                f"'{unknown[0]}'", f"inputs of signature '{name}': {', '.join(chosen.inputs)}", "run", "check the spelling"
+                f"'{unknown[0]}'",
+                f"inputs of signature '{name}': {', '.join(chosen.inputs)}",
+                "run",
+                "check the spelling",
             )
         wanted = list(chosen.outputs if outputs is None else outputs)
         for output in wanted:
             if output not in chosen.outputs:
                 known = ", ".join(chosen.outputs)
-                raise _argument_error(f"'{output}'", f"outputs of signature '{name}': {known}", "run", "check the spelling")
-        results = self._native.run({chosen.inputs[k]: v for k, v in inputs.items()}, [chosen.outputs[o] for o in wanted])
+                raise _argument_error(
+                    f"'{output}'", f"outputs of signature '{name}': {known}", "run", "check the spelling"
+                )
+        results = self._native.run(
+            {chosen.inputs[k]: v for k, v in inputs.items()}, [chosen.outputs[o] for o in wanted]
+        )
         return {o: results[chosen.outputs[o]] for o in wanted}
 
     def run_async(self, inputs: Mapping[str, Any], outputs: Iterable[str] | None = None) -> Future[dict[str, Any]]:
@@ -190,11 +199,17 @@ class Session:
         finally:
             events = [
                 {
-                    "name": name, "cat": op, "ph": "X", "ts": start, "dur": duration, "pid": 1, "tid": 1,
+                    "name": name,
+                    "cat": op,
+                    "ph": "X",
+                    "ts": start,
+                    "dur": duration,
+                    "pid": 1,
+                    "tid": 1,
                     "args": {"op": op, "backend": backend, "algorithm": algorithm},
                 }
                 for name, op, backend, algorithm, start, duration in self._native.stop_profile()
-            ]  # fmt: skip
+            ]
             Path(path).write_text(json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}))
 
     def __repr__(self) -> str:
@@ -258,11 +273,19 @@ class Model:
         """
         count = available_processors() if threads is None else threads
         if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= 1024:
-            raise _argument_error(f"threads={threads!r}", "an integer from 1 to 1024", "session", "pass threads=1 or leave it out")
+            raise _argument_error(
+                f"threads={threads!r}", "an integer from 1 to 1024", "session", "pass threads=1 or leave it out"
+            )
         options = {
-            "backend": backend, "threads": count, "precision": precision, "search": search, "merge": merge,
-            "fuse": fuse, "claim": claim, "fold": fold,
-        }  # fmt: skip
+            "backend": backend,
+            "threads": count,
+            "precision": precision,
+            "search": search,
+            "merge": merge,
+            "fuse": fuse,
+            "claim": claim,
+            "fold": fold,
+        }
         native = self._native.session(backend, count, precision, search, merge, fuse, claim, fold)
         return Session(self, native, options)
 

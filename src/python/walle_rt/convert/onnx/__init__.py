@@ -34,9 +34,11 @@ def convert_model(
     opset = walk.opsets[""]
     if opset > newest:
         raise refuse(
-            f"opset {opset}", f"at most {newest}, which the installed package 'onnx' knows", label,
+            f"opset {opset}",
+            f"at most {newest}, which the installed package 'onnx' knows",
+            label,
             "pip install -U onnx, or export the model with an older opset",
-        )  # fmt: skip
+        )
     scope = Scope(walk.builder(model.graph.name or "main"), walk.types, opsets=walk.opsets)
     walk.graph(model.graph, scope)
     report.raise_if_unsupported()

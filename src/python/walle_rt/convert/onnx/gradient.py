@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-
 from .node import Node, UnsupportedError, rule
 from .scope import NONE, Key, Produced
 from .types import dims_of
@@ -106,14 +105,22 @@ def _sum(t: Tape, made: Produced, x: list[int], y: int, g: int) -> list[int | No
 
 
 PULLS: dict[str, Pull] = {
-    "Add": _add, "Sub": _sub, "Mul": _mul, "Div": _div, "MatMul": _matmul,
+    "Add": _add,
+    "Sub": _sub,
+    "Mul": _mul,
+    "Div": _div,
+    "MatMul": _matmul,
     "Identity": lambda t, m, x, y, g: [g],
     "Neg": lambda t, m, x, y, g: [t.op("Neg", g)],
     "Exp": lambda t, m, x, y, g: [t.op("Mul", g, y)],
     "Log": lambda t, m, x, y, g: [t.op("Div", g, x[0])],
-    "Sigmoid": _sigmoid, "Tanh": _tanh, "Relu": _relu, "Sqrt": _sqrt, "ReduceSum": _sum,
+    "Sigmoid": _sigmoid,
+    "Tanh": _tanh,
+    "Relu": _relu,
+    "Sqrt": _sqrt,
+    "ReduceSum": _sum,
     "Reshape": lambda t, m, x, y, g: [t.op("Reshape", g, t.op("Shape", x[0])), None],
-}  # fmt: skip
+}
 
 
 def order(tape: Tape, target: int, stops: set[int]) -> list[int]:

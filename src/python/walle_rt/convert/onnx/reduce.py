@@ -5,8 +5,17 @@ from __future__ import annotations
 from .node import Node, rule
 from .scope import NONE
 
-_AXES_18 = ("ReduceMax", "ReduceMin", "ReduceMean", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum",
-            "ReduceLogSumExp", "ReduceSumSquare")  # fmt: skip
+_AXES_18 = (
+    "ReduceMax",
+    "ReduceMin",
+    "ReduceMean",
+    "ReduceProd",
+    "ReduceL1",
+    "ReduceL2",
+    "ReduceLogSum",
+    "ReduceLogSumExp",
+    "ReduceSumSquare",
+)
 
 
 def axes_to_input(node: Node) -> None:

@@ -131,9 +131,11 @@ def _external(tensor: TensorProto, folder: Path | None, size: int, where: str) -
     location = entries.get("location", "")
     if folder is None:
         raise refuse(
-            f"external data '{location}' in a model given as bytes", "a model with its weights inside",
-            where, "load the model by its path",
-        )  # fmt: skip
+            f"external data '{location}' in a model given as bytes",
+            "a model with its weights inside",
+            where,
+            "load the model by its path",
+        )
     path = _confined(folder, location, where)
     try:
         offset, length = int(entries.get("offset", 0)), int(entries.get("length", size))
@@ -144,16 +146,20 @@ def _external(tensor: TensorProto, folder: Path | None, size: int, where: str) -
         if offset < 0 or length != size or offset + length > available:
             raise refuse(
                 f"bytes {offset}..{offset + length} of '{location}' ({available} bytes) for {size} bytes of weights",
-                "a range inside the file that fits the tensor", where, "export the model again; a file is damaged",
-            )  # fmt: skip
+                "a range inside the file that fits the tensor",
+                where,
+                "export the model again; a file is damaged",
+            )
         if size == 0:
             return np.empty(0, np.uint8)
         return np.memmap(path, np.uint8, "r", offset, (length,))
     except OSError as error:
         raise refuse(
             f"external data '{location}' cannot be read: {error.strerror or error}",
-            "a readable file beside the model", where, "copy the model together with its data files",
-        ) from error  # fmt: skip
+            "a readable file beside the model",
+            where,
+            "copy the model together with its data files",
+        ) from error
 
 
 def _confined(folder: Path, location: str, where: str) -> Path:
@@ -162,9 +168,11 @@ def _confined(folder: Path, location: str, where: str) -> Path:
     outside = not location or Path(location).is_absolute() or ".." in Path(location).parts or "\0" in location
     if outside or not path.resolve().is_relative_to(folder.resolve()):
         raise refuse(
-            f"external data location '{location}'", f"a file inside the model's folder '{folder}'", where,
+            f"external data location '{location}'",
+            f"a file inside the model's folder '{folder}'",
+            where,
             "move the data file beside the model and export with a relative location",
-        )  # fmt: skip
+        )
     return path
 
 
@@ -183,9 +191,11 @@ def read_sparse(sparse: SparseTensorProto, folder: Path | None, where: str) -> B
         in_range = flat.size == values.array.size and bool(((flat >= 0) & (flat < count)).all())
     if not in_range:
         raise refuse(
-            "sparse indices that do not fit the tensor", f"one index in range per value of {dims}", where,
+            "sparse indices that do not fit the tensor",
+            f"one index in range per value of {dims}",
+            where,
             "export the model again; the file is damaged",
-        )  # fmt: skip
+        )
     if indices.size:
         dense[flat] = values.array.ravel()
     return Bits(dense.reshape(dims), values.dtype)

@@ -54,7 +54,10 @@ class Walk:
         """Convert a graph (the main one or a body) into ``scope``'s builder."""
         if scope.depth > _MAX_DEPTH:
             raise refuse(
-                f"graphs nested {scope.depth} deep", f"at most {_MAX_DEPTH}", f"graph '{graph.name}'", "flatten the model"
+                f"graphs nested {scope.depth} deep",
+                f"at most {_MAX_DEPTH}",
+                f"graph '{graph.name}'",
+                "flatten the model",
             )
         constants = {t.name for t in graph.initializer} | {t.values.name for t in graph.sparse_initializer}
         for index, info in enumerate(i for i in graph.input if i.name not in constants):
@@ -75,9 +78,11 @@ class Walk:
         kind, dtype = kind_and_dtype(declared)
         element = declared
         while element is not None and not element.HasField("tensor_type"):
-            element = element.sequence_type.elem_type if element.HasField("sequence_type") else (
-                element.optional_type.elem_type if element.HasField("optional_type") else None
-            )  # fmt: skip
+            element = (
+                element.sequence_type.elem_type
+                if element.HasField("sequence_type")
+                else (element.optional_type.elem_type if element.HasField("optional_type") else None)
+            )
         number = element.tensor_type.elem_type if element is not None else 0
         if number and number not in DTYPES:
             name = str(TensorProto.DataType.Name(number)).lower()
@@ -143,15 +148,27 @@ class Walk:
                 self.types.known[scope.key(value)] = None
 
     def emit(
-        self, scope: Scope, op: str, inputs: list[int], attributes: dict[str, Any], outputs: int, name: str, domain: str = ""
+        self,
+        scope: Scope,
+        op: str,
+        inputs: list[int],
+        attributes: dict[str, Any],
+        outputs: int,
+        name: str,
+        domain: str = "",
     ) -> list[int]:
         """Emit an operator in its newest form: natively, or through the function body its schema gives."""
         protos = tuple(as_proto(k, v) for k, v in attributes.items() if k not in _DROPPED)
         opset = self.newest[""]
         if op not in self.native:
             return self._expand(scope, op, inputs, protos, outputs, name, opset)
-        values = scope.builder.node(op, name, inputs, [f"{name}:{i}" for i in range(outputs)],
-                                    [self._native_attribute(a, scope, name) for a in protos])  # fmt: skip
+        values = scope.builder.node(
+            op,
+            name,
+            inputs,
+            [f"{name}:{i}" for i in range(outputs)],
+            [self._native_attribute(a, scope, name) for a in protos],
+        )
         keys = tuple(None if i == NONE else scope.key(i) for i in inputs)
         for index, value in enumerate(values):
             self.types.produced[scope.key(value)] = Produced(op, domain, opset, protos, keys, outputs, index)
@@ -179,7 +196,9 @@ class Walk:
                 bits = read_tensor(tensor, self.folder, where)
             except UnsupportedTypeError as reason:
                 self.report.add(tensor.name, "initializer", scope.opsets[""], str(reason))
-                bits = Bits(np.zeros(list(tensor.dims)[:8] if np.prod(tensor.dims) < 1 << 20 else [0], np.uint8), "uint8")
+                bits = Bits(
+                    np.zeros(list(tensor.dims)[:8] if np.prod(tensor.dims) < 1 << 20 else [0], np.uint8), "uint8"
+                )
             return self.constant(scope, bits.array, bits.dtype, tensor.name)
 
         return read
@@ -221,19 +240,35 @@ class Walk:
     # Functions.
 
     def _expand(
-        self, scope: Scope, op: str, inputs: list[int], attributes: tuple[AttributeProto, ...], outputs: int, name: str, opset: int
+        self,
+        scope: Scope,
+        op: str,
+        inputs: list[int],
+        attributes: tuple[AttributeProto, ...],
+        outputs: int,
+        name: str,
+        opset: int,
     ) -> list[int]:
         function = self.schema_function(scope, op, "", opset, inputs, attributes, outputs)
         if function is None:
-            raise UnsupportedError("there is no such operator in the native table and ONNX gives no function body for it")
+            raise UnsupportedError(
+                "there is no such operator in the native table and ONNX gives no function body for it"
+            )
         return self.inline(function, scope, inputs, {a.name: a for a in attributes}, outputs, name)
 
     def schema_function(
-        self, scope: Scope, op: str, domain: str, opset: int, inputs: list[int], attributes: Sequence[AttributeProto], outputs: int
+        self,
+        scope: Scope,
+        op: str,
+        domain: str,
+        opset: int,
+        inputs: list[int],
+        attributes: Sequence[AttributeProto],
+        outputs: int,
     ) -> FunctionProto | None:
         """The body ONNX defines an operator by, or None."""
         try:
-            schema = onnx.defs.get_schema(op, opset, domain)
+            schema: Any = onnx.defs.get_schema(op, opset, domain)  # its stubs lack the function bodies
         except Exception:
             return None
         if schema.has_context_dependent_function:
@@ -256,7 +291,9 @@ class Walk:
         if not function.node:  # the builder of the body gave up on these types
             return None
         defaults = {k: v.default_value for k, v in schema.attributes.items() if v.default_value.name}
-        function.attribute_proto.extend(v for k, v in defaults.items() if k not in {a.name for a in function.attribute_proto})
+        function.attribute_proto.extend(
+            v for k, v in defaults.items() if k not in {a.name for a in function.attribute_proto}
+        )
         return function
 
     def call(self, function: FunctionProto, node: Node) -> None:
@@ -265,15 +302,23 @@ class Walk:
         node.result(*self.inline(function, node.scope, node.inputs, node.attributes, wanted, node.name))
 
     def inline(
-        self, function: FunctionProto, scope: Scope, inputs: list[int], attributes: dict[str, AttributeProto], outputs: int, name: str,
+        self,
+        function: FunctionProto,
+        scope: Scope,
+        inputs: list[int],
+        attributes: dict[str, AttributeProto],
+        outputs: int,
+        name: str,
         outer: Scope | None = None,
     ) -> list[int]:
         """Convert a function's body in place of a call; returns the values of its outputs."""
         if scope.call_depth >= _MAX_CALLS:
             raise refuse(
-                f"function calls nested {scope.call_depth} deep", f"at most {_MAX_CALLS}", f"node '{name}'",
+                f"function calls nested {scope.call_depth} deep",
+                f"at most {_MAX_CALLS}",
+                f"node '{name}'",
                 "remove the recursion between functions",
-            )  # fmt: skip
+            )
         given = {a.name: a for a in function.attribute_proto}
         given.update(attributes)
         opsets = {("" if o.domain == "ai.onnx" else o.domain): o.version for o in function.opset_import} or scope.opsets
@@ -284,9 +329,11 @@ class Walk:
             inner.names[formal] = inputs[index] if index < len(inputs) else NONE
         if len(inputs) > len(function.input):
             raise refuse(
-                f"{len(inputs)} inputs to function '{function.name}'", f"at most {len(function.input)}", f"node '{name}'",
+                f"{len(inputs)} inputs to function '{function.name}'",
+                f"at most {len(function.input)}",
+                f"node '{name}'",
                 "check the model with onnx.checker",
-            )  # fmt: skip
+            )
         self.nodes(function.node, inner)
         return [inner.lookup(o, name) for o in list(function.output)[:outputs]]
 
@@ -353,16 +400,20 @@ def in_order(graph: GraphProto, scope: Scope) -> list[NodeProto]:
 
 def _cycle(graph: GraphProto, names: list[str]) -> Error:
     return refuse(
-        f"a cycle through nodes {', '.join(names[:8])}", "nodes that can be put into an order",
-        f"graph '{graph.name}'", "check the model with onnx.checker and export it again",
-    )  # fmt: skip
+        f"a cycle through nodes {', '.join(names[:8])}",
+        "nodes that can be put into an order",
+        f"graph '{graph.name}'",
+        "check the model with onnx.checker and export it again",
+    )
 
 
 def _reads(node: NodeProto) -> set[str]:
     """Every name a node reads, those its bodies take from outside included."""
     names = {i for i in node.input if i}
     for attribute in node.attribute:
-        for graph in [attribute.g, *attribute.graphs] if attribute.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS) else []:
+        for graph in (
+            [attribute.g, *attribute.graphs] if attribute.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS) else []
+        ):
             own = {i.name for i in graph.input} | {t.name for t in graph.initializer}
             own |= {o for n in graph.node for o in n.output}
             for inner in graph.node:
