@@ -32,7 +32,19 @@ def test_c_program_runs_a_model(tmp_path: Path) -> None:
     source = Path(__file__).parent / "consumer" / "main.c"
     include = ROOT / "src" / "cpp" / "include"
     subprocess.run(
-        ["cc", "-std=c99", "-Wall", "-Werror", source, "-I", include, library, f"-Wl,-rpath,{library.parent}", "-o", program],
+        [
+            "cc",
+            "-std=c99",
+            "-Wall",
+            "-Werror",
+            source,
+            "-I",
+            include,
+            library,
+            f"-Wl,-rpath,{library.parent}",
+            "-o",
+            program,
+        ],
         check=True,
     )
     done = subprocess.run([program, tmp_path / "m.walle"], capture_output=True, text=True, check=True)

@@ -11,10 +11,10 @@ import pytest
 from build_model import F, model, run
 from onnx import TensorProto, helper, numpy_helper
 from onnx.helper import make_node
-from walle_rt.convert.check import check_proto
 
 import walle_rt
 from walle_rt.convert import convert
+from walle_rt.convert.check import check_proto
 from walle_rt.convert.report import UnsupportedModelError
 
 X = np.arange(-12, 12, dtype=np.float32).reshape(2, 3, 4)

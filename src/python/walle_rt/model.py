@@ -140,14 +140,14 @@ class Session:
     ) -> dict[str, Any]:
         """Run once.
 
-        inputs: name -> NumPy array, DLPack object or buffer of exactly the declared dtype and a fitting shape; C-contiguous
-        memory is used without a copy. A sequence is a list of arrays, an empty optional None. bfloat16 travels as uint16
-        bits, float8 as uint8 bits.
+        inputs: name -> NumPy array, DLPack object or buffer of exactly the declared dtype and a fitting shape;
+        C-contiguous memory is used without a copy. A sequence is a list of arrays, an empty optional None. bfloat16
+        travels as uint16 bits, float8 as uint8 bits.
         outputs: names of the results wanted; all of them by default.
         signature: take and return the public names of this signature instead.
 
-        Returns name -> array (list of arrays, None) in memory of its own. Raises ArgumentError naming what does not fit;
-        ModelError when the model cannot be run with these shapes; ResourceError when memory is short.
+        Returns name -> array (list of arrays, None) in memory of its own. Raises ArgumentError naming what does not
+        fit; ModelError when the model cannot be run with these shapes; ResourceError when memory is short.
         """
         if signature is not None:
             return self._run_signature(signature, inputs, outputs)
@@ -269,7 +269,8 @@ class Model:
         """Make the model ready to run.
 
         backend: where to run; a missing one is an error. threads: at most this many, by default every processor this
-        process may use. precision: of the arithmetic. The other switches turn stages of the planner off, for comparison.
+        process may use. precision: of the arithmetic. The other switches turn stages of the planner off,
+        for comparison.
         """
         count = available_processors() if threads is None else threads
         if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= 1024:
@@ -317,7 +318,8 @@ def load(source: Any) -> Model:
 
     source: path of a .walle file (weights stay mapped, not copied) or of an .onnx file (converted in memory, needs the
     extra ``convert``), the bytes of either, or an ``onnx.ModelProto``.
-    Raises ModelError for damaged or unsupported models (naming every unsupported node), ResourceError for unreadable files.
+    Raises ModelError for damaged or unsupported models (naming every unsupported node), ResourceError for
+    unreadable files.
     """
     if isinstance(source, str | os.PathLike):
         path = os.fspath(source)

@@ -46,9 +46,15 @@ def main(
         with session.profile(profile):
             session.run(feeds)
     found = {
-        "model": str(model), "threads": threads, "runs": len(times), "load_ms": load_ms, "first_run_ms": first_ms,
-        "min_ms": min(times), "median_ms": float(np.median(times)), "p90_ms": float(np.percentile(times, 90)),
-    }  # fmt: skip
+        "model": str(model),
+        "threads": threads,
+        "runs": len(times),
+        "load_ms": load_ms,
+        "first_run_ms": first_ms,
+        "min_ms": min(times),
+        "median_ms": float(np.median(times)),
+        "p90_ms": float(np.percentile(times, 90)),
+    }
     if json_:
         emit_json(found)
         return

@@ -39,8 +39,8 @@ EXIT_CODES: list[tuple[type[Error], int]] = [
 EXIT_INTERNAL = 1
 EXIT_DIFFERS = 9
 EXIT_HELP = (
-    "Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 wrong argument, 4 model damaged or unsupported, 5 file or memory, "
-    "6 backend, 7 task, 8 network, 9 results differ."
+    "Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 wrong argument, 4 model damaged or unsupported, "
+    "5 file or memory, 6 backend, 7 task, 8 network, 9 results differ."
 )
 
 out = Console(highlight=False, soft_wrap=True)
@@ -82,10 +82,17 @@ def command(function: Callable[P, None]) -> Callable[P, None]:
         except Error as error:
             code = exit_code(error)
             if kwargs.get("json_"):
-                emit_json({
-                    "error": type(error).__name__, "message": str(error), "given": error.given,
-                    "expected": error.expected, "where": error.where, "next": error.next_step, "exit": code,
-                })  # fmt: skip
+                emit_json(
+                    {
+                        "error": type(error).__name__,
+                        "message": str(error),
+                        "given": error.given,
+                        "expected": error.expected,
+                        "where": error.where,
+                        "next": error.next_step,
+                        "exit": code,
+                    }
+                )
             else:
                 err.print(f"[bold red]{type(error).__name__}[/]: ", end="")
                 err.print(str(error), markup=False)
@@ -147,7 +154,9 @@ def made_up_inputs(model: Model, sizes: dict[str, int], seed: int = 0) -> dict[s
         elif dtype.kind == "b":
             feeds[info.name] = random.integers(0, 2, shape).astype(dtype)
         elif info.dtype == "bfloat16":
-            feeds[info.name] = (random.standard_normal(shape).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+            feeds[info.name] = (random.standard_normal(shape).astype(np.float32).view(np.uint32) >> 16).astype(
+                np.uint16
+            )
         else:
             feeds[info.name] = random.integers(0, 2, shape).astype(dtype)
     return feeds

@@ -10,13 +10,27 @@ import typer
 
 from .. import _core
 from ..model import Model
-from .common import EXIT_DIFFERS, Dims, Json, command, emit_json, file_size, out, parse_dims, size_text, usage_error, working
+from .common import (
+    EXIT_DIFFERS,
+    Dims,
+    Json,
+    command,
+    emit_json,
+    file_size,
+    out,
+    parse_dims,
+    size_text,
+    usage_error,
+    working,
+)
 
 
 @command
 def main(
     model: Annotated[Path, typer.Argument(help="The .onnx file.")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Default: the model's name with .walle.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Default: the model's name with .walle.")
+    ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Compare with onnxruntime (or onnx's evaluator) on made-up input.")
     ] = False,
@@ -64,8 +78,10 @@ def parse_signature(text: str) -> tuple[str, list[tuple[str, str]], list[tuple[s
     sides = [[tuple(pair.split("=", 1)) for pair in side.split(",") if pair] for side in (left, right)]
     if not (name and colon and arrow) or any(len(pair) != 2 for side in sides for pair in side):
         raise usage_error(
-            f"signature '{text}'", "NAME:PUBLIC=INPUT,...->PUBLIC=OUTPUT,...", "--signature",
+            f"signature '{text}'",
+            "NAME:PUBLIC=INPUT,...->PUBLIC=OUTPUT,...",
+            "--signature",
             "for example --signature 'classify:image=data->scores=prob'",
-        )  # fmt: skip
+        )
     inputs, outputs = ([(a, b) for a, b in side] for side in sides)
     return name, inputs, outputs

@@ -30,8 +30,12 @@ class Stage(StrEnum):
 @command
 def main(
     target: Annotated[str, typer.Argument(help="A .walle or .onnx file, or the word ops.")],
-    stage: Annotated[Stage, typer.Option(help="model: as stored; shapes; raster: lowered and merged; plan.")] = Stage.model,
-    counts: Annotated[bool, typer.Option("--counts", help="With ops: the four classes and the work raster saves.")] = False,
+    stage: Annotated[
+        Stage, typer.Option(help="model: as stored; shapes; raster: lowered and merged; plan.")
+    ] = Stage.model,
+    counts: Annotated[
+        bool, typer.Option("--counts", help="With ops: the four classes and the work raster saves.")
+    ] = False,
     dim: Dims = None,
     threads: Threads = 1,
     json_: Json = False,
@@ -62,13 +66,15 @@ def main(
 def show_model(model: Model, json_: bool) -> None:
     """The stored graph."""
     if json_:
-        emit_json({
-            "inputs": [vars(v) for v in model.inputs],
-            "outputs": [vars(v) for v in model.outputs],
-            "signatures": {k: vars(s) for k, s in model.signatures.items()},
-            "metadata": model.metadata,
-            "text": model.text(),
-        })  # fmt: skip
+        emit_json(
+            {
+                "inputs": [vars(v) for v in model.inputs],
+                "outputs": [vars(v) for v in model.outputs],
+                "signatures": {k: vars(s) for k, s in model.signatures.items()},
+                "metadata": model.metadata,
+                "text": model.text(),
+            }
+        )
         return
     for title, infos in (("input", model.inputs), ("output", model.outputs)):
         for info in infos:
@@ -85,10 +91,13 @@ def show_shapes(model: Model, feeds: dict[str, Any], json_: bool) -> None:
     all_values = Model(_core.Model.create(model._native.expose_all(), fold=False))
     results = all_values.session(threads=1).run(feeds)
     rows = [
-        {"name": k, "dtype": getattr(v, "dtype", type(v)).name if hasattr(v, "dtype") else type(v).__name__,
-         "shape": list(getattr(v, "shape", ()))}
+        {
+            "name": k,
+            "dtype": getattr(v, "dtype", type(v)).name if hasattr(v, "dtype") else type(v).__name__,
+            "shape": list(getattr(v, "shape", ())),
+        }
         for k, v in results.items()
-    ]  # fmt: skip
+    ]
     if json_:
         emit_json({"values": rows})
         return
@@ -104,8 +113,8 @@ def count_ops(rows: list[dict[str, Any]]) -> dict[str, int]:
 def workload(ops: dict[str, int], backends: int, movers: int = 1) -> tuple[int, int]:
     """Pieces of work without and with raster.
 
-    Without: every atomic, transform and composite operator once per backend, control operators once. With: atomic operators
-    and the movement atoms (raster; ours has loop too) once per backend; transform, composite and control operators once.
+    Without: every atomic, transform and composite operator once per backend, control operators once. With: atomic
+    operators and the movement atoms (raster; ours has loop too) once per backend; all others once.
     ``ops["atomic"]`` counts without the movement atoms.
     """
     without = (ops["atomic"] + ops["transform"] + ops["composite"]) * backends + ops["control"]
@@ -150,6 +159,9 @@ def saved(who: str, ops: dict[str, int], backends: int, movers: int = 1) -> dict
     """One line of the comparison."""
     without, with_raster = workload(ops, backends, movers)
     return {
-        "who": who, "backends": backends, "without": without, "with": with_raster,
+        "who": who,
+        "backends": backends,
+        "without": without,
+        "with": with_raster,
         "saved": 1 - with_raster / without,
-    }  # fmt: skip
+    }

@@ -11,7 +11,19 @@ import numpy as np
 import typer
 
 from ..model import Model, ValueInfo, load
-from .common import Dims, Json, Threads, command, concrete_shape, emit_json, numpy_dtype, out, parse_dims, usage_error, working
+from .common import (
+    Dims,
+    Json,
+    Threads,
+    command,
+    concrete_shape,
+    emit_json,
+    numpy_dtype,
+    out,
+    parse_dims,
+    usage_error,
+    working,
+)
 
 IMAGES = {".png", ".jpg", ".jpeg", ".bmp", ".webp", ".ppm", ".gif"}
 Array = np.ndarray[Any, Any]
@@ -24,7 +36,9 @@ def main(
         list[str] | None,
         typer.Option("--input", "-i", help="FILE for the only input or for all (.npz, .json), or NAME=FILE."),
     ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the results into this .npz file.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the results into this .npz file.")
+    ] = None,
     top: Annotated[int, typer.Option("--top", min=0, help="Show the k largest entries of each result.")] = 0,
     labels: Annotated[Path | None, typer.Option("--labels", help="Text file, one label per line, for --top.")] = None,
     scale: Annotated[float, typer.Option(help="Pixels are multiplied by this.")] = 1 / 255,
@@ -36,7 +50,9 @@ def main(
 ) -> None:
     """Run once and show the results."""
     if not input_:
-        raise usage_error("no input", "at least one --input", "walle run", "add --input picture.jpg or --input data.npz")
+        raise usage_error(
+            "no input", "at least one --input", "walle run", "add --input picture.jpg or --input data.npz"
+        )
     with working(f"loading {model.name}", json_):
         loaded = load(model)
     picture = (scale, numbers(mean, "--mean"), numbers(std, "--std"))
@@ -80,11 +96,15 @@ def read_input(model: Model, item: str, sizes: dict[str, int], picture: tuple[fl
     if path.suffix == ".json" and not equals:
         values = parse_json(path)
         if not isinstance(values, dict):
-            raise usage_error("JSON that is not an object", "{input name: nested lists}", f"--input {path}", "name the inputs")
+            raise usage_error(
+                "JSON that is not an object", "{input name: nested lists}", f"--input {path}", "name the inputs"
+            )
         return {key: np.asarray(value, wanted(infos, key)) for key, value in values.items()}
     if not equals:
         if len(infos) != 1:
-            raise usage_error(f"'{item}' without an input's name", f"NAME=FILE, one of {', '.join(infos)}", "--input", "name it")
+            raise usage_error(
+                f"'{item}' without an input's name", f"NAME=FILE, one of {', '.join(infos)}", "--input", "name it"
+            )
         name = next(iter(infos))
     if name not in infos:
         raise usage_error(f"input '{name}'", f"one of {', '.join(infos)}", "--input", "check the spelling")
@@ -124,7 +144,10 @@ def read_image(path: Path, info: ValueInfo, sizes: dict[str, int], picture: tupl
     channels, height, width = (shape[1], shape[2], shape[3]) if first else (shape[3], shape[1], shape[2])
     if channels not in (1, 3) or height < 2 or width < 2:
         raise usage_error(
-            f"an image for {info}", "1 or 3 channels and known sizes", "--input", "give the sizes with --dim H=... --dim W=..."
+            f"an image for {info}",
+            "1 or 3 channels and known sizes",
+            "--input",
+            "give the sizes with --dim H=... --dim W=...",
         )
     with Image.open(path) as opened:
         fitted = opened.convert("RGB" if channels == 3 else "L").resize((width, height), Image.Resampling.BILINEAR)
@@ -142,7 +165,7 @@ def best(value: Array, top: int, names: list[str] | None) -> list[dict[str, Any]
     """The k largest entries of a flattened result."""
     flat = value.astype(np.float64).ravel()
     order = np.argsort(-flat, kind="stable")[:top]
-    rows = [{"index": int(i), "value": float(flat[i])} for i in order]
+    rows: list[dict[str, Any]] = [{"index": int(i), "value": float(flat[i])} for i in order]
     if names is not None:
         for row in rows:
             row["label"] = names[int(row["index"])] if int(row["index"]) < len(names) else "?"

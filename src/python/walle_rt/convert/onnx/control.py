@@ -14,9 +14,13 @@ def body_scope(node: Node, graph: GraphProto, formal_types: list[TypeProto | Non
     """Convert a body into a graph of its own; its scope says what it captured."""
     builder = node.walk.builder(graph.name)
     scope = Scope(
-        builder, node.scope.types, opsets=node.scope.opsets, parent=node.scope, prefix=f"{node.name}/",
+        builder,
+        node.scope.types,
+        opsets=node.scope.opsets,
+        parent=node.scope,
+        prefix=f"{node.name}/",
         attributes=node.scope.attributes,
-    )  # fmt: skip
+    )
     node.walk.graph(graph, scope, formal_types)
     return scope
 
@@ -26,9 +30,11 @@ def graph_attribute(node: Node, name: str) -> GraphProto:
     attribute = node.attributes.get(name)
     if attribute is None or not attribute.HasField("g"):
         raise _report.refuse(
-            f"node '{node.name}' ({node.op}) without '{name}'", "a graph attribute", f"node '{node.name}'",
+            f"node '{node.name}' ({node.op}) without '{name}'",
+            "a graph attribute",
+            f"node '{node.name}'",
             "check the model with onnx.checker and export it again",
-        )  # fmt: skip
+        )
     return attribute.g
 
 
@@ -56,9 +62,11 @@ def if_(node: Node) -> None:
     for name in ("then_branch", "else_branch"):
         if len(graph_attribute(node, name).output) < len(node.outputs):
             raise _report.refuse(
-                f"{len(node.outputs)} outputs but fewer in '{name}'", "one result per output", f"node '{node.name}'",
+                f"{len(node.outputs)} outputs but fewer in '{name}'",
+                "one result per output",
+                f"node '{node.name}'",
                 "check the model with onnx.checker",
-            )  # fmt: skip
+            )
     attributes = {
         "then_branch": bodies[0].builder,
         "else_branch": bodies[1].builder,
@@ -90,9 +98,14 @@ def loop(node: Node) -> None:
         raise _report.refuse(
             f"a body with {len(graph.input)} inputs and {len(graph.output)} outputs for {len(carried)} carried values",
             "iteration number, condition and every carried value in; condition and carried values out",
-            f"node '{node.name}'", "check the model with onnx.checker",
-        )  # fmt: skip
-    types = [None, None, *(_without_shape(type_of(node.scope.types, node.scope.key(c))) if c != NONE else None for c in carried)]
+            f"node '{node.name}'",
+            "check the model with onnx.checker",
+        )
+    types = [
+        None,
+        None,
+        *(_without_shape(type_of(node.scope.types, node.scope.key(c))) if c != NONE else None for c in carried),
+    ]
     scope = body_scope(node, graph, types)
     inputs = [node.input(0), node.input(1), *carried, *scope.captures]
     attributes = {"body": scope.builder, "body_captures": len(scope.captures)}
@@ -120,9 +133,10 @@ def scan(node: Node) -> None:
     if not 1 <= count <= len(node.inputs) or len(graph.input) != len(node.inputs):
         raise _report.refuse(
             f"num_scan_inputs {count}, {len(node.inputs)} inputs and a body with {len(graph.input)}",
-            "one body input per input, at least one of them scanned", f"node '{node.name}'",
+            "one body input per input, at least one of them scanned",
+            f"node '{node.name}'",
             "check the model with onnx.checker",
-        )  # fmt: skip
+        )
     scope = body_scope(node, graph, _scan_elements(node, count))
     attributes = {**node.remaining("body"), "body": scope.builder, "body_captures": len(scope.captures)}
     inputs = [*node.inputs, *scope.captures]

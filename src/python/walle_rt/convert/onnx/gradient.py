@@ -1,4 +1,4 @@
-"""Gradient (ai.onnx.preview.training): reverse-mode differentiation of the operators between xs and y, while converting.
+"""Gradient (ai.onnx.preview.training): reverse-mode differentiation of the operators between xs and y.
 
 The gradient becomes ordinary operators. What lies between is known from how each value was produced, already in the
 newest form of every operator, so one rule per operator suffices.
@@ -184,7 +184,7 @@ def gradient(node: Node) -> None:
 
 
 def filled(node: Node, value: int, number: float) -> int:
-    """A tensor of a value's shape holding one number; its type is recorded, because shapes decide about broadcasting."""
+    """A tensor of a value's shape holding one number; its type is recorded: shapes decide about broadcasting."""
     made = node.emit("Expand", [node.scalar_like(number, value), node.emit("Shape", [value])])
     key: Key = node.scope.key(made)
     node.scope.types.known[key] = node.type(value)
