@@ -65,7 +65,8 @@ def main(
         results = session.run(feeds)
     seconds = time.perf_counter() - start
     if output:
-        np.savez(output, **{k: v for k, v in results.items() if isinstance(v, np.ndarray)})
+        arrays: Any = {k: v for k, v in results.items() if isinstance(v, np.ndarray)}
+        np.savez(output, **arrays)
     names = labels.read_text().splitlines() if labels else None
     if json_:
         emit_json({"seconds": seconds, "outputs": {k: as_json(v, top, names) for k, v in results.items()}})
