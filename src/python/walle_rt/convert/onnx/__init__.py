@@ -11,6 +11,7 @@ from pathlib import Path
 import onnx
 
 from ... import _core
+from ...errors import Error, ResourceError, compose
 from ..report import Report, refuse
 from . import constants, control, elementwise, gradient, image, movement, neural, optional, reduce
 from .scope import Scope
@@ -40,7 +41,27 @@ def convert_model(
             "pip install -U onnx, or export the model with an older opset",
         )
     scope = Scope(walk.builder(model.graph.name or "main"), walk.types, opsets=walk.opsets)
-    walk.graph(model.graph, scope)
+    try:
+        walk.graph(model.graph, scope)
+    except Error:
+        raise
+    except MemoryError as error:
+        raise ResourceError(
+            compose("memory ran out", "enough free memory", label, "convert the model on a larger machine"),
+            given="memory ran out",
+            expected="enough free memory",
+            where=label,
+            next_step="convert the model on a larger machine",
+        ) from error
+    except (
+        Exception
+    ) as error:  # fields of a damaged or hand-made file that contradict each other in ways nobody foresaw
+        raise refuse(
+            f"a model that cannot be followed ({type(error).__name__}: {error})",
+            "consistent nodes, attributes and types",
+            f"{label}, node '{walk.current}'",
+            "check the model with onnx.checker; when that finds nothing, report it",
+        ) from error
     report.raise_if_unsupported()
     metadata = {f"onnx.{p.key}": p.value for p in model.metadata_props}
     metadata |= {

@@ -40,6 +40,7 @@ class Walk:
         self.opsets = {o.domain if o.domain != "ai.onnx" else "": o.version for o in model.opset_import}
         self.opsets.setdefault("", 1)
         self.newest = {d: onnx.defs.onnx_opset_version() for d in ("",)}
+        self.current = ""  # the node being converted, for messages
         self.builders: list[_core.GraphBuilder] = []  # kept alive: their id() is part of every key
 
     def builder(self, name: str) -> _core.GraphBuilder:
@@ -112,6 +113,7 @@ class Walk:
         """Convert nodes one after the other; what cannot be converted goes into the report and the walk goes on."""
         for index, proto in enumerate(nodes):
             name = scope.prefix + (proto.name or f"{proto.op_type}_{index}")
+            self.current = name
             domain = "" if proto.domain == "ai.onnx" else proto.domain
             opset = scope.opsets.get(domain, 0)
             self.report.nodes += 1
@@ -251,9 +253,7 @@ class Walk:
     ) -> list[int]:
         function = self.schema_function(scope, op, "", opset, inputs, attributes, outputs)
         if function is None:
-            raise UnsupportedError(
-                "there is no such operator in the native table and ONNX gives no function body for it"
-            )
+            raise UnsupportedError(f"{op} is not in the native table and ONNX gives no function body for it")
         return self.inline(function, scope, inputs, {a.name: a for a in attributes}, outputs, name)
 
     def schema_function(
