@@ -7,31 +7,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import onnx
+from narrow import elements, to_bits, to_values
 
 Runner = Callable[[Path, onnx.ModelProto, dict[str, Any]], dict[str, Any]]
 
 
-def _bfloat16(model: onnx.ModelProto) -> set[str]:
-    values = [*model.graph.input, *model.graph.output]
-    return {v.name for v in values if v.type.tensor_type.elem_type == onnx.TensorProto.BFLOAT16}
-
-
 def walle(path: Path, model: onnx.ModelProto, inputs: dict[str, Any], **options: Any) -> dict[str, Any]:
-    """Run on walle_rt, by default on one thread; bfloat16 values travel as their 16 bits."""
+    """Run on walle_rt, by default on one thread; bfloat16 and float8 values travel as their bits."""
     import walle_rt
 
-    half = _bfloat16(model)
-    feeds = {
-        name: (np.ascontiguousarray(value).view("<u4") >> 16).astype("<u2") if name in half else value
-        for name, value in inputs.items()
-    }
+    kinds = elements(model)
+    feeds = {name: to_bits(value, kinds.get(name, 0)) for name, value in inputs.items()}
     outputs = walle_rt.load(str(path)).session(**{"threads": 1, **options}).run(feeds)
-    return {
-        name: (np.asarray(value).view("<u2").astype("<u4") << 16).view("<f4") if name in half else value
-        for name, value in outputs.items()
-    }
+    return {name: to_values(value, kinds.get(name, 0)) for name, value in outputs.items()}
 
 
 def onnxruntime(path: Path, model: onnx.ModelProto, inputs: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+from narrow import element, to_values
 from onnx import numpy_helper
 
 RELEASE = "1.16.2"
@@ -123,7 +124,7 @@ def read_value(path: Path, kind: onnx.TypeProto) -> Any:
         return _sequence(onnx.SequenceProto.FromString(data))
     if kind.HasField("optional_type"):
         return _optional(onnx.OptionalProto.FromString(data))
-    return _bits(onnx.TensorProto.FromString(data))
+    return to_values(_bits(onnx.TensorProto.FromString(data)), element(kind))
 
 
 def data_sets(case: Case, model: onnx.ModelProto) -> list[tuple[dict[str, Any], dict[str, Any]]]:
