@@ -148,8 +148,8 @@ class Verifier {
     } else if (n.op == "Loop") {
       const int64_t captures = n.attributes.get_int("body_captures", 0);
       WALLE_TRY(body(n, "body", inputs - captures, "body_captures", 1));
-    } else if (n.op == "Scan" || n.op == "ScanBatched") {
-      const int64_t formal = inputs - n.attributes.get_int("body_captures", 0) - (n.op == "Scan" ? 0 : 1);  // batched: sequence_lens
+    } else if (n.op == "Scan") {
+      const int64_t formal = inputs - n.attributes.get_int("body_captures", 0);
       WALLE_TRY(body(n, "body", formal, "body_captures", outputs));
       const int64_t scanned = n.attributes.get_int("num_scan_inputs", 0);
       if (scanned < 1 || scanned > formal) return fail(describe(n) + " with num_scan_inputs=" + std::to_string(scanned), "1.." + std::to_string(formal));

@@ -148,12 +148,28 @@ def scan(node: Node) -> None:
 
 @rule("Scan", below=9)
 def scan_8(node: Node) -> None:
-    """Scan of opset 8: sequence_lens first and a batch axis in front of everything."""
+    """Scan of opset 8 has a batch axis in front of everything: an outer scan over it whose body is the newer scan."""
+    if node.has(0):
+        raise UnsupportedError("Scan of opset 8 with sequence_lens is not supported")
     graph = graph_attribute(node, "body")
     count = int(node.attr("num_scan_inputs", 0))
-    if not 1 <= count < len(node.inputs) or len(graph.input) != len(node.inputs) - 1:
+    inputs = node.inputs[1:]
+    if not 1 <= count <= len(inputs) or len(graph.input) != len(inputs):
         raise UnsupportedError("the body's inputs do not fit num_scan_inputs")
-    scope = body_scope(node, graph, [])
-    attributes = {**node.remaining("body"), "body": scope.builder, "body_captures": len(scope.captures)}
-    inputs = [*node.inputs, *scope.captures]
-    node.result(*node.walk.emit(node.scope, "ScanBatched", inputs, attributes, max(len(node.outputs), 1), node.name))
+    inner = body_scope(node, graph, [])
+    captures = len(inner.captures)
+    middle = node.walk.builder(f"{graph.name}/batch")
+    scope = Scope(middle, node.scope.types, opsets=node.scope.opsets, parent=node.scope, prefix=f"{node.name}/batch/")
+    names = [f"{node.name}/batch/{i}" for i in range(len(inputs) + captures)]
+    formal = [middle.input(name, "tensor", "undefined", None) for name in names]
+    directions = [int(d) for d in node.attr("directions", [0] * count)]
+    attributes = {
+        "body": inner.builder,
+        "body_captures": captures,
+        "num_scan_inputs": count,
+        "scan_input_directions": directions,
+    }
+    results = len(graph.output)
+    middle.outputs(node.walk.emit(scope, "Scan", formal, attributes, results, f"{node.name}/batch"))
+    outer = {"body": middle, "body_captures": captures, "num_scan_inputs": len(inputs)}
+    node.result(*node.walk.emit(node.scope, "Scan", [*inputs, *inner.captures], outer, results, node.name))
