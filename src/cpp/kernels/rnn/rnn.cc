@@ -1,0 +1,219 @@
+#include "kernels/rnn/rnn.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/checked.h"
+#include "base/thread_pool.h"
+
+namespace walle::kernels {
+
+WALLE_PICK_PER_ISA(RnnTable, kRnn, rnn_table)
+
+namespace {
+// The projection of a chunk of steps should still be in the second-level cache when the steps read it.
+constexpr int64_t kChunkElements = 128 << 10;
+
+bool split_recurrence(const Rnn& r) { return r.kind == RnnKind::gru && !r.linear_before_reset; }
+
+// Steps projected at once. With the batch outermost in memory and several rows, steps of a chunk are not adjacent.
+int64_t chunk_steps(const Rnn& r) {
+  if (r.sequence == 0 || (r.batch_first && r.batch > 1)) return std::max<int64_t>(r.sequence, 1);
+  const int64_t step = std::max<int64_t>(r.batch * r.gates * r.hidden, 1);
+  return std::min(r.sequence, std::max<int64_t>(kChunkElements / step, 16));
+}
+
+// Scratch of one direction, in floats, every part on its own cache line.
+struct Scratch {
+  int64_t projected, gates, h, cell, reset, bias, gemm;
+
+  Scratch(const GemmTable& t, const Rnn& r, int threads) {
+    const auto up = [](int64_t n) { return base::round_up(n, 16); };
+    const int64_t width = r.gates * r.hidden;
+    projected = up(chunk_steps(r) * r.batch * width);
+    gates = up(r.batch * width);
+    h = cell = reset = up(r.batch * r.hidden);
+    bias = up(2 * width);
+    const int64_t project = gemm_workspace_bytes(t, chunk_steps(r) * r.batch, width, r.input, false, true);
+    const int64_t recur = gemm_workspace_bytes(t, r.batch, width, r.hidden, false, true);
+    gemm = up(std::max(project, recur) / static_cast<int64_t>(sizeof(float)) * std::max(threads, 1));
+  }
+  int64_t total() const { return projected + gates + h + cell + reset + bias + gemm; }
+};
+
+class Direction {
+ public:
+  Direction(Isa isa, const Rnn& r, const RnnOperands& o, int64_t d, int threads, float* scratch)
+      : r_(r), o_(o), d_(d), width_(r.gates * r.hidden), threads_(threads), gemm_(gemm_table(isa)), steps_(rnn_table(isa)) {
+    const Scratch s(gemm_, r, threads);
+    projected_ = scratch;
+    gates_ = projected_ + s.projected;
+    h_ = gates_ + s.gates;
+    cell_ = h_ + s.h;
+    reset_ = cell_ + s.cell;
+    bias_ = reset_ + s.reset;
+    work_ = reinterpret_cast<std::byte*>(bias_ + s.bias);
+    input_weights_ = o.packed + d * rnn_packed_elements(gemm_, r);
+    recurrent_weights_ = input_weights_ + packed_b_elements(gemm_, width_, r.input);
+  }
+
+  void run() {
+    load_state(o_.h, h_);
+    if (r_.kind == RnnKind::lstm) load_state(o_.cell, cell_);
+    make_bias();
+    const int64_t chunk = chunk_steps(r_);
+    for (int64_t done = 0; done < r_.sequence; done += chunk) {
+      const int64_t count = std::min(chunk, r_.sequence - done);
+      first_ = backward() ? r_.sequence - done - count : done;
+      project(count);
+      for (int64_t i = 0; i < count; ++i) step(backward() ? first_ + count - 1 - i : first_ + i);
+    }
+    store_state(h_, o_.y_h);
+    if (r_.kind == RnnKind::lstm) store_state(cell_, o_.y_cell);
+  }
+
+ private:
+  bool backward() const { return r_.backward[static_cast<size_t>(d_)]; }
+  int64_t state_at(int64_t b) const { return (r_.batch_first ? b * r_.directions + d_ : d_ * r_.batch + b) * r_.hidden; }
+
+  void load_state(const float* from, float* to) {
+    for (int64_t b = 0; b < r_.batch; ++b)
+      for (int64_t i = 0; i < r_.hidden; ++i) to[b * r_.hidden + i] = from ? from[state_at(b) + i] : 0;
+  }
+  void store_state(const float* from, float* to) {
+    if (!to) return;
+    for (int64_t b = 0; b < r_.batch; ++b) std::memcpy(to + state_at(b), from + b * r_.hidden, static_cast<size_t>(r_.hidden) * sizeof(float));
+  }
+
+  // Both biases belong to the projection, except the one that GRU's reset gate scales with the recurrent product.
+  void make_bias() {
+    const float* b = o_.b ? o_.b + d_ * 2 * width_ : nullptr;
+    const int64_t kept = r_.kind == RnnKind::gru && r_.linear_before_reset ? 2 * r_.hidden : width_;
+    for (int64_t i = 0; i < width_; ++i) {
+      bias_[i] = !b ? 0 : i < kept ? b[i] + b[width_ + i] : b[i];
+      bias_[width_ + i] = !b || i < kept ? 0 : b[width_ + i];
+    }
+  }
+
+  void multiply(int64_t rows, int64_t columns, int64_t depth, const float* a, int64_t a_row, const float* b, float* c, int64_t c_row,
+                const float* bias, int threads) {
+    Gemm g;
+    g.m = rows;
+    g.n = columns;
+    g.k = depth;
+    g.a = {a, a_row, 1};
+    g.packed_b = b;
+    g.c = c;
+    g.c_row = c_row;
+    g.epilogue.col_bias = bias;
+    run_gemm(gemm_, g, threads, work_);
+  }
+
+  void project(int64_t count) {
+    const int64_t at = r_.batch_first ? first_ * r_.input : first_ * r_.batch * r_.input;
+    multiply(count * r_.batch, width_, r_.input, o_.x + at, r_.input, input_weights_, projected_, width_, bias_, threads_);
+  }
+
+  const float* projected(int64_t t, int64_t b) const {
+    const int64_t row = r_.batch_first && r_.batch > 1 ? b * r_.sequence + t : (t - first_) * r_.batch + b;
+    return projected_ + row * width_;
+  }
+
+  void recur(const float* state, int64_t first_column, int64_t columns, const float* weights, const float* bias) {
+    // A step is one small product after the other: threads pay only for large states.
+    const bool large = r_.batch * columns * r_.hidden > (int64_t{4} << 20);
+    multiply(r_.batch, columns, r_.hidden, state, r_.hidden, weights, gates_ + first_column, width_, bias, large ? threads_ : 1);
+  }
+
+  template <class Fn>
+  void each_row(int64_t t, Fn fn) {
+    const auto& a = r_.activations[static_cast<size_t>(d_)];
+    RnnRow row;
+    row.hidden = r_.hidden;
+    row.peephole = o_.peephole ? o_.peephole + d_ * 3 * r_.hidden : nullptr;
+    row.f = a[0];
+    row.g = a[1];
+    row.last = a[2];
+    row.clip = r_.clip;
+    row.input_forget = r_.input_forget;
+    for (int64_t b = 0; b < r_.batch; ++b) {
+      if (o_.lengths && t >= o_.lengths[b]) continue;  // beyond its length an item keeps its state
+      row.x = projected(t, b);
+      row.s = gates_ + b * width_;
+      row.h = h_ + b * r_.hidden;
+      row.cell = cell_ + b * r_.hidden;
+      row.reset = reset_ + b * r_.hidden;
+      fn(row);
+    }
+  }
+
+  void step(int64_t t) {
+    if (split_recurrence(r_)) {
+      const int64_t two = 2 * r_.hidden;
+      recur(h_, 0, two, recurrent_weights_, nullptr);
+      each_row(t, steps_.gru_gates);
+      recur(reset_, two, r_.hidden, recurrent_weights_ + packed_b_elements(gemm_, two, r_.hidden), nullptr);
+      each_row(t, steps_.gru_finish);
+    } else {
+      recur(h_, 0, width_, recurrent_weights_, r_.kind == RnnKind::gru ? bias_ + width_ : nullptr);
+      each_row(t, r_.kind == RnnKind::gru ? steps_.gru_linear : r_.kind == RnnKind::lstm ? steps_.lstm : steps_.rnn);
+    }
+    if (!o_.y) return;
+    for (int64_t b = 0; b < r_.batch; ++b) {
+      const int64_t row = r_.batch_first ? (b * r_.sequence + t) * r_.directions + d_ : (t * r_.directions + d_) * r_.batch + b;
+      float* y = o_.y + row * r_.hidden;
+      const auto bytes = static_cast<size_t>(r_.hidden) * sizeof(float);
+      if (o_.lengths && t >= o_.lengths[b])
+        std::memset(y, 0, bytes);
+      else
+        std::memcpy(y, h_ + b * r_.hidden, bytes);
+    }
+  }
+
+  const Rnn& r_;
+  const RnnOperands& o_;
+  int64_t d_, width_;
+  int threads_;
+  const GemmTable& gemm_;
+  const RnnTable& steps_;
+  int64_t first_ = 0;
+  float *projected_, *gates_, *h_, *cell_, *reset_, *bias_;
+  std::byte* work_;
+  const float *input_weights_, *recurrent_weights_;
+};
+
+// Two directions run side by side when there are threads for it.
+int inner_threads(const Rnn& r, int threads) { return r.directions > 1 ? std::max(threads / 2, 1) : threads; }
+}  // namespace
+
+int64_t rnn_packed_elements(const GemmTable& t, const Rnn& r) {
+  const int64_t width = r.gates * r.hidden;
+  const int64_t recurrent = split_recurrence(r) ? packed_b_elements(t, 2 * r.hidden, r.hidden) + packed_b_elements(t, r.hidden, r.hidden)
+                                                : packed_b_elements(t, width, r.hidden);
+  return base::round_up(packed_b_elements(t, width, r.input) + recurrent, 16);
+}
+
+void pack_rnn(const GemmTable& t, const Rnn& r, const float* w, const float* rec, float* out) {
+  const int64_t width = r.gates * r.hidden;
+  pack_whole_b(t, {w, 1, r.input}, r.input, width, out);
+  out += packed_b_elements(t, width, r.input);
+  if (!split_recurrence(r)) return pack_whole_b(t, {rec, 1, r.hidden}, r.hidden, width, out);
+  const int64_t two = 2 * r.hidden;
+  pack_whole_b(t, {rec, 1, r.hidden}, r.hidden, two, out);
+  pack_whole_b(t, {rec + two * r.hidden, 1, r.hidden}, r.hidden, r.hidden, out + packed_b_elements(t, two, r.hidden));
+}
+
+int64_t rnn_workspace_bytes(const GemmTable& t, const Rnn& r, int threads) {
+  return r.directions * Scratch(t, r, inner_threads(r, threads)).total() * static_cast<int64_t>(sizeof(float));
+}
+
+void run_rnn(Isa isa, const Rnn& r, const RnnOperands& o, int threads, std::byte* workspace) {
+  if (r.batch == 0) return;
+  const int inner = inner_threads(r, threads);
+  const int64_t share = Scratch(gemm_table(isa), r, inner).total();
+  base::parallel_for(r.directions, threads, [&](int64_t d) {
+    Direction(isa, r, o, d, inner, reinterpret_cast<float*>(workspace) + d * share).run();
+  });
+}
+
+}  // namespace walle::kernels
