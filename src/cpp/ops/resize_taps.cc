@@ -22,7 +22,8 @@ Status check_rule(const ResizeRule& rule) {
 }
 
 namespace {
-// Where output j lies on the input axis.
+// Where output j lies on the input axis. Nearest rounds ties, so the order of these operations shows in results: it is
+// that of ONNX's reference.
 double source_position(const ResizeRule& r, int64_t in, int64_t out, double scale, double roi_begin, double roi_end, double j) {
   const auto n = static_cast<double>(in);
   const double length = scale * n;  // the output length before rounding
@@ -30,12 +31,12 @@ double source_position(const ResizeRule& r, int64_t in, int64_t out, double scal
   if (r.coordinates == "align_corners") return length == 1 ? 0 : j * (n - 1) / (length - 1);
   if (r.coordinates == "pytorch_half_pixel" && length == 1) return -0.5;
   if (r.coordinates == "tf_crop_and_resize") {
-    const double span = (roi_end - roi_begin) * (n - 1);
-    return roi_begin * (n - 1) + (length == 1 ? span / 2 : j * span / (length - 1));
+    const double span = roi_end - roi_begin;
+    return (length == 1 ? span * (n - 1) / 2 : j * span * (n - 1) / (length - 1)) + roi_begin * (n - 1);
   }
-  const double half_pixel = (j + 0.5) / scale - 0.5;
-  if (r.coordinates != "half_pixel_symmetric") return half_pixel;
-  return n / 2 * (1 - static_cast<double>(out) / length) + half_pixel;
+  const bool symmetric = r.coordinates == "half_pixel_symmetric";
+  const double shift = symmetric ? n / 2 * (1 - static_cast<double>(out) / length) : 0;
+  return shift + (j + 0.5) / scale - 0.5;
 }
 
 // Keys (1981), "Cubic convolution interpolation for digital image processing".

@@ -115,7 +115,7 @@ template <class T>
 void max_pool_box(const Roi& s, const T* roi, const T* x, T* y) {
   double edge[4];
   for (int i = 0; i < 4; ++i) {
-    const double v = std::round(static_cast<double>(roi[1 + i]) * s.scale);
+    const double v = static_cast<double>(std::round(roi[1 + i] * static_cast<T>(s.scale)));  // in T: halves decide where the box begins
     edge[i] = std::isnan(v) ? 0 : std::clamp(v, -1e9, 1e9);
   }
   const double bin_height = std::max(edge[3] - edge[1] + 1, 1.0) / static_cast<double>(s.out_height);

@@ -48,7 +48,7 @@ Taps taps_at(double position, const Axis& axis, const GridSample& s) {
   const double limit = 4.0 * static_cast<double>(axis.size) + 8;
   if (std::isnan(x)) x = -limit;
   if (s.mode == SampleMode::nearest) x = std::nearbyint(x);
-  if (s.padding == SamplePadding::border) x = std::clamp(x, 0.0, static_cast<double>(axis.size - 1));
+  if (s.padding == SamplePadding::border && s.mode != SampleMode::cubic) x = std::clamp(x, 0.0, static_cast<double>(axis.size - 1));
   if (s.padding == SamplePadding::reflection && std::isfinite(x)) x = reflect(x, axis.low, axis.high);
   x = std::clamp(x, -limit, limit);
   const double floor = std::floor(x);
