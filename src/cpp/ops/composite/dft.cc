@@ -1,0 +1,130 @@
+// DFT along one axis of [..., n, 1 or 2] (real or complex numbers). Short lengths are one MatMul with a constant table; longer
+// ones are split into two factors (Cooley and Tukey, 1965), each transformed the same way.
+#include <cmath>
+#include <numbers>
+
+#include "ops/dft_rules.h"
+#include "ops/views.h"
+
+namespace walle::ops {
+
+namespace {
+Status infer(ir::InferContext& c) {
+  WALLE_ASSIGN(const DftSpec spec, dft_spec(c));
+  Shape out = c.shape(0);
+  out[spec.axis] = spec.bins();
+  out[out.rank() - 1] = 2;
+  c.output(0, c.dtype(0), out);
+  return {};
+}
+
+double angle_of(const DftSpec& s, int64_t j, int64_t k, int64_t n) {
+  const double turn = static_cast<double>((j * k) % n) / static_cast<double>(n);  // exact before the sine sees it
+  return (s.inverse ? 2 : -2) * std::numbers::pi * turn;
+}
+
+// [rows, n, parts] -> [rows, bins, 2] by one product; parts is 1 for real input.
+Ref direct(LowerContext& c, const DftSpec& s, Ref x, int64_t n, int64_t bins) {
+  if (c.failed()) return kNoRef;
+  const Shape in = c.shape(x);
+  const int64_t parts = in[2];
+  std::vector<double> table(static_cast<size_t>(in[1] * parts * bins * 2));
+  for (int64_t j = 0; j < in[1]; ++j) {
+    for (int64_t k = 0; k < bins; ++k) {
+      const double a = angle_of(s, j, k, n);
+      double* real = &table[static_cast<size_t>((j * parts * bins + k) * 2)];
+      real[0] = std::cos(a);
+      real[1] = std::sin(a);
+      if (parts == 1) continue;
+      real[2 * bins] = -std::sin(a);
+      real[2 * bins + 1] = std::cos(a);
+    }
+  }
+  const Ref matrix = constant_of(c, c.dtype(x), Shape{in[1] * parts, bins * 2}, table);
+  return c.reshape(c.emit("MatMul", {c.reshape(x, Shape{in[0], in[1] * parts}), matrix}), Shape{in[0], bins, 2});
+}
+
+// x times exp(i angle) of a constant table over [m, k], x of shape [rows, m, k, 2].
+Ref twiddled(LowerContext& c, const DftSpec& s, Ref x, int64_t n) {
+  if (c.failed()) return kNoRef;
+  const Shape shape = c.shape(x);
+  std::vector<double> straight, crossed;
+  for (int64_t j = 0; j < shape[1]; ++j) {
+    for (int64_t k = 0; k < shape[2]; ++k) {
+      const double a = angle_of(s, j, k, n);
+      straight.insert(straight.end(), {std::cos(a), std::cos(a)});
+      crossed.insert(crossed.end(), {-std::sin(a), std::sin(a)});
+    }
+  }
+  const Shape table{shape[1], shape[2], 2};
+  const Shape own = shape.strides();
+  const int64_t flipped[] = {own[0], own[1], own[2], -1};
+  const Ref swapped = strided_view(c, x, shape, flipped, 1);  // imaginary part first
+  return c.add(c.mul(x, constant_of(c, c.dtype(x), table, straight)), c.mul(swapped, constant_of(c, c.dtype(x), table, crossed)));
+}
+
+// [rows, n, 2] -> [rows, n, 2], n of any size.
+Ref complex_dft(LowerContext& c, const DftSpec& s, Ref x, int64_t n) {
+  const int64_t n1 = n <= kDirectDft ? 1 : balanced_factor(n);
+  if (n1 == 1 || c.failed()) return direct(c, s, x, n, n);
+  const int64_t n2 = n / n1;
+  const int64_t rows = c.shape(x)[0];
+  // j = n2 j1 + j2 and k = k1 + n1 k2: first over j1, then over j2.
+  const Ref columns = c.transpose(c.reshape(x, Shape{rows, n1, n2, 2}), {0, 2, 1, 3});
+  const Ref inner = c.reshape(complex_dft(c, s, c.reshape(columns, Shape{rows * n2, n1, 2}), n1), Shape{rows, n2, n1, 2});
+  const Ref turned = c.transpose(twiddled(c, s, inner, n), {0, 2, 1, 3});
+  const Ref outer = complex_dft(c, s, c.reshape(turned, Shape{rows * n1, n2, 2}), n2);
+  return c.reshape(c.transpose(c.reshape(outer, Shape{rows, n1, n2, 2}), {0, 2, 1, 3}), Shape{rows, n, 2});
+}
+
+// [rows, m, 1 or 2] as [rows, n, 2], cut or filled with zeros.
+Ref as_complex(LowerContext& c, Ref x, int64_t n) {
+  const Shape in = c.shape(x);
+  const int64_t m = std::min(in[1], n);
+  raster::Raster r;
+  const int64_t size[] = {in[0], m, in[2]};
+  const int64_t from[] = {in[1] * in[2], in[2], 1};
+  const int64_t to[] = {n * 2, 2, 1};
+  r.regions.push_back(raster::strided_region(0, size, 0, from, 0, to));
+  r.fill.emplace();
+  return c.raster(std::move(r), c.dtype(x), Shape{in[0], n, 2}, {x});
+}
+
+Ref first(LowerContext& c, Ref x, int64_t count) {
+  Shape shape = c.shape(x);
+  const Shape own = shape.strides();
+  shape[1] = count;
+  return shape == c.shape(x) ? x : strided_view(c, x, shape, own.dims());
+}
+
+Status lower(LowerContext& c) {
+  const Ref x = c.in(0);
+  const Shape in = c.shape(x);
+  WALLE_ASSIGN(const DftSpec s, dft_spec(c));
+  if (c.out_shape(0).elements() == 0) return c.result(0, expand_to(c, c.scalar(c.dtype(x), 0), c.out_shape(0))), Status();
+  const DType work = c.dtype(x) == DType::float64 ? DType::float64 : DType::float32;
+  const int last = in.rank() - 1;
+  std::vector<int64_t> perm, back(static_cast<size_t>(in.rank()));
+  for (int i = 0; i < last; ++i)
+    if (i != s.axis) perm.push_back(i);
+  perm.push_back(s.axis);
+  perm.push_back(last);
+  for (size_t i = 0; i < perm.size(); ++i) back[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+  const Ref moved = c.transpose(c.cast(x, work), perm);
+  const int64_t rows = in.elements() / (in[s.axis] * in[last]);
+  const Ref flat = c.reshape(moved, Shape{rows, in[s.axis], in[last]});
+  Ref y;
+  if (s.n <= kDirectDft || balanced_factor(s.n) == 1) y = direct(c, s, first(c, flat, std::min(in[s.axis], s.n)), s.n, s.bins());
+  else y = first(c, complex_dft(c, s, as_complex(c, flat, s.n), s.n), s.bins());
+  if (s.inverse) y = c.mul(y, c.scalar(work, 1.0 / static_cast<double>(s.n)));
+  Shape arranged;
+  for (int64_t p : perm) arranged.push_back(c.out_shape(0)[static_cast<int>(p)]);
+  c.result(0, c.cast(c.transpose(c.reshape(y, arranged), back), c.dtype(x)));
+  return {};
+}
+}  // namespace
+
+extern const ir::OpDef kDFTOp{.name = "DFT", .op_class = ir::OpClass::composite, .inputs = {1, 3}, .infer = infer, .lower = lower,
+                              .numeric = ir::NumericClass::accumulation};
+
+}  // namespace walle::ops

@@ -1,0 +1,148 @@
+// Einsum by contracting operands pairwise: diagonals as strided views, sums over labels nobody needs any more, and one
+// batched MatMul (or Mul, when nothing is summed) per pair.
+#include <algorithm>
+#include <set>
+
+#include "ops/einsum_plan.h"
+#include "ops/infer_rules.h"
+#include "ops/views.h"
+
+namespace walle::ops {
+
+namespace {
+Result<EinsumPlan> plan_of(const ir::Attributes& attrs, const std::vector<Shape>& shapes) {
+  return parse_einsum(attrs.get_string("equation", ""), shapes);
+}
+
+Status infer(ir::InferContext& c) {
+  WALLE_TRY(same_dtypes(c, 0, c.input_count()));
+  std::vector<Shape> shapes;
+  for (int i = 0; i < c.input_count(); ++i) shapes.push_back(c.shape(i));
+  WALLE_ASSIGN(const EinsumPlan plan, plan_of(c.attrs(), shapes));
+  Shape out;
+  for (int label : plan.output) out.push_back(plan.size.at(label));
+  c.output(0, c.dtype(0), out);
+  return {};
+}
+
+using Labels = std::vector<int>;
+
+struct Operand {
+  Ref value = kNoRef;
+  Labels labels;  // distinct
+};
+
+bool holds(const Labels& labels, int label) { return std::ranges::find(labels, label) != labels.end(); }
+
+class Contraction {
+ public:
+  Contraction(LowerContext& c, const EinsumPlan& plan) : c_(c), plan_(plan) {}
+
+  Ref run(std::vector<Operand> operands) {
+    Operand left = diagonal(operands[0]);
+    for (size_t k = 1; k < operands.size(); ++k) {
+      std::set<int> needed(plan_.output.begin(), plan_.output.end());
+      for (size_t later = k + 1; later < operands.size(); ++later) needed.insert(operands[later].labels.begin(), operands[later].labels.end());
+      left = contract(left, diagonal(operands[k]), needed);
+    }
+    left = sum_out(left, std::set<int>(plan_.output.begin(), plan_.output.end()), {});
+    return arranged(left, plan_.output);
+  }
+
+ private:
+  // Repeated labels become one axis; axes of size 1 are repeated to the label's size.
+  Operand diagonal(const Operand& from) {
+    if (c_.failed()) return from;
+    const Shape shape = c_.shape(from.value);
+    const Shape own = shape.strides();
+    Operand out;
+    Shape size;
+    std::vector<int64_t> stride;
+    for (int i = 0; i < shape.rank(); ++i) {
+      const int label = from.labels[static_cast<size_t>(i)];
+      const auto at = std::ranges::find(out.labels, label);
+      const int64_t step = shape[i] == 1 ? 0 : own[i];
+      if (at != out.labels.end()) {
+        stride[static_cast<size_t>(at - out.labels.begin())] += step;
+        continue;
+      }
+      out.labels.push_back(label);
+      size.push_back(plan_.size.at(label));
+      stride.push_back(step);
+    }
+    out.value = size == shape ? from.value : strided_view(c_, from.value, size, stride);
+    return out;
+  }
+
+  // Sums over labels that neither `needed` nor `partner` has.
+  Operand sum_out(const Operand& x, const std::set<int>& needed, const Labels& partner) {
+    std::vector<int64_t> axes;
+    Operand out{x.value, {}};
+    for (size_t i = 0; i < x.labels.size(); ++i) {
+      if (needed.contains(x.labels[i]) || holds(partner, x.labels[i])) out.labels.push_back(x.labels[i]);
+      else axes.push_back(static_cast<int64_t>(i));
+    }
+    if (!axes.empty()) out.value = c_.reduce("ReduceSum", x.value, axes, false);
+    return out;
+  }
+
+  Ref arranged(const Operand& x, const Labels& order) {
+    std::vector<int64_t> perm;
+    for (int label : order) perm.push_back(std::ranges::find(x.labels, label) - x.labels.begin());
+    return std::ranges::is_sorted(perm) ? x.value : c_.transpose(x.value, perm);
+  }
+
+  int64_t extent(const Labels& labels) const {
+    int64_t n = 1;
+    for (int label : labels) n *= plan_.size.at(label);
+    return n;
+  }
+
+  Operand contract(Operand a, Operand b, const std::set<int>& needed) {
+    a = sum_out(a, needed, b.labels);
+    b = sum_out(b, needed, a.labels);
+    Labels batch, summed, rows, columns;
+    for (int label : a.labels) (!holds(b.labels, label) ? rows : needed.contains(label) ? batch : summed).push_back(label);
+    for (int label : b.labels)
+      if (!holds(a.labels, label)) columns.push_back(label);
+    const auto joined = [](std::initializer_list<Labels> parts) {
+      Labels all;
+      for (const Labels& part : parts) all.insert(all.end(), part.begin(), part.end());
+      return all;
+    };
+    const int64_t nb = extent(batch), nr = extent(rows), nk = extent(summed), nc = extent(columns);
+    const Ref x = c_.reshape(arranged(a, joined({batch, rows, summed})), Shape{nb, nr, nk});
+    const Ref y = c_.reshape(arranged(b, joined({batch, summed, columns})), Shape{nb, nk, nc});
+    const Ref product = summed.empty() ? c_.mul(x, y) : c_.emit("MatMul", {x, y});
+    Operand out{kNoRef, joined({batch, rows, columns})};
+    Shape shape;
+    for (int label : out.labels) {
+      if (shape.rank() == base::kMaxRank) {
+        c_.fail(model_error("an intermediate result of more than 8 axes", "at most 8 axes", "Einsum", "split the equation"));
+        return out;
+      }
+      shape.push_back(plan_.size.at(label));
+    }
+    out.value = c_.reshape(product, shape);
+    return out;
+  }
+
+  LowerContext& c_;
+  const EinsumPlan& plan_;
+};
+
+Status lower(LowerContext& c) {
+  std::vector<Shape> shapes;
+  for (int i = 0; i < c.input_count(); ++i) shapes.push_back(c.shape(c.in(i)));
+  WALLE_ASSIGN(const EinsumPlan plan, plan_of(c.attrs(), shapes));
+  std::vector<Operand> operands;
+  for (int i = 0; i < c.input_count(); ++i) operands.push_back({c.in(i), plan.inputs[static_cast<size_t>(i)]});
+  c.result(0, Contraction(c, plan).run(std::move(operands)));
+  return {};
+}
+}  // namespace
+
+extern const ir::OpDef kEinsumOp{.name = "Einsum", .op_class = ir::OpClass::composite, .inputs = {1, -1}, .infer = infer, .lower = lower,
+                                 .numeric = ir::NumericClass::accumulation};
+
+}  // namespace walle::ops

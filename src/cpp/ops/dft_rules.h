@@ -1,0 +1,26 @@
+// What a DFT node says, read the same way by its shape rule and its decomposition.
+#pragma once
+
+#include "ops/lower.h"
+
+namespace walle::ops {
+
+inline constexpr int64_t kDirectDft = 128;     // up to here one table is cheaper than two passes
+inline constexpr int64_t kLargestPrimeDft = 2048;  // a length without factors needs a table of n * n
+
+struct DftSpec {
+  int axis = 0;
+  int64_t n = 0;
+  bool inverse = false;
+  bool onesided = false;
+  int64_t bins() const { return onesided ? n / 2 + 1 : n; }
+};
+
+// Inputs: data, length (optional), axis (optional, -2). Attributes: inverse, onesided.
+Result<DftSpec> dft_spec(ir::InferContext& c);
+Result<DftSpec> dft_spec(LowerContext& c);
+
+// The divisor of n closest to its square root from below; 1 for primes.
+int64_t balanced_factor(int64_t n);
+
+}  // namespace walle::ops
