@@ -271,15 +271,34 @@ def test_outputs_that_are_inputs_or_constants() -> None:
 def test_all_unsupported_nodes_at_once() -> None:
     nodes = [
         make_node("Frobnicate", ["x"], ["a"], name="first"),
-        make_node("StringNormalizer", ["x"], ["b"], name="second"),
+        make_node("StringSplit", ["x"], ["b", "c"], name="second"),
         make_node("Relu", ["a"], ["y"], name="third"),
     ]
-    made = model(nodes, {"x": [2], "text": (TensorProto.STRING, [1])}, ["y"])
+    made = model(nodes, {"x": [2], "text": (TensorProto.STRING, [1])}, ["y"], opset=20)
     with pytest.raises(UnsupportedModelError) as caught:
         convert(made)
     listed = {(u.node, u.op, u.opset) for u in caught.value.report.unsupported}
-    assert listed == {("first", "Frobnicate", 17), ("second", "StringNormalizer", 17), ("text", "graph input", 17)}
+    assert listed == {("first", "Frobnicate", 20), ("second", "StringSplit", 20), ("text", "graph input", 20)}
     assert all(u.reason for u in caught.value.report.unsupported)
+
+
+def test_strings() -> None:
+    """Words in, words out; strings that reach any other operator are refused by name."""
+    node = make_node("StringNormalizer", ["x"], ["y"], case_change_action="UPPER", stopwords=["Monday"])
+    strings = (TensorProto.STRING, ["n"])
+    loaded = walle_rt.load(model([node], {"x": strings}, {"y": strings}))
+    assert (loaded.inputs[0].dtype, loaded.inputs[0].shape) == ("string", ("n",))
+    session = loaded.session(threads=1)
+    assert session.run({"x": np.array(["monday", "tuesday", "may"])})["y"].tolist() == ["TUESDAY", "MAY"]
+    assert session.run({"x": np.array(["monday"], object)})["y"].tolist() == [""]
+    with pytest.raises(walle_rt.ModelError, match="ASCII"):
+        session.run({"x": np.array(["größe"])})
+    with pytest.raises(walle_rt.ArgumentError, match="int64"):
+        session.run({"x": np.array([1])})
+    again = walle_rt.load(loaded.to_bytes()).session(threads=1)
+    assert again.run({"x": np.array(["a", "b"])})["y"].tolist() == ["A", "B"]
+    with pytest.raises(walle_rt.ModelError, match="string"):
+        walle_rt.load(model([make_node("Identity", ["x"], ["y"])], {"x": strings}, {"y": strings}))
 
 
 def test_external_data(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core
+from . import _core, strings
 from .errors import ArgumentError, compose
 
 Array = np.ndarray[Any, Any]
@@ -30,7 +30,7 @@ class ValueInfo:
 
     name: str
     kind: str  # "tensor", "sequence" or "optional"
-    dtype: str  # NumPy's name; "bfloat16" travels as uint16, "float8..." as uint8; "undefined" when not declared
+    dtype: str  # "string" or NumPy's name; bfloat16 travels as uint16, float8* as uint8; "undefined": not declared
     shape: tuple[int | str | None, ...] | None  # sizes, symbols, None; None when the rank is not declared
 
     def __str__(self) -> str:
@@ -153,7 +153,15 @@ class Session:
             return self._run_signature(signature, inputs, outputs)
         if type(inputs) is not dict:
             inputs = _as_dict(inputs)
+        if self._model._strings:
+            return self._run_strings(inputs, outputs)
         return self._native.run(inputs, outputs)
+
+    def _run_strings(self, inputs: Mapping[str, Any], outputs: Iterable[str] | None) -> dict[str, Any]:
+        names = self._model._strings
+        feeds = {k: strings.encode(v, k) if k in names else v for k, v in inputs.items()}
+        results = self._native.run(feeds, outputs)
+        return {k: strings.decode(v) if k in names else v for k, v in results.items()}
 
     def _run_signature(self, name: str, inputs: Mapping[str, Any], outputs: Iterable[str] | None) -> dict[str, Any]:
         chosen = self._model.signature(name)
@@ -172,9 +180,7 @@ class Session:
                 raise _argument_error(
                     f"'{output}'", f"outputs of signature '{name}': {known}", "run", "check the spelling"
                 )
-        results = self._native.run(
-            {chosen.inputs[k]: v for k, v in inputs.items()}, [chosen.outputs[o] for o in wanted]
-        )
+        results = self.run({chosen.inputs[k]: v for k, v in inputs.items()}, [chosen.outputs[o] for o in wanted])
         return {o: results[chosen.outputs[o]] for o in wanted}
 
     def run_async(self, inputs: Mapping[str, Any], outputs: Iterable[str] | None = None) -> Future[dict[str, Any]]:
@@ -223,9 +229,15 @@ class Model:
     def __init__(self, native: _core.Model) -> None:
         """Use ``walle_rt.load`` instead."""
         self._native = native
-        self._inputs = tuple(ValueInfo(*v) for v in native.inputs)
-        self._outputs = tuple(ValueInfo(*v) for v in native.outputs)
+        self._strings = strings.names(native.metadata)
+        self._inputs = tuple(self._info(*v) for v in native.inputs)
+        self._outputs = tuple(self._info(*v) for v in native.outputs)
         self._signatures = {n: Signature(n, dict(i), dict(o)) for n, i, o in native.signatures}
+
+    def _info(self, name: str, kind: str, dtype: str, shape: tuple[int | str | None, ...] | None) -> ValueInfo:
+        if name in self._strings:
+            return ValueInfo(name, kind, "string", None if shape is None else shape[:-1])
+        return ValueInfo(name, kind, dtype, shape)
 
     @property
     def inputs(self) -> tuple[ValueInfo, ...]:

@@ -5,6 +5,7 @@ One module per family of operators holds the rules for what changed between opse
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -64,6 +65,8 @@ def convert_model(
         ) from error
     report.raise_if_unsupported()
     metadata = {f"onnx.{p.key}": p.value for p in model.metadata_props}
+    if walk.strings:
+        metadata["strings"] = json.dumps(sorted(set(walk.strings)))
     metadata |= {
         "source.format": "onnx",
         "source.opset": ",".join(f"{d or 'ai.onnx'}:{v}" for d, v in sorted(walk.opsets.items())),

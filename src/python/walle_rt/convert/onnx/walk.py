@@ -25,6 +25,8 @@ _NATIVE_DOMAINS = ("", "ai.onnx", "ai.onnx.ml", "ai.onnx.preview.training")
 # Attributes that hold an ONNX element type; the native graph has its own numbers.
 _DTYPE_ATTRIBUTES = ("to", "dtype", "output_dtype", "output_datatype", "stash_type")
 _DROPPED = ("consumed_inputs",)
+# Operators that take strings: as uint8 with one more axis (ops/control/string_normalizer.cc).
+STRING_OPS = ("StringNormalizer",)
 
 
 class Walk:
@@ -40,6 +42,8 @@ class Walk:
         self.opsets = {o.domain if o.domain != "ai.onnx" else "": o.version for o in model.opset_import}
         self.opsets.setdefault("", 1)
         self.newest = {d: onnx.defs.onnx_opset_version() for d in ("",)}
+        self.model = model
+        self.strings: list[str] = []  # names of inputs and outputs that hold strings
         self.current = ""  # the node being converted, for messages
         self.builders: list[_core.GraphBuilder] = []  # kept alive: their id() is part of every key
 
@@ -85,6 +89,13 @@ class Walk:
                 else (element.optional_type.elem_type if element.HasField("optional_type") else None)
             )
         number = element.tensor_type.elem_type if element is not None else 0
+        if number == TensorProto.STRING and kind == "tensor" and scope.parent is None and self.strings_fit(info.name):
+            self.strings.append(info.name)
+            dims = dims_of(declared)
+            value = scope.builder.input(info.name, kind, "uint8", None if dims is None else [*dims, None])
+            scope.names[info.name] = value
+            self.types.known[scope.key(value)] = None
+            return
         if number and number not in DTYPES:
             name = str(TensorProto.DataType.Name(number)).lower()
             self.report.add(info.name, "graph input", scope.opsets[""], f"element type {name} is not supported")
@@ -101,11 +112,21 @@ class Walk:
             if value != NONE and not (plain and scope.builder.name_of(value) == info.name):
                 value = self.emit(scope, "Identity", [value], {}, 1, f"{scope.prefix}{info.name}/output")[0]
                 scope.builder.rename(value, info.name)
-            if value != NONE and info.HasField("type"):
+            if info.type.tensor_type.elem_type == TensorProto.STRING:
+                made = self.types.produced.get(scope.key(value))
+                if scope.parent is not None or made is None or made.op not in (*STRING_OPS, "Identity"):
+                    self.report.add(info.name, "graph output", scope.opsets[""], "element type string is not supported")
+                self.strings.append(info.name)
+            elif value != NONE and info.HasField("type"):
                 kind, dtype = kind_and_dtype(info.type)
                 scope.builder.describe(value, kind, dtype, dims_of(info.type) if kind == "tensor" else None)
             results.append(value)
         scope.builder.outputs(results)
+
+    def strings_fit(self, name: str) -> bool:
+        """Whether everything that reads a graph input can take strings."""
+        users = [n for n in self.model.graph.node if name in _reads(n)]
+        return bool(users) and all(n.op_type in STRING_OPS for n in users)
 
     # Nodes.
 

@@ -1,0 +1,59 @@
+"""Arrays of strings, which travel as UTF-8 bytes padded with zeros along one more axis."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from .errors import ArgumentError, ModelError, compose
+
+
+def names(metadata: dict[str, str]) -> frozenset[str]:
+    """Find the names of a model's string inputs and outputs."""
+    text = metadata.get("strings")
+    if text is None:
+        return frozenset()
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
+        given, expected = f"metadata 'strings' = {text[:80]!r}", "a JSON list of names"
+        advice = "convert the model again"
+        raise ModelError(
+            compose(given, expected, "metadata", advice),
+            given=given,
+            expected=expected,
+            where="metadata",
+            next_step=advice,
+        )
+    return frozenset(found)
+
+
+def encode(value: Any, name: str) -> np.ndarray[Any, Any]:
+    """Turn an array of str (or of objects that are all str) of shape S into uint8 of shape S + [width]."""
+    array = np.asarray(value)
+    if array.dtype.kind == "O" and all(isinstance(item, str) for item in array.ravel()):
+        array = array.astype(np.str_)
+    if array.dtype.kind != "U":
+        given, where = f"an array of dtype {array.dtype}", f"input '{name}'"
+        advice = "pass numpy.array([...]) of Python strings"
+        raise ArgumentError(
+            compose(given, "an array of strings", where, advice),
+            given=given,
+            expected="an array of strings",
+            where=where,
+            next_step=advice,
+        )
+    encoded = np.char.encode(array, "utf-8")
+    width = max(encoded.dtype.itemsize, 1)
+    return np.ascontiguousarray(encoded).astype(f"S{width}").reshape(*array.shape, 1).view(np.uint8)
+
+
+def decode(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Do the reverse: an array of Python strings (dtype object)."""
+    shape = value.shape[:-1]
+    words = [bytes(row).rstrip(b"\0").decode("utf-8", "replace") for row in value.reshape(-1, value.shape[-1])]
+    return np.array(words, object).reshape(shape)
