@@ -60,6 +60,14 @@ def test_convert_check_and_inspect(scaled: Path) -> None:
     assert looked["inputs"][0]["shape"] == ["n", 3, 4, 4]
 
 
+def test_check_on_given_input(scaled: Path, tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", x=np.ones((2, 3, 4, 4), np.float32))
+    target = tmp_path / "m.walle"
+    assert answer("convert", scaled, "-o", target, "--check", "-i", tmp_path / "x.npz")["check"]["equal"]
+    (tmp_path / "x.npz").write_bytes(b"not a zip")
+    assert walle("convert", scaled, "-o", target, "--check", "-i", tmp_path / "x.npz").returncode == 3
+
+
 @pytest.mark.parametrize("stage", ["model", "shapes", "raster", "plan"])
 def test_inspect_stages(scaled: Path, stage: str) -> None:
     done = walle("inspect", scaled, f"--stage={stage}", "--dim", "n=2")

@@ -260,6 +260,14 @@ def test_nodes_out_of_order_are_sorted() -> None:
     np.testing.assert_array_equal(run(model(nodes, {"x": [2, 3, 4]}, ["y"]), x=X)["y"], -np.abs(X))
 
 
+def test_names_made_twice_are_refused() -> None:
+    twice = [make_node("Neg", ["x"], ["y"], name="first"), make_node("Abs", ["x"], ["y"], name="second")]
+    with pytest.raises(walle_rt.ModelError, match=r"'y' made a second time.*second"):
+        walle_rt.load(model(twice, {"x": [1]}, ["y"]))
+    with pytest.raises(walle_rt.ModelError, match="'w' made a second time"):
+        walle_rt.load(model([make_node("Neg", ["x"], ["w"])], {"x": [1]}, ["w"], {"w": np.ones(1, np.float32)}))
+
+
 def test_outputs_that_are_inputs_or_constants() -> None:
     made = model([make_node("Neg", ["x"], ["n"])], {"x": [2, 3, 4]}, ["x", "w", "n"], {"w": np.ones(2, np.float32)})
     got = run(made, x=X)

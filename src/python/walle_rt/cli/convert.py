@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from .. import _core
@@ -34,6 +35,9 @@ def main(
     check: Annotated[
         bool, typer.Option("--check", help="Compare with onnxruntime (or onnx's evaluator) on made-up input.")
     ] = False,
+    input_: Annotated[
+        Path | None, typer.Option("--input", "-i", help="An .npz with the inputs for --check instead of made-up ones.")
+    ] = None,
     dim: Dims = None,
     signature: Annotated[
         list[str] | None,
@@ -56,7 +60,7 @@ def main(
     found = None
     if check:
         with working("comparing results", json_):
-            found = check_model(model, sizes)
+            found = check_model(model, sizes, read_arrays(input_) if input_ else None)
     if json_:
         answer = {**report.as_dict(), "output": str(target), "bytes": file_size(target), "seconds": seconds}
         emit_json(answer | ({"check": found.as_dict()} if found else {}))
@@ -69,6 +73,15 @@ def main(
             out.print(found.text())
     if found and not found.equal:
         raise typer.Exit(EXIT_DIFFERS)
+
+
+def read_arrays(path: Path) -> dict[str, Any]:
+    """The arrays of an .npz file by name."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except (OSError, ValueError) as error:
+        raise usage_error(f"file '{path}' ({error})", "an .npz file", "--input", "save it with numpy.savez") from error
 
 
 def parse_signature(text: str) -> tuple[str, list[tuple[str, str]], list[tuple[str, str]]]:

@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 
 from .. import _core
+from ..errors import ArgumentError, compose
 from ..model import Model
 from .source import convert
 
@@ -90,7 +91,19 @@ def check_proto(
 
     name, run = runner or reference_runner()
     given = feeds if feeds is not None else made_up_inputs(_ours(model), sizes)
-    want, got = run(model, given), _ours(model).session(threads=1).run(given)
+    try:
+        want = run(model, given)
+    except Exception as error:
+        text = f"{name} cannot run the model on this input: {' '.join(str(error).split())[:300]}"
+        advice = "give the sizes of free dimensions with --dim, or real input with --input"
+        raise ArgumentError(
+            compose(text, "an input the reference can run", "check", advice),
+            given=text,
+            expected="an input the reference can run",
+            where="check",
+            next_step=advice,
+        ) from error
+    got = _ours(model).session(threads=1).run(given)
     worst = {o.name: _worst(got[o.name], want[o.name]) for o in model.graph.output}
     if all(_difference(got[o.name], want[o.name]) is None for o in model.graph.output):
         return CheckResult(name, True, worst)

@@ -71,7 +71,7 @@ def _refine(corners: Array, shift: Array) -> Array:
 
 
 def _crops(picture: Image.Image, corners: Array, side: int) -> Array:
-    crops = [tensor(picture.crop([int(v) for v in np.round(box)]), side, side) for box in corners]  # type: ignore[arg-type]
+    crops = [tensor(picture.crop([int(v) for v in np.round(box)]), side, side) for box in corners]
     # The nets were trained on pictures with the two spatial axes exchanged.
     return np.ascontiguousarray(((np.stack(crops) - 127.5) / 128).transpose(0, 2, 1, 3).astype(np.float32))
 

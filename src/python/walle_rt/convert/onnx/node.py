@@ -155,6 +155,7 @@ class Node:
         """Bind the node's outputs, in order."""
         for name, value in zip(self.outputs, values, strict=False):
             if name:
+                self.scope.define(name, f"node '{self.name}'")
                 self.scope.names[name] = value
                 self.walk.name_value(self.scope, value, name)
 

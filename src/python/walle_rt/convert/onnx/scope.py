@@ -64,11 +64,23 @@ class Scope:
         self.prefix = prefix
         self.attributes = attributes or {}
         self.names: dict[str, int] = {}
+        self.own: set[str] = set()  # names defined here: by inputs, initializers and nodes; each once
         self.initializers: dict[str, Any] = {}  # name -> function making the constant, on first use
         self.captures: list[int] = []  # value numbers in the parent's builder
         self.depth: int = parent.depth + 1 if parent else 0
         self.call_depth: int = parent.call_depth if parent else 0
         self.fallback: Scope | None = None  # same builder; for functions whose graph attributes use the caller's names
+
+    def define(self, name: str, by: str) -> None:
+        """Note that this scope defines a name; a second definition is an error."""
+        if name in self.own:
+            raise refuse(
+                f"value '{name}' made a second time by {by}",
+                "one producer per name",
+                by,
+                "check the model with onnx.checker and export it again",
+            )
+        self.own.add(name)
 
     def key(self, value: int) -> Key:
         """The conversion-wide identity of a value of this scope's builder."""

@@ -67,7 +67,10 @@ class Walk:
         constants = {t.name for t in graph.initializer} | {t.values.name for t in graph.sparse_initializer}
         for index, info in enumerate(i for i in graph.input if i.name not in constants):
             outer = formal_types[index] if index < len(formal_types) else None
+            scope.define(info.name, f"an input of graph '{graph.name}'")
             self.input(info, scope, outer)
+        for name in [t.name for t in graph.initializer] + [t.values.name for t in graph.sparse_initializer]:
+            scope.define(name, f"an initializer of graph '{graph.name}'")
         for tensor in graph.initializer:
             scope.initializers[tensor.name] = self._reader(tensor)
         for sparse in graph.sparse_initializer:
@@ -166,6 +169,7 @@ class Walk:
         """Stand-ins for the results of an unsupported node, so that the rest of the model is still looked at."""
         for output in proto.output:
             if output:
+                scope.own.add(output)
                 value = scope.builder.node("Unsupported", proto.name, [], [output], [])[0]
                 scope.names[output] = value
                 self.types.known[scope.key(value)] = None
