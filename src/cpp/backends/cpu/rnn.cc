@@ -1,5 +1,8 @@
 // RNN, GRU and LSTM claimed whole on the CPU (float32); other dtypes run their decomposition.
-#include "backends/cpu/cpu_op.h"
+#include <algorithm>
+#include <array>
+
+#include "backends/cpu/epilogue.h"
 #include "kernels/rnn/rnn.h"
 #include "ops/rnn_spec.h"
 
@@ -48,7 +51,11 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   const auto r = rnn_of(node);
   if (!isa.ok() || !r.ok()) return;
   const kernels::GemmTable& table = kernels::gemm_table(*isa);
-  Candidate c = single_candidate(node, "rnn_f32_" + std::string(isa_name(*isa)), threads);
+  Candidate c;
+  c.algorithm = "rnn_f32_" + std::string(isa_name(*isa));
+  // The steps wait for each other, so half of a product's speed and little from threads.
+  const ir::Cost cost = node.cost();
+  c.cost_ms = 1e3 * seconds_of(cost.flops, cost.bytes, std::min<int>(threads, static_cast<int>(r->directions)), 40);
   c.workspace_bytes = kernels::rnn_workspace_bytes(table, *r, threads) + (packs_ahead(node) ? 0 : packed_bytes(table, *r));
   out.push_back(std::move(c));
 }
