@@ -24,6 +24,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from damage import damage
+from seal import seal
 from thirteen import FEEDS, model
 
 import walle_rt
@@ -51,6 +52,15 @@ def originals(folder: Path) -> dict[str, bytes]:
     return {suffix: file.read_bytes() for suffix, file in files.items()}
 
 
+def damaged(files: dict[str, bytes], seed: int) -> tuple[str, str, bytes]:
+    """Suffix, kind of damage and the bytes of a case; half of the .walle ones have their checksums made valid again."""
+    suffix = (".walle", ".onnx")[(seed // 4) % 2]
+    kind, data = damage(files[suffix], seed)
+    if suffix == ".walle" and (seed // 8) % 2:
+        return suffix, f"{kind}, sealed", seal(data)
+    return suffix, kind, data
+
+
 def run_case(data: bytes, suffix: str, folder: Path) -> str:
     """Load and run one file: the name of the error's class, or 'ran'."""
     file = folder / f"case_{os.getpid()}{suffix}"
@@ -72,8 +82,7 @@ def worker(channel: Connection, files: dict[str, bytes], seeds: list[int], folde
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for seed in seeds:
         channel.send(("begin", seed))
-        suffix = (".walle", ".onnx")[(seed // 4) % 2]
-        kind, data = damage(files[suffix], seed)
+        suffix, kind, data = damaged(files, seed)
         channel.send(("end", seed, f"{suffix} {kind}", run_case(data, suffix, folder)))
     channel.close()
 
@@ -133,7 +142,7 @@ def run(cases: int, workers: int) -> tuple[collections.Counter[str], dict[int, s
                 lane = live[channel]  # type: ignore[index]
                 report = lane.advance()
                 if isinstance(report, tuple):
-                    counts[f"{report[0]:17s} {report[1]}"] += 1
+                    counts[f"{report[0]:24s} {report[1]}"] += 1
                 elif channel.closed:  # type: ignore[union-attr]
                     del live[channel]  # type: ignore[arg-type]
                     if report:
@@ -161,9 +170,9 @@ def keep(files: dict[str, bytes], seed: int) -> None:
     """Write a finding's file for a look at it."""
     if seed < 0:
         return
-    suffix = (".walle", ".onnx")[(seed // 4) % 2]
+    suffix, _, data = damaged(files, seed)
     FINDINGS.mkdir(exist_ok=True)
-    (FINDINGS / f"seed_{seed}{suffix}").write_bytes(damage(files[suffix], seed)[1])
+    (FINDINGS / f"seed_{seed}{suffix}").write_bytes(data)
 
 
 def main() -> int:

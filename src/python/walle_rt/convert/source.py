@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ArgumentError, ResourceError, compose
+from ..errors import ArgumentError, Error, ResourceError, compose
 from .report import Report, refuse
 
 if TYPE_CHECKING:
@@ -46,7 +46,18 @@ def convert(
     from .onnx import convert_model
 
     model, folder, label = _read(onnx, source)
-    return convert_model(model, folder, name or label, signatures)
+    try:
+        return convert_model(model, folder, name or label, signatures)
+    except Error:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
+        # A damaged file can hold what the protocol allows and the schema forbids: names that are no text, unknown types.
+        raise refuse(
+            f"a graph that cannot be read ({type(error).__name__}: {error})",
+            "an ONNX model that follows its schema",
+            name or label,
+            "check the file with onnx.checker.check_model and export it again",
+        ) from error
 
 
 def _read(onnx: Any, source: Source) -> tuple[Any, Path | None, str]:
