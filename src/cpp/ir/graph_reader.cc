@@ -2,6 +2,7 @@
 #include <flatbuffers/flatbuffers.h>
 
 #include "base/checked.h"
+#include "base/utf8.h"
 #include "ir/walle_file.h"
 #include "schemas/model_generated.h"
 
@@ -53,6 +54,7 @@ class Reader {
   Result<std::string> text(const flatbuffers::String* s) {
     if (!s) return std::string();
     WALLE_TRY(pay(s->size() + 32));
+    if (!base::valid_utf8(s->string_view())) return model_error("a text that is not UTF-8", "UTF-8", where_, kAgain);
     return s->str();
   }
 
