@@ -51,7 +51,7 @@ def convert(
     except Error:
         raise
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
-        # A damaged file can hold what the protocol allows and the schema forbids: names that are no text, unknown types.
+        # A damaged file can hold what protobuf allows and ONNX forbids: names that are no text, unknown types.
         raise refuse(
             f"a graph that cannot be read ({type(error).__name__}: {error})",
             "an ONNX model that follows its schema",
