@@ -3,7 +3,7 @@
 #   make test    everything that must hold
 # and one more compares with other runtimes:
 #   make bench
-.PHONY: demo test bench setup build check cpp python sanitize fuzz damage clean
+.PHONY: demo test bench setup configure build engine check cpp python sanitize fuzz damage clean
 .NOTPARALLEL:
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -17,10 +17,16 @@ step = @printf '\n== %s\n' "$(1)"
 setup:
 	@tools/setup.sh
 
-build: setup
+configure: setup
 	$(call step,build)
-	@cmake --preset release $(CMAKE_PYTHON) >build-release.log 2>&1 || { cat build-release.log; exit 1; }; rm -f build-release.log
+	@cmake --preset release $(CMAKE_PYTHON) >configure.log 2>&1 || { cat configure.log; exit 1; }; rm -f configure.log
+
+build: configure
 	cmake --build build/release
+
+# The Python extension alone: what the demo and the bench need.
+engine: configure
+	cmake --build build/release --target _core
 
 test: check build cpp python sanitize fuzz damage
 	$(call step,sizes)
@@ -64,11 +70,11 @@ damage: build
 	$(call step,damaged model files)
 	python tests/fault/damaged_models.py --cases $(DAMAGED_CASES)
 
-demo: build
+demo: engine
 	@tools/setup.sh demo
 	python -m walle_rt.demo
 
-bench: build
+bench: engine
 	@tools/setup.sh bench
 	python -m pytest bench --benchmark-columns=min,median,rounds --benchmark-sort=name
 
