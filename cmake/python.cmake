@@ -7,7 +7,9 @@ endif()
 find_package(pybind11 3.0 CONFIG REQUIRED)
 
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cpp/pybind/*.cc)
-pybind11_add_module(_core MODULE ${sources})
+# NO_EXTRAS: without link-time optimisation, which would see the bindings alone (the rooms are not compiled for it) and
+# made every link longer than the compilation before it.
+pybind11_add_module(_core MODULE NO_EXTRAS ${sources})
 walle_link_rooms(_core)
 target_link_libraries(_core PRIVATE walle_flags)
 if(NOT APPLE AND NOT WIN32)

@@ -13,7 +13,7 @@ struct SessionOptions {
   bool merge = true;   // merge rasters
   bool fuse = true;    // fold epilogues into kernels
   bool claim = true;   // let backends run composites whole
-  bool fold = true;    // compute constant parts once
+  bool fold = true;    // compute constant parts once; false: only the small ones that decide shapes
 };
 
 }  // namespace walle::runtime

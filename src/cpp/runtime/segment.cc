@@ -60,10 +60,13 @@ class Builder {
 
  private:
   static constexpr ops::Ref kUnset = -2;
+  static constexpr int64_t kShapeValueBytes = 1024;
 
   ops::LowerOptions lower_options() {
     ops::LowerOptions o;
-    if (shared_.options.fold) o.fold = fold_program;
+    o.fold = fold_program;
+    // Values that decide shapes are always computed while planning; without the option, nothing larger is.
+    if (!shared_.options.fold) o.fold_limit_bytes = kShapeValueBytes;
     if (shared_.options.claim)
       o.claims = [this](const ir::OpDef& op, const ir::Attributes& attributes, std::span<const ir::InferInput> inputs,
                         std::span<const ir::InferOutput> outputs) { return claimed(op, attributes, inputs, outputs); };
