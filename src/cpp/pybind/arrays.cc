@@ -45,10 +45,16 @@ py::array numpy_call(const char* function, py::handle object) {
 
 }  // namespace
 
+bool usable_as_it_is(const py::array& array) {
+  constexpr int kWanted = py::array::c_style | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
+  return (array.flags() & kWanted) == kWanted && array.dtype().byteorder() != (PY_LITTLE_ENDIAN ? '>' : '<');
+}
+
 py::array as_array(py::handle object, const std::string& where, bool allow_plain) {
   py::array array;
   if (py::isinstance<py::array>(object)) {
     array = py::reinterpret_borrow<py::array>(object);
+    if (usable_as_it_is(array)) return array;
   } else if (py::hasattr(object, "__dlpack__")) {
     array = numpy_call("from_dlpack", object);
   } else if (PyObject_CheckBuffer(object.ptr()) || py::hasattr(object, "__array__") || allow_plain) {

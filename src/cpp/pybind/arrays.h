@@ -19,6 +19,9 @@ namespace py = pybind11;
 // unless `allow_plain`, because their dtype would be a guess. C-contiguous, native byte order; copies only when it is not.
 py::array as_array(py::handle object, const std::string& where, bool allow_plain = false);
 
+// C-contiguous, aligned, native byte order: what as_array returns unchanged.
+bool usable_as_it_is(const py::array& array);
+
 // The dtype of an array, undefined when walle_rt has none for it (strings, objects, complex numbers).
 DType dtype_of(const py::array& array);
 

@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "pybind/arrays.h"
 #include "pybind/errors.h"
@@ -12,7 +13,18 @@ namespace walle::pybind {
 
 namespace {
 
+// The usual case, on the way of every call: an array of the declared dtype that can be used where it lies.
+std::optional<Tensor> borrow_plain(py::handle object, DType declared) {
+  if (!py::isinstance<py::array>(object)) return std::nullopt;
+  const auto array = py::reinterpret_borrow<py::array>(object);
+  if (array.ndim() > base::kMaxRank || array.nbytes() > base::kMaxTensorBytes || !usable_as_it_is(array) || dtype_of(array) != declared) return std::nullopt;
+  Shape shape;
+  for (py::ssize_t i = 0; i < array.ndim(); ++i) shape.push_back(array.shape(i));
+  return borrow(array, declared, shape);
+}
+
 Tensor tensor_from(py::handle object, DType declared, const std::string& name) {
+  if (auto plain = borrow_plain(object, declared)) return *std::move(plain);
   const std::string where = "input '" + name + "'";
   const py::array array = as_array(object, where);
   DType dtype = dtype_of(array);
@@ -180,6 +192,8 @@ py::dict NativeSession::run(const py::dict& feeds, const py::object& wanted) {
       give[static_cast<size_t>(found - output_names_.begin())] = true;
     }
   }
+  // The second handle lets go of the arrays here, with the GIL held; the engine's would have to fight for it at each one.
+  const std::vector<ir::RuntimeValue> kept = values;
   Result<std::vector<ir::RuntimeValue>> results = [&] {
     const py::gil_scoped_release unlocked;
     return session_->run(std::move(values));

@@ -22,15 +22,16 @@ std::string declared(const ir::Value& value) {
 }
 
 Status check_input(const ir::Value& value, const ir::RuntimeValue& given, std::map<std::string, int64_t>& symbols) {
-  const std::string where = "input '" + value.name + "'";
+  // Runs before every run: texts are made only when something is wrong.
+  const auto where = [&] { return "input '" + value.name + "'"; };
   if (value.kind == ir::ValueKind::sequence)
-    return given.sequence() ? Status() : argument_error("a value that is not a sequence", "a sequence of tensors", where, "pass a list of arrays");
+    return given.sequence() ? Status() : argument_error("a value that is not a sequence", "a sequence of tensors", where(), "pass a list of arrays");
   if (value.kind == ir::ValueKind::optional) return {};
   const Tensor* t = given.tensor();
-  if (!t) return argument_error("no tensor", declared(value), where, "pass an array");
-  const std::string have = std::string(dtype_name(t->dtype())) + t->shape().text();
+  if (!t) return argument_error("no tensor", declared(value), where(), "pass an array");
+  const auto have = [&] { return std::string(dtype_name(t->dtype())) + t->shape().text(); };
   if (value.dtype != DType::undefined && t->dtype() != value.dtype)
-    return argument_error(have, declared(value), where, "convert the array with .astype('" + std::string(dtype_name(value.dtype)) + "')");
+    return argument_error(have(), declared(value), where(), "convert the array with .astype('" + std::string(dtype_name(value.dtype)) + "')");
   if (!value.shape) return {};
   bool fits = static_cast<int>(value.shape->size()) == t->shape().rank();
   for (size_t i = 0; fits && i < value.shape->size(); ++i) {
@@ -42,7 +43,7 @@ Status check_input(const ir::Value& value, const ir::RuntimeValue& given, std::m
   if (!fits) {
     std::string bound;
     for (const auto& [name, size] : symbols) bound += (bound.empty() ? " where " : ", ") + name + "=" + std::to_string(size);
-    return argument_error(have, declared(value) + bound, where, "reshape the array or convert the model with dynamic dimensions");
+    return argument_error(have(), declared(value) + bound, where(), "reshape the array or convert the model with dynamic dimensions");
   }
   return {};
 }
