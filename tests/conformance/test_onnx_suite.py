@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from suite import SUITES, cases, fetch, listed
 
+# The first case waits for the run of all cases.
+pytestmark = pytest.mark.timeout(1200)
+
 fetch()
 CASES = cases()
 
