@@ -34,6 +34,11 @@ class Comparison:
     milliseconds: dict[str, float] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
 
+    def improve(self, other: Comparison) -> None:
+        """Take over what another run of the same comparison measured faster."""
+        for engine, value in other.milliseconds.items():
+            self.milliseconds[engine] = min(value, self.milliseconds.get(engine, value))
+
     @property
     def best_peer(self) -> str | None:
         """The fastest engine that is not ours."""
