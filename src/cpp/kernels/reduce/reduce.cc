@@ -17,9 +17,10 @@ T highest() {
   return kFloat<T> ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
 }
 
-// One combining step and its neutral element; `total` is what a finished set of n becomes.
+// One combining step, its neutral element and the type the blocks of a contiguous run are put together in.
 template <class T>
 struct Sum {
+  using Total = std::conditional_t<kFloat<T>, double, T>;  // block sums add up in double: a float would stop counting
   static T neutral() { return T(0); }
   static T step(T a, T b) {
     if constexpr (kFloat<T>) return a + b;
@@ -28,6 +29,7 @@ struct Sum {
 };
 template <class T>
 struct Prod {
+  using Total = T;
   static T neutral() { return T(1); }
   static T step(T a, T b) {
     if constexpr (kFloat<T>) return a * b;
@@ -36,11 +38,13 @@ struct Prod {
 };
 template <class T>
 struct Max {
+  using Total = T;
   static T neutral() { return kFloat<T> ? -highest<T>() : std::numeric_limits<T>::lowest(); }
   static T step(T a, T b) { return a > b || a != a ? a : b; }
 };
 template <class T>
 struct Min {
+  using Total = T;
   static T neutral() { return highest<T>(); }
   static T step(T a, T b) { return a < b || a != a ? a : b; }
 };
@@ -50,7 +54,8 @@ template <class T, template <class> class Op>
 T fold_run(const T* x, int64_t n) {
   constexpr int64_t kLanes = 8;
   constexpr int64_t kBlock = 1024;
-  T total = Op<T>::neutral();
+  using Total = typename Op<T>::Total;
+  Total total = static_cast<Total>(Op<T>::neutral());
   for (int64_t at = 0; at < n; at += kBlock) {
     const int64_t m = std::min(kBlock, n - at);
     T lane[kLanes];
@@ -61,9 +66,9 @@ T fold_run(const T* x, int64_t n) {
     for (; i < m; ++i) lane[0] = Op<T>::step(lane[0], x[at + i]);
     for (int64_t width = kLanes / 2; width > 0; width /= 2)
       for (int64_t k = 0; k < width; ++k) lane[k] = Op<T>::step(lane[k], lane[k + width]);
-    total = Op<T>::step(total, lane[0]);
+    total = Op<Total>::step(total, static_cast<Total>(lane[0]));
   }
-  return total;
+  return static_cast<T>(total);
 }
 
 // Folds the sub-array from `axis` on into y (dense over the kept axes from there).

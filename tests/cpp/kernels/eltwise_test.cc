@@ -1,0 +1,162 @@
+// Edge cases of the element-wise reference kernels: what must not trap, wrap wrongly or lose a NaN.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "kernels/eltwise/binary.h"
+#include "kernels/eltwise/cast.h"
+#include "kernels/eltwise/select.h"
+#include "kernels/eltwise/unary.h"
+
+namespace walle::kernels {
+namespace {
+
+template <class T, class R = T>
+std::vector<R> binary(BinaryKind kind, std::vector<T> x, std::vector<T> y) {
+  std::vector<R> out(std::max(x.size(), y.size()));
+  const Shape shapes[] = {Shape{static_cast<int64_t>(x.size())}, Shape{static_cast<int64_t>(y.size())}};
+  const Broadcast b = make_broadcast(Shape{static_cast<int64_t>(out.size())}, shapes);
+  run_binary(kind, tensor::kDTypeOf<T>, b, x.data(), y.data(), out.data(), 0, b.elements);
+  return out;
+}
+
+template <class T>
+std::vector<T> unary(UnaryKind kind, std::vector<T> x, UnaryParams params = {}) {
+  std::vector<T> out(x.size());
+  run_unary(kind, tensor::kDTypeOf<T>, params, x.data(), out.data(), static_cast<int64_t>(x.size()));
+  return out;
+}
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr int32_t kLowest = std::numeric_limits<int32_t>::min();
+
+TEST(Binary, IntegerDivisionNeverTraps) {
+  EXPECT_EQ(binary<int32_t>(BinaryKind::div, {7, -7, 5, kLowest}, {2, 2, 0, -1}), (std::vector<int32_t>{3, -3, 0, kLowest}));
+  EXPECT_EQ(binary<int32_t>(BinaryKind::mod, {7, -7, 5, kLowest}, {-3, 3, 0, -1}), (std::vector<int32_t>{-2, 2, 0, 0}));
+  EXPECT_EQ(binary<int32_t>(BinaryKind::fmod, {7, -7, 5, kLowest}, {-3, 3, 0, -1}), (std::vector<int32_t>{1, -1, 0, 0}));
+  EXPECT_EQ(binary<uint8_t>(BinaryKind::div, {200}, {255}), (std::vector<uint8_t>{0}));
+}
+
+TEST(Binary, IntegersWrap) {
+  EXPECT_EQ(binary<int32_t>(BinaryKind::add, {std::numeric_limits<int32_t>::max()}, {1}), (std::vector<int32_t>{kLowest}));
+  EXPECT_EQ(binary<uint16_t>(BinaryKind::mul, {65535}, {65535}), (std::vector<uint16_t>{1}));
+  EXPECT_EQ(binary<int32_t>(BinaryKind::power, {3, 2, -1, 1, 2}, {4, 32, -3, -9, -1}), (std::vector<int32_t>{81, 0, -1, 1, 0}));
+}
+
+TEST(Binary, ShiftsByTheWidthMoveEverythingOut) {
+  EXPECT_EQ(binary<uint8_t>(BinaryKind::shift_left, {255, 1}, {8, 7}), (std::vector<uint8_t>{0, 128}));
+  EXPECT_EQ(binary<int8_t>(BinaryKind::shift_right, {-128, -128}, {100, 7}), (std::vector<int8_t>{-1, -1}));
+}
+
+TEST(Binary, MinAndMaxPassNaNOn) {
+  for (auto kind : {BinaryKind::min, BinaryKind::max}) {
+    const auto out = binary<float>(kind, {kNaN, 1, 1}, {1, kNaN, 2});
+    EXPECT_TRUE(std::isnan(out[0]));
+    EXPECT_TRUE(std::isnan(out[1]));
+    EXPECT_FALSE(std::isnan(out[2]));
+  }
+}
+
+TEST(Binary, ComparisonsWithNaNAreFalse) {
+  const std::vector<float> x{kNaN, 1}, y{kNaN, 1};
+  bool out[2];
+  const Shape shapes[] = {Shape{2}, Shape{2}};
+  run_binary(BinaryKind::equal, DType::float32, make_broadcast(Shape{2}, shapes), x.data(), y.data(), out, 0, 2);
+  EXPECT_FALSE(out[0]);
+  EXPECT_TRUE(out[1]);
+}
+
+TEST(Broadcast, AnyRangeOfTheResultEqualsTheWhole) {
+  const Shape out{2, 3, 4};
+  const Shape shapes[] = {Shape{3, 1}, Shape{2, 1, 4}};
+  std::vector<float> x{1, 2, 3}, y(8), whole(24), parts(24);
+  for (size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(10 * i);
+  const Broadcast b = make_broadcast(out, shapes);
+  run_binary(BinaryKind::add, DType::float32, b, x.data(), y.data(), whole.data(), 0, 24);
+  for (int64_t at = 0; at < 24; at += 5)
+    run_binary(BinaryKind::add, DType::float32, b, x.data(), y.data(), parts.data(), at, std::min<int64_t>(at + 5, 24));
+  EXPECT_EQ(parts, whole);
+  for (size_t i = 0; i < 24; ++i) EXPECT_EQ(whole[i], x[i / 4 % 3] + y[i / 12 * 4 + i % 4]) << i;
+}
+
+TEST(Broadcast, EmptyAndScalarResults) {
+  const Shape scalars[] = {Shape{}, Shape{}};
+  EXPECT_EQ(make_broadcast(Shape{}, scalars).elements, 1);
+  const Shape empty[] = {Shape{0, 3}, Shape{3}};
+  const Broadcast b = make_broadcast(Shape{0, 3}, empty);
+  EXPECT_EQ(b.elements, 0);
+  float untouched = 5;
+  run_binary(BinaryKind::add, DType::float32, b, &untouched, &untouched, &untouched, 0, b.elements);
+  EXPECT_EQ(untouched, 5);
+}
+
+TEST(Unary, NaNStaysNaN) {
+  for (auto kind : {UnaryKind::relu, UnaryKind::clamp, UnaryKind::leaky_relu, UnaryKind::hard_sigmoid, UnaryKind::shrink, UnaryKind::sign,
+                    UnaryKind::softplus, UnaryKind::thresholded_relu, UnaryKind::celu, UnaryKind::selu, UnaryKind::mish})
+    EXPECT_TRUE(std::isnan(unary<float>(kind, {kNaN}, {1, 1})[0])) << static_cast<int>(kind);
+}
+
+TEST(Unary, ExtremesStayFinite) {
+  EXPECT_EQ(unary<float>(UnaryKind::sigmoid, {-1000, 1000}), (std::vector<float>{0, 1}));
+  EXPECT_EQ(unary<float>(UnaryKind::softplus, {-1000, 1000}), (std::vector<float>{0, 1000}));
+  EXPECT_EQ(unary<float>(UnaryKind::round, {0.5f, 1.5f, -2.5f}), (std::vector<float>{0, 2, -2}));
+  EXPECT_EQ(unary<int32_t>(UnaryKind::abs, {kLowest, -3}), (std::vector<int32_t>{kLowest, 3}));
+}
+
+TEST(Cast, FloatsOutOfRangeAreDefined) {
+  const std::vector<float> from{kNaN, kInf, -kInf, 1e30f, -1.9f, 300};
+  std::vector<int64_t> wide(from.size());
+  run_cast(DType::float32, from.data(), DType::int64, wide.data(), 6, true);
+  EXPECT_EQ(wide, (std::vector<int64_t>{0, INT64_MAX, INT64_MIN, INT64_MAX, -1, 300}));
+  std::vector<uint8_t> narrow(from.size());
+  run_cast(DType::float32, from.data(), DType::uint8, narrow.data(), 6, true);
+  EXPECT_EQ(narrow[4], 255);
+  EXPECT_EQ(narrow[5], 44);
+  bool truth[6];
+  run_cast(DType::float32, from.data(), DType::boolean, truth, 6, true);
+  EXPECT_TRUE(truth[0]);
+}
+
+TEST(Cast, EveryPairOfDTypesKeepsSmallNumbers) {
+  const std::vector<float> from{0, 1, 2, 3};
+  for (int a = 1; a < tensor::kDTypeCount; ++a) {
+    for (int b = 1; b < tensor::kDTypeCount; ++b) {
+      std::vector<std::byte> first(32), second(32);
+      std::vector<float> back(4);
+      run_cast(DType::float32, from.data(), static_cast<DType>(a), first.data(), 4, true);
+      run_cast(static_cast<DType>(a), first.data(), static_cast<DType>(b), second.data(), 4, true);
+      run_cast(static_cast<DType>(b), second.data(), DType::float32, back.data(), 4, true);
+      const bool truth = static_cast<DType>(a) == DType::boolean || static_cast<DType>(b) == DType::boolean;
+      EXPECT_EQ(back, truth ? (std::vector<float>{0, 1, 1, 1}) : from) << a << " to " << b;
+    }
+  }
+}
+
+TEST(Cast, Float8SaturatesOnlyWhenAsked) {
+  const float big = 1e6f;
+  uint8_t code = 0;
+  float back = 0;
+  run_cast(DType::float32, &big, DType::float8e4m3fn, &code, 1, true);
+  run_cast(DType::float8e4m3fn, &code, DType::float32, &back, 1, true);
+  EXPECT_EQ(back, 448);
+  run_cast(DType::float32, &big, DType::float8e4m3fn, &code, 1, false);
+  run_cast(DType::float8e4m3fn, &code, DType::float32, &back, 1, true);
+  EXPECT_TRUE(std::isnan(back));
+}
+
+TEST(Select, CopiesBitsWithBroadcasting) {
+  const bool condition[] = {true, false};
+  const float x[] = {kNaN};
+  const float y[] = {1, 2};
+  float out[2];
+  const Shape shapes[] = {Shape{2}, Shape{}, Shape{2}};
+  run_select(make_broadcast(Shape{2}, shapes), 4, condition, x, y, out, 0, 2);
+  EXPECT_TRUE(std::isnan(out[0]));
+  EXPECT_EQ(out[1], 2);
+}
+
+}  // namespace
+}  // namespace walle::kernels
