@@ -28,6 +28,8 @@ Status lower(LowerContext& c) {
   if (const auto e = constant_exponent(c)) {
     if (*e == 1) return c.result(0, x), Status();
     if (*e == 2) return c.result(0, c.mul(x, x)), Status();
+    if (*e == 3) return c.result(0, c.mul(c.mul(x, x), x)), Status();
+    if (*e == -1 && tensor::is_float(base)) return c.result(0, c.emit("Reciprocal", {x})), Status();
     if (*e == 0.5 && tensor::is_float(base)) return c.result(0, c.emit("Sqrt", {x})), Status();
   }
   // An integer to a fractional power is computed in double and truncated; otherwise the base's dtype decides.
