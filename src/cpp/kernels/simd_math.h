@@ -48,7 +48,7 @@ namespace {
   q = q * z + 3.00961726e-02f;
   q = q * z + 4.76231146e-01f;
   q = q * z + 1.0f;
-  return clamp(v * p / q, -1.0f, 1.0f);
+  return abs(x) >= 9.0f ? copy_sign(splat(1.0f), x) : clamp(v * p / q, -1.0f, 1.0f);  // exactly 1, or x * (1 - tanh) would not vanish
 }
 
 [[maybe_unused]] inline vf erf(vf x) {
@@ -66,7 +66,7 @@ namespace {
   q = q * z + 1.15348211e-01f;
   q = q * z + 5.04853596e-01f;
   q = q * z + 1.0f;
-  return clamp(v * p / q, -1.0f, 1.0f);
+  return abs(x) >= 4.0f ? copy_sign(splat(1.0f), x) : clamp(v * p / q, -1.0f, 1.0f);
 }
 
 [[maybe_unused]] inline vf sigmoid(vf x) { return 1.0f / (1.0f + exp(-x)); }

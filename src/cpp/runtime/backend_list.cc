@@ -42,6 +42,7 @@ Result<std::vector<const backends::Backend*>> backends_named(const std::string& 
       if (name == row.name) found = &row.get();
     }
     if (!found) return backend_error("backend '" + name + "'", "one of: " + known, "session", "choose a backend of this build");
+    WALLE_TRY(found->ready());
     out.push_back(found);
   }
   if (out.empty()) return backend_error("an empty backend name", "for example 'cpu'", "session", "leave backend at its default");

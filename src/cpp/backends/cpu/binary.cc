@@ -1,11 +1,13 @@
 // Element-wise functions of two operands on the CPU.
 #include "backends/cpu/cpu_op.h"
-#include "kernels/eltwise/binary.h"
+#include "kernels/eltwise/eltwise.h"
 #include "kernels/parallel.h"
 
 namespace walle::backends::cpu {
 
 namespace {
+enum Choice { kReference, kSimd };
+
 std::optional<kernels::BinaryKind> kind_of(const NodeView& node) {
   return kernels::binary_kind(node.op().name, node.attrs().get_int("fmod", 0) != 0, node.attrs().get_string("direction", "RIGHT") == "LEFT");
 }
@@ -15,13 +17,39 @@ bool supports(const NodeView& node) {
   return kind && node.dtype(0) == node.dtype(1) && kernels::binary_supports(*kind, node.dtype(0));
 }
 
-void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  out.push_back(single_candidate(node, "eltwise_binary_reference", threads));
+kernels::Broadcast plan_of(const NodeView& node) {
+  const Shape operands[] = {node.shape(0), node.shape(1)};
+  return kernels::make_broadcast(node.out_shape(0), operands);
 }
 
-Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext&) {
-  const Shape operands[] = {node.shape(0), node.shape(1)};
-  const kernels::Broadcast plan = kernels::make_broadcast(node.out_shape(0), operands);
+void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
+  out.push_back(single_candidate(node, "eltwise_binary_reference", threads));
+  const auto isa = kernels::select_isa();
+  if (node.dtype(0) != DType::float32 || !isa.ok() || !kernels::binary_f32(*kind_of(node), *isa) || !kernels::simple_runs(plan_of(node))) return;
+  Candidate simd = single_candidate(node, "eltwise_binary_f32_" + std::string(isa_name(*isa)), threads);
+  simd.cost_ms /= 4;
+  simd.choice = kSimd;
+  out.push_back(std::move(simd));
+}
+
+Result<std::unique_ptr<Kernel>> simd_kernel(const NodeView& node) {
+  WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
+  const kernels::Broadcast plan = plan_of(node);
+  const kernels::BinaryF32 run = kernels::binary_f32(*kind_of(node), isa);
+  const auto last = static_cast<size_t>(plan.rank - 1);
+  return make_kernel([=, x_step = plan.stride[0][last], y_step = plan.stride[1][last]](const RunArgs& a) -> Status {
+    kernels::parallel_ranges(plan.elements, 32768, a.threads, [&](int64_t begin, int64_t end) {
+      kernels::for_each_run(plan, begin, end, [&](int64_t at, const auto& offset, int64_t n) {
+        run(a.input<float>(0) + offset[0], x_step, a.input<float>(1) + offset[1], y_step, a.output<float>(0) + at, n);
+      });
+    });
+    return {};
+  });
+}
+
+Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate, PrepareContext&) {
+  if (candidate.choice == kSimd) return simd_kernel(node);
+  const kernels::Broadcast plan = plan_of(node);
   return make_kernel([plan, kind = *kind_of(node), dtype = node.dtype(0)](const RunArgs& a) -> Status {
     kernels::parallel_ranges(plan.elements, 16384, a.threads, [&](int64_t begin, int64_t end) {
       kernels::run_binary(kind, dtype, plan, a.in[0], a.in[1], a.out[0], begin, end);

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "backends/cpu/cpu_op.h"
+#include "kernels/isa.h"
 
 namespace walle::backends::cpu {
 
@@ -27,6 +28,8 @@ const CpuOp* find(const ir::OpDef& op) {
 class CpuBackend final : public Backend {
  public:
   std::string_view name() const override { return "cpu"; }
+
+  Status ready() const override { return kernels::select_isa().status(); }
 
   bool supports(const NodeView& node) const override {
     const CpuOp* op = find(node.op());

@@ -4,10 +4,14 @@
 #include "backends/cpu/cpu_op.h"
 #include "kernels/eltwise/broadcast.h"
 #include "kernels/norm/layer_norm.h"
+#include "kernels/parallel.h"
+#include "kernels/rows.h"
 
 namespace walle::backends::cpu {
 
 namespace {
+enum Choice { kReference, kRows };
+
 bool supports(const NodeView& node) { return node.dtype(0) == DType::float32 || node.dtype(0) == DType::float64; }
 
 Result<int> axis_of(const NodeView& node) {
@@ -41,20 +45,45 @@ const void* spread(const Spread& s, int64_t element, const void* from, std::byte
   return scratch;
 }
 
+// The vector kernel: plain layer normalisation with scale and bias of the row's own length and no statistics wanted.
+bool rows_apply(const NodeView& node, const Shape& normalized) {
+  const int64_t n = normalized.elements();
+  return node.dtype(0) == DType::float32 && node.op().name == "LayerNormalization" && n > 0 && node.shape(1).elements() == n &&
+         (!node.has(2) || node.shape(2).elements() == n) && !node.has_output(1) && !node.has_output(2);
+}
+
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   Candidate c = single_candidate(node, "layer_norm_reference", threads);
   const auto axis = axis_of(node);
   const Shape& x = node.shape(0);
   if (axis.ok()) c.workspace_bytes = 2 * x.product(*axis, x.rank()) * dtype_size(node.dtype(0));
   out.push_back(std::move(c));
+  const auto isa = kernels::select_isa();
+  if (!isa.ok() || !axis.ok() || !rows_apply(node, x.sub(*axis, x.rank()))) return;
+  Candidate rows = single_candidate(node, "layer_norm_f32_rows_" + std::string(isa_name(*isa)), threads);
+  rows.cost_ms /= 8;
+  rows.choice = kRows;
+  out.push_back(std::move(rows));
 }
 
-Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext&) {
+Result<std::unique_ptr<Kernel>> rows_kernel(const NodeView& node, const kernels::LayerNorm& spec) {
+  WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
+  return make_kernel([spec, has_bias = node.has(2), run = kernels::norm_table(isa).layer_norm](const RunArgs& a) -> Status {
+    kernels::parallel_ranges(spec.rows, std::max<int64_t>(1, 16384 / spec.n), a.threads, [&](int64_t begin, int64_t end) {
+      run(a.input<float>(0) + begin * spec.n, a.input<float>(1), has_bias ? a.input<float>(2) : nullptr, a.output<float>(0) + begin * spec.n,
+          end - begin, spec.n, static_cast<float>(spec.epsilon));
+    });
+    return {};
+  });
+}
+
+Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate, PrepareContext&) {
   WALLE_ASSIGN(const int axis, axis_of(node));
   const Shape& x = node.shape(0);
   const Shape normalized = x.sub(axis, x.rank());
   const kernels::LayerNorm spec{x.product(0, axis), normalized.elements(), node.attrs().get_float("epsilon", 1e-5),
                                 node.op().name == "LayerNormalization"};
+  if (candidate.choice == kRows) return rows_kernel(node, spec);
   const Spread scale = spread_of(node, 1, normalized);
   const Spread bias = spread_of(node, 2, normalized);
   const bool outputs[] = {true, node.has_output(1), node.has_output(2)};

@@ -1,17 +1,17 @@
 // Softmax and LogSoftmax on the CPU.
 #include "backends/cpu/cpu_op.h"
+#include "kernels/parallel.h"
+#include "kernels/rows.h"
 #include "kernels/softmax/softmax.h"
 
 namespace walle::backends::cpu {
 
 namespace {
+enum Choice { kReference, kRows };
+
 bool supports(const NodeView& node) { return node.dtype(0) == DType::float32 || node.dtype(0) == DType::float64; }
 
-void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  out.push_back(single_candidate(node, "softmax_reference", threads));
-}
-
-Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext&) {
+Result<kernels::Softmax> spec_of(const NodeView& node) {
   const Shape& x = node.shape(0);
   kernels::Softmax spec;
   spec.log = node.op().name == "LogSoftmax";
@@ -21,6 +21,33 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
     spec.axis = x[axis];
     spec.inner = x.product(axis + 1, x.rank());
   }
+  return spec;
+}
+
+void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
+  out.push_back(single_candidate(node, "softmax_reference", threads));
+  const auto isa = kernels::select_isa();
+  const auto spec = spec_of(node);
+  if (node.dtype(0) != DType::float32 || !isa.ok() || !spec.ok() || spec->log || spec->inner != 1 || spec->axis == 0) return;
+  Candidate rows = single_candidate(node, "softmax_f32_rows_" + std::string(isa_name(*isa)), threads);
+  rows.cost_ms /= 8;
+  rows.choice = kRows;
+  out.push_back(std::move(rows));
+}
+
+Result<std::unique_ptr<Kernel>> rows_kernel(const kernels::Softmax& spec) {
+  WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
+  return make_kernel([spec, run = kernels::softmax_table(isa).rows](const RunArgs& a) -> Status {
+    kernels::parallel_ranges(spec.outer, std::max<int64_t>(1, 8192 / spec.axis), a.threads, [&](int64_t begin, int64_t end) {
+      run(a.input<float>(0) + begin * spec.axis, a.output<float>(0) + begin * spec.axis, end - begin, spec.axis);
+    });
+    return {};
+  });
+}
+
+Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate, PrepareContext&) {
+  WALLE_ASSIGN(const kernels::Softmax spec, spec_of(node));
+  if (candidate.choice == kRows) return rows_kernel(spec);
   return make_kernel([spec, dtype = node.dtype(0)](const RunArgs& a) -> Status {
     kernels::run_softmax(spec, dtype, a.in[0], a.out[0], a.threads);
     return {};

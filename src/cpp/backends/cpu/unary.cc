@@ -1,12 +1,13 @@
 // Element-wise functions of one operand on the CPU.
 #include "backends/cpu/cpu_op.h"
-#include "kernels/eltwise/unary.h"
+#include "kernels/eltwise/eltwise.h"
 #include "kernels/parallel.h"
 
 namespace walle::backends::cpu {
 
 namespace {
 using kernels::UnaryKind;
+enum Choice { kReference, kSimd };
 
 std::optional<UnaryKind> kind_of(const NodeView& node) {
   const auto kind = kernels::unary_kind(node.op().name);
@@ -36,11 +37,31 @@ bool supports(const NodeView& node) {
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   out.push_back(single_candidate(node, "eltwise_unary_reference", threads));
+  const auto isa = kernels::select_isa();
+  kernels::UnaryParams params;
+  if (node.dtype(0) != DType::float32 || !isa.ok() || !kernels::unary_f32(*kind_of(node), *isa, params)) return;
+  Candidate simd = single_candidate(node, "eltwise_unary_f32_" + std::string(isa_name(*isa)), threads);
+  simd.cost_ms /= 8;
+  simd.choice = kSimd;
+  out.push_back(std::move(simd));
 }
 
-Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext&) {
+Result<std::unique_ptr<Kernel>> simd_kernel(const NodeView& node, UnaryKind kind, kernels::UnaryParams params) {
+  WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
+  const kernels::UnaryF32 run = kernels::unary_f32(kind, isa, params);
+  return make_kernel([=, alpha = static_cast<float>(params.alpha), beta = static_cast<float>(params.beta),
+                      n = node.out_shape(0).elements()](const RunArgs& a) -> Status {
+    kernels::parallel_ranges(n, 32768, a.threads, [&](int64_t begin, int64_t end) {
+      run(a.input<float>(0) + begin, a.output<float>(0) + begin, end - begin, alpha, beta);
+    });
+    return {};
+  });
+}
+
+Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate, PrepareContext&) {
   const UnaryKind kind = *kind_of(node);
   const auto params = params_of(kind, node.attrs());
+  if (candidate.choice == kSimd) return simd_kernel(node, kind, params);
   const DType dtype = node.dtype(0);
   const int64_t from = dtype_size(dtype);
   const int64_t to = dtype_size(node.out_dtype(0));

@@ -83,7 +83,7 @@ void run_dense(const Conv& c, const float* x, const float* weights, const float*
   for (int64_t n = 0; n < s.n; ++n) {
     const float* image = x + n * s.c * s.h * s.w;
     if (!c.direct)
-      base::parallel_for(s.c, threads, [&](int64_t ch) { c.table->fill_planes(c.planes, image + ch * s.h * s.w, planes + ch * channel_elements(c)); });
+      base::parallel_for(s.c, threads, [&](int64_t ch) { c.table->fill_planes(c.planes, image + ch * s.h * s.w, true, planes + ch * channel_elements(c)); });
     for (int64_t g = 0; g < s.groups; ++g) {
       const Columns columns(c, c.direct ? image + g * cg * s.h * s.w : planes + g * cg * channel_elements(c));
       Gemm p;
@@ -114,9 +114,10 @@ void run_depthwise(const Conv& c, const float* x, const float* weights, const Ep
   const int64_t shares = std::min<int64_t>(threads, channels);
   base::parallel_for(shares, threads, [&](int64_t share) {
     auto* planes = reinterpret_cast<float*>(workspace) + share * depthwise_floats(c);
-    for (int64_t i = channels * share / shares; i < channels * (share + 1) / shares; ++i) {
-      c.table->fill_planes(c.planes, x + i * s.h * s.w, planes);
-      std::memset(planes + channel_elements(c), 0, kSlack * kFloat);
+    std::memset(planes + channel_elements(c), 0, kSlack * kFloat);
+    const int64_t first = channels * share / shares;
+    for (int64_t i = first; i < channels * (share + 1) / shares; ++i) {
+      c.table->fill_planes(c.planes, x + i * s.h * s.w, i == first, planes);
       for (int64_t q = 0; q < multiplier; ++q) {
         const int64_t m = i % s.c * multiplier + q;
         const int64_t at = (i / s.c * s.m + m) * outputs;

@@ -22,27 +22,39 @@ inline void fill_line(float* to, int64_t n, float value) {
   for (int64_t i = 0; i < n; ++i) to[i] = value;
 }
 
-void fill_planes(const ConvPlanes& p, const float* channel, float* out) {
+inline void copy_line(float* to, const float* from, int64_t n) {
+  int64_t c = 0;
+  for (; c + kLanes <= n; c += kLanes) store(to + c, load(from + c));
+  if (c < n) store_n(to + c, load_n(from + c, n - c), n - c);
+}
+
+inline void copy_strided(float* __restrict to, const float* __restrict from, int64_t n, int64_t stride) {
+  if (stride == 2) {  // a constant stride is a shuffle of whole vectors
+    for (int64_t c = 0; c < n; ++c) to[c] = from[c * 2];
+  } else {
+    for (int64_t c = 0; c < n; ++c) to[c] = from[c * stride];
+  }
+}
+
+void fill_planes(const ConvPlanes& p, const float* channel, bool borders, float* out) {
   for (int64_t i = 0; i < p.count; ++i) {
     const int64_t a = p.phase[i] / p.sw - p.pt;
     const int64_t b = p.phase[i] % p.sw - p.pl;
     const Inside rows = inside(p.h, p.sh, a, p.rows);
     const Inside cols = inside(p.w, p.sw, b, p.pitch);
-    fill_line(out, rows.first * p.pitch, p.fill);
+    if (borders) fill_line(out, rows.first * p.pitch, p.fill);
     for (int64_t r = rows.first; r < rows.last; ++r) {
       float* to = out + r * p.pitch;
       const float* from = channel + (r * p.sh + a) * p.w + b;
-      for (int64_t c = 0; c < cols.first; ++c) to[c] = p.fill;
-      if (p.sw == 1) {
-        memcpy(to + cols.first, from + cols.first, static_cast<size_t>(cols.last - cols.first) * sizeof(float));
-      } else if (p.sw == 2) {
-        for (int64_t c = cols.first; c < cols.last; ++c) to[c] = from[c * 2];
-      } else {
-        for (int64_t c = cols.first; c < cols.last; ++c) to[c] = from[c * p.sw];
-      }
-      for (int64_t c = cols.last; c < p.pitch; ++c) to[c] = p.fill;
+      if (p.sw == 1)
+        copy_line(to + cols.first, from + cols.first, cols.last - cols.first);
+      else
+        copy_strided(to + cols.first, from + cols.first * p.sw, cols.last - cols.first, p.sw);
+      if (!borders) continue;
+      fill_line(to, cols.first, p.fill);
+      fill_line(to + cols.last, p.pitch - cols.last, p.fill);
     }
-    fill_line(out + rows.last * p.pitch, (p.rows - rows.last) * p.pitch, p.fill);
+    if (borders) fill_line(out + rows.last * p.pitch, (p.rows - rows.last) * p.pitch, p.fill);
     out += p.rows * p.pitch;
   }
 }
@@ -71,40 +83,63 @@ void pack_panel(const float* planes, const int64_t* offset, int64_t k, const Con
   }
 }
 
-// V vectors of outputs from position j on.
+#if defined(WALLE_ISA_AVX512)
+constexpr int kWide = 8;  // vectors of outputs at once: each tap costs one broadcast and one table look-up for all of them
+#else
+constexpr int kWide = 4;
+#endif
+
 template <int V, int T>
 inline void line(const DepthwiseTask& t, const float* __restrict from, vf (&acc)[V]) {
   const int64_t taps = T > 0 ? T : t.taps;
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int v = 0; v < V; ++v) acc[v] = splat(t.bias);
-#pragma GCC unroll 9
+#pragma GCC unroll 25
   for (int64_t i = 0; i < taps; ++i) {
     const vf w = splat(t.weights[i]);
     const float* x = from + t.tap[i];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int v = 0; v < V; ++v) acc[v] += w * load(x + v * kLanes);
   }
+}
+
+// V whole vectors.
+template <int V, int T>
+inline void piece(const DepthwiseTask& t, const float* from, float* to, bool bounded) {
+  vf acc[V];
+  line<V, T>(t, from, acc);
+#pragma GCC unroll 8
+  for (int v = 0; v < V; ++v) store(to + v * kLanes, bounded ? clamp(acc[v], t.alpha, t.beta) : acc[v]);
 }
 
 // `n` outputs that are consecutive in the planes; may write up to a vector too many when `whole`.
 template <int T>
 void run(const DepthwiseTask& t, const float* from, float* to, int64_t n, bool whole) {
   const bool bounded = t.activation == Activation::clamp && !t.residual;
+  const int64_t end = whole ? (n + kLanes - 1) / kLanes * kLanes : n / kLanes * kLanes;
   int64_t j = 0;
-  for (; j + 4 * kLanes <= n; j += 4 * kLanes) {
-    vf acc[4];
-    line<4, T>(t, from + j, acc);
-#pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) store(to + j + v * kLanes, bounded ? clamp(acc[v], t.alpha, t.beta) : acc[v]);
-  }
-  for (; j < n; j += kLanes) {
+  for (; j + kWide * kLanes <= end; j += kWide * kLanes) piece<kWide, T>(t, from + j, to + j, bounded);
+  for (; j + 2 * kLanes <= end; j += 2 * kLanes) piece<2, T>(t, from + j, to + j, bounded);
+  for (; j < end; j += kLanes) piece<1, T>(t, from + j, to + j, bounded);
+  if (j < n) {
     vf acc[1];
     line<1, T>(t, from + j, acc);
-    if (bounded) acc[0] = clamp(acc[0], t.alpha, t.beta);
-    if (whole || j + kLanes <= n)
-      store(to + j, acc[0]);
-    else
-      store_n(to + j, acc[0], n - j);
+    store_n(to + j, bounded ? clamp(acc[0], t.alpha, t.beta) : acc[0], n - j);
+  }
+}
+
+// Rows of `width` at `pitch` to rows that lie behind one another. Whole vectors; the next row overwrites what is too much.
+void close_gaps(const float* from, int64_t pitch, int64_t rows, int64_t width, float* to) {
+  const int64_t total = rows * width;
+  for (int64_t r = 0; r < rows; ++r) {
+    const float* row = from + r * pitch;
+    for (int64_t c = 0; c < width; c += kLanes) {
+      const int64_t at = r * width + c;
+      if (at + kLanes <= total)
+        store(to + at, load(row + c));
+      else
+        store_n(to + at, load(row + c), total - at < width - c ? total - at : width - c);
+    }
   }
 }
 
@@ -120,7 +155,7 @@ void depthwise_taps(const DepthwiseTask& t) {
   const int64_t flat = ((t.oh - 1) * t.pitch + t.ow + kLanes - 1) / kLanes;
   if (flat * 5 < by_rows * 4) {  // narrow maps: rows behind one another, the columns between them computed in vain
     run<T>(t, t.planes, t.scratch, (t.oh - 1) * t.pitch + t.ow, true);
-    for (int64_t r = 0; r < t.oh; ++r) memcpy(t.out + r * t.ow, t.scratch + r * t.pitch, static_cast<size_t>(t.ow) * sizeof(float));
+    close_gaps(t.scratch, t.pitch, t.oh, t.ow, t.out);
   } else {
     for (int64_t r = 0; r < t.oh; ++r) run<T>(t, t.planes + r * t.pitch, t.out + r * t.ow, t.ow, r + 1 < t.oh && t.ow >= kLanes);
   }

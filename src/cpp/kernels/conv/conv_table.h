@@ -37,7 +37,8 @@ struct DepthwiseTask {
 };
 
 struct ConvTable {
-  void (*fill_planes)(const ConvPlanes& p, const float* channel, float* out);
+  // `borders` false: what lies outside the input is in `out` already, from another channel.
+  void (*fill_planes)(const ConvPlanes& p, const float* channel, bool borders, float* out);
   // Rows offset[0 .. k): each the runs behind one another, then zeros up to nr. `exact`: read nothing past a run.
   // Writes up to one vector past out[k * nr].
   void (*pack_panel)(const float* planes, const int64_t* offset, int64_t k, const ConvRun* runs, int64_t count, int64_t nr, bool exact,

@@ -19,6 +19,7 @@ struct Blocking {
   int64_t rows;   // of A at once
   int64_t depth;  // of A at once: rows x depth stay in the second-level cache
   int64_t inner;  // part of the depth for which a panel of B and one of A stay in the first-level cache
+  int64_t group;  // B panels made together: with a short depth, so that rows of C are written in longer pieces
 };
 
 Blocking blocking_for(const GemmTable& t, int64_t m, int64_t k) {
@@ -31,6 +32,7 @@ Blocking blocking_for(const GemmTable& t, int64_t m, int64_t k) {
   b.depth = std::max<int64_t>(div_up(k, depth_blocks), 1);
   const int64_t fits = std::max<int64_t>(cpu.l1_bytes * 7 / 8 / (static_cast<int64_t>(sizeof(float)) * (t.nr + t.mr)), 64);
   b.inner = std::max<int64_t>(div_up(b.depth, div_up(b.depth, fits)), 1);
+  b.group = std::clamp<int64_t>(cpu.l1_bytes / 2 / (static_cast<int64_t>(sizeof(float)) * t.nr * b.depth), 1, 8);
   return b;
 }
 
@@ -42,7 +44,8 @@ int64_t a_elements(const GemmTable& t, int64_t m, int64_t k, bool a_packed) {
 }
 
 int64_t b_elements(const GemmTable& t, int64_t m, int64_t k, bool b_packed) {
-  return b_packed ? 0 : round_up(blocking_for(t, m, k).depth * t.nr + 64, 16);
+  const Blocking blocks = blocking_for(t, m, k);
+  return b_packed ? 0 : round_up(blocks.depth * t.nr * blocks.group + 64, 16);
 }
 
 // One thread's share: a rectangle of C.
@@ -78,48 +81,68 @@ class Worker {
       table_.pack_a(g_.a.data + i * g_.a.row_stride + k0 * g_.a.col_stride, g_.a.row_stride, g_.a.col_stride, rows, depth, a_buffer_);
       a = a_buffer_;
     }
-    for (int64_t j = n0; j < n1; j += table_.nr) run_panel(i, rows, k0, depth, j, std::min<int64_t>(table_.nr, n1 - j), a, a_panel);
+    const int64_t width = table_.nr * (g_.packed_b || rows <= table_.mr ? 1 : blocks_.group);
+    for (int64_t j = n0; j < n1; j += width) run_group({i, rows, k0, depth, j, std::min(width, n1 - j), a, a_panel});
   }
 
-  void run_panel(int64_t i, int64_t rows, int64_t k0, int64_t depth, int64_t j, int64_t cols, const float* a, int64_t a_panel) {
+  struct Group {
+    int64_t i, rows, k0, depth, j, cols;
+    const float* a;
+    int64_t a_panel;
+  };
+
+  void run_group(const Group& p) {
+    const float* b[8];
+    int64_t b_row[8];
+    int64_t count = 0;
+    for (int64_t q = 0; q < p.cols; q += table_.nr, ++count)
+      b[count] = panel(p.rows, p.k0, p.depth, p.j + q, std::min<int64_t>(table_.nr, p.cols - q), b_buffer_ + count * p.depth * table_.nr, b_row[count]);
+    const int64_t rows = count == 1 ? p.rows : table_.mr;  // one panel: the block walks the rows itself
+    for (int64_t r = 0; r < p.rows; r += rows)
+      for (int64_t q = 0; q < count; ++q) run_block(p, r, std::min(rows, p.rows - r), q * table_.nr, b[q], b_row[q]);
+  }
+
+  // Rows [r, r + rows) of the group against one panel.
+  void run_block(const Group& p, int64_t r, int64_t rows, int64_t q, const float* b, int64_t b_row) {
     GemmBlock t;
     t.rows = rows;
-    t.cols = cols;
-    t.a_panel = a_panel;
+    t.cols = std::min<int64_t>(table_.nr, p.cols - q);
+    t.a_panel = p.a_panel;
     t.a_row = g_.a.row_stride;
-    t.c = g_.c + i * g_.c_row + j;
+    t.b_row = b_row;
+    t.c = g_.c + (p.i + r) * g_.c_row + p.j + q;
     t.c_row = g_.c_row;
     t.epilogue = g_.epilogue;
-    if (t.epilogue.row_bias) t.epilogue.row_bias += i;
-    if (t.epilogue.col_bias) t.epilogue.col_bias += j;
-    if (t.epilogue.residual) t.epilogue.residual += i * g_.c_row + j;
-    const float* b = panel(rows, k0, depth, j, cols, t.b_row);
+    if (t.epilogue.row_bias) t.epilogue.row_bias += p.i + r;
+    if (t.epilogue.col_bias) t.epilogue.col_bias += p.j + q;
+    if (t.epilogue.residual) t.epilogue.residual += (p.i + r) * g_.c_row + p.j + q;
+    const float* a = p.a + r / table_.mr * p.a_panel;
     int64_t l = 0;
     do {
-      t.k = std::min(blocks_.inner, depth - l);
-      t.a = a + l * (a_panel ? table_.mr : 1);
+      t.k = std::min(blocks_.inner, p.depth - l);
+      t.a = a + l * (p.a_panel ? table_.mr : 1);
       t.b = b + l * t.b_row;
-      t.first = k0 + l == 0;
-      t.last = k0 + l + t.k >= g_.k;
+      t.first = p.k0 + l == 0;
+      t.last = p.k0 + l + t.k >= g_.k;
       table_.block(t);
       l += t.k;
-    } while (l < depth);
+    } while (l < p.depth);
   }
 
-  const float* panel(int64_t rows, int64_t k0, int64_t depth, int64_t j, int64_t cols, int64_t& row_stride) {
+  const float* panel(int64_t rows, int64_t k0, int64_t depth, int64_t j, int64_t cols, float* buffer, int64_t& row_stride) {
     row_stride = table_.nr;
     if (g_.packed_b) return g_.packed_b + j * g_.k + k0 * table_.nr;
     if (g_.panels.fill) {
-      g_.panels.fill(g_.panels.object, k0, depth, j, cols, b_buffer_);
-      return b_buffer_;
+      g_.panels.fill(g_.panels.object, k0, depth, j, cols, buffer);
+      return buffer;
     }
     const float* b = g_.b.data + k0 * g_.b.row_stride + j * g_.b.col_stride;
     if (g_.b.col_stride == 1 && cols == table_.nr && rows <= 2 * table_.mr) {
       row_stride = g_.b.row_stride;
       return b;
     }
-    table_.pack_b(b, g_.b.row_stride, g_.b.col_stride, depth, cols, 0, b_buffer_);
-    return b_buffer_;
+    table_.pack_b(b, g_.b.row_stride, g_.b.col_stride, depth, cols, 0, buffer);
+    return buffer;
   }
 
   const GemmTable& table_;

@@ -68,8 +68,9 @@ void run_pool(const Pool& p, const float* x, float* y, int threads, std::byte* w
   base::parallel_for(shares, threads, [&](int64_t share) {
     float* buffer = reinterpret_cast<float*>(workspace) + share * plane_floats(p);
     std::memset(buffer + planes.count * planes.rows * planes.pitch, 0, kSlack * sizeof(float));
-    for (int64_t c = s.channels * share / shares; c < s.channels * (share + 1) / shares; ++c) {
-      p.planes.table->fill_planes(planes, x + c * s.h * s.w, buffer);
+    const int64_t first = s.channels * share / shares;
+    for (int64_t c = first; c < s.channels * (share + 1) / shares; ++c) {
+      p.planes.table->fill_planes(planes, x + c * s.h * s.w, c == first, buffer);
       PoolTask t;
       t.planes = buffer;
       t.tap = p.planes.tap.data();

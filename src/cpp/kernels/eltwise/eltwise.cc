@@ -1,0 +1,53 @@
+#include "kernels/eltwise/eltwise.h"
+
+#include <limits>
+
+namespace walle::kernels {
+
+WALLE_PICK_PER_ISA(EltwiseTable, kEltwiseF32, eltwise_table)
+
+UnaryF32 unary_f32(UnaryKind kind, Isa isa, UnaryParams& params) {
+  const EltwiseTable& t = eltwise_table(isa);
+  const auto activation = [&](Activation a) { return t.activation[static_cast<int>(a)]; };
+  switch (kind) {
+    case UnaryKind::relu: params = {0, std::numeric_limits<double>::infinity()}; return activation(Activation::clamp);
+    case UnaryKind::clamp: return activation(Activation::clamp);
+    case UnaryKind::leaky_relu: return activation(Activation::leaky_relu);
+    case UnaryKind::sigmoid: return activation(Activation::sigmoid);
+    case UnaryKind::tanh: return activation(Activation::tanh);
+    case UnaryKind::hard_sigmoid: return activation(Activation::hard_sigmoid);
+    case UnaryKind::hard_swish: return activation(Activation::hard_swish);
+    case UnaryKind::gelu: return activation(Activation::gelu);
+    case UnaryKind::gelu_tanh: return activation(Activation::gelu_tanh);
+    case UnaryKind::exp: return t.exp;
+    case UnaryKind::erf: return t.erf;
+    case UnaryKind::sqrt: return t.sqrt;
+    case UnaryKind::abs: return t.abs;
+    case UnaryKind::neg: return t.neg;
+    case UnaryKind::reciprocal: return t.reciprocal;
+    default: return nullptr;
+  }
+}
+
+BinaryF32 binary_f32(BinaryKind kind, Isa isa) {
+  const EltwiseTable& t = eltwise_table(isa);
+  switch (kind) {
+    case BinaryKind::add: return t.add;
+    case BinaryKind::sub: return t.sub;
+    case BinaryKind::mul: return t.mul;
+    case BinaryKind::div: return t.div;
+    case BinaryKind::min: return t.min;
+    case BinaryKind::max: return t.max;
+    default: return nullptr;
+  }
+}
+
+bool simple_runs(const Broadcast& b) {
+  for (int k = 0; k < b.operands; ++k) {
+    const int64_t step = b.stride[static_cast<size_t>(k)][static_cast<size_t>(b.rank - 1)];
+    if (step != 0 && step != 1) return false;
+  }
+  return true;
+}
+
+}  // namespace walle::kernels

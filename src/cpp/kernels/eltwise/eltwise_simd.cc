@@ -1,0 +1,79 @@
+// Element-wise f32 functions on dense runs.
+#include "kernels/eltwise/eltwise_table.h"
+#include "kernels/simd_activation.h"
+
+namespace walle::kernels::WALLE_ISA_NS {
+
+namespace {
+template <class Fn>
+inline void map(const float* x, float* y, int64_t n, Fn fn) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store(y + i, fn(load(x + i)));
+  if (i < n) store_n(y + i, fn(load_n(x + i, n - i)), n - i);
+}
+
+template <Activation A>
+void run_activation(const float* x, float* y, int64_t n, float alpha, float beta) {
+  map(x, y, n, [=](vf v) { return activate<A>(v, alpha, beta); });
+}
+void run_exp(const float* x, float* y, int64_t n, float, float) {
+  map(x, y, n, [](vf v) { return exp(v); });
+}
+void run_erf(const float* x, float* y, int64_t n, float, float) {
+  map(x, y, n, [](vf v) { return erf(v); });
+}
+void run_sqrt(const float* x, float* y, int64_t n, float, float) {
+  map(x, y, n, [](vf v) { return square_root(v); });
+}
+void run_abs(const float* x, float* y, int64_t n, float, float) {
+  map(x, y, n, [](vf v) { return abs(v); });
+}
+void run_neg(const float* x, float* y, int64_t n, float, float) {
+  map(x, y, n, [](vf v) { return -v; });
+}
+void run_reciprocal(const float* x, float* y, int64_t n, float, float) {
+  map(x, y, n, [](vf v) { return 1.0f / v; });
+}
+
+enum class Op { add, sub, mul, div, min, max };
+
+template <Op O>
+inline vf combine(vf a, vf b) {
+  if constexpr (O == Op::add) return a + b;
+  if constexpr (O == Op::sub) return a - b;
+  if constexpr (O == Op::mul) return a * b;
+  if constexpr (O == Op::div) return a / b;
+  // min and max give their second operand when either is NaN; a NaN in the first is put back.
+  if constexpr (O == Op::min) return a == a ? min_keep_nan(a, b) : a;
+  if constexpr (O == Op::max) return a == a ? max_keep_nan(a, b) : a;
+}
+
+template <Op O>
+void run_binary(const float* x, int64_t xs, const float* y, int64_t ys, float* out, int64_t n) {
+  int64_t i = 0;
+  if (xs && ys) {
+    for (; i + kLanes <= n; i += kLanes) store(out + i, combine<O>(load(x + i), load(y + i)));
+    if (i < n) store_n(out + i, combine<O>(load_n(x + i, n - i), load_n(y + i, n - i)), n - i);
+  } else if (xs) {
+    const vf b = splat(*y);
+    for (; i + kLanes <= n; i += kLanes) store(out + i, combine<O>(load(x + i), b));
+    if (i < n) store_n(out + i, combine<O>(load_n(x + i, n - i), b), n - i);
+  } else {
+    const vf a = splat(*x);
+    for (; i + kLanes <= n; i += kLanes) store(out + i, combine<O>(a, ys ? load(y + i) : splat(*y)));
+    if (i < n) store_n(out + i, combine<O>(a, ys ? load_n(y + i, n - i) : splat(*y)), n - i);
+  }
+}
+}  // namespace
+
+extern const EltwiseTable kEltwiseF32;
+const EltwiseTable kEltwiseF32 = {
+    {run_activation<Activation::none>, run_activation<Activation::clamp>, run_activation<Activation::leaky_relu>,
+     run_activation<Activation::sigmoid>, run_activation<Activation::silu>, run_activation<Activation::tanh>,
+     run_activation<Activation::hard_sigmoid>, run_activation<Activation::hard_swish>, run_activation<Activation::gelu>,
+     run_activation<Activation::gelu_tanh>},
+    run_exp, run_erf, run_sqrt, run_abs, run_neg, run_reciprocal,
+    run_binary<Op::add>, run_binary<Op::sub>, run_binary<Op::mul>, run_binary<Op::div>, run_binary<Op::min>, run_binary<Op::max>,
+};
+
+}  // namespace walle::kernels::WALLE_ISA_NS

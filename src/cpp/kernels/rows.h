@@ -1,0 +1,13 @@
+// The vector kernels that work on dense rows, by instruction set.
+#pragma once
+
+#include "kernels/isa.h"
+#include "kernels/norm/norm_table.h"
+#include "kernels/softmax/softmax_table.h"
+
+namespace walle::kernels {
+
+const SoftmaxTable& softmax_table(Isa isa);
+const NormTable& norm_table(Isa isa);
+
+}  // namespace walle::kernels

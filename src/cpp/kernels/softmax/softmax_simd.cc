@@ -1,0 +1,48 @@
+// Softmax of dense rows: maximum, exponentials and their sum, scaling.
+#include "kernels/simd_math.h"
+#include "kernels/softmax/softmax_table.h"
+
+namespace walle::kernels::WALLE_ISA_NS {
+
+namespace {
+float row_maximum(const float* x, int64_t n) {
+  vf best = splat(-__builtin_inff());
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) best = max_keep_nan(best, load(x + i));
+  float last = max_lanes(best);
+  for (; i < n; ++i) last = x[i] > last || x[i] != x[i] ? x[i] : last;
+  return last;
+}
+
+void row(const float* x, float* y, int64_t n) {
+  const vf top = splat(row_maximum(x, n));
+  vf sum{};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const vf e = exp(load(x + i) - top);
+    store(y + i, e);
+    sum += e;
+  }
+  float total = sum_lanes(sum);
+  if (i < n) {
+    float lanes[kLanes];
+    store(lanes, exp(load_n(x + i, n - i) - top));
+    for (int64_t q = 0; i + q < n; ++q) {
+      y[i + q] = lanes[q];
+      total += lanes[q];
+    }
+  }
+  const float factor = 1.0f / total;
+  for (i = 0; i + kLanes <= n; i += kLanes) store(y + i, load(y + i) * factor);
+  for (; i < n; ++i) y[i] *= factor;
+}
+
+void rows(const float* x, float* y, int64_t rows, int64_t n) {
+  for (int64_t r = 0; r < rows; ++r) row(x + r * n, y + r * n, n);
+}
+}  // namespace
+
+extern const SoftmaxTable kSoftmaxF32;
+const SoftmaxTable kSoftmaxF32 = {rows};
+
+}  // namespace walle::kernels::WALLE_ISA_NS
