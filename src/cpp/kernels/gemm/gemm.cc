@@ -11,6 +11,7 @@ WALLE_PICK_PER_ISA(GemmTable, kGemmF32, gemm_table)
 
 namespace {
 constexpr int64_t kMaxRows = 560;  // of A packed at once
+constexpr int64_t kMaxGroup = 32;  // B panels made together: 4 KiB of a row of C with 32 columns each
 
 int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t round_up(int64_t a, int64_t b) { return div_up(a, b) * b; }
@@ -32,7 +33,7 @@ Blocking blocking_for(const GemmTable& t, int64_t m, int64_t k) {
   b.depth = std::max<int64_t>(div_up(k, depth_blocks), 1);
   const int64_t fits = std::max<int64_t>(cpu.l1_bytes * 7 / 8 / (static_cast<int64_t>(sizeof(float)) * (t.nr + t.mr)), 64);
   b.inner = std::max<int64_t>(div_up(b.depth, div_up(b.depth, fits)), 1);
-  b.group = std::clamp<int64_t>(cpu.l1_bytes / 2 / (static_cast<int64_t>(sizeof(float)) * t.nr * b.depth), 1, 8);
+  b.group = std::clamp<int64_t>(cpu.l2_bytes / 4 / (static_cast<int64_t>(sizeof(float)) * t.nr * b.depth), 1, kMaxGroup);
   return b;
 }
 
@@ -92,8 +93,8 @@ class Worker {
   };
 
   void run_group(const Group& p) {
-    const float* b[8];
-    int64_t b_row[8];
+    const float* b[kMaxGroup];
+    int64_t b_row[kMaxGroup];
     int64_t count = 0;
     for (int64_t q = 0; q < p.cols; q += table_.nr, ++count)
       b[count] = panel(p.rows, p.k0, p.depth, p.j + q, std::min<int64_t>(table_.nr, p.cols - q), b_buffer_ + count * p.depth * table_.nr, b_row[count]);

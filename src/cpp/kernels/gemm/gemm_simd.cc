@@ -65,6 +65,13 @@ template <int M, int V>
 void packed_tile(const GemmBlock& t, int64_t row, int64_t cols) {
   const float* __restrict a = t.a + row / kMr * t.a_panel;
   const float* __restrict b = t.b;
+  // The lines of C are on their way while the loop runs: with a short k the stores would otherwise wait for memory.
+  const float* c = t.c + row * t.c_row;
+#pragma GCC unroll 14
+  for (int i = 0; i < M; ++i) {
+    __builtin_prefetch(c + i * t.c_row, 1);
+    if (V == 2) __builtin_prefetch(c + i * t.c_row + kLanes, 1);
+  }
   vf acc[M][V] = {};
 #pragma GCC unroll 2
   for (int64_t l = 0; l < t.k; ++l) {

@@ -1,0 +1,114 @@
+"""Single operators, ours and ONNX Runtime's on the same one-node file: the table kernels are tuned by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from walle_rt.bench.compare import interleave
+from walle_rt.bench.peers import Unavailable, prepare
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """A square convolution with "same" padding and a Relu."""
+
+    channels: int
+    out: int
+    size: int
+    kernel: int
+    stride: int = 1
+    groups: int = 1
+
+    @property
+    def flops(self) -> float:
+        side = (self.size - 1) // self.stride + 1
+        return 2.0 * self.out * side * side * self.channels / self.groups * self.kernel**2
+
+    def model(self) -> onnx.ModelProto:
+        rng = np.random.default_rng(0)
+        shape = (self.out, self.channels // self.groups, self.kernel, self.kernel)
+        weights = rng.uniform(-1, 1, shape).astype(np.float32)
+        pad = self.kernel // 2
+        attributes = {"pads": [pad] * 4, "strides": [self.stride] * 2, "group": self.groups}
+        nodes = [helper.make_node("Conv", ["x", "w"], ["c"], **attributes), helper.make_node("Relu", ["c"], ["y"])]
+        return _model(nodes, (1, self.channels, self.size, self.size), weights)
+
+
+@dataclass(frozen=True)
+class Product:
+    """Rows times a constant matrix."""
+
+    m: int
+    k: int
+    n: int
+
+    @property
+    def flops(self) -> float:
+        return 2.0 * self.m * self.k * self.n
+
+    def model(self) -> onnx.ModelProto:
+        weights = np.random.default_rng(0).uniform(-1, 1, (self.k, self.n)).astype(np.float32)
+        return _model([helper.make_node("MatMul", ["x", "w"], ["y"])], (self.m, self.k), weights)
+
+
+def _model(nodes: list[onnx.NodeProto], shape: tuple[int, ...], weights: np.ndarray) -> onnx.ModelProto:
+    graph = helper.make_graph(
+        nodes,
+        "operator",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(weights, "w")],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+
+
+CASES = {
+    "conv7x7s2_3-64_224": Convolution(3, 64, 224, 7, 2),
+    "conv3x3s2_3-32_224": Convolution(3, 32, 224, 3, 2),
+    "conv3x3_64-64_56": Convolution(64, 64, 56, 3),
+    "conv3x3_128-128_28": Convolution(128, 128, 28, 3),
+    "conv3x3_256-256_14": Convolution(256, 256, 14, 3),
+    "conv3x3_512-512_7": Convolution(512, 512, 7, 3),
+    "conv3x3s2_64-128_56": Convolution(64, 128, 56, 3, 2),
+    "conv1x1_16-96_112": Convolution(16, 96, 112, 1),
+    "conv1x1_64-256_56": Convolution(64, 256, 56, 1),
+    "conv1x1_512-2048_7": Convolution(512, 2048, 7, 1),
+    "depthwise3x3_144_56": Convolution(144, 144, 56, 3, 1, 144),
+    "depthwise3x3s2_96_112": Convolution(96, 96, 112, 3, 2, 96),
+    "depthwise5x5_240_14": Convolution(240, 240, 14, 5, 1, 240),
+    "gemm_128x768x768": Product(128, 768, 768),
+    "gemm_128x768x3072": Product(128, 768, 3072),
+    "gemm_128x3072x768": Product(128, 3072, 768),
+    "gemm_1x2048x1000": Product(1, 2048, 1000),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_operator(name: str, benchmark: Any, cache: Path, request: pytest.FixtureRequest) -> None:
+    threads = request.config.getoption("--threads")
+    case = CASES[name]
+    cache.mkdir(parents=True, exist_ok=True)
+    path = cache / f"operator.{name}.onnx"
+    model = case.model()
+    path.write_bytes(model.SerializeToString())
+    shape = [d.dim_value for d in model.graph.input[0].type.tensor_type.shape.dim]
+    feeds = {"x": np.random.default_rng(1).uniform(-1, 1, shape).astype(np.float32)}
+    runs = {"walle": prepare("walle", path, feeds, threads, cache)}
+    try:
+        runs["onnxruntime"] = prepare("onnxruntime", path, feeds, threads, cache)
+    except Unavailable as reason:
+        print(f"without onnxruntime: {reason}")
+    for got, want in zip(runs["walle"](), runs.get("onnxruntime", runs["walle"])(), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-3)
+    best = interleave(runs, request.config.getoption("--rounds"))
+    text = ", ".join(f"{engine} {ms * 1e3:.0f} us ({case.flops / ms / 1e6:.0f} GFLOP/s)" for engine, ms in best.items())
+    print(f"\n{name}: {text}")
+    benchmark.extra_info.update(milliseconds=best, flops=case.flops, threads=threads)
+    benchmark.pedantic(runs["walle"], rounds=5, iterations=1, warmup_rounds=1)
