@@ -98,7 +98,7 @@ Shape shape_of(const py::array& array, DType dtype, const std::string& where) {
   return unwrap(Shape::checked(dims, dtype_size(dtype), where));
 }
 
-Tensor borrow(const py::array& array, DType dtype, const Shape& shape) {
+Tensor borrow(const py::array& array, DType dtype, const Shape& shape, bool writable) {
   PyObject* owner = array.ptr();
   Py_INCREF(owner);
   auto release = [owner] {
@@ -106,7 +106,7 @@ Tensor borrow(const py::array& array, DType dtype, const Shape& shape) {
     const py::gil_scoped_acquire gil;
     Py_DECREF(owner);
   };
-  Buffer buffer = Buffer::wrap(const_cast<void*>(array.data()), static_cast<size_t>(array.nbytes()), std::move(release), false);
+  Buffer buffer = Buffer::wrap(const_cast<void*>(array.data()), static_cast<size_t>(array.nbytes()), std::move(release), writable);
   return Tensor(dtype, shape, std::move(buffer));
 }
 

@@ -28,8 +28,9 @@ DType dtype_of(const py::array& array);
 // The bits of `array` as a tensor of `dtype`; false when they cannot be read as that dtype.
 bool can_hold(const py::array& array, DType dtype);
 
-// Shares the array's memory and keeps the array alive. Precondition: can_hold(array, dtype), C-contiguous.
-Tensor borrow(const py::array& array, DType dtype, const Shape& shape);
+// Shares the array's memory and keeps the array alive. Precondition: can_hold(array, dtype), C-contiguous; `writable` only
+// for an array that is.
+Tensor borrow(const py::array& array, DType dtype, const Shape& shape, bool writable = false);
 // The same bytes in memory of our own, aligned for kernels.
 Tensor copy(const py::array& array, DType dtype, const Shape& shape);
 

@@ -1,0 +1,179 @@
+# The Python VM (docs/concepts/vm.md): CPython's files compiled directly into one private library per flavour.
+#
+#   walle_vm         the C++ room: loads the library at run time; always built
+#   vm_core          CPython without compiler, files, signals ...; edited copy in the build folder
+#   vm_compiler      parser and compiler, full flavour only
+#   vm_freeze        compiles the task library with the VM's own compiler
+#   vm_full, vm_device   libwalle_vm_full.so, libwalle_vm_device.so
+option(WALLE_VM "Build the Python VM libraries (needs the CPython source, see tools/vm/fetch_cpython.py)" ON)
+
+walle_room(vm USES tensor)
+target_link_libraries(walle_vm PUBLIC ${CMAKE_DL_LIBS})
+
+if(NOT WALLE_VM)
+  message(STATUS "Python VM: off (WALLE_VM=OFF)")
+  return()
+endif()
+if(NOT WALLE_BUILD_PYTHON AND NOT CMAKE_CROSSCOMPILING)
+  message(STATUS "Python VM: libraries not built here (WALLE_BUILD_PYTHON=OFF: tests use those of the release build)")
+  return()
+endif()
+
+find_package(Python3 COMPONENTS Interpreter REQUIRED)
+if(NOT DEFINED WALLE_CPYTHON_DIR)
+  execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/vm/fetch_cpython.py
+    OUTPUT_VARIABLE vm_source OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_VARIABLE vm_why RESULT_VARIABLE vm_status)
+  if(NOT vm_status EQUAL 0)
+    message(WARNING "Python VM: off, ${vm_why}Everything else is built; tasks cannot run and their tests are skipped.")
+    return()
+  endif()
+  set(WALLE_CPYTHON_DIR ${vm_source} CACHE PATH "Unpacked and checked CPython source")
+endif()
+
+set(vm_src ${PROJECT_SOURCE_DIR}/src/cpp/vm)
+set(vm_py ${CMAKE_CURRENT_BINARY_DIR}/vm/cpython)
+execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/vm/edit_cpython.py ${WALLE_CPYTHON_DIR} ${vm_py}
+  RESULT_VARIABLE vm_status COMMAND_ERROR_IS_FATAL ANY)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/vm/edit_cpython.py)
+
+# What tasks spend their time in gets -O2; the rest is compiled for size.
+set(vm_hot
+  Python/ceval Python/specialize Python/frame Python/gc Python/errors Objects/abstract Objects/boolobject Objects/call
+  Objects/cellobject Objects/classobject Objects/descrobject Objects/dictobject Objects/enumobject Objects/floatobject
+  Objects/funcobject Objects/genobject Objects/iterobject Objects/listobject Objects/longobject Objects/methodobject
+  Objects/object Objects/obmalloc Objects/rangeobject Objects/setobject Objects/sliceobject Objects/tupleobject
+  Objects/typeobject Objects/unicodeobject Modules/_json Modules/itertoolsmodule Modules/_collectionsmodule
+  Modules/_functoolsmodule Modules/_sre/sre)
+set(vm_warm
+  Python/_warnings Python/bltinmodule Python/bootstrap_hash Python/ceval_gil Python/codecs Python/context
+  Python/critical_section Python/crossinterp Python/dtoa Python/fileutils Python/formatter_unicode Python/gc_gil
+  Python/getargs Python/getcompiler Python/getcopyright Python/getplatform Python/getversion Python/hamt Python/hashtable
+  Python/import Python/importdl Python/initconfig Python/instrumentation Python/interpconfig Python/intrinsics
+  Python/legacy_tracing Python/lock Python/marshal Python/modsupport Python/mysnprintf Python/mystrtoul
+  Python/object_stack Python/parking_lot Python/pathconfig Python/preconfig Python/pyarena Python/pyctype Python/pyhash
+  Python/pylifecycle Python/pymath Python/pystate Python/pystrcmp Python/pystrhex Python/pystrtod Python/pythonrun
+  Python/pytime Python/qsbr Python/structmember Python/suggestions Python/sysmodule Python/thread Python/traceback
+  Objects/bytearrayobject Objects/bytes_methods Objects/bytesobject Objects/capsule Objects/codeobject
+  Objects/complexobject Objects/exceptions Objects/fileobject Objects/frameobject Objects/genericaliasobject
+  Objects/memoryobject Objects/moduleobject Objects/namespaceobject Objects/odictobject Objects/picklebufobject
+  Objects/structseq Objects/typevarobject Objects/unicodectype Objects/unionobject Objects/weakrefobject
+  Modules/_abc Modules/_bisectmodule Modules/_codecsmodule Modules/_contextvarsmodule Modules/_datetimemodule
+  Modules/_heapqmodule Modules/_operator Modules/_randommodule Modules/_stat Modules/_statisticsmodule Modules/_struct
+  Modules/_threadmodule Modules/_typingmodule Modules/_weakref Modules/arraymodule Modules/atexitmodule Modules/binascii
+  Modules/cmathmodule Modules/gcmodule Modules/mathmodule Modules/md5module Modules/sha1module Modules/sha2module
+  Modules/timemodule Modules/_hacl/Hacl_Hash_MD5 Modules/_hacl/Hacl_Hash_SHA1 Modules/_hacl/Hacl_Hash_SHA2)
+set(vm_compiler
+  Parser/action_helpers Parser/lexer/buffer Parser/lexer/lexer Parser/lexer/state Parser/parser Parser/peg_api Parser/pegen
+  Parser/pegen_errors Parser/string_parser Parser/token Parser/tokenizer/file_tokenizer Parser/tokenizer/helpers
+  Parser/tokenizer/readline_tokenizer Parser/tokenizer/string_tokenizer Parser/tokenizer/utf8_tokenizer
+  Python/Python-ast Python/asdl Python/assemble Python/ast Python/ast_opt Python/ast_unparse Python/compile
+  Python/flowgraph Python/future Python/instruction_sequence Python/symtable)
+set(vm_inside arena boot code_reader code_verify container entry failure host_calls importer inflate inittab interrupt
+  isolate memory tensor values absent_system)
+
+add_library(vm_flags INTERFACE)
+target_include_directories(vm_flags BEFORE INTERFACE ${vm_src}/cpython ${vm_py}/Include/internal ${vm_py}/Include ${vm_py}/Python
+  ${vm_py}/Modules/_hacl/include ${PROJECT_SOURCE_DIR}/src/cpp)
+target_compile_options(vm_flags INTERFACE -include ${vm_src}/inside/hidden.h -fwrapv -fvisibility=hidden -ffunction-sections
+  -fdata-sections -fno-asynchronous-unwind-tables -fno-semantic-interposition -g0)
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  # The interpreter reads its thread state all the time; one word of the static TLS block makes that a single load.
+  target_compile_options(vm_flags INTERFACE -ftls-model=initial-exec)
+endif()
+target_compile_definitions(vm_flags INTERFACE NDEBUG PLATFORM="walle" ABIFLAGS="" MULTIARCH="" _DEFAULT_SOURCE)
+if(WALLE_SANITIZE)
+  target_compile_options(vm_flags INTERFACE -fsanitize=${WALLE_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(vm_flags INTERFACE -fsanitize=${WALLE_SANITIZE})
+endif()
+
+# walle_vm_objects(<target> <optimisation> <file>...): CPython files, relative to its root, without suffix.
+function(walle_vm_objects target optimise)
+  set(files ${ARGN})
+  list(TRANSFORM files REPLACE "(.+)" "${vm_py}/\\1.c")
+  add_library(${target} OBJECT ${files})
+  target_link_libraries(${target} PRIVATE vm_flags)
+  target_compile_options(${target} PRIVATE ${optimise} -w)
+  set_target_properties(${target} PROPERTIES C_STANDARD 11 C_EXTENSIONS ON)
+  foreach(file IN LISTS files)
+    set(define Py_BUILD_CORE)
+    if(file MATCHES "/Modules/" AND NOT file MATCHES "/gcmodule")
+      set(define Py_BUILD_CORE_BUILTIN)
+    endif()
+    set_property(SOURCE ${file} APPEND PROPERTY COMPILE_DEFINITIONS ${define})
+  endforeach()
+endfunction()
+
+walle_vm_objects(vm_core_hot -O2 ${vm_hot})
+walle_vm_objects(vm_core_warm -Os ${vm_warm})
+walle_vm_objects(vm_compiler -Os ${vm_compiler})
+set(vm_core $<TARGET_OBJECTS:vm_core_hot> $<TARGET_OBJECTS:vm_core_warm>)
+
+# walle_vm_link(<target> <kind> <full: 0 or 1> <extra source>...): an executable or module out of the objects and our files.
+function(walle_vm_link target kind full)
+  set(files ${vm_inside})
+  if(full)
+    list(APPEND files code_writer)
+  else()
+    list(APPEND files absent_compiler)
+  endif()
+  list(TRANSFORM files REPLACE "(.+)" "${vm_src}/inside/\\1.c")
+  if(kind STREQUAL "EXECUTABLE")
+    add_executable(${target} ${files} ${ARGN} ${vm_core})
+  else()
+    add_library(${target} MODULE ${files} ${ARGN} ${vm_core})
+  endif()
+  if(full)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:vm_compiler>)
+  endif()
+  target_compile_definitions(${target} PRIVATE WALLE_VM_FULL=${full})
+  target_compile_options(${target} PRIVATE -Os -Wall -Wextra -Wno-missing-field-initializers -Wno-unused-parameter -Wno-sign-compare)
+  set_target_properties(${target} PROPERTIES C_STANDARD 11 C_EXTENSIONS ON)
+  target_link_libraries(${target} PRIVATE vm_flags m Threads::Threads ${CMAKE_DL_LIBS})
+  if(APPLE)
+    target_link_options(${target} PRIVATE -Wl,-dead_strip)
+  else()
+    target_link_options(${target} PRIVATE -Wl,--gc-sections -Wl,-z,now)
+  endif()
+endfunction()
+
+if(CMAKE_CROSSCOMPILING)
+  # Bytecode does not depend on the target: the native build's container is reused.
+  if(NOT WALLE_VM_LIBRARY_C)
+    message(FATAL_ERROR "Cross build: set WALLE_VM_LIBRARY_C to vm/library.c of a native build")
+  endif()
+  set(vm_library_c ${WALLE_VM_LIBRARY_C})
+else()
+  walle_vm_link(vm_freeze EXECUTABLE 1 ${PROJECT_SOURCE_DIR}/tools/vm/freeze.c)
+  set(vm_library_c ${CMAKE_CURRENT_BINARY_DIR}/vm/library.c)
+  file(GLOB_RECURSE vm_lib_sources CONFIGURE_DEPENDS ${vm_src}/lib/*.py)
+  add_custom_command(OUTPUT ${vm_library_c}
+    COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/vm/library.py ${WALLE_CPYTHON_DIR}/Lib ${vm_src}/lib
+      ${CMAKE_CURRENT_BINARY_DIR}/vm/lib
+    COMMAND vm_freeze ${CMAKE_CURRENT_BINARY_DIR}/vm/lib/list.txt ${CMAKE_CURRENT_BINARY_DIR}/vm/library.wvmb
+    COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/vm/pack.py ${CMAKE_CURRENT_BINARY_DIR}/vm/library.wvmb ${vm_library_c}
+    DEPENDS vm_freeze ${vm_lib_sources} ${PROJECT_SOURCE_DIR}/tools/vm/library.py ${PROJECT_SOURCE_DIR}/tools/vm/pack.py
+    COMMENT "Compiling the task library" VERBATIM)
+endif()
+
+foreach(flavour IN ITEMS full device)
+  if(flavour STREQUAL "full")
+    walle_vm_link(vm_${flavour} MODULE 1 ${vm_library_c})
+  else()
+    walle_vm_link(vm_${flavour} MODULE 0 ${vm_library_c})
+  endif()
+  set_target_properties(vm_${flavour} PROPERTIES PREFIX "lib" OUTPUT_NAME walle_vm_${flavour}
+    LINK_DEPENDS ${vm_src}/inside/exports.map)
+  if(APPLE)
+    target_link_options(vm_${flavour} PRIVATE -Wl,-exported_symbols_list,${vm_src}/inside/exports.txt)
+  else()
+    target_link_options(vm_${flavour} PRIVATE -s -Wl,--version-script=${vm_src}/inside/exports.map -Wl,-z,defs)
+  endif()
+  if(SKBUILD)
+    install(TARGETS vm_${flavour} DESTINATION walle_rt/vm)
+  elseif(NOT CMAKE_CROSSCOMPILING AND NOT WALLE_SANITIZE)
+    set_target_properties(vm_${flavour} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_SOURCE_DIR}/src/python/walle_rt/vm)
+  endif()
+endforeach()
+if(SKBUILD)
+  install(FILES ${vm_py}/LICENSE DESTINATION walle_rt/vm RENAME LICENSE.cpython)
+endif()

@@ -1,0 +1,154 @@
+#include "vm/convert.h"
+
+#include <atomic>
+#include <new>
+
+namespace walle::vm {
+
+namespace {
+
+// The boundary's view of a Tensor: both sides count on `references`, the Tensor inside keeps the bytes.
+struct Lent {
+  walle_vm_tensor base;  // first: the boundary's pointer is a pointer to this struct
+  std::atomic<int64_t> references;
+  Tensor tensor;
+};
+
+Lent* lent(walle_vm_tensor* tensor) { return reinterpret_cast<Lent*>(tensor); }
+
+void retain(walle_vm_tensor* tensor) { lent(tensor)->references.fetch_add(1, std::memory_order_relaxed); }
+
+void release(walle_vm_tensor* tensor) {
+  if (lent(tensor)->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete lent(tensor);
+}
+
+template <class... Ts>
+struct Overloaded : Ts... {
+  using Ts::operator()...;
+};
+template <class... Ts>
+Overloaded(Ts...) -> Overloaded<Ts...>;
+
+walle_vm_value text(walle_vm_kind kind, const std::string& data) {
+  walle_vm_value out{static_cast<uint64_t>(kind), data.size(), {}};
+  out.as.text = data.data();
+  return out;
+}
+
+walle_vm_value integer(walle_vm_kind kind, int64_t number) {
+  walle_vm_value out{static_cast<uint64_t>(kind), 0, {}};
+  out.as.integer = number;
+  return out;
+}
+
+walle_vm_value real(double number) {
+  walle_vm_value out{WALLE_VM_FLOAT, 0, {}};
+  out.as.real = number;
+  return out;
+}
+
+}  // namespace
+
+walle_vm_tensor* lend(Tensor tensor) {
+  auto* out = new (std::nothrow) Lent{{}, 1, std::move(tensor)};
+  if (out == nullptr) return nullptr;
+  out->base.retain = retain;
+  out->base.release = release;
+  out->base.data = out->tensor.mutable_data();
+  out->base.bytes = out->tensor.bytes();
+  out->base.rank = static_cast<uint8_t>(out->tensor.shape().rank());
+  out->base.dtype = static_cast<uint8_t>(out->tensor.dtype());
+  out->base.read_only = !out->tensor.buffer().writable();
+  for (int i = 0; i < out->base.rank; ++i) out->base.shape[i] = out->tensor.shape()[i];
+  return &out->base;
+}
+
+Outgoing::~Outgoing() {
+  for (walle_vm_tensor* tensor : tensors_) tensor->release(tensor);
+}
+
+walle_vm_value Outgoing::map(const Map& map) {
+  std::vector<walle_vm_value>& items = items_.emplace_back();
+  items.reserve(2 * map.size());
+  for (const auto& [key, value] : map) {
+    items.push_back(text(WALLE_VM_STR, key));
+    const walle_vm_value converted = convert(value);
+    items.push_back(converted);
+  }
+  walle_vm_value out{WALLE_VM_MAP, map.size(), {}};
+  out.as.items = items.data();
+  return out;
+}
+
+walle_vm_value Outgoing::convert(const Value& value) {
+  return std::visit(Overloaded{
+                        [](std::monostate) { return integer(WALLE_VM_NONE, 0); },
+                        [](bool v) { return integer(WALLE_VM_BOOL, v); },
+                        [](int64_t v) { return integer(WALLE_VM_INT, v); },
+                        [](double v) { return real(v); },
+                        [](const std::string& v) { return text(WALLE_VM_STR, v); },
+                        [](const Bytes& v) { return text(WALLE_VM_BYTES, v.data); },
+                        [this](const List& v) {
+                          std::vector<walle_vm_value>& items = items_.emplace_back();
+                          items.reserve(v.size());
+                          for (const Value& item : v) items.push_back(convert(item));
+                          walle_vm_value out{WALLE_VM_LIST, v.size(), {}};
+                          out.as.items = items.data();
+                          return out;
+                        },
+                        [this](const Map& v) { return map(v); },
+                        [this](const Tensor& v) {
+                          walle_vm_value out{WALLE_VM_TENSOR, 0, {}};
+                          out.as.tensor = lend(v);
+                          if (out.as.tensor == nullptr) return integer(WALLE_VM_NONE, 0);
+                          tensors_.push_back(out.as.tensor);
+                          return out;
+                        },
+                    },
+                    value.data);
+}
+
+Value incoming(const walle_vm_value& value) {
+  switch (value.kind) {
+    case WALLE_VM_BOOL: return value.as.integer != 0;
+    case WALLE_VM_INT: return value.as.integer;
+    case WALLE_VM_FLOAT: return value.as.real;
+    case WALLE_VM_STR: return std::string(value.as.text, value.size);
+    case WALLE_VM_BYTES: return Bytes{std::string(value.as.text, value.size)};
+    case WALLE_VM_LIST: {
+      List list;
+      list.reserve(value.size);
+      for (uint64_t i = 0; i < value.size; ++i) list.push_back(incoming(value.as.items[i]));
+      return list;
+    }
+    case WALLE_VM_MAP: {
+      Map map;
+      map.reserve(value.size);
+      for (uint64_t i = 0; i < value.size; ++i) {
+        const walle_vm_value& key = value.as.items[2 * i];
+        map.emplace_back(std::string(key.as.text, key.size), incoming(value.as.items[2 * i + 1]));
+      }
+      return map;
+    }
+    case WALLE_VM_TENSOR: return lent(value.as.tensor)->tensor;
+    default: return {};
+  }
+}
+
+Outcome incoming(const walle_vm_result& result) {
+  Outcome out;
+  if (result.ok) {
+    out.value = incoming(result.value);
+    return out;
+  }
+  Failure& failure = out.failure.emplace();
+  failure.type = result.type ? result.type : "";
+  failure.message = result.message ? result.message : "";
+  failure.reason = static_cast<Reason>(result.reason);
+  for (size_t i = 0; i < result.frame_count; ++i) {
+    failure.traceback.push_back({result.frames[i].file, result.frames[i].function, result.frames[i].line});
+  }
+  return out;
+}
+
+}  // namespace walle::vm

@@ -1,0 +1,48 @@
+// walle.kv: small durable state of the task, kept by the host.
+#include "vm/convert.h"
+#include "vm/host_calls.h"
+
+namespace walle::vm::host {
+
+namespace {
+Result<KvFile*> state_of(const TaskContext& context) {
+  if (context.kv != nullptr) return context.kv.get();
+  return resource_error("a task without durable state", "a state file given by the host", "walle.kv", "create the isolate with state=PATH");
+}
+}  // namespace
+
+Result<Value> kv_get_call(TaskContext& context, HostArgs args) {
+  WALLE_ASSIGN(const KvFile* state, state_of(context));
+  WALLE_ASSIGN(const std::string_view key, text_arg(args, 0));
+  const std::string name(key);
+  if (args.size() == 2 && !state->has(name)) return incoming(args[1]);
+  return state->get(name);
+}
+
+Result<Value> kv_put_call(TaskContext& context, HostArgs args) {
+  WALLE_ASSIGN(KvFile* state, state_of(context));
+  WALLE_ASSIGN(const std::string_view key, text_arg(args, 0));
+  WALLE_TRY(state->put(std::string(key), incoming(args[1])));
+  return Value();
+}
+
+Result<Value> kv_delete_call(TaskContext& context, HostArgs args) {
+  WALLE_ASSIGN(KvFile* state, state_of(context));
+  WALLE_ASSIGN(const std::string_view key, text_arg(args, 0));
+  WALLE_ASSIGN(const bool there, state->erase(std::string(key)));
+  return Value(there);
+}
+
+Result<Value> kv_keys_call(TaskContext& context, HostArgs args) {
+  WALLE_ASSIGN(const KvFile* state, state_of(context));
+  std::string prefix;
+  if (!args.empty()) {
+    WALLE_ASSIGN(const std::string_view given, text_arg(args, 0));
+    prefix = given;
+  }
+  List list;
+  for (std::string& key : state->keys(prefix)) list.emplace_back(std::move(key));
+  return Value(std::move(list));
+}
+
+}  // namespace walle::vm::host

@@ -1,0 +1,100 @@
+#include "vm/host_calls.h"
+
+#include <cstring>
+
+#include "vm/convert.h"
+
+namespace walle::vm {
+
+namespace {
+
+// What a container result points to until the VM has converted it.
+struct Held {
+  Value value;
+  Outgoing outgoing;
+};
+
+void give(Value value, walle_vm_host_result* result) {
+  if (value.get<List>() || value.get<Map>() || value.get<std::string>() || value.get<Bytes>() || value.get<Tensor>()) {
+    auto* held = new Held{std::move(value), {}};
+    result->value = held->outgoing.convert(held->value);
+    result->state = held;
+    result->free_result = [](void* state) { delete static_cast<Held*>(state); };
+    return;
+  }
+  Outgoing scalar;
+  result->value = scalar.convert(value);
+}
+
+using Call = Result<Value> (*)(TaskContext&, HostArgs);
+
+template <Call kCall>
+int adapt(void* user, const walle_vm_value* args, size_t count, walle_vm_host_result* result) {
+  Result<Value> answer = kCall(*static_cast<TaskContext*>(user), {args, count});
+  if (answer.ok()) {
+    give(std::move(answer).value(), result);
+    return 0;
+  }
+  const std::string message = answer.error().message();
+  std::strncpy(result->error, message.c_str(), sizeof result->error - 1);
+  result->error[sizeof result->error - 1] = 0;
+  return -1;
+}
+
+void forward_log(void* user, int level, const char* text, size_t size) {
+  const auto* context = static_cast<TaskContext*>(user);
+  if (context->log) context->log(static_cast<base::LogLevel>(level), {text, size});
+}
+
+walle_vm_tensor* allocate_tensor(uint8_t dtype, uint8_t rank, const int64_t* shape) {
+  Result<Tensor> tensor = Tensor::allocate(static_cast<DType>(dtype), Shape(std::span<const int64_t>(shape, rank)));
+  return tensor.ok() ? lend(std::move(tensor).value()) : nullptr;
+}
+
+#define WALLE_HOST_CALL(module, name, min_args, max_args, blocking, doc) \
+  {"walle." #module, #name, doc, min_args, max_args, blocking, adapt<host::module##_##name##_call>},
+const walle_vm_host_function kFunctions[] = {
+#include "vm/host_calls.inc"
+};
+#undef WALLE_HOST_CALL
+
+const walle_vm_host kHost = {forward_log, allocate_tensor, kFunctions, std::size(kFunctions)};
+
+Error wrong_argument(HostArgs args, size_t index, const char* expected) {
+  static constexpr const char* kKinds[] = {"None", "bool", "int", "float", "str", "bytes", "list", "map", "tensor"};
+  return argument_error("argument " + std::to_string(index + 1) + " of type " + kKinds[args[index].kind], expected, "host call", "pass " + std::string(expected));
+}
+
+}  // namespace
+
+const walle_vm_host* host_table() { return &kHost; }
+
+Result<std::string_view> text_arg(HostArgs args, size_t index) {
+  if (args[index].kind != WALLE_VM_STR) return wrong_argument(args, index, "a str");
+  return std::string_view(args[index].as.text, args[index].size);
+}
+
+Result<double> number_arg(HostArgs args, size_t index) {
+  if (args[index].kind == WALLE_VM_FLOAT) return args[index].as.real;
+  if (args[index].kind == WALLE_VM_INT) return static_cast<double>(args[index].as.integer);
+  return wrong_argument(args, index, "a number");
+}
+
+std::vector<uint8_t> allowed_host_calls(const std::vector<std::string>& names) {
+  std::vector<uint8_t> flags;
+  for (const walle_vm_host_function& f : kFunctions) {
+    const std::string module = f.module, full = module + "." + f.name;
+    uint8_t allowed = 0;
+    for (const std::string& name : names) allowed |= name == module || name == full;
+    flags.push_back(allowed);
+  }
+  return flags;
+}
+
+std::vector<std::string> host_call_names() {
+  std::vector<std::string> names;
+  for (const walle_vm_host_function& f : kFunctions) names.push_back(std::string(f.module) + "." + f.name);
+  return names;
+}
+
+}  // namespace walle::vm

@@ -1,0 +1,41 @@
+/* A bump allocator for one result: conversions take many small pieces and give all of them back at once. Uses malloc
+ * directly, because the host frees results outside any isolate. */
+#include "vm/inside/inside.h"
+
+typedef struct chunk {
+  struct chunk* next;
+  size_t used, room;
+} chunk;
+
+enum { kChunkBytes = 2048 - sizeof(chunk) };
+
+void* walle_vm_arena_take(void** arena, size_t size) {
+  size = (size + 15) & ~(size_t)15;
+  chunk* top = *arena;
+  if (top == NULL || top->room - top->used < size) {
+    const size_t room = size > kChunkBytes ? size : kChunkBytes;
+    chunk* fresh = malloc(sizeof(chunk) + room);
+    if (fresh == NULL) return NULL;
+    *fresh = (chunk){top, 0, room};
+    *arena = top = fresh;
+  }
+  void* piece = (char*)(top + 1) + top->used;
+  top->used += size;
+  return piece;
+}
+
+char* walle_vm_arena_text(void** arena, const char* text, size_t size) {
+  char* copy = walle_vm_arena_take(arena, size + 1);
+  if (copy == NULL) return NULL;
+  if (size) memcpy(copy, text, size);
+  copy[size] = 0;
+  return copy;
+}
+
+void walle_vm_arena_free(void* arena) {
+  for (chunk* top = arena; top != NULL;) {
+    chunk* next = top->next;
+    free(top);
+    top = next;
+  }
+}

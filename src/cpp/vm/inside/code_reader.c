@@ -1,0 +1,148 @@
+/* Builds code objects out of checked container bytes: inline caches, which the container leaves out, come back as zeros,
+ * names are interned. Structure was verified (bundles) or is our own build's (library), but memory may still run out. */
+#include "vm/inside/bytes.h"
+#include "vm/inside/inside.h"
+
+#include <internal/pycore_code.h>
+#include <internal/pycore_opcode_metadata.h>
+
+typedef struct {
+  walle_vm_reader r;
+  const walle_vm_bundle* bundle;
+  PyObject* file;
+} build;
+
+static PyObject* string_at(const build* b, uint32_t number, int intern) {
+  if (number >= b->bundle->string_count) {
+    PyErr_SetString(PyExc_ImportError, "damaged string number");
+    return NULL;
+  }
+  const uint32_t at = b->bundle->string_offsets[number];
+  PyObject* text = PyUnicode_DecodeUTF8((const char*)b->bundle->string_pool + at,
+                                        (Py_ssize_t)(b->bundle->string_offsets[number + 1] - at), "surrogatepass");
+  if (text != NULL && intern) PyUnicode_InternInPlace(&text);
+  return text;
+}
+
+static PyObject* take_string(build* b, int intern) { return string_at(b, take_varint(&b->r), intern); }
+
+static PyObject* take_bytes(build* b) {
+  const uint32_t size = take_count(&b->r);
+  return PyBytes_FromStringAndSize((const char*)take_block(&b->r, size), size);
+}
+
+static PyObject* take_value(build* b);
+
+static PyObject* take_tuple(build* b, PyObject* (*item)(build*)) {
+  const uint32_t count = take_count(&b->r);
+  PyObject* tuple = PyTuple_New(count);
+  for (uint32_t i = 0; tuple != NULL && i < count; ++i) {
+    PyObject* value = item(b);
+    if (value == NULL) Py_CLEAR(tuple);
+    else PyTuple_SET_ITEM(tuple, i, value);
+  }
+  return tuple;
+}
+
+static PyObject* take_name(build* b) { return take_string(b, 1); }
+
+/* Every instruction is followed by as many zero units as its inline cache needs. */
+static PyObject* take_instructions(build* b) {
+  const uint32_t size = take_count(&b->r);
+  const uint8_t* packed = take_block(&b->r, size);
+  Py_ssize_t full = 0;
+  for (uint32_t i = 0; i + 1 < size; i += 2) full += 2 + 2 * _PyOpcode_Caches[packed[i]];
+  PyObject* code = PyBytes_FromStringAndSize(NULL, full);
+  if (code == NULL) return NULL;
+  char* out = PyBytes_AS_STRING(code);
+  memset(out, 0, (size_t)full);
+  for (uint32_t i = 0; i + 1 < size; i += 2) {
+    out[0] = (char)packed[i];
+    out[1] = (char)packed[i + 1];
+    out += 2 + 2 * _PyOpcode_Caches[packed[i]];
+  }
+  return code;
+}
+
+static PyObject* finish_code(struct _PyCodeConstructor* c) {
+  PyObject* code = NULL;
+  const int complete = c->name && c->qualname && c->code && c->consts && c->names && c->localsplusnames && c->localspluskinds &&
+                       c->linetable && c->exceptiontable;
+  if (complete && _PyCode_Validate(c) == 0) code = (PyObject*)_PyCode_New(c);
+  PyObject* parts[] = {c->name, c->qualname, c->code, c->consts, c->names, c->localsplusnames, c->localspluskinds, c->linetable, c->exceptiontable};
+  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; ++i) Py_XDECREF(parts[i]);
+  if (code == NULL && !PyErr_Occurred()) PyErr_SetString(PyExc_ImportError, "damaged code object");
+  return code;
+}
+
+static PyObject* take_code(build* b) {
+  struct _PyCodeConstructor c = {.filename = b->file};
+  c.argcount = (int)take_varint(&b->r);
+  c.posonlyargcount = (int)take_varint(&b->r);
+  c.kwonlyargcount = (int)take_varint(&b->r);
+  c.stacksize = (int)take_varint(&b->r);
+  c.flags = (int)take_varint(&b->r);
+  c.firstlineno = (int)take_varint(&b->r);
+  if ((c.name = take_string(b, 1)) && (c.qualname = take_string(b, 1)) && (c.code = take_instructions(b)) &&
+      (c.consts = take_tuple(b, take_value)) && (c.names = take_tuple(b, take_name)) && (c.localsplusnames = take_tuple(b, take_name))) {
+    const size_t kinds = (size_t)PyTuple_GET_SIZE(c.localsplusnames);
+    c.localspluskinds = PyBytes_FromStringAndSize((const char*)take_block(&b->r, kinds), (Py_ssize_t)kinds);
+    c.linetable = take_bytes(b);
+    c.exceptiontable = take_bytes(b);
+  }
+  return finish_code(&c);
+}
+
+static PyObject* take_number(build* b, uint8_t tag) {
+  if (tag == 'i') {
+    const uint64_t zigzag = take_varint64(&b->r);
+    return PyLong_FromLongLong((long long)(zigzag >> 1) ^ -(long long)(zigzag & 1));
+  }
+  if (tag == 'I') {
+    const uint32_t size = take_count(&b->r);
+    return _PyLong_FromByteArray(take_block(&b->r, size), size, 1, 1);
+  }
+  double parts[2] = {0, 0};
+  const size_t size = tag == 'd' ? 8 : 16;
+  if (reader_left(&b->r) < size) return PyErr_Format(PyExc_ImportError, "damaged number");
+  memcpy(parts, take_block(&b->r, size), size);
+  return tag == 'd' ? PyFloat_FromDouble(parts[0]) : PyComplex_FromDoubles(parts[0], parts[1]);
+}
+
+static PyObject* take_value(build* b) {
+  const uint8_t tag = take_byte(&b->r);
+  switch (tag) {
+    case 'N': return Py_NewRef(Py_None);
+    case 'T': return Py_NewRef(Py_True);
+    case 'F': return Py_NewRef(Py_False);
+    case 'E': return Py_NewRef(Py_Ellipsis);
+    case 'i': case 'I': case 'd': case 'c': return take_number(b, tag);
+    case 's': return take_string(b, 0);
+    case 'n': return take_string(b, 1);
+    case 'b': return take_bytes(b);
+    case '(': return take_tuple(b, take_value);
+    case '<': {
+      PyObject* items = take_tuple(b, take_value);
+      PyObject* set = items ? PyFrozenSet_New(items) : NULL;
+      Py_XDECREF(items);
+      return set;
+    }
+    case 'C': return take_code(b);
+    default: return PyErr_Format(PyExc_ImportError, "unknown value tag %d", tag);
+  }
+}
+
+PyObject* walle_vm_read_module(walle_vm_bundle* bundle, walle_vm_module* module) {
+  const uint8_t* raw = walle_vm_module_bytes(module);
+  if (raw == NULL) return PyErr_Format(PyExc_ImportError, "a module of the container does not inflate");
+  build b = {.r = {raw, raw + module->raw_size, NULL}, .bundle = bundle};
+  b.file = string_at(&b, module->file, 1);
+  if (b.file == NULL) return NULL;
+  PyObject* code = take_value(&b);
+  Py_DECREF(b.file);
+  if (code != NULL && (b.r.failed != NULL || !PyCode_Check(code))) {
+    PyErr_Format(PyExc_ImportError, "damaged module: %s", b.r.failed ? b.r.failed : "not code");
+    Py_CLEAR(code);
+  }
+  return code;
+}

@@ -1,0 +1,317 @@
+/* The structural verifier: walks a module's bytes without building any Python object and refuses what could not have come
+ * out of the compiler. Checked per code object: tags, counts and string numbers; opcodes of the base set only; operand
+ * indices; jump targets on instruction boundaries; the value stack, at every instruction reachable, between zero and the
+ * declared size and equal on every path; the exception table. The depth rules are those of CPython's flowgraph.c, taken
+ * from CPython's own opcode tables (pycore_opcode_metadata.h), so they change with them.
+ *
+ * Not checked: the kinds of values on the stack. Bytecode that passes can still be hostile; only signed bundles are loaded. */
+#include "vm/inside/bytes.h"
+#include "vm/inside/inside.h"
+
+#include <internal/pycore_code.h>
+#include <internal/pycore_intrinsics.h>
+#include <opcode.h>
+#include <internal/pycore_opcode_metadata.h>
+#include <internal/pycore_opcode_utils.h>
+
+enum { kMaxNesting = 32, kMaxCode = 1 << 22, kMaxStack = 1 << 16, kUnseen = -1, kMaxLocals = 1 << 16 };
+
+typedef struct {
+  walle_vm_reader r;
+  const walle_vm_bundle* bundle;
+} checker;
+
+typedef struct {
+  uint8_t opcode, is_start;
+  int32_t oparg, depth; /* depth before the instruction, kUnseen until reached */
+  uint32_t next;        /* index of the following instruction's unit */
+} unit;
+
+typedef struct {
+  unit* units;
+  uint32_t count;  /* code units, caches included */
+  uint32_t* todo;  /* instructions whose depth is known but whose successors are not */
+  uint32_t todo_count;
+  uint32_t stack_size, consts, names, locals, free_count;
+  const uint8_t* kinds;
+  int is_generator;
+  const char* wrong;
+} body;
+
+static void check_value(checker* c, int nesting);
+
+static uint32_t check_string(checker* c) {
+  const uint32_t number = take_varint(&c->r);
+  if (number >= c->bundle->string_count) reader_fail(&c->r, "a string number is out of range");
+  return number;
+}
+
+static void wrong(body* b, const char* what) {
+  if (b->wrong == NULL) b->wrong = what;
+}
+
+static int is_base_opcode(int opcode) {
+  if (opcode == CACHE || opcode == RESERVED || opcode == INTERPRETER_EXIT || opcode == ENTER_EXECUTOR) return 0;
+  return opcode < MIN_INSTRUMENTED_OPCODE && _PyOpcode_Deopt[opcode] == opcode;
+}
+
+/* Places every instruction at the unit where it will stand once the caches are back, prefixes folded into the operand. */
+static void lay_out(body* b, const uint8_t* packed, uint32_t size) {
+  uint32_t at = 0;
+  uint64_t prefix = 0;
+  uint32_t start = 0;
+  for (uint32_t i = 0; i < size && b->wrong == NULL; i += 2) {
+    const uint8_t opcode = packed[i];
+    if (!is_base_opcode(opcode)) return wrong(b, "an opcode that the compiler does not emit");
+    const uint64_t oparg = prefix << 8 | packed[i + 1];
+    if (oparg > INT32_MAX) return wrong(b, "an operand is out of range");
+    b->units[at] = (unit){opcode, prefix == 0 && start == at, (int32_t)oparg, kUnseen, at + 1 + _PyOpcode_Caches[opcode]};
+    if (opcode == EXTENDED_ARG) {
+      if (oparg == 0) return wrong(b, "an empty operand prefix");
+      prefix = oparg;
+      b->units[at].is_start = start == at;
+    } else {
+      prefix = 0;
+    }
+    at = b->units[at].next;
+    if (opcode != EXTENDED_ARG) start = at;
+  }
+  if (prefix != 0) wrong(b, "the code ends inside an instruction");
+}
+
+static int local_ok(const body* b, int32_t index) { return index >= 0 && (uint32_t)index < b->locals; }
+
+static int cell_ok(const body* b, int32_t index) { return local_ok(b, index) && (b->kinds[index] & (CO_FAST_CELL | CO_FAST_FREE)) != 0; }
+
+static int name_index(int opcode, int32_t oparg) {
+  if (opcode == LOAD_GLOBAL || opcode == LOAD_ATTR) return oparg >> 1;
+  return opcode == LOAD_SUPER_ATTR ? oparg >> 2 : oparg;
+}
+
+static int operand_ok(const body* b, int opcode, int32_t oparg) {
+  if (OPCODE_HAS_CONST(opcode) && (uint32_t)oparg >= b->consts) return 0;
+  if (OPCODE_HAS_NAME(opcode) && (uint32_t)name_index(opcode, oparg) >= b->names) return 0;
+  switch (opcode) {
+    case LOAD_FAST_LOAD_FAST: case STORE_FAST_STORE_FAST: case STORE_FAST_LOAD_FAST: return local_ok(b, oparg >> 4) && local_ok(b, oparg & 15);
+    case COPY_FREE_VARS: return (uint32_t)oparg == b->free_count;
+    case BINARY_OP: return oparg <= NB_INPLACE_XOR;
+    case COMPARE_OP: return oparg >> 5 <= Py_GE;
+    case CALL_INTRINSIC_1: return oparg > 0 && oparg <= MAX_INTRINSIC_1;
+    case CALL_INTRINSIC_2: return oparg > 0 && oparg <= MAX_INTRINSIC_2;
+    case CONVERT_VALUE: return oparg >= FVC_STR && oparg <= FVC_ASCII;
+    case RAISE_VARARGS: return oparg <= 2;
+    case BUILD_SLICE: return oparg == 2 || oparg == 3;
+    case SET_FUNCTION_ATTRIBUTE: return oparg == 1 || oparg == 2 || oparg == 4 || oparg == 8;
+    case SWAP: case COPY: return oparg >= 1;
+    case RETURN_GENERATOR: case YIELD_VALUE: return b->is_generator;
+    default: break;
+  }
+  if (OPCODE_HAS_FREE(opcode)) return cell_ok(b, oparg);
+  return !OPCODE_HAS_LOCAL(opcode) || local_ok(b, oparg);
+}
+
+static void reach(body* b, int64_t target, int32_t depth) {
+  if (target < 0 || target >= b->count || !b->units[target].is_start) return wrong(b, "a jump does not end on an instruction");
+  if (depth < 0 || (uint32_t)depth > b->stack_size) return wrong(b, "the value stack leaves its bounds");
+  unit* u = &b->units[target];
+  if (u->depth == kUnseen) {
+    u->depth = depth;
+    b->todo[b->todo_count++] = (uint32_t)target;
+  } else if (u->depth != depth) {
+    wrong(b, "two paths reach an instruction with different stacks");
+  }
+}
+
+/* The instruction at `at` after its prefixes. */
+static uint32_t past_prefixes(const body* b, uint32_t at) {
+  while (b->units[at].opcode == EXTENDED_ARG) at = b->units[at].next;
+  return at;
+}
+
+static void follow_jump(body* b, const unit* u, int32_t depth, int32_t after) {
+  const int backwards = IS_BACKWARDS_JUMP_OPCODE(u->opcode);
+  const int64_t target = backwards ? (int64_t)u->next - u->oparg : (int64_t)u->next + u->oparg;
+  if (u->opcode == FOR_ITER) {
+    /* An exhausted iterator skips the two instructions at the target; a generator arrives with its last value. */
+    if (target + 1 >= b->count || b->units[target].opcode != END_FOR || b->units[target + 1].opcode != POP_TOP) {
+      return wrong(b, "a loop does not end with its clean-up");
+    }
+    return reach(b, target, depth + 1);
+  }
+  reach(b, target, after);
+}
+
+static void step(body* b, uint32_t start) {
+  const int32_t depth = b->units[start].depth;
+  const uint32_t at = past_prefixes(b, start);
+  const unit* u = &b->units[at];
+  if (!operand_ok(b, u->opcode, u->oparg)) return wrong(b, "an operand is out of range");
+  const int64_t popped = _PyOpcode_num_popped(u->opcode, u->oparg), pushed = _PyOpcode_num_pushed(u->opcode, u->oparg);
+  if (popped < 0 || pushed < 0 || popped > depth) return wrong(b, "the value stack underflows");
+  if (depth - popped + pushed > b->stack_size) return wrong(b, "the value stack overflows");
+  const int32_t after = (int32_t)(depth - popped + pushed);
+  if (OPCODE_HAS_JUMP(u->opcode)) follow_jump(b, u, depth, after);
+  if (IS_SCOPE_EXIT_OPCODE(u->opcode) || IS_UNCONDITIONAL_JUMP_OPCODE(u->opcode)) return;
+  if (u->next >= b->count) return wrong(b, "the code runs past its end");
+  reach(b, u->next, after);
+}
+
+typedef struct {
+  uint32_t start, end, target;
+  int32_t depth;
+  int lasti;
+} handler;
+
+/* Six bits a byte, most significant first, bit 6: more follows. */
+static uint32_t take_table_number(walle_vm_reader* r) {
+  uint64_t value = 0;
+  uint8_t byte;
+  do {
+    byte = take_byte(r);
+    value = value << 6 | (byte & 63);
+    if (value > INT32_MAX) reader_fail(r, "an exception table number is out of range");
+  } while ((byte & 64) && r->failed == NULL);
+  return (uint32_t)value;
+}
+
+static uint32_t read_handlers(body* b, walle_vm_reader table, handler* out) {
+  uint32_t count = 0, last = 0;
+  while (reader_left(&table) > 0) {
+    handler* h = &out[count++];
+    if (!(*table.at & 128)) reader_fail(&table, "an exception table entry has no start mark");
+    h->start = take_table_number(&table);
+    h->end = h->start + take_table_number(&table);
+    h->target = take_table_number(&table);
+    const uint32_t depth = take_table_number(&table);
+    h->depth = (int32_t)(depth >> 1);
+    h->lasti = (int)(depth & 1);
+    if (table.failed) break;
+    if (h->start < last || h->end <= h->start || h->end > b->count || h->target >= b->count) reader_fail(&table, "an exception range is out of bounds");
+    last = h->end;
+  }
+  if (table.failed) wrong(b, table.failed);
+  return count;
+}
+
+/* Handlers become reachable when an instruction they cover is: runs until nothing new is found. */
+static void flow(body* b, const handler* handlers, uint32_t handler_count) {
+  reach(b, 0, 0);
+  uint8_t* entered = calloc(handler_count + 1, 1);
+  if (entered == NULL) return wrong(b, "no memory");
+  while (b->todo_count > 0 && b->wrong == NULL) {
+    const uint32_t at = b->todo[--b->todo_count];
+    for (uint32_t low = 0, high = handler_count; low < high;) {
+      const uint32_t middle = (low + high) / 2;
+      const handler* h = &handlers[middle];
+      if (past_prefixes(b, at) < h->start) {
+        high = middle;
+      } else if (past_prefixes(b, at) >= h->end) {
+        low = middle + 1;
+      } else {
+        if (b->units[at].depth < h->depth) wrong(b, "a handler expects more values than there are");
+        if (!entered[middle]) reach(b, h->target, h->depth + h->lasti + 1);
+        entered[middle] = 1;
+        break;
+      }
+    }
+    step(b, at);
+  }
+  free(entered);
+}
+
+static const char* check_body(body* b, const uint8_t* packed, uint32_t size, walle_vm_reader table) {
+  uint64_t units = 0;
+  for (uint32_t i = 0; i < size; i += 2) units += 1u + _PyOpcode_Caches[packed[i]];
+  if (size == 0 || size % 2 || units > kMaxCode) return "a code object has no instructions, half of one or too many";
+  b->count = (uint32_t)units;
+  b->units = calloc(b->count, sizeof(unit));
+  b->todo = calloc(b->count, sizeof(uint32_t));
+  handler* handlers = calloc(reader_left(&table) + 1, sizeof(handler));
+  if (b->units && b->todo && handlers) {
+    lay_out(b, packed, size);
+    const uint32_t handler_count = b->wrong ? 0 : read_handlers(b, table, handlers);
+    if (b->wrong == NULL) flow(b, handlers, handler_count);
+  } else {
+    wrong(b, "no memory");
+  }
+  free(b->units);
+  free(b->todo);
+  free(handlers);
+  return b->wrong;
+}
+
+static uint32_t check_values(checker* c, int nesting) {
+  const uint32_t count = take_count(&c->r);
+  for (uint32_t i = 0; i < count && c->r.failed == NULL; ++i) check_value(c, nesting);
+  return count;
+}
+
+static uint32_t check_names(checker* c) {
+  const uint32_t count = take_count(&c->r);
+  for (uint32_t i = 0; i < count && c->r.failed == NULL; ++i) check_string(c);
+  return count;
+}
+
+static walle_vm_reader take_region(checker* c) {
+  const uint32_t size = take_count(&c->r);
+  const uint8_t* block = take_block(&c->r, size);
+  return (walle_vm_reader){block, c->r.failed ? block : block + size, NULL};
+}
+
+static void check_code(checker* c, int nesting) {
+  const uint32_t args = take_varint(&c->r), positional = take_varint(&c->r), keyword = take_varint(&c->r);
+  body b = {.stack_size = take_varint(&c->r)};
+  const uint32_t flags = take_varint(&c->r);
+  take_varint(&c->r); /* first line */
+  check_string(c);
+  check_string(c);
+  const walle_vm_reader code = take_region(c);
+  b.consts = check_values(c, nesting + 1);
+  b.names = check_names(c);
+  b.locals = check_names(c);
+  b.kinds = take_block(&c->r, b.locals);
+  take_region(c); /* line table: read with bounds by CPython */
+  const walle_vm_reader table = take_region(c);
+  if (c->r.failed) return;
+  uint32_t plain = 0;
+  for (uint32_t i = 0; i < b.locals; ++i) {
+    const uint8_t kind = b.kinds[i];
+    if ((kind & ~(CO_FAST_HIDDEN | CO_FAST_LOCAL | CO_FAST_CELL | CO_FAST_FREE)) || !(kind & (CO_FAST_LOCAL | CO_FAST_CELL | CO_FAST_FREE))) {
+      return reader_fail(&c->r, "a variable of no kind");
+    }
+    plain += (kind & CO_FAST_LOCAL) != 0;
+    b.free_count += (kind & CO_FAST_FREE) != 0;
+  }
+  const uint64_t parameters = (uint64_t)args + keyword + !!(flags & CO_VARARGS) + !!(flags & CO_VARKEYWORDS);
+  if (positional > args || parameters > plain || b.stack_size > kMaxStack || b.locals > kMaxLocals) {
+    return reader_fail(&c->r, "a code object's sizes contradict each other");
+  }
+  b.is_generator = (flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0;
+  const char* what = check_body(&b, code.at, (uint32_t)(code.end - code.at), table);
+  if (what != NULL) reader_fail(&c->r, what);
+}
+
+static void check_value(checker* c, int nesting) {
+  if (nesting > kMaxNesting) return reader_fail(&c->r, "values nest too deep");
+  switch (take_byte(&c->r)) {
+    case 'N': case 'T': case 'F': case 'E': return;
+    case 'i': take_varint64(&c->r); return;
+    case 'd': take_block(&c->r, 8); return;
+    case 'c': take_block(&c->r, 16); return;
+    case 's': case 'n': check_string(c); return;
+    case 'I': case 'b': take_region(c); return;
+    case '(': case '<': check_values(c, nesting + 1); return;
+    case 'C': check_code(c, nesting); return;
+    default: reader_fail(&c->r, "an unknown value tag");
+  }
+}
+
+int walle_vm_verify_module(const walle_vm_bundle* bundle, const uint8_t* data, size_t size, char* error, size_t error_size) {
+  checker c = {{data, data + size, NULL}, bundle};
+  if (size == 0 || *data != 'C') reader_fail(&c.r, "a module is not code");
+  else check_value(&c, 0);
+  if (c.r.failed == NULL && c.r.at != c.r.end) reader_fail(&c.r, "bytes follow the module's code");
+  if (c.r.failed == NULL) return 0;
+  snprintf(error, error_size, "%s", c.r.failed);
+  return -1;
+}

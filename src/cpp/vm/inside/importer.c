@@ -1,0 +1,156 @@
+/* The module _walle: what the Python part of the importer (lib/_bootstrap.py) needs from C, and the modules made out of
+ * the host-call table. */
+#include "vm/inside/inside.h"
+
+#include <internal/pycore_import.h>
+#include <internal/pycore_pylifecycle.h>
+
+/* Where a module comes from; lib/_bootstrap.py uses the same numbers. */
+enum { kNowhere = 0, kBuiltin = 1, kModule = 2, kPackage = 3, kHost = 4 };
+
+static struct _inittab* find_builtin(const char* name) {
+  for (struct _inittab* entry = PyImport_Inittab; entry->name != NULL; ++entry) {
+    if (entry->initfunc != NULL && strcmp(entry->name, name) == 0) return entry;
+  }
+  return NULL;
+}
+
+/* The isolate's own bundles hide the library, except for the library's own imports. */
+static walle_vm_module* find_module(const char* name, size_t size, walle_vm_bundle** owner) {
+  const walle_vm_isolate* isolate = walle_vm_current;
+  walle_vm_module* found = walle_vm_bundle_find(*owner = walle_vm_library(), name, size);
+  for (size_t i = 0; found == NULL && isolate != NULL && i < isolate->bundle_count; ++i) {
+    found = walle_vm_bundle_find(*owner = isolate->bundles[i], name, size);
+  }
+  return found;
+}
+
+static int is_host_module(const char* name) {
+  const walle_vm_host* host = walle_vm_host_table();
+  for (size_t i = 0; i < host->function_count; ++i) {
+    if (strcmp(host->functions[i].module, name) == 0) return 1;
+  }
+  return 0;
+}
+
+static PyObject* importer_find(PyObject* self, PyObject* name) {
+  (void)self;
+  Py_ssize_t size;
+  const char* text = PyUnicode_AsUTF8AndSize(name, &size);
+  if (text == NULL) return NULL;
+  if (find_builtin(text) != NULL) return PyLong_FromLong(kBuiltin);
+  walle_vm_bundle* owner;
+  const walle_vm_module* module = find_module(text, (size_t)size, &owner);
+  if (module != NULL) return PyLong_FromLong(module->is_package ? kPackage : kModule);
+  return PyLong_FromLong(is_host_module(text) ? kHost : kNowhere);
+}
+
+static PyObject* importer_code(PyObject* self, PyObject* name) {
+  (void)self;
+  Py_ssize_t size;
+  const char* text = PyUnicode_AsUTF8AndSize(name, &size);
+  if (text == NULL) return NULL;
+  walle_vm_bundle* owner;
+  walle_vm_module* module = find_module(text, (size_t)size, &owner);
+  if (module == NULL) return PyErr_Format(PyExc_ImportError, "no module %R", name);
+  return walle_vm_read_module(owner, module);
+}
+
+static PyObject* importer_builtin(PyObject* self, PyObject* spec) {
+  (void)self;
+  PyObject* name = PyObject_GetAttrString(spec, "name");
+  const char* text = name ? PyUnicode_AsUTF8(name) : NULL;
+  const struct _inittab* entry = text ? find_builtin(text) : NULL;
+  PyObject* module = NULL;
+  if (entry != NULL) {
+    PyObject* made = entry->initfunc();
+    if (made != NULL && PyObject_TypeCheck(made, &PyModuleDef_Type)) {
+      module = PyModule_FromDefAndSpec((PyModuleDef*)made, spec);
+    } else if (made != NULL) {
+      PyErr_Format(PyExc_SystemError, "%s does not initialise per interpreter", text);
+      Py_DECREF(made);
+    }
+  } else if (text != NULL) {
+    PyErr_Format(PyExc_ImportError, "no built-in module %R", name);
+  }
+  Py_XDECREF(name);
+  return module;
+}
+
+static PyObject* importer_exec(PyObject* self, PyObject* module) {
+  (void)self;
+  PyModuleDef* definition = PyModule_GetDef(module);
+  if (definition == NULL || PyModule_ExecDef(module, definition) < 0) return NULL;
+  Py_RETURN_NONE;
+}
+
+/* An allow-list is asked for top-level names, and only for imports written in the task itself: what a library module
+ * imports for its own use is the library's business. */
+static PyObject* importer_check(PyObject* self, PyObject* name) {
+  (void)self;
+  walle_vm_isolate* isolate = walle_vm_current;
+  if (isolate == NULL || isolate->imports == NULL) Py_RETURN_NONE;
+  const char* text = PyUnicode_AsUTF8(name);
+  if (text == NULL) return NULL;
+  const size_t length = strcspn(text, ".");
+  for (size_t i = 0; i < isolate->import_count; ++i) {
+    if (strlen(isolate->imports[i]) == length && memcmp(isolate->imports[i], text, length) == 0) Py_RETURN_NONE;
+  }
+  walle_vm_bundle* owner;
+  if (find_module(text, strlen(text), &owner) != NULL && owner != walle_vm_library()) Py_RETURN_NONE;
+  isolate->refused = WALLE_VM_REASON_IMPORT;
+  return PyErr_Format(PyExc_ImportError, "import of %R is not allowed for this task", name);
+}
+
+static PyObject* importer_log(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  (void)self;
+  Py_ssize_t size;
+  if (count != 2) return PyErr_Format(PyExc_TypeError, "log(level, text)");
+  const long level = PyLong_AsLong(args[0]);
+  const char* text = PyUnicode_AsUTF8AndSize(args[1], &size);
+  if (text == NULL || (level == -1 && PyErr_Occurred())) return NULL;
+  const walle_vm_isolate* isolate = walle_vm_current;
+  if (isolate != NULL) walle_vm_host_table()->log(isolate->user, (int)level, text, (size_t)size);
+  Py_RETURN_NONE;
+}
+
+static PyObject* importer_host(PyObject* self, PyObject* name) {
+  (void)self;
+  const char* text = PyUnicode_AsUTF8(name);
+  if (text == NULL) return NULL;
+  PyObject* module = walle_vm_host_module(text);
+  if (module == NULL && !PyErr_Occurred()) PyErr_Format(PyExc_ImportError, "no host module %R", name);
+  return module;
+}
+
+static PyObject* importer_tensor(PyObject* self, PyObject* unused) {
+  (void)self, (void)unused;
+  return Py_XNewRef(walle_vm_tensor_type());
+}
+
+static PyObject* importer_urandom(PyObject* self, PyObject* size) {
+  (void)self;
+  const Py_ssize_t bytes = PyLong_AsSsize_t(size);
+  if (bytes < 0) return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "negative size");
+  PyObject* out = PyBytes_FromStringAndSize(NULL, bytes);
+  if (out != NULL && _PyOS_URandom(PyBytes_AS_STRING(out), bytes) < 0) Py_CLEAR(out);
+  return out;
+}
+
+static PyMethodDef kMethods[] = {{"find", importer_find, METH_O, NULL},
+                                 {"code", importer_code, METH_O, NULL},
+                                 {"builtin", importer_builtin, METH_O, NULL},
+                                 {"exec", importer_exec, METH_O, NULL},
+                                 {"check", importer_check, METH_O, NULL},
+                                 {"host", importer_host, METH_O, NULL},
+                                 {"log", (PyCFunction)(void*)importer_log, METH_FASTCALL, NULL},
+                                 {"tensor", importer_tensor, METH_NOARGS, NULL},
+                                 {"urandom", importer_urandom, METH_O, NULL},
+                                 {0}};
+static struct PyModuleDef kDefinition = {PyModuleDef_HEAD_INIT, "_walle", NULL, 0, kMethods, NULL, NULL, NULL, NULL};
+
+PyObject* walle_vm_importer_module(void) {
+  PyObject* module = PyModule_New("_walle");
+  if (module != NULL && PyModule_AddFunctions(module, kDefinition.m_methods) < 0) Py_CLEAR(module);
+  return module;
+}

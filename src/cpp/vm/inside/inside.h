@@ -1,0 +1,114 @@
+/* Shared by the files of this folder only. They are compiled against CPython's internal headers and live in the VM
+ * library; nothing here is visible outside it.
+ *
+ * The isolate of the running thread is in a thread-local: allocators and long loops ask it. `state` is the only field that
+ * another thread writes. */
+#ifndef WALLE_VM_INSIDE_H
+#define WALLE_VM_INSIDE_H
+
+#ifndef Py_BUILD_CORE
+#define Py_BUILD_CORE 1
+#endif
+#include <Python.h>
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <internal/pycore_interp.h>
+#include <internal/pycore_pystate.h>
+#include "vm/abi.h"
+
+enum { kIdle = 0, kRunning = -1 }; /* isolate state; above zero: a walle_vm_reason, the task is unwinding */
+
+struct walle_vm_isolate {
+  PyThreadState* thread;
+  PyInterpreterState* interp;
+  atomic_int state;
+  size_t heap, heap_peak, heap_cap;
+  uint64_t denied, denied_before, calls, cancels;
+  void* user;
+  walle_vm_bundle** bundles;
+  size_t bundle_count;
+  char** imports; /* NULL: all allowed */
+  size_t import_count;
+  uint8_t* host_calls; /* NULL: all allowed */
+  int refused;         /* the reason of the last refusal: import or host call */
+  PyObject* tensor_type;
+};
+
+extern _Thread_local walle_vm_isolate* walle_vm_current;
+
+/* memory.c */
+void walle_vm_install_allocators(void);
+void walle_vm_install_arenas(void);
+
+/* interrupt.c */
+int walle_vm_interrupted(void);          /* 1 with an exception set */
+int walle_vm_raise_if_interrupted(void); /* -1 with an exception set */
+int walle_vm_unwinding(void);
+void walle_vm_interrupt(walle_vm_isolate* isolate, int reason);
+void walle_vm_stack_exhausted(void);
+int walle_vm_stack_levels(void); /* how many C recursion levels the running thread has room for */
+
+/* boot.c */
+int walle_vm_start(const walle_vm_host* host, char* error, size_t error_size);
+int walle_vm_prepare_interpreter(PyThreadState* thread);
+const walle_vm_host* walle_vm_host_table(void);
+PyThreadState* walle_vm_main_thread(void);
+
+/* importer.c */
+PyObject* walle_vm_importer_module(void);
+PyObject* walle_vm_host_module(const char* name); /* in host_calls.c; NULL without an exception: no such module */
+
+/* host_calls.c */
+int walle_vm_prepare_host_calls(void);
+
+/* container.c, code_reader.c, code_verify.c, code_writer.c */
+typedef struct walle_vm_module {
+  uint32_t name, file; /* string numbers */
+  uint32_t is_package;
+  uint32_t raw_size, stored_size;
+  const uint8_t* stored;
+  _Atomic(const uint8_t*) raw; /* inflated on first import, shared by all isolates */
+} walle_vm_module;
+
+struct walle_vm_bundle {
+  atomic_int references;
+  const uint8_t* string_pool; /* inflated */
+  uint8_t* string_memory;
+  uint32_t* string_offsets; /* count + 1 */
+  uint32_t string_count;
+  walle_vm_module* modules;
+  uint32_t module_count;
+};
+
+extern const char walle_vm_id[];
+walle_vm_bundle* walle_vm_library(void); /* the built-in container */
+walle_vm_bundle* walle_vm_bundle_open_checked(const uint8_t* data, size_t size, int trusted, char* error, size_t error_size);
+void walle_vm_bundle_drop(walle_vm_bundle* bundle);
+walle_vm_module* walle_vm_bundle_find(walle_vm_bundle* bundle, const char* name, size_t size);
+uint32_t walle_vm_checksum(const uint8_t* data, size_t size); /* CRC-32 */
+const uint8_t* walle_vm_module_bytes(walle_vm_module* module);
+int walle_vm_inflate(const uint8_t* data, size_t size, uint8_t* out, size_t out_size); /* 0 only when exactly filled */
+int walle_vm_verify_module(const walle_vm_bundle* bundle, const uint8_t* data, size_t size, char* error, size_t error_size);
+PyObject* walle_vm_read_module(walle_vm_bundle* bundle, walle_vm_module* module);
+int walle_vm_write_container(const walle_vm_source* sources, size_t count, int library, walle_vm_blob* blob);
+
+/* values.c, tensor.c */
+PyObject* walle_vm_to_python(const walle_vm_value* value);
+int walle_vm_from_python(PyObject* object, walle_vm_value* value, void** arena);
+PyObject* walle_vm_tensor_wrap(walle_vm_tensor* tensor); /* retains */
+walle_vm_tensor* walle_vm_tensor_of(PyObject* object);   /* NULL without an exception: not a tensor */
+PyObject* walle_vm_tensor_type(void);                    /* borrowed */
+
+/* arena.c: what results live in */
+void* walle_vm_arena_take(void** arena, size_t size);
+char* walle_vm_arena_text(void** arena, const char* text, size_t size);
+void walle_vm_arena_free(void* arena);
+
+/* failure.c: turns the pending exception (or the interrupt) into a failed result */
+void walle_vm_fail(walle_vm_isolate* isolate, walle_vm_result* result);
+void walle_vm_fail_plain(walle_vm_result* result, const char* type, const char* message);
+
+#endif

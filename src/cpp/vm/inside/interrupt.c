@@ -1,0 +1,107 @@
+/* Stopping a task from outside: the reason goes into the isolate's state, the eval breaker makes the interpreter look, and
+ * from then on every exception handler is skipped (an edit in ceval.c), so the task unwinds whatever it tries. */
+#include "vm/inside/inside.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#include <internal/pycore_ceval.h>
+#include <internal/pycore_lock.h>
+#include <internal/pycore_time.h>
+
+/* C stack per counted recursion level, measured over repr, json, re, pickling-like and __getattr__ recursions: at most
+ * 1.2 KB; and what the deepest leaf may use without counting. */
+enum { kBytesPerLevel = 1536, kReserve = 96 * 1024 };
+
+void walle_vm_interrupt(walle_vm_isolate* isolate, int reason) {
+  int expected = kRunning;
+  if (!atomic_compare_exchange_strong(&isolate->state, &expected, reason)) return;
+  _Py_set_eval_breaker_bit(isolate->thread, _PY_SIGNALS_PENDING_BIT);
+}
+
+int walle_vm_unwinding(void) {
+  const walle_vm_isolate* isolate = walle_vm_current;
+  return isolate != NULL && atomic_load_explicit(&isolate->state, memory_order_relaxed) > 0;
+}
+
+int walle_vm_raise_if_interrupted(void) {
+  if (!walle_vm_unwinding()) return 0;
+  walle_vm_isolate* isolate = walle_vm_current;
+  if (isolate->thread != _PyThreadState_GET()) return 0;
+  ++isolate->cancels;
+  PyErr_SetNone(PyExc_KeyboardInterrupt);
+  return -1;
+}
+
+int walle_vm_interrupted(void) { return walle_vm_unwinding() && walle_vm_raise_if_interrupted() < 0; }
+
+/* Called where CPython would abort the process: recursion inside the handling of a recursion error. */
+void walle_vm_stack_exhausted(void) {
+  if (walle_vm_current != NULL) walle_vm_interrupt(walle_vm_current, WALLE_VM_REASON_STACK);
+  PyErr_NoMemory();
+}
+
+static _Thread_local char* stack_low;
+
+static char* find_stack_low(void) {
+#if defined(__APPLE__)
+  char* high = pthread_get_stackaddr_np(pthread_self());
+  return high - pthread_get_stacksize_np(pthread_self());
+#else
+  pthread_attr_t attributes;
+  void* low = NULL;
+  size_t size = 0;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return NULL;
+  pthread_attr_getstack(&attributes, &low, &size);
+  pthread_attr_destroy(&attributes);
+  return low;
+#endif
+}
+
+int walle_vm_stack_levels(void) {
+  if (stack_low == NULL) stack_low = find_stack_low();
+  const char* here = __builtin_frame_address(0);
+  const ptrdiff_t room = here - stack_low - kReserve;
+  if (stack_low == NULL || room < 0) return 0;
+  const ptrdiff_t levels = room / kBytesPerLevel;
+  return levels < Py_C_RECURSION_LIMIT ? (int)levels : Py_C_RECURSION_LIMIT;
+}
+
+/* Waiting happens in slices, each of which looks at the interrupt: there is no signal that could end a wait. */
+enum { kSliceMicroseconds = 5000 };
+
+static void wait_slice(PyTime_t nanoseconds) {
+  const struct timespec slice = {(time_t)(nanoseconds / 1000000000), (long)(nanoseconds % 1000000000)};
+  nanosleep(&slice, NULL);
+}
+
+int walle_vm_sleep(PyTime_t timeout) {
+  PyTime_t now, slice = kSliceMicroseconds * 1000LL;
+  if (PyTime_MonotonicRaw(&now) < 0) return 0;
+  for (const PyTime_t deadline = _PyTime_Add(now, timeout); now < deadline; PyTime_MonotonicRaw(&now)) {
+    if (walle_vm_raise_if_interrupted() < 0) return -1;
+    wait_slice(deadline - now < slice ? deadline - now : slice);
+  }
+  return walle_vm_raise_if_interrupted();
+}
+
+PyLockStatus walle_vm_wait_for_lock(PyThread_type_lock lock, long long microseconds) {
+  while (microseconds != 0) {
+    if (walle_vm_unwinding()) return PY_LOCK_INTR;
+    const long long slice = microseconds < 0 || microseconds > kSliceMicroseconds ? kSliceMicroseconds : microseconds;
+    if (PyThread_acquire_lock_timed(lock, slice, 0) == PY_LOCK_ACQUIRED) return PY_LOCK_ACQUIRED;
+    if (microseconds > 0) microseconds -= slice;
+  }
+  return PY_LOCK_FAILURE;
+}
+
+PyLockStatus walle_vm_lock(PyMutex* mutex, PyTime_t timeout, int flags) {
+  const PyTime_t slice = kSliceMicroseconds * 1000LL;
+  for (;;) {
+    const PyTime_t wait = timeout < 0 || timeout > slice ? slice : timeout;
+    const PyLockStatus status = _PyMutex_LockTimed(mutex, wait, (_PyLockFlags)flags);
+    if (status != PY_LOCK_FAILURE || timeout == 0) return status;
+    if (walle_vm_raise_if_interrupted() < 0) return PY_LOCK_INTR;
+    if (timeout > 0) timeout -= wait;
+  }
+}

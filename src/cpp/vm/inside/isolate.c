@@ -1,0 +1,269 @@
+/* One isolate: an interpreter with its own lock and its own memory. Entered by one thread at a time, any thread. Creation
+ * and destruction are serialised by one mutex, because CPython 3.13 shares type and interpreter lists between them. */
+#include <pthread.h>
+
+#include "vm/inside/inside.h"
+
+#include <internal/pycore_ceval.h>
+#include <internal/pycore_runtime.h>
+
+enum { kMinLevels = 60, kDefaultDepth = 1000 };
+
+static pthread_mutex_t lifecycle = PTHREAD_MUTEX_INITIALIZER;
+
+static int enter(walle_vm_isolate* isolate, walle_vm_result* result) {
+  const int levels = walle_vm_stack_levels();
+  if (levels < kMinLevels) {
+    if (result != NULL) {
+      walle_vm_fail_plain(result, "LimitExceeded", "this thread's stack is too small to run a task: 256 KB at least");
+      result->reason = WALLE_VM_REASON_STACK;
+    }
+    return -1;
+  }
+  walle_vm_current = isolate;
+  PyEval_RestoreThread(isolate->thread);
+  isolate->thread->c_recursion_remaining = levels;
+  isolate->denied_before = isolate->denied;
+  isolate->refused = 0;
+  atomic_store(&isolate->state, kRunning);
+  return 0;
+}
+
+static void leave(walle_vm_isolate* isolate) {
+  atomic_store(&isolate->state, kIdle);
+  _Py_unset_eval_breaker_bit(isolate->thread, _PY_SIGNALS_PENDING_BIT);
+  PyEval_SaveThread();
+  walle_vm_current = NULL;
+}
+
+static char** copy_names(const char* const* names, size_t count) {
+  char** copy = calloc(count + 1, sizeof(char*));
+  for (size_t i = 0; copy != NULL && i < count; ++i) copy[i] = strdup(names[i]);
+  return copy;
+}
+
+static void free_shell(walle_vm_isolate* isolate) {
+  for (size_t i = 0; isolate->imports != NULL && i < isolate->import_count; ++i) free(isolate->imports[i]);
+  for (size_t i = 0; i < isolate->bundle_count; ++i) walle_vm_bundle_drop(isolate->bundles[i]);
+  free(isolate->imports);
+  free(isolate->bundles);
+  free(isolate->host_calls);
+  free(isolate);
+}
+
+static walle_vm_isolate* make_shell(const walle_vm_limits* limits, void* user) {
+  walle_vm_isolate* isolate = calloc(1, sizeof *isolate);
+  if (isolate == NULL) return NULL;
+  isolate->user = user;
+  if (!limits->allow_all_imports) {
+    isolate->imports = copy_names(limits->imports, limits->import_count);
+    isolate->import_count = limits->import_count;
+  }
+  const size_t functions = walle_vm_host_table()->function_count;
+  if (limits->host_calls != NULL && (isolate->host_calls = malloc(functions + 1)) != NULL) {
+    memcpy(isolate->host_calls, limits->host_calls, functions);
+  }
+  return isolate;
+}
+
+static int new_interpreter(walle_vm_isolate* isolate) {
+  const PyInterpreterConfig config = {.use_main_obmalloc = 0,
+                                      .allow_fork = 0,
+                                      .allow_exec = 0,
+                                      .allow_threads = 0,
+                                      .allow_daemon_threads = 0,
+                                      .check_multi_interp_extensions = 1,
+                                      .gil = PyInterpreterConfig_OWN_GIL};
+  const PyStatus status = Py_NewInterpreterFromConfig(&isolate->thread, &config);
+  if (PyStatus_Exception(status) || isolate->thread == NULL) return -1;
+  isolate->interp = isolate->thread->interp;
+  isolate->thread->c_recursion_remaining = walle_vm_stack_levels();
+  return 0;
+}
+
+static void end_interpreter(walle_vm_isolate* isolate) {
+  /* Unwinding from the first instruction: no destructor of the task can keep its interpreter alive. */
+  isolate->heap_cap = 0;
+  atomic_store(&isolate->state, WALLE_VM_REASON_CANCELLED);
+  _Py_set_eval_breaker_bit(isolate->thread, _PY_SIGNALS_PENDING_BIT);
+  Py_CLEAR(isolate->tensor_type);
+  Py_EndInterpreter(isolate->thread);
+  walle_vm_current = NULL;
+}
+
+static walle_vm_isolate* create_locked(walle_vm_isolate* isolate, const walle_vm_limits* limits, walle_vm_result* failure) {
+  walle_vm_current = isolate;
+  if (new_interpreter(isolate) < 0) {
+    walle_vm_current = NULL;
+    walle_vm_fail_plain(failure, "MemoryError", "no memory for another isolate");
+    free_shell(isolate);
+    return NULL;
+  }
+  atomic_store(&isolate->state, kRunning);
+  if (walle_vm_prepare_interpreter(isolate->thread) < 0) {
+    walle_vm_fail(isolate, failure);
+    end_interpreter(isolate);
+    free_shell(isolate);
+    return NULL;
+  }
+  Py_SetRecursionLimit(limits->python_depth ? (int)limits->python_depth : kDefaultDepth);
+  isolate->heap_cap = limits->heap_bytes;
+  leave(isolate);
+  return isolate;
+}
+
+walle_vm_isolate* walle_vm_create(const walle_vm_limits* limits, void* user, walle_vm_result* failure) {
+  memset(failure, 0, sizeof *failure);
+  walle_vm_isolate* isolate = walle_vm_stack_levels() < kMinLevels ? NULL : make_shell(limits, user);
+  if (isolate == NULL) {
+    walle_vm_fail_plain(failure, "MemoryError", "no memory for another isolate, or this thread's stack is below 256 KB");
+    return NULL;
+  }
+  pthread_mutex_lock(&lifecycle);
+  isolate = create_locked(isolate, limits, failure);
+  pthread_mutex_unlock(&lifecycle);
+  return isolate;
+}
+
+void walle_vm_destroy(walle_vm_isolate* isolate) {
+  pthread_mutex_lock(&lifecycle);
+  walle_vm_current = isolate;
+  PyEval_RestoreThread(isolate->thread);
+  isolate->thread->c_recursion_remaining = walle_vm_stack_levels();
+  end_interpreter(isolate);
+  pthread_mutex_unlock(&lifecycle);
+  free_shell(isolate);
+}
+
+int walle_vm_attach(walle_vm_isolate* isolate, walle_vm_bundle* bundle, walle_vm_result* result) {
+  memset(result, 0, sizeof *result);
+  walle_vm_bundle** grown = realloc(isolate->bundles, (isolate->bundle_count + 1) * sizeof(walle_vm_bundle*));
+  if (grown == NULL) {
+    walle_vm_fail_plain(result, "MemoryError", "no memory");
+    return -1;
+  }
+  isolate->bundles = grown;
+  atomic_fetch_add(&bundle->references, 1);
+  grown[isolate->bundle_count++] = bundle;
+  result->ok = 1;
+  return 0;
+}
+
+/* Tensors outlive the call: the result holds its own references until release. */
+static void retain_tensors(walle_vm_value* value, int retain) {
+  if (value->kind == WALLE_VM_TENSOR) retain ? value->as.tensor->retain(value->as.tensor) : value->as.tensor->release(value->as.tensor);
+  const size_t items = value->kind == WALLE_VM_LIST ? value->size : value->kind == WALLE_VM_MAP ? 2 * value->size : 0;
+  for (size_t i = 0; i < items; ++i) retain_tensors(&value->as.items[i], retain);
+}
+
+static void finish(walle_vm_isolate* isolate, PyObject* object, walle_vm_result* result) {
+  if (object != NULL && !walle_vm_unwinding() && walle_vm_from_python(object, &result->value, &result->arena) == 0) {
+    retain_tensors(&result->value, 1);
+    result->ok = 1;
+  } else {
+    walle_vm_fail(isolate, result);
+  }
+  Py_XDECREF(object); /* may run destructors of the task, which may be cut short */
+  PyErr_Clear();
+}
+
+/* Borrowed. */
+static PyObject* find_function(const char* module_name, const char* function_name) {
+  PyObject* name = PyUnicode_InternFromString(module_name);
+  if (name == NULL) return NULL;
+  PyObject* module = PyDict_GetItemWithError(PyImport_GetModuleDict(), name);
+  if (module == NULL && !PyErr_Occurred()) {
+    PyObject* imported = PyImport_Import(name);
+    Py_XDECREF(imported);
+    if (imported != NULL) module = PyDict_GetItemWithError(PyImport_GetModuleDict(), name);
+  }
+  Py_DECREF(name);
+  if (module == NULL) return NULL;
+  PyObject* key = PyUnicode_InternFromString(function_name);
+  PyObject* function = key ? PyDict_GetItemWithError(PyModule_GetDict(module), key) : NULL;
+  Py_XDECREF(key);
+  if (function == NULL && !PyErr_Occurred()) PyErr_Format(PyExc_AttributeError, "module '%s' has no function '%s'", module_name, function_name);
+  return function;
+}
+
+enum { kMaxArgs = 64 };
+
+static PyObject* call_inside(const char* module, const char* function_name, const walle_vm_value* args, size_t count) {
+  PyObject* function = find_function(module, function_name);
+  if (function == NULL) return NULL;
+  if (count > kMaxArgs) return PyErr_Format(PyExc_TypeError, "%zu arguments; at most %d", count, kMaxArgs);
+  PyObject* objects[kMaxArgs];
+  PyObject* answer = NULL;
+  size_t made = 0;
+  while (made < count && (objects[made] = walle_vm_to_python(&args[made])) != NULL) ++made;
+  if (made == count) {
+    Py_INCREF(function);
+    answer = PyObject_Vectorcall(function, objects, count, NULL);
+    Py_DECREF(function);
+  }
+  for (size_t i = 0; i < made; ++i) Py_DECREF(objects[i]);
+  return answer;
+}
+
+void walle_vm_call(walle_vm_isolate* isolate, const char* module, const char* function, const walle_vm_value* args, size_t count,
+                   walle_vm_result* result) {
+  memset(result, 0, sizeof *result);
+  if (enter(isolate, result) < 0) return;
+  ++isolate->calls;
+  finish(isolate, call_inside(module, function, args, count), result);
+  leave(isolate);
+}
+
+static PyObject* run_inside(const walle_vm_source* source) {
+  PyCompilerFlags flags = {.cf_flags = PyCF_SOURCE_IS_UTF8 | PyCF_IGNORE_COOKIE, .cf_feature_version = PY_MINOR_VERSION};
+  PyObject* file = PyUnicode_FromString(source->file);
+  PyObject* code = file ? Py_CompileStringObject(source->text, file, Py_file_input, &flags, 0) : NULL;
+  Py_XDECREF(file);
+  PyObject* module = code ? PyImport_AddModuleRef(source->name) : NULL;
+  PyObject* answer = NULL;
+  if (module != NULL) {
+    PyObject* scope = PyModule_GetDict(module);
+    if (PyDict_SetItemString(scope, "__builtins__", PyEval_GetBuiltins()) == 0) answer = PyEval_EvalCode(code, scope, scope);
+  }
+  Py_XDECREF(code);
+  Py_XDECREF(module);
+  return answer;
+}
+
+void walle_vm_run_source(walle_vm_isolate* isolate, const walle_vm_source* source, walle_vm_result* result) {
+  memset(result, 0, sizeof *result);
+  if (enter(isolate, result) < 0) return;
+  ++isolate->calls;
+  finish(isolate, run_inside(source), result);
+  leave(isolate);
+}
+
+void walle_vm_release_result(walle_vm_result* result) {
+  if (result->ok) retain_tensors(&result->value, 0);
+  walle_vm_arena_free(result->arena);
+  memset(result, 0, sizeof *result);
+}
+
+void walle_vm_read_stats(const walle_vm_isolate* isolate, walle_vm_stats* stats) {
+  *stats = (walle_vm_stats){.heap_bytes = isolate->heap,
+                            .heap_peak = isolate->heap_peak,
+                            .calls = isolate->calls,
+                            .cancels = isolate->cancels,
+                            .denied_allocations = isolate->denied};
+}
+
+#if WALLE_VM_FULL
+int walle_vm_compile(const walle_vm_source* sources, size_t count, walle_vm_blob* blob, walle_vm_result* failure) {
+  const walle_vm_limits limits = {.allow_all_imports = 1};
+  walle_vm_isolate* isolate = walle_vm_create(&limits, NULL, failure);
+  if (isolate == NULL) return -1;
+  int status = enter(isolate, failure);
+  if (status == 0) {
+    status = walle_vm_write_container(sources, count, 0, blob);
+    if (status < 0) walle_vm_fail(isolate, failure);
+    leave(isolate);
+  }
+  walle_vm_destroy(isolate);
+  return status;
+}
+#endif

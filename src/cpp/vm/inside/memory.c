@@ -1,0 +1,123 @@
+/* Every allocation of an isolate is counted against its cap: raw memory by the block size malloc really gave, small
+ * objects by whole arenas. Beyond the cap the allocation fails, which Python turns into MemoryError. */
+#if defined(__APPLE__)
+#include <malloc/malloc.h>
+#define malloc_usable_size malloc_size
+#else
+#include <malloc.h>
+#endif
+#include <sys/mman.h>
+
+#include "vm/inside/inside.h"
+
+_Thread_local walle_vm_isolate* walle_vm_current;
+
+/* A task that swallows MemoryError and asks again is stopped after this many refusals. */
+enum { kPatience = 1000, kArenaBytes = 256 * 1024, kKeptArenas = 16 };
+
+static int room_for(size_t bytes) {
+  walle_vm_isolate* isolate = walle_vm_current;
+  if (isolate == NULL || isolate->heap_cap == 0) return 1;
+  if (bytes <= isolate->heap_cap && isolate->heap <= isolate->heap_cap - bytes) return 1;
+  if (++isolate->denied - isolate->denied_before > kPatience) walle_vm_interrupt(isolate, WALLE_VM_REASON_HEAP);
+  return 0;
+}
+
+static void count(ptrdiff_t bytes) {
+  walle_vm_isolate* isolate = walle_vm_current;
+  if (isolate == NULL) return;
+  isolate->heap += (size_t)bytes;
+  if (bytes > 0 && isolate->heap > isolate->heap_peak) isolate->heap_peak = isolate->heap;
+}
+
+static void* raw_malloc(void* context, size_t size) {
+  (void)context;
+  if (!room_for(size)) return NULL;
+  void* block = malloc(size ? size : 1);
+  if (block) count((ptrdiff_t)malloc_usable_size(block));
+  return block;
+}
+
+static void* raw_calloc(void* context, size_t items, size_t size) {
+  (void)context;
+  if (size && items > SIZE_MAX / size) return NULL;
+  if (!room_for(items * size)) return NULL;
+  void* block = calloc(items ? items : 1, size ? size : 1);
+  if (block) count((ptrdiff_t)malloc_usable_size(block));
+  return block;
+}
+
+static void raw_free(void* context, void* block) {
+  (void)context;
+  if (block == NULL) return;
+  count(-(ptrdiff_t)malloc_usable_size(block));
+  free(block);
+}
+
+static void* raw_realloc(void* context, void* block, size_t size) {
+  (void)context;
+  const size_t before = block ? malloc_usable_size(block) : 0;
+  if (size > before && !room_for(size - before)) return NULL;
+  void* moved = realloc(block, size ? size : 1);
+  if (moved) count((ptrdiff_t)malloc_usable_size(moved) - (ptrdiff_t)before);
+  return moved;
+}
+
+/* Arenas of ended isolates wait here for the next one: mapping and unmapping dominated creation before. */
+static void* kept[kKeptArenas];
+static int kept_count;
+static atomic_flag kept_lock = ATOMIC_FLAG_INIT;
+
+static void* take_kept(void) {
+  void* arena = NULL;
+  while (atomic_flag_test_and_set_explicit(&kept_lock, memory_order_acquire)) {}
+  if (kept_count) arena = kept[--kept_count];
+  atomic_flag_clear_explicit(&kept_lock, memory_order_release);
+  return arena;
+}
+
+static int keep(void* arena) {
+  int done = 0;
+  while (atomic_flag_test_and_set_explicit(&kept_lock, memory_order_acquire)) {}
+  if (kept_count < kKeptArenas) {
+    kept[kept_count++] = arena;
+    done = 1;
+  }
+  atomic_flag_clear_explicit(&kept_lock, memory_order_release);
+  return done;
+}
+
+static int poison_arenas; /* WALLE_VM_POISON=1: a use after free of a returned arena shows as 0xdb bytes */
+
+static void* arena_alloc(void* context, size_t size) {
+  (void)context;
+  if (!room_for(size)) return NULL;
+  void* arena = size == kArenaBytes ? take_kept() : NULL;
+  if (arena == NULL) {
+    arena = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (arena == MAP_FAILED) return NULL;
+  }
+  count((ptrdiff_t)size);
+  return arena;
+}
+
+static void arena_free(void* context, void* arena, size_t size) {
+  (void)context;
+  if (arena == NULL) return;
+  count(-(ptrdiff_t)size);
+  if (poison_arenas) memset(arena, 0xdb, size);
+  if (size == kArenaBytes && keep(arena)) return;
+  munmap(arena, size);
+}
+
+void walle_vm_install_allocators(void) {
+  const char* poison = getenv("WALLE_VM_POISON");
+  poison_arenas = poison != NULL && poison[0] == '1';
+  PyMemAllocatorEx raw = {NULL, raw_malloc, raw_calloc, raw_realloc, raw_free};
+  PyMem_SetAllocator(PYMEM_DOMAIN_RAW, &raw);
+}
+
+void walle_vm_install_arenas(void) {
+  PyObjectArenaAllocator arenas = {NULL, arena_alloc, arena_free};
+  PyObject_SetArenaAllocator(&arenas);
+}

@@ -1,0 +1,145 @@
+/* Values across the boundary: none, bool, int (64 bit), float, str, bytes, list, map with str keys, tensor. Anything else
+ * is an error that names the type; nesting is bounded so that a self-containing list is an error too. */
+#include "vm/inside/inside.h"
+
+enum { kMaxDepth = 64 };
+
+static PyObject* list_to_python(const walle_vm_value* value) {
+  PyObject* list = PyList_New((Py_ssize_t)value->size);
+  for (size_t i = 0; list != NULL && i < value->size; ++i) {
+    PyObject* item = walle_vm_to_python(&value->as.items[i]);
+    if (item == NULL) {
+      Py_CLEAR(list);
+      break;
+    }
+    PyList_SET_ITEM(list, (Py_ssize_t)i, item);
+  }
+  return list;
+}
+
+static PyObject* map_to_python(const walle_vm_value* value) {
+  PyObject* map = PyDict_New();
+  for (size_t i = 0; map != NULL && i < value->size; ++i) {
+    PyObject* key = walle_vm_to_python(&value->as.items[2 * i]);
+    PyObject* item = key ? walle_vm_to_python(&value->as.items[2 * i + 1]) : NULL;
+    if (item == NULL || PyDict_SetItem(map, key, item) < 0) Py_CLEAR(map);
+    Py_XDECREF(key);
+    Py_XDECREF(item);
+  }
+  return map;
+}
+
+PyObject* walle_vm_to_python(const walle_vm_value* value) {
+  switch (value->kind) {
+    case WALLE_VM_NONE: return Py_NewRef(Py_None);
+    case WALLE_VM_BOOL: return PyBool_FromLong(value->as.integer != 0);
+    case WALLE_VM_INT: return PyLong_FromLongLong(value->as.integer);
+    case WALLE_VM_FLOAT: return PyFloat_FromDouble(value->as.real);
+    case WALLE_VM_STR: return PyUnicode_DecodeUTF8(value->as.text, (Py_ssize_t)value->size, "strict");
+    case WALLE_VM_BYTES: return PyBytes_FromStringAndSize(value->as.text, (Py_ssize_t)value->size);
+    case WALLE_VM_LIST: return list_to_python(value);
+    case WALLE_VM_MAP: return map_to_python(value);
+    case WALLE_VM_TENSOR: return walle_vm_tensor_wrap(value->as.tensor);
+    default: PyErr_SetString(PyExc_SystemError, "value of unknown kind"); return NULL;
+  }
+}
+
+static int from_python(PyObject* object, walle_vm_value* value, void** arena, int depth);
+
+static walle_vm_value* take_items(void** arena, size_t count) {
+  walle_vm_value* items = walle_vm_arena_take(arena, count * sizeof(walle_vm_value));
+  if (items == NULL) PyErr_NoMemory();
+  return items;
+}
+
+static int text_from(const char* text, Py_ssize_t size, int kind, walle_vm_value* value, void** arena) {
+  char* copy = walle_vm_arena_text(arena, text, (size_t)size);
+  if (copy == NULL) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  *value = (walle_vm_value){.kind = (uint64_t)kind, .size = (uint64_t)size, .as.text = copy};
+  return 0;
+}
+
+static int sequence_from(PyObject* object, walle_vm_value* value, void** arena, int depth) {
+  const size_t count = (size_t)PySequence_Fast_GET_SIZE(object);
+  walle_vm_value* items = take_items(arena, count);
+  if (items == NULL) return -1;
+  for (size_t i = 0; i < count; ++i) {
+    if (from_python(PySequence_Fast_GET_ITEM(object, (Py_ssize_t)i), &items[i], arena, depth + 1) < 0) return -1;
+  }
+  *value = (walle_vm_value){.kind = WALLE_VM_LIST, .size = count, .as.items = items};
+  return 0;
+}
+
+static int map_from(PyObject* object, walle_vm_value* value, void** arena, int depth) {
+  const size_t count = (size_t)PyDict_GET_SIZE(object);
+  walle_vm_value* items = take_items(arena, 2 * count);
+  if (items == NULL) return -1;
+  PyObject *key, *item;
+  Py_ssize_t position = 0;
+  for (size_t i = 0; i < count && PyDict_Next(object, &position, &key, &item); ++i) {
+    if (!PyUnicode_Check(key)) {
+      PyErr_Format(PyExc_TypeError, "maps that leave a task have str keys, not %.100s", Py_TYPE(key)->tp_name);
+      return -1;
+    }
+    if (from_python(key, &items[2 * i], arena, depth + 1) < 0) return -1;
+    if (from_python(item, &items[2 * i + 1], arena, depth + 1) < 0) return -1;
+  }
+  *value = (walle_vm_value){.kind = WALLE_VM_MAP, .size = count, .as.items = items};
+  return 0;
+}
+
+static int long_from(PyObject* object, walle_vm_value* value) {
+  int overflow = 0;
+  const long long integer = PyLong_AsLongLongAndOverflow(object, &overflow);
+  if (overflow) {
+    PyErr_SetString(PyExc_OverflowError, "integers that leave a task fit 64 bits");
+    return -1;
+  }
+  *value = (walle_vm_value){.kind = WALLE_VM_INT, .as.integer = integer};
+  return 0;
+}
+
+static int from_python(PyObject* object, walle_vm_value* value, void** arena, int depth) {
+  if (depth > kMaxDepth) {
+    PyErr_Format(PyExc_ValueError, "values that leave a task nest at most %d deep", kMaxDepth);
+    return -1;
+  }
+  if (object == Py_None) {
+    *value = (walle_vm_value){.kind = WALLE_VM_NONE};
+    return 0;
+  }
+  if (PyBool_Check(object)) {
+    *value = (walle_vm_value){.kind = WALLE_VM_BOOL, .as.integer = object == Py_True};
+    return 0;
+  }
+  if (PyLong_Check(object)) return long_from(object, value);
+  if (PyFloat_Check(object)) {
+    *value = (walle_vm_value){.kind = WALLE_VM_FLOAT, .as.real = PyFloat_AS_DOUBLE(object)};
+    return 0;
+  }
+  if (PyUnicode_Check(object)) {
+    Py_ssize_t size;
+    const char* text = PyUnicode_AsUTF8AndSize(object, &size);
+    return text == NULL ? -1 : text_from(text, size, WALLE_VM_STR, value, arena);
+  }
+  if (PyBytes_Check(object)) return text_from(PyBytes_AS_STRING(object), PyBytes_GET_SIZE(object), WALLE_VM_BYTES, value, arena);
+  if (PyByteArray_Check(object)) {
+    return text_from(PyByteArray_AS_STRING(object), PyByteArray_GET_SIZE(object), WALLE_VM_BYTES, value, arena);
+  }
+  if (PyList_Check(object) || PyTuple_Check(object)) return sequence_from(object, value, arena, depth);
+  if (PyDict_Check(object)) return map_from(object, value, arena, depth);
+  walle_vm_tensor* tensor = walle_vm_tensor_of(object);
+  if (tensor != NULL) {
+    *value = (walle_vm_value){.kind = WALLE_VM_TENSOR, .as.tensor = tensor};
+    return 0;
+  }
+  PyErr_Format(PyExc_TypeError, "a task cannot return %.100s: use None, bool, int, float, str, bytes, list, dict or walle.Tensor",
+               Py_TYPE(object)->tp_name);
+  return -1;
+}
+
+/* Tensors in `value` are borrowed from `object`; whoever keeps the value longer retains them first (isolate.c does). */
+int walle_vm_from_python(PyObject* object, walle_vm_value* value, void** arena) { return from_python(object, value, arena, 0); }

@@ -1,0 +1,147 @@
+#include "vm/isolate.h"
+
+#include "vm/convert.h"
+#include "vm/host_calls.h"
+#include "vm/reaper.h"
+
+namespace walle::vm {
+
+// What the reaper destroys: the interpreter and everything it may still ask for while it ends.
+struct Isolate::Body {
+  std::shared_ptr<const Vm> vm;
+  TaskContext context;
+  walle_vm_isolate* handle = nullptr;
+  std::vector<std::shared_ptr<const Bundle>> bundles;
+  std::unique_ptr<Watched> watched;
+
+  ~Body() {
+    if (handle == nullptr) return;
+    Watchdog::instance().remove(watched.get());
+    vm->api().destroy(handle);
+  }
+};
+
+namespace {
+
+Outcome refusal(const char* message) {
+  Outcome out;
+  out.failure = Failure{"Busy", message, Reason::none, {}};
+  return out;
+}
+
+}  // namespace
+
+Isolate::Isolate(std::shared_ptr<const Vm> vm, Limits limits, TaskContext context)
+    : vm_(std::move(vm)), limits_(std::move(limits)), context_(std::move(context)) {}
+
+Result<std::shared_ptr<Isolate::Body>> Isolate::make_body(const std::shared_ptr<const Vm>& vm, const Limits& limits, const TaskContext& context) {
+  auto body = std::make_shared<Body>();
+  body->vm = vm;
+  body->context = context;
+  std::vector<const char*> imports;
+  if (limits.imports) {
+    for (const std::string& name : *limits.imports) imports.push_back(name.c_str());
+  }
+  std::vector<uint8_t> host_calls;
+  if (limits.host_calls) host_calls = allowed_host_calls(*limits.host_calls);
+  const walle_vm_limits plain{limits.heap_bytes, limits.python_depth, !limits.imports, imports.data(), imports.size(),
+                              limits.host_calls ? host_calls.data() : nullptr};
+  walle_vm_result failure{};
+  body->handle = vm->api().create(&plain, &body->context, &failure);
+  if (body->handle == nullptr) {
+    const Outcome outcome = incoming(failure);
+    vm->api().release_result(&failure);
+    return resource_error("another isolate (" + outcome.failure->type + ": " + outcome.failure->message + ")", "memory and stack for one more",
+                          "Isolate::create", "destroy isolates that are no longer needed, or call from a thread with a larger stack");
+  }
+  body->watched = std::make_unique<Watched>(vm->api(), body->handle);
+  Watchdog::instance().add(body->watched.get());
+  return body;
+}
+
+Result<std::unique_ptr<Isolate>> Isolate::create(std::shared_ptr<const Vm> vm, Limits limits, TaskContext context) {
+  std::unique_ptr<Isolate> isolate(new Isolate(std::move(vm), std::move(limits), std::move(context)));
+  WALLE_ASSIGN(isolate->body_, make_body(isolate->vm_, isolate->limits_, isolate->context_));
+  return isolate;
+}
+
+Isolate::~Isolate() {
+  if (body_ != nullptr) Reaper::instance().bury(std::move(body_));
+}
+
+Status Isolate::attach(std::shared_ptr<const Bundle> bundle) {
+  if (&bundle->vm() != vm_.get()) {
+    return argument_error("a bundle opened by another VM library", "a bundle opened by this isolate's VM", "Isolate::attach", "open the bytes again with this VM");
+  }
+  if (busy_.test_and_set(std::memory_order_acquire)) {
+    return resource_error("an isolate that is running", "an idle isolate", "Isolate::attach", "wait for the call to end");
+  }
+  walle_vm_result result{};
+  const bool ok = vm_->api().attach(body_->handle, bundle->handle(), &result) == 0;
+  vm_->api().release_result(&result);
+  if (ok) {
+    body_->bundles.push_back(bundle);
+    bundles_.push_back(std::move(bundle));
+  }
+  busy_.clear(std::memory_order_release);
+  if (!ok) return resource_error("a bundle", "memory to attach it", "Isolate::attach", "free memory");
+  return {};
+}
+
+template <class Run>
+Outcome Isolate::guarded(Run run) {
+  if (busy_.test_and_set(std::memory_order_acquire)) return refusal("another thread is using this isolate");
+  walle_vm_result result{};
+  Watchdog::instance().arm(*body_->watched, limits_.wall_ms, limits_.cpu_ms);
+  run(&result);
+  Watchdog::instance().disarm(*body_->watched);
+  busy_.clear(std::memory_order_release);
+  Outcome out = incoming(result);
+  vm_->api().release_result(&result);
+  return out;
+}
+
+Outcome Isolate::call(const std::string& module, const std::string& function, const std::vector<Value>& args) {
+  Outgoing outgoing;
+  std::vector<walle_vm_value> plain;
+  plain.reserve(args.size());
+  for (const Value& value : args) plain.push_back(outgoing.convert(value));
+  return guarded([&](walle_vm_result* result) {
+    vm_->api().call(body_->handle, module.c_str(), function.c_str(), plain.data(), plain.size(), result);
+  });
+}
+
+Outcome Isolate::run(const Source& source) {
+  if (vm_->api().run_source == nullptr) return refusal("this VM has no compiler: source text needs the full flavour");
+  const walle_vm_source plain{source.name.c_str(), source.file.c_str(), source.text.c_str(), source.text.size(), source.is_package};
+  return guarded([&](walle_vm_result* result) { vm_->api().run_source(body_->handle, &plain, result); });
+}
+
+void Isolate::cancel() { vm_->api().cancel(body_->handle, WALLE_VM_REASON_CANCELLED); }
+
+IsolateStats Isolate::stats() const {
+  walle_vm_stats s{};
+  vm_->api().stats(body_->handle, &s);
+  return {s.heap_bytes, s.heap_peak, s.calls, s.cancels, s.denied_allocations};
+}
+
+Status Isolate::reset() {
+  if (busy_.test_and_set(std::memory_order_acquire)) {
+    return resource_error("an isolate that is running", "an idle isolate", "Isolate::reset", "cancel the call and wait for it");
+  }
+  Result<std::shared_ptr<Body>> fresh = make_body(vm_, limits_, context_);
+  if (fresh.ok()) {
+    Reaper::instance().bury(std::move(body_));
+    body_ = std::move(fresh).value();
+    for (const auto& bundle : bundles_) {
+      walle_vm_result result{};
+      vm_->api().attach(body_->handle, bundle->handle(), &result);
+      vm_->api().release_result(&result);
+      body_->bundles.push_back(bundle);
+    }
+  }
+  busy_.clear(std::memory_order_release);
+  return fresh.status();
+}
+
+}  // namespace walle::vm

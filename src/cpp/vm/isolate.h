@@ -1,0 +1,60 @@
+// Isolate: one task's interpreter. Any thread may call, one at a time; cancel() and stats() come from any thread.
+//
+// Destruction happens on a reaper thread, so that dropping the last handle costs nothing where it happens.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "vm/bundle.h"
+#include "vm/context.h"
+#include "vm/watchdog.h"
+
+namespace walle::vm {
+
+struct IsolateStats {
+  uint64_t heap_bytes = 0;
+  uint64_t heap_peak = 0;
+  uint64_t calls = 0;
+  uint64_t cancels = 0;
+  uint64_t denied_allocations = 0;
+};
+
+class Isolate {
+ public:
+  static Result<std::unique_ptr<Isolate>> create(std::shared_ptr<const Vm> vm, Limits limits, TaskContext context);
+  ~Isolate();
+  Isolate(const Isolate&) = delete;
+  Isolate& operator=(const Isolate&) = delete;
+
+  // The bundle's modules become importable.
+  Status attach(std::shared_ptr<const Bundle> bundle);
+  // Imports the module if needed and calls its function on the calling thread.
+  Outcome call(const std::string& module, const std::string& function, const std::vector<Value>& args);
+  // Full flavour: runs source text as module `source.name`.
+  Outcome run(const Source& source);
+  void cancel();
+  IsolateStats stats() const;
+  // A fresh interpreter under the same limits, with the same bundles: nothing of the last task is left.
+  Status reset();
+
+  const Limits& limits() const { return limits_; }
+  const Vm& vm() const { return *vm_; }
+
+ private:
+  struct Body;
+  Isolate(std::shared_ptr<const Vm> vm, Limits limits, TaskContext context);
+  static Result<std::shared_ptr<Body>> make_body(const std::shared_ptr<const Vm>& vm, const Limits& limits, const TaskContext& context);
+  template <class Run>
+  Outcome guarded(Run run);
+
+  std::shared_ptr<const Vm> vm_;
+  Limits limits_;
+  TaskContext context_;
+  std::vector<std::shared_ptr<const Bundle>> bundles_;
+  std::shared_ptr<Body> body_;
+  std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
+};
+
+}  // namespace walle::vm

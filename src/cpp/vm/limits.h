@@ -1,0 +1,27 @@
+// What one isolate may use. Zero means unlimited unless said otherwise.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace walle::vm {
+
+struct Limits {
+  uint64_t heap_bytes = 0;    // exact to one 256 KB arena
+  uint32_t wall_ms = 0;       // per call
+  uint32_t cpu_ms = 0;        // per call, processor time of the calling thread
+  uint32_t python_depth = 0;  // Python frames; 0: 1000
+  uint32_t stack_bytes = 0;   // of a Worker's thread; 0: 8 MB (address space, not memory)
+  std::optional<std::vector<std::string>> imports;     // top-level names; nullopt: all
+  std::optional<std::vector<std::string>> host_calls;  // "walle.kv.get" or "walle.kv"; nullopt: all
+};
+
+enum class Reason : uint8_t { none, cancelled, wall, cpu, heap, stack, imports, host_call, abandoned };
+
+// "heap", "wall" ...; "" for none.
+std::string_view reason_name(Reason reason);
+
+}  // namespace walle::vm

@@ -1,0 +1,186 @@
+#include "vm/pool.h"
+
+#include <chrono>
+
+#include "vm/thread.h"
+
+namespace walle::vm {
+
+namespace {
+
+constexpr size_t kDefaultStack = size_t{8} << 20;
+constexpr const char* kStdModules[] = {"collections", "functools", "itertools", "json", "re", "math", "datetime", "random", "dataclasses", "typing", "walle"};
+
+// One call on a worker. Both sides hold it; the worker may finish long after the caller gave up.
+struct Job {
+  std::mutex lock;
+  std::condition_variable changed;
+  bool done = false;
+  Outcome outcome;
+};
+
+}  // namespace
+
+struct Pool::State : std::enable_shared_from_this<Pool::State> {
+  std::shared_ptr<const Vm> vm;
+  PoolOptions options;
+  mutable std::mutex lock;
+  std::condition_variable changed;
+  std::deque<std::unique_ptr<Isolate>> ready;
+  std::deque<std::function<void()>> jobs;
+  size_t idle_workers = 0;
+  PoolStats stats;
+  bool closing = false;
+  bool filling = false;
+
+  Result<std::unique_ptr<Isolate>> make() const {
+    WALLE_ASSIGN(std::unique_ptr<Isolate> isolate, Isolate::create(vm, options.limits, options.context));
+    if (options.profile == Profile::bare) return isolate;
+    for (const char* module : kStdModules) {
+      const Outcome outcome = isolate->call("_warm", "load", {Value(module)});
+      if (!outcome.ok() && outcome.failure->reason == Reason::none) return internal_error("warming up: " + outcome.failure->text(), "Pool");
+    }
+    return isolate;
+  }
+
+  void fill() {
+    std::unique_lock guard(lock);
+    for (;;) {
+      changed.wait(guard, [this] { return closing || ready.size() < options.size; });
+      if (closing) break;
+      guard.unlock();
+      Result<std::unique_ptr<Isolate>> isolate = make();
+      guard.lock();
+      if (!isolate.ok()) {
+        base::log(base::LogLevel::warning, "isolate pool: " + isolate.error().message());
+        changed.wait_for(guard, std::chrono::milliseconds(100));
+        continue;
+      }
+      ready.push_back(std::move(isolate).value());
+      changed.notify_all();
+    }
+    filling = false;
+    changed.notify_all();
+  }
+
+  void work() {
+    std::unique_lock guard(lock);
+    for (;;) {
+      ++idle_workers;
+      changed.wait(guard, [this] { return closing || !jobs.empty(); });
+      --idle_workers;
+      if (jobs.empty()) return;
+      std::function<void()> job = std::move(jobs.front());
+      jobs.pop_front();
+      guard.unlock();
+      job();
+      guard.lock();
+    }
+  }
+
+  bool post(std::function<void()> job) {
+    const std::lock_guard guard(lock);
+    jobs.push_back(std::move(job));
+    const size_t stack = options.limits.stack_bytes ? options.limits.stack_bytes : kDefaultStack;
+    if (idle_workers < jobs.size() && !start_thread(stack, [self = shared_from_this()] { self->work(); }) && idle_workers == 0) {
+      jobs.pop_back();
+      return false;
+    }
+    changed.notify_all();
+    return true;
+  }
+};
+
+Result<std::unique_ptr<Pool>> Pool::create(std::shared_ptr<const Vm> vm, PoolOptions options) {
+  auto state = std::make_shared<State>();
+  state->vm = std::move(vm);
+  state->options = std::move(options);
+  // The first isolate is made here, so that options that cannot work are an error now and not a silent retry.
+  if (state->options.size > 0) {
+    WALLE_ASSIGN(std::unique_ptr<Isolate> first, state->make());
+    state->ready.push_back(std::move(first));
+  }
+  state->filling = start_thread(kDefaultStack, [state] { state->fill(); });
+  return std::unique_ptr<Pool>(new Pool(std::move(state)));
+}
+
+Pool::~Pool() {
+  std::deque<std::unique_ptr<Isolate>> left;
+  std::unique_lock guard(state_->lock);
+  state_->closing = true;
+  state_->changed.notify_all();
+  state_->changed.wait(guard, [this] { return !state_->filling; });
+  left.swap(state_->ready);
+}
+
+Result<std::unique_ptr<Isolate>> Pool::take() {
+  {
+    const std::lock_guard guard(state_->lock);
+    ++state_->stats.handed_out;
+    if (!state_->ready.empty()) {
+      std::unique_ptr<Isolate> isolate = std::move(state_->ready.front());
+      state_->ready.pop_front();
+      state_->changed.notify_all();
+      return isolate;
+    }
+    ++state_->stats.cold;
+  }
+  return state_->make();
+}
+
+Outcome Pool::run(std::shared_ptr<const Bundle> bundle, const std::string& module, const std::string& function, std::vector<Value> args) {
+  auto job = std::make_shared<Job>();
+  Result<std::unique_ptr<Isolate>> taken = take();
+  Outcome refused;
+  if (!taken.ok()) {
+    refused.failure = Failure{"MemoryError", taken.error().message(), Reason::heap, {}};
+    return refused;
+  }
+  std::shared_ptr<Isolate> isolate = std::move(taken).value();
+  if (bundle != nullptr) {
+    const Status attached = isolate->attach(std::move(bundle));
+    if (!attached.ok()) {
+      refused.failure = Failure{"ValueError", attached.error().message(), Reason::none, {}};
+      return refused;
+    }
+  }
+  const bool posted = state_->post([job, isolate, module, function, args = std::move(args)]() mutable {
+    Outcome outcome = isolate->call(module, function, args);
+    isolate.reset();
+    const std::lock_guard guard(job->lock);
+    job->outcome = std::move(outcome);
+    job->done = true;
+    job->changed.notify_all();
+  });
+  if (!posted) {
+    refused.failure = Failure{"MemoryError", "no thread can be started", Reason::none, {}};
+    return refused;
+  }
+  const Limits& limits = state_->options.limits;
+  std::unique_lock guard(job->lock);
+  if (limits.wall_ms == 0) {
+    job->changed.wait(guard, [&] { return job->done; });
+    return std::move(job->outcome);
+  }
+  const auto patience = std::chrono::milliseconds(int64_t{limits.wall_ms} + state_->options.grace_ms);
+  if (job->changed.wait_for(guard, patience, [&] { return job->done; })) return std::move(job->outcome);
+  guard.unlock();
+  const std::lock_guard state_guard(state_->lock);
+  ++state_->stats.abandoned;
+  refused.failure = Failure{"Abandoned", "the task passed its wall-clock limit inside native code that cannot be stopped; its thread was given up", Reason::abandoned, {}};
+  return refused;
+}
+
+PoolStats Pool::stats() const {
+  const std::lock_guard guard(state_->lock);
+  PoolStats stats = state_->stats;
+  stats.ready = state_->ready.size();
+  return stats;
+}
+
+void Pool::wait_until_full() {
+  std::unique_lock guard(state_->lock);
+  state_->changed.wait(guard, [this] { return state_->ready.size() >= state_->options.size; });
+}
+
+}  // namespace walle::vm

@@ -1,0 +1,41 @@
+#include "vm/thread.h"
+
+#include <pthread.h>
+
+#include <memory>
+
+namespace walle::vm {
+
+namespace {
+
+void* trampoline(void* argument) {
+  const std::unique_ptr<std::function<void()>> body(static_cast<std::function<void()>*>(argument));
+  (*body)();
+  return nullptr;
+}
+
+bool start(size_t stack_bytes, std::function<void()> body, pthread_t* id, int detach_state) {
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_attr_setdetachstate(&attributes, detach_state);
+  auto held = std::make_unique<std::function<void()>>(std::move(body));
+  const bool ok = pthread_attr_setstacksize(&attributes, stack_bytes) == 0 && pthread_create(id, &attributes, trampoline, held.get()) == 0;
+  if (ok) held.release();
+  pthread_attr_destroy(&attributes);
+  return ok;
+}
+
+}  // namespace
+
+bool start_thread(size_t stack_bytes, std::function<void()> body) {
+  pthread_t id;
+  return start(stack_bytes, std::move(body), &id, PTHREAD_CREATE_DETACHED);
+}
+
+void run_on_thread(size_t stack_bytes, const std::function<void()>& body) {
+  pthread_t id;
+  if (start(stack_bytes, body, &id, PTHREAD_CREATE_JOINABLE)) pthread_join(id, nullptr);
+  else body();
+}
+
+}  // namespace walle::vm

@@ -1,0 +1,90 @@
+#include "vm/vm.h"
+
+#include <dlfcn.h>
+
+#include <map>
+#include <mutex>
+
+#include "vm/convert.h"
+#include "vm/host_calls.h"
+#include "vm/thread.h"
+
+namespace walle::vm {
+
+namespace {
+
+using Entry = const walle_vm_api* (*)(uint32_t);
+
+constexpr size_t kCompilerStack = size_t{32} << 20;
+
+Result<const walle_vm_api*> load(const std::string& path) {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    return backend_error("the VM library '" + path + "' (" + std::string(dlerror()) + ")", "a loadable VM library", "Vm::open",
+                         "build it (cmake option WALLE_VM) or set WALLE_VM_LIBRARY to its path");
+  }
+  const auto entry = reinterpret_cast<Entry>(dlsym(library, "walle_vm_entry"));
+  const walle_vm_api* api = entry != nullptr ? entry(WALLE_VM_ABI) : nullptr;
+  if (api == nullptr) {
+    return backend_error("'" + path + "', which does not serve this version of the VM boundary",
+                         "boundary version " + std::to_string(WALLE_VM_ABI), "Vm::open", "rebuild the VM library");
+  }
+  char error[256] = "";
+  // Started on a thread of its own: CPython remembers the thread that initialises it, which may be any thread of the host.
+  int status = -1;
+  run_on_thread(kCompilerStack, [&] { status = api->start(host_table(), error, sizeof error); });
+  if (status != 0) return internal_error("the VM does not start: " + std::string(error), "Vm::open");
+  return api;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Vm>> Vm::open(const std::string& path) {
+  static std::mutex lock;
+  static std::map<std::string, std::shared_ptr<const Vm>> opened;
+  const std::lock_guard guard(lock);
+  std::shared_ptr<const Vm>& known = opened[path];
+  if (known == nullptr) {
+    WALLE_ASSIGN(const walle_vm_api* api, load(path));
+    known.reset(new Vm(api));
+  }
+  return known;
+}
+
+std::vector<std::string> Vm::library() const {
+  std::vector<const char*> names(api_->library_modules(nullptr, 0));
+  api_->library_modules(names.data(), names.size());
+  std::vector<std::string> out;
+  for (const char* name : names) {
+    out.emplace_back(name);
+    free(const_cast<char*>(name));
+  }
+  return out;
+}
+
+Error task_error(const Failure& failure, const std::string& where) {
+  const std::string place = failure.traceback.empty() ? where : failure.traceback.back().file + ":" + std::to_string(failure.traceback.back().line);
+  return Error(base::ErrorGroup::task, {failure.type + ": " + failure.message, "a task that runs to its end", place, "correct the task's source"});
+}
+
+Result<std::string> Vm::compile(const std::vector<Source>& sources) const {
+  if (!can_compile()) {
+    return backend_error("the " + flavour() + " VM", "the full VM, which has a compiler", "Vm::compile", "compile on the server or with the full library");
+  }
+  std::vector<walle_vm_source> plain;
+  for (const Source& s : sources) plain.push_back({s.name.c_str(), s.file.c_str(), s.text.c_str(), s.text.size(), s.is_package});
+  walle_vm_blob blob{};
+  walle_vm_result failure{};
+  int status = -1;
+  run_on_thread(kCompilerStack, [&] { status = api_->compile(plain.data(), plain.size(), &blob, &failure); });
+  if (status != 0) {
+    const Outcome outcome = incoming(failure);
+    api_->release_result(&failure);
+    return task_error(*outcome.failure, "compiling a task");
+  }
+  std::string bytes(reinterpret_cast<const char*>(blob.data), blob.size);
+  api_->release_blob(&blob);
+  return bytes;
+}
+
+}  // namespace walle::vm

@@ -1,0 +1,54 @@
+// The watchdog stops calls that outlive their wall-clock or processor limit: one thread for all isolates, asleep until the
+// earliest deadline. Arming costs one atomic store, plus a wake-up only when the new deadline is the earliest.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <ctime>
+#include <mutex>
+#include <vector>
+
+#include "vm/abi.h"
+
+namespace walle::vm {
+
+// One isolate's place in the watchdog. Written by the thread that calls, read by the watchdog.
+class Watched {
+ public:
+  Watched(const walle_vm_api& api, walle_vm_isolate* isolate) : api_(api), isolate_(isolate) {}
+
+ private:
+  friend class Watchdog;
+  const walle_vm_api& api_;
+  walle_vm_isolate* isolate_;
+  std::atomic<int64_t> deadline_{0};  // 0: not armed; negative: the watchdog is stopping this very call
+  std::atomic<int64_t> cpu_deadline_{0};  // on the thread's own clock; 0: none
+  std::atomic<clockid_t> cpu_clock_{};
+  std::atomic<int64_t> wall_deadline_{0};
+};
+
+class Watchdog {
+ public:
+  static Watchdog& instance();  // never destroyed: isolates of static lifetime may outlive any other order
+
+  void add(Watched* watched);
+  void remove(Watched* watched);
+  // The calling thread is about to run the isolate. Zero: no such limit; both zero: not armed.
+  void arm(Watched& watched, uint32_t wall_ms, uint32_t cpu_ms);
+  void disarm(Watched& watched);
+
+ private:
+  Watchdog() = default;
+  void run();
+  int64_t look_at(Watched& watched, int64_t now);
+  int64_t stop(Watched& watched, int64_t armed, int reason, int64_t now);
+
+  std::mutex lock_;
+  std::condition_variable wake_;
+  std::vector<Watched*> watched_;
+  std::atomic<int64_t> next_{INT64_MAX};
+  bool started_ = false;
+};
+
+}  // namespace walle::vm

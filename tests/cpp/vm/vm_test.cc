@@ -1,0 +1,154 @@
+// Isolates from C++, on the library of the release build. Without it every test is skipped and says so.
+#include "vm/vm.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "vm/host_calls.h"
+#include "vm/pool.h"
+#include "vm/reaper.h"
+
+namespace walle::vm {
+namespace {
+
+std::string library_path() {
+  if (const char* named = std::getenv("WALLE_VM_LIBRARY")) return named;
+  const auto root = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path().parent_path();
+  return (root / "src/python/walle_rt/vm/libwalle_vm_full.so").string();
+}
+
+class VmTest : public testing::Test {
+ protected:
+  void SetUp() override {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "the VM library is not instrumented: its allocations would be reported as leaks";
+#endif
+    if (!std::filesystem::exists(library_path())) GTEST_SKIP() << "no VM library at " << library_path();
+    Result<std::shared_ptr<const Vm>> opened = Vm::open(library_path());
+    ASSERT_TRUE(opened.ok()) << opened.error().message();
+    vm_ = *opened;
+  }
+
+  std::unique_ptr<Isolate> isolate(const std::string& source, Limits limits = {}, TaskContext context = {}) {
+    Result<std::string> bytes = vm_->compile({{"main", "main.py", source, false}});
+    EXPECT_TRUE(bytes.ok()) << bytes.error().message();
+    Result<std::shared_ptr<const Bundle>> bundle = Bundle::open(vm_, *bytes);
+    EXPECT_TRUE(bundle.ok()) << bundle.error().message();
+    Result<std::unique_ptr<Isolate>> made = Isolate::create(vm_, std::move(limits), std::move(context));
+    EXPECT_TRUE(made.ok()) << made.error().message();
+    std::unique_ptr<Isolate> out = std::move(made).value();
+    EXPECT_TRUE(out->attach(*bundle).ok());
+    return out;
+  }
+
+  std::shared_ptr<const Vm> vm_;
+};
+
+TEST_F(VmTest, NamesItself) {
+  EXPECT_EQ(vm_->flavour(), "full");
+  EXPECT_EQ(vm_->python(), "3.13.5");
+  EXPECT_GE(vm_->library().size(), 38u);
+}
+
+TEST_F(VmTest, MissingLibraryIsAnErrorWithANextStep) {
+  const Result<std::shared_ptr<const Vm>> opened = Vm::open("/nowhere/libwalle_vm.so");
+  ASSERT_FALSE(opened.ok());
+  EXPECT_NE(opened.error().message().find("WALLE_VM"), std::string::npos);
+}
+
+TEST_F(VmTest, CallsWithValues) {
+  auto task = isolate("def f(a, b):\n    return {'sum': a + b['x'], 'list': [a, None, True, 'ü', b'z']}\n");
+  const Outcome outcome = task->call("main", "f", {Value(2), Value(Map{{"x", Value(0.5)}})});
+  ASSERT_TRUE(outcome.ok()) << outcome.failure->text();
+  EXPECT_EQ(*outcome.value.find("sum")->get<double>(), 2.5);
+  const List& list = *outcome.value.find("list")->get<List>();
+  ASSERT_EQ(list.size(), 5u);
+  EXPECT_EQ(*list[0].get<int64_t>(), 2);
+  EXPECT_TRUE(list[1].is_none());
+  EXPECT_EQ(*list[3].get<std::string>(), "ü");
+  EXPECT_EQ(list[4].get<Bytes>()->data, "z");
+}
+
+TEST_F(VmTest, TensorsShareMemory) {
+  auto task = isolate("def f(t):\n    t[1] = 9\n    return t\n");
+  Tensor tensor = *Tensor::vector_i64(std::vector<int64_t>{1, 2, 3});
+  const Outcome outcome = task->call("main", "f", {Value(tensor)});
+  ASSERT_TRUE(outcome.ok()) << outcome.failure->text();
+  EXPECT_EQ(outcome.value.get<Tensor>()->data(), tensor.data());
+  EXPECT_EQ(tensor.as<int64_t>()[1], 9);
+}
+
+TEST_F(VmTest, FailuresAreData) {
+  auto task = isolate("def f():\n    raise ValueError('no')\n");
+  const Outcome outcome = task->call("main", "f", {});
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_EQ(outcome.failure->type, "ValueError");
+  EXPECT_EQ(outcome.failure->message, "no");
+  ASSERT_EQ(outcome.failure->traceback.size(), 1u);
+  EXPECT_EQ(outcome.failure->traceback[0].line, 2);
+  EXPECT_NE(outcome.failure->text().find("File \"main.py\", line 2, in f"), std::string::npos);
+}
+
+TEST_F(VmTest, LimitsEndTheCallAndNotTheIsolate) {
+  Limits limits;
+  limits.wall_ms = 50;
+  limits.heap_bytes = 16 << 20;
+  auto task = isolate("def spin():\n    while True: pass\ndef eat():\n    return bytearray(1 << 30)\ndef ok():\n    return 1\n", limits);
+  EXPECT_EQ(task->call("main", "spin", {}).failure->reason, Reason::wall);
+  EXPECT_EQ(task->call("main", "eat", {}).failure->reason, Reason::heap);
+  EXPECT_TRUE(task->call("main", "ok", {}).ok());
+}
+
+TEST_F(VmTest, CancelFromAnotherThread) {
+  auto task = isolate("def spin():\n    while True: pass\n");
+  std::thread stopper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    task->cancel();
+  });
+  const Outcome outcome = task->call("main", "spin", {});
+  stopper.join();
+  EXPECT_EQ(outcome.failure->reason, Reason::cancelled);
+}
+
+TEST_F(VmTest, LogsAndState) {
+  std::vector<std::string> lines;
+  TaskContext context;
+  context.log = [&](base::LogLevel, std::string_view line) { lines.emplace_back(line); };
+  context.kv = *KvFile::open("");
+  auto task = isolate("import walle\ndef f():\n    print('a')\n    walle.log.info('b')\n    walle.kv.put('k', [1])\n    return walle.kv.get('k')\n", {}, context);
+  const Outcome outcome = task->call("main", "f", {});
+  ASSERT_TRUE(outcome.ok()) << outcome.failure->text();
+  EXPECT_EQ(lines, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(context.kv->keys(""), std::vector<std::string>{"k"});
+}
+
+TEST_F(VmTest, PoolHandsOverWarmIsolates) {
+  PoolOptions options;
+  options.size = 2;
+  options.profile = Profile::std;
+  Result<std::unique_ptr<Pool>> pool = Pool::create(vm_, options);
+  ASSERT_TRUE(pool.ok()) << pool.error().message();
+  (*pool)->wait_until_full();
+  for (int i = 0; i < 4; ++i) {
+    Result<std::unique_ptr<Isolate>> taken = (*pool)->take();
+    ASSERT_TRUE(taken.ok());
+    EXPECT_TRUE((*taken)->call("json", "dumps", {Value(1)}).ok());
+  }
+  EXPECT_EQ((*pool)->stats().handed_out, 4u);
+}
+
+TEST_F(VmTest, HostCallTableIsNamed) {
+  const std::vector<std::string> names = host_call_names();
+  EXPECT_NE(std::find(names.begin(), names.end(), "walle.kv.put"), names.end());
+  const std::vector<uint8_t> flags = allowed_host_calls({"walle.log", "walle.kv.get"});
+  ASSERT_EQ(flags.size(), names.size());
+  for (size_t i = 0; i < names.size(); ++i) EXPECT_EQ(flags[i], names[i].rfind("walle.log.", 0) == 0 || names[i] == "walle.kv.get") << names[i];
+}
+
+}  // namespace
+}  // namespace walle::vm

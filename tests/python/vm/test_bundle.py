@@ -1,0 +1,245 @@
+"""Bundles: compiling folders, and refusing everything that compile did not write."""
+
+from __future__ import annotations
+
+import random
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+
+from walle_rt import ArgumentError, TaskError
+from walle_rt.vm import VM, Isolate, TaskBundle
+
+HEADER = 44
+SOURCE = """
+import json
+class A:
+    def m(self, *args, key=1, **rest):
+        try:
+            for i in range(3):
+                with self as s:
+                    yield from (x for x in args if x)
+        except (ValueError, TypeError) as e:
+            return f"{e!r:>{key}}"
+        finally:
+            del i
+def outer(a, b=2, /, c=3):
+    def inner():
+        nonlocal a
+        a += b
+        return lambda: (a, {*()}, [1, 2.5, 1j, b'x', 'y', None, ..., 10**30])
+    match c:
+        case {"k": [1, *rest]}: return rest
+        case 3 | 4: pass
+    return inner
+async def co():
+    async with x as y:
+        async for z in y:
+            await z
+"""
+
+
+@pytest.fixture(scope="module")
+def good(vm: VM) -> bytes:
+    return TaskBundle.from_source({"main": SOURCE}, vm).data
+
+
+def resealed(data: bytes) -> bytes:
+    """The same bytes with a matching checksum, so that the structural verifier is what refuses."""
+    return data[:40] + struct.pack("<I", zlib.crc32(data[HEADER:])) + data[HEADER:]
+
+
+def test_folder_with_packages(vm: VM, tmp_path: Path) -> None:
+    (tmp_path / "pkg" / "sub").mkdir(parents=True)
+    (tmp_path / "main.py").write_text(
+        "from pkg.sub.deep import value\nfrom pkg import name\ndef f():\n    return [value, name, __name__]\n"
+    )
+    (tmp_path / "pkg" / "__init__.py").write_text("name = 'pkg'\n")
+    (tmp_path / "pkg" / "sub" / "__init__.py").write_text("")
+    (tmp_path / "pkg" / "sub" / "deep.py").write_text(
+        "from . import __name__ as n\nfrom .. import name\nvalue = n + name\n"
+    )
+    bundle = TaskBundle.compile(tmp_path, vm)
+    assert bundle.modules == ["main", "pkg", "pkg.sub", "pkg.sub.deep"]
+    bundle.save(tmp_path / "x.wtask")
+    with Isolate(vm) as isolate:
+        isolate.load(TaskBundle.load(tmp_path / "x.wtask", vm))
+        assert isolate.call("f") == ["pkg.subpkg", "pkg", "main"]
+
+
+def test_compiling_twice_gives_the_same_bytes(vm: VM, good: bytes) -> None:
+    assert TaskBundle.from_source({"main": SOURCE}, vm).data == good
+
+
+def test_syntax_errors_name_file_and_line(vm: VM, tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("x = 1\ndef f(:\n    pass\n")
+    with pytest.raises(TaskError, match=r"SyntaxError.*main\.py, line 2"):
+        TaskBundle.compile(tmp_path, vm)
+
+
+def test_empty_folder(vm: VM, tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match=r"no \.py file"):
+        TaskBundle.compile(tmp_path, vm)
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 43, 59, 60, 61, -1])
+def test_truncated(vm: VM, good: bytes, size: int) -> None:
+    with pytest.raises(TaskError):
+        TaskBundle(good[:size], vm)
+    with pytest.raises(TaskError):
+        TaskBundle(resealed(good[:size]) if len(good[:size]) >= HEADER else good[:size], vm)
+
+
+def test_another_vm_id(vm: VM, good: bytes) -> None:
+    with pytest.raises(TaskError, match="another VM"):
+        TaskBundle(good[:8] + good[8:].replace(b"walle-1", b"walle-9", 1), vm)
+
+
+def test_marshal_and_pyc_are_not_bundles(vm: VM) -> None:
+    import marshal
+
+    for data in (marshal.dumps(compile("1", "x", "exec")), b"", b"WVMB", bytes(1000)):
+        with pytest.raises(TaskError, match="not a bytecode container"):
+            TaskBundle(data, vm)
+
+
+def test_every_flipped_bit_breaks_the_checksum(vm: VM, good: bytes) -> None:
+    rng = random.Random(1)
+    for _ in range(300):
+        data = bytearray(good)
+        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        with pytest.raises(TaskError):
+            TaskBundle(bytes(data), vm)
+
+
+def test_resealed_damage_is_refused_or_harmless(vm: VM, good: bytes) -> None:
+    """With a right checksum only the verifier stands between the bytes and the interpreter: it must never crash."""
+    rng = random.Random(2)
+    refused = 0
+    for _ in range(3000):
+        data = bytearray(good)
+        for _ in range(rng.choice((1, 1, 2, 5))):
+            data[rng.randrange(HEADER, len(data))] = rng.randrange(256)
+        try:
+            TaskBundle(resealed(bytes(data)), vm)
+        except TaskError:
+            refused += 1
+    assert refused > 1500
+
+
+def module_bytes(
+    code: bytes,
+    *,
+    stack: int = 10,
+    consts: bytes = b"\x01N",
+    names: int = 0,
+    locals_: bytes = b"\x00",
+    handlers: bytes = b"",
+) -> bytes:
+    """One code object around raw instructions."""
+    fields = bytes([0, 0, 0, stack, 0, 1, 0, 0])
+    return (
+        b"C"
+        + fields
+        + bytes([len(code)])
+        + code
+        + consts
+        + bytes([names])
+        + b"\x00" * names
+        + locals_
+        + b"\x00"
+        + bytes([len(handlers)])
+        + handlers
+    )
+
+
+def container(vm: VM, module: bytes) -> bytes:
+    text = b"main"
+    strings = bytes([len(text)]) + text
+    body = (
+        struct.pack("<4I", 1, len(strings), len(strings), 1)
+        + strings
+        + struct.pack("<5I", 0, 0, 0, len(module), len(module))
+        + module
+    )
+    return b"WVMB\x01\0\0\0" + vm.id.encode().ljust(32, b"\0") + struct.pack("<I", zlib.crc32(body)) + body
+
+
+def opcodes() -> dict[str, int]:
+    """The numbers of 3.13 that the table below needs (Include/opcode_ids.h)."""
+    return {
+        "RESUME": 149,
+        "RETURN_CONST": 103,
+        "RETURN_VALUE": 36,
+        "POP_TOP": 32,
+        "LOAD_CONST": 83,
+        "NOP": 30,
+        "JUMP_FORWARD": 79,
+        "JUMP_BACKWARD": 77,
+        "LOAD_FAST": 85,
+        "LOAD_GLOBAL": 91,
+        "EXTENDED_ARG": 71,
+        "BINARY_OP": 45,
+    }
+
+
+def test_hand_made_code_passes(vm: VM) -> None:
+    op = opcodes()
+    TaskBundle(container(vm, module_bytes(bytes([op["RESUME"], 0, op["RETURN_CONST"], 0]))), vm)
+
+
+@pytest.mark.parametrize(
+    ("what", "code", "match"),
+    [
+        ("no instructions", [], "no instructions"),
+        ("half an instruction", ["RETURN_CONST"], "half"),
+        ("runs off the end", ["NOP", 0], "past its end"),
+        ("pops nothing", ["POP_TOP", 0, "RETURN_CONST", 0], "underflow"),
+        ("returns nothing", ["RETURN_VALUE", 0], "underflow"),
+        ("too many values", ["LOAD_CONST", 0] * 11 + ["RETURN_CONST", 0], "overflow"),
+        ("constant out of range", ["RETURN_CONST", 1], "operand"),
+        ("local out of range", ["LOAD_FAST", 0, "RETURN_VALUE", 0], "operand"),
+        ("name out of range", ["LOAD_GLOBAL", 0, "RETURN_VALUE", 0], "operand"),
+        ("unknown operator", ["LOAD_CONST", 0, "LOAD_CONST", 0, "BINARY_OP", 99, "RETURN_VALUE", 0], "operand"),
+        ("jump out of the code", ["JUMP_FORWARD", 9, "RETURN_CONST", 0], "jump"),
+        ("jump before the code", ["JUMP_BACKWARD", 200], "jump"),
+        ("prefix at the end", ["RETURN_CONST", 0, "EXTENDED_ARG", 1], "inside an instruction"),
+        ("unequal stacks", ["LOAD_CONST", 0, "JUMP_BACKWARD", 3], "different stacks"),
+        ("opcode 255", [255, 0, "RETURN_CONST", 0], "opcode"),
+        ("opcode 0", [0, 0, "RETURN_CONST", 0], "opcode"),
+        ("specialised opcode", [200, 0, "RETURN_CONST", 0], "opcode"),
+    ],
+)
+def test_bytecode_that_no_compiler_emits(vm: VM, what: str, code: list[int | str], match: str) -> None:
+    op = opcodes()
+    raw = bytes(op[x] if isinstance(x, str) else x for x in code)
+    with pytest.raises(TaskError, match=match):
+        TaskBundle(container(vm, module_bytes(raw)), vm)
+
+
+def test_unknown_tags_and_deep_nesting(vm: VM) -> None:
+    op = opcodes()
+    code = bytes([op["RETURN_CONST"], 0])
+    with pytest.raises(TaskError, match="unknown value tag"):
+        TaskBundle(container(vm, module_bytes(code, consts=b"\x01Z")), vm)
+    with pytest.raises(TaskError, match="nest too deep"):
+        TaskBundle(container(vm, module_bytes(code, consts=b"\x01" + b"(\x01" * 200 + b"N")), vm)
+    with pytest.raises(TaskError, match="count is larger"):
+        TaskBundle(container(vm, module_bytes(code, consts=b"\xff\xff\xff\xff\x07N")), vm)
+    with pytest.raises(TaskError, match="exception"):
+        TaskBundle(container(vm, module_bytes(code, handlers=b"\x80\x05\x00\x00")), vm)
+
+
+def test_random_bytecode(vm: VM) -> None:
+    rng = random.Random(3)
+    passed = 0
+    for _ in range(5000):
+        raw = bytes(rng.randrange(256) for _ in range(2 * rng.randrange(1, 12)))
+        try:
+            TaskBundle(container(vm, module_bytes(raw)), vm)
+            passed += 1
+        except TaskError:
+            pass
+    assert passed < 500

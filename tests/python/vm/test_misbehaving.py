@@ -1,0 +1,246 @@
+"""Everything a task can do wrong: the host goes on, the error names the limit, the isolate is usable afterwards."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from walle_rt.vm import VM, LimitExceeded, Pool, TaskBundle, TaskFailed
+from walle_rt.vm import Limits as VmLimits
+
+# name: (source of f, limits, the limit that the error must name)
+WALL = {"wall_ms": 100}
+HEAP = {"heap_bytes": 32 << 20, "wall_ms": 3000}
+STUCK: dict[str, tuple[str, dict[str, int], str]] = {
+    "endless loop": ("while True: pass", WALL, "wall"),
+    "endless loop, processor time": ("while True: pass", {"cpu_ms": 50}, "cpu"),
+    "catch-all": ("while True:\n  try:\n   while True: pass\n  except BaseException: pass", WALL, "wall"),
+    "nested finally": (
+        "try:\n  while True: pass\n finally:\n  try:\n   while True: pass\n  finally:\n   while True: pass",
+        WALL,
+        "wall",
+    ),
+    "with blocks that swallow": (
+        "class S:\n  def __enter__(s): return s\n  def __exit__(s, *a): return True\n"
+        " while True:\n  with S():\n   while True: pass",
+        WALL,
+        "wall",
+    ),
+    "recursion in handlers": (
+        "def g():\n  try:\n   while True: pass\n  except BaseException: g()\n while True: g()",
+        WALL,
+        "wall",
+    ),
+    "generator that never ends": (
+        "def g():\n  while True:\n   try: yield 1\n   except BaseException: pass\n sum(g())",
+        WALL,
+        "wall",
+    ),
+    "destructor that never ends": (
+        "class D:\n  def __del__(s):\n   while True: pass\n D()\n while True: D()",
+        WALL,
+        "wall",
+    ),
+    "big int power": ("return (10**10**7) % 7", WALL, "wall"),
+    "big int product": ("x = 7**3000000\n while True: x * x", WALL, "wall"),
+    "catastrophic regex": ("import re\n re.match(r'(a+)+$', 'a' * 60 + 'b')", WALL, "wall"),
+    "sleep": ("import time\n time.sleep(1e6)", WALL, "wall"),
+    "lock held twice": ("import threading\n l = threading.Lock()\n l.acquire()\n l.acquire()", WALL, "wall"),
+    "queue that nobody fills": ("import queue\n queue.Queue().get()", WALL, "wall"),
+    "drain repeat": ("import itertools, collections\n collections.deque(itertools.repeat(1), maxlen=0)", WALL, "wall"),
+    "drain count": ("import itertools, collections\n collections.deque(itertools.count(), maxlen=0)", WALL, "wall"),
+    "drain cycle": ("import itertools, collections\n collections.deque(itertools.cycle([1]), maxlen=0)", WALL, "wall"),
+    "drain callable iterator": ("import collections\n collections.deque(iter(int, 1), maxlen=0)", WALL, "wall"),
+    "drain permutations": (
+        "import itertools, collections\n collections.deque(itertools.permutations(range(30)), maxlen=0)",
+        WALL,
+        "wall",
+    ),
+    "drain product": (
+        "import itertools, collections\n collections.deque(itertools.product(range(9), repeat=40), maxlen=0)",
+        WALL,
+        "wall",
+    ),
+    "sum of an endless range": ("return sum(range(10**18))", WALL, "wall"),
+    "max of a huge range": ("return max(range(10**30, 10**31))", WALL, "wall"),
+    "all of a chained repeat": (
+        "import itertools\n all(itertools.chain.from_iterable(itertools.repeat([1])))",
+        WALL,
+        "wall",
+    ),
+    "list bomb": ("x = []\n while True: x.append('x' * 1000)", HEAP, "heap"),
+    "list product": ("return [0] * 10**10", HEAP, "heap"),
+    "bytearray bomb": ("return bytearray(10**11)", HEAP, "heap"),
+    "string bomb": ("x = 'x'\n while True: x += x", HEAP, "heap"),
+    "tensor bomb": ("import walle\n walle.Tensor('float64', (10**10,))", HEAP, "heap"),
+    "big int bomb": ("return len(str(1 << 10**11))", HEAP, "heap"),
+    "swallowed MemoryError": (
+        "x = []\n while True:\n  try: x.append(bytearray(10**6))\n  except MemoryError: pass",
+        HEAP,
+        "heap",
+    ),
+    "swallowed MemoryError, catch-all": ("while True:\n  try: [0] * 10**9\n  except BaseException: pass", HEAP, "heap"),
+    "deep recursion": ("def g(n): return g(n + 1)\n g(0)", {}, "stack"),
+    "deep recursion through C": ("class A:\n  def __getattr__(s, n): return getattr(s, n + 'x')\n A().y", {}, "stack"),
+    "deep recursion through sorted": ("def g(x): return sorted([x], key=g)\n g(1)", {}, "stack"),
+    "recursion in handlers of recursion": (
+        "def g():\n  try: g()\n  except RecursionError:\n   try: g()\n   except RecursionError: g()\n g()",
+        {"wall_ms": 2000},
+        "stack|wall",
+    ),
+    "deep json": ("import json\n json.loads('[' * 100000)", {}, "stack"),
+    "deep repr": ("x = []\n for _ in range(100000): x = [x]\n repr(x)", {}, "stack"),
+    "forbidden import": ("import socket", {"imports": ["json"]}, "import"),
+    "forbidden library import": ("import random", {"imports": ["json"]}, "import"),
+}
+# Ends with an error of its own, or with nothing at all.
+HARMLESS: dict[str, tuple[str, str | None]] = {
+    "sys.exit": ("import sys\n sys.exit(3)", "SystemExit"),
+    "raise SystemExit": ("raise SystemExit", "SystemExit"),
+    "KeyboardInterrupt": ("raise KeyboardInterrupt('x')", "KeyboardInterrupt"),
+    "import of a missing module": ("import socket", "ModuleNotFoundError"),
+    "open": ("open('/etc/passwd')", "NameError"),
+    "thread": ("import threading\n threading.Thread(target=print).start()", "RuntimeError"),
+    "fork": ("import os\n os.fork()", "AttributeError"),
+    "ctypes": ("import ctypes", "ModuleNotFoundError"),
+    "million-deep list": ("x = None\n for _ in range(10**6): x = [x]\n del x", None),
+    "million-deep tuple": ("x = ()\n for _ in range(10**6): x = (x,)\n del x", None),
+    "million-deep dict": ("x = {}\n for _ in range(10**6): x = {1: x}\n del x", None),
+    "million-deep objects": (
+        "class N: pass\n x = None\n for _ in range(10**6):\n  n = N()\n  n.next = x\n  x = n\n del x, n",
+        None,
+    ),
+    "error in __str__": ("class E(Exception):\n  def __str__(s): raise ValueError\n raise E", "E"),
+    "error in __repr__": ("class E:\n  def __repr__(s): raise ValueError('r')\n repr(E())", "ValueError"),
+    "broken builtins": ("import builtins\n builtins.len = None\n del builtins.print\n return 1", None),
+    "broken modules": ("import sys\n sys.modules.clear()\n return 1", None),
+    "broken stdout": ("import sys\n sys.stdout = None\n print('x')", None),
+}
+
+
+def program(body: str) -> str:
+    return "def f():\n " + body + "\ndef ok():\n return 42\n"
+
+
+@pytest.mark.parametrize("name", STUCK)
+def test_limit_is_named_and_the_isolate_lives(task: Any, name: str) -> None:
+    body, limits, expected = STUCK[name]
+    isolate = task(program(body), **limits)
+    assert isolate.call("ok") == 42
+    started = time.monotonic()
+    with pytest.raises(LimitExceeded) as caught:
+        isolate.call("f")
+    assert caught.value.limit in expected.split("|"), caught.value
+    assert time.monotonic() - started < 20
+    assert isolate.call("ok") == 42
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_ends_as_an_ordinary_result(task: Any, name: str) -> None:
+    body, kind = HARMLESS[name]
+    isolate = task(program(body), wall_ms=20_000)
+    if kind is None:
+        isolate.call("f")
+    else:
+        with pytest.raises(TaskFailed) as caught:
+            isolate.call("f")
+        assert caught.value.type == kind and caught.value.limit == ""
+    isolate.reset()
+    assert isolate.call("ok") == 42
+
+
+def test_an_import_that_was_cut_short_starts_again(vm: VM) -> None:
+    from walle_rt.vm import Isolate
+
+    bundle = TaskBundle.from_source(
+        {"main": "import time\nif time.time() >= 0:\n    time.sleep(0.3)\ndef f():\n    return 1\n"}, vm
+    )
+    isolate = Isolate(vm, limits=VmLimits(wall_ms=100))
+    isolate.load(bundle)
+    for _ in range(2):
+        with pytest.raises(LimitExceeded) as caught:
+            isolate.call("f")
+        assert caught.value.limit == "wall"
+
+
+def test_forbidden_host_call(task: Any) -> None:
+    isolate = task(
+        "import walle\ndef f():\n    walle.kv.put('a', 1)\ndef g():\n    walle.log.info('x')\n    return 1\n",
+        state="",
+        host_calls=["walle.log"],
+    )
+    with pytest.raises(LimitExceeded) as caught:
+        isolate.call("f")
+    assert caught.value.limit == "host_call" and isolate.call("g") == 1
+
+
+def test_allowed_imports_may_import_for_themselves(task: Any) -> None:
+    isolate = task(
+        "import json\ndef f():\n    import re\n    return json.dumps({'a': re.sub('x', 'y', 'x')})\n",
+        imports=["json", "re"],
+    )
+    assert isolate.call("f") == '{"a": "y"}'
+
+
+def test_others_go_on_while_one_is_stuck(task: Any) -> None:
+    stuck = task("def f():\n    while True: pass\n", wall_ms=400)
+    good = task("def f(n):\n    return n + 1\n")
+    limits: list[str] = []
+
+    def spin() -> None:
+        try:
+            stuck.call("f")
+        except LimitExceeded as error:
+            limits.append(error.limit)
+
+    thread = threading.Thread(target=spin)
+    thread.start()
+    calls = 0
+    while thread.is_alive():
+        assert good.call("f", calls) == calls + 1
+        calls += 1
+    assert calls > 100 and limits == ["wall"]
+
+
+@pytest.mark.parametrize("kilobytes", [256, 512])
+def test_threads_with_small_stacks(task: Any, kilobytes: int) -> None:
+    isolate = task(
+        program(
+            "import json\n try: json.loads('[' * 100000)\n except RecursionError: pass\n"
+            " x = []\n for _ in range(10**5): x = [x]\n del x\n return 1"
+        )
+    )
+    results: list[Any] = []
+
+    def body() -> None:
+        try:
+            results.append(isolate.call("f"))
+        except TaskFailed as error:
+            results.append(error.limit)
+
+    before = threading.stack_size(kilobytes << 10)
+    try:
+        thread = threading.Thread(target=body)
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+    assert results in ([1], ["stack"])
+    assert isolate.call("ok") == 42
+
+
+def test_an_uncancellable_call_is_abandoned_and_counted(vm: VM) -> None:
+    # str.rfind compares 5000 characters at each of a million places, in C, and looks at nothing meanwhile.
+    source = "def f():\n    return ('a' * 1000000).rfind('ab' + 'a' * 5000)\ndef ok():\n    return 1\n"
+    bundle = TaskBundle.from_source({"main": source}, vm)
+    pool = Pool(vm, size=1, limits=VmLimits(wall_ms=50), grace_ms=50)
+    assert pool.run(bundle, "ok") == 1
+    started = time.monotonic()
+    with pytest.raises(LimitExceeded) as caught:
+        pool.run(bundle, "f")
+    assert caught.value.limit == "abandoned" and time.monotonic() - started < 1.5
+    assert pool.stats().abandoned == 1
+    assert pool.run(bundle, "ok") == 1

@@ -1,0 +1,234 @@
+"""Copy the parts of the CPython source that the VM compiles into the build folder and edit them.
+
+    edit_cpython.py SOURCE TARGET
+
+Every edit names its reason and an anchor that must occur exactly as often as stated; another CPython version therefore
+fails here, loudly, and never compiles into something subtly different. Files are rewritten only when their content
+changes, so that incremental builds stay incremental.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+FOLDERS = ["Include", "Objects", "Python", "Parser", "Modules/_sre", "Modules/_hacl", "Modules/clinic"]
+FILES = ["Modules/*.c", "Modules/*.h", "LICENSE"]
+INTERRUPT = "extern int walle_vm_interrupted(void);\n"
+
+
+class Edit:
+    """One textual replacement: `anchor` occurs `count` times in `path` and becomes `text`."""
+
+    def __init__(self, path: str, reason: str, anchor: str, text: str, count: int = 1) -> None:
+        """Keep the five parts."""
+        self.path, self.reason, self.anchor, self.text, self.count = path, reason, anchor, text, count
+
+
+def iterator_check(path: str, signature: str, anchor_tail: str = "\n{\n") -> Edit:
+    """Iterators that C code may drain for ever look at the isolate's interrupt flag at every step."""
+    anchor = signature + anchor_tail
+    return Edit(
+        path,
+        "an endless C loop over this iterator must end when the task is cancelled",
+        anchor,
+        anchor + "    if (walle_vm_interrupted()) {\n        return NULL;\n    }\n",
+    )
+
+
+EDITS = [
+    Edit(
+        "Objects/obmalloc.c",
+        "blocks that an extension leaked must not keep the arenas of an ended isolate for ever",
+        "if (_PyMem_obmalloc_state_on_heap(interp) && leaked == 0) {",
+        "if (_PyMem_obmalloc_state_on_heap(interp)) {",
+    ),
+    Edit(
+        "Objects/typeobject.c",
+        "immutable heap types belong to one isolate: only truly static types may draw from the process-wide counter",
+        "    if (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) {\n        /* static types */",
+        "    if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {\n        /* static types */",
+    ),
+    Edit(
+        "Objects/typeobject.c",
+        "static types are shared by all isolates: write only what changes",
+        "    type->tp_flags = type->tp_flags | Py_TPFLAGS_READY;",
+        "    if (!(type->tp_flags & Py_TPFLAGS_READY)) {\n        type->tp_flags |= Py_TPFLAGS_READY;\n    }",
+    ),
+    Edit(
+        "Objects/typeobject.c",
+        "as above",
+        "        type->tp_flags |= Py_TPFLAGS_DISALLOW_INSTANTIATION;\n    }\n\n    if (!(type",
+        "        if (!(type->tp_flags & Py_TPFLAGS_DISALLOW_INSTANTIATION)) {\n"
+        "            type->tp_flags |= Py_TPFLAGS_DISALLOW_INSTANTIATION;\n        }\n    }\n\n    if (!(type",
+    ),
+    Edit(
+        "Objects/typeobject.c",
+        "as above",
+        "            // tp_new is NULL: inherit tp_new from base\n            type->tp_new = base->tp_new;",
+        "            // tp_new is NULL: inherit tp_new from base\n"
+        "            if (base->tp_new != NULL) {\n                type->tp_new = base->tp_new;\n            }",
+    ),
+    Edit(
+        "Objects/typeobject.c",
+        "as above",
+        "        // Py_TPFLAGS_DISALLOW_INSTANTIATION sets tp_new to NULL\n        type->tp_new = NULL;",
+        "        // Py_TPFLAGS_DISALLOW_INSTANTIATION sets tp_new to NULL\n"
+        "        if (type->tp_new != NULL) {\n            type->tp_new = NULL;\n        }",
+    ),
+    Edit(
+        "Python/pystate.c",
+        "a second constant copy of the whole runtime state costs 150 KB in the file; a heap snapshot costs nothing",
+        'static const _PyRuntimeState initial = _PyRuntimeState_INIT(_PyRuntime, "");',
+        "static _PyRuntimeState *walle_initial;\n#define initial (*walle_initial)",
+    ),
+    Edit(
+        "Python/pystate.c",
+        "the snapshot is taken before anything is written",
+        "    void *open_code_hook = runtime->open_code_hook;\n",
+        "    if (walle_initial == NULL) {\n"
+        "        walle_initial = malloc(sizeof(*walle_initial));\n"
+        "        if (walle_initial == NULL) {\n            return _PyStatus_NO_MEMORY();\n        }\n"
+        "        memcpy(walle_initial, runtime, sizeof(*walle_initial));\n    }\n"
+        "    void *open_code_hook = runtime->open_code_hook;\n",
+    ),
+    Edit(
+        "Python/pystate.c",
+        "the slot would keep pointing to the state of an isolate that another thread has ended; PyGILState is not used",
+        "    _PyRuntimeState *runtime = tstate->interp->runtime;\n"
+        "    PyThreadState *tcur = gilstate_tss_get(runtime);\n"
+        "    assert(tstate != tcur);\n",
+        "    return;\n    _PyRuntimeState *runtime = tstate->interp->runtime;\n"
+        "    PyThreadState *tcur = gilstate_tss_get(runtime);\n    assert(tstate != tcur);\n",
+    ),
+    Edit(
+        "Include/internal/pycore_typeobject.h",
+        "64 KB less per isolate",
+        "#define MCACHE_SIZE_EXP 12",
+        "#define MCACHE_SIZE_EXP 9",
+    ),
+    Edit(
+        "Include/internal/pycore_function.h",
+        "60 KB less per isolate",
+        "#define FUNC_VERSION_CACHE_SIZE (1<<12)",
+        "#define FUNC_VERSION_CACHE_SIZE (1<<8)",
+    ),
+    Edit(
+        "Include/internal/pycore_obmalloc.h",
+        "256 KB arenas and 4 KB pools: a bare isolate stays near half a megabyte",
+        "#define USE_LARGE_ARENAS\n",
+        "",
+    ),
+    Edit("Include/internal/pycore_obmalloc.h", "as above", "#define USE_LARGE_POOLS\n", "", 1),
+    Edit(
+        "Python/ceval.c",
+        "a cancelled task unwinds past every handler: no except or finally block can keep it alive",
+        "            if (get_exception_handler(_PyFrame_GetCode(frame), offset, &level, &handler, &lasti) == 0) {",
+        "            if (walle_vm_unwinding() ||\n"
+        "                get_exception_handler(_PyFrame_GetCode(frame), offset, &level, &handler, &lasti) == 0) {",
+    ),
+    Edit(
+        "Python/ceval.c",
+        "declarations for the edits here",
+        '#include "pycore_ceval.h"',
+        'extern int walle_vm_unwinding(void);\nextern void walle_vm_stack_exhausted(void);\n#include "pycore_ceval.h"',
+    ),
+    Edit(
+        "Python/ceval.c",
+        "overflow handling beyond the headroom must be an error value, never an abort of the host",
+        '            Py_FatalError("Cannot recover from stack overflow.");',
+        "            walle_vm_stack_exhausted();\n            ++tstate->c_recursion_remaining;\n            return -1;",
+    ),
+    Edit(
+        "Python/ceval.c",
+        "as above, for Python frames",
+        '            Py_FatalError("Cannot recover from Python stack overflow.");',
+        "            walle_vm_stack_exhausted();\n            return -1;",
+    ),
+    Edit(
+        "Python/ceval_gil.c",
+        "the signal bit carries cancellation: any isolate takes it, not only the main interpreter",
+        "    if (!_Py_ThreadCanHandleSignals(tstate->interp)) {\n        return 0;\n    }\n"
+        "    if (_PyErr_CheckSignalsTstate(tstate) < 0) {",
+        "    if (_PyErr_CheckSignalsTstate(tstate) < 0) {",
+    ),
+    Edit(
+        "Modules/timemodule.c",
+        "a sleeping task must wake up when it is cancelled",
+        "pysleep(PyTime_t timeout)\n{\n    assert(timeout >= 0);\n",
+        "pysleep(PyTime_t timeout)\n{\n    assert(timeout >= 0);\n"
+        "    extern int walle_vm_sleep(PyTime_t timeout);\n    return walle_vm_sleep(timeout);\n",
+    ),
+    Edit(
+        "Python/thread.c",
+        "a task that waits for a lock it already holds must wake up when it is cancelled",
+        "            r = PyThread_acquire_lock_timed(lock, microseconds, 1);\n",
+        "            extern PyLockStatus walle_vm_wait_for_lock(PyThread_type_lock, long long);\n"
+        "            r = walle_vm_wait_for_lock(lock, microseconds);\n",
+    ),
+    Edit(
+        "Modules/_threadmodule.c",
+        "as above, for threading.Lock",
+        "    PyLockStatus r = _PyMutex_LockTimed(&self->lock, timeout,",
+        "    extern PyLockStatus walle_vm_lock(PyMutex *, PyTime_t, int);\n"
+        "    PyLockStatus r = walle_vm_lock(&self->lock, timeout,",
+    ),
+    Edit(
+        "Python/thread.c",
+        "as above",
+        "            if (_PyEval_MakePendingCalls(tstate) < 0) {",
+        "            extern int walle_vm_raise_if_interrupted(void);\n"
+        "            if (walle_vm_raise_if_interrupted() < 0 || _PyEval_MakePendingCalls(tstate) < 0) {",
+    ),
+    Edit("Objects/rangeobject.c", "declaration", '#include "Python.h"\n', '#include "Python.h"\n' + INTERRUPT),
+    Edit("Objects/iterobject.c", "declaration", '#include "Python.h"\n', '#include "Python.h"\n' + INTERRUPT),
+    Edit("Modules/itertoolsmodule.c", "declaration", '#include "Python.h"\n', '#include "Python.h"\n' + INTERRUPT),
+    iterator_check("Objects/rangeobject.c", "rangeiter_next(_PyRangeIterObject *r)"),
+    iterator_check("Objects/rangeobject.c", "longrangeiter_next(longrangeiterobject *r)"),
+    iterator_check("Objects/iterobject.c", "calliter_iternext(calliterobject *it)"),
+    iterator_check("Modules/itertoolsmodule.c", "cycle_next(cycleobject *lz)"),
+    iterator_check("Modules/itertoolsmodule.c", "product_next(productobject *lz)"),
+    iterator_check("Modules/itertoolsmodule.c", "combinations_next(combinationsobject *co)"),
+    iterator_check("Modules/itertoolsmodule.c", "cwr_next(cwrobject *co)"),
+    iterator_check("Modules/itertoolsmodule.c", "permutations_next(permutationsobject *po)"),
+    iterator_check("Modules/itertoolsmodule.c", "count_next(countobject *lz)"),
+    iterator_check("Modules/itertoolsmodule.c", "repeat_next(repeatobject *ro)"),
+]
+
+
+def edited(path: str, text: str) -> str:
+    for edit in EDITS:
+        if edit.path != path:
+            continue
+        found = text.count(edit.anchor)
+        if found != edit.count:
+            raise SystemExit(
+                f"{path}: anchor found {found} times, expected {edit.count}: {edit.anchor!r} ({edit.reason})"
+            )
+        text = text.replace(edit.anchor, edit.text)
+    return text
+
+
+def main() -> int:
+    source, target = Path(sys.argv[1]), Path(sys.argv[2])
+    wanted = [p for folder in FOLDERS for p in (source / folder).rglob("*") if p.is_file()]
+    wanted += [p for pattern in FILES for p in source.glob(pattern)]
+    known = {edit.path for edit in EDITS}
+    for path in wanted:
+        relative = path.relative_to(source).as_posix()
+        data = path.read_bytes()
+        if relative in known:
+            data = edited(relative, data.decode()).encode()
+            known.discard(relative)
+        out = target / relative
+        if out.is_file() and out.read_bytes() == data:
+            continue
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_bytes(data)
+    if known:
+        raise SystemExit(f"files to edit are missing from the source: {sorted(known)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
