@@ -1,4 +1,4 @@
-"""The VM's costs, each beside its bar: pytest bench/vm -s. Run it on an idle machine; figures of a busy one mean little."""
+"""The VM's costs, each beside its bar: pytest bench/vm -s, on an idle machine."""
 
 from __future__ import annotations
 
@@ -161,6 +161,6 @@ def test_micro_program(vm: VM, name: str) -> None:
     isolate = isolate_of(vm, MICRO)
     inside = best(lambda: isolate.call(name))
     host = best(HOST[name])
-    print(
-        f"\n{name}: VM {inside * 1e3:.2f} ms, host CPython {platform.python_version()} {host * 1e3:.2f} ms, {host / inside:.2f}x"
-    )
+    version = platform.python_version()
+    times = f"VM {inside * 1e3:.2f} ms, CPython {version} {host * 1e3:.2f} ms"
+    print(f"\n{name}: {times}, {host / inside:.2f}x (bar 0.9)")
