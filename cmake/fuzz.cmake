@@ -8,7 +8,7 @@ file(GLOB fuzz_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzz
 foreach(source IN LISTS fuzz_sources)
   get_filename_component(name ${source} NAME_WE)
   add_executable(${name} ${source})
-  # What a model file meets before anything runs; kernels and backends need not be built a second time.
-  target_link_libraries(${name} PRIVATE walle_flags walle_base walle_tensor walle_raster walle_ir walle_ops)
+  walle_link_rooms(${name})
+  target_link_libraries(${name} PRIVATE walle_flags)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)
 endforeach()

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 
 _Value = tuple[str, str, str, tuple[int | str | None, ...] | None]
+stream: Any  # walle_rt.stream has the typed face
+
 _Pairs = Sequence[tuple[str, str]]
 
 class ModelData:

@@ -1,0 +1,196 @@
+#include <pybind11/numpy.h>
+
+#include <ctime>
+
+#include "pybind/stream.h"
+#include "stream/ipv.h"
+#include "stream/trigger_set.h"
+
+namespace py = pybind11;
+
+namespace walle::pybind {
+
+using namespace walle::stream;
+
+namespace {
+py::list drain(TriggerSet& set) {
+  py::list out;
+  for (Firing f; set.matcher().queue().pop(f);)
+    out.append(py::make_tuple(set.name_of(f.trigger), f.seq, f.ts, f.start_ts, f.idempotency, f.coalesced));
+  return out;
+}
+
+// A set owns the catalogue it was made with.
+struct OwnedSet {
+  OwnedSet(const Catalog& c, size_t queue, double utc_offset_s)
+      : catalog(c), set(catalog, {queue, static_cast<int64_t>(utc_offset_s * 1e6)}) {}
+  Catalog catalog;
+  TriggerSet set;
+};
+
+std::vector<std::pair<std::string, CompiledTrigger>> compile_all(const std::vector<std::pair<std::string, std::string>>& texts, const Catalog& c) {
+  std::vector<std::pair<std::string, CompiledTrigger>> out;
+  for (const auto& [name, text] : texts) out.emplace_back(name, unwrap(compile_trigger(unwrap(parse_trigger(text)), c, text)));
+  return out;
+}
+
+// Events as columns (ids, times), for replays and measurements; no contents.
+std::vector<Event> events_of(const py::array_t<uint16_t>& event, const py::array_t<uint16_t>& page, const py::array_t<int64_t>& ts) {
+  if (event.size() != page.size() || event.size() != ts.size())
+    throw CoreError(argument_error("columns of " + std::to_string(event.size()) + ", " + std::to_string(page.size()) + " and " + std::to_string(ts.size()),
+                                   "three columns of one length", "run", "pass one value per event in each"));
+  std::vector<Event> out(static_cast<size_t>(event.size()));
+  for (size_t i = 0; i < out.size(); ++i) {
+    const auto at = static_cast<py::ssize_t>(i);
+    out[i].seq = i + 1, out[i].event = event.at(at), out[i].page = page.at(at), out[i].ts = ts.at(at), out[i].session = 1;
+  }
+  return out;
+}
+}  // namespace
+
+void bind_stream_triggers(py::module_& m) {
+  m.def("format_trigger", [](const std::string& text) { return format_trigger(unwrap(parse_trigger(text))); });
+  m.def("lint_trigger", [](const std::string& text) {
+    py::list out;
+    for (const Finding& f : lint_trigger(unwrap(parse_trigger(text)))) out.append(py::make_tuple(f.error, f.message, f.position));
+    return out;
+  });
+  m.def("compile_trigger", [](const std::string& text, const Catalog& c) {
+    return py::bytes(save_compiled(unwrap(compile_trigger(unwrap(parse_trigger(text)), c, text)), c));
+  });
+  m.def("load_trigger", [](const std::string& bytes, const Catalog& c) { return unwrap(load_compiled(bytes, c)).text; });
+  m.def("explain_triggers", [](const std::vector<std::pair<std::string, std::string>>& texts, const Catalog& c, bool dot) {
+    return dot ? explain_dot(compile_all(texts, c), c) : explain_text(compile_all(texts, c), c);
+  });
+
+  m.def("trigger_names", [](const std::string& text) {
+    // Everything a trigger names: events, pages, states, fields with the type their literals suggest.
+    const TriggerSpec spec = unwrap(parse_trigger(text));
+    py::set events, pages, states;
+    py::dict fields;
+    const auto atoms = [&](const std::vector<Atom>& all) {
+      for (const Atom& a : all) {
+        if (a.event != "*") events.add(a.event);
+        if (a.page != "*") pages.add(a.page);
+        for (const auto& n : a.predicate.nodes)
+          if (!n.field.empty()) {
+            const FieldType t = n.literals.empty() ? FieldType::i64 : n.literals[0].type;
+            fields[py::str(n.field)] = static_cast<int>(t == FieldType::i64 ? FieldType::f64 : t);
+          }
+      }
+    };
+    for (const Step& s : spec.steps) atoms(s.any_of), atoms(s.guard);
+    atoms(spec.absent);
+    if (!spec.by.empty() && !fields.contains(spec.by)) fields[py::str(spec.by)] = static_cast<int>(FieldType::text);
+    for (const auto& all : spec.when)
+      for (const StateTerm& t : all) states.add(t.name);
+    return py::make_tuple(events, pages, states, fields);
+  });
+
+  py::class_<OwnedSet>(m, "TriggerSet")
+      .def(py::init<const Catalog&, size_t, double>())
+      .def("add", [](OwnedSet& s, const std::string& name, const std::string& text) { unwrap(s.set.add(name, text)); })
+      .def("remove", [](OwnedSet& s, const std::string& name) { unwrap(s.set.remove(name)); })
+      .def("texts", [](OwnedSet& s) { return s.set.texts(); })
+      .def("step",
+           [](OwnedSet& s, const std::string& name, const std::string& page, const py::object& contents, int64_t ts, uint64_t seq, uint64_t session,
+              uint64_t instance, bool on) {
+             Contents values;
+             Event e = make_event(s.catalog, name, page, ts, on);
+             e.seq = seq, e.session = session, e.page_instance = instance;
+             e.contents = values.read(s.catalog, e.event, contents);
+             unwrap(check_contents(s.catalog, e.event, e.contents));
+             s.set.matcher().step(e);
+             return drain(s.set);
+           })
+      .def("replay",
+           [](OwnedSet& s, EventLog& log, uint64_t from) {
+             py::list out;
+             unwrap(log.read(from, [&](const Event& e) {
+               s.set.matcher().step(e);
+               for (const auto& f : drain(s.set)) out.append(f);
+               return true;
+             }));
+             return out;
+           })
+      .def("advance",
+           [](OwnedSet& s, int64_t ts) {
+             s.set.matcher().advance(ts);
+             return drain(s.set);
+           })
+      .def("run",
+           [](OwnedSet& s, const py::array_t<uint16_t>& event, const py::array_t<uint16_t>& page, const py::array_t<int64_t>& ts) {
+             // (firings, CPU seconds of the steps alone)
+             const std::vector<Event> events = events_of(event, page, ts);
+             uint64_t fired = 0;
+             timespec a, b;
+             Firing f;
+             clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
+             for (const Event& e : events) {
+               s.set.matcher().step(e);
+               while (s.set.matcher().queue().pop(f)) ++fired;
+             }
+             clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
+             return py::make_tuple(fired, static_cast<double>(b.tv_sec - a.tv_sec) + static_cast<double>(b.tv_nsec - a.tv_nsec) * 1e-9);
+           })
+      .def("snapshot", [](OwnedSet& s) { return py::bytes(s.set.matcher().snapshot()); })
+      .def("restore", [](OwnedSet& s, const std::string& bytes) { return unwrap(s.set.matcher().restore(bytes)); })
+      .def("stats", [](OwnedSet& s) {
+        const MatcherStats& t = s.set.matcher().stats();
+        py::dict out;
+        out["events"] = t.events, out["firings"] = t.firings, out["suppressed"] = t.suppressed, out["evicted_keys"] = t.evicted_keys;
+        out["coalesced"] = s.set.matcher().queue().coalesced(), out["dropped"] = s.set.matcher().queue().dropped();
+        out["nodes"] = s.set.matcher().node_count(), out["edges"] = s.set.matcher().edge_count();
+        out["memory_bytes"] = s.set.matcher().memory_bytes(), out["triggers"] = s.set.matcher().trigger_count();
+        return out;
+      });
+
+  m.attr("IPV_FLOATS") = kIpvFloats;
+  m.attr("IPV_CODE") = kIpvCode;
+  m.def("ipv", [](EventLog& log, uint64_t instance, const py::array_t<float, py::array::c_style>& weights,
+                  const py::array_t<float, py::array::c_style>& bias, int repeat) {
+    if (weights.size() != static_cast<py::ssize_t>(kIpvCode * kIpvFloats) || bias.size() != static_cast<py::ssize_t>(kIpvCode))
+      throw CoreError(argument_error("weights of " + std::to_string(weights.size()) + " floats", "32 x 332 weights and 32 biases", "ipv", "check the encoder's shape"));
+    const Catalog& c = log.catalog();
+    const auto position = [&](EventKind kind, const char* field) {
+      const auto id = c.find_field(field);
+      return id ? c.field_position(static_cast<uint16_t>(kind), *id) : -1;
+    };
+    const IpvFields fields{position(EventKind::page_scroll, "depth"), position(EventKind::exposure, "item"), position(EventKind::click, "item")};
+    std::vector<Event> events;
+    std::deque<std::vector<Value>> kept;
+    std::deque<std::string> texts;
+    unwrap(log.read(instance, [&](const Event& e) {
+      if (e.page_instance != instance) return true;
+      kept.emplace_back(e.contents.begin(), e.contents.end());
+      for (Value& v : kept.back())
+        if (v.present && v.type == FieldType::text) v.text = texts.emplace_back(v.text);
+      events.push_back(e);
+      events.back().contents = kept.back();
+      return c.events()[e.event].kind != EventKind::page_exit;
+    }));
+    py::array_t<float> feature(static_cast<py::ssize_t>(kIpvFloats)), code(static_cast<py::ssize_t>(kIpvCode));
+    const std::span<float, kIpvFloats> f(feature.mutable_data(), kIpvFloats);
+    const std::span<float, kIpvCode> o(code.mutable_data(), kIpvCode);
+    timespec a, b;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
+    for (int i = 0; i < std::max(1, repeat); ++i) {
+      ipv_feature(events, c, fields, f);
+      ipv_encode(f, {weights.data(), kIpvCode * kIpvFloats}, {bias.data(), kIpvCode}, o);
+    }
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
+    const double ns = static_cast<double>((b.tv_sec - a.tv_sec) * 1'000'000'000 + b.tv_nsec - a.tv_nsec) / std::max(1, repeat);
+    return py::make_tuple(feature, code, events.size(), ns);
+  });
+}
+
+void bind_stream_log(py::module_& m);
+void bind_stream_graph(py::module_& m);
+void bind_stream(py::module_& m) {
+  auto s = m.def_submodule("stream", "Events, triggers and features on the device.");
+  bind_stream_log(s);
+  bind_stream_triggers(s);
+  bind_stream_graph(s);
+}
+
+}  // namespace walle::pybind

@@ -1,0 +1,221 @@
+"""Triggers: written as text or built step by step, and matched as a set against the event stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core
+from ._events import Catalog, EventKind, EventLog, FieldType, Value
+
+
+@dataclass(frozen=True)
+class Firing:
+    """A completed trigger.
+
+    ``seq`` is the completing event (for timers the last one before), ``ts`` and ``start_ts`` its end and first event in
+    microseconds, ``idempotency`` a 64-bit number equal in every replay, ``coalesced`` how many later firings this one
+    stands for because the queue was full.
+    """
+
+    trigger: str
+    seq: int
+    ts: int
+    start_ts: int
+    idempotency: int
+    coalesced: int
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A remark of the linter: errors can never fire, others fire differently from how they read."""
+
+    error: bool
+    message: str
+    position: int
+
+
+def _name(name: str) -> str:
+    return name if name == "*" else '"' + name + '"'
+
+
+@dataclass(frozen=True)
+class Step:
+    """An event pattern that further steps can be joined to; immutable, every method returns a new one."""
+
+    text: str
+
+    def _joined(self, sign: str, other: Step, gap: str | None) -> Step:
+        return Step(f"{self.text} {sign}{f'({gap})' if gap else ''} {other.text}")
+
+    def then(self, other: Step, *, gap: str | None = None) -> Step:
+        """The next event of the scope is ``other``, at most ``gap`` ("5s") later."""
+        return self._joined(">", other, gap)
+
+    def later(self, other: Step, *, unless: Step | None = None, gap: str | None = None) -> Step:
+        """``other`` comes later, with any events between except ``unless``."""
+        return self._joined(f"!{unless.text} ~" if unless else "~", other, gap)
+
+    def __or__(self, other: Step) -> Step:
+        """Either of two single events."""
+        return Step(f"({self.text.strip('()')} | {other.text.strip('()')})")
+
+    def times(self, count: int) -> Step:
+        """The event ``count`` times, with any events between."""
+        return Step(f"{self.text}{{{count}}}")
+
+    def optional(self) -> Step:
+        """The step may be missing."""
+        return Step(self.text + "?")
+
+    def never(self, other: Step, duration: str) -> Step:
+        """Ends the pattern: ``other`` does not follow for ``duration``."""
+        return Step(f"{self.text} !~ {other.text} for {duration}")
+
+
+def event(name: str = "*", page: str = "*", where: str = "") -> Step:
+    """One event of this name on this page whose declared fields satisfy ``where``; "*" is any."""
+    return Step(_name(name) + ("" if page == "*" else "@" + _name(page)) + (f"[{where}]" if where else ""))
+
+
+class Trigger:
+    """A trigger condition; see docs/reference/trigger-language.md."""
+
+    def __init__(self, pattern: str | Step, **clauses: str | bool) -> None:
+        """Parse a text, or a built pattern with clauses as keywords.
+
+        Clauses: within="10m", gap="5s", scope="page", every=True, once=True, cooldown="1h", rate="3 per 1h",
+        when="wifi". Raises ArgumentError with line and column.
+        """
+        text = pattern.text if isinstance(pattern, Step) else pattern
+        for clause, value in clauses.items():
+            if value is not False:
+                text += f" {clause}" if value is True else f" {clause} {value}"
+        self.text: str = _core.stream.format_trigger(text)
+
+    def lint(self) -> list[Finding]:
+        """What the author surely did not mean; empty when nothing was found."""
+        return [Finding(*f) for f in _core.stream.lint_trigger(self.text)]
+
+    def compile(self, catalog: Catalog) -> bytes:
+        """The compiled form (schemas/trigger.fbs); ArgumentError when it cannot fire or names are not declared."""
+        return bytes(_core.stream.compile_trigger(self.text, catalog._core))
+
+    @classmethod
+    def load(cls, data: bytes, catalog: Catalog) -> Trigger:
+        """Read a compiled form; ModelError when it is damaged or of another catalogue."""
+        return cls(_core.stream.load_trigger(data, catalog._core))
+
+    def __repr__(self) -> str:
+        """The canonical text."""
+        return f"Trigger({self.text!r})"
+
+    def __eq__(self, other: object) -> bool:
+        """Equal canonical texts."""
+        return isinstance(other, Trigger) and self.text == other.text
+
+    def __hash__(self) -> int:
+        """Hash of the canonical text."""
+        return hash(self.text)
+
+
+class TriggerSet:
+    """All triggers of a device, matched together by one shared-prefix trie. One thread."""
+
+    def __init__(self, catalog: Catalog, *, queue: int = 256, utc_offset_s: float = 0.0) -> None:
+        """Match events of ``catalog``; ``queue`` bounds waiting firings, ``utc_offset_s`` is for ``daily``."""
+        self._core = _core.stream.TriggerSet(catalog._core, queue, utc_offset_s)
+
+    def add(self, name: str, trigger: Trigger | str) -> None:
+        """Add or replace a trigger between two events; the others go on undisturbed."""
+        self._core.add(name, trigger.text if isinstance(trigger, Trigger) else trigger)
+
+    def remove(self, name: str) -> None:
+        """Remove a trigger; ArgumentError when there is none of this name."""
+        self._core.remove(name)
+
+    @property
+    def triggers(self) -> dict[str, Trigger]:
+        """Triggers by name."""
+        return {name: Trigger(text) for name, text in self._core.texts()}
+
+    def step(
+        self,
+        event: str,
+        page: str = "",
+        contents: Mapping[str, Value] | None = None,
+        *,
+        ts: int,
+        seq: int = 0,
+        session: int = 1,
+        page_instance: int = 0,
+        on: bool = False,
+    ) -> list[Firing]:
+        """Match one event; ``ts`` in microseconds must not go back; for app_state ``page`` names the state."""
+        given = None if contents is None else dict(contents)
+        return [Firing(*f) for f in self._core.step(event, page, given, ts, seq, session, page_instance, on)]
+
+    def replay(self, log: EventLog, from_seq: int = 0) -> list[Firing]:
+        """Match every recorded event from ``from_seq`` on."""
+        return [Firing(*f) for f in self._core.replay(log._core, from_seq)]
+
+    def advance(self, ts: int) -> list[Firing]:
+        """Let time reach ``ts`` (microseconds) without an event: timers and absences due before it fire."""
+        return [Firing(*f) for f in self._core.advance(ts)]
+
+    def run(
+        self, events: npt.NDArray[np.uint16], pages: npt.NDArray[np.uint16], ts: npt.NDArray[np.int64]
+    ) -> tuple[int, float]:
+        """Match columns of ids and times, each of shape [n]; returns (firings, CPU seconds of the matching alone)."""
+        fired, seconds = self._core.run(events, pages, ts)
+        return int(fired), float(seconds)
+
+    def snapshot(self) -> bytes:
+        """The state of matching, without the triggers."""
+        return bytes(self._core.snapshot())
+
+    def restore(self, data: bytes) -> int:
+        """Go on from a snapshot; returns how many of its entries belong to no trigger of this set."""
+        return int(self._core.restore(data))
+
+    @property
+    def stats(self) -> dict[str, int]:
+        """Counters and sizes, among them events, firings, suppressed, evicted_keys, dropped, memory_bytes."""
+        found: dict[str, Any] = self._core.stats()
+        return {k: int(v) for k, v in found.items()}
+
+
+def explain(triggers: Mapping[str, Trigger | str], catalog: Catalog, *, picture: bool = False) -> str:
+    """The trie these triggers make: indented text, or a Graphviz picture with ``picture=True``."""
+    texts = [(n, t.text if isinstance(t, Trigger) else t) for n, t in triggers.items()]
+    return str(_core.stream.explain_triggers(texts, catalog._core, picture))
+
+
+def catalog_of(triggers: Iterable[Trigger]) -> Catalog:
+    """A catalogue with every name the triggers use, for looking at them without a device's own."""
+    out = Catalog()
+    names = [_core.stream.trigger_names(t.text) for t in triggers]
+    fields = {name: FieldType(kind) for _, _, _, found in names for name, kind in found.items()}
+    builtin = {name: kind for name, kind, _ in out.events}
+    for events, pages, states, _ in names:
+        for name in sorted(events) or ["event"]:
+            out.declare(name, builtin.get(name, EventKind.CUSTOM), fields)
+        out.page(*sorted(pages))
+        out.state(*sorted(states))
+    return out
+
+
+def load_triggers(paths: Iterable[str | PathLike[str]]) -> dict[str, Trigger]:
+    """Triggers from ``*.trigger`` files, named by file name; folders are searched, in order of name."""
+    out: dict[str, Trigger] = {}
+    for given in paths:
+        path = Path(given)
+        for file in sorted(path.glob("*.trigger")) if path.is_dir() else [path]:
+            out[file.stem] = Trigger(file.read_text(encoding="utf-8"))
+    return out

@@ -1,0 +1,60 @@
+"""Recordings: one file of a catalogue and events that reproduces the same firings and the same features anywhere.
+
+A recording is JSON lines, optionally gzipped: first ``{"catalog": <hex of schemas/event.fbs>}``, then one event a line.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from os import PathLike
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO, cast
+
+from ..errors import ModelError, compose
+from ._events import Catalog, EventLog
+
+
+def _open(path: Path, mode: str) -> TextIO:
+    raw = gzip.open(path, mode + "b") if path.suffix == ".gz" else path.open(mode + "b")  # noqa: SIM115 - the caller closes it
+    return io.TextIOWrapper(cast(BinaryIO, raw), encoding="utf-8")
+
+
+def record(log: EventLog, path: str | PathLike[str]) -> int:
+    """Write the whole log into one file; returns the number of events."""
+    count = 0
+    with _open(Path(path), "w") as out:
+        out.write(json.dumps({"catalog": log.catalog.to_bytes().hex()}) + "\n")
+        for e in log.read():
+            line: dict[str, Any] = {"event": e.event, "page": e.page, "ts": e.ts}
+            if e.contents:
+                line["contents"] = e.contents
+            if e.event == "app_state":
+                line["on"] = bool(e.flags & 8)
+            out.write(json.dumps(line) + "\n")
+            count += 1
+    return count
+
+
+def replay_into(path: str | PathLike[str], directory: str | PathLike[str]) -> EventLog:
+    """Append a recording's events to a new log in ``directory``; ModelError names the line that is no event."""
+    log: EventLog | None = None
+    number = 0
+    with _open(Path(path), "r") as lines:
+        for number, text in enumerate(lines, 1):
+            try:
+                line = json.loads(text)
+                if log is None:
+                    log = EventLog(directory, Catalog.from_bytes(bytes.fromhex(line["catalog"])), max_age_s=1e9)
+                elif line["event"] == "app_state":
+                    log.set_state(line["page"], line["on"], ts=line["ts"])
+                else:
+                    log.append(line["event"], line["page"], line.get("contents"), ts=line["ts"])
+            except (ValueError, KeyError, TypeError) as e:
+                where = f"{path}, line {number}"
+                given = f"a line that is no event: {e}"
+                raise ModelError(compose(given, "what record() wrote", where, "record the log again")) from e
+    if log is None:
+        raise ModelError(compose("an empty recording", "a catalogue and events", str(path), "record the log again"))
+    return log
