@@ -55,10 +55,10 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   out.push_back(std::move(c));
 }
 
-Status out_of_bounds(const Plan& p, const void* indices, int64_t position) {
-  const int64_t index = p.index_dtype == DType::int32 ? static_cast<const int32_t*>(indices)[position] : static_cast<const int64_t*>(indices)[position];
+template <class Index>
+Status out_of_bounds(const Plan& p, const Index* indices, int64_t position) {
   const int64_t bound = p.steps[static_cast<size_t>(position) % p.steps.size()].bound;
-  return model_error("index " + std::to_string(index) + " at position " + std::to_string(position),
+  return model_error("index " + std::to_string(indices[position]) + " at position " + std::to_string(position),
                      "an index in [" + std::to_string(-bound) + ", " + std::to_string(bound - 1) + "]", "indices", "clip or correct the indices");
 }
 
@@ -66,7 +66,9 @@ template <class T>
 void combine(const Plan& p, const int64_t* offsets, const T* src, T* dst) {
   const raster::Region& b = p.spec.body;
   const auto each = [&](auto how) {
-    kernels::for_rounds(p.rounds, p.rounds.dense, 0, p.rounds.count(), [&](int64_t i, int64_t from) {
+    if (b.elements() == 1)
+      return kernels::for_rounds(p.rounds, 0, p.rounds.count(), [=](int64_t i, int64_t from) { how(dst[offsets[i]], src[from]); });
+    kernels::for_rounds(p.rounds, 0, p.rounds.count(), [&](int64_t i, int64_t from) {
       kernels::combine_box(b.rank, b.size.data(), src + from, b.src.stride.data(), dst + offsets[i], b.dst.stride.data(), how);
     });
   };
@@ -83,15 +85,24 @@ void combine(const Plan& p, const int64_t* offsets, const T* src, T* dst) {
   }
 }
 
-void gather(const Plan& p, const int64_t* offsets, const std::byte* src, std::byte* dst, int threads) {
-  if (!single_unit(p)) return kernels::gather_boxes(p.body, p.rounds, offsets, p.element, src, dst, threads);
-  switch (p.body.unit) {
-    case 1: return kernels::gather_units<uint8_t>(p.rounds, offsets, p.element, src, dst, threads);
-    case 2: return kernels::gather_units<uint16_t>(p.rounds, offsets, p.element, src, dst, threads);
-    case 4: return kernels::gather_units<uint32_t>(p.rounds, offsets, p.element, src, dst, threads);
-    default: return kernels::gather_units<uint64_t>(p.rounds, offsets, p.element, src, dst, threads);
+// Elements looked up one by one; false when the body is more than one.
+template <class Index>
+bool gathered_elements(const Plan& p, const std::byte* src, std::byte* dst, const Index* indices, int threads, int64_t& bad) {
+  if (!single_unit(p) || p.body.unit != p.element || p.steps.size() != 1) return false;
+  const auto run = [&](auto unit) {
+    using Unit = decltype(unit);
+    bad = kernels::gather_elements(p.rounds, p.steps[0], indices, reinterpret_cast<const Unit*>(src), reinterpret_cast<Unit*>(dst), threads);
+  };
+  switch (p.element) {
+    case 1: run(uint8_t{}); break;
+    case 2: run(uint16_t{}); break;
+    case 4: run(uint32_t{}); break;
+    default: run(uint64_t{}); break;
   }
+  return true;
 }
+
+bool is_gather(const Plan& p) { return !p.spec.index_on_dst && p.spec.combine == raster::Combine::assign; }
 
 void scatter(const Plan& p, const int64_t* offsets, const std::byte* src, std::byte* dst) {
   if (!single_unit(p)) return kernels::scatter_boxes(p.body, p.rounds, offsets, p.element, src, dst);
@@ -103,29 +114,33 @@ void scatter(const Plan& p, const int64_t* offsets, const std::byte* src, std::b
   }
 }
 
-Status run(const Plan& p, const RunArgs& a) {
-  auto* dst = a.output<std::byte>(0);
-  if (p.spec.base && p.out_bytes > 0 && a.in[2] != a.out[0]) std::memcpy(dst, a.in[2], static_cast<size_t>(p.out_bytes));
-  if (p.spec.count() == 0 || p.spec.body.elements() == 0) return {};
-  auto* offsets = reinterpret_cast<int64_t*>(a.workspace);
-  const auto depth = static_cast<int>(p.steps.size());
-  const int64_t bad = p.index_dtype == DType::int32
-                          ? kernels::resolve_indices(p.rounds, p.steps.data(), depth, a.input<int32_t>(1), offsets, a.threads)
-                          : kernels::resolve_indices(p.rounds, p.steps.data(), depth, a.input<int64_t>(1), offsets, a.threads);
-  if (bad >= 0) return out_of_bounds(p, a.in[1], bad);
+template <class Index>
+Status run_typed(const Plan& p, const Index* indices, const RunArgs& a) {
   const auto* src = a.input<std::byte>(0) + p.src * p.element;
-  dst += p.dst * p.element;
-  if (p.spec.combine != raster::Combine::assign) {
+  auto* dst = a.output<std::byte>(0) + p.dst * p.element;
+  int64_t bad = -1;
+  if (is_gather(p) && gathered_elements(p, src, dst, indices, a.threads, bad)) return bad < 0 ? Status() : out_of_bounds(p, indices, bad);
+  auto* offsets = reinterpret_cast<int64_t*>(a.workspace);
+  bad = kernels::resolve_indices(p.rounds, p.steps.data(), static_cast<int>(p.steps.size()), indices, offsets, a.threads);
+  if (bad >= 0) return out_of_bounds(p, indices, bad);
+  if (is_gather(p)) {
+    kernels::gather_boxes(p.body, p.rounds, offsets, p.element, src, dst, a.threads);
+  } else if (p.spec.combine == raster::Combine::assign) {
+    scatter(p, offsets, src, dst);
+  } else {
     tensor::visit_numeric(p.dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
       combine(p, offsets, reinterpret_cast<const T*>(src), reinterpret_cast<T*>(dst));
     });
-  } else if (p.spec.index_on_dst) {
-    scatter(p, offsets, src, dst);
-  } else {
-    gather(p, offsets, src, dst, a.threads);
   }
   return {};
+}
+
+Status run(const Plan& p, const RunArgs& a) {
+  auto* dst = a.output<std::byte>(0);
+  if (p.spec.base && p.out_bytes > 0 && a.in[2] != a.out[0]) std::memcpy(dst, a.in[2], static_cast<size_t>(p.out_bytes));
+  if (p.spec.count() == 0 || p.spec.body.elements() == 0) return {};
+  return p.index_dtype == DType::int32 ? run_typed(p, a.input<int32_t>(1), a) : run_typed(p, a.input<int64_t>(1), a);
 }
 
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext&) {

@@ -1,4 +1,5 @@
-// The indexed movement loops (gather, scatter): indices checked and turned into offsets once, then one small copy per round.
+// The indexed movement loops (gather, scatter): indices are checked and turned into offsets once, then every round is one
+// small copy; rounds of a single element do both at once.
 #pragma once
 
 #include <array>
@@ -27,28 +28,66 @@ struct Rounds {
   }
 };
 
-// Walks rounds [begin, end) in order: body(round, sum of steps).
+// Walks rounds [begin, end) in order by lines of the innermost axis: body(first round, count, dense offset, indexed offset).
 template <class Body>
-void for_rounds(const Rounds& rounds, const std::array<int64_t, 8>& step, int64_t begin, int64_t end, Body&& body) {
+void for_lines(const Rounds& rounds, int64_t begin, int64_t end, Body&& body) {
+  if (begin >= end) return;
   std::array<int64_t, 8> index{};
-  int64_t offset = 0;
+  int64_t dense = 0, indexed = 0;
   int64_t rest = begin;
   for (int a = rounds.rank - 1; a >= 0; --a) {
     const auto k = static_cast<size_t>(a);
     index[k] = rest % rounds.size[k];
     rest /= rounds.size[k];
-    offset += index[k] * step[k];
+    dense += index[k] * rounds.dense[k];
+    indexed += index[k] * rounds.indexed[k];
   }
-  for (int64_t i = begin; i < end; ++i) {
-    body(i, offset);
-    for (int a = rounds.rank - 1; a >= 0; --a) {
+  const auto last = static_cast<size_t>(rounds.rank > 0 ? rounds.rank - 1 : 0);
+  const int64_t line = rounds.rank > 0 ? rounds.size[last] : 1;
+  for (int64_t i = begin; i < end;) {
+    const int64_t n = std::min(line - index[last], end - i);
+    body(i, n, dense, indexed);
+    i += n;
+    dense -= index[last] * rounds.dense[last];
+    indexed -= index[last] * rounds.indexed[last];
+    index[last] = 0;
+    for (int a = rounds.rank - 2; a >= 0; --a) {
       const auto k = static_cast<size_t>(a);
-      offset += step[k];
+      dense += rounds.dense[k];
+      indexed += rounds.indexed[k];
       if (++index[k] < rounds.size[k]) break;
-      offset -= step[k] * rounds.size[k];
+      dense -= rounds.dense[k] * rounds.size[k];
+      indexed -= rounds.indexed[k] * rounds.size[k];
       index[k] = 0;
     }
   }
+}
+
+// Walks rounds [begin, end) in order: body(round, dense offset).
+template <class Body>
+void for_rounds(const Rounds& rounds, int64_t begin, int64_t end, Body&& body) {
+  const int64_t step = rounds.rank > 0 ? rounds.dense[static_cast<size_t>(rounds.rank - 1)] : 0;
+  for_lines(rounds, begin, end, [&](int64_t i, int64_t n, int64_t dense, int64_t) {
+    for (int64_t j = 0; j < n; ++j) body(i + j, dense + j * step);
+  });
+}
+
+// The offset of one tuple, or -1 when a component is out of bounds (offsets of valid tuples are never negative).
+template <class Index>
+int64_t tuple_offset(const IndexStep* steps, int depth, const Index* tuple) {
+  int64_t offset = 0;
+  for (int c = 0; c < depth; ++c) {
+    const int64_t given = tuple[c];
+    const int64_t index = given < 0 ? given + steps[c].bound : given;
+    if (static_cast<uint64_t>(index) >= static_cast<uint64_t>(steps[c].bound)) [[unlikely]] return -1;
+    offset += index * steps[c].stride;
+  }
+  return offset;
+}
+
+// Lowers `bad` to `position`; the first wrong index is reported whichever thread meets one first.
+inline void note_bad(std::atomic<int64_t>& bad, int64_t position) {
+  for (int64_t seen = bad.load(); position < seen && !bad.compare_exchange_weak(seen, position);) {}
 }
 
 // Fills offsets[round] with where the indexed side of the round starts, relative to the body. Returns -1, or the position
@@ -56,55 +95,80 @@ void for_rounds(const Rounds& rounds, const std::array<int64_t, 8>& step, int64_
 template <class Index>
 int64_t resolve_indices(const Rounds& rounds, const IndexStep* steps, int depth, const Index* indices, int64_t* offsets, int threads) {
   std::atomic<int64_t> bad{INT64_MAX};
+  const int64_t move = rounds.rank > 0 ? rounds.indexed[static_cast<size_t>(rounds.rank - 1)] : 0;
   parallel_ranges(rounds.count(), 16384, threads, [&](int64_t begin, int64_t end) {
-    for_rounds(rounds, rounds.indexed, begin, end, [&](int64_t i, int64_t offset) {
-      for (int c = 0; c < depth; ++c) {
-        int64_t index = indices[i * depth + c];
-        if (index < 0) index += steps[c].bound;
-        if (index < 0 || index >= steps[c].bound) [[unlikely]] {
-          const int64_t here = i * depth + c;
-          for (int64_t seen = bad.load(); here < seen && !bad.compare_exchange_weak(seen, here);) {}
-          index = 0;
-        }
-        offset += index * steps[c].stride;
+    for_lines(rounds, begin, end, [&](int64_t i, int64_t n, int64_t, int64_t indexed) {
+      const Index* tuple = indices + i * depth;
+      for (int64_t j = 0; j < n; ++j, tuple += depth) {
+        const int64_t moved = tuple_offset(steps, depth, tuple);
+        if (moved < 0) [[unlikely]] note_bad(bad, i + j);
+        offsets[i + j] = indexed + j * move + std::max<int64_t>(moved, 0);
       }
-      offsets[i] = offset;
+    });
+  });
+  const int64_t round = bad.load();
+  if (round == INT64_MAX) return -1;
+  const int64_t position = round * depth;
+  for (int c = 0; c < depth; ++c)
+    if (tuple_offset(steps + c, 1, indices + position + c) < 0) return position + c;
+  return position;
+}
+
+// One unit and one index per round (GatherElements, Gather of scalars): no offsets are stored. Returns as resolve_indices.
+template <class Unit, class Index>
+int64_t gather_elements(const Rounds& rounds, IndexStep step, const Index* indices, const Unit* src, Unit* dst, int threads) {
+  std::atomic<int64_t> bad{INT64_MAX};
+  const auto last = static_cast<size_t>(rounds.rank > 0 ? rounds.rank - 1 : 0);
+  const int64_t to_step = rounds.rank > 0 ? rounds.dense[last] : 0;
+  const int64_t from_step = rounds.rank > 0 ? rounds.indexed[last] : 0;
+  parallel_ranges(rounds.count(), 16384, threads, [&](int64_t begin, int64_t end) {
+    for_lines(rounds, begin, end, [&, step](int64_t i, int64_t n, int64_t dense, int64_t indexed) {
+      const Index* at = indices + i;
+      const Unit* from = src + indexed;
+      Unit* to = dst + dense;
+      const auto bound = static_cast<uint64_t>(step.bound);
+      int64_t wrong = n;
+      for (int64_t j = 0; j < n; ++j) {
+        const int64_t given = at[j];
+        const int64_t index = given + (given < 0 ? step.bound : 0);
+        if (static_cast<uint64_t>(index) >= bound) [[unlikely]] {
+          wrong = j;
+          break;
+        }
+        to[j * to_step] = from[j * from_step + index * step.stride];
+      }
+      if (wrong < n) note_bad(bad, i + wrong);
     });
   });
   const int64_t first = bad.load();
   return first == INT64_MAX ? -1 : first;
 }
 
-// One unit per round, the common embedding and element look-ups: typed loads and stores instead of memcpy calls.
-template <class Unit>
-void gather_units(const Rounds& rounds, const int64_t* offsets, int64_t element, const std::byte* src, std::byte* dst, int threads) {
-  parallel_ranges(rounds.count(), 16384, threads, [&](int64_t begin, int64_t end) {
-    for_rounds(rounds, rounds.dense, begin, end, [&](int64_t i, int64_t to) {
-      Unit v;
-      std::memcpy(&v, src + offsets[i] * element, sizeof v);
-      std::memcpy(dst + to * element, &v, sizeof v);
-    });
-  });
-}
-
 // A box per round. Gather: rounds write disjoint places, so threads share them.
 inline void gather_boxes(const BoxCopy& body, const Rounds& rounds, const int64_t* offsets, int64_t element, const std::byte* src, std::byte* dst,
                          int threads) {
   const int64_t grain = 1 + 65536 / (body.bytes() + 1);
+  const auto bytes = static_cast<size_t>(body.unit);
   parallel_ranges(rounds.count(), grain, threads, [&](int64_t begin, int64_t end) {
-    for_rounds(rounds, rounds.dense, begin, end, [&](int64_t i, int64_t to) { copy_box(body, src + offsets[i] * element, dst + to * element); });
+    if (body.rank == 0)
+      for_rounds(rounds, begin, end, [&](int64_t i, int64_t to) { std::memcpy(dst + to * element, src + offsets[i] * element, bytes); });
+    else
+      for_rounds(rounds, begin, end, [&](int64_t i, int64_t to) { copy_box(body, src + offsets[i] * element, dst + to * element); });
   });
 }
 
 // Scatter: later rounds win, so they stay in order.
 inline void scatter_boxes(const BoxCopy& body, const Rounds& rounds, const int64_t* offsets, int64_t element, const std::byte* src, std::byte* dst) {
-  for_rounds(rounds, rounds.dense, 0, rounds.count(),
-             [&](int64_t i, int64_t from) { copy_box(body, src + from * element, dst + offsets[i] * element); });
+  const auto bytes = static_cast<size_t>(body.unit);
+  if (body.rank == 0)
+    return for_rounds(rounds, 0, rounds.count(),
+                      [&](int64_t i, int64_t from) { std::memcpy(dst + offsets[i] * element, src + from * element, bytes); });
+  for_rounds(rounds, 0, rounds.count(), [&](int64_t i, int64_t from) { copy_box(body, src + from * element, dst + offsets[i] * element); });
 }
 
 template <class Unit>
 void scatter_units(const Rounds& rounds, const int64_t* offsets, int64_t element, const std::byte* src, std::byte* dst) {
-  for_rounds(rounds, rounds.dense, 0, rounds.count(), [&](int64_t i, int64_t from) {
+  for_rounds(rounds, 0, rounds.count(), [&](int64_t i, int64_t from) {
     Unit v;
     std::memcpy(&v, src + from * element, sizeof v);
     std::memcpy(dst + offsets[i] * element, &v, sizeof v);
