@@ -112,6 +112,25 @@ TEST(Indexed, NamesTheFirstIndexOutOfBounds) {
   EXPECT_EQ(resolve_indices(rounds, &step, 1, bad, offsets, 2), 1);
 }
 
+TEST(Indexed, ElementsAreLookedUpAndCheckedAtTheEdges) {
+  Rounds rounds;
+  rounds.rank = 2;
+  rounds.size = {2, 300};
+  rounds.dense = {300, 1};
+  rounds.indexed = {10, 0};
+  std::vector<int64_t> indices(600);
+  std::vector<int32_t> src(20), dst(600);
+  for (size_t i = 0; i < src.size(); ++i) src[i] = static_cast<int32_t>(i) + 100;
+  for (size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<int64_t>(i % 20) - 10;
+  EXPECT_EQ(gather_elements(rounds, IndexStep{1, 10}, indices.data(), src.data(), dst.data(), 1), -1);
+  for (size_t i = 0; i < dst.size(); ++i) ASSERT_EQ(dst[i], src[i / 300 * 10 + (i % 20 + 10) % 20 % 10]) << i;
+  for (int64_t wrong : {int64_t{10}, int64_t{-11}, INT64_MAX, INT64_MIN}) {
+    std::vector<int64_t> bad = indices;
+    bad[555] = bad[577] = wrong;
+    EXPECT_EQ(gather_elements(rounds, IndexStep{1, 10}, bad.data(), src.data(), dst.data(), 1), 555) << wrong;
+  }
+}
+
 TEST(Indexed, TuplesAddUpAndRoundsStep) {
   Rounds rounds;
   rounds.rank = 2;
