@@ -131,6 +131,33 @@ TEST(Indexed, ElementsAreLookedUpAndCheckedAtTheEdges) {
   }
 }
 
+// Rows (one run per round) and boxes (a strided body): gathering and scattering back restores the tensor.
+TEST(Indexed, RowsAndBoxesGoThereAndBack) {
+  const int64_t order[] = {3, 0, 2, 1};
+  for (const bool rows : {true, false}) {
+    // Rows: [4, 6] by its first axis. Boxes: [6, 4] by its last, one column per round.
+    const int64_t size[] = {6};
+    const int64_t step[] = {rows ? int64_t{1} : int64_t{4}};
+    const BoxCopy body = plan_box(1, size, 0, step, 0, step, 4);
+    ASSERT_EQ(body.rank == 0, rows);
+    Rounds rounds;
+    rounds.rank = 1;
+    rounds.size[0] = 4;
+    rounds.dense[0] = rows ? 6 : 1;
+    const IndexStep index{rows ? int64_t{6} : int64_t{1}, 4};
+    int64_t offsets[4];
+    ASSERT_EQ(resolve_indices(rounds, &index, 1, order, offsets, 1), -1);
+    std::vector<int32_t> data(24), gathered(24, -1), back(24, -1);
+    for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<int32_t>(i);
+    const auto bytes = [](std::vector<int32_t>& v) { return reinterpret_cast<std::byte*>(v.data()); };
+    gather_boxes(body, rounds, offsets, 4, bytes(data), bytes(gathered), 2);
+    EXPECT_EQ(gathered[0], rows ? 18 : 3);
+    EXPECT_EQ(gathered[23], rows ? 11 : 21);
+    scatter_boxes(body, rounds, offsets, 4, bytes(gathered), bytes(back));
+    EXPECT_EQ(back, data);
+  }
+}
+
 TEST(Indexed, TuplesAddUpAndRoundsStep) {
   Rounds rounds;
   rounds.rank = 2;
