@@ -36,6 +36,10 @@ void blend(const Interpolate& s, const T* __restrict x, const int32_t* index, co
 
 template <class T>
 void blend_scalar_rows(const Interpolate& s, const T* x, const int32_t* index, const T* weight, T* y) {
+  if (s.taps == 2) {
+    for (int64_t j = 0; j < s.out; ++j) y[j] = weight[2 * j] * x[index[2 * j]] + weight[2 * j + 1] * x[index[2 * j + 1]];
+    return;
+  }
   for (int64_t j = 0; j < s.out; ++j) {
     T sum = 0;
     for (int64_t t = 0; t < s.taps; ++t) sum += weight[j * s.taps + t] * x[index[j * s.taps + t]];
@@ -59,8 +63,24 @@ void interpolate(const Interpolate& s, const T* x, const int32_t* index, const T
   });
 }
 
+// Single elements along the last axis, as integers of their size.
+template <class T>
+void select_elements(const Interpolate& s, const void* x, const int32_t* index, void* y, int threads) {
+  parallel_ranges(s.outer, std::max<int64_t>(1, 16384 / std::max<int64_t>(s.out, 1)), threads, [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      const T* from = static_cast<const T*>(x) + o * s.in;
+      T* to = static_cast<T*>(y) + o * s.out;
+      for (int64_t j = 0; j < s.out; ++j) to[j] = from[index[j]];
+    }
+  });
+}
+
 void select(const Interpolate& s, int64_t size, const std::byte* x, const int32_t* index, std::byte* y, int threads) {
   const auto bytes = static_cast<size_t>(s.inner * size);
+  if (bytes == 1) return select_elements<uint8_t>(s, x, index, y, threads);
+  if (bytes == 2) return select_elements<uint16_t>(s, x, index, y, threads);
+  if (bytes == 4) return select_elements<uint32_t>(s, x, index, y, threads);
+  if (bytes == 8) return select_elements<uint64_t>(s, x, index, y, threads);
   parallel_ranges(s.outer * s.out, std::max<int64_t>(1, 16384 / std::max<int64_t>(s.inner, 1)), threads, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r)
       std::memcpy(y + static_cast<size_t>(r) * bytes, x + static_cast<size_t>(r / s.out * s.in + index[r % s.out]) * bytes, bytes);

@@ -73,23 +73,32 @@ Taps taps_at(double position, const Axis& axis, const GridSample& s) {
   return t;
 }
 
-// All channels of one position. Missing axes are single taps of weight one.
+// The taps of all axes multiplied out: the same for every channel. Zeros outside the input are left out.
+template <class T>
+struct PointTaps {
+  int count = 0;
+  std::array<int64_t, 64> at;
+  std::array<T, 64> weight;
+
+  PointTaps(const GridSample& s, const std::array<Taps, 3>& taps) {
+    for (size_t i = 0; i < static_cast<size_t>(taps[0].count); ++i)
+      for (size_t j = 0; j < static_cast<size_t>(taps[1].count); ++j)
+        for (size_t k = 0; k < static_cast<size_t>(taps[2].count); ++k) {
+          if (taps[0].element[i] < 0 || taps[1].element[j] < 0 || taps[2].element[k] < 0) continue;
+          at[static_cast<size_t>(count)] = (taps[0].element[i] * s.size[1] + taps[1].element[j]) * s.size[2] + taps[2].element[k];
+          weight[static_cast<size_t>(count++)] = static_cast<T>(taps[0].weight[i] * taps[1].weight[j] * taps[2].weight[k]);
+        }
+  }
+};
+
 template <class T>
 void sample_point(const GridSample& s, const std::array<Taps, 3>& taps, const T* x, T* y) {
   const int64_t plane = s.size[0] * s.size[1] * s.size[2];
+  const PointTaps<T> p(s, taps);
   for (int64_t c = 0; c < s.channels; ++c) {
-    double sum = 0;
-    for (int i = 0; i < taps[0].count; ++i)
-      for (int j = 0; j < taps[1].count; ++j)
-        for (int k = 0; k < taps[2].count; ++k) {
-          const int64_t ei = taps[0].element[static_cast<size_t>(i)];
-          const int64_t ej = taps[1].element[static_cast<size_t>(j)];
-          const int64_t ek = taps[2].element[static_cast<size_t>(k)];
-          if (ei < 0 || ej < 0 || ek < 0) continue;
-          sum += taps[0].weight[static_cast<size_t>(i)] * taps[1].weight[static_cast<size_t>(j)] * taps[2].weight[static_cast<size_t>(k)] *
-                 static_cast<double>(x[c * plane + (ei * s.size[1] + ej) * s.size[2] + ek]);
-        }
-    y[c * s.points] = static_cast<T>(sum);
+    T sum = 0;
+    for (int i = 0; i < p.count; ++i) sum += p.weight[static_cast<size_t>(i)] * x[c * plane + p.at[static_cast<size_t>(i)]];
+    y[c * s.points] = sum;
   }
 }
 

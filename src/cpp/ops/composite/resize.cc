@@ -104,12 +104,14 @@ Status infer(ir::InferContext& c) {
   return {};
 }
 
-// Nearest by a whole factor: repeat every element, or take every factor-th.
+// Nearest by a whole factor: repeat every row, or take every factor-th. (Repeated single elements are left to
+// Interpolate: a raster cannot copy them in runs.)
 std::optional<raster::Raster> whole_factor(const AxisTaps& t, const Shape& in, int axis, int64_t out) {
   const int64_t n = in[axis];
   const int64_t outer = in.product(0, axis);
   const int64_t inner = in.product(axis + 1, in.rank());
   raster::Raster r;
+  if (out % n == 0 && inner == 1) return std::nullopt;
   if (out % n == 0) {
     const int64_t f = out / n;
     bool repeats = true;
@@ -168,7 +170,11 @@ Status lower(LowerContext& c) {
   const auto pointer = [&](int i) { return inputs[i].defined() ? &inputs[i] : nullptr; };
   const Shape in = c.shape(c.in(0));
   WALLE_ASSIGN(std::vector<AxisPlan> plan, plan_axes(c.attrs(), in, pointer(1), pointer(2), pointer(3)));
-  std::ranges::stable_sort(plan, {}, &AxisPlan::scale);
+  // Among enlarged axes the last goes first: its pass works element by element, the others row by row.
+  std::ranges::stable_sort(plan, [](const AxisPlan& a, const AxisPlan& b) {
+    if ((a.scale < 1) != (b.scale < 1)) return a.scale < 1;
+    return a.scale < 1 ? a.scale < b.scale : a.axis > b.axis;
+  });
   Ref y = c.in(0);
   const DType dtype = c.dtype(y);
   const bool blends = rule.mode != "nearest";
