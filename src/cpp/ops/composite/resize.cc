@@ -9,6 +9,8 @@
 namespace walle::ops {
 
 namespace {
+constexpr double kMaxLength = 1 << 26;  // of a resized axis: its table of taps is made while planning
+
 struct AxisPlan {
   int axis = 0;
   int64_t out = 0;
@@ -67,6 +69,9 @@ Result<std::vector<AxisPlan>> plan_axes(const ir::Attributes& attrs, const Shape
     if (!(plan[i].scale >= 0) || !(out >= 0) || out > 2147483647.0 || in > 2147483647.0 || (plan[i].scale == 0 && in > 0 && scales))
       return model_error("a resize of axis " + std::to_string(axes[i]) + " from " + std::to_string(x[axes[i]]) + " by " + std::to_string(values[i]),
                          "a positive scale and a size below 2^31", scales ? "input scales" : "input sizes", "correct the scale or size");
+    if (out != in && (out > kMaxLength || in > kMaxLength))
+      return resource_error("a resize of axis " + std::to_string(axes[i]) + " from " + std::to_string(x[axes[i]]) + " by " + std::to_string(values[i]),
+                            "lengths up to 2^26", scales ? "input scales" : "input sizes", "correct the scale or size");
     if (in == 0 && out > 0)
       return model_error("an empty axis " + std::to_string(axes[i]) + " to be enlarged", "at least one element", "input X", "check the shapes before this node");
     plan[i].out = static_cast<int64_t>(out);
@@ -76,7 +81,7 @@ Result<std::vector<AxisPlan>> plan_axes(const ir::Attributes& attrs, const Shape
   if (sizes && policy != "stretch")
     for (AxisPlan& p : plan) {
       p.scale = common;
-      p.out = static_cast<int64_t>(std::min(common * static_cast<double>(x[p.axis]) + 0.5, 2147483647.0));
+      p.out = static_cast<int64_t>(std::min(common * static_cast<double>(x[p.axis]) + 0.5, kMaxLength));
     }
   if (roi && attrs.get_string("coordinate_transformation_mode", "") == "tf_crop_and_resize") {
     WALLE_ASSIGN(const std::vector<double> box, roi->to_f64());
