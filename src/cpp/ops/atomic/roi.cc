@@ -10,7 +10,8 @@ namespace {
 Status pooled(ir::InferContext& c, int64_t height, int64_t width) {
   const Shape& x = c.shape(0);
   if (x.rank() != 4 || c.rank(1) != 2) return model_error("X" + x.text() + " with rois" + c.shape(1).text(), "X [N, C, H, W] and rois of rank 2", "inputs", "correct the shapes");
-  if (height < 1 || width < 1) return model_error("a pooled size of " + std::to_string(height) + " x " + std::to_string(width), "at least 1 x 1", "attributes", "correct the pooled size");
+  if (height < 1 || width < 1 || height > 1 << 20 || width > 1 << 20)
+    return model_error("a pooled size of " + std::to_string(height) + " x " + std::to_string(width), "1 to 2^20 each way", "attributes", "correct the pooled size");
   if (c.shape(1)[0] > 0 && (x[2] == 0 || x[3] == 0 || x[0] == 0)) return model_error("boxes in an empty X" + x.text(), "at least one element", "input X", "check the shapes");
   if (!tensor::is_float(c.dtype(0)) || c.dtype(1) != c.dtype(0)) return model_error("X and rois of different or integer dtypes", "one float dtype", "inputs X, rois", "insert a Cast");
   const int64_t dims[] = {c.shape(1)[0], x[1], height, width};
