@@ -7,8 +7,9 @@ Result<Window> pool_window(const ir::Attributes& attrs, const Shape& x) {
   for (int i = 0; i < w.rank(); ++i) {
     const auto a = static_cast<size_t>(i);
     if (w.pad_begin[a] >= w.extent(i) || w.pad_end[a] >= w.extent(i))
-      return model_error("padding " + std::to_string(std::max(w.pad_begin[a], w.pad_end[a])), "less than the window's extent of " + std::to_string(w.extent(i)),
-                         "attribute pads", "pad the input with a Pad node instead");
+      return model_error("padding " + std::to_string(std::max(w.pad_begin[a], w.pad_end[a])),
+                         "less than the window's extent of " + std::to_string(w.extent(i)), "attribute pads",
+                         "pad the input with a Pad node instead");
   }
   return w;
 }
@@ -26,8 +27,8 @@ ir::Cost cost_pool(const ir::Attributes& attrs, std::span<const ir::InferInput> 
   double taps = 1;
   for (int64_t k : attrs.get_ints("kernel_shape")) taps *= static_cast<double>(k);
   const auto results = static_cast<double>(out[0].shape.elements());
-  return {results * taps, results * static_cast<double>(dtype_size(out[0].dtype)) +
-                              static_cast<double>(in[0].shape.elements() * dtype_size(in[0].dtype))};
+  return {results * taps,
+          results * static_cast<double>(dtype_size(out[0].dtype)) + static_cast<double>(in[0].shape.elements() * dtype_size(in[0].dtype))};
 }
 
 namespace {
@@ -51,7 +52,8 @@ Status lower_pool(LowerContext& c, std::string_view op) {
   const int n = w.rank();
   // The last two axes first, then one leading axis after the other with everything behind it flattened.
   Shape now = in;
-  Ref y = pool_pair(c, op, c.in(0), n == 1 ? Shape{in[0], in[1], 1, in[2]} : Shape{in[0], in.product(1, n), in[n], in[n + 1]}, w, n - 2, n - 1);
+  Ref y =
+      pool_pair(c, op, c.in(0), n == 1 ? Shape{in[0], in[1], 1, in[2]} : Shape{in[0], in.product(1, n), in[n], in[n + 1]}, w, n - 2, n - 1);
   now[n + 1] = w.out[static_cast<size_t>(n - 1)];
   if (n > 1) now[n] = w.out[static_cast<size_t>(n - 2)];
   for (int axis = n - 3; axis >= 0; --axis) {

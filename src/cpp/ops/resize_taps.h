@@ -22,9 +22,9 @@ Status check_rule(const ResizeRule& rule);
 
 struct AxisTaps {
   int64_t taps = 1;
-  std::vector<int32_t> index;   // [out, taps], inside [0, in)
-  std::vector<double> weight;   // [out, taps]; empty for nearest (one tap of weight one)
-  std::vector<bool> outside;    // tf_crop_and_resize: outputs that are the extrapolation value; empty: none
+  std::vector<int32_t> index;  // [out, taps], inside [0, in)
+  std::vector<double> weight;  // [out, taps]; empty for nearest (one tap of weight one)
+  std::vector<bool> outside;   // tf_crop_and_resize: outputs that are the extrapolation value; empty: none
 };
 
 // scale: output size per input size as the model states it; roi_begin, roi_end: of tf_crop_and_resize.

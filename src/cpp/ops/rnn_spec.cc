@@ -31,7 +31,8 @@ Result<const Known*> known(std::string name) {
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   for (const Known& k : kKnown)
     if (name == k.name) return &k;
-  return model_error("activation \"" + name + "\"", "an activation ONNX defines for recurrent operators", "attribute activations", "choose a known one");
+  return model_error("activation \"" + name + "\"", "an activation ONNX defines for recurrent operators", "attribute activations",
+                     "choose a known one");
 }
 
 // alpha and beta are consumed in order by the activations that have them.
@@ -45,7 +46,8 @@ Status read_activations(const ir::Attributes& attrs, RnnSpec& s) {
       if (s.kind == RnnKind::lstm) names.emplace_back("tanh");
     }
   if (names.size() != each * static_cast<size_t>(s.directions))
-    return model_error(std::to_string(names.size()) + " activations", std::to_string(each) + " per direction", "attribute activations", "name each of them");
+    return model_error(std::to_string(names.size()) + " activations", std::to_string(each) + " per direction", "attribute activations",
+                       "name each of them");
   const std::vector<double> alphas = attrs.get_floats("activation_alpha");
   const std::vector<double> betas = attrs.get_floats("activation_beta");
   size_t a = 0, b = 0;
@@ -76,14 +78,17 @@ Result<RnnSpec> rnn_spec(std::string_view op, const ir::Attributes& attrs, const
   s.clip = static_cast<float>(attrs.get_float("clip", 0));
   if (!(s.clip >= 0)) return model_error("clip " + std::to_string(s.clip), "zero or more", "attribute clip", "correct clip");
   if (x.rank() != 3 || w.rank() != 3 || r.rank() != 3)
-    return model_error("X" + x.text() + ", W" + w.text() + ", R" + r.text(), "three tensors of rank 3", std::string(op), "check the inputs");
+    return model_error("X" + x.text() + ", W" + w.text() + ", R" + r.text(), "three tensors of rank 3", std::string(op),
+                       "check the inputs");
   s.sequence = x[s.batch_first ? 1 : 0];
   s.batch = x[s.batch_first ? 0 : 1];
   s.input = x[2];
   s.hidden = attrs.get_int("hidden_size", r[2]);
-  if (s.hidden < 1 || s.hidden != r[2] || w != Shape{s.directions, s.gates * r[2], s.input} || r != Shape{s.directions, s.gates * r[2], r[2]})
+  if (s.hidden < 1 || s.hidden != r[2] || w != Shape{s.directions, s.gates * r[2], s.input} ||
+      r != Shape{s.directions, s.gates * r[2], r[2]})
     return model_error("W" + w.text() + " and R" + r.text() + " with hidden_size " + std::to_string(s.hidden) + " and X" + x.text(),
-                       "W [directions, gates * hidden, input] and R [directions, gates * hidden, hidden]", std::string(op), "correct the weights");
+                       "W [directions, gates * hidden, input] and R [directions, gates * hidden, hidden]", std::string(op),
+                       "correct the weights");
   WALLE_TRY(read_activations(attrs, s));
   return s;
 }

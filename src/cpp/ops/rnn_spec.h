@@ -13,7 +13,17 @@ namespace walle::ops {
 enum class RnnKind : uint8_t { rnn, gru, lstm };
 
 enum class RnnFunction : uint8_t {
-  relu, tanh, sigmoid, affine, leaky_relu, thresholded_relu, scaled_tanh, hard_sigmoid, elu, softsign, softplus
+  relu,
+  tanh,
+  sigmoid,
+  affine,
+  leaky_relu,
+  thresholded_relu,
+  scaled_tanh,
+  hard_sigmoid,
+  elu,
+  softsign,
+  softplus
 };
 
 struct RnnActivation {
@@ -25,13 +35,13 @@ struct RnnActivation {
 struct RnnSpec {
   RnnKind kind = RnnKind::rnn;
   int64_t sequence = 0, batch = 0, input = 0, hidden = 0;
-  int64_t gates = 1;       // 1, 3 or 4
+  int64_t gates = 1;  // 1, 3 or 4
   int64_t directions = 1;
   bool reverse_first = false;  // the first direction runs backward
   bool batch_first = false;    // layout 1
   bool linear_before_reset = false;
   bool input_forget = false;
-  float clip = 0;              // 0: none
+  float clip = 0;                                         // 0: none
   std::vector<std::array<RnnActivation, 3>> activations;  // per direction: f, g, h
 
   bool backward(int64_t direction) const { return direction == 1 || reverse_first; }

@@ -15,10 +15,10 @@ struct Window {
   std::vector<int64_t> out;  // output size per spatial axis
 
   int rank() const { return static_cast<int>(kernel.size()); }
-  int64_t taps() const;                                                  // product of the kernel sizes
+  int64_t taps() const;  // product of the kernel sizes
   int64_t extent(int i) const { return (kernel[static_cast<size_t>(i)] - 1) * dilation[static_cast<size_t>(i)] + 1; }
-  std::vector<int64_t> pads() const;                                     // begins, then ends
-  void write(ir::Attributes& attributes) const;                          // kernel_shape, strides, dilations, pads; drops auto_pad
+  std::vector<int64_t> pads() const;             // begins, then ends
+  void write(ir::Attributes& attributes) const;  // kernel_shape, strides, dilations, pads; drops auto_pad
 };
 
 // Reads kernel_shape (or `kernel` when the attribute is absent), strides, dilations, pads, auto_pad and ceil_mode for the

@@ -98,7 +98,8 @@ void run_case(Isa isa, const Case& c, int threads) {
   const GemmTable& table = gemm_table(isa);
   std::vector<float> packed(static_cast<size_t>(c.directions * rnn_packed_elements(table, spec)));
   for (int64_t d = 0; d < c.directions; ++d)
-    pack_rnn(table, spec, w.data() + d * width * c.input, r.data() + d * width * c.hidden, packed.data() + d * rnn_packed_elements(table, spec));
+    pack_rnn(table, spec, w.data() + d * width * c.input, r.data() + d * width * c.hidden,
+             packed.data() + d * rnn_packed_elements(table, spec));
   std::vector<float> y(static_cast<size_t>(c.sequence * c.directions * c.batch * c.hidden), -9);
   std::vector<std::byte> workspace(static_cast<size_t>(rnn_workspace_bytes(table, spec, threads)) + 64);
   auto* aligned = workspace.data() + (64 - reinterpret_cast<uintptr_t>(workspace.data()) % 64);
@@ -113,14 +114,14 @@ void run_case(Isa isa, const Case& c, int threads) {
 
 TEST(Rnn, EqualsTheDefinitionOnEveryInstructionSet) {
   const Case cases[] = {
-      {RnnKind::rnn, 1, 5, 2, 3, 7, 2, false},    {RnnKind::gru, 3, 6, 1, 5, 9, 1, false},  {RnnKind::gru, 3, 6, 3, 16, 33, 2, true},
-      {RnnKind::gru, 3, 40, 1, 24, 64, 1, true},  {RnnKind::lstm, 4, 5, 2, 11, 18, 2, false}, {RnnKind::lstm, 4, 30, 1, 8, 40, 1, false},
+      {RnnKind::rnn, 1, 5, 2, 3, 7, 2, false},   {RnnKind::gru, 3, 6, 1, 5, 9, 1, false},    {RnnKind::gru, 3, 6, 3, 16, 33, 2, true},
+      {RnnKind::gru, 3, 40, 1, 24, 64, 1, true}, {RnnKind::lstm, 4, 5, 2, 11, 18, 2, false}, {RnnKind::lstm, 4, 30, 1, 8, 40, 1, false},
   };
   for (Isa isa : supported_isas())
     for (const Case& c : cases)
       for (int threads : {1, 2}) {
-        SCOPED_TRACE(std::string(isa_name(isa)) + " gates " + std::to_string(c.gates) + " hidden " + std::to_string(c.hidden) + " threads " +
-                     std::to_string(threads));
+        SCOPED_TRACE(std::string(isa_name(isa)) + " gates " + std::to_string(c.gates) + " hidden " + std::to_string(c.hidden) +
+                     " threads " + std::to_string(threads));
         run_case(isa, c, threads);
       }
 }

@@ -29,8 +29,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
   s.center_point_box = node.attrs().get_int("center_point_box", 0) != 0;
   return make_kernel([s, rows = node.out_shape(0)[0]](const RunArgs& a) -> Status {
     auto* out = a.output<int64_t>(0);
-    const int64_t found =
-        kernels::run_box_selection(s, a.input<float>(0), a.input<float>(1), out, reinterpret_cast<int32_t*>(a.workspace));
+    const int64_t found = kernels::run_box_selection(s, a.input<float>(0), a.input<float>(1), out, reinterpret_cast<int32_t*>(a.workspace));
     std::fill(out + found * 3, out + rows * 3, int64_t{0});
     a.output<int64_t>(1)[0] = found;
     return {};

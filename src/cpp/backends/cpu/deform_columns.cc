@@ -1,6 +1,6 @@
 // DeformColumns (what DeformConv lowers to) on the CPU.
-#include "backends/cpu/cpu_op.h"
 #include "kernels/sample/deform_columns.h"
+#include "backends/cpu/cpu_op.h"
 #include "ops/window.h"
 
 namespace walle::backends::cpu {

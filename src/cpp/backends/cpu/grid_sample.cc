@@ -1,6 +1,6 @@
 // GridSample on the CPU.
-#include "backends/cpu/cpu_op.h"
 #include "kernels/sample/grid_sample.h"
+#include "backends/cpu/cpu_op.h"
 
 namespace walle::backends::cpu {
 

@@ -1,6 +1,6 @@
 // Interpolate (what Resize lowers to) on the CPU.
-#include "backends/cpu/cpu_op.h"
 #include "kernels/resize/interpolate.h"
+#include "backends/cpu/cpu_op.h"
 
 namespace walle::backends::cpu {
 

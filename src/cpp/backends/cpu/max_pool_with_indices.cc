@@ -6,7 +6,9 @@
 namespace walle::backends::cpu {
 
 namespace {
-bool supports(const NodeView& node) { return tensor::visit_numeric(node.dtype(0), [](auto) {}); }
+bool supports(const NodeView& node) {
+  return tensor::visit_numeric(node.dtype(0), [](auto) {});
+}
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   out.push_back(single_candidate(node, "max_pool_indices_reference", threads));

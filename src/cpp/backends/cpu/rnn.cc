@@ -12,7 +12,9 @@ namespace {
 Result<kernels::Rnn> rnn_of(const NodeView& node) {
   WALLE_ASSIGN(const ops::RnnSpec s, ops::rnn_spec(node.op().name, node.attrs(), node.shape(0), node.shape(1), node.shape(2)));
   kernels::Rnn r;
-  r.kind = s.kind == ops::RnnKind::gru ? kernels::RnnKind::gru : s.kind == ops::RnnKind::lstm ? kernels::RnnKind::lstm : kernels::RnnKind::rnn;
+  r.kind = s.kind == ops::RnnKind::gru    ? kernels::RnnKind::gru
+           : s.kind == ops::RnnKind::lstm ? kernels::RnnKind::lstm
+                                          : kernels::RnnKind::rnn;
   r.sequence = s.sequence;
   r.batch = s.batch;
   r.input = s.input;

@@ -1,6 +1,6 @@
 // RoiAlign and MaxRoiPool on the CPU.
-#include "backends/cpu/cpu_op.h"
 #include "kernels/roi/roi.h"
+#include "backends/cpu/cpu_op.h"
 
 namespace walle::backends::cpu {
 

@@ -9,7 +9,7 @@ struct BoxSelection {
   int64_t batch = 1, classes = 1, boxes = 0;
   int64_t limit = 0;  // most boxes per batch item and class
   float iou_threshold = 0;
-  float score_threshold = 0;  // minus infinity: none
+  float score_threshold = 0;      // minus infinity: none
   bool center_point_box = false;  // boxes are center x, center y, width, height; else two opposite corners y1, x1, y2, x2
 };
 

@@ -8,9 +8,9 @@
 namespace walle::kernels {
 
 struct MaxPoolIndices {
-  int64_t planes = 1;  // batch * channels
+  int64_t planes = 1;                                           // batch * channels
   std::vector<int64_t> in, out, kernel, stride, dilation, pad;  // one entry per spatial axis; pad: leading
-  bool column_major = false;  // indices count the spatial axes with the first one fastest
+  bool column_major = false;                                    // indices count the spatial axes with the first one fastest
 };
 
 // x [planes, in...], y and indices [planes, out...]. Any numeric dtype. A window without input has index 0 and the

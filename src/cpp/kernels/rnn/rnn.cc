@@ -82,7 +82,8 @@ class Direction {
   }
   void store_state(const float* from, float* to) {
     if (!to) return;
-    for (int64_t b = 0; b < r_.batch; ++b) std::memcpy(to + state_at(b), from + b * r_.hidden, static_cast<size_t>(r_.hidden) * sizeof(float));
+    for (int64_t b = 0; b < r_.batch; ++b)
+      std::memcpy(to + state_at(b), from + b * r_.hidden, static_cast<size_t>(r_.hidden) * sizeof(float));
   }
 
   // Both biases belong to the projection, except the one that GRU's reset gate scales with the recurrent product.
@@ -211,9 +212,8 @@ void run_rnn(Isa isa, const Rnn& r, const RnnOperands& o, int threads, std::byte
   if (r.batch == 0) return;
   const int inner = inner_threads(r, threads);
   const int64_t share = Scratch(gemm_table(isa), r, inner).total();
-  base::parallel_for(r.directions, threads, [&](int64_t d) {
-    Direction(isa, r, o, d, inner, reinterpret_cast<float*>(workspace) + d * share).run();
-  });
+  base::parallel_for(r.directions, threads,
+                     [&](int64_t d) { Direction(isa, r, o, d, inner, reinterpret_cast<float*>(workspace) + d * share).run(); });
 }
 
 }  // namespace walle::kernels

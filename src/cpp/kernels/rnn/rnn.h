@@ -19,7 +19,7 @@ struct Rnn {
   int64_t gates = 1;
   int64_t directions = 1;
   std::array<bool, 2> backward{};
-  bool batch_first = false;          // x [batch, sequence, input], y [batch, sequence, directions, hidden], states [batch, directions, hidden]
+  bool batch_first = false;  // x [batch, sequence, input], y [batch, sequence, directions, hidden], states [batch, directions, hidden]
   bool linear_before_reset = false;  // GRU
   bool input_forget = false;         // LSTM
   float clip = 0;
@@ -29,10 +29,10 @@ struct Rnn {
 // Optional pointers may be null.
 struct RnnOperands {
   const float* x = nullptr;
-  const float* packed = nullptr;   // directions * rnn_packed_elements
-  const float* b = nullptr;        // [directions, 2 * gates * hidden], optional
+  const float* packed = nullptr;     // directions * rnn_packed_elements
+  const float* b = nullptr;          // [directions, 2 * gates * hidden], optional
   const int32_t* lengths = nullptr;  // [batch], optional; clipped to [0, sequence]
-  const float* h = nullptr;        // initial states, optional
+  const float* h = nullptr;          // initial states, optional
   const float* cell = nullptr;
   const float* peephole = nullptr;
   float* y = nullptr;

@@ -7,7 +7,17 @@
 namespace walle::kernels {
 
 enum class RnnFunction : uint8_t {
-  relu, tanh, sigmoid, affine, leaky_relu, thresholded_relu, scaled_tanh, hard_sigmoid, elu, softsign, softplus
+  relu,
+  tanh,
+  sigmoid,
+  affine,
+  leaky_relu,
+  thresholded_relu,
+  scaled_tanh,
+  hard_sigmoid,
+  elu,
+  softsign,
+  softplus
 };
 
 struct RnnActivation {
@@ -26,12 +36,12 @@ struct RnnRow {
   float* cell = nullptr;            // LSTM
   float* reset = nullptr;           // GRU: r * h goes here
   RnnActivation f, g, last;
-  float clip = 0;                   // 0: none
+  float clip = 0;  // 0: none
   bool input_forget = false;
 };
 
 struct RnnTable {
-  void (*rnn)(const RnnRow& row);         // h = f(x + s)
+  void (*rnn)(const RnnRow& row);  // h = f(x + s)
   void (*lstm)(const RnnRow& row);
   void (*gru_linear)(const RnnRow& row);  // reset after the product: h from z, r, g(x + r * s)
   void (*gru_gates)(const RnnRow& row);   // reset before it: z stays in s, reset = r * h

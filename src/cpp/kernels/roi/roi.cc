@@ -63,8 +63,8 @@ Status measure(const Roi& s, const T* roi, Box& b) {
     return {};
   }
   if (!(b.bin_height < kMaxSamples) || !(b.bin_width < kMaxSamples))
-    return model_error("a box of " + std::to_string(width) + " x " + std::to_string(height), "finite boxes of at most 1024 elements per bin and axis", "input rois",
-                       "check spatial_scale");
+    return model_error("a box of " + std::to_string(width) + " x " + std::to_string(height),
+                       "finite boxes of at most 1024 elements per bin and axis", "input rois", "check spatial_scale");
   b.rows = std::max<int64_t>(static_cast<int64_t>(std::ceil(b.bin_height)), 0);
   b.cols = std::max<int64_t>(static_cast<int64_t>(std::ceil(b.bin_width)), 0);
   return {};

@@ -11,7 +11,7 @@ struct Roi {
   int64_t batch = 1, channels = 1, height = 1, width = 1;
   int64_t boxes = 0;
   int64_t out_height = 1, out_width = 1;
-  double scale = 1;            // from box coordinates to elements
+  double scale = 1;  // from box coordinates to elements
   // RoiAlign only:
   int64_t sampling_ratio = 0;  // samples per bin and axis; 0: one per element the bin covers
   bool half_pixel = true;

@@ -8,7 +8,7 @@ namespace walle::kernels {
 
 struct DeformColumns {
   int64_t batch = 1, channels = 1, height = 1, width = 1;
-  int64_t groups = 1;  // of offsets; divides channels
+  int64_t groups = 1;                                                                     // of offsets; divides channels
   int64_t kernel[2] = {1, 1}, stride[2] = {1, 1}, dilation[2] = {1, 1}, pad[2] = {0, 0};  // pad: top, left
   int64_t out[2] = {1, 1};
 };

@@ -43,7 +43,8 @@ struct Taps {
 };
 
 Taps taps_at(double position, const Axis& axis, const GridSample& s) {
-  double x = s.align_corners ? (position + 1) / 2 * static_cast<double>(axis.size - 1) : ((position + 1) * static_cast<double>(axis.size) - 1) / 2;
+  double x =
+      s.align_corners ? (position + 1) / 2 * static_cast<double>(axis.size - 1) : ((position + 1) * static_cast<double>(axis.size) - 1) / 2;
   // Positions far outside mean the same as just outside; NaN reads as the first element.
   const double limit = 4.0 * static_cast<double>(axis.size) + 8;
   if (std::isnan(x)) x = -limit;
@@ -106,21 +107,22 @@ template <class T>
 void grid_sample(const GridSample& s, const T* x, const T* grid, T* y, int threads) {
   const int64_t plane = s.size[0] * s.size[1] * s.size[2];
   const std::array<Axis, 3> axes{Axis(s.size[0], s.align_corners), Axis(s.size[1], s.align_corners), Axis(s.size[2], s.align_corners)};
-  parallel_ranges(s.batch * s.points, std::max<int64_t>(1, 2048 / std::max<int64_t>(s.channels, 1)), threads, [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      const int64_t n = r / s.points;
-      std::array<Taps, 3> taps;
-      for (int a = 0; a < 3; ++a) {
-        const int from = a - (3 - s.axes);  // spatial axis number, negative: missing
-        auto& t = taps[static_cast<size_t>(a)];
-        if (from < 0)
-          t.weight[0] = 1;
-        else
-          t = taps_at(static_cast<double>(grid[r * s.axes + (s.axes - 1 - from)]), axes[static_cast<size_t>(a)], s);
-      }
-      sample_point(s, taps, x + n * s.channels * plane, y + n * s.channels * s.points + r % s.points);
-    }
-  });
+  parallel_ranges(s.batch * s.points, std::max<int64_t>(1, 2048 / std::max<int64_t>(s.channels, 1)), threads,
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t r = begin; r < end; ++r) {
+                      const int64_t n = r / s.points;
+                      std::array<Taps, 3> taps;
+                      for (int a = 0; a < 3; ++a) {
+                        const int from = a - (3 - s.axes);  // spatial axis number, negative: missing
+                        auto& t = taps[static_cast<size_t>(a)];
+                        if (from < 0)
+                          t.weight[0] = 1;
+                        else
+                          t = taps_at(static_cast<double>(grid[r * s.axes + (s.axes - 1 - from)]), axes[static_cast<size_t>(a)], s);
+                      }
+                      sample_point(s, taps, x + n * s.channels * plane, y + n * s.channels * s.points + r % s.points);
+                    }
+                  });
 }
 }  // namespace
 

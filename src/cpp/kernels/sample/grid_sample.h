@@ -11,11 +11,11 @@ enum class SampleMode : uint8_t { nearest, linear, cubic };
 enum class SamplePadding : uint8_t { zeros, border, reflection };
 
 struct GridSample {
-  int axes = 2;                    // spatial axes, 1 to 3
-  std::array<int64_t, 3> size{};   // of the input per axis, outermost first; all positive
+  int axes = 2;                   // spatial axes, 1 to 3
+  std::array<int64_t, 3> size{};  // of the input per axis, outermost first; all positive
   int64_t batch = 1;
   int64_t channels = 1;
-  int64_t points = 1;              // positions per batch item
+  int64_t points = 1;  // positions per batch item
   SampleMode mode = SampleMode::linear;
   SamplePadding padding = SamplePadding::zeros;
   bool align_corners = false;

@@ -17,7 +17,8 @@ Status infer(ir::InferContext& c) {
   const Shape& x = c.shape(0);
   const Shape& w = c.shape(1);
   if (x.rank() < 3 || w.rank() != x.rank())
-    return model_error("X" + x.text() + " and W" + w.text(), "equal ranks of three or more", "inputs X, W", "reshape the input or the weights");
+    return model_error("X" + x.text() + " and W" + w.text(), "equal ranks of three or more", "inputs X, W",
+                       "reshape the input or the weights");
   const int64_t group = c.attrs().get_int("group", 1);
   if (group < 1 || w[0] % group != 0 || w[1] > x[1] || w[1] * group != x[1])
     return model_error("X" + x.text() + ", W" + w.text() + " and group " + std::to_string(group),
@@ -25,7 +26,8 @@ Status infer(ir::InferContext& c) {
   const std::vector<int64_t> kernel = kernel_of(w);
   const std::vector<int64_t> stated = c.attrs().get_ints("kernel_shape");
   if (!stated.empty() && stated != kernel)
-    return model_error("kernel_shape that differs from W" + w.text(), "the spatial sizes of W", "attribute kernel_shape", "drop kernel_shape");
+    return model_error("kernel_shape that differs from W" + w.text(), "the spatial sizes of W", "attribute kernel_shape",
+                       "drop kernel_shape");
   if (c.has(2) && (c.rank(2) != 1 || c.shape(2)[0] != w[0] || c.dtype(2) != c.dtype(0)))
     return model_error("a bias of " + c.shape(2).text(), "[" + std::to_string(w[0]) + "] of X's dtype", "input B", "correct the bias");
   WALLE_ASSIGN(const Window window, resolve_window(c.attrs(), x, kernel));

@@ -11,18 +11,21 @@ Status infer(ir::InferContext& c) {
   const Shape& grid = c.shape(1);
   const int n = x.rank() - 2;
   if (n < 1 || n > 3 || grid.rank() != x.rank() || grid[0] != x[0] || grid.back() != n)
-    return model_error("X" + x.text() + " with grid" + grid.text(), "X [N, C, spatial...] of one to three spatial axes, grid [N, out..., axes]",
-                       "GridSample", "correct the grid's shape");
+    return model_error("X" + x.text() + " with grid" + grid.text(),
+                       "X [N, C, spatial...] of one to three spatial axes, grid [N, out..., axes]", "GridSample",
+                       "correct the grid's shape");
   if (!tensor::is_float(c.dtype(1))) return model_error("a grid of integers", "a float grid", "input grid", "insert a Cast");
   for (int i = 2; i < x.rank(); ++i)
-    if (x[i] == 0 && grid.elements() > 0) return model_error("an empty spatial axis in " + x.text(), "at least one element", "input X", "check the shapes");
+    if (x[i] == 0 && grid.elements() > 0)
+      return model_error("an empty spatial axis in " + x.text(), "at least one element", "input X", "check the shapes");
   const std::string mode = c.attrs().get_string("mode", "linear");
   const std::string padding = c.attrs().get_string("padding_mode", "zeros");
   const bool cubic = mode == "cubic" || mode == "bicubic";
   if (!cubic && mode != "linear" && mode != "bilinear" && mode != "nearest")
     return model_error("mode \"" + mode + "\"", "linear, nearest or cubic", "attribute mode", "choose a known mode");
   if (padding != "zeros" && padding != "border" && padding != "reflection")
-    return model_error("padding_mode \"" + padding + "\"", "zeros, border or reflection", "attribute padding_mode", "choose a known padding");
+    return model_error("padding_mode \"" + padding + "\"", "zeros, border or reflection", "attribute padding_mode",
+                       "choose a known padding");
   Shape out{x[0], x[1]};
   for (int i = 1; i <= n; ++i) out.push_back(grid[i]);
   WALLE_ASSIGN(out, Shape::checked(out.dims(), 8, "GridSample"));

@@ -9,8 +9,10 @@ namespace {
 Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), c.rank(0)));
   const bool weighted = c.has(2);
-  if (c.dtype(1) != DType::int32 || c.rank(1) != 2 || (weighted ? c.shape(2) != c.shape(1) || c.dtype(2) != c.dtype(0) : c.shape(1)[1] != 1))
-    return model_error("indices" + c.shape(1).text(), "int32 [outputs, taps] and weights of that shape in X's dtype", "Interpolate", "use Resize");
+  if (c.dtype(1) != DType::int32 || c.rank(1) != 2 ||
+      (weighted ? c.shape(2) != c.shape(1) || c.dtype(2) != c.dtype(0) : c.shape(1)[1] != 1))
+    return model_error("indices" + c.shape(1).text(), "int32 [outputs, taps] and weights of that shape in X's dtype", "Interpolate",
+                       "use Resize");
   Shape out = c.shape(0);
   out[axis] = c.shape(1)[0];
   WALLE_ASSIGN(out, Shape::checked(out.dims(), dtype_size(c.dtype(0)), "Interpolate"));

@@ -17,7 +17,8 @@ Result<Window> transposed_window(const ir::Attributes& attrs, const Shape& x, co
   win.kernel.assign(w.begin() + 2, w.end());
   const std::vector<int64_t> stated = attrs.get_ints("kernel_shape");
   if (!stated.empty() && stated != win.kernel)
-    return model_error("kernel_shape that differs from W" + w.text(), "the spatial sizes of W", "attribute kernel_shape", "drop kernel_shape");
+    return model_error("kernel_shape that differs from W" + w.text(), "the spatial sizes of W", "attribute kernel_shape",
+                       "drop kernel_shape");
   WALLE_ASSIGN(win.stride, spatial_list(attrs, "strides", n, 1, 1));
   WALLE_ASSIGN(win.dilation, spatial_list(attrs, "dilations", n, 1, 1));
   WALLE_ASSIGN(const std::vector<int64_t> pads, spatial_list(attrs, "pads", 2 * n, 0, 0));
@@ -29,13 +30,15 @@ Result<Window> transposed_window(const ir::Attributes& attrs, const Shape& x, co
   if (!same && mode != "NOTSET" && mode != "VALID" && !mode.empty())
     return model_error("auto_pad \"" + mode + "\"", "NOTSET, SAME_UPPER, SAME_LOWER or VALID", "attribute auto_pad", "correct auto_pad");
   if (!wanted.empty() && wanted.size() != n)
-    return model_error("output_shape with " + std::to_string(wanted.size()) + " entries", std::to_string(n), "attribute output_shape", "give the spatial sizes");
+    return model_error("output_shape with " + std::to_string(wanted.size()) + " entries", std::to_string(n), "attribute output_shape",
+                       "give the spatial sizes");
   win.pad_begin.assign(n, 0);
   win.pad_end.assign(n, 0);
   for (size_t i = 0; i < n; ++i) {
     const int64_t in = x[static_cast<int>(i) + 2];
     if (win.kernel[i] < 1 || win.kernel[i] > kMaxEntry || in > kMaxEntry)
-      return model_error("X" + x.text() + " and W" + w.text(), "axes below 2^31 and a kernel of at least one", "ConvTranspose", "check the shapes");
+      return model_error("X" + x.text() + " and W" + w.text(), "axes below 2^31 and a kernel of at least one", "ConvTranspose",
+                         "check the shapes");
     const int64_t full = win.stride[i] * (in - 1) + extra[i] + win.extent(static_cast<int>(i));
     if (!wanted.empty() || same) {
       const int64_t size = wanted.empty() ? in * win.stride[i] : wanted[i];
@@ -64,9 +67,11 @@ Status infer(ir::InferContext& c) {
   const int64_t group = c.attrs().get_int("group", 1);
   if (x.rank() < 3 || w.rank() != x.rank() || w[0] != x[1] || group < 1 || x[1] % group != 0)
     return model_error("X" + x.text() + ", W" + w.text() + " and group " + std::to_string(group),
-                       "equal ranks of three or more and X channels = W[0], a multiple of group", "ConvTranspose", "correct group or the weights");
+                       "equal ranks of three or more and X channels = W[0], a multiple of group", "ConvTranspose",
+                       "correct group or the weights");
   const auto channels = base::checked_mul(w[1], group);
-  if (!channels) return model_error("group " + std::to_string(group), "a product of channels and group below 2^63", "attribute group", "correct group");
+  if (!channels)
+    return model_error("group " + std::to_string(group), "a product of channels and group below 2^63", "attribute group", "correct group");
   if (c.has(2) && (c.rank(2) != 1 || c.shape(2)[0] != *channels))
     return model_error("a bias of " + c.shape(2).text(), "[" + std::to_string(*channels) + "]", "input B", "correct the bias");
   WALLE_ASSIGN(const Window win, transposed_window(c.attrs(), x, w));

@@ -12,7 +12,9 @@ Status infer(ir::InferContext& c) {
     return model_error("an input of shape " + x.text(), "batch, channels and at least one spatial axis", "input X", "reshape the input");
   Shape out = x;
   for (int i = 2; i < out.rank(); ++i) {
-    if (x[i] == 0) return model_error("an empty spatial axis in " + x.text(), "at least one element per axis", "input X", "check the shapes before this node");
+    if (x[i] == 0)
+      return model_error("an empty spatial axis in " + x.text(), "at least one element per axis", "input X",
+                         "check the shapes before this node");
     out[i] = 1;
   }
   c.output(0, c.dtype(0), out);

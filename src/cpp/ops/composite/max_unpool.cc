@@ -22,7 +22,8 @@ Result<Shape> default_shape(const ir::Attributes& attrs, const Shape& x) {
 
 Status infer(ir::InferContext& c) {
   if (c.shape(0) != c.shape(1) || c.dtype(1) != DType::int64)
-    return model_error("X" + c.shape(0).text() + " and I" + c.shape(1).text(), "equal shapes, I of int64", "inputs X, I", "use MaxPool's Indices");
+    return model_error("X" + c.shape(0).text() + " and I" + c.shape(1).text(), "equal shapes, I of int64", "inputs X, I",
+                       "use MaxPool's Indices");
   WALLE_ASSIGN(Shape out, default_shape(c.attrs(), c.shape(0)));
   if (c.has(2)) {
     WALLE_ASSIGN(const std::vector<int64_t> wanted, c.need_i64(2));
@@ -62,6 +63,7 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kMaxUnpoolOp{.name = "MaxUnpool", .op_class = ir::OpClass::composite, .inputs = {2, 3}, .infer = infer, .lower = lower};
+extern const ir::OpDef kMaxUnpoolOp{
+    .name = "MaxUnpool", .op_class = ir::OpClass::composite, .inputs = {2, 3}, .infer = infer, .lower = lower};
 
 }  // namespace walle::ops

@@ -46,20 +46,23 @@ Result<std::vector<int>> listed_axes(const ir::Attributes& attrs, int rank) {
 }
 
 // Sizes and scales per listed axis. `scales`, `sizes` and `roi` are null when not given.
-Result<std::vector<AxisPlan>> plan_axes(const ir::Attributes& attrs, const Shape& x, const Tensor* roi, const Tensor* scales, const Tensor* sizes) {
+Result<std::vector<AxisPlan>> plan_axes(const ir::Attributes& attrs, const Shape& x, const Tensor* roi, const Tensor* scales,
+                                        const Tensor* sizes) {
   WALLE_ASSIGN(const std::vector<int> axes, listed_axes(attrs, x.rank()));
   std::vector<AxisPlan> plan(axes.size());
   const auto wrong_count = [&](const char* name, size_t expected) {
-    return model_error(std::string(name) + " with another number of entries", std::to_string(expected) + " entries", std::string("input ") + name,
-                       "give one entry per resized axis (two for roi)");
+    return model_error(std::string(name) + " with another number of entries", std::to_string(expected) + " entries",
+                       std::string("input ") + name, "give one entry per resized axis (two for roi)");
   };
-  if (!scales == !sizes) return model_error("both or neither of scales and sizes", "exactly one of them", "Resize", "leave one of them empty");
+  if (!scales == !sizes)
+    return model_error("both or neither of scales and sizes", "exactly one of them", "Resize", "leave one of them empty");
   std::vector<double> values;
   WALLE_ASSIGN(values, (scales ? scales : sizes)->to_f64());
   if (values.size() != axes.size()) return wrong_count(scales ? "scales" : "sizes", axes.size());
   const std::string policy = attrs.get_string("keep_aspect_ratio_policy", "stretch");
   if (policy != "stretch" && policy != "not_larger" && policy != "not_smaller")
-    return model_error("keep_aspect_ratio_policy \"" + policy + "\"", "stretch, not_larger or not_smaller", "attribute keep_aspect_ratio_policy", "choose one");
+    return model_error("keep_aspect_ratio_policy \"" + policy + "\"", "stretch, not_larger or not_smaller",
+                       "attribute keep_aspect_ratio_policy", "choose one");
   double common = 0;
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto in = static_cast<double>(x[axes[i]]);
@@ -67,13 +70,16 @@ Result<std::vector<AxisPlan>> plan_axes(const ir::Attributes& attrs, const Shape
     plan[i].scale = scales ? values[i] : in > 0 ? values[i] / in : 1;
     const double out = scales ? std::floor(in * values[i]) : values[i];
     if (!(plan[i].scale >= 0) || !(out >= 0) || out > 2147483647.0 || in > 2147483647.0 || (plan[i].scale == 0 && in > 0 && scales))
-      return model_error("a resize of axis " + std::to_string(axes[i]) + " from " + std::to_string(x[axes[i]]) + " by " + std::to_string(values[i]),
-                         "a positive scale and a size below 2^31", scales ? "input scales" : "input sizes", "correct the scale or size");
+      return model_error(
+          "a resize of axis " + std::to_string(axes[i]) + " from " + std::to_string(x[axes[i]]) + " by " + std::to_string(values[i]),
+          "a positive scale and a size below 2^31", scales ? "input scales" : "input sizes", "correct the scale or size");
     if (out != in && (out > kMaxLength || in > kMaxLength))
-      return resource_error("a resize of axis " + std::to_string(axes[i]) + " from " + std::to_string(x[axes[i]]) + " by " + std::to_string(values[i]),
-                            "lengths up to 2^26", scales ? "input scales" : "input sizes", "correct the scale or size");
+      return resource_error(
+          "a resize of axis " + std::to_string(axes[i]) + " from " + std::to_string(x[axes[i]]) + " by " + std::to_string(values[i]),
+          "lengths up to 2^26", scales ? "input scales" : "input sizes", "correct the scale or size");
     if (in == 0 && out > 0)
-      return model_error("an empty axis " + std::to_string(axes[i]) + " to be enlarged", "at least one element", "input X", "check the shapes before this node");
+      return model_error("an empty axis " + std::to_string(axes[i]) + " to be enlarged", "at least one element", "input X",
+                         "check the shapes before this node");
     plan[i].out = static_cast<int64_t>(out);
     if (i == 0) common = plan[i].scale;
     common = policy == "not_larger" ? std::min(common, plan[i].scale) : std::max(common, plan[i].scale);

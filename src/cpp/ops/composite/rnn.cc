@@ -12,18 +12,22 @@ namespace {
 constexpr int64_t kMaxSteps = 4096;  // written out; longer sequences need a backend that runs the operator whole
 
 template <RnnKind Kind>
-constexpr std::string_view kName = Kind == RnnKind::rnn ? "RNN" : Kind == RnnKind::gru ? "GRU" : "LSTM";
+constexpr std::string_view kName = Kind == RnnKind::rnn   ? "RNN"
+                                   : Kind == RnnKind::gru ? "GRU"
+                                                          : "LSTM";
 
 Status expect(const ir::InferContext& c, int i, const Shape& shape, const char* name) {
   if (!c.has(i) || (c.shape(i) == shape && (c.dtype(i) == c.dtype(0) || i == kRnnLengths))) return {};
-  return model_error(std::string(name) + c.shape(i).text(), shape.text() + " of X's dtype", std::string("input ") + name, "correct the shape");
+  return model_error(std::string(name) + c.shape(i).text(), shape.text() + " of X's dtype", std::string("input ") + name,
+                     "correct the shape");
 }
 
 template <RnnKind Kind>
 Status infer(ir::InferContext& c) {
   if (!c.has(1) || !c.has(2)) return model_error("no weights", "W and R", "inputs W, R", "connect the weights");
   WALLE_TRY(same_dtypes(c, 0, 3));
-  if (!tensor::is_float(c.dtype(0))) return model_error("X of " + std::string(dtype_name(c.dtype(0))), "a float dtype", "input X", "insert a Cast");
+  if (!tensor::is_float(c.dtype(0)))
+    return model_error("X of " + std::string(dtype_name(c.dtype(0))), "a float dtype", "input X", "insert a Cast");
   WALLE_ASSIGN(const RnnSpec s, rnn_spec(kName<Kind>, c.attrs(), c.shape(0), c.shape(1), c.shape(2)));
   const Shape state = s.batch_first ? Shape{s.batch, s.directions, s.hidden} : Shape{s.directions, s.batch, s.hidden};
   WALLE_TRY(expect(c, kRnnB, Shape{s.directions, 2 * s.gates * s.hidden}, "B"));
@@ -32,7 +36,8 @@ Status infer(ir::InferContext& c) {
   WALLE_TRY(expect(c, kRnnC, state, "initial_c"));
   WALLE_TRY(expect(c, kRnnP, Shape{s.directions, 3 * s.hidden}, "P"));
   if (c.has(kRnnLengths) && c.dtype(kRnnLengths) != DType::int32)
-    return model_error("sequence_lens of " + std::string(dtype_name(c.dtype(kRnnLengths))), "int32", "input sequence_lens", "insert a Cast");
+    return model_error("sequence_lens of " + std::string(dtype_name(c.dtype(kRnnLengths))), "int32", "input sequence_lens",
+                       "insert a Cast");
   const std::array<int64_t, 4> by_step{s.sequence, s.directions, s.batch, s.hidden};
   const std::array<int64_t, 4> by_batch{s.batch, s.sequence, s.directions, s.hidden};
   WALLE_ASSIGN(const Shape all, Shape::checked(s.batch_first ? by_batch : by_step, dtype_size(c.dtype(0)), std::string(kName<Kind>)));
@@ -170,7 +175,8 @@ class Steps {
       h = s_.kind == RnnKind::gru ? step_gru(x) : step_rnn(x);
     Ref y = h;
     if (c_.has(kRnnLengths)) {  // beyond its length an item keeps its state and gives zeros
-      const Ref inside = c_.reshape(c_.emit("Less", {c_.scalar(DType::int32, static_cast<double>(t)), c_.in(kRnnLengths)}), Shape{s_.batch, 1});
+      const Ref inside =
+          c_.reshape(c_.emit("Less", {c_.scalar(DType::int32, static_cast<double>(t)), c_.in(kRnnLengths)}), Shape{s_.batch, 1});
       h = c_.emit("Where", {inside, h, h_});
       if (cell >= 0) cell = c_.emit("Where", {inside, cell, cell_});
       y = c_.emit("Where", {inside, y, number(0)});
@@ -196,7 +202,8 @@ Ref join_states(LowerContext& c, const RnnSpec& s, const std::vector<Ref>& state
     const auto at = static_cast<int64_t>(d);
     const int64_t size[] = {s.batch, s.hidden}, src[] = {s.hidden, 1};
     const int64_t dst[] = {s.batch_first ? s.directions * s.hidden : s.hidden, 1};
-    r.regions.push_back(raster::strided_region(static_cast<int>(d), size, 0, src, at * (s.batch_first ? s.hidden : s.batch * s.hidden), dst));
+    r.regions.push_back(
+        raster::strided_region(static_cast<int>(d), size, 0, src, at * (s.batch_first ? s.hidden : s.batch * s.hidden), dst));
   }
   return c.raster(std::move(r), c.dtype(c.in(0)), out, states);
 }
@@ -220,8 +227,9 @@ template <RnnKind Kind>
 Status lower(LowerContext& c) {
   WALLE_ASSIGN(const RnnSpec s, rnn_spec(kName<Kind>, c.attrs(), c.shape(c.in(0)), c.shape(c.in(1)), c.shape(c.in(2))));
   if (s.sequence > kMaxSteps)
-    return resource_error(std::to_string(s.sequence) + " time steps", "at most " + std::to_string(kMaxSteps) + " without a backend that runs them whole",
-                          "input X", "cut the sequence, or use float32");
+    return resource_error(std::to_string(s.sequence) + " time steps",
+                          "at most " + std::to_string(kMaxSteps) + " without a backend that runs them whole", "input X",
+                          "cut the sequence, or use float32");
   const Ref x = s.batch_first ? c.transpose(c.in(0), {1, 0, 2}) : c.in(0);
   std::vector<Steps::Result> results;
   std::vector<Ref> hidden, cells;

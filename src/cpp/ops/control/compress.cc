@@ -45,8 +45,10 @@ Status run_compress(ControlContext& c) {
 
 template <class T>
 bool is_nonzero(T v) {
-  if constexpr (std::is_same_v<T, tensor::Half> || std::is_same_v<T, tensor::BFloat16>) return static_cast<float>(v) != 0.0f;
-  else return v != T{};
+  if constexpr (std::is_same_v<T, tensor::Half> || std::is_same_v<T, tensor::BFloat16>)
+    return static_cast<float>(v) != 0.0f;
+  else
+    return v != T{};
 }
 
 Status run_nonzero(ControlContext& c) {
@@ -58,7 +60,8 @@ Status run_nonzero(ControlContext& c) {
     for (size_t i = 0; i < values.size(); ++i)
       if (is_nonzero(values[i])) found.push_back(static_cast<int64_t>(i));
   });
-  if (!known) return model_error("data of " + std::string(dtype_name(data->dtype())), "a numeric or boolean dtype", "input 0", "cast the data");
+  if (!known)
+    return model_error("data of " + std::string(dtype_name(data->dtype())), "a numeric or boolean dtype", "input 0", "cast the data");
   const auto n = static_cast<int64_t>(found.size());
   const Shape& shape = data->shape();
   // A scalar has no coordinates: its result has zero rows.

@@ -19,7 +19,8 @@ Result<Layout> layout_of(const ControlContext& c) {
   Layout l;
   const int64_t captures = c.attrs().get_int("body_captures", 0);
   if (captures < 0 || captures > c.input_count() - 2)
-    return model_error(std::to_string(captures) + " captures", "one input per capture", "attribute body_captures", "convert the model again");
+    return model_error(std::to_string(captures) + " captures", "one input per capture", "attribute body_captures",
+                       "convert the model again");
   l.captures = static_cast<int>(captures);
   l.carried = c.input_count() - 2 - l.captures;
   l.slices = c.output_count() - l.carried;
@@ -53,7 +54,8 @@ Status run(ControlContext& c) {
   int64_t kept_bytes = 0;
   for (int64_t round = 0; go && round < trips; ++round) {
     if (round >= base::kMaxLoopTrips || kept_bytes > base::kMaxTensorBytes)
-      return resource_error("a loop of more than " + std::to_string(round) + " rounds", "fewer rounds or smaller slices", "Loop", "bound the trip count M");
+      return resource_error("a loop of more than " + std::to_string(round) + " rounds", "fewer rounds or smaller slices", "Loop",
+                            "bound the trip count M");
     WALLE_ASSIGN(Tensor count, Tensor::scalar<int64_t>(round));
     WALLE_ASSIGN(Tensor flag, Tensor::scalar<bool>(true));
     std::vector<ir::RuntimeValue> inputs{std::move(count), std::move(flag)};
@@ -61,13 +63,14 @@ Status run(ControlContext& c) {
     for (int i = 0; i < l.captures; ++i) inputs.push_back(c.in(2 + l.carried + i));
     WALLE_ASSIGN(std::vector<ir::RuntimeValue> results, c.run_body("body", std::move(inputs)));
     if (static_cast<int>(results.size()) != 1 + l.carried + l.slices)
-      return model_error("a body with " + std::to_string(results.size()) + " outputs", std::to_string(1 + l.carried + l.slices), "Loop body",
-                         "match the body's outputs to the node's");
+      return model_error("a body with " + std::to_string(results.size()) + " outputs", std::to_string(1 + l.carried + l.slices),
+                         "Loop body", "match the body's outputs to the node's");
     WALLE_ASSIGN(go, condition(results[0]));
     for (int i = 0; i < l.carried; ++i) carried[static_cast<size_t>(i)] = std::move(results[static_cast<size_t>(1 + i)]);
     for (int i = 0; i < l.slices; ++i) {
       const Tensor* t = results[static_cast<size_t>(1 + l.carried + i)].tensor();
-      if (!t) return model_error("a slice that is not a tensor", "a tensor", "Loop body output", "carry sequences instead of stacking them");
+      if (!t)
+        return model_error("a slice that is not a tensor", "a tensor", "Loop body output", "carry sequences instead of stacking them");
       kept_bytes += t->bytes();
       slices[static_cast<size_t>(i)].push_back(*t);
     }

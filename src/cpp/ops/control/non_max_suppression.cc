@@ -13,10 +13,10 @@ namespace {
 Status infer_selection(ir::InferContext& c) {
   const Shape& boxes = c.shape(0);
   const Shape& scores = c.shape(1);
-  if (boxes.rank() != 3 || scores.rank() != 3 || boxes[2] != 4 || boxes[0] != scores[0] || boxes[1] != scores[2] || c.dtype(0) != DType::float32 ||
-      c.dtype(1) != DType::float32)
-    return model_error("boxes" + boxes.text() + " with scores" + scores.text(), "float32 boxes [batch, N, 4] and scores [batch, classes, N]",
-                       "NonMaxSuppression", "correct the shapes");
+  if (boxes.rank() != 3 || scores.rank() != 3 || boxes[2] != 4 || boxes[0] != scores[0] || boxes[1] != scores[2] ||
+      c.dtype(0) != DType::float32 || c.dtype(1) != DType::float32)
+    return model_error("boxes" + boxes.text() + " with scores" + scores.text(),
+                       "float32 boxes [batch, N, 4] and scores [batch, classes, N]", "NonMaxSuppression", "correct the shapes");
   const int64_t limit = std::min(c.attrs().get_int("limit", 0), boxes[1]);
   const int64_t pairs[] = {boxes[0], scores[1], std::max<int64_t>(limit, 0), 3};
   WALLE_ASSIGN(const Shape all, Shape::checked(pairs, 8, "NonMaxSuppression"));
@@ -28,7 +28,8 @@ Status infer_selection(ir::InferContext& c) {
 Result<double> number(const ControlContext& c, int i, double fallback) {
   if (i >= c.input_count() || c.in(i).empty()) return fallback;
   const Tensor* t = c.in(i).tensor();
-  if (!t || t->elements() != 1) return model_error("a threshold that is not one number", "one number", "input " + std::to_string(i), "correct the input");
+  if (!t || t->elements() != 1)
+    return model_error("a threshold that is not one number", "one number", "input " + std::to_string(i), "correct the input");
   WALLE_ASSIGN(const std::vector<double> v, t->to_f64());
   return v[0];
 }
@@ -52,6 +53,7 @@ Status run(ControlContext& c) {
 }  // namespace
 
 extern const ir::OpDef kBoxSelectionOp{.name = "BoxSelection", .inputs = {2, 2}, .outputs = {2, 2}, .infer = infer_selection};
-extern const ir::OpDef kNonMaxSuppressionOp{.name = "NonMaxSuppression", .op_class = ir::OpClass::control, .inputs = {2, 5}, .control = run};
+extern const ir::OpDef kNonMaxSuppressionOp{
+    .name = "NonMaxSuppression", .op_class = ir::OpClass::control, .inputs = {2, 5}, .control = run};
 
 }  // namespace walle::ops

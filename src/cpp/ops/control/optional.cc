@@ -21,7 +21,8 @@ Status run_has(ControlContext& c) {
 }
 
 Status run_get(ControlContext& c) {
-  if (!given(c)) return model_error("an empty optional", "an optional that holds a value", "OptionalGetElement", "test OptionalHasElement first");
+  if (!given(c))
+    return model_error("an empty optional", "an optional that holds a value", "OptionalGetElement", "test OptionalHasElement first");
   c.output(0, c.in(0));
   return {};
 }
@@ -30,7 +31,8 @@ constexpr ir::OpDef row(std::string_view name, ir::Arity inputs, ir::ControlFn r
   return {.name = name, .op_class = ir::OpClass::control, .inputs = inputs, .control = run};
 }
 
-constexpr std::array kRows{row("Optional", {0, 1}, run_wrap), row("OptionalHasElement", {0, 1}, run_has), row("OptionalGetElement", {1, 1}, run_get)};
+constexpr std::array kRows{row("Optional", {0, 1}, run_wrap), row("OptionalHasElement", {0, 1}, run_has),
+                           row("OptionalGetElement", {1, 1}, run_get)};
 }  // namespace
 
 extern const std::span<const ir::OpDef> kOptionalOps = kRows;

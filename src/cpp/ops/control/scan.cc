@@ -14,7 +14,7 @@ struct Job {
   std::vector<Tensor> scanned;
   std::vector<ir::RuntimeValue> captures;
   std::vector<int64_t> in_axis, in_backward, out_axis, out_backward;
-  int outputs = 0;      // slice outputs
+  int outputs = 0;  // slice outputs
 };
 
 Result<std::vector<int64_t>> list(const ir::Attributes& attrs, const char* name, size_t count) {
@@ -33,7 +33,8 @@ Result<int64_t> length_of(Job& job) {
     job.in_axis[i] = axis;
     const int64_t n = job.scanned[i].shape()[axis];
     if (length >= 0 && n != length)
-      return model_error("scan inputs of length " + std::to_string(length) + " and " + std::to_string(n), "one length", "Scan inputs", "cut them to one length");
+      return model_error("scan inputs of length " + std::to_string(length) + " and " + std::to_string(n), "one length", "Scan inputs",
+                         "cut them to one length");
     length = n;
   }
   return length;

@@ -26,7 +26,8 @@ Result<size_t> position(const ControlContext& c, int i, size_t count, size_t lim
   WALLE_ASSIGN(const int64_t given_at, one_integer(c.in(i).tensor(), "input position"));
   const int64_t at = given_at < 0 ? given_at + static_cast<int64_t>(count) : given_at;
   if (at < 0 || at >= static_cast<int64_t>(limit))
-    return model_error("position " + std::to_string(given_at), "a position inside a sequence of " + std::to_string(count), "input position", "correct the position");
+    return model_error("position " + std::to_string(given_at), "a position inside a sequence of " + std::to_string(count), "input position",
+                       "correct the position");
   return static_cast<size_t>(at);
 }
 
@@ -65,7 +66,8 @@ Status run_insert(ControlContext& c) {
   WALLE_ASSIGN(const ir::Sequence* from, sequence(c, 0));
   WALLE_ASSIGN(const Tensor* t, tensor_at(c, 1));
   if (!from->items.empty() && t->dtype() != from->dtype)
-    return model_error("a tensor of " + std::string(dtype_name(t->dtype())), std::string(dtype_name(from->dtype)), "input tensor", "cast the tensor");
+    return model_error("a tensor of " + std::string(dtype_name(t->dtype())), std::string(dtype_name(from->dtype)), "input tensor",
+                       "cast the tensor");
   size_t at = from->items.size();
   if (given(c, 2)) {
     WALLE_ASSIGN(at, position(c, 2, from->items.size(), from->items.size() + 1));
@@ -126,7 +128,9 @@ Result<std::vector<int64_t>> piece_sizes(const ControlContext& c, int64_t total)
     } else {
       int64_t left = total;
       for (int64_t n : sizes) left = n < 0 || n > left ? -1 : left - n;
-      if (left != 0) return model_error("split sizes that do not add up", "sizes of zero or more that sum to " + std::to_string(total), "input split", "correct split");
+      if (left != 0)
+        return model_error("split sizes that do not add up", "sizes of zero or more that sum to " + std::to_string(total), "input split",
+                           "correct split");
       return sizes;
     }
   }
@@ -166,9 +170,14 @@ constexpr ir::OpDef row(std::string_view name, ir::Arity inputs, ir::ControlFn r
 }
 
 constexpr std::array kRows{
-    row("SequenceEmpty", {0, 0}, run_empty),   row("SequenceConstruct", {1, -1}, run_construct), row("SequenceAt", {2, 2}, run_at),
-    row("SequenceInsert", {2, 3}, run_insert), row("SequenceErase", {1, 2}, run_erase),          row("SequenceLength", {1, 1}, run_length),
-    row("ConcatFromSequence", {1, 1}, run_concat), row("SplitToSequence", {1, 2}, run_split),
+    row("SequenceEmpty", {0, 0}, run_empty),
+    row("SequenceConstruct", {1, -1}, run_construct),
+    row("SequenceAt", {2, 2}, run_at),
+    row("SequenceInsert", {2, 3}, run_insert),
+    row("SequenceErase", {1, 2}, run_erase),
+    row("SequenceLength", {1, 1}, run_length),
+    row("ConcatFromSequence", {1, 1}, run_concat),
+    row("SplitToSequence", {1, 2}, run_split),
 };
 }  // namespace
 

@@ -30,8 +30,8 @@ bool ascii(const std::string& word) {
 Result<std::vector<std::string>> words_of(const Tensor* t) {
   const bool fits = t && t->dtype() == DType::uint8 && (t->shape().rank() == 2 || (t->shape().rank() == 3 && t->shape()[0] == 1));
   if (!fits)
-    return model_error(t ? std::string(dtype_name(t->dtype())) + t->shape().text() : "no tensor", "strings of shape [C] or [1, C]", "input X",
-                       "reshape the strings");
+    return model_error(t ? std::string(dtype_name(t->dtype())) + t->shape().text() : "no tensor", "strings of shape [C] or [1, C]",
+                       "input X", "reshape the strings");
   const auto width = static_cast<size_t>(t->shape().back());
   std::vector<std::string> words;
   const auto* bytes = static_cast<const char*>(t->data());
@@ -58,7 +58,8 @@ Status run(ControlContext& c) {
   WALLE_ASSIGN(std::vector<std::string> words, words_of(c.in(0).tensor()));
   const std::string action = c.attrs().get_string("case_change_action", "NONE");
   if (action != "NONE" && action != "LOWER" && action != "UPPER")
-    return model_error("case_change_action '" + action + "'", "NONE, LOWER or UPPER", "attribute case_change_action", "export the model again");
+    return model_error("case_change_action '" + action + "'", "NONE, LOWER or UPPER", "attribute case_change_action",
+                       "export the model again");
   const Case to = action == "LOWER" ? Case::lower : action == "UPPER" ? Case::upper : Case::none;
   const bool sensitive = c.attrs().get_int("is_case_sensitive", 0) != 0;
   std::vector<std::string> stop = c.attrs().get_strings("stopwords");
@@ -67,7 +68,8 @@ Status run(ControlContext& c) {
     for (const auto* list : {&words, &stop})
       for (const std::string& word : *list)
         if (!ascii(word) && (to != Case::none || !stop.empty()))
-          return model_error("the word '" + word + "'", "ASCII letters where case matters", "StringNormalizer", "normalise the text before the model");
+          return model_error("the word '" + word + "'", "ASCII letters where case matters", "StringNormalizer",
+                             "normalise the text before the model");
   if (!sensitive)
     for (std::string& word : stop) word = with_case(word, Case::lower);
   std::vector<std::string> left;

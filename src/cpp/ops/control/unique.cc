@@ -25,8 +25,10 @@ struct Found {
 template <class T>
 int compare(const T* data, const Slices& s, int64_t a, int64_t b) {
   const auto value = [&](int64_t slice, int64_t k) {
-    if constexpr (std::is_same_v<T, tensor::Half> || std::is_same_v<T, tensor::BFloat16>) return static_cast<float>(data[s.at(slice, k)]);
-    else return data[s.at(slice, k)];
+    if constexpr (std::is_same_v<T, tensor::Half> || std::is_same_v<T, tensor::BFloat16>)
+      return static_cast<float>(data[s.at(slice, k)]);
+    else
+      return data[s.at(slice, k)];
   };
   for (int64_t k = 0; k < s.length(); ++k) {
     const auto x = value(a, k);
@@ -102,7 +104,8 @@ Status run(ControlContext& c) {
     using T = typename decltype(tag)::type;
     f = find(data->as<T>().data(), s, c.attrs().get_int("sorted", 1) != 0);
   });
-  if (!known) return model_error("data of " + std::string(dtype_name(data->dtype())), "a numeric or boolean dtype", "input 0", "cast the data");
+  if (!known)
+    return model_error("data of " + std::string(dtype_name(data->dtype())), "a numeric or boolean dtype", "input 0", "cast the data");
   WALLE_ASSIGN(Tensor values, pick(*data, s, shape, axis, f.first));
   c.output(0, std::move(values));
   WALLE_TRY(output_ints(c, 1, f.first));
