@@ -48,7 +48,7 @@ def texts(patterns: list[list[tuple[int, int]]], strict: bool) -> list[str]:
                 text += " > "
             elif i:
                 if rng.random() < 0.2:
-                    text += f" !e{rng.integers(EVENTS)}@p{rng.integers(PAGES)}"
+                    text += f" !e{(e + 1 + rng.integers(EVENTS - 1)) % EVENTS}@p{rng.integers(PAGES)}"
                 text += " ~(1m) " if rng.random() < 0.1 else " ~ "
             text += f"e{e}@p{page}"
         out.append(text if strict else text + f" within {int(rng.integers(5, 120))}s")
