@@ -107,6 +107,7 @@ TEST_F(VmTest, LimitsEndTheCallAndNotTheIsolate) {
 TEST_F(VmTest, CancelFromAnotherThread) {
   auto task = isolate("def spin():\n    while True: pass\n");
   std::thread stopper([&] {
+    while (task->stats().calls == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
     task->cancel();
   });

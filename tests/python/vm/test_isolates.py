@@ -174,8 +174,15 @@ def test_cancel_from_another_thread(task: Any) -> None:
         "def spin():\n    while True:\n        try:\n            while True: pass\n"
         "        except BaseException:\n            pass\n"
     )
-    timer = threading.Timer(0.05, isolate.cancel)
-    timer.start()
+    before = isolate.stats().calls
+
+    def stop() -> None:
+        while isolate.stats().calls == before:  # a cancel before the call would be lost
+            time.sleep(0.01)
+        time.sleep(0.05)
+        isolate.cancel()
+
+    threading.Thread(target=stop).start()
     with pytest.raises(LimitExceeded) as caught:
         isolate.call("spin")
     assert caught.value.limit == "cancelled"
