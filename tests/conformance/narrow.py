@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
-from onnx import ModelProto, TensorProto, TypeProto, helper, numpy_helper
+from onnx import ModelProto, TensorProto, TypeProto
 
-_ENCODE: dict[int, Callable[[float], int]] = {
-    TensorProto.FLOAT8E4M3FN: lambda v: helper.float32_to_float8e4m3(v),
-    TensorProto.FLOAT8E4M3FNUZ: lambda v: helper.float32_to_float8e4m3(v, uz=True),
-    TensorProto.FLOAT8E5M2: lambda v: helper.float32_to_float8e5m2(v),
-    TensorProto.FLOAT8E5M2FNUZ: lambda v: helper.float32_to_float8e5m2(v, fn=True, uz=True),
-}
-_DECODE: dict[int, Callable[[Any], Any]] = {
-    TensorProto.FLOAT8E4M3FN: lambda a: numpy_helper.float8e4m3_to_float32(a),
-    TensorProto.FLOAT8E4M3FNUZ: lambda a: numpy_helper.float8e4m3_to_float32(a, uz=True),
-    TensorProto.FLOAT8E5M2: lambda a: numpy_helper.float8e5m2_to_float32(a),
-    TensorProto.FLOAT8E5M2FNUZ: lambda a: numpy_helper.float8e5m2_to_float32(a, fn=True, uz=True),
+_FLOAT8: dict[int, Any] = {
+    TensorProto.FLOAT8E4M3FN: ml_dtypes.float8_e4m3fn,
+    TensorProto.FLOAT8E4M3FNUZ: ml_dtypes.float8_e4m3fnuz,
+    TensorProto.FLOAT8E5M2: ml_dtypes.float8_e5m2,
+    TensorProto.FLOAT8E5M2FNUZ: ml_dtypes.float8_e5m2fnuz,
 }
 
 
@@ -36,19 +30,18 @@ def to_bits(value: Any, kind: int) -> Any:
     """float32 values as bits; other types as they are."""
     if kind == TensorProto.BFLOAT16:
         return (np.ascontiguousarray(value, np.float32).view(np.uint32) >> 16).astype(np.uint16)
-    if kind in _ENCODE:
-        array = np.asarray(value, np.float32)
-        return np.array([_ENCODE[kind](v) for v in array.ravel()], np.uint8).reshape(array.shape)
+    if kind in _FLOAT8:
+        return np.asarray(value).astype(np.float32).astype(_FLOAT8[kind]).view(np.uint8)
     return value
 
 
 def to_values(value: Any, kind: int) -> Any:
     """Bits as float32 values; what is float32 already (the suite stores both forms) and other types as they are."""
-    if kind != TensorProto.BFLOAT16 and kind not in _DECODE:
+    if kind != TensorProto.BFLOAT16 and kind not in _FLOAT8:
         return value
     array = np.asarray(value)
-    if array.dtype.kind == "f":
-        return array
+    if array.dtype.kind not in "iu":  # float32, or a type of ml_dtypes
+        return array.astype(np.float32)
     if kind == TensorProto.BFLOAT16:
         return (np.ascontiguousarray(array).astype(np.uint32) << 16).view(np.float32)
-    return np.asarray(_DECODE[kind](array.astype(np.int32)), np.float32).reshape(array.shape)
+    return np.ascontiguousarray(array).astype(np.uint8).view(_FLOAT8[kind]).astype(np.float32)
