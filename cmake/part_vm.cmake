@@ -43,7 +43,7 @@ set(vm_hot
   Objects/funcobject Objects/genobject Objects/iterobject Objects/listobject Objects/longobject Objects/methodobject
   Objects/object Objects/obmalloc Objects/rangeobject Objects/setobject Objects/sliceobject Objects/tupleobject
   Objects/typeobject Objects/unicodeobject Modules/_json Modules/itertoolsmodule Modules/_collectionsmodule
-  Modules/_functoolsmodule Modules/_sre/sre)
+  Modules/_functoolsmodule)
 set(vm_warm
   Python/_warnings Python/bltinmodule Python/bootstrap_hash Python/ceval_gil Python/codecs Python/context
   Python/critical_section Python/crossinterp Python/dtoa Python/fileutils Python/formatter_unicode Python/gc_gil
@@ -61,7 +61,7 @@ set(vm_warm
   Modules/_heapqmodule Modules/_operator Modules/_randommodule Modules/_stat Modules/_statisticsmodule Modules/_struct
   Modules/_threadmodule Modules/_typingmodule Modules/_weakref Modules/arraymodule Modules/atexitmodule Modules/binascii
   Modules/cmathmodule Modules/gcmodule Modules/mathmodule Modules/md5module Modules/sha1module Modules/sha2module
-  Modules/timemodule Modules/_hacl/Hacl_Hash_MD5 Modules/_hacl/Hacl_Hash_SHA1 Modules/_hacl/Hacl_Hash_SHA2)
+  Modules/timemodule Modules/_sre/sre Modules/_hacl/Hacl_Hash_MD5 Modules/_hacl/Hacl_Hash_SHA1 Modules/_hacl/Hacl_Hash_SHA2)
 set(vm_compiler
   Parser/action_helpers Parser/lexer/buffer Parser/lexer/lexer Parser/lexer/state Parser/parser Parser/peg_api Parser/pegen
   Parser/pegen_errors Parser/string_parser Parser/token Parser/tokenizer/file_tokenizer Parser/tokenizer/helpers
@@ -132,7 +132,7 @@ function(walle_vm_link target kind full)
   if(APPLE)
     target_link_options(${target} PRIVATE -Wl,-dead_strip)
   else()
-    target_link_options(${target} PRIVATE -Wl,--gc-sections -Wl,-z,now)
+    target_link_options(${target} PRIVATE -Wl,--gc-sections -Wl,-z,now -Wl,--build-id=none -Wl,-z,noseparate-code)
   endif()
 endfunction()
 

@@ -26,6 +26,7 @@ def main() -> int:
     build = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "release"
     found = [(library, "walle_") for library in sorted(build.rglob("libwalle.so*")) if not library.is_symlink()]
     found += [(library, "PyInit_") for library in sorted((ROOT / "src" / "python" / "walle_rt").glob("_core*.so"))]
+    found += [(lib, "walle_vm_") for lib in sorted((ROOT / "src/python/walle_rt/vm").glob("libwalle_vm_*.so"))]
     if not found:
         print(f"no libwalle.so below {build} and no _core extension: build first (make build)")
         return 1

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import platform
 import re
 import statistics
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -18,6 +20,27 @@ def libraries(build: Path) -> list[Path]:
     """The stripped-down artefacts that users receive."""
     found = [f for f in build.rglob("libwalle.so*") if not f.is_symlink()]
     return sorted(found + list((ROOT / "src" / "python" / "walle_rt").glob("_core*.so")))
+
+
+# The Python VM all in, per flavour and machine: bytes raw and deflated that may not be exceeded (docs/concepts/vm.md).
+VM_LIMITS = {("device", "x86_64"): (2_600_000, 1_100_000), ("device", "aarch64"): (2_300_000, 900_000)}
+
+
+def vm_report() -> int:
+    """Print the VM libraries and return how many exceed their limit."""
+    over = 0
+    for library in sorted((ROOT / "src" / "python" / "walle_rt" / "vm").glob("libwalle_vm_*.so")):
+        raw = library.stat().st_size
+        packer = zlib.compressobj(9, zlib.DEFLATED, -15, 9)
+        packed = len(packer.compress(library.read_bytes()) + packer.flush())
+        limits = VM_LIMITS.get((library.stem.rsplit("_", 1)[1], platform.machine()))
+        verdict = ""
+        if limits is not None:
+            verdict = "within" if raw <= limits[0] and packed <= limits[1] else "OVER"
+            over += verdict == "OVER"
+            verdict += f" {limits[0] / 1e6:.1f} / {limits[1] / 1e6:.1f} MB"
+        print(f"{library.name:45s} {raw / 1e6:7.3f} MB  deflated {packed / 1e6:.3f} MB  {verdict}")
+    return over
 
 
 def sections(library: Path) -> dict[str, int]:
@@ -51,6 +74,7 @@ def main() -> int:
     for library in libraries(build):
         parts = sections(library)
         print(f"{library.name:45s} {library.stat().st_size / 1e6:7.2f} MB  text {parts['text'] / 1e6:.2f} MB")
+    over = vm_report()
     print(
         f"{'room':10s} {'files':>6s} {'lines':>7s} {'median':>7s} {'p90':>5s} {'functions p90':>14s} {'comments':>9s}"
     )
@@ -64,7 +88,7 @@ def main() -> int:
         )
     tests = sum(f.read_text(encoding="utf-8").count("\n") for f in (ROOT / "tests").rglob("*.cc"))
     print(f"{'all':10s} {'':6s} {total:7d}   C++ tests {tests} lines, {tests / max(1, total):.2f} per source line")
-    return 0
+    return 1 if over else 0
 
 
 if __name__ == "__main__":

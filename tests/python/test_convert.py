@@ -309,6 +309,17 @@ def test_strings() -> None:
         walle_rt.load(model([make_node("Identity", ["x"], ["y"])], {"x": strings}, {"y": strings}))
 
 
+def test_string_pairs() -> None:
+    words = (TensorProto.STRING, [None, 2])
+    nodes = [make_node("StringConcat", ["a", "b"], ["c"]), make_node("Equal", ["c", "b"], ["e"])]
+    made = model(
+        nodes, {"a": words, "b": (TensorProto.STRING, [2])}, {"c": words, "e": (TensorProto.BOOL, None)}, opset=20
+    )
+    got = run(made, a=np.array([["x", ""], ["größe", "z"]]), b=np.array(["1", "22"]))
+    assert got["c"].tolist() == [["x1", "22"], ["größe1", "z22"]]
+    assert got["e"].tolist() == [[False, True], [False, False]]
+
+
 def test_external_data(tmp_path: Path) -> None:
     w = np.arange(4, dtype=np.float32)
     made = model([make_node("Add", ["x", "w"], ["y"])], {"x": [4]}, ["y"], {"w": w})

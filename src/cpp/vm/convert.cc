@@ -67,17 +67,20 @@ Outgoing::~Outgoing() {
   for (walle_vm_tensor* tensor : tensors_) tensor->release(tensor);
 }
 
+walle_vm_value Outgoing::keep(walle_vm_kind kind, size_t size, std::vector<walle_vm_value> items) {
+  walle_vm_value out{static_cast<uint64_t>(kind), size, {}};
+  out.as.items = items_.emplace_back(std::move(items)).data();
+  return out;
+}
+
 walle_vm_value Outgoing::map(const Map& map) {
-  std::vector<walle_vm_value>& items = items_.emplace_back();
+  std::vector<walle_vm_value> items;
   items.reserve(2 * map.size());
   for (const auto& [key, value] : map) {
     items.push_back(text(WALLE_VM_STR, key));
-    const walle_vm_value converted = convert(value);
-    items.push_back(converted);
+    items.push_back(convert(value));
   }
-  walle_vm_value out{WALLE_VM_MAP, map.size(), {}};
-  out.as.items = items.data();
-  return out;
+  return keep(WALLE_VM_MAP, map.size(), std::move(items));
 }
 
 walle_vm_value Outgoing::convert(const Value& value) {
@@ -89,12 +92,10 @@ walle_vm_value Outgoing::convert(const Value& value) {
                         [](const std::string& v) { return text(WALLE_VM_STR, v); },
                         [](const Bytes& v) { return text(WALLE_VM_BYTES, v.data); },
                         [this](const List& v) {
-                          std::vector<walle_vm_value>& items = items_.emplace_back();
+                          std::vector<walle_vm_value> items;
                           items.reserve(v.size());
                           for (const Value& item : v) items.push_back(convert(item));
-                          walle_vm_value out{WALLE_VM_LIST, v.size(), {}};
-                          out.as.items = items.data();
-                          return out;
+                          return keep(WALLE_VM_LIST, v.size(), std::move(items));
                         },
                         [this](const Map& v) { return map(v); },
                         [this](const Tensor& v) {

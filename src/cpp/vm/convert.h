@@ -1,7 +1,6 @@
 // Values to and from the plain structures of the boundary (abi.h).
 #pragma once
 
-#include <deque>
 #include <vector>
 
 #include "vm/abi.h"
@@ -21,8 +20,9 @@ class Outgoing {
 
  private:
   walle_vm_value map(const Map& map);
+  walle_vm_value keep(walle_vm_kind kind, size_t size, std::vector<walle_vm_value> items);
 
-  std::deque<std::vector<walle_vm_value>> items_;
+  std::vector<std::vector<walle_vm_value>> items_;  // growing moves the vectors, not their elements
   std::vector<walle_vm_tensor*> tensors_;
 };
 

@@ -14,7 +14,7 @@ from ... import _core
 from ...errors import Error
 from ..report import Report, refuse
 from .node import Node, UnsupportedError, find_rule
-from .scope import NONE, Produced, Scope, Types
+from .scope import NONE, Key, Produced, Scope, Types
 from .tensors import BY_NAME, DTYPES, Array, Bits, UnsupportedTypeError, known_dtype, read_sparse, read_tensor
 from .types import dims_of, kind_and_dtype, type_of
 
@@ -26,7 +26,8 @@ _NATIVE_DOMAINS = ("", "ai.onnx", "ai.onnx.ml", "ai.onnx.preview.training")
 _DTYPE_ATTRIBUTES = ("to", "dtype", "output_dtype", "output_datatype", "stash_type")
 _DROPPED = ("consumed_inputs",)
 # Operators that take strings: as uint8 with one more axis (ops/control/string_normalizer.cc).
-STRING_OPS = ("StringNormalizer",)
+STRING_OPS = ("StringNormalizer", "StringConcat", "Equal")
+STRING_MAKERS = ("StringNormalizer", "StringConcat", "Identity")
 
 
 class Walk:
@@ -43,6 +44,7 @@ class Walk:
         self.opsets.setdefault("", 1)
         self.newest = {d: onnx.defs.onnx_opset_version() for d in ("",)}
         self.model = model
+        self.string_values: set[Key] = set()
         self.strings: list[str] = []  # names of inputs and outputs that hold strings
         self.current = ""  # the node being converted, for messages
         self.builders: list[_core.GraphBuilder] = []  # kept alive: their id() is part of every key
@@ -98,6 +100,7 @@ class Walk:
             value = scope.builder.input(info.name, kind, "uint8", None if dims is None else [*dims, None])
             scope.names[info.name] = value
             self.types.known[scope.key(value)] = None
+            self.string_values.add(scope.key(value))
             return
         if number and number not in DTYPES:
             name = str(TensorProto.DataType.Name(number)).lower()
@@ -117,7 +120,7 @@ class Walk:
                 scope.builder.rename(value, info.name)
             if info.type.tensor_type.elem_type == TensorProto.STRING:
                 made = self.types.produced.get(scope.key(value))
-                if scope.parent is not None or made is None or made.op not in (*STRING_OPS, "Identity"):
+                if scope.parent is not None or made is None or made.op not in STRING_MAKERS:
                     self.report.add(info.name, "graph output", scope.opsets[""], "element type string is not supported")
                 self.strings.append(info.name)
             elif value != NONE and info.HasField("type"):
