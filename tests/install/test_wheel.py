@@ -33,7 +33,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project's wheel, built with the tools that are installed."""
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "-q", "-w", folder, ROOT]
-    subprocess.run(command, check=True, timeout=1500)
+    # By the names CMake itself would pick, so that a compiler cache knows the objects of the build before.
+    names = {"CC": os.environ.get("CC", "cc"), "CXX": os.environ.get("CXX", "c++")}
+    subprocess.run(command, check=True, timeout=1500, env={**os.environ, **names})
     return next(folder.glob("walle_rt-*.whl"))
 
 
