@@ -28,7 +28,8 @@ build: configure
 engine: configure
 	cmake --build build/release --target _core
 
-test: check build cpp python sanitize fuzz damage
+# The sanitizer and fuzz builds are commands of their own, `make sanitize` and `make fuzz`: each compiles everything again.
+test: check build cpp python damage
 	$(call step,sizes)
 	@python tools/size_report.py
 	$(call step,all tests passed)

@@ -19,7 +19,8 @@ def test_module_and_classes() -> None:
     tree = ast.parse(STUB.read_text())
     classes = {n.name: n for n in tree.body if isinstance(n, ast.ClassDef)}
     functions = {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}
-    assert public([*classes, *functions]) == public(dir(_core))
+    submodules = {n.target.id for n in tree.body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)}
+    assert public([*classes, *functions, *submodules]) == public(dir(_core))
     for name, node in classes.items():
         written = [n.name for n in node.body if isinstance(n, ast.FunctionDef)]
         written += [t.id for n in node.body if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)]

@@ -7,6 +7,7 @@ import numpy as np
 
 _Value = tuple[str, str, str, tuple[int | str | None, ...] | None]
 stream: Any  # walle_rt.stream has the typed face
+vm: Any  # walle_rt.vm has the typed face
 
 _Pairs = Sequence[tuple[str, str]]
 
