@@ -17,7 +17,7 @@ namespace walle::backends {
 struct Candidate {
   std::string algorithm;
   std::vector<std::pair<std::string, int64_t>> parameters;
-  double cost_ms = 0;          // predicted
+  double cost_ms = 0;           // predicted
   int64_t workspace_bytes = 0;  // scratch memory during run, planned into the arena
   int choice = 0;               // the backend's own tag, given back to prepare()
 };
@@ -56,9 +56,13 @@ struct RunArgs {
   int threads = 1;
 
   template <class T>
-  const T* input(int i) const { return static_cast<const T*>(in[i]); }
+  const T* input(int i) const {
+    return static_cast<const T*>(in[i]);
+  }
   template <class T>
-  T* output(int i) const { return static_cast<T*>(out[i]); }
+  T* output(int i) const {
+    return static_cast<T*>(out[i]);
+  }
 };
 
 class Kernel {

@@ -6,9 +6,9 @@
 namespace walle::base {
 
 struct CpuFeatures {
-  bool sse4 = false;         // SSE4.2
-  bool avx2 = false;         // AVX2, FMA and F16C together
-  bool avx512 = false;       // F, BW, DQ and VL together
+  bool sse4 = false;    // SSE4.2
+  bool avx2 = false;    // AVX2, FMA and F16C together
+  bool avx512 = false;  // F, BW, DQ and VL together
   bool avx512_vnni = false;
   bool avx512_bf16 = false;
   bool neon = false;

@@ -45,8 +45,8 @@ uint32_t crc32c_portable(uint32_t crc, const void* data, size_t size) {
   uint32_t c = ~crc;
   for (; size >= 8; p += 8, size -= 8) {
     const uint32_t low = c ^ (uint32_t{p[0]} | uint32_t{p[1]} << 8 | uint32_t{p[2]} << 16 | uint32_t{p[3]} << 24);
-    c = kTables[7][low & 0xff] ^ kTables[6][(low >> 8) & 0xff] ^ kTables[5][(low >> 16) & 0xff] ^ kTables[4][low >> 24] ^
-        kTables[3][p[4]] ^ kTables[2][p[5]] ^ kTables[1][p[6]] ^ kTables[0][p[7]];
+    c = kTables[7][low & 0xff] ^ kTables[6][(low >> 8) & 0xff] ^ kTables[5][(low >> 16) & 0xff] ^ kTables[4][low >> 24] ^ kTables[3][p[4]] ^
+        kTables[2][p[5]] ^ kTables[1][p[6]] ^ kTables[0][p[7]];
   }
   for (; size; ++p, --size) c = (c >> 8) ^ kTables[0][(c ^ *p) & 0xff];
   return ~c;

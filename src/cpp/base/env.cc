@@ -99,7 +99,7 @@ class SystemEnv final : public Env {
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
       return resource_error("'" + path + "' is already open for writing", "one writer per file", "file " + path,
                             "close the other writer, or read its events through it");
-    struct stat info {};
+    struct stat info{};
     if (::fstat(fd.get(), &info) != 0) return io_error("stat", path, errno);
     if (static_cast<size_t>(info.st_size) != size && ::ftruncate(fd.get(), static_cast<off_t>(size)) != 0)
       return io_error("resize", path, errno);
@@ -114,7 +114,7 @@ class SystemEnv final : public Env {
   Result<std::string> read_file(const std::string& path) override {
     Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (fd.get() < 0) return io_error("open", path, errno);
-    struct stat info {};
+    struct stat info{};
     if (::fstat(fd.get(), &info) != 0) return io_error("stat", path, errno);
     if (!S_ISREG(info.st_mode)) return io_error("read", path, S_ISDIR(info.st_mode) ? EISDIR : EINVAL);
     std::string out(static_cast<size_t>(info.st_size), '\0');
@@ -167,7 +167,7 @@ class SystemEnv final : public Env {
   }
 
   int64_t file_size(const std::string& path) override {
-    struct stat info {};
+    struct stat info{};
     return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) ? static_cast<int64_t>(info.st_size) : -1;
   }
 

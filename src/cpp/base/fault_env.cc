@@ -7,8 +7,7 @@ namespace walle::base {
 namespace {
 class FaultMap final : public WritableMap {
  public:
-  FaultMap(FaultEnv& env, std::string path, std::shared_ptr<FaultFile> file)
-      : env_(env), path_(std::move(path)), file_(std::move(file)) {
+  FaultMap(FaultEnv& env, std::string path, std::shared_ptr<FaultFile> file) : env_(env), path_(std::move(path)), file_(std::move(file)) {
     file_->locked = true;
   }
   ~FaultMap() override { file_->locked = false; }
@@ -30,8 +29,8 @@ class FaultMap final : public WritableMap {
 Status FaultEnv::step(std::string_view what, const std::string& path, bool writes) {
   ++operations_;
   if (countdown_ >= 0 && countdown_-- == 0)
-    return resource_error("cannot " + std::string(what) + " '" + path + "': Input/output error", "the operation to succeed",
-                          "file " + path, "check the state of the disk");
+    return resource_error("cannot " + std::string(what) + " '" + path + "': Input/output error", "the operation to succeed", "file " + path,
+                          "check the state of the disk");
   if (writes && read_only_)
     return resource_error("cannot " + std::string(what) + " '" + path + "': Read-only file system", "the operation to succeed",
                           "file " + path, "choose a directory on a writable file system");
@@ -98,8 +97,10 @@ Status FaultEnv::replace_file(const std::string& path, std::string_view bytes) {
   const auto old = files_.count(path) ? files_[path] : nullptr;
   files_[path] = next;
   if (Status s = step("replace", path, true); !s.ok()) {
-    if (old) files_[path] = old;
-    else files_.erase(path);
+    if (old)
+      files_[path] = old;
+    else
+      files_.erase(path);
     return s;
   }
   return {};

@@ -6,19 +6,19 @@
 
 namespace walle::base {
 
-inline constexpr int kMaxRank = 8;                        // tensors in graphs; regions canonicalise further down
+inline constexpr int kMaxRank = 8;                            // tensors in graphs; regions canonicalise further down
 inline constexpr int64_t kMaxTensorBytes = int64_t{1} << 34;  // 16 GiB: the largest single tensor
 inline constexpr int64_t kMaxArenaBytes = int64_t{1} << 35;
-inline constexpr int64_t kMaxNodes = 1 << 20;             // per model, all graphs together
+inline constexpr int64_t kMaxNodes = 1 << 20;  // per model, all graphs together
 inline constexpr int64_t kMaxValues = 1 << 22;
-inline constexpr int kMaxGraphDepth = 16;                 // nesting of If/Loop/Scan bodies
-inline constexpr int kMaxNodeArity = 1 << 14;             // inputs or outputs of one node
-inline constexpr int kMaxAttributes = 256;                // per node
+inline constexpr int kMaxGraphDepth = 16;      // nesting of If/Loop/Scan bodies
+inline constexpr int kMaxNodeArity = 1 << 14;  // inputs or outputs of one node
+inline constexpr int kMaxAttributes = 256;     // per node
 inline constexpr int64_t kMaxNameBytes = 1 << 12;
 inline constexpr int64_t kMaxGraphBytes = int64_t{1} << 30;  // the FlatBuffers part of a .walle file
-inline constexpr int64_t kMaxRegions = 1 << 16;           // per raster
+inline constexpr int64_t kMaxRegions = 1 << 16;              // per raster
 inline constexpr int64_t kMaxLoopTrips = int64_t{1} << 31;
 
-inline constexpr int64_t kSegmentAlignment = 64;          // weights in files, buffers in memory: one cache line
+inline constexpr int64_t kSegmentAlignment = 64;  // weights in files, buffers in memory: one cache line
 
 }  // namespace walle::base

@@ -20,7 +20,7 @@ Error open_error(const std::string& path, int code) {
 Result<std::shared_ptr<MappedFile>> MappedFile::open(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return open_error(path, errno);
-  struct stat info {};
+  struct stat info{};
   if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
     const int code = S_ISDIR(info.st_mode) ? EISDIR : EINVAL;
     ::close(fd);

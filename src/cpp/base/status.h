@@ -64,7 +64,7 @@ class [[nodiscard]] Status {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit on purpose
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit on purpose
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit on purpose
 
   bool ok() const { return state_.index() == 0; }
@@ -99,10 +99,10 @@ using base::Status;
 }  // namespace walle
 
 // Leaves the function with the error when `expr` (a Status or Result) failed.
-#define WALLE_TRY(expr)                                         \
-  do {                                                          \
+#define WALLE_TRY(expr)                                          \
+  do {                                                           \
     if (auto walle_try_ = (expr); !walle_try_.ok()) [[unlikely]] \
-      return walle_try_.take_error();                           \
+      return walle_try_.take_error();                            \
   } while (false)
 
 #define WALLE_CONCAT_INNER_(a, b) a##b
@@ -110,7 +110,8 @@ using base::Status;
 
 // WALLE_ASSIGN(auto shape, shape_of(x)): the value, or leave with the error.
 #define WALLE_ASSIGN(lhs, expr) WALLE_ASSIGN_IMPL_(WALLE_CONCAT_(walle_result_, __LINE__), lhs, expr)
-#define WALLE_ASSIGN_IMPL_(tmp, lhs, expr)           \
-  auto tmp = (expr);                                 \
-  if (!tmp.ok()) [[unlikely]] return tmp.take_error(); \
+#define WALLE_ASSIGN_IMPL_(tmp, lhs, expr) \
+  auto tmp = (expr);                       \
+  if (!tmp.ok()) [[unlikely]]              \
+    return tmp.take_error();               \
   lhs = std::move(tmp).value()

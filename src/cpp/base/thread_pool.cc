@@ -89,7 +89,8 @@ class Pool {
   Job* pick() {
     Job* best = nullptr;
     for (Job* job = jobs_; job; job = job->after)
-      if (job->open() && job->helpers.load(std::memory_order_relaxed) < job->most_helpers && (!best || job->served < best->served)) best = job;
+      if (job->open() && job->helpers.load(std::memory_order_relaxed) < job->most_helpers && (!best || job->served < best->served))
+        best = job;
     return best;
   }
 

@@ -88,7 +88,8 @@ walle_status_t value_info(const walle_model_t* model, const std::vector<walle::i
   return guarded(error, [&]() -> walle::Status {
     if (!info) return null_argument("info", "walle_model_input/output");
     if (index >= ids.size())
-      return walle::argument_error("index " + std::to_string(index), "below " + std::to_string(ids.size()), "walle_model_input/output", "ask for the count first");
+      return walle::argument_error("index " + std::to_string(index), "below " + std::to_string(ids.size()), "walle_model_input/output",
+                                   "ask for the count first");
     const walle::ir::Value& v = model->model->graph().at(ids[index]);
     *info = {};
     info->name = v.name.c_str();
@@ -107,15 +108,15 @@ Result<runtime::NamedValue> read_input(const walle_tensor_t& in) {
   if (in.rank < 0 || in.rank > WALLE_MAX_RANK)
     return walle::argument_error("rank " + std::to_string(in.rank), "0.." + std::to_string(WALLE_MAX_RANK), where, "set rank and shape");
   const auto dtype = static_cast<walle::DType>(in.dtype);
-  WALLE_ASSIGN(const walle::Shape shape,
-               walle::Shape::checked({in.shape, static_cast<size_t>(in.rank)}, walle::dtype_size(dtype), where));
+  WALLE_ASSIGN(const walle::Shape shape, walle::Shape::checked({in.shape, static_cast<size_t>(in.rank)}, walle::dtype_size(dtype), where));
   const auto want = static_cast<size_t>(shape.elements() * walle::dtype_size(dtype));
   if (in.bytes != want || (want && !in.data))
     return walle::argument_error(std::to_string(in.bytes) + " bytes for " + std::string(walle::dtype_name(dtype)) + shape.text(),
                                  std::to_string(want) + " bytes and data that is not NULL", where, "set data and bytes");
   // Borrowed for the run; kernels read elements at their own alignment.
   if (want && reinterpret_cast<uintptr_t>(in.data) % static_cast<uintptr_t>(walle::dtype_size(dtype)) != 0)
-    return walle::argument_error("data that is not aligned to its element size", "aligned memory", where, "copy it into an array of its type");
+    return walle::argument_error("data that is not aligned to its element size", "aligned memory", where,
+                                 "copy it into an array of its type");
   walle::Buffer buffer = walle::Buffer::wrap(const_cast<void*>(in.data), want, {}, false);
   return runtime::NamedValue{name, Tensor(dtype, shape, std::move(buffer))};
 }
@@ -167,7 +168,8 @@ walle_status_t walle_model_input(const walle_model_t* model, size_t index, walle
 }
 
 walle_status_t walle_model_output(const walle_model_t* model, size_t index, walle_value_info_t* info, walle_error_t* error) {
-  if (!model) return report(WALLE_ARGUMENT, "model is NULL; expected a loaded model [at walle_model_output]. Next: check the caller", error);
+  if (!model)
+    return report(WALLE_ARGUMENT, "model is NULL; expected a loaded model [at walle_model_output]. Next: check the caller", error);
   return value_info(model, model->model->graph().outputs, index, info, error);
 }
 
@@ -186,7 +188,8 @@ walle_status_t walle_session_create(const walle_model_t* model, const walle_sess
     walle_session_options_t given{};
     if (options) {
       if (options->struct_size < sizeof(size_t) || options->struct_size > 4096)
-        return walle::argument_error("struct_size " + std::to_string(options->struct_size), "sizeof(walle_session_options_t)", "walle_session_create", "set struct_size");
+        return walle::argument_error("struct_size " + std::to_string(options->struct_size), "sizeof(walle_session_options_t)",
+                                     "walle_session_create", "set struct_size");
       std::memcpy(&given, options, std::min(options->struct_size, sizeof(given)));
     }
     runtime::SessionOptions chosen;
@@ -203,7 +206,8 @@ void walle_session_free(walle_session_t* session) { delete session; }
 walle_status_t walle_session_run(walle_session_t* session, const walle_tensor_t* inputs, size_t count, walle_results_t** results,
                                  walle_error_t* error) {
   return guarded(error, [&]() -> walle::Status {
-    if (!session || !results || (count && !inputs)) return null_argument(!session ? "session" : !results ? "results" : "inputs", "walle_session_run");
+    if (!session || !results || (count && !inputs))
+      return null_argument(!session ? "session" : !results ? "results" : "inputs", "walle_session_run");
     *results = nullptr;
     std::vector<runtime::NamedValue> values;
     for (size_t i = 0; i < count; ++i) {
@@ -215,7 +219,8 @@ walle_status_t walle_session_run(walle_session_t* session, const walle_tensor_t*
     for (walle::ir::RuntimeValue& v : produced) {
       const Tensor* t = v.tensor();
       if (!t)
-        return walle::backend_error("a result that is a sequence or an empty optional", "tensors", "walle_session_run", "use the Python API for this model");
+        return walle::backend_error("a result that is a sequence or an empty optional", "tensors", "walle_session_run",
+                                    "use the Python API for this model");
       out->tensors.push_back(*t);
     }
     *results = out.release();
@@ -230,7 +235,8 @@ walle_status_t walle_results_get(const walle_results_t* results, size_t index, w
   return guarded(error, [&]() -> walle::Status {
     if (!results || !tensor) return null_argument(results ? "tensor" : "results", "walle_results_get");
     if (index >= results->tensors.size())
-      return walle::argument_error("index " + std::to_string(index), "below " + std::to_string(results->tensors.size()), "walle_results_get", "ask for the count first");
+      return walle::argument_error("index " + std::to_string(index), "below " + std::to_string(results->tensors.size()),
+                                   "walle_results_get", "ask for the count first");
     fill(results, index, tensor);
     return {};
   });

@@ -20,7 +20,10 @@ constexpr const char* kAgain = "the file is damaged: copy or convert it again";
 class Reader {
  public:
   Reader(std::span<const std::byte> graph, std::span<const std::byte> weights, std::shared_ptr<const void> owner, std::string where)
-      : weights_(weights), owner_(std::move(owner)), where_(std::move(where)), budget_(static_cast<int64_t>(graph.size()) * 16 + (int64_t{16} << 20)) {}
+      : weights_(weights),
+        owner_(std::move(owner)),
+        where_(std::move(where)),
+        budget_(static_cast<int64_t>(graph.size()) * 16 + (int64_t{16} << 20)) {}
 
   Result<ModelData> model(const fb::Model& m) {
     if (m.version() == 0 || m.version() > kSchemaVersion)
@@ -61,7 +64,8 @@ class Reader {
   // A name: bounded, so that messages and traces stay readable.
   Result<std::string> name(const flatbuffers::String* s) {
     if (s && s->size() > base::kMaxNameBytes)
-      return model_error("a name of " + std::to_string(s->size()) + " bytes", "at most " + std::to_string(base::kMaxNameBytes), where_, kAgain);
+      return model_error("a name of " + std::to_string(s->size()) + " bytes", "at most " + std::to_string(base::kMaxNameBytes), where_,
+                         kAgain);
     return text(s);
   }
 
@@ -90,14 +94,18 @@ class Reader {
     WALLE_ASSIGN(const std::vector<int64_t> dims, list(c.dims()));
     WALLE_ASSIGN(const Shape shape, Shape::checked(dims, dtype_size(dtype), where));
     if (!segments_ || c.segment() >= segments_->size())
-      return model_error("segment " + std::to_string(c.segment()), "a number below " + std::to_string(segments_ ? segments_->size() : 0), where_, kAgain);
+      return model_error("segment " + std::to_string(c.segment()), "a number below " + std::to_string(segments_ ? segments_->size() : 0),
+                         where_, kAgain);
     const fb::Segment& s = *segments_->Get(c.segment());
     const auto want = static_cast<uint64_t>(shape.elements() * dtype_size(dtype));
-    if (s.offset() % static_cast<uint64_t>(base::kSegmentAlignment) != 0 || s.offset() > weights_.size() || s.bytes() > weights_.size() - s.offset())
-      return model_error("bytes " + std::to_string(s.offset()) + "+" + std::to_string(s.bytes()) + " of a weight area of " + std::to_string(weights_.size()),
+    if (s.offset() % static_cast<uint64_t>(base::kSegmentAlignment) != 0 || s.offset() > weights_.size() ||
+        s.bytes() > weights_.size() - s.offset())
+      return model_error("bytes " + std::to_string(s.offset()) + "+" + std::to_string(s.bytes()) + " of a weight area of " +
+                             std::to_string(weights_.size()),
                          "an aligned range inside it", where, kAgain);
     if (s.bytes() != want)
-      return model_error(std::to_string(s.bytes()) + " bytes for " + std::string(dtype_name(dtype)) + shape.text(), std::to_string(want) + " bytes", where, kAgain);
+      return model_error(std::to_string(s.bytes()) + " bytes for " + std::string(dtype_name(dtype)) + shape.text(),
+                         std::to_string(want) + " bytes", where, kAgain);
     return Tensor(dtype, shape, Buffer::window(owner_, weights_.data() + s.offset(), s.bytes()));
   }
 
@@ -114,11 +122,13 @@ class Reader {
       out.shape.emplace();
       if (v.shape()) {
         if (v.shape()->size() > static_cast<size_t>(base::kMaxRank))
-          return model_error("rank " + std::to_string(v.shape()->size()), "at most " + std::to_string(base::kMaxRank), where_ + ", value '" + out.name + "'", kAgain);
+          return model_error("rank " + std::to_string(v.shape()->size()), "at most " + std::to_string(base::kMaxRank),
+                             where_ + ", value '" + out.name + "'", kAgain);
         for (const fb::Dim* d : *v.shape()) {
           Dim dim{d->size(), {}};
           WALLE_ASSIGN(dim.symbol, name(d->symbol()));
-          if (dim.size < -1) return model_error("dimension " + std::to_string(dim.size), "-1 or a size", where_ + ", value '" + out.name + "'", kAgain);
+          if (dim.size < -1)
+            return model_error("dimension " + std::to_string(dim.size), "-1 or a size", where_ + ", value '" + out.name + "'", kAgain);
           out.shape->push_back(std::move(dim));
         }
       }
@@ -158,8 +168,9 @@ class Reader {
         break;
       case Kind::none: break;
     }
-    return model_error("attribute '" + a.name()->str().substr(0, 64) + "' of kind " + std::to_string(static_cast<int>(a.kind())) + " without a value",
-                       "a known kind and its value", where_, kAgain);
+    return model_error(
+        "attribute '" + a.name()->str().substr(0, 64) + "' of kind " + std::to_string(static_cast<int>(a.kind())) + " without a value",
+        "a known kind and its value", where_, kAgain);
   }
 
   template <class T>
@@ -170,7 +181,8 @@ class Reader {
 
   Status graph(const fb::Graph& g, int depth, Graph& out) {
     if (depth >= base::kMaxGraphDepth)
-      return model_error("graphs nested " + std::to_string(depth + 1) + " deep", "at most " + std::to_string(base::kMaxGraphDepth), where_, kAgain);
+      return model_error("graphs nested " + std::to_string(depth + 1) + " deep", "at most " + std::to_string(base::kMaxGraphDepth), where_,
+                         kAgain);
     WALLE_ASSIGN(out.name, name(g.name()));
     if (g.values())
       for (const fb::Value* v : *g.values()) {
@@ -186,7 +198,8 @@ class Reader {
         WALLE_ASSIGN(node.outputs, list(n->outputs()));
         if (!n->attributes()) continue;
         if (n->attributes()->size() > base::kMaxAttributes)
-          return model_error(std::to_string(n->attributes()->size()) + " attributes", "at most " + std::to_string(base::kMaxAttributes), where_ + ", " + describe(node), kAgain);
+          return model_error(std::to_string(n->attributes()->size()) + " attributes", "at most " + std::to_string(base::kMaxAttributes),
+                             where_ + ", " + describe(node), kAgain);
         for (const fb::Attribute* a : *n->attributes()) {
           WALLE_ASSIGN(std::string key, name(a->name()));
           WALLE_ASSIGN(AttrValue value, attribute(*a, depth));

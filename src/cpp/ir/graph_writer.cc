@@ -81,8 +81,10 @@ class Writer {
     if (const auto* i = std::get_if<int64_t>(&v)) return fb::CreateAttribute(b_, name, Kind::i, *i);
     if (const auto* f = std::get_if<double>(&v)) return fb::CreateAttribute(b_, name, Kind::f, 0, *f);
     if (const auto* s = std::get_if<std::string>(&v)) return finish(name, Kind::s, &fb::AttributeBuilder::add_s, b_.CreateString(*s));
-    if (const auto* l = std::get_if<std::vector<int64_t>>(&v)) return finish(name, Kind::ints, &fb::AttributeBuilder::add_ints, b_.CreateVector(*l));
-    if (const auto* l = std::get_if<std::vector<double>>(&v)) return finish(name, Kind::floats, &fb::AttributeBuilder::add_floats, b_.CreateVector(*l));
+    if (const auto* l = std::get_if<std::vector<int64_t>>(&v))
+      return finish(name, Kind::ints, &fb::AttributeBuilder::add_ints, b_.CreateVector(*l));
+    if (const auto* l = std::get_if<std::vector<double>>(&v))
+      return finish(name, Kind::floats, &fb::AttributeBuilder::add_floats, b_.CreateVector(*l));
     if (const auto* l = std::get_if<std::vector<std::string>>(&v))
       return finish(name, Kind::strings, &fb::AttributeBuilder::add_strings, b_.CreateVectorOfStrings(*l));
     if (const auto* t = std::get_if<Tensor>(&v)) return finish(name, Kind::tensor, &fb::AttributeBuilder::add_tensor, constant(*t));
@@ -141,7 +143,8 @@ class Writer {
 int64_t estimate(const Graph& g, int depth = 0) {
   int64_t total = 256;
   if (depth > base::kMaxGraphDepth) return base::kMaxGraphBytes + 1;
-  for (const Value& v : g.values) total += 128 + static_cast<int64_t>(v.name.size()) + (v.shape ? 48 * static_cast<int64_t>(v.shape->size()) : 0);
+  for (const Value& v : g.values)
+    total += 128 + static_cast<int64_t>(v.name.size()) + (v.shape ? 48 * static_cast<int64_t>(v.shape->size()) : 0);
   for (const Node& n : g.nodes) {
     total += 128 + static_cast<int64_t>(n.name.size() + n.op.size()) + 4 * static_cast<int64_t>(n.inputs.size() + n.outputs.size());
     for (const auto& [key, v] : n.attributes.items()) {
@@ -162,8 +165,8 @@ int64_t estimate(const Graph& g, int depth = 0) {
 Result<std::pair<std::string, std::string>> serialize_parts(const ModelData& data) {
   const int64_t size = estimate(data.graph);
   if (size > base::kMaxGraphBytes)
-    return model_error("a graph of about " + std::to_string(size) + " bytes without its weights", "at most " + std::to_string(base::kMaxGraphBytes), "save",
-                       "split the model");
+    return model_error("a graph of about " + std::to_string(size) + " bytes without its weights",
+                       "at most " + std::to_string(base::kMaxGraphBytes), "save", "split the model");
   return Writer().model(data);
 }
 

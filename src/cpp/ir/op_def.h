@@ -41,7 +41,7 @@ struct OpDef {
   OpClass op_class = OpClass::atomic;
   Arity inputs{};
   Arity outputs{};
-  InferFn infer = nullptr;      // all but control
+  InferFn infer = nullptr;  // all but control
   // transform and composite. Atomic rows may have one too: it rewrites the forms kernels do not take (auto_pad, one or
   // three spatial axes) and names no result when the node already is in the form they do.
   LowerFn lower = nullptr;

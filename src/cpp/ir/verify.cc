@@ -14,7 +14,8 @@ class Verifier {
 
   Status graph(const Graph& g, int depth) {
     place_ = "graph '" + g.name + "'";
-    if (depth >= base::kMaxGraphDepth) return fail("graphs nested " + std::to_string(depth + 1) + " deep", "at most " + std::to_string(base::kMaxGraphDepth));
+    if (depth >= base::kMaxGraphDepth)
+      return fail("graphs nested " + std::to_string(depth + 1) + " deep", "at most " + std::to_string(base::kMaxGraphDepth));
     values_ += static_cast<int64_t>(g.values.size());
     nodes_ += static_cast<int64_t>(g.nodes.size());
     if (values_ > base::kMaxValues) return fail(std::to_string(values_) + " values", "at most " + std::to_string(base::kMaxValues));
@@ -55,7 +56,8 @@ class Verifier {
     std::set<std::string> signatures;
     for (const Signature& s : model.signatures) {
       place_ = "signature '" + s.name + "'";
-      if (s.name.empty() || !signatures.insert(s.name).second) return fail("a signature named '" + s.name + "'", "distinct names that are not empty");
+      if (s.name.empty() || !signatures.insert(s.name).second)
+        return fail("a signature named '" + s.name + "'", "distinct names that are not empty");
       WALLE_TRY(refers(model.graph, s.inputs, model.graph.inputs, "input"));
       WALLE_TRY(refers(model.graph, s.outputs, model.graph.outputs, "output"));
     }
@@ -79,7 +81,8 @@ class Verifier {
     WALLE_ASSIGN(const Shape shape, Shape::checked(t.shape().dims(), dtype_size(t.dtype()), place_ + ", constant '" + v.name + "'"));
     const auto want = static_cast<uint64_t>(shape.elements() * dtype_size(t.dtype()));
     if (!t.defined() || t.byte_offset() > t.buffer().size() || want > t.buffer().size() - t.byte_offset())
-      return fail("constant '" + v.name + "' " + std::string(dtype_name(t.dtype())) + shape.text() + " over " + std::to_string(t.buffer().size()) + " bytes",
+      return fail("constant '" + v.name + "' " + std::string(dtype_name(t.dtype())) + shape.text() + " over " +
+                      std::to_string(t.buffer().size()) + " bytes",
                   std::to_string(want) + " bytes");
     if (v.kind != ValueKind::tensor) return fail("constant '" + v.name + "' that is not a tensor", "a tensor");
     return {};
@@ -96,19 +99,27 @@ class Verifier {
     return {};
   }
 
-  static bool within(size_t count, Arity arity) { return static_cast<int>(count) >= arity.min && (arity.max < 0 || static_cast<int>(count) <= arity.max); }
+  static bool within(size_t count, Arity arity) {
+    return static_cast<int>(count) >= arity.min && (arity.max < 0 || static_cast<int>(count) <= arity.max);
+  }
   static std::string range(Arity arity) { return std::to_string(arity.min) + ".." + (arity.max < 0 ? "any" : std::to_string(arity.max)); }
 
   Status node(const Graph& g, const Node& n, std::vector<bool>& made) const {
     const std::string where = describe(n);
     if (n.inputs.size() > static_cast<size_t>(base::kMaxNodeArity) || n.outputs.size() > static_cast<size_t>(base::kMaxNodeArity))
-      return fail(where + " with " + std::to_string(std::max(n.inputs.size(), n.outputs.size())) + " operands", "at most " + std::to_string(base::kMaxNodeArity));
+      return fail(where + " with " + std::to_string(std::max(n.inputs.size(), n.outputs.size())) + " operands",
+                  "at most " + std::to_string(base::kMaxNodeArity));
     if (n.attributes.items().size() > static_cast<size_t>(base::kMaxAttributes))
-      return fail(where + " with " + std::to_string(n.attributes.items().size()) + " attributes", "at most " + std::to_string(base::kMaxAttributes));
+      return fail(where + " with " + std::to_string(n.attributes.items().size()) + " attributes",
+                  "at most " + std::to_string(base::kMaxAttributes));
     const OpDef* op = find_(n.op);
-    if (!op) return model_error("operator '" + n.op + "'", "an operator of the table", place_ + ", " + where, "see `walle inspect ops` for the list");
-    if (!within(n.inputs.size(), op->inputs)) return fail(where + " with " + std::to_string(n.inputs.size()) + " inputs", range(op->inputs) + " inputs");
-    if (!within(n.outputs.size(), op->outputs)) return fail(where + " with " + std::to_string(n.outputs.size()) + " outputs", range(op->outputs) + " outputs");
+    if (!op)
+      return model_error("operator '" + n.op + "'", "an operator of the table", place_ + ", " + where,
+                         "see `walle inspect ops` for the list");
+    if (!within(n.inputs.size(), op->inputs))
+      return fail(where + " with " + std::to_string(n.inputs.size()) + " inputs", range(op->inputs) + " inputs");
+    if (!within(n.outputs.size(), op->outputs))
+      return fail(where + " with " + std::to_string(n.outputs.size()) + " outputs", range(op->outputs) + " outputs");
     for (const ValueId id : n.inputs) {
       if (id == kNone) continue;
       WALLE_TRY(in_range(g, id, "an input of " + where));
@@ -129,11 +140,14 @@ class Verifier {
     const std::string where = describe(n);
     if (!graph) return fail(where + " without '" + name + "'", "a graph");
     const int64_t taken = n.attributes.get_int(captures, 0);
-    if (taken < 0 || taken > static_cast<int64_t>(n.inputs.size())) return fail(where + " with " + captures + "=" + std::to_string(taken), "a count of its inputs");
+    if (taken < 0 || taken > static_cast<int64_t>(n.inputs.size()))
+      return fail(where + " with " + captures + "=" + std::to_string(taken), "a count of its inputs");
     if (static_cast<int64_t>(graph->inputs.size()) != formal + taken)
-      return fail(where + " whose '" + name + "' has " + std::to_string(graph->inputs.size()) + " inputs", std::to_string(formal + taken) + ": formal values and captures");
+      return fail(where + " whose '" + name + "' has " + std::to_string(graph->inputs.size()) + " inputs",
+                  std::to_string(formal + taken) + ": formal values and captures");
     if (static_cast<int64_t>(graph->outputs.size()) < least_outputs)
-      return fail(where + " whose '" + name + "' has " + std::to_string(graph->outputs.size()) + " outputs", "at least " + std::to_string(least_outputs));
+      return fail(where + " whose '" + name + "' has " + std::to_string(graph->outputs.size()) + " outputs",
+                  "at least " + std::to_string(least_outputs));
     return {};
   }
 
@@ -152,7 +166,8 @@ class Verifier {
       const int64_t formal = inputs - n.attributes.get_int("body_captures", 0);
       WALLE_TRY(body(n, "body", formal, "body_captures", outputs));
       const int64_t scanned = n.attributes.get_int("num_scan_inputs", 0);
-      if (scanned < 1 || scanned > formal) return fail(describe(n) + " with num_scan_inputs=" + std::to_string(scanned), "1.." + std::to_string(formal));
+      if (scanned < 1 || scanned > formal)
+        return fail(describe(n) + " with num_scan_inputs=" + std::to_string(scanned), "1.." + std::to_string(formal));
     }
     return {};
   }
@@ -165,7 +180,8 @@ class Verifier {
     return {};
   }
 
-  Status refers(const Graph& g, const std::vector<std::pair<std::string, std::string>>& names, const std::vector<ValueId>& ids, const char* what) const {
+  Status refers(const Graph& g, const std::vector<std::pair<std::string, std::string>>& names, const std::vector<ValueId>& ids,
+                const char* what) const {
     for (const auto& [name, target] : names) {
       bool known = false;
       for (const ValueId id : ids) known = known || g.at(id).name == target;

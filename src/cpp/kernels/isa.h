@@ -27,13 +27,13 @@ Result<Isa> select_isa();
 }  // namespace walle::kernels
 
 // In namespace walle::kernels: declares kName of every set and defines `const Type& pick(Isa)`.
-#define WALLE_PICK_PER_ISA(Type, kName, pick)     \
-  WALLE_FOR_EACH_ISA_(WALLE_DECLARE_ISA_, Type, kName) \
-  const Type& pick(Isa isa) {                     \
-    switch (isa) {                                \
+#define WALLE_PICK_PER_ISA(Type, kName, pick)           \
+  WALLE_FOR_EACH_ISA_(WALLE_DECLARE_ISA_, Type, kName)  \
+  const Type& pick(Isa isa) {                           \
+    switch (isa) {                                      \
       WALLE_FOR_EACH_ISA_(WALLE_CASE_ISA_, Type, kName) \
-      default: return scalar::kName;              \
-    }                                             \
+      default: return scalar::kName;                    \
+    }                                                   \
   }
 #define WALLE_DECLARE_ISA_(set, Type, kName) \
   namespace set {                            \

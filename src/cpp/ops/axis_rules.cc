@@ -21,8 +21,10 @@ Shape reduced_shape(const Shape& in, const std::vector<int>& axes, bool keepdims
   Shape out;
   for (int i = 0; i < in.rank(); ++i) {
     const bool reduced = std::ranges::find(axes, i) != axes.end();
-    if (!reduced) out.push_back(in[i]);
-    else if (keepdims) out.push_back(1);
+    if (!reduced)
+      out.push_back(in[i]);
+    else if (keepdims)
+      out.push_back(1);
   }
   return out;
 }

@@ -70,10 +70,13 @@ Result<EinsumPlan> parse_einsum(const std::string& equation, const std::vector<S
   const std::string left = text.substr(0, arrow);
   std::vector<std::string> terms(1);
   for (char ch : left) {
-    if (ch == ',') terms.emplace_back();
-    else terms.back().push_back(ch);
+    if (ch == ',')
+      terms.emplace_back();
+    else
+      terms.back().push_back(ch);
   }
-  if (terms.size() != shapes.size()) return wrong(equation, std::to_string(shapes.size()) + " operands", std::to_string(terms.size()) + " operands");
+  if (terms.size() != shapes.size())
+    return wrong(equation, std::to_string(shapes.size()) + " operands", std::to_string(terms.size()) + " operands");
   EinsumPlan plan;
   int widest = 0;
   for (size_t k = 0; k < terms.size(); ++k) {

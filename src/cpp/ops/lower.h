@@ -56,7 +56,12 @@ class LowerContext {
  public:
   LowerContext(Lowering& lowering, const ir::Attributes& attributes, const std::vector<Ref>& inputs,
                std::span<const ir::InferOutput> outputs, const std::string& origin)
-      : lowering_(lowering), attributes_(attributes), inputs_(inputs), outputs_(outputs), origin_(origin), results_(outputs.size(), kNoRef) {}
+      : lowering_(lowering),
+        attributes_(attributes),
+        inputs_(inputs),
+        outputs_(outputs),
+        origin_(origin),
+        results_(outputs.size(), kNoRef) {}
 
   const ir::Attributes& attrs() const { return attributes_; }
   int input_count() const { return static_cast<int>(inputs_.size()); }
@@ -79,8 +84,8 @@ class LowerContext {
 
   // Shorthand for decompositions.
   Ref constant(Tensor value) { return lowering_.add_constant(std::move(value)); }
-  Ref scalar(DType dtype, double value);  // rank 0
-  Ref ints(std::vector<int64_t> values);  // rank 1, int64
+  Ref scalar(DType dtype, double value);   // rank 0
+  Ref ints(std::vector<int64_t> values);   // rank 1, int64
   Ref reshape(Ref r, const Shape& shape);  // an alias: equal element counts
   Ref transpose(Ref r, std::vector<int64_t> perm) { return emit("Transpose", {r}, {{"perm", std::move(perm)}}); }
   Ref cast(Ref r, DType dtype);

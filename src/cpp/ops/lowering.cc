@@ -8,9 +8,7 @@ namespace walle::ops {
 namespace {
 constexpr int kMaxDecompositionDepth = 32;
 
-std::string describe(const ir::OpDef& op, const std::string& origin) {
-  return "node '" + origin + "' (" + std::string(op.name) + ")";
-}
+std::string describe(const ir::OpDef& op, const std::string& origin) { return "node '" + origin + "' (" + std::string(op.name) + ")"; }
 }  // namespace
 
 Ref Lowering::add_value(DType dtype, const Shape& shape) {
@@ -30,8 +28,8 @@ ir::InferInput Lowering::infer_input(Ref r) const {
   return {true, v.dtype, v.shape, v.constant ? &*v.constant : nullptr};
 }
 
-Result<std::vector<Ref>> Lowering::apply(const ir::OpDef& op, const ir::Attributes& attributes, const std::vector<Ref>& inputs,
-                                         int outputs, const std::string& origin) {
+Result<std::vector<Ref>> Lowering::apply(const ir::OpDef& op, const ir::Attributes& attributes, const std::vector<Ref>& inputs, int outputs,
+                                         const std::string& origin) {
   std::vector<ir::InferInput> seen;
   seen.reserve(inputs.size());
   for (Ref r : inputs) seen.push_back(infer_input(r));
@@ -122,7 +120,8 @@ Result<Ref> Lowering::append_raster(raster::Raster raster, DType dtype, const Sh
   for (Ref r : sources) {
     elements.push_back(program_.at(r).shape.elements());
     if (program_.at(r).dtype != dtype)
-      return internal_error("raster from " + std::string(dtype_name(program_.at(r).dtype)) + " to " + std::string(dtype_name(dtype)), origin);
+      return internal_error("raster from " + std::string(dtype_name(program_.at(r).dtype)) + " to " + std::string(dtype_name(dtype)),
+                            origin);
   }
   std::erase_if(raster.regions, [](const raster::Region& r) { return r.elements() == 0; });
   WALLE_TRY(raster::check(raster, elements, shape.elements()));

@@ -36,7 +36,7 @@ struct ProgramNode {
 
 struct Program {
   std::deque<ProgramValue> values;  // a deque: references stay valid while values are added
-  std::vector<ProgramNode> nodes;  // topological order
+  std::vector<ProgramNode> nodes;   // topological order
   std::vector<Ref> inputs;
   std::vector<Ref> outputs;
 

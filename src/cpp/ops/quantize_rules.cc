@@ -21,14 +21,16 @@ Status check_quantization(ir::InferContext& c) {
   if (!tensor::is_float(c.dtype(1)) || tensor::is_float8(c.dtype(1)))
     return model_error("scale of " + std::string(dtype_name(c.dtype(1))), "a float scale", "quantisation", "cast the scale");
   const auto wrong = [&](const Shape& got, const std::string& expected) {
-    return model_error("shape " + got.text() + " for data of shape " + x.text(), expected, "scale or zero point", "check axis and block_size");
+    return model_error("shape " + got.text() + " for data of shape " + x.text(), expected, "scale or zero point",
+                       "check axis and block_size");
   };
   const int64_t block = c.attrs().get_int("block_size", 0);
   if (block < 0) return model_error("block_size=" + std::to_string(block), "zero or more", "quantisation", "correct block_size");
   if (c.has(2) && c.shape(2).elements() != scale.elements()) return wrong(c.shape(2), "the shape of the scale " + scale.text());
   if (scale.elements() == 1 && block == 0) return {};
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 1), x.rank()));
-  if (block == 0) return scale.rank() == 1 && scale[0] == x[axis] ? Status() : wrong(scale, "one element per index of axis " + std::to_string(axis));
+  if (block == 0)
+    return scale.rank() == 1 && scale[0] == x[axis] ? Status() : wrong(scale, "one element per index of axis " + std::to_string(axis));
   Shape expected = x;
   expected[axis] = base::ceil_div(x[axis], block);
   return scale == expected ? Status() : wrong(scale, expected.text());
@@ -67,7 +69,8 @@ Ref quantization_operand(LowerContext& c, Ref r) {
   }
   if (block == 0) return along_axis(c, r, *axis, x.rank());
   if (x.rank() >= base::kMaxRank) {
-    c.fail(model_error("rank " + std::to_string(x.rank()), "rank below " + std::to_string(base::kMaxRank), "blocked quantisation", "reshape x"));
+    c.fail(model_error("rank " + std::to_string(x.rank()), "rank below " + std::to_string(base::kMaxRank), "blocked quantisation",
+                       "reshape x"));
     return kNoRef;
   }
   return repeat_blocks(c, r, x, *axis, block);

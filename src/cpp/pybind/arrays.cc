@@ -13,10 +13,11 @@ struct Names {
   const char* numpy;
 };
 constexpr Names kNumpy[] = {
-    {DType::float32, "f4"}, {DType::float64, "f8"}, {DType::float16, "f2"},  {DType::bfloat16, "u2"},       {DType::int8, "i1"},
-    {DType::int16, "i2"},   {DType::int32, "i4"},   {DType::int64, "i8"},    {DType::uint8, "u1"},          {DType::uint16, "u2"},
-    {DType::uint32, "u4"},  {DType::uint64, "u8"},  {DType::boolean, "?"},   {DType::float8e4m3fn, "u1"},   {DType::float8e4m3fnuz, "u1"},
-    {DType::float8e5m2, "u1"}, {DType::float8e5m2fnuz, "u1"},
+    {DType::float32, "f4"},        {DType::float64, "f8"},      {DType::float16, "f2"},        {DType::bfloat16, "u2"},
+    {DType::int8, "i1"},           {DType::int16, "i2"},        {DType::int32, "i4"},          {DType::int64, "i8"},
+    {DType::uint8, "u1"},          {DType::uint16, "u2"},       {DType::uint32, "u4"},         {DType::uint64, "u8"},
+    {DType::boolean, "?"},         {DType::float8e4m3fn, "u1"}, {DType::float8e4m3fnuz, "u1"}, {DType::float8e5m2, "u1"},
+    {DType::float8e5m2fnuz, "u1"},
 };
 
 // One dtype object per DType, made once; never freed, because destroying them after the interpreter would crash.

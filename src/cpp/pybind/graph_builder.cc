@@ -26,9 +26,7 @@ ir::ValueKind kind_from(const std::string& kind) {
   throw CoreError(argument_error("value kind '" + kind + "'", "tensor, sequence or optional", "GraphBuilder", kConvertAgain));
 }
 
-DType dtype_from(const std::string& name) {
-  return name == "undefined" ? DType::undefined : unwrap(tensor::dtype_from_name(name));
-}
+DType dtype_from(const std::string& name) { return name == "undefined" ? DType::undefined : unwrap(tensor::dtype_from_name(name)); }
 
 // Dimensions: an int, a symbol's name, or None.
 std::optional<std::vector<ir::Dim>> dims_from(const py::object& shape) {
@@ -36,8 +34,10 @@ std::optional<std::vector<ir::Dim>> dims_from(const py::object& shape) {
   std::vector<ir::Dim> dims;
   for (const py::handle item : shape) {
     ir::Dim dim;
-    if (py::isinstance<py::str>(item)) dim.symbol = py::cast<std::string>(item);
-    else if (!item.is_none()) dim.size = py::cast<int64_t>(item);
+    if (py::isinstance<py::str>(item))
+      dim.symbol = py::cast<std::string>(item);
+    else if (!item.is_none())
+      dim.size = py::cast<int64_t>(item);
     dims.push_back(std::move(dim));
   }
   return dims;
@@ -47,7 +47,8 @@ Tensor constant_from(const py::object& array, const std::string& dtype_name, con
   const DType dtype = dtype_from(dtype_name);
   const py::array bits = as_array(array, where, true);
   if (!can_hold(bits, dtype))
-    throw CoreError(argument_error("an array of dtype " + std::string(py::str(bits.dtype())), "the bits of " + dtype_name, where, kConvertAgain));
+    throw CoreError(
+        argument_error("an array of dtype " + std::string(py::str(bits.dtype())), "the bits of " + dtype_name, where, kConvertAgain));
   return copy(bits, dtype, shape_of(bits, dtype, where));
 }
 
@@ -88,7 +89,8 @@ std::vector<ir::ValueId> add_node(GraphBuilder& b, const std::string& op, const 
   return ids;
 }
 
-ir::ValueId add_input(GraphBuilder& b, const std::string& name, const std::string& kind, const std::string& dtype, const py::object& shape) {
+ir::ValueId add_input(GraphBuilder& b, const std::string& name, const std::string& kind, const std::string& dtype,
+                      const py::object& shape) {
   ir::Value value;
   value.name = name;
   value.kind = kind_from(kind);
@@ -125,7 +127,9 @@ ModelDataHandle finish(GraphBuilder& b, const std::vector<std::tuple<std::string
 
 void bind_graph_builder(py::module_& m) {
   py::class_<ModelDataHandle>(m, "ModelData", "A finished graph with signatures and metadata, ready to become a model.")
-      .def("serialize", [](const ModelDataHandle& h) { return py::bytes(unwrap(ir::serialize_walle(*h.data))); }, "The bytes of a .walle file.")
+      .def(
+          "serialize", [](const ModelDataHandle& h) { return py::bytes(unwrap(ir::serialize_walle(*h.data))); },
+          "The bytes of a .walle file.")
       .def("text", [](const ModelDataHandle& h) { return ir::dump(h.data->graph); }, "One line per node.");
 
   py::class_<GraphBuilder>(m, "GraphBuilder", "A graph under construction; values are numbers, -1 is an omitted one.")
@@ -136,43 +140,53 @@ void bind_graph_builder(py::module_& m) {
            }),
            py::arg("name"))
       .def("input", add_input, py::arg("name"), py::arg("kind"), py::arg("dtype"), py::arg("shape"))
-      .def("constant",
-           [](GraphBuilder& b, const std::string& name, const py::object& array, const std::string& dtype) {
-             return add_constant(b, name, constant_from(array, dtype, "constant '" + name + "'"));
-           },
-           py::arg("name"), py::arg("array"), py::arg("dtype"))
-      .def("share_constant",
-           [](GraphBuilder& b, GraphBuilder& from, ir::ValueId id) {
-             const ir::Value& source = value_at(from, id);
-             if (!source.constant) throw CoreError(argument_error("value '" + source.name + "'", "a constant", "GraphBuilder.share_constant", kConvertAgain));
-             return add_constant(b, source.name, *source.constant);
-           },
-           py::arg("source"), py::arg("value"))
+      .def(
+          "constant",
+          [](GraphBuilder& b, const std::string& name, const py::object& array, const std::string& dtype) {
+            return add_constant(b, name, constant_from(array, dtype, "constant '" + name + "'"));
+          },
+          py::arg("name"), py::arg("array"), py::arg("dtype"))
+      .def(
+          "share_constant",
+          [](GraphBuilder& b, GraphBuilder& from, ir::ValueId id) {
+            const ir::Value& source = value_at(from, id);
+            if (!source.constant)
+              throw CoreError(argument_error("value '" + source.name + "'", "a constant", "GraphBuilder.share_constant", kConvertAgain));
+            return add_constant(b, source.name, *source.constant);
+          },
+          py::arg("source"), py::arg("value"))
       .def("node", add_node, py::arg("op"), py::arg("name"), py::arg("inputs"), py::arg("outputs"), py::arg("attributes"))
-      .def("describe",
-           [](GraphBuilder& b, ir::ValueId id, const std::string& kind, const std::string& dtype, const py::object& shape) {
-             ir::Value& value = value_at(b, id);
-             value.kind = kind_from(kind);
-             value.dtype = dtype_from(dtype);
-             value.shape = dims_from(shape);
-           },
-           py::arg("value"), py::arg("kind"), py::arg("dtype"), py::arg("shape"))
-      .def("rename", [](GraphBuilder& b, ir::ValueId id, const std::string& name) { value_at(b, id).name = name; }, py::arg("value"), py::arg("name"))
-      .def("name_of", [](GraphBuilder& b, ir::ValueId id) { return value_at(b, id).name; }, py::arg("value"))
-      .def("is_constant", [](GraphBuilder& b, ir::ValueId id) { return value_at(b, id).constant.has_value(); }, py::arg("value"))
-      .def("constant_array",
-           [](GraphBuilder& b, ir::ValueId id) -> py::object {
-             const ir::Value& value = value_at(b, id);
-             if (!value.constant) return py::none();
-             return to_array(*value.constant);
-           },
-           py::arg("value"))
-      .def("outputs",
-           [](GraphBuilder& b, const std::vector<ir::ValueId>& ids) {
-             for (const ir::ValueId id : ids) value_at(b, id);
-             b.graph->outputs = ids;
-           },
-           py::arg("values"))
+      .def(
+          "describe",
+          [](GraphBuilder& b, ir::ValueId id, const std::string& kind, const std::string& dtype, const py::object& shape) {
+            ir::Value& value = value_at(b, id);
+            value.kind = kind_from(kind);
+            value.dtype = dtype_from(dtype);
+            value.shape = dims_from(shape);
+          },
+          py::arg("value"), py::arg("kind"), py::arg("dtype"), py::arg("shape"))
+      .def(
+          "rename", [](GraphBuilder& b, ir::ValueId id, const std::string& name) { value_at(b, id).name = name; }, py::arg("value"),
+          py::arg("name"))
+      .def(
+          "name_of", [](GraphBuilder& b, ir::ValueId id) { return value_at(b, id).name; }, py::arg("value"))
+      .def(
+          "is_constant", [](GraphBuilder& b, ir::ValueId id) { return value_at(b, id).constant.has_value(); }, py::arg("value"))
+      .def(
+          "constant_array",
+          [](GraphBuilder& b, ir::ValueId id) -> py::object {
+            const ir::Value& value = value_at(b, id);
+            if (!value.constant) return py::none();
+            return to_array(*value.constant);
+          },
+          py::arg("value"))
+      .def(
+          "outputs",
+          [](GraphBuilder& b, const std::vector<ir::ValueId>& ids) {
+            for (const ir::ValueId id : ids) value_at(b, id);
+            b.graph->outputs = ids;
+          },
+          py::arg("values"))
       .def_property_readonly("node_count", [](GraphBuilder& b) { return b.graph->nodes.size(); })
       .def("text", [](GraphBuilder& b) { return ir::dump(*b.graph); })
       .def("finish", finish, py::arg("signatures"), py::arg("metadata"));

@@ -31,9 +31,12 @@ py::tuple value_info(const ir::Value& value) {
   if (value.shape) {
     py::list dims;
     for (const ir::Dim& dim : *value.shape) {
-      if (dim.size >= 0) dims.append(dim.size);
-      else if (!dim.symbol.empty()) dims.append(dim.symbol);
-      else dims.append(py::none());
+      if (dim.size >= 0)
+        dims.append(dim.size);
+      else if (!dim.symbol.empty())
+        dims.append(dim.symbol);
+      else
+        dims.append(py::none());
     }
     shape = py::tuple(dims);
   }
@@ -91,15 +94,19 @@ void bind_model(py::module_& m) {
       .def_property_readonly("signatures", [](const ModelPtr& model) { return signatures(model->data()); })
       .def_property_readonly("metadata", [](const ModelPtr& model) { return model->data().metadata; })
       .def_property_readonly("node_count", [](const ModelPtr& model) { return model->graph().nodes.size(); })
-      .def("save",
-           [](const ModelPtr& model, const std::string& path) {
-             const py::gil_scoped_release unlocked;
-             unwrap(ir::save_walle(model->data(), path));
-           },
-           py::arg("path"), "Write a .walle file, replacing an old one atomically.")
-      .def("serialize", [](const ModelPtr& model) { return py::bytes(unwrap(ir::serialize_walle(model->data()))); }, "The bytes of a .walle file.")
+      .def(
+          "save",
+          [](const ModelPtr& model, const std::string& path) {
+            const py::gil_scoped_release unlocked;
+            unwrap(ir::save_walle(model->data(), path));
+          },
+          py::arg("path"), "Write a .walle file, replacing an old one atomically.")
+      .def(
+          "serialize", [](const ModelPtr& model) { return py::bytes(unwrap(ir::serialize_walle(model->data()))); },
+          "The bytes of a .walle file.")
       .def("expose_all", expose_all, "The model data with every value of the main graph as an output.")
-      .def("text", [](const ModelPtr& model) { return ir::dump(model->graph()); }, "One line per node.")
+      .def(
+          "text", [](const ModelPtr& model) { return ir::dump(model->graph()); }, "One line per node.")
       .def("session", session, py::arg("backend"), py::arg("threads"), py::arg("precision"), py::arg("search") = true,
            py::arg("merge") = true, py::arg("fuse") = true, py::arg("claim") = true, py::arg("fold") = true);
 }

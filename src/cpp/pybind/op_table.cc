@@ -32,11 +32,14 @@ py::dict row(const ir::OpDef& op) {
 }  // namespace
 
 void bind_op_table(py::module_& m) {
-  m.def("op_table", [] {
-    py::list rows;
-    for (const ir::OpDef* op : ops::all_ops()) rows.append(row(*op));
-    return rows;
-  }, "One dictionary per operator of the native table, in table order.");
+  m.def(
+      "op_table",
+      [] {
+        py::list rows;
+        for (const ir::OpDef* op : ops::all_ops()) rows.append(row(*op));
+        return rows;
+      },
+      "One dictionary per operator of the native table, in table order.");
 }
 
 }  // namespace walle::pybind

@@ -17,7 +17,8 @@ namespace {
 std::optional<Tensor> borrow_plain(py::handle object, DType declared) {
   if (!py::isinstance<py::array>(object)) return std::nullopt;
   const auto array = py::reinterpret_borrow<py::array>(object);
-  if (array.ndim() > base::kMaxRank || array.nbytes() > base::kMaxTensorBytes || !usable_as_it_is(array) || dtype_of(array) != declared) return std::nullopt;
+  if (array.ndim() > base::kMaxRank || array.nbytes() > base::kMaxTensorBytes || !usable_as_it_is(array) || dtype_of(array) != declared)
+    return std::nullopt;
   Shape shape;
   for (py::ssize_t i = 0; i < array.ndim(); ++i) shape.push_back(array.shape(i));
   return borrow(array, declared, shape);
@@ -41,15 +42,18 @@ ir::RuntimeValue value_from(py::handle object, const ir::Value& declared) {
   if (declared.kind == ir::ValueKind::tensor) return tensor_from(object, declared.dtype, declared.name);
   if (object.is_none()) {
     if (declared.kind == ir::ValueKind::optional) return {};
-    throw CoreError(argument_error("None", "a list of arrays", "input '" + declared.name + "'", "pass an empty list for an empty sequence"));
+    throw CoreError(
+        argument_error("None", "a list of arrays", "input '" + declared.name + "'", "pass an empty list for an empty sequence"));
   }
   if (!PyList_Check(object.ptr()) && !PyTuple_Check(object.ptr())) {
     if (declared.kind == ir::ValueKind::optional) return tensor_from(object, declared.dtype, declared.name);
-    throw CoreError(argument_error("a value that is not a list", "a list of arrays", "input '" + declared.name + "'", "wrap the arrays in a list"));
+    throw CoreError(
+        argument_error("a value that is not a list", "a list of arrays", "input '" + declared.name + "'", "wrap the arrays in a list"));
   }
   auto sequence = std::make_shared<ir::Sequence>();
   sequence->dtype = declared.dtype;
-  for (const py::handle item : py::reinterpret_borrow<py::sequence>(object)) sequence->items.push_back(tensor_from(item, declared.dtype, declared.name));
+  for (const py::handle item : py::reinterpret_borrow<py::sequence>(object))
+    sequence->items.push_back(tensor_from(item, declared.dtype, declared.name));
   return ir::RuntimeValue(std::shared_ptr<const ir::Sequence>(std::move(sequence)));
 }
 
@@ -167,8 +171,8 @@ std::vector<ir::RuntimeValue> NativeSession::inputs(const py::dict& feeds) const
       }
       for (const auto& item : feeds)  // a misspelt name explains a missing one best
         if (!py::isinstance<py::str>(item.first) || std::find_if(input_names_.begin(), input_names_.end(), [&](const py::str& n) {
-              return n.equal(item.first);
-            }) == input_names_.end())
+                                                      return n.equal(item.first);
+                                                    }) == input_names_.end())
           unknown_name(py::str(item.first), input_names_, "input");
       throw CoreError(argument_error("no value for input '" + declared.name + "'", "inputs named " + quoted(input_names_), "run",
                                      "add '" + declared.name + "' to the dictionary"));
@@ -182,7 +186,8 @@ py::dict NativeSession::run(const py::dict& feeds, const py::object& wanted) {
   std::vector<ir::RuntimeValue> values = inputs(feeds);
   if (feeds.size() > input_names_.size())
     for (const auto& item : feeds)
-      if (std::find_if(input_names_.begin(), input_names_.end(), [&](const py::str& n) { return n.equal(item.first); }) == input_names_.end())
+      if (std::find_if(input_names_.begin(), input_names_.end(), [&](const py::str& n) { return n.equal(item.first); }) ==
+          input_names_.end())
         unknown_name(py::str(item.first), input_names_, "input");
   std::vector<bool> give(output_names_.size(), wanted.is_none());
   if (!wanted.is_none()) {

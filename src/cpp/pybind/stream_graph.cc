@@ -40,8 +40,8 @@ Batch batch_of(const py::dict& columns, const std::map<std::string, int>& labels
     if (const auto it = labels.find(name); it != labels.end()) c.sensitivity = static_cast<Sensitivity>(it->second);
     for (const auto& v : values) c.cells.push_back(cell_of(v));
     if (c.cells.size() != b.ts.size())
-      throw CoreError(argument_error("column '" + name + "' of " + std::to_string(c.cells.size()) + " rows", std::to_string(b.ts.size()) + " rows as in 'ts'",
-                                     "batch", "give every column one value per row"));
+      throw CoreError(argument_error("column '" + name + "' of " + std::to_string(c.cells.size()) + " rows",
+                                     std::to_string(b.ts.size()) + " rows as in 'ts'", "batch", "give every column one value per row"));
     b.columns.push_back(std::move(c));
   }
   return b;
@@ -69,17 +69,21 @@ std::mt19937_64 generator(const std::optional<uint64_t>& seed) {
 
 void bind_stream_graph(py::module_& m) {
   py::class_<Operator>(m, "Operator")
-      .def("push", [](Operator& o, const py::dict& columns, const std::map<std::string, int>& labels) { return columns_of(unwrap(o.push(batch_of(columns, labels)))); })
+      .def("push", [](Operator& o, const py::dict& columns,
+                      const std::map<std::string, int>& labels) { return columns_of(unwrap(o.push(batch_of(columns, labels)))); })
       .def("finish", [](Operator& o) { return columns_of(unwrap(o.finish())); })
       .def("late", &Operator::late);
   m.def("make_filter", [](const std::string& p) { return unwrap(make_filter(p)); });
-  m.def("make_map", [](const std::string& out, const std::string& left, char op, const std::string& right) { return unwrap(make_map(out, left, op, right)); });
+  m.def("make_map", [](const std::string& out, const std::string& left, char op, const std::string& right) {
+    return unwrap(make_map(out, left, op, right));
+  });
   m.def("make_select", [](const std::vector<std::string>& names) { return unwrap(make_select(names)); });
   m.def("make_dedupe", [](const std::vector<std::string>& keys, int64_t within) { return unwrap(make_dedupe(keys, within)); });
   m.def("make_window", [](int kind, int64_t size, int64_t slide, int64_t disorder, int64_t lateness, const std::vector<std::string>& keys,
                           const std::vector<std::tuple<std::string, std::string, std::string, int, double, double>>& aggregates) {
     WindowSpec s{static_cast<WindowKind>(kind), size, slide, disorder, lateness, keys, {}};
-    for (const auto& [function, column, out, k, low, high] : aggregates) s.aggregates.push_back({unwrap(aggregate_kind(function)), column, out, k, low, high});
+    for (const auto& [function, column, out, k, low, high] : aggregates)
+      s.aggregates.push_back({unwrap(aggregate_kind(function)), column, out, k, low, high});
     return unwrap(make_window(std::move(s)));
   });
   m.def("as_of_join", [](const py::dict& left, const std::map<std::string, int>& left_labels, const py::dict& right,
@@ -90,8 +94,8 @@ void bind_stream_graph(py::module_& m) {
   py::class_<EgressGate>(m, "EgressGate")
       .def_static("open", [](const std::string& dir) { return unwrap(EgressGate::open(Env::system(), dir)); })
       .def("allow",
-           [](EgressGate& g, const std::string& task, const std::string& feature, const std::vector<std::string>& fields, int highest, int64_t bytes,
-              int64_t sends, int64_t rows, const std::string& consent) {
+           [](EgressGate& g, const std::string& task, const std::string& feature, const std::vector<std::string>& fields, int highest,
+              int64_t bytes, int64_t sends, int64_t rows, const std::string& consent) {
              unwrap(g.allow({task, feature, fields, static_cast<Sensitivity>(highest), bytes, sends, rows, consent}));
            })
       .def("set_consents", &EgressGate::set_consents)
@@ -101,9 +105,9 @@ void bind_stream_graph(py::module_& m) {
              for (const auto& [name, label] : labels) columns.push_back({name, static_cast<Sensitivity>(label), {}});
              unwrap(g.check_columns(task, feature, columns));
            })
-      .def("send",
-           [](EgressGate& g, const std::string& task, const std::string& feature, const py::dict& columns, const std::map<std::string, int>& labels,
-              int64_t rows_behind) { return py::bytes(unwrap(g.send(task, feature, batch_of(columns, labels), rows_behind))); })
+      .def("send", [](EgressGate& g, const std::string& task, const std::string& feature, const py::dict& columns,
+                      const std::map<std::string, int>& labels,
+                      int64_t rows_behind) { return py::bytes(unwrap(g.send(task, feature, batch_of(columns, labels), rows_behind))); })
       .def("ledger", [](const EgressGate& g) {
         py::list out;
         for (const LedgerEntry& e : g.ledger()) out.append(py::make_tuple(e.ts, e.task, e.feature, e.rows, e.bytes));
@@ -115,10 +119,11 @@ void bind_stream_graph(py::module_& m) {
     unwrap(account.spend(epsilon));
     return unwrap(account.spent());
   });
-  m.def("laplace_sum", [](const std::vector<double>& values, double low, double high, double epsilon, double resolution, std::optional<uint64_t> seed) {
-    auto random = generator(seed);
-    return unwrap(laplace_sum(values, low, high, epsilon, resolution, random));
-  });
+  m.def("laplace_sum",
+        [](const std::vector<double>& values, double low, double high, double epsilon, double resolution, std::optional<uint64_t> seed) {
+          auto random = generator(seed);
+          return unwrap(laplace_sum(values, low, high, epsilon, resolution, random));
+        });
   m.def("discrete_gaussian", [](double sigma, size_t n, std::optional<uint64_t> seed) {
     auto random = generator(seed);
     std::vector<int64_t> out(n);

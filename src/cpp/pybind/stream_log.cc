@@ -19,11 +19,16 @@ std::span<const Value> Contents::read(const Catalog& catalog, uint16_t event, co
       throw CoreError(argument_error("field '" + name + "'", "a declared field", "event '" + catalog.events()[event].name + "'",
                                      "declare the field or correct its name"));
     if (value.is_none()) continue;
-    if (py::isinstance<py::bool_>(value)) values_[at] = Value::of(value.cast<bool>());
-    else if (py::isinstance<py::int_>(value) && fields[at].type == FieldType::f64) values_[at] = Value::of(value.cast<double>());
-    else if (py::isinstance<py::int_>(value)) values_[at] = Value::of(value.cast<int64_t>());
-    else if (py::isinstance<py::float_>(value)) values_[at] = Value::of(value.cast<double>());
-    else values_[at] = Value::of(std::string_view(texts_.emplace_back(value.cast<std::string>())));
+    if (py::isinstance<py::bool_>(value))
+      values_[at] = Value::of(value.cast<bool>());
+    else if (py::isinstance<py::int_>(value) && fields[at].type == FieldType::f64)
+      values_[at] = Value::of(value.cast<double>());
+    else if (py::isinstance<py::int_>(value))
+      values_[at] = Value::of(value.cast<int64_t>());
+    else if (py::isinstance<py::float_>(value))
+      values_[at] = Value::of(value.cast<double>());
+    else
+      values_[at] = Value::of(std::string_view(texts_.emplace_back(value.cast<std::string>())));
   }
   return values_;
 }
@@ -54,7 +59,8 @@ Event make_event(const Catalog& catalog, const std::string& name, const std::str
   const bool state = catalog.events()[*id].kind == EventKind::app_state;
   const auto found = page.empty() && !state ? std::optional<uint16_t>(kNoPage) : state ? catalog.find_state(page) : catalog.find_page(page);
   if (!found)
-    throw CoreError(argument_error((state ? "state '" : "page '") + page + "'", "a declared name", "append of '" + name + "'", "declare it first"));
+    throw CoreError(
+        argument_error((state ? "state '" : "page '") + page + "'", "a declared name", "append of '" + name + "'", "declare it first"));
   e.page = *found;
   if (state && on) e.flags |= kStateOn;
   return e;
@@ -74,28 +80,31 @@ void bind_stream_log(py::module_& m) {
       .def("state", [](Catalog& c, const std::string& name) { return unwrap(c.state(name)); })
       .def("serialize", [](const Catalog& c) { return py::bytes(c.serialize()); })
       .def_static("parse", [](const std::string& bytes) { return unwrap(Catalog::parse(bytes)); })
-      .def("events", [](const Catalog& c) {
-        py::list out;
-        for (const EventDecl& e : c.events()) {
-          py::list fields;
-          for (const FieldDecl& f : e.fields) fields.append(py::make_tuple(f.name, field_type_name(f.type), sensitivity_name(f.sensitivity)));
-          out.append(py::make_tuple(e.name, static_cast<int>(e.kind), fields));
-        }
-        return out;
-      })
+      .def("events",
+           [](const Catalog& c) {
+             py::list out;
+             for (const EventDecl& e : c.events()) {
+               py::list fields;
+               for (const FieldDecl& f : e.fields)
+                 fields.append(py::make_tuple(f.name, field_type_name(f.type), sensitivity_name(f.sensitivity)));
+               out.append(py::make_tuple(e.name, static_cast<int>(e.kind), fields));
+             }
+             return out;
+           })
       .def("pages", [](const Catalog& c) { return c.pages(); })
       .def("states", [](const Catalog& c) { return c.states(); });
 
   py::class_<EventLog>(m, "EventLog")
       .def_static("open",
-                  [](const std::string& dir, const Catalog& catalog, size_t journal_bytes, int64_t quota_bytes, double max_age_s, uint64_t sync_events,
-                     double sync_s) {
+                  [](const std::string& dir, const Catalog& catalog, size_t journal_bytes, int64_t quota_bytes, double max_age_s,
+                     uint64_t sync_events, double sync_s) {
                     return unwrap(EventLog::open(Env::system(), dir, catalog,
                                                  {journal_bytes, quota_bytes, static_cast<int64_t>(max_age_s * 1e6), sync_events,
                                                   static_cast<int64_t>(sync_s * 1e6)}));
                   })
       .def("append",
-           [](EventLog& log, const std::string& name, const std::string& page, const py::object& contents, std::optional<int64_t> ts, bool on) {
+           [](EventLog& log, const std::string& name, const std::string& page, const py::object& contents, std::optional<int64_t> ts,
+              bool on) {
              Contents values;
              Event e = make_event(log.catalog(), name, page, ts.value_or(Env::system().wall_us()), on);
              e.contents = values.read(log.catalog(), e.event, contents);
@@ -127,28 +136,28 @@ void bind_stream_log(py::module_& m) {
              const SequencerStats& s = log.stats();
              py::dict out;
              out["first_seq"] = r.journal.first_seq, out["last_seq"] = r.journal.last_seq, out["lost"] = r.journal.lost;
-             out["damage_offset"] = r.journal.damage_offset, out["damaged_segments"] = r.damaged_segments, out["index_rebuilt"] = r.index_rebuilt;
+             out["damage_offset"] = r.journal.damage_offset, out["damaged_segments"] = r.damaged_segments,
+             out["index_rebuilt"] = r.index_rebuilt;
              out["repaired_times"] = s.repaired_times, out["unpaired_pages"] = s.unpaired_pages, out["closed_inner"] = s.closed_inner;
              out["overflowed_pages"] = s.overflowed_pages;
              return out;
            })
-      .def("append_ns",
-           [](EventLog& log, const std::string& name, const std::string& page, const py::object& contents, size_t n) {
-             // For the benchmark: nanoseconds of each of n appends of one event, measured inside.
-             Contents values;
-             Event e = make_event(log.catalog(), name, page, Env::system().wall_us(), false);
-             e.contents = values.read(log.catalog(), e.event, contents);
-             std::vector<int64_t> out(n);
-             for (size_t i = 0; i < n; ++i) {
-               timespec a, b;
-               clock_gettime(CLOCK_MONOTONIC, &a);
-               unwrap(log.append(e));
-               clock_gettime(CLOCK_MONOTONIC, &b);
-               out[i] = (b.tv_sec - a.tv_sec) * 1'000'000'000 + b.tv_nsec - a.tv_nsec;
-               if (i % 64 == 0) unwrap(log.maintain());
-             }
-             return out;
-           });
+      .def("append_ns", [](EventLog& log, const std::string& name, const std::string& page, const py::object& contents, size_t n) {
+        // For the benchmark: nanoseconds of each of n appends of one event, measured inside.
+        Contents values;
+        Event e = make_event(log.catalog(), name, page, Env::system().wall_us(), false);
+        e.contents = values.read(log.catalog(), e.event, contents);
+        std::vector<int64_t> out(n);
+        for (size_t i = 0; i < n; ++i) {
+          timespec a, b;
+          clock_gettime(CLOCK_MONOTONIC, &a);
+          unwrap(log.append(e));
+          clock_gettime(CLOCK_MONOTONIC, &b);
+          out[i] = (b.tv_sec - a.tv_sec) * 1'000'000'000 + b.tv_nsec - a.tv_nsec;
+          if (i % 64 == 0) unwrap(log.maintain());
+        }
+        return out;
+      });
 }
 
 }  // namespace walle::pybind

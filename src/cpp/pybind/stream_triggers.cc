@@ -28,7 +28,8 @@ struct OwnedSet {
   TriggerSet set;
 };
 
-std::vector<std::pair<std::string, CompiledTrigger>> compile_all(const std::vector<std::pair<std::string, std::string>>& texts, const Catalog& c) {
+std::vector<std::pair<std::string, CompiledTrigger>> compile_all(const std::vector<std::pair<std::string, std::string>>& texts,
+                                                                 const Catalog& c) {
   std::vector<std::pair<std::string, CompiledTrigger>> out;
   for (const auto& [name, text] : texts) out.emplace_back(name, unwrap(compile_trigger(unwrap(parse_trigger(text)), c, text)));
   return out;
@@ -37,8 +38,9 @@ std::vector<std::pair<std::string, CompiledTrigger>> compile_all(const std::vect
 // Events as columns (ids, times), for replays and measurements; no contents.
 std::vector<Event> events_of(const py::array_t<uint16_t>& event, const py::array_t<uint16_t>& page, const py::array_t<int64_t>& ts) {
   if (event.size() != page.size() || event.size() != ts.size())
-    throw CoreError(argument_error("columns of " + std::to_string(event.size()) + ", " + std::to_string(page.size()) + " and " + std::to_string(ts.size()),
-                                   "three columns of one length", "run", "pass one value per event in each"));
+    throw CoreError(argument_error(
+        "columns of " + std::to_string(event.size()) + ", " + std::to_string(page.size()) + " and " + std::to_string(ts.size()),
+        "three columns of one length", "run", "pass one value per event in each"));
   std::vector<Event> out(static_cast<size_t>(event.size()));
   for (size_t i = 0; i < out.size(); ++i) {
     const auto at = static_cast<py::ssize_t>(i);
@@ -93,8 +95,8 @@ void bind_stream_triggers(py::module_& m) {
       .def("remove", [](OwnedSet& s, const std::string& name) { unwrap(s.set.remove(name)); })
       .def("texts", [](OwnedSet& s) { return s.set.texts(); })
       .def("step",
-           [](OwnedSet& s, const std::string& name, const std::string& page, const py::object& contents, int64_t ts, uint64_t seq, uint64_t session,
-              uint64_t instance, bool on) {
+           [](OwnedSet& s, const std::string& name, const std::string& page, const py::object& contents, int64_t ts, uint64_t seq,
+              uint64_t session, uint64_t instance, bool on) {
              Contents values;
              Event e = make_event(s.catalog, name, page, ts, on);
              e.seq = seq, e.session = session, e.page_instance = instance;
@@ -150,13 +152,15 @@ void bind_stream_triggers(py::module_& m) {
   m.def("ipv", [](EventLog& log, uint64_t instance, const py::array_t<float, py::array::c_style>& weights,
                   const py::array_t<float, py::array::c_style>& bias, int repeat) {
     if (weights.size() != static_cast<py::ssize_t>(kIpvCode * kIpvFloats) || bias.size() != static_cast<py::ssize_t>(kIpvCode))
-      throw CoreError(argument_error("weights of " + std::to_string(weights.size()) + " floats", "32 x 332 weights and 32 biases", "ipv", "check the encoder's shape"));
+      throw CoreError(argument_error("weights of " + std::to_string(weights.size()) + " floats", "32 x 332 weights and 32 biases", "ipv",
+                                     "check the encoder's shape"));
     const Catalog& c = log.catalog();
     const auto position = [&](EventKind kind, const char* field) {
       const auto id = c.find_field(field);
       return id ? c.field_position(static_cast<uint16_t>(kind), *id) : -1;
     };
-    const IpvFields fields{position(EventKind::page_scroll, "depth"), position(EventKind::exposure, "item"), position(EventKind::click, "item")};
+    const IpvFields fields{position(EventKind::page_scroll, "depth"), position(EventKind::exposure, "item"),
+                           position(EventKind::click, "item")};
     std::vector<Event> events;
     std::deque<std::vector<Value>> kept;
     std::deque<std::string> texts;

@@ -133,7 +133,8 @@ TaskContext context_of(const py::object& log, const std::optional<std::string>& 
 
 using Names = std::optional<std::vector<std::string>>;
 
-Limits limits_of(uint64_t heap_bytes, uint32_t wall_ms, uint32_t cpu_ms, uint32_t depth, uint32_t stack_bytes, Names imports, Names host_calls) {
+Limits limits_of(uint64_t heap_bytes, uint32_t wall_ms, uint32_t cpu_ms, uint32_t depth, uint32_t stack_bytes, Names imports,
+                 Names host_calls) {
   Limits limits;
   limits.heap_bytes = heap_bytes;
   limits.wall_ms = wall_ms;
@@ -153,9 +154,8 @@ auto without_gil(Run run) {
 
 void bind_vm_class(py::module_& m) {
   py::class_<Vm, std::shared_ptr<Vm>>(m, "Vm")
-      .def_static("open", [](const std::string& path) {
-        return std::const_pointer_cast<Vm>(unwrap(without_gil([&] { return Vm::open(path); })));
-      })
+      .def_static("open",
+                  [](const std::string& path) { return std::const_pointer_cast<Vm>(unwrap(without_gil([&] { return Vm::open(path); }))); })
       .def_property_readonly("id", &Vm::id)
       .def_property_readonly("flavour", &Vm::flavour)
       .def_property_readonly("python", &Vm::python)
@@ -166,10 +166,11 @@ void bind_vm_class(py::module_& m) {
         return py::bytes(unwrap(without_gil([&] { return self.compile(plain); })));
       });
   py::class_<Bundle, std::shared_ptr<Bundle>>(m, "Bundle")
-      .def_static("open", [](const std::shared_ptr<Vm>& vm, const py::bytes& data) {
-        std::string bytes = data;
-        return std::const_pointer_cast<Bundle>(unwrap(without_gil([&] { return Bundle::open(vm, std::move(bytes)); })));
-      })
+      .def_static("open",
+                  [](const std::shared_ptr<Vm>& vm, const py::bytes& data) {
+                    std::string bytes = data;
+                    return std::const_pointer_cast<Bundle>(unwrap(without_gil([&] { return Bundle::open(vm, std::move(bytes)); })));
+                  })
       .def_property_readonly("modules", &Bundle::modules);
 }
 
@@ -177,18 +178,19 @@ void bind_vm_class(py::module_& m) {
 void bind_isolate(py::module_& m) {
   py::class_<Limits>(m, "Limits").def(py::init(&limits_of));
   py::class_<Isolate>(m, "Isolate", py::release_gil_before_calling_cpp_dtor())
-      .def_static("create", [](const std::shared_ptr<Vm>& vm, const Limits& limits, const py::object& log, const std::optional<std::string>& state) {
-        TaskContext context = context_of(log, state);
-        return unwrap(without_gil([&] { return Isolate::create(vm, limits, std::move(context)); }));
-      })
+      .def_static("create",
+                  [](const std::shared_ptr<Vm>& vm, const Limits& limits, const py::object& log, const std::optional<std::string>& state) {
+                    TaskContext context = context_of(log, state);
+                    return unwrap(without_gil([&] { return Isolate::create(vm, limits, std::move(context)); }));
+                  })
       .def("attach", [](Isolate& self, const std::shared_ptr<Bundle>& bundle) { unwrap(self.attach(bundle)); })
-      .def("call", [](Isolate& self, const std::string& module, const std::string& function, const py::args& args) {
-        const std::vector<Value> values = arguments(args);
-        return finish(without_gil([&] { return self.call(module, function, values); }));
-      })
-      .def("run", [](Isolate& self, const std::string& text, const std::string& name, const std::string& file) {
-        return finish(without_gil([&] { return self.run({name, file, text, false}); }));
-      })
+      .def("call",
+           [](Isolate& self, const std::string& module, const std::string& function, const py::args& args) {
+             const std::vector<Value> values = arguments(args);
+             return finish(without_gil([&] { return self.call(module, function, values); }));
+           })
+      .def("run", [](Isolate& self, const std::string& text, const std::string& name,
+                     const std::string& file) { return finish(without_gil([&] { return self.run({name, file, text, false}); })); })
       .def("cancel", &Isolate::cancel)
       .def("reset", [](Isolate& self) { unwrap(without_gil([&] { return self.reset(); })); })
       .def("stats", [](const Isolate& self) {
@@ -199,16 +201,20 @@ void bind_isolate(py::module_& m) {
 
 void bind_pool(py::module_& m) {
   py::class_<Pool>(m, "Pool", py::release_gil_before_calling_cpp_dtor())
-      .def_static("create", [](const std::shared_ptr<Vm>& vm, size_t size, bool std_profile, const Limits& limits, const py::object& log,
-                               const std::optional<std::string>& state, uint32_t grace_ms) {
-        vm::PoolOptions options{size, std_profile ? vm::Profile::std : vm::Profile::bare, limits, context_of(log, state), grace_ms};
-        return unwrap(without_gil([&] { return Pool::create(vm, std::move(options)); }));
-      })
+      .def_static("create",
+                  [](const std::shared_ptr<Vm>& vm, size_t size, bool std_profile, const Limits& limits, const py::object& log,
+                     const std::optional<std::string>& state, uint32_t grace_ms) {
+                    vm::PoolOptions options{size, std_profile ? vm::Profile::std : vm::Profile::bare, limits, context_of(log, state),
+                                            grace_ms};
+                    return unwrap(without_gil([&] { return Pool::create(vm, std::move(options)); }));
+                  })
       .def("take", [](Pool& self) { return unwrap(without_gil([&] { return self.take(); })); })
-      .def("run", [](Pool& self, const std::shared_ptr<Bundle>& bundle, const std::string& module, const std::string& function, const py::args& args) {
-        std::vector<Value> values = arguments(args);
-        return finish(without_gil([&] { return self.run(bundle, module, function, std::move(values)); }));
-      })
+      .def("run",
+           [](Pool& self, const std::shared_ptr<Bundle>& bundle, const std::string& module, const std::string& function,
+              const py::args& args) {
+             std::vector<Value> values = arguments(args);
+             return finish(without_gil([&] { return self.run(bundle, module, function, std::move(values)); }));
+           })
       .def("wait_until_full", [](Pool& self) { without_gil([&] { self.wait_until_full(); }); })
       .def("stats", [](const Pool& self) {
         const vm::PoolStats s = self.stats();

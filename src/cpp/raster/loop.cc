@@ -107,16 +107,16 @@ Result<int64_t> index_offset(const LoopSpec& spec, DType dtype, const void* indi
     const int64_t index = read_index(dtype, indices, round * depth + c);
     if (index < -component.bound || index >= component.bound)
       return model_error("index " + std::to_string(index) + " at position " + std::to_string(round * depth + c),
-                         "an index in [" + std::to_string(-component.bound) + ", " + std::to_string(component.bound - 1) + "]",
-                         "indices", "clip or correct the indices");
+                         "an index in [" + std::to_string(-component.bound) + ", " + std::to_string(component.bound - 1) + "]", "indices",
+                         "clip or correct the indices");
     offset += (index < 0 ? index + component.bound : index) * component.stride;
   }
   return offset;
 }
 }  // namespace
 
-Status run_loop_reference(const LoopSpec& spec, DType dtype, const void* data, DType index_dtype, const void* indices,
-                          const void* base, void* dst, int64_t dst_elements) {
+Status run_loop_reference(const LoopSpec& spec, DType dtype, const void* data, DType index_dtype, const void* indices, const void* base,
+                          void* dst, int64_t dst_elements) {
   const int64_t size = dtype_size(dtype);
   if (spec.base && dst_elements > 0) std::memcpy(dst, base, static_cast<size_t>(dst_elements * size));
   Raster round;

@@ -20,11 +20,11 @@ struct LoopSpec {
   Axes size{};
   Axes src_step{};  // added to the source offset per step of each axis
   Axes dst_step{};
-  Region body;                    // of round 0; source 0 = data
-  std::vector<LoopIndex> index;   // round i reads index.size() consecutive entries at i * index.size()
-  bool index_on_dst = false;      // scatter: the index moves the destination instead of the source
+  Region body;                   // of round 0; source 0 = data
+  std::vector<LoopIndex> index;  // round i reads index.size() consecutive entries at i * index.size()
+  bool index_on_dst = false;     // scatter: the index moves the destination instead of the source
   Combine combine = Combine::assign;
-  bool base = false;              // operand 2 (scatter's data) is copied to the destination before the rounds
+  bool base = false;  // operand 2 (scatter's data) is copied to the destination before the rounds
 
   int64_t count() const;
   std::string text() const;
@@ -35,7 +35,7 @@ Status check(const LoopSpec& spec, int64_t src_elements, int64_t index_elements,
 
 // Operands: 0 data (gather) or updates (scatter), 1 indices (int32 or int64), 2 base when spec.base.
 // A model error names the first index out of bounds.
-Status run_loop_reference(const LoopSpec& spec, DType dtype, const void* data, DType index_dtype, const void* indices,
-                          const void* base, void* dst, int64_t dst_elements);
+Status run_loop_reference(const LoopSpec& spec, DType dtype, const void* data, DType index_dtype, const void* indices, const void* base,
+                          void* dst, int64_t dst_elements);
 
 }  // namespace walle::raster

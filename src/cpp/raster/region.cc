@@ -143,9 +143,8 @@ Status copy_reference(const Raster& raster, DType dtype, const void* const* sour
   for (const Region& r : raster.regions) {
     const auto* src = static_cast<const std::byte*>(sources[r.source]);
     if (!raster.accumulate) {
-      for_each_index(r, [&](int64_t s, int64_t d) {
-        std::memcpy(out + static_cast<size_t>(d) * size, src + static_cast<size_t>(s) * size, size);
-      });
+      for_each_index(
+          r, [&](int64_t s, int64_t d) { std::memcpy(out + static_cast<size_t>(d) * size, src + static_cast<size_t>(s) * size, size); });
       continue;
     }
     const bool numeric = tensor::visit_numeric(dtype, [&](auto tag) {
@@ -155,7 +154,8 @@ Status copy_reference(const Raster& raster, DType dtype, const void* const* sour
       for_each_index(r, [&](int64_t s, int64_t d) { to[d] = static_cast<T>(to[d] + from[s]); });
     });
     if (!numeric)
-      return model_error("an accumulating raster of " + std::string(dtype_name(dtype)), "a numeric dtype", "raster", "cast to float32 first");
+      return model_error("an accumulating raster of " + std::string(dtype_name(dtype)), "a numeric dtype", "raster",
+                         "cast to float32 first");
   }
   return {};
 }

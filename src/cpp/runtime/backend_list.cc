@@ -4,7 +4,10 @@
 
 // Declared from the list, so that no file of this room includes a backend.
 namespace walle::backends {
-#define WALLE_BACKEND(name) namespace name { const Backend& name##_backend(); }
+#define WALLE_BACKEND(name)        \
+  namespace name {                 \
+  const Backend& name##_backend(); \
+  }
 #include "runtime/backend_list.inc"
 #undef WALLE_BACKEND
 }  // namespace walle::backends

@@ -28,7 +28,9 @@ void Executable::add_argument(ops::Ref r) {
   arguments_.push_back(nullptr);
   if (r < 0) return;
   const search::Storage& s = plan_.storage[static_cast<size_t>(r)];
-  const auto position = [&](const std::vector<ops::Ref>& list) { return static_cast<size_t>(std::ranges::find(list, s.root) - list.begin()); };
+  const auto position = [&](const std::vector<ops::Ref>& list) {
+    return static_cast<size_t>(std::ranges::find(list, s.root) - list.begin());
+  };
   switch (s.home) {
     case search::Home::nowhere: break;
     case search::Home::arena: arena_slots_.emplace_back(slot, s.offset); break;
@@ -59,7 +61,7 @@ void Executable::bind_arena(std::byte* base) {
 }
 
 Result<std::vector<Tensor>> Executable::run(std::span<const Tensor* const> inputs, Arena& arena, Profiler* profiler) {
-  WALLE_ASSIGN(std::byte* base, arena.reserve(plan_.arena_bytes));
+  WALLE_ASSIGN(std::byte * base, arena.reserve(plan_.arena_bytes));
   bind_arena(base);
   std::vector<Tensor> results(program_.outputs.size());
   for (size_t i = 0; i < results.size(); ++i) {
@@ -100,7 +102,8 @@ Status Executable::run_steps(std::byte* arena, Profiler* profiler) {
   for (size_t i = 0; i < steps_.size(); ++i) {
     const auto begin = profiler ? profiler->now() : Profiler::Clock::time_point();
     Status status = execute(steps_[i], arena);
-    if (!status.ok()) [[unlikely]] return step_error(i, status.take_error());
+    if (!status.ok()) [[unlikely]]
+      return step_error(i, status.take_error());
     if (profiler) record(*profiler, i, begin);
   }
   return {};

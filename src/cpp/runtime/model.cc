@@ -25,20 +25,24 @@ Status check_input(const ir::Value& value, const ir::RuntimeValue& given, std::m
   // Runs before every run: texts are made only when something is wrong.
   const auto where = [&] { return "input '" + value.name + "'"; };
   if (value.kind == ir::ValueKind::sequence)
-    return given.sequence() ? Status() : argument_error("a value that is not a sequence", "a sequence of tensors", where(), "pass a list of arrays");
+    return given.sequence() ? Status()
+                            : argument_error("a value that is not a sequence", "a sequence of tensors", where(), "pass a list of arrays");
   if (value.kind == ir::ValueKind::optional) return {};
   const Tensor* t = given.tensor();
   if (!t) return argument_error("no tensor", declared(value), where(), "pass an array");
   const auto have = [&] { return std::string(dtype_name(t->dtype())) + t->shape().text(); };
   if (value.dtype != DType::undefined && t->dtype() != value.dtype)
-    return argument_error(have(), declared(value), where(), "convert the array with .astype('" + std::string(dtype_name(value.dtype)) + "')");
+    return argument_error(have(), declared(value), where(),
+                          "convert the array with .astype('" + std::string(dtype_name(value.dtype)) + "')");
   if (!value.shape) return {};
   bool fits = static_cast<int>(value.shape->size()) == t->shape().rank();
   for (size_t i = 0; fits && i < value.shape->size(); ++i) {
     const ir::Dim& d = (*value.shape)[i];
     const int64_t size = t->shape()[static_cast<int>(i)];
-    if (d.size >= 0) fits = d.size == size;
-    else if (!d.symbol.empty()) fits = symbols.emplace(d.symbol, size).first->second == size;
+    if (d.size >= 0)
+      fits = d.size == size;
+    else if (!d.symbol.empty())
+      fits = symbols.emplace(d.symbol, size).first->second == size;
   }
   if (!fits) {
     std::string bound;

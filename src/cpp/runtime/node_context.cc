@@ -1,7 +1,7 @@
 #include "runtime/node_context.h"
 
-#include "ops/registry.h"
 #include "base/limits.h"
+#include "ops/registry.h"
 #include "runtime/fold.h"
 
 namespace walle::runtime {

@@ -9,11 +9,11 @@
 namespace walle::runtime {
 
 struct ProfileEvent {
-  std::string name;       // origin node
+  std::string name;  // origin node
   std::string op;
   std::string backend;
   std::string algorithm;
-  double start_us = 0;    // since the profile began
+  double start_us = 0;  // since the profile began
   double duration_us = 0;
 };
 

@@ -38,7 +38,12 @@ Result<Tensor> clone(const Tensor& t) {
 class Builder {
  public:
   Builder(const ir::Graph& graph, int begin, const std::vector<ir::RuntimeValue>& env, SharedState& shared)
-      : graph_(graph), env_(env), shared_(shared), refs_(graph.values.size(), kUnset), lowering_(program_, lower_options()), segment_(std::make_unique<Segment>()) {
+      : graph_(graph),
+        env_(env),
+        shared_(shared),
+        refs_(graph.values.size(), kUnset),
+        lowering_(program_, lower_options()),
+        segment_(std::make_unique<Segment>()) {
     segment_->begin = segment_->end = begin;
   }
 
@@ -138,7 +143,8 @@ class Builder {
     const auto fewest = static_cast<size_t>(def->inputs.min);
     for (size_t i = 0; i < fewest; ++i)
       if (i >= inputs.size() || inputs[i] < 0)
-        return model_error("input " + std::to_string(i) + " is missing", std::to_string(fewest) + " inputs", ir::describe(node), "connect the input");
+        return model_error("input " + std::to_string(i) + " is missing", std::to_string(fewest) + " inputs", ir::describe(node),
+                           "connect the input");
     ir::InferContext context(node.attributes, seen, static_cast<int>(node.outputs.size()), [&](int i) {
       const Tensor* value = fetch(node.inputs[static_cast<size_t>(i)], inputs[static_cast<size_t>(i)]);
       seen[static_cast<size_t>(i)].constant = value;
@@ -148,7 +154,8 @@ class Builder {
       if (context.missing()) return false;
       return s.take_error().within(ir::describe(node));
     }
-    WALLE_ASSIGN(const std::vector<ops::Ref> results, lowering_.apply_inferred(*def, node.attributes, inputs, context.outputs(), node.name));
+    WALLE_ASSIGN(const std::vector<ops::Ref> results,
+                 lowering_.apply_inferred(*def, node.attributes, inputs, context.outputs(), node.name));
     for (size_t i = 0; i < node.outputs.size(); ++i)
       if (node.outputs[i] != ir::kNone) refs_[static_cast<size_t>(node.outputs[i])] = results[i];
     return true;

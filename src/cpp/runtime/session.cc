@@ -24,7 +24,8 @@ Status detach(ir::RuntimeValue& value, const std::vector<const std::byte*>& borr
 
 Result<std::vector<ir::RuntimeValue>> Session::run(std::vector<ir::RuntimeValue> inputs) {
   if (inputs.size() != model_->graph().inputs.size())
-    return argument_error(std::to_string(inputs.size()) + " inputs", std::to_string(model_->graph().inputs.size()), "run", "pass every input once");
+    return argument_error(std::to_string(inputs.size()) + " inputs", std::to_string(model_->graph().inputs.size()), "run",
+                          "pass every input once");
   WALLE_TRY(model_->check_inputs(inputs));
   std::vector<const std::byte*> borrowed;
   for (const ir::RuntimeValue& v : inputs)
@@ -64,8 +65,14 @@ void explain_runner(const GraphRunner& runner, ExplainReport& report) {
     const search::Plan& plan = exe.plan();
     for (const search::Step& step : plan.steps) {
       const ops::ProgramNode& node = exe.program().nodes[static_cast<size_t>(step.node)];
-      ExplainRow row{runner.graph().name, node.origin, std::string(node.op->name), std::string(step.chosen.backend->name()),
-                     step.chosen.candidate.algorithm, step.chosen.candidate.parameters, step.chosen.candidate.cost_ms, {}};
+      ExplainRow row{runner.graph().name,
+                     node.origin,
+                     std::string(node.op->name),
+                     std::string(step.chosen.backend->name()),
+                     step.chosen.candidate.algorithm,
+                     step.chosen.candidate.parameters,
+                     step.chosen.candidate.cost_ms,
+                     {}};
       for (const search::Choice& loser : step.losers) row.losers.emplace_back(loser.candidate.algorithm, loser.candidate.cost_ms);
       report.rows.push_back(std::move(row));
     }
@@ -73,8 +80,8 @@ void explain_runner(const GraphRunner& runner, ExplainReport& report) {
     report.activation_bytes += plan.activation_bytes;
     report.aliases += plan.aliases;
     report.predicted_ms += plan.predicted_ms;
-    report.program += "segment " + std::to_string(segment->begin) + ".." + std::to_string(segment->end) + " of " + runner.graph().name + "\n" +
-                      ops::dump(exe.program());
+    report.program += "segment " + std::to_string(segment->begin) + ".." + std::to_string(segment->end) + " of " + runner.graph().name +
+                      "\n" + ops::dump(exe.program());
   }
   for (const auto& [graph, body] : runner.bodies()) explain_runner(*body, report);
 }

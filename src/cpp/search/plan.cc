@@ -110,8 +110,8 @@ Status place_memory(const ops::Program& p, Plan& plan) {
   }
   plan.arena_bytes = plan_offsets(blocks);
   if (plan.arena_bytes > base::kMaxArenaBytes)
-    return resource_error("a plan that needs " + std::to_string(plan.arena_bytes) + " bytes", "at most " + std::to_string(base::kMaxArenaBytes),
-                          "memory plan", "use smaller inputs or batches");
+    return resource_error("a plan that needs " + std::to_string(plan.arena_bytes) + " bytes",
+                          "at most " + std::to_string(base::kMaxArenaBytes), "memory plan", "use smaller inputs or batches");
   for (size_t s = 0; s < plan.steps.size(); ++s)
     if (workspace[s] >= 0) plan.steps[s].workspace_offset = blocks[static_cast<size_t>(workspace[s])].offset;
   for (Storage& s : plan.storage)

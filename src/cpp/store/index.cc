@@ -8,8 +8,8 @@ namespace walle::store {
 
 namespace {
 Error sql_error(sqlite3* db, std::string_view what) {
-  return resource_error("the event index cannot " + std::string(what) + ": " + (db ? sqlite3_errmsg(db) : "no memory"), "a working SQLite file",
-                        "event index", "check the disk; a removed index is made anew from the segments");
+  return resource_error("the event index cannot " + std::string(what) + ": " + (db ? sqlite3_errmsg(db) : "no memory"),
+                        "a working SQLite file", "event index", "check the disk; a removed index is made anew from the segments");
 }
 
 class Statement {
@@ -20,7 +20,9 @@ class Statement {
   Statement& operator=(const Statement&) = delete;
   Statement& bind(int64_t v) { return sqlite3_bind_int64(s_, ++at_, v), *this; }
   Statement& bind(double v) { return sqlite3_bind_double(s_, ++at_, v), *this; }
-  Statement& bind(const std::string& v) { return sqlite3_bind_text(s_, ++at_, v.data(), static_cast<int>(v.size()), SQLITE_TRANSIENT), *this; }
+  Statement& bind(const std::string& v) {
+    return sqlite3_bind_text(s_, ++at_, v.data(), static_cast<int>(v.size()), SQLITE_TRANSIENT), *this;
+  }
   int step() { return s_ ? sqlite3_step(s_) : SQLITE_ERROR; }
   Status run(std::string_view what) { return step() == SQLITE_DONE ? Status() : Status(sql_error(db_, what)); }
   int64_t integer(int column) { return sqlite3_column_int64(s_, column); }
@@ -35,7 +37,8 @@ class Statement {
 
 constexpr const char* kSchema =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
-    "CREATE TABLE IF NOT EXISTS segments(file TEXT PRIMARY KEY, first INTEGER, last INTEGER, min_ts INTEGER, max_ts INTEGER, bytes INTEGER);"
+    "CREATE TABLE IF NOT EXISTS segments(file TEXT PRIMARY KEY, first INTEGER, last INTEGER, min_ts INTEGER, max_ts INTEGER, bytes "
+    "INTEGER);"
     "CREATE TABLE IF NOT EXISTS cursors(reader TEXT PRIMARY KEY, seq INTEGER);"
     "CREATE TABLE IF NOT EXISTS amounts(key TEXT PRIMARY KEY, value REAL);";
 
@@ -53,7 +56,8 @@ Result<std::unique_ptr<Index>> Index::open(const std::string& path) {
     const int code = sqlite3_errcode(db);
     Error e = sql_error(db, "open '" + path + "'");
     sqlite3_close(db);
-    if (again || (code != SQLITE_CORRUPT && code != SQLITE_NOTADB && code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE)) return e;
+    if (again || (code != SQLITE_CORRUPT && code != SQLITE_NOTADB && code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE))
+      return e;
     for (const char* suffix : {"", "-wal", "-shm"}) std::remove((path + suffix).c_str());
   }
   return internal_error("unreachable", "event index");
@@ -63,18 +67,26 @@ Index::~Index() { sqlite3_close(db_); }
 
 Status Index::add(const SegmentEntry& e) {
   return Statement(db_, "INSERT OR REPLACE INTO segments VALUES(?,?,?,?,?,?)")
-      .bind(e.file).bind(static_cast<int64_t>(e.first_seq)).bind(static_cast<int64_t>(e.last_seq)).bind(e.min_ts).bind(e.max_ts).bind(e.bytes)
+      .bind(e.file)
+      .bind(static_cast<int64_t>(e.first_seq))
+      .bind(static_cast<int64_t>(e.last_seq))
+      .bind(e.min_ts)
+      .bind(e.max_ts)
+      .bind(e.bytes)
       .run("add a segment");
 }
 
-Status Index::remove(const std::string& file) { return Statement(db_, "DELETE FROM segments WHERE file=?").bind(file).run("remove a segment"); }
+Status Index::remove(const std::string& file) {
+  return Statement(db_, "DELETE FROM segments WHERE file=?").bind(file).run("remove a segment");
+}
 
 Result<std::vector<SegmentEntry>> Index::segments() const {
   std::vector<SegmentEntry> out;
   Statement s(db_, "SELECT file,first,last,min_ts,max_ts,bytes FROM segments ORDER BY first");
   int code;
   while ((code = s.step()) == SQLITE_ROW)
-    out.push_back({s.text(0), static_cast<uint64_t>(s.integer(1)), static_cast<uint64_t>(s.integer(2)), s.integer(3), s.integer(4), s.integer(5)});
+    out.push_back(
+        {s.text(0), static_cast<uint64_t>(s.integer(1)), static_cast<uint64_t>(s.integer(2)), s.integer(3), s.integer(4), s.integer(5)});
   if (code != SQLITE_DONE) return sql_error(db_, "list segments");
   return out;
 }

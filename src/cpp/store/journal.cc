@@ -12,8 +12,8 @@ namespace walle::store {
 namespace {
 constexpr uint64_t kMagic = 0x314c4e524a4c4157ull;  // "WALJRNL1"
 // Numbers that change too often for a checksum are stored beside their complement.
-constexpr uint64_t kCapacityOffset = 8;   // and 16
-constexpr uint64_t kLastSeqOffset = 24;   // and 32: the newest accepted seq
+constexpr uint64_t kCapacityOffset = 8;  // and 16
+constexpr uint64_t kLastSeqOffset = 24;  // and 32: the newest accepted seq
 
 struct Tail {
   uint64_t generation, seq, offset;
@@ -77,8 +77,10 @@ Result<std::unique_ptr<Journal>> Journal::open(Env& env, const std::string& path
     // A truncated file is grown back: the frames that are still there are recovered, the rest counted as lost.
     WALLE_ASSIGN(const std::string old, env.read_file(path));
     const auto own = load_pair(std::as_bytes(std::span(old)), kCapacityOffset);
-    if (own && valid_capacity(*own)) bytes = *own + kJournalHeaderBytes;
-    else if (existing > static_cast<int64_t>(bytes)) bytes = static_cast<size_t>(base::round_up(existing, 4096));
+    if (own && valid_capacity(*own))
+      bytes = *own + kJournalHeaderBytes;
+    else if (existing > static_cast<int64_t>(bytes))
+      bytes = static_cast<size_t>(base::round_up(existing, 4096));
   }
   WALLE_ASSIGN(auto map, env.map_writable(path, bytes));
   auto journal = std::unique_ptr<Journal>(new Journal(std::move(map), path));

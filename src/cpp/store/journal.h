@@ -27,9 +27,9 @@ inline constexpr uint32_t kSkipFrame = 0xffffffffu;
 inline constexpr uint32_t kGapFrame = 0xfffffffeu;
 
 struct JournalRecovery {
-  uint64_t first_seq = 0;    // oldest frame kept; first_seq > last_seq when the journal is empty
-  uint64_t last_seq = 0;     // newest frame kept
-  uint64_t lost = 0;         // accepted frames that are gone: known from the header or from frames behind the damage
+  uint64_t first_seq = 0;      // oldest frame kept; first_seq > last_seq when the journal is empty
+  uint64_t last_seq = 0;       // newest frame kept
+  uint64_t lost = 0;           // accepted frames that are gone: known from the header or from frames behind the damage
   uint64_t damage_offset = 0;  // file offset where reading stopped when lost > 0
 };
 
@@ -79,9 +79,9 @@ class Journal {
   std::unique_ptr<base::WritableMap> map_;
   std::string path_;
   std::span<std::byte> header_, ring_;
-  std::atomic<uint64_t> committed_{1};   // next sequence number
-  std::atomic<uint64_t> head_{0};        // total bytes ever placed: ring offset is head_ % capacity
-  std::atomic<uint64_t> tail_{0};        // total bytes ever released, same counting
+  std::atomic<uint64_t> committed_{1};  // next sequence number
+  std::atomic<uint64_t> head_{0};       // total bytes ever placed: ring offset is head_ % capacity
+  std::atomic<uint64_t> tail_{0};       // total bytes ever released, same counting
   std::atomic<uint64_t> tail_seq_{1};
   std::atomic<uint64_t> synced_seq_{0};
   std::atomic<uint64_t> synced_head_{0};

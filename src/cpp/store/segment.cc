@@ -115,13 +115,17 @@ bool read_column(std::string_view raw, uint32_t values, SegmentColumn& c) {
   for (uint64_t i = 0; i < words; ++i) {
     std::string_view text;
     if (c.type == ColumnType::floats ? !r.get(v) : !r.varint(v) || !r.take(v, text)) return false;
-    if (c.type == ColumnType::floats) bits.push_back(v);
-    else texts.emplace_back(text);
+    if (c.type == ColumnType::floats)
+      bits.push_back(v);
+    else
+      texts.emplace_back(text);
   }
   for (uint32_t i = 0; i < values; ++i) {
     if (!r.varint(v) || v >= words) return false;
-    if (c.type == ColumnType::floats) c.floats.push_back(std::bit_cast<double>(bits[v]));
-    else c.texts.push_back(texts[v]);
+    if (c.type == ColumnType::floats)
+      c.floats.push_back(std::bit_cast<double>(bits[v]));
+    else
+      c.texts.push_back(texts[v]);
   }
   return r.left() == 0;
 }
@@ -146,8 +150,9 @@ std::string encode_segment(const Segment& s) {
     const std::string raw = raw_column(c);
     std::string packed(compressBound(raw.size()), '\0');
     uLongf size = packed.size();
-    const bool smaller = compress2(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(raw.data()), raw.size(), 6) == Z_OK &&
-                         size < raw.size();
+    const bool smaller =
+        compress2(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(raw.data()), raw.size(), 6) == Z_OK &&
+        size < raw.size();
     if (smaller) packed.resize(size);
     const std::string& stored = smaller ? packed : raw;
     std::string head;
@@ -190,7 +195,8 @@ Result<Segment> decode_segment(std::string_view bytes) {
     uint8_t name_size = 0, type = 0, codec = 0;
     uint32_t values = 0, raw_size = 0, stored_size = 0, crc = 0;
     std::string_view name, stored;
-    if (!(r.get(name_size) && r.take(name_size, name) && r.get(type) && r.get(codec) && r.get(values) && r.get(raw_size) && r.get(stored_size)))
+    if (!(r.get(name_size) && r.take(name_size, name) && r.get(type) && r.get(codec) && r.get(values) && r.get(raw_size) &&
+          r.get(stored_size)))
       return damaged("a cut column", at);
     const size_t head = bytes.size() - r.left() - at;
     if (!r.get(crc) || !r.take(stored_size, stored)) return damaged("a cut column", at);
@@ -201,7 +207,8 @@ Result<Segment> decode_segment(std::string_view bytes) {
       if (raw_size / 1100 > stored_size + 1) return damaged("an impossible ratio", at);  // zlib gains at most 1032
       raw.assign(raw_size, '\0');
       uLongf size = raw_size;
-      if (uncompress(reinterpret_cast<Bytef*>(raw.data()), &size, reinterpret_cast<const Bytef*>(stored.data()), stored.size()) != Z_OK || size != raw_size)
+      if (uncompress(reinterpret_cast<Bytef*>(raw.data()), &size, reinterpret_cast<const Bytef*>(stored.data()), stored.size()) != Z_OK ||
+          size != raw_size)
         return damaged("column does not unpack", at);
     }
     c.name = name, c.type = static_cast<ColumnType>(type);

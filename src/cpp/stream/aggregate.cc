@@ -32,8 +32,8 @@ Result<AggregateKind> aggregate_kind(std::string_view name) {
   constexpr std::string_view names[] = {"count", "sum", "mean", "min", "max", "var", "distinct", "top_k", "histogram"};
   const auto it = std::find(std::begin(names), std::end(names), name);
   if (it != std::end(names)) return static_cast<AggregateKind>(it - std::begin(names));
-  return argument_error("aggregate '" + std::string(name) + "'", "count, sum, mean, min, max, var, distinct, top_k or histogram", "aggregate",
-                        "choose one of these");
+  return argument_error("aggregate '" + std::string(name) + "'", "count, sum, mean, min, max, var, distinct, top_k or histogram",
+                        "aggregate", "choose one of these");
 }
 
 void Accumulator::add(const AggregateSpec& spec, const Cell& cell) {
@@ -50,8 +50,10 @@ void Accumulator::add(const AggregateSpec& spec, const Cell& cell) {
     }
     case AggregateKind::top_k: {
       const auto it = counts_.find(word(cell));
-      if (it != counts_.end()) ++it->second;
-      else if (counts_.size() < kMaxTopWords) counts_.emplace(word(cell), 1);
+      if (it != counts_.end())
+        ++it->second;
+      else if (counts_.size() < kMaxTopWords)
+        counts_.emplace(word(cell), 1);
       return;
     }
     case AggregateKind::histogram: {

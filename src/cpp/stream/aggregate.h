@@ -13,8 +13,8 @@ enum class AggregateKind : uint8_t { count, sum, mean, min, max, var, distinct, 
 struct AggregateSpec {
   AggregateKind kind = AggregateKind::count;
   std::string column, out;
-  int k = 10;                   // top_k: entries; histogram: bins
-  double low = 0, high = 1;     // histogram
+  int k = 10;                // top_k: entries; histogram: bins
+  double low = 0, high = 1;  // histogram
 };
 
 Result<AggregateKind> aggregate_kind(std::string_view name);
@@ -29,8 +29,8 @@ class Accumulator {
  private:
   int64_t count_ = 0;
   double sum_ = 0, mean_ = 0, m2_ = 0, min_ = 0, max_ = 0;
-  std::vector<uint8_t> registers_;          // distinct: HyperLogLog, 1,024 registers, 3.3 % standard error
-  std::map<std::string, int64_t> counts_;   // top_k: exact while at most kMaxTopWords are seen
+  std::vector<uint8_t> registers_;         // distinct: HyperLogLog, 1,024 registers, 3.3 % standard error
+  std::map<std::string, int64_t> counts_;  // top_k: exact while at most kMaxTopWords are seen
   std::vector<int64_t> bins_;
 };
 

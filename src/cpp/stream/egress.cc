@@ -14,7 +14,8 @@ void put(std::string& out, T v) {
 void put_text(std::string& out, std::string_view s) { put(out, static_cast<uint32_t>(s.size())), out += s; }
 
 Error denied(std::string given, std::string expected, const std::string& task, const std::string& feature, std::string next) {
-  return Error(base::ErrorGroup::task, {std::move(given), std::move(expected), "egress of feature '" + feature + "' by task '" + task + "'", std::move(next)});
+  return Error(base::ErrorGroup::task,
+               {std::move(given), std::move(expected), "egress of feature '" + feature + "' by task '" + task + "'", std::move(next)});
 }
 
 bool contains(const std::vector<std::string>& v, const std::string& s) { return std::find(v.begin(), v.end(), s) != v.end(); }
@@ -59,8 +60,8 @@ Result<std::unique_ptr<EgressGate>> EgressGate::open(Env& env, const std::string
 
 Status EgressGate::allow(EgressPolicy p) {
   if (p.task.empty() || p.feature.empty() || p.bytes_per_day < 0 || p.sends_per_day < 0 || p.minimum_rows < 1)
-    return argument_error("policy of task '" + p.task + "' for feature '" + p.feature + "'", "both names, budgets of at least 0, at least 1 row",
-                          "egress policy", "correct the policy");
+    return argument_error("policy of task '" + p.task + "' for feature '" + p.feature + "'",
+                          "both names, budgets of at least 0, at least 1 row", "egress policy", "correct the policy");
   std::erase_if(policies_, [&](const EgressPolicy& o) { return o.task == p.task && o.feature == p.feature; });
   policies_.push_back(std::move(p));
   return {};
@@ -69,7 +70,8 @@ Status EgressGate::allow(EgressPolicy p) {
 Result<const EgressPolicy*> EgressGate::policy_for(const std::string& task, const std::string& feature) const {
   for (const EgressPolicy& p : policies_)
     if (p.task == task && p.feature == feature) return &p;
-  return denied("a feature without a policy", "a policy in the task's signed configuration", task, feature, "register the feature with the task");
+  return denied("a feature without a policy", "a policy in the task's signed configuration", task, feature,
+                "register the feature with the task");
 }
 
 Status EgressGate::check_columns(const std::string& task, const std::string& feature, const std::vector<Column>& columns) const {
@@ -78,10 +80,12 @@ Status EgressGate::check_columns(const std::string& task, const std::string& fea
     return denied("no consent of class '" + p->consent + "'", "the user's consent", task, feature, "ask the user, or send less");
   for (const Column& c : columns) {
     if (!contains(p->fields, c.name))
-      return denied("column '" + c.name + "'", "the fields of the policy", task, feature, "select the listed fields, or have the policy changed");
+      return denied("column '" + c.name + "'", "the fields of the policy", task, feature,
+                    "select the listed fields, or have the policy changed");
     if (c.sensitivity > p->highest)
       return denied("column '" + c.name + "' labelled " + std::string(sensitivity_name(c.sensitivity)),
-                    "at most " + std::string(sensitivity_name(p->highest)), task, feature, "aggregate it further, add noise, or leave it out");
+                    "at most " + std::string(sensitivity_name(p->highest)), task, feature,
+                    "aggregate it further, add noise, or leave it out");
   }
   return {};
 }
@@ -90,8 +94,8 @@ Result<std::string> EgressGate::send(const std::string& task, const std::string&
   WALLE_TRY(check_columns(task, feature, batch.columns));
   WALLE_ASSIGN(const EgressPolicy* p, policy_for(task, feature));
   if (rows_behind < p->minimum_rows)
-    return denied("rows that summarise " + std::to_string(rows_behind) + " events", "at least " + std::to_string(p->minimum_rows), task, feature,
-                  "wait for more events");
+    return denied("rows that summarise " + std::to_string(rows_behind) + " events", "at least " + std::to_string(p->minimum_rows), task,
+                  feature, "wait for more events");
   std::string bytes = pack_batch(batch);
   const int64_t now = env_.wall_us(), day = now - now % kDay;
   int64_t used = 0, sends = 0;
@@ -99,10 +103,11 @@ Result<std::string> EgressGate::send(const std::string& task, const std::string&
     if (e.task == task && e.feature == feature && e.ts >= day) used += e.bytes, ++sends;
   const auto size = static_cast<int64_t>(bytes.size());
   if (used + size > p->bytes_per_day)
-    return denied(std::to_string(size) + " bytes after " + std::to_string(used) + " today", "at most " + std::to_string(p->bytes_per_day) + " a day",
-                  task, feature, "send less, or tomorrow");
+    return denied(std::to_string(size) + " bytes after " + std::to_string(used) + " today",
+                  "at most " + std::to_string(p->bytes_per_day) + " a day", task, feature, "send less, or tomorrow");
   if (sends + 1 > p->sends_per_day)
-    return denied("send number " + std::to_string(sends + 1) + " today", "at most " + std::to_string(p->sends_per_day), task, feature, "collect more per send");
+    return denied("send number " + std::to_string(sends + 1) + " today", "at most " + std::to_string(p->sends_per_day), task, feature,
+                  "collect more per send");
   // Recorded first: what may have left is always in the ledger.
   WALLE_TRY(record({now, size, static_cast<int64_t>(batch.rows()), task, feature}));
   return bytes;

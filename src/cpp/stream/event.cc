@@ -68,8 +68,10 @@ void write_record(const Event& event, std::byte* to) {
     const Value& v = event.contents[i];
     if (!v.present) continue;
     w.put(static_cast<uint8_t>(i)), w.put(v.type);
-    if (v.type == FieldType::text) w.put(static_cast<uint32_t>(v.text.size())), w.bytes(v.text);
-    else w.put(v.i);
+    if (v.type == FieldType::text)
+      w.put(static_cast<uint32_t>(v.text.size())), w.bytes(v.text);
+    else
+      w.put(v.i);
   }
 }
 

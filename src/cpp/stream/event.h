@@ -26,10 +26,34 @@ struct Value {
   std::string_view text;  // borrowed from whoever made the value
 
   Value() : i(0) {}
-  static Value of(int64_t v) { Value x; x.present = true; x.i = v; return x; }
-  static Value of(double v) { Value x; x.present = true; x.type = FieldType::f64; x.d = v; return x; }
-  static Value of(bool v) { Value x; x.present = true; x.type = FieldType::boolean; x.i = 0; x.b = v; return x; }
-  static Value of(std::string_view v) { Value x; x.present = true; x.type = FieldType::text; x.text = v; return x; }
+  static Value of(int64_t v) {
+    Value x;
+    x.present = true;
+    x.i = v;
+    return x;
+  }
+  static Value of(double v) {
+    Value x;
+    x.present = true;
+    x.type = FieldType::f64;
+    x.d = v;
+    return x;
+  }
+  static Value of(bool v) {
+    Value x;
+    x.present = true;
+    x.type = FieldType::boolean;
+    x.i = 0;
+    x.b = v;
+    return x;
+  }
+  static Value of(std::string_view v) {
+    Value x;
+    x.present = true;
+    x.type = FieldType::text;
+    x.text = v;
+    return x;
+  }
 };
 
 // The stored time is not the one given: the clock went back, or the page or session had to be repaired.

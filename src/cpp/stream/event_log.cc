@@ -62,12 +62,15 @@ Status EventLog::adopt_segments() {
     const auto* seqs = segment->find("seq");
     const uint64_t last = seqs && !seqs->ints.empty() ? static_cast<uint64_t>(seqs->ints.back()) : segment->first_seq;
     segments_.push_back({name, segment->first_seq, last, segment->min_ts, segment->max_ts, static_cast<int64_t>(bytes.size())});
-    if (std::none_of(indexed.begin(), indexed.end(), [&](const auto& e) { return e.file == name; })) WALLE_TRY(index_->add(segments_.back()));
+    if (std::none_of(indexed.begin(), indexed.end(), [&](const auto& e) { return e.file == name; }))
+      WALLE_TRY(index_->add(segments_.back()));
   }
   if (segments_.empty()) return {};
   const uint64_t last = segments_.back().last_seq;
-  if (journal_->last_seq() < last) journal_->skip_to(last + 1);
-  else if (journal_->first_seq() <= last) WALLE_TRY(journal_->release(last));
+  if (journal_->last_seq() < last)
+    journal_->skip_to(last + 1);
+  else if (journal_->first_seq() <= last)
+    WALLE_TRY(journal_->release(last));
   return {};
 }
 
@@ -112,7 +115,8 @@ Result<uint16_t> EventLog::state(std::string_view name) {
 
 Result<Event> EventLog::append(Event e) {
   if (e.event >= catalog_.events().size())
-    return argument_error("event id " + std::to_string(e.event), "below " + std::to_string(catalog_.events().size()), "append", "declare the event first");
+    return argument_error("event id " + std::to_string(e.event), "below " + std::to_string(catalog_.events().size()), "append",
+                          "declare the event first");
   const EventDecl& decl = catalog_.events()[e.event];
   const size_t pages = decl.kind == EventKind::app_state ? catalog_.states().size() : catalog_.pages().size();
   if (e.page >= pages)
@@ -121,7 +125,8 @@ Result<Event> EventLog::append(Event e) {
   WALLE_TRY(check_contents(catalog_, e.event, e.contents));
   if (e.ts < 0 || e.ts > env_.wall_us() + kMaxAheadUs)
     return argument_error("time " + std::to_string(e.ts) + " us, more than a day ahead of the device's clock or negative",
-                          "microseconds since 1970, by the device's clock", "append of '" + decl.name + "'", "check the unit and the source of the time");
+                          "microseconds since 1970, by the device's clock", "append of '" + decl.name + "'",
+                          "check the unit and the source of the time");
   const size_t size = record_size(e);
   std::byte* to = journal_->reserve(size);
   if (!to) {
@@ -130,7 +135,9 @@ Result<Event> EventLog::append(Event e) {
                             "append of '" + decl.name + "'", "store large contents elsewhere and record their name");
     WALLE_TRY(compact());  // nobody maintained the log in time
     to = journal_->reserve(size);
-    if (!to) return resource_error("no space in the journal after compaction", "space for one event", "append", "open the log with a larger journal");
+    if (!to)
+      return resource_error("no space in the journal after compaction", "space for one event", "append",
+                            "open the log with a larger journal");
   }
   const uint64_t seq = journal_->last_seq() + 1;
   sequencer_.place(e, decl.kind, seq);

@@ -18,8 +18,8 @@ struct EventLogOptions {
   size_t journal_bytes = 4 << 20;
   int64_t quota_bytes = int64_t{64} << 20;  // of all segments
   int64_t max_age_us = int64_t{30} * 86'400'000'000;
-  uint64_t sync_events = 128;               // maintain() syncs when so many wait, or
-  int64_t sync_us = 1'000'000;              // when so long has passed
+  uint64_t sync_events = 128;   // maintain() syncs when so many wait, or
+  int64_t sync_us = 1'000'000;  // when so long has passed
 };
 
 struct LogReport {

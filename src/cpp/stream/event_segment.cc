@@ -14,7 +14,8 @@ store::ColumnType column_type(FieldType t) {
 
 void EventSegmentBuilder::add(const Event& e) {
   seqs_.push_back(static_cast<int64_t>(e.seq)), ts_.push_back(e.ts), event_.push_back(e.event), page_.push_back(e.page);
-  session_.push_back(static_cast<int64_t>(e.session)), instance_.push_back(static_cast<int64_t>(e.page_instance)), flags_.push_back(e.flags);
+  session_.push_back(static_cast<int64_t>(e.session)), instance_.push_back(static_cast<int64_t>(e.page_instance)),
+      flags_.push_back(e.flags);
   if (fields_.size() <= e.event) fields_.resize(e.event + 1u);
   auto& fields = fields_[e.event];
   const auto& decl = catalog_.events()[e.event].fields;
@@ -29,9 +30,12 @@ void EventSegmentBuilder::add(const Event& e) {
     fields[i].present.ints.push_back(v.present);
     if (!v.present) continue;
     auto& values = fields[i].values;
-    if (v.type == FieldType::f64) values.floats.push_back(v.d);
-    else if (v.type == FieldType::text) values.texts.emplace_back(v.text);
-    else values.ints.push_back(v.type == FieldType::boolean ? v.b : v.i);
+    if (v.type == FieldType::f64)
+      values.floats.push_back(v.d);
+    else if (v.type == FieldType::text)
+      values.texts.emplace_back(v.text);
+    else
+      values.ints.push_back(v.type == FieldType::boolean ? v.b : v.i);
   }
 }
 
@@ -92,10 +96,14 @@ Status read_event_segment(const store::Segment& s, const Catalog& catalog, const
       if (c.value >= c.values->size()) return damaged("with fewer values than rows");
       const FieldType type = catalog.events()[e.event].fields[f].type;
       if (c.values->type != column_type(type)) return damaged("with values of another type");
-      if (type == FieldType::f64) values[f] = Value::of(c.values->floats[c.value]);
-      else if (type == FieldType::text) values[f] = Value::of(std::string_view(c.values->texts[c.value]));
-      else if (type == FieldType::boolean) values[f] = Value::of(c.values->ints[c.value] != 0);
-      else values[f] = Value::of(c.values->ints[c.value]);
+      if (type == FieldType::f64)
+        values[f] = Value::of(c.values->floats[c.value]);
+      else if (type == FieldType::text)
+        values[f] = Value::of(std::string_view(c.values->texts[c.value]));
+      else if (type == FieldType::boolean)
+        values[f] = Value::of(c.values->ints[c.value] != 0);
+      else
+        values[f] = Value::of(c.values->ints[c.value]);
       ++c.value;
     }
     e.contents = values;

@@ -8,11 +8,11 @@ namespace walle::stream {
 
 struct Firing {
   uint16_t trigger = 0;
-  uint32_t coalesced = 0;   // further firings folded into this one while the queue was full
-  uint64_t seq = 0;         // the event that completed it; for timers the last event before
-  int64_t ts = 0;           // event time, us
-  int64_t start_ts = 0;     // of the latest match: its first event
-  uint64_t idempotency = 0; // hash of trigger text, seq and ts: equal for equal firings of any replay
+  uint32_t coalesced = 0;    // further firings folded into this one while the queue was full
+  uint64_t seq = 0;          // the event that completed it; for timers the last event before
+  int64_t ts = 0;            // event time, us
+  int64_t start_ts = 0;      // of the latest match: its first event
+  uint64_t idempotency = 0;  // hash of trigger text, seq and ts: equal for equal firings of any replay
 };
 
 // Never grows. When full, a firing folds into the newest waiting one of its trigger; if there is none, the oldest firing

@@ -23,7 +23,8 @@ struct Item {
 class Items {
  public:
   Item* find(int64_t id, bool insert) {
-    for (size_t probe = 0, i = static_cast<uint64_t>(id) * 0x9e3779b97f4a7c15ull >> 56; probe < table_.size(); ++probe, i = (i + 1) % table_.size()) {
+    for (size_t probe = 0, i = static_cast<uint64_t>(id) * 0x9e3779b97f4a7c15ull >> 56; probe < table_.size();
+         ++probe, i = (i + 1) % table_.size()) {
       if (used_[i] && table_[i].id == id) return &table_[i];
       if (used_[i]) continue;
       if (!insert || count_ == table_.size() / 2) return nullptr;
@@ -35,7 +36,8 @@ class Items {
   size_t top(std::array<Item, 128>& out) const {
     for (size_t k = 0; k < count_; ++k) out[k] = table_[order_[k]];
     const auto more = [](const Item& a, const Item& b) { return a.exposures != b.exposures ? a.exposures > b.exposures : a.id < b.id; };
-    std::partial_sort(out.begin(), out.begin() + static_cast<long>(std::min(count_, kIpvItems)), out.begin() + static_cast<long>(count_), more);
+    std::partial_sort(out.begin(), out.begin() + static_cast<long>(std::min(count_, kIpvItems)), out.begin() + static_cast<long>(count_),
+                      more);
     return count_;
   }
 
@@ -89,9 +91,18 @@ void ipv_feature(std::span<const Event> events, const Catalog& catalog, const Ip
   std::array<Item, 128> top;
   const size_t distinct = items.top(top);
   const double seconds = static_cast<double>(length) / 1e6, mean = n_scroll ? sum / n_scroll : 0;
-  const double head[12] = {seconds, n_scroll, n_exposure, n_click, deepest, mean, n_scroll ? std::max(0.0, sum2 / n_scroll - mean * mean) : 0, turns,
-                           static_cast<double>(distinct), n_exposure ? n_click / n_exposure : 0,
-                           first_click < 0 ? -1 : static_cast<double>(first_click) / 1e6, n_click / seconds};
+  const double head[12] = {seconds,
+                           n_scroll,
+                           n_exposure,
+                           n_click,
+                           deepest,
+                           mean,
+                           n_scroll ? std::max(0.0, sum2 / n_scroll - mean * mean) : 0,
+                           turns,
+                           static_cast<double>(distinct),
+                           n_exposure ? n_click / n_exposure : 0,
+                           first_click < 0 ? -1 : static_cast<double>(first_click) / 1e6,
+                           n_click / seconds};
   std::transform(std::begin(head), std::end(head), out.begin(), [](double v) { return static_cast<float>(v); });
   for (size_t k = 0; k < std::min(distinct, kIpvItems); ++k)
     depths[kIpvBins + 2 * k] = top[k].exposures, depths[kIpvBins + 2 * k + 1] = top[k].clicks;

@@ -30,8 +30,10 @@ uint16_t take_free(std::vector<uint16_t>& free, std::vector<T>& all) {
 uint64_t partition_hash(const Value& v) {
   base::Hasher h;
   h.value(static_cast<uint8_t>(v.type));
-  if (v.type == FieldType::text) h.text(v.text);
-  else h.value(v.i);
+  if (v.type == FieldType::text)
+    h.text(v.text);
+  else
+    h.value(v.i);
   return h.finish() | 1;
 }
 }  // namespace
@@ -129,8 +131,17 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
   if (t.spec.once || t.spec.cooldown_us || t.spec.rate || !t.when.empty() || t.spec.timer != TimerKind::none ||
       (hot.every && t.variants.size() > 1)) {
     hot.extra = take_free(free_extras_, extras_);
-    extras_[hot.extra] = {t.when, t.spec.once, false, t.spec.cooldown_us, INT64_MIN, t.spec.rate_us,
-                          std::vector<int64_t>(static_cast<size_t>(t.spec.rate), INT64_MIN), 0, 0, t.spec.timer, t.spec.timer_us};
+    extras_[hot.extra] = {t.when,
+                          t.spec.once,
+                          false,
+                          t.spec.cooldown_us,
+                          INT64_MIN,
+                          t.spec.rate_us,
+                          std::vector<int64_t>(static_cast<size_t>(t.spec.rate), INT64_MIN),
+                          0,
+                          0,
+                          t.spec.timer,
+                          t.spec.timer_us};
   }
   fit_partitions(g);
   for (Partition& p : g.partitions) p.barriers[hot.local] = key_;  // only what starts from now on
@@ -220,7 +231,8 @@ void Matcher::step(const Event& e) {
   fire_due(e.ts);
   last_seq_ = e.seq;
   now_ = std::max(now_, e.ts);
-  if (e.event >= kinds_.size()) [[unlikely]] learn_kinds();
+  if (e.event >= kinds_.size()) [[unlikely]]
+    learn_kinds();
   const EventKind kind = kinds_[e.event];
   if (kind == EventKind::timer) return;  // only time has passed
   const uint64_t key = next_key(e.ts);
@@ -301,8 +313,8 @@ size_t Matcher::edge_count() const {
 
 size_t Matcher::memory_bytes() const {
   const auto bytes = [](const auto& v) { return v.capacity() * sizeof(v[0]); };
-  size_t total = memo_.memory_bytes() + bytes(kinds_) + bytes(groups_) + bytes(hot_) + bytes(free_triggers_) + bytes(extras_) + bytes(free_extras_) +
-                 bytes(absences_) + bytes(free_absences_) + bytes(timers_) + bytes(idle_) + queue_.memory_bytes();
+  size_t total = memo_.memory_bytes() + bytes(kinds_) + bytes(groups_) + bytes(hot_) + bytes(free_triggers_) + bytes(extras_) +
+                 bytes(free_extras_) + bytes(absences_) + bytes(free_absences_) + bytes(timers_) + bytes(idle_) + queue_.memory_bytes();
   for (const Extra& x : extras_) total += bytes(x.when) + bytes(x.recent);
   for (const Absence& a : absences_) total += bytes(a.pending);
   for (const auto& g : groups_) {

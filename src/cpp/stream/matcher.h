@@ -21,8 +21,8 @@ struct MatcherOptions {
 
 struct MatcherStats {
   uint64_t events = 0, firings = 0;
-  uint64_t suppressed = 0;     // matches held back by once, cooldown or rate
-  uint64_t evicted_keys = 0;   // by(field) or page partitions given to a newer key while they held partial matches
+  uint64_t suppressed = 0;    // matches held back by once, cooldown or rate
+  uint64_t evicted_keys = 0;  // by(field) or page partitions given to a newer key while they held partial matches
 };
 
 class Matcher {
@@ -121,19 +121,19 @@ class Matcher {
   std::vector<uint16_t> free_extras_;
   std::vector<Absence> absences_;
   std::vector<uint16_t> free_absences_;
-  std::vector<Timer> timers_;                         // a heap, earliest first
-  std::vector<std::pair<int64_t, uint16_t>> idle_;    // by idle time; fired ones lie before idle_next_
+  std::vector<Timer> timers_;                       // a heap, earliest first
+  std::vector<std::pair<int64_t, uint16_t>> idle_;  // by idle time; fired ones lie before idle_next_
   size_t idle_next_ = 0;
   FiringQueue queue_;
   MatcherStats stats_;
   uint64_t states_ = 0;
-  int64_t base_ = 0;             // time of the first event
+  int64_t base_ = 0;  // time of the first event
   bool started_ = false;
-  uint64_t key_ = 0;             // of the newest event
+  uint64_t key_ = 0;  // of the newest event
   uint64_t session_ = 0, session_key_ = 0;
   uint64_t last_seq_ = 0;
-  int64_t last_ts_ = 0;          // newest event
-  int64_t now_ = 0;              // newest event or advance()
+  int64_t last_ts_ = 0;  // newest event
+  int64_t now_ = 0;      // newest event or advance()
   size_t live_triggers_ = 0;
 };
 

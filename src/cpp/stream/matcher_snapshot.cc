@@ -1,8 +1,8 @@
 // The state of matching as bytes. Nodes and guards are named by their content (the path from the root), triggers by the
 // fingerprint of their text, so a snapshot fits any matcher with the same triggers, whatever their order and numbers.
 #include <algorithm>
-#include <functional>
 #include <cstring>
+#include <functional>
 #include <unordered_map>
 
 #include "base/crc32c.h"
@@ -141,7 +141,8 @@ Result<size_t> Matcher::restore(std::string_view bytes) {
   for (uint32_t n = in.count(7); n-- > 0 && in.ok();) {
     const auto scope = static_cast<Scope>(in.get<uint8_t>());
     const auto field = in.get<uint16_t>();
-    const auto found = std::find_if(groups_.begin(), groups_.end(), [&](const auto& g) { return g->scope == scope && g->by_field == field; });
+    const auto found =
+        std::find_if(groups_.begin(), groups_.end(), [&](const auto& g) { return g->scope == scope && g->by_field == field; });
     Group* g = found == groups_.end() ? nullptr : found->get();
     std::unordered_map<uint64_t, uint16_t> nodes, guards;
     if (g) {
@@ -156,8 +157,10 @@ Result<size_t> Matcher::restore(std::string_view bytes) {
       for (uint32_t k = in.count(24); k-- > 0 && in.ok();) {
         const auto hash = in.get<uint64_t>();
         const Slot slot{in.get<uint64_t>(), in.get<uint64_t>()};
-        if (const auto it = nodes.find(hash); it != nodes.end() && &p != &spare) p.slots[it->second] = slot;
-        else unknown += slot.start != 0;
+        if (const auto it = nodes.find(hash); it != nodes.end() && &p != &spare)
+          p.slots[it->second] = slot;
+        else
+          unknown += slot.start != 0;
       }
       for (uint32_t k = in.count(16); k-- > 0 && in.ok();) {
         const auto hash = in.get<uint64_t>(), newest = in.get<uint64_t>();

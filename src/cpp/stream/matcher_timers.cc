@@ -79,8 +79,10 @@ void Matcher::fire_timer(const Timer& t, int64_t before) {
     const Extra& x = extras_[hot.extra];
     // Periods missed while the device was off fire once, for the last of them.
     int64_t last = t.deadline;
-    if (x.timer == TimerKind::every) last = floor_div(before - 1, x.timer_us) * x.timer_us;
-    else last += floor_div(before - 1 - t.deadline, kDayUs) * kDayUs;
+    if (x.timer == TimerKind::every)
+      last = floor_div(before - 1, x.timer_us) * x.timer_us;
+    else
+      last += floor_div(before - 1 - t.deadline, kDayUs) * kDayUs;
     push_timer({next_period(x, last), t.trigger, kNone});
     if (states_allow(x)) fire(t.trigger, last_seq_, last, last);
     return;

@@ -67,7 +67,8 @@ class Filter final : public Operator {
 
 class Map final : public Operator {
  public:
-  Map(std::string out, std::string left, char op, std::string right) : out_(std::move(out)), left_(std::move(left)), op_(op), right_(std::move(right)) {
+  Map(std::string out, std::string left, char op, std::string right)
+      : out_(std::move(out)), left_(std::move(left)), op_(op), right_(std::move(right)) {
     const auto r = std::from_chars(right_.data(), right_.data() + right_.size(), number_);
     constant_ = r.ec == std::errc() && r.ptr == right_.data() + right_.size();
   }
@@ -80,8 +81,10 @@ class Map final : public Operator {
     Batch out = in;
     Column made{out_, std::max(in.columns[a].sensitivity, in.columns[b].sensitivity), {}};
     for (size_t r = 0; r < in.rows(); ++r) made.cells.push_back(apply(in.columns[a].cells[r], in.columns[b].cells[r]));
-    if (const int at = out.find(out_); at >= 0) out.columns[static_cast<size_t>(at)] = std::move(made);
-    else out.columns.push_back(std::move(made));
+    if (const int at = out.find(out_); at >= 0)
+      out.columns[static_cast<size_t>(at)] = std::move(made);
+    else
+      out.columns.push_back(std::move(made));
     return out;
   }
 
@@ -260,8 +263,10 @@ class Window final : public Operator {
     }
     Open& w = windows_[{key, start}];
     w = {end, revision, closed && end <= watermark_, false, std::move(parts)};
-    if (w.closed) revise({key, start}, w, out);
-    else if (closed) w.revision = revision + 1;
+    if (w.closed)
+      revise({key, start}, w, out);
+    else if (closed)
+      w.revision = revision + 1;
   }
 
   void revise(const Id& id, Open& w, Batch& out) {
@@ -274,8 +279,10 @@ class Window final : public Operator {
     std::vector<std::pair<int64_t, Id>> due;
     for (auto it = windows_.begin(); it != windows_.end();) {
       if (!it->second.closed && it->second.end <= watermark_) due.emplace_back(it->second.end, it->first);
-      if (it->second.closed && gone(it->second.end)) it = windows_.erase(it);
-      else ++it;
+      if (it->second.closed && gone(it->second.end))
+        it = windows_.erase(it);
+      else
+        ++it;
     }
     std::sort(due.begin(), due.end(), [](const auto& a, const auto& b) {
       return std::tie(a.first, a.second.second, a.second.first) < std::tie(b.first, b.second.second, b.second.first);
@@ -331,7 +338,8 @@ Result<std::unique_ptr<Operator>> make_filter(std::string_view predicate) {
 
 Result<std::unique_ptr<Operator>> make_map(std::string out, std::string left, char op, std::string right) {
   if (std::string_view("+-*/=").find(op) == std::string_view::npos || out.empty())
-    return argument_error("map '" + out + "' with operator '" + std::string(1, op) + "'", "a name and one of + - * / =", "map", "correct it");
+    return argument_error("map '" + out + "' with operator '" + std::string(1, op) + "'", "a name and one of + - * / =", "map",
+                          "correct it");
   return std::unique_ptr<Operator>(new Map(std::move(out), std::move(left), op, std::move(right)));
 }
 
@@ -346,8 +354,8 @@ Result<std::unique_ptr<Operator>> make_dedupe(std::vector<std::string> keys, int
 Result<std::unique_ptr<Operator>> make_window(WindowSpec spec) {
   const bool slides = spec.kind != WindowKind::sliding || (spec.slide_us > 0 && spec.size_us / spec.slide_us <= 1000);
   if (spec.size_us <= 0 || !slides || spec.disorder_us < 0 || spec.lateness_us < 0)
-    return argument_error("a window of " + std::to_string(spec.size_us) + " us, slide " + std::to_string(spec.slide_us), "positive times, at most 1000 overlaps",
-                          "window", "correct its times");
+    return argument_error("a window of " + std::to_string(spec.size_us) + " us, slide " + std::to_string(spec.slide_us),
+                          "positive times, at most 1000 overlaps", "window", "correct its times");
   for (const AggregateSpec& a : spec.aggregates)
     if ((a.kind == AggregateKind::histogram && (a.k < 1 || a.k > 1024 || !(a.high > a.low))) || (a.kind == AggregateKind::top_k && a.k < 1))
       return argument_error("aggregate '" + a.out + "'", "1 to 1024 bins or entries and low < high", "aggregate", "correct its parameters");
@@ -359,7 +367,8 @@ Result<Batch> as_of_join(const Batch& left, const Batch& right, const std::vecto
   WALLE_ASSIGN(const auto right_keys, columns_of(right, keys, "as-of join, right"));
   std::map<Key, std::vector<std::pair<int64_t, size_t>>> rows;
   for (size_t r = 0; r < right.rows(); ++r) rows[key_of(right, r, right_keys)].emplace_back(right.ts[r], r);
-  for (auto& [key, times] : rows) std::stable_sort(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (auto& [key, times] : rows)
+    std::stable_sort(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   Batch out = left;
   std::vector<size_t> taken;
   for (size_t c = 0; c < right.columns.size(); ++c)
@@ -372,7 +381,8 @@ Result<Batch> as_of_join(const Batch& left, const Batch& right, const std::vecto
     const auto it = rows.find(key_of(left, r, left_keys));
     const std::pair<int64_t, size_t>* found = nullptr;
     if (it != rows.end()) {
-      const auto after = std::upper_bound(it->second.begin(), it->second.end(), left.ts[r], [](int64_t ts, const auto& x) { return ts < x.first; });
+      const auto after =
+          std::upper_bound(it->second.begin(), it->second.end(), left.ts[r], [](int64_t ts, const auto& x) { return ts < x.first; });
       if (after != it->second.begin() && (!within_us || left.ts[r] - std::prev(after)->first <= within_us)) found = &*std::prev(after);
     }
     for (size_t k = 0; k < taken.size(); ++k)

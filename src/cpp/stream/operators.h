@@ -34,7 +34,7 @@ Result<std::unique_ptr<Operator>> make_dedupe(std::vector<std::string> keys, int
 enum class WindowKind : uint8_t { tumbling, sliding, session };
 struct WindowSpec {
   WindowKind kind = WindowKind::tumbling;
-  int64_t size_us = 0;      // session: the gap that ends one
+  int64_t size_us = 0;  // session: the gap that ends one
   int64_t slide_us = 0;
   int64_t disorder_us = 0, lateness_us = 0;
   std::vector<std::string> keys;

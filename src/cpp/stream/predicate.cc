@@ -112,8 +112,9 @@ Status Predicate::resolve(const Catalog& catalog, uint16_t event) {
       const FieldType type = catalog.events()[e].fields[static_cast<size_t>(at)].type;
       for (const Literal& l : n.literals)
         if (!fits(type, l.type))
-          return argument_error("field '" + n.field + "' compared with " + literal_text(l), "a value of type " + std::string(field_type_name(type)),
-                                where, "compare it with a value of its declared type");
+          return argument_error("field '" + n.field + "' compared with " + literal_text(l),
+                                "a value of type " + std::string(field_type_name(type)), where,
+                                "compare it with a value of its declared type");
     }
     if (!declared) {
       const std::string of = event == kAny ? "any event" : "event '" + catalog.events()[event].name + "'";

@@ -25,11 +25,11 @@ struct Literal {
 struct Predicate {
   struct Node {
     PredicateOp op = PredicateOp::always;
-    uint16_t left = 0, right = 0;       // operands of the logical operators
-    std::string field;                  // of the comparisons
-    uint16_t field_id = 0;              // filled by resolve()
+    uint16_t left = 0, right = 0;  // operands of the logical operators
+    std::string field;             // of the comparisons
+    uint16_t field_id = 0;         // filled by resolve()
     std::vector<Literal> literals;
-    int position = 0;                   // column in the trigger's text
+    int position = 0;  // column in the trigger's text
     friend bool operator==(const Node& a, const Node& b) {
       return a.op == b.op && a.left == b.left && a.right == b.right && a.field == b.field && a.literals == b.literals;
     }

@@ -6,9 +6,7 @@
 namespace walle::stream {
 
 namespace {
-Error bad(std::string given) {
-  return argument_error(std::move(given), "finite positive parameters", "privacy", "correct the parameter");
-}
+Error bad(std::string given) { return argument_error(std::move(given), "finite positive parameters", "privacy", "correct the parameter"); }
 bool positive(double v) { return std::isfinite(v) && v > 0; }
 
 bool bernoulli(double p, std::mt19937_64& random) { return std::bernoulli_distribution(p)(random); }
@@ -29,13 +27,16 @@ Status PrivacyAccount::spend(double epsilon) {
   if (!positive(epsilon)) return bad("epsilon " + std::to_string(epsilon));
   WALLE_ASSIGN(const double before, spent());
   if (before + epsilon > limit_ * (1 + 1e-12))
-    return Error(base::ErrorGroup::task, {"epsilon " + std::to_string(epsilon) + " after " + std::to_string(before), "at most " + std::to_string(limit_) + " in all",
-                                          "privacy account '" + key_ + "'", "send nothing more that depends on this data"});
+    return Error(base::ErrorGroup::task, {"epsilon " + std::to_string(epsilon) + " after " + std::to_string(before),
+                                          "at most " + std::to_string(limit_) + " in all", "privacy account '" + key_ + "'",
+                                          "send nothing more that depends on this data"});
   return index_.set_value(key_, before + epsilon);
 }
 
-Result<double> laplace_sum(std::span<const double> values, double low, double high, double epsilon, double resolution, std::mt19937_64& random) {
-  if (!positive(epsilon) || !positive(resolution) || !(low < high) || !std::isfinite(low) || !std::isfinite(high)) return bad("a range, epsilon or resolution");
+Result<double> laplace_sum(std::span<const double> values, double low, double high, double epsilon, double resolution,
+                           std::mt19937_64& random) {
+  if (!positive(epsilon) || !positive(resolution) || !(low < high) || !std::isfinite(low) || !std::isfinite(high))
+    return bad("a range, epsilon or resolution");
   int64_t sum = 0;
   for (const double v : values) sum += std::llround(std::clamp(std::isfinite(v) ? v : low, low, high) / resolution);
   const double sensitivity = std::ceil(std::max(std::abs(low), std::abs(high)) / resolution);

@@ -23,7 +23,8 @@ class PrivacyAccount {
 
 // Both work on whole multiples of `resolution`: noise of bare floats leaks through its low bits (Mironov, 2012).
 // Sum with values clamped to [low, high]; Laplace noise of scale max(|low|, |high|) / epsilon.
-Result<double> laplace_sum(std::span<const double> values, double low, double high, double epsilon, double resolution, std::mt19937_64& random);
+Result<double> laplace_sum(std::span<const double> values, double low, double high, double epsilon, double resolution,
+                           std::mt19937_64& random);
 // Discrete Gaussian (Canonne, Kamath and Steinke, 2020) of standard deviation `sigma` resolutions.
 Result<int64_t> discrete_gaussian(double sigma, std::mt19937_64& random);
 // k-ary randomised response: the truth with probability e^eps / (e^eps + k - 1), else another category evenly.

@@ -12,10 +12,10 @@ inline constexpr int64_t kSessionGapUs = int64_t{30} * 60 * 1'000'000;
 inline constexpr int64_t kMaxAheadUs = int64_t{24} * 3600 * 1'000'000;  // further ahead of the device's clock is refused
 
 struct SequencerStats {
-  uint64_t repaired_times = 0;   // the clock went back: the event keeps the time of the one before it
-  uint64_t unpaired_pages = 0;   // an exit without an enter
-  uint64_t closed_inner = 0;     // pages an outer exit closed with it
-  uint64_t overflowed_pages = 0; // enters beyond 16 nested pages: the outermost was given up
+  uint64_t repaired_times = 0;    // the clock went back: the event keeps the time of the one before it
+  uint64_t unpaired_pages = 0;    // an exit without an enter
+  uint64_t closed_inner = 0;      // pages an outer exit closed with it
+  uint64_t overflowed_pages = 0;  // enters beyond 16 nested pages: the outermost was given up
 };
 
 class Sequencer {

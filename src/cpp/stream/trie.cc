@@ -64,9 +64,12 @@ void Trie::index_list(uint32_t token, uint16_t list) {
     if (v.size() <= i) v.reserve(i + 1u), v.resize(i + 1u, kNone);
     v[i] = list;
   };
-  if (event == kAny && page == kAny) any_any_ = list;
-  else if (event == kAny) set(any_page_, page);
-  else if (page == kAny) set(event_any_, event);
+  if (event == kAny && page == kAny)
+    any_any_ = list;
+  else if (event == kAny)
+    set(any_page_, page);
+  else if (page == kAny)
+    set(event_any_, event);
   else {
     if ((exact_used_ + 1) * 2 > exact_tokens_.size()) {
       std::vector<uint32_t> tokens(std::max<size_t>(16, exact_tokens_.size() * 2), 0xffffffffu);
@@ -146,14 +149,14 @@ uint16_t Trie::find_child(uint16_t parent, const ResolvedStep& s, uint16_t gap, 
   if (!first) return kNone;
   const bool strict = s.follow == Follow::next;
   for (const Edge& e : first->edges) {
-    if (e.parent != parent || e.gap != gap || e.guard != guard || ((e.flags & kStrict) != 0) != strict || nodes_[e.node].edges != s.atoms.size() ||
-        e.predicate != predicate_of(s.atoms[0]))
+    if (e.parent != parent || e.gap != gap || e.guard != guard || ((e.flags & kStrict) != 0) != strict ||
+        nodes_[e.node].edges != s.atoms.size() || e.predicate != predicate_of(s.atoms[0]))
       continue;
     const bool same = s.atoms.size() == 1 || std::all_of(s.atoms.begin(), s.atoms.end(), [&](const CompiledAtom& a) {
-      const List* l = find_list(token_of(a));
-      return l && std::any_of(l->edges.begin(), l->edges.end(),
-                              [&](const Edge& o) { return o.node == e.node && o.predicate == predicate_of(a); });
-    });
+                        const List* l = find_list(token_of(a));
+                        return l && std::any_of(l->edges.begin(), l->edges.end(),
+                                                [&](const Edge& o) { return o.node == e.node && o.predicate == predicate_of(a); });
+                      });
     if (same) return e.node;
   }
   return kNone;
@@ -190,7 +193,8 @@ void Trie::place_edge(std::vector<Edge>& edges, const Edge& e) {
 void Trie::update_terminal_class(uint16_t node, const ResolvedStep& s) {
   for (const CompiledAtom& a : s.atoms) {
     auto& edges = find_list(token_of(a))->edges;
-    const auto it = std::find_if(edges.begin(), edges.end(), [&](const Edge& e) { return e.node == node && e.predicate == predicate_of(a); });
+    const auto it =
+        std::find_if(edges.begin(), edges.end(), [&](const Edge& e) { return e.node == node && e.predicate == predicate_of(a); });
     Edge e = *it;
     e.order = static_cast<uint8_t>((e.order & ~kTerminal) | (nodes_[node].terminal == kNone ? 0 : kTerminal));
     if (e.order == it->order) continue;
@@ -209,8 +213,10 @@ Status Trie::add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger,
     const uint16_t gap = intern_gap(s.gap_us);
     const uint16_t guard = s.guard.empty() ? uint16_t{0} : add_guard(s.guard);
     uint16_t node = find_child(parent, s, gap, guard);
-    if (node == kNone) node = new_node(parent, s, gap, guard, static_cast<uint8_t>(i));
-    else release_guard(guard);  // the node holds its own use
+    if (node == kNone)
+      node = new_node(parent, s, gap, guard, static_cast<uint8_t>(i));
+    else
+      release_guard(guard);  // the node holds its own use
     ++nodes_[node].uses;
     parent = node;
   }
@@ -266,9 +272,9 @@ size_t Trie::edge_count() const {
 }
 
 size_t Trie::memory_bytes() const {
-  size_t total = bytes(nodes_) + bytes(free_nodes_) + bytes(terminals_) + bytes(free_terminals_) + bytes(guard_uses_) + bytes(guard_sizes_) +
-                 bytes(free_guards_) + bytes(gaps_) + bytes(lists_) + bytes(event_any_) + bytes(any_page_) + bytes(exact_tokens_) +
-                 bytes(exact_lists_);
+  size_t total = bytes(nodes_) + bytes(free_nodes_) + bytes(terminals_) + bytes(free_terminals_) + bytes(guard_uses_) +
+                 bytes(guard_sizes_) + bytes(free_guards_) + bytes(gaps_) + bytes(lists_) + bytes(event_any_) + bytes(any_page_) +
+                 bytes(exact_tokens_) + bytes(exact_lists_);
   for (const List& l : lists_) total += bytes(l.edges) + bytes(l.guards);
   return total;
 }

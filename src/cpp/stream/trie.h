@@ -30,12 +30,12 @@ struct Slot {
 
 // State of one partition of a scope: the device has one, page and by(field) scopes one per kept key.
 struct Partition {
-  uint64_t key = 0;       // page instance or hash of the field's value; meaningless for the device
-  uint64_t used = 0;      // event key of its newest event; 0: free
-  uint64_t previous = 0;  // event key of the event before the current one
-  std::vector<Slot> slots;          // by node
-  std::vector<uint64_t> guards;     // by guard: its newest event
-  std::vector<uint64_t> barriers;   // by trigger of the trie: matches must start behind it
+  uint64_t key = 0;                // page instance or hash of the field's value; meaningless for the device
+  uint64_t used = 0;               // event key of its newest event; 0: free
+  uint64_t previous = 0;           // event key of the event before the current one
+  std::vector<Slot> slots;         // by node
+  std::vector<uint64_t> guards;    // by guard: its newest event
+  std::vector<uint64_t> barriers;  // by trigger of the trie: matches must start behind it
 };
 
 // A predicate reference, resolved by the matcher once per event.
@@ -76,7 +76,8 @@ class Trie {
   enum EdgeFlags : uint8_t { kStrict = 1, kSeveral = 2 };
 
   Trie();
-  // Adds a chain for `trigger` (local number) with its window in key units, exclusive; shares every node that already exists. Error: the node limit.
+  // Adds a chain for `trigger` (local number) with its window in key units, exclusive; shares every node that already exists. Error: the
+  // node limit.
   Status add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger, uint64_t within);
   void remove_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger);
   // A guard outside any edge (trailing absence); the caller reads its newest event from the partition.
@@ -155,12 +156,17 @@ class Trie {
 inline Trie::List* Trie::find_list(uint32_t token) {
   const uint16_t event = token >> 16, page = token & 0xffff;
   uint16_t at = kNone;
-  if (event == kAny) at = page == kAny ? any_any_ : page < any_page_.size() ? any_page_[page] : kNone;
-  else if (page == kAny) at = event < event_any_.size() ? event_any_[event] : kNone;
+  if (event == kAny)
+    at = page == kAny ? any_any_ : page < any_page_.size() ? any_page_[page] : kNone;
+  else if (page == kAny)
+    at = event < event_any_.size() ? event_any_[event] : kNone;
   else if (!exact_tokens_.empty()) {
     const size_t mask = exact_tokens_.size() - 1;
     for (size_t i = token * 0x9e3779b1u >> 7 & mask;; i = (i + 1) & mask) {
-      if (exact_tokens_[i] == token) { at = exact_lists_[i]; break; }
+      if (exact_tokens_[i] == token) {
+        at = exact_lists_[i];
+        break;
+      }
       if (exact_tokens_[i] == 0xffffffffu) break;
     }
   }
@@ -193,7 +199,8 @@ inline const Trie::Edge* Trie::run(const Edge* at, const Edge* end, uint64_t key
       }
       for (uint16_t t = nodes_[e.node].terminal; t != kNone; t = terminals_[t].next) {
         const Terminal& done = terminals_[t];
-        if ((parent.start > p.barriers[done.trigger]) & (key_time(key) - key_time(parent.start) < done.within)) complete(done.trigger, parent.start);
+        if ((parent.start > p.barriers[done.trigger]) & (key_time(key) - key_time(parent.start) < done.within))
+          complete(done.trigger, parent.start);
       }
     }
   }
@@ -208,7 +215,9 @@ inline const Trie::Edge* Trie::run_any(const Edge* at, const Edge* end, uint64_t
     case kTerminal: return run<true, false, false>(at, end, key, p, memo, complete);
     case kConditional: return run<false, true, false>(at, end, key, p, memo, complete);
     case kConditional | kTerminal: return run<true, true, false>(at, end, key, p, memo, complete);
-    default: return at->order & kTerminal ? run<true, true, true>(at, end, key, p, memo, complete) : run<false, true, true>(at, end, key, p, memo, complete);
+    default:
+      return at->order & kTerminal ? run<true, true, true>(at, end, key, p, memo, complete)
+                                   : run<false, true, true>(at, end, key, p, memo, complete);
   }
 }
 

@@ -27,12 +27,12 @@ struct StateGuard {
 
 struct CompiledTrigger {
   TriggerSpec spec;
-  std::string text;                                // canonical
-  uint64_t fingerprint = 0;                        // of the text
-  std::vector<std::vector<CompiledStep>> variants; // a match of any is a match
+  std::string text;                                 // canonical
+  uint64_t fingerprint = 0;                         // of the text
+  std::vector<std::vector<CompiledStep>> variants;  // a match of any is a match
   std::vector<Predicate> predicates;
   std::vector<CompiledAtom> absent;
-  std::vector<StateGuard> when;                    // any of them
+  std::vector<StateGuard> when;  // any of them
   uint16_t by_field = 0;
 };
 

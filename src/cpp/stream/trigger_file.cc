@@ -51,8 +51,8 @@ Result<CompiledTrigger> load_compiled(std::string_view bytes, const Catalog& cat
   WALLE_ASSIGN(const TriggerSpec spec, parse_trigger(in->text()->string_view()));
   WALLE_ASSIGN(CompiledTrigger out, compile_trigger(spec, catalog, in->text()->string_view()));
   if (save_compiled(out, catalog) != bytes)
-    return model_error("a compiled trigger of another catalogue or version", "one compiled with this device's catalogue", "compiled trigger",
-                       "compile it again from its text");
+    return model_error("a compiled trigger of another catalogue or version", "one compiled with this device's catalogue",
+                       "compiled trigger", "compile it again from its text");
   return out;
 }
 

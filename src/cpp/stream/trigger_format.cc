@@ -11,15 +11,16 @@ namespace {
 std::string quoted(const std::string& name) {
   if (name == "*") return name;
   const auto lexemes = lex_trigger(name);
-  static constexpr std::string_view words[] = {"within", "gap", "scope", "skip_past", "every", "once", "cooldown", "rate", "when", "true", "false",
-                                               "for", "daily", "idle", "and", "or", "not", "in", "exists", "per"};
+  static constexpr std::string_view words[] = {"within", "gap", "scope", "skip_past", "every", "once", "cooldown", "rate", "when",   "true",
+                                               "false",  "for", "daily", "idle",      "and",   "or",   "not",      "in",   "exists", "per"};
   const bool plain = lexemes.ok() && lexemes->size() == 2 && (*lexemes)[0].kind == TokenKind::word && (*lexemes)[0].text == name &&
                      std::find(std::begin(words), std::end(words), name) == std::end(words);
   return plain ? name : "\"" + name + "\"";
 }
 
 std::string duration_text(int64_t us) {
-  constexpr std::pair<int64_t, const char*> units[] = {{86'400'000'000, "d"}, {3'600'000'000, "h"}, {60'000'000, "m"}, {1'000'000, "s"}, {1000, "ms"}};
+  constexpr std::pair<int64_t, const char*> units[] = {
+      {86'400'000'000, "d"}, {3'600'000'000, "h"}, {60'000'000, "m"}, {1'000'000, "s"}, {1000, "ms"}};
   for (const auto& [size, name] : units)
     if (us % size == 0) return std::to_string(us / size) + name;
   return std::to_string(us) + "us";

@@ -27,8 +27,8 @@ std::string place_in(std::string_view source, int position) {
   // Long lines are cut around the place so that the message stays readable.
   const size_t from = column > 60 ? line_start + column - 60 : line_start;
   const std::string shown(source.substr(from, std::min<size_t>(line_end - from, 100)));
-  return "line " + std::to_string(line) + ", column " + std::to_string(column + 1) + ": " + shown + "\n" +
-         std::string(8 + at - from, ' ') + "^";
+  return "line " + std::to_string(line) + ", column " + std::to_string(column + 1) + ": " + shown + "\n" + std::string(8 + at - from, ' ') +
+         "^";
 }
 
 Result<std::vector<Lexeme>> lex_trigger(std::string_view source) {
@@ -53,7 +53,8 @@ Result<std::vector<Lexeme>> lex_trigger(std::string_view source) {
       add(TokenKind::text, close + 1 - at, std::string(source.substr(at + 1, close - at - 1)));
     } else if (std::isdigit(static_cast<unsigned char>(c))) {
       size_t end = at + 1;
-      while (end < source.size() && (number_part(source[end]) || ((source[end] == '-' || source[end] == '+') && source[end - 1] == 'e'))) ++end;
+      while (end < source.size() && (number_part(source[end]) || ((source[end] == '-' || source[end] == '+') && source[end - 1] == 'e')))
+        ++end;
       add(TokenKind::number, end - at, std::string(source.substr(at, end - at)));
     } else if (word_start(c)) {
       size_t end = at + 1;

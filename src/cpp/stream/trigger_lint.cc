@@ -23,7 +23,8 @@ void lint_guard(const Step& s, std::vector<Finding>& out) {
     covered += hit != s.guard.end();
     for (const Atom& g : s.guard)
       if (overlaps(g, a) && hit == s.guard.end())
-        out.push_back({false, "guard '" + name(g) + "' overlaps step '" + name(a) + "': an event of both counts for the guard first", g.position});
+        out.push_back(
+            {false, "guard '" + name(g) + "' overlaps step '" + name(a) + "': an event of both counts for the guard first", g.position});
   }
   if (covered == s.any_of.size())
     out.push_back({true, "step '" + name(s.any_of[0]) + "' is unreachable: its own guard '" + name(s.guard[0]) + "' takes every such event",
@@ -36,7 +37,9 @@ void lint_pages(const TriggerSpec& spec, std::vector<Finding>& out) {
   for (const Step& s : spec.steps) {
     if (s.optional || s.any_of.size() != 1 || s.any_of[0].page == "*") continue;
     if (first && first->page != s.any_of[0].page)
-      out.push_back({true, "step '" + name(s.any_of[0]) + "' is unreachable: scope page keeps a match on one page instance, here of page '" + first->page + "'",
+      out.push_back({true,
+                     "step '" + name(s.any_of[0]) + "' is unreachable: scope page keeps a match on one page instance, here of page '" +
+                         first->page + "'",
                      s.any_of[0].position});
     else
       first = &s.any_of[0];

@@ -36,7 +36,9 @@ class Parser {
 
   Error wrong(std::string expected, std::string next) const { return wrong_at(peek(), std::move(expected), std::move(next)); }
   Error wrong_at(const Lexeme& l, std::string expected, std::string next) const {
-    const std::string given = l.kind == TokenKind::end ? "the end of the trigger" : "'" + std::string(source_.substr(static_cast<size_t>(l.position), static_cast<size_t>(l.length))) + "'";
+    const std::string given = l.kind == TokenKind::end
+                                  ? "the end of the trigger"
+                                  : "'" + std::string(source_.substr(static_cast<size_t>(l.position), static_cast<size_t>(l.length))) + "'";
     return argument_error(given, std::move(expected), place_in(source_, l.position), std::move(next));
   }
   Status expect(std::string_view sign, std::string_view next) {
@@ -44,9 +46,7 @@ class Parser {
     return wrong("'" + std::string(sign) + "'", std::string(next));
   }
 
-  bool is_timer() const {
-    return (is_word("every") || is_word("daily") || is_word("idle")) && peek(1).kind == TokenKind::number;
-  }
+  bool is_timer() const { return (is_word("every") || is_word("daily") || is_word("idle")) && peek(1).kind == TokenKind::number; }
 
   Status timer() {
     const std::string kind = take().text;
@@ -77,12 +77,20 @@ class Parser {
     double value = 0;
     const char* end = l.text.data() + l.text.size();
     const auto r = std::from_chars(l.text.data(), end, value);
-    if (l.kind != TokenKind::number || r.ec != std::errc()) return wrong_at(l, "a duration such as 500ms, 10s, 15m, 2h or 7d", "write a number and its unit");
+    if (l.kind != TokenKind::number || r.ec != std::errc())
+      return wrong_at(l, "a duration such as 500ms, 10s, 15m, 2h or 7d", "write a number and its unit");
     const std::string unit(r.ptr, end);
-    const double scale = unit == "us" ? 1 : unit == "ms" ? 1e3 : unit == "s" ? 1e6 : unit == "m" ? 60e6 : unit == "h" ? 3600e6 : unit == "d" ? 86400e6 : 0;
+    const double scale = unit == "us"   ? 1
+                         : unit == "ms" ? 1e3
+                         : unit == "s"  ? 1e6
+                         : unit == "m"  ? 60e6
+                         : unit == "h"  ? 3600e6
+                         : unit == "d"  ? 86400e6
+                                        : 0;
     if (scale == 0) return wrong_at(l, "a duration in us, ms, s, m, h or d", "add one of these units to the number");
     const double total = std::round(value * scale);
-    if (!(total >= 1 && total <= static_cast<double>(kMaxDurationUs))) return wrong_at(l, "a duration from 1us to 366d", "choose one in this range");
+    if (!(total >= 1 && total <= static_cast<double>(kMaxDurationUs)))
+      return wrong_at(l, "a duration from 1us to 366d", "choose one in this range");
     us = static_cast<int64_t>(total);
     return {};
   }
@@ -191,8 +199,8 @@ class Parser {
   }
 
   static bool reserved(std::string_view word) {
-    static constexpr std::string_view words[] = {"within", "gap", "scope", "skip_past", "every", "once", "cooldown", "rate",
-                                                 "when", "for", "daily", "idle", "and", "or", "not", "in", "exists", "per"};
+    static constexpr std::string_view words[] = {"within", "gap",   "scope", "skip_past", "every", "once", "cooldown", "rate",   "when",
+                                                 "for",    "daily", "idle",  "and",       "or",    "not",  "in",       "exists", "per"};
     return std::find(std::begin(words), std::end(words), word) != std::end(words);
   }
 
@@ -250,7 +258,7 @@ class Parser {
     n.field = take().text;
     if (n.field.empty()) return wrong("a field name", "name the field");
     static constexpr std::pair<std::string_view, PredicateOp> ops[] = {
-        {"==", PredicateOp::eq}, {"=", PredicateOp::eq}, {"!=", PredicateOp::ne}, {"<=", PredicateOp::le},
+        {"==", PredicateOp::eq}, {"=", PredicateOp::eq},  {"!=", PredicateOp::ne}, {"<=", PredicateOp::le},
         {"<", PredicateOp::lt},  {">=", PredicateOp::ge}, {">", PredicateOp::gt}};
     if (exists) {
       n.op = PredicateOp::exists;
@@ -264,7 +272,8 @@ class Parser {
         if (n.literals.size() > 256) return wrong("at most 256 values", "split the set");
       } while (accept(","));
       WALLE_TRY(expect(")", "close the set of values"));
-    } else if (const auto* op = std::find_if(std::begin(ops), std::end(ops), [&](const auto& o) { return is(o.first); }); op != std::end(ops)) {
+    } else if (const auto* op = std::find_if(std::begin(ops), std::end(ops), [&](const auto& o) { return is(o.first); });
+               op != std::end(ops)) {
       take();
       n.op = op->second;
       Literal l;
@@ -328,7 +337,8 @@ class Parser {
     }
     if (word == "scope") return scope();
     if (word == "skip_past" || word == "every") {
-      if (std::count(seen_.begin(), seen_.end(), word == "every" ? "skip_past" : "every")) return wrong_at(l, "skip_past or every", "choose one");
+      if (std::count(seen_.begin(), seen_.end(), word == "every" ? "skip_past" : "every"))
+        return wrong_at(l, "skip_past or every", "choose one");
       spec_.every = word == "every";
       return {};
     }
@@ -344,9 +354,12 @@ class Parser {
 
   Status scope() {
     const Lexeme l = take();
-    if (l.text == "device") spec_.scope = Scope::device;
-    else if (l.text == "session") spec_.scope = Scope::session;
-    else if (l.text == "page") spec_.scope = Scope::page;
+    if (l.text == "device")
+      spec_.scope = Scope::device;
+    else if (l.text == "session")
+      spec_.scope = Scope::session;
+    else if (l.text == "page")
+      spec_.scope = Scope::page;
     else if (l.text == "by") {
       spec_.scope = Scope::by;
       WALLE_TRY(expect("(", "write scope by(item)"));
@@ -363,7 +376,8 @@ class Parser {
   Status rate() {
     const Lexeme l = take();
     const auto r = std::from_chars(l.text.data(), l.text.data() + l.text.size(), spec_.rate);
-    if (l.kind != TokenKind::number || r.ec != std::errc() || r.ptr != l.text.data() + l.text.size() || spec_.rate < 1 || spec_.rate > kMaxRate)
+    if (l.kind != TokenKind::number || r.ec != std::errc() || r.ptr != l.text.data() + l.text.size() || spec_.rate < 1 ||
+        spec_.rate > kMaxRate)
       return wrong_at(l, "a number of firings from 1 to 64", "write rate 3 per 1h");
     if (!accept_word("per")) return wrong("'per' and a duration", "write rate 3 per 1h");
     return duration(spec_.rate_us);

@@ -97,10 +97,12 @@ std::string explain_dot(const std::vector<std::pair<std::string, CompiledTrigger
   const std::function<void(const Drawn&, int)> print = [&](const Drawn& d, int parent) {
     for (const auto& [label, child] : d.children) {
       const int me = next++;
-      out += "  n" + std::to_string(me) + " [label=\"" + escaped(label) + "\"];\n  n" + std::to_string(parent) + " -> n" + std::to_string(me) + ";\n";
+      out += "  n" + std::to_string(me) + " [label=\"" + escaped(label) + "\"];\n  n" + std::to_string(parent) + " -> n" +
+             std::to_string(me) + ";\n";
       for (const std::string& end : child.ends) {
         const int box = next++;
-        out += "  n" + std::to_string(box) + " [shape=box,label=\"" + escaped(end) + "\"];\n  n" + std::to_string(me) + " -> n" + std::to_string(box) + ";\n";
+        out += "  n" + std::to_string(box) + " [shape=box,label=\"" + escaped(end) + "\"];\n  n" + std::to_string(me) + " -> n" +
+               std::to_string(box) + ";\n";
       }
       print(child, me);
     }

@@ -11,11 +11,11 @@
 
 namespace walle::stream {
 
-inline constexpr int kMaxSteps = 16;            // after counts are written out
-inline constexpr int kMaxOptional = 4;          // optional steps: each doubles the variants
-inline constexpr size_t kMaxNodes = 65535;      // all tasks together, per scope
-inline constexpr size_t kMaxKeys = 64;          // values kept per by(field) scope
-inline constexpr size_t kMaxOpenPages = 16;     // nested page instances
+inline constexpr int kMaxSteps = 16;         // after counts are written out
+inline constexpr int kMaxOptional = 4;       // optional steps: each doubles the variants
+inline constexpr size_t kMaxNodes = 65535;   // all tasks together, per scope
+inline constexpr size_t kMaxKeys = 64;       // values kept per by(field) scope
+inline constexpr size_t kMaxOpenPages = 16;  // nested page instances
 inline constexpr int kMaxRate = 64;
 inline constexpr int64_t kMaxDurationUs = int64_t{366} * 86'400'000'000;
 
@@ -23,9 +23,7 @@ struct Atom {  // event@page[predicate]; "*" is any
   std::string event = "*", page = "*";
   Predicate predicate;
   int position = 0;  // offset in the source text
-  friend bool operator==(const Atom& a, const Atom& b) {
-    return a.event == b.event && a.page == b.page && a.predicate == b.predicate;
-  }
+  friend bool operator==(const Atom& a, const Atom& b) { return a.event == b.event && a.page == b.page && a.predicate == b.predicate; }
 };
 
 enum class Follow : uint8_t { first, next, later };  // how a step follows the one before it: -, `>`, `~`
@@ -54,19 +52,19 @@ struct StateTerm {
 };
 
 struct TriggerSpec {
-  std::vector<Step> steps;            // empty for a timer
+  std::vector<Step> steps;  // empty for a timer
   TimerKind timer = TimerKind::none;
-  int64_t timer_us = 0;               // period, time of day, or idle time
-  std::vector<Atom> absent;           // trailing `!~X for D`
+  int64_t timer_us = 0;      // period, time of day, or idle time
+  std::vector<Atom> absent;  // trailing `!~X for D`
   int64_t absent_us = 0;
   std::optional<int64_t> within_us;
-  std::optional<int64_t> gap_us;      // for every edge without its own
+  std::optional<int64_t> gap_us;  // for every edge without its own
   Scope scope = Scope::device;
   std::string by;
-  bool every = false;                 // after-match: every instead of skip_past
+  bool every = false;  // after-match: every instead of skip_past
   bool once = false;
   int64_t cooldown_us = 0;
-  int rate = 0;                       // at most `rate` firings per rate_us
+  int rate = 0;  // at most `rate` firings per rate_us
   int64_t rate_us = 0;
   std::vector<std::vector<StateTerm>> when;  // or of ands; empty: always
   friend bool operator==(const TriggerSpec&, const TriggerSpec&) = default;

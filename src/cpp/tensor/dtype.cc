@@ -10,9 +10,24 @@ struct Row {
   int64_t size;
 };
 constexpr std::array<Row, kDTypeCount> kRows{{
-    {"undefined", 0}, {"float32", 4},      {"float64", 8},        {"float16", 2},    {"bfloat16", 2},      {"int8", 1},
-    {"int16", 2},     {"int32", 4},        {"int64", 8},          {"uint8", 1},      {"uint16", 2},        {"uint32", 4},
-    {"uint64", 8},    {"bool", 1},         {"float8e4m3fn", 1},   {"float8e4m3fnuz", 1}, {"float8e5m2", 1}, {"float8e5m2fnuz", 1},
+    {"undefined", 0},
+    {"float32", 4},
+    {"float64", 8},
+    {"float16", 2},
+    {"bfloat16", 2},
+    {"int8", 1},
+    {"int16", 2},
+    {"int32", 4},
+    {"int64", 8},
+    {"uint8", 1},
+    {"uint16", 2},
+    {"uint32", 4},
+    {"uint64", 8},
+    {"bool", 1},
+    {"float8e4m3fn", 1},
+    {"float8e4m3fnuz", 1},
+    {"float8e5m2", 1},
+    {"float8e5m2fnuz", 1},
 }};
 const Row& row(DType dtype) {
   const auto i = static_cast<size_t>(dtype);
@@ -26,8 +41,9 @@ std::string_view dtype_name(DType dtype) { return row(dtype).name; }
 Result<DType> dtype_from_name(std::string_view name) {
   for (size_t i = 1; i < kRows.size(); ++i)
     if (kRows[i].name == name) return static_cast<DType>(i);
-  return argument_error("dtype '" + std::string(name) + "'", "one of float32, float64, float16, bfloat16, int8..int64, uint8..uint64, bool, float8*",
-                        "dtype", "cast the array to a supported dtype");
+  return argument_error("dtype '" + std::string(name) + "'",
+                        "one of float32, float64, float16, bfloat16, int8..int64, uint8..uint64, bool, float8*", "dtype",
+                        "cast the array to a supported dtype");
 }
 
 bool is_float8(DType dtype) { return dtype >= DType::float8e4m3fn && dtype <= DType::float8e5m2fnuz; }

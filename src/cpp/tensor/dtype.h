@@ -36,31 +36,72 @@ int64_t dtype_size(DType dtype);
 std::string_view dtype_name(DType dtype);
 Result<DType> dtype_from_name(std::string_view name);
 
-bool is_float(DType dtype);  // any floating point, the 16- and 8-bit ones included
+bool is_float(DType dtype);    // any floating point, the 16- and 8-bit ones included
 bool is_integer(DType dtype);  // not boolean
 bool is_signed_integer(DType dtype);
 bool is_float8(DType dtype);
 
 template <class T>
 struct DTypeOf;
-template <> struct DTypeOf<float> { static constexpr DType value = DType::float32; };
-template <> struct DTypeOf<double> { static constexpr DType value = DType::float64; };
-template <> struct DTypeOf<Half> { static constexpr DType value = DType::float16; };
-template <> struct DTypeOf<BFloat16> { static constexpr DType value = DType::bfloat16; };
-template <> struct DTypeOf<int8_t> { static constexpr DType value = DType::int8; };
-template <> struct DTypeOf<int16_t> { static constexpr DType value = DType::int16; };
-template <> struct DTypeOf<int32_t> { static constexpr DType value = DType::int32; };
-template <> struct DTypeOf<int64_t> { static constexpr DType value = DType::int64; };
-template <> struct DTypeOf<uint8_t> { static constexpr DType value = DType::uint8; };
-template <> struct DTypeOf<uint16_t> { static constexpr DType value = DType::uint16; };
-template <> struct DTypeOf<uint32_t> { static constexpr DType value = DType::uint32; };
-template <> struct DTypeOf<uint64_t> { static constexpr DType value = DType::uint64; };
-template <> struct DTypeOf<bool> { static constexpr DType value = DType::boolean; };
+template <>
+struct DTypeOf<float> {
+  static constexpr DType value = DType::float32;
+};
+template <>
+struct DTypeOf<double> {
+  static constexpr DType value = DType::float64;
+};
+template <>
+struct DTypeOf<Half> {
+  static constexpr DType value = DType::float16;
+};
+template <>
+struct DTypeOf<BFloat16> {
+  static constexpr DType value = DType::bfloat16;
+};
+template <>
+struct DTypeOf<int8_t> {
+  static constexpr DType value = DType::int8;
+};
+template <>
+struct DTypeOf<int16_t> {
+  static constexpr DType value = DType::int16;
+};
+template <>
+struct DTypeOf<int32_t> {
+  static constexpr DType value = DType::int32;
+};
+template <>
+struct DTypeOf<int64_t> {
+  static constexpr DType value = DType::int64;
+};
+template <>
+struct DTypeOf<uint8_t> {
+  static constexpr DType value = DType::uint8;
+};
+template <>
+struct DTypeOf<uint16_t> {
+  static constexpr DType value = DType::uint16;
+};
+template <>
+struct DTypeOf<uint32_t> {
+  static constexpr DType value = DType::uint32;
+};
+template <>
+struct DTypeOf<uint64_t> {
+  static constexpr DType value = DType::uint64;
+};
+template <>
+struct DTypeOf<bool> {
+  static constexpr DType value = DType::boolean;
+};
 template <class T>
 inline constexpr DType kDTypeOf = DTypeOf<T>::value;
 
 template <class T>
-struct TypeTag { using type = T; };
+struct TypeTag {
+  using type = T;
+};
 
 // Calls fn(TypeTag<T>{}) with the C++ type of `dtype` and returns true; false when the dtype is not in the group.
 template <class Fn>

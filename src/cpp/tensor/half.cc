@@ -51,10 +51,9 @@ uint8_t float_to_float8(float value, const Float8Format& f, bool saturate) {
   const bool negative = std::signbit(value);
   const uint8_t sign = negative ? 0x80 : 0;
   if (std::isnan(value)) return f.unsigned_zero ? 0x80 : static_cast<uint8_t>(sign | float8_nan(f));
-  const uint8_t overflow =
-      saturate ? static_cast<uint8_t>(sign | float8_max(f))
-               : (f.has_infinity ? static_cast<uint8_t>(sign | 0x7c)
-                                 : (f.unsigned_zero ? uint8_t{0x80} : static_cast<uint8_t>(sign | 0x7f)));
+  const uint8_t overflow = saturate ? static_cast<uint8_t>(sign | float8_max(f))
+                                    : (f.has_infinity ? static_cast<uint8_t>(sign | 0x7c)
+                                                      : (f.unsigned_zero ? uint8_t{0x80} : static_cast<uint8_t>(sign | 0x7f)));
   if (std::isinf(value)) return overflow;
   const double magnitude = std::fabs(static_cast<double>(value));
   if (magnitude == 0) return f.unsigned_zero ? 0 : sign;

@@ -14,12 +14,13 @@ Result<Shape> Shape::checked(std::span<const int64_t> dims, int64_t dtype_size, 
   bool overflow = false;
   bool empty = false;
   for (int64_t dim : dims) {
-    if (dim < 0)
-      return model_error("dimension " + std::to_string(dim), "dimensions of zero or more", where, "check the shape");
+    if (dim < 0) return model_error("dimension " + std::to_string(dim), "dimensions of zero or more", where, "check the shape");
     if (dim == 0) empty = true;
     const auto product = base::checked_mul(bytes, std::max<int64_t>(dim, 1));
-    if (!product || *product > base::kMaxTensorBytes) overflow = true;
-    else bytes = *product;
+    if (!product || *product > base::kMaxTensorBytes)
+      overflow = true;
+    else
+      bytes = *product;
   }
   const Shape shape(dims);
   if (overflow && !empty)
@@ -71,8 +72,8 @@ Result<Shape> broadcast(const Shape& a, const Shape& b) {
 Result<int> normalize_axis(int64_t axis, int rank, const char* what) {
   if (axis < -rank || axis >= rank)
     return model_error(std::string(what) + " " + std::to_string(axis),
-                       "a value in [" + std::to_string(-rank) + ", " + std::to_string(rank - 1) + "] for rank " + std::to_string(rank), what,
-                       "correct the attribute");
+                       "a value in [" + std::to_string(-rank) + ", " + std::to_string(rank - 1) + "] for rank " + std::to_string(rank),
+                       what, "correct the attribute");
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 

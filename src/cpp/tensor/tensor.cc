@@ -25,7 +25,8 @@ Result<std::vector<int64_t>> Tensor::to_i64() const {
     const auto* p = static_cast<const T*>(data());
     for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<int64_t>(p[i]);
   };
-  if (dtype_ == DType::boolean) read(TypeTag<bool>{});
+  if (dtype_ == DType::boolean)
+    read(TypeTag<bool>{});
   else if (!visit_integer(dtype_, read))
     return model_error("a " + std::string(dtype_name(dtype_)) + " tensor", "an integer tensor", "integer argument", "cast it to int64");
   return out;
@@ -37,8 +38,10 @@ Result<std::vector<double>> Tensor::to_f64() const {
     using T = typename decltype(tag)::type;
     const auto* p = static_cast<const T*>(data());
     for (size_t i = 0; i < out.size(); ++i) {
-      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) out[i] = static_cast<float>(p[i]);
-      else out[i] = static_cast<double>(p[i]);
+      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+        out[i] = static_cast<float>(p[i]);
+      else
+        out[i] = static_cast<double>(p[i]);
     }
   });
   if (!known)

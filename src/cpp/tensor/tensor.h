@@ -25,7 +25,9 @@ class Tensor {
   template <class T>
   static Result<Tensor> from(const Shape& shape, std::span<const T> values);
   template <class T>
-  static Result<Tensor> scalar(T value) { return from<T>(Shape{}, std::span<const T>(&value, 1)); }
+  static Result<Tensor> scalar(T value) {
+    return from<T>(Shape{}, std::span<const T>(&value, 1));
+  }
   static Result<Tensor> vector_i64(std::span<const int64_t> values);
 
   DType dtype() const { return dtype_; }
@@ -39,9 +41,13 @@ class Tensor {
   const void* data() const { return buffer_.data() + offset_; }
   void* mutable_data() { return buffer_.data() + offset_; }
   template <class T>
-  std::span<const T> as() const { return {static_cast<const T*>(data()), static_cast<size_t>(elements())}; }
+  std::span<const T> as() const {
+    return {static_cast<const T*>(data()), static_cast<size_t>(elements())};
+  }
   template <class T>
-  std::span<T> as_mutable() { return {static_cast<T*>(mutable_data()), static_cast<size_t>(elements())}; }
+  std::span<T> as_mutable() {
+    return {static_cast<T*>(mutable_data()), static_cast<size_t>(elements())};
+  }
 
   // The same bytes under another shape. Precondition: equal element counts.
   Tensor reshaped(const Shape& shape) const { return Tensor(dtype_, shape, buffer_, offset_); }

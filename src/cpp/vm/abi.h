@@ -21,10 +21,10 @@ typedef enum {
   WALLE_VM_BOOL = 1,
   WALLE_VM_INT = 2,
   WALLE_VM_FLOAT = 3,
-  WALLE_VM_STR = 4,   /* UTF-8 */
+  WALLE_VM_STR = 4, /* UTF-8 */
   WALLE_VM_BYTES = 5,
-  WALLE_VM_LIST = 6,  /* `size` items */
-  WALLE_VM_MAP = 7,   /* 2 * `size` items: key, value, key, value */
+  WALLE_VM_LIST = 6, /* `size` items */
+  WALLE_VM_MAP = 7,  /* 2 * `size` items: key, value, key, value */
   WALLE_VM_TENSOR = 8
 } walle_vm_kind;
 
@@ -76,8 +76,8 @@ typedef struct walle_vm_frame {
 typedef struct walle_vm_result {
   int ok;
   walle_vm_value value;
-  int reason;          /* walle_vm_reason */
-  const char* type;    /* "ZeroDivisionError" */
+  int reason;       /* walle_vm_reason */
+  const char* type; /* "ZeroDivisionError" */
   const char* message;
   const walle_vm_frame* frames; /* outermost first */
   size_t frame_count;
@@ -85,12 +85,12 @@ typedef struct walle_vm_result {
 } walle_vm_result;
 
 typedef struct walle_vm_limits {
-  uint64_t heap_bytes;          /* 0: unlimited */
-  uint32_t python_depth;        /* Python frames; 0: the default, 1000 */
-  uint32_t allow_all_imports;   /* 0: only the names below (and what the library itself imports) */
+  uint64_t heap_bytes;        /* 0: unlimited */
+  uint32_t python_depth;      /* Python frames; 0: the default, 1000 */
+  uint32_t allow_all_imports; /* 0: only the names below (and what the library itself imports) */
   const char* const* imports;
   size_t import_count;
-  const uint8_t* host_calls;    /* one flag per host function; NULL: all allowed */
+  const uint8_t* host_calls; /* one flag per host function; NULL: all allowed */
 } walle_vm_limits;
 
 typedef struct walle_vm_stats {
@@ -128,7 +128,7 @@ typedef struct walle_vm_host_function {
 typedef struct walle_vm_host {
   void (*log)(void* isolate_user, int level, const char* text, size_t size);
   walle_vm_tensor* (*allocate_tensor)(uint8_t dtype, uint8_t rank, const int64_t* shape); /* NULL: no memory */
-  const walle_vm_host_function* functions; /* lives as long as the process */
+  const walle_vm_host_function* functions;                                                /* lives as long as the process */
   size_t function_count;
 } walle_vm_host;
 
@@ -148,17 +148,16 @@ typedef struct walle_vm_blob {
 
 typedef struct walle_vm_api {
   uint32_t abi;
-  const char* id;       /* bytecode compiled for another id is refused */
-  const char* flavour;  /* "device" or "full" */
-  const char* python;   /* "3.13.5" */
+  const char* id;      /* bytecode compiled for another id is refused */
+  const char* flavour; /* "device" or "full" */
+  const char* python;  /* "3.13.5" */
   /* Once per process and library; later calls return the first answer. 0 or -1 with `error`. */
   int (*start)(const walle_vm_host* host, char* error, size_t error_size);
   walle_vm_isolate* (*create)(const walle_vm_limits* limits, void* user, walle_vm_result* failure);
   void (*destroy)(walle_vm_isolate*);
   /* Makes a bundle's modules importable; the isolate keeps its own reference. */
   int (*attach)(walle_vm_isolate*, walle_vm_bundle*, walle_vm_result*);
-  void (*call)(walle_vm_isolate*, const char* module, const char* function, const walle_vm_value* args, size_t count,
-               walle_vm_result*);
+  void (*call)(walle_vm_isolate*, const char* module, const char* function, const walle_vm_value* args, size_t count, walle_vm_result*);
   /* Full flavour only: runs source as module `name`; NULL in the device flavour. */
   void (*run_source)(walle_vm_isolate*, const walle_vm_source*, walle_vm_result*);
   void (*cancel)(walle_vm_isolate*, int reason);

@@ -62,7 +62,8 @@ const walle_vm_host kHost = {forward_log, allocate_tensor, kFunctions, std::size
 
 Error wrong_argument(HostArgs args, size_t index, const char* expected) {
   static constexpr const char* kKinds[] = {"None", "bool", "int", "float", "str", "bytes", "list", "map", "tensor"};
-  return argument_error("argument " + std::to_string(index + 1) + " of type " + kKinds[args[index].kind], expected, "host call", "pass " + std::string(expected));
+  return argument_error("argument " + std::to_string(index + 1) + " of type " + kKinds[args[index].kind], expected, "host call",
+                        "pass " + std::string(expected));
 }
 
 }  // namespace

@@ -34,7 +34,8 @@ Outcome refusal(const char* message) {
 Isolate::Isolate(std::shared_ptr<const Vm> vm, Limits limits, TaskContext context)
     : vm_(std::move(vm)), limits_(std::move(limits)), context_(std::move(context)) {}
 
-Result<std::shared_ptr<Isolate::Body>> Isolate::make_body(const std::shared_ptr<const Vm>& vm, const Limits& limits, const TaskContext& context) {
+Result<std::shared_ptr<Isolate::Body>> Isolate::make_body(const std::shared_ptr<const Vm>& vm, const Limits& limits,
+                                                          const TaskContext& context) {
   auto body = std::make_shared<Body>();
   body->vm = vm;
   body->context = context;
@@ -44,15 +45,16 @@ Result<std::shared_ptr<Isolate::Body>> Isolate::make_body(const std::shared_ptr<
   }
   std::vector<uint8_t> host_calls;
   if (limits.host_calls) host_calls = allowed_host_calls(*limits.host_calls);
-  const walle_vm_limits plain{limits.heap_bytes, limits.python_depth, !limits.imports, imports.data(), imports.size(),
-                              limits.host_calls ? host_calls.data() : nullptr};
+  const walle_vm_limits plain{limits.heap_bytes, limits.python_depth, !limits.imports,
+                              imports.data(),    imports.size(),      limits.host_calls ? host_calls.data() : nullptr};
   walle_vm_result failure{};
   body->handle = vm->api().create(&plain, &body->context, &failure);
   if (body->handle == nullptr) {
     const Outcome outcome = incoming(failure);
     vm->api().release_result(&failure);
-    return resource_error("another isolate (" + outcome.failure->type + ": " + outcome.failure->message + ")", "memory and stack for one more",
-                          "Isolate::create", "destroy isolates that are no longer needed, or call from a thread with a larger stack");
+    return resource_error("another isolate (" + outcome.failure->type + ": " + outcome.failure->message + ")",
+                          "memory and stack for one more", "Isolate::create",
+                          "destroy isolates that are no longer needed, or call from a thread with a larger stack");
   }
   body->watched = std::make_unique<Watched>(vm->api(), body->handle);
   Watchdog::instance().add(body->watched.get());
@@ -71,7 +73,8 @@ Isolate::~Isolate() {
 
 Status Isolate::attach(std::shared_ptr<const Bundle> bundle) {
   if (&bundle->vm() != vm_.get()) {
-    return argument_error("a bundle opened by another VM library", "a bundle opened by this isolate's VM", "Isolate::attach", "open the bytes again with this VM");
+    return argument_error("a bundle opened by another VM library", "a bundle opened by this isolate's VM", "Isolate::attach",
+                          "open the bytes again with this VM");
   }
   if (busy_.test_and_set(std::memory_order_acquire)) {
     return resource_error("an isolate that is running", "an idle isolate", "Isolate::attach", "wait for the call to end");

@@ -17,7 +17,7 @@ struct Frame {
 };
 
 struct Failure {
-  std::string type;     // "ZeroDivisionError", "LimitExceeded", "Cancelled"
+  std::string type;  // "ZeroDivisionError", "LimitExceeded", "Cancelled"
   std::string message;
   Reason reason = Reason::none;
   std::vector<Frame> traceback;  // outermost first

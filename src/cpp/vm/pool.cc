@@ -9,7 +9,8 @@ namespace walle::vm {
 namespace {
 
 constexpr size_t kDefaultStack = size_t{8} << 20;
-constexpr const char* kStdModules[] = {"collections", "functools", "itertools", "json", "re", "math", "datetime", "random", "dataclasses", "typing", "walle"};
+constexpr const char* kStdModules[] = {"collections", "functools", "itertools",   "json",   "re",   "math",
+                                       "datetime",    "random",    "dataclasses", "typing", "walle"};
 
 // One call on a worker. Both sides hold it; the worker may finish long after the caller gave up.
 struct Job {
@@ -167,7 +168,10 @@ Outcome Pool::run(std::shared_ptr<const Bundle> bundle, const std::string& modul
   guard.unlock();
   const std::lock_guard state_guard(state_->lock);
   ++state_->stats.abandoned;
-  refused.failure = Failure{"Abandoned", "the task passed its wall-clock limit inside native code that cannot be stopped; its thread was given up", Reason::abandoned, {}};
+  refused.failure = Failure{"Abandoned",
+                            "the task passed its wall-clock limit inside native code that cannot be stopped; its thread was given up",
+                            Reason::abandoned,
+                            {}};
   return refused;
 }
 

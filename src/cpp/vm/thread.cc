@@ -34,8 +34,10 @@ bool start_thread(size_t stack_bytes, std::function<void()> body) {
 
 void run_on_thread(size_t stack_bytes, const std::function<void()>& body) {
   pthread_t id;
-  if (start(stack_bytes, body, &id, PTHREAD_CREATE_JOINABLE)) pthread_join(id, nullptr);
-  else body();
+  if (start(stack_bytes, body, &id, PTHREAD_CREATE_JOINABLE))
+    pthread_join(id, nullptr);
+  else
+    body();
 }
 
 }  // namespace walle::vm

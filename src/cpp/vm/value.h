@@ -23,19 +23,21 @@ struct Value {
   std::variant<std::monostate, bool, int64_t, double, std::string, Bytes, List, Map, Tensor> data;
 
   Value() = default;
-  Value(bool v) : data(v) {}                            // NOLINT: implicit on purpose, call(..., {1, "x"})
-  Value(int v) : data(static_cast<int64_t>(v)) {}       // NOLINT
-  Value(int64_t v) : data(v) {}                         // NOLINT
-  Value(double v) : data(v) {}                          // NOLINT
-  Value(const char* v) : data(std::string(v)) {}        // NOLINT
-  Value(std::string v) : data(std::move(v)) {}          // NOLINT
-  Value(Bytes v) : data(std::move(v)) {}                // NOLINT
-  Value(List v) : data(std::move(v)) {}                 // NOLINT
-  Value(Map v) : data(std::move(v)) {}                  // NOLINT
-  Value(Tensor v) : data(std::move(v)) {}               // NOLINT
+  Value(bool v) : data(v) {}                       // NOLINT: implicit on purpose, call(..., {1, "x"})
+  Value(int v) : data(static_cast<int64_t>(v)) {}  // NOLINT
+  Value(int64_t v) : data(v) {}                    // NOLINT
+  Value(double v) : data(v) {}                     // NOLINT
+  Value(const char* v) : data(std::string(v)) {}   // NOLINT
+  Value(std::string v) : data(std::move(v)) {}     // NOLINT
+  Value(Bytes v) : data(std::move(v)) {}           // NOLINT
+  Value(List v) : data(std::move(v)) {}            // NOLINT
+  Value(Map v) : data(std::move(v)) {}             // NOLINT
+  Value(Tensor v) : data(std::move(v)) {}          // NOLINT
 
   template <class T>
-  const T* get() const { return std::get_if<T>(&data); }
+  const T* get() const {
+    return std::get_if<T>(&data);
+  }
   bool is_none() const { return std::holds_alternative<std::monostate>(data); }
   // The entry of a map, or nullptr.
   const Value* find(std::string_view key) const;

@@ -63,13 +63,16 @@ std::vector<std::string> Vm::library() const {
 }
 
 Error task_error(const Failure& failure, const std::string& where) {
-  const std::string place = failure.traceback.empty() ? where : failure.traceback.back().file + ":" + std::to_string(failure.traceback.back().line);
-  return Error(base::ErrorGroup::task, {failure.type + ": " + failure.message, "a task that runs to its end", place, "correct the task's source"});
+  const std::string place =
+      failure.traceback.empty() ? where : failure.traceback.back().file + ":" + std::to_string(failure.traceback.back().line);
+  return Error(base::ErrorGroup::task,
+               {failure.type + ": " + failure.message, "a task that runs to its end", place, "correct the task's source"});
 }
 
 Result<std::string> Vm::compile(const std::vector<Source>& sources) const {
   if (!can_compile()) {
-    return backend_error("the " + flavour() + " VM", "the full VM, which has a compiler", "Vm::compile", "compile on the server or with the full library");
+    return backend_error("the " + flavour() + " VM", "the full VM, which has a compiler", "Vm::compile",
+                         "compile on the server or with the full library");
   }
   std::vector<walle_vm_source> plain;
   for (const Source& s : sources) plain.push_back({s.name.c_str(), s.file.c_str(), s.text.c_str(), s.text.size(), s.is_package});

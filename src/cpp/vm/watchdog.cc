@@ -96,8 +96,10 @@ void Watchdog::run() {
     int64_t next = INT64_MAX;
     for (Watched* watched : watched_) next = std::min(next, look_at(*watched, now));
     next_.store(next, std::memory_order_seq_cst);
-    if (next == INT64_MAX) wake_.wait(guard);
-    else wake_.wait_for(guard, std::chrono::nanoseconds(std::max<int64_t>(next - now, 0)));
+    if (next == INT64_MAX)
+      wake_.wait(guard);
+    else
+      wake_.wait_for(guard, std::chrono::nanoseconds(std::max<int64_t>(next - now, 0)));
   }
 }
 

@@ -22,7 +22,7 @@ class Watched {
   friend class Watchdog;
   const walle_vm_api& api_;
   walle_vm_isolate* isolate_;
-  std::atomic<int64_t> deadline_{0};  // 0: not armed; negative: the watchdog is stopping this very call
+  std::atomic<int64_t> deadline_{0};      // 0: not armed; negative: the watchdog is stopping this very call
   std::atomic<int64_t> cpu_deadline_{0};  // on the thread's own clock; 0: none
   std::atomic<clockid_t> cpu_clock_{};
   std::atomic<int64_t> wall_deadline_{0};

@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <set>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
 

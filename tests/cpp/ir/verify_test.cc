@@ -50,7 +50,8 @@ TEST(Verify, OperatorsAndArity) {
 TEST(Verify, ConstantsFitTheirBytes) {
   refused([](ModelData& m) { m.graph.at(1).constant = Tensor(DType::float32, {1000}, ramp({3}).buffer()); }, "4000");
   refused([](ModelData& m) { m.graph.at(1).constant = Tensor(DType::float32, {-3}, ramp({3}).buffer()); }, "-3");
-  refused([](ModelData& m) { m.graph.at(1).constant = Tensor(DType::float32, {int64_t{1} << 62, 1 << 20}, ramp({3}).buffer()); }, "constant 'w'");
+  refused([](ModelData& m) { m.graph.at(1).constant = Tensor(DType::float32, {int64_t{1} << 62, 1 << 20}, ramp({3}).buffer()); },
+          "constant 'w'");
 }
 
 TEST(Verify, Names) {

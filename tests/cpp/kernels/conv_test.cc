@@ -7,7 +7,8 @@
 namespace walle::kernels {
 namespace {
 
-ConvShape make(int64_t n, int64_t c, int64_t h, int64_t w, int64_t m, int64_t k, int64_t stride, int64_t dilation, int64_t pad, int64_t groups) {
+ConvShape make(int64_t n, int64_t c, int64_t h, int64_t w, int64_t m, int64_t k, int64_t stride, int64_t dilation, int64_t pad,
+               int64_t groups) {
   ConvShape s;
   s.n = n;
   s.c = c;
@@ -85,8 +86,8 @@ TEST(Conv, EverySetMatchesTheDefinition) {
       for (Isa isa : supported_isas())
         for (bool pack : {true, false})
           for (int threads : {1, 2}) {
-            SCOPED_TRACE("shape " + std::to_string(number) + " " + std::string(isa_name(isa)) + (pack ? " packed" : " plain") + " threads " +
-                         std::to_string(threads));
+            SCOPED_TRACE("shape " + std::to_string(number) + " " + std::string(isa_name(isa)) + (pack ? " packed" : " plain") +
+                         " threads " + std::to_string(threads));
             expect_close(simd(s, isa, e, pack, threads), want, 2e-5);
           }
     }

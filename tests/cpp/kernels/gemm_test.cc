@@ -13,7 +13,8 @@ struct Case {
   int64_t m, n, k;
 };
 
-std::vector<float> product(const GemmTable& table, const Case& c, bool pack_a, bool pack_b, bool transposed, const Epilogue& e, int threads) {
+std::vector<float> product(const GemmTable& table, const Case& c, bool pack_a, bool pack_b, bool transposed, const Epilogue& e,
+                           int threads) {
   const auto a = random_floats(c.m * c.k, 1);
   auto b = random_floats(c.k * c.n, 2);
   Gemm g;
@@ -58,15 +59,16 @@ std::vector<float> expected(const Case& c, const Epilogue& e) {
   return out;
 }
 
-const Case kCases[] = {{1, 1, 1}, {1, 1000, 65}, {3, 33, 7}, {6, 16, 100}, {14, 32, 64}, {15, 31, 9}, {29, 65, 300}, {128, 70, 515}, {5, 7, 0}, {600, 40, 20}};
+const Case kCases[] = {{1, 1, 1},   {1, 1000, 65}, {3, 33, 7},     {6, 16, 100}, {14, 32, 64},
+                       {15, 31, 9}, {29, 65, 300}, {128, 70, 515}, {5, 7, 0},    {600, 40, 20}};
 
 TEST(Gemm, EverySetAndPackingMatchesTheDefinition) {
   for (Isa isa : supported_isas())
     for (const Case& c : kCases)
       for (int options = 0; options < 8; ++options)
         for (int threads : {1, 2}) {
-          SCOPED_TRACE(std::string(isa_name(isa)) + " " + std::to_string(c.m) + "x" + std::to_string(c.n) + "x" + std::to_string(c.k) + " options " +
-                       std::to_string(options) + " threads " + std::to_string(threads));
+          SCOPED_TRACE(std::string(isa_name(isa)) + " " + std::to_string(c.m) + "x" + std::to_string(c.n) + "x" + std::to_string(c.k) +
+                       " options " + std::to_string(options) + " threads " + std::to_string(threads));
           expect_close(product(gemm_table(isa), c, options & 1, options & 2, options & 4, {}, threads), expected(c, {}), 2e-5);
         }
 }
@@ -81,7 +83,10 @@ TEST(Gemm, BiasResidualAndEveryActivation) {
         e.activation = static_cast<Activation>(a);
         e.alpha = e.activation == Activation::clamp ? -0.5f : 0.25f;
         e.beta = 0.75f;
-        if (pointers & 1) e.row_bias = row.data(); else e.col_bias = col.data();
+        if (pointers & 1)
+          e.row_bias = row.data();
+        else
+          e.col_bias = col.data();
         if (pointers & 2) e.residual = residual.data();
         SCOPED_TRACE(std::string(isa_name(isa)) + " activation " + std::to_string(a) + " pointers " + std::to_string(pointers));
         expect_close(product(gemm_table(isa), c, false, true, false, e, 1), expected(c, e), 2e-5);

@@ -14,15 +14,25 @@ namespace {
 std::vector<float> special_and_random(int64_t n) {
   auto x = random_floats(n, 7);
   for (float& v : x) v *= 12;
-  const float specials[] = {0.0f, -0.0f, 1e-30f, -1e-6f, 88.0f, -88.0f, 200.0f, -200.0f, std::numeric_limits<float>::infinity(),
-                            -std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()};
+  const float specials[] = {0.0f,
+                            -0.0f,
+                            1e-30f,
+                            -1e-6f,
+                            88.0f,
+                            -88.0f,
+                            200.0f,
+                            -200.0f,
+                            std::numeric_limits<float>::infinity(),
+                            -std::numeric_limits<float>::infinity(),
+                            std::numeric_limits<float>::quiet_NaN()};
   for (size_t i = 0; i < std::size(specials); ++i) x[i] = specials[i];
   return x;
 }
 
 constexpr UnaryKind kVectorKinds[] = {
-    UnaryKind::relu, UnaryKind::clamp, UnaryKind::leaky_relu, UnaryKind::sigmoid, UnaryKind::tanh, UnaryKind::hard_sigmoid, UnaryKind::gelu,
-    UnaryKind::gelu_tanh, UnaryKind::exp, UnaryKind::erf, UnaryKind::sqrt, UnaryKind::abs, UnaryKind::neg, UnaryKind::reciprocal,
+    UnaryKind::relu,         UnaryKind::clamp, UnaryKind::leaky_relu, UnaryKind::sigmoid,    UnaryKind::tanh,
+    UnaryKind::hard_sigmoid, UnaryKind::gelu,  UnaryKind::gelu_tanh,  UnaryKind::exp,        UnaryKind::erf,
+    UnaryKind::sqrt,         UnaryKind::abs,   UnaryKind::neg,        UnaryKind::reciprocal,
 };
 
 TEST(Eltwise, UnaryMatchesTheReference) {
@@ -35,7 +45,8 @@ TEST(Eltwise, UnaryMatchesTheReference) {
       UnaryParams vector_params = params;
       const UnaryF32 run = unary_f32(kind, isa, vector_params);
       ASSERT_NE(run, nullptr);
-      run(x.data(), got.data(), static_cast<int64_t>(x.size()), static_cast<float>(vector_params.alpha), static_cast<float>(vector_params.beta));
+      run(x.data(), got.data(), static_cast<int64_t>(x.size()), static_cast<float>(vector_params.alpha),
+          static_cast<float>(vector_params.beta));
       SCOPED_TRACE(std::string(isa_name(isa)) + " kind " + std::to_string(static_cast<int>(kind)));
       // 0 * infinity in a product form is NaN where the limit is 0 or infinity; ONNX says nothing about it.
       for (size_t i = 0; i < x.size(); ++i)

@@ -84,7 +84,8 @@ TEST(BoxCopy, AgreesWithElementByElement) {
     for (std::byte& b : src) b = static_cast<std::byte>(rng());
     std::vector<std::byte> want(static_cast<size_t>((dst_end + 1) * element), std::byte{0xee}), whole = want, parted = want;
     naive(c, element, src.data(), want.data());
-    const BoxCopy box = plan_box(static_cast<int>(c.size.size()), c.size.data(), c.src_offset, c.src.data(), c.dst_offset, c.dst.data(), element);
+    const BoxCopy box =
+        plan_box(static_cast<int>(c.size.size()), c.size.data(), c.src_offset, c.src.data(), c.dst_offset, c.dst.data(), element);
     ++seen[static_cast<size_t>(box.inner)];
     copy_box(box, src.data(), whole.data());
     ASSERT_EQ(whole, want) << "round " << round << " " << inner_name(box);

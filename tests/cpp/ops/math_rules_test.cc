@@ -54,8 +54,9 @@ TEST(MathRules, RefusalsNameWhatWasGiven) {
   EXPECT_TRUE(has(b.refusal("Cast", {x}, {{"to", int64_t{99}}}), "to=99"));
   EXPECT_TRUE(has(b.refusal("TopK", {x, b.ints({4})}), "k=4"));
   EXPECT_TRUE(has(b.refusal("TopK", {x, b.ints({-1})}), "k=-1"));
-  EXPECT_TRUE(has(b.refusal("GroupNormalization", {x, b.input(DType::float32, {3}), b.input(DType::float32, {3})}, {{"num_groups", int64_t{0}}}),
-                  "num_groups=0"));
+  EXPECT_TRUE(
+      has(b.refusal("GroupNormalization", {x, b.input(DType::float32, {3}), b.input(DType::float32, {3})}, {{"num_groups", int64_t{0}}}),
+          "num_groups=0"));
   EXPECT_TRUE(has(b.refusal("Gemm", {x, x}), "[2, 3]"));
   EXPECT_TRUE(has(b.refusal("Det", {x}), "[2, 3]"));
   EXPECT_TRUE(has(b.refusal("DFT", {b.input(DType::float32, {1, 0, 1})}), "length 0"));
@@ -64,8 +65,9 @@ TEST(MathRules, RefusalsNameWhatWasGiven) {
   EXPECT_TRUE(has(b.refusal("RandomNormal", {}, {{"shape", std::vector<int64_t>{1 << 30, 1 << 30}}}), "bytes"));
   EXPECT_TRUE(has(b.refusal("RandomNormal", {}, {{"shape", std::vector<int64_t>{-1}}}), "-1"));
   EXPECT_TRUE(has(b.refusal("QuantizeLinear", {x, b.input(DType::float32, {2})}), "[2]"));
-  EXPECT_TRUE(has(b.refusal("DequantizeLinear", {b.input(DType::int8, {2, 3}), b.input(DType::float32, {2, 2})}, {{"block_size", int64_t{-3}}}),
-                  "block_size=-3"));
+  EXPECT_TRUE(
+      has(b.refusal("DequantizeLinear", {b.input(DType::int8, {2, 3}), b.input(DType::float32, {2, 2})}, {{"block_size", int64_t{-3}}}),
+          "block_size=-3"));
   EXPECT_TRUE(has(b.refusal("Adam", {b.number(1), b.ints({1}), x, x}), "4 inputs"));
   EXPECT_TRUE(has(b.refusal("TreeEnsemble", {x}), "nodes_splits"));
 }
@@ -74,9 +76,10 @@ TEST(MathRules, CyclicTreesAreRefused) {
   Builder b;
   const auto one = [](double v) { return *Tensor::from<double>(Shape{1}, std::vector<double>{v}); };
   const std::vector<int64_t> zero{0}, leaf{1};
-  const ir::Attributes cyclic{{"nodes_featureids", zero}, {"nodes_splits", one(1)}, {"nodes_modes", one(0)}, {"leaf_weights", one(1)},
-                              {"leaf_targetids", zero}, {"nodes_truenodeids", zero}, {"nodes_trueleafs", zero}, {"nodes_falsenodeids", zero},
-                              {"nodes_falseleafs", leaf}, {"tree_roots", zero}};
+  const ir::Attributes cyclic{{"nodes_featureids", zero}, {"nodes_splits", one(1)},     {"nodes_modes", one(0)},
+                              {"leaf_weights", one(1)},   {"leaf_targetids", zero},     {"nodes_truenodeids", zero},
+                              {"nodes_trueleafs", zero},  {"nodes_falsenodeids", zero}, {"nodes_falseleafs", leaf},
+                              {"tree_roots", zero}};
   EXPECT_TRUE(has(b.refusal("TreeEnsemble", {b.input(DType::float32, {2, 1})}, cyclic), "node 0 reached twice"));
 }
 
@@ -120,7 +123,9 @@ TEST(Einsum, ParsesWhatTheStandardAllows) {
 
 TEST(Einsum, SharedLabelsBecomeOneProduct) {
   Builder b;
-  ASSERT_TRUE(b.apply("Einsum", {b.input(DType::float32, {5, 2, 3}), b.input(DType::float32, {5, 3, 4})}, {{"equation", std::string("bij,bjk->bik")}}).ok());
+  ASSERT_TRUE(b.apply("Einsum", {b.input(DType::float32, {5, 2, 3}), b.input(DType::float32, {5, 3, 4})},
+                      {{"equation", std::string("bij,bjk->bik")}})
+                  .ok());
   EXPECT_EQ(b.ops(), (std::vector<std::string>{"MatMul"}));
 }
 

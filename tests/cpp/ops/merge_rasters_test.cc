@@ -30,7 +30,9 @@ class Builder {
     EXPECT_TRUE(r.ok()) << op << ": " << (r.ok() ? "" : r.error().message());
     return r.ok() ? *r : std::vector<Ref>(static_cast<size_t>(outputs), kNoRef);
   }
-  Ref one(const char* op, const std::vector<Ref>& inputs, const ir::Attributes& attributes = {}) { return many(op, inputs, attributes, 1)[0]; }
+  Ref one(const char* op, const std::vector<Ref>& inputs, const ir::Attributes& attributes = {}) {
+    return many(op, inputs, attributes, 1)[0];
+  }
   Ref ints(const std::vector<int64_t>& v) { return lowering_.add_constant(*Tensor::vector_i64(v)); }
   Ref transpose(Ref r, std::vector<int64_t> perm) { return one("Transpose", {r}, {{"perm", std::move(perm)}}); }
   Ref reshape(Ref r, const std::vector<int64_t>& dims) { return one("Reshape", {r, ints(dims)}); }
@@ -160,7 +162,8 @@ class RandomGraph {
   void build(Builder& b) {
     values_.push_back(b.input(shape()));
     values_.push_back(b.input(shape()));
-    for (int i = 0; i < 10; ++i) values_.push_back(step(b, values_[static_cast<size_t>(pick(0, static_cast<int64_t>(values_.size()) - 1))]));
+    for (int i = 0; i < 10; ++i)
+      values_.push_back(step(b, values_[static_cast<size_t>(pick(0, static_cast<int64_t>(values_.size()) - 1))]));
   }
   std::vector<Ref> outputs() const { return {values_[values_.size() - 1], values_[values_.size() - 3]}; }
   int64_t pick(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(rng_); }

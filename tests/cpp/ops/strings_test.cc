@@ -1,9 +1,9 @@
 // StringNormalizer, StringConcat and StringEqual on arrays of strings.
 #include <gtest/gtest.h>
 
+#include "ir/op_def.h"
 #include "ops/control/words.h"
 #include "ops/control_context.h"
-#include "ir/op_def.h"
 
 namespace walle::ops {
 
@@ -15,13 +15,16 @@ namespace {
 
 class Inputs final : public ControlContext {
  public:
-  Inputs(std::vector<ir::RuntimeValue> inputs, ir::Attributes attributes) : inputs_(std::move(inputs)), attributes_(std::move(attributes)) {}
+  Inputs(std::vector<ir::RuntimeValue> inputs, ir::Attributes attributes)
+      : inputs_(std::move(inputs)), attributes_(std::move(attributes)) {}
   const ir::Attributes& attrs() const override { return attributes_; }
   int input_count() const override { return static_cast<int>(inputs_.size()); }
   const ir::RuntimeValue& in(int i) const override { return inputs_[static_cast<size_t>(i)]; }
   int output_count() const override { return 1; }
   void output(int, ir::RuntimeValue value) override { result = std::move(value); }
-  Result<std::vector<ir::RuntimeValue>> run_body(const std::string&, std::vector<ir::RuntimeValue>) override { return internal_error("no body", "test"); }
+  Result<std::vector<ir::RuntimeValue>> run_body(const std::string&, std::vector<ir::RuntimeValue>) override {
+    return internal_error("no body", "test");
+  }
   Result<std::vector<Tensor>> run_op(const std::string&, const ir::Attributes&, const std::vector<Tensor>&, int) override {
     return internal_error("no operator", "test");
   }
@@ -42,7 +45,13 @@ std::vector<std::string> run(const ir::OpDef& op, std::vector<ir::RuntimeValue> 
 }
 
 TEST(Strings, RoundTrip) {
-  const Words back = words_of([] { static const Tensor t = strings({2, 2}, {"a", "", "größe", "xyz"}); return &t; }(), "test").value();
+  const Words back = words_of(
+                         [] {
+                           static const Tensor t = strings({2, 2}, {"a", "", "größe", "xyz"});
+                           return &t;
+                         }(),
+                         "test")
+                         .value();
   EXPECT_EQ(back.shape, (Shape{2, 2}));
   EXPECT_EQ(back.items, (std::vector<std::string>{"a", "", "größe", "xyz"}));
 }

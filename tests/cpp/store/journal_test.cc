@@ -172,8 +172,10 @@ TEST(Journal, EveryFailingOperationIsAnErrorAndNothingIsTorn) {
     env.fail_at(k);
     if (auto j = Journal::open(env, "/j", 8192); j.ok()) {
       for (int i = 0; i < 60; ++i) {
-        if (append(**j).ok()) ++accepted;
-        else (void)(*j)->release((*j)->first_seq() + 3).ok();
+        if (append(**j).ok())
+          ++accepted;
+        else
+          (void)(*j)->release((*j)->first_seq() + 3).ok();
         if (i % 9 == 0) (void)(*j)->sync().ok();
       }
     }

@@ -42,7 +42,8 @@ TEST(Allocation, StepAndAdvanceAllocateNothing) {
         ASSERT_TRUE(m.add(*t).ok());
       }
     }
-    for (const char* timer : {"every 5us", "idle 2us", "daily 01:00"}) ASSERT_TRUE(m.add(*compile_trigger(*parse_trigger(timer), catalog)).ok());
+    for (const char* timer : {"every 5us", "idle 2us", "daily 01:00"})
+      ASSERT_TRUE(m.add(*compile_trigger(*parse_trigger(timer), catalog)).ok());
     const auto events = r.stream(200);
     m.step(events[0].event);
     const int64_t before = g_allocations;

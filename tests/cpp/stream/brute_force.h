@@ -49,8 +49,8 @@ class BruteForce {
 
  private:
   struct Part {
-    std::optional<size_t> barrier;       // matches must start behind this event
-    std::optional<int64_t> barrier_time; // ... or later than this time
+    std::optional<size_t> barrier;        // matches must start behind this event
+    std::optional<int64_t> barrier_time;  // ... or later than this time
     std::optional<size_t> armed;
   };
 
@@ -134,7 +134,8 @@ class BruteForce {
   void absences_before(size_t n, int64_t ts) {
     std::vector<std::pair<int64_t, std::string>> due;
     for (const auto& [key, part] : parts_)
-      if (part.armed && events_[*part.armed].event.ts + spec_.absent_us < ts) due.emplace_back(events_[*part.armed].event.ts + spec_.absent_us, key);
+      if (part.armed && events_[*part.armed].event.ts + spec_.absent_us < ts)
+        due.emplace_back(events_[*part.armed].event.ts + spec_.absent_us, key);
     std::sort(due.begin(), due.end());
     for (const auto& [deadline, key] : due) {
       Part& part = parts_[key];

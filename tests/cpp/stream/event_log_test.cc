@@ -16,8 +16,11 @@ Catalog shop() {
   const auto declare = [&](const char* name, EventKind kind, std::vector<FieldDecl> fields) {
     if (!c.declare({name, kind, std::move(fields)}).ok()) std::abort();
   };
-  declare("click", EventKind::click, {{"item", FieldType::i64, Sensitivity::personal, 0}, {"price", FieldType::f64, Sensitivity::open, 0},
-                                      {"what", FieldType::text, Sensitivity::secret, 0}, {"sale", FieldType::boolean, Sensitivity::open, 0}});
+  declare("click", EventKind::click,
+          {{"item", FieldType::i64, Sensitivity::personal, 0},
+           {"price", FieldType::f64, Sensitivity::open, 0},
+           {"what", FieldType::text, Sensitivity::secret, 0},
+           {"sale", FieldType::boolean, Sensitivity::open, 0}});
   if (!c.page("home").ok() || !c.page("item").ok() || !c.state("wifi").ok()) std::abort();
   return c;
 }
@@ -39,7 +42,8 @@ void make(uint64_t n, const Catalog& c, int64_t now, Made& out) {
   out.values.clear();
   if (c.events()[out.event.event].name == "click") {
     out.text = std::string(r() % 40, static_cast<char>('a' + r() % 26));
-    out.values = {Value::of(static_cast<int64_t>(r())), Value::of(static_cast<double>(r() % 1000) / 8), Value::of(std::string_view(out.text)), Value::of(r() % 2 == 0)};
+    out.values = {Value::of(static_cast<int64_t>(r())), Value::of(static_cast<double>(r() % 1000) / 8),
+                  Value::of(std::string_view(out.text)), Value::of(r() % 2 == 0)};
     if (r() % 4 == 0) out.values[r() % 4] = Value();
   }
   out.event.contents = out.values;
@@ -138,7 +142,13 @@ TEST(EventLog, PowerLossLosesAtMost256Events) {
     auto log = EventLog::open(env, "/log", shop(), {32768, 1 << 30, INT64_MAX / 4, 128, 1'000'000});
     ASSERT_TRUE(log.ok()) << log.error().message();
     uint64_t last = 0;
-    ASSERT_TRUE((*log)->read(0, [&](const Event& e) { last = e.seq; return true; }).ok());
+    ASSERT_TRUE((*log)
+                    ->read(0,
+                           [&](const Event& e) {
+                             last = e.seq;
+                             return true;
+                           })
+                    .ok());
     ASSERT_GE(last + 256, n);
     check(**log, 1, last, now);
   }
@@ -220,7 +230,13 @@ TEST(EventLog, QuotaRemovesTheOldestSegments) {
   }
   EXPECT_LE((*log)->segment_bytes(), 6000 + 4096);
   uint64_t first = 0;
-  ASSERT_TRUE((*log)->read(0, [&](const Event& e) { first = e.seq; return false; }).ok());
+  ASSERT_TRUE((*log)
+                  ->read(0,
+                         [&](const Event& e) {
+                           first = e.seq;
+                           return false;
+                         })
+                  .ok());
   check(**log, first, 1999, now);
 }
 

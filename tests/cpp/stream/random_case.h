@@ -10,7 +10,9 @@ namespace walle::stream::testing {
 inline Catalog small_world() {
   Catalog c;
   for (const char* name : {"a", "b", "c"})
-    if (!c.declare({name, EventKind::custom, {{"x", FieldType::i64, Sensitivity::open, 0}, {"who", FieldType::text, Sensitivity::open, 0}}}).ok()) std::abort();
+    if (!c.declare({name, EventKind::custom, {{"x", FieldType::i64, Sensitivity::open, 0}, {"who", FieldType::text, Sensitivity::open, 0}}})
+             .ok())
+      std::abort();
   for (const char* page : {"p", "q"})
     if (!c.page(page).ok()) std::abort();
   for (const char* state : {"wifi", "charging"})
@@ -76,8 +78,10 @@ class RandomCase {
     const int scope = below(100);
     s.scope = scope < 55 ? Scope::device : scope < 70 ? Scope::session : scope < 85 ? Scope::page : Scope::by;
     if (s.scope == Scope::by) s.by = "who";
-    if (chance(12)) s.absent = atoms(5), s.absent_us = 1 + below(6);
-    else s.every = chance(30);
+    if (chance(12))
+      s.absent = atoms(5), s.absent_us = 1 + below(6);
+    else
+      s.every = chance(30);
     if (chance(8)) s.once = true;
     if (chance(8)) s.cooldown_us = 1 + below(8);
     if (chance(8)) s.rate = 1 + below(3), s.rate_us = 1 + below(12);

@@ -2,8 +2,8 @@
 // readers see.
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <atomic>
+#include <filesystem>
 #include <thread>
 
 #include <unistd.h>
@@ -35,13 +35,15 @@ TEST(Threads, AppendMaintainReadAndMatchBesideEachOther) {
     Matcher matcher(catalog);
     ASSERT_TRUE(matcher.add(*compile_trigger(*parse_trigger("mark > mark > mark"), catalog)).ok());
     while (seen < kEvents) {
-      ASSERT_TRUE(log.read(seen + 1, [&](const Event& e) {
-        EXPECT_EQ(e.seq, seen + 1);
-        EXPECT_EQ(e.contents[0].i, static_cast<int64_t>(e.seq));
-        seen = e.seq;
-        matcher.step(e);
-        return true;
-      }).ok());
+      ASSERT_TRUE(log.read(seen + 1,
+                           [&](const Event& e) {
+                             EXPECT_EQ(e.seq, seen + 1);
+                             EXPECT_EQ(e.contents[0].i, static_cast<int64_t>(e.seq));
+                             seen = e.seq;
+                             matcher.step(e);
+                             return true;
+                           })
+                      .ok());
     }
     EXPECT_EQ(matcher.stats().firings, kEvents / 3);
   });

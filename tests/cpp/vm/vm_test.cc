@@ -121,7 +121,9 @@ TEST_F(VmTest, LogsAndState) {
   TaskContext context;
   context.log = [&](base::LogLevel, std::string_view line) { lines.emplace_back(line); };
   context.kv = *KvFile::open("");
-  auto task = isolate("import walle\ndef f():\n    print('a')\n    walle.log.info('b')\n    walle.kv.put('k', [1])\n    return walle.kv.get('k')\n", {}, context);
+  auto task =
+      isolate("import walle\ndef f():\n    print('a')\n    walle.log.info('b')\n    walle.kv.put('k', [1])\n    return walle.kv.get('k')\n",
+              {}, context);
   const Outcome outcome = task->call("main", "f", {});
   ASSERT_TRUE(outcome.ok()) << outcome.failure->text();
   EXPECT_EQ(lines, (std::vector<std::string>{"a", "b"}));
@@ -148,7 +150,8 @@ TEST_F(VmTest, HostCallTableIsNamed) {
   EXPECT_NE(std::find(names.begin(), names.end(), "walle.kv.put"), names.end());
   const std::vector<uint8_t> flags = allowed_host_calls({"walle.log", "walle.kv.get"});
   ASSERT_EQ(flags.size(), names.size());
-  for (size_t i = 0; i < names.size(); ++i) EXPECT_EQ(flags[i], names[i].rfind("walle.log.", 0) == 0 || names[i] == "walle.kv.get") << names[i];
+  for (size_t i = 0; i < names.size(); ++i)
+    EXPECT_EQ(flags[i], names[i].rfind("walle.log.", 0) == 0 || names[i] == "walle.kv.get") << names[i];
 }
 
 }  // namespace

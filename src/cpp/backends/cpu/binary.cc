@@ -9,7 +9,8 @@ namespace {
 enum Choice { kReference, kSimd };
 
 std::optional<kernels::BinaryKind> kind_of(const NodeView& node) {
-  return kernels::binary_kind(node.op().name, node.attrs().get_int("fmod", 0) != 0, node.attrs().get_string("direction", "RIGHT") == "LEFT");
+  return kernels::binary_kind(node.op().name, node.attrs().get_int("fmod", 0) != 0,
+                              node.attrs().get_string("direction", "RIGHT") == "LEFT");
 }
 
 bool supports(const NodeView& node) {
@@ -25,7 +26,8 @@ kernels::Broadcast plan_of(const NodeView& node) {
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   out.push_back(single_candidate(node, "eltwise_binary_reference", threads));
   const auto isa = kernels::select_isa();
-  if (node.dtype(0) != DType::float32 || !isa.ok() || !kernels::binary_f32(*kind_of(node), *isa) || !kernels::simple_runs(plan_of(node))) return;
+  if (node.dtype(0) != DType::float32 || !isa.ok() || !kernels::binary_f32(*kind_of(node), *isa) || !kernels::simple_runs(plan_of(node)))
+    return;
   Candidate simd = single_candidate(node, "eltwise_binary_f32_" + std::string(isa_name(*isa)), threads);
   simd.cost_ms /= 4;
   simd.choice = kSimd;

@@ -1,6 +1,6 @@
 // Cast on the CPU, between any two dtypes.
-#include "backends/cpu/cpu_op.h"
 #include "kernels/eltwise/cast.h"
+#include "backends/cpu/cpu_op.h"
 #include "kernels/parallel.h"
 
 namespace walle::backends::cpu {

@@ -1,6 +1,6 @@
 // Conv on the CPU, in the canonical form of ops/atomic/conv.cc.
-#include "backends/cpu/epilogue.h"
 #include "kernels/conv/conv.h"
+#include "backends/cpu/epilogue.h"
 #include "kernels/conv/conv_reference.h"
 
 namespace walle::backends::cpu {
@@ -35,7 +35,9 @@ kernels::ConvShape shape_of(const NodeView& node) {
   return s;
 }
 
-bool supports(const NodeView& node) { return node.shape(0).rank() == 4 && tensor::visit_numeric(node.dtype(0), [](auto) {}); }
+bool supports(const NodeView& node) {
+  return node.shape(0).rank() == 4 && tensor::visit_numeric(node.dtype(0), [](auto) {});
+}
 
 std::string simd_name(const kernels::Conv& c, kernels::Isa isa) {
   const kernels::ConvShape& s = c.shape;

@@ -44,7 +44,8 @@ class CpuBackend final : public Backend {
 
   Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate, PrepareContext& context) const override {
     const CpuOp* op = find(node.op());
-    if (!op) return backend_error("operator " + std::string(node.op().name), "an operator the CPU backend lists", "cpu", "use another backend");
+    if (!op)
+      return backend_error("operator " + std::string(node.op().name), "an operator the CPU backend lists", "cpu", "use another backend");
     return op->prepare(node, candidate, context);
   }
 };

@@ -5,7 +5,9 @@
 namespace walle::backends::cpu {
 
 namespace {
-bool supports(const NodeView& node) { return node.constant(1) && tensor::visit_numeric(node.dtype(0), [](auto) {}); }
+bool supports(const NodeView& node) {
+  return node.constant(1) && tensor::visit_numeric(node.dtype(0), [](auto) {});
+}
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   out.push_back(single_candidate(node, "reduce_cum_sum_reference", threads));

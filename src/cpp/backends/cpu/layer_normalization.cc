@@ -14,9 +14,7 @@ enum Choice { kReference, kRows };
 
 bool supports(const NodeView& node) { return node.dtype(0) == DType::float32 || node.dtype(0) == DType::float64; }
 
-Result<int> axis_of(const NodeView& node) {
-  return tensor::normalize_axis(node.attrs().get_int("axis", -1), node.shape(0).rank());
-}
+Result<int> axis_of(const NodeView& node) { return tensor::normalize_axis(node.attrs().get_int("axis", -1), node.shape(0).rank()); }
 
 // Scale or bias written out to one row of the normalised shape; nothing to do (rank 0 plan) when it has that shape already.
 struct Spread {
@@ -40,8 +38,10 @@ void write_out(const kernels::Broadcast& b, const void* from, void* to) {
 
 const void* spread(const Spread& s, int64_t element, const void* from, std::byte* scratch) {
   if (!s.needed) return from;
-  if (element == 4) write_out<uint32_t>(s.plan, from, scratch);
-  else write_out<uint64_t>(s.plan, from, scratch);
+  if (element == 4)
+    write_out<uint32_t>(s.plan, from, scratch);
+  else
+    write_out<uint64_t>(s.plan, from, scratch);
   return scratch;
 }
 
@@ -70,8 +70,8 @@ Result<std::unique_ptr<Kernel>> rows_kernel(const NodeView& node, const kernels:
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
   return make_kernel([spec, has_bias = node.has(2), run = kernels::norm_table(isa).layer_norm](const RunArgs& a) -> Status {
     kernels::parallel_ranges(spec.rows, std::max<int64_t>(1, 16384 / spec.n), a.threads, [&](int64_t begin, int64_t end) {
-      run(a.input<float>(0) + begin * spec.n, a.input<float>(1), has_bias ? a.input<float>(2) : nullptr, a.output<float>(0) + begin * spec.n,
-          end - begin, spec.n, static_cast<float>(spec.epsilon));
+      run(a.input<float>(0) + begin * spec.n, a.input<float>(1), has_bias ? a.input<float>(2) : nullptr,
+          a.output<float>(0) + begin * spec.n, end - begin, spec.n, static_cast<float>(spec.epsilon));
     });
     return {};
   });

@@ -59,7 +59,8 @@ template <class Index>
 Status out_of_bounds(const Plan& p, const Index* indices, int64_t position) {
   const int64_t bound = p.steps[static_cast<size_t>(position) % p.steps.size()].bound;
   return model_error("index " + std::to_string(indices[position]) + " at position " + std::to_string(position),
-                     "an index in [" + std::to_string(-bound) + ", " + std::to_string(bound - 1) + "]", "indices", "clip or correct the indices");
+                     "an index in [" + std::to_string(-bound) + ", " + std::to_string(bound - 1) + "]", "indices",
+                     "clip or correct the indices");
 }
 
 template <class T>
@@ -76,8 +77,10 @@ void combine(const Plan& p, const int64_t* offsets, const T* src, T* dst) {
     case raster::Combine::add: return each([](T& to, T from) { to = kernels::wrapping_sum(to, from); });
     case raster::Combine::mul:
       return each([](T& to, T from) {
-        if constexpr (std::is_integral_v<T>) to = kernels::wrap_mul(to, from);
-        else to *= from;
+        if constexpr (std::is_integral_v<T>)
+          to = kernels::wrap_mul(to, from);
+        else
+          to *= from;
       });
     case raster::Combine::min: return each([](T& to, T from) { to = from < to ? from : to; });
     case raster::Combine::max: return each([](T& to, T from) { to = to < from ? from : to; });
@@ -91,7 +94,8 @@ bool gathered_elements(const Plan& p, const std::byte* src, std::byte* dst, cons
   if (!single_unit(p) || p.body.unit != p.element || p.steps.size() != 1) return false;
   const auto run = [&](auto unit) {
     using Unit = decltype(unit);
-    bad = kernels::gather_elements(p.rounds, p.steps[0], indices, reinterpret_cast<const Unit*>(src), reinterpret_cast<Unit*>(dst), threads);
+    bad =
+        kernels::gather_elements(p.rounds, p.steps[0], indices, reinterpret_cast<const Unit*>(src), reinterpret_cast<Unit*>(dst), threads);
   };
   switch (p.element) {
     case 1: run(uint8_t{}); break;

@@ -14,7 +14,9 @@ enum Choice { kReference, kPacked };
 struct Problem {
   int64_t m = 1, n = 1, k = 1;
   std::vector<int64_t> a, b;  // element offset of each batch's operands
-  bool one_b() const { return std::ranges::all_of(b, [](int64_t offset) { return offset == 0; }); }
+  bool one_b() const {
+    return std::ranges::all_of(b, [](int64_t offset) { return offset == 0; });
+  }
 };
 
 // Offsets of each batch of `out` in an operand whose leading axes broadcast.
@@ -89,7 +91,8 @@ std::unique_ptr<Kernel> reference_kernel(Problem p, kernels::Epilogue e, bool ha
       kernels::Epilogue here = e;
       if (has_bias) here.col_bias = args.input<float>(2);
       if (has_residual) here.residual = args.input<float>(3) + at;
-      kernels::gemm_reference(p.m, p.n, p.k, args.input<T>(0) + p.a[i], args.input<T>(1) + p.b[i], args.output<T>(0) + at, here, args.threads);
+      kernels::gemm_reference(p.m, p.n, p.k, args.input<T>(0) + p.a[i], args.input<T>(1) + p.b[i], args.output<T>(0) + at, here,
+                              args.threads);
     }
     return {};
   });
@@ -144,9 +147,8 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c
   WALLE_ASSIGN(const kernels::Epilogue e, epilogue_of(node.attrs()));
   if (candidate.choice == kPacked) return packed_kernel(node, std::move(p), e, context);
   std::unique_ptr<Kernel> kernel;
-  tensor::visit_numeric(node.dtype(0), [&](auto tag) { 
-    kernel = reference_kernel<typename decltype(tag)::type>(std::move(p), e, node.has(2), node.has(3));
-  });
+  tensor::visit_numeric(
+      node.dtype(0), [&](auto tag) { kernel = reference_kernel<typename decltype(tag)::type>(std::move(p), e, node.has(2), node.has(3)); });
   return kernel;
 }
 }  // namespace

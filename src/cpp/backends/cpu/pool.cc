@@ -1,6 +1,6 @@
 // MaxPool and AveragePool on the CPU, in the canonical form of ops/atomic/max_pool.cc and average_pool.cc.
-#include "backends/cpu/epilogue.h"
 #include "kernels/pool/pool.h"
+#include "backends/cpu/epilogue.h"
 #include "kernels/pool/pool_reference.h"
 
 namespace walle::backends::cpu {
@@ -36,7 +36,9 @@ kernels::PoolShape shape_of(const NodeView& node) {
   return s;
 }
 
-bool supports(const NodeView& node) { return node.shape(0).rank() == 4 && tensor::visit_numeric(node.dtype(0), [](auto) {}); }
+bool supports(const NodeView& node) {
+  return node.shape(0).rank() == 4 && tensor::visit_numeric(node.dtype(0), [](auto) {});
+}
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   const ir::Cost cost = node.cost();

@@ -1,6 +1,6 @@
 // Random numbers on the CPU.
-#include "backends/cpu/cpu_op.h"
 #include "kernels/random/random.h"
+#include "backends/cpu/cpu_op.h"
 
 namespace walle::backends::cpu {
 

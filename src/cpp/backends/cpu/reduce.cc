@@ -1,6 +1,6 @@
 // Reductions on the CPU.
-#include "backends/cpu/cpu_op.h"
 #include "kernels/reduce/reduce.h"
+#include "backends/cpu/cpu_op.h"
 #include "ops/axis_rules.h"
 
 namespace walle::backends::cpu {

@@ -1,8 +1,8 @@
 // Softmax and LogSoftmax on the CPU.
+#include "kernels/softmax/softmax.h"
 #include "backends/cpu/cpu_op.h"
 #include "kernels/parallel.h"
 #include "kernels/rows.h"
-#include "kernels/softmax/softmax.h"
 
 namespace walle::backends::cpu {
 

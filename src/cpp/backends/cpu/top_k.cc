@@ -1,6 +1,6 @@
 // TopK on the CPU.
-#include "backends/cpu/cpu_op.h"
 #include "kernels/sort/top_k.h"
+#include "backends/cpu/cpu_op.h"
 
 namespace walle::backends::cpu {
 

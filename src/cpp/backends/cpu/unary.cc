@@ -18,7 +18,9 @@ std::optional<UnaryKind> kind_of(const NodeView& node) {
 // The two numbers each kind reads, with the ONNX defaults.
 kernels::UnaryParams params_of(UnaryKind kind, const ir::Attributes& attrs) {
   switch (kind) {
-    case UnaryKind::celu: case UnaryKind::elu: case UnaryKind::thresholded_relu: return {attrs.get_float("alpha", 1.0), 0};
+    case UnaryKind::celu:
+    case UnaryKind::elu:
+    case UnaryKind::thresholded_relu: return {attrs.get_float("alpha", 1.0), 0};
     case UnaryKind::leaky_relu: return {attrs.get_float("alpha", 0.01), 0};
     case UnaryKind::hard_sigmoid: return {attrs.get_float("alpha", 0.2), attrs.get_float("beta", 0.5)};
     case UnaryKind::selu: return {attrs.get_float("alpha", 1.67326319217681884765625), attrs.get_float("gamma", 1.05070102214813232421875)};

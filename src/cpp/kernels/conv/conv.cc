@@ -83,7 +83,9 @@ void run_dense(const Conv& c, const float* x, const float* weights, const float*
   for (int64_t n = 0; n < s.n; ++n) {
     const float* image = x + n * s.c * s.h * s.w;
     if (!c.direct)
-      base::parallel_for(s.c, threads, [&](int64_t ch) { c.table->fill_planes(c.planes, image + ch * s.h * s.w, true, planes + ch * channel_elements(c)); });
+      base::parallel_for(s.c, threads, [&](int64_t ch) {
+        c.table->fill_planes(c.planes, image + ch * s.h * s.w, true, planes + ch * channel_elements(c));
+      });
     for (int64_t g = 0; g < s.groups; ++g) {
       const Columns columns(c, c.direct ? image + g * cg * s.h * s.w : planes + g * cg * channel_elements(c));
       Gemm p;

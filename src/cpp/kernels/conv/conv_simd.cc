@@ -59,7 +59,8 @@ void fill_planes(const ConvPlanes& p, const float* channel, bool borders, float*
   }
 }
 
-void pack_panel(const float* planes, const int64_t* offset, int64_t k, const ConvRun* runs, int64_t count, int64_t nr, bool exact, float* out) {
+void pack_panel(const float* planes, const int64_t* offset, int64_t k, const ConvRun* runs, int64_t count, int64_t nr, bool exact,
+                float* out) {
   int64_t filled = 0;
   for (int64_t s = 0; s < count; ++s) filled += runs[s].length;
   if (count == 1 && filled == nr) {  // the common case: whole vectors, all rows alike

@@ -8,7 +8,7 @@ namespace walle::kernels {
 // The padded input of one channel, split by stride: plane (a, b) holds x[r * sh + a - pt][c * sw + b - pl] at row r, column
 // c. In this form every tap of the window, whatever stride, dilation and padding, reads `position + constant`.
 struct ConvPlanes {
-  int64_t h = 0, w = 0;            // input
+  int64_t h = 0, w = 0;  // input
   int64_t sh = 1, sw = 1, pt = 0, pl = 0;
   int64_t rows = 0, pitch = 0;     // of one plane
   int64_t count = 0;               // planes per channel, those some tap reads
@@ -23,13 +23,13 @@ struct ConvRun {
 };
 
 struct DepthwiseTask {
-  const float* planes = nullptr;   // of this channel; kLanes floats may be read past the last element
-  const int64_t* tap = nullptr;    // offset of each tap
+  const float* planes = nullptr;  // of this channel; kLanes floats may be read past the last element
+  const int64_t* tap = nullptr;   // offset of each tap
   const float* weights = nullptr;
   int64_t taps = 0;
   int64_t oh = 0, ow = 0, pitch = 0;
-  float* out = nullptr;            // oh x ow, dense
-  float* scratch = nullptr;        // oh * pitch + 4 vectors
+  float* out = nullptr;      // oh x ow, dense
+  float* scratch = nullptr;  // oh * pitch + 4 vectors
   const float* residual = nullptr;
   float bias = 0;
   Activation activation = Activation::none;

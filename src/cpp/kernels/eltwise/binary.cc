@@ -10,10 +10,26 @@ using K = BinaryKind;
 
 constexpr std::pair<std::string_view, K> kNames[] = {
     {"Add", K::add},
-    {"Sub", K::sub}, {"Mul", K::mul}, {"Div", K::div}, {"Mod", K::mod}, {"Power", K::power}, {"Min2", K::min}, {"Max2", K::max},
-    {"PRelu", K::prelu}, {"And", K::logical_and}, {"Or", K::logical_or}, {"Xor", K::logical_xor}, {"BitwiseAnd", K::bit_and},
-    {"BitwiseOr", K::bit_or}, {"BitwiseXor", K::bit_xor}, {"BitShift", K::shift_right}, {"Equal", K::equal},
-    {"Greater", K::greater}, {"GreaterOrEqual", K::greater_equal}, {"Less", K::less}, {"LessOrEqual", K::less_equal},
+    {"Sub", K::sub},
+    {"Mul", K::mul},
+    {"Div", K::div},
+    {"Mod", K::mod},
+    {"Power", K::power},
+    {"Min2", K::min},
+    {"Max2", K::max},
+    {"PRelu", K::prelu},
+    {"And", K::logical_and},
+    {"Or", K::logical_or},
+    {"Xor", K::logical_xor},
+    {"BitwiseAnd", K::bit_and},
+    {"BitwiseOr", K::bit_or},
+    {"BitwiseXor", K::bit_xor},
+    {"BitShift", K::shift_right},
+    {"Equal", K::equal},
+    {"Greater", K::greater},
+    {"GreaterOrEqual", K::greater_equal},
+    {"Less", K::less},
+    {"LessOrEqual", K::less_equal},
 };
 }  // namespace
 

@@ -10,10 +10,29 @@
 namespace walle::kernels {
 
 enum class BinaryKind : uint8_t {
-  add, sub, mul, div, mod, fmod, power, min, max, prelu,                        // T, T -> T
-  logical_and, logical_or, logical_xor,                                         // bool
-  bit_and, bit_or, bit_xor, shift_left, shift_right,                            // integers
-  equal, greater, greater_equal, less, less_equal,                              // T, T -> bool
+  add,
+  sub,
+  mul,
+  div,
+  mod,
+  fmod,
+  power,
+  min,
+  max,
+  prelu,  // T, T -> T
+  logical_and,
+  logical_or,
+  logical_xor,  // bool
+  bit_and,
+  bit_or,
+  bit_xor,
+  shift_left,
+  shift_right,  // integers
+  equal,
+  greater,
+  greater_equal,
+  less,
+  less_equal,  // T, T -> bool
 };
 
 // The kind of an operator name; `fmod` and `left` are what the attributes of Mod and BitShift say.

@@ -28,9 +28,12 @@ void run_bits(BinaryKind kind, DType dtype, const Broadcast& w, const void* x, c
     const auto* q = static_cast<const T*>(y);
     auto* o = static_cast<T*>(out);
     switch (kind) {
-      case K::logical_and: case K::bit_and: return zip(w, p, q, o, begin, end, [](T a, T b) { return static_cast<T>(a & b); });
-      case K::logical_or: case K::bit_or: return zip(w, p, q, o, begin, end, [](T a, T b) { return static_cast<T>(a | b); });
-      case K::logical_xor: case K::bit_xor: return zip(w, p, q, o, begin, end, [](T a, T b) { return static_cast<T>(a ^ b); });
+      case K::logical_and:
+      case K::bit_and: return zip(w, p, q, o, begin, end, [](T a, T b) { return static_cast<T>(a & b); });
+      case K::logical_or:
+      case K::bit_or: return zip(w, p, q, o, begin, end, [](T a, T b) { return static_cast<T>(a | b); });
+      case K::logical_xor:
+      case K::bit_xor: return zip(w, p, q, o, begin, end, [](T a, T b) { return static_cast<T>(a ^ b); });
       case K::shift_left: return zip(w, p, q, o, begin, end, shift_left<T>);
       default: return zip(w, p, q, o, begin, end, shift_right<T>);
     }

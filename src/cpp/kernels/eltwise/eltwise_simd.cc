@@ -72,8 +72,18 @@ const EltwiseTable kEltwiseF32 = {
      run_activation<Activation::sigmoid>, run_activation<Activation::silu>, run_activation<Activation::tanh>,
      run_activation<Activation::hard_sigmoid>, run_activation<Activation::hard_swish>, run_activation<Activation::gelu>,
      run_activation<Activation::gelu_tanh>},
-    run_exp, run_erf, run_sqrt, run_abs, run_neg, run_reciprocal,
-    run_binary<Op::add>, run_binary<Op::sub>, run_binary<Op::mul>, run_binary<Op::div>, run_binary<Op::min>, run_binary<Op::max>,
+    run_exp,
+    run_erf,
+    run_sqrt,
+    run_abs,
+    run_neg,
+    run_reciprocal,
+    run_binary<Op::add>,
+    run_binary<Op::sub>,
+    run_binary<Op::mul>,
+    run_binary<Op::div>,
+    run_binary<Op::min>,
+    run_binary<Op::max>,
 };
 
 }  // namespace walle::kernels::WALLE_ISA_NS

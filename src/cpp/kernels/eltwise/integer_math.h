@@ -8,11 +8,17 @@
 namespace walle::kernels {
 
 template <class T>
-T wrap_add(T a, T b) { return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
+T wrap_add(T a, T b) {
+  return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
 template <class T>
-T wrap_sub(T a, T b) { return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b)); }
+T wrap_sub(T a, T b) {
+  return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
 template <class T>
-T wrap_mul(T a, T b) { return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); }
+T wrap_mul(T a, T b) {
+  return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
 
 template <class T>
 bool minus_one(T b) {
@@ -29,7 +35,9 @@ T safe_div(T a, T b) {
 
 // The sign of the dividend, as C's %.
 template <class T>
-T safe_mod(T a, T b) { return b == 0 || minus_one(b) ? T(0) : static_cast<T>(a % b); }
+T safe_mod(T a, T b) {
+  return b == 0 || minus_one(b) ? T(0) : static_cast<T>(a % b);
+}
 
 // The sign of the divisor, as Python's %.
 template <class T>

@@ -13,14 +13,47 @@ using K = UnaryKind;
 
 constexpr std::pair<std::string_view, K> kNames[] = {
     {"Abs", K::abs},
-    {"Acos", K::acos}, {"Acosh", K::acosh}, {"Asin", K::asin}, {"Asinh", K::asinh}, {"Atan", K::atan}, {"Atanh", K::atanh},
-    {"BitwiseNot", K::bit_not}, {"Ceil", K::ceil}, {"Celu", K::celu}, {"Clamp", K::clamp}, {"Cos", K::cos}, {"Cosh", K::cosh},
-    {"Elu", K::elu}, {"Erf", K::erf}, {"Exp", K::exp}, {"Floor", K::floor}, {"Gelu", K::gelu}, {"HardSigmoid", K::hard_sigmoid},
-    {"HardSwish", K::hard_swish}, {"IsInf", K::is_inf}, {"IsNaN", K::is_nan}, {"LeakyRelu", K::leaky_relu}, {"Log", K::log},
-    {"Mish", K::mish}, {"Neg", K::neg}, {"Not", K::logical_not}, {"Reciprocal", K::reciprocal}, {"Relu", K::relu},
-    {"Round", K::round}, {"Selu", K::selu}, {"Shrink", K::shrink}, {"Sigmoid", K::sigmoid}, {"Sign", K::sign}, {"Sin", K::sin},
-    {"Sinh", K::sinh}, {"Softplus", K::softplus}, {"Softsign", K::softsign}, {"Sqrt", K::sqrt}, {"Tan", K::tan},
-    {"Tanh", K::tanh}, {"ThresholdedRelu", K::thresholded_relu},
+    {"Acos", K::acos},
+    {"Acosh", K::acosh},
+    {"Asin", K::asin},
+    {"Asinh", K::asinh},
+    {"Atan", K::atan},
+    {"Atanh", K::atanh},
+    {"BitwiseNot", K::bit_not},
+    {"Ceil", K::ceil},
+    {"Celu", K::celu},
+    {"Clamp", K::clamp},
+    {"Cos", K::cos},
+    {"Cosh", K::cosh},
+    {"Elu", K::elu},
+    {"Erf", K::erf},
+    {"Exp", K::exp},
+    {"Floor", K::floor},
+    {"Gelu", K::gelu},
+    {"HardSigmoid", K::hard_sigmoid},
+    {"HardSwish", K::hard_swish},
+    {"IsInf", K::is_inf},
+    {"IsNaN", K::is_nan},
+    {"LeakyRelu", K::leaky_relu},
+    {"Log", K::log},
+    {"Mish", K::mish},
+    {"Neg", K::neg},
+    {"Not", K::logical_not},
+    {"Reciprocal", K::reciprocal},
+    {"Relu", K::relu},
+    {"Round", K::round},
+    {"Selu", K::selu},
+    {"Shrink", K::shrink},
+    {"Sigmoid", K::sigmoid},
+    {"Sign", K::sign},
+    {"Sin", K::sin},
+    {"Sinh", K::sinh},
+    {"Softplus", K::softplus},
+    {"Softsign", K::softsign},
+    {"Sqrt", K::sqrt},
+    {"Tan", K::tan},
+    {"Tanh", K::tanh},
+    {"ThresholdedRelu", K::thresholded_relu},
 };
 
 template <class T, class R, class Fn>
@@ -58,14 +91,25 @@ void run_activation(K kind, const UnaryParams& p, const T* x, T* y, int64_t n) {
   const T b = static_cast<T>(p.beta);
   switch (kind) {
     case K::celu: return map(x, y, n, [a](T v) { return v > 0 ? v : (v <= 0 ? a * std::expm1(v / a) : v); });
-    case K::clamp: return map(x, y, n, [a, b](T v) { const T low = v < a ? a : v; return low > b ? b : low; });
+    case K::clamp:
+      return map(x, y, n, [a, b](T v) {
+        const T low = v < a ? a : v;
+        return low > b ? b : low;
+      });
     case K::elu: return map(x, y, n, [a](T v) { return v >= 0 ? v : a * std::expm1(v); });
     case K::gelu: return map(x, y, n, [](T v) { return T(0.5) * v * (T(1) + std::erf(v * T(0.70710678118654752440))); });
     case K::gelu_tanh:
       return map(x, y, n, [](T v) { return T(0.5) * v * (T(1) + std::tanh(T(0.79788456080286535588) * (v + T(0.044715) * v * v * v))); });
-    case K::hard_sigmoid: return map(x, y, n, [a, b](T v) { const T s = a * v + b; return s < 0 ? T(0) : (s > 1 ? T(1) : s); });
+    case K::hard_sigmoid:
+      return map(x, y, n, [a, b](T v) {
+        const T s = a * v + b;
+        return s < 0 ? T(0) : (s > 1 ? T(1) : s);
+      });
     case K::hard_swish:
-      return map(x, y, n, [](T v) { const T s = v / T(6) + T(0.5); return v * (s < 0 ? T(0) : (s > 1 ? T(1) : s)); });
+      return map(x, y, n, [](T v) {
+        const T s = v / T(6) + T(0.5);
+        return v * (s < 0 ? T(0) : (s > 1 ? T(1) : s));
+      });
     case K::leaky_relu: return map(x, y, n, [a](T v) { return v < 0 ? a * v : v; });
     case K::mish: return map(x, y, n, [](T v) { return v * std::tanh(softplus(v)); });
     case K::selu: return map(x, y, n, [a, b](T v) { return b * (v > 0 ? v : a * std::expm1(v)); });
@@ -92,8 +136,18 @@ void run_float(K kind, const UnaryParams& p, const T* x, T* y, int64_t n) {
     case K::round: return map(x, y, n, [](T v) { return std::nearbyint(v); });  // half to even, the default environment's rule
     case K::sign: return map(x, y, n, [](T v) { return v > 0 ? T(1) : (v < 0 ? T(-1) : v); });
     case K::sqrt: return map(x, y, n, [](T v) { return std::sqrt(v); });
-    case K::acos: case K::acosh: case K::asin: case K::asinh: case K::atan: case K::atanh: case K::cos: case K::cosh: case K::sin:
-    case K::sinh: case K::tan: case K::tanh: return run_trigonometric(kind, x, y, n);
+    case K::acos:
+    case K::acosh:
+    case K::asin:
+    case K::asinh:
+    case K::atan:
+    case K::atanh:
+    case K::cos:
+    case K::cosh:
+    case K::sin:
+    case K::sinh:
+    case K::tan:
+    case K::tanh: return run_trigonometric(kind, x, y, n);
     default: return run_activation(kind, p, x, y, n);
   }
 }

@@ -37,7 +37,9 @@ Blocking blocking_for(const GemmTable& t, int64_t m, int64_t k) {
   return b;
 }
 
-bool reads_a_plain(const GemmTable& t, int64_t m, bool a_packed, int64_t col_stride) { return !a_packed && m <= t.mr_plain && col_stride == 1; }
+bool reads_a_plain(const GemmTable& t, int64_t m, bool a_packed, int64_t col_stride) {
+  return !a_packed && m <= t.mr_plain && col_stride == 1;
+}
 
 int64_t a_elements(const GemmTable& t, int64_t m, int64_t k, bool a_packed) {
   const Blocking blocks = blocking_for(t, m, k);
@@ -53,7 +55,10 @@ int64_t b_elements(const GemmTable& t, int64_t m, int64_t k, bool b_packed) {
 class Worker {
  public:
   Worker(const GemmTable& table, const Gemm& g, std::byte* workspace)
-      : table_(table), g_(g), blocks_(blocking_for(table, g.m, g.k)), a_buffer_(reinterpret_cast<float*>(workspace)),
+      : table_(table),
+        g_(g),
+        blocks_(blocking_for(table, g.m, g.k)),
+        a_buffer_(reinterpret_cast<float*>(workspace)),
         b_buffer_(a_buffer_ + a_elements(table, g.m, g.k, g.packed_a != nullptr)),
         plain_(reads_a_plain(table, g.m, g.packed_a != nullptr, g.a.col_stride)) {}
 
@@ -97,7 +102,8 @@ class Worker {
     int64_t b_row[kMaxGroup];
     int64_t count = 0;
     for (int64_t q = 0; q < p.cols; q += table_.nr, ++count)
-      b[count] = panel(p.rows, p.k0, p.depth, p.j + q, std::min<int64_t>(table_.nr, p.cols - q), b_buffer_ + count * p.depth * table_.nr, b_row[count]);
+      b[count] = panel(p.rows, p.k0, p.depth, p.j + q, std::min<int64_t>(table_.nr, p.cols - q), b_buffer_ + count * p.depth * table_.nr,
+                       b_row[count]);
     const int64_t rows = count == 1 ? p.rows : table_.mr;  // one panel: the block walks the rows itself
     for (int64_t r = 0; r < p.rows; r += rows)
       for (int64_t q = 0; q < count; ++q) run_block(p, r, std::min(rows, p.rows - r), q * table_.nr, b[q], b_row[q]);

@@ -134,9 +134,9 @@ using Tile = void (*)(const GemmBlock&, int64_t, int64_t);
 template <int V>
 Tile packed_tile_for(int64_t rows) {
   static constexpr Tile tiles[] = {
-      packed_tile<1, V>, packed_tile<2, V>, packed_tile<3, V>, packed_tile<4, V>, packed_tile<5, V>, packed_tile<6, V>,
+      packed_tile<1, V>,  packed_tile<2, V>,  packed_tile<3, V>, packed_tile<4, V>,  packed_tile<5, V>,  packed_tile<6, V>,
 #if !defined(WALLE_ISA_SCALAR) && !defined(WALLE_ISA_SSE4) && !defined(WALLE_ISA_AVX2)
-      packed_tile<7, V>, packed_tile<8, V>, packed_tile<9, V>, packed_tile<10, V>, packed_tile<11, V>, packed_tile<12, V>,
+      packed_tile<7, V>,  packed_tile<8, V>,  packed_tile<9, V>, packed_tile<10, V>, packed_tile<11, V>, packed_tile<12, V>,
 #if defined(WALLE_ISA_AVX512)
       packed_tile<13, V>, packed_tile<14, V>,
 #endif
@@ -148,7 +148,8 @@ Tile packed_tile_for(int64_t rows) {
 
 template <int V>
 Tile plain_tile_for(int64_t rows) {
-  static constexpr Tile tiles[] = {plain_tile<1, V>, plain_tile<2, V>, plain_tile<3, V>, plain_tile<4, V>, plain_tile<5, V>, plain_tile<6, V>};
+  static constexpr Tile tiles[] = {plain_tile<1, V>, plain_tile<2, V>, plain_tile<3, V>,
+                                   plain_tile<4, V>, plain_tile<5, V>, plain_tile<6, V>};
   return tiles[rows - 1];
 }
 

@@ -11,13 +11,16 @@ namespace walle::kernels {
 
 template <class T>
 T wrapping_sum(T a, T b) {
-  if constexpr (std::is_integral_v<T>) return wrap_add(a, b);
-  else return a + b;
+  if constexpr (std::is_integral_v<T>)
+    return wrap_add(a, b);
+  else
+    return a + b;
 }
 
 // combine(T& to, T from) for every index of the box.
 template <class T, class Combine>
-void combine_box(int rank, const int64_t* size, const T* src, const int64_t* src_stride, T* dst, const int64_t* dst_stride, Combine&& combine) {
+void combine_box(int rank, const int64_t* size, const T* src, const int64_t* src_stride, T* dst, const int64_t* dst_stride,
+                 Combine&& combine) {
   const int last = rank - 1;
   const int64_t n = rank > 0 ? size[last] : 1;
   const int64_t ss = rank > 0 ? src_stride[last] : 0;

@@ -26,7 +26,7 @@ struct alignas(1) Wide {
 };
 
 // Position of the axis whose stride in `view` is exactly the unit; -1 when there is none.
-int unit_axis(const std::vector<Axis>& axes, int64_t Axis::*view, int64_t unit) {
+int unit_axis(const std::vector<Axis>& axes, int64_t Axis::* view, int64_t unit) {
   for (size_t a = 0; a < axes.size(); ++a)
     if (axes[a].*view == unit) return static_cast<int>(a);
   return -1;
@@ -47,8 +47,8 @@ void widen_unit(std::vector<Axis>& axes, int64_t& unit) {
 }
 }  // namespace
 
-BoxCopy plan_box(int rank, const int64_t* size, int64_t src_offset, const int64_t* src_stride, int64_t dst_offset, const int64_t* dst_stride,
-                 int64_t element) {
+BoxCopy plan_box(int rank, const int64_t* size, int64_t src_offset, const int64_t* src_stride, int64_t dst_offset,
+                 const int64_t* dst_stride, int64_t element) {
   std::vector<Axis> axes;
   for (int a = 0; a < rank; ++a)
     if (size[a] > 1) axes.push_back({size[a], src_stride[a] * element, dst_stride[a] * element});
@@ -79,7 +79,8 @@ BoxCopy plan_box(int rank, const int64_t* size, int64_t src_offset, const int64_
     box.src_stride[a] = axes[a].src;
     box.dst_stride[a] = axes[a].dst;
     // The outermost axis that gives every thread some work, so that each writes one stretch of memory.
-    if (axes[static_cast<size_t>(box.split)].size < 8 && axes[a].size > axes[static_cast<size_t>(box.split)].size) box.split = static_cast<int>(a);
+    if (axes[static_cast<size_t>(box.split)].size < 8 && axes[a].size > axes[static_cast<size_t>(box.split)].size)
+      box.split = static_cast<int>(a);
   }
   return box;
 }

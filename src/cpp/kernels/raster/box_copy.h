@@ -18,10 +18,10 @@ inline constexpr int kBoxRank = 8;
 struct BoxCopy {
   enum class Inner : uint8_t { rows, repeat, transpose, strided };
   Inner inner = Inner::rows;
-  int rank = 0;       // of the axes below; the unit is not one of them
-  int split = 0;      // the axis that threads share
-  int64_t unit = 0;   // bytes moved at once
-  int64_t src = 0;    // byte offsets
+  int rank = 0;      // of the axes below; the unit is not one of them
+  int split = 0;     // the axis that threads share
+  int64_t unit = 0;  // bytes moved at once
+  int64_t src = 0;   // byte offsets
   int64_t dst = 0;
   std::array<int64_t, kBoxRank> size{};
   std::array<int64_t, kBoxRank> src_stride{};  // bytes
@@ -31,8 +31,8 @@ struct BoxCopy {
 };
 
 // Offsets and strides in elements of `element` bytes (1, 2, 4 or 8). Preconditions: 0 <= rank <= kBoxRank, sizes > 0.
-BoxCopy plan_box(int rank, const int64_t* size, int64_t src_offset, const int64_t* src_stride, int64_t dst_offset, const int64_t* dst_stride,
-                 int64_t element);
+BoxCopy plan_box(int rank, const int64_t* size, int64_t src_offset, const int64_t* src_stride, int64_t dst_offset,
+                 const int64_t* dst_stride, int64_t element);
 
 // Copies the part [begin, end) of the split axis. A box of rank 0 has one part.
 void copy_part(const BoxCopy& box, const std::byte* src, std::byte* dst, int64_t begin, int64_t end);

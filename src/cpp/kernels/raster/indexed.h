@@ -79,7 +79,8 @@ int64_t tuple_offset(const IndexStep* steps, int depth, const Index* tuple) {
   for (int c = 0; c < depth; ++c) {
     const int64_t given = tuple[c];
     const int64_t index = given < 0 ? given + steps[c].bound : given;
-    if (static_cast<uint64_t>(index) >= static_cast<uint64_t>(steps[c].bound)) [[unlikely]] return -1;
+    if (static_cast<uint64_t>(index) >= static_cast<uint64_t>(steps[c].bound)) [[unlikely]]
+      return -1;
     offset += index * steps[c].stride;
   }
   return offset;
@@ -87,7 +88,8 @@ int64_t tuple_offset(const IndexStep* steps, int depth, const Index* tuple) {
 
 // Lowers `bad` to `position`; the first wrong index is reported whichever thread meets one first.
 inline void note_bad(std::atomic<int64_t>& bad, int64_t position) {
-  for (int64_t seen = bad.load(); position < seen && !bad.compare_exchange_weak(seen, position);) {}
+  for (int64_t seen = bad.load(); position < seen && !bad.compare_exchange_weak(seen, position);) {
+  }
 }
 
 // Fills offsets[round] with where the indexed side of the round starts, relative to the body. Returns -1, or the position
@@ -101,7 +103,8 @@ int64_t resolve_indices(const Rounds& rounds, const IndexStep* steps, int depth,
       const Index* tuple = indices + i * depth;
       for (int64_t j = 0; j < n; ++j, tuple += depth) {
         const int64_t moved = tuple_offset(steps, depth, tuple);
-        if (moved < 0) [[unlikely]] note_bad(bad, i + j);
+        if (moved < 0) [[unlikely]]
+          note_bad(bad, i + j);
         offsets[i + j] = indexed + j * move + std::max<int64_t>(moved, 0);
       }
     });
@@ -155,8 +158,8 @@ int64_t gather_elements(const Rounds& rounds, IndexStep step, const Index* indic
 }
 
 // A box per round. Gather: rounds write disjoint places, so threads share them.
-inline void gather_boxes(const BoxCopy& body, const Rounds& rounds, const int64_t* offsets, int64_t element, const std::byte* src, std::byte* dst,
-                         int threads) {
+inline void gather_boxes(const BoxCopy& body, const Rounds& rounds, const int64_t* offsets, int64_t element, const std::byte* src,
+                         std::byte* dst, int threads) {
   const int64_t grain = 1 + 65536 / (body.bytes() + 1);
   const auto bytes = static_cast<size_t>(body.unit);
   parallel_ranges(rounds.count(), grain, threads, [&](int64_t begin, int64_t end) {
@@ -168,7 +171,8 @@ inline void gather_boxes(const BoxCopy& body, const Rounds& rounds, const int64_
 }
 
 // Scatter: later rounds win, so they stay in order.
-inline void scatter_boxes(const BoxCopy& body, const Rounds& rounds, const int64_t* offsets, int64_t element, const std::byte* src, std::byte* dst) {
+inline void scatter_boxes(const BoxCopy& body, const Rounds& rounds, const int64_t* offsets, int64_t element, const std::byte* src,
+                          std::byte* dst) {
   const auto bytes = static_cast<size_t>(body.unit);
   if (body.rank == 0)
     return for_rounds(rounds, 0, rounds.count(),

@@ -45,8 +45,10 @@ void cum_sum(const CumSum& s, const T* x, T* y) {
       for (int64_t k = 0; k < s.axis; ++k, at += step) {
         const T v = x[at];
         if (s.exclusive) y[at] = total;
-        if constexpr (std::is_floating_point_v<T>) total += v;
-        else total = wrap_add(total, v);
+        if constexpr (std::is_floating_point_v<T>)
+          total += v;
+        else
+          total = wrap_add(total, v);
         if (!s.exclusive) y[at] = total;
       }
     }

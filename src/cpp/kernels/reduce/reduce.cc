@@ -23,8 +23,10 @@ struct Sum {
   using Total = std::conditional_t<kFloat<T>, double, T>;  // block sums add up in double: a float would stop counting
   static T neutral() { return T(0); }
   static T step(T a, T b) {
-    if constexpr (kFloat<T>) return a + b;
-    else return wrap_add(a, b);
+    if constexpr (kFloat<T>)
+      return a + b;
+    else
+      return wrap_add(a, b);
   }
 };
 template <class T>
@@ -32,8 +34,10 @@ struct Prod {
   using Total = T;
   static T neutral() { return T(1); }
   static T step(T a, T b) {
-    if constexpr (kFloat<T>) return a * b;
-    else return wrap_mul(a, b);
+    if constexpr (kFloat<T>)
+      return a * b;
+    else
+      return wrap_mul(a, b);
   }
 };
 template <class T>

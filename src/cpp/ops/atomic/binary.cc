@@ -13,7 +13,8 @@ Status infer_prelu(ir::InferContext& c) {
   WALLE_TRY(same_dtypes(c, 0, 2));
   WALLE_ASSIGN(const Shape out, tensor::broadcast(c.shape(0), c.shape(1)));
   if (out != c.shape(0))
-    return model_error("slope of shape " + c.shape(1).text(), "a shape that broadcasts to " + c.shape(0).text(), "PRelu", "reshape the slope");
+    return model_error("slope of shape " + c.shape(1).text(), "a shape that broadcasts to " + c.shape(0).text(), "PRelu",
+                       "reshape the slope");
   c.output(0, c.dtype(0), out);
   return {};
 }
@@ -29,9 +30,27 @@ constexpr ir::OpDef row(std::string_view name, ir::InferFn infer = infer_broadca
 }
 
 constexpr std::array kRows{
-    row("Add"), row("Sub"), row("Mul"), row("Div"), row("Mod"), row("Power"), row("PRelu", infer_prelu), row("Min2"), row("Max2"), row("And"), row("Or"), row("Xor"),
-    row("BitwiseAnd"), row("BitwiseOr"), row("BitwiseXor"), row("BitShift"), row("Equal", infer_compare), row("Greater", infer_compare),
-    row("GreaterOrEqual", infer_compare), row("Less", infer_compare), row("LessOrEqual", infer_compare),
+    row("Add"),
+    row("Sub"),
+    row("Mul"),
+    row("Div"),
+    row("Mod"),
+    row("Power"),
+    row("PRelu", infer_prelu),
+    row("Min2"),
+    row("Max2"),
+    row("And"),
+    row("Or"),
+    row("Xor"),
+    row("BitwiseAnd"),
+    row("BitwiseOr"),
+    row("BitwiseXor"),
+    row("BitShift"),
+    row("Equal", infer_compare),
+    row("Greater", infer_compare),
+    row("GreaterOrEqual", infer_compare),
+    row("Less", infer_compare),
+    row("LessOrEqual", infer_compare),
 };
 }  // namespace
 

@@ -34,8 +34,13 @@ ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in, std::sp
 }
 
 constexpr ir::OpDef row(std::string_view name, int inputs, int outputs) {
-  return {.name = name, .inputs = {2, inputs}, .outputs = {1, outputs}, .infer = infer, .cost = cost,
-          .numeric = ir::NumericClass::accumulation, .family = "LayerNormalization"};
+  return {.name = name,
+          .inputs = {2, inputs},
+          .outputs = {1, outputs},
+          .infer = infer,
+          .cost = cost,
+          .numeric = ir::NumericClass::accumulation,
+          .family = "LayerNormalization"};
 }
 constexpr std::array kRows{row("LayerNormalization", 3, 3), row("RMSNormalization", 2, 1)};
 }  // namespace

@@ -11,7 +11,8 @@ Status infer(ir::InferContext& c) {
   const Shape& a = c.shape(0);
   const Shape& b = c.shape(1);
   const auto wrong = [&] {
-    return model_error("shapes " + a.text() + " and " + b.text(), "inner dimensions that agree", "MatMul", "transpose or reshape one operand");
+    return model_error("shapes " + a.text() + " and " + b.text(), "inner dimensions that agree", "MatMul",
+                       "transpose or reshape one operand");
   };
   if (a.rank() == 0 || b.rank() == 0) return wrong();
   const int64_t inner = b.rank() == 1 ? b[0] : b[b.rank() - 2];
@@ -31,6 +32,7 @@ ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in, std::sp
 }
 }  // namespace
 
-extern const ir::OpDef kMatMulOp{.name = "MatMul", .inputs = {2, 2}, .infer = infer, .cost = cost, .numeric = ir::NumericClass::accumulation};
+extern const ir::OpDef kMatMulOp{
+    .name = "MatMul", .inputs = {2, 2}, .infer = infer, .cost = cost, .numeric = ir::NumericClass::accumulation};
 
 }  // namespace walle::ops

@@ -5,7 +5,8 @@ namespace walle::ops {
 
 namespace {
 Status refuse(ir::InferContext&) {
-  return model_error("a node of the internal operators raster or loop", "operators of the public table", "model", "use Transpose, Slice, Gather, ...");
+  return model_error("a node of the internal operators raster or loop", "operators of the public table", "model",
+                     "use Transpose, Slice, Gather, ...");
 }
 }  // namespace
 

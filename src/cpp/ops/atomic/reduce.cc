@@ -18,7 +18,7 @@ constexpr ir::OpDef row(std::string_view name, ir::NumericClass numeric) {
 }
 
 constexpr std::array kRows{
-    row("ReduceSum", ir::NumericClass::accumulation), row("ReduceMean", ir::NumericClass::accumulation),
+    row("ReduceSum", ir::NumericClass::accumulation),  row("ReduceMean", ir::NumericClass::accumulation),
     row("ReduceProd", ir::NumericClass::accumulation), row("ReduceMax", ir::NumericClass::exact),
     row("ReduceMin", ir::NumericClass::exact),
 };

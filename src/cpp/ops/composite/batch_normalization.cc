@@ -58,7 +58,12 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kBatchNormalizationOp{.name = "BatchNormalization", .op_class = ir::OpClass::composite, .inputs = {5, 5},
-                                             .outputs = {1, 3}, .infer = infer, .lower = lower, .numeric = ir::NumericClass::accumulation};
+extern const ir::OpDef kBatchNormalizationOp{.name = "BatchNormalization",
+                                             .op_class = ir::OpClass::composite,
+                                             .inputs = {5, 5},
+                                             .outputs = {1, 3},
+                                             .infer = infer,
+                                             .lower = lower,
+                                             .numeric = ir::NumericClass::accumulation};
 
 }  // namespace walle::ops

@@ -15,6 +15,7 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kCastLikeOp{.name = "CastLike", .op_class = ir::OpClass::composite, .inputs = {2, 2}, .infer = infer, .lower = lower};
+extern const ir::OpDef kCastLikeOp{
+    .name = "CastLike", .op_class = ir::OpClass::composite, .inputs = {2, 2}, .infer = infer, .lower = lower};
 
 }  // namespace walle::ops

@@ -114,8 +114,10 @@ Status lower(LowerContext& c) {
   const int64_t rows = in.elements() / (in[s.axis] * in[last]);
   const Ref flat = c.reshape(moved, Shape{rows, in[s.axis], in[last]});
   Ref y;
-  if (s.n <= kDirectDft || balanced_factor(s.n) == 1) y = direct(c, s, first(c, flat, std::min(in[s.axis], s.n)), s.n, s.bins());
-  else y = first(c, complex_dft(c, s, as_complex(c, flat, s.n), s.n), s.bins());
+  if (s.n <= kDirectDft || balanced_factor(s.n) == 1)
+    y = direct(c, s, first(c, flat, std::min(in[s.axis], s.n)), s.n, s.bins());
+  else
+    y = first(c, complex_dft(c, s, as_complex(c, flat, s.n), s.n), s.bins());
   if (s.inverse) y = c.mul(y, c.scalar(work, 1.0 / static_cast<double>(s.n)));
   Shape arranged;
   for (int64_t p : perm) arranged.push_back(c.out_shape(0)[static_cast<int>(p)]);
@@ -124,7 +126,11 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kDFTOp{.name = "DFT", .op_class = ir::OpClass::composite, .inputs = {1, 3}, .infer = infer, .lower = lower,
+extern const ir::OpDef kDFTOp{.name = "DFT",
+                              .op_class = ir::OpClass::composite,
+                              .inputs = {1, 3},
+                              .infer = infer,
+                              .lower = lower,
                               .numeric = ir::NumericClass::accumulation};
 
 }  // namespace walle::ops

@@ -44,7 +44,8 @@ Status lower(LowerContext& c) {
   const Shape shape = c.shape(x);
   ir::Attributes attributes{{"shape", std::vector<int64_t>(shape.begin(), shape.end())}, {"dtype", static_cast<int64_t>(DType::float64)}};
   if (c.attrs().has("seed")) attributes.set("seed", c.attrs().get_float("seed", 0));
-  const Ref kept = c.emit("GreaterOrEqual", {c.emit("RandomUniform", std::vector<Ref>{}, std::move(attributes)), c.scalar(DType::float64, ratio)});
+  const Ref kept =
+      c.emit("GreaterOrEqual", {c.emit("RandomUniform", std::vector<Ref>{}, std::move(attributes)), c.scalar(DType::float64, ratio)});
   const Ref scaled = c.mul(x, c.scalar(c.dtype(x), 1 / (1 - ratio)));
   c.result(0, c.emit("Where", {kept, scaled, c.scalar(c.dtype(x), 0)}));
   if (c.output_count() > 1) c.result(1, kept);
@@ -52,7 +53,12 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kDropoutOp{.name = "Dropout", .op_class = ir::OpClass::composite, .inputs = {1, 3}, .outputs = {1, 2}, .infer = infer,
-                                  .lower = lower, .deterministic = false};
+extern const ir::OpDef kDropoutOp{.name = "Dropout",
+                                  .op_class = ir::OpClass::composite,
+                                  .inputs = {1, 3},
+                                  .outputs = {1, 2},
+                                  .infer = infer,
+                                  .lower = lower,
+                                  .deterministic = false};
 
 }  // namespace walle::ops

@@ -42,7 +42,8 @@ class Contraction {
     Operand left = diagonal(operands[0]);
     for (size_t k = 1; k < operands.size(); ++k) {
       std::set<int> needed(plan_.output.begin(), plan_.output.end());
-      for (size_t later = k + 1; later < operands.size(); ++later) needed.insert(operands[later].labels.begin(), operands[later].labels.end());
+      for (size_t later = k + 1; later < operands.size(); ++later)
+        needed.insert(operands[later].labels.begin(), operands[later].labels.end());
       left = contract(left, diagonal(operands[k]), needed);
     }
     left = sum_out(left, std::set<int>(plan_.output.begin(), plan_.output.end()), {});
@@ -79,8 +80,10 @@ class Contraction {
     std::vector<int64_t> axes;
     Operand out{x.value, {}};
     for (size_t i = 0; i < x.labels.size(); ++i) {
-      if (needed.contains(x.labels[i]) || holds(partner, x.labels[i])) out.labels.push_back(x.labels[i]);
-      else axes.push_back(static_cast<int64_t>(i));
+      if (needed.contains(x.labels[i]) || holds(partner, x.labels[i]))
+        out.labels.push_back(x.labels[i]);
+      else
+        axes.push_back(static_cast<int64_t>(i));
     }
     if (!axes.empty()) out.value = c_.reduce("ReduceSum", x.value, axes, false);
     return out;
@@ -142,7 +145,11 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kEinsumOp{.name = "Einsum", .op_class = ir::OpClass::composite, .inputs = {1, -1}, .infer = infer, .lower = lower,
+extern const ir::OpDef kEinsumOp{.name = "Einsum",
+                                 .op_class = ir::OpClass::composite,
+                                 .inputs = {1, -1},
+                                 .infer = infer,
+                                 .lower = lower,
                                  .numeric = ir::NumericClass::accumulation};
 
 }  // namespace walle::ops

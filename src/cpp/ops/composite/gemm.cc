@@ -38,7 +38,11 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kGemmOp{.name = "Gemm", .op_class = ir::OpClass::composite, .inputs = {2, 3}, .infer = infer, .lower = lower,
+extern const ir::OpDef kGemmOp{.name = "Gemm",
+                               .op_class = ir::OpClass::composite,
+                               .inputs = {2, 3},
+                               .infer = infer,
+                               .lower = lower,
                                .numeric = ir::NumericClass::accumulation};
 
 }  // namespace walle::ops

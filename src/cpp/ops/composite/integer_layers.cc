@@ -16,8 +16,10 @@ Ref centred(LowerContext& c, Ref r, Ref zero, DType work, bool column) {
   if (zero < 0 || c.failed()) return x;
   Ref z = c.cast(zero, work);
   const Shape shape = c.shape(z);
-  if (shape.elements() == 1) z = c.reshape(z, Shape{});
-  else if (!column && shape.rank() == 1) z = c.reshape(z, Shape{shape[0], 1});
+  if (shape.elements() == 1)
+    z = c.reshape(z, Shape{});
+  else if (!column && shape.rank() == 1)
+    z = c.reshape(z, Shape{shape[0], 1});
   return c.sub(x, z);
 }
 
@@ -91,7 +93,11 @@ Status lower_qlinear_conv(LowerContext& c) {
 }
 
 constexpr ir::OpDef row(std::string_view name, ir::Arity in, ir::InferFn infer, ir::LowerFn lower) {
-  return {.name = name, .op_class = ir::OpClass::composite, .inputs = in, .infer = infer, .lower = lower,
+  return {.name = name,
+          .op_class = ir::OpClass::composite,
+          .inputs = in,
+          .infer = infer,
+          .lower = lower,
           .numeric = ir::NumericClass::accumulation};
 }
 constexpr std::array kRows{row("MatMulInteger", {2, 4}, infer_matmul_integer, lower_matmul_integer),

@@ -25,9 +25,12 @@ Status read(const ir::Attributes& attrs, const std::string& stem, DType& dtype, 
     dtype = DType::float32;
     out = attrs.get_floats(stem + "floats");
   }
-  if (out.empty()) return model_error("no numeric attribute " + stem + "...", "int64s, floats or a numeric tensor", "LabelEncoder", "encode strings before the model");
+  if (out.empty())
+    return model_error("no numeric attribute " + stem + "...", "int64s, floats or a numeric tensor", "LabelEncoder",
+                       "encode strings before the model");
   for (double v : out)
-    if (tensor::is_integer(dtype) && std::fabs(v) > 0x1p53) return model_error("a label beyond 2^53", "smaller labels", "LabelEncoder", "renumber the labels");
+    if (tensor::is_integer(dtype) && std::fabs(v) > 0x1p53)
+      return model_error("a label beyond 2^53", "smaller labels", "LabelEncoder", "renumber the labels");
   return {};
 }
 
@@ -36,13 +39,15 @@ Result<Table> table_of(const ir::Attributes& attrs) {
   WALLE_TRY(read(attrs, "keys_", t.key_dtype, t.keys));
   WALLE_TRY(read(attrs, "values_", t.value_dtype, t.values));
   if (t.keys.size() != t.values.size())
-    return model_error(std::to_string(t.keys.size()) + " keys and " + std::to_string(t.values.size()) + " values", "one value per key", "LabelEncoder", "correct the lists");
+    return model_error(std::to_string(t.keys.size()) + " keys and " + std::to_string(t.values.size()) + " values", "one value per key",
+                       "LabelEncoder", "correct the lists");
   if (const Tensor* d = attrs.get_tensor("default_tensor")) {
     WALLE_ASSIGN(const std::vector<double> v, d->to_f64());
     if (v.size() != 1) return model_error("default_tensor of shape " + d->shape().text(), "one element", "LabelEncoder", "correct it");
     t.otherwise = v[0];
   } else {
-    t.otherwise = tensor::is_float(t.value_dtype) ? attrs.get_float("default_float", -0.0) : static_cast<double>(attrs.get_int("default_int64", -1));
+    t.otherwise =
+        tensor::is_float(t.value_dtype) ? attrs.get_float("default_float", -0.0) : static_cast<double>(attrs.get_int("default_int64", -1));
   }
   return t;
 }
@@ -50,8 +55,8 @@ Result<Table> table_of(const ir::Attributes& attrs) {
 Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const Table t, table_of(c.attrs()));
   if (c.dtype(0) != t.key_dtype || c.rank(0) >= base::kMaxRank)
-    return model_error(std::string(dtype_name(c.dtype(0))) + c.shape(0).text(), "input of the keys' dtype " + std::string(dtype_name(t.key_dtype)),
-                       "LabelEncoder", "insert a Cast");
+    return model_error(std::string(dtype_name(c.dtype(0))) + c.shape(0).text(),
+                       "input of the keys' dtype " + std::string(dtype_name(t.key_dtype)), "LabelEncoder", "insert a Cast");
   c.output(0, t.value_dtype, c.shape(0));
   return {};
 }

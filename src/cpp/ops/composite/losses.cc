@@ -65,7 +65,12 @@ Status lower_cross_entropy(LowerContext& c) {
 }
 
 constexpr ir::OpDef row(std::string_view name, int outputs, ir::LowerFn lower) {
-  return {.name = name, .op_class = ir::OpClass::composite, .inputs = {2, 3}, .outputs = {1, outputs}, .infer = infer, .lower = lower,
+  return {.name = name,
+          .op_class = ir::OpClass::composite,
+          .inputs = {2, 3},
+          .outputs = {1, outputs},
+          .infer = infer,
+          .lower = lower,
           .numeric = ir::NumericClass::accumulation};
 }
 constexpr std::array kRows{row("NegativeLogLikelihoodLoss", 1, lower_nll), row("SoftmaxCrossEntropyLoss", 2, lower_cross_entropy)};

@@ -37,8 +37,8 @@ Status normalize_groups(LowerContext& c, int64_t groups) {
   if (shape.elements() == 0) return c.result(0, x), Status();
   const Shape rows{shape[0] * groups, shape.elements() / (shape[0] * groups)};
   const Ref one = c.reshape(c.scalar(c.dtype(x), 1), Shape{1});
-  const Ref flat = c.emit("LayerNormalization", {c.reshape(x, rows), one},
-                          {{"axis", int64_t{1}}, {"epsilon", c.attrs().get_float("epsilon", 1e-5)}});
+  const Ref flat =
+      c.emit("LayerNormalization", {c.reshape(x, rows), one}, {{"axis", int64_t{1}}, {"epsilon", c.attrs().get_float("epsilon", 1e-5)}});
   const Ref scale = along_axis(c, c.cast(c.in(1), c.dtype(x)), 1, shape.rank());
   const Ref bias = along_axis(c, c.cast(c.in(2), c.dtype(x)), 1, shape.rank());
   c.result(0, c.add(c.mul(c.reshape(flat, shape), scale), bias));
@@ -77,13 +77,16 @@ Status lower_lp(LowerContext& c) {
 }
 
 constexpr ir::OpDef row(std::string_view name, int inputs, ir::InferFn infer, ir::LowerFn lower) {
-  return {.name = name, .op_class = ir::OpClass::composite, .inputs = {inputs, inputs}, .infer = infer, .lower = lower,
+  return {.name = name,
+          .op_class = ir::OpClass::composite,
+          .inputs = {inputs, inputs},
+          .infer = infer,
+          .lower = lower,
           .numeric = ir::NumericClass::accumulation};
 }
-constexpr std::array kRows{row("InstanceNormalization", 3, infer_channels, lower_instance),
-                           row("GroupNormalization", 3, infer_groups, lower_group),
-                           row("MeanVarianceNormalization", 1, infer_mean_variance, lower_mean_variance),
-                           row("LpNormalization", 1, infer_lp, lower_lp)};
+constexpr std::array kRows{
+    row("InstanceNormalization", 3, infer_channels, lower_instance), row("GroupNormalization", 3, infer_groups, lower_group),
+    row("MeanVarianceNormalization", 1, infer_mean_variance, lower_mean_variance), row("LpNormalization", 1, infer_lp, lower_lp)};
 }  // namespace
 
 extern const std::span<const ir::OpDef> kNormalizationsOps = kRows;

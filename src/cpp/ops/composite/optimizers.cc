@@ -11,7 +11,8 @@ namespace {
 Status infer_states(ir::InferContext& c, int groups) {
   const int n = (c.input_count() - 2) / groups;
   if (n < 1 || c.input_count() != 2 + n * groups)
-    return model_error(std::to_string(c.input_count()) + " inputs", "two and a multiple of " + std::to_string(groups), "optimizer", "check the inputs");
+    return model_error(std::to_string(c.input_count()) + " inputs", "two and a multiple of " + std::to_string(groups), "optimizer",
+                       "check the inputs");
   for (int i = 0; i < c.input_count() - 2; ++i) {
     if (!c.has(2 + i) || c.shape(2 + i) != c.shape(2 + i % n) || c.dtype(2 + i) != c.dtype(2 + i % n))
       return model_error("an input that differs from its parameter", "parameter, gradient and states of one shape and dtype",
@@ -100,7 +101,12 @@ Status lower_momentum(LowerContext& c) {
 }
 
 constexpr ir::OpDef row(std::string_view name, ir::InferFn infer, ir::LowerFn lower) {
-  return {.name = name, .op_class = ir::OpClass::composite, .inputs = {5, -1}, .outputs = {2, -1}, .infer = infer, .lower = lower,
+  return {.name = name,
+          .op_class = ir::OpClass::composite,
+          .inputs = {5, -1},
+          .outputs = {2, -1},
+          .infer = infer,
+          .lower = lower,
           .numeric = ir::NumericClass::elementwise};
 }
 constexpr std::array kRows{row("Adagrad", infer_two, lower_adagrad), row("Adam", infer_three, lower_adam),

@@ -40,7 +40,11 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kPowOp{.name = "Pow", .op_class = ir::OpClass::composite, .inputs = {2, 2}, .infer = infer, .lower = lower,
+extern const ir::OpDef kPowOp{.name = "Pow",
+                              .op_class = ir::OpClass::composite,
+                              .inputs = {2, 2},
+                              .infer = infer,
+                              .lower = lower,
                               .numeric = ir::NumericClass::elementwise};
 
 }  // namespace walle::ops

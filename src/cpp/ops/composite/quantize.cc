@@ -16,7 +16,8 @@ Status infer_quantize(ir::InferContext& c) {
   if (c.has(2)) to = c.dtype(2);
   if (to == DType::undefined) to = DType::uint8;
   if (!quantized_range(to) && !tensor::is_float8(to))
-    return model_error("dtype " + std::string(dtype_name(to)), "an 8- or 16-bit integer or float8", "QuantizeLinear", "change output_dtype");
+    return model_error("dtype " + std::string(dtype_name(to)), "an 8- or 16-bit integer or float8", "QuantizeLinear",
+                       "change output_dtype");
   c.output(0, to, c.shape(0));
   return {};
 }
@@ -65,7 +66,12 @@ Status lower_dynamic(LowerContext& c) {
 }
 
 constexpr ir::OpDef row(std::string_view name, ir::Arity in, int outputs, ir::InferFn infer, ir::LowerFn lower) {
-  return {.name = name, .op_class = ir::OpClass::composite, .inputs = in, .outputs = {1, outputs}, .infer = infer, .lower = lower,
+  return {.name = name,
+          .op_class = ir::OpClass::composite,
+          .inputs = in,
+          .outputs = {1, outputs},
+          .infer = infer,
+          .lower = lower,
           .numeric = ir::NumericClass::elementwise};
 }
 constexpr std::array kRows{row("QuantizeLinear", {2, 3}, 1, infer_quantize, lower_quantize),

@@ -13,7 +13,8 @@ DType dtype_of(const ir::Attributes& attrs, DType otherwise) {
 
 Status infer_like(ir::InferContext& c) {
   const DType dtype = dtype_of(c.attrs(), c.dtype(0));
-  if (dtype_size(dtype) == 0) return model_error("dtype number " + std::to_string(static_cast<int>(dtype)), "a dtype", "attribute dtype", "correct it");
+  if (dtype_size(dtype) == 0)
+    return model_error("dtype number " + std::to_string(static_cast<int>(dtype)), "a dtype", "attribute dtype", "correct it");
   c.output(0, dtype, c.shape(0));
   return {};
 }

@@ -42,8 +42,8 @@ Status lower_log_sum_exp(LowerContext& c) {
   const DType own = c.dtype(c.in(0));
   const DType work = tensor::is_float(own) ? own : DType::float64;
   const Ref x = c.cast(c.in(0), work);
-  const Ref top = c.emit("ReduceMax", {x, c.in(1)},
-                         {{"keepdims", int64_t{1}}, {"noop_with_empty_axes", c.attrs().get_int("noop_with_empty_axes", 0)}});
+  const Ref top =
+      c.emit("ReduceMax", {x, c.in(1)}, {{"keepdims", int64_t{1}}, {"noop_with_empty_axes", c.attrs().get_int("noop_with_empty_axes", 0)}});
   const Ref shift = c.emit("Where", {c.emit("IsInf", {top}), c.scalar(work, 0), top});
   const Ref sum = reduced(c, "ReduceSum", c.emit("Exp", {c.sub(x, shift)}));
   if (c.failed()) return {};
@@ -52,7 +52,11 @@ Status lower_log_sum_exp(LowerContext& c) {
 }
 
 constexpr ir::OpDef row(std::string_view name, ir::LowerFn lower) {
-  return {.name = name, .op_class = ir::OpClass::composite, .inputs = {1, 2}, .infer = infer_reduce, .lower = lower,
+  return {.name = name,
+          .op_class = ir::OpClass::composite,
+          .inputs = {1, 2},
+          .infer = infer_reduce,
+          .lower = lower,
           .numeric = ir::NumericClass::accumulation};
 }
 constexpr std::array kRows{row("ReduceL1", lower_l1), row("ReduceL2", lower_l2), row("ReduceSumSquare", lower_sum_square),

@@ -11,7 +11,9 @@ struct Frames {
 };
 
 Result<Frames> frames_of(const Shape& signal, const std::vector<int64_t>& step, const std::vector<int64_t>& length, const Shape* window) {
-  const auto wrong = [](const std::string& given, const std::string& expected) { return model_error(given, expected, "STFT", "check the node's inputs"); };
+  const auto wrong = [](const std::string& given, const std::string& expected) {
+    return model_error(given, expected, "STFT", "check the node's inputs");
+  };
   if (signal.rank() != 3 || (signal[2] != 1 && signal[2] != 2)) return wrong("signal of shape " + signal.text(), "[batch, n, 1 or 2]");
   Frames f;
   if (step.size() != 1 || length.size() > 1) return wrong("frame_step or frame_length of several numbers", "scalars");
@@ -20,7 +22,8 @@ Result<Frames> frames_of(const Shape& signal, const std::vector<int64_t>& step, 
   if (f.step < 1 || f.length < 1 || f.length > signal[1])
     return wrong("frame_step " + std::to_string(f.step) + ", frame_length " + std::to_string(f.length),
                  "a positive step and a length from 1 to " + std::to_string(signal[1]));
-  if (window && (window->rank() != 1 || (*window)[0] != f.length)) return wrong("window of shape " + window->text(), "frame_length elements");
+  if (window && (window->rank() != 1 || (*window)[0] != f.length))
+    return wrong("window of shape " + window->text(), "frame_length elements");
   f.count = (signal[1] - f.length) / f.step + 1;
   return f;
 }
@@ -57,7 +60,11 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kSTFTOp{.name = "STFT", .op_class = ir::OpClass::composite, .inputs = {2, 4}, .infer = infer, .lower = lower,
+extern const ir::OpDef kSTFTOp{.name = "STFT",
+                               .op_class = ir::OpClass::composite,
+                               .inputs = {2, 4},
+                               .infer = infer,
+                               .lower = lower,
                                .numeric = ir::NumericClass::accumulation};
 
 }  // namespace walle::ops

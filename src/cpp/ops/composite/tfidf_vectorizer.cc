@@ -104,8 +104,8 @@ Status lower(LowerContext& c) {
     const Ref values = weighted(c, counts(c, x, g, pool.skips), g);
     for (int64_t i = 0; i < g.count(); ++i) {
       const int64_t size[] = {batch}, from[] = {g.count()}, to[] = {pool.width};
-      placed.regions.push_back(raster::strided_region(static_cast<int>(sources.size()), size, i, from,
-                                                      pool.index[static_cast<size_t>(g.first + i)], to));
+      placed.regions.push_back(
+          raster::strided_region(static_cast<int>(sources.size()), size, i, from, pool.index[static_cast<size_t>(g.first + i)], to));
     }
     sources.push_back(values);
   }

@@ -15,7 +15,9 @@ enum Aggregate { kAverage, kSum, kMin, kMax };
 
 Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const TreeEnsemble e, read_tree_ensemble(c.attrs()));
-  const auto wrong = [](const std::string& given, const std::string& expected) { return model_error(given, expected, "TreeEnsemble", "check the node"); };
+  const auto wrong = [](const std::string& given, const std::string& expected) {
+    return model_error(given, expected, "TreeEnsemble", "check the node");
+  };
   if (c.rank(0) != 2 || !tensor::is_float(c.dtype(0))) return wrong("input of shape " + c.shape(0).text(), "floats of [batch, features]");
   for (int64_t f : e.feature)
     if (f < 0 || f >= c.shape(0)[1]) return wrong("feature " + std::to_string(f), "0 to " + std::to_string(c.shape(0)[1] - 1));
@@ -121,7 +123,7 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kTreeEnsembleOp{.name = "TreeEnsemble", .op_class = ir::OpClass::composite, .infer = infer, .lower = lower,
-                                       .numeric = ir::NumericClass::accumulation};
+extern const ir::OpDef kTreeEnsembleOp{
+    .name = "TreeEnsemble", .op_class = ir::OpClass::composite, .infer = infer, .lower = lower, .numeric = ir::NumericClass::accumulation};
 
 }  // namespace walle::ops

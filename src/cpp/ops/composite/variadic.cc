@@ -33,7 +33,11 @@ Status lower_mean(LowerContext& c) {
 }
 
 constexpr ir::OpDef row(std::string_view name, ir::LowerFn lower) {
-  return {.name = name, .op_class = ir::OpClass::composite, .inputs = {1, -1}, .infer = infer_broadcast, .lower = lower,
+  return {.name = name,
+          .op_class = ir::OpClass::composite,
+          .inputs = {1, -1},
+          .infer = infer_broadcast,
+          .lower = lower,
           .numeric = ir::NumericClass::elementwise};
 }
 constexpr std::array kRows{row("Min", lower_min), row("Max", lower_max), row("Sum", lower_sum), row("Mean", lower_mean)};

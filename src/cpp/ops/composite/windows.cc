@@ -19,8 +19,10 @@ Result<Tensor> table(DType dtype, const Shape& shape, const std::vector<double>&
     using T = typename decltype(tag)::type;
     auto out = t.as_mutable<T>();
     for (size_t i = 0; i < out.size(); ++i) {
-      if constexpr (std::is_same_v<T, tensor::Half> || std::is_same_v<T, tensor::BFloat16>) out[i] = T(static_cast<float>(values[i]));
-      else out[i] = static_cast<T>(values[i]);
+      if constexpr (std::is_same_v<T, tensor::Half> || std::is_same_v<T, tensor::BFloat16>)
+        out[i] = T(static_cast<float>(values[i]));
+      else
+        out[i] = static_cast<T>(values[i]);
     }
   });
   if (!known) return model_error("dtype " + std::string(dtype_name(dtype)), "a numeric dtype", "output_datatype", "correct it");
@@ -61,10 +63,12 @@ Result<Mel> mel_of(ir::InferContext& c) {
   for (int i = 0; i < 5; ++i) {
     WALLE_ASSIGN(const Tensor* t, c.need(i));
     WALLE_ASSIGN(const std::vector<double> values, t->to_f64());
-    if (values.size() != 1) return model_error("shape " + t->shape().text(), "a scalar", "MelWeightMatrix input " + std::to_string(i), "reshape it");
+    if (values.size() != 1)
+      return model_error("shape " + t->shape().text(), "a scalar", "MelWeightMatrix input " + std::to_string(i), "reshape it");
     v[static_cast<size_t>(i)] = values[0];
   }
-  const bool sane = v[0] >= 1 && v[0] <= 1e5 && v[1] >= 1 && v[1] <= 1e6 && v[2] >= 1 && v[2] <= 1e9 && v[3] >= 0 && v[4] > v[3] && v[4] <= 1e9;
+  const bool sane =
+      v[0] >= 1 && v[0] <= 1e5 && v[1] >= 1 && v[1] <= 1e6 && v[2] >= 1 && v[2] <= 1e9 && v[3] >= 0 && v[4] > v[3] && v[4] <= 1e9;
   if (!sane || (v[1] / 2 + 1) * v[0] > static_cast<double>(kMaxTable))
     return model_error("bins, DFT length, sample rate or edges out of range", "positive numbers, the lower edge below the upper one",
                        "MelWeightMatrix", "check the five inputs");
@@ -94,7 +98,8 @@ Status infer_mel(ir::InferContext& c) {
   for (int64_t i = 0; i < m.bins; ++i) {
     const int64_t low = at[static_cast<size_t>(i)], centre = at[static_cast<size_t>(i + 1)], high = at[static_cast<size_t>(i + 2)];
     if (centre == low) set(centre, i, 1);
-    for (int64_t j = low; centre > low && j <= std::min(centre, rows); ++j) set(j, i, static_cast<double>(j - low) / static_cast<double>(centre - low));
+    for (int64_t j = low; centre > low && j <= std::min(centre, rows); ++j)
+      set(j, i, static_cast<double>(j - low) / static_cast<double>(centre - low));
     for (int64_t j = centre; j < std::min(high, rows); ++j) set(j, i, static_cast<double>(high - j) / static_cast<double>(high - centre));
   }
   const auto dtype = static_cast<DType>(c.attrs().get_int("output_datatype", static_cast<int64_t>(DType::float32)));
@@ -104,11 +109,14 @@ Status infer_mel(ir::InferContext& c) {
 }
 
 constexpr ir::OpDef row(std::string_view name, int inputs, ir::InferFn infer) {
-  return {.name = name, .op_class = ir::OpClass::composite, .inputs = {inputs, inputs}, .infer = infer,
+  return {.name = name,
+          .op_class = ir::OpClass::composite,
+          .inputs = {inputs, inputs},
+          .infer = infer,
           .numeric = ir::NumericClass::elementwise};
 }
-constexpr std::array kRows{row("HannWindow", 1, infer_hann), row("HammingWindow", 1, infer_hamming), row("BlackmanWindow", 1, infer_blackman),
-                           row("MelWeightMatrix", 5, infer_mel)};
+constexpr std::array kRows{row("HannWindow", 1, infer_hann), row("HammingWindow", 1, infer_hamming),
+                           row("BlackmanWindow", 1, infer_blackman), row("MelWeightMatrix", 5, infer_mel)};
 }  // namespace
 
 extern const std::span<const ir::OpDef> kWindowsOps = kRows;

@@ -34,7 +34,8 @@ Status run(ControlContext& c) {
   std::vector<std::string>& words = given.items;
   const std::string action = c.attrs().get_string("case_change_action", "NONE");
   if (action != "NONE" && action != "LOWER" && action != "UPPER")
-    return model_error("case_change_action '" + action + "'", "NONE, LOWER or UPPER", "attribute case_change_action", "export the model again");
+    return model_error("case_change_action '" + action + "'", "NONE, LOWER or UPPER", "attribute case_change_action",
+                       "export the model again");
   const Case to = action == "LOWER" ? Case::lower : action == "UPPER" ? Case::upper : Case::none;
   const bool sensitive = c.attrs().get_int("is_case_sensitive", 0) != 0;
   std::vector<std::string> stop = c.attrs().get_strings("stopwords");
@@ -43,7 +44,8 @@ Status run(ControlContext& c) {
     for (const auto* list : {&words, &stop})
       for (const std::string& word : *list)
         if (!ascii(word) && (to != Case::none || !stop.empty()))
-          return model_error("the word '" + word + "'", "ASCII letters where case matters", "StringNormalizer", "normalise the text before the model");
+          return model_error("the word '" + word + "'", "ASCII letters where case matters", "StringNormalizer",
+                             "normalise the text before the model");
   if (!sensitive)
     for (std::string& word : stop) word = with_case(word, Case::lower);
   std::vector<std::string> left;

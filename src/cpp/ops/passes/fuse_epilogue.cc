@@ -15,7 +15,12 @@ constexpr size_t kWeights = 1, kBias = 2, kResidual = 3;
 class Chain {
  public:
   Chain(Program& program, const Uses& uses, const FuseOptions& options, const std::vector<bool>& gone, int index)
-      : program_(program), uses_(uses), options_(options), gone_(gone), node_(program.nodes[static_cast<size_t>(index)]), last_(index),
+      : program_(program),
+        uses_(uses),
+        options_(options),
+        gone_(gone),
+        node_(program.nodes[static_cast<size_t>(index)]),
+        last_(index),
         conv_(node_.op->name == "Conv") {
     node_.inputs.resize(std::max<size_t>(node_.inputs.size(), 4), kNoRef);
     if (node_.inputs[kResidual] >= 0) residual_ = true;
@@ -109,7 +114,8 @@ class Chain {
       absorb(reader);
       return {};
     }
-    if (!options_.residual || residual_ || sign < 0 || other < 0 || other == out() || program_.at(other).constant || shape(other) != shape(out()))
+    if (!options_.residual || residual_ || sign < 0 || other < 0 || other == out() || program_.at(other).constant ||
+        shape(other) != shape(out()))
       return {};
     node_.inputs[kResidual] = other;
     residual_ = true;
@@ -150,15 +156,24 @@ class Chain {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const std::string_view op = next.op->name;
     const ir::Attributes& a = next.attributes;
-    if (op == "Relu") set_activation("Clamp", 0, kInfinity);
-    else if (op == "Clamp") set_activation("Clamp", a.get_float("min", -kInfinity), a.get_float("max", kInfinity));
-    else if (op == "LeakyRelu") set_activation("LeakyRelu", a.get_float("alpha", 0.01), 0);
-    else if (op == "Sigmoid") set_activation("Sigmoid", 0, 0);
-    else if (op == "Tanh") set_activation("Tanh", 0, 0);
-    else if (op == "HardSigmoid") set_activation("HardSigmoid", a.get_float("alpha", 0.2), a.get_float("beta", 0.5));
-    else if (op == "HardSwish") set_activation("HardSwish", 0, 0);
-    else if (op == "Gelu") set_activation(a.get_string("approximate", "none") == "tanh" ? "GeluTanh" : "Gelu", 0, 0);
-    else return;
+    if (op == "Relu")
+      set_activation("Clamp", 0, kInfinity);
+    else if (op == "Clamp")
+      set_activation("Clamp", a.get_float("min", -kInfinity), a.get_float("max", kInfinity));
+    else if (op == "LeakyRelu")
+      set_activation("LeakyRelu", a.get_float("alpha", 0.01), 0);
+    else if (op == "Sigmoid")
+      set_activation("Sigmoid", 0, 0);
+    else if (op == "Tanh")
+      set_activation("Tanh", 0, 0);
+    else if (op == "HardSigmoid")
+      set_activation("HardSigmoid", a.get_float("alpha", 0.2), a.get_float("beta", 0.5));
+    else if (op == "HardSwish")
+      set_activation("HardSwish", 0, 0);
+    else if (op == "Gelu")
+      set_activation(a.get_string("approximate", "none") == "tanh" ? "GeluTanh" : "Gelu", 0, 0);
+    else
+      return;
     absorb(reader);
   }
 

@@ -17,18 +17,24 @@ struct Window {
 Result<Window> window(const ir::Attributes& attrs, const Shape& in, std::vector<int64_t> image, std::vector<int64_t> block) {
   const size_t n = image.size();
   const auto bad = [&](const std::string& what) {
-    return model_error(what, "positive sizes of " + std::to_string(n) + " spatial axes that fit the data " + in.text(), "Col2Im", "correct the attributes");
+    return model_error(what, "positive sizes of " + std::to_string(n) + " spatial axes that fit the data " + in.text(), "Col2Im",
+                       "correct the attributes");
   };
-  Window w{std::move(image), std::move(block), attrs.get_ints("dilations", std::vector<int64_t>(n, 1)),
-           attrs.get_ints("strides", std::vector<int64_t>(n, 1)), attrs.get_ints("pads", std::vector<int64_t>(2 * n, 0)), {}, 1};
+  Window w{std::move(image),
+           std::move(block),
+           attrs.get_ints("dilations", std::vector<int64_t>(n, 1)),
+           attrs.get_ints("strides", std::vector<int64_t>(n, 1)),
+           attrs.get_ints("pads", std::vector<int64_t>(2 * n, 0)),
+           {},
+           1};
   if (in.rank() != 3 || n == 0 || n > 4 || w.block.size() != n || w.dilation.size() != n || w.stride.size() != n || w.pad.size() != 2 * n)
     return bad("lists of different lengths or rank");
   constexpr int64_t kMost = int64_t{1} << 31;
   int64_t columns = 1;
   for (size_t i = 0; i < n; ++i) {
     const auto in_range = [](int64_t v, int64_t low) { return v >= low && v < kMost; };
-    if (!in_range(w.image[i], 1) || !in_range(w.block[i], 1) || !in_range(w.dilation[i], 1) || !in_range(w.stride[i], 1) || !in_range(w.pad[i], 0) ||
-        !in_range(w.pad[n + i], 0))
+    if (!in_range(w.image[i], 1) || !in_range(w.block[i], 1) || !in_range(w.dilation[i], 1) || !in_range(w.stride[i], 1) ||
+        !in_range(w.pad[i], 0) || !in_range(w.pad[n + i], 0))
       return bad("a size out of range");
     const auto reach = base::checked_mul(w.dilation[i], w.block[i] - 1);
     const int64_t room = reach ? w.image[i] + w.pad[i] + w.pad[n + i] - *reach - 1 : -1;
@@ -37,7 +43,8 @@ Result<Window> window(const ir::Attributes& attrs, const Shape& in, std::vector<
     if (__builtin_mul_overflow(columns, w.steps[i], &columns) || __builtin_mul_overflow(w.block_elements, w.block[i], &w.block_elements))
       return bad("sizes that overflow");
   }
-  if (in[2] != columns || in[1] % w.block_elements != 0) return bad(std::to_string(columns) + " blocks of " + std::to_string(w.block_elements));
+  if (in[2] != columns || in[1] % w.block_elements != 0)
+    return bad(std::to_string(columns) + " blocks of " + std::to_string(w.block_elements));
   if (w.block_elements > base::kMaxRegions) return bad("a block of " + std::to_string(w.block_elements) + " elements");
   return w;
 }

@@ -30,7 +30,8 @@ Status infer_eye(ir::InferContext& c) {
   if (c.rank(0) != 2) return model_error("data " + c.shape(0).text(), "a matrix", "input 0", "give a rank-2 tensor");
   const auto dtype = static_cast<DType>(c.attrs().get_int("dtype", static_cast<int64_t>(c.dtype(0))));
   if (!tensor::visit_all(dtype, [](auto) {}))
-    return model_error("dtype " + std::to_string(c.attrs().get_int("dtype", 0)), "a numeric or boolean dtype", "attribute dtype", "correct it");
+    return model_error("dtype " + std::to_string(c.attrs().get_int("dtype", 0)), "a numeric or boolean dtype", "attribute dtype",
+                       "correct it");
   c.output(0, dtype, c.shape(0));
   return {};
 }

@@ -10,8 +10,8 @@ namespace {
 Result<int64_t> block_size(const ir::Attributes& attrs, const Shape& in) {
   const int64_t block = attrs.get_int("blocksize", 0);
   if (in.rank() != 4 || block < 1 || block > (int64_t{1} << 20))
-    return model_error("blocksize " + std::to_string(block) + " on " + in.text(), "a positive blocksize and data [N, C, H, W]", "attribute blocksize",
-                       "correct them");
+    return model_error("blocksize " + std::to_string(block) + " on " + in.text(), "a positive blocksize and data [N, C, H, W]",
+                       "attribute blocksize", "correct them");
   return block;
 }
 
@@ -20,8 +20,8 @@ Status infer_to_space(ir::InferContext& c) {
   WALLE_ASSIGN(const int64_t b, block_size(c.attrs(), in));
   const std::string mode = c.attrs().get_string("mode", "DCR");
   if (in[1] % (b * b) != 0 || (mode != "DCR" && mode != "CRD"))
-    return model_error(std::to_string(in[1]) + " channels, mode " + mode, "a multiple of " + std::to_string(b * b) + ", mode DCR or CRD", "DepthToSpace",
-                       "correct the blocksize");
+    return model_error(std::to_string(in[1]) + " channels, mode " + mode, "a multiple of " + std::to_string(b * b) + ", mode DCR or CRD",
+                       "DepthToSpace", "correct the blocksize");
   c.output(0, c.dtype(0), Shape{in[0], in[1] / (b * b), in[2] * b, in[3] * b});
   return {};
 }

@@ -16,8 +16,9 @@ Status check_box(const ir::InferContext& c, int axis) {
   bool fits = data.rank() == index.rank();
   for (int a = 0; fits && a < data.rank(); ++a) fits = a == axis ? (data[a] > 0 || index.elements() == 0) : index[a] <= data[a];
   if (!fits)
-    return model_error("indices " + index.text() + " into " + data.text(), "indices of the same rank, not larger except along axis " + std::to_string(axis),
-                       "input indices", "correct the indices");
+    return model_error("indices " + index.text() + " into " + data.text(),
+                       "indices of the same rank, not larger except along axis " + std::to_string(axis), "input indices",
+                       "correct the indices");
   return check_index_dtype(c, 1);
 }
 
@@ -57,7 +58,8 @@ Status infer_scatter(ir::InferContext& c) {
   WALLE_ASSIGN(const raster::Combine combine, combine_of(c.attrs()));
   if (c.shape(1) != c.shape(2) || c.dtype(0) != c.dtype(2) || (combine != raster::Combine::assign && c.dtype(0) == DType::boolean))
     return model_error("updates " + std::string(dtype_name(c.dtype(2))) + c.shape(2).text(),
-                       "the shape of the indices " + c.shape(1).text() + " and a dtype like the data that can be reduced", "input updates", "correct them");
+                       "the shape of the indices " + c.shape(1).text() + " and a dtype like the data that can be reduced", "input updates",
+                       "correct them");
   c.output(0, c.dtype(0), c.shape(0));
   return {};
 }

@@ -71,8 +71,9 @@ Status infer_scatter(ir::InferContext& c) {
   updates.insert(updates.end(), data.begin() + k, data.end());
   const bool fits = std::ranges::equal(updates, c.shape(2).dims()) && c.dtype(2) == c.dtype(0);
   if (!fits || (combine != raster::Combine::assign && c.dtype(0) == DType::boolean))
-    return model_error("updates " + std::string(dtype_name(c.dtype(2))) + c.shape(2).text() + " for indices " + index.text() + " into " + data.text(),
-                       "one slice of the data per index tuple, of a dtype that can be reduced", "input updates", "correct the updates");
+    return model_error(
+        "updates " + std::string(dtype_name(c.dtype(2))) + c.shape(2).text() + " for indices " + index.text() + " into " + data.text(),
+        "one slice of the data per index tuple, of a dtype that can be reduced", "input updates", "correct the updates");
   c.output(0, c.dtype(0), data);
   return {};
 }

@@ -5,13 +5,15 @@ namespace walle::ops {
 Status check_index_dtype(const ir::InferContext& c, int input) {
   const DType dtype = c.dtype(input);
   if (dtype == DType::int32 || dtype == DType::int64) return {};
-  return model_error("indices of " + std::string(dtype_name(dtype)), "int32 or int64", "input " + std::to_string(input), "cast the indices");
+  return model_error("indices of " + std::string(dtype_name(dtype)), "int32 or int64", "input " + std::to_string(input),
+                     "cast the indices");
 }
 
 Result<int64_t> checked_index(int64_t index, int64_t bound, int64_t position) {
   if (index < -bound || index >= bound)
     return model_error("index " + std::to_string(index) + " at position " + std::to_string(position),
-                       "an index in [" + std::to_string(-bound) + ", " + std::to_string(bound - 1) + "]", "indices", "clip or correct the indices");
+                       "an index in [" + std::to_string(-bound) + ", " + std::to_string(bound - 1) + "]", "indices",
+                       "clip or correct the indices");
   return index < 0 ? index + bound : index;
 }
 

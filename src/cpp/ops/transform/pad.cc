@@ -16,13 +16,14 @@ struct Segment {
 Result<std::vector<int64_t>> full_pads(const std::vector<int64_t>& pads, const std::vector<int64_t>& axes, bool has_axes, int rank) {
   const auto n = static_cast<size_t>(rank);
   std::vector<int64_t> all;
-  if (has_axes) all = axes;
+  if (has_axes)
+    all = axes;
   else
     for (int i = 0; i < rank; ++i) all.push_back(i);
   WALLE_ASSIGN(const std::vector<int> at, unique_axes(all, rank));
   if (pads.size() != 2 * at.size())
-    return model_error(std::to_string(pads.size()) + " pads for " + std::to_string(at.size()) + " axes", "two pads per axis (all begins, then all ends)",
-                       "input pads", "correct the pads");
+    return model_error(std::to_string(pads.size()) + " pads for " + std::to_string(at.size()) + " axes",
+                       "two pads per axis (all begins, then all ends)", "input pads", "correct the pads");
   std::vector<int64_t> full(2 * n, 0);
   for (size_t i = 0; i < at.size(); ++i) {
     full[static_cast<size_t>(at[i])] = pads[i];
@@ -39,8 +40,9 @@ Result<Shape> padded_shape(const Shape& in, const std::vector<int64_t>& pads, co
     const auto both = base::checked_add(pads[a], pads[n + a]);
     const auto size = both ? base::checked_add(*both, in[axis]) : both;
     if (!size || *size < 0 || pads[a] < -in[axis] || pads[n + a] < -in[axis])
-      return model_error("pads " + std::to_string(pads[a]) + " and " + std::to_string(pads[n + a]) + " on an axis of " + std::to_string(in[axis]),
-                         "a result of zero or more elements", "input pads", "correct the pads");
+      return model_error(
+          "pads " + std::to_string(pads[a]) + " and " + std::to_string(pads[n + a]) + " on an axis of " + std::to_string(in[axis]),
+          "a result of zero or more elements", "input pads", "correct the pads");
     if (mode != "constant" && in[axis] == 0 && *size > 0)
       return model_error("mode " + mode + " on an empty axis", "elements to repeat", "input data", "use mode constant");
     out[axis] = *size;

@@ -12,13 +12,16 @@ Status fill_range(ir::InferContext& c, T start, T limit, T delta) {
   const double count = std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
   if (delta == T{0} || !std::isfinite(count) || count * static_cast<double>(sizeof(T)) > static_cast<double>(base::kMaxTensorBytes))
     return model_error("start " + std::to_string(start) + ", limit " + std::to_string(limit) + ", delta " + std::to_string(delta),
-                       "finite numbers, a delta other than zero, at most " + std::to_string(base::kMaxTensorBytes) + " bytes", "Range", "correct the inputs");
+                       "finite numbers, a delta other than zero, at most " + std::to_string(base::kMaxTensorBytes) + " bytes", "Range",
+                       "correct the inputs");
   const auto n = static_cast<int64_t>(std::max(count, 0.0));
   WALLE_ASSIGN(Tensor out, Tensor::allocate(tensor::kDTypeOf<T>, Shape{n}));
   T* p = out.as_mutable<T>().data();
   for (int64_t i = 0; i < n; ++i) {
-    if constexpr (std::is_floating_point_v<T>) p[i] = start + static_cast<T>(i) * delta;
-    else p[i] = static_cast<T>(static_cast<uint64_t>(start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(delta));
+    if constexpr (std::is_floating_point_v<T>)
+      p[i] = start + static_cast<T>(i) * delta;
+    else
+      p[i] = static_cast<T>(static_cast<uint64_t>(start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(delta));
   }
   c.output_value(0, std::move(out));
   return {};
@@ -37,7 +40,9 @@ Status infer(ir::InferContext& c) {
     using T = typename decltype(tag)::type;
     status = fill_range<T>(c, value[0]->as<T>()[0], value[1]->as<T>()[0], value[2]->as<T>()[0]);
   });
-  if (!known) return model_error("a range of " + std::string(dtype_name(value[0]->dtype())), "an integer, float32 or float64 range", "Range", "cast the inputs");
+  if (!known)
+    return model_error("a range of " + std::string(dtype_name(value[0]->dtype())), "an integer, float32 or float64 range", "Range",
+                       "cast the inputs");
   return status;
 }
 

@@ -13,10 +13,12 @@ Status infer(ir::InferContext& c) {
                        "axes 0 and 1 in one or the other order, rank 2 or more", "attributes", "correct the axes");
   WALLE_ASSIGN(const std::vector<int64_t> lens, c.need_i64(1));
   if (static_cast<int64_t>(lens.size()) != in[static_cast<int>(batch)])
-    return model_error(std::to_string(lens.size()) + " lengths for " + in.text(), "one length per batch entry", "input sequence_lens", "correct them");
+    return model_error(std::to_string(lens.size()) + " lengths for " + in.text(), "one length per batch entry", "input sequence_lens",
+                       "correct them");
   for (int64_t n : lens)
     if (n < 0 || n > in[static_cast<int>(time)])
-      return model_error("length " + std::to_string(n), "0 to " + std::to_string(in[static_cast<int>(time)]), "input sequence_lens", "correct it");
+      return model_error("length " + std::to_string(n), "0 to " + std::to_string(in[static_cast<int>(time)]), "input sequence_lens",
+                         "correct it");
   c.output(0, c.dtype(0), in);
   return {};
 }

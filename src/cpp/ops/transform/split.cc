@@ -13,8 +13,9 @@ Result<std::vector<int64_t>> part_sizes(ir::InferContext& c, int64_t dim) {
     int64_t left = dim;
     for (int64_t s : sizes) left = s < 0 || s > left ? -1 : left - s;
     if (static_cast<int64_t>(sizes.size()) != outputs || left != 0)
-      return model_error(std::to_string(sizes.size()) + " split sizes for " + std::to_string(outputs) + " outputs of an axis of " + std::to_string(dim),
-                         "one size per output, summing to the axis", "input split", "correct the sizes");
+      return model_error(
+          std::to_string(sizes.size()) + " split sizes for " + std::to_string(outputs) + " outputs of an axis of " + std::to_string(dim),
+          "one size per output, summing to the axis", "input split", "correct the sizes");
     return sizes;
   }
   const int64_t parts = c.attrs().get_int("num_outputs", outputs);

@@ -33,8 +33,8 @@ Status infer_unsqueeze(ir::InferContext& c) {
   const Shape& in = c.shape(0);
   WALLE_ASSIGN(const std::vector<int64_t> axes, c.need_i64(1));
   if (axes.size() + static_cast<size_t>(in.rank()) > static_cast<size_t>(base::kMaxRank))
-    return model_error(std::to_string(axes.size()) + " axes added to " + in.text(), "a rank of at most " + std::to_string(base::kMaxRank), "Unsqueeze",
-                       "use fewer axes");
+    return model_error(std::to_string(axes.size()) + " axes added to " + in.text(), "a rank of at most " + std::to_string(base::kMaxRank),
+                       "Unsqueeze", "use fewer axes");
   const int rank = in.rank() + static_cast<int>(axes.size());
   WALLE_ASSIGN(const std::vector<int> at, unique_axes(axes, rank));
   Shape out;

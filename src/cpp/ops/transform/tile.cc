@@ -9,7 +9,8 @@ namespace {
 Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const std::vector<int64_t> repeats, c.need_i64(1));
   if (static_cast<int>(repeats.size()) != c.rank(0))
-    return model_error(std::to_string(repeats.size()) + " repeats for " + c.shape(0).text(), "one repeat per axis", "input repeats", "correct the repeats");
+    return model_error(std::to_string(repeats.size()) + " repeats for " + c.shape(0).text(), "one repeat per axis", "input repeats",
+                       "correct the repeats");
   Shape out = c.shape(0);
   for (int a = 0; a < out.rank(); ++a) {
     const int64_t n = repeats[static_cast<size_t>(a)];

@@ -20,14 +20,14 @@ Result<Value> kv_get_call(TaskContext& context, HostArgs args) {
 }
 
 Result<Value> kv_put_call(TaskContext& context, HostArgs args) {
-  WALLE_ASSIGN(KvFile* state, state_of(context));
+  WALLE_ASSIGN(KvFile * state, state_of(context));
   WALLE_ASSIGN(const std::string_view key, text_arg(args, 0));
   WALLE_TRY(state->put(std::string(key), incoming(args[1])));
   return Value();
 }
 
 Result<Value> kv_delete_call(TaskContext& context, HostArgs args) {
-  WALLE_ASSIGN(KvFile* state, state_of(context));
+  WALLE_ASSIGN(KvFile * state, state_of(context));
   WALLE_ASSIGN(const std::string_view key, text_arg(args, 0));
   WALLE_ASSIGN(const bool there, state->erase(std::string(key)));
   return Value(there);

@@ -117,7 +117,8 @@ struct Decoder {
 };
 
 Error file_error(const std::string& path, const std::string& what) {
-  return resource_error("'" + path + "': " + what, "a readable and writable state file", "walle.kv", "check the folder's permissions and space");
+  return resource_error("'" + path + "': " + what, "a readable and writable state file", "walle.kv",
+                        "check the folder's permissions and space");
 }
 
 Status write_file(const std::string& path, const std::string& bytes) {
@@ -168,10 +169,12 @@ Status KvFile::save(const std::map<std::string, Value>& entries) const {
   for (const auto& [key, value] : entries) map.emplace_back(key, value);
   std::string body;
   if (!encode(body, map, 0)) {
-    return argument_error("a value with a tensor or more than 32 levels", "None, bool, int, float, str, bytes, list or map", "walle.kv.put", "store tobytes() of a tensor");
+    return argument_error("a value with a tensor or more than 32 levels", "None, bool, int, float, str, bytes, list or map", "walle.kv.put",
+                          "store tobytes() of a tensor");
   }
   if (body.size() > kMaxBytes) {
-    return resource_error(std::to_string(body.size()) + " bytes of state", "at most " + std::to_string(kMaxBytes), "walle.kv.put", "delete keys that are no longer needed");
+    return resource_error(std::to_string(body.size()) + " bytes of state", "at most " + std::to_string(kMaxBytes), "walle.kv.put",
+                          "delete keys that are no longer needed");
   }
   if (path_.empty()) return {};
   std::string bytes = kMagic;
@@ -221,7 +224,8 @@ Result<bool> KvFile::erase(const std::string& key) {
 std::vector<std::string> KvFile::keys(const std::string& prefix) const {
   const std::lock_guard guard(lock_);
   std::vector<std::string> out;
-  for (auto it = entries_.lower_bound(prefix); it != entries_.end() && it->first.compare(0, prefix.size(), prefix) == 0; ++it) out.push_back(it->first);
+  for (auto it = entries_.lower_bound(prefix); it != entries_.end() && it->first.compare(0, prefix.size(), prefix) == 0; ++it)
+    out.push_back(it->first);
   return out;
 }
 

@@ -9,7 +9,9 @@
 #define NEED_OPCODE_METADATA
 #include <internal/pycore_opcode_metadata.h>
 
-static void refuse(void) { PyErr_SetString(PyExc_RuntimeError, "this VM runs precompiled tasks only: compile and exec of text are absent"); }
+static void refuse(void) {
+  PyErr_SetString(PyExc_RuntimeError, "this VM runs precompiled tasks only: compile and exec of text are absent");
+}
 
 int PyAST_Check(PyObject* object) {
   (void)object;
@@ -67,8 +69,8 @@ mod_ty _PyParser_ASTFromString(const char* text, PyObject* name, int mode, PyCom
   refuse();
   return NULL;
 }
-mod_ty _PyParser_InteractiveASTFromFile(FILE* file, PyObject* name, const char* encoding, int mode, const char* ps1,
-                                        const char* ps2, PyCompilerFlags* flags, int* error, PyObject** source, PyArena* arena) {
+mod_ty _PyParser_InteractiveASTFromFile(FILE* file, PyObject* name, const char* encoding, int mode, const char* ps1, const char* ps2,
+                                        PyCompilerFlags* flags, int* error, PyObject** source, PyArena* arena) {
   (void)source;
   return _PyParser_ASTFromFile(file, name, encoding, mode, ps1, ps2, flags, error, arena);
 }

@@ -18,8 +18,8 @@ static PyObject* string_at(const build* b, uint32_t number, int intern) {
     return NULL;
   }
   const uint32_t at = b->bundle->string_offsets[number];
-  PyObject* text = PyUnicode_DecodeUTF8((const char*)b->bundle->string_pool + at,
-                                        (Py_ssize_t)(b->bundle->string_offsets[number + 1] - at), "surrogatepass");
+  PyObject* text = PyUnicode_DecodeUTF8((const char*)b->bundle->string_pool + at, (Py_ssize_t)(b->bundle->string_offsets[number + 1] - at),
+                                        "surrogatepass");
   if (text != NULL && intern) PyUnicode_InternInPlace(&text);
   return text;
 }
@@ -38,8 +38,10 @@ static PyObject* take_tuple(build* b, PyObject* (*item)(build*)) {
   PyObject* tuple = PyTuple_New(count);
   for (uint32_t i = 0; tuple != NULL && i < count; ++i) {
     PyObject* value = item(b);
-    if (value == NULL) Py_CLEAR(tuple);
-    else PyTuple_SET_ITEM(tuple, i, value);
+    if (value == NULL)
+      Py_CLEAR(tuple);
+    else
+      PyTuple_SET_ITEM(tuple, i, value);
   }
   return tuple;
 }
@@ -69,7 +71,8 @@ static PyObject* finish_code(struct _PyCodeConstructor* c) {
   const int complete = c->name && c->qualname && c->code && c->consts && c->names && c->localsplusnames && c->localspluskinds &&
                        c->linetable && c->exceptiontable;
   if (complete && _PyCode_Validate(c) == 0) code = (PyObject*)_PyCode_New(c);
-  PyObject* parts[] = {c->name, c->qualname, c->code, c->consts, c->names, c->localsplusnames, c->localspluskinds, c->linetable, c->exceptiontable};
+  PyObject* parts[] = {c->name,      c->qualname,      c->code, c->consts, c->names, c->localsplusnames, c->localspluskinds,
+                       c->linetable, c->exceptiontable};
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; ++i) Py_XDECREF(parts[i]);
   if (code == NULL && !PyErr_Occurred()) PyErr_SetString(PyExc_ImportError, "damaged code object");
   return code;
@@ -116,7 +119,10 @@ static PyObject* take_value(build* b) {
     case 'T': return Py_NewRef(Py_True);
     case 'F': return Py_NewRef(Py_False);
     case 'E': return Py_NewRef(Py_Ellipsis);
-    case 'i': case 'I': case 'd': case 'c': return take_number(b, tag);
+    case 'i':
+    case 'I':
+    case 'd':
+    case 'c': return take_number(b, tag);
     case 's': return take_string(b, 0);
     case 'n': return take_string(b, 1);
     case 'b': return take_bytes(b);

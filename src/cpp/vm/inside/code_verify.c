@@ -10,9 +10,9 @@
 
 #include <internal/pycore_code.h>
 #include <internal/pycore_intrinsics.h>
-#include <opcode.h>
 #include <internal/pycore_opcode_metadata.h>
 #include <internal/pycore_opcode_utils.h>
+#include <opcode.h>
 
 enum { kMaxNesting = 32, kMaxCode = 1 << 22, kMaxStack = 1 << 16, kUnseen = -1, kMaxLocals = 1 << 16 };
 
@@ -29,8 +29,8 @@ typedef struct {
 
 typedef struct {
   unit* units;
-  uint32_t count;  /* code units, caches included */
-  uint32_t* todo;  /* instructions whose depth is known but whose successors are not */
+  uint32_t count; /* code units, caches included */
+  uint32_t* todo; /* instructions whose depth is known but whose successors are not */
   uint32_t todo_count;
   uint32_t stack_size, consts, names, locals, free_count;
   const uint8_t* kinds;
@@ -92,7 +92,9 @@ static int operand_ok(const body* b, int opcode, int32_t oparg) {
   if (OPCODE_HAS_CONST(opcode) && (uint32_t)oparg >= b->consts) return 0;
   if (OPCODE_HAS_NAME(opcode) && (uint32_t)name_index(opcode, oparg) >= b->names) return 0;
   switch (opcode) {
-    case LOAD_FAST_LOAD_FAST: case STORE_FAST_STORE_FAST: case STORE_FAST_LOAD_FAST: return local_ok(b, oparg >> 4) && local_ok(b, oparg & 15);
+    case LOAD_FAST_LOAD_FAST:
+    case STORE_FAST_STORE_FAST:
+    case STORE_FAST_LOAD_FAST: return local_ok(b, oparg >> 4) && local_ok(b, oparg & 15);
     case COPY_FREE_VARS: return (uint32_t)oparg == b->free_count;
     case BINARY_OP: return oparg <= NB_INPLACE_XOR;
     case COMPARE_OP: return oparg >> 5 <= Py_GE;
@@ -102,8 +104,10 @@ static int operand_ok(const body* b, int opcode, int32_t oparg) {
     case RAISE_VARARGS: return oparg <= 2;
     case BUILD_SLICE: return oparg == 2 || oparg == 3;
     case SET_FUNCTION_ATTRIBUTE: return oparg == 1 || oparg == 2 || oparg == 4 || oparg == 8;
-    case SWAP: case COPY: return oparg >= 1;
-    case RETURN_GENERATOR: case YIELD_VALUE: return b->is_generator;
+    case SWAP:
+    case COPY: return oparg >= 1;
+    case RETURN_GENERATOR:
+    case YIELD_VALUE: return b->is_generator;
     default: break;
   }
   if (OPCODE_HAS_FREE(opcode)) return cell_ok(b, oparg);
@@ -186,7 +190,8 @@ static uint32_t read_handlers(body* b, walle_vm_reader table, handler* out) {
     h->depth = (int32_t)(depth >> 1);
     h->lasti = (int)(depth & 1);
     if (table.failed) break;
-    if (h->start < last || h->end <= h->start || h->end > b->count || h->target >= b->count) reader_fail(&table, "an exception range is out of bounds");
+    if (h->start < last || h->end <= h->start || h->end > b->count || h->target >= b->count)
+      reader_fail(&table, "an exception range is out of bounds");
     last = h->end;
   }
   if (table.failed) wrong(b, table.failed);
@@ -276,7 +281,8 @@ static void check_code(checker* c, int nesting) {
   uint32_t plain = 0;
   for (uint32_t i = 0; i < b.locals; ++i) {
     const uint8_t kind = b.kinds[i];
-    if ((kind & ~(CO_FAST_HIDDEN | CO_FAST_LOCAL | CO_FAST_CELL | CO_FAST_FREE)) || !(kind & (CO_FAST_LOCAL | CO_FAST_CELL | CO_FAST_FREE))) {
+    if ((kind & ~(CO_FAST_HIDDEN | CO_FAST_LOCAL | CO_FAST_CELL | CO_FAST_FREE)) ||
+        !(kind & (CO_FAST_LOCAL | CO_FAST_CELL | CO_FAST_FREE))) {
       return reader_fail(&c->r, "a variable of no kind");
     }
     plain += (kind & CO_FAST_LOCAL) != 0;
@@ -294,13 +300,19 @@ static void check_code(checker* c, int nesting) {
 static void check_value(checker* c, int nesting) {
   if (nesting > kMaxNesting) return reader_fail(&c->r, "values nest too deep");
   switch (take_byte(&c->r)) {
-    case 'N': case 'T': case 'F': case 'E': return;
+    case 'N':
+    case 'T':
+    case 'F':
+    case 'E': return;
     case 'i': take_varint64(&c->r); return;
     case 'd': take_block(&c->r, 8); return;
     case 'c': take_block(&c->r, 16); return;
-    case 's': case 'n': check_string(c); return;
-    case 'I': case 'b': take_region(c); return;
-    case '(': case '<': check_values(c, nesting + 1); return;
+    case 's':
+    case 'n': check_string(c); return;
+    case 'I':
+    case 'b': take_region(c); return;
+    case '(':
+    case '<': check_values(c, nesting + 1); return;
     case 'C': check_code(c, nesting); return;
     default: reader_fail(&c->r, "an unknown value tag");
   }
@@ -308,8 +320,10 @@ static void check_value(checker* c, int nesting) {
 
 int walle_vm_verify_module(const walle_vm_bundle* bundle, const uint8_t* data, size_t size, char* error, size_t error_size) {
   checker c = {{data, data + size, NULL}, bundle};
-  if (size == 0 || *data != 'C') reader_fail(&c.r, "a module is not code");
-  else check_value(&c, 0);
+  if (size == 0 || *data != 'C')
+    reader_fail(&c.r, "a module is not code");
+  else
+    check_value(&c, 0);
   if (c.r.failed == NULL && c.r.at != c.r.end) reader_fail(&c.r, "bytes follow the module's code");
   if (c.r.failed == NULL) return 0;
   snprintf(error, error_size, "%s", c.r.failed);

@@ -109,8 +109,10 @@ static int write_code(writer* w, PyCodeObject* code) {
     return -1;
   }
   put(&w->out, PyBytes_AS_STRING(code->co_localspluskinds), (size_t)PyBytes_GET_SIZE(code->co_localspluskinds));
-  if (w->keep_lines) write_bytes(w, code->co_linetable);
-  else put_varint(&w->out, 0);
+  if (w->keep_lines)
+    write_bytes(w, code->co_linetable);
+  else
+    put_varint(&w->out, 0);
   return write_bytes(w, code->co_exceptiontable);
 }
 
@@ -205,8 +207,10 @@ static int write_string_table(writer* w, buffer* table) {
     for (Py_ssize_t i = 0; i < count; ++i) {
       PyObject* bytes = PyUnicode_AsEncodedString(PyList_GET_ITEM(w->strings, i), "utf-8", "surrogatepass");
       if (bytes == NULL) return -1;
-      if (pass == 0) put_varint(table, (uint64_t)PyBytes_GET_SIZE(bytes));
-      else put(table, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
+      if (pass == 0)
+        put_varint(table, (uint64_t)PyBytes_GET_SIZE(bytes));
+      else
+        put(table, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
       Py_DECREF(bytes);
     }
   }

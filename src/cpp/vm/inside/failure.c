@@ -43,8 +43,8 @@ static void copy_frames(PyObject* exception, walle_vm_result* result) {
     if (total > kMaxFrames && number >= kMaxFrames / 2 && number < total - kMaxFrames / 2) continue;
     PyCodeObject* code = PyFrame_GetCode(t->tb_frame);
     const int line = t->tb_lineno > 0 ? t->tb_lineno : PyCode_Addr2Line(code, t->tb_lasti);
-    frames[result->frame_count++] = (walle_vm_frame){arena_utf8(&result->arena, code->co_filename),
-                                                     arena_utf8(&result->arena, code->co_qualname), line > 0 ? line : 0};
+    frames[result->frame_count++] =
+        (walle_vm_frame){arena_utf8(&result->arena, code->co_filename), arena_utf8(&result->arena, code->co_qualname), line > 0 ? line : 0};
     Py_DECREF(code);
   }
   result->frames = frames;

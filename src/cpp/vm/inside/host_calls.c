@@ -8,8 +8,10 @@ static PyMethodDef* definitions; /* one per host function, made while the VM sta
 
 static PyObject* answer(int status, walle_vm_host_result* result) {
   PyObject* object = NULL;
-  if (status == 0) object = walle_vm_to_python(&result->value);
-  else PyErr_SetString(PyExc_RuntimeError, result->error);
+  if (status == 0)
+    object = walle_vm_to_python(&result->value);
+  else
+    PyErr_SetString(PyExc_RuntimeError, result->error);
   if (result->free_result != NULL) result->free_result(result->state);
   return object;
 }
@@ -34,8 +36,8 @@ static PyObject* host_call(PyObject* self, PyObject* const* args, Py_ssize_t cou
     return PyErr_Format(PyExc_PermissionError, "%s.%s is not allowed for this task", function->module, function->name);
   }
   if ((size_t)count < function->min_args || (size_t)count > function->max_args || count > kInlineArgs) {
-    return PyErr_Format(PyExc_TypeError, "%s.%s takes %u to %u arguments, got %zd", function->module, function->name,
-                        function->min_args, function->max_args, count);
+    return PyErr_Format(PyExc_TypeError, "%s.%s takes %u to %u arguments, got %zd", function->module, function->name, function->min_args,
+                        function->max_args, count);
   }
   walle_vm_value values[kInlineArgs];
   void* arena = NULL;

@@ -88,8 +88,10 @@ static void codes(stream* s, const huffman* lengths, const huffman* distances) {
     int symbol = decode(s, lengths);
     if (s->failed || symbol == 256) return;
     if (symbol < 256) {
-      if (s->out_at == s->out_size) s->failed = 1;
-      else s->out[s->out_at++] = (uint8_t)symbol;
+      if (s->out_at == s->out_size)
+        s->failed = 1;
+      else
+        s->out[s->out_at++] = (uint8_t)symbol;
       continue;
     }
     symbol -= 257;

@@ -182,7 +182,8 @@ static PyObject* find_function(const char* module_name, const char* function_nam
   PyObject* key = PyUnicode_InternFromString(function_name);
   PyObject* function = key ? PyDict_GetItemWithError(PyModule_GetDict(module), key) : NULL;
   Py_XDECREF(key);
-  if (function == NULL && !PyErr_Occurred()) PyErr_Format(PyExc_AttributeError, "module '%s' has no function '%s'", module_name, function_name);
+  if (function == NULL && !PyErr_Occurred())
+    PyErr_Format(PyExc_AttributeError, "module '%s' has no function '%s'", module_name, function_name);
   return function;
 }
 

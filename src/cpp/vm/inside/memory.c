@@ -70,7 +70,8 @@ static atomic_flag kept_lock = ATOMIC_FLAG_INIT;
 
 static void* take_kept(void) {
   void* arena = NULL;
-  while (atomic_flag_test_and_set_explicit(&kept_lock, memory_order_acquire)) {}
+  while (atomic_flag_test_and_set_explicit(&kept_lock, memory_order_acquire)) {
+  }
   if (kept_count) arena = kept[--kept_count];
   atomic_flag_clear_explicit(&kept_lock, memory_order_release);
   return arena;
@@ -78,7 +79,8 @@ static void* take_kept(void) {
 
 static int keep(void* arena) {
   int done = 0;
-  while (atomic_flag_test_and_set_explicit(&kept_lock, memory_order_acquire)) {}
+  while (atomic_flag_test_and_set_explicit(&kept_lock, memory_order_acquire)) {
+  }
   if (kept_count < kKeptArenas) {
     kept[kept_count++] = arena;
     done = 1;

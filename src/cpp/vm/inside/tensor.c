@@ -5,8 +5,7 @@
 #include <structmember.h>
 
 typedef struct {
-  PyObject_HEAD
-  walle_vm_tensor* tensor;
+  PyObject_HEAD walle_vm_tensor* tensor;
   Py_ssize_t shape[WALLE_VM_MAX_RANK];
   Py_ssize_t strides[WALLE_VM_MAX_RANK];
 } tensor_object;
@@ -16,9 +15,9 @@ static const struct {
   const char* name;
   char format[2];
   uint8_t size;
-} kTypes[] = {{"undefined", "", 0}, {"float32", "f", 4},  {"float64", "d", 8}, {"float16", "e", 2}, {"bfloat16", "H", 2},
-              {"int8", "b", 1},     {"int16", "h", 2},    {"int32", "i", 4},   {"int64", "q", 8},   {"uint8", "B", 1},
-              {"uint16", "H", 2},   {"uint32", "I", 4},   {"uint64", "Q", 8},  {"bool", "?", 1}};
+} kTypes[] = {{"undefined", "", 0}, {"float32", "f", 4}, {"float64", "d", 8}, {"float16", "e", 2}, {"bfloat16", "H", 2},
+              {"int8", "b", 1},     {"int16", "h", 2},   {"int32", "i", 4},   {"int64", "q", 8},   {"uint8", "B", 1},
+              {"uint16", "H", 2},   {"uint32", "I", 4},  {"uint64", "Q", 8},  {"bool", "?", 1}};
 enum { kTypeCount = sizeof kTypes / sizeof kTypes[0] };
 
 static void fill_layout(tensor_object* self) {
@@ -81,8 +80,10 @@ static int fill_from(walle_vm_tensor* tensor, PyObject* data) {
   Py_buffer view;
   if (PyObject_GetBuffer(data, &view, PyBUF_SIMPLE) < 0) return -1;
   const int fits = view.len == tensor->bytes;
-  if (fits) memcpy(tensor->data, view.buf, (size_t)view.len);
-  else PyErr_Format(PyExc_ValueError, "%zd bytes given; the shape needs %lld", view.len, (long long)tensor->bytes);
+  if (fits)
+    memcpy(tensor->data, view.buf, (size_t)view.len);
+  else
+    PyErr_Format(PyExc_ValueError, "%zd bytes given; the shape needs %lld", view.len, (long long)tensor->bytes);
   PyBuffer_Release(&view);
   return fits ? 0 : -1;
 }
@@ -118,8 +119,10 @@ static PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs
   if (tensor == NULL) return PyErr_NoMemory();
   PyObject* self = adopt(type, tensor);
   if (self == NULL) return NULL;
-  if (data == Py_None) memset(tensor->data, 0, (size_t)tensor->bytes);
-  else if (fill_from(tensor, data) < 0) Py_CLEAR(self);
+  if (data == Py_None)
+    memset(tensor->data, 0, (size_t)tensor->bytes);
+  else if (fill_from(tensor, data) < 0)
+    Py_CLEAR(self);
   return self;
 }
 
@@ -189,7 +192,8 @@ static PyObject* tensor_tobytes(PyObject* object, PyObject* unused) {
 
 static PyObject* tensor_repr(PyObject* object) {
   PyObject* shape = tensor_shape(object, NULL);
-  PyObject* text = shape ? PyUnicode_FromFormat("walle.Tensor('%s', %R)", kTypes[((tensor_object*)object)->tensor->dtype].name, shape) : NULL;
+  PyObject* text =
+      shape ? PyUnicode_FromFormat("walle.Tensor('%s', %R)", kTypes[((tensor_object*)object)->tensor->dtype].name, shape) : NULL;
   Py_XDECREF(shape);
   return text;
 }
@@ -214,15 +218,13 @@ static Py_ssize_t tensor_length(PyObject* object) {
 }
 
 static PyMethodDef kMethods[] = {{"tolist", tensor_tolist, METH_NOARGS, NULL}, {"tobytes", tensor_tobytes, METH_NOARGS, NULL}, {0}};
-static PyGetSetDef kProperties[] = {{"shape", tensor_shape, NULL, NULL, NULL},
-                                    {"dtype", tensor_dtype, NULL, NULL, NULL},
-                                    {"nbytes", tensor_nbytes, NULL, NULL, NULL},
-                                    {0}};
-static PyType_Slot kSlots[] = {{Py_tp_new, tensor_new},           {Py_tp_dealloc, tensor_dealloc},
-                               {Py_bf_getbuffer, tensor_buffer},  {Py_tp_methods, kMethods},
-                               {Py_tp_getset, kProperties},       {Py_tp_repr, tensor_repr},
-                               {Py_mp_subscript, tensor_item},    {Py_mp_ass_subscript, tensor_set_item},
-                               {Py_mp_length, tensor_length},     {0, NULL}};
+static PyGetSetDef kProperties[] = {
+    {"shape", tensor_shape, NULL, NULL, NULL}, {"dtype", tensor_dtype, NULL, NULL, NULL}, {"nbytes", tensor_nbytes, NULL, NULL, NULL}, {0}};
+static PyType_Slot kSlots[] = {{Py_tp_new, tensor_new},          {Py_tp_dealloc, tensor_dealloc},
+                               {Py_bf_getbuffer, tensor_buffer}, {Py_tp_methods, kMethods},
+                               {Py_tp_getset, kProperties},      {Py_tp_repr, tensor_repr},
+                               {Py_mp_subscript, tensor_item},   {Py_mp_ass_subscript, tensor_set_item},
+                               {Py_mp_length, tensor_length},    {0, NULL}};
 static PyType_Spec kSpec = {"walle.Tensor", sizeof(tensor_object), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, kSlots};
 
 PyObject* walle_vm_tensor_type(void) {
