@@ -68,7 +68,7 @@ set(vm_compiler
   Parser/tokenizer/readline_tokenizer Parser/tokenizer/string_tokenizer Parser/tokenizer/utf8_tokenizer
   Python/Python-ast Python/asdl Python/assemble Python/ast Python/ast_opt Python/ast_unparse Python/compile
   Python/flowgraph Python/future Python/instruction_sequence Python/symtable)
-set(vm_inside arena boot code_reader code_verify container entry failure host_calls importer inflate inittab interrupt
+set(vm_inside arena boot code_reader code_verify container entry failure functions host_calls importer inflate inittab interrupt
   isolate memory tensor values absent_system)
 
 add_library(vm_flags INTERFACE)

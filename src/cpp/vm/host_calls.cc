@@ -14,6 +14,22 @@ struct Held {
   Outgoing outgoing;
 };
 
+// Without Outgoing, whose lists no scalar needs: half of the cost of a call that does nothing else.
+walle_vm_value scalar(const Value& value) {
+  walle_vm_value out{WALLE_VM_NONE, 0, {}};
+  if (const auto* real = value.get<double>()) {
+    out.kind = WALLE_VM_FLOAT;
+    out.as.real = *real;
+  } else if (const auto* integer = value.get<int64_t>()) {
+    out.kind = WALLE_VM_INT;
+    out.as.integer = *integer;
+  } else if (const auto* truth = value.get<bool>()) {
+    out.kind = WALLE_VM_BOOL;
+    out.as.integer = *truth;
+  }
+  return out;
+}
+
 void give(Value value, walle_vm_host_result* result) {
   if (value.get<List>() || value.get<Map>() || value.get<std::string>() || value.get<Bytes>() || value.get<Tensor>()) {
     auto* held = new Held{std::move(value), {}};
@@ -22,8 +38,7 @@ void give(Value value, walle_vm_host_result* result) {
     result->free_result = [](void* state) { delete static_cast<Held*>(state); };
     return;
   }
-  Outgoing scalar;
-  result->value = scalar.convert(value);
+  result->value = scalar(value);
 }
 
 using Call = Result<Value> (*)(TaskContext&, HostArgs);

@@ -1,5 +1,7 @@
 #include "vm/isolate.h"
 
+#include <array>
+
 #include "vm/convert.h"
 #include "vm/host_calls.h"
 #include "vm/reaper.h"
@@ -106,12 +108,12 @@ Outcome Isolate::guarded(Run run) {
 
 Outcome Isolate::call(const std::string& module, const std::string& function, const std::vector<Value>& args) {
   Outgoing outgoing;
-  std::vector<walle_vm_value> plain;
-  plain.reserve(args.size());
-  for (const Value& value : args) plain.push_back(outgoing.convert(value));
-  return guarded([&](walle_vm_result* result) {
-    vm_->api().call(body_->handle, module.c_str(), function.c_str(), plain.data(), plain.size(), result);
-  });
+  std::array<walle_vm_value, 8> few;
+  std::vector<walle_vm_value> many(args.size() > few.size() ? args.size() : 0);
+  walle_vm_value* plain = many.empty() ? few.data() : many.data();
+  for (size_t i = 0; i < args.size(); ++i) plain[i] = outgoing.convert(args[i]);
+  return guarded(
+      [&](walle_vm_result* result) { vm_->api().call(body_->handle, module.c_str(), function.c_str(), plain, args.size(), result); });
 }
 
 Outcome Isolate::run(const Source& source) {

@@ -26,13 +26,26 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
   std::shared_ptr<const Vm> vm;
   PoolOptions options;
   mutable std::mutex lock;
-  std::condition_variable changed;
+  std::condition_variable changed;  // jobs, and isolates that became ready
+  std::condition_variable wanted;   // the filler alone
   std::deque<std::unique_ptr<Isolate>> ready;
   std::deque<std::function<void()>> jobs;
   size_t idle_workers = 0;
   PoolStats stats;
   bool closing = false;
   bool filling = false;
+  bool filler_asleep = false;
+  bool top_up = false;
+
+  // Half of the pool goes out before the filler is woken: waking a thread costs more than all the rest of take().
+  bool is_low() const { return ready.size() < options.size && (top_up || ready.size() <= options.size / 2); }
+
+  // Under the lock; the caller notifies `wanted` without it when this says so.
+  bool must_wake_filler() {
+    if (!filler_asleep || !is_low()) return false;
+    filler_asleep = false;
+    return true;
+  }
 
   Result<std::unique_ptr<Isolate>> make() const {
     WALLE_ASSIGN(std::unique_ptr<Isolate> isolate, Isolate::create(vm, options.limits, options.context));
@@ -47,21 +60,30 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
   void fill() {
     std::unique_lock guard(lock);
     for (;;) {
-      changed.wait(guard, [this] { return closing || ready.size() < options.size; });
-      if (closing) break;
-      guard.unlock();
-      Result<std::unique_ptr<Isolate>> isolate = make();
-      guard.lock();
-      if (!isolate.ok()) {
-        base::log(base::LogLevel::warning, "isolate pool: " + isolate.error().message());
-        changed.wait_for(guard, std::chrono::milliseconds(100));
-        continue;
+      while (!closing && !is_low()) {
+        filler_asleep = true;
+        wanted.wait(guard);
       }
-      ready.push_back(std::move(isolate).value());
+      filler_asleep = false;
+      while (!closing && ready.size() < options.size) add_one(guard);
+      if (closing) break;
+      top_up = false;
       changed.notify_all();
     }
     filling = false;
     changed.notify_all();
+  }
+
+  void add_one(std::unique_lock<std::mutex>& guard) {
+    guard.unlock();
+    Result<std::unique_ptr<Isolate>> isolate = make();
+    guard.lock();
+    if (isolate.ok()) {
+      ready.push_back(std::move(isolate).value());
+      return;
+    }
+    base::log(base::LogLevel::warning, "isolate pool: " + isolate.error().message());
+    wanted.wait_for(guard, std::chrono::milliseconds(100));
   }
 
   void work() {
@@ -109,24 +131,27 @@ Pool::~Pool() {
   std::deque<std::unique_ptr<Isolate>> left;
   std::unique_lock guard(state_->lock);
   state_->closing = true;
+  state_->wanted.notify_all();
   state_->changed.notify_all();
   state_->changed.wait(guard, [this] { return !state_->filling; });
   left.swap(state_->ready);
 }
 
 Result<std::unique_ptr<Isolate>> Pool::take() {
-  {
-    const std::lock_guard guard(state_->lock);
-    ++state_->stats.handed_out;
-    if (!state_->ready.empty()) {
-      std::unique_ptr<Isolate> isolate = std::move(state_->ready.front());
-      state_->ready.pop_front();
-      state_->changed.notify_all();
-      return isolate;
-    }
+  std::unique_ptr<Isolate> isolate;
+  std::unique_lock guard(state_->lock);
+  ++state_->stats.handed_out;
+  if (!state_->ready.empty()) {
+    isolate = std::move(state_->ready.front());
+    state_->ready.pop_front();
+  } else {
     ++state_->stats.cold;
   }
-  return state_->make();
+  const bool wake = state_->must_wake_filler();
+  guard.unlock();
+  if (wake) state_->wanted.notify_one();  // without the lock, which the woken thread takes first
+  if (isolate == nullptr) return state_->make();
+  return isolate;
 }
 
 Outcome Pool::run(std::shared_ptr<const Bundle> bundle, const std::string& module, const std::string& function, std::vector<Value> args) {
@@ -184,6 +209,8 @@ PoolStats Pool::stats() const {
 
 void Pool::wait_until_full() {
   std::unique_lock guard(state_->lock);
+  state_->top_up = state_->ready.size() < state_->options.size;
+  if (state_->must_wake_filler()) state_->wanted.notify_one();
   state_->changed.wait(guard, [this] { return state_->ready.size() >= state_->options.size; });
 }
 

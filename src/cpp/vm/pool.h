@@ -1,6 +1,7 @@
 // Pool: isolates that are ready before they are asked for, and worker threads that may be given up.
 //
-// take() hands over a warm isolate in microseconds; a filler thread makes up for it in the background. run() executes one
+// take() hands over a warm isolate in microseconds; once half of them are out, a filler thread makes up for it in the
+// background. run() executes one
 // task call on a worker thread: a call that neither ends nor can be stopped (it sits in a C loop that looks at no
 // interrupt) is abandoned together with its thread after the wall limit and a grace period, and counted.
 #pragma once

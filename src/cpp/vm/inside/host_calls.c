@@ -19,16 +19,14 @@ static PyObject* answer(int status, walle_vm_host_result* result) {
 static int invoke(const walle_vm_host_function* function, walle_vm_isolate* isolate, const walle_vm_value* args, size_t count,
                   walle_vm_host_result* result) {
   if (!function->blocking) return function->call(isolate->user, args, count, result);
-  PyThreadState* thread = PyEval_SaveThread();
-  walle_vm_current = NULL;
+  walle_vm_release_interpreter();
   const int status = function->call(isolate->user, args, count, result);
-  walle_vm_current = isolate;
-  PyEval_RestoreThread(thread);
+  walle_vm_regain_interpreter(isolate);
   return status;
 }
 
 static PyObject* host_call(PyObject* self, PyObject* const* args, Py_ssize_t count) {
-  const size_t number = (size_t)PyLong_AsLong(self);
+  const size_t number = (size_t)_PyLong_CompactValue((PyLongObject*)self);
   const walle_vm_host_function* function = &walle_vm_host_table()->functions[number];
   walle_vm_isolate* isolate = walle_vm_current;
   if (isolate->host_calls != NULL && !isolate->host_calls[number]) {

@@ -21,6 +21,13 @@
 
 enum { kIdle = 0, kRunning = -1 }; /* isolate state; above zero: a walle_vm_reason, the task is unwinding */
 
+/* A module's or function's name and its interned Python string. */
+typedef struct walle_vm_name {
+  char* text;
+  PyObject* object;
+} walle_vm_name;
+enum { WALLE_VM_KEPT_NAMES = 6 }; /* the three phases of a task, their modules, and one more */
+
 struct walle_vm_isolate {
   PyThreadState* thread;
   PyInterpreterState* interp;
@@ -35,9 +42,19 @@ struct walle_vm_isolate {
   uint8_t* host_calls; /* NULL: all allowed */
   int refused;         /* the reason of the last refusal: import or host call */
   PyObject* tensor_type;
+  walle_vm_name names[WALLE_VM_KEPT_NAMES];
+  size_t next_name;
 };
 
 extern _Thread_local walle_vm_isolate* walle_vm_current;
+
+/* isolate.c: around host calls that take long */
+void walle_vm_release_interpreter(void);
+void walle_vm_regain_interpreter(walle_vm_isolate* isolate);
+
+/* functions.c */
+PyObject* walle_vm_find_function(walle_vm_isolate* isolate, const char* module, const char* function);
+void walle_vm_forget_functions(walle_vm_isolate* isolate);
 
 /* memory.c */
 void walle_vm_install_allocators(void);

@@ -30,6 +30,19 @@ static void count(ptrdiff_t bytes) {
   if (bytes > 0 && isolate->heap > isolate->heap_peak) isolate->heap_peak = isolate->heap;
 }
 
+/* For allocations whose failure nobody could report (a static type's dictionary): bounded by 256 KB for all types. */
+size_t walle_vm_lift_heap_cap(void) {
+  walle_vm_isolate* isolate = walle_vm_current;
+  if (isolate == NULL) return 0;
+  const size_t cap = isolate->heap_cap;
+  isolate->heap_cap = 0;
+  return cap;
+}
+
+void walle_vm_restore_heap_cap(size_t cap) {
+  if (walle_vm_current != NULL) walle_vm_current->heap_cap = cap;
+}
+
 static void* raw_malloc(void* context, size_t size) {
   (void)context;
   if (!room_for(size)) return NULL;

@@ -1,0 +1,139 @@
+"""Isolates beside the other ways to run Python tasks at the same time: pytest bench/vm/test_parallel.py -s.
+
+Peers in the same run: host threads under the GIL, sub-interpreters of the host (which share the GIL before Python
+3.12), and processes. Mixes: light, middle and heavy tasks on four workers, own lock against shared lock, as the paper
+reports them on phones (+52, +144 and +26 %).
+"""
+
+from __future__ import annotations
+
+import importlib
+import multiprocessing
+import platform
+import random
+import statistics
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from vm_programs import SPIN, best, isolate_of, on_host, seconds
+
+from walle_rt.vm import VM
+
+HOST = on_host(SPIN)
+ITERATIONS = 600_000
+Body = Callable[[], Any]
+
+
+def together(bodies: list[Body]) -> float:
+    threads = [threading.Thread(target=body) for body in bodies]
+
+    def run() -> None:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    return seconds(run)
+
+
+def scaling(bodies: list[Body]) -> float:
+    """How much more work two bodies do in the time of one: median of five pairs."""
+    return statistics.median(2 * best(bodies[0], 1) / together(bodies) for _ in range(5))
+
+
+def test_two_isolates_on_two_cores(vm: VM) -> None:
+    isolates = [isolate_of(vm, SPIN) for _ in range(2)]
+    for isolate in isolates:
+        isolate.call("work", 1000)
+    own = scaling([lambda i=isolate: i.call("work", ITERATIONS) for isolate in isolates])
+    print(f"\ntwo {vm.flavour} isolates against one: {own:.2f}x (bar 1.9)")
+
+
+def test_host_threads() -> None:
+    print(f"\ntwo host threads under the GIL: {scaling([lambda: HOST['work'](ITERATIONS)] * 2):.2f}x")
+
+
+def process_loop(pipe: Any) -> None:
+    pipe.send(None)
+    while (n := pipe.recv()) is not None:
+        pipe.send(HOST["work"](n))
+
+
+@contextmanager
+def processes(count: int) -> Iterator[tuple[list[Body], float]]:
+    """Bodies that run the work in processes of their own, and the seconds that one takes to start."""
+    context = multiprocessing.get_context("spawn")
+    pipes, started, running = [], [], []
+    for _ in range(count):
+        begin = time.perf_counter()
+        ours, theirs = context.Pipe()
+        process = context.Process(target=process_loop, args=(theirs,))
+        process.start()
+        ours.recv()
+        started.append(time.perf_counter() - begin)
+        pipes.append(ours)
+        running.append(process)
+    yield [lambda p=pipe: (p.send(ITERATIONS), p.recv()) for pipe in pipes], min(started)
+    for pipe, process in zip(pipes, running, strict=True):
+        pipe.send(None)
+        process.join()
+
+
+def test_processes() -> None:
+    with processes(2) as (bodies, start):
+        print(f"\ntwo processes: {scaling(bodies):.2f}x; starting one takes {start * 1e3:.0f} ms")
+
+
+def test_host_sub_interpreters() -> None:
+    try:
+        interpreters: Any = importlib.import_module("_xxsubinterpreters")
+    except ImportError:
+        pytest.skip(f"CPython {platform.python_version()} has no _xxsubinterpreters")
+    creating = statistics.median(seconds(interpreters.create) for _ in range(10))
+    ids = [interpreters.create() for _ in range(2)]
+    for number in ids:
+        interpreters.run_string(number, SPIN)
+    bodies = [lambda n=number: interpreters.run_string(n, f"work({ITERATIONS})") for number in ids]
+    print(f"\ntwo host sub-interpreters: {scaling(bodies):.2f}x; creating one takes {creating * 1e3:.1f} ms")
+
+
+# Loop turns; on the machine this was written on about 4, 40 and 160 ms.
+CLASSES = {"light": 80_000, "middle": 800_000, "heavy": 3_200_000}
+PAPER = {"light": 52, "middle": 144, "heavy": 26}
+WORKERS = 4
+
+
+def mix(bodies: list[Callable[[int], Any]], seed: int) -> dict[str, list[float]]:
+    """Every worker runs its own shuffled share, with pauses as between clicks; seconds per task, by class."""
+    latencies: dict[str, list[float]] = {name: [] for name in CLASSES}
+
+    def worker(body: Callable[[int], Any], rng: random.Random) -> None:
+        tasks = ["light"] * 12 + ["middle"] * 4 + ["heavy"]
+        rng.shuffle(tasks)
+        for name in tasks:
+            time.sleep(rng.random() * 0.03)
+            latencies[name].append(seconds(lambda n=CLASSES[name]: body(n)))
+
+    together([lambda b=body, i=i: worker(b, random.Random(seed + i)) for i, body in enumerate(bodies)])
+    return latencies
+
+
+def test_task_mixes(vm: VM) -> None:
+    """Each class relative to its time alone, so that the interpreters' own speeds do not count."""
+    isolates = [isolate_of(vm, SPIN) for _ in range(WORKERS)]
+    own_bodies = [lambda n, i=isolate: i.call("work", n) for isolate in isolates]
+    shared_bodies = [HOST["work"]] * WORKERS
+    slowdown: dict[str, dict[str, list[float]]] = {"own": {}, "shared": {}}
+    for lock, bodies in (("own", own_bodies), ("shared", shared_bodies)):
+        alone = {name: best(lambda n=n, b=bodies[0]: b(n), 3) for name, n in CLASSES.items()}
+        measured = mix(bodies, 1)
+        slowdown[lock] = {name: [t / alone[name] for t in times] for name, times in measured.items()}
+    print(f"\n{vm.flavour} VM, {WORKERS} workers, mean time of a task relative to running alone:")
+    for name in CLASSES:
+        own, shared = (statistics.mean(slowdown[lock][name]) for lock in ("own", "shared"))
+        gain, paper = (shared / own - 1) * 100, f"paper, phones: +{PAPER[name]} %"
+        print(f"  {name:6s} own lock {own:.2f}x, shared lock {shared:.2f}x: {gain:+.0f} % ({paper})")
