@@ -22,7 +22,7 @@ from walle_rt import _core
 from walle_rt.vm import VM, Isolate, LimitExceeded, Limits, TaskBundle, TaskFailed
 
 GROWTH_LIMIT = 2 << 20
-CANCEL_LIMIT_MS = 1.0
+CANCEL_BOUND_MS = 2000.0  # on any machine, however busy; bench/vm judges the 1 ms on an idle one
 
 TASKS = {
     "main": """
@@ -155,8 +155,8 @@ def cancels(vm: VM, count: int) -> str:
     line = f"{count} cancels: p50 {p50:.3f} ms, p99 {p99:.3f} ms"
     if len(latencies) != count:
         raise AssertionError(line)
-    if p99 > CANCEL_LIMIT_MS:
-        line += f" (above {CANCEL_LIMIT_MS} ms: the host's own threads compete on this machine)"
+    if latencies[-1] > CANCEL_BOUND_MS:
+        raise AssertionError(f"{line}, worst {latencies[-1]:.0f} ms of at most {CANCEL_BOUND_MS:.0f}")
     return line
 
 

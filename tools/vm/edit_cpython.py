@@ -303,7 +303,7 @@ EDITS = [
     Edit(
         "Include/internal/pycore_obmalloc.h",
         "48 bits tell all user addresses apart (tagged pointers of malloc lie in no arena, whatever their tag): the"
-        " tree of arenas takes 24 KB instead of 1.1 MB of address space, mapped, searched and unmapped with every isolate",
+        " tree of arenas takes 24 KB and not 1.1 MB of address space, mapped, searched and unmapped with every isolate",
         "#define IGNORE_BITS 0\n\n/* use the top",
         "#define IGNORE_BITS 16\n\n/* use the top",
     ),
