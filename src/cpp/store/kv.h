@@ -1,0 +1,46 @@
+// KeyValue: a small durable map from text to bytes, held in memory and written as a whole to a file that replaces the old
+// one: a crash or a lost power supply leaves the state before a put or the state after it.
+//
+// Thread-safe. Meant for kilobytes (counters, last-seen times, a profile): every put writes everything.
+//
+// File: "WALKV001", u32 crc32c of the rest, u32 entries; then per entry, sorted by key, {u32 key bytes, u32 value bytes, key, value}.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/env.h"
+
+namespace walle::store {
+
+class KeyValue {
+ public:
+  // Reads the file if it is there; a damaged one is an error, never silently empty. Empty path: memory only.
+  static Result<std::shared_ptr<KeyValue>> open(Env& env, std::string path);
+
+  std::optional<std::string> get(const std::string& key) const;
+  // Durable when it returns. An error, and nothing changed, when the file would grow beyond `quota` bytes.
+  Status put(const std::string& key, std::string value, size_t quota);
+  // Whether the key was there.
+  Result<bool> erase(const std::string& key);
+  std::vector<std::string> keys(const std::string& prefix) const;
+  // Of the file as it is now.
+  size_t bytes() const;
+
+ private:
+  KeyValue(Env& env, std::string path) : env_(env), path_(std::move(path)) {}
+  Status load();
+  Status save() const;
+
+  Env& env_;
+  std::string path_;
+  mutable std::mutex lock_;
+  std::map<std::string, std::string> entries_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace walle::store
