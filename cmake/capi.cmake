@@ -1,4 +1,4 @@
-# libwalle: the C library. It exports the functions of walle.h and nothing else (a version script; tools/check_symbols.py
+# libwalle: the C library. It exports the functions of walle.h and vm.h and nothing else (a version script; tools/check_symbols.py
 # looks), and installs so that find_package(walle CONFIG) finds it.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -17,7 +17,7 @@ if(NOT APPLE AND NOT WIN32)
 endif()
 
 install(TARGETS walle EXPORT walle_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT capi)
-install(FILES ${PROJECT_SOURCE_DIR}/src/cpp/include/walle/walle.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/walle COMPONENT capi)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/cpp/include/walle DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT capi)
 install(EXPORT walle_targets NAMESPACE walle:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/walle COMPONENT capi)
 file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/walle-config.cmake "include(\"\${CMAKE_CURRENT_LIST_DIR}/walle_targets.cmake\")\n")
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/walle-config-version.cmake VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)

@@ -43,7 +43,7 @@ ROOMS: dict[str, Room] = {
     "train": Room(8, ("runtime",)),
     "array": Room(8, ("runtime",)),
     "vision": Room(8, ("runtime",)),
-    "vm": Room(8, ("runtime",)),
+    "vm": Room(8, ("runtime", "store")),
     "stream": Room(8, ("store", "tensor")),
     "link": Room(8, ("store",)),
     "container": Room(9, ("train", "array", "vision", "vm", "stream", "link")),

@@ -7,8 +7,24 @@ from pathlib import Path
 
 import pytest
 
+from walle_rt.vm import VM, TaskBundle, library_path
+
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "release"
+
+
+TASK = """
+def echo(x):
+    print('hello')
+    return {'got': x}
+def fill(t):
+    t[1] = 9.0
+    return t
+def fail():
+    return 1 / 0
+def spin():
+    while True: pass
+"""
 
 
 @pytest.mark.timeout(600)
@@ -20,7 +36,16 @@ def test_consumers(tmp_path: Path) -> None:
     configure = ["cmake", "-S", source, "-B", build, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}"]
     subprocess.run(configure, check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["cmake", "--build", build], check=True, stdout=subprocess.DEVNULL)
-    for program in ("consumer_c", "consumer_cc"):
+    for program in ("consumer_c", "consumer_cc", "consumer_vm"):
         done = subprocess.run([build / program], capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, ""), done.stderr
-        assert "walle" in done.stdout
+        assert "walle" in done.stdout or "ok" in done.stdout
+    if not VM.available():
+        pytest.skip(f"no VM library at {library_path()}: the rest passed")
+    bundle = TaskBundle.from_source({"main": TASK})
+    bundle.save(tmp_path / "x.wtask")
+    for flavour in ("full", "device"):
+        command = [build / "consumer_vm", library_path(flavour), tmp_path / "x.wtask"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+        assert done.stdout.count("ok  ") == 20 and "FAILED" not in done.stdout

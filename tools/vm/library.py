@@ -64,7 +64,7 @@ STANDARD = [
 ]
 
 # Ours, in place of modules that would drag in files, locale or a compiler.
-OWN = ["_bootstrap", "_warm", "encodings", "hashlib", "io", "locale", "os", "traceback", "walle"]
+OWN = ["_bootstrap", "_warm", "encodings", "hashlib", "io", "locale", "os", "traceback", "walle", "walle.engine"]
 
 NAMEDTUPLE = """
 _templates = [lambda _cls: _tuple_new(_cls, ()), {templates}]

@@ -1,11 +1,11 @@
-// The C API over runtime::Model and runtime::Session. Nothing thrown (std::bad_alloc, anything from a library) passes it.
+// The C API over runtime::Model and runtime::Session.
 #include "walle/walle.h"
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
 
 #include "base/thread_pool.h"
+#include "capi/guard.h"
 #include "ir/walle_file.h"
 #include "runtime/model.h"
 #include "runtime/session.h"
@@ -29,52 +29,10 @@ namespace {
 using walle::Error;
 using walle::Result;
 using walle::Tensor;
+using walle::capi::guarded;
+using walle::capi::null_argument;
+using walle::capi::report;
 namespace runtime = walle::runtime;
-
-walle_status_t status_of(walle::base::ErrorGroup group) {
-  using Group = walle::base::ErrorGroup;
-  switch (group) {
-    case Group::argument: return WALLE_ARGUMENT;
-    case Group::model: return WALLE_MODEL;
-    case Group::resource: return WALLE_RESOURCE;
-    case Group::backend: return WALLE_BACKEND;
-    case Group::task: return WALLE_TASK;
-    case Group::network: return WALLE_NETWORK;
-    case Group::internal: return WALLE_INTERNAL;
-  }
-  return WALLE_INTERNAL;
-}
-
-walle_status_t report(walle_status_t status, std::string_view message, walle_error_t* out) {
-  if (!out) return status;
-  out->status = status;
-  const size_t size = std::min(message.size(), sizeof(out->message) - 1);
-  std::memcpy(out->message, message.data(), size);
-  out->message[size] = '\0';
-  return status;
-}
-
-walle_status_t report(const Error& error, walle_error_t* out) { return report(status_of(error.group()), error.message(), out); }
-
-// Runs `body` (a Status) and turns whatever leaves it into a status.
-template <class Body>
-walle_status_t guarded(walle_error_t* error, Body body) noexcept {
-  try {
-    const walle::Status status = body();
-    if (!status.ok()) return report(status.error(), error);
-    return report(WALLE_OK, "", error);
-  } catch (const std::bad_alloc&) {
-    return report(WALLE_RESOURCE, "memory is short; expected enough free memory. Next: free memory or use a smaller model", error);
-  } catch (const std::exception& e) {
-    return report(WALLE_INTERNAL, e.what(), error);
-  } catch (...) {
-    return report(WALLE_INTERNAL, "unknown exception", error);
-  }
-}
-
-Error null_argument(const char* name, const char* function) {
-  return walle::argument_error(std::string(name) + " is NULL", "a valid pointer", function, "check the caller");
-}
 
 walle::Status make_model(Result<walle::ir::ModelData> data, walle_model_t** out) {
   if (!data.ok()) return data.take_error();

@@ -22,6 +22,8 @@ using vm::Value;
 using vm::Vm;
 
 constexpr int kMaxDepth = 64;
+// Bytes from this size on cross by reference: below it, counting references costs more than copying.
+constexpr py::ssize_t kLargeBytes = 64 << 10;
 
 [[noreturn]] void refuse(const std::string& given, const std::string& expected) {
   throw CoreError(argument_error(given, expected, "a task's argument", "convert it first"));
@@ -51,6 +53,18 @@ Value array_from(py::handle object) {
   return borrow(array, dtype, shape_of(array, dtype, "a task's argument"), array.writeable());
 }
 
+Value bytes_from(py::handle object) {
+  PyObject* p = object.ptr();
+  if (PyBytes_GET_SIZE(p) < kLargeBytes) return vm::Bytes{object.cast<std::string>()};
+  Py_INCREF(p);
+  auto release = [p] {
+    if (!Py_IsInitialized()) return;  // the interpreter is gone and took the object with it
+    const py::gil_scoped_acquire gil;
+    Py_DECREF(p);
+  };
+  return Buffer::wrap(PyBytes_AS_STRING(p), static_cast<size_t>(PyBytes_GET_SIZE(p)), std::move(release), false);
+}
+
 Value from_python(py::handle object, int depth) {
   PyObject* p = object.ptr();
   if (depth > kMaxDepth) refuse("a value nested deeper than 64 levels", "a flatter value");
@@ -64,10 +78,22 @@ Value from_python(py::handle object, int depth) {
   }
   if (PyFloat_CheckExact(p)) return PyFloat_AS_DOUBLE(p);
   if (PyUnicode_Check(p)) return object.cast<std::string>();
-  if (PyBytes_Check(p)) return vm::Bytes{object.cast<std::string>()};
+  if (PyBytes_Check(p)) return bytes_from(object);
   if (PyList_Check(p) || PyTuple_Check(p)) return sequence_from(object, depth);
   if (PyDict_Check(p)) return map_from(object, depth);
   return array_from(object);
+}
+
+// Memory that was read-only on its way in is read-only on its way out.
+py::array array_to(const Tensor& tensor) {
+  py::array array = to_array(tensor);
+  if (!tensor.buffer().writable()) array.attr("setflags")(py::arg("write") = false);
+  return array;
+}
+
+py::object buffer_to(const Buffer& buffer) {
+  const int64_t size = static_cast<int64_t>(buffer.size());
+  return py::memoryview(array_to(Tensor(DType::uint8, Shape(std::span(&size, 1)), buffer)));
 }
 
 py::object to_python(const Value& value) {
@@ -77,7 +103,8 @@ py::object to_python(const Value& value) {
   if (const auto* v = value.get<double>()) return py::float_(*v);
   if (const auto* v = value.get<std::string>()) return py::str(*v);
   if (const auto* v = value.get<vm::Bytes>()) return py::bytes(v->data);
-  if (const auto* v = value.get<Tensor>()) return to_array(*v);
+  if (const auto* v = value.get<Tensor>()) return array_to(*v);
+  if (const auto* v = value.get<Buffer>()) return buffer_to(*v);
   if (const auto* v = value.get<vm::List>()) {
     py::list list;
     for (const Value& item : *v) list.append(to_python(item));
@@ -124,23 +151,24 @@ std::function<void(base::LogLevel, std::string_view)> log_to(const py::object& c
   };
 }
 
-TaskContext context_of(const py::object& log, const std::optional<std::string>& state) {
+TaskContext context_of(const py::object& log, const std::optional<std::string>& state, const Limits& limits) {
   TaskContext context;
   context.log = log_to(log);
-  if (state) context.kv = unwrap(vm::KvFile::open(*state));
+  if (state) context.kv = unwrap(vm::TaskState::open(*state, limits.state_bytes ? limits.state_bytes : vm::TaskState::kDefaultQuota));
   return context;
 }
 
 using Names = std::optional<std::vector<std::string>>;
 
-Limits limits_of(uint64_t heap_bytes, uint32_t wall_ms, uint32_t cpu_ms, uint32_t depth, uint32_t stack_bytes, Names imports,
-                 Names host_calls) {
+Limits limits_of(uint64_t heap_bytes, uint32_t wall_ms, uint32_t cpu_ms, uint32_t depth, uint32_t stack_bytes, uint64_t state_bytes,
+                 Names imports, Names host_calls) {
   Limits limits;
   limits.heap_bytes = heap_bytes;
   limits.wall_ms = wall_ms;
   limits.cpu_ms = cpu_ms;
   limits.python_depth = depth;
   limits.stack_bytes = stack_bytes;
+  limits.state_bytes = state_bytes;
   limits.imports = std::move(imports);
   limits.host_calls = std::move(host_calls);
   return limits;
@@ -165,12 +193,30 @@ void bind_vm_class(py::module_& m) {
         for (const auto& [name, file, text, package] : sources) plain.push_back({name, file, text, package});
         return py::bytes(unwrap(without_gil([&] { return self.compile(plain); })));
       });
-  py::class_<Bundle, std::shared_ptr<Bundle>>(m, "Bundle")
+  py::class_<Bundle, std::shared_ptr<Bundle>>(m, "Bundle", py::release_gil_before_calling_cpp_dtor())
       .def_static("open",
                   [](const std::shared_ptr<Vm>& vm, const py::bytes& data) {
                     std::string bytes = data;
                     return std::const_pointer_cast<Bundle>(unwrap(without_gil([&] { return Bundle::open(vm, std::move(bytes)); })));
                   })
+      .def_static("load",
+                  [](const std::shared_ptr<Vm>& vm, const std::string& path) {
+                    return std::const_pointer_cast<Bundle>(unwrap(without_gil([&] { return Bundle::load(vm, path); })));
+                  })
+      .def_static("pack",
+                  [](const std::string& code, const std::vector<std::pair<std::string, py::bytes>>& resources) {
+                    std::vector<std::pair<std::string, std::string_view>> parts;
+                    for (const auto& [name, bytes] : resources) parts.emplace_back(name, std::string_view(bytes));
+                    return py::bytes(unwrap(vm::write_task_file(code, std::move(parts))));
+                  })
+      .def_property_readonly(
+          "data", [](const Bundle& self) { return py::bytes(reinterpret_cast<const char*>(self.bytes().data()), self.bytes().size()); })
+      .def_property_readonly("resources",
+                             [](const Bundle& self) {
+                               py::dict sizes;
+                               for (const vm::Resource& resource : self.resources()) sizes[py::str(resource.name)] = resource.bytes.size();
+                               return sizes;
+                             })
       .def_property_readonly("modules", &Bundle::modules);
 }
 
@@ -205,7 +251,7 @@ void bind_isolate(py::module_& m) {
   isolate
       .def_static("create",
                   [](const std::shared_ptr<Vm>& vm, const Limits& limits, const py::object& log, const std::optional<std::string>& state) {
-                    TaskContext context = context_of(log, state);
+                    TaskContext context = context_of(log, state, limits);
                     return unwrap(without_gil([&] { return Isolate::create(vm, limits, std::move(context)); }));
                   })
       .def("attach", [](Isolate& self, const std::shared_ptr<Bundle>& bundle) { unwrap(self.attach(bundle)); })
@@ -224,8 +270,8 @@ void bind_pool(py::module_& m) {
       .def_static("create",
                   [](const std::shared_ptr<Vm>& vm, size_t size, bool std_profile, const Limits& limits, const py::object& log,
                      const std::optional<std::string>& state, uint32_t grace_ms) {
-                    vm::PoolOptions options{size, std_profile ? vm::Profile::std : vm::Profile::bare, limits, context_of(log, state),
-                                            grace_ms};
+                    vm::PoolOptions options{size, std_profile ? vm::Profile::std : vm::Profile::bare, limits,
+                                            context_of(log, state, limits), grace_ms};
                     return unwrap(without_gil([&] { return Pool::create(vm, std::move(options)); }));
                   })
       .def("take", [](Pool& self) { return unwrap(without_gil([&] { return self.take(); })); })

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define WALLE_VM_ABI 1u
+#define WALLE_VM_ABI 2u
 #define WALLE_VM_MAX_RANK 8
 
 typedef enum {
@@ -25,7 +25,8 @@ typedef enum {
   WALLE_VM_BYTES = 5,
   WALLE_VM_LIST = 6, /* `size` items */
   WALLE_VM_MAP = 7,  /* 2 * `size` items: key, value, key, value */
-  WALLE_VM_TENSOR = 8
+  WALLE_VM_TENSOR = 8,
+  WALLE_VM_BUFFER = 9 /* bytes that are shared instead of copied, through `tensor`; inside: a memoryview */
 } walle_vm_kind;
 
 /* A reference-counted native buffer with element type and shape; dtype numbers are those of tensor/dtype.h. Whoever
@@ -85,7 +86,8 @@ typedef struct walle_vm_result {
 } walle_vm_result;
 
 typedef struct walle_vm_limits {
-  uint64_t heap_bytes;        /* 0: unlimited */
+  uint64_t heap_bytes;        /* Python objects and native buffers that the task made; 0: unlimited */
+  uint64_t stack_bytes;       /* C stack of a call; 0: what the calling thread has left */
   uint32_t python_depth;      /* Python frames; 0: the default, 1000 */
   uint32_t allow_all_imports; /* 0: only the names below (and what the library itself imports) */
   const char* const* imports;
@@ -112,7 +114,7 @@ typedef struct walle_vm_host_result {
   walle_vm_value value;
   void (*free_result)(void* state);
   void* state;
-  char error[256];
+  char error[512];
 } walle_vm_host_result;
 
 typedef struct walle_vm_host_function {

@@ -1,18 +1,45 @@
 #include "vm/bundle.h"
 
+#include <algorithm>
+#include <cstring>
+
+#include "base/mapped_file.h"
+
 namespace walle::vm {
 
 Result<std::shared_ptr<const Bundle>> Bundle::open(std::shared_ptr<const Vm> vm, std::string bytes) {
+  auto kept = std::make_shared<std::string>(std::move(bytes));
+  return open(std::move(vm), Buffer::window(kept, kept->data(), kept->size()));
+}
+
+Result<std::shared_ptr<const Bundle>> Bundle::load(std::shared_ptr<const Vm> vm, const std::string& path) {
+  WALLE_ASSIGN(std::shared_ptr<base::MappedFile> file, base::MappedFile::open(path));
+  const std::span<const std::byte> bytes = file->bytes();
+  return open(std::move(vm), Buffer::window(std::move(file), bytes.data(), bytes.size()));
+}
+
+Result<std::shared_ptr<const Bundle>> Bundle::open(std::shared_ptr<const Vm> vm, Buffer bytes) {
   std::shared_ptr<Bundle> bundle(new Bundle(std::move(vm), std::move(bytes)));
+  if (bundle->bytes_.size() >= 5 && std::memcmp(bundle->bytes_.data(), "WTASK", 5) == 0) {
+    WALLE_ASSIGN(bundle->file_, read_task_file(bundle->bytes_));
+  } else {
+    bundle->file_.code = bundle->bytes_;
+  }
+  const Buffer& code = bundle->file_.code;
   char error[256] = "";
-  const auto* data = reinterpret_cast<const uint8_t*>(bundle->bytes_.data());
-  bundle->handle_ = bundle->vm_->api().bundle_open(data, bundle->bytes_.size(), error, sizeof error);
+  bundle->handle_ = bundle->vm_->api().bundle_open(reinterpret_cast<const uint8_t*>(code.data()), code.size(), error, sizeof error);
   if (bundle->handle_ == nullptr) {
     return Error(base::ErrorGroup::task, {"a task bundle of " + std::to_string(bundle->bytes_.size()) + " bytes: " + error,
                                           "bytes that TaskBundle.compile wrote for VM '" + bundle->vm_->id() + "'", "opening a task bundle",
                                           "compile the task again for this VM"});
   }
   return std::shared_ptr<const Bundle>(std::move(bundle));
+}
+
+const Resource* Bundle::find(std::string_view name) const {
+  const auto at = std::lower_bound(file_.resources.begin(), file_.resources.end(), name,
+                                   [](const Resource& resource, std::string_view wanted) { return resource.name < wanted; });
+  return at != file_.resources.end() && at->name == name ? &*at : nullptr;
 }
 
 Bundle::~Bundle() {

@@ -1,12 +1,14 @@
-// Bundle: compiled modules of one task, checked byte by byte before anything is built from them.
+// Bundle: compiled modules of one task and its resources, checked byte by byte before anything is built from them.
 //
 // Immutable and shared between isolates. A bundle may only be opened by the VM whose id it was compiled for.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "vm/task_file.h"
 #include "vm/vm.h"
 
 namespace walle::vm {
@@ -14,19 +16,27 @@ namespace walle::vm {
 class Bundle {
  public:
   static Result<std::shared_ptr<const Bundle>> open(std::shared_ptr<const Vm> vm, std::string bytes);
+  // Shares the bytes, which must not change.
+  static Result<std::shared_ptr<const Bundle>> open(std::shared_ptr<const Vm> vm, Buffer bytes);
+  // Maps the file: resources are read where they lie.
+  static Result<std::shared_ptr<const Bundle>> load(std::shared_ptr<const Vm> vm, const std::string& path);
   ~Bundle();
   Bundle(const Bundle&) = delete;
   Bundle& operator=(const Bundle&) = delete;
 
   std::vector<std::string> modules() const;
-  const std::string& bytes() const { return bytes_; }
+  const std::vector<Resource>& resources() const { return file_.resources; }
+  // nullptr: no such resource.
+  const Resource* find(std::string_view name) const;
+  const Buffer& bytes() const { return bytes_; }
   const Vm& vm() const { return *vm_; }
   walle_vm_bundle* handle() const { return handle_; }
 
  private:
-  Bundle(std::shared_ptr<const Vm> vm, std::string bytes) : vm_(std::move(vm)), bytes_(std::move(bytes)) {}
+  Bundle(std::shared_ptr<const Vm> vm, Buffer bytes) : vm_(std::move(vm)), bytes_(std::move(bytes)) {}
   std::shared_ptr<const Vm> vm_;
-  std::string bytes_;
+  Buffer bytes_;
+  TaskFile file_;
   walle_vm_bundle* handle_ = nullptr;
 };
 

@@ -63,6 +63,14 @@ walle_vm_tensor* lend(Tensor tensor) {
   return &out->base;
 }
 
+walle_vm_value Outgoing::share(walle_vm_kind kind, Tensor tensor) {
+  walle_vm_value out{static_cast<uint64_t>(kind), 0, {}};
+  out.as.tensor = lend(std::move(tensor));
+  if (out.as.tensor == nullptr) return integer(WALLE_VM_NONE, 0);
+  tensors_.push_back(out.as.tensor);
+  return out;
+}
+
 Outgoing::~Outgoing() {
   for (walle_vm_tensor* tensor : tensors_) tensor->release(tensor);
 }
@@ -98,16 +106,22 @@ walle_vm_value Outgoing::convert(const Value& value) {
                           return keep(WALLE_VM_LIST, v.size(), std::move(items));
                         },
                         [this](const Map& v) { return map(v); },
-                        [this](const Tensor& v) {
-                          walle_vm_value out{WALLE_VM_TENSOR, 0, {}};
-                          out.as.tensor = lend(v);
-                          if (out.as.tensor == nullptr) return integer(WALLE_VM_NONE, 0);
-                          tensors_.push_back(out.as.tensor);
-                          return out;
+                        [this](const Tensor& v) { return share(WALLE_VM_TENSOR, v); },
+                        [this](const Buffer& v) {
+                          const int64_t bytes = static_cast<int64_t>(v.size());
+                          return share(WALLE_VM_BUFFER, Tensor(DType::uint8, Shape(std::span(&bytes, 1)), v));
                         },
                     },
                     value.data);
 }
+
+namespace {
+// The bytes of a tensor, whatever its element type; keeps its memory alive.
+Buffer whole_buffer(const Tensor& tensor) {
+  if (tensor.byte_offset() == 0 && tensor.buffer().size() == static_cast<size_t>(tensor.bytes())) return tensor.buffer();
+  return Buffer::window(std::make_shared<Tensor>(tensor), tensor.data(), static_cast<size_t>(tensor.bytes()));
+}
+}  // namespace
 
 Value incoming(const walle_vm_value& value) {
   switch (value.kind) {
@@ -132,6 +146,7 @@ Value incoming(const walle_vm_value& value) {
       return map;
     }
     case WALLE_VM_TENSOR: return lent(value.as.tensor)->tensor;
+    case WALLE_VM_BUFFER: return whole_buffer(lent(value.as.tensor)->tensor);
     default: return {};
   }
 }

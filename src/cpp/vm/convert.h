@@ -20,6 +20,7 @@ class Outgoing {
 
  private:
   walle_vm_value map(const Map& map);
+  walle_vm_value share(walle_vm_kind kind, Tensor tensor);
   walle_vm_value keep(walle_vm_kind kind, size_t size, std::vector<walle_vm_value> items);
 
   std::vector<std::vector<walle_vm_value>> items_;  // growing moves the vectors, not their elements

@@ -1,5 +1,6 @@
 #include "vm/host_calls.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "vm/convert.h"
@@ -31,7 +32,8 @@ walle_vm_value scalar(const Value& value) {
 }
 
 void give(Value value, walle_vm_host_result* result) {
-  if (value.get<List>() || value.get<Map>() || value.get<std::string>() || value.get<Bytes>() || value.get<Tensor>()) {
+  if (value.get<List>() || value.get<Map>() || value.get<std::string>() || value.get<Bytes>() || value.get<Tensor>() ||
+      value.get<Buffer>()) {
     auto* held = new Held{std::move(value), {}};
     result->value = held->outgoing.convert(held->value);
     result->state = held;
@@ -50,7 +52,8 @@ int adapt(void* user, const walle_vm_value* args, size_t count, walle_vm_host_re
     give(std::move(answer).value(), result);
     return 0;
   }
-  const std::string message = answer.error().message();
+  std::string message = answer.error().message();
+  std::replace(message.begin(), message.end(), '\0', '?');  // names come from tasks
   std::strncpy(result->error, message.c_str(), sizeof result->error - 1);
   result->error[sizeof result->error - 1] = 0;
   return -1;
@@ -76,7 +79,7 @@ const walle_vm_host_function kFunctions[] = {
 const walle_vm_host kHost = {forward_log, allocate_tensor, kFunctions, std::size(kFunctions)};
 
 Error wrong_argument(HostArgs args, size_t index, const char* expected) {
-  static constexpr const char* kKinds[] = {"None", "bool", "int", "float", "str", "bytes", "list", "map", "tensor"};
+  static constexpr const char* kKinds[] = {"None", "bool", "int", "float", "str", "bytes", "list", "map", "tensor", "memoryview"};
   return argument_error("argument " + std::to_string(index + 1) + " of type " + kKinds[args[index].kind], expected, "host call",
                         "pass " + std::string(expected));
 }

@@ -13,7 +13,6 @@ struct Isolate::Body {
   std::shared_ptr<const Vm> vm;
   TaskContext context;
   walle_vm_isolate* handle = nullptr;
-  std::vector<std::shared_ptr<const Bundle>> bundles;
   std::unique_ptr<Watched> watched;
 
   ~Body() {
@@ -47,8 +46,13 @@ Result<std::shared_ptr<Isolate::Body>> Isolate::make_body(const std::shared_ptr<
   }
   std::vector<uint8_t> host_calls;
   if (limits.host_calls) host_calls = allowed_host_calls(*limits.host_calls);
-  const walle_vm_limits plain{limits.heap_bytes, limits.python_depth, !limits.imports,
-                              imports.data(),    imports.size(),      limits.host_calls ? host_calls.data() : nullptr};
+  const walle_vm_limits plain{limits.heap_bytes,
+                              limits.stack_bytes,
+                              limits.python_depth,
+                              !limits.imports,
+                              imports.data(),
+                              imports.size(),
+                              limits.host_calls ? host_calls.data() : nullptr};
   walle_vm_result failure{};
   body->handle = vm->api().create(&plain, &body->context, &failure);
   if (body->handle == nullptr) {
@@ -85,7 +89,7 @@ Status Isolate::attach(std::shared_ptr<const Bundle> bundle) {
   const bool ok = vm_->api().attach(body_->handle, bundle->handle(), &result) == 0;
   vm_->api().release_result(&result);
   if (ok) {
-    body_->bundles.push_back(bundle);
+    body_->context.bundles.push_back(bundle);
     bundles_.push_back(std::move(bundle));
   }
   busy_.clear(std::memory_order_release);
@@ -142,7 +146,7 @@ Status Isolate::reset() {
       walle_vm_result result{};
       vm_->api().attach(body_->handle, bundle->handle(), &result);
       vm_->api().release_result(&result);
-      body_->bundles.push_back(bundle);
+      body_->context.bundles.push_back(bundle);
     }
   }
   busy_.clear(std::memory_order_release);

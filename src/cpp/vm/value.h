@@ -1,4 +1,5 @@
-// Value: what crosses between the host and a task. A plain variant; tensors share their bytes.
+// Value: what crosses between the host and a task. A plain variant; tensors and buffers share their bytes, everything else is
+// copied. A Buffer is bytes too large to copy: the task sees a memoryview of it.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct Bytes {
 };
 
 struct Value {
-  std::variant<std::monostate, bool, int64_t, double, std::string, Bytes, List, Map, Tensor> data;
+  std::variant<std::monostate, bool, int64_t, double, std::string, Bytes, List, Map, Tensor, Buffer> data;
 
   Value() = default;
   Value(bool v) : data(v) {}                       // NOLINT: implicit on purpose, call(..., {1, "x"})
@@ -33,6 +34,7 @@ struct Value {
   Value(List v) : data(std::move(v)) {}            // NOLINT
   Value(Map v) : data(std::move(v)) {}             // NOLINT
   Value(Tensor v) : data(std::move(v)) {}          // NOLINT
+  Value(Buffer v) : data(std::move(v)) {}          // NOLINT
 
   template <class T>
   const T* get() const {

@@ -63,8 +63,10 @@ std::vector<std::string> Vm::library() const {
 }
 
 Error task_error(const Failure& failure, const std::string& where) {
-  const std::string place =
-      failure.traceback.empty() ? where : failure.traceback.back().file + ":" + std::to_string(failure.traceback.back().line);
+  std::string place = where;
+  for (const Frame& frame : failure.traceback) {
+    if (frame.line != 0) place = frame.file + ":" + std::to_string(frame.line);  // the innermost of the task's own
+  }
   return Error(base::ErrorGroup::task,
                {failure.type + ": " + failure.message, "a task that runs to its end", place, "correct the task's source"});
 }

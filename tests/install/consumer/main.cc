@@ -1,5 +1,5 @@
 // The header serves C++ as well.
-#include <walle/walle.h>
+#include <walle/vm.h>
 
 #include <cstdio>
 #include <memory>

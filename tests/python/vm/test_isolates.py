@@ -61,6 +61,71 @@ def test_arrays_cross_without_a_copy(task: Any, dtype: str) -> None:
     assert np.shares_memory(array, back)
 
 
+LARGE = bytes(range(256)) * 1024  # 256 KB
+
+
+def test_large_bytes_cross_without_a_copy(task: Any) -> None:
+    isolate = task("def echo(x):\n    assert type(x) is memoryview and x.readonly and x.format == 'B'\n    return x\n")
+    back = isolate.call("echo", LARGE)
+    assert isinstance(back, memoryview) and back.readonly and back == LARGE
+    assert np.shares_memory(np.frombuffer(back, np.uint8), np.frombuffer(LARGE, np.uint8))
+    assert isolate.stats().heap_peak < isolate.stats().heap_bytes + len(LARGE) // 2
+
+
+def test_what_a_task_does_with_large_bytes(task: Any) -> None:
+    source = (
+        "import struct, hashlib, json, re\n"
+        "def f(x):\n"
+        "    return {'len': len(x), 'item': x[257], 'slice': bytes(x[1:4]), 'same': x[:256] == bytes(range(256)),\n"
+        "            'int': struct.unpack_from('<H', x, 2)[0], 'sha': hashlib.sha256(x).hexdigest(),\n"
+        "            'find': re.search(b'\\xfe\\xff', x).start(), 'part': x[10:20]}\n"
+        "def write(x):\n    x[0] = 1\n"
+    )
+    isolate = task(source)
+    got = isolate.call("f", LARGE)
+    import hashlib
+
+    assert got == {
+        "len": len(LARGE), "item": 1, "slice": b"\1\2\3", "same": True, "int": 0x0302,
+        "sha": hashlib.sha256(LARGE).hexdigest(), "find": 254, "part": LARGE[10:20],
+    }  # fmt: skip
+    with pytest.raises(TaskFailed) as caught:
+        isolate.call("write", LARGE)
+    assert caught.value.type == "TypeError"
+
+
+def test_bytes_below_64_kb_are_bytes(task: Any) -> None:
+    isolate = task("def kind(x):\n    return type(x).__name__\n")
+    assert isolate.call("kind", bytes((64 << 10) - 1)) == "bytes"
+    assert isolate.call("kind", bytes(64 << 10)) == "memoryview"
+    assert isolate.call("kind", memoryview(b"x" * 9)) == "Tensor"
+
+
+def test_views_leave_a_task(task: Any) -> None:
+    source = (
+        "import walle\n"
+        "def native():\n    t = walle.Tensor('float32', (2,), b'\\0\\0\\x80\\x3f' * 2)\n"
+        "    return memoryview(t).cast('B')\n"
+        "def own():\n    return memoryview(bytearray(b'abcdef'))[::2]\n"
+        "def wide():\n    return memoryview(walle.Tensor('float32', (2,)))\n"
+        "def released():\n    m = memoryview(b'x')\n    m.release()\n    return m\n"
+    )
+    isolate = task(source)
+    native = isolate.call("native")
+    assert isinstance(native, memoryview) and np.frombuffer(native, np.float32).tolist() == [1.0, 1.0]
+    assert isolate.call("own") == b"ace"
+    for name, kind in (("wide", "TypeError"), ("released", "ValueError")):
+        with pytest.raises(TaskFailed) as caught:
+            isolate.call(name)
+        assert caught.value.type == kind
+
+
+def test_a_task_keeps_what_it_was_given(task: Any) -> None:
+    isolate = task("kept = []\ndef keep(x):\n    kept.append(x)\ndef get():\n    return kept[0][1000]\n")
+    isolate.call("keep", bytes(1000) + b"\7" * 100_000)
+    assert isolate.call("get") == 7
+
+
 def test_a_task_writes_into_the_hosts_memory(task: Any) -> None:
     array = np.zeros((2, 3), np.float32)
     task("def fill(t):\n    t[1, 2] = 7.5\n    memoryview(t)[0, 0] = 1.0\n").call("fill", array)
@@ -73,6 +138,7 @@ def test_read_only_arrays_stay_read_only(task: Any) -> None:
     with pytest.raises(TaskFailed) as caught:
         task("def fill(t):\n    memoryview(t)[0] = 1.0\n").call("fill", array)
     assert caught.value.type == "TypeError"
+    assert not task(ECHO).call("echo", array).flags.writeable
 
 
 def test_a_task_makes_tensors(task: Any) -> None:
@@ -264,6 +330,41 @@ def test_kv_is_durable(task: Any, tmp_path: Path) -> None:
     assert second.call("get", "missing", "default") == "default"
     assert second.call("keys", "profile/") == ["profile/a"]
     assert second.call("drop", "other") is True and second.call("drop", "other") is False
+
+
+KV = "from walle import kv\ndef put(k, v):\n    kv.put(k, v)\ndef get(k):\n    return kv.get(k)\n"
+
+
+def test_kv_has_a_quota(task: Any, tmp_path: Path) -> None:
+    isolate = task(KV, state=str(tmp_path / "state"), state_bytes=1000)
+    isolate.call("put", "a", "x" * 800)
+    with pytest.raises(TaskFailed, match="at most 1000"):
+        isolate.call("put", "b", "y" * 300)
+    isolate.call("put", "a", "z")
+    isolate.call("put", "b", "y" * 300)
+    assert isolate.call("get", "a") == "z"
+    with pytest.raises(TaskFailed, match="at most 1048576"):
+        task(KV, state="").call("put", "a", bytes(2 << 20))
+
+
+def test_isolates_of_one_task_share_its_state(task: Any, tmp_path: Path) -> None:
+    first, second = (task(KV, state=str(path)) for path in (tmp_path / "state", tmp_path / "." / "state"))
+    other = task(KV, state=str(tmp_path / "other"))
+    first.call("put", "a", 1)
+    second.call("put", "b", 2)
+    first.call("put", "c", 3)
+    assert [second.call("get", k) for k in "abc"] == [1, 2, 3]
+    assert other.call("get", "a") is None
+    del first, second
+    assert [task(KV, state=str(tmp_path / "state")).call("get", k) for k in "abc"] == [1, 2, 3]
+
+
+def test_kv_stores_large_bytes_and_refuses_tensors(task: Any, tmp_path: Path) -> None:
+    isolate = task(KV, state=str(tmp_path / "state"))
+    isolate.call("put", "k", {"b": LARGE})
+    assert isolate.call("get", "k") == {"b": LARGE}
+    with pytest.raises(TaskFailed, match="tensor"):
+        isolate.call("put", "k", np.zeros(3))
 
 
 def test_kv_refuses_damage_and_needs_a_state(task: Any, tmp_path: Path) -> None:

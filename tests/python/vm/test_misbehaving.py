@@ -75,6 +75,11 @@ STUCK: dict[str, tuple[str, dict[str, int], str]] = {
     "list product": ("return [0] * 10**10", HEAP, "heap"),
     "bytearray bomb": ("return bytearray(10**11)", HEAP, "heap"),
     "string bomb": ("x = 'x'\n while True: x += x", HEAP, "heap"),
+    "many tensors": (
+        "import walle\n x = []\n while True: x.append(walle.Tensor('float64', (10**5,)))",
+        HEAP,
+        "heap",
+    ),
     "tensor bomb": ("import walle\n walle.Tensor('float64', (10**10,))", HEAP, "heap"),
     "big int bomb": ("return len(str(1 << 10**11))", HEAP, "heap"),
     "swallowed MemoryError": (
@@ -203,6 +208,102 @@ def test_others_go_on_while_one_is_stuck(task: Any) -> None:
         assert good.call("f", calls) == calls + 1
         calls += 1
     assert calls > 100 and limits == ["wall"]
+
+
+# One of each kind, run at the same time beside a task that behaves.
+CROWD = [
+    "endless loop",
+    "catch-all",
+    "nested finally",
+    "big int power",
+    "catastrophic regex",
+    "list bomb",
+    "bytearray bomb",
+    "swallowed MemoryError",
+    "deep recursion",
+    "deep json",
+    "drain repeat",
+    "drain cycle",
+    "many tensors",
+]
+
+
+def test_a_crowd_of_misbehaving_tasks_disturbs_nobody(task: Any) -> None:
+    good = task("def f(n):\n    return [n, sum(range(n % 1000))]\n")
+    wrong: list[str] = []
+
+    def misbehave(name: str) -> None:
+        body, limits, expected = STUCK[name]
+        isolate = task(program(body), **limits)
+        for _ in range(2):
+            try:
+                isolate.call("f")
+                wrong.append(f"{name}: returned")
+            except LimitExceeded as error:
+                if error.limit not in expected.split("|"):
+                    wrong.append(f"{name}: {error.limit}")
+        if isolate.call("ok") != 42:
+            wrong.append(f"{name}: not reusable")
+
+    threads = [threading.Thread(target=misbehave, args=(name,)) for name in CROWD]
+    for thread in threads:
+        thread.start()
+    calls = 0
+    while any(thread.is_alive() for thread in threads):
+        assert good.call("f", calls) == [calls, sum(range(calls % 1000))]
+        calls += 1
+    assert not wrong and calls > 100
+
+
+def test_every_limit_works_without_a_compiler(device: VM, vm: VM) -> None:
+    from walle_rt.vm import Isolate
+
+    for name in CROWD:
+        body, limits, expected = STUCK[name]
+        data = TaskBundle.from_source({"main": program(body)}, vm).data
+        with Isolate(device, limits=VmLimits(**limits)) as isolate:  # type: ignore[arg-type]
+            isolate.load(TaskBundle(data, device))
+            with pytest.raises(LimitExceeded) as caught:
+                isolate.call("f")
+            assert caught.value.limit in expected.split("|"), name
+            assert isolate.call("ok") == 42
+
+
+def test_the_stack_limit_bounds_recursion_in_c(task: Any) -> None:
+    source = (
+        "import json\ndef deep(n):\n    return len(json.dumps(json.loads('[' * n + ']' * n)))\n"
+        "def reach():\n    n = 10\n    while True:\n        try: json.loads('[' * n + ']' * n)\n"
+        "        except RecursionError: return n\n        n += 10\n"
+    )
+    reached = [task(source, stack_bytes=size).call("reach") for size in (256 << 10, 1 << 20, 0)]
+    assert reached[0] < reached[1] < reached[2]
+    isolate = task(source, stack_bytes=256 << 10)
+    with pytest.raises(LimitExceeded) as caught:
+        isolate.call("deep", reached[1])
+    assert caught.value.limit == "stack" and isolate.call("deep", 5) == 10
+    with pytest.raises(LimitExceeded) as caught:
+        task(source, stack_bytes=64 << 10).call("deep", 5)
+    assert caught.value.limit == "stack"
+
+
+def test_a_thread_with_too_small_a_stack_is_refused(task: Any) -> None:
+    isolate = task(program("return 1"))
+    limits: list[str] = []
+
+    def body() -> None:
+        try:
+            isolate.call("f")
+        except LimitExceeded as error:
+            limits.append(error.limit)
+
+    before = threading.stack_size(128 << 10)
+    try:
+        thread = threading.Thread(target=body)
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+    assert limits == ["stack"] and isolate.call("ok") == 42
 
 
 @pytest.mark.parametrize("kilobytes", [256, 512])

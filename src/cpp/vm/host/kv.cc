@@ -5,36 +5,34 @@
 namespace walle::vm::host {
 
 namespace {
-Result<KvFile*> state_of(const TaskContext& context) {
+Result<TaskState*> state_of(const TaskContext& context) {
   if (context.kv != nullptr) return context.kv.get();
   return resource_error("a task without durable state", "a state file given by the host", "walle.kv", "create the isolate with state=PATH");
 }
 }  // namespace
 
 Result<Value> kv_get_call(TaskContext& context, HostArgs args) {
-  WALLE_ASSIGN(const KvFile* state, state_of(context));
+  WALLE_ASSIGN(const TaskState* state, state_of(context));
   WALLE_ASSIGN(const std::string_view key, text_arg(args, 0));
-  const std::string name(key);
-  if (args.size() == 2 && !state->has(name)) return incoming(args[1]);
-  return state->get(name);
+  return state->get(std::string(key), args.size() == 2 ? incoming(args[1]) : Value());
 }
 
 Result<Value> kv_put_call(TaskContext& context, HostArgs args) {
-  WALLE_ASSIGN(KvFile * state, state_of(context));
+  WALLE_ASSIGN(TaskState * state, state_of(context));
   WALLE_ASSIGN(const std::string_view key, text_arg(args, 0));
   WALLE_TRY(state->put(std::string(key), incoming(args[1])));
   return Value();
 }
 
 Result<Value> kv_delete_call(TaskContext& context, HostArgs args) {
-  WALLE_ASSIGN(KvFile * state, state_of(context));
+  WALLE_ASSIGN(TaskState * state, state_of(context));
   WALLE_ASSIGN(const std::string_view key, text_arg(args, 0));
   WALLE_ASSIGN(const bool there, state->erase(std::string(key)));
   return Value(there);
 }
 
 Result<Value> kv_keys_call(TaskContext& context, HostArgs args) {
-  WALLE_ASSIGN(const KvFile* state, state_of(context));
+  WALLE_ASSIGN(const TaskState* state, state_of(context));
   std::string prefix;
   if (!args.empty()) {
     WALLE_ASSIGN(const std::string_view given, text_arg(args, 0));

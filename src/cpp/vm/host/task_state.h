@@ -1,41 +1,33 @@
-// KvFile: the small durable state of one task (counters, last-seen times, a profile): a sorted map in memory, written as a
-// whole to a new file that replaces the old one, so that a crash leaves the old state or the new one.
+// TaskState: what walle.kv keeps for one task: values under text keys, durable through store::KeyValue.
 //
-// Thread-safe. Meant for kilobytes: every put writes everything, at most kMaxBytes.
+// Thread-safe. Isolates of one process that name the same file share one state.
 #pragma once
 
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
-#include "base/status.h"
+#include "store/kv.h"
 #include "vm/value.h"
 
 namespace walle::vm {
 
-class KvFile {
+class TaskState {
  public:
-  static constexpr size_t kMaxBytes = size_t{1} << 20;
+  static constexpr size_t kDefaultQuota = size_t{1} << 20;
 
-  // Reads the file if it is there; a damaged one is an error, never silently empty. Empty path: memory only.
-  static Result<std::shared_ptr<KvFile>> open(std::string path);
+  // A damaged file is an error, never silently empty. Empty path: memory only, shared with nobody.
+  static Result<std::shared_ptr<TaskState>> open(const std::string& path, size_t quota_bytes = kDefaultQuota);
 
-  Value get(const std::string& key) const;  // none when absent
-  bool has(const std::string& key) const;
+  Result<Value> get(const std::string& key, Value otherwise) const;
   Status put(const std::string& key, const Value& value);
-  Result<bool> erase(const std::string& key);
-  std::vector<std::string> keys(const std::string& prefix) const;
+  Result<bool> erase(const std::string& key) { return store_->erase(key); }
+  std::vector<std::string> keys(const std::string& prefix) const { return store_->keys(prefix); }
 
  private:
-  explicit KvFile(std::string path) : path_(std::move(path)) {}
-  Status load();
-  Status save(const std::map<std::string, Value>& entries) const;
-
-  std::string path_;
-  mutable std::mutex lock_;
-  std::map<std::string, Value> entries_;
+  TaskState(std::shared_ptr<store::KeyValue> store, size_t quota) : store_(std::move(store)), quota_(quota) {}
+  std::shared_ptr<store::KeyValue> store_;
+  size_t quota_;
 };
 
 }  // namespace walle::vm

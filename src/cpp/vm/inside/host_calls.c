@@ -8,10 +8,12 @@ static PyMethodDef* definitions; /* one per host function, made while the VM sta
 
 static PyObject* answer(int status, walle_vm_host_result* result) {
   PyObject* object = NULL;
+  walle_vm_current->charging = 1;
   if (status == 0)
     object = walle_vm_to_python(&result->value);
   else
     PyErr_SetString(PyExc_RuntimeError, result->error);
+  walle_vm_current->charging = 0;
   if (result->free_result != NULL) result->free_result(result->state);
   return object;
 }

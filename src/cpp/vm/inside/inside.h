@@ -32,7 +32,7 @@ struct walle_vm_isolate {
   PyThreadState* thread;
   PyInterpreterState* interp;
   atomic_int state;
-  size_t heap, heap_peak, heap_cap;
+  size_t heap, heap_peak, heap_cap, stack_cap;
   uint64_t denied, denied_before, calls, cancels;
   void* user;
   walle_vm_bundle** bundles;
@@ -44,6 +44,7 @@ struct walle_vm_isolate {
   PyObject* tensor_type;
   walle_vm_name names[WALLE_VM_KEPT_NAMES];
   size_t next_name;
+  int charging; /* tensors that enter now were made for the task: answers of host calls */
 };
 
 extern _Thread_local walle_vm_isolate* walle_vm_current;
@@ -57,6 +58,8 @@ PyObject* walle_vm_find_function(walle_vm_isolate* isolate, const char* module, 
 void walle_vm_forget_functions(walle_vm_isolate* isolate);
 
 /* memory.c */
+int walle_vm_charge(size_t bytes); /* counts native memory against the heap limit; -1 with MemoryError set */
+void walle_vm_discharge(size_t bytes);
 void walle_vm_install_allocators(void);
 void walle_vm_install_arenas(void);
 
@@ -66,7 +69,7 @@ int walle_vm_raise_if_interrupted(void); /* -1 with an exception set */
 int walle_vm_unwinding(void);
 void walle_vm_interrupt(walle_vm_isolate* isolate, int reason);
 void walle_vm_stack_exhausted(void);
-int walle_vm_stack_levels(void); /* how many C recursion levels the running thread has room for */
+int walle_vm_stack_levels(size_t cap); /* C recursion levels the running thread has room for, within `cap` bytes unless 0 */
 
 /* boot.c */
 int walle_vm_start(const walle_vm_host* host, char* error, size_t error_size);
@@ -115,9 +118,9 @@ int walle_vm_write_container(const walle_vm_source* sources, size_t count, int l
 /* values.c, tensor.c */
 PyObject* walle_vm_to_python(const walle_vm_value* value);
 int walle_vm_from_python(PyObject* object, walle_vm_value* value, void** arena);
-PyObject* walle_vm_tensor_wrap(walle_vm_tensor* tensor); /* retains */
-walle_vm_tensor* walle_vm_tensor_of(PyObject* object);   /* NULL without an exception: not a tensor */
-PyObject* walle_vm_tensor_type(void);                    /* borrowed */
+PyObject* walle_vm_tensor_wrap(walle_vm_tensor* tensor, int charged); /* retains; charged: counts as the task's memory */
+walle_vm_tensor* walle_vm_tensor_of(PyObject* object);                /* NULL without an exception: not a tensor */
+PyObject* walle_vm_tensor_type(void);                                 /* borrowed */
 
 /* arena.c: what results live in */
 void* walle_vm_arena_take(void** arena, size_t size);

@@ -58,11 +58,12 @@ static char* find_stack_low(void) {
 #endif
 }
 
-int walle_vm_stack_levels(void) {
+int walle_vm_stack_levels(size_t cap) {
   if (stack_low == NULL) stack_low = find_stack_low();
   const char* here = __builtin_frame_address(0);
-  const ptrdiff_t room = here - stack_low - kReserve;
+  ptrdiff_t room = here - stack_low - kReserve;
   if (stack_low == NULL || room < 0) return 0;
+  if (cap && room > (ptrdiff_t)cap - kReserve) room = (ptrdiff_t)cap - kReserve;
   const ptrdiff_t levels = room / kBytesPerLevel;
   return levels < Py_C_RECURSION_LIMIT ? (int)levels : Py_C_RECURSION_LIMIT;
 }

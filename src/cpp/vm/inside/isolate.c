@@ -29,8 +29,8 @@ void walle_vm_release_interpreter(void) { detach_thread(); }
 void walle_vm_regain_interpreter(walle_vm_isolate* isolate) { attach_thread(isolate); }
 
 static int enter(walle_vm_isolate* isolate, walle_vm_result* result) {
-  const int levels = walle_vm_stack_levels();
-  if (levels < kMinLevels) {
+  const int room = walle_vm_stack_levels(isolate->stack_cap);
+  if (room < kMinLevels) {
     if (result != NULL) {
       walle_vm_fail_plain(result, "LimitExceeded", "this thread's stack is too small to run a task: 256 KB at least");
       result->reason = WALLE_VM_REASON_STACK;
@@ -38,7 +38,7 @@ static int enter(walle_vm_isolate* isolate, walle_vm_result* result) {
     return -1;
   }
   attach_thread(isolate);
-  isolate->thread->c_recursion_remaining = levels;
+  isolate->thread->c_recursion_remaining = room;
   isolate->denied_before = isolate->denied;
   isolate->refused = 0;
   atomic_store(&isolate->state, kRunning);
@@ -70,6 +70,7 @@ static walle_vm_isolate* make_shell(const walle_vm_limits* limits, void* user) {
   walle_vm_isolate* isolate = calloc(1, sizeof *isolate);
   if (isolate == NULL) return NULL;
   isolate->user = user;
+  isolate->stack_cap = limits->stack_bytes;
   if (!limits->allow_all_imports) {
     isolate->imports = copy_names(limits->imports, limits->import_count);
     isolate->import_count = limits->import_count;
@@ -92,7 +93,7 @@ static int new_interpreter(walle_vm_isolate* isolate) {
   const PyStatus status = Py_NewInterpreterFromConfig(&isolate->thread, &config);
   if (PyStatus_Exception(status) || isolate->thread == NULL) return -1;
   isolate->interp = isolate->thread->interp;
-  isolate->thread->c_recursion_remaining = walle_vm_stack_levels();
+  isolate->thread->c_recursion_remaining = walle_vm_stack_levels(0);
   return 0;
 }
 
@@ -142,7 +143,7 @@ static walle_vm_isolate* create_locked(walle_vm_isolate* isolate, const walle_vm
 
 walle_vm_isolate* walle_vm_create(const walle_vm_limits* limits, void* user, walle_vm_result* failure) {
   memset(failure, 0, sizeof *failure);
-  walle_vm_isolate* isolate = walle_vm_stack_levels() < kMinLevels ? NULL : make_shell(limits, user);
+  walle_vm_isolate* isolate = walle_vm_stack_levels(0) < kMinLevels ? NULL : make_shell(limits, user);
   if (isolate == NULL) {
     walle_vm_fail_plain(failure, "MemoryError", "no memory for another isolate, or this thread's stack is below 256 KB");
     return NULL;
@@ -156,7 +157,7 @@ walle_vm_isolate* walle_vm_create(const walle_vm_limits* limits, void* user, wal
 void walle_vm_destroy(walle_vm_isolate* isolate) {
   pthread_mutex_lock(&lifecycle);
   attach_thread(isolate);
-  isolate->thread->c_recursion_remaining = walle_vm_stack_levels();
+  isolate->thread->c_recursion_remaining = walle_vm_stack_levels(0);
   end_interpreter(isolate);
   pthread_mutex_unlock(&lifecycle);
   free_shell(isolate);
@@ -178,7 +179,8 @@ int walle_vm_attach(walle_vm_isolate* isolate, walle_vm_bundle* bundle, walle_vm
 
 /* Tensors outlive the call: the result holds its own references until release. */
 static void retain_tensors(walle_vm_value* value, int retain) {
-  if (value->kind == WALLE_VM_TENSOR) retain ? value->as.tensor->retain(value->as.tensor) : value->as.tensor->release(value->as.tensor);
+  if (value->kind == WALLE_VM_TENSOR || value->kind == WALLE_VM_BUFFER)
+    retain ? value->as.tensor->retain(value->as.tensor) : value->as.tensor->release(value->as.tensor);
   const size_t items = value->kind == WALLE_VM_LIST ? value->size : value->kind == WALLE_VM_MAP ? 2 * value->size : 0;
   for (size_t i = 0; i < items; ++i) retain_tensors(&value->as.items[i], retain);
 }

@@ -6,6 +6,7 @@
 
 typedef struct {
   PyObject_HEAD walle_vm_tensor* tensor;
+  size_t charged; /* bytes counted against the task's heap limit: those that it made itself */
   Py_ssize_t shape[WALLE_VM_MAX_RANK];
   Py_ssize_t strides[WALLE_VM_MAX_RANK];
 } tensor_object;
@@ -42,15 +43,22 @@ static PyObject* adopt(PyTypeObject* type, walle_vm_tensor* tensor) {
   return (PyObject*)self;
 }
 
-PyObject* walle_vm_tensor_wrap(walle_vm_tensor* tensor) {
+PyObject* walle_vm_tensor_wrap(walle_vm_tensor* tensor, int charged) {
   PyObject* type = walle_vm_tensor_type();
   if (type == NULL) return NULL;
   if (tensor->dtype >= kTypeCount || tensor->dtype == 0) {
     PyErr_SetString(PyExc_TypeError, "tensors of this element type cannot enter a task");
     return NULL;
   }
+  const size_t bytes = charged ? (size_t)tensor->bytes : 0;
+  if (bytes && walle_vm_charge(bytes) < 0) return NULL;
   tensor->retain(tensor);
-  return adopt((PyTypeObject*)type, tensor);
+  PyObject* self = adopt((PyTypeObject*)type, tensor);
+  if (self == NULL)
+    walle_vm_discharge(bytes);
+  else
+    ((tensor_object*)self)->charged = bytes;
+  return self;
 }
 
 walle_vm_tensor* walle_vm_tensor_of(PyObject* object) {
@@ -110,15 +118,14 @@ static PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs
   for (int i = 0; i < rank; ++i) {
     if (__builtin_mul_overflow(bytes, shape[i], &bytes)) return PyErr_NoMemory();
   }
-  const size_t cap = walle_vm_current->heap_cap;
-  if (cap && (size_t)bytes > cap) {
-    ++walle_vm_current->denied;
-    return PyErr_NoMemory();
-  }
+  if (walle_vm_charge((size_t)bytes) < 0) return NULL;
   walle_vm_tensor* tensor = walle_vm_host_table()->allocate_tensor((uint8_t)dtype, (uint8_t)rank, shape);
-  if (tensor == NULL) return PyErr_NoMemory();
-  PyObject* self = adopt(type, tensor);
-  if (self == NULL) return NULL;
+  PyObject* self = tensor ? adopt(type, tensor) : PyErr_NoMemory();
+  if (self == NULL) {
+    walle_vm_discharge((size_t)bytes);
+    return NULL;
+  }
+  ((tensor_object*)self)->charged = (size_t)bytes;
   if (data == Py_None)
     memset(tensor->data, 0, (size_t)tensor->bytes);
   else if (fill_from(tensor, data) < 0)
@@ -129,6 +136,7 @@ static PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs
 static void tensor_dealloc(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   walle_vm_tensor* tensor = ((tensor_object*)object)->tensor;
+  walle_vm_discharge(((tensor_object*)object)->charged);
   if (tensor != NULL) tensor->release(tensor);
   type->tp_free(object);
   Py_DECREF(type);

@@ -1,5 +1,6 @@
-/* Values across the boundary: none, bool, int (64 bit), float, str, bytes, list, map with str keys, tensor. Anything else
- * is an error that names the type; nesting is bounded so that a self-containing list is an error too. */
+/* Values across the boundary: none, bool, int (64 bit), float, str, bytes, list, map with str keys, tensor, and large bytes as
+ * a shared buffer that a task sees as a memoryview. Anything else is an error that names the type; nesting is bounded so that a
+ * self-containing list is an error too. */
 #include "vm/inside/inside.h"
 
 enum { kMaxDepth = 64 };
@@ -29,6 +30,13 @@ static PyObject* map_to_python(const walle_vm_value* value) {
   return map;
 }
 
+static PyObject* buffer_to_python(walle_vm_tensor* shared) {
+  PyObject* tensor = walle_vm_tensor_wrap(shared, 0);
+  PyObject* view = tensor ? PyMemoryView_FromObject(tensor) : NULL;
+  Py_XDECREF(tensor);
+  return view;
+}
+
 PyObject* walle_vm_to_python(const walle_vm_value* value) {
   switch (value->kind) {
     case WALLE_VM_NONE: return Py_NewRef(Py_None);
@@ -39,7 +47,8 @@ PyObject* walle_vm_to_python(const walle_vm_value* value) {
     case WALLE_VM_BYTES: return PyBytes_FromStringAndSize(value->as.text, (Py_ssize_t)value->size);
     case WALLE_VM_LIST: return list_to_python(value);
     case WALLE_VM_MAP: return map_to_python(value);
-    case WALLE_VM_TENSOR: return walle_vm_tensor_wrap(value->as.tensor);
+    case WALLE_VM_TENSOR: return walle_vm_tensor_wrap(value->as.tensor, walle_vm_current && walle_vm_current->charging);
+    case WALLE_VM_BUFFER: return buffer_to_python(value->as.tensor);
     default: PyErr_SetString(PyExc_SystemError, "value of unknown kind"); return NULL;
   }
 }
@@ -102,6 +111,27 @@ static int long_from(PyObject* object, walle_vm_value* value) {
   return 0;
 }
 
+/* A view of all bytes of a native buffer shares it; any other view of bytes is copied. */
+static int view_from(PyObject* object, walle_vm_value* value, void** arena) {
+  Py_buffer view;
+  if (PyObject_GetBuffer(object, &view, PyBUF_FULL_RO) < 0) return -1; /* a released view says so */
+  PyObject* exporter = PyMemoryView_GET_BASE(object);
+  walle_vm_tensor* tensor = exporter ? walle_vm_tensor_of(exporter) : NULL;
+  int status = -1;
+  if (view.itemsize != 1) {
+    PyErr_SetString(PyExc_TypeError, "a memoryview that leaves a task has elements of one byte: use cast('B') or a walle.Tensor");
+  } else if (tensor != NULL && view.len == tensor->bytes && PyBuffer_IsContiguous(&view, 'C')) {
+    *value = (walle_vm_value){.kind = WALLE_VM_BUFFER, .as.tensor = tensor};
+    status = 0;
+  } else {
+    char* copy = walle_vm_arena_take(arena, (size_t)view.len + 1);
+    *value = (walle_vm_value){.kind = WALLE_VM_BYTES, .size = (uint64_t)view.len, .as.text = copy};
+    status = copy == NULL ? (PyErr_NoMemory(), -1) : PyBuffer_ToContiguous(copy, &view, view.len, 'C');
+  }
+  PyBuffer_Release(&view);
+  return status;
+}
+
 static int from_python(PyObject* object, walle_vm_value* value, void** arena, int depth) {
   if (depth > kMaxDepth) {
     PyErr_Format(PyExc_ValueError, "values that leave a task nest at most %d deep", kMaxDepth);
@@ -131,6 +161,7 @@ static int from_python(PyObject* object, walle_vm_value* value, void** arena, in
   }
   if (PyList_Check(object) || PyTuple_Check(object)) return sequence_from(object, value, arena, depth);
   if (PyDict_Check(object)) return map_from(object, value, arena, depth);
+  if (PyMemoryView_Check(object)) return view_from(object, value, arena);
   walle_vm_tensor* tensor = walle_vm_tensor_of(object);
   if (tensor != NULL) {
     *value = (walle_vm_value){.kind = WALLE_VM_TENSOR, .as.tensor = tensor};

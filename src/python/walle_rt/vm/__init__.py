@@ -10,7 +10,8 @@
 Importing this package loads nothing; the VM library is loaded when the first VM, Isolate, Pool or TaskBundle is made.
 Arguments and results are None, bool, int (64 bit), float, str, bytes, lists, dicts with str keys, and arrays: NumPy
 arrays and memoryviews become `walle.Tensor` inside the isolate and share their memory; tensors that come back are NumPy
-arrays.
+arrays. Bytes of 64 KB and more are not copied either: the task sees a read-only memoryview, and a memoryview of native
+memory that a task returns is a memoryview here.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ class TaskFailed(TaskError):  # noqa: N818 (reads as what happened)
 
     def __init__(self, type: str, detail: str, limit: str, traceback: tuple[Frame, ...]) -> None:
         """Build the message out of what the isolate reported."""
-        last = f"{traceback[-1].file}:{traceback[-1].line}" if traceback else "the call"
+        own = [frame for frame in traceback if frame.line] or list(traceback)  # library code has no line numbers
+        last = f"{own[-1].file}:{own[-1].line}" if own else "the call"
         given, expected = f"{type}: {detail}" if detail else type, "a task that runs to its end"
         step = f"raise the {limit} limit or make the task need less" if limit else "correct the task's source"
         super().__init__(
@@ -94,11 +96,13 @@ class Limits:
     """What one isolate may use; 0 or None means unlimited.
 
     Attributes:
-        heap_bytes: memory of the task, exact to one arena of 256 KB.
+        heap_bytes: memory of the task, exact to one arena of 256 KB; tensors that it makes or gets from host calls
+            count too.
         wall_ms: wall-clock time of one call, in milliseconds.
         cpu_ms: processor time of one call, in milliseconds.
         depth: nested Python calls (0: 1000).
-        stack_bytes: stack of a pool's worker threads (0: 8 MB of address space).
+        stack_bytes: C stack of one call (0: all that the calling thread has; 8 MB on a pool's threads).
+        state_bytes: what walle.kv may keep (0: 1 MB).
         imports: top-level modules that the task itself may import.
         host_calls: host calls that the task may use, as "walle.kv.get" or a whole module as "walle.kv".
     """
@@ -108,6 +112,7 @@ class Limits:
     cpu_ms: int = 0
     depth: int = 0
     stack_bytes: int = 0
+    state_bytes: int = 0
     imports: Sequence[str] | None = None
     host_calls: Sequence[str] | None = None
 
@@ -141,7 +146,7 @@ def _native() -> Any:
 
 def _native_limits(limits: Limits | None) -> Any:
     given = limits or Limits()
-    for name in ("heap_bytes", "wall_ms", "cpu_ms", "depth", "stack_bytes"):
+    for name in ("heap_bytes", "wall_ms", "cpu_ms", "depth", "stack_bytes", "state_bytes"):
         value = getattr(given, name)
         if value < 0:
             raise ArgumentError(
@@ -157,6 +162,7 @@ def _native_limits(limits: Limits | None) -> Any:
         given.cpu_ms,
         given.depth,
         given.stack_bytes,
+        given.state_bytes,
         None if given.imports is None else list(given.imports),
         None if given.host_calls is None else list(given.host_calls),
     )
@@ -220,7 +226,11 @@ class VM:
 
 
 class TaskBundle:
-    """Compiled modules of one task: immutable bytes for one exact VM id."""
+    """Compiled modules of one task and the files that travel with it: immutable, for one exact VM id.
+
+    Attributes:
+        vm: the library that opened it.
+    """
 
     def __init__(self, data: bytes, vm: VM | None = None) -> None:
         """Check `data` and open it.
@@ -229,47 +239,68 @@ class TaskBundle:
             TaskError: the bytes are damaged, truncated, for another VM, or hold bytecode that no compiler emits.
         """
         self.vm = vm or VM()
-        self.data = bytes(data)
-        self._native = _native().Bundle.open(self.vm._native, self.data)
+        self._native = _native().Bundle.open(self.vm._native, bytes(data))
+
+    @classmethod
+    def _adopt(cls, vm: VM, native: Any) -> TaskBundle:
+        self = cls.__new__(cls)
+        self.vm = vm
+        self._native = native
+        return self
 
     @staticmethod
     def compile(source_dir: str | os.PathLike[str], vm: VM | None = None) -> TaskBundle:
         """Compile every .py file below `source_dir`; a folder with __init__.py is a package.
+
+        Other files become resources: walle.engine.load opens those that are models, walle.engine.read the others.
+        Hidden files and __pycache__ are left out.
 
         Raises:
             TaskError: a syntax error, with file and line.
             ArgumentError: the folder is missing or has no Python file.
         """
         root = Path(source_dir)
-        sources = {}
-        for path in sorted(root.rglob("*.py")):
-            parts = list(path.relative_to(root).with_suffix("").parts)
+        sources, resources = {}, {}
+        for path in sorted(root.rglob("*")):
+            inside = path.relative_to(root)
+            if not path.is_file() or any(part.startswith(".") or part == "__pycache__" for part in inside.parts):
+                continue
+            if path.suffix != ".py":
+                resources[inside.as_posix()] = path.read_bytes()
+                continue
+            parts = list(inside.with_suffix("").parts)
             package = parts[-1] == "__init__"
             name = ".".join(parts[:-1] if package else parts)
             if name:
-                sources[name] = (path.relative_to(root).as_posix(), path.read_text(encoding="utf-8"), package)
+                sources[name] = (inside.as_posix(), path.read_text(encoding="utf-8"), package)
         if not sources:
             where, expected = f"no .py file below '{root}'", "a folder with at least main.py"
             raise ArgumentError(
                 compose(where, expected, "TaskBundle.compile", "check the path"), given=where, expected=expected
             )
-        return TaskBundle._compile(sources, vm)
+        return TaskBundle._compile(sources, vm, resources)
 
     @staticmethod
-    def from_source(modules: dict[str, str], vm: VM | None = None) -> TaskBundle:
-        """Compile modules given as {name: source text}."""
-        return TaskBundle._compile({n: (n.replace(".", "/") + ".py", t, False) for n, t in modules.items()}, vm)
+    def from_source(
+        modules: dict[str, str], vm: VM | None = None, *, resources: dict[str, bytes] | None = None
+    ) -> TaskBundle:
+        """Compile modules given as {name: source text}, with resources as {name: bytes}."""
+        sources = {n: (n.replace(".", "/") + ".py", t, False) for n, t in modules.items()}
+        return TaskBundle._compile(sources, vm, resources or {})
 
     @staticmethod
-    def _compile(sources: dict[str, tuple[str, str, bool]], vm: VM | None) -> TaskBundle:
+    def _compile(sources: dict[str, tuple[str, str, bool]], vm: VM | None, resources: dict[str, bytes]) -> TaskBundle:
         vm = vm or VM()
         data = vm._native.compile([(name, *rest) for name, rest in sources.items()])
+        if resources:
+            data = _native().Bundle.pack(data, list(resources.items()))
         return TaskBundle(data, vm)
 
     @staticmethod
     def load(path: str | os.PathLike[str], vm: VM | None = None) -> TaskBundle:
-        """Read a .wtask file that save() wrote."""
-        return TaskBundle(Path(path).read_bytes(), vm)
+        """Open a .wtask file that save() wrote; it is mapped, so that large resources cost no copy."""
+        vm = vm or VM()
+        return TaskBundle._adopt(vm, _native().Bundle.load(vm._native, os.fspath(path)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the bundle; the file appears whole or not at all."""
@@ -277,6 +308,16 @@ class TaskBundle:
         with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as part:
             part.write(self.data)
         Path(part.name).replace(target)
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the file."""
+        return bytes(self._native.data)
+
+    @property
+    def resources(self) -> dict[str, int]:
+        """Names and sizes of the files that travel with the code."""
+        return dict(self._native.resources)
 
     @property
     def modules(self) -> list[str]:

@@ -1,0 +1,39 @@
+#include "capi/guard.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace walle::capi {
+
+namespace {
+walle_status_t status_of(base::ErrorGroup group) {
+  using Group = base::ErrorGroup;
+  switch (group) {
+    case Group::argument: return WALLE_ARGUMENT;
+    case Group::model: return WALLE_MODEL;
+    case Group::resource: return WALLE_RESOURCE;
+    case Group::backend: return WALLE_BACKEND;
+    case Group::task: return WALLE_TASK;
+    case Group::network: return WALLE_NETWORK;
+    case Group::internal: return WALLE_INTERNAL;
+  }
+  return WALLE_INTERNAL;
+}
+}  // namespace
+
+walle_status_t report(walle_status_t status, std::string_view message, walle_error_t* out) {
+  if (!out) return status;
+  out->status = status;
+  const size_t size = std::min(message.size(), sizeof(out->message) - 1);
+  std::memcpy(out->message, message.data(), size);
+  out->message[size] = '\0';
+  return status;
+}
+
+walle_status_t report(const Error& error, walle_error_t* out) { return report(status_of(error.group()), error.message(), out); }
+
+Error null_argument(const char* name, const char* function) {
+  return argument_error(std::string(name) + " is NULL", "a valid pointer", function, "check the caller");
+}
+
+}  // namespace walle::capi

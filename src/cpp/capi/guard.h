@@ -1,0 +1,35 @@
+// Errors at the C boundary: values become a status and a filled walle_error_t, and nothing thrown (std::bad_alloc, anything
+// from a library) passes it.
+#pragma once
+
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "walle/walle.h"
+
+namespace walle::capi {
+
+walle_status_t report(walle_status_t status, std::string_view message, walle_error_t* out);
+walle_status_t report(const Error& error, walle_error_t* out);
+Error null_argument(const char* name, const char* function);
+
+// Runs `body` (a Status) and turns whatever leaves it into a status.
+template <class Body>
+walle_status_t guarded(walle_error_t* error, Body body) noexcept {
+  try {
+    const Status status = body();
+    if (!status.ok()) return report(status.error(), error);
+    return report(WALLE_OK, "", error);
+  } catch (const std::bad_alloc&) {
+    return report(WALLE_RESOURCE, "memory is short; expected enough free memory. Next: free memory or use a smaller model", error);
+  } catch (const std::exception& e) {
+    return report(WALLE_INTERNAL, e.what(), error);
+  } catch (...) {
+    return report(WALLE_INTERNAL, "unknown exception", error);
+  }
+}
+
+}  // namespace walle::capi

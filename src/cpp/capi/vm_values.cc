@@ -1,0 +1,134 @@
+#include "capi/vm_values.h"
+
+#include <string_view>
+
+namespace walle::capi {
+
+namespace {
+
+constexpr int kMaxDepth = 64;
+constexpr size_t kMaxItems = size_t{1} << 28;
+
+Error wrong(const std::string& given, const std::string& expected) {
+  return argument_error(given, expected, "walle_vm_call, an argument", "fill in the value as walle/vm.h says");
+}
+
+Result<Tensor> read_tensor(const walle_vm_tensor_t* given) {
+  if (!given || !given->buffer) return wrong("a tensor or buffer that is NULL", "a walle_vm_tensor_t with a buffer");
+  if (given->dtype <= WALLE_UNDEFINED || given->dtype >= tensor::kDTypeCount)
+    return wrong("dtype " + std::to_string(given->dtype), "a walle_dtype_t");
+  if (given->rank < 0 || given->rank > WALLE_MAX_RANK)
+    return wrong("rank " + std::to_string(given->rank), "0.." + std::to_string(WALLE_MAX_RANK));
+  const auto dtype = static_cast<DType>(given->dtype);
+  WALLE_ASSIGN(const Shape shape,
+               Shape::checked({given->shape, static_cast<size_t>(given->rank)}, dtype_size(dtype), "walle_vm_call, a tensor"));
+  const auto need = static_cast<size_t>(shape.elements() * dtype_size(dtype));
+  const Buffer& buffer = given->buffer->buffer;
+  if (need > buffer.size())
+    return wrong("a buffer of " + std::to_string(buffer.size()) + " bytes",
+                 std::to_string(need) + " bytes for " + std::string(dtype_name(dtype)) + shape.text());
+  if (need && reinterpret_cast<uintptr_t>(buffer.data()) % static_cast<uintptr_t>(dtype_size(dtype)) != 0)
+    return wrong("a buffer that is not aligned to its element size", "aligned memory");
+  return Tensor(dtype, shape, buffer);
+}
+
+Result<vm::Value> read_list(const walle_vm_value_t& value, int depth) {
+  vm::List list;
+  for (size_t i = 0; i < value.size; ++i) {
+    WALLE_ASSIGN(list.emplace_back(), read_value(value.as.items[i], depth + 1));
+  }
+  return vm::Value(std::move(list));
+}
+
+Result<vm::Value> read_map(const walle_vm_value_t& value, int depth) {
+  vm::Map map;
+  for (size_t i = 0; i < value.size; ++i) {
+    const walle_vm_value_t& key = value.as.items[2 * i];
+    if (key.kind != WALLE_KIND_STR || (key.size && !key.as.text)) return wrong("a map key of kind " + std::to_string(key.kind), "str keys");
+    WALLE_ASSIGN(vm::Value item, read_value(value.as.items[2 * i + 1], depth + 1));
+    map.emplace_back(key.size ? std::string(key.as.text, key.size) : std::string(), std::move(item));
+  }
+  return vm::Value(std::move(map));
+}
+
+}  // namespace
+
+Result<vm::Value> read_value(const walle_vm_value_t& value, int depth) {
+  if (depth > kMaxDepth) return wrong("a value nested deeper than " + std::to_string(kMaxDepth) + " levels", "a flatter value");
+  const bool sized = value.kind >= WALLE_KIND_STR && value.kind <= WALLE_KIND_MAP;
+  if (sized && value.size && !value.as.text) return wrong("a value that points to NULL", "its content, or size 0");
+  if (sized && value.kind >= WALLE_KIND_LIST && value.size > kMaxItems) return wrong(std::to_string(value.size) + " items", "fewer");
+  const std::string_view text = sized && value.size ? std::string_view(value.as.text, value.size) : std::string_view();
+  switch (value.kind) {
+    case WALLE_KIND_NONE: return vm::Value();
+    case WALLE_KIND_BOOL: return vm::Value(value.as.integer != 0);
+    case WALLE_KIND_INT: return vm::Value(value.as.integer);
+    case WALLE_KIND_FLOAT: return vm::Value(value.as.real);
+    case WALLE_KIND_STR: return vm::Value(std::string(text));
+    case WALLE_KIND_BYTES: return vm::Value(vm::Bytes{std::string(text)});
+    case WALLE_KIND_LIST: return read_list(value, depth);
+    case WALLE_KIND_MAP: return read_map(value, depth);
+    case WALLE_KIND_BUFFER:
+      if (!value.as.buffer) return wrong("a buffer that is NULL", "a walle_vm_buffer_t");
+      return vm::Value(value.as.buffer->buffer);
+    case WALLE_KIND_TENSOR: {
+      WALLE_ASSIGN(Tensor tensor, read_tensor(value.as.tensor));
+      return vm::Value(std::move(tensor));
+    }
+  }
+  return wrong("a value of kind " + std::to_string(value.kind), "a walle_vm_kind_t");
+}
+
+walle_vm_value_t PlainValue::items(walle_vm_kind_t kind, size_t size, std::vector<walle_vm_value_t> list) {
+  walle_vm_value_t out{kind, size, {}};
+  out.as.items = lists_.emplace_back(std::move(list)).data();
+  return out;
+}
+
+walle_vm_buffer_t* PlainValue::keep(Buffer buffer) { return buffers_.emplace_back(new walle_vm_buffer_t{std::move(buffer)}).get(); }
+
+const walle_vm_tensor_t* PlainValue::tensor(const Tensor& tensor) {
+  // The plain form begins at its buffer's first byte.
+  const auto size = static_cast<size_t>(tensor.bytes());
+  Buffer buffer = tensor.byte_offset() == 0 ? tensor.buffer() : Buffer::window(std::make_shared<Tensor>(tensor), tensor.data(), size);
+  auto out = std::make_unique<walle_vm_tensor_t>();
+  out->dtype = static_cast<walle_dtype_t>(tensor.dtype());
+  out->rank = tensor.shape().rank();
+  for (int i = 0; i < out->rank; ++i) out->shape[i] = tensor.shape()[i];
+  out->buffer = keep(std::move(buffer));
+  return tensors_.emplace_back(std::move(out)).get();
+}
+
+namespace {
+walle_vm_value_t text_value(walle_vm_kind_t kind, const std::string& data) {
+  walle_vm_value_t out{kind, data.size(), {}};
+  out.as.text = data.c_str();
+  return out;
+}
+}  // namespace
+
+walle_vm_value_t PlainValue::convert(const vm::Value& value) {
+  walle_vm_value_t out{WALLE_KIND_NONE, 0, {}};
+  if (const auto* v = value.get<bool>()) out.kind = WALLE_KIND_BOOL, out.as.integer = *v;
+  if (const auto* v = value.get<int64_t>()) out.kind = WALLE_KIND_INT, out.as.integer = *v;
+  if (const auto* v = value.get<double>()) out.kind = WALLE_KIND_FLOAT, out.as.real = *v;
+  if (const auto* v = value.get<std::string>()) return text_value(WALLE_KIND_STR, *v);
+  if (const auto* v = value.get<vm::Bytes>()) return text_value(WALLE_KIND_BYTES, v->data);
+  if (const auto* v = value.get<Tensor>()) out.kind = WALLE_KIND_TENSOR, out.as.tensor = tensor(*v);
+  if (const auto* v = value.get<Buffer>()) out.kind = WALLE_KIND_BUFFER, out.as.buffer = keep(*v);
+  std::vector<walle_vm_value_t> list;
+  if (const auto* v = value.get<vm::List>()) {
+    for (const vm::Value& item : *v) list.push_back(convert(item));
+    return items(WALLE_KIND_LIST, v->size(), std::move(list));
+  }
+  if (const auto* v = value.get<vm::Map>()) {
+    for (const auto& [key, item] : *v) {
+      list.push_back(text_value(WALLE_KIND_STR, key));
+      list.push_back(convert(item));
+    }
+    return items(WALLE_KIND_MAP, v->size(), std::move(list));
+  }
+  return out;
+}
+
+}  // namespace walle::capi

@@ -1,0 +1,17 @@
+// Values as bytes, for what a task keeps: a tag byte, then fixed fields or a 32-bit size, little endian.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "vm/value.h"
+
+namespace walle::vm {
+
+// nullopt: a tensor, or more than 32 levels.
+std::optional<std::string> encode_value(const Value& value);
+// nullopt: not what encode_value() wrote.
+std::optional<Value> decode_value(std::string_view bytes);
+
+}  // namespace walle::vm

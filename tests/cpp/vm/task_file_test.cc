@@ -1,0 +1,73 @@
+// The file around bytecode and resources. Needs no VM library.
+#include "vm/task_file.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace walle::vm {
+namespace {
+
+std::string text(const Buffer& bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+Buffer kept(std::string bytes) {
+  auto owner = std::make_shared<std::string>(std::move(bytes));
+  return Buffer::window(owner, owner->data(), owner->size());
+}
+
+std::string sample() {
+  const std::string model(1000, 'm');
+  return *write_task_file("code", {{"models/b.walle", model}, {"a.txt", ""}});
+}
+
+TEST(TaskFile, HoldsPartsSortedAndAligned) {
+  Result<TaskFile> file = read_task_file(kept(sample()));
+  ASSERT_TRUE(file.ok()) << file.error().message();
+  EXPECT_EQ(text(file->code), "code");
+  ASSERT_EQ(file->resources.size(), 2u);
+  EXPECT_EQ(file->resources[0].name, "a.txt");
+  EXPECT_EQ(file->resources[0].bytes.size(), 0u);
+  EXPECT_EQ(text(file->resources[1].bytes), std::string(1000, 'm'));
+  EXPECT_FALSE(file->resources[1].bytes.writable());
+}
+
+TEST(TaskFile, PartsKeepTheFileAlive) {
+  std::vector<Resource> parts = read_task_file(kept(sample()))->resources;
+  EXPECT_EQ(text(parts[1].bytes), std::string(1000, 'm'));
+}
+
+TEST(TaskFile, EveryFlippedBitIsSeen) {
+  const std::string good = sample();
+  const size_t body = good.size() - 1000;
+  int harmless = 0;
+  for (size_t at = 0; at < good.size(); at += at < body ? 1 : 37) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string bad = good;
+      bad[at] = static_cast<char>(bad[at] ^ (1 << bit));
+      harmless += read_task_file(kept(bad)).ok();
+    }
+  }
+  EXPECT_LE(harmless, 8 * 128);  // padding between parts, at most 63 bytes each
+  EXPECT_GT(harmless, 0);
+}
+
+TEST(TaskFile, EveryShorterFileIsRefused) {
+  const std::string good = sample();
+  for (size_t size = 0; size < good.size(); ++size) EXPECT_FALSE(read_task_file(kept(good.substr(0, size))).ok()) << size;
+}
+
+TEST(TaskFile, NamesArePlain) {
+  for (const char* good : {"a", "a/b", "models/x.walle", "grüße", "..a", "a."}) EXPECT_TRUE(valid_resource_name(good)) << good;
+  for (const char* bad : {"", "/a", "a/", "a//b", ".", "..", "a/../b", "./a", "a\\b", "a\nb", "\xff"})
+    EXPECT_FALSE(valid_resource_name(bad)) << bad;
+  EXPECT_FALSE(valid_resource_name(std::string("a\0b", 3)));
+  EXPECT_FALSE(valid_resource_name(std::string(256, 'x')));
+}
+
+TEST(TaskFile, RefusesToWriteNamesTwice) {
+  EXPECT_FALSE(write_task_file("c", {{"a", "1"}, {"a", "2"}}).ok());
+  EXPECT_FALSE(write_task_file("c", {{"../a", "1"}}).ok());
+}
+
+}  // namespace
+}  // namespace walle::vm
