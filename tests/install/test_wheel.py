@@ -6,9 +6,12 @@ import os
 import subprocess
 import sys
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
+
+from walle_rt.vm import VM, library_path
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -75,3 +78,28 @@ def test_onnx_without_the_extra_says_what_to_install(clean: Path, tmp_path: Path
     (tmp_path / "model.onnx").write_bytes(b"\x08\x08")
     code = "import walle_rt\ntry: walle_rt.load('model.onnx')\nexcept walle_rt.Error as e: print(e.next_step)"
     assert "walle_rt[convert]" in run(clean, code, tmp_path).stdout
+
+
+TASK = """
+from walle_rt.vm import VM, Isolate, TaskBundle
+bundle = TaskBundle.from_source({"main": "import json\\ndef f(x):\\n    return json.dumps(x)\\n"})
+for flavour in ("full", "device"):
+    vm = VM(flavour)
+    with Isolate(vm) as isolate:
+        isolate.load(TaskBundle(bundle.data, vm))
+        print(flavour, isolate.call("f", {"a": [1, None]}))
+"""
+
+
+@pytest.mark.timeout(1800)
+def test_brings_the_vm_and_its_licence(wheel: Path, clean: Path, tmp_path: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    if not VM.available():
+        assert not any("libwalle_vm" in name for name in names)
+        pytest.skip(f"no VM library at {library_path()}: the wheel is without it, as it should be")
+    assert {"walle_rt/vm/libwalle_vm_full.so", "walle_rt/vm/libwalle_vm_device.so"} <= names
+    licence = zipfile.ZipFile(wheel).read("walle_rt/vm/LICENSE.cpython").decode()
+    assert "PYTHON SOFTWARE FOUNDATION LICENSE VERSION 2" in licence and len(licence) > 10_000
+    done = run(clean, TASK, tmp_path)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    assert done.stdout.splitlines() == [f'{flavour} {{"a": [1, null]}}' for flavour in ("full", "device")]

@@ -3,6 +3,7 @@
 Looked for in this order: the file named by WALLE_CPYTHON_TARBALL, the cache (~/.cache/walle, keyed by hash), python.org
 and the pool of every Debian mirror that this machine's apt is configured with. A wrong hash is refused everywhere.
 Exit status 3 and one line on stderr: none could be had, build without the VM.
+With --where it only says where the source would come from, without asking the network.
 """
 
 from __future__ import annotations
@@ -53,6 +54,16 @@ def download(url: str, target: Path) -> str:
     return "" if found == SHA256 else f"{url}: sha256 {found}"
 
 
+def sources() -> list[str]:
+    """Where the archive can be downloaded, in the order of trying."""
+    return [UPSTREAM, *(f"{mirror}/{DEBIAN_POOL}" for mirror in debian_mirrors())]
+
+
+def kept_archive(cache: Path) -> Path:
+    """Where a downloaded archive is kept."""
+    return cache / f"cpython-{SHA256[:16]}.tar.xz"
+
+
 def archive(cache: Path) -> Path | None:
     """The checked archive, or None after saying what was tried."""
     named = os.environ.get("WALLE_CPYTHON_TARBALL", "")
@@ -61,12 +72,12 @@ def archive(cache: Path) -> Path | None:
             return Path(named)
         print(f"WALLE_CPYTHON_TARBALL={named} is not the expected archive (sha256 {SHA256})", file=sys.stderr)
         return None
-    kept = cache / f"cpython-{SHA256[:16]}.tar.xz"
+    kept = kept_archive(cache)
     if kept.is_file() and digest(kept) == SHA256:
         return kept
     cache.mkdir(parents=True, exist_ok=True)
     tried = []
-    for url in [UPSTREAM, *(f"{mirror}/{DEBIAN_POOL}" for mirror in debian_mirrors())]:
+    for url in sources():
         with tempfile.NamedTemporaryFile(dir=cache, delete=False) as part:
             target = Path(part.name)
         why = download(url, target)
@@ -81,9 +92,26 @@ def archive(cache: Path) -> Path | None:
     return None
 
 
+def where(cache: Path, folder: Path) -> str:
+    """One line: what archive() would use."""
+    named = os.environ.get("WALLE_CPYTHON_TARBALL", "")
+    if (folder / ".complete").is_file():
+        return f"unpacked in {folder}"
+    if named:
+        right = Path(named).is_file() and digest(Path(named)) == SHA256
+        return f"WALLE_CPYTHON_TARBALL={named}" + ("" if right else f", which is not the expected archive ({SHA256})")
+    kept = kept_archive(cache)
+    if kept.is_file():
+        return f"cached in {kept}"
+    return "to be downloaded from " + " or ".join(sources())
+
+
 def main() -> int:
     cache = Path(os.environ.get("WALLE_CACHE", Path.home() / ".cache" / "walle"))
     folder = cache / f"cpython-{SHA256[:16]}" / f"Python-{VERSION}"
+    if "--where" in sys.argv[1:]:
+        print(where(cache, folder))
+        return 0
     if not (folder / ".complete").is_file():
         found = archive(cache)
         if found is None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.util
 import os
 import platform
+import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ import typer
 
 from .. import __version__, _core
 from ..model import Model, available_processors
-from .common import EXIT_INTERNAL, Json, command, emit_json, out
+from .common import EXIT_INTERNAL, Json, command, emit_json, out, size_text
 
 EXTRAS = {
     "convert": ("onnx",),
@@ -28,7 +30,7 @@ def main(json_: Json = False) -> None:
     """Print versions, processors, extras and the result of a small computation."""
     extras = {name: [m for m in modules if importlib.util.find_spec(m) is None] for name, modules in EXTRAS.items()}
     problem = self_check()
-    found = {
+    found: dict[str, Any] = {
         "walle_rt": __version__,
         "python": sys.version.split()[0],
         "numpy": np.__version__,
@@ -39,17 +41,22 @@ def main(json_: Json = False) -> None:
         "core": _core.__file__,
         "extras_missing": {k: v for k, v in extras.items() if v},
         "self_check": problem or "passed",
+        "vm": {flavour: vm_state(flavour) for flavour in ("device", "full")},
+        "vm_source": vm_source(),
     }
+    broken = [row["check"] for row in found["vm"].values() if row.get("check", "passed") != "passed"]
     if json_:
         emit_json(found)
     else:
         for key, value in found.items():
-            if key != "extras_missing":
+            if key not in ("extras_missing", "vm"):
                 out.print(f"{key:<14} {value}", markup=False)
+        for flavour, row in found["vm"].items():
+            out.print(f"vm {flavour:<11} {vm_text(row)}", markup=False)
         for name, missing in extras.items():
             state = f"missing {', '.join(missing)}: pip install 'walle_rt[{name}]'" if missing else "installed"
             out.print(f"extra {name:<8} {state}", markup=False)
-    if problem:
+    if problem or broken:
         raise typer.Exit(EXIT_INTERNAL)
 
 
@@ -68,3 +75,45 @@ def self_check() -> str | None:
         return f"{type(error).__name__}: {error}"
     worst = float(np.abs(got - np.maximum(x @ w + b, 0)).max())
     return None if worst < 1e-4 else f"results differ from NumPy by {worst:.3g}"
+
+
+def vm_state(flavour: str) -> dict[str, Any]:
+    """Whether a flavour of the Python VM is there, what it is, and whether a task runs in it."""
+    from ..errors import Error
+    from ..vm import VM, Isolate, library_path
+
+    path = library_path(flavour)
+    row: dict[str, Any] = {"path": str(path), "available": path.is_file()}
+    if not path.is_file():
+        return row
+    row["bytes"] = path.stat().st_size
+    try:
+        vm = VM(flavour)
+        row |= {"flavour": vm.flavour, "id": vm.id, "python": vm.python, "modules": len(vm.library)}
+        with Isolate(vm) as isolate:
+            answer = isolate.call("dumps", [1, None], module="json")
+        row["check"] = "passed" if answer == "[1, null]" else f"json.dumps gave {answer!r}"
+    except Error as error:
+        row["check"] = str(error)
+    return row
+
+
+def vm_text(row: dict[str, Any]) -> str:
+    """One line about a flavour."""
+    if not row["available"]:
+        return f"not built: no {row['path']}"
+    if "id" not in row:
+        return str(row["check"])
+    return (
+        f"Python {row['python']}, id {row['id']}, {size_text(row['bytes'])}, {row['modules']} modules, "
+        f"check {row['check']}"
+    )
+
+
+def vm_source() -> str:
+    """Where a build of this checkout would take CPython's source from; nothing is downloaded."""
+    script = Path(__file__).resolve().parents[4] / "tools" / "vm" / "fetch_cpython.py"
+    if not script.is_file():
+        return "not needed: this is an installed package"
+    done = subprocess.run([sys.executable, script, "--where"], capture_output=True, text=True, check=False)
+    return done.stdout.strip() or done.stderr.strip()

@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
+import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
-from .common import Json, command, emit_json, err, out, size_text, usage_error
+from ..errors import TaskError
+from .common import EXIT_CODES, Json, command, emit_json, err, file_size, out, size_text, usage_error
+
+if TYPE_CHECKING:
+    from ..vm import TaskFailed
+
+EXIT_TASK = dict(EXIT_CODES)[TaskError]
 
 app = typer.Typer(help="Compile, run and inspect tasks.", no_args_is_help=True)
 
-LIMIT_NAMES = {"heap": "heap_bytes", "wall": "wall_ms", "cpu": "cpu_ms", "depth": "depth"}
+LIMIT_NAMES = {
+    "heap": "heap_bytes",
+    "wall": "wall_ms",
+    "cpu": "cpu_ms",
+    "depth": "depth",
+    "stack": "stack_bytes",
+    "state": "state_bytes",
+}
 UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 def parse_limits(pairs: list[str]) -> dict[str, Any]:
-    """["heap=32M", "wall=500"] as keyword arguments of Limits; heap in bytes with K, M, G, times in milliseconds."""
+    """["heap=32M,wall=500", "cpu=100"] as arguments of Limits; sizes in bytes with K, M, G, times in milliseconds."""
     limits: dict[str, Any] = {}
-    for pair in pairs:
+    for pair in (part for text in pairs for part in text.split(",")):
         name, _, text = pair.partition("=")
-        unit = UNITS.get(text[-1:].lower(), 0) if name == "heap" else 0
+        sized = LIMIT_NAMES.get(name, "").endswith("_bytes")
+        unit = UNITS.get(text[-1:].lower(), 0) if sized else 0
         digits = text[:-1] if unit else text
         if name not in LIMIT_NAMES or not digits.isdigit():
             expected = f"NAME=NUMBER with NAME one of {', '.join(LIMIT_NAMES)}"
@@ -38,7 +54,7 @@ def plain(value: Any) -> Any:
     """A task's result as JSON can say it: arrays as lists, bytes as hexadecimal text."""
     if isinstance(value, np.ndarray):
         return value.tolist()
-    if isinstance(value, bytes):
+    if isinstance(value, bytes | memoryview):
         return value.hex()
     if isinstance(value, list):
         return [plain(item) for item in value]
@@ -54,15 +70,61 @@ def compile_(
     output: Annotated[Path, typer.Option("-o", "--output", help="The bundle to write (.wtask).")],
     json_: Json = False,
 ) -> None:
-    """Compile a folder of Python files into a task bundle."""
+    """Compile a folder of Python files into a task bundle; other files, models for example, travel with it."""
     from ..vm import TaskBundle
 
     bundle = TaskBundle.compile(source)
     bundle.save(output)
+    size, resources = file_size(output), bundle.resources
     if json_:
-        emit_json({"output": str(output), "bytes": len(bundle.data), "modules": bundle.modules, "vm": bundle.vm.id})
+        emit_json(
+            {
+                "output": str(output),
+                "bytes": size,
+                "modules": bundle.modules,
+                "resources": resources,
+                "vm": bundle.vm.id,
+            }
+        )
     else:
-        out.print(f"{output}: {len(bundle.modules)} modules, {size_text(len(bundle.data))}, for {bundle.vm.id}")
+        files = f", {len(resources)} other files" if resources else ""
+        out.print(f"{output}: {len(bundle.modules)} modules{files}, {size_text(size)}, for {bundle.vm.id}")
+
+
+def parse_arguments(text: str) -> list[Any]:
+    """The JSON list of --args."""
+    try:
+        arguments = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise usage_error(
+            f"--args {text}", "a JSON list", f"position {error.pos}", "for example --args '[1, \"x\"]'"
+        ) from None
+    if not isinstance(arguments, list):
+        raise usage_error(f"--args {text}", "a JSON list", "--args", "put the single argument into brackets")
+    return arguments
+
+
+def names(text: str | None) -> list[str] | None:
+    """Names separated by commas; None stays None (no list, no restriction)."""
+    return None if text is None else [name for name in text.split(",") if name]
+
+
+def failed(error: TaskFailed, log: list[str]) -> None:
+    """A task's failure as JSON, and the exit code of tasks."""
+    frames = [{"file": f.file, "line": f.line, "function": f.function} for f in error.traceback]
+    emit_json(
+        {
+            "error": type(error).__name__,
+            "message": str(error),
+            "type": error.type,
+            "detail": error.detail,
+            "limit": error.limit,
+            "traceback": frames,
+            "log": log,
+            "exit": EXIT_TASK,
+        }
+    )
+    raise typer.Exit(EXIT_TASK)
 
 
 @app.command()
@@ -72,39 +134,42 @@ def run(
     call: Annotated[str, typer.Option(help="The function, as NAME or MODULE.NAME.")] = "main",
     args: Annotated[str, typer.Option(help="Its arguments: a JSON list.")] = "[]",
     limits: Annotated[
-        list[str] | None, typer.Option(help="heap=32M, wall=500, cpu=100, depth=200; repeatable.")
+        list[str] | None,
+        typer.Option(help="heap=32M,wall=500,cpu=100,depth=200,stack=1M,state=64K (times in ms); repeatable."),
     ] = None,
     imports: Annotated[str | None, typer.Option(help="Modules the task may import, separated by commas.")] = None,
+    host_calls: Annotated[
+        str | None, typer.Option(help="Host calls it may use, as walle.kv or walle.kv.get, separated by commas.")
+    ] = None,
     state: Annotated[Path | None, typer.Option(help="File for walle.kv.")] = None,
     flavour: Annotated[str, typer.Option(help="full or device.")] = "full",
+    json_: Json = False,
 ) -> None:
-    """Run one function of a bundle and print its result as JSON."""
+    """Run one function of a bundle and print its result as JSON; with --json also its log, time and memory."""
     from ..vm import VM, Isolate, Limits, TaskBundle, TaskFailed
 
-    try:
-        arguments = json.loads(args)
-    except json.JSONDecodeError as error:
-        raise usage_error(
-            f"--args {args}", "a JSON list", f"position {error.pos}", "for example --args '[1, \"x\"]'"
-        ) from None
-    if not isinstance(arguments, list):
-        raise usage_error(f"--args {args}", "a JSON list", "--args", "put the single argument into brackets")
-    allowed = None if imports is None else [name for name in imports.split(",") if name]
+    arguments = parse_arguments(args)
+    allowed = Limits(imports=names(imports), host_calls=names(host_calls), **parse_limits(limits or []))
     vm = VM(flavour)
     module, _, function = call.rpartition(".")
-    with Isolate(
-        vm,
-        limits=Limits(imports=allowed, **parse_limits(limits or [])),
-        log=lambda level, line: err.print(line, markup=False),
-        state=state,
-    ) as isolate:
+    log: list[str] = []
+    write = (lambda level, line: log.append(line)) if json_ else (lambda level, line: err.print(line, markup=False))
+    with Isolate(vm, limits=allowed, log=write, state=state) as isolate:
         isolate.load(TaskBundle.load(bundle, vm))
+        started = time.perf_counter()
         try:
             result = isolate.call(function, *arguments, module=module or "main")
         except TaskFailed as error:
+            if json_:
+                failed(error, log)
             err.print(error.formatted(), markup=False)
             raise
-    sys.stdout.write(json.dumps(plain(result), ensure_ascii=False) + "\n")
+        seconds = time.perf_counter() - started
+        if json_:
+            stats = dataclasses.asdict(isolate.stats())
+            emit_json({"result": plain(result), "seconds": round(seconds, 6), "log": log, "stats": stats})
+        else:
+            sys.stdout.write(json.dumps(plain(result), ensure_ascii=False) + "\n")
 
 
 @app.command()
