@@ -7,6 +7,7 @@ Replacements name their anchors; a missing one ends the build.
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -152,10 +153,40 @@ EDITS: dict[str, list[tuple[str, str]]] = {
         ),
         ("str(inspect.signature(cls)).replace(' -> None', '')", "''"),
     ],
+    # Whichever thread of the host runs it, a task sees one thread: the main thread.
+    "threading": [
+        (
+            "    try:\n        return _active[get_ident()]\n    except KeyError:\n        return _DummyThread()\n\n"
+            "def currentThread",
+            "    return _main_thread\n\ndef currentThread",
+        ),
+    ],
+    "types": [
+        (
+            "        import _socket\n        return type(_socket.CAPI)",
+            "        import _datetime\n        return type(_datetime.datetime_CAPI)",
+        )
+    ],
+    "warnings": [
+        ("            import functools\n            import inspect\n", "            import functools\n"),
+        (
+            "            if inspect.iscoroutinefunction(arg):\n"
+            "                wrapper = inspect.markcoroutinefunction(wrapper)\n",
+            "",
+        ),
+    ],
+    # An isolate ends without running handlers, so there is nothing to register.
+    "weakref": [("            import atexit\n            atexit.register(self._exitfunc)\n", "")],
 }
 
 # (module, first line of the region, first line after it, replacement or name of one of our files)
 REGIONS = [
+    (
+        "typing",
+        "@functools.cache\ndef _lazy_load_getattr_static():\n",
+        "_cleanups.append(_lazy_load_getattr_static.cache_clear)\n",
+        "_getattr_static.py",
+    ),
     ("dataclasses", "class _FuncBuilder:\n", "def _is_classvar(a_type, typing):\n", "_dataclass_methods.py"),
     ("dataclasses", "def _hash_add(cls, fields, func_builder):\n    flds", "def _hash_exception(", ""),
     (
@@ -173,6 +204,35 @@ REGIONS = [
         "                             overwrite_error='Consider using functools.total_ordering')\n",
     ),
 ]
+
+
+# Imports that are not there, and why nothing is lost: each is tried and done without, or belongs to a part that tasks
+# have no use for (command lines, decimals, Unicode names).
+OPTIONAL = {
+    "abc": {"_py_abc"},
+    "base64": {"getopt"},
+    "calendar": {"argparse"},
+    "datetime": {"_pydatetime"},
+    "fractions": {"decimal"},
+    "heapq": {"doctest"},
+    "hmac": {"_hashlib"},
+    "queue": {"_queue"},
+    "random": {"argparse"},
+    "re._parser": {"unicodedata"},
+    "warnings": {"linecache", "tracemalloc"},
+}
+IMPORT = re.compile(r"^\s*(?:import|from)\s+([A-Za-z_][\w.]*)\s*(?:import\b|as\b|,|#|$)", re.MULTILINE)
+
+
+def check_imports(texts: dict[str, str], built_in: set[str]) -> None:
+    """End the build when a module asks for one that does not exist: the task that needs it would fail on the device."""
+    known = set(texts) | built_in | {"sys", "builtins", "_warnings", "_walle", "__future__", "collections.abc"}
+    for name, text in texts.items():
+        missing = set(IMPORT.findall(text)) - known - OPTIONAL.get(name, set())
+        if missing:
+            raise SystemExit(
+                f"{name}: imports {', '.join(sorted(missing))}, which the VM has not; edit it or say why not"
+            )
 
 
 def replaced(name: str, text: str, own: Path) -> str:
@@ -200,14 +260,17 @@ def locate(root: Path, name: str) -> tuple[Path, bool]:
 def main() -> int:
     standard, own, out = (Path(argument) for argument in sys.argv[1:4])
     out.mkdir(parents=True, exist_ok=True)
-    lines = []
+    lines, texts = [], {}
     for root, names in ((own, OWN), (standard, STANDARD)):
         for name in names:
             path, is_package = locate(root, name)
             text = replaced(name, path.read_text(encoding="utf-8"), own)
+            texts[name] = text
             target = out / f"{name}.py"
             target.write_text(text, encoding="utf-8")
             lines.append(f"{name} {target} {int(is_package)}\n")
+    inittab = (own.parent / "inside" / "inittab.c").read_text(encoding="utf-8")
+    check_imports(texts, set(re.findall(r"X\((\w+)\)", inittab)))
     (out / "list.txt").write_text("".join(lines))
     return 0
 

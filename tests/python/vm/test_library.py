@@ -75,7 +75,13 @@ CHECKS: dict[str, str] = {
         "assert codecs.lookup_error('strict') and codecs.BOM_UTF8 == b'\\xef\\xbb\\xbf'\n"
         "assert codecs.decode(b'\\xc3\\xa9', 'utf-8') == '\\xe9' and codecs.encode('\\xe9', 'latin-1') == b'\\xe9'\n"
         "codecs.register_error('dash', lambda e: ('-', e.end)); assert 'a\\xe9'.encode('ascii', 'dash') == b'a-'\n"
-        "assert 'a\\xe9'.encode('ascii', 'backslashreplace') == b'a\\\\xe9'"
+        "assert 'a\\xe9'.encode('ascii', 'backslashreplace') == b'a\\\\xe9'\n"
+        "assert codecs.lookup('UTF8').name == 'utf-8' and codecs.encode('a', 'utf-16')[2:] == codecs.encode('a', 'utf-16-le')\n"
+        "d = codecs.getincrementaldecoder('utf-8')(); assert d.decode(b'\\xc3') == '' and d.decode(b'\\xa9') == '\\xe9'\n"
+        "assert b''.join(codecs.iterencode(['a', 'b'], 'ascii')) == b'ab' and codecs.getencoder('latin-1')('x') == (b'x', 1)\n"
+        "try: codecs.lookup('cp1252')\n"
+        "except LookupError as e: assert 'cp1252' in str(e)\n"
+        "else: assert 0"
     ),
     "collections": (
         "P = collections.namedtuple('P', 'x y', defaults=[7]); p = P(1)\n"
@@ -332,7 +338,7 @@ CHECKS: dict[str, str] = {
     "types": (
         "assert isinstance(lambda: 0, types.FunctionType) and types.SimpleNamespace(a=1).a == 1 and types.MappingProxyType({1: 2})[1] == 2\n"
         "C = types.new_class('C', (), {}, lambda ns: ns.update(x=3)); assert C.x == 3 and types.MethodType(lambda s: s.x, C())() == 3\n"
-        "m = types.ModuleType('m', 'doc'); assert m.__doc__ == 'doc' and isinstance(int | None, types.UnionType) and types.GenericAlias(list, (int,)) == list[int]\n"
+        "m = types.ModuleType('m', 'doc'); assert m.__doc__ == 'doc' and isinstance(int | None, types.UnionType) and types.CapsuleType.__name__ == 'PyCapsule' and types.GenericAlias(list, (int,)) == list[int]\n"
         "class D:\n"
         "  @types.DynamicClassAttribute\n"
         "  def v(self): return 5\n"
@@ -343,7 +349,13 @@ CHECKS: dict[str, str] = {
         "class N(typing.NamedTuple):\n  x: int\n  y: 'str' = 'd'\nassert N(1) == (1, 'd')\n"
         "class D(typing.TypedDict, total=False):\n  k: int\nassert D(k=1) == {'k': 1}\n"
         "def f(x: 'int', y: typing.Optional['str'] = None) -> typing.List['int']: ...\nassert typing.get_type_hints(f, globals())['x'] is int\n"
-        "class P(typing.Protocol):\n  def m(self): ...\nassert typing.cast(int, 'x') == 'x' and typing.get_args(typing.Dict[str, int]) == (str, int)"
+        "class P(typing.Protocol):\n  def m(self): ...\nassert typing.cast(int, 'x') == 'x' and typing.get_args(typing.Dict[str, int]) == (str, int)\n"
+        "@typing.runtime_checkable\nclass Closes(typing.Protocol):\n  size: int\n  def close(self): ...\n"
+        "class Has:\n  size = 3\n  def close(self): pass\nclass Later:\n  def __init__(self): self.size, self.close = 1, print\n"
+        "class Not:\n  size = 3\nassert isinstance(Has(), Closes) and isinstance(Later(), Closes) and not isinstance(Not(), Closes)\n"
+        "class Slow:\n  size = 1\n  @property\n  def close(self): raise AssertionError\nassert isinstance(Slow(), Closes)\n"
+        "assert typing.get_origin(typing.Annotated[int, 3]) is typing.Annotated and typing.Literal['a', 'b'].__args__ == ('a', 'b')\n"
+        "@typing.overload\ndef g(x: int) -> int: ...\ndef g(x): return x\nassert typing.get_overloads(g) and g(1) == 1"
     ),
     "warnings": (
         "with warnings.catch_warnings(record=True) as w:\n"
