@@ -101,7 +101,6 @@ typedef struct walle_vm_stats {
   uint64_t calls;
   uint64_t cancels;
   uint64_t denied_allocations;
-  uint64_t modules;
 } walle_vm_stats;
 
 typedef struct walle_vm_isolate walle_vm_isolate;
@@ -170,7 +169,7 @@ typedef struct walle_vm_api {
   void (*bundle_release)(walle_vm_bundle*);
   /* Up to `room` names; each is the caller's to free(). Return how many there are. */
   size_t (*bundle_modules)(const walle_vm_bundle*, const char** names, size_t room);
-  size_t (*library_modules)(const char** names, size_t room);
+  size_t (*library_modules)(const char** names, size_t room); /* built-in modules included */
   /* Full flavour only; NULL in the device flavour. Errors as a failed result. */
   int (*compile)(const walle_vm_source* sources, size_t count, walle_vm_blob* blob, walle_vm_result* failure);
   void (*release_blob)(walle_vm_blob*);

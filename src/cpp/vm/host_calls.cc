@@ -99,13 +99,20 @@ Result<double> number_arg(HostArgs args, size_t index) {
   return wrong_argument(args, index, "a number");
 }
 
-std::vector<uint8_t> allowed_host_calls(const std::vector<std::string>& names) {
-  std::vector<uint8_t> flags;
-  for (const walle_vm_host_function& f : kFunctions) {
-    const std::string module = f.module, full = module + "." + f.name;
-    uint8_t allowed = 0;
-    for (const std::string& name : names) allowed |= name == module || name == full;
-    flags.push_back(allowed);
+Result<std::vector<uint8_t>> allowed_host_calls(const std::vector<std::string>& names) {
+  std::vector<uint8_t> flags(std::size(kFunctions));
+  for (const std::string& name : names) {
+    bool known = false;
+    for (size_t i = 0; i < flags.size(); ++i) {
+      const std::string module = kFunctions[i].module;
+      if (name != module && name != module + "." + kFunctions[i].name) continue;
+      flags[i] = 1;
+      known = true;
+    }
+    if (!known) {
+      return argument_error("host call '" + name + "'", "a host call as walle.kv.get or a module of them as walle.kv", "Limits, host_calls",
+                            "see walle task vm for all of them");
+    }
   }
   return flags;
 }

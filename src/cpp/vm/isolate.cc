@@ -41,11 +41,18 @@ Result<std::shared_ptr<Isolate::Body>> Isolate::make_body(const std::shared_ptr<
   body->vm = vm;
   body->context = context;
   std::vector<const char*> imports;
+  for (const std::string& name : limits.imports.value_or(std::vector<std::string>())) {
+    if (name.empty() || name.find('.') != std::string::npos) {
+      return argument_error("import '" + name + "'", "names of top-level modules", "Limits, imports", "allow 'json' for json.decoder");
+    }
+  }
   if (limits.imports) {
     for (const std::string& name : *limits.imports) imports.push_back(name.c_str());
   }
   std::vector<uint8_t> host_calls;
-  if (limits.host_calls) host_calls = allowed_host_calls(*limits.host_calls);
+  if (limits.host_calls) {
+    WALLE_ASSIGN(host_calls, allowed_host_calls(*limits.host_calls));
+  }
   const walle_vm_limits plain{limits.heap_bytes,
                               limits.stack_bytes,
                               limits.python_depth,

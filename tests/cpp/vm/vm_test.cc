@@ -203,7 +203,9 @@ TEST_F(VmTest, HostCallTableIsNamed) {
     const bool slow = name == "walle.engine.run" || name == "walle.engine.load" || name == "walle.kv.put";
     EXPECT_TRUE(host->functions[i].blocking || !slow) << name;
   }
-  const std::vector<uint8_t> flags = allowed_host_calls({"walle.log", "walle.kv.get"});
+  const std::vector<uint8_t> flags = *allowed_host_calls({"walle.log", "walle.kv.get"});
+  EXPECT_FALSE(allowed_host_calls({"walle.kv.got"}).ok());
+  EXPECT_FALSE(allowed_host_calls({"kv"}).ok());
   ASSERT_EQ(flags.size(), names.size());
   for (size_t i = 0; i < names.size(); ++i)
     EXPECT_EQ(flags[i], names[i].rfind("walle.log.", 0) == 0 || names[i] == "walle.kv.get") << names[i];

@@ -79,6 +79,12 @@ def test_syntax_errors_name_file_and_line(vm: VM, tmp_path: Path) -> None:
         TaskBundle.compile(tmp_path, vm)
 
 
+@pytest.mark.parametrize("name", ["json", "math", "sys", "walle", "_json"])
+def test_names_of_the_library_are_taken(vm: VM, name: str) -> None:
+    with pytest.raises(ArgumentError, match=f"module {name}"):
+        TaskBundle.from_source({"main": "x = 1\n", name: "x = 2\n"}, vm)
+
+
 def test_empty_folder(vm: VM, tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match=r"no \.py file"):
         TaskBundle.compile(tmp_path, vm)

@@ -407,6 +407,20 @@ def test_limits_are_checked(vm: Any) -> None:
         Isolate(vm, limits=Limits(wall_ms=-1))
 
 
+@pytest.mark.parametrize(
+    ("limits", "match"),
+    [
+        ({"host_calls": ["walle.kv.got"]}, r"host call 'walle\.kv\.got'"),
+        ({"host_calls": ["kv"]}, "host call 'kv'"),
+        ({"imports": ["json.decoder"]}, "names of top-level modules"),
+        ({"imports": [""]}, "names of top-level modules"),
+    ],
+)
+def test_names_that_can_never_match_are_errors(vm: Any, limits: dict[str, Any], match: str) -> None:
+    with pytest.raises(ArgumentError, match=match):
+        Isolate(vm, limits=Limits(**limits))
+
+
 def test_a_closed_isolate_says_so(vm: Any) -> None:
     isolate = Isolate(vm)
     isolate.close()

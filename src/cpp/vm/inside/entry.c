@@ -41,9 +41,14 @@ static size_t list_modules(const walle_vm_bundle* bundle, const char** names, si
   return bundle->module_count;
 }
 
+/* The container's modules, then the built-in ones. */
 static size_t list_library(const char** names, size_t room) {
   const walle_vm_bundle* library = walle_vm_library();
-  return library ? list_modules(library, names, room) : 0;
+  size_t total = library ? list_modules(library, names, room) : 0;
+  for (const struct _inittab* entry = PyImport_Inittab; entry->name != NULL; ++entry, ++total) {
+    if (total < room) names[total] = strdup(entry->name);
+  }
+  return total;
 }
 
 static void release_blob(walle_vm_blob* blob) {

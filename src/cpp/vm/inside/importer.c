@@ -15,7 +15,7 @@ static struct _inittab* find_builtin(const char* name) {
   return NULL;
 }
 
-/* The isolate's own bundles hide the library, except for the library's own imports. */
+/* The library hides a task's modules of the same name, so that it always finds its own. */
 static walle_vm_module* find_module(const char* name, size_t size, walle_vm_bundle** owner) {
   const walle_vm_isolate* isolate = walle_vm_current;
   walle_vm_module* found = walle_vm_bundle_find(*owner = walle_vm_library(), name, size);

@@ -217,7 +217,7 @@ class VM:
 
     @property
     def library(self) -> list[str]:
-        """The pure-Python modules a task may import (built-in C modules come on top)."""
+        """The modules a task may import."""
         return sorted(name for name in self._native.library if not name.startswith("_"))
 
     def __repr__(self) -> str:
@@ -257,7 +257,7 @@ class TaskBundle:
 
         Raises:
             TaskError: a syntax error, with file and line.
-            ArgumentError: the folder is missing or has no Python file.
+            ArgumentError: the folder is missing or has no Python file, or a module is named like one of the library.
         """
         root = Path(source_dir)
         sources, resources = {}, {}
@@ -291,6 +291,14 @@ class TaskBundle:
     @staticmethod
     def _compile(sources: dict[str, tuple[str, str, bool]], vm: VM | None, resources: dict[str, bytes]) -> TaskBundle:
         vm = vm or VM()
+        for name, (file, *_) in sources.items():
+            if name in vm._native.library:
+                given, expected = f"'{file}', module {name}", "names that the VM's own library does not use"
+                step = "rename it: the library's module would be imported instead"
+                where = "TaskBundle.compile"
+                raise ArgumentError(
+                    compose(given, expected, where, step), given=given, expected=expected, where=where, next_step=step
+                )
         data = vm._native.compile([(name, *rest) for name, rest in sources.items()])
         if resources:
             data = _native().Bundle.pack(data, list(resources.items()))
@@ -357,7 +365,7 @@ class Isolate:
         return self
 
     def load(self, bundle: TaskBundle) -> None:
-        """Make the bundle's modules importable. Library modules of the same name win."""
+        """Make the bundle's modules importable; of two bundles with a module of one name the first loaded wins."""
         self._live.attach(bundle._native)
 
     def call(self, function: str, *args: Any, module: str = "main") -> Any:
