@@ -42,6 +42,7 @@ size_t walle_vm_lift_heap_cap(void) {
 void walle_vm_restore_heap_cap(size_t cap) {
   if (walle_vm_current != NULL) walle_vm_current->heap_cap = cap;
 }
+
 int walle_vm_charge(size_t bytes) {
   if (!room_for(bytes)) {
     PyErr_NoMemory();
