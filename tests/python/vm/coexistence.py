@@ -21,7 +21,7 @@ import threading
 from ctypes import CFUNCTYPE, POINTER, byref, c_char, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 
-ABI = 1
+ABI = 2
 INT = 2
 
 
@@ -51,6 +51,7 @@ class Limits(ctypes.Structure):
 
     _fields_ = (
         ("heap_bytes", c_uint64),
+        ("stack_bytes", c_uint64),
         ("python_depth", c_uint32),
         ("allow_all_imports", c_uint32),
         ("imports", c_void_p),
