@@ -38,7 +38,7 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_
 
 # What tasks spend their time in gets -O2; the rest is compiled for size.
 set(vm_hot
-  Python/ceval Python/specialize Python/frame Python/gc Python/errors Objects/abstract Objects/boolobject Objects/call
+  Python/ceval Python/frame Python/gc Objects/abstract Objects/boolobject Objects/call
   Objects/cellobject Objects/classobject Objects/descrobject Objects/dictobject Objects/enumobject Objects/floatobject
   Objects/funcobject Objects/genobject Objects/iterobject Objects/listobject Objects/longobject Objects/methodobject
   Objects/object Objects/obmalloc Objects/rangeobject Objects/setobject Objects/sliceobject Objects/tupleobject
@@ -46,13 +46,13 @@ set(vm_hot
   Modules/_functoolsmodule)
 set(vm_warm
   Python/_warnings Python/bltinmodule Python/bootstrap_hash Python/ceval_gil Python/codecs Python/context
-  Python/critical_section Python/crossinterp Python/dtoa Python/fileutils Python/formatter_unicode Python/gc_gil
+  Python/critical_section Python/crossinterp Python/dtoa Python/errors Python/fileutils Python/formatter_unicode Python/gc_gil
   Python/getargs Python/getcompiler Python/getcopyright Python/getplatform Python/getversion Python/hamt Python/hashtable
   Python/import Python/importdl Python/initconfig Python/instrumentation Python/interpconfig Python/intrinsics
   Python/legacy_tracing Python/lock Python/marshal Python/modsupport Python/mysnprintf Python/mystrtoul
   Python/object_stack Python/parking_lot Python/pathconfig Python/preconfig Python/pyarena Python/pyctype Python/pyhash
   Python/pylifecycle Python/pymath Python/pystate Python/pystrcmp Python/pystrhex Python/pystrtod Python/pythonrun
-  Python/pytime Python/qsbr Python/structmember Python/suggestions Python/sysmodule Python/thread Python/traceback
+  Python/pytime Python/qsbr Python/specialize Python/structmember Python/suggestions Python/sysmodule Python/thread Python/traceback
   Objects/bytearrayobject Objects/bytes_methods Objects/bytesobject Objects/capsule Objects/codeobject
   Objects/complexobject Objects/exceptions Objects/fileobject Objects/frameobject Objects/genericaliasobject
   Objects/memoryobject Objects/moduleobject Objects/namespaceobject Objects/odictobject Objects/picklebufobject

@@ -2,6 +2,8 @@
 // share their memory.
 #include <pybind11/stl.h>
 
+#include <array>
+
 #include "pybind/arrays.h"
 #include "pybind/errors.h"
 #include "vm/host_calls.h"
@@ -225,12 +227,17 @@ void bind_vm_class(py::module_& m) {
 PyObject* call_isolate(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   try {
     if (count < 2) throw py::type_error("call(module, function, *args)");
-    auto& isolate = py::cast<Isolate&>(py::handle(self));
-    const auto module = py::cast<std::string>(py::handle(args[0])), function = py::cast<std::string>(py::handle(args[1]));
-    std::vector<Value> values;
-    values.reserve(static_cast<size_t>(count - 2));
-    for (Py_ssize_t i = 2; i < count; ++i) values.push_back(from_python(args[i], 0));
-    return finish(without_gil([&] { return isolate.call(module, function, values); })).release().ptr();
+    auto* isolate = static_cast<Isolate*>(reinterpret_cast<py::detail::instance*>(self)->get_value_and_holder().value_ptr());
+    if (isolate == nullptr) throw py::type_error("an Isolate that create() did not make");
+    const char* module = PyUnicode_AsUTF8(args[0]);
+    const char* function = module != nullptr ? PyUnicode_AsUTF8(args[1]) : nullptr;
+    if (function == nullptr) return nullptr;
+    const auto size = static_cast<size_t>(count - 2);
+    std::array<Value, 3> few;
+    std::vector<Value> many(size > few.size() ? size : 0);
+    Value* values = many.empty() ? few.data() : many.data();
+    for (size_t i = 0; i < size; ++i) values[i] = from_python(args[i + 2], 0);
+    return finish(without_gil([&] { return isolate->invoke(module, function, {values, size}); })).release().ptr();
   } catch (py::error_already_set& error) {
     error.restore();
   } catch (...) {

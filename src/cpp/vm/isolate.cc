@@ -108,23 +108,23 @@ template <class Run>
 Outcome Isolate::guarded(Run run) {
   if (busy_.test_and_set(std::memory_order_acquire)) return refusal("another thread is using this isolate");
   walle_vm_result result{};
-  Watchdog::instance().arm(*body_->watched, limits_.wall_ms, limits_.cpu_ms);
+  const bool timed = limits_.wall_ms != 0 || limits_.cpu_ms != 0;
+  if (timed) Watchdog::instance().arm(*body_->watched, limits_.wall_ms, limits_.cpu_ms);
   run(&result);
-  Watchdog::instance().disarm(*body_->watched);
+  if (timed) Watchdog::instance().disarm(*body_->watched);
   busy_.clear(std::memory_order_release);
   Outcome out = incoming(result);
   vm_->api().release_result(&result);
   return out;
 }
 
-Outcome Isolate::call(const std::string& module, const std::string& function, const std::vector<Value>& args) {
+Outcome Isolate::invoke(const char* module, const char* function, std::span<const Value> args) {
   Outgoing outgoing;
   std::array<walle_vm_value, 8> few;
   std::vector<walle_vm_value> many(args.size() > few.size() ? args.size() : 0);
   walle_vm_value* plain = many.empty() ? few.data() : many.data();
   for (size_t i = 0; i < args.size(); ++i) plain[i] = outgoing.convert(args[i]);
-  return guarded(
-      [&](walle_vm_result* result) { vm_->api().call(body_->handle, module.c_str(), function.c_str(), plain, args.size(), result); });
+  return guarded([&](walle_vm_result* result) { vm_->api().call(body_->handle, module, function, plain, args.size(), result); });
 }
 
 Outcome Isolate::run(const Source& source) {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "vm/bundle.h"
@@ -31,7 +32,10 @@ class Isolate {
   // The bundle's modules become importable.
   Status attach(std::shared_ptr<const Bundle> bundle);
   // Imports the module if needed and calls its function on the calling thread.
-  Outcome call(const std::string& module, const std::string& function, const std::vector<Value>& args);
+  Outcome call(const std::string& module, const std::string& function, const std::vector<Value>& args) {
+    return invoke(module.c_str(), function.c_str(), args);
+  }
+  Outcome invoke(const char* module, const char* function, std::span<const Value> args);
   // Full flavour: runs source text as module `source.name`.
   Outcome run(const Source& source);
   void cancel();

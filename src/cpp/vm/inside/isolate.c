@@ -46,8 +46,8 @@ static int enter(walle_vm_isolate* isolate, walle_vm_result* result) {
 }
 
 static void leave(walle_vm_isolate* isolate) {
-  atomic_store(&isolate->state, kIdle);
-  _Py_unset_eval_breaker_bit(isolate->thread, _PY_SIGNALS_PENDING_BIT);
+  /* A cancel between the two lines finds nothing running; one before left its bit. */
+  if (atomic_exchange(&isolate->state, kIdle) > 0) _Py_unset_eval_breaker_bit(isolate->thread, _PY_SIGNALS_PENDING_BIT);
   detach_thread();
 }
 

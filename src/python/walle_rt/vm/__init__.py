@@ -378,7 +378,8 @@ class Isolate:
             TaskFailed: the task raised; LimitExceeded when a limit ended it. The isolate stays usable.
             ArgumentError: an argument cannot cross.
         """
-        return self._live.call(module, function, *args)
+        native = self._native or self._live  # the property alone would add 0.1 us to a warm call
+        return native.call(module, function, *args)
 
     def run(self, source: str, *, module: str = "main", file: str = "main.py") -> None:
         """Run source text as module `module` (full flavour only)."""
