@@ -35,18 +35,41 @@ std::vector<std::pair<std::string, CompiledTrigger>> compile_all(const std::vect
   return out;
 }
 
-// Events as columns (ids, times), for replays and measurements; no contents.
-std::vector<Event> events_of(const py::array_t<uint16_t>& event, const py::array_t<uint16_t>& page, const py::array_t<int64_t>& ts) {
+// What the matcher takes for granted, because the event log sees to it.
+void check_time(int64_t newest, int64_t ts) {
+  if (ts < newest)
+    throw CoreError(argument_error("time " + std::to_string(ts) + " us", "not before " + std::to_string(newest) + " us, the newest event's",
+                                   "trigger set", "give events in order of time, or replay an EventLog, which repairs times"));
+}
+
+// Matches events given as columns (ids, times), without contents: for replays and measurements. Returns the firings and
+// the CPU seconds of the steps alone.
+std::pair<uint64_t, double> run_columns(Matcher& matcher, const Catalog& catalog, const py::array_t<uint16_t>& event,
+                                        const py::array_t<uint16_t>& page, const py::array_t<int64_t>& ts) {
   if (event.size() != page.size() || event.size() != ts.size())
     throw CoreError(argument_error(
         "columns of " + std::to_string(event.size()) + ", " + std::to_string(page.size()) + " and " + std::to_string(ts.size()),
         "three columns of one length", "run", "pass one value per event in each"));
-  std::vector<Event> out(static_cast<size_t>(event.size()));
-  for (size_t i = 0; i < out.size(); ++i) {
-    const auto at = static_cast<py::ssize_t>(i);
-    out[i].seq = i + 1, out[i].event = event.at(at), out[i].page = page.at(at), out[i].ts = ts.at(at), out[i].session = 1;
+  const auto events = event.unchecked<1>(), pages = page.unchecked<1>();
+  const auto times = ts.unchecked<1>();
+  for (py::ssize_t i = 0; i < events.size(); ++i) {
+    check_time(i == 0 ? matcher.last_ts() : times(i - 1), times(i));
+    if (events(i) >= catalog.events().size() || pages(i) >= catalog.page_count(events(i)))
+      throw CoreError(argument_error("event id " + std::to_string(events(i)) + " with page id " + std::to_string(pages(i)),
+                                     "ids of the catalogue", "run, row " + std::to_string(i), "take the ids from the catalogue"));
   }
-  return out;
+  uint64_t fired = 0;
+  Event e;
+  e.session = 1;
+  timespec a, b;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
+  for (py::ssize_t i = 0; i < events.size(); ++i) {
+    ++e.seq, e.event = events(i), e.page = pages(i), e.ts = times(i);
+    matcher.step(e);
+    for (Firing f; matcher.queue().pop(f);) ++fired;
+  }
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
+  return {fired, static_cast<double>(b.tv_sec - a.tv_sec) + static_cast<double>(b.tv_nsec - a.tv_nsec) * 1e-9};
 }
 }  // namespace
 
@@ -102,6 +125,7 @@ void bind_stream_triggers(py::module_& m) {
              e.seq = seq, e.session = session, e.page_instance = instance;
              e.contents = values.read(s.catalog, e.event, contents);
              unwrap(check_contents(s.catalog, e.event, e.contents));
+             check_time(s.set.matcher().last_ts(), ts);
              s.set.matcher().step(e);
              return drain(s.set);
            })
@@ -109,6 +133,7 @@ void bind_stream_triggers(py::module_& m) {
            [](OwnedSet& s, EventLog& log, uint64_t from) {
              py::list out;
              unwrap(log.read(from, [&](const Event& e) {
+               check_time(s.set.matcher().last_ts(), e.ts);
                s.set.matcher().step(e);
                for (const auto& f : drain(s.set)) out.append(f);
                return true;
@@ -120,21 +145,8 @@ void bind_stream_triggers(py::module_& m) {
              s.set.matcher().advance(ts);
              return drain(s.set);
            })
-      .def("run",
-           [](OwnedSet& s, const py::array_t<uint16_t>& event, const py::array_t<uint16_t>& page, const py::array_t<int64_t>& ts) {
-             // (firings, CPU seconds of the steps alone)
-             const std::vector<Event> events = events_of(event, page, ts);
-             uint64_t fired = 0;
-             timespec a, b;
-             Firing f;
-             clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
-             for (const Event& e : events) {
-               s.set.matcher().step(e);
-               while (s.set.matcher().queue().pop(f)) ++fired;
-             }
-             clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
-             return py::make_tuple(fired, static_cast<double>(b.tv_sec - a.tv_sec) + static_cast<double>(b.tv_nsec - a.tv_nsec) * 1e-9);
-           })
+      .def("run", [](OwnedSet& s, const py::array_t<uint16_t>& event, const py::array_t<uint16_t>& page,
+                     const py::array_t<int64_t>& ts) { return run_columns(s.set.matcher(), s.catalog, event, page, ts); })
       .def("snapshot", [](OwnedSet& s) { return py::bytes(s.set.matcher().snapshot()); })
       .def("restore", [](OwnedSet& s, const std::string& bytes) { return unwrap(s.set.matcher().restore(bytes)); })
       .def("stats", [](OwnedSet& s) {

@@ -24,7 +24,7 @@ class FiringQueue {
   void push(const Firing& f) {
     if (size_ == ring_.size()) {
       for (size_t i = size_; i-- > 0;) {
-        Firing& waiting = ring_[(head_ + i) % ring_.size()];
+        Firing& waiting = ring_[wrapped(head_ + i)];
         if (waiting.trigger != f.trigger) continue;
         const uint32_t n = waiting.coalesced + 1;
         waiting = f;
@@ -32,16 +32,16 @@ class FiringQueue {
         ++coalesced_;
         return;
       }
-      head_ = (head_ + 1) % ring_.size();
+      head_ = wrapped(head_ + 1);
       --size_;
       ++dropped_;
     }
-    ring_[(head_ + size_++) % ring_.size()] = f;
+    ring_[wrapped(head_ + size_++)] = f;
   }
   bool pop(Firing& out) {
     if (!size_) return false;
     out = ring_[head_];
-    head_ = (head_ + 1) % ring_.size();
+    head_ = wrapped(head_ + 1);
     --size_;
     return true;
   }
@@ -52,6 +52,8 @@ class FiringQueue {
   size_t memory_bytes() const { return ring_.capacity() * sizeof(Firing); }
 
  private:
+  size_t wrapped(size_t i) const { return i < ring_.size() ? i : i - ring_.size(); }  // a division costs as much as a firing
+
   std::vector<Firing> ring_;
   size_t head_ = 0, size_ = 0;
   uint64_t dropped_ = 0, coalesced_ = 0;

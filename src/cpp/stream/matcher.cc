@@ -10,16 +10,9 @@ namespace walle::stream {
 
 namespace {
 template <class T>
-void grow_to(std::vector<T>& v, size_t size) {
-  if (v.size() >= size) return;
-  if (v.capacity() < size) v.reserve(size + size / 8 + 2);
-  v.resize(size);
-}
-
-template <class T>
 uint16_t take_free(std::vector<uint16_t>& free, std::vector<T>& all) {
   if (free.empty()) {
-    grow_to(all, all.size() + 1);
+    tight::grow_to(all, all.size() + 1);
     return static_cast<uint16_t>(all.size() - 1);
   }
   const uint16_t at = free.back();
@@ -52,11 +45,14 @@ uint64_t Matcher::next_key(int64_t ts) {
   return key_ = std::max(at, key_ + 1);
 }
 
-uint16_t Matcher::group_for(const CompiledTrigger& t) {
+Result<uint16_t> Matcher::group_for(const CompiledTrigger& t) {
   const Scope scope = t.spec.scope == Scope::session ? Scope::device : t.spec.scope;
   const uint16_t field = scope == Scope::by ? t.by_field : 0;
   for (size_t i = 0; i < groups_.size(); ++i)
     if (groups_[i]->scope == scope && groups_[i]->by_field == field) return static_cast<uint16_t>(i);
+  if (groups_.size() == kMaxGroups)
+    return resource_error("by(field) scope number " + std::to_string(groups_.size()), "at most 8190 different fields", "matcher",
+                          "remove tasks or share fields");
   auto g = std::make_unique<Group>();
   g->scope = scope, g->by_field = field;
   g->partitions.resize(scope == Scope::device ? 1 : scope == Scope::page ? kMaxOpenPages : kMaxKeys);
@@ -88,45 +84,56 @@ std::vector<uint16_t> Matcher::intern_predicates(const CompiledTrigger& t) {
 // All partitions have room for every node, guard and trigger of their trie, so that a step never grows anything.
 void Matcher::fit_partitions(Group& g) {
   for (Partition& p : g.partitions) {
-    grow_to(p.slots, g.trie.node_capacity());
-    grow_to(p.guards, g.trie.guard_capacity());
-    grow_to(p.barriers, g.trigger_ids.size());
+    tight::grow_to(p.slots, g.trie.node_capacity());
+    tight::grow_to(p.guards, g.trie.guard_capacity());
+    tight::grow_to(p.barriers, g.trigger_ids.size());
     for (const uint16_t n : g.trie.free_nodes()) p.slots[n] = {};
     for (const uint16_t n : g.trie.free_guards()) p.guards[n] = 0;
   }
 }
 
+// The chains and the trailing absence of `t`; on an error nothing of it stays.
+Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, uint16_t id, Hot& hot) {
+  const uint64_t within = t.spec.within_us ? (static_cast<uint64_t>(*t.spec.within_us) + 1) << kKeyShift : ~uint64_t{0};
+  const std::vector<uint16_t> predicates = intern_predicates(t);
+  size_t added = 0;
+  const auto undo = [&](Status s) {
+    while (added-- > 0) g.trie.remove_chain(resolve(t.variants[added], predicates), local);
+    for (const uint16_t p : predicates) memo_.release(p);
+    fit_partitions(g);
+    return s;
+  };
+  for (; added < t.variants.size(); ++added)
+    if (Status s = g.trie.add_chain(resolve(t.variants[added], predicates), local, within); !s.ok()) return undo(std::move(s));
+  if (!t.absent.empty()) {
+    auto guard = g.trie.add_guard(resolve(t.absent, predicates));
+    if (!guard.ok()) return undo(guard.take_error());
+    hot.absence = take_free(free_absences_, absences_);
+    absences_[hot.absence] = {t.spec.absent_us, *guard, id, std::vector<Pending>(g.partitions.size())};
+    timers_.reserve(timers_.size() + absences_.size() * kMaxKeys + hot_.size() + 16);
+  }
+  return {};
+}
+
 Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
-  if (live_triggers_ >= kNone - 1)
-    return resource_error("trigger number " + std::to_string(live_triggers_ + 1), "at most 65534 triggers", "matcher", "remove some first");
+  if (live_triggers_ >= kNone - 1 || memo_.predicates.size() + t.predicates.size() >= kNone)
+    return resource_error("trigger number " + std::to_string(live_triggers_ + 1), "at most 65534 triggers and predicates", "matcher",
+                          "remove some first");
   Hot hot;
   hot.live = true, hot.every = t.spec.every, hot.session = t.spec.scope == Scope::session;
   hot.fingerprint = t.fingerprint;
-  const uint64_t within = t.spec.within_us ? (static_cast<uint64_t>(*t.spec.within_us) + 1) << kKeyShift : ~uint64_t{0};
-  hot.group = group_for(t);
-  Group& g = *groups_[hot.group];
+  WALLE_ASSIGN(const uint16_t group, group_for(t));
+  hot.group = group & (kMaxGroups - 1);
+  Group& g = *groups_[group];
   const uint16_t id = take_free(free_triggers_, hot_);
   const auto free_local = std::find(g.trigger_ids.begin(), g.trigger_ids.end(), kNone);
   hot.local = static_cast<uint16_t>(free_local - g.trigger_ids.begin());
-  if (free_local == g.trigger_ids.end()) grow_to(g.trigger_ids, g.trigger_ids.size() + 1);
+  if (free_local == g.trigger_ids.end()) tight::grow_to(g.trigger_ids, g.trigger_ids.size() + 1);
   g.trigger_ids[hot.local] = id;
-
-  const std::vector<uint16_t> predicates = intern_predicates(t);
-  for (size_t i = 0; i < t.variants.size(); ++i) {
-    if (Status s = g.trie.add_chain(resolve(t.variants[i], predicates), hot.local, within); !s.ok()) {
-      while (i-- > 0) g.trie.remove_chain(resolve(t.variants[i], predicates), hot.local);
-      for (const uint16_t p : predicates) memo_.release(p);
-      g.trigger_ids[hot.local] = kNone;
-      free_triggers_.push_back(id);
-      fit_partitions(g);
-      return s.take_error();
-    }
-  }
-  if (!t.absent.empty()) {
-    hot.absence = take_free(free_absences_, absences_);
-    Absence& a = absences_[hot.absence];
-    a = {t.spec.absent_us, g.trie.add_guard(resolve(t.absent, predicates)), id, std::vector<Pending>(g.partitions.size())};
-    timers_.reserve(timers_.size() + absences_.size() * kMaxKeys + hot_.size() + 16);
+  if (Status s = add_to_trie(g, t, hot.local, id, hot); !s.ok()) {
+    g.trigger_ids[hot.local] = kNone;
+    free_triggers_.push_back(id);
+    return s.take_error();
   }
   if (t.spec.once || t.spec.cooldown_us || t.spec.rate || !t.when.empty() || t.spec.timer != TimerKind::none ||
       (hot.every && t.variants.size() > 1)) {
@@ -179,13 +186,9 @@ void Matcher::remove(uint16_t id, const CompiledTrigger& t) {
   --live_triggers_;
 }
 
-// The event's partition; nullptr when the event is in none. The least recently used key gives way to a new one.
-Partition* Matcher::partition_for(Group& g, const Event& e, uint64_t key) {
+// The partition of a page or by(field) scope; nullptr when the event is in none. The least recently used key gives way to a new one.
+Partition* Matcher::partition_for(Group& g, const Event& e) {
   uint64_t wanted = 0;
-  if (g.scope == Scope::device) {
-    g.partitions[0].used = key;
-    return &g.partitions[0];
-  }
   if (g.scope == Scope::page) {
     wanted = e.page_instance;
   } else if (const Value* v = e.field(catalog_, g.by_field)) {
@@ -194,10 +197,7 @@ Partition* Matcher::partition_for(Group& g, const Event& e, uint64_t key) {
   if (!wanted) return nullptr;
   Partition* oldest = &g.partitions[0];
   for (Partition& p : g.partitions) {
-    if (p.used && p.key == wanted) {
-      p.used = key;
-      return &p;
-    }
+    if (p.used && p.key == wanted) return &p;
     if (p.used < oldest->used) oldest = &p;
   }
   if (oldest->used) {
@@ -209,7 +209,7 @@ Partition* Matcher::partition_for(Group& g, const Event& e, uint64_t key) {
     for (Absence& a : absences_)
       if (a.trigger != kNone && groups_[hot_[a.trigger].group].get() == &g) a.pending[at].armed = 0;
   }
-  oldest->key = wanted, oldest->used = key, oldest->previous = 0;
+  oldest->key = wanted, oldest->previous = 0;
   return oldest;
 }
 
@@ -228,7 +228,7 @@ void Matcher::update_states(const Event& e) {
 void Matcher::step(const Event& e) {
   ++stats_.events;
   if (!started_) advance(e.ts);
-  fire_due(e.ts);
+  if (idle_next_ < idle_.size() || !timers_.empty()) fire_due(e.ts);
   last_seq_ = e.seq;
   now_ = std::max(now_, e.ts);
   if (e.event >= kinds_.size()) [[unlikely]]
@@ -243,8 +243,9 @@ void Matcher::step(const Event& e) {
   const uint16_t page = kind == EventKind::app_state ? kNoPage : e.page;
   for (const auto& group : groups_) {
     Group& g = *group;
-    Partition* p = partition_for(g, e, key);
+    Partition* p = g.scope == Scope::device ? &g.partitions[0] : partition_for(g, e);
     if (!p) continue;
+    p->used = key;
     g.trie.step(e.event, page, key, *p, memo_, [&](uint16_t local, uint64_t start) { complete(g, *p, local, start, e, key); });
     p->previous = key;
   }
@@ -296,7 +297,7 @@ void Matcher::fire(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts) {
     if (!x.recent.empty()) x.recent[x.next] = ts, x.next = (x.next + 1) % x.recent.size();
   }
   ++stats_.firings;
-  queue_.push({id, 0, seq, ts, start_ts, base::Hasher().value(hot.fingerprint).value(seq).value(ts).finish()});
+  queue_.push({id, 0, seq, ts, start_ts, base::mix(base::mix(hot.fingerprint, seq), static_cast<uint64_t>(ts))});
 }
 
 size_t Matcher::node_count() const {
@@ -312,7 +313,7 @@ size_t Matcher::edge_count() const {
 }
 
 size_t Matcher::memory_bytes() const {
-  const auto bytes = [](const auto& v) { return v.capacity() * sizeof(v[0]); };
+  using tight::bytes;
   size_t total = memo_.memory_bytes() + bytes(kinds_) + bytes(groups_) + bytes(hot_) + bytes(free_triggers_) + bytes(extras_) +
                  bytes(free_extras_) + bytes(absences_) + bytes(free_absences_) + bytes(timers_) + bytes(idle_) + queue_.memory_bytes();
   for (const Extra& x : extras_) total += bytes(x.when) + bytes(x.recent);

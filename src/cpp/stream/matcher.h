@@ -42,6 +42,7 @@ class Matcher {
   FiringQueue& queue() { return queue_; }
   const MatcherStats& stats() const { return stats_; }
   uint64_t states() const { return states_; }
+  int64_t last_ts() const { return started_ ? last_ts_ : INT64_MIN; }  // of the newest event
   size_t trigger_count() const { return live_triggers_; }
   size_t node_count() const;
   size_t edge_count() const;
@@ -57,10 +58,11 @@ class Matcher {
   struct Group;
   struct Hot {  // what completing a match reads
     uint64_t fingerprint = 0;
-    uint16_t group = 0, local = 0, extra = kNone, absence = kNone;
-    bool live = false, every = false, session = false;
+    uint16_t local = 0, extra = kNone, absence = kNone;
+    uint16_t group : 13 = 0, live : 1 = 0, every : 1 = 0, session : 1 = 0;
   };
-  struct Extra {  // limits and state guards: few triggers have them
+  static constexpr size_t kMaxGroups = 1u << 13;  // device, page and 8,190 by(field) scopes
+  struct Extra {                                  // limits and state guards: few triggers have them
     std::vector<StateGuard> when;
     bool once = false, fired = false;
     int64_t cooldown_us = 0, last_fire = 0;
@@ -92,12 +94,13 @@ class Matcher {
   uint64_t next_key(int64_t ts);
   int64_t time_of(uint64_t key) const { return base_ + static_cast<int64_t>(key >> kKeyShift) - 1; }
   uint64_t key_ceiling(int64_t ts) const { return (static_cast<uint64_t>(ts - base_ + 1) << kKeyShift) | ((1u << kKeyShift) - 1); }
-  uint16_t group_for(const CompiledTrigger& t);
+  Result<uint16_t> group_for(const CompiledTrigger& t);
   std::vector<ResolvedStep> resolve(const std::vector<CompiledStep>& chain, const std::vector<uint16_t>& predicates) const;
   std::vector<CompiledAtom> resolve(const std::vector<CompiledAtom>& atoms, const std::vector<uint16_t>& predicates) const;
   std::vector<uint16_t> intern_predicates(const CompiledTrigger& t);
   void fit_partitions(Group& g);
-  Partition* partition_for(Group& g, const Event& e, uint64_t key);
+  Status add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, uint16_t id, Hot& hot);
+  Partition* partition_for(Group& g, const Event& e);
   void complete(Group& g, Partition& p, uint16_t local, uint64_t start, const Event& e, uint64_t key);
   void arm(Absence& a, Partition& p, uint16_t partition, uint64_t start, uint64_t key);
   bool states_allow(const Extra& x) const;

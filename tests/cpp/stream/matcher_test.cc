@@ -170,6 +170,42 @@ TEST(Matcher, IrrelevantEventsAndUnrelatedTasksChangeNothing) {
   }
 }
 
+TEST(Matcher, TasksThatComeAndGoLeaveNoMemoryBehind) {
+  const Catalog catalog = testing::small_world();
+  Matcher m(catalog);
+  size_t after_first = 0;
+  for (uint64_t round = 0; round < 30; ++round) {
+    std::vector<std::pair<uint16_t, CompiledTrigger>> live;
+    for (uint64_t i = 0; i < 50; ++i) {  // always other windows and gaps, each round the same patterns
+      RandomCase r(catalog, i);
+      TriggerSpec spec = r.trigger();
+      if (spec.timer == TimerKind::none) spec.within_us = static_cast<int64_t>(round * 50 + i + 1) * 1000;
+      auto t = compile_trigger(spec, catalog);
+      if (t.ok()) live.emplace_back(*m.add(*t), *t);
+    }
+    for (const auto& [id, t] : live) m.remove(id, t);
+    if (round == 0) after_first = m.memory_bytes();
+  }
+  EXPECT_EQ(m.node_count(), 0u);
+  EXPECT_LE(m.memory_bytes(), after_first + after_first / 8);
+}
+
+TEST(Matcher, MoreEndsThanNumbersIsAnErrorAndNothingChanges) {
+  const Catalog catalog = testing::small_world();
+  Matcher m(catalog);
+  // Sixteen variants each, all sharing their nodes: the ends of chains run out first.
+  const CompiledTrigger t = compiled("a? ~ b? ~ c? ~ a? ~ b", catalog);
+  Result<uint16_t> last = uint16_t{0};
+  size_t added = 0;
+  for (; added < 65'535 && last.ok(); ++added) last = m.add(t);
+  ASSERT_FALSE(last.ok());
+  EXPECT_NE(last.error().message().find("65535"), std::string::npos) << last.error().message();
+  const size_t nodes = m.node_count(), triggers = m.trigger_count();
+  EXPECT_FALSE(m.add(t).ok());
+  EXPECT_EQ(m.node_count(), nodes);
+  EXPECT_EQ(m.trigger_count(), triggers);
+}
+
 Event at(uint64_t seq, int64_t ts, uint16_t event) {
   Event e;
   e.seq = seq, e.ts = ts, e.event = event;
@@ -200,6 +236,30 @@ TEST(Matcher, TimersFireOnTheirOwnTime) {
   m.advance(86400 * s + 1);
   const auto out = drained(m);
   EXPECT_TRUE(std::count(out.begin(), out.end(), std::pair(daily, 86400 * s)));  // 01:00 local is 00:00 UTC
+}
+
+TEST(Matcher, KeepsSixtyFourKeysAndCountsThoseThatGaveWay) {
+  const Catalog catalog = testing::small_world();
+  Matcher m(catalog);
+  ASSERT_TRUE(m.add(compiled("a ~ b scope by(who)", catalog)).ok());
+  uint64_t seq = 0;
+  const auto step = [&](const char* event, size_t key) {
+    const std::string who = "k" + std::to_string(key);
+    const Value contents[2] = {Value(), Value::of(std::string_view(who))};
+    Event e = at(seq + 1, static_cast<int64_t>(seq), *catalog.find_event(event));
+    e.contents = contents;
+    ++seq;
+    m.step(e);
+    return drained(m).size();
+  };
+  for (size_t key = 0; key < kMaxKeys; ++key) EXPECT_EQ(step("a", key), 0u);
+  EXPECT_EQ(m.stats().evicted_keys, 0u);
+  EXPECT_EQ(step("a", kMaxKeys), 0u);  // key 0, the least recently used, gives way
+  EXPECT_EQ(m.stats().evicted_keys, 1u);
+  EXPECT_EQ(step("b", 0), 0u);  // it is forgotten, and takes the place of key 1
+  EXPECT_EQ(m.stats().evicted_keys, 2u);
+  EXPECT_EQ(step("b", kMaxKeys), 1u);
+  EXPECT_EQ(step("b", 2), 1u);
 }
 
 TEST(Matcher, QueueCoalescesThenDropsOldest) {
