@@ -3,6 +3,10 @@
 #include <array>
 #include <cstring>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace walle::base {
 
 namespace {
@@ -22,20 +26,48 @@ constexpr Tables make_tables() {
 constexpr Tables kTables = make_tables();
 
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) uint32_t crc32c_instruction(uint32_t crc, const void* data, size_t size) {
+// x^e modulo the polynomial, bit-reflected.
+constexpr uint32_t power_of_x(unsigned e) {
+  uint32_t v = 0x80000000u;
+  for (; e; --e) v = (v >> 1) ^ ((v & 1) ? 0x82f63b78u : 0u);
+  return v;
+}
+
+uint64_t load64(const unsigned char* p) {
+  uint64_t word;
+  std::memcpy(&word, p, 8);
+  return word;
+}
+
+// The checksum `c` as if `bytes` zero bytes followed: one carry-less multiplication, which the instruction reduces.
+template <unsigned bytes>
+__attribute__((target("sse4.2,pclmul"))) uint64_t behind(uint64_t c) {
+  constexpr int64_t factor = power_of_x(8 * bytes - 33);
+  const __m128i product = _mm_clmulepi64_si128(_mm_cvtsi64_si128(static_cast<int64_t>(c)), _mm_cvtsi64_si128(factor), 0);
+  return __builtin_ia32_crc32di(0, static_cast<uint64_t>(_mm_cvtsi128_si64(product)));
+}
+
+// The instruction takes 3 cycles but can start every cycle: blocks of 192 bytes go through it as three streams (Gopal et
+// al., "Fast CRC computation for iSCSI polynomial", 2011); a 200-byte event would wait 75 cycles in one.
+__attribute__((target("sse4.2,pclmul"))) uint32_t crc32c_instruction(uint32_t crc, const void* data, size_t size) {
   const auto* p = static_cast<const unsigned char*>(data);
   uint64_t c = ~crc;
-  for (; size >= 8; p += 8, size -= 8) {
-    uint64_t word;
-    std::memcpy(&word, p, 8);
-    c = __builtin_ia32_crc32di(c, word);
+  for (; size >= 192; p += 192, size -= 192) {
+    uint64_t second = 0, third = 0;
+    for (size_t i = 0; i < 64; i += 8) {
+      c = __builtin_ia32_crc32di(c, load64(p + i));
+      second = __builtin_ia32_crc32di(second, load64(p + 64 + i));
+      third = __builtin_ia32_crc32di(third, load64(p + 128 + i));
+    }
+    c = behind<128>(c) ^ behind<64>(second) ^ third;
   }
+  for (; size >= 8; p += 8, size -= 8) c = __builtin_ia32_crc32di(c, load64(p));
   auto c32 = static_cast<uint32_t>(c);
   for (; size; ++p, --size) c32 = __builtin_ia32_crc32qi(c32, *p);
   return ~c32;
 }
 using Function = uint32_t (*)(uint32_t, const void*, size_t);
-Function chosen() { return __builtin_cpu_supports("sse4.2") ? crc32c_instruction : crc32c_portable; }
+Function chosen() { return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul") ? crc32c_instruction : crc32c_portable; }
 #endif
 }  // namespace
 

@@ -45,7 +45,14 @@ std::optional<uint64_t> load_pair(std::span<const std::byte> bytes, size_t at) {
 
 bool valid_capacity(uint64_t c) { return c >= 8192 && c % 4096 == 0 && c <= (uint64_t{1} << 30); }
 
-void publish_crc(std::byte* frame, uint32_t crc) {
+// The frame becomes valid with its checksum, which is stored last.
+void write_frame(std::byte* frame, uint32_t size, uint64_t seq, std::span<const std::byte> payload) {
+  std::byte head[kFrameHeaderBytes - 4];
+  std::memcpy(head, &size, 4);
+  std::memcpy(head + 4, &seq, 8);
+  const uint32_t crc = base::crc32c(base::crc32c(0, head, sizeof head), payload.data(), payload.size());
+  std::memcpy(frame + 4, head, sizeof head);
+  if (!payload.empty()) std::memcpy(frame + kFrameHeaderBytes, payload.data(), payload.size());
   std::atomic_ref<uint32_t>(*reinterpret_cast<uint32_t*>(frame)).store(crc, std::memory_order_release);
 }
 }  // namespace
@@ -131,15 +138,8 @@ void Journal::write_last_seq(uint64_t seq) {
 }
 
 void Journal::write_gap(uint64_t next_seq) {
-  std::byte* payload = reserve(8);
-  if (!payload) return;  // a full ring lost nothing: the count came from a damaged header
-  std::byte* frame = payload - kFrameHeaderBytes;
-  const uint64_t seq = committed_.load();
-  std::memcpy(frame + 4, &kGapFrame, 4);
-  std::memcpy(frame + 8, &seq, 8);
-  std::memcpy(payload, &next_seq, 8);
-  publish_crc(frame, frame_crc(frame, 8));
-  head_ = reserved_at_ + frame_bytes(8);
+  if (!reserve(8)) return;  // a full ring lost nothing: the count came from a damaged header
+  place(kGapFrame, committed_.load(), std::as_bytes(std::span(&next_seq, 1)));
   committed_ = next_seq;
 }
 
@@ -163,33 +163,31 @@ void Journal::write_tail(uint64_t seq, uint64_t offset) {
   put(header_, kTailOffset[generation_ % 2], t);
 }
 
-std::byte* Journal::reserve(size_t size) {
-  if (size > max_payload()) return nullptr;
+bool Journal::reserve(size_t size) {
+  if (size > max_payload()) return false;
   const uint64_t head = head_.load(std::memory_order_relaxed);
   const size_t offset = head % ring_.size(), need = frame_bytes(size), left = ring_.size() - offset;
   const uint64_t start = need <= left ? head : head + left;
-  if (start + need - tail_.load(std::memory_order_acquire) > ring_.size()) return nullptr;
-  if (start != head && left >= kFrameHeaderBytes) {
-    std::byte* skip = ring_.data() + offset;
-    const uint32_t mark = kSkipFrame;
-    const uint64_t seq = committed_.load(std::memory_order_relaxed);
-    std::memcpy(skip + 4, &mark, 4);
-    std::memcpy(skip + 8, &seq, 8);
-    publish_crc(skip, frame_crc(skip, 0));
-  }
+  if (start + need - tail_.load(std::memory_order_acquire) > ring_.size()) return false;
+  if (start != head && left >= kFrameHeaderBytes)
+    write_frame(ring_.data() + offset, kSkipFrame, committed_.load(std::memory_order_relaxed), {});
   reserved_at_ = start;
-  return ring_.data() + start % ring_.size() + kFrameHeaderBytes;
+  return true;
 }
 
-uint64_t Journal::commit(size_t size) {
+void Journal::place(uint32_t size, uint64_t seq, std::span<const std::byte> payload) {
   std::byte* frame = ring_.data() + reserved_at_ % ring_.size();
+  const size_t bytes = frame_bytes(payload.size());
+  write_frame(frame, size, seq, payload);
+  // The lines of the next frame, should it be as long as this one, arrive while the caller is busy elsewhere.
+  for (size_t ahead = bytes; ahead < 2 * bytes && ahead < bytes + 512; ahead += 64) __builtin_prefetch(frame + ahead, 1);
+  head_.store(reserved_at_ + bytes, std::memory_order_release);
+}
+
+uint64_t Journal::commit(std::span<const std::byte> payload) {
   const uint64_t seq = committed_.load(std::memory_order_relaxed);
-  const auto size32 = static_cast<uint32_t>(size);
-  std::memcpy(frame + 4, &size32, 4);
-  std::memcpy(frame + 8, &seq, 8);
-  publish_crc(frame, frame_crc(frame, size));
+  place(static_cast<uint32_t>(payload.size()), seq, payload);
   write_last_seq(seq);
-  head_.store(reserved_at_ + frame_bytes(size), std::memory_order_release);
   committed_.store(seq + 1, std::memory_order_release);
   return seq;
 }
@@ -198,13 +196,11 @@ Result<uint64_t> Journal::append(std::span<const std::byte> payload) {
   if (payload.size() > max_payload())
     return argument_error("a record of " + std::to_string(payload.size()) + " bytes", "at most " + std::to_string(max_payload()) + " bytes",
                           "journal " + path_, "store large contents elsewhere and record their name");
-  std::byte* to = reserve(payload.size());
-  if (!to)
+  if (!reserve(payload.size()))
     return resource_error("the journal is full (" + std::to_string(used()) + " of " + std::to_string(capacity()) + " bytes wait)",
                           "space for " + std::to_string(payload.size()) + " bytes", "journal " + path_,
                           "compact it into segments, or open it with a larger capacity");
-  std::memcpy(to, payload.data(), payload.size());
-  return commit(payload.size());
+  return commit(payload);
 }
 
 void Journal::read(uint64_t from, const std::function<bool(uint64_t, std::span<const std::byte>)>& visit) const {

@@ -46,10 +46,11 @@ class Journal {
   // `capacity` counts the ring alone, a multiple of 4,096. An existing file keeps its own capacity.
   static Result<std::unique_ptr<Journal>> open(Env& env, const std::string& path, size_t capacity);
 
-  // Space for a payload of up to `size` bytes, to be filled and committed, or nullptr when the ring is full.
-  std::byte* reserve(size_t size);
-  // Accepts the reserved payload, `size` bytes long at last; returns its sequence number.
-  uint64_t commit(size_t size);
+  // Whether a payload of `size` bytes has space; after true the next commit() may be that long.
+  bool reserve(size_t size);
+  // Accepts a payload no longer than what was reserved; returns its sequence number. Payloads come from the caller's
+  // memory, because a checksum that reads the ring back waits for every line just written to arrive from memory.
+  uint64_t commit(std::span<const std::byte> payload);
   Result<uint64_t> append(std::span<const std::byte> payload);
 
   // Calls `visit` for every kept frame with seq >= from, oldest first, until it returns false.
@@ -74,6 +75,7 @@ class Journal {
   void write_tail(uint64_t seq, uint64_t offset);
   void write_last_seq(uint64_t seq);
   void write_gap(uint64_t next_seq);
+  void place(uint32_t size, uint64_t seq, std::span<const std::byte> payload);
   uint64_t lost_behind(uint64_t offset, uint64_t expected) const;
 
   std::unique_ptr<base::WritableMap> map_;

@@ -58,6 +58,8 @@ class Catalog {
   const std::vector<EventDecl>& events() const { return events_; }
   const std::vector<std::string>& pages() const { return pages_; }
   const std::vector<std::string>& states() const { return states_; }
+  // How many page ids `event` may carry: an app-state event's are the states.
+  size_t page_count(uint16_t event) const { return events_[event].kind == EventKind::app_state ? states_.size() : pages_.size(); }
   const std::vector<std::string>& field_names() const { return fields_; }
   // Position of field `id` among the contents of `event`, or -1.
   int field_position(uint16_t event, uint16_t id) const;

@@ -113,36 +113,41 @@ Result<uint16_t> EventLog::state(std::string_view name) {
   return id;
 }
 
-Result<Event> EventLog::append(Event e) {
+Status EventLog::check_event(const Event& e) {
   if (e.event >= catalog_.events().size())
     return argument_error("event id " + std::to_string(e.event), "below " + std::to_string(catalog_.events().size()), "append",
                           "declare the event first");
   const EventDecl& decl = catalog_.events()[e.event];
-  const size_t pages = decl.kind == EventKind::app_state ? catalog_.states().size() : catalog_.pages().size();
-  if (e.page >= pages)
-    return argument_error("page or state id " + std::to_string(e.page), "below " + std::to_string(pages), "append of '" + decl.name + "'",
-                          "intern the name first");
+  if (e.page >= catalog_.page_count(e.event))
+    return argument_error("page or state id " + std::to_string(e.page), "below " + std::to_string(catalog_.page_count(e.event)),
+                          "append of '" + decl.name + "'", "intern the name first");
   WALLE_TRY(check_contents(catalog_, e.event, e.contents));
-  if (e.ts < 0 || e.ts > env_.wall_us() + kMaxAheadUs)
+  if (e.ts > latest_ts_.load(std::memory_order_relaxed)) [[unlikely]]
+    latest_ts_.store(env_.wall_us() + kMaxAheadUs, std::memory_order_relaxed);
+  if (e.ts < 0 || e.ts > latest_ts_.load(std::memory_order_relaxed))
     return argument_error("time " + std::to_string(e.ts) + " us, more than a day ahead of the device's clock or negative",
                           "microseconds since 1970, by the device's clock", "append of '" + decl.name + "'",
                           "check the unit and the source of the time");
+  return {};
+}
+
+Result<Event> EventLog::append(Event e) {
+  WALLE_TRY(check_event(e));
+  const EventDecl& decl = catalog_.events()[e.event];
   const size_t size = record_size(e);
-  std::byte* to = journal_->reserve(size);
-  if (!to) {
+  if (!journal_->reserve(size)) {
     if (size > journal_->max_payload())
       return argument_error("an event of " + std::to_string(size) + " bytes", "at most " + std::to_string(journal_->max_payload()),
                             "append of '" + decl.name + "'", "store large contents elsewhere and record their name");
     WALLE_TRY(compact());  // nobody maintained the log in time
-    to = journal_->reserve(size);
-    if (!to)
+    if (!journal_->reserve(size))
       return resource_error("no space in the journal after compaction", "space for one event", "append",
                             "open the log with a larger journal");
   }
-  const uint64_t seq = journal_->last_seq() + 1;
-  sequencer_.place(e, decl.kind, seq);
-  write_record(e, to);
-  e.seq = journal_->commit(size);
+  sequencer_.place(e, decl.kind, journal_->last_seq() + 1);
+  if (record_.size() < size) record_.resize(size);
+  write_record(e, record_.data());
+  e.seq = journal_->commit({record_.data(), size});
   return e;
 }
 
@@ -224,6 +229,7 @@ Status EventLog::maintain() {
     WALLE_TRY(compact());
     WALLE_TRY(retain());
   }
+  latest_ts_.store(env_.wall_us() + kMaxAheadUs, std::memory_order_relaxed);
   const int64_t now = env_.steady_us();
   if (journal_->unsynced() >= options_.sync_events || (journal_->unsynced() && now - synced_at_ >= options_.sync_us)) {
     WALLE_TRY(journal_->sync());

@@ -5,6 +5,7 @@
 // at a time.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 
 #include "store/index.h"
@@ -61,6 +62,7 @@ class EventLog {
   Status recover_sequencer();
   Status store_catalog();
   Status retain();
+  Status check_event(const Event& e);
 
   Env& env_;
   std::string dir_;
@@ -71,6 +73,9 @@ class EventLog {
   std::vector<store::SegmentEntry> segments_;
   mutable std::mutex files_;  // segments_ and the journal's tail
   Sequencer sequencer_;
+  std::vector<std::byte> record_;  // of the event being appended
+  // Times up to here are accepted without asking the clock, which costs as much as all other checks; maintain() renews it.
+  std::atomic<int64_t> latest_ts_{0};
   LogReport report_;
   int64_t synced_at_ = 0;
 };

@@ -85,8 +85,10 @@ Status read_event_segment(const store::Segment& s, const Catalog& catalog, const
     Event e;
     e.seq = static_cast<uint64_t>(fixed[0]->ints[i]), e.ts = fixed[1]->ints[i];
     const int64_t id = fixed[2]->ints[i], page = fixed[3]->ints[i];
-    if (id < 0 || static_cast<size_t>(id) >= fields.size() || page < 0 || page > kAny) return damaged("with unknown ids");
-    e.event = static_cast<uint16_t>(id), e.page = static_cast<uint16_t>(page), e.flags = static_cast<uint8_t>(fixed[6]->ints[i]);
+    if (id < 0 || static_cast<size_t>(id) >= fields.size()) return damaged("with unknown event ids");
+    e.event = static_cast<uint16_t>(id);
+    if (page < 0 || static_cast<size_t>(page) >= catalog.page_count(e.event)) return damaged("with unknown page or state ids");
+    e.page = static_cast<uint16_t>(page), e.flags = static_cast<uint8_t>(fixed[6]->ints[i]);
     e.session = static_cast<uint64_t>(fixed[4]->ints[i]), e.page_instance = static_cast<uint64_t>(fixed[5]->ints[i]);
     values.assign(fields[e.event].size(), Value());
     for (size_t f = 0; f < values.size(); ++f) {

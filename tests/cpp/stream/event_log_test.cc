@@ -154,6 +154,93 @@ TEST(EventLog, PowerLossLosesAtMost256Events) {
   }
 }
 
+// Appends until the first refusal; returns its message.
+std::string fill(EventLog& log, int64_t now, uint64_t& n) {
+  for (;;) {
+    Made m;
+    make(n + 1, log.catalog(), now, m);
+    auto e = log.append(m.event);
+    if (!e.ok()) return e.error().message();
+    ++n;
+  }
+}
+
+TEST(EventLog, FullAndReadOnlyDisksRefuseAppendsAndLoseNothing) {
+  for (const bool full : {true, false}) {
+    FaultEnv env;
+    const int64_t now = env.wall_us();
+    uint64_t n = 0;
+    auto log = EventLog::open(env, "/log", shop(), {16384, 1 << 30, INT64_MAX / 4, 128, 1'000'000});
+    ASSERT_TRUE(log.ok());
+    full ? env.limit_disk(16384 + 4096 + 1000) : env.set_read_only(true);
+    const std::string message = fill(**log, now, n);
+    EXPECT_GT(n, 50u) << "the journal itself needs no new space";
+    EXPECT_NE(message.find(full ? "free space" : "writable file system"), std::string::npos) << message;
+    EXPECT_EQ(fill(**log, now, n), message) << "and again";
+    EXPECT_FALSE((*log)->maintain().ok());
+    check(**log, 1, n, now);
+    full ? env.limit_disk(-1) : env.set_read_only(false);
+    for (const uint64_t end = n + 200; n < end; ++n) {
+      Made m;
+      make(n + 1, (*log)->catalog(), now, m);
+      ASSERT_TRUE((*log)->append(m.event).ok());
+    }
+    log = std::unique_ptr<EventLog>();
+    log = EventLog::open(env, "/log", shop(), {16384, 1 << 30, INT64_MAX / 4, 128, 1'000'000});
+    ASSERT_TRUE(log.ok());
+    EXPECT_EQ((*log)->report().journal.lost, 0u);
+    check(**log, 1, n, now);
+  }
+}
+
+TEST(EventLog, ClockJumpsKeepTheOrderAndLaterTimesAreRefusedByTheClockAsItIs) {
+  FaultEnv env;
+  auto log = EventLog::open(env, "/log", shop(), {});
+  ASSERT_TRUE(log.ok());
+  constexpr int64_t kDay = 86'400'000'000;
+  const int64_t now = env.wall_us();
+  const auto put = [&](int64_t ts) {
+    Event e;
+    e.event = *(*log)->catalog().find_event("click"), e.page = 1, e.ts = ts;
+    return (*log)->append(e);
+  };
+  ASSERT_TRUE(put(now).ok());
+  env.set_wall_us(now - 3650 * kDay);  // back by ten years: the order stays, the repair is counted
+  const auto back = put(now - 3650 * kDay);
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->ts, now);
+  EXPECT_EQ((*log)->stats().repaired_times, 1u);
+  ASSERT_TRUE((*log)->maintain().ok());  // from here on the clock of today counts
+  EXPECT_FALSE(put(now).ok());
+  env.set_wall_us(now + 3650 * kDay);  // ahead: such times are no longer refused
+  ASSERT_TRUE(put(now + 3650 * kDay).ok());
+  EXPECT_FALSE(put(now + 3660 * kDay).ok());
+  EXPECT_EQ((*log)->last_seq(), 3u);
+}
+
+TEST(EventLog, KeepsStatesBeyondTheNumberOfPages) {
+  FaultEnv env;
+  Catalog c;
+  for (const char* state : {"wifi", "charging", "idle"}) ASSERT_TRUE(c.state(state).ok());
+  auto log = EventLog::open(env, "/log", c, {});
+  ASSERT_TRUE(log.ok());
+  for (const bool compacted : {false, true}) {
+    Event e;
+    e.event = *(*log)->catalog().find_event("app_state"), e.page = 2, e.ts = env.wall_us(), e.flags = kStateOn;
+    ASSERT_TRUE((*log)->append(e).ok());
+    if (compacted) {
+      ASSERT_TRUE((*log)->compact().ok());
+    }
+    int seen = 0;
+    const Status s = (*log)->read(0, [&](const Event& r) {
+      EXPECT_EQ(r.page, 2);
+      return ++seen > 0;
+    });
+    ASSERT_TRUE(s.ok()) << s.error().message();
+    EXPECT_EQ(seen, compacted ? 2 : 1);
+  }
+}
+
 TEST(EventLog, RefusesWhatIsNotAnEvent) {
   FaultEnv env;
   auto log = EventLog::open(env, "/log", shop(), {});
@@ -215,6 +302,22 @@ TEST(Sequencer, RepairsTimePairsPagesAndSplitsSessions) {
   log = EventLog::open(env, "/log", shop(), {});
   ASSERT_TRUE(log.ok());
   EXPECT_EQ(put("click", 1, next.ts + 5).session, next.seq);  // the session outlives the process
+}
+
+TEST(Sequencer, KeepsSixteenNestedPagesAndGivesUpTheOutermost) {
+  FaultEnv env;
+  auto log = EventLog::open(env, "/log", shop(), {});
+  ASSERT_TRUE(log.ok());
+  const auto put = [&](const char* name) {
+    Event e;
+    e.event = *(*log)->catalog().find_event(name), e.page = 1, e.ts = env.wall_us();
+    return *(*log)->append(e);
+  };
+  std::vector<uint64_t> open;
+  for (size_t i = 0; i <= kMaxOpenPages; ++i) open.push_back(put("page_enter").seq);
+  EXPECT_EQ((*log)->stats().overflowed_pages, 1u);
+  for (size_t i = kMaxOpenPages; i > 0; --i) EXPECT_EQ(put("page_exit").page_instance, open[i]);
+  EXPECT_TRUE(put("page_exit").flags & kPageUnpaired);
 }
 
 TEST(EventLog, QuotaRemovesTheOldestSegments) {
