@@ -1,0 +1,132 @@
+"""Nanoseconds per durable append, and bytes that reach the disk for real events, beside SQLite row by row.
+
+pytest bench/stream -s
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+import sqlite3
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from walle_rt.stream import Catalog, EventKind, EventLog, FieldType
+
+APPEND_P50_NS, APPEND_P99_NS = 150, 2000
+DISK_BAR = 1.3  # times the raw JSON
+DATA = Path(os.environ.get("WALLE_TEST_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
+ROWS = 20_000
+
+
+def test_append(tmp_path: Path, benchmark: Any) -> None:
+    """Wall clock around each single append of a 200 B event; two clock reads are part of every figure."""
+    catalog = Catalog().declare("click", EventKind.CLICK, {"item": FieldType.INT, "text": FieldType.TEXT}).page("home")
+    contents = {"item": 1, "text": "x" * 140}
+    samples = []
+    with EventLog(tmp_path, catalog, journal_bytes=16 << 20) as log:
+        log._core.append_ns("click", "home", contents, 20_000)
+
+        def run() -> None:
+            samples.append(np.array(log._core.append_ns("click", "home", contents, 20_000)))
+
+        benchmark.pedantic(run, rounds=5, iterations=1)
+    ns = np.concatenate(samples)
+    p50, p99 = float(np.percentile(ns, 50)), float(np.percentile(ns, 99))
+    benchmark.extra_info.update(p50_ns=p50, p99_ns=p99)
+    sqlite = sqlite_append_us(tmp_path / "rows.sqlite", contents)
+    print(
+        f"\nappend of a 200 B event: p50 {p50:.0f} ns (bar {APPEND_P50_NS}), p99 {p99:.0f} ns (bar {APPEND_P99_NS}); "
+        f"SQLite row by row, WAL: {sqlite:.1f} us"
+    )
+    assert p50 <= APPEND_P50_NS
+    assert p99 <= APPEND_P99_NS
+
+
+def sqlite_table(path: Path) -> sqlite3.Connection:
+    """Rows as they come, each its own transaction; no sync per row, as our log has none per event."""
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("pragma journal_mode=wal")
+    db.execute("pragma synchronous=normal")
+    db.execute("create table events(seq integer primary key, ts integer, event text, page text, contents text)")
+    return db
+
+
+def sqlite_append_us(path: Path, contents: dict[str, Any], rows: int = 3000) -> float:
+    """Microseconds per row."""
+    db = sqlite_table(path)
+    body = json.dumps(contents)
+    start = time.perf_counter()
+    for i in range(rows):
+        db.execute("insert into events(ts, event, page, contents) values (?,?,?,?)", (i, "click", "home", body))
+    seconds = time.perf_counter() - start
+    db.close()
+    return seconds * 1e6 / rows
+
+
+def open_bandit() -> list[dict[str, str]]:
+    """Real impressions and clicks, oldest first."""
+    rows: list[dict[str, str]] = []
+    for name in ("random_men.csv.gz", "random_women.csv.gz"):
+        path = DATA / "open_bandit" / name
+        if not path.exists():
+            pytest.skip(f"{path.name} is absent: set WALLE_TEST_DATA to the folder that holds open_bandit/")
+        with gzip.open(path, "rt") as f:
+            rows += [{k: v for k, v in r.items() if k and v} for r in csv.DictReader(f)]
+    return sorted(rows, key=lambda r: r["timestamp"])[:ROWS]
+
+
+def written() -> int:
+    """Bytes this process has caused to be sent to the disk, dirtied pages of mapped files included (Linux)."""
+    lines = Path("/proc/self/io").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith("write_bytes")))
+
+
+def test_bytes_on_disk(tmp_path: Path, benchmark: Any) -> None:
+    """Everything the log writes - journal pages, segments, SQLite index, catalogue - against the raw JSON."""
+    events = []
+    for row in open_bandit():
+        stamp = int(datetime.fromisoformat(row.pop("timestamp")).timestamp() * 1e6)
+        contents = {k: v if k.startswith("user_feature") else float(v) for k, v in row.items()}
+        events.append(("click" if row["click"] == "1" else "exposure", stamp, contents))
+    names = {k: FieldType.TEXT if isinstance(v, str) else FieldType.FLOAT for _, _, c in events for k, v in c.items()}
+    catalog = Catalog().declare("exposure", EventKind.EXPOSURE, names).declare("click", EventKind.CLICK, names)
+    raw = sum(len(json.dumps({"event": e, "page": "shop", "ts": t, "contents": c})) for e, t, c in events)
+
+    def fill() -> int:
+        before = written()
+        with EventLog(tmp_path / "log", catalog.page("shop"), max_age_s=1e9) as log:
+            for name, ts, contents in events:
+                log.append(name, "shop", contents, ts=ts)
+                log.maintain()
+            log.compact()
+            log.sync()
+            assert log.last_seq == len(events)
+        return written() - before
+
+    ours = benchmark.pedantic(fill, rounds=1, iterations=1)
+    if ours == 0:
+        pytest.skip(f"{tmp_path} lies on a file system without write accounting: give --basetemp on a disk")
+    kept = sum(f.stat().st_size for f in (tmp_path / "log").iterdir() if f.suffix != ".walj")
+
+    before = written()
+    db = sqlite_table(tmp_path / "rows.sqlite")
+    for name, ts, contents in events:
+        db.execute(
+            "insert into events(ts, event, page, contents) values (?,?,?,?)", (ts, name, "shop", json.dumps(contents))
+        )
+    db.close()
+    rows = written() - before
+    benchmark.extra_info.update(raw_json=raw, written=ours, ratio=ours / raw, sqlite_rows=rows, sqlite_ratio=rows / raw)
+    print(
+        f"\n{len(events)} Open Bandit events, raw JSON {raw:,} bytes: written {ours:,} = {ours / raw:.2f}x "
+        f"(bar {DISK_BAR}), kept outside the journal {kept:,}; SQLite row by row {rows:,} = {rows / raw:.2f}x"
+    )
+    assert ours <= DISK_BAR * raw

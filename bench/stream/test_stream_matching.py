@@ -1,0 +1,95 @@
+"""ns per event of the matcher at 100, 1,000 and 10,000 triggers beside other ways to match; memory; adding; replay.
+
+    pytest bench/stream -s            on an idle machine: every figure has its bar
+
+Figures are CPU time of the fastest round; they are also in pytest-benchmark's JSON (--benchmark-json) as extra_info.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from stream_peers import Hyperscan, naive_ns, pending_ns, re_ns
+from stream_workload import Run, patterns, relaxed_texts, stream, strict_texts, world
+
+from walle_rt.stream import TriggerSet
+
+BARS = {100: 60, 1000: 250, 10_000: 2500}  # ns per event
+MEMORY_BAR = 150_000  # bytes at 1,000 triggers
+REPLAY_BAR_MS = 50  # 100,000 events through 1,000 triggers
+ADD_BAR_US = 200  # one task into 1,000
+ROUNDS = 9
+
+
+@pytest.mark.parametrize("strict", [True, False], ids=["strict", "relaxed"])
+@pytest.mark.parametrize("n", BARS)
+def test_step(n: int, strict: bool, benchmark: Any) -> None:
+    """Ns per event, and what the peers written in Python need."""
+    wanted, given = patterns(n), stream()
+    run = Run(strict_texts(wanted) if strict else relaxed_texts(wanted), given)
+    benchmark.pedantic(run, rounds=ROUNDS, iterations=1, warmup_rounds=1)
+    few = min(len(given), 2_000_000 // n)
+    peers = {"naive": naive_ns(wanted, given, few), "pending lists": pending_ns(wanted, given)}
+    if strict:
+        peers["re"] = re_ns(wanted, given, few)
+    stats = run.triggers.stats
+    benchmark.extra_info.update(
+        ns_per_event=run.best_ns, bar=BARS[n], memory_bytes=stats["memory_bytes"], nodes=stats["nodes"], peers=peers
+    )
+    print(
+        f"\n{'strict' if strict else 'relaxed'} N={n}: {run.best_ns:.0f} ns/event (bar {BARS[n]}), "
+        f"{run.fired / len(given):.2f} firings/event, {stats['nodes']} nodes, {stats['memory_bytes']:,} bytes; "
+        f"in plain Python, ns/event: {', '.join(f'{k} {v:,.0f}' for k, v in peers.items())}"
+    )
+    assert run.best_ns <= BARS[n]
+    assert run.best_ns < min(peers.values())
+    if n == 1000:
+        replay_ms = run.best_ns * len(given) / 1e6
+        print(f"replay of 100,000 events through 1,000 triggers: {replay_ms:.1f} ms (bar {REPLAY_BAR_MS})")
+        assert stats["memory_bytes"] <= MEMORY_BAR
+        assert replay_ms <= REPLAY_BAR_MS
+
+
+@pytest.mark.parametrize("n", BARS)
+def test_strict_beside_hyperscan(n: int, benchmark: Any) -> None:
+    """The same strict patterns, every end of each reported: equal counts, and ns per event of both."""
+    pytest.importorskip("hyperscan", reason="tools/requirements-bench.txt asks for it; there is no wheel here")
+    wanted, given = patterns(n), stream()
+    unique = [list(p) for p in {tuple(p): None for p in wanted}]
+    run = Run(strict_texts(unique, " every"), given)
+    benchmark.pedantic(run, rounds=ROUNDS, iterations=1, warmup_rounds=1)
+    peer = Hyperscan(unique, given)
+    block = min(peer.block_ns() for _ in range(ROUNDS))
+    matches = peer.matches
+    single = min(peer.event_ns(20_000) for _ in range(3))
+    benchmark.extra_info.update(ns_per_event=run.best_ns, hyperscan_block=block, hyperscan_event=single)
+    print(
+        f"\nstrict, every match, N={len(unique)}: {run.best_ns:.0f} ns/event; Hyperscan {block:.0f} over the whole "
+        f"stream at once, {single:.0f} event by event from Python; {matches} matches each"
+    )
+    assert run.fired == matches
+    assert run.best_ns < single
+
+
+def test_add_one_task(benchmark: Any) -> None:
+    """Parsing, compiling and adding one relaxed task into 1,000, between two events."""
+    triggers = TriggerSet(world())
+    for i, text in enumerate(relaxed_texts(patterns(1000))):
+        triggers.add(f"t{i}", text)
+    fresh = iter(enumerate(relaxed_texts(patterns(200, seed=99))))
+    times = []
+
+    def add() -> None:
+        i, text = next(fresh)
+        start = time.perf_counter()
+        triggers.add(f"new{i}", text)
+        times.append((time.perf_counter() - start) * 1e6)
+
+    benchmark.pedantic(add, rounds=150, iterations=1, warmup_rounds=10)
+    median, worst = float(np.median(times)), float(np.percentile(times, 99))
+    benchmark.extra_info.update(median_us=median, p99_us=worst, bar_us=ADD_BAR_US)
+    print(f"\nadd one task into 1,000: median {median:.0f} us, p99 {worst:.0f} us (bar {ADD_BAR_US})")
+    assert median <= ADD_BAR_US
