@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run.sh BUILD SECONDS: every fuzz target of the build folder for so many seconds, seeded by tests/fuzz/seeds.py and by all
+# run.sh BUILD SECONDS: every fuzz target of the build folder for so many seconds, seeded by tests/fuzz/*seeds.py and by all
 # earlier findings in tests/fuzz/findings/<target>. What it learns is kept in the build folder. A finding stops the run and
 # is written to tests/fuzz/findings/: fix it and commit the file.
 set -euo pipefail
@@ -10,7 +10,7 @@ for target in "$build"/*_fuzz; do
   name=$(basename "$target")
   learnt=$build/corpus/$name
   mkdir -p "$learnt" "findings/$name"
-  python seeds.py "$learnt"
+  if [ "$name" = model_fuzz ]; then python seeds.py "$learnt"; else python stream_seeds.py "$name" "$learnt"; fi
   echo "$name for $seconds s"
   limits=(-max_total_time="$seconds" -timeout=10 -rss_limit_mb=3000 -malloc_limit_mb=2000 -max_len=16384)
   if ! "$target" "$learnt" "findings/$name" "${limits[@]}" -artifact_prefix="findings/$name/" -print_final_stats=1 \
