@@ -181,6 +181,10 @@ EDITS: dict[str, list[tuple[str, str]]] = {
 
 # (module, first line of the region, first line after it, replacement or name of one of our files)
 REGIONS = [
+    # The command lines of modules.
+    ("base64", "def main():\n", "if __name__ == '__main__':\n", ""),
+    ("calendar", "def main(args=None):\n", 'if __name__ == "__main__":\n', ""),
+    ("random", "def _test_generator(n, func, args):\n", "if __name__ == '__main__':\n", ""),
     (
         "typing",
         "@functools.cache\ndef _lazy_load_getattr_static():\n",
@@ -207,17 +211,14 @@ REGIONS = [
 
 
 # Imports that are not there, and why nothing is lost: each is tried and done without, or belongs to a part that tasks
-# have no use for (command lines, decimals, Unicode names).
+# have no use for (decimals, Unicode names).
 OPTIONAL = {
     "abc": {"_py_abc"},
-    "base64": {"getopt"},
-    "calendar": {"argparse"},
     "datetime": {"_pydatetime"},
     "fractions": {"decimal"},
     "heapq": {"doctest"},
     "hmac": {"_hashlib"},
     "queue": {"_queue"},
-    "random": {"argparse"},
     "re._parser": {"unicodedata"},
     "warnings": {"linecache", "tracemalloc"},
 }
