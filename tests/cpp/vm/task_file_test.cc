@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <random>
+
+#include "base/crc32c.h"
 
 namespace walle::vm {
 namespace {
@@ -54,6 +58,34 @@ TEST(TaskFile, EveryFlippedBitIsSeen) {
 TEST(TaskFile, EveryShorterFileIsRefused) {
   const std::string good = sample();
   for (size_t size = 0; size < good.size(); ++size) EXPECT_FALSE(read_task_file(kept(good.substr(0, size))).ok()) << size;
+}
+
+// With a right checksum only the bounds stand between the index and the file: parts never leave it.
+TEST(TaskFile, ResealedDamageStaysInsideTheFile) {
+  const std::string good = sample();
+  std::mt19937_64 random(5);
+  uint32_t index_bytes;
+  std::memcpy(&index_bytes, good.data() + 12, 4);
+  int accepted = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::string bad = good;
+    const size_t edits = 1 + random() % 3;
+    for (size_t i = 0; i < edits; ++i) bad[12 + random() % (12 + index_bytes)] = static_cast<char>(random() % 4 ? random() % 8 : random());
+    uint32_t size;
+    std::memcpy(&size, bad.data() + 12, 4);
+    const uint32_t crc = base::crc32c(0, bad.data() + 24, std::min<size_t>(size, bad.size() - 24));
+    std::memcpy(bad.data() + 8, &crc, 4);
+    const Buffer bytes = kept(bad);
+    Result<TaskFile> file = read_task_file(bytes);
+    if (!file.ok()) continue;
+    ++accepted;
+    for (const Resource& part : file->resources) {
+      EXPECT_GE(part.bytes.data(), bytes.data());
+      EXPECT_LE(part.bytes.data() + part.bytes.size(), bytes.data() + bytes.size());
+      EXPECT_TRUE(valid_resource_name(part.name));
+    }
+  }
+  EXPECT_LT(accepted, 5000);
 }
 
 TEST(TaskFile, NamesArePlain) {
