@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from walle_rt import _core
-from walle_rt.vm import VM, Isolate, LimitExceeded, Limits, TaskBundle, TaskFailed
+from walle_rt.vm import VM, Isolate, LimitExceeded, Limits, Pool, TaskBundle, TaskFailed
 
 WEIGHTS = np.arange(12, dtype=np.float32).reshape(4, 3) - 5
 SOURCE = """
@@ -26,6 +26,10 @@ def call(inputs):
     return engine.load('models/relu.walle').run(inputs)
 def many(n):
     return len([engine.load('models/relu.walle') for _ in range(n)])
+held = []
+def hold(n):
+    held.extend(engine.load('models/relu.walle') for _ in range(n))
+    return len(held)
 def again(n):
     for _ in range(n):
         engine.load('models/relu.walle').close()
@@ -169,6 +173,24 @@ def test_models_are_bounded_and_closed(make: Any) -> None:
     for threads in (-1, 17):
         with pytest.raises(TaskFailed, match=f"threads={threads}"):
             make().call("load", "models/relu.walle", threads)
+
+
+def test_reset_gives_models_up_and_keeps_the_bundle(make: Any) -> None:
+    isolate = make()
+    assert isolate.call("hold", 16) == 16
+    with pytest.raises(TaskFailed, match="at most 16"):
+        isolate.call("hold", 1)
+    isolate.reset()
+    assert isolate.call("hold", 16) == 16
+
+
+def test_pools_run_models(vm: VM, resources: dict[str, bytes]) -> None:
+    bundle = TaskBundle.from_source({"main": SOURCE}, vm, resources=resources)
+    pool = Pool(vm, size=2, limits=Limits(wall_ms=20_000))
+    x = np.ones((2, 4), np.float32)
+    for _ in range(5):
+        np.testing.assert_allclose(pool.run(bundle, "run", x)["y"], expected(x), rtol=1e-5)
+        assert pool.run(bundle, "hold", 16) == 16
 
 
 def test_other_files_are_read_in_place(make: Any) -> None:
