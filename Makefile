@@ -3,7 +3,7 @@
 #   make test    everything that must hold
 # and one more compares with other runtimes:
 #   make bench
-.PHONY: demo test bench setup configure build engine check cpp python sanitize fuzz damage clean
+.PHONY: cross-tools demo test bench setup configure build engine check cpp python sanitize fuzz damage test-arm64 test-arm64-zig link-macos clean
 .NOTPARALLEL:
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -65,6 +65,35 @@ fuzz:
 	@cmake --preset fuzz $(CMAKE_PYTHON) >/dev/null
 	cmake --build build/fuzz
 	tests/fuzz/run.sh build/fuzz $(FUZZ_SECONDS)
+
+# The VM for other targets. Bytecode does not depend on the target: the library of tasks is the native build's.
+cross = cmake --preset $(1) $(CMAKE_PYTHON) >configure.log 2>&1 || { cat configure.log; exit 1; }; rm -f configure.log
+cross-tools: configure
+	@tools/setup.sh arm64
+	cmake --build build/release --target vm_device
+
+test-arm64: cross-tools
+	$(call step,arm64: build)
+	@$(call cross,arm64)
+	cmake --build build/arm64 --target vm_test
+	$(call step,arm64: VM tests under qemu-user)
+	ctest --preset arm64 -R '^vm$$'
+	python tools/check_symbols.py build/arm64
+	python tools/size_report.py build/arm64
+
+# The same for every Linux from glibc 2.28 on; the test program stays the other compiler's.
+test-arm64-zig: test-arm64
+	$(call step,arm64 with glibc 2.28: build)
+	@$(call cross,arm64-zig)
+	cmake --build build/arm64-zig --target vm_full vm_device
+	python tools/check_symbols.py build/arm64-zig --glibc 2.28
+	$(call step,arm64 with glibc 2.28: VM tests under qemu-user)
+	WALLE_VM_TEST_DIR=$(CURDIR)/build/arm64-zig qemu-aarch64-static -L /usr/aarch64-linux-gnu build/arm64/vm_test
+
+link-macos: cross-tools
+	$(call step,macOS arm64: link)
+	@$(call cross,macos-zig)
+	cmake --build build/macos-zig --target vm_full vm_device
 
 DAMAGED_CASES ?= 3000
 damage: build

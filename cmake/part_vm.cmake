@@ -14,7 +14,7 @@ if(NOT WALLE_VM)
   message(STATUS "Python VM: off (WALLE_VM=OFF)")
   return()
 endif()
-if(NOT WALLE_BUILD_PYTHON AND NOT CMAKE_CROSSCOMPILING)
+if(NOT WALLE_BUILD_PYTHON AND NOT CMAKE_CROSSCOMPILING AND NOT WALLE_SANITIZE AND NOT WALLE_BUILD_FUZZ)
   message(STATUS "Python VM: libraries not built here (WALLE_BUILD_PYTHON=OFF: tests use those of the release build)")
   return()
 endif()
@@ -68,8 +68,8 @@ set(vm_compiler
   Parser/tokenizer/readline_tokenizer Parser/tokenizer/string_tokenizer Parser/tokenizer/utf8_tokenizer
   Python/Python-ast Python/asdl Python/assemble Python/ast Python/ast_opt Python/ast_unparse Python/compile
   Python/flowgraph Python/future Python/instruction_sequence Python/symtable)
-set(vm_inside arena boot code_reader code_verify container entry failure functions host_calls importer inflate inittab interrupt
-  isolate memory tensor values absent_system)
+set(vm_inside arena boot code_reader code_verify container entry failure functions host_calls importer inflate inittab
+  interrupt isolate line_table memory tensor values absent_system)
 
 add_library(vm_flags INTERFACE)
 target_include_directories(vm_flags BEFORE INTERFACE ${vm_src}/cpython ${vm_py}/Include/internal ${vm_py}/Include ${vm_py}/Python
@@ -80,8 +80,20 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
   # The interpreter reads its thread state all the time; one word of the static TLS block makes that a single load.
   target_compile_options(vm_flags INTERFACE -ftls-model=initial-exec)
 endif()
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  # g++ for Arm writes unwind tables unless told so twice: 0.3 MB.
+  target_compile_options(vm_flags INTERFACE -fno-unwind-tables)
+endif()
 target_compile_definitions(vm_flags INTERFACE NDEBUG PLATFORM="walle" ABIFLAGS="" MULTIARCH="" _DEFAULT_SOURCE)
-if(WALLE_SANITIZE)
+if(WALLE_BUILD_FUZZ)
+  # CPython itself is watched for bad accesses; the fuzzer is led by our own files alone.
+  target_compile_options(vm_flags INTERFACE -fsanitize=address)
+  target_compile_definitions(vm_flags INTERFACE WALLE_VM_PLAIN_MALLOC)
+  target_link_options(vm_flags INTERFACE -fsanitize=address)
+elseif(WALLE_SANITIZE)
+  if(WALLE_SANITIZE MATCHES "address")
+    target_compile_definitions(vm_flags INTERFACE WALLE_VM_PLAIN_MALLOC)
+  endif()
   target_compile_options(vm_flags INTERFACE -fsanitize=${WALLE_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(vm_flags INTERFACE -fsanitize=${WALLE_SANITIZE})
 endif()
@@ -103,10 +115,21 @@ function(walle_vm_objects target optimise)
   endforeach()
 endfunction()
 
-walle_vm_objects(vm_core_hot -O2 ${vm_hot})
+set(WALLE_VM_HOT -O2 CACHE STRING "Optimisation of the VM's files that tasks spend their time in")
+walle_vm_objects(vm_core_hot ${WALLE_VM_HOT} ${vm_hot})
 walle_vm_objects(vm_core_warm -Os ${vm_warm})
 walle_vm_objects(vm_compiler -Os ${vm_compiler})
 set(vm_core $<TARGET_OBJECTS:vm_core_hot> $<TARGET_OBJECTS:vm_core_warm>)
+
+# Not every linker knows these; the first saves a few KB, the second repeats what hidden.h does.
+include(CheckLinkerFlag)
+check_linker_flag(C -Wl,-z,noseparate-code WALLE_HAS_NOSEPARATE_CODE)
+check_linker_flag(C -Wl,-exported_symbols_list,${vm_src}/inside/exports.txt WALLE_HAS_EXPORTED_SYMBOLS_LIST)
+# On macOS CMake makes a bundle of a module: no advantage for dlopen, and zig links none.
+set(vm_library_kind MODULE)
+if(APPLE)
+  set(vm_library_kind SHARED)
+endif()
 
 # walle_vm_link(<target> <kind> <full: 0 or 1> <extra source>...): an executable or module out of the objects and our files.
 function(walle_vm_link target kind full)
@@ -120,7 +143,7 @@ function(walle_vm_link target kind full)
   if(kind STREQUAL "EXECUTABLE")
     add_executable(${target} ${files} ${ARGN} ${vm_core})
   else()
-    add_library(${target} MODULE ${files} ${ARGN} ${vm_core})
+    add_library(${target} ${vm_library_kind} ${files} ${ARGN} ${vm_core})
   endif()
   if(full)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:vm_compiler>)
@@ -132,14 +155,16 @@ function(walle_vm_link target kind full)
   if(APPLE)
     target_link_options(${target} PRIVATE -Wl,-dead_strip)
   else()
-    target_link_options(${target} PRIVATE -Wl,--gc-sections -Wl,-z,now -Wl,--build-id=none -Wl,-z,noseparate-code)
+    target_link_options(${target} PRIVATE -Wl,--gc-sections -Wl,-z,now -Wl,--build-id=none
+      $<$<BOOL:${WALLE_HAS_NOSEPARATE_CODE}>:-Wl,-z,noseparate-code>)
   endif()
 endfunction()
 
 if(CMAKE_CROSSCOMPILING)
   # Bytecode does not depend on the target: the native build's container is reused.
-  if(NOT WALLE_VM_LIBRARY_C)
-    message(FATAL_ERROR "Cross build: set WALLE_VM_LIBRARY_C to vm/library.c of a native build")
+  if(NOT EXISTS "${WALLE_VM_LIBRARY_C}")
+    message(FATAL_ERROR "Cross build: WALLE_VM_LIBRARY_C='${WALLE_VM_LIBRARY_C}' is no file; expected: vm/library.c of a native "
+      "build, which its target vm_device makes")
   endif()
   set(vm_library_c ${WALLE_VM_LIBRARY_C})
 else()
@@ -149,10 +174,19 @@ else()
   add_custom_command(OUTPUT ${vm_library_c}
     COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/vm/library.py ${WALLE_CPYTHON_DIR}/Lib ${vm_src}/lib
       ${CMAKE_CURRENT_BINARY_DIR}/vm/lib
-    COMMAND vm_freeze ${CMAKE_CURRENT_BINARY_DIR}/vm/lib/list.txt ${CMAKE_CURRENT_BINARY_DIR}/vm/library.wvmb
+    COMMAND ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0 $<TARGET_FILE:vm_freeze> # its interpreter never ends
+      ${CMAKE_CURRENT_BINARY_DIR}/vm/lib/list.txt ${CMAKE_CURRENT_BINARY_DIR}/vm/library.wvmb
     COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/vm/pack.py ${CMAKE_CURRENT_BINARY_DIR}/vm/library.wvmb ${vm_library_c}
     DEPENDS vm_freeze ${vm_lib_sources} ${PROJECT_SOURCE_DIR}/tools/vm/library.py ${PROJECT_SOURCE_DIR}/tools/vm/pack.py
     COMMENT "Compiling the task library" VERBATIM)
+endif()
+
+if(WALLE_BUILD_FUZZ)
+  walle_vm_link(bundle_fuzz EXECUTABLE 0 ${PROJECT_SOURCE_DIR}/tests/fuzz/bundle_fuzz.c ${vm_library_c})
+  target_compile_options(bundle_fuzz PRIVATE -fsanitize=fuzzer-no-link,undefined -fno-sanitize-recover=all -g1)
+  target_link_options(bundle_fuzz PRIVATE -fsanitize=fuzzer,undefined)
+  set_target_properties(bundle_fuzz PROPERTIES LINKER_LANGUAGE CXX)
+  return()
 endif()
 
 foreach(flavour IN ITEMS full device)
@@ -164,9 +198,12 @@ foreach(flavour IN ITEMS full device)
   set_target_properties(vm_${flavour} PROPERTIES PREFIX "lib" OUTPUT_NAME walle_vm_${flavour}
     LINK_DEPENDS ${vm_src}/inside/exports.map)
   if(APPLE)
-    target_link_options(vm_${flavour} PRIVATE -Wl,-exported_symbols_list,${vm_src}/inside/exports.txt)
+    target_link_options(vm_${flavour} PRIVATE
+      $<$<BOOL:${WALLE_HAS_EXPORTED_SYMBOLS_LIST}>:-Wl,-exported_symbols_list,${vm_src}/inside/exports.txt>)
   else()
-    target_link_options(vm_${flavour} PRIVATE -s -Wl,--version-script=${vm_src}/inside/exports.map -Wl,-z,defs)
+    # Reports and suppressions of sanitizers name functions.
+    target_link_options(vm_${flavour} PRIVATE $<$<NOT:$<BOOL:${WALLE_SANITIZE}>>:-s>
+      -Wl,--version-script=${vm_src}/inside/exports.map -Wl,-z,defs)
   endif()
   if(SKBUILD)
     install(TARGETS vm_${flavour} DESTINATION walle_rt/vm)

@@ -1,7 +1,12 @@
-"""The C library exports names that begin with walle_ and no others; the Python extension its init function alone."""
+"""The C library exports names that begin with walle_ and no others; the Python extension its init function alone.
+
+check_symbols.py [BUILD] [--glibc 2.28]    the VM libraries of BUILD also need no newer C library
+"""
 
 from __future__ import annotations
 
+import argparse
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -22,11 +27,32 @@ def check(library: Path, prefix: str) -> list[str]:
     return sorted({name for name in exported(library) if not name.startswith(prefix) and name not in ALWAYS})
 
 
+def newest_glibc(library: Path) -> tuple[int, ...]:
+    """The newest symbol version of the C library that ``library`` asks for."""
+    text = subprocess.run(["nm", "-D", "--undefined-only", library], capture_output=True, text=True, check=True).stdout
+    return max(tuple(map(int, version.split("."))) for version in re.findall(r"@GLIBC_([0-9.]+)", text))
+
+
+def glibc_report(build: Path, limit: str) -> int:
+    """How many VM libraries of ``build`` ask for a C library newer than ``limit``."""
+    over = 0
+    for library in sorted(build.glob("libwalle_vm_*.so")):
+        newest = newest_glibc(library)
+        over += newest > tuple(map(int, limit.split(".")))
+        print(f"{library.name}: needs glibc {'.'.join(map(str, newest))}, allowed {limit}")
+    return over
+
+
 def main() -> int:
-    build = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "release"
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", nargs="?", type=Path, default=ROOT / "build" / "release")
+    parser.add_argument("--glibc", metavar="VERSION")
+    options = parser.parse_args()
+    build = options.build.resolve()
     found = [(library, "walle_") for library in sorted(build.rglob("libwalle.so*")) if not library.is_symlink()]
     found += [(library, "PyInit_") for library in sorted((ROOT / "src" / "python" / "walle_rt").glob("_core*.so"))]
-    found += [(lib, "walle_vm_") for lib in sorted((ROOT / "src/python/walle_rt/vm").glob("libwalle_vm_*.so"))]
+    vm_folders = {ROOT / "src" / "python" / "walle_rt" / "vm", build}
+    found += [(lib, "walle_vm_") for lib in sorted(f for d in vm_folders for f in d.glob("libwalle_vm_*.so"))]
     if not found:
         print(f"no libwalle.so below {build} and no _core extension: build first (make build)")
         return 1
@@ -37,6 +63,8 @@ def main() -> int:
         for name in names[:20]:
             print(f"  {name}")
         bad += len(names)
+    if options.glibc is not None:
+        bad += glibc_report(build, options.glibc)
     return 1 if bad else 0
 
 

@@ -5,6 +5,7 @@
 #   tools/setup.sh bench     also the runtimes to compare with
 #   tools/setup.sh fuzz      also clang with libFuzzer
 #   tools/setup.sh golden    also the JDK that makes tests/golden/flink_cep.xz anew
+#   tools/setup.sh arm64     also the cross compiler, the emulator and arm64 libraries
 # A second call finds everything in place and does nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -80,5 +81,10 @@ case $part in
       apt_install clang "libclang-rt-$version-dev"
     fi
     ;;
-  *) echo "setup: unknown part '$part'; known: demo, bench, fuzz, golden" >&2; exit 2 ;;
+  arm64)
+    apt_install g++-aarch64-linux-gnu qemu-user-static
+    tools/arm64_sysroot.sh build/arm64-sysroot
+    pip_install cross tools/requirements-cross.txt -- "-r tools/requirements-cross.txt"
+    ;;
+  *) echo "setup: unknown part '$part'; known: demo, bench, fuzz, golden, arm64" >&2; exit 2 ;;
 esac

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import platform
 import re
 import statistics
+import struct
 import subprocess
 import sys
 import zlib
@@ -26,20 +26,33 @@ def libraries(build: Path) -> list[Path]:
 VM_LIMITS = {("device", "x86_64"): (2_600_000, 1_100_000), ("device", "aarch64"): (2_300_000, 900_000)}
 
 
-def vm_report() -> int:
+ELF_MACHINES = {62: "x86_64", 183: "aarch64"}
+
+
+def vm_libraries(build: Path) -> list[Path]:
+    """Those of the package, of ``build`` where it was cross-compiled, and of an arm64 build."""
+    found = set((ROOT / "src" / "python" / "walle_rt" / "vm").glob("libwalle_vm_*.so"))
+    for folder in {build, ROOT / "build" / "arm64"}:
+        found |= set(folder.glob("libwalle_vm_*.so"))
+    return sorted(found)
+
+
+def vm_report(build: Path) -> int:
     """Print the VM libraries and return how many exceed their limit."""
     over = 0
-    for library in sorted((ROOT / "src" / "python" / "walle_rt" / "vm").glob("libwalle_vm_*.so")):
-        raw = library.stat().st_size
+    for library in vm_libraries(build):
+        content = library.read_bytes()
+        raw = len(content)
         packer = zlib.compressobj(9, zlib.DEFLATED, -15, 9)
-        packed = len(packer.compress(library.read_bytes()) + packer.flush())
-        limits = VM_LIMITS.get((library.stem.rsplit("_", 1)[1], platform.machine()))
+        packed = len(packer.compress(content) + packer.flush())
+        machine = ELF_MACHINES.get(struct.unpack_from("<H", content, 18)[0], "unknown")
+        limits = VM_LIMITS.get((library.stem.rsplit("_", 1)[1], machine))
         verdict = ""
         if limits is not None:
             verdict = "within" if raw <= limits[0] and packed <= limits[1] else "OVER"
             over += verdict == "OVER"
             verdict += f" {limits[0] / 1e6:.1f} / {limits[1] / 1e6:.1f} MB"
-        print(f"{library.name:45s} {raw / 1e6:7.3f} MB  deflated {packed / 1e6:.3f} MB  {verdict}")
+        print(f"{f'{library.name} ({machine})':45s} {raw / 1e6:7.3f} MB  deflated {packed / 1e6:.3f} MB  {verdict}")
     return over
 
 
@@ -74,7 +87,7 @@ def main() -> int:
     for library in libraries(build):
         parts = sections(library)
         print(f"{library.name:45s} {library.stat().st_size / 1e6:7.2f} MB  text {parts['text'] / 1e6:.2f} MB")
-    over = vm_report()
+    over = vm_report(build)
     print(
         f"{'room':10s} {'files':>6s} {'lines':>7s} {'median':>7s} {'p90':>5s} {'functions p90':>14s} {'comments':>9s}"
     )

@@ -10,7 +10,11 @@ for target in "$build"/*_fuzz; do
   name=$(basename "$target")
   learnt=$build/corpus/$name
   mkdir -p "$learnt" "findings/$name"
-  if [ "$name" = model_fuzz ]; then python seeds.py "$learnt"; else python stream_seeds.py "$name" "$learnt"; fi
+  case $name in
+    model_fuzz) python seeds.py "$learnt" ;;
+    bundle_fuzz) python bundle_seeds.py "$learnt" ;;
+    *) python stream_seeds.py "$name" "$learnt" ;;
+  esac
   echo "$name for $seconds s"
   limits=(-max_total_time="$seconds" -timeout=10 -rss_limit_mb=3000 -malloc_limit_mb=2000 -max_len=16384)
   if ! "$target" "$learnt" "findings/$name" "${limits[@]}" -artifact_prefix="findings/$name/" -print_final_stats=1 \

@@ -282,6 +282,35 @@ EDITS = [
         "    PyThreadState *tcur = gilstate_tss_get(runtime);\n    assert(tstate != tcur);\n",
     ),
     Edit(
+        "Objects/obmalloc.c",
+        "AddressSanitizer sees the bounds of malloc's blocks alone: there every object is a block of its own",
+        "    if (UNLIKELY(nbytes > SMALL_REQUEST_THRESHOLD)) {",
+        "#ifdef WALLE_VM_PLAIN_MALLOC\n    return NULL;\n#endif\n    if (UNLIKELY(nbytes > SMALL_REQUEST_THRESHOLD)) {",
+    ),
+    Edit(
+        "Modules/_datetimemodule.c",
+        "static types are shared by all isolates: written by the first import, which is the main interpreter's",
+        "    PyDateTime_TimeZoneType.tp_base = &PyDateTime_TZInfoType;\n"
+        "    PyDateTime_DateTimeType.tp_base = &PyDateTime_DateType;\n",
+        "    if (PyDateTime_TimeZoneType.tp_base != &PyDateTime_TZInfoType) {\n"
+        "        PyDateTime_TimeZoneType.tp_base = &PyDateTime_TZInfoType;\n"
+        "        PyDateTime_DateTimeType.tp_base = &PyDateTime_DateType;\n    }\n",
+    ),
+    Edit(
+        "Objects/typeobject.c",
+        "isolates count a static type's users while another one ends",
+        "    int64_t interp_count =\n            _PyRuntime.types.managed_static.types[full_index].interp_count;",
+        "    int64_t interp_count = _Py_atomic_load_int64(\n"
+        "            &_PyRuntime.types.managed_static.types[full_index].interp_count);",
+    ),
+    Edit(
+        "Python/context.c",
+        "upstream gives Token.MISSING to the main interpreter alone; every isolate has its own dictionary of the type",
+        "    if (!_Py_IsMainInterpreter(interp)) {\n        return _PyStatus_OK();\n    }\n\n"
+        "    PyObject *missing = get_token_missing();",
+        "    PyObject *missing = get_token_missing();",
+    ),
+    Edit(
         "Include/internal/pycore_typeobject.h",
         "64 KB less per isolate",
         "#define MCACHE_SIZE_EXP 12",

@@ -1,56 +1,15 @@
-// Isolates from C++, on the library of the release build. Without it every test is skipped and says so.
-#include "vm/vm.h"
-
-#include <gtest/gtest.h>
-
+// Isolates from C++, on the libraries of this build.
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
 #include <thread>
 
+#include "vm/fixture.h"
 #include "vm/host_calls.h"
 #include "vm/pool.h"
 #include "vm/reaper.h"
 
 namespace walle::vm {
 namespace {
-
-std::string library_path() {
-  if (const char* named = std::getenv("WALLE_VM_LIBRARY")) return named;
-  // The program lies in build/<preset>; __FILE__ is of no use where a compiler cache makes it relative.
-  std::error_code none;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", none);
-  const auto root = program.parent_path().parent_path().parent_path();
-  return (root / "src/python/walle_rt/vm/libwalle_vm_full.so").string();
-}
-
-class VmTest : public testing::Test {
- protected:
-  void SetUp() override {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "the VM library is not instrumented: its allocations would be reported as leaks";
-#endif
-    if (!std::filesystem::exists(library_path())) GTEST_SKIP() << "no VM library at " << library_path();
-    Result<std::shared_ptr<const Vm>> opened = Vm::open(library_path());
-    ASSERT_TRUE(opened.ok()) << opened.error().message();
-    vm_ = *opened;
-  }
-
-  std::unique_ptr<Isolate> isolate(const std::string& source, Limits limits = {}, TaskContext context = {}) {
-    Result<std::string> bytes = vm_->compile({{"main", "main.py", source, false}});
-    EXPECT_TRUE(bytes.ok()) << bytes.error().message();
-    Result<std::shared_ptr<const Bundle>> bundle = Bundle::open(vm_, *bytes);
-    EXPECT_TRUE(bundle.ok()) << bundle.error().message();
-    Result<std::unique_ptr<Isolate>> made = Isolate::create(vm_, std::move(limits), std::move(context));
-    EXPECT_TRUE(made.ok()) << made.error().message();
-    std::unique_ptr<Isolate> out = std::move(made).value();
-    EXPECT_TRUE(out->attach(*bundle).ok());
-    return out;
-  }
-
-  std::shared_ptr<const Vm> vm_;
-};
 
 TEST_F(VmTest, NamesItself) {
   EXPECT_EQ(vm_->flavour(), "full");

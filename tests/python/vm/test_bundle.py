@@ -142,6 +142,7 @@ def module_bytes(
     consts: bytes = b"\x01N",
     names: int = 0,
     locals_: bytes = b"\x00",
+    lines: bytes = b"",
     handlers: bytes = b"",
 ) -> bytes:
     """One code object around raw instructions."""
@@ -155,7 +156,8 @@ def module_bytes(
         + bytes([names])
         + b"\x00" * names
         + locals_
-        + b"\x00"
+        + bytes([len(lines)])
+        + lines
         + bytes([len(handlers)])
         + handlers
     )
@@ -236,6 +238,32 @@ def test_unknown_tags_and_deep_nesting(vm: VM) -> None:
         TaskBundle(container(vm, module_bytes(code, consts=b"\xff\xff\xff\xff\x07N")), vm)
     with pytest.raises(TaskError, match="exception"):
         TaskBundle(container(vm, module_bytes(code, handlers=b"\x80\x05\x00\x00")), vm)
+
+
+@pytest.mark.parametrize(
+    ("what", "lines", "match"),
+    [
+        ("no mark at a head", b"\x00", "start mark"),
+        ("short form without its byte", b"\x80", "ends early"),
+        ("short form followed by a mark", b"\x80\x80", "cut short"),
+        ("one-line form without its columns", b"\xd0\x01", "ends early"),
+        ("long form of three numbers", b"\xf0\x01\x01\x01", "ends early"),
+        ("long form with a mark inside", b"\xf0\x01\x80\x01\x01", "cut short"),
+        ("endless number", b"\xe8" + b"\x7f" * 7, "too many digits"),
+        ("eight units of code where one is", b"\xff", "more code than there is"),
+    ],
+)
+def test_line_tables_that_would_be_read_past_their_end(vm: VM, what: str, lines: bytes, match: str) -> None:
+    code = bytes([opcodes()["RETURN_CONST"], 0])
+    with pytest.raises(TaskError, match=match):
+        TaskBundle(container(vm, module_bytes(code, lines=lines)), vm)
+
+
+@pytest.mark.parametrize("handlers", [b"\x00\x01\x00\x00", b"\x80\x81\x00\x00", b"\x80\x01\x00\x80"])
+def test_exception_table_marks_at_wrong_bytes(vm: VM, handlers: bytes) -> None:
+    code = bytes([opcodes()["RETURN_CONST"], 0])
+    with pytest.raises(TaskError, match="start marks"):
+        TaskBundle(container(vm, module_bytes(code, handlers=handlers)), vm)
 
 
 def test_random_bytecode(vm: VM) -> None:

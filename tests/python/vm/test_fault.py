@@ -1,7 +1,8 @@
-"""The fault run of tests/fault/isolates.py in its short form: 500 cycles, no growth, no failure."""
+"""The fault run of tests/fault/isolates.py in its short form, plain and with poisoned arenas."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,11 +14,11 @@ from walle_rt.vm import VM
 ROOT = Path(__file__).resolve().parents[3]
 
 
-@pytest.mark.timeout(280)
-def test_five_hundred_cycles(vm: VM) -> None:
+def fault_run(*options: str, **environment: str) -> None:
     run = subprocess.run(
-        [sys.executable, "-m", "tests.fault.isolates", "--cycles", "500", "--scripts", "100"],
+        [sys.executable, "-m", "tests.fault.isolates", *options],
         cwd=ROOT,
+        env=os.environ | environment,
         capture_output=True,
         text=True,
         timeout=270,
@@ -26,3 +27,14 @@ def test_five_hundred_cycles(vm: VM) -> None:
     print(run.stdout)
     assert run.returncode == 0, run.stdout + run.stderr
     assert run.stdout.count("ok ") == 4
+
+
+@pytest.mark.timeout(280)
+def test_five_hundred_cycles(vm: VM) -> None:
+    fault_run("--cycles", "500", "--scripts", "100")
+
+
+@pytest.mark.timeout(280)
+def test_poisoned_arenas(vm: VM) -> None:
+    """Memory of ended isolates is overwritten before the next one gets it: nothing may still use it."""
+    fault_run("--cycles", "100", "--isolates", "16", "--scripts", "20", WALLE_VM_POISON="1")

@@ -78,4 +78,7 @@ static inline uint32_t take_count(walle_vm_reader* r) {
   return count;
 }
 
+/* line_table.c: what is wrong with a line table for `units` code units, NULL for nothing. */
+const char* walle_vm_line_table_fault(walle_vm_reader table, uint64_t units);
+
 #endif

@@ -1,8 +1,8 @@
 /* The structural verifier: walks a module's bytes without building any Python object and refuses what could not have come
  * out of the compiler. Checked per code object: tags, counts and string numbers; opcodes of the base set only; operand
  * indices; jump targets on instruction boundaries; the value stack, at every instruction reachable, between zero and the
- * declared size and equal on every path; the exception table. The depth rules are those of CPython's flowgraph.c, taken
- * from CPython's own opcode tables (pycore_opcode_metadata.h), so they change with them.
+ * declared size and equal on every path; the exception table; the line table (line_table.c). The depth rules are those of CPython's
+ * flowgraph.c, taken from CPython's own opcode tables (pycore_opcode_metadata.h), so they change with them.
  *
  * Not checked: the kinds of values on the stack. Bytecode that passes can still be hostile; only signed bundles are loaded. */
 #include "vm/inside/bytes.h"
@@ -166,12 +166,15 @@ typedef struct {
   int lasti;
 } handler;
 
-/* Six bits a byte, most significant first, bit 6: more follows. */
-static uint32_t take_table_number(walle_vm_reader* r) {
+/* Six bits a byte, most significant first, bit 6: more follows. Bit 7 marks the start of an entry; CPython's search goes by
+ * it, so it must not stand anywhere else. */
+static uint32_t take_table_number(walle_vm_reader* r, int starts_entry) {
   uint64_t value = 0;
   uint8_t byte;
   do {
     byte = take_byte(r);
+    if (((byte & 128) != 0) != starts_entry) reader_fail(r, "an exception table's start marks are wrong");
+    starts_entry = 0;
     value = value << 6 | (byte & 63);
     if (value > INT32_MAX) reader_fail(r, "an exception table number is out of range");
   } while ((byte & 64) && r->failed == NULL);
@@ -182,11 +185,10 @@ static uint32_t read_handlers(body* b, walle_vm_reader table, handler* out) {
   uint32_t count = 0, last = 0;
   while (reader_left(&table) > 0) {
     handler* h = &out[count++];
-    if (!(*table.at & 128)) reader_fail(&table, "an exception table entry has no start mark");
-    h->start = take_table_number(&table);
-    h->end = h->start + take_table_number(&table);
-    h->target = take_table_number(&table);
-    const uint32_t depth = take_table_number(&table);
+    h->start = take_table_number(&table, 1);
+    h->end = h->start + take_table_number(&table, 0);
+    h->target = take_table_number(&table, 0);
+    const uint32_t depth = take_table_number(&table, 0);
     h->depth = (int32_t)(depth >> 1);
     h->lasti = (int)(depth & 1);
     if (table.failed) break;
@@ -275,8 +277,7 @@ static void check_code(checker* c, int nesting) {
   b.names = check_names(c);
   b.locals = check_names(c);
   b.kinds = take_block(&c->r, b.locals);
-  take_region(c); /* line table: read with bounds by CPython */
-  const walle_vm_reader table = take_region(c);
+  const walle_vm_reader lines = take_region(c), table = take_region(c);
   if (c->r.failed) return;
   uint32_t plain = 0;
   for (uint32_t i = 0; i < b.locals; ++i) {
@@ -294,6 +295,7 @@ static void check_code(checker* c, int nesting) {
   }
   b.is_generator = (flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0;
   const char* what = check_body(&b, code.at, (uint32_t)(code.end - code.at), table);
+  if (what == NULL) what = walle_vm_line_table_fault(lines, b.count);
   if (what != NULL) reader_fail(&c->r, what);
 }
 

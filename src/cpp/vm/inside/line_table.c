@@ -1,0 +1,50 @@
+/* The line table of a code object (CPython's Objects/locations.md): entries of a head byte, marked by its top bit, and a few
+ * bytes that depend on it. CPython walks it in both directions without looking at its bounds, so every entry must be whole,
+ * marks must stand at heads and nowhere else, and the entries may not describe more units than there are. */
+#include "vm/inside/bytes.h"
+#include "vm/inside/inside.h"
+
+#include <cpython/code.h>
+
+enum { kMark = 128, kMore = 64, kMaxDigits = 6 };
+
+static void skip_plain(walle_vm_reader* r) {
+  if (take_byte(r) & kMark) reader_fail(r, "a line table entry is cut short");
+}
+
+/* Six bits a byte, least significant first. */
+static void skip_number(walle_vm_reader* r) {
+  for (int digits = 0; digits < kMaxDigits; ++digits) {
+    const uint8_t byte = take_byte(r);
+    if (byte & kMark) return reader_fail(r, "a line table entry is cut short");
+    if (!(byte & kMore)) return;
+  }
+  reader_fail(r, "a line table number has too many digits");
+}
+
+static void skip_position(walle_vm_reader* r, int form) {
+  int numbers = 0, plain = 0;
+  switch (form) {
+    case PY_CODE_LOCATION_INFO_NONE: break;
+    case PY_CODE_LOCATION_INFO_LONG: numbers = 4; break;
+    case PY_CODE_LOCATION_INFO_NO_COLUMNS: numbers = 1; break;
+    case PY_CODE_LOCATION_INFO_ONE_LINE0:
+    case PY_CODE_LOCATION_INFO_ONE_LINE1:
+    case PY_CODE_LOCATION_INFO_ONE_LINE2: plain = 2; break;
+    default: plain = 1;
+  }
+  while (numbers-- > 0) skip_number(r);
+  while (plain-- > 0) skip_plain(r);
+}
+
+const char* walle_vm_line_table_fault(walle_vm_reader table, uint64_t units) {
+  uint64_t described = 0;
+  while (reader_left(&table) > 0) {
+    const uint8_t head = take_byte(&table);
+    if (!(head & kMark)) return "a line table entry has no start mark";
+    described += (head & 7) + 1;
+    skip_position(&table, head >> 3 & 15);
+  }
+  if (table.failed != NULL) return table.failed;
+  return described <= units ? NULL : "the line table describes more code than there is";
+}
