@@ -1,9 +1,9 @@
 // What one trie does at each token (event@page, event@*, *@page, *@*): its edges and the guards it renews.
 //
 // All edges lie in one vector, token after token, and so do the guards: a list is 12 bytes, and nothing is reserved per
-// token. Adding an edge moves the edges behind it and renumbers the lists behind it, 12 us with 22,000 edges, which is
-// less than compiling the task. Lists are found through an open-addressing table of list numbers; the list itself holds
-// the token, so a look-up that hits reads what it needs next.
+// token. Adding an edge moves the edges behind it and renumbers the lists behind it: a whole task takes 9 us among 1,000
+// and 19 us among 10,000, parsing included. Lists are found through an open-addressing table of list numbers; the list
+// itself holds the token, so a look-up that hits reads what it needs next.
 #pragma once
 
 #include <cstdint>
