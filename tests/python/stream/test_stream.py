@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -215,7 +216,12 @@ def test_explain_shares_prefixes() -> None:
     shown = explain(texts, catalog_of(texts.values()))
     assert shown.count("  ~ y\n") == 1
     assert "=> c: every 5m" in shown
-    assert explain(texts, catalog_of(texts.values()), picture=True).startswith("digraph")
+    assert explain(texts, catalog_of(texts.values()), form="dot").startswith("digraph")
+    picture = ElementTree.fromstring(explain(texts, catalog_of(texts.values()), form="svg"))
+    labels = [e.text for e in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert labels.count("~ y") == 1 and "c: every 5m" in labels
+    with pytest.raises(ArgumentError, match="text, svg or dot"):
+        explain(texts, catalog_of(texts.values()), form="png")
 
 
 def test_recording_reproduces_firings_and_features(tmp_path: Path) -> None:

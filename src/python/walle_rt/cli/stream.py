@@ -18,7 +18,7 @@ Recording = Annotated[Path, typer.Argument(help="A recording (.jsonl or .jsonl.g
 Triggers = Annotated[list[Path], typer.Option("--triggers", help="Folders or files of triggers (*.trigger).")]
 Shown = Annotated[str, typer.Argument(help="A trigger's text, a *.trigger file, or a folder of them.")]
 Names = Annotated[Path | None, typer.Option("--catalog", help="A catalogue file; default: the triggers' own names.")]
-Picture = Annotated[bool, typer.Option("--picture", help="Graphviz instead of text.")]
+Picture = Annotated[Path | None, typer.Option("--picture", help="Also draw it into this .svg or .dot file.")]
 
 
 @app.command("replay")
@@ -37,13 +37,15 @@ def replay(file: Recording, triggers: Triggers) -> None:
 
 
 @app.command("explain")
-def explain_command(trigger: Shown, catalog: Names = None, picture: Picture = False) -> None:
+def explain_command(trigger: Shown, catalog: Names = None, picture: Picture = None) -> None:
     """Show the trie the triggers compile to, with the linter's remarks."""
     path = Path(trigger)
     known = len(trigger) < 4096 and path.exists()
     texts = load_triggers([path]) if known else {"trigger": Trigger(trigger)}
     names = Catalog.from_bytes(catalog.read_bytes()) if catalog else catalog_of(texts.values())
-    typer.echo(explain(texts, names, picture=picture), nl=False)
+    typer.echo(explain(texts, names), nl=False)
+    if picture:
+        picture.write_text(explain(texts, names, form=picture.suffix.lstrip(".")), encoding="utf-8")
     for name, t in texts.items():
         for finding in t.lint():
             typer.echo(f"{name}: {'error' if finding.error else 'warning'}: {finding.message}", err=True)

@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
+from ..errors import ArgumentError, compose
 from ._events import Catalog, EventKind, EventLog, FieldType, Value
+from ._picture import svg
 
 
 @dataclass(frozen=True)
@@ -191,10 +193,13 @@ class TriggerSet:
         return {k: int(v) for k, v in found.items()}
 
 
-def explain(triggers: Mapping[str, Trigger | str], catalog: Catalog, *, picture: bool = False) -> str:
-    """The trie these triggers make: indented text, or a Graphviz picture with ``picture=True``."""
+def explain(triggers: Mapping[str, Trigger | str], catalog: Catalog, *, form: str = "text") -> str:
+    """The trie these triggers make: indented "text", an "svg" picture, or "dot" for Graphviz."""
+    if form not in ("text", "svg", "dot"):
+        raise ArgumentError(compose(f"form '{form}'", "text, svg or dot", "explain", "choose one of these"))
     texts = [(n, t.text if isinstance(t, Trigger) else t) for n, t in triggers.items()]
-    return str(_core.stream.explain_triggers(texts, catalog._core, picture))
+    made = str(_core.stream.explain_triggers(texts, catalog._core, form == "dot"))
+    return svg(made) if form == "svg" else made
 
 
 def catalog_of(triggers: Iterable[Trigger]) -> Catalog:
