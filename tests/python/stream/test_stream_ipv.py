@@ -1,0 +1,62 @@
+"""The worked example: pages of generated and real events, their features, and codes made by the engine."""
+
+from __future__ import annotations
+
+import importlib.util
+from itertools import islice
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from places import DATA, ROOT, need
+
+from walle_rt.errors import ArgumentError
+from walle_rt.stream import IPV_FLOATS, IpvEncoder, ipv_network
+
+
+@pytest.fixture(scope="module")
+def example() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("ipv_example", ROOT / "examples" / "ipv" / "ipv.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_generated_visit_gets_small(example: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    raw, sent = example.report("generated", [example.generated()], str(tmp_path))
+    assert "116 events" in capsys.readouterr().out
+    assert sent == 128
+    assert raw > 100 * sent
+
+
+@pytest.mark.parametrize("source", ["open_bandit", "clickstream"])
+def test_real_pages_get_small(example: ModuleType, tmp_path: Path, source: str) -> None:
+    need(DATA / source)
+    visits = list(islice(getattr(example, f"of_{source}")(DATA), 40))
+    assert len(visits) >= 20
+    raw, sent = example.report(source, visits, str(tmp_path))
+    # A page in which half an hour passes without an event ends with its session.
+    assert sent % 128 == 0 and 0.9 * len(visits) <= sent / 128 <= len(visits)
+    assert raw > 10 * sent
+
+
+def test_engine_and_native_layer_agree() -> None:
+    encoder = IpvEncoder.seeded(7)
+    session = ipv_network([(encoder.weights, encoder.bias)]).session(threads=1)
+    rng = np.random.default_rng(1)
+    features = rng.standard_normal((9, IPV_FLOATS)).astype(np.float32)
+    codes = session.run({"feature": features})["code"]
+    assert codes.dtype == np.float32
+    assert np.allclose(codes, np.tanh(features @ encoder.weights.T + encoder.bias), atol=2e-5)
+    assert np.allclose(np.concatenate([session.run({"feature": f[None]})["code"] for f in features]), codes, atol=1e-6)
+
+
+def test_wrong_encoders_are_refused() -> None:
+    encoder = IpvEncoder.seeded()
+    session = ipv_network([(encoder.weights, encoder.bias)]).session(threads=1)
+    with pytest.raises(ArgumentError, match="332"):
+        session.run({"feature": np.zeros((1, 331), np.float32)})
+    with pytest.raises(ArgumentError, match="behind 332 values"):
+        ipv_network([(encoder.weights, encoder.bias[:3])])
