@@ -11,6 +11,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import walle_rt
+from walle_rt import _core
+from walle_rt.convert import convert
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "release"
@@ -26,7 +28,8 @@ def test_c_program_runs_a_model(tmp_path: Path) -> None:
         [numpy_helper.from_array(weights, "w")],
     )  # fmt: skip
     model: onnx.ModelProto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
-    walle_rt.load(model).save(tmp_path / "m.walle")
+    data, _ = convert(model, signatures=[("serve", [("in", "x")], [("out", "y")])])
+    walle_rt.Model(_core.Model.create(data)).save(tmp_path / "m.walle")
     library = next(BUILD.rglob("libwalle.so"))
     program = tmp_path / "program"
     source = Path(__file__).parent / "consumer" / "main.c"
@@ -36,6 +39,8 @@ def test_c_program_runs_a_model(tmp_path: Path) -> None:
             "cc",
             "-std=c99",
             "-Wall",
+            "-Wextra",
+            "-Wpedantic",
             "-Werror",
             source,
             "-I",

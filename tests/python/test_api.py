@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import array
 import json
+import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -86,6 +89,37 @@ def test_results_are_the_callers_own(session: walle_rt.Session) -> None:
     np.testing.assert_array_equal(first, kept)
     first[:] = 7
     np.testing.assert_array_equal(session.run({"x": X})["z"], WANT)
+
+
+def test_results_are_shared_through_dlpack(session: walle_rt.Session) -> None:
+    result = session.run({"x": X})["z"]
+    assert np.shares_memory(np.from_dlpack(result), result)
+
+
+@pytest.mark.parametrize("way", ["array", "memoryview", "dlpack"])
+def test_large_inputs_are_not_copied(way: str) -> None:
+    """The first row of 256 MB in a process of its own: its peak memory must not grow by the size of the input."""
+    program = f"""
+import resource, numpy as np, walle_rt
+from build_model import model
+from onnx.helper import make_node
+nodes = [make_node("Slice", ["x", "from", "to"], ["y"])]
+made = model(nodes, {{"x": ["n", 1024]}}, ["y"], {{"from": np.array([0]), "to": np.array([1])}})
+session = walle_rt.load(made).session(threads=1)
+x = np.ones((65536, 1024), np.float32)
+class Capsule:
+    def __dlpack__(self, **o): return x.__dlpack__(**o)
+    def __dlpack_device__(self): return x.__dlpack_device__()
+given = {{"array": x, "memoryview": memoryview(x), "dlpack": Capsule()}}["{way}"]
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+got = session.run({{"x": given}})["y"]
+assert got.shape == (1, 1024) and (got == 1).all()
+grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+assert grown < 64 * 1024, f"{{grown}} KiB"
+"""
+    here = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    done = subprocess.run([sys.executable, "-c", program], env=here, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
 
 
 def test_results_outlive_session_and_model() -> None:
@@ -199,10 +233,41 @@ def test_profile(session: walle_rt.Session, tmp_path: Path) -> None:
         session.run({"x": X})
         session.run({"x": X})
     trace = json.loads((tmp_path / "trace.json").read_text())
-    events = trace["traceEvents"]
+    assert [e["name"] for e in trace["traceEvents"] if e["ph"] == "M"] == ["process_name", "thread_name"]
+    events = [e for e in trace["traceEvents"] if e["ph"] != "M"]
     assert len(events) >= 2
     assert all(e["ph"] == "X" and e["dur"] >= 0 and e["args"]["algorithm"] for e in events)
     assert events == sorted(events, key=lambda e: e["ts"])
+
+
+def test_explain_measures_after_a_profile(session: walle_rt.Session) -> None:
+    session.run({"x": X})
+    before = session.explain()
+    assert before.measured_ms == 0
+    assert before.rows
+    assert all(r.output and r.storage and r.bytes > 0 for r in before.rows)
+    with session.profile():
+        for _ in range(3):
+            session.run({"x": X})
+    after = session.explain()
+    assert {r.measured_runs for r in after.rows} == {3}
+    assert 0 < after.measured_ms == pytest.approx(sum(r.ms for r in after.rows))
+    assert sum(ms for _, ms in after.by_algorithm()) == pytest.approx(after.measured_ms)
+    assert "over " in after.text(losers=True)
+    assert "measured" in str(after)
+
+
+def test_a_trace_that_cannot_be_written(session: walle_rt.Session, tmp_path: Path) -> None:
+    with pytest.raises(walle_rt.ResourceError, match="no/trace"), session.profile(tmp_path / "no" / "trace.json"):
+        session.run({"x": X})
+
+
+def test_runs_in_the_background_keep_their_order(session: walle_rt.Session) -> None:
+    futures = [session.run_async({"x": X * k}) for k in range(8)]
+    for k, future in enumerate(futures):
+        np.testing.assert_array_equal(future.result()["z"], session.run({"x": X * k})["z"])
+    with pytest.raises(walle_rt.ArgumentError):
+        session.run_async({"x": X}, signature="absent").result()
 
 
 def test_every_switch_gives_the_same_result() -> None:

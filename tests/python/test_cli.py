@@ -77,6 +77,15 @@ def test_inspect_stages(scaled: Path, stage: str) -> None:
         assert "d: float32[2, 3, 4, 4]" in done.stdout
 
 
+def test_inspect_plan_predicts_and_measures(scaled: Path) -> None:
+    found = answer("inspect", scaled, "--stage=plan", "--runs", 2)
+    assert {r["measured_runs"] for r in found["rows"]} == {2}
+    row = next(r for r in found["rows"] if r["op"] == "ReduceMean")
+    assert row["output"] == "float32[1, 3]" and row["storage"] == "output" and row["bytes"] > 0
+    text = walle("inspect", scaled, "--stage=plan", "--runs", 0, "--losers").stdout
+    assert "ReduceMean" in text and "time by algorithm" in text and "over eltwise_binary_reference" in text
+
+
 def test_run_on_a_picture(scaled: Path, tmp_path: Path) -> None:
     image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
     pixels = np.zeros((8, 8, 3), np.uint8)
@@ -126,14 +135,26 @@ def test_counts_are_those_of_the_paper_and_of_the_table() -> None:
         (["run"], 2),
         (["run", "{model}"], 3),
         (["run", "{model}", "-i", "x=absent.npy"], 3),
+        (["run", "{model}", "-i", "x={text}.npy"], 3),
+        (["run", "{model}", "-i", "{text}.npz"], 3),
+        (["run", "{model}", "-i", "x={text}.png"], 3),
+        (["run", "{model}", "-i", "{text}.json"], 3),
+        (["run", "{model}", "-i", "{ragged}"], 3),
+        (["run", "{model}", "-i", "{good}", "--top", "1", "--labels", "absent.txt"], 5),
+        (["run", "{model}", "-i", "{good}", "-o", "absent/out.npz"], 5),
         (["inspect", "{text}"], 4),
         (["inspect", "absent.walle"], 5),
     ],
     ids=lambda a: " ".join(a) if isinstance(a, list) else str(a),
 )
 def test_exit_codes(scaled: Path, tmp_path: Path, arguments: list[str], code: int) -> None:
-    (tmp_path / "text.walle").write_text("not a model")
-    done = walle(*(a.format(model=scaled, text=tmp_path / "text.walle") for a in arguments))
+    text = tmp_path / "text.walle"
+    for name in (text, *(text.with_name(text.name + end) for end in (".npy", ".npz", ".png", ".json"))):
+        name.write_text("not a model")
+    (tmp_path / "ragged.json").write_text('{"x": [[1, 2], [3]]}')
+    np.savez(tmp_path / "good.npz", x=np.ones((1, 3, 4, 4), np.float32))
+    names = {"model": scaled, "text": text, "ragged": tmp_path / "ragged.json", "good": tmp_path / "good.npz"}
+    done = walle(*(a.format(**names) for a in arguments))
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
 
@@ -151,3 +172,13 @@ def test_convert_names_all_unsupported_nodes(tmp_path: Path) -> None:
     done = walle("convert", tmp_path / "bad.onnx")
     assert done.returncode == 4
     assert "first: Frobnicate" in done.stderr and "second: Quux" in done.stderr
+    found = json.loads(walle("convert", tmp_path / "bad.onnx", "--json").stdout)
+    assert [u["node"] for u in found["unsupported"]] == ["first", "second"]
+
+
+def test_convert_names_every_one_of_many_nodes(tmp_path: Path) -> None:
+    nodes = [make_node("Frobnicate", ["x"], [f"y{i}"], name=f"odd{i}") for i in range(60)]
+    onnx.save(model(nodes, {"x": [1]}, ["y0"]), str(tmp_path / "bad.onnx"))
+    done = walle("convert", tmp_path / "bad.onnx")
+    assert done.returncode == 4 and "60 unsupported" in done.stderr
+    assert all(f"odd{i}" in done.stderr for i in range(60)), done.stderr

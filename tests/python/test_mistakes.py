@@ -3,6 +3,7 @@ expected, where, and what to do next - never in a crash, a hang, a foreign excep
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +55,11 @@ def run(**changes: Any) -> Any:
     """Run the good model with some inputs changed; a value of None removes the input."""
     feeds = {"x": X, "row": ROW} | changes
     return walle_rt.load(good()).session().run({name: value for name, value in feeds.items() if value is not None})
+
+
+def outputs_of(outputs: Any) -> Any:
+    """The good model with another choice of outputs."""
+    return walle_rt.load(good()).session().run({"x": X, "row": ROW}, outputs)
 
 
 def node(kind: str, inputs: list[str], **attributes: Any) -> onnx.ModelProto:
@@ -139,6 +145,22 @@ def expanded(folder: Path) -> Any:
     return run_node(model)
 
 
+class Elsewhere:
+    """A tensor of another library that lives on another device."""
+
+    def __dlpack__(self, **_: Any) -> Any:
+        raise BufferError("cannot export from device 2")
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (2, 0)
+
+
+def pipe(folder: Path, name: str) -> Any:
+    """A named pipe nobody writes to; opening it the ordinary way waits for ever."""
+    os.mkfifo(folder / name)
+    return walle_rt.load(folder / name)
+
+
 @dataclass(frozen=True)
 class Mistake:
     """What somebody does, the error it must end in, and words the message must hold."""
@@ -169,6 +191,10 @@ MISTAKES = [
     Mistake("external_data_climbs_out", lambda f: outside(f, "../secret.bin"), ANY, ("secret.bin",)),
     Mistake("external_data_is_absolute", lambda f: outside(f, str(f / "secret.bin")), ANY, ("secret.bin",)),
     Mistake("external_data_is_a_link_out", linked, ANY, ("weight.bin",)),
+    Mistake("file_is_a_pipe", lambda f: pipe(f, "p.walle"), ANY, ("p.walle",)),
+    Mistake("file_is_a_pipe_named_onnx", lambda f: pipe(f, "p.onnx"), ANY, ("p.onnx",)),
+    Mistake("save_to_a_number", lambda f: walle_rt.load(good()).save(7), A, ("int",)),  # type: ignore[arg-type]
+    Mistake("save_to_a_path_with_nul", lambda f: walle_rt.load(good()).save(f"{f}/a\0b"), A, ("NUL",)),
     # Inputs of run
     Mistake("input_name_is_misspelt", lambda f: run(x=None, X=X), A, ("X",)),
     Mistake("input_is_missing", lambda f: run(row=None), A, ("row",)),
@@ -184,9 +210,15 @@ MISTAKES = [
     Mistake("inputs_are_a_list", lambda f: walle_rt.load(good()).session().run([X, ROW]), A, ("list",)),  # type: ignore[arg-type]
     Mistake("inputs_are_one_array", lambda f: walle_rt.load(good()).session().run(X), A, ("ndarray",)),  # type: ignore[arg-type]
     Mistake("input_key_is_a_number", lambda f: walle_rt.load(good()).session().run({0: X, "row": ROW}), A),  # type: ignore[dict-item]
+    Mistake("input_is_on_another_device", lambda f: run(x=Elsewhere()), A, ("Elsewhere", "device", "'x'")),
+    Mistake("input_is_a_list", lambda f: run(x=[[1.0] * 4]), A, ("list",)),
+    Mistake("outputs_are_one_name", lambda f: outputs_of("y"), A, ("'y'", "list")),
+    Mistake("outputs_are_a_number", lambda f: outputs_of(3), A, ("3", "list")),
+    Mistake("output_is_misspelt", lambda f: outputs_of(["Y"]), A, ("'Y'", "did you mean 'y'")),
     Mistake("index_is_out_of_range", lambda f: run(row=np.array(7, np.int64)), ANY, ("7",)),
     # Sessions
     Mistake("backend_is_unknown", lambda f: walle_rt.load(good()).session(backend="gpu9"), ANY, ("gpu9",)),
+    Mistake("backend_is_a_number", lambda f: walle_rt.load(good()).session(backend=3), A, ("3",)),  # type: ignore[arg-type]
     Mistake("threads_are_zero", lambda f: walle_rt.load(good()).session(threads=0), A, ("0",)),
     Mistake("threads_are_negative", lambda f: walle_rt.load(good()).session(threads=-2), A, ("-2",)),
     Mistake("precision_is_unknown", lambda f: walle_rt.load(good()).session(precision="float7"), A, ("float7",)),

@@ -70,7 +70,8 @@ Ref LowerContext::scalar(DType dtype, double value) {
     else
       t->as_mutable<T>()[0] = static_cast<T>(value);
   });
-  if (!known) fail(internal_error("scalar of " + std::string(dtype_name(dtype)), origin_));
+  if (!known)  // float8 travels and is cast; no operator computes in it
+    fail(model_error("operands of " + std::string(dtype_name(dtype)), "a dtype the operator computes in", origin_, "cast them to float32"));
   return constant(std::move(*t));
 }
 

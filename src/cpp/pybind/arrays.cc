@@ -40,8 +40,20 @@ DType from_kind(char kind, py::ssize_t size) {
   }
 }
 
-py::array numpy_call(const char* function, py::handle object) {
-  return py::reinterpret_steal<py::array>(py::module_::import("numpy").attr(function)(object).release());
+// What NumPy cannot take (a tensor on another device, a dtype of its own kind) is the caller's argument, not a failure of ours.
+py::array numpy_call(const char* function, py::handle object, const std::string& where) {
+  try {
+    return py::reinterpret_steal<py::array>(py::module_::import("numpy").attr(function)(object).release());
+  } catch (py::error_already_set& error) {
+    const std::string type = py::str(py::type::handle_of(object).attr("__name__"));
+    const std::string why = py::str(error.value());
+    if (error.matches(PyExc_MemoryError))
+      throw CoreError(resource_error("memory for a copy of a value of type " + type + " was refused", "enough free memory", where,
+                                     "use smaller arrays"));
+    throw CoreError(argument_error("a value of type " + type + " that NumPy cannot read (" + why + ")",
+                                   "an array in ordinary memory with a NumPy dtype", where,
+                                   "move it to the CPU and convert it to a NumPy array first"));
+  }
 }
 
 }  // namespace
@@ -57,9 +69,9 @@ py::array as_array(py::handle object, const std::string& where, bool allow_plain
     array = py::reinterpret_borrow<py::array>(object);
     if (usable_as_it_is(array)) return array;
   } else if (py::hasattr(object, "__dlpack__")) {
-    array = numpy_call("from_dlpack", object);
+    array = numpy_call("from_dlpack", object, where);
   } else if (PyObject_CheckBuffer(object.ptr()) || py::hasattr(object, "__array__") || allow_plain) {
-    array = numpy_call("asarray", object);
+    array = numpy_call("asarray", object, where);
   } else {
     const std::string type = py::str(py::type::handle_of(object).attr("__name__"));
     throw CoreError(argument_error("a value of type " + type, "a NumPy array, a DLPack object or a buffer", where,
@@ -70,7 +82,7 @@ py::array as_array(py::handle object, const std::string& where, bool allow_plain
   if (foreign) array = py::reinterpret_steal<py::array>(array.attr("astype")(array.dtype().attr("newbyteorder")("=")).release());
   const bool aligned = array.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_;
   if (!aligned) array = py::reinterpret_steal<py::array>(array.attr("copy")().release());
-  if (!(array.flags() & py::array::c_style)) array = numpy_call("ascontiguousarray", array);
+  if (!(array.flags() & py::array::c_style)) array = numpy_call("ascontiguousarray", array, where);
   return array;
 }
 

@@ -28,6 +28,15 @@ void raise(const Error& error) {
 }  // namespace
 
 void bind_errors(py::module_&) {
+  // For this module alone: other extension modules have their own idea of what a failed allocation means.
+  py::register_local_exception_translator([](std::exception_ptr p) {
+    try {
+      if (p) std::rethrow_exception(p);
+    } catch (const std::bad_alloc&) {
+      raise(
+          resource_error("a request for memory was refused", "enough free memory", "native core", "use smaller inputs or a smaller model"));
+    }
+  });
   py::register_exception_translator([](std::exception_ptr p) {
     try {
       if (p) std::rethrow_exception(p);

@@ -121,13 +121,22 @@ py::dict explain(NativeSession& s) {
   py::list rows;
   for (const runtime::ExplainRow& r : report.rows) {
     py::dict row;
+    row["plan"] = r.plan;
     row["graph"] = r.graph;
     row["node"] = r.node;
     row["op"] = r.op;
     row["backend"] = r.backend;
     row["algorithm"] = r.algorithm;
     row["parameters"] = r.parameters;
+    row["output"] = r.output;
+    row["storage"] = r.storage;
+    row["offset"] = r.offset;
+    row["workspace_bytes"] = r.workspace_bytes;
+    row["flops"] = r.flops;
+    row["bytes"] = r.bytes;
     row["predicted_ms"] = r.predicted_ms;
+    row["measured_runs"] = r.measured_runs;
+    row["measured_ms"] = r.measured_ms;
     row["losers"] = r.losers;
     rows.append(row);
   }
@@ -190,6 +199,9 @@ py::dict NativeSession::run(const py::dict& feeds, const py::object& wanted) {
           input_names_.end())
         unknown_name(py::str(item.first), input_names_, "input");
   std::vector<bool> give(output_names_.size(), wanted.is_none());
+  if (py::isinstance<py::str>(wanted) || !(wanted.is_none() || py::hasattr(wanted, "__iter__")))  // a name is a sequence of letters
+    throw CoreError(
+        argument_error("outputs=" + std::string(py::repr(wanted)), "a list of output names", "run", "put the name into a list"));
   if (!wanted.is_none()) {
     for (const py::handle name : wanted) {
       const auto found = std::find_if(output_names_.begin(), output_names_.end(), [&](const py::str& n) { return n.equal(name); });

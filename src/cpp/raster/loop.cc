@@ -34,7 +34,20 @@ std::string LoopSpec::text() const {
   return out.str();
 }
 
+namespace {
+// Overflow-free products of the rounds and of the body's box.
+bool countable(const LoopSpec& spec) {
+  std::optional<int64_t> rounds = 1, body = 1;
+  for (size_t i = 0; i < static_cast<size_t>(spec.rank) && rounds; ++i) rounds = base::checked_mul(*rounds, spec.size[i]);
+  for (size_t i = 0; i < static_cast<size_t>(spec.body.rank) && body; ++i) body = base::checked_mul(*body, spec.body.size[i]);
+  return rounds && body && base::checked_mul(*rounds, std::max<int64_t>(static_cast<int64_t>(spec.index.size()), 1));
+}
+}  // namespace
+
 Status check(const LoopSpec& spec, int64_t src_elements, int64_t index_elements, int64_t dst_elements) {
+  if (spec.rank < 0 || spec.rank > kRegionRank || spec.body.rank < 0 || spec.body.rank > kRegionRank || !countable(spec))
+    return model_error("a loop of rank " + std::to_string(spec.rank) + " over a body of rank " + std::to_string(spec.body.rank),
+                       "ranks up to 8 and products of sizes that can be counted", "loop", "report the operator that made this loop");
   // As one raster whose extra axes are the rounds and the index components; its corners are the reachable extremes.
   for (const bool dst : {false, true}) {
     const View& view = dst ? spec.body.dst : spec.body.src;

@@ -103,8 +103,15 @@ Status check(const Raster& raster, std::span<const int64_t> source_elements, int
       return model_error("region with source " + std::to_string(r.source) + " and rank " + std::to_string(r.rank),
                          "a source of the raster and rank up to 8", "raster", "report the operator that made this region");
     bool empty = false;
-    for (size_t i = 0; i < static_cast<size_t>(r.rank); ++i) empty = empty || r.size[i] <= 0;
+    std::optional<int64_t> count = 1;
+    for (size_t i = 0; i < static_cast<size_t>(r.rank); ++i) {
+      empty = empty || r.size[i] <= 0;
+      if (count) count = base::checked_mul(*count, r.size[i]);
+    }
     if (empty) continue;
+    if (!count)  // strides of zero keep the views small whatever the sizes
+      return resource_error("a region of more than 2^63 elements", "a product of sizes that can be counted", "raster",
+                            "report the operator that made this region");
     WALLE_TRY(check_view(r, r.src, source_elements[static_cast<size_t>(r.source)], "source"));
     WALLE_TRY(check_view(r, r.dst, dst_elements, "destination"));
   }

@@ -51,6 +51,7 @@ void Executable::bind_steps() {
     for (ops::Ref r : node.outputs) add_argument(r);
     steps_.push_back(step);
   }
+  times_.resize(steps_.size());
   previous_.resize(program_.outputs.size());
 }
 
@@ -114,12 +115,15 @@ Error Executable::step_error(size_t step, Error error) const {
   return error.within("node '" + node.origin + "' (" + std::string(node.op->name) + ")");
 }
 
-void Executable::record(Profiler& profiler, size_t step, Profiler::Clock::time_point begin) const {
+void Executable::record(Profiler& profiler, size_t step, Profiler::Clock::time_point begin) {
   const auto end = profiler.now();
   const search::Step& planned = plan_.steps[step];
   const ops::ProgramNode& node = program_.nodes[static_cast<size_t>(planned.node)];
+  const double us = std::chrono::duration<double, std::micro>(end - begin).count();
+  ++times_[step].runs;
+  times_[step].total_us += us;
   profiler.add({node.origin, std::string(node.op->name), std::string(planned.chosen.backend->name()), planned.chosen.candidate.algorithm,
-                profiler.since_start_us(begin), std::chrono::duration<double, std::micro>(end - begin).count()});
+                profiler.since_start_us(begin), us});
 }
 
 }  // namespace walle::runtime

@@ -15,6 +15,12 @@
 
 namespace walle::runtime {
 
+// How long a step took in the runs that were profiled.
+struct StepTime {
+  int64_t runs = 0;
+  double total_us = 0;
+};
+
 class Executable {
  public:
   // Runs the passes named by the options, plans, prepares kernels.
@@ -27,7 +33,7 @@ class Executable {
 
   const ops::Program& program() const { return program_; }
   const search::Plan& plan() const { return plan_; }
-  const std::string& raster_dump() const { return raster_dump_; }
+  const std::vector<StepTime>& times() const { return times_; }  // as plan().steps
 
  private:
   struct Patch {
@@ -49,14 +55,14 @@ class Executable {
   Status run_steps(std::byte* arena, Profiler* profiler);
   Status execute(const BoundStep& step, std::byte* arena);
   Error step_error(size_t step, Error error) const;
-  void record(Profiler& profiler, size_t step, Profiler::Clock::time_point begin) const;
+  void record(Profiler& profiler, size_t step, Profiler::Clock::time_point begin);
 
   ops::Program program_;
   search::Plan plan_;
   int threads_;
-  std::string raster_dump_;
   std::vector<std::unique_ptr<backends::Kernel>> kernels_;
   std::vector<BoundStep> steps_;
+  std::vector<StepTime> times_;
   std::vector<void*> arguments_;
   std::vector<Patch> input_patches_;
   std::vector<Patch> output_patches_;

@@ -115,14 +115,18 @@ class Builder {
     return r;
   }
 
-  // The run-time value of an input, made a constant of this plan.
+  // The run-time value of an input, made a constant of this plan. Without memory for it nullptr, with failure_ set: shape
+  // rules can only say that the value is missing.
   const Tensor* fetch(ir::ValueId id, ops::Ref r) {
     if (id == ir::kNone || r < 0) return nullptr;
     const Tensor* t = env_[static_cast<size_t>(id)].tensor();
     const auto live = std::ranges::find(segment_->live_ins, id, &LiveIn::id);
     if (!t || live == segment_->live_ins.end()) return nullptr;
     auto copy = clone(*t);
-    if (!copy.ok()) return nullptr;
+    if (!copy.ok()) {
+      failure_ = copy.status();
+      return nullptr;
+    }
     segment_->dependencies.push_back({id, *copy});
     program_.at(r).constant = *copy;
     return &*program_.at(r).constant;
@@ -150,7 +154,9 @@ class Builder {
       seen[static_cast<size_t>(i)].constant = value;
       return value;
     });
-    if (Status s = def->infer(context); !s.ok()) {
+    Status s = def->infer(context);
+    if (!failure_.ok()) return failure_.take_error().within(ir::describe(node));
+    if (!s.ok()) {
       if (context.missing()) return false;
       return s.take_error().within(ir::describe(node));
     }
@@ -180,6 +186,7 @@ class Builder {
   std::vector<ops::Ref> refs_;
   ops::Lowering lowering_;
   std::unique_ptr<Segment> segment_;
+  Status failure_;  // of the last fetch()
 };
 
 }  // namespace

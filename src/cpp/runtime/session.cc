@@ -58,39 +58,10 @@ Result<std::vector<ir::RuntimeValue>> Session::run(std::span<const NamedValue> i
   return run(std::move(values));
 }
 
-namespace {
-void explain_runner(const GraphRunner& runner, ExplainReport& report) {
-  for (const auto& segment : runner.segments()) {
-    const Executable& exe = *segment->executable;
-    const search::Plan& plan = exe.plan();
-    for (const search::Step& step : plan.steps) {
-      const ops::ProgramNode& node = exe.program().nodes[static_cast<size_t>(step.node)];
-      ExplainRow row{runner.graph().name,
-                     node.origin,
-                     std::string(node.op->name),
-                     std::string(step.chosen.backend->name()),
-                     step.chosen.candidate.algorithm,
-                     step.chosen.candidate.parameters,
-                     step.chosen.candidate.cost_ms,
-                     {}};
-      for (const search::Choice& loser : step.losers) row.losers.emplace_back(loser.candidate.algorithm, loser.candidate.cost_ms);
-      report.rows.push_back(std::move(row));
-    }
-    report.arena_bytes = std::max(report.arena_bytes, plan.arena_bytes);
-    report.activation_bytes += plan.activation_bytes;
-    report.aliases += plan.aliases;
-    report.predicted_ms += plan.predicted_ms;
-    report.program += "segment " + std::to_string(segment->begin) + ".." + std::to_string(segment->end) + " of " + runner.graph().name +
-                      "\n" + ops::dump(exe.program());
-  }
-  for (const auto& [graph, body] : runner.bodies()) explain_runner(*body, report);
-}
-}  // namespace
-
 ExplainReport Session::explain() {
   std::lock_guard lock(mutex_);
   ExplainReport report;
-  explain_runner(runner_, report);
+  runtime::explain(runner_, report);
   return report;
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/graph_runner.h"
+#include "runtime/explain.h"
 #include "runtime/model.h"
 
 namespace walle::runtime {
@@ -17,27 +17,6 @@ namespace walle::runtime {
 struct NamedValue {
   std::string name;
   ir::RuntimeValue value;
-};
-
-// What ran where, by which algorithm, at what predicted cost.
-struct ExplainRow {
-  std::string graph;
-  std::string node;
-  std::string op;
-  std::string backend;
-  std::string algorithm;
-  std::vector<std::pair<std::string, int64_t>> parameters;
-  double predicted_ms = 0;
-  std::vector<std::pair<std::string, double>> losers;  // algorithm, predicted ms
-};
-
-struct ExplainReport {
-  std::vector<ExplainRow> rows;
-  int64_t arena_bytes = 0;
-  int64_t activation_bytes = 0;
-  int aliases = 0;
-  double predicted_ms = 0;
-  std::string program;  // text dump of every lowered segment
 };
 
 class Session {

@@ -12,7 +12,8 @@ from .errors import (
     ResourceError,
     TaskError,
 )
-from .model import ExplainRow, Explanation, Model, Session, Signature, ValueInfo, load
+from .explain import ExplainRow, Explanation
+from .model import Model, Session, Signature, ValueInfo, load
 
 __version__ = "0.1.0"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 
 class Error(Exception):
     """Base of every error walle_rt raises.
@@ -18,6 +20,12 @@ class Error(Exception):
         self.expected = expected
         self.where = where
         self.next_step = next_step
+
+    @classmethod
+    def of(cls, given: str, expected: str, where: str, next_step: str) -> Self:
+        """From the four parts."""
+        text = compose(given, expected, where, next_step)
+        return cls(text, given=given, expected=expected, where=where, next_step=next_step)
 
 
 def compose(given: str, expected: str, where: str, next_step: str) -> str:

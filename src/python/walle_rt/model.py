@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from . import _core, strings
-from .errors import ArgumentError, compose
+from .errors import ArgumentError, ResourceError
+from .explain import Explanation
 
 Array = np.ndarray[Any, Any]
 # A tensor is an array; a sequence a list of arrays; an empty optional None.
@@ -51,57 +52,9 @@ class Signature:
     outputs: dict[str, str]
 
 
-@dataclass(frozen=True)
-class ExplainRow:
-    """Where one operator runs, how, at what predicted cost, and what it was chosen over."""
-
-    graph: str
-    node: str
-    op: str
-    backend: str
-    algorithm: str
-    parameters: dict[str, int]
-    predicted_ms: float
-    losers: list[tuple[str, float]]
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """The plans a session has made so far; one exists after the first run with the shapes in question."""
-
-    rows: list[ExplainRow]
-    arena_bytes: int
-    activation_bytes: int
-    aliases: int
-    predicted_ms: float
-    program: str
-
-    def __str__(self) -> str:
-        """A table for people."""
-        lines = [f"{'op':<22} {'backend':<8} {'algorithm':<34} {'predicted':>12}  node"]
-        for r in self.rows:
-            parameters = ",".join(f"{k}={v}" for k, v in r.parameters.items())
-            algorithm = r.algorithm + (f"({parameters})" if parameters else "")
-            lines.append(f"{r.op:<22} {r.backend:<8} {algorithm:<34} {r.predicted_ms * 1000:>9.1f} us  {r.node}")
-        lines.append(
-            f"{len(self.rows)} steps, {self.aliases} aliases (no copy), arena {self.arena_bytes} bytes for"
-            f" {self.activation_bytes} bytes of activations, predicted {self.predicted_ms:.3f} ms"
-        )
-        return "\n".join(lines)
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {**vars(self), "rows": [vars(r) for r in self.rows]}
-
-
-def _argument_error(given: str, expected: str, where: str, next_step: str) -> ArgumentError:
-    text = compose(given, expected, where, next_step)
-    return ArgumentError(text, given=given, expected=expected, where=where, next_step=next_step)
-
-
 def _as_dict(inputs: Any) -> dict[str, Any]:
     if not isinstance(inputs, Mapping):
-        raise _argument_error(
+        raise ArgumentError.of(
             f"inputs of type {type(inputs).__name__}", "a dictionary {input name: array}", "run", "name the inputs"
         )
     return dict(inputs)
@@ -167,38 +120,50 @@ class Session:
         chosen = self._model.signature(name)
         unknown = [k for k in inputs if k not in chosen.inputs]
         if unknown:
-            raise _argument_error(
+            raise ArgumentError.of(
                 f"'{unknown[0]}'",
                 f"inputs of signature '{name}': {', '.join(chosen.inputs)}",
                 "run",
                 "check the spelling",
             )
+        if isinstance(outputs, str):
+            raise ArgumentError.of(f"outputs={outputs!r}", "a list of output names", "run", "put the name into a list")
         wanted = list(chosen.outputs if outputs is None else outputs)
         for output in wanted:
             if output not in chosen.outputs:
                 known = ", ".join(chosen.outputs)
-                raise _argument_error(
+                raise ArgumentError.of(
                     f"'{output}'", f"outputs of signature '{name}': {known}", "run", "check the spelling"
                 )
         results = self.run({chosen.inputs[k]: v for k, v in inputs.items()}, [chosen.outputs[o] for o in wanted])
         return {o: results[chosen.outputs[o]] for o in wanted}
 
-    def run_async(self, inputs: Mapping[str, Any], outputs: Iterable[str] | None = None) -> Future[dict[str, Any]]:
-        """Like ``run``, on a thread of the session; returns a Future. Do not change the arrays before it is done."""
+    def run_async(
+        self,
+        inputs: Mapping[str, Any],
+        outputs: Iterable[str] | None = None,
+        *,
+        signature: str | None = None,
+    ) -> Future[dict[str, Any]]:
+        """Like ``run``, on a thread of the session; returns a Future with the results or the error.
+
+        Runs follow one another in the order of the calls. Do not change the arrays before the Future is done.
+        """
         with self._lock:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(1, thread_name_prefix="walle-session")
-            return self._pool.submit(self.run, inputs, outputs)
+            return self._pool.submit(self.run, inputs, outputs, signature=signature)
 
     def explain(self) -> Explanation:
-        """What runs where and why: one row per operator of every plan made so far."""
-        found = self._native.explain()
-        rows = [ExplainRow(**{**row, "parameters": dict(row["parameters"])}) for row in found.pop("rows")]
-        return Explanation(rows=rows, **found)
+        """What runs where and why: one row per operator of every plan made so far; measured times after ``profile``."""
+        return Explanation.of(self._native.explain())
 
     @contextmanager
-    def profile(self, path: str | os.PathLike[str]) -> Iterator[None]:
-        """Time every step of the runs inside the ``with`` block and write a trace for Perfetto or chrome://tracing."""
+    def profile(self, path: str | os.PathLike[str] | None = None) -> Iterator[None]:
+        """Time every step of the runs inside the ``with`` block; ``explain`` shows the means afterwards.
+
+        path: write a trace for Perfetto (ui.perfetto.dev) or chrome://tracing there. ResourceError when that fails.
+        """
         self._native.start_profile()
         try:
             yield
@@ -216,11 +181,28 @@ class Session:
                 }
                 for name, op, backend, algorithm, start, duration in self._native.stop_profile()
             ]
-            Path(path).write_text(json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}))
+            if path is not None:
+                _write_trace(Path(path), events)
 
     def __repr__(self) -> str:
         """Options and inputs."""
         return f"Session({', '.join(f'{k}={v!r}' for k, v in self._options.items())})"
+
+
+def _write_trace(path: Path, events: list[dict[str, Any]]) -> None:
+    head: list[dict[str, Any]] = [
+        {"name": "process_name", "ph": "M", "pid": 1, "tid": 1, "args": {"name": "walle_rt"}},
+        {"name": "thread_name", "ph": "M", "pid": 1, "tid": 1, "args": {"name": "steps of the plan"}},
+    ]
+    try:
+        path.write_text(json.dumps({"traceEvents": head + events, "displayTimeUnit": "ms"}))
+    except OSError as error:
+        raise ResourceError.of(
+            f"cannot write trace '{path}': {error.strerror or error}",
+            "a writable path",
+            "profile",
+            "check the folder and its permissions",
+        ) from error
 
 
 class Model:
@@ -258,7 +240,7 @@ class Model:
         """One signature by name; ArgumentError when there is none."""
         if name not in self._signatures:
             known = ", ".join(self._signatures) or "none"
-            raise _argument_error(f"signature '{name}'", f"one of: {known}", "signature", "see model.signatures")
+            raise ArgumentError.of(f"signature '{name}'", f"one of: {known}", "signature", "see model.signatures")
         return self._signatures[name]
 
     @property
@@ -280,13 +262,19 @@ class Model:
     ) -> Session:
         """Make the model ready to run.
 
-        backend: where to run; a missing one is an error. threads: at most this many, by default every processor this
-        process may use. precision: of the arithmetic. The other switches turn stages of the planner off,
-        for comparison.
+        backend: where to run, or several in order of preference ("opencl,cpu"). threads: at most this many, by default
+        every processor this process may keep busy. precision: of the arithmetic; "float32". The other switches turn
+        stages off, for comparison: search (choose algorithms by cost), merge (rasters), fuse (epilogues into kernels),
+        claim (composites run whole), fold (constants computed once).
+
+        Raises BackendError for a backend that is missing here, ArgumentError for every other wrong option.
         """
+        for option, text in (("backend", backend), ("precision", precision)):
+            if not isinstance(text, str):
+                raise ArgumentError.of(f"{option}={text!r}", "a string", "session", f"leave {option} at its default")
         count = available_processors() if threads is None else threads
         if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= 1024:
-            raise _argument_error(
+            raise ArgumentError.of(
                 f"threads={threads!r}", "an integer from 1 to 1024", "session", "pass threads=1 or leave it out"
             )
         options = {
@@ -304,7 +292,7 @@ class Model:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a .walle file; an existing one is replaced atomically. ResourceError when that fails."""
-        self._native.save(os.fspath(path))
+        self._native.save(_path_text(path, "save"))
 
     def to_bytes(self) -> bytes:
         """The bytes of a .walle file."""
@@ -320,9 +308,20 @@ class Model:
         return f"Model({self._native.node_count} nodes, inputs: {inputs}, outputs: {outputs})"
 
 
+def _path_text(path: str | os.PathLike[str], where: str) -> str:
+    if not isinstance(path, str | os.PathLike):
+        raise ArgumentError.of(
+            f"a path of type {type(path).__name__}", "a string or Path", where, "pass a path"
+        )
+    text = os.fsdecode(path)
+    if "\0" in text:
+        raise ArgumentError.of(f"path {text!r}", "a path without NUL characters", where, "check the path")
+    return text
+
+
 def available_processors() -> int:
-    """Processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Processors this process may keep busy: its affinity mask, then the quota of its cgroup."""
+    return _core.available_processors()
 
 
 def load(source: Any) -> Model:
@@ -334,11 +333,7 @@ def load(source: Any) -> Model:
     unreadable files.
     """
     if isinstance(source, str | os.PathLike):
-        path = os.fspath(source)
-        if isinstance(path, bytes):
-            path = os.fsdecode(path)
-        if "\0" in path:
-            raise _argument_error(f"path {path!r}", "a path without NUL characters", "load", "check the path")
+        path = _path_text(source, "load")
         if Path(path).suffix == ".walle" or _core.file_looks_like_walle(path):
             return Model(_core.Model.create(_core.load_walle(path)))
     elif isinstance(source, bytes | bytearray | memoryview) and bytes(source[:8]) == _MAGIC:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import ArgumentError, ModelError, compose
+from .errors import ArgumentError, ModelError
 
 
 def names(metadata: dict[str, str]) -> frozenset[str]:
@@ -20,14 +20,8 @@ def names(metadata: dict[str, str]) -> frozenset[str]:
     except ValueError:
         found = None
     if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
-        given, expected = f"metadata 'strings' = {text[:80]!r}", "a JSON list of names"
-        advice = "convert the model again"
-        raise ModelError(
-            compose(given, expected, "metadata", advice),
-            given=given,
-            expected=expected,
-            where="metadata",
-            next_step=advice,
+        raise ModelError.of(
+            f"metadata 'strings' = {text[:80]!r}", "a JSON list of names", "metadata", "convert the model again"
         )
     return frozenset(found)
 
@@ -38,14 +32,11 @@ def encode(value: Any, name: str) -> np.ndarray[Any, Any]:
     if array.dtype.kind == "O" and all(isinstance(item, str) for item in array.ravel()):
         array = array.astype(np.str_)
     if array.dtype.kind != "U":
-        given, where = f"an array of dtype {array.dtype}", f"input '{name}'"
-        advice = "pass numpy.array([...]) of Python strings"
-        raise ArgumentError(
-            compose(given, "an array of strings", where, advice),
-            given=given,
-            expected="an array of strings",
-            where=where,
-            next_step=advice,
+        raise ArgumentError.of(
+            f"an array of dtype {array.dtype}",
+            "an array of strings",
+            f"input '{name}'",
+            "pass numpy.array([...]) of Python strings",
         )
     encoded = np.char.encode(array, "utf-8")
     width = max(encoded.dtype.itemsize, 1)

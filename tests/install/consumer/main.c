@@ -19,6 +19,65 @@ static int refuses_mistakes(void) {
   return 0;
 }
 
+static int names_numbers(void) {
+  if (strcmp(walle_status_name(WALLE_RESOURCE), "resource") != 0 || walle_status_name((walle_status_t)99) != NULL) return 20;
+  if (strcmp(walle_dtype_name(WALLE_BFLOAT16), "bfloat16") != 0 || walle_dtype_name(WALLE_UNDEFINED) != NULL) return 21;
+  if (walle_dtype_size(WALLE_FLOAT64) != 8 || walle_dtype_size((walle_dtype_t)-1) != 0) return 22;
+  return 0;
+}
+
+/* Every field of an input wrong in turn; then the right one must still run. */
+static int refuses_wrong_inputs(const walle_model_t* model, walle_session_t* session, const walle_tensor_t* good) {
+  walle_error_t error;
+  walle_results_t* results = NULL;
+  walle_value_info_t info;
+  walle_tensor_t bad[8];
+  size_t i;
+  for (i = 0; i < 8; ++i) bad[i] = *good;
+  bad[0].name = "nobody";
+  bad[1].dtype = (walle_dtype_t)99;
+  bad[2].rank = 200;
+  bad[3].rank = -1;
+  bad[4].shape[0] = -3;
+  bad[5].bytes -= 1;
+  bad[6].data = NULL;
+  bad[7].shape[0] = INT64_MAX;
+  for (i = 0; i < 8; ++i) {
+    const walle_status_t status = walle_session_run(session, &bad[i], 1, &results, &error);
+    if (status == WALLE_OK || status == WALLE_INTERNAL || results != NULL || error.status != status || error.message[0] == 0) return 30 + (int)i;
+  }
+  if (walle_session_run(session, NULL, 0, &results, &error) != WALLE_ARGUMENT) return 40;
+  if (walle_session_run(session, NULL, 1, &results, &error) != WALLE_ARGUMENT) return 41;
+  if (walle_session_run_signature(session, "absent", good, 1, &results, &error) != WALLE_ARGUMENT) return 42;
+  if (walle_model_input(model, 1000, &info, &error) != WALLE_ARGUMENT || walle_model_output(model, 0, NULL, &error) != WALLE_ARGUMENT) return 43;
+  if (walle_model_input_symbol(model, 0, -1) != NULL || walle_model_input_symbol(model, 9, 0) != NULL) return 44;
+  if (walle_session_run(session, good, 1, &results, &error) != WALLE_OK) return 45;
+  if (walle_results_get(results, walle_results_count(results), &bad[0], &error) != WALLE_ARGUMENT) return 46;
+  if (walle_results_find(results, "nobody", &bad[0], &error) != WALLE_ARGUMENT) return 47;
+  walle_results_free(results);
+  return 0;
+}
+
+/* The signature "serve" takes "in" and gives "out". */
+static int runs_the_signature(const walle_model_t* model, walle_session_t* session, walle_tensor_t input) {
+  walle_error_t error;
+  walle_results_t* results = NULL;
+  walle_tensor_t output;
+  const char* plan = NULL;
+  if (walle_model_signature_count(model) != 1 || strcmp(walle_model_signature_name(model, 0), "serve") != 0) return 50;
+  if (walle_model_signature_name(model, 1) != NULL) return 51;
+  if (walle_session_run_signature(session, "serve", &input, 1, &results, &error) != WALLE_ARGUMENT) return 52;
+  input.name = "in";
+  if (walle_session_run_signature(session, "serve", &input, 1, &results, &error) != WALLE_OK) return 53;
+  if (walle_results_count(results) != 1 || walle_results_find(results, "out", &output, &error) != WALLE_OK) return 54;
+  if (strcmp(output.name, "out") != 0 || walle_results_find(results, "y", &output, &error) != WALLE_ARGUMENT) return 55;
+  walle_results_free(results);
+  if (walle_session_explain(session, &plan, &error) != WALLE_OK || strstr(plan, "cpu") == NULL) return 56;
+  if (walle_model_metadata_count(model) == 0 || walle_model_metadata(model, walle_model_metadata_key(model, 0)) == NULL) return 57;
+  if (walle_model_metadata(model, "absent") != NULL || walle_model_metadata_key(model, 1000) != NULL) return 58;
+  return 0;
+}
+
 static int fail(const char* what, const walle_error_t* error) {
   fprintf(stderr, "%s: %s\n", what, error->message);
   return 1;
@@ -35,6 +94,7 @@ static int run_model(const char* path) {
   float* values = NULL;
   size_t count = 1, i;
   int32_t d;
+  int problem;
   if (walle_model_load(path, &model, &error)) return fail("load", &error);
   if (walle_session_create(model, &options, &session, &error)) return fail("session", &error);
   if (walle_model_input(model, 0, &info, &error)) return fail("input", &error);
@@ -43,6 +103,7 @@ static int run_model(const char* path) {
   input.dtype = info.dtype;
   input.rank = info.rank;
   for (d = 0; d < info.rank; ++d) {
+    if (info.shape[d] < 0 && walle_model_input_symbol(model, 0, d) == NULL) return 1;
     input.shape[d] = info.shape[d] < 0 ? 1 : info.shape[d];
     count *= (size_t)input.shape[d];
   }
@@ -53,18 +114,22 @@ static int run_model(const char* path) {
   input.bytes = count * sizeof(float);
   if (walle_session_run(session, &input, 1, &results, &error)) return fail("run", &error);
   if (walle_results_get(results, 0, &output, &error)) return fail("results", &error);
+  problem = refuses_wrong_inputs(model, session, &input);
+  if (!problem && walle_model_signature_count(model)) problem = runs_the_signature(model, session, input);
+  if (problem) fprintf(stderr, "check %d of the C API failed\n", problem);
   for (i = 0; i < output.bytes / sizeof(float); ++i) printf("%.6g\n", ((const float*)output.data)[i]);
   walle_results_free(results);
   walle_session_free(session);
   walle_model_free(model);
   free(values);
-  return 0;
+  return problem;
 }
 
 int main(int argc, char** argv) {
   int problem;
   if (argc > 1) return run_model(argv[1]);
   problem = refuses_mistakes();
+  if (!problem) problem = names_numbers();
   if (problem) fprintf(stderr, "mistake %d was not refused as documented\n", problem);
   printf("walle %s\n", walle_version());
   return problem;

@@ -25,9 +25,8 @@ kernels::Broadcast plan_of(const NodeView& node) {
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   out.push_back(single_candidate(node, "eltwise_binary_reference", threads));
-  const auto isa = kernels::select_isa();
-  if (node.dtype(0) != DType::float32 || !isa.ok() || !kernels::binary_f32(*kind_of(node), *isa) || !kernels::simple_runs(plan_of(node)))
-    return;
+  const auto isa = float_isa(node);
+  if (!isa || !kernels::binary_f32(*kind_of(node), *isa) || !kernels::simple_runs(plan_of(node))) return;
   Candidate simd = single_candidate(node, "eltwise_binary_f32_" + std::string(isa_name(*isa)), threads);
   simd.cost_ms /= 4;
   simd.choice = kSimd;

@@ -48,19 +48,11 @@ std::string simd_name(const kernels::Conv& c, kernels::Isa isa) {
 }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  const ir::Cost cost = node.cost();
-  Candidate reference;
-  reference.algorithm = "conv_reference";
-  reference.cost_ms = 1e3 * seconds_of(cost.flops, cost.bytes, threads, 0.5);
-  reference.choice = kReference;
-  out.push_back(std::move(reference));
-  const auto isa = kernels::select_isa();
-  if (node.dtype(0) != DType::float32 || !isa.ok() || node.out_shape(0).elements() == 0) return;
+  out.push_back(rated_candidate(node, "conv_reference", 0.5, threads, kReference));
+  const auto isa = float_isa(node);
+  if (!isa || node.out_shape(0).elements() == 0) return;
   const kernels::Conv conv = kernels::make_conv(shape_of(node), *isa);
-  Candidate simd;
-  simd.algorithm = simd_name(conv, *isa);
-  simd.cost_ms = 1e3 * seconds_of(cost.flops, cost.bytes, threads, conv.shape.depthwise() ? 15 : 70);
-  simd.choice = kSimd;
+  Candidate simd = rated_candidate(node, simd_name(conv, *isa), conv.shape.depthwise() ? 15 : 70, threads, kSimd);
   simd.workspace_bytes = kernels::conv_workspace_bytes(conv, threads, node.constant(1) != nullptr);
   out.push_back(std::move(simd));
 }

@@ -3,7 +3,6 @@
 #include <unordered_map>
 
 #include "backends/cpu/cpu_op.h"
-#include "kernels/isa.h"
 
 namespace walle::backends::cpu {
 
@@ -54,15 +53,6 @@ class CpuBackend final : public Backend {
 const Backend& cpu_backend() {
   static const CpuBackend instance;
   return instance;
-}
-
-Candidate single_candidate(const NodeView& node, std::string algorithm, int threads) {
-  // Untuned first figures for kernels that have no rival: 1 GFLOP/s and 5 GB/s per thread, 1 us to start.
-  const ir::Cost cost = node.cost();
-  Candidate c;
-  c.algorithm = std::move(algorithm);
-  c.cost_ms = (cost.flops / 1e6 + cost.bytes / 5e6) / threads + 1e-3;
-  return c;
 }
 
 }  // namespace walle::backends::cpu

@@ -1,9 +1,11 @@
 // CpuOp: how the CPU backend runs one operator. One file per operator family in backends/cpu; listed in cpu_ops.inc.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "backends/backend.h"
+#include "kernels/isa.h"
 
 namespace walle::backends::cpu {
 
@@ -17,5 +19,12 @@ struct CpuOp {
 
 // The one candidate of operators with a single kernel: predicted from the op's bytes and flops.
 Candidate single_candidate(const NodeView& node, std::string algorithm, int threads = 1);
+
+// One of several: the op's flops at `gflops` per thread or its bytes at memory speed, whichever takes longer. `choice` comes
+// back in prepare().
+Candidate rated_candidate(const NodeView& node, std::string algorithm, double gflops, int threads, int choice);
+
+// The instruction set of float32 vector kernels; nothing for other dtypes.
+std::optional<kernels::Isa> float_isa(const NodeView& node);
 
 }  // namespace walle::backends::cpu

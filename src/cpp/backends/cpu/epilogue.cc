@@ -31,9 +31,4 @@ Result<kernels::Epilogue> epilogue_of(const ir::Attributes& attributes) {
   return e;
 }
 
-double seconds_of(double flops, double bytes, int threads, double gflops) {
-  constexpr double kGigabytes = 10;  // what one core streams from the shared cache
-  return std::max(flops / (gflops * 1e9), bytes / (kGigabytes * 1e9)) / threads + 1e-6;
-}
-
 }  // namespace walle::backends::cpu

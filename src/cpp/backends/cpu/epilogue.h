@@ -10,7 +10,4 @@ namespace walle::backends::cpu {
 // Activation and its numbers; the pointers stay empty. Unknown names are an internal error: only our own pass writes them.
 Result<kernels::Epilogue> epilogue_of(const ir::Attributes& attributes);
 
-// GFLOP/s and GB/s assumed of one thread when costs are predicted.
-double seconds_of(double flops, double bytes, int threads, double gflops);
-
 }  // namespace walle::backends::cpu

@@ -48,7 +48,7 @@ const void* spread(const Spread& s, int64_t element, const void* from, std::byte
 // The vector kernel: plain layer normalisation with scale and bias of the row's own length and no statistics wanted.
 bool rows_apply(const NodeView& node, const Shape& normalized) {
   const int64_t n = normalized.elements();
-  return node.dtype(0) == DType::float32 && node.op().name == "LayerNormalization" && n > 0 && node.shape(1).elements() == n &&
+  return node.op().name == "LayerNormalization" && n > 0 && node.shape(1).elements() == n &&
          (!node.has(2) || node.shape(2).elements() == n) && !node.has_output(1) && !node.has_output(2);
 }
 
@@ -58,8 +58,8 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   const Shape& x = node.shape(0);
   if (axis.ok()) c.workspace_bytes = 2 * x.product(*axis, x.rank()) * dtype_size(node.dtype(0));
   out.push_back(std::move(c));
-  const auto isa = kernels::select_isa();
-  if (!isa.ok() || !axis.ok() || !rows_apply(node, x.sub(*axis, x.rank()))) return;
+  const auto isa = float_isa(node);
+  if (!isa || !axis.ok() || !rows_apply(node, x.sub(*axis, x.rank()))) return;
   Candidate rows = single_candidate(node, "layer_norm_f32_rows_" + std::string(isa_name(*isa)), threads);
   rows.cost_ms /= 8;
   rows.choice = kRows;

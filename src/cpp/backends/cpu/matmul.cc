@@ -65,20 +65,13 @@ bool supports(const NodeView& node) {
 int inner_threads(const Problem& p, int threads) { return static_cast<int64_t>(p.a.size()) >= threads ? 1 : threads; }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  const ir::Cost cost = node.cost();
-  Candidate reference;
-  reference.algorithm = "gemm_reference";
-  reference.cost_ms = 1e3 * seconds_of(cost.flops, cost.bytes, threads, 1);
-  reference.choice = kReference;
-  out.push_back(std::move(reference));
-  const auto isa = kernels::select_isa();
-  if (node.dtype(0) != DType::float32 || !isa.ok()) return;
+  out.push_back(rated_candidate(node, "gemm_reference", 1, threads, kReference));
+  const auto isa = float_isa(node);
+  if (!isa) return;
   const kernels::GemmTable& table = kernels::gemm_table(*isa);
   const Problem p = problem_of(node);
-  Candidate packed;
-  packed.algorithm = "gemm_f32_" + std::to_string(table.mr) + "x" + std::to_string(table.nr) + "_" + std::string(isa_name(*isa));
-  packed.cost_ms = 1e3 * seconds_of(cost.flops, cost.bytes, threads, 80);
-  packed.choice = kPacked;
+  const std::string tile = std::to_string(table.mr) + "x" + std::to_string(table.nr);
+  Candidate packed = rated_candidate(node, "gemm_f32_" + tile + "_" + std::string(isa_name(*isa)), 80, threads, kPacked);
   packed.workspace_bytes = threads * kernels::gemm_workspace_bytes(table, p.m, p.n, p.k, false, node.constant(1) && p.one_b());
   out.push_back(std::move(packed));
 }

@@ -1,6 +1,6 @@
 // MaxPool and AveragePool on the CPU, in the canonical form of ops/atomic/max_pool.cc and average_pool.cc.
 #include "kernels/pool/pool.h"
-#include "backends/cpu/epilogue.h"
+#include "backends/cpu/cpu_op.h"
 #include "kernels/pool/pool_reference.h"
 
 namespace walle::backends::cpu {
@@ -41,18 +41,10 @@ bool supports(const NodeView& node) {
 }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  const ir::Cost cost = node.cost();
-  Candidate reference;
-  reference.algorithm = "pool_reference";
-  reference.cost_ms = 1e3 * seconds_of(cost.flops, cost.bytes, threads, 0.5);
-  reference.choice = kReference;
-  out.push_back(std::move(reference));
-  const auto isa = kernels::select_isa();
-  if (node.dtype(0) != DType::float32 || !isa.ok() || node.out_shape(0).elements() == 0) return;
-  Candidate simd;
-  simd.algorithm = "pool_f32_lines_" + std::string(isa_name(*isa));
-  simd.cost_ms = 1e3 * seconds_of(cost.flops, cost.bytes, threads, 10);
-  simd.choice = kSimd;
+  out.push_back(rated_candidate(node, "pool_reference", 0.5, threads, kReference));
+  const auto isa = float_isa(node);
+  if (!isa || node.out_shape(0).elements() == 0) return;
+  Candidate simd = rated_candidate(node, "pool_f32_lines_" + std::string(isa_name(*isa)), 10, threads, kSimd);
   simd.workspace_bytes = kernels::pool_workspace_bytes(kernels::make_pool(shape_of(node), *isa), threads);
   out.push_back(std::move(simd));
 }

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "backends/cpu/epilogue.h"
+#include "backends/cpu/cpu_op.h"
 #include "kernels/rnn/rnn.h"
 #include "ops/rnn_spec.h"
 
@@ -53,11 +53,9 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   const auto r = rnn_of(node);
   if (!isa.ok() || !r.ok()) return;
   const kernels::GemmTable& table = kernels::gemm_table(*isa);
-  Candidate c;
-  c.algorithm = "rnn_f32_" + std::string(isa_name(*isa));
   // The steps wait for each other, so half of a product's speed and little from threads.
-  const ir::Cost cost = node.cost();
-  c.cost_ms = 1e3 * seconds_of(cost.flops, cost.bytes, std::min<int>(threads, static_cast<int>(r->directions)), 40);
+  const int busy = std::min<int>(threads, static_cast<int>(r->directions));
+  Candidate c = rated_candidate(node, "rnn_f32_" + std::string(isa_name(*isa)), 40, busy, 0);
   c.workspace_bytes = kernels::rnn_workspace_bytes(table, *r, threads) + (packs_ahead(node) ? 0 : packed_bytes(table, *r));
   out.push_back(std::move(c));
 }

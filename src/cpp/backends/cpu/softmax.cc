@@ -26,9 +26,9 @@ Result<kernels::Softmax> spec_of(const NodeView& node) {
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   out.push_back(single_candidate(node, "softmax_reference", threads));
-  const auto isa = kernels::select_isa();
+  const auto isa = float_isa(node);
   const auto spec = spec_of(node);
-  if (node.dtype(0) != DType::float32 || !isa.ok() || !spec.ok() || spec->log || spec->inner != 1 || spec->axis == 0) return;
+  if (!isa || !spec.ok() || spec->log || spec->inner != 1 || spec->axis == 0) return;
   Candidate rows = single_candidate(node, "softmax_f32_rows_" + std::string(isa_name(*isa)), threads);
   rows.cost_ms /= 8;
   rows.choice = kRows;

@@ -39,9 +39,9 @@ bool supports(const NodeView& node) {
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   out.push_back(single_candidate(node, "eltwise_unary_reference", threads));
-  const auto isa = kernels::select_isa();
+  const auto isa = float_isa(node);
   kernels::UnaryParams params;
-  if (node.dtype(0) != DType::float32 || !isa.ok() || !kernels::unary_f32(*kind_of(node), *isa, params)) return;
+  if (!isa || !kernels::unary_f32(*kind_of(node), *isa, params)) return;
   Candidate simd = single_candidate(node, "eltwise_unary_f32_" + std::string(isa_name(*isa)), threads);
   simd.cost_ms /= 8;
   simd.choice = kSimd;

@@ -99,6 +99,12 @@ typedef struct walle_session_options_t {
 
 /* "0.1.0" */
 WALLE_API const char* walle_version(void);
+/* "argument", "model", ...; NULL for a number that is none. */
+WALLE_API const char* walle_status_name(walle_status_t status);
+/* "float32", ...; NULL for a number that is none. */
+WALLE_API const char* walle_dtype_name(walle_dtype_t dtype);
+/* Bytes of one element; 0 for a number that is none. */
+WALLE_API size_t walle_dtype_size(walle_dtype_t dtype);
 
 /* The file stays mapped while the model or a session of it lives. */
 WALLE_API walle_status_t walle_model_load(const char* path, walle_model_t** model, walle_error_t* error);
@@ -110,8 +116,17 @@ WALLE_API size_t walle_model_output_count(const walle_model_t* model);
 /* WALLE_ARGUMENT when the index is out of range. */
 WALLE_API walle_status_t walle_model_input(const walle_model_t* model, size_t index, walle_value_info_t* info, walle_error_t* error);
 WALLE_API walle_status_t walle_model_output(const walle_model_t* model, size_t index, walle_value_info_t* info, walle_error_t* error);
+/* The name of a dimension whose size is not known before run time ("batch"); equal names are equal sizes within one run. NULL for
+ * known sizes, unnamed dimensions and indices out of range. */
+WALLE_API const char* walle_model_input_symbol(const walle_model_t* model, size_t index, int32_t axis);
+WALLE_API const char* walle_model_output_symbol(const walle_model_t* model, size_t index, int32_t axis);
 /* NULL when there is no such entry. */
 WALLE_API const char* walle_model_metadata(const walle_model_t* model, const char* key);
+WALLE_API size_t walle_model_metadata_count(const walle_model_t* model);
+WALLE_API const char* walle_model_metadata_key(const walle_model_t* model, size_t index);
+/* Named ways to call the model, with names of their own for some inputs and outputs. NULL when the index is out of range. */
+WALLE_API size_t walle_model_signature_count(const walle_model_t* model);
+WALLE_API const char* walle_model_signature_name(const walle_model_t* model, size_t index);
 
 /* options may be NULL. The session keeps the model alive. */
 WALLE_API walle_status_t walle_session_create(const walle_model_t* model, const walle_session_options_t* options, walle_session_t** session,
@@ -121,9 +136,16 @@ WALLE_API void walle_session_free(walle_session_t* session);
 WALLE_API walle_status_t walle_session_run(walle_session_t* session, const walle_tensor_t* inputs, size_t count, walle_results_t** results,
                                            walle_error_t* error);
 
+/* The same by the names of a signature; the results are those it names, in its order. NULL: the graph's own names. */
+WALLE_API walle_status_t walle_session_run_signature(walle_session_t* session, const char* signature, const walle_tensor_t* inputs,
+                                                     size_t count, walle_results_t** results, walle_error_t* error);
+/* One line per step of the plans made so far (one exists after the first run): operator, backend, algorithm, result, predicted
+ * time, node. The text lives until the next call or the end of the session. */
+WALLE_API walle_status_t walle_session_explain(walle_session_t* session, const char** text, walle_error_t* error);
+
 WALLE_API void walle_results_free(walle_results_t* results);
 WALLE_API size_t walle_results_count(const walle_results_t* results);
-/* By index in the order of the model's outputs. */
+/* By index in the order of the model's outputs, or of the signature's. */
 WALLE_API walle_status_t walle_results_get(const walle_results_t* results, size_t index, walle_tensor_t* tensor, walle_error_t* error);
 /* By name. */
 WALLE_API walle_status_t walle_results_find(const walle_results_t* results, const char* name, walle_tensor_t* tensor, walle_error_t* error);

@@ -76,10 +76,10 @@ class Worker {
  private:
   void run_depth(int64_t i, int64_t rows, int64_t k0, int64_t depth, int64_t n0, int64_t n1) {
     const float* a = nullptr;
-    int64_t a_panel = depth * table_.mr;
+    int64_t a_panel = std::max<int64_t>(depth, 1) * table_.mr;  // 0 says that A is not packed, also where k = 0
     if (g_.packed_a) {
       a = g_.packed_a + i * g_.k + k0 * table_.mr;
-      a_panel = g_.k * table_.mr;
+      a_panel = std::max<int64_t>(g_.k, 1) * table_.mr;
     } else if (plain_) {
       a = g_.a.data + i * g_.a.row_stride + k0;
       a_panel = 0;

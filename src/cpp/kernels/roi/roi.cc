@@ -100,8 +100,8 @@ void align_box(const Roi& s, const Box& b, const T* x, T* y) {
     }
 }
 
-Status wrong_batch(int64_t given, int64_t batch) {
-  return model_error("batch index " + std::to_string(given), "0 to " + std::to_string(batch - 1), "boxes", "correct the batch index");
+Status wrong_batch(const std::string& given, int64_t batch) {
+  return model_error("batch index " + given, "0 to " + std::to_string(batch - 1), "boxes", "correct the batch index");
 }
 
 // The elements [first, last) that bin `i` covers, clipped to the input.
@@ -145,7 +145,7 @@ Status run_roi_align(const Roi& s, DType dtype, const void* x, const void* rois,
     using T = typename decltype(tag)::type;
     std::vector<Box> boxes(static_cast<size_t>(s.boxes));
     for (int64_t r = 0; r < s.boxes && status.ok(); ++r) {
-      if (batch_indices[r] < 0 || batch_indices[r] >= s.batch) status = wrong_batch(batch_indices[r], s.batch);
+      if (batch_indices[r] < 0 || batch_indices[r] >= s.batch) status = wrong_batch(std::to_string(batch_indices[r]), s.batch);
       if (status.ok()) status = measure(s, static_cast<const T*>(rois) + r * 4, boxes[static_cast<size_t>(r)]);
     }
     if (!status.ok()) return;
@@ -165,7 +165,7 @@ Status run_max_roi_pool(const Roi& s, DType dtype, const void* x, const void* ro
     const T* boxes = static_cast<const T*>(rois);
     for (int64_t r = 0; r < s.boxes; ++r)
       if (!(boxes[r * 5] >= 0 && boxes[r * 5] < static_cast<T>(s.batch))) {
-        status = wrong_batch(-1, s.batch);
+        status = wrong_batch(std::to_string(boxes[r * 5]), s.batch);
         return;
       }
     const int64_t out = s.channels * s.out_height * s.out_width;

@@ -42,10 +42,63 @@ Status infer_as(ir::InferContext& c, std::string_view op, int weight, DType out)
   return {};
 }
 
-Status infer_matmul_integer(ir::InferContext& c) { return infer_as(c, "MatMul", 1, DType::int32); }
-Status infer_conv_integer(ir::InferContext& c) { return infer_as(c, "Conv", 1, DType::int32); }
-Status infer_qlinear_matmul(ir::InferContext& c) { return infer_as(c, "MatMul", 3, c.dtype(7)); }
-Status infer_qlinear_conv(ir::InferContext& c) { return infer_as(c, "Conv", 3, c.dtype(7)); }
+Status eight_bits(const ir::InferContext& c, int i) {
+  const DType d = c.dtype(i);
+  if (d == DType::int8 || d == DType::uint8 || tensor::is_float8(d)) return {};
+  return model_error(std::string(dtype_name(d)), "int8 or uint8", "input " + std::to_string(i), "quantise it to 8 bits");
+}
+
+// Scale or zero point i spreads over `whole`, as centred() and scale_operand() lay it out.
+Status spreads(const ir::InferContext& c, int i, const Shape& whole, bool column) {
+  if (!c.has(i)) return {};
+  const Shape given = c.shape(i);
+  if (given.elements() == 1) return {};
+  const Shape laid = !column && given.rank() == 1 ? Shape{given[0], 1} : given;
+  if (const auto all = tensor::broadcast(whole, laid); all.ok() && *all == whole) return {};
+  return model_error("shape " + given.text() + " for " + whole.text(), "one element, or one per row or column",
+                     "input " + std::to_string(i), "correct the scale or zero point");
+}
+
+// One element, or one per output channel of the weight.
+Status per_channel(const ir::InferContext& c, int i, int weight) {
+  if (!c.has(i) || c.shape(i).elements() == 1) return {};
+  if (c.rank(i) == 1 && c.rank(weight) > 0 && c.shape(i)[0] == c.shape(weight)[0]) return {};
+  return model_error("shape " + c.shape(i).text() + " for weights " + c.shape(weight).text(), "one element, or one per output channel",
+                     "input " + std::to_string(i), "correct the scale or zero point");
+}
+
+Status infer_matmul_integer(ir::InferContext& c) {
+  for (const int i : {0, 1}) WALLE_TRY(eight_bits(c, i));
+  WALLE_TRY(spreads(c, 2, c.shape(0), false));
+  WALLE_TRY(spreads(c, 3, c.shape(1), true));
+  return infer_as(c, "MatMul", 1, DType::int32);
+}
+
+Status infer_conv_integer(ir::InferContext& c) {
+  for (const int i : {0, 1}) WALLE_TRY(eight_bits(c, i));
+  WALLE_TRY(spreads(c, 2, Shape{}, true));
+  WALLE_TRY(per_channel(c, 3, 1));
+  return infer_as(c, "Conv", 1, DType::int32);
+}
+
+Status infer_qlinear_matmul(ir::InferContext& c) {
+  for (const int i : {0, 3}) WALLE_TRY(eight_bits(c, i));
+  WALLE_TRY(spreads(c, 2, c.shape(0), false));
+  WALLE_TRY(spreads(c, 5, c.shape(3), true));
+  WALLE_TRY(spreads(c, 7, Shape{}, true));
+  WALLE_TRY(infer_as(c, "MatMul", 3, c.dtype(7)));
+  const Shape out = c.outputs()[0].shape;
+  WALLE_TRY(spreads(c, 1, out, false));
+  WALLE_TRY(spreads(c, 4, out, true));
+  return spreads(c, 6, out, true);
+}
+
+Status infer_qlinear_conv(ir::InferContext& c) {
+  for (const int i : {0, 3}) WALLE_TRY(eight_bits(c, i));
+  for (const int i : {1, 2, 6, 7}) WALLE_TRY(spreads(c, i, Shape{}, true));
+  for (const int i : {4, 5}) WALLE_TRY(per_channel(c, i, 3));
+  return infer_as(c, "Conv", 3, c.dtype(7));
+}
 
 Status lower_matmul_integer(LowerContext& c) {
   const Ref a = centred(c, c.in(0), c.in(2), DType::float64, false);

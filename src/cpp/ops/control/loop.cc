@@ -9,6 +9,8 @@
 namespace walle::ops {
 
 namespace {
+constexpr int64_t kKeptOverhead = 256;  // of one kept slice beside its elements: billions of scalars must not fill the memory
+
 struct Layout {
   int carried = 0;
   int captures = 0;
@@ -71,7 +73,7 @@ Status run(ControlContext& c) {
       const Tensor* t = results[static_cast<size_t>(1 + l.carried + i)].tensor();
       if (!t)
         return model_error("a slice that is not a tensor", "a tensor", "Loop body output", "carry sequences instead of stacking them");
-      kept_bytes += t->bytes();
+      kept_bytes += t->bytes() + kKeptOverhead;
       slices[static_cast<size_t>(i)].push_back(*t);
     }
   }

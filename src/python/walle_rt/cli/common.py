@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec
+from zipfile import BadZipFile
 
 import numpy as np
 import typer
@@ -23,7 +24,6 @@ from ..errors import (
     NetworkError,
     ResourceError,
     TaskError,
-    compose,
 )
 from ..model import Model, ValueInfo
 
@@ -57,9 +57,7 @@ P = ParamSpec("P")
 
 def usage_error(given: str, expected: str, where: str, next_step: str) -> ArgumentError:
     """An ArgumentError with its four parts."""
-    return ArgumentError(
-        compose(given, expected, where, next_step), given=given, expected=expected, where=where, next_step=next_step
-    )
+    return ArgumentError.of(given, expected, where, next_step)
 
 
 def emit_json(value: Any) -> None:
@@ -80,25 +78,38 @@ def command(function: Callable[P, None]) -> Callable[P, None]:
         try:
             function(*args, **kwargs)
         except Error as error:
-            code = exit_code(error)
-            if kwargs.get("json_"):
-                emit_json(
-                    {
-                        "error": type(error).__name__,
-                        "message": str(error),
-                        "given": error.given,
-                        "expected": error.expected,
-                        "where": error.where,
-                        "next": error.next_step,
-                        "exit": code,
-                    }
-                )
-            else:
-                err.print(f"[bold red]{type(error).__name__}[/]: ", end="")
-                err.print(str(error), markup=False)
-            raise typer.Exit(code) from None
+            raise typer.Exit(complain(error, bool(kwargs.get("json_")))) from None
+        except OSError as error:
+            given = f"cannot use file '{error.filename}': {error.strerror or error}"
+            wrong = ResourceError.of(
+                given, "a file that can be read or written", "file", "check the path and permissions"
+            )
+            raise typer.Exit(complain(wrong, bool(kwargs.get("json_")))) from None
 
     return wrapped
+
+
+def complain(error: Error, as_json: bool) -> int:
+    """Print an error; returns the exit code of its group."""
+    code = exit_code(error)
+    if as_json:
+        report = getattr(error, "report", None)  # of a conversion: every node it could not take over
+        emit_json(
+            {
+                "error": type(error).__name__,
+                "message": str(error),
+                "given": error.given,
+                "expected": error.expected,
+                "where": error.where,
+                "next": error.next_step,
+                "exit": code,
+            }
+            | ({"unsupported": report.as_dict()["unsupported"]} if report else {})
+        )
+    else:
+        err.print(f"[bold red]{type(error).__name__}[/]: ", end="")
+        err.print(str(error), markup=False)
+    return code
 
 
 @contextmanager
@@ -109,6 +120,15 @@ def working(what: str, quiet: bool) -> Iterator[None]:
         return
     with err.status(what):
         yield
+
+
+def read_arrays(path: Path) -> dict[str, Any]:
+    """The arrays of an .npz file by name; ArgumentError when it is not one."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except (OSError, ValueError, TypeError, EOFError, BadZipFile) as error:
+        raise usage_error(f"file '{path}' ({error})", "an .npz file", "--input", "save it with numpy.savez") from error
 
 
 def parse_dims(pairs: list[str] | None) -> dict[str, int]:

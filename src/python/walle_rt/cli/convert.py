@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import numpy as np
 import typer
 
 from .. import _core
@@ -20,6 +19,7 @@ from .common import (
     file_size,
     out,
     parse_dims,
+    read_arrays,
     size_text,
     usage_error,
     working,
@@ -73,15 +73,6 @@ def main(
             out.print(found.text())
     if found and not found.equal:
         raise typer.Exit(EXIT_DIFFERS)
-
-
-def read_arrays(path: Path) -> dict[str, Any]:
-    """The arrays of an .npz file by name."""
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
-    except (OSError, ValueError) as error:
-        raise usage_error(f"file '{path}' ({error})", "an .npz file", "--input", "save it with numpy.savez") from error
 
 
 def parse_signature(text: str) -> tuple[str, list[tuple[str, str]], list[tuple[str, str]]]:

@@ -29,13 +29,14 @@ EXTRAS = {
 def main(json_: Json = False) -> None:
     """Print versions, processors, extras and the result of a small computation."""
     extras = {name: [m for m in modules if importlib.util.find_spec(m) is None] for name, modules in EXTRAS.items()}
-    problem = self_check()
+    native, problem = _core.machine(), self_check()
     found: dict[str, Any] = {
         "walle_rt": __version__,
         "python": sys.version.split()[0],
         "numpy": np.__version__,
         "machine": f"{platform.system()} {platform.machine()}",
         "processors": available_processors(),
+        "backends": native["backends"],
         "cpu_override": os.environ.get("WALLE_CPU"),
         "operators": len(_core.op_table()),
         "core": _core.__file__,
@@ -50,7 +51,8 @@ def main(json_: Json = False) -> None:
     else:
         for key, value in found.items():
             if key not in ("extras_missing", "vm"):
-                out.print(f"{key:<14} {value}", markup=False)
+                shown = ", ".join(f"{k} on {v}" for k, v in value.items()) if isinstance(value, dict) else value
+                out.print(f"{key:<14} {shown}", markup=False)
         for flavour, row in found["vm"].items():
             out.print(f"vm {flavour:<11} {vm_text(row)}", markup=False)
         for name, missing in extras.items():

@@ -36,6 +36,10 @@ def main(
     counts: Annotated[
         bool, typer.Option("--counts", help="With ops: the four classes and the work raster saves.")
     ] = False,
+    runs: Annotated[int, typer.Option("--runs", min=0, help="With --stage=plan: measure over this many runs.")] = 5,
+    losers: Annotated[
+        bool, typer.Option("--losers", help="With --stage=plan: also the algorithms not chosen.")
+    ] = False,
     dim: Dims = None,
     threads: Threads = 1,
     json_: Json = False,
@@ -56,11 +60,15 @@ def main(
     session = model.session(threads=threads)
     with working("planning", json_):
         session.run(feeds)
+    if stage is Stage.plan:
+        with working("measuring", json_), session.profile():
+            for _ in range(runs):
+                session.run(feeds)
     found = session.explain()
     if json_:
         emit_json(found.as_dict())
     else:
-        out.print(found.program if stage is Stage.raster else str(found), markup=False)
+        out.print(found.program if stage is Stage.raster else found.text(losers=losers), markup=False)
 
 
 def show_model(model: Model, json_: bool) -> None:

@@ -21,6 +21,7 @@ from .common import (
     numpy_dtype,
     out,
     parse_dims,
+    read_arrays,
     usage_error,
     working,
 )
@@ -92,15 +93,14 @@ def read_input(model: Model, item: str, sizes: dict[str, int], picture: tuple[fl
         raise usage_error(f"file '{path}'", "an existing file", "--input", "check the path")
     infos = {info.name: info for info in model.inputs}
     if path.suffix == ".npz" and not equals:
-        with np.load(path, allow_pickle=False) as arrays:
-            return {key: arrays[key] for key in arrays.files}
+        return read_arrays(path)
     if path.suffix == ".json" and not equals:
         values = parse_json(path)
         if not isinstance(values, dict):
             raise usage_error(
                 "JSON that is not an object", "{input name: nested lists}", f"--input {path}", "name the inputs"
             )
-        return {key: np.asarray(value, wanted(infos, key)) for key, value in values.items()}
+        return {key: from_json(path, value, wanted(infos, key)) for key, value in values.items()}
     if not equals:
         if len(infos) != 1:
             raise usage_error(
@@ -113,9 +113,9 @@ def read_input(model: Model, item: str, sizes: dict[str, int], picture: tuple[fl
     if suffix in IMAGES:
         return {name: read_image(path, infos[name], sizes, picture)}
     if suffix == ".npy":
-        return {name: np.load(path, allow_pickle=False)}
+        return {name: read_array(path)}
     if suffix == ".json":
-        return {name: np.asarray(parse_json(path), wanted(infos, name))}
+        return {name: from_json(path, parse_json(path), wanted(infos, name))}
     raise usage_error(f"file '{path}'", "an image, .npz, .npy or .json", "--input", "convert it")
 
 
@@ -127,6 +127,24 @@ def parse_json(path: Path) -> Any:
         raise usage_error(f"file '{path}' that is not JSON ({error})", "JSON", "--input", "check the file") from error
 
 
+def read_array(path: Path) -> Array:
+    """The array of an .npy file."""
+    try:
+        array: Array = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise usage_error(f"file '{path}' ({error})", "an .npy file", "--input", "save it with numpy.save") from error
+    return array
+
+
+def from_json(path: Path, value: Any, dtype: np.dtype[Any] | None) -> Array:
+    """Nested lists as an array of the wanted dtype."""
+    try:
+        return np.asarray(value, dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        expected = f"nested lists of one shape with numbers for {dtype or 'an array'}"
+        raise usage_error(f"JSON in '{path}' ({error})", expected, "--input", "check the file") from error
+
+
 def wanted(infos: dict[str, ValueInfo], name: str) -> np.dtype[Any] | None:
     """The dtype an input should have."""
     return numpy_dtype(infos[name].dtype) if name in infos else None
@@ -135,7 +153,7 @@ def wanted(infos: dict[str, ValueInfo], name: str) -> np.dtype[Any] | None:
 def read_image(path: Path, info: ValueInfo, sizes: dict[str, int], picture: tuple[float, Array, Array]) -> Array:
     """An image fitted to an input of shape [N, C, H, W] or [N, H, W, C]."""
     try:
-        from PIL import Image
+        from PIL import Image, UnidentifiedImageError
     except ImportError as error:
         raise usage_error("an image, but Pillow is not installed", "Pillow", "--input", "pip install pillow") from error
     shape = concrete_shape(info, sizes)
@@ -150,9 +168,12 @@ def read_image(path: Path, info: ValueInfo, sizes: dict[str, int], picture: tupl
             "--input",
             "give the sizes with --dim H=... --dim W=...",
         )
-    with Image.open(path) as opened:
-        fitted = opened.convert("RGB" if channels == 3 else "L").resize((width, height), Image.Resampling.BILINEAR)
-        pixels = np.asarray(fitted).reshape(height, width, channels)
+    try:
+        with Image.open(path) as opened:
+            fitted = opened.convert("RGB" if channels == 3 else "L").resize((width, height), Image.Resampling.BILINEAR)
+    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError) as error:
+        raise usage_error(f"file '{path}' ({error})", "an image", "--input", "open it in a viewer") from error
+    pixels = np.asarray(fitted).reshape(height, width, channels)
     dtype = numpy_dtype(info.dtype)
     if dtype.kind == "f":
         scale, mean, std = picture

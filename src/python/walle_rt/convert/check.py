@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 
 from .. import _core
-from ..errors import ArgumentError, compose
+from ..errors import ArgumentError
 from ..model import Model
 from .source import convert
 
@@ -94,14 +94,11 @@ def check_proto(
     try:
         want = run(model, given)
     except Exception as error:
-        text = f"{name} cannot run the model on this input: {' '.join(str(error).split())[:300]}"
-        advice = "give the sizes of free dimensions with --dim, or real input with --input"
-        raise ArgumentError(
-            compose(text, "an input the reference can run", "check", advice),
-            given=text,
-            expected="an input the reference can run",
-            where="check",
-            next_step=advice,
+        raise ArgumentError.of(
+            f"{name} cannot run the model on this input: {' '.join(str(error).split())[:300]}",
+            "an input the reference can run",
+            "check",
+            "give the sizes of free dimensions with --dim, or real input with --input",
         ) from error
     got = _ours(model).session(threads=1).run(given)
     worst = {o.name: _worst(got[o.name], want[o.name]) for o in model.graph.output}

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import ModelError, compose
-
-_SHOWN = 20
+from ..errors import ModelError
 
 
 @dataclass(frozen=True)
@@ -43,22 +41,20 @@ class Report:
         """Raise one ModelError naming every unsupported node, or return when there is none."""
         if not self.unsupported:
             return
-        lines = [entry.text() for entry in self.unsupported[:_SHOWN]]
-        if len(self.unsupported) > _SHOWN:
-            lines.append(f"... and {len(self.unsupported) - _SHOWN} more")
-        listing = "\n  ".join(lines)
+        listing = "\n  ".join(self.lines())
         given = f"{len(self.unsupported)} unsupported node(s):\n  {listing}\n"
         expected = "operators of `walle inspect ops`, or with an ONNX function body made of them"
         advice = "replace these nodes in the exporting program, or file a request naming them"
-        error = UnsupportedModelError(
-            compose(given, expected, self.source, advice),
-            given=given,
-            expected=expected,
-            where=self.source,
-            next_step=advice,
-        )
+        error = UnsupportedModelError.of(given, expected, self.source, advice)
         error.report = self
         raise error
+
+    def lines(self) -> list[str]:
+        """One line per operator and reason, naming every node it concerns."""
+        groups: dict[tuple[str, int, str], list[str]] = {}
+        for entry in self.unsupported:
+            groups.setdefault((entry.op, entry.opset, entry.reason), []).append(entry.node)
+        return [f"{', '.join(nodes)}: {op} (opset {opset}): {reason}" for (op, opset, reason), nodes in groups.items()]
 
     def as_dict(self) -> dict[str, Any]:
         """For --json."""
@@ -78,6 +74,4 @@ class UnsupportedModelError(ModelError):
 
 def refuse(given: str, expected: str, where: str, next_step: str) -> ModelError:
     """A ModelError with its four parts."""
-    return ModelError(
-        compose(given, expected, where, next_step), given=given, expected=expected, where=where, next_step=next_step
-    )
+    return ModelError.of(given, expected, where, next_step)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ArgumentError, Error, ResourceError, compose
+from ..errors import ArgumentError, Error, ResourceError
 from .report import Report, refuse
 
 if TYPE_CHECKING:
@@ -21,10 +21,11 @@ def require_onnx() -> Any:
     try:
         import onnx
     except ImportError as error:
-        given, expected = "an ONNX model, but the package 'onnx' is not installed", "walle_rt with its extra [convert]"
-        advice = "pip install 'walle_rt[convert]', or convert the model once elsewhere and load the .walle file"
-        raise ResourceError(
-            compose(given, expected, "load", advice), given=given, expected=expected, where="load", next_step=advice
+        raise ResourceError.of(
+            "an ONNX model, but the package 'onnx' is not installed",
+            "walle_rt with its extra [convert]",
+            "load",
+            "pip install 'walle_rt[convert]', or convert the model once elsewhere and load the .walle file",
         ) from error
     return onnx
 
@@ -70,20 +71,18 @@ def _read(onnx: Any, source: Source) -> tuple[Any, Path | None, str]:
         try:
             data = path.read_bytes()
         except OSError as error:
-            given = f"cannot read file '{path}': {error.strerror or error}"
-            advice = "check the path and its permissions"
-            raise ResourceError(
-                compose(given, "a readable .onnx file", "load", advice),
-                given=given,
-                expected="a readable .onnx file",
-                where="load",
-                next_step=advice,
+            raise ResourceError.of(
+                f"cannot read file '{path}': {error.strerror or error}",
+                "a readable .onnx file",
+                "load",
+                "check the path and its permissions",
             ) from error
         return parse(onnx, data, str(path)), path.resolve().parent, str(path)
-    given = f"a model source of type {type(source).__name__}"
-    expected, advice = "a path, bytes or an onnx.ModelProto", "pass the path of a .onnx file"
-    raise ArgumentError(
-        compose(given, expected, "load", advice), given=given, expected=expected, where="load", next_step=advice
+    raise ArgumentError.of(
+        f"a model source of type {type(source).__name__}",
+        "a path, bytes or an onnx.ModelProto",
+        "load",
+        "pass the path of a .onnx file",
     )
 
 

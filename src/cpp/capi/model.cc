@@ -1,0 +1,108 @@
+// Loading models, and what they declare.
+#include <cstring>
+
+#include "capi/handles.h"
+#include "ir/walle_file.h"
+
+namespace {
+
+using walle::capi::guarded;
+using walle::capi::index_error;
+using walle::capi::null_argument;
+using Ids = std::vector<walle::ir::ValueId>;
+
+walle::Status make_model(walle::Result<walle::ir::ModelData> data, walle_model_t** out) {
+  if (!data.ok()) return data.take_error();
+  WALLE_ASSIGN(auto model, walle::runtime::Model::create(std::move(data).value()));
+  *out = new walle_model_t{std::move(model)};
+  return {};
+}
+
+const Ids& inputs(const walle_model_t* model) { return model->model->graph().inputs; }
+const Ids& outputs(const walle_model_t* model) { return model->model->graph().outputs; }
+
+walle_status_t value_info(const walle_model_t* model, const Ids& (*ids)(const walle_model_t*), size_t index, walle_value_info_t* info,
+                          walle_error_t* error, const char* function) {
+  return guarded(error, [&]() -> walle::Status {
+    if (!model || !info) return null_argument(model ? "info" : "model", function);
+    if (index >= ids(model).size()) return index_error(index, ids(model).size(), function);
+    const walle::ir::Value& v = model->model->graph().at(ids(model)[index]);
+    *info = {};
+    info->name = v.name.c_str();
+    info->dtype = static_cast<walle_dtype_t>(v.dtype);
+    info->rank = v.shape ? static_cast<int32_t>(v.shape->size()) : -1;
+    for (int32_t i = 0; i < info->rank; ++i) info->shape[i] = (*v.shape)[static_cast<size_t>(i)].size;
+    return {};
+  });
+}
+
+const char* symbol(const walle_model_t* model, const Ids& (*ids)(const walle_model_t*), size_t index, int32_t axis) {
+  if (!model || index >= ids(model).size()) return nullptr;
+  const auto& shape = model->model->graph().at(ids(model)[index]).shape;
+  if (!shape || axis < 0 || static_cast<size_t>(axis) >= shape->size()) return nullptr;
+  const walle::ir::Dim& dim = (*shape)[static_cast<size_t>(axis)];
+  return dim.size < 0 && !dim.symbol.empty() ? dim.symbol.c_str() : nullptr;
+}
+
+}  // namespace
+
+extern "C" {
+
+walle_status_t walle_model_load(const char* path, walle_model_t** model, walle_error_t* error) {
+  return guarded(error, [&]() -> walle::Status {
+    if (!path || !model) return null_argument(path ? "model" : "path", "walle_model_load");
+    *model = nullptr;
+    return make_model(walle::ir::load_walle(path), model);
+  });
+}
+
+walle_status_t walle_model_parse(const void* data, size_t bytes, walle_model_t** model, walle_error_t* error) {
+  return guarded(error, [&]() -> walle::Status {
+    if (!data || !model) return null_argument(data ? "model" : "data", "walle_model_parse");
+    *model = nullptr;
+    WALLE_ASSIGN(walle::Buffer copy, walle::Buffer::allocate(bytes));
+    if (bytes) std::memcpy(copy.data(), data, bytes);
+    auto keep = std::make_shared<const walle::Buffer>(copy);
+    return make_model(walle::ir::parse_walle({copy.data(), bytes}, keep, "walle_model_parse"), model);
+  });
+}
+
+void walle_model_free(walle_model_t* model) { delete model; }
+
+size_t walle_model_input_count(const walle_model_t* model) { return model ? inputs(model).size() : 0; }
+size_t walle_model_output_count(const walle_model_t* model) { return model ? outputs(model).size() : 0; }
+
+walle_status_t walle_model_input(const walle_model_t* model, size_t index, walle_value_info_t* info, walle_error_t* error) {
+  return value_info(model, inputs, index, info, error, "walle_model_input");
+}
+
+walle_status_t walle_model_output(const walle_model_t* model, size_t index, walle_value_info_t* info, walle_error_t* error) {
+  return value_info(model, outputs, index, info, error, "walle_model_output");
+}
+
+const char* walle_model_input_symbol(const walle_model_t* model, size_t index, int32_t axis) { return symbol(model, inputs, index, axis); }
+const char* walle_model_output_symbol(const walle_model_t* model, size_t index, int32_t axis) {
+  return symbol(model, outputs, index, axis);
+}
+
+size_t walle_model_metadata_count(const walle_model_t* model) { return model ? model->model->data().metadata.size() : 0; }
+
+const char* walle_model_metadata_key(const walle_model_t* model, size_t index) {
+  if (index >= walle_model_metadata_count(model)) return nullptr;
+  return std::next(model->model->data().metadata.begin(), static_cast<std::ptrdiff_t>(index))->first.c_str();
+}
+
+const char* walle_model_metadata(const walle_model_t* model, const char* key) {
+  if (!model || !key) return nullptr;
+  for (const auto& [name, value] : model->model->data().metadata)
+    if (name == key) return value.c_str();
+  return nullptr;
+}
+
+size_t walle_model_signature_count(const walle_model_t* model) { return model ? model->model->data().signatures.size() : 0; }
+
+const char* walle_model_signature_name(const walle_model_t* model, size_t index) {
+  return index < walle_model_signature_count(model) ? model->model->data().signatures[index].name.c_str() : nullptr;
+}
+
+}  // extern "C"

@@ -1,0 +1,29 @@
+// The version, and the names of numbers.
+#include <iterator>
+
+#include "tensor/dtype.h"
+#include "walle/walle.h"
+
+namespace {
+bool is_dtype(int dtype) { return dtype > WALLE_UNDEFINED && dtype < walle::tensor::kDTypeCount; }
+}  // namespace
+
+extern "C" {
+
+const char* walle_version(void) { return WALLE_VERSION_TEXT; }
+
+const char* walle_status_name(walle_status_t status) {
+  static constexpr const char* kNames[] = {"ok", "argument", "model", "resource", "backend", "task", "network", "internal"};
+  const int number = status;
+  return number >= 0 && number < static_cast<int>(std::size(kNames)) ? kNames[number] : nullptr;
+}
+
+const char* walle_dtype_name(walle_dtype_t dtype) {
+  return is_dtype(dtype) ? walle::dtype_name(static_cast<walle::DType>(dtype)).data() : nullptr;
+}
+
+size_t walle_dtype_size(walle_dtype_t dtype) {
+  return is_dtype(dtype) ? static_cast<size_t>(walle::dtype_size(static_cast<walle::DType>(dtype))) : 0;
+}
+
+}  // extern "C"

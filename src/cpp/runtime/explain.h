@@ -1,0 +1,46 @@
+// What ran where, by which algorithm, at what predicted and measured cost, and where its result lies.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/graph_runner.h"
+
+namespace walle::runtime {
+
+// One step of one plan.
+struct ExplainRow {
+  int plan = 0;  // plans are numbered in the order they are listed: one per part of a graph and set of shapes
+  std::string graph;
+  std::string node;
+  std::string op;
+  std::string backend;
+  std::string algorithm;
+  std::vector<std::pair<std::string, int64_t>> parameters;
+  std::string output;   // dtype and shape of the first result
+  std::string storage;  // of that result: "arena", "output", "input", "constant" or "nowhere"
+  int64_t offset = 0;   // in bytes, into the arena or into the value whose bytes it shares
+  int64_t workspace_bytes = 0;
+  double flops = 0;
+  double bytes = 0;  // read and written once
+  double predicted_ms = 0;
+  int64_t measured_runs = 0;                           // under profile()
+  double measured_ms = 0;                              // mean of those runs; 0 without any
+  std::vector<std::pair<std::string, double>> losers;  // algorithm, predicted ms
+};
+
+struct ExplainReport {
+  std::vector<ExplainRow> rows;
+  int plans = 0;
+  int64_t arena_bytes = 0;
+  int64_t activation_bytes = 0;
+  int aliases = 0;
+  double predicted_ms = 0;
+  std::string program;  // text dump of every lowered segment
+};
+
+// Appends the plans of this graph and of the bodies that ran.
+void explain(const GraphRunner& runner, ExplainReport& report);
+
+}  // namespace walle::runtime

@@ -1,0 +1,121 @@
+"""What a session's plans say: where every operator runs, how, at what cost, and where its result lies."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class ExplainRow:
+    """One step of one plan: where it runs, how, at what cost, and what it was chosen over."""
+
+    plan: int  # plans are numbered in the order of the rows: one per part of a graph and set of shapes
+    graph: str
+    node: str  # the node of the graph this step came from
+    op: str
+    backend: str
+    algorithm: str
+    parameters: dict[str, int]
+    output: str  # dtype and shape of the result
+    storage: str  # where the result lies: "arena", "output", "input", "constant" or "nowhere"
+    offset: int  # bytes, into the arena or into the value whose bytes it shares
+    workspace_bytes: int  # scratch memory, in the arena
+    flops: float
+    bytes: float  # operands read and written once
+    predicted_ms: float
+    measured_runs: int  # runs under ``Session.profile``
+    measured_ms: float  # mean of those runs; 0 without any
+    losers: list[tuple[str, float]]  # the other algorithms and their predicted ms
+
+    @property
+    def ms(self) -> float:
+        """Measured where it was, else predicted."""
+        return self.measured_ms if self.measured_runs else self.predicted_ms
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The plans a session has made so far; one exists after the first run with the shapes in question."""
+
+    rows: list[ExplainRow]
+    plans: int
+    arena_bytes: int  # of the largest plan
+    activation_bytes: int  # sum of all intermediate values, before they share memory
+    aliases: int  # movements that became another view of the same bytes
+    predicted_ms: float
+    program: str  # text of every lowered part, rasters included
+
+    @classmethod
+    def of(cls, native: dict[str, Any]) -> Explanation:
+        """From what the native core says."""
+        rows = [ExplainRow(**{**row, "parameters": dict(row["parameters"])}) for row in native.pop("rows")]
+        return cls(rows=rows, **native)
+
+    @property
+    def measured_ms(self) -> float:
+        """Mean time of all measured steps together; 0 before ``Session.profile``."""
+        return sum(r.measured_ms for r in self.rows)
+
+    def by_algorithm(self) -> list[tuple[str, float]]:
+        """Algorithm and milliseconds (measured, else predicted), the costliest first."""
+        times: Counter[str] = Counter()
+        for row in self.rows:
+            times[row.algorithm] += row.ms  # type: ignore[assignment]
+        return [(name, float(ms)) for name, ms in times.most_common()]
+
+    def text(self, *, losers: bool = False) -> str:
+        """Lay out a table for people; with ``losers`` also what each step was chosen over."""
+        total = sum(r.ms for r in self.rows) or 1.0
+        lines = [_HEAD]
+        plan = 1
+        for row in self.rows:
+            if self.plans > 1 and (row.plan != plan or row is self.rows[0]):
+                plan = row.plan
+                lines.append(f"-- plan {plan}, graph '{row.graph}'")
+            lines.append(_line(row, total))
+            if losers:
+                lines += [f"{'':<14}over {name} ({ms * 1e3:.1f} us)" for name, ms in row.losers]
+        return "\n".join([*lines, *self._summary()])
+
+    def _summary(self) -> list[str]:
+        flops, moved = sum(r.flops for r in self.rows), sum(r.bytes for r in self.rows)
+        measured = f", measured {self.measured_ms:.3f} ms" if any(r.measured_runs for r in self.rows) else ""
+        total = sum(r.ms for r in self.rows) or 1.0
+        shares = ", ".join(f"{name} {ms / total:.0%}" for name, ms in self.by_algorithm()[:5])
+        return [
+            f"{len(self.rows)} steps, {self.aliases} aliases (no copy); arena {self.arena_bytes / 1e6:.2f} MB for"
+            f" {self.activation_bytes / 1e6:.2f} MB of activations",
+            f"{flops / 1e6:.1f} MFLOP, {moved / 1e6:.1f} MB read and written;"
+            f" predicted {self.predicted_ms:.3f} ms{measured}",
+            f"time by algorithm: {shares or 'none'}",
+        ]
+
+    def __str__(self) -> str:
+        """The table."""
+        return self.text()
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**vars(self), "measured_ms": self.measured_ms, "rows": [vars(r) for r in self.rows]}
+
+
+_HEAD = (
+    f"{'op':<13} {'on':<4} {'algorithm':<36} {'result':<24} {'at':<14} {'MFLOP':>8} {'kB':>8} "
+    f"{'predicted':>10} {'measured':>10} {'GFLOP/s':>8} {'GB/s':>6} {'share':>6}  node"
+)
+
+
+def _line(row: ExplainRow, total_ms: float) -> str:
+    parameters = ",".join(f"{k}={v}" for k, v in row.parameters.items())
+    algorithm = row.algorithm + (f"({parameters})" if parameters else "")
+    place = f"{row.storage}+{row.offset}" if row.storage == "arena" or row.offset else row.storage
+    measured = f"{row.measured_ms * 1e3:.1f} us" if row.measured_runs else "-"
+    seconds = row.ms / 1e3 or 1e-12
+    speed = f"{row.flops / seconds / 1e9:.1f}" if row.flops else "-"
+    return (
+        f"{row.op:<13} {row.backend:<4} {algorithm:<36} {row.output:<24} {place:<14} {row.flops / 1e6:>8.2f} "
+        f"{row.bytes / 1e3:>8.1f} {row.predicted_ms * 1e3:>7.1f} us {measured:>10} {speed:>8} "
+        f"{row.bytes / seconds / 1e9:>6.1f} {row.ms / total_ms:>6.1%}  {row.node}"
+    )

@@ -1,0 +1,186 @@
+// The CPU backend as the search sees it: every way it offers to run a node gives the same result, on every instruction
+// set and with one and two threads, and what it says of itself holds.
+#include <cstdlib>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "backends/cpu/cpu_backend.h"
+#include "kernels/isa.h"
+#include "ops/lower.h"
+#include "ops/registry.h"
+
+namespace walle::backends {
+namespace {
+
+class Case {
+ public:
+  Case(const char* op, ir::Attributes attributes, std::vector<Tensor> inputs, std::vector<bool> constant = {}, int outputs = 1)
+      : name_(op) {
+    ops::Lowering lowering(program_, {});
+    std::vector<ops::Ref> refs;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const bool known = i < constant.size() && constant[i];
+      refs.push_back(known ? lowering.add_constant(inputs[i]) : lowering.add_value(inputs[i].dtype(), inputs[i].shape()));
+    }
+    inputs_ = std::move(inputs);
+    const ir::OpDef* def = ops::find_op(op);
+    std::vector<ir::InferInput> seen;
+    for (ops::Ref r : refs) seen.push_back(lowering.infer_input(r));
+    ir::InferContext context(attributes, seen, outputs);
+    EXPECT_TRUE(def->infer(context).ok()) << op;
+    std::vector<ops::Ref> results;
+    for (const ir::InferOutput& o : context.outputs()) results.push_back(lowering.add_value(o.dtype, o.shape));
+    program_.nodes.push_back({def, attributes, refs, results, op, {}, {}});
+  }
+
+  const char* name() const { return name_; }
+  NodeView view() const { return NodeView(program_, program_.nodes[0]); }
+
+  // All results as bytes, or the error.
+  Result<std::vector<Tensor>> run(const Candidate& candidate, int threads) const {
+    PrepareContext context{nullptr, threads};
+    WALLE_ASSIGN(const auto kernel, cpu::cpu_backend().prepare(view(), candidate, context));
+    std::vector<const void*> in;
+    for (const Tensor& t : inputs_) in.push_back(t.data());
+    std::vector<Tensor> results;
+    std::vector<void*> out;
+    for (int i = 0; i < view().output_count(); ++i) {
+      results.push_back(*Tensor::allocate(view().out_dtype(i), view().out_shape(i)));
+      std::memset(results.back().mutable_data(), 0x7f, static_cast<size_t>(results.back().bytes()));
+    }
+    for (Tensor& t : results) out.push_back(t.mutable_data());
+    Buffer workspace = *Buffer::allocate(static_cast<size_t>(candidate.workspace_bytes));
+    std::memset(workspace.data(), 0xff, workspace.size());  // NaN: what is read before it is written shows
+    RunArgs args{in.data(), out.data(), workspace.data(), threads};
+    WALLE_TRY(kernel->run(args));
+    return results;
+  }
+
+ private:
+  const char* name_;
+  ops::Program program_;
+  std::vector<Tensor> inputs_;
+};
+
+Tensor noise(const Shape& shape, uint32_t seed) {
+  std::mt19937 rng(seed);
+  std::uniform_real_distribution<float> value(-1, 1);
+  Tensor t = *Tensor::allocate(DType::float32, shape);
+  for (float& v : t.as_mutable<float>()) v = value(rng);
+  return t;
+}
+
+using Ints = std::vector<int64_t>;
+
+std::vector<Case> cases() {
+  const ir::Attributes padded{{"pads", Ints{1, 1, 1, 1}}, {"strides", Ints{1, 1}}, {"dilations", Ints{1, 1}}, {"kernel_shape", Ints{3, 3}}};
+  ir::Attributes depthwise = padded, window = padded, mean = padded;
+  depthwise.set("group", int64_t{6});
+  ir::Attributes fused = padded;
+  fused.set("activation", std::string("Clamp"));
+  fused.set("activation_alpha", 0.0);
+  fused.set("activation_beta", 6.0);
+  std::vector<Case> list;
+  list.emplace_back("MatMul", ir::Attributes{}, std::vector{noise({17, 33}, 1), noise({33, 41}, 2)});
+  list.emplace_back("MatMul", ir::Attributes{}, std::vector{noise({17, 33}, 1), noise({33, 41}, 2)}, std::vector{false, true});
+  list.emplace_back("MatMul", ir::Attributes{}, std::vector{noise({2, 3, 5, 7}, 1), noise({3, 7, 4}, 2)});
+  list.emplace_back("MatMul", ir::Attributes{}, std::vector{noise({1, 300}, 1), noise({300, 50}, 2)}, std::vector{false, true});
+  list.emplace_back("Conv", padded, std::vector{noise({1, 6, 13, 19}, 1), noise({9, 6, 3, 3}, 2)}, std::vector{false, true});
+  list.emplace_back("Conv", fused, std::vector{noise({2, 6, 13, 19}, 1), noise({9, 6, 3, 3}, 2), noise({9}, 3)},
+                    std::vector{false, true, true});
+  list.emplace_back("Conv", depthwise, std::vector{noise({1, 6, 13, 19}, 1), noise({6, 1, 3, 3}, 2)}, std::vector{false, true});
+  list.emplace_back("MaxPool", window, std::vector{noise({1, 3, 13, 19}, 1)});
+  list.emplace_back("AveragePool", mean, std::vector{noise({1, 3, 13, 19}, 1)});
+  list.emplace_back("Softmax", ir::Attributes{}, std::vector{noise({7, 29}, 1)});
+  list.emplace_back("Softmax", ir::Attributes{{"axis", int64_t{0}}}, std::vector{noise({7, 29}, 1)});
+  list.emplace_back("LayerNormalization", ir::Attributes{}, std::vector{noise({7, 29}, 1), noise({29}, 2), noise({29}, 3)});
+  list.emplace_back("Tanh", ir::Attributes{}, std::vector{noise({7, 29}, 1)});
+  list.emplace_back("Add", ir::Attributes{}, std::vector{noise({7, 29}, 1), noise({29}, 2)});
+  list.emplace_back("ReduceSum", ir::Attributes{}, std::vector{noise({7, 29}, 1)});
+  list.emplace_back("LSTM", ir::Attributes{{"hidden_size", int64_t{5}}},
+                    std::vector{noise({4, 2, 3}, 1), noise({1, 20, 3}, 2), noise({1, 20, 5}, 3)}, std::vector{false, true, true});
+  return list;
+}
+
+void expect_equal_enough(const std::vector<Tensor>& got, const std::vector<Tensor>& want) {
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t i = 0; i < got.size(); ++i)
+    for (int64_t k = 0; k < got[i].elements(); ++k) {
+      const float a = got[i].as<float>()[static_cast<size_t>(k)], b = want[i].as<float>()[static_cast<size_t>(k)];
+      ASSERT_NEAR(a, b, 3e-5 * (1 + std::abs(b))) << "result " << i << " element " << k;
+    }
+}
+
+class CpuBackend : public ::testing::Test {
+ protected:
+  ~CpuBackend() override { unsetenv("WALLE_CPU"); }
+};
+
+TEST_F(CpuBackend, EveryCandidateOnEveryInstructionSetAgrees) {
+  size_t compared = 0;
+  for (const Case& c : cases()) {
+    std::optional<std::vector<Tensor>> want;
+    for (const kernels::Isa isa : kernels::supported_isas()) {
+      setenv("WALLE_CPU", std::string(kernels::isa_name(isa)).c_str(), 1);
+      for (int threads : {1, 2}) {
+        ASSERT_TRUE(cpu::cpu_backend().supports(c.view())) << c.name();
+        for (const Candidate& candidate : cpu::cpu_backend().candidates(c.view(), threads)) {
+          SCOPED_TRACE(std::string(c.name()) + " " + candidate.algorithm + " " + std::string(kernels::isa_name(isa)) + " threads " +
+                       std::to_string(threads));
+          const auto got = c.run(candidate, threads);
+          ASSERT_TRUE(got.ok()) << got.error().message();
+          if (!want) want = *got;
+          expect_equal_enough(*got, *want);
+          ++compared;
+        }
+      }
+    }
+  }
+  EXPECT_GT(compared, cases().size() * 2) << "fewer candidates than there should be";
+}
+
+TEST_F(CpuBackend, CandidatesHaveNamesCostsAndTheInstructionSetAskedFor) {
+  for (const Case& c : cases())
+    for (const kernels::Isa isa : kernels::supported_isas()) {
+      const std::string set(kernels::isa_name(isa));
+      setenv("WALLE_CPU", set.c_str(), 1);
+      const auto one = cpu::cpu_backend().candidates(c.view(), 1), two = cpu::cpu_backend().candidates(c.view(), 2);
+      ASSERT_EQ(one.size(), two.size());
+      for (size_t i = 0; i < one.size(); ++i) {
+        SCOPED_TRACE(std::string(c.name()) + " " + one[i].algorithm);
+        EXPECT_GT(one[i].cost_ms, 0);
+        EXPECT_LE(two[i].cost_ms, one[i].cost_ms) << "a second thread is no loss";
+        EXPECT_GE(one[i].workspace_bytes, 0);
+        for (const kernels::Isa other : kernels::supported_isas()) {
+          const std::string suffix = "_" + std::string(kernels::isa_name(other));
+          if (other != isa) {
+            EXPECT_FALSE(one[i].algorithm.ends_with(suffix)) << "WALLE_CPU=" << set;
+          }
+        }
+      }
+    }
+}
+
+TEST_F(CpuBackend, RefusesWhatItHasNoKernelFor) {
+  const Case halves("Add", {}, {*Tensor::zeros(DType::float16, {2}), *Tensor::zeros(DType::float16, {2})});
+  EXPECT_FALSE(cpu::cpu_backend().supports(halves.view())) << "16-bit floats are widened first";
+  const Case transpose("Transpose", {}, {noise({2, 3}, 1)});
+  EXPECT_FALSE(cpu::cpu_backend().supports(transpose.view())) << "a transform has no kernel of its own";
+  PrepareContext context;
+  EXPECT_FALSE(cpu::cpu_backend().prepare(transpose.view(), {}, context).ok());
+  setenv("WALLE_CPU", "avx7", 1);
+  const Status ready = cpu::cpu_backend().ready();
+  ASSERT_FALSE(ready.ok());
+  EXPECT_NE(ready.error().message().find("avx7"), std::string::npos);
+}
+
+TEST_F(CpuBackend, CostsCountOperandsOnce) {
+  const Case c("Add", {}, {noise({7, 29}, 1), noise({29}, 2)});
+  const ir::Cost cost = c.view().cost();
+  EXPECT_EQ(cost.bytes, 4.0 * (7 * 29 + 29 + 7 * 29));
+  EXPECT_EQ(cost.flops, 7.0 * 29);
+}
+
+}  // namespace
+}  // namespace walle::backends

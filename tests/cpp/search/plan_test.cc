@@ -1,0 +1,149 @@
+// Memory of whole plans: values that live at the same time never share bytes; what needs no copy gets none.
+#include "search/plan.h"
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "ops/registry.h"
+#include "runtime/backend_list.h"
+
+namespace walle::search {
+namespace {
+
+struct Builder {
+  ops::Program p;
+
+  ops::Ref value(const Shape& shape) {
+    p.values.push_back({DType::float32, shape, std::nullopt});
+    return static_cast<ops::Ref>(p.values.size() - 1);
+  }
+  ops::Ref node(const char* op, const std::vector<ops::Ref>& inputs) {
+    const ops::Ref out = value(p.at(inputs[0]).shape);
+    p.nodes.push_back({ops::find_op(op), {}, inputs, {out}, op, {}, {}});
+    return out;
+  }
+  ops::Ref raster(ops::Ref from, const raster::Region& region, const Shape& shape) {
+    const ops::Ref out = value(shape);
+    ops::ProgramNode n{&ops::raster_op(), {}, {from}, {out}, "raster", raster::Raster{}, {}};
+    n.raster->regions = {region};
+    p.nodes.push_back(std::move(n));
+    return out;
+  }
+};
+
+Plan planned(const ops::Program& p) {
+  auto plan = make_plan(p, {&runtime::host_backend()}, {});
+  EXPECT_TRUE(plan.ok()) << (plan.ok() ? "" : plan.error().message());
+  return std::move(plan).value();
+}
+
+int64_t bytes_of(const ops::Program& p, ops::Ref r) { return p.at(r).shape.elements() * dtype_size(p.at(r).dtype); }
+
+// The arena replayed step by step: a step's results and workspace must not touch anything a later step still reads.
+void nothing_is_overwritten(const ops::Program& p, const Plan& plan, const std::string& trace) {
+  const auto interval = [&](ops::Ref r) { return std::pair(plan.storage[static_cast<size_t>(r)].offset, bytes_of(p, r)); };
+  const auto in_arena = [&](ops::Ref r) { return r >= 0 && plan.storage[static_cast<size_t>(r)].home == Home::arena; };
+  const auto meet = [](std::pair<int64_t, int64_t> a, std::pair<int64_t, int64_t> b) {
+    return a.first < b.first + b.second && b.first < a.first + a.second;
+  };
+  std::vector<ops::Ref> written;
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    const ops::ProgramNode& n = p.nodes[static_cast<size_t>(plan.steps[s].node)];
+    std::vector<ops::Ref> alive;  // made before, read by this step or a later one
+    for (ops::Ref v : written)
+      for (size_t later = s; later < plan.steps.size(); ++later)
+        for (ops::Ref in : p.nodes[static_cast<size_t>(plan.steps[later].node)].inputs)
+          if (in >= 0 && in_arena(in) && plan.storage[static_cast<size_t>(in)].root == v) alive.push_back(v);
+    const std::pair workspace{plan.steps[s].workspace_offset, plan.steps[s].chosen.candidate.workspace_bytes};
+    for (ops::Ref out : n.outputs) {
+      if (!in_arena(out)) continue;
+      ASSERT_LE(interval(out).first + interval(out).second, plan.arena_bytes) << trace;
+      ASSERT_EQ(interval(out).first % 64, 0) << trace;
+      if (workspace.second > 0) ASSERT_FALSE(meet(interval(out), workspace)) << trace;
+      for (ops::Ref v : alive) ASSERT_FALSE(meet(interval(out), interval(v))) << "step " << s << " overwrites %" << v << "; " << trace;
+    }
+    if (workspace.second > 0) {
+      ASSERT_LE(workspace.first + workspace.second, plan.arena_bytes) << trace;
+      for (ops::Ref v : alive)
+        ASSERT_FALSE(meet(workspace, interval(v))) << "scratch of step " << s << " overwrites %" << v << "; " << trace;
+    }
+    for (ops::Ref out : n.outputs)
+      if (in_arena(out)) written.push_back(out);
+  }
+}
+
+TEST(Plan, RandomProgramsNeverOverwriteWhatIsStillRead) {
+  const auto seed = std::random_device()();
+  std::mt19937 rng(seed);
+  for (int round = 0; round < 100; ++round) {
+    Builder b;
+    const Shape shape{1 + static_cast<int64_t>(rng() % 40), 8};
+    std::vector<ops::Ref> known{b.value(shape)};
+    b.p.inputs = known;
+    const auto any = [&] { return known[known.size() - 1 - rng() % std::min<size_t>(known.size(), 6)]; };
+    for (int i = 0; i < 20; ++i) {
+      const ops::Ref x = any();
+      const Shape& s = b.p.at(x).shape;
+      if (rng() % 4 == 0) {  // a view of the first rows, which an alias shares
+        const int64_t rows = 1 + static_cast<int64_t>(rng() % static_cast<uint64_t>(s[0]));
+        known.push_back(b.raster(x, raster::contiguous_region(0, rows * 8, (s[0] - rows) * 8), Shape{rows, 8}));
+      } else if (rng() % 3 == 0) {
+        known.push_back(b.node("Softmax", {x}));
+      } else {
+        known.push_back(rng() % 2 ? b.node("Relu", {x}) : b.node("Add", {x, x}));
+      }
+    }
+    b.p.outputs = {known.back(), known[known.size() / 2]};
+    ops::remove_dead_nodes(b.p);
+    const Plan plan = planned(b.p);
+    nothing_is_overwritten(b.p, plan, "seed " + std::to_string(seed) + "\n" + ops::dump(b.p));
+    if (HasFatalFailure()) return;
+    EXPECT_LE(plan.arena_bytes, plan.activation_bytes + 64 * 40);
+  }
+}
+
+TEST(Plan, AChainNeedsTwoBuffers) {
+  Builder b;
+  ops::Ref x = b.value(Shape{16});
+  b.p.inputs = {x};
+  for (int i = 0; i < 10; ++i) x = b.node("Relu", {x});
+  b.p.outputs = {x};
+  const Plan plan = planned(b.p);
+  EXPECT_EQ(plan.arena_bytes, 2 * 64);
+  EXPECT_EQ(plan.activation_bytes, 9 * 64) << "the last is the caller's";
+}
+
+TEST(Plan, ViewsAreFreeAndOutputsAreTheirOwn) {
+  Builder b;
+  const ops::Ref x = b.value(Shape{4, 8});
+  const ops::Ref rows = b.raster(x, raster::contiguous_region(0, 16, 16), Shape{2, 8});
+  const ops::Ref y = b.node("Relu", {rows});
+  const ops::Ref copy = b.raster(x, raster::contiguous_region(0, 32), Shape{32});
+  b.p.inputs = {x};
+  b.p.outputs = {y, copy};
+  const Plan plan = planned(b.p);
+  EXPECT_EQ(plan.aliases, 1);
+  EXPECT_EQ(plan.steps.size(), 2u) << "an output that would be the input is copied";
+  const Storage& view = plan.storage[static_cast<size_t>(rows)];
+  EXPECT_EQ(view.home, Home::input);
+  EXPECT_EQ(view.root, x);
+  EXPECT_EQ(view.offset, 64);
+  EXPECT_EQ(plan.storage[static_cast<size_t>(copy)].home, Home::output);
+}
+
+TEST(Plan, MoreMemoryThanAllowedIsRefusedBeforeAnyIsAsked) {
+  Builder b;
+  std::vector<ops::Ref> values{b.value(Shape{int64_t{1} << 32})};  // 16 GiB each
+  b.p.inputs = values;
+  for (int i = 0; i < 3; ++i) values.push_back(b.node("Relu", {values.back()}));
+  values.push_back(b.node("Add", {values[1], values[2]}));
+  values.push_back(b.node("Add", {values[3], values[4]}));
+  b.p.outputs = {values.back()};
+  const auto plan = make_plan(b.p, {&runtime::host_backend()}, {});
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.error().group(), base::ErrorGroup::resource);
+}
+
+}  // namespace
+}  // namespace walle::search

@@ -1,0 +1,114 @@
+// Element types: names, sizes, and the conversions of the narrow floats against arithmetic written out.
+#include "tensor/dtype.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace walle::tensor {
+namespace {
+
+TEST(DType, NamesAndNumbersGoThereAndBack) {
+  std::set<std::string_view> names;
+  for (int i = 1; i < kDTypeCount; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    EXPECT_GT(dtype_size(dtype), 0) << i;
+    EXPECT_TRUE(names.insert(dtype_name(dtype)).second) << dtype_name(dtype);
+    ASSERT_TRUE(dtype_from_name(dtype_name(dtype)).ok()) << dtype_name(dtype);
+    EXPECT_EQ(*dtype_from_name(dtype_name(dtype)), dtype);
+  }
+  EXPECT_EQ(dtype_size(DType::undefined), 0);
+  EXPECT_EQ(dtype_size(static_cast<DType>(200)), 0);
+  for (const char* name : {"", "float", "FLOAT32", "float32 ", "complex64", "string"}) {
+    const auto r = dtype_from_name(name);
+    ASSERT_FALSE(r.ok()) << name;
+    EXPECT_NE(r.error().message().find("'" + std::string(name) + "'"), std::string::npos) << r.error().message();
+  }
+}
+
+TEST(DType, EveryTypeIsInTheGroupsItBelongsTo) {
+  for (int i = 1; i < kDTypeCount; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    int64_t size = 0;
+    const auto note = [&](auto tag) { size = static_cast<int64_t>(sizeof(typename decltype(tag)::type)); };
+    EXPECT_EQ(visit_all(dtype, note), !is_float8(dtype)) << dtype_name(dtype);
+    if (!is_float8(dtype)) {
+      EXPECT_EQ(size, dtype_size(dtype)) << dtype_name(dtype);
+    }
+    EXPECT_EQ(visit_integer(dtype, note), is_integer(dtype)) << dtype_name(dtype);
+    EXPECT_FALSE(is_integer(dtype) && is_float(dtype)) << dtype_name(dtype);
+    EXPECT_TRUE(!is_signed_integer(dtype) || is_integer(dtype)) << dtype_name(dtype);
+  }
+}
+
+TEST(Half, EveryCodeGoesThereAndBack) {
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const auto code = static_cast<uint16_t>(bits);
+    const float half = half_bits_to_float(code), brain = bfloat16_bits_to_float(code);
+    if (std::isnan(half))
+      ASSERT_TRUE(std::isnan(half_bits_to_float(float_to_half_bits(half)))) << bits;
+    else
+      ASSERT_EQ(float_to_half_bits(half), code);
+    if (std::isnan(brain))
+      ASSERT_TRUE(std::isnan(bfloat16_bits_to_float(float_to_bfloat16_bits(brain)))) << bits;
+    else
+      ASSERT_EQ(float_to_bfloat16_bits(brain), code);
+  }
+}
+
+// The nearest code by distance, ties to the even one: what rounding means, without arithmetic on bits.
+template <class ToFloat>
+void rounds_to_the_nearest(float value, uint16_t code, ToFloat to_float, const std::string& trace) {
+  const double got = to_float(code), error = std::abs(got - value);
+  for (const int step : {-1, 1}) {
+    const auto next = static_cast<uint16_t>(code + step);
+    if ((next ^ code) & 0x8000) continue;
+    const double other = std::abs(static_cast<double>(to_float(next)) - value);
+    if (std::isnan(other)) continue;
+    ASSERT_TRUE(error < other || (error == other && code % 2 == 0)) << value << " became " << got << "; " << trace;
+  }
+}
+
+TEST(Half, RoundsToTheNearestEven) {
+  const auto seed = std::random_device()();
+  std::mt19937 rng(seed);
+  const std::string trace = "seed " + std::to_string(seed);
+  for (int i = 0; i < 20000; ++i) {
+    uint32_t bits = rng();
+    if (i % 2) bits = (bits & 0x8fffffffu) | 0x30000000u;  // half of them in the range of halves
+    float value;
+    std::memcpy(&value, &bits, 4);
+    if (!std::isfinite(value)) continue;
+    if (std::abs(value) < 65504) rounds_to_the_nearest(value, float_to_half_bits(value), half_bits_to_float, trace);
+    if (std::abs(value) < 3e38f) rounds_to_the_nearest(value, float_to_bfloat16_bits(value), bfloat16_bits_to_float, trace);
+  }
+  EXPECT_TRUE(std::isinf(half_bits_to_float(float_to_half_bits(65520.0f))));
+  EXPECT_EQ(half_bits_to_float(float_to_half_bits(65519.0f)), 65504.0f);
+  EXPECT_EQ(float_to_half_bits(-0.0f), 0x8000);
+}
+
+TEST(Float8, CodesGoThereAndBackAndEdgesDoWhatTheyShould) {
+  for (const Float8Format& f : {kFloat8E4M3FN, kFloat8E4M3FNUZ, kFloat8E5M2, kFloat8E5M2FNUZ}) {
+    float largest = 0;
+    for (int code = 0; code < 256; ++code) {
+      const float value = float8_to_float(static_cast<uint8_t>(code), f);
+      if (std::isfinite(value)) largest = std::max(largest, value);
+      if (std::isnan(value) || (std::isinf(value))) continue;
+      EXPECT_EQ(float_to_float8(value, f, true), code) << "exponent bits " << f.exponent_bits;
+      EXPECT_EQ(float_to_float8(value, f, false), code) << "exponent bits " << f.exponent_bits;
+    }
+    const float infinity = std::numeric_limits<float>::infinity();
+    EXPECT_EQ(float8_to_float(float_to_float8(1e30f, f, true), f), largest);
+    EXPECT_FALSE(std::isfinite(float8_to_float(float_to_float8(1e30f, f, false), f)));
+    EXPECT_EQ(std::isinf(float8_to_float(float_to_float8(infinity, f, false), f)), f.has_infinity);
+    EXPECT_TRUE(std::isnan(float8_to_float(float_to_float8(std::nanf(""), f, true), f)));
+    EXPECT_EQ(std::signbit(float8_to_float(float_to_float8(-0.0f, f, true), f)), !f.unsigned_zero);
+  }
+}
+
+}  // namespace
+}  // namespace walle::tensor
