@@ -116,7 +116,10 @@ def test_bench(scaled: Path, tmp_path: Path) -> None:
 
 
 def test_doctor() -> None:
-    assert answer("doctor")["self_check"] == "passed"
+    found = answer("doctor")
+    assert found["self_check"] == "passed"
+    assert "scalar" in found["backends"]["cpu"]
+    assert found["processors"] >= 1
 
 
 def test_counts_are_those_of_the_paper_and_of_the_table() -> None:

@@ -104,6 +104,8 @@ class Backend {
   virtual std::string_view name() const = 0;
   // Whether it can run on this machine as the environment configures it; asked when a session is made.
   virtual Status ready() const { return {}; }
+  // What it runs on here, for people: an instruction set, a device.
+  virtual std::string target() const { return ""; }
   // Also asked for composites, which a backend may claim whole.
   virtual bool supports(const NodeView& node) const = 0;
   // At least one when supports(); costs filled in for `threads`.

@@ -2,7 +2,6 @@
 #include <pybind11/stl.h>
 
 #include "base/thread_pool.h"
-#include "kernels/isa.h"
 #include "pybind/errors.h"
 #include "runtime/backend_list.h"
 
@@ -14,19 +13,16 @@ namespace {
 py::dict machine() {
   py::dict out;
   out["processors"] = base::available_processors();
-  std::vector<std::string> sets;
-  for (const kernels::Isa isa : kernels::supported_isas()) sets.emplace_back(kernels::isa_name(isa));
-  out["instruction_sets"] = sets;
-  const auto chosen = kernels::select_isa();
-  out["instruction_set"] = chosen.ok() ? py::object(py::str(std::string(kernels::isa_name(*chosen)))) : py::none();
-  out["backends"] = runtime::backend_names();
+  py::dict backends;
+  for (const std::string& name : runtime::backend_names()) backends[name.c_str()] = runtime::backend_target(name);
+  out["backends"] = backends;
   return out;
 }
 }  // namespace
 
 void bind_machine(py::module_& m) {
   m.def("available_processors", base::available_processors, "Processors this process may keep busy: affinity, then cgroup quota.");
-  m.def("machine", machine, "Processors, instruction sets (best last) and the one chosen (None: WALLE_CPU is wrong), backends.");
+  m.def("machine", machine, "Processors, and the backends of this build with what each runs on.");
 }
 
 }  // namespace walle::pybind

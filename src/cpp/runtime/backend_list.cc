@@ -34,6 +34,12 @@ std::vector<std::string> backend_names() {
   return out;
 }
 
+std::string backend_target(const std::string& name) {
+  for (const Row& row : kRows)
+    if (name == row.name) return row.get().target();
+  return "";
+}
+
 Result<std::vector<const backends::Backend*>> backends_named(const std::string& names) {
   std::vector<const backends::Backend*> out;
   std::istringstream list(names);

@@ -12,6 +12,7 @@ namespace walle::runtime {
 const backends::Backend& host_backend();
 
 std::vector<std::string> backend_names();
+std::string backend_target(const std::string& name);  // Backend::target(), empty for unknown names
 
 // "cpu", or several in order of preference: "opencl,cpu".
 Result<std::vector<const backends::Backend*>> backends_named(const std::string& names);

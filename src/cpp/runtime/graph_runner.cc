@@ -10,6 +10,13 @@ namespace walle::runtime {
 namespace {
 // Plans kept per graph. Beyond this the oldest goes: a caller with ever new shapes must not grow without bound.
 constexpr size_t kMaxSegments = 64;
+
+// One level deeper for as long as it lives, also when something throws.
+struct Level {
+  explicit Level(int& d) : depth(d) { ++depth; }
+  ~Level() { --depth; }
+  int& depth;
+};
 }  // namespace
 
 GraphRunner::GraphRunner(const ir::Graph& graph, SharedState& shared)
@@ -93,10 +100,8 @@ Result<std::vector<ir::RuntimeValue>> GraphRunner::run_body(const ir::Graph& bod
                        "flatten the control flow");
   auto& runner = bodies_[&body];
   if (!runner) runner = std::make_unique<GraphRunner>(body, shared_);
-  ++shared_.depth;
-  auto results = runner->run(std::move(inputs));
-  --shared_.depth;
-  return results;
+  const Level level(shared_.depth);
+  return runner->run(std::move(inputs));
 }
 
 }  // namespace walle::runtime

@@ -124,6 +124,8 @@ TEST(Profiler, MeasuresTheStepsOfItsRunsAlone) {
 
 TEST(Backends, AreFoundByNameInTheOrderAsked) {
   EXPECT_EQ(backend_names().front(), "cpu");
+  EXPECT_NE(backend_target("cpu").find("scalar"), std::string::npos);
+  EXPECT_EQ(backend_target("tpu"), "");
   EXPECT_EQ(backends_named("cpu")->size(), 1u);
   EXPECT_EQ((*backends_named("cpu"))[0], &host_backend());
   for (const char* names : {"", "tpu", "cpu,tpu", "CPU", " cpu", ",", "cpu,,cpu"}) {

@@ -30,6 +30,13 @@ class CpuBackend final : public Backend {
 
   Status ready() const override { return kernels::select_isa().status(); }
 
+  std::string target() const override {
+    const auto chosen = kernels::select_isa();
+    std::string sets;
+    for (const kernels::Isa isa : kernels::supported_isas()) sets += (sets.empty() ? "" : ", ") + std::string(isa_name(isa));
+    return (chosen.ok() ? std::string(isa_name(*chosen)) : "nothing: WALLE_CPU names no set of this machine") + " (of " + sets + ")";
+  }
+
   bool supports(const NodeView& node) const override {
     const CpuOp* op = find(node.op());
     return op && op->supports(node);
