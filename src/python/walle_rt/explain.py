@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,21 +59,22 @@ class Explanation:
 
     def by_algorithm(self) -> list[tuple[str, float]]:
         """Algorithm and milliseconds (measured, else predicted), the costliest first."""
-        times: Counter[str] = Counter()
+        times: dict[str, float] = {}
         for row in self.rows:
-            times[row.algorithm] += row.ms  # type: ignore[assignment]
-        return [(name, float(ms)) for name, ms in times.most_common()]
+            times[row.algorithm] = times.get(row.algorithm, 0.0) + row.ms
+        return sorted(times.items(), key=lambda item: -item[1])
 
     def text(self, *, losers: bool = False) -> str:
         """Lay out a table for people; with ``losers`` also what each step was chosen over."""
         total = sum(r.ms for r in self.rows) or 1.0
-        lines = [_HEAD]
+        many = len({r.backend for r in self.rows}) > 1
+        lines = [_head(many)]
         plan = 1
         for row in self.rows:
             if self.plans > 1 and (row.plan != plan or row is self.rows[0]):
                 plan = row.plan
                 lines.append(f"-- plan {plan}, graph '{row.graph}'")
-            lines.append(_line(row, total))
+            lines.append(_line(row, total, many))
             if losers:
                 lines += [f"{'':<14}over {name} ({ms * 1e3:.1f} us)" for name, ms in row.losers]
         return "\n".join([*lines, *self._summary()])
@@ -85,7 +85,8 @@ class Explanation:
         total = sum(r.ms for r in self.rows) or 1.0
         shares = ", ".join(f"{name} {ms / total:.0%}" for name, ms in self.by_algorithm()[:5])
         return [
-            f"{len(self.rows)} steps, {self.aliases} aliases (no copy); arena {self.arena_bytes / 1e6:.2f} MB for"
+            f"{len(self.rows)} steps on {', '.join(sorted({r.backend for r in self.rows})) or 'nothing'},"
+            f" {self.aliases} aliases (no copy); arena {self.arena_bytes / 1e6:.2f} MB for"
             f" {self.activation_bytes / 1e6:.2f} MB of activations",
             f"{flops / 1e6:.1f} MFLOP, {moved / 1e6:.1f} MB read and written;"
             f" predicted {self.predicted_ms:.3f} ms{measured}",
@@ -101,21 +102,22 @@ class Explanation:
         return {**vars(self), "measured_ms": self.measured_ms, "rows": [vars(r) for r in self.rows]}
 
 
-_HEAD = (
-    f"{'op':<13} {'on':<4} {'algorithm':<36} {'result':<24} {'at':<14} {'MFLOP':>8} {'kB':>8} "
-    f"{'predicted':>10} {'measured':>10} {'GFLOP/s':>8} {'GB/s':>6} {'share':>6}  node"
-)
+def _head(many: bool) -> str:
+    return (
+        f"{'op':<13} {'on ' if many else ''}{'algorithm':<35} {'result':<24} {'at':<14} {'MFLOP':>7} {'kB':>7} "
+        f"{'predicted':>9} {'measured':>9} {'GFLOP/s':>7} {'GB/s':>5} {'share':>6}  node"
+    )
 
 
-def _line(row: ExplainRow, total_ms: float) -> str:
+def _line(row: ExplainRow, total_ms: float, many: bool) -> str:
     parameters = ",".join(f"{k}={v}" for k, v in row.parameters.items())
     algorithm = row.algorithm + (f"({parameters})" if parameters else "")
     place = f"{row.storage}+{row.offset}" if row.storage == "arena" or row.offset else row.storage
-    measured = f"{row.measured_ms * 1e3:.1f} us" if row.measured_runs else "-"
+    measured = f"{row.measured_ms * 1e3:.1f}us" if row.measured_runs else "-"
     seconds = row.ms / 1e3 or 1e-12
     speed = f"{row.flops / seconds / 1e9:.1f}" if row.flops else "-"
     return (
-        f"{row.op:<13} {row.backend:<4} {algorithm:<36} {row.output:<24} {place:<14} {row.flops / 1e6:>8.2f} "
-        f"{row.bytes / 1e3:>8.1f} {row.predicted_ms * 1e3:>7.1f} us {measured:>10} {speed:>8} "
-        f"{row.bytes / seconds / 1e9:>6.1f} {row.ms / total_ms:>6.1%}  {row.node}"
+        f"{row.op:<13} {f'{row.backend} ' if many else ''}{algorithm:<35} {row.output:<24} {place:<14} "
+        f"{row.flops / 1e6:>7.2f} {row.bytes / 1e3:>7.1f} {row.predicted_ms * 1e3:>7.1f}us {measured:>9} {speed:>7} "
+        f"{row.bytes / seconds / 1e9:>5.1f} {row.ms / total_ms:>6.1%}  {row.node}"
     )
