@@ -142,6 +142,7 @@ py::dict explain(NativeSession& s) {
   }
   py::dict out;
   out["rows"] = rows;
+  out["plans"] = report.plans;
   out["arena_bytes"] = report.arena_bytes;
   out["activation_bytes"] = report.activation_bytes;
   out["aliases"] = report.aliases;
