@@ -1,4 +1,5 @@
 // The operator table itself: complete rows, and no shape rule or decomposition that a hostile node can break.
+#include <cstdlib>
 #include <random>
 #include <set>
 
@@ -18,8 +19,7 @@ TEST(OpTable, RowsAreCompleteAndFoundByName) {
     EXPECT_TRUE(op->outputs.max < 0 || op->outputs.max >= op->outputs.min);
     const bool control = op->op_class == ir::OpClass::control;
     EXPECT_EQ(op->control != nullptr, control);
-    const bool mover = op == &raster_op() || op == &loop_op();
-    EXPECT_EQ(op->infer != nullptr, !control && !mover);
+    EXPECT_EQ(op->infer != nullptr, !control);
     if (op->op_class == ir::OpClass::transform) {
       EXPECT_NE(op->lower, nullptr);
     }
@@ -84,7 +84,8 @@ class Hostile {
 // Nothing is executed: shape rule and decomposition alone, which decide what would be allocated and copied. Whatever they
 // accept must have shapes within the limits; what they refuse must be a model's or a caller's fault, never ours.
 TEST(OpTable, HostileNodesAreRefusedOrPlanned) {
-  const auto seed = std::random_device()();
+  const char* given = std::getenv("WALLE_TEST_SEED");  // another one finds other combinations
+  const auto seed = given ? static_cast<uint32_t>(std::strtoul(given, nullptr, 10)) : 1U;
   Hostile hostile(seed);
   int accepted = 0, refused = 0;
   for (const ir::OpDef* op : all_ops()) {

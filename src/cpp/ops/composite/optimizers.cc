@@ -13,6 +13,9 @@ Status infer_states(ir::InferContext& c, int groups) {
   if (n < 1 || c.input_count() != 2 + n * groups)
     return model_error(std::to_string(c.input_count()) + " inputs", "two and a multiple of " + std::to_string(groups), "optimizer",
                        "check the inputs");
+  for (const int i : {0, 1})
+    if (!c.has(i) || c.shape(i).elements() != 1)
+      return model_error("shape " + c.shape(i).text(), "one number", i == 0 ? "learning rate" : "step number", "pass a scalar");
   for (int i = 0; i < c.input_count() - 2; ++i) {
     if (!c.has(2 + i) || c.shape(2 + i) != c.shape(2 + i % n) || c.dtype(2 + i) != c.dtype(2 + i % n))
       return model_error("an input that differs from its parameter", "parameter, gradient and states of one shape and dtype",
