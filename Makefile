@@ -3,7 +3,7 @@
 #   make test    everything that must hold
 # and one more compares with other runtimes:
 #   make bench
-.PHONY: cross-tools demo test bench setup configure build engine check cpp python sanitize fuzz damage test-arm64 test-arm64-zig link-macos clean
+.PHONY: demo test bench setup configure build engine check cpp python instrumented sanitize fuzz damage tidy cross-tools test-arm64 test-arm64-zig link-macos clean
 .NOTPARALLEL:
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -12,6 +12,7 @@ export CCACHE_NOHASHDIR := 1
 # A build folder remembers its interpreter; a venv made anew lies at the same path.
 PYTHON := $(CURDIR)/.venv/bin/python
 CMAKE_PYTHON := -DPython_EXECUTABLE=$(PYTHON) -DPython3_EXECUTABLE=$(PYTHON)
+comma := ,
 step = @printf '\n== %s\n' "$(1)"
 
 setup:
@@ -28,8 +29,7 @@ build: configure
 engine: configure
 	cmake --build build/release --target _core
 
-# The sanitizer and fuzz builds are commands of their own, `make sanitize` and `make fuzz`: each compiles everything again.
-test: check build cpp python damage
+test: check build cpp python damage sanitize fuzz
 	$(call step,sizes)
 	@python tools/size_report.py
 	$(call step,all tests passed)
@@ -41,6 +41,7 @@ check: setup
 	$(call step,style and types)
 	ruff check src/python tests tools bench
 	mypy
+	find src/cpp tests \( -name '*.cc' -o -name '*.h' -o -name '*.c' \) -print0 | xargs -0 -n 50 -P 2 clang-format --dry-run --Werror
 
 cpp: build
 	$(call step,C++ tests)
@@ -51,20 +52,21 @@ python: build
 	$(call step,Python tests)
 	python -m pytest tests
 
-# One build for both sanitizers; the presets asan, ubsan and tsan exist for looking at one of them.
-sanitize: setup
-	$(call step,C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer)
-	@cmake --preset asan-ubsan $(CMAKE_PYTHON) >/dev/null
+# One clang build serves both sanitizers and libFuzzer; the presets asan, ubsan and tsan exist for looking at one of them.
+instrumented: setup
+	@tools/setup.sh fuzz
+	$(call step,build with AddressSanitizer$(comma) UndefinedBehaviorSanitizer and coverage)
+	@cmake --preset asan-ubsan $(CMAKE_PYTHON) >configure.log 2>&1 || { cat configure.log; exit 1; }; rm -f configure.log
 	cmake --build build/asan-ubsan
+
+sanitize: instrumented
+	$(call step,C++ tests under the sanitizers)
 	ctest --preset asan-ubsan
 
 FUZZ_SECONDS ?= 60
-fuzz:
-	@tools/setup.sh fuzz
-	$(call step,fuzzing the model loader for $(FUZZ_SECONDS) s)
-	@cmake --preset fuzz $(CMAKE_PYTHON) >/dev/null
-	cmake --build build/fuzz
-	tests/fuzz/run.sh build/fuzz $(FUZZ_SECONDS)
+fuzz: instrumented
+	$(call step,each fuzz target for $(FUZZ_SECONDS) s)
+	tests/fuzz/run.sh build/asan-ubsan $(FUZZ_SECONDS)
 
 # The VM for other targets. Bytecode does not depend on the target: the library of tasks is the native build's.
 cross = cmake --preset $(1) $(CMAKE_PYTHON) >configure.log 2>&1 || { cat configure.log; exit 1; }; rm -f configure.log

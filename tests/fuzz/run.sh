@@ -1,15 +1,24 @@
 #!/usr/bin/env bash
+<<<<<<< HEAD
 # run.sh BUILD SECONDS: every fuzz target of the build folder for so many seconds, seeded by tests/fuzz/*seeds.py and by all
 # earlier findings in tests/fuzz/findings/<target>. What it learns is kept in the build folder. A finding stops the run and
 # is written to tests/fuzz/findings/: fix it and commit the file.
+=======
+# run.sh BUILD SECONDS: every fuzz target of the build folder for so many seconds, two at a time, seeded by all earlier
+# findings in tests/fuzz/findings/<target> and, for models, by tests/fuzz/seeds.py. What a target learns is kept in the build
+# folder. A finding fails the run and is written to tests/fuzz/findings/: fix it and commit the file.
+>>>>>>> 250bc20 (One clang build for the sanitizers and libFuzzer, both part of make test; the format is checked)
 set -euo pipefail
 cd "$(dirname "$0")"
-build=../../$1 seconds=$2
+export build=../../$1 seconds=$2
 export ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
-for target in "$build"/*_fuzz; do
+
+fuzz_one() {
+  local target=$1 name learnt
   name=$(basename "$target")
   learnt=$build/corpus/$name
   mkdir -p "$learnt" "findings/$name"
+<<<<<<< HEAD
   case $name in
     model_fuzz) python seeds.py "$learnt" ;;
     bundle_fuzz) python bundle_seeds.py "$learnt" ;;
@@ -17,10 +26,17 @@ for target in "$build"/*_fuzz; do
   esac
   echo "$name for $seconds s"
   limits=(-max_total_time="$seconds" -timeout=10 -rss_limit_mb=3000 -malloc_limit_mb=2000 -max_len=16384)
+=======
+  if [ "$name" = model_fuzz ]; then python seeds.py "$learnt"; fi
+  local limits=(-max_total_time="$seconds" -timeout=10 -rss_limit_mb=3000 -malloc_limit_mb=2000 -max_len=16384)
+>>>>>>> 250bc20 (One clang build for the sanitizers and libFuzzer, both part of make test; the format is checked)
   if ! "$target" "$learnt" "findings/$name" "${limits[@]}" -artifact_prefix="findings/$name/" -print_final_stats=1 \
     2>"$build/$name.log"; then
     tail -n 60 "$build/$name.log"
-    exit 1
+    return 1
   fi
-  grep -E "stat::number_of_executed_units|stat::peak_rss_mb" "$build/$name.log"
-done
+  echo "$name, $seconds s: $(sed -nE 's/^stat::(number_of_executed_units|peak_rss_mb): +/\1 /p' "$build/$name.log" | paste -sd, -)"
+}
+export -f fuzz_one
+
+printf '%s\0' "$build"/*_fuzz | xargs -0 -n 1 -P 2 bash -c 'fuzz_one "$0"'

@@ -30,6 +30,9 @@ class Reader {
       return model_error("schema version " + std::to_string(m.version()), "1.." + std::to_string(kSchemaVersion), where_,
                          "use a runtime as new as the converter");
     segments_ = m.segments();
+    // The FlatBuffers verifier checks how a vector's length is aligned, not its structs.
+    if (segments_ && reinterpret_cast<uintptr_t>(segments_->Data()) % alignof(fb::Segment) != 0)
+      return model_error("a segment table at an odd address", std::to_string(alignof(fb::Segment)) + "-byte alignment", where_, kAgain);
     ModelData out;
     WALLE_TRY(graph(*m.graph(), 0, out.graph));
     if (m.signatures()) {

@@ -68,9 +68,9 @@ TEST(ThreadPool, ThreeCallersAllAdvance) {
       std::atomic<int64_t> sum{0};
       while (!stop.load()) {
         parallel_for(16, 4, [&](int64_t i) {
-          int64_t x = i;
-          for (int k = 0; k < 2000; ++k) x = x * 6364136223846793005 + 1;
-          sum.fetch_add(x & 1);
+          auto x = static_cast<uint64_t>(i);
+          for (int k = 0; k < 2000; ++k) x = x * 6364136223846793005U + 1;
+          sum.fetch_add(static_cast<int64_t>(x & 1));
         });
         rounds[static_cast<size_t>(c)].fetch_add(1);
       }

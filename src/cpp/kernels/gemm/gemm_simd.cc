@@ -188,6 +188,7 @@ void pack_rows_contiguous(const float* a, int64_t row_stride, int64_t rows, int6
 }
 
 void pack_a(const float* a, int64_t row_stride, int64_t col_stride, int64_t rows, int64_t k, float* out) {
+  if (k == 0) return;  // `out` may be null
   for (int64_t p = 0; p < rows; p += kMr) {
     const int64_t n = rows - p < kMr ? rows - p : kMr;
     const float* from = a + p * row_stride;
@@ -203,6 +204,7 @@ void pack_a(const float* a, int64_t row_stride, int64_t col_stride, int64_t rows
 }
 
 void pack_b(const float* b, int64_t row_stride, int64_t col_stride, int64_t k, int64_t cols, int64_t panel, float* out) {
+  if (k == 0) return;
   for (int64_t j = 0; j < cols; j += kNr) {
     const int64_t n = cols - j < kNr ? cols - j : kNr;
     const float* from = b + j * col_stride;
