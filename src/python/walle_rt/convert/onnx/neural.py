@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .functions import schema_function
 from .node import Node, UnsupportedError, rule
 
 
@@ -32,7 +33,7 @@ def group_normalization_18(node: Node) -> None:
     """Scale and bias were per group: the old function body says what that means."""
     walk = node.walk
     attributes = list(node.attributes.values())
-    function = walk.schema_function(node.scope, node.op, "", node.opset, node.inputs, attributes, 1)
+    function = schema_function(walk.types, node.scope, node.op, "", node.opset, node.inputs, attributes, 1)
     if function is None:
         raise UnsupportedError("this version of onnx has no function body for it")
     node.result(*walk.inline(function, node.scope, node.inputs, node.attributes, 1, node.name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .functions import schema_function
 from .node import Node, rule
 
 
@@ -15,8 +16,8 @@ def optional(node: Node) -> None:
 def sequence_map(node: Node) -> None:
     """Expanded through ONNX's function body, whose loop may use the caller's names."""
     walk = node.walk
-    function = walk.schema_function(
-        node.scope, node.op, "", node.opset, node.inputs, list(node.attributes.values()), len(node.outputs)
+    function = schema_function(
+        walk.types, node.scope, node.op, "", node.opset, node.inputs, list(node.attributes.values()), len(node.outputs)
     )
     assert function is not None
     wanted = len(node.outputs)

@@ -11,19 +11,19 @@ import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper
 
 from ... import _core
-from ...errors import Error
 from ..report import Report, refuse
+from .attributes import as_proto, native_attribute
+from .functions import schema_function
 from .node import Node, UnsupportedError, find_rule
+from .order import in_order, reads
 from .scope import NONE, Key, Produced, Scope, Types
-from .tensors import BY_NAME, DTYPES, Array, Bits, UnsupportedTypeError, known_dtype, read_sparse, read_tensor
-from .types import dims_of, kind_and_dtype, type_of
+from .tensors import BY_NAME, DTYPES, Array, Bits, UnsupportedTypeError, read_sparse, read_tensor
+from .types import dims_of, kind_and_dtype
 
 _MAX_CALLS = 64
 _MAX_DEPTH = 16
 _SMALL = 1024  # elements of a constant whose value shape inference may look at
 _NATIVE_DOMAINS = ("", "ai.onnx", "ai.onnx.ml", "ai.onnx.preview.training")
-# Attributes that hold an ONNX element type; the native graph has its own numbers.
-_DTYPE_ATTRIBUTES = ("to", "dtype", "output_dtype", "output_datatype", "stash_type")
 _DROPPED = ("consumed_inputs",)
 # Operators that take strings: as uint8 with one more axis (ops/control/string_normalizer.cc).
 STRING_OPS = ("StringNormalizer", "StringConcat", "Equal")
@@ -77,7 +77,7 @@ class Walk:
             scope.initializers[tensor.name] = self._reader(tensor)
         for sparse in graph.sparse_initializer:
             scope.initializers[sparse.values.name] = self._sparse_reader(sparse)
-        self.nodes(in_order(graph, scope), scope)
+        self.nodes(in_order(graph), scope)
         self.graph_outputs(graph.output, scope)
 
     def input(self, info: ValueInfoProto, scope: Scope, outer: TypeProto | None = None) -> None:
@@ -131,7 +131,7 @@ class Walk:
 
     def strings_fit(self, name: str) -> bool:
         """Whether everything that reads a graph input can take strings."""
-        users = [n for n in self.model.graph.node if name in _reads(n)]
+        users = [n for n in self.model.graph.node if name in reads(n)]
         return bool(users) and all(n.op_type in STRING_OPS for n in users)
 
     # Nodes.
@@ -197,7 +197,7 @@ class Walk:
             name,
             inputs,
             [f"{name}:{i}" for i in range(outputs)],
-            [self._native_attribute(a, scope, name) for a in protos],
+            [native_attribute(a, self.folder, name) for a in protos],
         )
         keys = tuple(None if i == NONE else scope.key(i) for i in inputs)
         for index, value in enumerate(values):
@@ -240,33 +240,6 @@ class Walk:
 
         return read
 
-    def _native_attribute(self, attribute: AttributeProto, scope: Scope, node: str) -> tuple[str, str, Any]:
-        kind, where = attribute.type, f"node '{node}', attribute '{attribute.name}'"
-        if kind == AttributeProto.INT:
-            number = attribute.i
-            if attribute.name in _DTYPE_ATTRIBUTES and number:
-                number = known_dtype(number)[2]
-            return attribute.name, "i", number
-        if kind == AttributeProto.FLOAT:
-            return attribute.name, "f", attribute.f
-        if kind == AttributeProto.STRING:
-            return attribute.name, "s", attribute.s.decode("utf-8", "replace")
-        if kind == AttributeProto.INTS:
-            return attribute.name, "is", list(attribute.ints)
-        if kind == AttributeProto.FLOATS:
-            return attribute.name, "fs", list(attribute.floats)
-        if kind == AttributeProto.STRINGS:
-            return attribute.name, "ss", [s.decode("utf-8", "replace") for s in attribute.strings]
-        if kind == AttributeProto.TENSOR:
-            bits = read_tensor(attribute.t, self.folder, where)
-            return attribute.name, "t", (bits.array, bits.dtype)
-        if kind == AttributeProto.SPARSE_TENSOR:
-            bits = read_sparse(attribute.sparse_tensor, self.folder, where)
-            return attribute.name, "t", (bits.array, bits.dtype)
-        if isinstance(getattr(attribute, "native_graph", None), _core.GraphBuilder):
-            return attribute.name, "g", attribute.native_graph
-        raise UnsupportedError(f"attribute '{attribute.name}' has a type that is not supported here")
-
     # Functions.
 
     def _expand(
@@ -279,50 +252,10 @@ class Walk:
         name: str,
         opset: int,
     ) -> list[int]:
-        function = self.schema_function(scope, op, "", opset, inputs, attributes, outputs)
+        function = schema_function(self.types, scope, op, "", opset, inputs, attributes, outputs)
         if function is None:
             raise UnsupportedError(f"{op} is not in the native table and ONNX gives no function body for it")
         return self.inline(function, scope, inputs, {a.name: a for a in attributes}, outputs, name)
-
-    def schema_function(
-        self,
-        scope: Scope,
-        op: str,
-        domain: str,
-        opset: int,
-        inputs: list[int],
-        attributes: Sequence[AttributeProto],
-        outputs: int,
-    ) -> FunctionProto | None:
-        """The body ONNX defines an operator by, or None."""
-        try:
-            schema: Any = onnx.defs.get_schema(op, opset, domain)  # its stubs lack the function bodies
-        except Exception:
-            return None
-        if schema.has_context_dependent_function:
-            types = [None if i == NONE else type_of(self.types, scope.key(i)) for i in inputs]
-            if any(t is None and i != NONE for t, i in zip(types, inputs, strict=True)):
-                raise UnsupportedError("the types of its inputs must be known before run time to expand it")
-            node = NodeProto(op_type=op, domain=domain)
-            node.attribute.extend(attributes)
-            node.input.extend("" if i == NONE else f"i{k}" for k, i in enumerate(inputs))
-            node.output.extend(f"o{k}" for k in range(outputs))
-            version = best_version(schema.context_dependent_function_opset_versions, opset)
-            data = schema.get_context_dependent_function_with_opset_version(
-                version, node.SerializeToString(), [(t or TypeProto()).SerializeToString() for t in types]
-            )
-        elif schema.has_function:
-            data = schema.get_function_with_opset_version(best_version(schema.function_opset_versions, opset))
-        else:
-            return None
-        function = FunctionProto.FromString(data)
-        if not function.node:  # the builder of the body gave up on these types
-            return None
-        defaults = {k: v.default_value for k, v in schema.attributes.items() if v.default_value.name}
-        function.attribute_proto.extend(
-            v for k, v in defaults.items() if k not in {a.name for a in function.attribute_proto}
-        )
-        return function
 
     def call(self, function: FunctionProto, node: Node) -> None:
         """Inline a call of one of the model's own functions."""
@@ -364,87 +297,3 @@ class Walk:
             )
         self.nodes(function.node, inner)
         return [inner.lookup(o, name) for o in list(function.output)[:outputs]]
-
-
-def best_version(versions: Iterable[int], opset: int) -> int:
-    """The newest version of a function body that the opset allows."""
-    known = list(versions)
-    return max((v for v in known if v <= opset), default=min(known))
-
-
-class GraphAttribute:
-    """An attribute holding a finished native graph, where an AttributeProto would be."""
-
-    def __init__(self, name: str, graph: _core.GraphBuilder) -> None:
-        """Wrap a builder."""
-        self.name = name
-        self.type = AttributeProto.GRAPH
-        self.native_graph = graph
-
-
-def as_proto(name: str, value: Any) -> Any:
-    """An attribute as AttributeProto, from one, from a Python value, or from a native graph."""
-    if isinstance(value, AttributeProto):
-        if value.name == name:
-            return value
-        renamed = AttributeProto()
-        renamed.CopyFrom(value)
-        renamed.name = name
-        return renamed
-    if isinstance(value, _core.GraphBuilder):
-        return GraphAttribute(name, value)
-    if isinstance(value, list) and not value:
-        return AttributeProto(name=name, type=AttributeProto.INTS)
-    return helper.make_attribute(name, value)
-
-
-def in_order(graph: GraphProto, scope: Scope) -> list[NodeProto]:
-    """The nodes in topological order: as they are when that is one, else sorted; a cycle is an error."""
-    made_by = {o: i for i, n in enumerate(graph.node) for o in n.output if o}
-    needs = [{made_by[x] for x in _reads(n) if x in made_by} for n in graph.node]
-    if all(all(d < i for d in deps) for i, deps in enumerate(needs)):
-        return list(graph.node)
-    if any(i in deps for i, deps in enumerate(needs)):
-        raise _cycle(graph, [n.name or n.op_type for i, n in enumerate(graph.node) if i in needs[i]])
-    order: list[int] = []
-    waiting = [len(d) for d in needs]
-    users: dict[int, list[int]] = {}
-    for i, deps in enumerate(needs):
-        for d in deps:
-            users.setdefault(d, []).append(i)
-    ready = [i for i, count in enumerate(waiting) if count == 0]
-    while ready:
-        i = ready.pop(0)
-        order.append(i)
-        for user in users.get(i, []):
-            waiting[user] -= 1
-            if waiting[user] == 0:
-                ready.append(user)
-    if len(order) < len(graph.node):
-        left = sorted(set(range(len(graph.node))) - set(order))
-        raise _cycle(graph, [graph.node[i].name or graph.node[i].op_type for i in left])
-    return [graph.node[i] for i in order]
-
-
-def _cycle(graph: GraphProto, names: list[str]) -> Error:
-    return refuse(
-        f"a cycle through nodes {', '.join(names[:8])}",
-        "nodes that can be put into an order",
-        f"graph '{graph.name}'",
-        "check the model with onnx.checker and export it again",
-    )
-
-
-def _reads(node: NodeProto) -> set[str]:
-    """Every name a node reads, those its bodies take from outside included."""
-    names = {i for i in node.input if i}
-    for attribute in node.attribute:
-        for graph in (
-            [attribute.g, *attribute.graphs] if attribute.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS) else []
-        ):
-            own = {i.name for i in graph.input} | {t.name for t in graph.initializer}
-            own |= {o for n in graph.node for o in n.output}
-            for inner in graph.node:
-                names |= _reads(inner) - own
-            names |= {o.name for o in graph.output} - own
-    return names
