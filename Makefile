@@ -34,6 +34,10 @@ test: check build cpp python damage sanitize fuzz
 	@python tools/size_report.py
 	$(call step,all tests passed)
 
+# Minutes of analysis, so not part of `test`.
+tidy: build
+	find src/cpp -name '*.cc' -not -name '*_simd.cc' -not -path '*/vm/inside/*' -print0 | xargs -0 -n 4 -P 2 clang-tidy -p build/release --quiet
+
 # What needs no build: floors, style, types.
 check: setup
 	$(call step,floors)
