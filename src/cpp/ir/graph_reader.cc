@@ -30,9 +30,7 @@ class Reader {
       return model_error("schema version " + std::to_string(m.version()), "1.." + std::to_string(kSchemaVersion), where_,
                          "use a runtime as new as the converter");
     segments_ = m.segments();
-    // The FlatBuffers verifier checks how a vector's length is aligned, not its structs.
-    if (segments_ && reinterpret_cast<uintptr_t>(segments_->Data()) % alignof(fb::Segment) != 0)
-      return model_error("a segment table at an odd address", std::to_string(alignof(fb::Segment)) + "-byte alignment", where_, kAgain);
+    WALLE_TRY(aligned<fb::Segment>(segments_));
     ModelData out;
     WALLE_TRY(graph(*m.graph(), 0, out.graph));
     if (m.signatures()) {
@@ -72,9 +70,17 @@ class Reader {
     return text(s);
   }
 
+  // The FlatBuffers verifier checks how a vector's length is aligned, not its elements.
+  template <class T, class Vector>
+  Status aligned(const Vector* v) {
+    if (!v || reinterpret_cast<uintptr_t>(v->Data()) % alignof(T) == 0) return {};
+    return model_error("a list at an odd address", std::to_string(alignof(T)) + "-byte alignment", where_, kAgain);
+  }
+
   template <class T>
   Result<std::vector<T>> list(const flatbuffers::Vector<T>* v) {
     if (!v) return std::vector<T>();
+    WALLE_TRY(aligned<T>(v));
     WALLE_TRY(pay(static_cast<int64_t>(v->size()) * static_cast<int64_t>(sizeof(T)) + 24));
     return std::vector<T>(v->begin(), v->end());
   }
