@@ -33,8 +33,7 @@ static void enter_isolate(void) {
   walle_vm_result failure;
   if (isolate == NULL) isolate = walle_vm_create(&limits, NULL, &failure);
   require(isolate != NULL, "no isolate");
-  walle_vm_current = isolate;
-  PyEval_RestoreThread(isolate->thread);
+  walle_vm_regain_interpreter(isolate);
 }
 
 int LLVMFuzzerInitialize(int* argc, char*** argv) {
@@ -78,8 +77,7 @@ static void read_modules(walle_vm_bundle* bundle) {
     Py_XDECREF(code);
     PyErr_Clear();
   }
-  PyEval_SaveThread();
-  walle_vm_current = NULL;
+  walle_vm_release_interpreter();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
