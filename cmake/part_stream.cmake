@@ -1,2 +1,2 @@
 # The on-device stream processor.
-walle_room(stream USES store tensor base SCHEMAS event trigger)
+walle_room(stream USES store tensor base SCHEMAS event trigger egress)

@@ -5,7 +5,7 @@
                                                also pages of open_bandit and clickstream, if they lie there
 
 Events go into the durable log; the trigger says when a page is complete; the feature is computed natively; our engine
-runs the encoder network, two dense layers fitted to the pages themselves.
+runs the encoder network, two dense layers fitted to the pages themselves; the gate lets the code out, and nothing else.
 """
 
 from __future__ import annotations
@@ -30,12 +30,19 @@ from walle_rt import Model
 from walle_rt.stream import (
     IPV_CODE,
     IPV_FLOATS,
+    Batch,
     Catalog,
+    EgressGate,
     EventKind,
     EventLog,
+    FeatureField,
+    FeaturePolicy,
+    FeatureType,
     FieldType,
-    IpvEncoder,
+    Graph,
+    Sensitivity,
     TriggerSet,
+    ipv_feature,
     ipv_network,
 )
 
@@ -131,21 +138,29 @@ def fitted(features: npt.NDArray[np.float32]) -> Model:
 
 
 def report(name: str, visits: list[Visit], folder: str) -> tuple[int, int]:
-    """Events in, codes out; prints the sizes, returns (bytes of raw JSON, bytes of codes)."""
+    """Events in, codes out; prints the sizes, returns (bytes of raw JSON, bytes sent)."""
     with EventLog(Path(folder) / "log", catalog(), max_age_s=1e9) as log:
         instances = record(log, visits)
-        native = IpvEncoder.seeded()
-        features = np.stack([native(log, i).feature for i in instances])
+        features = np.stack([ipv_feature(log, i) for i in instances])
         raw = [e for e in log.read() if e.page_instance in set(instances)]
     texts = json.dumps([e.__dict__ for e in raw]).encode()
     session = fitted(features).session(threads=1)
-    codes = np.concatenate([session.run({"feature": f[None]})["code"] for f in features])
+    graph = Graph().encode("code", session, "feature")
+    gate = EgressGate(Path(folder) / "ledger")
+    field = FeatureField("code", FeatureType.VECTOR, IPV_CODE, Sensitivity.PERSONAL)
+    gate.allow("ipv", FeaturePolicy("code", [field], 1 << 30, 1 << 20))
+    rows = Batch({"ts": [START] * len(instances), "feature": list(features)})
+    codes = graph.run(rows)
+    sent = gate.send("ipv", "code", codes)
     pages, n = len(instances), len(texts)
+    code_bytes = sum(c.nbytes for c in codes.columns["code"])
     print(f"{name}: {pages} pages, {len(raw)} events")
     print(f"  raw events  {n / pages:9.0f} bytes of JSON a page, {len(zlib.compress(texts, 9)) / pages:.0f} after zlib")
     print(f"  feature     {features.nbytes / pages:9.0f} bytes, {1 - features.nbytes / n:.1%} less")
-    print(f"  code        {codes.nbytes / pages:9.0f} bytes, {1 - codes.nbytes / n:.1%} less")
-    return n, codes.nbytes
+    print(f"  code        {code_bytes / pages:9.0f} bytes, {1 - code_bytes / n:.1%} less")
+    print(f"  sent        {len(sent) / pages:9.0f} bytes a page with times and framing, as the ledger says")
+    assert gate.ledger[-1].bytes == len(sent)
+    return n, len(sent)
 
 
 def main() -> None:

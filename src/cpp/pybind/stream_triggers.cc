@@ -3,7 +3,6 @@
 #include <ctime>
 
 #include "pybind/stream.h"
-#include "stream/ipv.h"
 #include "stream/trigger_set.h"
 
 namespace py = pybind11;
@@ -158,55 +157,17 @@ void bind_stream_triggers(py::module_& m) {
         out["memory_bytes"] = s.set.matcher().memory_bytes(), out["triggers"] = s.set.matcher().trigger_count();
         return out;
       });
-
-  m.attr("IPV_FLOATS") = kIpvFloats;
-  m.attr("IPV_CODE") = kIpvCode;
-  m.def("ipv", [](EventLog& log, uint64_t instance, const py::array_t<float, py::array::c_style>& weights,
-                  const py::array_t<float, py::array::c_style>& bias, int repeat) {
-    if (weights.size() != static_cast<py::ssize_t>(kIpvCode * kIpvFloats) || bias.size() != static_cast<py::ssize_t>(kIpvCode))
-      throw CoreError(argument_error("weights of " + std::to_string(weights.size()) + " floats", "32 x 332 weights and 32 biases", "ipv",
-                                     "check the encoder's shape"));
-    const Catalog& c = log.catalog();
-    const auto position = [&](EventKind kind, const char* field) {
-      const auto id = c.find_field(field);
-      return id ? c.field_position(static_cast<uint16_t>(kind), *id) : -1;
-    };
-    const IpvFields fields{position(EventKind::page_scroll, "depth"), position(EventKind::exposure, "item"),
-                           position(EventKind::click, "item")};
-    std::vector<Event> events;
-    std::deque<std::vector<Value>> kept;
-    std::deque<std::string> texts;
-    unwrap(log.read(instance, [&](const Event& e) {
-      if (e.page_instance != instance) return true;
-      kept.emplace_back(e.contents.begin(), e.contents.end());
-      for (Value& v : kept.back())
-        if (v.present && v.type == FieldType::text) v.text = texts.emplace_back(v.text);
-      events.push_back(e);
-      events.back().contents = kept.back();
-      return c.events()[e.event].kind != EventKind::page_exit;
-    }));
-    py::array_t<float> feature(static_cast<py::ssize_t>(kIpvFloats)), code(static_cast<py::ssize_t>(kIpvCode));
-    const std::span<float, kIpvFloats> f(feature.mutable_data(), kIpvFloats);
-    const std::span<float, kIpvCode> o(code.mutable_data(), kIpvCode);
-    timespec a, b;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
-    for (int i = 0; i < std::max(1, repeat); ++i) {
-      ipv_feature(events, c, fields, f);
-      ipv_encode(f, {weights.data(), kIpvCode * kIpvFloats}, {bias.data(), kIpvCode}, o);
-    }
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
-    const double ns = static_cast<double>((b.tv_sec - a.tv_sec) * 1'000'000'000 + b.tv_nsec - a.tv_nsec) / std::max(1, repeat);
-    return py::make_tuple(feature, code, events.size(), ns);
-  });
 }
 
 void bind_stream_log(py::module_& m);
+void bind_stream_ipv(py::module_& m);
 void bind_stream_graph(py::module_& m);
 void bind_stream(py::module_& m) {
   auto s = m.def_submodule("stream", "Events, triggers and features on the device.");
   bind_stream_log(s);
   bind_stream_triggers(s);
   bind_stream_graph(s);
+  bind_stream_ipv(s);
 }
 
 }  // namespace walle::pybind

@@ -11,7 +11,7 @@ namespace walle::stream {
 
 namespace {
 constexpr size_t kRegisters = 1024;
-constexpr size_t kMaxTopWords = 4096;  // further new words are not counted; the early ones are what top_k is for
+constexpr size_t kMaxTopWords = 4096;  // rows of further new words are counted together
 
 double number(const Cell& c) {
   if (const auto* i = std::get_if<int64_t>(&c)) return static_cast<double>(*i);
@@ -23,7 +23,8 @@ std::string word(const Cell& c) {
   if (const auto* i = std::get_if<int64_t>(&c)) return std::to_string(*i);
   if (const auto* s = std::get_if<std::string>(&c)) return *s;
   char out[40];
-  std::snprintf(out, sizeof out, "%.17g", std::get<double>(c));
+  const auto* d = std::get_if<double>(&c);  // a vector has no word of its own
+  std::snprintf(out, sizeof out, "%.17g", d ? *d : 0.0);
   return out;
 }
 }  // namespace
@@ -34,6 +35,12 @@ Result<AggregateKind> aggregate_kind(std::string_view name) {
   if (it != std::end(names)) return static_cast<AggregateKind>(it - std::begin(names));
   return argument_error("aggregate '" + std::string(name) + "'", "count, sum, mean, min, max, var, distinct, top_k or histogram",
                         "aggregate", "choose one of these");
+}
+
+Status check_aggregate(const AggregateSpec& a) {
+  const bool bins = a.kind != AggregateKind::histogram || (a.k >= 1 && a.k <= 1024 && a.high > a.low);
+  if (bins && (a.kind != AggregateKind::top_k || a.k >= 1)) return {};
+  return argument_error("aggregate '" + a.out + "'", "1 to 1024 bins or entries and low < high", "aggregate", "correct its parameters");
 }
 
 void Accumulator::add(const AggregateSpec& spec, const Cell& cell) {
@@ -54,6 +61,8 @@ void Accumulator::add(const AggregateSpec& spec, const Cell& cell) {
         ++it->second;
       else if (counts_.size() < kMaxTopWords)
         counts_.emplace(word(cell), 1);
+      else
+        ++others_;
       return;
     }
     case AggregateKind::histogram: {
@@ -86,7 +95,12 @@ void Accumulator::merge(const AggregateSpec&, const Accumulator& o) {
   sum_ += o.sum_, count_ += o.count_;
   min_ = std::min(min_, o.min_), max_ = std::max(max_, o.max_);
   for (size_t i = 0; i < o.registers_.size(); ++i) registers_[i] = std::max(registers_[i], o.registers_[i]);
-  for (const auto& [w, n] : o.counts_) counts_[w] += n;
+  for (const auto& [w, n] : o.counts_)
+    if (counts_.size() < kMaxTopWords || counts_.contains(w))
+      counts_[w] += n;
+    else
+      others_ += n;
+  others_ += o.others_;
   for (size_t i = 0; i < o.bins_.size(); ++i) bins_[i] += o.bins_[i];
 }
 
@@ -109,7 +123,7 @@ Cell Accumulator::result(const AggregateSpec& spec) const {
       std::string out;
       for (size_t i = 0; i < order.size() && i < static_cast<size_t>(spec.k); ++i)
         out += (i ? "," : "") + order[i].second + ":" + std::to_string(-order[i].first);
-      return out;
+      return others_ ? out + ",*:" + std::to_string(others_) : out;
     }
     case AggregateKind::histogram: {
       std::string out;

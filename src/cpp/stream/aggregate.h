@@ -18,12 +18,14 @@ struct AggregateSpec {
 };
 
 Result<AggregateKind> aggregate_kind(std::string_view name);
+Status check_aggregate(const AggregateSpec& spec);
 
 class Accumulator {
  public:
   void add(const AggregateSpec& spec, const Cell& cell);
   void merge(const AggregateSpec& spec, const Accumulator& other);
-  // Integers for count and distinct, floats for the rest, a text "value:count,..." for top_k and histogram.
+  // Integers for count and distinct, floats for the rest, a text "value:count,..." for top_k (with
+  // "*:count" for rows of words past the limit) and "count,..." for histogram.
   Cell result(const AggregateSpec& spec) const;
 
  private:
@@ -31,6 +33,7 @@ class Accumulator {
   double sum_ = 0, mean_ = 0, m2_ = 0, min_ = 0, max_ = 0;
   std::vector<uint8_t> registers_;         // distinct: HyperLogLog, 1,024 registers, 3.3 % standard error
   std::map<std::string, int64_t> counts_;  // top_k: exact while at most kMaxTopWords are seen
+  int64_t others_ = 0;                     // rows of further words
   std::vector<int64_t> bins_;
 };
 

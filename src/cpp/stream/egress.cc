@@ -19,7 +19,24 @@ Error denied(std::string given, std::string expected, const std::string& task, c
 }
 
 bool contains(const std::vector<std::string>& v, const std::string& s) { return std::find(v.begin(), v.end(), s) != v.end(); }
+
+const FeatureField* field_of(const EgressPolicy& p, const std::string& name) {
+  for (const FeatureField& f : p.fields)
+    if (f.name == name) return &f;
+  return nullptr;
+}
+
+size_t size_of(const Cell& cell) {
+  if (const auto* s = std::get_if<std::string>(&cell)) return s->size();
+  if (const auto* v = std::get_if<Floats>(&cell)) return v->size();
+  return 0;
+}
 }  // namespace
+
+std::string_view feature_type_name(FeatureType type) {
+  constexpr std::string_view names[] = {"int", "float", "text", "vector"};
+  return names[static_cast<size_t>(type)];
+}
 
 std::string pack_batch(const Batch& b) {
   std::string out;
@@ -34,6 +51,10 @@ std::string pack_batch(const Batch& b) {
       if (const auto* i = std::get_if<int64_t>(&cell)) put(out, *i);
       if (const auto* d = std::get_if<double>(&cell)) put(out, *d);
       if (const auto* s = std::get_if<std::string>(&cell)) put_text(out, *s);
+      if (const auto* v = std::get_if<Floats>(&cell)) {
+        put(out, static_cast<uint32_t>(v->size()));
+        out.append(reinterpret_cast<const char*>(v->data()), v->size() * sizeof(float));
+      }
     }
   }
   return out;
@@ -59,17 +80,21 @@ Result<std::unique_ptr<EgressGate>> EgressGate::open(Env& env, const std::string
 }
 
 Status EgressGate::allow(EgressPolicy p) {
-  if (p.task.empty() || p.feature.empty() || p.bytes_per_day < 0 || p.sends_per_day < 0 || p.minimum_rows < 1)
+  if (p.task.empty() || p.feature.empty() || p.bytes_per_day < 0 || p.sends_per_day < 0 || p.minimum_events < 1)
     return argument_error("policy of task '" + p.task + "' for feature '" + p.feature + "'",
-                          "both names, budgets of at least 0, at least 1 row", "egress policy", "correct the policy");
+                          "both names, budgets of at least 0, at least 1 event", "egress policy", "correct the policy");
   std::erase_if(policies_, [&](const EgressPolicy& o) { return o.task == p.task && o.feature == p.feature; });
   policies_.push_back(std::move(p));
   return {};
 }
 
 Result<const EgressPolicy*> EgressGate::policy_for(const std::string& task, const std::string& feature) const {
-  for (const EgressPolicy& p : policies_)
-    if (p.task == task && p.feature == feature) return &p;
+  for (const EgressPolicy& p : policies_) {
+    if (p.task != task || p.feature != feature) continue;
+    if (p.expires_ts && env_.wall_us() >= p.expires_ts)
+      return denied("a policy that has expired", "a policy in force", task, feature, "fetch the task's current configuration");
+    return &p;
+  }
   return denied("a feature without a policy", "a policy in the task's signed configuration", task, feature,
                 "register the feature with the task");
 }
@@ -79,23 +104,43 @@ Status EgressGate::check_columns(const std::string& task, const std::string& fea
   if (!p->consent.empty() && !contains(consents_, p->consent))
     return denied("no consent of class '" + p->consent + "'", "the user's consent", task, feature, "ask the user, or send less");
   for (const Column& c : columns) {
-    if (!contains(p->fields, c.name))
-      return denied("column '" + c.name + "'", "the fields of the policy", task, feature,
+    const FeatureField* field = field_of(*p, c.name);
+    const std::string path = c.path.empty() ? "" : " (" + c.path + ")";
+    if (!field)
+      return denied("column '" + c.name + "'" + path, "the fields of the policy", task, feature,
                     "select the listed fields, or have the policy changed");
-    if (c.sensitivity > p->highest)
-      return denied("column '" + c.name + "' labelled " + std::string(sensitivity_name(c.sensitivity)),
-                    "at most " + std::string(sensitivity_name(p->highest)), task, feature,
-                    "aggregate it further, add noise, or leave it out");
+    if (c.sensitivity > field->highest)
+      return denied("column '" + c.name + "'" + path + " labelled " + std::string(sensitivity_name(c.sensitivity)),
+                    "at most " + std::string(sensitivity_name(field->highest)), task, feature, "add noise, or leave it out");
   }
   return {};
 }
 
-Result<std::string> EgressGate::send(const std::string& task, const std::string& feature, const Batch& batch, int64_t rows_behind) {
+Status EgressGate::check_cells(const EgressPolicy& p, const Batch& batch) const {
+  for (const Column& c : batch.columns) {
+    const FeatureField* field = field_of(p, c.name);
+    for (const Cell& cell : c.cells) {
+      const bool whole = cell.index() == 1 && field->type == FeatureType::real;  // an integer is a float, too
+      if (cell.index() == 0 || whole || cell.index() == static_cast<size_t>(field->type) + 1) {
+        if (!field->max_size || size_of(cell) <= field->max_size) continue;
+        return denied("a value of size " + std::to_string(size_of(cell)) + " in column '" + c.name + "'",
+                      "at most " + std::to_string(field->max_size), p.task, p.feature, "send what the feature's schema says");
+      }
+      return denied("a " + std::string(feature_type_name(static_cast<FeatureType>(cell.index() - 1))) + " in column '" + c.name + "'",
+                    "a " + std::string(feature_type_name(field->type)), p.task, p.feature, "send what the feature's schema says");
+    }
+  }
+  return {};
+}
+
+Result<std::string> EgressGate::send(const std::string& task, const std::string& feature, const Batch& batch) {
   WALLE_TRY(check_columns(task, feature, batch.columns));
   WALLE_ASSIGN(const EgressPolicy* p, policy_for(task, feature));
-  if (rows_behind < p->minimum_rows)
-    return denied("rows that summarise " + std::to_string(rows_behind) + " events", "at least " + std::to_string(p->minimum_rows), task,
-                  feature, "wait for more events");
+  WALLE_TRY(check_cells(*p, batch));
+  for (size_t r = 0; r < batch.rows(); ++r)
+    if (batch.support_of(r) < p->minimum_events)
+      return denied("a row that summarises " + std::to_string(batch.support_of(r)) + " events",
+                    "at least " + std::to_string(p->minimum_events), task, feature, "wait for more events, or filter such rows");
   std::string bytes = pack_batch(batch);
   const int64_t now = env_.wall_us(), day = now - now % kDay;
   int64_t used = 0, sends = 0;

@@ -21,6 +21,15 @@ int64_t discrete_laplace(double scale, std::mt19937_64& random) {
     return negative ? -magnitude : magnitude;
   }
 }
+
+int64_t whole_sum(std::span<const double> values, double low, double high, double resolution) {
+  int64_t sum = 0;
+  for (const double v : values) sum += std::llround(std::clamp(std::isfinite(v) ? v : low, low, high) / resolution);
+  return sum;
+}
+
+// How much one value more or less moves the sum, in resolutions.
+double sensitivity(double low, double high, double resolution) { return std::ceil(std::max(std::abs(low), std::abs(high)) / resolution); }
 }  // namespace
 
 Status PrivacyAccount::spend(double epsilon) {
@@ -37,10 +46,18 @@ Result<double> laplace_sum(std::span<const double> values, double low, double hi
                            std::mt19937_64& random) {
   if (!positive(epsilon) || !positive(resolution) || !(low < high) || !std::isfinite(low) || !std::isfinite(high))
     return bad("a range, epsilon or resolution");
-  int64_t sum = 0;
-  for (const double v : values) sum += std::llround(std::clamp(std::isfinite(v) ? v : low, low, high) / resolution);
-  const double sensitivity = std::ceil(std::max(std::abs(low), std::abs(high)) / resolution);
-  return static_cast<double>(sum + discrete_laplace(sensitivity / epsilon, random)) * resolution;
+  const int64_t sum = whole_sum(values, low, high, resolution);
+  return static_cast<double>(sum + discrete_laplace(sensitivity(low, high, resolution) / epsilon, random)) * resolution;
+}
+
+Result<double> gaussian_sum(std::span<const double> values, double low, double high, double epsilon, double delta, double resolution,
+                            std::mt19937_64& random) {
+  if (!positive(epsilon) || !positive(delta) || delta >= 1 || !positive(resolution) || !(low < high) || !std::isfinite(low) ||
+      !std::isfinite(high))
+    return bad("a range, epsilon, delta or resolution");
+  const double part = std::log(1 / delta), root = std::sqrt(part + epsilon) - std::sqrt(part);
+  WALLE_ASSIGN(const int64_t noise, discrete_gaussian(sensitivity(low, high, resolution) / (std::sqrt(2.0) * root), random));
+  return static_cast<double>(whole_sum(values, low, high, resolution) + noise) * resolution;
 }
 
 Result<int64_t> discrete_gaussian(double sigma, std::mt19937_64& random) {

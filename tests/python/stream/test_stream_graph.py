@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import hmac
 import random
 from collections import defaultdict
 from pathlib import Path
@@ -9,19 +11,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from walle_rt.errors import ArgumentError, TaskError
+from walle_rt.errors import ArgumentError, ModelError, TaskError
 from walle_rt.stream import (
     Batch,
     EgressGate,
     EventLog,
+    FeatureField,
+    FeaturePolicy,
+    FeatureType,
     Graph,
     Sensitivity,
     aggregate,
     as_of_join,
     discrete_gaussian,
+    gaussian_sum,
     laplace_sum,
+    policy_bytes,
     randomised_response,
+    signed_policy,
     spend_epsilon,
+    spent_epsilon,
 )
 
 AGGREGATES = [
@@ -38,12 +47,14 @@ AGGREGATES = [
 
 
 def rows(rng: random.Random, n: int, disorder: int = 0) -> Batch:
-    ts, out = 0, Batch({"ts": [], "k": [], "x": []})
+    ts, out = 0, Batch({"ts": [], "k": [], "x": [], "event": [], "page_instance": []})
     for _ in range(n):
         ts += rng.randrange(4)
         out.columns["ts"].append((ts - rng.randrange(disorder + 1)) * 1_000_000)
         out.columns["k"].append(rng.choice("abc"))
         out.columns["x"].append(None if rng.random() < 0.1 else float(rng.randrange(10)))
+        out.columns["event"].append(rng.choice(["click", "click", "page_exit"]))
+        out.columns["page_instance"].append(rng.randrange(5))
     return out
 
 
@@ -57,15 +68,23 @@ def random_graph(rng: random.Random) -> Graph:
         g.dedupe("k", within_s=rng.randrange(1, 5))
     if rng.random() < 0.7:
         g.key_by("k")
+    if rng.random() < 0.3:
+        g.state(
+            "s", rng.choice(["previous", "first", "since", aggregate("sum", "x")]), "x", max_keys=rng.choice([2, 99])
+        )
     times = {"disorder_s": rng.choice([0, 2]), "lateness_s": rng.choice([0, 3])}
     some = rng.sample(AGGREGATES, rng.randrange(1, 4))
-    kind = rng.randrange(4)
+    kind = rng.randrange(6)
     if kind == 0:
         g.tumbling(rng.randrange(1, 9), *some, **times)
     elif kind == 1:
         g.sliding(rng.randrange(3, 9), rng.randrange(1, 4), *some, **times)
     elif kind == 2:
         g.session(rng.randrange(1, 4), *some, **times)
+    elif kind == 3:
+        g.page(*some, idle_s=rng.randrange(2, 9), **times)
+    elif kind == 4:
+        g.reduce(*some)
     return g
 
 
@@ -82,7 +101,9 @@ def test_batch_equals_stream_on_random_graphs() -> None:
             at += n
         pieces.append(cut_graph.finish())
         assert whole.rows() == pieces.rows(), seed
-        assert whole_graph.late == cut_graph.late
+        assert whole.support == pieces.support and whole.labels == pieces.labels and whole.paths == pieces.paths
+        for counter in ("late", "outside", "evicted"):
+            assert getattr(whole_graph, counter) == getattr(cut_graph, counter)
         given += len(whole)
     assert given > 20_000
 
@@ -93,7 +114,7 @@ def test_windows_agree_with_plain_python() -> None:
         size = 1 + seed % 7
         made = Graph().key_by("k").tumbling(size, *AGGREGATES).run(stream)
         groups: dict[tuple[str, int], list[tuple[str, float | None]]] = defaultdict(list)
-        for ts, k, x in stream.rows():
+        for ts, k, x, _, _ in stream.rows():
             groups[k, ts // (size * 1_000_000) * size * 1_000_000].append((k, x))
         assert len(made) == len(groups)
         for _, k, start, end, revision, *got in made.rows():
@@ -116,6 +137,47 @@ def test_late_rows_are_revised_or_counted() -> None:
     first = [(r[3], r[4]) for r in made.rows() if r[1] == 0]
     assert first == [(0, 1.0), (1, 2.0)]
     assert g.late == 1
+
+
+def page_rows(*rows: tuple[int, str, int]) -> Batch:
+    times, events, pages = zip(*rows, strict=True)
+    return Batch({"ts": [t * 1_000_000 for t in times], "event": list(events), "page_instance": list(pages)})
+
+
+def test_page_window_closes_with_its_exit_or_when_idle() -> None:
+    g = Graph().page(aggregate("count"), idle_s=60, lateness_s=20)
+    assert len(g.push(page_rows((0, "page_enter", 1), (5, "click", 1), (6, "click", 0), (7, "page_enter", 2)))) == 0
+    left = g.push(page_rows((9, "page_exit", 1)))
+    assert left.rows() == [(9_000_000, 1, 0, 9_000_000, 0, 3)] and left.support == [3]
+    revised = g.push(page_rows((8, "click", 1)))
+    assert [r[3:] for r in revised.rows()] == [(9_000_000, 1, 4)]
+    idle = g.push(page_rows((68, "page_enter", 3), (68, "click", 1)))
+    assert [r[1:] for r in idle.rows()] == [(2, 7_000_000, 67_000_000, 0, 1)]
+    assert (g.late, g.outside) == (1, 1)  # the last row of page 1 is past its lateness
+    assert [r[1] for r in g.finish().rows()] == [3]
+
+
+def test_state_remembers_per_key_and_counts_what_it_forgets() -> None:
+    rows = Batch({"ts": [0, 1_000_000, 3_000_000, 4_000_000], "k": ["a", "b", "a", "a"], "x": [1, 5, None, 2]})
+    g = Graph().key_by("k").state("before", "previous", "x").state("start", "first", "x").state("wait", "since")
+    made = g.state("total", aggregate("sum", "x")).push(rows)
+    assert made.columns["before"] == [None, None, 1, None]
+    assert made.columns["start"] == [1, 5, 1, 1]
+    assert made.columns["wait"] == [None, None, 3.0, 1.0]
+    assert made.columns["total"] == [1.0, 5.0, 1.0, 3.0]
+    small = Graph().key_by("k").state("n", aggregate("count"), max_keys=1)
+    assert small.push(rows).columns["n"] == [1, 1, 1, 2]
+    assert small.evicted == 2
+    with pytest.raises(ArgumentError, match="state 'last'"):
+        Graph().state("n", "last", "x")
+    with pytest.raises(ArgumentError, match="a name, a column"):
+        Graph().state("n", "previous")
+
+
+def test_top_k_counts_the_rows_it_cannot_tell_apart() -> None:
+    values = [f"v{i:05d}" for i in range(5000)] * 2 + ["v00000"]
+    made = Graph().reduce(aggregate("top_k", "x", k=1)).run(Batch({"ts": [0] * len(values), "x": values}))
+    assert made.columns["top_k_x"] == ["v00000:3,*:1808"]
 
 
 def test_distinct_is_close() -> None:
@@ -149,35 +211,106 @@ def test_wrong_graphs_are_refused() -> None:
         Graph().select("x").push(Batch({"ts": [1], "x": [1.0, 2.0]}))
 
 
+COUNTS = [FeatureField(n, FeatureType.INT) for n in ("window_start", "window_end", "revision", "count")]
+
+
 def test_gate_denies_by_default_and_remembers(tmp_path: Path) -> None:
     made = Graph().tumbling(10, aggregate("count")).run(Batch({"ts": [1, 2], "x": [1.0, 2.0]}))
+    assert made.support == [2]
     gate = EgressGate(tmp_path)
     with pytest.raises(TaskError, match="without a policy"):
-        gate.send("t", "f", made, rows_behind=2)
-    fields = ["window_start", "window_end", "revision", "count"]
-    gate.allow("t", "f", fields[:3], bytes_per_day=1000, sends_per_day=2)
+        gate.send("t", "f", made)
+    gate.allow("t", FeaturePolicy("f", COUNTS[:3], 1000, 2))
     with pytest.raises(TaskError, match="column 'count'"):
         gate.check("t", "f", made)
-    gate.allow("t", "f", fields, bytes_per_day=1000, sends_per_day=2, minimum_rows=2, consent="statistics")
+    gate.allow("t", FeaturePolicy("f", COUNTS, 1000, 2, minimum_events=2, consent="statistics"))
     with pytest.raises(TaskError, match="no consent"):
         gate.check("t", "f", made)
     gate.set_consents(["statistics"])
-    with pytest.raises(TaskError, match="summarise 1 events"):
-        gate.send("t", "f", made, rows_behind=1)
-    assert len(gate.send("t", "f", made, rows_behind=2)) == gate.ledger[0].bytes
-    gate.send("t", "f", made, rows_behind=2)
+    few = Graph().tumbling(10, aggregate("count")).run(Batch({"ts": [1], "x": [1.0]}))
+    with pytest.raises(TaskError, match="summarises 1 events"):
+        gate.send("t", "f", few)
+    assert len(gate.send("t", "f", made)) == gate.ledger[0].bytes
+    gate.send("t", "f", made)
     with pytest.raises(TaskError, match="send number 3"):
-        gate.send("t", "f", made, rows_behind=2)
-    raw = Batch({"ts": [1], "x": ["a name"]}, {"x": Sensitivity.SECRET})
-    gate.allow("t", "raw", ["x"], bytes_per_day=1000, sends_per_day=9)
-    with pytest.raises(TaskError, match="labelled secret"):
-        gate.check("t", "raw", Graph().filter("exists x").map("x", "x").push(raw))
+        gate.send("t", "f", made)
     del gate
     again = EgressGate(tmp_path)
     assert len(again.ledger) == 2
-    again.allow("t", "f", fields, bytes_per_day=1000, sends_per_day=2)
+    again.allow("t", FeaturePolicy("f", COUNTS, 1000, 2))
     with pytest.raises(TaskError, match="send number 3"):
-        again.send("t", "f", made, rows_behind=2)
+        again.send("t", "f", made)
+    again.allow("t", FeaturePolicy("f", COUNTS, 1000, 9, expires_ts=1))
+    with pytest.raises(TaskError, match="expired"):
+        again.send("t", "f", made)
+
+
+def test_gate_holds_features_to_their_schema(tmp_path: Path) -> None:
+    gate = EgressGate(tmp_path)
+    fields = [FeatureField("v", FeatureType.VECTOR, 4), FeatureField("s", FeatureType.TEXT, 3), FeatureField("n")]
+    gate.allow("t", FeaturePolicy("f", fields, 1000, 9))
+    labels = dict.fromkeys("vsn", Sensitivity.OPEN)
+
+    def batch(v: object = None, s: object = "abc", n: object = 1) -> Batch:
+        return Batch({"ts": [1], "v": [np.zeros(4, np.float32) if v is None else v], "s": [s], "n": [n]}, labels)
+
+    assert len(gate.send("t", "f", batch())) == 4 + 3 * 5 + 4 + 8 + (1 + 4 + 16) + (1 + 4 + 3) + (1 + 8)
+    for wrong, said in [
+        (batch(v=np.zeros(5, np.float32)), "size 5 in column 'v'"),
+        (batch(v=1.0), "a float in column 'v'"),
+        (batch(s="abcd"), "size 4 in column 's'"),
+        (batch(n="1"), "a text in column 'n'"),
+    ]:
+        with pytest.raises(TaskError, match=said):
+            gate.send("t", "f", wrong)
+
+
+def test_raw_data_is_refused_when_the_task_is_built(tmp_path: Path) -> None:
+    gate = EgressGate(tmp_path)
+    gate.allow("t", FeaturePolicy("raw", [FeatureField("brief"), FeatureField("n", FeatureType.INT)], 1000, 9))
+    graph = Graph().filter("exists x").map("brief", "x").select("brief")
+    with pytest.raises(TaskError, match=r"column 'brief' \(x > map brief\) labelled secret"):
+        gate.check("t", "raw", graph.outputs({"x": Sensitivity.SECRET}))
+    windowed = Graph().tumbling(10, aggregate("max", "x", "brief")).select("brief")
+    with pytest.raises(TaskError, match=r"\(x > brief\) labelled personal"):
+        gate.check("t", "raw", windowed.outputs({"x": Sensitivity.PERSONAL}))
+    with EventLog(tmp_path / "log") as log:
+        told = Graph().reduce(aggregate("sum", "x", "brief")).select("brief")
+        told.noise("brief", 0, 10, log=log, account="brief", epsilon=1.0, limit=1.0)
+        gate.check("t", "raw", told.outputs({"x": Sensitivity.PERSONAL}))
+        assert spent_epsilon(log, "brief") == 0
+
+
+def test_signed_policies_are_verified_before_they_are_read(tmp_path: Path) -> None:
+    policy = policy_bytes("t", [FeaturePolicy("f", COUNTS, 1000, 2), FeaturePolicy("g", COUNTS, 10, 1)])
+    key = b"a key of the device's"
+
+    def verify(given: bytes, algorithm: str, key_id: str, signature: bytes) -> bool:
+        right = hmac.new(key, given, "sha256").digest()
+        return algorithm == "hmac-sha256" and key_id == "k1" and hmac.compare_digest(signature, right)
+
+    signed = signed_policy(policy, "hmac-sha256", "k1", hmac.new(key, policy, "sha256").digest())
+    gate = EgressGate(tmp_path)
+    made = Graph().tumbling(10, aggregate("count")).run(Batch({"ts": [1, 2], "x": [1.0, 2.0]}))
+    gate.load(signed, verify)
+    gate.send("t", "f", made)
+    with pytest.raises(TaskError, match="at most 10 a day"):
+        gate.send("t", "g", made)
+    fresh = EgressGate(tmp_path / "fresh")
+    with pytest.raises(TaskError, match="does not verify"):
+        fresh.load(signed_policy(policy, "hmac-sha256", "k1", b"x" * 32), verify)
+    for at in range(len(signed)):  # whatever a damaged byte does: what gets through is what was signed
+        damaged = bytearray(signed)
+        damaged[at] ^= 0x41
+        with contextlib.suppress(TaskError, ModelError):
+            fresh.load(bytes(damaged), verify)
+            assert policy in bytes(damaged)
+    empty = EgressGate(tmp_path / "empty")
+    for size in range(len(signed)):
+        with pytest.raises((TaskError, ModelError)):
+            empty.load(signed[:size], verify)
+    with pytest.raises(TaskError, match="without a policy"):
+        empty.check("t", "f", made)
 
 
 def test_privacy_account_and_noise(tmp_path: Path) -> None:
@@ -190,9 +323,37 @@ def test_privacy_account_and_noise(tmp_path: Path) -> None:
     sums = [laplace_sum([0.5] * 10, 0.0, 1.0, 0.5, seed=s) for s in range(4000)]
     assert np.mean(sums) == pytest.approx(5.0, abs=0.2)
     assert np.std(sums) == pytest.approx(np.sqrt(2) * 2, rel=0.1)
+    sums = [gaussian_sum([0.5] * 10, 0.0, 1.0, 1.0, 1e-5, seed=s) for s in range(4000)]
+    sigma = 1 / (np.sqrt(2) * (np.sqrt(np.log(1e5) + 1) - np.sqrt(np.log(1e5))))
+    assert np.mean(sums) == pytest.approx(5.0, abs=0.4) and np.std(sums) == pytest.approx(sigma, rel=0.05)
     samples = discrete_gaussian(3.0, 20_000, seed=1)
     assert np.mean(samples) == pytest.approx(0, abs=0.1) and np.std(samples) == pytest.approx(3.0, rel=0.03)
     kept = np.mean(np.array(randomised_response([2] * 20_000, 4, 1.0, seed=3)) == 2)
     assert kept == pytest.approx(np.e / (np.e + 3), abs=0.02)
     with pytest.raises(ArgumentError):
         randomised_response([9], 4, 1.0)
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian", "response"])
+def test_noise_spends_what_it_gives_away(tmp_path: Path, mechanism: str) -> None:
+    rows = 2000
+    batch = Batch({"ts": list(range(rows)), "x": [3] * rows, "y": [1] * rows}, {"x": Sensitivity.SECRET})
+    with EventLog(tmp_path) as log:
+        graph = Graph().noise(
+            "x", 0, 4, log=log, account="x", epsilon=1.0, limit=1.5 * rows, mechanism=mechanism, delta=1e-3, seed=5
+        )
+        made = graph.push(batch)
+        assert made.labels["x"] == Sensitivity.OPEN and made.labels["y"] == Sensitivity.PERSONAL
+        assert made.paths["x"] == "x > noise"
+        told = np.array(made.columns["x"], float)
+        assert len(set(told)) > 3
+        if mechanism == "response":
+            assert np.mean(told == 3) == pytest.approx(np.e / (np.e + 4), abs=0.04)
+        else:
+            assert told.mean() == pytest.approx(3, abs=0.6)
+        with pytest.raises(TaskError, match="at most"):
+            graph.push(batch)
+        assert spent_epsilon(log, "x") == rows
+        del graph  # a graph with noise holds its log open
+    with EventLog(tmp_path) as log:
+        assert spent_epsilon(log, "x") == rows

@@ -5,21 +5,39 @@
 
 from __future__ import annotations
 
-from ._egress import EgressGate, LedgerEntry, discrete_gaussian, laplace_sum, randomised_response, spend_epsilon
+from ._egress import (
+    EgressGate,
+    FeatureField,
+    FeaturePolicy,
+    FeatureType,
+    LedgerEntry,
+    discrete_gaussian,
+    gaussian_sum,
+    laplace_sum,
+    policy_bytes,
+    randomised_response,
+    signed_policy,
+    spend_epsilon,
+    spent_epsilon,
+)
 from ._events import Catalog, Event, EventKind, EventLog, FieldType, LogReport, Sensitivity
-from ._graph import Batch, Graph, aggregate, as_of_join
-from ._ipv import IPV_CODE, IPV_FLOATS, IpvEncoder, IpvFeature, ipv_network
+from ._graph import Aggregate, Batch, Graph, aggregate, as_of_join
+from ._ipv import IPV_CODE, IPV_FLOATS, IpvEncoder, IpvFeature, ipv_feature, ipv_network
 from ._triggers import Finding, Firing, Step, Trigger, TriggerSet, catalog_of, event, explain, load_triggers
 
 __all__ = [
     "IPV_CODE",
     "IPV_FLOATS",
+    "Aggregate",
     "Batch",
     "Catalog",
     "EgressGate",
     "Event",
     "EventKind",
     "EventLog",
+    "FeatureField",
+    "FeaturePolicy",
+    "FeatureType",
     "FieldType",
     "Finding",
     "Firing",
@@ -38,9 +56,14 @@ __all__ = [
     "discrete_gaussian",
     "event",
     "explain",
+    "gaussian_sum",
+    "ipv_feature",
     "ipv_network",
     "laplace_sum",
     "load_triggers",
+    "policy_bytes",
     "randomised_response",
+    "signed_policy",
     "spend_epsilon",
+    "spent_epsilon",
 ]

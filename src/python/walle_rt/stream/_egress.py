@@ -2,13 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from os import PathLike, fspath
+from typing import Any
 
 from .. import _core
 from ._events import EventLog, Sensitivity
 from ._graph import Batch
+
+Verifier = Callable[[bytes, str, str, bytes], bool]  # policy, algorithm, key id, signature: whether it is right
+
+
+class FeatureType(IntEnum):
+    """Type of a feature's column; a vector is a float32 array."""
+
+    INT = 0
+    FLOAT = 1
+    TEXT = 2
+    VECTOR = 3
+
+
+@dataclass(frozen=True)
+class FeatureField:
+    """One column of a feature's schema; ``max_size``: bytes of a text, floats of a vector (0: any)."""
+
+    name: str
+    type: FeatureType = FeatureType.FLOAT
+    max_size: int = 0
+    highest: Sensitivity = Sensitivity.OPEN
+
+
+@dataclass(frozen=True)
+class FeaturePolicy:
+    """What a task may send of one feature: its schema, budgets per day (UTC) and conditions.
+
+    ``minimum_events`` must stand behind every row; ``consent`` names a class the user must have agreed to;
+    ``expires_ts`` is in microseconds (0: never).
+    """
+
+    feature: str
+    fields: Sequence[FeatureField]
+    bytes_per_day: int
+    sends_per_day: int
+    minimum_events: int = 1
+    consent: str = ""
+    expires_ts: int = 0
+
+    def _given(self, task: str) -> tuple[Any, ...]:
+        fields = [(f.name, int(f.type), f.max_size, int(f.highest)) for f in self.fields]
+        budgets = self.bytes_per_day, self.sends_per_day, self.minimum_events
+        return (task, self.feature, fields, *budgets, self.consent, self.expires_ts)
+
+
+def policy_bytes(task: str, policies: Sequence[FeaturePolicy]) -> bytes:
+    """The bytes of a task's policy that are to be signed (TaskPolicy of schemas/egress.fbs)."""
+    return bytes(_core.stream.pack_policies(task, [p._given(task) for p in policies]))
+
+
+def signed_policy(policy: bytes, algorithm: str, key_id: str, signature: bytes) -> bytes:
+    """A policy with its signature, as ``EgressGate.load`` takes it."""
+    return bytes(_core.stream.sign_policy(policy, algorithm, key_id, signature))
 
 
 @dataclass(frozen=True)
@@ -29,33 +84,31 @@ class EgressGate:
         """Open or create the ledger in ``directory``; without policies nothing may leave."""
         self._core = _core.stream.EgressGate.open(fspath(directory))
 
-    def allow(
-        self,
-        task: str,
-        feature: str,
-        fields: Sequence[str],
-        *,
-        bytes_per_day: int,
-        sends_per_day: int,
-        highest: Sensitivity = Sensitivity.OPEN,
-        minimum_rows: int = 1,
-        consent: str = "",
-    ) -> None:
-        """Set the policy of a task's feature; the caller has checked the signature of the task's configuration."""
-        self._core.allow(task, feature, list(fields), int(highest), bytes_per_day, sends_per_day, minimum_rows, consent)
+    def load(self, signed_policy: bytes, verify: Verifier) -> None:
+        """Allow what a signed policy of a task says (schemas/egress.fbs), once ``verify`` has accepted its signature.
+
+        Raises TaskError when it does not, ModelError for damaged bytes; then nothing of it is allowed.
+        """
+        self._core.load(bytes(signed_policy), verify)
+
+    def allow(self, task: str, policy: FeaturePolicy) -> None:
+        """Allow a task's feature; for callers that have checked the policy by other means."""
+        self._core.allow(policy._given(task))
 
     def set_consents(self, consents: Sequence[str]) -> None:
         """Consent classes the user has given."""
         self._core.set_consents(list(consents))
 
     def check(self, task: str, feature: str, batch: Batch) -> None:
-        """Raise TaskError, naming the column, when these columns could never leave: ask when a task is built."""
-        labels = {n: int(batch.labels.get(n, Sensitivity.PERSONAL)) for n in batch.columns if n != "ts"}
-        self._core.check(task, feature, labels)
+        """Raise TaskError, naming the column and its path, when these columns could never leave.
 
-    def send(self, task: str, feature: str, batch: Batch, *, rows_behind: int) -> bytes:
-        """Bytes to send, checked and recorded; rows summarise ``rows_behind`` events. TaskError when denied."""
-        return bytes(self._core.send(task, feature, *batch._given(), rows_behind))
+        Ask when a task is built, with ``Graph.outputs``.
+        """
+        self._core.check(task, feature, batch._labels())
+
+    def send(self, task: str, feature: str, batch: Batch) -> bytes:
+        """Bytes to send, checked and recorded. TaskError when denied."""
+        return bytes(self._core.send(task, feature, *batch._given()))
 
     @property
     def ledger(self) -> list[LedgerEntry]:
@@ -66,6 +119,11 @@ class EgressGate:
 def spend_epsilon(log: EventLog, account: str, epsilon: float, limit: float) -> float:
     """Spend from a durable privacy account; returns the total spent. TaskError when ``limit`` would be passed."""
     return float(_core.stream.spend_epsilon(log._core, account, limit, epsilon))
+
+
+def spent_epsilon(log: EventLog, account: str) -> float:
+    """What a durable privacy account has spent so far."""
+    return float(_core.stream.spent_epsilon(log._core, account))
 
 
 def laplace_sum(
@@ -79,6 +137,20 @@ def laplace_sum(
 ) -> float:
     """Sum of values clamped to [low, high] with discrete Laplace noise, in multiples of ``resolution``."""
     return float(_core.stream.laplace_sum(list(values), low, high, epsilon, resolution, seed))
+
+
+def gaussian_sum(
+    values: Sequence[float],
+    low: float,
+    high: float,
+    epsilon: float,
+    delta: float = 1e-6,
+    *,
+    resolution: float = 1e-3,
+    seed: int | None = None,
+) -> float:
+    """Sum of values clamped to [low, high] with discrete Gaussian noise for (epsilon, delta)."""
+    return float(_core.stream.gaussian_sum(list(values), low, high, epsilon, delta, resolution, seed))
 
 
 def discrete_gaussian(sigma: float, count: int = 1, *, seed: int | None = None) -> list[int]:

@@ -2,27 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import _core
 from ..errors import ArgumentError, compose
-from ._events import Event, Sensitivity
+from ..model import Session
+from ._events import Catalog, Event, EventLog, Sensitivity
 
 Columns = dict[str, list[Any]]
+Labels = dict[str, tuple[int, str]]
+
+
+class Aggregate(NamedTuple):
+    """What a window computes; made by ``aggregate``."""
+
+    function: str
+    column: str
+    out: str
+    k: int
+    low: float
+    high: float
 
 
 @dataclass
 class Batch:
-    """Rows in event time: ``columns["ts"]`` in microseconds, every other column with as many values (None: absent)."""
+    """Rows in event time: ``columns["ts"]`` in microseconds, every other column with as many values (None: absent).
+
+    ``labels`` are the columns' sensitivities (default: personal), ``paths`` how operators made them, and ``support``
+    the number of events behind each row (empty: one each). A vector is a one-dimensional float32 array per row.
+    """
 
     columns: Columns
     labels: dict[str, Sensitivity] = field(default_factory=dict)
+    paths: dict[str, str] = field(default_factory=dict)
+    support: list[int] = field(default_factory=list)
 
     @classmethod
-    def of_events(cls, events: Sequence[Event], fields: Sequence[str]) -> Batch:
-        """Events as rows of event, page, session, page_instance and the named contents."""
+    def of_events(cls, events: Iterable[Event], fields: Sequence[str], catalog: Catalog | None = None) -> Batch:
+        """Events as rows of event, page, session, page_instance and the named contents.
+
+        With a catalogue, columns carry the highest sensitivity declared for their fields.
+        """
+        events = list(events)
         columns: Columns = {
             "ts": [e.ts for e in events],
             "event": [e.event for e in events],
@@ -32,7 +55,12 @@ class Batch:
         columns["page_instance"] = [e.page_instance for e in events]
         for name in fields:
             columns[name] = [e.contents.get(name) for e in events]
-        return cls(columns)
+        labels: dict[str, Sensitivity] = {}
+        for _, _, declared in catalog.events if catalog else []:
+            for name, _, label in declared:
+                if name in fields:
+                    labels[name] = max(labels.get(name, Sensitivity.OPEN), Sensitivity[label.upper()])
+        return cls(columns, labels)
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -45,31 +73,48 @@ class Batch:
 
     def append(self, other: Batch) -> None:
         """Add the rows of ``other``, whose columns must be the same."""
+        if (self.support or other.support) and len(other):
+            self.support = self._support() + other._support()
         if not len(self):
             self.columns = {k: list(v) for k, v in other.columns.items()}
         elif len(other):
             for name, values in other.columns.items():
                 self.columns[name].extend(values)
         self.labels |= other.labels
+        self.paths |= other.paths
 
-    def _given(self) -> tuple[Columns, dict[str, int]]:
-        return self.columns, {k: int(v) for k, v in self.labels.items()}
+    def _support(self) -> list[int]:
+        return self.support or [1] * len(self)
+
+    def _labels(self) -> Labels:
+        return {
+            n: (int(self.labels.get(n, Sensitivity.PERSONAL)), self.paths.get(n, "")) for n in self.columns if n != "ts"
+        }
+
+    def _given(self) -> tuple[Columns, Labels, list[int]]:
+        return self.columns, self._labels(), self.support
 
     @classmethod
-    def _made(cls, pair: tuple[Columns, dict[str, int]]) -> Batch:
-        columns, labels = pair
-        return cls(dict(columns), {k: Sensitivity(v) for k, v in labels.items()})
+    def _made(cls, made: tuple[Columns, Labels, list[int]]) -> Batch:
+        columns, labels, support = made
+        return cls(
+            dict(columns),
+            {k: Sensitivity(label) for k, (label, _) in labels.items()},
+            {k: path for k, (_, path) in labels.items() if path},
+            list(support),
+        )
 
 
 def aggregate(
     function: str, column: str = "", out: str = "", *, k: int = 10, low: float = 0.0, high: float = 1.0
-) -> tuple[str, str, str, int, float, float]:
+) -> Aggregate:
     """An aggregate of a window: count, sum, mean, min, max, var (of the population), distinct (approximate, 3.3 %).
 
-    Further: top_k (``k`` entries as "value:count,...") and histogram (``k`` bins from ``low`` to ``high``). ``out``
-    names the result (default: function_column).
+    Further: top_k (``k`` entries as "value:count,...", of the first 4,096 values; "*" counts the rows of others) and
+    histogram (``k`` bins from ``low`` to ``high``, outliers in the outer bins). ``out`` names the result (default:
+    function_column).
     """
-    return function, column, out or (f"{function}_{column}" if column else function), k, low, high
+    return Aggregate(function, column, out or (f"{function}_{column}" if column else function), k, low, high)
 
 
 class Graph:
@@ -109,7 +154,13 @@ class Graph:
         return self
 
     def _window(
-        self, kind: int, size_s: float, slide_s: float, disorder_s: float, lateness_s: float, aggregates: Sequence[Any]
+        self,
+        kind: int,
+        size_s: float,
+        slide_s: float,
+        disorder_s: float,
+        lateness_s: float,
+        aggregates: Sequence[Aggregate],
     ) -> Graph:
         if not aggregates:
             raise ArgumentError(
@@ -119,25 +170,92 @@ class Graph:
         self._operators.append(_core.stream.make_window(kind, *times, self._keys, list(aggregates)))
         return self
 
-    def tumbling(self, size_s: float, *aggregates: Any, disorder_s: float = 0.0, lateness_s: float = 0.0) -> Graph:
+    def tumbling(
+        self, size_s: float, *aggregates: Aggregate, disorder_s: float = 0.0, lateness_s: float = 0.0
+    ) -> Graph:
         """Windows side by side from 1970 on, rows: keys, window_start, window_end, revision, aggregates."""
         return self._window(0, size_s, 0.0, disorder_s, lateness_s, aggregates)
 
     def sliding(
-        self, size_s: float, slide_s: float, *aggregates: Any, disorder_s: float = 0.0, lateness_s: float = 0.0
+        self, size_s: float, slide_s: float, *aggregates: Aggregate, disorder_s: float = 0.0, lateness_s: float = 0.0
     ) -> Graph:
         """A window of ``size_s`` every ``slide_s``."""
         return self._window(1, size_s, slide_s, disorder_s, lateness_s, aggregates)
 
-    def session(self, gap_s: float, *aggregates: Any, disorder_s: float = 0.0, lateness_s: float = 0.0) -> Graph:
+    def session(self, gap_s: float, *aggregates: Aggregate, disorder_s: float = 0.0, lateness_s: float = 0.0) -> Graph:
         """Windows that end when no row of their key comes for ``gap_s``."""
         return self._window(2, gap_s, 0.0, disorder_s, lateness_s, aggregates)
 
-    def page(self, *aggregates: Any) -> Graph:
-        """One window per page instance: rows need the column page_instance; closes when the stream ends."""
-        keys, self._keys = self._keys, [*self._keys, "page_instance"]
-        self._window(2, 366 * 86400.0, 0.0, 0.0, 0.0, aggregates)
-        self._keys = keys
+    def page(
+        self, *aggregates: Aggregate, idle_s: float = 1800.0, disorder_s: float = 0.0, lateness_s: float = 0.0
+    ) -> Graph:
+        """One window per page instance, closed by its page_exit, or after ``idle_s`` without a row.
+
+        Rows need the columns page_instance and event, as ``Batch.of_events`` makes them; rows outside any page are
+        counted in ``outside``.
+        """
+        return self._window(3, idle_s, 0.0, disorder_s, lateness_s, aggregates)
+
+    def reduce(self, *aggregates: Aggregate) -> Graph:
+        """All rows of a key as one, given when the stream ends."""
+        return self._window(4, 0.0, 0.0, 0.0, 0.0, aggregates)
+
+    def state(self, out: str, what: str | Aggregate, column: str = "", *, max_keys: int = 4096) -> Graph:
+        """Add the column ``out``: what the row's key remembers from its earlier rows.
+
+        ``what``: "previous" or "first" value of ``column``; "since", the seconds since the key's previous row; or an
+        aggregate over the key's rows up to this one. Keys are those of ``key_by``; beyond ``max_keys`` the least
+        recently seen one is forgotten and counted in ``evicted``.
+        """
+        kinds = ("previous", "first", "since")
+        running = what if isinstance(what, Aggregate) else aggregate("count")
+        if not isinstance(what, Aggregate) and what not in kinds:
+            expected = "previous, first, since or an aggregate"
+            raise ArgumentError(compose(f"state '{what}'", expected, f"state '{out}'", "choose one of these"))
+        kind = kinds.index(what) if isinstance(what, str) else 3
+        if isinstance(what, Aggregate):
+            column = what.column
+        self._operators.append(_core.stream.make_state(kind, self._keys, column, running, out, max_keys))
+        return self
+
+    def encode(self, out: str, session: Session, *columns: str) -> Graph:
+        """Replace numbers and vectors by the vector ``out`` that a model makes of them.
+
+        ``session``: of a model with a float32 input [N, width] and output [N, codes]. Encoding lowers no label.
+        """
+        self._operators.append(_core.stream.make_encode(list(columns), out, session._native))
+        return self
+
+    def noise(
+        self,
+        column: str,
+        low: float,
+        high: float,
+        *,
+        log: EventLog,
+        account: str,
+        epsilon: float,
+        limit: float,
+        mechanism: str = "laplace",
+        delta: float = 1e-6,
+        resolution: float = 1e-3,
+        seed: int | None = None,
+    ) -> Graph:
+        """Make a column locally differentially private and thereby open.
+
+        Every row spends ``epsilon`` from the durable ``account`` in ``log``; TaskError when ``limit`` would be passed.
+        ``mechanism``: "laplace" or "gaussian" on values clamped to [low, high], or "response" for whole categories
+        low..high. Absent values count as ``low``. The log stays open as long as the graph lives.
+        """
+        kinds = ("laplace", "gaussian", "response")
+        if mechanism not in kinds:
+            expected = "laplace, gaussian or response"
+            raise ArgumentError(compose(f"mechanism '{mechanism}'", expected, f"noise on '{column}'", "choose one"))
+        self._operators.append(
+            _core.stream.make_noise(
+                log._core, account, limit, kinds.index(mechanism), column, low, high, epsilon, delta, resolution, seed
+            )
+        )
         return self
 
     def push(self, batch: Batch) -> Batch:
@@ -157,10 +275,31 @@ class Graph:
         out.append(self.finish())
         return out
 
+    def outputs(self, given: Mapping[str, Sensitivity]) -> Batch:
+        """Columns, labels and paths this graph would give for input columns of these sensitivities, without rows.
+
+        Ask a new graph, before its first rows: ``EgressGate.check`` then says when a task is built whether its results
+        could ever leave.
+        """
+        batch = Batch({"ts": [], **{name: [] for name in given}}, dict(given))
+        for operator in self._operators:
+            batch = Batch._made(operator.push(*batch._given()))
+        return batch
+
     @property
     def late(self) -> int:
         """Rows that came after their window's lateness: counted, in no result."""
         return sum(int(o.late()) for o in self._operators)
+
+    @property
+    def outside(self) -> int:
+        """Rows of page windows that belonged to no page: counted, in no result."""
+        return sum(int(o.outside()) for o in self._operators)
+
+    @property
+    def evicted(self) -> int:
+        """Keys whose state was given up for others'."""
+        return sum(int(o.evicted()) for o in self._operators)
 
     def _from(self, first: int, batch: Batch) -> Batch:
         for operator in self._operators[first:]:
@@ -172,7 +311,7 @@ class Graph:
 
 def as_of_join(left: Batch, right: Batch, *keys: str, within_s: float = 0.0) -> Batch:
     """Each left row with the newest right row of equal keys, not younger, at most ``within_s`` older (0: any)."""
-    made: tuple[Columns, dict[str, int]] = _core.stream.as_of_join(
+    made: tuple[Columns, Labels, list[int]] = _core.stream.as_of_join(
         *left._given(), *right._given(), list(keys), round(within_s * 1e6)
     )
     return Batch._made(made)

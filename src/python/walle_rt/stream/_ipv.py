@@ -1,7 +1,7 @@
 """The item page view feature: one page's events as 332 floats (1,328 bytes) and as a code of 128 bytes.
 
 ``IpvEncoder`` is one dense layer computed beside the feature; ``ipv_network`` gives any stack of dense layers as a
-model for the engine.
+model for the engine, which ``Graph.encode`` runs.
 """
 
 from __future__ import annotations
@@ -53,6 +53,12 @@ class IpvEncoder:
         Uses the fields depth (of page_scroll) and item (of exposure and click) where they are declared.
         """
         return IpvFeature(*_core.stream.ipv(log._core, page_instance, self.weights, self.bias, repeat))
+
+
+def ipv_feature(log: EventLog, page_instance: int) -> Floats:
+    """Feature of a recorded page instance, float32 [332]; zeros when the log has no such page."""
+    made: Floats = _core.stream.ipv_feature(log._core, page_instance)[0]
+    return made
 
 
 def ipv_network(layers: Sequence[tuple[Floats, Floats]]) -> Model:
