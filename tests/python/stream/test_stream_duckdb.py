@@ -14,7 +14,7 @@ import pytest
 
 from walle_rt.stream import Aggregate, Batch, Graph, aggregate, as_of_join
 
-STREAMS = 20
+STREAMS = 40
 SHAPES = int(os.environ.get("WALLE_STREAM_GRAPHS", "10000")) // STREAMS
 S = 1_000_000
 
@@ -167,8 +167,9 @@ def load(connection: duckdb.DuckDBPyConnection, name: str, streams: list[Batch])
         for i, (ts, k, x, p, event) in enumerate(s.rows()):
             rows.append((g, i, ts, k, x, p, event))
     connection.execute(f"CREATE OR REPLACE TABLE {name} (g INT, i INT, ts BIGINT, k TEXT, x DOUBLE, p INT, event TEXT)")
-    marks = ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * len(rows))
-    connection.execute(f"INSERT INTO {name} VALUES {marks}", [v for row in rows for v in row])
+    types = ("INT", "INT", "BIGINT", "TEXT", "DOUBLE", "INT", "TEXT")
+    lists = ", ".join(f"unnest(?::{t}[])" for t in types)
+    connection.execute(f"INSERT INTO {name} SELECT {lists}", [list(c) for c in zip(*rows, strict=True)])
 
 
 def last_revisions(shape: Shape, made: Batch) -> list[tuple[Any, ...]]:
