@@ -179,8 +179,9 @@ void Journal::place(uint32_t size, uint64_t seq, std::span<const std::byte> payl
   std::byte* frame = ring_.data() + reserved_at_ % ring_.size();
   const size_t bytes = frame_bytes(payload.size());
   write_frame(frame, size, seq, payload);
-  // The lines of the next frame, should it be as long as this one, arrive while the caller is busy elsewhere.
-  for (size_t ahead = bytes; ahead < 2 * bytes && ahead < bytes + 512; ahead += 64) __builtin_prefetch(frame + ahead, 1);
+  // The lines of a later frame arrive while the caller is busy elsewhere: should frames be alike, each line is asked for
+  // about two frames before it is written.
+  for (size_t ahead = 0; ahead < bytes && ahead < 512; ahead += 64) __builtin_prefetch(frame + 512 + ahead, 1);
   head_.store(reserved_at_ + bytes, std::memory_order_release);
 }
 
