@@ -1,13 +1,7 @@
 #!/usr/bin/env bash
-<<<<<<< HEAD
-# run.sh BUILD SECONDS: every fuzz target of the build folder for so many seconds, seeded by tests/fuzz/*seeds.py and by all
-# earlier findings in tests/fuzz/findings/<target>. What it learns is kept in the build folder. A finding stops the run and
-# is written to tests/fuzz/findings/: fix it and commit the file.
-=======
-# run.sh BUILD SECONDS: every fuzz target of the build folder for so many seconds, two at a time, seeded by all earlier
-# findings in tests/fuzz/findings/<target> and, for models, by tests/fuzz/seeds.py. What a target learns is kept in the build
+# run.sh BUILD SECONDS: every fuzz target of the build folder for so many seconds, two at a time, seeded by
+# tests/fuzz/*seeds.py and by all earlier findings in tests/fuzz/findings/<target>. What a target learns is kept in the build
 # folder. A finding fails the run and is written to tests/fuzz/findings/: fix it and commit the file.
->>>>>>> 250bc20 (One clang build for the sanitizers and libFuzzer, both part of make test; the format is checked)
 set -euo pipefail
 cd "$(dirname "$0")"
 export build=../../$1 seconds=$2
@@ -18,18 +12,12 @@ fuzz_one() {
   name=$(basename "$target")
   learnt=$build/corpus/$name
   mkdir -p "$learnt" "findings/$name"
-<<<<<<< HEAD
   case $name in
     model_fuzz) python seeds.py "$learnt" ;;
     bundle_fuzz) python bundle_seeds.py "$learnt" ;;
     *) python stream_seeds.py "$name" "$learnt" ;;
   esac
-  echo "$name for $seconds s"
-  limits=(-max_total_time="$seconds" -timeout=10 -rss_limit_mb=3000 -malloc_limit_mb=2000 -max_len=16384)
-=======
-  if [ "$name" = model_fuzz ]; then python seeds.py "$learnt"; fi
   local limits=(-max_total_time="$seconds" -timeout=10 -rss_limit_mb=3000 -malloc_limit_mb=2000 -max_len=16384)
->>>>>>> 250bc20 (One clang build for the sanitizers and libFuzzer, both part of make test; the format is checked)
   if ! "$target" "$learnt" "findings/$name" "${limits[@]}" -artifact_prefix="findings/$name/" -print_final_stats=1 \
     2>"$build/$name.log"; then
     tail -n 60 "$build/$name.log"
