@@ -44,12 +44,14 @@ static int refuses_wrong_inputs(const walle_model_t* model, walle_session_t* ses
   bad[7].shape[0] = INT64_MAX;
   for (i = 0; i < 8; ++i) {
     const walle_status_t status = walle_session_run(session, &bad[i], 1, &results, &error);
-    if (status == WALLE_OK || status == WALLE_INTERNAL || results != NULL || error.status != status || error.message[0] == 0) return 30 + (int)i;
+    if (status == WALLE_OK || status == WALLE_INTERNAL || results != NULL || error.status != status || error.message[0] == 0)
+      return 30 + (int)i;
   }
   if (walle_session_run(session, NULL, 0, &results, &error) != WALLE_ARGUMENT) return 40;
   if (walle_session_run(session, NULL, 1, &results, &error) != WALLE_ARGUMENT) return 41;
   if (walle_session_run_signature(session, "absent", good, 1, &results, &error) != WALLE_ARGUMENT) return 42;
-  if (walle_model_input(model, 1000, &info, &error) != WALLE_ARGUMENT || walle_model_output(model, 0, NULL, &error) != WALLE_ARGUMENT) return 43;
+  if (walle_model_input(model, 1000, &info, &error) != WALLE_ARGUMENT || walle_model_output(model, 0, NULL, &error) != WALLE_ARGUMENT)
+    return 43;
   if (walle_model_input_symbol(model, 0, -1) != NULL || walle_model_input_symbol(model, 9, 0) != NULL) return 44;
   if (walle_session_run(session, good, 1, &results, &error) != WALLE_OK) return 45;
   if (walle_results_get(results, walle_results_count(results), &bad[0], &error) != WALLE_ARGUMENT) return 46;
