@@ -73,7 +73,7 @@ class Reader {
   // The FlatBuffers verifier checks how a vector's length is aligned, not its elements.
   template <class T, class Vector>
   Status aligned(const Vector* v) {
-    if (!v || reinterpret_cast<uintptr_t>(v->Data()) % alignof(T) == 0) return {};
+    if (!v || v->size() == 0 || reinterpret_cast<uintptr_t>(v->Data()) % alignof(T) == 0) return {};
     return model_error("a list at an odd address", std::to_string(alignof(T)) + "-byte alignment", where_, kAgain);
   }
 

@@ -93,6 +93,10 @@ std::vector<Case> cases() {
   list.emplace_back("MaxPool", window, std::vector{noise({1, 3, 13, 19}, 1)});
   list.emplace_back("AveragePool", mean, std::vector{noise({1, 3, 13, 19}, 1)});
   list.emplace_back("Softmax", ir::Attributes{}, std::vector{noise({7, 29}, 1)});
+  list.emplace_back("Softmax", ir::Attributes{}, std::vector{noise({600, 29}, 1)});  // enough rows for two threads
+  list.emplace_back("LayerNormalization", ir::Attributes{}, std::vector{noise({1200, 29}, 1), noise({29}, 2), noise({29}, 3)});
+  list.emplace_back("Tanh", ir::Attributes{}, std::vector{noise({70, 1000}, 1)});
+  list.emplace_back("Add", ir::Attributes{}, std::vector{noise({70, 1000}, 1), noise({1000}, 2)});
   list.emplace_back("Softmax", ir::Attributes{{"axis", int64_t{0}}}, std::vector{noise({7, 29}, 1)});
   list.emplace_back("LayerNormalization", ir::Attributes{}, std::vector{noise({7, 29}, 1), noise({29}, 2), noise({29}, 3)});
   list.emplace_back("Tanh", ir::Attributes{}, std::vector{noise({7, 29}, 1)});

@@ -79,7 +79,9 @@ TEST(Half, RoundsToTheNearestEven) {
   const std::string trace = "seed " + std::to_string(seed);
   for (int i = 0; i < 20000; ++i) {
     uint32_t bits = rng();
-    if (i % 2) bits = (bits & 0x8fffffffu) | 0x30000000u;  // half of them in the range of halves
+    if (i % 2) bits = (bits & 0x8fffffffu) | 0x30000000u;                     // half of them in the range of halves
+    if (i % 4 < 2) bits = (bits & 0xffffe000u) | (i % 8 < 4 ? 0x1000u : 0u);  // ties between two halves
+    if (i % 4 == 2) bits = (bits & 0xffff0000u) | 0x8000u;                    // ties between two bfloat16
     float value;
     std::memcpy(&value, &bits, 4);
     if (!std::isfinite(value)) continue;
