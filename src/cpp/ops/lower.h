@@ -65,7 +65,7 @@ class LowerContext {
 
   const ir::Attributes& attrs() const { return attributes_; }
   int input_count() const { return static_cast<int>(inputs_.size()); }
-  bool has(int i) const { return i < input_count() && inputs_[static_cast<size_t>(i)] >= 0; }
+  bool has(int i) const { return i >= 0 && i < input_count() && inputs_[static_cast<size_t>(i)] >= 0; }
   Ref in(int i) const { return has(i) ? inputs_[static_cast<size_t>(i)] : kNoRef; }
   int output_count() const { return static_cast<int>(outputs_.size()); }
   DType out_dtype(int i) const { return outputs_[static_cast<size_t>(i)].dtype; }
@@ -96,7 +96,9 @@ class LowerContext {
   // Reductions over `axes` of x (ONNX names: "ReduceSum", "ReduceMean", "ReduceMax", ...).
   Ref reduce(std::string_view op, Ref r, std::vector<int64_t> axes, bool keepdims);
 
-  void result(int i, Ref r) { results_[static_cast<size_t>(i)] = r; }
+  void result(int i, Ref r) {
+    if (static_cast<size_t>(i) < results_.size()) results_[static_cast<size_t>(i)] = r;  // else one that nobody asked for
+  }
   void fail(Error error) {
     if (!error_) error_ = std::move(error);
   }
