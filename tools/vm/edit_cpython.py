@@ -36,6 +36,18 @@ def iterator_check(path: str, signature: str, anchor_tail: str = "\n{\n") -> Edi
     )
 
 
+def stack_check(path: str, signature: str, failed: str = "NULL") -> Edit:
+    """C functions that recurse without counting levels end with RecursionError where the stack does."""
+    anchor = signature + "\n{\n"
+    return Edit(
+        path,
+        "nested objects of this kind would overflow the C stack and end the process",
+        anchor,
+        anchor
+        + f"    if (WALLE_VM_STACK_LOW()) {{\n        walle_vm_stack_error();\n        return {failed};\n    }}\n",
+    )
+
+
 # Into typeobject.c. A lookup cannot report an error: a dictionary that cannot be made for want of the host's memory is
 # that of `object`, which every isolate fills when it is made; one that cannot be completed stays partly filled.
 FILL_STATIC_DICT = """\
@@ -409,6 +421,83 @@ EDITS = [
     iterator_check("Modules/itertoolsmodule.c", "permutations_next(permutationsobject *po)"),
     iterator_check("Modules/itertoolsmodule.c", "count_next(countobject *lz)"),
     iterator_check("Modules/itertoolsmodule.c", "repeat_next(repeatobject *ro)"),
+    Edit(
+        "Objects/longobject.c",
+        "the module _pylong, which would compute with huge numbers faster, needs decimal and looks at no interrupt",
+        "#define WITH_PYLONG_MODULE 1\n",
+        "",
+    ),
+    *(
+        Edit(path, "declaration", '#include "Python.h"\n', '#include "Python.h"\n#include "vm/inside/stack.h"\n')
+        for path in (
+            "Modules/_functoolsmodule.c",
+            "Modules/itertoolsmodule.c",
+            "Objects/classobject.c",
+            "Objects/enumobject.c",
+            "Objects/genericaliasobject.c",
+            "Objects/object.c",
+            "Python/bltinmodule.c",
+        )
+    ),
+    stack_check("Python/bltinmodule.c", "filter_next(filterobject *lz)"),
+    stack_check("Python/bltinmodule.c", "map_next(mapobject *lz)"),
+    stack_check("Python/bltinmodule.c", "zip_next(zipobject *lz)"),
+    stack_check("Objects/enumobject.c", "enum_next(enumobject *en)"),
+    *(
+        stack_check("Modules/itertoolsmodule.c", f"{kind}_next({kind.replace('_', '')}object *{name})")
+        for kind, name in (
+            ("batched", "bo"),
+            ("pairwise", "po"),
+            ("groupby", "gbo"),
+            ("tee", "to"),
+            ("dropwhile", "lz"),
+            ("takewhile", "lz"),
+            ("islice", "lz"),
+            ("starmap", "lz"),
+            ("chain", "lz"),
+            ("accumulate", "lz"),
+            ("compress", "lz"),
+            ("filterfalse", "lz"),
+            ("zip_longest", "lz"),
+        )
+    ),
+    stack_check(
+        "Objects/classobject.c",
+        "method_vectorcall(PyObject *method, PyObject *const *args,\n"
+        "                  size_t nargsf, PyObject *kwnames)",
+    ),
+    stack_check(
+        "Modules/_functoolsmodule.c",
+        "partial_vectorcall(partialobject *pto, PyObject *const *args,\n"
+        "                   size_t nargsf, PyObject *kwnames)",
+    ),
+    stack_check("Objects/object.c", "PyObject_Hash(PyObject *v)", "-1"),
+    stack_check("Objects/object.c", "_PyObject_IsAbstract(PyObject *obj)", "-1"),
+    stack_check(
+        "Objects/genericaliasobject.c",
+        "_Py_subs_parameters(PyObject *self, PyObject *args, PyObject *parameters, PyObject *item)",
+    ),
+    Edit(
+        "Objects/object.c",
+        "freeing an object frees what it holds; where the stack ends, the rest waits until it is shorter again",
+        "    destructor dealloc = type->tp_dealloc;\n"
+        "#ifdef Py_DEBUG\n    PyThreadState *tstate = _PyThreadState_GET();\n",
+        "    destructor dealloc = type->tp_dealloc;\n"
+        "    if (WALLE_VM_STACK_LOW() && _PyObject_IS_GC(op)) {\n"
+        "        if (_PyObject_GC_IS_TRACKED(op)) {\n            _PyObject_GC_UNTRACK(op);\n        }\n"
+        "        _PyTrash_thread_deposit_object(_PyThreadState_GET(), op);\n"
+        "        return;\n"
+        "    }\n"
+        "#ifdef Py_DEBUG\n    PyThreadState *tstate = _PyThreadState_GET();\n",
+    ),
+    Edit(
+        "Objects/object.c",
+        "most deallocators expect a tracked object; those that do not care untrack it again",
+        "        _PyObject_ASSERT(op, Py_REFCNT(op) == 0);\n        (*dealloc)(op);\n    }\n",
+        "        _PyObject_ASSERT(op, Py_REFCNT(op) == 0);\n"
+        "        if (!_PyObject_GC_IS_TRACKED(op)) {\n            _PyObject_GC_TRACK(op);\n        }\n"
+        "        (*dealloc)(op);\n    }\n",
+    ),
 ]
 
 

@@ -98,6 +98,33 @@ STUCK: dict[str, tuple[str, dict[str, int], str]] = {
     ),
     "deep json": ("import json\n json.loads('[' * 100000)", {}, "stack"),
     "deep repr": ("x = []\n for _ in range(100000): x = [x]\n repr(x)", {}, "stack"),
+    **{
+        f"deep {kind}": (f"x = iter([1])\n for _ in range(200000): x = {make}\n next(x)", {}, "stack")
+        for kind, make in (
+            ("map", "map(int, x)"),
+            ("zip", "zip(x)"),
+            ("enumerate", "enumerate(x)"),
+            ("filter", "filter(None, x)"),
+        )
+    },
+    "deep chain of partials": (
+        "import functools\n x = print\n for _ in range(200000):\n"
+        "  p = functools.partial(x)\n  p.__setstate__((x, (), {}, {}))\n  x = p\n x(1)",
+        {},
+        "stack",
+    ),
+    "deep chain of methods": (
+        "import types\n x = print\n for _ in range(200000): x = types.MethodType(x, 1)\n x()",
+        {},
+        "stack",
+    ),
+    "deep hash": ("x = None\n for _ in range(200000): x = slice(x)\n hash(x)", {}, "stack"),
+    "deep generic alias": (
+        "import typing\n x = typing.TypeVar('T')\n for _ in range(200000): x = list[x]\n x[int]",
+        {},
+        "stack",
+    ),
+    "deep abstract": ("x = print\n for _ in range(200000): x = staticmethod(x)\n x.__isabstractmethod__", {}, "stack"),
     "forbidden import": ("import socket", {"imports": ["json"]}, "import"),
     "forbidden library import": ("import random", {"imports": ["json"]}, "import"),
 }
@@ -116,6 +143,28 @@ HARMLESS: dict[str, tuple[str, str | None]] = {
     "million-deep dict": ("x = {}\n for _ in range(10**6): x = {1: x}\n del x", None),
     "million-deep objects": (
         "class N: pass\n x = None\n for _ in range(10**6):\n  n = N()\n  n.next = x\n  x = n\n del x, n",
+        None,
+    ),
+    **{
+        f"deep {kind}": (f"x = iter([])\n for _ in range(300000): x = {make}\n del x", None)
+        for kind, make in (
+            ("enumerates", "enumerate(x)"),
+            ("slices", "slice(x)"),
+            ("static methods", "staticmethod(x)"),
+            ("generator expressions", "(i for i in x)"),
+            ("iterators", "iter(lambda y=x: y, 1)"),
+        )
+    },
+    "deep generators": (
+        "def g(x): yield x\n x = None\n for _ in range(200000):\n  x = g(x)\n  next(x)\n del x",
+        None,
+    ),
+    "deep deques": ("import collections\n x = 1\n for _ in range(200000): x = collections.deque([x])\n del x", None),
+    "deep coroutines": ("async def g(x): return x\n x = None\n for _ in range(200000): x = g(x)\n del x", None),
+    "huge integers": (
+        "import math, sys\n sys.set_int_max_str_digits(0)\n"
+        " n = int('9' * 20000)\n assert n + 1 == 10**20000 and len(str(n)) == 20000\n"
+        " assert divmod(10**30000, 10**10000 + 1)[0] > 0 and math.comb(20000, 10000) % 7 >= 0",
         None,
     ),
     "error in __str__": ("class E(Exception):\n  def __str__(s): raise ValueError\n raise E", "E"),
@@ -155,6 +204,29 @@ def test_ends_as_an_ordinary_result(task: Any, name: str) -> None:
         assert caught.value.type == kind and caught.value.limit == ""
     isolate.reset()
     assert isolate.call("ok") == 42
+
+
+@pytest.mark.parametrize("name", ["deep map", "deep zip", "deep chain of methods", "deep generators", "deep deques"])
+def test_deep_objects_on_a_thread_with_a_small_stack(task: Any, name: str) -> None:
+    body = HARMLESS[name][0] if name in HARMLESS else STUCK[name][0]
+    isolate = task(program(body))
+    results: list[str] = []
+
+    def run() -> None:
+        try:
+            isolate.call("f")
+            results.append("")
+        except TaskFailed as error:
+            results.append(error.limit)
+
+    before = threading.stack_size(256 << 10)
+    try:
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+    assert results == ["" if name in HARMLESS else "stack"] and isolate.call("ok") == 42
 
 
 def test_an_import_that_was_cut_short_starts_again(vm: VM) -> None:

@@ -1,6 +1,7 @@
 /* Stopping a task from outside: the reason goes into the isolate's state, the eval breaker makes the interpreter look, and
  * from then on every exception handler is skipped (an edit in ceval.c), so the task unwinds whatever it tries. */
 #include "vm/inside/inside.h"
+#include "vm/inside/stack.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -11,7 +12,7 @@
 
 /* C stack per counted recursion level, measured over repr, json, re, pickling-like and __getattr__ recursions: at most
  * 1.2 KB; and what the deepest leaf may use without counting. */
-enum { kBytesPerLevel = 1536, kReserve = 96 * 1024 };
+enum { kBytesPerLevel = 1536, kReserve = 96 * 1024, kFloor = 64 * 1024 };
 
 void walle_vm_interrupt(walle_vm_isolate* isolate, int reason) {
   int expected = kRunning;
@@ -42,6 +43,9 @@ void walle_vm_stack_exhausted(void) {
 }
 
 static _Thread_local char* stack_low;
+_Thread_local char* walle_vm_stack_floor;
+
+void walle_vm_stack_error(void) { PyErr_SetString(PyExc_RecursionError, "the C stack of this thread is used up"); }
 
 static char* find_stack_low(void) {
 #if defined(__APPLE__)
@@ -59,7 +63,10 @@ static char* find_stack_low(void) {
 }
 
 int walle_vm_stack_levels(size_t cap) {
-  if (stack_low == NULL) stack_low = find_stack_low();
+  if (stack_low == NULL) {
+    stack_low = find_stack_low();
+    if (stack_low != NULL) walle_vm_stack_floor = stack_low + kFloor;
+  }
   const char* here = __builtin_frame_address(0);
   ptrdiff_t room = here - stack_low - kReserve;
   if (stack_low == NULL || room < 0) return 0;

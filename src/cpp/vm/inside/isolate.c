@@ -193,6 +193,7 @@ static void finish(walle_vm_isolate* isolate, PyObject* object, walle_vm_result*
     walle_vm_fail(isolate, result);
   }
   Py_XDECREF(object); /* may run destructors of the task, which may be cut short */
+  if (isolate->thread->delete_later != NULL) _PyTrash_thread_destroy_chain(isolate->thread);
   PyErr_Clear();
 }
 
