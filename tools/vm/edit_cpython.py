@@ -492,6 +492,13 @@ EDITS = [
     ),
     Edit(
         "Objects/object.c",
+        "objects that wait are freed one by one where the stack ends: each call of a deallocator would come back here",
+        "    assert(tstate->c_recursion_remaining > Py_TRASHCAN_HEADROOM);\n    tstate->c_recursion_remaining--;\n",
+        "    if (WALLE_VM_STACK_LOW()) {\n        return;\n    }\n"
+        "    assert(tstate->c_recursion_remaining > Py_TRASHCAN_HEADROOM);\n    tstate->c_recursion_remaining--;\n",
+    ),
+    Edit(
+        "Objects/object.c",
         "most deallocators expect a tracked object; those that do not care untrack it again",
         "        _PyObject_ASSERT(op, Py_REFCNT(op) == 0);\n        (*dealloc)(op);\n    }\n",
         "        _PyObject_ASSERT(op, Py_REFCNT(op) == 0);\n"
