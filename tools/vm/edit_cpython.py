@@ -473,6 +473,7 @@ EDITS = [
     ),
     stack_check("Objects/object.c", "PyObject_Hash(PyObject *v)", "-1"),
     stack_check("Objects/object.c", "_PyObject_IsAbstract(PyObject *obj)", "-1"),
+    stack_check("Objects/genericaliasobject.c", "_Py_make_parameters(PyObject *args)"),
     stack_check(
         "Objects/genericaliasobject.c",
         "_Py_subs_parameters(PyObject *self, PyObject *args, PyObject *parameters, PyObject *item)",
