@@ -18,10 +18,12 @@ foreach(dir IN LISTS room_dirs)
   walle_link_rooms(${room}_test)
   target_link_libraries(${room}_test PRIVATE walle_flags GTest::gtest_main)
   add_test(NAME ${room} COMMAND ${room}_test)
-  if(room STREQUAL "vm" AND TARGET vm_full)
-    # The libraries of this very build: cross-compiled or instrumented like the test.
-    add_dependencies(vm_test vm_full vm_device)
-    target_compile_definitions(vm_test PRIVATE WALLE_VM_DIR="$<TARGET_FILE_DIR:vm_full>")
+  if(room STREQUAL "vm")
+    if(TARGET vm_full)
+      # The libraries of this very build: cross-compiled or instrumented like the test.
+      add_dependencies(vm_test vm_full vm_device)
+      target_compile_definitions(vm_test PRIVATE WALLE_VM_DIR="$<TARGET_FILE_DIR:vm_full>")
+    endif()
     set_tests_properties(vm PROPERTIES ENVIRONMENT
       "TSAN_OPTIONS=suppressions=${dir}/tsan.supp;LSAN_OPTIONS=suppressions=${dir}/lsan.supp:print_suppressions=0")
   endif()

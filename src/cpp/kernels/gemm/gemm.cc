@@ -77,7 +77,9 @@ class Worker {
   void run_depth(int64_t i, int64_t rows, int64_t k0, int64_t depth, int64_t n0, int64_t n1) {
     const float* a = nullptr;
     int64_t a_panel = std::max<int64_t>(depth, 1) * table_.mr;  // 0 says that A is not packed, also where k = 0
-    if (g_.packed_a) {
+    if (depth == 0) {
+      // A has no elements and may have no address: nothing is added to it, here and in run_block() and panel().
+    } else if (g_.packed_a) {
       a = g_.packed_a + i * g_.k + k0 * table_.mr;
       a_panel = std::max<int64_t>(g_.k, 1) * table_.mr;
     } else if (plain_) {
@@ -123,7 +125,7 @@ class Worker {
     if (t.epilogue.row_bias) t.epilogue.row_bias += p.i + r;
     if (t.epilogue.col_bias) t.epilogue.col_bias += p.j + q;
     if (t.epilogue.residual) t.epilogue.residual += (p.i + r) * g_.c_row + p.j + q;
-    const float* a = p.a + r / table_.mr * p.a_panel;
+    const float* a = p.depth == 0 ? nullptr : p.a + r / table_.mr * p.a_panel;
     int64_t l = 0;
     do {
       t.k = std::min(blocks_.inner, p.depth - l);
@@ -138,6 +140,7 @@ class Worker {
 
   const float* panel(int64_t rows, int64_t k0, int64_t depth, int64_t j, int64_t cols, float* buffer, int64_t& row_stride) {
     row_stride = table_.nr;
+    if (depth == 0) return buffer;
     if (g_.packed_b) return g_.packed_b + j * g_.k + k0 * table_.nr;
     if (g_.panels.fill) {
       g_.panels.fill(g_.panels.object, k0, depth, j, cols, buffer);
