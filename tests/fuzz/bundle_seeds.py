@@ -106,7 +106,7 @@ def main(target: Path) -> None:
     vm = VM("full")
     for name, source in sources().items():
         (target / f"seed_{name}").write_bytes(TaskBundle.from_source({"main": source}, vm).data[BODY_AT:])
-    small = {name: source for name, source in sources().items() if name != "wide"}
+    small = {f"seed_{name}": source for name, source in sources().items() if name != "wide"}
     (target / "seed_all").write_bytes(TaskBundle.from_source(small, vm).data[BODY_AT:])
     print(f"{len(small) + 2} seeds")
 

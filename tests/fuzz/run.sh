@@ -27,4 +27,4 @@ fuzz_one() {
 }
 export -f fuzz_one
 
-printf '%s\0' "$build"/*_fuzz | xargs -0 -n 1 -P 2 bash -c 'fuzz_one "$0"'
+printf '%s\0' "$build"/*_fuzz | xargs -0 -n 1 -P 2 bash -euo pipefail -c 'fuzz_one "$0"'
