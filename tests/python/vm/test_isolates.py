@@ -373,9 +373,10 @@ def test_kv_refuses_damage_and_needs_a_state(task: Any, tmp_path: Path) -> None:
     task(source, state=str(path)).call("put", "a", 1)
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
-    path.write_bytes(data)
+    damaged = tmp_path / "damaged"  # the first file may still be open, and shared, until the reaper has been
+    damaged.write_bytes(data)
     with pytest.raises(ResourceError, match="damaged"):
-        task(source, state=str(path))
+        task(source, state=str(damaged))
     with pytest.raises(TaskFailed, match="durable state"):
         task(source).call("put", "a", 1)
 
