@@ -51,6 +51,9 @@ int64_t b_elements(const GemmTable& t, int64_t m, int64_t k, bool b_packed) {
   return b_packed ? 0 : round_up(blocks.depth * t.nr * blocks.group + 64, 16);
 }
 
+// Stands for matrices without elements (k = 0), which may have no address: the kernels step from block to block all the same.
+constexpr float kNothing[1] = {};
+
 // One thread's share: a rectangle of C.
 class Worker {
  public:
@@ -78,7 +81,7 @@ class Worker {
     const float* a = nullptr;
     int64_t a_panel = std::max<int64_t>(depth, 1) * table_.mr;  // 0 says that A is not packed, also where k = 0
     if (depth == 0) {
-      // A has no elements and may have no address: nothing is added to it, here and in run_block() and panel().
+      a = kNothing;
     } else if (g_.packed_a) {
       a = g_.packed_a + i * g_.k + k0 * table_.mr;
       a_panel = std::max<int64_t>(g_.k, 1) * table_.mr;
@@ -125,7 +128,7 @@ class Worker {
     if (t.epilogue.row_bias) t.epilogue.row_bias += p.i + r;
     if (t.epilogue.col_bias) t.epilogue.col_bias += p.j + q;
     if (t.epilogue.residual) t.epilogue.residual += (p.i + r) * g_.c_row + p.j + q;
-    const float* a = p.depth == 0 ? nullptr : p.a + r / table_.mr * p.a_panel;
+    const float* a = p.a + r / table_.mr * p.a_panel;
     int64_t l = 0;
     do {
       t.k = std::min(blocks_.inner, p.depth - l);
@@ -140,7 +143,7 @@ class Worker {
 
   const float* panel(int64_t rows, int64_t k0, int64_t depth, int64_t j, int64_t cols, float* buffer, int64_t& row_stride) {
     row_stride = table_.nr;
-    if (depth == 0) return buffer;
+    if (depth == 0) return kNothing;
     if (g_.packed_b) return g_.packed_b + j * g_.k + k0 * table_.nr;
     if (g_.panels.fill) {
       g_.panels.fill(g_.panels.object, k0, depth, j, cols, buffer);
