@@ -14,13 +14,16 @@ PYTHON := $(CURDIR)/.venv/bin/python
 CMAKE_PYTHON := -DPython_EXECUTABLE=$(PYTHON) -DPython3_EXECUTABLE=$(PYTHON)
 comma := ,
 step = @printf '\n== %s\n' "$(1)"
+# $(call configured,PRESET): quiet when all is well; warnings are shown, because one may say that a part is left out.
+configured = cmake --preset $(1) $(CMAKE_PYTHON) >configure.log 2>&1 || { cat configure.log; rm -f configure.log; exit 1; }; \
+  sed -n '/^CMake Warning/,/^$$/p' configure.log; rm -f configure.log
 
 setup:
 	@tools/setup.sh
 
 configure: setup
 	$(call step,build)
-	@cmake --preset release $(CMAKE_PYTHON) >configure.log 2>&1 || { cat configure.log; exit 1; }; rm -f configure.log
+	@$(call configured,release)
 
 build: configure
 	cmake --build build/release
@@ -29,8 +32,7 @@ build: configure
 engine: configure
 	cmake --build build/release --target _core
 
-# `make fuzz` stands apart while tests/fuzz/findings holds inputs that are not mended.
-test: check build cpp python damage sanitize
+test: check build cpp python damage sanitize fuzz
 	$(call step,sizes)
 	@python tools/size_report.py
 	$(call step,all tests passed)
@@ -61,7 +63,7 @@ python: build
 instrumented: setup
 	@tools/setup.sh fuzz
 	$(call step,build with AddressSanitizer$(comma) UndefinedBehaviorSanitizer and coverage)
-	@cmake --preset asan-ubsan $(CMAKE_PYTHON) >configure.log 2>&1 || { cat configure.log; exit 1; }; rm -f configure.log
+	@$(call configured,asan-ubsan)
 	cmake --build build/asan-ubsan
 
 sanitize: instrumented
@@ -74,14 +76,13 @@ fuzz: instrumented
 	tests/fuzz/run.sh build/asan-ubsan $(FUZZ_SECONDS)
 
 # The VM for other targets. Bytecode does not depend on the target: the library of tasks is the native build's.
-cross = cmake --preset $(1) $(CMAKE_PYTHON) >configure.log 2>&1 || { cat configure.log; exit 1; }; rm -f configure.log
 cross-tools: configure
 	@tools/setup.sh arm64
 	cmake --build build/release --target vm_device
 
 test-arm64: cross-tools
 	$(call step,arm64: build)
-	@$(call cross,arm64)
+	@$(call configured,arm64)
 	cmake --build build/arm64 --target vm_test
 	$(call step,arm64: VM tests under qemu-user)
 	ctest --preset arm64 -R '^vm$$'
@@ -91,7 +92,7 @@ test-arm64: cross-tools
 # The same for every Linux from glibc 2.28 on; the test program stays the other compiler's.
 test-arm64-zig: test-arm64
 	$(call step,arm64 with glibc 2.28: build)
-	@$(call cross,arm64-zig)
+	@$(call configured,arm64-zig)
 	cmake --build build/arm64-zig --target vm_full vm_device
 	python tools/check_symbols.py build/arm64-zig --glibc 2.28
 	$(call step,arm64 with glibc 2.28: VM tests under qemu-user)
@@ -99,7 +100,7 @@ test-arm64-zig: test-arm64
 
 link-macos: cross-tools
 	$(call step,macOS arm64: link)
-	@$(call cross,macos-zig)
+	@$(call configured,macos-zig)
 	cmake --build build/macos-zig --target vm_full vm_device
 
 DAMAGED_CASES ?= 3000

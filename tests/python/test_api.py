@@ -276,20 +276,3 @@ def test_every_switch_gives_the_same_result() -> None:
         session = loaded.session(threads=1, **{switch: False})  # type: ignore[arg-type]
         assert session.options[switch] is False
         np.testing.assert_array_equal(session.run({"x": X})["z"], WANT)
-
-
-def test_a_call_costs_little(session: walle_rt.Session) -> None:
-    """The bound is ten times the aim (10 us), because test machines are busy."""
-    import time
-
-    feeds = {"x": X}
-    session.run(feeds)
-    best = min(_timed(session, feeds, time.perf_counter) for _ in range(20))
-    assert best < 100e-6, f"{best * 1e6:.1f} us per call"
-
-
-def _timed(session: walle_rt.Session, feeds: dict[str, Any], clock: Any) -> float:
-    start = clock()
-    for _ in range(50):
-        session.run(feeds)
-    return float((clock() - start) / 50)

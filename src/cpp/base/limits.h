@@ -17,6 +17,7 @@ inline constexpr int kMaxAttributes = 256;     // per node
 inline constexpr int64_t kMaxNameBytes = 1 << 12;
 inline constexpr int64_t kMaxGraphBytes = int64_t{1} << 30;  // the FlatBuffers part of a .walle file
 inline constexpr int64_t kMaxRegions = 1 << 16;              // per raster
+inline constexpr int64_t kMaxPlanTable = 1 << 26;            // elements of all tables that planning one model computes itself
 inline constexpr int64_t kMaxLoopTrips = int64_t{1} << 31;
 
 inline constexpr int64_t kSegmentAlignment = 64;  // weights in files, buffers in memory: one cache line

@@ -31,6 +31,9 @@ class Lowering {
   Program& program() { return program_; }
   Ref add_value(DType dtype, const Shape& shape);
   Ref add_constant(Tensor value);
+  // Counts a table that a decomposition is about to compute (a mask, sines, positions); an error once the model's tables
+  // together exceed base::kMaxPlanTable: sizes come from shapes, which cost a hostile file nothing.
+  Status count_table(int64_t elements);
   ir::InferInput infer_input(Ref r) const;
 
   // Shape rule, then fold, claim or decompose, down to program nodes. `outputs` results (some may be unused).
@@ -49,6 +52,7 @@ class Lowering {
 
   Program& program_;
   LowerOptions options_;
+  int64_t table_elements_ = 0;
   int depth_ = 0;  // of decomposition; bounded so that a cycle of decompositions is an error
 };
 
@@ -81,6 +85,9 @@ class LowerContext {
   std::vector<Ref> emit_many(std::string_view op, const std::vector<Ref>& inputs, ir::Attributes attributes, int outputs);
   Ref raster(raster::Raster raster, DType dtype, const Shape& shape, const std::vector<Ref>& sources);
   Ref loop(raster::LoopSpec loop, DType dtype, const Shape& shape, const std::vector<Ref>& operands);
+
+  // False, with the context failed, when a table of so many elements must not be computed; ask before making one.
+  bool may_tabulate(int64_t elements);
 
   // Shorthand for decompositions.
   Ref constant(Tensor value) { return lowering_.add_constant(std::move(value)); }

@@ -40,6 +40,12 @@ Ref LowerContext::emit(std::string_view op, std::initializer_list<Ref> inputs, i
   return emit_many(op, std::vector<Ref>(inputs), std::move(attributes), 1)[0];
 }
 
+bool LowerContext::may_tabulate(int64_t elements) {
+  if (failed()) return false;
+  if (Status s = lowering_.count_table(elements); !s.ok()) fail(s.error().within("node '" + origin_ + "'"));
+  return !failed();
+}
+
 Ref LowerContext::raster(raster::Raster raster, DType dtype, const Shape& shape, const std::vector<Ref>& sources) {
   if (failed()) return kNoRef;
   auto r = lowering_.append_raster(std::move(raster), dtype, shape, sources, origin_);

@@ -22,6 +22,15 @@ Ref Lowering::add_constant(Tensor value) {
   return r;
 }
 
+Status Lowering::count_table(int64_t elements) {
+  if (elements > base::kMaxPlanTable - table_elements_)
+    return resource_error("tables of " + std::to_string(elements) + " elements beside " + std::to_string(table_elements_),
+                          "at most " + std::to_string(base::kMaxPlanTable) + " computed while planning", "the model",
+                          "check the shapes, or feed the table as an input");
+  table_elements_ += elements;
+  return {};
+}
+
 ir::InferInput Lowering::infer_input(Ref r) const {
   if (r < 0) return {};
   const ProgramValue& v = program_.at(r);

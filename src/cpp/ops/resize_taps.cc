@@ -58,16 +58,27 @@ int64_t floor_of(double x, int64_t in) {
   const auto limit = 2.0 * static_cast<double>(in) + 4;
   return static_cast<int64_t>(std::floor(std::clamp(std::isnan(x) ? 0.0 : x, -limit, limit)));
 }
+// How far the kernel reaches to the left of a position, as the (negative) number of its first element.
+int64_t first_tap(const ResizeRule& rule, int64_t in, double shrink) {
+  const double reach = std::min(rule.mode == "linear" ? 1 / shrink : 2 / shrink, 2.0 * static_cast<double>(in) + 4);
+  return static_cast<int64_t>(std::floor(-reach)) + 1;
+}
+
+// Below 1 the kernel is wider: downsampling averages.
+double shrink_of(const ResizeRule& rule, double scale) { return rule.antialias ? std::min(scale, 1.0) : 1.0; }
 }  // namespace
+
+int64_t resize_tap_count(const ResizeRule& rule, int64_t in, double scale) {
+  return rule.mode == "nearest" ? 1 : 2 - 2 * first_tap(rule, in, shrink_of(rule, scale));
+}
 
 AxisTaps resize_taps(const ResizeRule& rule, int64_t in, int64_t out, double scale, double roi_begin, double roi_end) {
   AxisTaps t;
   const bool nearest = rule.mode == "nearest";
   const bool linear = rule.mode == "linear";
-  const double shrink = rule.antialias ? std::min(scale, 1.0) : 1.0;  // widens the kernel when downsampling
-  const double reach = std::min(linear ? 1 / shrink : 2 / shrink, 2.0 * static_cast<double>(in) + 4);
-  const int64_t first = static_cast<int64_t>(std::floor(-reach)) + 1;
-  t.taps = nearest ? 1 : 2 - 2 * first;
+  const double shrink = shrink_of(rule, scale);
+  const int64_t first = first_tap(rule, in, shrink);
+  t.taps = resize_tap_count(rule, in, scale);
   for (int64_t j = 0; j < out; ++j) {
     const double x = source_position(rule, in, out, scale, roi_begin, roi_end, static_cast<double>(j));
     const bool outside = rule.coordinates == "tf_crop_and_resize" && !(x >= 0 && x <= static_cast<double>(in - 1));

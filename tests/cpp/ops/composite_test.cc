@@ -133,6 +133,7 @@ TEST(Composite, HostileArgumentsAreRefused) {
       {"LRN", {{"size", int64_t{0}}}, {picture}},
       {"LpPool", {{"kernel_shape", Ints{0, 2}}}, {picture}},
       {"ConvTranspose", {{"strides", Ints{int64_t{1} << 40, 1}}}, {picture, ramp(Shape{2, 1, 2, 2})}},
+      {"ConvTranspose", {}, {ramp(Shape{1, 1, 1, 1}), *Tensor::zeros(DType::float32, Shape{1, 1, 1 << 9, 1 << 9})}},
       {"ConvTranspose", {{"group", int64_t{0}}}, {picture, ramp(Shape{2, 1, 2, 2})}},
       {"GroupNormalization", {{"num_groups", int64_t{0}}}, {picture, ramp(Shape{2}), ramp(Shape{2})}},
       {"HannWindow", {}, {integer(-4)}},
@@ -153,6 +154,43 @@ TEST(Composite, HostileArgumentsAreRefused) {
     EXPECT_NE(got.error().group(), base::ErrorGroup::internal) << b.op << ": " << got.error().message();
     EXPECT_FALSE(got.error().text().next.empty()) << got.error().message();
   }
+}
+
+// What planning computes element by element is bounded: the sizes come from shapes, which cost a file nothing.
+TEST(Composite, TablesOfPlanningAreBounded) {
+  struct Large {
+    const char* op;
+    ir::Attributes attributes;
+    std::vector<Shape> values;
+    std::vector<Tensor> constants;  // behind them
+  };
+  const Large large[] = {
+      {"Trilu", {}, {Shape{1 << 14, 1 << 14}}, {}},
+      {"OneHot", {}, {Shape{1}}, {integer(1 << 27), floats(Shape{2}, {0, 1})}},
+      {"AffineGrid", {}, {Shape{1, 2, 3}}, {ints({1, 1, 1 << 14, 1 << 14})}},
+      {"Resize", {{"mode", std::string("linear")}, {"antialias", int64_t{1}}}, {Shape{1 << 26}}, {Tensor(), Tensor(), ints({1 << 13})}},
+      {"Range", {}, {}, {integer(0), integer(1e9), integer(1)}},
+  };
+  for (const Large& l : large) {
+    Program program;
+    Lowering lowering(program, {});
+    std::vector<Ref> refs;
+    for (const Shape& s : l.values) refs.push_back(lowering.add_value(DType::float32, s));
+    for (const Tensor& t : l.constants) refs.push_back(t.defined() ? lowering.add_constant(t) : kNoRef);
+    const auto got = lowering.apply(*find_op(l.op), l.attributes, refs, 1, "node");
+    ASSERT_FALSE(got.ok()) << l.op;
+    EXPECT_NE(got.error().message().find(std::to_string(base::kMaxPlanTable)), std::string::npos) << got.error().message();
+  }
+}
+
+TEST(Composite, TablesOfOneModelCountTogether) {
+  Program program;
+  Lowering lowering(program, {});
+  const Shape half{5800, 5800};
+  EXPECT_TRUE(lowering.apply(*find_op("Trilu"), {}, {lowering.add_value(DType::float32, half)}, 1, "first").ok());
+  const auto second = lowering.apply(*find_op("Trilu"), {}, {lowering.add_value(DType::float32, half)}, 1, "second");
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().group(), base::ErrorGroup::resource) << second.error().message();
 }
 
 }  // namespace

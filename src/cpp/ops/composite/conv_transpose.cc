@@ -1,6 +1,7 @@
 // ConvTranspose: a matrix product gives every input element's contribution to every tap, then one accumulating raster
 // (col2im) adds the contributions where they land. The raster is the adjoint of Conv's im2col.
 #include "base/checked.h"
+#include "base/limits.h"
 #include "ops/infer_rules.h"
 #include "ops/lower.h"
 #include "ops/window.h"
@@ -69,6 +70,11 @@ Status infer(ir::InferContext& c) {
     return model_error("X" + x.text() + ", W" + w.text() + " and group " + std::to_string(group),
                        "equal ranks of three or more and X channels = W[0], a multiple of group", "ConvTranspose",
                        "correct group or the weights");
+  int64_t taps = 1;  // each is a region of the raster
+  for (int i = 2; i < w.rank() && taps <= base::kMaxRegions; ++i) taps = base::checked_mul(taps, w[i]).value_or(base::kMaxRegions + 1);
+  if (taps > base::kMaxRegions)
+    return resource_error("W" + w.text(), "a kernel of at most " + std::to_string(base::kMaxRegions) + " elements", "ConvTranspose",
+                          "check the weights' shape");
   const auto channels = base::checked_mul(w[1], group);
   if (!channels)
     return model_error("group " + std::to_string(group), "a product of channels and group below 2^63", "attribute group", "correct group");

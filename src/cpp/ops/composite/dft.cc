@@ -28,6 +28,7 @@ Ref direct(LowerContext& c, const DftSpec& s, Ref x, int64_t n, int64_t bins) {
   if (c.failed()) return kNoRef;
   const Shape in = c.shape(x);
   const int64_t parts = in[2];
+  if (!c.may_tabulate(in[1] * parts * bins * 2)) return kNoRef;
   std::vector<double> table(static_cast<size_t>(in[1] * parts * bins * 2));
   for (int64_t j = 0; j < in[1]; ++j) {
     for (int64_t k = 0; k < bins; ++k) {
@@ -48,6 +49,7 @@ Ref direct(LowerContext& c, const DftSpec& s, Ref x, int64_t n, int64_t bins) {
 Ref twiddled(LowerContext& c, const DftSpec& s, Ref x, int64_t n) {
   if (c.failed()) return kNoRef;
   const Shape shape = c.shape(x);
+  if (!c.may_tabulate(shape[1] * shape[2] * 4)) return kNoRef;
   std::vector<double> straight, crossed;
   for (int64_t j = 0; j < shape[1]; ++j) {
     for (int64_t k = 0; k < shape[2]; ++k) {
