@@ -15,7 +15,7 @@ CMAKE_PYTHON := -DPython_EXECUTABLE=$(PYTHON) -DPython3_EXECUTABLE=$(PYTHON)
 comma := ,
 step = @printf '\n== %s\n' "$(1)"
 # $(call configured,PRESET): quiet when all is well; warnings are shown, because one may say that a part is left out.
-configured = cmake --preset $(1) $(CMAKE_PYTHON) >configure.log 2>&1 || { cat configure.log; rm -f configure.log; exit 1; }; \
+configured = cmake --preset $(1) --no-warn-unused-cli $(CMAKE_PYTHON) >configure.log 2>&1 || { cat configure.log; rm -f configure.log; exit 1; }; \
   sed -n '/^CMake Warning/,/^$$/p' configure.log; rm -f configure.log
 
 setup:
