@@ -111,13 +111,15 @@ class SystemEnv final : public Env {
     return std::unique_ptr<WritableMap>(std::move(map));
   }
 
-  Result<std::string> read_file(const std::string& path) override {
+  Result<std::string> read_file(const std::string& path) override { return read_prefix(path, SIZE_MAX); }
+
+  Result<std::string> read_prefix(const std::string& path, size_t size) override {
     Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (fd.get() < 0) return io_error("open", path, errno);
     struct stat info{};
     if (::fstat(fd.get(), &info) != 0) return io_error("stat", path, errno);
     if (!S_ISREG(info.st_mode)) return io_error("read", path, S_ISDIR(info.st_mode) ? EISDIR : EINVAL);
-    std::string out(static_cast<size_t>(info.st_size), '\0');
+    std::string out(std::min(static_cast<size_t>(info.st_size), size), '\0');
     size_t done = 0;
     while (done < out.size()) {
       const ssize_t n = ::read(fd.get(), out.data() + done, out.size() - done);

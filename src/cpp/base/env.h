@@ -35,6 +35,8 @@ class Env {
   // not a signal at some later store). Holds an exclusive lock: a second writer gets a resource error.
   virtual Result<std::unique_ptr<WritableMap>> map_writable(const std::string& path, size_t size) = 0;
   virtual Result<std::string> read_file(const std::string& path) = 0;
+  // Its first `size` bytes, or all of a shorter file.
+  virtual Result<std::string> read_prefix(const std::string& path, size_t size) = 0;
   // Atomic and durable: after it returns, a crash leaves the new bytes; before, the old file or none.
   virtual Status replace_file(const std::string& path, std::string_view bytes) = 0;
   virtual Status remove_file(const std::string& path) = 0;

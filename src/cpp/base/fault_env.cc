@@ -81,13 +81,13 @@ Result<std::unique_ptr<WritableMap>> FaultEnv::map_writable(const std::string& p
   return std::unique_ptr<WritableMap>(std::make_unique<FaultMap>(*this, path, slot));
 }
 
-Result<std::string> FaultEnv::read_file(const std::string& path) {
+Result<std::string> FaultEnv::read_prefix(const std::string& path, size_t size) {
   WALLE_TRY(step("read", path, false));
   const auto it = files_.find(path);
   if (it == files_.end())
     return resource_error("cannot open '" + path + "': No such file or directory", "the operation to succeed", "file " + path,
                           "check the path");
-  return it->second->live;
+  return it->second->live.substr(0, size);
 }
 
 Status FaultEnv::replace_file(const std::string& path, std::string_view bytes) {

@@ -33,7 +33,8 @@ class FaultEnv final : public Env {
   std::string& file(const std::string& path) { return files_[path]->live; }
 
   Result<std::unique_ptr<WritableMap>> map_writable(const std::string& path, size_t size) override;
-  Result<std::string> read_file(const std::string& path) override;
+  Result<std::string> read_file(const std::string& path) override { return read_prefix(path, SIZE_MAX); }
+  Result<std::string> read_prefix(const std::string& path, size_t size) override;
   Status replace_file(const std::string& path, std::string_view bytes) override;
   Status remove_file(const std::string& path) override;
   Status make_dirs(const std::string& path) override;

@@ -7,6 +7,9 @@
 // The header holds two copies of the tail {generation, seq, offset, crc}, written in turn: a torn one is ignored. After a
 // loss a gap frame (size 0xfffffffe, payload u64) tells the number the chain goes on with: numbers are never reused.
 //
+// Invariant: the chain ends at the newest frame, whatever older bytes lie behind it. The word where the next frame's number
+// will be is 0 (the end mark), a number no frame has; that place is always kept free. Numbers stay below 2^62.
+//
 // Threads: one appender; at any time beside it one consumer (read, release) and one syncer (sync).
 #pragma once
 
@@ -18,13 +21,13 @@
 #include <string>
 
 #include "base/env.h"
+#include "store/journal_frame.h"
 
 namespace walle::store {
 
 inline constexpr size_t kJournalHeaderBytes = 4096;
-inline constexpr size_t kFrameHeaderBytes = 16;
-inline constexpr uint32_t kSkipFrame = 0xffffffffu;
-inline constexpr uint32_t kGapFrame = 0xfffffffeu;
+inline constexpr size_t kEndMarkBytes = 24;             // a frame's head, and up to 8 bytes at a lap's end that are too few for one
+inline constexpr uint64_t kMaxSeq = uint64_t{1} << 62;  // a device that records a million events a second is there in 146,000 years
 
 struct JournalRecovery {
   uint64_t first_seq = 0;      // oldest frame kept; first_seq > last_seq when the journal is empty
@@ -32,14 +35,6 @@ struct JournalRecovery {
   uint64_t lost = 0;           // accepted frames that are gone: known from the header or from frames behind the damage
   uint64_t damage_offset = 0;  // file offset where reading stopped when lost > 0
 };
-
-// What the bytes at one ring offset are. Used by recovery and by the fuzzer; never reads outside `ring`.
-struct FrameView {
-  enum class Kind { none, frame, skip, gap } kind = Kind::none;
-  uint64_t seq = 0;
-  std::span<const std::byte> payload;
-};
-FrameView decode_frame(std::span<const std::byte> ring, size_t offset);
 
 class Journal {
  public:
@@ -67,28 +62,32 @@ class Journal {
   size_t max_payload() const { return ring_.size() / 4; }  // so that skip space can never make a frame unplaceable
   const JournalRecovery& recovery() const { return recovery_; }
   // The sequence number the next frame gets must be at least this one (after a lost journal behind kept segments).
+  // Precondition: next_seq < kMaxSeq; nobody reads beside it.
   void skip_to(uint64_t next_seq);
 
  private:
   Journal(std::unique_ptr<base::WritableMap> map, std::string path);
   Status recover();
+  uint64_t lost_behind() const;
+  void clear_unused(uint64_t from_seq);
   void write_tail(uint64_t seq, uint64_t offset);
   void write_last_seq(uint64_t seq);
   void write_gap(uint64_t next_seq);
-  void place(uint32_t size, uint64_t seq, std::span<const std::byte> payload);
-  uint64_t lost_behind(uint64_t offset, uint64_t expected) const;
+  bool find_place(size_t size, size_t behind);
+  void place(uint32_t size, uint64_t seq, std::span<const std::byte> payload, bool marked);
 
   std::unique_ptr<base::WritableMap> map_;
   std::string path_;
   std::span<std::byte> header_, ring_;
   std::atomic<uint64_t> committed_{1};  // next sequence number
   std::atomic<uint64_t> head_{0};       // total bytes ever placed: ring offset is head_ % capacity
+  size_t head_offset_ = 0;              // that offset, the appender's: a division would cost as much as a checksum
   std::atomic<uint64_t> tail_{0};       // total bytes ever released, same counting
   std::atomic<uint64_t> tail_seq_{1};
   std::atomic<uint64_t> synced_seq_{0};
   std::atomic<uint64_t> synced_head_{0};
   uint64_t generation_ = 0;
-  uint64_t reserved_at_ = 0;
+  size_t skipped_ = 0;  // bytes of the lap the reserved frame leaves unused
   JournalRecovery recovery_;
 };
 

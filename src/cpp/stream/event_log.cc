@@ -52,15 +52,15 @@ Status EventLog::adopt_segments() {
     if (!is_segment(name)) continue;
     WALLE_ASSIGN(const std::string bytes, env_.read_file(dir_ + "/" + name));
     const auto segment = store::decode_segment(bytes);
-    if (!segment.ok()) {
+    const auto* seqs = segment.ok() ? segment->find("seq") : nullptr;
+    const uint64_t last = seqs && !seqs->ints.empty() ? static_cast<uint64_t>(seqs->ints.back()) : segment.ok() ? segment->first_seq : 0;
+    if (!segment.ok() || last >= store::kMaxSeq - 1) {
       ++report_.damaged_segments;
       WALLE_TRY(env_.replace_file(dir_ + "/" + name + ".damaged", bytes));
       WALLE_TRY(env_.remove_file(dir_ + "/" + name));
       WALLE_TRY(index_->remove(name));
       continue;
     }
-    const auto* seqs = segment->find("seq");
-    const uint64_t last = seqs && !seqs->ints.empty() ? static_cast<uint64_t>(seqs->ints.back()) : segment->first_seq;
     segments_.push_back({name, segment->first_seq, last, segment->min_ts, segment->max_ts, static_cast<int64_t>(bytes.size())});
     if (std::none_of(indexed.begin(), indexed.end(), [&](const auto& e) { return e.file == name; }))
       WALLE_TRY(index_->add(segments_.back()));
