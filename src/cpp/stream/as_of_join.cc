@@ -6,6 +6,9 @@
 namespace walle::stream {
 
 Result<Batch> as_of_join(const Batch& left, const Batch& right, const std::vector<std::string>& keys, int64_t within_us) {
+  WALLE_TRY(check_times(left, "as-of join, left"));
+  WALLE_TRY(check_times(right, "as-of join, right"));
+  WALLE_TRY(check_duration(within_us, "within", "as-of join"));
   WALLE_ASSIGN(const auto left_keys, columns_of(left, keys, "as-of join, left"));
   WALLE_ASSIGN(const auto right_keys, columns_of(right, keys, "as-of join, right"));
   std::map<Key, std::vector<std::pair<int64_t, size_t>>> rows;

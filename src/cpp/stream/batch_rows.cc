@@ -19,6 +19,20 @@ Result<std::vector<size_t>> columns_of(const Batch& in, const std::vector<std::s
   return out;
 }
 
+Status check_times(const Batch& in, std::string_view where) {
+  for (size_t r = 0; r < in.rows(); ++r)
+    if (in.ts[r] < -kMaxTimeUs || in.ts[r] > kMaxTimeUs)
+      return argument_error("time " + std::to_string(in.ts[r]) + " us in row " + std::to_string(r), "microseconds between -2^60 and 2^60",
+                            std::string(where), "check the unit and the source of the times");
+  return {};
+}
+
+Status check_duration(int64_t us, std::string_view name, std::string_view where) {
+  if (us >= 0 && us <= kMaxTimeUs) return {};
+  return argument_error(std::string(name) + " " + std::to_string(us) + " us", "microseconds between 0 and 2^60", std::string(where),
+                        "correct it");
+}
+
 Key key_of(const Batch& in, size_t row, const std::vector<size_t>& columns) {
   Key out;
   for (const size_t c : columns) out.push_back(in.columns[c].cells[row]);

@@ -102,6 +102,7 @@ class Dedupe final : public Operator {
  public:
   Dedupe(std::vector<std::string> keys, int64_t within) : keys_(std::move(keys)), within_(within) {}
   Result<Batch> push(const Batch& in) override {
+    WALLE_TRY(check_times(in, "dedupe"));
     WALLE_ASSIGN(const auto columns, columns_of(in, keys_, "dedupe"));
     Batch out = empty_like(in);
     for (size_t r = 0; r < in.rows(); ++r) {
@@ -138,6 +139,7 @@ Result<std::unique_ptr<Operator>> make_select(std::vector<std::string> columns) 
 }
 
 Result<std::unique_ptr<Operator>> make_dedupe(std::vector<std::string> keys, int64_t within_us) {
+  WALLE_TRY(check_duration(within_us, "within", "dedupe"));
   return std::unique_ptr<Operator>(new Dedupe(std::move(keys), within_us));
 }
 

@@ -14,6 +14,7 @@ class State final : public Operator {
   explicit State(StateSpec spec) : spec_(std::move(spec)) {}
 
   Result<Batch> push(const Batch& in) override {
+    WALLE_TRY(check_times(in, "state '" + spec_.out + "'"));
     WALLE_ASSIGN(const auto keys, columns_of(in, spec_.keys, "state keys"));
     size_t column = SIZE_MAX;
     if (!spec_.column.empty()) {

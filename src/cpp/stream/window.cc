@@ -15,6 +15,7 @@ class Window final : public Operator {
   explicit Window(WindowSpec spec) : spec_(std::move(spec)) {}
 
   Result<Batch> push(const Batch& in) override {
+    WALLE_TRY(check_times(in, "window"));
     WALLE_TRY(bind(in));
     Batch out = layout();
     for (size_t r = 0; r < in.rows(); ++r) {
@@ -269,6 +270,10 @@ Result<std::unique_ptr<Operator>> make_window(WindowSpec spec) {
   if ((spec.size_us <= 0 && spec.kind != WindowKind::whole) || !slides || spec.disorder_us < 0 || spec.lateness_us < 0)
     return argument_error("a window of " + std::to_string(spec.size_us) + " us, slide " + std::to_string(spec.slide_us),
                           "positive times, at most 1000 overlaps", "window", "correct its times");
+  WALLE_TRY(check_duration(spec.size_us, "size", "window"));
+  WALLE_TRY(check_duration(spec.slide_us, "slide", "window"));
+  WALLE_TRY(check_duration(spec.disorder_us, "disorder", "window"));
+  WALLE_TRY(check_duration(spec.lateness_us, "lateness", "window"));
   for (const AggregateSpec& a : spec.aggregates) WALLE_TRY(check_aggregate(a));
   return std::unique_ptr<Operator>(new Window(std::move(spec)));
 }
