@@ -39,41 +39,59 @@ constexpr auto kBehind = [] {
   return out;
 }();
 
-uint64_t load64(const unsigned char* p) {
-  uint64_t word;
-  std::memcpy(&word, p, 8);
-  return word;
-}
-
 // The checksum `c` as if `words` words of zeros followed: one carry-less multiplication, which the instruction reduces.
 __attribute__((target("sse4.2,pclmul"))) uint64_t behind(uint64_t c, size_t words) {
   const __m128i product = _mm_clmulepi64_si128(_mm_cvtsi64_si128(static_cast<int64_t>(c)), _mm_cvtsi64_si128(kBehind[words]), 0);
   return __builtin_ia32_crc32di(0, static_cast<uint64_t>(_mm_cvtsi128_si64(product)));
 }
 
+template <class T>
+T load_as(const unsigned char* p) {
+  T value;
+  std::memcpy(&value, p, sizeof value);
+  return value;
+}
+
+// Takes sizeof(T) bytes from p on: to the checksum, and to `to` when they are to be copied.
+template <bool copies, class T>
+__attribute__((target("sse4.2,pclmul"))) inline void take(uint64_t& c, unsigned char* to, const unsigned char* p) {
+  const T value = load_as<T>(p);
+  if constexpr (copies) std::memcpy(to, &value, sizeof value);
+  if constexpr (sizeof(T) == 8)
+    c = __builtin_ia32_crc32di(c, value);
+  else if constexpr (sizeof(T) == 4)
+    c = __builtin_ia32_crc32si(static_cast<uint32_t>(c), value);
+  else if constexpr (sizeof(T) == 2)
+    c = __builtin_ia32_crc32hi(static_cast<uint32_t>(c), value);
+  else
+    c = __builtin_ia32_crc32qi(static_cast<uint32_t>(c), value);
+}
+
 // The instruction takes 3 cycles but can start every cycle: from 96 bytes on, the data go through it as three streams of
 // equal length (Gopal et al., "Fast CRC computation for iSCSI polynomial", 2011). A 200-byte event would wait 75 cycles in one.
-__attribute__((target("sse4.2,pclmul"))) uint32_t crc32c_instruction(uint32_t crc, const void* data, size_t size) {
+template <bool copies>
+__attribute__((target("sse4.2,pclmul"))) uint32_t crc32c_instruction(uint32_t crc, void* to, const void* data, size_t size) {
   const auto* p = static_cast<const unsigned char*>(data);
+  auto* out = static_cast<unsigned char*>(to);
   uint64_t c = ~crc;
+  const auto next = [&](size_t n) { p += n, size -= n, out += copies ? n : 0; };
   while (size >= 96) {
     const size_t words = std::min(size / 24, kStreamWords), stride = 8 * words;
     uint64_t second = 0, third = 0;
     for (size_t i = 0; i < stride; i += 8) {
-      c = __builtin_ia32_crc32di(c, load64(p + i));
-      second = __builtin_ia32_crc32di(second, load64(p + stride + i));
-      third = __builtin_ia32_crc32di(third, load64(p + 2 * stride + i));
+      take<copies, uint64_t>(c, out + (copies ? i : 0), p + i);
+      take<copies, uint64_t>(second, out + (copies ? stride + i : 0), p + stride + i);
+      take<copies, uint64_t>(third, out + (copies ? 2 * stride + i : 0), p + 2 * stride + i);
     }
     c = behind(c, 2 * words) ^ behind(second, words) ^ third;
-    p += 3 * stride, size -= 3 * stride;
+    next(3 * stride);
   }
-  for (; size >= 8; p += 8, size -= 8) c = __builtin_ia32_crc32di(c, load64(p));
-  auto c32 = static_cast<uint32_t>(c);
-  for (; size; ++p, --size) c32 = __builtin_ia32_crc32qi(c32, *p);
-  return ~c32;
+  for (; size >= 8; next(8)) take<copies, uint64_t>(c, out, p);
+  if (size & 4) take<copies, uint32_t>(c, out, p), next(4);
+  if (size & 2) take<copies, uint16_t>(c, out, p), next(2);
+  if (size & 1) take<copies, uint8_t>(c, out, p);
+  return ~static_cast<uint32_t>(c);
 }
-using Function = uint32_t (*)(uint32_t, const void*, size_t);
-Function chosen() { return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul") ? crc32c_instruction : crc32c_portable; }
 #endif
 }  // namespace
 
@@ -90,13 +108,28 @@ uint32_t crc32c_portable(uint32_t crc, const void* data, size_t size) {
   return ~c;
 }
 
-uint32_t crc32c(uint32_t crc, const void* data, size_t size) {
-#if defined(__x86_64__)
-  static const Function function = chosen();
-  return function(crc, data, size);
-#else
-  return crc32c_portable(crc, data, size);
-#endif
+uint32_t crc32c_copy_portable(uint32_t crc, void* to, const void* from, size_t size) {
+  if (size) std::memcpy(to, from, size);
+  return crc32c_portable(crc, from, size);
 }
+
+#if defined(__x86_64__)
+bool has_crc32c_instruction() {
+  static const bool has = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
+  return has;
+}
+uint32_t crc32c_copy_instruction(uint32_t crc, void* to, const void* from, size_t size) {
+  return crc32c_instruction<true>(crc, to, from, size);
+}
+uint32_t crc32c(uint32_t crc, const void* data, size_t size) {
+  return has_crc32c_instruction() ? crc32c_instruction<false>(crc, nullptr, data, size) : crc32c_portable(crc, data, size);
+}
+#else
+bool has_crc32c_instruction() { return false; }
+uint32_t crc32c_copy_instruction(uint32_t crc, void* to, const void* from, size_t size) {
+  return crc32c_copy_portable(crc, to, from, size);
+}
+uint32_t crc32c(uint32_t crc, const void* data, size_t size) { return crc32c_portable(crc, data, size); }
+#endif
 
 }  // namespace walle::base

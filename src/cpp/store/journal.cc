@@ -34,24 +34,27 @@ bool Journal::find_place(size_t size, size_t behind) {
   return true;
 }
 
-void Journal::place(uint32_t size, uint64_t seq, std::span<const std::byte> payload, bool marked) {
-  const size_t offset = skipped_ ? 0 : head_offset_, bytes = frame_bytes(payload.size()), end = offset + bytes;
+// Where the frame that find_place() found room for goes. With the end mark behind it, unless there is no room for one.
+std::byte* Journal::place(size_t size, bool marked) {
+  const size_t offset = skipped_ ? 0 : head_offset_, bytes = frame_bytes(size), end = offset + bytes;
   if (marked) put(ring_, (ring_.size() - end < kFrameHeaderBytes ? 0 : end) + 8, uint64_t{0});
   std::byte* frame = ring_.data() + offset;
-  write_frame(frame, size, seq, payload);
   // The lines of a later frame arrive while the caller is busy elsewhere: should frames be alike, each line is asked for
   // about two frames before it is written.
   for (size_t ahead = 0; ahead < bytes && ahead < 512; ahead += 64) __builtin_prefetch(frame + 512 + ahead, 1);
+  return frame;
+}
+
+void Journal::move_head(size_t size) {
+  const size_t bytes = frame_bytes(size), end = (skipped_ ? 0 : head_offset_) + bytes;
   head_offset_ = end == ring_.size() ? 0 : end;
   head_.store(head_.load(std::memory_order_relaxed) + skipped_ + bytes, std::memory_order_release);
 }
 
-uint64_t Journal::commit(std::span<const std::byte> payload) {
-  const uint64_t seq = committed_.load(std::memory_order_relaxed);
-  place(static_cast<uint32_t>(payload.size()), seq, payload, true);
+void Journal::accept(size_t size, uint64_t seq) {
+  move_head(size);
   write_last_seq(seq);
   committed_.store(seq + 1, std::memory_order_release);
-  return seq;
 }
 
 Result<uint64_t> Journal::append(std::span<const std::byte> payload) {
@@ -62,7 +65,7 @@ Result<uint64_t> Journal::append(std::span<const std::byte> payload) {
     return resource_error("the journal is full (" + std::to_string(used()) + " of " + std::to_string(capacity()) + " bytes wait)",
                           "space for " + std::to_string(payload.size()) + " bytes", "journal " + path_,
                           "compact it into segments, or open it with a larger capacity");
-  return commit(payload);
+  return commit(payload.size(), [&](auto& w) { w.copy(payload.data(), payload.size()); });
 }
 
 void Journal::read(uint64_t from, const std::function<bool(uint64_t, std::span<const std::byte>)>& visit) const {

@@ -41,11 +41,16 @@ class Journal {
   // `capacity` counts the ring alone, a multiple of 4,096. An existing file keeps its own capacity.
   static Result<std::unique_ptr<Journal>> open(Env& env, const std::string& path, size_t capacity);
 
-  // Whether a payload of `size` bytes has space; after true the next commit() may be that long.
+  // Whether a payload of `size` bytes has space; after true the next commit() is of that size.
   bool reserve(size_t size);
-  // Accepts a payload no longer than what was reserved; returns its sequence number. Payloads come from the caller's
-  // memory, because a checksum that reads the ring back waits for every line just written to arrive from memory.
-  uint64_t commit(std::span<const std::byte> payload);
+  // Accepts the reserved payload, which `write(writer)` puts (see base/crc32c_write.h); returns its sequence number.
+  template <class Write>
+  uint64_t commit(size_t size, Write&& write) {
+    const uint64_t seq = committed_.load(std::memory_order_relaxed);
+    write_frame_with(place(size, true), static_cast<uint32_t>(size), seq, write);
+    accept(size, seq);
+    return seq;
+  }
   Result<uint64_t> append(std::span<const std::byte> payload);
 
   // Calls `visit` for every kept frame with seq >= from, oldest first, until it returns false.
@@ -74,7 +79,9 @@ class Journal {
   void write_last_seq(uint64_t seq);
   void write_gap(uint64_t next_seq);
   bool find_place(size_t size, size_t behind);
-  void place(uint32_t size, uint64_t seq, std::span<const std::byte> payload, bool marked);
+  std::byte* place(size_t size, bool marked);
+  void move_head(size_t size);
+  void accept(size_t size, uint64_t seq);
 
   std::unique_ptr<base::WritableMap> map_;
   std::string path_;

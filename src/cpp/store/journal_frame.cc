@@ -1,9 +1,5 @@
 #include "store/journal_frame.h"
 
-#include <atomic>
-
-#include "base/crc32c.h"
-
 namespace walle::store {
 
 FrameView decode_frame(std::span<const std::byte> ring, size_t offset) {
@@ -20,13 +16,7 @@ FrameView decode_frame(std::span<const std::byte> ring, size_t offset) {
 }
 
 void write_frame(std::byte* frame, uint32_t size, uint64_t seq, std::span<const std::byte> payload) {
-  std::byte head[kFrameHeaderBytes - 4];
-  std::memcpy(head, &size, 4);
-  std::memcpy(head + 4, &seq, 8);
-  const uint32_t crc = base::crc32c(base::crc32c(0, head, sizeof head), payload.data(), payload.size());
-  std::memcpy(frame + 4, head, sizeof head);
-  if (!payload.empty()) std::memcpy(frame + kFrameHeaderBytes, payload.data(), payload.size());
-  std::atomic_ref<uint32_t>(*reinterpret_cast<uint32_t*>(frame)).store(crc, std::memory_order_release);
+  write_frame_with(frame, size, seq, [&](auto& w) { w.copy(payload.data(), payload.size()); });
 }
 
 }  // namespace walle::store

@@ -4,12 +4,14 @@
 // Pure functions of bytes; none reads outside `ring`.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
 
 #include "base/checked.h"
+#include "base/crc32c_write.h"
 
 namespace walle::store {
 
@@ -40,7 +42,12 @@ struct FrameView {
 };
 FrameView decode_frame(std::span<const std::byte> ring, size_t offset);
 
-// The frame becomes valid with its checksum, which is stored last.
+// The frame becomes valid with its checksum, which is stored last. `write(writer)` puts the payload: see base/crc32c_write.h.
+template <class Write>
+void write_frame_with(std::byte* frame, uint32_t size, uint64_t seq, Write&& write) {
+  const uint32_t crc = base::crc32c_write(frame + 4, [&](auto& w) { w.put(size), w.put(seq), write(w); });
+  std::atomic_ref<uint32_t>(*reinterpret_cast<uint32_t*>(frame)).store(crc, std::memory_order_release);
+}
 void write_frame(std::byte* frame, uint32_t size, uint64_t seq, std::span<const std::byte> payload);
 
 }  // namespace walle::store

@@ -40,9 +40,12 @@ Chain follow_chain(std::span<const std::byte> ring, uint64_t start, uint64_t fir
 // look like a frame everywhere would cost a checksum of the rest of the ring each: the sum of them is bounded.
 uint64_t newest_frame(std::span<const std::byte> ring, uint64_t from, uint64_t end, uint64_t expected) {
   uint64_t newest = expected - 1, work = 8 * ring.size();
-  for (uint64_t at = from; at + kFrameHeaderBytes <= end;) {
-    const size_t offset = at % ring.size(), left = ring.size() - offset;
-    at += 8;
+  size_t offset = from % ring.size();
+  const auto skip = [&](size_t bytes) {
+    offset = offset + bytes < ring.size() ? offset + bytes : offset + bytes - ring.size(), from += bytes;
+  };
+  for (; from + kFrameHeaderBytes <= end; skip(8)) {
+    const size_t left = ring.size() - offset;
     if (left < kFrameHeaderBytes) continue;
     const auto seq = load<uint64_t>(ring, offset + 8);
     const auto size = load<uint32_t>(ring, offset + 4);
@@ -51,7 +54,7 @@ uint64_t newest_frame(std::span<const std::byte> ring, uint64_t from, uint64_t e
     work -= kFrameHeaderBytes + size;
     if (decode_frame(ring, offset).kind != FrameView::Kind::frame) continue;
     newest = seq;
-    at += frame_bytes(size) - 8;  // what is inside a payload is no frame
+    skip(frame_bytes(size) - 8);  // what is inside a payload is no frame
   }
   return newest;
 }
@@ -122,9 +125,10 @@ uint64_t Journal::lost_behind() const {
 void Journal::clear_unused(uint64_t from_seq) {
   const uint64_t coming = committed_ - from_seq + 2 * ring_.size() / kFrameHeaderBytes;  // until all of it is overwritten
   const uint64_t end = tail_ + ring_.size();
+  size_t offset = head_offset_;
   for (uint64_t at = head_; at < end; at += 8) {
-    const size_t offset = at % ring_.size();
     if (load<uint64_t>(ring_, offset) - from_seq < coming) put(ring_, offset, uint64_t{0});
+    offset = offset + 8 == ring_.size() ? 0 : offset + 8;
   }
 }
 
@@ -132,7 +136,8 @@ void Journal::write_gap(uint64_t next_seq) {
   const auto payload = std::as_bytes(std::span(&next_seq, 1));
   const bool marked = find_place(8, kEndMarkBytes);
   if (!marked && !find_place(8, 0)) return;  // a full ring lost nothing: the count came from a damaged header
-  place(kGapFrame, committed_, payload, marked);
+  write_frame(place(8, marked), kGapFrame, committed_, payload);
+  move_head(8);
   committed_ = next_seq;
 }
 

@@ -7,23 +7,6 @@ namespace walle::stream {
 namespace {
 constexpr size_t kFixedBytes = 30;
 
-class Writer {
- public:
-  explicit Writer(std::byte* to) : to_(to) {}
-  template <class T>
-  void put(T value) {
-    std::memcpy(to_, &value, sizeof value);
-    to_ += sizeof value;
-  }
-  void bytes(std::string_view text) {
-    std::memcpy(to_, text.data(), text.size());
-    to_ += text.size();
-  }
-
- private:
-  std::byte* to_;
-};
-
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> from) : from_(from) {}
@@ -59,20 +42,19 @@ size_t record_size(const Event& event) {
   return size;
 }
 
-void write_record(const Event& event, std::byte* to) {
-  Writer w(to);
-  uint8_t n = 0;
-  for (const Value& v : event.contents) n += v.present;
-  w.put(event.event), w.put(event.page), w.put(event.flags), w.put(n), w.put(event.ts), w.put(event.session), w.put(event.page_instance);
-  for (size_t i = 0; i < event.contents.size(); ++i) {
-    const Value& v = event.contents[i];
+size_t checked_record_size(const EventDecl& decl, std::span<const Value> contents) {
+  size_t size = kFixedBytes;
+  bool good = contents.size() <= decl.fields.size();
+  for (size_t i = 0; good && i < contents.size(); ++i) {
+    const Value& v = contents[i];
     if (!v.present) continue;
-    w.put(static_cast<uint8_t>(i)), w.put(v.type);
+    good = v.type == decl.fields[i].type;
     if (v.type == FieldType::text)
-      w.put(static_cast<uint32_t>(v.text.size())), w.bytes(v.text);
+      good &= v.text.size() <= kMaxTextBytes, size += 6 + v.text.size();
     else
-      w.put(v.i);
+      good &= v.type != FieldType::f64 || std::isfinite(v.d), size += 10;
   }
+  return good ? size : 0;
 }
 
 Result<Event> read_record(std::span<const std::byte> bytes, const Catalog& catalog, std::vector<Value>& values) {

@@ -77,9 +77,27 @@ struct Event {
 };
 
 size_t record_size(const Event& event);
-void write_record(const Event& event, std::byte* to);  // record_size(event) bytes
+// The same for an event that is as declared; 0 for one that is not (check_contents says what is wrong).
+size_t checked_record_size(const EventDecl& decl, std::span<const Value> contents);
+// record_size(event) bytes; `w` is a base::Crc32cWriter. The numbers in front of the contents take as few words as they can.
+template <class Writer>
+void put_record(const Event& event, Writer& w) {
+  uint8_t n = 0;
+  for (const Value& v : event.contents) n += v.present;
+  w.put(event.event | uint32_t{event.page} << 16), w.put(static_cast<uint16_t>(event.flags | n << 8));
+  w.put(event.ts), w.put(event.session), w.put(event.page_instance);
+  for (size_t i = 0; i < event.contents.size(); ++i) {
+    const Value& v = event.contents[i];
+    if (!v.present) continue;
+    w.put(static_cast<uint16_t>(i | static_cast<size_t>(v.type) << 8));
+    if (v.type == FieldType::text)
+      w.put(static_cast<uint32_t>(v.text.size())), w.copy(v.text.data(), v.text.size());
+    else
+      w.put(v.i);
+  }
+}
 
-// Decodes what write_record wrote. `values` is the storage of the contents; texts borrow from `bytes`.
+// Decodes what put_record wrote. `values` is the storage of the contents; texts borrow from `bytes`.
 Result<Event> read_record(std::span<const std::byte> bytes, const Catalog& catalog, std::vector<Value>& values);
 
 // The contents against the declaration: known positions, right types, texts within the limit, finite numbers.

@@ -73,7 +73,6 @@ class EventLog {
   std::vector<store::SegmentEntry> segments_;
   mutable std::mutex files_;  // segments_ and the journal's tail
   Sequencer sequencer_;
-  std::vector<std::byte> record_;  // of the event being appended
   // Times up to here are accepted without asking the clock, which costs as much as all other checks; maintain() renews it.
   std::atomic<int64_t> latest_ts_{0};
   LogReport report_;

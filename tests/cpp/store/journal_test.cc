@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
+#include <cstring>
 #include <random>
 
-#include "base/crc32c.h"
+#include "base/crc32c_write.h"
 #include "base/fault_env.h"
 
 namespace walle::store {
@@ -48,6 +48,28 @@ TEST(Crc32c, BothWaysGiveThePublishedValue) {
     const std::string p = payload_of(n, n);
     EXPECT_EQ(base::crc32c(0, p.data(), n), base::crc32c_portable(0, p.data(), n));
   }
+}
+
+TEST(Crc32c, CopyingAndWritingGiveTheBytesAndTheirChecksum) {
+  for (size_t n = 0; n < 1000; ++n) {
+    const std::string p = payload_of(n, n);
+    const auto same = [&](auto&& copy) {
+      std::string to(n + 1, '#');
+      EXPECT_EQ(copy(to.data()), base::crc32c_portable(7, p.data(), n)) << n;
+      EXPECT_EQ(to, p + '#') << n;
+    };
+    same([&](void* to) { return base::crc32c_copy_portable(7, to, p.data(), n); });
+    if (base::has_crc32c_instruction()) same([&](void* to) { return base::crc32c_copy_instruction(7, to, p.data(), n); });
+  }
+  const auto fields = [](auto& w) {
+    w.put(uint8_t{0x81}), w.put(int64_t{-2}), w.put(uint16_t{0x8001}), w.put(uint32_t{0x80000001}), w.copy("text", 4), w.put(1.5);
+  };
+  std::byte fast[27], slow[27];
+  base::Crc32cWriter<false> portable(slow);
+  fields(portable);
+  EXPECT_EQ(base::crc32c_write(fast, fields), portable.finish());
+  EXPECT_EQ(std::memcmp(fast, slow, 27), 0);
+  EXPECT_EQ(portable.finish(), base::crc32c_portable(0, slow, 27));
 }
 
 TEST(Journal, KeepsEverythingOverManyLapsAndReopenings) {

@@ -60,7 +60,7 @@ TEST(Allocation, EveryFormIsCounted) {
   struct alignas(64) Wide {
     char bytes[64];
   };
-  static void* volatile seen;  // otherwise the compiler leaves pairs of new and delete out
+  [[maybe_unused]] static void* volatile seen;  // otherwise the compiler leaves pairs of new and delete out
   const auto counts = [](auto make, auto free, int64_t bytes) {
     const int64_t allocations = g_allocations, before = g_bytes;
     auto* p = make();

@@ -132,7 +132,7 @@ TEST(Window, LabelsFollowTheInputs) {
   EXPECT_EQ(label("id"), Sensitivity::secret);
   EXPECT_EQ(label("n"), Sensitivity::open) << "a count of rows has no column";
   EXPECT_EQ(label("m"), Sensitivity::personal);
-  EXPECT_EQ(out.columns.back().path, "price > max");
+  EXPECT_EQ(out.columns.back().path, "price > m");
 }
 
 }  // namespace
