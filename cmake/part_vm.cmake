@@ -36,15 +36,15 @@ execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/vm/edi
   RESULT_VARIABLE vm_status COMMAND_ERROR_IS_FATAL ANY)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/vm/edit_cpython.py)
 
-# What tasks spend their time in gets -O2; the rest is compiled for size.
+# What tasks spend their time in is compiled for speed, the rest for size (levels: WALLE_VM_LOOP, _HOT and _COLD below).
 set(vm_hot
-  Python/ceval Python/frame Python/gc Objects/abstract Objects/boolobject Objects/call
+  Python/frame Python/gc Objects/abstract Objects/boolobject Objects/call
   Objects/cellobject Objects/classobject Objects/descrobject Objects/dictobject Objects/enumobject Objects/floatobject
   Objects/funcobject Objects/genobject Objects/iterobject Objects/listobject Objects/longobject Objects/methodobject
   Objects/object Objects/obmalloc Objects/rangeobject Objects/setobject Objects/sliceobject Objects/tupleobject
   Objects/typeobject Objects/unicodeobject Modules/_json Modules/itertoolsmodule Modules/_collectionsmodule
   Modules/_functoolsmodule)
-set(vm_warm
+set(vm_cold
   Python/_warnings Python/bltinmodule Python/bootstrap_hash Python/ceval_gil Python/codecs Python/context
   Python/critical_section Python/crossinterp Python/dtoa Python/errors Python/fileutils Python/formatter_unicode Python/gc_gil
   Python/getargs Python/getcompiler Python/getcopyright Python/getplatform Python/getversion Python/hamt Python/hashtable
@@ -68,8 +68,10 @@ set(vm_compiler
   Parser/tokenizer/readline_tokenizer Parser/tokenizer/string_tokenizer Parser/tokenizer/utf8_tokenizer
   Python/Python-ast Python/asdl Python/assemble Python/ast Python/ast_opt Python/ast_unparse Python/compile
   Python/flowgraph Python/future Python/instruction_sequence Python/symtable)
-set(vm_inside arena boot code_reader code_verify container entry failure functions host_calls importer inflate inittab
-  interrupt isolate line_table memory tensor values absent_system)
+# Every call goes through these.
+set(vm_inside_hot arena functions host_calls interrupt isolate memory values)
+set(vm_inside ${vm_inside_hot} boot code_reader code_verify container entry failure importer inflate inittab line_table tensor
+  absent_system)
 
 add_library(vm_flags INTERFACE)
 target_include_directories(vm_flags BEFORE INTERFACE ${vm_src}/cpython ${vm_py}/Include/internal ${vm_py}/Include ${vm_py}/Python
@@ -115,11 +117,14 @@ function(walle_vm_objects target optimise)
   endforeach()
 endfunction()
 
+set(WALLE_VM_LOOP -O3 CACHE STRING "Optimisation of the VM's interpreter loop")
 set(WALLE_VM_HOT -O2 CACHE STRING "Optimisation of the VM's files that tasks spend their time in")
+set(WALLE_VM_COLD -Os CACHE STRING "Optimisation of the VM's other files")
+walle_vm_objects(vm_core_loop ${WALLE_VM_LOOP} Python/ceval)
 walle_vm_objects(vm_core_hot ${WALLE_VM_HOT} ${vm_hot})
-walle_vm_objects(vm_core_warm -Os ${vm_warm})
-walle_vm_objects(vm_compiler -Os ${vm_compiler})
-set(vm_core $<TARGET_OBJECTS:vm_core_hot> $<TARGET_OBJECTS:vm_core_warm>)
+walle_vm_objects(vm_core_cold ${WALLE_VM_COLD} ${vm_cold})
+walle_vm_objects(vm_compiler ${WALLE_VM_COLD} ${vm_compiler})
+set(vm_core $<TARGET_OBJECTS:vm_core_loop> $<TARGET_OBJECTS:vm_core_hot> $<TARGET_OBJECTS:vm_core_cold>)
 
 # Not every linker knows these; the first saves a few KB, the second repeats what hidden.h does.
 include(CheckLinkerFlag)
@@ -129,6 +134,16 @@ check_linker_flag(C -Wl,-exported_symbols_list,${vm_src}/inside/exports.txt WALL
 set(vm_library_kind MODULE)
 if(APPLE)
   set(vm_library_kind SHARED)
+endif()
+
+# Packed relative relocations: 13,000 pointers of static tables in 4 KB instead of 0.3 MB. Loaders know them from glibc 2.36
+# and Android 11 on; GNU's linker of Debian 12 writes them for x86-64 alone, hence LLVM's.
+option(WALLE_VM_RELR "Pack the VM libraries' relative relocations (needs lld, and glibc 2.36 or Android 11 to run)" OFF)
+if(WALLE_VM_RELR)
+  find_program(WALLE_VM_LLD NAMES ld.lld-16 ld.lld REQUIRED)
+  # The compiler looks for a linker by the one name ld.lld, which only the versioned package's own folder has.
+  file(REAL_PATH ${WALLE_VM_LLD} vm_lld)
+  file(CREATE_LINK ${vm_lld} ${CMAKE_CURRENT_BINARY_DIR}/vm/ld.lld SYMBOLIC)
 endif()
 
 # walle_vm_link(<target> <kind> <full: 0 or 1> <extra source>...): an executable or module out of the objects and our files.
@@ -149,7 +164,10 @@ function(walle_vm_link target kind full)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:vm_compiler>)
   endif()
   target_compile_definitions(${target} PRIVATE WALLE_VM_FULL=${full})
-  target_compile_options(${target} PRIVATE -Os -Wall -Wextra -Wno-missing-field-initializers -Wno-unused-parameter -Wno-sign-compare)
+  target_compile_options(${target} PRIVATE ${WALLE_VM_COLD} -Wall -Wextra -Wno-missing-field-initializers -Wno-unused-parameter -Wno-sign-compare)
+  foreach(file IN LISTS vm_inside_hot)
+    set_property(SOURCE ${vm_src}/inside/${file}.c PROPERTY COMPILE_OPTIONS ${WALLE_VM_HOT}) # stands after the target's
+  endforeach()
   set_target_properties(${target} PROPERTIES C_STANDARD 11 C_EXTENSIONS ON)
   target_link_libraries(${target} PRIVATE vm_flags m Threads::Threads ${CMAKE_DL_LIBS})
   if(APPLE)
@@ -157,6 +175,10 @@ function(walle_vm_link target kind full)
   else()
     target_link_options(${target} PRIVATE -Wl,--gc-sections -Wl,-z,now -Wl,--build-id=none
       $<$<BOOL:${WALLE_HAS_NOSEPARATE_CODE}>:-Wl,-z,noseparate-code>)
+    if(WALLE_VM_RELR AND kind STREQUAL "MODULE")
+      target_link_options(${target} PRIVATE -B${CMAKE_CURRENT_BINARY_DIR}/vm -fuse-ld=lld
+        -Wl,-z,pack-relative-relocs -Wl,-O2) # 2: texts that end alike are stored once
+    endif()
   endif()
 endfunction()
 

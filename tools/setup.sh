@@ -5,7 +5,7 @@
 #   tools/setup.sh bench     also the runtimes to compare with
 #   tools/setup.sh fuzz      also clang with libFuzzer
 #   tools/setup.sh golden    also the JDK that makes tests/golden/flink_cep.xz anew
-#   tools/setup.sh arm64     also the cross compiler, the emulator and arm64 libraries
+#   tools/setup.sh arm64     also the cross compiler, a linker for small libraries, the emulator and arm64 libraries
 # A second call finds everything in place and does nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -82,7 +82,7 @@ case $part in
     fi
     ;;
   arm64)
-    apt_install g++-aarch64-linux-gnu qemu-user-static
+    apt_install g++-aarch64-linux-gnu lld-16 qemu-user-static
     tools/arm64_sysroot.sh build/arm64-sysroot
     pip_install cross tools/requirements-cross.txt -- "-r tools/requirements-cross.txt"
     ;;

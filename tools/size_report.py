@@ -32,7 +32,7 @@ ELF_MACHINES = {62: "x86_64", 183: "aarch64"}
 def vm_libraries(build: Path) -> list[Path]:
     """Those of the package, of ``build`` where it was cross-compiled, and of an arm64 build."""
     found = set((ROOT / "src" / "python" / "walle_rt" / "vm").glob("libwalle_vm_*.so"))
-    for folder in {build, ROOT / "build" / "arm64"}:
+    for folder in {build.resolve(), ROOT / "build" / "arm64"}:
         found |= set(folder.glob("libwalle_vm_*.so"))
     return sorted(found)
 

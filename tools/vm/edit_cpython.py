@@ -323,6 +323,101 @@ EDITS = [
         "    PyObject *missing = get_token_missing();",
     ),
     Edit(
+        "Objects/unicodeobject.c",
+        "interned names are immortal: upstream frees them in debug builds alone. Those above 512 bytes are blocks of"
+        " malloc, not of the isolate's arenas, and outlived it: 1 MB for 1,600 long names",
+        "#ifdef Py_DEBUG\n            // Skip the Immortal Instance check and restore\n"
+        "            // the two references (key and value) ignored\n"
+        "            // by PyUnicode_InternInPlace().\n            _Py_SetMortal(s, 2);\n#ifdef Py_REF_DEBUG\n",
+        "            // Skip the Immortal Instance check and restore\n"
+        "            // the two references (key and value) ignored\n"
+        "            // by PyUnicode_InternInPlace().\n"
+        "            if (!_Py_IsMainInterpreter(interp)) {\n                _Py_SetMortal(s, 2);\n            }\n"
+        "#ifdef Py_DEBUG\n#ifdef Py_REF_DEBUG\n",
+    ),
+    Edit(
+        "Include/pymacro.h",
+        "no documentation: neither texts nor pointers to them, each of which would be a relocation",
+        '#define PyDoc_STR(str) ""\n',
+        "#define PyDoc_STR(str) NULL\n",
+    ),
+    Edit(
+        "Include/pymacro.h",
+        "as above; a constant zero is a null pointer wherever the name of a text stood",
+        "#define PyDoc_STRVAR(name,str) PyDoc_VAR(name) = PyDoc_STR(str)\n",
+        "#define PyDoc_STRVAR(name,str) enum { name = 0 }\n",
+    ),
+    Edit("Include/internal/pycore_bytes_methods.h", "as above", "extern const char _Py_", "enum { _Py_", 26),
+    Edit("Include/internal/pycore_bytes_methods.h", "as above", "__doc__[];", "__doc__ = 0 };", 26),
+    Edit(
+        "Include/internal/pycore_bytes_methods.h",
+        "as above",
+        "#define PyDoc_STRVAR_shared(name,str) const char name[] = PyDoc_STR(str)\n",
+        '#define PyDoc_STRVAR_shared(name,str) _Static_assert(1, "")\n',
+    ),
+    *(
+        Edit(
+            "Modules/_datetimemodule.c",
+            "as above",
+            f"static const char {name}_doc[] =\nPyDoc_STR(",
+            f"PyDoc_STRVAR({name}_doc,",
+        )
+        for name in ("delta", "date", "tzinfo", "timezone", "time", "datetime")
+    ),
+    Edit(
+        "Modules/_heapqmodule.c",
+        "as above: the one text that is a value",
+        "PyUnicode_FromString(__about__)",
+        'PyUnicode_FromString("")',
+    ),
+    Edit("Python/sysmodule.c", "as above", "PyDoc_VAR(sys_doc) =\n", "enum { sys_doc = 0 };\n#if 0\n"),
+    Edit("Python/sysmodule.c", "as above", "/* end of sys_doc */ ;\n", "#endif\n"),
+    Edit(
+        "Python/sysmodule.c",
+        "300 names of modules that are mostly not here",
+        '    SET_SYS("stdlib_module_names", list_stdlib_module_names());\n',
+        "",
+    ),
+    Edit(
+        "Python/initconfig.c",
+        "there is no command line: its parser and its help take 15 KB",
+        "    if (config->parse_argv == 1) {\n        Py_ssize_t opt_index;\n",
+        "    if (0) {\n        Py_ssize_t opt_index;\n",
+    ),
+    Edit(
+        "Python/parking_lot.c",
+        "an isolate has one thread, so hardly anybody ever waits: 12 KB of initialised data less",
+        "#define NUM_BUCKETS 257\n",
+        "#define NUM_BUCKETS 17\n",
+    ),
+    Edit(
+        "Python/parking_lot.c",
+        "as above",
+        "    BUCKET_INIT_256(buckets, 0),\n    BUCKET_INIT(buckets, 256),\n",
+        "    BUCKET_INIT_16(buckets, 0),\n    BUCKET_INIT(buckets, 16),\n",
+    ),
+    Edit(
+        "Include/internal/pycore_unicodeobject_generated.h",
+        "740 calls that a loop makes just as well, as the strings lie one behind the other: 18 KB",
+        "    PyObject *string;\n    string = &_Py_ID(CANCELLED);\n",
+        "    PyObject *string;\n"
+        "    char *end = (char *)&_Py_SINGLETON(strings.ascii);\n"
+        "    for (char *at = (char *)&_Py_SINGLETON(strings.literals); at < end;) {\n"
+        "        string = (PyObject *)at;\n"
+        "        size_t size = sizeof(PyASCIIObject) + ((PyASCIIObject *)at)->length + 1;\n"
+        "        at += _Py_SIZE_ROUND_UP(size, _Alignof(PyASCIIObject));\n"
+        "        _PyUnicode_InternStatic(interp, &string);\n"
+        "    }\n"
+        "    return;\n"
+        "    string = &_Py_ID(CANCELLED);\n",
+    ),
+    Edit(
+        "Modules/_hacl/include/krml/internal/target.h",
+        "the rounds of SHA-2 as loops: 30 KB less",
+        "#  define KRML_UNROLL_MAX 16\n",
+        "#  define KRML_UNROLL_MAX 1\n",
+    ),
+    Edit(
         "Include/internal/pycore_typeobject.h",
         "64 KB less per isolate",
         "#define MCACHE_SIZE_EXP 12",

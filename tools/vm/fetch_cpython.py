@@ -17,7 +17,8 @@ import sys
 import tarfile
 import tempfile
 import urllib.request
-from pathlib import Path
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
 
 VERSION = "3.13.5"
 SHA256 = "93e583f243454e6e9e4588ca2c2662206ad961659863277afcdb96801647d640"
@@ -92,6 +93,24 @@ def archive(cache: Path) -> Path | None:
     return None
 
 
+def checked_members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    """Folders and plain files below the target, with plain rights: all that the archive holds."""
+    for member in tar:
+        name = PurePosixPath(member.name)
+        if name.is_absolute() or ".." in name.parts or not (member.isreg() or member.isdir()):
+            raise tarfile.ReadError(f"{member.name}: not a file or folder below the target")
+        member.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
+        yield member
+
+
+def unpack(tar: tarfile.TarFile, folder: Path) -> None:
+    """Extract everything. The Python of Debian 12 (3.11.2) has no extraction filters yet: there the checks are ours."""
+    if hasattr(tarfile, "data_filter"):
+        tar.extractall(folder, filter="data")
+    else:
+        tar.extractall(folder, members=checked_members(tar))
+
+
 def where(cache: Path, folder: Path) -> str:
     """One line: what archive() would use."""
     named = os.environ.get("WALLE_CPYTHON_TARBALL", "")
@@ -118,7 +137,7 @@ def main() -> int:
             return 3
         with tempfile.TemporaryDirectory(dir=cache if cache.is_dir() else None) as scratch:
             with tarfile.open(found) as tar:
-                tar.extractall(scratch, filter="data")
+                unpack(tar, Path(scratch))
             unpacked = next(Path(scratch).glob("Python-*"))
             (unpacked / ".complete").write_text(SHA256)
             folder.parent.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,7 @@
 #include "vm/inside/inside.h"
 
 const unsigned char walle_vm_library_data[] =
-    "WVMB\1\0\0\0cpython-3.13.5/walle-1\0\0\0\0\0\0\0\0\0\0"
+    "WVMB\1\0\0\0cpython-3.13.5/walle-2\0\0\0\0\0\0\0\0\0\0"
     "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
 const size_t walle_vm_library_size = 60;
 

@@ -15,9 +15,8 @@ struct Held {
   Outgoing outgoing;
 };
 
-// Without Outgoing, whose lists no scalar needs: half of the cost of a call that does nothing else.
-walle_vm_value scalar(const Value& value) {
-  walle_vm_value out{WALLE_VM_NONE, 0, {}};
+// Without Outgoing, whose lists no scalar needs: half of the cost of a call that does nothing else. False: not a scalar.
+bool give_scalar(const Value& value, walle_vm_value& out) {
   if (const auto* real = value.get<double>()) {
     out.kind = WALLE_VM_FLOAT;
     out.as.real = *real;
@@ -27,20 +26,26 @@ walle_vm_value scalar(const Value& value) {
   } else if (const auto* truth = value.get<bool>()) {
     out.kind = WALLE_VM_BOOL;
     out.as.integer = *truth;
+  } else if (value.is_none()) {
+    out.kind = WALLE_VM_NONE;
+  } else {
+    return false;
   }
-  return out;
+  return true;
 }
 
 void give(Value value, walle_vm_host_result* result) {
-  if (value.get<List>() || value.get<Map>() || value.get<std::string>() || value.get<Bytes>() || value.get<Tensor>() ||
-      value.get<Buffer>()) {
-    auto* held = new Held{std::move(value), {}};
-    result->value = held->outgoing.convert(held->value);
-    result->state = held;
-    result->free_result = [](void* state) { delete static_cast<Held*>(state); };
-    return;
-  }
-  result->value = scalar(value);
+  auto* held = new Held{std::move(value), {}};
+  result->value = held->outgoing.convert(held->value);
+  result->state = held;
+  result->free_result = [](void* state) { delete static_cast<Held*>(state); };
+}
+
+void refuse(const Error& error, walle_vm_host_result* result) {
+  std::string message = error.message();
+  std::replace(message.begin(), message.end(), '\0', '?');  // names come from tasks
+  std::strncpy(result->error, message.c_str(), sizeof result->error - 1);
+  result->error[sizeof result->error - 1] = 0;
 }
 
 using Call = Result<Value> (*)(TaskContext&, HostArgs);
@@ -48,15 +53,12 @@ using Call = Result<Value> (*)(TaskContext&, HostArgs);
 template <Call kCall>
 int adapt(void* user, const walle_vm_value* args, size_t count, walle_vm_host_result* result) {
   Result<Value> answer = kCall(*static_cast<TaskContext*>(user), {args, count});
-  if (answer.ok()) {
-    give(std::move(answer).value(), result);
-    return 0;
+  if (!answer.ok()) [[unlikely]] {
+    refuse(answer.error(), result);
+    return -1;
   }
-  std::string message = answer.error().message();
-  std::replace(message.begin(), message.end(), '\0', '?');  // names come from tasks
-  std::strncpy(result->error, message.c_str(), sizeof result->error - 1);
-  result->error[sizeof result->error - 1] = 0;
-  return -1;
+  if (!give_scalar(*answer, result->value)) give(std::move(answer).value(), result);
+  return 0;
 }
 
 void forward_log(void* user, int level, const char* text, size_t size) {

@@ -105,16 +105,29 @@ Status Isolate::attach(std::shared_ptr<const Bundle> bundle) {
 }
 
 template <class Run>
-Outcome Isolate::guarded(Run run) {
-  if (busy_.test_and_set(std::memory_order_acquire)) return refusal("another thread is using this isolate");
-  walle_vm_result result{};
+void Isolate::guarded(walle_vm_result& result, Run run) {
+  if (busy_.test_and_set(std::memory_order_acquire)) [[unlikely]] {
+    result = {};
+    result.type = "Busy";
+    result.message = "another thread is using this isolate";
+    return;
+  }
   const bool timed = limits_.wall_ms != 0 || limits_.cpu_ms != 0;
   if (timed) Watchdog::instance().arm(*body_->watched, limits_.wall_ms, limits_.cpu_ms);
   run(&result);
   if (timed) Watchdog::instance().disarm(*body_->watched);
   busy_.clear(std::memory_order_release);
+}
+
+void Isolate::invoke_plain(const char* module, const char* function, std::span<const walle_vm_value> args, walle_vm_result& result) {
+  guarded(result, [&](walle_vm_result* out) { vm_->api().call(body_->handle, module, function, args.data(), args.size(), out); });
+}
+
+void Isolate::release(walle_vm_result& result) const { vm_->api().release_result(&result); }
+
+Outcome Isolate::taken(walle_vm_result& result) const {
   Outcome out = incoming(result);
-  vm_->api().release_result(&result);
+  release(result);
   return out;
 }
 
@@ -124,13 +137,17 @@ Outcome Isolate::invoke(const char* module, const char* function, std::span<cons
   std::vector<walle_vm_value> many(args.size() > few.size() ? args.size() : 0);
   walle_vm_value* plain = many.empty() ? few.data() : many.data();
   for (size_t i = 0; i < args.size(); ++i) plain[i] = outgoing.convert(args[i]);
-  return guarded([&](walle_vm_result* result) { vm_->api().call(body_->handle, module, function, plain, args.size(), result); });
+  walle_vm_result result;
+  invoke_plain(module, function, {plain, args.size()}, result);
+  return taken(result);
 }
 
 Outcome Isolate::run(const Source& source) {
   if (vm_->api().run_source == nullptr) return refusal("this VM has no compiler: source text needs the full flavour");
   const walle_vm_source plain{source.name.c_str(), source.file.c_str(), source.text.c_str(), source.text.size(), source.is_package};
-  return guarded([&](walle_vm_result* result) { vm_->api().run_source(body_->handle, &plain, result); });
+  walle_vm_result result;
+  guarded(result, [&](walle_vm_result* out) { vm_->api().run_source(body_->handle, &plain, out); });
+  return taken(result);
 }
 
 void Isolate::cancel() { vm_->api().cancel(body_->handle, WALLE_VM_REASON_CANCELLED); }

@@ -100,7 +100,7 @@ def test_truncated(vm: VM, good: bytes, size: int) -> None:
 
 def test_another_vm_id(vm: VM, good: bytes) -> None:
     with pytest.raises(TaskError, match="another VM"):
-        TaskBundle(good[:8] + good[8:].replace(b"walle-1", b"walle-9", 1), vm)
+        TaskBundle(good[:8] + good[8:].replace(b"walle-2", b"walle-9", 1), vm)
 
 
 def test_marshal_and_pyc_are_not_bundles(vm: VM) -> None:

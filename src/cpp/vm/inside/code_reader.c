@@ -6,10 +6,19 @@
 #include <internal/pycore_code.h>
 #include <internal/pycore_opcode_metadata.h>
 
+/* The function or class around a code object. */
+typedef struct {
+  PyObject* name;
+  int is_function;
+  PyObject* prefix; /* "name.<locals>." or "name.", made when first asked for */
+} scope;
+
 typedef struct {
   walle_vm_reader r;
   const walle_vm_bundle* bundle;
   PyObject* file;
+  scope* inside; /* NULL: directly in the module */
+  int is_module;
 } build;
 
 static PyObject* string_at(const build* b, uint32_t number, int intern) {
@@ -25,6 +34,26 @@ static PyObject* string_at(const build* b, uint32_t number, int intern) {
 }
 
 static PyObject* take_string(build* b, int intern) { return string_at(b, take_varint(&b->r), intern); }
+
+static PyObject* scope_prefix(scope* s) {
+  if (s->prefix == NULL) s->prefix = PyUnicode_FromFormat(s->is_function ? "%U.<locals>." : "%U.", s->name);
+  return s->prefix;
+}
+
+/* 0: follows from the scope and the name, as it does in all but a few cases; otherwise a string's number plus one. */
+static PyObject* take_qualified_name(build* b, PyObject* name) {
+  const uint32_t stored = take_varint(&b->r);
+  if (stored != 0) return string_at(b, stored - 1, 1);
+  if (b->inside == NULL) return Py_NewRef(name);
+  PyObject* prefix = scope_prefix(b->inside);
+  PyObject* full = prefix ? PyUnicode_Concat(prefix, name) : NULL;
+  if (full != NULL && PyUnicode_GET_LENGTH(full) > WALLE_VM_DERIVED_NAME) {
+    Py_DECREF(full);
+    return PyErr_Format(PyExc_ImportError, "a qualified name is too long to be derived");
+  }
+  if (full != NULL) PyUnicode_InternInPlace(&full);
+  return full;
+}
 
 static PyObject* take_bytes(build* b) {
   const uint32_t size = take_count(&b->r);
@@ -78,6 +107,20 @@ static PyObject* finish_code(struct _PyCodeConstructor* c) {
   return code;
 }
 
+/* Among a code object's constants are those of its inner functions and classes; what a module holds has no prefix. */
+static PyObject* take_constants(build* b, const struct _PyCodeConstructor* c) {
+  scope here = {.name = c->qualname, .is_function = (c->flags & CO_OPTIMIZED) != 0};
+  scope* outer = b->inside;
+  const int is_module = b->is_module;
+  b->inside = is_module ? NULL : &here;
+  b->is_module = 0;
+  PyObject* constants = take_tuple(b, take_value);
+  b->inside = outer;
+  b->is_module = is_module;
+  Py_XDECREF(here.prefix);
+  return constants;
+}
+
 static PyObject* take_code(build* b) {
   struct _PyCodeConstructor c = {.filename = b->file};
   c.argcount = (int)take_varint(&b->r);
@@ -86,8 +129,8 @@ static PyObject* take_code(build* b) {
   c.stacksize = (int)take_varint(&b->r);
   c.flags = (int)take_varint(&b->r);
   c.firstlineno = (int)take_varint(&b->r);
-  if ((c.name = take_string(b, 1)) && (c.qualname = take_string(b, 1)) && (c.code = take_instructions(b)) &&
-      (c.consts = take_tuple(b, take_value)) && (c.names = take_tuple(b, take_name)) && (c.localsplusnames = take_tuple(b, take_name))) {
+  if ((c.name = take_string(b, 1)) && (c.qualname = take_qualified_name(b, c.name)) && (c.code = take_instructions(b)) &&
+      (c.consts = take_constants(b, &c)) && (c.names = take_tuple(b, take_name)) && (c.localsplusnames = take_tuple(b, take_name))) {
     const size_t kinds = (size_t)PyTuple_GET_SIZE(c.localsplusnames);
     c.localspluskinds = PyBytes_FromStringAndSize((const char*)take_block(&b->r, kinds), (Py_ssize_t)kinds);
     c.linetable = take_bytes(b);
@@ -141,7 +184,7 @@ static PyObject* take_value(build* b) {
 PyObject* walle_vm_read_module(walle_vm_bundle* bundle, walle_vm_module* module) {
   const uint8_t* raw = walle_vm_module_bytes(module);
   if (raw == NULL) return PyErr_Format(PyExc_ImportError, "a module of the container does not inflate");
-  build b = {.r = {raw, raw + module->raw_size, NULL}, .bundle = bundle};
+  build b = {.r = {raw, raw + module->raw_size, NULL}, .bundle = bundle, .is_module = 1};
   b.file = string_at(&b, module->file, 1);
   if (b.file == NULL) return NULL;
   PyObject* code = take_value(&b);

@@ -46,6 +46,12 @@ static uint32_t check_string(checker* c) {
   return number;
 }
 
+/* 0: none, otherwise a string's number plus one. */
+static void check_optional_string(checker* c) {
+  const uint32_t number = take_varint(&c->r);
+  if (number > c->bundle->string_count) reader_fail(&c->r, "a string number is out of range");
+}
+
 static void wrong(body* b, const char* what) {
   if (b->wrong == NULL) b->wrong = what;
 }
@@ -271,7 +277,7 @@ static void check_code(checker* c, int nesting) {
   const uint32_t flags = take_varint(&c->r);
   take_varint(&c->r); /* first line */
   check_string(c);
-  check_string(c);
+  check_optional_string(c);
   const walle_vm_reader code = take_region(c);
   b.consts = check_values(c, nesting + 1);
   b.names = check_names(c);

@@ -17,6 +17,8 @@ typedef struct {
   PyObject* numbers; /* str -> position in `strings` */
   PyObject* strings;
   int keep_lines;
+  const PyCodeObject* inside; /* the function or class around what is written; NULL: directly in the module */
+  int is_module;
 } writer;
 
 static void put(buffer* b, const void* data, size_t size) {
@@ -96,6 +98,37 @@ static int write_instructions(writer* w, PyCodeObject* code) {
   return 0;
 }
 
+/* Nearly all qualified names follow from the scope and need not be stored (see code_reader.c). 1, 0 or -1. */
+static int name_follows(const writer* w, const PyCodeObject* code) {
+  const int is_function = w->inside != NULL && (w->inside->co_flags & CO_OPTIMIZED);
+  PyObject* derived = w->inside == NULL
+                          ? Py_NewRef(code->co_name)
+                          : PyUnicode_FromFormat(is_function ? "%U.<locals>.%U" : "%U.%U", w->inside->co_qualname, code->co_name);
+  if (derived == NULL) return -1;
+  const int follows =
+      (w->inside == NULL || PyUnicode_GET_LENGTH(derived) <= WALLE_VM_DERIVED_NAME) && PyUnicode_Compare(derived, code->co_qualname) == 0;
+  Py_DECREF(derived);
+  return follows;
+}
+
+static int write_qualified_name(writer* w, PyCodeObject* code) {
+  const int follows = name_follows(w, code);
+  const long number = follows == 0 ? string_number(w, code->co_qualname) : -1;
+  if (follows < 0 || (follows == 0 && number < 0)) return -1;
+  put_varint(&w->out, (uint64_t)(number + 1));
+  return 0;
+}
+
+static int write_constants(writer* w, const PyCodeObject* code) {
+  const writer outer = *w;
+  w->inside = w->is_module ? NULL : code;
+  w->is_module = 0;
+  const int status = write_tuple(w, code->co_consts, write_value);
+  w->inside = outer.inside;
+  w->is_module = outer.is_module;
+  return status;
+}
+
 static int write_code(writer* w, PyCodeObject* code) {
   put_varint(&w->out, (uint64_t)code->co_argcount);
   put_varint(&w->out, (uint64_t)code->co_posonlyargcount);
@@ -103,8 +136,8 @@ static int write_code(writer* w, PyCodeObject* code) {
   put_varint(&w->out, (uint64_t)code->co_stacksize);
   put_varint(&w->out, (uint64_t)code->co_flags);
   put_varint(&w->out, (uint64_t)code->co_firstlineno);
-  if (write_string(w, code->co_name) < 0 || write_string(w, code->co_qualname) < 0 || write_instructions(w, code) < 0 ||
-      write_tuple(w, code->co_consts, write_value) < 0 || write_tuple(w, code->co_names, write_string) < 0 ||
+  if (write_string(w, code->co_name) < 0 || write_qualified_name(w, code) < 0 || write_instructions(w, code) < 0 ||
+      write_constants(w, code) < 0 || write_tuple(w, code->co_names, write_string) < 0 ||
       write_tuple(w, code->co_localsplusnames, write_string) < 0) {
     return -1;
   }
@@ -196,6 +229,7 @@ static int write_module(writer* w, const walle_vm_source* source, int library) {
   PyObject* code = strlen(source->text) == source->size ? Py_CompileStringObject(source->text, file, Py_file_input, &flags, library ? 2 : 0)
                                                         : PyErr_Format(PyExc_SyntaxError, "source contains a null byte");
   Py_DECREF(file);
+  w->is_module = 1;
   const int status = code == NULL ? -1 : write_value(w, code);
   Py_XDECREF(code);
   return status;

@@ -5,7 +5,7 @@
 #include "vm/inside/bytes.h"
 #include "vm/inside/inside.h"
 
-const char walle_vm_id[] = "cpython-3.13.5/walle-1";
+const char walle_vm_id[] = "cpython-3.13.5/walle-2";
 
 enum { kIdBytes = 32, kHeaderBytes = 60, kChecksumAt = 40, kMaxRaw = 64 << 20, kMaxStrings = 1 << 20, kMaxModules = 1 << 14 };
 

@@ -53,7 +53,8 @@ static void copy_frames(PyObject* exception, walle_vm_result* result) {
 
 static int reason_of(const walle_vm_isolate* isolate, PyObject* exception) {
   if (PyErr_GivenExceptionMatches(exception, PyExc_RecursionError)) return WALLE_VM_REASON_STACK;
-  if (PyErr_GivenExceptionMatches(exception, PyExc_MemoryError) && isolate->denied > isolate->denied_before) return WALLE_VM_REASON_HEAP;
+  if (PyErr_GivenExceptionMatches(exception, PyExc_MemoryError) && walle_vm_count(&isolate->denied) > isolate->denied_before)
+    return WALLE_VM_REASON_HEAP;
   if (PyErr_GivenExceptionMatches(exception, PyExc_ImportError) || PyErr_GivenExceptionMatches(exception, PyExc_PermissionError)) {
     return isolate->refused;
   }

@@ -8,6 +8,10 @@ static PyMethodDef* definitions; /* one per host function, made while the VM sta
 
 static PyObject* answer(int status, walle_vm_host_result* result) {
   PyObject* object = NULL;
+  if (status == 0 && result->free_result == NULL) {
+    if (result->value.kind == WALLE_VM_FLOAT) return PyFloat_FromDouble(result->value.as.real);
+    if (result->value.kind == WALLE_VM_INT) return PyLong_FromLongLong(result->value.as.integer);
+  }
   walle_vm_current->charging = 1;
   if (status == 0)
     object = walle_vm_to_python(&result->value);
@@ -27,6 +31,21 @@ static int invoke(const walle_vm_host_function* function, walle_vm_isolate* isol
   return status;
 }
 
+/* Numbers take a short way: with the long one they were a third of a call. */
+static int take_argument(PyObject* object, walle_vm_value* value, void** arena) {
+  if (PyFloat_CheckExact(object)) {
+    value->kind = WALLE_VM_FLOAT;
+    value->as.real = PyFloat_AS_DOUBLE(object);
+    return 0;
+  }
+  if (PyLong_CheckExact(object) && _PyLong_IsCompact((PyLongObject*)object)) {
+    value->kind = WALLE_VM_INT;
+    value->as.integer = _PyLong_CompactValue((PyLongObject*)object);
+    return 0;
+  }
+  return walle_vm_from_python(object, value, arena);
+}
+
 static PyObject* host_call(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   const size_t number = (size_t)_PyLong_CompactValue((PyLongObject*)self);
   const walle_vm_host_function* function = &walle_vm_host_table()->functions[number];
@@ -43,7 +62,7 @@ static PyObject* host_call(PyObject* self, PyObject* const* args, Py_ssize_t cou
   void* arena = NULL;
   PyObject* object = NULL;
   Py_ssize_t converted = 0;
-  while (converted < count && walle_vm_from_python(args[converted], &values[converted], &arena) == 0) ++converted;
+  while (converted < count && take_argument(args[converted], &values[converted], &arena) == 0) ++converted;
   if (converted == count) {
     walle_vm_host_result result;
     result.free_result = NULL;

@@ -2,7 +2,7 @@
  * library; nothing here is visible outside it.
  *
  * The isolate of the running thread is in a thread-local: allocators and long loops ask it. `state` is the only field that
- * another thread writes. */
+ * another thread writes; it may read the counters. */
 #ifndef WALLE_VM_INSIDE_H
 #define WALLE_VM_INSIDE_H
 
@@ -28,12 +28,22 @@ typedef struct walle_vm_name {
 } walle_vm_name;
 enum { WALLE_VM_KEPT_NAMES = 6 }; /* the three phases of a task, their modules, and one more */
 
+/* Written by the isolate's thread, read by any: relaxed, and never a locked instruction. */
+typedef _Atomic uint64_t walle_vm_counter;
+
+static inline uint64_t walle_vm_count(const walle_vm_counter* counter) { return atomic_load_explicit(counter, memory_order_relaxed); }
+static inline void walle_vm_set_count(walle_vm_counter* counter, uint64_t value) {
+  atomic_store_explicit(counter, value, memory_order_relaxed);
+}
+static inline void walle_vm_tally(walle_vm_counter* counter) { walle_vm_set_count(counter, walle_vm_count(counter) + 1); }
+
 struct walle_vm_isolate {
   PyThreadState* thread;
   PyInterpreterState* interp;
   atomic_int state;
-  size_t heap, heap_peak, heap_cap, stack_cap;
-  uint64_t denied, denied_before, calls, cancels;
+  walle_vm_counter heap, heap_peak, denied, calls, cancels;
+  size_t heap_cap, stack_cap;
+  uint64_t denied_before;
   void* user;
   walle_vm_bundle** bundles;
   size_t bundle_count;
@@ -102,6 +112,9 @@ struct walle_vm_bundle {
   walle_vm_module* modules;
   uint32_t module_count;
 };
+
+/* Longer qualified names are stored: a bundle of few bytes could otherwise ask for gigabytes of derived ones. */
+enum { WALLE_VM_DERIVED_NAME = 4096 };
 
 extern const char walle_vm_id[];
 walle_vm_bundle* walle_vm_library(void); /* the built-in container */

@@ -29,7 +29,7 @@ int walle_vm_raise_if_interrupted(void) {
   if (!walle_vm_unwinding()) return 0;
   walle_vm_isolate* isolate = walle_vm_current;
   if (isolate->thread != _PyThreadState_GET()) return 0;
-  ++isolate->cancels;
+  walle_vm_tally(&isolate->cancels);
   PyErr_SetNone(PyExc_KeyboardInterrupt);
   return -1;
 }

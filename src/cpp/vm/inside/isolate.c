@@ -39,9 +39,10 @@ static int enter(walle_vm_isolate* isolate, walle_vm_result* result) {
   }
   attach_thread(isolate);
   isolate->thread->c_recursion_remaining = room;
-  isolate->denied_before = isolate->denied;
+  isolate->denied_before = walle_vm_count(&isolate->denied);
   isolate->refused = 0;
-  atomic_store(&isolate->state, kRunning);
+  /* Nothing is handed over with it: the host's own lock orders one call after the other. */
+  atomic_store_explicit(&isolate->state, kRunning, memory_order_relaxed);
   return 0;
 }
 
@@ -221,7 +222,7 @@ void walle_vm_call(walle_vm_isolate* isolate, const char* module, const char* fu
                    walle_vm_result* result) {
   memset(result, 0, sizeof *result);
   if (enter(isolate, result) < 0) return;
-  ++isolate->calls;
+  walle_vm_tally(&isolate->calls);
   finish(isolate, call_inside(isolate, module, function, args, count), result);
   leave(isolate);
 }
@@ -245,7 +246,7 @@ static PyObject* run_inside(const walle_vm_source* source) {
 void walle_vm_run_source(walle_vm_isolate* isolate, const walle_vm_source* source, walle_vm_result* result) {
   memset(result, 0, sizeof *result);
   if (enter(isolate, result) < 0) return;
-  ++isolate->calls;
+  walle_vm_tally(&isolate->calls);
   finish(isolate, run_inside(source), result);
   leave(isolate);
 }
@@ -257,11 +258,11 @@ void walle_vm_release_result(walle_vm_result* result) {
 }
 
 void walle_vm_read_stats(const walle_vm_isolate* isolate, walle_vm_stats* stats) {
-  *stats = (walle_vm_stats){.heap_bytes = isolate->heap,
-                            .heap_peak = isolate->heap_peak,
-                            .calls = isolate->calls,
-                            .cancels = isolate->cancels,
-                            .denied_allocations = isolate->denied};
+  *stats = (walle_vm_stats){.heap_bytes = walle_vm_count(&isolate->heap),
+                            .heap_peak = walle_vm_count(&isolate->heap_peak),
+                            .calls = walle_vm_count(&isolate->calls),
+                            .cancels = walle_vm_count(&isolate->cancels),
+                            .denied_allocations = walle_vm_count(&isolate->denied)};
 }
 
 #if WALLE_VM_FULL

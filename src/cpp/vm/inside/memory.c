@@ -18,16 +18,18 @@ enum { kPatience = 1000, kArenaBytes = 256 * 1024, kKeptArenas = 16 };
 static int room_for(size_t bytes) {
   walle_vm_isolate* isolate = walle_vm_current;
   if (isolate == NULL || isolate->heap_cap == 0) return 1;
-  if (bytes <= isolate->heap_cap && isolate->heap <= isolate->heap_cap - bytes) return 1;
-  if (++isolate->denied - isolate->denied_before > kPatience) walle_vm_interrupt(isolate, WALLE_VM_REASON_HEAP);
+  if (bytes <= isolate->heap_cap && walle_vm_count(&isolate->heap) <= isolate->heap_cap - bytes) return 1;
+  walle_vm_tally(&isolate->denied);
+  if (walle_vm_count(&isolate->denied) - isolate->denied_before > kPatience) walle_vm_interrupt(isolate, WALLE_VM_REASON_HEAP);
   return 0;
 }
 
 static void count(ptrdiff_t bytes) {
   walle_vm_isolate* isolate = walle_vm_current;
   if (isolate == NULL) return;
-  isolate->heap += (size_t)bytes;
-  if (bytes > 0 && isolate->heap > isolate->heap_peak) isolate->heap_peak = isolate->heap;
+  const uint64_t heap = walle_vm_count(&isolate->heap) + (uint64_t)bytes;
+  walle_vm_set_count(&isolate->heap, heap);
+  if (bytes > 0 && heap > walle_vm_count(&isolate->heap_peak)) walle_vm_set_count(&isolate->heap_peak, heap);
 }
 
 /* For allocations whose failure nobody could report (a static type's dictionary): bounded by 256 KB for all types. */
@@ -131,8 +133,10 @@ static void arena_free(void* context, void* arena, size_t size) {
   (void)context;
   if (arena == NULL) return;
   count(-(ptrdiff_t)size);
-  if (poison_arenas) memset(arena, 0xdb, size);
-  if (size == kArenaBytes && keep(arena)) return;
+  if (size == kArenaBytes) {
+    if (poison_arenas) memset(arena, 0xdb, kArenaBytes);
+    if (keep(arena)) return;
+  }
   munmap(arena, size);
 }
 
