@@ -80,13 +80,13 @@ def test_warm_call(benchmark: Any, vm: VM) -> None:
     """Bar 0.5 us; one argument in, one result out, through the binding."""
     isolate = isolate_of(vm, "def f(x):\n    return x\n")
     native = isolate._native
-    benchmark(native.call, "main", "f", 1)
+    benchmark(native.call, "f", 1)
     n = 20_000
     rounds = []
     for _ in range(15):
         started = time.perf_counter()
         for _ in range(n):
-            native.call("main", "f", 1)
+            native.call("f", 1)
         middle = time.perf_counter()
         for _ in range(n):
             isolate.call("f", 1)

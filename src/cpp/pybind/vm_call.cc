@@ -34,7 +34,7 @@ class Answer {
   Answer(const Answer&) = delete;
   Answer& operator=(const Answer&) = delete;
 
-  walle_vm_result result{};
+  walle_vm_result result;  // the call fills it in
 
  private:
   Isolate& isolate_;
@@ -111,15 +111,13 @@ PyObject* call(Isolate& isolate, const char* module, const char* function, PyObj
   return answer_of(answer.result);
 }
 
-PyObject* call_isolate(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+PyObject* call_isolate(PyObject* self, const char* module, PyObject* name, PyObject* const* args, Py_ssize_t count) {
   try {
-    if (count < 2) throw py::type_error("call(module, function, *args)");
     auto* isolate = static_cast<Isolate*>(reinterpret_cast<py::detail::instance*>(self)->get_value_and_holder().value_ptr());
     if (isolate == nullptr) throw py::type_error("an Isolate that create() did not make");
-    const char* module = PyUnicode_AsUTF8(args[0]);
-    const char* function = module != nullptr ? PyUnicode_AsUTF8(args[1]) : nullptr;
+    const char* function = module != nullptr ? PyUnicode_AsUTF8(name) : nullptr;
     if (function == nullptr) return nullptr;
-    return call(*isolate, module, function, args + 2, static_cast<size_t>(count - 2));
+    return call(*isolate, module, function, args, static_cast<size_t>(count));
   } catch (py::error_already_set& error) {
     error.restore();
   } catch (...) {
@@ -128,8 +126,23 @@ PyObject* call_isolate(PyObject* self, PyObject* const* args, Py_ssize_t count) 
   return nullptr;
 }
 
-PyMethodDef call_definition = {"call", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(call_isolate)), METH_FASTCALL,
-                               "call(module, function, *args)"};
+// What walle_rt.vm.Isolate.call is; a Python function around it took longer than the call.
+PyObject* call_by_name(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  const Py_ssize_t named = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
+  const bool known = named == 0 || (named == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "module") == 0);
+  if (count < 1 || !known) {
+    PyErr_SetString(PyExc_TypeError, "expected call(function, *args, module='main')");
+    return nullptr;
+  }
+  return call_isolate(self, named == 0 ? "main" : PyUnicode_AsUTF8(args[count]), args[0], args + 1, count - 1);
+}
+
+template <class Function>
+PyCFunction as_method(Function* function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function));
+}
+
+PyMethodDef call_definition = {"call", as_method(call_by_name), METH_FASTCALL | METH_KEYWORDS, "call(function, *args, module='main')"};
 
 }  // namespace
 

@@ -19,6 +19,14 @@ constexpr int kMaxDepth = 64;
 
 Value from_python(py::handle object, int depth);
 
+std::string text_from(PyObject* object) {
+  Py_ssize_t size = 0;
+  const char* text = PyUnicode_AsUTF8AndSize(object, &size);
+  if (text != nullptr) return {text, static_cast<size_t>(size)};
+  PyErr_Clear();
+  refuse("text with half of a surrogate pair", "text that UTF-8 can hold");
+}
+
 Value sequence_from(py::handle object, int depth) {
   vm::List list;
   for (const py::handle item : object) list.push_back(from_python(item, depth + 1));
@@ -29,7 +37,7 @@ Value map_from(py::handle object, int depth) {
   vm::Map map;
   for (const auto& [key, item] : py::reinterpret_borrow<py::dict>(object)) {
     if (!PyUnicode_Check(key.ptr())) refuse("a map key of type " + std::string(Py_TYPE(key.ptr())->tp_name), "str keys");
-    map.emplace_back(key.cast<std::string>(), from_python(item, depth + 1));
+    map.emplace_back(text_from(key.ptr()), from_python(item, depth + 1));
   }
   return map;
 }
@@ -65,7 +73,7 @@ Value from_python(py::handle object, int depth) {
     return static_cast<int64_t>(number);
   }
   if (PyFloat_CheckExact(p)) return PyFloat_AS_DOUBLE(p);
-  if (PyUnicode_Check(p)) return object.cast<std::string>();
+  if (PyUnicode_Check(p)) return text_from(p);
   if (PyBytes_Check(p)) return bytes_from(object);
   if (PyList_Check(p) || PyTuple_Check(p)) return sequence_from(object, depth);
   if (PyDict_Check(p)) return map_from(object, depth);

@@ -123,7 +123,9 @@ void Isolate::invoke_plain(const char* module, const char* function, std::span<c
   guarded(result, [&](walle_vm_result* out) { vm_->api().call(body_->handle, module, function, args.data(), args.size(), out); });
 }
 
-void Isolate::release(walle_vm_result& result) const { vm_->api().release_result(&result); }
+void Isolate::release(walle_vm_result& result) const {
+  if (result.arena != nullptr || result.value.kind >= WALLE_VM_STR) vm_->api().release_result(&result);
+}
 
 Outcome Isolate::taken(walle_vm_result& result) const {
   Outcome out = incoming(result);

@@ -310,9 +310,7 @@ class Model:
 
 def _path_text(path: str | os.PathLike[str], where: str) -> str:
     if not isinstance(path, str | os.PathLike):
-        raise ArgumentError.of(
-            f"a path of type {type(path).__name__}", "a string or Path", where, "pass a path"
-        )
+        raise ArgumentError.of(f"a path of type {type(path).__name__}", "a string or Path", where, "pass a path")
     text = os.fsdecode(path)
     if "\0" in text:
         raise ArgumentError.of(f"path {text!r}", "a path without NUL characters", where, "check the path")

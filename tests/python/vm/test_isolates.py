@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from walle_rt import ArgumentError, ResourceError, TaskError
-from walle_rt.vm import Isolate, LimitExceeded, Limits, TaskBundle, TaskFailed
+from walle_rt.vm import VM, Isolate, LimitExceeded, Limits, TaskBundle, TaskFailed
 
 ECHO = "def echo(x):\n    return x\n"
 
@@ -446,3 +446,53 @@ def test_device_runs_bundles_and_refuses_source(vm: Any, device: Any) -> None:
     isolate.load(refuse)
     with pytest.raises(TaskFailed, match="precompiled"):
         isolate.call("f", module="m")
+
+
+def test_wrong_calls_say_how_to_call(task: Any) -> None:
+    isolate = task(ECHO)
+    for wrong in (lambda: isolate.call(), lambda: isolate.call("echo", 1, modul="main"), lambda: isolate.call(echo=1)):
+        with pytest.raises(TypeError, match="call"):
+            wrong()
+    with pytest.raises(TypeError):
+        isolate.call("echo", 1, module=3)
+    with pytest.raises(TypeError):
+        isolate.call(3)
+    assert isolate.call("echo", 5, module="main") == 5
+
+
+def test_a_subclass_may_have_a_call_of_its_own(vm: VM) -> None:
+    class Counting(Isolate):
+        calls = 0
+
+        def call(self, function: str, /, *args: Any, module: str = "main") -> Any:
+            self.calls += 1
+            return super().call(function, *args, module=module)
+
+    with Counting(vm) as isolate:
+        isolate.load(TaskBundle.from_source({"main": ECHO, "other": "def echo(x):\n    return [x]\n"}, vm))
+        assert [isolate.call("echo", 1), isolate.call("echo", 1, module="other"), isolate.calls] == [1, [1], 2]
+    with pytest.raises(ArgumentError):
+        isolate.call("echo", 1)
+
+
+@pytest.mark.parametrize("count", [0, 1, 6, 7, 64])
+def test_any_number_of_arguments(task: Any, count: int) -> None:
+    isolate = task("def f(*a):\n    return list(a)\n")
+    for value in (1, "text", b"bytes", None, 2.5, True, [1, "x"], {"a": 1}):
+        assert isolate.call("f", *[value] * count) == [value] * count
+
+
+def test_integers_beyond_64_bits_are_refused_on_either_way(task: Any) -> None:
+    isolate = task("def echo(x):\n    return x\ndef big():\n    return 2**64\n")
+    for value in (2**63, -(2**63) - 1, [2**63]):
+        with pytest.raises(ArgumentError, match="64 bits"):
+            isolate.call("echo", value)
+    with pytest.raises(TaskFailed, match="64 bits"):
+        isolate.call("big")
+
+
+def test_text_that_utf8_cannot_hold_is_refused(task: Any) -> None:
+    isolate = task(ECHO)
+    for value in ("\ud800", ["\ud800"], {"\ud800": 1}, {"a": "\ud800"}):
+        with pytest.raises(ArgumentError, match="surrogate"):
+            isolate.call("echo", value)

@@ -2,31 +2,38 @@
  * interning them took half of a warm call; the objects behind them are looked up every time, since a task may rebind. */
 #include "vm/inside/inside.h"
 
-static void forget(walle_vm_name* name) {
-  free(name->text);
-  Py_XDECREF(name->object);
-  *name = (walle_vm_name){0};
+static void forget(walle_vm_target* target) {
+  free(target->module);
+  free(target->function);
+  Py_XDECREF(target->module_name);
+  Py_XDECREF(target->function_name);
+  *target = (walle_vm_target){0};
 }
 
 void walle_vm_forget_functions(walle_vm_isolate* isolate) {
-  for (size_t i = 0; i < WALLE_VM_KEPT_NAMES; ++i) forget(&isolate->names[i]);
+  for (size_t i = 0; i < WALLE_VM_KEPT_TARGETS; ++i) forget(&isolate->targets[i]);
 }
 
-/* Borrowed, until other names have pushed this one out. */
-static PyObject* interned(walle_vm_isolate* isolate, const char* text) {
-  for (size_t i = 0; i < WALLE_VM_KEPT_NAMES; ++i) {
-    if (isolate->names[i].text != NULL && strcmp(isolate->names[i].text, text) == 0) return isolate->names[i].object;
-  }
-  walle_vm_name fresh = {strdup(text), PyUnicode_InternFromString(text)};
-  if (fresh.text == NULL || fresh.object == NULL) {
-    if (fresh.object != NULL) PyErr_NoMemory();
+static walle_vm_target* new_target(walle_vm_isolate* isolate, const char* module, const char* function) {
+  walle_vm_target fresh = {strdup(module), strdup(function), PyUnicode_InternFromString(module), PyUnicode_InternFromString(function)};
+  if (!fresh.module || !fresh.function || !fresh.module_name || !fresh.function_name) {
+    if (!PyErr_Occurred()) PyErr_NoMemory();
     forget(&fresh);
     return NULL;
   }
-  walle_vm_name* place = &isolate->names[isolate->next_name++ % WALLE_VM_KEPT_NAMES];
+  walle_vm_target* place = &isolate->targets[isolate->next_target++ % WALLE_VM_KEPT_TARGETS];
   forget(place);
   *place = fresh;
-  return fresh.object;
+  return place;
+}
+
+/* Valid until others have pushed it out. */
+static walle_vm_target* target_of(walle_vm_isolate* isolate, const char* module, const char* function) {
+  for (size_t i = 0; i < WALLE_VM_KEPT_TARGETS; ++i) {
+    walle_vm_target* target = &isolate->targets[i];
+    if (target->function != NULL && strcmp(target->function, function) == 0 && strcmp(target->module, module) == 0) return target;
+  }
+  return new_target(isolate, module, function);
 }
 
 static PyObject* import_module(PyObject* name) {
@@ -37,13 +44,12 @@ static PyObject* import_module(PyObject* name) {
 
 /* Borrowed. */
 PyObject* walle_vm_find_function(walle_vm_isolate* isolate, const char* module_name, const char* function_name) {
-  PyObject* name = interned(isolate, module_name);
-  if (name == NULL) return NULL;
-  PyObject* module = PyDict_GetItemWithError(PyImport_GetModuleDict(), name);
-  if (module == NULL && !PyErr_Occurred()) module = import_module(name);
-  PyObject* key = module != NULL ? interned(isolate, function_name) : NULL;
-  if (key == NULL) return NULL;
-  PyObject* function = PyDict_GetItemWithError(PyModule_GetDict(module), key);
+  const walle_vm_target* target = target_of(isolate, module_name, function_name);
+  if (target == NULL) return NULL;
+  PyObject* module = PyDict_GetItemWithError(PyImport_GetModuleDict(), target->module_name);
+  if (module == NULL && !PyErr_Occurred()) module = import_module(target->module_name);
+  if (module == NULL) return NULL;
+  PyObject* function = PyDict_GetItemWithError(PyModule_GetDict(module), target->function_name);
   if (function == NULL && !PyErr_Occurred())
     PyErr_Format(PyExc_AttributeError, "module '%s' has no function '%s'", module_name, function_name);
   return function;

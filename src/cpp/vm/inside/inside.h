@@ -21,12 +21,12 @@
 
 enum { kIdle = 0, kRunning = -1 }; /* isolate state; above zero: a walle_vm_reason, the task is unwinding */
 
-/* A module's or function's name and its interned Python string. */
-typedef struct walle_vm_name {
-  char* text;
-  PyObject* object;
-} walle_vm_name;
-enum { WALLE_VM_KEPT_NAMES = 6 }; /* the three phases of a task, their modules, and one more */
+/* What was called lately: two names and their interned Python strings. */
+typedef struct walle_vm_target {
+  char *module, *function;
+  PyObject *module_name, *function_name;
+} walle_vm_target;
+enum { WALLE_VM_KEPT_TARGETS = 4 }; /* the three phases of a task, and one more */
 
 /* Written by the isolate's thread, read by any: relaxed, and never a locked instruction. */
 typedef _Atomic uint64_t walle_vm_counter;
@@ -52,8 +52,8 @@ struct walle_vm_isolate {
   uint8_t* host_calls; /* NULL: all allowed */
   int refused;         /* the reason of the last refusal: import or host call */
   PyObject* tensor_type;
-  walle_vm_name names[WALLE_VM_KEPT_NAMES];
-  size_t next_name;
+  walle_vm_target targets[WALLE_VM_KEPT_TARGETS];
+  size_t next_target;
   int charging; /* tensors that enter now were made for the task: answers of host calls */
 };
 

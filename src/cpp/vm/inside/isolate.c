@@ -178,7 +178,13 @@ int walle_vm_attach(walle_vm_isolate* isolate, walle_vm_bundle* bundle, walle_vm
   return 0;
 }
 
+static void retain_tensors(walle_vm_value* value, int retain);
+
 /* Tensors outlive the call: the result holds its own references until release. */
+static inline void retain(walle_vm_value* value, int retain) {
+  if (value->kind >= WALLE_VM_LIST) retain_tensors(value, retain);
+}
+
 static void retain_tensors(walle_vm_value* value, int retain) {
   if (value->kind == WALLE_VM_TENSOR || value->kind == WALLE_VM_BUFFER)
     retain ? value->as.tensor->retain(value->as.tensor) : value->as.tensor->release(value->as.tensor);
@@ -188,7 +194,7 @@ static void retain_tensors(walle_vm_value* value, int retain) {
 
 static void finish(walle_vm_isolate* isolate, PyObject* object, walle_vm_result* result) {
   if (object != NULL && !walle_vm_unwinding() && walle_vm_from_python(object, &result->value, &result->arena) == 0) {
-    retain_tensors(&result->value, 1);
+    retain(&result->value, 1);
     result->ok = 1;
   } else {
     walle_vm_fail(isolate, result);
@@ -252,7 +258,7 @@ void walle_vm_run_source(walle_vm_isolate* isolate, const walle_vm_source* sourc
 }
 
 void walle_vm_release_result(walle_vm_result* result) {
-  if (result->ok) retain_tensors(&result->value, 0);
+  if (result->ok) retain(&result->value, 0);
   walle_vm_arena_free(result->arena);
   memset(result, 0, sizeof *result);
 }
