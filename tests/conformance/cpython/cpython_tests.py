@@ -98,8 +98,9 @@ HELPERS = [
 HELPERS += [f"test.support.{name}" for name in ("hypothesis_helper", "_hypothesis_stubs")]
 HELPERS += ["test.support._hypothesis_stubs._helpers", "test.support._hypothesis_stubs.strategies"]
 HELPERS += ["test.support.numbers", "test.support.testcase", "test.support.warnings_helper", "test.typinganndata"]
-HELPERS += [f"test.typinganndata.{name}" for name in ("ann_module", "ann_module2", "ann_module3", "ann_module695")]
-HELPERS += ["test.mod_generics_cache", "test.test_contextlib", "test.test_math"]
+HELPERS += [f"test.typinganndata.ann_module{number}" for number in ("", *range(2, 10), 695)]
+HELPERS += [f"test.typinganndata.{name}" for name in ("_typed_dict_helper", "mod_generics_cache", "partialexecution")]
+HELPERS += ["test.test_contextlib", "test.test_math", "test.lock_tests"]
 UNITTEST = ["unittest.case", "unittest.result", "unittest.suite", "unittest.util", "difflib"]
 PURE = [
     "pickle",
@@ -114,16 +115,21 @@ PURE = [
     "__future__",
 ]
 # Files that spell characters by name outside raw strings: the VM has no table of names.
-NAMED_CHARACTERS = {"test.re_tests", "test.test_json.test_unicode", "test.test_float", "test.test_int"}
+NAMED_CHARACTERS = {
+    "test.re_tests",
+    "test.test_textwrap",
+    "test.test_json.test_unicode",
+    "test.test_float",
+    "test.test_int",
+}
 OWN = {"unittest": "unittest", "test.support": "support", "test.support.import_helper": "import_helper"}
 OWN |= {"importlib": "importlib", "cpython_run": "run", "absent": "absent"}
-OWN |= {"test.support.threading_helper": "threading_helper"}
-ABSENT = [f"test.support.{name}" for name in ("os_helper", "script_helper", "hashlib_helper")]
+OWN |= {f"test.support.{name}": name for name in ("threading_helper", "hashlib_helper")}
+OWN |= {"test.test_import": "test_import", "unittest.mock": "mock", "sysconfig": "sysconfig", "platform": "platform"}
+ABSENT = [f"test.support.{name}" for name in ("os_helper", "script_helper")]
 ABSENT += [f"test.support.{name}" for name in ("socket_helper", "interpreters", "i18n_helper")]
 ABSENT += [
     "test.pickletester",
-    "test.test_import",
-    "unittest.mock",
     "asyncio",
     "ast",
     "concurrent",
@@ -139,8 +145,8 @@ ABSENT += [
     "importlib.util",
     "importlib.machinery",
 ]
-ABSENT += ["inspect", "logging", "optparse", "pathlib", "pickletools", "platform", "pydoc", "select", "shelve", "shlex"]
-ABSENT += ["shutil", "signal", "site", "socket", "subprocess", "sysconfig", "tempfile", "tokenize", "unicodedata"]
+ABSENT += ["inspect", "logging", "optparse", "pathlib", "pickletools", "pydoc", "select", "shelve", "shlex"]
+ABSENT += ["shutil", "signal", "site", "socket", "subprocess", "tempfile", "tokenize", "unicodedata"]
 ABSENT += [
     "urllib",
     "urllib.request",
@@ -150,6 +156,7 @@ ABSENT += [
     "sqlite3",
     "xml",
     "http",
+    "http.client",
     "builtins_types",
 ]
 
@@ -182,7 +189,7 @@ def source_of(lib: Path, name: str) -> tuple[str, str, bool]:
     if name in NAMED_CHARACTERS:
         text = re.sub(r"\\N\{([^}]+)\}", lambda found: unicodedata.lookup(found[1]), text)
     file = path.relative_to(lib).as_posix()
-    if not text.startswith("from __future__"):
+    if re.search(r"^from __future__", text, re.MULTILINE) is None:
         text = f"__file__ = {file!r}; {text}"  # on the first line: line numbers stay
     return file, text, package
 

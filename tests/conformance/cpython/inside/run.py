@@ -14,6 +14,8 @@ traceback.clear_frames = lambda tb: None
 import unittest  # noqa: E402
 from importlib import import_module  # noqa: E402
 
+NO_THREADS = "thread is not supported for isolated subinterpreters"
+
 
 class Result(unittest.TestResult):
     """Outcome per test id; a failing subtest fails its test."""
@@ -40,6 +42,8 @@ class Result(unittest.TestResult):
         kind, value, tb = error
         if issubclass(kind, unittest.SkipTest):
             return self.addSkip(test, value)
+        if kind is RuntimeError and str(value) == NO_THREADS:
+            return self.addSkip(test, "no threads in the VM")
         line = 0
         while tb is not None:
             if "test" in tb.tb_frame.f_code.co_filename:
