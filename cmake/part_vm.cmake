@@ -136,7 +136,7 @@ if(APPLE)
   set(vm_library_kind SHARED)
 endif()
 
-# Packed relative relocations: 13,000 pointers of static tables in 4 KB instead of 0.3 MB. Loaders know them from glibc 2.36
+# Packed relative relocations: the pointers of static tables in 5 KB instead of 0.3 MB. Loaders know them from glibc 2.36
 # and Android 11 on; GNU's linker of Debian 12 writes them for x86-64 alone, hence LLVM's.
 option(WALLE_VM_RELR "Pack the VM libraries' relative relocations (needs lld, and glibc 2.36 or Android 11 to run)" OFF)
 if(WALLE_VM_RELR)
