@@ -325,7 +325,7 @@ EDITS = [
     Edit(
         "Objects/unicodeobject.c",
         "interned names are immortal: upstream frees them in debug builds alone. Those above 512 bytes are blocks of"
-        " malloc, not of the isolate's arenas, and outlived it: 1 MB for 1,600 long names",
+        " malloc, not of the isolate's arenas, and outlived it",
         "#ifdef Py_DEBUG\n            // Skip the Immortal Instance check and restore\n"
         "            // the two references (key and value) ignored\n"
         "            // by PyUnicode_InternInPlace().\n            _Py_SetMortal(s, 2);\n#ifdef Py_REF_DEBUG\n",
@@ -380,13 +380,13 @@ EDITS = [
     ),
     Edit(
         "Python/initconfig.c",
-        "there is no command line: its parser and its help take 15 KB",
+        "there is no command line, so neither its parser nor its help is needed",
         "    if (config->parse_argv == 1) {\n        Py_ssize_t opt_index;\n",
         "    if (0) {\n        Py_ssize_t opt_index;\n",
     ),
     Edit(
         "Python/parking_lot.c",
-        "an isolate has one thread, so hardly anybody ever waits: 12 KB of initialised data less",
+        "an isolate has one thread, so hardly anybody ever waits: initialised data for 17 lists instead of 257",
         "#define NUM_BUCKETS 257\n",
         "#define NUM_BUCKETS 17\n",
     ),
@@ -413,7 +413,7 @@ EDITS = [
     ),
     Edit(
         "Modules/_hacl/include/krml/internal/target.h",
-        "the rounds of SHA-2 as loops: 30 KB less",
+        "the rounds of SHA-2 as loops are smaller",
         "#  define KRML_UNROLL_MAX 16\n",
         "#  define KRML_UNROLL_MAX 1\n",
     ),

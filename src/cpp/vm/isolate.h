@@ -36,8 +36,8 @@ class Isolate {
     return invoke(module.c_str(), function.c_str(), args);
   }
   Outcome invoke(const char* module, const char* function, std::span<const Value> args);
-  // The same in the boundary's own terms, for bindings whose values are numbers and text: a Value each way took half as long as the
-  // call. What `args` point to is the caller's; what `result` points to is there until release().
+  // The same in the boundary's own terms, for bindings whose values are numbers and text, which then pass
+  // without a Value each way. What `args` point to is the caller's; what `result` points to is there until release().
   void invoke_plain(const char* module, const char* function, std::span<const walle_vm_value> args, walle_vm_result& result);
   void release(walle_vm_result& result) const;
   // Full flavour: runs source text as module `source.name`.

@@ -31,7 +31,7 @@ static int invoke(const walle_vm_host_function* function, walle_vm_isolate* isol
   return status;
 }
 
-/* Numbers take a short way: with the long one they were a third of a call. */
+/* Numbers take a short way: most arguments and results of host calls are numbers. */
 static int take_argument(PyObject* object, walle_vm_value* value, void** arena) {
   if (PyFloat_CheckExact(object)) {
     value->kind = WALLE_VM_FLOAT;
