@@ -209,7 +209,7 @@ Partition* Matcher::partition_for(Group& g, const Event& e) {
     for (Absence& a : absences_)
       if (a.trigger != kNone && groups_[hot_[a.trigger].group].get() == &g) a.pending[at].armed = 0;
   }
-  oldest->key = wanted, oldest->previous = 0;
+  oldest->key = wanted, oldest->previous = 0, oldest->lives = 0;
   return oldest;
 }
 

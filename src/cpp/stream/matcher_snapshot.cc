@@ -166,6 +166,7 @@ Result<size_t> Matcher::restore(std::string_view bytes) {
         const auto hash = in.get<uint64_t>(), newest = in.get<uint64_t>();
         if (const auto it = guards.find(hash); it != guards.end() && &p != &spare) p.guards[it->second] = newest;
       }
+      if (&p != &spare) g->trie.find_live(p);
       auto unmatched = triggers;
       for (uint32_t k = in.count(32); k-- > 0 && in.ok();) {
         const auto hash = in.get<uint64_t>(), barrier = in.get<uint64_t>();

@@ -2,6 +2,7 @@
 // account of its memory (Matcher::memory_bytes) is capacity, not size.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 namespace walle::stream::tight {

@@ -59,7 +59,15 @@ void Trie::release_guard(uint16_t guard) {
   tight::push(free_guards_, guard);
 }
 
+// Whether a step behind `parent` belongs to a strict chain. First steps do, but their edges lie in the token lists.
+bool Trie::chains_on(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard) const {
+  const CompiledAtom& a = s.atoms[0];
+  const bool plain = s.atoms.size() == 1 && a.event != kAny && a.page != kAny && a.predicate < 0 && gap == 0 && guard == 0;
+  return plain && (parent == 0 ? s.follow != Follow::next : s.follow == Follow::next && nodes_[parent].chained);
+}
+
 uint16_t Trie::find_child(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard) const {
+  if (parent != 0 && chains_on(parent, s, gap, guard)) return chains_.find(parent, token_of(s.atoms[0]));
   const uint16_t first = lists_.find(token_of(s.atoms[0]));
   if (first == kNone) return kNone;
   const auto leads_to = [&](const CompiledAtom& a, uint16_t node) {
@@ -78,15 +86,24 @@ uint16_t Trie::find_child(uint16_t parent, const ResolvedStep& s, uint16_t gap, 
   return kNone;
 }
 
-uint16_t Trie::new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard, uint8_t depth) {
-  uint16_t node = static_cast<uint16_t>(nodes_.size());
-  if (!free_nodes_.empty()) {
-    node = free_nodes_.back();
-    free_nodes_.pop_back();
-  } else {
+uint16_t Trie::take_node() {
+  if (free_nodes_.empty()) {
     tight::push(nodes_, Node{});
+    return static_cast<uint16_t>(nodes_.size() - 1);
   }
-  nodes_[node] = {0, kNone, static_cast<uint8_t>(s.atoms.size()), depth};
+  const uint16_t node = free_nodes_.back();
+  free_nodes_.pop_back();
+  return node;
+}
+
+uint16_t Trie::new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard, uint8_t depth) {
+  const bool chained = chains_on(parent, s, gap, guard);
+  const uint16_t node = take_node();
+  nodes_[node] = {0, kNone, static_cast<uint8_t>(s.atoms.size()), static_cast<uint8_t>(depth & 15), chained};
+  if (chained && parent != 0) {
+    chains_.add({token_of(s.atoms[0]), parent, node});
+    return node;
+  }
   for (const CompiledAtom& a : s.atoms) {
     Edge e{parent, node, gap, guard, predicate_of(a), static_cast<uint8_t>(depth << 4), 0};
     if (s.follow == Follow::next) e.flags |= kStrict;
@@ -99,6 +116,7 @@ uint16_t Trie::new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, ui
 }
 
 void Trie::update_terminal_class(uint16_t node, const ResolvedStep& s) {
+  if (nodes_[node].chained && nodes_[node].depth > 0) return;  // chain_edge() looks
   for (const CompiledAtom& a : s.atoms) lists_.set_terminal(token_of(a), node, predicate_of(a), nodes_[node].terminal != kNone);
 }
 
@@ -158,11 +176,12 @@ Status Trie::add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger,
   return {};
 }
 
-void Trie::free_node(uint16_t node, const ResolvedStep& s) {
+void Trie::free_node(uint16_t parent, uint16_t node, const ResolvedStep& s) {
+  tight::push(free_nodes_, node);
+  if (nodes_[node].chained && parent != 0) return chains_.remove(parent, token_of(s.atoms[0]));
   const Edge e = lists_.edge_of(token_of(s.atoms[0]), node, predicate_of(s.atoms[0]));
   for (const CompiledAtom& a : s.atoms) lists_.remove_edges(token_of(a), node);
   limits_.release(e.gap), release_guard(e.guard);
-  tight::push(free_nodes_, node);
 }
 
 void Trie::remove_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger) {
@@ -176,12 +195,23 @@ void Trie::remove_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger
   }
   remove_terminal(parent, steps.back(), trigger);
   for (size_t i = path.size(); i-- > 0;)
-    if (--nodes_[path[i]].uses == 0) free_node(path[i], steps[i]);
+    if (--nodes_[path[i]].uses == 0) free_node(i ? path[i - 1] : uint16_t{0}, path[i], steps[i]);
 }
 
 size_t Trie::memory_bytes() const {
   return tight::bytes(nodes_) + tight::bytes(free_nodes_) + tight::bytes(terminals_) + tight::bytes(free_terminals_) +
-         tight::bytes(guards_) + tight::bytes(free_guards_) + limits_.memory_bytes() + lists_.memory_bytes();
+         tight::bytes(guards_) + tight::bytes(free_guards_) + limits_.memory_bytes() + lists_.memory_bytes() + chains_.memory_bytes();
+}
+
+void Trie::find_live(Partition& p) const {
+  p.lives = 0;
+  const auto reached = [&](uint16_t node) {
+    const auto end = p.live.begin() + p.lives;
+    const bool live = nodes_[node].chained && p.slots[node].start != 0 && p.slots[node].last == p.previous;
+    if (live && std::find(p.live.begin(), end, node) == end && p.lives < p.live.size()) p.live[p.lives++] = node;
+  };
+  for (const ChainEdge& e : chains_.all()) reached(e.node), reached(e.parent);
+  std::sort(p.live.begin(), p.live.begin() + p.lives, [&](uint16_t a, uint16_t b) { return nodes_[a].depth > nodes_[b].depth; });
 }
 
 namespace {
@@ -221,6 +251,12 @@ std::vector<std::pair<uint64_t, uint16_t>> Trie::node_fingerprints(const Predica
       w.edge = base::Hasher().value(limits_[e.gap]).value(guards[e.guard]).value(e.flags & kStrict).finish();
       w.parts.push_back(atom_hash(lists_.token_of(l), e.predicate == kNone ? nullptr : &memo.predicates[e.predicate]));
     }
+  for (const ChainEdge& e : chains_.all()) {
+    Whole& w = all[e.node];
+    w.parent = e.parent, w.used = true;
+    w.edge = base::Hasher().value(limits_[0]).value(guards[0]).value(static_cast<int>(kStrict)).finish();
+    w.parts.push_back(atom_hash(e.token, nullptr));
+  }
   std::vector<std::pair<uint64_t, uint16_t>> out;
   std::vector<uint64_t> hashes(nodes_.size());
   for (int depth = 0; depth < kMaxSteps; ++depth)

@@ -3,7 +3,8 @@
 // Each node keeps ONE slot {start, last}: the latest start among partial matches that end at this node, and the event
 // that ended the newest of them. That is exact for windows, gaps and guards, because latest starts never decrease from
 // one ending event to the next, and every such condition admits a suffix of the past: what the newest partial match
-// fails, all older ones fail (docs/concepts/stream.md has the proof). Cost is the edges that carry an event's tokens.
+// fails, all older ones fail (docs/concepts/stream.md has the proof). Cost is the edges that carry an event's tokens, less
+// those of strict chains, which are found from the nodes that have just matched (stream/chain_edges.h).
 //
 // Times are keys: microseconds since the matcher's first event << kKeyShift, plus a running number within the
 // microsecond, so that one comparison decides both order and time. 0 means "none".
@@ -16,6 +17,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "stream/chain_edges.h"
 #include "stream/limit_table.h"
 #include "stream/predicate_memo.h"
 #include "stream/token_lists.h"
@@ -37,6 +39,9 @@ struct Partition {
   std::vector<Slot> slots;         // by node
   std::vector<uint64_t> guards;    // by guard: its newest event
   std::vector<uint64_t> barriers;  // by trigger of the trie: matches must start behind it
+  // Nodes of strict chains that the previous event reached, deepest first. Empty while the trie has no chain edges.
+  std::array<uint16_t, kMaxSteps> live{};
+  uint8_t lives = 0;
 };
 
 struct ResolvedStep {  // a CompiledStep whose predicates are interned
@@ -66,8 +71,10 @@ class Trie {
   size_t guard_capacity() const { return guards_.size(); }
   const std::vector<uint16_t>& free_nodes() const { return free_nodes_; }
   const std::vector<uint16_t>& free_guards() const { return free_guards_; }
-  size_t edge_count() const { return lists_.edge_count(); }
+  size_t edge_count() const { return lists_.edge_count() + chains_.size(); }
   size_t memory_bytes() const;
+  // Fills `live` from the slots, after a snapshot was restored.
+  void find_live(Partition& p) const;
   // Nodes and guards by content, for snapshots: fingerprint -> number.
   std::vector<std::pair<uint64_t, uint16_t>> node_fingerprints(const PredicateMemo& memo) const;
   std::vector<std::pair<uint64_t, uint16_t>> guard_fingerprints(const PredicateMemo& memo) const;
@@ -75,7 +82,8 @@ class Trie {
  private:
   struct Node {
     uint16_t uses = 0, terminal = kNone;
-    uint8_t edges = 0, depth = 0;
+    uint8_t edges = 0;
+    uint8_t depth : 4 = 0, chained : 1 = 0;  // all steps up to here are those of a strict chain
   };
   struct Terminal {
     uint16_t within, trigger, next;  // window in limits_
@@ -84,12 +92,16 @@ class Trie {
     uint16_t uses = 0, atoms = 0;
   };
   static uint32_t token_of(const CompiledAtom& a) { return TokenLists::token(a.event, a.page); }
+  bool chains_on(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard) const;
+  Edge chain_edge(uint16_t parent, uint16_t node) const;
+  size_t follow_chains(uint32_t token, uint16_t list, Partition& p, Edge* found) const;
   Status check_room(const std::vector<ResolvedStep>& steps) const;
   uint16_t find_child(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard) const;
   uint16_t find_guard(const std::vector<CompiledAtom>& atoms) const;
   uint16_t take_guard(const std::vector<CompiledAtom>& atoms);
+  uint16_t take_node();
   uint16_t new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard, uint8_t depth);
-  void free_node(uint16_t node, const ResolvedStep& s);
+  void free_node(uint16_t parent, uint16_t node, const ResolvedStep& s);
   void add_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigger, uint64_t within);
   void remove_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigger);
   void update_terminal_class(uint16_t node, const ResolvedStep& s);
@@ -105,6 +117,7 @@ class Trie {
   std::vector<uint16_t> free_guards_;
   LimitTable limits_;  // gaps and windows, exclusive, in key units
   TokenLists lists_;
+  ChainEdges chains_;
 };
 
 }  // namespace walle::stream

@@ -108,20 +108,46 @@ class Trie::Walk {
   Complete& complete_;
 };
 
+inline Edge Trie::chain_edge(uint16_t parent, uint16_t node) const {
+  const Node& n = nodes_[node];
+  const int order = n.depth << 4 | kConditional | (n.terminal != kNone ? kTerminal : 0);
+  return {parent, node, 0, 0, kNone, static_cast<uint8_t>(order), kStrict};
+}
+
+// The chain edges that lead on from what the previous event reached, deepest first, to `found`, and notes what this event
+// reaches. `list` holds the token's first steps.
+inline size_t Trie::follow_chains(uint32_t token, uint16_t list, Partition& p, Edge* found) const {
+  size_t n = 0;
+  for (size_t i = 0; i < p.lives; ++i) {
+    const uint16_t node = chains_.find(p.live[i], token);
+    if (node != kNone && p.slots[p.live[i]].last == p.previous) found[n++] = chain_edge(p.live[i], node);
+  }
+  for (size_t i = 0; i < n; ++i) p.live[i] = found[i].node;
+  p.lives = static_cast<uint8_t>(n);
+  if (list == kNone) return n;
+  const auto edges = lists_.edges(list);
+  for (size_t i = edges.size(); i-- > 0 && edges[i].order >> 4 == 0;)
+    if (nodes_[edges[i].node].chained && p.lives < p.live.size()) p.live[p.lives++] = edges[i].node;
+  return n;
+}
+
 template <class Complete>
 void Trie::step(uint16_t event, uint16_t page, uint64_t key, Partition& p, PredicateMemo& memo, Complete&& complete) {
   Walk walk(*this, key, p, memo, complete);
   p.slots[0] = {key, key};  // the root has just matched: first steps are edges like all others
   const uint16_t exact = lists_.find(TokenLists::token(event, page));
-  if (!lists_.has_wildcards()) {
+  Edge chains[kMaxSteps];
+  const size_t chained = chains_.empty() ? 0 : follow_chains(TokenLists::token(event, page), exact, p, chains);
+  if (!lists_.has_wildcards() && chained == 0) {
     if (exact == kNone) return;
     walk.note_guards(lists_.guards(exact));
     walk.all(lists_.edges(exact));
     return;
   }
-  const Edge* at[4];
-  const Edge* end[4];
+  const Edge* at[5];
+  const Edge* end[5];
   int n = 0;
+  if (chained) at[n] = chains, end[n] = chains + chained, ++n;
   for (const uint16_t list : {exact, lists_.find(TokenLists::token(event, kAny)), lists_.find(TokenLists::token(kAny, page)),
                               lists_.find(TokenLists::token(kAny, kAny))}) {
     if (list == kNone) continue;

@@ -4,15 +4,17 @@
 
 #include <cstdlib>
 
-#include "stream/brute_force.h"
+#include "stream/matcher_case.h"
 
 namespace walle::stream {
 namespace {
 
 using testing::BruteForce;
+using testing::Case;
 using testing::Fired;
 using testing::RandomCase;
 using testing::Recorded;
+using testing::run_matcher;
 
 int64_t case_count() {
   const char* n = std::getenv("WALLE_STREAM_CASES");
@@ -26,16 +28,6 @@ CompiledTrigger compiled(const std::string& text, const Catalog& catalog) {
   EXPECT_TRUE(out.ok()) << out.error().message();
   return *out;
 }
-
-// One case: up to three triggers together, some added or removed on the way, a snapshot taken and restored somewhere,
-// and every firing compared with enumeration.
-struct Case {
-  std::vector<TriggerSpec> specs;
-  std::vector<CompiledTrigger> triggers;
-  std::vector<size_t> add_at, remove_at;
-  std::vector<Recorded> events;
-  size_t cut;
-};
 
 Case make_case(const Catalog& catalog, uint64_t seed) {
   RandomCase r(catalog, seed);
@@ -53,40 +45,6 @@ Case make_case(const Catalog& catalog, uint64_t seed) {
   c.events = r.stream(length);
   c.cut = r.chance(50) ? static_cast<size_t>(r.below(length)) : SIZE_MAX;
   return c;
-}
-
-std::vector<std::vector<Fired>> run_matcher(const Case& c, const Catalog& catalog, int64_t final_time) {
-  auto m = std::make_unique<Matcher>(catalog);
-  std::vector<uint16_t> ids(c.triggers.size(), kNone);
-  std::vector<std::vector<Fired>> out(c.triggers.size());
-  const auto drain = [&] {
-    for (Firing f; m->queue().pop(f);)
-      for (size_t t = 0; t < ids.size(); ++t)
-        if (ids[t] == f.trigger) out[t].push_back({f.ts, f.seq});
-  };
-  for (size_t i = 0; i < c.events.size(); ++i) {
-    for (size_t t = 0; t < ids.size(); ++t) {
-      if (i == c.add_at[t] && i < c.remove_at[t]) ids[t] = *m->add(c.triggers[t]);
-      if (i == c.remove_at[t] && ids[t] != kNone) {
-        m->remove(ids[t], c.triggers[t]);
-        ids[t] = kNone;
-      }
-    }
-    if (i == c.cut) {  // another matcher, the triggers added in the other order, goes on from the snapshot
-      const std::string state = m->snapshot();
-      auto next = std::make_unique<Matcher>(catalog);
-      for (size_t t = ids.size(); t-- > 0;)
-        if (ids[t] != kNone) ids[t] = *next->add(c.triggers[t]);
-      const auto unknown = next->restore(state);
-      EXPECT_TRUE(unknown.ok()) << unknown.error().message();
-      m = std::move(next);
-    }
-    m->step(c.events[i].event);
-    drain();
-  }
-  m->advance(final_time);
-  drain();
-  return out;
 }
 
 TEST(Matcher, AgreesWithEnumerationOnRandomCases) {

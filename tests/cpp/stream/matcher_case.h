@@ -1,0 +1,54 @@
+// Triggers through a matcher, as cases that enumeration (brute_force.h) can be asked about.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "stream/brute_force.h"
+
+namespace walle::stream::testing {
+
+// One case: triggers together, some added or removed on the way, a snapshot taken and restored somewhere,
+// and every firing compared with enumeration.
+struct Case {
+  std::vector<TriggerSpec> specs;
+  std::vector<CompiledTrigger> triggers;
+  std::vector<size_t> add_at, remove_at;
+  std::vector<Recorded> events;
+  size_t cut;
+};
+
+inline std::vector<std::vector<Fired>> run_matcher(const Case& c, const Catalog& catalog, int64_t final_time) {
+  auto m = std::make_unique<Matcher>(catalog);
+  std::vector<uint16_t> ids(c.triggers.size(), kNone);
+  std::vector<std::vector<Fired>> out(c.triggers.size());
+  const auto drain = [&] {
+    for (Firing f; m->queue().pop(f);)
+      for (size_t t = 0; t < ids.size(); ++t)
+        if (ids[t] == f.trigger) out[t].push_back({f.ts, f.seq});
+  };
+  for (size_t i = 0; i < c.events.size(); ++i) {
+    for (size_t t = 0; t < ids.size(); ++t) {
+      if (i == c.add_at[t] && i < c.remove_at[t]) ids[t] = *m->add(c.triggers[t]);
+      if (i == c.remove_at[t] && ids[t] != kNone) {
+        m->remove(ids[t], c.triggers[t]);
+        ids[t] = kNone;
+      }
+    }
+    if (i == c.cut) {  // another matcher, the triggers added in the other order, goes on from the snapshot
+      const std::string state = m->snapshot();
+      auto next = std::make_unique<Matcher>(catalog);
+      for (size_t t = ids.size(); t-- > 0;)
+        if (ids[t] != kNone) ids[t] = *next->add(c.triggers[t]);
+      const auto unknown = next->restore(state);
+      EXPECT_TRUE(unknown.ok()) << unknown.error().message();
+      m = std::move(next);
+    }
+    m->step(c.events[i].event);
+    drain();
+  }
+  m->advance(final_time);
+  drain();
+  return out;
+}
+
+}  // namespace walle::stream::testing
