@@ -55,3 +55,5 @@ def test_ipv(tmp_path: Path) -> None:
         f"\nIPV, 116 events: native feature and code {native / 1000:.1f} us (target 5), from Python {best * 1e6:.0f} us (target 50), "
         f"aggregates alone in plain Python {plain * 1e6:.0f} us"
     )
+    assert native <= 5000
+    assert best <= 50e-6
