@@ -55,6 +55,18 @@ Four four(const float* p) {
   std::memcpy(&out, p, sizeof out);
   return out;
 }
+
+// The thirteenth convergent of Lambert's continued fraction x / (1 + x^2 / (3 + x^2 / (5 + ...))), within 4e-7 of tanh: only
+// the basic operations, so the same bytes with every C library, and a loop over it becomes vector instructions (32 calls of
+// std::tanh took 1.3 us). Not a number stays one.
+float tanh_of(float value) {
+  constexpr float kOver[] = {1.0f, 4095.0f, 2552550.0f, 523783260.0f, 41247931725.0f, 1159525191825.0f, 7905853580625.0f};
+  constexpr float kUnder[] = {91.0f, 120120.0f, 41351310.0f, 5237832600.0f, 252070693875.0f, 3794809718700.0f, 7905853580625.0f};
+  const float x = std::min(std::max(value, -9.0f), 9.0f), square = x * x;  // beyond 9 it rounds to 1
+  float over = kOver[0], under = kUnder[0];
+  for (size_t k = 1; k < std::size(kOver); ++k) over = over * square + kOver[k], under = under * square + kUnder[k];
+  return std::min(std::max(x * over / under, -1.0f), 1.0f);
+}
 }  // namespace
 
 void ipv_feature(std::span<const Event> events, const Catalog& catalog, const IpvFields& fields, std::span<float, kIpvFloats> out) {
@@ -117,7 +129,7 @@ void ipv_feature(std::span<const Event> events, const Catalog& catalog, const Ip
 }
 
 // Eight sums beside each other for every output: the order is fixed, so the bytes are the same on every machine without
-// fused multiply-add. Four outputs at once, because the additions of one wait for each other: with tanh 1.8 us instead of 3.5.
+// fused multiply-add. Four outputs at once, because the additions of one wait for each other: 0.8 us for the products.
 void ipv_encode(std::span<const float, kIpvFloats> feature, std::span<const float> weights, std::span<const float> bias,
                 std::span<float, kIpvCode> out) {
   constexpr size_t kRows = 4, kWhole = kIpvFloats / 8 * 8;
@@ -137,9 +149,10 @@ void ipv_encode(std::span<const float, kIpvFloats> feature, std::span<const floa
       for (size_t i = kWhole; i < kIpvFloats; ++i) total += w[r * kIpvFloats + i] * feature[i];
       for (const Four& part : sums[r])
         for (size_t k = 0; k < 4; ++k) total += part[k];
-      out[o + r] = std::tanh(total);
+      out[o + r] = total;
     }
   }
+  for (float& v : out) v = tanh_of(v);
 }
 
 }  // namespace walle::stream
