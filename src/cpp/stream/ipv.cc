@@ -62,10 +62,11 @@ Four four(const float* p) {
 float tanh_of(float value) {
   constexpr float kOver[] = {1.0f, 4095.0f, 2552550.0f, 523783260.0f, 41247931725.0f, 1159525191825.0f, 7905853580625.0f};
   constexpr float kUnder[] = {91.0f, 120120.0f, 41351310.0f, 5237832600.0f, 252070693875.0f, 3794809718700.0f, 7905853580625.0f};
-  const float x = std::min(std::max(value, -9.0f), 9.0f), square = x * x;  // beyond 9 it rounds to 1
+  const float x = std::min(std::max(value, -9.0f), 9.0f), square = x * x;
   float over = kOver[0], under = kUnder[0];
   for (size_t k = 1; k < std::size(kOver); ++k) over = over * square + kOver[k], under = under * square + kUnder[k];
-  return std::min(std::max(x * over / under, -1.0f), 1.0f);
+  const float inside = std::min(std::max(x * over / under, -1.0f), 1.0f);
+  return value >= 9 ? 1.0f : value <= -9 ? -1.0f : inside;  // from 9 on it rounds to 1
 }
 }  // namespace
 
