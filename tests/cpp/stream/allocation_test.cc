@@ -12,7 +12,8 @@
 namespace {
 std::atomic<int64_t> g_allocations{0}, g_bytes{0};
 
-// Counts every allocation of this test program: the plain, the nothrow and the aligned forms; those of arrays end in these.
+// Counts every allocation of this test program: the plain, the nothrow and the aligned forms. Those of arrays would end in
+// these by themselves, but AddressSanitizer's runtime brings its own.
 // Size and start of the block are kept in front of what the caller gets.
 void* counted(size_t size, size_t alignment) {
   const size_t front = alignment < 16 ? 16 : alignment;
@@ -45,12 +46,24 @@ void* operator new(size_t size, const std::nothrow_t&) noexcept { return counted
 void* operator new(size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
   return counted(size, static_cast<size_t>(alignment));
 }
+void* operator new[](size_t size) { return required(size, 16); }
+void* operator new[](size_t size, std::align_val_t alignment) { return required(size, static_cast<size_t>(alignment)); }
+void* operator new[](size_t size, const std::nothrow_t&) noexcept { return counted(size, 16); }
+void* operator new[](size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return counted(size, static_cast<size_t>(alignment));
+}
 void operator delete(void* p) noexcept { release(p); }
 void operator delete(void* p, size_t) noexcept { release(p); }
 void operator delete(void* p, const std::nothrow_t&) noexcept { release(p); }
 void operator delete(void* p, std::align_val_t) noexcept { release(p); }
 void operator delete(void* p, size_t, std::align_val_t) noexcept { release(p); }
 void operator delete(void* p, std::align_val_t, const std::nothrow_t&) noexcept { release(p); }
+void operator delete[](void* p) noexcept { release(p); }
+void operator delete[](void* p, size_t) noexcept { release(p); }
+void operator delete[](void* p, const std::nothrow_t&) noexcept { release(p); }
+void operator delete[](void* p, std::align_val_t) noexcept { release(p); }
+void operator delete[](void* p, size_t, std::align_val_t) noexcept { release(p); }
+void operator delete[](void* p, std::align_val_t, const std::nothrow_t&) noexcept { release(p); }
 
 namespace walle::stream {
 namespace {
