@@ -40,21 +40,15 @@ def together(bodies: list[Body]) -> float:
     return seconds(run)
 
 
-def scaling(bodies: list[Body]) -> float:
-    """How much more work two bodies do in the time of one: median of five pairs."""
-    return statistics.median(2 * best(bodies[0], 1) / together(bodies) for _ in range(5))
+def scaling(*pairs: list[Body]) -> list[float]:
+    """Of each pair of bodies: how much more work the two do in the time of one.
 
-
-def test_two_isolates_on_two_cores(vm: VM) -> None:
-    isolates = [isolate_of(vm, SPIN) for _ in range(2)]
-    for isolate in isolates:
-        isolate.call("work", 1000)
-    own = scaling([lambda i=isolate: i.call("work", ITERATIONS) for isolate in isolates])
-    print(f"\ntwo {vm.flavour} isolates against one: {own:.2f}x (bar 1.9)")
-
-
-def test_host_threads() -> None:
-    print(f"\ntwo host threads under the GIL: {scaling([lambda: HOST['work'](ITERATIONS)] * 2):.2f}x")
+    All pairs take turns, and the least times count, because what else the machine does only adds to them.
+    """
+    rounds = [[(seconds(pair[0]), together(pair)) for pair in pairs] for _ in range(25)]
+    return [
+        2 * min(alone) / min(both) for alone, both in (zip(*times, strict=True) for times in zip(*rounds, strict=True))
+    ]
 
 
 def process_loop(pipe: Any) -> None:
@@ -83,9 +77,24 @@ def processes(count: int) -> Iterator[tuple[list[Body], float]]:
         process.join()
 
 
-def test_processes() -> None:
+def test_two_isolates_on_two_cores(vm: VM) -> None:
+    """Two processes in the same rounds show whether the machine had two cores to give."""
+    isolates = [isolate_of(vm, SPIN) for _ in range(2)]
+    for isolate in isolates:
+        isolate.call("work", 1000)
     with processes(2) as (bodies, start):
-        print(f"\ntwo processes: {scaling(bodies):.2f}x; starting one takes {start * 1e3:.0f} ms")
+        own, apart = scaling([lambda i=isolate: i.call("work", ITERATIONS) for isolate in isolates], bodies)
+    print(
+        f"\ntwo {vm.flavour} isolates against one: {own:.2f}x (bar 1.9); two processes in the same rounds: {apart:.2f}x"
+    )
+    print(f"starting a process takes {start * 1e3:.0f} ms")
+    if apart < 1.9:
+        pytest.skip(f"two processes reached {apart:.2f}x, two isolates {own:.2f}x: no two cores were free")
+    assert own >= 1.9
+
+
+def test_host_threads() -> None:
+    print(f"\ntwo host threads under the GIL: {scaling([lambda: HOST['work'](ITERATIONS)] * 2)[0]:.2f}x")
 
 
 def test_host_sub_interpreters() -> None:
@@ -98,7 +107,7 @@ def test_host_sub_interpreters() -> None:
     for number in ids:
         interpreters.run_string(number, SPIN)
     bodies = [lambda n=number: interpreters.run_string(n, f"work({ITERATIONS})") for number in ids]
-    print(f"\ntwo host sub-interpreters: {scaling(bodies):.2f}x; creating one takes {creating * 1e3:.1f} ms")
+    print(f"\ntwo host sub-interpreters: {scaling(bodies)[0]:.2f}x; creating one takes {creating * 1e3:.1f} ms")
 
 
 # Loop turns; on the machine this was written on about 4, 40 and 160 ms.

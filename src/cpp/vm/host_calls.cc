@@ -48,17 +48,24 @@ void refuse(const Error& error, walle_vm_host_result* result) {
   result->error[sizeof result->error - 1] = 0;
 }
 
-using Call = Result<Value> (*)(TaskContext&, HostArgs);
+int deliver(double answer, walle_vm_host_result* result) {
+  result->value.kind = WALLE_VM_FLOAT;
+  result->value.as.real = answer;
+  return 0;
+}
 
-template <Call kCall>
-int adapt(void* user, const walle_vm_value* args, size_t count, walle_vm_host_result* result) {
-  Result<Value> answer = kCall(*static_cast<TaskContext*>(user), {args, count});
+int deliver(Result<Value> answer, walle_vm_host_result* result) {
   if (!answer.ok()) [[unlikely]] {
     refuse(answer.error(), result);
     return -1;
   }
   if (!give_scalar(*answer, result->value)) give(std::move(answer).value(), result);
   return 0;
+}
+
+template <auto kCall>
+int adapt(void* user, const walle_vm_value* args, size_t count, walle_vm_host_result* result) {
+  return deliver(kCall(*static_cast<TaskContext*>(user), {args, count}), result);
 }
 
 void forward_log(void* user, int level, const char* text, size_t size) {
@@ -71,7 +78,7 @@ walle_vm_tensor* allocate_tensor(uint8_t dtype, uint8_t rank, const int64_t* sha
   return tensor.ok() ? lend(std::move(tensor).value()) : nullptr;
 }
 
-#define WALLE_HOST_CALL(module, name, min_args, max_args, blocking, doc) \
+#define WALLE_HOST_CALL(result, module, name, min_args, max_args, blocking, doc) \
   {"walle." #module, #name, doc, min_args, max_args, blocking, adapt<host::module##_##name##_call>},
 const walle_vm_host_function kFunctions[] = {
 #include "vm/host_calls.inc"

@@ -26,8 +26,8 @@ Result<std::vector<uint8_t>> allowed_host_calls(const std::vector<std::string>& 
 std::vector<std::string> host_call_names();
 
 namespace host {
-#define WALLE_HOST_CALL(module, name, min_args, max_args, blocking, doc) \
-  Result<Value> module##_##name##_call(TaskContext& context, HostArgs args);
+#define WALLE_HOST_CALL(result, module, name, min_args, max_args, blocking, doc) \
+  result module##_##name##_call(TaskContext& context, HostArgs args);
 #include "vm/host_calls.inc"
 #undef WALLE_HOST_CALL
 }  // namespace host

@@ -4,6 +4,7 @@
 
 enum { kInlineArgs = 8 };
 
+static const walle_vm_host_function* functions;
 static PyMethodDef* definitions; /* one per host function, made while the VM starts */
 
 static PyObject* answer(int status, walle_vm_host_result* result) {
@@ -48,7 +49,7 @@ static int take_argument(PyObject* object, walle_vm_value* value, void** arena) 
 
 static PyObject* host_call(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   const size_t number = (size_t)_PyLong_CompactValue((PyLongObject*)self);
-  const walle_vm_host_function* function = &walle_vm_host_table()->functions[number];
+  const walle_vm_host_function* function = &functions[number];
   walle_vm_isolate* isolate = walle_vm_current;
   if (isolate->host_calls != NULL && !isolate->host_calls[number]) {
     isolate->refused = WALLE_VM_REASON_HOST_CALL;
@@ -82,6 +83,7 @@ int walle_vm_prepare_host_calls(void) {
   for (size_t i = 0; i < host->function_count; ++i) {
     made[i] = (PyMethodDef){host->functions[i].name, (PyCFunction)(void*)host_call, METH_FASTCALL, host->functions[i].doc};
   }
+  functions = host->functions;
   definitions = made;
   return 0;
 }
