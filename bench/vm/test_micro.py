@@ -21,3 +21,4 @@ def test_micro_program(vm: VM, name: str) -> None:
     ours, theirs = f"{vm.flavour} VM {inside * 1e3:.2f} ms", f"CPython {platform.python_version()} {host * 1e3:.2f} ms"
     print(f"\n{name}: {ours}, {theirs}, {host / inside:.2f}x (bar 0.9)")
     assert isolate.call(name) == HOST[name]()
+    assert host / inside >= 0.9

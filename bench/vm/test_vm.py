@@ -15,11 +15,12 @@ from walle_rt import _core
 from walle_rt.vm import VM, Isolate, LimitExceeded, Pool
 
 
-def say(name: str, times: list[float], bar: str) -> None:
-    """p50 and p99 in microseconds."""
+def say(name: str, times: list[float], *, p50: float | None = None, p99: float | None = None) -> None:
+    """Print p50 and p99 in microseconds; fail above a bar, in microseconds."""
     ordered = sorted(times)
-    p50, p99 = statistics.median(ordered), ordered[int(len(ordered) * 0.99)]
-    print(f"\n{name}: p50 {p50 * 1e6:.1f} us, p99 {p99 * 1e6:.1f} us (bar {bar})")
+    measured = [("p50", statistics.median(ordered) * 1e6, p50), ("p99", ordered[int(len(ordered) * 0.99)] * 1e6, p99)]
+    print(f"\n{name}:", ", ".join(f"{m} {t:.1f} us" + (f" (bar {bar:.0f})" if bar else "") for m, t, bar in measured))
+    assert all(bar is None or took <= bar for _, took, bar in measured)
 
 
 def test_create(benchmark: Any, vm: VM) -> None:
@@ -37,7 +38,7 @@ def test_create(benchmark: Any, vm: VM) -> None:
         times.append(time.perf_counter() - started)
 
     benchmark.pedantic(create, setup=setup, rounds=300, warmup_rounds=10)
-    say(f"create, {vm.flavour}", times[10:], "p50 1000 us")
+    say(f"create, {vm.flavour}", times[10:], p50=1000)
 
 
 def test_memory_of_a_bare_isolate(vm: VM) -> None:
@@ -50,6 +51,7 @@ def test_memory_of_a_bare_isolate(vm: VM) -> None:
     )
     each = float(subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout)
     print(f"\nbare isolate, {vm.flavour}: {each:.3f} MB resident (bar 0.6)")
+    assert each <= 0.6
 
 
 def test_hand_off(vm: VM) -> None:
@@ -71,9 +73,9 @@ def test_hand_off(vm: VM) -> None:
         giving.append(at[3] - at[2])
         first += [at[2] - at[1]] if number % 40 == 0 else []
     assert pool.stats().cold == 0
-    say(f"hand-off: take, {vm.flavour}", taking, "10 us")
-    say("give back", giving, "none")
-    say("first call, with the import of json", first, "none")
+    say(f"hand-off: take, {vm.flavour}", taking, p50=10)
+    say("give back", giving)
+    say("first call, with the import of json", first)
 
 
 def test_warm_call(benchmark: Any, vm: VM) -> None:
@@ -93,6 +95,7 @@ def test_warm_call(benchmark: Any, vm: VM) -> None:
         rounds.append(((middle - started) / n * 1e6, (time.perf_counter() - middle) / n * 1e6))
     binding, public = (statistics.median(times) for times in zip(*rounds, strict=True))
     print(f"\nwarm call, {vm.flavour}: {binding:.3f} us (bar 0.5), as Isolate.call {public:.3f} us")
+    assert public <= 0.5
 
 
 def test_native_call(vm: VM) -> None:
@@ -112,6 +115,7 @@ def test_native_call(vm: VM) -> None:
 
     plain, clock = least("resolution"), least("monotonic")
     print(f"\nhost call, {vm.flavour}: {plain:.1f} ns (bar 20); with the clock read of monotonic() {clock:.1f} ns")
+    assert plain <= 20
 
 
 def test_cancel(vm: VM) -> None:
@@ -137,4 +141,4 @@ def test_cancel(vm: VM) -> None:
             latencies.append(time.perf_counter() - at[0])
         thread.join()
     assert len(latencies) == 500
-    say(f"cancel, {vm.flavour}", latencies, "p99 1000 us")
+    say(f"cancel, {vm.flavour}", latencies, p99=1000)

@@ -30,9 +30,6 @@ inline std::string library_path(const std::string& flavour) {
 class VmTest : public testing::Test {
  protected:
   void SetUp() override {
-#ifdef __SANITIZE_ADDRESS__
-    GTEST_SKIP() << "not tried under AddressSanitizer yet: what the never-ending main interpreter keeps has no list of suppressions";
-#endif
     if (!std::filesystem::exists(library_path("full"))) GTEST_SKIP() << "no VM library at " << library_path("full");
     open("full", vm_);
   }

@@ -10,7 +10,7 @@ namespace walle::kernels::WALLE_ISA_NS {
 namespace {
 #if defined(WALLE_ISA_AVX512)
 constexpr int kMr = 14;
-#elif defined(__aarch64__)
+#elif defined(WALLE_ISA_NEON)
 constexpr int kMr = 12;
 #else
 constexpr int kMr = 6;
@@ -135,7 +135,7 @@ template <int V>
 Tile packed_tile_for(int64_t rows) {
   static constexpr Tile tiles[] = {
       packed_tile<1, V>,  packed_tile<2, V>,  packed_tile<3, V>, packed_tile<4, V>,  packed_tile<5, V>,  packed_tile<6, V>,
-#if !defined(WALLE_ISA_SCALAR) && !defined(WALLE_ISA_SSE4) && !defined(WALLE_ISA_AVX2)
+#if defined(WALLE_ISA_AVX512) || defined(WALLE_ISA_NEON)
       packed_tile<7, V>,  packed_tile<8, V>,  packed_tile<9, V>, packed_tile<10, V>, packed_tile<11, V>, packed_tile<12, V>,
 #if defined(WALLE_ISA_AVX512)
       packed_tile<13, V>, packed_tile<14, V>,
