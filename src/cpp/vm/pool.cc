@@ -9,6 +9,10 @@ namespace walle::vm {
 namespace {
 
 constexpr size_t kDefaultStack = size_t{8} << 20;
+// Where isolates were just wanted more soon will be: the filler looks by itself for a while, because a take() that wakes it
+// costs 13 us instead of 1.
+constexpr int kLooks = 20;
+constexpr std::chrono::milliseconds kLookEvery{1};
 constexpr const char* kStdModules[] = {"collections", "functools", "itertools",   "json",   "re",   "math",
                                        "datetime",    "random",    "dataclasses", "typing", "walle"};
 
@@ -59,10 +63,13 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
 
   void fill() {
     std::unique_lock guard(lock);
-    for (;;) {
+    for (int looks = 0;; looks = kLooks) {
       while (!closing && !is_low()) {
-        filler_asleep = true;
-        wanted.wait(guard);
+        filler_asleep = looks-- <= 0;
+        if (filler_asleep)
+          wanted.wait(guard);
+        else
+          wanted.wait_for(guard, kLookEvery);
       }
       filler_asleep = false;
       while (!closing && ready.size() < options.size) add_one(guard);
@@ -210,7 +217,7 @@ PoolStats Pool::stats() const {
 void Pool::wait_until_full() {
   std::unique_lock guard(state_->lock);
   state_->top_up = state_->ready.size() < state_->options.size;
-  if (state_->must_wake_filler()) state_->wanted.notify_one();
+  if (state_->top_up) state_->wanted.notify_one();
   state_->changed.wait(guard, [this] { return state_->ready.size() >= state_->options.size; });
 }
 
