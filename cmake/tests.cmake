@@ -19,12 +19,15 @@ foreach(dir IN LISTS room_dirs)
   target_link_libraries(${room}_test PRIVATE walle_flags GTest::gtest_main)
   add_test(NAME ${room} COMMAND ${room}_test)
   if(room STREQUAL "vm")
+    set(vm_environment "TSAN_OPTIONS=suppressions=${dir}/tsan.supp")
     if(TARGET vm_full)
       # The libraries of this very build: cross-compiled or instrumented like the test.
       add_dependencies(vm_test vm_full vm_device)
       target_compile_definitions(vm_test PRIVATE WALLE_VM_DIR="$<TARGET_FILE_DIR:vm_full>")
+    else()
+      # Those of the release build, whose memory the sanitizers do not follow.
+      list(APPEND vm_environment "LSAN_OPTIONS=suppressions=${dir}/lsan.supp:print_suppressions=0")
     endif()
-    set_tests_properties(vm PROPERTIES ENVIRONMENT
-      "TSAN_OPTIONS=suppressions=${dir}/tsan.supp;LSAN_OPTIONS=suppressions=${dir}/lsan.supp:print_suppressions=0")
+    set_tests_properties(vm PROPERTIES ENVIRONMENT "${vm_environment}")
   endif()
 endforeach()

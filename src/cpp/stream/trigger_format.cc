@@ -9,7 +9,6 @@ namespace walle::stream {
 
 namespace {
 std::string quoted(const std::string& name) {
-  if (name == "*") return name;
   const auto lexemes = lex_trigger(name);
   static constexpr std::string_view words[] = {"within", "gap", "scope", "skip_past", "every", "once", "cooldown", "rate", "when",   "true",
                                                "false",  "for", "daily", "idle",      "and",   "or",   "not",      "in",   "exists", "per"};
@@ -17,6 +16,9 @@ std::string quoted(const std::string& name) {
                      std::find(std::begin(words), std::end(words), name) == std::end(words);
   return plain ? name : "\"" + name + "\"";
 }
+
+// The star means any event or page only in their places; a field of that name is quoted.
+std::string quoted_or_any(const std::string& name) { return name == "*" ? name : quoted(name); }
 
 std::string duration_text(int64_t us) {
   constexpr std::pair<int64_t, const char*> units[] = {
@@ -35,7 +37,7 @@ std::string predicate_text(const Predicate& p) {
 }
 
 std::string atom_text(const Atom& a) {
-  std::string out = quoted(a.event);
+  std::string out = quoted_or_any(a.event);
   if (a.page != "*") out += "@" + quoted(a.page);
   if (!a.predicate.empty()) out += "[" + predicate_text(a.predicate) + "]";
   return out;
