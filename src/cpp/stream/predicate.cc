@@ -29,13 +29,21 @@ std::string literal_text(const Literal& l) {
   return text;
 }
 
-std::string node_text(const Predicate& p, size_t at) {
+// How tightly an operand is bound. Parentheses stand only where reading would group otherwise: a long chain of `or` nests no
+// deeper in print than it was written.
+enum class Binding { loose, conjunction, term };
+
+std::string node_text(const Predicate& p, size_t at, Binding around) {
   const auto& n = p.nodes[at];
+  const auto joined = [&](const char* word, Binding own, Binding right) {
+    std::string text = node_text(p, n.left, own) + word + node_text(p, n.right, right);
+    return own < around ? "(" + text + ")" : text;
+  };
   switch (n.op) {
     case PredicateOp::always: return "true";
-    case PredicateOp::logical_or: return "(" + node_text(p, n.left) + " or " + node_text(p, n.right) + ")";
-    case PredicateOp::logical_and: return "(" + node_text(p, n.left) + " and " + node_text(p, n.right) + ")";
-    case PredicateOp::logical_not: return "not " + node_text(p, n.left);
+    case PredicateOp::logical_or: return joined(" or ", Binding::loose, Binding::conjunction);
+    case PredicateOp::logical_and: return joined(" and ", Binding::conjunction, Binding::term);
+    case PredicateOp::logical_not: return "not " + node_text(p, n.left, Binding::term);
     case PredicateOp::exists: return "exists " + n.field;
     case PredicateOp::in: {
       std::string out = n.field + " in (";
@@ -92,7 +100,7 @@ bool fits(FieldType field, FieldType literal) {
 }
 }  // namespace
 
-std::string Predicate::text() const { return nodes.empty() ? "" : node_text(*this, nodes.size() - 1); }
+std::string Predicate::text() const { return nodes.empty() ? "" : node_text(*this, nodes.size() - 1, Binding::loose); }
 
 bool Predicate::evaluate(const Event& event, const Catalog& catalog) const {
   return nodes.empty() || evaluate_node(*this, nodes.size() - 1, event, catalog);

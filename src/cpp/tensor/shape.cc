@@ -10,12 +10,10 @@ Result<Shape> Shape::checked(std::span<const int64_t> dims, int64_t dtype_size, 
   if (dims.size() > static_cast<size_t>(base::kMaxRank))
     return model_error("rank " + std::to_string(dims.size()), "rank at most " + std::to_string(base::kMaxRank), where,
                        "reshape so that fewer axes are needed");
-  int64_t bytes = dtype_size;
+  int64_t bytes = dtype_size;  // an axis of no length counts as one: products of the others must not overflow either
   bool overflow = false;
-  bool empty = false;
   for (int64_t dim : dims) {
     if (dim < 0) return model_error("dimension " + std::to_string(dim), "dimensions of zero or more", where, "check the shape");
-    if (dim == 0) empty = true;
     const auto product = base::checked_mul(bytes, std::max<int64_t>(dim, 1));
     if (!product || *product > base::kMaxTensorBytes)
       overflow = true;
@@ -23,7 +21,7 @@ Result<Shape> Shape::checked(std::span<const int64_t> dims, int64_t dtype_size, 
       bytes = *product;
   }
   const Shape shape(dims);
-  if (overflow && !empty)
+  if (overflow)
     return resource_error("tensor of shape " + shape.text(), "at most " + std::to_string(base::kMaxTensorBytes) + " bytes", where,
                           "check the shape or process the data in parts");
   return shape;

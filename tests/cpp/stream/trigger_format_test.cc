@@ -24,4 +24,18 @@ INSTANTIATE_TEST_SUITE_P(Names, TriggerFormat,
                                          "a when \"*\" or not \"every\"", "\"gap\"@\"per\" ~ \"two words\"[\"a b\" in (1, 2)]",
                                          "a !c[\"*\" == 2] ~(1m) b"));
 
+INSTANTIATE_TEST_SUITE_P(Groups, TriggerFormat,
+                         testing::Values("a[x == 1 or x == 2 and x == 3]", "a[(x == 1 or x == 2) and x == 3]",
+                                         "a[x == 1 or (x == 2 or x == 3)]", "a[x == 1 and (x == 2 and not (x == 3 or exists s))]"));
+
+// Parentheses may nest 64 deep; print must not add any to a chain that has none.
+TEST(TriggerFormatChain, IsAsFlatAsItWasWritten) {
+  std::string text = "a[x == 0";
+  for (int i = 1; i < 100; ++i) text += " or x == " + std::to_string(i);
+  text += "]";
+  const auto spec = parse_trigger(text);
+  ASSERT_TRUE(spec.ok()) << spec.error().message();
+  EXPECT_EQ(format_trigger(*spec), text);
+}
+
 }  // namespace walle::stream
