@@ -198,6 +198,25 @@ def test_bfloat16_travels_as_uint16() -> None:
     np.testing.assert_array_equal(got, bits)
 
 
+def test_booleans_of_any_byte(tmp_path: Path) -> None:
+    """A mask of 0 and 255 seen as booleans is what NumPy takes it for: in constants, inputs and sequences."""
+    mask = np.array([0, 255, 2, 1], np.uint8).view(bool)
+    kind = (TensorProto.BOOL, [4])
+    made = model([make_node("Xor", ["x", "m"], ["y"])], {"x": kind}, {"y": kind}, {"m": mask})
+    file = str(tmp_path / "mask.walle")
+    walle_rt.load(made).save(file)
+    for loaded in (walle_rt.load(made), walle_rt.load(file)):
+        session = loaded.session(threads=1)
+        for x, want in ((mask, [0, 0, 0, 0]), (~(mask.view(np.uint8) > 0), [1, 1, 1, 1])):
+            np.testing.assert_array_equal(session.run({"x": x})["y"].view(np.uint8), want)
+    assert mask.view(np.uint8)[1] == 255  # the caller's memory is not touched
+
+    sequence = helper.make_sequence_type_proto(helper.make_tensor_type_proto(TensorProto.BOOL, None))
+    made = model([make_node("ConcatFromSequence", ["s"], ["y"], axis=0)], {"s": sequence}, {"y": kind})
+    got = walle_rt.load(made).session(threads=1).run({"s": [mask[:2], mask[2:]]})["y"]
+    np.testing.assert_array_equal(got.view(np.uint8), [0, 1, 1, 1])
+
+
 def test_sequences_and_optionals() -> None:
     tensor = helper.make_tensor_type_proto(F, None)
     sequence = helper.make_sequence_type_proto(tensor)

@@ -1,6 +1,8 @@
 // FlatBuffers -> ir::ModelData. Everything read here may be hostile: the structure verifier has passed, nothing else.
 #include <flatbuffers/flatbuffers.h>
 
+#include <set>
+
 #include "base/checked.h"
 #include "base/utf8.h"
 #include "ir/walle_file.h"
@@ -115,7 +117,19 @@ class Reader {
     if (s.bytes() != want)
       return model_error(std::to_string(s.bytes()) + " bytes for " + std::string(dtype_name(dtype)) + shape.text(),
                          std::to_string(want) + " bytes", where, kAgain);
-    return Tensor(dtype, shape, Buffer::window(owner_, weights_.data() + s.offset(), s.bytes()));
+    Tensor out(dtype, shape, Buffer::window(owner_, weights_.data() + s.offset(), s.bytes()));
+    if (dtype == DType::boolean) WALLE_TRY(plain_booleans(out, c.segment(), where));
+    return out;
+  }
+
+  // Reads each segment once, and no more bytes than there are: segments of a hostile file may overlap.
+  Status plain_booleans(const Tensor& t, uint32_t segment, const std::string& where) {
+    if (!boolean_segments_.insert(segment).second) return {};
+    boolean_bytes_ += t.bytes();
+    if (boolean_bytes_ > static_cast<int64_t>(weights_.size()))
+      return model_error("boolean segments that overlap", "segments apart from each other", where, kAgain);
+    if (t.has_plain_booleans()) return {};
+    return model_error("a boolean that is neither 0 nor 1", "0 or 1", where, kAgain);
   }
 
   Result<Value> value(const fb::Value& v) {
@@ -224,6 +238,8 @@ class Reader {
   std::shared_ptr<const void> owner_;
   std::string where_;
   int64_t budget_;
+  std::set<uint32_t> boolean_segments_;
+  int64_t boolean_bytes_ = 0;
   const flatbuffers::Vector<const fb::Segment*>* segments_ = nullptr;
 };
 

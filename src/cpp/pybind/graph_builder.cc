@@ -49,7 +49,7 @@ Tensor constant_from(const py::object& array, const std::string& dtype_name, con
   if (!can_hold(bits, dtype))
     throw CoreError(
         argument_error("an array of dtype " + std::string(py::str(bits.dtype())), "the bits of " + dtype_name, where, kConvertAgain));
-  return copy(bits, dtype, shape_of(bits, dtype, where));
+  return unwrap(copy(bits, dtype, shape_of(bits, dtype, where)).with_plain_booleans());
 }
 
 // kind: i f s is fs ss t g, as one letter per scalar and a second "s" for lists.

@@ -20,6 +20,21 @@ Status detach(ir::RuntimeValue& value, const std::vector<const std::byte*>& borr
   value = std::move(copy);
   return {};
 }
+
+Status make_booleans_plain(ir::RuntimeValue& value) {
+  if (const Tensor* t = value.tensor()) {
+    if (!t->has_plain_booleans()) {
+      WALLE_ASSIGN(value, t->with_plain_booleans());
+    }
+  } else if (const ir::Sequence* s = value.sequence(); s && !std::ranges::all_of(s->items, &Tensor::has_plain_booleans)) {
+    auto plain = std::make_shared<ir::Sequence>(*s);
+    for (Tensor& t : plain->items) {
+      WALLE_ASSIGN(t, t.with_plain_booleans());
+    }
+    value = std::shared_ptr<const ir::Sequence>(std::move(plain));
+  }
+  return {};
+}
 }  // namespace
 
 Result<std::vector<ir::RuntimeValue>> Session::run(std::vector<ir::RuntimeValue> inputs) {
@@ -27,6 +42,7 @@ Result<std::vector<ir::RuntimeValue>> Session::run(std::vector<ir::RuntimeValue>
     return argument_error(std::to_string(inputs.size()) + " inputs", std::to_string(model_->graph().inputs.size()), "run",
                           "pass every input once");
   WALLE_TRY(model_->check_inputs(inputs));
+  for (ir::RuntimeValue& v : inputs) WALLE_TRY(make_booleans_plain(v));
   std::vector<const std::byte*> borrowed;
   for (const ir::RuntimeValue& v : inputs)
     if (const Tensor* t = v.tensor()) borrowed.push_back(t->buffer().data());

@@ -1,5 +1,7 @@
 #include "tensor/tensor.h"
 
+#include <algorithm>
+
 namespace walle::tensor {
 
 Result<Tensor> Tensor::allocate(DType dtype, const Shape& shape) {
@@ -46,6 +48,21 @@ Result<std::vector<double>> Tensor::to_f64() const {
   });
   if (!known)
     return model_error("a " + std::string(dtype_name(dtype_)) + " tensor", "a numeric tensor", "numeric argument", "cast it to float32");
+  return out;
+}
+
+bool Tensor::has_plain_booleans() const {
+  if (dtype_ != DType::boolean) return true;
+  const auto bytes = as<uint8_t>();
+  uint8_t seen = 0;  // no early end: this is one vector OR
+  for (const uint8_t b : bytes) seen |= b;
+  return seen <= 1;
+}
+
+Result<Tensor> Tensor::with_plain_booleans() const {
+  if (has_plain_booleans()) return *this;
+  WALLE_ASSIGN(Tensor out, allocate(dtype_, shape_));
+  std::ranges::transform(as<uint8_t>(), out.as_mutable<uint8_t>().begin(), [](uint8_t b) { return static_cast<uint8_t>(b != 0); });
   return out;
 }
 

@@ -107,6 +107,54 @@ TEST(WalleFile, DamagedGraphsAreSurvived) {
   EXPECT_GT(parsed, 0);
 }
 
+// A model of `count` boolean constants, its graph part patched so that constant i holds the bytes segments[i] of the weights.
+Result<ModelData> with_booleans(const std::string& weights, const std::vector<std::pair<uint64_t, uint64_t>>& segments) {
+  ModelData m;
+  for (size_t i = 0; i < segments.size(); ++i) {
+    const Shape shape{static_cast<int64_t>(segments[i].second)};
+    m.graph.add_value(constant("mask" + std::to_string(i), Tensor::zeros(DType::boolean, shape).value()));
+    m.graph.outputs.push_back(static_cast<ValueId>(i));
+  }
+  auto parts = detail::serialize_parts(m).value();
+  uint64_t offset = 0;
+  for (const auto& [want, bytes] : segments) {
+    const uint64_t had[] = {offset, bytes};
+    const std::string_view old(reinterpret_cast<const char*>(had), sizeof(had));
+    const size_t at = std::string_view(reinterpret_cast<const char*>(parts.first.data()), parts.first.size()).find(old);
+    EXPECT_NE(at, std::string_view::npos);
+    std::memcpy(parts.first.data() + at, &want, sizeof(want));
+    offset += (bytes + 63) / 64 * 64;
+  }
+  Buffer graph = Buffer::allocate(parts.first.size()).value(), area = Buffer::allocate(weights.size()).value();
+  std::memcpy(graph.data(), parts.first.data(), parts.first.size());
+  std::memcpy(area.data(), weights.data(), weights.size());
+  const auto keep = std::make_shared<const std::pair<Buffer, Buffer>>(graph, area);
+  return detail::parse_graph({graph.data(), parts.first.size()}, {area.data(), weights.size()}, keep, "test");
+}
+
+TEST(WalleFile, ABooleanIsOneByteZeroOrOne) {
+  std::string weights(70, '\1');
+  weights[3] = 0;
+  auto fine = with_booleans(weights, {{0, 70}});
+  ASSERT_TRUE(fine.ok()) << fine.error().message();
+  EXPECT_TRUE(fine->graph.at(0).constant->as<bool>()[2]);
+  EXPECT_FALSE(fine->graph.at(0).constant->as<bool>()[3]);
+  for (const int byte : {2, 0x80, 0xff}) {
+    weights[69] = static_cast<char>(byte);
+    const auto refused = with_booleans(weights, {{0, 70}});
+    ASSERT_FALSE(refused.ok()) << byte;
+    EXPECT_NE(refused.error().message().find("neither 0 nor 1"), std::string::npos) << refused.error().message();
+  }
+}
+
+TEST(WalleFile, BooleansAreReadNoOftenerThanThereAreBytes) {
+  const std::string weights(256, '\0');
+  EXPECT_TRUE(with_booleans(weights, {{0, 128}, {128, 128}}).ok());
+  const auto refused = with_booleans(weights, {{0, 256}, {64, 192}});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message().find("overlap"), std::string::npos) << refused.error().message();
+}
+
 TEST(WalleFile, NewerVersionsAreRefusedByName) {
   std::string bytes = serialize_walle(sample()).value();
   bytes[8] = 2;

@@ -52,6 +52,30 @@ TEST(Session, RunsMovementOperatorsForEveryShapeItIsGiven) {
   EXPECT_EQ((*session)->explain().rows.size(), 2u);  // one transpose for each of two shapes; reshapes are aliases
 }
 
+// Views of other arrays, such as masks of 0 and 255: true is every byte but 0, as in NumPy.
+TEST(Session, TakesBooleansOfAnyByte) {
+  ir::ModelData m;
+  const auto a = m.graph.add_value(input("a", DType::boolean, {{4, ""}}));
+  const auto b = m.graph.add_value(input("b", DType::boolean, {{4, ""}}));
+  const auto y = m.graph.add_value(named("y"));
+  m.graph.inputs = {a, b};
+  m.graph.outputs = {y};
+  m.graph.nodes = {{"Xor", "xor", {a, b}, {y}, {}}};
+  auto session = (*Model::create(m))->session({});
+  ASSERT_TRUE(session.ok());
+  Tensor left = *Tensor::zeros(DType::boolean, Shape{4});
+  Tensor right = *Tensor::zeros(DType::boolean, Shape{4});
+  const uint8_t masks[2][4] = {{255, 2, 0, 1}, {1, 0, 128, 255}};
+  std::memcpy(left.mutable_data(), masks[0], 4);
+  std::memcpy(right.mutable_data(), masks[1], 4);
+  const std::vector<NamedValue> in{{"a", left}, {"b", right}};
+  const auto out = (*session)->run(in);
+  ASSERT_TRUE(out.ok()) << out.error().message();
+  const uint8_t want[] = {0, 1, 1, 0};
+  EXPECT_EQ(std::memcmp((*out)[0].tensor()->data(), want, 4), 0);
+  EXPECT_EQ(std::memcmp(left.data(), masks[0], 4), 0);  // the caller's memory is not touched
+}
+
 TEST(Session, NamesWhatIsWrongWithAnInput) {
   auto model = Model::create(transposing_model());
   auto session = (*model)->session({});

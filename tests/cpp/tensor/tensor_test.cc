@@ -157,5 +157,19 @@ TEST(Tensor, ReadsNumbersOfEveryType) {
   }
 }
 
+TEST(Tensor, BooleansOfAnyByteBecomePlain) {
+  Tensor t = *Tensor::zeros(DType::boolean, Shape{3});
+  EXPECT_TRUE(t.has_plain_booleans());
+  EXPECT_EQ((*t.with_plain_booleans()).data(), t.data());  // nothing to do: the same bytes
+  const uint8_t bytes[] = {0, 1, 255};
+  std::memcpy(t.mutable_data(), bytes, 3);
+  EXPECT_FALSE(t.has_plain_booleans());
+  const Tensor plain = *t.with_plain_booleans();
+  EXPECT_TRUE(plain.has_plain_booleans());
+  EXPECT_EQ(*plain.to_i64(), (std::vector<int64_t>{0, 1, 1}));
+  const Tensor bits(DType::uint8, Shape{3}, t.buffer());
+  EXPECT_TRUE(bits.has_plain_booleans());  // a question about booleans only
+}
+
 }  // namespace
 }  // namespace walle::tensor
