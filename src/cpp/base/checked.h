@@ -19,6 +19,7 @@ inline std::optional<int64_t> checked_add(int64_t a, int64_t b) {
 }
 
 inline constexpr int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
-inline constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+// For a >= 0 and b > 0, of any size.
+inline constexpr int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 }  // namespace walle::base

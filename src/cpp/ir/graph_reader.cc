@@ -1,6 +1,7 @@
 // FlatBuffers -> ir::ModelData. Everything read here may be hostile: the structure verifier has passed, nothing else.
 #include <flatbuffers/flatbuffers.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/checked.h"
@@ -173,9 +174,9 @@ class Reader {
       case Kind::floats: return lift(list(a.floats()));
       case Kind::strings: {
         std::vector<std::string> out;
-        if (a.strings())
-          for (const flatbuffers::String* s : *a.strings()) {
-            WALLE_ASSIGN(out.emplace_back(), text(s));
+        if (a.texts())
+          for (const fb::Text* t : *a.texts()) {
+            WALLE_ASSIGN(out.emplace_back(), text(t->value()));
           }
         return AttrValue(std::move(out));
       }
@@ -250,7 +251,8 @@ Result<ModelData> parse_graph(std::span<const std::byte> graph, std::span<const 
   const auto* bytes = reinterpret_cast<const uint8_t*>(graph.data());
   flatbuffers::Verifier::Options options;
   options.max_depth = 8 * base::kMaxGraphDepth;
-  options.max_tables = 1 << 24;
+  // A table takes 8 bytes, its reference included: more visits than that are of tables used twice, which no writer makes.
+  options.max_tables = static_cast<flatbuffers::uoffset_t>(std::min<size_t>(graph.size() / 8 + 64, size_t{1} << 24));
   flatbuffers::Verifier verifier(bytes, graph.size(), options);
   if (graph.size() < 16 || !fb::VerifyModelBuffer(verifier))
     return model_error("a graph whose structure is broken", "a FlatBuffer of schemas/model.fbs", where, kAgain);

@@ -85,8 +85,11 @@ class Writer {
       return finish(name, Kind::ints, &fb::AttributeBuilder::add_ints, b_.CreateVector(*l));
     if (const auto* l = std::get_if<std::vector<double>>(&v))
       return finish(name, Kind::floats, &fb::AttributeBuilder::add_floats, b_.CreateVector(*l));
-    if (const auto* l = std::get_if<std::vector<std::string>>(&v))
-      return finish(name, Kind::strings, &fb::AttributeBuilder::add_strings, b_.CreateVectorOfStrings(*l));
+    if (const auto* l = std::get_if<std::vector<std::string>>(&v)) {
+      std::vector<Off<fb::Text>> texts;
+      for (const std::string& s : *l) texts.push_back(fb::CreateText(b_, b_.CreateString(s)));
+      return finish(name, Kind::strings, &fb::AttributeBuilder::add_texts, b_.CreateVector(texts));
+    }
     if (const auto* t = std::get_if<Tensor>(&v)) return finish(name, Kind::tensor, &fb::AttributeBuilder::add_tensor, constant(*t));
     return finish(name, Kind::graph, &fb::AttributeBuilder::add_graph, graph(*std::get<std::shared_ptr<const Graph>>(v)));
   }
@@ -153,7 +156,7 @@ int64_t estimate(const Graph& g, int depth = 0) {
       if (const auto* l = std::get_if<std::vector<int64_t>>(&v)) total += 8 * static_cast<int64_t>(l->size());
       if (const auto* l = std::get_if<std::vector<double>>(&v)) total += 8 * static_cast<int64_t>(l->size());
       if (const auto* l = std::get_if<std::vector<std::string>>(&v))
-        for (const std::string& s : *l) total += 16 + static_cast<int64_t>(s.size());
+        for (const std::string& s : *l) total += 32 + static_cast<int64_t>(s.size());
       if (const auto* body = std::get_if<std::shared_ptr<const Graph>>(&v); body && *body) total += estimate(**body, depth + 1);
     }
   }

@@ -1,6 +1,7 @@
 #include "ir/verify.h"
 
 #include <set>
+#include <string_view>
 
 namespace walle::ir {
 
@@ -53,13 +54,14 @@ class Verifier {
     place_ = "graph '" + model.graph.name + "'";
     WALLE_TRY(distinct(model.graph, model.graph.inputs, "inputs"));
     WALLE_TRY(distinct(model.graph, model.graph.outputs, "outputs"));
+    const auto inputs = names_of(model.graph, model.graph.inputs), outputs = names_of(model.graph, model.graph.outputs);
     std::set<std::string> signatures;
     for (const Signature& s : model.signatures) {
       place_ = "signature '" + s.name + "'";
       if (s.name.empty() || !signatures.insert(s.name).second)
         return fail("a signature named '" + s.name + "'", "distinct names that are not empty");
-      WALLE_TRY(refers(model.graph, s.inputs, model.graph.inputs, "input"));
-      WALLE_TRY(refers(model.graph, s.outputs, model.graph.outputs, "output"));
+      WALLE_TRY(refers(s.inputs, inputs, "input"));
+      WALLE_TRY(refers(s.outputs, outputs, "output"));
     }
     return {};
   }
@@ -88,9 +90,10 @@ class Verifier {
     return {};
   }
 
-  Status in_range(const Graph& g, ValueId id, const std::string& what) const {
+  Status in_range(const Graph& g, ValueId id, const char* what, const std::string& where = {}) const {
     if (id >= 0 && id < static_cast<ValueId>(g.values.size())) return {};
-    return fail("value number " + std::to_string(id) + " as " + what, "0.." + std::to_string(static_cast<int64_t>(g.values.size()) - 1));
+    return fail("value number " + std::to_string(id) + " as " + what + where,
+                "0.." + std::to_string(static_cast<int64_t>(g.values.size()) - 1));
   }
 
   Status produce(const Graph& g, std::vector<bool>& made, ValueId id, const std::string& what) const {
@@ -122,13 +125,13 @@ class Verifier {
       return fail(where + " with " + std::to_string(n.outputs.size()) + " outputs", range(op->outputs) + " outputs");
     for (const ValueId id : n.inputs) {
       if (id == kNone) continue;
-      WALLE_TRY(in_range(g, id, "an input of " + where));
+      WALLE_TRY(in_range(g, id, "an input of ", where));
       if (!made[static_cast<size_t>(id)])
         return fail(where + " uses '" + g.at(id).name + "' before anything made it", "topological order without cycles");
     }
     for (const ValueId id : n.outputs) {
       if (id == kNone) continue;
-      WALLE_TRY(in_range(g, id, "an output of " + where));
+      WALLE_TRY(in_range(g, id, "an output of ", where));
       WALLE_TRY(produce(g, made, id, where));
     }
     return {};
@@ -151,6 +154,15 @@ class Verifier {
     return {};
   }
 
+  // Inputs of a Loop or Scan that are no captures.
+  Result<int64_t> formal_inputs(const Node& n) const {
+    const auto inputs = static_cast<int64_t>(n.inputs.size());
+    const int64_t captures = n.attributes.get_int("body_captures", 0);
+    if (captures < 0 || captures > inputs)
+      return fail(describe(n) + " with body_captures=" + std::to_string(captures), "a count of its inputs");
+    return inputs - captures;
+  }
+
   Status bodies(const Node& n) const {
     const auto inputs = static_cast<int64_t>(n.inputs.size());
     const auto outputs = static_cast<int64_t>(n.outputs.size());
@@ -160,10 +172,10 @@ class Verifier {
       if (n.attributes.get_int("then_captures", 0) + n.attributes.get_int("else_captures", 0) + 1 != inputs)
         return fail(describe(n) + " with " + std::to_string(inputs) + " inputs", "a condition and the captures of both branches");
     } else if (n.op == "Loop") {
-      const int64_t captures = n.attributes.get_int("body_captures", 0);
-      WALLE_TRY(body(n, "body", inputs - captures, "body_captures", 1));
+      WALLE_ASSIGN(const int64_t formal, formal_inputs(n));
+      WALLE_TRY(body(n, "body", formal, "body_captures", 1));
     } else if (n.op == "Scan") {
-      const int64_t formal = inputs - n.attributes.get_int("body_captures", 0);
+      WALLE_ASSIGN(const int64_t formal, formal_inputs(n));
       WALLE_TRY(body(n, "body", formal, "body_captures", outputs));
       const int64_t scanned = n.attributes.get_int("num_scan_inputs", 0);
       if (scanned < 1 || scanned > formal)
@@ -180,12 +192,17 @@ class Verifier {
     return {};
   }
 
-  Status refers(const Graph& g, const std::vector<std::pair<std::string, std::string>>& names, const std::vector<ValueId>& ids,
+  static std::set<std::string_view> names_of(const Graph& g, const std::vector<ValueId>& ids) {
+    std::set<std::string_view> names;
+    for (const ValueId id : ids) names.insert(g.at(id).name);
+    return names;
+  }
+
+  Status refers(const std::vector<std::pair<std::string, std::string>>& names, const std::set<std::string_view>& known,
                 const char* what) const {
     for (const auto& [name, target] : names) {
-      bool known = false;
-      for (const ValueId id : ids) known = known || g.at(id).name == target;
-      if (!known) return fail(std::string(what) + " '" + name + "' -> '" + target + "'", std::string("the name of a graph ") + what);
+      if (!known.contains(target))
+        return fail(std::string(what) + " '" + name + "' -> '" + target + "'", std::string("the name of a graph ") + what);
     }
     return {};
   }

@@ -19,7 +19,8 @@ namespace {
 Status broadcast_all(ir::InferContext& c, DType dtype) {
   WALLE_TRY(same_dtypes(c, 0, c.input_count()));
   Shape out = c.shape(0);
-  for (int i = 1; i < c.input_count(); ++i) {
+  for (int i = 0; i < c.input_count(); ++i) {
+    if (!c.has(i)) return model_error("input " + std::to_string(i) + " left out", "a tensor", "inputs", "connect the input");
     WALLE_ASSIGN(out, tensor::broadcast(out, c.shape(i)));
   }
   c.output(0, dtype, out);

@@ -32,34 +32,33 @@ class Lowering {
   Ref add_value(DType dtype, const Shape& shape);
   Ref add_constant(Tensor value);
   // Counts a table that a decomposition is about to compute (a mask, sines, positions); an error once the model's tables
-  // together exceed base::kMaxPlanTable: sizes come from shapes, which cost a hostile file nothing.
-  Status count_table(int64_t elements);
+  // together exceed base::kMaxPlanTable steps of work: sizes come from shapes, which cost a hostile file nothing.
+  Status count_table(int64_t elements, int64_t work);
   ir::InferInput infer_input(Ref r) const;
 
   // Shape rule, then fold, claim or decompose, down to program nodes. `outputs` results (some may be unused).
   Result<std::vector<Ref>> apply(const ir::OpDef& op, const ir::Attributes& attributes, const std::vector<Ref>& inputs, int outputs,
-                                 const std::string& origin);
+                                 const Origin& origin);
   // The same after the shape rule ran (its outputs given).
   Result<std::vector<Ref>> apply_inferred(const ir::OpDef& op, const ir::Attributes& attributes, const std::vector<Ref>& inputs,
-                                          std::span<const ir::InferOutput> outputs, const std::string& origin);
-  Result<Ref> append_raster(raster::Raster raster, DType dtype, const Shape& shape, const std::vector<Ref>& sources,
-                            const std::string& origin);
-  Result<Ref> append_loop(raster::LoopSpec loop, DType dtype, const Shape& shape, const std::vector<Ref>& operands,
-                          const std::string& origin);
+                                          std::span<const ir::InferOutput> outputs, const Origin& origin);
+  Result<Ref> append_raster(raster::Raster raster, DType dtype, const Shape& shape, const std::vector<Ref>& sources, const Origin& origin);
+  Result<Ref> append_loop(raster::LoopSpec loop, DType dtype, const Shape& shape, const std::vector<Ref>& operands, const Origin& origin);
 
  private:
   Result<std::vector<Ref>> finish(ProgramNode node, std::span<const ir::InferOutput> outputs);
 
   Program& program_;
   LowerOptions options_;
-  int64_t table_elements_ = 0;
-  int depth_ = 0;  // of decomposition; bounded so that a cycle of decompositions is an error
+  int64_t table_work_ = 0;
+  int64_t regions_ = 0;  // of all rasters appended
+  int depth_ = 0;        // of decomposition; bounded so that a cycle of decompositions is an error
 };
 
 class LowerContext {
  public:
   LowerContext(Lowering& lowering, const ir::Attributes& attributes, const std::vector<Ref>& inputs,
-               std::span<const ir::InferOutput> outputs, const std::string& origin)
+               std::span<const ir::InferOutput> outputs, const Origin& origin)
       : lowering_(lowering),
         attributes_(attributes),
         inputs_(inputs),
@@ -86,8 +85,13 @@ class LowerContext {
   Ref raster(raster::Raster raster, DType dtype, const Shape& shape, const std::vector<Ref>& sources);
   Ref loop(raster::LoopSpec loop, DType dtype, const Shape& shape, const std::vector<Ref>& operands);
 
-  // False, with the context failed, when a table of so many elements must not be computed; ask before making one.
-  bool may_tabulate(int64_t elements);
+  // False, with the context failed, when a table of so many elements must not be computed; ask before making one. `work`:
+  // what an element costs, 1 for setting a flag, 4 for a number that is appended or a sine, 16 for a place that is searched.
+  bool may_tabulate(int64_t elements, int64_t work);
+
+  // False, with the context failed, when a value of this shape cannot be; ask before computing with a shape that no shape
+  // rule has checked.
+  bool may_have(DType dtype, const Shape& shape);
 
   // Shorthand for decompositions.
   Ref constant(Tensor value) { return lowering_.add_constant(std::move(value)); }
@@ -113,11 +117,13 @@ class LowerContext {
   Result<std::vector<Ref>> finish();
 
  private:
+  bool all_given(const std::vector<Ref>& inputs);  // else the context has failed
+
   Lowering& lowering_;
   const ir::Attributes& attributes_;
   const std::vector<Ref>& inputs_;
   std::span<const ir::InferOutput> outputs_;
-  const std::string& origin_;
+  const Origin& origin_;
   std::vector<Ref> results_;
   std::optional<Error> error_;
 };

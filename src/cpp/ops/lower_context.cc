@@ -1,5 +1,8 @@
+#include <algorithm>
+
 #include "ops/lower.h"
 #include "ops/registry.h"
+#include "tensor/representable.h"
 
 namespace walle::ops {
 
@@ -21,7 +24,7 @@ std::vector<Ref> LowerContext::emit_many(std::string_view op, const std::vector<
   if (failed()) return nothing;
   const ir::OpDef* def = find_op(op);
   if (!def) {
-    fail(internal_error("operator '" + std::string(op) + "' is not in the op table", origin_));
+    fail(internal_error("operator '" + std::string(op) + "' is not in the op table", origin_.text()));
     return nothing;
   }
   auto refs = lowering_.apply(*def, attributes, inputs, outputs, origin_);
@@ -40,14 +43,27 @@ Ref LowerContext::emit(std::string_view op, std::initializer_list<Ref> inputs, i
   return emit_many(op, std::vector<Ref>(inputs), std::move(attributes), 1)[0];
 }
 
-bool LowerContext::may_tabulate(int64_t elements) {
+bool LowerContext::may_tabulate(int64_t elements, int64_t work) {
   if (failed()) return false;
-  if (Status s = lowering_.count_table(elements); !s.ok()) fail(s.error().within("node '" + origin_ + "'"));
+  if (Status s = lowering_.count_table(elements, work); !s.ok()) fail(s.error().within("node '" + origin_.text() + "'"));
+  return !failed();
+}
+
+bool LowerContext::may_have(DType dtype, const Shape& shape) {
+  if (failed()) return false;
+  if (auto s = Shape::checked(shape.dims(), std::max<int64_t>(dtype_size(dtype), 1), origin_.text()); !s.ok()) fail(s.take_error());
+  return !failed();
+}
+
+bool LowerContext::all_given(const std::vector<Ref>& inputs) {
+  if (failed()) return false;
+  if (std::ranges::any_of(inputs, [](Ref r) { return r < 0; }))
+    fail(model_error("an input left out", "a value for it", "node '" + origin_.text() + "'", "connect the input"));
   return !failed();
 }
 
 Ref LowerContext::raster(raster::Raster raster, DType dtype, const Shape& shape, const std::vector<Ref>& sources) {
-  if (failed()) return kNoRef;
+  if (!all_given(sources)) return kNoRef;
   auto r = lowering_.append_raster(std::move(raster), dtype, shape, sources, origin_);
   if (r.ok()) return *r;
   fail(r.take_error());
@@ -55,7 +71,7 @@ Ref LowerContext::raster(raster::Raster raster, DType dtype, const Shape& shape,
 }
 
 Ref LowerContext::loop(raster::LoopSpec loop, DType dtype, const Shape& shape, const std::vector<Ref>& operands) {
-  if (failed()) return kNoRef;
+  if (!all_given(operands)) return kNoRef;
   auto r = lowering_.append_loop(std::move(loop), dtype, shape, operands, origin_);
   if (r.ok()) return *r;
   fail(r.take_error());
@@ -69,15 +85,21 @@ Ref LowerContext::scalar(DType dtype, double value) {
     fail(t.take_error());
     return kNoRef;
   }
+  bool holds = true;
   const bool known = tensor::visit_all(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
+    holds = tensor::representable<T>(value);
     if constexpr (std::is_same_v<T, tensor::Half> || std::is_same_v<T, tensor::BFloat16>)
       t->as_mutable<T>()[0] = T(static_cast<float>(value));
-    else
+    else if (holds)
       t->as_mutable<T>()[0] = static_cast<T>(value);
   });
+  if (!holds)
+    fail(model_error("the number " + std::to_string(value) + " beside operands of " + std::string(dtype_name(dtype)),
+                     "a number that this dtype holds", origin_.text(), "correct the node's attributes, or cast its operands to float32"));
   if (!known)  // float8 travels and is cast; no operator computes in it
-    fail(model_error("operands of " + std::string(dtype_name(dtype)), "a dtype the operator computes in", origin_, "cast them to float32"));
+    fail(model_error("operands of " + std::string(dtype_name(dtype)), "a dtype the operator computes in", origin_.text(),
+                     "cast them to float32"));
   return constant(std::move(*t));
 }
 
@@ -94,7 +116,7 @@ Ref LowerContext::reshape(Ref r, const Shape& to) {
   raster::Raster whole;
   whole.regions.push_back(raster::contiguous_region(0, to.elements()));
   if (shape(r).elements() != to.elements()) {
-    fail(internal_error("reshape of " + shape(r).text() + " to " + to.text(), origin_));
+    fail(internal_error("reshape of " + shape(r).text() + " to " + to.text(), origin_.text()));
     return kNoRef;
   }
   return raster(std::move(whole), dtype(r), to, {r});

@@ -8,7 +8,18 @@ namespace walle::ops {
 namespace {
 constexpr int kMaxDecompositionDepth = 32;
 
-std::string describe(const ir::OpDef& op, const std::string& origin) { return "node '" + origin + "' (" + std::string(op.name) + ")"; }
+std::string describe(const ir::OpDef& op, const Origin& origin) { return "node '" + origin.text() + "' (" + std::string(op.name) + ")"; }
+Status check_shape(const ir::OpDef& op, const ir::InferOutput& o, const Origin& origin) {
+  const int64_t size = std::max<int64_t>(dtype_size(o.dtype), 1);
+  if (Shape::checked(o.shape.dims(), size, {}).ok()) return {};  // texts are made only when something is wrong
+  return Shape::checked(o.shape.dims(), size, describe(op, origin)).status();
+}
+
+// Results of no elements: nothing to decompose, and the other axes may be of any size.
+bool is_nothing(std::span<const ir::InferOutput> outputs) {
+  return !outputs.empty() &&
+         std::ranges::all_of(outputs, [](const ir::InferOutput& o) { return o.dtype != DType::undefined && o.shape.elements() == 0; });
+}
 }  // namespace
 
 Ref Lowering::add_value(DType dtype, const Shape& shape) {
@@ -22,12 +33,13 @@ Ref Lowering::add_constant(Tensor value) {
   return r;
 }
 
-Status Lowering::count_table(int64_t elements) {
-  if (elements > base::kMaxPlanTable - table_elements_)
-    return resource_error("tables of " + std::to_string(elements) + " elements beside " + std::to_string(table_elements_),
-                          "at most " + std::to_string(base::kMaxPlanTable) + " computed while planning", "the model",
+Status Lowering::count_table(int64_t elements, int64_t work) {
+  if (elements > (base::kMaxPlanTable - table_work_) / work)
+    return resource_error("a table of " + std::to_string(elements) + " elements, " + std::to_string(work) + " steps each, after " +
+                              std::to_string(table_work_) + " steps for other tables",
+                          "at most " + std::to_string(base::kMaxPlanTable) + " steps while planning", "the model",
                           "check the shapes, or feed the table as an input");
-  table_elements_ += elements;
+  table_work_ += elements * work;
   return {};
 }
 
@@ -38,7 +50,7 @@ ir::InferInput Lowering::infer_input(Ref r) const {
 }
 
 Result<std::vector<Ref>> Lowering::apply(const ir::OpDef& op, const ir::Attributes& attributes, const std::vector<Ref>& inputs, int outputs,
-                                         const std::string& origin) {
+                                         const Origin& origin) {
   std::vector<ir::InferInput> seen;
   seen.reserve(inputs.size());
   for (Ref r : inputs) seen.push_back(infer_input(r));
@@ -49,11 +61,22 @@ Result<std::vector<Ref>> Lowering::apply(const ir::OpDef& op, const ir::Attribut
 }
 
 Result<std::vector<Ref>> Lowering::apply_inferred(const ir::OpDef& op, const ir::Attributes& attributes, const std::vector<Ref>& inputs,
-                                                  std::span<const ir::InferOutput> outputs, const std::string& origin) {
+                                                  std::span<const ir::InferOutput> outputs, const Origin& origin) {
+  for (const ir::InferOutput& o : outputs) {
+    if (op.lower) WALLE_TRY(check_shape(op, o, origin));  // else finish() does
+    if (o.value) WALLE_TRY(count_table(o.shape.elements(), 1));
+  }
   const bool known = !outputs.empty() && std::ranges::all_of(outputs, [](const ir::InferOutput& o) { return o.value.has_value(); });
   if (known) {
     std::vector<Ref> refs;
     for (const ir::InferOutput& o : outputs) refs.push_back(add_constant(*o.value));
+    return refs;
+  }
+  if (op.lower && is_nothing(outputs)) {
+    std::vector<Ref> refs;
+    for (const ir::InferOutput& o : outputs) {
+      WALLE_ASSIGN(refs.emplace_back(), append_raster({}, o.dtype, o.shape, {}, origin));
+    }
     return refs;
   }
   const bool atomic = op.op_class == ir::OpClass::atomic;
@@ -87,9 +110,12 @@ Result<std::vector<Ref>> Lowering::apply_inferred(const ir::OpDef& op, const ir:
 }
 
 Result<std::vector<Ref>> Lowering::finish(ProgramNode node, std::span<const ir::InferOutput> outputs) {
+  if (static_cast<int64_t>(program_.nodes.size()) >= base::kMaxPlanNodes)
+    return resource_error("a model of more than " + std::to_string(base::kMaxPlanNodes) + " steps", "fewer",
+                          describe(*node.op, node.origin), "run the model in parts, or shorter sequences");
   int64_t bytes = 0;
   for (const ir::InferOutput& o : outputs) {
-    WALLE_TRY(Shape::checked(o.shape.dims(), std::max<int64_t>(dtype_size(o.dtype), 1), describe(*node.op, node.origin)));
+    WALLE_TRY(check_shape(*node.op, o, node.origin));
     bytes += o.shape.elements() * dtype_size(o.dtype);
   }
   const bool constant = std::ranges::all_of(node.inputs, [&](Ref r) { return r < 0 || program_.at(r).constant.has_value(); });
@@ -121,16 +147,21 @@ std::vector<ir::InferOutput> one_output(DType dtype, const Shape& shape) { retur
 }  // namespace
 
 Result<Ref> Lowering::append_raster(raster::Raster raster, DType dtype, const Shape& shape, const std::vector<Ref>& sources,
-                                    const std::string& origin) {
+                                    const Origin& origin) {
   if (static_cast<int64_t>(raster.regions.size()) > base::kMaxRegions)
-    return resource_error(std::to_string(raster.regions.size()) + " regions", "at most " + std::to_string(base::kMaxRegions), origin,
+    return resource_error(std::to_string(raster.regions.size()) + " regions", "at most " + std::to_string(base::kMaxRegions), origin.text(),
                           "split the operator");
+  regions_ += static_cast<int64_t>(raster.regions.size());
+  if (regions_ > base::kMaxPlanRegions)
+    return resource_error("a model whose movements take more than " + std::to_string(base::kMaxPlanRegions) + " regions", "fewer",
+                          origin.text(), "run the model in parts");
+  WALLE_TRY(Shape::checked(shape.dims(), std::max<int64_t>(dtype_size(dtype), 1), origin.text()));
   std::vector<int64_t> elements;
   for (Ref r : sources) {
     elements.push_back(program_.at(r).shape.elements());
     if (program_.at(r).dtype != dtype)
       return internal_error("raster from " + std::string(dtype_name(program_.at(r).dtype)) + " to " + std::string(dtype_name(dtype)),
-                            origin);
+                            origin.text());
   }
   std::erase_if(raster.regions, [](const raster::Region& r) { return r.elements() == 0; });
   WALLE_TRY(raster::check(raster, elements, shape.elements()));
@@ -141,7 +172,7 @@ Result<Ref> Lowering::append_raster(raster::Raster raster, DType dtype, const Sh
 }
 
 Result<Ref> Lowering::append_loop(raster::LoopSpec loop, DType dtype, const Shape& shape, const std::vector<Ref>& operands,
-                                  const std::string& origin) {
+                                  const Origin& origin) {
   WALLE_TRY(raster::check(loop, program_.at(operands[0]).shape.elements(), program_.at(operands[1]).shape.elements(), shape.elements()));
   ProgramNode node{&loop_op(), {}, operands, {}, origin, {}, std::move(loop)};
   WALLE_ASSIGN(std::vector<Ref> refs, finish(std::move(node), one_output(dtype, shape)));

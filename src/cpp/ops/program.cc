@@ -43,7 +43,7 @@ std::string dump(const Program& program) {
     if (!n.attributes.items().empty()) out << " {" << n.attributes.text() << "}";
     if (n.raster) out << ' ' << n.raster->text();
     if (n.loop) out << ' ' << n.loop->text();
-    if (!n.origin.empty()) out << "  # " << n.origin;
+    if (!n.origin.text().empty()) out << "  # " << n.origin.text();
     out << "\n";
   }
   return out.str();

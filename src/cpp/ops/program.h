@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ir/op_def.h"
+#include "ops/origin.h"
 #include "raster/loop.h"
 #include "raster/region.h"
 
@@ -29,7 +30,7 @@ struct ProgramNode {
   ir::Attributes attributes;
   std::vector<Ref> inputs;
   std::vector<Ref> outputs;
-  std::string origin;                    // name of the graph node this came from
+  Origin origin;
   std::optional<raster::Raster> raster;  // of the operator "raster"
   std::optional<raster::LoopSpec> loop;  // of the operator "loop"
 };

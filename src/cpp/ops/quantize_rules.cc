@@ -26,11 +26,16 @@ Status check_quantization(ir::InferContext& c) {
   };
   const int64_t block = c.attrs().get_int("block_size", 0);
   if (block < 0) return model_error("block_size=" + std::to_string(block), "zero or more", "quantisation", "correct block_size");
-  if (c.has(2) && c.shape(2).elements() != scale.elements()) return wrong(c.shape(2), "the shape of the scale " + scale.text());
+  const bool single = c.has(2) && c.shape(2).elements() == 1 && scale.elements() == 1;
+  if (c.has(2) && !single && c.shape(2) != scale) return wrong(c.shape(2), "the shape of the scale " + scale.text());
   if (scale.elements() == 1 && block == 0) return {};
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 1), x.rank()));
   if (block == 0)
     return scale.rank() == 1 && scale[0] == x[axis] ? Status() : wrong(scale, "one element per index of axis " + std::to_string(axis));
+  if (block > std::max<int64_t>(x[axis], 1))  // more would be the same, but for products with it
+    return model_error("block_size=" + std::to_string(block),
+                       "at most the " + std::to_string(x[axis]) + " elements of axis " + std::to_string(axis), "quantisation",
+                       "correct block_size");
   Shape expected = x;
   expected[axis] = base::ceil_div(x[axis], block);
   return scale == expected ? Status() : wrong(scale, expected.text());

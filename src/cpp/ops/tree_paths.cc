@@ -53,6 +53,8 @@ class PathWalk {
         const Edges& edge = taken ? yes_ : no_;
         std::vector<TreeStep> steps = p.steps;
         steps.push_back({p.target, taken});
+        steps_ += steps.size();  // a chain of n nodes copies n^2 / 2 of them
+        if (steps_ > kMaxTable) return wrong("trees whose paths have more than 2^24 steps", "shallower trees");
         todo.push_back({edge.target[at], edge.is_leaf[at] != 0, std::move(steps)});
       }
     }
@@ -64,6 +66,7 @@ class PathWalk {
   const Edges& yes_;
   const Edges& no_;
   std::vector<bool> seen_;
+  size_t steps_ = 0;
 };
 
 // The sets of the member nodes, in order, each ended by a NaN.
@@ -103,7 +106,7 @@ Result<TreeEnsemble> read_tree_ensemble(const ir::Attributes& attrs) {
   for (int64_t t : e.leaf_target)
     if (t < 0 || t >= e.targets) return wrong("leaf target " + std::to_string(t), "0 to " + std::to_string(e.targets - 1));
   for (size_t i = 0; i < n; ++i) {
-    if (modes[i] < 0 || modes[i] > 6) return wrong("node mode " + std::to_string(modes[i]), "0 to 6");
+    if (!(modes[i] >= 0 && modes[i] <= 6)) return wrong("node mode " + std::to_string(modes[i]), "0 to 6");
     e.mode.push_back(static_cast<TreeMode>(modes[i]));
     e.missing_is_true.push_back(i < missing.size() && missing[i] != 0);
   }

@@ -3,10 +3,12 @@
 #include <array>
 #include <vector>
 
+#include "tensor/representable.h"
+
 namespace walle::ops {
 
 Ref strided_view(LowerContext& c, Ref r, const Shape& out, std::span<const int64_t> stride, int64_t offset) {
-  if (c.failed()) return kNoRef;
+  if (!c.may_have(c.dtype(r), out)) return kNoRef;
   const Shape to = out.strides();
   raster::Raster moved;
   moved.regions.push_back(raster::strided_region(0, out.dims(), offset, stride, 0, to.dims()));
@@ -33,8 +35,14 @@ Ref along_axis(LowerContext& c, Ref r, int axis, int rank) {
   return c.reshape(r, n == 1 ? Shape{} : shape);
 }
 
+Ref zeros(LowerContext& c, DType dtype, const Shape& shape) {
+  raster::Raster r;
+  r.fill.emplace();
+  return c.raster(std::move(r), dtype, shape, {});
+}
+
 Ref iota(LowerContext& c, DType dtype, int64_t n) {
-  if (!c.may_tabulate(n)) return kNoRef;
+  if (!c.may_tabulate(n, 4)) return kNoRef;
   std::vector<double> values;
   for (int64_t i = 0; i < n; ++i) values.push_back(static_cast<double>(i));
   return constant_of(c, dtype, Shape{n}, values);
@@ -47,11 +55,18 @@ Ref constant_of(LowerContext& c, DType dtype, const Shape& shape, std::span<cons
     c.fail(t.take_error());
     return kNoRef;
   }
+  bool holds = true;
   const bool known = tensor::visit_numeric(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     auto out = t->as_mutable<T>();
-    for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<T>(values[i]);
+    for (size_t i = 0; i < out.size() && holds; ++i) {
+      holds = tensor::representable<T>(values[i]);
+      if (holds) out[i] = static_cast<T>(values[i]);
+    }
   });
+  if (!holds)
+    c.fail(model_error("a number that " + std::string(dtype_name(dtype)) + " cannot hold", "smaller numbers", "a table of the operator",
+                       "correct the node's attributes"));
   if (!known) c.fail(internal_error("a constant of " + std::string(dtype_name(dtype)), "constant_of"));
   return c.constant(std::move(*t));
 }

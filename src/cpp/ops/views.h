@@ -16,6 +16,9 @@ Ref expand_to(LowerContext& c, Ref r, const Shape& out);
 // A per-channel vector (or a single element) as an operand that broadcasts along `axis` of a value of this rank.
 Ref along_axis(LowerContext& c, Ref r, int axis, int rank);
 
+// A value of zeros that takes no memory until it is run.
+Ref zeros(LowerContext& c, DType dtype, const Shape& shape);
+
 // 0, 1, ... n - 1.
 Ref iota(LowerContext& c, DType dtype, int64_t n);
 

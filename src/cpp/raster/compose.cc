@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/limits.h"
 #include "raster/simplify.h"
 
 namespace walle::raster {
@@ -50,18 +51,18 @@ struct Digit {
 
 class Cutter {
  public:
-  explicit Cutter(size_t limit) : limit_(limit) {}
+  Cutter(size_t limit, int64_t& steps) : limit_(limit), steps_(steps) {}
 
   // Cuts every piece by this digit; false when the limit is reached.
   bool apply(const Digit& digit, std::vector<Piece>& pieces) {
     work_.swap(pieces);
     pieces.clear();
     while (!work_.empty()) {
-      if (work_.size() + pieces.size() > limit_ || ++steps_ > 64 * limit_) return false;
+      if (work_.size() + pieces.size() > limit_ || --steps_ < 0) return false;
       Piece p = std::move(work_.back());
       work_.pop_back();
       if (!carries(digit, p)) continue;
-      settle(digit, std::move(p), pieces);
+      if (!settle(digit, std::move(p), pieces)) return false;
     }
     return true;
   }
@@ -102,8 +103,8 @@ class Cutter {
     return false;
   }
 
-  // The digit is affine in the indices: keep the part of the box where it is covered.
-  void settle(const Digit& digit, Piece p, std::vector<Piece>& done) {
+  // The digit is affine in the indices: keep the part of the box where it is covered. False when that takes too many pieces.
+  bool settle(const Digit& digit, Piece p, std::vector<Piece>& done) {
     const int64_t first = floor_div(p.rest, digit.unit);
     int64_t last = first;
     size_t movers = 0, shortest = 0;
@@ -113,18 +114,19 @@ class Cutter {
       last += step * (p.axes[a].size - 1);
       if (movers++ == 0 || p.axes[a].size < p.axes[shortest].size) shortest = a;
     }
-    if (last < 0 || first >= digit.size) return;
+    if (last < 0 || first >= digit.size) return true;
     if (first < 0 || last >= digit.size) {
       if (movers > 1) {
+        if (p.axes[shortest].size > static_cast<int64_t>(limit_)) return false;
         for (int64_t i = 0; i < p.axes[shortest].size; ++i) work_.push_back(p.cut(shortest, i, 1));
-        return;
+        return true;
       }
       const int64_t step = p.axes[shortest].rest / digit.unit;
       const int64_t from = std::max<int64_t>(0, ceil_div(-first, step));
       const int64_t to = std::min(p.axes[shortest].size - 1, floor_div(digit.size - 1 - first, step));
-      if (from > to) return;
+      if (from > to) return true;
       work_.push_back(p.cut(shortest, from, to - from + 1));
-      return;
+      return true;
     }
     p.src += first * digit.src;
     p.rest = floor_mod(p.rest, digit.unit);
@@ -133,10 +135,11 @@ class Cutter {
       a.rest %= digit.unit;
     }
     done.push_back(std::move(p));
+    return true;
   }
 
   size_t limit_;
-  size_t steps_ = 0;
+  int64_t& steps_;
   std::vector<Piece> work_;
 };
 
@@ -197,7 +200,7 @@ bool is_empty(const Region& r) { return r.elements() <= 0; }
 
 }  // namespace
 
-std::optional<std::vector<Region>> compose(const Region& outer, const Region& inner, size_t limit) {
+std::optional<std::vector<Region>> compose(const Region& outer, const Region& inner, size_t limit, int64_t& steps) {
   std::vector<Region> out;
   if (is_empty(outer) || is_empty(inner)) return out;
   std::vector<Digit> digits;
@@ -211,7 +214,7 @@ std::optional<std::vector<Region>> compose(const Region& outer, const Region& in
   if (last < dst || pieces[0].rest > dst + reach) return out;
   pieces[0].rest -= dst;
   pieces[0].src = src;
-  Cutter cutter(limit);
+  Cutter cutter(limit, steps);
   for (const Digit& d : digits)
     if (!cutter.apply(d, pieces)) return std::nullopt;
   for (const Piece& p : pieces) {
@@ -230,7 +233,7 @@ int64_t total(const std::vector<Region>& regions) {
 }
 }  // namespace
 
-std::optional<Raster> compose(const Raster& outer, int through, const Raster& inner, int source_base, size_t limit) {
+std::optional<Raster> compose(const Raster& outer, int through, const Raster& inner, int source_base, size_t limit, int64_t& steps) {
   if (inner.accumulate) return std::nullopt;
   Raster out{{}, outer.fill, outer.accumulate};
   bool holes = false;
@@ -241,7 +244,8 @@ std::optional<Raster> compose(const Raster& outer, int through, const Raster& in
     }
     std::vector<Region> found;
     for (const Region& i : inner.regions) {
-      auto part = compose(o, i, limit);
+      if (--steps < 0) return std::nullopt;
+      auto part = compose(o, i, limit, steps);
       if (!part || found.size() + part->size() > limit) return std::nullopt;
       found.insert(found.end(), part->begin(), part->end());
     }
@@ -257,9 +261,19 @@ std::optional<Raster> compose(const Raster& outer, int through, const Raster& in
     if (outer.fill && outer.fill->bytes != inner.fill->bytes) return std::nullopt;
     out.fill = inner.fill;
   }
-  simplify(out);
+  if (out.regions.size() > limit) simplify(out);
   if (out.regions.size() > limit) return std::nullopt;
   return out;
+}
+
+std::optional<std::vector<Region>> compose(const Region& outer, const Region& inner, size_t limit) {
+  int64_t steps = base::kMaxMergeSteps;
+  return compose(outer, inner, limit, steps);
+}
+
+std::optional<Raster> compose(const Raster& outer, int through, const Raster& inner, int source_base, size_t limit) {
+  int64_t steps = base::kMaxMergeSteps;
+  return compose(outer, through, inner, source_base, limit, steps);
 }
 
 }  // namespace walle::raster

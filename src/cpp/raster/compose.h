@@ -13,10 +13,16 @@ namespace walle::raster {
 
 // `outer` with its source replaced by `inner`'s, for those of its elements that `inner` wrote: disjoint regions whose
 // `source` is inner.source. nullopt: not expressible within `limit` regions, or inner's destination view overlaps itself.
-std::optional<std::vector<Region>> compose(const Region& outer, const Region& inner, size_t limit);
+// Both forms take what they do from `steps` and give up when it is spent: hostile rasters could be cut for hours.
+std::optional<std::vector<Region>> compose(const Region& outer, const Region& inner, size_t limit, int64_t& steps);
 
 // `outer` where source `through` is read directly from inner's sources; inner's source s becomes source_base + s, the other
 // sources keep their numbers. nullopt: not expressible (accumulating inner, two fill values) or more than `limit` regions.
+// The result is simplified only when it has to be to keep to the limit.
+std::optional<Raster> compose(const Raster& outer, int through, const Raster& inner, int source_base, size_t limit, int64_t& steps);
+
+// With steps of their own.
+std::optional<std::vector<Region>> compose(const Region& outer, const Region& inner, size_t limit);
 std::optional<Raster> compose(const Raster& outer, int through, const Raster& inner, int source_base, size_t limit);
 
 }  // namespace walle::raster

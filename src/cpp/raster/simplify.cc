@@ -73,14 +73,16 @@ std::optional<Region> joined(const Region& a, const Region& b) {
   return std::nullopt;
 }
 
-bool join_neighbours(std::vector<Region>& regions) {
-  constexpr size_t kAllPairs = 96;  // beyond it only neighbours by destination are tried: n^2 pairs would cost more than they save
+std::optional<Region> joined_either_way(const Region& a, const Region& b) {
+  auto r = joined(a, b);
+  return r ? r : joined(b, a);
+}
+
+bool join_all_pairs(std::vector<Region>& regions) {
   bool changed = false;
   for (size_t i = 0; i < regions.size(); ++i) {
-    const size_t end = regions.size() <= kAllPairs ? regions.size() : std::min(regions.size(), i + 2);
-    for (size_t j = i + 1; j < end; ++j) {
-      auto r = joined(regions[i], regions[j]);
-      if (!r) r = joined(regions[j], regions[i]);
+    for (size_t j = i + 1; j < regions.size(); ++j) {
+      const auto r = joined_either_way(regions[i], regions[j]);
       if (!r) continue;
       regions[i] = *r;
       regions.erase(regions.begin() + static_cast<std::ptrdiff_t>(j));
@@ -90,6 +92,25 @@ bool join_neighbours(std::vector<Region>& regions) {
     }
   }
   return changed;
+}
+
+// Only neighbours by destination: n^2 pairs would cost more than they save, and so would erasing from the middle.
+bool join_adjacent(std::vector<Region>& regions) {
+  size_t kept = 0;
+  for (size_t i = 1; i < regions.size(); ++i) {
+    if (const auto r = joined_either_way(regions[kept], regions[i]))
+      regions[kept] = *r;
+    else
+      regions[++kept] = regions[i];
+  }
+  const bool changed = kept + 1 < regions.size();
+  regions.resize(kept + 1);
+  return changed;
+}
+
+bool join_neighbours(std::vector<Region>& regions) {
+  constexpr size_t kAllPairs = 96;
+  return regions.size() <= kAllPairs ? join_all_pairs(regions) : join_adjacent(regions);
 }
 
 // Runs of regions of one form whose offsets advance by constant steps become one region with one more axis.

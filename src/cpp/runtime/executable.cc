@@ -16,7 +16,7 @@ Result<std::unique_ptr<Executable>> Executable::compile(ops::Program program, co
     const ops::ProgramNode& node = exe->program_.nodes[static_cast<size_t>(step.node)];
     const backends::NodeView view(exe->program_, node);
     auto kernel = step.chosen.backend->prepare(view, step.chosen.candidate, context);
-    if (!kernel.ok()) return Error(kernel.error()).within("node '" + node.origin + "' (" + std::string(node.op->name) + ")");
+    if (!kernel.ok()) return Error(kernel.error()).within("node '" + node.origin.text() + "' (" + std::string(node.op->name) + ")");
     exe->kernels_.push_back(std::move(*kernel));
   }
   exe->bind_steps();
@@ -112,7 +112,7 @@ Status Executable::run_steps(std::byte* arena, Profiler* profiler) {
 
 Error Executable::step_error(size_t step, Error error) const {
   const ops::ProgramNode& node = program_.nodes[static_cast<size_t>(plan_.steps[step].node)];
-  return error.within("node '" + node.origin + "' (" + std::string(node.op->name) + ")");
+  return error.within("node '" + node.origin.text() + "' (" + std::string(node.op->name) + ")");
 }
 
 void Executable::record(Profiler& profiler, size_t step, Profiler::Clock::time_point begin) {
@@ -122,8 +122,8 @@ void Executable::record(Profiler& profiler, size_t step, Profiler::Clock::time_p
   const double us = std::chrono::duration<double, std::micro>(end - begin).count();
   ++times_[step].runs;
   times_[step].total_us += us;
-  profiler.add({node.origin, std::string(node.op->name), std::string(planned.chosen.backend->name()), planned.chosen.candidate.algorithm,
-                profiler.since_start_us(begin), us});
+  profiler.add({node.origin.text(), std::string(node.op->name), std::string(planned.chosen.backend->name()),
+                planned.chosen.candidate.algorithm, profiler.since_start_us(begin), us});
 }
 
 }  // namespace walle::runtime

@@ -34,7 +34,7 @@ ExplainRow row_of(const GraphRunner& runner, const Executable& exe, size_t index
   const StepTime& time = exe.times()[index];
   ExplainRow row;
   row.graph = runner.graph().name;
-  row.node = node.origin;
+  row.node = node.origin.text();
   row.op = node.op->name;
   row.backend = step.chosen.backend->name();
   row.algorithm = chosen.algorithm;

@@ -1,6 +1,7 @@
 #include "tensor/shape.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/checked.h"
 
@@ -27,9 +28,14 @@ Result<Shape> Shape::checked(std::span<const int64_t> dims, int64_t dtype_size, 
   return shape;
 }
 
+namespace {
+// Shapes on their way to checked() may have any sizes: what cannot be counted is the largest number, which every limit refuses.
+int64_t saturating_mul(int64_t a, int64_t b) { return base::checked_mul(a, b).value_or(std::numeric_limits<int64_t>::max()); }
+}  // namespace
+
 int64_t Shape::product(int from, int to) const {
   int64_t out = 1;
-  for (int i = from; i < to; ++i) out *= (*this)[i];
+  for (int i = from; i < to; ++i) out = saturating_mul(out, (*this)[i]);
   return out;
 }
 
@@ -38,7 +44,7 @@ Shape Shape::strides() const {
   int64_t step = 1;
   for (int i = rank_ - 1; i >= 0; --i) {
     out[i] = step;
-    step *= (*this)[i];
+    step = saturating_mul(step, (*this)[i]);
   }
   return out;
 }

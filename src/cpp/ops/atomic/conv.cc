@@ -3,6 +3,7 @@
 //   kernel_shape, strides, dilations (2 each), pads (4), group; after epilogue fusion also activation, activation_alpha, _beta.
 // One spatial axis gains a unit axis. Three and more become im2col (one raster) and a matrix product, because such
 // models are rare and the product is where their time goes.
+#include "base/limits.h"
 #include "ops/infer_rules.h"
 #include "ops/lower.h"
 #include "ops/window.h"
@@ -20,7 +21,7 @@ Status infer(ir::InferContext& c) {
     return model_error("X" + x.text() + " and W" + w.text(), "equal ranks of three or more", "inputs X, W",
                        "reshape the input or the weights");
   const int64_t group = c.attrs().get_int("group", 1);
-  if (group < 1 || w[0] % group != 0 || w[1] > x[1] || w[1] * group != x[1])
+  if (group < 1 || w[0] % group != 0 || x[1] % group != 0 || w[1] != x[1] / group)
     return model_error("X" + x.text() + ", W" + w.text() + " and group " + std::to_string(group),
                        "X channels = W[1] * group and W[0] a multiple of group", "Conv", "correct group or the weights");
   const std::vector<int64_t> kernel = kernel_of(w);
@@ -60,29 +61,38 @@ Ref columns(LowerContext& c, Ref x, const Window& w) {
   const Shape in = c.shape(x);
   const Shape strides = in.strides();
   const int n = w.rank();
-  int64_t outputs = 1;
-  for (int64_t o : w.out) outputs *= o;
+  const int64_t outputs = c.out_shape(0).product(2, n + 2);
   const int64_t taps = w.taps();
+  if (taps > base::kMaxRegions) {
+    c.fail(resource_error("a kernel of " + std::to_string(taps) + " elements", "at most " + std::to_string(base::kMaxRegions), "Conv",
+                          "check the weights' shape"));
+    return kNoRef;
+  }
+  const Shape out{in[0], in[1], taps, outputs};
+  if (!c.may_have(c.dtype(x), out)) return kNoRef;
   raster::Raster r;
   r.fill = raster::Fill{};
   std::vector<int64_t> tap(static_cast<size_t>(n), 0);
   for (int64_t t = 0; t < taps; ++t) {
     std::vector<int64_t> size{in[0], in[1]}, src{strides[0], strides[1]}, dst{in[1] * taps * outputs, taps * outputs};
     int64_t from = 0, to = t * outputs, row = outputs;
-    for (int i = 0; i < n; ++i) {
+    bool reads = true;  // inside the input, so that no product below overflows
+    for (int i = 0; i < n && reads; ++i) {
       const auto a = static_cast<size_t>(i);
       const Span s = inside(in[i + 2], w.out[a], w.stride[a], tap[a] * w.dilation[a], w.pad_begin[a]);
-      row /= std::max<int64_t>(w.out[a], 1);
+      reads = s.length() > 0;
+      if (!reads) break;
+      row /= w.out[a];
       size.push_back(s.length());
-      src.push_back(strides[i + 2] * w.stride[a]);
+      src.push_back(s.length() > 1 ? strides[i + 2] * w.stride[a] : 0);
       dst.push_back(row);
       from += strides[i + 2] * (s.first * w.stride[a] + tap[a] * w.dilation[a] - w.pad_begin[a]);
       to += row * s.first;
     }
-    r.regions.push_back(raster::strided_region(0, size, from, src, to, dst));
+    if (reads) r.regions.push_back(raster::strided_region(0, size, from, src, to, dst));
     for (int i = n - 1; i >= 0 && ++tap[static_cast<size_t>(i)] == w.kernel[static_cast<size_t>(i)]; --i) tap[static_cast<size_t>(i)] = 0;
   }
-  return c.raster(std::move(r), c.dtype(x), Shape{in[0], in[1], taps, outputs}, {x});
+  return c.raster(std::move(r), c.dtype(x), out, {x});
 }
 
 Ref lower_nd(LowerContext& c, const Window& w) {

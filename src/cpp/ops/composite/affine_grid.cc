@@ -47,7 +47,7 @@ Status lower(LowerContext& c) {
   const DType dtype = c.out_dtype(0);
   const bool narrow = dtype == DType::float16 || dtype == DType::bfloat16;
   const DType compute = narrow ? DType::float32 : dtype;
-  if (!c.may_tabulate(out.product(1, out.rank() - 1) * (out.rank() - 1))) return {};
+  if (!c.may_tabulate(out.product(1, out.rank() - 1) * (out.rank() - 1), 4)) return {};
   WALLE_ASSIGN(Tensor grid, regular_grid(out, c.attrs().get_int("align_corners", 0) != 0));
   const Ref base = c.cast(c.constant(std::move(grid)), compute);
   const Ref theta = c.transpose(c.cast(c.in(0), compute), {0, 2, 1});

@@ -11,6 +11,11 @@ namespace walle::ops {
 namespace {
 constexpr int64_t kMaxEntry = (int64_t{1} << 31) - 1;
 
+Error wrong_size(int64_t size, size_t axis) {
+  return model_error("an output size of " + std::to_string(size) + " on spatial axis " + std::to_string(axis), "1 to 2^31 - 1",
+                     "ConvTranspose", "use less padding or correct output_shape");
+}
+
 // kernel, stride, dilation and the padding taken off each end; `out` is the result's spatial size.
 Result<Window> transposed_window(const ir::Attributes& attrs, const Shape& x, const Shape& w) {
   const auto n = static_cast<size_t>(x.rank() - 2);
@@ -43,6 +48,7 @@ Result<Window> transposed_window(const ir::Attributes& attrs, const Shape& x, co
     const int64_t full = win.stride[i] * (in - 1) + extra[i] + win.extent(static_cast<int>(i));
     if (!wanted.empty() || same) {
       const int64_t size = wanted.empty() ? in * win.stride[i] : wanted[i];
+      if (size < 1 || size > kMaxEntry) return wrong_size(size, i);
       const int64_t total = std::max<int64_t>(full - size, 0);
       win.pad_begin[i] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
       win.pad_end[i] = total - win.pad_begin[i];
@@ -54,9 +60,7 @@ Result<Window> transposed_window(const ir::Attributes& attrs, const Shape& x, co
       }
       win.out.push_back(full - win.pad_begin[i] - win.pad_end[i]);
     }
-    if (win.out[i] < 1 || win.out[i] > kMaxEntry)
-      return model_error("an output size of " + std::to_string(win.out[i]) + " on spatial axis " + std::to_string(i), "1 to 2^31 - 1",
-                         "ConvTranspose", "use less padding or correct output_shape");
+    if (win.out[i] < 1 || win.out[i] > kMaxEntry) return wrong_size(win.out[i], i);
   }
   return win;
 }
@@ -101,18 +105,21 @@ Ref col2im(LowerContext& c, Ref cols, const Window& w, const Shape& x, const Sha
   for (int64_t t = 0; t < taps; ++t) {
     std::vector<int64_t> size{out[0], out[1]}, src{out[1] * taps * inputs, taps * inputs}, dst{to[0], to[1]};
     int64_t from = t * inputs, at = 0, row = inputs;
-    for (int i = 0; i < n; ++i) {
+    bool lands = true;
+    for (int i = 0; i < n && lands; ++i) {
       const auto a = static_cast<size_t>(i);
       const int64_t shift = tap[a] * w.dilation[a] - w.pad_begin[a];
       const Span s = inside(w.out[a], x[i + 2], w.stride[a], tap[a] * w.dilation[a], w.pad_begin[a]);
+      lands = s.length() > 0;  // places inside the result, so that no product below overflows
+      if (!lands) break;
       row /= std::max<int64_t>(x[i + 2], 1);
       size.push_back(s.length());
       src.push_back(row);
-      dst.push_back(to[i + 2] * w.stride[a]);
+      dst.push_back(s.length() > 1 ? to[i + 2] * w.stride[a] : 0);
       from += row * s.first;
       at += to[i + 2] * (s.first * w.stride[a] + shift);
     }
-    r.regions.push_back(raster::strided_region(0, size, from, src, at, dst));
+    if (lands) r.regions.push_back(raster::strided_region(0, size, from, src, at, dst));
     for (int i = n - 1; i >= 0 && ++tap[static_cast<size_t>(i)] == w.kernel[static_cast<size_t>(i)]; --i) tap[static_cast<size_t>(i)] = 0;
   }
   return c.raster(std::move(r), c.dtype(cols), out, {cols});
@@ -133,6 +140,7 @@ Status lower(LowerContext& c) {
   const Ref weights = c.transpose(c.reshape(c.cast(c.in(1), compute), Shape{1, group, depth, rows}), {0, 1, 3, 2});
   const Ref data = c.reshape(c.cast(c.in(0), compute), Shape{x[0], group, depth, inputs});
   const Ref cols = c.reshape(c.emit("MatMul", {weights, data}), Shape{x[0], out[1], win.taps(), inputs});
+  if (c.failed()) return {};  // the product of all taps is checked by now
   Ref y = col2im(c, cols, win, x, out);
   if (c.has(2)) {
     Shape bias{out[1]};

@@ -1,5 +1,6 @@
 // DeformConv: a convolution whose taps move by per-position offsets. DeformColumns gathers the moved taps (bilinear,
 // zeros outside, scaled by the mask); a matrix product with the weights does the rest.
+#include "base/checked.h"
 #include "ops/infer_rules.h"
 #include "ops/lower.h"
 #include "ops/window.h"
@@ -20,8 +21,12 @@ Status infer_columns(ir::InferContext& c) {
   if (groups < 1 || groups > x[1] || x[1] % groups != 0)
     return model_error("offset_group " + std::to_string(groups), "a divisor of the channel count " + std::to_string(x[1]),
                        "attribute offset_group", "correct it");
-  const Shape offset{x[0], groups * taps * 2, w.out[0], w.out[1]};
-  const Shape mask{x[0], groups * taps, w.out[0], w.out[1]};
+  const auto moved = base::checked_mul(groups, 2 * taps);  // taps: at most 2^31
+  if (!moved)
+    return model_error("offset_group " + std::to_string(groups), "a product with the kernel below 2^63", "attribute offset_group",
+                       "correct it");
+  const Shape offset{x[0], *moved, w.out[0], w.out[1]};
+  const Shape mask{x[0], *moved / 2, w.out[0], w.out[1]};
   if (c.shape(1) != offset || (c.has(2) && c.shape(2) != mask))
     return model_error("offset" + c.shape(1).text(), offset.text() + " and a mask of " + mask.text(), "DeformConv",
                        "correct offset or mask");

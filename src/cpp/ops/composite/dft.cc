@@ -28,7 +28,7 @@ Ref direct(LowerContext& c, const DftSpec& s, Ref x, int64_t n, int64_t bins) {
   if (c.failed()) return kNoRef;
   const Shape in = c.shape(x);
   const int64_t parts = in[2];
-  if (!c.may_tabulate(in[1] * parts * bins * 2)) return kNoRef;
+  if (!c.may_tabulate(in[1] * parts * bins * 2, 4)) return kNoRef;
   std::vector<double> table(static_cast<size_t>(in[1] * parts * bins * 2));
   for (int64_t j = 0; j < in[1]; ++j) {
     for (int64_t k = 0; k < bins; ++k) {
@@ -49,7 +49,7 @@ Ref direct(LowerContext& c, const DftSpec& s, Ref x, int64_t n, int64_t bins) {
 Ref twiddled(LowerContext& c, const DftSpec& s, Ref x, int64_t n) {
   if (c.failed()) return kNoRef;
   const Shape shape = c.shape(x);
-  if (!c.may_tabulate(shape[1] * shape[2] * 4)) return kNoRef;
+  if (!c.may_tabulate(shape[1] * shape[2] * 4, 4)) return kNoRef;
   std::vector<double> straight, crossed;
   for (int64_t j = 0; j < shape[1]; ++j) {
     for (int64_t k = 0; k < shape[2]; ++k) {
@@ -113,7 +113,7 @@ Status lower(LowerContext& c) {
   perm.push_back(last);
   for (size_t i = 0; i < perm.size(); ++i) back[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
   const Ref moved = c.transpose(c.cast(x, work), perm);
-  const int64_t rows = in.elements() / (in[s.axis] * in[last]);
+  const int64_t rows = in.product(0, s.axis) * in.product(s.axis + 1, last);
   const Ref flat = c.reshape(moved, Shape{rows, in[s.axis], in[last]});
   Ref y;
   if (s.n <= kDirectDft || balanced_factor(s.n) == 1)

@@ -1,6 +1,7 @@
 // Einsum by contracting operands pairwise: diagonals as strided views, sums over labels nobody needs any more, and one
 // batched MatMul (or Mul, when nothing is summed) per pair.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "ops/einsum_plan.h"
@@ -19,8 +20,9 @@ Status infer(ir::InferContext& c) {
   std::vector<Shape> shapes;
   for (int i = 0; i < c.input_count(); ++i) shapes.push_back(c.shape(i));
   WALLE_ASSIGN(const EinsumPlan plan, plan_of(c.attrs(), shapes));
-  Shape out;
-  for (int label : plan.output) out.push_back(plan.size.at(label));
+  std::vector<int64_t> dims;
+  for (int label : plan.output) dims.push_back(plan.size.at(label));
+  WALLE_ASSIGN(const Shape out, Shape::checked(dims, dtype_size(c.dtype(0)), "Einsum"));
   c.output(0, c.dtype(0), out);
   return {};
 }
@@ -39,11 +41,15 @@ class Contraction {
   Contraction(LowerContext& c, const EinsumPlan& plan) : c_(c), plan_(plan) {}
 
   Ref run(std::vector<Operand> operands) {
+    std::map<int, size_t> last_use;
+    for (int label : plan_.output) last_use[label] = operands.size();
+    for (size_t k = 0; k < operands.size(); ++k)
+      for (int label : operands[k].labels) last_use[label] = std::max(last_use[label], k);
     Operand left = diagonal(operands[0]);
     for (size_t k = 1; k < operands.size(); ++k) {
-      std::set<int> needed(plan_.output.begin(), plan_.output.end());
-      for (size_t later = k + 1; later < operands.size(); ++later)
-        needed.insert(operands[later].labels.begin(), operands[later].labels.end());
+      std::set<int> needed;
+      for (const auto& [label, last] : last_use)
+        if (last > k) needed.insert(label);
       left = contract(left, diagonal(operands[k]), needed);
     }
     left = sum_out(left, std::set<int>(plan_.output.begin(), plan_.output.end()), {});
@@ -96,12 +102,13 @@ class Contraction {
   }
 
   int64_t extent(const Labels& labels) const {
-    int64_t n = 1;
-    for (int label : labels) n *= plan_.size.at(label);
-    return n;
+    Shape sizes;  // the labels of one operand: at most as many as it has axes
+    for (int label : labels) sizes.push_back(plan_.size.at(label));
+    return sizes.elements();
   }
 
   Operand contract(Operand a, Operand b, const std::set<int>& needed) {
+    if (c_.failed()) return a;
     a = sum_out(a, needed, b.labels);
     b = sum_out(b, needed, a.labels);
     Labels batch, summed, rows, columns;

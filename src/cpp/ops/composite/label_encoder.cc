@@ -13,6 +13,11 @@ struct Table {
   double otherwise = 0;
 };
 
+Status check_label(DType dtype, double v) {
+  if (!tensor::is_integer(dtype) || std::fabs(v) <= 0x1p53) return {};  // false for NaN
+  return model_error("a label beyond 2^53", "smaller labels", "LabelEncoder", "renumber the labels");
+}
+
 // The list given as ints, floats or a tensor under `<stem>int64s`, `<stem>floats` or `<stem>tensor`.
 Status read(const ir::Attributes& attrs, const std::string& stem, DType& dtype, std::vector<double>& out) {
   if (const Tensor* t = attrs.get_tensor(stem + "tensor")) {
@@ -28,9 +33,7 @@ Status read(const ir::Attributes& attrs, const std::string& stem, DType& dtype, 
   if (out.empty())
     return model_error("no numeric attribute " + stem + "...", "int64s, floats or a numeric tensor", "LabelEncoder",
                        "encode strings before the model");
-  for (double v : out)
-    if (tensor::is_integer(dtype) && std::fabs(v) > 0x1p53)
-      return model_error("a label beyond 2^53", "smaller labels", "LabelEncoder", "renumber the labels");
+  for (double v : out) WALLE_TRY(check_label(dtype, v));
   return {};
 }
 
@@ -49,6 +52,7 @@ Result<Table> table_of(const ir::Attributes& attrs) {
     t.otherwise =
         tensor::is_float(t.value_dtype) ? attrs.get_float("default_float", -0.0) : static_cast<double>(attrs.get_int("default_int64", -1));
   }
+  WALLE_TRY(check_label(t.value_dtype, t.otherwise));
   return t;
 }
 

@@ -1,5 +1,6 @@
 // NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: pick the log-probability of each target, weigh, reduce.
 #include <array>
+#include <utility>
 
 #include "ops/registry.h"
 #include "ops/views.h"
@@ -27,14 +28,22 @@ Status infer(ir::InferContext& c) {
   return {};
 }
 
+// Which targets are ignored; kNoRef when none can be, because their dtype does not hold the number.
+Ref ignored_targets(LowerContext& c, Ref target) {
+  if (!c.attrs().has("ignore_index")) return kNoRef;
+  const int64_t index = c.attrs().get_int("ignore_index", -1);
+  if (c.dtype(target) == DType::int64) return c.emit("Equal", {target, c.reshape(c.ints({index}), Shape{})});
+  if (!std::in_range<int32_t>(index)) return kNoRef;
+  return c.emit("Equal", {target, c.scalar(DType::int32, static_cast<double>(index))});
+}
+
 // Where the target is ignored the class is 0 and the weight 0.
 Status loss(LowerContext& c, Ref log_probability) {
   const DType dtype = c.dtype(log_probability);
   Ref target = c.in(1);
   const Shape positions = c.shape(target);
   Ref counted = kNoRef;
-  if (c.attrs().has("ignore_index")) {
-    const Ref ignored = c.emit("Equal", {target, c.scalar(c.dtype(target), static_cast<double>(c.attrs().get_int("ignore_index", -1)))});
+  if (const Ref ignored = ignored_targets(c, target); ignored >= 0) {
     counted = c.emit("Not", {ignored});
     target = c.emit("Where", {ignored, c.scalar(c.dtype(target), 0), target});
   }

@@ -1,6 +1,6 @@
 // MaxUnpool: puts each element where MaxPool's Indices say, zeros elsewhere. Indices count elements of the whole tensor
 // of the default size; with output_shape the result is that tensor placed at the origin of a larger one.
-#include "ops/lower.h"
+#include "ops/views.h"
 #include "ops/window.h"
 
 namespace walle::ops {
@@ -49,8 +49,7 @@ Status lower(LowerContext& c) {
   loop.index = {{1, unpooled.elements()}};
   loop.index_on_dst = true;
   loop.base = true;
-  WALLE_ASSIGN(Tensor zeros, Tensor::zeros(c.out_dtype(0), unpooled));
-  const Ref placed = c.loop(loop, c.out_dtype(0), unpooled, {c.in(0), c.in(1), c.constant(std::move(zeros))});
+  const Ref placed = c.loop(loop, c.out_dtype(0), unpooled, {c.in(0), c.in(1), zeros(c, c.out_dtype(0), unpooled)});
   if (unpooled == out) {
     c.result(0, placed);
     return {};

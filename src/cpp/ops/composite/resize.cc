@@ -195,7 +195,7 @@ Status lower(LowerContext& c) {
     if (in[p.axis] == 0) continue;
     const bool cropped = rule.coordinates == "tf_crop_and_resize" && (p.roi_begin != 0 || p.roi_end != 1);
     if (p.scale == 1 && p.out == in[p.axis] && !cropped) continue;
-    if (!c.may_tabulate(p.out * resize_tap_count(rule, in[p.axis], p.scale))) return {};
+    if (!c.may_tabulate(p.out * resize_tap_count(rule, in[p.axis], p.scale), 16)) return {};
     AxisTaps t = resize_taps(rule, in[p.axis], p.out, p.scale, p.roi_begin, p.roi_end);
     y = apply_taps(c, y, t, p.axis, p.out);
     if (!t.outside.empty()) outside.emplace_back(p.axis, std::move(t));

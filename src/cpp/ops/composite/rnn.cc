@@ -5,6 +5,7 @@
 #include "ops/infer_rules.h"
 #include "ops/lower.h"
 #include "ops/rnn_spec.h"
+#include "ops/views.h"
 
 namespace walle::ops {
 
@@ -98,10 +99,7 @@ class Steps {
   Ref initial(int input) {
     const Shape shape{s_.batch, s_.hidden};
     if (c_.has(input)) return c_.reshape(part(c_.in(input), s_.batch_first ? 1 : 0, d_, 1), shape);
-    auto zeros = Tensor::zeros(dtype_, shape);
-    if (zeros.ok()) return c_.constant(std::move(*zeros));
-    c_.fail(zeros.take_error());
-    return kNoRef;
+    return zeros(c_, dtype_, shape);
   }
 
   Ref number(double v) { return c_.scalar(dtype_, v); }
@@ -261,7 +259,7 @@ constexpr ir::OpDef row() {
   return {.name = kName<Kind>,
           .op_class = ir::OpClass::composite,
           .inputs = {3, lstm ? 8 : 6},
-          .outputs = {0, lstm ? 3 : 2},
+          .outputs = {1, lstm ? 3 : 2},
           .infer = infer<Kind>,
           .lower = lower<Kind>,
           .cost = cost,

@@ -1,4 +1,6 @@
 // STFT: overlapping frames (one strided view), times the window, then a DFT of each frame.
+#include <algorithm>
+
 #include "ops/views.h"
 
 namespace walle::ops {
@@ -25,6 +27,9 @@ Result<Frames> frames_of(const Shape& signal, const std::vector<int64_t>& step, 
   if (window && (window->rank() != 1 || (*window)[0] != f.length))
     return wrong("window of shape " + window->text(), "frame_length elements");
   f.count = (signal[1] - f.length) / f.step + 1;
+  f.step = std::min(f.step, signal[1]);  // a longer one makes one frame all the same
+  const int64_t framed[] = {signal[0], f.count, f.length, 2};
+  WALLE_TRY(Shape::checked(framed, 8, "STFT, all frames"));
   return f;
 }
 

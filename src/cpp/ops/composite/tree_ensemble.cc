@@ -43,6 +43,7 @@ Ref compared(LowerContext& c, const TreeEnsemble& e, TreeMode mode, Ref x, Ref s
   }
   size_t widest = 1;
   for (const auto& set : e.members) widest = std::max(widest, set.size());
+  if (!c.may_tabulate(static_cast<int64_t>(widest * e.members.size()), 4)) return kNoRef;
   std::vector<double> table(widest * e.members.size(), std::numeric_limits<double>::quiet_NaN());  // equal to nothing
   for (size_t node = 0; node < e.members.size(); ++node)
     for (size_t k = 0; k < e.members[node].size(); ++k) table[k * e.members.size() + node] = e.members[node][k];
@@ -79,6 +80,7 @@ Ref conditions(LowerContext& c, const TreeEnsemble& e) {
 // none of those it does not want.
 Ref taken_paths(LowerContext& c, const TreeEnsemble& e) {
   const size_t nodes = e.feature.size(), paths = e.paths.size();
+  if (!c.may_tabulate(static_cast<int64_t>(nodes * paths), 1)) return kNoRef;
   std::vector<double> signs(nodes * paths, 0.0), wanted(paths, 0.0);
   for (size_t p = 0; p < paths; ++p) {
     for (const TreeStep& step : e.paths[p].steps) {
@@ -96,6 +98,7 @@ Ref aggregated(LowerContext& c, const TreeEnsemble& e, Ref taken) {
   const auto paths = static_cast<int64_t>(e.paths.size());
   const int64_t how = c.attrs().get_int("aggregate_function", kSum);
   const bool extreme = how == kMin || how == kMax;
+  if (!c.may_tabulate(paths * e.targets, 4)) return kNoRef;
   const double none = how == kMin ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
   std::vector<double> weights(static_cast<size_t>(paths * e.targets), extreme ? none : 0.0);
   for (size_t p = 0; p < e.paths.size(); ++p) {

@@ -10,7 +10,7 @@
 namespace walle::ops {
 
 namespace {
-constexpr int64_t kMaxTable = int64_t{1} << 24;
+constexpr int64_t kMaxTable = int64_t{1} << 22;
 
 Result<Tensor> table(DType dtype, const Shape& shape, const std::vector<double>& values) {
   WALLE_TRY(Shape::checked(shape.dims(), dtype_size(dtype), "table"));
@@ -34,7 +34,7 @@ Status infer_window(ir::InferContext& c, double a0, double a1, double a2) {
   WALLE_ASSIGN(const std::vector<int64_t> size, c.need_i64(0));
   if (size.size() != 1 || size[0] < 0 || size[0] > kMaxTable)
     return model_error("size " + (size.size() == 1 ? std::to_string(size[0]) : "of " + std::to_string(size.size()) + " numbers"),
-                       "one number from 0 to 2^24", "window", "correct the size");
+                       "one number from 0 to 2^22", "window", "correct the size");
   const int64_t n = size[0];
   const double span = static_cast<double>(c.attrs().get_int("periodic", 1) != 0 ? n : std::max<int64_t>(n - 1, 1));
   std::vector<double> values;

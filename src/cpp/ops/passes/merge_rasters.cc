@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
+#include "base/limits.h"
 #include "raster/compose.h"
 #include "raster/simplify.h"
 
@@ -45,6 +47,7 @@ class Merger {
       bool changed = false;
       for (size_t s = 0; s < node.inputs.size(); ++s) changed = merge_source(node, static_cast<int>(s)) || changed;
       if (!changed) return;
+      raster::simplify(*node.raster);  // once for all sources: once for each made a split and concat of 1024 parts take 0.4 s
       tidy_sources(node);
     }
   }
@@ -56,9 +59,11 @@ class Merger {
     const ProgramNode& inner = program_.nodes[static_cast<size_t>(from)];
     if (!inner.raster) return false;
     const auto& regions = node.raster->regions;
+    steps_ -= static_cast<int64_t>(regions.size());
+    if (steps_ < 0) return false;
     if (std::ranges::none_of(regions, [&](const raster::Region& r) { return r.source == source; })) return false;
     const size_t limit = regions.size() + inner.raster->regions.size() + options_.max_regions;
-    auto merged = raster::compose(*node.raster, source, *inner.raster, static_cast<int>(node.inputs.size()), limit);
+    auto merged = raster::compose(*node.raster, source, *inner.raster, static_cast<int>(node.inputs.size()), limit, steps_);
     if (!merged) return false;
     node.raster = std::move(*merged);
     node.inputs.insert(node.inputs.end(), inner.inputs.begin(), inner.inputs.end());
@@ -68,11 +73,12 @@ class Merger {
   // Each source once, none unused.
   static void tidy_sources(ProgramNode& node) {
     std::vector<Ref> sources;
+    std::unordered_map<Ref, int> number;
     for (raster::Region& r : node.raster->regions) {
       const Ref ref = node.inputs[static_cast<size_t>(r.source)];
-      const auto at = std::ranges::find(sources, ref);
-      r.source = static_cast<int>(at - sources.begin());
-      if (at == sources.end()) sources.push_back(ref);
+      const auto [at, fresh] = number.emplace(ref, static_cast<int>(sources.size()));
+      r.source = at->second;
+      if (fresh) sources.push_back(ref);
     }
     node.inputs = std::move(sources);
   }
@@ -88,7 +94,8 @@ class Merger {
         return true;
       }
     }
-    if (!options_.horizontal) return false;
+    // Equal rasters of many regions are too rare to keep their texts.
+    if (!options_.horizontal || (node.raster && node.raster->regions.size() > kMaxCompared)) return false;
     const auto [known, fresh] = seen_.emplace(key(node, value), out);
     if (fresh) return false;
     replaced_[static_cast<size_t>(out)] = known->second;
@@ -105,8 +112,11 @@ class Merger {
     return text;
   }
 
+  static constexpr size_t kMaxCompared = 256;
+
   Program& program_;
   const MergeOptions& options_;
+  int64_t steps_ = base::kMaxMergeSteps;
   std::vector<int> producer_;
   std::vector<Ref> replaced_;  // results that turned out to be another value
   std::map<std::string, Ref> seen_;

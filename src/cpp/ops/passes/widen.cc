@@ -54,13 +54,13 @@ class Widener {
     return static_cast<Ref>(program_.values.size() - 1);
   }
 
-  void push_cast(Ref from, Ref to, const std::string& origin) {
+  void push_cast(Ref from, Ref to, const Origin& origin) {
     program_.nodes.push_back(
         {cast_, {{"to", static_cast<int64_t>(program_.at(to).dtype)}}, {from}, {to}, origin, std::nullopt, std::nullopt});
   }
 
   // The float32 twin of a 16-bit value.
-  Result<Ref> twin(Ref r, const std::string& origin) {
+  Result<Ref> twin(Ref r, const Origin& origin) {
     if (const auto it = twins_.find(r); it != twins_.end()) return it->second;
     Ref wide = kNoRef;
     if (program_.at(r).constant) {
@@ -88,7 +88,7 @@ class Widener {
       twins_[r] = wide;
       r = wide;
     }
-    const std::string origin = node.origin;
+    const Origin origin = node.origin;
     program_.nodes.push_back(std::move(node));
     for (const auto& [wide, thin] : results) push_cast(wide, thin, origin);
     return {};

@@ -85,7 +85,7 @@ bool clip(const Window& w, const std::vector<int64_t>& position, const Shape& in
     r.src.offset += from * step;
     step *= w.steps[i];
     const int64_t ds_i = ds[static_cast<int>(i) + 2];
-    r.dst.stride[i + 2] = w.stride[i] * ds_i;
+    r.dst.stride[i + 2] = to - from > 1 ? w.stride[i] * ds_i : 0;  // a step inside the image
     r.dst.offset += (shift + from * w.stride[i]) * ds_i;
   }
   for (size_t i = 0; i < n; ++i) element = element * w.block[i] + position[i];

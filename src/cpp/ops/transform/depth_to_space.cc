@@ -1,7 +1,10 @@
 // DepthToSpace and SpaceToDepth: blocks of channels to blocks of pixels and back. One region of six axes; the second is
 // the first with source and destination exchanged.
 #include <array>
+#include <limits>
+#include <optional>
 
+#include "base/checked.h"
 #include "ops/transform/movement.h"
 
 namespace walle::ops {
@@ -15,6 +18,14 @@ Result<int64_t> block_size(const ir::Attributes& attrs, const Shape& in) {
   return block;
 }
 
+Status output(ir::InferContext& c, const std::array<std::optional<int64_t>, 4>& sizes) {
+  std::array<int64_t, 4> dims{};
+  for (size_t i = 0; i < dims.size(); ++i) dims[i] = sizes[i].value_or(std::numeric_limits<int64_t>::max());
+  WALLE_ASSIGN(const Shape out, Shape::checked(dims, dtype_size(c.dtype(0)), "attribute blocksize"));
+  c.output(0, c.dtype(0), out);
+  return {};
+}
+
 Status infer_to_space(ir::InferContext& c) {
   const Shape& in = c.shape(0);
   WALLE_ASSIGN(const int64_t b, block_size(c.attrs(), in));
@@ -22,8 +33,7 @@ Status infer_to_space(ir::InferContext& c) {
   if (in[1] % (b * b) != 0 || (mode != "DCR" && mode != "CRD"))
     return model_error(std::to_string(in[1]) + " channels, mode " + mode, "a multiple of " + std::to_string(b * b) + ", mode DCR or CRD",
                        "DepthToSpace", "correct the blocksize");
-  c.output(0, c.dtype(0), Shape{in[0], in[1] / (b * b), in[2] * b, in[3] * b});
-  return {};
+  return output(c, {in[0], in[1] / (b * b), base::checked_mul(in[2], b), base::checked_mul(in[3], b)});
 }
 
 Status infer_to_depth(ir::InferContext& c) {
@@ -31,8 +41,7 @@ Status infer_to_depth(ir::InferContext& c) {
   WALLE_ASSIGN(const int64_t b, block_size(c.attrs(), in));
   if (in[2] % b != 0 || in[3] % b != 0)
     return model_error("pixels " + in.text(), "height and width in multiples of " + std::to_string(b), "SpaceToDepth", "pad the data");
-  c.output(0, c.dtype(0), Shape{in[0], in[1] * b * b, in[2] / b, in[3] / b});
-  return {};
+  return output(c, {in[0], base::checked_mul(in[1], b * b), in[2] / b, in[3] / b});
 }
 
 // From deep [N, C*b*b, H, W] to wide [N, C, H*b, W*b].

@@ -28,6 +28,9 @@ Status lower(LowerContext& c) {
   const auto batch = static_cast<size_t>(c.attrs().get_int("batch_axis", 1));
   const size_t time = 1 - batch;
   WALLE_ASSIGN(const std::vector<int64_t> lens, ints_of(c, 1));
+  if (static_cast<int64_t>(lens.size()) > base::kMaxRegions / 2)  // before they are made
+    return resource_error(std::to_string(lens.size()) + " sequences", "at most " + std::to_string(base::kMaxRegions / 2), "ReverseSequence",
+                          "reverse smaller batches");
   const std::vector<int64_t> zeros(static_cast<size_t>(in.rank()), 0), ones(static_cast<size_t>(in.rank()), 1);
   raster::Raster r;
   for (size_t b = 0; b < lens.size(); ++b) {

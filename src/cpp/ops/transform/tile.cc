@@ -44,8 +44,14 @@ Status lower(LowerContext& c) {
     result_raster(c, std::move(r));
     return {};
   }
+  // Half of the axes that are repeated at a time: one alone always fits, because the others merge around it.
+  int repeated = 0;
+  for (int a = 0; a < in.rank(); ++a) repeated += out[a] != in[a];
   std::vector<int64_t> first(static_cast<size_t>(in.rank()), 1), rest = first;
-  for (int a = 0; a < in.rank(); ++a) (a < in.rank() / 2 ? first : rest)[static_cast<size_t>(a)] = out[a] / in[a];
+  for (int a = 0, seen = 0; a < in.rank(); ++a) {
+    if (out[a] == in[a]) continue;
+    (seen++ < repeated / 2 ? first : rest)[static_cast<size_t>(a)] = out[a] / in[a];
+  }
   c.result(0, c.emit("Tile", {c.emit("Tile", {c.in(0), c.ints(first)}), c.ints(rest)}));
   return {};
 }

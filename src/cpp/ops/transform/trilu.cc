@@ -32,7 +32,7 @@ Status infer(ir::InferContext& c) {
 }
 
 Ref masked(LowerContext& c, bool upper, int64_t k, int64_t rows, int64_t columns) {
-  if (!c.may_tabulate(rows * columns)) return kNoRef;
+  if (!c.may_tabulate(rows * columns, 1)) return kNoRef;
   auto mask = Tensor::zeros(DType::boolean, Shape{rows, columns});
   if (!mask.ok()) {
     c.fail(mask.take_error());
