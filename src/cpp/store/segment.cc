@@ -16,6 +16,8 @@ constexpr std::string_view kMagic = "WSEG0001";
 constexpr size_t kHeadBytes = 48;
 constexpr uint64_t kMaxRows = 1 << 24;
 constexpr uint32_t kMaxRaw = 1 << 28;  // a column before compression: limits what a damaged size can ask for
+// All values of a segment in memory: a few bytes can name one long word very often. Writers stay below a fifth of it.
+constexpr int64_t kMaxDecoded = 1 << 30;
 
 template <class T>
 void put(std::string& out, T v) {
@@ -95,10 +97,13 @@ std::string raw_column(const SegmentColumn& c) {
   return out;
 }
 
-bool read_column(std::string_view raw, uint32_t values, SegmentColumn& c) {
+// Takes what the values need in memory from `room`.
+bool read_column(std::string_view raw, uint32_t values, SegmentColumn& c, int64_t& room) {
   Reader r(raw);
   uint64_t v = 0;
   if (values > raw.size()) return false;  // a value takes at least one byte
+  room -= int64_t{values} * static_cast<int64_t>(c.type == ColumnType::texts ? sizeof(std::string) : sizeof(int64_t));
+  if (room < 0) return false;
   if (c.type == ColumnType::ints) {
     uint64_t previous = 0;
     for (uint32_t i = 0; i < values; ++i) {
@@ -111,21 +116,24 @@ bool read_column(std::string_view raw, uint32_t values, SegmentColumn& c) {
   uint64_t words = 0;
   if (!r.varint(words) || words > raw.size()) return false;
   std::vector<uint64_t> bits;
-  std::vector<std::string> texts;
+  std::vector<std::string_view> texts;
   for (uint64_t i = 0; i < words; ++i) {
     std::string_view text;
     if (c.type == ColumnType::floats ? !r.get(v) : !r.varint(v) || !r.take(v, text)) return false;
     if (c.type == ColumnType::floats)
       bits.push_back(v);
     else
-      texts.emplace_back(text);
+      texts.push_back(text);
   }
   for (uint32_t i = 0; i < values; ++i) {
     if (!r.varint(v) || v >= words) return false;
-    if (c.type == ColumnType::floats)
+    if (c.type == ColumnType::floats) {
       c.floats.push_back(std::bit_cast<double>(bits[v]));
-    else
-      c.texts.push_back(texts[v]);
+      continue;
+    }
+    room -= static_cast<int64_t>(texts[v].size());
+    if (room < 0) return false;
+    c.texts.emplace_back(texts[v]);
   }
   return r.left() == 0;
 }
@@ -189,6 +197,7 @@ Result<Segment> decode_segment(std::string_view bytes) {
   Segment s;
   WALLE_ASSIGN(const uint32_t columns, read_head(bytes, s));
   Reader r(bytes.substr(kHeadBytes));
+  int64_t room = kMaxDecoded;
   for (uint32_t i = 0; i < columns; ++i) {
     const size_t at = bytes.size() - r.left();
     SegmentColumn c;
@@ -212,7 +221,7 @@ Result<Segment> decode_segment(std::string_view bytes) {
         return damaged("column does not unpack", at);
     }
     c.name = name, c.type = static_cast<ColumnType>(type);
-    if (!read_column(raw, values, c)) return damaged("column contents", at);
+    if (!read_column(raw, values, c, room)) return damaged("column contents", at);
     s.columns.push_back(std::move(c));
   }
   if (r.left()) return damaged("bytes behind the last column", bytes.size() - r.left());

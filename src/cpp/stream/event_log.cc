@@ -187,10 +187,22 @@ Status EventLog::compact() {
   // An earlier attempt may have written its segment and then failed to release the journal.
   const uint64_t done = segments_.empty() ? 0 : segments_.back().last_seq;
   if (journal_->first_seq() <= done) WALLE_TRY(journal_->release(done));
+  while (true) {
+    WALLE_ASSIGN(const bool wrote, write_segment());
+    if (!wrote) return {};
+  }
+}
+
+// The oldest events of the journal as one segment; false when there are none. Large journals become several: a segment is read
+// as a whole, and decoding refuses what would take over a gigabyte. Records decode to at most six times their size.
+Result<bool> EventLog::write_segment() {
+  constexpr size_t kSegmentRecords = 32 << 20;  // bytes; the whole of a journal of the usual 4 MB
   EventSegmentBuilder builder(catalog_);
   Status status;
   std::vector<Value> values;
-  journal_->read(done + 1, [&](uint64_t seq, std::span<const std::byte> bytes) {
+  size_t records = 0;
+  journal_->read(segments_.empty() ? 1 : segments_.back().last_seq + 1, [&](uint64_t seq, std::span<const std::byte> bytes) {
+    if (records += bytes.size(); records > kSegmentRecords && builder.rows() > 0) return false;
     auto e = read_record(bytes, catalog_, values);
     if (!e.ok()) {
       status = e.take_error();
@@ -201,7 +213,7 @@ Status EventLog::compact() {
     return true;
   });
   WALLE_TRY(std::move(status));
-  if (!builder.rows()) return {};
+  if (!builder.rows()) return false;
   const uint64_t first = builder.first_seq(), last = builder.last_seq();
   const store::Segment segment = builder.finish();
   const std::string bytes = store::encode_segment(segment), name = segment_name(first, last);
@@ -209,7 +221,8 @@ Status EventLog::compact() {
   WALLE_TRY(env_.replace_file(dir_ + "/" + name, bytes));
   segments_.push_back({name, first, last, segment.min_ts, segment.max_ts, static_cast<int64_t>(bytes.size())});
   WALLE_TRY(index_->add(segments_.back()));
-  return journal_->release(last);
+  WALLE_TRY(journal_->release(last));
+  return true;
 }
 
 Status EventLog::retain() {

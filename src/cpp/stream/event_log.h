@@ -41,7 +41,7 @@ class EventLog {
 
   // Syncs when due, compacts a journal that is more than half full, removes what retention says. Call it often.
   Status maintain();
-  Status compact();  // everything in the journal into a segment
+  Status compact();  // everything in the journal into segments
   Status sync() { return journal_->sync(); }
   // Adds to the catalogue (durably) while the log is open. Appender's thread.
   Status declare(const EventDecl& event);
@@ -61,6 +61,7 @@ class EventLog {
   Status adopt_segments();
   Status recover_sequencer();
   Status store_catalog();
+  Result<bool> write_segment();
   Status retain();
   Status check_event(const Event& e);
 

@@ -1,7 +1,7 @@
 #include "stream/predicate.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <charconv>
 
 namespace walle::stream {
 
@@ -23,9 +23,8 @@ std::string literal_text(const Literal& l) {
   if (l.type == FieldType::boolean) return l.i ? "true" : "false";
   if (l.type == FieldType::i64) return std::to_string(l.i);
   char out[40];
-  std::snprintf(out, sizeof out, "%.17g", l.d);
-  std::string text(out);
-  if (text.find_first_of(".en") == std::string::npos) text += ".0";  // stays a float when it is parsed again
+  std::string text(out, std::to_chars(out, out + sizeof out, l.d).ptr);  // the shortest that reads back as the same number
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";      // stays a float when it is parsed again
   return text;
 }
 

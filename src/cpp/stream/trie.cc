@@ -215,14 +215,29 @@ void Trie::find_live(Partition& p) const {
 }
 
 namespace {
-uint64_t atom_hash(uint32_t token, const Predicate* p) { return base::Hasher().value(token).text(p ? p->text() : "").finish(); }
+// Hashes of atoms; the text of a predicate that many edges share is made once.
+class AtomHasher {
+ public:
+  explicit AtomHasher(const PredicateMemo& memo) : memo_(memo), texts_(memo.predicates.size()) {}
+
+  uint64_t operator()(uint32_t token, uint16_t predicate) {
+    if (predicate == kNone) return base::Hasher().value(token).text("").finish();
+    std::string& text = texts_[predicate];
+    if (text.empty()) text = memo_.predicates[predicate].text();
+    return base::Hasher().value(token).text(text).finish();
+  }
+
+ private:
+  const PredicateMemo& memo_;
+  std::vector<std::string> texts_;
+};
 }  // namespace
 
 std::vector<std::pair<uint64_t, uint16_t>> Trie::guard_fingerprints(const PredicateMemo& memo) const {
+  AtomHasher atom_hash(memo);
   std::vector<std::vector<uint64_t>> parts(guards_.size());
   for (uint16_t l = 0; l < lists_.size(); ++l)
-    for (const GuardRef& g : lists_.guards(l))
-      parts[g.guard].push_back(atom_hash(lists_.token_of(l), g.predicate == kNone ? nullptr : &memo.predicates[g.predicate]));
+    for (const GuardRef& g : lists_.guards(l)) parts[g.guard].push_back(atom_hash(lists_.token_of(l), g.predicate));
   std::vector<std::pair<uint64_t, uint16_t>> out;
   for (size_t g = 0; g < parts.size(); ++g) {
     if (parts[g].empty()) continue;
@@ -241,6 +256,7 @@ std::vector<std::pair<uint64_t, uint16_t>> Trie::node_fingerprints(const Predica
     uint64_t edge = 0;
     std::vector<uint64_t> parts;
   };
+  AtomHasher atom_hash(memo);
   std::vector<Whole> all(nodes_.size());
   std::vector<uint64_t> guards(guards_.size());
   for (const auto& [hash, g] : guard_fingerprints(memo)) guards[g] = hash;
@@ -249,13 +265,13 @@ std::vector<std::pair<uint64_t, uint16_t>> Trie::node_fingerprints(const Predica
       Whole& w = all[e.node];
       w.parent = e.parent, w.used = true;
       w.edge = base::Hasher().value(limits_[e.gap]).value(guards[e.guard]).value(e.flags & kStrict).finish();
-      w.parts.push_back(atom_hash(lists_.token_of(l), e.predicate == kNone ? nullptr : &memo.predicates[e.predicate]));
+      w.parts.push_back(atom_hash(lists_.token_of(l), e.predicate));
     }
   for (const ChainEdge& e : chains_.all()) {
     Whole& w = all[e.node];
     w.parent = e.parent, w.used = true;
     w.edge = base::Hasher().value(limits_[0]).value(guards[0]).value(static_cast<int>(kStrict)).finish();
-    w.parts.push_back(atom_hash(e.token, nullptr));
+    w.parts.push_back(atom_hash(e.token, kNone));
   }
   std::vector<std::pair<uint64_t, uint16_t>> out;
   std::vector<uint64_t> hashes(nodes_.size());

@@ -129,6 +129,10 @@ class Compiler {
       c.gap_us = s.gap_us ? *s.gap_us : spec_.gap_us.value_or(-1);
       WALLE_TRY(atoms(s.guard, c.guard));
     }
+    atoms_ += c.guard.size() + c.atoms.size() * static_cast<size_t>(s.count);
+    if (atoms_ > kMaxAtoms)
+      return argument_error("more than " + std::to_string(kMaxAtoms) + " events, with counts and optional steps written out", "fewer",
+                            place(s.position), "split the trigger");
     chain.push_back(c);
     c.follow = Follow::later, c.gap_us = spec_.gap_us.value_or(-1), c.guard.clear();
     for (int k = 1; k < s.count; ++k) chain.push_back(c);
@@ -139,6 +143,7 @@ class Compiler {
   const Catalog& catalog_;
   std::string_view source_;
   CompiledTrigger out_;
+  size_t atoms_ = 0;
 };
 
 }  // namespace

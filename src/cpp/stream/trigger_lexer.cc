@@ -7,8 +7,6 @@
 namespace walle::stream {
 
 namespace {
-constexpr size_t kMaxSource = 65536;
-
 bool word_start(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_' || static_cast<unsigned char>(c) >= 0x80; }
 bool word_part(char c) { return word_start(c) || std::isdigit(static_cast<unsigned char>(c)) || c == '.' || c == ':' || c == '-'; }
 bool number_part(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == ':'; }
@@ -32,8 +30,9 @@ std::string place_in(std::string_view source, int position) {
 }
 
 Result<std::vector<Lexeme>> lex_trigger(std::string_view source) {
-  if (source.size() > kMaxSource)
-    return argument_error("a trigger of " + std::to_string(source.size()) + " bytes", "at most 65536", "trigger text", "shorten it");
+  if (source.size() > kMaxTriggerText)
+    return argument_error("a trigger of " + std::to_string(source.size()) + " bytes", "at most " + std::to_string(kMaxTriggerText),
+                          "trigger text", "shorten it");
   std::vector<Lexeme> out;
   size_t at = 0;
   const auto add = [&](TokenKind kind, size_t size, std::string text) {

@@ -9,6 +9,8 @@
 
 namespace walle::stream {
 
+inline constexpr size_t kMaxTriggerText = 65536;  // bytes, as written and as written out
+
 enum class TokenKind : uint8_t { word, number, text, sign, end };
 
 struct Lexeme {

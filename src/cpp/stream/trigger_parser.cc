@@ -409,7 +409,12 @@ class Parser {
 
 Result<TriggerSpec> parse_trigger(std::string_view text) {
   WALLE_ASSIGN(auto lexemes, lex_trigger(text));
-  return Parser(text, std::move(lexemes)).trigger();
+  WALLE_ASSIGN(TriggerSpec spec, Parser(text, std::move(lexemes)).trigger());
+  // Short forms are written out in the canonical text ("x" as "x == true"), which is stored and read again.
+  if (const size_t size = format_trigger(spec).size(); size > kMaxTriggerText)
+    return argument_error("a trigger of " + std::to_string(size) + " bytes when written out", "at most " + std::to_string(kMaxTriggerText),
+                          "trigger", "split the trigger");
+  return spec;
 }
 
 }  // namespace walle::stream

@@ -13,6 +13,7 @@ namespace walle::stream {
 
 inline constexpr int kMaxSteps = 16;         // after counts are written out
 inline constexpr int kMaxOptional = 4;       // optional steps: each doubles the variants
+inline constexpr size_t kMaxAtoms = 4096;    // of one trigger, after counts and optional steps are written out
 inline constexpr size_t kMaxNodes = 65535;   // all tasks together, per scope
 inline constexpr size_t kMaxKeys = 64;       // values kept per by(field) scope
 inline constexpr size_t kMaxOpenPages = 16;  // nested page instances

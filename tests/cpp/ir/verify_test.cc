@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "sample.h"
 
 namespace walle::ir {
@@ -69,6 +71,20 @@ TEST(Verify, Bodies) {
   EXPECT_FALSE(check(m).ok());
   m.graph.nodes[0].attributes.erase("then_branch");
   EXPECT_FALSE(check(m).ok());
+}
+
+TEST(Verify, CapturesAreACountOfInputs) {
+  static const OpDef loop{.name = "Loop", .op_class = OpClass::control, .inputs = {2, -1}, .outputs = {0, -1}};
+  ModelData m = sample();
+  auto body = std::make_shared<Graph>();
+  m.graph.nodes[1].op = "Loop";
+  m.graph.nodes[1].inputs = {0, 0};
+  for (const int64_t captures : {std::numeric_limits<int64_t>::min(), int64_t{-1}, int64_t{3}, std::numeric_limits<int64_t>::max()}) {
+    m.graph.nodes[1].attributes = Attributes{{"body", std::shared_ptr<const Graph>(body)}, {"body_captures", captures}};
+    const Status status = verify(m, [](std::string_view name) { return name == "Loop" ? &loop : sample_op(name); });
+    ASSERT_FALSE(status.ok());
+    EXPECT_NE(status.error().message().find(std::to_string(captures)), std::string::npos) << status.error().message();
+  }
 }
 
 TEST(Verify, NestingIsBounded) {

@@ -8,6 +8,7 @@
 
 #include "base/crc32c.h"
 #include "sample.h"
+#include "schemas/model_generated.h"
 
 namespace walle::ir {
 namespace {
@@ -153,6 +154,24 @@ TEST(WalleFile, BooleansAreReadNoOftenerThanThereAreBytes) {
   const auto refused = with_booleans(weights, {{0, 256}, {64, 192}});
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message().find("overlap"), std::string::npos) << refused.error().message();
+}
+
+// A few bytes of references to one table would have it verified and decoded over and over.
+TEST(WalleFile, TablesAreUsedOnce) {
+  namespace fb = walle_rt::fb;
+  const auto parsed = [](size_t uses) {
+    flatbuffers::FlatBufferBuilder b;
+    const auto op = b.CreateString("Add");
+    const std::vector<flatbuffers::Offset<fb::Node>> nodes(uses, fb::CreateNode(b, op));
+    fb::FinishModelBuffer(b, fb::CreateModel(b, 1, fb::CreateGraph(b, 0, 0, b.CreateVector(nodes))));
+    Buffer copy = Buffer::allocate(b.GetSize()).value();
+    std::memcpy(copy.data(), b.GetBufferPointer(), b.GetSize());
+    return detail::parse_graph({copy.data(), b.GetSize()}, {}, std::make_shared<const Buffer>(copy), "test");
+  };
+  EXPECT_TRUE(parsed(1).ok()) << parsed(1).error().message();
+  const auto refused = parsed(10000);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message().find("structure"), std::string::npos) << refused.error().message();
 }
 
 TEST(WalleFile, NewerVersionsAreRefusedByName) {

@@ -181,5 +181,24 @@ TEST(Transform, EveryOperatorHasARow) {
     }
 }
 
+// Sixteen axes do not fit a region: two at a time.
+TEST(Transform, TileRepeatsEightAxes) {
+  const Shape in{2, 1, 2, 1, 2, 1, 2, 1};
+  const auto got = run_op("Tile", {}, {ramp(in), ints({2, 2, 2, 2, 2, 2, 2, 2})});
+  ASSERT_TRUE(got.ok()) << got.error().message();
+  ASSERT_EQ((*got)[0].shape(), (Shape{4, 2, 4, 2, 4, 2, 4, 2}));
+  const auto y = (*got)[0].as<float>();
+  const Shape own = in.strides();
+  for (size_t i = 0; i < y.size(); ++i) {
+    int64_t rest = static_cast<int64_t>(i), from = 0;
+    for (int a = 7; a >= 0; --a) {
+      const int64_t size = 2 * in[a];
+      from += rest % size % in[a] * own[a];
+      rest /= size;
+    }
+    ASSERT_EQ(y[i], static_cast<float>(from)) << i;
+  }
+}
+
 }  // namespace
 }  // namespace walle::ops

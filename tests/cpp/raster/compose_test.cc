@@ -128,5 +128,21 @@ TEST(Simplify, ParallelRegionsGetOneMoreAxis) {
   EXPECT_EQ(r.regions[0].rank, 2);
 }
 
+TEST(Compose, GivesUpWhenItsStepsAreSpent) {
+  Raster outer, inner;
+  for (int64_t i = 0; i < 100; ++i) {
+    outer.regions.push_back(contiguous_region(0, 1, 99 - i, i));
+    inner.regions.push_back(contiguous_region(0, 1, 99 - i, i));
+  }
+  int64_t steps = 1 << 20;
+  const auto merged = compose(outer, 0, inner, 1, 1000, steps);
+  ASSERT_TRUE(merged);
+  const int64_t used = (1 << 20) - steps;
+  EXPECT_GE(used, 100 * 100);
+  steps = used - 1;
+  EXPECT_FALSE(compose(outer, 0, inner, 1, 1000, steps));
+  EXPECT_LE(steps, 0);
+}
+
 }  // namespace
 }  // namespace walle::raster

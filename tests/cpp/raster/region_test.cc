@@ -170,5 +170,17 @@ TEST(Simplify, RandomCutsOfABoxBecomeItAgain) {
   }
 }
 
+// Beyond a hundred regions only neighbours are tried, and nothing is erased from the middle.
+TEST(Simplify, ManyRegionsBecomeFewInOneWalk) {
+  Raster r;
+  constexpr int64_t kParts = 50000;
+  for (int64_t i = 0; i < kParts; ++i)
+    for (int64_t half : {0, 1})  // two interleaved runs that cannot be joined with each other
+      r.regions.push_back(contiguous_region(static_cast<int>(half), 3, i * 3, (half * kParts + i) * 3));
+  simplify(r);
+  ASSERT_EQ(r.regions.size(), 2U) << r.regions.size();
+  for (const Region& region : r.regions) EXPECT_EQ(region.elements(), kParts * 3);
+}
+
 }  // namespace
 }  // namespace walle::raster

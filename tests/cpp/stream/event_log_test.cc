@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "base/fault_env.h"
@@ -341,6 +342,38 @@ TEST(EventLog, QuotaRemovesTheOldestSegments) {
                          })
                   .ok());
   check(**log, first, 1999, now);
+}
+
+// Segments are read as a whole, so a large journal becomes several.
+TEST(EventLog, LargeJournalsBecomeSeveralSegments) {
+  FaultEnv env;
+  Catalog c;
+  ASSERT_TRUE(c.declare({"note", EventKind::custom, {{"text", FieldType::text, Sensitivity::open, 0}}}).ok());
+  auto log = EventLog::open(env, "/log", c, {64 << 20, 1 << 30, INT64_MAX / 4, 1 << 30, 1'000'000});
+  ASSERT_TRUE(log.ok()) << log.error().message();
+  const std::string text(kMaxTextBytes, 'x');
+  const std::vector<Value> values{Value::of(std::string_view(text))};
+  constexpr uint64_t kEvents = 3000;  // 49 MB
+  for (uint64_t n = 1; n <= kEvents; ++n) {
+    Event e;
+    e.event = *(*log)->catalog().find_event("note");
+    e.ts = env.wall_us() + static_cast<int64_t>(n);
+    e.contents = values;
+    ASSERT_TRUE((*log)->append(e).ok()) << n;
+  }
+  ASSERT_TRUE((*log)->compact().ok());
+  const auto files = env.list_files("/log");
+  EXPECT_EQ(std::ranges::count_if(*files, [](const std::string& f) { return f.ends_with(".wseg"); }), 2);
+  uint64_t next = 1;
+  ASSERT_TRUE((*log)
+                  ->read(0,
+                         [&](const Event& e) {
+                           EXPECT_EQ(e.seq, next++);
+                           EXPECT_EQ(e.contents[0].text.size(), text.size());
+                           return true;
+                         })
+                  .ok());
+  EXPECT_EQ(next, kEvents + 1);
 }
 
 TEST(Segment, DamageAtEveryByteIsAnErrorAndTheFileIsSetAside) {

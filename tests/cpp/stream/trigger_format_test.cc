@@ -38,4 +38,24 @@ TEST(TriggerFormatChain, IsAsFlatAsItWasWritten) {
   EXPECT_EQ(format_trigger(*spec), text);
 }
 
+TEST(TriggerFormatFloats, AreTheShortestThatReadBack) {
+  for (const char* text : {"a[x == 0.1]", "a[x in (1.0, 1e+300, 5e-324, 123456.789)]", "a[x < -0.0]"}) {
+    const auto spec = parse_trigger(text);
+    ASSERT_TRUE(spec.ok()) << spec.error().message();
+    EXPECT_EQ(format_trigger(*spec), text);
+  }
+}
+
+// The canonical text is stored and read again: what is short only as it was written is refused at once.
+TEST(TriggerFormatLength, IsThatOfTheCanonicalText) {
+  std::string guard = "a[x";
+  for (int i = 1; i < 128; ++i) guard += "||x";
+  guard += "]";
+  std::string text;
+  for (int step = 0; step < 16; ++step) text += (step ? " > (" : "(") + guard + " | " + guard + " | " + guard + ")";
+  const auto refused = parse_trigger(text);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message().find("written out"), std::string::npos) << refused.error().message();
+}
+
 }  // namespace walle::stream

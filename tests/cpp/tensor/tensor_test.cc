@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/memory.h"
+#include "tensor/representable.h"
 
 namespace walle::tensor {
 namespace {
@@ -169,6 +170,30 @@ TEST(Tensor, BooleansOfAnyByteBecomePlain) {
   EXPECT_EQ(*plain.to_i64(), (std::vector<int64_t>{0, 1, 1}));
   const Tensor bits(DType::uint8, Shape{3}, t.buffer());
   EXPECT_TRUE(bits.has_plain_booleans());  // a question about booleans only
+}
+
+TEST(Shape, UncheckedProductsStopAtTheLargestNumber) {
+  const int64_t most = std::numeric_limits<int64_t>::max();
+  const Shape shape{2, int64_t{1} << 40, int64_t{1} << 40};
+  EXPECT_EQ(shape.elements(), most);
+  EXPECT_EQ(shape.strides(), (Shape{most, int64_t{1} << 40, 1}));
+  EXPECT_EQ((Shape{int64_t{1} << 40, int64_t{1} << 40, 0}).product(0, 3), 0);
+}
+
+TEST(Representable, IsWhatAConversionKeeps) {
+  EXPECT_TRUE(representable<int8_t>(127.9));
+  EXPECT_FALSE(representable<int8_t>(128));
+  EXPECT_TRUE(representable<int8_t>(-128.9));
+  EXPECT_FALSE(representable<int8_t>(-129));
+  EXPECT_TRUE(representable<uint8_t>(-0.5));
+  EXPECT_FALSE(representable<uint8_t>(-1));
+  EXPECT_FALSE(representable<int64_t>(0x1p63));
+  EXPECT_TRUE(representable<int64_t>(-0x1p63));
+  EXPECT_TRUE(representable<uint64_t>(0x1.fffffffffffffp63));
+  EXPECT_FALSE(representable<uint64_t>(0x1p64));
+  EXPECT_FALSE(representable<int32_t>(std::numeric_limits<double>::quiet_NaN()));
+  EXPECT_TRUE(representable<float>(1e300));
+  EXPECT_TRUE(representable<bool>(7));
 }
 
 }  // namespace

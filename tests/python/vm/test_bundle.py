@@ -163,9 +163,8 @@ def module_bytes(
     )
 
 
-def container(vm: VM, module: bytes) -> bytes:
-    text = b"main"
-    strings = bytes([len(text)]) + text
+def container(vm: VM, module: bytes, text: bytes = b"main") -> bytes:
+    strings = varint(len(text)) + text
     body = (
         struct.pack("<4I", 1, len(strings), len(strings), 1)
         + strings
@@ -264,6 +263,46 @@ def test_exception_table_marks_at_wrong_bytes(vm: VM, handlers: bytes) -> None:
     code = bytes([opcodes()["RETURN_CONST"], 0])
     with pytest.raises(TaskError, match="start marks"):
         TaskBundle(container(vm, module_bytes(code, handlers=handlers)), vm)
+
+
+@pytest.mark.parametrize("kind", [0x00, 0x10, 0xA0, 0xC0, 0xE0, 0xB0, 0x01])
+def test_variables_that_are_free_and_something_else(vm: VM, kind: int) -> None:
+    """CPython makes room for the free variables it counts, and writes those it names: they must be the same."""
+    code = bytes([opcodes()["RETURN_CONST"], 0])
+    with pytest.raises(TaskError, match="no kind"):
+        TaskBundle(container(vm, module_bytes(code, locals_=bytes([1, 0, kind]))), vm)
+
+
+@pytest.mark.parametrize("kind", [0x20, 0x40, 0x60, 0x80, 0x30])
+def test_kinds_of_variables_that_the_compiler_makes(vm: VM, kind: int) -> None:
+    code = bytes([opcodes()["RETURN_CONST"], 0])
+    TaskBundle(container(vm, module_bytes(code, locals_=bytes([1, 0, kind]))), vm)
+
+
+def varint(value: int) -> bytes:
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*out, value])
+
+
+def test_few_bytes_that_become_many_objects(vm: VM) -> None:
+    code = bytes([opcodes()["RETURN_CONST"], 0])
+    inner = module_bytes(code)
+    empty_sets, tuples = b"<\0" * 1_100_000, b"(\x01N" * 5000
+    rows = [
+        ("too many constants", varint(1_100_000) + empty_sets, b"main"),
+        ("too long together", varint(100) + b"s\0" * 100, b"m" * 1_000_000),
+        ("inside another constant", b"\x01(\x01" + inner, b"main"),
+        ("inside another constant", b"\x01<\x01" + inner, b"main"),
+        ("inside another constant", b"\x01(\x01<\0", b"main"),
+        ("too many tuples", b"\x01<" + varint(5000) + tuples, b"main"),
+    ]
+    for match, consts, text in rows:
+        with pytest.raises(TaskError, match=match):
+            TaskBundle(container(vm, module_bytes(code, consts=consts), text), vm)
+    TaskBundle(container(vm, module_bytes(code, consts=b"\x01<\x02(\x01N(\x01T")), vm)
 
 
 def test_random_bytecode(vm: VM) -> None:

@@ -18,7 +18,10 @@ Result<EinsumPlan> plan_of(const ir::Attributes& attrs, const std::vector<Shape>
 Status infer(ir::InferContext& c) {
   WALLE_TRY(same_dtypes(c, 0, c.input_count()));
   std::vector<Shape> shapes;
-  for (int i = 0; i < c.input_count(); ++i) shapes.push_back(c.shape(i));
+  for (int i = 0; i < c.input_count(); ++i) {
+    if (!c.has(i)) return model_error("operand " + std::to_string(i) + " left out", "a tensor", "Einsum", "connect the input");
+    shapes.push_back(c.shape(i));
+  }
   WALLE_ASSIGN(const EinsumPlan plan, plan_of(c.attrs(), shapes));
   std::vector<int64_t> dims;
   for (int label : plan.output) dims.push_back(plan.size.at(label));

@@ -15,10 +15,15 @@
 #include <opcode.h>
 
 enum { kMaxNesting = 32, kMaxCode = 1 << 22, kMaxStack = 1 << 16, kUnseen = -1, kMaxLocals = 1 << 16 };
+/* Of all modules together: objects that loading makes, bytes of the strings among them. A code object counts as a dozen. */
+enum { kMaxObjects = 1 << 20, kMaxStringBytes = 64 << 20, kObjectsPerCode = 12 };
+/* Members of one frozenset whose hashes anybody can make equal; so many are compared each with each in less than a second. */
+enum { kMaxCollidable = 1 << 12 };
 
 typedef struct {
   walle_vm_reader r;
   const walle_vm_bundle* bundle;
+  walle_vm_weight* weight;
 } checker;
 
 typedef struct {
@@ -38,18 +43,30 @@ typedef struct {
   const char* wrong;
 } body;
 
-static void check_value(checker* c, int nesting);
+/* Where a value stands. Code and frozensets stand directly among the constants of code, as the compiler puts them: comparing code
+ * inside tuples inside code takes time exponential in the nesting. */
+typedef enum { kConstant, kInside } position;
 
-static uint32_t check_string(checker* c) {
-  const uint32_t number = take_varint(&c->r);
-  if (number >= c->bundle->string_count) reader_fail(&c->r, "a string number is out of range");
-  return number;
+static void check_value(checker* c, int nesting, position where);
+
+static void weigh(checker* c, uint64_t objects, uint64_t string_bytes) {
+  c->weight->objects += objects;
+  c->weight->string_bytes += string_bytes;
+  if (c->weight->objects > kMaxObjects) reader_fail(&c->r, "too many constants and names");
+  if (c->weight->string_bytes > kMaxStringBytes) reader_fail(&c->r, "the names and constants are too long together");
 }
+
+static void check_string_number(checker* c, uint32_t number) {
+  if (number >= c->bundle->string_count) return reader_fail(&c->r, "a string number is out of range");
+  weigh(c, 1, c->bundle->string_offsets[number + 1] - c->bundle->string_offsets[number]); /* read anew wherever it is named */
+}
+
+static void check_string(checker* c) { check_string_number(c, take_varint(&c->r)); }
 
 /* 0: none, otherwise a string's number plus one. */
 static void check_optional_string(checker* c) {
   const uint32_t number = take_varint(&c->r);
-  if (number > c->bundle->string_count) reader_fail(&c->r, "a string number is out of range");
+  if (number != 0) check_string_number(c, number - 1);
 }
 
 static void wrong(body* b, const char* what) {
@@ -253,10 +270,20 @@ static const char* check_body(body* b, const uint8_t* packed, uint32_t size, wal
   return b->wrong;
 }
 
-static uint32_t check_values(checker* c, int nesting) {
+static uint32_t check_values(checker* c, int nesting, position where) {
   const uint32_t count = take_count(&c->r);
-  for (uint32_t i = 0; i < count && c->r.failed == NULL; ++i) check_value(c, nesting);
+  for (uint32_t i = 0; i < count && c->r.failed == NULL; ++i) check_value(c, nesting, where);
   return count;
+}
+
+static void check_frozenset(checker* c, int nesting) {
+  const uint32_t count = take_count(&c->r);
+  uint32_t collidable = 0;
+  for (uint32_t i = 0; i < count && c->r.failed == NULL; ++i) {
+    if (reader_left(&c->r) > 0) collidable += *c->r.at == '(' || *c->r.at == 'I' || *c->r.at == 'c';
+    if (collidable > kMaxCollidable) return reader_fail(&c->r, "a frozenset of too many tuples");
+    check_value(c, nesting, kInside);
+  }
 }
 
 static uint32_t check_names(checker* c) {
@@ -272,6 +299,7 @@ static walle_vm_reader take_region(checker* c) {
 }
 
 static void check_code(checker* c, int nesting) {
+  weigh(c, kObjectsPerCode, 0);
   const uint32_t args = take_varint(&c->r), positional = take_varint(&c->r), keyword = take_varint(&c->r);
   body b = {.stack_size = take_varint(&c->r)};
   const uint32_t flags = take_varint(&c->r);
@@ -279,7 +307,7 @@ static void check_code(checker* c, int nesting) {
   check_string(c);
   check_optional_string(c);
   const walle_vm_reader code = take_region(c);
-  b.consts = check_values(c, nesting + 1);
+  b.consts = check_values(c, nesting + 1, kConstant);
   b.names = check_names(c);
   b.locals = check_names(c);
   b.kinds = take_block(&c->r, b.locals);
@@ -287,9 +315,9 @@ static void check_code(checker* c, int nesting) {
   if (c->r.failed) return;
   uint32_t plain = 0;
   for (uint32_t i = 0; i < b.locals; ++i) {
-    const uint8_t kind = b.kinds[i];
-    if ((kind & ~(CO_FAST_HIDDEN | CO_FAST_LOCAL | CO_FAST_CELL | CO_FAST_FREE)) ||
-        !(kind & (CO_FAST_LOCAL | CO_FAST_CELL | CO_FAST_FREE))) {
+    const uint8_t kind = b.kinds[i] & ~CO_FAST_HIDDEN;
+    /* CPython counts a free variable that is also a local or a cell as the latter, and then writes it among the free ones. */
+    if (kind != CO_FAST_LOCAL && kind != CO_FAST_CELL && kind != CO_FAST_FREE && kind != (CO_FAST_LOCAL | CO_FAST_CELL)) {
       return reader_fail(&c->r, "a variable of no kind");
     }
     plain += (kind & CO_FAST_LOCAL) != 0;
@@ -305,9 +333,12 @@ static void check_code(checker* c, int nesting) {
   if (what != NULL) reader_fail(&c->r, what);
 }
 
-static void check_value(checker* c, int nesting) {
+static void check_value(checker* c, int nesting, position where) {
   if (nesting > kMaxNesting) return reader_fail(&c->r, "values nest too deep");
-  switch (take_byte(&c->r)) {
+  weigh(c, 1, 0);
+  const uint8_t tag = take_byte(&c->r);
+  if (where == kInside && (tag == 'C' || tag == '<')) return reader_fail(&c->r, "code or a frozenset inside another constant");
+  switch (tag) {
     case 'N':
     case 'T':
     case 'F':
@@ -319,19 +350,20 @@ static void check_value(checker* c, int nesting) {
     case 'n': check_string(c); return;
     case 'I':
     case 'b': take_region(c); return;
-    case '(':
-    case '<': check_values(c, nesting + 1); return;
+    case '(': check_values(c, nesting + 1, kInside); return;
+    case '<': check_frozenset(c, nesting + 1); return;
     case 'C': check_code(c, nesting); return;
     default: reader_fail(&c->r, "an unknown value tag");
   }
 }
 
-int walle_vm_verify_module(const walle_vm_bundle* bundle, const uint8_t* data, size_t size, char* error, size_t error_size) {
-  checker c = {{data, data + size, NULL}, bundle};
+int walle_vm_verify_module(const walle_vm_bundle* bundle, const uint8_t* data, size_t size, walle_vm_weight* weight, char* error,
+                           size_t error_size) {
+  checker c = {{data, data + size, NULL}, bundle, weight};
   if (size == 0 || *data != 'C')
     reader_fail(&c.r, "a module is not code");
   else
-    check_value(&c, 0);
+    check_value(&c, 0, kConstant);
   if (c.r.failed == NULL && c.r.at != c.r.end) reader_fail(&c.r, "bytes follow the module's code");
   if (c.r.failed == NULL) return 0;
   snprintf(error, error_size, "%s", c.r.failed);

@@ -63,6 +63,7 @@ const uint8_t* walle_vm_module_bytes(walle_vm_module* module) {
 static const char* read_modules(walle_vm_bundle* bundle, walle_vm_reader* r) {
   bundle->modules = calloc(bundle->module_count ? bundle->module_count : 1, sizeof(walle_vm_module));
   if (bundle->modules == NULL) return "no memory";
+  uint64_t total = 0;
   for (uint32_t i = 0; i < bundle->module_count; ++i) {
     walle_vm_module* m = &bundle->modules[i];
     m->name = take_u32(r);
@@ -71,7 +72,8 @@ static const char* read_modules(walle_vm_bundle* bundle, walle_vm_reader* r) {
     m->raw_size = take_u32(r);
     m->stored_size = take_u32(r);
     if (m->name >= bundle->string_count || m->file >= bundle->string_count || m->is_package > 1) return "a module entry is damaged";
-    if (m->raw_size > kMaxRaw || m->stored_size > m->raw_size) return "a module's sizes are impossible";
+    total += m->raw_size;
+    if (total > kMaxRaw || m->stored_size > m->raw_size) return "the modules' sizes are impossible";
   }
   for (uint32_t i = 0; i < bundle->module_count; ++i) bundle->modules[i].stored = take_block(r, bundle->modules[i].stored_size);
   if (r->failed) return r->failed;
@@ -111,6 +113,7 @@ static const char* open_container(walle_vm_bundle* bundle, const uint8_t* data, 
 }
 
 static int verify_all(walle_vm_bundle* bundle, char* error, size_t error_size) {
+  walle_vm_weight weight = {0, 0};
   for (uint32_t i = 0; i < bundle->module_count; ++i) {
     walle_vm_module* module = &bundle->modules[i];
     const uint8_t* raw = walle_vm_module_bytes(module);
@@ -118,7 +121,7 @@ static int verify_all(walle_vm_bundle* bundle, char* error, size_t error_size) {
       snprintf(error, error_size, "module %u does not inflate", i);
       return -1;
     }
-    if (walle_vm_verify_module(bundle, raw, module->raw_size, error, error_size) < 0) return -1;
+    if (walle_vm_verify_module(bundle, raw, module->raw_size, &weight, error, error_size) < 0) return -1;
   }
   return 0;
 }

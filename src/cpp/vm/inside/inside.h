@@ -113,6 +113,11 @@ struct walle_vm_bundle {
   uint32_t module_count;
 };
 
+/* What the modules of one container will become: few bytes can name one long string, or deflate to one constant, very often. */
+typedef struct {
+  uint64_t objects, string_bytes;
+} walle_vm_weight;
+
 /* Longer qualified names are stored: a bundle of few bytes could otherwise ask for gigabytes of derived ones. */
 enum { WALLE_VM_DERIVED_NAME = 4096 };
 
@@ -124,7 +129,8 @@ walle_vm_module* walle_vm_bundle_find(walle_vm_bundle* bundle, const char* name,
 uint32_t walle_vm_checksum(const uint8_t* data, size_t size); /* CRC-32 */
 const uint8_t* walle_vm_module_bytes(walle_vm_module* module);
 int walle_vm_inflate(const uint8_t* data, size_t size, uint8_t* out, size_t out_size); /* 0 only when exactly filled */
-int walle_vm_verify_module(const walle_vm_bundle* bundle, const uint8_t* data, size_t size, char* error, size_t error_size);
+int walle_vm_verify_module(const walle_vm_bundle* bundle, const uint8_t* data, size_t size, walle_vm_weight* weight, char* error,
+                           size_t error_size);
 PyObject* walle_vm_read_module(walle_vm_bundle* bundle, walle_vm_module* module);
 int walle_vm_write_container(const walle_vm_source* sources, size_t count, int library, walle_vm_blob* blob);
 
