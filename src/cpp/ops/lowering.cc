@@ -64,7 +64,7 @@ Result<std::vector<Ref>> Lowering::apply_inferred(const ir::OpDef& op, const ir:
                                                   std::span<const ir::InferOutput> outputs, const Origin& origin) {
   for (const ir::InferOutput& o : outputs) {
     if (op.lower) WALLE_TRY(check_shape(op, o, origin));  // else finish() does
-    if (o.value) WALLE_TRY(count_table(o.shape.elements(), 1));
+    if (o.value) WALLE_TRY(count_table(o.shape.elements(), 4));
   }
   const bool known = !outputs.empty() && std::ranges::all_of(outputs, [](const ir::InferOutput& o) { return o.value.has_value(); });
   if (known) {

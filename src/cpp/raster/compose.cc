@@ -198,6 +198,21 @@ std::optional<Region> region_of(const Piece& p, int source) {
 
 bool is_empty(const Region& r) { return r.elements() <= 0; }
 
+// The lowest and the highest address of a view.
+struct Reach {
+  int64_t low, high;
+  bool meets(const Reach& o) const { return low <= o.high && o.low <= high; }
+};
+
+Reach reach_of(const Region& r, const View& v) {
+  Reach out{v.offset, v.offset};
+  for (size_t a = 0; a < static_cast<size_t>(r.rank); ++a) {
+    const int64_t step = (r.size[a] - 1) * v.stride[a];
+    (step < 0 ? out.low : out.high) += step;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<std::vector<Region>> compose(const Region& outer, const Region& inner, size_t limit, int64_t& steps) {
@@ -237,15 +252,20 @@ std::optional<Raster> compose(const Raster& outer, int through, const Raster& in
   if (inner.accumulate) return std::nullopt;
   Raster out{{}, outer.fill, outer.accumulate};
   bool holes = false;
+  std::vector<Reach> written;
+  for (const Region& i : inner.regions) written.push_back(reach_of(i, i.dst));
   for (const Region& o : outer.regions) {
     if (o.source != through) {
       out.regions.push_back(o);
       continue;
     }
     std::vector<Region> found;
-    for (const Region& i : inner.regions) {
-      if (--steps < 0) return std::nullopt;
-      auto part = compose(o, i, limit, steps);
+    const Reach read = reach_of(o, o.src);
+    steps -= static_cast<int64_t>(inner.regions.size());
+    if (steps < 0) return std::nullopt;
+    for (size_t n = 0; n < inner.regions.size(); ++n) {
+      if (!read.meets(written[n])) continue;
+      auto part = compose(o, inner.regions[n], limit, steps);
       if (!part || found.size() + part->size() > limit) return std::nullopt;
       found.insert(found.end(), part->begin(), part->end());
     }

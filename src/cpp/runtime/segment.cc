@@ -52,6 +52,7 @@ class Builder {
     for (int n = segment_->begin; n < count; ++n) {
       const ir::Node& node = graph_.nodes[static_cast<size_t>(n)];
       if (is_executor_node(graph_, node, env_)) break;
+      if (static_cast<int64_t>(program_.nodes.size()) > kPartNodes) break;  // a huge graph is planned in parts
       WALLE_ASSIGN(const bool added, add_node(node));
       if (!added) break;
       segment_->end = n + 1;
@@ -66,6 +67,7 @@ class Builder {
  private:
   static constexpr ops::Ref kUnset = -2;
   static constexpr int64_t kShapeValueBytes = 1024;
+  static constexpr int64_t kPartNodes = base::kMaxPlanNodes / 4;
 
   ops::LowerOptions lower_options() {
     ops::LowerOptions o;

@@ -174,7 +174,7 @@ TEST(Hostile, EmptyAxes) {
 TEST(Hostile, NodesCountTogether) {
   Planner ranges;
   const auto scalar = [](int32_t v) { return known(*Tensor::scalar<int32_t>(v)); };
-  const std::vector<In> most{scalar(0), scalar(static_cast<int32_t>(base::kMaxPlanTable / 2 + 1)), scalar(1)};
+  const std::vector<In> most{scalar(0), scalar(static_cast<int32_t>(base::kMaxPlanTable / 8 + 1)), scalar(1)};
   EXPECT_TRUE(ranges.apply("Range", {}, most).ok());
   const auto second = ranges.apply("Range", {}, most);
   ASSERT_FALSE(second.ok());

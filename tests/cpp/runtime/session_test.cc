@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 
 namespace walle::runtime {
@@ -74,6 +75,29 @@ TEST(Session, TakesBooleansOfAnyByte) {
   const uint8_t want[] = {0, 1, 1, 0};
   EXPECT_EQ(std::memcmp((*out)[0].tensor()->data(), want, 4), 0);
   EXPECT_EQ(std::memcmp(left.data(), masks[0], 4), 0);  // the caller's memory is not touched
+}
+
+// A plan has a limit; a chain of operators longer than a quarter of it is planned in parts.
+TEST(Session, PlansHugeGraphsInParts) {
+  constexpr int64_t kNodes = base::kMaxPlanNodes / 4 + 2000;
+  ir::ModelData m;
+  auto last = m.graph.add_value(input("x", DType::float32, {{2, ""}}));
+  m.graph.inputs = {last};
+  for (int64_t i = 0; i < kNodes; ++i) {
+    const auto next = m.graph.add_value(named(("y" + std::to_string(i)).c_str()));
+    m.graph.nodes.push_back({i % 2 ? "Neg" : "Cos", "n" + std::to_string(i), {last}, {next}, {}});
+    last = next;
+  }
+  m.graph.outputs = {last};
+  auto session = (*Model::create(m))->session({});
+  ASSERT_TRUE(session.ok());
+  const std::vector<NamedValue> in{{"x", iota(Shape{2})}};
+  const auto out = (*session)->run(in);
+  ASSERT_TRUE(out.ok()) << out.error().message();
+  float want = 1;
+  for (int64_t i = 0; i < kNodes; ++i) want = i % 2 ? -want : std::cos(want);
+  EXPECT_NEAR((*out)[0].tensor()->as<float>()[1], want, 1e-5);
+  EXPECT_EQ((*session)->explain().rows.size(), static_cast<size_t>(kNodes));
 }
 
 TEST(Session, NamesWhatIsWrongWithAnInput) {

@@ -10,7 +10,7 @@
 namespace walle::ops {
 
 namespace {
-constexpr int64_t kMaxSteps = 4096;  // written out; longer sequences need a backend that runs the operator whole
+constexpr int64_t kMaxSteps = 2048;  // written out; longer sequences need a backend that runs the operator whole
 
 template <RnnKind Kind>
 constexpr std::string_view kName = Kind == RnnKind::rnn   ? "RNN"

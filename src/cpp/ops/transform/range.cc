@@ -7,12 +7,14 @@
 namespace walle::ops {
 
 namespace {
+constexpr int64_t kMaxRange = base::kMaxPlanTable / 4;
+
 template <class T>
 Status fill_range(ir::InferContext& c, T start, T limit, T delta) {
   const double count = std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
-  if (delta == T{0} || !std::isfinite(count) || count > static_cast<double>(base::kMaxPlanTable))
+  if (delta == T{0} || !std::isfinite(count) || count > static_cast<double>(kMaxRange))
     return model_error("start " + std::to_string(start) + ", limit " + std::to_string(limit) + ", delta " + std::to_string(delta),
-                       "finite numbers, a delta other than zero, at most " + std::to_string(base::kMaxPlanTable) + " elements", "Range",
+                       "finite numbers, a delta other than zero, at most " + std::to_string(kMaxRange) + " elements", "Range",
                        "correct the inputs");
   const auto n = static_cast<int64_t>(std::max(count, 0.0));
   WALLE_ASSIGN(Tensor out, Tensor::allocate(tensor::kDTypeOf<T>, Shape{n}));
