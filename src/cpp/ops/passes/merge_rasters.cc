@@ -33,12 +33,19 @@ class Merger {
     for (Ref& r : node.inputs) r = current(r);
     if (node.raster) {
       if (options_.vertical) merge_vertically(node);
-      if (options_.horizontal) raster::simplify(*node.raster);
+      if (options_.horizontal) simplify(*node.raster);
       tidy_sources(node);
     }
     if ((node.raster || node.loop) && node.outputs.size() == 1 && replace(node)) return;
     for (Ref r : node.outputs)
       if (r >= 0) producer_[static_cast<size_t>(r)] = static_cast<int>(index);
+  }
+
+  // Large rasters are sorted several times; a plan of many of them keeps some as they are.
+  void simplify(raster::Raster& r) {
+    constexpr size_t kSmall = 96;
+    if (r.regions.size() > kSmall) steps_ -= 16 * static_cast<int64_t>(r.regions.size());
+    if (r.regions.size() <= kSmall || steps_ >= 0) raster::simplify(r);
   }
 
   // Producers come first and are merged already, so their sources are seldom rasters; a few rounds reach the fixpoint.
@@ -47,7 +54,7 @@ class Merger {
       bool changed = false;
       for (size_t s = 0; s < node.inputs.size(); ++s) changed = merge_source(node, static_cast<int>(s)) || changed;
       if (!changed) return;
-      raster::simplify(*node.raster);  // once for all sources: once for each made a split and concat of 1024 parts take 0.4 s
+      simplify(*node.raster);  // once for all sources: once for each made a split and concat of 1024 parts take 0.4 s
       tidy_sources(node);
     }
   }
