@@ -26,7 +26,7 @@ Status check_quantization(ir::InferContext& c) {
   };
   const int64_t block = c.attrs().get_int("block_size", 0);
   if (block < 0) return model_error("block_size=" + std::to_string(block), "zero or more", "quantisation", "correct block_size");
-  const bool single = c.has(2) && c.shape(2).elements() == 1 && scale.elements() == 1;
+  const bool single = block == 0 && c.has(2) && c.shape(2).elements() == 1 && scale.elements() == 1;
   if (c.has(2) && !single && c.shape(2) != scale) return wrong(c.shape(2), "the shape of the scale " + scale.text());
   if (scale.elements() == 1 && block == 0) return {};
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 1), x.rank()));

@@ -25,7 +25,8 @@ struct Edges {
 // Walks every tree once; a node met twice would be a cycle or a shared sub-tree.
 class PathWalk {
  public:
-  PathWalk(TreeEnsemble& e, const Edges& yes, const Edges& no) : e_(e), yes_(yes), no_(no), seen_(e.feature.size(), false) {}
+  PathWalk(TreeEnsemble& e, const Edges& yes, const Edges& no, bool keep)
+      : e_(e), yes_(yes), no_(no), keep_(keep), seen_(e.feature.size(), false) {}
 
   Status from(int64_t root) {
     struct Pending {
@@ -51,8 +52,11 @@ class PathWalk {
       seen_[at] = true;
       for (bool taken : {false, true}) {
         const Edges& edge = taken ? yes_ : no_;
-        std::vector<TreeStep> steps = p.steps;
-        steps.push_back({p.target, taken});
+        std::vector<TreeStep> steps;
+        if (keep_) {
+          steps = p.steps;
+          steps.push_back({p.target, taken});
+        }
         steps_ += steps.size();  // a chain of n nodes copies n^2 / 2 of them
         if (steps_ > kMaxTable) return wrong("trees whose paths have more than 2^24 steps", "shallower trees");
         todo.push_back({edge.target[at], edge.is_leaf[at] != 0, std::move(steps)});
@@ -65,6 +69,7 @@ class PathWalk {
   TreeEnsemble& e_;
   const Edges& yes_;
   const Edges& no_;
+  bool keep_;
   std::vector<bool> seen_;
   size_t steps_ = 0;
 };
@@ -86,7 +91,7 @@ Status read_members(const ir::Attributes& attrs, TreeEnsemble& e) {
 }
 }  // namespace
 
-Result<TreeEnsemble> read_tree_ensemble(const ir::Attributes& attrs) {
+Result<TreeEnsemble> read_tree_ensemble(const ir::Attributes& attrs, bool paths) {
   TreeEnsemble e;
   e.feature = attrs.get_ints("nodes_featureids");
   WALLE_ASSIGN(e.split, numbers(attrs, "nodes_splits"));
@@ -113,7 +118,7 @@ Result<TreeEnsemble> read_tree_ensemble(const ir::Attributes& attrs) {
   e.members.resize(n);
   e.trees = static_cast<int64_t>(roots.size());
   WALLE_TRY(read_members(attrs, e));
-  PathWalk walk(e, yes, no);
+  PathWalk walk(e, yes, no, paths);
   for (int64_t root : roots) WALLE_TRY(walk.from(root));
   return e;
 }

@@ -32,6 +32,7 @@ struct TreeEnsemble {
   int64_t trees = 0;
 };
 
-Result<TreeEnsemble> read_tree_ensemble(const ir::Attributes& attrs);
+// Without `paths`, which take time quadratic in the depth, when only the checks are wanted.
+Result<TreeEnsemble> read_tree_ensemble(const ir::Attributes& attrs, bool paths = true);
 
 }  // namespace walle::ops

@@ -200,5 +200,25 @@ TEST(Transform, TileRepeatsEightAxes) {
   }
 }
 
+// Indices known while planning become regions where they run in equal steps; random ones do not.
+TEST(Transform, GatherOfConstantIndices) {
+  const Tensor data = ramp(Shape{600, 2});
+  std::vector<double> stairs, mixed;
+  for (int i = 0; i < 500; ++i) {
+    stairs.push_back(i % 10 * 50 + i / 10);
+    mixed.push_back(i * 7919 % 600 - (i % 3 == 0 ? 600 : 0));  // some from the end
+  }
+  for (const std::vector<double>& list : {stairs, mixed, std::vector<double>{5, 5, 5, -1}, std::vector<double>{3}}) {
+    const auto got = run_op("Gather", {}, {data, ints(list)});
+    ASSERT_TRUE(got.ok()) << got.error().message();
+    const auto y = (*got)[0].as<float>();
+    for (size_t i = 0; i < list.size(); ++i) {
+      const double row = list[i] < 0 ? list[i] + 600 : list[i];
+      ASSERT_EQ(y[2 * i], static_cast<float>(2 * row)) << i;
+      ASSERT_EQ(y[2 * i + 1], static_cast<float>(2 * row + 1)) << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace walle::ops

@@ -67,6 +67,7 @@ Status infer(ir::InferContext& c) {
 
 Status lower(LowerContext& c) {
   WALLE_ASSIGN(const Table t, table_of(c.attrs()));
+  if (!c.may_tabulate(static_cast<int64_t>(t.keys.size()), 16)) return {};
   const Shape shape = c.shape(c.in(0));
   Shape one = shape;
   one.push_back(1);

@@ -14,7 +14,7 @@ namespace {
 enum Aggregate { kAverage, kSum, kMin, kMax };
 
 Status infer(ir::InferContext& c) {
-  WALLE_ASSIGN(const TreeEnsemble e, read_tree_ensemble(c.attrs()));
+  WALLE_ASSIGN(const TreeEnsemble e, read_tree_ensemble(c.attrs(), false));
   const auto wrong = [](const std::string& given, const std::string& expected) {
     return model_error(given, expected, "TreeEnsemble", "check the node");
   };

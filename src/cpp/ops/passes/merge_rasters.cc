@@ -41,11 +41,13 @@ class Merger {
       if (r >= 0) producer_[static_cast<size_t>(r)] = static_cast<int>(index);
   }
 
-  // Large rasters are sorted several times; a plan of many of them keeps some as they are.
+  // Of few regions all pairs are tried, many are sorted several times; a plan of too many such rasters keeps some as they are.
   void simplify(raster::Raster& r) {
-    constexpr size_t kSmall = 96;
-    if (r.regions.size() > kSmall) steps_ -= 16 * static_cast<int64_t>(r.regions.size());
-    if (r.regions.size() <= kSmall || steps_ >= 0) raster::simplify(r);
+    constexpr int64_t kAllPairs = 96;
+    const auto n = static_cast<int64_t>(r.regions.size());
+    const int64_t cost = n <= kAllPairs ? n * n / 16 : 16 * n;
+    steps_ -= cost;
+    if (cost == 0 || steps_ >= 0) raster::simplify(r);
   }
 
   // Producers come first and are merged already, so their sources are seldom rasters; a few rounds reach the fixpoint.

@@ -7,6 +7,7 @@
 namespace walle::ops {
 
 namespace {
+constexpr size_t kMaxConstantRuns = 256;  // of indices in equal steps, before they are joined
 constexpr size_t kMaxConstantRegions = 32;
 
 Status infer(ir::InferContext& c) {
@@ -25,16 +26,22 @@ Status infer(ir::InferContext& c) {
 
 // Regions for indices known while planning; nullopt when there would be many.
 Result<std::optional<raster::Raster>> constant_gather(const Tensor& indices, int64_t outer, int64_t dim, int64_t inner) {
-  WALLE_ASSIGN(const std::vector<int64_t> list, indices.to_i64());
+  if (indices.elements() > 4096) return std::optional<raster::Raster>{};
+  WALLE_ASSIGN(std::vector<int64_t> list, indices.to_i64());
   const auto count = static_cast<int64_t>(list.size());
-  raster::Raster r;
-  if (list.size() > 4096) return std::optional<raster::Raster>{};
   for (int64_t i = 0; i < count; ++i) {
-    WALLE_ASSIGN(const int64_t at, checked_index(list[static_cast<size_t>(i)], dim, i));
-    const int64_t size[] = {outer, inner};
-    const int64_t from[] = {dim * inner, 1};
-    const int64_t to[] = {count * inner, 1};
-    r.regions.push_back(raster::strided_region(0, size, at * inner, from, i * inner, to));
+    int64_t& at = list[static_cast<size_t>(i)];
+    WALLE_ASSIGN(at, checked_index(at, dim, i));
+  }
+  raster::Raster r;
+  for (size_t i = 0, n = 1; i < list.size(); i += n) {  // a region for each run of equal steps
+    if (r.regions.size() == kMaxConstantRuns) return std::optional<raster::Raster>{};
+    const int64_t step = i + 1 < list.size() ? list[i + 1] - list[i] : 0;
+    for (n = 1; i + n < list.size() && list[i + n] - list[i + n - 1] == step;) ++n;
+    const int64_t size[] = {outer, static_cast<int64_t>(n), inner};
+    const int64_t from[] = {dim * inner, step * inner, 1};
+    const int64_t to[] = {count * inner, inner, 1};
+    r.regions.push_back(raster::strided_region(0, size, list[i] * inner, from, static_cast<int64_t>(i) * inner, to));
   }
   raster::simplify(r);
   if (r.regions.size() > kMaxConstantRegions) return std::optional<raster::Raster>{};
