@@ -174,10 +174,10 @@ class Reader {
       case Kind::floats: return lift(list(a.floats()));
       case Kind::strings: {
         std::vector<std::string> out;
-        if (a.texts())
-          for (const fb::Text* t : *a.texts()) {
-            WALLE_ASSIGN(out.emplace_back(), text(t->value()));
-          }
+        if (!a.texts()) break;  // also files that hold them in the older field
+        for (const fb::Text* t : *a.texts()) {
+          WALLE_ASSIGN(out.emplace_back(), text(t->value()));
+        }
         return AttrValue(std::move(out));
       }
       case Kind::tensor:

@@ -174,6 +174,24 @@ TEST(WalleFile, TablesAreUsedOnce) {
   EXPECT_NE(refused.error().message().find("structure"), std::string::npos) << refused.error().message();
 }
 
+// The first drafts of the schema kept them in another field; an empty list would be a silent misreading.
+TEST(WalleFile, ListsOfTextsInTheOldFieldAreRefused) {
+  namespace fb = walle_rt::fb;
+  flatbuffers::FlatBufferBuilder b;
+  const auto name = b.CreateString("labels"), op = b.CreateString("Add");
+  fb::AttributeBuilder attribute(b);
+  attribute.add_name(name);
+  attribute.add_kind(fb::AttributeKind::strings);
+  const auto attributes = b.CreateVector(std::vector{attribute.Finish()});
+  const auto nodes = b.CreateVector(std::vector{fb::CreateNode(b, op, 0, 0, 0, attributes)});
+  fb::FinishModelBuffer(b, fb::CreateModel(b, 1, fb::CreateGraph(b, 0, 0, nodes)));
+  Buffer copy = Buffer::allocate(b.GetSize()).value();
+  std::memcpy(copy.data(), b.GetBufferPointer(), b.GetSize());
+  const auto refused = detail::parse_graph({copy.data(), b.GetSize()}, {}, std::make_shared<const Buffer>(copy), "test");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message().find("'labels'"), std::string::npos) << refused.error().message();
+}
+
 TEST(WalleFile, NewerVersionsAreRefusedByName) {
   std::string bytes = serialize_walle(sample()).value();
   bytes[8] = 2;
