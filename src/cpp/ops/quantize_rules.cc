@@ -32,10 +32,6 @@ Status check_quantization(ir::InferContext& c) {
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 1), x.rank()));
   if (block == 0)
     return scale.rank() == 1 && scale[0] == x[axis] ? Status() : wrong(scale, "one element per index of axis " + std::to_string(axis));
-  if (block > std::max<int64_t>(x[axis], 1))  // more would be the same, but for products with it
-    return model_error("block_size=" + std::to_string(block),
-                       "at most the " + std::to_string(x[axis]) + " elements of axis " + std::to_string(axis), "quantisation",
-                       "correct block_size");
   Shape expected = x;
   expected[axis] = base::ceil_div(x[axis], block);
   return scale == expected ? Status() : wrong(scale, expected.text());
@@ -78,7 +74,8 @@ Ref quantization_operand(LowerContext& c, Ref r) {
                        "reshape x"));
     return kNoRef;
   }
-  return repeat_blocks(c, r, x, *axis, block);
+  // A block longer than the axis is one block; its own length would overflow products.
+  return repeat_blocks(c, r, x, *axis, std::min(block, std::max<int64_t>(x[*axis], 1)));
 }
 
 Ref quantized(LowerContext& c, Ref x, Ref zero, DType to) {

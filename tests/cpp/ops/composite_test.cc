@@ -1,6 +1,8 @@
 // Composite operators: what their decompositions compute, by hand or against the same formula in another form.
 #include <cmath>
 
+#include <limits>
+
 #include "run_op.h"
 
 namespace walle::ops {
@@ -154,6 +156,17 @@ TEST(Composite, HostileArgumentsAreRefused) {
     EXPECT_NE(got.error().group(), base::ErrorGroup::internal) << b.op << ": " << got.error().message();
     EXPECT_FALSE(got.error().text().next.empty()) << got.error().message();
   }
+}
+
+// ONNX allows a block that is longer than its axis: one scale for all of it.
+TEST(Composite, BlocksMayBeLongerThanTheAxis) {
+  const Tensor x = tensor(DType::int8, Shape{2, 3}, {1, 2, 3, 4, 5, 6});
+  for (const int64_t block : {int64_t{3}, int64_t{32}, std::numeric_limits<int64_t>::max()})
+    expect_row({"DequantizeLinear",
+                {{"axis", int64_t{1}}, {"block_size", block}},
+                {x, floats(Shape{2, 1}, {1, 10})},
+                {2, 3},
+                {1, 2, 3, 40, 50, 60}});
 }
 
 // What planning computes element by element is bounded: the sizes come from shapes, which cost a file nothing.
