@@ -1,5 +1,5 @@
-// Origin: the name of the graph node a program node came from. A decomposition makes many nodes of one name (an LSTM of 2048
-// steps 50,000), so they share it.
+// Origin: the name of the graph node a program node came from. A decomposition makes many nodes of one name (an LSTM several
+// for each time step), so they share it.
 #pragma once
 
 #include <memory>

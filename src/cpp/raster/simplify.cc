@@ -78,6 +78,8 @@ std::optional<Region> joined_either_way(const Region& a, const Region& b) {
   return r ? r : joined(b, a);
 }
 
+constexpr size_t kAllPairs = 96;
+
 bool join_all_pairs(std::vector<Region>& regions) {
   bool changed = false;
   for (size_t i = 0; i < regions.size(); ++i) {
@@ -109,7 +111,6 @@ bool join_adjacent(std::vector<Region>& regions) {
 }
 
 bool join_neighbours(std::vector<Region>& regions) {
-  constexpr size_t kAllPairs = 96;
   return regions.size() <= kAllPairs ? join_all_pairs(regions) : join_adjacent(regions);
 }
 
@@ -148,6 +149,11 @@ void by_destination(std::vector<Region>& regions) {
   std::ranges::stable_sort(regions, [](const Region& a, const Region& b) { return a.dst.offset < b.dst.offset; });
 }
 }  // namespace
+
+int64_t simplify_steps(const Raster& raster) {
+  const size_t n = raster.regions.size();
+  return static_cast<int64_t>(n <= kAllPairs ? n * n / 16 : 16 * n);
+}
 
 void simplify(Raster& raster) {
   std::erase_if(raster.regions, [](const Region& r) { return r.elements() <= 0; });

@@ -16,4 +16,7 @@ std::optional<Region> region_from_axes(int source, int64_t src, int64_t dst, std
 // offset steps made one region with one more axis; ordered by destination.
 void simplify(Raster& raster);
 
+// What that takes: of few regions all pairs are tried, many are sorted several times. In steps of base::kMaxMergeSteps.
+int64_t simplify_steps(const Raster& raster);
+
 }  // namespace walle::raster

@@ -77,7 +77,7 @@ Ref columns(LowerContext& c, Ref x, const Window& w) {
     std::vector<int64_t> size{in[0], in[1]}, src{strides[0], strides[1]}, dst{in[1] * taps * outputs, taps * outputs};
     int64_t from = 0, to = t * outputs, row = outputs;
     bool reads = true;  // inside the input, so that no product below overflows
-    for (int i = 0; i < n && reads; ++i) {
+    for (int i = 0; i < n; ++i) {
       const auto a = static_cast<size_t>(i);
       const Span s = inside(in[i + 2], w.out[a], w.stride[a], tap[a] * w.dilation[a], w.pad_begin[a]);
       reads = s.length() > 0;

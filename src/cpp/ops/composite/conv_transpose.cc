@@ -106,7 +106,7 @@ Ref col2im(LowerContext& c, Ref cols, const Window& w, const Shape& x, const Sha
     std::vector<int64_t> size{out[0], out[1]}, src{out[1] * taps * inputs, taps * inputs}, dst{to[0], to[1]};
     int64_t from = t * inputs, at = 0, row = inputs;
     bool lands = true;
-    for (int i = 0; i < n && lands; ++i) {
+    for (int i = 0; i < n; ++i) {
       const auto a = static_cast<size_t>(i);
       const int64_t shift = tap[a] * w.dilation[a] - w.pad_begin[a];
       const Span s = inside(w.out[a], x[i + 2], w.stride[a], tap[a] * w.dilation[a], w.pad_begin[a]);

@@ -41,11 +41,9 @@ class Merger {
       if (r >= 0) producer_[static_cast<size_t>(r)] = static_cast<int>(index);
   }
 
-  // Of few regions all pairs are tried, many are sorted several times; a plan of too many such rasters keeps some as they are.
+  // A plan of too many rasters of many regions keeps some as they are.
   void simplify(raster::Raster& r) {
-    constexpr int64_t kAllPairs = 96;
-    const auto n = static_cast<int64_t>(r.regions.size());
-    const int64_t cost = n <= kAllPairs ? n * n / 16 : 16 * n;
+    const int64_t cost = raster::simplify_steps(r);
     steps_ -= cost;
     if (cost == 0 || steps_ >= 0) raster::simplify(r);
   }

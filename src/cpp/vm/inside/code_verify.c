@@ -17,7 +17,8 @@
 enum { kMaxNesting = 32, kMaxCode = 1 << 22, kMaxStack = 1 << 16, kUnseen = -1, kMaxLocals = 1 << 16 };
 /* Of all modules together: objects that loading makes, bytes of the strings among them. A code object counts as a dozen. */
 enum { kMaxObjects = 1 << 20, kMaxStringBytes = 64 << 20, kObjectsPerCode = 12 };
-/* Members of one frozenset whose hashes anybody can make equal; so many are compared each with each in less than a second. */
+/* Members of one frozenset whose hashes anybody can make equal: each is compared with each, so that twice as many take four times as long.
+ */
 enum { kMaxCollidable = 1 << 12 };
 
 typedef struct {
