@@ -25,6 +25,9 @@ from walle_rt.vm import VM
 
 HOST = on_host(SPIN)
 ITERATIONS = 600_000
+# For the ratio with a bar. On a shared machine one of two busy cores took 1.5 times the processor time in most
+# rounds, for threads and processes alike. 50 rounds gave 1.41x to 1.93x; 150 gave 1.92x to 2.00x, or the skip below.
+ROUNDS = 150
 Body = Callable[[], Any]
 
 
@@ -40,15 +43,18 @@ def together(bodies: list[Body]) -> float:
     return seconds(run)
 
 
-def scaling(*pairs: list[Body]) -> list[float]:
-    """Of each pair of bodies: how much more work the two do in the time of one.
+def scaling(*pairs: list[Body], count: int = 25) -> list[float]:
+    """Of each pair of bodies: the time of one after the other, over that of both together.
 
-    All pairs take turns, and the least times count, because what else the machine does only adds to them.
+    All pairs take turns, and the least times count, because what else the machine does only adds to them. Each body is
+    timed alone: the place of its memory makes one isolate some percent faster than the other.
     """
-    rounds = [[(seconds(pair[0]), together(pair)) for pair in pairs] for _ in range(25)]
-    return [
-        2 * min(alone) / min(both) for alone, both in (zip(*times, strict=True) for times in zip(*rounds, strict=True))
-    ]
+    rounds = [[[seconds(body) for body in pair] + [together(pair)] for pair in pairs] for _ in range(count)]
+    ratios = []
+    for times in zip(*rounds, strict=True):
+        *alone, both = (min(column) for column in zip(*times, strict=True))
+        ratios.append(sum(alone) / both)
+    return ratios
 
 
 def process_loop(pipe: Any) -> None:
@@ -83,12 +89,14 @@ def test_two_isolates_on_two_cores(vm: VM) -> None:
     for isolate in isolates:
         isolate.call("work", 1000)
     with processes(2) as (bodies, start):
-        own, apart = scaling([lambda i=isolate: i.call("work", ITERATIONS) for isolate in isolates], bodies)
+        own, apart = scaling(
+            [lambda i=isolate: i.call("work", ITERATIONS) for isolate in isolates], bodies, count=ROUNDS
+        )
     print(
         f"\ntwo {vm.flavour} isolates against one: {own:.2f}x (bar 1.9); two processes in the same rounds: {apart:.2f}x"
     )
     print(f"starting a process takes {start * 1e3:.0f} ms")
-    if apart < 1.9:
+    if own < 1.9 and apart < 1.9:
         pytest.skip(f"two processes reached {apart:.2f}x, two isolates {own:.2f}x: no two cores were free")
     assert own >= 1.9
 
