@@ -213,6 +213,9 @@ def unnoticed(full: Path, device: Path) -> None:
     # As CPython would not leave them when it starts: it ignores SIGPIPE and coerces the C locale.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     locale.setlocale(locale.LC_ALL, "C")
+    # libffi of Debian's Python 3.13.18 opens a file of its own for the first callback and keeps it open.
+    callback = CFUNCTYPE(None)(lambda: None)
+    callback()
     before = surroundings()
     library = Library(full)
     bundle = library.compile(TASK)
