@@ -20,7 +20,7 @@ if(NOT WALLE_BUILD_PYTHON AND NOT CMAKE_CROSSCOMPILING AND NOT WALLE_SANITIZE AN
 endif()
 
 find_package(Python3 COMPONENTS Interpreter REQUIRED)
-if(NOT DEFINED WALLE_CPYTHON_DIR)
+if(NOT WALLE_CPYTHON_DIR) # -DWALLE_CPYTHON_DIR=...: an unpacked and checked source
   execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/vm/fetch_cpython.py
     OUTPUT_VARIABLE vm_source OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_VARIABLE vm_why RESULT_VARIABLE vm_status)
   if(NOT vm_status EQUAL 0)
@@ -28,7 +28,7 @@ if(NOT DEFINED WALLE_CPYTHON_DIR)
     message(WARNING "Python VM: off, ${vm_why}. Everything else is built; tasks cannot run and their tests are skipped.")
     return()
   endif()
-  set(WALLE_CPYTHON_DIR ${vm_source} CACHE PATH "Unpacked and checked CPython source")
+  set(WALLE_CPYTHON_DIR ${vm_source}) # not in the cache: the folder is looked for again when somebody has emptied ~/.cache
 endif()
 
 set(vm_src ${PROJECT_SOURCE_DIR}/src/cpp/vm)

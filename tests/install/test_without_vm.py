@@ -59,8 +59,10 @@ def test_a_cached_archive_is_checked_again(tmp_path: Path) -> None:
 def test_the_build_goes_on_without_the_vm(tmp_path: Path) -> None:
     command = ["cmake", "-S", ROOT, "-B", tmp_path / "build", "-G", "Ninja", "-DWALLE_VM=ON", "-DWALLE_BUILD_TESTS=OFF"]
     command += [f"-DPython3_EXECUTABLE={sys.executable}", f"-DPython_EXECUTABLE={sys.executable}"]
-    done = subprocess.run(command, env=nowhere(tmp_path), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    # First as it comes: a build folder that had the source once must do without it, too.
+    for environment in (dict(os.environ), nowhere(tmp_path)):
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
     said = " ".join((done.stdout + done.stderr).split())
     assert "Python VM: off, no CPython source; tried" in said
     assert "Set WALLE_CPYTHON_TARBALL" in said and "Everything else is built" in said

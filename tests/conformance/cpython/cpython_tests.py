@@ -175,9 +175,13 @@ class Report:
 
 
 def archive_lib() -> Path:
-    """Lib/ of the unpacked CPython source."""
+    """Lib/ of the unpacked CPython source; LookupError when there is none."""
     command = [sys.executable, str(ROOT / "tools" / "vm" / "fetch_cpython.py")]
-    return Path(subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()) / "Lib"
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 3:
+        raise LookupError(done.stderr.strip())
+    done.check_returncode()
+    return Path(done.stdout.strip()) / "Lib"
 
 
 def source_of(lib: Path, name: str) -> tuple[str, str, bool]:
