@@ -305,6 +305,11 @@ def test_few_bytes_that_become_many_objects(vm: VM) -> None:
     TaskBundle(container(vm, module_bytes(code, consts=b"\x01<\x02(\x01N(\x01T")), vm)
 
 
+def test_a_table_in_the_source_is_refused_when_it_is_compiled(vm: VM) -> None:
+    with pytest.raises(TaskError, match="over a million: tables belong into a file of the task"):
+        TaskBundle.from_source({"main": f"TABLE = ({'0.5,' * 1_050_000})"}, vm)
+
+
 def test_random_bytecode(vm: VM) -> None:
     rng = random.Random(3)
     passed = 0

@@ -53,8 +53,10 @@ static void check_value(checker* c, int nesting, position where);
 static void weigh(checker* c, uint64_t objects, uint64_t string_bytes) {
   c->weight->objects += objects;
   c->weight->string_bytes += string_bytes;
-  if (c->weight->objects > kMaxObjects) reader_fail(&c->r, "too many constants and names");
-  if (c->weight->string_bytes > kMaxStringBytes) reader_fail(&c->r, "the names and constants are too long together");
+  if (c->weight->objects > kMaxObjects)
+    reader_fail(&c->r, "too many constants and names, over a million: tables belong into a file of the task");
+  if (c->weight->string_bytes > kMaxStringBytes)
+    reader_fail(&c->r, "the names and constants are too long together, over 64 MB: tables belong into a file of the task");
 }
 
 static void check_string_number(checker* c, uint32_t number) {
