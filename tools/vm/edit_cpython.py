@@ -622,8 +622,221 @@ EDITS = [
 ]
 
 
+def held(path: str, function: str, arguments: str, indent: str, kept: str = "PyObject *") -> Edit:
+    """A bytearray is not resized while C code that may call the task has a pointer into it."""
+    anchor = f"    return {function}(PyByteArray_AS_STRING(self), PyByteArray_GET_SIZE(self){arguments});\n".replace(
+        "),\x00", "),\n" + indent
+    )
+    call = anchor.removeprefix("    return ")
+    return Edit(
+        path,
+        "an argument's __index__ or __buffer__ could free the bytes that are being searched",
+        anchor,
+        f"    ((PyByteArrayObject *)self)->ob_exports++;\n    {kept}found = {call}"
+        "    ((PyByteArrayObject *)self)->ob_exports--;\n    return found;\n",
+    )
+
+
+def interrupt_check(path: str, anchor: str, failed: str) -> Edit:
+    """Where objects that share parts are walked as trees, two lines of a task make work without end."""
+    return Edit(
+        path,
+        "a walk over shared parts must end when the task is cancelled",
+        anchor,
+        anchor
+        + "    extern int walle_vm_interrupted(void);\n"
+        + f"    if (walle_vm_interrupted()) {{\n        return {failed};\n    }}\n",
+    )
+
+
+# Plain Python that ends the process in CPython 3.13.5: the task's own methods are called while C code holds a pointer
+# into an object that they can change.
+REENTRANCY = [
+    Edit(
+        "Modules/arraymodule.c",
+        "the item's __index__ or __float__ could have shortened the array; the length is looked at again",
+        "    if (i >= 0)",
+        "    if (i >= Py_SIZE(ap)) {\n"
+        '        PyErr_SetString(PyExc_IndexError, "array assignment index out of range");\n'
+        "        return -1;\n    }\n    if (i >= 0)",
+        14,
+    ),
+    Edit(
+        "Python/pystrhex.c",
+        "a separator's __len__ could free the bytes that are being printed",
+        "        Py_ssize_t seplen = PyObject_Length((PyObject*)sep);\n",
+        "        Py_ssize_t seplen = PyUnicode_Check(sep) ? PyUnicode_GET_LENGTH(sep)\n"
+        "                            : PyBytes_Check(sep) ? PyBytes_GET_SIZE(sep) : PyObject_Length((PyObject*)sep);\n",
+    ),
+    Edit(
+        "Objects/memoryobject.c",
+        "the exporter's __hash__ could release the view",
+        "        if (view->obj != NULL && PyObject_Hash(view->obj) == -1) {\n",
+        "        self->exports++;\n"
+        "        const int unhashable = view->obj != NULL && PyObject_Hash(view->obj) == -1;\n"
+        "        self->exports--;\n"
+        "        if (unhashable) {\n",
+    ),
+    Edit(
+        "Python/context.c",
+        "a value's __eq__ could replace the tree that is being compared",
+        "    int res = _PyHamt_Eq(\n        ((PyContext *)v)->ctx_vars, ((PyContext *)w)->ctx_vars);\n",
+        "    PyHamtObject *left = (PyHamtObject *)Py_NewRef(((PyContext *)v)->ctx_vars);\n"
+        "    PyHamtObject *right = (PyHamtObject *)Py_NewRef(((PyContext *)w)->ctx_vars);\n"
+        "    int res = _PyHamt_Eq(left, right);\n"
+        "    Py_DECREF(left);\n    Py_DECREF(right);\n",
+    ),
+    Edit(
+        "Objects/odictobject.c",
+        "dict.clear(od) leaves the order's nodes behind: their keys are in the order and not in the dictionary",
+        "            value = Py_NewRef(failobj);\n        }\n    }\n    else if",
+        "            if (failobj) {\n                value = Py_NewRef(failobj);\n            }\n"
+        "            else if (!PyErr_Occurred()) {\n"
+        "                PyErr_SetObject(PyExc_KeyError, key);\n            }\n"
+        "        }\n    }\n    else if",
+    ),
+    Edit(
+        "Modules/_struct.c",
+        "an item's __index__ could initialise the Struct again while it packs",
+        "    PyObject *weakreflist; /* List of weak references */\n} PyStructObject;",
+        "    PyObject *weakreflist; /* List of weak references */\n    int packing;\n} PyStructObject;",
+    ),
+    Edit(
+        "Modules/_struct.c",
+        "as above",
+        "    Py_SETREF(self->s_format, format);\n\n    ret = prepare_s(self);\n",
+        "    if (self->packing) {\n        Py_DECREF(format);\n"
+        '        PyErr_SetString(PyExc_RuntimeError, "Struct() initialised again while it packs");\n'
+        "        return -1;\n    }\n"
+        "    Py_SETREF(self->s_format, format);\n\n    ret = prepare_s(self);\n",
+    ),
+    *(
+        Edit(
+            "Modules/_struct.c",
+            "as above",
+            anchor,
+            f"    soself->packing++;\n    const int failed_{number} = {call};\n    soself->packing--;\n"
+            f"    if (failed_{number} != 0) {{\n",
+        )
+        for number, (anchor, call) in enumerate(
+            [
+                (
+                    "    if ( s_pack_internal(soself, args, 0, buf, state) != 0 ) {\n",
+                    "s_pack_internal(soself, args, 0, buf, state)",
+                ),
+                (
+                    "    if (s_pack_internal(soself, args, 2, (char*)buffer.buf + offset, state) != 0) {\n",
+                    "s_pack_internal(soself, args, 2, (char*)buffer.buf + offset, state)",
+                ),
+            ]
+        )
+    ),
+    Edit(
+        "Modules/_struct.c",
+        "a Struct that was initialised again may be longer than what its iterator has left",
+        "    assert(self->index + self->so->s_size <= self->buf.len);\n",
+        "    if (self->so->s_size == 0 || self->so->s_size > self->buf.len - self->index) {\n"
+        '        PyErr_SetString(PyExc_RuntimeError, "Struct() initialised again while it unpacks");\n'
+        "        return NULL;\n    }\n",
+    ),
+    *(
+        held("Objects/bytearrayobject.c", f"_Py_bytes_{name}", ",\x00sub, start, end", " " * indent)
+        for name, indent in (("find", 26), ("count", 27), ("index", 27), ("rfind", 27), ("rindex", 28))
+    ),
+    *(
+        held("Objects/bytearrayobject.c", f"_Py_bytes_{name}", ",\x00subobj, start, end", " " * indent)
+        for name, indent in (("startswith", 32), ("endswith", 30))
+    ),
+    held("Objects/bytearrayobject.c", "_Py_bytes_contains", ", arg", "", "const int "),
+    Edit(
+        "Objects/bytearrayobject.c",
+        "a separator's __buffer__ could free the bytes that are being split",
+        "    if (PyObject_GetBuffer(sep, &vsub, PyBUF_SIMPLE) != 0)\n        return NULL;\n    sub = vsub.buf;\n",
+        "    if (PyObject_GetBuffer(sep, &vsub, PyBUF_SIMPLE) != 0)\n        return NULL;\n"
+        "    s = PyByteArray_AS_STRING(self);\n    len = PyByteArray_GET_SIZE(self);\n    sub = vsub.buf;\n",
+        2,
+    ),
+]
+
+# What reaches beyond the isolate, waits where no interrupt is looked at, or uses more C stack per level than others.
+REACH = [
+    Edit(
+        "Python/sysmodule.c",
+        "frames and exceptions of all interpreters, whose threads are running",
+        "    SYS__CURRENT_FRAMES_METHODDEF\n    SYS__CURRENT_EXCEPTIONS_METHODDEF\n",
+        "",
+    ),
+    Edit(
+        "Modules/timemodule.c",
+        "the C library trusts the thread that it is given",
+        "#ifdef HAVE_PTHREAD_GETCPUCLOCKID\n    {",
+        "#if 0\n    {",
+    ),
+    Edit(
+        "Modules/_threadmodule.c",
+        "a lock that nobody releases",
+        "        r = PyThread_acquire_lock(self->rlock_lock, 1);\n        Py_END_ALLOW_THREADS\n    }\n    if (!r) {",
+        "        extern PyLockStatus walle_vm_wait_for_lock(PyThread_type_lock, long long);\n"
+        "        r = walle_vm_wait_for_lock(self->rlock_lock, -1) == PY_LOCK_ACQUIRED;\n"
+        "        Py_END_ALLOW_THREADS\n    }\n    if (!r) {",
+    ),
+    Edit(
+        "Modules/_threadmodule.c",
+        "a thread that never ends",
+        "    while (!PyEvent_WaitTimed(&self->thread_is_exiting, timeout_ns, detach)) {\n",
+        "    extern int walle_vm_interrupted(void);\n"
+        "    const PyTime_t slice = 5000000;\n"
+        "    while (!PyEvent_WaitTimed(&self->thread_is_exiting,\n"
+        "                              timeout_ns < 0 || timeout_ns > slice ? slice : timeout_ns, detach)) {\n"
+        "        if (walle_vm_interrupted()) {\n            return -1;\n        }\n",
+    ),
+    Edit(
+        "Objects/listobject.c",
+        "declaration",
+        '#include "Python.h"\n',
+        '#include "Python.h"\n#include "vm/inside/stack.h"\n',
+    ),
+    stack_check(
+        "Objects/listobject.c",
+        "list_sort_impl(PyListObject *self, PyObject *keyfunc, int reverse)\n"
+        "/*[clinic end generated code: output=57b9f9c5e23fbe42 input=667bf25d0e3a3676]*/",
+    ),
+    Edit(
+        "Objects/longobject.c",
+        "a text of ten million digits: each digit multiplies all before",
+        "        /* Multiply z by convmult, and add c. */\n",
+        "        extern int walle_vm_interrupted(void);\n"
+        "        if (walle_vm_interrupted()) {\n"
+        "            Py_DECREF(z);\n            *res = NULL;\n            return 0;\n        }\n"
+        "        /* Multiply z by convmult, and add c. */\n",
+    ),
+    Edit(
+        "Objects/unicodeobject.c",
+        "a long text is searched for every character that is stripped",
+        "            if (PyUnicode_FindChar(sepobj, ch, 0, seplen, 1) < 0)\n                break;\n",
+        "            if (PyUnicode_FindChar(sepobj, ch, 0, seplen, 1) < 0)\n                break;\n"
+        "            extern int walle_vm_interrupted(void);\n"
+        "            if (walle_vm_interrupted()) {\n                return NULL;\n            }\n",
+        2,
+    ),
+    interrupt_check("Objects/listobject.c", "list_richcompare_impl(PyObject *v, PyObject *w, int op)\n{\n", "NULL"),
+    interrupt_check("Objects/tupleobject.c", "tuplerichcompare(PyObject *v, PyObject *w, int op)\n{\n", "NULL"),
+    interrupt_check("Objects/tupleobject.c", "tuplehash(PyTupleObject *v)\n{\n", "-1"),
+    interrupt_check(
+        "Objects/abstract.c",
+        "    if (PyTuple_Check(cls)) {\n"
+        "        /* Not a general sequence -- that opens up the road to\n"
+        "           recursion and stack overflow. */\n",
+        "-1",
+    ),
+]
+
+
+ALL = [*EDITS, *REENTRANCY, *REACH]
+
+
 def edited(path: str, text: str) -> str:
-    for edit in EDITS:
+    for edit in ALL:
         if edit.path != path:
             continue
         found = text.count(edit.anchor)
@@ -639,7 +852,7 @@ def main() -> int:
     source, target = Path(sys.argv[1]), Path(sys.argv[2])
     wanted = [p for folder in FOLDERS for p in (source / folder).rglob("*") if p.is_file()]
     wanted += [p for pattern in FILES for p in source.glob(pattern)]
-    known = {edit.path for edit in EDITS}
+    known = {edit.path for edit in ALL}
     for path in wanted:
         relative = path.relative_to(source).as_posix()
         data = path.read_bytes()

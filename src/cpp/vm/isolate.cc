@@ -152,9 +152,13 @@ Outcome Isolate::run(const Source& source) {
   return taken(result);
 }
 
-void Isolate::cancel() { vm_->api().cancel(body_->handle, WALLE_VM_REASON_CANCELLED); }
+void Isolate::cancel() {
+  const std::lock_guard lock(replacing_);
+  vm_->api().cancel(body_->handle, WALLE_VM_REASON_CANCELLED);
+}
 
 IsolateStats Isolate::stats() const {
+  const std::lock_guard lock(replacing_);
   walle_vm_stats s{};
   vm_->api().stats(body_->handle, &s);
   return {s.heap_bytes, s.heap_peak, s.calls, s.cancels, s.denied_allocations};
@@ -166,8 +170,12 @@ Status Isolate::reset() {
   }
   Result<std::shared_ptr<Body>> fresh = make_body(vm_, limits_, context_);
   if (fresh.ok()) {
-    Reaper::instance().bury(std::move(body_));
-    body_ = std::move(fresh).value();
+    std::shared_ptr<Body> old = std::move(fresh).value();
+    {
+      const std::lock_guard lock(replacing_);
+      body_.swap(old);
+    }
+    Reaper::instance().bury(std::move(old));
     for (const auto& bundle : bundles_) {
       walle_vm_result result{};
       vm_->api().attach(body_->handle, bundle->handle(), &result);

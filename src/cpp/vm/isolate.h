@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -62,6 +63,7 @@ class Isolate {
   Limits limits_;
   TaskContext context_;
   std::vector<std::shared_ptr<const Bundle>> bundles_;
+  mutable std::mutex replacing_;  // held to replace body_, and by who reads it without being inside: cancel() and stats()
   std::shared_ptr<Body> body_;
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
 };

@@ -1,10 +1,10 @@
-/* The pending exception as plain data: type, message, frames of the task, and which limit ended it. Runs with the heap cap
- * lifted, because describing a MemoryError needs memory. */
+/* The pending exception as plain data: type, message, frames of the task, and which limit ended it. Runs with room above the
+ * heap cap, because describing a MemoryError needs memory; not without a cap, because __str__ and __del__ are the task's code. */
 #include "vm/inside/inside.h"
 
 #include <frameobject.h>
 
-enum { kMaxFrames = 64, kMaxMessage = 2000 };
+enum { kMaxFrames = 64, kMaxMessage = 2000, kDescribingBytes = 1 << 20 };
 
 static const char* const kReasonText[] = {
     [WALLE_VM_REASON_CANCELLED] = "the task was cancelled",
@@ -22,11 +22,18 @@ void walle_vm_fail_plain(walle_vm_result* result, const char* type, const char* 
   if (result->message == NULL) result->message = "";
 }
 
+/* Whole characters; a lone surrogate is written out, as "\\udc80". */
 static const char* arena_utf8(void** arena, PyObject* text) {
-  Py_ssize_t size = 0;
-  const char* utf8 = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8AndSize(text, &size) : NULL;
-  if (utf8 == NULL) PyErr_Clear();
-  const char* copy = walle_vm_arena_text(arena, utf8 ? utf8 : "", utf8 ? (size_t)(size > kMaxMessage ? kMaxMessage : size) : 0);
+  PyObject* bytes = text && PyUnicode_Check(text) ? PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace") : NULL;
+  if (bytes == NULL) PyErr_Clear();
+  const char* utf8 = bytes ? PyBytes_AS_STRING(bytes) : "";
+  size_t size = bytes ? (size_t)PyBytes_GET_SIZE(bytes) : 0;
+  if (size > kMaxMessage) {
+    size = kMaxMessage;
+    while (size > 0 && (utf8[size] & 0xC0) == 0x80) --size;
+  }
+  const char* copy = walle_vm_arena_text(arena, utf8, size);
+  Py_XDECREF(bytes);
   return copy ? copy : "";
 }
 
@@ -90,7 +97,7 @@ static void forget_half_imports(void) {
 
 void walle_vm_fail(walle_vm_isolate* isolate, walle_vm_result* result) {
   const size_t cap = isolate->heap_cap;
-  isolate->heap_cap = 0;
+  if (cap) isolate->heap_cap = (walle_vm_count(&isolate->heap) > cap ? walle_vm_count(&isolate->heap) : cap) + kDescribingBytes;
   PyObject* exception = PyErr_GetRaisedException();
   result->ok = 0;
   if (exception != NULL) copy_frames(exception, result);

@@ -49,6 +49,7 @@ PyObject* walle_vm_find_function(walle_vm_isolate* isolate, const char* module_n
   PyObject* module = PyDict_GetItemWithError(PyImport_GetModuleDict(), target->module_name);
   if (module == NULL && !PyErr_Occurred()) module = import_module(target->module_name);
   if (module == NULL) return NULL;
+  if (!PyModule_Check(module)) return PyErr_Format(PyExc_TypeError, "sys.modules['%s'] is no module any more", module_name);
   PyObject* function = PyDict_GetItemWithError(PyModule_GetDict(module), target->function_name);
   if (function == NULL && !PyErr_Occurred())
     PyErr_Format(PyExc_AttributeError, "module '%s' has no function '%s'", module_name, function_name);

@@ -65,7 +65,9 @@ static PyObject* importer_builtin(PyObject* self, PyObject* spec) {
   if (entry != NULL) {
     PyObject* made = entry->initfunc();
     if (made != NULL && PyObject_TypeCheck(made, &PyModuleDef_Type)) {
+      /* Executed at once: functions of a module without its state would look for it at NULL. */
       module = PyModule_FromDefAndSpec((PyModuleDef*)made, spec);
+      if (module != NULL && PyModule_Check(module) && PyModule_ExecDef(module, (PyModuleDef*)made) < 0) Py_CLEAR(module);
     } else if (made != NULL) {
       PyErr_Format(PyExc_SystemError, "%s does not initialise per interpreter", text);
       Py_DECREF(made);
@@ -75,13 +77,6 @@ static PyObject* importer_builtin(PyObject* self, PyObject* spec) {
   }
   Py_XDECREF(name);
   return module;
-}
-
-static PyObject* importer_exec(PyObject* self, PyObject* module) {
-  (void)self;
-  PyModuleDef* definition = PyModule_GetDef(module);
-  if (definition == NULL || PyModule_ExecDef(module, definition) < 0) return NULL;
-  Py_RETURN_NONE;
 }
 
 /* An allow-list is asked for top-level names, and only for imports written in the task itself: what a library module
@@ -140,7 +135,6 @@ static PyObject* importer_urandom(PyObject* self, PyObject* size) {
 static PyMethodDef kMethods[] = {{"find", importer_find, METH_O, NULL},
                                  {"code", importer_code, METH_O, NULL},
                                  {"builtin", importer_builtin, METH_O, NULL},
-                                 {"exec", importer_exec, METH_O, NULL},
                                  {"check", importer_check, METH_O, NULL},
                                  {"host", importer_host, METH_O, NULL},
                                  {"log", (PyCFunction)(void*)importer_log, METH_FASTCALL, NULL},

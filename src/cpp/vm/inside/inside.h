@@ -54,7 +54,8 @@ struct walle_vm_isolate {
   PyObject* tensor_type;
   walle_vm_target targets[WALLE_VM_KEPT_TARGETS];
   size_t next_target;
-  int charging; /* tensors that enter now were made for the task: answers of host calls */
+  size_t leaving; /* bytes of the value that is being converted for the host */
+  int charging;   /* tensors that enter now were made for the task: answers of host calls */
 };
 
 extern _Thread_local walle_vm_isolate* walle_vm_current;

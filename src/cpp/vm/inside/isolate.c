@@ -200,6 +200,9 @@ static void finish(walle_vm_isolate* isolate, PyObject* object, walle_vm_result*
     walle_vm_fail(isolate, result);
   }
   Py_XDECREF(object); /* may run destructors of the task, which may be cut short */
+  /* Unwinding skips the end of an except block, too: what it was handling must not be there for the next call to raise again. */
+  isolate->thread->exc_info = &isolate->thread->exc_state;
+  Py_CLEAR(isolate->thread->exc_state.exc_value);
   if (isolate->thread->delete_later != NULL) _PyTrash_thread_destroy_chain(isolate->thread);
   PyErr_Clear();
 }

@@ -69,6 +69,7 @@ walle_vm_tensor* walle_vm_tensor_of(PyObject* object) {
 
 static int shape_from(PyObject* object, int64_t* shape) {
   PyObject* items = PySequence_Fast(object, "shape is a sequence of integers");
+  if (items != NULL && PyList_Check(items)) Py_SETREF(items, PyList_AsTuple(items)); /* an item's __index__ could shorten a list */
   if (items == NULL) return -1;
   const Py_ssize_t rank = PySequence_Fast_GET_SIZE(items);
   int ok = rank <= WALLE_VM_MAX_RANK;

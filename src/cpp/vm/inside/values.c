@@ -55,25 +55,27 @@ PyObject* walle_vm_to_python(const walle_vm_value* value) {
 
 static int from_python(PyObject* object, walle_vm_value* value, void** arena, int depth);
 
-static walle_vm_value* take_items(void** arena, size_t count) {
-  walle_vm_value* items = walle_vm_arena_take(arena, count * sizeof(walle_vm_value));
-  if (items == NULL) PyErr_NoMemory();
-  return items;
+/* Counted against the task's heap limit until the conversion ends: a part that is named often is copied as often. */
+static void* take(void** arena, size_t size) {
+  if (walle_vm_charge(size) < 0) return NULL;
+  walle_vm_current->leaving += size;
+  void* piece = walle_vm_arena_take(arena, size);
+  if (piece == NULL) PyErr_NoMemory();
+  return piece;
 }
 
 static int text_from(const char* text, Py_ssize_t size, int kind, walle_vm_value* value, void** arena) {
-  char* copy = walle_vm_arena_text(arena, text, (size_t)size);
-  if (copy == NULL) {
-    PyErr_NoMemory();
-    return -1;
-  }
+  char* copy = take(arena, (size_t)size + 1);
+  if (copy == NULL) return -1;
+  memcpy(copy, text, (size_t)size);
+  copy[size] = 0;
   *value = (walle_vm_value){.kind = (uint64_t)kind, .size = (uint64_t)size, .as.text = copy};
   return 0;
 }
 
 static int sequence_from(PyObject* object, walle_vm_value* value, void** arena, int depth) {
   const size_t count = (size_t)PySequence_Fast_GET_SIZE(object);
-  walle_vm_value* items = take_items(arena, count);
+  walle_vm_value* items = take(arena, count * sizeof(walle_vm_value));
   if (items == NULL) return -1;
   for (size_t i = 0; i < count; ++i) {
     if (from_python(PySequence_Fast_GET_ITEM(object, (Py_ssize_t)i), &items[i], arena, depth + 1) < 0) return -1;
@@ -84,7 +86,7 @@ static int sequence_from(PyObject* object, walle_vm_value* value, void** arena, 
 
 static int map_from(PyObject* object, walle_vm_value* value, void** arena, int depth) {
   const size_t count = (size_t)PyDict_GET_SIZE(object);
-  walle_vm_value* items = take_items(arena, 2 * count);
+  walle_vm_value* items = take(arena, 2 * count * sizeof(walle_vm_value));
   if (items == NULL) return -1;
   PyObject *key, *item;
   Py_ssize_t position = 0;
@@ -124,9 +126,9 @@ static int view_from(PyObject* object, walle_vm_value* value, void** arena) {
     *value = (walle_vm_value){.kind = WALLE_VM_BUFFER, .as.tensor = tensor};
     status = 0;
   } else {
-    char* copy = walle_vm_arena_take(arena, (size_t)view.len + 1);
+    char* copy = take(arena, (size_t)view.len + 1);
     *value = (walle_vm_value){.kind = WALLE_VM_BYTES, .size = (uint64_t)view.len, .as.text = copy};
-    status = copy == NULL ? (PyErr_NoMemory(), -1) : PyBuffer_ToContiguous(copy, &view, view.len, 'C');
+    status = copy == NULL ? -1 : PyBuffer_ToContiguous(copy, &view, view.len, 'C');
   }
   PyBuffer_Release(&view);
   return status;
@@ -137,6 +139,7 @@ static int from_python(PyObject* object, walle_vm_value* value, void** arena, in
     PyErr_Format(PyExc_ValueError, "values that leave a task nest at most %d deep", kMaxDepth);
     return -1;
   }
+  if (walle_vm_interrupted()) return -1;
   if (object == Py_None) {
     *value = (walle_vm_value){.kind = WALLE_VM_NONE};
     return 0;
@@ -173,4 +176,9 @@ static int from_python(PyObject* object, walle_vm_value* value, void** arena, in
 }
 
 /* Tensors in `value` are borrowed from `object`; whoever keeps the value longer retains them first (isolate.c does). */
-int walle_vm_from_python(PyObject* object, walle_vm_value* value, void** arena) { return from_python(object, value, arena, 0); }
+int walle_vm_from_python(PyObject* object, walle_vm_value* value, void** arena) {
+  const int status = from_python(object, value, arena, 0);
+  walle_vm_discharge(walle_vm_current->leaving);
+  walle_vm_current->leaving = 0;
+  return status;
+}

@@ -56,9 +56,7 @@ def _make(kind, spec):
 
 
 def _run(kind, module, name):
-    if kind == _BUILTIN:
-        _walle.exec(module)
-    elif kind != _HOST:
+    if kind in (_MODULE, _PACKAGE):
         exec(_walle.code(name), module.__dict__)
 
 
