@@ -832,7 +832,64 @@ REACH = [
 ]
 
 
-ALL = [*EDITS, *REENTRANCY, *REACH]
+# Where CPython 3.13.5 goes on after an allocation that failed, which a heap limit makes an everyday event.
+OUT_OF_MEMORY = [
+    Edit(
+        "Objects/dictobject.c",
+        "a key that could not be inserted was counted: ending the isolate met the hole in its interned names",
+        "            if (result) {\n                *result = NULL;\n            }\n        }\n\n"
+        "        MAINTAIN_TRACKING(mp, key, value);\n",
+        "            if (result) {\n                *result = NULL;\n            }\n"
+        "            return -1;\n        }\n\n"
+        "        MAINTAIN_TRACKING(mp, key, value);\n",
+    ),
+    Edit(
+        "Parser/pegen.c",
+        "a tokenizer that could not be made is no exception yet",
+        "            _PyPegen_raise_tokenizer_init_error(filename_ob);\n        }\n        return NULL;\n    }\n"
+        "    // This transfers the ownership to the tokenizer\n    tok->filename = Py_NewRef(filename_ob);\n\n"
+        "    // We need to clear up from here on\n    mod_ty result = NULL;\n\n"
+        "    int parser_flags = compute_parser_flags(flags);\n    int feature_version = flags &&",
+        "            _PyPegen_raise_tokenizer_init_error(filename_ob);\n        }\n"
+        "        else {\n            PyErr_NoMemory();\n        }\n        return NULL;\n    }\n"
+        "    // This transfers the ownership to the tokenizer\n    tok->filename = Py_NewRef(filename_ob);\n\n"
+        "    // We need to clear up from here on\n    mod_ty result = NULL;\n\n"
+        "    int parser_flags = compute_parser_flags(flags);\n    int feature_version = flags &&",
+    ),
+    Edit(
+        "Modules/_threadmodule.c",
+        "the list is made last, and a module whose execution failed before has none",
+        "    HEAD_LOCK(&_PyRuntime);\n    struct llist_node *node;\n    llist_for_each_safe(",
+        "    if (state->shutdown_handles.next == NULL) {\n        return;\n    }\n"
+        "    HEAD_LOCK(&_PyRuntime);\n    struct llist_node *node;\n    llist_for_each_safe(",
+    ),
+    Edit(
+        "Python/frame.c",
+        "a frame object that cannot be made must not take the exception along that is being raised",
+        "        PyFrameObject *back = _PyFrame_GetFrameObject(prev);\n",
+        "        PyObject *raised = PyErr_GetRaisedException();\n"
+        "        PyFrameObject *back = _PyFrame_GetFrameObject(prev);\n",
+    ),
+    Edit(
+        "Python/frame.c",
+        "as above",
+        "            PyErr_Clear();\n        }\n        else {\n"
+        "            f->f_back = (PyFrameObject *)Py_NewRef(back);\n        }\n",
+        "            PyErr_Clear();\n        }\n        else {\n"
+        "            f->f_back = (PyFrameObject *)Py_NewRef(back);\n        }\n"
+        "        PyErr_SetRaisedException(raised);\n",
+    ),
+    Edit(
+        "Objects/typeobject.c",
+        "only a missing attribute is one; a MemoryError stays what it is",
+        "    if (_PyDict_SetItem_LockHeld(dict, name, value) < 0) {\n        PyErr_Format(",
+        "    if (_PyDict_SetItem_LockHeld(dict, name, value) < 0) {\n"
+        "        if (!PyErr_ExceptionMatches(PyExc_KeyError)) {\n            return -1;\n        }\n"
+        "        PyErr_Format(",
+    ),
+]
+
+ALL = [*EDITS, *REENTRANCY, *REACH, *OUT_OF_MEMORY]
 
 
 def edited(path: str, text: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 from tests.fault.isolates import resident
 
 from walle_rt import _core
-from walle_rt.vm import VM, Isolate, TaskBundle
+from walle_rt.vm import VM, Isolate, Limits, TaskBundle, TaskFailed
 
 NAMES, LENGTH, ISOLATES = 1000, 1000, 40
 INTERNED = "import sys\nkept = [sys.intern('s' * 600 + str(i)) for i in range(1600)]\n"
@@ -44,3 +44,15 @@ def test_long_names_end_with_their_isolate(vm: VM, how: str) -> None:
     for _ in range(ISOLATES):
         cycle()
     assert resident() - before < 8 << 20, "a million bytes per isolate would be 40 MB"
+
+
+@pytest.mark.parametrize("modules", ["functools", "json, re"])
+def test_a_heap_limit_wherever_it_is_met(vm: VM, modules: str) -> None:
+    """Each step ends another allocation; the isolate ends well after it, and the error is that of the limit."""
+    for kilobytes in range(300, 1400, 12):
+        with Isolate(vm, limits=Limits(heap_bytes=kilobytes << 10, wall_ms=5000)) as isolate:
+            try:
+                isolate.run(f"import {modules}")
+            except TaskFailed as error:
+                assert error.limit == "heap", (kilobytes, error)
+        _core.vm.drain()  # type: ignore[attr-defined,unused-ignore]
