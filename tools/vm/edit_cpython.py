@@ -844,6 +844,12 @@ OUT_OF_MEMORY = [
         "        MAINTAIN_TRACKING(mp, key, value);\n",
     ),
     Edit(
+        "Python/generated_cases.c.h",
+        "the code of a function that cannot be made stays on the stack, where unwinding gives it back a second time",
+        "            Py_DECREF(codeobj);\n            if (func_obj == NULL) {\n                goto error;\n",
+        "            Py_DECREF(codeobj);\n            if (func_obj == NULL) {\n                goto pop_1_error;\n",
+    ),
+    Edit(
         "Parser/pegen.c",
         "a tokenizer that could not be made is no exception yet",
         "            _PyPegen_raise_tokenizer_init_error(filename_ob);\n        }\n        return NULL;\n    }\n"

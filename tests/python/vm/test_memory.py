@@ -46,7 +46,7 @@ def test_long_names_end_with_their_isolate(vm: VM, how: str) -> None:
     assert resident() - before < 8 << 20, "a million bytes per isolate would be 40 MB"
 
 
-@pytest.mark.parametrize("modules", ["functools", "json, re"])
+@pytest.mark.parametrize("modules", ["functools", "json, re", "collections, typing, enum, random, statistics"])
 def test_a_heap_limit_wherever_it_is_met(vm: VM, modules: str) -> None:
     """Each step ends another allocation; the isolate ends well after it, and the error is that of the limit."""
     for kilobytes in range(300, 1400, 12):
