@@ -1,6 +1,7 @@
-/* Fuzzes the bundle loader: whatever the structural verifier lets through must become code objects without a fault, and what
- * CPython reads lazily of them - line table, exception table, variables - must stay within its bytes. Nothing is executed: the
- * verifier does not check the kinds of values, so accepted bytecode may still be hostile (docs/concepts/vm.md).
+/* Fuzzes the bundle loader: whatever the structural verifier lets through must become code objects without a
+ * fault, and what CPython reads lazily of them - line table, exception table, variables - must stay within
+ * its bytes. Nothing is executed: the verifier does not check the kinds of values, so accepted bytecode may
+ * still be hostile (docs/concepts/vm.md).
  *
  * The input is a container behind its first 44 bytes: a fuzzer cannot guess magic, VM id and checksum. */
 #include "vm/inside/inside.h"
@@ -16,7 +17,9 @@ enum { kBodyAt = 44, kInputsPerIsolate = 2000 };
 static walle_vm_isolate* isolate;
 static unsigned accepted;
 
-static void log_nothing(void* user, int level, const char* text, size_t size) { (void)user, (void)level, (void)text, (void)size; }
+static void log_nothing(void* user, int level, const char* text, size_t size) {
+  (void)user, (void)level, (void)text, (void)size;
+}
 
 static void require(int condition, const char* what) {
   if (condition) return;
@@ -58,8 +61,10 @@ static void look_into(PyObject* object, int nesting) {
   for (int at = 0; at < bytes; at += step) PyCode_Addr2Line(code, at);
   drain(PyObject_CallMethod(object, "co_lines", NULL));
   drain(PyObject_CallMethod(object, "co_positions", NULL));
-  static const char* const kAttributes[] = {"co_code", "co_varnames", "co_cellvars", "co_freevars", "co_exceptiontable"};
-  for (size_t i = 0; i < sizeof kAttributes / sizeof kAttributes[0]; ++i) Py_XDECREF(PyObject_GetAttrString(object, kAttributes[i]));
+  static const char* const kAttributes[] = {"co_code", "co_varnames", "co_cellvars", "co_freevars",
+                                            "co_exceptiontable"};
+  for (size_t i = 0; i < sizeof kAttributes / sizeof kAttributes[0]; ++i)
+    Py_XDECREF(PyObject_GetAttrString(object, kAttributes[i]));
   PyErr_Clear();
   if (PyObject_Hash(object) == -1) PyErr_Clear(); /* constants may nest as deep as the stack */
   PyObject* constants = code->co_consts;

@@ -1,5 +1,5 @@
-// Any bytes as a journal's ring, as they are and with the checksums of a chain of frames made right: decoding never reads
-// outside, recovery never fails, and what is appended after it is found by the next opening.
+// Any bytes as a journal's ring, as they are and with the checksums of a chain of frames made right: decoding
+// never reads outside, recovery never fails, and what is appended after it is found by the next opening.
 #include <cstring>
 
 #include "base/crc32c.h"
@@ -16,11 +16,14 @@ constexpr size_t kRing = 8192;
 void decode_everywhere(std::span<const std::byte> ring) {
   for (size_t at = 0; at < ring.size(); at += 8) {
     const auto f = store::decode_frame(ring, at);
-    if (f.kind == store::FrameView::Kind::frame && f.payload.size() + store::kFrameHeaderBytes > ring.size() - at) __builtin_trap();
+    if (f.kind == store::FrameView::Kind::frame &&
+        f.payload.size() + store::kFrameHeaderBytes > ring.size() - at)
+      __builtin_trap();
   }
 }
 
-// Frames behind each other from offset 0 get their checksum; the first byte of a payload says whether the number, too.
+// Frames behind each other from offset 0 get their checksum; the first byte of a payload says whether the
+// number, too.
 void mend(std::string& ring) {
   uint64_t seq = 1;
   for (size_t at = 0; at + store::kFrameHeaderBytes <= ring.size();) {
@@ -28,7 +31,8 @@ void mend(std::string& ring) {
     std::memcpy(&size, ring.data() + at + 4, 4);
     const size_t payload = size == store::kSkipFrame ? 0 : size == store::kGapFrame ? 8 : size;
     if (payload > ring.size() - at - store::kFrameHeaderBytes) return;
-    if (payload == 0 || !(ring[at + store::kFrameHeaderBytes] & 1)) std::memcpy(ring.data() + at + 8, &seq, 8);
+    if (payload == 0 || !(ring[at + store::kFrameHeaderBytes] & 1))
+      std::memcpy(ring.data() + at + 8, &seq, 8);
     const uint32_t crc = base::crc32c(0, ring.data() + at + 4, store::kFrameHeaderBytes - 4 + payload);
     std::memcpy(ring.data() + at, &crc, 4);
     if (size == store::kSkipFrame) return;
@@ -64,6 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!env.replace_file("/j", std::string(store::kJournalHeaderBytes, '\0') + ring).ok()) __builtin_trap();
   const uint64_t appended = open_and_append(env);
   auto again = store::Journal::open(env, "/j", kRing);
-  if (!again.ok() || (appended && ((*again)->last_seq() != appended || (*again)->recovery().lost))) __builtin_trap();
+  if (!again.ok() || (appended && ((*again)->last_seq() != appended || (*again)->recovery().lost)))
+    __builtin_trap();
   return 0;
 }

@@ -1,8 +1,9 @@
 // Fuzzes what a model file goes through before anything runs: parse, verify, shapes, decompose, merge.
 //
-// The input is a graph part and the weights behind it, without the file's header: a fuzzer cannot guess checksums, and the
-// header is covered by tests/fault. Layout: 4 bytes little-endian length of the graph part, the graph part, the weights.
-// Nothing is computed: a model may rightly compute for as long as it likes.
+// The input is a graph part and the weights behind it, without the file's header: a fuzzer cannot guess
+// checksums, and the header is covered by tests/fault. Layout: 4 bytes little-endian length of the graph
+// part, the graph part, the weights. Nothing is computed: a model may rightly compute for as long as it
+// likes.
 #include <cstring>
 #include <memory>
 #include <string>
@@ -30,7 +31,8 @@ std::optional<Shape> concrete(const ir::Value& value) {
 
 class Lowerer {
  public:
-  explicit Lowerer(const ir::Graph& graph) : graph_(graph), refs_(graph.values.size(), ops::kNoRef), lowering_(program_, {}) {}
+  explicit Lowerer(const ir::Graph& graph)
+      : graph_(graph), refs_(graph.values.size(), ops::kNoRef), lowering_(program_, {}) {}
 
   Status lower() {
     for (const ir::ValueId id : graph_.inputs) {
@@ -67,13 +69,15 @@ class Lowerer {
       seen.push_back(lowering_.infer_input(inputs.back()));
     }
     for (size_t i = 0; i < static_cast<size_t>(def->inputs.min); ++i)
-      if (i >= inputs.size() || inputs[i] < 0) return model_error("a missing input", "one", ir::describe(node), "connect it");
+      if (i >= inputs.size() || inputs[i] < 0)
+        return model_error("a missing input", "one", ir::describe(node), "connect it");
     ir::InferContext context(node.attributes, seen, static_cast<int>(node.outputs.size()));
     if (Status s = def->infer(context); !s.ok()) {
       if (context.missing()) return false;
       return s.take_error();
     }
-    WALLE_ASSIGN(const auto results, lowering_.apply_inferred(*def, node.attributes, inputs, context.outputs(), node.name));
+    WALLE_ASSIGN(const auto results,
+                 lowering_.apply_inferred(*def, node.attributes, inputs, context.outputs(), node.name));
     for (size_t i = 0; i < node.outputs.size() && i < results.size(); ++i) {
       if (node.outputs[i] == ir::kNone) continue;
       refs_[static_cast<size_t>(node.outputs[i])] = results[i];
@@ -96,15 +100,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::memcpy(&length, data, sizeof(length));
   const size_t rest = size - sizeof(length);
   const size_t graph_bytes = length < rest ? length : rest;
-  // An aligned copy with no slack: reads past the end are seen, and FlatBuffers may rely on alignment as in a mapped file.
+  // An aligned copy with no slack: reads past the end are seen, and FlatBuffers may rely on alignment as in a
+  // mapped file.
   const size_t weight_bytes = rest - graph_bytes;
   auto owner = std::make_shared<std::pair<std::unique_ptr<std::byte[]>, std::unique_ptr<std::byte[]>>>(
       std::make_unique<std::byte[]>(graph_bytes), std::make_unique<std::byte[]>(weight_bytes));
   if (graph_bytes > 0) std::memcpy(owner->first.get(), data + sizeof(length), graph_bytes);
   if (weight_bytes > 0) std::memcpy(owner->second.get(), data + sizeof(length) + graph_bytes, weight_bytes);
-  auto model = walle::ir::detail::parse_graph({owner->first.get(), graph_bytes}, {owner->second.get(), weight_bytes}, owner, "fuzz");
+  auto model = walle::ir::detail::parse_graph({owner->first.get(), graph_bytes},
+                                              {owner->second.get(), weight_bytes}, owner, "fuzz");
   if (!model.ok()) return 0;
-  if (!walle::ir::verify(*model, [](std::string_view name) { return walle::ops::find_op(name); }).ok()) return 0;
+  if (!walle::ir::verify(*model, [](std::string_view name) { return walle::ops::find_op(name); }).ok())
+    return 0;
   static_cast<void>(Lowerer(model->graph).lower());
   return 0;
 }

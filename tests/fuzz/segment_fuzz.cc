@@ -17,7 +17,8 @@ Catalog all_types() {
                                       {"d", FieldType::f64, Sensitivity::open, 0},
                                       {"b", FieldType::boolean, Sensitivity::open, 0},
                                       {"t", FieldType::text, Sensitivity::open, 0}};
-  for (const auto& [name, kind] : {std::pair("click", EventKind::click), std::pair("mark", EventKind::custom)})
+  for (const auto& [name, kind] :
+       {std::pair("click", EventKind::click), std::pair("mark", EventKind::custom)})
     if (!c.declare({name, kind, fields}).ok()) __builtin_trap();
   if (!c.page("home").ok() || !c.state("wifi").ok()) __builtin_trap();
   return c;
@@ -28,9 +29,12 @@ uint32_t load(const std::string& bytes, size_t at) {
   std::memcpy(&v, bytes.data() + at, sizeof v);
   return v;
 }
-void store_crc(std::string& bytes, size_t at, uint32_t crc) { std::memcpy(bytes.data() + at, &crc, sizeof crc); }
+void store_crc(std::string& bytes, size_t at, uint32_t crc) {
+  std::memcpy(bytes.data() + at, &crc, sizeof crc);
+}
 
-// Column: u8 name size, name, u8 type, u8 codec, u32 values, u32 raw size, u32 stored size, u32 crc, stored bytes.
+// Column: u8 name size, name, u8 type, u8 codec, u32 values, u32 raw size, u32 stored size, u32 crc, stored
+// bytes.
 void mend(std::string& bytes) {
   if (bytes.size() < kHead) return;
   std::memcpy(bytes.data(), "WSEG0001", 8);
@@ -40,7 +44,9 @@ void mend(std::string& bytes) {
     if (head + 4 > bytes.size() - at) return;
     const size_t stored = load(bytes, at + head - 4);
     if (stored > bytes.size() - at - head - 4) return;
-    store_crc(bytes, at + head, walle::base::crc32c(walle::base::crc32c(0, bytes.data() + at, head), bytes.data() + at + head + 4, stored));
+    store_crc(bytes, at + head,
+              walle::base::crc32c(walle::base::crc32c(0, bytes.data() + at, head),
+                                  bytes.data() + at + head + 4, stored));
     at += head + 4 + stored;
   }
 }

@@ -1,5 +1,5 @@
-// Any text as a trigger: what parses prints, its print parses to the same, and what compiles loads, is matched and leaves
-// nothing behind when it is removed.
+// Any text as a trigger: what parses prints, its print parses to the same, and what compiles loads, is
+// matched and leaves nothing behind when it is removed.
 #include "stream/matcher.h"
 
 using namespace walle::stream;
@@ -7,7 +7,8 @@ using namespace walle::stream;
 namespace {
 Catalog world() {
   Catalog c;
-  const std::vector<FieldDecl> fields{{"x", FieldType::i64, Sensitivity::open, 0}, {"s", FieldType::text, Sensitivity::open, 0}};
+  const std::vector<FieldDecl> fields{{"x", FieldType::i64, Sensitivity::open, 0},
+                                      {"s", FieldType::text, Sensitivity::open, 0}};
   for (const char* name : {"a", "b", "c"})
     if (!c.declare({name, EventKind::custom, fields}).ok()) __builtin_trap();
   if (!c.page("p").ok() || !c.page("q").ok() || !c.state("wifi").ok()) __builtin_trap();
@@ -21,8 +22,10 @@ void match(const CompiledTrigger& trigger, const Catalog& catalog) {
   const Value contents[2] = {Value::of(int64_t{1}), Value::of(std::string_view("s"))};
   for (uint64_t i = 0; i < 40; ++i) {
     Event e;
-    e.seq = i + 1, e.ts = static_cast<int64_t>(i * i) * 500'000, e.session = 1 + i / 16, e.page_instance = 1 + i / 4;
-    e.event = static_cast<uint16_t>(7 + i * 7 % 3), e.page = static_cast<uint16_t>(1 + i % 2), e.contents = contents;
+    e.seq = i + 1, e.ts = static_cast<int64_t>(i * i) * 500'000, e.session = 1 + i / 16,
+    e.page_instance = 1 + i / 4;
+    e.event = static_cast<uint16_t>(7 + i * 7 % 3), e.page = static_cast<uint16_t>(1 + i % 2),
+    e.contents = contents;
     m.step(e);
   }
   if (m.restore(m.snapshot()).ok()) m.advance(int64_t{1} << 40);

@@ -1,7 +1,8 @@
-// The backend interface: which nodes it can run, by which algorithms at what predicted cost, and a prepared kernel.
+// The backend interface: which nodes it can run, by which algorithms at what predicted cost, and a prepared
+// kernel.
 //
-// A Backend is immutable and shared by all threads. A Kernel is immutable after prepare() and may run on any thread;
-// everything that changes during a run is in RunArgs.
+// A Backend is immutable and shared by all threads. A Kernel is immutable after prepare() and may run on any
+// thread; everything that changes during a run is in RunArgs.
 #pragma once
 
 #include <functional>
@@ -43,7 +44,9 @@ class NodeView {
 
  private:
   const ops::ProgramValue& value(int i) const { return program_.at(node_.inputs[static_cast<size_t>(i)]); }
-  const ops::ProgramValue& out_value(int i) const { return program_.at(node_.outputs[static_cast<size_t>(i)]); }
+  const ops::ProgramValue& out_value(int i) const {
+    return program_.at(node_.outputs[static_cast<size_t>(i)]);
+  }
 
   const ops::Program& program_;
   const ops::ProgramNode& node_;
@@ -90,7 +93,8 @@ class ConstantCache {
  public:
   virtual ~ConstantCache() = default;
   // The buffer made for `source` under `kind` ("gemm_pack_n64_avx512"), made now if need be.
-  virtual Result<Buffer> get(const Tensor& source, const std::string& kind, const std::function<Result<Buffer>()>& make) = 0;
+  virtual Result<Buffer> get(const Tensor& source, const std::string& kind,
+                             const std::function<Result<Buffer>()>& make) = 0;
 };
 
 struct PrepareContext {
@@ -110,7 +114,8 @@ class Backend {
   virtual bool supports(const NodeView& node) const = 0;
   // At least one when supports(); costs filled in for `threads`.
   virtual std::vector<Candidate> candidates(const NodeView& node, int threads) const = 0;
-  virtual Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate, PrepareContext& context) const = 0;
+  virtual Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate,
+                                                  PrepareContext& context) const = 0;
 };
 
 }  // namespace walle::backends

@@ -18,7 +18,9 @@ inline std::optional<int64_t> checked_add(int64_t a, int64_t b) {
   return out;
 }
 
-inline constexpr int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+inline constexpr int64_t round_up(int64_t value, int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
 // For a >= 0 and b > 0, of any size.
 inline constexpr int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 

@@ -16,8 +16,8 @@ CpuFeatures detect() {
   __builtin_cpu_init();
   f.sse4 = __builtin_cpu_supports("sse4.2");
   f.avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  f.avx512 = f.avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-             __builtin_cpu_supports("avx512vl");
+  f.avx512 = f.avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   f.avx512_vnni = f.avx512 && __builtin_cpu_supports("avx512vnni");
   f.avx512_bf16 = f.avx512 && __builtin_cpu_supports("avx512bf16");
 #elif defined(__aarch64__)

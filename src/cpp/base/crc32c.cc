@@ -39,9 +39,11 @@ constexpr auto kBehind = [] {
   return out;
 }();
 
-// The checksum `c` as if `words` words of zeros followed: one carry-less multiplication, which the instruction reduces.
+// The checksum `c` as if `words` words of zeros followed: one carry-less multiplication, which the
+// instruction reduces.
 __attribute__((target("sse4.2,pclmul"))) uint64_t behind(uint64_t c, size_t words) {
-  const __m128i product = _mm_clmulepi64_si128(_mm_cvtsi64_si128(static_cast<int64_t>(c)), _mm_cvtsi64_si128(kBehind[words]), 0);
+  const __m128i product =
+      _mm_clmulepi64_si128(_mm_cvtsi64_si128(static_cast<int64_t>(c)), _mm_cvtsi64_si128(kBehind[words]), 0);
   return __builtin_ia32_crc32di(0, static_cast<uint64_t>(_mm_cvtsi128_si64(product)));
 }
 
@@ -54,7 +56,8 @@ T load_as(const unsigned char* p) {
 
 // Takes sizeof(T) bytes from p on: to the checksum, and to `to` when they are to be copied.
 template <bool copies, class T>
-__attribute__((target("sse4.2,pclmul"))) inline void take(uint64_t& c, unsigned char* to, const unsigned char* p) {
+__attribute__((target("sse4.2,pclmul"))) inline void take(uint64_t& c, unsigned char* to,
+                                                          const unsigned char* p) {
   const T value = load_as<T>(p);
   if constexpr (copies) std::memcpy(to, &value, sizeof value);
   if constexpr (sizeof(T) == 8)
@@ -67,10 +70,12 @@ __attribute__((target("sse4.2,pclmul"))) inline void take(uint64_t& c, unsigned 
     c = __builtin_ia32_crc32qi(static_cast<uint32_t>(c), value);
 }
 
-// The instruction takes 3 cycles but can start every cycle: from 96 bytes on, the data go through it as three streams of
-// equal length (Gopal et al., "Fast CRC computation for iSCSI polynomial", 2011). A 200-byte event would wait 75 cycles in one.
+// The instruction takes 3 cycles but can start every cycle: from 96 bytes on, the data go through it as three
+// streams of equal length (Gopal et al., "Fast CRC computation for iSCSI polynomial", 2011). A 200-byte event
+// would wait 75 cycles in one.
 template <bool copies>
-__attribute__((target("sse4.2,pclmul"))) uint32_t crc32c_instruction(uint32_t crc, void* to, const void* data, size_t size) {
+__attribute__((target("sse4.2,pclmul"))) uint32_t crc32c_instruction(uint32_t crc, void* to, const void* data,
+                                                                     size_t size) {
   const auto* p = static_cast<const unsigned char*>(data);
   auto* out = static_cast<unsigned char*>(to);
   uint64_t c = ~crc;
@@ -100,9 +105,10 @@ uint32_t crc32c_portable(uint32_t crc, const void* data, size_t size) {
   const auto* p = static_cast<const unsigned char*>(data);
   uint32_t c = ~crc;
   for (; size >= 8; p += 8, size -= 8) {
-    const uint32_t low = c ^ (uint32_t{p[0]} | uint32_t{p[1]} << 8 | uint32_t{p[2]} << 16 | uint32_t{p[3]} << 24);
-    c = kTables[7][low & 0xff] ^ kTables[6][(low >> 8) & 0xff] ^ kTables[5][(low >> 16) & 0xff] ^ kTables[4][low >> 24] ^ kTables[3][p[4]] ^
-        kTables[2][p[5]] ^ kTables[1][p[6]] ^ kTables[0][p[7]];
+    const uint32_t low =
+        c ^ (uint32_t{p[0]} | uint32_t{p[1]} << 8 | uint32_t{p[2]} << 16 | uint32_t{p[3]} << 24);
+    c = kTables[7][low & 0xff] ^ kTables[6][(low >> 8) & 0xff] ^ kTables[5][(low >> 16) & 0xff] ^
+        kTables[4][low >> 24] ^ kTables[3][p[4]] ^ kTables[2][p[5]] ^ kTables[1][p[6]] ^ kTables[0][p[7]];
   }
   for (; size; ++p, --size) c = (c >> 8) ^ kTables[0][(c ^ *p) & 0xff];
   return ~c;
@@ -122,7 +128,8 @@ uint32_t crc32c_copy_instruction(uint32_t crc, void* to, const void* from, size_
   return crc32c_instruction<true>(crc, to, from, size);
 }
 uint32_t crc32c(uint32_t crc, const void* data, size_t size) {
-  return has_crc32c_instruction() ? crc32c_instruction<false>(crc, nullptr, data, size) : crc32c_portable(crc, data, size);
+  return has_crc32c_instruction() ? crc32c_instruction<false>(crc, nullptr, data, size)
+                                  : crc32c_portable(crc, data, size);
 }
 #else
 bool has_crc32c_instruction() { return false; }

@@ -1,5 +1,5 @@
-// CRC-32C (Castagnoli), the checksum of every frame and block this runtime writes: the CPU's instruction where it has
-// one, a table otherwise; both give the same value.
+// CRC-32C (Castagnoli), the checksum of every frame and block this runtime writes: the CPU's instruction
+// where it has one, a table otherwise; both give the same value.
 #pragma once
 
 #include <cstddef>

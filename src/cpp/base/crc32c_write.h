@@ -1,8 +1,8 @@
-// Bytes written to memory together with their CRC-32C, which is computed from registers and from the caller's memory: a
-// checksum that read the bytes back would wait for every line just written to arrive.
+// Bytes written to memory together with their CRC-32C, which is computed from registers and from the caller's
+// memory: a checksum that read the bytes back would wait for every line just written to arrive.
 //
-// Inline assembly, because it needs no compiler flags: an intrinsic could not be inlined into code that is compiled for
-// every CPU of the family, and one call per field costs more than all their checksums.
+// Inline assembly, because it needs no compiler flags: an intrinsic could not be inlined into code that is
+// compiled for every CPU of the family, and one call per field costs more than all their checksums.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,8 @@ class Crc32cWriter {
     }
   }
   void copy(const void* from, size_t size) {
-    crc_ = ~(instruction ? crc32c_copy_instruction : crc32c_copy_portable)(~static_cast<uint32_t>(crc_), to_, from, size);
+    crc_ = ~(instruction ? crc32c_copy_instruction : crc32c_copy_portable)(~static_cast<uint32_t>(crc_), to_,
+                                                                           from, size);
     to_ += size;
   }
   uint32_t finish() const { return ~static_cast<uint32_t>(crc_); }

@@ -22,8 +22,8 @@ Error io_error(std::string_view verb, const std::string& path, int code) {
                      : code == EROFS  ? "choose a directory on a writable file system"
                      : code == EACCES ? "check the permissions of the directory"
                                       : "check the path and the state of the disk";
-  return resource_error("cannot " + std::string(verb) + " '" + path + "': " + std::strerror(code), "the operation to succeed",
-                        "file " + path, next);
+  return resource_error("cannot " + std::string(verb) + " '" + path + "': " + std::strerror(code),
+                        "the operation to succeed", "file " + path, next);
 }
 
 class Fd {
@@ -43,7 +43,8 @@ class Fd {
 
 class SystemMap final : public WritableMap {
  public:
-  SystemMap(std::string path, int fd, std::byte* data, size_t size) : path_(std::move(path)), fd_(fd), data_(data), size_(size) {}
+  SystemMap(std::string path, int fd, std::byte* data, size_t size)
+      : path_(std::move(path)), fd_(fd), data_(data), size_(size) {}
   ~SystemMap() override { ::munmap(data_, size_); }
 
   std::span<std::byte> bytes() override { return {data_, size_}; }
@@ -52,7 +53,8 @@ class SystemMap final : public WritableMap {
     const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
     const size_t begin = offset / page * page;
     const size_t end = std::min(size_, (offset + size + page - 1) / page * page);
-    if (begin < end && ::msync(data_ + begin, end - begin, MS_SYNC) != 0) return io_error("sync", path_, errno);
+    if (begin < end && ::msync(data_ + begin, end - begin, MS_SYNC) != 0)
+      return io_error("sync", path_, errno);
     return {};
   }
 
@@ -97,13 +99,14 @@ class SystemEnv final : public Env {
     Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (fd.get() < 0) return io_error("open", path, errno);
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
-      return resource_error("'" + path + "' is already open for writing", "one writer per file", "file " + path,
-                            "close the other writer, or read its events through it");
+      return resource_error("'" + path + "' is already open for writing", "one writer per file",
+                            "file " + path, "close the other writer, or read its events through it");
     struct stat info{};
     if (::fstat(fd.get(), &info) != 0) return io_error("stat", path, errno);
     if (static_cast<size_t>(info.st_size) != size && ::ftruncate(fd.get(), static_cast<off_t>(size)) != 0)
       return io_error("resize", path, errno);
-    if (const int code = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(size)); code != 0) return io_error("allocate", path, code);
+    if (const int code = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(size)); code != 0)
+      return io_error("allocate", path, code);
     void* data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
     if (data == MAP_FAILED) return io_error("map", path, errno);
     auto map = std::make_unique<SystemMap>(path, fd.release(), static_cast<std::byte*>(data), size);
@@ -161,7 +164,8 @@ class SystemEnv final : public Env {
   Result<std::vector<std::string>> list_files(const std::string& dir) override {
     std::error_code code;
     std::vector<std::string> out;
-    for (auto it = std::filesystem::directory_iterator(dir, code); !code && it != std::filesystem::directory_iterator(); it.increment(code))
+    for (auto it = std::filesystem::directory_iterator(dir, code);
+         !code && it != std::filesystem::directory_iterator(); it.increment(code))
       if (it->is_regular_file(code)) out.push_back(it->path().filename().string());
     if (code) return io_error("list", dir, code.value());
     std::sort(out.begin(), out.end());
@@ -170,7 +174,8 @@ class SystemEnv final : public Env {
 
   int64_t file_size(const std::string& path) override {
     struct stat info{};
-    return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) ? static_cast<int64_t>(info.st_size) : -1;
+    return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) ? static_cast<int64_t>(info.st_size)
+                                                                     : -1;
   }
 
   int64_t wall_us() override { return since<std::chrono::system_clock>(); }

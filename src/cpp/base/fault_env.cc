@@ -7,11 +7,14 @@ namespace walle::base {
 namespace {
 class FaultMap final : public WritableMap {
  public:
-  FaultMap(FaultEnv& env, std::string path, std::shared_ptr<FaultFile> file) : env_(env), path_(std::move(path)), file_(std::move(file)) {
+  FaultMap(FaultEnv& env, std::string path, std::shared_ptr<FaultFile> file)
+      : env_(env), path_(std::move(path)), file_(std::move(file)) {
     file_->locked = true;
   }
   ~FaultMap() override { file_->locked = false; }
-  std::span<std::byte> bytes() override { return {reinterpret_cast<std::byte*>(file_->live.data()), file_->live.size()}; }
+  std::span<std::byte> bytes() override {
+    return {reinterpret_cast<std::byte*>(file_->live.data()), file_->live.size()};
+  }
   Status sync(size_t offset, size_t size) override {
     WALLE_TRY(env_.step("sync", path_, true));
     file_->synced.resize(file_->live.size());
@@ -29,14 +32,16 @@ class FaultMap final : public WritableMap {
 Status FaultEnv::step(std::string_view what, const std::string& path, bool writes) {
   ++operations_;
   if (countdown_ >= 0 && countdown_-- == 0)
-    return resource_error("cannot " + std::string(what) + " '" + path + "': Input/output error", "the operation to succeed", "file " + path,
-                          "check the state of the disk");
+    return resource_error("cannot " + std::string(what) + " '" + path + "': Input/output error",
+                          "the operation to succeed", "file " + path, "check the state of the disk");
   if (writes && read_only_)
-    return resource_error("cannot " + std::string(what) + " '" + path + "': Read-only file system", "the operation to succeed",
-                          "file " + path, "choose a directory on a writable file system");
+    return resource_error("cannot " + std::string(what) + " '" + path + "': Read-only file system",
+                          "the operation to succeed", "file " + path,
+                          "choose a directory on a writable file system");
   if (writes && disk_bytes_ >= 0 && used_bytes() > disk_bytes_)
-    return resource_error("cannot " + std::string(what) + " '" + path + "': No space left on device", "the operation to succeed",
-                          "file " + path, "free space on the disk or lower the quota");
+    return resource_error("cannot " + std::string(what) + " '" + path + "': No space left on device",
+                          "the operation to succeed", "file " + path,
+                          "free space on the disk or lower the quota");
   return {};
 }
 
@@ -57,7 +62,8 @@ void FaultEnv::lose_power(uint64_t seed, double survival) {
     }
     f.synced.resize(f.live.size());
     for (size_t at = 0; at < f.live.size(); at += 512)
-      if (survival > 0 && keep(random)) std::copy_n(f.live.data() + at, std::min<size_t>(512, f.live.size() - at), f.synced.data() + at);
+      if (survival > 0 && keep(random))
+        std::copy_n(f.live.data() + at, std::min<size_t>(512, f.live.size() - at), f.synced.data() + at);
     f.live = f.synced;
     ++it;
   }
@@ -85,8 +91,8 @@ Result<std::string> FaultEnv::read_prefix(const std::string& path, size_t size) 
   WALLE_TRY(step("read", path, false));
   const auto it = files_.find(path);
   if (it == files_.end())
-    return resource_error("cannot open '" + path + "': No such file or directory", "the operation to succeed", "file " + path,
-                          "check the path");
+    return resource_error("cannot open '" + path + "': No such file or directory", "the operation to succeed",
+                          "file " + path, "check the path");
   return it->second->live.substr(0, size);
 }
 
@@ -118,7 +124,8 @@ Result<std::vector<std::string>> FaultEnv::list_files(const std::string& dir) {
   WALLE_TRY(step("list", dir, false));
   std::vector<std::string> out;
   for (const auto& [path, file] : files_)
-    if (path.size() > dir.size() + 1 && path.compare(0, dir.size(), dir) == 0 && path.find('/', dir.size() + 1) == std::string::npos)
+    if (path.size() > dir.size() + 1 && path.compare(0, dir.size(), dir) == 0 &&
+        path.find('/', dir.size() + 1) == std::string::npos)
       out.push_back(path.substr(dir.size() + 1));
   return out;
 }

@@ -1,7 +1,8 @@
-// The Env of the tests: files live in memory, each with the bytes a process sees and the bytes a disk would have kept.
+// The Env of the tests: files live in memory, each with the bytes a process sees and the bytes a disk would
+// have kept.
 //
-// lose_power() forgets whatever was not synced; fail_at(k) breaks the k-th operation from now; limit_disk, set_read_only
-// and the clock do what they say. Maps opened before lose_power() must be closed by then.
+// lose_power() forgets whatever was not synced; fail_at(k) breaks the k-th operation from now; limit_disk,
+// set_read_only and the clock do what they say. Maps opened before lose_power() must be closed by then.
 #pragma once
 
 #include <map>
@@ -21,8 +22,8 @@ struct FaultFile {
 
 class FaultEnv final : public Env {
  public:
-  // Unsynced 512-byte sectors of mapped files survive independently with `survival` probability (a disk may have written
-  // any of them); 0 keeps none.
+  // Unsynced 512-byte sectors of mapped files survive independently with `survival` probability (a disk may
+  // have written any of them); 0 keeps none.
   void lose_power(uint64_t seed = 0, double survival = 0.0);
   void fail_at(int64_t operations_from_now) { countdown_ = operations_from_now; }
   void limit_disk(int64_t bytes) { disk_bytes_ = bytes; }
@@ -43,7 +44,8 @@ class FaultEnv final : public Env {
   int64_t wall_us() override { return wall_us_; }
   int64_t steady_us() override { return steady_us_; }
 
-  Status step(std::string_view what, const std::string& path, bool writes);  // counts one operation; the injected failure
+  Status step(std::string_view what, const std::string& path,
+              bool writes);  // counts one operation; the injected failure
 
  private:
   int64_t used_bytes() const;

@@ -1,4 +1,5 @@
-// 64-bit FNV-1a with a finishing mix: fingerprints of graphs, shapes and machines. Not for untrusted hash tables.
+// 64-bit FNV-1a with a finishing mix: fingerprints of graphs, shapes and machines. Not for untrusted hash
+// tables.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +35,8 @@ class Hasher {
   uint64_t state_ = 0xcbf29ce484222325ull;
 };
 
-// One 64-bit word into a hash, by MurmurHash3's finishing mix: for a few words where bytes would cost 4 cycles each.
+// One 64-bit word into a hash, by MurmurHash3's finishing mix: for a few words where bytes would cost 4
+// cycles each.
 inline uint64_t mix(uint64_t state, uint64_t word) {
   uint64_t h = (state ^ word) * 0xff51afd7ed558ccdull;
   h = (h ^ h >> 33) * 0xc4ceb9fe1a85ec53ull;

@@ -12,13 +12,14 @@ namespace walle::base {
 
 namespace {
 Error open_error(const std::string& path, int code) {
-  return resource_error("cannot read file '" + path + "': " + std::strerror(code), "a readable regular file", "open",
-                        "check the path and its permissions");
+  return resource_error("cannot read file '" + path + "': " + std::strerror(code), "a readable regular file",
+                        "open", "check the path and its permissions");
 }
 }  // namespace
 
 Result<std::shared_ptr<MappedFile>> MappedFile::open(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without a writer is refused, not waited for
+  const int fd = ::open(
+      path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without a writer is refused, not waited for
   if (fd < 0) return open_error(path, errno);
   struct stat info{};
   if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {

@@ -1,7 +1,7 @@
 // A read-only file mapped into memory: weights are used where they lie.
 //
-// Immutable after open, shared by any number of threads. The file must not be truncated while mapped; .walle files are
-// replaced by atomic rename, never edited in place.
+// Immutable after open, shared by any number of threads. The file must not be truncated while mapped; .walle
+// files are replaced by atomic rename, never edited in place.
 #pragma once
 
 #include <cstddef>

@@ -41,7 +41,9 @@ int cgroup_limit() {
   }
   if (limit > 0) return limit;
   const std::string quota = first_line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");  // version 1
-  return quota.empty() ? 0 : limit_of(quota.substr(0, quota.find('\n')) + " " + first_line("/sys/fs/cgroup/cpu/cpu.cfs_period_us"));
+  return quota.empty() ? 0
+                       : limit_of(quota.substr(0, quota.find('\n')) + " " +
+                                  first_line("/sys/fs/cgroup/cpu/cpu.cfs_period_us"));
 }
 }  // namespace
 

@@ -1,7 +1,7 @@
 // Errors as values: Status for "worked or not", Result<T> for "a value or why not".
 //
-// Nothing below the bindings throws on purpose. An Error says four things, because a message that lacks one of them
-// sends its reader back to the source: what was given, what was expected, where, and one next step.
+// Nothing below the bindings throws on purpose. An Error says four things, because a message that lacks one
+// of them sends its reader back to the source: what was given, what was expected, where, and one next step.
 #pragma once
 
 #include <new>

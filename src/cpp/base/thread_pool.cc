@@ -12,7 +12,8 @@ namespace walle::base {
 
 namespace {
 constexpr int kMostWorkers = 256;
-constexpr int kSpins = 2000;  // some 20-50 microseconds: longer than the gap between two operators, shorter than a time slice
+constexpr int kSpins =
+    2000;  // some 20-50 microseconds: longer than the gap between two operators, shorter than a time slice
 
 void pause() {
 #if defined(__x86_64__)
@@ -45,7 +46,8 @@ struct Job {
   Job* after = nullptr;         // list of the pool; under the lock
 };
 
-// Set while a thread runs a task: a parallel_for inside one runs in place, because all threads are busy already.
+// Set while a thread runs a task: a parallel_for inside one runs in place, because all threads are busy
+// already.
 thread_local bool in_task = false;
 
 // Never destroyed: workers may outlive static destructors.
@@ -89,7 +91,8 @@ class Pool {
   Job* pick() {
     Job* best = nullptr;
     for (Job* job = jobs_; job; job = job->after)
-      if (job->open() && job->helpers.load(std::memory_order_relaxed) < job->most_helpers && (!best || job->served < best->served))
+      if (job->open() && job->helpers.load(std::memory_order_relaxed) < job->most_helpers &&
+          (!best || job->served < best->served))
         best = job;
     return best;
   }
@@ -113,7 +116,8 @@ class Pool {
       ++job->served;
       lock.unlock();
       bool more = job->run_one();
-      while (more && job_count_.load(std::memory_order_relaxed) == 1) more = job->run_one();  // nobody else waits for help
+      while (more && job_count_.load(std::memory_order_relaxed) == 1)
+        more = job->run_one();  // nobody else waits for help
       lock.lock();
       leave(*job);
     }
@@ -173,8 +177,11 @@ std::atomic<Pool*> current{nullptr};
 Pool& pool() {
   if (Pool* p = current.load(std::memory_order_acquire)) return *p;
   static std::once_flag watch_forks;
-  // A child has none of its parent's workers, and perhaps a lock nobody will release: it starts with a new pool.
-  std::call_once(watch_forks, [] { pthread_atfork(nullptr, nullptr, [] { current.store(nullptr, std::memory_order_release); }); });
+  // A child has none of its parent's workers, and perhaps a lock nobody will release: it starts with a new
+  // pool.
+  std::call_once(watch_forks, [] {
+    pthread_atfork(nullptr, nullptr, [] { current.store(nullptr, std::memory_order_release); });
+  });
   auto* fresh = new Pool;
   Pool* expected = nullptr;
   if (current.compare_exchange_strong(expected, fresh, std::memory_order_acq_rel)) return *fresh;

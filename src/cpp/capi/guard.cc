@@ -30,7 +30,9 @@ walle_status_t report(walle_status_t status, std::string_view message, walle_err
   return status;
 }
 
-walle_status_t report(const Error& error, walle_error_t* out) { return report(status_of(error.group()), error.message(), out); }
+walle_status_t report(const Error& error, walle_error_t* out) {
+  return report(status_of(error.group()), error.message(), out);
+}
 
 Error null_argument(const char* name, const char* function) {
   return argument_error(std::string(name) + " is NULL", "a valid pointer", function, "check the caller");

@@ -1,5 +1,5 @@
-// Errors at the C boundary: values become a status and a filled walle_error_t, and nothing thrown (std::bad_alloc, anything
-// from a library) passes it.
+// Errors at the C boundary: values become a status and a filled walle_error_t, and nothing thrown
+// (std::bad_alloc, anything from a library) passes it.
 #pragma once
 
 #include <exception>
@@ -24,7 +24,9 @@ walle_status_t guarded(walle_error_t* error, Body body) noexcept {
     if (!status.ok()) return report(status.error(), error);
     return report(WALLE_OK, "", error);
   } catch (const std::bad_alloc&) {
-    return report(WALLE_RESOURCE, "memory is short; expected enough free memory. Next: free memory or use a smaller model", error);
+    return report(WALLE_RESOURCE,
+                  "memory is short; expected enough free memory. Next: free memory or use a smaller model",
+                  error);
   } catch (const std::exception& e) {
     return report(WALLE_INTERNAL, e.what(), error);
   } catch (...) {

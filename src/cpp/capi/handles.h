@@ -28,7 +28,8 @@ struct walle_results_t {
 namespace walle::capi {
 
 inline Error index_error(size_t given, size_t count, const char* function) {
-  return argument_error("index " + std::to_string(given), "below " + std::to_string(count), function, "ask for the count first");
+  return argument_error("index " + std::to_string(given), "below " + std::to_string(count), function,
+                        "ask for the count first");
 }
 
 }  // namespace walle::capi

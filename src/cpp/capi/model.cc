@@ -21,8 +21,8 @@ walle::Status make_model(walle::Result<walle::ir::ModelData> data, walle_model_t
 const Ids& inputs(const walle_model_t* model) { return model->model->graph().inputs; }
 const Ids& outputs(const walle_model_t* model) { return model->model->graph().outputs; }
 
-walle_status_t value_info(const walle_model_t* model, const Ids& (*ids)(const walle_model_t*), size_t index, walle_value_info_t* info,
-                          walle_error_t* error, const char* function) {
+walle_status_t value_info(const walle_model_t* model, const Ids& (*ids)(const walle_model_t*), size_t index,
+                          walle_value_info_t* info, walle_error_t* error, const char* function) {
   return guarded(error, [&]() -> walle::Status {
     if (!model || !info) return null_argument(model ? "info" : "model", function);
     if (index >= ids(model).size()) return index_error(index, ids(model).size(), function);
@@ -36,7 +36,8 @@ walle_status_t value_info(const walle_model_t* model, const Ids& (*ids)(const wa
   });
 }
 
-const char* symbol(const walle_model_t* model, const Ids& (*ids)(const walle_model_t*), size_t index, int32_t axis) {
+const char* symbol(const walle_model_t* model, const Ids& (*ids)(const walle_model_t*), size_t index,
+                   int32_t axis) {
   if (!model || index >= ids(model).size()) return nullptr;
   const auto& shape = model->model->graph().at(ids(model)[index]).shape;
   if (!shape || axis < 0 || static_cast<size_t>(axis) >= shape->size()) return nullptr;
@@ -56,7 +57,8 @@ walle_status_t walle_model_load(const char* path, walle_model_t** model, walle_e
   });
 }
 
-walle_status_t walle_model_parse(const void* data, size_t bytes, walle_model_t** model, walle_error_t* error) {
+walle_status_t walle_model_parse(const void* data, size_t bytes, walle_model_t** model,
+                                 walle_error_t* error) {
   return guarded(error, [&]() -> walle::Status {
     if (!data || !model) return null_argument(data ? "model" : "data", "walle_model_parse");
     *model = nullptr;
@@ -72,20 +74,26 @@ void walle_model_free(walle_model_t* model) { delete model; }
 size_t walle_model_input_count(const walle_model_t* model) { return model ? inputs(model).size() : 0; }
 size_t walle_model_output_count(const walle_model_t* model) { return model ? outputs(model).size() : 0; }
 
-walle_status_t walle_model_input(const walle_model_t* model, size_t index, walle_value_info_t* info, walle_error_t* error) {
+walle_status_t walle_model_input(const walle_model_t* model, size_t index, walle_value_info_t* info,
+                                 walle_error_t* error) {
   return value_info(model, inputs, index, info, error, "walle_model_input");
 }
 
-walle_status_t walle_model_output(const walle_model_t* model, size_t index, walle_value_info_t* info, walle_error_t* error) {
+walle_status_t walle_model_output(const walle_model_t* model, size_t index, walle_value_info_t* info,
+                                  walle_error_t* error) {
   return value_info(model, outputs, index, info, error, "walle_model_output");
 }
 
-const char* walle_model_input_symbol(const walle_model_t* model, size_t index, int32_t axis) { return symbol(model, inputs, index, axis); }
+const char* walle_model_input_symbol(const walle_model_t* model, size_t index, int32_t axis) {
+  return symbol(model, inputs, index, axis);
+}
 const char* walle_model_output_symbol(const walle_model_t* model, size_t index, int32_t axis) {
   return symbol(model, outputs, index, axis);
 }
 
-size_t walle_model_metadata_count(const walle_model_t* model) { return model ? model->model->data().metadata.size() : 0; }
+size_t walle_model_metadata_count(const walle_model_t* model) {
+  return model ? model->model->data().metadata.size() : 0;
+}
 
 const char* walle_model_metadata_key(const walle_model_t* model, size_t index) {
   if (index >= walle_model_metadata_count(model)) return nullptr;
@@ -99,10 +107,13 @@ const char* walle_model_metadata(const walle_model_t* model, const char* key) {
   return nullptr;
 }
 
-size_t walle_model_signature_count(const walle_model_t* model) { return model ? model->model->data().signatures.size() : 0; }
+size_t walle_model_signature_count(const walle_model_t* model) {
+  return model ? model->model->data().signatures.size() : 0;
+}
 
 const char* walle_model_signature_name(const walle_model_t* model, size_t index) {
-  return index < walle_model_signature_count(model) ? model->model->data().signatures[index].name.c_str() : nullptr;
+  return index < walle_model_signature_count(model) ? model->model->data().signatures[index].name.c_str()
+                                                    : nullptr;
 }
 
 }  // extern "C"

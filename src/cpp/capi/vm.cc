@@ -53,8 +53,8 @@ Result<walle_vm_options_t> read_options(const walle_vm_options_t* given) {
   walle_vm_options_t options{};
   if (!given) return options;
   if (given->struct_size < sizeof(size_t) || given->struct_size > 4096)
-    return walle::argument_error("struct_size " + std::to_string(given->struct_size), "sizeof(walle_vm_options_t)", "walle_vm_create",
-                                 "set struct_size");
+    return walle::argument_error("struct_size " + std::to_string(given->struct_size),
+                                 "sizeof(walle_vm_options_t)", "walle_vm_create", "set struct_size");
   std::memcpy(&options, given, std::min(given->struct_size, sizeof options));
   return options;
 }
@@ -75,7 +75,8 @@ Result<vm::Limits> limits_of(const walle_vm_options_t& options) {
 Result<vm::TaskContext> context_of(const walle_vm_options_t& options) {
   vm::TaskContext context;
   if (options.log) {
-    context.log = [log = options.log, user = options.log_user](walle::base::LogLevel level, std::string_view text) {
+    context.log = [log = options.log, user = options.log_user](walle::base::LogLevel level,
+                                                               std::string_view text) {
       log(user, static_cast<int>(level), text.data(), text.size());
     };
   }
@@ -94,7 +95,8 @@ std::unique_ptr<walle_vm_result_t> result_of(vm::Outcome outcome) {
   }
   out->failure = std::move(outcome.failure);
   out->limit = vm::reason_name(out->failure->reason);
-  for (const vm::Frame& frame : out->failure->traceback) out->frames.push_back({frame.file.c_str(), frame.function.c_str(), frame.line});
+  for (const vm::Frame& frame : out->failure->traceback)
+    out->frames.push_back({frame.file.c_str(), frame.function.c_str(), frame.line});
   return out;
 }
 
@@ -117,9 +119,11 @@ const char* walle_vm_id(const walle_vm_t* vm) { return vm ? vm->id.c_str() : "";
 const char* walle_vm_flavour(const walle_vm_t* vm) { return vm ? vm->flavour.c_str() : ""; }
 const char* walle_vm_python(const walle_vm_t* vm) { return vm ? vm->python.c_str() : ""; }
 
-walle_status_t walle_vm_bundle_load(walle_vm_t* vm, const char* path, walle_vm_bundle_t** bundle, walle_error_t* error) {
+walle_status_t walle_vm_bundle_load(walle_vm_t* vm, const char* path, walle_vm_bundle_t** bundle,
+                                    walle_error_t* error) {
   return guarded(error, [&]() -> Status {
-    if (!vm || !path || !bundle) return null_argument(!vm ? "vm" : !path ? "path" : "bundle", "walle_vm_bundle_load");
+    if (!vm || !path || !bundle)
+      return null_argument(!vm ? "vm" : !path ? "path" : "bundle", "walle_vm_bundle_load");
     *bundle = nullptr;
     WALLE_ASSIGN(auto opened, vm::Bundle::load(vm->vm, path));
     *bundle = new walle_vm_bundle_t{std::move(opened)};
@@ -127,9 +131,11 @@ walle_status_t walle_vm_bundle_load(walle_vm_t* vm, const char* path, walle_vm_b
   });
 }
 
-walle_status_t walle_vm_bundle_parse(walle_vm_t* vm, const void* data, size_t bytes, walle_vm_bundle_t** bundle, walle_error_t* error) {
+walle_status_t walle_vm_bundle_parse(walle_vm_t* vm, const void* data, size_t bytes,
+                                     walle_vm_bundle_t** bundle, walle_error_t* error) {
   return guarded(error, [&]() -> Status {
-    if (!vm || !data || !bundle) return null_argument(!vm ? "vm" : !data ? "data" : "bundle", "walle_vm_bundle_parse");
+    if (!vm || !data || !bundle)
+      return null_argument(!vm ? "vm" : !data ? "data" : "bundle", "walle_vm_bundle_parse");
     *bundle = nullptr;
     WALLE_ASSIGN(auto opened, vm::Bundle::open(vm->vm, std::string(static_cast<const char*>(data), bytes)));
     *bundle = new walle_vm_bundle_t{std::move(opened)};
@@ -139,7 +145,8 @@ walle_status_t walle_vm_bundle_parse(walle_vm_t* vm, const void* data, size_t by
 
 void walle_vm_bundle_free(walle_vm_bundle_t* bundle) { delete bundle; }
 
-walle_status_t walle_vm_create(walle_vm_t* vm, const walle_vm_options_t* options, walle_vm_isolate_t** isolate, walle_error_t* error) {
+walle_status_t walle_vm_create(walle_vm_t* vm, const walle_vm_options_t* options,
+                               walle_vm_isolate_t** isolate, walle_error_t* error) {
   return guarded(error, [&]() -> Status {
     if (!vm || !isolate) return null_argument(vm ? "isolate" : "vm", "walle_vm_create");
     *isolate = nullptr;
@@ -154,15 +161,17 @@ walle_status_t walle_vm_create(walle_vm_t* vm, const walle_vm_options_t* options
 
 void walle_vm_destroy(walle_vm_isolate_t* isolate) { delete isolate; }
 
-walle_status_t walle_vm_load(walle_vm_isolate_t* isolate, const walle_vm_bundle_t* bundle, walle_error_t* error) {
+walle_status_t walle_vm_load(walle_vm_isolate_t* isolate, const walle_vm_bundle_t* bundle,
+                             walle_error_t* error) {
   return guarded(error, [&]() -> Status {
     if (!isolate || !bundle) return null_argument(isolate ? "bundle" : "isolate", "walle_vm_load");
     return isolate->isolate->attach(bundle->bundle);
   });
 }
 
-walle_status_t walle_vm_call(walle_vm_isolate_t* isolate, const char* module, const char* function, const walle_vm_value_t* args,
-                             size_t count, walle_vm_result_t** result, walle_error_t* error) {
+walle_status_t walle_vm_call(walle_vm_isolate_t* isolate, const char* module, const char* function,
+                             const walle_vm_value_t* args, size_t count, walle_vm_result_t** result,
+                             walle_error_t* error) {
   return guarded(error, [&]() -> Status {
     if (!isolate || !module || !function || !result || (count && !args))
       return null_argument(!isolate    ? "isolate"
@@ -195,7 +204,8 @@ walle_status_t walle_vm_reset(walle_vm_isolate_t* isolate, walle_error_t* error)
   });
 }
 
-walle_status_t walle_vm_get_stats(const walle_vm_isolate_t* isolate, walle_vm_stats_t* stats, walle_error_t* error) {
+walle_status_t walle_vm_get_stats(const walle_vm_isolate_t* isolate, walle_vm_stats_t* stats,
+                                  walle_error_t* error) {
   return guarded(error, [&]() -> Status {
     if (!isolate || !stats) return null_argument(isolate ? "stats" : "isolate", "walle_vm_get_stats");
     const vm::IsolateStats s = isolate->isolate->stats();
@@ -208,14 +218,15 @@ const walle_vm_value_t* walle_vm_result_value(const walle_vm_result_t* result) {
   return result && result->value ? &result->value->plain() : nullptr;
 }
 
-walle_status_t walle_vm_result_failure(const walle_vm_result_t* result, walle_vm_failure_t* failure, walle_error_t* error) {
+walle_status_t walle_vm_result_failure(const walle_vm_result_t* result, walle_vm_failure_t* failure,
+                                       walle_error_t* error) {
   return guarded(error, [&]() -> Status {
     if (!result || !failure) return null_argument(result ? "failure" : "result", "walle_vm_result_failure");
     if (!result->failure)
-      return walle::argument_error("the result of a call that returned", "the result of a failed call", "walle_vm_result_failure",
-                                   "use walle_vm_result_value");
-    *failure = {result->failure->type.c_str(), result->failure->message.c_str(), result->limit.c_str(), result->frames.data(),
-                result->frames.size()};
+      return walle::argument_error("the result of a call that returned", "the result of a failed call",
+                                   "walle_vm_result_failure", "use walle_vm_result_value");
+    *failure = {result->failure->type.c_str(), result->failure->message.c_str(), result->limit.c_str(),
+                result->frames.data(), result->frames.size()};
     return {};
   });
 }
@@ -232,8 +243,8 @@ walle_status_t walle_vm_buffer_allocate(size_t bytes, walle_vm_buffer_t** buffer
   });
 }
 
-walle_status_t walle_vm_buffer_wrap(void* data, size_t bytes, int writable, void (*release)(void*), void* user, walle_vm_buffer_t** buffer,
-                                    walle_error_t* error) {
+walle_status_t walle_vm_buffer_wrap(void* data, size_t bytes, int writable, void (*release)(void*),
+                                    void* user, walle_vm_buffer_t** buffer, walle_error_t* error) {
   return guarded(error, [&]() -> Status {
     if (!buffer || (bytes && !data)) return null_argument(buffer ? "data" : "buffer", "walle_vm_buffer_wrap");
     *buffer = nullptr;
@@ -246,7 +257,9 @@ walle_status_t walle_vm_buffer_wrap(void* data, size_t bytes, int writable, void
   });
 }
 
-void* walle_vm_buffer_data(const walle_vm_buffer_t* buffer) { return buffer ? buffer->buffer.data() : nullptr; }
+void* walle_vm_buffer_data(const walle_vm_buffer_t* buffer) {
+  return buffer ? buffer->buffer.data() : nullptr;
+}
 size_t walle_vm_buffer_size(const walle_vm_buffer_t* buffer) { return buffer ? buffer->buffer.size() : 0; }
 void walle_vm_buffer_free(walle_vm_buffer_t* buffer) { delete buffer; }
 

@@ -10,18 +10,20 @@ constexpr int kMaxDepth = 64;
 constexpr size_t kMaxItems = size_t{1} << 28;
 
 Error wrong(const std::string& given, const std::string& expected) {
-  return argument_error(given, expected, "walle_vm_call, an argument", "fill in the value as walle/vm.h says");
+  return argument_error(given, expected, "walle_vm_call, an argument",
+                        "fill in the value as walle/vm.h says");
 }
 
 Result<Tensor> read_tensor(const walle_vm_tensor_t* given) {
-  if (!given || !given->buffer) return wrong("a tensor or buffer that is NULL", "a walle_vm_tensor_t with a buffer");
+  if (!given || !given->buffer)
+    return wrong("a tensor or buffer that is NULL", "a walle_vm_tensor_t with a buffer");
   if (given->dtype <= WALLE_UNDEFINED || given->dtype >= tensor::kDTypeCount)
     return wrong("dtype " + std::to_string(given->dtype), "a walle_dtype_t");
   if (given->rank < 0 || given->rank > WALLE_MAX_RANK)
     return wrong("rank " + std::to_string(given->rank), "0.." + std::to_string(WALLE_MAX_RANK));
   const auto dtype = static_cast<DType>(given->dtype);
-  WALLE_ASSIGN(const Shape shape,
-               Shape::checked({given->shape, static_cast<size_t>(given->rank)}, dtype_size(dtype), "walle_vm_call, a tensor"));
+  WALLE_ASSIGN(const Shape shape, Shape::checked({given->shape, static_cast<size_t>(given->rank)},
+                                                 dtype_size(dtype), "walle_vm_call, a tensor"));
   const auto need = static_cast<size_t>(shape.elements() * dtype_size(dtype));
   const Buffer& buffer = given->buffer->buffer;
   if (need > buffer.size())
@@ -44,7 +46,8 @@ Result<vm::Value> read_map(const walle_vm_value_t& value, int depth) {
   vm::Map map;
   for (size_t i = 0; i < value.size; ++i) {
     const walle_vm_value_t& key = value.as.items[2 * i];
-    if (key.kind != WALLE_KIND_STR || (key.size && !key.as.text)) return wrong("a map key of kind " + std::to_string(key.kind), "str keys");
+    if (key.kind != WALLE_KIND_STR || (key.size && !key.as.text))
+      return wrong("a map key of kind " + std::to_string(key.kind), "str keys");
     WALLE_ASSIGN(vm::Value item, read_value(value.as.items[2 * i + 1], depth + 1));
     map.emplace_back(key.size ? std::string(key.as.text, key.size) : std::string(), std::move(item));
   }
@@ -54,11 +57,15 @@ Result<vm::Value> read_map(const walle_vm_value_t& value, int depth) {
 }  // namespace
 
 Result<vm::Value> read_value(const walle_vm_value_t& value, int depth) {
-  if (depth > kMaxDepth) return wrong("a value nested deeper than " + std::to_string(kMaxDepth) + " levels", "a flatter value");
+  if (depth > kMaxDepth)
+    return wrong("a value nested deeper than " + std::to_string(kMaxDepth) + " levels", "a flatter value");
   const bool sized = value.kind >= WALLE_KIND_STR && value.kind <= WALLE_KIND_MAP;
-  if (sized && value.size && !value.as.text) return wrong("a value that points to NULL", "its content, or size 0");
-  if (sized && value.kind >= WALLE_KIND_LIST && value.size > kMaxItems) return wrong(std::to_string(value.size) + " items", "fewer");
-  const std::string_view text = sized && value.size ? std::string_view(value.as.text, value.size) : std::string_view();
+  if (sized && value.size && !value.as.text)
+    return wrong("a value that points to NULL", "its content, or size 0");
+  if (sized && value.kind >= WALLE_KIND_LIST && value.size > kMaxItems)
+    return wrong(std::to_string(value.size) + " items", "fewer");
+  const std::string_view text =
+      sized && value.size ? std::string_view(value.as.text, value.size) : std::string_view();
   switch (value.kind) {
     case WALLE_KIND_NONE: return vm::Value();
     case WALLE_KIND_BOOL: return vm::Value(value.as.integer != 0);
@@ -85,12 +92,16 @@ walle_vm_value_t PlainValue::items(walle_vm_kind_t kind, size_t size, std::vecto
   return out;
 }
 
-walle_vm_buffer_t* PlainValue::keep(Buffer buffer) { return buffers_.emplace_back(new walle_vm_buffer_t{std::move(buffer)}).get(); }
+walle_vm_buffer_t* PlainValue::keep(Buffer buffer) {
+  return buffers_.emplace_back(new walle_vm_buffer_t{std::move(buffer)}).get();
+}
 
 const walle_vm_tensor_t* PlainValue::tensor(const Tensor& tensor) {
   // The plain form begins at its buffer's first byte.
   const auto size = static_cast<size_t>(tensor.bytes());
-  Buffer buffer = tensor.byte_offset() == 0 ? tensor.buffer() : Buffer::window(std::make_shared<Tensor>(tensor), tensor.data(), size);
+  Buffer buffer = tensor.byte_offset() == 0
+                      ? tensor.buffer()
+                      : Buffer::window(std::make_shared<Tensor>(tensor), tensor.data(), size);
   auto out = std::make_unique<walle_vm_tensor_t>();
   out->dtype = static_cast<walle_dtype_t>(tensor.dtype());
   out->rank = tensor.shape().rank();

@@ -14,8 +14,8 @@ namespace walle::ir {
 
 struct Graph;
 
-using AttrValue = std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>, std::vector<std::string>, Tensor,
-                               std::shared_ptr<const Graph>>;
+using AttrValue = std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>,
+                               std::vector<std::string>, Tensor, std::shared_ptr<const Graph>>;
 
 class Attributes {
  public:
@@ -31,14 +31,20 @@ class Attributes {
   // The value when present and of the asked type, else the fallback.
   int64_t get_int(std::string_view name, int64_t fallback) const { return get<int64_t>(name, fallback); }
   double get_float(std::string_view name, double fallback) const { return get<double>(name, fallback); }
-  std::string get_string(std::string_view name, std::string fallback) const { return get<std::string>(name, std::move(fallback)); }
+  std::string get_string(std::string_view name, std::string fallback) const {
+    return get<std::string>(name, std::move(fallback));
+  }
   std::vector<int64_t> get_ints(std::string_view name, std::vector<int64_t> fallback = {}) const {
     return get<std::vector<int64_t>>(name, std::move(fallback));
   }
   std::vector<double> get_floats(std::string_view name) const { return get<std::vector<double>>(name, {}); }
-  std::vector<std::string> get_strings(std::string_view name) const { return get<std::vector<std::string>>(name, {}); }
+  std::vector<std::string> get_strings(std::string_view name) const {
+    return get<std::vector<std::string>>(name, {});
+  }
   const Tensor* get_tensor(std::string_view name) const;
-  std::shared_ptr<const Graph> get_graph(std::string_view name) const { return get<std::shared_ptr<const Graph>>(name, nullptr); }
+  std::shared_ptr<const Graph> get_graph(std::string_view name) const {
+    return get<std::shared_ptr<const Graph>>(name, nullptr);
+  }
 
   std::string text() const;  // "axis=1, keepdims=0"
 

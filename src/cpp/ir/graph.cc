@@ -11,7 +11,8 @@ std::string value_text(const Graph& g, ValueId id) {
   if (id == kNone) return "-";
   const Value& v = g.at(id);
   std::string out = "%" + (v.name.empty() ? std::to_string(id) : v.name);
-  if (v.constant) out += ":const " + std::string(dtype_name(v.constant->dtype())) + v.constant->shape().text();
+  if (v.constant)
+    out += ":const " + std::string(dtype_name(v.constant->dtype())) + v.constant->shape().text();
   return out;
 }
 
@@ -28,7 +29,8 @@ void dump_into(const Graph& g, const std::string& indent, std::ostringstream& ou
     if (!n.attributes.items().empty()) out << " {" << n.attributes.text() << "}";
     out << "\n";
     for (const auto& [key, value] : n.attributes.items())
-      if (const auto* body = std::get_if<std::shared_ptr<const Graph>>(&value); body && *body) dump_into(**body, indent + "    ", out);
+      if (const auto* body = std::get_if<std::shared_ptr<const Graph>>(&value); body && *body)
+        dump_into(**body, indent + "    ", out);
   }
   out << indent << "  return " << list_text(g, g.outputs) << "\n";
 }

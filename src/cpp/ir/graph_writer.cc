@@ -29,12 +29,15 @@ class Writer {
     const auto metadata = pairs({data.metadata.begin(), data.metadata.end()});
     const auto signature_list = b_.CreateVector(signatures);
     const auto segments = b_.CreateVectorOfStructs(segments_);
-    b_.Finish(fb::CreateModel(b_, kSchemaVersion, main, signature_list, metadata, segments), fb::ModelIdentifier());
-    return {std::string(reinterpret_cast<const char*>(b_.GetBufferPointer()), b_.GetSize()), std::move(weights_)};
+    b_.Finish(fb::CreateModel(b_, kSchemaVersion, main, signature_list, metadata, segments),
+              fb::ModelIdentifier());
+    return {std::string(reinterpret_cast<const char*>(b_.GetBufferPointer()), b_.GetSize()),
+            std::move(weights_)};
   }
 
  private:
-  Off<flatbuffers::Vector<Off<fb::Pair>>> pairs(const std::vector<std::pair<std::string, std::string>>& from) {
+  Off<flatbuffers::Vector<Off<fb::Pair>>> pairs(
+      const std::vector<std::pair<std::string, std::string>>& from) {
     std::vector<Off<fb::Pair>> out;
     for (const auto& [key, value] : from) {
       const auto k = b_.CreateString(key), v = b_.CreateString(value);
@@ -48,7 +51,9 @@ class Writer {
     const auto bytes = static_cast<size_t>(t.bytes());
     const auto [it, fresh] = known_.try_emplace({t.data(), bytes}, static_cast<uint32_t>(segments_.size()));
     if (!fresh) return it->second;
-    weights_.resize(static_cast<size_t>(base::round_up(static_cast<int64_t>(weights_.size()), base::kSegmentAlignment)), '\0');
+    weights_.resize(
+        static_cast<size_t>(base::round_up(static_cast<int64_t>(weights_.size()), base::kSegmentAlignment)),
+        '\0');
     segments_.emplace_back(weights_.size(), bytes);
     weights_.append(static_cast<const char*>(t.data()), bytes);
     return it->second;
@@ -72,7 +77,8 @@ class Writer {
       shape = b_.CreateVector(dims);
     }
     const Off<fb::Constant> held = v.constant && used ? constant(*v.constant) : 0;
-    return fb::CreateValue(b_, name, static_cast<fb::ValueKind>(v.kind), static_cast<uint8_t>(v.dtype), v.shape.has_value(), shape, held);
+    return fb::CreateValue(b_, name, static_cast<fb::ValueKind>(v.kind), static_cast<uint8_t>(v.dtype),
+                           v.shape.has_value(), shape, held);
   }
 
   Off<fb::Attribute> attribute(const std::string& key, const AttrValue& v) {
@@ -80,7 +86,8 @@ class Writer {
     const auto name = b_.CreateSharedString(key);
     if (const auto* i = std::get_if<int64_t>(&v)) return fb::CreateAttribute(b_, name, Kind::i, *i);
     if (const auto* f = std::get_if<double>(&v)) return fb::CreateAttribute(b_, name, Kind::f, 0, *f);
-    if (const auto* s = std::get_if<std::string>(&v)) return finish(name, Kind::s, &fb::AttributeBuilder::add_s, b_.CreateString(*s));
+    if (const auto* s = std::get_if<std::string>(&v))
+      return finish(name, Kind::s, &fb::AttributeBuilder::add_s, b_.CreateString(*s));
     if (const auto* l = std::get_if<std::vector<int64_t>>(&v))
       return finish(name, Kind::ints, &fb::AttributeBuilder::add_ints, b_.CreateVector(*l));
     if (const auto* l = std::get_if<std::vector<double>>(&v))
@@ -90,8 +97,10 @@ class Writer {
       for (const std::string& s : *l) texts.push_back(fb::CreateText(b_, b_.CreateString(s)));
       return finish(name, Kind::strings, &fb::AttributeBuilder::add_texts, b_.CreateVector(texts));
     }
-    if (const auto* t = std::get_if<Tensor>(&v)) return finish(name, Kind::tensor, &fb::AttributeBuilder::add_tensor, constant(*t));
-    return finish(name, Kind::graph, &fb::AttributeBuilder::add_graph, graph(*std::get<std::shared_ptr<const Graph>>(v)));
+    if (const auto* t = std::get_if<Tensor>(&v))
+      return finish(name, Kind::tensor, &fb::AttributeBuilder::add_tensor, constant(*t));
+    return finish(name, Kind::graph, &fb::AttributeBuilder::add_graph,
+                  graph(*std::get<std::shared_ptr<const Graph>>(v)));
   }
 
   template <class Add, class Value>
@@ -147,9 +156,11 @@ int64_t estimate(const Graph& g, int depth = 0) {
   int64_t total = 256;
   if (depth > base::kMaxGraphDepth) return base::kMaxGraphBytes + 1;
   for (const Value& v : g.values)
-    total += 128 + static_cast<int64_t>(v.name.size()) + (v.shape ? 48 * static_cast<int64_t>(v.shape->size()) : 0);
+    total += 128 + static_cast<int64_t>(v.name.size()) +
+             (v.shape ? 48 * static_cast<int64_t>(v.shape->size()) : 0);
   for (const Node& n : g.nodes) {
-    total += 128 + static_cast<int64_t>(n.name.size() + n.op.size()) + 4 * static_cast<int64_t>(n.inputs.size() + n.outputs.size());
+    total += 128 + static_cast<int64_t>(n.name.size() + n.op.size()) +
+             4 * static_cast<int64_t>(n.inputs.size() + n.outputs.size());
     for (const auto& [key, v] : n.attributes.items()) {
       total += 96 + static_cast<int64_t>(key.size());
       if (const auto* s = std::get_if<std::string>(&v)) total += static_cast<int64_t>(s->size());
@@ -157,7 +168,8 @@ int64_t estimate(const Graph& g, int depth = 0) {
       if (const auto* l = std::get_if<std::vector<double>>(&v)) total += 8 * static_cast<int64_t>(l->size());
       if (const auto* l = std::get_if<std::vector<std::string>>(&v))
         for (const std::string& s : *l) total += 32 + static_cast<int64_t>(s.size());
-      if (const auto* body = std::get_if<std::shared_ptr<const Graph>>(&v); body && *body) total += estimate(**body, depth + 1);
+      if (const auto* body = std::get_if<std::shared_ptr<const Graph>>(&v); body && *body)
+        total += estimate(**body, depth + 1);
     }
   }
   return total;

@@ -3,7 +3,9 @@
 namespace walle::ir {
 
 Result<const Tensor*> InferContext::need(int i) {
-  if (i < 0 || !has(i)) return model_error("input " + std::to_string(i) + " is missing", "a tensor", "inputs", "connect the input");
+  if (i < 0 || !has(i))
+    return model_error("input " + std::to_string(i) + " is missing", "a tensor", "inputs",
+                       "connect the input");
   if (const Tensor* known = constant(i)) return known;
   if (fetch_) {
     if (const Tensor* value = fetch_(i)) return value;

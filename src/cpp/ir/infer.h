@@ -1,5 +1,6 @@
-// InferContext: what a shape rule sees and says. Shapes are always concrete here: a session plans for the shapes it is
-// given, and values that decide shapes (Reshape's target, Slice's ends) are asked for with need().
+// InferContext: what a shape rule sees and says. Shapes are always concrete here: a session plans for the
+// shapes it is given, and values that decide shapes (Reshape's target, Slice's ends) are asked for with
+// need().
 //
 // One context serves one node; not shared between threads.
 #pragma once
@@ -30,8 +31,12 @@ class InferContext {
   // fetch(i): the run-time value of input i when it is already computed, else nullptr.
   using Fetch = std::function<const Tensor*(int)>;
 
-  InferContext(const Attributes& attributes, std::span<const InferInput> inputs, int outputs, Fetch fetch = {})
-      : attributes_(attributes), inputs_(inputs), outputs_(static_cast<size_t>(outputs)), fetch_(std::move(fetch)) {}
+  InferContext(const Attributes& attributes, std::span<const InferInput> inputs, int outputs,
+               Fetch fetch = {})
+      : attributes_(attributes),
+        inputs_(inputs),
+        outputs_(static_cast<size_t>(outputs)),
+        fetch_(std::move(fetch)) {}
 
   const Attributes& attrs() const { return attributes_; }
   int input_count() const { return static_cast<int>(inputs_.size()); }
@@ -41,9 +46,10 @@ class InferContext {
   int rank(int i) const { return shape(i).rank(); }
   const Tensor* constant(int i) const { return has(i) ? inputs_[static_cast<size_t>(i)].constant : nullptr; }
 
-  // The value of input i, which the result's shape or structure depends on. When it is not computed yet this fails and
-  // missing() names the input: the planner ends the segment before this node and comes back with the value. A value got
-  // this way counts as constant for the plan: the op's lower() sees it through constant().
+  // The value of input i, which the result's shape or structure depends on. When it is not computed yet this
+  // fails and missing() names the input: the planner ends the segment before this node and comes back with
+  // the value. A value got this way counts as constant for the plan: the op's lower() sees it through
+  // constant().
   Result<const Tensor*> need(int i);
   Result<std::vector<int64_t>> need_i64(int i);
   std::optional<int> missing() const { return missing_; }

@@ -1,4 +1,5 @@
-// OpDef: one row of the op table. Each operator's file in ops/ fills one (or a list of them, for element-wise kinds).
+// OpDef: one row of the op table. Each operator's file in ops/ fills one (or a list of them, for element-wise
+// kinds).
 #pragma once
 
 #include <string_view>
@@ -13,11 +14,12 @@ class ControlContext;
 
 namespace walle::ir {
 
-// The paper's split. atomic: every backend needs kernels; transform: moves data, lowers to rasters; composite: lowers to
-// other operators; control: run by the executor (sub-graphs, sequences).
+// The paper's split. atomic: every backend needs kernels; transform: moves data, lowers to rasters;
+// composite: lowers to other operators; control: run by the executor (sub-graphs, sequences).
 enum class OpClass : uint8_t { atomic, transform, composite, control };
 
-// How far two correct implementations may differ: not at all, a few units in the last place, or by summation order.
+// How far two correct implementations may differ: not at all, a few units in the last place, or by summation
+// order.
 enum class NumericClass : uint8_t { exact, elementwise, accumulation };
 
 struct Arity {
@@ -42,14 +44,15 @@ struct OpDef {
   Arity inputs{};
   Arity outputs{};
   InferFn infer = nullptr;  // all but control
-  // transform and composite. Atomic rows may have one too: it rewrites the forms kernels do not take (auto_pad, one or
-  // three spatial axes) and names no result when the node already is in the form they do.
+  // transform and composite. Atomic rows may have one too: it rewrites the forms kernels do not take
+  // (auto_pad, one or three spatial axes) and names no result when the node already is in the form they do.
   LowerFn lower = nullptr;
   ControlFn control = nullptr;  // control
   CostFn cost = nullptr;
   NumericClass numeric = NumericClass::exact;
-  bool deterministic = true;     // false: random; never folded, never shared
-  std::string_view family = {};  // atomic rows that are kinds of one operator share a family ("Unary"); empty: the name
+  bool deterministic = true;  // false: random; never folded, never shared
+  std::string_view family =
+      {};  // atomic rows that are kinds of one operator share a family ("Unary"); empty: the name
 };
 
 std::string_view op_class_name(OpClass op_class);

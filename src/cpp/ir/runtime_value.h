@@ -18,8 +18,9 @@ struct RuntimeValue {
   std::variant<std::monostate, Tensor, std::shared_ptr<const Sequence>> state;
 
   RuntimeValue() = default;
-  RuntimeValue(Tensor tensor) : state(std::move(tensor)) {}                               // NOLINT: implicit on purpose
-  RuntimeValue(std::shared_ptr<const Sequence> sequence) : state(std::move(sequence)) {}  // NOLINT: implicit on purpose
+  RuntimeValue(Tensor tensor) : state(std::move(tensor)) {}  // NOLINT: implicit on purpose
+  RuntimeValue(std::shared_ptr<const Sequence> sequence)
+      : state(std::move(sequence)) {}  // NOLINT: implicit on purpose
 
   bool empty() const { return state.index() == 0; }
   const Tensor* tensor() const { return std::get_if<Tensor>(&state); }

@@ -16,11 +16,14 @@ class Verifier {
   Status graph(const Graph& g, int depth) {
     place_ = "graph '" + g.name + "'";
     if (depth >= base::kMaxGraphDepth)
-      return fail("graphs nested " + std::to_string(depth + 1) + " deep", "at most " + std::to_string(base::kMaxGraphDepth));
+      return fail("graphs nested " + std::to_string(depth + 1) + " deep",
+                  "at most " + std::to_string(base::kMaxGraphDepth));
     values_ += static_cast<int64_t>(g.values.size());
     nodes_ += static_cast<int64_t>(g.nodes.size());
-    if (values_ > base::kMaxValues) return fail(std::to_string(values_) + " values", "at most " + std::to_string(base::kMaxValues));
-    if (nodes_ > base::kMaxNodes) return fail(std::to_string(nodes_) + " nodes", "at most " + std::to_string(base::kMaxNodes));
+    if (values_ > base::kMaxValues)
+      return fail(std::to_string(values_) + " values", "at most " + std::to_string(base::kMaxValues));
+    if (nodes_ > base::kMaxNodes)
+      return fail(std::to_string(nodes_) + " nodes", "at most " + std::to_string(base::kMaxNodes));
 
     std::vector<bool> made(g.values.size(), false);
     for (size_t i = 0; i < g.values.size(); ++i) {
@@ -45,7 +48,8 @@ class Verifier {
     }
     for (const ValueId id : g.outputs) {
       WALLE_TRY(in_range(g, id, "a graph output"));
-      if (!made[static_cast<size_t>(id)]) return fail("output '" + g.at(id).name + "' that nothing makes", "a value some node makes");
+      if (!made[static_cast<size_t>(id)])
+        return fail("output '" + g.at(id).name + "' that nothing makes", "a value some node makes");
     }
     return {};
   }
@@ -54,7 +58,8 @@ class Verifier {
     place_ = "graph '" + model.graph.name + "'";
     WALLE_TRY(distinct(model.graph, model.graph.inputs, "inputs"));
     WALLE_TRY(distinct(model.graph, model.graph.outputs, "outputs"));
-    const auto inputs = names_of(model.graph, model.graph.inputs), outputs = names_of(model.graph, model.graph.outputs);
+    const auto inputs = names_of(model.graph, model.graph.inputs),
+               outputs = names_of(model.graph, model.graph.outputs);
     std::set<std::string> signatures;
     for (const Signature& s : model.signatures) {
       place_ = "signature '" + s.name + "'";
@@ -67,26 +72,33 @@ class Verifier {
   }
 
  private:
-  Error fail(std::string given, std::string expected) const { return model_error(std::move(given), std::move(expected), place_, kAgain); }
+  Error fail(std::string given, std::string expected) const {
+    return model_error(std::move(given), std::move(expected), place_, kAgain);
+  }
 
   Status value(const Value& v) const {
     if (static_cast<int64_t>(v.name.size()) > base::kMaxNameBytes)
-      return fail("a name of " + std::to_string(v.name.size()) + " bytes", "at most " + std::to_string(base::kMaxNameBytes));
+      return fail("a name of " + std::to_string(v.name.size()) + " bytes",
+                  "at most " + std::to_string(base::kMaxNameBytes));
     if (v.shape) {
       if (v.shape->size() > static_cast<size_t>(base::kMaxRank))
-        return fail("value '" + v.name + "' of rank " + std::to_string(v.shape->size()), "rank at most " + std::to_string(base::kMaxRank));
+        return fail("value '" + v.name + "' of rank " + std::to_string(v.shape->size()),
+                    "rank at most " + std::to_string(base::kMaxRank));
       for (const Dim& d : *v.shape)
-        if (d.size < -1) return fail("value '" + v.name + "' with dimension " + std::to_string(d.size), "-1 or a size");
+        if (d.size < -1)
+          return fail("value '" + v.name + "' with dimension " + std::to_string(d.size), "-1 or a size");
     }
     if (!v.constant) return {};
     const Tensor& t = *v.constant;
-    WALLE_ASSIGN(const Shape shape, Shape::checked(t.shape().dims(), dtype_size(t.dtype()), place_ + ", constant '" + v.name + "'"));
+    WALLE_ASSIGN(const Shape shape, Shape::checked(t.shape().dims(), dtype_size(t.dtype()),
+                                                   place_ + ", constant '" + v.name + "'"));
     const auto want = static_cast<uint64_t>(shape.elements() * dtype_size(t.dtype()));
     if (!t.defined() || t.byte_offset() > t.buffer().size() || want > t.buffer().size() - t.byte_offset())
-      return fail("constant '" + v.name + "' " + std::string(dtype_name(t.dtype())) + shape.text() + " over " +
-                      std::to_string(t.buffer().size()) + " bytes",
+      return fail("constant '" + v.name + "' " + std::string(dtype_name(t.dtype())) + shape.text() +
+                      " over " + std::to_string(t.buffer().size()) + " bytes",
                   std::to_string(want) + " bytes");
-    if (v.kind != ValueKind::tensor) return fail("constant '" + v.name + "' that is not a tensor", "a tensor");
+    if (v.kind != ValueKind::tensor)
+      return fail("constant '" + v.name + "' that is not a tensor", "a tensor");
     return {};
   }
 
@@ -97,7 +109,8 @@ class Verifier {
   }
 
   Status produce(const Graph& g, std::vector<bool>& made, ValueId id, const std::string& what) const {
-    if (made[static_cast<size_t>(id)]) return fail("value '" + g.at(id).name + "' made a second time by " + what, "one producer per value");
+    if (made[static_cast<size_t>(id)])
+      return fail("value '" + g.at(id).name + "' made a second time by " + what, "one producer per value");
     made[static_cast<size_t>(id)] = true;
     return {};
   }
@@ -105,13 +118,17 @@ class Verifier {
   static bool within(size_t count, Arity arity) {
     return static_cast<int>(count) >= arity.min && (arity.max < 0 || static_cast<int>(count) <= arity.max);
   }
-  static std::string range(Arity arity) { return std::to_string(arity.min) + ".." + (arity.max < 0 ? "any" : std::to_string(arity.max)); }
+  static std::string range(Arity arity) {
+    return std::to_string(arity.min) + ".." + (arity.max < 0 ? "any" : std::to_string(arity.max));
+  }
 
   Status node(const Graph& g, const Node& n, std::vector<bool>& made) const {
     const std::string where = describe(n);
-    if (n.inputs.size() > static_cast<size_t>(base::kMaxNodeArity) || n.outputs.size() > static_cast<size_t>(base::kMaxNodeArity))
-      return fail(where + " with " + std::to_string(std::max(n.inputs.size(), n.outputs.size())) + " operands",
-                  "at most " + std::to_string(base::kMaxNodeArity));
+    if (n.inputs.size() > static_cast<size_t>(base::kMaxNodeArity) ||
+        n.outputs.size() > static_cast<size_t>(base::kMaxNodeArity))
+      return fail(
+          where + " with " + std::to_string(std::max(n.inputs.size(), n.outputs.size())) + " operands",
+          "at most " + std::to_string(base::kMaxNodeArity));
     if (n.attributes.items().size() > static_cast<size_t>(base::kMaxAttributes))
       return fail(where + " with " + std::to_string(n.attributes.items().size()) + " attributes",
                   "at most " + std::to_string(base::kMaxAttributes));
@@ -120,14 +137,17 @@ class Verifier {
       return model_error("operator '" + n.op + "'", "an operator of the table", place_ + ", " + where,
                          "see `walle inspect ops` for the list");
     if (!within(n.inputs.size(), op->inputs))
-      return fail(where + " with " + std::to_string(n.inputs.size()) + " inputs", range(op->inputs) + " inputs");
+      return fail(where + " with " + std::to_string(n.inputs.size()) + " inputs",
+                  range(op->inputs) + " inputs");
     if (!within(n.outputs.size(), op->outputs))
-      return fail(where + " with " + std::to_string(n.outputs.size()) + " outputs", range(op->outputs) + " outputs");
+      return fail(where + " with " + std::to_string(n.outputs.size()) + " outputs",
+                  range(op->outputs) + " outputs");
     for (const ValueId id : n.inputs) {
       if (id == kNone) continue;
       WALLE_TRY(in_range(g, id, "an input of ", where));
       if (!made[static_cast<size_t>(id)])
-        return fail(where + " uses '" + g.at(id).name + "' before anything made it", "topological order without cycles");
+        return fail(where + " uses '" + g.at(id).name + "' before anything made it",
+                    "topological order without cycles");
     }
     for (const ValueId id : n.outputs) {
       if (id == kNone) continue;
@@ -138,7 +158,8 @@ class Verifier {
   }
 
   // `formal` values and the captures counted by `attribute` are what the body takes.
-  Status body(const Node& n, const char* name, int64_t formal, const char* captures, int64_t least_outputs) const {
+  Status body(const Node& n, const char* name, int64_t formal, const char* captures,
+              int64_t least_outputs) const {
     const auto graph = n.attributes.get_graph(name);
     const std::string where = describe(n);
     if (!graph) return fail(where + " without '" + name + "'", "a graph");
@@ -170,7 +191,8 @@ class Verifier {
       WALLE_TRY(body(n, "then_branch", 0, "then_captures", outputs));
       WALLE_TRY(body(n, "else_branch", 0, "else_captures", outputs));
       if (n.attributes.get_int("then_captures", 0) + n.attributes.get_int("else_captures", 0) + 1 != inputs)
-        return fail(describe(n) + " with " + std::to_string(inputs) + " inputs", "a condition and the captures of both branches");
+        return fail(describe(n) + " with " + std::to_string(inputs) + " inputs",
+                    "a condition and the captures of both branches");
     } else if (n.op == "Loop") {
       WALLE_ASSIGN(const int64_t formal, formal_inputs(n));
       WALLE_TRY(body(n, "body", formal, "body_captures", 1));
@@ -179,7 +201,8 @@ class Verifier {
       WALLE_TRY(body(n, "body", formal, "body_captures", outputs));
       const int64_t scanned = n.attributes.get_int("num_scan_inputs", 0);
       if (scanned < 1 || scanned > formal)
-        return fail(describe(n) + " with num_scan_inputs=" + std::to_string(scanned), "1.." + std::to_string(formal));
+        return fail(describe(n) + " with num_scan_inputs=" + std::to_string(scanned),
+                    "1.." + std::to_string(formal));
     }
     return {};
   }
@@ -188,7 +211,8 @@ class Verifier {
     std::set<std::string> names;
     for (const ValueId id : ids)
       if (g.at(id).name.empty() || !names.insert(g.at(id).name).second)
-        return fail(std::string("two ") + what + " named '" + g.at(id).name + "', or one without a name", "distinct names");
+        return fail(std::string("two ") + what + " named '" + g.at(id).name + "', or one without a name",
+                    "distinct names");
     return {};
   }
 
@@ -198,11 +222,12 @@ class Verifier {
     return names;
   }
 
-  Status refers(const std::vector<std::pair<std::string, std::string>>& names, const std::set<std::string_view>& known,
-                const char* what) const {
+  Status refers(const std::vector<std::pair<std::string, std::string>>& names,
+                const std::set<std::string_view>& known, const char* what) const {
     for (const auto& [name, target] : names) {
       if (!known.contains(target))
-        return fail(std::string(what) + " '" + name + "' -> '" + target + "'", std::string("the name of a graph ") + what);
+        return fail(std::string(what) + " '" + name + "' -> '" + target + "'",
+                    std::string("the name of a graph ") + what);
     }
     return {};
   }

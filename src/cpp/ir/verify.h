@@ -1,4 +1,5 @@
-// Semantic checks of a graph from a file or a converter: everything later stages rely on without looking again.
+// Semantic checks of a graph from a file or a converter: everything later stages rely on without looking
+// again.
 //
 //   limits       nodes, values, nesting, arity, names
 //   numbers      every value number in range

@@ -39,27 +39,32 @@ Error damaged(std::string given, std::string expected, const std::string& where)
 // Sizes are compared by subtraction from the file's own size, so that no sum can overflow.
 Result<Header> read_header(std::span<const std::byte> bytes, const std::string& where) {
   if (bytes.size() < kWalleHeaderBytes)
-    return damaged("a file of " + std::to_string(bytes.size()) + " bytes", "at least " + std::to_string(kWalleHeaderBytes), where);
-  if (!looks_like_walle(bytes)) return damaged("another magic number", "\"" + std::string(kWalleMagic) + "\" at offset 0", where);
+    return damaged("a file of " + std::to_string(bytes.size()) + " bytes",
+                   "at least " + std::to_string(kWalleHeaderBytes), where);
+  if (!looks_like_walle(bytes))
+    return damaged("another magic number", "\"" + std::string(kWalleMagic) + "\" at offset 0", where);
   const auto version = read_at<uint32_t>(bytes, 8);
   if (version != kLayoutVersion)
-    return model_error("layout version " + std::to_string(version), "version " + std::to_string(kLayoutVersion), where + ", offset 8",
+    return model_error("layout version " + std::to_string(version),
+                       "version " + std::to_string(kLayoutVersion), where + ", offset 8",
                        "use a runtime as new as the converter");
   if (read_at<uint32_t>(bytes, 52) != checksum(bytes.data(), 52))
     return damaged("a header with a wrong checksum", "its CRC-32C", where + ", offset 52");
-  const Header h{read_at<uint64_t>(bytes, 16), read_at<uint64_t>(bytes, 24), read_at<uint64_t>(bytes, 32), read_at<uint64_t>(bytes, 40)};
+  const Header h{read_at<uint64_t>(bytes, 16), read_at<uint64_t>(bytes, 24), read_at<uint64_t>(bytes, 32),
+                 read_at<uint64_t>(bytes, 40)};
   const uint64_t size = bytes.size();
   if (h.graph_offset != kWalleHeaderBytes || h.graph_bytes > size - h.graph_offset)
-    return damaged("a graph of " + std::to_string(h.graph_bytes) + " bytes at " + std::to_string(h.graph_offset) + " in a file of " +
-                       std::to_string(size),
+    return damaged("a graph of " + std::to_string(h.graph_bytes) + " bytes at " +
+                       std::to_string(h.graph_offset) + " in a file of " + std::to_string(size),
                    "a range inside the file", where + ", offset 16");
   if (h.graph_bytes > static_cast<uint64_t>(base::kMaxGraphBytes))
-    return damaged("a graph of " + std::to_string(h.graph_bytes) + " bytes", "at most " + std::to_string(base::kMaxGraphBytes),
-                   where + ", offset 24");
-  if (h.weights_offset % static_cast<uint64_t>(base::kSegmentAlignment) != 0 || h.weights_offset < h.graph_offset + h.graph_bytes ||
-      h.weights_offset > size || h.weights_bytes != size - h.weights_offset)
-    return damaged("a weight area of " + std::to_string(h.weights_bytes) + " bytes at " + std::to_string(h.weights_offset) +
-                       " in a file of " + std::to_string(size),
+    return damaged("a graph of " + std::to_string(h.graph_bytes) + " bytes",
+                   "at most " + std::to_string(base::kMaxGraphBytes), where + ", offset 24");
+  if (h.weights_offset % static_cast<uint64_t>(base::kSegmentAlignment) != 0 ||
+      h.weights_offset < h.graph_offset + h.graph_bytes || h.weights_offset > size ||
+      h.weights_bytes != size - h.weights_offset)
+    return damaged("a weight area of " + std::to_string(h.weights_bytes) + " bytes at " +
+                       std::to_string(h.weights_offset) + " in a file of " + std::to_string(size),
                    "an aligned range after the graph that ends with the file", where + ", offset 32");
   return h;
 }
@@ -67,15 +72,18 @@ Result<Header> read_header(std::span<const std::byte> bytes, const std::string& 
 }  // namespace
 
 bool looks_like_walle(std::span<const std::byte> bytes) {
-  return bytes.size() >= kWalleMagic.size() && std::memcmp(bytes.data(), kWalleMagic.data(), kWalleMagic.size()) == 0;
+  return bytes.size() >= kWalleMagic.size() &&
+         std::memcmp(bytes.data(), kWalleMagic.data(), kWalleMagic.size()) == 0;
 }
 
-Result<ModelData> parse_walle(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const std::string& where) {
+Result<ModelData> parse_walle(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                              const std::string& where) {
   WALLE_ASSIGN(const Header h, read_header(bytes, where));
   const auto graph = bytes.subspan(h.graph_offset, h.graph_bytes);
   if (read_at<uint32_t>(bytes, 48) != checksum(graph.data(), graph.size()))
     return damaged("a graph with a wrong checksum", "its CRC-32C", where + ", offset 48");
-  return detail::parse_graph(graph, bytes.subspan(h.weights_offset, h.weights_bytes), std::move(owner), where);
+  return detail::parse_graph(graph, bytes.subspan(h.weights_offset, h.weights_bytes), std::move(owner),
+                             where);
 }
 
 Result<ModelData> load_walle(const std::string& path) {
@@ -87,8 +95,8 @@ Result<ModelData> load_walle(const std::string& path) {
 Result<std::string> serialize_walle(const ModelData& data) {
   WALLE_ASSIGN(auto parts, detail::serialize_parts(data));
   const auto& [graph, weights] = parts;
-  const auto weights_offset =
-      static_cast<size_t>(base::round_up(static_cast<int64_t>(kWalleHeaderBytes + graph.size()), base::kSegmentAlignment));
+  const auto weights_offset = static_cast<size_t>(
+      base::round_up(static_cast<int64_t>(kWalleHeaderBytes + graph.size()), base::kSegmentAlignment));
   std::string out(weights_offset + weights.size(), '\0');
   std::memcpy(out.data(), kWalleMagic.data(), kWalleMagic.size());
   write_at<uint32_t>(out, 8, kLayoutVersion);

@@ -1,8 +1,8 @@
 // .walle files: save, load, parse. The layout is described in schemas/README.md.
 //
-// load() maps the file; constants are windows of the map and keep it alive. parse() does the same over any bytes. Both
-// check the header, the structure and every size before they allocate for it; what the graph means is checked by
-// ir/verify.h afterwards.
+// load() maps the file; constants are windows of the map and keep it alive. parse() does the same over any
+// bytes. Both check the header, the structure and every size before they allocate for it; what the graph
+// means is checked by ir/verify.h afterwards.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,8 @@ bool looks_like_walle(std::span<const std::byte> bytes);
 
 Result<ModelData> load_walle(const std::string& path);
 // `owner` keeps `bytes` alive; `where` names the source in messages.
-Result<ModelData> parse_walle(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const std::string& where);
+Result<ModelData> parse_walle(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                              const std::string& where);
 
 // The whole file in memory.
 Result<std::string> serialize_walle(const ModelData& data);
@@ -29,9 +30,10 @@ Result<std::string> serialize_walle(const ModelData& data);
 Status save_walle(const ModelData& data, const std::string& path);
 
 namespace detail {
-// The graph part alone, checksums already dealt with; for walle_file.cc and the fuzzer, which cannot guess checksums.
-Result<ModelData> parse_graph(std::span<const std::byte> graph, std::span<const std::byte> weights, std::shared_ptr<const void> owner,
-                              const std::string& where);
+// The graph part alone, checksums already dealt with; for walle_file.cc and the fuzzer, which cannot guess
+// checksums.
+Result<ModelData> parse_graph(std::span<const std::byte> graph, std::span<const std::byte> weights,
+                              std::shared_ptr<const void> owner, const std::string& where);
 Result<std::pair<std::string, std::string>> serialize_parts(const ModelData& data);  // graph, weights
 }  // namespace detail
 

@@ -6,7 +6,18 @@
 
 namespace walle::kernels {
 
-enum class Activation : uint8_t { none, clamp, leaky_relu, sigmoid, silu, tanh, hard_sigmoid, hard_swish, gelu, gelu_tanh };
+enum class Activation : uint8_t {
+  none,
+  clamp,
+  leaky_relu,
+  sigmoid,
+  silu,
+  tanh,
+  hard_sigmoid,
+  hard_swish,
+  gelu,
+  gelu_tanh
+};
 
 // y = f(x + bias + residual). Absent pointers are skipped.
 struct Epilogue {

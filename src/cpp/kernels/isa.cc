@@ -49,8 +49,8 @@ Result<Isa> select_isa() {
   if (!forced || !*forced) return supported_isas().back();
   for (Isa isa : supported_isas())
     if (isa_name(isa) == forced) return isa;
-  return argument_error("WALLE_CPU=" + std::string(forced), "one of " + supported_names(), "environment variable WALLE_CPU",
-                        "unset it to let the runtime choose the best set");
+  return argument_error("WALLE_CPU=" + std::string(forced), "one of " + supported_names(),
+                        "environment variable WALLE_CPU", "unset it to let the runtime choose the best set");
 }
 
 }  // namespace walle::kernels

@@ -20,8 +20,8 @@ std::string_view isa_name(Isa isa);
 // Sets this machine can run and this build contains; best last, scalar first.
 const std::vector<Isa>& supported_isas();
 
-// The best set, or the one the environment variable WALLE_CPU names (read at each call, so that sessions of one process
-// may differ). An argument error for a name that is unknown or that this machine cannot run.
+// The best set, or the one the environment variable WALLE_CPU names (read at each call, so that sessions of
+// one process may differ). An argument error for a name that is unknown or that this machine cannot run.
 Result<Isa> select_isa();
 
 }  // namespace walle::kernels

@@ -1,8 +1,10 @@
-// Portable SIMD over GCC/Clang vector extensions: one float vector `vf` of the width of the set being compiled.
+// Portable SIMD over GCC/Clang vector extensions: one float vector `vf` of the width of the set being
+// compiled.
 //
-// Only *_simd.cc files include this. Everything has internal linkage and lives in the set's own namespace: an inline
-// function shared with ordinary files could be linked in the version compiled with the higher flags and crash old machines.
-// For the same reason those files use no templates or inline functions of the standard library.
+// Only *_simd.cc files include this. Everything has internal linkage and lives in the set's own namespace: an
+// inline function shared with ordinary files could be linked in the version compiled with the higher flags
+// and crash old machines. For the same reason those files use no templates or inline functions of the
+// standard library.
 #pragma once
 
 #include <stdint.h>
@@ -67,7 +69,8 @@ typedef float vf4_any __attribute__((vector_size(16), aligned(4), may_alias));
 // A NaN in x stays (the x86 instructions return their second operand when either is NaN).
 [[maybe_unused]] inline vf max_keep_nan(vf limit, vf x) {
 #if defined(WALLE_ISA_AVX512)
-  return reinterpret_cast<vf>(_mm512_maskz_max_ps(0xffff, reinterpret_cast<__m512>(limit), reinterpret_cast<__m512>(x)));
+  return reinterpret_cast<vf>(
+      _mm512_maskz_max_ps(0xffff, reinterpret_cast<__m512>(limit), reinterpret_cast<__m512>(x)));
 #elif defined(WALLE_ISA_AVX2)
   return reinterpret_cast<vf>(_mm256_max_ps(reinterpret_cast<__m256>(limit), reinterpret_cast<__m256>(x)));
 #elif defined(__x86_64__)
@@ -78,7 +81,8 @@ typedef float vf4_any __attribute__((vector_size(16), aligned(4), may_alias));
 }
 [[maybe_unused]] inline vf min_keep_nan(vf limit, vf x) {
 #if defined(WALLE_ISA_AVX512)
-  return reinterpret_cast<vf>(_mm512_maskz_min_ps(0xffff, reinterpret_cast<__m512>(limit), reinterpret_cast<__m512>(x)));
+  return reinterpret_cast<vf>(
+      _mm512_maskz_min_ps(0xffff, reinterpret_cast<__m512>(limit), reinterpret_cast<__m512>(x)));
 #elif defined(WALLE_ISA_AVX2)
   return reinterpret_cast<vf>(_mm256_min_ps(reinterpret_cast<__m256>(limit), reinterpret_cast<__m256>(x)));
 #elif defined(__x86_64__)

@@ -39,7 +39,8 @@ template <class Fn>
 }
 
 // The rows x cols block at p, in place.
-[[maybe_unused]] inline void activate_block(float* p, int64_t ld, int64_t rows, int64_t cols, Activation a, float alpha, float beta) {
+[[maybe_unused]] inline void activate_block(float* p, int64_t ld, int64_t rows, int64_t cols, Activation a,
+                                            float alpha, float beta) {
   with_activation(a, [=]<Activation A>() {
     for (int64_t i = 0; i < rows; ++i) {
       float* row = p + i * ld;

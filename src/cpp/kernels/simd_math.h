@@ -1,8 +1,8 @@
 // Vector exp, tanh, erf and the activations made of them. Only *_simd.cc files include this (see simd.h).
 //
-// exp: range reduction by ln 2 and a Taylor polynomial of degree 7 (relative error below 2e-7). tanh and erf: x P(x^2) / Q(x^2),
-// coefficients fitted for this project by iteratively reweighted least squares on Chebyshev points; relative error in
-// float below 5e-7 on the whole line. NaN goes through everywhere.
+// exp: range reduction by ln 2 and a Taylor polynomial of degree 7 (relative error below 2e-7). tanh and erf:
+// x P(x^2) / Q(x^2), coefficients fitted for this project by iteratively reweighted least squares on
+// Chebyshev points; relative error in float below 5e-7 on the whole line. NaN goes through everywhere.
 #pragma once
 
 #include "kernels/simd.h"
@@ -10,7 +10,9 @@
 namespace walle::kernels::WALLE_ISA_NS {
 namespace {
 
-[[maybe_unused]] inline vf clamp(vf x, float low, float high) { return min_keep_nan(splat(high), max_keep_nan(splat(low), x)); }
+[[maybe_unused]] inline vf clamp(vf x, float low, float high) {
+  return min_keep_nan(splat(high), max_keep_nan(splat(low), x));
+}
 
 [[maybe_unused]] inline vf exp(vf x) {
   const vf bounded = clamp(x, -104.0f, 89.0f);
@@ -26,7 +28,8 @@ namespace {
   p = p * r + 0.5f;
   p = p * r + 1.0f;
   p = p * r + 1.0f;
-  // Two factors, because 2^n alone leaves the range of a float where the result is still a (subnormal) number.
+  // Two factors, because 2^n alone leaves the range of a float where the result is still a (subnormal)
+  // number.
   const vi exponent = as_int(shifted) - as_int(magic);
   const vi half = exponent >> 1;
   return p * as_float((half + 127) << 23) * as_float((exponent - half + 127) << 23);
@@ -48,7 +51,8 @@ namespace {
   q = q * z + 3.00961726e-02f;
   q = q * z + 4.76231146e-01f;
   q = q * z + 1.0f;
-  return abs(x) >= 9.0f ? copy_sign(splat(1.0f), x) : clamp(v * p / q, -1.0f, 1.0f);  // exactly 1, or x * (1 - tanh) would not vanish
+  return abs(x) >= 9.0f ? copy_sign(splat(1.0f), x)
+                        : clamp(v * p / q, -1.0f, 1.0f);  // exactly 1, or x * (1 - tanh) would not vanish
 }
 
 [[maybe_unused]] inline vf erf(vf x) {
@@ -70,9 +74,13 @@ namespace {
 }
 
 [[maybe_unused]] inline vf sigmoid(vf x) { return 1.0f / (1.0f + exp(-x)); }
-[[maybe_unused]] inline vf hard_sigmoid(vf x, float alpha, float beta) { return clamp(x * alpha + beta, 0.0f, 1.0f); }
+[[maybe_unused]] inline vf hard_sigmoid(vf x, float alpha, float beta) {
+  return clamp(x * alpha + beta, 0.0f, 1.0f);
+}
 [[maybe_unused]] inline vf gelu(vf x) { return 0.5f * x * (1.0f + erf(x * 0.707106781f)); }
-[[maybe_unused]] inline vf gelu_tanh(vf x) { return 0.5f * x * (1.0f + tanh(0.797884561f * (x + 0.044715f * x * x * x))); }
+[[maybe_unused]] inline vf gelu_tanh(vf x) {
+  return 0.5f * x * (1.0f + tanh(0.797884561f * (x + 0.044715f * x * x * x)));
+}
 
 }  // namespace
 }  // namespace walle::kernels::WALLE_ISA_NS

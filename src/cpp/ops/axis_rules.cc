@@ -11,7 +11,8 @@ Result<std::vector<int>> reduce_axes(const std::vector<int64_t>& axes, int rank,
   for (int64_t axis : axes) {
     WALLE_ASSIGN(const int a, tensor::normalize_axis(axis, rank, "axes"));
     if (std::ranges::find(out, a) != out.end())
-      return model_error("axis " + std::to_string(axis) + " twice", "distinct axes", "axes", "remove the duplicate");
+      return model_error("axis " + std::to_string(axis) + " twice", "distinct axes", "axes",
+                         "remove the duplicate");
     out.push_back(a);
   }
   return out;
@@ -34,7 +35,8 @@ Status infer_reduce(ir::InferContext& c) {
   if (c.has(1)) {
     WALLE_ASSIGN(given, c.need_i64(1));
   }
-  WALLE_ASSIGN(const std::vector<int> axes, reduce_axes(given, c.rank(0), c.attrs().get_int("noop_with_empty_axes", 0) != 0));
+  WALLE_ASSIGN(const std::vector<int> axes,
+               reduce_axes(given, c.rank(0), c.attrs().get_int("noop_with_empty_axes", 0) != 0));
   c.output(0, c.dtype(0), reduced_shape(c.shape(0), axes, c.attrs().get_int("keepdims", 1) != 0));
   return {};
 }

@@ -20,11 +20,12 @@ class ControlContext {
   virtual void output(int i, ir::RuntimeValue value) = 0;
 
   // Runs the graph attribute `body` with these inputs (formal inputs, then captures).
-  virtual Result<std::vector<ir::RuntimeValue>> run_body(const std::string& body, std::vector<ir::RuntimeValue> inputs) = 0;
+  virtual Result<std::vector<ir::RuntimeValue>> run_body(const std::string& body,
+                                                         std::vector<ir::RuntimeValue> inputs) = 0;
 
   // Runs one operator of the table on tensors (ConcatFromSequence uses Concat, SplitToSequence uses Slice).
-  virtual Result<std::vector<Tensor>> run_op(const std::string& op, const ir::Attributes& attributes, const std::vector<Tensor>& inputs,
-                                             int outputs) = 0;
+  virtual Result<std::vector<Tensor>> run_op(const std::string& op, const ir::Attributes& attributes,
+                                             const std::vector<Tensor>& inputs, int outputs) = 0;
 };
 
 }  // namespace walle::ops

@@ -16,19 +16,25 @@ int64_t largest_prime(int64_t n) {
   return n > 1 ? n : largest;
 }
 
-Result<DftSpec> make(const ir::Attributes& attrs, const Shape& x, const std::vector<int64_t>& length, const std::vector<int64_t>& axis) {
+Result<DftSpec> make(const ir::Attributes& attrs, const Shape& x, const std::vector<int64_t>& length,
+                     const std::vector<int64_t>& axis) {
   DftSpec s;
   s.inverse = attrs.get_int("inverse", 0) != 0;
   s.onesided = attrs.get_int("onesided", 0) != 0;
-  if (x.rank() < 2 || (x.back() != 1 && x.back() != 2)) return wrong("input of shape " + x.text(), "[..., n, 1 or 2]");
-  if (s.onesided && (s.inverse || x.back() != 1)) return wrong("onesided=1", "a forward transform of real numbers");
+  if (x.rank() < 2 || (x.back() != 1 && x.back() != 2))
+    return wrong("input of shape " + x.text(), "[..., n, 1 or 2]");
+  if (s.onesided && (s.inverse || x.back() != 1))
+    return wrong("onesided=1", "a forward transform of real numbers");
   if (axis.size() > 1 || length.size() > 1) return wrong("an axis or length of several numbers", "scalars");
   WALLE_ASSIGN(s.axis, tensor::normalize_axis(axis.empty() ? -2 : axis[0], x.rank()));
   s.n = length.empty() ? x[s.axis] : length[0];
-  if (s.axis == x.rank() - 1) return wrong("the last axis", "an axis before the one of real and imaginary parts");
-  if (s.n < 1 || s.n > (int64_t{1} << 24)) return wrong("length " + std::to_string(s.n), "a length from 1 to 2^24");
+  if (s.axis == x.rank() - 1)
+    return wrong("the last axis", "an axis before the one of real and imaginary parts");
+  if (s.n < 1 || s.n > (int64_t{1} << 24))
+    return wrong("length " + std::to_string(s.n), "a length from 1 to 2^24");
   if (largest_prime(s.n) > kLargestPrimeDft)
-    return wrong("length " + std::to_string(s.n), "no prime factor above " + std::to_string(kLargestPrimeDft));
+    return wrong("length " + std::to_string(s.n),
+                 "no prime factor above " + std::to_string(kLargestPrimeDft));
   return s;
 }
 }  // namespace

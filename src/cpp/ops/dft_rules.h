@@ -5,7 +5,8 @@
 
 namespace walle::ops {
 
-inline constexpr int64_t kDirectDft = 512;         // up to here one table (a packed product) is cheaper than passes of movement
+inline constexpr int64_t kDirectDft =
+    512;  // up to here one table (a packed product) is cheaper than passes of movement
 inline constexpr int64_t kLargestPrimeDft = 2048;  // a length without factors needs a table of n * n
 
 struct DftSpec {

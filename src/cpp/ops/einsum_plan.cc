@@ -9,7 +9,8 @@ namespace {
 constexpr int kEllipsis = 256;
 
 Error wrong(const std::string& equation, const std::string& given, const std::string& expected) {
-  return model_error(given, expected, "Einsum equation '" + equation + "'", "correct the equation or the operands");
+  return model_error(given, expected, "Einsum equation '" + equation + "'",
+                     "correct the equation or the operands");
 }
 
 // One term's labels; an ellipsis stands for `extra` axes.
@@ -24,14 +25,16 @@ Result<std::vector<int>> parse_term(const std::string& equation, const std::stri
       i += 2;
       for (int k = extra - 1; k >= 0; --k) labels.push_back(kEllipsis + k);
     } else {
-      return wrong(equation, "character '" + term.substr(i, 1) + "'", "letters and at most one ellipsis per term");
+      return wrong(equation, "character '" + term.substr(i, 1) + "'",
+                   "letters and at most one ellipsis per term");
     }
   }
   return labels;
 }
 
 int letters(const std::string& term) {
-  return static_cast<int>(std::ranges::count_if(term, [](unsigned char ch) { return std::isalpha(ch) != 0; }));
+  return static_cast<int>(
+      std::ranges::count_if(term, [](unsigned char ch) { return std::isalpha(ch) != 0; }));
 }
 
 // Without an arrow: the ellipsis axes, then the letters that occur once, in alphabetical order.
@@ -51,11 +54,15 @@ Status note_sizes(EinsumPlan& plan, const std::string& equation, const std::vect
   for (size_t k = 0; k < shapes.size(); ++k) {
     const auto& labels = plan.inputs[k];
     if (static_cast<int>(labels.size()) != shapes[k].rank())
-      return wrong(equation, "operand " + std::to_string(k) + " of shape " + shapes[k].text(), std::to_string(labels.size()) + " axes");
+      return wrong(equation, "operand " + std::to_string(k) + " of shape " + shapes[k].text(),
+                   std::to_string(labels.size()) + " axes");
     for (int i = 0; i < shapes[k].rank(); ++i) {
       int64_t& size = plan.size.try_emplace(labels[static_cast<size_t>(i)], 1).first->second;
       if (size != shapes[k][i] && size != 1 && shapes[k][i] != 1)
-        return wrong(equation, "sizes " + std::to_string(size) + " and " + std::to_string(shapes[k][i]) + " for one label", "equal sizes");
+        return wrong(
+            equation,
+            "sizes " + std::to_string(size) + " and " + std::to_string(shapes[k][i]) + " for one label",
+            "equal sizes");
       if (shapes[k][i] != 1) size = shapes[k][i];
     }
   }
@@ -76,12 +83,15 @@ Result<EinsumPlan> parse_einsum(const std::string& equation, const std::vector<S
       terms.back().push_back(ch);
   }
   if (terms.size() != shapes.size())
-    return wrong(equation, std::to_string(shapes.size()) + " operands", std::to_string(terms.size()) + " operands");
+    return wrong(equation, std::to_string(shapes.size()) + " operands",
+                 std::to_string(terms.size()) + " operands");
   EinsumPlan plan;
   int widest = 0;
   for (size_t k = 0; k < terms.size(); ++k) {
     const int extra = terms[k].find("...") == std::string::npos ? 0 : shapes[k].rank() - letters(terms[k]);
-    if (extra < 0) return wrong(equation, "operand " + std::to_string(k) + " of shape " + shapes[k].text(), "an axis for every letter");
+    if (extra < 0)
+      return wrong(equation, "operand " + std::to_string(k) + " of shape " + shapes[k].text(),
+                   "an axis for every letter");
     widest = std::max(widest, extra);
     WALLE_ASSIGN(auto labels, parse_term(equation, terms[k], extra));
     plan.inputs.push_back(std::move(labels));
@@ -93,11 +103,13 @@ Result<EinsumPlan> parse_einsum(const std::string& equation, const std::vector<S
     WALLE_ASSIGN(plan.output, parse_term(equation, text.substr(arrow + 2), widest));
   }
   for (size_t i = 0; i < plan.output.size(); ++i) {
-    const bool repeated = std::find(plan.output.begin(), plan.output.begin() + static_cast<std::ptrdiff_t>(i), plan.output[i]) !=
-                          plan.output.begin() + static_cast<std::ptrdiff_t>(i);
-    if (!plan.size.contains(plan.output[i]) || repeated) return wrong(equation, "the result's labels", "labels of the operands, each once");
+    const bool repeated = std::find(plan.output.begin(), plan.output.begin() + static_cast<std::ptrdiff_t>(i),
+                                    plan.output[i]) != plan.output.begin() + static_cast<std::ptrdiff_t>(i);
+    if (!plan.size.contains(plan.output[i]) || repeated)
+      return wrong(equation, "the result's labels", "labels of the operands, each once");
   }
-  if (plan.output.size() > static_cast<size_t>(base::kMaxRank)) return wrong(equation, "a result of too many axes", "at most 8 axes");
+  if (plan.output.size() > static_cast<size_t>(base::kMaxRank))
+    return wrong(equation, "a result of too many axes", "at most 8 axes");
   return plan;
 }
 

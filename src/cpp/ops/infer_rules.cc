@@ -10,7 +10,8 @@ Status infer_same(ir::InferContext& c) {
 Status same_dtypes(const ir::InferContext& c, int from, int to) {
   for (int i = from + 1; i < to; ++i)
     if (c.has(i) && c.dtype(i) != c.dtype(from))
-      return model_error("inputs of " + std::string(dtype_name(c.dtype(from))) + " and " + std::string(dtype_name(c.dtype(i))),
+      return model_error("inputs of " + std::string(dtype_name(c.dtype(from))) + " and " +
+                             std::string(dtype_name(c.dtype(i))),
                          "inputs of one dtype", "input " + std::to_string(i), "insert a Cast");
   return {};
 }
@@ -20,7 +21,9 @@ Status broadcast_all(ir::InferContext& c, DType dtype) {
   WALLE_TRY(same_dtypes(c, 0, c.input_count()));
   Shape out = c.shape(0);
   for (int i = 0; i < c.input_count(); ++i) {
-    if (!c.has(i)) return model_error("input " + std::to_string(i) + " left out", "a tensor", "inputs", "connect the input");
+    if (!c.has(i))
+      return model_error("input " + std::to_string(i) + " left out", "a tensor", "inputs",
+                         "connect the input");
     WALLE_ASSIGN(out, tensor::broadcast(out, c.shape(i)));
   }
   c.output(0, dtype, out);

@@ -1,9 +1,9 @@
-// Lowering: graph nodes to a Program. LowerContext is what an operator's lower() sees: it reads its inputs, emits other
-// operators or rasters, and names its results.
+// Lowering: graph nodes to a Program. LowerContext is what an operator's lower() sees: it reads its inputs,
+// emits other operators or rasters, and names its results.
 //
-// Errors are sticky: after the first failure every further call does nothing and returns kNoRef, so that decompositions
-// read like the formula they implement; whoever runs the decomposition looks at the error once.
-// One Lowering serves one thread.
+// Errors are sticky: after the first failure every further call does nothing and returns kNoRef, so that
+// decompositions read like the formula they implement; whoever runs the decomposition looks at the error
+// once. One Lowering serves one thread.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,9 @@ namespace walle::ops {
 
 struct LowerOptions {
   // A backend runs this composite whole; nullptr: nothing is claimed.
-  std::function<bool(const ir::OpDef&, const ir::Attributes&, std::span<const ir::InferInput>, std::span<const ir::InferOutput>)> claims;
+  std::function<bool(const ir::OpDef&, const ir::Attributes&, std::span<const ir::InferInput>,
+                     std::span<const ir::InferOutput>)>
+      claims;
   // Computes a node whose inputs are all constant; nullptr: nothing is folded.
   std::function<Result<std::vector<Tensor>>(const Program& one_node)> fold;
   int64_t fold_limit_bytes = int64_t{64} << 20;  // results larger than this are left to run time
@@ -31,19 +33,23 @@ class Lowering {
   Program& program() { return program_; }
   Ref add_value(DType dtype, const Shape& shape);
   Ref add_constant(Tensor value);
-  // Counts a table that a decomposition is about to compute (a mask, sines, positions); an error once the model's tables
-  // together exceed base::kMaxPlanTable steps of work: sizes come from shapes, which cost a hostile file nothing.
+  // Counts a table that a decomposition is about to compute (a mask, sines, positions); an error once the
+  // model's tables together exceed base::kMaxPlanTable steps of work: sizes come from shapes, which cost a
+  // hostile file nothing.
   Status count_table(int64_t elements, int64_t work);
   ir::InferInput infer_input(Ref r) const;
 
   // Shape rule, then fold, claim or decompose, down to program nodes. `outputs` results (some may be unused).
-  Result<std::vector<Ref>> apply(const ir::OpDef& op, const ir::Attributes& attributes, const std::vector<Ref>& inputs, int outputs,
-                                 const Origin& origin);
+  Result<std::vector<Ref>> apply(const ir::OpDef& op, const ir::Attributes& attributes,
+                                 const std::vector<Ref>& inputs, int outputs, const Origin& origin);
   // The same after the shape rule ran (its outputs given).
-  Result<std::vector<Ref>> apply_inferred(const ir::OpDef& op, const ir::Attributes& attributes, const std::vector<Ref>& inputs,
+  Result<std::vector<Ref>> apply_inferred(const ir::OpDef& op, const ir::Attributes& attributes,
+                                          const std::vector<Ref>& inputs,
                                           std::span<const ir::InferOutput> outputs, const Origin& origin);
-  Result<Ref> append_raster(raster::Raster raster, DType dtype, const Shape& shape, const std::vector<Ref>& sources, const Origin& origin);
-  Result<Ref> append_loop(raster::LoopSpec loop, DType dtype, const Shape& shape, const std::vector<Ref>& operands, const Origin& origin);
+  Result<Ref> append_raster(raster::Raster raster, DType dtype, const Shape& shape,
+                            const std::vector<Ref>& sources, const Origin& origin);
+  Result<Ref> append_loop(raster::LoopSpec loop, DType dtype, const Shape& shape,
+                          const std::vector<Ref>& operands, const Origin& origin);
 
  private:
   Result<std::vector<Ref>> finish(ProgramNode node, std::span<const ir::InferOutput> outputs);
@@ -81,16 +87,18 @@ class LowerContext {
   // One operator with one result, or with several.
   Ref emit(std::string_view op, std::initializer_list<Ref> inputs, ir::Attributes attributes = {});
   Ref emit(std::string_view op, const std::vector<Ref>& inputs, ir::Attributes attributes = {});
-  std::vector<Ref> emit_many(std::string_view op, const std::vector<Ref>& inputs, ir::Attributes attributes, int outputs);
+  std::vector<Ref> emit_many(std::string_view op, const std::vector<Ref>& inputs, ir::Attributes attributes,
+                             int outputs);
   Ref raster(raster::Raster raster, DType dtype, const Shape& shape, const std::vector<Ref>& sources);
   Ref loop(raster::LoopSpec loop, DType dtype, const Shape& shape, const std::vector<Ref>& operands);
 
-  // False, with the context failed, when a table of so many elements must not be computed; ask before making one. `work`:
-  // what an element costs, 1 for setting a flag, 4 for a number that is appended or a sine, 16 for a place that is searched.
+  // False, with the context failed, when a table of so many elements must not be computed; ask before making
+  // one. `work`: what an element costs, 1 for setting a flag, 4 for a number that is appended or a sine, 16
+  // for a place that is searched.
   bool may_tabulate(int64_t elements, int64_t work);
 
-  // False, with the context failed, when a value of this shape cannot be; ask before computing with a shape that no shape
-  // rule has checked.
+  // False, with the context failed, when a value of this shape cannot be; ask before computing with a shape
+  // that no shape rule has checked.
   bool may_have(DType dtype, const Shape& shape);
 
   // Shorthand for decompositions.
@@ -98,7 +106,9 @@ class LowerContext {
   Ref scalar(DType dtype, double value);   // rank 0
   Ref ints(std::vector<int64_t> values);   // rank 1, int64
   Ref reshape(Ref r, const Shape& shape);  // an alias: equal element counts
-  Ref transpose(Ref r, std::vector<int64_t> perm) { return emit("Transpose", {r}, {{"perm", std::move(perm)}}); }
+  Ref transpose(Ref r, std::vector<int64_t> perm) {
+    return emit("Transpose", {r}, {{"perm", std::move(perm)}});
+  }
   Ref cast(Ref r, DType dtype);
   Ref add(Ref a, Ref b) { return emit("Add", {a, b}); }
   Ref sub(Ref a, Ref b) { return emit("Sub", {a, b}); }
@@ -108,7 +118,8 @@ class LowerContext {
   Ref reduce(std::string_view op, Ref r, std::vector<int64_t> axes, bool keepdims);
 
   void result(int i, Ref r) {
-    if (static_cast<size_t>(i) < results_.size()) results_[static_cast<size_t>(i)] = r;  // else one that nobody asked for
+    if (static_cast<size_t>(i) < results_.size())
+      results_[static_cast<size_t>(i)] = r;  // else one that nobody asked for
   }
   void fail(Error error) {
     if (!error_) error_ = std::move(error);

@@ -19,7 +19,8 @@ const Tensor* LowerContext::constant(Ref r) const {
   return value ? &*value : nullptr;
 }
 
-std::vector<Ref> LowerContext::emit_many(std::string_view op, const std::vector<Ref>& inputs, ir::Attributes attributes, int outputs) {
+std::vector<Ref> LowerContext::emit_many(std::string_view op, const std::vector<Ref>& inputs,
+                                         ir::Attributes attributes, int outputs) {
   const std::vector<Ref> nothing(static_cast<size_t>(outputs), kNoRef);
   if (failed()) return nothing;
   const ir::OpDef* def = find_op(op);
@@ -45,24 +46,28 @@ Ref LowerContext::emit(std::string_view op, std::initializer_list<Ref> inputs, i
 
 bool LowerContext::may_tabulate(int64_t elements, int64_t work) {
   if (failed()) return false;
-  if (Status s = lowering_.count_table(elements, work); !s.ok()) fail(s.error().within("node '" + origin_.text() + "'"));
+  if (Status s = lowering_.count_table(elements, work); !s.ok())
+    fail(s.error().within("node '" + origin_.text() + "'"));
   return !failed();
 }
 
 bool LowerContext::may_have(DType dtype, const Shape& shape) {
   if (failed()) return false;
-  if (auto s = Shape::checked(shape.dims(), std::max<int64_t>(dtype_size(dtype), 1), origin_.text()); !s.ok()) fail(s.take_error());
+  if (auto s = Shape::checked(shape.dims(), std::max<int64_t>(dtype_size(dtype), 1), origin_.text()); !s.ok())
+    fail(s.take_error());
   return !failed();
 }
 
 bool LowerContext::all_given(const std::vector<Ref>& inputs) {
   if (failed()) return false;
   if (std::ranges::any_of(inputs, [](Ref r) { return r < 0; }))
-    fail(model_error("an input left out", "a value for it", "node '" + origin_.text() + "'", "connect the input"));
+    fail(model_error("an input left out", "a value for it", "node '" + origin_.text() + "'",
+                     "connect the input"));
   return !failed();
 }
 
-Ref LowerContext::raster(raster::Raster raster, DType dtype, const Shape& shape, const std::vector<Ref>& sources) {
+Ref LowerContext::raster(raster::Raster raster, DType dtype, const Shape& shape,
+                         const std::vector<Ref>& sources) {
   if (!all_given(sources)) return kNoRef;
   auto r = lowering_.append_raster(std::move(raster), dtype, shape, sources, origin_);
   if (r.ok()) return *r;
@@ -70,7 +75,8 @@ Ref LowerContext::raster(raster::Raster raster, DType dtype, const Shape& shape,
   return kNoRef;
 }
 
-Ref LowerContext::loop(raster::LoopSpec loop, DType dtype, const Shape& shape, const std::vector<Ref>& operands) {
+Ref LowerContext::loop(raster::LoopSpec loop, DType dtype, const Shape& shape,
+                       const std::vector<Ref>& operands) {
   if (!all_given(operands)) return kNoRef;
   auto r = lowering_.append_loop(std::move(loop), dtype, shape, operands, origin_);
   if (r.ok()) return *r;
@@ -95,11 +101,13 @@ Ref LowerContext::scalar(DType dtype, double value) {
       t->as_mutable<T>()[0] = static_cast<T>(value);
   });
   if (!holds)
-    fail(model_error("the number " + std::to_string(value) + " beside operands of " + std::string(dtype_name(dtype)),
-                     "a number that this dtype holds", origin_.text(), "correct the node's attributes, or cast its operands to float32"));
+    fail(model_error(
+        "the number " + std::to_string(value) + " beside operands of " + std::string(dtype_name(dtype)),
+        "a number that this dtype holds", origin_.text(),
+        "correct the node's attributes, or cast its operands to float32"));
   if (!known)  // float8 travels and is cast; no operator computes in it
-    fail(model_error("operands of " + std::string(dtype_name(dtype)), "a dtype the operator computes in", origin_.text(),
-                     "cast them to float32"));
+    fail(model_error("operands of " + std::string(dtype_name(dtype)), "a dtype the operator computes in",
+                     origin_.text(), "cast them to float32"));
   return constant(std::move(*t));
 }
 

@@ -8,17 +8,21 @@ namespace walle::ops {
 namespace {
 constexpr int kMaxDecompositionDepth = 32;
 
-std::string describe(const ir::OpDef& op, const Origin& origin) { return "node '" + origin.text() + "' (" + std::string(op.name) + ")"; }
+std::string describe(const ir::OpDef& op, const Origin& origin) {
+  return "node '" + origin.text() + "' (" + std::string(op.name) + ")";
+}
 Status check_shape(const ir::OpDef& op, const ir::InferOutput& o, const Origin& origin) {
   const int64_t size = std::max<int64_t>(dtype_size(o.dtype), 1);
-  if (Shape::checked(o.shape.dims(), size, {}).ok()) return {};  // texts are made only when something is wrong
+  if (Shape::checked(o.shape.dims(), size, {}).ok())
+    return {};  // texts are made only when something is wrong
   return Shape::checked(o.shape.dims(), size, describe(op, origin)).status();
 }
 
 // Results of no elements: nothing to decompose, and the other axes may be of any size.
 bool is_nothing(std::span<const ir::InferOutput> outputs) {
-  return !outputs.empty() &&
-         std::ranges::all_of(outputs, [](const ir::InferOutput& o) { return o.dtype != DType::undefined && o.shape.elements() == 0; });
+  return !outputs.empty() && std::ranges::all_of(outputs, [](const ir::InferOutput& o) {
+    return o.dtype != DType::undefined && o.shape.elements() == 0;
+  });
 }
 }  // namespace
 
@@ -35,10 +39,10 @@ Ref Lowering::add_constant(Tensor value) {
 
 Status Lowering::count_table(int64_t elements, int64_t work) {
   if (elements > (base::kMaxPlanTable - table_work_) / work)
-    return resource_error("a table of " + std::to_string(elements) + " elements, " + std::to_string(work) + " steps each, after " +
-                              std::to_string(table_work_) + " steps for other tables",
-                          "at most " + std::to_string(base::kMaxPlanTable) + " steps while planning", "the model",
-                          "check the shapes, or feed the table as an input");
+    return resource_error("a table of " + std::to_string(elements) + " elements, " + std::to_string(work) +
+                              " steps each, after " + std::to_string(table_work_) + " steps for other tables",
+                          "at most " + std::to_string(base::kMaxPlanTable) + " steps while planning",
+                          "the model", "check the shapes, or feed the table as an input");
   table_work_ += elements * work;
   return {};
 }
@@ -49,24 +53,29 @@ ir::InferInput Lowering::infer_input(Ref r) const {
   return {true, v.dtype, v.shape, v.constant ? &*v.constant : nullptr};
 }
 
-Result<std::vector<Ref>> Lowering::apply(const ir::OpDef& op, const ir::Attributes& attributes, const std::vector<Ref>& inputs, int outputs,
-                                         const Origin& origin) {
+Result<std::vector<Ref>> Lowering::apply(const ir::OpDef& op, const ir::Attributes& attributes,
+                                         const std::vector<Ref>& inputs, int outputs, const Origin& origin) {
   std::vector<ir::InferInput> seen;
   seen.reserve(inputs.size());
   for (Ref r : inputs) seen.push_back(infer_input(r));
   ir::InferContext context(attributes, seen, outputs);
-  if (!op.infer) return internal_error(std::string(op.name) + " cannot be part of a decomposition", describe(op, origin));
+  if (!op.infer)
+    return internal_error(std::string(op.name) + " cannot be part of a decomposition", describe(op, origin));
   if (Status s = op.infer(context); !s.ok()) return s.error().within(describe(op, origin));
   return apply_inferred(op, attributes, inputs, context.outputs(), origin);
 }
 
-Result<std::vector<Ref>> Lowering::apply_inferred(const ir::OpDef& op, const ir::Attributes& attributes, const std::vector<Ref>& inputs,
-                                                  std::span<const ir::InferOutput> outputs, const Origin& origin) {
+Result<std::vector<Ref>> Lowering::apply_inferred(const ir::OpDef& op, const ir::Attributes& attributes,
+                                                  const std::vector<Ref>& inputs,
+                                                  std::span<const ir::InferOutput> outputs,
+                                                  const Origin& origin) {
   for (const ir::InferOutput& o : outputs) {
     if (op.lower) WALLE_TRY(check_shape(op, o, origin));  // else finish() does
     if (o.value) WALLE_TRY(count_table(o.shape.elements(), 4));
   }
-  const bool known = !outputs.empty() && std::ranges::all_of(outputs, [](const ir::InferOutput& o) { return o.value.has_value(); });
+  const bool known = !outputs.empty() && std::ranges::all_of(outputs, [](const ir::InferOutput& o) {
+    return o.value.has_value();
+  });
   if (known) {
     std::vector<Ref> refs;
     for (const ir::InferOutput& o : outputs) refs.push_back(add_constant(*o.value));
@@ -88,7 +97,8 @@ Result<std::vector<Ref>> Lowering::apply_inferred(const ir::OpDef& op, const ir:
   }
   if (whole) return finish({&op, attributes, inputs, {}, origin, {}, {}}, outputs);
   if (!op.lower) return internal_error(std::string(op.name) + " has no decomposition", describe(op, origin));
-  if (depth_ >= kMaxDecompositionDepth) return internal_error("decomposition does not end", describe(op, origin));
+  if (depth_ >= kMaxDecompositionDepth)
+    return internal_error("decomposition does not end", describe(op, origin));
   ++depth_;
   LowerContext context(*this, attributes, inputs, outputs, origin);
   const Status status = op.lower(context);
@@ -102,8 +112,9 @@ Result<std::vector<Ref>> Lowering::apply_inferred(const ir::OpDef& op, const ir:
     const Ref r = (*results)[i];
     if (r >= 0 && outputs[i].dtype != DType::undefined &&
         (program_.at(r).shape != outputs[i].shape || program_.at(r).dtype != outputs[i].dtype))
-      return internal_error("decomposition gives " + std::string(dtype_name(program_.at(r).dtype)) + program_.at(r).shape.text() +
-                                " where the shape rule says " + std::string(dtype_name(outputs[i].dtype)) + outputs[i].shape.text(),
+      return internal_error("decomposition gives " + std::string(dtype_name(program_.at(r).dtype)) +
+                                program_.at(r).shape.text() + " where the shape rule says " +
+                                std::string(dtype_name(outputs[i].dtype)) + outputs[i].shape.text(),
                             describe(op, origin));
   }
   return results;
@@ -118,7 +129,8 @@ Result<std::vector<Ref>> Lowering::finish(ProgramNode node, std::span<const ir::
     WALLE_TRY(check_shape(*node.op, o, node.origin));
     bytes += o.shape.elements() * dtype_size(o.dtype);
   }
-  const bool constant = std::ranges::all_of(node.inputs, [&](Ref r) { return r < 0 || program_.at(r).constant.has_value(); });
+  const bool constant =
+      std::ranges::all_of(node.inputs, [&](Ref r) { return r < 0 || program_.at(r).constant.has_value(); });
   if (constant && node.op->deterministic && options_.fold && bytes <= options_.fold_limit_bytes) {
     Program one;
     for (Ref& r : node.inputs) {
@@ -137,30 +149,36 @@ Result<std::vector<Ref>> Lowering::finish(ProgramNode node, std::span<const ir::
     for (Tensor& t : values) refs.push_back(add_constant(std::move(t)));
     return refs;
   }
-  for (const ir::InferOutput& o : outputs) node.outputs.push_back(o.dtype == DType::undefined ? kNoRef : add_value(o.dtype, o.shape));
+  for (const ir::InferOutput& o : outputs)
+    node.outputs.push_back(o.dtype == DType::undefined ? kNoRef : add_value(o.dtype, o.shape));
   program_.nodes.push_back(std::move(node));
   return program_.nodes.back().outputs;
 }
 
 namespace {
-std::vector<ir::InferOutput> one_output(DType dtype, const Shape& shape) { return {{dtype, shape, std::nullopt}}; }
+std::vector<ir::InferOutput> one_output(DType dtype, const Shape& shape) {
+  return {{dtype, shape, std::nullopt}};
+}
 }  // namespace
 
-Result<Ref> Lowering::append_raster(raster::Raster raster, DType dtype, const Shape& shape, const std::vector<Ref>& sources,
-                                    const Origin& origin) {
+Result<Ref> Lowering::append_raster(raster::Raster raster, DType dtype, const Shape& shape,
+                                    const std::vector<Ref>& sources, const Origin& origin) {
   if (static_cast<int64_t>(raster.regions.size()) > base::kMaxRegions)
-    return resource_error(std::to_string(raster.regions.size()) + " regions", "at most " + std::to_string(base::kMaxRegions), origin.text(),
+    return resource_error(std::to_string(raster.regions.size()) + " regions",
+                          "at most " + std::to_string(base::kMaxRegions), origin.text(),
                           "split the operator");
   regions_ += static_cast<int64_t>(raster.regions.size());
   if (regions_ > base::kMaxPlanRegions)
-    return resource_error("a model whose movements take more than " + std::to_string(base::kMaxPlanRegions) + " regions", "fewer",
-                          origin.text(), "run the model in parts");
+    return resource_error(
+        "a model whose movements take more than " + std::to_string(base::kMaxPlanRegions) + " regions",
+        "fewer", origin.text(), "run the model in parts");
   WALLE_TRY(Shape::checked(shape.dims(), std::max<int64_t>(dtype_size(dtype), 1), origin.text()));
   std::vector<int64_t> elements;
   for (Ref r : sources) {
     elements.push_back(program_.at(r).shape.elements());
     if (program_.at(r).dtype != dtype)
-      return internal_error("raster from " + std::string(dtype_name(program_.at(r).dtype)) + " to " + std::string(dtype_name(dtype)),
+      return internal_error("raster from " + std::string(dtype_name(program_.at(r).dtype)) + " to " +
+                                std::string(dtype_name(dtype)),
                             origin.text());
   }
   std::erase_if(raster.regions, [](const raster::Region& r) { return r.elements() == 0; });
@@ -171,9 +189,10 @@ Result<Ref> Lowering::append_raster(raster::Raster raster, DType dtype, const Sh
   return refs[0];
 }
 
-Result<Ref> Lowering::append_loop(raster::LoopSpec loop, DType dtype, const Shape& shape, const std::vector<Ref>& operands,
-                                  const Origin& origin) {
-  WALLE_TRY(raster::check(loop, program_.at(operands[0]).shape.elements(), program_.at(operands[1]).shape.elements(), shape.elements()));
+Result<Ref> Lowering::append_loop(raster::LoopSpec loop, DType dtype, const Shape& shape,
+                                  const std::vector<Ref>& operands, const Origin& origin) {
+  WALLE_TRY(raster::check(loop, program_.at(operands[0]).shape.elements(),
+                          program_.at(operands[1]).shape.elements(), shape.elements()));
   ProgramNode node{&loop_op(), {}, operands, {}, origin, {}, std::move(loop)};
   WALLE_ASSIGN(std::vector<Ref> refs, finish(std::move(node), one_output(dtype, shape)));
   return refs[0];

@@ -23,24 +23,28 @@ Status infer_pool(ir::InferContext& c) {
   return {};
 }
 
-ir::Cost cost_pool(const ir::Attributes& attrs, std::span<const ir::InferInput> in, std::span<const ir::InferOutput> out) {
+ir::Cost cost_pool(const ir::Attributes& attrs, std::span<const ir::InferInput> in,
+                   std::span<const ir::InferOutput> out) {
   double taps = 1;
   for (int64_t k : attrs.get_ints("kernel_shape")) taps *= static_cast<double>(k);
   const auto results = static_cast<double>(out[0].shape.elements());
-  return {results * taps,
-          results * static_cast<double>(dtype_size(out[0].dtype)) + static_cast<double>(in[0].shape.elements() * dtype_size(in[0].dtype))};
+  return {results * taps, results * static_cast<double>(dtype_size(out[0].dtype)) +
+                              static_cast<double>(in[0].shape.elements() * dtype_size(in[0].dtype))};
 }
 
 namespace {
 // Pools axes (ax, ax + 1) of x given as [N, C, H, W]; `ay` < 0: H is not pooled.
 Ref pool_pair(LowerContext& c, std::string_view op, Ref x, const Shape& as, const Window& w, int ay, int ax) {
-  const auto pick = [&](const std::vector<int64_t>& v, int axis, int64_t none) { return axis < 0 ? none : v[static_cast<size_t>(axis)]; };
+  const auto pick = [&](const std::vector<int64_t>& v, int axis, int64_t none) {
+    return axis < 0 ? none : v[static_cast<size_t>(axis)];
+  };
   ir::Attributes a = c.attrs();
   a.erase("auto_pad");
   a.set("kernel_shape", std::vector<int64_t>{pick(w.kernel, ay, 1), pick(w.kernel, ax, 1)});
   a.set("strides", std::vector<int64_t>{pick(w.stride, ay, 1), pick(w.stride, ax, 1)});
   a.set("dilations", std::vector<int64_t>{pick(w.dilation, ay, 1), pick(w.dilation, ax, 1)});
-  a.set("pads", std::vector<int64_t>{pick(w.pad_begin, ay, 0), pick(w.pad_begin, ax, 0), pick(w.pad_end, ay, 0), pick(w.pad_end, ax, 0)});
+  a.set("pads", std::vector<int64_t>{pick(w.pad_begin, ay, 0), pick(w.pad_begin, ax, 0),
+                                     pick(w.pad_end, ay, 0), pick(w.pad_end, ax, 0)});
   return c.emit(op, {c.reshape(x, as)}, a);
 }
 }  // namespace
@@ -52,8 +56,9 @@ Status lower_pool(LowerContext& c, std::string_view op) {
   const int n = w.rank();
   // The last two axes first, then one leading axis after the other with everything behind it flattened.
   Shape now = in;
-  Ref y =
-      pool_pair(c, op, c.in(0), n == 1 ? Shape{in[0], in[1], 1, in[2]} : Shape{in[0], in.product(1, n), in[n], in[n + 1]}, w, n - 2, n - 1);
+  Ref y = pool_pair(c, op, c.in(0),
+                    n == 1 ? Shape{in[0], in[1], 1, in[2]} : Shape{in[0], in.product(1, n), in[n], in[n + 1]},
+                    w, n - 2, n - 1);
   now[n + 1] = w.out[static_cast<size_t>(n - 1)];
   if (n > 1) now[n] = w.out[static_cast<size_t>(n - 2)];
   for (int axis = n - 3; axis >= 0; --axis) {

@@ -11,7 +11,8 @@ void remove_dead_nodes(Program& program) {
     if (r >= 0) live[static_cast<size_t>(r)] = true;
   std::vector<ProgramNode> kept;
   for (auto it = program.nodes.rbegin(); it != program.nodes.rend(); ++it) {
-    const bool needed = std::ranges::any_of(it->outputs, [&](Ref r) { return r >= 0 && live[static_cast<size_t>(r)]; });
+    const bool needed =
+        std::ranges::any_of(it->outputs, [&](Ref r) { return r >= 0 && live[static_cast<size_t>(r)]; });
     if (!needed) continue;
     for (Ref r : it->inputs)
       if (r >= 0) live[static_cast<size_t>(r)] = true;
@@ -35,7 +36,8 @@ std::string dump(const Program& program) {
     out << "  ";
     for (size_t i = 0; i < n.outputs.size(); ++i) {
       out << (i ? ", " : "") << ref_text(program, n.outputs[i]);
-      if (n.outputs[i] >= 0) out << ' ' << dtype_name(program.at(n.outputs[i]).dtype) << program.at(n.outputs[i]).shape.text();
+      if (n.outputs[i] >= 0)
+        out << ' ' << dtype_name(program.at(n.outputs[i]).dtype) << program.at(n.outputs[i]).shape.text();
     }
     out << " = " << n.op->name << "(";
     for (size_t i = 0; i < n.inputs.size(); ++i) out << (i ? ", " : "") << ref_text(program, n.inputs[i]);

@@ -1,5 +1,5 @@
-// Program: the lowered form of a graph segment. Atomic operators (and composites a backend claimed) plus raster and loop,
-// every shape concrete. Machine-independent; what the search plans.
+// Program: the lowered form of a graph segment. Atomic operators (and composites a backend claimed) plus
+// raster and loop, every shape concrete. Machine-independent; what the search plans.
 //
 // Built by Lowering, rewritten by the passes in ops/passes, then immutable.
 #pragma once

@@ -19,19 +19,25 @@ Status check_quantization(ir::InferContext& c) {
   const Shape& x = c.shape(0);
   const Shape& scale = c.shape(1);
   if (!tensor::is_float(c.dtype(1)) || tensor::is_float8(c.dtype(1)))
-    return model_error("scale of " + std::string(dtype_name(c.dtype(1))), "a float scale", "quantisation", "cast the scale");
+    return model_error("scale of " + std::string(dtype_name(c.dtype(1))), "a float scale", "quantisation",
+                       "cast the scale");
   const auto wrong = [&](const Shape& got, const std::string& expected) {
-    return model_error("shape " + got.text() + " for data of shape " + x.text(), expected, "scale or zero point",
-                       "check axis and block_size");
+    return model_error("shape " + got.text() + " for data of shape " + x.text(), expected,
+                       "scale or zero point", "check axis and block_size");
   };
   const int64_t block = c.attrs().get_int("block_size", 0);
-  if (block < 0) return model_error("block_size=" + std::to_string(block), "zero or more", "quantisation", "correct block_size");
+  if (block < 0)
+    return model_error("block_size=" + std::to_string(block), "zero or more", "quantisation",
+                       "correct block_size");
   const bool single = block == 0 && c.has(2) && c.shape(2).elements() == 1 && scale.elements() == 1;
-  if (c.has(2) && !single && c.shape(2) != scale) return wrong(c.shape(2), "the shape of the scale " + scale.text());
+  if (c.has(2) && !single && c.shape(2) != scale)
+    return wrong(c.shape(2), "the shape of the scale " + scale.text());
   if (scale.elements() == 1 && block == 0) return {};
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 1), x.rank()));
   if (block == 0)
-    return scale.rank() == 1 && scale[0] == x[axis] ? Status() : wrong(scale, "one element per index of axis " + std::to_string(axis));
+    return scale.rank() == 1 && scale[0] == x[axis]
+               ? Status()
+               : wrong(scale, "one element per index of axis " + std::to_string(axis));
   Shape expected = x;
   expected[axis] = base::ceil_div(x[axis], block);
   return scale == expected ? Status() : wrong(scale, expected.text());
@@ -70,8 +76,8 @@ Ref quantization_operand(LowerContext& c, Ref r) {
   }
   if (block == 0) return along_axis(c, r, *axis, x.rank());
   if (x.rank() >= base::kMaxRank) {
-    c.fail(model_error("rank " + std::to_string(x.rank()), "rank below " + std::to_string(base::kMaxRank), "blocked quantisation",
-                       "reshape x"));
+    c.fail(model_error("rank " + std::to_string(x.rank()), "rank below " + std::to_string(base::kMaxRank),
+                       "blocked quantisation", "reshape x"));
     return kNoRef;
   }
   // A block longer than the axis is one block; its own length would overflow products.
@@ -80,7 +86,9 @@ Ref quantization_operand(LowerContext& c, Ref r) {
 
 Ref quantized(LowerContext& c, Ref x, Ref zero, DType to) {
   const auto range = quantized_range(to);
-  if (!range) return c.emit("Cast", {x}, {{"to", static_cast<int64_t>(to)}, {"saturate", c.attrs().get_int("saturate", 1)}});
+  if (!range)
+    return c.emit("Cast", {x},
+                  {{"to", static_cast<int64_t>(to)}, {"saturate", c.attrs().get_int("saturate", 1)}});
   Ref y = c.emit("Round", {x});
   if (zero >= 0) y = c.add(y, c.cast(zero, c.dtype(y)));
   return c.cast(c.emit("Clamp", {y}, {{"min", range->first}, {"max", range->second}}), to);

@@ -11,8 +11,8 @@ namespace walle::ops {
 // The smallest and largest value of an integer dtype of up to 16 bits.
 std::optional<std::pair<double, double>> quantized_range(DType dtype);
 
-// Inputs x, scale, optional zero point: scale of one element, one per element of attribute `axis`, or one per block of
-// `block_size` along it; the zero point has the scale's shape.
+// Inputs x, scale, optional zero point: scale of one element, one per element of attribute `axis`, or one per
+// block of `block_size` along it; the zero point has the scale's shape.
 Status check_quantization(ir::InferContext& c);
 
 // A scale or zero point as an operand that broadcasts to input 0.

@@ -6,25 +6,30 @@
 namespace walle::ops {
 
 Status check_rule(const ResizeRule& rule) {
-  const auto one_of = [](const std::string& given, std::initializer_list<const char*> known, const char* attribute) -> Status {
+  const auto one_of = [](const std::string& given, std::initializer_list<const char*> known,
+                         const char* attribute) -> Status {
     std::string list;
     for (const char* k : known) {
       if (given == k) return {};
       list += (list.empty() ? "" : ", ") + std::string(k);
     }
-    return model_error(std::string(attribute) + " \"" + given + "\"", list, std::string("attribute ") + attribute, "choose a known value");
+    return model_error(std::string(attribute) + " \"" + given + "\"", list,
+                       std::string("attribute ") + attribute, "choose a known value");
   };
   WALLE_TRY(one_of(rule.mode, {"nearest", "linear", "cubic"}, "mode"));
-  WALLE_TRY(one_of(rule.nearest, {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}, "nearest_mode"));
+  WALLE_TRY(
+      one_of(rule.nearest, {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}, "nearest_mode"));
   return one_of(rule.coordinates,
-                {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize"},
+                {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
+                 "tf_crop_and_resize"},
                 "coordinate_transformation_mode");
 }
 
 namespace {
-// Where output j lies on the input axis. Nearest rounds ties, so the order of these operations shows in results: it is
-// that of ONNX's reference.
-double source_position(const ResizeRule& r, int64_t in, int64_t out, double scale, double roi_begin, double roi_end, double j) {
+// Where output j lies on the input axis. Nearest rounds ties, so the order of these operations shows in
+// results: it is that of ONNX's reference.
+double source_position(const ResizeRule& r, int64_t in, int64_t out, double scale, double roi_begin,
+                       double roi_end, double j) {
   const auto n = static_cast<double>(in);
   const double length = scale * n;  // the output length before rounding
   if (r.coordinates == "asymmetric") return j / scale;
@@ -53,14 +58,16 @@ bool goes_up(const std::string& rule, double ratio) {
   return rule == "round_prefer_floor" ? ratio > 0.5 : ratio >= 0.5;
 }
 
-// Positions beyond the axis by more than its size carry no information; the clamp keeps the conversion defined.
+// Positions beyond the axis by more than its size carry no information; the clamp keeps the conversion
+// defined.
 int64_t floor_of(double x, int64_t in) {
   const auto limit = 2.0 * static_cast<double>(in) + 4;
   return static_cast<int64_t>(std::floor(std::clamp(std::isnan(x) ? 0.0 : x, -limit, limit)));
 }
 // How far the kernel reaches to the left of a position, as the (negative) number of its first element.
 int64_t first_tap(const ResizeRule& rule, int64_t in, double shrink) {
-  const double reach = std::min(rule.mode == "linear" ? 1 / shrink : 2 / shrink, 2.0 * static_cast<double>(in) + 4);
+  const double reach =
+      std::min(rule.mode == "linear" ? 1 / shrink : 2 / shrink, 2.0 * static_cast<double>(in) + 4);
   return static_cast<int64_t>(std::floor(-reach)) + 1;
 }
 
@@ -72,7 +79,8 @@ int64_t resize_tap_count(const ResizeRule& rule, int64_t in, double scale) {
   return rule.mode == "nearest" ? 1 : 2 - 2 * first_tap(rule, in, shrink_of(rule, scale));
 }
 
-AxisTaps resize_taps(const ResizeRule& rule, int64_t in, int64_t out, double scale, double roi_begin, double roi_end) {
+AxisTaps resize_taps(const ResizeRule& rule, int64_t in, int64_t out, double scale, double roi_begin,
+                     double roi_end) {
   AxisTaps t;
   const bool nearest = rule.mode == "nearest";
   const bool linear = rule.mode == "linear";
@@ -81,7 +89,8 @@ AxisTaps resize_taps(const ResizeRule& rule, int64_t in, int64_t out, double sca
   t.taps = resize_tap_count(rule, in, scale);
   for (int64_t j = 0; j < out; ++j) {
     const double x = source_position(rule, in, out, scale, roi_begin, roi_end, static_cast<double>(j));
-    const bool outside = rule.coordinates == "tf_crop_and_resize" && !(x >= 0 && x <= static_cast<double>(in - 1));
+    const bool outside =
+        rule.coordinates == "tf_crop_and_resize" && !(x >= 0 && x <= static_cast<double>(in - 1));
     if (outside && t.outside.empty()) t.outside.assign(static_cast<size_t>(out), false);
     if (outside) t.outside[static_cast<size_t>(j)] = true;
     // The fraction is taken in (0, 1]: a position on an element belongs to the interval left of it.

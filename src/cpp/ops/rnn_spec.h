@@ -1,5 +1,5 @@
-// The attributes of RNN, GRU and LSTM, checked, with every default filled in. Shared by the decomposition and by
-// backends that run the operators whole.
+// The attributes of RNN, GRU and LSTM, checked, with every default filled in. Shared by the decomposition and
+// by backends that run the operators whole.
 #pragma once
 
 #include <array>
@@ -47,8 +47,10 @@ struct RnnSpec {
   bool backward(int64_t direction) const { return direction == 1 || reverse_first; }
 };
 
-inline constexpr int kRnnX = 0, kRnnW = 1, kRnnR = 2, kRnnB = 3, kRnnLengths = 4, kRnnH = 5, kRnnC = 6, kRnnP = 7;
+inline constexpr int kRnnX = 0, kRnnW = 1, kRnnR = 2, kRnnB = 3, kRnnLengths = 4, kRnnH = 5, kRnnC = 6,
+                     kRnnP = 7;
 
-Result<RnnSpec> rnn_spec(std::string_view op, const ir::Attributes& attrs, const Shape& x, const Shape& w, const Shape& r);
+Result<RnnSpec> rnn_spec(std::string_view op, const ir::Attributes& attrs, const Shape& x, const Shape& w,
+                         const Shape& r);
 
 }  // namespace walle::ops

@@ -40,12 +40,14 @@ class PathWalk {
       todo.pop_back();
       const size_t bound = p.leaf ? e_.leaf_weight.size() : e_.feature.size();
       if (p.target < 0 || static_cast<size_t>(p.target) >= bound)
-        return wrong(std::string(p.leaf ? "leaf " : "node ") + std::to_string(p.target), "an index below " + std::to_string(bound));
+        return wrong(std::string(p.leaf ? "leaf " : "node ") + std::to_string(p.target),
+                     "an index below " + std::to_string(bound));
       const auto at = static_cast<size_t>(p.target);
       if (p.leaf) {
         e_.paths.push_back({std::move(p.steps), p.target});
         if (e_.paths.size() * e_.feature.size() > kMaxTable)
-          return wrong(std::to_string(e_.feature.size()) + " nodes", "an ensemble whose nodes times leaves stay below 2^24");
+          return wrong(std::to_string(e_.feature.size()) + " nodes",
+                       "an ensemble whose nodes times leaves stay below 2^24");
         continue;
       }
       if (seen_[at]) return wrong("node " + std::to_string(p.target) + " reached twice", "trees");
@@ -58,7 +60,8 @@ class PathWalk {
           steps.push_back({p.target, taken});
         }
         steps_ += steps.size();  // a chain of n nodes copies n^2 / 2 of them
-        if (steps_ > kMaxTable) return wrong("trees whose paths have more than 2^24 steps", "shallower trees");
+        if (steps_ > kMaxTable)
+          return wrong("trees whose paths have more than 2^24 steps", "shallower trees");
         todo.push_back({edge.target[at], edge.is_leaf[at] != 0, std::move(steps)});
       }
     }
@@ -84,7 +87,8 @@ Status read_members(const ir::Attributes& attrs, TreeEnsemble& e) {
   for (size_t i = 0; i < e.mode.size(); ++i) {
     if (e.mode[i] != TreeMode::member) continue;
     for (; at < values.size() && !std::isnan(values[at]); ++at) e.members[i].push_back(values[at]);
-    if (at >= values.size()) return wrong("too few membership_values", "a set ended by NaN for every node of mode MEMBER");
+    if (at >= values.size())
+      return wrong("too few membership_values", "a set ended by NaN for every node of mode MEMBER");
     ++at;
   }
   return {};
@@ -104,12 +108,17 @@ Result<TreeEnsemble> read_tree_ensemble(const ir::Attributes& attrs, bool paths)
   const std::vector<int64_t> missing = attrs.get_ints("nodes_missing_value_tracks_true");
   const std::vector<int64_t> roots = attrs.get_ints("tree_roots");
   const size_t n = e.feature.size();
-  for (size_t size : {e.split.size(), modes.size(), yes.target.size(), yes.is_leaf.size(), no.target.size(), no.is_leaf.size()})
-    if (size != n || n == 0) return wrong(std::to_string(size) + " entries in a nodes_ attribute", std::to_string(n) + ", one per node");
+  for (size_t size : {e.split.size(), modes.size(), yes.target.size(), yes.is_leaf.size(), no.target.size(),
+                      no.is_leaf.size()})
+    if (size != n || n == 0)
+      return wrong(std::to_string(size) + " entries in a nodes_ attribute",
+                   std::to_string(n) + ", one per node");
   if (e.leaf_weight.size() != e.leaf_target.size() || e.targets < 1 || e.targets > (1 << 20) || roots.empty())
-    return wrong("leaf attributes of different lengths, or no targets or roots", "one target per leaf, at least one tree");
+    return wrong("leaf attributes of different lengths, or no targets or roots",
+                 "one target per leaf, at least one tree");
   for (int64_t t : e.leaf_target)
-    if (t < 0 || t >= e.targets) return wrong("leaf target " + std::to_string(t), "0 to " + std::to_string(e.targets - 1));
+    if (t < 0 || t >= e.targets)
+      return wrong("leaf target " + std::to_string(t), "0 to " + std::to_string(e.targets - 1));
   for (size_t i = 0; i < n; ++i) {
     if (!(modes[i] >= 0 && modes[i] <= 6)) return wrong("node mode " + std::to_string(modes[i]), "0 to 6");
     e.mode.push_back(static_cast<TreeMode>(modes[i]));

@@ -13,14 +13,16 @@ struct Names {
   const char* numpy;
 };
 constexpr Names kNumpy[] = {
-    {DType::float32, "f4"},        {DType::float64, "f8"},      {DType::float16, "f2"},        {DType::bfloat16, "u2"},
-    {DType::int8, "i1"},           {DType::int16, "i2"},        {DType::int32, "i4"},          {DType::int64, "i8"},
-    {DType::uint8, "u1"},          {DType::uint16, "u2"},       {DType::uint32, "u4"},         {DType::uint64, "u8"},
-    {DType::boolean, "?"},         {DType::float8e4m3fn, "u1"}, {DType::float8e4m3fnuz, "u1"}, {DType::float8e5m2, "u1"},
-    {DType::float8e5m2fnuz, "u1"},
+    {DType::float32, "f4"},    {DType::float64, "f8"},        {DType::float16, "f2"},
+    {DType::bfloat16, "u2"},   {DType::int8, "i1"},           {DType::int16, "i2"},
+    {DType::int32, "i4"},      {DType::int64, "i8"},          {DType::uint8, "u1"},
+    {DType::uint16, "u2"},     {DType::uint32, "u4"},         {DType::uint64, "u8"},
+    {DType::boolean, "?"},     {DType::float8e4m3fn, "u1"},   {DType::float8e4m3fnuz, "u1"},
+    {DType::float8e5m2, "u1"}, {DType::float8e5m2fnuz, "u1"},
 };
 
-// One dtype object per DType, made once; never freed, because destroying them after the interpreter would crash.
+// One dtype object per DType, made once; never freed, because destroying them after the interpreter would
+// crash.
 const py::dtype& numpy_dtype(DType dtype) {
   static auto* table = [] {
     auto* made = new std::array<py::dtype, tensor::kDTypeCount>();
@@ -32,15 +34,22 @@ const py::dtype& numpy_dtype(DType dtype) {
 
 DType from_kind(char kind, py::ssize_t size) {
   switch (kind) {
-    case 'f': return size == 4 ? DType::float32 : size == 8 ? DType::float64 : size == 2 ? DType::float16 : DType::undefined;
-    case 'i': return size == 8 ? DType::int64 : size == 4 ? DType::int32 : size == 2 ? DType::int16 : DType::int8;
-    case 'u': return size == 8 ? DType::uint64 : size == 4 ? DType::uint32 : size == 2 ? DType::uint16 : DType::uint8;
+    case 'f':
+      return size == 4   ? DType::float32
+             : size == 8 ? DType::float64
+             : size == 2 ? DType::float16
+                         : DType::undefined;
+    case 'i':
+      return size == 8 ? DType::int64 : size == 4 ? DType::int32 : size == 2 ? DType::int16 : DType::int8;
+    case 'u':
+      return size == 8 ? DType::uint64 : size == 4 ? DType::uint32 : size == 2 ? DType::uint16 : DType::uint8;
     case 'b': return DType::boolean;
     default: return DType::undefined;
   }
 }
 
-// What NumPy cannot take (a tensor on another device, a dtype of its own kind) is the caller's argument, not a failure of ours.
+// What NumPy cannot take (a tensor on another device, a dtype of its own kind) is the caller's argument, not
+// a failure of ours.
 py::array numpy_call(const char* function, py::handle object, const std::string& where) {
   try {
     return py::reinterpret_steal<py::array>(py::module_::import("numpy").attr(function)(object).release());
@@ -48,8 +57,8 @@ py::array numpy_call(const char* function, py::handle object, const std::string&
     const std::string type = py::str(py::type::handle_of(object).attr("__name__"));
     const std::string why = py::str(error.value());
     if (error.matches(PyExc_MemoryError))
-      throw CoreError(resource_error("memory for a copy of a value of type " + type + " was refused", "enough free memory", where,
-                                     "use smaller arrays"));
+      throw CoreError(resource_error("memory for a copy of a value of type " + type + " was refused",
+                                     "enough free memory", where, "use smaller arrays"));
     throw CoreError(argument_error("a value of type " + type + " that NumPy cannot read (" + why + ")",
                                    "an array in ordinary memory with a NumPy dtype", where,
                                    "move it to the CPU and convert it to a NumPy array first"));
@@ -74,12 +83,14 @@ py::array as_array(py::handle object, const std::string& where, bool allow_plain
     array = numpy_call("asarray", object, where);
   } else {
     const std::string type = py::str(py::type::handle_of(object).attr("__name__"));
-    throw CoreError(argument_error("a value of type " + type, "a NumPy array, a DLPack object or a buffer", where,
-                                   "wrap it: numpy.asarray(value, dtype=...)"));
+    throw CoreError(argument_error("a value of type " + type, "a NumPy array, a DLPack object or a buffer",
+                                   where, "wrap it: numpy.asarray(value, dtype=...)"));
   }
   const char order = array.dtype().byteorder();
   const bool foreign = order == (PY_LITTLE_ENDIAN ? '>' : '<');
-  if (foreign) array = py::reinterpret_steal<py::array>(array.attr("astype")(array.dtype().attr("newbyteorder")("=")).release());
+  if (foreign)
+    array = py::reinterpret_steal<py::array>(
+        array.attr("astype")(array.dtype().attr("newbyteorder")("=")).release());
   const bool aligned = array.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_;
   if (!aligned) array = py::reinterpret_steal<py::array>(array.attr("copy")().release());
   if (!(array.flags() & py::array::c_style)) array = numpy_call("ascontiguousarray", array, where);
@@ -119,7 +130,8 @@ Tensor borrow(const py::array& array, DType dtype, const Shape& shape, bool writ
     const py::gil_scoped_acquire gil;
     Py_DECREF(owner);
   };
-  Buffer buffer = Buffer::wrap(const_cast<void*>(array.data()), static_cast<size_t>(array.nbytes()), std::move(release), writable);
+  Buffer buffer = Buffer::wrap(const_cast<void*>(array.data()), static_cast<size_t>(array.nbytes()),
+                               std::move(release), writable);
   return Tensor(dtype, shape, std::move(buffer));
 }
 

@@ -1,7 +1,7 @@
 // NumPy arrays, DLPack objects and buffers to tensors and back, without copies where the memory allows it.
 //
-// NumPy has no bfloat16 and no float8: their bits travel as uint16 and uint8 (an array of the package ml_dtypes is
-// recognised by its dtype's name and accepted too).
+// NumPy has no bfloat16 and no float8: their bits travel as uint16 and uint8 (an array of the package
+// ml_dtypes is recognised by its dtype's name and accepted too).
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -15,8 +15,9 @@ namespace walle::pybind {
 
 namespace py = pybind11;
 
-// Any array-like that owns memory: ndarray, __dlpack__, buffer protocol, NumPy scalar. Lists and numbers are refused
-// unless `allow_plain`, because their dtype would be a guess. C-contiguous, native byte order; copies only when it is not.
+// Any array-like that owns memory: ndarray, __dlpack__, buffer protocol, NumPy scalar. Lists and numbers are
+// refused unless `allow_plain`, because their dtype would be a guess. C-contiguous, native byte order; copies
+// only when it is not.
 py::array as_array(py::handle object, const std::string& where, bool allow_plain = false);
 
 // C-contiguous, aligned, native byte order: what as_array returns unchanged.
@@ -28,8 +29,8 @@ DType dtype_of(const py::array& array);
 // The bits of `array` as a tensor of `dtype`; false when they cannot be read as that dtype.
 bool can_hold(const py::array& array, DType dtype);
 
-// Shares the array's memory and keeps the array alive. Precondition: can_hold(array, dtype), C-contiguous; `writable` only
-// for an array that is.
+// Shares the array's memory and keeps the array alive. Precondition: can_hold(array, dtype), C-contiguous;
+// `writable` only for an array that is.
 Tensor borrow(const py::array& array, DType dtype, const Shape& shape, bool writable = false);
 // The same bytes in memory of our own, aligned for kernels.
 Tensor copy(const py::array& array, DType dtype, const Shape& shape);

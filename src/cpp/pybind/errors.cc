@@ -21,8 +21,8 @@ const char* python_class(base::ErrorGroup group) {
 void raise(const Error& error) {
   const py::object cls = py::module_::import("walle_rt.errors").attr(python_class(error.group()));
   const base::ErrorText& t = error.text();
-  py::object instance = cls(error.message(), py::arg("given") = t.given, py::arg("expected") = t.expected, py::arg("where") = t.where,
-                            py::arg("next_step") = t.next);
+  py::object instance = cls(error.message(), py::arg("given") = t.given, py::arg("expected") = t.expected,
+                            py::arg("where") = t.where, py::arg("next_step") = t.next);
   PyErr_SetObject(cls.ptr(), instance.ptr());
 }
 }  // namespace
@@ -33,8 +33,8 @@ void bind_errors(py::module_&) {
     try {
       if (p) std::rethrow_exception(p);
     } catch (const std::bad_alloc&) {
-      raise(
-          resource_error("a request for memory was refused", "enough free memory", "native core", "use smaller inputs or a smaller model"));
+      raise(resource_error("a request for memory was refused", "enough free memory", "native core",
+                           "use smaller inputs or a smaller model"));
     }
   });
   py::register_exception_translator([](std::exception_ptr p) {

@@ -1,5 +1,5 @@
-// The one way an Error becomes a Python exception: unwrap(result) returns the value or throws CoreError, which
-// errors.cc translates into the walle_rt.Error subclass of its group.
+// The one way an Error becomes a Python exception: unwrap(result) returns the value or throws CoreError,
+// which errors.cc translates into the walle_rt.Error subclass of its group.
 #pragma once
 
 #include <pybind11/pybind11.h>

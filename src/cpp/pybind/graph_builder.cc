@@ -1,4 +1,5 @@
-// _core.GraphBuilder: how converters written in Python make a graph. Values are numbers, -1 is an omitted one.
+// _core.GraphBuilder: how converters written in Python make a graph. Values are numbers, -1 is an omitted
+// one.
 #include "pybind/graph_builder.h"
 
 #include <pybind11/stl.h>
@@ -15,7 +16,8 @@ constexpr const char* kConvertAgain = "this is a fault of the converter: report 
 
 ir::Value& value_at(GraphBuilder& b, ir::ValueId id) {
   if (id < 0 || id >= static_cast<ir::ValueId>(b.graph->values.size()))
-    throw CoreError(argument_error("value number " + std::to_string(id), "a number this builder gave out", "GraphBuilder", kConvertAgain));
+    throw CoreError(argument_error("value number " + std::to_string(id), "a number this builder gave out",
+                                   "GraphBuilder", kConvertAgain));
   return b.graph->at(id);
 }
 
@@ -23,10 +25,13 @@ ir::ValueKind kind_from(const std::string& kind) {
   if (kind == "tensor") return ir::ValueKind::tensor;
   if (kind == "sequence") return ir::ValueKind::sequence;
   if (kind == "optional") return ir::ValueKind::optional;
-  throw CoreError(argument_error("value kind '" + kind + "'", "tensor, sequence or optional", "GraphBuilder", kConvertAgain));
+  throw CoreError(argument_error("value kind '" + kind + "'", "tensor, sequence or optional", "GraphBuilder",
+                                 kConvertAgain));
 }
 
-DType dtype_from(const std::string& name) { return name == "undefined" ? DType::undefined : unwrap(tensor::dtype_from_name(name)); }
+DType dtype_from(const std::string& name) {
+  return name == "undefined" ? DType::undefined : unwrap(tensor::dtype_from_name(name));
+}
 
 // Dimensions: an int, a symbol's name, or None.
 std::optional<std::vector<ir::Dim>> dims_from(const py::object& shape) {
@@ -47,8 +52,8 @@ Tensor constant_from(const py::object& array, const std::string& dtype_name, con
   const DType dtype = dtype_from(dtype_name);
   const py::array bits = as_array(array, where, true);
   if (!can_hold(bits, dtype))
-    throw CoreError(
-        argument_error("an array of dtype " + std::string(py::str(bits.dtype())), "the bits of " + dtype_name, where, kConvertAgain));
+    throw CoreError(argument_error("an array of dtype " + std::string(py::str(bits.dtype())),
+                                   "the bits of " + dtype_name, where, kConvertAgain));
   return unwrap(copy(bits, dtype, shape_of(bits, dtype, where)).with_plain_booleans());
 }
 
@@ -65,12 +70,14 @@ ir::AttrValue attribute_from(const std::string& name, const std::string& kind, c
     return constant_from(pair[0], py::cast<std::string>(pair[1]), "attribute " + name);
   }
   if (kind == "g") return std::shared_ptr<const ir::Graph>(py::cast<GraphBuilder&>(value).graph);
-  throw CoreError(argument_error("attribute kind '" + kind + "'", "i, f, s, is, fs, ss, t or g", "attribute " + name, kConvertAgain));
+  throw CoreError(argument_error("attribute kind '" + kind + "'", "i, f, s, is, fs, ss, t or g",
+                                 "attribute " + name, kConvertAgain));
 }
 
-std::vector<ir::ValueId> add_node(GraphBuilder& b, const std::string& op, const std::string& name, const std::vector<ir::ValueId>& inputs,
-                                  const std::vector<std::string>& outputs,
-                                  const std::vector<std::tuple<std::string, std::string, py::object>>& attributes) {
+std::vector<ir::ValueId> add_node(
+    GraphBuilder& b, const std::string& op, const std::string& name, const std::vector<ir::ValueId>& inputs,
+    const std::vector<std::string>& outputs,
+    const std::vector<std::tuple<std::string, std::string, py::object>>& attributes) {
   ir::Node node;
   node.op = op;
   node.name = name;
@@ -78,7 +85,8 @@ std::vector<ir::ValueId> add_node(GraphBuilder& b, const std::string& op, const 
     if (id != ir::kNone) value_at(b, id);
     node.inputs.push_back(id);
   }
-  for (const auto& [key, kind, value] : attributes) node.attributes.set(key, attribute_from(key, kind, value));
+  for (const auto& [key, kind, value] : attributes)
+    node.attributes.set(key, attribute_from(key, kind, value));
   for (const std::string& output : outputs) {
     ir::Value value;
     value.name = output;
@@ -89,8 +97,8 @@ std::vector<ir::ValueId> add_node(GraphBuilder& b, const std::string& op, const 
   return ids;
 }
 
-ir::ValueId add_input(GraphBuilder& b, const std::string& name, const std::string& kind, const std::string& dtype,
-                      const py::object& shape) {
+ir::ValueId add_input(GraphBuilder& b, const std::string& name, const std::string& kind,
+                      const std::string& dtype, const py::object& shape) {
   ir::Value value;
   value.name = name;
   value.kind = kind_from(kind);
@@ -126,13 +134,16 @@ ModelDataHandle finish(GraphBuilder& b, const std::vector<std::tuple<std::string
 }  // namespace
 
 void bind_graph_builder(py::module_& m) {
-  py::class_<ModelDataHandle>(m, "ModelData", "A finished graph with signatures and metadata, ready to become a model.")
+  py::class_<ModelDataHandle>(m, "ModelData",
+                              "A finished graph with signatures and metadata, ready to become a model.")
       .def(
-          "serialize", [](const ModelDataHandle& h) { return py::bytes(unwrap(ir::serialize_walle(*h.data))); },
+          "serialize",
+          [](const ModelDataHandle& h) { return py::bytes(unwrap(ir::serialize_walle(*h.data))); },
           "The bytes of a .walle file.")
       .def("text", [](const ModelDataHandle& h) { return ir::dump(h.data->graph); }, "One line per node.");
 
-  py::class_<GraphBuilder>(m, "GraphBuilder", "A graph under construction; values are numbers, -1 is an omitted one.")
+  py::class_<GraphBuilder>(m, "GraphBuilder",
+                           "A graph under construction; values are numbers, -1 is an omitted one.")
       .def(py::init([](const std::string& name) {
              GraphBuilder b;
              b.graph->name = name;
@@ -151,14 +162,17 @@ void bind_graph_builder(py::module_& m) {
           [](GraphBuilder& b, GraphBuilder& from, ir::ValueId id) {
             const ir::Value& source = value_at(from, id);
             if (!source.constant)
-              throw CoreError(argument_error("value '" + source.name + "'", "a constant", "GraphBuilder.share_constant", kConvertAgain));
+              throw CoreError(argument_error("value '" + source.name + "'", "a constant",
+                                             "GraphBuilder.share_constant", kConvertAgain));
             return add_constant(b, source.name, *source.constant);
           },
           py::arg("source"), py::arg("value"))
-      .def("node", add_node, py::arg("op"), py::arg("name"), py::arg("inputs"), py::arg("outputs"), py::arg("attributes"))
+      .def("node", add_node, py::arg("op"), py::arg("name"), py::arg("inputs"), py::arg("outputs"),
+           py::arg("attributes"))
       .def(
           "describe",
-          [](GraphBuilder& b, ir::ValueId id, const std::string& kind, const std::string& dtype, const py::object& shape) {
+          [](GraphBuilder& b, ir::ValueId id, const std::string& kind, const std::string& dtype,
+             const py::object& shape) {
             ir::Value& value = value_at(b, id);
             value.kind = kind_from(kind);
             value.dtype = dtype_from(dtype);
@@ -166,12 +180,14 @@ void bind_graph_builder(py::module_& m) {
           },
           py::arg("value"), py::arg("kind"), py::arg("dtype"), py::arg("shape"))
       .def(
-          "rename", [](GraphBuilder& b, ir::ValueId id, const std::string& name) { value_at(b, id).name = name; }, py::arg("value"),
-          py::arg("name"))
+          "rename",
+          [](GraphBuilder& b, ir::ValueId id, const std::string& name) { value_at(b, id).name = name; },
+          py::arg("value"), py::arg("name"))
       .def(
           "name_of", [](GraphBuilder& b, ir::ValueId id) { return value_at(b, id).name; }, py::arg("value"))
       .def(
-          "is_constant", [](GraphBuilder& b, ir::ValueId id) { return value_at(b, id).constant.has_value(); }, py::arg("value"))
+          "is_constant", [](GraphBuilder& b, ir::ValueId id) { return value_at(b, id).constant.has_value(); },
+          py::arg("value"))
       .def(
           "constant_array",
           [](GraphBuilder& b, ir::ValueId id) -> py::object {

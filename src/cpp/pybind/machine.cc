@@ -14,14 +14,16 @@ py::dict machine() {
   py::dict out;
   out["processors"] = base::available_processors();
   py::dict backends;
-  for (const std::string& name : runtime::backend_names()) backends[name.c_str()] = runtime::backend_target(name);
+  for (const std::string& name : runtime::backend_names())
+    backends[name.c_str()] = runtime::backend_target(name);
   out["backends"] = backends;
   return out;
 }
 }  // namespace
 
 void bind_machine(py::module_& m) {
-  m.def("available_processors", base::available_processors, "Processors this process may keep busy: affinity, then cgroup quota.");
+  m.def("available_processors", base::available_processors,
+        "Processors this process may keep busy: affinity, then cgroup quota.");
   m.def("machine", machine, "Processors, and the backends of this build with what each runs on.");
 }
 

@@ -62,8 +62,9 @@ ModelPtr create(const ModelDataHandle& handle, bool fold) {
   return unwrap(runtime::Model::create(*handle.data, {.fold = fold}));
 }
 
-std::unique_ptr<NativeSession> session(const ModelPtr& model, const std::string& backend, int threads, const std::string& precision,
-                                       bool search, bool merge, bool fuse, bool claim, bool fold) {
+std::unique_ptr<NativeSession> session(const ModelPtr& model, const std::string& backend, int threads,
+                                       const std::string& precision, bool search, bool merge, bool fuse,
+                                       bool claim, bool fold) {
   runtime::SessionOptions options{backend, threads, precision, search, merge, fuse, claim, fold};
   return std::make_unique<NativeSession>(model, unwrap(model->session(options)));
 }
@@ -89,8 +90,11 @@ ModelDataHandle expose_all(const ModelPtr& model) {
 void bind_model(py::module_& m) {
   py::class_<runtime::Model, ModelPtr>(m, "Model", "A verified graph; immutable, shared by sessions.")
       .def_static("create", create, py::arg("data"), py::arg("fold") = true)
-      .def_property_readonly("inputs", [](const ModelPtr& model) { return value_infos(model->graph(), model->graph().inputs); })
-      .def_property_readonly("outputs", [](const ModelPtr& model) { return value_infos(model->graph(), model->graph().outputs); })
+      .def_property_readonly(
+          "inputs", [](const ModelPtr& model) { return value_infos(model->graph(), model->graph().inputs); })
+      .def_property_readonly(
+          "outputs",
+          [](const ModelPtr& model) { return value_infos(model->graph(), model->graph().outputs); })
       .def_property_readonly("signatures", [](const ModelPtr& model) { return signatures(model->data()); })
       .def_property_readonly("metadata", [](const ModelPtr& model) { return model->data().metadata; })
       .def_property_readonly("node_count", [](const ModelPtr& model) { return model->graph().nodes.size(); })
@@ -102,13 +106,15 @@ void bind_model(py::module_& m) {
           },
           py::arg("path"), "Write a .walle file, replacing an old one atomically.")
       .def(
-          "serialize", [](const ModelPtr& model) { return py::bytes(unwrap(ir::serialize_walle(model->data()))); },
+          "serialize",
+          [](const ModelPtr& model) { return py::bytes(unwrap(ir::serialize_walle(model->data()))); },
           "The bytes of a .walle file.")
       .def("expose_all", expose_all, "The model data with every value of the main graph as an output.")
       .def(
           "text", [](const ModelPtr& model) { return ir::dump(model->graph()); }, "One line per node.")
-      .def("session", session, py::arg("backend"), py::arg("threads"), py::arg("precision"), py::arg("search") = true,
-           py::arg("merge") = true, py::arg("fuse") = true, py::arg("claim") = true, py::arg("fold") = true);
+      .def("session", session, py::arg("backend"), py::arg("threads"), py::arg("precision"),
+           py::arg("search") = true, py::arg("merge") = true, py::arg("fuse") = true, py::arg("claim") = true,
+           py::arg("fold") = true);
 }
 
 }  // namespace walle::pybind

@@ -10,7 +10,9 @@ namespace walle::pybind {
 
 namespace {
 
-ModelDataHandle handle(Result<ir::ModelData> data) { return {std::make_shared<const ir::ModelData>(unwrap(std::move(data)))}; }
+ModelDataHandle handle(Result<ir::ModelData> data) {
+  return {std::make_shared<const ir::ModelData>(unwrap(std::move(data)))};
+}
 
 ModelDataHandle load(const std::string& path) {
   const py::gil_scoped_release unlocked;

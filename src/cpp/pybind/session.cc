@@ -17,7 +17,8 @@ namespace {
 std::optional<Tensor> borrow_plain(py::handle object, DType declared) {
   if (!py::isinstance<py::array>(object)) return std::nullopt;
   const auto array = py::reinterpret_borrow<py::array>(object);
-  if (array.ndim() > base::kMaxRank || array.nbytes() > base::kMaxTensorBytes || !usable_as_it_is(array) || dtype_of(array) != declared)
+  if (array.ndim() > base::kMaxRank || array.nbytes() > base::kMaxTensorBytes || !usable_as_it_is(array) ||
+      dtype_of(array) != declared)
     return std::nullopt;
   Shape shape;
   for (py::ssize_t i = 0; i < array.ndim(); ++i) shape.push_back(array.shape(i));
@@ -32,7 +33,8 @@ Tensor tensor_from(py::handle object, DType declared, const std::string& name) {
   if (dtype != declared && can_hold(array, declared)) dtype = declared;
   if (dtype == DType::undefined) {
     const std::string have = py::str(array.dtype());
-    const std::string want = declared == DType::undefined ? "a numeric or boolean dtype" : std::string(dtype_name(declared));
+    const std::string want =
+        declared == DType::undefined ? "a numeric or boolean dtype" : std::string(dtype_name(declared));
     throw CoreError(argument_error("an array of dtype " + have, want, where, "convert it with .astype(...)"));
   }
   return borrow(array, dtype, shape_of(array, dtype, where));
@@ -42,13 +44,13 @@ ir::RuntimeValue value_from(py::handle object, const ir::Value& declared) {
   if (declared.kind == ir::ValueKind::tensor) return tensor_from(object, declared.dtype, declared.name);
   if (object.is_none()) {
     if (declared.kind == ir::ValueKind::optional) return {};
-    throw CoreError(
-        argument_error("None", "a list of arrays", "input '" + declared.name + "'", "pass an empty list for an empty sequence"));
+    throw CoreError(argument_error("None", "a list of arrays", "input '" + declared.name + "'",
+                                   "pass an empty list for an empty sequence"));
   }
   if (!PyList_Check(object.ptr()) && !PyTuple_Check(object.ptr())) {
     if (declared.kind == ir::ValueKind::optional) return tensor_from(object, declared.dtype, declared.name);
-    throw CoreError(
-        argument_error("a value that is not a list", "a list of arrays", "input '" + declared.name + "'", "wrap the arrays in a list"));
+    throw CoreError(argument_error("a value that is not a list", "a list of arrays",
+                                   "input '" + declared.name + "'", "wrap the arrays in a list"));
   }
   auto sequence = std::make_shared<ir::Sequence>();
   sequence->dtype = declared.dtype;
@@ -57,7 +59,8 @@ ir::RuntimeValue value_from(py::handle object, const ir::Value& declared) {
   return ir::RuntimeValue(std::shared_ptr<const ir::Sequence>(std::move(sequence)));
 }
 
-// Results that are somebody else's memory (an input handed through, a constant) are copied: what a caller gets is his to change.
+// Results that are somebody else's memory (an input handed through, a constant) are copied: what a caller
+// gets is his to change.
 py::array fresh_array(const Tensor& tensor) {
   if (tensor.buffer().writable()) return to_array(tensor);
   Tensor own = unwrap(Tensor::allocate(tensor.dtype(), tensor.shape()));
@@ -97,7 +100,8 @@ std::string quoted(const std::vector<py::str>& names) {
   return out.empty() ? "none" : out;
 }
 
-[[noreturn]] void unknown_name(const std::string& given, const std::vector<py::str>& known, const char* what) {
+[[noreturn]] void unknown_name(const std::string& given, const std::vector<py::str>& known,
+                               const char* what) {
   std::string best;
   size_t least = given.size() / 2 + 2;
   for (const py::str& name : known) {
@@ -108,8 +112,10 @@ std::string quoted(const std::vector<py::str>& names) {
       best = text;
     }
   }
-  const std::string next = best.empty() ? std::string("see the model's ") + what + "s for their names" : "did you mean '" + best + "'?";
-  throw CoreError(argument_error("'" + given + "'", std::string(what) + "s named " + quoted(known), "run", next));
+  const std::string next = best.empty() ? std::string("see the model's ") + what + "s for their names"
+                                        : "did you mean '" + best + "'?";
+  throw CoreError(
+      argument_error("'" + given + "'", std::string(what) + "s named " + quoted(known), "run", next));
 }
 
 py::dict explain(NativeSession& s) {
@@ -160,7 +166,8 @@ py::list stop_profile(NativeSession& s) {
 
 }  // namespace
 
-NativeSession::NativeSession(std::shared_ptr<const runtime::Model> model, std::unique_ptr<runtime::Session> session)
+NativeSession::NativeSession(std::shared_ptr<const runtime::Model> model,
+                             std::unique_ptr<runtime::Session> session)
     : model_(std::move(model)), session_(std::move(session)) {
   const ir::Graph& graph = model_->graph();
   for (const ir::ValueId id : graph.inputs) input_names_.emplace_back(graph.at(id).name);
@@ -180,11 +187,12 @@ std::vector<ir::RuntimeValue> NativeSession::inputs(const py::dict& feeds) const
         continue;
       }
       for (const auto& item : feeds)  // a misspelt name explains a missing one best
-        if (!py::isinstance<py::str>(item.first) || std::find_if(input_names_.begin(), input_names_.end(), [&](const py::str& n) {
-                                                      return n.equal(item.first);
-                                                    }) == input_names_.end())
+        if (!py::isinstance<py::str>(item.first) ||
+            std::find_if(input_names_.begin(), input_names_.end(),
+                         [&](const py::str& n) { return n.equal(item.first); }) == input_names_.end())
           unknown_name(py::str(item.first), input_names_, "input");
-      throw CoreError(argument_error("no value for input '" + declared.name + "'", "inputs named " + quoted(input_names_), "run",
+      throw CoreError(argument_error("no value for input '" + declared.name + "'",
+                                     "inputs named " + quoted(input_names_), "run",
                                      "add '" + declared.name + "' to the dictionary"));
     }
     values.push_back(value_from(given, declared));
@@ -196,21 +204,24 @@ py::dict NativeSession::run(const py::dict& feeds, const py::object& wanted) {
   std::vector<ir::RuntimeValue> values = inputs(feeds);
   if (feeds.size() > input_names_.size())
     for (const auto& item : feeds)
-      if (std::find_if(input_names_.begin(), input_names_.end(), [&](const py::str& n) { return n.equal(item.first); }) ==
-          input_names_.end())
+      if (std::find_if(input_names_.begin(), input_names_.end(),
+                       [&](const py::str& n) { return n.equal(item.first); }) == input_names_.end())
         unknown_name(py::str(item.first), input_names_, "input");
   std::vector<bool> give(output_names_.size(), wanted.is_none());
-  if (py::isinstance<py::str>(wanted) || !(wanted.is_none() || py::hasattr(wanted, "__iter__")))  // a name is a sequence of letters
-    throw CoreError(
-        argument_error("outputs=" + std::string(py::repr(wanted)), "a list of output names", "run", "put the name into a list"));
+  if (py::isinstance<py::str>(wanted) ||
+      !(wanted.is_none() || py::hasattr(wanted, "__iter__")))  // a name is a sequence of letters
+    throw CoreError(argument_error("outputs=" + std::string(py::repr(wanted)), "a list of output names",
+                                   "run", "put the name into a list"));
   if (!wanted.is_none()) {
     for (const py::handle name : wanted) {
-      const auto found = std::find_if(output_names_.begin(), output_names_.end(), [&](const py::str& n) { return n.equal(name); });
+      const auto found = std::find_if(output_names_.begin(), output_names_.end(),
+                                      [&](const py::str& n) { return n.equal(name); });
       if (found == output_names_.end()) unknown_name(py::str(name), output_names_, "output");
       give[static_cast<size_t>(found - output_names_.begin())] = true;
     }
   }
-  // The second handle lets go of the arrays here, with the GIL held; the engine's would have to fight for it at each one.
+  // The second handle lets go of the arrays here, with the GIL held; the engine's would have to fight for it
+  // at each one.
   const std::vector<ir::RuntimeValue> kept = values;
   Result<std::vector<ir::RuntimeValue>> results = [&] {
     const py::gil_scoped_release unlocked;

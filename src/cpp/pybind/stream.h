@@ -15,7 +15,8 @@ namespace walle::pybind {
 class Contents {
  public:
   // `given`: a dict of field name to value, or None.
-  std::span<const stream::Value> read(const stream::Catalog& catalog, uint16_t event, const pybind11::object& given);
+  std::span<const stream::Value> read(const stream::Catalog& catalog, uint16_t event,
+                                      const pybind11::object& given);
 
  private:
   std::vector<stream::Value> values_;
@@ -24,6 +25,7 @@ class Contents {
 
 pybind11::dict event_dict(const stream::Event& e, const stream::Catalog& catalog);
 // An event named by its names. `page` is the state's name for app_state events.
-stream::Event make_event(const stream::Catalog& catalog, const std::string& name, const std::string& page, int64_t ts, bool on);
+stream::Event make_event(const stream::Catalog& catalog, const std::string& name, const std::string& page,
+                         int64_t ts, bool on);
 
 }  // namespace walle::pybind

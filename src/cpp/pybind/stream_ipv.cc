@@ -22,7 +22,8 @@ struct Page {
       const auto id = c.find_field(field);
       return id ? c.field_position(static_cast<uint16_t>(kind), *id) : -1;
     };
-    fields = {position(EventKind::page_scroll, "depth"), position(EventKind::exposure, "item"), position(EventKind::click, "item")};
+    fields = {position(EventKind::page_scroll, "depth"), position(EventKind::exposure, "item"),
+              position(EventKind::click, "item")};
     unwrap(log.read(instance, [&](const Event& e) {
       if (e.page_instance != instance) return true;
       kept.emplace_back(e.contents.begin(), e.contents.end());
@@ -45,16 +46,19 @@ py::array_t<float> floats(size_t n) { return py::array_t<float>(static_cast<py::
 py::tuple feature_alone(EventLog& log, uint64_t instance) {
   const Page page(log, instance);
   auto feature = floats(kIpvFloats);
-  ipv_feature(page.events, log.catalog(), page.fields, std::span<float, kIpvFloats>(feature.mutable_data(), kIpvFloats));
+  ipv_feature(page.events, log.catalog(), page.fields,
+              std::span<float, kIpvFloats>(feature.mutable_data(), kIpvFloats));
   return py::make_tuple(feature, page.events.size());
 }
 
 // (feature, code, events, ns of one feature and code)
-py::tuple feature_and_code(EventLog& log, uint64_t instance, const py::array_t<float, py::array::c_style>& weights,
+py::tuple feature_and_code(EventLog& log, uint64_t instance,
+                           const py::array_t<float, py::array::c_style>& weights,
                            const py::array_t<float, py::array::c_style>& bias, int repeat) {
-  if (weights.size() != static_cast<py::ssize_t>(kIpvCode * kIpvFloats) || bias.size() != static_cast<py::ssize_t>(kIpvCode))
-    throw CoreError(argument_error("weights of " + std::to_string(weights.size()) + " floats", "32 x 332 weights and 32 biases", "ipv",
-                                   "check the encoder's shape"));
+  if (weights.size() != static_cast<py::ssize_t>(kIpvCode * kIpvFloats) ||
+      bias.size() != static_cast<py::ssize_t>(kIpvCode))
+    throw CoreError(argument_error("weights of " + std::to_string(weights.size()) + " floats",
+                                   "32 x 332 weights and 32 biases", "ipv", "check the encoder's shape"));
   const Page page(log, instance);
   auto feature = floats(kIpvFloats), code = floats(kIpvCode);
   const std::span<float, kIpvFloats> f(feature.mutable_data(), kIpvFloats);
@@ -66,7 +70,8 @@ py::tuple feature_and_code(EventLog& log, uint64_t instance, const py::array_t<f
     ipv_encode(f, {weights.data(), kIpvCode * kIpvFloats}, {bias.data(), kIpvCode}, o);
   }
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
-  const double ns = static_cast<double>((b.tv_sec - a.tv_sec) * 1'000'000'000 + b.tv_nsec - a.tv_nsec) / std::max(1, repeat);
+  const double ns = static_cast<double>((b.tv_sec - a.tv_sec) * 1'000'000'000 + b.tv_nsec - a.tv_nsec) /
+                    std::max(1, repeat);
   return py::make_tuple(feature, code, page.events.size(), ns);
 }
 

@@ -27,35 +27,40 @@ struct OwnedSet {
   TriggerSet set;
 };
 
-std::vector<std::pair<std::string, CompiledTrigger>> compile_all(const std::vector<std::pair<std::string, std::string>>& texts,
-                                                                 const Catalog& c) {
+std::vector<std::pair<std::string, CompiledTrigger>> compile_all(
+    const std::vector<std::pair<std::string, std::string>>& texts, const Catalog& c) {
   std::vector<std::pair<std::string, CompiledTrigger>> out;
-  for (const auto& [name, text] : texts) out.emplace_back(name, unwrap(compile_trigger(unwrap(parse_trigger(text)), c, text)));
+  for (const auto& [name, text] : texts)
+    out.emplace_back(name, unwrap(compile_trigger(unwrap(parse_trigger(text)), c, text)));
   return out;
 }
 
 // What the matcher takes for granted, because the event log sees to it.
 void check_time(int64_t newest, int64_t ts) {
   if (ts < newest)
-    throw CoreError(argument_error("time " + std::to_string(ts) + " us", "not before " + std::to_string(newest) + " us, the newest event's",
-                                   "trigger set", "give events in order of time, or replay an EventLog, which repairs times"));
+    throw CoreError(
+        argument_error("time " + std::to_string(ts) + " us",
+                       "not before " + std::to_string(newest) + " us, the newest event's", "trigger set",
+                       "give events in order of time, or replay an EventLog, which repairs times"));
 }
 
-// Matches events given as columns (ids, times), without contents: for replays and measurements. Returns the firings and
-// the CPU seconds of the steps alone.
-std::pair<uint64_t, double> run_columns(Matcher& matcher, const Catalog& catalog, const py::array_t<uint16_t>& event,
-                                        const py::array_t<uint16_t>& page, const py::array_t<int64_t>& ts) {
+// Matches events given as columns (ids, times), without contents: for replays and measurements. Returns the
+// firings and the CPU seconds of the steps alone.
+std::pair<uint64_t, double> run_columns(Matcher& matcher, const Catalog& catalog,
+                                        const py::array_t<uint16_t>& event, const py::array_t<uint16_t>& page,
+                                        const py::array_t<int64_t>& ts) {
   if (event.size() != page.size() || event.size() != ts.size())
-    throw CoreError(argument_error(
-        "columns of " + std::to_string(event.size()) + ", " + std::to_string(page.size()) + " and " + std::to_string(ts.size()),
-        "three columns of one length", "run", "pass one value per event in each"));
+    throw CoreError(argument_error("columns of " + std::to_string(event.size()) + ", " +
+                                       std::to_string(page.size()) + " and " + std::to_string(ts.size()),
+                                   "three columns of one length", "run", "pass one value per event in each"));
   const auto events = event.unchecked<1>(), pages = page.unchecked<1>();
   const auto times = ts.unchecked<1>();
   for (py::ssize_t i = 0; i < events.size(); ++i) {
     check_time(i == 0 ? matcher.last_ts() : times(i - 1), times(i));
     if (events(i) >= catalog.events().size() || pages(i) >= catalog.page_count(events(i)))
-      throw CoreError(argument_error("event id " + std::to_string(events(i)) + " with page id " + std::to_string(pages(i)),
-                                     "ids of the catalogue", "run, row " + std::to_string(i), "take the ids from the catalogue"));
+      throw CoreError(argument_error(
+          "event id " + std::to_string(events(i)) + " with page id " + std::to_string(pages(i)),
+          "ids of the catalogue", "run, row " + std::to_string(i), "take the ids from the catalogue"));
   }
   uint64_t fired = 0;
   Event e;
@@ -68,24 +73,29 @@ std::pair<uint64_t, double> run_columns(Matcher& matcher, const Catalog& catalog
     for (Firing f; matcher.queue().pop(f);) ++fired;
   }
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
-  return {fired, static_cast<double>(b.tv_sec - a.tv_sec) + static_cast<double>(b.tv_nsec - a.tv_nsec) * 1e-9};
+  return {fired,
+          static_cast<double>(b.tv_sec - a.tv_sec) + static_cast<double>(b.tv_nsec - a.tv_nsec) * 1e-9};
 }
 }  // namespace
 
 void bind_stream_triggers(py::module_& m) {
-  m.def("format_trigger", [](const std::string& text) { return format_trigger(unwrap(parse_trigger(text))); });
+  m.def("format_trigger",
+        [](const std::string& text) { return format_trigger(unwrap(parse_trigger(text))); });
   m.def("lint_trigger", [](const std::string& text) {
     py::list out;
-    for (const Finding& f : lint_trigger(unwrap(parse_trigger(text)))) out.append(py::make_tuple(f.error, f.message, f.position));
+    for (const Finding& f : lint_trigger(unwrap(parse_trigger(text))))
+      out.append(py::make_tuple(f.error, f.message, f.position));
     return out;
   });
   m.def("compile_trigger", [](const std::string& text, const Catalog& c) {
     return py::bytes(save_compiled(unwrap(compile_trigger(unwrap(parse_trigger(text)), c, text)), c));
   });
-  m.def("load_trigger", [](const std::string& bytes, const Catalog& c) { return unwrap(load_compiled(bytes, c)).text; });
-  m.def("explain_triggers", [](const std::vector<std::pair<std::string, std::string>>& texts, const Catalog& c, bool dot) {
-    return dot ? explain_dot(compile_all(texts, c), c) : explain_text(compile_all(texts, c), c);
-  });
+  m.def("load_trigger",
+        [](const std::string& bytes, const Catalog& c) { return unwrap(load_compiled(bytes, c)).text; });
+  m.def("explain_triggers",
+        [](const std::vector<std::pair<std::string, std::string>>& texts, const Catalog& c, bool dot) {
+          return dot ? explain_dot(compile_all(texts, c), c) : explain_text(compile_all(texts, c), c);
+        });
 
   m.def("trigger_names", [](const std::string& text) {
     // Everything a trigger names: events, pages, states, fields with the type their literals suggest.
@@ -105,7 +115,8 @@ void bind_stream_triggers(py::module_& m) {
     };
     for (const Step& s : spec.steps) atoms(s.any_of), atoms(s.guard);
     atoms(spec.absent);
-    if (!spec.by.empty() && !fields.contains(spec.by)) fields[py::str(spec.by)] = static_cast<int>(FieldType::text);
+    if (!spec.by.empty() && !fields.contains(spec.by))
+      fields[py::str(spec.by)] = static_cast<int>(FieldType::text);
     for (const auto& all : spec.when)
       for (const StateTerm& t : all) states.add(t.name);
     return py::make_tuple(events, pages, states, fields);
@@ -113,12 +124,13 @@ void bind_stream_triggers(py::module_& m) {
 
   py::class_<OwnedSet>(m, "TriggerSet")
       .def(py::init<const Catalog&, size_t, double>())
-      .def("add", [](OwnedSet& s, const std::string& name, const std::string& text) { unwrap(s.set.add(name, text)); })
+      .def("add", [](OwnedSet& s, const std::string& name,
+                     const std::string& text) { unwrap(s.set.add(name, text)); })
       .def("remove", [](OwnedSet& s, const std::string& name) { unwrap(s.set.remove(name)); })
       .def("texts", [](OwnedSet& s) { return s.set.texts(); })
       .def("step",
-           [](OwnedSet& s, const std::string& name, const std::string& page, const py::object& contents, int64_t ts, uint64_t seq,
-              uint64_t session, uint64_t instance, bool on) {
+           [](OwnedSet& s, const std::string& name, const std::string& page, const py::object& contents,
+              int64_t ts, uint64_t seq, uint64_t session, uint64_t instance, bool on) {
              Contents values;
              Event e = make_event(s.catalog, name, page, ts, on);
              e.seq = seq, e.session = session, e.page_instance = instance;
@@ -144,17 +156,24 @@ void bind_stream_triggers(py::module_& m) {
              s.set.matcher().advance(ts);
              return drain(s.set);
            })
-      .def("run", [](OwnedSet& s, const py::array_t<uint16_t>& event, const py::array_t<uint16_t>& page,
-                     const py::array_t<int64_t>& ts) { return run_columns(s.set.matcher(), s.catalog, event, page, ts); })
+      .def("run",
+           [](OwnedSet& s, const py::array_t<uint16_t>& event, const py::array_t<uint16_t>& page,
+              const py::array_t<int64_t>& ts) {
+             return run_columns(s.set.matcher(), s.catalog, event, page, ts);
+           })
       .def("snapshot", [](OwnedSet& s) { return py::bytes(s.set.matcher().snapshot()); })
-      .def("restore", [](OwnedSet& s, const std::string& bytes) { return unwrap(s.set.matcher().restore(bytes)); })
+      .def("restore",
+           [](OwnedSet& s, const std::string& bytes) { return unwrap(s.set.matcher().restore(bytes)); })
       .def("stats", [](OwnedSet& s) {
         const MatcherStats& t = s.set.matcher().stats();
         py::dict out;
-        out["events"] = t.events, out["firings"] = t.firings, out["suppressed"] = t.suppressed, out["evicted_keys"] = t.evicted_keys;
-        out["coalesced"] = s.set.matcher().queue().coalesced(), out["dropped"] = s.set.matcher().queue().dropped();
+        out["events"] = t.events, out["firings"] = t.firings, out["suppressed"] = t.suppressed,
+        out["evicted_keys"] = t.evicted_keys;
+        out["coalesced"] = s.set.matcher().queue().coalesced(),
+        out["dropped"] = s.set.matcher().queue().dropped();
         out["nodes"] = s.set.matcher().node_count(), out["edges"] = s.set.matcher().edge_count();
-        out["memory_bytes"] = s.set.matcher().memory_bytes(), out["triggers"] = s.set.matcher().trigger_count();
+        out["memory_bytes"] = s.set.matcher().memory_bytes(),
+        out["triggers"] = s.set.matcher().trigger_count();
         return out;
       });
 }

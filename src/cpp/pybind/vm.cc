@@ -38,14 +38,16 @@ std::function<void(base::LogLevel, std::string_view)> log_to(const py::object& c
 TaskContext context_of(const py::object& log, const std::optional<std::string>& state, const Limits& limits) {
   TaskContext context;
   context.log = log_to(log);
-  if (state) context.kv = unwrap(vm::TaskState::open(*state, limits.state_bytes ? limits.state_bytes : vm::TaskState::kDefaultQuota));
+  if (state)
+    context.kv = unwrap(
+        vm::TaskState::open(*state, limits.state_bytes ? limits.state_bytes : vm::TaskState::kDefaultQuota));
   return context;
 }
 
 using Names = std::optional<std::vector<std::string>>;
 
-Limits limits_of(uint64_t heap_bytes, uint32_t wall_ms, uint32_t cpu_ms, uint32_t depth, uint32_t stack_bytes, uint64_t state_bytes,
-                 Names imports, Names host_calls) {
+Limits limits_of(uint64_t heap_bytes, uint32_t wall_ms, uint32_t cpu_ms, uint32_t depth, uint32_t stack_bytes,
+                 uint64_t state_bytes, Names imports, Names host_calls) {
   Limits limits;
   limits.heap_bytes = heap_bytes;
   limits.wall_ms = wall_ms;
@@ -67,57 +69,75 @@ auto without_gil(Run run) {
 void bind_vm_class(py::module_& m) {
   py::class_<Vm, std::shared_ptr<Vm>>(m, "Vm")
       .def_static("open",
-                  [](const std::string& path) { return std::const_pointer_cast<Vm>(unwrap(without_gil([&] { return Vm::open(path); }))); })
+                  [](const std::string& path) {
+                    return std::const_pointer_cast<Vm>(unwrap(without_gil([&] { return Vm::open(path); })));
+                  })
       .def_property_readonly("id", &Vm::id)
       .def_property_readonly("flavour", &Vm::flavour)
       .def_property_readonly("python", &Vm::python)
       .def_property_readonly("library", &Vm::library)
-      .def("compile", [](const Vm& self, const std::vector<std::tuple<std::string, std::string, std::string, bool>>& sources) {
-        std::vector<vm::Source> plain;
-        for (const auto& [name, file, text, package] : sources) plain.push_back({name, file, text, package});
-        return py::bytes(unwrap(without_gil([&] { return self.compile(plain); })));
-      });
+      .def("compile",
+           [](const Vm& self,
+              const std::vector<std::tuple<std::string, std::string, std::string, bool>>& sources) {
+             std::vector<vm::Source> plain;
+             for (const auto& [name, file, text, package] : sources)
+               plain.push_back({name, file, text, package});
+             return py::bytes(unwrap(without_gil([&] { return self.compile(plain); })));
+           });
   py::class_<Bundle, std::shared_ptr<Bundle>>(m, "Bundle", py::release_gil_before_calling_cpp_dtor())
       .def_static("open",
                   [](const std::shared_ptr<Vm>& vm, const py::bytes& data) {
                     std::string bytes = data;
-                    return std::const_pointer_cast<Bundle>(unwrap(without_gil([&] { return Bundle::open(vm, std::move(bytes)); })));
+                    return std::const_pointer_cast<Bundle>(
+                        unwrap(without_gil([&] { return Bundle::open(vm, std::move(bytes)); })));
                   })
       .def_static("load",
                   [](const std::shared_ptr<Vm>& vm, const std::string& path) {
-                    return std::const_pointer_cast<Bundle>(unwrap(without_gil([&] { return Bundle::load(vm, path); })));
+                    return std::const_pointer_cast<Bundle>(
+                        unwrap(without_gil([&] { return Bundle::load(vm, path); })));
                   })
-      .def_static("pack",
-                  [](const std::string& code, const std::vector<std::pair<std::string, py::bytes>>& resources) {
-                    std::vector<std::pair<std::string, std::string_view>> parts;
-                    for (const auto& [name, bytes] : resources) parts.emplace_back(name, std::string_view(bytes));
-                    return py::bytes(unwrap(vm::write_task_file(code, std::move(parts))));
-                  })
-      .def_property_readonly(
-          "data", [](const Bundle& self) { return py::bytes(reinterpret_cast<const char*>(self.bytes().data()), self.bytes().size()); })
+      .def_static(
+          "pack",
+          [](const std::string& code, const std::vector<std::pair<std::string, py::bytes>>& resources) {
+            std::vector<std::pair<std::string, std::string_view>> parts;
+            for (const auto& [name, bytes] : resources) parts.emplace_back(name, std::string_view(bytes));
+            return py::bytes(unwrap(vm::write_task_file(code, std::move(parts))));
+          })
+      .def_property_readonly("data",
+                             [](const Bundle& self) {
+                               return py::bytes(reinterpret_cast<const char*>(self.bytes().data()),
+                                                self.bytes().size());
+                             })
       .def_property_readonly("resources",
                              [](const Bundle& self) {
                                py::dict sizes;
-                               for (const vm::Resource& resource : self.resources()) sizes[py::str(resource.name)] = resource.bytes.size();
+                               for (const vm::Resource& resource : self.resources())
+                                 sizes[py::str(resource.name)] = resource.bytes.size();
                                return sizes;
                              })
       .def_property_readonly("modules", &Bundle::modules);
 }
 
-// Ending an isolate may wait for another that waits for the interpreter (to drop an array): never wait while holding it.
+// Ending an isolate may wait for another that waits for the interpreter (to drop an array): never wait while
+// holding it.
 void bind_isolate(py::module_& m) {
   py::class_<Limits>(m, "Limits").def(py::init(&limits_of));
   py::class_<Isolate> isolate(m, "Isolate", py::release_gil_before_calling_cpp_dtor());
   isolate.attr("call") = call_method(isolate);
   isolate
-      .def_static("create",
-                  [](const std::shared_ptr<Vm>& vm, const Limits& limits, const py::object& log, const std::optional<std::string>& state) {
-                    TaskContext context = context_of(log, state, limits);
-                    return unwrap(without_gil([&] { return Isolate::create(vm, limits, std::move(context)); }));
-                  })
-      .def("attach", [](Isolate& self, const std::shared_ptr<Bundle>& bundle) { unwrap(self.attach(bundle)); })
-      .def("run", [](Isolate& self, const std::string& text, const std::string& name,
-                     const std::string& file) { return finish(without_gil([&] { return self.run({name, file, text, false}); })); })
+      .def_static(
+          "create",
+          [](const std::shared_ptr<Vm>& vm, const Limits& limits, const py::object& log,
+             const std::optional<std::string>& state) {
+            TaskContext context = context_of(log, state, limits);
+            return unwrap(without_gil([&] { return Isolate::create(vm, limits, std::move(context)); }));
+          })
+      .def("attach",
+           [](Isolate& self, const std::shared_ptr<Bundle>& bundle) { unwrap(self.attach(bundle)); })
+      .def("run",
+           [](Isolate& self, const std::string& text, const std::string& name, const std::string& file) {
+             return finish(without_gil([&] { return self.run({name, file, text, false}); }));
+           })
       .def("cancel", &Isolate::cancel)
       .def("reset", [](Isolate& self) { unwrap(without_gil([&] { return self.reset(); })); })
       .def("stats", [](const Isolate& self) {
@@ -129,19 +149,20 @@ void bind_isolate(py::module_& m) {
 void bind_pool(py::module_& m) {
   py::class_<Pool>(m, "Pool", py::release_gil_before_calling_cpp_dtor())
       .def_static("create",
-                  [](const std::shared_ptr<Vm>& vm, size_t size, bool std_profile, const Limits& limits, const py::object& log,
-                     const std::optional<std::string>& state, uint32_t grace_ms) {
+                  [](const std::shared_ptr<Vm>& vm, size_t size, bool std_profile, const Limits& limits,
+                     const py::object& log, const std::optional<std::string>& state, uint32_t grace_ms) {
                     vm::PoolOptions options{size, std_profile ? vm::Profile::std : vm::Profile::bare, limits,
                                             context_of(log, state, limits), grace_ms};
                     return unwrap(without_gil([&] { return Pool::create(vm, std::move(options)); }));
                   })
       .def("take", [](Pool& self) { return unwrap(without_gil([&] { return self.take(); })); })
-      .def("run",
-           [](Pool& self, const std::shared_ptr<Bundle>& bundle, const std::string& module, const std::string& function,
-              const py::args& args) {
-             std::vector<vm::Value> values = arguments(args);
-             return finish(without_gil([&] { return self.run(bundle, module, function, std::move(values)); }));
-           })
+      .def(
+          "run",
+          [](Pool& self, const std::shared_ptr<Bundle>& bundle, const std::string& module,
+             const std::string& function, const py::args& args) {
+            std::vector<vm::Value> values = arguments(args);
+            return finish(without_gil([&] { return self.run(bundle, module, function, std::move(values)); }));
+          })
       .def("wait_until_full", [](Pool& self) { without_gil([&] { self.wait_until_full(); }); })
       .def("stats", [](const Pool& self) {
         const vm::PoolStats s = self.stats();

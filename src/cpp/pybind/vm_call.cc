@@ -1,5 +1,5 @@
-// A warm call is so short that what carries it counts: it crosses here without pybind11's dispatcher, and numbers, text and bytes
-// without a Value.
+// A warm call is so short that what carries it counts: it crosses here without pybind11's dispatcher, and
+// numbers, text and bytes without a Value.
 #include <array>
 
 #include "pybind/errors.h"
@@ -41,7 +41,8 @@ class Answer {
   Isolate& isolate_;
 };
 
-// Text and bytes are borrowed from the object. False, without an exception: the long way knows what to do or to say.
+// Text and bytes are borrowed from the object. False, without an exception: the long way knows what to do or
+// to say.
 bool plain_of(PyObject* object, walle_vm_value& out) {
   if (object == Py_None) {
     out.kind = WALLE_VM_NONE;
@@ -87,7 +88,8 @@ PyObject* answer_of(const walle_vm_result& result) {
   }
 }
 
-PyObject* call_long(Isolate& isolate, const char* module, const char* function, PyObject* const* args, size_t count) {
+PyObject* call_long(Isolate& isolate, const char* module, const char* function, PyObject* const* args,
+                    size_t count) {
   std::vector<vm::Value> values;
   values.reserve(count);
   for (size_t i = 0; i < count; ++i) values.push_back(value_of(args[i]));
@@ -99,7 +101,8 @@ PyObject* call_long(Isolate& isolate, const char* module, const char* function, 
   return finish(outcome).release().ptr();
 }
 
-PyObject* call(Isolate& isolate, const char* module, const char* function, PyObject* const* args, size_t count) {
+PyObject* call(Isolate& isolate, const char* module, const char* function, PyObject* const* args,
+               size_t count) {
   std::array<walle_vm_value, kFew> plain;
   bool all = count <= kFew;
   for (size_t i = 0; all && i < count; ++i) all = plain_of(args[i], plain[i]);
@@ -112,9 +115,11 @@ PyObject* call(Isolate& isolate, const char* module, const char* function, PyObj
   return answer_of(answer.result);
 }
 
-PyObject* call_isolate(PyObject* self, const char* module, PyObject* name, PyObject* const* args, Py_ssize_t count) {
+PyObject* call_isolate(PyObject* self, const char* module, PyObject* name, PyObject* const* args,
+                       Py_ssize_t count) {
   try {
-    auto* isolate = static_cast<Isolate*>(reinterpret_cast<py::detail::instance*>(self)->get_value_and_holder().value_ptr());
+    auto* isolate = static_cast<Isolate*>(
+        reinterpret_cast<py::detail::instance*>(self)->get_value_and_holder().value_ptr());
     if (isolate == nullptr) throw py::type_error("an Isolate that create() did not make");
     const char* function = module != nullptr ? PyUnicode_AsUTF8(name) : nullptr;
     if (function == nullptr) return nullptr;
@@ -130,12 +135,14 @@ PyObject* call_isolate(PyObject* self, const char* module, PyObject* name, PyObj
 // What walle_rt.vm.Isolate.call is; a Python function around it took longer than the call.
 PyObject* call_by_name(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   const Py_ssize_t named = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
-  const bool known = named == 0 || (named == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "module") == 0);
+  const bool known = named == 0 || (named == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0),
+                                                                                   "module") == 0);
   if (count < 1 || !known) {
     PyErr_SetString(PyExc_TypeError, "expected call(function, *args, module='main')");
     return nullptr;
   }
-  return call_isolate(self, named == 0 ? "main" : PyUnicode_AsUTF8(args[count]), args[0], args + 1, count - 1);
+  return call_isolate(self, named == 0 ? "main" : PyUnicode_AsUTF8(args[count]), args[0], args + 1,
+                      count - 1);
 }
 
 template <class Function>
@@ -143,12 +150,14 @@ PyCFunction as_method(Function* function) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function));
 }
 
-PyMethodDef call_definition = {"call", as_method(call_by_name), METH_FASTCALL | METH_KEYWORDS, "call(function, *args, module='main')"};
+PyMethodDef call_definition = {"call", as_method(call_by_name), METH_FASTCALL | METH_KEYWORDS,
+                               "call(function, *args, module='main')"};
 
 }  // namespace
 
 py::object call_method(const py::object& isolate_class) {
-  return py::reinterpret_steal<py::object>(PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(isolate_class.ptr()), &call_definition));
+  return py::reinterpret_steal<py::object>(
+      PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(isolate_class.ptr()), &call_definition));
 }
 
 }  // namespace walle::pybind

@@ -36,7 +36,8 @@ Value sequence_from(py::handle object, int depth) {
 Value map_from(py::handle object, int depth) {
   vm::Map map;
   for (const auto& [key, item] : py::reinterpret_borrow<py::dict>(object)) {
-    if (!PyUnicode_Check(key.ptr())) refuse("a map key of type " + std::string(Py_TYPE(key.ptr())->tp_name), "str keys");
+    if (!PyUnicode_Check(key.ptr()))
+      refuse("a map key of type " + std::string(Py_TYPE(key.ptr())->tp_name), "str keys");
     map.emplace_back(text_from(key.ptr()), from_python(item, depth + 1));
   }
   return map;
@@ -45,7 +46,8 @@ Value map_from(py::handle object, int depth) {
 Value array_from(py::handle object) {
   const py::array array = as_array(object, "a task's argument");
   const DType dtype = dtype_of(array);
-  if (dtype == DType::undefined) refuse("an array of dtype " + py::str(array.dtype()).cast<std::string>(), "a numeric array");
+  if (dtype == DType::undefined)
+    refuse("an array of dtype " + py::str(array.dtype()).cast<std::string>(), "a numeric array");
   return borrow(array, dtype, shape_of(array, dtype, "a task's argument"), array.writeable());
 }
 
@@ -58,7 +60,8 @@ Value bytes_from(py::handle object) {
     const py::gil_scoped_acquire gil;
     Py_DECREF(p);
   };
-  return Buffer::wrap(PyBytes_AS_STRING(p), static_cast<size_t>(PyBytes_GET_SIZE(p)), std::move(release), false);
+  return Buffer::wrap(PyBytes_AS_STRING(p), static_cast<size_t>(PyBytes_GET_SIZE(p)), std::move(release),
+                      false);
 }
 
 Value from_python(py::handle object, int depth) {
@@ -114,7 +117,8 @@ py::object to_python(const Value& value) {
 // What vm/__init__.py makes an exception of.
 py::tuple failure_tuple(const vm::Failure& failure) {
   py::list frames;
-  for (const vm::Frame& frame : failure.traceback) frames.append(py::make_tuple(frame.file, frame.line, frame.function));
+  for (const vm::Frame& frame : failure.traceback)
+    frames.append(py::make_tuple(frame.file, frame.line, frame.function));
   return py::make_tuple(failure.type, failure.message, std::string(vm::reason_name(failure.reason)), frames);
 }
 

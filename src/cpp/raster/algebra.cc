@@ -31,8 +31,8 @@ int64_t total(const Raster& raster) {
   return n;
 }
 
-// Every element a writes is written by b from the same place. `swapped(ra)` reads a's destinations in step with a's
-// sources; composed with b it pairs b's sources with a's.
+// Every element a writes is written by b from the same place. `swapped(ra)` reads a's destinations in step
+// with a's sources; composed with b it pairs b's sources with a's.
 bool covered_alike(const Raster& a, const Raster& b) {
   for (const Region& ra : a.regions) {
     int64_t found = 0;
@@ -57,7 +57,8 @@ bool prove_equal(const Raster& a, const Raster& b) {
 }
 
 std::optional<Raster> invert(const Raster& raster, int64_t src_elements, int64_t dst_elements) {
-  if (raster.accumulate || raster.fill || src_elements != dst_elements || total(raster) != src_elements) return std::nullopt;
+  if (raster.accumulate || raster.fill || src_elements != dst_elements || total(raster) != src_elements)
+    return std::nullopt;
   Raster back;
   for (const Region& r : raster.regions) {
     if (r.source != 0) return std::nullopt;
@@ -102,7 +103,8 @@ std::optional<std::vector<Region>> complement(const Region& r, int64_t elements)
   const auto gap = [&](size_t depth, int64_t from, int64_t length) {
     std::vector<RegionAxis> axes{{length, 1, 1}};
     for (size_t l = 0; l < depth; ++l) {
-      const int64_t size = l + 1 == depth ? levels[l].size - 1 : levels[l].size;  // behind the last step the outer axis goes on
+      const int64_t size = l + 1 == depth ? levels[l].size - 1
+                                          : levels[l].size;  // behind the last step the outer axis goes on
       axes.push_back({size, levels[l].unit, levels[l].unit});
     }
     const auto region = region_from_axes(0, from, from, std::move(axes));

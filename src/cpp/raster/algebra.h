@@ -5,24 +5,26 @@
 
 namespace walle::raster {
 
-// Both write the same elements from the same places. True is a proof; false means "not proved" (different, overlapping or
-// too irregular to cut).
+// Both write the same elements from the same places. True is a proof; false means "not proved" (different,
+// overlapping or too irregular to cut).
 bool prove_equal(const Raster& a, const Raster& b);
 
-// The raster that takes the destination (`dst_elements`) back to source 0 (`src_elements`), for rasters that are
-// one-to-one and onto; nullopt otherwise.
+// The raster that takes the destination (`dst_elements`) back to source 0 (`src_elements`), for rasters that
+// are one-to-one and onto; nullopt otherwise.
 std::optional<Raster> invert(const Raster& raster, int64_t src_elements, int64_t dst_elements);
 
-// The transposed linear map with respect to `source`: from the gradient of the destination (source 0 of the result) to the
-// gradient of that source. Views are swapped, what was repeated is summed, what was not read gets zero. Sums only where
-// the swapped regions can meet (accumulate), so that the gradient of a transpose is a plain copy.
+// The transposed linear map with respect to `source`: from the gradient of the destination (source 0 of the
+// result) to the gradient of that source. Views are swapped, what was repeated is summed, what was not read
+// gets zero. Sums only where the swapped regions can meet (accumulate), so that the gradient of a transpose
+// is a plain copy.
 Raster adjoint(const Raster& raster, int source);
 
-// No element of the destination is written twice: proved per region by its strides, between regions by intersection.
+// No element of the destination is written twice: proved per region by its strides, between regions by
+// intersection.
 bool disjoint_destinations(const Raster& raster);
 
-// Where no region writes, as regions whose two views are the same (run by run); for the fill. nullopt: not expressible
-// within `limit` regions, or a region overlaps itself.
+// Where no region writes, as regions whose two views are the same (run by run); for the fill. nullopt: not
+// expressible within `limit` regions, or a region overlaps itself.
 std::optional<std::vector<Region>> uncovered(const Raster& raster, int64_t dst_elements, size_t limit);
 
 }  // namespace walle::raster

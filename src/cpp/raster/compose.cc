@@ -13,8 +13,8 @@ int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) 
 int64_t floor_mod(int64_t a, int64_t b) { return a - floor_div(a, b) * b; }
 int64_t ceil_div(int64_t a, int64_t b) { return -floor_div(-a, b); }
 
-// One axis of the box being cut: its size and how far a step moves the address within the tensor that is still to be
-// explained (rest), the source found so far and the destination.
+// One axis of the box being cut: its size and how far a step moves the address within the tensor that is
+// still to be explained (rest), the source found so far and the destination.
 struct Axis {
   int64_t size, rest, src, dst;
 };
@@ -103,7 +103,8 @@ class Cutter {
     return false;
   }
 
-  // The digit is affine in the indices: keep the part of the box where it is covered. False when that takes too many pieces.
+  // The digit is affine in the indices: keep the part of the box where it is covered. False when that takes
+  // too many pieces.
   bool settle(const Digit& digit, Piece p, std::vector<Piece>& done) {
     const int64_t first = floor_div(p.rest, digit.unit);
     int64_t last = first;
@@ -143,8 +144,8 @@ class Cutter {
   std::vector<Piece> work_;
 };
 
-// Digits of inner's destination view, heaviest first, with positive units; `src` and `dst` become the view's origin.
-// False when the view writes an element twice.
+// Digits of inner's destination view, heaviest first, with positive units; `src` and `dst` become the view's
+// origin. False when the view writes an element twice.
 bool digits_of(const Region& inner, std::vector<Digit>& digits, int64_t& src, int64_t& dst) {
   src = inner.src.offset;
   dst = inner.dst.offset;
@@ -215,7 +216,8 @@ Reach reach_of(const Region& r, const View& v) {
 
 }  // namespace
 
-std::optional<std::vector<Region>> compose(const Region& outer, const Region& inner, size_t limit, int64_t& steps) {
+std::optional<std::vector<Region>> compose(const Region& outer, const Region& inner, size_t limit,
+                                           int64_t& steps) {
   std::vector<Region> out;
   if (is_empty(outer) || is_empty(inner)) return out;
   std::vector<Digit> digits;
@@ -248,7 +250,8 @@ int64_t total(const std::vector<Region>& regions) {
 }
 }  // namespace
 
-std::optional<Raster> compose(const Raster& outer, int through, const Raster& inner, int source_base, size_t limit, int64_t& steps) {
+std::optional<Raster> compose(const Raster& outer, int through, const Raster& inner, int source_base,
+                              size_t limit, int64_t& steps) {
   if (inner.accumulate) return std::nullopt;
   Raster out{{}, outer.fill, outer.accumulate};
   bool holes = false;
@@ -277,7 +280,8 @@ std::optional<Raster> compose(const Raster& outer, int through, const Raster& in
     if (out.regions.size() > 4 * limit) return std::nullopt;
   }
   if (holes) {
-    if (!inner.fill) return std::nullopt;  // an inner raster that left elements undefined: keep the plan as it is
+    if (!inner.fill)
+      return std::nullopt;  // an inner raster that left elements undefined: keep the plan as it is
     if (outer.fill && outer.fill->bytes != inner.fill->bytes) return std::nullopt;
     out.fill = inner.fill;
   }
@@ -291,7 +295,8 @@ std::optional<std::vector<Region>> compose(const Region& outer, const Region& in
   return compose(outer, inner, limit, steps);
 }
 
-std::optional<Raster> compose(const Raster& outer, int through, const Raster& inner, int source_base, size_t limit) {
+std::optional<Raster> compose(const Raster& outer, int through, const Raster& inner, int source_base,
+                              size_t limit) {
   int64_t steps = base::kMaxMergeSteps;
   return compose(outer, through, inner, source_base, limit, steps);
 }

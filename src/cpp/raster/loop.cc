@@ -38,17 +38,24 @@ namespace {
 // Overflow-free products of the rounds and of the body's box.
 bool countable(const LoopSpec& spec) {
   std::optional<int64_t> rounds = 1, body = 1;
-  for (size_t i = 0; i < static_cast<size_t>(spec.rank) && rounds; ++i) rounds = base::checked_mul(*rounds, spec.size[i]);
-  for (size_t i = 0; i < static_cast<size_t>(spec.body.rank) && body; ++i) body = base::checked_mul(*body, spec.body.size[i]);
-  return rounds && body && base::checked_mul(*rounds, std::max<int64_t>(static_cast<int64_t>(spec.index.size()), 1));
+  for (size_t i = 0; i < static_cast<size_t>(spec.rank) && rounds; ++i)
+    rounds = base::checked_mul(*rounds, spec.size[i]);
+  for (size_t i = 0; i < static_cast<size_t>(spec.body.rank) && body; ++i)
+    body = base::checked_mul(*body, spec.body.size[i]);
+  return rounds && body &&
+         base::checked_mul(*rounds, std::max<int64_t>(static_cast<int64_t>(spec.index.size()), 1));
 }
 }  // namespace
 
 Status check(const LoopSpec& spec, int64_t src_elements, int64_t index_elements, int64_t dst_elements) {
-  if (spec.rank < 0 || spec.rank > kRegionRank || spec.body.rank < 0 || spec.body.rank > kRegionRank || !countable(spec))
-    return model_error("a loop of rank " + std::to_string(spec.rank) + " over a body of rank " + std::to_string(spec.body.rank),
-                       "ranks up to 8 and products of sizes that can be counted", "loop", "report the operator that made this loop");
-  // As one raster whose extra axes are the rounds and the index components; its corners are the reachable extremes.
+  if (spec.rank < 0 || spec.rank > kRegionRank || spec.body.rank < 0 || spec.body.rank > kRegionRank ||
+      !countable(spec))
+    return model_error("a loop of rank " + std::to_string(spec.rank) + " over a body of rank " +
+                           std::to_string(spec.body.rank),
+                       "ranks up to 8 and products of sizes that can be counted", "loop",
+                       "report the operator that made this loop");
+  // As one raster whose extra axes are the rounds and the index components; its corners are the reachable
+  // extremes.
   for (const bool dst : {false, true}) {
     const View& view = dst ? spec.body.dst : spec.body.src;
     const Axes& step = dst ? spec.dst_step : spec.src_step;
@@ -63,14 +70,17 @@ Status check(const LoopSpec& spec, int64_t src_elements, int64_t index_elements,
     if (dst == spec.index_on_dst)
       for (const LoopIndex& i : spec.index) widen(std::max<int64_t>(i.bound, 1), i.stride);
     const int64_t elements = dst ? dst_elements : src_elements;
-    const bool no_valid_index = std::ranges::any_of(spec.index, [](const LoopIndex& i) { return i.bound <= 0; });
+    const bool no_valid_index =
+        std::ranges::any_of(spec.index, [](const LoopIndex& i) { return i.bound <= 0; });
     if (no_valid_index || spec.count() == 0 || spec.body.elements() == 0) continue;
     if (!low || !high || *low < 0 || *high >= elements)
-      return model_error(std::string("a loop whose ") + (dst ? "destination" : "source") + " leaves the tensor",
-                         "addresses below " + std::to_string(elements), "loop", "report the operator that made this loop");
+      return model_error(
+          std::string("a loop whose ") + (dst ? "destination" : "source") + " leaves the tensor",
+          "addresses below " + std::to_string(elements), "loop", "report the operator that made this loop");
   }
   if (spec.count() * static_cast<int64_t>(spec.index.size()) != index_elements)
-    return model_error("a loop of " + std::to_string(spec.count()) + " rounds over " + std::to_string(index_elements) + " indices",
+    return model_error("a loop of " + std::to_string(spec.count()) + " rounds over " +
+                           std::to_string(index_elements) + " indices",
                        "one index tuple per round", "loop", "report the operator that made this loop");
   return {};
 }
@@ -108,7 +118,8 @@ void combine_round(const Region& r, Combine how, const T* src, T* dst) {
 }
 
 int64_t read_index(DType dtype, const void* indices, int64_t i) {
-  return dtype == DType::int32 ? static_cast<const int32_t*>(indices)[i] : static_cast<const int64_t*>(indices)[i];
+  return dtype == DType::int32 ? static_cast<const int32_t*>(indices)[i]
+                               : static_cast<const int64_t*>(indices)[i];
 }
 
 // The offset the index tuple of round i adds.
@@ -119,17 +130,19 @@ Result<int64_t> index_offset(const LoopSpec& spec, DType dtype, const void* indi
     const LoopIndex& component = spec.index[static_cast<size_t>(c)];
     const int64_t index = read_index(dtype, indices, round * depth + c);
     if (index < -component.bound || index >= component.bound)
-      return model_error("index " + std::to_string(index) + " at position " + std::to_string(round * depth + c),
-                         "an index in [" + std::to_string(-component.bound) + ", " + std::to_string(component.bound - 1) + "]", "indices",
-                         "clip or correct the indices");
+      return model_error(
+          "index " + std::to_string(index) + " at position " + std::to_string(round * depth + c),
+          "an index in [" + std::to_string(-component.bound) + ", " + std::to_string(component.bound - 1) +
+              "]",
+          "indices", "clip or correct the indices");
     offset += (index < 0 ? index + component.bound : index) * component.stride;
   }
   return offset;
 }
 }  // namespace
 
-Status run_loop_reference(const LoopSpec& spec, DType dtype, const void* data, DType index_dtype, const void* indices, const void* base,
-                          void* dst, int64_t dst_elements) {
+Status run_loop_reference(const LoopSpec& spec, DType dtype, const void* data, DType index_dtype,
+                          const void* indices, const void* base, void* dst, int64_t dst_elements) {
   const int64_t size = dtype_size(dtype);
   if (spec.base && dst_elements > 0) std::memcpy(dst, base, static_cast<size_t>(dst_elements * size));
   Raster round;
@@ -156,7 +169,8 @@ Status run_loop_reference(const LoopSpec& spec, DType dtype, const void* data, D
       combine_round(r, spec.combine, static_cast<const T*>(data), static_cast<T*>(dst));
     });
     if (!numeric)
-      return model_error("a combining loop of " + std::string(dtype_name(dtype)), "a numeric dtype", "loop", "cast to float32 first");
+      return model_error("a combining loop of " + std::string(dtype_name(dtype)), "a numeric dtype", "loop",
+                         "cast to float32 first");
   }
   return {};
 }

@@ -1,5 +1,5 @@
-// LoopSpec: the second movement atom. One small copy (or combine) repeated, where an index tensor says which slice of the
-// source or destination each round touches: gather, scatter, embedding look-ups.
+// LoopSpec: the second movement atom. One small copy (or combine) repeated, where an index tensor says which
+// slice of the source or destination each round touches: gather, scatter, embedding look-ups.
 #pragma once
 
 #include "raster/region.h"
@@ -35,7 +35,7 @@ Status check(const LoopSpec& spec, int64_t src_elements, int64_t index_elements,
 
 // Operands: 0 data (gather) or updates (scatter), 1 indices (int32 or int64), 2 base when spec.base.
 // A model error names the first index out of bounds.
-Status run_loop_reference(const LoopSpec& spec, DType dtype, const void* data, DType index_dtype, const void* indices, const void* base,
-                          void* dst, int64_t dst_elements);
+Status run_loop_reference(const LoopSpec& spec, DType dtype, const void* data, DType index_dtype,
+                          const void* indices, const void* base, void* dst, int64_t dst_elements);
 
 }  // namespace walle::raster

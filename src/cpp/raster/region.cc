@@ -23,8 +23,9 @@ Region contiguous_region(int source, int64_t elements, int64_t src_offset, int64
   return r;
 }
 
-Region strided_region(int source, std::span<const int64_t> size, int64_t src_offset, std::span<const int64_t> src_stride,
-                      int64_t dst_offset, std::span<const int64_t> dst_stride) {
+Region strided_region(int source, std::span<const int64_t> size, int64_t src_offset,
+                      std::span<const int64_t> src_stride, int64_t dst_offset,
+                      std::span<const int64_t> dst_stride) {
   Region r;
   r.source = source;
   r.rank = static_cast<int>(size.size());
@@ -43,7 +44,8 @@ Region canonical(const Region& region) {
   std::vector<Axis> axes;
   for (size_t i = 0; i < static_cast<size_t>(region.rank); ++i)
     if (region.size[i] != 1) axes.push_back({region.size[i], region.src.stride[i], region.dst.stride[i]});
-  std::ranges::stable_sort(axes, [](const Axis& a, const Axis& b) { return std::abs(a.dst) > std::abs(b.dst); });
+  std::ranges::stable_sort(axes,
+                           [](const Axis& a, const Axis& b) { return std::abs(a.dst) > std::abs(b.dst); });
   std::vector<Axis> merged;
   for (const Axis& a : axes) {
     if (!merged.empty() && merged.back().src == a.src * a.size && merged.back().dst == a.dst * a.size)
@@ -91,17 +93,20 @@ std::optional<std::pair<int64_t, int64_t>> extent(const Region& r, const View& v
 Status check_view(const Region& r, const View& v, int64_t elements, const char* what) {
   const auto e = extent(r, v);
   if (!e || e->first < 0 || e->second >= elements)
-    return model_error(std::string("a region whose ") + what + " view leaves the tensor", "indices below " + std::to_string(elements),
-                       "raster", "report the operator that made this region");
+    return model_error(std::string("a region whose ") + what + " view leaves the tensor",
+                       "indices below " + std::to_string(elements), "raster",
+                       "report the operator that made this region");
   return {};
 }
 }  // namespace
 
 Status check(const Raster& raster, std::span<const int64_t> source_elements, int64_t dst_elements) {
   for (const Region& r : raster.regions) {
-    if (r.rank < 0 || r.rank > kRegionRank || r.source < 0 || static_cast<size_t>(r.source) >= source_elements.size())
-      return model_error("region with source " + std::to_string(r.source) + " and rank " + std::to_string(r.rank),
-                         "a source of the raster and rank up to 8", "raster", "report the operator that made this region");
+    if (r.rank < 0 || r.rank > kRegionRank || r.source < 0 ||
+        static_cast<size_t>(r.source) >= source_elements.size())
+      return model_error(
+          "region with source " + std::to_string(r.source) + " and rank " + std::to_string(r.rank),
+          "a source of the raster and rank up to 8", "raster", "report the operator that made this region");
     bool empty = false;
     std::optional<int64_t> count = 1;
     for (size_t i = 0; i < static_cast<size_t>(r.rank); ++i) {
@@ -110,8 +115,8 @@ Status check(const Raster& raster, std::span<const int64_t> source_elements, int
     }
     if (empty) continue;
     if (!count)  // strides of zero keep the views small whatever the sizes
-      return resource_error("a region of more than 2^63 elements", "a product of sizes that can be counted", "raster",
-                            "report the operator that made this region");
+      return resource_error("a region of more than 2^63 elements", "a product of sizes that can be counted",
+                            "raster", "report the operator that made this region");
     WALLE_TRY(check_view(r, r.src, source_elements[static_cast<size_t>(r.source)], "source"));
     WALLE_TRY(check_view(r, r.dst, dst_elements, "destination"));
   }
@@ -142,16 +147,19 @@ void for_each_index(const Region& r, Body&& body) {
 }
 }  // namespace
 
-Status copy_reference(const Raster& raster, DType dtype, const void* const* sources, void* dst, int64_t dst_elements) {
+Status copy_reference(const Raster& raster, DType dtype, const void* const* sources, void* dst,
+                      int64_t dst_elements) {
   const auto size = static_cast<size_t>(dtype_size(dtype));
   auto* out = static_cast<std::byte*>(dst);
   if (raster.fill)
-    for (int64_t i = 0; i < dst_elements; ++i) std::memcpy(out + static_cast<size_t>(i) * size, raster.fill->bytes.data(), size);
+    for (int64_t i = 0; i < dst_elements; ++i)
+      std::memcpy(out + static_cast<size_t>(i) * size, raster.fill->bytes.data(), size);
   for (const Region& r : raster.regions) {
     const auto* src = static_cast<const std::byte*>(sources[r.source]);
     if (!raster.accumulate) {
-      for_each_index(
-          r, [&](int64_t s, int64_t d) { std::memcpy(out + static_cast<size_t>(d) * size, src + static_cast<size_t>(s) * size, size); });
+      for_each_index(r, [&](int64_t s, int64_t d) {
+        std::memcpy(out + static_cast<size_t>(d) * size, src + static_cast<size_t>(s) * size, size);
+      });
       continue;
     }
     const bool numeric = tensor::visit_numeric(dtype, [&](auto tag) {
@@ -161,8 +169,8 @@ Status copy_reference(const Raster& raster, DType dtype, const void* const* sour
       for_each_index(r, [&](int64_t s, int64_t d) { to[d] = static_cast<T>(to[d] + from[s]); });
     });
     if (!numeric)
-      return model_error("an accumulating raster of " + std::string(dtype_name(dtype)), "a numeric dtype", "raster",
-                         "cast to float32 first");
+      return model_error("an accumulating raster of " + std::string(dtype_name(dtype)), "a numeric dtype",
+                         "raster", "cast to float32 first");
   }
   return {};
 }

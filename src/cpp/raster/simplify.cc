@@ -8,13 +8,16 @@ namespace walle::raster {
 std::optional<Region> region_from_axes(int source, int64_t src, int64_t dst, std::vector<RegionAxis> axes) {
   std::erase_if(axes, [](const RegionAxis& a) { return a.size == 1; });
   for (RegionAxis& a : axes) {
-    if (a.dst > 0 || (a.dst == 0 && a.src >= 0)) continue;  // the destination is walked upwards, so that equal copies look equal
+    if (a.dst > 0 || (a.dst == 0 && a.src >= 0))
+      continue;  // the destination is walked upwards, so that equal copies look equal
     src += a.src * (a.size - 1);
     dst += a.dst * (a.size - 1);
     a.src = -a.src;
     a.dst = -a.dst;
   }
-  std::ranges::stable_sort(axes, [](const RegionAxis& a, const RegionAxis& b) { return std::tie(a.dst, a.src) > std::tie(b.dst, b.src); });
+  std::ranges::stable_sort(axes, [](const RegionAxis& a, const RegionAxis& b) {
+    return std::tie(a.dst, a.src) > std::tie(b.dst, b.src);
+  });
   std::vector<RegionAxis> merged;
   for (const RegionAxis& a : axes) {
     if (!merged.empty() && merged.back().src == a.src * a.size && merged.back().dst == a.dst * a.size)
@@ -39,13 +42,15 @@ std::optional<Region> region_from_axes(int source, int64_t src, int64_t dst, std
 namespace {
 std::vector<RegionAxis> axes_of(const Region& r) {
   std::vector<RegionAxis> axes;
-  for (size_t a = 0; a < static_cast<size_t>(r.rank); ++a) axes.push_back({r.size[a], r.src.stride[a], r.dst.stride[a]});
+  for (size_t a = 0; a < static_cast<size_t>(r.rank); ++a)
+    axes.push_back({r.size[a], r.src.stride[a], r.dst.stride[a]});
   return axes;
 }
 
 auto form(const Region& r) { return std::tie(r.source, r.rank, r.src.stride, r.dst.stride, r.size); }
 
-// a directly followed by b along one axis, in both views, the other axes equal. A missing axis counts as size 1.
+// a directly followed by b along one axis, in both views, the other axes equal. A missing axis counts as
+// size 1.
 std::optional<Region> joined(const Region& a, const Region& b) {
   if (a.source != b.source || std::abs(a.rank - b.rank) > 1) return std::nullopt;
   const auto src = b.src.offset - a.src.offset;
@@ -96,7 +101,8 @@ bool join_all_pairs(std::vector<Region>& regions) {
   return changed;
 }
 
-// Only neighbours by destination: n^2 pairs would cost more than they save, and so would erasing from the middle.
+// Only neighbours by destination: n^2 pairs would cost more than they save, and so would erasing from the
+// middle.
 bool join_adjacent(std::vector<Region>& regions) {
   size_t kept = 0;
   for (size_t i = 1; i < regions.size(); ++i) {
@@ -125,12 +131,15 @@ bool join_parallel(std::vector<Region>& regions) {
     const Region& r = regions[i];
     size_t n = 1;
     while (i + n < regions.size() && form(regions[i + n]) == form(r) &&
-           regions[i + n].dst.offset - regions[i + n - 1].dst.offset == regions[i + 1].dst.offset - r.dst.offset &&
-           regions[i + n].src.offset - regions[i + n - 1].src.offset == regions[i + 1].src.offset - r.src.offset)
+           regions[i + n].dst.offset - regions[i + n - 1].dst.offset ==
+               regions[i + 1].dst.offset - r.dst.offset &&
+           regions[i + n].src.offset - regions[i + n - 1].src.offset ==
+               regions[i + 1].src.offset - r.src.offset)
       ++n;
     if (n >= 2) {
       auto axes = axes_of(r);
-      axes.push_back({static_cast<int64_t>(n), regions[i + 1].src.offset - r.src.offset, regions[i + 1].dst.offset - r.dst.offset});
+      axes.push_back({static_cast<int64_t>(n), regions[i + 1].src.offset - r.src.offset,
+                      regions[i + 1].dst.offset - r.dst.offset});
       if (const auto merged = region_from_axes(r.source, r.src.offset, r.dst.offset, std::move(axes))) {
         out.push_back(*merged);
         i += n;
@@ -146,7 +155,8 @@ bool join_parallel(std::vector<Region>& regions) {
 }
 
 void by_destination(std::vector<Region>& regions) {
-  std::ranges::stable_sort(regions, [](const Region& a, const Region& b) { return a.dst.offset < b.dst.offset; });
+  std::ranges::stable_sort(regions,
+                           [](const Region& a, const Region& b) { return a.dst.offset < b.dst.offset; });
 }
 }  // namespace
 
@@ -161,12 +171,14 @@ void simplify(Raster& raster) {
     if (const auto c = region_from_axes(r.source, r.src.offset, r.dst.offset, axes_of(r))) r = *c;
   if (!raster.accumulate) {  // summed regions may be equal on purpose
     std::ranges::sort(raster.regions, [](const Region& a, const Region& b) {
-      return std::tuple(a.dst.offset, a.src.offset, form(a)) < std::tuple(b.dst.offset, b.src.offset, form(b));
+      return std::tuple(a.dst.offset, a.src.offset, form(a)) <
+             std::tuple(b.dst.offset, b.src.offset, form(b));
     });
     const auto equal = [](const Region& a, const Region& b) {
       return form(a) == form(b) && a.src.offset == b.src.offset && a.dst.offset == b.dst.offset;
     };
-    raster.regions.erase(std::unique(raster.regions.begin(), raster.regions.end(), equal), raster.regions.end());
+    raster.regions.erase(std::unique(raster.regions.begin(), raster.regions.end(), equal),
+                         raster.regions.end());
   }
   by_destination(raster.regions);
   for (int round = 0; round < 8 && raster.regions.size() > 1; ++round) {

@@ -1,5 +1,5 @@
-// The one block of activation memory of a session, grown to the largest plan that ran. Not thread-safe: a session runs
-// one request at a time.
+// The one block of activation memory of a session, grown to the largest plan that ran. Not thread-safe: a
+// session runs one request at a time.
 #pragma once
 
 #include "tensor/buffer.h"

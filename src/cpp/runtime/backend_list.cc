@@ -50,11 +50,15 @@ Result<std::vector<const backends::Backend*>> backends_named(const std::string& 
       known += (known.empty() ? "" : ", ") + std::string(row.name);
       if (name == row.name) found = &row.get();
     }
-    if (!found) return backend_error("backend '" + name + "'", "one of: " + known, "session", "choose a backend of this build");
+    if (!found)
+      return backend_error("backend '" + name + "'", "one of: " + known, "session",
+                           "choose a backend of this build");
     WALLE_TRY(found->ready());
     out.push_back(found);
   }
-  if (out.empty()) return backend_error("an empty backend name", "for example 'cpu'", "session", "leave backend at its default");
+  if (out.empty())
+    return backend_error("an empty backend name", "for example 'cpu'", "session",
+                         "leave backend at its default");
   return out;
 }
 

@@ -6,8 +6,10 @@
 
 namespace walle::runtime {
 
-Result<std::unique_ptr<Executable>> Executable::compile(ops::Program program, const std::vector<const backends::Backend*>& backends,
-                                                        const SessionOptions& options, backends::ConstantCache* constants) {
+Result<std::unique_ptr<Executable>> Executable::compile(ops::Program program,
+                                                        const std::vector<const backends::Backend*>& backends,
+                                                        const SessionOptions& options,
+                                                        backends::ConstantCache* constants) {
   WALLE_TRY(run_passes(program, backends, options));
   std::unique_ptr<Executable> exe(new Executable(std::move(program), options.threads));
   WALLE_ASSIGN(exe->plan_, search::make_plan(exe->program_, backends, {options.threads, options.search}));
@@ -16,7 +18,9 @@ Result<std::unique_ptr<Executable>> Executable::compile(ops::Program program, co
     const ops::ProgramNode& node = exe->program_.nodes[static_cast<size_t>(step.node)];
     const backends::NodeView view(exe->program_, node);
     auto kernel = step.chosen.backend->prepare(view, step.chosen.candidate, context);
-    if (!kernel.ok()) return Error(kernel.error()).within("node '" + node.origin.text() + "' (" + std::string(node.op->name) + ")");
+    if (!kernel.ok())
+      return Error(kernel.error())
+          .within("node '" + node.origin.text() + "' (" + std::string(node.op->name) + ")");
     exe->kernels_.push_back(std::move(*kernel));
   }
   exe->bind_steps();
@@ -37,7 +41,8 @@ void Executable::add_argument(ops::Ref r) {
     case search::Home::input: input_patches_.push_back({slot, position(program_.inputs), s.offset}); break;
     case search::Home::output: output_patches_.push_back({slot, position(program_.outputs), s.offset}); break;
     case search::Home::constant:
-      arguments_[slot] = const_cast<std::byte*>(static_cast<const std::byte*>(program_.at(s.root).constant->data()) + s.offset);
+      arguments_[slot] = const_cast<std::byte*>(
+          static_cast<const std::byte*>(program_.at(s.root).constant->data()) + s.offset);
       break;
   }
 }
@@ -61,7 +66,8 @@ void Executable::bind_arena(std::byte* base) {
   bound_arena_ = base;
 }
 
-Result<std::vector<Tensor>> Executable::run(std::span<const Tensor* const> inputs, Arena& arena, Profiler* profiler) {
+Result<std::vector<Tensor>> Executable::run(std::span<const Tensor* const> inputs, Arena& arena,
+                                            Profiler* profiler) {
   WALLE_ASSIGN(std::byte * base, arena.reserve(plan_.arena_bytes));
   bind_arena(base);
   std::vector<Tensor> results(program_.outputs.size());
@@ -72,9 +78,12 @@ Result<std::vector<Tensor>> Executable::run(std::span<const Tensor* const> input
     if (s.home == search::Home::constant) {
       results[i] = *value.constant;
     } else if (s.home == search::Home::input) {
-      const auto index = static_cast<size_t>(std::ranges::find(program_.inputs, s.root) - program_.inputs.begin());
+      const auto index =
+          static_cast<size_t>(std::ranges::find(program_.inputs, s.root) - program_.inputs.begin());
       results[i] = inputs[index]->reshaped(value.shape);
-    } else if (const auto first = static_cast<size_t>(std::ranges::find(program_.outputs, r) - program_.outputs.begin()); first < i) {
+    } else if (const auto first =
+                   static_cast<size_t>(std::ranges::find(program_.outputs, r) - program_.outputs.begin());
+               first < i) {
       results[i] = results[first];  // one value returned under two names
     } else {
       if (!previous_[i].buffer().unique()) {
@@ -84,8 +93,10 @@ Result<std::vector<Tensor>> Executable::run(std::span<const Tensor* const> input
     }
   }
   for (const Patch& p : input_patches_)
-    arguments_[p.argument] = const_cast<std::byte*>(static_cast<const std::byte*>(inputs[p.index]->data()) + p.offset);
-  for (const Patch& p : output_patches_) arguments_[p.argument] = static_cast<std::byte*>(results[p.index].mutable_data()) + p.offset;
+    arguments_[p.argument] =
+        const_cast<std::byte*>(static_cast<const std::byte*>(inputs[p.index]->data()) + p.offset);
+  for (const Patch& p : output_patches_)
+    arguments_[p.argument] = static_cast<std::byte*>(results[p.index].mutable_data()) + p.offset;
   WALLE_TRY(run_steps(base, profiler));
   return results;
 }

@@ -1,7 +1,8 @@
-// Executable: a planned Program with its kernels prepared. run() is a flat loop: no allocation but the results, no
-// decision.
+// Executable: a planned Program with its kernels prepared. run() is a flat loop: no allocation but the
+// results, no decision.
 //
-// Immutable program and plan; the argument table and the arena binding change during run, so one thread at a time.
+// Immutable program and plan; the argument table and the arena binding change during run, so one thread at a
+// time.
 #pragma once
 
 #include <memory>
@@ -24,11 +25,13 @@ struct StepTime {
 class Executable {
  public:
   // Runs the passes named by the options, plans, prepares kernels.
-  static Result<std::unique_ptr<Executable>> compile(ops::Program program, const std::vector<const backends::Backend*>& backends,
-                                                     const SessionOptions& options, backends::ConstantCache* constants);
+  static Result<std::unique_ptr<Executable>> compile(ops::Program program,
+                                                     const std::vector<const backends::Backend*>& backends,
+                                                     const SessionOptions& options,
+                                                     backends::ConstantCache* constants);
 
-  // inputs as program().inputs; results as program().outputs. Results own their memory; a result that is an input or a
-  // constant of the program shares its bytes.
+  // inputs as program().inputs; results as program().outputs. Results own their memory; a result that is an
+  // input or a constant of the program shares its bytes.
   Result<std::vector<Tensor>> run(std::span<const Tensor* const> inputs, Arena& arena, Profiler* profiler);
 
   const ops::Program& program() const { return program_; }

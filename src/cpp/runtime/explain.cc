@@ -16,7 +16,8 @@ const char* home_name(search::Home home) {
   return "nowhere";
 }
 
-void describe_result(const ops::Program& program, const search::Plan& plan, const ops::ProgramNode& node, ExplainRow& row) {
+void describe_result(const ops::Program& program, const search::Plan& plan, const ops::ProgramNode& node,
+                     ExplainRow& row) {
   const auto first = std::ranges::find_if(node.outputs, [](ops::Ref r) { return r >= 0; });
   if (first == node.outputs.end()) return;
   const ops::ProgramValue& value = program.at(*first);
@@ -46,7 +47,8 @@ ExplainRow row_of(const GraphRunner& runner, const Executable& exe, size_t index
   row.measured_runs = time.runs;
   row.measured_ms = time.runs > 0 ? time.total_us / 1e3 / static_cast<double>(time.runs) : 0;
   describe_result(exe.program(), exe.plan(), node, row);
-  for (const search::Choice& loser : step.losers) row.losers.emplace_back(loser.candidate.algorithm, loser.candidate.cost_ms);
+  for (const search::Choice& loser : step.losers)
+    row.losers.emplace_back(loser.candidate.algorithm, loser.candidate.cost_ms);
   return row;
 }
 }  // namespace
@@ -64,8 +66,8 @@ void explain(const GraphRunner& runner, ExplainReport& report) {
     report.activation_bytes += plan.activation_bytes;
     report.aliases += plan.aliases;
     report.predicted_ms += plan.predicted_ms;
-    report.program += "segment " + std::to_string(segment->begin) + ".." + std::to_string(segment->end) + " of " + runner.graph().name +
-                      "\n" + ops::dump(exe.program());
+    report.program += "segment " + std::to_string(segment->begin) + ".." + std::to_string(segment->end) +
+                      " of " + runner.graph().name + "\n" + ops::dump(exe.program());
   }
   // In the order of the nodes; the runners themselves are kept by address.
   for (const ir::Node& node : runner.graph().nodes)

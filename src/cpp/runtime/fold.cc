@@ -23,13 +23,14 @@ constexpr int64_t kFoldLimitBytes = int64_t{64} << 20;
 bool try_fold(ir::Graph& graph, const ir::Node& node) {
   const ir::OpDef* def = ops::find_op(node.op);
   if (!def || def->op_class == ir::OpClass::control || !def->deterministic) return false;
-  const bool constant =
-      std::ranges::all_of(node.inputs, [&](ir::ValueId id) { return id == ir::kNone || graph.at(id).constant.has_value(); });
+  const bool constant = std::ranges::all_of(
+      node.inputs, [&](ir::ValueId id) { return id == ir::kNone || graph.at(id).constant.has_value(); });
   if (!constant) return false;
   ops::Program program;
   ops::Lowering lowering(program, {nullptr, fold_program, kFoldLimitBytes});
   std::vector<ops::Ref> inputs;
-  for (ir::ValueId id : node.inputs) inputs.push_back(id == ir::kNone ? ops::kNoRef : lowering.add_constant(*graph.at(id).constant));
+  for (ir::ValueId id : node.inputs)
+    inputs.push_back(id == ir::kNone ? ops::kNoRef : lowering.add_constant(*graph.at(id).constant));
   auto refs = lowering.apply(*def, node.attributes, inputs, static_cast<int>(node.outputs.size()), node.name);
   if (!refs.ok()) return false;
   for (size_t i = 0; i < node.outputs.size(); ++i)

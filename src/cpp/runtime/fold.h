@@ -9,8 +9,8 @@ namespace walle::runtime {
 // Computes a program without inputs on the CPU backend; the hook LowerOptions::fold takes.
 Result<std::vector<Tensor>> fold_program(const ops::Program& program);
 
-// Replaces every deterministic node of the graph whose inputs are constants by its value, bodies included. A node that
-// fails to fold stays; running it will report its error.
+// Replaces every deterministic node of the graph whose inputs are constants by its value, bodies included. A
+// node that fails to fold stays; running it will report its error.
 void fold_constants(ir::Graph& graph);
 
 }  // namespace walle::runtime

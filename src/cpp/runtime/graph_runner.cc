@@ -8,7 +8,8 @@
 namespace walle::runtime {
 
 namespace {
-// Plans kept per graph. Beyond this the oldest goes: a caller with ever new shapes must not grow without bound.
+// Plans kept per graph. Beyond this the oldest goes: a caller with ever new shapes must not grow without
+// bound.
 constexpr size_t kMaxSegments = 64;
 
 // One level deeper for as long as it lives, also when something throws.
@@ -24,15 +25,16 @@ GraphRunner::GraphRunner(const ir::Graph& graph, SharedState& shared)
   for (size_t n = 0; n < graph.nodes.size(); ++n)
     for (ir::ValueId id : graph.nodes[n].inputs)
       if (id != ir::kNone) last_use_[static_cast<size_t>(id)] = static_cast<int>(n);
-  for (ir::ValueId id : graph.outputs) last_use_[static_cast<size_t>(id)] = static_cast<int>(graph.nodes.size());
+  for (ir::ValueId id : graph.outputs)
+    last_use_[static_cast<size_t>(id)] = static_cast<int>(graph.nodes.size());
   for (size_t i = 0; i < graph.values.size(); ++i)
     if (graph.values[i].constant) env_[i] = *graph.values[i].constant;
 }
 
 Result<std::vector<ir::RuntimeValue>> GraphRunner::run(std::vector<ir::RuntimeValue> inputs) {
   if (inputs.size() != graph_.inputs.size())
-    return argument_error(std::to_string(inputs.size()) + " inputs", std::to_string(graph_.inputs.size()), "graph '" + graph_.name + "'",
-                          "pass every input once");
+    return argument_error(std::to_string(inputs.size()) + " inputs", std::to_string(graph_.inputs.size()),
+                          "graph '" + graph_.name + "'", "pass every input once");
   for (size_t i = 0; i < inputs.size(); ++i) {
     env_[static_cast<size_t>(graph_.inputs[i])] = std::move(inputs[i]);
     held_.push_back(graph_.inputs[i]);
@@ -80,7 +82,8 @@ Result<Segment*> GraphRunner::segment_at(int begin) {
 Status GraphRunner::run_segment(Segment& segment) {
   inputs_.clear();
   for (const LiveIn& in : segment.live_ins) inputs_.push_back(env_[static_cast<size_t>(in.id)].tensor());
-  WALLE_ASSIGN(std::vector<Tensor> results, segment.executable->run(inputs_, shared_.arena, shared_.profiler));
+  WALLE_ASSIGN(std::vector<Tensor> results,
+               segment.executable->run(inputs_, shared_.arena, shared_.profiler));
   for (const Export& e : segment.exports) {
     env_[static_cast<size_t>(e.id)] = results[e.output];
     held_.push_back(e.id);
@@ -94,10 +97,11 @@ Status GraphRunner::run_node(const ir::Node& node) {
   return {};
 }
 
-Result<std::vector<ir::RuntimeValue>> GraphRunner::run_body(const ir::Graph& body, std::vector<ir::RuntimeValue> inputs) {
+Result<std::vector<ir::RuntimeValue>> GraphRunner::run_body(const ir::Graph& body,
+                                                            std::vector<ir::RuntimeValue> inputs) {
   if (shared_.depth >= base::kMaxGraphDepth)
-    return model_error("bodies nested deeper than " + std::to_string(base::kMaxGraphDepth), "fewer levels", "graph '" + body.name + "'",
-                       "flatten the control flow");
+    return model_error("bodies nested deeper than " + std::to_string(base::kMaxGraphDepth), "fewer levels",
+                       "graph '" + body.name + "'", "flatten the control flow");
   auto& runner = bodies_[&body];
   if (!runner) runner = std::make_unique<GraphRunner>(body, shared_);
   const Level level(shared_.depth);

@@ -1,5 +1,5 @@
-// GraphRunner: runs one graph. Walks segments (compiled once per shape and kept) and executor nodes (control flow,
-// sequences); bodies have runners of their own.
+// GraphRunner: runs one graph. Walks segments (compiled once per shape and kept) and executor nodes (control
+// flow, sequences); bodies have runners of their own.
 //
 // Not re-entrant: one run at a time, guarded by the session.
 #pragma once

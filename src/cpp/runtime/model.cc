@@ -21,12 +21,14 @@ std::string declared(const ir::Value& value) {
   return out + "]";
 }
 
-Status check_input(const ir::Value& value, const ir::RuntimeValue& given, std::map<std::string, int64_t>& symbols) {
+Status check_input(const ir::Value& value, const ir::RuntimeValue& given,
+                   std::map<std::string, int64_t>& symbols) {
   // Runs before every run: texts are made only when something is wrong.
   const auto where = [&] { return "input '" + value.name + "'"; };
   if (value.kind == ir::ValueKind::sequence)
     return given.sequence() ? Status()
-                            : argument_error("a value that is not a sequence", "a sequence of tensors", where(), "pass a list of arrays");
+                            : argument_error("a value that is not a sequence", "a sequence of tensors",
+                                             where(), "pass a list of arrays");
   if (value.kind == ir::ValueKind::optional) return {};
   const Tensor* t = given.tensor();
   if (!t) return argument_error("no tensor", declared(value), where(), "pass an array");
@@ -46,8 +48,10 @@ Status check_input(const ir::Value& value, const ir::RuntimeValue& given, std::m
   }
   if (!fits) {
     std::string bound;
-    for (const auto& [name, size] : symbols) bound += (bound.empty() ? " where " : ", ") + name + "=" + std::to_string(size);
-    return argument_error(have(), declared(value) + bound, where(), "reshape the array or convert the model with dynamic dimensions");
+    for (const auto& [name, size] : symbols)
+      bound += (bound.empty() ? " where " : ", ") + name + "=" + std::to_string(size);
+    return argument_error(have(), declared(value) + bound, where(),
+                          "reshape the array or convert the model with dynamic dimensions");
   }
   return {};
 }
@@ -61,16 +65,19 @@ Result<std::shared_ptr<Model>> Model::create(ir::ModelData data, const ModelOpti
 
 Result<std::unique_ptr<Session>> Model::session(const SessionOptions& options) const {
   if (options.threads < 1 || options.threads > 1024)
-    return argument_error("threads=" + std::to_string(options.threads), "1 to 1024", "session", "use threads=1 or the number of cores");
+    return argument_error("threads=" + std::to_string(options.threads), "1 to 1024", "session",
+                          "use threads=1 or the number of cores");
   if (options.precision != "float32")
-    return argument_error("precision='" + options.precision + "'", "'float32'", "session", "leave precision at its default");
+    return argument_error("precision='" + options.precision + "'", "'float32'", "session",
+                          "leave precision at its default");
   WALLE_ASSIGN(std::vector<const backends::Backend*> backends, backends_named(options.backend));
   return std::make_unique<Session>(shared_from_this(), options, std::move(backends));
 }
 
 Status Model::check_inputs(const std::vector<ir::RuntimeValue>& inputs) const {
   std::map<std::string, int64_t> symbols;
-  for (size_t i = 0; i < graph().inputs.size(); ++i) WALLE_TRY(check_input(graph().at(graph().inputs[i]), inputs[i], symbols));
+  for (size_t i = 0; i < graph().inputs.size(); ++i)
+    WALLE_TRY(check_input(graph().at(graph().inputs[i]), inputs[i], symbols));
   return {};
 }
 

@@ -1,4 +1,5 @@
-// Model: a verified graph with its constants folded; immutable and shared by any number of sessions and threads.
+// Model: a verified graph with its constants folded; immutable and shared by any number of sessions and
+// threads.
 #pragma once
 
 #include <memory>

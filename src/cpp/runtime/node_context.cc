@@ -15,7 +15,8 @@ Status NodeContext::run() {
   if (!def || !def->control) return internal_error("no executor for " + node_.op, "control");
   const auto given = static_cast<int>(node_.inputs.size());
   if (given < def->inputs.min)
-    return model_error(std::to_string(given) + " inputs", "at least " + std::to_string(def->inputs.min), "inputs", "connect the inputs");
+    return model_error(std::to_string(given) + " inputs", "at least " + std::to_string(def->inputs.min),
+                       "inputs", "connect the inputs");
   return def->control(*this);
 }
 
@@ -34,14 +35,16 @@ void NodeContext::output(int i, ir::RuntimeValue value) {
   runner_.held_.push_back(id);
 }
 
-Result<std::vector<ir::RuntimeValue>> NodeContext::run_body(const std::string& body, std::vector<ir::RuntimeValue> inputs) {
+Result<std::vector<ir::RuntimeValue>> NodeContext::run_body(const std::string& body,
+                                                            std::vector<ir::RuntimeValue> inputs) {
   const auto graph = node_.attributes.get_graph(body);
-  if (!graph) return model_error("no attribute '" + body + "'", "a graph", "attributes", "convert the model again");
+  if (!graph)
+    return model_error("no attribute '" + body + "'", "a graph", "attributes", "convert the model again");
   return runner_.run_body(*graph, std::move(inputs));
 }
 
-Result<std::vector<Tensor>> NodeContext::run_op(const std::string& op, const ir::Attributes& attributes, const std::vector<Tensor>& inputs,
-                                                int outputs) {
+Result<std::vector<Tensor>> NodeContext::run_op(const std::string& op, const ir::Attributes& attributes,
+                                                const std::vector<Tensor>& inputs, int outputs) {
   const ir::OpDef* def = ops::find_op(op);
   if (!def) return internal_error("no operator " + op, "control");
   ops::Program program;

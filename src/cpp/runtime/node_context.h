@@ -17,9 +17,10 @@ class NodeContext final : public ops::ControlContext {
   const ir::RuntimeValue& in(int i) const override;
   int output_count() const override { return static_cast<int>(node_.outputs.size()); }
   void output(int i, ir::RuntimeValue value) override;
-  Result<std::vector<ir::RuntimeValue>> run_body(const std::string& body, std::vector<ir::RuntimeValue> inputs) override;
-  Result<std::vector<Tensor>> run_op(const std::string& op, const ir::Attributes& attributes, const std::vector<Tensor>& inputs,
-                                     int outputs) override;
+  Result<std::vector<ir::RuntimeValue>> run_body(const std::string& body,
+                                                 std::vector<ir::RuntimeValue> inputs) override;
+  Result<std::vector<Tensor>> run_op(const std::string& op, const ir::Attributes& attributes,
+                                     const std::vector<Tensor>& inputs, int outputs) override;
 
  private:
   GraphRunner& runner_;

@@ -8,7 +8,8 @@
 
 namespace walle::runtime {
 
-Status run_passes(ops::Program& program, const std::vector<const backends::Backend*>& backends, const SessionOptions& options) {
+Status run_passes(ops::Program& program, const std::vector<const backends::Backend*>& backends,
+                  const SessionOptions& options) {
   ops::remove_dead_nodes(program);
   WALLE_TRY(ops::widen_floats(program, [&](const ops::Program& p, const ops::ProgramNode& node) {
     const backends::NodeView view(p, node);

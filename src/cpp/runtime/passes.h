@@ -8,6 +8,7 @@
 
 namespace walle::runtime {
 
-Status run_passes(ops::Program& program, const std::vector<const backends::Backend*>& backends, const SessionOptions& options);
+Status run_passes(ops::Program& program, const std::vector<const backends::Backend*>& backends,
+                  const SessionOptions& options);
 
 }  // namespace walle::runtime

@@ -21,7 +21,9 @@ class Profiler {
  public:
   using Clock = std::chrono::steady_clock;
   Clock::time_point now() const { return Clock::now(); }
-  double since_start_us(Clock::time_point t) const { return std::chrono::duration<double, std::micro>(t - start_).count(); }
+  double since_start_us(Clock::time_point t) const {
+    return std::chrono::duration<double, std::micro>(t - start_).count();
+  }
   void add(ProfileEvent event) {
     if (events_.size() < kMaxEvents) events_.push_back(std::move(event));
   }

@@ -18,7 +18,8 @@ bool Segment::matches(const std::vector<ir::RuntimeValue>& env) const {
   });
 }
 
-bool is_executor_node(const ir::Graph& graph, const ir::Node& node, const std::vector<ir::RuntimeValue>& env) {
+bool is_executor_node(const ir::Graph& graph, const ir::Node& node,
+                      const std::vector<ir::RuntimeValue>& env) {
   const ir::OpDef* def = ops::find_op(node.op);
   if (def && def->op_class == ir::OpClass::control) return true;
   if (node.op != "Identity" || node.inputs.size() != 1 || node.inputs[0] == ir::kNone) return false;
@@ -52,15 +53,18 @@ class Builder {
     for (int n = segment_->begin; n < count; ++n) {
       const ir::Node& node = graph_.nodes[static_cast<size_t>(n)];
       if (is_executor_node(graph_, node, env_)) break;
-      if (static_cast<int64_t>(program_.nodes.size()) > kPartNodes) break;  // a huge graph is planned in parts
+      if (static_cast<int64_t>(program_.nodes.size()) > kPartNodes)
+        break;  // a huge graph is planned in parts
       WALLE_ASSIGN(const bool added, add_node(node));
       if (!added) break;
       segment_->end = n + 1;
     }
     if (segment_->end == segment_->begin)
-      return internal_error("a value that decides a shape is not there", ir::describe(graph_.nodes[static_cast<size_t>(segment_->begin)]));
+      return internal_error("a value that decides a shape is not there",
+                            ir::describe(graph_.nodes[static_cast<size_t>(segment_->begin)]));
     export_results(last_use);
-    WALLE_ASSIGN(segment_->executable, Executable::compile(std::move(program_), shared_.backends, shared_.options, shared_.constants));
+    WALLE_ASSIGN(segment_->executable, Executable::compile(std::move(program_), shared_.backends,
+                                                           shared_.options, shared_.constants));
     return std::move(segment_);
   }
 
@@ -75,8 +79,10 @@ class Builder {
     // Values that decide shapes are always computed while planning; without the option, nothing larger is.
     if (!shared_.options.fold) o.fold_limit_bytes = kShapeValueBytes;
     if (shared_.options.claim)
-      o.claims = [this](const ir::OpDef& op, const ir::Attributes& attributes, std::span<const ir::InferInput> inputs,
-                        std::span<const ir::InferOutput> outputs) { return claimed(op, attributes, inputs, outputs); };
+      o.claims = [this](const ir::OpDef& op, const ir::Attributes& attributes,
+                        std::span<const ir::InferInput> inputs, std::span<const ir::InferOutput> outputs) {
+        return claimed(op, attributes, inputs, outputs);
+      };
     return o;
   }
 
@@ -85,15 +91,19 @@ class Builder {
     ops::Program one;
     ops::ProgramNode node{&op, attributes, {}, {}, "", {}, {}};
     for (const ir::InferInput& in : inputs) {
-      if (in.present) one.values.push_back({in.dtype, in.shape, in.constant ? std::optional<Tensor>(*in.constant) : std::nullopt});
+      if (in.present)
+        one.values.push_back(
+            {in.dtype, in.shape, in.constant ? std::optional<Tensor>(*in.constant) : std::nullopt});
       node.inputs.push_back(in.present ? static_cast<ops::Ref>(one.values.size() - 1) : ops::kNoRef);
     }
     for (const ir::InferOutput& out : outputs) {
       if (out.dtype != DType::undefined) one.values.push_back({out.dtype, out.shape, std::nullopt});
-      node.outputs.push_back(out.dtype != DType::undefined ? static_cast<ops::Ref>(one.values.size() - 1) : ops::kNoRef);
+      node.outputs.push_back(out.dtype != DType::undefined ? static_cast<ops::Ref>(one.values.size() - 1)
+                                                           : ops::kNoRef);
     }
     const backends::NodeView view(one, node);
-    return std::ranges::any_of(shared_.backends, [&](const backends::Backend* b) { return b->supports(view); });
+    return std::ranges::any_of(shared_.backends,
+                               [&](const backends::Backend* b) { return b->supports(view); });
   }
 
   Result<ops::Ref> ref_of(ir::ValueId id) {
@@ -111,14 +121,14 @@ class Builder {
     } else if (value.kind == ir::ValueKind::optional && known.empty()) {
       r = ops::kNoRef;  // an empty optional is an omitted input
     } else {
-      return model_error(known.sequence() ? "a sequence" : "a value that is never computed", "a tensor", "value '" + value.name + "'",
-                         "check the order and the kinds of the nodes");
+      return model_error(known.sequence() ? "a sequence" : "a value that is never computed", "a tensor",
+                         "value '" + value.name + "'", "check the order and the kinds of the nodes");
     }
     return r;
   }
 
-  // The run-time value of an input, made a constant of this plan. Without memory for it nullptr, with failure_ set: shape
-  // rules can only say that the value is missing.
+  // The run-time value of an input, made a constant of this plan. Without memory for it nullptr, with
+  // failure_ set: shape rules can only say that the value is missing.
   const Tensor* fetch(ir::ValueId id, ops::Ref r) {
     if (id == ir::kNone || r < 0) return nullptr;
     const Tensor* t = env_[static_cast<size_t>(id)].tensor();
@@ -137,7 +147,9 @@ class Builder {
   // False: this node needs a value that this segment computes; end the segment before it.
   Result<bool> add_node(const ir::Node& node) {
     const ir::OpDef* def = ops::find_op(node.op);
-    if (!def) return model_error("operator '" + node.op + "'", "an operator of the table", ir::describe(node), "see `walle inspect ops`");
+    if (!def)
+      return model_error("operator '" + node.op + "'", "an operator of the table", ir::describe(node),
+                         "see `walle inspect ops`");
     std::vector<ops::Ref> inputs;
     std::vector<ir::InferInput> seen;
     for (ir::ValueId id : node.inputs) {
@@ -149,8 +161,8 @@ class Builder {
     const auto fewest = static_cast<size_t>(def->inputs.min);
     for (size_t i = 0; i < fewest; ++i)
       if (i >= inputs.size() || inputs[i] < 0)
-        return model_error("input " + std::to_string(i) + " is missing", std::to_string(fewest) + " inputs", ir::describe(node),
-                           "connect the input");
+        return model_error("input " + std::to_string(i) + " is missing", std::to_string(fewest) + " inputs",
+                           ir::describe(node), "connect the input");
     ir::InferContext context(node.attributes, seen, static_cast<int>(node.outputs.size()), [&](int i) {
       const Tensor* value = fetch(node.inputs[static_cast<size_t>(i)], inputs[static_cast<size_t>(i)]);
       seen[static_cast<size_t>(i)].constant = value;
@@ -193,7 +205,8 @@ class Builder {
 
 }  // namespace
 
-Result<std::unique_ptr<Segment>> build_segment(const ir::Graph& graph, int begin, const std::vector<ir::RuntimeValue>& env,
+Result<std::unique_ptr<Segment>> build_segment(const ir::Graph& graph, int begin,
+                                               const std::vector<ir::RuntimeValue>& env,
                                                const std::vector<int>& last_use, SharedState& shared) {
   return Builder(graph, begin, env, shared).build(last_use);
 }

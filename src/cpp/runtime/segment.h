@@ -1,4 +1,5 @@
-// Segment: nodes [begin, end) of a graph compiled for the shapes (and shape-deciding values) they were met with.
+// Segment: nodes [begin, end) of a graph compiled for the shapes (and shape-deciding values) they were met
+// with.
 #pragma once
 
 #include <memory>
@@ -39,7 +40,8 @@ struct Segment {
 
 // `last_use[id]` is the last node that reads the value (nodes.size() for graph outputs, -1 for nobody).
 // Compiles as many nodes from `begin` on as the values in `env` allow; at least one.
-Result<std::unique_ptr<Segment>> build_segment(const ir::Graph& graph, int begin, const std::vector<ir::RuntimeValue>& env,
+Result<std::unique_ptr<Segment>> build_segment(const ir::Graph& graph, int begin,
+                                               const std::vector<ir::RuntimeValue>& env,
                                                const std::vector<int>& last_use, SharedState& shared);
 
 // A node the executor runs itself: control operators, and Identity of a sequence or optional.

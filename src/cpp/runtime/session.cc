@@ -5,13 +5,15 @@
 
 namespace walle::runtime {
 
-Session::Session(std::shared_ptr<const Model> model, SessionOptions options, std::vector<const backends::Backend*> backends)
+Session::Session(std::shared_ptr<const Model> model, SessionOptions options,
+                 std::vector<const backends::Backend*> backends)
     : model_(std::move(model)),
       shared_{std::move(options), std::move(backends), &model_->packed(), {}, nullptr, 0},
       runner_(model_->graph(), shared_) {}
 
 namespace {
-// A result that is one of the inputs (Identity, a reshape of nothing) is copied: the caller may change the input later.
+// A result that is one of the inputs (Identity, a reshape of nothing) is copied: the caller may change the
+// input later.
 Status detach(ir::RuntimeValue& value, const std::vector<const std::byte*>& borrowed) {
   const Tensor* t = value.tensor();
   if (!t || std::ranges::find(borrowed, t->buffer().data()) == borrowed.end()) return {};
@@ -26,7 +28,8 @@ Status make_booleans_plain(ir::RuntimeValue& value) {
     if (!t->has_plain_booleans()) {
       WALLE_ASSIGN(value, t->with_plain_booleans());
     }
-  } else if (const ir::Sequence* s = value.sequence(); s && !std::ranges::all_of(s->items, &Tensor::has_plain_booleans)) {
+  } else if (const ir::Sequence* s = value.sequence();
+             s && !std::ranges::all_of(s->items, &Tensor::has_plain_booleans)) {
     auto plain = std::make_shared<ir::Sequence>(*s);
     for (Tensor& t : plain->items) {
       WALLE_ASSIGN(t, t.with_plain_booleans());
@@ -39,8 +42,8 @@ Status make_booleans_plain(ir::RuntimeValue& value) {
 
 Result<std::vector<ir::RuntimeValue>> Session::run(std::vector<ir::RuntimeValue> inputs) {
   if (inputs.size() != model_->graph().inputs.size())
-    return argument_error(std::to_string(inputs.size()) + " inputs", std::to_string(model_->graph().inputs.size()), "run",
-                          "pass every input once");
+    return argument_error(std::to_string(inputs.size()) + " inputs",
+                          std::to_string(model_->graph().inputs.size()), "run", "pass every input once");
   WALLE_TRY(model_->check_inputs(inputs));
   for (ir::RuntimeValue& v : inputs) WALLE_TRY(make_booleans_plain(v));
   std::vector<const std::byte*> borrowed;
@@ -58,8 +61,10 @@ Result<std::vector<ir::RuntimeValue>> Session::run(std::span<const NamedValue> i
   std::string names;
   for (ir::ValueId id : graph.inputs) names += (names.empty() ? "" : ", ") + graph.at(id).name;
   for (const NamedValue& in : inputs) {
-    const auto it = std::ranges::find_if(graph.inputs, [&](ir::ValueId id) { return graph.at(id).name == in.name; });
-    if (it == graph.inputs.end()) return argument_error("input '" + in.name + "'", "one of: " + names, "run", "check the spelling");
+    const auto it =
+        std::ranges::find_if(graph.inputs, [&](ir::ValueId id) { return graph.at(id).name == in.name; });
+    if (it == graph.inputs.end())
+      return argument_error("input '" + in.name + "'", "one of: " + names, "run", "check the spelling");
     auto& slot = ordered[static_cast<size_t>(it - graph.inputs.begin())];
     if (slot) return argument_error("input '" + in.name + "' twice", "each input once", "run", "remove one");
     slot = in.value;
@@ -68,7 +73,8 @@ Result<std::vector<ir::RuntimeValue>> Session::run(std::span<const NamedValue> i
   for (size_t i = 0; i < ordered.size(); ++i) {
     const ir::Value& declared = graph.at(graph.inputs[i]);
     if (!ordered[i] && declared.kind != ir::ValueKind::optional)
-      return argument_error("no value for input '" + declared.name + "'", "values for: " + names, "run", "pass every input");
+      return argument_error("no value for input '" + declared.name + "'", "values for: " + names, "run",
+                            "pass every input");
     values.push_back(ordered[i] ? std::move(*ordered[i]) : ir::RuntimeValue());
   }
   return run(std::move(values));

@@ -1,6 +1,7 @@
 // Session: a model made ready to run with given options. Plans are made when shapes are first seen and kept.
 //
-// Thread-safe: runs of one session happen one after the other; runs of different sessions share the process's threads.
+// Thread-safe: runs of one session happen one after the other; runs of different sessions share the process's
+// threads.
 #pragma once
 
 #include <memory>
@@ -21,7 +22,8 @@ struct NamedValue {
 
 class Session {
  public:
-  Session(std::shared_ptr<const Model> model, SessionOptions options, std::vector<const backends::Backend*> backends);
+  Session(std::shared_ptr<const Model> model, SessionOptions options,
+          std::vector<const backends::Backend*> backends);
 
   // Values in the order of model().graph().inputs; results in the order of its outputs.
   Result<std::vector<ir::RuntimeValue>> run(std::vector<ir::RuntimeValue> inputs);

@@ -11,11 +11,12 @@
 
 namespace walle::runtime {
 
-// Packed weights, keyed by the bytes they were made from. Each entry keeps its source alive, so an address in use as a key
-// cannot be given to another tensor.
+// Packed weights, keyed by the bytes they were made from. Each entry keeps its source alive, so an address in
+// use as a key cannot be given to another tensor.
 class PackedConstants final : public backends::ConstantCache {
  public:
-  Result<Buffer> get(const Tensor& source, const std::string& kind, const std::function<Result<Buffer>()>& make) override {
+  Result<Buffer> get(const Tensor& source, const std::string& kind,
+                     const std::function<Result<Buffer>()>& make) override {
     std::lock_guard lock(mutex_);
     const auto key = std::pair{source.data(), kind};
     if (const auto it = made_.find(key); it != made_.end()) return it->second.packed;

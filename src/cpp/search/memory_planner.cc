@@ -22,11 +22,13 @@ int64_t plan_offsets(std::vector<Block>& blocks) {
       const Block& other = blocks[j];
       if (other.last < block.first || block.last < other.first) continue;
       if (other.offset >= offset + size) break;
-      offset = std::max(offset, base::round_up(other.offset + std::max<int64_t>(other.bytes, 1), base::kSegmentAlignment));
+      offset = std::max(
+          offset, base::round_up(other.offset + std::max<int64_t>(other.bytes, 1), base::kSegmentAlignment));
     }
     block.offset = offset;
     total = std::max(total, offset + size);
-    placed.insert(std::ranges::upper_bound(placed, offset, {}, [&](size_t j) { return blocks[j].offset; }), i);
+    placed.insert(std::ranges::upper_bound(placed, offset, {}, [&](size_t j) { return blocks[j].offset; }),
+                  i);
   }
   return total;
 }

@@ -1,7 +1,7 @@
 // Offsets for blocks with lifetimes: two blocks that live at the same time never overlap.
 //
-// Greedy by size (Pisarchyk & Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020): largest first,
-// each at the lowest offset that is free over its whole life.
+// Greedy by size (Pisarchyk & Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020):
+// largest first, each at the lowest offset that is free over its whole life.
 #pragma once
 
 #include <cstdint>

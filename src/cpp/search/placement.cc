@@ -16,9 +16,13 @@ Result<std::vector<Choice>> choices_for(const ops::Program& program, const ops::
   if (!out.empty()) return out;
   std::string operands;
   for (int i = 0; i < view.input_count(); ++i)
-    if (view.has(i)) operands += (operands.empty() ? "" : ", ") + std::string(dtype_name(view.dtype(i))) + view.shape(i).text();
-  return backend_error(std::string(node.op->name) + "(" + operands + ")", "an operator and dtypes that a selected backend runs",
-                       "node '" + node.origin.text() + "'", "cast the inputs to float32 or choose another backend");
+    if (view.has(i))
+      operands +=
+          (operands.empty() ? "" : ", ") + std::string(dtype_name(view.dtype(i))) + view.shape(i).text();
+  return backend_error(std::string(node.op->name) + "(" + operands + ")",
+                       "an operator and dtypes that a selected backend runs",
+                       "node '" + node.origin.text() + "'",
+                       "cast the inputs to float32 or choose another backend");
 }
 
 double transfer_ms(const backends::Backend& from, const backends::Backend& to, double bytes) {

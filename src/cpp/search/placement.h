@@ -1,5 +1,6 @@
 // Placement over backends: dynamic programming along the op sequence.
-// cost(plan) = sum over ops of min over algorithms of the predicted time, plus copies where the backend changes.
+// cost(plan) = sum over ops of min over algorithms of the predicted time, plus copies where the backend
+// changes.
 #pragma once
 
 #include <vector>
@@ -15,8 +16,9 @@ Result<std::vector<Choice>> choices_for(const ops::Program& program, const ops::
 // Milliseconds to hand `bytes` from one backend to another.
 double transfer_ms(const backends::Backend& from, const backends::Backend& to, double bytes);
 
-// For each node the index of the chosen backend, minimising op costs plus transfers. costs[node][backend] is infinity
-// where the backend cannot run the node; bytes[node] is what crosses if the backend changes before it.
+// For each node the index of the chosen backend, minimising op costs plus transfers. costs[node][backend] is
+// infinity where the backend cannot run the node; bytes[node] is what crosses if the backend changes before
+// it.
 std::vector<int> place(const std::vector<std::vector<double>>& costs, const std::vector<double>& bytes,
                        const std::vector<const backends::Backend*>& backends);
 

@@ -26,7 +26,8 @@ std::vector<Storage> find_aliases(const ops::Program& p, std::vector<bool>& skip
     const ops::ProgramNode& n = p.nodes[i];
     if (!n.raster || n.inputs.size() != 1) {
       for (ops::Ref r : n.outputs)
-        if (r >= 0 && storage[static_cast<size_t>(r)].home == Home::nowhere) storage[static_cast<size_t>(r)] = {Home::arena, r, 0};
+        if (r >= 0 && storage[static_cast<size_t>(r)].home == Home::nowhere)
+          storage[static_cast<size_t>(r)] = {Home::arena, r, 0};
       continue;
     }
     const ops::Ref out = n.outputs[0];
@@ -44,8 +45,8 @@ std::vector<Storage> find_aliases(const ops::Program& p, std::vector<bool>& skip
   return storage;
 }
 
-Status choose(const ops::Program& p, const std::vector<const backends::Backend*>& backends, const SearchOptions& options,
-              const std::vector<bool>& skipped, Plan& plan) {
+Status choose(const ops::Program& p, const std::vector<const backends::Backend*>& backends,
+              const SearchOptions& options, const std::vector<bool>& skipped, Plan& plan) {
   std::vector<std::vector<Choice>> all;
   std::vector<std::vector<double>> costs;
   std::vector<double> bytes;
@@ -59,7 +60,8 @@ Status choose(const ops::Program& p, const std::vector<const backends::Backend*>
     }
     double in_bytes = 0;
     for (ops::Ref r : p.nodes[i].inputs)
-      if (r >= 0 && !p.at(r).constant) in_bytes += static_cast<double>(p.at(r).shape.elements() * dtype_size(p.at(r).dtype));
+      if (r >= 0 && !p.at(r).constant)
+        in_bytes += static_cast<double>(p.at(r).shape.elements() * dtype_size(p.at(r).dtype));
     plan.steps.push_back({static_cast<int>(i), {}, {}, 0});
     all.push_back(std::move(choices));
     costs.push_back(std::move(row));
@@ -71,7 +73,9 @@ Status choose(const ops::Program& p, const std::vector<const backends::Backend*>
     if (options.search) {
       double lowest = std::numeric_limits<double>::infinity();
       for (size_t c = 0; c < all[s].size(); ++c) {
-        if (all[s][c].backend != backends[static_cast<size_t>(placed[s])] || all[s][c].candidate.cost_ms >= lowest) continue;
+        if (all[s][c].backend != backends[static_cast<size_t>(placed[s])] ||
+            all[s][c].candidate.cost_ms >= lowest)
+          continue;
         lowest = all[s][c].candidate.cost_ms;
         best = c;
       }
@@ -111,7 +115,8 @@ Status place_memory(const ops::Program& p, Plan& plan) {
   plan.arena_bytes = plan_offsets(blocks);
   if (plan.arena_bytes > base::kMaxArenaBytes)
     return resource_error("a plan that needs " + std::to_string(plan.arena_bytes) + " bytes",
-                          "at most " + std::to_string(base::kMaxArenaBytes), "memory plan", "use smaller inputs or batches");
+                          "at most " + std::to_string(base::kMaxArenaBytes), "memory plan",
+                          "use smaller inputs or batches");
   for (size_t s = 0; s < plan.steps.size(); ++s)
     if (workspace[s] >= 0) plan.steps[s].workspace_offset = blocks[static_cast<size_t>(workspace[s])].offset;
   for (Storage& s : plan.storage)
@@ -121,7 +126,8 @@ Status place_memory(const ops::Program& p, Plan& plan) {
 }
 }  // namespace
 
-Result<Plan> make_plan(const ops::Program& program, const std::vector<const backends::Backend*>& backends, const SearchOptions& options) {
+Result<Plan> make_plan(const ops::Program& program, const std::vector<const backends::Backend*>& backends,
+                       const SearchOptions& options) {
   Plan plan;
   std::vector<bool> skipped(program.nodes.size(), false);
   plan.storage = find_aliases(program, skipped, plan.aliases);

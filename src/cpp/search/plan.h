@@ -1,5 +1,5 @@
-// Plan: what the search decides for a Program on this machine. Which backend and algorithm runs each node, and where
-// every value lives. Immutable once made; never shipped.
+// Plan: what the search decides for a Program on this machine. Which backend and algorithm runs each node,
+// and where every value lives. Immutable once made; never shipped.
 #pragma once
 
 #include <string>
@@ -45,6 +45,7 @@ struct SearchOptions {
 };
 
 // A backend error names a node that no backend runs.
-Result<Plan> make_plan(const ops::Program& program, const std::vector<const backends::Backend*>& backends, const SearchOptions& options);
+Result<Plan> make_plan(const ops::Program& program, const std::vector<const backends::Backend*>& backends,
+                       const SearchOptions& options);
 
 }  // namespace walle::search

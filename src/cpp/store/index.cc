@@ -8,8 +8,10 @@ namespace walle::store {
 
 namespace {
 Error sql_error(sqlite3* db, std::string_view what) {
-  return resource_error("the event index cannot " + std::string(what) + ": " + (db ? sqlite3_errmsg(db) : "no memory"),
-                        "a working SQLite file", "event index", "check the disk; a removed index is made anew from the segments");
+  return resource_error(
+      "the event index cannot " + std::string(what) + ": " + (db ? sqlite3_errmsg(db) : "no memory"),
+      "a working SQLite file", "event index",
+      "check the disk; a removed index is made anew from the segments");
 }
 
 class Statement {
@@ -24,7 +26,9 @@ class Statement {
     return sqlite3_bind_text(s_, ++at_, v.data(), static_cast<int>(v.size()), SQLITE_TRANSIENT), *this;
   }
   int step() { return s_ ? sqlite3_step(s_) : SQLITE_ERROR; }
-  Status run(std::string_view what) { return step() == SQLITE_DONE ? Status() : Status(sql_error(db_, what)); }
+  Status run(std::string_view what) {
+    return step() == SQLITE_DONE ? Status() : Status(sql_error(db_, what));
+  }
   int64_t integer(int column) { return sqlite3_column_int64(s_, column); }
   double real(int column) { return sqlite3_column_double(s_, column); }
   std::string text(int column) { return reinterpret_cast<const char*>(sqlite3_column_text(s_, column)); }
@@ -37,7 +41,8 @@ class Statement {
 
 constexpr const char* kSchema =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
-    "CREATE TABLE IF NOT EXISTS segments(file TEXT PRIMARY KEY, first INTEGER, last INTEGER, min_ts INTEGER, max_ts INTEGER, bytes "
+    "CREATE TABLE IF NOT EXISTS segments(file TEXT PRIMARY KEY, first INTEGER, last INTEGER, min_ts INTEGER, "
+    "max_ts INTEGER, bytes "
     "INTEGER);"
     "CREATE TABLE IF NOT EXISTS cursors(reader TEXT PRIMARY KEY, seq INTEGER);"
     "CREATE TABLE IF NOT EXISTS amounts(key TEXT PRIMARY KEY, value REAL);";
@@ -52,11 +57,13 @@ bool usable(sqlite3* db) {
 Result<std::unique_ptr<Index>> Index::open(const std::string& path) {
   for (const bool again : {false, true}) {
     sqlite3* db = nullptr;
-    if (sqlite3_open(path.c_str(), &db) == SQLITE_OK && usable(db)) return std::unique_ptr<Index>(new Index(db, again));
+    if (sqlite3_open(path.c_str(), &db) == SQLITE_OK && usable(db))
+      return std::unique_ptr<Index>(new Index(db, again));
     const int code = sqlite3_errcode(db);
     Error e = sql_error(db, "open '" + path + "'");
     sqlite3_close(db);
-    if (again || (code != SQLITE_CORRUPT && code != SQLITE_NOTADB && code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE))
+    if (again || (code != SQLITE_CORRUPT && code != SQLITE_NOTADB && code != SQLITE_OK &&
+                  code != SQLITE_ROW && code != SQLITE_DONE))
       return e;
     for (const char* suffix : {"", "-wal", "-shm"}) std::remove((path + suffix).c_str());
   }
@@ -85,14 +92,17 @@ Result<std::vector<SegmentEntry>> Index::segments() const {
   Statement s(db_, "SELECT file,first,last,min_ts,max_ts,bytes FROM segments ORDER BY first");
   int code;
   while ((code = s.step()) == SQLITE_ROW)
-    out.push_back(
-        {s.text(0), static_cast<uint64_t>(s.integer(1)), static_cast<uint64_t>(s.integer(2)), s.integer(3), s.integer(4), s.integer(5)});
+    out.push_back({s.text(0), static_cast<uint64_t>(s.integer(1)), static_cast<uint64_t>(s.integer(2)),
+                   s.integer(3), s.integer(4), s.integer(5)});
   if (code != SQLITE_DONE) return sql_error(db_, "list segments");
   return out;
 }
 
 Status Index::set_cursor(const std::string& reader, uint64_t seq) {
-  return Statement(db_, "INSERT OR REPLACE INTO cursors VALUES(?,?)").bind(reader).bind(static_cast<int64_t>(seq)).run("store a cursor");
+  return Statement(db_, "INSERT OR REPLACE INTO cursors VALUES(?,?)")
+      .bind(reader)
+      .bind(static_cast<int64_t>(seq))
+      .run("store a cursor");
 }
 
 Result<uint64_t> Index::cursor(const std::string& reader) const {
@@ -104,7 +114,10 @@ Result<uint64_t> Index::cursor(const std::string& reader) const {
 }
 
 Status Index::set_value(const std::string& key, double value) {
-  return Statement(db_, "INSERT OR REPLACE INTO amounts VALUES(?,?)").bind(key).bind(value).run("store a value");
+  return Statement(db_, "INSERT OR REPLACE INTO amounts VALUES(?,?)")
+      .bind(key)
+      .bind(value)
+      .run("store a value");
 }
 
 Result<double> Index::value(const std::string& key) const {

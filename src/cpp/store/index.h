@@ -1,5 +1,6 @@
-// The SQLite index beside the segments: which file holds which events, and how far each named reader has come. The files
-// are the truth; a damaged or missing index is made anew from them (readers' cursors are lost then, and that is reported).
+// The SQLite index beside the segments: which file holds which events, and how far each named reader has
+// come. The files are the truth; a damaged or missing index is made anew from them (readers' cursors are lost
+// then, and that is reported).
 //
 // One thread at a time.
 #pragma once

@@ -6,7 +6,8 @@
 
 namespace walle::store {
 
-Journal::Journal(std::unique_ptr<base::WritableMap> map, std::string path) : map_(std::move(map)), path_(std::move(path)) {
+Journal::Journal(std::unique_ptr<base::WritableMap> map, std::string path)
+    : map_(std::move(map)), path_(std::move(path)) {
   header_ = map_->bytes().first(kJournalHeaderBytes);
   ring_ = map_->bytes().subspan(kJournalHeaderBytes);
 }
@@ -34,14 +35,16 @@ bool Journal::find_place(size_t size, size_t behind) {
   return true;
 }
 
-// Where the frame that find_place() found room for goes. With the end mark behind it, unless there is no room for one.
+// Where the frame that find_place() found room for goes. With the end mark behind it, unless there is no room
+// for one.
 std::byte* Journal::place(size_t size, bool marked) {
   const size_t offset = skipped_ ? 0 : head_offset_, bytes = frame_bytes(size), end = offset + bytes;
   if (marked) put(ring_, (ring_.size() - end < kFrameHeaderBytes ? 0 : end) + 8, uint64_t{0});
   std::byte* frame = ring_.data() + offset;
-  // The lines of a later frame arrive while the caller is busy elsewhere: should frames be alike, each line is asked for
-  // about two frames before it is written.
-  for (size_t ahead = 0; ahead < bytes && ahead < 512; ahead += 64) __builtin_prefetch(frame + 512 + ahead, 1);
+  // The lines of a later frame arrive while the caller is busy elsewhere: should frames be alike, each line
+  // is asked for about two frames before it is written.
+  for (size_t ahead = 0; ahead < bytes && ahead < 512; ahead += 64)
+    __builtin_prefetch(frame + 512 + ahead, 1);
   return frame;
 }
 
@@ -59,16 +62,19 @@ void Journal::accept(size_t size, uint64_t seq) {
 
 Result<uint64_t> Journal::append(std::span<const std::byte> payload) {
   if (payload.size() > max_payload())
-    return argument_error("a record of " + std::to_string(payload.size()) + " bytes", "at most " + std::to_string(max_payload()) + " bytes",
-                          "journal " + path_, "store large contents elsewhere and record their name");
+    return argument_error("a record of " + std::to_string(payload.size()) + " bytes",
+                          "at most " + std::to_string(max_payload()) + " bytes", "journal " + path_,
+                          "store large contents elsewhere and record their name");
   if (!reserve(payload.size()))
-    return resource_error("the journal is full (" + std::to_string(used()) + " of " + std::to_string(capacity()) + " bytes wait)",
+    return resource_error("the journal is full (" + std::to_string(used()) + " of " +
+                              std::to_string(capacity()) + " bytes wait)",
                           "space for " + std::to_string(payload.size()) + " bytes", "journal " + path_,
                           "compact it into segments, or open it with a larger capacity");
   return commit(payload.size(), [&](auto& w) { w.copy(payload.data(), payload.size()); });
 }
 
-void Journal::read(uint64_t from, const std::function<bool(uint64_t, std::span<const std::byte>)>& visit) const {
+void Journal::read(uint64_t from,
+                   const std::function<bool(uint64_t, std::span<const std::byte>)>& visit) const {
   const uint64_t end = committed_.load(std::memory_order_acquire);
   uint64_t at = tail_.load(std::memory_order_acquire), seq = tail_seq_.load(std::memory_order_acquire);
   while (seq < end) {
@@ -99,7 +105,8 @@ Status Journal::release(uint64_t upto) {
   const uint64_t end = std::min(upto + 1, committed_.load(std::memory_order_acquire));
   while (seq < end) {
     const size_t offset = at % ring_.size();
-    const bool skip = ring_.size() - offset < kFrameHeaderBytes || load<uint32_t>(ring_, offset + 4) == kSkipFrame;
+    const bool skip =
+        ring_.size() - offset < kFrameHeaderBytes || load<uint32_t>(ring_, offset + 4) == kSkipFrame;
     if (skip) {
       at += ring_.size() - offset;
       continue;
@@ -110,8 +117,8 @@ Status Journal::release(uint64_t upto) {
     at += frame_bytes(gap ? 8 : size);
   }
   write_tail(seq, at % ring_.size());
-  // The new tail must be on the disk before a frame behind it is overwritten; otherwise a power loss could keep the old
-  // tail beside new frames, and nothing would be found at it.
+  // The new tail must be on the disk before a frame behind it is overwritten; otherwise a power loss could
+  // keep the old tail beside new frames, and nothing would be found at it.
   WALLE_TRY(map_->sync(0, kJournalHeaderBytes));
   tail_seq_.store(seq, std::memory_order_release);
   tail_.store(at, std::memory_order_release);
@@ -132,12 +139,15 @@ Status Journal::sync() {
     }
     WALLE_TRY(map_->sync(0, kJournalHeaderBytes));
   }
-  map_->prefault(kJournalHeaderBytes + head % ring_.size(), std::min<size_t>(32768, ring_.size() - head % ring_.size()));
+  map_->prefault(kJournalHeaderBytes + head % ring_.size(),
+                 std::min<size_t>(32768, ring_.size() - head % ring_.size()));
   synced_head_.store(head);
   synced_seq_.store(seq, std::memory_order_release);
   return {};
 }
 
-size_t Journal::used() const { return static_cast<size_t>(head_.load(std::memory_order_acquire) - tail_.load(std::memory_order_acquire)); }
+size_t Journal::used() const {
+  return static_cast<size_t>(head_.load(std::memory_order_acquire) - tail_.load(std::memory_order_acquire));
+}
 
 }  // namespace walle::store

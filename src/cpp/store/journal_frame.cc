@@ -9,7 +9,9 @@ FrameView decode_frame(std::span<const std::byte> ring, size_t offset) {
   const size_t payload = size == kSkipFrame ? 0 : size == kGapFrame ? 8 : size;
   if (payload > ring.size() - offset - kFrameHeaderBytes) return {};
   // `crc` sits in front of the twelve bytes (size, seq) and the payload, which lie next to each other.
-  if (load<uint32_t>(ring, offset) != base::crc32c(0, ring.data() + offset + 4, kFrameHeaderBytes - 4 + payload)) return {};
+  if (load<uint32_t>(ring, offset) !=
+      base::crc32c(0, ring.data() + offset + 4, kFrameHeaderBytes - 4 + payload))
+    return {};
   if (size == kSkipFrame) return {FrameView::Kind::skip, seq, {}};
   const auto kind = size == kGapFrame ? FrameView::Kind::gap : FrameView::Kind::frame;
   return {kind, seq, ring.subspan(offset + kFrameHeaderBytes, payload)};

@@ -1,5 +1,6 @@
-// One frame of a journal's ring: {u32 crc, u32 size, u64 seq, payload}, padded to 8 bytes; crc = CRC-32C of size, seq and
-// payload. Two sizes mean something else: a skip frame ends the lap, a gap frame (payload u64) tells the next number.
+// One frame of a journal's ring: {u32 crc, u32 size, u64 seq, payload}, padded to 8 bytes; crc = CRC-32C of
+// size, seq and payload. Two sizes mean something else: a skip frame ends the lap, a gap frame (payload u64)
+// tells the next number.
 //
 // Pure functions of bytes; none reads outside `ring`.
 #pragma once
@@ -42,7 +43,8 @@ struct FrameView {
 };
 FrameView decode_frame(std::span<const std::byte> ring, size_t offset);
 
-// The frame becomes valid with its checksum, which is stored last. `write(writer)` puts the payload: see base/crc32c_write.h.
+// The frame becomes valid with its checksum, which is stored last. `write(writer)` puts the payload: see
+// base/crc32c_write.h.
 template <class Write>
 void write_frame_with(std::byte* frame, uint32_t size, uint64_t seq, Write&& write) {
   const uint32_t crc = base::crc32c_write(frame + 4, [&](auto& w) { w.put(size), w.put(seq), write(w); });

@@ -1,5 +1,5 @@
-// Opening a journal: finds the chain of frames in whatever bytes a file holds, counts what is gone, and sees to it that
-// nothing behind the chain can ever continue it.
+// Opening a journal: finds the chain of frames in whatever bytes a file holds, counts what is gone, and sees
+// to it that nothing behind the chain can ever continue it.
 #include <algorithm>
 
 #include "store/journal.h"
@@ -29,15 +29,17 @@ Chain follow_chain(std::span<const std::byte> ring, uint64_t start, uint64_t fir
     if (left >= kFrameHeaderBytes && (f.kind == FrameView::Kind::none || f.seq != chain.seq)) break;
     if (f.kind == FrameView::Kind::frame) ++next;
     if (f.kind == FrameView::Kind::gap) next = load<uint64_t>(f.payload, 0);
-    const bool forward = f.kind != FrameView::Kind::gap || (next > chain.seq && next - chain.seq <= ring.size());
+    const bool forward =
+        f.kind != FrameView::Kind::gap || (next > chain.seq && next - chain.seq <= ring.size());
     if (!forward || chain.end + bytes > start + ring.size()) break;
     chain = {chain.end + bytes, next};
   }
   return chain;
 }
 
-// The newest number among the frames in [from, end) of the ring, if it is one that accepted frames can have. Bytes that
-// look like a frame everywhere would cost a checksum of the rest of the ring each: the sum of them is bounded.
+// The newest number among the frames in [from, end) of the ring, if it is one that accepted frames can have.
+// Bytes that look like a frame everywhere would cost a checksum of the rest of the ring each: the sum of them
+// is bounded.
 uint64_t newest_frame(std::span<const std::byte> ring, uint64_t from, uint64_t end, uint64_t expected) {
   uint64_t newest = expected - 1, work = 8 * ring.size();
   size_t offset = from % ring.size();
@@ -49,7 +51,8 @@ uint64_t newest_frame(std::span<const std::byte> ring, uint64_t from, uint64_t e
     if (left < kFrameHeaderBytes) continue;
     const auto seq = load<uint64_t>(ring, offset + 8);
     const auto size = load<uint32_t>(ring, offset + 4);
-    if (seq <= newest || seq - expected >= ring.size() / kFrameHeaderBytes || size > left - kFrameHeaderBytes) continue;
+    if (seq <= newest || seq - expected >= ring.size() / kFrameHeaderBytes || size > left - kFrameHeaderBytes)
+      continue;
     if (kFrameHeaderBytes + size > work) break;
     work -= kFrameHeaderBytes + size;
     if (decode_frame(ring, offset).kind != FrameView::Kind::frame) continue;
@@ -63,20 +66,22 @@ uint64_t newest_frame(std::span<const std::byte> ring, uint64_t from, uint64_t e
 
 Result<std::unique_ptr<Journal>> Journal::open(Env& env, const std::string& path, size_t capacity) {
   if (!valid_capacity(capacity))
-    return argument_error("journal capacity " + std::to_string(capacity), "a multiple of 4096 between 8192 and 2^30", "capacity",
-                          "use 4194304");
+    return argument_error("journal capacity " + std::to_string(capacity),
+                          "a multiple of 4096 between 8192 and 2^30", "capacity", "use 4194304");
   const int64_t existing = env.file_size(path);
   size_t bytes = capacity + kJournalHeaderBytes;
   if (existing >= static_cast<int64_t>(kJournalHeaderBytes)) {
-    // A truncated file is grown back: the frames that are still there are recovered, the rest counted as lost.
+    // A truncated file is grown back: the frames that are still there are recovered, the rest counted as
+    // lost.
     WALLE_ASSIGN(const std::string header, env.read_prefix(path, kJournalHeaderBytes));
     const auto own = load_pair(std::as_bytes(std::span(header)), kCapacityOffset);
     if (own && valid_capacity(*own))
       bytes = *own + kJournalHeaderBytes;
     else if (static_cast<uint64_t>(existing) > kMaxRing + kJournalHeaderBytes)
-      return resource_error("a file of " + std::to_string(existing) + " bytes without a journal's header",
-                            "a journal, at most " + std::to_string(kMaxRing + kJournalHeaderBytes) + " bytes", "file " + path,
-                            "move it away: it is no journal, or its header is gone and it is too large to search");
+      return resource_error(
+          "a file of " + std::to_string(existing) + " bytes without a journal's header",
+          "a journal, at most " + std::to_string(kMaxRing + kJournalHeaderBytes) + " bytes", "file " + path,
+          "move it away: it is no journal, or its header is gone and it is too large to search");
     else if (existing > static_cast<int64_t>(bytes))
       bytes = static_cast<size_t>(base::round_up(existing, 4096));
   }
@@ -90,12 +95,14 @@ Status Journal::recover() {
   Tail best{0, 1, 0, 0, 0};
   for (const uint64_t at : kTailOffset) {
     const auto t = load<Tail>(header_, at);
-    const bool counts = t.seq > 0 && t.seq < kMaxSeq && t.generation > best.generation && t.generation < kMaxSeq;
+    const bool counts =
+        t.seq > 0 && t.seq < kMaxSeq && t.generation > best.generation && t.generation < kMaxSeq;
     if (counts && t.crc == tail_crc(t) && t.offset % 8 == 0 && t.offset < ring_.size()) best = t;
   }
   generation_ = best.generation;
   const Chain chain = follow_chain(ring_, best.offset, best.seq);
-  tail_ = best.offset, tail_seq_ = best.seq, synced_head_ = head_ = chain.end, head_offset_ = chain.end % ring_.size();
+  tail_ = best.offset, tail_seq_ = best.seq, synced_head_ = head_ = chain.end,
+  head_offset_ = chain.end % ring_.size();
   committed_ = chain.seq, synced_seq_ = chain.seq - 1;
   recovery_ = {best.seq, chain.seq - 1, lost_behind(), 0};
   if (recovery_.lost) recovery_.damage_offset = kJournalHeaderBytes + head_offset_;
@@ -108,22 +115,25 @@ Status Journal::recover() {
   return map_->sync(0, kJournalHeaderBytes);
 }
 
-// How many accepted frames lie behind the first unreadable one: the header knows the newest number; failing that, any
-// later frame that still reads tells of those before it.
+// How many accepted frames lie behind the first unreadable one: the header knows the newest number; failing
+// that, any later frame that still reads tells of those before it.
 uint64_t Journal::lost_behind() const {
   const uint64_t expected = committed_;
   uint64_t newest = newest_frame(ring_, head_, tail_ + ring_.size(), expected);
   const auto claimed = load_pair(header_, kLastSeqOffset);
-  if (load<uint64_t>(header_, 0) == kJournalMagic && claimed && *claimed >= expected && *claimed - expected < ring_.size())
+  if (load<uint64_t>(header_, 0) == kJournalMagic && claimed && *claimed >= expected &&
+      *claimed - expected < ring_.size())
     newest = std::max(newest, *claimed);
   return newest + 1 - expected;
 }
 
-// Behind the head lie frames of earlier laps, whose numbers are too low to continue the chain, and after a loss or in a
-// forged file others: every word there that could be the number of a frame to come becomes 0. Only such words: the cleared
-// ring of a log that is opened twenty times a day would otherwise be written to the flash each time.
+// Behind the head lie frames of earlier laps, whose numbers are too low to continue the chain, and after a
+// loss or in a forged file others: every word there that could be the number of a frame to come becomes 0.
+// Only such words: the cleared ring of a log that is opened twenty times a day would otherwise be written to
+// the flash each time.
 void Journal::clear_unused(uint64_t from_seq) {
-  const uint64_t coming = committed_ - from_seq + 2 * ring_.size() / kFrameHeaderBytes;  // until all of it is overwritten
+  const uint64_t coming =
+      committed_ - from_seq + 2 * ring_.size() / kFrameHeaderBytes;  // until all of it is overwritten
   const uint64_t end = tail_ + ring_.size();
   size_t offset = head_offset_;
   for (uint64_t at = head_; at < end; at += 8) {

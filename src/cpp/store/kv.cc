@@ -17,11 +17,14 @@ void put_u32(std::string& out, size_t value) {
 
 uint32_t load_u32(std::string_view bytes, size_t at) {
   uint32_t value = 0;
-  for (int i = 0; i < 4; ++i) value |= static_cast<uint32_t>(static_cast<unsigned char>(bytes[at + i])) << (8 * i);
+  for (int i = 0; i < 4; ++i)
+    value |= static_cast<uint32_t>(static_cast<unsigned char>(bytes[at + i])) << (8 * i);
   return value;
 }
 
-size_t entry_bytes(const std::string& key, const std::string& value) { return kEntryBytes + key.size() + value.size(); }
+size_t entry_bytes(const std::string& key, const std::string& value) {
+  return kEntryBytes + key.size() + value.size();
+}
 
 std::string encode(const std::map<std::string, std::string>& entries, size_t size) {
   std::string rest;
@@ -69,13 +72,16 @@ Status KeyValue::load() {
   WALLE_ASSIGN(const std::string bytes, env_.read_file(path_));
   if (!decode(bytes, entries_)) {
     return resource_error("'" + path_ + "' of " + std::to_string(bytes.size()) + " bytes: damaged content",
-                          "the state file that this runtime wrote", "KeyValue::open", "restore the file, or remove it to start empty");
+                          "the state file that this runtime wrote", "KeyValue::open",
+                          "restore the file, or remove it to start empty");
   }
   bytes_ = bytes.size();
   return {};
 }
 
-Status KeyValue::save() const { return path_.empty() ? Status() : env_.replace_file(path_, encode(entries_, bytes_)); }
+Status KeyValue::save() const {
+  return path_.empty() ? Status() : env_.replace_file(path_, encode(entries_, bytes_));
+}
 
 std::optional<std::string> KeyValue::get(const std::string& key) const {
   const std::lock_guard guard(lock_);
@@ -91,8 +97,8 @@ Status KeyValue::put(const std::string& key, std::string value, size_t quota) {
   const size_t before = bytes_, freed = there ? entry_bytes(key, old->second) : 0;
   const size_t after = before - freed + entry_bytes(key, value);
   if (after > quota) {
-    return resource_error(std::to_string(after) + " bytes of state", "at most " + std::to_string(quota), "key '" + key + "'",
-                          "delete keys that are no longer needed");
+    return resource_error(std::to_string(after) + " bytes of state", "at most " + std::to_string(quota),
+                          "key '" + key + "'", "delete keys that are no longer needed");
   }
   std::string previous = there ? std::move(old->second) : std::string();
   entries_[key] = std::move(value);
@@ -124,7 +130,8 @@ Result<bool> KeyValue::erase(const std::string& key) {
 std::vector<std::string> KeyValue::keys(const std::string& prefix) const {
   const std::lock_guard guard(lock_);
   std::vector<std::string> out;
-  for (auto it = entries_.lower_bound(prefix); it != entries_.end() && it->first.compare(0, prefix.size(), prefix) == 0; ++it)
+  for (auto it = entries_.lower_bound(prefix);
+       it != entries_.end() && it->first.compare(0, prefix.size(), prefix) == 0; ++it)
     out.push_back(it->first);
   return out;
 }

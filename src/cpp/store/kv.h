@@ -1,9 +1,10 @@
-// KeyValue: a small durable map from text to bytes, held in memory and written as a whole to a file that replaces the old
-// one: a crash or a lost power supply leaves the state before a put or the state after it.
+// KeyValue: a small durable map from text to bytes, held in memory and written as a whole to a file that
+// replaces the old one: a crash or a lost power supply leaves the state before a put or the state after it.
 //
 // Thread-safe. Meant for kilobytes (counters, last-seen times, a profile): every put writes everything.
 //
-// File: "WALKV001", u32 crc32c of the rest, u32 entries; then per entry, sorted by key, {u32 key bytes, u32 value bytes, key, value}.
+// File: "WALKV001", u32 crc32c of the rest, u32 entries; then per entry, sorted by key, {u32 key bytes, u32
+// value bytes, key, value}.
 #pragma once
 
 #include <map>

@@ -30,21 +30,25 @@ std::string word(const Cell& c) {
 }  // namespace
 
 Result<AggregateKind> aggregate_kind(std::string_view name) {
-  constexpr std::string_view names[] = {"count", "sum", "mean", "min", "max", "var", "distinct", "top_k", "histogram"};
+  constexpr std::string_view names[] = {"count", "sum",      "mean",  "min",      "max",
+                                        "var",   "distinct", "top_k", "histogram"};
   const auto it = std::find(std::begin(names), std::end(names), name);
   if (it != std::end(names)) return static_cast<AggregateKind>(it - std::begin(names));
-  return argument_error("aggregate '" + std::string(name) + "'", "count, sum, mean, min, max, var, distinct, top_k or histogram",
-                        "aggregate", "choose one of these");
+  return argument_error("aggregate '" + std::string(name) + "'",
+                        "count, sum, mean, min, max, var, distinct, top_k or histogram", "aggregate",
+                        "choose one of these");
 }
 
 Status check_aggregate(const AggregateSpec& a) {
   const bool bins = a.kind != AggregateKind::histogram || (a.k >= 1 && a.k <= 1024 && a.high > a.low);
   if (bins && (a.kind != AggregateKind::top_k || a.k >= 1)) return {};
-  return argument_error("aggregate '" + a.out + "'", "1 to 1024 bins or entries and low < high", "aggregate", "correct its parameters");
+  return argument_error("aggregate '" + a.out + "'", "1 to 1024 bins or entries and low < high", "aggregate",
+                        "correct its parameters");
 }
 
 void Accumulator::add(const AggregateSpec& spec, const Cell& cell) {
-  if (std::holds_alternative<std::monostate>(cell) && !spec.column.empty()) return;  // an absent value is not counted
+  if (std::holds_alternative<std::monostate>(cell) && !spec.column.empty())
+    return;  // an absent value is not counted
   ++count_;
   switch (spec.kind) {
     case AggregateKind::count: return;
@@ -127,7 +131,8 @@ Cell Accumulator::result(const AggregateSpec& spec) const {
     }
     case AggregateKind::histogram: {
       std::string out;
-      for (size_t i = 0; i < static_cast<size_t>(spec.k); ++i) out += (i ? "," : "") + std::to_string(i < bins_.size() ? bins_[i] : 0);
+      for (size_t i = 0; i < static_cast<size_t>(spec.k); ++i)
+        out += (i ? "," : "") + std::to_string(i < bins_.size() ? bins_[i] : 0);
       return out;
     }
     default: break;

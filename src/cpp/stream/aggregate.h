@@ -1,5 +1,5 @@
-// Aggregates that can be merged: of two parts of the rows, the whole. That is what lets windows be revised, sessions be
-// joined, and devices' results be added up.
+// Aggregates that can be merged: of two parts of the rows, the whole. That is what lets windows be revised,
+// sessions be joined, and devices' results be added up.
 #pragma once
 
 #include <map>

@@ -10,7 +10,8 @@ Result<size_t> column_of(const Batch& b, const std::string& name, std::string_vi
   return argument_error("column '" + name + "'", "one of: " + known, std::string(where), "correct the name");
 }
 
-Result<std::vector<size_t>> columns_of(const Batch& in, const std::vector<std::string>& names, std::string_view where) {
+Result<std::vector<size_t>> columns_of(const Batch& in, const std::vector<std::string>& names,
+                                       std::string_view where) {
   std::vector<size_t> out;
   for (const std::string& name : names) {
     WALLE_ASSIGN(const size_t at, column_of(in, name, where));
@@ -22,15 +23,16 @@ Result<std::vector<size_t>> columns_of(const Batch& in, const std::vector<std::s
 Status check_times(const Batch& in, std::string_view where) {
   for (size_t r = 0; r < in.rows(); ++r)
     if (in.ts[r] < -kMaxTimeUs || in.ts[r] > kMaxTimeUs)
-      return argument_error("time " + std::to_string(in.ts[r]) + " us in row " + std::to_string(r), "microseconds between -2^60 and 2^60",
-                            std::string(where), "check the unit and the source of the times");
+      return argument_error("time " + std::to_string(in.ts[r]) + " us in row " + std::to_string(r),
+                            "microseconds between -2^60 and 2^60", std::string(where),
+                            "check the unit and the source of the times");
   return {};
 }
 
 Status check_duration(int64_t us, std::string_view name, std::string_view where) {
   if (us >= 0 && us <= kMaxTimeUs) return {};
-  return argument_error(std::string(name) + " " + std::to_string(us) + " us", "microseconds between 0 and 2^60", std::string(where),
-                        "correct it");
+  return argument_error(std::string(name) + " " + std::to_string(us) + " us",
+                        "microseconds between 0 and 2^60", std::string(where), "correct it");
 }
 
 Key key_of(const Batch& in, size_t row, const std::vector<size_t>& columns) {
@@ -64,6 +66,8 @@ bool number_of(const Cell& c, double& out) {
   return false;
 }
 
-std::string path_through(const Column& c, std::string_view done) { return (c.path.empty() ? c.name : c.path) + " > " + std::string(done); }
+std::string path_through(const Column& c, std::string_view done) {
+  return (c.path.empty() ? c.name : c.path) + " > " + std::string(done);
+}
 
 }  // namespace walle::stream

@@ -8,7 +8,8 @@ namespace walle::stream {
 using Key = std::vector<Cell>;
 
 Result<size_t> column_of(const Batch& batch, const std::string& name, std::string_view where);
-Result<std::vector<size_t>> columns_of(const Batch& batch, const std::vector<std::string>& names, std::string_view where);
+Result<std::vector<size_t>> columns_of(const Batch& batch, const std::vector<std::string>& names,
+                                       std::string_view where);
 // Errors: a row's time, or a duration, outside what operators can count with; durations are not negative.
 Status check_times(const Batch& batch, std::string_view where);
 Status check_duration(int64_t us, std::string_view name, std::string_view where);

@@ -10,13 +10,16 @@ namespace {
 constexpr size_t kMaxName = 128;
 
 Status check_name(std::string_view what, std::string_view name) {
-  const bool printable = std::all_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) >= 32 && c != '"'; });
+  const bool printable = std::all_of(name.begin(), name.end(),
+                                     [](char c) { return static_cast<unsigned char>(c) >= 32 && c != '"'; });
   if (!name.empty() && name.size() <= kMaxName && printable) return {};
   return argument_error(std::string(what) + " name '" + std::string(name.substr(0, 40)) + "'",
                         "1 to 128 printable characters without quotes", "catalogue", "choose another name");
 }
 
-const char* fb_name(EventKind kind) { return walle_rt::fb::EnumNameEventKind(static_cast<walle_rt::fb::EventKind>(kind)); }
+const char* fb_name(EventKind kind) {
+  return walle_rt::fb::EnumNameEventKind(static_cast<walle_rt::fb::EventKind>(kind));
+}
 
 Error full(std::string_view what, size_t limit) {
   return resource_error("too many " + std::string(what), "at most " + std::to_string(limit), "catalogue",
@@ -36,8 +39,8 @@ std::string_view sensitivity_name(Sensitivity value) {
 
 Catalog::Catalog() {
   pages_.push_back("");
-  for (const auto kind : {EventKind::page_enter, EventKind::page_scroll, EventKind::exposure, EventKind::click, EventKind::page_exit,
-                          EventKind::app_state, EventKind::timer}) {
+  for (const auto kind : {EventKind::page_enter, EventKind::page_scroll, EventKind::exposure,
+                          EventKind::click, EventKind::page_exit, EventKind::app_state, EventKind::timer}) {
     const char* name = fb_name(kind);
     event_ids_[name] = static_cast<uint16_t>(events_.size());
     events_.push_back({name, kind, {}});
@@ -60,7 +63,9 @@ Result<uint16_t> Catalog::declare(EventDecl event) {
     const EventDecl& old = events_[*known];
     const bool extends = old.kind == event.kind && old.fields.size() <= event.fields.size() &&
                          std::equal(old.fields.begin(), old.fields.end(), event.fields.begin(),
-                                    [](const FieldDecl& a, const FieldDecl& b) { return a.name == b.name && a.type == b.type; });
+                                    [](const FieldDecl& a, const FieldDecl& b) {
+                                      return a.name == b.name && a.type == b.type;
+                                    });
     if (!extends)
       return argument_error("another declaration of " + where, "the same kind and leading fields", where,
                             "append new fields at the end, or declare an event under a new name");
@@ -69,7 +74,8 @@ Result<uint16_t> Catalog::declare(EventDecl event) {
     FieldDecl& f = event.fields[i];
     WALLE_TRY(check_name("field", f.name));
     for (size_t k = 0; k < i; ++k)
-      if (event.fields[k].name == f.name) return argument_error("field '" + f.name + "' twice", "distinct names", where, "rename one");
+      if (event.fields[k].name == f.name)
+        return argument_error("field '" + f.name + "' twice", "distinct names", where, "rename one");
     const auto id = field_ids_.emplace(f.name, static_cast<uint16_t>(fields_.size()));
     if (id.second) fields_.push_back(f.name);
     f.id = id.first->second;
@@ -148,8 +154,10 @@ Result<Catalog> Catalog::parse(std::string_view bytes) {
     EventDecl event{e->name()->str(), static_cast<EventKind>(e->kind()), {}};
     if (e->fields())
       for (const auto* f : *e->fields()) {
-        if (static_cast<uint8_t>(f->type()) > 3 || static_cast<uint8_t>(f->sensitivity()) > 2) return damaged();
-        event.fields.push_back({f->name()->str(), static_cast<FieldType>(f->type()), static_cast<Sensitivity>(f->sensitivity()), 0});
+        if (static_cast<uint8_t>(f->type()) > 3 || static_cast<uint8_t>(f->sensitivity()) > 2)
+          return damaged();
+        event.fields.push_back({f->name()->str(), static_cast<FieldType>(f->type()),
+                                static_cast<Sensitivity>(f->sensitivity()), 0});
       }
     if (auto s = out.declare(std::move(event)); !s.ok()) return s.take_error();
   }

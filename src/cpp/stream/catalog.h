@@ -1,7 +1,8 @@
-// What a device may record: events with typed fields, pages, and the named states guards test. Names are interned once;
-// everything behind the catalogue works on small numbers.
+// What a device may record: events with typed fields, pages, and the named states guards test. Names are
+// interned once; everything behind the catalogue works on small numbers.
 //
-// Only grows: ids given out stay valid, fields of an event are only appended. Not synchronised; built before use.
+// Only grows: ids given out stay valid, fields of an event are only appended. Not synchronised; built before
+// use.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,16 @@ namespace walle::stream {
 
 enum class FieldType : uint8_t { i64, f64, boolean, text };
 enum class Sensitivity : uint8_t { open, personal, secret };
-enum class EventKind : uint8_t { page_enter, page_scroll, exposure, click, page_exit, app_state, timer, custom };
+enum class EventKind : uint8_t {
+  page_enter,
+  page_scroll,
+  exposure,
+  click,
+  page_exit,
+  app_state,
+  timer,
+  custom
+};
 
 std::string_view field_type_name(FieldType type);
 std::string_view sensitivity_name(Sensitivity value);
@@ -59,7 +69,9 @@ class Catalog {
   const std::vector<std::string>& pages() const { return pages_; }
   const std::vector<std::string>& states() const { return states_; }
   // How many page ids `event` may carry: an app-state event's are the states.
-  size_t page_count(uint16_t event) const { return events_[event].kind == EventKind::app_state ? states_.size() : pages_.size(); }
+  size_t page_count(uint16_t event) const {
+    return events_[event].kind == EventKind::app_state ? states_.size() : pages_.size();
+  }
   const std::vector<std::string>& field_names() const { return fields_; }
   // Position of field `id` among the contents of `event`, or -1.
   int field_position(uint16_t event, uint16_t id) const;

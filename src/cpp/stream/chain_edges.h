@@ -1,7 +1,8 @@
-// The edges of strict chains: patterns whose steps all follow at once and ask for nothing but one event on one page. A
-// chain is fully determined by the newest tokens, so at most one node of each depth has just matched, and an edge is found
-// by (node, token) where TokenLists would walk all edges of the token: 10,000 strict triggers over 200 tokens have 100 of
-// those, of which 1 in 80 leads on (81 ns per event instead of 384).
+// The edges of strict chains: patterns whose steps all follow at once and ask for nothing but one event on
+// one page. A chain is fully determined by the newest tokens, so at most one node of each depth has just
+// matched, and an edge is found by (node, token) where TokenLists would walk all edges of the token: 10,000
+// strict triggers over 200 tokens have 100 of those, of which 1 in 80 leads on (81 ns per event instead of
+// 384).
 //
 // A dense vector and an open-addressing table of its places. Not synchronised.
 #pragma once
@@ -41,13 +42,15 @@ class ChainEdges {
 
  private:
   static size_t slot_of(uint16_t parent, uint32_t token) {
-    return static_cast<size_t>((token * uint64_t{0x9e3779b97f4a7c15} ^ parent * uint64_t{0xd6e8feb86659fd93}) >> 40);
+    return static_cast<size_t>(
+        (token * uint64_t{0x9e3779b97f4a7c15} ^ parent * uint64_t{0xd6e8feb86659fd93}) >> 40);
   }
   void put_in_index(size_t at);
   void index_all(size_t slots);
 
   std::vector<ChainEdge> edges_;
-  std::vector<uint16_t> index_;  // a power of two, at most a quarter full: most look-ups miss, and a miss in one look is foreseen
+  std::vector<uint16_t> index_;  // a power of two, at most a quarter full: most look-ups miss, and a miss in
+                                 // one look is foreseen
 };
 
 }  // namespace walle::stream

@@ -13,12 +13,16 @@ void put(std::string& out, T v) {
 }
 void put_text(std::string& out, std::string_view s) { put(out, static_cast<uint32_t>(s.size())), out += s; }
 
-Error denied(std::string given, std::string expected, const std::string& task, const std::string& feature, std::string next) {
+Error denied(std::string given, std::string expected, const std::string& task, const std::string& feature,
+             std::string next) {
   return Error(base::ErrorGroup::task,
-               {std::move(given), std::move(expected), "egress of feature '" + feature + "' by task '" + task + "'", std::move(next)});
+               {std::move(given), std::move(expected),
+                "egress of feature '" + feature + "' by task '" + task + "'", std::move(next)});
 }
 
-bool contains(const std::vector<std::string>& v, const std::string& s) { return std::find(v.begin(), v.end(), s) != v.end(); }
+bool contains(const std::vector<std::string>& v, const std::string& s) {
+  return std::find(v.begin(), v.end(), s) != v.end();
+}
 
 const FeatureField* field_of(const EgressPolicy& p, const std::string& name) {
   for (const FeatureField& f : p.fields)
@@ -69,7 +73,8 @@ Result<std::unique_ptr<EgressGate>> EgressGate::open(Env& env, const std::string
     LedgerEntry e;
     uint32_t task = 0;
     if (in.size() < 28) return true;
-    std::memcpy(&e.ts, in.data(), 8), std::memcpy(&e.bytes, in.data() + 8, 8), std::memcpy(&e.rows, in.data() + 16, 8);
+    std::memcpy(&e.ts, in.data(), 8), std::memcpy(&e.bytes, in.data() + 8, 8),
+        std::memcpy(&e.rows, in.data() + 16, 8);
     std::memcpy(&task, in.data() + 24, 4);
     if (task > in.size() - 28) return true;
     e.task = in.substr(28, task), e.feature = in.substr(28 + task);
@@ -80,29 +85,35 @@ Result<std::unique_ptr<EgressGate>> EgressGate::open(Env& env, const std::string
 }
 
 Status EgressGate::allow(EgressPolicy p) {
-  if (p.task.empty() || p.feature.empty() || p.bytes_per_day < 0 || p.sends_per_day < 0 || p.minimum_events < 1)
+  if (p.task.empty() || p.feature.empty() || p.bytes_per_day < 0 || p.sends_per_day < 0 ||
+      p.minimum_events < 1)
     return argument_error("policy of task '" + p.task + "' for feature '" + p.feature + "'",
-                          "both names, budgets of at least 0, at least 1 event", "egress policy", "correct the policy");
+                          "both names, budgets of at least 0, at least 1 event", "egress policy",
+                          "correct the policy");
   std::erase_if(policies_, [&](const EgressPolicy& o) { return o.task == p.task && o.feature == p.feature; });
   policies_.push_back(std::move(p));
   return {};
 }
 
-Result<const EgressPolicy*> EgressGate::policy_for(const std::string& task, const std::string& feature) const {
+Result<const EgressPolicy*> EgressGate::policy_for(const std::string& task,
+                                                   const std::string& feature) const {
   for (const EgressPolicy& p : policies_) {
     if (p.task != task || p.feature != feature) continue;
     if (p.expires_ts && env_.wall_us() >= p.expires_ts)
-      return denied("a policy that has expired", "a policy in force", task, feature, "fetch the task's current configuration");
+      return denied("a policy that has expired", "a policy in force", task, feature,
+                    "fetch the task's current configuration");
     return &p;
   }
   return denied("a feature without a policy", "a policy in the task's signed configuration", task, feature,
                 "register the feature with the task");
 }
 
-Status EgressGate::check_columns(const std::string& task, const std::string& feature, const std::vector<Column>& columns) const {
+Status EgressGate::check_columns(const std::string& task, const std::string& feature,
+                                 const std::vector<Column>& columns) const {
   WALLE_ASSIGN(const EgressPolicy* p, policy_for(task, feature));
   if (!p->consent.empty() && !contains(consents_, p->consent))
-    return denied("no consent of class '" + p->consent + "'", "the user's consent", task, feature, "ask the user, or send less");
+    return denied("no consent of class '" + p->consent + "'", "the user's consent", task, feature,
+                  "ask the user, or send less");
   for (const Column& c : columns) {
     const FeatureField* field = field_of(*p, c.name);
     const std::string path = c.path.empty() ? "" : " (" + c.path + ")";
@@ -110,8 +121,10 @@ Status EgressGate::check_columns(const std::string& task, const std::string& fea
       return denied("column '" + c.name + "'" + path, "the fields of the policy", task, feature,
                     "select the listed fields, or have the policy changed");
     if (c.sensitivity > field->highest)
-      return denied("column '" + c.name + "'" + path + " labelled " + std::string(sensitivity_name(c.sensitivity)),
-                    "at most " + std::string(sensitivity_name(field->highest)), task, feature, "add noise, or leave it out");
+      return denied(
+          "column '" + c.name + "'" + path + " labelled " + std::string(sensitivity_name(c.sensitivity)),
+          "at most " + std::string(sensitivity_name(field->highest)), task, feature,
+          "add noise, or leave it out");
   }
   return {};
 }
@@ -124,23 +137,28 @@ Status EgressGate::check_cells(const EgressPolicy& p, const Batch& batch) const 
       if (cell.index() == 0 || whole || cell.index() == static_cast<size_t>(field->type) + 1) {
         if (!field->max_size || size_of(cell) <= field->max_size) continue;
         return denied("a value of size " + std::to_string(size_of(cell)) + " in column '" + c.name + "'",
-                      "at most " + std::to_string(field->max_size), p.task, p.feature, "send what the feature's schema says");
+                      "at most " + std::to_string(field->max_size), p.task, p.feature,
+                      "send what the feature's schema says");
       }
-      return denied("a " + std::string(feature_type_name(static_cast<FeatureType>(cell.index() - 1))) + " in column '" + c.name + "'",
-                    "a " + std::string(feature_type_name(field->type)), p.task, p.feature, "send what the feature's schema says");
+      return denied("a " + std::string(feature_type_name(static_cast<FeatureType>(cell.index() - 1))) +
+                        " in column '" + c.name + "'",
+                    "a " + std::string(feature_type_name(field->type)), p.task, p.feature,
+                    "send what the feature's schema says");
     }
   }
   return {};
 }
 
-Result<std::string> EgressGate::send(const std::string& task, const std::string& feature, const Batch& batch) {
+Result<std::string> EgressGate::send(const std::string& task, const std::string& feature,
+                                     const Batch& batch) {
   WALLE_TRY(check_columns(task, feature, batch.columns));
   WALLE_ASSIGN(const EgressPolicy* p, policy_for(task, feature));
   WALLE_TRY(check_cells(*p, batch));
   for (size_t r = 0; r < batch.rows(); ++r)
     if (batch.support_of(r) < p->minimum_events)
       return denied("a row that summarises " + std::to_string(batch.support_of(r)) + " events",
-                    "at least " + std::to_string(p->minimum_events), task, feature, "wait for more events, or filter such rows");
+                    "at least " + std::to_string(p->minimum_events), task, feature,
+                    "wait for more events, or filter such rows");
   std::string bytes = pack_batch(batch);
   const int64_t now = env_.wall_us(), day = now - now % kDay;
   int64_t used = 0, sends = 0;
@@ -149,10 +167,11 @@ Result<std::string> EgressGate::send(const std::string& task, const std::string&
   const auto size = static_cast<int64_t>(bytes.size());
   if (used + size > p->bytes_per_day)
     return denied(std::to_string(size) + " bytes after " + std::to_string(used) + " today",
-                  "at most " + std::to_string(p->bytes_per_day) + " a day", task, feature, "send less, or tomorrow");
+                  "at most " + std::to_string(p->bytes_per_day) + " a day", task, feature,
+                  "send less, or tomorrow");
   if (sends + 1 > p->sends_per_day)
-    return denied("send number " + std::to_string(sends + 1) + " today", "at most " + std::to_string(p->sends_per_day), task, feature,
-                  "collect more per send");
+    return denied("send number " + std::to_string(sends + 1) + " today",
+                  "at most " + std::to_string(p->sends_per_day), task, feature, "collect more per send");
   // Recorded first: what may have left is always in the ledger.
   WALLE_TRY(record({now, size, static_cast<int64_t>(batch.rows()), task, feature}));
   return bytes;

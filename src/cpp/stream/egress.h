@@ -1,8 +1,9 @@
-// The only way out of the device: a feature leaves when the task's policy allows exactly it, and the ledger records it.
+// The only way out of the device: a feature leaves when the task's policy allows exactly it, and the ledger
+// records it.
 //
-// Denied by default: no policy, an expired one, an unlisted field, another type or size than the feature's schema says, a
-// label above the policy's, too few events behind a row, a spent byte or send budget. Budgets count per UTC day over what
-// the ledger holds, so a restart forgets nothing. One thread.
+// Denied by default: no policy, an expired one, an unlisted field, another type or size than the feature's
+// schema says, a label above the policy's, too few events behind a row, a spent byte or send budget. Budgets
+// count per UTC day over what the ledger holds, so a restart forgets nothing. One thread.
 #pragma once
 
 #include <functional>
@@ -32,11 +33,13 @@ struct EgressPolicy {  // of one feature of a task (schemas/egress.fbs)
 };
 
 // Whether `signature` by key `key_id` is right for `policy`; whoever holds the keys implements it.
-using PolicyVerifier =
-    std::function<Status(std::string_view policy, std::string_view algorithm, std::string_view key_id, std::string_view signature)>;
+using PolicyVerifier = std::function<Status(std::string_view policy, std::string_view algorithm,
+                                            std::string_view key_id, std::string_view signature)>;
 
-std::string pack_policies(const std::string& task, const std::vector<EgressPolicy>& policies);  // what is to be signed
-std::string sign_policy(std::string_view policy, std::string_view algorithm, std::string_view key_id, std::string_view signature);
+std::string pack_policies(const std::string& task,
+                          const std::vector<EgressPolicy>& policies);  // what is to be signed
+std::string sign_policy(std::string_view policy, std::string_view algorithm, std::string_view key_id,
+                        std::string_view signature);
 
 struct LedgerEntry {
   int64_t ts = 0, bytes = 0, rows = 0;
@@ -53,7 +56,8 @@ class EgressGate {
   void set_consents(std::vector<std::string> consents) { consents_ = std::move(consents); }
   // Whether a graph with these output columns could ever send: asked when a task is built. The error
   // names the column and its path.
-  Status check_columns(const std::string& task, const std::string& feature, const std::vector<Column>& columns) const;
+  Status check_columns(const std::string& task, const std::string& feature,
+                       const std::vector<Column>& columns) const;
   // Checks `batch`, records it, and returns its bytes to send.
   Result<std::string> send(const std::string& task, const std::string& feature, const Batch& batch);
   std::vector<LedgerEntry> ledger() const { return entries_; }

@@ -18,7 +18,8 @@ class Encode final : public Operator {
     Column made{out_, Sensitivity::open, {}, ""};
     for (const size_t c : from) {
       made.sensitivity = std::max(made.sensitivity, in.columns[c].sensitivity);
-      made.path += (made.path.empty() ? "" : ", ") + (in.columns[c].path.empty() ? in.columns[c].name : in.columns[c].path);
+      made.path += (made.path.empty() ? "" : ", ") +
+                   (in.columns[c].path.empty() ? in.columns[c].name : in.columns[c].path);
     }
     made.path += " > encode";
     if (in.rows()) WALLE_TRY(run(in, from, made));
@@ -39,15 +40,17 @@ class Encode final : public Operator {
       if (r == 0) width = gathered.size();
       if (gathered.size() != (r + 1) * width)
         return argument_error("a row of " + std::to_string(gathered.size() - r * width) + " floats",
-                              std::to_string(width) + " floats as in the first row", "encode, row " + std::to_string(r),
-                              "give every row as many values");
+                              std::to_string(width) + " floats as in the first row",
+                              "encode, row " + std::to_string(r), "give every row as many values");
     }
     WALLE_TRY(encoder_->run(gathered, in.rows(), codes));
     if (codes.empty() || codes.size() % in.rows() != 0)
-      return argument_error(std::to_string(codes.size()) + " floats for " + std::to_string(in.rows()) + " rows", "as many for each row",
-                            "encode", "check the encoder's output shape");
+      return argument_error(
+          std::to_string(codes.size()) + " floats for " + std::to_string(in.rows()) + " rows",
+          "as many for each row", "encode", "check the encoder's output shape");
     const auto each = static_cast<std::ptrdiff_t>(codes.size() / in.rows());
-    for (auto at = codes.begin(); at != codes.end(); at += each) made.cells.emplace_back(Floats(at, at + each));
+    for (auto at = codes.begin(); at != codes.end(); at += each)
+      made.cells.emplace_back(Floats(at, at + each));
     return {};
   }
 
@@ -58,8 +61,9 @@ class Encode final : public Operator {
     else if (number_of(column.cells[row], number))
       to.push_back(static_cast<float>(number));
     else
-      return argument_error("a value that is no number in column '" + column.name + "'", "numbers and vectors",
-                            "encode, row " + std::to_string(row), "filter with 'exists', or map texts to numbers");
+      return argument_error("a value that is no number in column '" + column.name + "'",
+                            "numbers and vectors", "encode, row " + std::to_string(row),
+                            "filter with 'exists', or map texts to numbers");
     return {};
   }
 
@@ -70,10 +74,11 @@ class Encode final : public Operator {
 
 }  // namespace
 
-Result<std::unique_ptr<Operator>> make_encode(std::vector<std::string> columns, std::string out, std::shared_ptr<Encoder> encoder) {
+Result<std::unique_ptr<Operator>> make_encode(std::vector<std::string> columns, std::string out,
+                                              std::shared_ptr<Encoder> encoder) {
   if (columns.empty() || out.empty() || !encoder)
-    return argument_error("encode of " + std::to_string(columns.size()) + " columns", "columns, a name and an encoder", "encode",
-                          "name what is encoded");
+    return argument_error("encode of " + std::to_string(columns.size()) + " columns",
+                          "columns, a name and an encoder", "encode", "name what is encoded");
   return std::unique_ptr<Operator>(new Encode(std::move(columns), std::move(out), std::move(encoder)));
 }
 

@@ -1,7 +1,7 @@
 // One event as every part of the stream room sees it, and its record form in the journal.
 //
-// Record, little-endian: u16 event, u16 page, u8 flags, u8 n, i64 ts, u64 session, u64 page instance, then n contents of
-// {u8 field position, u8 type, 8 bytes value | u32 size + bytes}.
+// Record, little-endian: u16 event, u16 page, u8 flags, u8 n, i64 ts, u64 session, u64 page instance, then n
+// contents of {u8 field position, u8 type, 8 bytes value | u32 size + bytes}.
 #pragma once
 
 #include <cstdint>
@@ -71,7 +71,8 @@ struct Event {
 
   const Value* field(const Catalog& catalog, uint16_t id) const {
     const int at = catalog.field_position(event, id);
-    if (at < 0 || static_cast<size_t>(at) >= contents.size() || !contents[static_cast<size_t>(at)].present) return nullptr;
+    if (at < 0 || static_cast<size_t>(at) >= contents.size() || !contents[static_cast<size_t>(at)].present)
+      return nullptr;
     return &contents[static_cast<size_t>(at)];
   }
 };
@@ -79,7 +80,8 @@ struct Event {
 size_t record_size(const Event& event);
 // The same for an event that is as declared; 0 for one that is not (check_contents says what is wrong).
 size_t checked_record_size(const EventDecl& decl, std::span<const Value> contents);
-// record_size(event) bytes; `w` is a base::Crc32cWriter. The numbers in front of the contents take as few words as they can.
+// record_size(event) bytes; `w` is a base::Crc32cWriter. The numbers in front of the contents take as few
+// words as they can.
 template <class Writer>
 void put_record(const Event& event, Writer& w) {
   uint8_t n = 0;
@@ -98,7 +100,8 @@ void put_record(const Event& event, Writer& w) {
 }
 
 // Decodes what put_record wrote. `values` is the storage of the contents; texts borrow from `bytes`.
-Result<Event> read_record(std::span<const std::byte> bytes, const Catalog& catalog, std::vector<Value>& values);
+Result<Event> read_record(std::span<const std::byte> bytes, const Catalog& catalog,
+                          std::vector<Value>& values);
 
 // The contents against the declaration: known positions, right types, texts within the limit, finite numbers.
 Status check_contents(const Catalog& catalog, uint16_t event, std::span<const Value> contents);

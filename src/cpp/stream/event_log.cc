@@ -8,15 +8,18 @@ namespace walle::stream {
 namespace {
 std::string segment_name(uint64_t first, uint64_t last) {
   char out[64];
-  std::snprintf(out, sizeof out, "%016llx-%016llx.wseg", static_cast<unsigned long long>(first), static_cast<unsigned long long>(last));
+  std::snprintf(out, sizeof out, "%016llx-%016llx.wseg", static_cast<unsigned long long>(first),
+                static_cast<unsigned long long>(last));
   return out;
 }
 bool is_segment(const std::string& name) { return name.size() == 38 && name.ends_with(".wseg"); }
 }  // namespace
 
-Result<std::unique_ptr<EventLog>> EventLog::open(Env& env, const std::string& dir, Catalog catalog, EventLogOptions options) {
+Result<std::unique_ptr<EventLog>> EventLog::open(Env& env, const std::string& dir, Catalog catalog,
+                                                 EventLogOptions options) {
   WALLE_TRY(env.make_dirs(dir));
-  if (env.file_size(dir + "/catalog.walc") >= 0) {  // what the log knows stays; the caller's declarations extend it
+  if (env.file_size(dir + "/catalog.walc") >=
+      0) {  // what the log knows stays; the caller's declarations extend it
     WALLE_ASSIGN(const std::string bytes, env.read_file(dir + "/catalog.walc"));
     WALLE_ASSIGN(Catalog known, Catalog::parse(bytes));
     for (const EventDecl& e : catalog.events()) {
@@ -41,8 +44,9 @@ Result<std::unique_ptr<EventLog>> EventLog::open(Env& env, const std::string& di
   return log;
 }
 
-// The files are the truth: what is there is indexed, what is indexed but gone is forgotten, what does not read is set
-// aside. A segment whose events the journal still holds was written just before a crash: the journal lets them go now.
+// The files are the truth: what is there is indexed, what is indexed but gone is forgotten, what does not
+// read is set aside. A segment whose events the journal still holds was written just before a crash: the
+// journal lets them go now.
 Status EventLog::adopt_segments() {
   WALLE_ASSIGN(const auto files, env_.list_files(dir_));
   WALLE_ASSIGN(const auto indexed, index_->segments());
@@ -53,7 +57,9 @@ Status EventLog::adopt_segments() {
     WALLE_ASSIGN(const std::string bytes, env_.read_file(dir_ + "/" + name));
     const auto segment = store::decode_segment(bytes);
     const auto* seqs = segment.ok() ? segment->find("seq") : nullptr;
-    const uint64_t last = seqs && !seqs->ints.empty() ? static_cast<uint64_t>(seqs->ints.back()) : segment.ok() ? segment->first_seq : 0;
+    const uint64_t last = seqs && !seqs->ints.empty() ? static_cast<uint64_t>(seqs->ints.back())
+                          : segment.ok()              ? segment->first_seq
+                                                      : 0;
     if (!segment.ok() || last >= store::kMaxSeq - 1) {
       ++report_.damaged_segments;
       WALLE_TRY(env_.replace_file(dir_ + "/" + name + ".damaged", bytes));
@@ -61,7 +67,8 @@ Status EventLog::adopt_segments() {
       WALLE_TRY(index_->remove(name));
       continue;
     }
-    segments_.push_back({name, segment->first_seq, last, segment->min_ts, segment->max_ts, static_cast<int64_t>(bytes.size())});
+    segments_.push_back({name, segment->first_seq, last, segment->min_ts, segment->max_ts,
+                         static_cast<int64_t>(bytes.size())});
     if (std::none_of(indexed.begin(), indexed.end(), [&](const auto& e) { return e.file == name; }))
       WALLE_TRY(index_->add(segments_.back()));
   }
@@ -115,19 +122,22 @@ Result<uint16_t> EventLog::state(std::string_view name) {
 
 Status EventLog::check_event(const Event& e) {
   if (e.event >= catalog_.events().size())
-    return argument_error("event id " + std::to_string(e.event), "below " + std::to_string(catalog_.events().size()), "append",
+    return argument_error("event id " + std::to_string(e.event),
+                          "below " + std::to_string(catalog_.events().size()), "append",
                           "declare the event first");
   const EventDecl& decl = catalog_.events()[e.event];
   if (e.page >= catalog_.page_count(e.event))
-    return argument_error("page or state id " + std::to_string(e.page), "below " + std::to_string(catalog_.page_count(e.event)),
+    return argument_error("page or state id " + std::to_string(e.page),
+                          "below " + std::to_string(catalog_.page_count(e.event)),
                           "append of '" + decl.name + "'", "intern the name first");
   WALLE_TRY(check_contents(catalog_, e.event, e.contents));
   if (e.ts > latest_ts_.load(std::memory_order_relaxed)) [[unlikely]]
     latest_ts_.store(env_.wall_us() + kMaxAheadUs, std::memory_order_relaxed);
   if (e.ts < 0 || e.ts > latest_ts_.load(std::memory_order_relaxed))
-    return argument_error("time " + std::to_string(e.ts) + " us, more than a day ahead of the device's clock or negative",
-                          "microseconds since 1970, by the device's clock", "append of '" + decl.name + "'",
-                          "check the unit and the source of the time");
+    return argument_error(
+        "time " + std::to_string(e.ts) + " us, more than a day ahead of the device's clock or negative",
+        "microseconds since 1970, by the device's clock", "append of '" + decl.name + "'",
+        "check the unit and the source of the time");
   return {};
 }
 
@@ -141,8 +151,10 @@ Result<Event> EventLog::append(Event e) {
   const EventDecl& decl = catalog_.events()[e.event];
   if (!journal_->reserve(size)) {
     if (size > journal_->max_payload())
-      return argument_error("an event of " + std::to_string(size) + " bytes", "at most " + std::to_string(journal_->max_payload()),
-                            "append of '" + decl.name + "'", "store large contents elsewhere and record their name");
+      return argument_error("an event of " + std::to_string(size) + " bytes",
+                            "at most " + std::to_string(journal_->max_payload()),
+                            "append of '" + decl.name + "'",
+                            "store large contents elsewhere and record their name");
     WALLE_TRY(compact());  // nobody maintained the log in time
     if (!journal_->reserve(size))
       return resource_error("no space in the journal after compaction", "space for one event", "append",
@@ -193,25 +205,27 @@ Status EventLog::compact() {
   }
 }
 
-// The oldest events of the journal as one segment; false when there are none. Large journals become several: a segment is read
-// as a whole, and decoding refuses what would take over a gigabyte. Records decode to at most six times their size.
+// The oldest events of the journal as one segment; false when there are none. Large journals become several:
+// a segment is read as a whole, and decoding refuses what would take over a gigabyte. Records decode to at
+// most six times their size.
 Result<bool> EventLog::write_segment() {
   constexpr size_t kSegmentRecords = 32 << 20;  // bytes; the whole of a journal of the usual 4 MB
   EventSegmentBuilder builder(catalog_);
   Status status;
   std::vector<Value> values;
   size_t records = 0;
-  journal_->read(segments_.empty() ? 1 : segments_.back().last_seq + 1, [&](uint64_t seq, std::span<const std::byte> bytes) {
-    if (records += bytes.size(); records > kSegmentRecords && builder.rows() > 0) return false;
-    auto e = read_record(bytes, catalog_, values);
-    if (!e.ok()) {
-      status = e.take_error();
-      return false;
-    }
-    e->seq = seq;
-    builder.add(*e);
-    return true;
-  });
+  journal_->read(segments_.empty() ? 1 : segments_.back().last_seq + 1,
+                 [&](uint64_t seq, std::span<const std::byte> bytes) {
+                   if (records += bytes.size(); records > kSegmentRecords && builder.rows() > 0) return false;
+                   auto e = read_record(bytes, catalog_, values);
+                   if (!e.ok()) {
+                     status = e.take_error();
+                     return false;
+                   }
+                   e->seq = seq;
+                   builder.add(*e);
+                   return true;
+                 });
   WALLE_TRY(std::move(status));
   if (!builder.rows()) return false;
   const uint64_t first = builder.first_seq(), last = builder.last_seq();
@@ -219,7 +233,8 @@ Result<bool> EventLog::write_segment() {
   const std::string bytes = store::encode_segment(segment), name = segment_name(first, last);
   // File, then index, then journal: whatever is cut off here is finished by the next open.
   WALLE_TRY(env_.replace_file(dir_ + "/" + name, bytes));
-  segments_.push_back({name, first, last, segment.min_ts, segment.max_ts, static_cast<int64_t>(bytes.size())});
+  segments_.push_back(
+      {name, first, last, segment.min_ts, segment.max_ts, static_cast<int64_t>(bytes.size())});
   WALLE_TRY(index_->add(segments_.back()));
   WALLE_TRY(journal_->release(last));
   return true;
@@ -246,7 +261,8 @@ Status EventLog::maintain() {
   }
   latest_ts_.store(env_.wall_us() + kMaxAheadUs, std::memory_order_relaxed);
   const int64_t now = env_.steady_us();
-  if (journal_->unsynced() >= options_.sync_events || (journal_->unsynced() && now - synced_at_ >= options_.sync_us)) {
+  if (journal_->unsynced() >= options_.sync_events ||
+      (journal_->unsynced() && now - synced_at_ >= options_.sync_us)) {
     WALLE_TRY(journal_->sync());
     synced_at_ = now;
   }

@@ -1,8 +1,9 @@
-// The device's event log: append is durable against kill -9 when it returns, against power loss after at most 256 events
-// or 2 s when maintain() runs as it should; old events move to columnar segments and leave by age or quota.
+// The device's event log: append is durable against kill -9 when it returns, against power loss after at most
+// 256 events or 2 s when maintain() runs as it should; old events move to columnar segments and leave by age
+// or quota.
 //
-// Threads: one appender; maintain() and read() may run beside it from another thread each. A directory has one log open
-// at a time.
+// Threads: one appender; maintain() and read() may run beside it from another thread each. A directory has
+// one log open at a time.
 #pragma once
 
 #include <atomic>
@@ -31,15 +32,17 @@ struct LogReport {
 
 class EventLog {
  public:
-  static Result<std::unique_ptr<EventLog>> open(Env& env, const std::string& dir, Catalog catalog, EventLogOptions options = {});
+  static Result<std::unique_ptr<EventLog>> open(Env& env, const std::string& dir, Catalog catalog,
+                                                EventLogOptions options = {});
 
-  // Checks, places and records one event; `event.ts` is the device's time. Returns it as recorded; its contents borrow
-  // from the caller's.
+  // Checks, places and records one event; `event.ts` is the device's time. Returns it as recorded; its
+  // contents borrow from the caller's.
   Result<Event> append(Event event);
   // Visits events with seq >= from, oldest first, until it returns false.
   Status read(uint64_t from, const std::function<bool(const Event&)>& visit);
 
-  // Syncs when due, compacts a journal that is more than half full, removes what retention says. Call it often.
+  // Syncs when due, compacts a journal that is more than half full, removes what retention says. Call it
+  // often.
   Status maintain();
   Status compact();  // everything in the journal into segments
   Status sync() { return journal_->sync(); }
@@ -74,7 +77,8 @@ class EventLog {
   std::vector<store::SegmentEntry> segments_;
   mutable std::mutex files_;  // segments_ and the journal's tail
   Sequencer sequencer_;
-  // Times up to here are accepted without asking the clock, which costs as much as all other checks; maintain() renews it.
+  // Times up to here are accepted without asking the clock, which costs as much as all other checks;
+  // maintain() renews it.
   std::atomic<int64_t> latest_ts_{0};
   LogReport report_;
   int64_t synced_at_ = 0;

@@ -26,6 +26,7 @@ class EventSegmentBuilder {
   std::vector<std::vector<Field>> fields_;  // by event, by position
 };
 
-Status read_event_segment(const store::Segment& segment, const Catalog& catalog, const std::function<bool(const Event&)>& visit);
+Status read_event_segment(const store::Segment& segment, const Catalog& catalog,
+                          const std::function<bool(const Event&)>& visit);
 
 }  // namespace walle::stream

@@ -15,8 +15,8 @@ struct Firing {
   uint64_t idempotency = 0;  // hash of trigger text, seq and ts: equal for equal firings of any replay
 };
 
-// Never grows. When full, a firing folds into the newest waiting one of its trigger; if there is none, the oldest firing
-// is dropped and counted.
+// Never grows. When full, a firing folds into the newest waiting one of its trigger; if there is none, the
+// oldest firing is dropped and counted.
 class FiringQueue {
  public:
   explicit FiringQueue(size_t capacity) : ring_(capacity ? capacity : 1) {}
@@ -52,7 +52,9 @@ class FiringQueue {
   size_t memory_bytes() const { return ring_.capacity() * sizeof(Firing); }
 
  private:
-  size_t wrapped(size_t i) const { return i < ring_.size() ? i : i - ring_.size(); }  // a division costs as much as a firing
+  size_t wrapped(size_t i) const {
+    return i < ring_.size() ? i : i - ring_.size();
+  }  // a division costs as much as a firing
 
   std::vector<Firing> ring_;
   size_t head_ = 0, size_ = 0;

@@ -36,9 +36,11 @@ class Items {
   }
   size_t top(std::array<Item, 128>& out) const {
     for (size_t k = 0; k < count_; ++k) out[k] = table_[order_[k]];
-    const auto more = [](const Item& a, const Item& b) { return a.exposures != b.exposures ? a.exposures > b.exposures : a.id < b.id; };
-    std::partial_sort(out.begin(), out.begin() + static_cast<long>(std::min(count_, kIpvItems)), out.begin() + static_cast<long>(count_),
-                      more);
+    const auto more = [](const Item& a, const Item& b) {
+      return a.exposures != b.exposures ? a.exposures > b.exposures : a.id < b.id;
+    };
+    std::partial_sort(out.begin(), out.begin() + static_cast<long>(std::min(count_, kIpvItems)),
+                      out.begin() + static_cast<long>(count_), more);
     return count_;
   }
 
@@ -56,21 +58,25 @@ Four four(const float* p) {
   return out;
 }
 
-// The thirteenth convergent of Lambert's continued fraction x / (1 + x^2 / (3 + x^2 / (5 + ...))), within 4e-7 of tanh: only
-// the basic operations, so the same bytes with every C library, and a loop over it becomes vector instructions (32 calls of
-// std::tanh took 1.3 us). Not a number stays one.
+// The thirteenth convergent of Lambert's continued fraction x / (1 + x^2 / (3 + x^2 / (5 + ...))), within
+// 4e-7 of tanh: only the basic operations, so the same bytes with every C library, and a loop over it becomes
+// vector instructions (32 calls of std::tanh took 1.3 us). Not a number stays one.
 float tanh_of(float value) {
-  constexpr float kOver[] = {1.0f, 4095.0f, 2552550.0f, 523783260.0f, 41247931725.0f, 1159525191825.0f, 7905853580625.0f};
-  constexpr float kUnder[] = {91.0f, 120120.0f, 41351310.0f, 5237832600.0f, 252070693875.0f, 3794809718700.0f, 7905853580625.0f};
+  constexpr float kOver[] = {1.0f,           4095.0f,          2552550.0f,      523783260.0f,
+                             41247931725.0f, 1159525191825.0f, 7905853580625.0f};
+  constexpr float kUnder[] = {91.0f,           120120.0f,        41351310.0f,     5237832600.0f,
+                              252070693875.0f, 3794809718700.0f, 7905853580625.0f};
   const float x = std::min(std::max(value, -9.0f), 9.0f), square = x * x;
   float over = kOver[0], under = kUnder[0];
-  for (size_t k = 1; k < std::size(kOver); ++k) over = over * square + kOver[k], under = under * square + kUnder[k];
+  for (size_t k = 1; k < std::size(kOver); ++k)
+    over = over * square + kOver[k], under = under * square + kUnder[k];
   const float inside = std::min(std::max(x * over / under, -1.0f), 1.0f);
   return value >= 9 ? 1.0f : value <= -9 ? -1.0f : inside;  // from 9 on it rounds to 1
 }
 }  // namespace
 
-void ipv_feature(std::span<const Event> events, const Catalog& catalog, const IpvFields& fields, std::span<float, kIpvFloats> out) {
+void ipv_feature(std::span<const Event> events, const Catalog& catalog, const IpvFields& fields,
+                 std::span<float, kIpvFloats> out) {
   std::fill(out.begin(), out.end(), 0.0f);
   if (events.empty()) return;
   const int64_t start = events.front().ts, length = std::max<int64_t>(1, events.back().ts - start);
@@ -79,7 +85,8 @@ void ipv_feature(std::span<const Event> events, const Catalog& catalog, const Ip
   float* const exposures = scrolls + kIpvBins;
   float* const clicks = exposures + kIpvBins;
   float* const depths = clicks + kIpvBins;
-  double n_scroll = 0, n_exposure = 0, n_click = 0, deepest = 0, sum = 0, sum2 = 0, last = 0, direction = 0, turns = 0;
+  double n_scroll = 0, n_exposure = 0, n_click = 0, deepest = 0, sum = 0, sum2 = 0, last = 0, direction = 0,
+         turns = 0;
   int64_t first_click = -1;
   Items items;
   for (const Event& e : events) {
@@ -124,15 +131,17 @@ void ipv_feature(std::span<const Event> events, const Catalog& catalog, const Ip
                            n_exposure ? n_click / n_exposure : 0,
                            first_click < 0 ? -1 : static_cast<double>(first_click) / 1e6,
                            n_click / seconds};
-  std::transform(std::begin(head), std::end(head), out.begin(), [](double v) { return static_cast<float>(v); });
+  std::transform(std::begin(head), std::end(head), out.begin(),
+                 [](double v) { return static_cast<float>(v); });
   for (size_t k = 0; k < std::min(distinct, kIpvItems); ++k)
     depths[kIpvBins + 2 * k] = top[k].exposures, depths[kIpvBins + 2 * k + 1] = top[k].clicks;
 }
 
-// Eight sums beside each other for every output: the order is fixed, so the bytes are the same on every machine without
-// fused multiply-add. Four outputs at once, because the additions of one wait for each other: 0.8 us for the products.
-void ipv_encode(std::span<const float, kIpvFloats> feature, std::span<const float> weights, std::span<const float> bias,
-                std::span<float, kIpvCode> out) {
+// Eight sums beside each other for every output: the order is fixed, so the bytes are the same on every
+// machine without fused multiply-add. Four outputs at once, because the additions of one wait for each other:
+// 0.8 us for the products.
+void ipv_encode(std::span<const float, kIpvFloats> feature, std::span<const float> weights,
+                std::span<const float> bias, std::span<float, kIpvCode> out) {
   constexpr size_t kRows = 4, kWhole = kIpvFloats / 8 * 8;
   static_assert(kIpvCode % kRows == 0);
   for (size_t o = 0; o < kIpvCode; o += kRows) {

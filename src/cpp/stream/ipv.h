@@ -1,5 +1,5 @@
-// The item page view (IPV) feature of the Walle paper: what a user did on one item page, as a fixed vector of floats,
-// and its encoding by one dense layer with tanh.
+// The item page view (IPV) feature of the Walle paper: what a user did on one item page, as a fixed vector of
+// floats, and its encoding by one dense layer with tanh.
 #pragma once
 
 #include <array>
@@ -18,14 +18,15 @@ struct IpvFields {  // positions of the fields used, in their events' contents; 
   int scroll_depth = -1, exposure_item = -1, click_item = -1;
 };
 
-// [0..11]: dwell s, counts of scroll/exposure/click, deepest scroll, mean and variance of scroll depth, turns, distinct
-// exposed items, click-through rate, time to first click s, clicks per second; then four histograms over the page's time
-// (scrolls, exposures, clicks, deepest scroll), then exposures and clicks of the most exposed items, in order.
-// Precondition: events of one page instance in order. Allocates nothing.
-void ipv_feature(std::span<const Event> events, const Catalog& catalog, const IpvFields& fields, std::span<float, kIpvFloats> out);
+// [0..11]: dwell s, counts of scroll/exposure/click, deepest scroll, mean and variance of scroll depth,
+// turns, distinct exposed items, click-through rate, time to first click s, clicks per second; then four
+// histograms over the page's time (scrolls, exposures, clicks, deepest scroll), then exposures and clicks of
+// the most exposed items, in order. Precondition: events of one page instance in order. Allocates nothing.
+void ipv_feature(std::span<const Event> events, const Catalog& catalog, const IpvFields& fields,
+                 std::span<float, kIpvFloats> out);
 
 // code = tanh(weights x feature + bias), weights [kIpvCode][kIpvFloats].
-void ipv_encode(std::span<const float, kIpvFloats> feature, std::span<const float> weights, std::span<const float> bias,
-                std::span<float, kIpvCode> out);
+void ipv_encode(std::span<const float, kIpvFloats> feature, std::span<const float> weights,
+                std::span<const float> bias, std::span<float, kIpvCode> out);
 
 }  // namespace walle::stream

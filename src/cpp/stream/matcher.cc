@@ -31,7 +31,8 @@ uint64_t partition_hash(const Value& v) {
 }
 }  // namespace
 
-Matcher::Matcher(const Catalog& catalog, MatcherOptions options) : catalog_(catalog), options_(options), queue_(options.queue_capacity) {
+Matcher::Matcher(const Catalog& catalog, MatcherOptions options)
+    : catalog_(catalog), options_(options), queue_(options.queue_capacity) {
   memo_.catalog = &catalog_;
   learn_kinds();
 }
@@ -39,8 +40,8 @@ Matcher::~Matcher() = default;
 
 uint64_t Matcher::next_key(int64_t ts) {
   if (!started_) started_ = true, base_ = ts;
-  // Time 1, number 0 is the first microsecond: a key is never 0. A microsecond with more than 1,024 events runs over into
-  // the next one.
+  // Time 1, number 0 is the first microsecond: a key is never 0. A microsecond with more than 1,024 events
+  // runs over into the next one.
   const uint64_t at = static_cast<uint64_t>(ts - base_ + 1) << kKeyShift;
   return key_ = std::max(at, key_ + 1);
 }
@@ -51,8 +52,8 @@ Result<uint16_t> Matcher::group_for(const CompiledTrigger& t) {
   for (size_t i = 0; i < groups_.size(); ++i)
     if (groups_[i]->scope == scope && groups_[i]->by_field == field) return static_cast<uint16_t>(i);
   if (groups_.size() == kMaxGroups)
-    return resource_error("by(field) scope number " + std::to_string(groups_.size()), "at most 8190 different fields", "matcher",
-                          "remove tasks or share fields");
+    return resource_error("by(field) scope number " + std::to_string(groups_.size()),
+                          "at most 8190 different fields", "matcher", "remove tasks or share fields");
   auto g = std::make_unique<Group>();
   g->scope = scope, g->by_field = field;
   g->partitions.resize(scope == Scope::device ? 1 : scope == Scope::page ? kMaxOpenPages : kMaxKeys);
@@ -60,17 +61,20 @@ Result<uint16_t> Matcher::group_for(const CompiledTrigger& t) {
   return static_cast<uint16_t>(groups_.size() - 1);
 }
 
-std::vector<CompiledAtom> Matcher::resolve(const std::vector<CompiledAtom>& atoms, const std::vector<uint16_t>& predicates) const {
+std::vector<CompiledAtom> Matcher::resolve(const std::vector<CompiledAtom>& atoms,
+                                           const std::vector<uint16_t>& predicates) const {
   std::vector<CompiledAtom> out = atoms;
   for (CompiledAtom& a : out)
     if (a.predicate >= 0) a.predicate = predicates[static_cast<size_t>(a.predicate)];
   return out;
 }
 
-std::vector<ResolvedStep> Matcher::resolve(const std::vector<CompiledStep>& chain, const std::vector<uint16_t>& predicates) const {
+std::vector<ResolvedStep> Matcher::resolve(const std::vector<CompiledStep>& chain,
+                                           const std::vector<uint16_t>& predicates) const {
   std::vector<ResolvedStep> out;
   out.reserve(chain.size());
-  for (const CompiledStep& s : chain) out.push_back({s.follow, s.gap_us, resolve(s.atoms, predicates), resolve(s.guard, predicates)});
+  for (const CompiledStep& s : chain)
+    out.push_back({s.follow, s.gap_us, resolve(s.atoms, predicates), resolve(s.guard, predicates)});
   return out;
 }
 
@@ -81,7 +85,8 @@ std::vector<uint16_t> Matcher::intern_predicates(const CompiledTrigger& t) {
   return out;
 }
 
-// All partitions have room for every node, guard and trigger of their trie, so that a step never grows anything.
+// All partitions have room for every node, guard and trigger of their trie, so that a step never grows
+// anything.
 void Matcher::fit_partitions(Group& g) {
   for (Partition& p : g.partitions) {
     tight::grow_to(p.slots, g.trie.node_capacity());
@@ -94,7 +99,8 @@ void Matcher::fit_partitions(Group& g) {
 
 // The chains and the trailing absence of `t`; on an error nothing of it stays.
 Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, uint16_t id, Hot& hot) {
-  const uint64_t within = t.spec.within_us ? (static_cast<uint64_t>(*t.spec.within_us) + 1) << kKeyShift : ~uint64_t{0};
+  const uint64_t within =
+      t.spec.within_us ? (static_cast<uint64_t>(*t.spec.within_us) + 1) << kKeyShift : ~uint64_t{0};
   const std::vector<uint16_t> predicates = intern_predicates(t);
   size_t added = 0;
   const auto undo = [&](Status s) {
@@ -104,7 +110,8 @@ Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, 
     return s;
   };
   for (; added < t.variants.size(); ++added)
-    if (Status s = g.trie.add_chain(resolve(t.variants[added], predicates), local, within); !s.ok()) return undo(std::move(s));
+    if (Status s = g.trie.add_chain(resolve(t.variants[added], predicates), local, within); !s.ok())
+      return undo(std::move(s));
   if (!t.absent.empty()) {
     auto guard = g.trie.add_guard(resolve(t.absent, predicates));
     if (!guard.ok()) return undo(guard.take_error());
@@ -117,8 +124,8 @@ Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, 
 
 Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
   if (live_triggers_ >= kNone - 1 || memo_.predicates.size() + t.predicates.size() >= kNone)
-    return resource_error("trigger number " + std::to_string(live_triggers_ + 1), "at most 65534 triggers and predicates", "matcher",
-                          "remove some first");
+    return resource_error("trigger number " + std::to_string(live_triggers_ + 1),
+                          "at most 65534 triggers and predicates", "matcher", "remove some first");
   Hot hot;
   hot.live = true, hot.every = t.spec.every, hot.session = t.spec.scope == Scope::session;
   hot.fingerprint = t.fingerprint;
@@ -135,8 +142,8 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
     free_triggers_.push_back(id);
     return s.take_error();
   }
-  if (t.spec.once || t.spec.cooldown_us || t.spec.rate || !t.when.empty() || t.spec.timer != TimerKind::none ||
-      (hot.every && t.variants.size() > 1)) {
+  if (t.spec.once || t.spec.cooldown_us || t.spec.rate || !t.when.empty() ||
+      t.spec.timer != TimerKind::none || (hot.every && t.variants.size() > 1)) {
     hot.extra = take_free(free_extras_, extras_);
     extras_[hot.extra] = {t.when,
                           t.spec.once,
@@ -169,7 +176,8 @@ void Matcher::remove(uint16_t id, const CompiledTrigger& t) {
     absences_[hot.absence] = {};
     free_absences_.push_back(hot.absence);
   }
-  for (const uint16_t p : predicates) memo_.release(p), memo_.release(p);  // the one just taken and the one of add()
+  for (const uint16_t p : predicates)
+    memo_.release(p), memo_.release(p);  // the one just taken and the one of add()
   if (hot.extra != kNone) {
     extras_[hot.extra] = {};
     free_extras_.push_back(hot.extra);
@@ -186,7 +194,8 @@ void Matcher::remove(uint16_t id, const CompiledTrigger& t) {
   --live_triggers_;
 }
 
-// The partition of a page or by(field) scope; nullptr when the event is in none. The least recently used key gives way to a new one.
+// The partition of a page or by(field) scope; nullptr when the event is in none. The least recently used key
+// gives way to a new one.
 Partition* Matcher::partition_for(Group& g, const Event& e) {
   uint64_t wanted = 0;
   if (g.scope == Scope::page) {
@@ -202,7 +211,8 @@ Partition* Matcher::partition_for(Group& g, const Event& e) {
   }
   if (oldest->used) {
     const auto at = static_cast<size_t>(oldest - g.partitions.data());
-    stats_.evicted_keys += std::any_of(oldest->slots.begin(), oldest->slots.end(), [](const Slot& s) { return s.start != 0; });
+    stats_.evicted_keys +=
+        std::any_of(oldest->slots.begin(), oldest->slots.end(), [](const Slot& s) { return s.start != 0; });
     std::fill(oldest->slots.begin(), oldest->slots.end(), Slot{});
     std::fill(oldest->guards.begin(), oldest->guards.end(), 0);
     std::fill(oldest->barriers.begin(), oldest->barriers.end(), 0);
@@ -215,7 +225,8 @@ Partition* Matcher::partition_for(Group& g, const Event& e) {
 
 // The catalogue may have grown since the last event.
 void Matcher::learn_kinds() {
-  for (size_t i = kinds_.size(); i < catalog_.events().size(); ++i) kinds_.push_back(catalog_.events()[i].kind);
+  for (size_t i = kinds_.size(); i < catalog_.events().size(); ++i)
+    kinds_.push_back(catalog_.events()[i].kind);
 }
 
 void Matcher::update_states(const Event& e) {
@@ -246,7 +257,8 @@ void Matcher::step(const Event& e) {
     Partition* p = g.scope == Scope::device ? &g.partitions[0] : partition_for(g, e);
     if (!p) continue;
     p->used = key;
-    g.trie.step(e.event, page, key, *p, memo_, [&](uint16_t local, uint64_t start) { complete(g, *p, local, start, e, key); });
+    g.trie.step(e.event, page, key, *p, memo_,
+                [&](uint16_t local, uint64_t start) { complete(g, *p, local, start, e, key); });
     p->previous = key;
   }
 }
@@ -268,8 +280,8 @@ void Matcher::complete(Group& g, Partition& p, uint16_t local, uint64_t start, c
   fire(id, e.seq, e.ts, time_of(start));
 }
 
-// Only the earliest completion matters: firing at its deadline skips past all that started before the deadline, and
-// what breaks it also breaks the later ones, which are all younger than its time.
+// Only the earliest completion matters: firing at its deadline skips past all that started before the
+// deadline, and what breaks it also breaks the later ones, which are all younger than its time.
 void Matcher::arm(Absence& a, Partition& p, uint16_t partition, uint64_t start, uint64_t key) {
   Pending& pending = a.pending[partition];
   if (pending.armed && p.guards[a.guard] <= pending.armed) return;
@@ -280,15 +292,17 @@ void Matcher::arm(Absence& a, Partition& p, uint16_t partition, uint64_t start, 
 }
 
 bool Matcher::states_allow(const Extra& x) const {
-  return x.when.empty() || std::any_of(x.when.begin(), x.when.end(), [&](const StateGuard& g) { return (states_ & g.mask) == g.value; });
+  return x.when.empty() || std::any_of(x.when.begin(), x.when.end(),
+                                       [&](const StateGuard& g) { return (states_ & g.mask) == g.value; });
 }
 
 void Matcher::fire(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts) {
   const Hot& hot = hot_[id];
   if (hot.extra != kNone) {
     Extra& x = extras_[hot.extra];
-    const bool held = (x.once && x.fired) || (x.cooldown_us && x.fired && ts - x.last_fire < x.cooldown_us) ||
-                      (!x.recent.empty() && x.recent[x.next] != INT64_MIN && ts - x.recent[x.next] < x.rate_us);
+    const bool held =
+        (x.once && x.fired) || (x.cooldown_us && x.fired && ts - x.last_fire < x.cooldown_us) ||
+        (!x.recent.empty() && x.recent[x.next] != INT64_MIN && ts - x.recent[x.next] < x.rate_us);
     if (held) {
       ++stats_.suppressed;
       return;
@@ -297,7 +311,8 @@ void Matcher::fire(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts) {
     if (!x.recent.empty()) x.recent[x.next] = ts, x.next = (x.next + 1) % x.recent.size();
   }
   ++stats_.firings;
-  queue_.push({id, 0, seq, ts, start_ts, base::mix(base::mix(hot.fingerprint, seq), static_cast<uint64_t>(ts))});
+  queue_.push(
+      {id, 0, seq, ts, start_ts, base::mix(base::mix(hot.fingerprint, seq), static_cast<uint64_t>(ts))});
 }
 
 size_t Matcher::node_count() const {
@@ -314,8 +329,9 @@ size_t Matcher::edge_count() const {
 
 size_t Matcher::memory_bytes() const {
   using tight::bytes;
-  size_t total = memo_.memory_bytes() + bytes(kinds_) + bytes(groups_) + bytes(hot_) + bytes(free_triggers_) + bytes(extras_) +
-                 bytes(free_extras_) + bytes(absences_) + bytes(free_absences_) + bytes(timers_) + bytes(idle_) + queue_.memory_bytes();
+  size_t total = memo_.memory_bytes() + bytes(kinds_) + bytes(groups_) + bytes(hot_) + bytes(free_triggers_) +
+                 bytes(extras_) + bytes(free_extras_) + bytes(absences_) + bytes(free_absences_) +
+                 bytes(timers_) + bytes(idle_) + queue_.memory_bytes();
   for (const Extra& x : extras_) total += bytes(x.when) + bytes(x.recent);
   for (const Absence& a : absences_) total += bytes(a.pending);
   for (const auto& g : groups_) {

@@ -1,9 +1,9 @@
 // All triggers of a device against its event stream: add, remove, step, advance time, snapshot.
 //
-// A trigger is a number here; names and texts belong to TriggerSet. Each scope has one trie (stream/trie.h): the device
-// (which also serves session scope), page instances, and each by(field). step() allocates nothing. Changes take effect
-// between two events: what was under way for other triggers goes on, and a new trigger only counts matches that start
-// behind its adding. One thread; firings wait in a bounded queue.
+// A trigger is a number here; names and texts belong to TriggerSet. Each scope has one trie (stream/trie.h):
+// the device (which also serves session scope), page instances, and each by(field). step() allocates nothing.
+// Changes take effect between two events: what was under way for other triggers goes on, and a new trigger
+// only counts matches that start behind its adding. One thread; firings wait in a bounded queue.
 #pragma once
 
 #include <memory>
@@ -21,8 +21,9 @@ struct MatcherOptions {
 
 struct MatcherStats {
   uint64_t events = 0, firings = 0;
-  uint64_t suppressed = 0;    // matches held back by once, cooldown or rate
-  uint64_t evicted_keys = 0;  // by(field) or page partitions given to a newer key while they held partial matches
+  uint64_t suppressed = 0;  // matches held back by once, cooldown or rate
+  uint64_t evicted_keys =
+      0;  // by(field) or page partitions given to a newer key while they held partial matches
 };
 
 class Matcher {
@@ -34,7 +35,8 @@ class Matcher {
   // The same trigger that add() got.
   void remove(uint16_t id, const CompiledTrigger& trigger);
 
-  // Precondition: event.event is an id of the catalogue, event.ts is not below the previous event's (the event log repairs times).
+  // Precondition: event.event is an id of the catalogue, event.ts is not below the previous event's (the
+  // event log repairs times).
   void step(const Event& event);
   // Event time has reached `ts` without an event: fires timers and absences due before it.
   void advance(int64_t ts);
@@ -49,8 +51,8 @@ class Matcher {
   // Everything the matcher has allocated. Known before deployment: build a matcher with the tasks and ask it.
   size_t memory_bytes() const;
 
-  // The state of matching, without the triggers: restore() expects a matcher with the same triggers (in any order) and
-  // returns how many entries of the snapshot had no counterpart.
+  // The state of matching, without the triggers: restore() expects a matcher with the same triggers (in any
+  // order) and returns how many entries of the snapshot had no counterpart.
   std::string snapshot() const;
   Result<size_t> restore(std::string_view bytes);
 
@@ -93,10 +95,14 @@ class Matcher {
 
   uint64_t next_key(int64_t ts);
   int64_t time_of(uint64_t key) const { return base_ + static_cast<int64_t>(key >> kKeyShift) - 1; }
-  uint64_t key_ceiling(int64_t ts) const { return (static_cast<uint64_t>(ts - base_ + 1) << kKeyShift) | ((1u << kKeyShift) - 1); }
+  uint64_t key_ceiling(int64_t ts) const {
+    return (static_cast<uint64_t>(ts - base_ + 1) << kKeyShift) | ((1u << kKeyShift) - 1);
+  }
   Result<uint16_t> group_for(const CompiledTrigger& t);
-  std::vector<ResolvedStep> resolve(const std::vector<CompiledStep>& chain, const std::vector<uint16_t>& predicates) const;
-  std::vector<CompiledAtom> resolve(const std::vector<CompiledAtom>& atoms, const std::vector<uint16_t>& predicates) const;
+  std::vector<ResolvedStep> resolve(const std::vector<CompiledStep>& chain,
+                                    const std::vector<uint16_t>& predicates) const;
+  std::vector<CompiledAtom> resolve(const std::vector<CompiledAtom>& atoms,
+                                    const std::vector<uint16_t>& predicates) const;
   std::vector<uint16_t> intern_predicates(const CompiledTrigger& t);
   void fit_partitions(Group& g);
   Status add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, uint16_t id, Hot& hot);

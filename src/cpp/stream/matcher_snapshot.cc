@@ -1,5 +1,6 @@
-// The state of matching as bytes. Nodes and guards are named by their content (the path from the root), triggers by the
-// fingerprint of their text, so a snapshot fits any matcher with the same triggers, whatever their order and numbers.
+// The state of matching as bytes. Nodes and guards are named by their content (the path from the root),
+// triggers by the fingerprint of their text, so a snapshot fits any matcher with the same triggers, whatever
+// their order and numbers.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -61,7 +62,8 @@ class In {
 std::string Matcher::snapshot() const {
   Out out;
   out.put(kMagic);
-  out.put(base_), out.put(static_cast<uint8_t>(started_)), out.put(key_), out.put(session_), out.put(session_key_), out.put(last_seq_);
+  out.put(base_), out.put(static_cast<uint8_t>(started_)), out.put(key_), out.put(session_),
+      out.put(session_key_), out.put(last_seq_);
   out.put(last_ts_), out.put(now_), out.put(states_);
   out.put(static_cast<uint32_t>(live_triggers_));
   for (const Hot& h : hot_) {
@@ -69,7 +71,8 @@ std::string Matcher::snapshot() const {
     out.put(h.fingerprint);
     const Extra none;
     const Extra& x = h.extra == kNone ? none : extras_[h.extra];
-    out.put(static_cast<uint8_t>(x.fired)), out.put(x.last_fire), out.put(static_cast<uint32_t>(x.recent.size()));
+    out.put(static_cast<uint8_t>(x.fired)), out.put(x.last_fire),
+        out.put(static_cast<uint32_t>(x.recent.size()));
     for (size_t i = 0; i < x.recent.size(); ++i) out.put(x.recent[(x.next + i) % x.recent.size()]);
   }
   out.put(static_cast<uint32_t>(groups_.size()));
@@ -77,7 +80,8 @@ std::string Matcher::snapshot() const {
     const auto nodes = g->trie.node_fingerprints(memo_);
     const auto guards = g->trie.guard_fingerprints(memo_);
     out.put(static_cast<uint8_t>(g->scope)), out.put(g->by_field);
-    out.put(static_cast<uint32_t>(std::count_if(g->partitions.begin(), g->partitions.end(), [](const Partition& p) { return p.used; })));
+    out.put(static_cast<uint32_t>(std::count_if(g->partitions.begin(), g->partitions.end(),
+                                                [](const Partition& p) { return p.used; })));
     for (size_t at = 0; at < g->partitions.size(); ++at) {
       const Partition& p = g->partitions[at];
       if (!p.used) continue;
@@ -94,7 +98,8 @@ std::string Matcher::snapshot() const {
         if (id == kNone) continue;
         const Pending none;
         const Pending& pending = hot_[id].absence == kNone ? none : absences_[hot_[id].absence].pending[at];
-        out.put(hot_[id].fingerprint), out.put(p.barriers[local]), out.put(pending.armed), out.put(pending.start);
+        out.put(hot_[id].fingerprint), out.put(p.barriers[local]), out.put(pending.armed),
+            out.put(pending.start);
       }
     }
   }
@@ -103,7 +108,8 @@ std::string Matcher::snapshot() const {
 
 Result<size_t> Matcher::restore(std::string_view bytes) {
   const auto damaged = [] {
-    return model_error("a damaged matcher snapshot", "what snapshot() wrote", "matcher snapshot", "replay the log from its start instead");
+    return model_error("a damaged matcher snapshot", "what snapshot() wrote", "matcher snapshot",
+                       "replay the log from its start instead");
   };
   uint32_t crc = 0;
   if (bytes.size() < 8) return damaged();
@@ -111,8 +117,10 @@ Result<size_t> Matcher::restore(std::string_view bytes) {
   bytes.remove_suffix(4);
   In in(bytes);
   if (crc != base::crc32c(0, bytes.data(), bytes.size()) || in.get<uint32_t>() != kMagic) return damaged();
-  base_ = in.get<int64_t>(), started_ = in.get<uint8_t>() != 0, key_ = in.get<uint64_t>(), session_ = in.get<uint64_t>();
-  session_key_ = in.get<uint64_t>(), last_seq_ = in.get<uint64_t>(), last_ts_ = in.get<int64_t>(), now_ = in.get<int64_t>();
+  base_ = in.get<int64_t>(), started_ = in.get<uint8_t>() != 0, key_ = in.get<uint64_t>(),
+  session_ = in.get<uint64_t>();
+  session_key_ = in.get<uint64_t>(), last_seq_ = in.get<uint64_t>(), last_ts_ = in.get<int64_t>(),
+  now_ = in.get<int64_t>();
   states_ = in.get<uint64_t>();
 
   size_t unknown = 0;
@@ -141,8 +149,8 @@ Result<size_t> Matcher::restore(std::string_view bytes) {
   for (uint32_t n = in.count(7); n-- > 0 && in.ok();) {
     const auto scope = static_cast<Scope>(in.get<uint8_t>());
     const auto field = in.get<uint16_t>();
-    const auto found =
-        std::find_if(groups_.begin(), groups_.end(), [&](const auto& g) { return g->scope == scope && g->by_field == field; });
+    const auto found = std::find_if(groups_.begin(), groups_.end(),
+                                    [&](const auto& g) { return g->scope == scope && g->by_field == field; });
     Group* g = found == groups_.end() ? nullptr : found->get();
     std::unordered_map<uint64_t, uint16_t> nodes, guards;
     if (g) {
@@ -164,7 +172,8 @@ Result<size_t> Matcher::restore(std::string_view bytes) {
       }
       for (uint32_t k = in.count(16); k-- > 0 && in.ok();) {
         const auto hash = in.get<uint64_t>(), newest = in.get<uint64_t>();
-        if (const auto it = guards.find(hash); it != guards.end() && &p != &spare) p.guards[it->second] = newest;
+        if (const auto it = guards.find(hash); it != guards.end() && &p != &spare)
+          p.guards[it->second] = newest;
       }
       if (&p != &spare) g->trie.find_live(p);
       auto unmatched = triggers;
@@ -188,7 +197,8 @@ Result<size_t> Matcher::restore(std::string_view bytes) {
   while (idle_next_ < idle_.size() && last_ts_ + idle_[idle_next_].first < now_) ++idle_next_;
   for (const auto& [hash, id] : triggers) {
     const uint16_t extra = hot_[id].extra;
-    if (extra == kNone || extras_[extra].timer == TimerKind::none || extras_[extra].timer == TimerKind::idle) continue;
+    if (extra == kNone || extras_[extra].timer == TimerKind::none || extras_[extra].timer == TimerKind::idle)
+      continue;
     std::erase_if(timers_, [&, id = id](const Timer& t) { return t.trigger == id; });
     std::make_heap(timers_.begin(), timers_.end(), std::greater<>());
     if (started_) push_timer({next_period(extras_[extra], now_ - 1), id, kNone});

@@ -1,7 +1,8 @@
 // The matcher's time: trailing absences, periodic, daily and idle triggers.
 //
-// A heap instead of a hierarchical wheel: there is at most one entry per timer trigger or armed absence, an event pays
-// one comparison with the earliest deadline, and equal deadlines fire in one fixed order, which replay needs.
+// A heap instead of a hierarchical wheel: there is at most one entry per timer trigger or armed absence, an
+// event pays one comparison with the earliest deadline, and equal deadlines fire in one fixed order, which
+// replay needs.
 #include <algorithm>
 #include <functional>
 
@@ -47,7 +48,8 @@ void Matcher::advance(int64_t ts) {
     for (size_t id = 0; id < hot_.size(); ++id) {
       if (!hot_[id].live || hot_[id].extra == kNone) continue;
       const Extra& x = extras_[hot_[id].extra];
-      if (x.timer == TimerKind::every || x.timer == TimerKind::daily) push_timer({next_period(x, ts), static_cast<uint16_t>(id), kNone});
+      if (x.timer == TimerKind::every || x.timer == TimerKind::daily)
+        push_timer({next_period(x, ts), static_cast<uint16_t>(id), kNone});
     }
   }
   if (ts < now_) return;
@@ -55,7 +57,8 @@ void Matcher::advance(int64_t ts) {
   now_ = ts;
 }
 
-// Everything due strictly before `before`, in order of deadline: an event at the very deadline still counts against it.
+// Everything due strictly before `before`, in order of deadline: an event at the very deadline still counts
+// against it.
 void Matcher::fire_due(int64_t before) {
   for (;;) {
     const bool idle = idle_next_ < idle_.size() && last_ts_ + idle_[idle_next_].first < before;

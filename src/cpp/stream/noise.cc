@@ -31,12 +31,14 @@ class Noise final : public Operator {
   }
 
  private:
-  // One value may be any other of the range, so the sensitivity is the range's width: sums are taken above its low end.
+  // One value may be any other of the range, so the sensitivity is the range's width: sums are taken above
+  // its low end.
   Result<Cell> noisy(double value) {
     const double width = spec_.high - spec_.low, above = value - spec_.low;
     if (spec_.kind == NoiseKind::response) {
       const int k = static_cast<int>(width) + 1;
-      WALLE_ASSIGN(const int told, randomised_response(static_cast<int>(std::clamp(above, 0.0, width)), k, spec_.epsilon, random_));
+      WALLE_ASSIGN(const int told, randomised_response(static_cast<int>(std::clamp(above, 0.0, width)), k,
+                                                       spec_.epsilon, random_));
       return Cell(static_cast<int64_t>(told) + static_cast<int64_t>(spec_.low));
     }
     const double one[] = {above};
@@ -44,7 +46,8 @@ class Noise final : public Operator {
       WALLE_ASSIGN(const double told, laplace_sum(one, 0, width, spec_.epsilon, spec_.resolution, random_));
       return Cell(told + spec_.low);
     }
-    WALLE_ASSIGN(const double told, gaussian_sum(one, 0, width, spec_.epsilon, spec_.delta, spec_.resolution, random_));
+    WALLE_ASSIGN(const double told,
+                 gaussian_sum(one, 0, width, spec_.epsilon, spec_.delta, spec_.resolution, random_));
     return Cell(told + spec_.low);
   }
 
@@ -56,13 +59,14 @@ class Noise final : public Operator {
 }  // namespace
 
 Result<std::unique_ptr<Operator>> make_noise(NoiseSpec spec, PrivacyAccount account, std::mt19937_64 random) {
-  const bool whole = spec.low == std::floor(spec.low) && spec.high == std::floor(spec.high) && spec.high - spec.low < 1e6;
-  if (!(spec.low < spec.high) || !std::isfinite(spec.low) || !std::isfinite(spec.high) || !(spec.epsilon > 0) ||
-      (spec.kind == NoiseKind::response && !whole))
-    return argument_error(
-        "noise of epsilon " + std::to_string(spec.epsilon) + " for " + std::to_string(spec.low) + " to " + std::to_string(spec.high),
-        "low < high and a positive epsilon; whole numbers for randomised response", "noise on '" + spec.column + "'",
-        "correct the parameters");
+  const bool whole =
+      spec.low == std::floor(spec.low) && spec.high == std::floor(spec.high) && spec.high - spec.low < 1e6;
+  if (!(spec.low < spec.high) || !std::isfinite(spec.low) || !std::isfinite(spec.high) ||
+      !(spec.epsilon > 0) || (spec.kind == NoiseKind::response && !whole))
+    return argument_error("noise of epsilon " + std::to_string(spec.epsilon) + " for " +
+                              std::to_string(spec.low) + " to " + std::to_string(spec.high),
+                          "low < high and a positive epsilon; whole numbers for randomised response",
+                          "noise on '" + spec.column + "'", "correct the parameters");
   return std::unique_ptr<Operator>(new Noise(std::move(spec), std::move(account), random));
 }
 

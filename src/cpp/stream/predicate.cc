@@ -23,13 +23,14 @@ std::string literal_text(const Literal& l) {
   if (l.type == FieldType::boolean) return l.i ? "true" : "false";
   if (l.type == FieldType::i64) return std::to_string(l.i);
   char out[40];
-  std::string text(out, std::to_chars(out, out + sizeof out, l.d).ptr);  // the shortest that reads back as the same number
-  if (text.find_first_of(".en") == std::string::npos) text += ".0";      // stays a float when it is parsed again
+  std::string text(
+      out, std::to_chars(out, out + sizeof out, l.d).ptr);  // the shortest that reads back as the same number
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";  // stays a float when it is parsed again
   return text;
 }
 
-// How tightly an operand is bound. Parentheses stand only where reading would group otherwise: a long chain of `or` nests no
-// deeper in print than it was written.
+// How tightly an operand is bound. Parentheses stand only where reading would group otherwise: a long chain
+// of `or` nests no deeper in print than it was written.
 enum class Binding { loose, conjunction, term };
 
 std::string node_text(const Predicate& p, size_t at, Binding around) {
@@ -57,7 +58,8 @@ std::string node_text(const Predicate& p, size_t at, Binding around) {
 int compare(const Value& v, const Literal& l) {
   const auto sign = [](auto a, auto b) { return a < b ? -1 : a > b ? 1 : 0; };
   switch (v.type) {
-    case FieldType::i64: return l.type == FieldType::i64 ? sign(v.i, l.i) : sign(static_cast<double>(v.i), l.d);
+    case FieldType::i64:
+      return l.type == FieldType::i64 ? sign(v.i, l.i) : sign(static_cast<double>(v.i), l.d);
     case FieldType::f64: return sign(v.d, l.d);
     case FieldType::boolean: return sign(static_cast<int>(v.b), static_cast<int>(l.i));
     case FieldType::text: return sign(v.text.compare(l.text), 0);
@@ -81,8 +83,10 @@ bool evaluate_node(const Predicate& p, size_t at, const Event& event, const Cata
   const auto& n = p.nodes[at];
   switch (n.op) {
     case PredicateOp::always: return true;
-    case PredicateOp::logical_or: return evaluate_node(p, n.left, event, catalog) || evaluate_node(p, n.right, event, catalog);
-    case PredicateOp::logical_and: return evaluate_node(p, n.left, event, catalog) && evaluate_node(p, n.right, event, catalog);
+    case PredicateOp::logical_or:
+      return evaluate_node(p, n.left, event, catalog) || evaluate_node(p, n.right, event, catalog);
+    case PredicateOp::logical_and:
+      return evaluate_node(p, n.left, event, catalog) && evaluate_node(p, n.right, event, catalog);
     case PredicateOp::logical_not: return !evaluate_node(p, n.left, event, catalog);
     default: break;
   }
@@ -90,7 +94,8 @@ bool evaluate_node(const Predicate& p, size_t at, const Event& event, const Cata
   if (n.op == PredicateOp::exists) return v != nullptr;
   if (!v) return false;
   if (n.op != PredicateOp::in) return holds(n.op, compare(*v, n.literals[0]));
-  return std::any_of(n.literals.begin(), n.literals.end(), [&](const Literal& l) { return compare(*v, l) == 0; });
+  return std::any_of(n.literals.begin(), n.literals.end(),
+                     [&](const Literal& l) { return compare(*v, l) == 0; });
 }
 
 bool fits(FieldType field, FieldType literal) {
@@ -99,7 +104,9 @@ bool fits(FieldType field, FieldType literal) {
 }
 }  // namespace
 
-std::string Predicate::text() const { return nodes.empty() ? "" : node_text(*this, nodes.size() - 1, Binding::loose); }
+std::string Predicate::text() const {
+  return nodes.empty() ? "" : node_text(*this, nodes.size() - 1, Binding::loose);
+}
 
 bool Predicate::evaluate(const Event& event, const Catalog& catalog) const {
   return nodes.empty() || evaluate_node(*this, nodes.size() - 1, event, catalog);
@@ -125,8 +132,8 @@ Status Predicate::resolve(const Catalog& catalog, uint16_t event) {
     }
     if (!declared) {
       const std::string of = event == kAny ? "any event" : "event '" + catalog.events()[event].name + "'";
-      return argument_error("field '" + n.field + "', which " + of + " does not declare", "a declared field", where,
-                            "declare the field or correct its name");
+      return argument_error("field '" + n.field + "', which " + of + " does not declare", "a declared field",
+                            where, "declare the field or correct its name");
     }
     n.field_id = *id;
   }

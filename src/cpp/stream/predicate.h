@@ -1,7 +1,7 @@
 // A predicate over an event's declared fields: `price > 10 and (brand in ("a", "b") or not sale)`.
 //
-// Two-valued: a comparison with a field the event lacks is false. Depends on the one event alone, so its value is
-// computed at most once per event whatever the number of patterns that ask (stream/matcher.h).
+// Two-valued: a comparison with a field the event lacks is false. Depends on the one event alone, so its
+// value is computed at most once per event whatever the number of patterns that ask (stream/matcher.h).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,20 @@
 
 namespace walle::stream {
 
-enum class PredicateOp : uint8_t { always, logical_or, logical_and, logical_not, eq, ne, lt, le, gt, ge, in, exists };
+enum class PredicateOp : uint8_t {
+  always,
+  logical_or,
+  logical_and,
+  logical_not,
+  eq,
+  ne,
+  lt,
+  le,
+  gt,
+  ge,
+  in,
+  exists
+};
 
 struct Literal {
   FieldType type = FieldType::i64;
@@ -31,7 +44,8 @@ struct Predicate {
     std::vector<Literal> literals;
     int position = 0;  // column in the trigger's text
     friend bool operator==(const Node& a, const Node& b) {
-      return a.op == b.op && a.left == b.left && a.right == b.right && a.field == b.field && a.literals == b.literals;
+      return a.op == b.op && a.left == b.left && a.right == b.right && a.field == b.field &&
+             a.literals == b.literals;
     }
   };
   std::vector<Node> nodes;  // the last one is the root; empty: always true

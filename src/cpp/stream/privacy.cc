@@ -6,7 +6,9 @@
 namespace walle::stream {
 
 namespace {
-Error bad(std::string given) { return argument_error(std::move(given), "finite positive parameters", "privacy", "correct the parameter"); }
+Error bad(std::string given) {
+  return argument_error(std::move(given), "finite positive parameters", "privacy", "correct the parameter");
+}
 bool positive(double v) { return std::isfinite(v) && v > 0; }
 
 bool bernoulli(double p, std::mt19937_64& random) { return std::bernoulli_distribution(p)(random); }
@@ -24,39 +26,46 @@ int64_t discrete_laplace(double scale, std::mt19937_64& random) {
 
 int64_t whole_sum(std::span<const double> values, double low, double high, double resolution) {
   int64_t sum = 0;
-  for (const double v : values) sum += std::llround(std::clamp(std::isfinite(v) ? v : low, low, high) / resolution);
+  for (const double v : values)
+    sum += std::llround(std::clamp(std::isfinite(v) ? v : low, low, high) / resolution);
   return sum;
 }
 
 // How much one value more or less moves the sum, in resolutions.
-double sensitivity(double low, double high, double resolution) { return std::ceil(std::max(std::abs(low), std::abs(high)) / resolution); }
+double sensitivity(double low, double high, double resolution) {
+  return std::ceil(std::max(std::abs(low), std::abs(high)) / resolution);
+}
 }  // namespace
 
 Status PrivacyAccount::spend(double epsilon) {
   if (!positive(epsilon)) return bad("epsilon " + std::to_string(epsilon));
   WALLE_ASSIGN(const double before, spent());
   if (before + epsilon > limit_ * (1 + 1e-12))
-    return Error(base::ErrorGroup::task, {"epsilon " + std::to_string(epsilon) + " after " + std::to_string(before),
-                                          "at most " + std::to_string(limit_) + " in all", "privacy account '" + key_ + "'",
-                                          "send nothing more that depends on this data"});
+    return Error(base::ErrorGroup::task,
+                 {"epsilon " + std::to_string(epsilon) + " after " + std::to_string(before),
+                  "at most " + std::to_string(limit_) + " in all", "privacy account '" + key_ + "'",
+                  "send nothing more that depends on this data"});
   return index_.set_value(key_, before + epsilon);
 }
 
-Result<double> laplace_sum(std::span<const double> values, double low, double high, double epsilon, double resolution,
-                           std::mt19937_64& random) {
-  if (!positive(epsilon) || !positive(resolution) || !(low < high) || !std::isfinite(low) || !std::isfinite(high))
+Result<double> laplace_sum(std::span<const double> values, double low, double high, double epsilon,
+                           double resolution, std::mt19937_64& random) {
+  if (!positive(epsilon) || !positive(resolution) || !(low < high) || !std::isfinite(low) ||
+      !std::isfinite(high))
     return bad("a range, epsilon or resolution");
   const int64_t sum = whole_sum(values, low, high, resolution);
-  return static_cast<double>(sum + discrete_laplace(sensitivity(low, high, resolution) / epsilon, random)) * resolution;
+  return static_cast<double>(sum + discrete_laplace(sensitivity(low, high, resolution) / epsilon, random)) *
+         resolution;
 }
 
-Result<double> gaussian_sum(std::span<const double> values, double low, double high, double epsilon, double delta, double resolution,
-                            std::mt19937_64& random) {
-  if (!positive(epsilon) || !positive(delta) || delta >= 1 || !positive(resolution) || !(low < high) || !std::isfinite(low) ||
-      !std::isfinite(high))
+Result<double> gaussian_sum(std::span<const double> values, double low, double high, double epsilon,
+                            double delta, double resolution, std::mt19937_64& random) {
+  if (!positive(epsilon) || !positive(delta) || delta >= 1 || !positive(resolution) || !(low < high) ||
+      !std::isfinite(low) || !std::isfinite(high))
     return bad("a range, epsilon, delta or resolution");
   const double part = std::log(1 / delta), root = std::sqrt(part + epsilon) - std::sqrt(part);
-  WALLE_ASSIGN(const int64_t noise, discrete_gaussian(sensitivity(low, high, resolution) / (std::sqrt(2.0) * root), random));
+  WALLE_ASSIGN(const int64_t noise,
+               discrete_gaussian(sensitivity(low, high, resolution) / (std::sqrt(2.0) * root), random));
   return static_cast<double>(whole_sum(values, low, high, resolution) + noise) * resolution;
 }
 
@@ -71,7 +80,8 @@ Result<int64_t> discrete_gaussian(double sigma, std::mt19937_64& random) {
 }
 
 Result<int> randomised_response(int truth, int k, double epsilon, std::mt19937_64& random) {
-  if (k < 2 || truth < 0 || truth >= k || !positive(epsilon)) return bad("category " + std::to_string(truth) + " of " + std::to_string(k));
+  if (k < 2 || truth < 0 || truth >= k || !positive(epsilon))
+    return bad("category " + std::to_string(truth) + " of " + std::to_string(k));
   const double e = std::exp(epsilon);
   if (bernoulli(e / (e + k - 1), random)) return truth;
   const int other = std::uniform_int_distribution<int>(0, k - 2)(random);

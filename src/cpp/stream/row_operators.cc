@@ -54,8 +54,12 @@ class Map final : public Operator {
       WALLE_ASSIGN(b, column_of(in, right_, "map"));
     }
     Batch out = in;
-    Column made{out_, std::max(in.columns[a].sensitivity, in.columns[b].sensitivity), {}, path(in.columns[a], in.columns[b])};
-    for (size_t r = 0; r < in.rows(); ++r) made.cells.push_back(apply(in.columns[a].cells[r], in.columns[b].cells[r]));
+    Column made{out_,
+                std::max(in.columns[a].sensitivity, in.columns[b].sensitivity),
+                {},
+                path(in.columns[a], in.columns[b])};
+    for (size_t r = 0; r < in.rows(); ++r)
+      made.cells.push_back(apply(in.columns[a].cells[r], in.columns[b].cells[r]));
     if (const int at = out.find(out_); at >= 0)
       out.columns[static_cast<size_t>(at)] = std::move(made);
     else
@@ -66,12 +70,14 @@ class Map final : public Operator {
  private:
   std::string path(const Column& a, const Column& b) const {
     const bool both = !constant_ && op_ != '=';
-    return path_through(a, "map " + out_) + (both ? " (with " + (b.path.empty() ? b.name : b.path) + ")" : "");
+    return path_through(a, "map " + out_) +
+           (both ? " (with " + (b.path.empty() ? b.name : b.path) + ")" : "");
   }
   Cell apply(const Cell& x, const Cell& y) const {
     if (op_ == '=') return x;
     double a = 0, b = number_;
-    if (!number_of(x, a) || (!constant_ && !number_of(y, b)) || (op_ == '/' && b == 0)) return std::monostate();
+    if (!number_of(x, a) || (!constant_ && !number_of(y, b)) || (op_ == '/' && b == 0))
+      return std::monostate();
     return op_ == '+' ? a + b : op_ == '-' ? a - b : op_ == '*' ? a * b : a / b;
   }
   std::string out_, left_;
@@ -129,8 +135,8 @@ Result<std::unique_ptr<Operator>> make_filter(std::string_view predicate) {
 
 Result<std::unique_ptr<Operator>> make_map(std::string out, std::string left, char op, std::string right) {
   if (std::string_view("+-*/=").find(op) == std::string_view::npos || out.empty())
-    return argument_error("map '" + out + "' with operator '" + std::string(1, op) + "'", "a name and one of + - * / =", "map",
-                          "correct it");
+    return argument_error("map '" + out + "' with operator '" + std::string(1, op) + "'",
+                          "a name and one of + - * / =", "map", "correct it");
   return std::unique_ptr<Operator>(new Map(std::move(out), std::move(left), op, std::move(right)));
 }
 

@@ -1,5 +1,5 @@
-// Gives an event its place: monotone time, session, page instance. Its whole state can be rebuilt from the events, since
-// sessions and page instances are named by the sequence number of their first event.
+// Gives an event its place: monotone time, session, page instance. Its whole state can be rebuilt from the
+// events, since sessions and page instances are named by the sequence number of their first event.
 #pragma once
 
 #include <array>
@@ -9,7 +9,8 @@
 namespace walle::stream {
 
 inline constexpr int64_t kSessionGapUs = int64_t{30} * 60 * 1'000'000;
-inline constexpr int64_t kMaxAheadUs = int64_t{24} * 3600 * 1'000'000;  // further ahead of the device's clock is refused
+inline constexpr int64_t kMaxAheadUs =
+    int64_t{24} * 3600 * 1'000'000;  // further ahead of the device's clock is refused
 
 struct SequencerStats {
   uint64_t repaired_times = 0;    // the clock went back: the event keeps the time of the one before it

@@ -23,10 +23,12 @@ class State final : public Operator {
     Batch out = in;
     Column made{spec_.out, Sensitivity::open, {}, "rows > state " + spec_.out};
     if (column != SIZE_MAX)
-      made.sensitivity = in.columns[column].sensitivity, made.path = path_through(in.columns[column], "state " + spec_.out);
+      made.sensitivity = in.columns[column].sensitivity,
+      made.path = path_through(in.columns[column], "state " + spec_.out);
     for (const size_t k : keys) made.sensitivity = std::max(made.sensitivity, in.columns[k].sensitivity);
     for (size_t r = 0; r < in.rows(); ++r)
-      made.cells.push_back(step(key_of(in, r, keys), in.ts[r], column == SIZE_MAX ? Cell(int64_t{1}) : in.columns[column].cells[r]));
+      made.cells.push_back(step(key_of(in, r, keys), in.ts[r],
+                                column == SIZE_MAX ? Cell(int64_t{1}) : in.columns[column].cells[r]));
     if (const int at = out.find(spec_.out); at >= 0)
       out.columns[static_cast<size_t>(at)] = std::move(made);
     else
@@ -84,9 +86,11 @@ class State final : public Operator {
 }  // namespace
 
 Result<std::unique_ptr<Operator>> make_state(StateSpec spec) {
-  const bool column = !spec.column.empty() || spec.kind == StateKind::since || spec.kind == StateKind::running;
+  const bool column =
+      !spec.column.empty() || spec.kind == StateKind::since || spec.kind == StateKind::running;
   if (spec.out.empty() || spec.max_keys == 0 || !column)
-    return argument_error("state '" + spec.out + "'", "a name, a column and at least one key", "state", "name what is to be remembered");
+    return argument_error("state '" + spec.out + "'", "a name, a column and at least one key", "state",
+                          "name what is to be remembered");
   if (spec.kind == StateKind::running) WALLE_TRY(check_aggregate(spec.aggregate));
   return std::unique_ptr<Operator>(new State(std::move(spec)));
 }

@@ -1,5 +1,5 @@
-// Vectors that grow by a sixteenth: memory per task counts more here than the copying at deployment, and a matcher's
-// account of its memory (Matcher::memory_bytes) is capacity, not size.
+// Vectors that grow by a sixteenth: memory per task counts more here than the copying at deployment, and a
+// matcher's account of its memory (Matcher::memory_bytes) is capacity, not size.
 #pragma once
 
 #include <cstddef>

@@ -12,7 +12,8 @@ int rank(const Edge& e) { return (15 - (e.order >> 4)) << 4 | (e.order & 15); }
 
 size_t TokenLists::empty_lists() const {
   size_t n = 0;
-  for (size_t l = 0; l + 1 < lists_.size(); ++l) n += lists_[l].edges == lists_[l + 1].edges && lists_[l].guards == lists_[l + 1].guards;
+  for (size_t l = 0; l + 1 < lists_.size(); ++l)
+    n += lists_[l].edges == lists_[l + 1].edges && lists_[l].guards == lists_[l + 1].guards;
   return n;
 }
 
@@ -75,7 +76,8 @@ void TokenLists::erase_edge(uint16_t list, size_t at) {
 
 const Edge& TokenLists::edge_of(uint32_t token, uint16_t node, uint16_t predicate) const {
   const auto own = edges(find(token));
-  return *std::find_if(own.begin(), own.end(), [&](const Edge& e) { return e.node == node && e.predicate == predicate; });
+  return *std::find_if(own.begin(), own.end(),
+                       [&](const Edge& e) { return e.node == node && e.predicate == predicate; });
 }
 
 void TokenLists::set_terminal(uint32_t token, uint16_t node, uint16_t predicate, bool terminal) {

@@ -1,9 +1,10 @@
 // What one trie does at each token (event@page, event@*, *@page, *@*): its edges and the guards it renews.
 //
-// All edges lie in one vector, token after token, and so do the guards: a list is 12 bytes, and nothing is reserved per
-// token. Adding an edge moves the edges behind it and renumbers the lists behind it: a whole task takes 9 us among 1,000
-// and 19 us among 10,000, parsing included. Lists are found through an open-addressing table of list numbers; the list
-// itself holds the token, so a look-up that hits reads what it needs next.
+// All edges lie in one vector, token after token, and so do the guards: a list is 12 bytes, and nothing is
+// reserved per token. Adding an edge moves the edges behind it and renumbers the lists behind it: a whole
+// task takes 9 us among 1,000 and 19 us among 10,000, parsing included. Lists are found through an
+// open-addressing table of list numbers; the list itself holds the token, so a look-up that hits reads what
+// it needs next.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +17,18 @@ namespace walle::stream {
 
 inline constexpr uint16_t kNone = 0xffff;
 
-// Edges of one token lie deepest first, then by class: in a long list, a run of one class is one tight loop without
-// branches that a CPU would mispredict (measured: 2.1 times faster than one loop over mixed edges).
+// Edges of one token lie deepest first, then by class: in a long list, a run of one class is one tight loop
+// without branches that a CPU would mispredict (measured: 2.1 times faster than one loop over mixed edges).
 struct Edge {
   uint16_t parent, node, gap, guard, predicate;  // parent, gap and guard 0: the root, no gap, no guard
   uint8_t order;                                 // depth << 4 | class
   uint8_t flags;
 };
-enum EdgeClass : uint8_t { kTerminal = 1, kConditional = 2, kSlow = 4 };  // kSlow: a predicate, or one of several tokens
+enum EdgeClass : uint8_t {
+  kTerminal = 1,
+  kConditional = 2,
+  kSlow = 4
+};  // kSlow: a predicate, or one of several tokens
 enum EdgeFlags : uint8_t { kStrict = 1, kSeveral = 2 };
 
 struct GuardRef {
@@ -53,7 +58,9 @@ class TokenLists {
   bool has_wildcards() const { return wildcards_; }
   size_t size() const { return lists_.size() - 1; }
   uint32_t token_of(uint16_t list) const { return lists_[list].token; }
-  std::span<const Edge> edges(uint16_t list) const { return {edges_.data() + lists_[list].edges, edges_.data() + lists_[list + 1u].edges}; }
+  std::span<const Edge> edges(uint16_t list) const {
+    return {edges_.data() + lists_[list].edges, edges_.data() + lists_[list + 1u].edges};
+  }
   std::span<const GuardRef> guards(uint16_t list) const {
     return {guards_.data() + lists_[list].guards, guards_.data() + lists_[list + 1u].guards};
   }
@@ -75,7 +82,9 @@ class TokenLists {
     uint32_t token = 0, edges = 0, guards = 0;  // first of each; the next list's are behind the last
   };
   // The high bits of the product: its low bits would not depend on the event, which lies above the page.
-  static size_t slot_of(uint32_t token) { return static_cast<size_t>(token * uint64_t{0x9e3779b97f4a7c15} >> 40); }
+  static size_t slot_of(uint32_t token) {
+    return static_cast<size_t>(token * uint64_t{0x9e3779b97f4a7c15} >> 40);
+  }
   size_t empty_lists() const;
   void drop_empty_lists();
   void index_all(size_t slots);

@@ -7,8 +7,12 @@
 namespace walle::stream {
 
 namespace {
-uint16_t predicate_of(const CompiledAtom& a) { return a.predicate < 0 ? kNone : static_cast<uint16_t>(a.predicate); }
-uint64_t limit_of(int64_t gap_us) { return gap_us < 0 ? ~uint64_t{0} : (static_cast<uint64_t>(gap_us) + 1) << kKeyShift; }
+uint16_t predicate_of(const CompiledAtom& a) {
+  return a.predicate < 0 ? kNone : static_cast<uint16_t>(a.predicate);
+}
+uint64_t limit_of(int64_t gap_us) {
+  return gap_us < 0 ? ~uint64_t{0} : (static_cast<uint64_t>(gap_us) + 1) << kKeyShift;
+}
 }  // namespace
 
 // Number 0 of nodes and guards is the root and the guard that never comes.
@@ -19,13 +23,16 @@ uint16_t Trie::find_guard(const std::vector<CompiledAtom>& atoms) const {
     const uint16_t list = lists_.find(token_of(a));
     if (list == kNone) return false;
     const auto all = lists_.guards(list);
-    return std::any_of(all.begin(), all.end(), [&](const GuardRef& g) { return g.guard == guard && g.predicate == predicate_of(a); });
+    return std::any_of(all.begin(), all.end(),
+                       [&](const GuardRef& g) { return g.guard == guard && g.predicate == predicate_of(a); });
   };
   const uint16_t first = lists_.find(token_of(atoms[0]));
   if (first == kNone) return kNone;
   for (const GuardRef& g : lists_.guards(first)) {
     if (guards_[g.guard].atoms != atoms.size() || g.predicate != predicate_of(atoms[0])) continue;
-    if (std::all_of(atoms.begin() + 1, atoms.end(), [&](const CompiledAtom& a) { return renews(a, g.guard); })) return g.guard;
+    if (std::all_of(atoms.begin() + 1, atoms.end(),
+                    [&](const CompiledAtom& a) { return renews(a, g.guard); }))
+      return g.guard;
   }
   return kNone;
 }
@@ -59,11 +66,14 @@ void Trie::release_guard(uint16_t guard) {
   tight::push(free_guards_, guard);
 }
 
-// Whether a step behind `parent` belongs to a strict chain. First steps do, but their edges lie in the token lists.
+// Whether a step behind `parent` belongs to a strict chain. First steps do, but their edges lie in the token
+// lists.
 bool Trie::chains_on(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard) const {
   const CompiledAtom& a = s.atoms[0];
-  const bool plain = s.atoms.size() == 1 && a.event != kAny && a.page != kAny && a.predicate < 0 && gap == 0 && guard == 0;
-  return plain && (parent == 0 ? s.follow != Follow::next : s.follow == Follow::next && nodes_[parent].chained);
+  const bool plain =
+      s.atoms.size() == 1 && a.event != kAny && a.page != kAny && a.predicate < 0 && gap == 0 && guard == 0;
+  return plain &&
+         (parent == 0 ? s.follow != Follow::next : s.follow == Follow::next && nodes_[parent].chained);
 }
 
 uint16_t Trie::find_child(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard) const {
@@ -74,14 +84,17 @@ uint16_t Trie::find_child(uint16_t parent, const ResolvedStep& s, uint16_t gap, 
     const uint16_t list = lists_.find(token_of(a));
     if (list == kNone) return false;
     const auto all = lists_.edges(list);
-    return std::any_of(all.begin(), all.end(), [&](const Edge& e) { return e.node == node && e.predicate == predicate_of(a); });
+    return std::any_of(all.begin(), all.end(),
+                       [&](const Edge& e) { return e.node == node && e.predicate == predicate_of(a); });
   };
   const bool strict = s.follow == Follow::next;
   for (const Edge& e : lists_.edges(first)) {
     if (e.parent != parent || e.gap != gap || e.guard != guard || ((e.flags & kStrict) != 0) != strict ||
         nodes_[e.node].edges != s.atoms.size() || e.predicate != predicate_of(s.atoms[0]))
       continue;
-    if (std::all_of(s.atoms.begin() + 1, s.atoms.end(), [&](const CompiledAtom& a) { return leads_to(a, e.node); })) return e.node;
+    if (std::all_of(s.atoms.begin() + 1, s.atoms.end(),
+                    [&](const CompiledAtom& a) { return leads_to(a, e.node); }))
+      return e.node;
   }
   return kNone;
 }
@@ -117,7 +130,8 @@ uint16_t Trie::new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, ui
 
 void Trie::update_terminal_class(uint16_t node, const ResolvedStep& s) {
   if (nodes_[node].chained && nodes_[node].depth > 0) return;  // chain_edge() looks
-  for (const CompiledAtom& a : s.atoms) lists_.set_terminal(token_of(a), node, predicate_of(a), nodes_[node].terminal != kNone);
+  for (const CompiledAtom& a : s.atoms)
+    lists_.set_terminal(token_of(a), node, predicate_of(a), nodes_[node].terminal != kNone);
 }
 
 void Trie::add_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigger, uint64_t within) {
@@ -148,13 +162,15 @@ void Trie::remove_terminal(uint16_t node, const ResolvedStep& last, uint16_t tri
 Status Trie::check_room(const std::vector<ResolvedStep>& steps) const {
   size_t atoms = 0;
   for (const ResolvedStep& s : steps) atoms += s.atoms.size() + s.guard.size();
-  const bool fits = node_count() + steps.size() <= kMaxNodes - 1 && terminals_.size() - free_terminals_.size() < kNone - 1u &&
-                    guards_.size() - free_guards_.size() + steps.size() < kNone && limits_.has_room(steps.size() + 1) &&
-                    lists_.has_room(atoms);
+  const bool fits = node_count() + steps.size() <= kMaxNodes - 1 &&
+                    terminals_.size() - free_terminals_.size() < kNone - 1u &&
+                    guards_.size() - free_guards_.size() + steps.size() < kNone &&
+                    limits_.has_room(steps.size() + 1) && lists_.has_room(atoms);
   if (fits) return {};
-  return resource_error("a trigger that needs up to " + std::to_string(steps.size()) + " nodes more than " + std::to_string(node_count()),
-                        "at most 65535 nodes, guards, ends and durations over all tasks of a scope", "trigger trie",
-                        "remove tasks or shorten their patterns");
+  return resource_error("a trigger that needs up to " + std::to_string(steps.size()) + " nodes more than " +
+                            std::to_string(node_count()),
+                        "at most 65535 nodes, guards, ends and durations over all tasks of a scope",
+                        "trigger trie", "remove tasks or shorten their patterns");
 }
 
 Status Trie::add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger, uint64_t within) {
@@ -199,8 +215,9 @@ void Trie::remove_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger
 }
 
 size_t Trie::memory_bytes() const {
-  return tight::bytes(nodes_) + tight::bytes(free_nodes_) + tight::bytes(terminals_) + tight::bytes(free_terminals_) +
-         tight::bytes(guards_) + tight::bytes(free_guards_) + limits_.memory_bytes() + lists_.memory_bytes() + chains_.memory_bytes();
+  return tight::bytes(nodes_) + tight::bytes(free_nodes_) + tight::bytes(terminals_) +
+         tight::bytes(free_terminals_) + tight::bytes(guards_) + tight::bytes(free_guards_) +
+         limits_.memory_bytes() + lists_.memory_bytes() + chains_.memory_bytes();
 }
 
 void Trie::find_live(Partition& p) const {
@@ -208,10 +225,12 @@ void Trie::find_live(Partition& p) const {
   const auto reached = [&](uint16_t node) {
     const auto end = p.live.begin() + p.lives;
     const bool live = nodes_[node].chained && p.slots[node].start != 0 && p.slots[node].last == p.previous;
-    if (live && std::find(p.live.begin(), end, node) == end && p.lives < p.live.size()) p.live[p.lives++] = node;
+    if (live && std::find(p.live.begin(), end, node) == end && p.lives < p.live.size())
+      p.live[p.lives++] = node;
   };
   for (const ChainEdge& e : chains_.all()) reached(e.node), reached(e.parent);
-  std::sort(p.live.begin(), p.live.begin() + p.lives, [&](uint16_t a, uint16_t b) { return nodes_[a].depth > nodes_[b].depth; });
+  std::sort(p.live.begin(), p.live.begin() + p.lives,
+            [&](uint16_t a, uint16_t b) { return nodes_[a].depth > nodes_[b].depth; });
 }
 
 namespace {
@@ -237,7 +256,8 @@ std::vector<std::pair<uint64_t, uint16_t>> Trie::guard_fingerprints(const Predic
   AtomHasher atom_hash(memo);
   std::vector<std::vector<uint64_t>> parts(guards_.size());
   for (uint16_t l = 0; l < lists_.size(); ++l)
-    for (const GuardRef& g : lists_.guards(l)) parts[g.guard].push_back(atom_hash(lists_.token_of(l), g.predicate));
+    for (const GuardRef& g : lists_.guards(l))
+      parts[g.guard].push_back(atom_hash(lists_.token_of(l), g.predicate));
   std::vector<std::pair<uint64_t, uint16_t>> out;
   for (size_t g = 0; g < parts.size(); ++g) {
     if (parts[g].empty()) continue;

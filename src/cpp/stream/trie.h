@@ -1,10 +1,11 @@
 // All patterns of one scope as a shared-prefix trie, indexed by token (event@page, event@*, *@page, *@*).
 //
-// Each node keeps ONE slot {start, last}: the latest start among partial matches that end at this node, and the event
-// that ended the newest of them. That is exact for windows, gaps and guards, because latest starts never decrease from
-// one ending event to the next, and every such condition admits a suffix of the past: what the newest partial match
-// fails, all older ones fail (docs/concepts/stream.md has the proof). Cost is the edges that carry an event's tokens, less
-// those of strict chains, which are found from the nodes that have just matched (stream/chain_edges.h).
+// Each node keeps ONE slot {start, last}: the latest start among partial matches that end at this node, and
+// the event that ended the newest of them. That is exact for windows, gaps and guards, because latest starts
+// never decrease from one ending event to the next, and every such condition admits a suffix of the past:
+// what the newest partial match fails, all older ones fail (docs/concepts/stream.md has the proof). Cost is
+// the edges that carry an event's tokens, less those of strict chains, which are found from the nodes that
+// have just matched (stream/chain_edges.h).
 //
 // Times are keys: microseconds since the matcher's first event << kKeyShift, plus a running number within the
 // microsecond, so that one comparison decides both order and time. 0 means "none".
@@ -39,7 +40,8 @@ struct Partition {
   std::vector<Slot> slots;         // by node
   std::vector<uint64_t> guards;    // by guard: its newest event
   std::vector<uint64_t> barriers;  // by trigger of the trie: matches must start behind it
-  // Nodes of strict chains that the previous event reached, deepest first. Empty while the trie has no chain edges.
+  // Nodes of strict chains that the previous event reached, deepest first. Empty while the trie has no chain
+  // edges.
   std::array<uint16_t, kMaxSteps> live{};
   uint8_t lives = 0;
 };
@@ -53,18 +55,19 @@ struct ResolvedStep {  // a CompiledStep whose predicates are interned
 class Trie {
  public:
   Trie();
-  // Adds a chain for `trigger` (local number) with its window in key units, exclusive; shares every node that already exists. Error: the
-  // node limit.
+  // Adds a chain for `trigger` (local number) with its window in key units, exclusive; shares every node that
+  // already exists. Error: the node limit.
   Status add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger, uint64_t within);
   void remove_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger);
   // A guard outside any edge (trailing absence); the caller reads its newest event from the partition.
   Result<uint16_t> add_guard(const std::vector<CompiledAtom>& atoms);
   void release_guard(uint16_t guard);
 
-  // Steps `event` in `p`; calls complete(trigger, start) for every trigger one of whose chains ends here inside its
-  // window and behind its barrier.
+  // Steps `event` in `p`; calls complete(trigger, start) for every trigger one of whose chains ends here
+  // inside its window and behind its barrier.
   template <class Complete>
-  void step(uint16_t event, uint16_t page, uint64_t key, Partition& p, PredicateMemo& memo, Complete&& complete);
+  void step(uint16_t event, uint16_t page, uint64_t key, Partition& p, PredicateMemo& memo,
+            Complete&& complete);
 
   size_t node_count() const { return nodes_.size() - 1 - free_nodes_.size(); }
   size_t node_capacity() const { return nodes_.size(); }

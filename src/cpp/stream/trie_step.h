@@ -7,8 +7,8 @@ namespace walle::stream {
 
 inline uint64_t key_time(uint64_t key) { return key >> kKeyShift << kKeyShift; }
 
-// Conditions are computed without branches and slots written by selection: what an event does to an edge is as good as
-// random, and a wrong guess costs more than an edge.
+// Conditions are computed without branches and slots written by selection: what an event does to an edge is
+// as good as random, and a wrong guess costs more than an edge.
 template <class Complete>
 class Trie::Walk {
  public:
@@ -51,8 +51,8 @@ class Trie::Walk {
   }
 
  private:
-  // Up to so many edges of a token are walked in one mixed loop: choosing a loop per class would cost a wrong guess per
-  // class. Longer lists run class by class.
+  // Up to so many edges of a token are walked in one mixed loop: choosing a loop per class would cost a wrong
+  // guess per class. Longer lists run class by class.
   static constexpr ptrdiff_t kMixedEdges = 16;
 
   bool conditions(const Edge& e, const Slot& parent) const {
@@ -62,7 +62,8 @@ class Trie::Walk {
 
   // Another token of the same step may have matched already: once per event.
   bool slow_conditions(const Edge& e) {
-    return !((e.flags & kSeveral) && slots_[e.node].last == key_) && (e.predicate == kNone || memo_.holds(e.predicate));
+    return !((e.flags & kSeveral) && slots_[e.node].last == key_) &&
+           (e.predicate == kNone || memo_.holds(e.predicate));
   }
 
   void mixed(const Edge& e) {
@@ -89,12 +90,15 @@ class Trie::Walk {
     return at;
   }
 
-  void set(Slot& slot, const Slot& parent, bool ok) const { slot = {ok ? parent.start : slot.start, ok ? key_ : slot.last}; }
+  void set(Slot& slot, const Slot& parent, bool ok) const {
+    slot = {ok ? parent.start : slot.start, ok ? key_ : slot.last};
+  }
 
   void finish(const Edge& e, uint64_t start) {
     for (uint16_t t = trie_.nodes_[e.node].terminal; t != kNone; t = trie_.terminals_[t].next) {
       const Terminal& done = trie_.terminals_[t];
-      if ((start > p_.barriers[done.trigger]) & (key_time(key_) - key_time(start) < limits_[done.within])) complete_(done.trigger, start);
+      if ((start > p_.barriers[done.trigger]) & (key_time(key_) - key_time(start) < limits_[done.within]))
+        complete_(done.trigger, start);
     }
   }
 
@@ -114,8 +118,8 @@ inline Edge Trie::chain_edge(uint16_t parent, uint16_t node) const {
   return {parent, node, 0, 0, kNone, static_cast<uint8_t>(order), kStrict};
 }
 
-// The chain edges that lead on from what the previous event reached, deepest first, to `found`, and notes what this event
-// reaches. `list` holds the token's first steps.
+// The chain edges that lead on from what the previous event reached, deepest first, to `found`, and notes
+// what this event reaches. `list` holds the token's first steps.
 inline size_t Trie::follow_chains(uint32_t token, uint16_t list, Partition& p, Edge* found) const {
   size_t n = 0;
   for (size_t i = 0; i < p.lives; ++i) {
@@ -132,12 +136,14 @@ inline size_t Trie::follow_chains(uint32_t token, uint16_t list, Partition& p, E
 }
 
 template <class Complete>
-void Trie::step(uint16_t event, uint16_t page, uint64_t key, Partition& p, PredicateMemo& memo, Complete&& complete) {
+void Trie::step(uint16_t event, uint16_t page, uint64_t key, Partition& p, PredicateMemo& memo,
+                Complete&& complete) {
   Walk walk(*this, key, p, memo, complete);
   p.slots[0] = {key, key};  // the root has just matched: first steps are edges like all others
   const uint16_t exact = lists_.find(TokenLists::token(event, page));
   Edge chains[kMaxSteps];
-  const size_t chained = chains_.empty() ? 0 : follow_chains(TokenLists::token(event, page), exact, p, chains);
+  const size_t chained =
+      chains_.empty() ? 0 : follow_chains(TokenLists::token(event, page), exact, p, chains);
   if (!lists_.has_wildcards() && chained == 0) {
     if (exact == kNone) return;
     walk.note_guards(lists_.guards(exact));
@@ -148,8 +154,9 @@ void Trie::step(uint16_t event, uint16_t page, uint64_t key, Partition& p, Predi
   const Edge* end[5];
   int n = 0;
   if (chained) at[n] = chains, end[n] = chains + chained, ++n;
-  for (const uint16_t list : {exact, lists_.find(TokenLists::token(event, kAny)), lists_.find(TokenLists::token(kAny, page)),
-                              lists_.find(TokenLists::token(kAny, kAny))}) {
+  for (const uint16_t list :
+       {exact, lists_.find(TokenLists::token(event, kAny)), lists_.find(TokenLists::token(kAny, page)),
+        lists_.find(TokenLists::token(kAny, kAny))}) {
     if (list == kNone) continue;
     walk.note_guards(lists_.guards(list));
     const auto edges = lists_.edges(list);

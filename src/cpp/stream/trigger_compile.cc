@@ -11,19 +11,23 @@ namespace {
 
 class Compiler {
  public:
-  Compiler(const TriggerSpec& spec, const Catalog& catalog, std::string_view source) : spec_(spec), catalog_(catalog), source_(source) {}
+  Compiler(const TriggerSpec& spec, const Catalog& catalog, std::string_view source)
+      : spec_(spec), catalog_(catalog), source_(source) {}
 
   Result<CompiledTrigger> run() {
     out_.spec = spec_;
     out_.text = format_trigger(spec_);
     out_.fingerprint = base::Hasher().text(out_.text).finish();
     for (const Finding& f : lint_trigger(spec_))
-      if (f.error) return argument_error(f.message, "a trigger that can fire", place(f.position), "correct the trigger");
+      if (f.error)
+        return argument_error(f.message, "a trigger that can fire", place(f.position), "correct the trigger");
     WALLE_TRY(limits());
     WALLE_TRY(states());
     if (spec_.scope == Scope::by) {
       const auto id = catalog_.find_field(spec_.by);
-      if (!id) return argument_error("scope by(" + spec_.by + ")", "a declared field", place(0), "declare the field or correct its name");
+      if (!id)
+        return argument_error("scope by(" + spec_.by + ")", "a declared field", place(0),
+                              "declare the field or correct its name");
       out_.by_field = *id;
     }
     WALLE_TRY(atoms(spec_.absent, out_.absent));
@@ -32,18 +36,23 @@ class Compiler {
   }
 
  private:
-  std::string place(int position) const { return source_.empty() ? "trigger '" + out_.text + "'" : place_in(source_, position); }
+  std::string place(int position) const {
+    return source_.empty() ? "trigger '" + out_.text + "'" : place_in(source_, position);
+  }
 
   Status limits() const {
     int steps = 0, optional = 0;
     for (const Step& s : spec_.steps) {
       steps += s.count, optional += s.optional;
-      if (s.count < 1 || s.any_of.empty()) return argument_error("an empty step", "an event", place(s.position), "name an event");
+      if (s.count < 1 || s.any_of.empty())
+        return argument_error("an empty step", "an event", place(s.position), "name an event");
     }
     if (steps > kMaxSteps)
-      return argument_error(std::to_string(steps) + " steps with counts written out", "at most 16", place(0), "split the trigger");
+      return argument_error(std::to_string(steps) + " steps with counts written out", "at most 16", place(0),
+                            "split the trigger");
     if (optional > kMaxOptional)
-      return argument_error(std::to_string(optional) + " optional steps", "at most 4", place(0), "split the trigger");
+      return argument_error(std::to_string(optional) + " optional steps", "at most 4", place(0),
+                            "split the trigger");
     return {};
   }
 
@@ -52,10 +61,13 @@ class Compiler {
       StateGuard g;
       for (const StateTerm& t : all) {
         const auto id = catalog_.find_state(t.name);
-        if (!id) return argument_error("state '" + t.name + "'", "a declared state", place(0), "declare the state or correct its name");
+        if (!id)
+          return argument_error("state '" + t.name + "'", "a declared state", place(0),
+                                "declare the state or correct its name");
         const uint64_t bit = uint64_t{1} << *id;
         if ((g.mask & bit) && ((g.value & bit) != 0) != t.wanted)
-          return argument_error("'" + t.name + "' wanted both on and off", "a guard that can hold", place(0), "remove one of them");
+          return argument_error("'" + t.name + "' wanted both on and off", "a guard that can hold", place(0),
+                                "remove one of them");
         g.mask |= bit;
         if (t.wanted) g.value |= bit;
       }
@@ -69,12 +81,16 @@ class Compiler {
       CompiledAtom c;
       if (a.event != "*") {
         const auto id = catalog_.find_event(a.event);
-        if (!id) return argument_error("event '" + a.event + "'", "a declared event", place(a.position), "declare it or correct its name");
+        if (!id)
+          return argument_error("event '" + a.event + "'", "a declared event", place(a.position),
+                                "declare it or correct its name");
         c.event = *id;
       }
       if (a.page != "*") {
         const auto id = catalog_.find_page(a.page);
-        if (!id) return argument_error("page '" + a.page + "'", "a known page", place(a.position), "declare the page or correct its name");
+        if (!id)
+          return argument_error("page '" + a.page + "'", "a known page", place(a.position),
+                                "declare the page or correct its name");
         c.page = *id;
       }
       if (!a.predicate.empty()) {
@@ -93,14 +109,17 @@ class Compiler {
     out.erase(std::unique(out.begin(), out.end()), out.end());
     std::vector<CompiledAtom> kept;
     for (const CompiledAtom& a : out)
-      if (std::none_of(out.begin(), out.end(), [&](const CompiledAtom& b) { return !(a == b) && implies(b, a); })) kept.push_back(a);
+      if (std::none_of(out.begin(), out.end(),
+                       [&](const CompiledAtom& b) { return !(a == b) && implies(b, a); }))
+        kept.push_back(a);
     out = std::move(kept);
     return {};
   }
 
   // Whatever `narrow` accepts, `wide` accepts too.
   static bool implies(const CompiledAtom& wide, const CompiledAtom& narrow) {
-    return wide.predicate == -1 && (wide.event == kAny || wide.event == narrow.event) && (wide.page == kAny || wide.page == narrow.page);
+    return wide.predicate == -1 && (wide.event == kAny || wide.event == narrow.event) &&
+           (wide.page == kAny || wide.page == narrow.page);
   }
 
   // An absent optional step goes with the edge before it; a step left without predecessor becomes the first.
@@ -115,7 +134,8 @@ class Compiler {
         if (static_cast<size_t>(at) < optional.size() && (skip >> at & 1)) continue;
         WALLE_TRY(append_step(spec_.steps[i], chain));
       }
-      if (!chain.empty() && std::find(out_.variants.begin(), out_.variants.end(), chain) == out_.variants.end())
+      if (!chain.empty() &&
+          std::find(out_.variants.begin(), out_.variants.end(), chain) == out_.variants.end())
         out_.variants.push_back(std::move(chain));
     }
     return {};
@@ -131,8 +151,9 @@ class Compiler {
     }
     atoms_ += c.guard.size() + c.atoms.size() * static_cast<size_t>(s.count);
     if (atoms_ > kMaxAtoms)
-      return argument_error("more than " + std::to_string(kMaxAtoms) + " events, with counts and optional steps written out", "fewer",
-                            place(s.position), "split the trigger");
+      return argument_error(
+          "more than " + std::to_string(kMaxAtoms) + " events, with counts and optional steps written out",
+          "fewer", place(s.position), "split the trigger");
     chain.push_back(c);
     c.follow = Follow::later, c.gap_us = spec_.gap_us.value_or(-1), c.guard.clear();
     for (int k = 1; k < s.count; ++k) chain.push_back(c);
@@ -148,7 +169,8 @@ class Compiler {
 
 }  // namespace
 
-Result<CompiledTrigger> compile_trigger(const TriggerSpec& spec, const Catalog& catalog, std::string_view source) {
+Result<CompiledTrigger> compile_trigger(const TriggerSpec& spec, const Catalog& catalog,
+                                        std::string_view source) {
   return Compiler(spec, catalog, source).run();
 }
 

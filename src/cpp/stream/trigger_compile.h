@@ -1,5 +1,5 @@
-// From a trigger's tree to what the matcher takes: names to ids, counts and optional steps written out, predicates
-// resolved, limits checked. Lint finds what is legal but surely not meant.
+// From a trigger's tree to what the matcher takes: names to ids, counts and optional steps written out,
+// predicates resolved, limits checked. Lint finds what is legal but surely not meant.
 #pragma once
 
 #include "stream/trigger_spec.h"
@@ -42,7 +42,8 @@ struct Finding {
   int position = 0;  // offset in the source text
 };
 
-Result<CompiledTrigger> compile_trigger(const TriggerSpec& spec, const Catalog& catalog, std::string_view source = {});
+Result<CompiledTrigger> compile_trigger(const TriggerSpec& spec, const Catalog& catalog,
+                                        std::string_view source = {});
 std::vector<Finding> lint_trigger(const TriggerSpec& spec);
 
 // schemas/trigger.fbs. Loading verifies structure and meaning against the catalogue.

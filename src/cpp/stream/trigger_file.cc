@@ -1,5 +1,6 @@
-// The compiled form as FlatBuffers. A loaded file is checked twice: its structure, then that it is what compiling its own
-// canonical text with this catalogue gives - so a damaged or foreign file can never describe another trigger.
+// The compiled form as FlatBuffers. A loaded file is checked twice: its structure, then that it is what
+// compiling its own canonical text with this catalogue gives - so a damaged or foreign file can never
+// describe another trigger.
 #include "base/hash.h"
 #include "schemas/trigger_generated.h"
 #include "stream/trigger_compile.h"
@@ -45,14 +46,16 @@ std::string save_compiled(const CompiledTrigger& trigger, const Catalog& catalog
 Result<CompiledTrigger> load_compiled(std::string_view bytes, const Catalog& catalog) {
   flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
   if (bytes.size() < 8 || !walle_rt::fb::VerifyCompiledTriggerBuffer(verifier))
-    return model_error("a damaged compiled trigger of " + std::to_string(bytes.size()) + " bytes", "schemas/trigger.fbs, version 1",
-                       "compiled trigger", "compile it again from its text");
+    return model_error("a damaged compiled trigger of " + std::to_string(bytes.size()) + " bytes",
+                       "schemas/trigger.fbs, version 1", "compiled trigger",
+                       "compile it again from its text");
   const auto* in = walle_rt::fb::GetCompiledTrigger(bytes.data());
   WALLE_ASSIGN(const TriggerSpec spec, parse_trigger(in->text()->string_view()));
   WALLE_ASSIGN(CompiledTrigger out, compile_trigger(spec, catalog, in->text()->string_view()));
   if (save_compiled(out, catalog) != bytes)
-    return model_error("a compiled trigger of another catalogue or version", "one compiled with this device's catalogue",
-                       "compiled trigger", "compile it again from its text");
+    return model_error("a compiled trigger of another catalogue or version",
+                       "one compiled with this device's catalogue", "compiled trigger",
+                       "compile it again from its text");
   return out;
 }
 

@@ -10,9 +10,11 @@ namespace walle::stream {
 namespace {
 std::string quoted(const std::string& name) {
   const auto lexemes = lex_trigger(name);
-  static constexpr std::string_view words[] = {"within", "gap", "scope", "skip_past", "every", "once", "cooldown", "rate", "when",   "true",
-                                               "false",  "for", "daily", "idle",      "and",   "or",   "not",      "in",   "exists", "per"};
-  const bool plain = lexemes.ok() && lexemes->size() == 2 && (*lexemes)[0].kind == TokenKind::word && (*lexemes)[0].text == name &&
+  static constexpr std::string_view words[] = {
+      "within", "gap", "scope", "skip_past", "every", "once", "cooldown", "rate", "when",   "true",
+      "false",  "for", "daily", "idle",      "and",   "or",   "not",      "in",   "exists", "per"};
+  const bool plain = lexemes.ok() && lexemes->size() == 2 && (*lexemes)[0].kind == TokenKind::word &&
+                     (*lexemes)[0].text == name &&
                      std::find(std::begin(words), std::end(words), name) == std::end(words);
   return plain ? name : "\"" + name + "\"";
 }
@@ -69,7 +71,8 @@ std::string when_text(const TriggerSpec& spec) {
   for (size_t i = 0; i < spec.when.size(); ++i) {
     if (i) out += " or ";
     for (size_t k = 0; k < spec.when[i].size(); ++k)
-      out += std::string(k ? " and " : "") + (spec.when[i][k].wanted ? "" : "not ") + quoted(spec.when[i][k].name);
+      out += std::string(k ? " and " : "") + (spec.when[i][k].wanted ? "" : "not ") +
+             quoted(spec.when[i][k].name);
   }
   return out;
 }

@@ -14,7 +14,8 @@ constexpr int kMaxNesting = 64;  // parentheses and nots of a predicate
 
 class Parser {
  public:
-  Parser(std::string_view source, std::vector<Lexeme> lexemes) : source_(source), lexemes_(std::move(lexemes)) {}
+  Parser(std::string_view source, std::vector<Lexeme> lexemes)
+      : source_(source), lexemes_(std::move(lexemes)) {}
 
   Result<TriggerSpec> trigger() {
     if (is_timer()) {
@@ -30,15 +31,22 @@ class Parser {
   const Lexeme& peek(size_t ahead = 0) const { return lexemes_[std::min(at_ + ahead, lexemes_.size() - 1)]; }
   const Lexeme& take() { return lexemes_[at_ < lexemes_.size() - 1 ? at_++ : at_]; }
   bool is(std::string_view sign) const { return peek().kind == TokenKind::sign && peek().text == sign; }
-  bool is_word(std::string_view word, size_t ahead = 0) const { return peek(ahead).kind == TokenKind::word && peek(ahead).text == word; }
+  bool is_word(std::string_view word, size_t ahead = 0) const {
+    return peek(ahead).kind == TokenKind::word && peek(ahead).text == word;
+  }
   bool accept(std::string_view sign) { return is(sign) ? (take(), true) : false; }
   bool accept_word(std::string_view word) { return is_word(word) ? (take(), true) : false; }
 
-  Error wrong(std::string expected, std::string next) const { return wrong_at(peek(), std::move(expected), std::move(next)); }
+  Error wrong(std::string expected, std::string next) const {
+    return wrong_at(peek(), std::move(expected), std::move(next));
+  }
   Error wrong_at(const Lexeme& l, std::string expected, std::string next) const {
     const std::string given = l.kind == TokenKind::end
                                   ? "the end of the trigger"
-                                  : "'" + std::string(source_.substr(static_cast<size_t>(l.position), static_cast<size_t>(l.length))) + "'";
+                                  : "'" +
+                                        std::string(source_.substr(static_cast<size_t>(l.position),
+                                                                   static_cast<size_t>(l.length))) +
+                                        "'";
     return argument_error(given, std::move(expected), place_in(source_, l.position), std::move(next));
   }
   Status expect(std::string_view sign, std::string_view next) {
@@ -46,7 +54,9 @@ class Parser {
     return wrong("'" + std::string(sign) + "'", std::string(next));
   }
 
-  bool is_timer() const { return (is_word("every") || is_word("daily") || is_word("idle")) && peek(1).kind == TokenKind::number; }
+  bool is_timer() const {
+    return (is_word("every") || is_word("daily") || is_word("idle")) && peek(1).kind == TokenKind::number;
+  }
 
   Status timer() {
     const std::string kind = take().text;
@@ -67,7 +77,8 @@ class Parser {
       const auto b = std::from_chars(a.ptr + 1, end, minute);
       if (b.ec != std::errc() || b.ptr != end) minute = -1;
     }
-    if (hour < 0 || hour > 23 || minute < 0 || minute > 59) return wrong_at(l, "a time of day such as 03:00", "write hours and minutes");
+    if (hour < 0 || hour > 23 || minute < 0 || minute > 59)
+      return wrong_at(l, "a time of day such as 03:00", "write hours and minutes");
     us = (int64_t{hour} * 60 + minute) * 60'000'000;
     return {};
   }
@@ -87,7 +98,8 @@ class Parser {
                          : unit == "h"  ? 3600e6
                          : unit == "d"  ? 86400e6
                                         : 0;
-    if (scale == 0) return wrong_at(l, "a duration in us, ms, s, m, h or d", "add one of these units to the number");
+    if (scale == 0)
+      return wrong_at(l, "a duration in us, ms, s, m, h or d", "add one of these units to the number");
     const double total = std::round(value * scale);
     if (!(total >= 1 && total <= static_cast<double>(kMaxDurationUs)))
       return wrong_at(l, "a duration from 1us to 366d", "choose one in this range");
@@ -102,14 +114,16 @@ class Parser {
     while (peek().kind == TokenKind::sign) {
       if (accept("!~")) {
         WALLE_TRY(atoms(spec_.absent));
-        if (!accept_word("for")) return wrong("'for' and a duration", "a trailing absence needs a time: !~ b for 10s");
+        if (!accept_word("for"))
+          return wrong("'for' and a duration", "a trailing absence needs a time: !~ b for 10s");
         return duration(spec_.absent_us);
       }
       Step next;
       WALLE_TRY(edge(next));
       WALLE_TRY(step_body(next));
       spec_.steps.push_back(std::move(next));
-      if (spec_.steps.size() > static_cast<size_t>(kMaxSteps)) return wrong("at most 16 steps", "split the trigger");
+      if (spec_.steps.size() > static_cast<size_t>(kMaxSteps))
+        return wrong("at most 16 steps", "split the trigger");
     }
     return {};
   }
@@ -147,7 +161,8 @@ class Parser {
       const Lexeme l = take();
       int n = 0;
       const auto r = std::from_chars(l.text.data(), l.text.data() + l.text.size(), n);
-      if (l.kind != TokenKind::number || r.ec != std::errc() || r.ptr != l.text.data() + l.text.size() || n < 1 || n > kMaxSteps)
+      if (l.kind != TokenKind::number || r.ec != std::errc() || r.ptr != l.text.data() + l.text.size() ||
+          n < 1 || n > kMaxSteps)
         return wrong_at(l, "a count from 1 to 16", "write a{3}");
       step.count = n;
       WALLE_TRY(expect("}", "close the count: a{3}"));
@@ -188,7 +203,8 @@ class Parser {
   Status atom(Atom& out) {
     out.position = peek().position;
     if (peek().kind == TokenKind::word && reserved(peek().text))
-      return wrong("an event name", "'" + peek().text + "' is a word of the language: quote it if an event has this name");
+      return wrong("an event name",
+                   "'" + peek().text + "' is a word of the language: quote it if an event has this name");
     WALLE_TRY(name(out.event, "an event name"));
     if (accept("@")) WALLE_TRY(name(out.page, "a page name"));
     if (accept("[")) {
@@ -199,14 +215,16 @@ class Parser {
   }
 
   static bool reserved(std::string_view word) {
-    static constexpr std::string_view words[] = {"within", "gap",   "scope", "skip_past", "every", "once", "cooldown", "rate",   "when",
-                                                 "for",    "daily", "idle",  "and",       "or",    "not",  "in",       "exists", "per"};
+    static constexpr std::string_view words[] = {"within",   "gap",  "scope", "skip_past", "every",  "once",
+                                                 "cooldown", "rate", "when",  "for",       "daily",  "idle",
+                                                 "and",      "or",   "not",   "in",        "exists", "per"};
     return std::find(std::begin(words), std::end(words), word) != std::end(words);
   }
 
   Status join(Predicate& p, PredicateOp op, size_t left, size_t right, int position) {
     Predicate::Node n;
-    n.op = op, n.left = static_cast<uint16_t>(left), n.right = static_cast<uint16_t>(right), n.position = position;
+    n.op = op, n.left = static_cast<uint16_t>(left), n.right = static_cast<uint16_t>(right),
+    n.position = position;
     p.nodes.push_back(std::move(n));
     if (p.nodes.size() > 256) return wrong("at most 256 parts in a predicate", "split the trigger");
     return {};
@@ -272,7 +290,8 @@ class Parser {
         if (n.literals.size() > 256) return wrong("at most 256 values", "split the set");
       } while (accept(","));
       WALLE_TRY(expect(")", "close the set of values"));
-    } else if (const auto* op = std::find_if(std::begin(ops), std::end(ops), [&](const auto& o) { return is(o.first); });
+    } else if (const auto* op =
+                   std::find_if(std::begin(ops), std::end(ops), [&](const auto& o) { return is(o.first); });
                op != std::end(ops)) {
       take();
       n.op = op->second;
@@ -301,7 +320,8 @@ class Parser {
     const bool negative = accept("-");
     const Lexeme l = take();
     const char* end = l.text.data() + l.text.size();
-    if (l.kind != TokenKind::number) return wrong_at(start, "a number, a quoted text, true or false", "quote texts: brand == \"a\"");
+    if (l.kind != TokenKind::number)
+      return wrong_at(start, "a number, a quoted text, true or false", "quote texts: brand == \"a\"");
     const std::string signed_text = (negative ? "-" : "") + l.text;
     const char *from = signed_text.data(), *to = from + signed_text.size();
     if (const auto r = std::from_chars(from, to, out.i); r.ec == std::errc() && r.ptr == to) {
@@ -311,7 +331,8 @@ class Parser {
     out.type = FieldType::f64;
     const auto r = std::from_chars(from, to, out.d);
     (void)end;
-    if (r.ec != std::errc() || r.ptr != to || !std::isfinite(out.d)) return wrong_at(start, "a finite number", "correct the number");
+    if (r.ec != std::errc() || r.ptr != to || !std::isfinite(out.d))
+      return wrong_at(start, "a finite number", "correct the number");
     out.i = 0;
     return {};
   }
@@ -320,9 +341,11 @@ class Parser {
   Status clause() {
     const Lexeme l = take();
     if (l.kind != TokenKind::word)
-      return wrong_at(l, "a clause: within, gap, scope, skip_past, every, once, cooldown, rate or when", "remove or correct it");
+      return wrong_at(l, "a clause: within, gap, scope, skip_past, every, once, cooldown, rate or when",
+                      "remove or correct it");
     const std::string& word = l.text;
-    if (std::find(seen_.begin(), seen_.end(), word) != seen_.end()) return wrong_at(l, "each clause once", "remove one of them");
+    if (std::find(seen_.begin(), seen_.end(), word) != seen_.end())
+      return wrong_at(l, "each clause once", "remove one of them");
     seen_.push_back(word);
     int64_t us = 0;
     if (word == "within") {
@@ -349,7 +372,8 @@ class Parser {
     if (word == "cooldown") return duration(spec_.cooldown_us);
     if (word == "rate") return rate();
     if (word == "when") return when();
-    return wrong_at(l, "a clause: within, gap, scope, skip_past, every, once, cooldown, rate or when", "join steps with '>' or '~'");
+    return wrong_at(l, "a clause: within, gap, scope, skip_past, every, once, cooldown, rate or when",
+                    "join steps with '>' or '~'");
   }
 
   Status scope() {
@@ -363,7 +387,8 @@ class Parser {
     else if (l.text == "by") {
       spec_.scope = Scope::by;
       WALLE_TRY(expect("(", "write scope by(item)"));
-      if (peek().kind != TokenKind::word && peek().kind != TokenKind::text) return wrong("a field name", "write scope by(item)");
+      if (peek().kind != TokenKind::word && peek().kind != TokenKind::text)
+        return wrong("a field name", "write scope by(item)");
       spec_.by = take().text;
       if (spec_.by.empty()) return wrong("a field name", "write scope by(item)");
       return expect(")", "write scope by(item)");
@@ -376,8 +401,8 @@ class Parser {
   Status rate() {
     const Lexeme l = take();
     const auto r = std::from_chars(l.text.data(), l.text.data() + l.text.size(), spec_.rate);
-    if (l.kind != TokenKind::number || r.ec != std::errc() || r.ptr != l.text.data() + l.text.size() || spec_.rate < 1 ||
-        spec_.rate > kMaxRate)
+    if (l.kind != TokenKind::number || r.ec != std::errc() || r.ptr != l.text.data() + l.text.size() ||
+        spec_.rate < 1 || spec_.rate > kMaxRate)
       return wrong_at(l, "a number of firings from 1 to 64", "write rate 3 per 1h");
     if (!accept_word("per")) return wrong("'per' and a duration", "write rate 3 per 1h");
     return duration(spec_.rate_us);
@@ -412,8 +437,8 @@ Result<TriggerSpec> parse_trigger(std::string_view text) {
   WALLE_ASSIGN(TriggerSpec spec, Parser(text, std::move(lexemes)).trigger());
   // Short forms are written out in the canonical text ("x" as "x == true"), which is stored and read again.
   if (const size_t size = format_trigger(spec).size(); size > kMaxTriggerText)
-    return argument_error("a trigger of " + std::to_string(size) + " bytes when written out", "at most " + std::to_string(kMaxTriggerText),
-                          "trigger", "split the trigger");
+    return argument_error("a trigger of " + std::to_string(size) + " bytes when written out",
+                          "at most " + std::to_string(kMaxTriggerText), "trigger", "split the trigger");
   return spec;
 }
 

@@ -23,7 +23,8 @@ Status TriggerSet::add(const std::string& name, std::string_view text) {
 Status TriggerSet::remove(const std::string& name) {
   const auto it = entries_.find(name);
   if (it == entries_.end())
-    return argument_error("trigger '" + name + "'", "a trigger of this set", "remove", "add it first, or correct its name");
+    return argument_error("trigger '" + name + "'", "a trigger of this set", "remove",
+                          "add it first, or correct its name");
   matcher_.remove(it->second.id, it->second.compiled);
   entries_.erase(it);
   return {};
@@ -46,7 +47,8 @@ std::string atoms_label(const std::vector<CompiledAtom>& atoms, const CompiledTr
   std::string out;
   for (const CompiledAtom& a : atoms) {
     if (!out.empty()) out += " | ";
-    out += (a.event == kAny ? "*" : c.events()[a.event].name) + (a.page == kAny ? "" : "@" + c.pages()[a.page]);
+    out +=
+        (a.event == kAny ? "*" : c.events()[a.event].name) + (a.page == kAny ? "" : "@" + c.pages()[a.page]);
     if (a.predicate >= 0) out += "[" + t.predicates[static_cast<size_t>(a.predicate)].text() + "]";
   }
   return out;
@@ -74,12 +76,14 @@ Drawn draw(const std::vector<std::pair<std::string, CompiledTrigger>>& triggers,
 }
 }  // namespace
 
-std::string explain_text(const std::vector<std::pair<std::string, CompiledTrigger>>& triggers, const Catalog& catalog) {
+std::string explain_text(const std::vector<std::pair<std::string, CompiledTrigger>>& triggers,
+                         const Catalog& catalog) {
   std::string out;
   const std::function<void(const Drawn&, int)> print = [&](const Drawn& d, int depth) {
     for (const auto& [label, child] : d.children) {
       out += std::string(static_cast<size_t>(depth) * 2, ' ') + label + "\n";
-      for (const std::string& end : child.ends) out += std::string(static_cast<size_t>(depth) * 2 + 2, ' ') + "=> " + end + "\n";
+      for (const std::string& end : child.ends)
+        out += std::string(static_cast<size_t>(depth) * 2 + 2, ' ') + "=> " + end + "\n";
       print(child, depth + 1);
     }
   };
@@ -87,7 +91,8 @@ std::string explain_text(const std::vector<std::pair<std::string, CompiledTrigge
   return out;
 }
 
-std::string explain_dot(const std::vector<std::pair<std::string, CompiledTrigger>>& triggers, const Catalog& catalog) {
+std::string explain_dot(const std::vector<std::pair<std::string, CompiledTrigger>>& triggers,
+                        const Catalog& catalog) {
   const auto escaped = [](std::string s) {
     for (size_t i = 0; (i = s.find_first_of("\"\\", i)) != std::string::npos; i += 2) s.insert(i, "\\");
     return s;
@@ -97,12 +102,12 @@ std::string explain_dot(const std::vector<std::pair<std::string, CompiledTrigger
   const std::function<void(const Drawn&, int)> print = [&](const Drawn& d, int parent) {
     for (const auto& [label, child] : d.children) {
       const int me = next++;
-      out += "  n" + std::to_string(me) + " [label=\"" + escaped(label) + "\"];\n  n" + std::to_string(parent) + " -> n" +
-             std::to_string(me) + ";\n";
+      out += "  n" + std::to_string(me) + " [label=\"" + escaped(label) + "\"];\n  n" +
+             std::to_string(parent) + " -> n" + std::to_string(me) + ";\n";
       for (const std::string& end : child.ends) {
         const int box = next++;
-        out += "  n" + std::to_string(box) + " [shape=box,label=\"" + escaped(end) + "\"];\n  n" + std::to_string(me) + " -> n" +
-               std::to_string(box) + ";\n";
+        out += "  n" + std::to_string(box) + " [shape=box,label=\"" + escaped(end) + "\"];\n  n" +
+               std::to_string(me) + " -> n" + std::to_string(box) + ";\n";
       }
       print(child, me);
     }

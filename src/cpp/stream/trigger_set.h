@@ -9,7 +9,8 @@ namespace walle::stream {
 
 class TriggerSet {
  public:
-  explicit TriggerSet(const Catalog& catalog, MatcherOptions options = {}) : catalog_(catalog), matcher_(catalog, options) {}
+  explicit TriggerSet(const Catalog& catalog, MatcherOptions options = {})
+      : catalog_(catalog), matcher_(catalog, options) {}
 
   // Replaces a trigger of the same name; the other triggers go on undisturbed.
   Status add(const std::string& name, std::string_view text);
@@ -29,8 +30,11 @@ class TriggerSet {
   std::vector<std::string> names_;  // by matcher id
 };
 
-// The trie that triggers make, as indented text or as a Graphviz picture: one line or box per node, shared prefixes once.
-std::string explain_text(const std::vector<std::pair<std::string, CompiledTrigger>>& triggers, const Catalog& catalog);
-std::string explain_dot(const std::vector<std::pair<std::string, CompiledTrigger>>& triggers, const Catalog& catalog);
+// The trie that triggers make, as indented text or as a Graphviz picture: one line or box per node, shared
+// prefixes once.
+std::string explain_text(const std::vector<std::pair<std::string, CompiledTrigger>>& triggers,
+                         const Catalog& catalog);
+std::string explain_dot(const std::vector<std::pair<std::string, CompiledTrigger>>& triggers,
+                        const Catalog& catalog);
 
 }  // namespace walle::stream

@@ -1,4 +1,5 @@
-// A trigger as its author wrote it: the tree that the parser and the Python builder make and everything else reads.
+// A trigger as its author wrote it: the tree that the parser and the Python builder make and everything else
+// reads.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +12,11 @@
 
 namespace walle::stream {
 
-inline constexpr int kMaxSteps = 16;         // after counts are written out
-inline constexpr int kMaxOptional = 4;       // optional steps: each doubles the variants
-inline constexpr size_t kMaxAtoms = 4096;    // of one trigger, after counts and optional steps are written out
-inline constexpr size_t kMaxNodes = 65535;   // all tasks together, per scope
-inline constexpr size_t kMaxKeys = 64;       // values kept per by(field) scope
+inline constexpr int kMaxSteps = 16;        // after counts are written out
+inline constexpr int kMaxOptional = 4;      // optional steps: each doubles the variants
+inline constexpr size_t kMaxAtoms = 4096;   // of one trigger, after counts and optional steps are written out
+inline constexpr size_t kMaxNodes = 65535;  // all tasks together, per scope
+inline constexpr size_t kMaxKeys = 64;      // values kept per by(field) scope
 inline constexpr size_t kMaxOpenPages = 16;  // nested page instances
 inline constexpr int kMaxRate = 64;
 inline constexpr int64_t kMaxDurationUs = int64_t{366} * 86'400'000'000;
@@ -24,22 +25,25 @@ struct Atom {  // event@page[predicate]; "*" is any
   std::string event = "*", page = "*";
   Predicate predicate;
   int position = 0;  // offset in the source text
-  friend bool operator==(const Atom& a, const Atom& b) { return a.event == b.event && a.page == b.page && a.predicate == b.predicate; }
+  friend bool operator==(const Atom& a, const Atom& b) {
+    return a.event == b.event && a.page == b.page && a.predicate == b.predicate;
+  }
 };
 
 enum class Follow : uint8_t { first, next, later };  // how a step follows the one before it: -, `>`, `~`
 
 struct Step {
   Follow follow = Follow::first;
-  std::vector<Atom> guard;        // `!X ~`: none of these between the step before (excluded) and this one (included)
+  std::vector<Atom>
+      guard;  // `!X ~`: none of these between the step before (excluded) and this one (included)
   std::optional<int64_t> gap_us;  // at most this long after the step before
   std::vector<Atom> any_of;
   int count = 1;
   bool optional = false;
   int position = 0;
   friend bool operator==(const Step& a, const Step& b) {
-    return a.follow == b.follow && a.guard == b.guard && a.gap_us == b.gap_us && a.any_of == b.any_of && a.count == b.count &&
-           a.optional == b.optional;
+    return a.follow == b.follow && a.guard == b.guard && a.gap_us == b.gap_us && a.any_of == b.any_of &&
+           a.count == b.count && a.optional == b.optional;
   }
 };
 

@@ -68,7 +68,8 @@ class Window final : public Operator {
   void fold(const Batch& in, size_t row, Open& w) const {
     w.parts.resize(spec_.aggregates.size());
     for (size_t a = 0; a < w.parts.size(); ++a)
-      w.parts[a].add(spec_.aggregates[a], inputs_[a] == SIZE_MAX ? Cell(int64_t{1}) : in.columns[inputs_[a]].cells[row]);
+      w.parts[a].add(spec_.aggregates[a],
+                     inputs_[a] == SIZE_MAX ? Cell(int64_t{1}) : in.columns[inputs_[a]].cells[row]);
     w.support += in.support_of(row);
     w.first = std::min(w.first, in.ts[row]), w.last = std::max(w.last, in.ts[row]);
   }
@@ -101,8 +102,8 @@ class Window final : public Operator {
     late_ += lost;
   }
 
-  // A row joins every session it touches into one. What was already given out under another start is revised by the
-  // joined session, whose revision is the next one.
+  // A row joins every session it touches into one. What was already given out under another start is revised
+  // by the joined session, whose revision is the next one.
   void place_session(const Batch& in, size_t row, const Key& key, Batch& out) {
     const int64_t ts = in.ts[row];
     if (gone(ts + spec_.size_us)) {
@@ -137,7 +138,8 @@ class Window final : public Operator {
       older.parts[a].merge(spec_.aggregates[a], w.parts[a]);
       w.parts[a] = std::move(older.parts[a]);
     }
-    w.end = std::max(w.end, older.end), w.first = std::min(w.first, older.first), w.last = std::max(w.last, older.last);
+    w.end = std::max(w.end, older.end), w.first = std::min(w.first, older.first),
+    w.last = std::max(w.last, older.last);
     w.revision = std::max(w.revision, older.revision), w.support += older.support;
   }
 
@@ -179,8 +181,12 @@ class Window final : public Operator {
 
   bool gone(int64_t end) const { return watermark_ != INT64_MIN && end <= watermark_ - spec_.lateness_us; }
   // How long a window stays after it has closed.
-  int64_t kept_us() const { return spec_.kind == WindowKind::page ? std::max(spec_.lateness_us, spec_.size_us) : spec_.lateness_us; }
-  int64_t forgotten_at(int64_t end) const { return end > INT64_MAX - kept_us() ? INT64_MAX : end + kept_us(); }
+  int64_t kept_us() const {
+    return spec_.kind == WindowKind::page ? std::max(spec_.lateness_us, spec_.size_us) : spec_.lateness_us;
+  }
+  int64_t forgotten_at(int64_t end) const {
+    return end > INT64_MAX - kept_us() ? INT64_MAX : end + kept_us();
+  }
   void watch(const Open& w) { due_ = std::min(due_, w.closed ? forgotten_at(w.end) : w.end); }
 
   void revise(const Id& id, Open& w, Batch& out) {
@@ -188,7 +194,8 @@ class Window final : public Operator {
     emit(id, w, out);
   }
 
-  // Windows that the watermark has reached, in order of end, start and key; forgets those past their lateness.
+  // Windows that the watermark has reached, in order of end, start and key; forgets those past their
+  // lateness.
   void close(Batch& out) {
     std::vector<std::pair<int64_t, Id>> closing;
     due_ = INT64_MAX;
@@ -204,7 +211,8 @@ class Window final : public Operator {
       ++it;
     }
     std::sort(closing.begin(), closing.end(), [](const auto& a, const auto& b) {
-      return std::tie(a.first, a.second.second, a.second.first) < std::tie(b.first, b.second.second, b.second.first);
+      return std::tie(a.first, a.second.second, a.second.first) <
+             std::tie(b.first, b.second.second, b.second.first);
     });
     for (const auto& [end, id] : closing) {
       Open& w = windows_[id];
@@ -223,11 +231,12 @@ class Window final : public Operator {
     out.columns[c++].cells.push_back(whole ? w.first : id.second);
     out.columns[c++].cells.push_back(end);
     out.columns[c++].cells.push_back(int64_t{w.revision});
-    for (size_t a = 0; a < spec_.aggregates.size(); ++a) out.columns[c++].cells.push_back(w.parts[a].result(spec_.aggregates[a]));
+    for (size_t a = 0; a < spec_.aggregates.size(); ++a)
+      out.columns[c++].cells.push_back(w.parts[a].result(spec_.aggregates[a]));
   }
 
-  // An aggregate over rows lowers nothing by itself: a count of one person's clicks is still about that person. The
-  // egress gate asks for a minimum of events instead.
+  // An aggregate over rows lowers nothing by itself: a count of one person's clicks is still about that
+  // person. The egress gate asks for a minimum of events instead.
   void learn_labels(const Batch& in) {
     labels_.clear();
     const auto learn = [&](size_t column, std::string_view done) {
@@ -247,9 +256,11 @@ class Window final : public Operator {
     Batch out;
     for (const std::string& k : spec_.keys) out.columns.push_back({k, Sensitivity::personal, {}});
     if (spec_.kind == WindowKind::page) out.columns.push_back({"page_instance", Sensitivity::personal, {}});
-    for (const char* name : {"window_start", "window_end", "revision"}) out.columns.push_back({name, Sensitivity::open, {}});
+    for (const char* name : {"window_start", "window_end", "revision"})
+      out.columns.push_back({name, Sensitivity::open, {}});
     for (const AggregateSpec& a : spec_.aggregates) out.columns.push_back({a.out, Sensitivity::personal, {}});
-    for (size_t i = 0; i < labels_.size(); ++i) out.columns[i].sensitivity = labels_[i].first, out.columns[i].path = labels_[i].second;
+    for (size_t i = 0; i < labels_.size(); ++i)
+      out.columns[i].sensitivity = labels_[i].first, out.columns[i].path = labels_[i].second;
     return out;
   }
 
@@ -266,10 +277,13 @@ class Window final : public Operator {
 }  // namespace
 
 Result<std::unique_ptr<Operator>> make_window(WindowSpec spec) {
-  const bool slides = spec.kind != WindowKind::sliding || (spec.slide_us > 0 && spec.size_us / spec.slide_us <= 1000);
-  if ((spec.size_us <= 0 && spec.kind != WindowKind::whole) || !slides || spec.disorder_us < 0 || spec.lateness_us < 0)
-    return argument_error("a window of " + std::to_string(spec.size_us) + " us, slide " + std::to_string(spec.slide_us),
-                          "positive times, at most 1000 overlaps", "window", "correct its times");
+  const bool slides =
+      spec.kind != WindowKind::sliding || (spec.slide_us > 0 && spec.size_us / spec.slide_us <= 1000);
+  if ((spec.size_us <= 0 && spec.kind != WindowKind::whole) || !slides || spec.disorder_us < 0 ||
+      spec.lateness_us < 0)
+    return argument_error(
+        "a window of " + std::to_string(spec.size_us) + " us, slide " + std::to_string(spec.slide_us),
+        "positive times, at most 1000 overlaps", "window", "correct its times");
   WALLE_TRY(check_duration(spec.size_us, "size", "window"));
   WALLE_TRY(check_duration(spec.slide_us, "slide", "window"));
   WALLE_TRY(check_duration(spec.disorder_us, "disorder", "window"));

@@ -7,10 +7,12 @@ namespace walle::tensor {
 Result<Buffer> Buffer::allocate(size_t bytes) {
   void* block = base::aligned_allocate(bytes);
   if (!block)
-    return resource_error("request for " + std::to_string(bytes) + " bytes of tensor memory was refused", "enough free memory", "allocate",
+    return resource_error("request for " + std::to_string(bytes) + " bytes of tensor memory was refused",
+                          "enough free memory", "allocate",
                           "use a smaller input or batch, or close other sessions");
   Buffer out;
-  out.owner_ = std::shared_ptr<const void>(block, [](const void* p) { base::aligned_free(const_cast<void*>(p)); });
+  out.owner_ =
+      std::shared_ptr<const void>(block, [](const void* p) { base::aligned_free(const_cast<void*>(p)); });
   out.data_ = static_cast<std::byte*>(block);
   out.size_ = bytes;
   out.writable_ = true;

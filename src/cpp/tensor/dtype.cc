@@ -41,13 +41,16 @@ std::string_view dtype_name(DType dtype) { return row(dtype).name; }
 Result<DType> dtype_from_name(std::string_view name) {
   for (size_t i = 1; i < kRows.size(); ++i)
     if (kRows[i].name == name) return static_cast<DType>(i);
-  return argument_error("dtype '" + std::string(name) + "'",
-                        "one of float32, float64, float16, bfloat16, int8..int64, uint8..uint64, bool, float8*", "dtype",
-                        "cast the array to a supported dtype");
+  return argument_error(
+      "dtype '" + std::string(name) + "'",
+      "one of float32, float64, float16, bfloat16, int8..int64, uint8..uint64, bool, float8*", "dtype",
+      "cast the array to a supported dtype");
 }
 
 bool is_float8(DType dtype) { return dtype >= DType::float8e4m3fn && dtype <= DType::float8e5m2fnuz; }
-bool is_float(DType dtype) { return (dtype >= DType::float32 && dtype <= DType::bfloat16) || is_float8(dtype); }
+bool is_float(DType dtype) {
+  return (dtype >= DType::float32 && dtype <= DType::bfloat16) || is_float8(dtype);
+}
 bool is_integer(DType dtype) { return dtype >= DType::int8 && dtype <= DType::uint64; }
 bool is_signed_integer(DType dtype) { return dtype >= DType::int8 && dtype <= DType::int64; }
 

@@ -103,7 +103,8 @@ struct TypeTag {
   using type = T;
 };
 
-// Calls fn(TypeTag<T>{}) with the C++ type of `dtype` and returns true; false when the dtype is not in the group.
+// Calls fn(TypeTag<T>{}) with the C++ type of `dtype` and returns true; false when the dtype is not in the
+// group.
 template <class Fn>
 bool visit_integer(DType dtype, Fn&& fn) {
   switch (dtype) {
@@ -119,7 +120,8 @@ bool visit_integer(DType dtype, Fn&& fn) {
   }
 }
 
-// float32 and float64: the types arithmetic is done in. 16-bit floats are computed in float32 by cast insertion.
+// float32 and float64: the types arithmetic is done in. 16-bit floats are computed in float32 by cast
+// insertion.
 template <class Fn>
 bool visit_float(DType dtype, Fn&& fn) {
   switch (dtype) {

@@ -51,18 +51,21 @@ uint8_t float_to_float8(float value, const Float8Format& f, bool saturate) {
   const bool negative = std::signbit(value);
   const uint8_t sign = negative ? 0x80 : 0;
   if (std::isnan(value)) return f.unsigned_zero ? 0x80 : static_cast<uint8_t>(sign | float8_nan(f));
-  const uint8_t overflow = saturate ? static_cast<uint8_t>(sign | float8_max(f))
-                                    : (f.has_infinity ? static_cast<uint8_t>(sign | 0x7c)
-                                                      : (f.unsigned_zero ? uint8_t{0x80} : static_cast<uint8_t>(sign | 0x7f)));
+  const uint8_t overflow =
+      saturate ? static_cast<uint8_t>(sign | float8_max(f))
+               : (f.has_infinity ? static_cast<uint8_t>(sign | 0x7c)
+                                 : (f.unsigned_zero ? uint8_t{0x80} : static_cast<uint8_t>(sign | 0x7f)));
   if (std::isinf(value)) return overflow;
   const double magnitude = std::fabs(static_cast<double>(value));
   if (magnitude == 0) return f.unsigned_zero ? 0 : sign;
   int exponent = std::ilogb(magnitude);
   const int min_exponent = 1 - f.bias;
   if (exponent < min_exponent) exponent = min_exponent;
-  // nearbyint rounds half to even in the default environment; the carry into the next binade comes out by itself below.
+  // nearbyint rounds half to even in the default environment; the carry into the next binade comes out by
+  // itself below.
   const double scaled = std::nearbyint(std::ldexp(magnitude, f.mantissa_bits - exponent));
-  int64_t code = static_cast<int64_t>(scaled) + (static_cast<int64_t>(exponent - min_exponent) << f.mantissa_bits);
+  int64_t code =
+      static_cast<int64_t>(scaled) + (static_cast<int64_t>(exponent - min_exponent) << f.mantissa_bits);
   if (code > float8_max(f)) return overflow;
   if (code == 0) return f.unsigned_zero ? 0 : sign;
   return static_cast<uint8_t>(sign | code);
@@ -79,7 +82,8 @@ float float8_to_float(uint8_t bits, const Float8Format& f) {
   const int exponent = magnitude >> f.mantissa_bits;
   const int mantissa = magnitude & ((1 << f.mantissa_bits) - 1);
   if (exponent == 0) return sign * std::ldexp(static_cast<float>(mantissa), 1 - f.bias - f.mantissa_bits);
-  return sign * std::ldexp(static_cast<float>(mantissa + (1 << f.mantissa_bits)), exponent - f.bias - f.mantissa_bits);
+  return sign * std::ldexp(static_cast<float>(mantissa + (1 << f.mantissa_bits)),
+                           exponent - f.bias - f.mantissa_bits);
 }
 
 }  // namespace walle::tensor

@@ -1,6 +1,6 @@
-// 16- and 8-bit floating point as storage types with conversions (round to nearest even). Arithmetic happens in float.
-// IEEE 754-2019 binary16; bfloat16 as the upper half of binary32; float8 after Micikevicius et al., "FP8 Formats for
-// Deep Learning" (2022) and the ONNX float8 rules (saturating or not).
+// 16- and 8-bit floating point as storage types with conversions (round to nearest even). Arithmetic happens
+// in float. IEEE 754-2019 binary16; bfloat16 as the upper half of binary32; float8 after Micikevicius et al.,
+// "FP8 Formats for Deep Learning" (2022) and the ONNX float8 rules (saturating or not).
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,9 @@ struct BFloat16 {
   BFloat16() = default;
   explicit BFloat16(float value) : bits(float_to_bfloat16_bits(value)) {}
   explicit operator float() const { return bfloat16_bits_to_float(bits); }
-  bool operator==(const BFloat16& other) const { return static_cast<float>(*this) == static_cast<float>(other); }
+  bool operator==(const BFloat16& other) const {
+    return static_cast<float>(*this) == static_cast<float>(other);
+  }
 };
 
 // The four ONNX float8 layouts. fn: no infinities; fnuz: no infinities and no negative zero (0x80 is NaN).

@@ -9,12 +9,16 @@ namespace walle::tensor {
 
 Result<Shape> Shape::checked(std::span<const int64_t> dims, int64_t dtype_size, const std::string& where) {
   if (dims.size() > static_cast<size_t>(base::kMaxRank))
-    return model_error("rank " + std::to_string(dims.size()), "rank at most " + std::to_string(base::kMaxRank), where,
+    return model_error("rank " + std::to_string(dims.size()),
+                       "rank at most " + std::to_string(base::kMaxRank), where,
                        "reshape so that fewer axes are needed");
-  int64_t bytes = dtype_size;  // an axis of no length counts as one: products of the others must not overflow either
+  int64_t bytes =
+      dtype_size;  // an axis of no length counts as one: products of the others must not overflow either
   bool overflow = false;
   for (int64_t dim : dims) {
-    if (dim < 0) return model_error("dimension " + std::to_string(dim), "dimensions of zero or more", where, "check the shape");
+    if (dim < 0)
+      return model_error("dimension " + std::to_string(dim), "dimensions of zero or more", where,
+                         "check the shape");
     const auto product = base::checked_mul(bytes, std::max<int64_t>(dim, 1));
     if (!product || *product > base::kMaxTensorBytes)
       overflow = true;
@@ -23,14 +27,18 @@ Result<Shape> Shape::checked(std::span<const int64_t> dims, int64_t dtype_size, 
   }
   const Shape shape(dims);
   if (overflow)
-    return resource_error("tensor of shape " + shape.text(), "at most " + std::to_string(base::kMaxTensorBytes) + " bytes", where,
+    return resource_error("tensor of shape " + shape.text(),
+                          "at most " + std::to_string(base::kMaxTensorBytes) + " bytes", where,
                           "check the shape or process the data in parts");
   return shape;
 }
 
 namespace {
-// Shapes on their way to checked() may have any sizes: what cannot be counted is the largest number, which every limit refuses.
-int64_t saturating_mul(int64_t a, int64_t b) { return base::checked_mul(a, b).value_or(std::numeric_limits<int64_t>::max()); }
+// Shapes on their way to checked() may have any sizes: what cannot be counted is the largest number, which
+// every limit refuses.
+int64_t saturating_mul(int64_t a, int64_t b) {
+  return base::checked_mul(a, b).value_or(std::numeric_limits<int64_t>::max());
+}
 }  // namespace
 
 int64_t Shape::product(int from, int to) const {
@@ -66,7 +74,8 @@ Result<Shape> broadcast(const Shape& a, const Shape& b) {
     const int64_t da = ia < 0 ? 1 : a[ia];
     const int64_t db = ib < 0 ? 1 : b[ib];
     if (da != db && da != 1 && db != 1)
-      return model_error("shapes " + a.text() + " and " + b.text(), "shapes that broadcast (equal or 1 on each axis from the right)",
+      return model_error("shapes " + a.text() + " and " + b.text(),
+                         "shapes that broadcast (equal or 1 on each axis from the right)",
                          "axis " + std::to_string(i), "insert a reshape or fix the input shape");
     out.push_back(da == 1 ? db : da);
   }
@@ -76,7 +85,8 @@ Result<Shape> broadcast(const Shape& a, const Shape& b) {
 Result<int> normalize_axis(int64_t axis, int rank, const char* what) {
   if (axis < -rank || axis >= rank)
     return model_error(std::string(what) + " " + std::to_string(axis),
-                       "a value in [" + std::to_string(-rank) + ", " + std::to_string(rank - 1) + "] for rank " + std::to_string(rank),
+                       "a value in [" + std::to_string(-rank) + ", " + std::to_string(rank - 1) +
+                           "] for rank " + std::to_string(rank),
                        what, "correct the attribute");
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }

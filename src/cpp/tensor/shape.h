@@ -38,7 +38,9 @@ class Shape {
 
   // Precondition: rank() < kMaxRank.
   void push_back(int64_t dim) { dims_[static_cast<size_t>(rank_++)] = dim; }
-  Shape sub(int from, int to) const { return Shape(dims().subspan(static_cast<size_t>(from), static_cast<size_t>(to - from))); }
+  Shape sub(int from, int to) const {
+    return Shape(dims().subspan(static_cast<size_t>(from), static_cast<size_t>(to - from)));
+  }
 
   // Row-major strides in elements.
   Shape strides() const;

@@ -30,7 +30,8 @@ Result<std::vector<int64_t>> Tensor::to_i64() const {
   if (dtype_ == DType::boolean)
     read(TypeTag<bool>{});
   else if (!visit_integer(dtype_, read))
-    return model_error("a " + std::string(dtype_name(dtype_)) + " tensor", "an integer tensor", "integer argument", "cast it to int64");
+    return model_error("a " + std::string(dtype_name(dtype_)) + " tensor", "an integer tensor",
+                       "integer argument", "cast it to int64");
   return out;
 }
 
@@ -47,7 +48,8 @@ Result<std::vector<double>> Tensor::to_f64() const {
     }
   });
   if (!known)
-    return model_error("a " + std::string(dtype_name(dtype_)) + " tensor", "a numeric tensor", "numeric argument", "cast it to float32");
+    return model_error("a " + std::string(dtype_name(dtype_)) + " tensor", "a numeric tensor",
+                       "numeric argument", "cast it to float32");
   return out;
 }
 
@@ -62,7 +64,8 @@ bool Tensor::has_plain_booleans() const {
 Result<Tensor> Tensor::with_plain_booleans() const {
   if (has_plain_booleans()) return *this;
   WALLE_ASSIGN(Tensor out, allocate(dtype_, shape_));
-  std::ranges::transform(as<uint8_t>(), out.as_mutable<uint8_t>().begin(), [](uint8_t b) { return static_cast<uint8_t>(b != 0); });
+  std::ranges::transform(as<uint8_t>(), out.as_mutable<uint8_t>().begin(),
+                         [](uint8_t b) { return static_cast<uint8_t>(b != 0); });
   return out;
 }
 

@@ -1,4 +1,5 @@
-// Tensor: dtype + shape + a reference-counted buffer, always dense row-major. A value type; copies share bytes.
+// Tensor: dtype + shape + a reference-counted buffer, always dense row-major. A value type; copies share
+// bytes.
 //
 // Strided views exist only as regions (raster/region.h): whoever needs another order makes a raster.
 #pragma once
@@ -57,8 +58,8 @@ class Tensor {
   // Any numeric tensor as double; a model error for float8.
   Result<std::vector<double>> to_f64() const;
 
-  // C++ and every kernel know two booleans; memory from outside (files, views of other arrays) may hold 256. False when a
-  // byte of a boolean tensor is neither 0 nor 1.
+  // C++ and every kernel know two booleans; memory from outside (files, views of other arrays) may hold 256.
+  // False when a byte of a boolean tensor is neither 0 nor 1.
   bool has_plain_booleans() const;
   // The tensor itself if it has plain booleans, else a copy in which every byte but 0 is true, as in NumPy.
   Result<Tensor> with_plain_booleans() const;

@@ -1,8 +1,8 @@
 /* The boundary between the VM library (CPython, C, every symbol hidden) and the C++ room that loads it.
  *
- * Plain C, no allocation contract across it except where a release function is named. One exported function returns the
- * table below; both sides compare WALLE_VM_ABI first. Thread rules: an isolate is used by one thread at a time (any
- * thread); cancel() alone may come from any thread while a call runs. */
+ * Plain C, no allocation contract across it except where a release function is named. One exported function
+ * returns the table below; both sides compare WALLE_VM_ABI first. Thread rules: an isolate is used by one
+ * thread at a time (any thread); cancel() alone may come from any thread while a call runs. */
 #ifndef WALLE_VM_ABI_H
 #define WALLE_VM_ABI_H
 
@@ -29,8 +29,8 @@ typedef enum {
   WALLE_VM_BUFFER = 9 /* bytes that are shared instead of copied, through `tensor`; inside: a memoryview */
 } walle_vm_kind;
 
-/* A reference-counted native buffer with element type and shape; dtype numbers are those of tensor/dtype.h. Whoever
- * stores the pointer retains it. */
+/* A reference-counted native buffer with element type and shape; dtype numbers are those of tensor/dtype.h.
+ * Whoever stores the pointer retains it. */
 typedef struct walle_vm_tensor {
   void (*retain)(struct walle_vm_tensor*);
   void (*release)(struct walle_vm_tensor*);
@@ -72,8 +72,8 @@ typedef struct walle_vm_frame {
   int32_t line; /* 0: unknown */
 } walle_vm_frame;
 
-/* What a call leaves behind: on success `value`, otherwise the failure. Everything it points to lives in `arena` until
- * release_result(). */
+/* What a call leaves behind: on success `value`, otherwise the failure. Everything it points to lives in
+ * `arena` until release_result(). */
 typedef struct walle_vm_result {
   int ok;
   walle_vm_value value;
@@ -106,9 +106,9 @@ typedef struct walle_vm_stats {
 typedef struct walle_vm_isolate walle_vm_isolate;
 typedef struct walle_vm_bundle walle_vm_bundle;
 
-/* One function that the host lends to tasks. `module` is "walle.kv", arguments are borrowed for the call. The host fills
- * `result` and may set `free_result` (called right after conversion). Returns 0, or -1 with `error` filled in (becomes a
- * RuntimeError in the task). */
+/* One function that the host lends to tasks. `module` is "walle.kv", arguments are borrowed for the call. The
+ * host fills `result` and may set `free_result` (called right after conversion). Returns 0, or -1 with
+ * `error` filled in (becomes a RuntimeError in the task). */
 typedef struct walle_vm_host_result {
   walle_vm_value value;
   void (*free_result)(void* state);
@@ -128,8 +128,9 @@ typedef struct walle_vm_host_function {
 
 typedef struct walle_vm_host {
   void (*log)(void* isolate_user, int level, const char* text, size_t size);
-  walle_vm_tensor* (*allocate_tensor)(uint8_t dtype, uint8_t rank, const int64_t* shape); /* NULL: no memory */
-  const walle_vm_host_function* functions;                                                /* lives as long as the process */
+  walle_vm_tensor* (*allocate_tensor)(uint8_t dtype, uint8_t rank,
+                                      const int64_t* shape); /* NULL: no memory */
+  const walle_vm_host_function* functions;                   /* lives as long as the process */
   size_t function_count;
 } walle_vm_host;
 
@@ -158,13 +159,15 @@ typedef struct walle_vm_api {
   void (*destroy)(walle_vm_isolate*);
   /* Makes a bundle's modules importable; the isolate keeps its own reference. */
   int (*attach)(walle_vm_isolate*, walle_vm_bundle*, walle_vm_result*);
-  void (*call)(walle_vm_isolate*, const char* module, const char* function, const walle_vm_value* args, size_t count, walle_vm_result*);
+  void (*call)(walle_vm_isolate*, const char* module, const char* function, const walle_vm_value* args,
+               size_t count, walle_vm_result*);
   /* Full flavour only: runs source as module `name`; NULL in the device flavour. */
   void (*run_source)(walle_vm_isolate*, const walle_vm_source*, walle_vm_result*);
   void (*cancel)(walle_vm_isolate*, int reason);
   void (*stats)(const walle_vm_isolate*, walle_vm_stats*);
   void (*release_result)(walle_vm_result*);
-  /* Checks structure and every code object before anything is built from it. `data` must outlive the bundle. */
+  /* Checks structure and every code object before anything is built from it. `data` must outlive the bundle.
+   */
   walle_vm_bundle* (*bundle_open)(const uint8_t* data, size_t size, char* error, size_t error_size);
   void (*bundle_release)(walle_vm_bundle*);
   /* Up to `room` names; each is the caller's to free(). Return how many there are. */

@@ -27,18 +27,21 @@ Result<std::shared_ptr<const Bundle>> Bundle::open(std::shared_ptr<const Vm> vm,
   }
   const Buffer& code = bundle->file_.code;
   char error[256] = "";
-  bundle->handle_ = bundle->vm_->api().bundle_open(reinterpret_cast<const uint8_t*>(code.data()), code.size(), error, sizeof error);
+  bundle->handle_ = bundle->vm_->api().bundle_open(reinterpret_cast<const uint8_t*>(code.data()), code.size(),
+                                                   error, sizeof error);
   if (bundle->handle_ == nullptr) {
-    return Error(base::ErrorGroup::task, {"a task bundle of " + std::to_string(bundle->bytes_.size()) + " bytes: " + error,
-                                          "bytes that TaskBundle.compile wrote for VM '" + bundle->vm_->id() + "'", "opening a task bundle",
-                                          "compile the task again for this VM"});
+    return Error(base::ErrorGroup::task,
+                 {"a task bundle of " + std::to_string(bundle->bytes_.size()) + " bytes: " + error,
+                  "bytes that TaskBundle.compile wrote for VM '" + bundle->vm_->id() + "'",
+                  "opening a task bundle", "compile the task again for this VM"});
   }
   return std::shared_ptr<const Bundle>(std::move(bundle));
 }
 
 const Resource* Bundle::find(std::string_view name) const {
-  const auto at = std::lower_bound(file_.resources.begin(), file_.resources.end(), name,
-                                   [](const Resource& resource, std::string_view wanted) { return resource.name < wanted; });
+  const auto at = std::lower_bound(
+      file_.resources.begin(), file_.resources.end(), name,
+      [](const Resource& resource, std::string_view wanted) { return resource.name < wanted; });
   return at != file_.resources.end() && at->name == name ? &*at : nullptr;
 }
 

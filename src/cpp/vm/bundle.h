@@ -1,4 +1,5 @@
-// Bundle: compiled modules of one task and its resources, checked byte by byte before anything is built from them.
+// Bundle: compiled modules of one task and its resources, checked byte by byte before anything is built from
+// them.
 //
 // Immutable and shared between isolates. A bundle may only be opened by the VM whose id it was compiled for.
 #pragma once

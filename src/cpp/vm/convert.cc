@@ -118,7 +118,8 @@ walle_vm_value Outgoing::convert(const Value& value) {
 namespace {
 // The bytes of a tensor, whatever its element type; keeps its memory alive.
 Buffer whole_buffer(const Tensor& tensor) {
-  if (tensor.byte_offset() == 0 && tensor.buffer().size() == static_cast<size_t>(tensor.bytes())) return tensor.buffer();
+  if (tensor.byte_offset() == 0 && tensor.buffer().size() == static_cast<size_t>(tensor.bytes()))
+    return tensor.buffer();
   return Buffer::window(std::make_shared<Tensor>(tensor), tensor.data(), static_cast<size_t>(tensor.bytes()));
 }
 }  // namespace

@@ -15,7 +15,8 @@ struct Held {
   Outgoing outgoing;
 };
 
-// Without Outgoing, whose lists no scalar needs: half of the cost of a call that does nothing else. False: not a scalar.
+// Without Outgoing, whose lists no scalar needs: half of the cost of a call that does nothing else. False:
+// not a scalar.
 bool give_scalar(const Value& value, walle_vm_value& out) {
   if (const auto* real = value.get<double>()) {
     out.kind = WALLE_VM_FLOAT;
@@ -74,7 +75,8 @@ void forward_log(void* user, int level, const char* text, size_t size) {
 }
 
 walle_vm_tensor* allocate_tensor(uint8_t dtype, uint8_t rank, const int64_t* shape) {
-  Result<Tensor> tensor = Tensor::allocate(static_cast<DType>(dtype), Shape(std::span<const int64_t>(shape, rank)));
+  Result<Tensor> tensor =
+      Tensor::allocate(static_cast<DType>(dtype), Shape(std::span<const int64_t>(shape, rank)));
   return tensor.ok() ? lend(std::move(tensor).value()) : nullptr;
 }
 
@@ -88,9 +90,10 @@ const walle_vm_host_function kFunctions[] = {
 const walle_vm_host kHost = {forward_log, allocate_tensor, kFunctions, std::size(kFunctions)};
 
 Error wrong_argument(HostArgs args, size_t index, const char* expected) {
-  static constexpr const char* kKinds[] = {"None", "bool", "int", "float", "str", "bytes", "list", "map", "tensor", "memoryview"};
-  return argument_error("argument " + std::to_string(index + 1) + " of type " + kKinds[args[index].kind], expected, "host call",
-                        "pass " + std::string(expected));
+  static constexpr const char* kKinds[] = {"None",  "bool", "int", "float",  "str",
+                                           "bytes", "list", "map", "tensor", "memoryview"};
+  return argument_error("argument " + std::to_string(index + 1) + " of type " + kKinds[args[index].kind],
+                        expected, "host call", "pass " + std::string(expected));
 }
 
 }  // namespace
@@ -119,8 +122,9 @@ Result<std::vector<uint8_t>> allowed_host_calls(const std::vector<std::string>& 
       known = true;
     }
     if (!known) {
-      return argument_error("host call '" + name + "'", "a host call as walle.kv.get or a module of them as walle.kv", "Limits, host_calls",
-                            "see walle task vm for all of them");
+      return argument_error("host call '" + name + "'",
+                            "a host call as walle.kv.get or a module of them as walle.kv",
+                            "Limits, host_calls", "see walle task vm for all of them");
     }
   }
   return flags;

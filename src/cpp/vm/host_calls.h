@@ -21,7 +21,8 @@ Result<double> number_arg(HostArgs args, size_t index);
 
 // The table handed to the VM library; lives as long as the process.
 const walle_vm_host* host_table();
-// One flag per table entry: named as "walle.kv.get", or its whole module as "walle.kv". An unknown name is an error.
+// One flag per table entry: named as "walle.kv.get", or its whole module as "walle.kv". An unknown name is an
+// error.
 Result<std::vector<uint8_t>> allowed_host_calls(const std::vector<std::string>& names);
 std::vector<std::string> host_call_names();
 

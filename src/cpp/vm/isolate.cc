@@ -35,15 +35,16 @@ Outcome refusal(const char* message) {
 Isolate::Isolate(std::shared_ptr<const Vm> vm, Limits limits, TaskContext context)
     : vm_(std::move(vm)), limits_(std::move(limits)), context_(std::move(context)) {}
 
-Result<std::shared_ptr<Isolate::Body>> Isolate::make_body(const std::shared_ptr<const Vm>& vm, const Limits& limits,
-                                                          const TaskContext& context) {
+Result<std::shared_ptr<Isolate::Body>> Isolate::make_body(const std::shared_ptr<const Vm>& vm,
+                                                          const Limits& limits, const TaskContext& context) {
   auto body = std::make_shared<Body>();
   body->vm = vm;
   body->context = context;
   std::vector<const char*> imports;
   for (const std::string& name : limits.imports.value_or(std::vector<std::string>())) {
     if (name.empty() || name.find('.') != std::string::npos) {
-      return argument_error("import '" + name + "'", "names of top-level modules", "Limits, imports", "allow 'json' for json.decoder");
+      return argument_error("import '" + name + "'", "names of top-level modules", "Limits, imports",
+                            "allow 'json' for json.decoder");
     }
   }
   if (limits.imports) {
@@ -65,16 +66,18 @@ Result<std::shared_ptr<Isolate::Body>> Isolate::make_body(const std::shared_ptr<
   if (body->handle == nullptr) {
     const Outcome outcome = incoming(failure);
     vm->api().release_result(&failure);
-    return resource_error("another isolate (" + outcome.failure->type + ": " + outcome.failure->message + ")",
-                          "memory and stack for one more", "Isolate::create",
-                          "destroy isolates that are no longer needed, or call from a thread with a larger stack");
+    return resource_error(
+        "another isolate (" + outcome.failure->type + ": " + outcome.failure->message + ")",
+        "memory and stack for one more", "Isolate::create",
+        "destroy isolates that are no longer needed, or call from a thread with a larger stack");
   }
   body->watched = std::make_unique<Watched>(vm->api(), body->handle);
   Watchdog::instance().add(body->watched.get());
   return body;
 }
 
-Result<std::unique_ptr<Isolate>> Isolate::create(std::shared_ptr<const Vm> vm, Limits limits, TaskContext context) {
+Result<std::unique_ptr<Isolate>> Isolate::create(std::shared_ptr<const Vm> vm, Limits limits,
+                                                 TaskContext context) {
   std::unique_ptr<Isolate> isolate(new Isolate(std::move(vm), std::move(limits), std::move(context)));
   WALLE_ASSIGN(isolate->body_, make_body(isolate->vm_, isolate->limits_, isolate->context_));
   return isolate;
@@ -86,11 +89,12 @@ Isolate::~Isolate() {
 
 Status Isolate::attach(std::shared_ptr<const Bundle> bundle) {
   if (&bundle->vm() != vm_.get()) {
-    return argument_error("a bundle opened by another VM library", "a bundle opened by this isolate's VM", "Isolate::attach",
-                          "open the bytes again with this VM");
+    return argument_error("a bundle opened by another VM library", "a bundle opened by this isolate's VM",
+                          "Isolate::attach", "open the bytes again with this VM");
   }
   if (busy_.test_and_set(std::memory_order_acquire)) {
-    return resource_error("an isolate that is running", "an idle isolate", "Isolate::attach", "wait for the call to end");
+    return resource_error("an isolate that is running", "an idle isolate", "Isolate::attach",
+                          "wait for the call to end");
   }
   walle_vm_result result{};
   const bool ok = vm_->api().attach(body_->handle, bundle->handle(), &result) == 0;
@@ -119,8 +123,11 @@ void Isolate::guarded(walle_vm_result& result, Run run) {
   busy_.clear(std::memory_order_release);
 }
 
-void Isolate::invoke_plain(const char* module, const char* function, std::span<const walle_vm_value> args, walle_vm_result& result) {
-  guarded(result, [&](walle_vm_result* out) { vm_->api().call(body_->handle, module, function, args.data(), args.size(), out); });
+void Isolate::invoke_plain(const char* module, const char* function, std::span<const walle_vm_value> args,
+                           walle_vm_result& result) {
+  guarded(result, [&](walle_vm_result* out) {
+    vm_->api().call(body_->handle, module, function, args.data(), args.size(), out);
+  });
 }
 
 void Isolate::release(walle_vm_result& result) const {
@@ -145,8 +152,10 @@ Outcome Isolate::invoke(const char* module, const char* function, std::span<cons
 }
 
 Outcome Isolate::run(const Source& source) {
-  if (vm_->api().run_source == nullptr) return refusal("this VM has no compiler: source text needs the full flavour");
-  const walle_vm_source plain{source.name.c_str(), source.file.c_str(), source.text.c_str(), source.text.size(), source.is_package};
+  if (vm_->api().run_source == nullptr)
+    return refusal("this VM has no compiler: source text needs the full flavour");
+  const walle_vm_source plain{source.name.c_str(), source.file.c_str(), source.text.c_str(),
+                              source.text.size(), source.is_package};
   walle_vm_result result;
   guarded(result, [&](walle_vm_result* out) { vm_->api().run_source(body_->handle, &plain, out); });
   return taken(result);
@@ -166,7 +175,8 @@ IsolateStats Isolate::stats() const {
 
 Status Isolate::reset() {
   if (busy_.test_and_set(std::memory_order_acquire)) {
-    return resource_error("an isolate that is running", "an idle isolate", "Isolate::reset", "cancel the call and wait for it");
+    return resource_error("an isolate that is running", "an idle isolate", "Isolate::reset",
+                          "cancel the call and wait for it");
   }
   Result<std::shared_ptr<Body>> fresh = make_body(vm_, limits_, context_);
   if (fresh.ok()) {

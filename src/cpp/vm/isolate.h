@@ -1,4 +1,5 @@
-// Isolate: one task's interpreter. Any thread may call, one at a time; cancel() and stats() come from any thread.
+// Isolate: one task's interpreter. Any thread may call, one at a time; cancel() and stats() come from any
+// thread.
 //
 // Destruction happens on a reaper thread, so that dropping the last handle costs nothing where it happens.
 #pragma once
@@ -25,7 +26,8 @@ struct IsolateStats {
 
 class Isolate {
  public:
-  static Result<std::unique_ptr<Isolate>> create(std::shared_ptr<const Vm> vm, Limits limits, TaskContext context);
+  static Result<std::unique_ptr<Isolate>> create(std::shared_ptr<const Vm> vm, Limits limits,
+                                                 TaskContext context);
   ~Isolate();
   Isolate(const Isolate&) = delete;
   Isolate& operator=(const Isolate&) = delete;
@@ -38,8 +40,10 @@ class Isolate {
   }
   Outcome invoke(const char* module, const char* function, std::span<const Value> args);
   // The same in the boundary's own terms, for bindings whose values are numbers and text, which then pass
-  // without a Value each way. What `args` point to is the caller's; what `result` points to is there until release().
-  void invoke_plain(const char* module, const char* function, std::span<const walle_vm_value> args, walle_vm_result& result);
+  // without a Value each way. What `args` point to is the caller's; what `result` points to is there until
+  // release().
+  void invoke_plain(const char* module, const char* function, std::span<const walle_vm_value> args,
+                    walle_vm_result& result);
   void release(walle_vm_result& result) const;
   // Full flavour: runs source text as module `source.name`.
   Outcome run(const Source& source);
@@ -54,7 +58,8 @@ class Isolate {
  private:
   struct Body;
   Isolate(std::shared_ptr<const Vm> vm, Limits limits, TaskContext context);
-  static Result<std::shared_ptr<Body>> make_body(const std::shared_ptr<const Vm>& vm, const Limits& limits, const TaskContext& context);
+  static Result<std::shared_ptr<Body>> make_body(const std::shared_ptr<const Vm>& vm, const Limits& limits,
+                                                 const TaskContext& context);
   template <class Run>
   void guarded(walle_vm_result& result, Run run);
   Outcome taken(walle_vm_result& result) const;
@@ -63,7 +68,8 @@ class Isolate {
   Limits limits_;
   TaskContext context_;
   std::vector<std::shared_ptr<const Bundle>> bundles_;
-  mutable std::mutex replacing_;  // held to replace body_, and by who reads it without being inside: cancel() and stats()
+  mutable std::mutex
+      replacing_;  // held to replace body_, and by who reads it without being inside: cancel() and stats()
   std::shared_ptr<Body> body_;
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
 };

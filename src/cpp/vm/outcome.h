@@ -1,4 +1,5 @@
-// What a call leaves behind: a value, or why there is none. Errors of a task are data, never exceptions of the host.
+// What a call leaves behind: a value, or why there is none. Errors of a task are data, never exceptions of
+// the host.
 #pragma once
 
 #include <optional>

@@ -9,8 +9,8 @@ namespace walle::vm {
 namespace {
 
 constexpr size_t kDefaultStack = size_t{8} << 20;
-// Where isolates were just wanted more soon will be: the filler looks by itself for a while, because a take() that wakes it
-// costs 13 us instead of 1.
+// Where isolates were just wanted more soon will be: the filler looks by itself for a while, because a take()
+// that wakes it costs 13 us instead of 1.
 constexpr int kLooks = 20;
 constexpr std::chrono::milliseconds kLookEvery{1};
 constexpr const char* kStdModules[] = {"collections", "functools", "itertools",   "json",   "re",   "math",
@@ -41,7 +41,8 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
   bool filler_asleep = false;
   bool top_up = false;
 
-  // Half of the pool goes out before the filler is woken: waking a thread costs more than all the rest of take().
+  // Half of the pool goes out before the filler is woken: waking a thread costs more than all the rest of
+  // take().
   bool is_low() const { return ready.size() < options.size && (top_up || ready.size() <= options.size / 2); }
 
   // Under the lock; the caller notifies `wanted` without it when this says so.
@@ -56,7 +57,8 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
     if (options.profile == Profile::bare) return isolate;
     for (const char* module : kStdModules) {
       const Outcome outcome = isolate->call("_warm", "load", {Value(module)});
-      if (!outcome.ok() && outcome.failure->reason == Reason::none) return internal_error("warming up: " + outcome.failure->text(), "Pool");
+      if (!outcome.ok() && outcome.failure->reason == Reason::none)
+        return internal_error("warming up: " + outcome.failure->text(), "Pool");
     }
     return isolate;
   }
@@ -112,7 +114,8 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
     const std::lock_guard guard(lock);
     jobs.push_back(std::move(job));
     const size_t stack = options.limits.stack_bytes ? options.limits.stack_bytes : kDefaultStack;
-    if (idle_workers < jobs.size() && !start_thread(stack, [self = shared_from_this()] { self->work(); }) && idle_workers == 0) {
+    if (idle_workers < jobs.size() &&
+        !start_thread(stack, [self = shared_from_this()] { self->work(); }) && idle_workers == 0) {
       jobs.pop_back();
       return false;
     }
@@ -161,7 +164,8 @@ Result<std::unique_ptr<Isolate>> Pool::take() {
   return isolate;
 }
 
-Outcome Pool::run(std::shared_ptr<const Bundle> bundle, const std::string& module, const std::string& function, std::vector<Value> args) {
+Outcome Pool::run(std::shared_ptr<const Bundle> bundle, const std::string& module,
+                  const std::string& function, std::vector<Value> args) {
   auto job = std::make_shared<Job>();
   Result<std::unique_ptr<Isolate>> taken = take();
   Outcome refused;
@@ -201,7 +205,8 @@ Outcome Pool::run(std::shared_ptr<const Bundle> bundle, const std::string& modul
   const std::lock_guard state_guard(state_->lock);
   ++state_->stats.abandoned;
   refused.failure = Failure{"Abandoned",
-                            "the task passed its wall-clock limit inside native code that cannot be stopped; its thread was given up",
+                            "the task passed its wall-clock limit inside native code that cannot be stopped; "
+                            "its thread was given up",
                             Reason::abandoned,
                             {}};
   return refused;

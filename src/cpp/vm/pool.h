@@ -1,9 +1,9 @@
 // Pool: isolates that are ready before they are asked for, and worker threads that may be given up.
 //
-// take() hands over a warm isolate in microseconds; once half of them are out, a filler thread makes up for it in the
-// background. run() executes one
-// task call on a worker thread: a call that neither ends nor can be stopped (it sits in a C loop that looks at no
-// interrupt) is abandoned together with its thread after the wall limit and a grace period, and counted.
+// take() hands over a warm isolate in microseconds; once half of them are out, a filler thread makes up for
+// it in the background. run() executes one task call on a worker thread: a call that neither ends nor can be
+// stopped (it sits in a C loop that looks at no interrupt) is abandoned together with its thread after the
+// wall limit and a grace period, and counted.
 #pragma once
 
 #include <condition_variable>
@@ -41,7 +41,8 @@ class Pool {
 
   Result<std::unique_ptr<Isolate>> take();
   // A fresh isolate for this call alone. `bundle` may be nullptr.
-  Outcome run(std::shared_ptr<const Bundle> bundle, const std::string& module, const std::string& function, std::vector<Value> args);
+  Outcome run(std::shared_ptr<const Bundle> bundle, const std::string& module, const std::string& function,
+              std::vector<Value> args);
   PoolStats stats() const;
   // Blocks until `size` isolates are ready.
   void wait_until_full();

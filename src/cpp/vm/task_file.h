@@ -1,9 +1,10 @@
-// A .wtask file with resources: the bytecode container of a task and the files that travel with it (models, tables).
+// A .wtask file with resources: the bytecode container of a task and the files that travel with it (models,
+// tables).
 //
 //   "WTASK001"                         8 bytes
 //   u32 crc32c of the index, u32 bytes of the index, u32 resources, u32 zero
-//   index: per part {u64 offset, u64 bytes, u32 crc32c of the part, u32 name bytes, name}; the first part is the bytecode
-//   parts, each at a multiple of 64 from the start, so that a model can be used where it lies
+//   index: per part {u64 offset, u64 bytes, u32 crc32c of the part, u32 name bytes, name}; the first part is
+//   the bytecode parts, each at a multiple of 64 from the start, so that a model can be used where it lies
 //
 // A task without resources is the bare container ("WVMB").
 #pragma once
@@ -27,12 +28,14 @@ struct TaskFile {
   std::vector<Resource> resources;  // sorted by name
 };
 
-// Relative, of plain components: no empty one, no "." or "..", no backslash or control character; at most 255 bytes of UTF-8.
+// Relative, of plain components: no empty one, no "." or "..", no backslash or control character; at most 255
+// bytes of UTF-8.
 bool valid_resource_name(std::string_view name);
 
 // Windows of `bytes`. A task error for anything that write_task_file() does not write.
 Result<TaskFile> read_task_file(const Buffer& bytes);
 // An argument error for a bad or repeated name.
-Result<std::string> write_task_file(std::string_view code, std::vector<std::pair<std::string, std::string_view>> resources);
+Result<std::string> write_task_file(std::string_view code,
+                                    std::vector<std::pair<std::string, std::string_view>> resources);
 
 }  // namespace walle::vm

@@ -19,7 +19,8 @@ bool start(size_t stack_bytes, std::function<void()> body, pthread_t* id, int de
   if (pthread_attr_init(&attributes) != 0) return false;
   pthread_attr_setdetachstate(&attributes, detach_state);
   auto held = std::make_unique<std::function<void()>>(std::move(body));
-  const bool ok = pthread_attr_setstacksize(&attributes, stack_bytes) == 0 && pthread_create(id, &attributes, trampoline, held.get()) == 0;
+  const bool ok = pthread_attr_setstacksize(&attributes, stack_bytes) == 0 &&
+                  pthread_create(id, &attributes, trampoline, held.get()) == 0;
   if (ok) held.release();
   pthread_attr_destroy(&attributes);
   return ok;
@@ -35,7 +36,9 @@ bool start_thread(size_t stack_bytes, std::function<void()> body) {
 size_t stack_left() {
   static thread_local char* low = nullptr;  // asking costs microseconds, on the first thread a read of /proc
 #if defined(__APPLE__)
-  if (low == nullptr) low = static_cast<char*>(pthread_get_stackaddr_np(pthread_self())) - pthread_get_stacksize_np(pthread_self());
+  if (low == nullptr)
+    low = static_cast<char*>(pthread_get_stackaddr_np(pthread_self())) -
+          pthread_get_stacksize_np(pthread_self());
 #else
   pthread_attr_t attributes;
   if (low == nullptr && pthread_getattr_np(pthread_self(), &attributes) == 0) {

@@ -1,5 +1,5 @@
-// Value: what crosses between the host and a task. A plain variant; tensors and buffers share their bytes, everything else is
-// copied. A Buffer is bytes too large to copy: the task sees a memoryview of it.
+// Value: what crosses between the host and a task. A plain variant; tensors and buffers share their bytes,
+// everything else is copied. A Buffer is bytes too large to copy: the task sees a memoryview of it.
 #pragma once
 
 #include <cstdint>

@@ -20,17 +20,20 @@ constexpr size_t kCompilerStack = size_t{32} << 20;
 Result<const walle_vm_api*> load(const std::string& path) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    return backend_error("the VM library '" + path + "' (" + std::string(dlerror()) + ")", "a loadable VM library", "Vm::open",
+    return backend_error("the VM library '" + path + "' (" + std::string(dlerror()) + ")",
+                         "a loadable VM library", "Vm::open",
                          "build it (cmake option WALLE_VM) or set WALLE_VM_LIBRARY to its path");
   }
   const auto entry = reinterpret_cast<Entry>(dlsym(library, "walle_vm_entry"));
   const walle_vm_api* api = entry != nullptr ? entry(WALLE_VM_ABI) : nullptr;
   if (api == nullptr) {
     return backend_error("'" + path + "', which does not serve this version of the VM boundary",
-                         "boundary version " + std::to_string(WALLE_VM_ABI), "Vm::open", "rebuild the VM library");
+                         "boundary version " + std::to_string(WALLE_VM_ABI), "Vm::open",
+                         "rebuild the VM library");
   }
   char error[256] = "";
-  // Started on a thread of its own: CPython remembers the thread that initialises it, which may be any thread of the host.
+  // Started on a thread of its own: CPython remembers the thread that initialises it, which may be any thread
+  // of the host.
   int status = -1;
   run_on_thread(kCompilerStack, [&] { status = api->start(host_table(), error, sizeof error); });
   if (status != 0) return internal_error("the VM does not start: " + std::string(error), "Vm::open");
@@ -65,10 +68,11 @@ std::vector<std::string> Vm::library() const {
 Error task_error(const Failure& failure, const std::string& where) {
   std::string place = where;
   for (const Frame& frame : failure.traceback) {
-    if (frame.line != 0) place = frame.file + ":" + std::to_string(frame.line);  // the innermost of the task's own
+    if (frame.line != 0)
+      place = frame.file + ":" + std::to_string(frame.line);  // the innermost of the task's own
   }
-  return Error(base::ErrorGroup::task,
-               {failure.type + ": " + failure.message, "a task that runs to its end", place, "correct the task's source"});
+  return Error(base::ErrorGroup::task, {failure.type + ": " + failure.message, "a task that runs to its end",
+                                        place, "correct the task's source"});
 }
 
 Result<std::string> Vm::compile(const std::vector<Source>& sources) const {
@@ -77,7 +81,8 @@ Result<std::string> Vm::compile(const std::vector<Source>& sources) const {
                          "compile on the server or with the full library");
   }
   std::vector<walle_vm_source> plain;
-  for (const Source& s : sources) plain.push_back({s.name.c_str(), s.file.c_str(), s.text.c_str(), s.text.size(), s.is_package});
+  for (const Source& s : sources)
+    plain.push_back({s.name.c_str(), s.file.c_str(), s.text.c_str(), s.text.size(), s.is_package});
   walle_vm_blob blob{};
   walle_vm_result failure{};
   int status = -1;

@@ -1,4 +1,5 @@
-// Vm: one loaded VM library. Opened once per path and kept for the life of the process (CPython cannot be unloaded).
+// Vm: one loaded VM library. Opened once per path and kept for the life of the process (CPython cannot be
+// unloaded).
 //
 // Thread-safe. Looked for at: the path given, WALLE_VM_LIBRARY, beside the running module (walle_rt/vm).
 #pragma once
@@ -30,8 +31,9 @@ class Vm {
   bool can_compile() const { return api_->compile != nullptr; }
   std::vector<std::string> library() const;
 
-  // Full flavour: sources to the bytes of a bundle. A syntax error comes back as a task error with file and line.
-  // Runs on a thread of its own with a large stack, because the compiler recurses with the nesting of the source.
+  // Full flavour: sources to the bytes of a bundle. A syntax error comes back as a task error with file and
+  // line. Runs on a thread of its own with a large stack, because the compiler recurses with the nesting of
+  // the source.
   Result<std::string> compile(const std::vector<Source>& sources) const;
 
   const walle_vm_api& api() const { return *api_; }

@@ -49,7 +49,8 @@ void Watchdog::arm(Watched& watched, uint32_t wall_ms, uint32_t cpu_ms) {
     clockid_t clock{};
     pthread_getcpuclockid(pthread_self(), &clock);
     watched.cpu_clock_.store(clock, std::memory_order_relaxed);
-    watched.cpu_deadline_.store(read_clock(CLOCK_THREAD_CPUTIME_ID) + cpu_ms * kMillisecond, std::memory_order_relaxed);
+    watched.cpu_deadline_.store(read_clock(CLOCK_THREAD_CPUTIME_ID) + cpu_ms * kMillisecond,
+                                std::memory_order_relaxed);
     first = std::min(first, now + cpu_ms * kMillisecond);
   }
   watched.wall_deadline_.store(wall, std::memory_order_relaxed);
@@ -62,7 +63,8 @@ void Watchdog::arm(Watched& watched, uint32_t wall_ms, uint32_t cpu_ms) {
 void Watchdog::disarm(Watched& watched) {
   if (watched.deadline_.load(std::memory_order_relaxed) == 0) return;
   if (watched.deadline_.exchange(0, std::memory_order_seq_cst) >= 0) return;
-  const std::lock_guard guard(lock_);  // the watchdog is inside stop(): wait until it has left this call alone
+  const std::lock_guard guard(
+      lock_);  // the watchdog is inside stop(): wait until it has left this call alone
 }
 
 int64_t Watchdog::stop(Watched& watched, int64_t armed, int reason, int64_t now) {

@@ -1,5 +1,6 @@
-// The watchdog stops calls that outlive their wall-clock or processor limit: one thread for all isolates, asleep until the
-// earliest deadline. Arming costs one atomic store, plus a wake-up only when the new deadline is the earliest.
+// The watchdog stops calls that outlive their wall-clock or processor limit: one thread for all isolates,
+// asleep until the earliest deadline. Arming costs one atomic store, plus a wake-up only when the new
+// deadline is the earliest.
 #pragma once
 
 #include <atomic>

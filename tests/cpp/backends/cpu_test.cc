@@ -1,5 +1,5 @@
-// The CPU backend as the search sees it: every way it offers to run a node gives the same result, on every instruction
-// set and with one and two threads, and what it says of itself holds.
+// The CPU backend as the search sees it: every way it offers to run a node gives the same result, on every
+// instruction set and with one and two threads, and what it says of itself holds.
 #include <cstdlib>
 #include <random>
 
@@ -15,13 +15,15 @@ namespace {
 
 class Case {
  public:
-  Case(const char* op, ir::Attributes attributes, std::vector<Tensor> inputs, std::vector<bool> constant = {}, int outputs = 1)
+  Case(const char* op, ir::Attributes attributes, std::vector<Tensor> inputs, std::vector<bool> constant = {},
+       int outputs = 1)
       : name_(op) {
     ops::Lowering lowering(program_, {});
     std::vector<ops::Ref> refs;
     for (size_t i = 0; i < inputs.size(); ++i) {
       const bool known = i < constant.size() && constant[i];
-      refs.push_back(known ? lowering.add_constant(inputs[i]) : lowering.add_value(inputs[i].dtype(), inputs[i].shape()));
+      refs.push_back(known ? lowering.add_constant(inputs[i])
+                           : lowering.add_value(inputs[i].dtype(), inputs[i].shape()));
     }
     inputs_ = std::move(inputs);
     const ir::OpDef* def = ops::find_op(op);
@@ -30,7 +32,8 @@ class Case {
     ir::InferContext context(attributes, seen, outputs);
     EXPECT_TRUE(def->infer(context).ok()) << op;
     std::vector<ops::Ref> results;
-    for (const ir::InferOutput& o : context.outputs()) results.push_back(lowering.add_value(o.dtype, o.shape));
+    for (const ir::InferOutput& o : context.outputs())
+      results.push_back(lowering.add_value(o.dtype, o.shape));
     program_.nodes.push_back({def, attributes, refs, results, op, {}, {}});
   }
 
@@ -74,7 +77,10 @@ Tensor noise(const Shape& shape, uint32_t seed) {
 using Ints = std::vector<int64_t>;
 
 std::vector<Case> cases() {
-  const ir::Attributes padded{{"pads", Ints{1, 1, 1, 1}}, {"strides", Ints{1, 1}}, {"dilations", Ints{1, 1}}, {"kernel_shape", Ints{3, 3}}};
+  const ir::Attributes padded{{"pads", Ints{1, 1, 1, 1}},
+                              {"strides", Ints{1, 1}},
+                              {"dilations", Ints{1, 1}},
+                              {"kernel_shape", Ints{3, 3}}};
   ir::Attributes depthwise = padded, window = padded, mean = padded;
   depthwise.set("group", int64_t{6});
   ir::Attributes fused = padded;
@@ -83,27 +89,36 @@ std::vector<Case> cases() {
   fused.set("activation_beta", 6.0);
   std::vector<Case> list;
   list.emplace_back("MatMul", ir::Attributes{}, std::vector{noise({17, 33}, 1), noise({33, 41}, 2)});
-  list.emplace_back("MatMul", ir::Attributes{}, std::vector{noise({17, 33}, 1), noise({33, 41}, 2)}, std::vector{false, true});
+  list.emplace_back("MatMul", ir::Attributes{}, std::vector{noise({17, 33}, 1), noise({33, 41}, 2)},
+                    std::vector{false, true});
   list.emplace_back("MatMul", ir::Attributes{}, std::vector{noise({2, 3, 5, 7}, 1), noise({3, 7, 4}, 2)});
-  list.emplace_back("MatMul", ir::Attributes{}, std::vector{noise({1, 300}, 1), noise({300, 50}, 2)}, std::vector{false, true});
-  list.emplace_back("Conv", padded, std::vector{noise({1, 6, 13, 19}, 1), noise({9, 6, 3, 3}, 2)}, std::vector{false, true});
-  list.emplace_back("Conv", fused, std::vector{noise({2, 6, 13, 19}, 1), noise({9, 6, 3, 3}, 2), noise({9}, 3)},
+  list.emplace_back("MatMul", ir::Attributes{}, std::vector{noise({1, 300}, 1), noise({300, 50}, 2)},
+                    std::vector{false, true});
+  list.emplace_back("Conv", padded, std::vector{noise({1, 6, 13, 19}, 1), noise({9, 6, 3, 3}, 2)},
+                    std::vector{false, true});
+  list.emplace_back("Conv", fused,
+                    std::vector{noise({2, 6, 13, 19}, 1), noise({9, 6, 3, 3}, 2), noise({9}, 3)},
                     std::vector{false, true, true});
-  list.emplace_back("Conv", depthwise, std::vector{noise({1, 6, 13, 19}, 1), noise({6, 1, 3, 3}, 2)}, std::vector{false, true});
+  list.emplace_back("Conv", depthwise, std::vector{noise({1, 6, 13, 19}, 1), noise({6, 1, 3, 3}, 2)},
+                    std::vector{false, true});
   list.emplace_back("MaxPool", window, std::vector{noise({1, 3, 13, 19}, 1)});
   list.emplace_back("AveragePool", mean, std::vector{noise({1, 3, 13, 19}, 1)});
   list.emplace_back("Softmax", ir::Attributes{}, std::vector{noise({7, 29}, 1)});
-  list.emplace_back("Softmax", ir::Attributes{}, std::vector{noise({600, 29}, 1)});  // enough rows for two threads
-  list.emplace_back("LayerNormalization", ir::Attributes{}, std::vector{noise({1200, 29}, 1), noise({29}, 2), noise({29}, 3)});
+  list.emplace_back("Softmax", ir::Attributes{},
+                    std::vector{noise({600, 29}, 1)});  // enough rows for two threads
+  list.emplace_back("LayerNormalization", ir::Attributes{},
+                    std::vector{noise({1200, 29}, 1), noise({29}, 2), noise({29}, 3)});
   list.emplace_back("Tanh", ir::Attributes{}, std::vector{noise({70, 1000}, 1)});
   list.emplace_back("Add", ir::Attributes{}, std::vector{noise({70, 1000}, 1), noise({1000}, 2)});
   list.emplace_back("Softmax", ir::Attributes{{"axis", int64_t{0}}}, std::vector{noise({7, 29}, 1)});
-  list.emplace_back("LayerNormalization", ir::Attributes{}, std::vector{noise({7, 29}, 1), noise({29}, 2), noise({29}, 3)});
+  list.emplace_back("LayerNormalization", ir::Attributes{},
+                    std::vector{noise({7, 29}, 1), noise({29}, 2), noise({29}, 3)});
   list.emplace_back("Tanh", ir::Attributes{}, std::vector{noise({7, 29}, 1)});
   list.emplace_back("Add", ir::Attributes{}, std::vector{noise({7, 29}, 1), noise({29}, 2)});
   list.emplace_back("ReduceSum", ir::Attributes{}, std::vector{noise({7, 29}, 1)});
   list.emplace_back("LSTM", ir::Attributes{{"hidden_size", int64_t{5}}},
-                    std::vector{noise({4, 2, 3}, 1), noise({1, 20, 3}, 2), noise({1, 20, 5}, 3)}, std::vector{false, true, true});
+                    std::vector{noise({4, 2, 3}, 1), noise({1, 20, 3}, 2), noise({1, 20, 5}, 3)},
+                    std::vector{false, true, true});
   return list;
 }
 
@@ -111,7 +126,8 @@ void expect_equal_enough(const std::vector<Tensor>& got, const std::vector<Tenso
   ASSERT_EQ(got.size(), want.size());
   for (size_t i = 0; i < got.size(); ++i)
     for (int64_t k = 0; k < got[i].elements(); ++k) {
-      const float a = got[i].as<float>()[static_cast<size_t>(k)], b = want[i].as<float>()[static_cast<size_t>(k)];
+      const float a = got[i].as<float>()[static_cast<size_t>(k)],
+                  b = want[i].as<float>()[static_cast<size_t>(k)];
       ASSERT_NEAR(a, b, 3e-5 * (1 + std::abs(b))) << "result " << i << " element " << k;
     }
 }
@@ -130,8 +146,8 @@ TEST_F(CpuBackend, EveryCandidateOnEveryInstructionSetAgrees) {
       for (int threads : {1, 2}) {
         ASSERT_TRUE(cpu::cpu_backend().supports(c.view())) << c.name();
         for (const Candidate& candidate : cpu::cpu_backend().candidates(c.view(), threads)) {
-          SCOPED_TRACE(std::string(c.name()) + " " + candidate.algorithm + " " + std::string(kernels::isa_name(isa)) + " threads " +
-                       std::to_string(threads));
+          SCOPED_TRACE(std::string(c.name()) + " " + candidate.algorithm + " " +
+                       std::string(kernels::isa_name(isa)) + " threads " + std::to_string(threads));
           const auto got = c.run(candidate, threads);
           ASSERT_TRUE(got.ok()) << got.error().message();
           if (!want) want = *got;
@@ -149,7 +165,8 @@ TEST_F(CpuBackend, CandidatesHaveNamesCostsAndTheInstructionSetAskedFor) {
     for (const kernels::Isa isa : kernels::supported_isas()) {
       const std::string set(kernels::isa_name(isa));
       setenv("WALLE_CPU", set.c_str(), 1);
-      const auto one = cpu::cpu_backend().candidates(c.view(), 1), two = cpu::cpu_backend().candidates(c.view(), 2);
+      const auto one = cpu::cpu_backend().candidates(c.view(), 1),
+                 two = cpu::cpu_backend().candidates(c.view(), 2);
       ASSERT_EQ(one.size(), two.size());
       for (size_t i = 0; i < one.size(); ++i) {
         SCOPED_TRACE(std::string(c.name()) + " " + one[i].algorithm);

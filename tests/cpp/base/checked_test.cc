@@ -29,10 +29,13 @@ TEST(Checked, AgreesWithWiderArithmetic) {
   const auto seed = std::random_device()();
   std::mt19937_64 rng(seed);
   for (int i = 0; i < 20000; ++i) {
-    const auto a = static_cast<int64_t>(rng()) >> (rng() % 64), b = static_cast<int64_t>(rng()) >> (rng() % 64);
+    const auto a = static_cast<int64_t>(rng()) >> (rng() % 64),
+               b = static_cast<int64_t>(rng()) >> (rng() % 64);
     const __int128 product = static_cast<__int128>(a) * b, sum = static_cast<__int128>(a) + b;
-    ASSERT_EQ(checked_mul(a, b).has_value(), product >= kMin && product <= kMax) << a << " * " << b << " seed " << seed;
-    ASSERT_EQ(checked_add(a, b).has_value(), sum >= kMin && sum <= kMax) << a << " + " << b << " seed " << seed;
+    ASSERT_EQ(checked_mul(a, b).has_value(), product >= kMin && product <= kMax)
+        << a << " * " << b << " seed " << seed;
+    ASSERT_EQ(checked_add(a, b).has_value(), sum >= kMin && sum <= kMax)
+        << a << " + " << b << " seed " << seed;
     if (checked_mul(a, b)) {
       ASSERT_EQ(*checked_mul(a, b), static_cast<int64_t>(product)) << "seed " << seed;
     }

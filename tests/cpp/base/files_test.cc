@@ -89,7 +89,8 @@ TEST(Env, ReplacingNeverLeavesHalfAFile) {
   EXPECT_EQ(status.error().group(), ErrorGroup::resource);
   EXPECT_NE(status.error().message().find("no/such/folder"), std::string::npos);
   EXPECT_EQ(*Env::system().read_file(path), "old");
-  EXPECT_EQ(*Env::system().list_files(folder / ""), std::vector<std::string>{"kept"}) << "a temporary file was left behind";
+  EXPECT_EQ(*Env::system().list_files(folder / ""), std::vector<std::string>{"kept"})
+      << "a temporary file was left behind";
 }
 
 TEST(FaultEnv, LosesWhatWasNotSyncedAndFailsWhenTold) {
@@ -132,7 +133,8 @@ TEST(MappedFile, RefusesWhatIsNoFile) {
   ASSERT_TRUE(empty.ok());
   EXPECT_TRUE((*empty)->bytes().empty());
   ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
-  for (const std::string& path : {folder / "absent", folder / "", folder / "pipe", std::string("/dev/null")}) {
+  for (const std::string& path :
+       {folder / "absent", folder / "", folder / "pipe", std::string("/dev/null")}) {
     const auto file = MappedFile::open(path);
     ASSERT_FALSE(file.ok()) << path;
     EXPECT_EQ(file.error().group(), ErrorGroup::resource);

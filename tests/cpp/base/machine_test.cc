@@ -81,14 +81,17 @@ TEST(Crc32c, InstructionTableAndPiecesAgree) {
       const uint32_t whole = crc32c(0, data.data() + begin, size);
       ASSERT_EQ(whole, crc32c_portable(0, data.data() + begin, size)) << "seed " << seed;
       const size_t cut = size ? rng() % size : 0;
-      ASSERT_EQ(crc32c(crc32c(0, data.data() + begin, cut), data.data() + begin + cut, size - cut), whole) << "seed " << seed;
+      ASSERT_EQ(crc32c(crc32c(0, data.data() + begin, cut), data.data() + begin + cut, size - cut), whole)
+          << "seed " << seed;
     }
 }
 
 TEST(Log, GoesToTheHookAndNowhereElse) {
   std::vector<std::string> lines;
   log(LogLevel::error, "dropped");
-  set_log_hook([](void* to, LogLevel, std::string_view line) { static_cast<std::vector<std::string>*>(to)->emplace_back(line); }, &lines);
+  set_log_hook([](void* to, LogLevel,
+                  std::string_view line) { static_cast<std::vector<std::string>*>(to)->emplace_back(line); },
+               &lines);
   log(LogLevel::info, "kept");
   set_log_hook(nullptr, nullptr);
   log(LogLevel::info, "dropped again");

@@ -6,7 +6,8 @@ namespace walle {
 namespace {
 
 Result<int> half(int value) {
-  if (value % 2) return argument_error("value " + std::to_string(value), "an even value", "half", "round it first");
+  if (value % 2)
+    return argument_error("value " + std::to_string(value), "an even value", "half", "round it first");
   return value / 2;
 }
 

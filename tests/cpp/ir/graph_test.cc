@@ -11,7 +11,10 @@ namespace walle::ir {
 namespace {
 
 TEST(Attributes, AreFoundByNameAndType) {
-  Attributes a{{"axis", int64_t{-1}}, {"alpha", 0.5}, {"mode", std::string("linear")}, {"pads", std::vector<int64_t>{1, 2}}};
+  Attributes a{{"axis", int64_t{-1}},
+               {"alpha", 0.5},
+               {"mode", std::string("linear")},
+               {"pads", std::vector<int64_t>{1, 2}}};
   EXPECT_EQ(a.get_int("axis", 7), -1);
   EXPECT_EQ(a.get_float("alpha", 7), 0.5);
   EXPECT_EQ(a.get_float("axis", 7), -1) << "whole numbers are numbers";
@@ -33,7 +36,8 @@ TEST(Attributes, AreFoundByNameAndType) {
 
 TEST(InferContext, AsksForValuesOnlyWhereTheyAreNotKnown) {
   const Tensor known = *Tensor::vector_i64(std::vector<int64_t>{4, 5});
-  const std::vector<InferInput> inputs{{true, DType::float32, Shape{2}, nullptr}, {true, DType::int64, Shape{2}, &known}, {}};
+  const std::vector<InferInput> inputs{
+      {true, DType::float32, Shape{2}, nullptr}, {true, DType::int64, Shape{2}, &known}, {}};
   int asked = -1;
   InferContext c({}, inputs, 1, [&](int i) {
     asked = i;
@@ -65,7 +69,8 @@ TEST(InferContext, AValueToComeIsNamed) {
 
 TEST(Dump, NamesNodesValuesAttributesAndBodies) {
   const std::string text = dump(sample().graph);
-  for (const char* part : {"graph sample(%x)", "%y = Add(%x, %w:const float32[3]) {axis=-1, list=[1, 2]}", "return %z"})
+  for (const char* part :
+       {"graph sample(%x)", "%y = Add(%x, %w:const float32[3]) {axis=-1, list=[1, 2]}", "return %z"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
   const std::string nest = dump(*nested(2, ramp({2})));
   EXPECT_NE(nest.find("graph level0"), std::string::npos) << nest;

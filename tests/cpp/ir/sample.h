@@ -12,7 +12,8 @@ inline Status no_infer(InferContext&) { return {}; }
 inline const OpDef* sample_op(std::string_view name) {
   static const OpDef add{.name = "Add", .inputs = {2, 2}, .infer = no_infer};
   static const OpDef relu{.name = "Relu", .inputs = {1, 1}, .infer = no_infer};
-  static const OpDef branch{.name = "If", .op_class = OpClass::control, .inputs = {1, -1}, .outputs = {1, -1}};
+  static const OpDef branch{
+      .name = "If", .op_class = OpClass::control, .inputs = {1, -1}, .outputs = {1, -1}};
   for (const OpDef* op : {&add, &relu, &branch})
     if (op->name == name) return op;
   return nullptr;
@@ -52,7 +53,8 @@ inline ModelData sample() {
   g.name = "sample";
   const ValueId x = g.add_value(input("x")), w = g.add_value(constant("w", ramp({3})));
   const ValueId y = g.add_value(named("y")), z = g.add_value(named("z"));
-  g.nodes.push_back({"Add", "sum", {x, w}, {y}, {{"axis", int64_t{-1}}, {"list", std::vector<int64_t>{1, 2}}}});
+  g.nodes.push_back(
+      {"Add", "sum", {x, w}, {y}, {{"axis", int64_t{-1}}, {"list", std::vector<int64_t>{1, 2}}}});
   g.nodes.push_back({"Relu", "clip", {y}, {z}, {{"alpha", 0.5}, {"mode", std::string("linear")}}});
   g.inputs = {x};
   g.outputs = {z};

@@ -40,7 +40,8 @@ TEST(Verify, OneProducerPerValue) {
 
 TEST(Verify, OrderWithoutCycles) {
   refused([](ModelData& m) { std::swap(m.graph.nodes[0], m.graph.nodes[1]); }, "before anything made it");
-  refused([](ModelData& m) { m.graph.nodes[0].inputs[1] = m.graph.nodes[1].outputs[0]; }, "before anything made it");
+  refused([](ModelData& m) { m.graph.nodes[0].inputs[1] = m.graph.nodes[1].outputs[0]; },
+          "before anything made it");
 }
 
 TEST(Verify, OperatorsAndArity) {
@@ -50,10 +51,15 @@ TEST(Verify, OperatorsAndArity) {
 }
 
 TEST(Verify, ConstantsFitTheirBytes) {
-  refused([](ModelData& m) { m.graph.at(1).constant = Tensor(DType::float32, {1000}, ramp({3}).buffer()); }, "4000");
-  refused([](ModelData& m) { m.graph.at(1).constant = Tensor(DType::float32, {-3}, ramp({3}).buffer()); }, "-3");
-  refused([](ModelData& m) { m.graph.at(1).constant = Tensor(DType::float32, {int64_t{1} << 62, 1 << 20}, ramp({3}).buffer()); },
-          "constant 'w'");
+  refused([](ModelData& m) { m.graph.at(1).constant = Tensor(DType::float32, {1000}, ramp({3}).buffer()); },
+          "4000");
+  refused([](ModelData& m) { m.graph.at(1).constant = Tensor(DType::float32, {-3}, ramp({3}).buffer()); },
+          "-3");
+  refused(
+      [](ModelData& m) {
+        m.graph.at(1).constant = Tensor(DType::float32, {int64_t{1} << 62, 1 << 20}, ramp({3}).buffer());
+      },
+      "constant 'w'");
 }
 
 TEST(Verify, Names) {
@@ -74,16 +80,21 @@ TEST(Verify, Bodies) {
 }
 
 TEST(Verify, CapturesAreACountOfInputs) {
-  static const OpDef loop{.name = "Loop", .op_class = OpClass::control, .inputs = {2, -1}, .outputs = {0, -1}};
+  static const OpDef loop{
+      .name = "Loop", .op_class = OpClass::control, .inputs = {2, -1}, .outputs = {0, -1}};
   ModelData m = sample();
   auto body = std::make_shared<Graph>();
   m.graph.nodes[1].op = "Loop";
   m.graph.nodes[1].inputs = {0, 0};
-  for (const int64_t captures : {std::numeric_limits<int64_t>::min(), int64_t{-1}, int64_t{3}, std::numeric_limits<int64_t>::max()}) {
-    m.graph.nodes[1].attributes = Attributes{{"body", std::shared_ptr<const Graph>(body)}, {"body_captures", captures}};
-    const Status status = verify(m, [](std::string_view name) { return name == "Loop" ? &loop : sample_op(name); });
+  for (const int64_t captures :
+       {std::numeric_limits<int64_t>::min(), int64_t{-1}, int64_t{3}, std::numeric_limits<int64_t>::max()}) {
+    m.graph.nodes[1].attributes =
+        Attributes{{"body", std::shared_ptr<const Graph>(body)}, {"body_captures", captures}};
+    const Status status =
+        verify(m, [](std::string_view name) { return name == "Loop" ? &loop : sample_op(name); });
     ASSERT_FALSE(status.ok());
-    EXPECT_NE(status.error().message().find(std::to_string(captures)), std::string::npos) << status.error().message();
+    EXPECT_NE(status.error().message().find(std::to_string(captures)), std::string::npos)
+        << status.error().message();
   }
 }
 

@@ -21,7 +21,9 @@ Result<ModelData> parse(const std::string& bytes) {
 
 class TempFile {
  public:
-  TempFile() : path_(std::filesystem::temp_directory_path() / ("walle_file_test_" + std::to_string(::getpid()) + ".walle")) {}
+  TempFile()
+      : path_(std::filesystem::temp_directory_path() /
+              ("walle_file_test_" + std::to_string(::getpid()) + ".walle")) {}
   ~TempFile() { std::filesystem::remove(path_); }
   std::string path() const { return path_.string(); }
 
@@ -87,7 +89,8 @@ TEST(WalleFile, EveryFlippedBitOfHeaderAndGraphIsRefused) {
   }
 }
 
-// With the checksum out of the way: whatever the bytes say, an answer and no crash (run under the sanitizers too).
+// With the checksum out of the way: whatever the bytes say, an answer and no crash (run under the sanitizers
+// too).
 TEST(WalleFile, DamagedGraphsAreSurvived) {
   const auto parts = detail::serialize_parts(sample()).value();
   Buffer weights = Buffer::allocate(parts.second.size()).value();
@@ -99,7 +102,8 @@ TEST(WalleFile, DamagedGraphsAreSurvived) {
       Buffer graph = Buffer::allocate(parts.first.size()).value();
       std::memcpy(graph.data(), parts.first.data(), parts.first.size());
       graph.data()[i] = static_cast<std::byte>(value);
-      auto data = detail::parse_graph({graph.data(), parts.first.size()}, {weights.data(), parts.second.size()}, keep, "test");
+      auto data = detail::parse_graph({graph.data(), parts.first.size()},
+                                      {weights.data(), parts.second.size()}, keep, "test");
       if (!data.ok()) continue;
       ++parsed;
       const Status status = verify(*data, sample_op);
@@ -108,8 +112,10 @@ TEST(WalleFile, DamagedGraphsAreSurvived) {
   EXPECT_GT(parsed, 0);
 }
 
-// A model of `count` boolean constants, its graph part patched so that constant i holds the bytes segments[i] of the weights.
-Result<ModelData> with_booleans(const std::string& weights, const std::vector<std::pair<uint64_t, uint64_t>>& segments) {
+// A model of `count` boolean constants, its graph part patched so that constant i holds the bytes segments[i]
+// of the weights.
+Result<ModelData> with_booleans(const std::string& weights,
+                                const std::vector<std::pair<uint64_t, uint64_t>>& segments) {
   ModelData m;
   for (size_t i = 0; i < segments.size(); ++i) {
     const Shape shape{static_cast<int64_t>(segments[i].second)};
@@ -121,12 +127,14 @@ Result<ModelData> with_booleans(const std::string& weights, const std::vector<st
   for (const auto& [want, bytes] : segments) {
     const uint64_t had[] = {offset, bytes};
     const std::string_view old(reinterpret_cast<const char*>(had), sizeof(had));
-    const size_t at = std::string_view(reinterpret_cast<const char*>(parts.first.data()), parts.first.size()).find(old);
+    const size_t at =
+        std::string_view(reinterpret_cast<const char*>(parts.first.data()), parts.first.size()).find(old);
     EXPECT_NE(at, std::string_view::npos);
     std::memcpy(parts.first.data() + at, &want, sizeof(want));
     offset += (bytes + 63) / 64 * 64;
   }
-  Buffer graph = Buffer::allocate(parts.first.size()).value(), area = Buffer::allocate(weights.size()).value();
+  Buffer graph = Buffer::allocate(parts.first.size()).value(),
+         area = Buffer::allocate(weights.size()).value();
   std::memcpy(graph.data(), parts.first.data(), parts.first.size());
   std::memcpy(area.data(), weights.data(), weights.size());
   const auto keep = std::make_shared<const std::pair<Buffer, Buffer>>(graph, area);
@@ -144,7 +152,8 @@ TEST(WalleFile, ABooleanIsOneByteZeroOrOne) {
     weights[69] = static_cast<char>(byte);
     const auto refused = with_booleans(weights, {{0, 70}});
     ASSERT_FALSE(refused.ok()) << byte;
-    EXPECT_NE(refused.error().message().find("neither 0 nor 1"), std::string::npos) << refused.error().message();
+    EXPECT_NE(refused.error().message().find("neither 0 nor 1"), std::string::npos)
+        << refused.error().message();
   }
 }
 
@@ -187,7 +196,8 @@ TEST(WalleFile, ListsOfTextsInTheOldFieldAreRefused) {
   fb::FinishModelBuffer(b, fb::CreateModel(b, 1, fb::CreateGraph(b, 0, 0, nodes)));
   Buffer copy = Buffer::allocate(b.GetSize()).value();
   std::memcpy(copy.data(), b.GetBufferPointer(), b.GetSize());
-  const auto refused = detail::parse_graph({copy.data(), b.GetSize()}, {}, std::make_shared<const Buffer>(copy), "test");
+  const auto refused =
+      detail::parse_graph({copy.data(), b.GetSize()}, {}, std::make_shared<const Buffer>(copy), "test");
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message().find("'labels'"), std::string::npos) << refused.error().message();
 }

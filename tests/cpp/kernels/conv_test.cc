@@ -7,8 +7,8 @@
 namespace walle::kernels {
 namespace {
 
-ConvShape make(int64_t n, int64_t c, int64_t h, int64_t w, int64_t m, int64_t k, int64_t stride, int64_t dilation, int64_t pad,
-               int64_t groups) {
+ConvShape make(int64_t n, int64_t c, int64_t h, int64_t w, int64_t m, int64_t k, int64_t stride,
+               int64_t dilation, int64_t pad, int64_t groups) {
   ConvShape s;
   s.n = n;
   s.c = c;
@@ -25,15 +25,19 @@ ConvShape make(int64_t n, int64_t c, int64_t h, int64_t w, int64_t m, int64_t k,
   return s;
 }
 
-// The shapes of real models in small, and the corners: stride above the kernel, dilation, groups, one pixel, wide and narrow.
+// The shapes of real models in small, and the corners: stride above the kernel, dilation, groups, one pixel,
+// wide and narrow.
 std::vector<ConvShape> shapes() {
   std::vector<ConvShape> list = {
-      make(1, 3, 17, 19, 16, 3, 1, 1, 1, 1), make(2, 5, 14, 14, 30, 1, 1, 1, 0, 1), make(1, 3, 33, 33, 8, 7, 2, 1, 3, 1),
-      make(1, 8, 7, 7, 20, 3, 1, 1, 1, 1),   make(1, 8, 9, 40, 6, 3, 1, 1, 0, 1),   make(1, 6, 15, 15, 9, 1, 2, 1, 0, 1),
-      make(1, 4, 20, 21, 7, 3, 2, 2, 2, 1),  make(1, 8, 12, 12, 12, 3, 1, 1, 1, 4), make(1, 6, 30, 31, 6, 3, 1, 1, 1, 6),
-      make(2, 6, 29, 70, 6, 3, 2, 1, 1, 6),  make(1, 5, 14, 14, 5, 5, 1, 1, 2, 5),  make(1, 5, 7, 7, 5, 5, 2, 1, 2, 5),
-      make(1, 4, 12, 11, 8, 3, 1, 1, 1, 4),  make(1, 3, 1, 1, 4, 1, 1, 1, 0, 1),    make(1, 4, 20, 20, 4, 3, 1, 3, 3, 4),
-      make(1, 3, 10, 10, 4, 2, 3, 1, 0, 1),  make(1, 2, 56, 56, 3, 3, 1, 1, 1, 1),  make(1, 3, 13, 13, 3, 7, 1, 1, 3, 3),
+      make(1, 3, 17, 19, 16, 3, 1, 1, 1, 1), make(2, 5, 14, 14, 30, 1, 1, 1, 0, 1),
+      make(1, 3, 33, 33, 8, 7, 2, 1, 3, 1),  make(1, 8, 7, 7, 20, 3, 1, 1, 1, 1),
+      make(1, 8, 9, 40, 6, 3, 1, 1, 0, 1),   make(1, 6, 15, 15, 9, 1, 2, 1, 0, 1),
+      make(1, 4, 20, 21, 7, 3, 2, 2, 2, 1),  make(1, 8, 12, 12, 12, 3, 1, 1, 1, 4),
+      make(1, 6, 30, 31, 6, 3, 1, 1, 1, 6),  make(2, 6, 29, 70, 6, 3, 2, 1, 1, 6),
+      make(1, 5, 14, 14, 5, 5, 1, 1, 2, 5),  make(1, 5, 7, 7, 5, 5, 2, 1, 2, 5),
+      make(1, 4, 12, 11, 8, 3, 1, 1, 1, 4),  make(1, 3, 1, 1, 4, 1, 1, 1, 0, 1),
+      make(1, 4, 20, 20, 4, 3, 1, 3, 3, 4),  make(1, 3, 10, 10, 4, 2, 3, 1, 0, 1),
+      make(1, 2, 56, 56, 3, 3, 1, 1, 1, 1),  make(1, 3, 13, 13, 3, 7, 1, 1, 3, 3),
       make(1, 40, 5, 5, 30, 3, 1, 1, 5, 1),
   };
   ConvShape line = make(1, 6, 1, 50, 10, 3, 1, 1, 0, 1);  // one spatial axis
@@ -86,8 +90,8 @@ TEST(Conv, EverySetMatchesTheDefinition) {
       for (Isa isa : supported_isas())
         for (bool pack : {true, false})
           for (int threads : {1, 2}) {
-            SCOPED_TRACE("shape " + std::to_string(number) + " " + std::string(isa_name(isa)) + (pack ? " packed" : " plain") +
-                         " threads " + std::to_string(threads));
+            SCOPED_TRACE("shape " + std::to_string(number) + " " + std::string(isa_name(isa)) +
+                         (pack ? " packed" : " plain") + " threads " + std::to_string(threads));
             expect_close(simd(s, isa, e, pack, threads), want, 2e-5);
           }
     }

@@ -34,16 +34,21 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr int32_t kLowest = std::numeric_limits<int32_t>::min();
 
 TEST(Binary, IntegerDivisionNeverTraps) {
-  EXPECT_EQ(binary<int32_t>(BinaryKind::div, {7, -7, 5, kLowest}, {2, 2, 0, -1}), (std::vector<int32_t>{3, -3, 0, kLowest}));
-  EXPECT_EQ(binary<int32_t>(BinaryKind::mod, {7, -7, 5, kLowest}, {-3, 3, 0, -1}), (std::vector<int32_t>{-2, 2, 0, 0}));
-  EXPECT_EQ(binary<int32_t>(BinaryKind::fmod, {7, -7, 5, kLowest}, {-3, 3, 0, -1}), (std::vector<int32_t>{1, -1, 0, 0}));
+  EXPECT_EQ(binary<int32_t>(BinaryKind::div, {7, -7, 5, kLowest}, {2, 2, 0, -1}),
+            (std::vector<int32_t>{3, -3, 0, kLowest}));
+  EXPECT_EQ(binary<int32_t>(BinaryKind::mod, {7, -7, 5, kLowest}, {-3, 3, 0, -1}),
+            (std::vector<int32_t>{-2, 2, 0, 0}));
+  EXPECT_EQ(binary<int32_t>(BinaryKind::fmod, {7, -7, 5, kLowest}, {-3, 3, 0, -1}),
+            (std::vector<int32_t>{1, -1, 0, 0}));
   EXPECT_EQ(binary<uint8_t>(BinaryKind::div, {200}, {255}), (std::vector<uint8_t>{0}));
 }
 
 TEST(Binary, IntegersWrap) {
-  EXPECT_EQ(binary<int32_t>(BinaryKind::add, {std::numeric_limits<int32_t>::max()}, {1}), (std::vector<int32_t>{kLowest}));
+  EXPECT_EQ(binary<int32_t>(BinaryKind::add, {std::numeric_limits<int32_t>::max()}, {1}),
+            (std::vector<int32_t>{kLowest}));
   EXPECT_EQ(binary<uint16_t>(BinaryKind::mul, {65535}, {65535}), (std::vector<uint16_t>{1}));
-  EXPECT_EQ(binary<int32_t>(BinaryKind::power, {3, 2, -1, 1, 2}, {4, 32, -3, -9, -1}), (std::vector<int32_t>{81, 0, -1, 1, 0}));
+  EXPECT_EQ(binary<int32_t>(BinaryKind::power, {3, 2, -1, 1, 2}, {4, 32, -3, -9, -1}),
+            (std::vector<int32_t>{81, 0, -1, 1, 0}));
 }
 
 TEST(Binary, ShiftsByTheWidthMoveEverythingOut) {
@@ -64,7 +69,8 @@ TEST(Binary, ComparisonsWithNaNAreFalse) {
   const std::vector<float> x{kNaN, 1}, y{kNaN, 1};
   bool out[2];
   const Shape shapes[] = {Shape{2}, Shape{2}};
-  run_binary(BinaryKind::equal, DType::float32, make_broadcast(Shape{2}, shapes), x.data(), y.data(), out, 0, 2);
+  run_binary(BinaryKind::equal, DType::float32, make_broadcast(Shape{2}, shapes), x.data(), y.data(), out, 0,
+             2);
   EXPECT_FALSE(out[0]);
   EXPECT_TRUE(out[1]);
 }
@@ -77,7 +83,8 @@ TEST(Broadcast, AnyRangeOfTheResultEqualsTheWhole) {
   const Broadcast b = make_broadcast(out, shapes);
   run_binary(BinaryKind::add, DType::float32, b, x.data(), y.data(), whole.data(), 0, 24);
   for (int64_t at = 0; at < 24; at += 5)
-    run_binary(BinaryKind::add, DType::float32, b, x.data(), y.data(), parts.data(), at, std::min<int64_t>(at + 5, 24));
+    run_binary(BinaryKind::add, DType::float32, b, x.data(), y.data(), parts.data(), at,
+               std::min<int64_t>(at + 5, 24));
   EXPECT_EQ(parts, whole);
   for (size_t i = 0; i < 24; ++i) EXPECT_EQ(whole[i], x[i / 4 % 3] + y[i / 12 * 4 + i % 4]) << i;
 }
@@ -94,8 +101,9 @@ TEST(Broadcast, EmptyAndScalarResults) {
 }
 
 TEST(Unary, NaNStaysNaN) {
-  for (auto kind : {UnaryKind::relu, UnaryKind::clamp, UnaryKind::leaky_relu, UnaryKind::hard_sigmoid, UnaryKind::shrink, UnaryKind::sign,
-                    UnaryKind::softplus, UnaryKind::thresholded_relu, UnaryKind::celu, UnaryKind::selu, UnaryKind::mish})
+  for (auto kind : {UnaryKind::relu, UnaryKind::clamp, UnaryKind::leaky_relu, UnaryKind::hard_sigmoid,
+                    UnaryKind::shrink, UnaryKind::sign, UnaryKind::softplus, UnaryKind::thresholded_relu,
+                    UnaryKind::celu, UnaryKind::selu, UnaryKind::mish})
     EXPECT_TRUE(std::isnan(unary<float>(kind, {kNaN}, {1, 1})[0])) << static_cast<int>(kind);
 }
 

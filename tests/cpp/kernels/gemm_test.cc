@@ -13,8 +13,8 @@ struct Case {
   int64_t m, n, k;
 };
 
-std::vector<float> product(const GemmTable& table, const Case& c, bool pack_a, bool pack_b, bool transposed, const Epilogue& e,
-                           int threads) {
+std::vector<float> product(const GemmTable& table, const Case& c, bool pack_a, bool pack_b, bool transposed,
+                           const Epilogue& e, int threads) {
   const auto a = random_floats(c.m * c.k, 1);
   auto b = random_floats(c.k * c.n, 2);
   Gemm g;
@@ -28,9 +28,11 @@ std::vector<float> product(const GemmTable& table, const Case& c, bool pack_a, b
     a_t.resize(a.size());
     b_t.resize(b.size());
     for (int64_t i = 0; i < c.m; ++i)
-      for (int64_t l = 0; l < c.k; ++l) a_t[static_cast<size_t>(l * c.m + i)] = a[static_cast<size_t>(i * c.k + l)];
+      for (int64_t l = 0; l < c.k; ++l)
+        a_t[static_cast<size_t>(l * c.m + i)] = a[static_cast<size_t>(i * c.k + l)];
     for (int64_t l = 0; l < c.k; ++l)
-      for (int64_t j = 0; j < c.n; ++j) b_t[static_cast<size_t>(j * c.k + l)] = b[static_cast<size_t>(l * c.n + j)];
+      for (int64_t j = 0; j < c.n; ++j)
+        b_t[static_cast<size_t>(j * c.k + l)] = b[static_cast<size_t>(l * c.n + j)];
     g.a = {a_t.data(), 1, c.m};
     g.b = {b_t.data(), 1, c.k};
   }
@@ -48,14 +50,16 @@ std::vector<float> product(const GemmTable& table, const Case& c, bool pack_a, b
   g.c = out.data();
   g.c_row = c.n;
   g.epilogue = e;
-  auto workspace = Buffer::allocate(static_cast<size_t>(threads * gemm_workspace_bytes(table, c.m, c.n, c.k, pack_a, pack_b) + 64));
+  auto workspace = Buffer::allocate(
+      static_cast<size_t>(threads * gemm_workspace_bytes(table, c.m, c.n, c.k, pack_a, pack_b) + 64));
   run_gemm(table, g, threads, workspace->data());
   return out;
 }
 
 std::vector<float> expected(const Case& c, const Epilogue& e) {
   std::vector<float> out(static_cast<size_t>(c.m * c.n));
-  gemm_reference(c.m, c.n, c.k, random_floats(c.m * c.k, 1).data(), random_floats(c.k * c.n, 2).data(), out.data(), e, 1);
+  gemm_reference(c.m, c.n, c.k, random_floats(c.m * c.k, 1).data(), random_floats(c.k * c.n, 2).data(),
+                 out.data(), e, 1);
   return out;
 }
 
@@ -67,9 +71,11 @@ TEST(Gemm, EverySetAndPackingMatchesTheDefinition) {
     for (const Case& c : kCases)
       for (int options = 0; options < 8; ++options)
         for (int threads : {1, 2}) {
-          SCOPED_TRACE(std::string(isa_name(isa)) + " " + std::to_string(c.m) + "x" + std::to_string(c.n) + "x" + std::to_string(c.k) +
-                       " options " + std::to_string(options) + " threads " + std::to_string(threads));
-          expect_close(product(gemm_table(isa), c, options & 1, options & 2, options & 4, {}, threads), expected(c, {}), 2e-5);
+          SCOPED_TRACE(std::string(isa_name(isa)) + " " + std::to_string(c.m) + "x" + std::to_string(c.n) +
+                       "x" + std::to_string(c.k) + " options " + std::to_string(options) + " threads " +
+                       std::to_string(threads));
+          expect_close(product(gemm_table(isa), c, options & 1, options & 2, options & 4, {}, threads),
+                       expected(c, {}), 2e-5);
         }
 }
 
@@ -88,7 +94,8 @@ TEST(Gemm, BiasResidualAndEveryActivation) {
         else
           e.col_bias = col.data();
         if (pointers & 2) e.residual = residual.data();
-        SCOPED_TRACE(std::string(isa_name(isa)) + " activation " + std::to_string(a) + " pointers " + std::to_string(pointers));
+        SCOPED_TRACE(std::string(isa_name(isa)) + " activation " + std::to_string(a) + " pointers " +
+                     std::to_string(pointers));
         expect_close(product(gemm_table(isa), c, false, true, false, e, 1), expected(c, e), 2e-5);
       }
 }
@@ -105,7 +112,8 @@ TEST(Gemm, NanAndInfinityGoThroughAClamp) {
     g.c_row = 1;
     g.epilogue.activation = Activation::clamp;
     g.epilogue.beta = 6;
-    auto workspace = Buffer::allocate(static_cast<size_t>(gemm_workspace_bytes(gemm_table(isa), 1, 1, 1, false, false)));
+    auto workspace =
+        Buffer::allocate(static_cast<size_t>(gemm_workspace_bytes(gemm_table(isa), 1, 1, 1, false, false)));
     run_gemm(gemm_table(isa), g, 1, workspace->data());
     EXPECT_TRUE(std::isnan(c)) << isa_name(isa);
   }

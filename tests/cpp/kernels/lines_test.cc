@@ -56,9 +56,11 @@ TEST(Eltwise, UnaryMatchesTheReference) {
 }
 
 TEST(Eltwise, BinaryMatchesTheReferenceInEveryBroadcast) {
-  const Shape shapes[][2] = {{{7, 33}, {7, 33}}, {{7, 33}, {}}, {{}, {7, 33}}, {{7, 33}, {33}}, {{3, 5, 9}, {5, 1}}, {{1}, {1}}};
+  const Shape shapes[][2] = {{{7, 33}, {7, 33}}, {{7, 33}, {}},       {{}, {7, 33}},
+                             {{7, 33}, {33}},    {{3, 5, 9}, {5, 1}}, {{1}, {1}}};
   for (const auto& pair : shapes)
-    for (BinaryKind kind : {BinaryKind::add, BinaryKind::sub, BinaryKind::mul, BinaryKind::div, BinaryKind::min, BinaryKind::max}) {
+    for (BinaryKind kind : {BinaryKind::add, BinaryKind::sub, BinaryKind::mul, BinaryKind::div,
+                            BinaryKind::min, BinaryKind::max}) {
       auto x = random_floats(pair[0].elements(), 1), y = random_floats(pair[1].elements(), 2);
       x[0] = std::numeric_limits<float>::quiet_NaN();
       const Shape out = *tensor::broadcast(pair[0], pair[1]);
@@ -69,7 +71,8 @@ TEST(Eltwise, BinaryMatchesTheReferenceInEveryBroadcast) {
       for (Isa isa : supported_isas()) {
         const auto last = static_cast<size_t>(plan.rank - 1);
         for_each_run(plan, 0, plan.elements, [&](int64_t at, const auto& offset, int64_t n) {
-          binary_f32(kind, isa)(x.data() + offset[0], plan.stride[0][last], y.data() + offset[1], plan.stride[1][last], got.data() + at, n);
+          binary_f32(kind, isa)(x.data() + offset[0], plan.stride[0][last], y.data() + offset[1],
+                                plan.stride[1][last], got.data() + at, n);
         });
         SCOPED_TRACE(std::string(isa_name(isa)) + " kind " + std::to_string(static_cast<int>(kind)));
         expect_close(got, want, 0);
@@ -97,7 +100,8 @@ TEST(LayerNorm, RowsMatchTheReference) {
     for (float& v : x) v = v * 3 + 100;  // a large mean shows cancellation
     const auto scale = random_floats(n, 5), bias = random_floats(n, 6);
     std::vector<float> want(x.size()), got(x.size());
-    run_layer_norm({4, n, 1e-5, true}, DType::float32, x.data(), scale.data(), bias.data(), want.data(), nullptr, nullptr, 1);
+    run_layer_norm({4, n, 1e-5, true}, DType::float32, x.data(), scale.data(), bias.data(), want.data(),
+                   nullptr, nullptr, 1);
     for (Isa isa : supported_isas()) {
       norm_table(isa).layer_norm(x.data(), scale.data(), bias.data(), got.data(), 4, n, 1e-5f);
       SCOPED_TRACE(std::string(isa_name(isa)) + " n " + std::to_string(n));

@@ -7,7 +7,8 @@
 namespace walle::kernels {
 namespace {
 
-PoolShape make(int64_t channels, int64_t h, int64_t w, int64_t k, int64_t stride, int64_t dilation, int64_t pad, bool ceil) {
+PoolShape make(int64_t channels, int64_t h, int64_t w, int64_t k, int64_t stride, int64_t dilation,
+               int64_t pad, bool ceil) {
   PoolShape s;
   s.channels = channels;
   s.h = h;
@@ -23,8 +24,9 @@ PoolShape make(int64_t channels, int64_t h, int64_t w, int64_t k, int64_t stride
 }
 
 TEST(Pool, EverySetMatchesTheDefinition) {
-  const PoolShape shapes[] = {make(3, 112, 112, 3, 2, 1, 1, false), make(2, 13, 29, 3, 2, 1, 0, true), make(5, 7, 7, 7, 1, 1, 0, false),
-                              make(2, 17, 18, 2, 2, 1, 0, false),   make(1, 20, 9, 3, 1, 2, 1, false), make(4, 5, 5, 3, 3, 1, 1, true)};
+  const PoolShape shapes[] = {make(3, 112, 112, 3, 2, 1, 1, false), make(2, 13, 29, 3, 2, 1, 0, true),
+                              make(5, 7, 7, 7, 1, 1, 0, false),     make(2, 17, 18, 2, 2, 1, 0, false),
+                              make(1, 20, 9, 3, 1, 2, 1, false),    make(4, 5, 5, 3, 3, 1, 1, true)};
   for (const PoolShape& base : shapes)
     for (int kind = 0; kind < 3; ++kind) {
       PoolShape s = base;
@@ -35,7 +37,8 @@ TEST(Pool, EverySetMatchesTheDefinition) {
       pool_reference(s, x.data(), want.data(), 1);
       for (Isa isa : supported_isas())
         for (int threads : {1, 2}) {
-          SCOPED_TRACE(std::string(isa_name(isa)) + " kind " + std::to_string(kind) + " width " + std::to_string(s.w));
+          SCOPED_TRACE(std::string(isa_name(isa)) + " kind " + std::to_string(kind) + " width " +
+                       std::to_string(s.w));
           const Pool pool = make_pool(s, isa);
           auto workspace = Buffer::allocate(static_cast<size_t>(pool_workspace_bytes(pool, threads)));
           std::vector<float> y(want.size(), -7);

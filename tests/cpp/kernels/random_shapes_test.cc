@@ -1,5 +1,5 @@
-// Products, convolutions and pools of random shapes: every instruction set and one and two threads against the definition.
-// Shapes nobody thought of are where edge tiles, borders and strides go wrong.
+// Products, convolutions and pools of random shapes: every instruction set and one and two threads against
+// the definition. Shapes nobody thought of are where edge tiles, borders and strides go wrong.
 #include <random>
 
 #include "kernels/compare.h"
@@ -15,10 +15,13 @@ class RandomShapes : public ::testing::Test {
  protected:
   RandomShapes() : seed_(std::random_device()()), rng_(seed_) {}
 
-  int64_t between(int64_t low, int64_t high) { return low + static_cast<int64_t>(rng_() % static_cast<uint64_t>(high - low + 1)); }
+  int64_t between(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(rng_() % static_cast<uint64_t>(high - low + 1));
+  }
   uint32_t any() { return static_cast<uint32_t>(rng_()); }
   std::string trace(Isa isa, int threads) const {
-    return std::string(isa_name(isa)) + " threads " + std::to_string(threads) + " seed " + std::to_string(seed_);
+    return std::string(isa_name(isa)) + " threads " + std::to_string(threads) + " seed " +
+           std::to_string(seed_);
   }
   // Fresh scratch full of a value that spoils every result it gets into.
   std::vector<float>& scratch(int64_t bytes) {
@@ -38,14 +41,16 @@ class RandomShapes : public ::testing::Test {
 TEST_F(RandomShapes, Products) {
   for (int round = 0; round < 40; ++round) {
     const int64_t m = between(1, 40), n = between(1, 100), k = between(0, 70);
-    const auto a = random_floats(m * k, any()), b = random_floats(k * n, any()), bias = random_floats(n, any());
+    const auto a = random_floats(m * k, any()), b = random_floats(k * n, any()),
+               bias = random_floats(n, any());
     Epilogue e;
     if (round % 2) e.col_bias = bias.data();
     std::vector<float> want(static_cast<size_t>(m * n));
     gemm_reference(m, n, k, a.data(), b.data(), want.data(), e, 1);
     for (Isa isa : supported_isas())
       for (int threads : {1, 2}) {
-        SCOPED_TRACE(std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k) + " " + trace(isa, threads));
+        SCOPED_TRACE(std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k) + " " +
+                     trace(isa, threads));
         const GemmTable& table = gemm_table(isa);
         std::vector<float> got(want.size(), -7);
         Gemm g;
@@ -57,7 +62,8 @@ TEST_F(RandomShapes, Products) {
         g.c = got.data();
         g.c_row = n;
         g.epilogue = e;
-        run_gemm(table, g, threads, aligned(scratch(threads * gemm_workspace_bytes(table, m, n, k, false, false))));
+        run_gemm(table, g, threads,
+                 aligned(scratch(threads * gemm_workspace_bytes(table, m, n, k, false, false))));
         expect_close(got, want, 2e-5);
       }
     if (HasFailure()) return;
@@ -92,9 +98,10 @@ TEST_F(RandomShapes, Convolutions) {
     conv_reference(s, x.data(), w.data(), bias.data(), e, want.data(), 1);
     for (Isa isa : supported_isas())
       for (int threads : {1, 2}) {
-        SCOPED_TRACE("round " + std::to_string(round) + " kernel " + std::to_string(s.kh) + "x" + std::to_string(s.kw) + " stride " +
-                     std::to_string(s.sh) + "," + std::to_string(s.sw) + " groups " + std::to_string(s.groups) + " input " +
-                     std::to_string(s.c) + "x" + std::to_string(s.h) + "x" + std::to_string(s.w) + " " + trace(isa, threads));
+        SCOPED_TRACE("round " + std::to_string(round) + " kernel " + std::to_string(s.kh) + "x" +
+                     std::to_string(s.kw) + " stride " + std::to_string(s.sh) + "," + std::to_string(s.sw) +
+                     " groups " + std::to_string(s.groups) + " input " + std::to_string(s.c) + "x" +
+                     std::to_string(s.h) + "x" + std::to_string(s.w) + " " + trace(isa, threads));
         const Conv conv = make_conv(s, isa);
         std::vector<float> packed(static_cast<size_t>(packed_weight_elements(conv)));
         pack_weights(conv, w.data(), packed.data());

@@ -38,7 +38,9 @@ void naive(const Case& c, int64_t element, const std::byte* src, std::byte* dst)
 
 // A dense destination box and a source that permutes, repeats, flips or skips.
 Case random_case(std::mt19937& rng) {
-  const auto pick = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(rng); };
+  const auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(rng);
+  };
   Case c;
   const auto rank = static_cast<size_t>(pick(0, 5));
   std::vector<size_t> order(rank);
@@ -82,10 +84,11 @@ TEST(BoxCopy, AgreesWithElementByElement) {
     if (src_end > 400000 || dst_end > 400000) continue;
     std::vector<std::byte> src(static_cast<size_t>((src_end + 1) * element));
     for (std::byte& b : src) b = static_cast<std::byte>(rng());
-    std::vector<std::byte> want(static_cast<size_t>((dst_end + 1) * element), std::byte{0xee}), whole = want, parted = want;
+    std::vector<std::byte> want(static_cast<size_t>((dst_end + 1) * element), std::byte{0xee}), whole = want,
+                                                                                                parted = want;
     naive(c, element, src.data(), want.data());
-    const BoxCopy box =
-        plan_box(static_cast<int>(c.size.size()), c.size.data(), c.src_offset, c.src.data(), c.dst_offset, c.dst.data(), element);
+    const BoxCopy box = plan_box(static_cast<int>(c.size.size()), c.size.data(), c.src_offset, c.src.data(),
+                                 c.dst_offset, c.dst.data(), element);
     ++seen[static_cast<size_t>(box.inner)];
     copy_box(box, src.data(), whole.data());
     ASSERT_EQ(whole, want) << "round " << round << " " << inner_name(box);

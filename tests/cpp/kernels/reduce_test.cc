@@ -21,7 +21,8 @@ constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
 template <class T>
-std::vector<T> reduce(ReduceKind kind, const Shape& shape, std::vector<int> axes, const std::vector<T>& x, int threads = 1) {
+std::vector<T> reduce(ReduceKind kind, const Shape& shape, std::vector<int> axes, const std::vector<T>& x,
+                      int threads = 1) {
   const ReducePlan plan = make_reduce_plan(shape, axes);
   std::vector<T> y(static_cast<size_t>(plan.kept_elements));
   run_reduce(kind, tensor::kDTypeOf<T>, plan, x.data(), y.data(), threads);
@@ -64,8 +65,9 @@ TEST(Reduce, EmptySetsGiveTheNeutralElement) {
 
 TEST(Reduce, MaxPassesNaNOnAndSumsWrap) {
   EXPECT_TRUE(std::isnan(reduce(ReduceKind::max, Shape{3}, {0}, std::vector<float>{1, kNaN, 2})[0]));
-  EXPECT_EQ(reduce(ReduceKind::sum, Shape{2}, {0}, std::vector<int32_t>{std::numeric_limits<int32_t>::max(), 1})[0],
-            std::numeric_limits<int32_t>::min());
+  EXPECT_EQ(
+      reduce(ReduceKind::sum, Shape{2}, {0}, std::vector<int32_t>{std::numeric_limits<int32_t>::max(), 1})[0],
+      std::numeric_limits<int32_t>::min());
 }
 
 TEST(Reduce, LongFloatSumsStayAccurate) {
@@ -107,7 +109,8 @@ TEST(Softmax, LargeInputsDoNotOverflow) {
 TEST(LayerNorm, ConstantRowsGiveTheBias) {
   const std::vector<float> x{5, 5, 5, 5}, scale{2, 2}, bias{1, -1};
   std::vector<float> y(4), mean(2), inv_std(2);
-  run_layer_norm({2, 2, 1e-5, true}, DType::float32, x.data(), scale.data(), bias.data(), y.data(), mean.data(), inv_std.data(), 1);
+  run_layer_norm({2, 2, 1e-5, true}, DType::float32, x.data(), scale.data(), bias.data(), y.data(),
+                 mean.data(), inv_std.data(), 1);
   EXPECT_EQ(y, (std::vector<float>{1, -1, 1, -1}));
   EXPECT_EQ(mean[1], 5);
   EXPECT_NEAR(inv_std[0], 316.2278f, 1e-2f);

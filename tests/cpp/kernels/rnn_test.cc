@@ -23,7 +23,9 @@ struct Reference {
     for (int64_t i = 0; i < n; ++i) s += x[i] * static_cast<double>(row[i]);
     return s;
   }
-  double input(int64_t row, const double* x) const { return sum(x, c.input, w + row * c.input) + static_cast<double>(b[row]); }
+  double input(int64_t row, const double* x) const {
+    return sum(x, c.input, w + row * c.input) + static_cast<double>(b[row]);
+  }
   double state(int64_t row, const double* h) const {
     return sum(h, c.hidden, r + row * c.hidden) + static_cast<double>(b[c.gates * c.hidden + row]);
   }
@@ -32,7 +34,8 @@ struct Reference {
     const int64_t n = c.hidden;
     std::vector<double> next(static_cast<size_t>(n)), reset(static_cast<size_t>(n));
     if (c.kind == RnnKind::gru)
-      for (int64_t i = 0; i < n; ++i) reset[static_cast<size_t>(i)] = squash(input(n + i, x) + state(n + i, h.data()));
+      for (int64_t i = 0; i < n; ++i)
+        reset[static_cast<size_t>(i)] = squash(input(n + i, x) + state(n + i, h.data()));
     std::vector<double> scaled(h);
     for (int64_t i = 0; i < n; ++i) scaled[static_cast<size_t>(i)] *= reset[static_cast<size_t>(i)];
     for (int64_t i = 0; i < n; ++i) {
@@ -41,7 +44,8 @@ struct Reference {
       if (c.kind == RnnKind::rnn) next[at] = std::tanh(gate(0));
       if (c.kind == RnnKind::gru) {
         const double z = squash(gate(0));
-        const double recurrent = c.linear_before_reset ? reset[at] * state(2 * n + i, h.data()) : state(2 * n + i, scaled.data());
+        const double recurrent =
+            c.linear_before_reset ? reset[at] * state(2 * n + i, h.data()) : state(2 * n + i, scaled.data());
         next[at] = (1 - z) * std::tanh(input(2 * n + i, x) + recurrent) + z * h[at];
       }
       if (c.kind == RnnKind::lstm) {
@@ -53,12 +57,13 @@ struct Reference {
   }
 };
 
-std::vector<float> expected(const Case& c, const std::vector<float>& x, const std::vector<float>& w, const std::vector<float>& r,
-                            const std::vector<float>& b) {
+std::vector<float> expected(const Case& c, const std::vector<float>& x, const std::vector<float>& w,
+                            const std::vector<float>& r, const std::vector<float>& b) {
   std::vector<float> y(static_cast<size_t>(c.sequence * c.directions * c.batch * c.hidden));
   const int64_t width = c.gates * c.hidden;
   for (int64_t d = 0; d < c.directions; ++d) {
-    const Reference one{c, w.data() + d * width * c.input, r.data() + d * width * c.hidden, b.data() + d * 2 * width};
+    const Reference one{c, w.data() + d * width * c.input, r.data() + d * width * c.hidden,
+                        b.data() + d * 2 * width};
     for (int64_t n = 0; n < c.batch; ++n) {
       std::vector<double> h(static_cast<size_t>(c.hidden)), cell(h);
       for (int64_t i = 0; i < c.sequence; ++i) {
@@ -67,7 +72,8 @@ std::vector<float> expected(const Case& c, const std::vector<float>& x, const st
         const std::vector<double> row(from, from + c.input);
         one.step(row.data(), h, cell);
         for (int64_t k = 0; k < c.hidden; ++k)
-          y[static_cast<size_t>(((t * c.directions + d) * c.batch + n) * c.hidden + k)] = static_cast<float>(h[static_cast<size_t>(k)]);
+          y[static_cast<size_t>(((t * c.directions + d) * c.batch + n) * c.hidden + k)] =
+              static_cast<float>(h[static_cast<size_t>(k)]);
       }
     }
   }
@@ -79,7 +85,8 @@ void run_case(Isa isa, const Case& c, int threads) {
   const auto x = random_floats(c.sequence * c.batch * c.input, 1);
   const auto w = random_floats(c.directions * width * c.input, 2);
   auto r = random_floats(c.directions * width * c.hidden, 3);
-  for (float& v : r) v *= 0.25f;  // trained recurrences contract; larger weights would amplify rounding from step to step
+  for (float& v : r)
+    v *= 0.25f;  // trained recurrences contract; larger weights would amplify rounding from step to step
   const auto b = random_floats(c.directions * 2 * width, 4);
   Rnn spec;
   spec.kind = c.kind;
@@ -114,14 +121,15 @@ void run_case(Isa isa, const Case& c, int threads) {
 
 TEST(Rnn, EqualsTheDefinitionOnEveryInstructionSet) {
   const Case cases[] = {
-      {RnnKind::rnn, 1, 5, 2, 3, 7, 2, false},   {RnnKind::gru, 3, 6, 1, 5, 9, 1, false},    {RnnKind::gru, 3, 6, 3, 16, 33, 2, true},
-      {RnnKind::gru, 3, 40, 1, 24, 64, 1, true}, {RnnKind::lstm, 4, 5, 2, 11, 18, 2, false}, {RnnKind::lstm, 4, 30, 1, 8, 40, 1, false},
+      {RnnKind::rnn, 1, 5, 2, 3, 7, 2, false},    {RnnKind::gru, 3, 6, 1, 5, 9, 1, false},
+      {RnnKind::gru, 3, 6, 3, 16, 33, 2, true},   {RnnKind::gru, 3, 40, 1, 24, 64, 1, true},
+      {RnnKind::lstm, 4, 5, 2, 11, 18, 2, false}, {RnnKind::lstm, 4, 30, 1, 8, 40, 1, false},
   };
   for (Isa isa : supported_isas())
     for (const Case& c : cases)
       for (int threads : {1, 2}) {
-        SCOPED_TRACE(std::string(isa_name(isa)) + " gates " + std::to_string(c.gates) + " hidden " + std::to_string(c.hidden) +
-                     " threads " + std::to_string(threads));
+        SCOPED_TRACE(std::string(isa_name(isa)) + " gates " + std::to_string(c.gates) + " hidden " +
+                     std::to_string(c.hidden) + " threads " + std::to_string(threads));
         run_case(isa, c, threads);
       }
 }

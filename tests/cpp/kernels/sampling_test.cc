@@ -1,5 +1,6 @@
-// Kernels that read at computed places: interpolation, grids, boxes, deformed windows, indexed maxima, and the choice of
-// boxes. By hand where values are few, against another form of the definition where they are many.
+// Kernels that read at computed places: interpolation, grids, boxes, deformed windows, indexed maxima, and
+// the choice of boxes. By hand where values are few, against another form of the definition where they are
+// many.
 #include <cmath>
 #include <random>
 
@@ -25,7 +26,8 @@ TEST(ParallelRanges, CoverEverythingOnce) {
         parallel_ranges(n, grain, threads, [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) ++seen[static_cast<size_t>(i)];
         });
-        EXPECT_EQ(seen, std::vector<int>(static_cast<size_t>(n), 1)) << n << " by " << grain << " on " << threads;
+        EXPECT_EQ(seen, std::vector<int>(static_cast<size_t>(n), 1))
+            << n << " by " << grain << " on " << threads;
       }
 }
 
@@ -33,8 +35,9 @@ TEST(Interpolate, MatchesItsSumForEveryNumberOfTaps) {
   const auto seed = std::random_device()();
   std::mt19937 rng(seed);
   for (int round = 0; round < 60; ++round) {
-    Interpolate s{1 + static_cast<int64_t>(rng() % 4), 1 + static_cast<int64_t>(rng() % 9), 1 + static_cast<int64_t>(rng() % 12),
-                  rng() % 2 ? 1 : 1 + static_cast<int64_t>(rng() % 20), 1 + static_cast<int64_t>(rng() % 4)};
+    Interpolate s{1 + static_cast<int64_t>(rng() % 4), 1 + static_cast<int64_t>(rng() % 9),
+                  1 + static_cast<int64_t>(rng() % 12), rng() % 2 ? 1 : 1 + static_cast<int64_t>(rng() % 20),
+                  1 + static_cast<int64_t>(rng() % 4)};
     const auto x = random_floats(s.outer * s.in * s.inner, static_cast<uint32_t>(rng()));
     auto weight = random_floats(s.out * s.taps, static_cast<uint32_t>(rng()));
     if (rng() % 3 == 0) weight[0] = 0;
@@ -47,8 +50,9 @@ TEST(Interpolate, MatchesItsSumForEveryNumberOfTaps) {
         for (int64_t i = 0; i < s.inner; ++i) {
           double sum = 0;
           for (int64_t t = 0; t < s.taps; ++t)
-            sum += static_cast<double>(weight[static_cast<size_t>(j * s.taps + t)]) *
-                   x[static_cast<size_t>((o * s.in + index[static_cast<size_t>(j * s.taps + t)]) * s.inner + i)];
+            sum +=
+                static_cast<double>(weight[static_cast<size_t>(j * s.taps + t)]) *
+                x[static_cast<size_t>((o * s.in + index[static_cast<size_t>(j * s.taps + t)]) * s.inner + i)];
           want[static_cast<size_t>((o * s.out + j) * s.inner + i)] = static_cast<float>(sum);
         }
     for (int threads : {1, 2}) {
@@ -130,7 +134,8 @@ TEST(RoiAlign, AveragesTheBinsOfABox) {
   const int64_t batch[] = {0};
   Floats y(4, -7);
   ASSERT_TRUE(run_roi_align(s, DType::float32, x.data(), box.data(), batch, y.data(), 1).ok());
-  EXPECT_EQ(y, (Floats{2.5F, 3.5F, 6.5F, 7.5F})) << "the middles of the four pixels of the box, between four neighbours each";
+  EXPECT_EQ(y, (Floats{2.5F, 3.5F, 6.5F, 7.5F}))
+      << "the middles of the four pixels of the box, between four neighbours each";
 }
 
 TEST(Roi, BoxesOfHostileSizesAndBatches) {
@@ -146,12 +151,15 @@ TEST(Roi, BoxesOfHostileSizesAndBatches) {
     EXPECT_FALSE(run_roi_align(s, DType::float32, x.data(), box.data(), &batch, y.data(), 1).ok()) << batch;
   }
   const int64_t zero = 0;
-  for (const Floats& box : {Floats{0, 0, 1e30F, 1}, Floats{0, 0, inf, inf}, Floats{nan, 0, 1, 1}, Floats{-1e30F, -1e30F, 1e30F, 1e30F}}) {
+  for (const Floats& box : {Floats{0, 0, 1e30F, 1}, Floats{0, 0, inf, inf}, Floats{nan, 0, 1, 1},
+                            Floats{-1e30F, -1e30F, 1e30F, 1e30F}}) {
     const Status status = run_roi_align(s, DType::float32, x.data(), box.data(), &zero, y.data(), 1);
     EXPECT_FALSE(status.ok()) << "samples that cannot be counted";
   }
-  for (const Floats& box : {Floats{0, -1e30F, inf, 1e30F, nan}, Floats{0, 3, 3, -3, -3}, Floats{0, 1e9F, 1e9F, 2e9F, 2e9F}})
-    EXPECT_TRUE(run_max_roi_pool(s, DType::float32, x.data(), box.data(), y.data(), 1).ok()) << "clipped to the input";
+  for (const Floats& box :
+       {Floats{0, -1e30F, inf, 1e30F, nan}, Floats{0, 3, 3, -3, -3}, Floats{0, 1e9F, 1e9F, 2e9F, 2e9F}})
+    EXPECT_TRUE(run_max_roi_pool(s, DType::float32, x.data(), box.data(), y.data(), 1).ok())
+        << "clipped to the input";
   for (const float batch : {-1.0F, 1.0F, nan, inf}) {
     const Floats box{batch, 0, 0, 1, 1};
     EXPECT_FALSE(run_max_roi_pool(s, DType::float32, x.data(), box.data(), y.data(), 1).ok()) << batch;
@@ -188,7 +196,8 @@ TEST(DeformColumns, WithoutOffsetsAreThePlainWindows) {
       for (int64_t p = 0; p < 15; ++p) {
         const int64_t row = p / 3 + t / 3 - 1, col = p % 3 * 2 + t % 3 - 1;
         const bool inside = row >= 0 && row < 5 && col >= 0 && col < 6;
-        want[static_cast<size_t>((c * 9 + t) * 15 + p)] = inside ? x[static_cast<size_t>((c * 5 + row) * 6 + col)] : 0;
+        want[static_cast<size_t>((c * 9 + t) * 15 + p)] =
+            inside ? x[static_cast<size_t>((c * 5 + row) * 6 + col)] : 0;
       }
   run_deform_columns(s, DType::float32, x.data(), offset.data(), nullptr, y.data(), 2);
   expect_close(y, want, 0);
@@ -228,7 +237,8 @@ TEST(BoxSelection, KeepsTheBestAndDropsWhatOverlaps) {
   s.limit = 10;
   s.iou_threshold = 0.5F;
   s.score_threshold = 0.05F;
-  const Floats boxes{0, 0, 1, 1, 0, 0.1F, 1, 1.1F, 0, 10, 1, 11, 5, 5, 4, 4};  // the last with its corners the other way round
+  const Floats boxes{0, 0,  1, 1,  0, 0.1F, 1, 1.1F,
+                     0, 10, 1, 11, 5, 5,    4, 4};  // the last with its corners the other way round
   Floats scores{0.9F, 0.8F, 0.7F, 0.01F};
   std::vector<int64_t> rows(12, -7);
   std::vector<int32_t> order(4);
@@ -242,7 +252,8 @@ TEST(BoxSelection, KeepsTheBestAndDropsWhatOverlaps) {
   s.iou_threshold = 1;
   scores[1] = __builtin_nanf("");
   scores[3] = __builtin_inff();
-  ASSERT_EQ(run_box_selection(s, boxes.data(), scores.data(), rows.data(), order.data()), 3) << "a score that is no number is no score";
+  ASSERT_EQ(run_box_selection(s, boxes.data(), scores.data(), rows.data(), order.data()), 3)
+      << "a score that is no number is no score";
   EXPECT_EQ(rows[2], 3);
 }
 

@@ -1,4 +1,5 @@
-// Every element-wise kind and every reduction against the formula of its definition, in double; the others by hand.
+// Every element-wise kind and every reduction against the formula of its definition, in double; the others by
+// hand.
 #include <cmath>
 #include <functional>
 #include <random>
@@ -19,7 +20,9 @@ struct Unary {
 };
 
 double erf_gelu(double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }
-double tanh_gelu(double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / kPi) * (x + 0.044715 * x * x * x))); }
+double tanh_gelu(double x) {
+  return 0.5 * x * (1 + std::tanh(std::sqrt(2 / kPi) * (x + 0.044715 * x * x * x)));
+}
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 std::vector<Unary> unaries() {
@@ -41,7 +44,11 @@ std::vector<Unary> unaries() {
       {"Floor", [](double x) { return std::floor(x); }},
       {"Gelu", erf_gelu},
       {"Gelu", tanh_gelu, -4, 4, {{"approximate", std::string("tanh")}}},
-      {"HardSigmoid", [](double x) { return std::clamp(0.25 * x + 0.4, 0.0, 1.0); }, -4, 4, {{"alpha", 0.25}, {"beta", 0.4}}},
+      {"HardSigmoid",
+       [](double x) { return std::clamp(0.25 * x + 0.4, 0.0, 1.0); },
+       -4,
+       4,
+       {{"alpha", 0.25}, {"beta", 0.4}}},
       {"HardSwish", [](double x) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); }},
       {"LeakyRelu", [](double x) { return x < 0 ? 0.01 * x : x; }},
       {"Log", [](double x) { return std::log(x); }, 0.01, 9},
@@ -61,10 +68,18 @@ std::vector<Unary> unaries() {
       {"Tan", [](double x) { return std::tan(x); }, -1.4, 1.4},
       {"Tanh", [](double x) { return std::tanh(x); }},
       {"ThresholdedRelu", [](double x) { return x > 1 ? x : 0; }},
-      {"Celu", [](double x) { return std::max(0.0, x) + std::min(0.0, 2 * std::expm1(x / 2)); }, -4, 4, {{"alpha", 2.0}}},
-      {"Shrink", [](double x) { return x < -0.5  ? x + 0.25
-                                       : x > 0.5 ? x - 0.25
-                                                 : 0; }, -4, 4, {{"lambd", 0.5}, {"bias", 0.25}}},
+      {"Celu",
+       [](double x) { return std::max(0.0, x) + std::min(0.0, 2 * std::expm1(x / 2)); },
+       -4,
+       4,
+       {{"alpha", 2.0}}},
+      {"Shrink",
+       [](double x) { return x < -0.5  ? x + 0.25
+                             : x > 0.5 ? x - 0.25
+                                       : 0; },
+       -4,
+       4,
+       {{"lambd", 0.5}, {"bias", 0.25}}},
       {"Clamp", [](double x) { return std::clamp(x, -1.5, 2.0); }, -4, 4, {{"min", -1.5}, {"max", 2.0}}},
       {"IsNaN", [](double x) { return std::isnan(x) ? 1 : 0; }},
       {"IsInf", [](double x) { return std::isinf(x) ? 1 : 0; }},
@@ -81,14 +96,15 @@ TEST(Unary, EveryKindIsItsFormula) {
         std::uniform_real_distribution<float> value(static_cast<float>(u.low), static_cast<float>(u.high));
         std::vector<double> x(static_cast<size_t>(n));
         for (double& v : x) v = value(rng);  // exact in both types
-        SCOPED_TRACE(std::string(u.op) + " " + std::string(dtype_name(dtype)) + " n " + std::to_string(n) + " seed " +
-                     std::to_string(seed));
+        SCOPED_TRACE(std::string(u.op) + " " + std::string(dtype_name(dtype)) + " n " + std::to_string(n) +
+                     " seed " + std::to_string(seed));
         const auto got = run_op(u.op, u.attributes, {tensor(dtype, Shape{n}, x)});
         ASSERT_TRUE(got.ok()) << got.error().message();
         const std::vector<double> y = *(*got)[0].to_f64();
         for (size_t i = 0; i < x.size(); ++i) {
           const double want = u.formula(x[i]);
-          ASSERT_NEAR(y[i], want, (dtype == DType::float32 ? 3e-6 : 1e-12) * (1 + std::abs(want))) << "x = " << x[i];
+          ASSERT_NEAR(y[i], want, (dtype == DType::float32 ? 3e-6 : 1e-12) * (1 + std::abs(want)))
+              << "x = " << x[i];
         }
       }
 }
@@ -102,7 +118,9 @@ struct Binary {
 
 std::vector<Binary> binaries() {
   const auto bits = [](auto fn) {
-    return [fn](double a, double b) { return static_cast<double>(fn(static_cast<int64_t>(a), static_cast<int64_t>(b))); };
+    return [fn](double a, double b) {
+      return static_cast<double>(fn(static_cast<int64_t>(a), static_cast<int64_t>(b)));
+    };
   };
   return {
       {"Add", [](double a, double b) { return a + b; }},
@@ -122,8 +140,14 @@ std::vector<Binary> binaries() {
       {"BitwiseAnd", bits([](int64_t a, int64_t b) { return a & b; }), DType::int32},
       {"BitwiseOr", bits([](int64_t a, int64_t b) { return a | b; }), DType::int32},
       {"BitwiseXor", bits([](int64_t a, int64_t b) { return a ^ b; }), DType::int32},
-      {"BitShift", bits([](int64_t a, int64_t b) { return (a << b) & 0xff; }), DType::uint8, {{"direction", std::string("LEFT")}}},
-      {"BitShift", bits([](int64_t a, int64_t b) { return a >> b; }), DType::uint8, {{"direction", std::string("RIGHT")}}},
+      {"BitShift",
+       bits([](int64_t a, int64_t b) { return (a << b) & 0xff; }),
+       DType::uint8,
+       {{"direction", std::string("LEFT")}}},
+      {"BitShift",
+       bits([](int64_t a, int64_t b) { return a >> b; }),
+       DType::uint8,
+       {{"direction", std::string("RIGHT")}}},
       {"Equal", [](double a, double b) { return a == b; }, DType::int32},
       {"Greater", [](double a, double b) { return a > b; }},
       {"GreaterOrEqual", [](double a, double b) { return a >= b; }, DType::int32},
@@ -133,7 +157,8 @@ std::vector<Binary> binaries() {
 }
 
 double at(const std::vector<double>& v, const Shape& shape, int64_t row, int64_t col) {
-  const int64_t r = shape.rank() > 1 && shape[0] > 1 ? row : 0, c = shape.rank() > 0 && shape.back() > 1 ? col : 0;
+  const int64_t r = shape.rank() > 1 && shape[0] > 1 ? row : 0,
+                c = shape.rank() > 0 && shape.back() > 1 ? col : 0;
   return v[static_cast<size_t>(r * (shape.rank() ? shape.back() : 1) + c)];
 }
 
@@ -143,7 +168,8 @@ TEST(Binary, EveryKindIsItsFormulaInEveryBroadcast) {
   const Shape whole{5, 19};
   for (const Binary& b : binaries())
     for (const Shape& second : {whole, Shape{19}, Shape{5, 1}, Shape{}, Shape{1, 19}}) {
-      const bool whole_numbers = b.dtype != DType::float32, positive = b.op == std::string("Power") || b.dtype == DType::uint8;
+      const bool whole_numbers = b.dtype != DType::float32,
+                 positive = b.op == std::string("Power") || b.dtype == DType::uint8;
       const auto draw = [&](int64_t n, bool divisor) {
         std::vector<double> v(static_cast<size_t>(n));
         for (double& x : v) {
@@ -158,14 +184,16 @@ TEST(Binary, EveryKindIsItsFormulaInEveryBroadcast) {
         return v;
       };
       const auto x = draw(whole.elements(), false), y = draw(second.elements(), true);
-      SCOPED_TRACE(std::string(b.op) + " {" + b.attributes.text() + "} with " + second.text() + " seed " + std::to_string(seed));
+      SCOPED_TRACE(std::string(b.op) + " {" + b.attributes.text() + "} with " + second.text() + " seed " +
+                   std::to_string(seed));
       const auto got = run_op(b.op, b.attributes, {tensor(b.dtype, whole, x), tensor(b.dtype, second, y)});
       ASSERT_TRUE(got.ok()) << got.error().message();
       const std::vector<double> z = *(*got)[0].to_f64();
       for (int64_t r = 0; r < 5; ++r)
         for (int64_t c = 0; c < 19; ++c) {
           const double want = b.formula(at(x, whole, r, c), at(y, second, r, c));
-          ASSERT_NEAR(z[static_cast<size_t>(r * 19 + c)], want, 3e-6 * (1 + std::abs(want))) << "row " << r << " column " << c;
+          ASSERT_NEAR(z[static_cast<size_t>(r * 19 + c)], want, 3e-6 * (1 + std::abs(want)))
+              << "row " << r << " column " << c;
         }
     }
 }
@@ -190,7 +218,8 @@ TEST(Reduce, EveryKindIsItsFormula) {
       {"ReduceL2", 0, square, [](double v) { return std::sqrt(v); }},
       {"ReduceSumSquare", 0, square},
       {"ReduceLogSum", 0, add, [](double v) { return std::log(v); }},
-      {"ReduceLogSumExp", 0, [](double a, double v) { return a + std::exp(v); }, [](double v) { return std::log(v); }},
+      {"ReduceLogSumExp", 0, [](double a, double v) { return a + std::exp(v); },
+       [](double v) { return std::log(v); }},
   };
   std::vector<double> x(36);
   for (size_t i = 0; i < x.size(); ++i) x[i] = 0.25 + static_cast<double>(i * 7 % 11) / 4;
@@ -223,18 +252,43 @@ TEST(Atomic, RowsByHand) {
       {"MatMul", {}, {six, ramp(Shape{3, 2})}, {2, 2}, {10, 13, 28, 40}},
       {"MatMul", {}, {ramp(Shape{3}), ramp(Shape{3})}, {}, {5}},
       {"MatMul", {}, {ramp(Shape{2, 0}), ramp(Shape{0, 2})}, {2, 2}, {0, 0, 0, 0}},
-      {"Conv", {}, {ramp(Shape{1, 1, 3, 3}), floats(Shape{1, 1, 2, 2}, {1, 1, 1, 1})}, {1, 1, 2, 2}, {8, 12, 20, 24}},
-      {"Conv", {{"pads", Ints{1, 1}}}, {ramp(Shape{1, 1, 3}), floats(Shape{1, 1, 3}, {1, 0, -1})}, {1, 1, 3}, {-1, -2, 1}},
+      {"Conv",
+       {},
+       {ramp(Shape{1, 1, 3, 3}), floats(Shape{1, 1, 2, 2}, {1, 1, 1, 1})},
+       {1, 1, 2, 2},
+       {8, 12, 20, 24}},
+      {"Conv",
+       {{"pads", Ints{1, 1}}},
+       {ramp(Shape{1, 1, 3}), floats(Shape{1, 1, 3}, {1, 0, -1})},
+       {1, 1, 3},
+       {-1, -2, 1}},
       {"MaxPool", {{"kernel_shape", Ints{2}}}, {ramp(Shape{1, 1, 4})}, {1, 1, 3}, {1, 2, 3}},
-      {"AveragePool", {{"kernel_shape", Ints{2}}, {"strides", Ints{2}}}, {ramp(Shape{1, 1, 4})}, {1, 1, 2}, {0.5, 2.5}},
+      {"AveragePool",
+       {{"kernel_shape", Ints{2}}, {"strides", Ints{2}}},
+       {ramp(Shape{1, 1, 4})},
+       {1, 1, 2},
+       {0.5, 2.5}},
       {"Softmax", {}, {floats(Shape{1, 2}, {0, std::log(3.0)})}, {1, 2}, {0.25, 0.75}, 1e-6},
       {"LogSoftmax", {}, {floats(Shape{2}, {0, 0})}, {2}, {-std::log(2.0), -std::log(2.0)}, 1e-6},
       {"CumSum", {}, {ramp(Shape{4}), integer(0)}, {4}, {0, 1, 3, 6}},
       {"TopK", {}, {ramp(Shape{4}), ints({2})}, {2}, {3, 2}},
       {"Det", {}, {floats(Shape{2, 2}, {1, 2, 3, 4})}, {}, {-2}, 1e-6},
-      {"Where", {}, {tensor(DType::boolean, Shape{2}, {1, 0}), ramp(Shape{2}), floats(Shape{}, {9})}, {2}, {0, 9}},
-      {"Cast", {{"to", static_cast<int64_t>(DType::int8)}}, {floats(Shape{3}, {1.9, -1.9, 3})}, {3}, {1, -1, 3}},
-      {"LayerNormalization", {}, {floats(Shape{1, 2}, {1, 3}), floats(Shape{2}, {1, 1})}, {1, 2}, {-1, 1}, 1e-4},
+      {"Where",
+       {},
+       {tensor(DType::boolean, Shape{2}, {1, 0}), ramp(Shape{2}), floats(Shape{}, {9})},
+       {2},
+       {0, 9}},
+      {"Cast",
+       {{"to", static_cast<int64_t>(DType::int8)}},
+       {floats(Shape{3}, {1.9, -1.9, 3})},
+       {3},
+       {1, -1, 3}},
+      {"LayerNormalization",
+       {},
+       {floats(Shape{1, 2}, {1, 3}), floats(Shape{2}, {1, 1})},
+       {1, 2},
+       {-1, 1},
+       1e-4},
       {"Not", {}, {tensor(DType::boolean, Shape{2}, {1, 0})}, {2}, {0, 1}},
       {"BitwiseNot", {}, {tensor(DType::int8, Shape{2}, {0, -1})}, {2}, {-1, 0}},
   };

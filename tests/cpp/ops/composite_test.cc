@@ -1,4 +1,5 @@
-// Composite operators: what their decompositions compute, by hand or against the same formula in another form.
+// Composite operators: what their decompositions compute, by hand or against the same formula in another
+// form.
 #include <cmath>
 
 #include <limits>
@@ -11,7 +12,9 @@ namespace {
 TEST(Composite, RowsByHand) {
   const Tensor six = ramp(Shape{2, 3});
   const Tensor picture = ramp(Shape{1, 2, 2, 2});  // channels 0 1 2 3 and 4 5 6 7
-  const auto u8 = [](const std::vector<double>& v) { return tensor(DType::uint8, Shape{static_cast<int64_t>(v.size())}, v); };
+  const auto u8 = [](const std::vector<double>& v) {
+    return tensor(DType::uint8, Shape{static_cast<int64_t>(v.size())}, v);
+  };
   const Tensor ones = floats(Shape{2}, {1, 1}), zeros = floats(Shape{2}, {0, 0});
   const double half_range = std::sqrt(1.25);
   const Row rows[] = {
@@ -33,7 +36,12 @@ TEST(Composite, RowsByHand) {
       {"GlobalAveragePool", {}, {picture}, {1, 2, 1, 1}, {1.5, 5.5}},
       {"GlobalMaxPool", {}, {picture}, {1, 2, 1, 1}, {3, 7}},
       {"GlobalLpPool", {{"p", int64_t{1}}}, {picture}, {1, 2, 1, 1}, {6, 22}, 1e-6},
-      {"LpPool", {{"kernel_shape", Ints{2, 2}}}, {picture}, {1, 2, 1, 1}, {std::sqrt(14.0), std::sqrt(126.0)}, 1e-6},
+      {"LpPool",
+       {{"kernel_shape", Ints{2, 2}}},
+       {picture},
+       {1, 2, 1, 1},
+       {std::sqrt(14.0), std::sqrt(126.0)},
+       1e-6},
       {"BatchNormalization",
        {{"epsilon", 0.0}},
        {picture, ones, ones, floats(Shape{2}, {1, 5}), floats(Shape{2}, {4, 1})},
@@ -60,9 +68,21 @@ TEST(Composite, RowsByHand) {
        {floats(Shape{4}, {-9, 0.25, 0.75, 1000}), floats(Shape{}, {0.5}), tensor(DType::uint8, Shape{}, {3})},
        {4},
        {0, 3, 5, 255}},
-      {"DequantizeLinear", {}, {u8({0, 3, 255}), floats(Shape{}, {0.5}), tensor(DType::uint8, Shape{}, {3})}, {3}, {-1.5, 0, 126}},
-      {"MatMulInteger", {}, {tensor(DType::uint8, Shape{1, 2}, {255, 1}), tensor(DType::int8, Shape{2, 1}, {-128, 1})}, {1, 1}, {-32639}},
-      {"ConvTranspose", {{"strides", Ints{2}}}, {ramp(Shape{1, 1, 3}), floats(Shape{1, 1, 2}, {1, 10})}, {1, 1, 6}, {0, 0, 1, 10, 2, 20}},
+      {"DequantizeLinear",
+       {},
+       {u8({0, 3, 255}), floats(Shape{}, {0.5}), tensor(DType::uint8, Shape{}, {3})},
+       {3},
+       {-1.5, 0, 126}},
+      {"MatMulInteger",
+       {},
+       {tensor(DType::uint8, Shape{1, 2}, {255, 1}), tensor(DType::int8, Shape{2, 1}, {-128, 1})},
+       {1, 1},
+       {-32639}},
+      {"ConvTranspose",
+       {{"strides", Ints{2}}},
+       {ramp(Shape{1, 1, 3}), floats(Shape{1, 1, 2}, {1, 10})},
+       {1, 1, 6},
+       {0, 0, 1, 10, 2, 20}},
       {"Resize",
        {{"mode", std::string("nearest")},
         {"coordinate_transformation_mode", std::string("asymmetric")},
@@ -91,10 +111,12 @@ TEST(Composite, RowsByHand) {
 }
 
 TEST(Composite, OptimizersStepDownhill) {
-  const Tensor rate = floats(Shape{}, {0.1}), step = integer(0), x = floats(Shape{1}, {1}), gradient = floats(Shape{1}, {2}),
-               zero = floats(Shape{1}, {0});
-  const auto momentum = run_op("Momentum", {{"alpha", 0.9}, {"beta", 1.0}, {"norm_coefficient", 0.0}, {"mode", std::string("standard")}},
-                               {rate, step, x, gradient, zero}, 2);
+  const Tensor rate = floats(Shape{}, {0.1}), step = integer(0), x = floats(Shape{1}, {1}),
+               gradient = floats(Shape{1}, {2}), zero = floats(Shape{1}, {0});
+  const auto momentum =
+      run_op("Momentum",
+             {{"alpha", 0.9}, {"beta", 1.0}, {"norm_coefficient", 0.0}, {"mode", std::string("standard")}},
+             {rate, step, x, gradient, zero}, 2);
   ASSERT_TRUE(momentum.ok()) << momentum.error().message();
   EXPECT_NEAR((*(*momentum)[0].to_f64())[0], 1 - 0.1 * 2, 1e-6);
   EXPECT_NEAR((*(*momentum)[1].to_f64())[0], 2, 1e-6);
@@ -102,7 +124,8 @@ TEST(Composite, OptimizersStepDownhill) {
 
 // A recurrent layer over a sequence of one step is a plain product; both directions see the ends they should.
 TEST(Composite, RecurrentStepsFollowEachOther) {
-  const Tensor x = floats(Shape{3, 1, 1}, {1, 2, 3}), w = floats(Shape{1, 1, 1}, {1}), r = floats(Shape{1, 1, 1}, {1});
+  const Tensor x = floats(Shape{3, 1, 1}, {1, 2, 3}), w = floats(Shape{1, 1, 1}, {1}),
+               r = floats(Shape{1, 1, 1}, {1});
   const ir::Attributes linear{{"hidden_size", int64_t{1}}, {"activations", std::vector<std::string>{"Relu"}}};
   const auto forward = run_op("RNN", linear, {x, w, r}, 2);
   ASSERT_TRUE(forward.ok()) << forward.error().message();
@@ -135,7 +158,9 @@ TEST(Composite, HostileArgumentsAreRefused) {
       {"LRN", {{"size", int64_t{0}}}, {picture}},
       {"LpPool", {{"kernel_shape", Ints{0, 2}}}, {picture}},
       {"ConvTranspose", {{"strides", Ints{int64_t{1} << 40, 1}}}, {picture, ramp(Shape{2, 1, 2, 2})}},
-      {"ConvTranspose", {}, {ramp(Shape{1, 1, 1, 1}), *Tensor::zeros(DType::float32, Shape{1, 1, 1 << 9, 1 << 9})}},
+      {"ConvTranspose",
+       {},
+       {ramp(Shape{1, 1, 1, 1}), *Tensor::zeros(DType::float32, Shape{1, 1, 1 << 9, 1 << 9})}},
       {"ConvTranspose", {{"group", int64_t{0}}}, {picture, ramp(Shape{2, 1, 2, 2})}},
       {"GroupNormalization", {{"num_groups", int64_t{0}}}, {picture, ramp(Shape{2}), ramp(Shape{2})}},
       {"HannWindow", {}, {integer(-4)}},
@@ -146,9 +171,13 @@ TEST(Composite, HostileArgumentsAreRefused) {
        {ramp(Shape{3, 1, 1}), ramp(Shape{1, 1, 1}), ramp(Shape{1, 1, 1})}},
       {"LSTM", {}, {ramp(Shape{3, 1, 1}), ramp(Shape{1, 3, 1}), ramp(Shape{1, 4, 1})}},
       {"QuantizeLinear", {}, {six, ramp(Shape{5})}},
-      {"MaxUnpool", {{"kernel_shape", Ints{2, 2}}}, {picture, tensor(DType::int64, Shape{1, 2, 2, 2}, std::vector<double>(8, 1e15))}},
+      {"MaxUnpool",
+       {{"kernel_shape", Ints{2, 2}}},
+       {picture, tensor(DType::int64, Shape{1, 2, 2, 2}, std::vector<double>(8, 1e15))}},
       {"AffineGrid", {}, {ramp(Shape{1, 2, 3}), ints({1, 1, -2, 2})}},
-      {"MelWeightMatrix", {}, {integer(-1), integer(16), integer(8000), floats(Shape{}, {0}), floats(Shape{}, {100})}},
+      {"MelWeightMatrix",
+       {},
+       {integer(-1), integer(16), integer(8000), floats(Shape{}, {0}), floats(Shape{}, {100})}},
   };
   for (const Bad& b : bad) {
     const auto got = run_op(b.op, b.attributes, b.inputs);
@@ -169,7 +198,8 @@ TEST(Composite, BlocksMayBeLongerThanTheAxis) {
                 {1, 2, 3, 40, 50, 60}});
 }
 
-// What planning computes element by element is bounded: the sizes come from shapes, which cost a file nothing.
+// What planning computes element by element is bounded: the sizes come from shapes, which cost a file
+// nothing.
 TEST(Composite, TablesOfPlanningAreBounded) {
   struct Large {
     const char* op;
@@ -181,7 +211,10 @@ TEST(Composite, TablesOfPlanningAreBounded) {
       {"Trilu", {}, {Shape{1 << 14, 1 << 14}}, {}},
       {"OneHot", {}, {Shape{1}}, {integer(1 << 27), floats(Shape{2}, {0, 1})}},
       {"AffineGrid", {}, {Shape{1, 2, 3}}, {ints({1, 1, 1 << 14, 1 << 14})}},
-      {"Resize", {{"mode", std::string("linear")}, {"antialias", int64_t{1}}}, {Shape{1 << 26}}, {Tensor(), Tensor(), ints({1 << 13})}},
+      {"Resize",
+       {{"mode", std::string("linear")}, {"antialias", int64_t{1}}},
+       {Shape{1 << 26}},
+       {Tensor(), Tensor(), ints({1 << 13})}},
   };
   for (const Large& l : large) {
     Program program;
@@ -191,7 +224,8 @@ TEST(Composite, TablesOfPlanningAreBounded) {
     for (const Tensor& t : l.constants) refs.push_back(t.defined() ? lowering.add_constant(t) : kNoRef);
     const auto got = lowering.apply(*find_op(l.op), l.attributes, refs, 1, "node");
     ASSERT_FALSE(got.ok()) << l.op;
-    EXPECT_NE(got.error().message().find(std::to_string(base::kMaxPlanTable)), std::string::npos) << got.error().message();
+    EXPECT_NE(got.error().message().find(std::to_string(base::kMaxPlanTable)), std::string::npos)
+        << got.error().message();
   }
 }
 
@@ -199,8 +233,10 @@ TEST(Composite, TablesOfOneModelCountTogether) {
   Program program;
   Lowering lowering(program, {});
   const Shape half{5800, 5800};
-  EXPECT_TRUE(lowering.apply(*find_op("Trilu"), {}, {lowering.add_value(DType::float32, half)}, 1, "first").ok());
-  const auto second = lowering.apply(*find_op("Trilu"), {}, {lowering.add_value(DType::float32, half)}, 1, "second");
+  EXPECT_TRUE(
+      lowering.apply(*find_op("Trilu"), {}, {lowering.add_value(DType::float32, half)}, 1, "first").ok());
+  const auto second =
+      lowering.apply(*find_op("Trilu"), {}, {lowering.add_value(DType::float32, half)}, 1, "second");
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.error().group(), base::ErrorGroup::resource) << second.error().message();
 }

@@ -1,5 +1,6 @@
-// Operators on sizes and attributes that no exporter writes: planning ends, with a plan or with an error that names the cause,
-// and overflows nothing on the way (the sanitizer build sees that). Nothing is computed: the inputs would not fit into memory.
+// Operators on sizes and attributes that no exporter writes: planning ends, with a plan or with an error that
+// names the cause, and overflows nothing on the way (the sanitizer build sees that). Nothing is computed: the
+// inputs would not fit into memory.
 #include <cmath>
 #include <limits>
 
@@ -30,7 +31,8 @@ class Planner {
  public:
   Planner() : lowering_(program_, {nullptr, runtime::fold_program, 1024}) {}
 
-  Result<std::vector<Ref>> apply(const char* op, const ir::Attributes& attributes, const std::vector<In>& inputs, int outputs = 1) {
+  Result<std::vector<Ref>> apply(const char* op, const ir::Attributes& attributes,
+                                 const std::vector<In>& inputs, int outputs = 1) {
     std::vector<Ref> refs;
     for (const In& in : inputs) refs.push_back(ref(in));
     return lowering_.apply(*find_op(op), attributes, refs, outputs, "node");
@@ -41,7 +43,8 @@ class Planner {
   }
   Ref ref(const In& in) {
     if (!in.given) return kNoRef;
-    return in.constant.defined() ? lowering_.add_constant(in.constant) : lowering_.add_value(in.dtype, in.shape);
+    return in.constant.defined() ? lowering_.add_constant(in.constant)
+                                 : lowering_.add_value(in.dtype, in.shape);
   }
   Program& program() { return program_; }
 
@@ -96,17 +99,29 @@ void expect(const std::vector<Hostile>& rows) {
 TEST(Hostile, ProductsOfSizes) {
   const Ints strides{k2_31 - 1, k2_31 - 1, k2_31 - 1};
   expect({
-      {"Einsum", {{"equation", std::string("ab,a,b->a")}}, {bytes({1, 1}), bytes({k2_33}), bytes({k2_33})}, "17179869184"},
+      {"Einsum",
+       {{"equation", std::string("ab,a,b->a")}},
+       {bytes({1, 1}), bytes({k2_33}), bytes({k2_33})},
+       "17179869184"},
       {"STFT", {}, {value({1, 8, 2}), number(kMax), omitted(), number(4)}, nullptr},
       {"STFT", {}, {value({1, k2_33, 1}), number(1), omitted(), number(k2_33 / 2)}, "STFT"},
-      {"DequantizeLinear", {{"axis", int64_t{1}}, {"block_size", kMax}}, {value({4, 4}, DType::int8), value({4, 1})}, nullptr},
-      {"DequantizeLinear", {{"axis", int64_t{1}}, {"block_size", kMax / 2}}, {value({4, 4}, DType::int8), value({4, 1})}, nullptr},
+      {"DequantizeLinear",
+       {{"axis", int64_t{1}}, {"block_size", kMax}},
+       {value({4, 4}, DType::int8), value({4, 1})},
+       nullptr},
+      {"DequantizeLinear",
+       {{"axis", int64_t{1}}, {"block_size", kMax / 2}},
+       {value({4, 4}, DType::int8), value({4, 1})},
+       nullptr},
       {"DequantizeLinear",
        {{"axis", int64_t{1}}, {"block_size", int64_t{1}}},
        {value({1, 1}, DType::int8), value({1, 1}), value({1}, DType::int8)},
        "shape [1]"},
       {"Conv", {{"group", kMax}}, {value({1, 2, 4}), value({0, 2, 1})}, "group"},
-      {"Conv", {{"pads", Ints{k2_31 - 1, 0, 0, k2_31 - 1, 0, 0}}}, {bytes({1, k2_33, 1, 1, 1}), bytes({1, k2_33, 2, 1, 1})}, "17179869184"},
+      {"Conv",
+       {{"pads", Ints{k2_31 - 1, 0, 0, k2_31 - 1, 0, 0}}},
+       {bytes({1, k2_33, 1, 1, 1}), bytes({1, k2_33, 2, 1, 1})},
+       "17179869184"},
       {"Conv", {{"strides", strides}}, {bytes({1, 1, 1, 1 << 17, 1 << 17}), bytes({1, 1, 1, 1, 1})}, nullptr},
       {"Conv",
        {{"dilations", Ints{k2_31 - 1, 1, 1}}, {"strides", Ints{1, 1 << 17, 1 << 17}}},
@@ -122,12 +137,18 @@ TEST(Hostile, ProductsOfSizes) {
        {{"output_shape", Ints{1, 1 << 30, 8}}, {"strides", Ints{k2_31 - 1, 1, 1}}},
        {value({1, 1, 1, 1, 1}, DType::float16), value({1, 1, 1, 1, 1}, DType::float16)},
        "17179869184"},
-      {"ConvTranspose", {{"group", k2_31}}, {value({1, 0, 1, k2_31 - 1}), value({0, 1, 65536, 1})}, "17179869184"},
+      {"ConvTranspose",
+       {{"group", k2_31}},
+       {value({1, 0, 1, k2_31 - 1}), value({0, 1, 65536, 1})},
+       "17179869184"},
       {"DeformColumns",
        {{"offset_group", k2_33}, {"kernel_shape", Ints{32767, 65536}}, {"pads", Ints{32766, 65535, 0, 0}}},
        {value({1, k2_33, 1, 1}), value({1, 1, 1, 1})},
        "offset_group"},
-      {"Col2Im", {{"strides", strides}}, {bytes({1, 1, 1}), list({1, 1 << 17, 1 << 17}), list({1, 1, 1})}, nullptr},
+      {"Col2Im",
+       {{"strides", strides}},
+       {bytes({1, 1, 1}), list({1, 1 << 17, 1 << 17}), list({1, 1, 1})},
+       nullptr},
       {"DepthToSpace", {{"blocksize", int64_t{1 << 20}}}, {bytes({1, 0, 1 << 17, 1 << 17})}, "blocksize"},
       {"SpaceToDepth", {{"blocksize", int64_t{1 << 20}}}, {bytes({1, 2 * k2_33, 0, 0})}, "blocksize"},
       {"Trilu", {}, {bytes({2 * k2_33, 0})}, nullptr},
@@ -141,17 +162,32 @@ TEST(Hostile, NumbersThatTheDtypeDoesNotHold) {
       {"Gemm", {{"alpha", 1e30}}, {value({1, 1}, DType::int32), value({1, 1}, DType::int32)}, "holds"},
       {"Mean", {}, many, "holds"},
       {"GlobalLpPool", {{"p", kMax}}, {value({1, 1, 2}, DType::int64)}, "holds"},
-      {"NegativeLogLikelihoodLoss", {{"ignore_index", kMax}}, {value({1, 3}), value({1}, DType::int64)}, nullptr},
-      {"NegativeLogLikelihoodLoss", {{"ignore_index", int64_t{1} << 40}}, {value({1, 3}), value({1}, DType::int32)}, nullptr},
-      {"LabelEncoder", {{"keys_int64s", Ints{1}}, {"values_int64s", Ints{1}}, {"default_int64", kMax}}, {value({2}, DType::int64)}, "2^53"},
+      {"NegativeLogLikelihoodLoss",
+       {{"ignore_index", kMax}},
+       {value({1, 3}), value({1}, DType::int64)},
+       nullptr},
+      {"NegativeLogLikelihoodLoss",
+       {{"ignore_index", int64_t{1} << 40}},
+       {value({1, 3}), value({1}, DType::int32)},
+       nullptr},
+      {"LabelEncoder",
+       {{"keys_int64s", Ints{1}}, {"values_int64s", Ints{1}}, {"default_int64", kMax}},
+       {value({2}, DType::int64)},
+       "2^53"},
       {"TreeEnsemble", tree(1, 1, nan), {value({1, 4})}, "node mode"},
   });
 }
 
 TEST(Hostile, TablesAndSteps) {
   expect({
-      {"MaxUnpool", {{"kernel_shape", Ints{1 << 30}}}, {value({1, 1, 1}), value({1, 1, 1}, DType::int64)}, nullptr},
-      {"RNN", {{"hidden_size", int64_t{1024}}}, {value({1, 1 << 20, 1}), value({1, 1024, 1}), value({1, 1024, 1024})}, nullptr},
+      {"MaxUnpool",
+       {{"kernel_shape", Ints{1 << 30}}},
+       {value({1, 1, 1}), value({1, 1, 1}, DType::int64)},
+       nullptr},
+      {"RNN",
+       {{"hidden_size", int64_t{1024}}},
+       {value({1, 1 << 20, 1}), value({1, 1024, 1}), value({1, 1024, 1024})},
+       nullptr},
       {"ConvTranspose", {}, {value({1, 1, 1, 2}), value({1, 1, 65536, 1})}, nullptr},
       {"TreeEnsemble", tree(130, 1 << 20, 0), {value({1, 4})}, "steps while planning"},
       {"Resize", {}, {value({3}), omitted(), omitted(), list({1 << 26})}, "steps while planning"},
@@ -188,14 +224,19 @@ TEST(Hostile, NodesCountTogether) {
   Status status;
   int fine = 0;
   for (; status.ok() && fine < 100; ++fine)
-    status = pads.apply("Pad", {{"mode", std::string("wrap")}}, {value({1}), list({0, base::kMaxRegions - 1})}).status();
+    status =
+        pads.apply("Pad", {{"mode", std::string("wrap")}}, {value({1}), list({0, base::kMaxRegions - 1})})
+            .status();
   EXPECT_EQ(fine - 1, base::kMaxPlanRegions / base::kMaxRegions);
   EXPECT_EQ(status.error().group(), base::ErrorGroup::resource) << status.error().message();
 }
 
 TEST(Hostile, NodesOfADecompositionShareTheirName) {
   Planner planner;
-  ASSERT_TRUE(planner.apply("LSTM", {{"hidden_size", int64_t{1}}}, {value({100, 1, 1}), value({1, 4, 1}), value({1, 4, 1})}).ok());
+  ASSERT_TRUE(planner
+                  .apply("LSTM", {{"hidden_size", int64_t{1}}},
+                         {value({100, 1, 1}), value({1, 4, 1}), value({1, 4, 1})})
+                  .ok());
   const auto& nodes = planner.program().nodes;
   ASSERT_GT(nodes.size(), 1000U);
   for (const ProgramNode& n : nodes) EXPECT_EQ(&n.origin.text(), &nodes[0].origin.text());
@@ -212,7 +253,8 @@ TEST(Hostile, MergesThatWouldTakeLong) {
   EXPECT_GE(count_copies(stacked.program()), 2);
 
   Planner cut;  // each transposed row is another piece
-  const Ref padded = *cut.one("Pad", {}, {cut.ref(bytes({1 << 20})), cut.ref(list({5, 2 * k2_33 - (1 << 20) - 5}))});
+  const Ref padded =
+      *cut.one("Pad", {}, {cut.ref(bytes({1 << 20})), cut.ref(list({5, 2 * k2_33 - (1 << 20) - 5}))});
   const Ref square = *cut.one("Reshape", {}, {padded, cut.ref(list({1 << 17, 1 << 17}))});
   for (int i = 0; i < 200; ++i) cut.program().outputs.push_back(*cut.one("Transpose", {}, {square}));
   ASSERT_TRUE(merge_rasters(cut.program()).ok());

@@ -20,7 +20,8 @@ class Builder {
   Ref input(DType dtype, const Shape& shape) { return lowering_.add_value(dtype, shape); }
   Ref ints(const std::vector<int64_t>& v) { return lowering_.add_constant(*Tensor::vector_i64(v)); }
   Ref number(double v) { return lowering_.add_constant(*Tensor::scalar<float>(static_cast<float>(v))); }
-  Result<std::vector<Ref>> apply(const char* op, const std::vector<Ref>& inputs, const ir::Attributes& attributes = {}, int outputs = 1) {
+  Result<std::vector<Ref>> apply(const char* op, const std::vector<Ref>& inputs,
+                                 const ir::Attributes& attributes = {}, int outputs = 1) {
     return lowering_.apply(*find_op(op), attributes, inputs, outputs, "node");
   }
   // The message of a refusal; empty when nothing was refused.
@@ -55,18 +56,21 @@ TEST(MathRules, RefusalsNameWhatWasGiven) {
   EXPECT_TRUE(has(b.refusal("TopK", {x, b.ints({4})}), "k=4"));
   EXPECT_TRUE(has(b.refusal("TopK", {x, b.ints({-1})}), "k=-1"));
   EXPECT_TRUE(
-      has(b.refusal("GroupNormalization", {x, b.input(DType::float32, {3}), b.input(DType::float32, {3})}, {{"num_groups", int64_t{0}}}),
+      has(b.refusal("GroupNormalization", {x, b.input(DType::float32, {3}), b.input(DType::float32, {3})},
+                    {{"num_groups", int64_t{0}}}),
           "num_groups=0"));
   EXPECT_TRUE(has(b.refusal("Gemm", {x, x}), "[2, 3]"));
   EXPECT_TRUE(has(b.refusal("Det", {x}), "[2, 3]"));
   EXPECT_TRUE(has(b.refusal("DFT", {b.input(DType::float32, {1, 0, 1})}), "length 0"));
   EXPECT_TRUE(has(b.refusal("DFT", {b.input(DType::float32, {1, 104729, 1})}), "104729"));
   EXPECT_TRUE(has(b.refusal("HannWindow", {b.ints({int64_t{1} << 40})}), "1099511627776"));
-  EXPECT_TRUE(has(b.refusal("RandomNormal", {}, {{"shape", std::vector<int64_t>{1 << 30, 1 << 30}}}), "bytes"));
+  EXPECT_TRUE(
+      has(b.refusal("RandomNormal", {}, {{"shape", std::vector<int64_t>{1 << 30, 1 << 30}}}), "bytes"));
   EXPECT_TRUE(has(b.refusal("RandomNormal", {}, {{"shape", std::vector<int64_t>{-1}}}), "-1"));
   EXPECT_TRUE(has(b.refusal("QuantizeLinear", {x, b.input(DType::float32, {2})}), "[2]"));
   EXPECT_TRUE(
-      has(b.refusal("DequantizeLinear", {b.input(DType::int8, {2, 3}), b.input(DType::float32, {2, 2})}, {{"block_size", int64_t{-3}}}),
+      has(b.refusal("DequantizeLinear", {b.input(DType::int8, {2, 3}), b.input(DType::float32, {2, 2})},
+                    {{"block_size", int64_t{-3}}}),
           "block_size=-3"));
   EXPECT_TRUE(has(b.refusal("Adam", {b.number(1), b.ints({1}), x, x}), "4 inputs"));
   EXPECT_TRUE(has(b.refusal("TreeEnsemble", {x}), "nodes_splits"));
@@ -76,11 +80,13 @@ TEST(MathRules, CyclicTreesAreRefused) {
   Builder b;
   const auto one = [](double v) { return *Tensor::from<double>(Shape{1}, std::vector<double>{v}); };
   const std::vector<int64_t> zero{0}, leaf{1};
-  const ir::Attributes cyclic{{"nodes_featureids", zero}, {"nodes_splits", one(1)},     {"nodes_modes", one(0)},
-                              {"leaf_weights", one(1)},   {"leaf_targetids", zero},     {"nodes_truenodeids", zero},
-                              {"nodes_trueleafs", zero},  {"nodes_falsenodeids", zero}, {"nodes_falseleafs", leaf},
-                              {"tree_roots", zero}};
-  EXPECT_TRUE(has(b.refusal("TreeEnsemble", {b.input(DType::float32, {2, 1})}, cyclic), "node 0 reached twice"));
+  const ir::Attributes cyclic{{"nodes_featureids", zero}, {"nodes_splits", one(1)},
+                              {"nodes_modes", one(0)},    {"leaf_weights", one(1)},
+                              {"leaf_targetids", zero},   {"nodes_truenodeids", zero},
+                              {"nodes_trueleafs", zero},  {"nodes_falsenodeids", zero},
+                              {"nodes_falseleafs", leaf}, {"tree_roots", zero}};
+  EXPECT_TRUE(
+      has(b.refusal("TreeEnsemble", {b.input(DType::float32, {2, 1})}, cyclic), "node 0 reached twice"));
 }
 
 TEST(Decompositions, ConstantBoundsAndExponentsBecomeOneCheapNode) {

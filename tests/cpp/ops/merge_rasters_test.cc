@@ -1,5 +1,5 @@
-// Golden plans: how many copies are left after merging, and that a random graph of movement operators computes the same
-// with and without it.
+// Golden plans: how many copies are left after merging, and that a random graph of movement operators
+// computes the same with and without it.
 #include "ops/passes/merge_rasters.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,8 @@ class Builder {
     program_.inputs.push_back(r);
     return r;
   }
-  std::vector<Ref> many(const char* op, const std::vector<Ref>& inputs, const ir::Attributes& attributes, int outputs) {
+  std::vector<Ref> many(const char* op, const std::vector<Ref>& inputs, const ir::Attributes& attributes,
+                        int outputs) {
     auto r = lowering_.apply(*find_op(op), attributes, inputs, outputs, "");
     EXPECT_TRUE(r.ok()) << op << ": " << (r.ok() ? "" : r.error().message());
     return r.ok() ? *r : std::vector<Ref>(static_cast<size_t>(outputs), kNoRef);
@@ -34,7 +35,9 @@ class Builder {
     return many(op, inputs, attributes, 1)[0];
   }
   Ref ints(const std::vector<int64_t>& v) { return lowering_.add_constant(*Tensor::vector_i64(v)); }
-  Ref transpose(Ref r, std::vector<int64_t> perm) { return one("Transpose", {r}, {{"perm", std::move(perm)}}); }
+  Ref transpose(Ref r, std::vector<int64_t> perm) {
+    return one("Transpose", {r}, {{"perm", std::move(perm)}});
+  }
   Ref reshape(Ref r, const std::vector<int64_t>& dims) { return one("Reshape", {r, ints(dims)}); }
   Program& program() { return program_; }
   const Shape& shape(Ref r) const { return program_.at(r).shape; }
@@ -63,7 +66,8 @@ TEST(MergePlans, ThreeTransposesLeaveOneCopy) {
   Builder b;
   const Ref x = b.input({2, 3, 4, 5});
   const Ref y = b.transpose(b.transpose(b.transpose(x, {0, 2, 3, 1}), {3, 1, 0, 2}), {1, 0, 3, 2});
-  EXPECT_EQ(b.merged({y}), "  %3 int32[4, 3, 5, 2] = raster(%0) {src0+0 -> +0 size[4,3,5,2] ss[5,20,1,60] ds[30,10,2,1]}\n");
+  EXPECT_EQ(b.merged({y}),
+            "  %3 int32[4, 3, 5, 2] = raster(%0) {src0+0 -> +0 size[4,3,5,2] ss[5,20,1,60] ds[30,10,2,1]}\n");
 }
 
 TEST(MergePlans, TransposeReshapeTransposeLeavesOneCopy) {
@@ -83,7 +87,9 @@ TEST(MergePlans, SplitReorderConcatLeavesOneCopy) {
   for (size_t i = 0; i < parts.size(); ++i) mixed.push_back(parts[(i % 4) * 4 + i / 4]);
   const Ref y = b.one("Concat", mixed, {{"axis", int64_t{1}}});
   // 4 x 4 blocks of 2 x 5 elements, exchanged: one strided region.
-  EXPECT_EQ(b.merged({y}), "  %17 int32[3, 32, 5] = raster(%0) {src0+0 -> +0 size[3,4,4,10] ss[160,10,40,1] ds[160,40,10,1]}\n");
+  EXPECT_EQ(
+      b.merged({y}),
+      "  %17 int32[3, 32, 5] = raster(%0) {src0+0 -> +0 size[3,4,4,10] ss[160,10,40,1] ds[160,40,10,1]}\n");
 }
 
 TEST(MergePlans, SplitConcatInOrderLeavesNothing) {
@@ -98,7 +104,8 @@ TEST(MergePlans, TwoPadsAndConcatAreOneCopy) {
   const Ref x = b.input({1, 4, 6, 6});
   const Ref pads = b.ints({0, 0, 1, 1, 0, 0, 1, 1});
   const Ref relu = b.one("Relu", {x});
-  const Ref y = b.one("Concat", {b.one("Pad", {x, pads}), b.one("Pad", {relu, pads})}, {{"axis", int64_t{1}}});
+  const Ref y =
+      b.one("Concat", {b.one("Pad", {x, pads}), b.one("Pad", {relu, pads})}, {{"axis", int64_t{1}}});
   const std::string plan = b.merged({y});
   EXPECT_EQ(count_copies(b.program()), 1) << plan;
   EXPECT_EQ(b.program().nodes.size(), 2u) << plan;
@@ -147,7 +154,9 @@ std::vector<Tensor> run(const Program& p, const std::vector<Tensor>& inputs) {
     Tensor out = *Tensor::zeros(v.dtype, v.shape);
     std::vector<const void*> sources;
     for (Ref r : n.inputs) sources.push_back(values[static_cast<size_t>(r)]->data());
-    EXPECT_TRUE(raster::copy_reference(*n.raster, v.dtype, sources.data(), out.mutable_data(), v.shape.elements()).ok());
+    EXPECT_TRUE(
+        raster::copy_reference(*n.raster, v.dtype, sources.data(), out.mutable_data(), v.shape.elements())
+            .ok());
     values[static_cast<size_t>(n.outputs[0])] = std::move(out);
   }
   std::vector<Tensor> outputs;
@@ -163,7 +172,8 @@ class RandomGraph {
     values_.push_back(b.input(shape()));
     values_.push_back(b.input(shape()));
     for (int i = 0; i < 10; ++i)
-      values_.push_back(step(b, values_[static_cast<size_t>(pick(0, static_cast<int64_t>(values_.size()) - 1))]));
+      values_.push_back(
+          step(b, values_[static_cast<size_t>(pick(0, static_cast<int64_t>(values_.size()) - 1))]));
   }
   std::vector<Ref> outputs() const { return {values_[values_.size() - 1], values_[values_.size() - 3]}; }
   int64_t pick(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(rng_); }
@@ -185,10 +195,15 @@ class RandomGraph {
     const int64_t axis = pick(0, rank - 1);
     const int64_t dim = s[static_cast<int>(axis)];
     switch (s.elements() > 400 ? 0 : pick(0, 8)) {
-      case 0: return b.one("Slice", {x, b.ints({pick(0, dim - 1)}), b.ints({dim}), b.ints({axis}), b.ints({pick(1, 2)})});
-      case 1: return b.one("Slice", {x, b.ints({dim - 1}), b.ints({-100}), b.ints({axis}), b.ints({-pick(1, 2)})});
+      case 0:
+        return b.one("Slice",
+                     {x, b.ints({pick(0, dim - 1)}), b.ints({dim}), b.ints({axis}), b.ints({pick(1, 2)})});
+      case 1:
+        return b.one("Slice", {x, b.ints({dim - 1}), b.ints({-100}), b.ints({axis}), b.ints({-pick(1, 2)})});
       case 2: return b.one("Flatten", {x}, {{"axis", axis}});
-      case 3: return b.one("Pad", {x, b.ints(per_axis(2 * rank, 0, 2))}, {{"mode", std::string(modes_[pick(0, 2)])}});
+      case 3:
+        return b.one("Pad", {x, b.ints(per_axis(2 * rank, 0, 2))},
+                     {{"mode", std::string(modes_[pick(0, 2)])}});
       case 4: return b.one("Tile", {x, b.ints(per_axis(rank, 1, 2))});
       case 5: return b.reshape(x, {dim, -1});
       case 6: return b.one("Concat", {x, x}, {{"axis", axis}});
@@ -230,7 +245,9 @@ TEST(MergePlans, RandomGraphsComputeTheSame) {
     after += b.program().nodes.size();
     const std::vector<Tensor> same = run(b.program(), inputs);
     for (size_t i = 0; i < plain.size(); ++i)
-      ASSERT_TRUE(plain[i].identical(same[i])) << "WALLE_TEST_SEED=" << seed << "\n" << plan << "merged to\n" << merged;
+      ASSERT_TRUE(plain[i].identical(same[i])) << "WALLE_TEST_SEED=" << seed << "\n"
+                                               << plan << "merged to\n"
+                                               << merged;
   }
   std::cout << "seed " << first << ": " << before << " rasters merged to " << after << "\n";
   EXPECT_LT(after * 2, before);

@@ -28,14 +28,16 @@ TEST(OpTable, RowsAreCompleteAndFoundByName) {
   for (const char* name : {"", "relu", "Relu ", "Frobnicate"}) EXPECT_EQ(find_op(name), nullptr) << name;
 }
 
-// A node as a damaged file might hold it: operands, attributes and sizes drawn from values that break careless rules.
+// A node as a damaged file might hold it: operands, attributes and sizes drawn from values that break
+// careless rules.
 class Hostile {
  public:
   explicit Hostile(uint32_t seed) : rng_(seed) {}
 
   Tensor operand() {
-    static constexpr DType kTypes[] = {DType::float32, DType::float32, DType::int64,   DType::int64,   DType::float64,
-                                       DType::int32,   DType::uint8,   DType::boolean, DType::float16, DType::float8e4m3fn};
+    static constexpr DType kTypes[] = {DType::float32, DType::float32,     DType::int64, DType::int64,
+                                       DType::float64, DType::int32,       DType::uint8, DType::boolean,
+                                       DType::float16, DType::float8e4m3fn};
     if (pick(12) == 0) return Tensor();
     const DType dtype = kTypes[pick(std::size(kTypes))];
     Shape shape;
@@ -46,21 +48,52 @@ class Hostile {
       for (T& v : t.as_mutable<T>()) v = static_cast<T>(number());
     });
     if (dtype == DType::float32)
-      for (float& v : t.as_mutable<float>()) v = pick(10) ? static_cast<float>(pick(7)) - 3 : static_cast<float>(number());
+      for (float& v : t.as_mutable<float>())
+        v = pick(10) ? static_cast<float>(pick(7)) - 3 : static_cast<float>(number());
     return t;
   }
 
   int64_t number() {
-    static constexpr int64_t kEdges[] = {-1, 0, -2, int64_t{1} << 31, int64_t{1} << 40, INT64_MAX, INT64_MIN, 200, -9};
+    static constexpr int64_t kEdges[] = {-1,        0,   -2, int64_t{1} << 31, int64_t{1} << 40, INT64_MAX,
+                                         INT64_MIN, 200, -9};
     return pick(4) ? static_cast<int64_t>(pick(6)) : kEdges[pick(std::size(kEdges))];
   }
 
   ir::Attributes attributes() {
-    static constexpr const char* kNames[] = {
-        "axis",      "axes",       "pads",        "strides",     "dilations",      "kernel_shape", "group",          "keepdims", "perm",
-        "blocksize", "batch_dims", "to",          "hidden_size", "size",           "num_groups",   "output_shape",   "k",        "p",
-        "ceil_mode", "split",      "num_outputs", "stash_type",  "output_padding", "onesided",     "block_size",     "auto_pad", "mode",
-        "start",     "end",        "batch_axis",  "time_axis",   "direction",      "offset_group", "max_gram_length"};
+    static constexpr const char* kNames[] = {"axis",
+                                             "axes",
+                                             "pads",
+                                             "strides",
+                                             "dilations",
+                                             "kernel_shape",
+                                             "group",
+                                             "keepdims",
+                                             "perm",
+                                             "blocksize",
+                                             "batch_dims",
+                                             "to",
+                                             "hidden_size",
+                                             "size",
+                                             "num_groups",
+                                             "output_shape",
+                                             "k",
+                                             "p",
+                                             "ceil_mode",
+                                             "split",
+                                             "num_outputs",
+                                             "stash_type",
+                                             "output_padding",
+                                             "onesided",
+                                             "block_size",
+                                             "auto_pad",
+                                             "mode",
+                                             "start",
+                                             "end",
+                                             "batch_axis",
+                                             "time_axis",
+                                             "direction",
+                                             "offset_group",
+                                             "max_gram_length"};
     ir::Attributes a;
     for (size_t n = pick(4); n > 0; --n) {
       std::vector<int64_t> list;
@@ -68,7 +101,9 @@ class Hostile {
       switch (pick(4)) {
         case 0: a.set(kNames[pick(std::size(kNames))], number()); break;
         case 1: a.set(kNames[pick(std::size(kNames))], list); break;
-        case 2: a.set(kNames[pick(std::size(kNames))], std::string(pick(2) ? "SAME_UPPER" : "reverse")); break;
+        case 2:
+          a.set(kNames[pick(std::size(kNames))], std::string(pick(2) ? "SAME_UPPER" : "reverse"));
+          break;
         default: a.set(kNames[pick(std::size(kNames))], static_cast<double>(number())); break;
       }
     }
@@ -81,8 +116,9 @@ class Hostile {
   std::mt19937 rng_;
 };
 
-// Nothing is executed: shape rule and decomposition alone, which decide what would be allocated and copied. Whatever they
-// accept must have shapes within the limits; what they refuse must be a model's or a caller's fault, never ours.
+// Nothing is executed: shape rule and decomposition alone, which decide what would be allocated and copied.
+// Whatever they accept must have shapes within the limits; what they refuse must be a model's or a caller's
+// fault, never ours.
 TEST(OpTable, HostileNodesAreRefusedOrPlanned) {
   const char* given = std::getenv("WALLE_TEST_SEED");  // another one finds other combinations
   const auto seed = given ? static_cast<uint32_t>(std::strtoul(given, nullptr, 10)) : 1U;
@@ -95,7 +131,8 @@ TEST(OpTable, HostileNodesAreRefusedOrPlanned) {
       Lowering lowering(program, {});
       std::vector<Ref> refs;
       const size_t most = static_cast<size_t>(op->inputs.max < 0 ? op->inputs.min + 2 : op->inputs.max);
-      const size_t count = static_cast<size_t>(op->inputs.min) + hostile.pick(most - static_cast<size_t>(op->inputs.min) + 1);
+      const size_t count =
+          static_cast<size_t>(op->inputs.min) + hostile.pick(most - static_cast<size_t>(op->inputs.min) + 1);
       std::string operands;
       for (size_t i = 0; i < count; ++i) {
         const Tensor t = hostile.operand();
@@ -109,7 +146,8 @@ TEST(OpTable, HostileNodesAreRefusedOrPlanned) {
         }
       }
       const ir::Attributes attributes = hostile.attributes();
-      SCOPED_TRACE(std::string(op->name) + operands + " {" + attributes.text() + "} seed " + std::to_string(seed));
+      SCOPED_TRACE(std::string(op->name) + operands + " {" + attributes.text() + "} seed " +
+                   std::to_string(seed));
       const int outputs = std::max(1, op->outputs.min);
       const auto made = lowering.apply(*op, attributes, refs, outputs, "node");
       if (!made.ok()) {
@@ -120,7 +158,8 @@ TEST(OpTable, HostileNodesAreRefusedOrPlanned) {
       }
       ++accepted;
       for (const ProgramValue& v : program.values)
-        EXPECT_TRUE(Shape::checked(v.shape.dims(), std::max<int64_t>(dtype_size(v.dtype), 1), "result").ok()) << v.shape.text();
+        EXPECT_TRUE(Shape::checked(v.shape.dims(), std::max<int64_t>(dtype_size(v.dtype), 1), "result").ok())
+            << v.shape.text();
     }
   }
   EXPECT_GT(accepted, 1000);

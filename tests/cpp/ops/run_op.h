@@ -1,4 +1,5 @@
-// One operator on constant inputs: shape rule, decomposition and the CPU's kernels, as the executor runs single operators.
+// One operator on constant inputs: shape rule, decomposition and the CPU's kernels, as the executor runs
+// single operators.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,8 +10,8 @@
 
 namespace walle::ops {
 
-inline Result<std::vector<Tensor>> run_op(std::string_view name, const ir::Attributes& attributes, const std::vector<Tensor>& inputs,
-                                          int outputs = 1) {
+inline Result<std::vector<Tensor>> run_op(std::string_view name, const ir::Attributes& attributes,
+                                          const std::vector<Tensor>& inputs, int outputs = 1) {
   const ir::OpDef* def = find_op(name);
   if (!def) return internal_error("no operator " + std::string(name), "test");
   Program program;
@@ -20,7 +21,8 @@ inline Result<std::vector<Tensor>> run_op(std::string_view name, const ir::Attri
   WALLE_ASSIGN(const std::vector<Ref> made, lowering.apply(*def, attributes, refs, outputs, "node"));
   std::vector<Tensor> results;
   for (Ref r : made) {
-    if (r >= 0 && !program.at(r).constant) return internal_error(std::string(name) + " was not computed", "test");
+    if (r >= 0 && !program.at(r).constant)
+      return internal_error(std::string(name) + " was not computed", "test");
     results.push_back(r < 0 ? Tensor() : *program.at(r).constant);
   }
   return results;
@@ -43,8 +45,12 @@ inline Tensor tensor(DType dtype, const Shape& shape, const std::vector<double>&
   return t;
 }
 
-inline Tensor floats(const Shape& shape, const std::vector<double>& values) { return tensor(DType::float32, shape, values); }
-inline Tensor ints(const std::vector<double>& values) { return tensor(DType::int64, Shape{static_cast<int64_t>(values.size())}, values); }
+inline Tensor floats(const Shape& shape, const std::vector<double>& values) {
+  return tensor(DType::float32, shape, values);
+}
+inline Tensor ints(const std::vector<double>& values) {
+  return tensor(DType::int64, Shape{static_cast<int64_t>(values.size())}, values);
+}
 inline Tensor integer(double value) { return tensor(DType::int64, Shape{}, {value}); }
 inline Tensor ramp(const Shape& shape) {
   std::vector<double> values(static_cast<size_t>(shape.elements()));

@@ -25,7 +25,8 @@ class Inputs final : public ControlContext {
   Result<std::vector<ir::RuntimeValue>> run_body(const std::string&, std::vector<ir::RuntimeValue>) override {
     return internal_error("no body", "test");
   }
-  Result<std::vector<Tensor>> run_op(const std::string&, const ir::Attributes&, const std::vector<Tensor>&, int) override {
+  Result<std::vector<Tensor>> run_op(const std::string&, const ir::Attributes&, const std::vector<Tensor>&,
+                                     int) override {
     return internal_error("no operator", "test");
   }
   ir::RuntimeValue result;
@@ -35,9 +36,12 @@ class Inputs final : public ControlContext {
   ir::Attributes attributes_;
 };
 
-Tensor strings(const Shape& shape, std::vector<std::string> items) { return tensor_of({shape, std::move(items)}).value(); }
+Tensor strings(const Shape& shape, std::vector<std::string> items) {
+  return tensor_of({shape, std::move(items)}).value();
+}
 
-std::vector<std::string> run(const ir::OpDef& op, std::vector<ir::RuntimeValue> inputs, ir::Attributes attributes = {}) {
+std::vector<std::string> run(const ir::OpDef& op, std::vector<ir::RuntimeValue> inputs,
+                             ir::Attributes attributes = {}) {
   Inputs c(std::move(inputs), std::move(attributes));
   const Status status = op.control(c);
   EXPECT_TRUE(status.ok()) << status.error().message();
@@ -70,12 +74,15 @@ TEST(Strings, EqualLooksAtWholeWords) {
 }
 
 TEST(Strings, NormalizerDropsStopWordsAndChangesCase) {
-  const ir::Attributes upper{{"case_change_action", std::string("UPPER")}, {"stopwords", std::vector<std::string>{"Monday"}}};
-  EXPECT_EQ(run(kStringNormalizerOp, {strings({1, 3}, {"monday", "may", "june"})}, upper), (std::vector<std::string>{"MAY", "JUNE"}));
+  const ir::Attributes upper{{"case_change_action", std::string("UPPER")},
+                             {"stopwords", std::vector<std::string>{"Monday"}}};
+  EXPECT_EQ(run(kStringNormalizerOp, {strings({1, 3}, {"monday", "may", "june"})}, upper),
+            (std::vector<std::string>{"MAY", "JUNE"}));
   EXPECT_EQ(run(kStringNormalizerOp, {strings({1}, {"monday"})}, upper), (std::vector<std::string>{""}));
   ir::Attributes sensitive = upper;
   sensitive.set("is_case_sensitive", int64_t{1});
-  EXPECT_EQ(run(kStringNormalizerOp, {strings({1}, {"monday"})}, sensitive), (std::vector<std::string>{"MONDAY"}));
+  EXPECT_EQ(run(kStringNormalizerOp, {strings({1}, {"monday"})}, sensitive),
+            (std::vector<std::string>{"MONDAY"}));
 }
 
 TEST(Strings, WrongShapesAreErrors) {

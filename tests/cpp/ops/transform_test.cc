@@ -1,4 +1,5 @@
-// Every transform operator on values small enough to work out by hand. An operator without a row fails the last test.
+// Every transform operator on values small enough to work out by hand. An operator without a row fails the
+// last test.
 #include <set>
 
 #include "run_op.h"
@@ -28,19 +29,39 @@ std::vector<Row> rows() {
       {"Pad", {{"mode", std::string("edge")}}, {ramp(Shape{2}), ints({1, 2})}, {5}, {0, 0, 1, 1, 1}},
       {"Pad", {{"mode", std::string("wrap")}}, {ramp(Shape{3}), ints({1, 2})}, {6}, {2, 0, 1, 2, 0, 1}},
       {"Pad", {}, {line, ints({-2, -3})}, {1}, {2}},
-      {"Concat", {{"axis", int64_t{-1}}}, {six, floats(Shape{2, 1}, {8, 9})}, {2, 4}, {0, 1, 2, 8, 3, 4, 5, 9}},
+      {"Concat",
+       {{"axis", int64_t{-1}}},
+       {six, floats(Shape{2, 1}, {8, 9})},
+       {2, 4},
+       {0, 1, 2, 8, 3, 4, 5, 9}},
       {"Concat", {{"axis", int64_t{0}}}, {ramp(Shape{0}), line}, {6}, {0, 1, 2, 3, 4, 5}},
       {"Split", {{"axis", int64_t{1}}, {"num_outputs", int64_t{1}}}, {six}, {2, 3}, {0, 1, 2, 3, 4, 5}},
       {"Tile", {}, {ramp(Shape{1, 2}), ints({2, 2})}, {2, 4}, {0, 1, 0, 1, 0, 1, 0, 1}},
       {"Expand", {}, {ramp(Shape{2, 1}), ints({1, 3})}, {2, 3}, {0, 0, 0, 1, 1, 1}},
       {"Gather", {{"axis", int64_t{1}}}, {six, ints({-1, 0})}, {2, 2}, {2, 0, 5, 3}},
       {"Gather", {}, {line, integer(4)}, {}, {4}},
-      {"GatherElements", {{"axis", int64_t{1}}}, {six, tensor(DType::int64, Shape{2, 1}, {2, -3})}, {2, 1}, {2, 3}},
+      {"GatherElements",
+       {{"axis", int64_t{1}}},
+       {six, tensor(DType::int64, Shape{2, 1}, {2, -3})},
+       {2, 1},
+       {2, 3}},
       {"GatherND", {}, {six, tensor(DType::int64, Shape{2, 2}, {0, 1, -1, -1})}, {2}, {1, 5}},
-      {"GatherND", {{"batch_dims", int64_t{1}}}, {six, tensor(DType::int64, Shape{2, 1}, {2, 0})}, {2}, {2, 3}},
-      {"ScatterElements", {{"reduction", std::string("add")}}, {line, ints({1, 1}), ramp(Shape{2})}, {6}, {0, 2, 2, 3, 4, 5}},
+      {"GatherND",
+       {{"batch_dims", int64_t{1}}},
+       {six, tensor(DType::int64, Shape{2, 1}, {2, 0})},
+       {2},
+       {2, 3}},
+      {"ScatterElements",
+       {{"reduction", std::string("add")}},
+       {line, ints({1, 1}), ramp(Shape{2})},
+       {6},
+       {0, 2, 2, 3, 4, 5}},
       {"Scatter", {}, {line, ints({-1}), floats(Shape{1}, {7})}, {6}, {0, 1, 2, 3, 4, 7}},
-      {"ScatterND", {}, {line, tensor(DType::int64, Shape{2, 1}, {4, 0}), floats(Shape{2}, {7, 8})}, {6}, {8, 1, 2, 3, 7, 5}},
+      {"ScatterND",
+       {},
+       {line, tensor(DType::int64, Shape{2, 1}, {4, 0}), floats(Shape{2}, {7, 8})},
+       {6},
+       {8, 1, 2, 3, 7, 5}},
       {"DepthToSpace", {{"blocksize", int64_t{2}}}, {ramp(Shape{1, 4, 1, 1})}, {1, 1, 2, 2}, {0, 1, 2, 3}},
       {"SpaceToDepth", {{"blocksize", int64_t{2}}}, {ramp(Shape{1, 1, 2, 2})}, {1, 4, 1, 1}, {0, 1, 2, 3}},
       {"Shape", {}, {six}, {2}, {2, 3}},
@@ -52,7 +73,11 @@ std::vector<Row> rows() {
       {"Range", {}, {integer(1), integer(1), integer(1)}, {0}, {}},
       {"Trilu", {{"upper", int64_t{0}}}, {six}, {2, 3}, {0, 0, 0, 3, 4, 0}},
       {"Trilu", {}, {six, integer(1)}, {2, 3}, {0, 1, 2, 0, 0, 5}},
-      {"ReverseSequence", {{"batch_axis", int64_t{0}}, {"time_axis", int64_t{1}}}, {six, ints({2, 3})}, {2, 3}, {1, 0, 2, 5, 4, 3}},
+      {"ReverseSequence",
+       {{"batch_axis", int64_t{0}}, {"time_axis", int64_t{1}}},
+       {six, ints({2, 3})},
+       {2, 3},
+       {1, 0, 2, 5, 4, 3}},
       {"CenterCropPad", {}, {line, ints({2})}, {2}, {2, 3}},
       {"CenterCropPad", {}, {ramp(Shape{2}), ints({4})}, {4}, {0, 0, 1, 0}},
       {"Col2Im", {}, {ramp(Shape{1, 2, 2}), ints({1, 3}), ints({1, 2})}, {1, 1, 1, 3}, {0, 3, 3}},
@@ -68,7 +93,8 @@ TEST(Transform, EveryDTypeMovesAlike) {
     const auto dtype = static_cast<DType>(d);
     Tensor t = *Tensor::zeros(dtype, Shape{2, 3});
     auto* bytes = static_cast<uint8_t*>(t.mutable_data());
-    for (int64_t i = 0; i < t.bytes(); ++i) bytes[i] = dtype == DType::boolean ? static_cast<uint8_t>(i % 2) : static_cast<uint8_t>(i);
+    for (int64_t i = 0; i < t.bytes(); ++i)
+      bytes[i] = dtype == DType::boolean ? static_cast<uint8_t>(i % 2) : static_cast<uint8_t>(i);
     const auto back = run_op("Transpose", {}, {(*run_op("Transpose", {}, {t}))[0]});
     ASSERT_TRUE(back.ok()) << dtype_name(dtype) << ": " << back.error().message();
     EXPECT_TRUE((*back)[0].identical(t)) << dtype_name(dtype);
@@ -76,7 +102,8 @@ TEST(Transform, EveryDTypeMovesAlike) {
 }
 
 TEST(Transform, SplitGivesEveryPart) {
-  const auto parts = run_op("Split", {{"axis", int64_t{0}}, {"num_outputs", int64_t{3}}}, {ramp(Shape{7})}, 3);
+  const auto parts =
+      run_op("Split", {{"axis", int64_t{0}}, {"num_outputs", int64_t{3}}}, {ramp(Shape{7})}, 3);
   ASSERT_TRUE(parts.ok()) << parts.error().message();
   ASSERT_EQ(parts->size(), 3u);
   EXPECT_EQ(*(*parts)[2].to_f64(), std::vector<double>{6}) << "the last part is the shorter one";
@@ -166,9 +193,11 @@ TEST(Transform, HostileArgumentsAreRefused) {
   for (const Bad& b : bad) {
     const auto got = run_op(b.op, b.attributes, b.inputs);
     ASSERT_FALSE(got.ok()) << b.op << " {" << b.attributes.text() << "} accepted what it should refuse";
-    EXPECT_NE(got.error().group(), base::ErrorGroup::internal) << b.op << " {" << b.attributes.text() << "}: " << got.error().message();
+    EXPECT_NE(got.error().group(), base::ErrorGroup::internal)
+        << b.op << " {" << b.attributes.text() << "}: " << got.error().message();
     EXPECT_FALSE(got.error().text().next.empty()) << got.error().message();
-    EXPECT_NE(got.error().message().find("(" + std::string(b.op) + ")"), std::string::npos) << got.error().message();
+    EXPECT_NE(got.error().message().find("(" + std::string(b.op) + ")"), std::string::npos)
+        << got.error().message();
   }
 }
 
@@ -208,7 +237,8 @@ TEST(Transform, GatherOfConstantIndices) {
     stairs.push_back(i % 10 * 50 + i / 10);
     mixed.push_back(i * 7919 % 600 - (i % 3 == 0 ? 600 : 0));  // some from the end
   }
-  for (const std::vector<double>& list : {stairs, mixed, std::vector<double>{5, 5, 5, -1}, std::vector<double>{3}}) {
+  for (const std::vector<double>& list :
+       {stairs, mixed, std::vector<double>{5, 5, 5, -1}, std::vector<double>{3}}) {
     const auto got = run_op("Gather", {}, {data, ints(list)});
     ASSERT_TRUE(got.ok()) << got.error().message();
     const auto y = (*got)[0].as<float>();

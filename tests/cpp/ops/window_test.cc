@@ -44,7 +44,10 @@ TEST(Window, RefusesWhatCannotBeMeant) {
   EXPECT_FALSE(resolve_window({{"kernel_shape", two}, {"auto_pad", std::string("SOME")}}, x).ok());
   EXPECT_FALSE(resolve_window({{"kernel_shape", Ints{9, 9}}}, x).ok());
   EXPECT_FALSE(resolve_window({{"kernel_shape", Ints{int64_t{1} << 40, 1}}}, x).ok());
-  EXPECT_FALSE(resolve_window({{"kernel_shape", Ints{int64_t{1} << 30, int64_t{1} << 30}}, {"pads", Ints{0, 0, 0, 0}}}, x).ok());
+  EXPECT_FALSE(
+      resolve_window({{"kernel_shape", Ints{int64_t{1} << 30, int64_t{1} << 30}}, {"pads", Ints{0, 0, 0, 0}}},
+                     x)
+          .ok());
 }
 
 TEST(Window, SpanIsExactlyTheOutputsThatReadInside) {
@@ -56,7 +59,8 @@ TEST(Window, SpanIsExactlyTheOutputsThatReadInside) {
           const Span s = inside(size, out, stride, tap, pad);
           for (int64_t o = 0; o < out; ++o) {
             const int64_t i = o * stride + tap - pad;
-            EXPECT_EQ(o >= s.first && o < s.last, i >= 0 && i < size) << size << ' ' << stride << ' ' << tap << ' ' << pad << ' ' << o;
+            EXPECT_EQ(o >= s.first && o < s.last, i >= 0 && i < size)
+                << size << ' ' << stride << ' ' << tap << ' ' << pad << ' ' << o;
           }
         }
 }

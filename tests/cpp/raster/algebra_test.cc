@@ -64,7 +64,8 @@ TEST(Algebra, NoInverseWhereSomethingIsLostOrRepeated) {
 TEST(Algebra, EqualityIsProvedAcrossCuts) {
   Raster whole, parts, other;
   whole.regions.push_back(strided_region(0, Dims{4, 6}, 0, Dims{1, 4}, 0, Dims{6, 1}));
-  parts.regions = {strided_region(0, Dims{6, 3}, 0, Dims{4, 1}, 0, Dims{1, 6}), strided_region(0, Dims{6}, 3, Dims{4}, 18, Dims{1})};
+  parts.regions = {strided_region(0, Dims{6, 3}, 0, Dims{4, 1}, 0, Dims{1, 6}),
+                   strided_region(0, Dims{6}, 3, Dims{4}, 18, Dims{1})};
   EXPECT_TRUE(prove_equal(whole, parts));
   EXPECT_TRUE(prove_equal(parts, whole));
   other = parts;

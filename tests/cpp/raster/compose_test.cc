@@ -47,8 +47,11 @@ TEST(Compose, RandomChainsCopyTheSame) {
         // compose() numbers inner's sources from source_base; with 0 both rasters' only source is source 0.
         merged = *next;
         const int64_t elements = static_cast<int64_t>(start.size());
-        ASSERT_TRUE(check(merged, std::span(&elements, 1), after).ok()) << "seed " << seed << " " << merged.text();
-        ASSERT_EQ(apply(merged, start, after), truth) << "WALLE_TEST_SEED=" << seed << " step " << step << "\n" << merged.text();
+        ASSERT_TRUE(check(merged, std::span(&elements, 1), after).ok())
+            << "seed " << seed << " " << merged.text();
+        ASSERT_EQ(apply(merged, start, after), truth)
+            << "WALLE_TEST_SEED=" << seed << " step " << step << "\n"
+            << merged.text();
       } else {
         ++refused;
         start = truth;

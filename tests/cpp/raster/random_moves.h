@@ -1,5 +1,6 @@
-// Random movement rasters over small shapes, for property tests: transpose, slice with steps and flips, pad, tile, expand,
-// concat of two parts, reshape, window (im2col) - each as one raster from a tensor of the given shape.
+// Random movement rasters over small shapes, for property tests: transpose, slice with steps and flips, pad,
+// tile, expand, concat of two parts, reshape, window (im2col) - each as one raster from a tensor of the given
+// shape.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,9 @@ namespace walle::raster::testing {
 using Dims = std::vector<int64_t>;
 using Rng = std::mt19937;
 
-inline int64_t pick(Rng& rng, int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(rng); }
+inline int64_t pick(Rng& rng, int64_t low, int64_t high) {
+  return std::uniform_int_distribution<int64_t>(low, high)(rng);
+}
 
 inline int64_t product(const Dims& dims) {
   int64_t n = 1;
@@ -164,7 +167,8 @@ inline std::vector<int32_t> numbered(int64_t n) {
   return v;
 }
 
-inline std::vector<int32_t> apply(const Raster& raster, const std::vector<int32_t>& in, int64_t out_elements) {
+inline std::vector<int32_t> apply(const Raster& raster, const std::vector<int32_t>& in,
+                                  int64_t out_elements) {
   std::vector<int32_t> out(static_cast<size_t>(out_elements), -7);
   const void* sources[] = {in.data()};
   if (!copy_reference(raster, DType::int32, sources, out.data(), out_elements).ok()) out.clear();

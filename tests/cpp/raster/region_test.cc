@@ -1,4 +1,5 @@
-// One region: its canonical form copies the same elements, aliases are seen, and nothing hostile passes check().
+// One region: its canonical form copies the same elements, aliases are seen, and nothing hostile passes
+// check().
 #include "raster/region.h"
 
 #include <algorithm>
@@ -30,7 +31,8 @@ std::vector<float> copied(const Region& r, int64_t src_elements, int64_t dst_ele
   return dst;
 }
 
-// A region that writes every element of a dense box once, in a random order of axes, from a random dense or flipped source.
+// A region that writes every element of a dense box once, in a random order of axes, from a random dense or
+// flipped source.
 Region random_region(std::mt19937& rng, int64_t& elements) {
   const int rank = 1 + static_cast<int>(rng() % 5);
   std::vector<int64_t> size, src, dst;
@@ -80,7 +82,8 @@ TEST(Region, CanonicalFormsCopyTheSame) {
     ASSERT_EQ(dst, want) << "seed " << seed;
     if (as_alias(raster, elements)) {
       std::vector<float> run(want.size());
-      std::copy_n(src.begin() + static_cast<std::ptrdiff_t>(*as_alias(raster, elements)), run.size(), run.begin());
+      std::copy_n(src.begin() + static_cast<std::ptrdiff_t>(*as_alias(raster, elements)), run.size(),
+                  run.begin());
       ASSERT_EQ(run, want) << "seed " << seed;
     }
   }
@@ -91,9 +94,11 @@ TEST(Region, AliasesAreRunsOfTheirSource) {
   r.regions = {contiguous_region(0, 6, 4)};
   EXPECT_EQ(as_alias(r, 6), 4);
   EXPECT_FALSE(as_alias(r, 7)) << "something else fills the rest";
-  r.regions = {strided_region(0, std::vector<int64_t>{2, 3}, 0, std::vector<int64_t>{3, 1}, 0, std::vector<int64_t>{3, 1})};
+  r.regions = {strided_region(0, std::vector<int64_t>{2, 3}, 0, std::vector<int64_t>{3, 1}, 0,
+                              std::vector<int64_t>{3, 1})};
   EXPECT_EQ(as_alias(r, 6), 0);
-  r.regions = {strided_region(0, std::vector<int64_t>{2, 3}, 0, std::vector<int64_t>{1, 2}, 0, std::vector<int64_t>{3, 1})};
+  r.regions = {strided_region(0, std::vector<int64_t>{2, 3}, 0, std::vector<int64_t>{1, 2}, 0,
+                              std::vector<int64_t>{3, 1})};
   EXPECT_FALSE(as_alias(r, 6)) << "a transpose";
   r.regions = {contiguous_region(0, 3), contiguous_region(0, 3, 3, 3)};
   EXPECT_FALSE(as_alias(r, 6)) << "two regions; simplify() makes them one";
@@ -112,7 +117,8 @@ TEST(Region, FillCoversTheRestAndSumsAdd) {
   const void* sources[] = {src};
   ASSERT_TRUE(copy_reference(r, DType::int32, sources, dst, 6).ok());
   EXPECT_EQ(std::vector<int32_t>(dst, dst + 6), (std::vector<int32_t>{0, 1, 11, 110, 100, 0}));
-  EXPECT_FALSE(copy_reference(r, DType::float16, sources, dst, 3).ok()) << "16-bit floats are summed in float32";
+  EXPECT_FALSE(copy_reference(r, DType::float16, sources, dst, 3).ok())
+      << "16-bit floats are summed in float32";
 }
 
 // What a damaged plan or a careless operator could ask for; each must be refused.
@@ -158,13 +164,16 @@ TEST(Simplify, RandomCutsOfABoxBecomeItAgain) {
     Raster r;  // the transposed copy of [rows, cols], cut into single columns or rows in random order
     const bool by_row = rng() % 2;
     for (int64_t i = 0; i < (by_row ? rows : cols); ++i)
-      r.regions.push_back(by_row ? strided_region(0, std::vector<int64_t>{cols}, i * cols, std::vector<int64_t>{1}, i, std::vector{rows})
-                                 : strided_region(0, std::vector<int64_t>{rows}, i, std::vector{cols}, i * rows, std::vector<int64_t>{1}));
+      r.regions.push_back(by_row ? strided_region(0, std::vector<int64_t>{cols}, i * cols,
+                                                  std::vector<int64_t>{1}, i, std::vector{rows})
+                                 : strided_region(0, std::vector<int64_t>{rows}, i, std::vector{cols},
+                                                  i * rows, std::vector<int64_t>{1}));
     std::ranges::shuffle(r.regions, rng);
     simplify(r);
     ASSERT_EQ(r.regions.size(), 1u) << r.text() << " seed " << seed;
     ASSERT_EQ(copied(r.regions[0], rows * cols, rows * cols),
-              copied(strided_region(0, std::vector{rows, cols}, 0, std::vector<int64_t>{cols, 1}, 0, std::vector<int64_t>{1, rows}),
+              copied(strided_region(0, std::vector{rows, cols}, 0, std::vector<int64_t>{cols, 1}, 0,
+                                    std::vector<int64_t>{1, rows}),
                      rows * cols, rows * cols))
         << "seed " << seed;
   }

@@ -21,13 +21,16 @@ class GraphBuilder {
     v.constant = std::move(t);
     return graph_.add_value(std::move(v));
   }
-  ir::ValueId floats(const Shape& shape, const std::vector<float>& values) { return constant(*Tensor::from<float>(shape, values)); }
+  ir::ValueId floats(const Shape& shape, const std::vector<float>& values) {
+    return constant(*Tensor::from<float>(shape, values));
+  }
   ir::ValueId ints(const std::vector<int64_t>& values) { return constant(*Tensor::vector_i64(values)); }
   ir::ValueId node(const char* op, const std::vector<ir::ValueId>& inputs, ir::Attributes attributes = {}) {
     ir::Value v;
     v.name = "v" + std::to_string(graph_.values.size());
     const auto id = graph_.add_value(std::move(v));
-    graph_.nodes.push_back({op, std::string(op) + std::to_string(graph_.nodes.size()), inputs, {id}, std::move(attributes)});
+    graph_.nodes.push_back(
+        {op, std::string(op) + std::to_string(graph_.nodes.size()), inputs, {id}, std::move(attributes)});
     return id;
   }
   void output(ir::ValueId id, const char* name) {

@@ -7,13 +7,16 @@
 namespace walle::runtime {
 namespace {
 
-ir::Value loose(const char* name) { return {name, ir::ValueKind::tensor, DType::undefined, std::nullopt, std::nullopt}; }
+ir::Value loose(const char* name) {
+  return {name, ir::ValueKind::tensor, DType::undefined, std::nullopt, std::nullopt};
+}
 
 // Loop body: (iteration, go on) + (state) -> (go on, state * 2, state)
 std::shared_ptr<const ir::Graph> doubling_body(bool stop_at_8) {
   GraphBuilder b;
   ir::Graph& g = b.graph();
-  const auto trip = g.add_value(loose("trip")), go = g.add_value(loose("go")), state = g.add_value(loose("state"));
+  const auto trip = g.add_value(loose("trip")), go = g.add_value(loose("go")),
+             state = g.add_value(loose("state"));
   g.inputs = {trip, go, state};
   const auto doubled = b.node("Add", {state, state});
   b.output(stop_at_8 ? b.node("Less", {doubled, b.floats({}, {8})}) : b.node("Identity", {go}), "go_on");
@@ -25,8 +28,10 @@ std::shared_ptr<const ir::Graph> doubling_body(bool stop_at_8) {
 Result<std::vector<ir::RuntimeValue>> loop(int64_t trips, bool stop_at_8) {
   GraphBuilder b;
   const auto start = b.input("start", DType::float32, {});
-  const auto count = b.constant(*Tensor::scalar<int64_t>(trips)), yes = b.constant(*Tensor::scalar<bool>(true));
-  const auto last = b.node("Loop", {count, yes, start}, {{"body", doubling_body(stop_at_8)}, {"body_captures", int64_t{0}}});
+  const auto count = b.constant(*Tensor::scalar<int64_t>(trips)),
+             yes = b.constant(*Tensor::scalar<bool>(true));
+  const auto last = b.node("Loop", {count, yes, start},
+                           {{"body", doubling_body(stop_at_8)}, {"body_captures", int64_t{0}}});
   ir::Graph& g = b.graph();
   const auto scanned = g.add_value(loose("scanned"));
   g.nodes.back().outputs.push_back(scanned);
@@ -51,7 +56,9 @@ TEST(Loop, CountsStopsAndCollects) {
   EXPECT_EQ((*none)[1].tensor()->elements(), 0);
 }
 
-TEST(Loop, AHugeTripCountIsNoReason) { EXPECT_TRUE(loop(std::numeric_limits<int64_t>::max(), true).ok()) << "the condition ends it"; }
+TEST(Loop, AHugeTripCountIsNoReason) {
+  EXPECT_TRUE(loop(std::numeric_limits<int64_t>::max(), true).ok()) << "the condition ends it";
+}
 
 TEST(Fold, ConstantPartsAreGoneBeforeTheFirstRun) {
   GraphBuilder b;
@@ -62,7 +69,8 @@ TEST(Fold, ConstantPartsAreGoneBeforeTheFirstRun) {
   EXPECT_EQ(folded->graph().nodes.size(), 1u);
   EXPECT_EQ(plain->graph().nodes.size(), 3u);
   const std::vector<NamedValue> in{{"x", ramp({2}, 0)}};
-  for (const auto& model : {folded, plain}) EXPECT_EQ(numbers((*(*model->session({}))->run(in))[0]), (std::vector<float>{-11, -22}));
+  for (const auto& model : {folded, plain})
+    EXPECT_EQ(numbers((*(*model->session({}))->run(in))[0]), (std::vector<float>{-11, -22}));
 }
 
 TEST(Fold, RandomAndHugeResultsStay) {
@@ -117,7 +125,8 @@ TEST(Profiler, MeasuresTheStepsOfItsRunsAlone) {
   const auto events = session->stop_profile();
   ASSERT_TRUE(session->run(in).ok());
   ASSERT_EQ(events.size(), 6u);
-  for (size_t i = 1; i < events.size(); ++i) EXPECT_GE(events[i].start_us, events[i - 1].start_us + events[i - 1].duration_us - 1e-3);
+  for (size_t i = 1; i < events.size(); ++i)
+    EXPECT_GE(events[i].start_us, events[i - 1].start_us + events[i - 1].duration_us - 1e-3);
   for (const ExplainRow& row : session->explain().rows) EXPECT_EQ(row.measured_runs, 3);
   EXPECT_TRUE(session->stop_profile().empty());
 }

@@ -1,5 +1,5 @@
-// Short memory: every allocation of loading, planning and running is made to fail once. Each time the answer is a resource
-// error, and the session computes the right thing when memory is back.
+// Short memory: every allocation of loading, planning and running is made to fail once. Each time the answer
+// is a resource error, and the session computes the right thing when memory is back.
 #include "base/memory.h"
 
 #include <atomic>
@@ -13,7 +13,8 @@ std::atomic<uint64_t> g_fail_at{0};
 
 bool at_number(uint64_t number, size_t) { return number == g_fail_at.load(); }
 
-// y = relu(reshape(x w + b, target)), with the target shape known only when running; s = a Conv; an If over both.
+// y = relu(reshape(x w + b, target)), with the target shape known only when running; s = a Conv; an If over
+// both.
 ir::ModelData many_allocations() {
   GraphBuilder b;
   const auto x = b.input("x", DType::float32, {{-1, "n"}, {4, ""}});
@@ -28,26 +29,32 @@ ir::ModelData many_allocations() {
 
   const auto body = [](float value) {
     GraphBuilder inner;
-    const auto in = inner.graph().add_value({"in", ir::ValueKind::tensor, DType::undefined, std::nullopt, std::nullopt});
+    const auto in =
+        inner.graph().add_value({"in", ir::ValueKind::tensor, DType::undefined, std::nullopt, std::nullopt});
     inner.graph().inputs.push_back(in);
     inner.output(inner.node("Mul", {in, inner.floats({}, {value})}), "out");
     return std::make_shared<const ir::Graph>(inner.graph());
   };
-  const auto flag =
-      b.node("Cast", {b.node("ReduceMax", {target}, {{"keepdims", int64_t{0}}})}, {{"to", static_cast<int64_t>(DType::boolean)}});
-  const auto chosen =
-      b.node("If", {flag, sum, sum},
-             {{"then_branch", body(2)}, {"else_branch", body(3)}, {"then_captures", int64_t{1}}, {"else_captures", int64_t{1}}});
+  const auto flag = b.node("Cast", {b.node("ReduceMax", {target}, {{"keepdims", int64_t{0}}})},
+                           {{"to", static_cast<int64_t>(DType::boolean)}});
+  const auto chosen = b.node("If", {flag, sum, sum},
+                             {{"then_branch", body(2)},
+                              {"else_branch", body(3)},
+                              {"then_captures", int64_t{1}},
+                              {"else_captures", int64_t{1}}});
   b.output(chosen, "chosen");
   return b.data();
 }
 
 std::vector<NamedValue> inputs() {
-  return {{"x", ramp({3, 4})}, {"target", *Tensor::vector_i64(std::vector<int64_t>{2, 9})}, {"picture", ramp({1, 2, 6, 6}, 0.1F)}};
+  return {{"x", ramp({3, 4})},
+          {"target", *Tensor::vector_i64(std::vector<int64_t>{2, 9})},
+          {"picture", ramp({1, 2, 6, 6}, 0.1F)}};
 }
 
 // Loads and runs twice; the results of the first run, or what went wrong.
-Result<std::vector<ir::RuntimeValue>> whole_life(const ir::ModelData& data, const std::vector<NamedValue>& in, bool fold) {
+Result<std::vector<ir::RuntimeValue>> whole_life(const ir::ModelData& data, const std::vector<NamedValue>& in,
+                                                 bool fold) {
   WALLE_ASSIGN(auto model, Model::create(data, {fold}));
   SessionOptions options;
   options.fold = fold;
@@ -59,7 +66,8 @@ Result<std::vector<ir::RuntimeValue>> whole_life(const ir::ModelData& data, cons
 
 void expect_same(const std::vector<ir::RuntimeValue>& got, const std::vector<ir::RuntimeValue>& want) {
   ASSERT_EQ(got.size(), want.size());
-  for (size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(got[i].tensor()->identical(*want[i].tensor())) << "result " << i;
+  for (size_t i = 0; i < got.size(); ++i)
+    EXPECT_TRUE(got[i].tensor()->identical(*want[i].tensor())) << "result " << i;
 }
 
 TEST(ShortMemory, EveryAllocationMayFailOnce) {
@@ -82,7 +90,8 @@ TEST(ShortMemory, EveryAllocationMayFailOnce) {
         continue;
       }
       ++failed;
-      EXPECT_EQ(got.error().group(), base::ErrorGroup::resource) << "allocation " << n << ": " << got.error().message();
+      EXPECT_EQ(got.error().group(), base::ErrorGroup::resource)
+          << "allocation " << n << ": " << got.error().message();
       EXPECT_FALSE(got.error().text().next.empty());
     }
     EXPECT_GT(failed, 8);
@@ -108,7 +117,8 @@ TEST(ShortMemory, TheSessionGoesOnAfterwards) {
   }
 }
 
-// The value that decides Reshape's result is copied into the plan; the rule for Reshape cannot say why it is not there.
+// The value that decides Reshape's result is copied into the plan; the rule for Reshape cannot say why it is
+// not there.
 TEST(ShortMemory, AShapeDecidingValueThatCannotBeKeptIsAResourceError) {
   GraphBuilder b;
   const auto x = b.input("x", DType::float32, {{6, ""}});
@@ -116,7 +126,8 @@ TEST(ShortMemory, AShapeDecidingValueThatCannotBeKeptIsAResourceError) {
   b.output(b.node("Reshape", {x, target}), "y");
   const auto model = model_of(b.data());
   auto session = *model->session({});
-  const std::vector<NamedValue> in{{"x", ramp({6})}, {"target", *Tensor::vector_i64(std::vector<int64_t>{2, 3})}};
+  const std::vector<NamedValue> in{{"x", ramp({6})},
+                                   {"target", *Tensor::vector_i64(std::vector<int64_t>{2, 3})}};
   base::set_allocation_fault([](uint64_t, size_t bytes) { return bytes == 16; });
   const auto got = session->run(in);
   base::set_allocation_fault(nullptr);

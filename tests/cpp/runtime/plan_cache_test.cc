@@ -1,5 +1,5 @@
-// Plans a session keeps: found again for the shapes and shape-deciding values they were made for, for no others, and not
-// without bound.
+// Plans a session keeps: found again for the shapes and shape-deciding values they were made for, for no
+// others, and not without bound.
 #include "build.h"
 
 namespace walle::runtime {

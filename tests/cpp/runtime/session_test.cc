@@ -12,7 +12,9 @@ ir::Value input(const char* name, DType dtype, std::vector<ir::Dim> dims) {
   return {name, ir::ValueKind::tensor, dtype, std::move(dims), std::nullopt};
 }
 
-ir::Value named(const char* name) { return {name, ir::ValueKind::tensor, DType::undefined, std::nullopt, std::nullopt}; }
+ir::Value named(const char* name) {
+  return {name, ir::ValueKind::tensor, DType::undefined, std::nullopt, std::nullopt};
+}
 
 Tensor iota(const Shape& shape) {
   Tensor t = *Tensor::allocate(DType::float32, shape);
@@ -50,7 +52,8 @@ TEST(Session, RunsMovementOperatorsForEveryShapeItIsGiven) {
     EXPECT_EQ(y.shape(), (Shape{n, 3}));
     EXPECT_EQ(y.as<float>()[1], static_cast<float>(n));
   }
-  EXPECT_EQ((*session)->explain().rows.size(), 2u);  // one transpose for each of two shapes; reshapes are aliases
+  EXPECT_EQ((*session)->explain().rows.size(),
+            2u);  // one transpose for each of two shapes; reshapes are aliases
 }
 
 // Views of other arrays, such as masks of 0 and 255: true is every byte but 0, as in NumPy.

@@ -26,7 +26,8 @@ TEST(MemoryPlanner, NeverOverlapsLivingBlocks) {
       ASSERT_LE(blocks[i].offset + blocks[i].bytes, total) << "seed " << seed;
       for (size_t j = 0; j < i; ++j) {
         if (blocks[i].last < blocks[j].first || blocks[j].last < blocks[i].first) continue;
-        const bool apart = blocks[i].offset + blocks[i].bytes <= blocks[j].offset || blocks[j].offset + blocks[j].bytes <= blocks[i].offset;
+        const bool apart = blocks[i].offset + blocks[i].bytes <= blocks[j].offset ||
+                           blocks[j].offset + blocks[j].bytes <= blocks[i].offset;
         ASSERT_TRUE(apart) << "seed " << seed;
       }
     }

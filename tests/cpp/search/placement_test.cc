@@ -1,4 +1,5 @@
-// Where operators run: the dynamic programming against every possible placement, and what a node nobody runs is told.
+// Where operators run: the dynamic programming against every possible placement, and what a node nobody runs
+// is told.
 #include "search/placement.h"
 
 #include <cmath>
@@ -35,7 +36,9 @@ double total(const std::vector<std::vector<double>>& costs, const std::vector<do
   double sum = 0;
   for (size_t i = 0; i < costs.size(); ++i) {
     sum += costs[i][static_cast<size_t>(placed[i])];
-    if (i > 0) sum += transfer_ms(*backends[static_cast<size_t>(placed[i - 1])], *backends[static_cast<size_t>(placed[i])], bytes[i]);
+    if (i > 0)
+      sum += transfer_ms(*backends[static_cast<size_t>(placed[i - 1])],
+                         *backends[static_cast<size_t>(placed[i])], bytes[i]);
   }
   return sum;
 }

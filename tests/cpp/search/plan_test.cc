@@ -38,12 +38,19 @@ Plan planned(const ops::Program& p) {
   return std::move(plan).value();
 }
 
-int64_t bytes_of(const ops::Program& p, ops::Ref r) { return p.at(r).shape.elements() * dtype_size(p.at(r).dtype); }
+int64_t bytes_of(const ops::Program& p, ops::Ref r) {
+  return p.at(r).shape.elements() * dtype_size(p.at(r).dtype);
+}
 
-// The arena replayed step by step: a step's results and workspace must not touch anything a later step still reads.
+// The arena replayed step by step: a step's results and workspace must not touch anything a later step still
+// reads.
 void nothing_is_overwritten(const ops::Program& p, const Plan& plan, const std::string& trace) {
-  const auto interval = [&](ops::Ref r) { return std::pair(plan.storage[static_cast<size_t>(r)].offset, bytes_of(p, r)); };
-  const auto in_arena = [&](ops::Ref r) { return r >= 0 && plan.storage[static_cast<size_t>(r)].home == Home::arena; };
+  const auto interval = [&](ops::Ref r) {
+    return std::pair(plan.storage[static_cast<size_t>(r)].offset, bytes_of(p, r));
+  };
+  const auto in_arena = [&](ops::Ref r) {
+    return r >= 0 && plan.storage[static_cast<size_t>(r)].home == Home::arena;
+  };
   const auto meet = [](std::pair<int64_t, int64_t> a, std::pair<int64_t, int64_t> b) {
     return a.first < b.first + b.second && b.first < a.first + a.second;
   };
@@ -61,12 +68,15 @@ void nothing_is_overwritten(const ops::Program& p, const Plan& plan, const std::
       ASSERT_LE(interval(out).first + interval(out).second, plan.arena_bytes) << trace;
       ASSERT_EQ(interval(out).first % 64, 0) << trace;
       if (workspace.second > 0) ASSERT_FALSE(meet(interval(out), workspace)) << trace;
-      for (ops::Ref v : alive) ASSERT_FALSE(meet(interval(out), interval(v))) << "step " << s << " overwrites %" << v << "; " << trace;
+      for (ops::Ref v : alive)
+        ASSERT_FALSE(meet(interval(out), interval(v)))
+            << "step " << s << " overwrites %" << v << "; " << trace;
     }
     if (workspace.second > 0) {
       ASSERT_LE(workspace.first + workspace.second, plan.arena_bytes) << trace;
       for (ops::Ref v : alive)
-        ASSERT_FALSE(meet(workspace, interval(v))) << "scratch of step " << s << " overwrites %" << v << "; " << trace;
+        ASSERT_FALSE(meet(workspace, interval(v)))
+            << "scratch of step " << s << " overwrites %" << v << "; " << trace;
     }
     for (ops::Ref out : n.outputs)
       if (in_arena(out)) written.push_back(out);
@@ -87,7 +97,8 @@ TEST(Plan, RandomProgramsNeverOverwriteWhatIsStillRead) {
       const Shape& s = b.p.at(x).shape;
       if (rng() % 4 == 0) {  // a view of the first rows, which an alias shares
         const int64_t rows = 1 + static_cast<int64_t>(rng() % static_cast<uint64_t>(s[0]));
-        known.push_back(b.raster(x, raster::contiguous_region(0, rows * 8, (s[0] - rows) * 8), Shape{rows, 8}));
+        known.push_back(
+            b.raster(x, raster::contiguous_region(0, rows * 8, (s[0] - rows) * 8), Shape{rows, 8}));
       } else if (rng() % 3 == 0) {
         known.push_back(b.node("Softmax", {x}));
       } else {

@@ -1,5 +1,5 @@
-// Rings that nobody wrote this way: right checksums in the wrong place, numbers that go nowhere, files of any size. A
-// journal opens, ends at its last append, and takes no longer than a few readings of the ring.
+// Rings that nobody wrote this way: right checksums in the wrong place, numbers that go nowhere, files of any
+// size. A journal opens, ends at its last append, and takes no longer than a few readings of the ring.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -17,10 +17,13 @@ namespace {
 using base::FaultEnv;
 constexpr size_t kRing = 8192;
 
-std::span<std::byte> ring_of(std::string& file) { return std::as_writable_bytes(std::span(file)).subspan(kJournalHeaderBytes); }
+std::span<std::byte> ring_of(std::string& file) {
+  return std::as_writable_bytes(std::span(file)).subspan(kJournalHeaderBytes);
+}
 
 void forge(std::string& file, size_t offset, uint64_t seq, std::string_view payload = "", uint32_t size = 0) {
-  write_frame(ring_of(file).data() + offset, size ? size : static_cast<uint32_t>(payload.size()), seq, std::as_bytes(std::span(payload)));
+  write_frame(ring_of(file).data() + offset, size ? size : static_cast<uint32_t>(payload.size()), seq,
+              std::as_bytes(std::span(payload)));
 }
 void forge_gap(std::string& file, size_t offset, uint64_t seq, uint64_t next) {
   forge(file, offset, seq, {reinterpret_cast<const char*>(&next), 8}, kGapFrame);
@@ -67,8 +70,8 @@ TEST(ForgedJournal, FramesBehindTheHeadNeverContinueTheChain) {
   const std::string good = three_frames(env);
   for (size_t payload = 0; payload <= 100; ++payload) {
     std::string file = good;
-    // The first counts as a frame behind damage: numbers up to 4 + 511 are lost, and a gap of 24 bytes leads to 516. The
-    // others would follow the append behind that gap.
+    // The first counts as a frame behind damage: numbers up to 4 + 511 are lost, and a gap of 24 bytes leads
+    // to 516. The others would follow the append behind that gap.
     forge(file, 4096, 4 + kRing / kFrameHeaderBytes - 1);
     for (uint64_t i = 0; i < 5; ++i) forge(file, 72 + 24 + frame_bytes(payload) + 16 * i, 517 + i);
     env.file("/j") = file;
@@ -76,7 +79,8 @@ TEST(ForgedJournal, FramesBehindTheHeadNeverContinueTheChain) {
   }
 }
 
-// Payloads are the applications': they may hold the image of the frame that will be expected there one lap later.
+// Payloads are the applications': they may hold the image of the frame that will be expected there one lap
+// later.
 TEST(ForgedJournal, FramesInPayloadsOfTheLastLapNeverContinueTheChain) {
   FaultEnv env;
   auto opened = Journal::open(env, "/j", kRing);
@@ -117,7 +121,8 @@ TEST(ForgedJournal, FramesInPayloadsAreNotCountedAsLost) {
 TEST(ForgedJournal, GapsThatGoNowhereEndTheChain) {
   FaultEnv env;
   const std::string good = three_frames(env);
-  for (const uint64_t next : {uint64_t{0}, uint64_t{1}, uint64_t{4}, uint64_t{4} + kRing + 1, kMaxSeq, ~uint64_t{0}}) {
+  for (const uint64_t next :
+       {uint64_t{0}, uint64_t{1}, uint64_t{4}, uint64_t{4} + kRing + 1, kMaxSeq, ~uint64_t{0}}) {
     env.file("/j") = good;
     forge_gap(env.file("/j"), 72, 4, next);
     EXPECT_EQ(ends_at_its_append(env, 8).last_seq, 3u) << next;
@@ -154,7 +159,8 @@ TEST(ForgedJournal, AChainIsNeverLongerThanTheRing) {
   EXPECT_EQ(r.last_seq, 100u);
 }
 
-// Every word says: a frame of 4 MiB with the number that is expected. Without a bound that is 2^21 checksums of 4 MiB.
+// Every word says: a frame of 4 MiB with the number that is expected. Without a bound that is 2^21 checksums
+// of 4 MiB.
 TEST(ForgedJournal, BytesThatLookLikeAFrameEverywhereCostAFewReadings) {
   constexpr size_t kLarge = size_t{1} << 24;
   constexpr uint64_t kWord = uint64_t{1} << (22 + 32);
@@ -183,7 +189,8 @@ TEST_F(HugeFile, WithoutAHeaderIsRefusedAndLeftAlone) {
   std::filesystem::resize_file(path_, uintmax_t{3} << 30);  // sparse
   const auto j = Journal::open(Env::system(), path_.string(), kRing);
   ASSERT_FALSE(j.ok());
-  for (const char* part : {"3221225472 bytes", "move it away"}) EXPECT_NE(j.error().message().find(part), std::string::npos);
+  for (const char* part : {"3221225472 bytes", "move it away"})
+    EXPECT_NE(j.error().message().find(part), std::string::npos);
   EXPECT_EQ(std::filesystem::file_size(path_), uintmax_t{3} << 30);
 }
 
@@ -191,7 +198,8 @@ TEST_F(HugeFile, WithAHeaderOpensByItsHeader) {
   {
     append(**Journal::open(Env::system(), path_.string(), kRing), "kept");
   }
-  std::filesystem::resize_file(path_, uintmax_t{64} << 30);  // reading all of it would take more memory than there is
+  std::filesystem::resize_file(
+      path_, uintmax_t{64} << 30);  // reading all of it would take more memory than there is
   const auto j = Journal::open(Env::system(), path_.string(), 2 * kRing);
   ASSERT_TRUE(j.ok()) << j.error().message();
   EXPECT_EQ((*j)->capacity(), kRing);

@@ -35,7 +35,8 @@ size_t check_contents(const Journal& j) {
   j.read(0, [&](uint64_t seq, std::span<const std::byte> bytes) {
     EXPECT_GT(seq, previous);
     previous = seq;
-    EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()), payload_of(seq, size_of(seq)));
+    EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
+              payload_of(seq, size_of(seq)));
     ++n;
     return true;
   });
@@ -59,10 +60,12 @@ TEST(Crc32c, CopyingAndWritingGiveTheBytesAndTheirChecksum) {
       EXPECT_EQ(to, p + '#') << n;
     };
     same([&](void* to) { return base::crc32c_copy_portable(7, to, p.data(), n); });
-    if (base::has_crc32c_instruction()) same([&](void* to) { return base::crc32c_copy_instruction(7, to, p.data(), n); });
+    if (base::has_crc32c_instruction())
+      same([&](void* to) { return base::crc32c_copy_instruction(7, to, p.data(), n); });
   }
   const auto fields = [](auto& w) {
-    w.put(uint8_t{0x81}), w.put(int64_t{-2}), w.put(uint16_t{0x8001}), w.put(uint32_t{0x80000001}), w.copy("text", 4), w.put(1.5);
+    w.put(uint8_t{0x81}), w.put(int64_t{-2}), w.put(uint16_t{0x8001}), w.put(uint32_t{0x80000001}),
+        w.copy("text", 4), w.put(1.5);
   };
   std::byte fast[27], slow[27];
   base::Crc32cWriter<false> portable(slow);

@@ -24,7 +24,8 @@ std::string repeated_word(size_t word_bytes, uint32_t values) {
   put_varint(raw, word_bytes);
   raw += std::string(word_bytes, 'w') + std::string(values, '\0');
   std::string out = "WSEG0001";
-  put(out, uint64_t{1}), put(out, uint64_t{values}), put(out, int64_t{0}), put(out, int64_t{0}), put(out, uint32_t{1});
+  put(out, uint64_t{1}), put(out, uint64_t{values}), put(out, int64_t{0}), put(out, int64_t{0}),
+      put(out, uint32_t{1});
   put(out, base::crc32c(0, out.data(), out.size()));
   std::string head;
   put(head, uint8_t{1}), head += "t";

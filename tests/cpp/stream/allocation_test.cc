@@ -12,9 +12,9 @@
 namespace {
 std::atomic<int64_t> g_allocations{0}, g_bytes{0};
 
-// Counts every allocation of this test program: the plain, the nothrow and the aligned forms. Those of arrays would end in
-// these by themselves, but AddressSanitizer's runtime brings its own.
-// Size and start of the block are kept in front of what the caller gets.
+// Counts every allocation of this test program: the plain, the nothrow and the aligned forms. Those of arrays
+// would end in these by themselves, but AddressSanitizer's runtime brings its own. Size and start of the
+// block are kept in front of what the caller gets.
 void* counted(size_t size, size_t alignment) {
   const size_t front = alignment < 16 ? 16 : alignment;
   const size_t whole = (front + size + front - 1) / front * front;
@@ -41,13 +41,17 @@ void release(void* p) {
 }  // namespace
 
 void* operator new(size_t size) { return required(size, 16); }
-void* operator new(size_t size, std::align_val_t alignment) { return required(size, static_cast<size_t>(alignment)); }
+void* operator new(size_t size, std::align_val_t alignment) {
+  return required(size, static_cast<size_t>(alignment));
+}
 void* operator new(size_t size, const std::nothrow_t&) noexcept { return counted(size, 16); }
 void* operator new(size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
   return counted(size, static_cast<size_t>(alignment));
 }
 void* operator new[](size_t size) { return required(size, 16); }
-void* operator new[](size_t size, std::align_val_t alignment) { return required(size, static_cast<size_t>(alignment)); }
+void* operator new[](size_t size, std::align_val_t alignment) {
+  return required(size, static_cast<size_t>(alignment));
+}
 void* operator new[](size_t size, const std::nothrow_t&) noexcept { return counted(size, 16); }
 void* operator new[](size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
   return counted(size, static_cast<size_t>(alignment));

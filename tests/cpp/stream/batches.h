@@ -40,13 +40,16 @@ inline void append(Batch& to, const Batch& from) {
   to.support.insert(to.support.end(), from.support.begin(), from.support.end());
   for (size_t c = 0; c < from.columns.size(); ++c) {
     to.columns[c].name = from.columns[c].name;
-    to.columns[c].cells.insert(to.columns[c].cells.end(), from.columns[c].cells.begin(), from.columns[c].cells.end());
+    to.columns[c].cells.insert(to.columns[c].cells.end(), from.columns[c].cells.begin(),
+                               from.columns[c].cells.end());
   }
 }
 
 // Rows [from, to) of `b`.
 inline Batch slice(const Batch& b, size_t from, size_t to) {
-  const auto part = [&](const auto& v) { return std::decay_t<decltype(v)>(v.begin() + from, v.begin() + to); };
+  const auto part = [&](const auto& v) {
+    return std::decay_t<decltype(v)>(v.begin() + from, v.begin() + to);
+  };
   Batch out;
   out.ts = part(b.ts);
   for (const Column& c : b.columns) out.columns.push_back({c.name, c.sensitivity, part(c.cells), c.path});

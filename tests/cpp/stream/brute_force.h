@@ -1,5 +1,5 @@
-// The oracle: enumerates every way a pattern can match, straight from the trigger's tree, knowing nothing of compiled
-// forms, tries or slots.
+// The oracle: enumerates every way a pattern can match, straight from the trigger's tree, knowing nothing of
+// compiled forms, tries or slots.
 #pragma once
 
 #include <map>
@@ -18,14 +18,16 @@ struct Fired {
 
 class BruteForce {
  public:
-  BruteForce(const TriggerSpec& spec, const Catalog& catalog, const std::vector<Recorded>& events, size_t added_before)
+  BruteForce(const TriggerSpec& spec, const Catalog& catalog, const std::vector<Recorded>& events,
+             size_t added_before)
       : spec_(spec), catalog_(catalog), events_(events), first_(added_before) {}
 
   std::vector<Fired> run(size_t end, int64_t final_time) {
     for (size_t n = 0; n < end; ++n) {
       absences_before(n, events_[n].event.ts);
       const Event& e = events_[n].event;
-      if (catalog_.events()[e.event].kind == EventKind::app_state) states_[catalog_.states()[e.page]] = (e.flags & kStateOn) != 0;
+      if (catalog_.events()[e.event].kind == EventKind::app_state)
+        states_[catalog_.states()[e.page]] = (e.flags & kStateOn) != 0;
       if (n < first_) continue;
       const auto key = partition(e);
       if (!key) continue;
@@ -82,19 +84,27 @@ class BruteForce {
   std::optional<std::string> partition(const Event& e) const {
     if (spec_.scope == Scope::device) return "";
     if (spec_.scope == Scope::session) return std::to_string(e.session);
-    if (spec_.scope == Scope::page) return e.page_instance ? std::optional(std::to_string(e.page_instance)) : std::nullopt;
+    if (spec_.scope == Scope::page)
+      return e.page_instance ? std::optional(std::to_string(e.page_instance)) : std::nullopt;
     if (e.contents.size() < 2 || !e.contents[1].present) return std::nullopt;
     return std::string(e.contents[1].text);
   }
 
-  // Waiting for something not to happen goes on when the session ends: a purchase in the next one still counts.
-  std::string wait_key(const Event& e) const { return spec_.scope == Scope::session ? "" : partition(e).value_or("?"); }
+  // Waiting for something not to happen goes on when the session ends: a purchase in the next one still
+  // counts.
+  std::string wait_key(const Event& e) const {
+    return spec_.scope == Scope::session ? "" : partition(e).value_or("?");
+  }
 
   // Does a match end at scope.back()? Tries every assignment.
-  bool ends_here(const std::vector<size_t>& scope, const Part& part) const { return extend(scope, part, 0, 0, -1, -1); }
+  bool ends_here(const std::vector<size_t>& scope, const Part& part) const {
+    return extend(scope, part, 0, 0, -1, -1);
+  }
 
-  // Steps before `s` are placed (`rep` copies of step s too); `last` and `start` index into scope, -1: none yet.
-  bool extend(const std::vector<size_t>& scope, const Part& part, size_t s, int rep, int last, int start) const {
+  // Steps before `s` are placed (`rep` copies of step s too); `last` and `start` index into scope, -1: none
+  // yet.
+  bool extend(const std::vector<size_t>& scope, const Part& part, size_t s, int rep, int last,
+              int start) const {
     const int end = static_cast<int>(scope.size()) - 1;
     if (s == spec_.steps.size()) return last == end && accepts(scope, part, start);
     const Step& step = spec_.steps[s];

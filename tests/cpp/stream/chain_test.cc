@@ -1,4 +1,5 @@
-// Strict chains, whose edges are found from the nodes just reached, beside triggers that share their first steps with them.
+// Strict chains, whose edges are found from the nodes just reached, beside triggers that share their first
+// steps with them.
 #include "stream/matcher_case.h"
 
 namespace walle::stream {
@@ -8,8 +9,10 @@ using testing::BruteForce;
 using testing::Case;
 using testing::RandomCase;
 
-// The tokens of `length` events of the stream from `from` on, each following at once: this chain ends at least once.
-std::string chain(const Catalog& catalog, const std::vector<testing::Recorded>& events, size_t from, size_t length) {
+// The tokens of `length` events of the stream from `from` on, each following at once: this chain ends at
+// least once.
+std::string chain(const Catalog& catalog, const std::vector<testing::Recorded>& events, size_t from,
+                  size_t length) {
   std::string out;
   for (size_t i = from; i < from + length; ++i) {
     const Event& e = events[i].event;
@@ -22,10 +25,13 @@ std::string chain(const Catalog& catalog, const std::vector<testing::Recorded>& 
 std::string random_trigger(const Catalog& catalog, RandomCase& r, const Case& c) {
   const size_t most = std::min<size_t>(5, c.events.size());
   const size_t length = 1 + static_cast<size_t>(r.below(static_cast<int>(most)));
-  const std::string strict = chain(catalog, c.events, static_cast<size_t>(r.below(static_cast<int>(c.events.size() - length + 1))), length);
+  const std::string strict =
+      chain(catalog, c.events, static_cast<size_t>(r.below(static_cast<int>(c.events.size() - length + 1))),
+            length);
   if (strict.empty()) return "";
   // As it is, or with a step in front or behind that is no part of a chain.
-  const char* around[] = {"", "", "", " > a", " > *@p", " ~ b@q", " > c@p[x > 0]", " > (a@p | b@q)", " !c ~ a@p", " > a@q? > b"};
+  const char* around[] = {
+      "", "", "", " > a", " > *@p", " ~ b@q", " > c@p[x > 0]", " > (a@p | b@q)", " !c ~ a@p", " > a@q? > b"};
   std::string out = strict + around[r.below(10)];
   if (r.chance(10)) out = "a? > " + out;
   if (r.chance(20)) out += " within 3us";

@@ -227,7 +227,8 @@ TEST(EventLog, KeepsStatesBeyondTheNumberOfPages) {
   ASSERT_TRUE(log.ok());
   for (const bool compacted : {false, true}) {
     Event e;
-    e.event = *(*log)->catalog().find_event("app_state"), e.page = 2, e.ts = env.wall_us(), e.flags = kStateOn;
+    e.event = *(*log)->catalog().find_event("app_state"), e.page = 2, e.ts = env.wall_us(),
+    e.flags = kStateOn;
     ASSERT_TRUE((*log)->append(e).ok());
     if (compacted) {
       ASSERT_TRUE((*log)->compact().ok());

@@ -17,7 +17,8 @@ struct Case {
   size_t cut;
 };
 
-inline std::vector<std::vector<Fired>> run_matcher(const Case& c, const Catalog& catalog, int64_t final_time) {
+inline std::vector<std::vector<Fired>> run_matcher(const Case& c, const Catalog& catalog,
+                                                   int64_t final_time) {
   auto m = std::make_unique<Matcher>(catalog);
   std::vector<uint16_t> ids(c.triggers.size(), kNone);
   std::vector<std::vector<Fired>> out(c.triggers.size());

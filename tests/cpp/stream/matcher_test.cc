@@ -62,12 +62,14 @@ TEST(Matcher, AgreesWithEnumerationOnRandomCases) {
         // Up to its removal: what it fired must be a prefix of what it would have fired.
         const auto whole = BruteForce(c.specs[t], catalog, c.events, c.add_at[t]).run(c.events.size(), end);
         ASSERT_LE(got[t].size(), whole.size()) << "seed " << seed << ": " << c.triggers[t].text;
-        ASSERT_TRUE(std::equal(got[t].begin(), got[t].end(), whole.begin())) << "seed " << seed << ": " << c.triggers[t].text;
+        ASSERT_TRUE(std::equal(got[t].begin(), got[t].end(), whole.begin()))
+            << "seed " << seed << ": " << c.triggers[t].text;
         continue;
       }
       const auto want = BruteForce(c.specs[t], catalog, c.events, c.add_at[t]).run(c.events.size(), end);
       fired += static_cast<int64_t>(want.size());
-      ASSERT_EQ(got[t].size(), want.size()) << "seed " << seed << " trigger " << t << ": " << c.triggers[t].text;
+      ASSERT_EQ(got[t].size(), want.size())
+          << "seed " << seed << " trigger " << t << ": " << c.triggers[t].text;
       ASSERT_TRUE(got[t] == want) << "seed " << seed << " trigger " << t << ": " << c.triggers[t].text;
     }
   }
@@ -107,8 +109,10 @@ TEST(Matcher, IrrelevantEventsAndUnrelatedTasksChangeNothing) {
     const auto together = run_matcher(c, catalog, end);
     for (size_t t = 0; t < c.triggers.size(); ++t) {  // the task set split into single tasks
       Case alone = c;
-      alone.specs = {c.specs[t]}, alone.triggers = {c.triggers[t]}, alone.add_at = {0}, alone.remove_at = {c.events.size()};
-      ASSERT_TRUE(run_matcher(alone, catalog, end)[0] == together[t]) << "seed " << seed << ": " << c.triggers[t].text;
+      alone.specs = {c.specs[t]}, alone.triggers = {c.triggers[t]}, alone.add_at = {0},
+      alone.remove_at = {c.events.size()};
+      ASSERT_TRUE(run_matcher(alone, catalog, end)[0] == together[t])
+          << "seed " << seed << ": " << c.triggers[t].text;
       // A timer event is no pattern's business: putting one before every event changes only nothing.
       std::vector<Recorded> with_ticks;
       for (const Recorded& e : c.events) {
@@ -118,12 +122,14 @@ TEST(Matcher, IrrelevantEventsAndUnrelatedTasksChangeNothing) {
         tick.event.contents = {};
         with_ticks.push_back(tick);
         with_ticks.push_back(e);
-        with_ticks.back().event.contents = with_ticks.back().values.empty() ? std::span<const Value>() : e.event.contents;
+        with_ticks.back().event.contents =
+            with_ticks.back().values.empty() ? std::span<const Value>() : e.event.contents;
       }
       Case ticking = alone;
       ticking.events = with_ticks;
       ticking.remove_at = {with_ticks.size()};
-      ASSERT_TRUE(run_matcher(ticking, catalog, end)[0] == together[t]) << "seed " << seed << ": " << c.triggers[t].text;
+      ASSERT_TRUE(run_matcher(ticking, catalog, end)[0] == together[t])
+          << "seed " << seed << ": " << c.triggers[t].text;
     }
   }
 }
@@ -226,7 +232,8 @@ TEST(Matcher, QueueCoalescesThenDropsOldest) {
   std::vector<uint16_t> ids;
   for (const char* text : {"a", "b", "c"}) ids.push_back(*m.add(compiled(text, catalog)));
   const uint16_t a = *catalog.find_event("a");
-  for (uint64_t i = 0; i < 4; ++i) m.step(at(i + 1, static_cast<int64_t>(i), static_cast<uint16_t>(a + (i == 3 ? 2 : i == 2 ? 0 : i))));
+  for (uint64_t i = 0; i < 4; ++i)
+    m.step(at(i + 1, static_cast<int64_t>(i), static_cast<uint16_t>(a + (i == 3 ? 2 : i == 2 ? 0 : i))));
   EXPECT_EQ(m.queue().coalesced(), 1u);
   EXPECT_EQ(m.queue().dropped(), 1u);
   Firing f;

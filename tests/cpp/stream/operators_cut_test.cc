@@ -1,5 +1,5 @@
-// Random streams, cut anywhere: what an operator gives depends on the rows and their order alone. And fixed windows beside
-// their definition.
+// Random streams, cut anywhere: what an operator gives depends on the rows and their order alone. And fixed
+// windows beside their definition.
 #include <map>
 #include <random>
 
@@ -48,7 +48,8 @@ struct Case {
     WindowSpec s{kind, 1 + below(30), 1 + below(20), below(2) * below(30), below(2) * below(40), {}, {}};
     if (below(2)) s.keys = {"id"};
     for (const AggregateKind a : kKinds)
-      s.aggregates.push_back({a, a == AggregateKind::count ? "" : "v", "a" + std::to_string(s.aggregates.size()), 3, 0, 4});
+      s.aggregates.push_back(
+          {a, a == AggregateKind::count ? "" : "v", "a" + std::to_string(s.aggregates.size()), 3, 0, 4});
     return s;
   }
 
@@ -63,8 +64,12 @@ struct Case {
     }
     if (which < 9) {
       const auto kind = static_cast<StateKind>(which - 5);
-      return std::move(
-          *make_state({kind, {"id", "page_instance"}, "v", {kKinds[below(9)], "v", "o"}, "o", 1 + static_cast<size_t>(below(12))}));
+      return std::move(*make_state({kind,
+                                    {"id", "page_instance"},
+                                    "v",
+                                    {kKinds[below(9)], "v", "o"},
+                                    "o",
+                                    1 + static_cast<size_t>(below(12))}));
     }
     return std::move(*make_window(window(static_cast<WindowKind>(which - 9))));
   }
@@ -99,7 +104,8 @@ TEST(Cut, StreamsCutAnywhereGiveTheSame) {
       const auto whole = one.make(which), cut = same.make(which);
       std::vector<size_t> cuts;
       for (size_t at = 0; at <= in.rows(); ++at)
-        if (one.below(4) == 0) cuts.insert(cuts.end(), 1 + static_cast<size_t>(one.below(2)), at);  // empty pieces, too
+        if (one.below(4) == 0)
+          cuts.insert(cuts.end(), 1 + static_cast<size_t>(one.below(2)), at);  // empty pieces, too
       const Output a = run(*whole, in, {}), b = run(*cut, in, cuts);
       ASSERT_EQ(a.rows.ts, b.rows.ts);
       ASSERT_EQ(a.rows.support, b.rows.support);
@@ -114,8 +120,8 @@ TEST(Cut, StreamsCutAnywhereGiveTheSame) {
   EXPECT_GT(late, 1'000u);
 }
 
-// By definition: row r is in the windows [k * slide, k * slide + size) that hold its time and whose end plus lateness the
-// rows before r have not passed; the newest revision of each tells all its rows.
+// By definition: row r is in the windows [k * slide, k * slide + size) that hold its time and whose end plus
+// lateness the rows before r have not passed; the newest revision of each tells all its rows.
 TEST(Cut, FixedWindowsAreWhatTheyAreDefinedToBe) {
   for (uint64_t seed = 0; seed < 200; ++seed)
     for (const WindowKind kind : {WindowKind::tumbling, WindowKind::sliding}) {
@@ -148,8 +154,8 @@ TEST(Cut, FixedWindowsAreWhatTheyAreDefinedToBe) {
       const Output out = run(**op, in, {});
       std::map<int64_t, std::pair<int64_t, double>> given;
       for (size_t r = 0; r < out.rows.rows(); ++r)
-        given[std::get<int64_t>(column(out.rows, "window_start")[r])] = {std::get<int64_t>(column(out.rows, "n")[r]),
-                                                                         std::get<double>(column(out.rows, "s")[r])};
+        given[std::get<int64_t>(column(out.rows, "window_start")[r])] = {
+            std::get<int64_t>(column(out.rows, "n")[r]), std::get<double>(column(out.rows, "s")[r])};
       ASSERT_EQ(given, expected);
       ASSERT_EQ(out.late, late);
     }
@@ -165,10 +171,12 @@ TEST(Aggregates, OfTwoPartsMergedAreThoseOfTheWhole) {
     for (const AggregateKind kind : kKinds) {
       const AggregateSpec spec{kind, "v", "o", 3, 0, 4};
       Accumulator whole, left, right;
-      for (size_t i = 0; i < values.size(); ++i) whole.add(spec, values[i]), (i < middle ? left : right).add(spec, values[i]);
+      for (size_t i = 0; i < values.size(); ++i)
+        whole.add(spec, values[i]), (i < middle ? left : right).add(spec, values[i]);
       left.merge(spec, right);
       const Cell a = whole.result(spec), b = left.result(spec);
-      if (std::holds_alternative<double>(a))  // quarters below 5 add exactly; mean and variance round once per step
+      if (std::holds_alternative<double>(
+              a))  // quarters below 5 add exactly; mean and variance round once per step
         ASSERT_NEAR(std::get<double>(a), std::get<double>(b), 1e-12) << static_cast<int>(kind);
       else
         ASSERT_EQ(a, b) << static_cast<int>(kind);
@@ -190,8 +198,10 @@ TEST(Aggregates, OfKnownValues) {
   EXPECT_EQ(of({AggregateKind::min, "v", ""}, v), Cell(1.0));
   EXPECT_EQ(of({AggregateKind::max, "v", ""}, v), Cell(6.0));
   EXPECT_EQ(of({AggregateKind::var, "v", ""}, v), Cell(14.0 / 3));
-  EXPECT_EQ(of({AggregateKind::top_k, "v", "", 2}, texts({"b", "a", "c", "c"})), Cell(std::string("c:2,a:1")));
-  EXPECT_EQ(of({AggregateKind::histogram, "v", "", 3, 0, 3}, floats({-5, 0, 1.5, 2, 99})), Cell(std::string("2,1,2")));
+  EXPECT_EQ(of({AggregateKind::top_k, "v", "", 2}, texts({"b", "a", "c", "c"})),
+            Cell(std::string("c:2,a:1")));
+  EXPECT_EQ(of({AggregateKind::histogram, "v", "", 3, 0, 3}, floats({-5, 0, 1.5, 2, 99})),
+            Cell(std::string("2,1,2")));
   EXPECT_EQ(of({AggregateKind::max, "v", ""}, {kAbsent}), kAbsent);
   Cells many;
   for (int64_t i = 0; i < 20'000; ++i) many.emplace_back(i % 5000);

@@ -7,8 +7,9 @@ namespace {
 using namespace testing;
 
 Batch rows() {
-  return batch({1, 2, 3, 4},
-               {{"price", {int64_t{5}, 2.5, kAbsent, int64_t{-4}}}, {"count", ints({2, 0, 3, 4})}, {"shop", texts({"a", "b", "a", "b"})}});
+  return batch({1, 2, 3, 4}, {{"price", {int64_t{5}, 2.5, kAbsent, int64_t{-4}}},
+                              {"count", ints({2, 0, 3, 4})},
+                              {"shop", texts({"a", "b", "a", "b"})}});
 }
 
 TEST(Filter, KeepsRowsForWhichThePredicateHolds) {
@@ -36,14 +37,19 @@ TEST(Map, ComputesAColumn) {
     char op;
     const char* right;
     Cells expected;
-  } cases[] = {{'+', "count", {7.0, 2.5, kAbsent, 0.0}},         {'-', "1.5", {3.5, 1.0, kAbsent, -5.5}},
-               {'*', "count", {10.0, 0.0, kAbsent, -16.0}},      {'/', "count", {2.5, kAbsent, kAbsent, -1.0}},  // nothing is divided by 0
-               {'/', "0", {kAbsent, kAbsent, kAbsent, kAbsent}}, {'=', "", {int64_t{5}, 2.5, kAbsent, int64_t{-4}}}};
-  for (const auto& c : cases) EXPECT_EQ(column(push(**make_map("out", "price", c.op, c.right), rows()), "out"), c.expected) << c.op;
+  } cases[] = {{'+', "count", {7.0, 2.5, kAbsent, 0.0}},
+               {'-', "1.5", {3.5, 1.0, kAbsent, -5.5}},
+               {'*', "count", {10.0, 0.0, kAbsent, -16.0}},
+               {'/', "count", {2.5, kAbsent, kAbsent, -1.0}},  // nothing is divided by 0
+               {'/', "0", {kAbsent, kAbsent, kAbsent, kAbsent}},
+               {'=', "", {int64_t{5}, 2.5, kAbsent, int64_t{-4}}}};
+  for (const auto& c : cases)
+    EXPECT_EQ(column(push(**make_map("out", "price", c.op, c.right), rows()), "out"), c.expected) << c.op;
   const Batch replaced = push(**make_map("price", "price", '*', "2"), rows());
   EXPECT_EQ(replaced.columns.size(), 3u);
   EXPECT_EQ(column(replaced, "price"), (Cells{10.0, 5.0, kAbsent, -8.0}));
-  EXPECT_EQ(column(push(**make_map("out", "shop", '+', "1"), rows()), "out"), Cells(4)) << "texts are no numbers";
+  EXPECT_EQ(column(push(**make_map("out", "shop", '+', "1"), rows()), "out"), Cells(4))
+      << "texts are no numbers";
   refuses(make_map("out", "price", '%', "2"), "one of + - * / =");
   refuses((*make_map("out", "price", '+', "weight"))->push(rows()), "weight");
 }
@@ -69,12 +75,15 @@ TEST(Dedupe, LetsTheFirstOfAKeyThrough) {
   const Batch in = batch({0, 5, 9, 10, 20, 21}, {{"id", ints({1, 1, 2, 1, 1, 2})}});
   EXPECT_EQ(push(**make_dedupe({"id"}, 0), in).ts, (std::vector<int64_t>{0, 9}));
   EXPECT_EQ(push(**make_dedupe({"id"}, 9), in).ts, (std::vector<int64_t>{0, 9, 10, 20, 21}));
-  EXPECT_EQ(push(**make_dedupe({"id"}, 10), in).ts, (std::vector<int64_t>{0, 9, 20, 21})) << "within is inclusive";
-  EXPECT_EQ(push(**make_dedupe({}, 0), in).ts, (std::vector<int64_t>{0})) << "without keys all rows are alike";
+  EXPECT_EQ(push(**make_dedupe({"id"}, 10), in).ts, (std::vector<int64_t>{0, 9, 20, 21}))
+      << "within is inclusive";
+  EXPECT_EQ(push(**make_dedupe({}, 0), in).ts, (std::vector<int64_t>{0}))
+      << "without keys all rows are alike";
 }
 
 TEST(State, RemembersPerKey) {
-  const Batch in = batch({0, 1'000'000, 1'500'000, 4'000'000}, {{"id", ints({1, 2, 1, 1})}, {"v", {2.0, 3.0, kAbsent, 7.0}}});
+  const Batch in = batch({0, 1'000'000, 1'500'000, 4'000'000},
+                         {{"id", ints({1, 2, 1, 1})}, {"v", {2.0, 3.0, kAbsent, 7.0}}});
   const auto run = [&](StateKind kind, AggregateKind aggregate = AggregateKind::count) {
     return column(push(**make_state({kind, {"id"}, "v", {aggregate, "v", "o"}, "o", 8}), in), "o");
   };
@@ -89,7 +98,9 @@ TEST(State, RemembersPerKey) {
 
 TEST(State, ForgetsTheKeyNotSeenForLongestAndCountsIt) {
   auto op = make_state({StateKind::previous, {"id"}, "id", {}, "o", 2});
-  const Batch out = push(**op, batch({1, 2, 3, 4, 5, 6}, {{"id", ints({1, 2, 1, 3, 1, 2})}}));  // 3 takes 2's place, then 2 takes 3's
+  const Batch out = push(
+      **op,
+      batch({1, 2, 3, 4, 5, 6}, {{"id", ints({1, 2, 1, 3, 1, 2})}}));  // 3 takes 2's place, then 2 takes 3's
   EXPECT_EQ(column(out, "o"), (Cells{kAbsent, kAbsent, int64_t{1}, kAbsent, int64_t{1}, kAbsent}));
   EXPECT_EQ((*op)->evicted(), 2u);
 }
@@ -107,16 +118,19 @@ class Halves final : public Encoder {  // of each pair of floats the mean
 TEST(Encode, GathersNumbersAndVectorsOfAllRowsAndReplacesThem) {
   auto encoder = std::make_shared<Halves>();
   auto op = make_encode({"v", "n"}, "code", encoder);
-  const Batch in = batch({1, 2}, {{"v", {Floats{1, 3, 5}, Floats{2, 4, 6}}}, {"n", {int64_t{7}, 8.0}}, {"id", ints({1, 2})}});
+  const Batch in = batch(
+      {1, 2}, {{"v", {Floats{1, 3, 5}, Floats{2, 4, 6}}}, {"n", {int64_t{7}, 8.0}}, {"id", ints({1, 2})}});
   const Batch out = push(**op, in);
   EXPECT_EQ(column(out, "code"), (Cells{Floats{2, 6}, Floats{3, 7}}));
   EXPECT_EQ(out.columns.size(), 2u) << "the encoded columns go";
   EXPECT_EQ(out.columns[1].path, "v, n > encode");
   EXPECT_EQ(encoder->calls, (std::vector<size_t>{2})) << "one call for all rows";
   EXPECT_EQ(push(**op, slice(in, 0, 0)).rows(), 0u);
-  refuses((*op)->push(batch({1, 2}, {{"v", {Floats{1}, Floats{1, 2}}}, {"n", ints({1, 2})}})), "encode, row 1");
+  refuses((*op)->push(batch({1, 2}, {{"v", {Floats{1}, Floats{1, 2}}}, {"n", ints({1, 2})}})),
+          "encode, row 1");
   refuses((*op)->push(batch({1}, {{"v", texts({"x"})}, {"n", ints({1})}})), "no number in column 'v'");
-  refuses((*make_encode({"n"}, "code", encoder))->push(batch({1}, {{"n", ints({1})}})), "0 floats for 1 rows");
+  refuses((*make_encode({"n"}, "code", encoder))->push(batch({1}, {{"n", ints({1})}})),
+          "0 floats for 1 rows");
   EXPECT_FALSE(make_encode({}, "code", encoder).ok());
   EXPECT_FALSE(make_encode({"n"}, "code", nullptr).ok());
 }
@@ -124,8 +138,11 @@ TEST(Encode, GathersNumbersAndVectorsOfAllRowsAndReplacesThem) {
 TEST(AsOfJoin, TakesTheNewestEarlierRowOfTheKey) {
   const Batch left = batch({10, 10, 25, 5}, {{"id", ints({1, 2, 1, 1})}, {"v", ints({1, 2, 3, 4})}});
   // In any order; of two at the same time the later row is the newer.
-  const Batch right = batch({20, 9, 10, 10, 11}, {{"id", ints({1, 1, 1, 1, 2})}, {"v", ints({200, 90, 100, 101, 110})}});
-  const auto joined = [&](int64_t within) { return column(*as_of_join(left, right, {"id"}, within), "v_right"); };
+  const Batch right =
+      batch({20, 9, 10, 10, 11}, {{"id", ints({1, 1, 1, 1, 2})}, {"v", ints({200, 90, 100, 101, 110})}});
+  const auto joined = [&](int64_t within) {
+    return column(*as_of_join(left, right, {"id"}, within), "v_right");
+  };
   EXPECT_EQ(joined(0), (Cells{int64_t{101}, kAbsent, int64_t{200}, kAbsent}));
   EXPECT_EQ(joined(5), (Cells{int64_t{101}, kAbsent, int64_t{200}, kAbsent})) << "within is inclusive";
   EXPECT_EQ(joined(4), (Cells{int64_t{101}, kAbsent, kAbsent, kAbsent}));
@@ -135,16 +152,19 @@ TEST(AsOfJoin, TakesTheNewestEarlierRowOfTheKey) {
 
 TEST(Times, BeyondWhatCanBeCountedAreRefused) {
   const auto at = [](int64_t ts) {
-    return batch({0, ts}, {{"id", ints({1, 1})}, {"event", texts({"a", "b"})}, {"page_instance", ints({1, 1})}});
+    return batch({0, ts},
+                 {{"id", ints({1, 1})}, {"event", texts({"a", "b"})}, {"page_instance", ints({1, 1})}});
   };
   std::vector<std::unique_ptr<Operator>> all;
   all.push_back(std::move(*make_dedupe({"id"}, 5)));
   all.push_back(std::move(*make_state({StateKind::since, {"id"}, "", {}, "o", 8})));
-  for (const WindowKind kind : {WindowKind::tumbling, WindowKind::sliding, WindowKind::session, WindowKind::page, WindowKind::whole})
-    all.push_back(
-        std::move(*make_window({kind, kMaxTimeUs, kMaxTimeUs, kMaxTimeUs, kMaxTimeUs, {"id"}, {{AggregateKind::count, "", "n"}}})));
+  for (const WindowKind kind :
+       {WindowKind::tumbling, WindowKind::sliding, WindowKind::session, WindowKind::page, WindowKind::whole})
+    all.push_back(std::move(*make_window(
+        {kind, kMaxTimeUs, kMaxTimeUs, kMaxTimeUs, kMaxTimeUs, {"id"}, {{AggregateKind::count, "", "n"}}})));
   for (const auto& op : all) {
-    for (const int64_t ts : {INT64_MIN, -kMaxTimeUs - 1, kMaxTimeUs + 1, INT64_MAX}) refuses(op->push(at(ts)), "in row 1");
+    for (const int64_t ts : {INT64_MIN, -kMaxTimeUs - 1, kMaxTimeUs + 1, INT64_MAX})
+      refuses(op->push(at(ts)), "in row 1");
     for (const int64_t ts : {-kMaxTimeUs, kMaxTimeUs}) EXPECT_TRUE(op->push(at(ts)).ok());
     EXPECT_TRUE(op->finish().ok());
   }

@@ -10,7 +10,10 @@ namespace walle::stream::testing {
 inline Catalog small_world() {
   Catalog c;
   for (const char* name : {"a", "b", "c"})
-    if (!c.declare({name, EventKind::custom, {{"x", FieldType::i64, Sensitivity::open, 0}, {"who", FieldType::text, Sensitivity::open, 0}}})
+    if (!c.declare(
+              {name,
+               EventKind::custom,
+               {{"x", FieldType::i64, Sensitivity::open, 0}, {"who", FieldType::text, Sensitivity::open, 0}}})
              .ok())
       std::abort();
   for (const char* page : {"p", "q"})

@@ -1,5 +1,5 @@
-// One appender, one maintainer, one reader, and a matcher fed by the reader: for the thread sanitizer, and for the order
-// readers see.
+// One appender, one maintainer, one reader, and a matcher fed by the reader: for the thread sanitizer, and
+// for the order readers see.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -18,8 +18,10 @@ TEST(Threads, AppendMaintainReadAndMatchBesideEachOther) {
   const auto dir = std::filesystem::temp_directory_path() / ("walle-threads-" + std::to_string(::getpid()));
   std::filesystem::remove_all(dir);
   Catalog catalog;
-  ASSERT_TRUE(catalog.declare({"mark", EventKind::custom, {{"n", FieldType::i64, Sensitivity::open, 0}}}).ok());
-  auto opened = EventLog::open(Env::system(), dir.string(), catalog, {65536, 1 << 30, INT64_MAX / 4, 64, 10'000});
+  ASSERT_TRUE(
+      catalog.declare({"mark", EventKind::custom, {{"n", FieldType::i64, Sensitivity::open, 0}}}).ok());
+  auto opened =
+      EventLog::open(Env::system(), dir.string(), catalog, {65536, 1 << 30, INT64_MAX / 4, 64, 10'000});
   ASSERT_TRUE(opened.ok()) << opened.error().message();
   EventLog& log = **opened;
   constexpr uint64_t kEvents = 20'000;

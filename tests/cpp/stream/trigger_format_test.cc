@@ -17,16 +17,18 @@ TEST_P(TriggerFormat, IsReadAsTheSameTrigger) {
   EXPECT_EQ(format_trigger(*again), text);
 }
 
-// A star is a wildcard in the place of an event or a page, and a name like any other elsewhere; words of the language are
-// names when they are quoted.
+// A star is a wildcard in the place of an event or a page, and a name like any other elsewhere; words of the
+// language are names when they are quoted.
 INSTANTIATE_TEST_SUITE_P(Names, TriggerFormat,
-                         testing::Values("*@p > a", "a[\"*\" == 1 and not \"within\" == \"k\"]", "a > b scope by(\"*\")",
-                                         "a when \"*\" or not \"every\"", "\"gap\"@\"per\" ~ \"two words\"[\"a b\" in (1, 2)]",
+                         testing::Values("*@p > a", "a[\"*\" == 1 and not \"within\" == \"k\"]",
+                                         "a > b scope by(\"*\")", "a when \"*\" or not \"every\"",
+                                         "\"gap\"@\"per\" ~ \"two words\"[\"a b\" in (1, 2)]",
                                          "a !c[\"*\" == 2] ~(1m) b"));
 
 INSTANTIATE_TEST_SUITE_P(Groups, TriggerFormat,
                          testing::Values("a[x == 1 or x == 2 and x == 3]", "a[(x == 1 or x == 2) and x == 3]",
-                                         "a[x == 1 or (x == 2 or x == 3)]", "a[x == 1 and (x == 2 and not (x == 3 or exists s))]"));
+                                         "a[x == 1 or (x == 2 or x == 3)]",
+                                         "a[x == 1 and (x == 2 and not (x == 3 or exists s))]"));
 
 // Parentheses may nest 64 deep; print must not add any to a chain that has none.
 TEST(TriggerFormatChain, IsAsFlatAsItWasWritten) {
@@ -52,7 +54,8 @@ TEST(TriggerFormatLength, IsThatOfTheCanonicalText) {
   for (int i = 1; i < 128; ++i) guard += "||x";
   guard += "]";
   std::string text;
-  for (int step = 0; step < 16; ++step) text += (step ? " > (" : "(") + guard + " | " + guard + " | " + guard + ")";
+  for (int step = 0; step < 16; ++step)
+    text += (step ? " > (" : "(") + guard + " | " + guard + " | " + guard + ")";
   const auto refused = parse_trigger(text);
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message().find("written out"), std::string::npos) << refused.error().message();

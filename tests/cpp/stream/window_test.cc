@@ -26,15 +26,17 @@ Rows read(const Batch& b) {
   return out;
 }
 
-std::unique_ptr<Operator> window(WindowKind kind, int64_t size, int64_t slide = 0, int64_t disorder = 0, int64_t lateness = 0,
-                                 std::vector<std::string> keys = {}) {
-  return std::move(*make_window({kind, size, slide, disorder, lateness, std::move(keys), {{AggregateKind::count, "", "n"}}}));
+std::unique_ptr<Operator> window(WindowKind kind, int64_t size, int64_t slide = 0, int64_t disorder = 0,
+                                 int64_t lateness = 0, std::vector<std::string> keys = {}) {
+  return std::move(*make_window(
+      {kind, size, slide, disorder, lateness, std::move(keys), {{AggregateKind::count, "", "n"}}}));
 }
 Batch at(std::vector<int64_t> ts) { return batch(std::move(ts), {}); }
 
 TEST(Tumbling, EveryRowIsInOneWindow) {
   auto w = window(WindowKind::tumbling, 10);
-  EXPECT_EQ(read(push(*w, at({-11, -10, -1, 0, 9, 10}))), (Rows{{-20, -10, 0, 1}, {-10, 0, 0, 2}, {0, 10, 0, 2}}));
+  EXPECT_EQ(read(push(*w, at({-11, -10, -1, 0, 9, 10}))),
+            (Rows{{-20, -10, 0, 1}, {-10, 0, 0, 2}, {0, 10, 0, 2}}));
   EXPECT_EQ(read(finish(*w)), (Rows{{10, 20, 0, 1}}));
   EXPECT_EQ(w->late(), 0u);
 }
@@ -68,7 +70,8 @@ TEST(Lateness, ARowInItRevisesAndALaterOneIsCounted) {
   auto w = window(WindowKind::tumbling, 10, 0, 0, 10);
   EXPECT_EQ(read(push(*w, at({1, 10}))), (Rows{{0, 10, 0, 1}}));
   EXPECT_EQ(read(push(*w, at({2, 19, 3}))), (Rows{{0, 10, 1, 2}, {0, 10, 2, 3}}));
-  EXPECT_EQ(read(push(*w, at({20, 4}))), (Rows{{10, 20, 0, 2}})) << "the watermark is 10 behind the end: gone";
+  EXPECT_EQ(read(push(*w, at({20, 4}))), (Rows{{10, 20, 0, 2}}))
+      << "the watermark is 10 behind the end: gone";
   EXPECT_EQ(w->late(), 1u);
   EXPECT_EQ(read(finish(*w)), (Rows{{20, 30, 0, 1}}));
 }
@@ -86,8 +89,10 @@ TEST(Session, WhatWasGivenOutIsRevisedByTheJoinedSession) {
   EXPECT_EQ(read(push(*w, at({0, 25}))), (Rows{{0, 10, 0, 1}}));
   EXPECT_EQ(read(push(*w, at({40}))), (Rows{{25, 35, 0, 1}}));
   EXPECT_EQ(read(push(*w, at({10}))), (Rows{{0, 20, 1, 2}}));
-  EXPECT_EQ(read(push(*w, at({18}))), (Rows{{0, 35, 2, 4}})) << "both given out: the next revision of the joined one";
-  EXPECT_EQ(read(push(*w, at({33}))), Rows{}) << "reaches 43, behind the watermark 40: open again, and touches the session of 40";
+  EXPECT_EQ(read(push(*w, at({18}))), (Rows{{0, 35, 2, 4}}))
+      << "both given out: the next revision of the joined one";
+  EXPECT_EQ(read(push(*w, at({33}))), Rows{})
+      << "reaches 43, behind the watermark 40: open again, and touches the session of 40";
   EXPECT_EQ(read(finish(*w)), (Rows{{0, 50, 3, 6}}));
 }
 
@@ -96,14 +101,16 @@ TEST(Page, ClosesAtItsExitOrAfterTheIdleTime) {
   const auto page = [](std::vector<int64_t> ts, Cells instance, Cells event) {
     return batch(std::move(ts), {{"page_instance", std::move(instance)}, {"event", std::move(event)}});
   };
-  EXPECT_EQ(read(push(*w, page({0, 5, 7, 8}, ints({1, 2, 1, 0}), texts({"page_enter", "page_enter", "page_exit", "click"})))),
+  EXPECT_EQ(read(push(*w, page({0, 5, 7, 8}, ints({1, 2, 1, 0}),
+                               texts({"page_enter", "page_enter", "page_exit", "click"})))),
             (Rows{{0, 7, 0, 2}}));
   EXPECT_EQ(w->outside(), 1u) << "instance 0 is no page";
   EXPECT_EQ(read(push(*w, page({9}, {Cell{}}, texts({"click"})))), Rows{});
   EXPECT_EQ(w->outside(), 2u);
   EXPECT_EQ(read(push(*w, page({10}, ints({1}), texts({"click"})))), Rows{});
   EXPECT_EQ(w->late(), 1u) << "after the exit";
-  EXPECT_EQ(read(push(*w, page({105}, ints({3}), texts({"page_enter"})))), (Rows{{5, 105, 0, 1}})) << "idle for 100";
+  EXPECT_EQ(read(push(*w, page({105}, ints({3}), texts({"page_enter"})))), (Rows{{5, 105, 0, 1}}))
+      << "idle for 100";
   EXPECT_EQ(read(finish(*w)), (Rows{{105, 205, 0, 1}}));
 }
 
@@ -123,12 +130,20 @@ TEST(Window, RefusesUnknownColumns) {
 }
 
 TEST(Window, LabelsFollowTheInputs) {
-  auto w = make_window({WindowKind::tumbling, 10, 0, 0, 0, {"id"}, {{AggregateKind::count, "", "n"}, {AggregateKind::max, "price", "m"}}});
+  auto w = make_window({WindowKind::tumbling,
+                        10,
+                        0,
+                        0,
+                        0,
+                        {"id"},
+                        {{AggregateKind::count, "", "n"}, {AggregateKind::max, "price", "m"}}});
   Batch in = batch({1}, {{"id", ints({1})}, {"price", floats({2})}});
   in.columns[0].sensitivity = Sensitivity::secret;
   push(**w, in);
   const Batch out = finish(**w);
-  const auto label = [&](const char* name) { return out.columns[static_cast<size_t>(out.find(name))].sensitivity; };
+  const auto label = [&](const char* name) {
+    return out.columns[static_cast<size_t>(out.find(name))].sensitivity;
+  };
   EXPECT_EQ(label("id"), Sensitivity::secret);
   EXPECT_EQ(label("n"), Sensitivity::open) << "a count of rows has no column";
   EXPECT_EQ(label("m"), Sensitivity::personal);

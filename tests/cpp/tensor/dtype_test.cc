@@ -26,7 +26,8 @@ TEST(DType, NamesAndNumbersGoThereAndBack) {
   for (const char* name : {"", "float", "FLOAT32", "float32 ", "complex64", "string"}) {
     const auto r = dtype_from_name(name);
     ASSERT_FALSE(r.ok()) << name;
-    EXPECT_NE(r.error().message().find("'" + std::string(name) + "'"), std::string::npos) << r.error().message();
+    EXPECT_NE(r.error().message().find("'" + std::string(name) + "'"), std::string::npos)
+        << r.error().message();
   }
 }
 
@@ -69,7 +70,8 @@ void rounds_to_the_nearest(float value, uint16_t code, ToFloat to_float, const s
     if ((next ^ code) & 0x8000) continue;
     const double other = std::abs(static_cast<double>(to_float(next)) - value);
     if (std::isnan(other)) continue;
-    ASSERT_TRUE(error < other || (error == other && code % 2 == 0)) << value << " became " << got << "; " << trace;
+    ASSERT_TRUE(error < other || (error == other && code % 2 == 0))
+        << value << " became " << got << "; " << trace;
   }
 }
 
@@ -79,14 +81,16 @@ TEST(Half, RoundsToTheNearestEven) {
   const std::string trace = "seed " + std::to_string(seed);
   for (int i = 0; i < 20000; ++i) {
     uint32_t bits = rng();
-    if (i % 2) bits = (bits & 0x8fffffffu) | 0x30000000u;                     // half of them in the range of halves
+    if (i % 2) bits = (bits & 0x8fffffffu) | 0x30000000u;  // half of them in the range of halves
     if (i % 4 < 2) bits = (bits & 0xffffe000u) | (i % 8 < 4 ? 0x1000u : 0u);  // ties between two halves
     if (i % 4 == 2) bits = (bits & 0xffff0000u) | 0x8000u;                    // ties between two bfloat16
     float value;
     std::memcpy(&value, &bits, 4);
     if (!std::isfinite(value)) continue;
-    if (std::abs(value) < 65504) rounds_to_the_nearest(value, float_to_half_bits(value), half_bits_to_float, trace);
-    if (std::abs(value) < 3e38f) rounds_to_the_nearest(value, float_to_bfloat16_bits(value), bfloat16_bits_to_float, trace);
+    if (std::abs(value) < 65504)
+      rounds_to_the_nearest(value, float_to_half_bits(value), half_bits_to_float, trace);
+    if (std::abs(value) < 3e38f)
+      rounds_to_the_nearest(value, float_to_bfloat16_bits(value), bfloat16_bits_to_float, trace);
   }
   EXPECT_TRUE(std::isinf(half_bits_to_float(float_to_half_bits(65520.0f))));
   EXPECT_EQ(half_bits_to_float(float_to_half_bits(65519.0f)), 65504.0f);

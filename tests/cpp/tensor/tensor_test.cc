@@ -12,7 +12,9 @@
 namespace walle::tensor {
 namespace {
 
-Result<Shape> checked(const std::vector<int64_t>& dims, int64_t size = 4) { return Shape::checked(dims, size, "here"); }
+Result<Shape> checked(const std::vector<int64_t>& dims, int64_t size = 4) {
+  return Shape::checked(dims, size, "here");
+}
 
 TEST(Shape, AcceptsWhatFits) {
   EXPECT_EQ(checked({2, 3, 4})->elements(), 24);
@@ -67,8 +69,10 @@ TEST(Shape, BroadcastIsSymmetricAndNumPys) {
     std::optional<Shape> want;
   };
   const Row rows[] = {
-      {{}, {}, Shape{}},    {{3}, {}, Shape{3}},      {{2, 1}, {3}, Shape{2, 3}}, {{4, 1, 5}, {3, 1}, Shape{4, 3, 5}},
-      {{0}, {1}, Shape{0}}, {{0}, {2}, std::nullopt}, {{2}, {3}, std::nullopt},   {{2, 3}, {2}, std::nullopt},
+      {{}, {}, Shape{}},          {{3}, {}, Shape{3}},
+      {{2, 1}, {3}, Shape{2, 3}}, {{4, 1, 5}, {3, 1}, Shape{4, 3, 5}},
+      {{0}, {1}, Shape{0}},       {{0}, {2}, std::nullopt},
+      {{2}, {3}, std::nullopt},   {{2, 3}, {2}, std::nullopt},
   };
   for (const Row& row : rows)
     for (const bool swapped : {false, true}) {
@@ -83,7 +87,8 @@ TEST(Shape, BroadcastIsSymmetricAndNumPys) {
 TEST(Shape, AxesAreNormalisedAndChecked) {
   EXPECT_EQ(*normalize_axis(-1, 3), 2);
   EXPECT_EQ(*normalize_axis(0, 3), 0);
-  for (const int64_t axis : {int64_t{3}, int64_t{-4}, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()})
+  for (const int64_t axis :
+       {int64_t{3}, int64_t{-4}, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()})
     EXPECT_FALSE(normalize_axis(axis, 3).ok()) << axis;
   EXPECT_FALSE(normalize_axis(0, 0).ok());
 }

@@ -1,5 +1,5 @@
-// The device flavour: what the full flavour compiled runs there, what needs a compiler is refused. Both libraries are in this
-// process at once.
+// The device flavour: what the full flavour compiled runs there, what needs a compiler is refused. Both
+// libraries are in this process at once.
 #include "vm/fixture.h"
 
 namespace walle::vm {
@@ -55,8 +55,10 @@ TEST_F(DeviceTest, HasNoCompiler) {
 TEST_F(DeviceTest, LimitsHold) {
   Limits limits;
   limits.wall_ms = 100;
-  auto task =
-      isolate_on(device_, "def spin():\n    while True:\n        try:\n            while True: pass\n        except: pass\n", limits);
+  auto task = isolate_on(
+      device_,
+      "def spin():\n    while True:\n        try:\n            while True: pass\n        except: pass\n",
+      limits);
   EXPECT_EQ(task->call("main", "spin", {}).failure->reason, Reason::wall);
 }
 

@@ -1,5 +1,5 @@
-// What the VM tests share: the libraries of this build, and isolates with one module of source. Without a library every test
-// is skipped and says so.
+// What the VM tests share: the libraries of this build, and isolates with one module of source. Without a
+// library every test is skipped and says so.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,7 +30,8 @@ inline std::string library_path(const std::string& flavour) {
 class VmTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(library_path("full"))) GTEST_SKIP() << "no VM library at " << library_path("full");
+    if (!std::filesystem::exists(library_path("full")))
+      GTEST_SKIP() << "no VM library at " << library_path("full");
     open("full", vm_);
   }
 
@@ -41,8 +42,8 @@ class VmTest : public testing::Test {
   }
 
   // Compiled by the full flavour, run by `vm`.
-  std::unique_ptr<Isolate> isolate_on(const std::shared_ptr<const Vm>& vm, const std::string& source, Limits limits = {},
-                                      TaskContext context = {}) {
+  std::unique_ptr<Isolate> isolate_on(const std::shared_ptr<const Vm>& vm, const std::string& source,
+                                      Limits limits = {}, TaskContext context = {}) {
     Result<std::string> bytes = vm_->compile({{"main", "main.py", source, false}});
     EXPECT_TRUE(bytes.ok()) << bytes.error().message();
     Result<std::shared_ptr<const Bundle>> bundle = Bundle::open(vm, *bytes);

@@ -57,7 +57,8 @@ TEST(TaskFile, EveryFlippedBitIsSeen) {
 
 TEST(TaskFile, EveryShorterFileIsRefused) {
   const std::string good = sample();
-  for (size_t size = 0; size < good.size(); ++size) EXPECT_FALSE(read_task_file(kept(good.substr(0, size))).ok()) << size;
+  for (size_t size = 0; size < good.size(); ++size)
+    EXPECT_FALSE(read_task_file(kept(good.substr(0, size))).ok()) << size;
 }
 
 // With a right checksum only the bounds stand between the index and the file: parts never leave it.
@@ -70,7 +71,8 @@ TEST(TaskFile, ResealedDamageStaysInsideTheFile) {
   for (int round = 0; round < 20000; ++round) {
     std::string bad = good;
     const size_t edits = 1 + random() % 3;
-    for (size_t i = 0; i < edits; ++i) bad[12 + random() % (12 + index_bytes)] = static_cast<char>(random() % 4 ? random() % 8 : random());
+    for (size_t i = 0; i < edits; ++i)
+      bad[12 + random() % (12 + index_bytes)] = static_cast<char>(random() % 4 ? random() % 8 : random());
     uint32_t size;
     std::memcpy(&size, bad.data() + 12, 4);
     const uint32_t crc = base::crc32c(0, bad.data() + 24, std::min<size_t>(size, bad.size() - 24));
@@ -89,7 +91,8 @@ TEST(TaskFile, ResealedDamageStaysInsideTheFile) {
 }
 
 TEST(TaskFile, NamesArePlain) {
-  for (const char* good : {"a", "a/b", "models/x.walle", "grüße", "..a", "a."}) EXPECT_TRUE(valid_resource_name(good)) << good;
+  for (const char* good : {"a", "a/b", "models/x.walle", "grüße", "..a", "a."})
+    EXPECT_TRUE(valid_resource_name(good)) << good;
   for (const char* bad : {"", "/a", "a/", "a//b", ".", "..", "a/../b", "./a", "a\\b", "a\nb", "\xff"})
     EXPECT_FALSE(valid_resource_name(bad)) << bad;
   EXPECT_FALSE(valid_resource_name(std::string("a\0b", 3)));

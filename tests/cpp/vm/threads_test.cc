@@ -27,7 +27,8 @@ constexpr const char* kTask =
     "    clicks = [Click('i%d' % (i % 7)) for i in range(n)]\n"
     "    text = json.dumps(collections.Counter(c.item for c in clicks).most_common())\n"
     "    day = datetime.date(2024, 1, 1) + datetime.timedelta(days=n)\n"
-    "    return len(re.findall(r'i\\d', text)) + fib(20) % 10 + len(day.isoformat()) + int(math.sqrt(4)) + len(str(3**n))\n"
+    "    return len(re.findall(r'i\\d', text)) + fib(20) % 10 + len(day.isoformat()) + int(math.sqrt(4)) + "
+    "len(str(3**n))\n"
     "def fail(): return {}[random.Random(1).random()]\n";
 
 class ThreadsTest : public VmTest {
@@ -60,7 +61,8 @@ TEST_F(ThreadsTest, LimitsAndCancels) {
     Limits limits;
     limits.wall_ms = 50;
     auto task = isolate("def spin():\n    while True: pass\ndef one():\n    return 1\n", limits);
-    for (int i = 0; i < kIsolates; ++i) stopped += task->call("main", "spin", {}).failure->reason == Reason::wall;
+    for (int i = 0; i < kIsolates; ++i)
+      stopped += task->call("main", "spin", {}).failure->reason == Reason::wall;
     EXPECT_TRUE(task->reset().ok());
     EXPECT_TRUE(task->call("main", "one", {}).ok());
   });

@@ -46,7 +46,8 @@ TEST_F(VmTest, TensorsShareMemory) {
 }
 
 TEST_F(VmTest, BuffersCrossAsViewsOfTheSameMemory) {
-  auto task = isolate("def f(b):\n    assert type(b) is memoryview and not b.readonly\n    b[1] = 7\n    return b\n");
+  auto task =
+      isolate("def f(b):\n    assert type(b) is memoryview and not b.readonly\n    b[1] = 7\n    return b\n");
   Buffer buffer = *Buffer::allocate(100);
   const Outcome outcome = task->call("main", "f", {Value(buffer)});
   ASSERT_TRUE(outcome.ok()) << outcome.failure->text();
@@ -69,7 +70,10 @@ TEST_F(VmTest, AKeptBufferIsReleasedWithTheIsolate) {
   static char bytes[64];
   bool released = false;
   auto task = isolate("kept = []\ndef f(b):\n    kept.append(b)\n");
-  ASSERT_TRUE(task->call("main", "f", {Value(Buffer::wrap(bytes, sizeof bytes, [&] { released = true; }, false))}).ok());
+  ASSERT_TRUE(task->call("main", "f",
+                         {Value(Buffer::wrap(
+                             bytes, sizeof bytes, [&] { released = true; }, false))})
+                  .ok());
   EXPECT_FALSE(released);
   task.reset();
   Reaper::instance().drain();
@@ -87,7 +91,8 @@ TEST_F(VmTest, OwnTensorsCountAgainstTheHeapAndGivenOnesDoNot) {
   EXPECT_EQ(task->call("main", "make", {Value(20)}).failure->reason, Reason::heap);
   EXPECT_TRUE(task->call("main", "make", {Value(10)}).ok());
   const int64_t large = 64 << 20;
-  EXPECT_TRUE(task->call("main", "take", {Value(*Tensor::zeros(DType::uint8, Shape(std::span(&large, 1))))}).ok());
+  EXPECT_TRUE(
+      task->call("main", "take", {Value(*Tensor::zeros(DType::uint8, Shape(std::span(&large, 1))))}).ok());
 }
 
 TEST_F(VmTest, FailuresAreData) {
@@ -105,7 +110,10 @@ TEST_F(VmTest, LimitsEndTheCallAndNotTheIsolate) {
   Limits limits;
   limits.wall_ms = 50;
   limits.heap_bytes = 16 << 20;
-  auto task = isolate("def spin():\n    while True: pass\ndef eat():\n    return bytearray(1 << 30)\ndef ok():\n    return 1\n", limits);
+  auto task = isolate(
+      "def spin():\n    while True: pass\ndef eat():\n    return bytearray(1 << 30)\ndef ok():\n    return "
+      "1\n",
+      limits);
   EXPECT_EQ(task->call("main", "spin", {}).failure->reason, Reason::wall);
   EXPECT_EQ(task->call("main", "eat", {}).failure->reason, Reason::heap);
   EXPECT_TRUE(task->call("main", "ok", {}).ok());
@@ -128,9 +136,10 @@ TEST_F(VmTest, LogsAndState) {
   TaskContext context;
   context.log = [&](base::LogLevel, std::string_view line) { lines.emplace_back(line); };
   context.kv = *TaskState::open("");
-  auto task =
-      isolate("import walle\ndef f():\n    print('a')\n    walle.log.info('b')\n    walle.kv.put('k', [1])\n    return walle.kv.get('k')\n",
-              {}, context);
+  auto task = isolate(
+      "import walle\ndef f():\n    print('a')\n    walle.log.info('b')\n    walle.kv.put('k', [1])\n    "
+      "return walle.kv.get('k')\n",
+      {}, context);
   const Outcome outcome = task->call("main", "f", {});
   ASSERT_TRUE(outcome.ok()) << outcome.failure->text();
   EXPECT_EQ(lines, (std::vector<std::string>{"a", "b"}));

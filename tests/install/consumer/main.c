@@ -1,4 +1,5 @@
-/* Runs the model named on the command line on a ramp (float32 inputs of known shape), or checks that wrong calls are refused. */
+/* Runs the model named on the command line on a ramp (float32 inputs of known shape), or checks that wrong
+ * calls are refused. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +21,18 @@ static int refuses_mistakes(void) {
 }
 
 static int names_numbers(void) {
-  if (strcmp(walle_status_name(WALLE_RESOURCE), "resource") != 0 || walle_status_name((walle_status_t)99) != NULL) return 20;
-  if (strcmp(walle_dtype_name(WALLE_BFLOAT16), "bfloat16") != 0 || walle_dtype_name(WALLE_UNDEFINED) != NULL) return 21;
+  if (strcmp(walle_status_name(WALLE_RESOURCE), "resource") != 0 ||
+      walle_status_name((walle_status_t)99) != NULL)
+    return 20;
+  if (strcmp(walle_dtype_name(WALLE_BFLOAT16), "bfloat16") != 0 || walle_dtype_name(WALLE_UNDEFINED) != NULL)
+    return 21;
   if (walle_dtype_size(WALLE_FLOAT64) != 8 || walle_dtype_size((walle_dtype_t)-1) != 0) return 22;
   return 0;
 }
 
 /* Every field of an input wrong in turn; then the right one must still run. */
-static int refuses_wrong_inputs(const walle_model_t* model, walle_session_t* session, const walle_tensor_t* good) {
+static int refuses_wrong_inputs(const walle_model_t* model, walle_session_t* session,
+                                const walle_tensor_t* good) {
   walle_error_t error;
   walle_results_t* results = NULL;
   walle_value_info_t info;
@@ -44,15 +49,18 @@ static int refuses_wrong_inputs(const walle_model_t* model, walle_session_t* ses
   bad[7].shape[0] = INT64_MAX;
   for (i = 0; i < 8; ++i) {
     const walle_status_t status = walle_session_run(session, &bad[i], 1, &results, &error);
-    if (status == WALLE_OK || status == WALLE_INTERNAL || results != NULL || error.status != status || error.message[0] == 0)
+    if (status == WALLE_OK || status == WALLE_INTERNAL || results != NULL || error.status != status ||
+        error.message[0] == 0)
       return 30 + (int)i;
   }
   if (walle_session_run(session, NULL, 0, &results, &error) != WALLE_ARGUMENT) return 40;
   if (walle_session_run(session, NULL, 1, &results, &error) != WALLE_ARGUMENT) return 41;
   if (walle_session_run_signature(session, "absent", good, 1, &results, &error) != WALLE_ARGUMENT) return 42;
-  if (walle_model_input(model, 1000, &info, &error) != WALLE_ARGUMENT || walle_model_output(model, 0, NULL, &error) != WALLE_ARGUMENT)
+  if (walle_model_input(model, 1000, &info, &error) != WALLE_ARGUMENT ||
+      walle_model_output(model, 0, NULL, &error) != WALLE_ARGUMENT)
     return 43;
-  if (walle_model_input_symbol(model, 0, -1) != NULL || walle_model_input_symbol(model, 9, 0) != NULL) return 44;
+  if (walle_model_input_symbol(model, 0, -1) != NULL || walle_model_input_symbol(model, 9, 0) != NULL)
+    return 44;
   if (walle_session_run(session, good, 1, &results, &error) != WALLE_OK) return 45;
   if (walle_results_get(results, walle_results_count(results), &bad[0], &error) != WALLE_ARGUMENT) return 46;
   if (walle_results_find(results, "nobody", &bad[0], &error) != WALLE_ARGUMENT) return 47;
@@ -66,17 +74,23 @@ static int runs_the_signature(const walle_model_t* model, walle_session_t* sessi
   walle_results_t* results = NULL;
   walle_tensor_t output;
   const char* plan = NULL;
-  if (walle_model_signature_count(model) != 1 || strcmp(walle_model_signature_name(model, 0), "serve") != 0) return 50;
+  if (walle_model_signature_count(model) != 1 || strcmp(walle_model_signature_name(model, 0), "serve") != 0)
+    return 50;
   if (walle_model_signature_name(model, 1) != NULL) return 51;
   if (walle_session_run_signature(session, "serve", &input, 1, &results, &error) != WALLE_ARGUMENT) return 52;
   input.name = "in";
   if (walle_session_run_signature(session, "serve", &input, 1, &results, &error) != WALLE_OK) return 53;
-  if (walle_results_count(results) != 1 || walle_results_find(results, "out", &output, &error) != WALLE_OK) return 54;
-  if (strcmp(output.name, "out") != 0 || walle_results_find(results, "y", &output, &error) != WALLE_ARGUMENT) return 55;
+  if (walle_results_count(results) != 1 || walle_results_find(results, "out", &output, &error) != WALLE_OK)
+    return 54;
+  if (strcmp(output.name, "out") != 0 || walle_results_find(results, "y", &output, &error) != WALLE_ARGUMENT)
+    return 55;
   walle_results_free(results);
   if (walle_session_explain(session, &plan, &error) != WALLE_OK || strstr(plan, "cpu") == NULL) return 56;
-  if (walle_model_metadata_count(model) == 0 || walle_model_metadata(model, walle_model_metadata_key(model, 0)) == NULL) return 57;
-  if (walle_model_metadata(model, "absent") != NULL || walle_model_metadata_key(model, 1000) != NULL) return 58;
+  if (walle_model_metadata_count(model) == 0 ||
+      walle_model_metadata(model, walle_model_metadata_key(model, 0)) == NULL)
+    return 57;
+  if (walle_model_metadata(model, "absent") != NULL || walle_model_metadata_key(model, 1000) != NULL)
+    return 58;
   return 0;
 }
 

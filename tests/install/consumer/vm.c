@@ -1,5 +1,5 @@
-/* Runs tasks through walle/vm.h: `consumer_vm LIBRARY BUNDLE`. Without arguments: checks that wrong calls are refused. Prints
- * one line per promise kept and ends with the number of the first that was not. */
+/* Runs tasks through walle/vm.h: `consumer_vm LIBRARY BUNDLE`. Without arguments: checks that wrong calls are
+ * refused. Prints one line per promise kept and ends with the number of the first that was not. */
 #include <stdio.h>
 #include <string.h>
 #include <walle/vm.h>
@@ -14,12 +14,16 @@ static int refuses_mistakes(void) {
   walle_vm_t* vm = NULL;
   walle_vm_buffer_t* buffer = NULL;
   int bad = 0;
-  bad |= promise(walle_vm_open("absent.so", &vm, &error) == WALLE_BACKEND && vm == NULL, "a missing library is refused");
+  bad |= promise(walle_vm_open("absent.so", &vm, &error) == WALLE_BACKEND && vm == NULL,
+                 "a missing library is refused");
   bad |= promise(strstr(error.message, "absent.so") != NULL, "the error names it");
   bad |= promise(walle_vm_open(NULL, &vm, NULL) == WALLE_ARGUMENT, "NULL is refused without an error struct");
-  bad |= promise(walle_vm_create(NULL, NULL, NULL, &error) == WALLE_ARGUMENT, "create without a VM is refused");
-  bad |= promise(walle_vm_call(NULL, "m", "f", NULL, 0, NULL, &error) == WALLE_ARGUMENT, "a call of NULL is refused");
-  bad |= promise(walle_vm_buffer_wrap(NULL, 8, 0, NULL, NULL, &buffer, &error) == WALLE_ARGUMENT, "a buffer of NULL is refused");
+  bad |=
+      promise(walle_vm_create(NULL, NULL, NULL, &error) == WALLE_ARGUMENT, "create without a VM is refused");
+  bad |= promise(walle_vm_call(NULL, "m", "f", NULL, 0, NULL, &error) == WALLE_ARGUMENT,
+                 "a call of NULL is refused");
+  bad |= promise(walle_vm_buffer_wrap(NULL, 8, 0, NULL, NULL, &buffer, &error) == WALLE_ARGUMENT,
+                 "a buffer of NULL is refused");
   walle_vm_free(NULL);
   walle_vm_bundle_free(NULL);
   walle_vm_destroy(NULL);
@@ -63,12 +67,17 @@ static int calls_with_values(walle_vm_isolate_t* isolate) {
   argument.kind = WALLE_KIND_LIST;
   argument.size = 3;
   argument.as.items = items;
-  if (promise(walle_vm_call(isolate, "main", "echo", &argument, 1, &result, &error) == WALLE_OK, "a call returns")) return 1;
+  if (promise(walle_vm_call(isolate, "main", "echo", &argument, 1, &result, &error) == WALLE_OK,
+              "a call returns"))
+    return 1;
   answer = walle_vm_result_value(result);
-  bad = promise(answer->kind == WALLE_KIND_MAP && answer->size == 1 && strcmp(answer->as.items[0].as.text, "got") == 0, "a map comes back");
+  bad = promise(
+      answer->kind == WALLE_KIND_MAP && answer->size == 1 && strcmp(answer->as.items[0].as.text, "got") == 0,
+      "a map comes back");
   list = &answer->as.items[1];
   bad |= promise(list->kind == WALLE_KIND_LIST && list->size == 3 && list->as.items[0].as.integer == -7 &&
-                     list->as.items[1].as.real == 2.5 && strcmp(list->as.items[2].as.text, "gr\xc3\xbc\xc3\x9f") == 0,
+                     list->as.items[1].as.real == 2.5 &&
+                     strcmp(list->as.items[2].as.text, "gr\xc3\xbc\xc3\x9f") == 0,
                  "the values are the same");
   bad |= promise(lines == 1, "print() reaches the log callback");
   walle_vm_result_free(result);
@@ -85,7 +94,8 @@ static int shares_memory(walle_vm_isolate_t* isolate) {
   walle_vm_value_t argument;
   const walle_vm_value_t* answer;
   int bad;
-  if (walle_vm_buffer_wrap(data, sizeof(data), 1, count_release, &released, &buffer, &error)) return promise(0, error.message);
+  if (walle_vm_buffer_wrap(data, sizeof(data), 1, count_release, &released, &buffer, &error))
+    return promise(0, error.message);
   memset(&tensor, 0, sizeof(tensor));
   tensor.dtype = WALLE_FLOAT32;
   tensor.rank = 1;
@@ -94,15 +104,19 @@ static int shares_memory(walle_vm_isolate_t* isolate) {
   memset(&argument, 0, sizeof(argument));
   argument.kind = WALLE_KIND_TENSOR;
   argument.as.tensor = &tensor;
-  if (promise(walle_vm_call(isolate, "main", "fill", &argument, 1, &result, &error) == WALLE_OK, "a tensor goes in")) return 1;
+  if (promise(walle_vm_call(isolate, "main", "fill", &argument, 1, &result, &error) == WALLE_OK,
+              "a tensor goes in"))
+    return 1;
   answer = walle_vm_result_value(result);
   bad = promise(data[1] == 9.0f, "the task wrote into the caller's memory");
-  bad |= promise(answer->kind == WALLE_KIND_TENSOR && walle_vm_buffer_data(answer->as.tensor->buffer) == data, "it came back uncopied");
+  bad |= promise(answer->kind == WALLE_KIND_TENSOR && walle_vm_buffer_data(answer->as.tensor->buffer) == data,
+                 "it came back uncopied");
   tensor.shape[0] = 5;
   {
     walle_vm_result_t* none = NULL;
-    bad |= promise(walle_vm_call(isolate, "main", "fill", &argument, 1, &none, &error) == WALLE_ARGUMENT && none == NULL,
-                   "a shape beyond its buffer is refused");
+    bad |= promise(
+        walle_vm_call(isolate, "main", "fill", &argument, 1, &none, &error) == WALLE_ARGUMENT && none == NULL,
+        "a shape beyond its buffer is refused");
   }
   walle_vm_buffer_free(buffer);
   bad |= promise(released == 0, "memory that the result still holds is kept");
@@ -117,20 +131,29 @@ static int failures_are_data(walle_vm_isolate_t* isolate) {
   walle_vm_failure_t failure;
   walle_vm_stats_t stats;
   walle_vm_result_t* result = NULL;
-  int bad = promise(walle_vm_call(isolate, "main", "fail", NULL, 0, &result, &error) == WALLE_TASK, "a task that raises is an error");
+  int bad = promise(walle_vm_call(isolate, "main", "fail", NULL, 0, &result, &error) == WALLE_TASK,
+                    "a task that raises is an error");
   if (bad || walle_vm_result_failure(result, &failure, &error)) return 1;
-  bad |= promise(strcmp(failure.type, "ZeroDivisionError") == 0 && strcmp(failure.limit, "") == 0, "its type is named");
-  bad |= promise(failure.frame_count == 1 && strcmp(failure.frames[0].file, "main.py") == 0 && failure.frames[0].line > 0, "and its line");
+  bad |= promise(strcmp(failure.type, "ZeroDivisionError") == 0 && strcmp(failure.limit, "") == 0,
+                 "its type is named");
+  bad |= promise(failure.frame_count == 1 && strcmp(failure.frames[0].file, "main.py") == 0 &&
+                     failure.frames[0].line > 0,
+                 "and its line");
   bad |= promise(walle_vm_result_value(result) == NULL, "it has no value");
   walle_vm_result_free(result);
-  if (promise(walle_vm_call(isolate, "main", "spin", NULL, 0, &result, &error) == WALLE_TASK, "an endless loop ends")) return 1;
+  if (promise(walle_vm_call(isolate, "main", "spin", NULL, 0, &result, &error) == WALLE_TASK,
+              "an endless loop ends"))
+    return 1;
   if (walle_vm_result_failure(result, &failure, &error)) return 1;
   bad |= promise(strcmp(failure.limit, "wall") == 0, "by the limit that was set");
   walle_vm_result_free(result);
   bad |= promise(walle_vm_reset(isolate, &error) == WALLE_OK, "the isolate can be reset");
-  bad |= promise(walle_vm_call(isolate, "main", "fail", NULL, 0, &result, &error) == WALLE_TASK, "and used again");
+  bad |= promise(walle_vm_call(isolate, "main", "fail", NULL, 0, &result, &error) == WALLE_TASK,
+                 "and used again");
   walle_vm_result_free(result);
-  bad |= promise(walle_vm_get_stats(isolate, &stats, &error) == WALLE_OK && stats.calls == 1 && stats.heap_bytes > 0, "and counts");
+  bad |= promise(
+      walle_vm_get_stats(isolate, &stats, &error) == WALLE_OK && stats.calls == 1 && stats.heap_bytes > 0,
+      "and counts");
   return bad;
 }
 
@@ -155,7 +178,8 @@ static int run_tasks(const char* library, const char* path) {
   if (walle_vm_create(vm, &options, &isolate, &error)) return promise(0, error.message);
   if (walle_vm_load(isolate, bundle, &error)) return promise(0, error.message);
   walle_vm_bundle_free(bundle);
-  bad = promise(strlen(walle_vm_id(vm)) > 0 && strcmp(walle_vm_python(vm), "3.13.5") == 0, "the VM names itself");
+  bad = promise(strlen(walle_vm_id(vm)) > 0 && strcmp(walle_vm_python(vm), "3.13.5") == 0,
+                "the VM names itself");
   bad |= calls_with_values(isolate) || shares_memory(isolate) || failures_are_data(isolate);
   walle_vm_destroy(isolate);
   walle_vm_free(vm);

@@ -16,7 +16,8 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext&) {
   const Shape& x = node.shape(0);
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(node.attrs().get_int("axis", 0), x.rank()));
-  const kernels::ArgReduce spec{x.product(0, axis), x[axis], x.product(axis + 1, x.rank()), node.op().name == "ArgMax",
+  const kernels::ArgReduce spec{x.product(0, axis), x[axis], x.product(axis + 1, x.rank()),
+                                node.op().name == "ArgMax",
                                 node.attrs().get_int("select_last_index", 0) != 0};
   return make_kernel([spec, dtype = node.dtype(0)](const RunArgs& a) -> Status {
     kernels::run_arg_reduce(spec, dtype, a.in[0], a.output<int64_t>(0));

@@ -38,14 +38,16 @@ Result<std::unique_ptr<Kernel>> simd_kernel(const NodeView& node) {
   const kernels::Broadcast plan = plan_of(node);
   const kernels::BinaryF32 run = kernels::binary_f32(*kind_of(node), isa);
   const auto last = static_cast<size_t>(plan.rank - 1);
-  return make_kernel([=, x_step = plan.stride[0][last], y_step = plan.stride[1][last]](const RunArgs& a) -> Status {
-    kernels::parallel_ranges(plan.elements, 32768, a.threads, [&](int64_t begin, int64_t end) {
-      kernels::for_each_run(plan, begin, end, [&](int64_t at, const auto& offset, int64_t n) {
-        run(a.input<float>(0) + offset[0], x_step, a.input<float>(1) + offset[1], y_step, a.output<float>(0) + at, n);
+  return make_kernel(
+      [=, x_step = plan.stride[0][last], y_step = plan.stride[1][last]](const RunArgs& a) -> Status {
+        kernels::parallel_ranges(plan.elements, 32768, a.threads, [&](int64_t begin, int64_t end) {
+          kernels::for_each_run(plan, begin, end, [&](int64_t at, const auto& offset, int64_t n) {
+            run(a.input<float>(0) + offset[0], x_step, a.input<float>(1) + offset[1], y_step,
+                a.output<float>(0) + at, n);
+          });
+        });
+        return {};
       });
-    });
-    return {};
-  });
 }
 
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate, PrepareContext&) {

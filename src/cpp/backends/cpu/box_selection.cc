@@ -22,14 +22,17 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
   s.classes = node.shape(1)[1];
   s.boxes = node.shape(1)[2];
   if (s.boxes > std::numeric_limits<int32_t>::max())
-    return model_error(std::to_string(s.boxes) + " boxes", "fewer than 2^31", "NonMaxSuppression", "filter the boxes first");
+    return model_error(std::to_string(s.boxes) + " boxes", "fewer than 2^31", "NonMaxSuppression",
+                       "filter the boxes first");
   s.limit = node.attrs().get_int("limit", 0);
   s.iou_threshold = static_cast<float>(node.attrs().get_float("iou_threshold", 0));
-  s.score_threshold = static_cast<float>(node.attrs().get_float("score_threshold", -std::numeric_limits<double>::infinity()));
+  s.score_threshold =
+      static_cast<float>(node.attrs().get_float("score_threshold", -std::numeric_limits<double>::infinity()));
   s.center_point_box = node.attrs().get_int("center_point_box", 0) != 0;
   return make_kernel([s, rows = node.out_shape(0)[0]](const RunArgs& a) -> Status {
     auto* out = a.output<int64_t>(0);
-    const int64_t found = kernels::run_box_selection(s, a.input<float>(0), a.input<float>(1), out, reinterpret_cast<int32_t*>(a.workspace));
+    const int64_t found = kernels::run_box_selection(s, a.input<float>(0), a.input<float>(1), out,
+                                                     reinterpret_cast<int32_t*>(a.workspace));
     std::fill(out + found * 3, out + rows * 3, int64_t{0});
     a.output<int64_t>(1)[0] = found;
     return {};

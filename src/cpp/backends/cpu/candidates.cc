@@ -19,7 +19,8 @@ Candidate single_candidate(const NodeView& node, std::string algorithm, int thre
   return c;
 }
 
-Candidate rated_candidate(const NodeView& node, std::string algorithm, double gflops, int threads, int choice) {
+Candidate rated_candidate(const NodeView& node, std::string algorithm, double gflops, int threads,
+                          int choice) {
   const ir::Cost cost = node.cost();
   Candidate c;
   c.algorithm = std::move(algorithm);

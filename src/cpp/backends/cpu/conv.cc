@@ -42,7 +42,8 @@ bool supports(const NodeView& node) {
 std::string simd_name(const kernels::Conv& c, kernels::Isa isa) {
   const kernels::ConvShape& s = c.shape;
   const std::string suffix = "_" + std::string(isa_name(isa));
-  if (s.depthwise()) return "conv_depthwise_f32_" + std::to_string(s.kh) + "x" + std::to_string(s.kw) + suffix;
+  if (s.depthwise())
+    return "conv_depthwise_f32_" + std::to_string(s.kh) + "x" + std::to_string(s.kw) + suffix;
   const std::string tile = std::to_string(c.gemm->mr) + "x" + std::to_string(c.gemm->nr);
   return (c.pointwise ? "conv_pointwise_f32_" : "conv_implicit_gemm_f32_") + tile + suffix;
 }
@@ -52,34 +53,40 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   const auto isa = float_isa(node);
   if (!isa || node.out_shape(0).elements() == 0) return;
   const kernels::Conv conv = kernels::make_conv(shape_of(node), *isa);
-  Candidate simd = rated_candidate(node, simd_name(conv, *isa), conv.shape.depthwise() ? 15 : 70, threads, kSimd);
+  Candidate simd =
+      rated_candidate(node, simd_name(conv, *isa), conv.shape.depthwise() ? 15 : 70, threads, kSimd);
   simd.workspace_bytes = kernels::conv_workspace_bytes(conv, threads, node.constant(1) != nullptr);
   out.push_back(std::move(simd));
 }
 
 template <class T>
-std::unique_ptr<Kernel> reference_kernel(const kernels::ConvShape& s, const kernels::Epilogue& e, bool has_bias, bool has_residual) {
+std::unique_ptr<Kernel> reference_kernel(const kernels::ConvShape& s, const kernels::Epilogue& e,
+                                         bool has_bias, bool has_residual) {
   return make_kernel([=](const RunArgs& a) -> Status {
     kernels::Epilogue here = e;
     if (has_residual) here.residual = a.input<float>(3);
-    kernels::conv_reference(s, a.input<T>(0), a.input<T>(1), has_bias ? a.input<T>(2) : nullptr, here, a.output<T>(0), a.threads);
+    kernels::conv_reference(s, a.input<T>(0), a.input<T>(1), has_bias ? a.input<T>(2) : nullptr, here,
+                            a.output<T>(0), a.threads);
     return {};
   });
 }
 
 Result<Buffer> pack(const kernels::Conv& conv, const Tensor& w) {
-  WALLE_ASSIGN(Buffer buffer, Buffer::allocate(static_cast<size_t>(kernels::packed_weight_elements(conv)) * sizeof(float)));
+  WALLE_ASSIGN(Buffer buffer,
+               Buffer::allocate(static_cast<size_t>(kernels::packed_weight_elements(conv)) * sizeof(float)));
   kernels::pack_weights(conv, w.as<float>().data(), reinterpret_cast<float*>(buffer.data()));
   return buffer;
 }
 
-Result<std::unique_ptr<Kernel>> simd_kernel(const NodeView& node, const kernels::Epilogue& e, PrepareContext& context) {
+Result<std::unique_ptr<Kernel>> simd_kernel(const NodeView& node, const kernels::Epilogue& e,
+                                            PrepareContext& context) {
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
   auto conv = std::make_shared<const kernels::Conv>(kernels::make_conv(shape_of(node), isa));
   Buffer weights;
   if (const Tensor* w = node.constant(1); w && !conv->shape.depthwise()) {
     const auto make = [&] { return pack(*conv, *w); };
-    const std::string kind = "conv_a_" + std::string(isa_name(isa)) + "_" + std::to_string(conv->shape.groups);
+    const std::string kind =
+        "conv_a_" + std::string(isa_name(isa)) + "_" + std::to_string(conv->shape.groups);
     WALLE_ASSIGN(weights, context.constants ? context.constants->get(*w, kind, make) : make());
   }
   return make_kernel([=, has_bias = node.has(2), has_residual = node.has(3)](const RunArgs& a) -> Status {
@@ -87,12 +94,14 @@ Result<std::unique_ptr<Kernel>> simd_kernel(const NodeView& node, const kernels:
     if (has_bias) here.row_bias = a.input<float>(2);
     if (has_residual) here.residual = a.input<float>(3);
     const auto* packed = weights ? reinterpret_cast<const float*>(weights.data()) : nullptr;
-    kernels::run_conv(*conv, a.input<float>(0), a.input<float>(1), packed, here, a.output<float>(0), a.threads, a.workspace);
+    kernels::run_conv(*conv, a.input<float>(0), a.input<float>(1), packed, here, a.output<float>(0),
+                      a.threads, a.workspace);
     return {};
   });
 }
 
-Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate, PrepareContext& context) {
+Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate,
+                                        PrepareContext& context) {
   WALLE_ASSIGN(const kernels::Epilogue e, epilogue_of(node.attrs()));
   if (candidate.choice == kSimd) return simd_kernel(node, e, context);
   std::unique_ptr<Kernel> kernel;

@@ -33,8 +33,11 @@ class CpuBackend final : public Backend {
   std::string target() const override {
     const auto chosen = kernels::select_isa();
     std::string sets;
-    for (const kernels::Isa isa : kernels::supported_isas()) sets += (sets.empty() ? "" : ", ") + std::string(isa_name(isa));
-    return (chosen.ok() ? std::string(isa_name(*chosen)) : "nothing: WALLE_CPU names no set of this machine") + " (of " + sets + ")";
+    for (const kernels::Isa isa : kernels::supported_isas())
+      sets += (sets.empty() ? "" : ", ") + std::string(isa_name(isa));
+    return (chosen.ok() ? std::string(isa_name(*chosen))
+                        : "nothing: WALLE_CPU names no set of this machine") +
+           " (of " + sets + ")";
   }
 
   bool supports(const NodeView& node) const override {
@@ -48,10 +51,12 @@ class CpuBackend final : public Backend {
     return out;
   }
 
-  Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate, PrepareContext& context) const override {
+  Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate,
+                                          PrepareContext& context) const override {
     const CpuOp* op = find(node.op());
     if (!op)
-      return backend_error("operator " + std::string(node.op().name), "an operator the CPU backend lists", "cpu", "use another backend");
+      return backend_error("operator " + std::string(node.op().name), "an operator the CPU backend lists",
+                           "cpu", "use another backend");
     return op->prepare(node, candidate, context);
   }
 };

@@ -1,4 +1,5 @@
-// CpuOp: how the CPU backend runs one operator. One file per operator family in backends/cpu; listed in cpu_ops.inc.
+// CpuOp: how the CPU backend runs one operator. One file per operator family in backends/cpu; listed in
+// cpu_ops.inc.
 #pragma once
 
 #include <optional>
@@ -11,7 +12,8 @@ namespace walle::backends::cpu {
 
 struct CpuOp {
   std::string_view op;  // operator name, or a family name ("Unary") for all its kinds
-  // False: this dtype or attribute combination has no kernel here (16-bit floats are then computed through float32).
+  // False: this dtype or attribute combination has no kernel here (16-bit floats are then computed through
+  // float32).
   bool (*supports)(const NodeView&) = nullptr;
   void (*candidates)(const NodeView&, int threads, std::vector<Candidate>&) = nullptr;
   Result<std::unique_ptr<Kernel>> (*prepare)(const NodeView&, const Candidate&, PrepareContext&) = nullptr;
@@ -20,9 +22,10 @@ struct CpuOp {
 // The one candidate of operators with a single kernel: predicted from the op's bytes and flops.
 Candidate single_candidate(const NodeView& node, std::string algorithm, int threads = 1);
 
-// One of several: the op's flops at `gflops` per thread or its bytes at memory speed, whichever takes longer. `choice` comes
-// back in prepare().
-Candidate rated_candidate(const NodeView& node, std::string algorithm, double gflops, int threads, int choice);
+// One of several: the op's flops at `gflops` per thread or its bytes at memory speed, whichever takes longer.
+// `choice` comes back in prepare().
+Candidate rated_candidate(const NodeView& node, std::string algorithm, double gflops, int threads,
+                          int choice);
 
 // The instruction set of float32 vector kernels; nothing for other dtypes.
 std::optional<kernels::Isa> float_isa(const NodeView& node);

@@ -5,7 +5,9 @@
 namespace walle::backends::cpu {
 
 namespace {
-bool supports(const NodeView& node) { return node.dtype(0) == DType::float32 || node.dtype(0) == DType::float64; }
+bool supports(const NodeView& node) {
+  return node.dtype(0) == DType::float32 || node.dtype(0) == DType::float64;
+}
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   Candidate c = single_candidate(node, "norm_determinant_reference", threads);
@@ -15,7 +17,8 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
 }
 
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext&) {
-  return make_kernel([dtype = node.dtype(0), batch = node.out_shape(0).elements(), n = node.shape(0).back()](const RunArgs& a) -> Status {
+  return make_kernel([dtype = node.dtype(0), batch = node.out_shape(0).elements(),
+                      n = node.shape(0).back()](const RunArgs& a) -> Status {
     kernels::run_determinant(dtype, batch, n, a.in[0], a.out[0], reinterpret_cast<double*>(a.workspace));
     return {};
   });

@@ -25,7 +25,8 @@ Result<kernels::Epilogue> epilogue_of(const ir::Attributes& attributes) {
   if (name.empty()) return e;
   for (const auto& [known, activation] : kNames)
     if (known == name) e.activation = activation;
-  if (e.activation == Activation::none) return internal_error("fused activation '" + name + "'", "cpu epilogue");
+  if (e.activation == Activation::none)
+    return internal_error("fused activation '" + name + "'", "cpu epilogue");
   e.alpha = static_cast<float>(attributes.get_float("activation_alpha", 0));
   e.beta = static_cast<float>(attributes.get_float("activation_beta", 0));
   return e;

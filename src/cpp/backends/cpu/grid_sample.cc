@@ -6,7 +6,8 @@ namespace walle::backends::cpu {
 
 namespace {
 bool supports(const NodeView& node) {
-  return (node.dtype(0) == DType::float32 || node.dtype(0) == DType::float64) && node.dtype(1) == node.dtype(0);
+  return (node.dtype(0) == DType::float32 || node.dtype(0) == DType::float64) &&
+         node.dtype(1) == node.dtype(0);
 }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
@@ -26,8 +27,12 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
   s.batch = x[0];
   s.channels = x[1];
   s.points = out.product(2, out.rank());
-  s.mode = mode == "nearest" ? SampleMode::nearest : mode == "cubic" || mode == "bicubic" ? SampleMode::cubic : SampleMode::linear;
-  s.padding = padding == "border" ? SamplePadding::border : padding == "reflection" ? SamplePadding::reflection : SamplePadding::zeros;
+  s.mode = mode == "nearest"                      ? SampleMode::nearest
+           : mode == "cubic" || mode == "bicubic" ? SampleMode::cubic
+                                                  : SampleMode::linear;
+  s.padding = padding == "border"       ? SamplePadding::border
+              : padding == "reflection" ? SamplePadding::reflection
+                                        : SamplePadding::zeros;
   s.align_corners = node.attrs().get_int("align_corners", 0) != 0;
   return make_kernel([s, dtype = node.dtype(0)](const RunArgs& a) -> Status {
     kernels::run_grid_sample(s, dtype, a.in[0], a.in[1], a.out[0], a.threads);

@@ -5,7 +5,9 @@
 namespace walle::backends::cpu {
 
 namespace {
-bool supports(const NodeView& node) { return !node.has(2) || node.dtype(0) == DType::float32 || node.dtype(0) == DType::float64; }
+bool supports(const NodeView& node) {
+  return !node.has(2) || node.dtype(0) == DType::float32 || node.dtype(0) == DType::float64;
+}
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   out.push_back(single_candidate(node, "interpolate_reference", threads));
@@ -14,10 +16,12 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext&) {
   const Shape& x = node.shape(0);
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(node.attrs().get_int("axis", 0), x.rank()));
-  const kernels::Interpolate spec{x.product(0, axis), x[axis], node.shape(1)[0], x.product(axis + 1, x.rank()), node.shape(1)[1]};
+  const kernels::Interpolate spec{x.product(0, axis), x[axis], node.shape(1)[0],
+                                  x.product(axis + 1, x.rank()), node.shape(1)[1]};
   return make_kernel([spec, dtype = node.dtype(0), weighted = node.has(2)](const RunArgs& a) -> Status {
     WALLE_TRY(kernels::check_indices(spec, a.input<int32_t>(1)));
-    kernels::run_interpolate(spec, dtype, a.in[0], a.input<int32_t>(1), weighted ? a.in[2] : nullptr, a.out[0], a.threads);
+    kernels::run_interpolate(spec, dtype, a.in[0], a.input<int32_t>(1), weighted ? a.in[2] : nullptr,
+                             a.out[0], a.threads);
     return {};
   });
 }

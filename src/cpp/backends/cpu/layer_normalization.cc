@@ -12,11 +12,16 @@ namespace walle::backends::cpu {
 namespace {
 enum Choice { kReference, kRows };
 
-bool supports(const NodeView& node) { return node.dtype(0) == DType::float32 || node.dtype(0) == DType::float64; }
+bool supports(const NodeView& node) {
+  return node.dtype(0) == DType::float32 || node.dtype(0) == DType::float64;
+}
 
-Result<int> axis_of(const NodeView& node) { return tensor::normalize_axis(node.attrs().get_int("axis", -1), node.shape(0).rank()); }
+Result<int> axis_of(const NodeView& node) {
+  return tensor::normalize_axis(node.attrs().get_int("axis", -1), node.shape(0).rank());
+}
 
-// Scale or bias written out to one row of the normalised shape; nothing to do (rank 0 plan) when it has that shape already.
+// Scale or bias written out to one row of the normalised shape; nothing to do (rank 0 plan) when it has that
+// shape already.
 struct Spread {
   bool needed = false;
   kernels::Broadcast plan;
@@ -32,7 +37,8 @@ template <class T>
 void write_out(const kernels::Broadcast& b, const void* from, void* to) {
   const int64_t step = b.stride[0][static_cast<size_t>(b.rank - 1)];
   kernels::for_each_run(b, 0, b.elements, [&](int64_t at, const auto& offset, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) static_cast<T*>(to)[at + i] = static_cast<const T*>(from)[offset[0] + i * step];
+    for (int64_t i = 0; i < n; ++i)
+      static_cast<T*>(to)[at + i] = static_cast<const T*>(from)[offset[0] + i * step];
   });
 }
 
@@ -45,7 +51,8 @@ const void* spread(const Spread& s, int64_t element, const void* from, std::byte
   return scratch;
 }
 
-// The vector kernel: plain layer normalisation with scale and bias of the row's own length and no statistics wanted.
+// The vector kernel: plain layer normalisation with scale and bias of the row's own length and no statistics
+// wanted.
 bool rows_apply(const NodeView& node, const Shape& normalized) {
   const int64_t n = normalized.elements();
   return node.op().name == "LayerNormalization" && n > 0 && node.shape(1).elements() == n &&
@@ -68,11 +75,13 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
 
 Result<std::unique_ptr<Kernel>> rows_kernel(const NodeView& node, const kernels::LayerNorm& spec) {
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
-  return make_kernel([spec, has_bias = node.has(2), run = kernels::norm_table(isa).layer_norm](const RunArgs& a) -> Status {
-    kernels::parallel_ranges(spec.rows, std::max<int64_t>(1, 16384 / spec.n), a.threads, [&](int64_t begin, int64_t end) {
-      run(a.input<float>(0) + begin * spec.n, a.input<float>(1), has_bias ? a.input<float>(2) : nullptr,
-          a.output<float>(0) + begin * spec.n, end - begin, spec.n, static_cast<float>(spec.epsilon));
-    });
+  return make_kernel([spec, has_bias = node.has(2),
+                      run = kernels::norm_table(isa).layer_norm](const RunArgs& a) -> Status {
+    kernels::parallel_ranges(
+        spec.rows, std::max<int64_t>(1, 16384 / spec.n), a.threads, [&](int64_t begin, int64_t end) {
+          run(a.input<float>(0) + begin * spec.n, a.input<float>(1), has_bias ? a.input<float>(2) : nullptr,
+              a.output<float>(0) + begin * spec.n, end - begin, spec.n, static_cast<float>(spec.epsilon));
+        });
     return {};
   });
 }
@@ -81,13 +90,15 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c
   WALLE_ASSIGN(const int axis, axis_of(node));
   const Shape& x = node.shape(0);
   const Shape normalized = x.sub(axis, x.rank());
-  const kernels::LayerNorm spec{x.product(0, axis), normalized.elements(), node.attrs().get_float("epsilon", 1e-5),
+  const kernels::LayerNorm spec{x.product(0, axis), normalized.elements(),
+                                node.attrs().get_float("epsilon", 1e-5),
                                 node.op().name == "LayerNormalization"};
   if (candidate.choice == kRows) return rows_kernel(node, spec);
   const Spread scale = spread_of(node, 1, normalized);
   const Spread bias = spread_of(node, 2, normalized);
   const bool outputs[] = {true, node.has_output(1), node.has_output(2)};
-  return make_kernel([=, has_bias = node.has(2), dtype = node.dtype(0), element = dtype_size(node.dtype(0))](const RunArgs& a) -> Status {
+  return make_kernel([=, has_bias = node.has(2), dtype = node.dtype(0),
+                      element = dtype_size(node.dtype(0))](const RunArgs& a) -> Status {
     const void* s = spread(scale, element, a.in[1], a.workspace);
     const void* b = has_bias ? spread(bias, element, a.in[2], a.workspace + spec.n * element) : nullptr;
     kernels::run_layer_norm(spec, dtype, a.in[0], s, b, a.out[0], outputs[1] ? a.output<float>(1) : nullptr,

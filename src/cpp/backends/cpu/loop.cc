@@ -30,7 +30,8 @@ Plan make_plan(const NodeView& node) {
   const raster::Region& b = p.spec.body;
   p.src = b.src.offset;
   p.dst = b.dst.offset;
-  p.body = kernels::plan_box(b.rank, b.size.data(), 0, b.src.stride.data(), 0, b.dst.stride.data(), p.element);
+  p.body =
+      kernels::plan_box(b.rank, b.size.data(), 0, b.src.stride.data(), 0, b.dst.stride.data(), p.element);
   return p;
 }
 
@@ -38,17 +39,21 @@ bool single_unit(const Plan& p) { return p.body.rank == 0 && p.body.unit <= 8; }
 
 bool supports(const NodeView& node) {
   if (!node.node().loop || (node.dtype(1) != DType::int32 && node.dtype(1) != DType::int64)) return false;
-  return node.node().loop->combine == raster::Combine::assign || tensor::visit_numeric(node.out_dtype(0), [](auto) {});
+  return node.node().loop->combine == raster::Combine::assign ||
+         tensor::visit_numeric(node.out_dtype(0), [](auto) {});
 }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   const Plan p = make_plan(node);
-  const char* way = p.spec.combine != raster::Combine::assign ? "loop_combine" : p.spec.index_on_dst ? "loop_scatter" : "loop_gather";
+  const char* way = p.spec.combine != raster::Combine::assign ? "loop_combine"
+                    : p.spec.index_on_dst                     ? "loop_scatter"
+                                                              : "loop_gather";
   Candidate c;
   c.algorithm = std::string(way) + (single_unit(p) ? "_units" : p.body.rank == 0 ? "_rows" : "_boxes");
   const auto count = static_cast<double>(p.spec.count());
   const double moved = count * static_cast<double>(p.body.bytes());
-  // A few ns to resolve an index and start a round, the bytes at the speed of scattered rows; the base is one plain copy.
+  // A few ns to resolve an index and start a round, the bytes at the speed of scattered rows; the base is one
+  // plain copy.
   c.cost_ms = (count * 4e-3 + moved / 3000) / (p.spec.index_on_dst ? 1 : threads) / 1e3 + 1e-3;
   if (p.spec.base) c.cost_ms += static_cast<double>(p.out_bytes) / 8e6;
   c.workspace_bytes = p.spec.count() * static_cast<int64_t>(sizeof(int64_t));
@@ -58,9 +63,10 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
 template <class Index>
 Status out_of_bounds(const Plan& p, const Index* indices, int64_t position) {
   const int64_t bound = p.steps[static_cast<size_t>(position) % p.steps.size()].bound;
-  return model_error("index " + std::to_string(indices[position]) + " at position " + std::to_string(position),
-                     "an index in [" + std::to_string(-bound) + ", " + std::to_string(bound - 1) + "]", "indices",
-                     "clip or correct the indices");
+  return model_error(
+      "index " + std::to_string(indices[position]) + " at position " + std::to_string(position),
+      "an index in [" + std::to_string(-bound) + ", " + std::to_string(bound - 1) + "]", "indices",
+      "clip or correct the indices");
 }
 
 template <class T>
@@ -68,9 +74,11 @@ void combine(const Plan& p, const int64_t* offsets, const T* src, T* dst) {
   const raster::Region& b = p.spec.body;
   const auto each = [&](auto how) {
     if (b.elements() == 1)
-      return kernels::for_rounds(p.rounds, 0, p.rounds.count(), [=](int64_t i, int64_t from) { how(dst[offsets[i]], src[from]); });
+      return kernels::for_rounds(p.rounds, 0, p.rounds.count(),
+                                 [=](int64_t i, int64_t from) { how(dst[offsets[i]], src[from]); });
     kernels::for_rounds(p.rounds, 0, p.rounds.count(), [&](int64_t i, int64_t from) {
-      kernels::combine_box(b.rank, b.size.data(), src + from, b.src.stride.data(), dst + offsets[i], b.dst.stride.data(), how);
+      kernels::combine_box(b.rank, b.size.data(), src + from, b.src.stride.data(), dst + offsets[i],
+                           b.dst.stride.data(), how);
     });
   };
   switch (p.spec.combine) {
@@ -90,12 +98,13 @@ void combine(const Plan& p, const int64_t* offsets, const T* src, T* dst) {
 
 // Elements looked up one by one; false when the body is more than one.
 template <class Index>
-bool gathered_elements(const Plan& p, const std::byte* src, std::byte* dst, const Index* indices, int threads, int64_t& bad) {
+bool gathered_elements(const Plan& p, const std::byte* src, std::byte* dst, const Index* indices, int threads,
+                       int64_t& bad) {
   if (!single_unit(p) || p.body.unit != p.element || p.steps.size() != 1) return false;
   const auto run = [&](auto unit) {
     using Unit = decltype(unit);
-    bad =
-        kernels::gather_elements(p.rounds, p.steps[0], indices, reinterpret_cast<const Unit*>(src), reinterpret_cast<Unit*>(dst), threads);
+    bad = kernels::gather_elements(p.rounds, p.steps[0], indices, reinterpret_cast<const Unit*>(src),
+                                   reinterpret_cast<Unit*>(dst), threads);
   };
   switch (p.element) {
     case 1: run(uint8_t{}); break;
@@ -123,9 +132,11 @@ Status run_typed(const Plan& p, const Index* indices, const RunArgs& a) {
   const auto* src = a.input<std::byte>(0) + p.src * p.element;
   auto* dst = a.output<std::byte>(0) + p.dst * p.element;
   int64_t bad = -1;
-  if (is_gather(p) && gathered_elements(p, src, dst, indices, a.threads, bad)) return bad < 0 ? Status() : out_of_bounds(p, indices, bad);
+  if (is_gather(p) && gathered_elements(p, src, dst, indices, a.threads, bad))
+    return bad < 0 ? Status() : out_of_bounds(p, indices, bad);
   auto* offsets = reinterpret_cast<int64_t*>(a.workspace);
-  bad = kernels::resolve_indices(p.rounds, p.steps.data(), static_cast<int>(p.steps.size()), indices, offsets, a.threads);
+  bad = kernels::resolve_indices(p.rounds, p.steps.data(), static_cast<int>(p.steps.size()), indices, offsets,
+                                 a.threads);
   if (bad >= 0) return out_of_bounds(p, indices, bad);
   if (is_gather(p)) {
     kernels::gather_boxes(p.body, p.rounds, offsets, p.element, src, dst, a.threads);
@@ -142,9 +153,11 @@ Status run_typed(const Plan& p, const Index* indices, const RunArgs& a) {
 
 Status run(const Plan& p, const RunArgs& a) {
   auto* dst = a.output<std::byte>(0);
-  if (p.spec.base && p.out_bytes > 0 && a.in[2] != a.out[0]) std::memcpy(dst, a.in[2], static_cast<size_t>(p.out_bytes));
+  if (p.spec.base && p.out_bytes > 0 && a.in[2] != a.out[0])
+    std::memcpy(dst, a.in[2], static_cast<size_t>(p.out_bytes));
   if (p.spec.count() == 0 || p.spec.body.elements() == 0) return {};
-  return p.index_dtype == DType::int32 ? run_typed(p, a.input<int32_t>(1), a) : run_typed(p, a.input<int64_t>(1), a);
+  return p.index_dtype == DType::int32 ? run_typed(p, a.input<int32_t>(1), a)
+                                       : run_typed(p, a.input<int64_t>(1), a);
 }
 
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext&) {

@@ -47,7 +47,8 @@ Problem problem_of(const NodeView& node) {
   const Shape b_batch = b.sub(0, std::max(b.rank() - 2, 0));
   const Shape& out = node.out_shape(0);
   const Shape batch = out.sub(0, out.rank() - (a.rank() > 1) - (b.rank() > 1));
-  if (b_batch.elements() == 1 && a_batch.elements() == batch.elements()) {  // one B: all rows of A are one matrix
+  if (b_batch.elements() == 1 &&
+      a_batch.elements() == batch.elements()) {  // one B: all rows of A are one matrix
     p.m *= batch.elements();
     p.a = p.b = {0};
     return p;
@@ -62,7 +63,9 @@ bool supports(const NodeView& node) {
 }
 
 // Threads over batches when there are enough of them, inside each product otherwise.
-int inner_threads(const Problem& p, int threads) { return static_cast<int64_t>(p.a.size()) >= threads ? 1 : threads; }
+int inner_threads(const Problem& p, int threads) {
+  return static_cast<int64_t>(p.a.size()) >= threads ? 1 : threads;
+}
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   out.push_back(rated_candidate(node, "gemm_reference", 1, threads, kReference));
@@ -71,8 +74,10 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   const kernels::GemmTable& table = kernels::gemm_table(*isa);
   const Problem p = problem_of(node);
   const std::string tile = std::to_string(table.mr) + "x" + std::to_string(table.nr);
-  Candidate packed = rated_candidate(node, "gemm_f32_" + tile + "_" + std::string(isa_name(*isa)), 80, threads, kPacked);
-  packed.workspace_bytes = threads * kernels::gemm_workspace_bytes(table, p.m, p.n, p.k, false, node.constant(1) && p.one_b());
+  Candidate packed =
+      rated_candidate(node, "gemm_f32_" + tile + "_" + std::string(isa_name(*isa)), 80, threads, kPacked);
+  packed.workspace_bytes =
+      threads * kernels::gemm_workspace_bytes(table, p.m, p.n, p.k, false, node.constant(1) && p.one_b());
   out.push_back(std::move(packed));
 }
 
@@ -84,64 +89,73 @@ std::unique_ptr<Kernel> reference_kernel(Problem p, kernels::Epilogue e, bool ha
       kernels::Epilogue here = e;
       if (has_bias) here.col_bias = args.input<float>(2);
       if (has_residual) here.residual = args.input<float>(3) + at;
-      kernels::gemm_reference(p.m, p.n, p.k, args.input<T>(0) + p.a[i], args.input<T>(1) + p.b[i], args.output<T>(0) + at, here,
-                              args.threads);
+      kernels::gemm_reference(p.m, p.n, p.k, args.input<T>(0) + p.a[i], args.input<T>(1) + p.b[i],
+                              args.output<T>(0) + at, here, args.threads);
     }
     return {};
   });
 }
 
 Result<Buffer> pack(const kernels::GemmTable& table, const Tensor& b, const Problem& p) {
-  WALLE_ASSIGN(Buffer buffer, Buffer::allocate(static_cast<size_t>(kernels::packed_b_elements(table, p.n, p.k)) * sizeof(float)));
-  kernels::pack_whole_b(table, {b.as<float>().data(), p.n, 1}, p.k, p.n, reinterpret_cast<float*>(buffer.data()));
+  WALLE_ASSIGN(
+      Buffer buffer,
+      Buffer::allocate(static_cast<size_t>(kernels::packed_b_elements(table, p.n, p.k)) * sizeof(float)));
+  kernels::pack_whole_b(table, {b.as<float>().data(), p.n, 1}, p.k, p.n,
+                        reinterpret_cast<float*>(buffer.data()));
   return buffer;
 }
 
-Result<std::unique_ptr<Kernel>> packed_kernel(const NodeView& node, Problem p, const kernels::Epilogue& e, PrepareContext& context) {
+Result<std::unique_ptr<Kernel>> packed_kernel(const NodeView& node, Problem p, const kernels::Epilogue& e,
+                                              PrepareContext& context) {
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
   const kernels::GemmTable& table = kernels::gemm_table(isa);
   Buffer weights;
   if (node.constant(1) && p.one_b()) {
     const Tensor& b = *node.constant(1);
     const auto make = [&] { return pack(table, b, p); };
-    const std::string kind = "gemm_b_" + std::string(isa_name(isa)) + "_" + std::to_string(p.k) + "x" + std::to_string(p.n);
+    const std::string kind =
+        "gemm_b_" + std::string(isa_name(isa)) + "_" + std::to_string(p.k) + "x" + std::to_string(p.n);
     WALLE_ASSIGN(weights, context.constants ? context.constants->get(b, kind, make) : make());
   }
-  const int64_t share = kernels::gemm_workspace_bytes(table, p.m, p.n, p.k, false, static_cast<bool>(weights));
+  const int64_t share =
+      kernels::gemm_workspace_bytes(table, p.m, p.n, p.k, false, static_cast<bool>(weights));
   const bool has_bias = node.has(2), has_residual = node.has(3);
-  return make_kernel([p = std::move(p), e, weights, share, has_bias, has_residual, &table](const RunArgs& args) -> Status {
-    const auto batches = static_cast<int64_t>(p.a.size());
-    const int inner = inner_threads(p, args.threads);
-    const int64_t shares = inner > 1 ? 1 : std::min<int64_t>(batches, args.threads);
-    base::parallel_for(shares, args.threads, [&](int64_t part) {
-      for (int64_t i = batches * part / shares; i < batches * (part + 1) / shares; ++i) {
-        const int64_t at = i * p.m * p.n;
-        kernels::Gemm g;
-        g.m = p.m;
-        g.n = p.n;
-        g.k = p.k;
-        g.a = {args.input<float>(0) + p.a[static_cast<size_t>(i)], p.k, 1};
-        g.b = {args.input<float>(1) + p.b[static_cast<size_t>(i)], p.n, 1};
-        if (weights) g.packed_b = reinterpret_cast<const float*>(weights.data());
-        g.c = args.output<float>(0) + at;
-        g.c_row = p.n;
-        g.epilogue = e;
-        if (has_bias) g.epilogue.col_bias = args.input<float>(2);
-        if (has_residual) g.epilogue.residual = args.input<float>(3) + at;
-        kernels::run_gemm(table, g, inner, args.workspace + part * share);
-      }
-    });
-    return {};
-  });
+  return make_kernel(
+      [p = std::move(p), e, weights, share, has_bias, has_residual, &table](const RunArgs& args) -> Status {
+        const auto batches = static_cast<int64_t>(p.a.size());
+        const int inner = inner_threads(p, args.threads);
+        const int64_t shares = inner > 1 ? 1 : std::min<int64_t>(batches, args.threads);
+        base::parallel_for(shares, args.threads, [&](int64_t part) {
+          for (int64_t i = batches * part / shares; i < batches * (part + 1) / shares; ++i) {
+            const int64_t at = i * p.m * p.n;
+            kernels::Gemm g;
+            g.m = p.m;
+            g.n = p.n;
+            g.k = p.k;
+            g.a = {args.input<float>(0) + p.a[static_cast<size_t>(i)], p.k, 1};
+            g.b = {args.input<float>(1) + p.b[static_cast<size_t>(i)], p.n, 1};
+            if (weights) g.packed_b = reinterpret_cast<const float*>(weights.data());
+            g.c = args.output<float>(0) + at;
+            g.c_row = p.n;
+            g.epilogue = e;
+            if (has_bias) g.epilogue.col_bias = args.input<float>(2);
+            if (has_residual) g.epilogue.residual = args.input<float>(3) + at;
+            kernels::run_gemm(table, g, inner, args.workspace + part * share);
+          }
+        });
+        return {};
+      });
 }
 
-Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate, PrepareContext& context) {
+Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate,
+                                        PrepareContext& context) {
   Problem p = problem_of(node);
   WALLE_ASSIGN(const kernels::Epilogue e, epilogue_of(node.attrs()));
   if (candidate.choice == kPacked) return packed_kernel(node, std::move(p), e, context);
   std::unique_ptr<Kernel> kernel;
-  tensor::visit_numeric(
-      node.dtype(0), [&](auto tag) { kernel = reference_kernel<typename decltype(tag)::type>(std::move(p), e, node.has(2), node.has(3)); });
+  tensor::visit_numeric(node.dtype(0), [&](auto tag) {
+    kernel = reference_kernel<typename decltype(tag)::type>(std::move(p), e, node.has(2), node.has(3));
+  });
   return kernel;
 }
 }  // namespace

@@ -5,10 +5,13 @@
 namespace walle::backends::cpu {
 
 namespace {
-bool supports(const NodeView& node) { return node.out_dtype(0) == DType::float32 || node.out_dtype(0) == DType::float64; }
+bool supports(const NodeView& node) {
+  return node.out_dtype(0) == DType::float32 || node.out_dtype(0) == DType::float64;
+}
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  out.push_back(single_candidate(node, node.attrs().has("seed") ? "random_mersenne" : "random_philox", threads));
+  out.push_back(
+      single_candidate(node, node.attrs().has("seed") ? "random_mersenne" : "random_philox", threads));
 }
 
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext&) {
@@ -18,10 +21,11 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
   spec.low = spec.normal ? attrs.get_float("mean", 0) : attrs.get_float("low", 0);
   spec.high = spec.normal ? attrs.get_float("scale", 1) : attrs.get_float("high", 1);
   if (attrs.has("seed")) spec.seed = attrs.get_float("seed", 0);
-  return make_kernel([spec, dtype = node.out_dtype(0), n = node.out_shape(0).elements()](const RunArgs& a) -> Status {
-    kernels::run_random(spec, dtype, a.out[0], n, a.threads);
-    return {};
-  });
+  return make_kernel(
+      [spec, dtype = node.out_dtype(0), n = node.out_shape(0).elements()](const RunArgs& a) -> Status {
+        kernels::run_random(spec, dtype, a.out[0], n, a.threads);
+        return {};
+      });
 }
 }  // namespace
 

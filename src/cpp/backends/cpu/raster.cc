@@ -20,7 +20,8 @@ struct Step {
 };
 
 kernels::BoxCopy plan(const raster::Region& r, int64_t element) {
-  return kernels::plan_box(r.rank, r.size.data(), r.src.offset, r.src.stride.data(), r.dst.offset, r.dst.stride.data(), element);
+  return kernels::plan_box(r.rank, r.size.data(), r.src.offset, r.src.stride.data(), r.dst.offset,
+                           r.dst.stride.data(), element);
 }
 
 struct Fills {
@@ -42,10 +43,12 @@ Fills fill_boxes(const raster::Raster& raster, int64_t elements, int64_t element
 }
 
 bool supports(const NodeView& node) {
-  return node.node().raster && (!node.node().raster->accumulate || tensor::visit_numeric(node.out_dtype(0), [](auto) {}));
+  return node.node().raster &&
+         (!node.node().raster->accumulate || tensor::visit_numeric(node.out_dtype(0), [](auto) {}));
 }
 
-// Bytes per microsecond and thread by inner loop, from memory-resident copies on one core; the search scales them per device.
+// Bytes per microsecond and thread by inner loop, from memory-resident copies on one core; the search scales
+// them per device.
 double bytes_per_us(const kernels::BoxCopy& box) {
   switch (box.inner) {
     case kernels::BoxCopy::Inner::rows: return box.unit >= 256 ? 8000 : 3000;
@@ -79,7 +82,9 @@ void run_steps(const std::vector<Step>& steps, const raster::Fill& fill, const R
   auto* dst = a.output<std::byte>(0);
   int64_t tasks = 0;
   for (const Step& s : steps) tasks += s.tasks;
-  const auto source = [&](const Step& s) { return s.source < 0 ? fill.bytes.data() : a.input<std::byte>(s.source); };
+  const auto source = [&](const Step& s) {
+    return s.source < 0 ? fill.bytes.data() : a.input<std::byte>(s.source);
+  };
   if (a.threads <= 1 || tasks <= 1) {
     for (const Step& s : steps) kernels::copy_box(s.box, source(s), dst);
     return;
@@ -92,13 +97,16 @@ void run_steps(const std::vector<Step>& steps, const raster::Fill& fill, const R
   });
 }
 
-Status run_sums(const raster::Raster& raster, DType dtype, const std::vector<kernels::BoxCopy>& fills, const RunArgs& a) {
-  for (const kernels::BoxCopy& box : fills) kernels::copy_box(box, raster.fill->bytes.data(), a.output<std::byte>(0));
+Status run_sums(const raster::Raster& raster, DType dtype, const std::vector<kernels::BoxCopy>& fills,
+                const RunArgs& a) {
+  for (const kernels::BoxCopy& box : fills)
+    kernels::copy_box(box, raster.fill->bytes.data(), a.output<std::byte>(0));
   for (const raster::Region& r : raster.regions)
     tensor::visit_numeric(dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      kernels::combine_box(r.rank, r.size.data(), a.input<T>(r.source) + r.src.offset, r.src.stride.data(), a.output<T>(0) + r.dst.offset,
-                           r.dst.stride.data(), [](T& to, T from) { to = kernels::wrapping_sum(to, from); });
+      kernels::combine_box(r.rank, r.size.data(), a.input<T>(r.source) + r.src.offset, r.src.stride.data(),
+                           a.output<T>(0) + r.dst.offset, r.dst.stride.data(),
+                           [](T& to, T from) { to = kernels::wrapping_sum(to, from); });
     });
   return {};
 }
@@ -108,7 +116,8 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
   std::erase_if(raster.regions, [](const raster::Region& r) { return r.elements() <= 0; });
   const DType dtype = node.out_dtype(0);
   const Fills fills = fill_boxes(raster, node.out_shape(0).elements(), dtype_size(dtype));
-  if (raster.accumulate) return make_kernel([=](const RunArgs& a) { return run_sums(raster, dtype, fills.boxes, a); });
+  if (raster.accumulate)
+    return make_kernel([=](const RunArgs& a) { return run_sums(raster, dtype, fills.boxes, a); });
   std::vector<Step> first, steps;
   const auto add = [&](std::vector<Step>& to, const kernels::BoxCopy& box, int source) {
     const int64_t wanted = std::min<int64_t>(box.bytes() / kTaskBytes, int64_t{4} * context.threads);
@@ -116,7 +125,8 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
   };
   for (const kernels::BoxCopy& box : fills.boxes) add(fills.everywhere ? first : steps, box, -1);
   for (const raster::Region& r : raster.regions) add(steps, plan(r, dtype_size(dtype)), r.source);
-  return make_kernel([first = std::move(first), steps = std::move(steps), fill = raster.fill.value_or(raster::Fill{})](const RunArgs& a) {
+  return make_kernel([first = std::move(first), steps = std::move(steps),
+                      fill = raster.fill.value_or(raster::Fill{})](const RunArgs& a) {
     run_steps(first, fill, a);
     run_steps(steps, fill, a);
     return Status();

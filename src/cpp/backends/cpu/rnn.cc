@@ -10,7 +10,8 @@ namespace walle::backends::cpu {
 
 namespace {
 Result<kernels::Rnn> rnn_of(const NodeView& node) {
-  WALLE_ASSIGN(const ops::RnnSpec s, ops::rnn_spec(node.op().name, node.attrs(), node.shape(0), node.shape(1), node.shape(2)));
+  WALLE_ASSIGN(const ops::RnnSpec s,
+               ops::rnn_spec(node.op().name, node.attrs(), node.shape(0), node.shape(1), node.shape(2)));
   kernels::Rnn r;
   r.kind = s.kind == ops::RnnKind::gru    ? kernels::RnnKind::gru
            : s.kind == ops::RnnKind::lstm ? kernels::RnnKind::lstm
@@ -36,10 +37,12 @@ Result<kernels::Rnn> rnn_of(const NodeView& node) {
   }
   return r;
 }
-static_assert(static_cast<int>(kernels::RnnFunction::softplus) == static_cast<int>(ops::RnnFunction::softplus));
+static_assert(static_cast<int>(kernels::RnnFunction::softplus) ==
+              static_cast<int>(ops::RnnFunction::softplus));
 
 bool supports(const NodeView& node) {
-  return node.dtype(0) == DType::float32 && node.shape(0).elements() > 0 && kernels::select_isa().ok() && rnn_of(node).ok();
+  return node.dtype(0) == DType::float32 && node.shape(0).elements() > 0 && kernels::select_isa().ok() &&
+         rnn_of(node).ok();
 }
 
 bool packs_ahead(const NodeView& node) { return node.constant(1) && node.constant(2); }
@@ -56,14 +59,17 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   // The steps wait for each other, so half of a product's speed and little from threads.
   const int busy = std::min<int>(threads, static_cast<int>(r->directions));
   Candidate c = rated_candidate(node, "rnn_f32_" + std::string(isa_name(*isa)), 40, busy, 0);
-  c.workspace_bytes = kernels::rnn_workspace_bytes(table, *r, threads) + (packs_ahead(node) ? 0 : packed_bytes(table, *r));
+  c.workspace_bytes =
+      kernels::rnn_workspace_bytes(table, *r, threads) + (packs_ahead(node) ? 0 : packed_bytes(table, *r));
   out.push_back(std::move(c));
 }
 
-void pack_all(const kernels::GemmTable& table, const kernels::Rnn& r, const float* w, const float* rec, float* out) {
+void pack_all(const kernels::GemmTable& table, const kernels::Rnn& r, const float* w, const float* rec,
+              float* out) {
   const int64_t width = r.gates * r.hidden;
   for (int64_t d = 0; d < r.directions; ++d)
-    kernels::pack_rnn(table, r, w + d * width * r.input, rec + d * width * r.hidden, out + d * kernels::rnn_packed_elements(table, r));
+    kernels::pack_rnn(table, r, w + d * width * r.input, rec + d * width * r.hidden,
+                      out + d * kernels::rnn_packed_elements(table, r));
 }
 
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext& context) {
@@ -76,41 +82,44 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
     const Tensor rec = *node.constant(2);
     const auto make = [&]() -> Result<Buffer> {
       WALLE_ASSIGN(Buffer buffer, Buffer::allocate(static_cast<size_t>(packed_bytes(table, r))));
-      pack_all(table, r, w.as<float>().data(), rec.as<float>().data(), reinterpret_cast<float*>(buffer.data()));
+      pack_all(table, r, w.as<float>().data(), rec.as<float>().data(),
+               reinterpret_cast<float*>(buffer.data()));
       return buffer;
     };
     // The buffer also depends on R, so R's identity is part of the kind.
-    const std::string kind = "rnn_" + std::string(isa_name(isa)) + "_" + std::to_string(reinterpret_cast<uintptr_t>(rec.data())) +
+    const std::string kind = "rnn_" + std::string(isa_name(isa)) + "_" +
+                             std::to_string(reinterpret_cast<uintptr_t>(rec.data())) +
                              (r.kind == kernels::RnnKind::gru && r.linear_before_reset ? "_linear" : "");
     WALLE_ASSIGN(packed, context.constants ? context.constants->get(w, kind, make) : make());
   }
   const auto has = [&](int i) { return node.has(i); };
   const std::array<bool, 8> present{has(0), has(1), has(2), has(3), has(4), has(5), has(6), has(7)};
   const std::array<bool, 3> wanted{node.has_output(0), node.has_output(1), node.has_output(2)};
-  return make_kernel([r, isa, packed, present, wanted, &table, ahead = packed_bytes(table, r)](const RunArgs& a) -> Status {
-    const auto in = [&](int i) { return present[static_cast<size_t>(i)] ? a.input<float>(i) : nullptr; };
-    const auto out = [&](int i) { return wanted[static_cast<size_t>(i)] ? a.output<float>(i) : nullptr; };
-    std::byte* workspace = a.workspace;
-    kernels::RnnOperands o;
-    if (packed) {
-      o.packed = reinterpret_cast<const float*>(packed.data());
-    } else {
-      pack_all(table, r, in(1), in(2), reinterpret_cast<float*>(workspace));
-      o.packed = reinterpret_cast<const float*>(workspace);
-      workspace += ahead;
-    }
-    o.x = in(0);
-    o.b = in(ops::kRnnB);
-    o.lengths = present[ops::kRnnLengths] ? a.input<int32_t>(ops::kRnnLengths) : nullptr;
-    o.h = in(ops::kRnnH);
-    o.cell = in(ops::kRnnC);
-    o.peephole = in(ops::kRnnP);
-    o.y = out(0);
-    o.y_h = out(1);
-    o.y_cell = out(2);
-    kernels::run_rnn(isa, r, o, a.threads, workspace);
-    return {};
-  });
+  return make_kernel(
+      [r, isa, packed, present, wanted, &table, ahead = packed_bytes(table, r)](const RunArgs& a) -> Status {
+        const auto in = [&](int i) { return present[static_cast<size_t>(i)] ? a.input<float>(i) : nullptr; };
+        const auto out = [&](int i) { return wanted[static_cast<size_t>(i)] ? a.output<float>(i) : nullptr; };
+        std::byte* workspace = a.workspace;
+        kernels::RnnOperands o;
+        if (packed) {
+          o.packed = reinterpret_cast<const float*>(packed.data());
+        } else {
+          pack_all(table, r, in(1), in(2), reinterpret_cast<float*>(workspace));
+          o.packed = reinterpret_cast<const float*>(workspace);
+          workspace += ahead;
+        }
+        o.x = in(0);
+        o.b = in(ops::kRnnB);
+        o.lengths = present[ops::kRnnLengths] ? a.input<int32_t>(ops::kRnnLengths) : nullptr;
+        o.h = in(ops::kRnnH);
+        o.cell = in(ops::kRnnC);
+        o.peephole = in(ops::kRnnP);
+        o.y = out(0);
+        o.y_h = out(1);
+        o.y_cell = out(2);
+        kernels::run_rnn(isa, r, o, a.threads, workspace);
+        return {};
+      });
 }
 }  // namespace
 

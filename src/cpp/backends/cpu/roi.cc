@@ -5,7 +5,9 @@
 namespace walle::backends::cpu {
 
 namespace {
-bool supports(const NodeView& node) { return node.dtype(0) == DType::float32 || node.dtype(0) == DType::float64; }
+bool supports(const NodeView& node) {
+  return node.dtype(0) == DType::float32 || node.dtype(0) == DType::float64;
+}
 
 void align_candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   out.push_back(single_candidate(node, "roi_align_reference", threads));

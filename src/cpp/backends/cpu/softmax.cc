@@ -9,7 +9,9 @@ namespace walle::backends::cpu {
 namespace {
 enum Choice { kReference, kRows };
 
-bool supports(const NodeView& node) { return node.dtype(0) == DType::float32 || node.dtype(0) == DType::float64; }
+bool supports(const NodeView& node) {
+  return node.dtype(0) == DType::float32 || node.dtype(0) == DType::float64;
+}
 
 Result<kernels::Softmax> spec_of(const NodeView& node) {
   const Shape& x = node.shape(0);
@@ -38,9 +40,11 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
 Result<std::unique_ptr<Kernel>> rows_kernel(const kernels::Softmax& spec) {
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
   return make_kernel([spec, run = kernels::softmax_table(isa).rows](const RunArgs& a) -> Status {
-    kernels::parallel_ranges(spec.outer, std::max<int64_t>(1, 8192 / spec.axis), a.threads, [&](int64_t begin, int64_t end) {
-      run(a.input<float>(0) + begin * spec.axis, a.output<float>(0) + begin * spec.axis, end - begin, spec.axis);
-    });
+    kernels::parallel_ranges(spec.outer, std::max<int64_t>(1, 8192 / spec.axis), a.threads,
+                             [&](int64_t begin, int64_t end) {
+                               run(a.input<float>(0) + begin * spec.axis,
+                                   a.output<float>(0) + begin * spec.axis, end - begin, spec.axis);
+                             });
     return {};
   });
 }

@@ -13,7 +13,8 @@ kernels::TopK spec_of(const NodeView& node) {
   const Shape& x = node.shape(0);
   const int64_t given = node.attrs().get_int("axis", -1);
   const int axis = static_cast<int>(given < 0 ? given + x.rank() : given);  // checked by the shape rule
-  return {x.product(0, axis), x[axis], x.product(axis + 1, x.rank()), node.out_shape(0)[axis], node.attrs().get_int("largest", 1) != 0};
+  return {x.product(0, axis), x[axis], x.product(axis + 1, x.rank()), node.out_shape(0)[axis],
+          node.attrs().get_int("largest", 1) != 0};
 }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
@@ -26,8 +27,8 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
   const bool indices = node.has_output(1);
   const bool values = node.has_output(0);
   return make_kernel([=, spec = spec_of(node), dtype = node.dtype(0)](const RunArgs& a) -> Status {
-    kernels::run_top_k(spec, dtype, a.in[0], values ? a.out[0] : nullptr, indices ? a.output<int64_t>(1) : nullptr,
-                       reinterpret_cast<int64_t*>(a.workspace));
+    kernels::run_top_k(spec, dtype, a.in[0], values ? a.out[0] : nullptr,
+                       indices ? a.output<int64_t>(1) : nullptr, reinterpret_cast<int64_t*>(a.workspace));
     return {};
   });
 }

@@ -11,7 +11,8 @@ enum Choice { kReference, kSimd };
 
 std::optional<UnaryKind> kind_of(const NodeView& node) {
   const auto kind = kernels::unary_kind(node.op().name);
-  if (kind == UnaryKind::gelu && node.attrs().get_string("approximate", "none") == "tanh") return UnaryKind::gelu_tanh;
+  if (kind == UnaryKind::gelu && node.attrs().get_string("approximate", "none") == "tanh")
+    return UnaryKind::gelu_tanh;
   return kind;
 }
 
@@ -23,11 +24,15 @@ kernels::UnaryParams params_of(UnaryKind kind, const ir::Attributes& attrs) {
     case UnaryKind::thresholded_relu: return {attrs.get_float("alpha", 1.0), 0};
     case UnaryKind::leaky_relu: return {attrs.get_float("alpha", 0.01), 0};
     case UnaryKind::hard_sigmoid: return {attrs.get_float("alpha", 0.2), attrs.get_float("beta", 0.5)};
-    case UnaryKind::selu: return {attrs.get_float("alpha", 1.67326319217681884765625), attrs.get_float("gamma", 1.05070102214813232421875)};
+    case UnaryKind::selu:
+      return {attrs.get_float("alpha", 1.67326319217681884765625),
+              attrs.get_float("gamma", 1.05070102214813232421875)};
     case UnaryKind::shrink: return {attrs.get_float("lambd", 0.5), attrs.get_float("bias", 0.0)};
     case UnaryKind::is_inf:
-      return {static_cast<double>(attrs.get_int("detect_negative", 1)), static_cast<double>(attrs.get_int("detect_positive", 1))};
-    case UnaryKind::clamp: return {attrs.get_float("min", -__builtin_inf()), attrs.get_float("max", __builtin_inf())};
+      return {static_cast<double>(attrs.get_int("detect_negative", 1)),
+              static_cast<double>(attrs.get_int("detect_positive", 1))};
+    case UnaryKind::clamp:
+      return {attrs.get_float("min", -__builtin_inf()), attrs.get_float("max", __builtin_inf())};
     default: return {};
   }
 }
@@ -48,7 +53,8 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   out.push_back(std::move(simd));
 }
 
-Result<std::unique_ptr<Kernel>> simd_kernel(const NodeView& node, UnaryKind kind, kernels::UnaryParams params) {
+Result<std::unique_ptr<Kernel>> simd_kernel(const NodeView& node, UnaryKind kind,
+                                            kernels::UnaryParams params) {
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
   const kernels::UnaryF32 run = kernels::unary_f32(kind, isa, params);
   return make_kernel([=, alpha = static_cast<float>(params.alpha), beta = static_cast<float>(params.beta),
@@ -69,7 +75,8 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c
   const int64_t to = dtype_size(node.out_dtype(0));
   return make_kernel([=, n = node.out_shape(0).elements()](const RunArgs& a) -> Status {
     kernels::parallel_ranges(n, 8192, a.threads, [&](int64_t begin, int64_t end) {
-      kernels::run_unary(kind, dtype, params, a.input<std::byte>(0) + begin * from, a.output<std::byte>(0) + begin * to, end - begin);
+      kernels::run_unary(kind, dtype, params, a.input<std::byte>(0) + begin * from,
+                         a.output<std::byte>(0) + begin * to, end - begin);
     });
     return {};
   });

@@ -1,9 +1,10 @@
 /* walle.h: load a .walle model and run it. C99; the only symbols libwalle exports.
  *
- * Every function that can fail returns a walle_status_t and fills the caller's walle_error_t (which may be NULL). Objects are
- * opaque and freed by their _free function; freeing NULL does nothing. Models are immutable and may be shared by threads;
- * runs of one session happen one after the other, different sessions run at the same time. Strings are UTF-8 and belong to
- * the object they came from. Nothing is printed and the process is never ended.
+ * Every function that can fail returns a walle_status_t and fills the caller's walle_error_t (which may be
+ * NULL). Objects are opaque and freed by their _free function; freeing NULL does nothing. Models are
+ * immutable and may be shared by threads; runs of one session happen one after the other, different sessions
+ * run at the same time. Strings are UTF-8 and belong to the object they came from. Nothing is printed and the
+ * process is never ended.
  */
 #ifndef WALLE_WALLE_H
 #define WALLE_WALLE_H
@@ -70,8 +71,8 @@ typedef struct walle_model_t walle_model_t;
 typedef struct walle_session_t walle_session_t;
 typedef struct walle_results_t walle_results_t;
 
-/* A dense row-major tensor. As an input: the caller's memory, which must stay unchanged during the run. As a result: memory
- * of the results object. */
+/* A dense row-major tensor. As an input: the caller's memory, which must stay unchanged during the run. As a
+ * result: memory of the results object. */
 typedef struct walle_tensor_t {
   const char* name;
   walle_dtype_t dtype;
@@ -81,7 +82,8 @@ typedef struct walle_tensor_t {
   size_t bytes;
 } walle_tensor_t;
 
-/* What a model declares about an input or output: shape -1 is not known before run time, rank -1 an unknown rank. */
+/* What a model declares about an input or output: shape -1 is not known before run time, rank -1 an unknown
+ * rank. */
 typedef struct walle_value_info_t {
   const char* name;
   walle_dtype_t dtype;
@@ -89,8 +91,8 @@ typedef struct walle_value_info_t {
   int64_t shape[WALLE_MAX_RANK];
 } walle_value_info_t;
 
-/* Set struct_size to sizeof(walle_session_options_t); later versions append fields. A NULL backend is "cpu", 0 threads are as
- * many as this process may use. */
+/* Set struct_size to sizeof(walle_session_options_t); later versions append fields. A NULL backend is "cpu",
+ * 0 threads are as many as this process may use. */
 typedef struct walle_session_options_t {
   size_t struct_size;
   const char* backend;
@@ -109,46 +111,56 @@ WALLE_API size_t walle_dtype_size(walle_dtype_t dtype);
 /* The file stays mapped while the model or a session of it lives. */
 WALLE_API walle_status_t walle_model_load(const char* path, walle_model_t** model, walle_error_t* error);
 /* The bytes are copied. */
-WALLE_API walle_status_t walle_model_parse(const void* data, size_t bytes, walle_model_t** model, walle_error_t* error);
+WALLE_API walle_status_t walle_model_parse(const void* data, size_t bytes, walle_model_t** model,
+                                           walle_error_t* error);
 WALLE_API void walle_model_free(walle_model_t* model);
 WALLE_API size_t walle_model_input_count(const walle_model_t* model);
 WALLE_API size_t walle_model_output_count(const walle_model_t* model);
 /* WALLE_ARGUMENT when the index is out of range. */
-WALLE_API walle_status_t walle_model_input(const walle_model_t* model, size_t index, walle_value_info_t* info, walle_error_t* error);
-WALLE_API walle_status_t walle_model_output(const walle_model_t* model, size_t index, walle_value_info_t* info, walle_error_t* error);
-/* The name of a dimension whose size is not known before run time ("batch"); equal names are equal sizes within one run. NULL for
- * known sizes, unnamed dimensions and indices out of range. */
+WALLE_API walle_status_t walle_model_input(const walle_model_t* model, size_t index, walle_value_info_t* info,
+                                           walle_error_t* error);
+WALLE_API walle_status_t walle_model_output(const walle_model_t* model, size_t index,
+                                            walle_value_info_t* info, walle_error_t* error);
+/* The name of a dimension whose size is not known before run time ("batch"); equal names are equal sizes
+ * within one run. NULL for known sizes, unnamed dimensions and indices out of range. */
 WALLE_API const char* walle_model_input_symbol(const walle_model_t* model, size_t index, int32_t axis);
 WALLE_API const char* walle_model_output_symbol(const walle_model_t* model, size_t index, int32_t axis);
 /* NULL when there is no such entry. */
 WALLE_API const char* walle_model_metadata(const walle_model_t* model, const char* key);
 WALLE_API size_t walle_model_metadata_count(const walle_model_t* model);
 WALLE_API const char* walle_model_metadata_key(const walle_model_t* model, size_t index);
-/* Named ways to call the model, with names of their own for some inputs and outputs. NULL when the index is out of range. */
+/* Named ways to call the model, with names of their own for some inputs and outputs. NULL when the index is
+ * out of range. */
 WALLE_API size_t walle_model_signature_count(const walle_model_t* model);
 WALLE_API const char* walle_model_signature_name(const walle_model_t* model, size_t index);
 
 /* options may be NULL. The session keeps the model alive. */
-WALLE_API walle_status_t walle_session_create(const walle_model_t* model, const walle_session_options_t* options, walle_session_t** session,
-                                              walle_error_t* error);
+WALLE_API walle_status_t walle_session_create(const walle_model_t* model,
+                                              const walle_session_options_t* options,
+                                              walle_session_t** session, walle_error_t* error);
 WALLE_API void walle_session_free(walle_session_t* session);
 /* Every input once, by name, in any order. */
-WALLE_API walle_status_t walle_session_run(walle_session_t* session, const walle_tensor_t* inputs, size_t count, walle_results_t** results,
-                                           walle_error_t* error);
+WALLE_API walle_status_t walle_session_run(walle_session_t* session, const walle_tensor_t* inputs,
+                                           size_t count, walle_results_t** results, walle_error_t* error);
 
-/* The same by the names of a signature; the results are those it names, in its order. NULL: the graph's own names. */
-WALLE_API walle_status_t walle_session_run_signature(walle_session_t* session, const char* signature, const walle_tensor_t* inputs,
-                                                     size_t count, walle_results_t** results, walle_error_t* error);
-/* One line per step of the plans made so far (one exists after the first run): operator, backend, algorithm, result, predicted
- * time, node. The text lives until the next call or the end of the session. */
-WALLE_API walle_status_t walle_session_explain(walle_session_t* session, const char** text, walle_error_t* error);
+/* The same by the names of a signature; the results are those it names, in its order. NULL: the graph's own
+ * names. */
+WALLE_API walle_status_t walle_session_run_signature(walle_session_t* session, const char* signature,
+                                                     const walle_tensor_t* inputs, size_t count,
+                                                     walle_results_t** results, walle_error_t* error);
+/* One line per step of the plans made so far (one exists after the first run): operator, backend, algorithm,
+ * result, predicted time, node. The text lives until the next call or the end of the session. */
+WALLE_API walle_status_t walle_session_explain(walle_session_t* session, const char** text,
+                                               walle_error_t* error);
 
 WALLE_API void walle_results_free(walle_results_t* results);
 WALLE_API size_t walle_results_count(const walle_results_t* results);
 /* By index in the order of the model's outputs, or of the signature's. */
-WALLE_API walle_status_t walle_results_get(const walle_results_t* results, size_t index, walle_tensor_t* tensor, walle_error_t* error);
+WALLE_API walle_status_t walle_results_get(const walle_results_t* results, size_t index,
+                                           walle_tensor_t* tensor, walle_error_t* error);
 /* By name. */
-WALLE_API walle_status_t walle_results_find(const walle_results_t* results, const char* name, walle_tensor_t* tensor, walle_error_t* error);
+WALLE_API walle_status_t walle_results_find(const walle_results_t* results, const char* name,
+                                            walle_tensor_t* tensor, walle_error_t* error);
 
 #ifdef __cplusplus
 }

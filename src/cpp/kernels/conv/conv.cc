@@ -16,7 +16,9 @@ constexpr int64_t kFloat = sizeof(float);
 int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
 
 int64_t channel_elements(const Conv& c) { return c.planes.count * c.planes.rows * c.planes.pitch; }
-int64_t plane_floats(const Conv& c, int64_t channels) { return round_up(channels * channel_elements(c) + kSlack, 16); }
+int64_t plane_floats(const Conv& c, int64_t channels) {
+  return round_up(channels * channel_elements(c) + kSlack, 16);
+}
 
 void find_planes(Conv& c) {
   const ConvShape& s = c.shape;
@@ -67,15 +69,16 @@ class Columns {
       runs[count++] = {row * self.c_.planes.pitch + col, length};
       j += length;
     }
-    self.c_.table->pack_panel(self.planes_, self.c_.offset.data() + k0, k, runs, count, self.c_.gemm->nr, self.c_.direct, out);
+    self.c_.table->pack_panel(self.planes_, self.c_.offset.data() + k0, k, runs, count, self.c_.gemm->nr,
+                              self.c_.direct, out);
   }
 
   const Conv& c_;
   const float* planes_;
 };
 
-void run_dense(const Conv& c, const float* x, const float* weights, const float* packed, const Epilogue& e, float* y, int threads,
-               std::byte* workspace) {
+void run_dense(const Conv& c, const float* x, const float* weights, const float* packed, const Epilogue& e,
+               float* y, int threads, std::byte* workspace) {
   const ConvShape& s = c.shape;
   auto* planes = reinterpret_cast<float*>(workspace);
   std::byte* scratch = c.direct ? workspace : workspace + plane_floats(c, s.c) * kFloat;
@@ -108,9 +111,12 @@ void run_dense(const Conv& c, const float* x, const float* weights, const float*
   }
 }
 
-int64_t depthwise_floats(const Conv& c) { return plane_floats(c, 1) + round_up(c.shape.oh * c.planes.pitch + kSlack, 16); }
+int64_t depthwise_floats(const Conv& c) {
+  return plane_floats(c, 1) + round_up(c.shape.oh * c.planes.pitch + kSlack, 16);
+}
 
-void run_depthwise(const Conv& c, const float* x, const float* weights, const Epilogue& e, float* y, int threads, std::byte* workspace) {
+void run_depthwise(const Conv& c, const float* x, const float* weights, const Epilogue& e, float* y,
+                   int threads, std::byte* workspace) {
   const ConvShape& s = c.shape;
   const int64_t channels = s.n * s.c, multiplier = s.m / s.c, outputs = s.oh * s.ow;
   const int64_t shares = std::min<int64_t>(threads, channels);
@@ -165,8 +171,8 @@ Conv make_conv(const ConvShape& shape, Isa isa) {
   c.gemm = &gemm_table(isa);
   c.table = &conv_table(isa);
   find_planes(c);
-  c.direct = !shape.depthwise() && shape.sh == 1 && shape.sw == 1 && shape.pt == 0 && shape.pl == 0 && c.planes.rows <= shape.h &&
-             c.planes.pitch <= shape.w;
+  c.direct = !shape.depthwise() && shape.sh == 1 && shape.sw == 1 && shape.pt == 0 && shape.pl == 0 &&
+             c.planes.rows <= shape.h && c.planes.pitch <= shape.w;
   if (c.direct) {
     c.planes.rows = shape.h;
     c.planes.pitch = shape.w;
@@ -190,18 +196,20 @@ void pack_weights(const Conv& c, const float* weights, float* out) {
   }
   const int64_t mg = s.m / s.groups;
   for (int64_t g = 0; g < s.groups; ++g)
-    c.gemm->pack_a(weights + g * mg * s.depth(), s.depth(), 1, mg, s.depth(), out + g * packed_a_elements(*c.gemm, mg, s.depth()));
+    c.gemm->pack_a(weights + g * mg * s.depth(), s.depth(), 1, mg, s.depth(),
+                   out + g * packed_a_elements(*c.gemm, mg, s.depth()));
 }
 
 int64_t conv_workspace_bytes(const Conv& c, int threads, bool weights_packed) {
   const ConvShape& s = c.shape;
   if (s.depthwise()) return threads * depthwise_floats(c) * kFloat;
   const int64_t planes = c.direct ? 0 : plane_floats(c, s.c) * kFloat;
-  return planes + threads * gemm_workspace_bytes(*c.gemm, s.m / s.groups, s.oh * s.ow, s.depth(), weights_packed, false);
+  return planes + threads * gemm_workspace_bytes(*c.gemm, s.m / s.groups, s.oh * s.ow, s.depth(),
+                                                 weights_packed, false);
 }
 
-void run_conv(const Conv& c, const float* x, const float* weights, const float* packed, const Epilogue& e, float* y, int threads,
-              std::byte* workspace) {
+void run_conv(const Conv& c, const float* x, const float* weights, const float* packed, const Epilogue& e,
+              float* y, int threads, std::byte* workspace) {
   if (c.shape.n == 0 || c.shape.m == 0 || c.shape.oh * c.shape.ow == 0) return;
   if (c.shape.depthwise())
     run_depthwise(c, x, packed ? packed : weights, e, y, threads, workspace);

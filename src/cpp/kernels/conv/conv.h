@@ -1,4 +1,5 @@
-// f32 convolution in NCHW: an implicit matrix product (weights times columns made panel by panel), and depthwise lines.
+// f32 convolution in NCHW: an implicit matrix product (weights times columns made panel by panel), and
+// depthwise lines.
 //
 // Immutable after make_conv; run_conv may be called from any thread with a workspace of its own.
 #pragma once
@@ -49,7 +50,7 @@ void pack_weights(const Conv& conv, const float* weights, float* out);
 int64_t conv_workspace_bytes(const Conv& conv, int threads, bool weights_packed);
 
 // `weights` when not packed. The residual has the output's shape; the bias is epilogue.row_bias.
-void run_conv(const Conv& conv, const float* x, const float* weights, const float* packed, const Epilogue& epilogue, float* y, int threads,
-              std::byte* workspace);
+void run_conv(const Conv& conv, const float* x, const float* weights, const float* packed,
+              const Epilogue& epilogue, float* y, int threads, std::byte* workspace);
 
 }  // namespace walle::kernels

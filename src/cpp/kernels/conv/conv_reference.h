@@ -1,4 +1,5 @@
-// Convolution as its definition says, for every arithmetic type. Floating point accumulates in double; integers wrap.
+// Convolution as its definition says, for every arithmetic type. Floating point accumulates in double;
+// integers wrap.
 #pragma once
 
 #include <type_traits>
@@ -35,7 +36,8 @@ ConvSum<T> conv_at(const ConvShape& s, const T* x, const T* w, int64_t n, int64_
 
 // Bias of type T (one per output channel) may be null; the rest of the epilogue is for float only.
 template <class T>
-void conv_reference(const ConvShape& s, const T* x, const T* w, const T* bias, const Epilogue& e, T* y, int threads) {
+void conv_reference(const ConvShape& s, const T* x, const T* w, const T* bias, const Epilogue& e, T* y,
+                    int threads) {
   base::parallel_for(s.n * s.m, threads, [&](int64_t nm) {
     for (int64_t o = 0; o < s.oh * s.ow; ++o) {
       ConvSum<T> sum = conv_at(s, x, w, nm / s.m, nm % s.m, o / s.ow, o % s.ow);

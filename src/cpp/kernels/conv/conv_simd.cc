@@ -1,4 +1,5 @@
-// The parts of convolution that touch every element: splitting the input into planes, packing B panels, depthwise lines.
+// The parts of convolution that touch every element: splitting the input into planes, packing B panels,
+// depthwise lines.
 #include "kernels/conv/conv_table.h"
 #include "kernels/simd_activation.h"
 
@@ -59,8 +60,8 @@ void fill_planes(const ConvPlanes& p, const float* channel, bool borders, float*
   }
 }
 
-void pack_panel(const float* planes, const int64_t* offset, int64_t k, const ConvRun* runs, int64_t count, int64_t nr, bool exact,
-                float* out) {
+void pack_panel(const float* planes, const int64_t* offset, int64_t k, const ConvRun* runs, int64_t count,
+                int64_t nr, bool exact, float* out) {
   int64_t filled = 0;
   for (int64_t s = 0; s < count; ++s) filled += runs[s].length;
   if (count == 1 && filled == nr) {  // the common case: whole vectors, all rows alike
@@ -85,7 +86,8 @@ void pack_panel(const float* planes, const int64_t* offset, int64_t k, const Con
 }
 
 #if defined(WALLE_ISA_AVX512)
-constexpr int kWide = 8;  // vectors of outputs at once: each tap costs one broadcast and one table look-up for all of them
+constexpr int kWide =
+    8;  // vectors of outputs at once: each tap costs one broadcast and one table look-up for all of them
 #else
 constexpr int kWide = 4;
 #endif
@@ -129,7 +131,8 @@ void run(const DepthwiseTask& t, const float* from, float* to, int64_t n, bool w
   }
 }
 
-// Rows of `width` at `pitch` to rows that lie behind one another. Whole vectors; the next row overwrites what is too much.
+// Rows of `width` at `pitch` to rows that lie behind one another. Whole vectors; the next row overwrites what
+// is too much.
 void close_gaps(const float* from, int64_t pitch, int64_t rows, int64_t width, float* to) {
   const int64_t total = rows * width;
   for (int64_t r = 0; r < rows; ++r) {
@@ -154,11 +157,13 @@ template <int T>
 void depthwise_taps(const DepthwiseTask& t) {
   const int64_t by_rows = t.oh * ((t.ow + kLanes - 1) / kLanes);
   const int64_t flat = ((t.oh - 1) * t.pitch + t.ow + kLanes - 1) / kLanes;
-  if (flat * 5 < by_rows * 4) {  // narrow maps: rows behind one another, the columns between them computed in vain
+  if (flat * 5 <
+      by_rows * 4) {  // narrow maps: rows behind one another, the columns between them computed in vain
     run<T>(t, t.planes, t.scratch, (t.oh - 1) * t.pitch + t.ow, true);
     close_gaps(t.scratch, t.pitch, t.oh, t.ow, t.out);
   } else {
-    for (int64_t r = 0; r < t.oh; ++r) run<T>(t, t.planes + r * t.pitch, t.out + r * t.ow, t.ow, r + 1 < t.oh && t.ow >= kLanes);
+    for (int64_t r = 0; r < t.oh; ++r)
+      run<T>(t, t.planes + r * t.pitch, t.out + r * t.ow, t.ow, r + 1 < t.oh && t.ow >= kLanes);
   }
   if (t.residual) add_row(t.out, t.residual, t.oh * t.ow);
   if (t.activation > Activation::clamp || (t.activation == Activation::clamp && t.residual))

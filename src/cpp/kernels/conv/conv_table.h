@@ -1,12 +1,14 @@
-// What conv_simd.cc exports per instruction set. Plain data and function pointers: shared by files of different flags.
+// What conv_simd.cc exports per instruction set. Plain data and function pointers: shared by files of
+// different flags.
 #pragma once
 
 #include "kernels/activation.h"
 
 namespace walle::kernels {
 
-// The padded input of one channel, split by stride: plane (a, b) holds x[r * sh + a - pt][c * sw + b - pl] at row r, column
-// c. In this form every tap of the window, whatever stride, dilation and padding, reads `position + constant`.
+// The padded input of one channel, split by stride: plane (a, b) holds x[r * sh + a - pt][c * sw + b - pl] at
+// row r, column c. In this form every tap of the window, whatever stride, dilation and padding, reads
+// `position + constant`.
 struct ConvPlanes {
   int64_t h = 0, w = 0;  // input
   int64_t sh = 1, sw = 1, pt = 0, pl = 0;
@@ -39,10 +41,10 @@ struct DepthwiseTask {
 struct ConvTable {
   // `borders` false: what lies outside the input is in `out` already, from another channel.
   void (*fill_planes)(const ConvPlanes& p, const float* channel, bool borders, float* out);
-  // Rows offset[0 .. k): each the runs behind one another, then zeros up to nr. `exact`: read nothing past a run.
-  // Writes up to one vector past out[k * nr].
-  void (*pack_panel)(const float* planes, const int64_t* offset, int64_t k, const ConvRun* runs, int64_t count, int64_t nr, bool exact,
-                     float* out);
+  // Rows offset[0 .. k): each the runs behind one another, then zeros up to nr. `exact`: read nothing past a
+  // run. Writes up to one vector past out[k * nr].
+  void (*pack_panel)(const float* planes, const int64_t* offset, int64_t k, const ConvRun* runs,
+                     int64_t count, int64_t nr, bool exact, float* out);
   void (*depthwise)(const DepthwiseTask& task);
 };
 

@@ -43,13 +43,16 @@ std::optional<BinaryKind> binary_kind(std::string_view op, bool fmod, bool left)
 
 bool binary_supports(BinaryKind kind, DType dtype) {
   const bool floating = dtype == DType::float32 || dtype == DType::float64;
-  if (kind <= K::prelu) return floating || tensor::is_integer(dtype) || (dtype == DType::boolean && (kind == K::min || kind == K::max));
+  if (kind <= K::prelu)
+    return floating || tensor::is_integer(dtype) ||
+           (dtype == DType::boolean && (kind == K::min || kind == K::max));
   if (kind <= K::logical_xor) return dtype == DType::boolean;
   if (kind <= K::shift_right) return tensor::is_integer(dtype);
   return floating || tensor::is_integer(dtype) || dtype == DType::boolean;
 }
 
-void run_binary(BinaryKind kind, DType dtype, const Broadcast& b, const void* x, const void* y, void* out, int64_t begin, int64_t end) {
+void run_binary(BinaryKind kind, DType dtype, const Broadcast& b, const void* x, const void* y, void* out,
+                int64_t begin, int64_t end) {
   if (begin >= end) return;
   // A bool is a byte of 0 or 1: min is and, max is or, and it compares as an integer.
   const DType as = dtype == DType::boolean ? DType::uint8 : dtype;

@@ -40,14 +40,18 @@ std::optional<BinaryKind> binary_kind(std::string_view op, bool fmod, bool left)
 
 bool binary_supports(BinaryKind kind, DType dtype);
 
-// out[begin, end) of a dense result. Integers wrap; division by zero gives 0; Min and Max pass NaN on, as NumPy does.
-// Precondition: binary_supports(); `b` has two operands.
-void run_binary(BinaryKind kind, DType dtype, const Broadcast& b, const void* x, const void* y, void* out, int64_t begin, int64_t end);
+// out[begin, end) of a dense result. Integers wrap; division by zero gives 0; Min and Max pass NaN on, as
+// NumPy does. Precondition: binary_supports(); `b` has two operands.
+void run_binary(BinaryKind kind, DType dtype, const Broadcast& b, const void* x, const void* y, void* out,
+                int64_t begin, int64_t end);
 
 namespace detail {
-void run_arithmetic(BinaryKind kind, DType dtype, const Broadcast& b, const void* x, const void* y, void* out, int64_t begin, int64_t end);
-void run_compare(BinaryKind kind, DType dtype, const Broadcast& b, const void* x, const void* y, void* out, int64_t begin, int64_t end);
-void run_bits(BinaryKind kind, DType dtype, const Broadcast& b, const void* x, const void* y, void* out, int64_t begin, int64_t end);
+void run_arithmetic(BinaryKind kind, DType dtype, const Broadcast& b, const void* x, const void* y, void* out,
+                    int64_t begin, int64_t end);
+void run_compare(BinaryKind kind, DType dtype, const Broadcast& b, const void* x, const void* y, void* out,
+                 int64_t begin, int64_t end);
+void run_bits(BinaryKind kind, DType dtype, const Broadcast& b, const void* x, const void* y, void* out,
+              int64_t begin, int64_t end);
 }  // namespace detail
 
 }  // namespace walle::kernels

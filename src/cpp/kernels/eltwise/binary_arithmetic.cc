@@ -44,18 +44,22 @@ void run_integer(K kind, const Broadcast& w, const T* x, const T* y, T* out, int
     case K::power: return zip(w, x, y, out, begin, end, int_power<T>);
     case K::min: return zip(w, x, y, out, begin, end, [](T a, T b) { return a < b ? a : b; });
     case K::max: return zip(w, x, y, out, begin, end, [](T a, T b) { return a > b ? a : b; });
-    default: return zip(w, x, y, out, begin, end, [](T a, T b) { return a < 0 ? wrap_mul(a, b) : a; });  // prelu
+    default:
+      return zip(w, x, y, out, begin, end, [](T a, T b) { return a < 0 ? wrap_mul(a, b) : a; });  // prelu
   }
 }
 }  // namespace
 
-void run_arithmetic(BinaryKind kind, DType dtype, const Broadcast& b, const void* x, const void* y, void* out, int64_t begin, int64_t end) {
+void run_arithmetic(BinaryKind kind, DType dtype, const Broadcast& b, const void* x, const void* y, void* out,
+                    int64_t begin, int64_t end) {
   tensor::visit_numeric(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_floating_point_v<T>)
-      run_float(kind, b, static_cast<const T*>(x), static_cast<const T*>(y), static_cast<T*>(out), begin, end);
+      run_float(kind, b, static_cast<const T*>(x), static_cast<const T*>(y), static_cast<T*>(out), begin,
+                end);
     else
-      run_integer(kind, b, static_cast<const T*>(x), static_cast<const T*>(y), static_cast<T*>(out), begin, end);
+      run_integer(kind, b, static_cast<const T*>(x), static_cast<const T*>(y), static_cast<T*>(out), begin,
+                  end);
   });
 }
 

@@ -6,7 +6,8 @@ namespace walle::kernels::detail {
 namespace {
 using K = BinaryKind;
 
-// A shift by the width or more is undefined in C++; here everything has moved out. Right shifts of signed values keep the sign.
+// A shift by the width or more is undefined in C++; here everything has moved out. Right shifts of signed
+// values keep the sign.
 template <class T>
 T shift_left(T a, T b) {
   constexpr int kBits = static_cast<int>(sizeof(T) * 8);
@@ -21,7 +22,8 @@ T shift_right(T a, T b) {
 }
 }  // namespace
 
-void run_bits(BinaryKind kind, DType dtype, const Broadcast& w, const void* x, const void* y, void* out, int64_t begin, int64_t end) {
+void run_bits(BinaryKind kind, DType dtype, const Broadcast& w, const void* x, const void* y, void* out,
+              int64_t begin, int64_t end) {
   tensor::visit_integer(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const auto* p = static_cast<const T*>(x);

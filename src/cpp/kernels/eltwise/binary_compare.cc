@@ -3,7 +3,8 @@
 
 namespace walle::kernels::detail {
 
-void run_compare(BinaryKind kind, DType dtype, const Broadcast& w, const void* x, const void* y, void* out, int64_t begin, int64_t end) {
+void run_compare(BinaryKind kind, DType dtype, const Broadcast& w, const void* x, const void* y, void* out,
+                 int64_t begin, int64_t end) {
   tensor::visit_numeric(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const auto* p = static_cast<const T*>(x);

@@ -1,5 +1,5 @@
-// Broadcast: how up to three operands are walked to fill one dense result. Axes that all operands walk alike are merged,
-// so that two dense operands are one run and a row vector against a matrix is two axes.
+// Broadcast: how up to three operands are walked to fill one dense result. Axes that all operands walk alike
+// are merged, so that two dense operands are one run and a row vector against a matrix is two axes.
 #pragma once
 
 #include <algorithm>
@@ -17,13 +17,15 @@ struct Broadcast {
   int operands = 0;
   int64_t elements = 0;
   std::array<int64_t, base::kMaxRank> size{};
-  std::array<std::array<int64_t, base::kMaxRank>, kMaxOperands> stride{};  // elements; 0 where an operand repeats
+  std::array<std::array<int64_t, base::kMaxRank>, kMaxOperands>
+      stride{};  // elements; 0 where an operand repeats
 };
 
 // Precondition: every shape broadcasts to `out`, and there are at most kMaxOperands.
 Broadcast make_broadcast(const Shape& out, std::span<const Shape> operands);
 
-// Calls fn(out_offset, operand_offsets, n) for the runs along the last axis that make up the elements [begin, end).
+// Calls fn(out_offset, operand_offsets, n) for the runs along the last axis that make up the elements [begin,
+// end).
 template <class Fn>
 void for_each_run(const Broadcast& b, int64_t begin, int64_t end, Fn&& fn) {
   const int last = b.rank - 1;

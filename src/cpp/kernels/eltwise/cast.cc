@@ -62,23 +62,28 @@ const Float8Format& float8_format(DType dtype) {
 
 constexpr int64_t kBlock = 256;  // float8 goes through a float block on the stack
 
-void cast_from_float8(DType from_dtype, const uint8_t* from, DType to_dtype, std::byte* to, int64_t n, bool saturate) {
+void cast_from_float8(DType from_dtype, const uint8_t* from, DType to_dtype, std::byte* to, int64_t n,
+                      bool saturate) {
   const Float8Format& format = float8_format(from_dtype);
   std::array<float, kBlock> block;
   for (int64_t at = 0; at < n; at += kBlock) {
     const int64_t m = std::min(kBlock, n - at);
-    for (int64_t i = 0; i < m; ++i) block[static_cast<size_t>(i)] = tensor::float8_to_float(from[at + i], format);
+    for (int64_t i = 0; i < m; ++i)
+      block[static_cast<size_t>(i)] = tensor::float8_to_float(from[at + i], format);
     run_cast(DType::float32, block.data(), to_dtype, to + at * tensor::dtype_size(to_dtype), m, saturate);
   }
 }
 
-void cast_to_float8(DType from_dtype, const std::byte* from, DType to_dtype, uint8_t* to, int64_t n, bool saturate) {
+void cast_to_float8(DType from_dtype, const std::byte* from, DType to_dtype, uint8_t* to, int64_t n,
+                    bool saturate) {
   const Float8Format& format = float8_format(to_dtype);
   std::array<float, kBlock> block;
   for (int64_t at = 0; at < n; at += kBlock) {
     const int64_t m = std::min(kBlock, n - at);
-    run_cast(from_dtype, from + at * tensor::dtype_size(from_dtype), DType::float32, block.data(), m, saturate);
-    for (int64_t i = 0; i < m; ++i) to[at + i] = tensor::float_to_float8(block[static_cast<size_t>(i)], format, saturate);
+    run_cast(from_dtype, from + at * tensor::dtype_size(from_dtype), DType::float32, block.data(), m,
+             saturate);
+    for (int64_t i = 0; i < m; ++i)
+      to[at + i] = tensor::float_to_float8(block[static_cast<size_t>(i)], format, saturate);
   }
 }
 }  // namespace
@@ -90,9 +95,11 @@ void run_cast(DType from_dtype, const void* from, DType to_dtype, void* to, int6
     return;
   }
   if (tensor::is_float8(from_dtype))
-    return cast_from_float8(from_dtype, static_cast<const uint8_t*>(from), to_dtype, static_cast<std::byte*>(to), n, saturate);
+    return cast_from_float8(from_dtype, static_cast<const uint8_t*>(from), to_dtype,
+                            static_cast<std::byte*>(to), n, saturate);
   if (tensor::is_float8(to_dtype))
-    return cast_to_float8(from_dtype, static_cast<const std::byte*>(from), to_dtype, static_cast<uint8_t*>(to), n, saturate);
+    return cast_to_float8(from_dtype, static_cast<const std::byte*>(from), to_dtype,
+                          static_cast<uint8_t*>(to), n, saturate);
   tensor::visit_all(from_dtype, [&](auto from_tag) {
     using From = typename decltype(from_tag)::type;
     tensor::visit_all(to_dtype, [&](auto to_tag) {

@@ -10,7 +10,9 @@ UnaryF32 unary_f32(UnaryKind kind, Isa isa, UnaryParams& params) {
   const EltwiseTable& t = eltwise_table(isa);
   const auto activation = [&](Activation a) { return t.activation[static_cast<int>(a)]; };
   switch (kind) {
-    case UnaryKind::relu: params = {0, std::numeric_limits<double>::infinity()}; return activation(Activation::clamp);
+    case UnaryKind::relu:
+      params = {0, std::numeric_limits<double>::infinity()};
+      return activation(Activation::clamp);
     case UnaryKind::clamp: return activation(Activation::clamp);
     case UnaryKind::leaky_relu: return activation(Activation::leaky_relu);
     case UnaryKind::sigmoid: return activation(Activation::sigmoid);

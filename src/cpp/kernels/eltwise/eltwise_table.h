@@ -1,4 +1,5 @@
-// What eltwise_simd.cc exports per instruction set. Plain data and function pointers: shared by files of different flags.
+// What eltwise_simd.cc exports per instruction set. Plain data and function pointers: shared by files of
+// different flags.
 #pragma once
 
 #include "kernels/activation.h"
@@ -7,7 +8,8 @@ namespace walle::kernels {
 
 using UnaryF32 = void (*)(const float* x, float* y, int64_t n, float alpha, float beta);
 // Strides are 0 or 1.
-using BinaryF32 = void (*)(const float* x, int64_t x_stride, const float* y, int64_t y_stride, float* out, int64_t n);
+using BinaryF32 = void (*)(const float* x, int64_t x_stride, const float* y, int64_t y_stride, float* out,
+                           int64_t n);
 
 struct EltwiseTable {
   UnaryF32 activation[static_cast<int>(Activation::gelu_tanh) + 1];

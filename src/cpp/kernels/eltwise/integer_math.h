@@ -1,5 +1,5 @@
-// Integer arithmetic that is defined for every pair of operands: results wrap, division by zero gives 0, and the most
-// negative number divided by -1 is itself. A model's data must not be able to trap the process.
+// Integer arithmetic that is defined for every pair of operands: results wrap, division by zero gives 0, and
+// the most negative number divided by -1 is itself. A model's data must not be able to trap the process.
 #pragma once
 
 #include <cstdint>

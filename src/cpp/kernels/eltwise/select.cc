@@ -4,7 +4,8 @@ namespace walle::kernels {
 
 namespace {
 template <class T>
-void select(const Broadcast& b, const bool* condition, const void* x, const void* y, void* out, int64_t begin, int64_t end) {
+void select(const Broadcast& b, const bool* condition, const void* x, const void* y, void* out, int64_t begin,
+            int64_t end) {
   const auto last = static_cast<size_t>(b.rank - 1);
   const int64_t sc = b.stride[0][last];
   const int64_t sx = b.stride[1][last];
@@ -19,8 +20,8 @@ void select(const Broadcast& b, const bool* condition, const void* x, const void
 }
 }  // namespace
 
-void run_select(const Broadcast& b, int64_t element_size, const bool* condition, const void* x, const void* y, void* out, int64_t begin,
-                int64_t end) {
+void run_select(const Broadcast& b, int64_t element_size, const bool* condition, const void* x, const void* y,
+                void* out, int64_t begin, int64_t end) {
   if (begin >= end) return;
   switch (element_size) {
     case 1: return select<uint8_t>(b, condition, x, y, out, begin, end);

@@ -97,9 +97,12 @@ void run_activation(K kind, const UnaryParams& p, const T* x, T* y, int64_t n) {
         return low > b ? b : low;
       });
     case K::elu: return map(x, y, n, [a](T v) { return v >= 0 ? v : a * std::expm1(v); });
-    case K::gelu: return map(x, y, n, [](T v) { return T(0.5) * v * (T(1) + std::erf(v * T(0.70710678118654752440))); });
+    case K::gelu:
+      return map(x, y, n, [](T v) { return T(0.5) * v * (T(1) + std::erf(v * T(0.70710678118654752440))); });
     case K::gelu_tanh:
-      return map(x, y, n, [](T v) { return T(0.5) * v * (T(1) + std::tanh(T(0.79788456080286535588) * (v + T(0.044715) * v * v * v))); });
+      return map(x, y, n, [](T v) {
+        return T(0.5) * v * (T(1) + std::tanh(T(0.79788456080286535588) * (v + T(0.044715) * v * v * v)));
+      });
     case K::hard_sigmoid:
       return map(x, y, n, [a, b](T v) {
         const T s = a * v + b;
@@ -113,7 +116,8 @@ void run_activation(K kind, const UnaryParams& p, const T* x, T* y, int64_t n) {
     case K::leaky_relu: return map(x, y, n, [a](T v) { return v < 0 ? a * v : v; });
     case K::mish: return map(x, y, n, [](T v) { return v * std::tanh(softplus(v)); });
     case K::selu: return map(x, y, n, [a, b](T v) { return b * (v > 0 ? v : a * std::expm1(v)); });
-    case K::shrink: return map(x, y, n, [a, b](T v) { return v < -a ? v + b : (v > a ? v - b : (v == v ? T(0) : v)); });
+    case K::shrink:
+      return map(x, y, n, [a, b](T v) { return v < -a ? v + b : (v > a ? v - b : (v == v ? T(0) : v)); });
     case K::sigmoid: return map(x, y, n, [](T v) { return T(1) / (T(1) + std::exp(-v)); });
     case K::softplus: return map(x, y, n, [](T v) { return v == v ? softplus(v) : v; });
     case K::softsign: return map(x, y, n, [](T v) { return v / (T(1) + std::fabs(v)); });
@@ -133,7 +137,9 @@ void run_float(K kind, const UnaryParams& p, const T* x, T* y, int64_t n) {
     case K::neg: return map(x, y, n, [](T v) { return -v; });
     case K::reciprocal: return map(x, y, n, [](T v) { return T(1) / v; });
     case K::relu: return map(x, y, n, [](T v) { return v < 0 ? T(0) : v; });
-    case K::round: return map(x, y, n, [](T v) { return std::nearbyint(v); });  // half to even, the default environment's rule
+    case K::round:
+      return map(x, y, n,
+                 [](T v) { return std::nearbyint(v); });  // half to even, the default environment's rule
     case K::sign: return map(x, y, n, [](T v) { return v > 0 ? T(1) : (v < 0 ? T(-1) : v); });
     case K::sqrt: return map(x, y, n, [](T v) { return std::sqrt(v); });
     case K::acos:
@@ -193,7 +199,8 @@ bool unary_supports(UnaryKind kind, DType dtype) {
 }
 
 void run_unary(UnaryKind kind, DType dtype, const UnaryParams& params, const void* x, void* y, int64_t n) {
-  if (kind == K::logical_not) return map(static_cast<const bool*>(x), static_cast<bool*>(y), n, [](bool v) { return !v; });
+  if (kind == K::logical_not)
+    return map(static_cast<const bool*>(x), static_cast<bool*>(y), n, [](bool v) { return !v; });
   const bool test = kind == K::is_nan || kind == K::is_inf;
   const bool floating = tensor::visit_float(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;

@@ -65,8 +65,8 @@ std::optional<UnaryKind> unary_kind(std::string_view op);
 
 bool unary_supports(UnaryKind kind, DType dtype);
 
-// y[0, n) = kind(x[0, n)). y is boolean for is_nan and is_inf, else of `dtype`; may be x itself when the sizes agree.
-// Precondition: unary_supports().
+// y[0, n) = kind(x[0, n)). y is boolean for is_nan and is_inf, else of `dtype`; may be x itself when the
+// sizes agree. Precondition: unary_supports().
 void run_unary(UnaryKind kind, DType dtype, const UnaryParams& params, const void* x, void* y, int64_t n);
 
 }  // namespace walle::kernels

@@ -1,5 +1,5 @@
-// zip: the loop under the binary reference kernels, with the inner strides that occur in practice spelled out so that the
-// compiler vectorises them.
+// zip: the loop under the binary reference kernels, with the inner strides that occur in practice spelled out
+// so that the compiler vectorises them.
 #pragma once
 
 #include "kernels/eltwise/broadcast.h"

@@ -20,7 +20,8 @@ struct Blocking {
   int64_t rows;   // of A at once
   int64_t depth;  // of A at once: rows x depth stay in the second-level cache
   int64_t inner;  // part of the depth for which a panel of B and one of A stay in the first-level cache
-  int64_t group;  // B panels made together: with a short depth, so that rows of C are written in longer pieces
+  int64_t
+      group;  // B panels made together: with a short depth, so that rows of C are written in longer pieces
 };
 
 Blocking blocking_for(const GemmTable& t, int64_t m, int64_t k) {
@@ -31,9 +32,11 @@ Blocking blocking_for(const GemmTable& t, int64_t m, int64_t k) {
   const int64_t floats = cpu.l2_bytes / 2 / static_cast<int64_t>(sizeof(float));
   const int64_t depth_blocks = std::max<int64_t>(div_up(k, std::max<int64_t>(floats / b.rows, 256)), 1);
   b.depth = std::max<int64_t>(div_up(k, depth_blocks), 1);
-  const int64_t fits = std::max<int64_t>(cpu.l1_bytes * 7 / 8 / (static_cast<int64_t>(sizeof(float)) * (t.nr + t.mr)), 64);
+  const int64_t fits =
+      std::max<int64_t>(cpu.l1_bytes * 7 / 8 / (static_cast<int64_t>(sizeof(float)) * (t.nr + t.mr)), 64);
   b.inner = std::max<int64_t>(div_up(b.depth, div_up(b.depth, fits)), 1);
-  b.group = std::clamp<int64_t>(cpu.l2_bytes / 4 / (static_cast<int64_t>(sizeof(float)) * t.nr * b.depth), 1, kMaxGroup);
+  b.group = std::clamp<int64_t>(cpu.l2_bytes / 4 / (static_cast<int64_t>(sizeof(float)) * t.nr * b.depth), 1,
+                                kMaxGroup);
   return b;
 }
 
@@ -51,7 +54,8 @@ int64_t b_elements(const GemmTable& t, int64_t m, int64_t k, bool b_packed) {
   return b_packed ? 0 : round_up(blocks.depth * t.nr * blocks.group + 64, 16);
 }
 
-// Stands for matrices without elements (k = 0), which may have no address: the kernels step from block to block all the same.
+// Stands for matrices without elements (k = 0), which may have no address: the kernels step from block to
+// block all the same.
 constexpr float kNothing[1] = {};
 
 // One thread's share: a rectangle of C.
@@ -79,7 +83,8 @@ class Worker {
  private:
   void run_depth(int64_t i, int64_t rows, int64_t k0, int64_t depth, int64_t n0, int64_t n1) {
     const float* a = nullptr;
-    int64_t a_panel = std::max<int64_t>(depth, 1) * table_.mr;  // 0 says that A is not packed, also where k = 0
+    int64_t a_panel =
+        std::max<int64_t>(depth, 1) * table_.mr;  // 0 says that A is not packed, also where k = 0
     if (depth == 0) {
       a = kNothing;
     } else if (g_.packed_a) {
@@ -89,11 +94,13 @@ class Worker {
       a = g_.a.data + i * g_.a.row_stride + k0;
       a_panel = 0;
     } else {
-      table_.pack_a(g_.a.data + i * g_.a.row_stride + k0 * g_.a.col_stride, g_.a.row_stride, g_.a.col_stride, rows, depth, a_buffer_);
+      table_.pack_a(g_.a.data + i * g_.a.row_stride + k0 * g_.a.col_stride, g_.a.row_stride, g_.a.col_stride,
+                    rows, depth, a_buffer_);
       a = a_buffer_;
     }
     const int64_t width = table_.nr * (g_.packed_b || rows <= table_.mr ? 1 : blocks_.group);
-    for (int64_t j = n0; j < n1; j += width) run_group({i, rows, k0, depth, j, std::min(width, n1 - j), a, a_panel});
+    for (int64_t j = n0; j < n1; j += width)
+      run_group({i, rows, k0, depth, j, std::min(width, n1 - j), a, a_panel});
   }
 
   struct Group {
@@ -107,11 +114,12 @@ class Worker {
     int64_t b_row[kMaxGroup];
     int64_t count = 0;
     for (int64_t q = 0; q < p.cols; q += table_.nr, ++count)
-      b[count] = panel(p.rows, p.k0, p.depth, p.j + q, std::min<int64_t>(table_.nr, p.cols - q), b_buffer_ + count * p.depth * table_.nr,
-                       b_row[count]);
+      b[count] = panel(p.rows, p.k0, p.depth, p.j + q, std::min<int64_t>(table_.nr, p.cols - q),
+                       b_buffer_ + count * p.depth * table_.nr, b_row[count]);
     const int64_t rows = count == 1 ? p.rows : table_.mr;  // one panel: the block walks the rows itself
     for (int64_t r = 0; r < p.rows; r += rows)
-      for (int64_t q = 0; q < count; ++q) run_block(p, r, std::min(rows, p.rows - r), q * table_.nr, b[q], b_row[q]);
+      for (int64_t q = 0; q < count; ++q)
+        run_block(p, r, std::min(rows, p.rows - r), q * table_.nr, b[q], b_row[q]);
   }
 
   // Rows [r, r + rows) of the group against one panel.
@@ -141,7 +149,8 @@ class Worker {
     } while (l < p.depth);
   }
 
-  const float* panel(int64_t rows, int64_t k0, int64_t depth, int64_t j, int64_t cols, float* buffer, int64_t& row_stride) {
+  const float* panel(int64_t rows, int64_t k0, int64_t depth, int64_t j, int64_t cols, float* buffer,
+                     int64_t& row_stride) {
     row_stride = table_.nr;
     if (depth == 0) return kNothing;
     if (g_.packed_b) return g_.packed_b + j * g_.k + k0 * table_.nr;
@@ -174,7 +183,8 @@ void pack_whole_b(const GemmTable& t, const Matrix& b, int64_t k, int64_t n, flo
   t.pack_b(b.data, b.row_stride, b.col_stride, k, n, k * t.nr, out);
 }
 
-int64_t gemm_workspace_bytes(const GemmTable& t, int64_t m, int64_t, int64_t k, bool a_packed, bool b_packed) {
+int64_t gemm_workspace_bytes(const GemmTable& t, int64_t m, int64_t, int64_t k, bool a_packed,
+                             bool b_packed) {
   const int64_t floats = a_elements(t, m, k, a_packed) + b_elements(t, m, k, b_packed);
   return round_up(floats * static_cast<int64_t>(sizeof(float)), 64);
 }
@@ -184,8 +194,10 @@ void run_gemm(const GemmTable& t, const Gemm& g, int threads, std::byte* workspa
   const int64_t bytes = gemm_workspace_bytes(t, g.m, g.n, g.k, g.packed_a != nullptr, g.packed_b != nullptr);
   const int64_t row_panels = div_up(g.m, t.mr);
   const int64_t col_panels = div_up(g.n, t.nr);
-  // Splitting rows repeats the work on B panels, splitting columns that on A panels: split what is ready-made.
-  const bool by_rows = g.packed_b ? row_panels >= 4 * threads : col_panels < 2 * threads && row_panels > col_panels;
+  // Splitting rows repeats the work on B panels, splitting columns that on A panels: split what is
+  // ready-made.
+  const bool by_rows =
+      g.packed_b ? row_panels >= 4 * threads : col_panels < 2 * threads && row_panels > col_panels;
   const int64_t panels = by_rows ? row_panels : col_panels;
   const int64_t shares = std::min<int64_t>(threads, panels);
   base::parallel_for(shares, threads, [&](int64_t share) {

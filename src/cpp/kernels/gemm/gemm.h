@@ -1,7 +1,9 @@
-// f32 matrix product C = f(A B + bias + residual): packing, cache blocks and threads around the register tiles.
+// f32 matrix product C = f(A B + bias + residual): packing, cache blocks and threads around the register
+// tiles.
 //
-// Cache blocking after Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008), with the loop
-// over k inside the one over B panels: B panels are used once per row block, so they may be made on the fly.
+// Cache blocking after Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008),
+// with the loop over k inside the one over B panels: B panels are used once per row block, so they may be
+// made on the fly.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +22,8 @@ struct Matrix {
   int64_t col_stride = 1;
 };
 
-// Fills out[l * nr + q] for rows k0 <= l < k0 + k and columns j0 <= j0 + q < j0 + cols of B; columns up to nr must be
-// written too (any finite value). Called from several threads.
+// Fills out[l * nr + q] for rows k0 <= l < k0 + k and columns j0 <= j0 + q < j0 + cols of B; columns up to nr
+// must be written too (any finite value). Called from several threads.
 struct PanelSource {
   void (*fill)(const void* object, int64_t k0, int64_t k, int64_t j0, int64_t cols, float* out) = nullptr;
   const void* object = nullptr;
@@ -46,7 +48,8 @@ int64_t packed_b_elements(const GemmTable& table, int64_t n, int64_t k);
 void pack_whole_b(const GemmTable& table, const Matrix& b, int64_t k, int64_t n, float* out);
 
 // Scratch for one thread of a product; the whole product needs `threads` times as much.
-int64_t gemm_workspace_bytes(const GemmTable& table, int64_t m, int64_t n, int64_t k, bool a_packed, bool b_packed);
+int64_t gemm_workspace_bytes(const GemmTable& table, int64_t m, int64_t n, int64_t k, bool a_packed,
+                             bool b_packed);
 
 // On at most `threads` threads; `workspace` holds threads * gemm_workspace_bytes, 64-byte aligned.
 void run_gemm(const GemmTable& table, const Gemm& gemm, int threads, std::byte* workspace);

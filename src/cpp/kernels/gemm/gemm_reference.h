@@ -1,5 +1,5 @@
-// The matrix product as its definition says, for every arithmetic type: what the packed kernels are compared with, and
-// what computes float64 and the integers. Floating point accumulates in double; integers wrap.
+// The matrix product as its definition says, for every arithmetic type: what the packed kernels are compared
+// with, and what computes float64 and the integers. Floating point accumulates in double; integers wrap.
 #pragma once
 
 #include <type_traits>
@@ -11,7 +11,8 @@ namespace walle::kernels {
 
 // C [m, n] = f(A [m, k] B [k, n] + bias + residual), all dense row-major. The epilogue is for float only.
 template <class T>
-void gemm_reference(int64_t m, int64_t n, int64_t k, const T* a, const T* b, T* c, const Epilogue& e, int threads) {
+void gemm_reference(int64_t m, int64_t n, int64_t k, const T* a, const T* b, T* c, const Epilogue& e,
+                    int threads) {
   using Sum = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
   base::parallel_for(m, threads, [&](int64_t i) {
     for (int64_t j = 0; j < n; ++j) {

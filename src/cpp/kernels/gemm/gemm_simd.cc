@@ -1,7 +1,7 @@
 // Register-tiled f32 matrix product: mr x nr accumulators stay in registers over the whole k loop.
 //
-// Tiles: 14 x 2 vectors where there are 32 registers (avx512), 6 x 2 with 16. `#pragma GCC unroll` on every accumulator
-// loop is what keeps the accumulators in registers with g++ 12 (2-3 times slower without).
+// Tiles: 14 x 2 vectors where there are 32 registers (avx512), 6 x 2 with 16. `#pragma GCC unroll` on every
+// accumulator loop is what keeps the accumulators in registers with g++ 12 (2-3 times slower without).
 #include "kernels/gemm/gemm_table.h"
 #include "kernels/simd_activation.h"
 
@@ -33,7 +33,9 @@ inline void finish(vf (&acc)[M][V], const GemmBlock& t, int64_t row, int64_t col
 #pragma GCC unroll 2
   for (int v = 0; v < V; ++v) {
     const int64_t n = lanes_of(cols, v);
-    const vf col_bias = t.first && e.col_bias ? (whole ? load(e.col_bias + v * kLanes) : load_n(e.col_bias + v * kLanes, n)) : vf{};
+    const vf col_bias = t.first && e.col_bias
+                            ? (whole ? load(e.col_bias + v * kLanes) : load_n(e.col_bias + v * kLanes, n))
+                            : vf{};
 #pragma GCC unroll 14
     for (int i = 0; i < M; ++i) {
       float* at = c + i * t.c_row + v * kLanes;
@@ -58,14 +60,16 @@ inline void finish(vf (&acc)[M][V], const GemmBlock& t, int64_t row, int64_t col
     }
   }
   // The others are too long to be inlined per accumulator; the tile is still in the first-level cache.
-  if (t.last && e.activation > Activation::clamp) activate_block(c, t.c_row, M, cols, e.activation, e.alpha, e.beta);
+  if (t.last && e.activation > Activation::clamp)
+    activate_block(c, t.c_row, M, cols, e.activation, e.alpha, e.beta);
 }
 
 template <int M, int V>
 void packed_tile(const GemmBlock& t, int64_t row, int64_t cols) {
   const float* __restrict a = t.a + row / kMr * t.a_panel;
   const float* __restrict b = t.b;
-  // The lines of C are on their way while the loop runs: with a short k the stores would otherwise wait for memory.
+  // The lines of C are on their way while the loop runs: with a short k the stores would otherwise wait for
+  // memory.
   const float* c = t.c + row * t.c_row;
 #pragma GCC unroll 14
   for (int i = 0; i < M; ++i) {
@@ -134,9 +138,11 @@ using Tile = void (*)(const GemmBlock&, int64_t, int64_t);
 template <int V>
 Tile packed_tile_for(int64_t rows) {
   static constexpr Tile tiles[] = {
-      packed_tile<1, V>,  packed_tile<2, V>,  packed_tile<3, V>, packed_tile<4, V>,  packed_tile<5, V>,  packed_tile<6, V>,
+      packed_tile<1, V>,  packed_tile<2, V>,  packed_tile<3, V>,
+      packed_tile<4, V>,  packed_tile<5, V>,  packed_tile<6, V>,
 #if defined(WALLE_ISA_AVX512) || defined(WALLE_ISA_NEON)
-      packed_tile<7, V>,  packed_tile<8, V>,  packed_tile<9, V>, packed_tile<10, V>, packed_tile<11, V>, packed_tile<12, V>,
+      packed_tile<7, V>,  packed_tile<8, V>,  packed_tile<9, V>,
+      packed_tile<10, V>, packed_tile<11, V>, packed_tile<12, V>,
 #if defined(WALLE_ISA_AVX512)
       packed_tile<13, V>, packed_tile<14, V>,
 #endif
@@ -163,7 +169,8 @@ void block(const GemmBlock& t) {
 }
 
 // Columns of a panel become consecutive: a transposition, four rows by four columns at a time.
-void pack_rows_contiguous(const float* a, int64_t row_stride, int64_t rows, int64_t k, int64_t width, float* out) {
+void pack_rows_contiguous(const float* a, int64_t row_stride, int64_t rows, int64_t k, int64_t width,
+                          float* out) {
   int64_t i = 0;
   for (; i + 4 <= rows; i += 4) {
     const float* r = a + i * row_stride;
@@ -203,7 +210,8 @@ void pack_a(const float* a, int64_t row_stride, int64_t col_stride, int64_t rows
   }
 }
 
-void pack_b(const float* b, int64_t row_stride, int64_t col_stride, int64_t k, int64_t cols, int64_t panel, float* out) {
+void pack_b(const float* b, int64_t row_stride, int64_t col_stride, int64_t k, int64_t cols, int64_t panel,
+            float* out) {
   if (k == 0) return;
   for (int64_t j = 0; j < cols; j += kNr) {
     const int64_t n = cols - j < kNr ? cols - j : kNr;
@@ -212,7 +220,8 @@ void pack_b(const float* b, int64_t row_stride, int64_t col_stride, int64_t k, i
     if (col_stride == 1 && n == kNr) {
       for (int64_t l = 0; l < k; ++l)
 #pragma GCC unroll 2
-        for (int v = 0; v < kVectors; ++v) store(out + l * kNr + v * kLanes, load(from + l * row_stride + v * kLanes));
+        for (int v = 0; v < kVectors; ++v)
+          store(out + l * kNr + v * kLanes, load(from + l * row_stride + v * kLanes));
     } else if (row_stride == 1) {
       pack_rows_contiguous(from, col_stride, n, k, kNr, out);
     } else {

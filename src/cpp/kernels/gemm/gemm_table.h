@@ -1,4 +1,5 @@
-// What gemm_simd.cc exports per instruction set. Plain data and function pointers: shared by files of different flags.
+// What gemm_simd.cc exports per instruction set. Plain data and function pointers: shared by files of
+// different flags.
 #pragma once
 
 #include "kernels/activation.h"
@@ -7,9 +8,9 @@ namespace walle::kernels {
 
 // A block of C (rows x cols) += A (rows x k) B (k x cols), as register tiles.
 //
-// A: packed panels of `mr` rows, element (i, l) at panel[l * mr + i] with panels `a_panel` elements apart; or, when
-// a_panel is 0, plain rows `a_row` apart with unit column stride (rows <= table.mr_plain only).
-// B: one panel of at most `nr` columns, row l at b + l * b_row. Reads all nr columns of a row.
+// A: packed panels of `mr` rows, element (i, l) at panel[l * mr + i] with panels `a_panel` elements apart;
+// or, when a_panel is 0, plain rows `a_row` apart with unit column stride (rows <= table.mr_plain only). B:
+// one panel of at most `nr` columns, row l at b + l * b_row. Reads all nr columns of a row.
 struct GemmBlock {
   int64_t rows = 0, cols = 0, k = 0;
   const float* a = nullptr;
@@ -31,8 +32,10 @@ struct GemmTable {
   void (*block)(const GemmBlock& block);
   // rows x k of A (any strides) to ceil(rows / mr) panels, zero-padded.
   void (*pack_a)(const float* a, int64_t row_stride, int64_t col_stride, int64_t rows, int64_t k, float* out);
-  // k x cols of B (any strides) to ceil(cols / nr) panels [k][nr] that are `panel` elements apart, zero-padded.
-  void (*pack_b)(const float* b, int64_t row_stride, int64_t col_stride, int64_t k, int64_t cols, int64_t panel, float* out);
+  // k x cols of B (any strides) to ceil(cols / nr) panels [k][nr] that are `panel` elements apart,
+  // zero-padded.
+  void (*pack_b)(const float* b, int64_t row_stride, int64_t col_stride, int64_t k, int64_t cols,
+                 int64_t panel, float* out);
 };
 
 }  // namespace walle::kernels

@@ -26,7 +26,8 @@ bool overlaps(const Corners& a, const Corners& b, float threshold) {
 }
 }  // namespace
 
-int64_t run_box_selection(const BoxSelection& s, const float* boxes, const float* scores, int64_t* rows, int32_t* order) {
+int64_t run_box_selection(const BoxSelection& s, const float* boxes, const float* scores, int64_t* rows,
+                          int32_t* order) {
   int64_t found = 0;
   for (int64_t n = 0; n < s.batch; ++n)
     for (int64_t c = 0; c < s.classes; ++c) {
@@ -35,7 +36,8 @@ int64_t run_box_selection(const BoxSelection& s, const float* boxes, const float
       int64_t candidates = 0;
       for (int64_t i = 0; i < s.boxes; ++i)
         if (score[i] > s.score_threshold) order[candidates++] = static_cast<int32_t>(i);
-      std::sort(order, order + candidates, [&](int32_t a, int32_t b) { return score[a] > score[b] || (score[a] == score[b] && a < b); });
+      std::sort(order, order + candidates,
+                [&](int32_t a, int32_t b) { return score[a] > score[b] || (score[a] == score[b] && a < b); });
       const int64_t first = found;
       for (int64_t i = 0; i < candidates && found - first < s.limit; ++i) {
         const Corners own = corners(box + order[i] * 4, s.center_point_box);

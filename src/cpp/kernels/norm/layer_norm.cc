@@ -42,8 +42,8 @@ void normalize_row(const LayerNorm& s, const Moments& m, const T* x, const T* sc
 }
 }  // namespace
 
-void run_layer_norm(const LayerNorm& s, DType dtype, const void* x, const void* scale, const void* bias, void* y, float* mean,
-                    float* inv_std, int threads) {
+void run_layer_norm(const LayerNorm& s, DType dtype, const void* x, const void* scale, const void* bias,
+                    void* y, float* mean, float* inv_std, int threads) {
   tensor::visit_float(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(s.n, 1));
@@ -51,7 +51,8 @@ void run_layer_norm(const LayerNorm& s, DType dtype, const void* x, const void* 
       for (int64_t r = begin; r < end; ++r) {
         const T* row = static_cast<const T*>(x) + r * s.n;
         const Moments m = moments(s, row);
-        normalize_row(s, m, row, static_cast<const T*>(scale), static_cast<const T*>(bias), static_cast<T*>(y) + r * s.n);
+        normalize_row(s, m, row, static_cast<const T*>(scale), static_cast<const T*>(bias),
+                      static_cast<T*>(y) + r * s.n);
         if (mean) mean[r] = static_cast<float>(m.mean);
         if (inv_std) inv_std[r] = static_cast<float>(m.inv_std);
       }

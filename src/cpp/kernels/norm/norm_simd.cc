@@ -1,5 +1,5 @@
-// Layer normalisation of dense rows. Two passes over the row, which is in the cache: mean first, then the squares of the
-// differences, because the one-pass formula cancels when the mean is large.
+// Layer normalisation of dense rows. Two passes over the row, which is in the cache: mean first, then the
+// squares of the differences, because the one-pass formula cancels when the mean is large.
 #include "kernels/norm/norm_table.h"
 #include "kernels/simd.h"
 
@@ -32,7 +32,8 @@ float squares_of(const float* x, int64_t n, float mean) {
   return total;
 }
 
-void layer_norm(const float* x, const float* scale, const float* bias, float* y, int64_t rows, int64_t n, float epsilon) {
+void layer_norm(const float* x, const float* scale, const float* bias, float* y, int64_t rows, int64_t n,
+                float epsilon) {
   for (int64_t r = 0; r < rows; ++r, x += n, y += n) {
     const float mean = sum_of(x, n) / static_cast<float>(n);
     const float inverse = 1.0f / __builtin_sqrtf(squares_of(x, n, mean) / static_cast<float>(n) + epsilon);

@@ -21,12 +21,14 @@ template <class T>
 struct Window {
   const MaxPoolIndices& s;
   const T* plane;
-  T best = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+  T best = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
+                                                : std::numeric_limits<T>::lowest();
   int64_t row_major = 0;
   int64_t column_major = 0;
   bool found = false;
 
-  void walk(size_t axis, const std::array<int64_t, kMaxAxes>& start, int64_t offset, int64_t column, int64_t column_step) {
+  void walk(size_t axis, const std::array<int64_t, kMaxAxes>& start, int64_t offset, int64_t column,
+            int64_t column_step) {
     if (axis == s.in.size()) {
       const T v = plane[offset];
       if (found && !(v > best || (v != v && best == best))) return;
@@ -68,7 +70,8 @@ void pool(const MaxPoolIndices& s, const T* x, T* y, int64_t* indices, int threa
 }
 }  // namespace
 
-void run_max_pool_indices(const MaxPoolIndices& spec, DType dtype, const void* x, void* y, int64_t* indices, int threads) {
+void run_max_pool_indices(const MaxPoolIndices& spec, DType dtype, const void* x, void* y, int64_t* indices,
+                          int threads) {
   tensor::visit_numeric(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     pool(spec, static_cast<const T*>(x), static_cast<T*>(y), indices, threads);

@@ -13,7 +13,8 @@ WALLE_PICK_PER_ISA(PoolTable, kPoolF32, pool_table)
 namespace {
 constexpr int64_t kSlack = 64;  // floats that vector code may read past the end
 
-int64_t counted(int64_t out, int64_t stride, int64_t taps, int64_t dilation, int64_t before, int64_t low, int64_t high) {
+int64_t counted(int64_t out, int64_t stride, int64_t taps, int64_t dilation, int64_t before, int64_t low,
+                int64_t high) {
   int64_t n = 0;
   for (int64_t k = 0; k < taps; ++k) {
     const int64_t at = out * stride - before + k * dilation;
@@ -31,7 +32,8 @@ int64_t plane_floats(const Pool& p) {
 int64_t pool_divisor(const PoolShape& s, int64_t oh, int64_t ow) {
   const int64_t top = s.count_padding ? -s.pt : 0, bottom = s.h + (s.count_padding ? s.pb : 0);
   const int64_t left = s.count_padding ? -s.pl : 0, right = s.w + (s.count_padding ? s.pr : 0);
-  return std::max<int64_t>(counted(oh, s.sh, s.kh, s.dh, s.pt, top, bottom) * counted(ow, s.sw, s.kw, s.dw, s.pl, left, right), 1);
+  return std::max<int64_t>(
+      counted(oh, s.sh, s.kh, s.dh, s.pt, top, bottom) * counted(ow, s.sw, s.kw, s.dw, s.pl, left, right), 1);
 }
 
 Pool make_pool(const PoolShape& s, Isa isa) {
@@ -59,7 +61,9 @@ Pool make_pool(const PoolShape& s, Isa isa) {
   return p;
 }
 
-int64_t pool_workspace_bytes(const Pool& p, int threads) { return threads * plane_floats(p) * static_cast<int64_t>(sizeof(float)); }
+int64_t pool_workspace_bytes(const Pool& p, int threads) {
+  return threads * plane_floats(p) * static_cast<int64_t>(sizeof(float));
+}
 
 void run_pool(const Pool& p, const float* x, float* y, int threads, std::byte* workspace) {
   const PoolShape& s = p.shape;

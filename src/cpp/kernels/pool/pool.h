@@ -1,5 +1,5 @@
-// Maximum and average pooling over two axes in NCHW: the definition for every type, and f32 vector lines over the planes
-// that convolutions use.
+// Maximum and average pooling over two axes in NCHW: the definition for every type, and f32 vector lines over
+// the planes that convolutions use.
 #pragma once
 
 #include <cstddef>

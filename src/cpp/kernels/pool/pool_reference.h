@@ -1,4 +1,5 @@
-// Pooling as its definition says, for every arithmetic type. Means of floats accumulate in double, integer means truncate.
+// Pooling as its definition says, for every arithmetic type. Means of floats accumulate in double, integer
+// means truncate.
 #pragma once
 
 #include <limits>
@@ -12,7 +13,8 @@ namespace walle::kernels {
 template <class T>
 T pool_at(const PoolShape& s, const T* x, int64_t oh, int64_t ow) {
   using Sum = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
-  T best = std::is_floating_point_v<T> ? static_cast<T>(-std::numeric_limits<double>::infinity()) : std::numeric_limits<T>::lowest();
+  T best = std::is_floating_point_v<T> ? static_cast<T>(-std::numeric_limits<double>::infinity())
+                                       : std::numeric_limits<T>::lowest();
   Sum sum = 0;
   for (int64_t i = 0; i < s.kh; ++i) {
     const int64_t ih = oh * s.sh - s.pt + i * s.dh;

@@ -11,7 +11,8 @@ namespace walle::kernels {
 
 Mersenne::Mersenne(uint32_t seed) {
   state_[0] = seed;
-  for (uint32_t i = 1; i < state_.size(); ++i) state_[i] = 1812433253u * (state_[i - 1] ^ (state_[i - 1] >> 30)) + i;
+  for (uint32_t i = 1; i < state_.size(); ++i)
+    state_[i] = 1812433253u * (state_[i - 1] ^ (state_[i - 1] >> 30)) + i;
 }
 
 uint32_t Mersenne::next() {
@@ -59,8 +60,8 @@ std::array<uint32_t, 4> philox(uint64_t key, uint64_t counter) {
   for (int round = 0; round < 10; ++round) {
     const uint64_t p0 = uint64_t{0xD2511F53u} * c[0];
     const uint64_t p1 = uint64_t{0xCD9E8D57u} * c[2];
-    c = {static_cast<uint32_t>(p1 >> 32) ^ c[1] ^ k0, static_cast<uint32_t>(p1), static_cast<uint32_t>(p0 >> 32) ^ c[3] ^ k1,
-         static_cast<uint32_t>(p0)};
+    c = {static_cast<uint32_t>(p1 >> 32) ^ c[1] ^ k0, static_cast<uint32_t>(p1),
+         static_cast<uint32_t>(p0 >> 32) ^ c[3] ^ k1, static_cast<uint32_t>(p0)};
     k0 += 0x9E3779B9u;
     k1 += 0xBB67AE85u;
   }
@@ -68,7 +69,9 @@ std::array<uint32_t, 4> philox(uint64_t key, uint64_t counter) {
 }
 
 namespace {
-double unit(uint32_t high, uint32_t low) { return ((high >> 5) * 67108864.0 + (low >> 6)) / 9007199254740992.0; }
+double unit(uint32_t high, uint32_t low) {
+  return ((high >> 5) * 67108864.0 + (low >> 6)) / 9007199254740992.0;
+}
 
 // Two numbers from one block; Box-Muller, whose logarithm must not see 0.
 std::array<double, 2> draw(const Random& s, uint64_t key, uint64_t counter) {
@@ -93,7 +96,8 @@ void fill(const Random& s, T* y, int64_t n, int threads) {
     // Numbers beyond uint32 wrap as NumPy's seed mask does; a seed that is no number counts as 0.
     const double seed = std::fmod(std::trunc(std::isfinite(*s.seed) ? *s.seed : 0), 4294967296.0);
     Mersenne g(static_cast<uint32_t>(static_cast<int64_t>(seed)));
-    for (int64_t i = 0; i < n; ++i) y[i] = static_cast<T>(s.normal ? s.low + s.high * g.normal() : s.low + (s.high - s.low) * g.uniform());
+    for (int64_t i = 0; i < n; ++i)
+      y[i] = static_cast<T>(s.normal ? s.low + s.high * g.normal() : s.low + (s.high - s.low) * g.uniform());
     return;
   }
   const uint64_t key = fresh_stream();
@@ -108,7 +112,8 @@ void fill(const Random& s, T* y, int64_t n, int threads) {
 }  // namespace
 
 void run_random(const Random& spec, DType dtype, void* y, int64_t n, int threads) {
-  tensor::visit_float(dtype, [&](auto tag) { fill(spec, static_cast<typename decltype(tag)::type*>(y), n, threads); });
+  tensor::visit_float(
+      dtype, [&](auto tag) { fill(spec, static_cast<typename decltype(tag)::type*>(y), n, threads); });
 }
 
 }  // namespace walle::kernels

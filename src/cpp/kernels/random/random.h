@@ -9,8 +9,8 @@
 
 namespace walle::kernels {
 
-// MT19937 (Matsumoto and Nishimura, "Mersenne Twister", 1998) with the draws of NumPy's legacy RandomState, so that a seeded
-// node gives the numbers the ONNX reference evaluator gives.
+// MT19937 (Matsumoto and Nishimura, "Mersenne Twister", 1998) with the draws of NumPy's legacy RandomState,
+// so that a seeded node gives the numbers the ONNX reference evaluator gives.
 class Mersenne {
  public:
   explicit Mersenne(uint32_t seed);
@@ -24,7 +24,8 @@ class Mersenne {
   std::optional<double> spare_;
 };
 
-// Philox4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", 2011): block `counter` of stream `key`.
+// Philox4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", 2011): block `counter` of
+// stream `key`.
 std::array<uint32_t, 4> philox(uint64_t key, uint64_t counter);
 
 struct Random {

@@ -1,4 +1,5 @@
-// The summing copy: dst[i.ds] += src[i.ss], in order on one thread, so that the result does not depend on threads.
+// The summing copy: dst[i.ds] += src[i.ss], in order on one thread, so that the result does not depend on
+// threads.
 #pragma once
 
 #include <array>
@@ -19,8 +20,8 @@ T wrapping_sum(T a, T b) {
 
 // combine(T& to, T from) for every index of the box.
 template <class T, class Combine>
-void combine_box(int rank, const int64_t* size, const T* src, const int64_t* src_stride, T* dst, const int64_t* dst_stride,
-                 Combine&& combine) {
+void combine_box(int rank, const int64_t* size, const T* src, const int64_t* src_stride, T* dst,
+                 const int64_t* dst_stride, Combine&& combine) {
   const int last = rank - 1;
   const int64_t n = rank > 0 ? size[last] : 1;
   const int64_t ss = rank > 0 ? src_stride[last] : 0;

@@ -32,7 +32,8 @@ int unit_axis(const std::vector<Axis>& axes, int64_t Axis::* view, int64_t unit)
   return -1;
 }
 
-// Contiguous inner runs become the unit: whole where that is longer than a register, else a power of two up to 16 bytes.
+// Contiguous inner runs become the unit: whole where that is longer than a register, else a power of two up
+// to 16 bytes.
 void widen_unit(std::vector<Axis>& axes, int64_t& unit) {
   while (!axes.empty() && axes.back().src == unit && axes.back().dst == unit) {
     const int64_t run = unit * axes.back().size;
@@ -47,12 +48,13 @@ void widen_unit(std::vector<Axis>& axes, int64_t& unit) {
 }
 }  // namespace
 
-BoxCopy plan_box(int rank, const int64_t* size, int64_t src_offset, const int64_t* src_stride, int64_t dst_offset,
-                 const int64_t* dst_stride, int64_t element) {
+BoxCopy plan_box(int rank, const int64_t* size, int64_t src_offset, const int64_t* src_stride,
+                 int64_t dst_offset, const int64_t* dst_stride, int64_t element) {
   std::vector<Axis> axes;
   for (int a = 0; a < rank; ++a)
     if (size[a] > 1) axes.push_back({size[a], src_stride[a] * element, dst_stride[a] * element});
-  std::ranges::stable_sort(axes, [](const Axis& a, const Axis& b) { return std::abs(a.dst) > std::abs(b.dst); });
+  std::ranges::stable_sort(axes,
+                           [](const Axis& a, const Axis& b) { return std::abs(a.dst) > std::abs(b.dst); });
   BoxCopy box;
   box.src = src_offset * element;
   box.dst = dst_offset * element;
@@ -68,9 +70,11 @@ BoxCopy plan_box(int rank, const int64_t* size, int64_t src_offset, const int64_
     const int along = unit_axis(axes, &Axis::dst, box.unit);
     if (across >= 0 && along >= 0 && across != along && axes[static_cast<size_t>(across)].size > 1) {
       box.inner = BoxCopy::Inner::transpose;
-      std::rotate(axes.begin() + across, axes.begin() + across + 1, axes.end());  // to the end: the source's line
+      std::rotate(axes.begin() + across, axes.begin() + across + 1,
+                  axes.end());  // to the end: the source's line
       const int now = along > across ? along - 1 : along;
-      std::rotate(axes.begin() + now, axes.begin() + now + 1, axes.end() - 1);  // before it: the destination's line
+      std::rotate(axes.begin() + now, axes.begin() + now + 1,
+                  axes.end() - 1);  // before it: the destination's line
     }
   }
   box.rank = static_cast<int>(axes.size());
@@ -79,7 +83,8 @@ BoxCopy plan_box(int rank, const int64_t* size, int64_t src_offset, const int64_
     box.src_stride[a] = axes[a].src;
     box.dst_stride[a] = axes[a].dst;
     // The outermost axis that gives every thread some work, so that each writes one stretch of memory.
-    if (axes[static_cast<size_t>(box.split)].size < 8 && axes[a].size > axes[static_cast<size_t>(box.split)].size)
+    if (axes[static_cast<size_t>(box.split)].size < 8 &&
+        axes[a].size > axes[static_cast<size_t>(box.split)].size)
       box.split = static_cast<int>(a);
   }
   return box;
@@ -136,11 +141,13 @@ void run(const BoxCopy& box, const std::byte* src, std::byte* dst) {
   const auto last = static_cast<size_t>(box.rank - 1);
   switch (box.inner) {
     case BoxCopy::Inner::repeat:
-      return for_outer(box, box.rank - 1, src, dst, [&](const std::byte* s, std::byte* d) { repeat_line<Unit>(box.size[last], s, d); });
+      return for_outer(box, box.rank - 1, src, dst,
+                       [&](const std::byte* s, std::byte* d) { repeat_line<Unit>(box.size[last], s, d); });
     case BoxCopy::Inner::transpose: {
       const size_t along = last - 1;  // the destination's line; `last` is the source's
       return for_outer(box, box.rank - 2, src, dst, [&](const std::byte* s, std::byte* d) {
-        transpose_units<Unit>(box.size[last], box.size[along], s, box.src_stride[along], d, box.dst_stride[last]);
+        transpose_units<Unit>(box.size[last], box.size[along], s, box.src_stride[along], d,
+                              box.dst_stride[last]);
       });
     }
     default:
@@ -158,7 +165,8 @@ void copy_rows(const BoxCopy& box, const std::byte* src, std::byte* dst) {
   }
   const auto last = static_cast<size_t>(box.rank - 1);
   for_outer(box, box.rank - 1, src, dst, [&](const std::byte* s, std::byte* d) {
-    for (int64_t i = 0; i < box.size[last]; ++i) std::memcpy(d + i * box.dst_stride[last], s + i * box.src_stride[last], bytes);
+    for (int64_t i = 0; i < box.size[last]; ++i)
+      std::memcpy(d + i * box.dst_stride[last], s + i * box.src_stride[last], bytes);
   });
 }
 }  // namespace

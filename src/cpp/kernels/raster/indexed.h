@@ -1,5 +1,5 @@
-// The indexed movement loops (gather, scatter): indices are checked and turned into offsets once, then every round is one
-// small copy; rounds of a single element do both at once.
+// The indexed movement loops (gather, scatter): indices are checked and turned into offsets once, then every
+// round is one small copy; rounds of a single element do both at once.
 #pragma once
 
 #include <array>
@@ -16,7 +16,8 @@ struct IndexStep {
   int64_t stride, bound;
 };
 
-// Rounds as a row-major box with a step of the dense side (the one the index does not move) and of the indexed side.
+// Rounds as a row-major box with a step of the dense side (the one the index does not move) and of the
+// indexed side.
 struct Rounds {
   int rank = 0;
   std::array<int64_t, 8> size{}, dense{}, indexed{};
@@ -28,7 +29,8 @@ struct Rounds {
   }
 };
 
-// Walks rounds [begin, end) in order by lines of the innermost axis: body(first round, count, dense offset, indexed offset).
+// Walks rounds [begin, end) in order by lines of the innermost axis: body(first round, count, dense offset,
+// indexed offset).
 template <class Body>
 void for_lines(const Rounds& rounds, int64_t begin, int64_t end, Body&& body) {
   if (begin >= end) return;
@@ -72,7 +74,8 @@ void for_rounds(const Rounds& rounds, int64_t begin, int64_t end, Body&& body) {
   });
 }
 
-// The offset of one tuple, or -1 when a component is out of bounds (offsets of valid tuples are never negative).
+// The offset of one tuple, or -1 when a component is out of bounds (offsets of valid tuples are never
+// negative).
 template <class Index>
 int64_t tuple_offset(const IndexStep* steps, int depth, const Index* tuple) {
   int64_t offset = 0;
@@ -92,10 +95,11 @@ inline void note_bad(std::atomic<int64_t>& bad, int64_t position) {
   }
 }
 
-// Fills offsets[round] with where the indexed side of the round starts, relative to the body. Returns -1, or the position
-// of the first index out of bounds.
+// Fills offsets[round] with where the indexed side of the round starts, relative to the body. Returns -1, or
+// the position of the first index out of bounds.
 template <class Index>
-int64_t resolve_indices(const Rounds& rounds, const IndexStep* steps, int depth, const Index* indices, int64_t* offsets, int threads) {
+int64_t resolve_indices(const Rounds& rounds, const IndexStep* steps, int depth, const Index* indices,
+                        int64_t* offsets, int threads) {
   std::atomic<int64_t> bad{INT64_MAX};
   const int64_t move = rounds.rank > 0 ? rounds.indexed[static_cast<size_t>(rounds.rank - 1)] : 0;
   parallel_ranges(rounds.count(), 16384, threads, [&](int64_t begin, int64_t end) {
@@ -117,9 +121,11 @@ int64_t resolve_indices(const Rounds& rounds, const IndexStep* steps, int depth,
   return position;
 }
 
-// One unit and one index per round (GatherElements, Gather of scalars): no offsets are stored. Returns as resolve_indices.
+// One unit and one index per round (GatherElements, Gather of scalars): no offsets are stored. Returns as
+// resolve_indices.
 template <class Unit, class Index>
-int64_t gather_elements(const Rounds& rounds, IndexStep step, const Index* indices, const Unit* src, Unit* dst, int threads) {
+int64_t gather_elements(const Rounds& rounds, IndexStep step, const Index* indices, const Unit* src,
+                        Unit* dst, int threads) {
   std::atomic<int64_t> bad{INT64_MAX};
   const auto last = static_cast<size_t>(rounds.rank > 0 ? rounds.rank - 1 : 0);
   const int64_t to_step = rounds.rank > 0 ? rounds.dense[last] : 0;
@@ -130,7 +136,8 @@ int64_t gather_elements(const Rounds& rounds, IndexStep step, const Index* indic
       const Unit* from = src + indexed;
       Unit* to = dst + dense;
       const auto bound = static_cast<uint64_t>(step.bound);
-      // Checked in blocks by sign bits alone (adds and ors, which every instruction set vectorises), then copied unchecked.
+      // Checked in blocks by sign bits alone (adds and ors, which every instruction set vectorises), then
+      // copied unchecked.
       const auto outside = [bound](Index given) {
         const auto index = static_cast<uint64_t>(int64_t{given});
         return ((index + bound) | (bound - 1 - index)) >> 63;
@@ -145,11 +152,14 @@ int64_t gather_elements(const Rounds& rounds, IndexStep step, const Index* indic
           while (!outside(at[j])) ++j;
           return note_bad(bad, i + j);
         }
-        const auto wrapped = [&](int64_t j) { return int64_t{at[j]} + ((int64_t{at[j]} >> 63) & step.bound); };
+        const auto wrapped = [&](int64_t j) {
+          return int64_t{at[j]} + ((int64_t{at[j]} >> 63) & step.bound);
+        };
         if (plain)
           for (int64_t j = block; j < stop; ++j) to[j] = from[wrapped(j)];
         else
-          for (int64_t j = block; j < stop; ++j) to[j * to_step] = from[j * from_step + wrapped(j) * step.stride];
+          for (int64_t j = block; j < stop; ++j)
+            to[j * to_step] = from[j * from_step + wrapped(j) * step.stride];
       }
     });
   });
@@ -158,30 +168,38 @@ int64_t gather_elements(const Rounds& rounds, IndexStep step, const Index* indic
 }
 
 // A box per round. Gather: rounds write disjoint places, so threads share them.
-inline void gather_boxes(const BoxCopy& body, const Rounds& rounds, const int64_t* offsets, int64_t element, const std::byte* src,
-                         std::byte* dst, int threads) {
+inline void gather_boxes(const BoxCopy& body, const Rounds& rounds, const int64_t* offsets, int64_t element,
+                         const std::byte* src, std::byte* dst, int threads) {
   const int64_t grain = 1 + 65536 / (body.bytes() + 1);
   const auto bytes = static_cast<size_t>(body.unit);
   parallel_ranges(rounds.count(), grain, threads, [&](int64_t begin, int64_t end) {
     if (body.rank == 0)
-      for_rounds(rounds, begin, end, [&](int64_t i, int64_t to) { std::memcpy(dst + to * element, src + offsets[i] * element, bytes); });
+      for_rounds(rounds, begin, end, [&](int64_t i, int64_t to) {
+        std::memcpy(dst + to * element, src + offsets[i] * element, bytes);
+      });
     else
-      for_rounds(rounds, begin, end, [&](int64_t i, int64_t to) { copy_box(body, src + offsets[i] * element, dst + to * element); });
+      for_rounds(rounds, begin, end, [&](int64_t i, int64_t to) {
+        copy_box(body, src + offsets[i] * element, dst + to * element);
+      });
   });
 }
 
 // Scatter: later rounds win, so they stay in order.
-inline void scatter_boxes(const BoxCopy& body, const Rounds& rounds, const int64_t* offsets, int64_t element, const std::byte* src,
-                          std::byte* dst) {
+inline void scatter_boxes(const BoxCopy& body, const Rounds& rounds, const int64_t* offsets, int64_t element,
+                          const std::byte* src, std::byte* dst) {
   const auto bytes = static_cast<size_t>(body.unit);
   if (body.rank == 0)
-    return for_rounds(rounds, 0, rounds.count(),
-                      [&](int64_t i, int64_t from) { std::memcpy(dst + offsets[i] * element, src + from * element, bytes); });
-  for_rounds(rounds, 0, rounds.count(), [&](int64_t i, int64_t from) { copy_box(body, src + from * element, dst + offsets[i] * element); });
+    return for_rounds(rounds, 0, rounds.count(), [&](int64_t i, int64_t from) {
+      std::memcpy(dst + offsets[i] * element, src + from * element, bytes);
+    });
+  for_rounds(rounds, 0, rounds.count(), [&](int64_t i, int64_t from) {
+    copy_box(body, src + from * element, dst + offsets[i] * element);
+  });
 }
 
 template <class Unit>
-void scatter_units(const Rounds& rounds, const int64_t* offsets, int64_t element, const std::byte* src, std::byte* dst) {
+void scatter_units(const Rounds& rounds, const int64_t* offsets, int64_t element, const std::byte* src,
+                   std::byte* dst) {
   for_rounds(rounds, 0, rounds.count(), [&](int64_t i, int64_t from) {
     Unit v;
     std::memcpy(&v, src + from * element, sizeof v);

@@ -58,7 +58,8 @@ void cum_sum(const CumSum& s, const T* x, T* y) {
 
 void run_arg_reduce(const ArgReduce& spec, DType dtype, const void* x, int64_t* y) {
   const DType as = dtype == DType::boolean ? DType::uint8 : dtype;
-  tensor::visit_numeric(as, [&](auto tag) { arg_reduce(spec, static_cast<const typename decltype(tag)::type*>(x), y); });
+  tensor::visit_numeric(
+      as, [&](auto tag) { arg_reduce(spec, static_cast<const typename decltype(tag)::type*>(x), y); });
 }
 
 void run_cum_sum(const CumSum& spec, DType dtype, const void* x, void* y) {

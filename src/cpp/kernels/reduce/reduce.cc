@@ -20,7 +20,8 @@ T highest() {
 // One combining step, its neutral element and the type the blocks of a contiguous run are put together in.
 template <class T>
 struct Sum {
-  using Total = std::conditional_t<kFloat<T>, double, T>;  // block sums add up in double: a float would stop counting
+  using Total =
+      std::conditional_t<kFloat<T>, double, T>;  // block sums add up in double: a float would stop counting
   static T neutral() { return T(0); }
   static T step(T a, T b) {
     if constexpr (kFloat<T>)
@@ -88,7 +89,8 @@ void fold(const ReducePlan& p, int axis, const T* x, const int64_t* x_stride, co
     return;
   }
   const int64_t step = p.reduced[a] ? 0 : y_stride[a];
-  for (int64_t i = 0; i < n; ++i) fold<T, Op>(p, axis + 1, x + i * x_stride[a], x_stride, y_stride, y + i * step);
+  for (int64_t i = 0; i < n; ++i)
+    fold<T, Op>(p, axis + 1, x + i * x_stride[a], x_stride, y_stride, y + i * step);
 }
 
 template <class T, template <class> class Op>
@@ -171,7 +173,8 @@ bool reduce_supports(ReduceKind kind, DType dtype) {
 }
 
 void run_reduce(ReduceKind kind, DType dtype, const ReducePlan& plan, const void* x, void* y, int threads) {
-  if (dtype == DType::boolean && plan.reduced_elements == 0) {  // the neutral elements of or and and, not of bytes
+  if (dtype == DType::boolean &&
+      plan.reduced_elements == 0) {  // the neutral elements of or and and, not of bytes
     std::fill_n(static_cast<bool*>(y), plan.kept_elements, kind == ReduceKind::min);
     return;
   }

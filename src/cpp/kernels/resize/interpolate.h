@@ -1,4 +1,5 @@
-// Sparse linear maps along the middle axis of [outer, in, inner]: y[o, j, i] = sum over t of weight[j, t] * x[o, index[j, t], i].
+// Sparse linear maps along the middle axis of [outer, in, inner]: y[o, j, i] = sum over t of weight[j, t] *
+// x[o, index[j, t], i].
 #pragma once
 
 #include "base/status.h"
@@ -18,6 +19,7 @@ struct Interpolate {
 Status check_indices(const Interpolate& spec, const int32_t* index);
 
 // weight null: a selection of whole elements of any dtype. Else float32 or float64.
-void run_interpolate(const Interpolate& spec, DType dtype, const void* x, const int32_t* index, const void* weight, void* y, int threads);
+void run_interpolate(const Interpolate& spec, DType dtype, const void* x, const int32_t* index,
+                     const void* weight, void* y, int threads);
 
 }  // namespace walle::kernels

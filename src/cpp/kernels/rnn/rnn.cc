@@ -16,7 +16,8 @@ constexpr int64_t kChunkElements = 128 << 10;
 
 bool split_recurrence(const Rnn& r) { return r.kind == RnnKind::gru && !r.linear_before_reset; }
 
-// Steps projected at once. With the batch outermost in memory and several rows, steps of a chunk are not adjacent.
+// Steps projected at once. With the batch outermost in memory and several rows, steps of a chunk are not
+// adjacent.
 int64_t chunk_steps(const Rnn& r) {
   if (r.sequence == 0 || (r.batch_first && r.batch > 1)) return std::max<int64_t>(r.sequence, 1);
   const int64_t step = std::max<int64_t>(r.batch * r.gates * r.hidden, 1);
@@ -44,7 +45,13 @@ struct Scratch {
 class Direction {
  public:
   Direction(Isa isa, const Rnn& r, const RnnOperands& o, int64_t d, int threads, float* scratch)
-      : r_(r), o_(o), d_(d), width_(r.gates * r.hidden), threads_(threads), gemm_(gemm_table(isa)), steps_(rnn_table(isa)) {
+      : r_(r),
+        o_(o),
+        d_(d),
+        width_(r.gates * r.hidden),
+        threads_(threads),
+        gemm_(gemm_table(isa)),
+        steps_(rnn_table(isa)) {
     const Scratch s(gemm_, r, threads);
     projected_ = scratch;
     gates_ = projected_ + s.projected;
@@ -74,7 +81,9 @@ class Direction {
 
  private:
   bool backward() const { return r_.backward[static_cast<size_t>(d_)]; }
-  int64_t state_at(int64_t b) const { return (r_.batch_first ? b * r_.directions + d_ : d_ * r_.batch + b) * r_.hidden; }
+  int64_t state_at(int64_t b) const {
+    return (r_.batch_first ? b * r_.directions + d_ : d_ * r_.batch + b) * r_.hidden;
+  }
 
   void load_state(const float* from, float* to) {
     for (int64_t b = 0; b < r_.batch; ++b)
@@ -86,7 +95,8 @@ class Direction {
       std::memcpy(to + state_at(b), from + b * r_.hidden, static_cast<size_t>(r_.hidden) * sizeof(float));
   }
 
-  // Both biases belong to the projection, except the one that GRU's reset gate scales with the recurrent product.
+  // Both biases belong to the projection, except the one that GRU's reset gate scales with the recurrent
+  // product.
   void make_bias() {
     const float* b = o_.b ? o_.b + d_ * 2 * width_ : nullptr;
     const int64_t kept = r_.kind == RnnKind::gru && r_.linear_before_reset ? 2 * r_.hidden : width_;
@@ -96,8 +106,8 @@ class Direction {
     }
   }
 
-  void multiply(int64_t rows, int64_t columns, int64_t depth, const float* a, int64_t a_row, const float* b, float* c, int64_t c_row,
-                const float* bias, int threads) {
+  void multiply(int64_t rows, int64_t columns, int64_t depth, const float* a, int64_t a_row, const float* b,
+                float* c, int64_t c_row, const float* bias, int threads) {
     Gemm g;
     g.m = rows;
     g.n = columns;
@@ -112,7 +122,8 @@ class Direction {
 
   void project(int64_t count) {
     const int64_t at = r_.batch_first ? first_ * r_.input : first_ * r_.batch * r_.input;
-    multiply(count * r_.batch, width_, r_.input, o_.x + at, r_.input, input_weights_, projected_, width_, bias_, threads_);
+    multiply(count * r_.batch, width_, r_.input, o_.x + at, r_.input, input_weights_, projected_, width_,
+             bias_, threads_);
   }
 
   const float* projected(int64_t t, int64_t b) const {
@@ -120,10 +131,12 @@ class Direction {
     return projected_ + row * width_;
   }
 
-  void recur(const float* state, int64_t first_column, int64_t columns, const float* weights, const float* bias) {
+  void recur(const float* state, int64_t first_column, int64_t columns, const float* weights,
+             const float* bias) {
     // A step is one small product after the other: threads pay only for large states.
     const bool large = r_.batch * columns * r_.hidden > (int64_t{4} << 20);
-    multiply(r_.batch, columns, r_.hidden, state, r_.hidden, weights, gates_ + first_column, width_, bias, large ? threads_ : 1);
+    multiply(r_.batch, columns, r_.hidden, state, r_.hidden, weights, gates_ + first_column, width_, bias,
+             large ? threads_ : 1);
   }
 
   template <class Fn>
@@ -157,11 +170,14 @@ class Direction {
       each_row(t, steps_.gru_finish);
     } else {
       recur(h_, 0, width_, recurrent_weights_, r_.kind == RnnKind::gru ? bias_ + width_ : nullptr);
-      each_row(t, r_.kind == RnnKind::gru ? steps_.gru_linear : r_.kind == RnnKind::lstm ? steps_.lstm : steps_.rnn);
+      each_row(t, r_.kind == RnnKind::gru    ? steps_.gru_linear
+                  : r_.kind == RnnKind::lstm ? steps_.lstm
+                                             : steps_.rnn);
     }
     if (!o_.y) return;
     for (int64_t b = 0; b < r_.batch; ++b) {
-      const int64_t row = r_.batch_first ? (b * r_.sequence + t) * r_.directions + d_ : (t * r_.directions + d_) * r_.batch + b;
+      const int64_t row = r_.batch_first ? (b * r_.sequence + t) * r_.directions + d_
+                                         : (t * r_.directions + d_) * r_.batch + b;
       float* y = o_.y + row * r_.hidden;
       const auto bytes = static_cast<size_t>(r_.hidden) * sizeof(float);
       if (o_.lengths && t >= o_.lengths[b])
@@ -189,7 +205,8 @@ int inner_threads(const Rnn& r, int threads) { return r.directions > 1 ? std::ma
 
 int64_t rnn_packed_elements(const GemmTable& t, const Rnn& r) {
   const int64_t width = r.gates * r.hidden;
-  const int64_t recurrent = split_recurrence(r) ? packed_b_elements(t, 2 * r.hidden, r.hidden) + packed_b_elements(t, r.hidden, r.hidden)
+  const int64_t recurrent = split_recurrence(r) ? packed_b_elements(t, 2 * r.hidden, r.hidden) +
+                                                      packed_b_elements(t, r.hidden, r.hidden)
                                                 : packed_b_elements(t, width, r.hidden);
   return base::round_up(packed_b_elements(t, width, r.input) + recurrent, 16);
 }
@@ -201,19 +218,22 @@ void pack_rnn(const GemmTable& t, const Rnn& r, const float* w, const float* rec
   if (!split_recurrence(r)) return pack_whole_b(t, {rec, 1, r.hidden}, r.hidden, width, out);
   const int64_t two = 2 * r.hidden;
   pack_whole_b(t, {rec, 1, r.hidden}, r.hidden, two, out);
-  pack_whole_b(t, {rec + two * r.hidden, 1, r.hidden}, r.hidden, r.hidden, out + packed_b_elements(t, two, r.hidden));
+  pack_whole_b(t, {rec + two * r.hidden, 1, r.hidden}, r.hidden, r.hidden,
+               out + packed_b_elements(t, two, r.hidden));
 }
 
 int64_t rnn_workspace_bytes(const GemmTable& t, const Rnn& r, int threads) {
-  return r.directions * Scratch(t, r, inner_threads(r, threads)).total() * static_cast<int64_t>(sizeof(float));
+  return r.directions * Scratch(t, r, inner_threads(r, threads)).total() *
+         static_cast<int64_t>(sizeof(float));
 }
 
 void run_rnn(Isa isa, const Rnn& r, const RnnOperands& o, int threads, std::byte* workspace) {
   if (r.batch == 0) return;
   const int inner = inner_threads(r, threads);
   const int64_t share = Scratch(gemm_table(isa), r, inner).total();
-  base::parallel_for(r.directions, threads,
-                     [&](int64_t d) { Direction(isa, r, o, d, inner, reinterpret_cast<float*>(workspace) + d * share).run(); });
+  base::parallel_for(r.directions, threads, [&](int64_t d) {
+    Direction(isa, r, o, d, inner, reinterpret_cast<float*>(workspace) + d * share).run();
+  });
 }
 
 }  // namespace walle::kernels

@@ -1,5 +1,5 @@
-// RNN, GRU and LSTM whole: the input projection of many steps is one packed matrix product; each step is a product of
-// the state with packed recurrent weights and one pass over the gates. float32.
+// RNN, GRU and LSTM whole: the input projection of many steps is one packed matrix product; each step is a
+// product of the state with packed recurrent weights and one pass over the gates. float32.
 #pragma once
 
 #include <array>
@@ -19,7 +19,8 @@ struct Rnn {
   int64_t gates = 1;
   int64_t directions = 1;
   std::array<bool, 2> backward{};
-  bool batch_first = false;  // x [batch, sequence, input], y [batch, sequence, directions, hidden], states [batch, directions, hidden]
+  bool batch_first = false;  // x [batch, sequence, input], y [batch, sequence, directions, hidden], states
+                             // [batch, directions, hidden]
   bool linear_before_reset = false;  // GRU
   bool input_forget = false;         // LSTM
   float clip = 0;

@@ -67,15 +67,21 @@ inline void store_some(float* p, vf x, int64_t n) {
 }
 
 void rnn(const RnnRow& r) {
-  for_vectors(r.hidden, [&](int64_t i, int64_t n) { store_some(r.h + i, Any::f(r, load_some(r.x + i, n) + load_some(r.s + i, n)), n); });
+  for_vectors(r.hidden, [&](int64_t i, int64_t n) {
+    store_some(r.h + i, Any::f(r, load_some(r.x + i, n) + load_some(r.s + i, n)), n);
+  });
 }
 
 template <class A>
 inline void lstm_row(const RnnRow& r) {
   const int64_t h = r.hidden;
   for_vectors(h, [&](int64_t i, int64_t n) {
-    const auto sum = [&](int64_t gate) { return load_some(r.x + gate * h + i, n) + load_some(r.s + gate * h + i, n); };
-    const auto peep = [&](int64_t which, vf cell) { return r.peephole ? load_some(r.peephole + which * h + i, n) * cell : splat(0); };
+    const auto sum = [&](int64_t gate) {
+      return load_some(r.x + gate * h + i, n) + load_some(r.s + gate * h + i, n);
+    };
+    const auto peep = [&](int64_t which, vf cell) {
+      return r.peephole ? load_some(r.peephole + which * h + i, n) * cell : splat(0);
+    };
     const vf before = load_some(r.cell + i, n);
     const vf in = A::f(r, sum(0) + peep(0, before));
     const vf forget = r.input_forget ? 1.0f - in : A::f(r, sum(2) + peep(2, before));

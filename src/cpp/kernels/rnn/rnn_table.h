@@ -1,5 +1,5 @@
-// What rnn_simd.cc exports per instruction set: the element-wise part of one recurrent step for one batch row.
-// Plain data and function pointers: shared by files of different flags.
+// What rnn_simd.cc exports per instruction set: the element-wise part of one recurrent step for one batch
+// row. Plain data and function pointers: shared by files of different flags.
 #pragma once
 
 #include <cstdint>

@@ -64,7 +64,8 @@ Status measure(const Roi& s, const T* roi, Box& b) {
   }
   if (!(b.bin_height < kMaxSamples) || !(b.bin_width < kMaxSamples))
     return model_error("a box of " + std::to_string(width) + " x " + std::to_string(height),
-                       "finite boxes of at most 1024 elements per bin and axis", "input rois", "check spatial_scale");
+                       "finite boxes of at most 1024 elements per bin and axis", "input rois",
+                       "check spatial_scale");
   b.rows = std::max<int64_t>(static_cast<int64_t>(std::ceil(b.bin_height)), 0);
   b.cols = std::max<int64_t>(static_cast<int64_t>(std::ceil(b.bin_width)), 0);
   return {};
@@ -91,9 +92,14 @@ void align_box(const Roi& s, const Box& b, const T* x, T* y) {
     for (int64_t pw = 0; pw < s.out_width; ++pw) {
       for (int64_t i = 0; i < b.rows; ++i)
         for (int64_t j = 0; j < b.cols; ++j)
-          samples[static_cast<size_t>(i * b.cols + j)] =
-              sample_at(s, b.top + (static_cast<double>(ph) + (static_cast<double>(i) + 0.5) / static_cast<double>(b.rows)) * b.bin_height,
-                        b.left + (static_cast<double>(pw) + (static_cast<double>(j) + 0.5) / static_cast<double>(b.cols)) * b.bin_width);
+          samples[static_cast<size_t>(i * b.cols + j)] = sample_at(
+              s,
+              b.top +
+                  (static_cast<double>(ph) + (static_cast<double>(i) + 0.5) / static_cast<double>(b.rows)) *
+                      b.bin_height,
+              b.left +
+                  (static_cast<double>(pw) + (static_cast<double>(j) + 0.5) / static_cast<double>(b.cols)) *
+                      b.bin_width);
       for (int64_t c = 0; c < s.channels; ++c)
         y[(c * s.out_height + ph) * s.out_width + pw] =
             pool_bin(s, x + c * s.height * s.width, samples.data(), static_cast<int64_t>(samples.size()));
@@ -101,7 +107,8 @@ void align_box(const Roi& s, const Box& b, const T* x, T* y) {
 }
 
 Status wrong_batch(const std::string& given, int64_t batch) {
-  return model_error("batch index " + given, "0 to " + std::to_string(batch - 1), "boxes", "correct the batch index");
+  return model_error("batch index " + given, "0 to " + std::to_string(batch - 1), "boxes",
+                     "correct the batch index");
 }
 
 // The elements [first, last) that bin `i` covers, clipped to the input.
@@ -115,7 +122,8 @@ template <class T>
 void max_pool_box(const Roi& s, const T* roi, const T* x, T* y) {
   double edge[4];
   for (int i = 0; i < 4; ++i) {
-    const double v = static_cast<double>(std::round(roi[1 + i] * static_cast<T>(s.scale)));  // in T: halves decide where the box begins
+    const double v = static_cast<double>(
+        std::round(roi[1 + i] * static_cast<T>(s.scale)));  // in T: halves decide where the box begins
     edge[i] = std::isnan(v) ? 0 : std::clamp(v, -1e9, 1e9);
   }
   const double bin_height = std::max(edge[3] - edge[1] + 1, 1.0) / static_cast<double>(s.out_height);
@@ -139,19 +147,23 @@ void max_pool_box(const Roi& s, const T* roi, const T* x, T* y) {
 }
 }  // namespace
 
-Status run_roi_align(const Roi& s, DType dtype, const void* x, const void* rois, const int64_t* batch_indices, void* y, int threads) {
+Status run_roi_align(const Roi& s, DType dtype, const void* x, const void* rois, const int64_t* batch_indices,
+                     void* y, int threads) {
   Status status;
   tensor::visit_float(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     std::vector<Box> boxes(static_cast<size_t>(s.boxes));
     for (int64_t r = 0; r < s.boxes && status.ok(); ++r) {
-      if (batch_indices[r] < 0 || batch_indices[r] >= s.batch) status = wrong_batch(std::to_string(batch_indices[r]), s.batch);
-      if (status.ok()) status = measure(s, static_cast<const T*>(rois) + r * 4, boxes[static_cast<size_t>(r)]);
+      if (batch_indices[r] < 0 || batch_indices[r] >= s.batch)
+        status = wrong_batch(std::to_string(batch_indices[r]), s.batch);
+      if (status.ok())
+        status = measure(s, static_cast<const T*>(rois) + r * 4, boxes[static_cast<size_t>(r)]);
     }
     if (!status.ok()) return;
     const int64_t out = s.channels * s.out_height * s.out_width;
     base::parallel_for(s.boxes, threads, [&](int64_t r) {
-      align_box(s, boxes[static_cast<size_t>(r)], static_cast<const T*>(x) + batch_indices[r] * s.channels * s.height * s.width,
+      align_box(s, boxes[static_cast<size_t>(r)],
+                static_cast<const T*>(x) + batch_indices[r] * s.channels * s.height * s.width,
                 static_cast<T*>(y) + r * out);
     });
   });
@@ -170,8 +182,10 @@ Status run_max_roi_pool(const Roi& s, DType dtype, const void* x, const void* ro
       }
     const int64_t out = s.channels * s.out_height * s.out_width;
     base::parallel_for(s.boxes, threads, [&](int64_t r) {
-      max_pool_box(s, boxes + r * 5, static_cast<const T*>(x) + static_cast<int64_t>(boxes[r * 5]) * s.channels * s.height * s.width,
-                   static_cast<T*>(y) + r * out);
+      max_pool_box(
+          s, boxes + r * 5,
+          static_cast<const T*>(x) + static_cast<int64_t>(boxes[r * 5]) * s.channels * s.height * s.width,
+          static_cast<T*>(y) + r * out);
     });
   });
   return status;

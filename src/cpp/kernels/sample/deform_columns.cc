@@ -15,8 +15,11 @@ T bilinear(const T* x, int64_t height, int64_t width, T py, T px) {
   const auto x0 = static_cast<int64_t>(std::floor(px));
   const T fy = py - static_cast<T>(y0);
   const T fx = px - static_cast<T>(x0);
-  const auto at = [&](int64_t r, int64_t c) -> T { return r < 0 || c < 0 || r >= height || c >= width ? T(0) : x[r * width + c]; };
-  return (1 - fy) * ((1 - fx) * at(y0, x0) + fx * at(y0, x0 + 1)) + fy * ((1 - fx) * at(y0 + 1, x0) + fx * at(y0 + 1, x0 + 1));
+  const auto at = [&](int64_t r, int64_t c) -> T {
+    return r < 0 || c < 0 || r >= height || c >= width ? T(0) : x[r * width + c];
+  };
+  return (1 - fy) * ((1 - fx) * at(y0, x0) + fx * at(y0, x0 + 1)) +
+         fy * ((1 - fx) * at(y0 + 1, x0) + fx * at(y0 + 1, x0 + 1));
 }
 
 template <class T>
@@ -35,7 +38,8 @@ void gather(const DeformColumns& s, const T* x, const T* offset, const T* mask, 
         for (int64_t p = 0; p < points; ++p) {
           const int64_t row = p / s.out[1] * s.stride[0] + t / s.kernel[1] * s.dilation[0] - s.pad[0];
           const int64_t col = p % s.out[1] * s.stride[1] + t % s.kernel[1] * s.dilation[1] - s.pad[1];
-          const T value = bilinear(plane, s.height, s.width, static_cast<T>(row) + dy[p], static_cast<T>(col) + dy[points + p]);
+          const T value = bilinear(plane, s.height, s.width, static_cast<T>(row) + dy[p],
+                                   static_cast<T>(col) + dy[points + p]);
           out[p] = scale ? value * scale[p] : value;
         }
       }
@@ -44,10 +48,12 @@ void gather(const DeformColumns& s, const T* x, const T* offset, const T* mask, 
 }
 }  // namespace
 
-void run_deform_columns(const DeformColumns& spec, DType dtype, const void* x, const void* offset, const void* mask, void* y, int threads) {
+void run_deform_columns(const DeformColumns& spec, DType dtype, const void* x, const void* offset,
+                        const void* mask, void* y, int threads) {
   tensor::visit_float(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    gather(spec, static_cast<const T*>(x), static_cast<const T*>(offset), static_cast<const T*>(mask), static_cast<T*>(y), threads);
+    gather(spec, static_cast<const T*>(x), static_cast<const T*>(offset), static_cast<const T*>(mask),
+           static_cast<T*>(y), threads);
   });
 }
 

@@ -37,7 +37,8 @@ void top_k(const TopK& s, const T* x, T* values, int64_t* indices, int64_t* scra
 }
 }  // namespace
 
-void run_top_k(const TopK& spec, DType dtype, const void* x, void* values, int64_t* indices, int64_t* scratch) {
+void run_top_k(const TopK& spec, DType dtype, const void* x, void* values, int64_t* indices,
+               int64_t* scratch) {
   const DType as = dtype == DType::boolean ? DType::uint8 : dtype;
   tensor::visit_numeric(as, [&](auto tag) {
     using T = typename decltype(tag)::type;

@@ -1,4 +1,5 @@
-// ArgMax and ArgMin: the index of the greatest or least element along one axis; one atomic operator of two kinds.
+// ArgMax and ArgMin: the index of the greatest or least element along one axis; one atomic operator of two
+// kinds.
 #include <array>
 
 #include "ops/axis_rules.h"
@@ -10,7 +11,8 @@ namespace {
 Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), c.rank(0)));
   if (c.shape(0)[axis] == 0)
-    return model_error("shape " + c.shape(0).text(), "at least one element along axis " + std::to_string(axis), "ArgMax/ArgMin",
+    return model_error("shape " + c.shape(0).text(),
+                       "at least one element along axis " + std::to_string(axis), "ArgMax/ArgMin",
                        "check for emptiness first");
   c.output(0, DType::int64, reduced_shape(c.shape(0), {axis}, c.attrs().get_int("keepdims", 1) != 0));
   return {};

@@ -8,7 +8,8 @@ namespace {
 Status infer(ir::InferContext& c) {
   const int64_t to = c.attrs().get_int("to", 0);
   if (to <= 0 || to >= tensor::kDTypeCount)
-    return model_error("to=" + std::to_string(to), "a dtype number from 1 to " + std::to_string(tensor::kDTypeCount - 1), "Cast",
+    return model_error("to=" + std::to_string(to),
+                       "a dtype number from 1 to " + std::to_string(tensor::kDTypeCount - 1), "Cast",
                        "correct `to`");
   c.output(0, static_cast<DType>(to), c.shape(0));
   return {};

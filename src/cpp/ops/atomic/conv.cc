@@ -1,8 +1,9 @@
 // Conv. The form kernels take has two spatial axes and every attribute explicit:
-//   X [N, C, H, W], W [M, C / group, kh, kw], optional B [M], optional residual [N, M, oh, ow] added before the activation;
-//   kernel_shape, strides, dilations (2 each), pads (4), group; after epilogue fusion also activation, activation_alpha, _beta.
-// One spatial axis gains a unit axis. Three and more become im2col (one raster) and a matrix product, because such
-// models are rare and the product is where their time goes.
+//   X [N, C, H, W], W [M, C / group, kh, kw], optional B [M], optional residual [N, M, oh, ow] added before
+//   the activation; kernel_shape, strides, dilations (2 each), pads (4), group; after epilogue fusion also
+//   activation, activation_alpha, _beta.
+// One spatial axis gains a unit axis. Three and more become im2col (one raster) and a matrix product, because
+// such models are rare and the product is where their time goes.
 #include "base/limits.h"
 #include "ops/infer_rules.h"
 #include "ops/lower.h"
@@ -23,20 +24,23 @@ Status infer(ir::InferContext& c) {
   const int64_t group = c.attrs().get_int("group", 1);
   if (group < 1 || w[0] % group != 0 || x[1] % group != 0 || w[1] != x[1] / group)
     return model_error("X" + x.text() + ", W" + w.text() + " and group " + std::to_string(group),
-                       "X channels = W[1] * group and W[0] a multiple of group", "Conv", "correct group or the weights");
+                       "X channels = W[1] * group and W[0] a multiple of group", "Conv",
+                       "correct group or the weights");
   const std::vector<int64_t> kernel = kernel_of(w);
   const std::vector<int64_t> stated = c.attrs().get_ints("kernel_shape");
   if (!stated.empty() && stated != kernel)
-    return model_error("kernel_shape that differs from W" + w.text(), "the spatial sizes of W", "attribute kernel_shape",
-                       "drop kernel_shape");
+    return model_error("kernel_shape that differs from W" + w.text(), "the spatial sizes of W",
+                       "attribute kernel_shape", "drop kernel_shape");
   if (c.has(2) && (c.rank(2) != 1 || c.shape(2)[0] != w[0] || c.dtype(2) != c.dtype(0)))
-    return model_error("a bias of " + c.shape(2).text(), "[" + std::to_string(w[0]) + "] of X's dtype", "input B", "correct the bias");
+    return model_error("a bias of " + c.shape(2).text(), "[" + std::to_string(w[0]) + "] of X's dtype",
+                       "input B", "correct the bias");
   WALLE_ASSIGN(const Window window, resolve_window(c.attrs(), x, kernel));
   std::vector<int64_t> dims{x[0], w[0]};
   dims.insert(dims.end(), window.out.begin(), window.out.end());
   WALLE_ASSIGN(const Shape out, Shape::checked(dims, dtype_size(c.dtype(0)), "Conv"));
   if (c.has(3) && (c.shape(3) != out || c.dtype(3) != c.dtype(0)))
-    return model_error("a residual of " + c.shape(3).text(), out.text(), "input 3", "fuse only additions of the result's shape");
+    return model_error("a residual of " + c.shape(3).text(), out.text(), "input 3",
+                       "fuse only additions of the result's shape");
   c.output(0, c.dtype(0), out);
   return {};
 }
@@ -64,7 +68,8 @@ Ref columns(LowerContext& c, Ref x, const Window& w) {
   const int64_t outputs = c.out_shape(0).product(2, n + 2);
   const int64_t taps = w.taps();
   if (taps > base::kMaxRegions) {
-    c.fail(resource_error("a kernel of " + std::to_string(taps) + " elements", "at most " + std::to_string(base::kMaxRegions), "Conv",
+    c.fail(resource_error("a kernel of " + std::to_string(taps) + " elements",
+                          "at most " + std::to_string(base::kMaxRegions), "Conv",
                           "check the weights' shape"));
     return kNoRef;
   }
@@ -74,7 +79,8 @@ Ref columns(LowerContext& c, Ref x, const Window& w) {
   r.fill = raster::Fill{};
   std::vector<int64_t> tap(static_cast<size_t>(n), 0);
   for (int64_t t = 0; t < taps; ++t) {
-    std::vector<int64_t> size{in[0], in[1]}, src{strides[0], strides[1]}, dst{in[1] * taps * outputs, taps * outputs};
+    std::vector<int64_t> size{in[0], in[1]}, src{strides[0], strides[1]},
+        dst{in[1] * taps * outputs, taps * outputs};
     int64_t from = 0, to = t * outputs, row = outputs;
     bool reads = true;  // inside the input, so that no product below overflows
     for (int i = 0; i < n; ++i) {
@@ -90,7 +96,8 @@ Ref columns(LowerContext& c, Ref x, const Window& w) {
       to += row * s.first;
     }
     if (reads) r.regions.push_back(raster::strided_region(0, size, from, src, to, dst));
-    for (int i = n - 1; i >= 0 && ++tap[static_cast<size_t>(i)] == w.kernel[static_cast<size_t>(i)]; --i) tap[static_cast<size_t>(i)] = 0;
+    for (int i = n - 1; i >= 0 && ++tap[static_cast<size_t>(i)] == w.kernel[static_cast<size_t>(i)]; --i)
+      tap[static_cast<size_t>(i)] = 0;
   }
   return c.raster(std::move(r), c.dtype(x), out, {x});
 }
@@ -128,9 +135,11 @@ Status lower(LowerContext& c) {
   return {};
 }
 
-ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in, std::span<const ir::InferOutput> out) {
+ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in,
+              std::span<const ir::InferOutput> out) {
   const Shape& w = in[1].shape;
-  const double macs = static_cast<double>(out[0].shape.elements()) * static_cast<double>(w.product(1, w.rank()));
+  const double macs =
+      static_cast<double>(out[0].shape.elements()) * static_cast<double>(w.product(1, w.rank()));
   double bytes = static_cast<double>(out[0].shape.elements() * dtype_size(out[0].dtype));
   for (const auto& i : in)
     if (i.present) bytes += static_cast<double>(i.shape.elements() * dtype_size(i.dtype));
@@ -138,7 +147,11 @@ ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in, std::sp
 }
 }  // namespace
 
-extern const ir::OpDef kConvOp{
-    .name = "Conv", .inputs = {2, 4}, .infer = infer, .lower = lower, .cost = cost, .numeric = ir::NumericClass::accumulation};
+extern const ir::OpDef kConvOp{.name = "Conv",
+                               .inputs = {2, 4},
+                               .infer = infer,
+                               .lower = lower,
+                               .cost = cost,
+                               .numeric = ir::NumericClass::accumulation};
 
 }  // namespace walle::ops

@@ -7,12 +7,14 @@ namespace walle::ops {
 namespace {
 Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const std::vector<int64_t> axis, c.need_i64(1));
-  if (axis.size() != 1) return model_error(std::to_string(axis.size()) + " axes", "one axis", "CumSum input 1", "give a scalar");
+  if (axis.size() != 1)
+    return model_error(std::to_string(axis.size()) + " axes", "one axis", "CumSum input 1", "give a scalar");
   WALLE_TRY(tensor::normalize_axis(axis[0], c.rank(0)));
   return infer_same(c);
 }
 }  // namespace
 
-extern const ir::OpDef kCumSumOp{.name = "CumSum", .inputs = {2, 2}, .infer = infer, .numeric = ir::NumericClass::accumulation};
+extern const ir::OpDef kCumSumOp{
+    .name = "CumSum", .inputs = {2, 2}, .infer = infer, .numeric = ir::NumericClass::accumulation};
 
 }  // namespace walle::ops

@@ -1,5 +1,6 @@
-// GridSample: X [N, C, spatial...] read at the positions grid [N, out..., n] names (last axis first, in [-1, 1]); n is 2 or 3.
-// mode is linear, nearest or cubic (bilinear and bicubic are the older names), padding_mode zeros, border or reflection.
+// GridSample: X [N, C, spatial...] read at the positions grid [N, out..., n] names (last axis first, in [-1,
+// 1]); n is 2 or 3. mode is linear, nearest or cubic (bilinear and bicubic are the older names), padding_mode
+// zeros, border or reflection.
 #include "ops/infer_rules.h"
 #include "ops/lower.h"
 
@@ -12,20 +13,23 @@ Status infer(ir::InferContext& c) {
   const int n = x.rank() - 2;
   if (n < 1 || n > 3 || grid.rank() != x.rank() || grid[0] != x[0] || grid.back() != n)
     return model_error("X" + x.text() + " with grid" + grid.text(),
-                       "X [N, C, spatial...] of one to three spatial axes, grid [N, out..., axes]", "GridSample",
-                       "correct the grid's shape");
-  if (!tensor::is_float(c.dtype(1))) return model_error("a grid of integers", "a float grid", "input grid", "insert a Cast");
+                       "X [N, C, spatial...] of one to three spatial axes, grid [N, out..., axes]",
+                       "GridSample", "correct the grid's shape");
+  if (!tensor::is_float(c.dtype(1)))
+    return model_error("a grid of integers", "a float grid", "input grid", "insert a Cast");
   for (int i = 2; i < x.rank(); ++i)
     if (x[i] == 0 && grid.elements() > 0)
-      return model_error("an empty spatial axis in " + x.text(), "at least one element", "input X", "check the shapes");
+      return model_error("an empty spatial axis in " + x.text(), "at least one element", "input X",
+                         "check the shapes");
   const std::string mode = c.attrs().get_string("mode", "linear");
   const std::string padding = c.attrs().get_string("padding_mode", "zeros");
   const bool cubic = mode == "cubic" || mode == "bicubic";
   if (!cubic && mode != "linear" && mode != "bilinear" && mode != "nearest")
-    return model_error("mode \"" + mode + "\"", "linear, nearest or cubic", "attribute mode", "choose a known mode");
+    return model_error("mode \"" + mode + "\"", "linear, nearest or cubic", "attribute mode",
+                       "choose a known mode");
   if (padding != "zeros" && padding != "border" && padding != "reflection")
-    return model_error("padding_mode \"" + padding + "\"", "zeros, border or reflection", "attribute padding_mode",
-                       "choose a known padding");
+    return model_error("padding_mode \"" + padding + "\"", "zeros, border or reflection",
+                       "attribute padding_mode", "choose a known padding");
   Shape out{x[0], x[1]};
   for (int i = 1; i <= n; ++i) out.push_back(grid[i]);
   WALLE_ASSIGN(out, Shape::checked(out.dims(), 8, "GridSample"));
@@ -33,13 +37,17 @@ Status infer(ir::InferContext& c) {
   return {};
 }
 
-ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in, std::span<const ir::InferOutput> out) {
+ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in,
+              std::span<const ir::InferOutput> out) {
   const auto results = static_cast<double>(out[0].shape.elements());
   return {30 * results, 4 * (results + static_cast<double>(in[0].shape.elements() + in[1].shape.elements()))};
 }
 }  // namespace
 
-extern const ir::OpDef kGridSampleOp{
-    .name = "GridSample", .inputs = {2, 2}, .infer = infer, .cost = cost, .numeric = ir::NumericClass::accumulation};
+extern const ir::OpDef kGridSampleOp{.name = "GridSample",
+                                     .inputs = {2, 2},
+                                     .infer = infer,
+                                     .cost = cost,
+                                     .numeric = ir::NumericClass::accumulation};
 
 }  // namespace walle::ops

@@ -1,5 +1,5 @@
-// LayerNormalization over the axes from `axis` on, with its statistics as optional results; RMSNormalization takes the mean
-// as 0. One atomic operator of two kinds.
+// LayerNormalization over the axes from `axis` on, with its statistics as optional results; RMSNormalization
+// takes the mean as 0. One atomic operator of two kinds.
 #include <array>
 
 #include "ops/infer_rules.h"
@@ -17,8 +17,8 @@ Status infer(ir::InferContext& c) {
     if (!c.has(i)) continue;
     const auto fits = tensor::broadcast(normalized, c.shape(i));
     if (!fits.ok() || *fits != normalized)
-      return model_error("shape " + c.shape(i).text(), "a shape that broadcasts to " + normalized.text(), "scale or bias",
-                         "reshape it or change axis");
+      return model_error("shape " + c.shape(i).text(), "a shape that broadcasts to " + normalized.text(),
+                         "scale or bias", "reshape it or change axis");
   }
   c.output(0, c.dtype(0), x);
   Shape statistics = x;

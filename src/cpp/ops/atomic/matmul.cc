@@ -17,14 +17,16 @@ Status infer(ir::InferContext& c) {
   if (a.rank() == 0 || b.rank() == 0) return wrong();
   const int64_t inner = b.rank() == 1 ? b[0] : b[b.rank() - 2];
   if (a.back() != inner) return wrong();
-  WALLE_ASSIGN(Shape out, tensor::broadcast(a.sub(0, std::max(a.rank() - 2, 0)), b.sub(0, std::max(b.rank() - 2, 0))));
+  WALLE_ASSIGN(Shape out,
+               tensor::broadcast(a.sub(0, std::max(a.rank() - 2, 0)), b.sub(0, std::max(b.rank() - 2, 0))));
   if (a.rank() > 1) out.push_back(a[a.rank() - 2]);
   if (b.rank() > 1) out.push_back(b.back());
   c.output(0, c.dtype(0), out);
   return {};
 }
 
-ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in, std::span<const ir::InferOutput> out) {
+ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in,
+              std::span<const ir::InferOutput> out) {
   const double macs = static_cast<double>(out[0].shape.elements()) * static_cast<double>(in[0].shape.back());
   double bytes = static_cast<double>(out[0].shape.elements() * dtype_size(out[0].dtype));
   for (const auto& i : in) bytes += static_cast<double>(i.shape.elements() * dtype_size(i.dtype));
@@ -32,7 +34,10 @@ ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in, std::sp
 }
 }  // namespace
 
-extern const ir::OpDef kMatMulOp{
-    .name = "MatMul", .inputs = {2, 2}, .infer = infer, .cost = cost, .numeric = ir::NumericClass::accumulation};
+extern const ir::OpDef kMatMulOp{.name = "MatMul",
+                                 .inputs = {2, 2},
+                                 .infer = infer,
+                                 .cost = cost,
+                                 .numeric = ir::NumericClass::accumulation};
 
 }  // namespace walle::ops

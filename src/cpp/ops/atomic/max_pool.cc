@@ -1,6 +1,7 @@
-// MaxPool. The form kernels take: X [N, C, H, W], one output, kernel_shape, strides, dilations (2 each) and pads (4)
-// explicit; the output's shape is authoritative (ceil_mode may leave windows that reach past the padding; what lies
-// outside the input counts as minus infinity). With the Indices output it becomes MaxPoolWithIndices.
+// MaxPool. The form kernels take: X [N, C, H, W], one output, kernel_shape, strides, dilations (2 each) and
+// pads (4) explicit; the output's shape is authoritative (ceil_mode may leave windows that reach past the
+// padding; what lies outside the input counts as minus infinity). With the Indices output it becomes
+// MaxPoolWithIndices.
 #include "ops/pool_rules.h"
 
 namespace walle::ops {
@@ -24,12 +25,19 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kMaxPoolOp{
-    .name = "MaxPool", .outputs = {1, 2}, .infer = infer, .lower = lower, .cost = cost_pool, .numeric = ir::NumericClass::exact};
+extern const ir::OpDef kMaxPoolOp{.name = "MaxPool",
+                                  .outputs = {1, 2},
+                                  .infer = infer,
+                                  .lower = lower,
+                                  .cost = cost_pool,
+                                  .numeric = ir::NumericClass::exact};
 
-// Any number of spatial axes. Indices count elements of the whole input tensor; storage_order 1 counts the spatial axes
-// column by column.
-extern const ir::OpDef kMaxPoolWithIndicesOp{
-    .name = "MaxPoolWithIndices", .outputs = {2, 2}, .infer = infer, .cost = cost_pool, .numeric = ir::NumericClass::exact};
+// Any number of spatial axes. Indices count elements of the whole input tensor; storage_order 1 counts the
+// spatial axes column by column.
+extern const ir::OpDef kMaxPoolWithIndicesOp{.name = "MaxPoolWithIndices",
+                                             .outputs = {2, 2},
+                                             .infer = infer,
+                                             .cost = cost_pool,
+                                             .numeric = ir::NumericClass::exact};
 
 }  // namespace walle::ops

@@ -1,5 +1,5 @@
-// RandomNormal and RandomUniform of attribute `shape`: one atomic operator of two kinds. The Like forms, Bernoulli, Multinomial
-// and Dropout are composites over it.
+// RandomNormal and RandomUniform of attribute `shape`: one atomic operator of two kinds. The Like forms,
+// Bernoulli, Multinomial and Dropout are composites over it.
 #include <array>
 
 #include "ops/infer_rules.h"
@@ -11,8 +11,10 @@ namespace {
 Status infer(ir::InferContext& c) {
   const auto dtype = static_cast<DType>(c.attrs().get_int("dtype", static_cast<int64_t>(DType::float32)));
   if (!tensor::is_float(dtype) || tensor::is_float8(dtype))
-    return model_error("dtype number " + std::to_string(c.attrs().get_int("dtype", 0)), "a float dtype", "random numbers", "correct dtype");
-  WALLE_ASSIGN(const Shape shape, Shape::checked(c.attrs().get_ints("shape"), dtype_size(dtype), "attribute shape"));
+    return model_error("dtype number " + std::to_string(c.attrs().get_int("dtype", 0)), "a float dtype",
+                       "random numbers", "correct dtype");
+  WALLE_ASSIGN(const Shape shape,
+               Shape::checked(c.attrs().get_ints("shape"), dtype_size(dtype), "attribute shape"));
   c.output(0, dtype, shape);
   return {};
 }

@@ -13,7 +13,11 @@ ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in, std::sp
 }
 
 constexpr ir::OpDef row(std::string_view name) {
-  return {.name = name, .infer = infer_along_axis, .cost = cost, .numeric = ir::NumericClass::accumulation, .family = "Softmax"};
+  return {.name = name,
+          .infer = infer_along_axis,
+          .cost = cost,
+          .numeric = ir::NumericClass::accumulation,
+          .family = "Softmax"};
 }
 constexpr std::array kRows{row("Softmax"), row("LogSoftmax")};
 }  // namespace

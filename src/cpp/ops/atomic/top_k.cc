@@ -24,6 +24,7 @@ ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in, std::sp
 }
 }  // namespace
 
-extern const ir::OpDef kTopKOp{.name = "TopK", .inputs = {2, 2}, .outputs = {1, 2}, .infer = infer, .cost = cost};
+extern const ir::OpDef kTopKOp{
+    .name = "TopK", .inputs = {2, 2}, .outputs = {1, 2}, .infer = infer, .cost = cost};
 
 }  // namespace walle::ops

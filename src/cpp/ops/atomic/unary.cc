@@ -1,5 +1,5 @@
-// Element-wise operators of one operand: one atomic operator (Unary) of many kinds; the kind is the ONNX name.
-// Clamp is Clip with constant bounds: attributes min and max.
+// Element-wise operators of one operand: one atomic operator (Unary) of many kinds; the kind is the ONNX
+// name. Clamp is Clip with constant bounds: attributes min and max.
 #include <array>
 
 #include "ops/infer_rules.h"
@@ -13,13 +13,18 @@ Status infer_test(ir::InferContext& c) {
   return {};
 }
 
-ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in, std::span<const ir::InferOutput> out) {
+ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in,
+              std::span<const ir::InferOutput> out) {
   const auto n = static_cast<double>(out[0].shape.elements());
   return {n * 4, n * static_cast<double>(dtype_size(in[0].dtype) + dtype_size(out[0].dtype))};
 }
 
 constexpr ir::OpDef row(std::string_view name, ir::InferFn infer = infer_same) {
-  return {.name = name, .infer = infer, .cost = cost, .numeric = ir::NumericClass::elementwise, .family = "Unary"};
+  return {.name = name,
+          .infer = infer,
+          .cost = cost,
+          .numeric = ir::NumericClass::elementwise,
+          .family = "Unary"};
 }
 
 constexpr std::array kRows{

@@ -1,4 +1,5 @@
-// AffineGrid: sampling positions for GridSample: theta applied to the regular grid over [-1, 1], one matrix product.
+// AffineGrid: sampling positions for GridSample: theta applied to the regular grid over [-1, 1], one matrix
+// product.
 #include "ops/lower.h"
 
 namespace walle::ops {
@@ -10,7 +11,8 @@ Status infer(ir::InferContext& c) {
   const auto n = static_cast<int64_t>(size.size()) - 2;
   if ((n != 2 && n != 3) || theta.rank() != 3 || theta[0] != size[0] || theta[1] != n || theta[2] != n + 1)
     return model_error("theta" + theta.text() + " for a size of " + std::to_string(size.size()) + " entries",
-                       "theta [N, 2, 3] with size [N, C, H, W], or [N, 3, 4] with [N, C, D, H, W]", "AffineGrid", "correct theta or size");
+                       "theta [N, 2, 3] with size [N, C, H, W], or [N, 3, 4] with [N, C, D, H, W]",
+                       "AffineGrid", "correct theta or size");
   std::vector<int64_t> dims{size[0]};
   dims.insert(dims.end(), size.begin() + 2, size.end());
   dims.push_back(n);

@@ -7,8 +7,8 @@ namespace {
 Status infer(ir::InferContext& c) {
   Shape out = c.shape(0);
   if (out.rank() == 0 || (c.dtype(1) != DType::int32 && c.dtype(1) != DType::int64))
-    return model_error("data of shape " + out.text(), "at least one axis, and integer indices", "ArrayFeatureExtractor",
-                       "check the inputs");
+    return model_error("data of shape " + out.text(), "at least one axis, and integer indices",
+                       "ArrayFeatureExtractor", "check the inputs");
   out[out.rank() - 1] = c.shape(1).elements();
   if (out.rank() == 1) out = Shape{1, out[0]};
   c.output(0, c.dtype(0), out);
@@ -22,7 +22,10 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kArrayFeatureExtractorOp{
-    .name = "ArrayFeatureExtractor", .op_class = ir::OpClass::composite, .inputs = {2, 2}, .infer = infer, .lower = lower};
+extern const ir::OpDef kArrayFeatureExtractorOp{.name = "ArrayFeatureExtractor",
+                                                .op_class = ir::OpClass::composite,
+                                                .inputs = {2, 2},
+                                                .infer = infer,
+                                                .lower = lower};
 
 }  // namespace walle::ops

@@ -1,5 +1,5 @@
-// BatchNormalization. Inference folds the statistics into one scale and one offset per channel; training mode takes the
-// batch's statistics and gives the running ones as further results.
+// BatchNormalization. Inference folds the statistics into one scale and one offset per channel; training mode
+// takes the batch's statistics and gives the running ones as further results.
 #include "ops/infer_rules.h"
 #include "ops/views.h"
 
@@ -13,7 +13,8 @@ Status infer(ir::InferContext& c) {
   const int64_t channels = x.rank() > 1 ? x[1] : 1;
   for (int i = 1; i < 5; ++i)
     if (c.shape(i).elements() != channels)
-      return model_error("shape " + c.shape(i).text(), std::to_string(channels) + " elements, one per channel",
+      return model_error("shape " + c.shape(i).text(),
+                         std::to_string(channels) + " elements, one per channel",
                          "BatchNormalization input " + std::to_string(i), "check the parameters");
   c.output(0, c.dtype(0), x);
   c.output(1, c.dtype(3), c.shape(3));
@@ -35,7 +36,8 @@ Ref normalized(LowerContext& c, Ref x, Ref mean, Ref variance) {
 Ref running(LowerContext& c, Ref old, Ref batch) {
   const double momentum = c.attrs().get_float("momentum", 0.9);
   const DType dtype = c.dtype(old);
-  return c.add(c.mul(old, c.scalar(dtype, momentum)), c.mul(c.cast(c.reshape(batch, c.shape(old)), dtype), c.scalar(dtype, 1 - momentum)));
+  return c.add(c.mul(old, c.scalar(dtype, momentum)),
+               c.mul(c.cast(c.reshape(batch, c.shape(old)), dtype), c.scalar(dtype, 1 - momentum)));
 }
 
 Status lower(LowerContext& c) {

@@ -10,7 +10,9 @@ Status infer(ir::InferContext& c) {
 }
 
 Status lower(LowerContext& c) {
-  c.result(0, c.emit("Cast", {c.in(0)}, {{"to", static_cast<int64_t>(c.out_dtype(0))}, {"saturate", c.attrs().get_int("saturate", 1)}}));
+  c.result(0, c.emit("Cast", {c.in(0)},
+                     {{"to", static_cast<int64_t>(c.out_dtype(0))},
+                      {"saturate", c.attrs().get_int("saturate", 1)}}));
   return {};
 }
 }  // namespace

@@ -1,5 +1,5 @@
-// Clip to optional bounds. Constant bounds of a float become one Clamp (which convolutions can fuse); otherwise Max, then Min,
-// so that the upper bound wins where the bounds cross.
+// Clip to optional bounds. Constant bounds of a float become one Clamp (which convolutions can fuse);
+// otherwise Max, then Min, so that the upper bound wins where the bounds cross.
 #include <limits>
 
 #include "ops/infer_rules.h"

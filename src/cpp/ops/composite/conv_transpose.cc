@@ -1,5 +1,6 @@
-// ConvTranspose: a matrix product gives every input element's contribution to every tap, then one accumulating raster
-// (col2im) adds the contributions where they land. The raster is the adjoint of Conv's im2col.
+// ConvTranspose: a matrix product gives every input element's contribution to every tap, then one
+// accumulating raster (col2im) adds the contributions where they land. The raster is the adjoint of Conv's
+// im2col.
 #include "base/checked.h"
 #include "base/limits.h"
 #include "ops/infer_rules.h"
@@ -12,8 +13,8 @@ namespace {
 constexpr int64_t kMaxEntry = (int64_t{1} << 31) - 1;
 
 Error wrong_size(int64_t size, size_t axis) {
-  return model_error("an output size of " + std::to_string(size) + " on spatial axis " + std::to_string(axis), "1 to 2^31 - 1",
-                     "ConvTranspose", "use less padding or correct output_shape");
+  return model_error("an output size of " + std::to_string(size) + " on spatial axis " + std::to_string(axis),
+                     "1 to 2^31 - 1", "ConvTranspose", "use less padding or correct output_shape");
 }
 
 // kernel, stride, dilation and the padding taken off each end; `out` is the result's spatial size.
@@ -23,28 +24,30 @@ Result<Window> transposed_window(const ir::Attributes& attrs, const Shape& x, co
   win.kernel.assign(w.begin() + 2, w.end());
   const std::vector<int64_t> stated = attrs.get_ints("kernel_shape");
   if (!stated.empty() && stated != win.kernel)
-    return model_error("kernel_shape that differs from W" + w.text(), "the spatial sizes of W", "attribute kernel_shape",
-                       "drop kernel_shape");
+    return model_error("kernel_shape that differs from W" + w.text(), "the spatial sizes of W",
+                       "attribute kernel_shape", "drop kernel_shape");
   WALLE_ASSIGN(win.stride, spatial_list(attrs, "strides", n, 1, 1));
   WALLE_ASSIGN(win.dilation, spatial_list(attrs, "dilations", n, 1, 1));
   WALLE_ASSIGN(const std::vector<int64_t> pads, spatial_list(attrs, "pads", 2 * n, 0, 0));
   WALLE_ASSIGN(const std::vector<int64_t> extra, spatial_list(attrs, "output_padding", n, 0, 0));
   std::vector<int64_t> wanted = attrs.get_ints("output_shape");
-  if (wanted.size() == n + 2) wanted.erase(wanted.begin(), wanted.begin() + 2);  // some exporters give the whole shape
+  if (wanted.size() == n + 2)
+    wanted.erase(wanted.begin(), wanted.begin() + 2);  // some exporters give the whole shape
   const std::string mode = attrs.get_string("auto_pad", "NOTSET");
   const bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
   if (!same && mode != "NOTSET" && mode != "VALID" && !mode.empty())
-    return model_error("auto_pad \"" + mode + "\"", "NOTSET, SAME_UPPER, SAME_LOWER or VALID", "attribute auto_pad", "correct auto_pad");
+    return model_error("auto_pad \"" + mode + "\"", "NOTSET, SAME_UPPER, SAME_LOWER or VALID",
+                       "attribute auto_pad", "correct auto_pad");
   if (!wanted.empty() && wanted.size() != n)
-    return model_error("output_shape with " + std::to_string(wanted.size()) + " entries", std::to_string(n), "attribute output_shape",
-                       "give the spatial sizes");
+    return model_error("output_shape with " + std::to_string(wanted.size()) + " entries", std::to_string(n),
+                       "attribute output_shape", "give the spatial sizes");
   win.pad_begin.assign(n, 0);
   win.pad_end.assign(n, 0);
   for (size_t i = 0; i < n; ++i) {
     const int64_t in = x[static_cast<int>(i) + 2];
     if (win.kernel[i] < 1 || win.kernel[i] > kMaxEntry || in > kMaxEntry)
-      return model_error("X" + x.text() + " and W" + w.text(), "axes below 2^31 and a kernel of at least one", "ConvTranspose",
-                         "check the shapes");
+      return model_error("X" + x.text() + " and W" + w.text(), "axes below 2^31 and a kernel of at least one",
+                         "ConvTranspose", "check the shapes");
     const int64_t full = win.stride[i] * (in - 1) + extra[i] + win.extent(static_cast<int>(i));
     if (!wanted.empty() || same) {
       const int64_t size = wanted.empty() ? in * win.stride[i] : wanted[i];
@@ -72,18 +75,22 @@ Status infer(ir::InferContext& c) {
   const int64_t group = c.attrs().get_int("group", 1);
   if (x.rank() < 3 || w.rank() != x.rank() || w[0] != x[1] || group < 1 || x[1] % group != 0)
     return model_error("X" + x.text() + ", W" + w.text() + " and group " + std::to_string(group),
-                       "equal ranks of three or more and X channels = W[0], a multiple of group", "ConvTranspose",
-                       "correct group or the weights");
+                       "equal ranks of three or more and X channels = W[0], a multiple of group",
+                       "ConvTranspose", "correct group or the weights");
   int64_t taps = 1;  // each is a region of the raster
-  for (int i = 2; i < w.rank() && taps <= base::kMaxRegions; ++i) taps = base::checked_mul(taps, w[i]).value_or(base::kMaxRegions + 1);
+  for (int i = 2; i < w.rank() && taps <= base::kMaxRegions; ++i)
+    taps = base::checked_mul(taps, w[i]).value_or(base::kMaxRegions + 1);
   if (taps > base::kMaxRegions)
-    return resource_error("W" + w.text(), "a kernel of at most " + std::to_string(base::kMaxRegions) + " elements", "ConvTranspose",
-                          "check the weights' shape");
+    return resource_error("W" + w.text(),
+                          "a kernel of at most " + std::to_string(base::kMaxRegions) + " elements",
+                          "ConvTranspose", "check the weights' shape");
   const auto channels = base::checked_mul(w[1], group);
   if (!channels)
-    return model_error("group " + std::to_string(group), "a product of channels and group below 2^63", "attribute group", "correct group");
+    return model_error("group " + std::to_string(group), "a product of channels and group below 2^63",
+                       "attribute group", "correct group");
   if (c.has(2) && (c.rank(2) != 1 || c.shape(2)[0] != *channels))
-    return model_error("a bias of " + c.shape(2).text(), "[" + std::to_string(*channels) + "]", "input B", "correct the bias");
+    return model_error("a bias of " + c.shape(2).text(), "[" + std::to_string(*channels) + "]", "input B",
+                       "correct the bias");
   WALLE_ASSIGN(const Window win, transposed_window(c.attrs(), x, w));
   std::vector<int64_t> dims{x[0], *channels};
   dims.insert(dims.end(), win.out.begin(), win.out.end());
@@ -100,7 +107,8 @@ Ref col2im(LowerContext& c, Ref cols, const Window& w, const Shape& x, const Sha
   const int64_t inputs = x.product(2, x.rank());
   raster::Raster r;
   r.fill = raster::Fill{};
-  for (int i = 0; i < n; ++i) r.accumulate = r.accumulate || w.stride[static_cast<size_t>(i)] < w.extent(i);  // else no two taps meet
+  for (int i = 0; i < n; ++i)
+    r.accumulate = r.accumulate || w.stride[static_cast<size_t>(i)] < w.extent(i);  // else no two taps meet
   std::vector<int64_t> tap(static_cast<size_t>(n), 0);
   for (int64_t t = 0; t < taps; ++t) {
     std::vector<int64_t> size{out[0], out[1]}, src{out[1] * taps * inputs, taps * inputs}, dst{to[0], to[1]};
@@ -120,7 +128,8 @@ Ref col2im(LowerContext& c, Ref cols, const Window& w, const Shape& x, const Sha
       at += to[i + 2] * (s.first * w.stride[a] + shift);
     }
     if (lands) r.regions.push_back(raster::strided_region(0, size, from, src, at, dst));
-    for (int i = n - 1; i >= 0 && ++tap[static_cast<size_t>(i)] == w.kernel[static_cast<size_t>(i)]; --i) tap[static_cast<size_t>(i)] = 0;
+    for (int i = n - 1; i >= 0 && ++tap[static_cast<size_t>(i)] == w.kernel[static_cast<size_t>(i)]; --i)
+      tap[static_cast<size_t>(i)] = 0;
   }
   return c.raster(std::move(r), c.dtype(cols), out, {cols});
 }
@@ -137,7 +146,8 @@ Status lower(LowerContext& c) {
   // Rasters add up only in dtypes that arithmetic is done in.
   const bool narrow = c.out_dtype(0) == DType::float16 || c.out_dtype(0) == DType::bfloat16;
   const DType compute = narrow ? DType::float32 : c.out_dtype(0);
-  const Ref weights = c.transpose(c.reshape(c.cast(c.in(1), compute), Shape{1, group, depth, rows}), {0, 1, 3, 2});
+  const Ref weights =
+      c.transpose(c.reshape(c.cast(c.in(1), compute), Shape{1, group, depth, rows}), {0, 1, 3, 2});
   const Ref data = c.reshape(c.cast(c.in(0), compute), Shape{x[0], group, depth, inputs});
   const Ref cols = c.reshape(c.emit("MatMul", {weights, data}), Shape{x[0], out[1], win.taps(), inputs});
   if (c.failed()) return {};  // the product of all taps is checked by now
@@ -151,9 +161,11 @@ Status lower(LowerContext& c) {
   return {};
 }
 
-ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in, std::span<const ir::InferOutput> out) {
+ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in,
+              std::span<const ir::InferOutput> out) {
   const Shape& w = in[1].shape;
-  const double macs = static_cast<double>(in[0].shape.elements()) * static_cast<double>(w.product(1, w.rank()));
+  const double macs =
+      static_cast<double>(in[0].shape.elements()) * static_cast<double>(w.product(1, w.rank()));
   double bytes = static_cast<double>(out[0].shape.elements() * dtype_size(out[0].dtype));
   for (const auto& i : in)
     if (i.present) bytes += static_cast<double>(i.shape.elements() * dtype_size(i.dtype));

@@ -1,5 +1,6 @@
-// DFT along one axis of [..., n, 1 or 2] (real or complex numbers). Short lengths are one MatMul with a constant table; longer
-// ones are split into two factors (Cooley and Tukey, 1965), each transformed the same way.
+// DFT along one axis of [..., n, 1 or 2] (real or complex numbers). Short lengths are one MatMul with a
+// constant table; longer ones are split into two factors (Cooley and Tukey, 1965), each transformed the same
+// way.
 #include <cmath>
 #include <numbers>
 
@@ -19,7 +20,8 @@ Status infer(ir::InferContext& c) {
 }
 
 double angle_of(const DftSpec& s, int64_t j, int64_t k, int64_t n) {
-  const double turn = static_cast<double>((j * k) % n) / static_cast<double>(n);  // exact before the sine sees it
+  const double turn =
+      static_cast<double>((j * k) % n) / static_cast<double>(n);  // exact before the sine sees it
   return (s.inverse ? 2 : -2) * std::numbers::pi * turn;
 }
 
@@ -42,7 +44,8 @@ Ref direct(LowerContext& c, const DftSpec& s, Ref x, int64_t n, int64_t bins) {
     }
   }
   const Ref matrix = constant_of(c, c.dtype(x), Shape{in[1] * parts, bins * 2}, table);
-  return c.reshape(c.emit("MatMul", {c.reshape(x, Shape{in[0], in[1] * parts}), matrix}), Shape{in[0], bins, 2});
+  return c.reshape(c.emit("MatMul", {c.reshape(x, Shape{in[0], in[1] * parts}), matrix}),
+                   Shape{in[0], bins, 2});
 }
 
 // x times exp(i angle) of a constant table over [m, k], x of shape [rows, m, k, 2].
@@ -62,7 +65,8 @@ Ref twiddled(LowerContext& c, const DftSpec& s, Ref x, int64_t n) {
   const Shape own = shape.strides();
   const int64_t flipped[] = {own[0], own[1], own[2], -1};
   const Ref swapped = strided_view(c, x, shape, flipped, 1);  // imaginary part first
-  return c.add(c.mul(x, constant_of(c, c.dtype(x), table, straight)), c.mul(swapped, constant_of(c, c.dtype(x), table, crossed)));
+  return c.add(c.mul(x, constant_of(c, c.dtype(x), table, straight)),
+               c.mul(swapped, constant_of(c, c.dtype(x), table, crossed)));
 }
 
 // [rows, n, 2] -> [rows, n, 2], n of any size.
@@ -73,7 +77,8 @@ Ref complex_dft(LowerContext& c, const DftSpec& s, Ref x, int64_t n) {
   const int64_t rows = c.shape(x)[0];
   // j = n2 j1 + j2 and k = k1 + n1 k2: first over j1, then over j2.
   const Ref columns = c.transpose(c.reshape(x, Shape{rows, n1, n2, 2}), {0, 2, 1, 3});
-  const Ref inner = c.reshape(complex_dft(c, s, c.reshape(columns, Shape{rows * n2, n1, 2}), n1), Shape{rows, n2, n1, 2});
+  const Ref inner =
+      c.reshape(complex_dft(c, s, c.reshape(columns, Shape{rows * n2, n1, 2}), n1), Shape{rows, n2, n1, 2});
   const Ref turned = c.transpose(twiddled(c, s, inner, n), {0, 2, 1, 3});
   const Ref outer = complex_dft(c, s, c.reshape(turned, Shape{rows * n1, n2, 2}), n2);
   return c.reshape(c.transpose(c.reshape(outer, Shape{rows, n1, n2, 2}), {0, 2, 1, 3}), Shape{rows, n, 2});
@@ -103,7 +108,8 @@ Status lower(LowerContext& c) {
   const Ref x = c.in(0);
   const Shape in = c.shape(x);
   WALLE_ASSIGN(const DftSpec s, dft_spec(c));
-  if (c.out_shape(0).elements() == 0) return c.result(0, expand_to(c, c.scalar(c.dtype(x), 0), c.out_shape(0))), Status();
+  if (c.out_shape(0).elements() == 0)
+    return c.result(0, expand_to(c, c.scalar(c.dtype(x), 0), c.out_shape(0))), Status();
   const DType work = c.dtype(x) == DType::float64 ? DType::float64 : DType::float32;
   const int last = in.rank() - 1;
   std::vector<int64_t> perm, back(static_cast<size_t>(in.rank()));

@@ -1,5 +1,5 @@
-// Dropout: the input itself, or in training mode each element kept with probability 1 - ratio and scaled up. A given seed
-// reproduces the mask that NumPy's generator of that seed draws.
+// Dropout: the input itself, or in training mode each element kept with probability 1 - ratio and scaled up.
+// A given seed reproduces the mask that NumPy's generator of that seed draws.
 #include "ops/views.h"
 
 namespace walle::ops {
@@ -8,7 +8,8 @@ namespace {
 Status infer(ir::InferContext& c) {
   if (c.has(2)) {
     WALLE_ASSIGN(const std::vector<int64_t> flag, c.need_i64(2));
-    if (flag.size() != 1) return model_error("training_mode of shape " + c.shape(2).text(), "a scalar", "Dropout", "reshape it");
+    if (flag.size() != 1)
+      return model_error("training_mode of shape " + c.shape(2).text(), "a scalar", "Dropout", "reshape it");
     if (flag[0] && c.has(1)) WALLE_TRY(c.need(1));
   }
   c.output(0, c.dtype(0), c.shape(0));
@@ -20,8 +21,9 @@ Result<double> ratio_of(LowerContext& c) {
   if (!c.has(1)) return 0.5;
   WALLE_ASSIGN(const std::vector<double> values, c.constant(c.in(1))->to_f64());
   if (values.size() != 1 || !(values[0] >= 0 && values[0] < 1))
-    return model_error("ratio " + (values.empty() ? std::string("of no elements") : std::to_string(values[0])), "a number in [0, 1)",
-                       "Dropout input 1", "correct the ratio");
+    return model_error(
+        "ratio " + (values.empty() ? std::string("of no elements") : std::to_string(values[0])),
+        "a number in [0, 1)", "Dropout input 1", "correct the ratio");
   return values[0];
 }
 
@@ -42,10 +44,12 @@ Status lower(LowerContext& c) {
     return {};
   }
   const Shape shape = c.shape(x);
-  ir::Attributes attributes{{"shape", std::vector<int64_t>(shape.begin(), shape.end())}, {"dtype", static_cast<int64_t>(DType::float64)}};
+  ir::Attributes attributes{{"shape", std::vector<int64_t>(shape.begin(), shape.end())},
+                            {"dtype", static_cast<int64_t>(DType::float64)}};
   if (c.attrs().has("seed")) attributes.set("seed", c.attrs().get_float("seed", 0));
-  const Ref kept =
-      c.emit("GreaterOrEqual", {c.emit("RandomUniform", std::vector<Ref>{}, std::move(attributes)), c.scalar(DType::float64, ratio)});
+  const Ref kept = c.emit(
+      "GreaterOrEqual",
+      {c.emit("RandomUniform", std::vector<Ref>{}, std::move(attributes)), c.scalar(DType::float64, ratio)});
   const Ref scaled = c.mul(x, c.scalar(c.dtype(x), 1 / (1 - ratio)));
   c.result(0, c.emit("Where", {kept, scaled, c.scalar(c.dtype(x), 0)}));
   if (c.output_count() > 1) c.result(1, kept);

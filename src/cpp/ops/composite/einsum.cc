@@ -1,5 +1,5 @@
-// Einsum by contracting operands pairwise: diagonals as strided views, sums over labels nobody needs any more, and one
-// batched MatMul (or Mul, when nothing is summed) per pair.
+// Einsum by contracting operands pairwise: diagonals as strided views, sums over labels nobody needs any
+// more, and one batched MatMul (or Mul, when nothing is summed) per pair.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -19,7 +19,9 @@ Status infer(ir::InferContext& c) {
   WALLE_TRY(same_dtypes(c, 0, c.input_count()));
   std::vector<Shape> shapes;
   for (int i = 0; i < c.input_count(); ++i) {
-    if (!c.has(i)) return model_error("operand " + std::to_string(i) + " left out", "a tensor", "Einsum", "connect the input");
+    if (!c.has(i))
+      return model_error("operand " + std::to_string(i) + " left out", "a tensor", "Einsum",
+                         "connect the input");
     shapes.push_back(c.shape(i));
   }
   WALLE_ASSIGN(const EinsumPlan plan, plan_of(c.attrs(), shapes));
@@ -115,7 +117,8 @@ class Contraction {
     a = sum_out(a, needed, b.labels);
     b = sum_out(b, needed, a.labels);
     Labels batch, summed, rows, columns;
-    for (int label : a.labels) (!holds(b.labels, label) ? rows : needed.contains(label) ? batch : summed).push_back(label);
+    for (int label : a.labels)
+      (!holds(b.labels, label) ? rows : needed.contains(label) ? batch : summed).push_back(label);
     for (int label : b.labels)
       if (!holds(a.labels, label)) columns.push_back(label);
     const auto joined = [](std::initializer_list<Labels> parts) {
@@ -131,7 +134,8 @@ class Contraction {
     Shape shape;
     for (int label : out.labels) {
       if (shape.rank() == base::kMaxRank) {
-        c_.fail(model_error("an intermediate result of more than 8 axes", "at most 8 axes", "Einsum", "split the equation"));
+        c_.fail(model_error("an intermediate result of more than 8 axes", "at most 8 axes", "Einsum",
+                            "split the equation"));
         return out;
       }
       shape.push_back(plan_.size.at(label));
@@ -149,7 +153,8 @@ Status lower(LowerContext& c) {
   for (int i = 0; i < c.input_count(); ++i) shapes.push_back(c.shape(c.in(i)));
   WALLE_ASSIGN(const EinsumPlan plan, plan_of(c.attrs(), shapes));
   std::vector<Operand> operands;
-  for (int i = 0; i < c.input_count(); ++i) operands.push_back({c.in(i), plan.inputs[static_cast<size_t>(i)]});
+  for (int i = 0; i < c.input_count(); ++i)
+    operands.push_back({c.in(i), plan.inputs[static_cast<size_t>(i)]});
   c.result(0, Contraction(c, plan).run(std::move(operands)));
   return {};
 }

@@ -8,17 +8,19 @@ namespace {
 Status infer(ir::InferContext& c) {
   WALLE_TRY(same_dtypes(c, 0, c.input_count()));
   if (c.rank(0) != 2 || c.rank(1) != 2)
-    return model_error("ranks " + std::to_string(c.rank(0)) + " and " + std::to_string(c.rank(1)), "two matrices", "Gemm", "use MatMul");
+    return model_error("ranks " + std::to_string(c.rank(0)) + " and " + std::to_string(c.rank(1)),
+                       "two matrices", "Gemm", "use MatMul");
   const bool ta = c.attrs().get_int("transA", 0) != 0;
   const bool tb = c.attrs().get_int("transB", 0) != 0;
   const Shape out{c.shape(0)[ta ? 1 : 0], c.shape(1)[tb ? 0 : 1]};
   if (c.shape(0)[ta ? 0 : 1] != c.shape(1)[tb ? 1 : 0])
-    return model_error("shapes " + c.shape(0).text() + " and " + c.shape(1).text(), "inner dimensions that agree", "Gemm",
-                       "check transA and transB");
+    return model_error("shapes " + c.shape(0).text() + " and " + c.shape(1).text(),
+                       "inner dimensions that agree", "Gemm", "check transA and transB");
   if (c.has(2)) {
     const auto fits = tensor::broadcast(out, c.shape(2));
     if (!fits.ok() || *fits != out)
-      return model_error("C of shape " + c.shape(2).text(), "a shape that broadcasts to " + out.text(), "Gemm", "reshape C");
+      return model_error("C of shape " + c.shape(2).text(), "a shape that broadcasts to " + out.text(),
+                         "Gemm", "reshape C");
   }
   c.output(0, c.dtype(0), out);
   return {};
@@ -33,7 +35,8 @@ Status lower(LowerContext& c) {
   const Ref a = c.attrs().get_int("transA", 0) ? c.transpose(c.in(0), {1, 0}) : c.in(0);
   const Ref b = c.attrs().get_int("transB", 0) ? c.transpose(c.in(1), {1, 0}) : c.in(1);
   const Ref product = scaled(c, c.emit("MatMul", {a, b}), "alpha");
-  c.result(0, c.has(2) && c.attrs().get_float("beta", 1) != 0 ? c.add(product, scaled(c, c.in(2), "beta")) : product);
+  c.result(0, c.has(2) && c.attrs().get_float("beta", 1) != 0 ? c.add(product, scaled(c, c.in(2), "beta"))
+                                                              : product);
   return {};
 }
 }  // namespace

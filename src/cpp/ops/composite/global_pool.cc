@@ -9,7 +9,8 @@ namespace {
 Status infer(ir::InferContext& c) {
   const Shape& x = c.shape(0);
   if (x.rank() < 3)
-    return model_error("an input of shape " + x.text(), "batch, channels and at least one spatial axis", "input X", "reshape the input");
+    return model_error("an input of shape " + x.text(), "batch, channels and at least one spatial axis",
+                       "input X", "reshape the input");
   Shape out = x;
   for (int i = 2; i < out.rank(); ++i) {
     if (x[i] == 0)
@@ -48,7 +49,8 @@ Status lower_lp(LowerContext& c) {
 }
 
 constexpr ir::OpDef row(std::string_view name, ir::LowerFn lower, ir::NumericClass numeric) {
-  return {.name = name, .op_class = ir::OpClass::composite, .infer = infer, .lower = lower, .numeric = numeric};
+  return {
+      .name = name, .op_class = ir::OpClass::composite, .infer = infer, .lower = lower, .numeric = numeric};
 }
 
 constexpr std::array kRows{

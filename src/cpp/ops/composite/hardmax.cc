@@ -18,6 +18,7 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kHardmaxOp{.name = "Hardmax", .op_class = ir::OpClass::composite, .infer = infer_along_axis, .lower = lower};
+extern const ir::OpDef kHardmaxOp{
+    .name = "Hardmax", .op_class = ir::OpClass::composite, .infer = infer_along_axis, .lower = lower};
 
 }  // namespace walle::ops

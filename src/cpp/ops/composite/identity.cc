@@ -11,6 +11,7 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kIdentityOp{.name = "Identity", .op_class = ir::OpClass::composite, .infer = infer_same, .lower = lower};
+extern const ir::OpDef kIdentityOp{
+    .name = "Identity", .op_class = ir::OpClass::composite, .infer = infer_same, .lower = lower};
 
 }  // namespace walle::ops

@@ -1,5 +1,6 @@
-// MatMulInteger, ConvInteger, QLinearMatMul and QLinearConv: zero points taken out, the float operator, scales put back.
-// float32 holds every product of two 8-bit numbers exactly; sums that must be exact integers are made in float64.
+// MatMulInteger, ConvInteger, QLinearMatMul and QLinearConv: zero points taken out, the float operator,
+// scales put back. float32 holds every product of two 8-bit numbers exactly; sums that must be exact integers
+// are made in float64.
 #include <array>
 
 #include "ops/infer_rules.h"
@@ -10,7 +11,8 @@
 namespace walle::ops {
 
 namespace {
-// r - zero in `work`; a zero point vector has one element per row of a left operand (column: false) or per column.
+// r - zero in `work`; a zero point vector has one element per row of a left operand (column: false) or per
+// column.
 Ref centred(LowerContext& c, Ref r, Ref zero, DType work, bool column) {
   const Ref x = c.cast(r, work);
   if (zero < 0 || c.failed()) return x;
@@ -34,8 +36,10 @@ Ref scale_operand(LowerContext& c, Ref r, bool column) {
 // Shape by the rule of the float operator, on operands 0 and `weight`.
 Status infer_as(ir::InferContext& c, std::string_view op, int weight, DType out) {
   const ir::OpDef* def = find_op(op);
-  if (!def) return internal_error("operator '" + std::string(op) + "' is not in the op table", "integer layers");
-  const ir::InferInput seen[] = {{true, DType::float32, c.shape(0), nullptr}, {true, DType::float32, c.shape(weight), nullptr}};
+  if (!def)
+    return internal_error("operator '" + std::string(op) + "' is not in the op table", "integer layers");
+  const ir::InferInput seen[] = {{true, DType::float32, c.shape(0), nullptr},
+                                 {true, DType::float32, c.shape(weight), nullptr}};
   ir::InferContext inner(c.attrs(), seen, 1);
   WALLE_TRY(def->infer(inner));
   c.output(0, out, inner.outputs()[0].shape);
@@ -45,7 +49,8 @@ Status infer_as(ir::InferContext& c, std::string_view op, int weight, DType out)
 Status eight_bits(const ir::InferContext& c, int i) {
   const DType d = c.dtype(i);
   if (d == DType::int8 || d == DType::uint8 || tensor::is_float8(d)) return {};
-  return model_error(std::string(dtype_name(d)), "int8 or uint8", "input " + std::to_string(i), "quantise it to 8 bits");
+  return model_error(std::string(dtype_name(d)), "int8 or uint8", "input " + std::to_string(i),
+                     "quantise it to 8 bits");
 }
 
 // Scale or zero point i spreads over `whole`, as centred() and scale_operand() lay it out.
@@ -55,16 +60,18 @@ Status spreads(const ir::InferContext& c, int i, const Shape& whole, bool column
   if (given.elements() == 1) return {};
   const Shape laid = !column && given.rank() == 1 ? Shape{given[0], 1} : given;
   if (const auto all = tensor::broadcast(whole, laid); all.ok() && *all == whole) return {};
-  return model_error("shape " + given.text() + " for " + whole.text(), "one element, or one per row or column",
-                     "input " + std::to_string(i), "correct the scale or zero point");
+  return model_error("shape " + given.text() + " for " + whole.text(),
+                     "one element, or one per row or column", "input " + std::to_string(i),
+                     "correct the scale or zero point");
 }
 
 // One element, or one per output channel of the weight.
 Status per_channel(const ir::InferContext& c, int i, int weight) {
   if (!c.has(i) || c.shape(i).elements() == 1) return {};
   if (c.rank(i) == 1 && c.rank(weight) > 0 && c.shape(i)[0] == c.shape(weight)[0]) return {};
-  return model_error("shape " + c.shape(i).text() + " for weights " + c.shape(weight).text(), "one element, or one per output channel",
-                     "input " + std::to_string(i), "correct the scale or zero point");
+  return model_error("shape " + c.shape(i).text() + " for weights " + c.shape(weight).text(),
+                     "one element, or one per output channel", "input " + std::to_string(i),
+                     "correct the scale or zero point");
 }
 
 Status infer_matmul_integer(ir::InferContext& c) {

@@ -1,4 +1,5 @@
-// LabelEncoder (ai.onnx.ml) between numbers: the position of the matching key chooses the value; no match gives the default.
+// LabelEncoder (ai.onnx.ml) between numbers: the position of the matching key chooses the value; no match
+// gives the default.
 #include <cmath>
 
 #include "ops/views.h"
@@ -31,8 +32,8 @@ Status read(const ir::Attributes& attrs, const std::string& stem, DType& dtype, 
     out = attrs.get_floats(stem + "floats");
   }
   if (out.empty())
-    return model_error("no numeric attribute " + stem + "...", "int64s, floats or a numeric tensor", "LabelEncoder",
-                       "encode strings before the model");
+    return model_error("no numeric attribute " + stem + "...", "int64s, floats or a numeric tensor",
+                       "LabelEncoder", "encode strings before the model");
   for (double v : out) WALLE_TRY(check_label(dtype, v));
   return {};
 }
@@ -42,15 +43,18 @@ Result<Table> table_of(const ir::Attributes& attrs) {
   WALLE_TRY(read(attrs, "keys_", t.key_dtype, t.keys));
   WALLE_TRY(read(attrs, "values_", t.value_dtype, t.values));
   if (t.keys.size() != t.values.size())
-    return model_error(std::to_string(t.keys.size()) + " keys and " + std::to_string(t.values.size()) + " values", "one value per key",
-                       "LabelEncoder", "correct the lists");
+    return model_error(
+        std::to_string(t.keys.size()) + " keys and " + std::to_string(t.values.size()) + " values",
+        "one value per key", "LabelEncoder", "correct the lists");
   if (const Tensor* d = attrs.get_tensor("default_tensor")) {
     WALLE_ASSIGN(const std::vector<double> v, d->to_f64());
-    if (v.size() != 1) return model_error("default_tensor of shape " + d->shape().text(), "one element", "LabelEncoder", "correct it");
+    if (v.size() != 1)
+      return model_error("default_tensor of shape " + d->shape().text(), "one element", "LabelEncoder",
+                         "correct it");
     t.otherwise = v[0];
   } else {
-    t.otherwise =
-        tensor::is_float(t.value_dtype) ? attrs.get_float("default_float", -0.0) : static_cast<double>(attrs.get_int("default_int64", -1));
+    t.otherwise = tensor::is_float(t.value_dtype) ? attrs.get_float("default_float", -0.0)
+                                                  : static_cast<double>(attrs.get_int("default_int64", -1));
   }
   WALLE_TRY(check_label(t.value_dtype, t.otherwise));
   return t;
@@ -60,7 +64,8 @@ Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const Table t, table_of(c.attrs()));
   if (c.dtype(0) != t.key_dtype || c.rank(0) >= base::kMaxRank)
     return model_error(std::string(dtype_name(c.dtype(0))) + c.shape(0).text(),
-                       "input of the keys' dtype " + std::string(dtype_name(t.key_dtype)), "LabelEncoder", "insert a Cast");
+                       "input of the keys' dtype " + std::string(dtype_name(t.key_dtype)), "LabelEncoder",
+                       "insert a Cast");
   c.output(0, t.value_dtype, c.shape(0));
   return {};
 }
@@ -75,13 +80,16 @@ Status lower(LowerContext& c) {
   const Ref equal = c.emit("Equal", {c.reshape(c.in(0), one), constant_of(c, t.key_dtype, Shape{n}, t.keys)});
   const int64_t last = shape.rank();
   const Ref at = c.emit("ArgMax", {equal}, {{"axis", last}, {"keepdims", int64_t{0}}});
-  const Ref chosen = c.emit("Gather", {constant_of(c, t.value_dtype, Shape{n}, t.values), at}, {{"axis", int64_t{0}}});
+  const Ref chosen =
+      c.emit("Gather", {constant_of(c, t.value_dtype, Shape{n}, t.values), at}, {{"axis", int64_t{0}}});
   const double otherwise[] = {t.otherwise};
-  c.result(0, c.emit("Where", {c.reduce("ReduceMax", equal, {last}, false), chosen, constant_of(c, t.value_dtype, Shape{}, otherwise)}));
+  c.result(0, c.emit("Where", {c.reduce("ReduceMax", equal, {last}, false), chosen,
+                               constant_of(c, t.value_dtype, Shape{}, otherwise)}));
   return {};
 }
 }  // namespace
 
-extern const ir::OpDef kLabelEncoderOp{.name = "LabelEncoder", .op_class = ir::OpClass::composite, .infer = infer, .lower = lower};
+extern const ir::OpDef kLabelEncoderOp{
+    .name = "LabelEncoder", .op_class = ir::OpClass::composite, .infer = infer, .lower = lower};
 
 }  // namespace walle::ops

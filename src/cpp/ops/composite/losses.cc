@@ -1,4 +1,5 @@
-// NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: pick the log-probability of each target, weigh, reduce.
+// NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: pick the log-probability of each target, weigh,
+// reduce.
 #include <array>
 #include <utility>
 
@@ -16,10 +17,12 @@ Status infer(ir::InferContext& c) {
   if (x.rank() < 2) return wrong("scores of shape " + x.text(), "[batch, classes, ...]", "input 0");
   Shape positions{x[0]};
   for (int i = 2; i < x.rank(); ++i) positions.push_back(x[i]);
-  if (c.shape(1) != positions) return wrong("targets of shape " + c.shape(1).text(), positions.text(), "input 1");
+  if (c.shape(1) != positions)
+    return wrong("targets of shape " + c.shape(1).text(), positions.text(), "input 1");
   if (c.dtype(1) != DType::int32 && c.dtype(1) != DType::int64)
     return wrong("targets of " + std::string(dtype_name(c.dtype(1))), "int32 or int64", "input 1");
-  if (c.has(2) && c.shape(2) != Shape{x[1]}) return wrong("weights of shape " + c.shape(2).text(), Shape{x[1]}.text(), "input 2");
+  if (c.has(2) && c.shape(2) != Shape{x[1]})
+    return wrong("weights of shape " + c.shape(2).text(), Shape{x[1]}.text(), "input 2");
   const std::string reduction = c.attrs().get_string("reduction", "mean");
   if (reduction != "none" && reduction != "sum" && reduction != "mean")
     return wrong("reduction '" + reduction + "'", "none, sum or mean", "attribute reduction");
@@ -49,10 +52,12 @@ Status loss(LowerContext& c, Ref log_probability) {
   }
   Shape one_class = c.shape(log_probability);
   one_class[1] = 1;
-  const Ref picked = c.emit("GatherElements", {log_probability, c.reshape(target, one_class)}, {{"axis", int64_t{1}}});
+  const Ref picked =
+      c.emit("GatherElements", {log_probability, c.reshape(target, one_class)}, {{"axis", int64_t{1}}});
   Ref value = c.emit("Neg", {c.reshape(picked, positions)});
   Ref weight = c.has(2) ? c.emit("Gather", {c.in(2), target}, {{"axis", int64_t{0}}}) : kNoRef;
-  if (counted >= 0) weight = c.emit("Where", {counted, weight >= 0 ? weight : c.scalar(dtype, 1), c.scalar(dtype, 0)});
+  if (counted >= 0)
+    weight = c.emit("Where", {counted, weight >= 0 ? weight : c.scalar(dtype, 1), c.scalar(dtype, 0)});
   if (counted >= 0) value = c.emit("Where", {counted, value, c.scalar(dtype, 0)});
   if (weight >= 0) value = c.mul(value, weight);
   const std::string reduction = c.attrs().get_string("reduction", "mean");
@@ -60,7 +65,8 @@ Status loss(LowerContext& c, Ref log_probability) {
   if (reduction == "sum") value = c.emit("ReduceSum", {value}, flat);
   if (reduction == "mean" && weight < 0) value = c.emit("ReduceMean", {value}, flat);
   if (reduction == "mean" && weight >= 0)
-    value = c.div(c.emit("ReduceSum", {value}, flat), c.emit("ReduceSum", {expand_to(c, weight, positions)}, flat));
+    value = c.div(c.emit("ReduceSum", {value}, flat),
+                  c.emit("ReduceSum", {expand_to(c, weight, positions)}, flat));
   c.result(0, value);
   return {};
 }
@@ -82,7 +88,8 @@ constexpr ir::OpDef row(std::string_view name, int outputs, ir::LowerFn lower) {
           .lower = lower,
           .numeric = ir::NumericClass::accumulation};
 }
-constexpr std::array kRows{row("NegativeLogLikelihoodLoss", 1, lower_nll), row("SoftmaxCrossEntropyLoss", 2, lower_cross_entropy)};
+constexpr std::array kRows{row("NegativeLogLikelihoodLoss", 1, lower_nll),
+                           row("SoftmaxCrossEntropyLoss", 2, lower_cross_entropy)};
 }  // namespace
 
 extern const std::span<const ir::OpDef> kLossesOps = kRows;

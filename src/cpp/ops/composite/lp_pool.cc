@@ -1,5 +1,6 @@
-// LpPool: the p-norm of each window, as an average pool of |x|^p whose divisor is undone. What lies outside the input
-// adds nothing, so the padding is widened until every window lies inside it and the divisor is the same everywhere.
+// LpPool: the p-norm of each window, as an average pool of |x|^p whose divisor is undone. What lies outside
+// the input adds nothing, so the padding is widened until every window lies inside it and the divisor is the
+// same everywhere.
 #include "ops/pool_rules.h"
 
 namespace walle::ops {
@@ -27,9 +28,11 @@ Status lower(LowerContext& c) {
   a.erase("ceil_mode");
   a.set("count_include_pad", int64_t{1});
   w.write(a);
-  const Ref powers = p == 2 ? c.mul(x, x) : c.emit("Pow", {c.emit("Abs", {x}), c.scalar(dtype, static_cast<double>(p))});
+  const Ref powers =
+      p == 2 ? c.mul(x, x) : c.emit("Pow", {c.emit("Abs", {x}), c.scalar(dtype, static_cast<double>(p))});
   const Ref sums = c.mul(c.emit("AveragePool", {powers}, a), c.scalar(dtype, static_cast<double>(w.taps())));
-  c.result(0, p == 2 ? c.emit("Sqrt", {sums}) : c.emit("Pow", {sums, c.scalar(dtype, 1.0 / static_cast<double>(p))}));
+  c.result(0, p == 2 ? c.emit("Sqrt", {sums})
+                     : c.emit("Pow", {sums, c.scalar(dtype, 1.0 / static_cast<double>(p))}));
   return {};
 }
 }  // namespace

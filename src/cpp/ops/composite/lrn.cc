@@ -1,5 +1,5 @@
-// LRN: x / (bias + alpha / size * sum of squares over `size` neighbouring channels) ^ beta. The sum is an average pool
-// over the channel axis with the padding counted.
+// LRN: x / (bias + alpha / size * sum of squares over `size` neighbouring channels) ^ beta. The sum is an
+// average pool over the channel axis with the padding counted.
 #include "ops/infer_rules.h"
 #include "ops/lower.h"
 
@@ -9,8 +9,8 @@ namespace {
 Status infer(ir::InferContext& c) {
   const int64_t size = c.attrs().get_int("size", 0);
   if (size < 1 || size > (int64_t{1} << 30) || c.rank(0) < 2)
-    return model_error("size " + std::to_string(size) + " for " + c.shape(0).text(), "size of one or more, and a channel axis",
-                       "attribute size", "correct size");
+    return model_error("size " + std::to_string(size) + " for " + c.shape(0).text(),
+                       "size of one or more, and a channel axis", "attribute size", "correct size");
   return infer_same(c);
 }
 
@@ -33,7 +33,10 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kLRNOp{
-    .name = "LRN", .op_class = ir::OpClass::composite, .infer = infer, .lower = lower, .numeric = ir::NumericClass::accumulation};
+extern const ir::OpDef kLRNOp{.name = "LRN",
+                              .op_class = ir::OpClass::composite,
+                              .infer = infer,
+                              .lower = lower,
+                              .numeric = ir::NumericClass::accumulation};
 
 }  // namespace walle::ops

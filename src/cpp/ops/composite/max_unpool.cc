@@ -1,5 +1,6 @@
-// MaxUnpool: puts each element where MaxPool's Indices say, zeros elsewhere. Indices count elements of the whole tensor
-// of the default size; with output_shape the result is that tensor placed at the origin of a larger one.
+// MaxUnpool: puts each element where MaxPool's Indices say, zeros elsewhere. Indices count elements of the
+// whole tensor of the default size; with output_shape the result is that tensor placed at the origin of a
+// larger one.
 #include "ops/views.h"
 #include "ops/window.h"
 
@@ -7,7 +8,9 @@ namespace walle::ops {
 
 namespace {
 Result<Shape> default_shape(const ir::Attributes& attrs, const Shape& x) {
-  if (x.rank() < 3) return model_error("an input of shape " + x.text(), "batch, channels and spatial axes", "input X", "reshape the input");
+  if (x.rank() < 3)
+    return model_error("an input of shape " + x.text(), "batch, channels and spatial axes", "input X",
+                       "reshape the input");
   const auto n = static_cast<size_t>(x.rank() - 2);
   WALLE_ASSIGN(const std::vector<int64_t> kernel, spatial_list(attrs, "kernel_shape", n, 1, 1));
   WALLE_ASSIGN(const std::vector<int64_t> stride, spatial_list(attrs, "strides", n, 1, 1));
@@ -22,15 +25,17 @@ Result<Shape> default_shape(const ir::Attributes& attrs, const Shape& x) {
 
 Status infer(ir::InferContext& c) {
   if (c.shape(0) != c.shape(1) || c.dtype(1) != DType::int64)
-    return model_error("X" + c.shape(0).text() + " and I" + c.shape(1).text(), "equal shapes, I of int64", "inputs X, I",
-                       "use MaxPool's Indices");
+    return model_error("X" + c.shape(0).text() + " and I" + c.shape(1).text(), "equal shapes, I of int64",
+                       "inputs X, I", "use MaxPool's Indices");
   WALLE_ASSIGN(Shape out, default_shape(c.attrs(), c.shape(0)));
   if (c.has(2)) {
     WALLE_ASSIGN(const std::vector<int64_t> wanted, c.need_i64(2));
     WALLE_ASSIGN(const Shape larger, Shape::checked(wanted, 8, "MaxUnpool output_shape"));
     bool fits = larger.rank() == out.rank();
     for (int i = 0; fits && i < out.rank(); ++i) fits = i < 2 ? larger[i] == out[i] : larger[i] >= out[i];
-    if (!fits) return model_error("output_shape " + larger.text(), "at least " + out.text(), "input output_shape", "correct output_shape");
+    if (!fits)
+      return model_error("output_shape " + larger.text(), "at least " + out.text(), "input output_shape",
+                         "correct output_shape");
     out = larger;
   }
   c.output(0, c.dtype(0), out);
@@ -49,20 +54,25 @@ Status lower(LowerContext& c) {
   loop.index = {{1, unpooled.elements()}};
   loop.index_on_dst = true;
   loop.base = true;
-  const Ref placed = c.loop(loop, c.out_dtype(0), unpooled, {c.in(0), c.in(1), zeros(c, c.out_dtype(0), unpooled)});
+  const Ref placed =
+      c.loop(loop, c.out_dtype(0), unpooled, {c.in(0), c.in(1), zeros(c, c.out_dtype(0), unpooled)});
   if (unpooled == out) {
     c.result(0, placed);
     return {};
   }
   raster::Raster r;
   r.fill = raster::Fill{};
-  r.regions.push_back(raster::strided_region(0, unpooled.dims(), 0, unpooled.strides().dims(), 0, out.strides().dims()));
+  r.regions.push_back(
+      raster::strided_region(0, unpooled.dims(), 0, unpooled.strides().dims(), 0, out.strides().dims()));
   c.result(0, c.raster(std::move(r), c.out_dtype(0), out, {placed}));
   return {};
 }
 }  // namespace
 
-extern const ir::OpDef kMaxUnpoolOp{
-    .name = "MaxUnpool", .op_class = ir::OpClass::composite, .inputs = {2, 3}, .infer = infer, .lower = lower};
+extern const ir::OpDef kMaxUnpoolOp{.name = "MaxUnpool",
+                                    .op_class = ir::OpClass::composite,
+                                    .inputs = {2, 3},
+                                    .infer = infer,
+                                    .lower = lower};
 
 }  // namespace walle::ops

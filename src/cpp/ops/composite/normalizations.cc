@@ -1,5 +1,6 @@
-// InstanceNormalization, GroupNormalization (scale and bias per channel, opset 21), MeanVarianceNormalization and
-// LpNormalization. The first two are layer normalisation of reshaped data followed by a scale per channel.
+// InstanceNormalization, GroupNormalization (scale and bias per channel, opset 21), MeanVarianceNormalization
+// and LpNormalization. The first two are layer normalisation of reshaped data followed by a scale per
+// channel.
 #include <array>
 
 #include "ops/axis_rules.h"
@@ -13,10 +14,12 @@ namespace {
 Status infer_channels(ir::InferContext& c) {
   WALLE_TRY(same_dtypes(c, 0, 1));
   if (c.rank(0) < 2)
-    return model_error("input of shape " + c.shape(0).text(), "at least a batch and a channel axis", "normalisation", "reshape the input");
+    return model_error("input of shape " + c.shape(0).text(), "at least a batch and a channel axis",
+                       "normalisation", "reshape the input");
   for (int i = 1; i < 3; ++i)
     if (c.shape(i).elements() != c.shape(0)[1])
-      return model_error("shape " + c.shape(i).text(), std::to_string(c.shape(0)[1]) + " elements, one per channel",
+      return model_error("shape " + c.shape(i).text(),
+                         std::to_string(c.shape(0)[1]) + " elements, one per channel",
                          i == 1 ? "scale" : "bias", "check the parameters");
   return infer_same(c);
 }
@@ -25,8 +28,9 @@ Status infer_groups(ir::InferContext& c) {
   WALLE_TRY(infer_channels(c));
   const int64_t groups = c.attrs().get_int("num_groups", 0);
   if (groups <= 0 || c.shape(0)[1] % groups != 0)
-    return model_error("num_groups=" + std::to_string(groups), "a divisor of " + std::to_string(c.shape(0)[1]) + " channels",
-                       "GroupNormalization", "correct num_groups");
+    return model_error("num_groups=" + std::to_string(groups),
+                       "a divisor of " + std::to_string(c.shape(0)[1]) + " channels", "GroupNormalization",
+                       "correct num_groups");
   return {};
 }
 
@@ -37,8 +41,8 @@ Status normalize_groups(LowerContext& c, int64_t groups) {
   if (shape.elements() == 0) return c.result(0, x), Status();
   const Shape rows{shape[0] * groups, shape.elements() / (shape[0] * groups)};
   const Ref one = c.reshape(c.scalar(c.dtype(x), 1), Shape{1});
-  const Ref flat =
-      c.emit("LayerNormalization", {c.reshape(x, rows), one}, {{"axis", int64_t{1}}, {"epsilon", c.attrs().get_float("epsilon", 1e-5)}});
+  const Ref flat = c.emit("LayerNormalization", {c.reshape(x, rows), one},
+                          {{"axis", int64_t{1}}, {"epsilon", c.attrs().get_float("epsilon", 1e-5)}});
   const Ref scale = along_axis(c, c.cast(c.in(1), c.dtype(x)), 1, shape.rank());
   const Ref bias = along_axis(c, c.cast(c.in(2), c.dtype(x)), 1, shape.rank());
   c.result(0, c.add(c.mul(c.reshape(flat, shape), scale), bias));
@@ -63,7 +67,8 @@ Status lower_mean_variance(LowerContext& c) {
 
 Status infer_lp(ir::InferContext& c) {
   const int64_t p = c.attrs().get_int("p", 2);
-  if (p != 1 && p != 2) return model_error("p=" + std::to_string(p), "1 or 2", "LpNormalization", "use ReduceSum of powers");
+  if (p != 1 && p != 2)
+    return model_error("p=" + std::to_string(p), "1 or 2", "LpNormalization", "use ReduceSum of powers");
   return infer_along_axis(c);
 }
 
@@ -84,9 +89,10 @@ constexpr ir::OpDef row(std::string_view name, int inputs, ir::InferFn infer, ir
           .lower = lower,
           .numeric = ir::NumericClass::accumulation};
 }
-constexpr std::array kRows{
-    row("InstanceNormalization", 3, infer_channels, lower_instance), row("GroupNormalization", 3, infer_groups, lower_group),
-    row("MeanVarianceNormalization", 1, infer_mean_variance, lower_mean_variance), row("LpNormalization", 1, infer_lp, lower_lp)};
+constexpr std::array kRows{row("InstanceNormalization", 3, infer_channels, lower_instance),
+                           row("GroupNormalization", 3, infer_groups, lower_group),
+                           row("MeanVarianceNormalization", 1, infer_mean_variance, lower_mean_variance),
+                           row("LpNormalization", 1, infer_lp, lower_lp)};
 }  // namespace
 
 extern const std::span<const ir::OpDef> kNormalizationsOps = kRows;

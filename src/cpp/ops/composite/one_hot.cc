@@ -1,5 +1,5 @@
-// OneHot: a comparison of the indices with 0 .. depth - 1 that selects between on and off. Indices outside [-depth, depth)
-// select off everywhere, as ONNX says.
+// OneHot: a comparison of the indices with 0 .. depth - 1 that selects between on and off. Indices outside
+// [-depth, depth) select off everywhere, as ONNX says.
 #include "base/limits.h"
 #include "ops/lower.h"
 
@@ -9,8 +9,8 @@ namespace {
 Result<int64_t> depth_of(const Tensor& value) {
   WALLE_ASSIGN(const std::vector<double> depth, value.to_f64());
   if (depth.size() != 1 || !(depth[0] >= 1) || depth[0] > static_cast<double>(base::kMaxTensorBytes))
-    return model_error("a depth of " + (depth.empty() ? "nothing" : std::to_string(depth[0])), "one number of 1 or more", "input depth",
-                       "correct the depth");
+    return model_error("a depth of " + (depth.empty() ? "nothing" : std::to_string(depth[0])),
+                       "one number of 1 or more", "input depth", "correct the depth");
   return static_cast<int64_t>(depth[0]);
 }
 
@@ -43,14 +43,18 @@ Status lower(LowerContext& c) {
   const Ref index = c.cast(c.in(0), DType::int64);
   const Ref zero = c.scalar(DType::int64, 0);
   const Ref wrapped =
-      c.emit("Where", {c.emit("Less", {index, zero}), c.add(index, c.scalar(DType::int64, static_cast<double>(depth))), index});
+      c.emit("Where", {c.emit("Less", {index, zero}),
+                       c.add(index, c.scalar(DType::int64, static_cast<double>(depth))), index});
   const Ref hit = c.emit("Equal", {c.reshape(wrapped, unit), c.reshape(c.ints(std::move(classes)), along)});
-  const auto value = [&](int64_t i) { return c.reshape(c.emit("Slice", {c.in(2), c.ints({i}), c.ints({i + 1})}), Shape{}); };
+  const auto value = [&](int64_t i) {
+    return c.reshape(c.emit("Slice", {c.in(2), c.ints({i}), c.ints({i + 1})}), Shape{});
+  };
   c.result(0, c.emit("Where", {hit, value(1), value(0)}));
   return {};
 }
 }  // namespace
 
-extern const ir::OpDef kOneHotOp{.name = "OneHot", .op_class = ir::OpClass::composite, .inputs = {3, 3}, .infer = infer, .lower = lower};
+extern const ir::OpDef kOneHotOp{
+    .name = "OneHot", .op_class = ir::OpClass::composite, .inputs = {3, 3}, .infer = infer, .lower = lower};
 
 }  // namespace walle::ops

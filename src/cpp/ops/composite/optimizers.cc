@@ -1,5 +1,6 @@
 // Adagrad, Adam and Momentum (ai.onnx.preview.training): one update step of any number of parameters.
-// Inputs: learning rate, step number, then all parameters, all gradients and each further state; outputs: parameters, states.
+// Inputs: learning rate, step number, then all parameters, all gradients and each further state; outputs:
+// parameters, states.
 #include <array>
 
 #include "ops/registry.h"
@@ -11,14 +12,16 @@ namespace {
 Status infer_states(ir::InferContext& c, int groups) {
   const int n = (c.input_count() - 2) / groups;
   if (n < 1 || c.input_count() != 2 + n * groups)
-    return model_error(std::to_string(c.input_count()) + " inputs", "two and a multiple of " + std::to_string(groups), "optimizer",
-                       "check the inputs");
+    return model_error(std::to_string(c.input_count()) + " inputs",
+                       "two and a multiple of " + std::to_string(groups), "optimizer", "check the inputs");
   for (const int i : {0, 1})
     if (!c.has(i) || c.shape(i).elements() != 1)
-      return model_error("shape " + c.shape(i).text(), "one number", i == 0 ? "learning rate" : "step number", "pass a scalar");
+      return model_error("shape " + c.shape(i).text(), "one number", i == 0 ? "learning rate" : "step number",
+                         "pass a scalar");
   for (int i = 0; i < c.input_count() - 2; ++i) {
     if (!c.has(2 + i) || c.shape(2 + i) != c.shape(2 + i % n) || c.dtype(2 + i) != c.dtype(2 + i % n))
-      return model_error("an input that differs from its parameter", "parameter, gradient and states of one shape and dtype",
+      return model_error("an input that differs from its parameter",
+                         "parameter, gradient and states of one shape and dtype",
                          "optimizer input " + std::to_string(2 + i), "check the order of the inputs");
   }
   for (int g = 0, out = 0; g < groups; ++g) {
@@ -38,7 +41,9 @@ struct Step {
   Ref in(int group) const { return c.in(2 + group * count + index); }
   DType dtype() const { return c.dtype(in(0)); }
   Ref number(double v) const { return c.scalar(dtype(), v); }
-  Ref attribute(const char* name, double otherwise) const { return number(c.attrs().get_float(name, otherwise)); }
+  Ref attribute(const char* name, double otherwise) const {
+    return number(c.attrs().get_float(name, otherwise));
+  }
   Ref rate() const { return c.reshape(c.cast(c.in(0), dtype()), Shape{}); }
   Ref step() const { return c.reshape(c.cast(c.in(1), dtype()), Shape{}); }
   Ref gradient() const { return c.add(in(1), c.mul(attribute("norm_coefficient", 0), in(0))); }
@@ -76,7 +81,8 @@ Status lower_adam(LowerContext& c) {
     const Ref one = s.number(1);
     const Ref up = c.emit("Sqrt", {c.sub(one, c.emit("Power", {s.attribute("beta", 0.999), s.step()}))});
     const Ref down = c.sub(one, c.emit("Power", {s.attribute("alpha", 0.9), s.step()}));
-    const Ref rate = c.emit("Where", {c.emit("Greater", {s.step(), s.number(0)}), c.mul(s.rate(), c.div(up, down)), s.rate()});
+    const Ref rate = c.emit(
+        "Where", {c.emit("Greater", {s.step(), s.number(0)}), c.mul(s.rate(), c.div(up, down)), s.rate()});
     const Ref scale = c.add(c.emit("Sqrt", {squares}), s.attribute("epsilon", 1e-6));
     const Ref moved = c.sub(s.in(0), c.div(c.mul(rate, mean), scale));
     s.result(0, c.mul(moved, s.number(1 - c.attrs().get_float("norm_coefficient_post", 0))));
@@ -94,9 +100,11 @@ Status lower_momentum(LowerContext& c) {
   for (int i = 0; i < n; ++i) {
     const Step s{c, i, n};
     const Ref g = s.gradient();
-    const Ref beta = c.emit("Where", {c.emit("Greater", {s.step(), s.number(0)}), s.attribute("beta", 1), s.number(1)});
+    const Ref beta =
+        c.emit("Where", {c.emit("Greater", {s.step(), s.number(0)}), s.attribute("beta", 1), s.number(1)});
     const Ref velocity = c.add(c.mul(s.attribute("alpha", 0.9), s.in(2)), c.mul(beta, g));
-    const Ref direction = mode == "standard" ? velocity : c.add(g, c.mul(s.attribute("alpha", 0.9), velocity));
+    const Ref direction =
+        mode == "standard" ? velocity : c.add(g, c.mul(s.attribute("alpha", 0.9), velocity));
     s.result(0, c.sub(s.in(0), c.mul(s.rate(), direction)));
     s.result(1, velocity);
   }

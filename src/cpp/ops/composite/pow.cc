@@ -1,4 +1,5 @@
-// Pow: the exponent may have another dtype; the result has the base's. Squares and roots by a constant are cheaper forms.
+// Pow: the exponent may have another dtype; the result has the base's. Squares and roots by a constant are
+// cheaper forms.
 #include <cmath>
 
 #include "ops/lower.h"

@@ -1,5 +1,6 @@
-// QuantizeLinear and DequantizeLinear, per tensor, per axis or per block, to and from 8- and 16-bit integers and float8, and
-// DynamicQuantizeLinear. Arithmetic happens in the scale's dtype; rounding is half to even; results saturate.
+// QuantizeLinear and DequantizeLinear, per tensor, per axis or per block, to and from 8- and 16-bit integers
+// and float8, and DynamicQuantizeLinear. Arithmetic happens in the scale's dtype; rounding is half to even;
+// results saturate.
 #include <array>
 
 #include "ops/infer_rules.h"
@@ -16,8 +17,8 @@ Status infer_quantize(ir::InferContext& c) {
   if (c.has(2)) to = c.dtype(2);
   if (to == DType::undefined) to = DType::uint8;
   if (!quantized_range(to) && !tensor::is_float8(to))
-    return model_error("dtype " + std::string(dtype_name(to)), "an 8- or 16-bit integer or float8", "QuantizeLinear",
-                       "change output_dtype");
+    return model_error("dtype " + std::string(dtype_name(to)), "an 8- or 16-bit integer or float8",
+                       "QuantizeLinear", "change output_dtype");
   c.output(0, to, c.shape(0));
   return {};
 }
@@ -65,7 +66,8 @@ Status lower_dynamic(LowerContext& c) {
   return {};
 }
 
-constexpr ir::OpDef row(std::string_view name, ir::Arity in, int outputs, ir::InferFn infer, ir::LowerFn lower) {
+constexpr ir::OpDef row(std::string_view name, ir::Arity in, int outputs, ir::InferFn infer,
+                        ir::LowerFn lower) {
   return {.name = name,
           .op_class = ir::OpClass::composite,
           .inputs = in,

@@ -14,14 +14,16 @@ DType dtype_of(const ir::Attributes& attrs, DType otherwise) {
 Status infer_like(ir::InferContext& c) {
   const DType dtype = dtype_of(c.attrs(), c.dtype(0));
   if (dtype_size(dtype) == 0)
-    return model_error("dtype number " + std::to_string(static_cast<int>(dtype)), "a dtype", "attribute dtype", "correct it");
+    return model_error("dtype number " + std::to_string(static_cast<int>(dtype)), "a dtype",
+                       "attribute dtype", "correct it");
   c.output(0, dtype, c.shape(0));
   return {};
 }
 
 // The random atom with the parameters of this node.
 Ref random(LowerContext& c, std::string_view op, DType dtype, const Shape& shape) {
-  ir::Attributes attributes{{"shape", std::vector<int64_t>(shape.begin(), shape.end())}, {"dtype", static_cast<int64_t>(dtype)}};
+  ir::Attributes attributes{{"shape", std::vector<int64_t>(shape.begin(), shape.end())},
+                            {"dtype", static_cast<int64_t>(dtype)}};
   for (const char* name : {"mean", "scale", "low", "high", "seed"})
     if (c.attrs().has(name)) attributes.set(name, c.attrs().get_float(name, 0));
   return c.emit(op, std::vector<Ref>{}, std::move(attributes));
@@ -47,7 +49,8 @@ Status infer_multinomial(ir::InferContext& c) {
   const DType dtype = dtype_of(c.attrs(), DType::int32);
   if (c.rank(0) != 2 || c.shape(0)[1] == 0 || samples < 0 || (dtype != DType::int32 && dtype != DType::int64))
     return model_error("shape " + c.shape(0).text() + ", sample_size " + std::to_string(samples),
-                       "[batch, classes] log-probabilities, a size of zero or more, int32 or int64", "Multinomial", "check the inputs");
+                       "[batch, classes] log-probabilities, a size of zero or more, int32 or int64",
+                       "Multinomial", "check the inputs");
   const int64_t needed[] = {c.shape(0)[0], samples, c.shape(0)[1]};
   WALLE_TRY(Shape::checked(needed, 8, "Multinomial"));
   c.output(0, dtype, Shape{c.shape(0)[0], samples});
@@ -58,18 +61,25 @@ Status infer_multinomial(ir::InferContext& c) {
 Status lower_multinomial(LowerContext& c) {
   const Shape x = c.shape(c.in(0));
   const Shape drawn{x[0], c.out_shape(0)[1], x[1]};
-  const Ref u = c.emit("Clamp", {random(c, "RandomUniform", DType::float64, drawn)}, {{"min", 1e-300}, {"max", 1.0}});
+  const Ref u =
+      c.emit("Clamp", {random(c, "RandomUniform", DType::float64, drawn)}, {{"min", 1e-300}, {"max", 1.0}});
   const Ref gumbel = c.emit("Neg", {c.emit("Log", {c.emit("Neg", {c.emit("Log", {u})})})});
   const Ref scores = c.add(gumbel, c.reshape(c.cast(c.in(0), DType::float64), Shape{x[0], 1, x[1]}));
-  c.result(0, c.cast(c.emit("ArgMax", {scores}, {{"axis", int64_t{2}}, {"keepdims", int64_t{0}}}), c.out_dtype(0)));
+  c.result(0, c.cast(c.emit("ArgMax", {scores}, {{"axis", int64_t{2}}, {"keepdims", int64_t{0}}}),
+                     c.out_dtype(0)));
   return {};
 }
 
 constexpr ir::OpDef row(std::string_view name, ir::InferFn infer, ir::LowerFn lower) {
-  return {.name = name, .op_class = ir::OpClass::composite, .infer = infer, .lower = lower, .deterministic = false};
+  return {.name = name,
+          .op_class = ir::OpClass::composite,
+          .infer = infer,
+          .lower = lower,
+          .deterministic = false};
 }
-constexpr std::array kRows{row("RandomNormalLike", infer_like, lower_normal), row("RandomUniformLike", infer_like, lower_uniform),
-                           row("Bernoulli", infer_like, lower_bernoulli), row("Multinomial", infer_multinomial, lower_multinomial)};
+constexpr std::array kRows{
+    row("RandomNormalLike", infer_like, lower_normal), row("RandomUniformLike", infer_like, lower_uniform),
+    row("Bernoulli", infer_like, lower_bernoulli), row("Multinomial", infer_multinomial, lower_multinomial)};
 }  // namespace
 
 extern const std::span<const ir::OpDef> kRandomLikeOps = kRows;

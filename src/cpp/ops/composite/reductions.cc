@@ -10,7 +10,8 @@ namespace walle::ops {
 namespace {
 Ref reduced(LowerContext& c, std::string_view op, Ref x) {
   return c.emit(op, {x, c.in(1)},
-                {{"keepdims", c.attrs().get_int("keepdims", 1)}, {"noop_with_empty_axes", c.attrs().get_int("noop_with_empty_axes", 0)}});
+                {{"keepdims", c.attrs().get_int("keepdims", 1)},
+                 {"noop_with_empty_axes", c.attrs().get_int("noop_with_empty_axes", 0)}});
 }
 
 // Roots and logarithms of integers are taken in double.
@@ -37,13 +38,15 @@ Status lower_log_sum(LowerContext& c) {
   return {};
 }
 
-// The maximum is taken out first so that exp cannot overflow; an infinite maximum stays in, or inf - inf would be NaN.
+// The maximum is taken out first so that exp cannot overflow; an infinite maximum stays in, or inf - inf
+// would be NaN.
 Status lower_log_sum_exp(LowerContext& c) {
   const DType own = c.dtype(c.in(0));
   const DType work = tensor::is_float(own) ? own : DType::float64;
   const Ref x = c.cast(c.in(0), work);
-  const Ref top =
-      c.emit("ReduceMax", {x, c.in(1)}, {{"keepdims", int64_t{1}}, {"noop_with_empty_axes", c.attrs().get_int("noop_with_empty_axes", 0)}});
+  const Ref top = c.emit(
+      "ReduceMax", {x, c.in(1)},
+      {{"keepdims", int64_t{1}}, {"noop_with_empty_axes", c.attrs().get_int("noop_with_empty_axes", 0)}});
   const Ref shift = c.emit("Where", {c.emit("IsInf", {top}), c.scalar(work, 0), top});
   const Ref sum = reduced(c, "ReduceSum", c.emit("Exp", {c.sub(x, shift)}));
   if (c.failed()) return {};
@@ -59,8 +62,9 @@ constexpr ir::OpDef row(std::string_view name, ir::LowerFn lower) {
           .lower = lower,
           .numeric = ir::NumericClass::accumulation};
 }
-constexpr std::array kRows{row("ReduceL1", lower_l1), row("ReduceL2", lower_l2), row("ReduceSumSquare", lower_sum_square),
-                           row("ReduceLogSum", lower_log_sum), row("ReduceLogSumExp", lower_log_sum_exp)};
+constexpr std::array kRows{row("ReduceL1", lower_l1), row("ReduceL2", lower_l2),
+                           row("ReduceSumSquare", lower_sum_square), row("ReduceLogSum", lower_log_sum),
+                           row("ReduceLogSumExp", lower_log_sum_exp)};
 }  // namespace
 
 extern const std::span<const ir::OpDef> kReductionsOps = kRows;

@@ -37,7 +37,8 @@ Result<std::vector<int>> listed_axes(const ir::Attributes& attrs, int rank) {
   for (int64_t a : attrs.get_ints("axes")) {
     WALLE_ASSIGN(const int axis, tensor::normalize_axis(a, rank, "axes"));
     if (std::ranges::find(out, axis) != out.end())
-      return model_error("axis " + std::to_string(axis) + " twice", "each axis once", "attribute axes", "correct axes");
+      return model_error("axis " + std::to_string(axis) + " twice", "each axis once", "attribute axes",
+                         "correct axes");
     out.push_back(axis);
   }
   if (out.empty())
@@ -46,16 +47,18 @@ Result<std::vector<int>> listed_axes(const ir::Attributes& attrs, int rank) {
 }
 
 // Sizes and scales per listed axis. `scales`, `sizes` and `roi` are null when not given.
-Result<std::vector<AxisPlan>> plan_axes(const ir::Attributes& attrs, const Shape& x, const Tensor* roi, const Tensor* scales,
-                                        const Tensor* sizes) {
+Result<std::vector<AxisPlan>> plan_axes(const ir::Attributes& attrs, const Shape& x, const Tensor* roi,
+                                        const Tensor* scales, const Tensor* sizes) {
   WALLE_ASSIGN(const std::vector<int> axes, listed_axes(attrs, x.rank()));
   std::vector<AxisPlan> plan(axes.size());
   const auto wrong_count = [&](const char* name, size_t expected) {
-    return model_error(std::string(name) + " with another number of entries", std::to_string(expected) + " entries",
-                       std::string("input ") + name, "give one entry per resized axis (two for roi)");
+    return model_error(std::string(name) + " with another number of entries",
+                       std::to_string(expected) + " entries", std::string("input ") + name,
+                       "give one entry per resized axis (two for roi)");
   };
   if (!scales == !sizes)
-    return model_error("both or neither of scales and sizes", "exactly one of them", "Resize", "leave one of them empty");
+    return model_error("both or neither of scales and sizes", "exactly one of them", "Resize",
+                       "leave one of them empty");
   std::vector<double> values;
   WALLE_ASSIGN(values, (scales ? scales : sizes)->to_f64());
   if (values.size() != axes.size()) return wrong_count(scales ? "scales" : "sizes", axes.size());
@@ -69,17 +72,20 @@ Result<std::vector<AxisPlan>> plan_axes(const ir::Attributes& attrs, const Shape
     plan[i].axis = axes[i];
     plan[i].scale = scales ? values[i] : in > 0 ? values[i] / in : 1;
     const double out = scales ? std::floor(in * values[i]) : values[i];
-    if (!(plan[i].scale >= 0) || !(out >= 0) || out > 2147483647.0 || in > 2147483647.0 || (plan[i].scale == 0 && in > 0 && scales))
-      return model_error(
-          "a resize of axis " + std::to_string(axes[i]) + " from " + std::to_string(x[axes[i]]) + " by " + std::to_string(values[i]),
-          "a positive scale and a size below 2^31", scales ? "input scales" : "input sizes", "correct the scale or size");
+    if (!(plan[i].scale >= 0) || !(out >= 0) || out > 2147483647.0 || in > 2147483647.0 ||
+        (plan[i].scale == 0 && in > 0 && scales))
+      return model_error("a resize of axis " + std::to_string(axes[i]) + " from " +
+                             std::to_string(x[axes[i]]) + " by " + std::to_string(values[i]),
+                         "a positive scale and a size below 2^31", scales ? "input scales" : "input sizes",
+                         "correct the scale or size");
     if (out != in && (out > kMaxLength || in > kMaxLength))
-      return resource_error(
-          "a resize of axis " + std::to_string(axes[i]) + " from " + std::to_string(x[axes[i]]) + " by " + std::to_string(values[i]),
-          "lengths up to 2^26", scales ? "input scales" : "input sizes", "correct the scale or size");
+      return resource_error("a resize of axis " + std::to_string(axes[i]) + " from " +
+                                std::to_string(x[axes[i]]) + " by " + std::to_string(values[i]),
+                            "lengths up to 2^26", scales ? "input scales" : "input sizes",
+                            "correct the scale or size");
     if (in == 0 && out > 0)
-      return model_error("an empty axis " + std::to_string(axes[i]) + " to be enlarged", "at least one element", "input X",
-                         "check the shapes before this node");
+      return model_error("an empty axis " + std::to_string(axes[i]) + " to be enlarged",
+                         "at least one element", "input X", "check the shapes before this node");
     plan[i].out = static_cast<int64_t>(out);
     if (i == 0) common = plan[i].scale;
     common = policy == "not_larger" ? std::min(common, plan[i].scale) : std::max(common, plan[i].scale);
@@ -107,7 +113,8 @@ Status infer(ir::InferContext& c) {
     if (given(c, i)) {
       WALLE_ASSIGN(inputs[i], c.need(i));
     }
-  WALLE_ASSIGN(const std::vector<AxisPlan> plan, plan_axes(c.attrs(), c.shape(0), inputs[1], inputs[2], inputs[3]));
+  WALLE_ASSIGN(const std::vector<AxisPlan> plan,
+               plan_axes(c.attrs(), c.shape(0), inputs[1], inputs[2], inputs[3]));
   Shape out = c.shape(0);
   for (const AxisPlan& p : plan) out[p.axis] = p.out;
   WALLE_ASSIGN(out, Shape::checked(out.dims(), 8, "Resize"));
@@ -127,14 +134,17 @@ std::optional<raster::Raster> whole_factor(const AxisTaps& t, const Shape& in, i
     const int64_t f = out / n;
     bool repeats = true;
     for (int64_t j = 0; repeats && j < out; ++j) repeats = t.index[static_cast<size_t>(j)] == j / f;
-    const int64_t size[] = {outer, n, f, inner}, src[] = {n * inner, inner, 0, 1}, dst[] = {out * inner, f * inner, inner, 1};
+    const int64_t size[] = {outer, n, f, inner}, src[] = {n * inner, inner, 0, 1},
+                  dst[] = {out * inner, f * inner, inner, 1};
     r.regions.push_back(raster::strided_region(0, size, 0, src, 0, dst));
     if (repeats) return r;
   } else if (n % out == 0) {
     const int64_t f = n / out;
     bool strides = true;
-    for (int64_t j = 0; strides && j < out; ++j) strides = t.index[static_cast<size_t>(j)] == t.index[0] + j * f;
-    const int64_t size[] = {outer, out, inner}, src[] = {n * inner, f * inner, 1}, dst[] = {out * inner, inner, 1};
+    for (int64_t j = 0; strides && j < out; ++j)
+      strides = t.index[static_cast<size_t>(j)] == t.index[0] + j * f;
+    const int64_t size[] = {outer, out, inner}, src[] = {n * inner, f * inner, 1},
+                  dst[] = {out * inner, inner, 1};
     r.regions.push_back(raster::strided_region(0, size, t.index[0] * inner, src, 0, dst));
     if (strides) return r;
   }
@@ -170,7 +180,8 @@ Ref extrapolate(LowerContext& c, Ref y, const AxisTaps& t, int axis) {
   if (!mask.ok()) c.fail(mask.take_error());
   if (c.failed()) return kNoRef;
   std::ranges::copy(t.outside, mask->as_mutable<bool>().begin());
-  return c.emit("Where", {c.constant(std::move(*mask)), c.scalar(c.dtype(y), c.attrs().get_float("extrapolation_value", 0)), y});
+  return c.emit("Where", {c.constant(std::move(*mask)),
+                          c.scalar(c.dtype(y), c.attrs().get_float("extrapolation_value", 0)), y});
 }
 
 Status lower(LowerContext& c) {
@@ -189,7 +200,8 @@ Status lower(LowerContext& c) {
   Ref y = c.in(0);
   const DType dtype = c.dtype(y);
   const bool blends = rule.mode != "nearest";
-  if (blends && !tensor::is_float(dtype)) y = c.cast(y, dtype_size(dtype) < 4 ? DType::float32 : DType::float64);
+  if (blends && !tensor::is_float(dtype))
+    y = c.cast(y, dtype_size(dtype) < 4 ? DType::float32 : DType::float64);
   std::vector<std::pair<int, AxisTaps>> outside;
   for (const AxisPlan& p : plan) {
     if (in[p.axis] == 0) continue;

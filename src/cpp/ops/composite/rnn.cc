@@ -1,5 +1,5 @@
-// RNN, GRU and LSTM: one product for the input of all steps, then the steps written out one after the other. Backends
-// may run them whole; this decomposition says what they mean.
+// RNN, GRU and LSTM: one product for the input of all steps, then the steps written out one after the other.
+// Backends may run them whole; this decomposition says what they mean.
 #include <array>
 
 #include "ops/infer_rules.h"
@@ -10,7 +10,8 @@
 namespace walle::ops {
 
 namespace {
-constexpr int64_t kMaxSteps = 2048;  // written out; longer sequences need a backend that runs the operator whole
+constexpr int64_t kMaxSteps =
+    2048;  // written out; longer sequences need a backend that runs the operator whole
 
 template <RnnKind Kind>
 constexpr std::string_view kName = Kind == RnnKind::rnn   ? "RNN"
@@ -19,29 +20,33 @@ constexpr std::string_view kName = Kind == RnnKind::rnn   ? "RNN"
 
 Status expect(const ir::InferContext& c, int i, const Shape& shape, const char* name) {
   if (!c.has(i) || (c.shape(i) == shape && (c.dtype(i) == c.dtype(0) || i == kRnnLengths))) return {};
-  return model_error(std::string(name) + c.shape(i).text(), shape.text() + " of X's dtype", std::string("input ") + name,
-                     "correct the shape");
+  return model_error(std::string(name) + c.shape(i).text(), shape.text() + " of X's dtype",
+                     std::string("input ") + name, "correct the shape");
 }
 
 template <RnnKind Kind>
 Status infer(ir::InferContext& c) {
-  if (!c.has(1) || !c.has(2)) return model_error("no weights", "W and R", "inputs W, R", "connect the weights");
+  if (!c.has(1) || !c.has(2))
+    return model_error("no weights", "W and R", "inputs W, R", "connect the weights");
   WALLE_TRY(same_dtypes(c, 0, 3));
   if (!tensor::is_float(c.dtype(0)))
-    return model_error("X of " + std::string(dtype_name(c.dtype(0))), "a float dtype", "input X", "insert a Cast");
+    return model_error("X of " + std::string(dtype_name(c.dtype(0))), "a float dtype", "input X",
+                       "insert a Cast");
   WALLE_ASSIGN(const RnnSpec s, rnn_spec(kName<Kind>, c.attrs(), c.shape(0), c.shape(1), c.shape(2)));
-  const Shape state = s.batch_first ? Shape{s.batch, s.directions, s.hidden} : Shape{s.directions, s.batch, s.hidden};
+  const Shape state =
+      s.batch_first ? Shape{s.batch, s.directions, s.hidden} : Shape{s.directions, s.batch, s.hidden};
   WALLE_TRY(expect(c, kRnnB, Shape{s.directions, 2 * s.gates * s.hidden}, "B"));
   WALLE_TRY(expect(c, kRnnLengths, Shape{s.batch}, "sequence_lens"));
   WALLE_TRY(expect(c, kRnnH, state, "initial_h"));
   WALLE_TRY(expect(c, kRnnC, state, "initial_c"));
   WALLE_TRY(expect(c, kRnnP, Shape{s.directions, 3 * s.hidden}, "P"));
   if (c.has(kRnnLengths) && c.dtype(kRnnLengths) != DType::int32)
-    return model_error("sequence_lens of " + std::string(dtype_name(c.dtype(kRnnLengths))), "int32", "input sequence_lens",
-                       "insert a Cast");
+    return model_error("sequence_lens of " + std::string(dtype_name(c.dtype(kRnnLengths))), "int32",
+                       "input sequence_lens", "insert a Cast");
   const std::array<int64_t, 4> by_step{s.sequence, s.directions, s.batch, s.hidden};
   const std::array<int64_t, 4> by_batch{s.batch, s.sequence, s.directions, s.hidden};
-  WALLE_ASSIGN(const Shape all, Shape::checked(s.batch_first ? by_batch : by_step, dtype_size(c.dtype(0)), std::string(kName<Kind>)));
+  WALLE_ASSIGN(const Shape all, Shape::checked(s.batch_first ? by_batch : by_step, dtype_size(c.dtype(0)),
+                                               std::string(kName<Kind>)));
   c.output(0, c.dtype(0), all);
   c.output(1, c.dtype(0), state);
   if (Kind == RnnKind::lstm) c.output(2, c.dtype(0), state);
@@ -52,7 +57,11 @@ Status infer(ir::InferContext& c) {
 class Steps {
  public:
   Steps(LowerContext& c, const RnnSpec& s, int64_t direction)
-      : c_(c), s_(s), d_(direction), act_(s.activations[static_cast<size_t>(direction)]), dtype_(c.dtype(c.in(kRnnX))) {}
+      : c_(c),
+        s_(s),
+        d_(direction),
+        act_(s.activations[static_cast<size_t>(direction)]),
+        dtype_(c.dtype(c.in(kRnnX))) {}
 
   struct Result {
     std::vector<Ref> y;  // per time step, in time order; zero beyond an item's length
@@ -91,7 +100,8 @@ class Steps {
     Shape out = in;
     out[axis] = length;
     raster::Raster r;
-    r.regions.push_back(raster::strided_region(0, out.dims(), start * in.strides()[axis], in.strides().dims(), 0, out.strides().dims()));
+    r.regions.push_back(raster::strided_region(0, out.dims(), start * in.strides()[axis], in.strides().dims(),
+                                               0, out.strides().dims()));
     return c_.raster(std::move(r), c_.dtype(x), out, {x});
   }
   Ref row(Ref x, int64_t i) { return c_.reshape(part(x, 0, i, 1), c_.shape(x).sub(1, c_.shape(x).rank())); }
@@ -117,7 +127,8 @@ class Steps {
       case RnnFunction::affine: return c_.add(c_.mul(x, number(a.alpha)), number(a.beta));
       case RnnFunction::leaky_relu: return c_.emit("LeakyRelu", {x}, alpha);
       case RnnFunction::thresholded_relu: return c_.emit("ThresholdedRelu", {x}, alpha);
-      case RnnFunction::scaled_tanh: return c_.mul(c_.emit("Tanh", {c_.mul(x, number(a.beta))}), number(a.alpha));
+      case RnnFunction::scaled_tanh:
+        return c_.mul(c_.emit("Tanh", {c_.mul(x, number(a.beta))}), number(a.alpha));
       case RnnFunction::hard_sigmoid: return c_.emit("HardSigmoid", {x}, both);
       case RnnFunction::elu: return c_.emit("Elu", {x}, alpha);
       case RnnFunction::softsign: return c_.emit("Softsign", {x});
@@ -174,7 +185,8 @@ class Steps {
     Ref y = h;
     if (c_.has(kRnnLengths)) {  // beyond its length an item keeps its state and gives zeros
       const Ref inside =
-          c_.reshape(c_.emit("Less", {c_.scalar(DType::int32, static_cast<double>(t)), c_.in(kRnnLengths)}), Shape{s_.batch, 1});
+          c_.reshape(c_.emit("Less", {c_.scalar(DType::int32, static_cast<double>(t)), c_.in(kRnnLengths)}),
+                     Shape{s_.batch, 1});
       h = c_.emit("Where", {inside, h, h_});
       if (cell >= 0) cell = c_.emit("Where", {inside, cell, cell_});
       y = c_.emit("Where", {inside, y, number(0)});
@@ -200,8 +212,8 @@ Ref join_states(LowerContext& c, const RnnSpec& s, const std::vector<Ref>& state
     const auto at = static_cast<int64_t>(d);
     const int64_t size[] = {s.batch, s.hidden}, src[] = {s.hidden, 1};
     const int64_t dst[] = {s.batch_first ? s.directions * s.hidden : s.hidden, 1};
-    r.regions.push_back(
-        raster::strided_region(static_cast<int>(d), size, 0, src, at * (s.batch_first ? s.hidden : s.batch * s.hidden), dst));
+    r.regions.push_back(raster::strided_region(static_cast<int>(d), size, 0, src,
+                                               at * (s.batch_first ? s.hidden : s.batch * s.hidden), dst));
   }
   return c.raster(std::move(r), c.dtype(c.in(0)), out, states);
 }
@@ -214,7 +226,8 @@ Ref join_steps(LowerContext& c, const RnnSpec& s, const std::vector<Steps::Resul
       const auto direction = static_cast<int64_t>(d);
       const int64_t size[] = {s.batch, s.hidden}, src[] = {s.hidden, 1};
       const int64_t dst[] = {s.batch_first ? s.sequence * s.directions * s.hidden : s.hidden, 1};
-      const int64_t at = s.batch_first ? (t * s.directions + direction) * s.hidden : (t * s.directions + direction) * s.batch * s.hidden;
+      const int64_t at = s.batch_first ? (t * s.directions + direction) * s.hidden
+                                       : (t * s.directions + direction) * s.batch * s.hidden;
       r.regions.push_back(raster::strided_region(static_cast<int>(sources.size()), size, 0, src, at, dst));
       sources.push_back(results[d].y[static_cast<size_t>(t)]);
     }
@@ -223,11 +236,12 @@ Ref join_steps(LowerContext& c, const RnnSpec& s, const std::vector<Steps::Resul
 
 template <RnnKind Kind>
 Status lower(LowerContext& c) {
-  WALLE_ASSIGN(const RnnSpec s, rnn_spec(kName<Kind>, c.attrs(), c.shape(c.in(0)), c.shape(c.in(1)), c.shape(c.in(2))));
+  WALLE_ASSIGN(const RnnSpec s,
+               rnn_spec(kName<Kind>, c.attrs(), c.shape(c.in(0)), c.shape(c.in(1)), c.shape(c.in(2))));
   if (s.sequence > kMaxSteps)
     return resource_error(std::to_string(s.sequence) + " time steps",
-                          "at most " + std::to_string(kMaxSteps) + " without a backend that runs them whole", "input X",
-                          "cut the sequence, or use float32");
+                          "at most " + std::to_string(kMaxSteps) + " without a backend that runs them whole",
+                          "input X", "cut the sequence, or use float32");
   const Ref x = s.batch_first ? c.transpose(c.in(0), {1, 0, 2}) : c.in(0);
   std::vector<Steps::Result> results;
   std::vector<Ref> hidden, cells;
@@ -243,7 +257,8 @@ Status lower(LowerContext& c) {
   return {};
 }
 
-ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in, std::span<const ir::InferOutput> out) {
+ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in,
+              std::span<const ir::InferOutput> out) {
   const Shape& x = in[0].shape;
   const auto steps = static_cast<double>(x[0] * x[1]);
   double bytes = 0;

@@ -12,13 +12,16 @@ struct Frames {
   int64_t count = 0;
 };
 
-Result<Frames> frames_of(const Shape& signal, const std::vector<int64_t>& step, const std::vector<int64_t>& length, const Shape* window) {
+Result<Frames> frames_of(const Shape& signal, const std::vector<int64_t>& step,
+                         const std::vector<int64_t>& length, const Shape* window) {
   const auto wrong = [](const std::string& given, const std::string& expected) {
     return model_error(given, expected, "STFT", "check the node's inputs");
   };
-  if (signal.rank() != 3 || (signal[2] != 1 && signal[2] != 2)) return wrong("signal of shape " + signal.text(), "[batch, n, 1 or 2]");
+  if (signal.rank() != 3 || (signal[2] != 1 && signal[2] != 2))
+    return wrong("signal of shape " + signal.text(), "[batch, n, 1 or 2]");
   Frames f;
-  if (step.size() != 1 || length.size() > 1) return wrong("frame_step or frame_length of several numbers", "scalars");
+  if (step.size() != 1 || length.size() > 1)
+    return wrong("frame_step or frame_length of several numbers", "scalars");
   f.step = step[0];
   f.length = !length.empty() ? length[0] : (window ? window->elements() : 0);
   if (f.step < 1 || f.length < 1 || f.length > signal[1])
@@ -33,7 +36,9 @@ Result<Frames> frames_of(const Shape& signal, const std::vector<int64_t>& step, 
   return f;
 }
 
-bool onesided(const ir::Attributes& attrs, const Shape& signal) { return attrs.get_int("onesided", 1) != 0 && signal.back() == 1; }
+bool onesided(const ir::Attributes& attrs, const Shape& signal) {
+  return attrs.get_int("onesided", 1) != 0 && signal.back() == 1;
+}
 
 Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const std::vector<int64_t> step, c.need_i64(1));
@@ -60,7 +65,8 @@ Status lower(LowerContext& c) {
   const int64_t stride[] = {in[1] * in[2], f.step * in[2], in[2], 1};
   Ref framed = strided_view(c, x, Shape{in[0], f.count, f.length, in[2]}, stride);
   if (c.has(2)) framed = c.mul(framed, c.reshape(c.cast(c.in(2), c.dtype(x)), Shape{f.length, 1}));
-  c.result(0, c.emit("DFT", {framed, kNoRef, c.reshape(c.ints({2}), Shape{})}, {{"onesided", int64_t{onesided(c.attrs(), in)}}}));
+  c.result(0, c.emit("DFT", {framed, kNoRef, c.reshape(c.ints({2}), Shape{})},
+                     {{"onesided", int64_t{onesided(c.attrs(), in)}}}));
   return {};
 }
 }  // namespace

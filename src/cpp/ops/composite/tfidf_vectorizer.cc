@@ -1,4 +1,5 @@
-// TfIdfVectorizer over integers: windows of the sequence (strided views) compared with the n-grams of the pool, matches counted.
+// TfIdfVectorizer over integers: windows of the sequence (strided views) compared with the n-grams of the
+// pool, matches counted.
 #include <algorithm>
 
 #include "ops/views.h"
@@ -30,7 +31,8 @@ Result<Pool> pool_of(const ir::Attributes& attrs) {
   const std::vector<int64_t> starts = attrs.get_ints("ngram_counts");
   const int64_t shortest = attrs.get_int("min_gram_length", 1);
   const int64_t longest = attrs.get_int("max_gram_length", 1);
-  if (shortest < 1 || longest < shortest || longest > 64) return wrong("gram lengths out of range", "1 <= min <= max <= 64");
+  if (shortest < 1 || longest < shortest || longest > 64)
+    return wrong("gram lengths out of range", "1 <= min <= max <= 64");
   Pool p;
   p.skips = attrs.get_int("max_skip_count", 0);
   p.index = attrs.get_ints("ngram_indexes");
@@ -45,22 +47,26 @@ Result<Pool> pool_of(const ir::Attributes& attrs) {
     seen += g.count();
     if (length >= shortest && length <= longest && g.count() > 0) p.grams.push_back(g);
   }
-  if (static_cast<int64_t>(p.index.size()) != seen) return wrong(std::to_string(p.index.size()) + " ngram_indexes", std::to_string(seen));
+  if (static_cast<int64_t>(p.index.size()) != seen)
+    return wrong(std::to_string(p.index.size()) + " ngram_indexes", std::to_string(seen));
   for (int64_t i : p.index) {
     if (i < 0 || i >= (int64_t{1} << 24)) return wrong("ngram index " + std::to_string(i), "0 to 2^24");
     p.width = std::max(p.width, i + 1);
   }
   const std::string mode = attrs.get_string("mode", "TF");
-  if (mode != "TF" && mode != "IDF" && mode != "TFIDF") return wrong("mode '" + mode + "'", "TF, IDF or TFIDF");
+  if (mode != "TF" && mode != "IDF" && mode != "TFIDF")
+    return wrong("mode '" + mode + "'", "TF, IDF or TFIDF");
   const size_t weights = attrs.get_floats("weights").size();
-  if (weights != 0 && weights != p.index.size()) return wrong(std::to_string(weights) + " weights", "one per n-gram");
+  if (weights != 0 && weights != p.index.size())
+    return wrong(std::to_string(weights) + " weights", "one per n-gram");
   return p;
 }
 
 Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const Pool pool, pool_of(c.attrs()));
   if (c.rank(0) < 1 || c.rank(0) > 2 || (c.dtype(0) != DType::int32 && c.dtype(0) != DType::int64))
-    return model_error("input of shape " + c.shape(0).text(), "int32 or int64 of [n] or [batch, n]", "TfIdfVectorizer", "check the input");
+    return model_error("input of shape " + c.shape(0).text(), "int32 or int64 of [n] or [batch, n]",
+                       "TfIdfVectorizer", "check the input");
   c.output(0, DType::float32, c.rank(0) == 1 ? Shape{pool.width} : Shape{c.shape(0)[0], pool.width});
   return {};
 }
@@ -69,7 +75,8 @@ Status infer(ir::InferContext& c) {
 Ref counts(LowerContext& c, Ref x, const Grams& g, int64_t skips) {
   const int64_t batch = c.shape(x)[0], n = c.shape(x)[1];
   const std::vector<int64_t> pool = c.attrs().get_ints("pool_int64s");
-  const Ref wanted = c.reshape(c.ints({pool.begin() + g.begin, pool.begin() + g.end}), Shape{g.count(), g.length});
+  const Ref wanted =
+      c.reshape(c.ints({pool.begin() + g.begin, pool.begin() + g.end}), Shape{g.count(), g.length});
   Ref total = expand_to(c, c.scalar(DType::float32, 0), Shape{batch, g.count()});
   for (int64_t skip = 0; skip <= (g.length == 1 ? 0 : skips); ++skip) {
     const int64_t places = n - (g.length - 1) * (skip + 1);
@@ -87,7 +94,8 @@ Ref weighted(LowerContext& c, Ref count, const Grams& g) {
   if (mode == "TF") return count;
   std::vector<double> weights = c.attrs().get_floats("weights");
   if (weights.empty()) weights.assign(static_cast<size_t>(g.first + g.count()), 1.0);
-  const Ref scale = constant_of(c, DType::float32, Shape{g.count()}, std::span(weights).subspan(static_cast<size_t>(g.first)));
+  const Ref scale = constant_of(c, DType::float32, Shape{g.count()},
+                                std::span(weights).subspan(static_cast<size_t>(g.first)));
   if (mode == "IDF") count = c.cast(c.emit("Greater", {count, c.scalar(DType::float32, 0)}), DType::float32);
   return c.mul(count, scale);
 }
@@ -104,8 +112,8 @@ Status lower(LowerContext& c) {
     const Ref values = weighted(c, counts(c, x, g, pool.skips), g);
     for (int64_t i = 0; i < g.count(); ++i) {
       const int64_t size[] = {batch}, from[] = {g.count()}, to[] = {pool.width};
-      placed.regions.push_back(
-          raster::strided_region(static_cast<int>(sources.size()), size, i, from, pool.index[static_cast<size_t>(g.first + i)], to));
+      placed.regions.push_back(raster::strided_region(static_cast<int>(sources.size()), size, i, from,
+                                                      pool.index[static_cast<size_t>(g.first + i)], to));
     }
     sources.push_back(values);
   }
@@ -114,6 +122,7 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kTfIdfVectorizerOp{.name = "TfIdfVectorizer", .op_class = ir::OpClass::composite, .infer = infer, .lower = lower};
+extern const ir::OpDef kTfIdfVectorizerOp{
+    .name = "TfIdfVectorizer", .op_class = ir::OpClass::composite, .infer = infer, .lower = lower};
 
 }  // namespace walle::ops

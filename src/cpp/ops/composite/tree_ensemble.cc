@@ -1,5 +1,6 @@
-// TreeEnsemble (ai.onnx.ml 5) as tensor arithmetic, after Nakandala et al., "A Tensor Compiler for Unified Machine Learning
-// Prediction Serving" (OSDI 2020): all conditions at once, one product that counts the conditions each path agrees with.
+// TreeEnsemble (ai.onnx.ml 5) as tensor arithmetic, after Nakandala et al., "A Tensor Compiler for Unified
+// Machine Learning Prediction Serving" (OSDI 2020): all conditions at once, one product that counts the
+// conditions each path agrees with.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,14 +19,17 @@ Status infer(ir::InferContext& c) {
   const auto wrong = [](const std::string& given, const std::string& expected) {
     return model_error(given, expected, "TreeEnsemble", "check the node");
   };
-  if (c.rank(0) != 2 || !tensor::is_float(c.dtype(0))) return wrong("input of shape " + c.shape(0).text(), "floats of [batch, features]");
+  if (c.rank(0) != 2 || !tensor::is_float(c.dtype(0)))
+    return wrong("input of shape " + c.shape(0).text(), "floats of [batch, features]");
   for (int64_t f : e.feature)
-    if (f < 0 || f >= c.shape(0)[1]) return wrong("feature " + std::to_string(f), "0 to " + std::to_string(c.shape(0)[1] - 1));
+    if (f < 0 || f >= c.shape(0)[1])
+      return wrong("feature " + std::to_string(f), "0 to " + std::to_string(c.shape(0)[1] - 1));
   const int64_t aggregate = c.attrs().get_int("aggregate_function", kSum);
   const int64_t post = c.attrs().get_int("post_transform", 0);
   if (aggregate < 0 || aggregate > kMax || post < 0 || post > 2)
-    return wrong("aggregate_function " + std::to_string(aggregate) + ", post_transform " + std::to_string(post),
-                 "AVERAGE, SUM, MIN or MAX; NONE, SOFTMAX or LOGISTIC");
+    return wrong(
+        "aggregate_function " + std::to_string(aggregate) + ", post_transform " + std::to_string(post),
+        "AVERAGE, SUM, MIN or MAX; NONE, SOFTMAX or LOGISTIC");
   c.output(0, c.dtype(0), Shape{c.shape(0)[0], e.targets});
   return {};
 }
@@ -44,18 +48,22 @@ Ref compared(LowerContext& c, const TreeEnsemble& e, TreeMode mode, Ref x, Ref s
   size_t widest = 1;
   for (const auto& set : e.members) widest = std::max(widest, set.size());
   if (!c.may_tabulate(static_cast<int64_t>(widest * e.members.size()), 4)) return kNoRef;
-  std::vector<double> table(widest * e.members.size(), std::numeric_limits<double>::quiet_NaN());  // equal to nothing
+  std::vector<double> table(widest * e.members.size(),
+                            std::numeric_limits<double>::quiet_NaN());  // equal to nothing
   for (size_t node = 0; node < e.members.size(); ++node)
-    for (size_t k = 0; k < e.members[node].size(); ++k) table[k * e.members.size() + node] = e.members[node][k];
+    for (size_t k = 0; k < e.members[node].size(); ++k)
+      table[k * e.members.size() + node] = e.members[node][k];
   const Shape sets{static_cast<int64_t>(widest), static_cast<int64_t>(e.members.size())};
   const Shape rows = c.shape(x);
-  const Ref equal = c.emit("Equal", {c.reshape(x, Shape{rows[0], 1, rows[1]}), constant_of(c, c.dtype(x), sets, table)});
+  const Ref equal =
+      c.emit("Equal", {c.reshape(x, Shape{rows[0], 1, rows[1]}), constant_of(c, c.dtype(x), sets, table)});
   return c.reduce("ReduceMax", equal, {1}, false);
 }
 
 Ref mask(LowerContext& c, const std::vector<bool>& bits) {
   const std::vector<double> values(bits.begin(), bits.end());
-  return c.cast(constant_of(c, DType::uint8, Shape{static_cast<int64_t>(bits.size())}, values), DType::boolean);
+  return c.cast(constant_of(c, DType::uint8, Shape{static_cast<int64_t>(bits.size())}, values),
+                DType::boolean);
 }
 
 // [batch, nodes]: 1 where a node's condition holds.
@@ -76,8 +84,8 @@ Ref conditions(LowerContext& c, const TreeEnsemble& e) {
   return c.cast(truth, DType::float32);
 }
 
-// [batch, paths]: true for the path each tree takes. A path is taken when as many of its conditions hold as it wants, and
-// none of those it does not want.
+// [batch, paths]: true for the path each tree takes. A path is taken when as many of its conditions hold as
+// it wants, and none of those it does not want.
 Ref taken_paths(LowerContext& c, const TreeEnsemble& e) {
   const size_t nodes = e.feature.size(), paths = e.paths.size();
   if (!c.may_tabulate(static_cast<int64_t>(nodes * paths), 1)) return kNoRef;
@@ -89,8 +97,9 @@ Ref taken_paths(LowerContext& c, const TreeEnsemble& e) {
     }
   }
   const auto columns = static_cast<int64_t>(paths);
-  const Ref counted =
-      c.emit("MatMul", {conditions(c, e), constant_of(c, DType::float32, Shape{static_cast<int64_t>(nodes), columns}, signs)});
+  const Ref counted = c.emit(
+      "MatMul",
+      {conditions(c, e), constant_of(c, DType::float32, Shape{static_cast<int64_t>(nodes), columns}, signs)});
   return c.emit("Equal", {counted, constant_of(c, DType::float32, Shape{columns}, wanted)});
 }
 
@@ -99,20 +108,24 @@ Ref aggregated(LowerContext& c, const TreeEnsemble& e, Ref taken) {
   const int64_t how = c.attrs().get_int("aggregate_function", kSum);
   const bool extreme = how == kMin || how == kMax;
   if (!c.may_tabulate(paths * e.targets, 4)) return kNoRef;
-  const double none = how == kMin ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+  const double none =
+      how == kMin ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
   std::vector<double> weights(static_cast<size_t>(paths * e.targets), extreme ? none : 0.0);
   for (size_t p = 0; p < e.paths.size(); ++p) {
     const auto leaf = static_cast<size_t>(e.paths[p].leaf);
-    weights[p * static_cast<size_t>(e.targets) + static_cast<size_t>(e.leaf_target[leaf])] = e.leaf_weight[leaf];
+    weights[p * static_cast<size_t>(e.targets) + static_cast<size_t>(e.leaf_target[leaf])] =
+        e.leaf_weight[leaf];
   }
   const Ref table = constant_of(c, DType::float64, Shape{paths, e.targets}, weights);
   if (!extreme) {
     const Ref sum = c.emit("MatMul", {c.cast(taken, DType::float64), table});
     return how == kAverage ? c.div(sum, c.scalar(DType::float64, static_cast<double>(e.trees))) : sum;
   }
-  const Ref chosen = c.emit("Where", {c.reshape(taken, Shape{c.shape(taken)[0], paths, 1}), table, c.scalar(DType::float64, none)});
+  const Ref chosen = c.emit(
+      "Where", {c.reshape(taken, Shape{c.shape(taken)[0], paths, 1}), table, c.scalar(DType::float64, none)});
   const Ref best = c.reduce(how == kMin ? "ReduceMin" : "ReduceMax", chosen, {1}, false);
-  return c.emit("Where", {c.emit("IsInf", {best}), c.scalar(DType::float64, 0), best});  // no tree spoke of this target
+  return c.emit(
+      "Where", {c.emit("IsInf", {best}), c.scalar(DType::float64, 0), best});  // no tree spoke of this target
 }
 
 Status lower(LowerContext& c) {
@@ -126,7 +139,10 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kTreeEnsembleOp{
-    .name = "TreeEnsemble", .op_class = ir::OpClass::composite, .infer = infer, .lower = lower, .numeric = ir::NumericClass::accumulation};
+extern const ir::OpDef kTreeEnsembleOp{.name = "TreeEnsemble",
+                                       .op_class = ir::OpClass::composite,
+                                       .infer = infer,
+                                       .lower = lower,
+                                       .numeric = ir::NumericClass::accumulation};
 
 }  // namespace walle::ops

@@ -40,7 +40,8 @@ constexpr ir::OpDef row(std::string_view name, ir::LowerFn lower) {
           .lower = lower,
           .numeric = ir::NumericClass::elementwise};
 }
-constexpr std::array kRows{row("Min", lower_min), row("Max", lower_max), row("Sum", lower_sum), row("Mean", lower_mean)};
+constexpr std::array kRows{row("Min", lower_min), row("Max", lower_max), row("Sum", lower_sum),
+                           row("Mean", lower_mean)};
 }  // namespace
 
 extern const std::span<const ir::OpDef> kVariadicOps = kRows;

@@ -1,5 +1,5 @@
-// HannWindow, HammingWindow, BlackmanWindow and MelWeightMatrix: tables that depend on a few numbers only, so the shape rule
-// computes them.
+// HannWindow, HammingWindow, BlackmanWindow and MelWeightMatrix: tables that depend on a few numbers only, so
+// the shape rule computes them.
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -25,7 +25,9 @@ Result<Tensor> table(DType dtype, const Shape& shape, const std::vector<double>&
         out[i] = static_cast<T>(values[i]);
     }
   });
-  if (!known) return model_error("dtype " + std::string(dtype_name(dtype)), "a numeric dtype", "output_datatype", "correct it");
+  if (!known)
+    return model_error("dtype " + std::string(dtype_name(dtype)), "a numeric dtype", "output_datatype",
+                       "correct it");
   return t;
 }
 
@@ -33,16 +35,19 @@ Result<Tensor> table(DType dtype, const Shape& shape, const std::vector<double>&
 Status infer_window(ir::InferContext& c, double a0, double a1, double a2) {
   WALLE_ASSIGN(const std::vector<int64_t> size, c.need_i64(0));
   if (size.size() != 1 || size[0] < 0 || size[0] > kMaxTable)
-    return model_error("size " + (size.size() == 1 ? std::to_string(size[0]) : "of " + std::to_string(size.size()) + " numbers"),
+    return model_error("size " + (size.size() == 1 ? std::to_string(size[0])
+                                                   : "of " + std::to_string(size.size()) + " numbers"),
                        "one number from 0 to 2^22", "window", "correct the size");
   const int64_t n = size[0];
-  const double span = static_cast<double>(c.attrs().get_int("periodic", 1) != 0 ? n : std::max<int64_t>(n - 1, 1));
+  const double span =
+      static_cast<double>(c.attrs().get_int("periodic", 1) != 0 ? n : std::max<int64_t>(n - 1, 1));
   std::vector<double> values;
   for (int64_t i = 0; i < n; ++i) {
     const double angle = 2 * std::numbers::pi * static_cast<double>(i) / span;
     values.push_back(a0 - a1 * std::cos(angle) + a2 * std::cos(2 * angle));
   }
-  const auto dtype = static_cast<DType>(c.attrs().get_int("output_datatype", static_cast<int64_t>(DType::float32)));
+  const auto dtype =
+      static_cast<DType>(c.attrs().get_int("output_datatype", static_cast<int64_t>(DType::float32)));
   WALLE_ASSIGN(Tensor t, table(dtype, Shape{n}, values));
   c.output_value(0, std::move(t));
   return {};
@@ -64,14 +69,16 @@ Result<Mel> mel_of(ir::InferContext& c) {
     WALLE_ASSIGN(const Tensor* t, c.need(i));
     WALLE_ASSIGN(const std::vector<double> values, t->to_f64());
     if (values.size() != 1)
-      return model_error("shape " + t->shape().text(), "a scalar", "MelWeightMatrix input " + std::to_string(i), "reshape it");
+      return model_error("shape " + t->shape().text(), "a scalar",
+                         "MelWeightMatrix input " + std::to_string(i), "reshape it");
     v[static_cast<size_t>(i)] = values[0];
   }
-  const bool sane =
-      v[0] >= 1 && v[0] <= 1e5 && v[1] >= 1 && v[1] <= 1e6 && v[2] >= 1 && v[2] <= 1e9 && v[3] >= 0 && v[4] > v[3] && v[4] <= 1e9;
+  const bool sane = v[0] >= 1 && v[0] <= 1e5 && v[1] >= 1 && v[1] <= 1e6 && v[2] >= 1 && v[2] <= 1e9 &&
+                    v[3] >= 0 && v[4] > v[3] && v[4] <= 1e9;
   if (!sane || (v[1] / 2 + 1) * v[0] > static_cast<double>(kMaxTable))
-    return model_error("bins, DFT length, sample rate or edges out of range", "positive numbers, the lower edge below the upper one",
-                       "MelWeightMatrix", "check the five inputs");
+    return model_error("bins, DFT length, sample rate or edges out of range",
+                       "positive numbers, the lower edge below the upper one", "MelWeightMatrix",
+                       "check the five inputs");
   m.bins = static_cast<int64_t>(v[0]);
   m.dft_length = static_cast<int64_t>(v[1]);
   m.sample_rate = static_cast<int64_t>(v[2]);
@@ -89,20 +96,24 @@ Status infer_mel(ir::InferContext& c) {
   std::vector<int64_t> at;
   for (int64_t i = 0; i < m.bins + 2; ++i) {
     const double hertz = 700 * (std::pow(10, (mel(m.low) + static_cast<double>(i) * step) / 2595) - 1);
-    at.push_back(static_cast<int64_t>(std::floor(static_cast<double>(m.dft_length + 1) * hertz / static_cast<double>(m.sample_rate))));
+    at.push_back(static_cast<int64_t>(
+        std::floor(static_cast<double>(m.dft_length + 1) * hertz / static_cast<double>(m.sample_rate))));
   }
   std::vector<double> values(static_cast<size_t>(rows * m.bins), 0.0);
   const auto set = [&](int64_t row, int64_t bin, double v) {
     if (row >= 0 && row < rows) values[static_cast<size_t>(row * m.bins + bin)] = v;
   };
   for (int64_t i = 0; i < m.bins; ++i) {
-    const int64_t low = at[static_cast<size_t>(i)], centre = at[static_cast<size_t>(i + 1)], high = at[static_cast<size_t>(i + 2)];
+    const int64_t low = at[static_cast<size_t>(i)], centre = at[static_cast<size_t>(i + 1)],
+                  high = at[static_cast<size_t>(i + 2)];
     if (centre == low) set(centre, i, 1);
     for (int64_t j = low; centre > low && j <= std::min(centre, rows); ++j)
       set(j, i, static_cast<double>(j - low) / static_cast<double>(centre - low));
-    for (int64_t j = centre; j < std::min(high, rows); ++j) set(j, i, static_cast<double>(high - j) / static_cast<double>(high - centre));
+    for (int64_t j = centre; j < std::min(high, rows); ++j)
+      set(j, i, static_cast<double>(high - j) / static_cast<double>(high - centre));
   }
-  const auto dtype = static_cast<DType>(c.attrs().get_int("output_datatype", static_cast<int64_t>(DType::float32)));
+  const auto dtype =
+      static_cast<DType>(c.attrs().get_int("output_datatype", static_cast<int64_t>(DType::float32)));
   WALLE_ASSIGN(Tensor t, table(dtype, Shape{rows, m.bins}, values));
   c.output_value(0, std::move(t));
   return {};

@@ -1,5 +1,5 @@
-// Compress and NonZero: how much survives depends on the values, so the executor runs them and plans what follows for the
-// shapes it finds.
+// Compress and NonZero: how much survives depends on the values, so the executor runs them and plans what
+// follows for the shapes it finds.
 #include <array>
 
 #include "ir/op_def.h"
@@ -20,9 +20,12 @@ Status run_compress(ControlContext& c) {
   const bool flat = !c.attrs().has("axis");
   Shape shape = flat ? Shape{data->elements()} : data->shape();
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(flat ? 0 : c.attrs().get_int("axis", 0), shape.rank()));
-  if (condition->dtype() != DType::boolean || condition->shape().rank() != 1 || condition->elements() > shape[axis])
-    return model_error("a condition " + std::string(dtype_name(condition->dtype())) + condition->shape().text(),
-                       "a bool vector of at most " + std::to_string(shape[axis]) + " elements", "input condition", "correct the condition");
+  if (condition->dtype() != DType::boolean || condition->shape().rank() != 1 ||
+      condition->elements() > shape[axis])
+    return model_error(
+        "a condition " + std::string(dtype_name(condition->dtype())) + condition->shape().text(),
+        "a bool vector of at most " + std::to_string(shape[axis]) + " elements", "input condition",
+        "correct the condition");
   std::vector<int64_t> kept;
   const auto bits = condition->as<bool>();
   for (size_t i = 0; i < bits.size(); ++i)
@@ -61,7 +64,8 @@ Status run_nonzero(ControlContext& c) {
       if (is_nonzero(values[i])) found.push_back(static_cast<int64_t>(i));
   });
   if (!known)
-    return model_error("data of " + std::string(dtype_name(data->dtype())), "a numeric or boolean dtype", "input 0", "cast the data");
+    return model_error("data of " + std::string(dtype_name(data->dtype())), "a numeric or boolean dtype",
+                       "input 0", "cast the data");
   const auto n = static_cast<int64_t>(found.size());
   const Shape& shape = data->shape();
   // A scalar has no coordinates: its result has zero rows.
@@ -75,7 +79,8 @@ Status run_nonzero(ControlContext& c) {
 }
 
 constexpr std::array kRows{
-    ir::OpDef{.name = "Compress", .op_class = ir::OpClass::control, .inputs = {2, 2}, .control = run_compress},
+    ir::OpDef{
+        .name = "Compress", .op_class = ir::OpClass::control, .inputs = {2, 2}, .control = run_compress},
     ir::OpDef{.name = "NonZero", .op_class = ir::OpClass::control, .control = run_nonzero},
 };
 }  // namespace

@@ -1,6 +1,6 @@
-// Loop: runs `body` up to M times while the condition holds. Inputs: M, cond (both optional), carried values, captures
-// (attribute body_captures). Body: (iteration, condition, carried..., captures...) -> (condition, carried..., slices...);
-// slices are stacked along a new first axis.
+// Loop: runs `body` up to M times while the condition holds. Inputs: M, cond (both optional), carried values,
+// captures (attribute body_captures). Body: (iteration, condition, carried..., captures...) -> (condition,
+// carried..., slices...); slices are stacked along a new first axis.
 #include "base/limits.h"
 #include "ir/op_def.h"
 #include "ops/control/slices.h"
@@ -9,7 +9,8 @@
 namespace walle::ops {
 
 namespace {
-constexpr int64_t kKeptOverhead = 256;  // of one kept slice beside its elements: billions of scalars must not fill the memory
+constexpr int64_t kKeptOverhead =
+    256;  // of one kept slice beside its elements: billions of scalars must not fill the memory
 
 struct Layout {
   int carried = 0;
@@ -21,21 +22,23 @@ Result<Layout> layout_of(const ControlContext& c) {
   Layout l;
   const int64_t captures = c.attrs().get_int("body_captures", 0);
   if (captures < 0 || captures > c.input_count() - 2)
-    return model_error(std::to_string(captures) + " captures", "one input per capture", "attribute body_captures",
-                       "convert the model again");
+    return model_error(std::to_string(captures) + " captures", "one input per capture",
+                       "attribute body_captures", "convert the model again");
   l.captures = static_cast<int>(captures);
   l.carried = c.input_count() - 2 - l.captures;
   l.slices = c.output_count() - l.carried;
   if (l.slices < 0)
-    return model_error(std::to_string(c.output_count()) + " outputs for " + std::to_string(l.carried) + " carried values",
-                       "an output per carried value", "Loop outputs", "connect every carried value");
+    return model_error(
+        std::to_string(c.output_count()) + " outputs for " + std::to_string(l.carried) + " carried values",
+        "an output per carried value", "Loop outputs", "connect every carried value");
   return l;
 }
 
 Result<bool> condition(const ir::RuntimeValue& v) {
   const Tensor* t = v.tensor();
   if (!t || t->dtype() != DType::boolean || t->elements() != 1)
-    return model_error("a loop condition that is not one boolean", "a bool tensor with one element", "Loop condition", "reduce or cast it");
+    return model_error("a loop condition that is not one boolean", "a bool tensor with one element",
+                       "Loop condition", "reduce or cast it");
   return t->as<bool>()[0];
 }
 
@@ -56,8 +59,8 @@ Status run(ControlContext& c) {
   int64_t kept_bytes = 0;
   for (int64_t round = 0; go && round < trips; ++round) {
     if (round >= base::kMaxLoopTrips || kept_bytes > base::kMaxTensorBytes)
-      return resource_error("a loop of more than " + std::to_string(round) + " rounds", "fewer rounds or smaller slices", "Loop",
-                            "bound the trip count M");
+      return resource_error("a loop of more than " + std::to_string(round) + " rounds",
+                            "fewer rounds or smaller slices", "Loop", "bound the trip count M");
     WALLE_ASSIGN(Tensor count, Tensor::scalar<int64_t>(round));
     WALLE_ASSIGN(Tensor flag, Tensor::scalar<bool>(true));
     std::vector<ir::RuntimeValue> inputs{std::move(count), std::move(flag)};
@@ -65,14 +68,17 @@ Status run(ControlContext& c) {
     for (int i = 0; i < l.captures; ++i) inputs.push_back(c.in(2 + l.carried + i));
     WALLE_ASSIGN(std::vector<ir::RuntimeValue> results, c.run_body("body", std::move(inputs)));
     if (static_cast<int>(results.size()) != 1 + l.carried + l.slices)
-      return model_error("a body with " + std::to_string(results.size()) + " outputs", std::to_string(1 + l.carried + l.slices),
-                         "Loop body", "match the body's outputs to the node's");
+      return model_error("a body with " + std::to_string(results.size()) + " outputs",
+                         std::to_string(1 + l.carried + l.slices), "Loop body",
+                         "match the body's outputs to the node's");
     WALLE_ASSIGN(go, condition(results[0]));
-    for (int i = 0; i < l.carried; ++i) carried[static_cast<size_t>(i)] = std::move(results[static_cast<size_t>(1 + i)]);
+    for (int i = 0; i < l.carried; ++i)
+      carried[static_cast<size_t>(i)] = std::move(results[static_cast<size_t>(1 + i)]);
     for (int i = 0; i < l.slices; ++i) {
       const Tensor* t = results[static_cast<size_t>(1 + l.carried + i)].tensor();
       if (!t)
-        return model_error("a slice that is not a tensor", "a tensor", "Loop body output", "carry sequences instead of stacking them");
+        return model_error("a slice that is not a tensor", "a tensor", "Loop body output",
+                           "carry sequences instead of stacking them");
       kept_bytes += t->bytes() + kKeptOverhead;
       slices[static_cast<size_t>(i)].push_back(*t);
     }
@@ -80,13 +86,15 @@ Status run(ControlContext& c) {
   for (int i = 0; i < l.carried; ++i) c.output(i, std::move(carried[static_cast<size_t>(i)]));
   for (int i = 0; i < l.slices; ++i) {
     const auto& items = slices[static_cast<size_t>(i)];
-    WALLE_ASSIGN(Tensor all, items.empty() ? no_slices(c.attrs(), static_cast<size_t>(1 + l.carried + i)) : stack(items, 0));
+    WALLE_ASSIGN(Tensor all, items.empty() ? no_slices(c.attrs(), static_cast<size_t>(1 + l.carried + i))
+                                           : stack(items, 0));
     c.output(l.carried + i, std::move(all));
   }
   return {};
 }
 }  // namespace
 
-extern const ir::OpDef kLoopOp{.name = "Loop", .op_class = ir::OpClass::control, .inputs = {2, -1}, .outputs = {0, -1}, .control = run};
+extern const ir::OpDef kLoopOp{
+    .name = "Loop", .op_class = ir::OpClass::control, .inputs = {2, -1}, .outputs = {0, -1}, .control = run};
 
 }  // namespace walle::ops

@@ -1,5 +1,6 @@
 // NonMaxSuppression: how many boxes survive is known only after looking, so the executor runs it: the kernel
-// (BoxSelection) fills a table of the largest possible size and says how many rows count; the rows are cut here.
+// (BoxSelection) fills a table of the largest possible size and says how many rows count; the rows are cut
+// here.
 #include <algorithm>
 #include <limits>
 
@@ -9,14 +10,16 @@
 namespace walle::ops {
 
 namespace {
-// boxes [B, N, 4], scores [B, C, N] float32 -> rows int64 [B * C * min(limit, N), 3] (batch, class, box), count int64 [1].
+// boxes [B, N, 4], scores [B, C, N] float32 -> rows int64 [B * C * min(limit, N), 3] (batch, class, box),
+// count int64 [1].
 Status infer_selection(ir::InferContext& c) {
   const Shape& boxes = c.shape(0);
   const Shape& scores = c.shape(1);
-  if (boxes.rank() != 3 || scores.rank() != 3 || boxes[2] != 4 || boxes[0] != scores[0] || boxes[1] != scores[2] ||
-      c.dtype(0) != DType::float32 || c.dtype(1) != DType::float32)
+  if (boxes.rank() != 3 || scores.rank() != 3 || boxes[2] != 4 || boxes[0] != scores[0] ||
+      boxes[1] != scores[2] || c.dtype(0) != DType::float32 || c.dtype(1) != DType::float32)
     return model_error("boxes" + boxes.text() + " with scores" + scores.text(),
-                       "float32 boxes [batch, N, 4] and scores [batch, classes, N]", "NonMaxSuppression", "correct the shapes");
+                       "float32 boxes [batch, N, 4] and scores [batch, classes, N]", "NonMaxSuppression",
+                       "correct the shapes");
   const int64_t limit = std::min(c.attrs().get_int("limit", 0), boxes[1]);
   const int64_t pairs[] = {boxes[0], scores[1], std::max<int64_t>(limit, 0), 3};
   WALLE_ASSIGN(const Shape all, Shape::checked(pairs, 8, "NonMaxSuppression"));
@@ -29,7 +32,8 @@ Result<double> number(const ControlContext& c, int i, double fallback) {
   if (i >= c.input_count() || c.in(i).empty()) return fallback;
   const Tensor* t = c.in(i).tensor();
   if (!t || t->elements() != 1)
-    return model_error("a threshold that is not one number", "one number", "input " + std::to_string(i), "correct the input");
+    return model_error("a threshold that is not one number", "one number", "input " + std::to_string(i),
+                       "correct the input");
   WALLE_ASSIGN(const std::vector<double> v, t->to_f64());
   return v[0];
 }
@@ -37,7 +41,8 @@ Result<double> number(const ControlContext& c, int i, double fallback) {
 Status run(ControlContext& c) {
   const Tensor* boxes = c.in(0).tensor();
   const Tensor* scores = c.in(1).tensor();
-  if (!boxes || !scores) return model_error("missing boxes or scores", "two tensors", "NonMaxSuppression", "connect both");
+  if (!boxes || !scores)
+    return model_error("missing boxes or scores", "two tensors", "NonMaxSuppression", "connect both");
   WALLE_ASSIGN(const double limit, number(c, 2, 0));
   WALLE_ASSIGN(const double iou, number(c, 3, 0));
   WALLE_ASSIGN(const double least, number(c, 4, -std::numeric_limits<double>::infinity()));
@@ -52,7 +57,8 @@ Status run(ControlContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kBoxSelectionOp{.name = "BoxSelection", .inputs = {2, 2}, .outputs = {2, 2}, .infer = infer_selection};
+extern const ir::OpDef kBoxSelectionOp{
+    .name = "BoxSelection", .inputs = {2, 2}, .outputs = {2, 2}, .infer = infer_selection};
 extern const ir::OpDef kNonMaxSuppressionOp{
     .name = "NonMaxSuppression", .op_class = ir::OpClass::control, .inputs = {2, 5}, .control = run};
 

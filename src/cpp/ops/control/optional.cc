@@ -22,7 +22,8 @@ Status run_has(ControlContext& c) {
 
 Status run_get(ControlContext& c) {
   if (!given(c))
-    return model_error("an empty optional", "an optional that holds a value", "OptionalGetElement", "test OptionalHasElement first");
+    return model_error("an empty optional", "an optional that holds a value", "OptionalGetElement",
+                       "test OptionalHasElement first");
   c.output(0, c.in(0));
   return {};
 }

@@ -21,20 +21,22 @@ Result<std::vector<int64_t>> list(const ir::Attributes& attrs, const char* name,
   std::vector<int64_t> v = attrs.get_ints(name);
   if (v.empty()) v.assign(count, 0);
   if (v.size() != count)
-    return model_error(std::string(name) + " with " + std::to_string(v.size()) + " entries", std::to_string(count),
-                       std::string("attribute ") + name, "give one entry per scan value");
+    return model_error(std::string(name) + " with " + std::to_string(v.size()) + " entries",
+                       std::to_string(count), std::string("attribute ") + name,
+                       "give one entry per scan value");
   return v;
 }
 
 Result<int64_t> length_of(Job& job) {
   int64_t length = -1;
   for (size_t i = 0; i < job.scanned.size(); ++i) {
-    WALLE_ASSIGN(const int axis, tensor::normalize_axis(job.in_axis[i], job.scanned[i].shape().rank(), "scan_input_axes"));
+    WALLE_ASSIGN(const int axis,
+                 tensor::normalize_axis(job.in_axis[i], job.scanned[i].shape().rank(), "scan_input_axes"));
     job.in_axis[i] = axis;
     const int64_t n = job.scanned[i].shape()[axis];
     if (length >= 0 && n != length)
-      return model_error("scan inputs of length " + std::to_string(length) + " and " + std::to_string(n), "one length", "Scan inputs",
-                         "cut them to one length");
+      return model_error("scan inputs of length " + std::to_string(length) + " and " + std::to_string(n),
+                         "one length", "Scan inputs", "cut them to one length");
     length = n;
   }
   return length;
@@ -55,11 +57,14 @@ Result<std::vector<ir::RuntimeValue>> scan(ControlContext& c, Job job) {
     inputs.insert(inputs.end(), job.captures.begin(), job.captures.end());
     WALLE_ASSIGN(std::vector<ir::RuntimeValue> results, c.run_body("body", std::move(inputs)));
     if (results.size() != states + slices.size())
-      return model_error("a body with " + std::to_string(results.size()) + " outputs", std::to_string(states + slices.size()), "Scan body",
+      return model_error("a body with " + std::to_string(results.size()) + " outputs",
+                         std::to_string(states + slices.size()), "Scan body",
                          "match the body's outputs to the node's");
     for (size_t i = 0; i < slices.size(); ++i) {
       const Tensor* t = results[states + i].tensor();
-      if (!t) return model_error("a slice that is not a tensor", "a tensor", "Scan body output", "stack tensors only");
+      if (!t)
+        return model_error("a slice that is not a tensor", "a tensor", "Scan body output",
+                           "stack tensors only");
       slices[i].push_back(*t);
     }
     results.resize(states);
@@ -73,7 +78,8 @@ Result<std::vector<ir::RuntimeValue>> scan(ControlContext& c, Job job) {
       continue;
     }
     if (job.out_backward[i]) std::ranges::reverse(slices[i]);
-    WALLE_ASSIGN(const int axis, tensor::normalize_axis(job.out_axis[i], slices[i][0].shape().rank() + 1, "scan_output_axes"));
+    WALLE_ASSIGN(const int axis, tensor::normalize_axis(job.out_axis[i], slices[i][0].shape().rank() + 1,
+                                                        "scan_output_axes"));
     WALLE_ASSIGN(Tensor all, stack(slices[i], axis));
     out.emplace_back(std::move(all));
   }
@@ -86,8 +92,10 @@ Result<Job> job_of(const ControlContext& c, int& states, int& scans) {
   const int64_t n = c.attrs().get_int("num_scan_inputs", 0);
   const int64_t own = c.input_count() - captures;
   if (captures < 0 || n < 1 || n > own || own - n > c.output_count())
-    return model_error("num_scan_inputs of " + std::to_string(n) + " with " + std::to_string(c.input_count()) + " inputs",
-                       "at least one scan input, and an output per state value", "attribute num_scan_inputs", "correct num_scan_inputs");
+    return model_error(
+        "num_scan_inputs of " + std::to_string(n) + " with " + std::to_string(c.input_count()) + " inputs",
+        "at least one scan input, and an output per state value", "attribute num_scan_inputs",
+        "correct num_scan_inputs");
   states = static_cast<int>(own - n);
   scans = static_cast<int>(n);
   Job job;
@@ -102,7 +110,8 @@ Result<Job> job_of(const ControlContext& c, int& states, int& scans) {
 }
 
 Status not_a_tensor(int i) {
-  return model_error("an input that is not a tensor", "a tensor", "Scan input " + std::to_string(i), "scan over tensors only");
+  return model_error("an input that is not a tensor", "a tensor", "Scan input " + std::to_string(i),
+                     "scan over tensors only");
 }
 
 Status run(ControlContext& c) {
@@ -120,6 +129,7 @@ Status run(ControlContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kScanOp{.name = "Scan", .op_class = ir::OpClass::control, .inputs = {1, -1}, .outputs = {1, -1}, .control = run};
+extern const ir::OpDef kScanOp{
+    .name = "Scan", .op_class = ir::OpClass::control, .inputs = {1, -1}, .outputs = {1, -1}, .control = run};
 
 }  // namespace walle::ops

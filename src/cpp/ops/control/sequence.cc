@@ -1,5 +1,5 @@
-// Sequences of tensors: construct, look up, insert, erase, split and join. Sequences are immutable; edits copy the list
-// of handles, never the tensors' bytes.
+// Sequences of tensors: construct, look up, insert, erase, split and join. Sequences are immutable; edits
+// copy the list of handles, never the tensors' bytes.
 #include <array>
 
 #include "ir/op_def.h"
@@ -11,12 +11,14 @@ namespace walle::ops {
 namespace {
 Result<const ir::Sequence*> sequence(const ControlContext& c, int i) {
   if (const ir::Sequence* s = i < c.input_count() ? c.in(i).sequence() : nullptr) return s;
-  return model_error("an input that is not a sequence", "a sequence of tensors", "input " + std::to_string(i), "connect a sequence");
+  return model_error("an input that is not a sequence", "a sequence of tensors", "input " + std::to_string(i),
+                     "connect a sequence");
 }
 
 Result<const Tensor*> tensor_at(const ControlContext& c, int i) {
   if (const Tensor* t = i < c.input_count() ? c.in(i).tensor() : nullptr) return t;
-  return model_error("an input that is not a tensor", "a tensor", "input " + std::to_string(i), "connect a tensor");
+  return model_error("an input that is not a tensor", "a tensor", "input " + std::to_string(i),
+                     "connect a tensor");
 }
 
 bool given(const ControlContext& c, int i) { return i < c.input_count() && !c.in(i).empty(); }
@@ -26,17 +28,21 @@ Result<size_t> position(const ControlContext& c, int i, size_t count, size_t lim
   WALLE_ASSIGN(const int64_t given_at, one_integer(c.in(i).tensor(), "input position"));
   const int64_t at = given_at < 0 ? given_at + static_cast<int64_t>(count) : given_at;
   if (at < 0 || at >= static_cast<int64_t>(limit))
-    return model_error("position " + std::to_string(given_at), "a position inside a sequence of " + std::to_string(count), "input position",
+    return model_error("position " + std::to_string(given_at),
+                       "a position inside a sequence of " + std::to_string(count), "input position",
                        "correct the position");
   return static_cast<size_t>(at);
 }
 
-void output(ControlContext& c, ir::Sequence s) { c.output(0, ir::RuntimeValue(std::make_shared<const ir::Sequence>(std::move(s)))); }
+void output(ControlContext& c, ir::Sequence s) {
+  c.output(0, ir::RuntimeValue(std::make_shared<const ir::Sequence>(std::move(s))));
+}
 
 Status run_empty(ControlContext& c) {
   const int64_t code = c.attrs().get_int("dtype", static_cast<int64_t>(DType::float32));
   if (code <= 0 || code >= tensor::kDTypeCount)
-    return model_error("dtype " + std::to_string(code), "a known element type", "attribute dtype", "correct dtype");
+    return model_error("dtype " + std::to_string(code), "a known element type", "attribute dtype",
+                       "correct dtype");
   output(c, {static_cast<DType>(code), {}});
   return {};
 }
@@ -46,8 +52,9 @@ Status run_construct(ControlContext& c) {
   for (int i = 0; i < c.input_count(); ++i) {
     WALLE_ASSIGN(const Tensor* t, tensor_at(c, i));
     if (i > 0 && t->dtype() != s.dtype)
-      return model_error("tensors of " + std::string(dtype_name(s.dtype)) + " and " + std::string(dtype_name(t->dtype())), "one dtype",
-                         "input " + std::to_string(i), "cast the inputs");
+      return model_error(
+          "tensors of " + std::string(dtype_name(s.dtype)) + " and " + std::string(dtype_name(t->dtype())),
+          "one dtype", "input " + std::to_string(i), "cast the inputs");
     s.dtype = t->dtype();
     s.items.push_back(*t);
   }
@@ -66,8 +73,8 @@ Status run_insert(ControlContext& c) {
   WALLE_ASSIGN(const ir::Sequence* from, sequence(c, 0));
   WALLE_ASSIGN(const Tensor* t, tensor_at(c, 1));
   if (!from->items.empty() && t->dtype() != from->dtype)
-    return model_error("a tensor of " + std::string(dtype_name(t->dtype())), std::string(dtype_name(from->dtype)), "input tensor",
-                       "cast the tensor");
+    return model_error("a tensor of " + std::string(dtype_name(t->dtype())),
+                       std::string(dtype_name(from->dtype)), "input tensor", "cast the tensor");
   size_t at = from->items.size();
   if (given(c, 2)) {
     WALLE_ASSIGN(at, position(c, 2, from->items.size(), from->items.size() + 1));
@@ -81,7 +88,9 @@ Status run_insert(ControlContext& c) {
 
 Status run_erase(ControlContext& c) {
   WALLE_ASSIGN(const ir::Sequence* from, sequence(c, 0));
-  if (from->items.empty()) return model_error("an empty sequence", "a sequence with elements", "input 0", "check SequenceLength first");
+  if (from->items.empty())
+    return model_error("an empty sequence", "a sequence with elements", "input 0",
+                       "check SequenceLength first");
   size_t at = from->items.size() - 1;
   if (given(c, 1)) {
     WALLE_ASSIGN(at, position(c, 1, from->items.size(), from->items.size()));
@@ -101,7 +110,9 @@ Status run_length(ControlContext& c) {
 
 Status run_concat(ControlContext& c) {
   WALLE_ASSIGN(const ir::Sequence* s, sequence(c, 0));
-  if (s->items.empty()) return model_error("an empty sequence", "at least one tensor to join", "input 0", "check SequenceLength first");
+  if (s->items.empty())
+    return model_error("an empty sequence", "at least one tensor to join", "input 0",
+                       "check SequenceLength first");
   const bool new_axis = c.attrs().get_int("new_axis", 0) != 0;
   const int rank = s->items[0].shape().rank() + (new_axis ? 1 : 0);
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), rank));
@@ -129,12 +140,15 @@ Result<std::vector<int64_t>> piece_sizes(const ControlContext& c, int64_t total)
       int64_t left = total;
       for (int64_t n : sizes) left = n < 0 || n > left ? -1 : left - n;
       if (left != 0)
-        return model_error("split sizes that do not add up", "sizes of zero or more that sum to " + std::to_string(total), "input split",
+        return model_error("split sizes that do not add up",
+                           "sizes of zero or more that sum to " + std::to_string(total), "input split",
                            "correct split");
       return sizes;
     }
   }
-  if (each < 1) return model_error("a piece size of " + std::to_string(each), "1 or more", "input split", "correct split");
+  if (each < 1)
+    return model_error("a piece size of " + std::to_string(each), "1 or more", "input split",
+                       "correct split");
   for (int64_t at = 0; at < total; at += each) sizes.push_back(std::min(each, total - at));
   return sizes;
 }

@@ -1,4 +1,5 @@
-// StringConcat: the strings of two arrays one behind the other, with broadcasting. How strings travel: ops/control/words.h.
+// StringConcat: the strings of two arrays one behind the other, with broadcasting. How strings travel:
+// ops/control/words.h.
 #include "ir/op_def.h"
 #include "ops/control/words.h"
 #include "ops/control_context.h"
@@ -10,16 +11,19 @@ Status run(ControlContext& c) {
   WALLE_ASSIGN(const Words a, words_of(c.in(0).tensor(), "input X"));
   WALLE_ASSIGN(const Words b, words_of(c.in(1).tensor(), "input Y"));
   WALLE_ASSIGN(const Shape shape, tensor::broadcast(a.shape, b.shape));
-  WALLE_ASSIGN(const Shape checked, Shape::checked(shape.dims(), 32, "StringConcat"));  // before anything is made of that size
+  WALLE_ASSIGN(const Shape checked,
+               Shape::checked(shape.dims(), 32, "StringConcat"));  // before anything is made of that size
   Words out{checked, {}};
   out.items.reserve(static_cast<size_t>(checked.elements()));
-  for (int64_t i = 0; i < checked.elements(); ++i) out.items.push_back(broadcast_at(a, checked, i) + broadcast_at(b, checked, i));
+  for (int64_t i = 0; i < checked.elements(); ++i)
+    out.items.push_back(broadcast_at(a, checked, i) + broadcast_at(b, checked, i));
   WALLE_ASSIGN(Tensor result, tensor_of(out));
   c.output(0, std::move(result));
   return {};
 }
 }  // namespace
 
-extern const ir::OpDef kStringConcatOp{.name = "StringConcat", .op_class = ir::OpClass::control, .inputs = {2, 2}, .control = run};
+extern const ir::OpDef kStringConcatOp{
+    .name = "StringConcat", .op_class = ir::OpClass::control, .inputs = {2, 2}, .control = run};
 
 }  // namespace walle::ops

@@ -12,12 +12,14 @@ Status run(ControlContext& c) {
   WALLE_ASSIGN(const Shape shape, tensor::broadcast(a.shape, b.shape));
   WALLE_ASSIGN(Tensor out, Tensor::allocate(DType::boolean, shape));
   auto same = out.as_mutable<bool>();
-  for (int64_t i = 0; i < shape.elements(); ++i) same[static_cast<size_t>(i)] = broadcast_at(a, shape, i) == broadcast_at(b, shape, i);
+  for (int64_t i = 0; i < shape.elements(); ++i)
+    same[static_cast<size_t>(i)] = broadcast_at(a, shape, i) == broadcast_at(b, shape, i);
   c.output(0, std::move(out));
   return {};
 }
 }  // namespace
 
-extern const ir::OpDef kStringEqualOp{.name = "StringEqual", .op_class = ir::OpClass::control, .inputs = {2, 2}, .control = run};
+extern const ir::OpDef kStringEqualOp{
+    .name = "StringEqual", .op_class = ir::OpClass::control, .inputs = {2, 2}, .control = run};
 
 }  // namespace walle::ops

@@ -1,5 +1,6 @@
-// StringNormalizer: drops stop words and changes case. Run by the executor, because the number of words left is a value.
-// How strings travel: ops/control/words.h. Input [C] or [1, C]; output [C'] or [1, C'], one empty word when none is left.
+// StringNormalizer: drops stop words and changes case. Run by the executor, because the number of words left
+// is a value. How strings travel: ops/control/words.h. Input [C] or [1, C]; output [C'] or [1, C'], one empty
+// word when none is left.
 #include <algorithm>
 
 #include "ir/op_def.h"
@@ -30,12 +31,13 @@ Status run(ControlContext& c) {
   WALLE_ASSIGN(Words given, words_of(c.in(0).tensor(), "input X"));
   const int rank = given.shape.rank();
   if (rank != 1 && !(rank == 2 && given.shape[0] == 1))
-    return model_error("strings of shape " + given.shape.text(), "shape [C] or [1, C]", "input X", "reshape the strings");
+    return model_error("strings of shape " + given.shape.text(), "shape [C] or [1, C]", "input X",
+                       "reshape the strings");
   std::vector<std::string>& words = given.items;
   const std::string action = c.attrs().get_string("case_change_action", "NONE");
   if (action != "NONE" && action != "LOWER" && action != "UPPER")
-    return model_error("case_change_action '" + action + "'", "NONE, LOWER or UPPER", "attribute case_change_action",
-                       "export the model again");
+    return model_error("case_change_action '" + action + "'", "NONE, LOWER or UPPER",
+                       "attribute case_change_action", "export the model again");
   const Case to = action == "LOWER" ? Case::lower : action == "UPPER" ? Case::upper : Case::none;
   const bool sensitive = c.attrs().get_int("is_case_sensitive", 0) != 0;
   std::vector<std::string> stop = c.attrs().get_strings("stopwords");
@@ -44,14 +46,15 @@ Status run(ControlContext& c) {
     for (const auto* list : {&words, &stop})
       for (const std::string& word : *list)
         if (!ascii(word) && (to != Case::none || !stop.empty()))
-          return model_error("the word '" + word + "'", "ASCII letters where case matters", "StringNormalizer",
-                             "normalise the text before the model");
+          return model_error("the word '" + word + "'", "ASCII letters where case matters",
+                             "StringNormalizer", "normalise the text before the model");
   if (!sensitive)
     for (std::string& word : stop) word = with_case(word, Case::lower);
   std::vector<std::string> left;
   for (std::string& word : words) {
     const std::string key = sensitive ? word : with_case(word, Case::lower);
-    if (std::find(stop.begin(), stop.end(), key) == stop.end()) left.push_back(with_case(std::move(word), to));
+    if (std::find(stop.begin(), stop.end(), key) == stop.end())
+      left.push_back(with_case(std::move(word), to));
   }
   if (left.empty()) left.emplace_back();
   Shape shape = given.shape;
@@ -62,6 +65,7 @@ Status run(ControlContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kStringNormalizerOp{.name = "StringNormalizer", .op_class = ir::OpClass::control, .control = run};
+extern const ir::OpDef kStringNormalizerOp{
+    .name = "StringNormalizer", .op_class = ir::OpClass::control, .control = run};
 
 }  // namespace walle::ops

@@ -1,5 +1,5 @@
-// Unique: the distinct elements (or slices along an axis), where each was first seen, which one every element is, and how
-// often each occurs. Their number depends on the values, so the executor runs it.
+// Unique: the distinct elements (or slices along an axis), where each was first seen, which one every element
+// is, and how often each occurs. Their number depends on the values, so the executor runs it.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -79,14 +79,17 @@ Status output_ints(ControlContext& c, int i, const std::vector<int64_t>& values)
   return {};
 }
 
-Result<Tensor> pick(const Tensor& data, const Slices& s, Shape shape, int axis, const std::vector<int64_t>& slices) {
+Result<Tensor> pick(const Tensor& data, const Slices& s, Shape shape, int axis,
+                    const std::vector<int64_t>& slices) {
   shape[axis] = static_cast<int64_t>(slices.size());
   WALLE_ASSIGN(Tensor out, Tensor::allocate(data.dtype(), shape));
   const auto run = static_cast<size_t>(s.inner * dtype_size(data.dtype()));
   auto* to = static_cast<std::byte*>(out.mutable_data());
   for (int64_t o = 0; o < s.outer && run > 0; ++o)
     for (int64_t slice : slices) {
-      std::memcpy(to, static_cast<const std::byte*>(data.data()) + static_cast<size_t>(o * s.count + slice) * run, run);
+      std::memcpy(to,
+                  static_cast<const std::byte*>(data.data()) + static_cast<size_t>(o * s.count + slice) * run,
+                  run);
       to += run;
     }
   return out;
@@ -105,7 +108,8 @@ Status run(ControlContext& c) {
     f = find(data->as<T>().data(), s, c.attrs().get_int("sorted", 1) != 0);
   });
   if (!known)
-    return model_error("data of " + std::string(dtype_name(data->dtype())), "a numeric or boolean dtype", "input 0", "cast the data");
+    return model_error("data of " + std::string(dtype_name(data->dtype())), "a numeric or boolean dtype",
+                       "input 0", "cast the data");
   WALLE_ASSIGN(Tensor values, pick(*data, s, shape, axis, f.first));
   c.output(0, std::move(values));
   WALLE_TRY(output_ints(c, 1, f.first));
@@ -114,6 +118,7 @@ Status run(ControlContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kUniqueOp{.name = "Unique", .op_class = ir::OpClass::control, .outputs = {1, 4}, .control = run};
+extern const ir::OpDef kUniqueOp{
+    .name = "Unique", .op_class = ir::OpClass::control, .outputs = {1, 4}, .control = run};
 
 }  // namespace walle::ops

@@ -6,17 +6,22 @@ namespace walle::ops {
 
 Result<Words> words_of(const Tensor* tensor, const std::string& where) {
   if (!tensor || tensor->dtype() != DType::uint8 || tensor->shape().rank() < 1)
-    return model_error(tensor ? std::string(dtype_name(tensor->dtype())) + tensor->shape().text() : "no tensor", "an array of strings",
-                       where, "pass an array of Python strings");
+    return model_error(
+        tensor ? std::string(dtype_name(tensor->dtype())) + tensor->shape().text() : "no tensor",
+        "an array of strings", where, "pass an array of Python strings");
   const int rank = tensor->shape().rank() - 1;
   Words out{tensor->shape().sub(0, rank), {}};
   const auto width = static_cast<size_t>(tensor->shape().back());
   const auto* bytes = static_cast<const char*>(tensor->data());
   const int64_t count = width == 0 ? 0 : out.shape.elements();
-  for (int64_t i = 0; i < count; ++i, bytes += width) out.items.emplace_back(bytes, std::find(bytes, bytes + width, '\0'));
-  if (width == 0) out.items.resize(static_cast<size_t>(std::min<int64_t>(out.shape.elements(), base::kMaxTensorBytes >> 8)));
+  for (int64_t i = 0; i < count; ++i, bytes += width)
+    out.items.emplace_back(bytes, std::find(bytes, bytes + width, '\0'));
+  if (width == 0)
+    out.items.resize(
+        static_cast<size_t>(std::min<int64_t>(out.shape.elements(), base::kMaxTensorBytes >> 8)));
   if (static_cast<int64_t>(out.items.size()) != out.shape.elements())
-    return model_error(tensor->shape().text() + " empty strings", "fewer of them", where, "use a smaller array");
+    return model_error(tensor->shape().text() + " empty strings", "fewer of them", where,
+                       "use a smaller array");
   return out;
 }
 

@@ -14,7 +14,8 @@ constexpr size_t kWeights = 1, kBias = 2, kResidual = 3;
 // One Conv or MatMul and what can be folded into it so far.
 class Chain {
  public:
-  Chain(Program& program, const Uses& uses, const FuseOptions& options, const std::vector<bool>& gone, int index)
+  Chain(Program& program, const Uses& uses, const FuseOptions& options, const std::vector<bool>& gone,
+        int index)
       : program_(program),
         uses_(uses),
         options_(options),
@@ -26,7 +27,8 @@ class Chain {
     if (node_.inputs[kResidual] >= 0) residual_ = true;
   }
 
-  // Folds as long as something fits. The node then belongs in the place of node last(); nodes absorbed() are gone.
+  // Folds as long as something fits. The node then belongs in the place of node last(); nodes absorbed() are
+  // gone.
   Status run() {
     while (true) {
       const int before = last_;
@@ -56,7 +58,8 @@ class Chain {
     if (try_silu()) return {};
     if (!uses_.private_to_one(out())) return {};
     const int reader = uses_.readers(out())[0];
-    // Another chain took the reader: of two convolutions that are added, the first has the other for its residual.
+    // Another chain took the reader: of two convolutions that are added, the first has the other for its
+    // residual.
     if (gone_[static_cast<size_t>(reader)]) return {};
     const ProgramNode& next = at(reader);
     if (next.outputs.size() != 1 || shape(next.outputs[0]) != shape(out())) return {};
@@ -81,7 +84,8 @@ class Chain {
     const auto values = t.as<float>();
     const auto n = static_cast<size_t>(channels());
     if (values.size() == 1) return std::vector<float>(n, values[0]);
-    const int axis = t.shape().rank() - (conv_ ? shape(out()).rank() - 1 : 1);  // of the channels, counted from the right
+    const int axis =
+        t.shape().rank() - (conv_ ? shape(out()).rank() - 1 : 1);  // of the channels, counted from the right
     if (values.size() != n || axis < 0 || t.shape()[axis] != channels()) return {};
     return {values.begin(), values.end()};
   }
@@ -114,8 +118,8 @@ class Chain {
       absorb(reader);
       return {};
     }
-    if (!options_.residual || residual_ || sign < 0 || other < 0 || other == out() || program_.at(other).constant ||
-        shape(other) != shape(out()))
+    if (!options_.residual || residual_ || sign < 0 || other < 0 || other == out() ||
+        program_.at(other).constant || shape(other) != shape(out()))
       return {};
     node_.inputs[kResidual] = other;
     residual_ = true;
@@ -187,7 +191,9 @@ class Chain {
     if (at(gate).op->name != "Sigmoid" || at(product).op->name != "Mul") return false;
     const Ref gated = at(gate).outputs[0];
     const auto& operands = at(product).inputs;
-    if (!uses_.private_to_one(gated) || uses_.readers(gated)[0] != product || std::ranges::count(operands, out()) != 1) return false;
+    if (!uses_.private_to_one(gated) || uses_.readers(gated)[0] != product ||
+        std::ranges::count(operands, out()) != 1)
+      return false;
     set_activation("Silu", 0, 0);
     absorbed_.push_back(gate);
     absorb(product);
@@ -226,7 +232,8 @@ Status fuse_epilogues(Program& program, const FuseOptions& options) {
     WALLE_TRY(chain.run());
     if (chain.last() == static_cast<int>(i)) continue;
     for (int n : chain.absorbed()) gone[static_cast<size_t>(n)] = true;
-    // The chain ends where its last operand is ready: a residual may be computed after the convolution itself.
+    // The chain ends where its last operand is ready: a residual may be computed after the convolution
+    // itself.
     program.nodes[static_cast<size_t>(chain.last())] = chain.take();
   }
   std::vector<ProgramNode> kept;

@@ -65,7 +65,8 @@ class GeluFuser {
     const ProgramNode* n = made_by(r);
     if (!n || n->inputs.size() != 2) return false;
     if (n->op->name == "Div") return n->inputs[0] == x && near(n->inputs[1], 2);
-    return n->op->name == "Mul" && ((n->inputs[0] == x && near(n->inputs[1], 0.5)) || (n->inputs[1] == x && near(n->inputs[0], 0.5)));
+    return n->op->name == "Mul" &&
+           ((n->inputs[0] == x && near(n->inputs[1], 0.5)) || (n->inputs[1] == x && near(n->inputs[0], 0.5)));
   }
 
   std::optional<Match> around(const ProgramNode& erf) const {

@@ -15,7 +15,10 @@ namespace {
 class Merger {
  public:
   Merger(Program& program, const MergeOptions& options)
-      : program_(program), options_(options), producer_(program.values.size(), -1), replaced_(program.values.size()) {
+      : program_(program),
+        options_(options),
+        producer_(program.values.size(), -1),
+        replaced_(program.values.size()) {
     for (size_t i = 0; i < replaced_.size(); ++i) replaced_[i] = static_cast<Ref>(i);
   }
 
@@ -48,13 +51,16 @@ class Merger {
     if (cost == 0 || steps_ >= 0) raster::simplify(r);
   }
 
-  // Producers come first and are merged already, so their sources are seldom rasters; a few rounds reach the fixpoint.
+  // Producers come first and are merged already, so their sources are seldom rasters; a few rounds reach the
+  // fixpoint.
   void merge_vertically(ProgramNode& node) {
     for (int round = 0; round < 8; ++round) {
       bool changed = false;
-      for (size_t s = 0; s < node.inputs.size(); ++s) changed = merge_source(node, static_cast<int>(s)) || changed;
+      for (size_t s = 0; s < node.inputs.size(); ++s)
+        changed = merge_source(node, static_cast<int>(s)) || changed;
       if (!changed) return;
-      simplify(*node.raster);  // once for all sources: once for each made a split and concat of 1024 parts take 0.4 s
+      simplify(*node.raster);  // once for all sources: once for each made a split and concat of 1024 parts
+                               // take 0.4 s
       tidy_sources(node);
     }
   }
@@ -68,9 +74,11 @@ class Merger {
     const auto& regions = node.raster->regions;
     steps_ -= static_cast<int64_t>(regions.size());
     if (steps_ < 0) return false;
-    if (std::ranges::none_of(regions, [&](const raster::Region& r) { return r.source == source; })) return false;
+    if (std::ranges::none_of(regions, [&](const raster::Region& r) { return r.source == source; }))
+      return false;
     const size_t limit = regions.size() + inner.raster->regions.size() + options_.max_regions;
-    auto merged = raster::compose(*node.raster, source, *inner.raster, static_cast<int>(node.inputs.size()), limit, steps_);
+    auto merged = raster::compose(*node.raster, source, *inner.raster, static_cast<int>(node.inputs.size()),
+                                  limit, steps_);
     if (!merged) return false;
     node.raster = std::move(*merged);
     node.inputs.insert(node.inputs.end(), inner.inputs.begin(), inner.inputs.end());

@@ -3,7 +3,9 @@
 namespace walle::ops {
 
 Uses::Uses(const Program& program)
-    : readers_(program.values.size()), producer_(program.values.size(), -1), output_(program.values.size(), false) {
+    : readers_(program.values.size()),
+      producer_(program.values.size(), -1),
+      output_(program.values.size(), false) {
   for (size_t i = 0; i < program.nodes.size(); ++i) {
     for (Ref r : program.nodes[i].inputs)
       if (r >= 0) readers_[static_cast<size_t>(r)].push_back(static_cast<int>(i));

@@ -55,8 +55,13 @@ class Widener {
   }
 
   void push_cast(Ref from, Ref to, const Origin& origin) {
-    program_.nodes.push_back(
-        {cast_, {{"to", static_cast<int64_t>(program_.at(to).dtype)}}, {from}, {to}, origin, std::nullopt, std::nullopt});
+    program_.nodes.push_back({cast_,
+                              {{"to", static_cast<int64_t>(program_.at(to).dtype)}},
+                              {from},
+                              {to},
+                              origin,
+                              std::nullopt,
+                              std::nullopt});
   }
 
   // The float32 twin of a 16-bit value.
@@ -100,7 +105,8 @@ class Widener {
 };
 }  // namespace
 
-Status widen_floats(Program& program, const std::function<bool(const Program&, const ProgramNode&)>& supported) {
+Status widen_floats(Program& program,
+                    const std::function<bool(const Program&, const ProgramNode&)>& supported) {
   return Widener(program).run(supported);
 }
 

@@ -1,4 +1,5 @@
-// CenterCropPad: the middle of each axis cropped, or zeros added around it, to reach the given sizes. One region.
+// CenterCropPad: the middle of each axis cropped, or zeros added around it, to reach the given sizes. One
+// region.
 #include <algorithm>
 
 #include "ops/transform/movement.h"
@@ -6,14 +7,15 @@
 namespace walle::ops {
 
 namespace {
-Result<Shape> target(const ir::Attributes& attrs, const Shape& in, const std::vector<int64_t>& sizes, int64_t element_size) {
+Result<Shape> target(const ir::Attributes& attrs, const Shape& in, const std::vector<int64_t>& sizes,
+                     int64_t element_size) {
   std::vector<int64_t> axes = attrs.get_ints("axes");
   if (!attrs.has("axes"))
     for (int a = 0; a < in.rank(); ++a) axes.push_back(a);
   WALLE_ASSIGN(const std::vector<int> at, unique_axes(axes, in.rank()));
   if (sizes.size() != at.size())
-    return model_error(std::to_string(sizes.size()) + " sizes for " + std::to_string(at.size()) + " axes", "one size per axis",
-                       "input shape", "correct it");
+    return model_error(std::to_string(sizes.size()) + " sizes for " + std::to_string(at.size()) + " axes",
+                       "one size per axis", "input shape", "correct it");
   Shape out = in;
   for (size_t i = 0; i < at.size(); ++i) out[at[i]] = sizes[i];
   return Shape::checked(out.dims(), element_size, "CenterCropPad");
@@ -44,7 +46,10 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kCenterCropPadOp{
-    .name = "CenterCropPad", .op_class = ir::OpClass::transform, .inputs = {2, 2}, .infer = infer, .lower = lower};
+extern const ir::OpDef kCenterCropPadOp{.name = "CenterCropPad",
+                                        .op_class = ir::OpClass::transform,
+                                        .inputs = {2, 2},
+                                        .infer = infer,
+                                        .lower = lower};
 
 }  // namespace walle::ops

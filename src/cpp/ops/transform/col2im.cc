@@ -1,5 +1,5 @@
-// Col2Im: sliding blocks summed back into an image. An accumulating raster: one region per position within the block,
-// clipped where padding was.
+// Col2Im: sliding blocks summed back into an image. An accumulating raster: one region per position within
+// the block, clipped where padding was.
 #include <algorithm>
 
 #include "base/checked.h"
@@ -9,16 +9,19 @@ namespace walle::ops {
 
 namespace {
 struct Window {
-  std::vector<int64_t> image, block, dilation, stride, pad;  // per spatial axis; pad: all begins, then all ends
-  std::vector<int64_t> steps;                                // blocks per axis
+  std::vector<int64_t> image, block, dilation, stride,
+      pad;                     // per spatial axis; pad: all begins, then all ends
+  std::vector<int64_t> steps;  // blocks per axis
   int64_t block_elements = 1;
 };
 
-Result<Window> window(const ir::Attributes& attrs, const Shape& in, std::vector<int64_t> image, std::vector<int64_t> block) {
+Result<Window> window(const ir::Attributes& attrs, const Shape& in, std::vector<int64_t> image,
+                      std::vector<int64_t> block) {
   const size_t n = image.size();
   const auto bad = [&](const std::string& what) {
-    return model_error(what, "positive sizes of " + std::to_string(n) + " spatial axes that fit the data " + in.text(), "Col2Im",
-                       "correct the attributes");
+    return model_error(
+        what, "positive sizes of " + std::to_string(n) + " spatial axes that fit the data " + in.text(),
+        "Col2Im", "correct the attributes");
   };
   Window w{std::move(image),
            std::move(block),
@@ -27,25 +30,28 @@ Result<Window> window(const ir::Attributes& attrs, const Shape& in, std::vector<
            attrs.get_ints("pads", std::vector<int64_t>(2 * n, 0)),
            {},
            1};
-  if (in.rank() != 3 || n == 0 || n > 4 || w.block.size() != n || w.dilation.size() != n || w.stride.size() != n || w.pad.size() != 2 * n)
+  if (in.rank() != 3 || n == 0 || n > 4 || w.block.size() != n || w.dilation.size() != n ||
+      w.stride.size() != n || w.pad.size() != 2 * n)
     return bad("lists of different lengths or rank");
   constexpr int64_t kMost = int64_t{1} << 31;
   int64_t columns = 1;
   for (size_t i = 0; i < n; ++i) {
     const auto in_range = [](int64_t v, int64_t low) { return v >= low && v < kMost; };
-    if (!in_range(w.image[i], 1) || !in_range(w.block[i], 1) || !in_range(w.dilation[i], 1) || !in_range(w.stride[i], 1) ||
-        !in_range(w.pad[i], 0) || !in_range(w.pad[n + i], 0))
+    if (!in_range(w.image[i], 1) || !in_range(w.block[i], 1) || !in_range(w.dilation[i], 1) ||
+        !in_range(w.stride[i], 1) || !in_range(w.pad[i], 0) || !in_range(w.pad[n + i], 0))
       return bad("a size out of range");
     const auto reach = base::checked_mul(w.dilation[i], w.block[i] - 1);
     const int64_t room = reach ? w.image[i] + w.pad[i] + w.pad[n + i] - *reach - 1 : -1;
     if (room < 0) return bad("a block larger than the padded image");
     w.steps.push_back(room / w.stride[i] + 1);
-    if (__builtin_mul_overflow(columns, w.steps[i], &columns) || __builtin_mul_overflow(w.block_elements, w.block[i], &w.block_elements))
+    if (__builtin_mul_overflow(columns, w.steps[i], &columns) ||
+        __builtin_mul_overflow(w.block_elements, w.block[i], &w.block_elements))
       return bad("sizes that overflow");
   }
   if (in[2] != columns || in[1] % w.block_elements != 0)
     return bad(std::to_string(columns) + " blocks of " + std::to_string(w.block_elements));
-  if (w.block_elements > base::kMaxRegions) return bad("a block of " + std::to_string(w.block_elements) + " elements");
+  if (w.block_elements > base::kMaxRegions)
+    return bad("a block of " + std::to_string(w.block_elements) + " elements");
   return w;
 }
 
@@ -61,7 +67,8 @@ Status infer(ir::InferContext& c) {
 }
 
 // The blocks whose element at `position` lies inside the image; false when there are none.
-bool clip(const Window& w, const std::vector<int64_t>& position, const Shape& in, const Shape& out, raster::Region& r) {
+bool clip(const Window& w, const std::vector<int64_t>& position, const Shape& in, const Shape& out,
+          raster::Region& r) {
   const Shape ss = in.strides();
   const Shape ds = out.strides();
   const size_t n = w.image.size();

@@ -15,7 +15,8 @@ Status infer(ir::InferContext& c) {
     bool fits = c.has(i) && part.rank() == out.rank();
     for (int a = 0; fits && a < out.rank(); ++a) fits = a == axis || part[a] == out[a];
     if (!fits)
-      return model_error("parts " + c.shape(0).text() + " and " + part.text(), "equal sizes except along axis " + std::to_string(axis),
+      return model_error("parts " + c.shape(0).text() + " and " + part.text(),
+                         "equal sizes except along axis " + std::to_string(axis),
                          "input " + std::to_string(i), "correct the shapes or the axis");
     out[axis] += part[axis];
   }
@@ -41,6 +42,7 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kConcatOp{.name = "Concat", .op_class = ir::OpClass::transform, .inputs = {1, -1}, .infer = infer, .lower = lower};
+extern const ir::OpDef kConcatOp{
+    .name = "Concat", .op_class = ir::OpClass::transform, .inputs = {1, -1}, .infer = infer, .lower = lower};
 
 }  // namespace walle::ops

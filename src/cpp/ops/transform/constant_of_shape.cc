@@ -11,7 +11,8 @@ Status infer_constant(ir::InferContext& c) {
   WALLE_ASSIGN(const std::vector<int64_t> dims, c.need_i64(0));
   const Tensor* value = c.attrs().get_tensor("value");
   if (value && value->elements() != 1)
-    return model_error("a value of shape " + value->shape().text(), "one element", "attribute value", "correct the value");
+    return model_error("a value of shape " + value->shape().text(), "one element", "attribute value",
+                       "correct the value");
   const DType dtype = value ? value->dtype() : DType::float32;
   WALLE_ASSIGN(const Shape out, Shape::checked(dims, dtype_size(dtype), "ConstantOfShape"));
   c.output(0, dtype, out);
@@ -27,11 +28,12 @@ Status lower_constant(LowerContext& c) {
 }
 
 Status infer_eye(ir::InferContext& c) {
-  if (c.rank(0) != 2) return model_error("data " + c.shape(0).text(), "a matrix", "input 0", "give a rank-2 tensor");
+  if (c.rank(0) != 2)
+    return model_error("data " + c.shape(0).text(), "a matrix", "input 0", "give a rank-2 tensor");
   const auto dtype = static_cast<DType>(c.attrs().get_int("dtype", static_cast<int64_t>(c.dtype(0))));
   if (!tensor::visit_all(dtype, [](auto) {}))
-    return model_error("dtype " + std::to_string(c.attrs().get_int("dtype", 0)), "a numeric or boolean dtype", "attribute dtype",
-                       "correct it");
+    return model_error("dtype " + std::to_string(c.attrs().get_int("dtype", 0)), "a numeric or boolean dtype",
+                       "attribute dtype", "correct it");
   c.output(0, dtype, c.shape(0));
   return {};
 }
@@ -55,7 +57,10 @@ Status lower_eye(LowerContext& c) {
 }
 
 constexpr std::array kRows{
-    ir::OpDef{.name = "ConstantOfShape", .op_class = ir::OpClass::transform, .infer = infer_constant, .lower = lower_constant},
+    ir::OpDef{.name = "ConstantOfShape",
+              .op_class = ir::OpClass::transform,
+              .infer = infer_constant,
+              .lower = lower_constant},
     ir::OpDef{.name = "EyeLike", .op_class = ir::OpClass::transform, .infer = infer_eye, .lower = lower_eye},
 };
 }  // namespace

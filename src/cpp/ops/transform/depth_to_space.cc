@@ -1,5 +1,5 @@
-// DepthToSpace and SpaceToDepth: blocks of channels to blocks of pixels and back. One region of six axes; the second is
-// the first with source and destination exchanged.
+// DepthToSpace and SpaceToDepth: blocks of channels to blocks of pixels and back. One region of six axes; the
+// second is the first with source and destination exchanged.
 #include <array>
 #include <limits>
 #include <optional>
@@ -13,8 +13,8 @@ namespace {
 Result<int64_t> block_size(const ir::Attributes& attrs, const Shape& in) {
   const int64_t block = attrs.get_int("blocksize", 0);
   if (in.rank() != 4 || block < 1 || block > (int64_t{1} << 20))
-    return model_error("blocksize " + std::to_string(block) + " on " + in.text(), "a positive blocksize and data [N, C, H, W]",
-                       "attribute blocksize", "correct them");
+    return model_error("blocksize " + std::to_string(block) + " on " + in.text(),
+                       "a positive blocksize and data [N, C, H, W]", "attribute blocksize", "correct them");
   return block;
 }
 
@@ -31,8 +31,9 @@ Status infer_to_space(ir::InferContext& c) {
   WALLE_ASSIGN(const int64_t b, block_size(c.attrs(), in));
   const std::string mode = c.attrs().get_string("mode", "DCR");
   if (in[1] % (b * b) != 0 || (mode != "DCR" && mode != "CRD"))
-    return model_error(std::to_string(in[1]) + " channels, mode " + mode, "a multiple of " + std::to_string(b * b) + ", mode DCR or CRD",
-                       "DepthToSpace", "correct the blocksize");
+    return model_error(std::to_string(in[1]) + " channels, mode " + mode,
+                       "a multiple of " + std::to_string(b * b) + ", mode DCR or CRD", "DepthToSpace",
+                       "correct the blocksize");
   return output(c, {in[0], in[1] / (b * b), base::checked_mul(in[2], b), base::checked_mul(in[3], b)});
 }
 
@@ -40,7 +41,8 @@ Status infer_to_depth(ir::InferContext& c) {
   const Shape& in = c.shape(0);
   WALLE_ASSIGN(const int64_t b, block_size(c.attrs(), in));
   if (in[2] % b != 0 || in[3] % b != 0)
-    return model_error("pixels " + in.text(), "height and width in multiples of " + std::to_string(b), "SpaceToDepth", "pad the data");
+    return model_error("pixels " + in.text(), "height and width in multiples of " + std::to_string(b),
+                       "SpaceToDepth", "pad the data");
   return output(c, {in[0], base::checked_mul(in[1], b * b), in[2] / b, in[3] / b});
 }
 
@@ -59,14 +61,15 @@ raster::Region to_space(const Shape& deep, const Shape& wide, int64_t b, bool cr
 
 Status lower_to_space(LowerContext& c) {
   raster::Raster r;
-  r.regions.push_back(
-      to_space(c.shape(c.in(0)), c.out_shape(0), c.attrs().get_int("blocksize", 1), c.attrs().get_string("mode", "DCR") == "CRD"));
+  r.regions.push_back(to_space(c.shape(c.in(0)), c.out_shape(0), c.attrs().get_int("blocksize", 1),
+                               c.attrs().get_string("mode", "DCR") == "CRD"));
   result_raster(c, std::move(r));
   return {};
 }
 
 Status lower_to_depth(LowerContext& c) {
-  raster::Region region = to_space(c.out_shape(0), c.shape(c.in(0)), c.attrs().get_int("blocksize", 1), false);
+  raster::Region region =
+      to_space(c.out_shape(0), c.shape(c.in(0)), c.attrs().get_int("blocksize", 1), false);
   std::swap(region.src, region.dst);
   raster::Raster r;
   r.regions.push_back(region);
@@ -75,8 +78,14 @@ Status lower_to_depth(LowerContext& c) {
 }
 
 constexpr std::array kRows{
-    ir::OpDef{.name = "DepthToSpace", .op_class = ir::OpClass::transform, .infer = infer_to_space, .lower = lower_to_space},
-    ir::OpDef{.name = "SpaceToDepth", .op_class = ir::OpClass::transform, .infer = infer_to_depth, .lower = lower_to_depth},
+    ir::OpDef{.name = "DepthToSpace",
+              .op_class = ir::OpClass::transform,
+              .infer = infer_to_space,
+              .lower = lower_to_space},
+    ir::OpDef{.name = "SpaceToDepth",
+              .op_class = ir::OpClass::transform,
+              .infer = infer_to_depth,
+              .lower = lower_to_depth},
 };
 }  // namespace
 

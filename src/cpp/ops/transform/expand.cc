@@ -19,7 +19,8 @@ Status lower(LowerContext& c) {
   const Shape from = in.strides();
   Shape stride = out;
   const int missing = out.rank() - in.rank();
-  for (int a = 0; a < out.rank(); ++a) stride[a] = a < missing || in[a - missing] == 1 ? 0 : from[a - missing];
+  for (int a = 0; a < out.rank(); ++a)
+    stride[a] = a < missing || in[a - missing] == 1 ? 0 : from[a - missing];
   raster::Raster r;
   r.regions.push_back(raster::strided_region(0, out.dims(), 0, stride.dims(), 0, out.strides().dims()));
   result_raster(c, std::move(r));
@@ -27,6 +28,7 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kExpandOp{.name = "Expand", .op_class = ir::OpClass::transform, .inputs = {2, 2}, .infer = infer, .lower = lower};
+extern const ir::OpDef kExpandOp{
+    .name = "Expand", .op_class = ir::OpClass::transform, .inputs = {2, 2}, .infer = infer, .lower = lower};
 
 }  // namespace walle::ops

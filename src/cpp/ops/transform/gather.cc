@@ -1,5 +1,5 @@
-// Gather: slices of an axis chosen by an index tensor. A loop whose rounds are the indices; with few constant indices it is
-// a raster, so that it merges with its neighbours (Gather of a shape, channel shuffles).
+// Gather: slices of an axis chosen by an index tensor. A loop whose rounds are the indices; with few constant
+// indices it is a raster, so that it merges with its neighbours (Gather of a shape, channel shuffles).
 #include "ops/transform/gather_rules.h"
 #include "ops/transform/movement.h"
 #include "raster/simplify.h"
@@ -19,13 +19,15 @@ Status infer(ir::InferContext& c) {
   out.insert(out.end(), data.begin() + axis + 1, data.end());
   WALLE_ASSIGN(const Shape shape, Shape::checked(out, dtype_size(c.dtype(0)), "Gather"));
   if (data[axis] == 0 && shape.elements() > 0)
-    return model_error("indices into an axis of size 0", "an axis with elements", "input data", "correct the axis");
+    return model_error("indices into an axis of size 0", "an axis with elements", "input data",
+                       "correct the axis");
   c.output(0, c.dtype(0), shape);
   return {};
 }
 
 // Regions for indices known while planning; nullopt when there would be many.
-Result<std::optional<raster::Raster>> constant_gather(const Tensor& indices, int64_t outer, int64_t dim, int64_t inner) {
+Result<std::optional<raster::Raster>> constant_gather(const Tensor& indices, int64_t outer, int64_t dim,
+                                                      int64_t inner) {
   if (indices.elements() > 4096) return std::optional<raster::Raster>{};
   WALLE_ASSIGN(std::vector<int64_t> list, indices.to_i64());
   const auto count = static_cast<int64_t>(list.size());
@@ -41,7 +43,8 @@ Result<std::optional<raster::Raster>> constant_gather(const Tensor& indices, int
     const int64_t size[] = {outer, static_cast<int64_t>(n), inner};
     const int64_t from[] = {dim * inner, step * inner, 1};
     const int64_t to[] = {count * inner, inner, 1};
-    r.regions.push_back(raster::strided_region(0, size, list[i] * inner, from, static_cast<int64_t>(i) * inner, to));
+    r.regions.push_back(
+        raster::strided_region(0, size, list[i] * inner, from, static_cast<int64_t>(i) * inner, to));
   }
   raster::simplify(r);
   if (r.regions.size() > kMaxConstantRegions) return std::optional<raster::Raster>{};
@@ -76,6 +79,7 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kGatherOp{.name = "Gather", .op_class = ir::OpClass::transform, .inputs = {2, 2}, .infer = infer, .lower = lower};
+extern const ir::OpDef kGatherOp{
+    .name = "Gather", .op_class = ir::OpClass::transform, .inputs = {2, 2}, .infer = infer, .lower = lower};
 
 }  // namespace walle::ops

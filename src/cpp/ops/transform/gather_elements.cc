@@ -1,5 +1,5 @@
-// GatherElements and ScatterElements (and its old name Scatter): one element per index, which replaces the coordinate
-// along one axis. Loops of one-element rounds over the index tensor's box.
+// GatherElements and ScatterElements (and its old name Scatter): one element per index, which replaces the
+// coordinate along one axis. Loops of one-element rounds over the index tensor's box.
 #include <array>
 
 #include "ops/infer_rules.h"
@@ -14,15 +14,17 @@ Status check_box(const ir::InferContext& c, int axis) {
   const Shape& data = c.shape(0);
   const Shape& index = c.shape(1);
   bool fits = data.rank() == index.rank();
-  for (int a = 0; fits && a < data.rank(); ++a) fits = a == axis ? (data[a] > 0 || index.elements() == 0) : index[a] <= data[a];
+  for (int a = 0; fits && a < data.rank(); ++a)
+    fits = a == axis ? (data[a] > 0 || index.elements() == 0) : index[a] <= data[a];
   if (!fits)
     return model_error("indices " + index.text() + " into " + data.text(),
-                       "indices of the same rank, not larger except along axis " + std::to_string(axis), "input indices",
-                       "correct the indices");
+                       "indices of the same rank, not larger except along axis " + std::to_string(axis),
+                       "input indices", "correct the indices");
   return check_index_dtype(c, 1);
 }
 
-// Rounds over `box`; `dense` walks a tensor of that shape, `indexed` the data with the axis left to the index.
+// Rounds over `box`; `dense` walks a tensor of that shape, `indexed` the data with the axis left to the
+// index.
 raster::LoopSpec element_loop(const Shape& data, const Shape& box, int axis, bool scatter) {
   raster::LoopSpec loop;
   loop.rank = box.rank();
@@ -48,7 +50,8 @@ Status infer_gather(ir::InferContext& c) {
 Status lower_gather(LowerContext& c) {
   const Shape data = c.shape(c.in(0));
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), data.rank()));
-  c.result(0, c.loop(element_loop(data, c.out_shape(0), axis, false), c.out_dtype(0), c.out_shape(0), {c.in(0), c.in(1)}));
+  c.result(0, c.loop(element_loop(data, c.out_shape(0), axis, false), c.out_dtype(0), c.out_shape(0),
+                     {c.in(0), c.in(1)}));
   return {};
 }
 
@@ -56,10 +59,12 @@ Status infer_scatter(ir::InferContext& c) {
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), c.rank(0)));
   WALLE_TRY(check_box(c, axis));
   WALLE_ASSIGN(const raster::Combine combine, combine_of(c.attrs()));
-  if (c.shape(1) != c.shape(2) || c.dtype(0) != c.dtype(2) || (combine != raster::Combine::assign && c.dtype(0) == DType::boolean))
-    return model_error("updates " + std::string(dtype_name(c.dtype(2))) + c.shape(2).text(),
-                       "the shape of the indices " + c.shape(1).text() + " and a dtype like the data that can be reduced", "input updates",
-                       "correct them");
+  if (c.shape(1) != c.shape(2) || c.dtype(0) != c.dtype(2) ||
+      (combine != raster::Combine::assign && c.dtype(0) == DType::boolean))
+    return model_error(
+        "updates " + std::string(dtype_name(c.dtype(2))) + c.shape(2).text(),
+        "the shape of the indices " + c.shape(1).text() + " and a dtype like the data that can be reduced",
+        "input updates", "correct them");
   c.output(0, c.dtype(0), c.shape(0));
   return {};
 }
@@ -74,11 +79,19 @@ Status lower_scatter(LowerContext& c) {
 }
 
 constexpr ir::OpDef scatter_row(std::string_view name) {
-  return {.name = name, .op_class = ir::OpClass::transform, .inputs = {3, 3}, .infer = infer_scatter, .lower = lower_scatter};
+  return {.name = name,
+          .op_class = ir::OpClass::transform,
+          .inputs = {3, 3},
+          .infer = infer_scatter,
+          .lower = lower_scatter};
 }
 
 constexpr std::array kRows{
-    ir::OpDef{.name = "GatherElements", .op_class = ir::OpClass::transform, .inputs = {2, 2}, .infer = infer_gather, .lower = lower_gather},
+    ir::OpDef{.name = "GatherElements",
+              .op_class = ir::OpClass::transform,
+              .inputs = {2, 2},
+              .infer = infer_gather,
+              .lower = lower_gather},
     scatter_row("ScatterElements"),
     scatter_row("Scatter"),
 };

@@ -1,5 +1,5 @@
-// GatherND and ScatterND: the last axis of the indices is a coordinate tuple of the data's leading axes. Loops whose rounds
-// are the tuples and whose body is the contiguous rest of the data.
+// GatherND and ScatterND: the last axis of the indices is a coordinate tuple of the data's leading axes.
+// Loops whose rounds are the tuples and whose body is the contiguous rest of the data.
 #include <algorithm>
 #include <array>
 
@@ -11,14 +11,17 @@ namespace walle::ops {
 namespace {
 // The tuple length after `batch` common leading axes.
 Result<int> tuple_length(const Shape& data, const Shape& index, int64_t batch) {
-  bool fits = batch >= 0 && data.rank() > 0 && index.rank() > 0 && batch < data.rank() && batch < index.rank();
+  bool fits =
+      batch >= 0 && data.rank() > 0 && index.rank() > 0 && batch < data.rank() && batch < index.rank();
   for (int a = 0; fits && a < batch; ++a) fits = data[a] == index[a];
   const int64_t k = fits ? index.back() : 0;
   fits = fits && k >= 1 && k <= data.rank() - batch;
-  for (int a = 0; fits && a < k; ++a) fits = data[static_cast<int>(batch) + a] > 0 || index.elements() == 0 || data.elements() > 0;
+  for (int a = 0; fits && a < k; ++a)
+    fits = data[static_cast<int>(batch) + a] > 0 || index.elements() == 0 || data.elements() > 0;
   if (!fits)
-    return model_error("indices " + index.text() + " into " + data.text() + " with " + std::to_string(batch) + " batch axes",
-                       "equal batch axes and tuples of 1 to rank coordinates", "input indices", "correct the indices");
+    return model_error(
+        "indices " + index.text() + " into " + data.text() + " with " + std::to_string(batch) + " batch axes",
+        "equal batch axes and tuples of 1 to rank coordinates", "input indices", "correct the indices");
   return static_cast<int>(k);
 }
 
@@ -71,9 +74,10 @@ Status infer_scatter(ir::InferContext& c) {
   updates.insert(updates.end(), data.begin() + k, data.end());
   const bool fits = std::ranges::equal(updates, c.shape(2).dims()) && c.dtype(2) == c.dtype(0);
   if (!fits || (combine != raster::Combine::assign && c.dtype(0) == DType::boolean))
-    return model_error(
-        "updates " + std::string(dtype_name(c.dtype(2))) + c.shape(2).text() + " for indices " + index.text() + " into " + data.text(),
-        "one slice of the data per index tuple, of a dtype that can be reduced", "input updates", "correct the updates");
+    return model_error("updates " + std::string(dtype_name(c.dtype(2))) + c.shape(2).text() +
+                           " for indices " + index.text() + " into " + data.text(),
+                       "one slice of the data per index tuple, of a dtype that can be reduced",
+                       "input updates", "correct the updates");
   c.output(0, c.dtype(0), data);
   return {};
 }
@@ -90,8 +94,16 @@ Status lower_scatter(LowerContext& c) {
 }
 
 constexpr std::array kRows{
-    ir::OpDef{.name = "GatherND", .op_class = ir::OpClass::transform, .inputs = {2, 2}, .infer = infer_gather, .lower = lower_gather},
-    ir::OpDef{.name = "ScatterND", .op_class = ir::OpClass::transform, .inputs = {3, 3}, .infer = infer_scatter, .lower = lower_scatter},
+    ir::OpDef{.name = "GatherND",
+              .op_class = ir::OpClass::transform,
+              .inputs = {2, 2},
+              .infer = infer_gather,
+              .lower = lower_gather},
+    ir::OpDef{.name = "ScatterND",
+              .op_class = ir::OpClass::transform,
+              .inputs = {3, 3},
+              .infer = infer_scatter,
+              .lower = lower_scatter},
 };
 }  // namespace
 

@@ -32,7 +32,8 @@ Result<std::vector<int>> unique_axes(std::span<const int64_t> axes, int rank) {
   for (int64_t axis : axes) {
     WALLE_ASSIGN(const int a, tensor::normalize_axis(axis, rank));
     if (std::ranges::find(out, a) != out.end())
-      return model_error("axis " + std::to_string(axis) + " twice", "each axis at most once", "axes", "remove the repeated axis");
+      return model_error("axis " + std::to_string(axis) + " twice", "each axis at most once", "axes",
+                         "remove the repeated axis");
     out.push_back(a);
   }
   return out;
@@ -40,7 +41,8 @@ Result<std::vector<int>> unique_axes(std::span<const int64_t> axes, int rank) {
 
 raster::Fill fill_of(const Tensor& value) {
   raster::Fill fill;
-  if (value.bytes() > 0) std::memcpy(fill.bytes.data(), value.data(), static_cast<size_t>(dtype_size(value.dtype())));
+  if (value.bytes() > 0)
+    std::memcpy(fill.bytes.data(), value.data(), static_cast<size_t>(dtype_size(value.dtype())));
   return fill;
 }
 

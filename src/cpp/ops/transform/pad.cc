@@ -1,5 +1,5 @@
-// Pad: constant, reflect, edge or wrap; negative pads crop. Every axis is a list of segments of the source; the regions
-// are their product. Constant mode is the middle segments and a fill.
+// Pad: constant, reflect, edge or wrap; negative pads crop. Every axis is a list of segments of the source;
+// the regions are their product. Constant mode is the middle segments and a fill.
 #include <algorithm>
 
 #include "base/checked.h"
@@ -13,7 +13,8 @@ struct Segment {
   int64_t to, size, from, step;
 };
 
-Result<std::vector<int64_t>> full_pads(const std::vector<int64_t>& pads, const std::vector<int64_t>& axes, bool has_axes, int rank) {
+Result<std::vector<int64_t>> full_pads(const std::vector<int64_t>& pads, const std::vector<int64_t>& axes,
+                                       bool has_axes, int rank) {
   const auto n = static_cast<size_t>(rank);
   std::vector<int64_t> all;
   if (has_axes)
@@ -32,7 +33,8 @@ Result<std::vector<int64_t>> full_pads(const std::vector<int64_t>& pads, const s
   return full;
 }
 
-Result<Shape> padded_shape(const Shape& in, const std::vector<int64_t>& pads, const std::string& mode, int64_t element_size) {
+Result<Shape> padded_shape(const Shape& in, const std::vector<int64_t>& pads, const std::string& mode,
+                           int64_t element_size) {
   Shape out = in;
   const auto n = static_cast<size_t>(in.rank());
   for (size_t a = 0; a < n; ++a) {
@@ -40,17 +42,19 @@ Result<Shape> padded_shape(const Shape& in, const std::vector<int64_t>& pads, co
     const auto both = base::checked_add(pads[a], pads[n + a]);
     const auto size = both ? base::checked_add(*both, in[axis]) : both;
     if (!size || *size < 0 || pads[a] < -in[axis] || pads[n + a] < -in[axis])
-      return model_error(
-          "pads " + std::to_string(pads[a]) + " and " + std::to_string(pads[n + a]) + " on an axis of " + std::to_string(in[axis]),
-          "a result of zero or more elements", "input pads", "correct the pads");
+      return model_error("pads " + std::to_string(pads[a]) + " and " + std::to_string(pads[n + a]) +
+                             " on an axis of " + std::to_string(in[axis]),
+                         "a result of zero or more elements", "input pads", "correct the pads");
     if (mode != "constant" && in[axis] == 0 && *size > 0)
-      return model_error("mode " + mode + " on an empty axis", "elements to repeat", "input data", "use mode constant");
+      return model_error("mode " + mode + " on an empty axis", "elements to repeat", "input data",
+                         "use mode constant");
     out[axis] = *size;
   }
   return Shape::checked(out.dims(), element_size, "Pad");
 }
 
-// The source index that result position p (counted from the source's first element) repeats, and the direction it moves in.
+// The source index that result position p (counted from the source's first element) repeats, and the
+// direction it moves in.
 std::pair<int64_t, int64_t> source_of(const std::string& mode, int64_t p, int64_t dim) {
   const auto mod = [](int64_t a, int64_t b) { return (a % b + b) % b; };
   if (mode == "edge") return {std::clamp<int64_t>(p, 0, dim - 1), p < 0 || p >= dim - 1 ? 0 : 1};
@@ -61,7 +65,8 @@ std::pair<int64_t, int64_t> source_of(const std::string& mode, int64_t p, int64_
 }
 
 // How many positions from p on one segment explains.
-int64_t run_length(const std::string& mode, int64_t p, int64_t dim, std::pair<int64_t, int64_t> at, int64_t left) {
+int64_t run_length(const std::string& mode, int64_t p, int64_t dim, std::pair<int64_t, int64_t> at,
+                   int64_t left) {
   if (mode == "edge") return p < 0 ? std::min(left, -p) : p >= dim ? left : std::min(left, dim - p);
   if (at.second == 0) return left;
   if (mode == "wrap") return std::min(left, dim - at.first);
@@ -92,7 +97,8 @@ std::vector<Segment> segments(const std::string& mode, int64_t before, int64_t d
 Status infer(ir::InferContext& c) {
   const std::string mode = c.attrs().get_string("mode", "constant");
   if (mode != "constant" && mode != "reflect" && mode != "edge" && mode != "wrap")
-    return model_error("mode '" + mode + "'", "constant, reflect, edge or wrap", "attribute mode", "correct the mode");
+    return model_error("mode '" + mode + "'", "constant, reflect, edge or wrap", "attribute mode",
+                       "correct the mode");
   WALLE_ASSIGN(const std::vector<int64_t> pads, c.need_i64(1));
   std::vector<int64_t> axes;
   if (c.has(3)) {
@@ -103,8 +109,9 @@ Status infer(ir::InferContext& c) {
   if (c.has(2) && mode == "constant") {
     WALLE_ASSIGN(const Tensor* value, c.need(2));
     if (value->elements() != 1 || value->dtype() != c.dtype(0))
-      return model_error("a constant value " + std::string(dtype_name(value->dtype())) + value->shape().text(),
-                         "one " + std::string(dtype_name(c.dtype(0))), "input constant_value", "correct the value");
+      return model_error(
+          "a constant value " + std::string(dtype_name(value->dtype())) + value->shape().text(),
+          "one " + std::string(dtype_name(c.dtype(0))), "input constant_value", "correct the value");
   }
   c.output(0, c.dtype(0), out);
   return {};
@@ -124,8 +131,9 @@ Status lower(LowerContext& c) {
     regions = std::min(regions * static_cast<int64_t>(choices.back().size()), base::kMaxRegions + 1);
   }
   if (regions > base::kMaxRegions)
-    return resource_error("pads that repeat the data in more than " + std::to_string(base::kMaxRegions) + " pieces", "fewer pieces", "Pad",
-                          "pad in several steps");
+    return resource_error(
+        "pads that repeat the data in more than " + std::to_string(base::kMaxRegions) + " pieces",
+        "fewer pieces", "Pad", "pad in several steps");
   raster::Raster r;
   std::vector<size_t> pick(choices.size(), 0);
   for (int64_t k = 0; k < regions; ++k) {
@@ -151,6 +159,7 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kPadOp{.name = "Pad", .op_class = ir::OpClass::transform, .inputs = {2, 4}, .infer = infer, .lower = lower};
+extern const ir::OpDef kPadOp{
+    .name = "Pad", .op_class = ir::OpClass::transform, .inputs = {2, 4}, .infer = infer, .lower = lower};
 
 }  // namespace walle::ops

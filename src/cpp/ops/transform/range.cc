@@ -1,4 +1,5 @@
-// Range: start, start + delta, ... below limit. Its length depends on the values, so it is computed while planning.
+// Range: start, start + delta, ... below limit. Its length depends on the values, so it is computed while
+// planning.
 #include <cmath>
 
 #include "base/limits.h"
@@ -11,11 +12,14 @@ constexpr int64_t kMaxRange = base::kMaxPlanTable / 4;
 
 template <class T>
 Status fill_range(ir::InferContext& c, T start, T limit, T delta) {
-  const double count = std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
+  const double count =
+      std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
   if (delta == T{0} || !std::isfinite(count) || count > static_cast<double>(kMaxRange))
-    return model_error("start " + std::to_string(start) + ", limit " + std::to_string(limit) + ", delta " + std::to_string(delta),
-                       "finite numbers, a delta other than zero, at most " + std::to_string(kMaxRange) + " elements", "Range",
-                       "correct the inputs");
+    return model_error(
+        "start " + std::to_string(start) + ", limit " + std::to_string(limit) + ", delta " +
+            std::to_string(delta),
+        "finite numbers, a delta other than zero, at most " + std::to_string(kMaxRange) + " elements",
+        "Range", "correct the inputs");
   const auto n = static_cast<int64_t>(std::max(count, 0.0));
   WALLE_ASSIGN(Tensor out, Tensor::allocate(tensor::kDTypeOf<T>, Shape{n}));
   T* p = out.as_mutable<T>().data();
@@ -23,7 +27,8 @@ Status fill_range(ir::InferContext& c, T start, T limit, T delta) {
     if constexpr (std::is_floating_point_v<T>)
       p[i] = start + static_cast<T>(i) * delta;
     else
-      p[i] = static_cast<T>(static_cast<uint64_t>(start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(delta));
+      p[i] = static_cast<T>(static_cast<uint64_t>(start) +
+                            static_cast<uint64_t>(i) * static_cast<uint64_t>(delta));
   }
   c.output_value(0, std::move(out));
   return {};
@@ -34,7 +39,8 @@ Status infer(ir::InferContext& c) {
   for (int i = 0; i < 3; ++i) {
     WALLE_ASSIGN(value[i], c.need(i));
     if (value[i]->elements() != 1 || value[i]->dtype() != value[0]->dtype())
-      return model_error("input " + std::to_string(i) + " of " + std::string(dtype_name(value[i]->dtype())) + value[i]->shape().text(),
+      return model_error("input " + std::to_string(i) + " of " + std::string(dtype_name(value[i]->dtype())) +
+                             value[i]->shape().text(),
                          "three scalars of one dtype", "Range", "correct the inputs");
   }
   Status status;
@@ -43,14 +49,15 @@ Status infer(ir::InferContext& c) {
     status = fill_range<T>(c, value[0]->as<T>()[0], value[1]->as<T>()[0], value[2]->as<T>()[0]);
   });
   if (!known)
-    return model_error("a range of " + std::string(dtype_name(value[0]->dtype())), "an integer, float32 or float64 range", "Range",
-                       "cast the inputs");
+    return model_error("a range of " + std::string(dtype_name(value[0]->dtype())),
+                       "an integer, float32 or float64 range", "Range", "cast the inputs");
   return status;
 }
 
 Status lower(LowerContext&) { return internal_error("Range is answered by its shape rule", "Range"); }
 }  // namespace
 
-extern const ir::OpDef kRangeOp{.name = "Range", .op_class = ir::OpClass::transform, .inputs = {3, 3}, .infer = infer, .lower = lower};
+extern const ir::OpDef kRangeOp{
+    .name = "Range", .op_class = ir::OpClass::transform, .inputs = {3, 3}, .infer = infer, .lower = lower};
 
 }  // namespace walle::ops

@@ -1,4 +1,5 @@
-// Reshape: the same elements in order under another shape (-1: inferred, 0: copied unless allowzero). Costs nothing.
+// Reshape: the same elements in order under another shape (-1: inferred, 0: copied unless allowzero). Costs
+// nothing.
 #include "ops/lower.h"
 
 namespace walle::ops {
@@ -18,14 +19,15 @@ Status infer(ir::InferContext& c) {
       continue;
     }
     if (dims[i] < 0 || __builtin_mul_overflow(known, dims[i], &known))
-      return model_error("target dimension " + std::to_string(dims[i]), "sizes of zero or more and at most one -1", "input shape",
+      return model_error("target dimension " + std::to_string(dims[i]),
+                         "sizes of zero or more and at most one -1", "input shape",
                          "correct the target shape");
   }
   if (unknown >= 0) dims[static_cast<size_t>(unknown)] = known ? in.elements() / known : 0;
   WALLE_ASSIGN(const Shape out, Shape::checked(dims, dtype_size(c.dtype(0)), "Reshape"));
   if (out.elements() != in.elements())
-    return model_error("a reshape of " + in.text() + " to " + out.text(), "equal element counts", "input shape",
-                       "correct the target shape");
+    return model_error("a reshape of " + in.text() + " to " + out.text(), "equal element counts",
+                       "input shape", "correct the target shape");
   c.output(0, c.dtype(0), out);
   return {};
 }
@@ -36,6 +38,7 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kReshapeOp{.name = "Reshape", .op_class = ir::OpClass::transform, .inputs = {2, 2}, .infer = infer, .lower = lower};
+extern const ir::OpDef kReshapeOp{
+    .name = "Reshape", .op_class = ir::OpClass::transform, .inputs = {2, 2}, .infer = infer, .lower = lower};
 
 }  // namespace walle::ops

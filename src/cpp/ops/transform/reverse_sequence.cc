@@ -9,16 +9,17 @@ Status infer(ir::InferContext& c) {
   const int64_t batch = c.attrs().get_int("batch_axis", 1);
   const int64_t time = c.attrs().get_int("time_axis", 0);
   if (in.rank() < 2 || batch == time || batch < 0 || batch > 1 || time < 0 || time > 1)
-    return model_error("batch_axis " + std::to_string(batch) + " and time_axis " + std::to_string(time) + " on " + in.text(),
-                       "axes 0 and 1 in one or the other order, rank 2 or more", "attributes", "correct the axes");
+    return model_error(
+        "batch_axis " + std::to_string(batch) + " and time_axis " + std::to_string(time) + " on " + in.text(),
+        "axes 0 and 1 in one or the other order, rank 2 or more", "attributes", "correct the axes");
   WALLE_ASSIGN(const std::vector<int64_t> lens, c.need_i64(1));
   if (static_cast<int64_t>(lens.size()) != in[static_cast<int>(batch)])
-    return model_error(std::to_string(lens.size()) + " lengths for " + in.text(), "one length per batch entry", "input sequence_lens",
-                       "correct them");
+    return model_error(std::to_string(lens.size()) + " lengths for " + in.text(),
+                       "one length per batch entry", "input sequence_lens", "correct them");
   for (int64_t n : lens)
     if (n < 0 || n > in[static_cast<int>(time)])
-      return model_error("length " + std::to_string(n), "0 to " + std::to_string(in[static_cast<int>(time)]), "input sequence_lens",
-                         "correct it");
+      return model_error("length " + std::to_string(n), "0 to " + std::to_string(in[static_cast<int>(time)]),
+                         "input sequence_lens", "correct it");
   c.output(0, c.dtype(0), in);
   return {};
 }
@@ -29,9 +30,11 @@ Status lower(LowerContext& c) {
   const size_t time = 1 - batch;
   WALLE_ASSIGN(const std::vector<int64_t> lens, ints_of(c, 1));
   if (static_cast<int64_t>(lens.size()) > base::kMaxRegions / 2)  // before they are made
-    return resource_error(std::to_string(lens.size()) + " sequences", "at most " + std::to_string(base::kMaxRegions / 2), "ReverseSequence",
+    return resource_error(std::to_string(lens.size()) + " sequences",
+                          "at most " + std::to_string(base::kMaxRegions / 2), "ReverseSequence",
                           "reverse smaller batches");
-  const std::vector<int64_t> zeros(static_cast<size_t>(in.rank()), 0), ones(static_cast<size_t>(in.rank()), 1);
+  const std::vector<int64_t> zeros(static_cast<size_t>(in.rank()), 0),
+      ones(static_cast<size_t>(in.rank()), 1);
   raster::Raster r;
   for (size_t b = 0; b < lens.size(); ++b) {
     Shape size = in;
@@ -53,7 +56,10 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kReverseSequenceOp{
-    .name = "ReverseSequence", .op_class = ir::OpClass::transform, .inputs = {2, 2}, .infer = infer, .lower = lower};
+extern const ir::OpDef kReverseSequenceOp{.name = "ReverseSequence",
+                                          .op_class = ir::OpClass::transform,
+                                          .inputs = {2, 2},
+                                          .infer = infer,
+                                          .lower = lower};
 
 }  // namespace walle::ops

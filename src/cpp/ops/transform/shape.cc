@@ -20,6 +20,7 @@ Status infer(ir::InferContext& c) {
 Status lower(LowerContext&) { return internal_error("Shape is answered by its shape rule", "Shape"); }
 }  // namespace
 
-extern const ir::OpDef kShapeOp{.name = "Shape", .op_class = ir::OpClass::transform, .infer = infer, .lower = lower};
+extern const ir::OpDef kShapeOp{
+    .name = "Shape", .op_class = ir::OpClass::transform, .infer = infer, .lower = lower};
 
 }  // namespace walle::ops

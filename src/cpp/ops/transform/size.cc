@@ -13,6 +13,7 @@ Status infer(ir::InferContext& c) {
 Status lower(LowerContext&) { return internal_error("Size is answered by its shape rule", "Size"); }
 }  // namespace
 
-extern const ir::OpDef kSizeOp{.name = "Size", .op_class = ir::OpClass::transform, .infer = infer, .lower = lower};
+extern const ir::OpDef kSizeOp{
+    .name = "Size", .op_class = ir::OpClass::transform, .infer = infer, .lower = lower};
 
 }  // namespace walle::ops

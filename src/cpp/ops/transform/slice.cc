@@ -14,7 +14,8 @@ struct Plan {
 // NumPy's clamping of one axis.
 void clamp_axis(int64_t dim, int64_t start, int64_t end, int64_t step, int axis, Plan& plan) {
   const auto a = static_cast<size_t>(axis);
-  step = std::clamp(step, -dim - 1, dim + 1);  // farther steps select one element as well, and cannot overflow
+  step =
+      std::clamp(step, -dim - 1, dim + 1);  // farther steps select one element as well, and cannot overflow
   const bool up = step > 0;
   if (start < 0) start += dim;
   if (end < 0) end += dim;
@@ -27,20 +28,23 @@ void clamp_axis(int64_t dim, int64_t start, int64_t end, int64_t step, int axis,
   plan.size[axis] = dim == 0 || span <= 0 ? 0 : (span - 1) / stride + 1;
 }
 
-Result<Plan> make_plan(const Shape& data, const std::vector<int64_t>& starts, const std::vector<int64_t>& ends, std::vector<int64_t> axes,
+Result<Plan> make_plan(const Shape& data, const std::vector<int64_t>& starts,
+                       const std::vector<int64_t>& ends, std::vector<int64_t> axes,
                        std::vector<int64_t> steps) {
   const size_t n = starts.size();
   if (axes.empty())
     for (size_t i = 0; i < n; ++i) axes.push_back(static_cast<int64_t>(i));
   if (steps.empty()) steps.assign(n, 1);
   if (ends.size() != n || axes.size() != n || steps.size() != n)
-    return model_error(std::to_string(n) + " starts, " + std::to_string(ends.size()) + " ends, " + std::to_string(axes.size()) + " axes, " +
-                           std::to_string(steps.size()) + " steps",
+    return model_error(std::to_string(n) + " starts, " + std::to_string(ends.size()) + " ends, " +
+                           std::to_string(axes.size()) + " axes, " + std::to_string(steps.size()) + " steps",
                        "as many of each", "Slice inputs", "correct the lists");
   WALLE_ASSIGN(const std::vector<int> at, unique_axes(axes, data.rank()));
-  Plan plan{std::vector<int64_t>(static_cast<size_t>(data.rank()), 0), std::vector<int64_t>(static_cast<size_t>(data.rank()), 1), data};
+  Plan plan{std::vector<int64_t>(static_cast<size_t>(data.rank()), 0),
+            std::vector<int64_t>(static_cast<size_t>(data.rank()), 1), data};
   for (size_t i = 0; i < n; ++i) {
-    if (steps[i] == 0) return model_error("step 0", "a step other than zero", "input steps", "correct the step");
+    if (steps[i] == 0)
+      return model_error("step 0", "a step other than zero", "input steps", "correct the step");
     clamp_axis(data[at[i]], starts[i], ends[i], steps[i], at[i], plan);
   }
   return plan;
@@ -76,6 +80,7 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kSliceOp{.name = "Slice", .op_class = ir::OpClass::transform, .inputs = {3, 5}, .infer = infer, .lower = lower};
+extern const ir::OpDef kSliceOp{
+    .name = "Slice", .op_class = ir::OpClass::transform, .inputs = {3, 5}, .infer = infer, .lower = lower};
 
 }  // namespace walle::ops

@@ -1,4 +1,5 @@
-// Split: consecutive slices along an axis, by sizes (input split), by count (num_outputs, the last may be shorter), or equal.
+// Split: consecutive slices along an axis, by sizes (input split), by count (num_outputs, the last may be
+// shorter), or equal.
 #include <algorithm>
 
 #include "ops/transform/movement.h"
@@ -13,18 +14,19 @@ Result<std::vector<int64_t>> part_sizes(ir::InferContext& c, int64_t dim) {
     int64_t left = dim;
     for (int64_t s : sizes) left = s < 0 || s > left ? -1 : left - s;
     if (static_cast<int64_t>(sizes.size()) != outputs || left != 0)
-      return model_error(
-          std::to_string(sizes.size()) + " split sizes for " + std::to_string(outputs) + " outputs of an axis of " + std::to_string(dim),
-          "one size per output, summing to the axis", "input split", "correct the sizes");
+      return model_error(std::to_string(sizes.size()) + " split sizes for " + std::to_string(outputs) +
+                             " outputs of an axis of " + std::to_string(dim),
+                         "one size per output, summing to the axis", "input split", "correct the sizes");
     return sizes;
   }
   const int64_t parts = c.attrs().get_int("num_outputs", outputs);
   if (parts != outputs || parts < 1)
-    return model_error("num_outputs " + std::to_string(parts) + " with " + std::to_string(outputs) + " outputs", "equal numbers",
-                       "attribute num_outputs", "correct it");
+    return model_error(
+        "num_outputs " + std::to_string(parts) + " with " + std::to_string(outputs) + " outputs",
+        "equal numbers", "attribute num_outputs", "correct it");
   if (!c.attrs().has("num_outputs") && dim % parts != 0)
-    return model_error("an axis of " + std::to_string(dim) + " in " + std::to_string(parts) + " parts", "a multiple of the parts", "Split",
-                       "give the sizes in input split");
+    return model_error("an axis of " + std::to_string(dim) + " in " + std::to_string(parts) + " parts",
+                       "a multiple of the parts", "Split", "give the sizes in input split");
   const int64_t size = (dim + parts - 1) / parts;
   std::vector<int64_t> sizes;
   for (int64_t i = 0; i < parts; ++i) sizes.push_back(std::clamp<int64_t>(dim - i * size, 0, size));
@@ -57,7 +59,11 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kSplitOp{
-    .name = "Split", .op_class = ir::OpClass::transform, .inputs = {1, 2}, .outputs = {1, -1}, .infer = infer, .lower = lower};
+extern const ir::OpDef kSplitOp{.name = "Split",
+                                .op_class = ir::OpClass::transform,
+                                .inputs = {1, 2},
+                                .outputs = {1, -1},
+                                .infer = infer,
+                                .lower = lower};
 
 }  // namespace walle::ops

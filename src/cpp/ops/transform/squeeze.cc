@@ -16,7 +16,8 @@ Status infer_squeeze(ir::InferContext& c) {
     WALLE_ASSIGN(const std::vector<int> at, unique_axes(axes, in.rank()));
     for (int a : at) {
       if (in[a] != 1)
-        return model_error("axis " + std::to_string(a) + " of " + in.text(), "an axis of size 1", "input axes", "correct the axes");
+        return model_error("axis " + std::to_string(a) + " of " + in.text(), "an axis of size 1",
+                           "input axes", "correct the axes");
       drop[static_cast<size_t>(a)] = true;
     }
   } else {
@@ -33,12 +34,13 @@ Status infer_unsqueeze(ir::InferContext& c) {
   const Shape& in = c.shape(0);
   WALLE_ASSIGN(const std::vector<int64_t> axes, c.need_i64(1));
   if (axes.size() + static_cast<size_t>(in.rank()) > static_cast<size_t>(base::kMaxRank))
-    return model_error(std::to_string(axes.size()) + " axes added to " + in.text(), "a rank of at most " + std::to_string(base::kMaxRank),
-                       "Unsqueeze", "use fewer axes");
+    return model_error(std::to_string(axes.size()) + " axes added to " + in.text(),
+                       "a rank of at most " + std::to_string(base::kMaxRank), "Unsqueeze", "use fewer axes");
   const int rank = in.rank() + static_cast<int>(axes.size());
   WALLE_ASSIGN(const std::vector<int> at, unique_axes(axes, rank));
   Shape out;
-  for (int a = 0, from = 0; a < rank; ++a) out.push_back(std::ranges::find(at, a) != at.end() ? 1 : in[from++]);
+  for (int a = 0, from = 0; a < rank; ++a)
+    out.push_back(std::ranges::find(at, a) != at.end() ? 1 : in[from++]);
   c.output(0, c.dtype(0), out);
   return {};
 }
@@ -48,7 +50,8 @@ Status infer_flatten(ir::InferContext& c) {
   const int64_t given = c.attrs().get_int("axis", 1);
   const int64_t axis = given < 0 ? given + in.rank() : given;
   if (axis < 0 || axis > in.rank())
-    return model_error("axis " + std::to_string(given), "an axis in [-rank, rank] of " + in.text(), "attribute axis", "correct the axis");
+    return model_error("axis " + std::to_string(given), "an axis in [-rank, rank] of " + in.text(),
+                       "attribute axis", "correct the axis");
   const auto a = static_cast<int>(axis);
   c.output(0, c.dtype(0), Shape{in.product(0, a), in.product(a, in.rank())});
   return {};
@@ -60,8 +63,16 @@ Status lower(LowerContext& c) {
 }
 
 constexpr std::array kRows{
-    ir::OpDef{.name = "Squeeze", .op_class = ir::OpClass::transform, .inputs = {1, 2}, .infer = infer_squeeze, .lower = lower},
-    ir::OpDef{.name = "Unsqueeze", .op_class = ir::OpClass::transform, .inputs = {2, 2}, .infer = infer_unsqueeze, .lower = lower},
+    ir::OpDef{.name = "Squeeze",
+              .op_class = ir::OpClass::transform,
+              .inputs = {1, 2},
+              .infer = infer_squeeze,
+              .lower = lower},
+    ir::OpDef{.name = "Unsqueeze",
+              .op_class = ir::OpClass::transform,
+              .inputs = {2, 2},
+              .infer = infer_unsqueeze,
+              .lower = lower},
     ir::OpDef{.name = "Flatten", .op_class = ir::OpClass::transform, .infer = infer_flatten, .lower = lower},
 };
 }  // namespace

@@ -1,4 +1,5 @@
-// Tile: every axis repeated a number of times. Each repeated axis becomes two: repeats (source stride 0) and elements.
+// Tile: every axis repeated a number of times. Each repeated axis becomes two: repeats (source stride 0) and
+// elements.
 #include "base/checked.h"
 #include "ops/transform/movement.h"
 #include "raster/simplify.h"
@@ -9,13 +10,15 @@ namespace {
 Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const std::vector<int64_t> repeats, c.need_i64(1));
   if (static_cast<int>(repeats.size()) != c.rank(0))
-    return model_error(std::to_string(repeats.size()) + " repeats for " + c.shape(0).text(), "one repeat per axis", "input repeats",
-                       "correct the repeats");
+    return model_error(std::to_string(repeats.size()) + " repeats for " + c.shape(0).text(),
+                       "one repeat per axis", "input repeats", "correct the repeats");
   Shape out = c.shape(0);
   for (int a = 0; a < out.rank(); ++a) {
     const int64_t n = repeats[static_cast<size_t>(a)];
     const auto size = base::checked_mul(out[a], n);
-    if (n < 0 || !size) return model_error("repeat " + std::to_string(n), "zero or more", "input repeats", "correct the repeats");
+    if (n < 0 || !size)
+      return model_error("repeat " + std::to_string(n), "zero or more", "input repeats",
+                         "correct the repeats");
     out[a] = *size;
   }
   WALLE_TRY(Shape::checked(out.dims(), dtype_size(c.dtype(0)), "Tile"));
@@ -57,6 +60,7 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kTileOp{.name = "Tile", .op_class = ir::OpClass::transform, .inputs = {2, 2}, .infer = infer, .lower = lower};
+extern const ir::OpDef kTileOp{
+    .name = "Tile", .op_class = ir::OpClass::transform, .inputs = {2, 2}, .infer = infer, .lower = lower};
 
 }  // namespace walle::ops

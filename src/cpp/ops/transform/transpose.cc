@@ -47,6 +47,7 @@ Status lower(LowerContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kTransposeOp{.name = "Transpose", .op_class = ir::OpClass::transform, .infer = infer, .lower = lower};
+extern const ir::OpDef kTransposeOp{
+    .name = "Transpose", .op_class = ir::OpClass::transform, .infer = infer, .lower = lower};
 
 }  // namespace walle::ops

@@ -1,5 +1,6 @@
-// Trilu: the upper or lower triangle of every matrix, shifted by k; the rest is zero. One region per row; large matrices
-// select with a mask instead, because thousands of regions cost more than reading a byte per element.
+// Trilu: the upper or lower triangle of every matrix, shifted by k; the rest is zero. One region per row;
+// large matrices select with a mask instead, because thousands of regions cost more than reading a byte per
+// element.
 #include <algorithm>
 
 #include "ops/transform/movement.h"
@@ -16,13 +17,16 @@ std::pair<int64_t, int64_t> kept(bool upper, int64_t row, int64_t k, int64_t col
 }
 
 Result<int64_t> diagonal(const std::vector<int64_t>& given, const Shape& in) {
-  if (given.size() > 1) return model_error(std::to_string(given.size()) + " values", "one diagonal offset", "input k", "correct k");
+  if (given.size() > 1)
+    return model_error(std::to_string(given.size()) + " values", "one diagonal offset", "input k",
+                       "correct k");
   const int64_t limit = in[in.rank() - 1] + in[in.rank() - 2];
   return given.empty() ? 0 : std::clamp(given[0], -limit, limit);
 }
 
 Status infer(ir::InferContext& c) {
-  if (c.rank(0) < 2) return model_error("data " + c.shape(0).text(), "matrices (rank 2 or more)", "input 0", "add an axis");
+  if (c.rank(0) < 2)
+    return model_error("data " + c.shape(0).text(), "matrices (rank 2 or more)", "input 0", "add an axis");
   if (c.has(1)) {
     WALLE_ASSIGN(const std::vector<int64_t> k, c.need_i64(1));
     WALLE_TRY(diagonal(k, c.shape(0)));
@@ -64,13 +68,15 @@ Status lower(LowerContext& c) {
     if (from >= to) continue;
     const int64_t size[] = {in.product(0, in.rank() - 2), to - from};
     const int64_t stride[] = {rows * columns, 1};
-    r.regions.push_back(raster::strided_region(0, size, i * columns + from, stride, i * columns + from, stride));
+    r.regions.push_back(
+        raster::strided_region(0, size, i * columns + from, stride, i * columns + from, stride));
   }
   result_raster(c, std::move(r));
   return {};
 }
 }  // namespace
 
-extern const ir::OpDef kTriluOp{.name = "Trilu", .op_class = ir::OpClass::transform, .inputs = {1, 2}, .infer = infer, .lower = lower};
+extern const ir::OpDef kTriluOp{
+    .name = "Trilu", .op_class = ir::OpClass::transform, .inputs = {1, 2}, .infer = infer, .lower = lower};
 
 }  // namespace walle::ops

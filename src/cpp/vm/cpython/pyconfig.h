@@ -1,6 +1,6 @@
-/* What CPython's configure would find on every 64-bit POSIX target of the VM (glibc, bionic, Darwin), cut to the
- * features that the VM keeps: no files, processes, sockets, signals or locale. One file instead of configure runs per
- * target; what differs between platforms is decided by the preprocessor below. */
+/* What CPython's configure would find on every 64-bit POSIX target of the VM (glibc, bionic, Darwin), cut to
+ * the features that the VM keeps: no files, processes, sockets, signals or locale. One file instead of
+ * configure runs per target; what differs between platforms is decided by the preprocessor below. */
 #ifndef Py_PYCONFIG_H
 #define Py_PYCONFIG_H
 

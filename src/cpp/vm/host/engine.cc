@@ -1,5 +1,5 @@
-// walle.engine: models of the task's own bundle, run on native buffers while the interpreter is released. The part of it
-// that tasks see as classes is lib/walle/engine.py.
+// walle.engine: models of the task's own bundle, run on native buffers while the interpreter is released. The
+// part of it that tasks see as classes is lib/walle/engine.py.
 #include "base/thread_pool.h"
 #include "vm/convert.h"
 #include "vm/host/engine_models.h"
@@ -27,8 +27,9 @@ Result<const Resource*> resource_of(const TaskContext& context, std::string_view
     if (const Resource* found = bundle->find(name)) return found;
     for (const Resource& resource : bundle->resources()) names += (names.empty() ? "" : ", ") + resource.name;
   }
-  return argument_error("model '" + std::string(name) + "'", names.empty() ? "a bundle with resources" : "one of: " + names,
-                        "walle.engine.load", "put the file into the task's folder and compile it again");
+  return argument_error("model '" + std::string(name) + "'",
+                        names.empty() ? "a bundle with resources" : "one of: " + names, "walle.engine.load",
+                        "put the file into the task's folder and compile it again");
 }
 
 Result<int64_t> int_arg(HostArgs args, size_t index) {
@@ -39,13 +40,15 @@ Result<int64_t> int_arg(HostArgs args, size_t index) {
 
 Result<runtime::Session*> session_of(const TaskContext& context, HostArgs args) {
   WALLE_ASSIGN(const int64_t handle, int_arg(args, 0));
-  if (context.models == nullptr) return argument_error("a number", "a loaded model", "walle.engine", "call walle.engine.load first");
+  if (context.models == nullptr)
+    return argument_error("a number", "a loaded model", "walle.engine", "call walle.engine.load first");
   return context.models->find(handle);
 }
 
 Result<std::vector<runtime::NamedValue>> inputs_from(const walle_vm_value& given) {
   if (given.kind != WALLE_VM_MAP)
-    return argument_error("inputs that are not a dict", "{input name: walle.Tensor}", "walle.engine.run", "name every input");
+    return argument_error("inputs that are not a dict", "{input name: walle.Tensor}", "walle.engine.run",
+                          "name every input");
   std::vector<runtime::NamedValue> inputs;
   const Value map = incoming(given);
   for (const auto& [name, value] : *map.get<Map>()) {
@@ -68,7 +71,8 @@ Value described(const ir::Graph& graph, const std::vector<ir::ValueId>& ids) {
       for (const ir::Dim& dim : *v.shape) dims.push_back(dim.size >= 0 ? Value(dim.size) : Value());
       shape = std::move(dims);
     }
-    list.push_back(Map{{"name", v.name}, {"dtype", std::string(dtype_name(v.dtype))}, {"shape", std::move(shape)}});
+    list.push_back(
+        Map{{"name", v.name}, {"dtype", std::string(dtype_name(v.dtype))}, {"shape", std::move(shape)}});
   }
   return list;
 }
@@ -79,12 +83,14 @@ Result<Value> engine_load_call(TaskContext& context, HostArgs args) {
   WALLE_ASSIGN(const std::string_view name, text_arg(args, 0));
   WALLE_ASSIGN(const int64_t threads, int_arg(args, 1));
   if (threads < 0 || threads > EngineModels::kMaxThreads)
-    return argument_error("threads=" + std::to_string(threads), "0 (all of the device) to " + std::to_string(EngineModels::kMaxThreads),
+    return argument_error("threads=" + std::to_string(threads),
+                          "0 (all of the device) to " + std::to_string(EngineModels::kMaxThreads),
                           "walle.engine.load", "use 1");
   WALLE_ASSIGN(const Resource* resource, resource_of(context, name));
   if (context.models == nullptr) context.models = std::make_shared<EngineModels>();
   const int chosen = threads == 0 ? base::available_processors() : static_cast<int>(threads);
-  WALLE_ASSIGN(const int64_t handle, with_stack([&] { return context.models->load(resource->name, resource->bytes, chosen); }));
+  WALLE_ASSIGN(const int64_t handle,
+               with_stack([&] { return context.models->load(resource->name, resource->bytes, chosen); }));
   return Value(handle);
 }
 
@@ -98,8 +104,8 @@ Result<Value> engine_run_call(TaskContext& context, HostArgs args) {
     const std::string& name = graph.at(graph.outputs[i]).name;
     const Tensor* tensor = results[i].tensor();
     if (tensor == nullptr)
-      return backend_error("output '" + name + "', a sequence or an empty optional", "tensors", "walle.engine.run",
-                           "use a model whose outputs are tensors");
+      return backend_error("output '" + name + "', a sequence or an empty optional", "tensors",
+                           "walle.engine.run", "use a model whose outputs are tensors");
     out.emplace_back(name, *tensor);
   }
   return Value(std::move(out));

@@ -7,7 +7,8 @@ namespace walle::vm::host {
 namespace {
 Result<TaskState*> state_of(const TaskContext& context) {
   if (context.kv != nullptr) return context.kv.get();
-  return resource_error("a task without durable state", "a state file given by the host", "walle.kv", "create the isolate with state=PATH");
+  return resource_error("a task without durable state", "a state file given by the host", "walle.kv",
+                        "create the isolate with state=PATH");
 }
 }  // namespace
 

@@ -11,9 +11,17 @@ Result<Value> send(TaskContext& context, HostArgs args, base::LogLevel level) {
 }
 }  // namespace
 
-Result<Value> log_debug_call(TaskContext& context, HostArgs args) { return send(context, args, base::LogLevel::debug); }
-Result<Value> log_info_call(TaskContext& context, HostArgs args) { return send(context, args, base::LogLevel::info); }
-Result<Value> log_warning_call(TaskContext& context, HostArgs args) { return send(context, args, base::LogLevel::warning); }
-Result<Value> log_error_call(TaskContext& context, HostArgs args) { return send(context, args, base::LogLevel::error); }
+Result<Value> log_debug_call(TaskContext& context, HostArgs args) {
+  return send(context, args, base::LogLevel::debug);
+}
+Result<Value> log_info_call(TaskContext& context, HostArgs args) {
+  return send(context, args, base::LogLevel::info);
+}
+Result<Value> log_warning_call(TaskContext& context, HostArgs args) {
+  return send(context, args, base::LogLevel::warning);
+}
+Result<Value> log_error_call(TaskContext& context, HostArgs args) {
+  return send(context, args, base::LogLevel::error);
+}
 
 }  // namespace walle::vm::host

@@ -37,13 +37,15 @@ Result<Value> TaskState::get(const std::string& key, Value otherwise) const {
   if (!bytes) return otherwise;
   std::optional<Value> value = decode_value(*bytes);
   if (value) return std::move(*value);
-  return resource_error("the value of key '" + key + "'", "a value that walle.kv.put wrote", "walle.kv.get", "delete the key");
+  return resource_error("the value of key '" + key + "'", "a value that walle.kv.put wrote", "walle.kv.get",
+                        "delete the key");
 }
 
 Status TaskState::put(const std::string& key, const Value& value) {
   std::optional<std::string> bytes = encode_value(value);
   if (bytes) return store_->put(key, std::move(*bytes), quota_);
-  return argument_error("a value with a tensor or more than 32 levels", "None, bool, int, float, str, bytes, list or map", "walle.kv.put",
+  return argument_error("a value with a tensor or more than 32 levels",
+                        "None, bool, int, float, str, bytes, list or map", "walle.kv.put",
                         "store tobytes() of a tensor");
 }
 

@@ -36,7 +36,8 @@ bool encode(std::string& out, const Value& value, int depth);
 
 bool encode_list(std::string& out, const List& list, int depth) {
   put_fixed(out, kList, list.size(), 4);
-  return std::all_of(list.begin(), list.end(), [&](const Value& item) { return encode(out, item, depth + 1); });
+  return std::all_of(list.begin(), list.end(),
+                     [&](const Value& item) { return encode(out, item, depth + 1); });
 }
 
 bool encode_map(std::string& out, const Map& map, int depth) {
@@ -56,7 +57,8 @@ bool encode(std::string& out, const Value& value, int depth) {
   if (const auto* v = value.get<double>()) put_fixed(out, kFloat, std::bit_cast<uint64_t>(*v), 8);
   if (const auto* v = value.get<std::string>()) put_bytes(out, kStr, *v);
   if (const auto* v = value.get<Bytes>()) put_bytes(out, kBytes, v->data);
-  if (const auto* v = value.get<Buffer>()) put_bytes(out, kBytes, {reinterpret_cast<const char*>(v->data()), v->size()});
+  if (const auto* v = value.get<Buffer>())
+    put_bytes(out, kBytes, {reinterpret_cast<const char*>(v->data()), v->size()});
   if (const auto* v = value.get<List>()) return encode_list(out, *v, depth);
   if (const auto* v = value.get<Map>()) return encode_map(out, *v, depth);
   return true;
@@ -72,7 +74,8 @@ struct Decoder {
       return 0;
     }
     uint64_t value = 0;
-    for (size_t i = 0; i < bytes; ++i) value |= static_cast<uint64_t>(static_cast<unsigned char>(rest[i])) << (8 * i);
+    for (size_t i = 0; i < bytes; ++i)
+      value |= static_cast<uint64_t>(static_cast<unsigned char>(rest[i])) << (8 * i);
     rest.remove_prefix(bytes);
     return value;
   }

@@ -10,7 +10,8 @@
 #include <internal/pycore_opcode_metadata.h>
 
 static void refuse(void) {
-  PyErr_SetString(PyExc_RuntimeError, "this VM runs precompiled tasks only: compile and exec of text are absent");
+  PyErr_SetString(PyExc_RuntimeError,
+                  "this VM runs precompiled tasks only: compile and exec of text are absent");
 }
 
 int PyAST_Check(PyObject* object) {
@@ -31,12 +32,14 @@ int PyCompile_OpcodeStackEffect(int opcode, int oparg) {
   (void)opcode, (void)oparg;
   return PY_INVALID_STACK_EFFECT;
 }
-PyCodeObject* _PyAST_Compile(mod_ty tree, PyObject* file, PyCompilerFlags* flags, int optimize, PyArena* arena) {
+PyCodeObject* _PyAST_Compile(mod_ty tree, PyObject* file, PyCompilerFlags* flags, int optimize,
+                             PyArena* arena) {
   (void)tree, (void)file, (void)flags, (void)optimize, (void)arena;
   refuse();
   return NULL;
 }
-int _PyCompile_AstOptimize(mod_ty tree, PyObject* file, PyCompilerFlags* flags, int optimize, PyArena* arena) {
+int _PyCompile_AstOptimize(mod_ty tree, PyObject* file, PyCompilerFlags* flags, int optimize,
+                           PyArena* arena) {
   (void)tree, (void)file, (void)flags, (void)optimize, (void)arena;
   refuse();
   return -1;
@@ -58,19 +61,22 @@ PyTypeObject _PyInstructionSequence_Type = {
     .tp_flags = Py_TPFLAGS_DEFAULT,
 };
 
-mod_ty _PyParser_ASTFromFile(FILE* file, PyObject* name, const char* encoding, int mode, const char* ps1, const char* ps2,
-                             PyCompilerFlags* flags, int* error, PyArena* arena) {
-  (void)file, (void)name, (void)encoding, (void)mode, (void)ps1, (void)ps2, (void)flags, (void)error, (void)arena;
+mod_ty _PyParser_ASTFromFile(FILE* file, PyObject* name, const char* encoding, int mode, const char* ps1,
+                             const char* ps2, PyCompilerFlags* flags, int* error, PyArena* arena) {
+  (void)file, (void)name, (void)encoding, (void)mode, (void)ps1, (void)ps2, (void)flags, (void)error,
+      (void)arena;
   refuse();
   return NULL;
 }
-mod_ty _PyParser_ASTFromString(const char* text, PyObject* name, int mode, PyCompilerFlags* flags, PyArena* arena) {
+mod_ty _PyParser_ASTFromString(const char* text, PyObject* name, int mode, PyCompilerFlags* flags,
+                               PyArena* arena) {
   (void)text, (void)name, (void)mode, (void)flags, (void)arena;
   refuse();
   return NULL;
 }
-mod_ty _PyParser_InteractiveASTFromFile(FILE* file, PyObject* name, const char* encoding, int mode, const char* ps1, const char* ps2,
-                                        PyCompilerFlags* flags, int* error, PyObject** source, PyArena* arena) {
+mod_ty _PyParser_InteractiveASTFromFile(FILE* file, PyObject* name, const char* encoding, int mode,
+                                        const char* ps1, const char* ps2, PyCompilerFlags* flags, int* error,
+                                        PyObject** source, PyArena* arena) {
   (void)source;
   return _PyParser_ASTFromFile(file, name, encoding, mode, ps1, ps2, flags, error, arena);
 }
@@ -83,8 +89,10 @@ char* _PyTokenizer_FindEncodingFilename(int fd, PyObject* name) {
 PyObject* _Py_Mangle(PyObject* class_name, PyObject* name) {
   if (class_name == NULL || !PyUnicode_Check(class_name)) return Py_NewRef(name);
   const Py_ssize_t length = PyUnicode_GET_LENGTH(name);
-  if (length < 2 || PyUnicode_READ_CHAR(name, 0) != '_' || PyUnicode_READ_CHAR(name, 1) != '_') return Py_NewRef(name);
-  const int dunder = PyUnicode_READ_CHAR(name, length - 1) == '_' && PyUnicode_READ_CHAR(name, length - 2) == '_';
+  if (length < 2 || PyUnicode_READ_CHAR(name, 0) != '_' || PyUnicode_READ_CHAR(name, 1) != '_')
+    return Py_NewRef(name);
+  const int dunder =
+      PyUnicode_READ_CHAR(name, length - 1) == '_' && PyUnicode_READ_CHAR(name, length - 2) == '_';
   if (dunder || PyUnicode_FindChar(name, '.', 0, length, 1) != -1) return Py_NewRef(name);
   Py_ssize_t first = 0;
   const Py_ssize_t class_length = PyUnicode_GET_LENGTH(class_name);

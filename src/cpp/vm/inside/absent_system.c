@@ -1,5 +1,5 @@
-/* What the linker wants from the parts of CPython that no flavour has: files, processes, signals, tracing, the command
- * line. Each does nothing or says that it is not there. */
+/* What the linker wants from the parts of CPython that no flavour has: files, processes, signals, tracing,
+ * the command line. Each does nothing or says that it is not there. */
 #include "vm/inside/inside.h"
 
 #include <internal/pycore_ceval.h>

@@ -1,5 +1,5 @@
-/* A bump allocator for one result: conversions take many small pieces and give all of them back at once. Uses malloc
- * directly, because the host frees results outside any isolate. */
+/* A bump allocator for one result: conversions take many small pieces and give all of them back at once. Uses
+ * malloc directly, because the host frees results outside any isolate. */
 #include "vm/inside/inside.h"
 
 typedef struct chunk {

@@ -1,5 +1,6 @@
-/* Starting the VM: one main interpreter that never ends and never runs a task. It owns what CPython shares between
- * interpreters (static types, registries) and is warmed up so that no isolate writes shared state for the first time. */
+/* Starting the VM: one main interpreter that never ends and never runs a task. It owns what CPython shares
+ * between interpreters (static types, registries) and is warmed up so that no isolate writes shared state for
+ * the first time. */
 #include "vm/inside/inside.h"
 
 #include <internal/pycore_ceval.h>
@@ -90,8 +91,10 @@ static int warm_up(void) {
 static void tag_static_types(PyObject* type) {
   if (PyType_GetFlags((PyTypeObject*)type) & Py_TPFLAGS_HEAPTYPE) return;
   PyUnstable_Type_AssignVersionTag((PyTypeObject*)type);
-  PyObject* subclasses = PyObject_CallMethod(type, "__subclasses__", type == (PyObject*)&PyType_Type ? "O" : NULL, type);
-  for (Py_ssize_t i = 0; subclasses != NULL && i < PyList_GET_SIZE(subclasses); ++i) tag_static_types(PyList_GET_ITEM(subclasses, i));
+  PyObject* subclasses =
+      PyObject_CallMethod(type, "__subclasses__", type == (PyObject*)&PyType_Type ? "O" : NULL, type);
+  for (Py_ssize_t i = 0; subclasses != NULL && i < PyList_GET_SIZE(subclasses); ++i)
+    tag_static_types(PyList_GET_ITEM(subclasses, i));
   Py_XDECREF(subclasses);
   PyErr_Clear();
 }
@@ -134,9 +137,12 @@ int walle_vm_start(const walle_vm_host* host, char* error, size_t error_size) {
   library = walle_vm_bundle_open_checked(walle_vm_library_data, walle_vm_library_size, 1, why, sizeof why);
   if (library == NULL) return fail(error, error_size, why);
   const PyStatus status = initialise();
-  if (PyStatus_Exception(status)) return fail(error, error_size, status.err_msg ? status.err_msg : "the interpreter does not start");
-  if (walle_vm_prepare_interpreter(PyThreadState_Get()) < 0) return fail(error, error_size, "the importer does not start");
-  if (warm_up() < 0 || walle_vm_prepare_host_calls() < 0) return fail(error, error_size, "the warm-up failed");
+  if (PyStatus_Exception(status))
+    return fail(error, error_size, status.err_msg ? status.err_msg : "the interpreter does not start");
+  if (walle_vm_prepare_interpreter(PyThreadState_Get()) < 0)
+    return fail(error, error_size, "the importer does not start");
+  if (warm_up() < 0 || walle_vm_prepare_host_calls() < 0)
+    return fail(error, error_size, "the warm-up failed");
   tag_static_types((PyObject*)&PyBaseObject_Type);
   main_thread = PyEval_SaveThread();
   return 0;

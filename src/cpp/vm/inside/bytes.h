@@ -1,4 +1,5 @@
-/* Reading numbers out of untrusted bytes: every take checks what is left; after a failure everything reads as zero. */
+/* Reading numbers out of untrusted bytes: every take checks what is left; after a failure everything reads as
+ * zero. */
 #ifndef WALLE_VM_BYTES_H
 #define WALLE_VM_BYTES_H
 

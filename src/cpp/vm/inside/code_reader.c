@@ -1,5 +1,6 @@
-/* Builds code objects out of checked container bytes: inline caches, which the container leaves out, come back as zeros,
- * names are interned. Structure was verified (bundles) or is our own build's (library), but memory may still run out. */
+/* Builds code objects out of checked container bytes: inline caches, which the container leaves out, come
+ * back as zeros, names are interned. Structure was verified (bundles) or is our own build's (library), but
+ * memory may still run out. */
 #include "vm/inside/bytes.h"
 #include "vm/inside/inside.h"
 
@@ -27,8 +28,9 @@ static PyObject* string_at(const build* b, uint32_t number, int intern) {
     return NULL;
   }
   const uint32_t at = b->bundle->string_offsets[number];
-  PyObject* text = PyUnicode_DecodeUTF8((const char*)b->bundle->string_pool + at, (Py_ssize_t)(b->bundle->string_offsets[number + 1] - at),
-                                        "surrogatepass");
+  PyObject* text =
+      PyUnicode_DecodeUTF8((const char*)b->bundle->string_pool + at,
+                           (Py_ssize_t)(b->bundle->string_offsets[number + 1] - at), "surrogatepass");
   if (text != NULL && intern) PyUnicode_InternInPlace(&text);
   return text;
 }
@@ -40,7 +42,8 @@ static PyObject* scope_prefix(scope* s) {
   return s->prefix;
 }
 
-/* 0: follows from the scope and the name, as it does in all but a few cases; otherwise a string's number plus one. */
+/* 0: follows from the scope and the name, as it does in all but a few cases; otherwise a string's number plus
+ * one. */
 static PyObject* take_qualified_name(build* b, PyObject* name) {
   const uint32_t stored = take_varint(&b->r);
   if (stored != 0) return string_at(b, stored - 1, 1);
@@ -97,17 +100,19 @@ static PyObject* take_instructions(build* b) {
 
 static PyObject* finish_code(struct _PyCodeConstructor* c) {
   PyObject* code = NULL;
-  const int complete = c->name && c->qualname && c->code && c->consts && c->names && c->localsplusnames && c->localspluskinds &&
-                       c->linetable && c->exceptiontable;
+  const int complete = c->name && c->qualname && c->code && c->consts && c->names && c->localsplusnames &&
+                       c->localspluskinds && c->linetable && c->exceptiontable;
   if (complete && _PyCode_Validate(c) == 0) code = (PyObject*)_PyCode_New(c);
-  PyObject* parts[] = {c->name,      c->qualname,      c->code, c->consts, c->names, c->localsplusnames, c->localspluskinds,
-                       c->linetable, c->exceptiontable};
+  PyObject* parts[] = {
+      c->name,      c->qualname,      c->code, c->consts, c->names, c->localsplusnames, c->localspluskinds,
+      c->linetable, c->exceptiontable};
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; ++i) Py_XDECREF(parts[i]);
   if (code == NULL && !PyErr_Occurred()) PyErr_SetString(PyExc_ImportError, "damaged code object");
   return code;
 }
 
-/* Among a code object's constants are those of its inner functions and classes; what a module holds has no prefix. */
+/* Among a code object's constants are those of its inner functions and classes; what a module holds has no
+ * prefix. */
 static PyObject* take_constants(build* b, const struct _PyCodeConstructor* c) {
   scope here = {.name = c->qualname, .is_function = (c->flags & CO_OPTIMIZED) != 0};
   scope* outer = b->inside;
@@ -129,8 +134,9 @@ static PyObject* take_code(build* b) {
   c.stacksize = (int)take_varint(&b->r);
   c.flags = (int)take_varint(&b->r);
   c.firstlineno = (int)take_varint(&b->r);
-  if ((c.name = take_string(b, 1)) && (c.qualname = take_qualified_name(b, c.name)) && (c.code = take_instructions(b)) &&
-      (c.consts = take_constants(b, &c)) && (c.names = take_tuple(b, take_name)) && (c.localsplusnames = take_tuple(b, take_name))) {
+  if ((c.name = take_string(b, 1)) && (c.qualname = take_qualified_name(b, c.name)) &&
+      (c.code = take_instructions(b)) && (c.consts = take_constants(b, &c)) &&
+      (c.names = take_tuple(b, take_name)) && (c.localsplusnames = take_tuple(b, take_name))) {
     const size_t kinds = (size_t)PyTuple_GET_SIZE(c.localsplusnames);
     c.localspluskinds = PyBytes_FromStringAndSize((const char*)take_block(&b->r, kinds), (Py_ssize_t)kinds);
     c.linetable = take_bytes(b);

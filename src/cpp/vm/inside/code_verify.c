@@ -1,10 +1,12 @@
-/* The structural verifier: walks a module's bytes without building any Python object and refuses what could not have come
- * out of the compiler. Checked per code object: tags, counts and string numbers; opcodes of the base set only; operand
- * indices; jump targets on instruction boundaries; the value stack, at every instruction reachable, between zero and the
- * declared size and equal on every path; the exception table; the line table (line_table.c). The depth rules are those of CPython's
- * flowgraph.c, taken from CPython's own opcode tables (pycore_opcode_metadata.h), so they change with them.
+/* The structural verifier: walks a module's bytes without building any Python object and refuses what could
+ * not have come out of the compiler. Checked per code object: tags, counts and string numbers; opcodes of the
+ * base set only; operand indices; jump targets on instruction boundaries; the value stack, at every
+ * instruction reachable, between zero and the declared size and equal on every path; the exception table; the
+ * line table (line_table.c). The depth rules are those of CPython's flowgraph.c, taken from CPython's own
+ * opcode tables (pycore_opcode_metadata.h), so they change with them.
  *
- * Not checked: the kinds of values on the stack. Bytecode that passes can still be hostile; only signed bundles are loaded. */
+ * Not checked: the kinds of values on the stack. Bytecode that passes can still be hostile; only signed
+ * bundles are loaded. */
 #include "vm/inside/bytes.h"
 #include "vm/inside/inside.h"
 
@@ -15,9 +17,11 @@
 #include <opcode.h>
 
 enum { kMaxNesting = 32, kMaxCode = 1 << 22, kMaxStack = 1 << 16, kUnseen = -1, kMaxLocals = 1 << 16 };
-/* Of all modules together: objects that loading makes, bytes of the strings among them. A code object counts as a dozen. */
+/* Of all modules together: objects that loading makes, bytes of the strings among them. A code object counts
+ * as a dozen. */
 enum { kMaxObjects = 1 << 20, kMaxStringBytes = 64 << 20, kObjectsPerCode = 12 };
-/* Members of one frozenset whose hashes anybody can make equal: each is compared with each, so that twice as many take four times as long.
+/* Members of one frozenset whose hashes anybody can make equal: each is compared with each, so that twice as
+ * many take four times as long.
  */
 enum { kMaxCollidable = 1 << 12 };
 
@@ -44,8 +48,8 @@ typedef struct {
   const char* wrong;
 } body;
 
-/* Where a value stands. Code and frozensets stand directly among the constants of code, as the compiler puts them: comparing code
- * inside tuples inside code takes time exponential in the nesting. */
+/* Where a value stands. Code and frozensets stand directly among the constants of code, as the compiler puts
+ * them: comparing code inside tuples inside code takes time exponential in the nesting. */
 typedef enum { kConstant, kInside } position;
 
 static void check_value(checker* c, int nesting, position where);
@@ -56,12 +60,16 @@ static void weigh(checker* c, uint64_t objects, uint64_t string_bytes) {
   if (c->weight->objects > kMaxObjects)
     reader_fail(&c->r, "too many constants and names, over a million: tables belong into a file of the task");
   if (c->weight->string_bytes > kMaxStringBytes)
-    reader_fail(&c->r, "the names and constants are too long together, over 64 MB: tables belong into a file of the task");
+    reader_fail(
+        &c->r,
+        "the names and constants are too long together, over 64 MB: tables belong into a file of the task");
 }
 
 static void check_string_number(checker* c, uint32_t number) {
   if (number >= c->bundle->string_count) return reader_fail(&c->r, "a string number is out of range");
-  weigh(c, 1, c->bundle->string_offsets[number + 1] - c->bundle->string_offsets[number]); /* read anew wherever it is named */
+  weigh(c, 1,
+        c->bundle->string_offsets[number + 1] -
+            c->bundle->string_offsets[number]); /* read anew wherever it is named */
 }
 
 static void check_string(checker* c) { check_string_number(c, take_varint(&c->r)); }
@@ -77,11 +85,13 @@ static void wrong(body* b, const char* what) {
 }
 
 static int is_base_opcode(int opcode) {
-  if (opcode == CACHE || opcode == RESERVED || opcode == INTERPRETER_EXIT || opcode == ENTER_EXECUTOR) return 0;
+  if (opcode == CACHE || opcode == RESERVED || opcode == INTERPRETER_EXIT || opcode == ENTER_EXECUTOR)
+    return 0;
   return opcode < MIN_INSTRUMENTED_OPCODE && _PyOpcode_Deopt[opcode] == opcode;
 }
 
-/* Places every instruction at the unit where it will stand once the caches are back, prefixes folded into the operand. */
+/* Places every instruction at the unit where it will stand once the caches are back, prefixes folded into the
+ * operand. */
 static void lay_out(body* b, const uint8_t* packed, uint32_t size) {
   uint32_t at = 0;
   uint64_t prefix = 0;
@@ -91,7 +101,8 @@ static void lay_out(body* b, const uint8_t* packed, uint32_t size) {
     if (!is_base_opcode(opcode)) return wrong(b, "an opcode that the compiler does not emit");
     const uint64_t oparg = prefix << 8 | packed[i + 1];
     if (oparg > INT32_MAX) return wrong(b, "an operand is out of range");
-    b->units[at] = (unit){opcode, prefix == 0 && start == at, (int32_t)oparg, kUnseen, at + 1 + _PyOpcode_Caches[opcode]};
+    b->units[at] = (unit){opcode, prefix == 0 && start == at, (int32_t)oparg, kUnseen,
+                          at + 1 + _PyOpcode_Caches[opcode]};
     if (opcode == EXTENDED_ARG) {
       if (oparg == 0) return wrong(b, "an empty operand prefix");
       prefix = oparg;
@@ -107,7 +118,9 @@ static void lay_out(body* b, const uint8_t* packed, uint32_t size) {
 
 static int local_ok(const body* b, int32_t index) { return index >= 0 && (uint32_t)index < b->locals; }
 
-static int cell_ok(const body* b, int32_t index) { return local_ok(b, index) && (b->kinds[index] & (CO_FAST_CELL | CO_FAST_FREE)) != 0; }
+static int cell_ok(const body* b, int32_t index) {
+  return local_ok(b, index) && (b->kinds[index] & (CO_FAST_CELL | CO_FAST_FREE)) != 0;
+}
 
 static int name_index(int opcode, int32_t oparg) {
   if (opcode == LOAD_GLOBAL || opcode == LOAD_ATTR) return oparg >> 1;
@@ -141,7 +154,8 @@ static int operand_ok(const body* b, int opcode, int32_t oparg) {
 }
 
 static void reach(body* b, int64_t target, int32_t depth) {
-  if (target < 0 || target >= b->count || !b->units[target].is_start) return wrong(b, "a jump does not end on an instruction");
+  if (target < 0 || target >= b->count || !b->units[target].is_start)
+    return wrong(b, "a jump does not end on an instruction");
   if (depth < 0 || (uint32_t)depth > b->stack_size) return wrong(b, "the value stack leaves its bounds");
   unit* u = &b->units[target];
   if (u->depth == kUnseen) {
@@ -162,8 +176,10 @@ static void follow_jump(body* b, const unit* u, int32_t depth, int32_t after) {
   const int backwards = IS_BACKWARDS_JUMP_OPCODE(u->opcode);
   const int64_t target = backwards ? (int64_t)u->next - u->oparg : (int64_t)u->next + u->oparg;
   if (u->opcode == FOR_ITER) {
-    /* An exhausted iterator skips the two instructions at the target; a generator arrives with its last value. */
-    if (target + 1 >= b->count || b->units[target].opcode != END_FOR || b->units[target + 1].opcode != POP_TOP) {
+    /* An exhausted iterator skips the two instructions at the target; a generator arrives with its last
+     * value. */
+    if (target + 1 >= b->count || b->units[target].opcode != END_FOR ||
+        b->units[target + 1].opcode != POP_TOP) {
       return wrong(b, "a loop does not end with its clean-up");
     }
     return reach(b, target, depth + 1);
@@ -176,7 +192,8 @@ static void step(body* b, uint32_t start) {
   const uint32_t at = past_prefixes(b, start);
   const unit* u = &b->units[at];
   if (!operand_ok(b, u->opcode, u->oparg)) return wrong(b, "an operand is out of range");
-  const int64_t popped = _PyOpcode_num_popped(u->opcode, u->oparg), pushed = _PyOpcode_num_pushed(u->opcode, u->oparg);
+  const int64_t popped = _PyOpcode_num_popped(u->opcode, u->oparg),
+                pushed = _PyOpcode_num_pushed(u->opcode, u->oparg);
   if (popped < 0 || pushed < 0 || popped > depth) return wrong(b, "the value stack underflows");
   if (depth - popped + pushed > b->stack_size) return wrong(b, "the value stack overflows");
   const int32_t after = (int32_t)(depth - popped + pushed);
@@ -192,8 +209,8 @@ typedef struct {
   int lasti;
 } handler;
 
-/* Six bits a byte, most significant first, bit 6: more follows. Bit 7 marks the start of an entry; CPython's search goes by
- * it, so it must not stand anywhere else. */
+/* Six bits a byte, most significant first, bit 6: more follows. Bit 7 marks the start of an entry; CPython's
+ * search goes by it, so it must not stand anywhere else. */
 static uint32_t take_table_number(walle_vm_reader* r, int starts_entry) {
   uint64_t value = 0;
   uint8_t byte;
@@ -255,7 +272,8 @@ static void flow(body* b, const handler* handlers, uint32_t handler_count) {
 static const char* check_body(body* b, const uint8_t* packed, uint32_t size, walle_vm_reader table) {
   uint64_t units = 0;
   for (uint32_t i = 0; i < size; i += 2) units += 1u + _PyOpcode_Caches[packed[i]];
-  if (size == 0 || size % 2 || units > kMaxCode) return "a code object has no instructions, half of one or too many";
+  if (size == 0 || size % 2 || units > kMaxCode)
+    return "a code object has no instructions, half of one or too many";
   b->count = (uint32_t)units;
   b->units = calloc(b->count, sizeof(unit));
   b->todo = calloc(b->count, sizeof(uint32_t));
@@ -319,8 +337,10 @@ static void check_code(checker* c, int nesting) {
   uint32_t plain = 0;
   for (uint32_t i = 0; i < b.locals; ++i) {
     const uint8_t kind = b.kinds[i] & ~CO_FAST_HIDDEN;
-    /* CPython counts a free variable that is also a local or a cell as the latter, and then writes it among the free ones. */
-    if (kind != CO_FAST_LOCAL && kind != CO_FAST_CELL && kind != CO_FAST_FREE && kind != (CO_FAST_LOCAL | CO_FAST_CELL)) {
+    /* CPython counts a free variable that is also a local or a cell as the latter, and then writes it among
+     * the free ones. */
+    if (kind != CO_FAST_LOCAL && kind != CO_FAST_CELL && kind != CO_FAST_FREE &&
+        kind != (CO_FAST_LOCAL | CO_FAST_CELL)) {
       return reader_fail(&c->r, "a variable of no kind");
     }
     plain += (kind & CO_FAST_LOCAL) != 0;
@@ -340,7 +360,8 @@ static void check_value(checker* c, int nesting, position where) {
   if (nesting > kMaxNesting) return reader_fail(&c->r, "values nest too deep");
   weigh(c, 1, 0);
   const uint8_t tag = take_byte(&c->r);
-  if (where == kInside && (tag == 'C' || tag == '<')) return reader_fail(&c->r, "code or a frozenset inside another constant");
+  if (where == kInside && (tag == 'C' || tag == '<'))
+    return reader_fail(&c->r, "code or a frozenset inside another constant");
   switch (tag) {
     case 'N':
     case 'T':
@@ -360,8 +381,8 @@ static void check_value(checker* c, int nesting, position where) {
   }
 }
 
-int walle_vm_verify_module(const walle_vm_bundle* bundle, const uint8_t* data, size_t size, walle_vm_weight* weight, char* error,
-                           size_t error_size) {
+int walle_vm_verify_module(const walle_vm_bundle* bundle, const uint8_t* data, size_t size,
+                           walle_vm_weight* weight, char* error, size_t error_size) {
   checker c = {{data, data + size, NULL}, bundle, weight};
   if (size == 0 || *data != 'C')
     reader_fail(&c.r, "a module is not code");

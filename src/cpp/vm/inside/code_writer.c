@@ -1,6 +1,6 @@
-/* Source to container, full flavour only: compile, then write each code object the way code_reader.c reads it. Strings of
- * all modules share one table. Library modules lose docstrings, asserts and line tables; tasks keep asserts and lines, so
- * that their tracebacks say where. */
+/* Source to container, full flavour only: compile, then write each code object the way code_reader.c reads
+ * it. Strings of all modules share one table. Library modules lose docstrings, asserts and line tables; tasks
+ * keep asserts and lines, so that their tracebacks say where. */
 #include "vm/inside/inside.h"
 
 #include <internal/pycore_code.h>
@@ -40,7 +40,8 @@ static void put(buffer* b, const void* data, size_t size) {
 static void put_byte(buffer* b, uint8_t byte) { put(b, &byte, 1); }
 
 static void put_u32(buffer* b, uint32_t value) {
-  const uint8_t bytes[4] = {(uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16), (uint8_t)(value >> 24)};
+  const uint8_t bytes[4] = {(uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16),
+                            (uint8_t)(value >> 24)};
   put(b, bytes, 4);
 }
 
@@ -101,12 +102,12 @@ static int write_instructions(writer* w, PyCodeObject* code) {
 /* Nearly all qualified names follow from the scope and need not be stored (see code_reader.c). 1, 0 or -1. */
 static int name_follows(const writer* w, const PyCodeObject* code) {
   const int is_function = w->inside != NULL && (w->inside->co_flags & CO_OPTIMIZED);
-  PyObject* derived = w->inside == NULL
-                          ? Py_NewRef(code->co_name)
-                          : PyUnicode_FromFormat(is_function ? "%U.<locals>.%U" : "%U.%U", w->inside->co_qualname, code->co_name);
+  PyObject* derived = w->inside == NULL ? Py_NewRef(code->co_name)
+                                        : PyUnicode_FromFormat(is_function ? "%U.<locals>.%U" : "%U.%U",
+                                                               w->inside->co_qualname, code->co_name);
   if (derived == NULL) return -1;
-  const int follows =
-      (w->inside == NULL || PyUnicode_GET_LENGTH(derived) <= WALLE_VM_DERIVED_NAME) && PyUnicode_Compare(derived, code->co_qualname) == 0;
+  const int follows = (w->inside == NULL || PyUnicode_GET_LENGTH(derived) <= WALLE_VM_DERIVED_NAME) &&
+                      PyUnicode_Compare(derived, code->co_qualname) == 0;
   Py_DECREF(derived);
   return follows;
 }
@@ -136,12 +137,14 @@ static int write_code(writer* w, PyCodeObject* code) {
   put_varint(&w->out, (uint64_t)code->co_stacksize);
   put_varint(&w->out, (uint64_t)code->co_flags);
   put_varint(&w->out, (uint64_t)code->co_firstlineno);
-  if (write_string(w, code->co_name) < 0 || write_qualified_name(w, code) < 0 || write_instructions(w, code) < 0 ||
-      write_constants(w, code) < 0 || write_tuple(w, code->co_names, write_string) < 0 ||
+  if (write_string(w, code->co_name) < 0 || write_qualified_name(w, code) < 0 ||
+      write_instructions(w, code) < 0 || write_constants(w, code) < 0 ||
+      write_tuple(w, code->co_names, write_string) < 0 ||
       write_tuple(w, code->co_localsplusnames, write_string) < 0) {
     return -1;
   }
-  put(&w->out, PyBytes_AS_STRING(code->co_localspluskinds), (size_t)PyBytes_GET_SIZE(code->co_localspluskinds));
+  put(&w->out, PyBytes_AS_STRING(code->co_localspluskinds),
+      (size_t)PyBytes_GET_SIZE(code->co_localspluskinds));
   if (w->keep_lines)
     write_bytes(w, code->co_linetable);
   else
@@ -169,7 +172,8 @@ static int write_long(writer* w, PyObject* value) {
   return status;
 }
 
-/* Frozen sets iterate in hash order, which differs from run to run; sorted by representation the build is reproducible. */
+/* Frozen sets iterate in hash order, which differs from run to run; sorted by representation the build is
+ * reproducible. */
 static int write_set(writer* w, PyObject* set) {
   PyObject* items = PySequence_List(set);
   PyObject* builtins = items ? PyEval_GetBuiltins() : NULL;
@@ -223,11 +227,13 @@ static int write_value(writer* w, PyObject* value) {
 }
 
 static int write_module(writer* w, const walle_vm_source* source, int library) {
-  PyCompilerFlags flags = {.cf_flags = PyCF_SOURCE_IS_UTF8 | PyCF_IGNORE_COOKIE, .cf_feature_version = PY_MINOR_VERSION};
+  PyCompilerFlags flags = {.cf_flags = PyCF_SOURCE_IS_UTF8 | PyCF_IGNORE_COOKIE,
+                           .cf_feature_version = PY_MINOR_VERSION};
   PyObject* file = PyUnicode_FromString(source->file);
   if (file == NULL) return -1;
-  PyObject* code = strlen(source->text) == source->size ? Py_CompileStringObject(source->text, file, Py_file_input, &flags, library ? 2 : 0)
-                                                        : PyErr_Format(PyExc_SyntaxError, "source contains a null byte");
+  PyObject* code = strlen(source->text) == source->size
+                       ? Py_CompileStringObject(source->text, file, Py_file_input, &flags, library ? 2 : 0)
+                       : PyErr_Format(PyExc_SyntaxError, "source contains a null byte");
   Py_DECREF(file);
   w->is_module = 1;
   const int status = code == NULL ? -1 : write_value(w, code);
@@ -270,11 +276,13 @@ static int write_all(writer* w, const walle_vm_source* sources, size_t count, in
   for (size_t i = 0; status == 0 && i < count; ++i) {
     PyObject* name = PyUnicode_FromString(sources[i].name);
     PyObject* file = PyUnicode_FromString(sources[i].file);
-    const long name_number = name ? string_number(w, name) : -1, file_number = file ? string_number(w, file) : -1;
+    const long name_number = name ? string_number(w, name) : -1,
+               file_number = file ? string_number(w, file) : -1;
     const size_t before = w->out.size;
     if (name_number < 0 || file_number < 0 || write_module(w, &sources[i], library) < 0) status = -1;
     const uint32_t size = (uint32_t)(w->out.size - before);
-    const uint32_t entry[5] = {(uint32_t)name_number, (uint32_t)file_number, (uint32_t)(sources[i].is_package != 0), size, size};
+    const uint32_t entry[5] = {(uint32_t)name_number, (uint32_t)file_number,
+                               (uint32_t)(sources[i].is_package != 0), size, size};
     for (int j = 0; j < 5; ++j) put_u32(&entries, entry[j]);
     Py_XDECREF(name);
     Py_XDECREF(file);

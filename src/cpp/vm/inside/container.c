@@ -1,13 +1,20 @@
 /* The bytecode container: the built-in library and every task bundle. Layout in docs/concepts/vm.md.
  *
- * open: header, identity, checksum, string table, module table, then (bundles) every code object by code_verify.c. Nothing
- * of Python is built before all of that has passed. */
+ * open: header, identity, checksum, string table, module table, then (bundles) every code object by
+ * code_verify.c. Nothing of Python is built before all of that has passed. */
 #include "vm/inside/bytes.h"
 #include "vm/inside/inside.h"
 
 const char walle_vm_id[] = "cpython-3.13.5/walle-2";
 
-enum { kIdBytes = 32, kHeaderBytes = 60, kChecksumAt = 40, kMaxRaw = 64 << 20, kMaxStrings = 1 << 20, kMaxModules = 1 << 14 };
+enum {
+  kIdBytes = 32,
+  kHeaderBytes = 60,
+  kChecksumAt = 40,
+  kMaxRaw = 64 << 20,
+  kMaxStrings = 1 << 20,
+  kMaxModules = 1 << 14
+};
 
 uint32_t walle_vm_checksum(const uint8_t* data, size_t size) {
   uint32_t crc = 0xffffffffu;
@@ -36,7 +43,8 @@ static const char* index_strings(walle_vm_bundle* bundle, const uint8_t* raw, si
   return NULL;
 }
 
-static const uint8_t* unpack(const uint8_t* stored, uint32_t stored_size, uint32_t raw_size, uint8_t** memory) {
+static const uint8_t* unpack(const uint8_t* stored, uint32_t stored_size, uint32_t raw_size,
+                             uint8_t** memory) {
   if (stored_size == raw_size) return stored;
   uint8_t* raw = malloc(raw_size ? raw_size : 1);
   if (raw == NULL || walle_vm_inflate(stored, stored_size, raw, raw_size) != 0) {
@@ -71,29 +79,34 @@ static const char* read_modules(walle_vm_bundle* bundle, walle_vm_reader* r) {
     m->is_package = take_u32(r);
     m->raw_size = take_u32(r);
     m->stored_size = take_u32(r);
-    if (m->name >= bundle->string_count || m->file >= bundle->string_count || m->is_package > 1) return "a module entry is damaged";
+    if (m->name >= bundle->string_count || m->file >= bundle->string_count || m->is_package > 1)
+      return "a module entry is damaged";
     total += m->raw_size;
     if (total > kMaxRaw || m->stored_size > m->raw_size) return "the modules' sizes are impossible";
   }
-  for (uint32_t i = 0; i < bundle->module_count; ++i) bundle->modules[i].stored = take_block(r, bundle->modules[i].stored_size);
+  for (uint32_t i = 0; i < bundle->module_count; ++i)
+    bundle->modules[i].stored = take_block(r, bundle->modules[i].stored_size);
   if (r->failed) return r->failed;
   return r->at == r->end ? NULL : "bytes follow the last module";
 }
 
-static const char* read_header(walle_vm_bundle* bundle, const uint8_t* data, size_t size, int trusted, walle_vm_reader* r,
-                               uint32_t* raw_size, uint32_t* stored_size) {
+static const char* read_header(walle_vm_bundle* bundle, const uint8_t* data, size_t size, int trusted,
+                               walle_vm_reader* r, uint32_t* raw_size, uint32_t* stored_size) {
   char id[kIdBytes] = {0};
   memcpy(id, walle_vm_id, sizeof walle_vm_id);
-  if (size < kHeaderBytes || memcmp(data, "WVMB\1\0\0\0", 8) != 0) return "this is not a bytecode container (version 1)";
+  if (size < kHeaderBytes || memcmp(data, "WVMB\1\0\0\0", 8) != 0)
+    return "this is not a bytecode container (version 1)";
   if (memcmp(data + 8, id, kIdBytes) != 0) return "compiled for another VM";
   *r = (walle_vm_reader){data + kChecksumAt, data + size, NULL};
   const uint32_t expected = take_u32(r);
-  if (!trusted && walle_vm_checksum(r->at, reader_left(r)) != expected) return "the checksum does not match: damaged or truncated";
+  if (!trusted && walle_vm_checksum(r->at, reader_left(r)) != expected)
+    return "the checksum does not match: damaged or truncated";
   bundle->string_count = take_u32(r);
   *raw_size = take_u32(r);
   *stored_size = take_u32(r);
   bundle->module_count = take_u32(r);
-  if (bundle->string_count > kMaxStrings || bundle->module_count > kMaxModules || *raw_size > kMaxRaw || *stored_size > *raw_size) {
+  if (bundle->string_count > kMaxStrings || bundle->module_count > kMaxModules || *raw_size > kMaxRaw ||
+      *stored_size > *raw_size) {
     return "the header's counts are impossible";
   }
   return NULL;
@@ -126,7 +139,8 @@ static int verify_all(walle_vm_bundle* bundle, char* error, size_t error_size) {
   return 0;
 }
 
-walle_vm_bundle* walle_vm_bundle_open_checked(const uint8_t* data, size_t size, int trusted, char* error, size_t error_size) {
+walle_vm_bundle* walle_vm_bundle_open_checked(const uint8_t* data, size_t size, int trusted, char* error,
+                                              size_t error_size) {
   walle_vm_bundle* bundle = calloc(1, sizeof *bundle);
   if (bundle == NULL) {
     snprintf(error, error_size, "no memory");
@@ -142,7 +156,8 @@ walle_vm_bundle* walle_vm_bundle_open_checked(const uint8_t* data, size_t size, 
 
 void walle_vm_bundle_drop(walle_vm_bundle* bundle) {
   if (bundle == NULL || atomic_fetch_sub(&bundle->references, 1) != 1) return;
-  for (uint32_t i = 0; bundle->modules != NULL && i < bundle->module_count; ++i) free((void*)atomic_load(&bundle->modules[i].raw));
+  for (uint32_t i = 0; bundle->modules != NULL && i < bundle->module_count; ++i)
+    free((void*)atomic_load(&bundle->modules[i].raw));
   free(bundle->modules);
   free(bundle->string_offsets);
   free(bundle->string_memory);
@@ -153,7 +168,8 @@ walle_vm_module* walle_vm_bundle_find(walle_vm_bundle* bundle, const char* name,
   for (uint32_t i = 0; bundle != NULL && i < bundle->module_count; ++i) {
     const uint32_t number = bundle->modules[i].name;
     const uint32_t at = bundle->string_offsets[number];
-    if (bundle->string_offsets[number + 1] - at == size && memcmp(bundle->string_pool + at, name, size) == 0) return &bundle->modules[i];
+    if (bundle->string_offsets[number + 1] - at == size && memcmp(bundle->string_pool + at, name, size) == 0)
+      return &bundle->modules[i];
   }
   return NULL;
 }

@@ -6,13 +6,14 @@
 walle_vm_isolate* walle_vm_create(const walle_vm_limits* limits, void* user, walle_vm_result* failure);
 void walle_vm_destroy(walle_vm_isolate* isolate);
 int walle_vm_attach(walle_vm_isolate* isolate, walle_vm_bundle* bundle, walle_vm_result* result);
-void walle_vm_call(walle_vm_isolate* isolate, const char* module, const char* function, const walle_vm_value* args, size_t count,
-                   walle_vm_result* result);
+void walle_vm_call(walle_vm_isolate* isolate, const char* module, const char* function,
+                   const walle_vm_value* args, size_t count, walle_vm_result* result);
 void walle_vm_release_result(walle_vm_result* result);
 void walle_vm_read_stats(const walle_vm_isolate* isolate, walle_vm_stats* stats);
 #if WALLE_VM_FULL
 void walle_vm_run_source(walle_vm_isolate* isolate, const walle_vm_source* source, walle_vm_result* result);
-int walle_vm_compile(const walle_vm_source* sources, size_t count, walle_vm_blob* blob, walle_vm_result* failure);
+int walle_vm_compile(const walle_vm_source* sources, size_t count, walle_vm_blob* blob,
+                     walle_vm_result* failure);
 #endif
 
 static int start_once(const walle_vm_host* host, char* error, size_t error_size) {
@@ -82,4 +83,6 @@ static const walle_vm_api kApi = {
     .release_blob = release_blob,
 };
 
-__attribute__((visibility("default"))) const walle_vm_api* walle_vm_entry(uint32_t abi) { return abi == WALLE_VM_ABI ? &kApi : NULL; }
+__attribute__((visibility("default"))) const walle_vm_api* walle_vm_entry(uint32_t abi) {
+  return abi == WALLE_VM_ABI ? &kApi : NULL;
+}

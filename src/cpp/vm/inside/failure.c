@@ -1,5 +1,6 @@
-/* The pending exception as plain data: type, message, frames of the task, and which limit ended it. Runs with room above the
- * heap cap, because describing a MemoryError needs memory; not without a cap, because __str__ and __del__ are the task's code. */
+/* The pending exception as plain data: type, message, frames of the task, and which limit ended it. Runs with
+ * room above the heap cap, because describing a MemoryError needs memory; not without a cap, because __str__
+ * and __del__ are the task's code. */
 #include "vm/inside/inside.h"
 
 #include <frameobject.h>
@@ -24,7 +25,8 @@ void walle_vm_fail_plain(walle_vm_result* result, const char* type, const char* 
 
 /* Whole characters; a lone surrogate is written out, as "\\udc80". */
 static const char* arena_utf8(void** arena, PyObject* text) {
-  PyObject* bytes = text && PyUnicode_Check(text) ? PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace") : NULL;
+  PyObject* bytes =
+      text && PyUnicode_Check(text) ? PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace") : NULL;
   if (bytes == NULL) PyErr_Clear();
   const char* utf8 = bytes ? PyBytes_AS_STRING(bytes) : "";
   size_t size = bytes ? (size_t)PyBytes_GET_SIZE(bytes) : 0;
@@ -45,13 +47,15 @@ static void copy_frames(PyObject* exception, walle_vm_result* result) {
   const size_t kept = total > kMaxFrames ? kMaxFrames : total;
   walle_vm_frame* frames = walle_vm_arena_take(&result->arena, kept * sizeof(walle_vm_frame));
   size_t number = 0;
-  for (PyTracebackObject* t = (PyTracebackObject*)traceback; t != NULL && frames != NULL; t = t->tb_next, ++number) {
+  for (PyTracebackObject* t = (PyTracebackObject*)traceback; t != NULL && frames != NULL;
+       t = t->tb_next, ++number) {
     /* Of a very deep traceback the first half and the last half say where it started and where it ended. */
     if (total > kMaxFrames && number >= kMaxFrames / 2 && number < total - kMaxFrames / 2) continue;
     PyCodeObject* code = PyFrame_GetCode(t->tb_frame);
     const int line = t->tb_lineno > 0 ? t->tb_lineno : PyCode_Addr2Line(code, t->tb_lasti);
     frames[result->frame_count++] =
-        (walle_vm_frame){arena_utf8(&result->arena, code->co_filename), arena_utf8(&result->arena, code->co_qualname), line > 0 ? line : 0};
+        (walle_vm_frame){arena_utf8(&result->arena, code->co_filename),
+                         arena_utf8(&result->arena, code->co_qualname), line > 0 ? line : 0};
     Py_DECREF(code);
   }
   result->frames = frames;
@@ -60,9 +64,11 @@ static void copy_frames(PyObject* exception, walle_vm_result* result) {
 
 static int reason_of(const walle_vm_isolate* isolate, PyObject* exception) {
   if (PyErr_GivenExceptionMatches(exception, PyExc_RecursionError)) return WALLE_VM_REASON_STACK;
-  if (PyErr_GivenExceptionMatches(exception, PyExc_MemoryError) && walle_vm_count(&isolate->denied) > isolate->denied_before)
+  if (PyErr_GivenExceptionMatches(exception, PyExc_MemoryError) &&
+      walle_vm_count(&isolate->denied) > isolate->denied_before)
     return WALLE_VM_REASON_HEAP;
-  if (PyErr_GivenExceptionMatches(exception, PyExc_ImportError) || PyErr_GivenExceptionMatches(exception, PyExc_PermissionError)) {
+  if (PyErr_GivenExceptionMatches(exception, PyExc_ImportError) ||
+      PyErr_GivenExceptionMatches(exception, PyExc_PermissionError)) {
     return isolate->refused;
   }
   return WALLE_VM_REASON_NONE;
@@ -75,18 +81,21 @@ static void describe(PyObject* exception, walle_vm_result* result) {
   PyObject* text = PyObject_Str(exception);
   if (text == NULL) PyErr_Clear();
   result->message = arena_utf8(&result->arena, text);
-  if (result->message[0] == 0 && result->reason == WALLE_VM_REASON_HEAP) result->message = "the heap limit of the task is reached";
+  if (result->message[0] == 0 && result->reason == WALLE_VM_REASON_HEAP)
+    result->message = "the heap limit of the task is reached";
   Py_XDECREF(name);
   Py_XDECREF(text);
 }
 
-/* Unwinding skipped the importer's own clean-up: modules whose import was cut short must not pass for imported ones. */
+/* Unwinding skipped the importer's own clean-up: modules whose import was cut short must not pass for
+ * imported ones. */
 static void forget_half_imports(void) {
   PyObject* modules = PyImport_GetModuleDict();
   PyObject* names = PyDict_Keys(modules);
   for (Py_ssize_t i = 0; names != NULL && i < PyList_GET_SIZE(names); ++i) {
     PyObject* module = PyDict_GetItemWithError(modules, PyList_GET_ITEM(names, i));
-    PyObject* spec = module && PyModule_Check(module) ? PyDict_GetItemString(PyModule_GetDict(module), "__spec__") : NULL;
+    PyObject* spec =
+        module && PyModule_Check(module) ? PyDict_GetItemString(PyModule_GetDict(module), "__spec__") : NULL;
     PyObject* busy = spec && spec != Py_None ? PyObject_GetAttrString(spec, "_initializing") : NULL;
     if (busy == Py_True) PyDict_DelItem(modules, PyList_GET_ITEM(names, i));
     Py_XDECREF(busy);
@@ -97,7 +106,9 @@ static void forget_half_imports(void) {
 
 void walle_vm_fail(walle_vm_isolate* isolate, walle_vm_result* result) {
   const size_t cap = isolate->heap_cap;
-  if (cap) isolate->heap_cap = (walle_vm_count(&isolate->heap) > cap ? walle_vm_count(&isolate->heap) : cap) + kDescribingBytes;
+  if (cap)
+    isolate->heap_cap =
+        (walle_vm_count(&isolate->heap) > cap ? walle_vm_count(&isolate->heap) : cap) + kDescribingBytes;
   PyObject* exception = PyErr_GetRaisedException();
   result->ok = 0;
   if (exception != NULL) copy_frames(exception, result);

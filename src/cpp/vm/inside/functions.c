@@ -1,5 +1,6 @@
-/* From "module" and "function" to the function object. The names' Python strings are kept per isolate, because making and
- * interning them took half of a warm call; the objects behind them are looked up every time, since a task may rebind. */
+/* From "module" and "function" to the function object. The names' Python strings are kept per isolate,
+ * because making and interning them took half of a warm call; the objects behind them are looked up every
+ * time, since a task may rebind. */
 #include "vm/inside/inside.h"
 
 static void forget(walle_vm_target* target) {
@@ -15,7 +16,8 @@ void walle_vm_forget_functions(walle_vm_isolate* isolate) {
 }
 
 static walle_vm_target* new_target(walle_vm_isolate* isolate, const char* module, const char* function) {
-  walle_vm_target fresh = {strdup(module), strdup(function), PyUnicode_InternFromString(module), PyUnicode_InternFromString(function)};
+  walle_vm_target fresh = {strdup(module), strdup(function), PyUnicode_InternFromString(module),
+                           PyUnicode_InternFromString(function)};
   if (!fresh.module || !fresh.function || !fresh.module_name || !fresh.function_name) {
     if (!PyErr_Occurred()) PyErr_NoMemory();
     forget(&fresh);
@@ -31,7 +33,9 @@ static walle_vm_target* new_target(walle_vm_isolate* isolate, const char* module
 static walle_vm_target* target_of(walle_vm_isolate* isolate, const char* module, const char* function) {
   for (size_t i = 0; i < WALLE_VM_KEPT_TARGETS; ++i) {
     walle_vm_target* target = &isolate->targets[i];
-    if (target->function != NULL && strcmp(target->function, function) == 0 && strcmp(target->module, module) == 0) return target;
+    if (target->function != NULL && strcmp(target->function, function) == 0 &&
+        strcmp(target->module, module) == 0)
+      return target;
   }
   return new_target(isolate, module, function);
 }
@@ -43,13 +47,15 @@ static PyObject* import_module(PyObject* name) {
 }
 
 /* Borrowed. */
-PyObject* walle_vm_find_function(walle_vm_isolate* isolate, const char* module_name, const char* function_name) {
+PyObject* walle_vm_find_function(walle_vm_isolate* isolate, const char* module_name,
+                                 const char* function_name) {
   const walle_vm_target* target = target_of(isolate, module_name, function_name);
   if (target == NULL) return NULL;
   PyObject* module = PyDict_GetItemWithError(PyImport_GetModuleDict(), target->module_name);
   if (module == NULL && !PyErr_Occurred()) module = import_module(target->module_name);
   if (module == NULL) return NULL;
-  if (!PyModule_Check(module)) return PyErr_Format(PyExc_TypeError, "sys.modules['%s'] is no module any more", module_name);
+  if (!PyModule_Check(module))
+    return PyErr_Format(PyExc_TypeError, "sys.modules['%s'] is no module any more", module_name);
   PyObject* function = PyDict_GetItemWithError(PyModule_GetDict(module), target->function_name);
   if (function == NULL && !PyErr_Occurred())
     PyErr_Format(PyExc_AttributeError, "module '%s' has no function '%s'", module_name, function_name);

@@ -1,5 +1,5 @@
-/* Host functions as Python functions: one generic METH_FASTCALL entry converts the arguments, calls the host and converts
- * the answer. The function's number travels as the bound `self`, a small integer. */
+/* Host functions as Python functions: one generic METH_FASTCALL entry converts the arguments, calls the host
+ * and converts the answer. The function's number travels as the bound `self`, a small integer. */
 #include "vm/inside/inside.h"
 
 enum { kInlineArgs = 8 };
@@ -23,8 +23,8 @@ static PyObject* answer(int status, walle_vm_host_result* result) {
   return object;
 }
 
-static int invoke(const walle_vm_host_function* function, walle_vm_isolate* isolate, const walle_vm_value* args, size_t count,
-                  walle_vm_host_result* result) {
+static int invoke(const walle_vm_host_function* function, walle_vm_isolate* isolate,
+                  const walle_vm_value* args, size_t count, walle_vm_host_result* result) {
   if (!function->blocking) return function->call(isolate->user, args, count, result);
   walle_vm_release_interpreter();
   const int status = function->call(isolate->user, args, count, result);
@@ -53,11 +53,12 @@ static PyObject* host_call(PyObject* self, PyObject* const* args, Py_ssize_t cou
   walle_vm_isolate* isolate = walle_vm_current;
   if (isolate->host_calls != NULL && !isolate->host_calls[number]) {
     isolate->refused = WALLE_VM_REASON_HOST_CALL;
-    return PyErr_Format(PyExc_PermissionError, "%s.%s is not allowed for this task", function->module, function->name);
+    return PyErr_Format(PyExc_PermissionError, "%s.%s is not allowed for this task", function->module,
+                        function->name);
   }
   if ((size_t)count < function->min_args || (size_t)count > function->max_args || count > kInlineArgs) {
-    return PyErr_Format(PyExc_TypeError, "%s.%s takes %u to %u arguments, got %zd", function->module, function->name, function->min_args,
-                        function->max_args, count);
+    return PyErr_Format(PyExc_TypeError, "%s.%s takes %u to %u arguments, got %zd", function->module,
+                        function->name, function->min_args, function->max_args, count);
   }
   walle_vm_value values[kInlineArgs];
   void* arena = NULL;
@@ -81,7 +82,8 @@ int walle_vm_prepare_host_calls(void) {
   PyMethodDef* made = calloc(host->function_count, sizeof(PyMethodDef));
   if (made == NULL) return -1;
   for (size_t i = 0; i < host->function_count; ++i) {
-    made[i] = (PyMethodDef){host->functions[i].name, (PyCFunction)(void*)host_call, METH_FASTCALL, host->functions[i].doc};
+    made[i] = (PyMethodDef){host->functions[i].name, (PyCFunction)(void*)host_call, METH_FASTCALL,
+                            host->functions[i].doc};
   }
   functions = host->functions;
   definitions = made;

@@ -1,5 +1,5 @@
-/* The module _walle: what the Python part of the importer (lib/_bootstrap.py) needs from C, and the modules made out of
- * the host-call table. */
+/* The module _walle: what the Python part of the importer (lib/_bootstrap.py) needs from C, and the modules
+ * made out of the host-call table. */
 #include "vm/inside/inside.h"
 
 #include <internal/pycore_import.h>
@@ -67,7 +67,8 @@ static PyObject* importer_builtin(PyObject* self, PyObject* spec) {
     if (made != NULL && PyObject_TypeCheck(made, &PyModuleDef_Type)) {
       /* Executed at once: functions of a module without its state would look for it at NULL. */
       module = PyModule_FromDefAndSpec((PyModuleDef*)made, spec);
-      if (module != NULL && PyModule_Check(module) && PyModule_ExecDef(module, (PyModuleDef*)made) < 0) Py_CLEAR(module);
+      if (module != NULL && PyModule_Check(module) && PyModule_ExecDef(module, (PyModuleDef*)made) < 0)
+        Py_CLEAR(module);
     } else if (made != NULL) {
       PyErr_Format(PyExc_SystemError, "%s does not initialise per interpreter", text);
       Py_DECREF(made);
@@ -79,8 +80,8 @@ static PyObject* importer_builtin(PyObject* self, PyObject* spec) {
   return module;
 }
 
-/* An allow-list is asked for top-level names, and only for imports written in the task itself: what a library module
- * imports for its own use is the library's business. */
+/* An allow-list is asked for top-level names, and only for imports written in the task itself: what a library
+ * module imports for its own use is the library's business. */
 static PyObject* importer_check(PyObject* self, PyObject* name) {
   (void)self;
   walle_vm_isolate* isolate = walle_vm_current;
@@ -89,7 +90,8 @@ static PyObject* importer_check(PyObject* self, PyObject* name) {
   if (text == NULL) return NULL;
   const size_t length = strcspn(text, ".");
   for (size_t i = 0; i < isolate->import_count; ++i) {
-    if (strlen(isolate->imports[i]) == length && memcmp(isolate->imports[i], text, length) == 0) Py_RETURN_NONE;
+    if (strlen(isolate->imports[i]) == length && memcmp(isolate->imports[i], text, length) == 0)
+      Py_RETURN_NONE;
   }
   walle_vm_bundle* owner;
   if (find_module(text, strlen(text), &owner) != NULL && owner != walle_vm_library()) Py_RETURN_NONE;
@@ -141,7 +143,8 @@ static PyMethodDef kMethods[] = {{"find", importer_find, METH_O, NULL},
                                  {"tensor", importer_tensor, METH_NOARGS, NULL},
                                  {"urandom", importer_urandom, METH_O, NULL},
                                  {0}};
-static struct PyModuleDef kDefinition = {PyModuleDef_HEAD_INIT, "_walle", NULL, 0, kMethods, NULL, NULL, NULL, NULL};
+static struct PyModuleDef kDefinition = {
+    PyModuleDef_HEAD_INIT, "_walle", NULL, 0, kMethods, NULL, NULL, NULL, NULL};
 
 PyObject* walle_vm_importer_module(void) {
   PyObject* module = PyModule_New("_walle");

@@ -1,8 +1,8 @@
-/* DEFLATE (RFC 1951), decoding only, into a buffer of known size. Own code because it is 2 KB where zlib is 60, and
- * because the container's sizes are known beforehand, which leaves out every stream state.
+/* DEFLATE (RFC 1951), decoding only, into a buffer of known size. Own code because it is 2 KB where zlib is
+ * 60, and because the container's sizes are known beforehand, which leaves out every stream state.
  *
- * Canonical Huffman decoding by counting, one bit at a time, as in the RFC's own description: library modules are inflated
- * once per process, 1 MB in all, about 15 ms. */
+ * Canonical Huffman decoding by counting, one bit at a time, as in the RFC's own description: library modules
+ * are inflated once per process, 1 MB in all, about 15 ms. */
 #include "vm/inside/inside.h"
 
 enum { kMaxBits = 15, kLengthCodes = 286, kDistanceCodes = 30, kFixedCodes = 288 };
@@ -63,7 +63,8 @@ static int build(huffman* h, const uint8_t* lengths, int n) {
     if (left < 0) return -1;
   }
   offsets[1] = 0;
-  for (int length = 1; length < kMaxBits; ++length) offsets[length + 1] = (uint16_t)(offsets[length] + h->count[length]);
+  for (int length = 1; length < kMaxBits; ++length)
+    offsets[length + 1] = (uint16_t)(offsets[length] + h->count[length]);
   for (int i = 0; i < n; ++i) {
     if (lengths[i]) h->symbol[offsets[lengths[i]]++] = (uint16_t)i;
   }
@@ -81,9 +82,11 @@ static void copy_match(stream* s, int length, size_t distance) {
 static void codes(stream* s, const huffman* lengths, const huffman* distances) {
   static const uint16_t kLength[] = {3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
                                      31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
-  static const uint8_t kLengthExtra[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
-  static const uint16_t kDistance[] = {1,   2,   3,   4,   5,   7,    9,    13,   17,   25,   33,   49,   65,    97,    129,
-                                       193, 257, 385, 513, 769, 1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577};
+  static const uint8_t kLengthExtra[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
+                                         2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
+  static const uint16_t kDistance[] = {1,    2,    3,    4,    5,    7,    9,    13,    17,    25,
+                                       33,   49,   65,   97,   129,  193,  257,  385,   513,   769,
+                                       1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577};
   while (!s->failed) {
     int symbol = decode(s, lengths);
     if (s->failed || symbol == 256) return;
@@ -143,7 +146,9 @@ static int read_code_lengths(stream* s, uint8_t* sizes, int total, const huffman
     }
     if (symbol == 16 && at == 0) return -1;
     const uint8_t value = symbol == 16 ? sizes[at - 1] : 0;
-    const int repeat = symbol == 16 ? 3 + take_bits(s, 2) : symbol == 17 ? 3 + take_bits(s, 3) : 11 + take_bits(s, 7);
+    const int repeat = symbol == 16   ? 3 + take_bits(s, 2)
+                       : symbol == 17 ? 3 + take_bits(s, 3)
+                                      : 11 + take_bits(s, 7);
     if (at + repeat > total) return -1;
     for (int i = 0; i < repeat; ++i) sizes[at++] = value;
   }
@@ -154,7 +159,8 @@ static void dynamic_block(stream* s) {
   static const uint8_t kOrder[] = {16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15};
   huffman lengths, distances;
   uint8_t sizes[kLengthCodes + 32] = {0};
-  const int length_count = take_bits(s, 5) + 257, distance_count = take_bits(s, 5) + 1, order_count = take_bits(s, 4) + 4;
+  const int length_count = take_bits(s, 5) + 257, distance_count = take_bits(s, 5) + 1,
+            order_count = take_bits(s, 4) + 4;
   if (s->failed || length_count > kLengthCodes || distance_count > kDistanceCodes) {
     s->failed = 1;
     return;
@@ -163,8 +169,9 @@ static void dynamic_block(stream* s) {
   if (build(&lengths, sizes, 19) < 0) s->failed = 1;
   memset(sizes, 0, sizeof sizes);
   const huffman order = lengths;
-  if (s->failed || read_code_lengths(s, sizes, length_count + distance_count, &order) < 0 || sizes[256] == 0 ||
-      build(&lengths, sizes, length_count) < 0 || build(&distances, sizes + length_count, distance_count) < 0) {
+  if (s->failed || read_code_lengths(s, sizes, length_count + distance_count, &order) < 0 ||
+      sizes[256] == 0 || build(&lengths, sizes, length_count) < 0 ||
+      build(&distances, sizes + length_count, distance_count) < 0) {
     s->failed = 1;
     return;
   }

@@ -1,8 +1,8 @@
-/* Shared by the files of this folder only. They are compiled against CPython's internal headers and live in the VM
- * library; nothing here is visible outside it.
+/* Shared by the files of this folder only. They are compiled against CPython's internal headers and live in
+ * the VM library; nothing here is visible outside it.
  *
- * The isolate of the running thread is in a thread-local: allocators and long loops ask it. `state` is the only field that
- * another thread writes; it may read the counters. */
+ * The isolate of the running thread is in a thread-local: allocators and long loops ask it. `state` is the
+ * only field that another thread writes; it may read the counters. */
 #ifndef WALLE_VM_INSIDE_H
 #define WALLE_VM_INSIDE_H
 
@@ -31,11 +31,15 @@ enum { WALLE_VM_KEPT_TARGETS = 4 }; /* the three phases of a task, and one more 
 /* Written by the isolate's thread, read by any: relaxed, and never a locked instruction. */
 typedef _Atomic uint64_t walle_vm_counter;
 
-static inline uint64_t walle_vm_count(const walle_vm_counter* counter) { return atomic_load_explicit(counter, memory_order_relaxed); }
+static inline uint64_t walle_vm_count(const walle_vm_counter* counter) {
+  return atomic_load_explicit(counter, memory_order_relaxed);
+}
 static inline void walle_vm_set_count(walle_vm_counter* counter, uint64_t value) {
   atomic_store_explicit(counter, value, memory_order_relaxed);
 }
-static inline void walle_vm_tally(walle_vm_counter* counter) { walle_vm_set_count(counter, walle_vm_count(counter) + 1); }
+static inline void walle_vm_tally(walle_vm_counter* counter) {
+  walle_vm_set_count(counter, walle_vm_count(counter) + 1);
+}
 
 struct walle_vm_isolate {
   PyThreadState* thread;
@@ -80,7 +84,8 @@ int walle_vm_raise_if_interrupted(void); /* -1 with an exception set */
 int walle_vm_unwinding(void);
 void walle_vm_interrupt(walle_vm_isolate* isolate, int reason);
 void walle_vm_stack_exhausted(void);
-int walle_vm_stack_levels(size_t cap); /* C recursion levels the running thread has room for, within `cap` bytes unless 0 */
+int walle_vm_stack_levels(
+    size_t cap); /* C recursion levels the running thread has room for, within `cap` bytes unless 0 */
 
 /* boot.c */
 int walle_vm_start(const walle_vm_host* host, char* error, size_t error_size);
@@ -90,7 +95,8 @@ PyThreadState* walle_vm_main_thread(void);
 
 /* importer.c */
 PyObject* walle_vm_importer_module(void);
-PyObject* walle_vm_host_module(const char* name); /* in host_calls.c; NULL without an exception: no such module */
+PyObject* walle_vm_host_module(
+    const char* name); /* in host_calls.c; NULL without an exception: no such module */
 
 /* host_calls.c */
 int walle_vm_prepare_host_calls(void);
@@ -114,33 +120,38 @@ struct walle_vm_bundle {
   uint32_t module_count;
 };
 
-/* What the modules of one container will become: few bytes can name one long string, or deflate to one constant, very often. */
+/* What the modules of one container will become: few bytes can name one long string, or deflate to one
+ * constant, very often. */
 typedef struct {
   uint64_t objects, string_bytes;
 } walle_vm_weight;
 
-/* Longer qualified names are stored: a bundle of few bytes could otherwise ask for gigabytes of derived ones. */
+/* Longer qualified names are stored: a bundle of few bytes could otherwise ask for gigabytes of derived ones.
+ */
 enum { WALLE_VM_DERIVED_NAME = 4096 };
 
 extern const char walle_vm_id[];
 walle_vm_bundle* walle_vm_library(void); /* the built-in container */
-walle_vm_bundle* walle_vm_bundle_open_checked(const uint8_t* data, size_t size, int trusted, char* error, size_t error_size);
+walle_vm_bundle* walle_vm_bundle_open_checked(const uint8_t* data, size_t size, int trusted, char* error,
+                                              size_t error_size);
 void walle_vm_bundle_drop(walle_vm_bundle* bundle);
 walle_vm_module* walle_vm_bundle_find(walle_vm_bundle* bundle, const char* name, size_t size);
 uint32_t walle_vm_checksum(const uint8_t* data, size_t size); /* CRC-32 */
 const uint8_t* walle_vm_module_bytes(walle_vm_module* module);
-int walle_vm_inflate(const uint8_t* data, size_t size, uint8_t* out, size_t out_size); /* 0 only when exactly filled */
-int walle_vm_verify_module(const walle_vm_bundle* bundle, const uint8_t* data, size_t size, walle_vm_weight* weight, char* error,
-                           size_t error_size);
+int walle_vm_inflate(const uint8_t* data, size_t size, uint8_t* out,
+                     size_t out_size); /* 0 only when exactly filled */
+int walle_vm_verify_module(const walle_vm_bundle* bundle, const uint8_t* data, size_t size,
+                           walle_vm_weight* weight, char* error, size_t error_size);
 PyObject* walle_vm_read_module(walle_vm_bundle* bundle, walle_vm_module* module);
 int walle_vm_write_container(const walle_vm_source* sources, size_t count, int library, walle_vm_blob* blob);
 
 /* values.c, tensor.c */
 PyObject* walle_vm_to_python(const walle_vm_value* value);
 int walle_vm_from_python(PyObject* object, walle_vm_value* value, void** arena);
-PyObject* walle_vm_tensor_wrap(walle_vm_tensor* tensor, int charged); /* retains; charged: counts as the task's memory */
-walle_vm_tensor* walle_vm_tensor_of(PyObject* object);                /* NULL without an exception: not a tensor */
-PyObject* walle_vm_tensor_type(void);                                 /* borrowed */
+PyObject* walle_vm_tensor_wrap(walle_vm_tensor* tensor,
+                               int charged);           /* retains; charged: counts as the task's memory */
+walle_vm_tensor* walle_vm_tensor_of(PyObject* object); /* NULL without an exception: not a tensor */
+PyObject* walle_vm_tensor_type(void);                  /* borrowed */
 
 /* arena.c: what results live in */
 void* walle_vm_arena_take(void** arena, size_t size);

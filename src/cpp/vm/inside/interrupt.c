@@ -1,5 +1,6 @@
-/* Stopping a task from outside: the reason goes into the isolate's state, the eval breaker makes the interpreter look, and
- * from then on every exception handler is skipped (an edit in ceval.c), so the task unwinds whatever it tries. */
+/* Stopping a task from outside: the reason goes into the isolate's state, the eval breaker makes the
+ * interpreter look, and from then on every exception handler is skipped (an edit in ceval.c), so the task
+ * unwinds whatever it tries. */
 #include "vm/inside/inside.h"
 #include "vm/inside/stack.h"
 
@@ -10,8 +11,8 @@
 #include <internal/pycore_lock.h>
 #include <internal/pycore_time.h>
 
-/* C stack per counted recursion level, measured over repr, json, re, pickling-like and __getattr__ recursions: at most
- * 1.2 KB; and what the deepest leaf may use without counting. */
+/* C stack per counted recursion level, measured over repr, json, re, pickling-like and __getattr__
+ * recursions: at most 1.2 KB; and what the deepest leaf may use without counting. */
 enum { kBytesPerLevel = 1536, kReserve = 96 * 1024, kFloor = 64 * 1024 };
 
 void walle_vm_interrupt(walle_vm_isolate* isolate, int reason) {
@@ -45,7 +46,9 @@ void walle_vm_stack_exhausted(void) {
 static _Thread_local char* stack_low;
 _Thread_local char* walle_vm_stack_floor;
 
-void walle_vm_stack_error(void) { PyErr_SetString(PyExc_RecursionError, "the C stack of this thread is used up"); }
+void walle_vm_stack_error(void) {
+  PyErr_SetString(PyExc_RecursionError, "the C stack of this thread is used up");
+}
 
 static char* find_stack_low(void) {
 #if defined(__APPLE__)
@@ -75,7 +78,8 @@ int walle_vm_stack_levels(size_t cap) {
   return levels < Py_C_RECURSION_LIMIT ? (int)levels : Py_C_RECURSION_LIMIT;
 }
 
-/* Waiting happens in slices, each of which looks at the interrupt: there is no signal that could end a wait. */
+/* Waiting happens in slices, each of which looks at the interrupt: there is no signal that could end a wait.
+ */
 enum { kSliceMicroseconds = 5000 };
 
 static void wait_slice(PyTime_t nanoseconds) {
@@ -96,7 +100,8 @@ int walle_vm_sleep(PyTime_t timeout) {
 PyLockStatus walle_vm_wait_for_lock(PyThread_type_lock lock, long long microseconds) {
   while (microseconds != 0) {
     if (walle_vm_unwinding()) return PY_LOCK_INTR;
-    const long long slice = microseconds < 0 || microseconds > kSliceMicroseconds ? kSliceMicroseconds : microseconds;
+    const long long slice =
+        microseconds < 0 || microseconds > kSliceMicroseconds ? kSliceMicroseconds : microseconds;
     if (PyThread_acquire_lock_timed(lock, slice, 0) == PY_LOCK_ACQUIRED) return PY_LOCK_ACQUIRED;
     if (microseconds > 0) microseconds -= slice;
   }

@@ -1,5 +1,6 @@
-/* One isolate: an interpreter with its own lock and its own memory. Entered by one thread at a time, any thread. Creation
- * and destruction are serialised by one mutex, because CPython 3.13 shares type and interpreter lists between them. */
+/* One isolate: an interpreter with its own lock and its own memory. Entered by one thread at a time, any
+ * thread. Creation and destruction are serialised by one mutex, because CPython 3.13 shares type and
+ * interpreter lists between them. */
 #include <pthread.h>
 
 #include "vm/inside/inside.h"
@@ -12,9 +13,9 @@ enum { kMinLevels = 60, kDefaultDepth = 1000 };
 
 static pthread_mutex_t lifecycle = PTHREAD_MUTEX_INITIALIZER;
 
-/* An isolate starts no threads and is entered by one at a time (the boundary's rule), so its own lock can have no second
- * customer: it is taken once, when the interpreter is made, and from then on entering means to become the current thread.
- * Taking and dropping it per call cost 0.2 us in two mutexes and two signals. */
+/* An isolate starts no threads and is entered by one at a time (the boundary's rule), so its own lock can
+ * have no second customer: it is taken once, when the interpreter is made, and from then on entering means to
+ * become the current thread. Taking and dropping it per call cost 0.2 us in two mutexes and two signals. */
 static void attach_thread(walle_vm_isolate* isolate) {
   walle_vm_current = isolate;
   _Py_tss_tstate = isolate->thread;
@@ -32,7 +33,8 @@ static int enter(walle_vm_isolate* isolate, walle_vm_result* result) {
   const int room = walle_vm_stack_levels(isolate->stack_cap);
   if (room < kMinLevels) {
     if (result != NULL) {
-      walle_vm_fail_plain(result, "LimitExceeded", "this thread's stack is too small to run a task: 256 KB at least");
+      walle_vm_fail_plain(result, "LimitExceeded",
+                          "this thread's stack is too small to run a task: 256 KB at least");
       result->reason = WALLE_VM_REASON_STACK;
     }
     return -1;
@@ -48,7 +50,8 @@ static int enter(walle_vm_isolate* isolate, walle_vm_result* result) {
 
 static void leave(walle_vm_isolate* isolate) {
   /* A cancel between the two lines finds nothing running; one before left its bit. */
-  if (atomic_exchange(&isolate->state, kIdle) > 0) _Py_unset_eval_breaker_bit(isolate->thread, _PY_SIGNALS_PENDING_BIT);
+  if (atomic_exchange(&isolate->state, kIdle) > 0)
+    _Py_unset_eval_breaker_bit(isolate->thread, _PY_SIGNALS_PENDING_BIT);
   detach_thread();
 }
 
@@ -109,8 +112,8 @@ static void end_interpreter(walle_vm_isolate* isolate) {
   walle_vm_current = NULL;
 }
 
-/* Nothing made here becomes garbage before the isolate ends: no collection while it is made, and all of it goes straight
- * to the oldest generation. */
+/* Nothing made here becomes garbage before the isolate ends: no collection while it is made, and all of it
+ * goes straight to the oldest generation. */
 static int prepare_quietly(walle_vm_isolate* isolate) {
   isolate->interp->gc.enabled = 0;
   _Py_unset_eval_breaker_bit(isolate->thread, _PY_GC_SCHEDULED_BIT);
@@ -121,7 +124,8 @@ static int prepare_quietly(walle_vm_isolate* isolate) {
   return status;
 }
 
-static walle_vm_isolate* create_locked(walle_vm_isolate* isolate, const walle_vm_limits* limits, walle_vm_result* failure) {
+static walle_vm_isolate* create_locked(walle_vm_isolate* isolate, const walle_vm_limits* limits,
+                                       walle_vm_result* failure) {
   walle_vm_current = isolate;
   if (new_interpreter(isolate) < 0) {
     walle_vm_current = NULL;
@@ -146,7 +150,8 @@ walle_vm_isolate* walle_vm_create(const walle_vm_limits* limits, void* user, wal
   memset(failure, 0, sizeof *failure);
   walle_vm_isolate* isolate = walle_vm_stack_levels(0) < kMinLevels ? NULL : make_shell(limits, user);
   if (isolate == NULL) {
-    walle_vm_fail_plain(failure, "MemoryError", "no memory for another isolate, or this thread's stack is below 256 KB");
+    walle_vm_fail_plain(failure, "MemoryError",
+                        "no memory for another isolate, or this thread's stack is below 256 KB");
     return NULL;
   }
   pthread_mutex_lock(&lifecycle);
@@ -188,19 +193,23 @@ static inline void retain(walle_vm_value* value, int retain) {
 static void retain_tensors(walle_vm_value* value, int retain) {
   if (value->kind == WALLE_VM_TENSOR || value->kind == WALLE_VM_BUFFER)
     retain ? value->as.tensor->retain(value->as.tensor) : value->as.tensor->release(value->as.tensor);
-  const size_t items = value->kind == WALLE_VM_LIST ? value->size : value->kind == WALLE_VM_MAP ? 2 * value->size : 0;
+  const size_t items = value->kind == WALLE_VM_LIST  ? value->size
+                       : value->kind == WALLE_VM_MAP ? 2 * value->size
+                                                     : 0;
   for (size_t i = 0; i < items; ++i) retain_tensors(&value->as.items[i], retain);
 }
 
 static void finish(walle_vm_isolate* isolate, PyObject* object, walle_vm_result* result) {
-  if (object != NULL && !walle_vm_unwinding() && walle_vm_from_python(object, &result->value, &result->arena) == 0) {
+  if (object != NULL && !walle_vm_unwinding() &&
+      walle_vm_from_python(object, &result->value, &result->arena) == 0) {
     retain(&result->value, 1);
     result->ok = 1;
   } else {
     walle_vm_fail(isolate, result);
   }
   Py_XDECREF(object); /* may run destructors of the task, which may be cut short */
-  /* Unwinding skips the end of an except block, too: what it was handling must not be there for the next call to raise again. */
+  /* Unwinding skips the end of an except block, too: what it was handling must not be there for the next call
+   * to raise again. */
   isolate->thread->exc_info = &isolate->thread->exc_state;
   Py_CLEAR(isolate->thread->exc_state.exc_value);
   if (isolate->thread->delete_later != NULL) _PyTrash_thread_destroy_chain(isolate->thread);
@@ -209,8 +218,8 @@ static void finish(walle_vm_isolate* isolate, PyObject* object, walle_vm_result*
 
 enum { kMaxArgs = 64 };
 
-static PyObject* call_inside(walle_vm_isolate* isolate, const char* module, const char* function_name, const walle_vm_value* args,
-                             size_t count) {
+static PyObject* call_inside(walle_vm_isolate* isolate, const char* module, const char* function_name,
+                             const walle_vm_value* args, size_t count) {
   PyObject* function = walle_vm_find_function(isolate, module, function_name);
   if (function == NULL) return NULL;
   if (count > kMaxArgs) return PyErr_Format(PyExc_TypeError, "%zu arguments; at most %d", count, kMaxArgs);
@@ -227,8 +236,8 @@ static PyObject* call_inside(walle_vm_isolate* isolate, const char* module, cons
   return answer;
 }
 
-void walle_vm_call(walle_vm_isolate* isolate, const char* module, const char* function, const walle_vm_value* args, size_t count,
-                   walle_vm_result* result) {
+void walle_vm_call(walle_vm_isolate* isolate, const char* module, const char* function,
+                   const walle_vm_value* args, size_t count, walle_vm_result* result) {
   memset(result, 0, sizeof *result);
   if (enter(isolate, result) < 0) return;
   walle_vm_tally(&isolate->calls);
@@ -237,7 +246,8 @@ void walle_vm_call(walle_vm_isolate* isolate, const char* module, const char* fu
 }
 
 static PyObject* run_inside(const walle_vm_source* source) {
-  PyCompilerFlags flags = {.cf_flags = PyCF_SOURCE_IS_UTF8 | PyCF_IGNORE_COOKIE, .cf_feature_version = PY_MINOR_VERSION};
+  PyCompilerFlags flags = {.cf_flags = PyCF_SOURCE_IS_UTF8 | PyCF_IGNORE_COOKIE,
+                           .cf_feature_version = PY_MINOR_VERSION};
   PyObject* file = PyUnicode_FromString(source->file);
   PyObject* code = file ? Py_CompileStringObject(source->text, file, Py_file_input, &flags, 0) : NULL;
   Py_XDECREF(file);
@@ -245,7 +255,8 @@ static PyObject* run_inside(const walle_vm_source* source) {
   PyObject* answer = NULL;
   if (module != NULL) {
     PyObject* scope = PyModule_GetDict(module);
-    if (PyDict_SetItemString(scope, "__builtins__", PyEval_GetBuiltins()) == 0) answer = PyEval_EvalCode(code, scope, scope);
+    if (PyDict_SetItemString(scope, "__builtins__", PyEval_GetBuiltins()) == 0)
+      answer = PyEval_EvalCode(code, scope, scope);
   }
   Py_XDECREF(code);
   Py_XDECREF(module);
@@ -275,7 +286,8 @@ void walle_vm_read_stats(const walle_vm_isolate* isolate, walle_vm_stats* stats)
 }
 
 #if WALLE_VM_FULL
-int walle_vm_compile(const walle_vm_source* sources, size_t count, walle_vm_blob* blob, walle_vm_result* failure) {
+int walle_vm_compile(const walle_vm_source* sources, size_t count, walle_vm_blob* blob,
+                     walle_vm_result* failure) {
   const walle_vm_limits limits = {.allow_all_imports = 1};
   walle_vm_isolate* isolate = walle_vm_create(&limits, NULL, failure);
   if (isolate == NULL) return -1;

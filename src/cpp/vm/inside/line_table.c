@@ -1,6 +1,7 @@
-/* The line table of a code object (CPython's Objects/locations.md): entries of a head byte, marked by its top bit, and a few
- * bytes that depend on it. CPython walks it in both directions without looking at its bounds, so every entry must be whole,
- * marks must stand at heads and nowhere else, and the entries may not describe more units than there are. */
+/* The line table of a code object (CPython's Objects/locations.md): entries of a head byte, marked by its top
+ * bit, and a few bytes that depend on it. CPython walks it in both directions without looking at its bounds,
+ * so every entry must be whole, marks must stand at heads and nowhere else, and the entries may not describe
+ * more units than there are. */
 #include "vm/inside/bytes.h"
 #include "vm/inside/inside.h"
 

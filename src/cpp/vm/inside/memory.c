@@ -1,5 +1,5 @@
-/* Every allocation of an isolate is counted against its cap: raw memory by the block size malloc really gave, small
- * objects by whole arenas. Beyond the cap the allocation fails, which Python turns into MemoryError. */
+/* Every allocation of an isolate is counted against its cap: raw memory by the block size malloc really gave,
+ * small objects by whole arenas. Beyond the cap the allocation fails, which Python turns into MemoryError. */
 #if defined(__APPLE__)
 #include <malloc/malloc.h>
 #define malloc_usable_size malloc_size
@@ -20,7 +20,8 @@ static int room_for(size_t bytes) {
   if (isolate == NULL || isolate->heap_cap == 0) return 1;
   if (bytes <= isolate->heap_cap && walle_vm_count(&isolate->heap) <= isolate->heap_cap - bytes) return 1;
   walle_vm_tally(&isolate->denied);
-  if (walle_vm_count(&isolate->denied) - isolate->denied_before > kPatience) walle_vm_interrupt(isolate, WALLE_VM_REASON_HEAP);
+  if (walle_vm_count(&isolate->denied) - isolate->denied_before > kPatience)
+    walle_vm_interrupt(isolate, WALLE_VM_REASON_HEAP);
   return 0;
 }
 
@@ -32,7 +33,8 @@ static void count(ptrdiff_t bytes) {
   if (bytes > 0 && heap > walle_vm_count(&isolate->heap_peak)) walle_vm_set_count(&isolate->heap_peak, heap);
 }
 
-/* For allocations whose failure nobody could report (a static type's dictionary): bounded by 256 KB for all types. */
+/* For allocations whose failure nobody could report (a static type's dictionary): bounded by 256 KB for all
+ * types. */
 size_t walle_vm_lift_heap_cap(void) {
   walle_vm_isolate* isolate = walle_vm_current;
   if (isolate == NULL) return 0;

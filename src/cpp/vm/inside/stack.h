@@ -1,10 +1,10 @@
-/* For the C recursions of CPython that count no levels (an iterator over an iterator over ...): a look at the stack that is
- * left. Included by the files that tools/vm/edit_cpython.py gives such checks. */
+/* For the C recursions of CPython that count no levels (an iterator over an iterator over ...): a look at the
+ * stack that is left. Included by the files that tools/vm/edit_cpython.py gives such checks. */
 #ifndef WALLE_VM_STACK_H
 #define WALLE_VM_STACK_H
 
 extern __attribute__((visibility("hidden"))) _Thread_local char* walle_vm_stack_floor; /* NULL: not known */
-__attribute__((visibility("hidden"))) void walle_vm_stack_error(void);                 /* sets RecursionError */
+__attribute__((visibility("hidden"))) void walle_vm_stack_error(void); /* sets RecursionError */
 #define WALLE_VM_STACK_LOW() __builtin_expect((char*)__builtin_frame_address(0) < walle_vm_stack_floor, 0)
 
 #endif

@@ -1,5 +1,5 @@
-/* walle.Tensor: a native buffer inside an isolate, shared with the host by reference count and read or written through the
- * buffer protocol. Never copies; tobytes() and tolist() do, because they say so. */
+/* walle.Tensor: a native buffer inside an isolate, shared with the host by reference count and read or
+ * written through the buffer protocol. Never copies; tobytes() and tolist() do, because they say so. */
 #include "vm/inside/inside.h"
 
 #include <structmember.h>
@@ -11,14 +11,16 @@ typedef struct {
   Py_ssize_t strides[WALLE_VM_MAX_RANK];
 } tensor_object;
 
-/* Names, buffer formats and sizes by dtype number (tensor/dtype.h); no format: such tensors are seen as their bytes. */
+/* Names, buffer formats and sizes by dtype number (tensor/dtype.h); no format: such tensors are seen as their
+ * bytes. */
 static const struct {
   const char* name;
   char format[2];
   uint8_t size;
-} kTypes[] = {{"undefined", "", 0}, {"float32", "f", 4}, {"float64", "d", 8}, {"float16", "e", 2}, {"bfloat16", "H", 2},
-              {"int8", "b", 1},     {"int16", "h", 2},   {"int32", "i", 4},   {"int64", "q", 8},   {"uint8", "B", 1},
-              {"uint16", "H", 2},   {"uint32", "I", 4},  {"uint64", "Q", 8},  {"bool", "?", 1}};
+} kTypes[] = {{"undefined", "", 0}, {"float32", "f", 4}, {"float64", "d", 8}, {"float16", "e", 2},
+              {"bfloat16", "H", 2}, {"int8", "b", 1},    {"int16", "h", 2},   {"int32", "i", 4},
+              {"int64", "q", 8},    {"uint8", "B", 1},   {"uint16", "H", 2},  {"uint32", "I", 4},
+              {"uint64", "Q", 8},   {"bool", "?", 1}};
 enum { kTypeCount = sizeof kTypes / sizeof kTypes[0] };
 
 static void fill_layout(tensor_object* self) {
@@ -63,13 +65,16 @@ PyObject* walle_vm_tensor_wrap(walle_vm_tensor* tensor, int charged) {
 
 walle_vm_tensor* walle_vm_tensor_of(PyObject* object) {
   const walle_vm_isolate* isolate = walle_vm_current;
-  if (isolate == NULL || isolate->tensor_type == NULL || Py_TYPE(object) != (PyTypeObject*)isolate->tensor_type) return NULL;
+  if (isolate == NULL || isolate->tensor_type == NULL ||
+      Py_TYPE(object) != (PyTypeObject*)isolate->tensor_type)
+    return NULL;
   return ((tensor_object*)object)->tensor;
 }
 
 static int shape_from(PyObject* object, int64_t* shape) {
   PyObject* items = PySequence_Fast(object, "shape is a sequence of integers");
-  if (items != NULL && PyList_Check(items)) Py_SETREF(items, PyList_AsTuple(items)); /* an item's __index__ could shorten a list */
+  if (items != NULL && PyList_Check(items))
+    Py_SETREF(items, PyList_AsTuple(items)); /* an item's __index__ could shorten a list */
   if (items == NULL) return -1;
   const Py_ssize_t rank = PySequence_Fast_GET_SIZE(items);
   int ok = rank <= WALLE_VM_MAX_RANK;
@@ -92,7 +97,8 @@ static int fill_from(walle_vm_tensor* tensor, PyObject* data) {
   if (fits)
     memcpy(tensor->data, view.buf, (size_t)view.len);
   else
-    PyErr_Format(PyExc_ValueError, "%zd bytes given; the shape needs %lld", view.len, (long long)tensor->bytes);
+    PyErr_Format(PyExc_ValueError, "%zd bytes given; the shape needs %lld", view.len,
+                 (long long)tensor->bytes);
   PyBuffer_Release(&view);
   return fits ? 0 : -1;
 }
@@ -110,7 +116,8 @@ static PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs
   static char* names[] = {"dtype", "shape", "data", NULL};
   const char* dtype_name;
   PyObject *shape_object, *data = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sO|O", names, &dtype_name, &shape_object, &data)) return NULL;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sO|O", names, &dtype_name, &shape_object, &data))
+    return NULL;
   int64_t shape[WALLE_VM_MAX_RANK];
   const int dtype = dtype_from(dtype_name);
   const int rank = dtype < 0 ? -1 : shape_from(shape_object, shape);
@@ -167,7 +174,8 @@ static PyObject* tensor_shape(PyObject* object, void* context) {
   (void)context;
   tensor_object* self = (tensor_object*)object;
   PyObject* shape = PyTuple_New(self->tensor->rank);
-  for (int i = 0; shape != NULL && i < self->tensor->rank; ++i) PyTuple_SET_ITEM(shape, i, PyLong_FromSsize_t(self->shape[i]));
+  for (int i = 0; shape != NULL && i < self->tensor->rank; ++i)
+    PyTuple_SET_ITEM(shape, i, PyLong_FromSsize_t(self->shape[i]));
   return shape;
 }
 
@@ -201,8 +209,9 @@ static PyObject* tensor_tobytes(PyObject* object, PyObject* unused) {
 
 static PyObject* tensor_repr(PyObject* object) {
   PyObject* shape = tensor_shape(object, NULL);
-  PyObject* text =
-      shape ? PyUnicode_FromFormat("walle.Tensor('%s', %R)", kTypes[((tensor_object*)object)->tensor->dtype].name, shape) : NULL;
+  PyObject* text = shape ? PyUnicode_FromFormat("walle.Tensor('%s', %R)",
+                                                kTypes[((tensor_object*)object)->tensor->dtype].name, shape)
+                         : NULL;
   Py_XDECREF(shape);
   return text;
 }
@@ -216,7 +225,9 @@ static PyObject* tensor_item(PyObject* object, PyObject* index) {
 
 static int tensor_set_item(PyObject* object, PyObject* index, PyObject* item) {
   PyObject* view = PyMemoryView_FromObject(object);
-  const int status = view == NULL ? -1 : item ? PyObject_SetItem(view, index, item) : PyObject_DelItem(view, index);
+  const int status = view == NULL ? -1
+                     : item       ? PyObject_SetItem(view, index, item)
+                                  : PyObject_DelItem(view, index);
   Py_XDECREF(view);
   return status;
 }
@@ -226,15 +237,19 @@ static Py_ssize_t tensor_length(PyObject* object) {
   return self->tensor->rank ? self->shape[0] : 1;
 }
 
-static PyMethodDef kMethods[] = {{"tolist", tensor_tolist, METH_NOARGS, NULL}, {"tobytes", tensor_tobytes, METH_NOARGS, NULL}, {0}};
-static PyGetSetDef kProperties[] = {
-    {"shape", tensor_shape, NULL, NULL, NULL}, {"dtype", tensor_dtype, NULL, NULL, NULL}, {"nbytes", tensor_nbytes, NULL, NULL, NULL}, {0}};
+static PyMethodDef kMethods[] = {
+    {"tolist", tensor_tolist, METH_NOARGS, NULL}, {"tobytes", tensor_tobytes, METH_NOARGS, NULL}, {0}};
+static PyGetSetDef kProperties[] = {{"shape", tensor_shape, NULL, NULL, NULL},
+                                    {"dtype", tensor_dtype, NULL, NULL, NULL},
+                                    {"nbytes", tensor_nbytes, NULL, NULL, NULL},
+                                    {0}};
 static PyType_Slot kSlots[] = {{Py_tp_new, tensor_new},          {Py_tp_dealloc, tensor_dealloc},
                                {Py_bf_getbuffer, tensor_buffer}, {Py_tp_methods, kMethods},
                                {Py_tp_getset, kProperties},      {Py_tp_repr, tensor_repr},
                                {Py_mp_subscript, tensor_item},   {Py_mp_ass_subscript, tensor_set_item},
                                {Py_mp_length, tensor_length},    {0, NULL}};
-static PyType_Spec kSpec = {"walle.Tensor", sizeof(tensor_object), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, kSlots};
+static PyType_Spec kSpec = {"walle.Tensor", sizeof(tensor_object), 0,
+                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, kSlots};
 
 PyObject* walle_vm_tensor_type(void) {
   walle_vm_isolate* isolate = walle_vm_current;

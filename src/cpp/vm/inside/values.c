@@ -1,6 +1,6 @@
-/* Values across the boundary: none, bool, int (64 bit), float, str, bytes, list, map with str keys, tensor, and large bytes as
- * a shared buffer that a task sees as a memoryview. Anything else is an error that names the type; nesting is bounded so that a
- * self-containing list is an error too. */
+/* Values across the boundary: none, bool, int (64 bit), float, str, bytes, list, map with str keys, tensor,
+ * and large bytes as a shared buffer that a task sees as a memoryview. Anything else is an error that names
+ * the type; nesting is bounded so that a self-containing list is an error too. */
 #include "vm/inside/inside.h"
 
 enum { kMaxDepth = 64 };
@@ -47,7 +47,8 @@ PyObject* walle_vm_to_python(const walle_vm_value* value) {
     case WALLE_VM_BYTES: return PyBytes_FromStringAndSize(value->as.text, (Py_ssize_t)value->size);
     case WALLE_VM_LIST: return list_to_python(value);
     case WALLE_VM_MAP: return map_to_python(value);
-    case WALLE_VM_TENSOR: return walle_vm_tensor_wrap(value->as.tensor, walle_vm_current && walle_vm_current->charging);
+    case WALLE_VM_TENSOR:
+      return walle_vm_tensor_wrap(value->as.tensor, walle_vm_current && walle_vm_current->charging);
     case WALLE_VM_BUFFER: return buffer_to_python(value->as.tensor);
     default: PyErr_SetString(PyExc_SystemError, "value of unknown kind"); return NULL;
   }
@@ -55,7 +56,8 @@ PyObject* walle_vm_to_python(const walle_vm_value* value) {
 
 static int from_python(PyObject* object, walle_vm_value* value, void** arena, int depth);
 
-/* Counted against the task's heap limit until the conversion ends: a part that is named often is copied as often. */
+/* Counted against the task's heap limit until the conversion ends: a part that is named often is copied as
+ * often. */
 static void* take(void** arena, size_t size) {
   if (walle_vm_charge(size) < 0) return NULL;
   walle_vm_current->leaving += size;
@@ -78,7 +80,8 @@ static int sequence_from(PyObject* object, walle_vm_value* value, void** arena, 
   walle_vm_value* items = take(arena, count * sizeof(walle_vm_value));
   if (items == NULL) return -1;
   for (size_t i = 0; i < count; ++i) {
-    if (from_python(PySequence_Fast_GET_ITEM(object, (Py_ssize_t)i), &items[i], arena, depth + 1) < 0) return -1;
+    if (from_python(PySequence_Fast_GET_ITEM(object, (Py_ssize_t)i), &items[i], arena, depth + 1) < 0)
+      return -1;
   }
   *value = (walle_vm_value){.kind = WALLE_VM_LIST, .size = count, .as.items = items};
   return 0;
@@ -92,7 +95,8 @@ static int map_from(PyObject* object, walle_vm_value* value, void** arena, int d
   Py_ssize_t position = 0;
   for (size_t i = 0; i < count && PyDict_Next(object, &position, &key, &item); ++i) {
     if (!PyUnicode_Check(key)) {
-      PyErr_Format(PyExc_TypeError, "maps that leave a task have str keys, not %.100s", Py_TYPE(key)->tp_name);
+      PyErr_Format(PyExc_TypeError, "maps that leave a task have str keys, not %.100s",
+                   Py_TYPE(key)->tp_name);
       return -1;
     }
     if (from_python(key, &items[2 * i], arena, depth + 1) < 0) return -1;
@@ -121,7 +125,9 @@ static int view_from(PyObject* object, walle_vm_value* value, void** arena) {
   walle_vm_tensor* tensor = exporter ? walle_vm_tensor_of(exporter) : NULL;
   int status = -1;
   if (view.itemsize != 1) {
-    PyErr_SetString(PyExc_TypeError, "a memoryview that leaves a task has elements of one byte: use cast('B') or a walle.Tensor");
+    PyErr_SetString(
+        PyExc_TypeError,
+        "a memoryview that leaves a task has elements of one byte: use cast('B') or a walle.Tensor");
   } else if (tensor != NULL && view.len == tensor->bytes && PyBuffer_IsContiguous(&view, 'C')) {
     *value = (walle_vm_value){.kind = WALLE_VM_BUFFER, .as.tensor = tensor};
     status = 0;
@@ -158,9 +164,11 @@ static int from_python(PyObject* object, walle_vm_value* value, void** arena, in
     const char* text = PyUnicode_AsUTF8AndSize(object, &size);
     return text == NULL ? -1 : text_from(text, size, WALLE_VM_STR, value, arena);
   }
-  if (PyBytes_Check(object)) return text_from(PyBytes_AS_STRING(object), PyBytes_GET_SIZE(object), WALLE_VM_BYTES, value, arena);
+  if (PyBytes_Check(object))
+    return text_from(PyBytes_AS_STRING(object), PyBytes_GET_SIZE(object), WALLE_VM_BYTES, value, arena);
   if (PyByteArray_Check(object)) {
-    return text_from(PyByteArray_AS_STRING(object), PyByteArray_GET_SIZE(object), WALLE_VM_BYTES, value, arena);
+    return text_from(PyByteArray_AS_STRING(object), PyByteArray_GET_SIZE(object), WALLE_VM_BYTES, value,
+                     arena);
   }
   if (PyList_Check(object) || PyTuple_Check(object)) return sequence_from(object, value, arena, depth);
   if (PyDict_Check(object)) return map_from(object, value, arena, depth);
@@ -170,12 +178,15 @@ static int from_python(PyObject* object, walle_vm_value* value, void** arena, in
     *value = (walle_vm_value){.kind = WALLE_VM_TENSOR, .as.tensor = tensor};
     return 0;
   }
-  PyErr_Format(PyExc_TypeError, "a task cannot return %.100s: use None, bool, int, float, str, bytes, list, dict or walle.Tensor",
-               Py_TYPE(object)->tp_name);
+  PyErr_Format(
+      PyExc_TypeError,
+      "a task cannot return %.100s: use None, bool, int, float, str, bytes, list, dict or walle.Tensor",
+      Py_TYPE(object)->tp_name);
   return -1;
 }
 
-/* Tensors in `value` are borrowed from `object`; whoever keeps the value longer retains them first (isolate.c does). */
+/* Tensors in `value` are borrowed from `object`; whoever keeps the value longer retains them first (isolate.c
+ * does). */
 int walle_vm_from_python(PyObject* object, walle_vm_value* value, void** arena) {
   const int status = from_python(object, value, arena, 0);
   walle_vm_discharge(walle_vm_current->leaving);
