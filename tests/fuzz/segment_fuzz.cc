@@ -4,7 +4,7 @@
 
 #include "base/crc32c.h"
 #include "store/segment.h"
-#include "stream/event_segment.h"
+#include "stream/event/event_segment.h"
 
 using namespace walle::stream;
 

@@ -1,6 +1,6 @@
 // Any text as a trigger: what parses prints, its print parses to the same, and what compiles loads, is
 // matched and leaves nothing behind when it is removed.
-#include "stream/matcher.h"
+#include "stream/match/matcher.h"
 
 using namespace walle::stream;
 

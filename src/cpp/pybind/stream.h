@@ -7,7 +7,7 @@
 #include <deque>
 
 #include "pybind/errors.h"
-#include "stream/event_log.h"
+#include "stream/event/event_log.h"
 
 namespace walle::pybind {
 

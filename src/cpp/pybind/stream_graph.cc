@@ -6,9 +6,9 @@
 
 #include "pybind/session.h"
 #include "pybind/stream.h"
-#include "stream/egress.h"
-#include "stream/operators.h"
-#include "stream/privacy.h"
+#include "stream/egress/egress.h"
+#include "stream/operators/operators.h"
+#include "stream/operators/privacy.h"
 
 namespace py = pybind11;
 

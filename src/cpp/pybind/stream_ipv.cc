@@ -4,7 +4,7 @@
 #include <ctime>
 
 #include "pybind/stream.h"
-#include "stream/ipv.h"
+#include "stream/operators/ipv.h"
 
 namespace py = pybind11;
 

@@ -3,7 +3,7 @@
 #include <ctime>
 
 #include "pybind/stream.h"
-#include "stream/trigger_set.h"
+#include "stream/match/trigger_set.h"
 
 namespace py = pybind11;
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "stream/operators.h"
+#include "stream/operators/operators.h"
 
 namespace walle::stream::testing {
 

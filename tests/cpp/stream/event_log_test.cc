@@ -1,4 +1,4 @@
-#include "stream/event_log.h"
+#include "stream/event/event_log.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "stream/ipv.h"
+#include "stream/operators/ipv.h"
 
 namespace walle::stream {
 namespace {

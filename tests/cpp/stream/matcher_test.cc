@@ -1,4 +1,4 @@
-#include "stream/matcher.h"
+#include "stream/match/matcher.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "stream/matcher.h"
+#include "stream/match/matcher.h"
 
 namespace walle::stream::testing {
 

@@ -8,8 +8,8 @@
 
 #include <unistd.h>
 
-#include "stream/event_log.h"
-#include "stream/matcher.h"
+#include "stream/event/event_log.h"
+#include "stream/match/matcher.h"
 
 namespace walle::stream {
 namespace {

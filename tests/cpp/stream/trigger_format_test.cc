@@ -1,7 +1,7 @@
 // The canonical text of a trigger means what the trigger means.
 #include <gtest/gtest.h>
 
-#include "stream/trigger_spec.h"
+#include "stream/trigger/trigger_spec.h"
 
 namespace walle::stream {
 

@@ -1,0 +1,103 @@
+// Policies as FlatBuffers (schemas/egress.fbs). What is signed is bytes: they are verified before they are
+// read.
+#include "base/utf8.h"
+#include "schemas/egress_generated.h"
+#include "stream/egress/egress.h"
+
+namespace walle::stream {
+
+namespace {
+
+Error damaged(const std::string& given) {
+  return model_error(given, "schemas/egress.fbs, version 1", "egress policy",
+                     "fetch the task's configuration again");
+}
+
+std::string_view text(const flatbuffers::String* s) { return s ? s->string_view() : std::string_view(); }
+std::string_view bytes(const flatbuffers::Vector<uint8_t>* v) {
+  return v ? std::string_view(reinterpret_cast<const char*>(v->data()), v->size()) : std::string_view();
+}
+
+Result<EgressPolicy> read_policy(std::string_view task, const walle_rt::fb::FeaturePolicy& in) {
+  EgressPolicy p{std::string(task),
+                 std::string(text(in.feature())),
+                 {},
+                 in.bytes_per_day(),
+                 in.sends_per_day(),
+                 in.minimum_events(),
+                 std::string(text(in.consent())),
+                 in.expires_ts()};
+  if (!in.fields()) return p;
+  for (const auto* f : *in.fields()) {
+    if (f->type() > static_cast<uint8_t>(FeatureType::vector) ||
+        f->highest() > static_cast<uint8_t>(Sensitivity::secret))
+      return damaged("field '" + std::string(text(f->name())) + "' of type " + std::to_string(f->type()) +
+                     " and sensitivity " + std::to_string(f->highest()));
+    p.fields.push_back({std::string(text(f->name())), static_cast<FeatureType>(f->type()), f->max_size(),
+                        static_cast<Sensitivity>(f->highest())});
+  }
+  return p;
+}
+
+}  // namespace
+
+std::string pack_policies(const std::string& task, const std::vector<EgressPolicy>& policies) {
+  walle_rt::fb::TaskPolicyT out;
+  out.version = 1, out.task = task;
+  for (const EgressPolicy& p : policies) {
+    auto feature = std::make_unique<walle_rt::fb::FeaturePolicyT>();
+    feature->feature = p.feature, feature->bytes_per_day = p.bytes_per_day,
+    feature->sends_per_day = p.sends_per_day;
+    feature->minimum_events = p.minimum_events, feature->consent = p.consent,
+    feature->expires_ts = p.expires_ts;
+    for (const FeatureField& f : p.fields) {
+      auto field = std::make_unique<walle_rt::fb::FeatureFieldT>();
+      field->name = f.name, field->type = static_cast<uint8_t>(f.type), field->max_size = f.max_size;
+      field->highest = static_cast<uint8_t>(f.highest);
+      feature->fields.push_back(std::move(field));
+    }
+    out.features.push_back(std::move(feature));
+  }
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(walle_rt::fb::TaskPolicy::Pack(builder, &out));
+  return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
+}
+
+std::string sign_policy(std::string_view policy, std::string_view algorithm, std::string_view key_id,
+                        std::string_view signature) {
+  walle_rt::fb::SignedPolicyT out;
+  out.policy.assign(policy.begin(), policy.end());
+  out.algorithm = algorithm, out.key_id = key_id;
+  out.signature.assign(signature.begin(), signature.end());
+  flatbuffers::FlatBufferBuilder builder;
+  walle_rt::fb::FinishSignedPolicyBuffer(builder, walle_rt::fb::SignedPolicy::Pack(builder, &out));
+  return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
+}
+
+Status EgressGate::load(std::string_view signed_policy, const PolicyVerifier& verify) {
+  flatbuffers::Verifier envelope(reinterpret_cast<const uint8_t*>(signed_policy.data()),
+                                 signed_policy.size());
+  const bool whole = signed_policy.size() >= 8 && walle_rt::fb::VerifySignedPolicyBuffer(envelope);
+  const auto* in = whole ? walle_rt::fb::GetSignedPolicy(signed_policy.data()) : nullptr;
+  if (!in || !base::valid_utf8(text(in->algorithm())) || !base::valid_utf8(text(in->key_id())))
+    return damaged("a damaged signed policy of " + std::to_string(signed_policy.size()) + " bytes");
+  const std::string inner(bytes(in->policy()));  // copied: aligned, and the same bytes are verified and read
+  WALLE_TRY(verify(inner, text(in->algorithm()), text(in->key_id()), bytes(in->signature())));
+  flatbuffers::Verifier structure(reinterpret_cast<const uint8_t*>(inner.data()), inner.size());
+  if (!structure.VerifyBuffer<walle_rt::fb::TaskPolicy>())
+    return damaged("a damaged policy of " + std::to_string(inner.size()) + " bytes");
+  const auto* policy = flatbuffers::GetRoot<walle_rt::fb::TaskPolicy>(inner.data());
+  if (policy->version() != 1) return damaged("a policy of version " + std::to_string(policy->version()));
+  if (!policy->features()) return {};
+  std::vector<EgressPolicy> before = policies_;
+  for (const auto* f : *policy->features()) {
+    auto p = read_policy(text(policy->task()), *f);
+    Status allowed = p.ok() ? allow(std::move(*p)) : Status(p.take_error());
+    if (allowed.ok()) continue;
+    policies_ = std::move(before);
+    return allowed;
+  }
+  return {};
+}
+
+}  // namespace walle::stream

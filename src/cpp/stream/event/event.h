@@ -1,0 +1,109 @@
+// One event as every part of the stream room sees it, and its record form in the journal.
+//
+// Record, little-endian: u16 event, u16 page, u8 flags, u8 n, i64 ts, u64 session, u64 page instance, then n
+// contents of {u8 field position, u8 type, 8 bytes value | u32 size + bytes}.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stream/event/catalog.h"
+
+namespace walle::stream {
+
+struct Value {
+  bool present = false;
+  FieldType type = FieldType::i64;
+  union {
+    int64_t i;
+    double d;
+    bool b;
+  };
+  std::string_view text;  // borrowed from whoever made the value
+
+  Value() : i(0) {}
+  static Value of(int64_t v) {
+    Value x;
+    x.present = true;
+    x.i = v;
+    return x;
+  }
+  static Value of(double v) {
+    Value x;
+    x.present = true;
+    x.type = FieldType::f64;
+    x.d = v;
+    return x;
+  }
+  static Value of(bool v) {
+    Value x;
+    x.present = true;
+    x.type = FieldType::boolean;
+    x.i = 0;
+    x.b = v;
+    return x;
+  }
+  static Value of(std::string_view v) {
+    Value x;
+    x.present = true;
+    x.type = FieldType::text;
+    x.text = v;
+    return x;
+  }
+};
+
+// The stored time is not the one given: the clock went back, or the page or session had to be repaired.
+enum EventFlags : uint8_t { kTimeRepaired = 1, kPageUnpaired = 2, kPageClosedInner = 4, kStateOn = 8 };
+
+struct Event {
+  uint64_t seq = 0;
+  int64_t ts = 0;              // us since 1970, never less than the previous event's
+  uint64_t session = 0;        // seq of the session's first event
+  uint64_t page_instance = 0;  // seq of the page's enter event, 0 outside any
+  uint16_t event = 0;
+  uint16_t page = kNoPage;
+  uint8_t flags = 0;
+  std::span<const Value> contents;  // by field position of the event's declaration; may be shorter
+
+  const Value* field(const Catalog& catalog, uint16_t id) const {
+    const int at = catalog.field_position(event, id);
+    if (at < 0 || static_cast<size_t>(at) >= contents.size() || !contents[static_cast<size_t>(at)].present)
+      return nullptr;
+    return &contents[static_cast<size_t>(at)];
+  }
+};
+
+size_t record_size(const Event& event);
+// The same for an event that is as declared; 0 for one that is not (check_contents says what is wrong).
+size_t checked_record_size(const EventDecl& decl, std::span<const Value> contents);
+// record_size(event) bytes; `w` is a base::Crc32cWriter. The numbers in front of the contents take as few
+// words as they can.
+template <class Writer>
+void put_record(const Event& event, Writer& w) {
+  uint8_t n = 0;
+  for (const Value& v : event.contents) n += v.present;
+  w.put(event.event | uint32_t{event.page} << 16), w.put(static_cast<uint16_t>(event.flags | n << 8));
+  w.put(event.ts), w.put(event.session), w.put(event.page_instance);
+  for (size_t i = 0; i < event.contents.size(); ++i) {
+    const Value& v = event.contents[i];
+    if (!v.present) continue;
+    w.put(static_cast<uint16_t>(i | static_cast<size_t>(v.type) << 8));
+    if (v.type == FieldType::text)
+      w.put(static_cast<uint32_t>(v.text.size())), w.copy(v.text.data(), v.text.size());
+    else
+      w.put(v.i);
+  }
+}
+
+// Decodes what put_record wrote. `values` is the storage of the contents; texts borrow from `bytes`.
+Result<Event> read_record(std::span<const std::byte> bytes, const Catalog& catalog,
+                          std::vector<Value>& values);
+
+// The contents against the declaration: known positions, right types, texts within the limit, finite numbers.
+Status check_contents(const Catalog& catalog, uint16_t event, std::span<const Value> contents);
+
+}  // namespace walle::stream

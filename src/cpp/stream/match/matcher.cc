@@ -1,0 +1,344 @@
+#include "stream/match/matcher.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "base/hash.h"
+#include "stream/match/matcher_group.h"
+
+namespace walle::stream {
+
+namespace {
+template <class T>
+uint16_t take_free(std::vector<uint16_t>& free, std::vector<T>& all) {
+  if (free.empty()) {
+    tight::grow_to(all, all.size() + 1);
+    return static_cast<uint16_t>(all.size() - 1);
+  }
+  const uint16_t at = free.back();
+  free.pop_back();
+  return at;
+}
+
+uint64_t partition_hash(const Value& v) {
+  base::Hasher h;
+  h.value(static_cast<uint8_t>(v.type));
+  if (v.type == FieldType::text)
+    h.text(v.text);
+  else
+    h.value(v.i);
+  return h.finish() | 1;
+}
+}  // namespace
+
+Matcher::Matcher(const Catalog& catalog, MatcherOptions options)
+    : catalog_(catalog), options_(options), queue_(options.queue_capacity) {
+  memo_.catalog = &catalog_;
+  learn_kinds();
+}
+Matcher::~Matcher() = default;
+
+uint64_t Matcher::next_key(int64_t ts) {
+  if (!started_) started_ = true, base_ = ts;
+  // Time 1, number 0 is the first microsecond: a key is never 0. A microsecond with more than 1,024 events
+  // runs over into the next one.
+  const uint64_t at = static_cast<uint64_t>(ts - base_ + 1) << kKeyShift;
+  return key_ = std::max(at, key_ + 1);
+}
+
+Result<uint16_t> Matcher::group_for(const CompiledTrigger& t) {
+  const Scope scope = t.spec.scope == Scope::session ? Scope::device : t.spec.scope;
+  const uint16_t field = scope == Scope::by ? t.by_field : 0;
+  for (size_t i = 0; i < groups_.size(); ++i)
+    if (groups_[i]->scope == scope && groups_[i]->by_field == field) return static_cast<uint16_t>(i);
+  if (groups_.size() == kMaxGroups)
+    return resource_error("by(field) scope number " + std::to_string(groups_.size()),
+                          "at most 8190 different fields", "matcher", "remove tasks or share fields");
+  auto g = std::make_unique<Group>();
+  g->scope = scope, g->by_field = field;
+  g->partitions.resize(scope == Scope::device ? 1 : scope == Scope::page ? kMaxOpenPages : kMaxKeys);
+  groups_.push_back(std::move(g));
+  return static_cast<uint16_t>(groups_.size() - 1);
+}
+
+std::vector<CompiledAtom> Matcher::resolve(const std::vector<CompiledAtom>& atoms,
+                                           const std::vector<uint16_t>& predicates) const {
+  std::vector<CompiledAtom> out = atoms;
+  for (CompiledAtom& a : out)
+    if (a.predicate >= 0) a.predicate = predicates[static_cast<size_t>(a.predicate)];
+  return out;
+}
+
+std::vector<ResolvedStep> Matcher::resolve(const std::vector<CompiledStep>& chain,
+                                           const std::vector<uint16_t>& predicates) const {
+  std::vector<ResolvedStep> out;
+  out.reserve(chain.size());
+  for (const CompiledStep& s : chain)
+    out.push_back({s.follow, s.gap_us, resolve(s.atoms, predicates), resolve(s.guard, predicates)});
+  return out;
+}
+
+std::vector<uint16_t> Matcher::intern_predicates(const CompiledTrigger& t) {
+  std::vector<uint16_t> out;
+  out.reserve(t.predicates.size());
+  for (const Predicate& p : t.predicates) out.push_back(memo_.intern(p));
+  return out;
+}
+
+// All partitions have room for every node, guard and trigger of their trie, so that a step never grows
+// anything.
+void Matcher::fit_partitions(Group& g) {
+  for (Partition& p : g.partitions) {
+    tight::grow_to(p.slots, g.trie.node_capacity());
+    tight::grow_to(p.guards, g.trie.guard_capacity());
+    tight::grow_to(p.barriers, g.trigger_ids.size());
+    for (const uint16_t n : g.trie.free_nodes()) p.slots[n] = {};
+    for (const uint16_t n : g.trie.free_guards()) p.guards[n] = 0;
+  }
+}
+
+// The chains and the trailing absence of `t`; on an error nothing of it stays.
+Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, uint16_t id, Hot& hot) {
+  const uint64_t within =
+      t.spec.within_us ? (static_cast<uint64_t>(*t.spec.within_us) + 1) << kKeyShift : ~uint64_t{0};
+  const std::vector<uint16_t> predicates = intern_predicates(t);
+  size_t added = 0;
+  const auto undo = [&](Status s) {
+    while (added-- > 0) g.trie.remove_chain(resolve(t.variants[added], predicates), local);
+    for (const uint16_t p : predicates) memo_.release(p);
+    fit_partitions(g);
+    return s;
+  };
+  for (; added < t.variants.size(); ++added)
+    if (Status s = g.trie.add_chain(resolve(t.variants[added], predicates), local, within); !s.ok())
+      return undo(std::move(s));
+  if (!t.absent.empty()) {
+    auto guard = g.trie.add_guard(resolve(t.absent, predicates));
+    if (!guard.ok()) return undo(guard.take_error());
+    hot.absence = take_free(free_absences_, absences_);
+    absences_[hot.absence] = {t.spec.absent_us, *guard, id, std::vector<Pending>(g.partitions.size())};
+    timers_.reserve(timers_.size() + absences_.size() * kMaxKeys + hot_.size() + 16);
+  }
+  return {};
+}
+
+Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
+  if (live_triggers_ >= kNone - 1 || memo_.predicates.size() + t.predicates.size() >= kNone)
+    return resource_error("trigger number " + std::to_string(live_triggers_ + 1),
+                          "at most 65534 triggers and predicates", "matcher", "remove some first");
+  Hot hot;
+  hot.live = true, hot.every = t.spec.every, hot.session = t.spec.scope == Scope::session;
+  hot.fingerprint = t.fingerprint;
+  WALLE_ASSIGN(const uint16_t group, group_for(t));
+  hot.group = group & (kMaxGroups - 1);
+  Group& g = *groups_[group];
+  const uint16_t id = take_free(free_triggers_, hot_);
+  const auto free_local = std::find(g.trigger_ids.begin(), g.trigger_ids.end(), kNone);
+  hot.local = static_cast<uint16_t>(free_local - g.trigger_ids.begin());
+  if (free_local == g.trigger_ids.end()) tight::grow_to(g.trigger_ids, g.trigger_ids.size() + 1);
+  g.trigger_ids[hot.local] = id;
+  if (Status s = add_to_trie(g, t, hot.local, id, hot); !s.ok()) {
+    g.trigger_ids[hot.local] = kNone;
+    free_triggers_.push_back(id);
+    return s.take_error();
+  }
+  if (t.spec.once || t.spec.cooldown_us || t.spec.rate || !t.when.empty() ||
+      t.spec.timer != TimerKind::none || (hot.every && t.variants.size() > 1)) {
+    hot.extra = take_free(free_extras_, extras_);
+    extras_[hot.extra] = {t.when,
+                          t.spec.once,
+                          false,
+                          t.spec.cooldown_us,
+                          INT64_MIN,
+                          t.spec.rate_us,
+                          std::vector<int64_t>(static_cast<size_t>(t.spec.rate), INT64_MIN),
+                          0,
+                          0,
+                          t.spec.timer,
+                          t.spec.timer_us};
+  }
+  fit_partitions(g);
+  for (Partition& p : g.partitions) p.barriers[hot.local] = key_;  // only what starts from now on
+  hot_[id] = hot;
+  ++live_triggers_;
+  if (t.spec.timer != TimerKind::none) start_timer(id, now_);
+  return id;
+}
+
+void Matcher::remove(uint16_t id, const CompiledTrigger& t) {
+  if (id >= hot_.size() || !hot_[id].live) return;
+  Hot& hot = hot_[id];
+  Group& g = *groups_[hot.group];
+  const std::vector<uint16_t> predicates = intern_predicates(t);
+  for (const auto& chain : t.variants) g.trie.remove_chain(resolve(chain, predicates), hot.local);
+  if (hot.absence != kNone) {
+    g.trie.release_guard(absences_[hot.absence].guard);
+    absences_[hot.absence] = {};
+    free_absences_.push_back(hot.absence);
+  }
+  for (const uint16_t p : predicates)
+    memo_.release(p), memo_.release(p);  // the one just taken and the one of add()
+  if (hot.extra != kNone) {
+    extras_[hot.extra] = {};
+    free_extras_.push_back(hot.extra);
+  }
+  std::erase_if(timers_, [&](const Timer& timer) { return timer.trigger == id; });
+  std::make_heap(timers_.begin(), timers_.end(), std::greater<>());
+  std::erase_if(idle_, [&](const auto& i) { return i.second == id; });
+  idle_next_ = 0;
+  while (idle_next_ < idle_.size() && last_ts_ + idle_[idle_next_].first < now_) ++idle_next_;
+  g.trigger_ids[hot.local] = kNone;
+  hot = {};
+  free_triggers_.push_back(id);
+  fit_partitions(g);
+  --live_triggers_;
+}
+
+// The partition of a page or by(field) scope; nullptr when the event is in none. The least recently used key
+// gives way to a new one.
+Partition* Matcher::partition_for(Group& g, const Event& e) {
+  uint64_t wanted = 0;
+  if (g.scope == Scope::page) {
+    wanted = e.page_instance;
+  } else if (const Value* v = e.field(catalog_, g.by_field)) {
+    wanted = partition_hash(*v);
+  }
+  if (!wanted) return nullptr;
+  Partition* oldest = &g.partitions[0];
+  for (Partition& p : g.partitions) {
+    if (p.used && p.key == wanted) return &p;
+    if (p.used < oldest->used) oldest = &p;
+  }
+  if (oldest->used) {
+    const auto at = static_cast<size_t>(oldest - g.partitions.data());
+    stats_.evicted_keys +=
+        std::any_of(oldest->slots.begin(), oldest->slots.end(), [](const Slot& s) { return s.start != 0; });
+    std::fill(oldest->slots.begin(), oldest->slots.end(), Slot{});
+    std::fill(oldest->guards.begin(), oldest->guards.end(), 0);
+    std::fill(oldest->barriers.begin(), oldest->barriers.end(), 0);
+    for (Absence& a : absences_)
+      if (a.trigger != kNone && groups_[hot_[a.trigger].group].get() == &g) a.pending[at].armed = 0;
+  }
+  oldest->key = wanted, oldest->previous = 0, oldest->lives = 0;
+  return oldest;
+}
+
+// The catalogue may have grown since the last event.
+void Matcher::learn_kinds() {
+  for (size_t i = kinds_.size(); i < catalog_.events().size(); ++i)
+    kinds_.push_back(catalog_.events()[i].kind);
+}
+
+void Matcher::update_states(const Event& e) {
+  // An app-state event's page id is the state's number; kStateOn tells its new value.
+  if (e.page >= kMaxStates) return;
+  const uint64_t bit = uint64_t{1} << e.page;
+  states_ = e.flags & kStateOn ? states_ | bit : states_ & ~bit;
+}
+
+void Matcher::step(const Event& e) {
+  ++stats_.events;
+  if (!started_) advance(e.ts);
+  if (idle_next_ < idle_.size() || !timers_.empty()) fire_due(e.ts);
+  last_seq_ = e.seq;
+  now_ = std::max(now_, e.ts);
+  if (e.event >= kinds_.size()) [[unlikely]]
+    learn_kinds();
+  const EventKind kind = kinds_[e.event];
+  if (kind == EventKind::timer) return;  // only time has passed
+  const uint64_t key = next_key(e.ts);
+  last_ts_ = e.ts, idle_next_ = 0;
+  if (kind == EventKind::app_state) update_states(e);
+  if (e.session != session_) session_ = e.session, session_key_ = key;
+  memo_.event = &e, memo_.stamp = key;
+  const uint16_t page = kind == EventKind::app_state ? kNoPage : e.page;
+  for (const auto& group : groups_) {
+    Group& g = *group;
+    Partition* p = g.scope == Scope::device ? &g.partitions[0] : partition_for(g, e);
+    if (!p) continue;
+    p->used = key;
+    g.trie.step(e.event, page, key, *p, memo_,
+                [&](uint16_t local, uint64_t start) { complete(g, *p, local, start, e, key); });
+    p->previous = key;
+  }
+}
+
+void Matcher::complete(Group& g, Partition& p, uint16_t local, uint64_t start, const Event& e, uint64_t key) {
+  const uint16_t id = g.trigger_ids[local];
+  const Hot& hot = hot_[id];
+  if (hot.session && start < session_key_) return;
+  if (hot.extra != kNone) {
+    Extra& x = extras_[hot.extra];
+    if (!states_allow(x) || x.last_match == key) return;
+    if (hot.every) x.last_match = key;
+  }
+  if (hot.absence != kNone) {
+    arm(absences_[hot.absence], p, static_cast<uint16_t>(&p - g.partitions.data()), start, key);
+    return;
+  }
+  if (!hot.every) p.barriers[local] = key;
+  fire(id, e.seq, e.ts, time_of(start));
+}
+
+// Only the earliest completion matters: firing at its deadline skips past all that started before the
+// deadline, and what breaks it also breaks the later ones, which are all younger than its time.
+void Matcher::arm(Absence& a, Partition& p, uint16_t partition, uint64_t start, uint64_t key) {
+  Pending& pending = a.pending[partition];
+  if (pending.armed && p.guards[a.guard] <= pending.armed) return;
+  pending.armed = key, pending.start = start;
+  if (pending.queued) return;  // its old timer finds the new deadline
+  pending.queued = true;
+  push_timer({time_of(key) + a.for_us, a.trigger, partition});
+}
+
+bool Matcher::states_allow(const Extra& x) const {
+  return x.when.empty() || std::any_of(x.when.begin(), x.when.end(),
+                                       [&](const StateGuard& g) { return (states_ & g.mask) == g.value; });
+}
+
+void Matcher::fire(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts) {
+  const Hot& hot = hot_[id];
+  if (hot.extra != kNone) {
+    Extra& x = extras_[hot.extra];
+    const bool held =
+        (x.once && x.fired) || (x.cooldown_us && x.fired && ts - x.last_fire < x.cooldown_us) ||
+        (!x.recent.empty() && x.recent[x.next] != INT64_MIN && ts - x.recent[x.next] < x.rate_us);
+    if (held) {
+      ++stats_.suppressed;
+      return;
+    }
+    x.fired = true, x.last_fire = ts;
+    if (!x.recent.empty()) x.recent[x.next] = ts, x.next = (x.next + 1) % x.recent.size();
+  }
+  ++stats_.firings;
+  queue_.push(
+      {id, 0, seq, ts, start_ts, base::mix(base::mix(hot.fingerprint, seq), static_cast<uint64_t>(ts))});
+}
+
+size_t Matcher::node_count() const {
+  size_t n = 0;
+  for (const auto& g : groups_) n += g->trie.node_count();
+  return n;
+}
+
+size_t Matcher::edge_count() const {
+  size_t n = 0;
+  for (const auto& g : groups_) n += g->trie.edge_count();
+  return n;
+}
+
+size_t Matcher::memory_bytes() const {
+  using tight::bytes;
+  size_t total = memo_.memory_bytes() + bytes(kinds_) + bytes(groups_) + bytes(hot_) + bytes(free_triggers_) +
+                 bytes(extras_) + bytes(free_extras_) + bytes(absences_) + bytes(free_absences_) +
+                 bytes(timers_) + bytes(idle_) + queue_.memory_bytes();
+  for (const Extra& x : extras_) total += bytes(x.when) + bytes(x.recent);
+  for (const Absence& a : absences_) total += bytes(a.pending);
+  for (const auto& g : groups_) {
+    total += sizeof(Group) + g->trie.memory_bytes() + bytes(g->trigger_ids) + bytes(g->partitions);
+    for (const Partition& p : g->partitions) total += bytes(p.slots) + bytes(p.guards) + bytes(p.barriers);
+  }
+  return total;
+}
+
+}  // namespace walle::stream

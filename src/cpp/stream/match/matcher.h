@@ -1,0 +1,150 @@
+// All triggers of a device against its event stream: add, remove, step, advance time, snapshot.
+//
+// A trigger is a number here; names and texts belong to TriggerSet. Each scope has one trie
+// (stream/match/trie.h): the device (which also serves session scope), page instances, and each by(field).
+// step() allocates nothing. Changes take effect between two events: what was under way for other triggers
+// goes on, and a new trigger only counts matches that start behind its adding. One thread; firings wait in a
+// bounded queue.
+#pragma once
+
+#include <memory>
+#include <tuple>
+
+#include "stream/match/firing.h"
+#include "stream/match/trie.h"
+
+namespace walle::stream {
+
+struct MatcherOptions {
+  size_t queue_capacity = 256;
+  int64_t utc_offset_us = 0;  // for `daily`
+};
+
+struct MatcherStats {
+  uint64_t events = 0, firings = 0;
+  uint64_t suppressed = 0;  // matches held back by once, cooldown or rate
+  uint64_t evicted_keys =
+      0;  // by(field) or page partitions given to a newer key while they held partial matches
+};
+
+class Matcher {
+ public:
+  explicit Matcher(const Catalog& catalog, MatcherOptions options = {});
+  ~Matcher();
+
+  Result<uint16_t> add(const CompiledTrigger& trigger);
+  // The same trigger that add() got.
+  void remove(uint16_t id, const CompiledTrigger& trigger);
+
+  // Precondition: event.event is an id of the catalogue, event.ts is not below the previous event's (the
+  // event log repairs times).
+  void step(const Event& event);
+  // Event time has reached `ts` without an event: fires timers and absences due before it.
+  void advance(int64_t ts);
+
+  FiringQueue& queue() { return queue_; }
+  const MatcherStats& stats() const { return stats_; }
+  uint64_t states() const { return states_; }
+  int64_t last_ts() const { return started_ ? last_ts_ : INT64_MIN; }  // of the newest event
+  size_t trigger_count() const { return live_triggers_; }
+  size_t node_count() const;
+  size_t edge_count() const;
+  // Everything the matcher has allocated. Known before deployment: build a matcher with the tasks and ask it.
+  size_t memory_bytes() const;
+
+  // The state of matching, without the triggers: restore() expects a matcher with the same triggers (in any
+  // order) and returns how many entries of the snapshot had no counterpart.
+  std::string snapshot() const;
+  Result<size_t> restore(std::string_view bytes);
+
+ private:
+  struct Group;
+  struct Hot {  // what completing a match reads
+    uint64_t fingerprint = 0;
+    uint16_t local = 0, extra = kNone, absence = kNone;
+    uint16_t group : 13 = 0, live : 1 = 0, every : 1 = 0, session : 1 = 0;
+  };
+  static constexpr size_t kMaxGroups = 1u << 13;  // device, page and 8,190 by(field) scopes
+  struct Extra {                                  // limits and state guards: few triggers have them
+    std::vector<StateGuard> when;
+    bool once = false, fired = false;
+    int64_t cooldown_us = 0, last_fire = 0;
+    int64_t rate_us = 0;
+    std::vector<int64_t> recent;  // ring of the last `rate` firing times
+    size_t next = 0;
+    uint64_t last_match = 0;  // of a trigger with `every` and several variants: once per event
+    TimerKind timer = TimerKind::none;
+    int64_t timer_us = 0;
+  };
+  struct Timer {
+    int64_t deadline;
+    uint16_t trigger;
+    uint16_t partition;  // kNone for a timer trigger
+    friend bool operator>(const Timer& a, const Timer& b) {
+      return std::tie(a.deadline, a.trigger, a.partition) > std::tie(b.deadline, b.trigger, b.partition);
+    }
+  };
+  struct Pending {  // an armed trailing absence
+    uint64_t armed = 0, start = 0;
+    bool queued = false;
+  };
+  struct Absence {
+    int64_t for_us = 0;
+    uint16_t guard = kNone, trigger = kNone;
+    std::vector<Pending> pending;  // by partition
+  };
+
+  uint64_t next_key(int64_t ts);
+  int64_t time_of(uint64_t key) const { return base_ + static_cast<int64_t>(key >> kKeyShift) - 1; }
+  uint64_t key_ceiling(int64_t ts) const {
+    return (static_cast<uint64_t>(ts - base_ + 1) << kKeyShift) | ((1u << kKeyShift) - 1);
+  }
+  Result<uint16_t> group_for(const CompiledTrigger& t);
+  std::vector<ResolvedStep> resolve(const std::vector<CompiledStep>& chain,
+                                    const std::vector<uint16_t>& predicates) const;
+  std::vector<CompiledAtom> resolve(const std::vector<CompiledAtom>& atoms,
+                                    const std::vector<uint16_t>& predicates) const;
+  std::vector<uint16_t> intern_predicates(const CompiledTrigger& t);
+  void fit_partitions(Group& g);
+  Status add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, uint16_t id, Hot& hot);
+  Partition* partition_for(Group& g, const Event& e);
+  void complete(Group& g, Partition& p, uint16_t local, uint64_t start, const Event& e, uint64_t key);
+  void arm(Absence& a, Partition& p, uint16_t partition, uint64_t start, uint64_t key);
+  bool states_allow(const Extra& x) const;
+  void fire(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts);
+  void fire_due(int64_t before);
+  void fire_timer(const Timer& t, int64_t before);
+  void push_timer(const Timer& t);
+  int64_t next_period(const Extra& x, int64_t after) const;
+  void start_timer(uint16_t id, int64_t now);
+  void learn_kinds();
+  void update_states(const Event& e);
+
+  const Catalog& catalog_;
+  MatcherOptions options_;
+  PredicateMemo memo_;
+  std::vector<EventKind> kinds_;  // by event: beside each other, unlike the declarations
+  std::vector<std::unique_ptr<Group>> groups_;
+  std::vector<Hot> hot_;
+  std::vector<uint16_t> free_triggers_;
+  std::vector<Extra> extras_;
+  std::vector<uint16_t> free_extras_;
+  std::vector<Absence> absences_;
+  std::vector<uint16_t> free_absences_;
+  std::vector<Timer> timers_;                       // a heap, earliest first
+  std::vector<std::pair<int64_t, uint16_t>> idle_;  // by idle time; fired ones lie before idle_next_
+  size_t idle_next_ = 0;
+  FiringQueue queue_;
+  MatcherStats stats_;
+  uint64_t states_ = 0;
+  int64_t base_ = 0;  // time of the first event
+  bool started_ = false;
+  uint64_t key_ = 0;  // of the newest event
+  uint64_t session_ = 0, session_key_ = 0;
+  uint64_t last_seq_ = 0;
+  int64_t last_ts_ = 0;  // newest event
+  int64_t now_ = 0;      // newest event or advance()
+  size_t live_triggers_ = 0;
+};
+
+}  // namespace walle::stream

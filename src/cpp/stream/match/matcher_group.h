@@ -1,0 +1,16 @@
+// One scope's trie and its partitions; private to the matcher.
+#pragma once
+
+#include "stream/match/matcher.h"
+
+namespace walle::stream {
+
+struct Matcher::Group {
+  Scope scope = Scope::device;
+  uint16_t by_field = 0;
+  Trie trie;
+  std::vector<uint16_t> trigger_ids;  // local number -> trigger, kNone when free
+  std::vector<Partition> partitions;  // all allocated when the group is made
+};
+
+}  // namespace walle::stream

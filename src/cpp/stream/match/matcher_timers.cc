@@ -1,0 +1,112 @@
+// The matcher's time: trailing absences, periodic, daily and idle triggers.
+//
+// A heap instead of a hierarchical wheel: there is at most one entry per timer trigger or armed absence, an
+// event pays one comparison with the earliest deadline, and equal deadlines fire in one fixed order, which
+// replay needs.
+#include <algorithm>
+#include <functional>
+
+#include "stream/match/matcher.h"
+#include "stream/match/matcher_group.h"
+
+namespace walle::stream {
+
+namespace {
+constexpr int64_t kDayUs = 86'400'000'000;
+
+int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+}  // namespace
+
+void Matcher::push_timer(const Timer& t) {
+  timers_.push_back(t);
+  std::push_heap(timers_.begin(), timers_.end(), std::greater<>());
+}
+
+// The first due time after `after`: periods count from 1970, days in local time.
+int64_t Matcher::next_period(const Extra& x, int64_t after) const {
+  if (x.timer == TimerKind::every) return (floor_div(after, x.timer_us) + 1) * x.timer_us;
+  const int64_t local = after + options_.utc_offset_us;
+  const int64_t today = floor_div(local, kDayUs) * kDayUs + x.timer_us;
+  return (today > local ? today : today + kDayUs) - options_.utc_offset_us;
+}
+
+void Matcher::start_timer(uint16_t id, int64_t now) {
+  const Extra& x = extras_[hot_[id].extra];
+  if (x.timer == TimerKind::idle) {
+    const std::pair<int64_t, uint16_t> entry{x.timer_us, id};
+    const auto at = idle_.insert(std::upper_bound(idle_.begin(), idle_.end(), entry), entry);
+    if (static_cast<size_t>(at - idle_.begin()) < idle_next_) ++idle_next_;
+    return;
+  }
+  timers_.reserve(timers_.size() + hot_.size() + 16);
+  if (started_ || now_) push_timer({next_period(x, now), id, kNone});
+}
+
+void Matcher::advance(int64_t ts) {
+  if (!started_ && !now_) {  // time begins: timers added before get their first deadline
+    now_ = last_ts_ = ts;
+    for (size_t id = 0; id < hot_.size(); ++id) {
+      if (!hot_[id].live || hot_[id].extra == kNone) continue;
+      const Extra& x = extras_[hot_[id].extra];
+      if (x.timer == TimerKind::every || x.timer == TimerKind::daily)
+        push_timer({next_period(x, ts), static_cast<uint16_t>(id), kNone});
+    }
+  }
+  if (ts < now_) return;
+  fire_due(ts);
+  now_ = ts;
+}
+
+// Everything due strictly before `before`, in order of deadline: an event at the very deadline still counts
+// against it.
+void Matcher::fire_due(int64_t before) {
+  for (;;) {
+    const bool idle = idle_next_ < idle_.size() && last_ts_ + idle_[idle_next_].first < before;
+    const bool timer = !timers_.empty() && timers_[0].deadline < before;
+    if (!idle && !timer) return;
+    if (idle && (!timer || last_ts_ + idle_[idle_next_].first <= timers_[0].deadline)) {
+      const auto [after, id] = idle_[idle_next_++];
+      if (states_allow(extras_[hot_[id].extra])) fire(id, last_seq_, last_ts_ + after, last_ts_);
+      continue;
+    }
+    const Timer t = timers_[0];
+    std::pop_heap(timers_.begin(), timers_.end(), std::greater<>());
+    timers_.pop_back();
+    fire_timer(t, before);
+  }
+}
+
+void Matcher::fire_timer(const Timer& t, int64_t before) {
+  const Hot& hot = hot_[t.trigger];
+  if (t.partition == kNone) {
+    const Extra& x = extras_[hot.extra];
+    // Periods missed while the device was off fire once, for the last of them.
+    int64_t last = t.deadline;
+    if (x.timer == TimerKind::every)
+      last = floor_div(before - 1, x.timer_us) * x.timer_us;
+    else
+      last += floor_div(before - 1 - t.deadline, kDayUs) * kDayUs;
+    push_timer({next_period(x, last), t.trigger, kNone});
+    if (states_allow(x)) fire(t.trigger, last_seq_, last, last);
+    return;
+  }
+  Absence& a = absences_[hot.absence];
+  Pending& pending = a.pending[t.partition];
+  Partition& p = groups_[hot.group]->partitions[t.partition];
+  pending.queued = false;
+  if (!pending.armed) return;
+  const int64_t deadline = time_of(pending.armed) + a.for_us;
+  if (deadline > t.deadline) {  // armed anew since this timer was set
+    pending.queued = true;
+    push_timer({deadline, t.trigger, t.partition});
+    return;
+  }
+  const bool broken = p.guards[a.guard] > pending.armed;
+  const uint64_t start = pending.start;
+  pending.armed = 0;
+  if (broken) return;
+  p.barriers[hot.local] = key_ceiling(deadline);
+  fire(t.trigger, last_seq_, deadline, time_of(start));
+}
+
+}  // namespace walle::stream

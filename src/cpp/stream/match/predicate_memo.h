@@ -1,0 +1,31 @@
+// The predicates of all triggers, each evaluated at most once per event: a value is known when its stamp is
+// the current event's key, so nothing is reset between events.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "stream/trigger/predicate.h"
+
+namespace walle::stream {
+
+struct PredicateMemo {
+  const Event* event = nullptr;
+  const Catalog* catalog = nullptr;
+  uint64_t stamp = 0;  // key of the current event
+  std::vector<Predicate> predicates;
+  std::vector<uint32_t> uses;
+  std::vector<uint64_t> known;  // stamp << 1 | value
+
+  bool holds(uint16_t p) {
+    if (known[p] >> 1 == stamp) return known[p] & 1;
+    const bool value = predicates[p].evaluate(*event, *catalog);
+    known[p] = stamp << 1 | value;
+    return value;
+  }
+  uint16_t intern(const Predicate& p);
+  void release(uint16_t p);
+  size_t memory_bytes() const;
+};
+
+}  // namespace walle::stream

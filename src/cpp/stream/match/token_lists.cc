@@ -1,0 +1,124 @@
+#include "stream/match/token_lists.h"
+
+#include <algorithm>
+
+namespace walle::stream {
+
+namespace {
+bool is_wildcard(uint32_t token) { return (token >> 16) == kAny || (token & 0xffff) == kAny; }
+// Deepest first, and within a depth by class.
+int rank(const Edge& e) { return (15 - (e.order >> 4)) << 4 | (e.order & 15); }
+}  // namespace
+
+size_t TokenLists::empty_lists() const {
+  size_t n = 0;
+  for (size_t l = 0; l + 1 < lists_.size(); ++l)
+    n += lists_[l].edges == lists_[l + 1].edges && lists_[l].guards == lists_[l + 1].guards;
+  return n;
+}
+
+void TokenLists::drop_empty_lists() {
+  size_t kept = 0;
+  wildcards_ = false;
+  for (size_t l = 0; l + 1 < lists_.size(); ++l) {
+    if (lists_[l].edges == lists_[l + 1].edges && lists_[l].guards == lists_[l + 1].guards) continue;
+    wildcards_ |= is_wildcard(lists_[l].token);
+    lists_[kept++] = lists_[l];
+  }
+  lists_[kept++] = lists_.back();
+  lists_.resize(kept);
+}
+
+void TokenLists::index_all(size_t slots) {
+  index_ = std::vector<uint16_t>(slots, kNone);
+  for (size_t l = 0; l + 1 < lists_.size(); ++l) {
+    size_t i = slot_of(lists_[l].token) & (slots - 1);
+    while (index_[i] != kNone) i = (i + 1) & (slots - 1);
+    index_[i] = static_cast<uint16_t>(l);
+  }
+}
+
+uint16_t TokenLists::get(uint32_t token) {
+  if (const uint16_t known = find(token); known != kNone) return known;
+  const bool full = lists_.size() * 2 > index_.size();
+  if (full) drop_empty_lists();  // tasks that came and went leave some
+  tight::push(lists_, lists_.back());
+  lists_[lists_.size() - 2].token = token;
+  wildcards_ |= is_wildcard(token);
+  const auto at = static_cast<uint16_t>(size() - 1);
+  if (full) {
+    index_all(std::max<size_t>(16, lists_.size() * 2 > index_.size() ? index_.size() * 2 : index_.size()));
+    return at;
+  }
+  const size_t mask = index_.size() - 1;
+  size_t i = slot_of(token) & mask;
+  while (index_[i] != kNone) i = (i + 1) & mask;
+  return index_[i] = at;
+}
+
+size_t TokenLists::place_of(uint16_t list, const Edge& e) const {
+  const auto own = edges(list);
+  const auto behind = std::find_if(own.begin(), own.end(), [&](const Edge& o) { return rank(o) > rank(e); });
+  return static_cast<size_t>(behind - own.begin()) + lists_[list].edges;
+}
+
+void TokenLists::add_edge(uint32_t token, const Edge& e) {
+  const uint16_t list = get(token);
+  tight::make_room(edges_);
+  edges_.insert(edges_.begin() + static_cast<ptrdiff_t>(place_of(list, e)), e);
+  for (size_t l = list + 1u; l < lists_.size(); ++l) ++lists_[l].edges;
+}
+
+void TokenLists::erase_edge(uint16_t list, size_t at) {
+  edges_.erase(edges_.begin() + static_cast<ptrdiff_t>(at));
+  for (size_t l = list + 1u; l < lists_.size(); ++l) --lists_[l].edges;
+}
+
+const Edge& TokenLists::edge_of(uint32_t token, uint16_t node, uint16_t predicate) const {
+  const auto own = edges(find(token));
+  return *std::find_if(own.begin(), own.end(),
+                       [&](const Edge& e) { return e.node == node && e.predicate == predicate; });
+}
+
+void TokenLists::set_terminal(uint32_t token, uint16_t node, uint16_t predicate, bool terminal) {
+  const Edge& old = edge_of(token, node, predicate);
+  Edge e = old;
+  e.order = static_cast<uint8_t>((e.order & ~kTerminal) | (terminal ? kTerminal : 0));
+  if (e.order == old.order) return;
+  erase_edge(find(token), static_cast<size_t>(&old - edges_.data()));
+  add_edge(token, e);
+}
+
+void TokenLists::remove_edges(uint32_t token, uint16_t node) {
+  const uint16_t list = find(token);
+  for (size_t at = lists_[list].edges; at < lists_[list + 1u].edges;)
+    if (edges_[at].node == node)
+      erase_edge(list, at);
+    else
+      ++at;
+}
+
+void TokenLists::add_guard(uint32_t token, const GuardRef& g) {
+  const uint16_t list = get(token);
+  tight::make_room(guards_);
+  guards_.insert(guards_.begin() + lists_[list + 1u].guards, g);
+  for (size_t l = list + 1u; l < lists_.size(); ++l) ++lists_[l].guards;
+}
+
+void TokenLists::remove_guard(uint16_t guard) {
+  size_t kept = 0, at = 0;
+  for (size_t l = 0; l + 1 < lists_.size(); ++l) {
+    const size_t end = lists_[l + 1].guards;
+    lists_[l].guards = static_cast<uint32_t>(kept);
+    for (; at < end; ++at)
+      if (guards_[at].guard != guard) guards_[kept++] = guards_[at];
+  }
+  lists_.back().guards = static_cast<uint32_t>(kept);
+  guards_.resize(kept);
+}
+
+size_t TokenLists::memory_bytes() const {
+  return tight::bytes(lists_) + tight::bytes(edges_) + tight::bytes(guards_) + tight::bytes(index_);
+}
+
+}  // namespace walle::stream

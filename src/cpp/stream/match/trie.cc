@@ -1,0 +1,311 @@
+#include "stream/match/trie.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+
+namespace walle::stream {
+
+namespace {
+uint16_t predicate_of(const CompiledAtom& a) {
+  return a.predicate < 0 ? kNone : static_cast<uint16_t>(a.predicate);
+}
+uint64_t limit_of(int64_t gap_us) {
+  return gap_us < 0 ? ~uint64_t{0} : (static_cast<uint64_t>(gap_us) + 1) << kKeyShift;
+}
+}  // namespace
+
+// Number 0 of nodes and guards is the root and the guard that never comes.
+Trie::Trie() : nodes_(1), guards_{Guard{1, 0}} {}
+
+uint16_t Trie::find_guard(const std::vector<CompiledAtom>& atoms) const {
+  const auto renews = [&](const CompiledAtom& a, uint16_t guard) {
+    const uint16_t list = lists_.find(token_of(a));
+    if (list == kNone) return false;
+    const auto all = lists_.guards(list);
+    return std::any_of(all.begin(), all.end(),
+                       [&](const GuardRef& g) { return g.guard == guard && g.predicate == predicate_of(a); });
+  };
+  const uint16_t first = lists_.find(token_of(atoms[0]));
+  if (first == kNone) return kNone;
+  for (const GuardRef& g : lists_.guards(first)) {
+    if (guards_[g.guard].atoms != atoms.size() || g.predicate != predicate_of(atoms[0])) continue;
+    if (std::all_of(atoms.begin() + 1, atoms.end(),
+                    [&](const CompiledAtom& a) { return renews(a, g.guard); }))
+      return g.guard;
+  }
+  return kNone;
+}
+
+// Precondition: check_room().
+uint16_t Trie::take_guard(const std::vector<CompiledAtom>& atoms) {
+  if (const uint16_t known = find_guard(atoms); known != kNone) {
+    ++guards_[known].uses;
+    return known;
+  }
+  uint16_t g = static_cast<uint16_t>(guards_.size());
+  if (!free_guards_.empty()) {
+    g = free_guards_.back();
+    free_guards_.pop_back();
+  } else {
+    tight::push(guards_, Guard{});
+  }
+  guards_[g] = {1, static_cast<uint16_t>(atoms.size())};
+  for (const CompiledAtom& a : atoms) lists_.add_guard(token_of(a), {g, predicate_of(a)});
+  return g;
+}
+
+Result<uint16_t> Trie::add_guard(const std::vector<CompiledAtom>& atoms) {
+  WALLE_TRY(check_room({{Follow::later, -1, {}, atoms}}));
+  return take_guard(atoms);
+}
+
+void Trie::release_guard(uint16_t guard) {
+  if (guard == 0 || --guards_[guard].uses) return;
+  lists_.remove_guard(guard);
+  tight::push(free_guards_, guard);
+}
+
+// Whether a step behind `parent` belongs to a strict chain. First steps do, but their edges lie in the token
+// lists.
+bool Trie::chains_on(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard) const {
+  const CompiledAtom& a = s.atoms[0];
+  const bool plain =
+      s.atoms.size() == 1 && a.event != kAny && a.page != kAny && a.predicate < 0 && gap == 0 && guard == 0;
+  return plain &&
+         (parent == 0 ? s.follow != Follow::next : s.follow == Follow::next && nodes_[parent].chained);
+}
+
+uint16_t Trie::find_child(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard) const {
+  if (parent != 0 && chains_on(parent, s, gap, guard)) return chains_.find(parent, token_of(s.atoms[0]));
+  const uint16_t first = lists_.find(token_of(s.atoms[0]));
+  if (first == kNone) return kNone;
+  const auto leads_to = [&](const CompiledAtom& a, uint16_t node) {
+    const uint16_t list = lists_.find(token_of(a));
+    if (list == kNone) return false;
+    const auto all = lists_.edges(list);
+    return std::any_of(all.begin(), all.end(),
+                       [&](const Edge& e) { return e.node == node && e.predicate == predicate_of(a); });
+  };
+  const bool strict = s.follow == Follow::next;
+  for (const Edge& e : lists_.edges(first)) {
+    if (e.parent != parent || e.gap != gap || e.guard != guard || ((e.flags & kStrict) != 0) != strict ||
+        nodes_[e.node].edges != s.atoms.size() || e.predicate != predicate_of(s.atoms[0]))
+      continue;
+    if (std::all_of(s.atoms.begin() + 1, s.atoms.end(),
+                    [&](const CompiledAtom& a) { return leads_to(a, e.node); }))
+      return e.node;
+  }
+  return kNone;
+}
+
+uint16_t Trie::take_node() {
+  if (free_nodes_.empty()) {
+    tight::push(nodes_, Node{});
+    return static_cast<uint16_t>(nodes_.size() - 1);
+  }
+  const uint16_t node = free_nodes_.back();
+  free_nodes_.pop_back();
+  return node;
+}
+
+uint16_t Trie::new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard, uint8_t depth) {
+  const bool chained = chains_on(parent, s, gap, guard);
+  const uint16_t node = take_node();
+  nodes_[node] = {0, kNone, static_cast<uint8_t>(s.atoms.size()), static_cast<uint8_t>(depth & 15), chained};
+  if (chained && parent != 0) {
+    chains_.add({token_of(s.atoms[0]), parent, node});
+    return node;
+  }
+  for (const CompiledAtom& a : s.atoms) {
+    Edge e{parent, node, gap, guard, predicate_of(a), static_cast<uint8_t>(depth << 4), 0};
+    if (s.follow == Follow::next) e.flags |= kStrict;
+    if (s.atoms.size() > 1) e.flags |= kSeveral;
+    if ((e.flags & kStrict) || gap || guard) e.order |= kConditional;
+    if ((e.flags & kSeveral) || e.predicate != kNone) e.order |= kSlow;
+    lists_.add_edge(token_of(a), e);
+  }
+  return node;
+}
+
+void Trie::update_terminal_class(uint16_t node, const ResolvedStep& s) {
+  if (nodes_[node].chained && nodes_[node].depth > 0) return;  // chain_edge() looks
+  for (const CompiledAtom& a : s.atoms)
+    lists_.set_terminal(token_of(a), node, predicate_of(a), nodes_[node].terminal != kNone);
+}
+
+void Trie::add_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigger, uint64_t within) {
+  const Terminal added{limits_.intern(within), trigger, nodes_[node].terminal};
+  uint16_t t = static_cast<uint16_t>(terminals_.size());
+  if (!free_terminals_.empty()) {
+    t = free_terminals_.back();
+    free_terminals_.pop_back();
+    terminals_[t] = added;
+  } else {
+    tight::push(terminals_, added);
+  }
+  nodes_[node].terminal = t;
+  update_terminal_class(node, last);
+}
+
+void Trie::remove_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigger) {
+  for (uint16_t* at = &nodes_[node].terminal; *at != kNone; at = &terminals_[*at].next) {
+    if (terminals_[*at].trigger != trigger) continue;
+    limits_.release(terminals_[*at].within);
+    tight::push(free_terminals_, *at);
+    *at = terminals_[*at].next;
+    break;
+  }
+  update_terminal_class(node, last);
+}
+
+Status Trie::check_room(const std::vector<ResolvedStep>& steps) const {
+  size_t atoms = 0;
+  for (const ResolvedStep& s : steps) atoms += s.atoms.size() + s.guard.size();
+  const bool fits = node_count() + steps.size() <= kMaxNodes - 1 &&
+                    terminals_.size() - free_terminals_.size() < kNone - 1u &&
+                    guards_.size() - free_guards_.size() + steps.size() < kNone &&
+                    limits_.has_room(steps.size() + 1) && lists_.has_room(atoms);
+  if (fits) return {};
+  return resource_error("a trigger that needs up to " + std::to_string(steps.size()) + " nodes more than " +
+                            std::to_string(node_count()),
+                        "at most 65535 nodes, guards, ends and durations over all tasks of a scope",
+                        "trigger trie", "remove tasks or shorten their patterns");
+}
+
+Status Trie::add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger, uint64_t within) {
+  WALLE_TRY(check_room(steps));
+  uint16_t parent = 0;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const ResolvedStep& s = steps[i];
+    const uint16_t gap = limits_.intern(limit_of(s.gap_us));
+    const uint16_t guard = s.guard.empty() ? uint16_t{0} : take_guard(s.guard);
+    uint16_t node = find_child(parent, s, gap, guard);
+    if (node == kNone)
+      node = new_node(parent, s, gap, guard, static_cast<uint8_t>(i));
+    else
+      limits_.release(gap), release_guard(guard);  // the node holds its own use
+    ++nodes_[node].uses;
+    parent = node;
+  }
+  add_terminal(parent, steps.back(), trigger, within);
+  return {};
+}
+
+void Trie::free_node(uint16_t parent, uint16_t node, const ResolvedStep& s) {
+  tight::push(free_nodes_, node);
+  if (nodes_[node].chained && parent != 0) return chains_.remove(parent, token_of(s.atoms[0]));
+  const Edge e = lists_.edge_of(token_of(s.atoms[0]), node, predicate_of(s.atoms[0]));
+  for (const CompiledAtom& a : s.atoms) lists_.remove_edges(token_of(a), node);
+  limits_.release(e.gap), release_guard(e.guard);
+}
+
+void Trie::remove_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger) {
+  std::vector<uint16_t> path;
+  uint16_t parent = 0;
+  for (const ResolvedStep& s : steps) {
+    const uint16_t guard = s.guard.empty() ? uint16_t{0} : find_guard(s.guard);
+    parent = find_child(parent, s, limits_.find(limit_of(s.gap_us)), guard);
+    if (parent == kNone) return;
+    path.push_back(parent);
+  }
+  remove_terminal(parent, steps.back(), trigger);
+  for (size_t i = path.size(); i-- > 0;)
+    if (--nodes_[path[i]].uses == 0) free_node(i ? path[i - 1] : uint16_t{0}, path[i], steps[i]);
+}
+
+size_t Trie::memory_bytes() const {
+  return tight::bytes(nodes_) + tight::bytes(free_nodes_) + tight::bytes(terminals_) +
+         tight::bytes(free_terminals_) + tight::bytes(guards_) + tight::bytes(free_guards_) +
+         limits_.memory_bytes() + lists_.memory_bytes() + chains_.memory_bytes();
+}
+
+void Trie::find_live(Partition& p) const {
+  p.lives = 0;
+  const auto reached = [&](uint16_t node) {
+    const auto end = p.live.begin() + p.lives;
+    const bool live = nodes_[node].chained && p.slots[node].start != 0 && p.slots[node].last == p.previous;
+    if (live && std::find(p.live.begin(), end, node) == end && p.lives < p.live.size())
+      p.live[p.lives++] = node;
+  };
+  for (const ChainEdge& e : chains_.all()) reached(e.node), reached(e.parent);
+  std::sort(p.live.begin(), p.live.begin() + p.lives,
+            [&](uint16_t a, uint16_t b) { return nodes_[a].depth > nodes_[b].depth; });
+}
+
+namespace {
+// Hashes of atoms; the text of a predicate that many edges share is made once.
+class AtomHasher {
+ public:
+  explicit AtomHasher(const PredicateMemo& memo) : memo_(memo), texts_(memo.predicates.size()) {}
+
+  uint64_t operator()(uint32_t token, uint16_t predicate) {
+    if (predicate == kNone) return base::Hasher().value(token).text("").finish();
+    std::string& text = texts_[predicate];
+    if (text.empty()) text = memo_.predicates[predicate].text();
+    return base::Hasher().value(token).text(text).finish();
+  }
+
+ private:
+  const PredicateMemo& memo_;
+  std::vector<std::string> texts_;
+};
+}  // namespace
+
+std::vector<std::pair<uint64_t, uint16_t>> Trie::guard_fingerprints(const PredicateMemo& memo) const {
+  AtomHasher atom_hash(memo);
+  std::vector<std::vector<uint64_t>> parts(guards_.size());
+  for (uint16_t l = 0; l < lists_.size(); ++l)
+    for (const GuardRef& g : lists_.guards(l))
+      parts[g.guard].push_back(atom_hash(lists_.token_of(l), g.predicate));
+  std::vector<std::pair<uint64_t, uint16_t>> out;
+  for (size_t g = 0; g < parts.size(); ++g) {
+    if (parts[g].empty()) continue;
+    std::sort(parts[g].begin(), parts[g].end());
+    base::Hasher h;
+    for (const uint64_t part : parts[g]) h.value(part);
+    out.emplace_back(h.finish(), static_cast<uint16_t>(g));
+  }
+  return out;
+}
+
+std::vector<std::pair<uint64_t, uint16_t>> Trie::node_fingerprints(const PredicateMemo& memo) const {
+  struct Whole {
+    uint16_t parent = 0;
+    bool used = false;
+    uint64_t edge = 0;
+    std::vector<uint64_t> parts;
+  };
+  AtomHasher atom_hash(memo);
+  std::vector<Whole> all(nodes_.size());
+  std::vector<uint64_t> guards(guards_.size());
+  for (const auto& [hash, g] : guard_fingerprints(memo)) guards[g] = hash;
+  for (uint16_t l = 0; l < lists_.size(); ++l)
+    for (const Edge& e : lists_.edges(l)) {
+      Whole& w = all[e.node];
+      w.parent = e.parent, w.used = true;
+      w.edge = base::Hasher().value(limits_[e.gap]).value(guards[e.guard]).value(e.flags & kStrict).finish();
+      w.parts.push_back(atom_hash(lists_.token_of(l), e.predicate));
+    }
+  for (const ChainEdge& e : chains_.all()) {
+    Whole& w = all[e.node];
+    w.parent = e.parent, w.used = true;
+    w.edge = base::Hasher().value(limits_[0]).value(guards[0]).value(static_cast<int>(kStrict)).finish();
+    w.parts.push_back(atom_hash(e.token, kNone));
+  }
+  std::vector<std::pair<uint64_t, uint16_t>> out;
+  std::vector<uint64_t> hashes(nodes_.size());
+  for (int depth = 0; depth < kMaxSteps; ++depth)
+    for (size_t n = 0; n < all.size(); ++n) {
+      if (!all[n].used || nodes_[n].depth != depth) continue;
+      std::sort(all[n].parts.begin(), all[n].parts.end());
+      base::Hasher h;
+      h.value(hashes[all[n].parent]).value(all[n].edge);
+      for (const uint64_t part : all[n].parts) h.value(part);
+      hashes[n] = h.finish();
+      out.emplace_back(hashes[n], static_cast<uint16_t>(n));
+    }
+  return out;
+}
+
+}  // namespace walle::stream

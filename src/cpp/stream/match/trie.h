@@ -1,0 +1,128 @@
+// All patterns of one scope as a shared-prefix trie, indexed by token (event@page, event@*, *@page, *@*).
+//
+// Each node keeps ONE slot {start, last}: the latest start among partial matches that end at this node, and
+// the event that ended the newest of them. That is exact for windows, gaps and guards, because latest starts
+// never decrease from one ending event to the next, and every such condition admits a suffix of the past:
+// what the newest partial match fails, all older ones fail (docs/concepts/stream.md has the proof). Cost is
+// the edges that carry an event's tokens, less those of strict chains, which are found from the nodes that
+// have just matched (stream/match/chain_edges.h).
+//
+// Times are keys: microseconds since the matcher's first event << kKeyShift, plus a running number within the
+// microsecond, so that one comparison decides both order and time. 0 means "none".
+//
+// Not synchronised: one thread steps and changes it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "stream/match/chain_edges.h"
+#include "stream/match/limit_table.h"
+#include "stream/match/predicate_memo.h"
+#include "stream/match/token_lists.h"
+#include "stream/trigger/trigger_compile.h"
+
+namespace walle::stream {
+
+inline constexpr int kKeyShift = 10;
+
+struct Slot {
+  uint64_t start = 0, last = 0;
+};
+
+// State of one partition of a scope: the device has one, page and by(field) scopes one per kept key.
+struct Partition {
+  uint64_t key = 0;                // page instance or hash of the field's value; meaningless for the device
+  uint64_t used = 0;               // event key of its newest event; 0: free
+  uint64_t previous = 0;           // event key of the event before the current one
+  std::vector<Slot> slots;         // by node
+  std::vector<uint64_t> guards;    // by guard: its newest event
+  std::vector<uint64_t> barriers;  // by trigger of the trie: matches must start behind it
+  // Nodes of strict chains that the previous event reached, deepest first. Empty while the trie has no chain
+  // edges.
+  std::array<uint16_t, kMaxSteps> live{};
+  uint8_t lives = 0;
+};
+
+struct ResolvedStep {  // a CompiledStep whose predicates are interned
+  Follow follow;
+  int64_t gap_us;
+  std::vector<CompiledAtom> atoms, guard;
+};
+
+class Trie {
+ public:
+  Trie();
+  // Adds a chain for `trigger` (local number) with its window in key units, exclusive; shares every node that
+  // already exists. Error: the node limit.
+  Status add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger, uint64_t within);
+  void remove_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger);
+  // A guard outside any edge (trailing absence); the caller reads its newest event from the partition.
+  Result<uint16_t> add_guard(const std::vector<CompiledAtom>& atoms);
+  void release_guard(uint16_t guard);
+
+  // Steps `event` in `p`; calls complete(trigger, start) for every trigger one of whose chains ends here
+  // inside its window and behind its barrier.
+  template <class Complete>
+  void step(uint16_t event, uint16_t page, uint64_t key, Partition& p, PredicateMemo& memo,
+            Complete&& complete);
+
+  size_t node_count() const { return nodes_.size() - 1 - free_nodes_.size(); }
+  size_t node_capacity() const { return nodes_.size(); }
+  size_t guard_capacity() const { return guards_.size(); }
+  const std::vector<uint16_t>& free_nodes() const { return free_nodes_; }
+  const std::vector<uint16_t>& free_guards() const { return free_guards_; }
+  size_t edge_count() const { return lists_.edge_count() + chains_.size(); }
+  size_t memory_bytes() const;
+  // Fills `live` from the slots, after a snapshot was restored.
+  void find_live(Partition& p) const;
+  // Nodes and guards by content, for snapshots: fingerprint -> number.
+  std::vector<std::pair<uint64_t, uint16_t>> node_fingerprints(const PredicateMemo& memo) const;
+  std::vector<std::pair<uint64_t, uint16_t>> guard_fingerprints(const PredicateMemo& memo) const;
+
+ private:
+  struct Node {
+    uint16_t uses = 0, terminal = kNone;
+    uint8_t edges = 0;
+    uint8_t depth : 4 = 0, chained : 1 = 0;  // all steps up to here are those of a strict chain
+  };
+  struct Terminal {
+    uint16_t within, trigger, next;  // window in limits_
+  };
+  struct Guard {
+    uint16_t uses = 0, atoms = 0;
+  };
+  static uint32_t token_of(const CompiledAtom& a) { return TokenLists::token(a.event, a.page); }
+  bool chains_on(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard) const;
+  Edge chain_edge(uint16_t parent, uint16_t node) const;
+  size_t follow_chains(uint32_t token, uint16_t list, Partition& p, Edge* found) const;
+  Status check_room(const std::vector<ResolvedStep>& steps) const;
+  uint16_t find_child(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard) const;
+  uint16_t find_guard(const std::vector<CompiledAtom>& atoms) const;
+  uint16_t take_guard(const std::vector<CompiledAtom>& atoms);
+  uint16_t take_node();
+  uint16_t new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard, uint8_t depth);
+  void free_node(uint16_t parent, uint16_t node, const ResolvedStep& s);
+  void add_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigger, uint64_t within);
+  void remove_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigger);
+  void update_terminal_class(uint16_t node, const ResolvedStep& s);
+
+  template <class Complete>
+  class Walk;  // one event through one partition: stream/match/trie_step.h
+
+  std::vector<Node> nodes_;
+  std::vector<uint16_t> free_nodes_;
+  std::vector<Terminal> terminals_;
+  std::vector<uint16_t> free_terminals_;
+  std::vector<Guard> guards_;
+  std::vector<uint16_t> free_guards_;
+  LimitTable limits_;  // gaps and windows, exclusive, in key units
+  TokenLists lists_;
+  ChainEdges chains_;
+};
+
+}  // namespace walle::stream
+
+#include "stream/match/trie_step.h"  // IWYU pragma: export

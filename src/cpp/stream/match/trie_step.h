@@ -1,0 +1,179 @@
+// Trie::step: the inner loop of matching. Included by stream/match/trie.h alone.
+#pragma once
+
+#include "stream/match/trie.h"
+
+namespace walle::stream {
+
+inline uint64_t key_time(uint64_t key) { return key >> kKeyShift << kKeyShift; }
+
+// Conditions are computed without branches and slots written by selection: what an event does to an edge is
+// as good as random, and a wrong guess costs more than an edge.
+template <class Complete>
+class Trie::Walk {
+ public:
+  Walk(const Trie& trie, uint64_t key, Partition& p, PredicateMemo& memo, Complete& complete)
+      : trie_(trie),
+        limits_(trie.limits_.data()),
+        slots_(p.slots.data()),
+        guards_(p.guards.data()),
+        key_(key),
+        p_(p),
+        memo_(memo),
+        complete_(complete) {}
+
+  void note_guards(std::span<const GuardRef> guards) {
+    for (const GuardRef& g : guards)
+      if (g.predicate == kNone || memo_.holds(g.predicate)) guards_[g.guard] = key_;
+  }
+
+  void all(std::span<const Edge> edges) {
+    const Edge* at = edges.data();
+    const Edge* const end = at + edges.size();
+    if (end - at <= kMixedEdges) {
+      for (; at != end; ++at) mixed(*at);
+    } else {
+      while (at != end) at = run(at, end);
+    }
+  }
+
+  // The edges of equal order from `at` on; returns the first edge behind them.
+  const Edge* run(const Edge* at, const Edge* end) {
+    switch (at->order & 15) {
+      case 0: return loop<false, false>(at, end);
+      case kTerminal: return loop<true, false>(at, end);
+      case kConditional: return loop<false, true>(at, end);
+      case kConditional | kTerminal: return loop<true, true>(at, end);
+      default:
+        for (const uint8_t order = at->order; at != end && at->order == order; ++at) mixed(*at);
+        return at;
+    }
+  }
+
+ private:
+  // Up to so many edges of a token are walked in one mixed loop: choosing a loop per class would cost a wrong
+  // guess per class. Longer lists run class by class.
+  static constexpr ptrdiff_t kMixedEdges = 16;
+
+  bool conditions(const Edge& e, const Slot& parent) const {
+    return (((e.flags & kStrict) == 0) | (parent.last == p_.previous)) & (guards_[e.guard] <= parent.last) &
+           (key_time(key_) - key_time(parent.last) < limits_[e.gap]);
+  }
+
+  // Another token of the same step may have matched already: once per event.
+  bool slow_conditions(const Edge& e) {
+    return !((e.flags & kSeveral) && slots_[e.node].last == key_) &&
+           (e.predicate == kNone || memo_.holds(e.predicate));
+  }
+
+  void mixed(const Edge& e) {
+    const Slot parent = slots_[e.parent];
+    bool ok = (parent.start != 0) & conditions(e, parent);
+    if (e.order & kSlow) [[unlikely]]
+      ok = ok && slow_conditions(e);
+    set(slots_[e.node], parent, ok);
+    if (ok & ((e.order & kTerminal) != 0)) finish(e, parent.start);
+  }
+
+  template <bool terminal, bool conditional>
+  const Edge* loop(const Edge* at, const Edge* end) {
+    for (const uint8_t order = at->order; at != end && at->order == order; ++at) {
+      const Edge e = *at;
+      const Slot parent = slots_[e.parent];
+      bool ok = parent.start != 0;
+      if constexpr (conditional) ok &= conditions(e, parent);
+      set(slots_[e.node], parent, ok);
+      if constexpr (terminal) {
+        if (ok) finish(e, parent.start);
+      }
+    }
+    return at;
+  }
+
+  void set(Slot& slot, const Slot& parent, bool ok) const {
+    slot = {ok ? parent.start : slot.start, ok ? key_ : slot.last};
+  }
+
+  void finish(const Edge& e, uint64_t start) {
+    for (uint16_t t = trie_.nodes_[e.node].terminal; t != kNone; t = trie_.terminals_[t].next) {
+      const Terminal& done = trie_.terminals_[t];
+      if ((start > p_.barriers[done.trigger]) & (key_time(key_) - key_time(start) < limits_[done.within]))
+        complete_(done.trigger, start);
+    }
+  }
+
+  const Trie& trie_;
+  const uint64_t* const limits_;
+  Slot* const slots_;
+  uint64_t* const guards_;
+  const uint64_t key_;
+  Partition& p_;
+  PredicateMemo& memo_;
+  Complete& complete_;
+};
+
+inline Edge Trie::chain_edge(uint16_t parent, uint16_t node) const {
+  const Node& n = nodes_[node];
+  const int order = n.depth << 4 | kConditional | (n.terminal != kNone ? kTerminal : 0);
+  return {parent, node, 0, 0, kNone, static_cast<uint8_t>(order), kStrict};
+}
+
+// The chain edges that lead on from what the previous event reached, deepest first, to `found`, and notes
+// what this event reaches. `list` holds the token's first steps.
+inline size_t Trie::follow_chains(uint32_t token, uint16_t list, Partition& p, Edge* found) const {
+  size_t n = 0;
+  for (size_t i = 0; i < p.lives; ++i) {
+    const uint16_t node = chains_.find(p.live[i], token);
+    if (node != kNone && p.slots[p.live[i]].last == p.previous) found[n++] = chain_edge(p.live[i], node);
+  }
+  for (size_t i = 0; i < n; ++i) p.live[i] = found[i].node;
+  p.lives = static_cast<uint8_t>(n);
+  if (list == kNone) return n;
+  const auto edges = lists_.edges(list);
+  for (size_t i = edges.size(); i-- > 0 && edges[i].order >> 4 == 0;)
+    if (nodes_[edges[i].node].chained && p.lives < p.live.size()) p.live[p.lives++] = edges[i].node;
+  return n;
+}
+
+template <class Complete>
+void Trie::step(uint16_t event, uint16_t page, uint64_t key, Partition& p, PredicateMemo& memo,
+                Complete&& complete) {
+  Walk walk(*this, key, p, memo, complete);
+  p.slots[0] = {key, key};  // the root has just matched: first steps are edges like all others
+  const uint16_t exact = lists_.find(TokenLists::token(event, page));
+  Edge chains[kMaxSteps];
+  const size_t chained =
+      chains_.empty() ? 0 : follow_chains(TokenLists::token(event, page), exact, p, chains);
+  if (!lists_.has_wildcards() && chained == 0) {
+    if (exact == kNone) return;
+    walk.note_guards(lists_.guards(exact));
+    walk.all(lists_.edges(exact));
+    return;
+  }
+  const Edge* at[5];
+  const Edge* end[5];
+  int n = 0;
+  if (chained) at[n] = chains, end[n] = chains + chained, ++n;
+  for (const uint16_t list :
+       {exact, lists_.find(TokenLists::token(event, kAny)), lists_.find(TokenLists::token(kAny, page)),
+        lists_.find(TokenLists::token(kAny, kAny))}) {
+    if (list == kNone) continue;
+    walk.note_guards(lists_.guards(list));
+    const auto edges = lists_.edges(list);
+    if (edges.empty()) continue;
+    at[n] = edges.data(), end[n] = at[n] + edges.size();
+    ++n;
+  }
+  if (n == 1) return walk.all({at[0], end[0]});
+  // Several tokens: deepest first over all of them, so that no step sees a parent this very event has moved.
+  while (n > 0) {
+    int depth = 0;
+    for (int i = 0; i < n; ++i) depth = std::max(depth, at[i]->order >> 4);
+    for (int i = n; i-- > 0;) {
+      while (at[i] != end[i] && at[i]->order >> 4 == depth) at[i] = walk.run(at[i], end[i]);
+      if (at[i] == end[i]) --n, at[i] = at[n], end[i] = end[n];
+    }
+  }
+}
+
+}  // namespace walle::stream

@@ -1,0 +1,119 @@
+#include "stream/match/trigger_set.h"
+
+#include <functional>
+
+namespace walle::stream {
+
+Status TriggerSet::add(const std::string& name, std::string_view text) {
+  WALLE_ASSIGN(const TriggerSpec spec, parse_trigger(text));
+  auto compiled = compile_trigger(spec, catalog_, text);
+  if (!compiled.ok()) {
+    Error e = compiled.take_error();
+    e.within("trigger '" + name + "'");
+    return e;
+  }
+  if (entries_.count(name)) WALLE_TRY(remove(name));
+  WALLE_ASSIGN(const uint16_t id, matcher_.add(*compiled));
+  if (names_.size() <= id) names_.resize(id + 1u);
+  names_[id] = name;
+  entries_.emplace(name, Entry{id, std::move(*compiled)});
+  return {};
+}
+
+Status TriggerSet::remove(const std::string& name) {
+  const auto it = entries_.find(name);
+  if (it == entries_.end())
+    return argument_error("trigger '" + name + "'", "a trigger of this set", "remove",
+                          "add it first, or correct its name");
+  matcher_.remove(it->second.id, it->second.compiled);
+  entries_.erase(it);
+  return {};
+}
+
+std::vector<std::pair<std::string, std::string>> TriggerSet::texts() const {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const auto& [name, entry] : entries_) out.emplace_back(name, entry.compiled.text);
+  return out;
+}
+
+namespace {
+struct Drawn {
+  std::string label;
+  std::vector<std::string> ends;
+  std::map<std::string, Drawn> children;
+};
+
+std::string atoms_label(const std::vector<CompiledAtom>& atoms, const CompiledTrigger& t, const Catalog& c) {
+  std::string out;
+  for (const CompiledAtom& a : atoms) {
+    if (!out.empty()) out += " | ";
+    out +=
+        (a.event == kAny ? "*" : c.events()[a.event].name) + (a.page == kAny ? "" : "@" + c.pages()[a.page]);
+    if (a.predicate >= 0) out += "[" + t.predicates[static_cast<size_t>(a.predicate)].text() + "]";
+  }
+  return out;
+}
+
+Drawn draw(const std::vector<std::pair<std::string, CompiledTrigger>>& triggers, const Catalog& c) {
+  Drawn root;
+  for (const auto& [name, t] : triggers) {
+    constexpr const char* scopes[] = {"device", "device", "page", "by "};
+    const std::string scope = std::string("scope ") + scopes[static_cast<int>(t.spec.scope)] + t.spec.by;
+    if (t.spec.timer != TimerKind::none) root.children["timers"].ends.push_back(name + ": " + t.text);
+    for (const auto& chain : t.variants) {
+      Drawn* at = &root.children[scope];
+      for (const CompiledStep& s : chain) {
+        std::string label = s.guard.empty() ? "" : "!" + atoms_label(s.guard, t, c) + " ";
+        label += s.follow == Follow::first ? "" : s.follow == Follow::next ? "> " : "~ ";
+        if (s.gap_us >= 0) label += "(" + std::to_string(s.gap_us) + "us) ";
+        label += atoms_label(s.atoms, t, c);
+        at = &at->children[label];
+      }
+      at->ends.push_back(name + ": " + t.text);
+    }
+  }
+  return root;
+}
+}  // namespace
+
+std::string explain_text(const std::vector<std::pair<std::string, CompiledTrigger>>& triggers,
+                         const Catalog& catalog) {
+  std::string out;
+  const std::function<void(const Drawn&, int)> print = [&](const Drawn& d, int depth) {
+    for (const auto& [label, child] : d.children) {
+      out += std::string(static_cast<size_t>(depth) * 2, ' ') + label + "\n";
+      for (const std::string& end : child.ends)
+        out += std::string(static_cast<size_t>(depth) * 2 + 2, ' ') + "=> " + end + "\n";
+      print(child, depth + 1);
+    }
+  };
+  print(draw(triggers, catalog), 0);
+  return out;
+}
+
+std::string explain_dot(const std::vector<std::pair<std::string, CompiledTrigger>>& triggers,
+                        const Catalog& catalog) {
+  const auto escaped = [](std::string s) {
+    for (size_t i = 0; (i = s.find_first_of("\"\\", i)) != std::string::npos; i += 2) s.insert(i, "\\");
+    return s;
+  };
+  std::string out = "digraph triggers {\n  rankdir=LR;\n  n0 [label=\"event\"];\n";
+  int next = 1;
+  const std::function<void(const Drawn&, int)> print = [&](const Drawn& d, int parent) {
+    for (const auto& [label, child] : d.children) {
+      const int me = next++;
+      out += "  n" + std::to_string(me) + " [label=\"" + escaped(label) + "\"];\n  n" +
+             std::to_string(parent) + " -> n" + std::to_string(me) + ";\n";
+      for (const std::string& end : child.ends) {
+        const int box = next++;
+        out += "  n" + std::to_string(box) + " [shape=box,label=\"" + escaped(end) + "\"];\n  n" +
+               std::to_string(me) + " -> n" + std::to_string(box) + ";\n";
+      }
+      print(child, me);
+    }
+  };
+  print(draw(triggers, catalog), 0);
+  return out + "}\n";
+}
+
+}  // namespace walle::stream

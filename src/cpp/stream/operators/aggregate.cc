@@ -1,0 +1,146 @@
+#include "stream/operators/aggregate.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+
+#include "base/hash.h"
+
+namespace walle::stream {
+
+namespace {
+constexpr size_t kRegisters = 1024;
+constexpr size_t kMaxTopWords = 4096;  // rows of further new words are counted together
+
+double number(const Cell& c) {
+  if (const auto* i = std::get_if<int64_t>(&c)) return static_cast<double>(*i);
+  if (const auto* d = std::get_if<double>(&c)) return *d;
+  return 0;
+}
+
+std::string word(const Cell& c) {
+  if (const auto* i = std::get_if<int64_t>(&c)) return std::to_string(*i);
+  if (const auto* s = std::get_if<std::string>(&c)) return *s;
+  char out[40];
+  const auto* d = std::get_if<double>(&c);  // a vector has no word of its own
+  std::snprintf(out, sizeof out, "%.17g", d ? *d : 0.0);
+  return out;
+}
+}  // namespace
+
+Result<AggregateKind> aggregate_kind(std::string_view name) {
+  constexpr std::string_view names[] = {"count", "sum",      "mean",  "min",      "max",
+                                        "var",   "distinct", "top_k", "histogram"};
+  const auto it = std::find(std::begin(names), std::end(names), name);
+  if (it != std::end(names)) return static_cast<AggregateKind>(it - std::begin(names));
+  return argument_error("aggregate '" + std::string(name) + "'",
+                        "count, sum, mean, min, max, var, distinct, top_k or histogram", "aggregate",
+                        "choose one of these");
+}
+
+Status check_aggregate(const AggregateSpec& a) {
+  const bool bins = a.kind != AggregateKind::histogram || (a.k >= 1 && a.k <= 1024 && a.high > a.low);
+  if (bins && (a.kind != AggregateKind::top_k || a.k >= 1)) return {};
+  return argument_error("aggregate '" + a.out + "'", "1 to 1024 bins or entries and low < high", "aggregate",
+                        "correct its parameters");
+}
+
+void Accumulator::add(const AggregateSpec& spec, const Cell& cell) {
+  if (std::holds_alternative<std::monostate>(cell) && !spec.column.empty())
+    return;  // an absent value is not counted
+  ++count_;
+  switch (spec.kind) {
+    case AggregateKind::count: return;
+    case AggregateKind::distinct: {
+      if (registers_.empty()) registers_.assign(kRegisters, 0);
+      const uint64_t h = base::Hasher().text(word(cell)).finish();
+      auto& r = registers_[h % kRegisters];
+      r = std::max<uint8_t>(r, static_cast<uint8_t>(std::countl_zero(h | 1023) + 1));
+      return;
+    }
+    case AggregateKind::top_k: {
+      const auto it = counts_.find(word(cell));
+      if (it != counts_.end())
+        ++it->second;
+      else if (counts_.size() < kMaxTopWords)
+        counts_.emplace(word(cell), 1);
+      else
+        ++others_;
+      return;
+    }
+    case AggregateKind::histogram: {
+      bins_.resize(static_cast<size_t>(spec.k));
+      const double at = (number(cell) - spec.low) / (spec.high - spec.low) * spec.k;
+      ++bins_[static_cast<size_t>(std::clamp(at, 0.0, spec.k - 1.0))];  // outliers count in the outer bins
+      return;
+    }
+    default: break;
+  }
+  const double x = number(cell), delta = x - mean_;
+  sum_ += x;
+  mean_ += delta / static_cast<double>(count_);
+  m2_ += delta * (x - mean_);
+  min_ = count_ == 1 ? x : std::min(min_, x);
+  max_ = count_ == 1 ? x : std::max(max_, x);
+}
+
+void Accumulator::merge(const AggregateSpec&, const Accumulator& o) {
+  if (!o.count_) return;
+  if (!count_) {
+    *this = o;
+    return;
+  }
+  // Variance: Chan, Golub and LeVeque, 1979.
+  const auto a = static_cast<double>(count_), b = static_cast<double>(o.count_);
+  const double delta = o.mean_ - mean_;
+  m2_ += o.m2_ + delta * delta * a * b / (a + b);
+  mean_ += delta * b / (a + b);
+  sum_ += o.sum_, count_ += o.count_;
+  min_ = std::min(min_, o.min_), max_ = std::max(max_, o.max_);
+  for (size_t i = 0; i < o.registers_.size(); ++i) registers_[i] = std::max(registers_[i], o.registers_[i]);
+  for (const auto& [w, n] : o.counts_)
+    if (counts_.size() < kMaxTopWords || counts_.contains(w))
+      counts_[w] += n;
+    else
+      others_ += n;
+  others_ += o.others_;
+  for (size_t i = 0; i < o.bins_.size(); ++i) bins_[i] += o.bins_[i];
+}
+
+Cell Accumulator::result(const AggregateSpec& spec) const {
+  switch (spec.kind) {
+    case AggregateKind::count: return count_;
+    case AggregateKind::sum: return sum_;
+    case AggregateKind::distinct: {
+      if (registers_.empty()) return int64_t{0};
+      double inverse = 0;
+      int zeros = 0;
+      for (const uint8_t r : registers_) inverse += std::ldexp(1.0, -r), zeros += r == 0;
+      const double m = kRegisters, raw = 0.7213 / (1 + 1.079 / m) * m * m / inverse;
+      return static_cast<int64_t>(std::llround(raw <= 2.5 * m && zeros ? m * std::log(m / zeros) : raw));
+    }
+    case AggregateKind::top_k: {
+      std::vector<std::pair<int64_t, std::string>> order;
+      for (const auto& [w, n] : counts_) order.emplace_back(-n, w);
+      std::sort(order.begin(), order.end());
+      std::string out;
+      for (size_t i = 0; i < order.size() && i < static_cast<size_t>(spec.k); ++i)
+        out += (i ? "," : "") + order[i].second + ":" + std::to_string(-order[i].first);
+      return others_ ? out + ",*:" + std::to_string(others_) : out;
+    }
+    case AggregateKind::histogram: {
+      std::string out;
+      for (size_t i = 0; i < static_cast<size_t>(spec.k); ++i)
+        out += (i ? "," : "") + std::to_string(i < bins_.size() ? bins_[i] : 0);
+      return out;
+    }
+    default: break;
+  }
+  if (!count_) return std::monostate();
+  if (spec.kind == AggregateKind::mean) return mean_;
+  if (spec.kind == AggregateKind::var) return m2_ / static_cast<double>(count_);
+  return spec.kind == AggregateKind::min ? min_ : max_;
+}
+
+}  // namespace walle::stream

@@ -1,0 +1,40 @@
+// Aggregates that can be merged: of two parts of the rows, the whole. That is what lets windows be revised,
+// sessions be joined, and devices' results be added up.
+#pragma once
+
+#include <map>
+
+#include "stream/operators/batch.h"
+
+namespace walle::stream {
+
+enum class AggregateKind : uint8_t { count, sum, mean, min, max, var, distinct, top_k, histogram };
+
+struct AggregateSpec {
+  AggregateKind kind = AggregateKind::count;
+  std::string column, out;
+  int k = 10;                // top_k: entries; histogram: bins
+  double low = 0, high = 1;  // histogram
+};
+
+Result<AggregateKind> aggregate_kind(std::string_view name);
+Status check_aggregate(const AggregateSpec& spec);
+
+class Accumulator {
+ public:
+  void add(const AggregateSpec& spec, const Cell& cell);
+  void merge(const AggregateSpec& spec, const Accumulator& other);
+  // Integers for count and distinct, floats for the rest, a text "value:count,..." for top_k (with
+  // "*:count" for rows of words past the limit) and "count,..." for histogram.
+  Cell result(const AggregateSpec& spec) const;
+
+ private:
+  int64_t count_ = 0;
+  double sum_ = 0, mean_ = 0, m2_ = 0, min_ = 0, max_ = 0;
+  std::vector<uint8_t> registers_;         // distinct: HyperLogLog, 1,024 registers, 3.3 % standard error
+  std::map<std::string, int64_t> counts_;  // top_k: exact while at most kMaxTopWords are seen
+  int64_t others_ = 0;                     // rows of further words
+  std::vector<int64_t> bins_;
+};
+
+}  // namespace walle::stream

@@ -1,0 +1,39 @@
+// Columns of rows in event time: what operators take and give.
+#pragma once
+
+#include <variant>
+
+#include "stream/event/event.h"
+
+namespace walle::stream {
+
+using Floats = std::vector<float>;  // a feature or an encoding: as many floats in every row
+// absent, integer or boolean, float, text, vector
+using Cell = std::variant<std::monostate, int64_t, double, std::string, Floats>;
+
+// Operators add and subtract times and durations: neither may lie further from 0, so that no such sum
+// overflows (36,558 years).
+inline constexpr int64_t kMaxTimeUs = int64_t{1} << 60;
+
+struct Column {
+  std::string name;
+  Sensitivity sensitivity = Sensitivity::personal;
+  std::vector<Cell> cells;
+  std::string path = {};  // how its values came about, "price > max"; empty: the column itself was given
+};
+
+struct Batch {
+  std::vector<int64_t> ts;            // us, one per row
+  std::vector<Column> columns;        // each as long as ts
+  std::vector<int64_t> support = {};  // events that each row summarises; empty: one each
+
+  size_t rows() const { return ts.size(); }
+  int64_t support_of(size_t row) const { return support.empty() ? 1 : support[row]; }
+  int find(std::string_view name) const {
+    for (size_t i = 0; i < columns.size(); ++i)
+      if (columns[i].name == name) return static_cast<int>(i);
+    return -1;
+  }
+};
+
+}  // namespace walle::stream

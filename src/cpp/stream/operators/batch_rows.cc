@@ -1,0 +1,73 @@
+#include "stream/operators/batch_rows.h"
+
+namespace walle::stream {
+
+Result<size_t> column_of(const Batch& b, const std::string& name, std::string_view where) {
+  const int at = b.find(name);
+  if (at >= 0) return static_cast<size_t>(at);
+  std::string known;
+  for (const Column& c : b.columns) known += (known.empty() ? "" : ", ") + c.name;
+  return argument_error("column '" + name + "'", "one of: " + known, std::string(where), "correct the name");
+}
+
+Result<std::vector<size_t>> columns_of(const Batch& in, const std::vector<std::string>& names,
+                                       std::string_view where) {
+  std::vector<size_t> out;
+  for (const std::string& name : names) {
+    WALLE_ASSIGN(const size_t at, column_of(in, name, where));
+    out.push_back(at);
+  }
+  return out;
+}
+
+Status check_times(const Batch& in, std::string_view where) {
+  for (size_t r = 0; r < in.rows(); ++r)
+    if (in.ts[r] < -kMaxTimeUs || in.ts[r] > kMaxTimeUs)
+      return argument_error("time " + std::to_string(in.ts[r]) + " us in row " + std::to_string(r),
+                            "microseconds between -2^60 and 2^60", std::string(where),
+                            "check the unit and the source of the times");
+  return {};
+}
+
+Status check_duration(int64_t us, std::string_view name, std::string_view where) {
+  if (us >= 0 && us <= kMaxTimeUs) return {};
+  return argument_error(std::string(name) + " " + std::to_string(us) + " us",
+                        "microseconds between 0 and 2^60", std::string(where), "correct it");
+}
+
+Key key_of(const Batch& in, size_t row, const std::vector<size_t>& columns) {
+  Key out;
+  for (const size_t c : columns) out.push_back(in.columns[c].cells[row]);
+  return out;
+}
+
+Batch empty_like(const Batch& b) {
+  Batch out;
+  for (const Column& c : b.columns) out.columns.push_back({c.name, c.sensitivity, {}, c.path});
+  return out;
+}
+
+void copy_row(const Batch& from, size_t row, Batch& to) {
+  to.ts.push_back(from.ts[row]);
+  if (!from.support.empty()) to.support.push_back(from.support[row]);
+  for (size_t c = 0; c < from.columns.size(); ++c) to.columns[c].cells.push_back(from.columns[c].cells[row]);
+}
+
+Value value_of(const Cell& c) {
+  if (const auto* i = std::get_if<int64_t>(&c)) return Value::of(*i);
+  if (const auto* d = std::get_if<double>(&c)) return Value::of(*d);
+  if (const auto* s = std::get_if<std::string>(&c)) return Value::of(std::string_view(*s));
+  return {};
+}
+
+bool number_of(const Cell& c, double& out) {
+  if (const auto* i = std::get_if<int64_t>(&c)) return out = static_cast<double>(*i), true;
+  if (const auto* d = std::get_if<double>(&c)) return out = *d, true;
+  return false;
+}
+
+std::string path_through(const Column& c, std::string_view done) {
+  return (c.path.empty() ? c.name : c.path) + " > " + std::string(done);
+}
+
+}  // namespace walle::stream

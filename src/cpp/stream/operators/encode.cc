@@ -1,0 +1,85 @@
+// Vectors through a network: the operator gathers rows, whoever implements Encoder runs them.
+#include <algorithm>
+
+#include "stream/operators/batch_rows.h"
+#include "stream/operators/operators.h"
+
+namespace walle::stream {
+
+namespace {
+
+class Encode final : public Operator {
+ public:
+  Encode(std::vector<std::string> columns, std::string out, std::shared_ptr<Encoder> encoder)
+      : columns_(std::move(columns)), out_(std::move(out)), encoder_(std::move(encoder)) {}
+
+  Result<Batch> push(const Batch& in) override {
+    WALLE_ASSIGN(const auto from, columns_of(in, columns_, "encode"));
+    Column made{out_, Sensitivity::open, {}, ""};
+    for (const size_t c : from) {
+      made.sensitivity = std::max(made.sensitivity, in.columns[c].sensitivity);
+      made.path += (made.path.empty() ? "" : ", ") +
+                   (in.columns[c].path.empty() ? in.columns[c].name : in.columns[c].path);
+    }
+    made.path += " > encode";
+    if (in.rows()) WALLE_TRY(run(in, from, made));
+    Batch out;
+    out.ts = in.ts, out.support = in.support;
+    for (size_t c = 0; c < in.columns.size(); ++c)
+      if (std::find(from.begin(), from.end(), c) == from.end()) out.columns.push_back(in.columns[c]);
+    out.columns.push_back(std::move(made));
+    return out;
+  }
+
+ private:
+  Status run(const Batch& in, const std::vector<size_t>& from, Column& made) {
+    Floats gathered, codes;
+    size_t width = 0;
+    for (size_t r = 0; r < in.rows(); ++r) {
+      for (const size_t c : from) WALLE_TRY(append(in.columns[c], r, gathered));
+      if (r == 0) width = gathered.size();
+      if (gathered.size() != (r + 1) * width)
+        return argument_error("a row of " + std::to_string(gathered.size() - r * width) + " floats",
+                              std::to_string(width) + " floats as in the first row",
+                              "encode, row " + std::to_string(r), "give every row as many values");
+    }
+    WALLE_TRY(encoder_->run(gathered, in.rows(), codes));
+    if (codes.empty() || codes.size() % in.rows() != 0)
+      return argument_error(
+          std::to_string(codes.size()) + " floats for " + std::to_string(in.rows()) + " rows",
+          "as many for each row", "encode", "check the encoder's output shape");
+    const auto each = static_cast<std::ptrdiff_t>(codes.size() / in.rows());
+    for (auto at = codes.begin(); at != codes.end(); at += each)
+      made.cells.emplace_back(Floats(at, at + each));
+    return {};
+  }
+
+  static Status append(const Column& column, size_t row, Floats& to) {
+    double number = 0;
+    if (const auto* v = std::get_if<Floats>(&column.cells[row]))
+      to.insert(to.end(), v->begin(), v->end());
+    else if (number_of(column.cells[row], number))
+      to.push_back(static_cast<float>(number));
+    else
+      return argument_error("a value that is no number in column '" + column.name + "'",
+                            "numbers and vectors", "encode, row " + std::to_string(row),
+                            "filter with 'exists', or map texts to numbers");
+    return {};
+  }
+
+  std::vector<std::string> columns_;
+  std::string out_;
+  std::shared_ptr<Encoder> encoder_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Operator>> make_encode(std::vector<std::string> columns, std::string out,
+                                              std::shared_ptr<Encoder> encoder) {
+  if (columns.empty() || out.empty() || !encoder)
+    return argument_error("encode of " + std::to_string(columns.size()) + " columns",
+                          "columns, a name and an encoder", "encode", "name what is encoded");
+  return std::unique_ptr<Operator>(new Encode(std::move(columns), std::move(out), std::move(encoder)));
+}
+
+}  // namespace walle::stream

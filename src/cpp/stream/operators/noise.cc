@@ -1,0 +1,73 @@
+// Local differential privacy as an operator: what comes out may be labelled open.
+#include <algorithm>
+#include <cmath>
+
+#include "stream/operators/batch_rows.h"
+#include "stream/operators/operators.h"
+
+namespace walle::stream {
+
+namespace {
+
+class Noise final : public Operator {
+ public:
+  Noise(NoiseSpec spec, PrivacyAccount account, std::mt19937_64 random)
+      : spec_(std::move(spec)), account_(std::move(account)), random_(random) {}
+
+  Result<Batch> push(const Batch& in) override {
+    WALLE_ASSIGN(const size_t at, column_of(in, spec_.column, "noise"));
+    Batch out = in;
+    Column& column = out.columns[at];
+    column.path = path_through(column, "noise");
+    column.sensitivity = Sensitivity::open;
+    // Every value is a release of its own. Spent before anything is drawn: a refusal gives nothing away.
+    if (in.rows()) WALLE_TRY(account_.spend(spec_.epsilon * static_cast<double>(in.rows())));
+    for (size_t r = 0; r < in.rows(); ++r) {
+      double value = spec_.low;  // an absent value must look like any other
+      number_of(column.cells[r], value);
+      WALLE_ASSIGN(column.cells[r], noisy(value));
+    }
+    return out;
+  }
+
+ private:
+  // One value may be any other of the range, so the sensitivity is the range's width: sums are taken above
+  // its low end.
+  Result<Cell> noisy(double value) {
+    const double width = spec_.high - spec_.low, above = value - spec_.low;
+    if (spec_.kind == NoiseKind::response) {
+      const int k = static_cast<int>(width) + 1;
+      WALLE_ASSIGN(const int told, randomised_response(static_cast<int>(std::clamp(above, 0.0, width)), k,
+                                                       spec_.epsilon, random_));
+      return Cell(static_cast<int64_t>(told) + static_cast<int64_t>(spec_.low));
+    }
+    const double one[] = {above};
+    if (spec_.kind == NoiseKind::laplace) {
+      WALLE_ASSIGN(const double told, laplace_sum(one, 0, width, spec_.epsilon, spec_.resolution, random_));
+      return Cell(told + spec_.low);
+    }
+    WALLE_ASSIGN(const double told,
+                 gaussian_sum(one, 0, width, spec_.epsilon, spec_.delta, spec_.resolution, random_));
+    return Cell(told + spec_.low);
+  }
+
+  NoiseSpec spec_;
+  PrivacyAccount account_;
+  std::mt19937_64 random_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Operator>> make_noise(NoiseSpec spec, PrivacyAccount account, std::mt19937_64 random) {
+  const bool whole =
+      spec.low == std::floor(spec.low) && spec.high == std::floor(spec.high) && spec.high - spec.low < 1e6;
+  if (!(spec.low < spec.high) || !std::isfinite(spec.low) || !std::isfinite(spec.high) ||
+      !(spec.epsilon > 0) || (spec.kind == NoiseKind::response && !whole))
+    return argument_error("noise of epsilon " + std::to_string(spec.epsilon) + " for " +
+                              std::to_string(spec.low) + " to " + std::to_string(spec.high),
+                          "low < high and a positive epsilon; whole numbers for randomised response",
+                          "noise on '" + spec.column + "'", "correct the parameters");
+  return std::unique_ptr<Operator>(new Noise(std::move(spec), std::move(account), random));
+}
+
+}  // namespace walle::stream

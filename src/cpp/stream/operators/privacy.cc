@@ -1,0 +1,91 @@
+#include "stream/operators/privacy.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace walle::stream {
+
+namespace {
+Error bad(std::string given) {
+  return argument_error(std::move(given), "finite positive parameters", "privacy", "correct the parameter");
+}
+bool positive(double v) { return std::isfinite(v) && v > 0; }
+
+bool bernoulli(double p, std::mt19937_64& random) { return std::bernoulli_distribution(p)(random); }
+
+// Two-sided geometric: P(k) proportional to exp(-|k| / scale).
+int64_t discrete_laplace(double scale, std::mt19937_64& random) {
+  std::geometric_distribution<int64_t> geometric(1 - std::exp(-1 / scale));
+  for (;;) {
+    const bool negative = random() & 1;
+    const int64_t magnitude = geometric(random);
+    if (negative && magnitude == 0) continue;  // zero must not count twice
+    return negative ? -magnitude : magnitude;
+  }
+}
+
+int64_t whole_sum(std::span<const double> values, double low, double high, double resolution) {
+  int64_t sum = 0;
+  for (const double v : values)
+    sum += std::llround(std::clamp(std::isfinite(v) ? v : low, low, high) / resolution);
+  return sum;
+}
+
+// How much one value more or less moves the sum, in resolutions.
+double sensitivity(double low, double high, double resolution) {
+  return std::ceil(std::max(std::abs(low), std::abs(high)) / resolution);
+}
+}  // namespace
+
+Status PrivacyAccount::spend(double epsilon) {
+  if (!positive(epsilon)) return bad("epsilon " + std::to_string(epsilon));
+  WALLE_ASSIGN(const double before, spent());
+  if (before + epsilon > limit_ * (1 + 1e-12))
+    return Error(base::ErrorGroup::task,
+                 {"epsilon " + std::to_string(epsilon) + " after " + std::to_string(before),
+                  "at most " + std::to_string(limit_) + " in all", "privacy account '" + key_ + "'",
+                  "send nothing more that depends on this data"});
+  return index_.set_value(key_, before + epsilon);
+}
+
+Result<double> laplace_sum(std::span<const double> values, double low, double high, double epsilon,
+                           double resolution, std::mt19937_64& random) {
+  if (!positive(epsilon) || !positive(resolution) || !(low < high) || !std::isfinite(low) ||
+      !std::isfinite(high))
+    return bad("a range, epsilon or resolution");
+  const int64_t sum = whole_sum(values, low, high, resolution);
+  return static_cast<double>(sum + discrete_laplace(sensitivity(low, high, resolution) / epsilon, random)) *
+         resolution;
+}
+
+Result<double> gaussian_sum(std::span<const double> values, double low, double high, double epsilon,
+                            double delta, double resolution, std::mt19937_64& random) {
+  if (!positive(epsilon) || !positive(delta) || delta >= 1 || !positive(resolution) || !(low < high) ||
+      !std::isfinite(low) || !std::isfinite(high))
+    return bad("a range, epsilon, delta or resolution");
+  const double part = std::log(1 / delta), root = std::sqrt(part + epsilon) - std::sqrt(part);
+  WALLE_ASSIGN(const int64_t noise,
+               discrete_gaussian(sensitivity(low, high, resolution) / (std::sqrt(2.0) * root), random));
+  return static_cast<double>(whole_sum(values, low, high, resolution) + noise) * resolution;
+}
+
+Result<int64_t> discrete_gaussian(double sigma, std::mt19937_64& random) {
+  if (!positive(sigma)) return bad("sigma " + std::to_string(sigma));
+  const double t = std::floor(sigma) + 1, s2 = sigma * sigma;
+  for (;;) {
+    const int64_t y = discrete_laplace(t, random);
+    const double d = std::abs(static_cast<double>(y)) - s2 / t;
+    if (bernoulli(std::exp(-d * d / (2 * s2)), random)) return y;
+  }
+}
+
+Result<int> randomised_response(int truth, int k, double epsilon, std::mt19937_64& random) {
+  if (k < 2 || truth < 0 || truth >= k || !positive(epsilon))
+    return bad("category " + std::to_string(truth) + " of " + std::to_string(k));
+  const double e = std::exp(epsilon);
+  if (bernoulli(e / (e + k - 1), random)) return truth;
+  const int other = std::uniform_int_distribution<int>(0, k - 2)(random);
+  return other + (other >= truth);
+}
+
+}  // namespace walle::stream

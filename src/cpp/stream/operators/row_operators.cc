@@ -1,0 +1,152 @@
+// Operators that look at one row at a time, and dedupe.
+#include <algorithm>
+#include <charconv>
+
+#include "stream/operators/batch_rows.h"
+#include "stream/operators/operators.h"
+#include "stream/trigger/trigger_spec.h"
+
+namespace walle::stream {
+
+namespace {
+
+class Filter final : public Operator {
+ public:
+  explicit Filter(Predicate p) : predicate_(std::move(p)) {}
+  Result<Batch> push(const Batch& in) override {
+    // The predicate sees a row as an event whose fields are the batch's columns.
+    Catalog catalog;
+    EventDecl row{"row", EventKind::custom, {}};
+    for (const Column& c : in.columns) row.fields.push_back({c.name, FieldType::f64, c.sensitivity, 0});
+    WALLE_ASSIGN(const uint16_t id, catalog.declare(std::move(row)));
+    Predicate p = predicate_;
+    for (auto& n : p.nodes) {
+      if (n.field.empty()) continue;
+      WALLE_TRY(column_of(in, n.field, "filter"));
+      n.field_id = *catalog.find_field(n.field);
+    }
+    Batch out = empty_like(in);
+    std::vector<Value> values(in.columns.size());
+    for (size_t r = 0; r < in.rows(); ++r) {
+      for (size_t c = 0; c < values.size(); ++c) values[c] = value_of(in.columns[c].cells[r]);
+      Event e;
+      e.event = id, e.contents = values;
+      if (p.evaluate(e, catalog)) copy_row(in, r, out);
+    }
+    return out;
+  }
+
+ private:
+  Predicate predicate_;
+};
+
+class Map final : public Operator {
+ public:
+  Map(std::string out, std::string left, char op, std::string right)
+      : out_(std::move(out)), left_(std::move(left)), op_(op), right_(std::move(right)) {
+    const auto r = std::from_chars(right_.data(), right_.data() + right_.size(), number_);
+    constant_ = r.ec == std::errc() && r.ptr == right_.data() + right_.size();
+  }
+  Result<Batch> push(const Batch& in) override {
+    WALLE_ASSIGN(const size_t a, column_of(in, left_, "map"));
+    size_t b = a;
+    if (!constant_ && op_ != '=') {
+      WALLE_ASSIGN(b, column_of(in, right_, "map"));
+    }
+    Batch out = in;
+    Column made{out_,
+                std::max(in.columns[a].sensitivity, in.columns[b].sensitivity),
+                {},
+                path(in.columns[a], in.columns[b])};
+    for (size_t r = 0; r < in.rows(); ++r)
+      made.cells.push_back(apply(in.columns[a].cells[r], in.columns[b].cells[r]));
+    if (const int at = out.find(out_); at >= 0)
+      out.columns[static_cast<size_t>(at)] = std::move(made);
+    else
+      out.columns.push_back(std::move(made));
+    return out;
+  }
+
+ private:
+  std::string path(const Column& a, const Column& b) const {
+    const bool both = !constant_ && op_ != '=';
+    return path_through(a, "map " + out_) +
+           (both ? " (with " + (b.path.empty() ? b.name : b.path) + ")" : "");
+  }
+  Cell apply(const Cell& x, const Cell& y) const {
+    if (op_ == '=') return x;
+    double a = 0, b = number_;
+    if (!number_of(x, a) || (!constant_ && !number_of(y, b)) || (op_ == '/' && b == 0))
+      return std::monostate();
+    return op_ == '+' ? a + b : op_ == '-' ? a - b : op_ == '*' ? a * b : a / b;
+  }
+  std::string out_, left_;
+  char op_;
+  std::string right_;
+  double number_ = 0;
+  bool constant_ = false;
+};
+
+class Select final : public Operator {
+ public:
+  explicit Select(std::vector<std::string> names) : names_(std::move(names)) {}
+  Result<Batch> push(const Batch& in) override {
+    Batch out;
+    out.ts = in.ts, out.support = in.support;
+    for (const std::string& name : names_) {
+      WALLE_ASSIGN(const size_t at, column_of(in, name, "select"));
+      out.columns.push_back(in.columns[at]);
+    }
+    return out;
+  }
+
+ private:
+  std::vector<std::string> names_;
+};
+
+class Dedupe final : public Operator {
+ public:
+  Dedupe(std::vector<std::string> keys, int64_t within) : keys_(std::move(keys)), within_(within) {}
+  Result<Batch> push(const Batch& in) override {
+    WALLE_TRY(check_times(in, "dedupe"));
+    WALLE_ASSIGN(const auto columns, columns_of(in, keys_, "dedupe"));
+    Batch out = empty_like(in);
+    for (size_t r = 0; r < in.rows(); ++r) {
+      const auto [it, fresh] = seen_.emplace(key_of(in, r, columns), in.ts[r]);
+      if (!fresh && (!within_ || in.ts[r] - it->second <= within_)) continue;
+      it->second = in.ts[r];
+      copy_row(in, r, out);
+    }
+    return out;
+  }
+
+ private:
+  std::vector<std::string> keys_;
+  int64_t within_;
+  std::map<Key, int64_t> seen_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Operator>> make_filter(std::string_view predicate) {
+  WALLE_ASSIGN(TriggerSpec spec, parse_trigger("*[" + std::string(predicate) + "]"));
+  return std::unique_ptr<Operator>(new Filter(std::move(spec.steps[0].any_of[0].predicate)));
+}
+
+Result<std::unique_ptr<Operator>> make_map(std::string out, std::string left, char op, std::string right) {
+  if (std::string_view("+-*/=").find(op) == std::string_view::npos || out.empty())
+    return argument_error("map '" + out + "' with operator '" + std::string(1, op) + "'",
+                          "a name and one of + - * / =", "map", "correct it");
+  return std::unique_ptr<Operator>(new Map(std::move(out), std::move(left), op, std::move(right)));
+}
+
+Result<std::unique_ptr<Operator>> make_select(std::vector<std::string> columns) {
+  return std::unique_ptr<Operator>(new Select(std::move(columns)));
+}
+
+Result<std::unique_ptr<Operator>> make_dedupe(std::vector<std::string> keys, int64_t within_us) {
+  WALLE_TRY(check_duration(within_us, "within", "dedupe"));
+  return std::unique_ptr<Operator>(new Dedupe(std::move(keys), within_us));
+}
+
+}  // namespace walle::stream

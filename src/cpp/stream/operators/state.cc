@@ -1,0 +1,98 @@
+// What a key remembers from row to row.
+#include <list>
+#include <map>
+
+#include "stream/operators/batch_rows.h"
+#include "stream/operators/operators.h"
+
+namespace walle::stream {
+
+namespace {
+
+class State final : public Operator {
+ public:
+  explicit State(StateSpec spec) : spec_(std::move(spec)) {}
+
+  Result<Batch> push(const Batch& in) override {
+    WALLE_TRY(check_times(in, "state '" + spec_.out + "'"));
+    WALLE_ASSIGN(const auto keys, columns_of(in, spec_.keys, "state keys"));
+    size_t column = SIZE_MAX;
+    if (!spec_.column.empty()) {
+      WALLE_ASSIGN(column, column_of(in, spec_.column, "state '" + spec_.out + "'"));
+    }
+    Batch out = in;
+    Column made{spec_.out, Sensitivity::open, {}, "rows > state " + spec_.out};
+    if (column != SIZE_MAX)
+      made.sensitivity = in.columns[column].sensitivity,
+      made.path = path_through(in.columns[column], "state " + spec_.out);
+    for (const size_t k : keys) made.sensitivity = std::max(made.sensitivity, in.columns[k].sensitivity);
+    for (size_t r = 0; r < in.rows(); ++r)
+      made.cells.push_back(step(key_of(in, r, keys), in.ts[r],
+                                column == SIZE_MAX ? Cell(int64_t{1}) : in.columns[column].cells[r]));
+    if (const int at = out.find(spec_.out); at >= 0)
+      out.columns[static_cast<size_t>(at)] = std::move(made);
+    else
+      out.columns.push_back(std::move(made));
+    return out;
+  }
+
+  uint64_t evicted() const override { return evicted_; }
+
+ private:
+  struct Kept {
+    int64_t ts = 0;
+    Cell cell;  // previous or first value
+    Accumulator running;
+    std::list<Key>::iterator use;
+  };
+
+  Cell step(Key key, int64_t ts, const Cell& given) {
+    auto it = kept_.find(key);
+    const bool fresh = it == kept_.end();
+    if (fresh) {
+      if (kept_.size() == spec_.max_keys) kept_.erase(uses_.back()), uses_.pop_back(), ++evicted_;
+      uses_.push_front(key);
+      it = kept_.emplace(std::move(key), Kept{}).first;
+      it->second.use = uses_.begin();
+    } else {
+      uses_.splice(uses_.begin(), uses_, it->second.use);
+    }
+    Kept& k = it->second;
+    Cell out;
+    switch (spec_.kind) {
+      case StateKind::previous: out = std::exchange(k.cell, given); break;
+      case StateKind::first:
+        if (fresh) k.cell = given;
+        out = k.cell;
+        break;
+      case StateKind::since:
+        if (!fresh) out = static_cast<double>(ts - k.ts) / 1e6;
+        break;
+      case StateKind::running:
+        k.running.add(spec_.aggregate, given);
+        out = k.running.result(spec_.aggregate);
+        break;
+    }
+    k.ts = ts;
+    return out;
+  }
+
+  StateSpec spec_;
+  std::map<Key, Kept> kept_;
+  std::list<Key> uses_;  // most recent first
+  uint64_t evicted_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Operator>> make_state(StateSpec spec) {
+  const bool column =
+      !spec.column.empty() || spec.kind == StateKind::since || spec.kind == StateKind::running;
+  if (spec.out.empty() || spec.max_keys == 0 || !column)
+    return argument_error("state '" + spec.out + "'", "a name, a column and at least one key", "state",
+                          "name what is to be remembered");
+  if (spec.kind == StateKind::running) WALLE_TRY(check_aggregate(spec.aggregate));
+  return std::unique_ptr<Operator>(new State(std::move(spec)));
+}
+
+}  // namespace walle::stream

@@ -1,0 +1,295 @@
+// Windows over event time with mergeable aggregates.
+#include <algorithm>
+
+#include "stream/operators/batch_rows.h"
+#include "stream/operators/operators.h"
+
+namespace walle::stream {
+
+namespace {
+
+int64_t floor_to(int64_t v, int64_t step) { return v / step * step - (v % step < 0 ? step : 0); }
+
+class Window final : public Operator {
+ public:
+  explicit Window(WindowSpec spec) : spec_(std::move(spec)) {}
+
+  Result<Batch> push(const Batch& in) override {
+    WALLE_TRY(check_times(in, "window"));
+    WALLE_TRY(bind(in));
+    Batch out = layout();
+    for (size_t r = 0; r < in.rows(); ++r) {
+      place(in, r, out);
+      const int64_t mark = in.ts[r] - spec_.disorder_us;
+      if (mark <= watermark_) continue;
+      watermark_ = mark;
+      if (watermark_ >= due_) close(out);
+    }
+    return out;
+  }
+
+  Result<Batch> finish() override {
+    Batch out = layout();
+    watermark_ = INT64_MAX;
+    close(out);
+    return out;
+  }
+
+  uint64_t late() const override { return late_; }
+  uint64_t outside() const override { return outside_; }
+
+ private:
+  struct Open {
+    int64_t end = 0;                              // closes when the watermark is here
+    int64_t first = INT64_MAX, last = INT64_MIN;  // rows
+    int64_t support = 0;
+    int revision = 0;
+    bool closed = false, exited = false;
+    std::vector<Accumulator> parts;
+  };
+  using Id = std::pair<Key, int64_t>;  // key, start
+
+  Status bind(const Batch& in) {
+    WALLE_ASSIGN(keys_, columns_of(in, spec_.keys, "window keys"));
+    inputs_.clear();
+    for (const AggregateSpec& a : spec_.aggregates) {
+      inputs_.push_back(SIZE_MAX);
+      if (a.column.empty()) continue;
+      WALLE_ASSIGN(inputs_.back(), column_of(in, a.column, "aggregate '" + a.out + "'"));
+    }
+    if (spec_.kind == WindowKind::page) {
+      WALLE_ASSIGN(page_, column_of(in, "page_instance", "page window"));
+      WALLE_ASSIGN(event_, column_of(in, "event", "page window"));
+    }
+    learn_labels(in);
+    return {};
+  }
+
+  void fold(const Batch& in, size_t row, Open& w) const {
+    w.parts.resize(spec_.aggregates.size());
+    for (size_t a = 0; a < w.parts.size(); ++a)
+      w.parts[a].add(spec_.aggregates[a],
+                     inputs_[a] == SIZE_MAX ? Cell(int64_t{1}) : in.columns[inputs_[a]].cells[row]);
+    w.support += in.support_of(row);
+    w.first = std::min(w.first, in.ts[row]), w.last = std::max(w.last, in.ts[row]);
+  }
+
+  void place(const Batch& in, size_t row, Batch& out) {
+    const Key key = key_of(in, row, keys_);
+    switch (spec_.kind) {
+      case WindowKind::session: return place_session(in, row, key, out);
+      case WindowKind::page: return place_page(in, row, key, out);
+      case WindowKind::whole: return place_whole(in, row, key);
+      default: return place_fixed(in, row, key, out);
+    }
+  }
+
+  void place_fixed(const Batch& in, size_t row, const Key& key, Batch& out) {
+    const int64_t ts = in.ts[row], slide = spec_.kind == WindowKind::sliding ? spec_.slide_us : spec_.size_us;
+    bool lost = false;
+    for (int64_t start = floor_to(ts, slide); start > ts - spec_.size_us; start -= slide) {
+      const int64_t end = start + spec_.size_us;
+      if (gone(end)) {
+        lost = true;
+        continue;
+      }
+      Open& w = windows_[{key, start}];
+      w.end = end;
+      fold(in, row, w);
+      watch(w);
+      if (w.closed) revise({key, start}, w, out);
+    }
+    late_ += lost;
+  }
+
+  // A row joins every session it touches into one. What was already given out under another start is revised
+  // by the joined session, whose revision is the next one.
+  void place_session(const Batch& in, size_t row, const Key& key, Batch& out) {
+    const int64_t ts = in.ts[row];
+    if (gone(ts + spec_.size_us)) {
+      ++late_;
+      return;
+    }
+    Open joined;
+    fold(in, row, joined);
+    int64_t start = ts;
+    joined.end = ts + spec_.size_us;
+    bool closed = false;
+    for (auto it = windows_.lower_bound({key, INT64_MIN}); it != windows_.end() && it->first.first == key;) {
+      if (it->second.end < ts || it->first.second > ts + spec_.size_us) {
+        ++it;
+        continue;
+      }
+      start = std::min(start, it->first.second);
+      closed = closed || it->second.closed;
+      merge(it->second, joined);
+      it = windows_.erase(it);
+    }
+    joined.closed = closed && joined.end <= watermark_;
+    if (closed && !joined.closed) ++joined.revision;
+    Open& w = windows_[{key, start}] = std::move(joined);
+    watch(w);
+    if (w.closed) revise({key, start}, w, out);
+  }
+
+  // The rows of `older` before those of `w`.
+  void merge(Open& older, Open& w) const {
+    for (size_t a = 0; a < w.parts.size(); ++a) {
+      older.parts[a].merge(spec_.aggregates[a], w.parts[a]);
+      w.parts[a] = std::move(older.parts[a]);
+    }
+    w.end = std::max(w.end, older.end), w.first = std::min(w.first, older.first),
+    w.last = std::max(w.last, older.last);
+    w.revision = std::max(w.revision, older.revision), w.support += older.support;
+  }
+
+  // A closed page is remembered for the idle time, so that a row after its lateness is known to be late.
+  void place_page(const Batch& in, size_t row, Key key, Batch& out) {
+    const Cell& instance = in.columns[page_].cells[row];
+    const auto* number = std::get_if<int64_t>(&instance);
+    if (!number || *number == 0) {
+      ++outside_;
+      return;
+    }
+    key.push_back(instance);
+    const int64_t ts = in.ts[row];
+    auto it = windows_.lower_bound({key, INT64_MIN});
+    if (it == windows_.end() || it->first.first != key) {
+      it = windows_.emplace(Id{key, ts}, Open{}).first;
+    } else if (it->second.closed && gone(it->second.end)) {
+      ++late_;
+      return;
+    } else if (ts < it->first.second) {
+      auto node = windows_.extract(it);
+      node.key().second = ts;
+      it = windows_.insert(std::move(node)).position;
+    }
+    Open& w = it->second;
+    fold(in, row, w);
+    const auto* event = std::get_if<std::string>(&in.columns[event_].cells[row]);
+    w.exited = w.exited || (event && *event == "page_exit");
+    w.end = w.exited ? w.last : w.last + spec_.size_us;
+    watch(w);
+    if (w.closed) revise(it->first, w, out);
+  }
+
+  void place_whole(const Batch& in, size_t row, const Key& key) {
+    Open& w = windows_[{key, INT64_MIN}];
+    w.end = INT64_MAX;
+    fold(in, row, w);
+  }
+
+  bool gone(int64_t end) const { return watermark_ != INT64_MIN && end <= watermark_ - spec_.lateness_us; }
+  // How long a window stays after it has closed.
+  int64_t kept_us() const {
+    return spec_.kind == WindowKind::page ? std::max(spec_.lateness_us, spec_.size_us) : spec_.lateness_us;
+  }
+  int64_t forgotten_at(int64_t end) const {
+    return end > INT64_MAX - kept_us() ? INT64_MAX : end + kept_us();
+  }
+  void watch(const Open& w) { due_ = std::min(due_, w.closed ? forgotten_at(w.end) : w.end); }
+
+  void revise(const Id& id, Open& w, Batch& out) {
+    ++w.revision;
+    emit(id, w, out);
+  }
+
+  // Windows that the watermark has reached, in order of end, start and key; forgets those past their
+  // lateness.
+  void close(Batch& out) {
+    std::vector<std::pair<int64_t, Id>> closing;
+    due_ = INT64_MAX;
+    for (auto it = windows_.begin(); it != windows_.end();) {
+      Open& w = it->second;
+      const bool was_closed = w.closed;
+      if (!was_closed && w.end <= watermark_) closing.emplace_back(w.end, it->first);
+      if (was_closed && w.end <= watermark_ - kept_us()) {
+        it = windows_.erase(it);
+        continue;
+      }
+      due_ = std::min(due_, !was_closed && w.end > watermark_ ? w.end : forgotten_at(w.end));
+      ++it;
+    }
+    std::sort(closing.begin(), closing.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.first, a.second.second, a.second.first) <
+             std::tie(b.first, b.second.second, b.second.first);
+    });
+    for (const auto& [end, id] : closing) {
+      Open& w = windows_[id];
+      w.closed = true;
+      emit(id, w, out);
+    }
+  }
+
+  void emit(const Id& id, const Open& w, Batch& out) {
+    const bool whole = spec_.kind == WindowKind::whole;
+    const int64_t end = whole ? w.last : w.end;
+    out.ts.push_back(end);
+    out.support.push_back(w.support);
+    size_t c = 0;
+    for (const Cell& k : id.first) out.columns[c++].cells.push_back(k);
+    out.columns[c++].cells.push_back(whole ? w.first : id.second);
+    out.columns[c++].cells.push_back(end);
+    out.columns[c++].cells.push_back(int64_t{w.revision});
+    for (size_t a = 0; a < spec_.aggregates.size(); ++a)
+      out.columns[c++].cells.push_back(w.parts[a].result(spec_.aggregates[a]));
+  }
+
+  // An aggregate over rows lowers nothing by itself: a count of one person's clicks is still about that
+  // person. The egress gate asks for a minimum of events instead.
+  void learn_labels(const Batch& in) {
+    labels_.clear();
+    const auto learn = [&](size_t column, std::string_view done) {
+      labels_.emplace_back(in.columns[column].sensitivity, path_through(in.columns[column], done));
+    };
+    for (const size_t k : keys_) learn(k, "key of window");
+    if (spec_.kind == WindowKind::page) learn(page_, "key of window");
+    for (int i = 0; i < 3; ++i) labels_.emplace_back(Sensitivity::open, "window");
+    for (size_t a = 0; a < inputs_.size(); ++a)
+      if (inputs_[a] == SIZE_MAX)
+        labels_.emplace_back(Sensitivity::open, "rows > " + spec_.aggregates[a].out);
+      else
+        learn(inputs_[a], spec_.aggregates[a].out);
+  }
+
+  Batch layout() const {
+    Batch out;
+    for (const std::string& k : spec_.keys) out.columns.push_back({k, Sensitivity::personal, {}});
+    if (spec_.kind == WindowKind::page) out.columns.push_back({"page_instance", Sensitivity::personal, {}});
+    for (const char* name : {"window_start", "window_end", "revision"})
+      out.columns.push_back({name, Sensitivity::open, {}});
+    for (const AggregateSpec& a : spec_.aggregates) out.columns.push_back({a.out, Sensitivity::personal, {}});
+    for (size_t i = 0; i < labels_.size(); ++i)
+      out.columns[i].sensitivity = labels_[i].first, out.columns[i].path = labels_[i].second;
+    return out;
+  }
+
+  WindowSpec spec_;
+  std::vector<size_t> keys_, inputs_;
+  size_t page_ = 0, event_ = 0;
+  std::map<Id, Open> windows_;
+  std::vector<std::pair<Sensitivity, std::string>> labels_;
+  int64_t watermark_ = INT64_MIN;
+  int64_t due_ = INT64_MAX;  // the next watermark that closes or forgets a window
+  uint64_t late_ = 0, outside_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Operator>> make_window(WindowSpec spec) {
+  const bool slides =
+      spec.kind != WindowKind::sliding || (spec.slide_us > 0 && spec.size_us / spec.slide_us <= 1000);
+  if ((spec.size_us <= 0 && spec.kind != WindowKind::whole) || !slides || spec.disorder_us < 0 ||
+      spec.lateness_us < 0)
+    return argument_error(
+        "a window of " + std::to_string(spec.size_us) + " us, slide " + std::to_string(spec.slide_us),
+        "positive times, at most 1000 overlaps", "window", "correct its times");
+  WALLE_TRY(check_duration(spec.size_us, "size", "window"));
+  WALLE_TRY(check_duration(spec.slide_us, "slide", "window"));
+  WALLE_TRY(check_duration(spec.disorder_us, "disorder", "window"));
+  WALLE_TRY(check_duration(spec.lateness_us, "lateness", "window"));
+  for (const AggregateSpec& a : spec.aggregates) WALLE_TRY(check_aggregate(a));
+  return std::unique_ptr<Operator>(new Window(std::move(spec)));
+}
+
+}  // namespace walle::stream

@@ -1,0 +1,61 @@
+// A predicate over an event's declared fields: `price > 10 and (brand in ("a", "b") or not sale)`.
+//
+// Two-valued: a comparison with a field the event lacks is false. Depends on the one event alone, so its
+// value is computed at most once per event whatever the number of patterns that ask (stream/match/matcher.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "stream/event/event.h"
+
+namespace walle::stream {
+
+enum class PredicateOp : uint8_t {
+  always,
+  logical_or,
+  logical_and,
+  logical_not,
+  eq,
+  ne,
+  lt,
+  le,
+  gt,
+  ge,
+  in,
+  exists
+};
+
+struct Literal {
+  FieldType type = FieldType::i64;
+  int64_t i = 0;
+  double d = 0;  // numbers carry both forms
+  std::string text;
+  friend bool operator==(const Literal&, const Literal&) = default;
+};
+
+struct Predicate {
+  struct Node {
+    PredicateOp op = PredicateOp::always;
+    uint16_t left = 0, right = 0;  // operands of the logical operators
+    std::string field;             // of the comparisons
+    uint16_t field_id = 0;         // filled by resolve()
+    std::vector<Literal> literals;
+    int position = 0;  // column in the trigger's text
+    friend bool operator==(const Node& a, const Node& b) {
+      return a.op == b.op && a.left == b.left && a.right == b.right && a.field == b.field &&
+             a.literals == b.literals;
+    }
+  };
+  std::vector<Node> nodes;  // the last one is the root; empty: always true
+
+  bool empty() const { return nodes.empty(); }
+  std::string text() const;  // canonical: equal predicates print equally
+  bool evaluate(const Event& event, const Catalog& catalog) const;
+  // Fields to ids, literal types against the declarations of `event` (kAny: of any event that has the field).
+  Status resolve(const Catalog& catalog, uint16_t event);
+  friend bool operator==(const Predicate&, const Predicate&) = default;
+};
+
+}  // namespace walle::stream
