@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from ..model import load
+from ..loading import load
 from .common import Dims, Json, command, emit_json, made_up_inputs, out, parse_dims, working
 
 

@@ -25,7 +25,8 @@ from ..errors import (
     ResourceError,
     TaskError,
 )
-from ..model import Model, ValueInfo
+from ..model import Model
+from ..values import ValueInfo
 
 # Documented in `walle --help`; 2 is the shell convention for wrong usage, which typer uses too.
 EXIT_CODES: list[tuple[type[Error], int]] = [

@@ -14,7 +14,8 @@ import numpy as np
 import typer
 
 from .. import __version__, _core
-from ..model import Model, available_processors
+from ..model import Model
+from ..options import available_processors
 from .common import EXIT_INTERNAL, Json, command, emit_json, out, size_text
 
 EXTRAS = {

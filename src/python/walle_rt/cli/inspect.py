@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from .. import _core
-from ..model import Model, load
+from ..loading import load
+from ..model import Model
 from .common import Dims, Json, Threads, command, emit_json, made_up_inputs, out, parse_dims, working
 
 CLASSES = ("atomic", "transform", "composite", "control")

@@ -10,7 +10,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from ..model import Model, ValueInfo, load
+from ..loading import load
+from ..model import Model
+from ..values import ValueInfo
 from .common import (
     Dims,
     Json,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from .. import _core
 from ..errors import ArgumentError, compose
-from ..model import Session
+from ..session import Session
 from ._events import Catalog, Event, EventLog, Sensitivity
 
 Columns = dict[str, list[Any]]
