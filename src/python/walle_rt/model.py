@@ -23,7 +23,9 @@ class Model:
         self._outputs = tuple(self._info(*v) for v in native.outputs)
         self._signatures = {n: Signature(n, dict(i), dict(o)) for n, i, o in native.signatures}
 
-    def _info(self, name: str, kind: str, dtype: str, shape: tuple[int | str | None, ...] | None) -> ValueInfo:
+    def _info(
+        self, name: str, kind: str, dtype: str, shape: tuple[int | str | None, ...] | None
+    ) -> ValueInfo:
         if name in self._strings:
             return ValueInfo(name, kind, "string", None if shape is None else shape[:-1])
         return ValueInfo(name, kind, dtype, shape)
@@ -47,12 +49,16 @@ class Model:
         """One signature by name; ArgumentError when there is none."""
         if name not in self._signatures:
             known = ", ".join(self._signatures) or "none"
-            raise ArgumentError.of(f"signature '{name}'", f"one of: {known}", "signature", "see model.signatures")
+            raise ArgumentError.of(
+                f"signature '{name}'", f"one of: {known}", "signature", "see model.signatures"
+            )
         return self._signatures[name]
 
     @property
     def metadata(self) -> dict[str, str]:
-        """Free text that travels with the model: source format, opset, producer, the exporter's own entries."""
+        """Free text that travels with the model: source format, opset, producer,
+        the exporter's own entries.
+        """
         return self._native.metadata
 
     def session(
@@ -69,10 +75,10 @@ class Model:
     ) -> Session:
         """Make the model ready to run.
 
-        backend: where to run, or several in order of preference ("opencl,cpu"). threads: at most this many, by default
-        every processor this process may keep busy. precision: of the arithmetic; "float32". The other switches turn
-        stages off, for comparison: search (choose algorithms by cost), merge (rasters), fuse (epilogues into kernels),
-        claim (composites run whole), fold (constants computed once).
+        backend: where to run, or several in order of preference ("opencl,cpu"). threads: at most this many,
+        by default every processor this process may keep busy. precision: of the arithmetic; "float32". The
+        other switches turn stages off, for comparison: search (choose algorithms by cost), merge (rasters),
+        fuse (epilogues into kernels), claim (composites run whole), fold (constants computed once).
 
         Raises BackendError for a backend that is missing here, ArgumentError for every other wrong option.
         """

@@ -21,7 +21,9 @@ def check_text(option: str, value: object) -> str:
 
 
 def thread_count(threads: int | None) -> int:
-    """How many threads a session is asked to use, every available processor by default; ArgumentError when wrong."""
+    """How many threads a session is asked to use, every available processor by default;
+    ArgumentError when wrong.
+    """
     count = available_processors() if threads is None else threads
     if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= _MAX_THREADS:
         raise ArgumentError.of(

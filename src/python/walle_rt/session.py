@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 def _as_dict(inputs: Any) -> dict[str, Any]:
     if not isinstance(inputs, Mapping):
         raise ArgumentError.of(
-            f"inputs of type {type(inputs).__name__}", "a dictionary {input name: array}", "run", "name the inputs"
+            f"inputs of type {type(inputs).__name__}",
+            "a dictionary {input name: array}",
+            "run",
+            "name the inputs",
         )
     return dict(inputs)
 
@@ -60,14 +63,22 @@ class Session:
     ) -> dict[str, Any]:
         """Run once.
 
-        inputs: name -> NumPy array, DLPack object or buffer of exactly the declared dtype and a fitting shape;
-        C-contiguous memory is used without a copy. A sequence is a list of arrays, an empty optional None. bfloat16
-        travels as uint16 bits, float8 as uint8 bits.
-        outputs: names of the results wanted; all of them by default.
-        signature: take and return the public names of this signature instead.
+        Args:
+            inputs: name -> NumPy array, DLPack object or buffer of exactly the declared dtype and a fitting
+                shape; C-contiguous memory is used without a copy. A sequence is a list of arrays, an empty
+                optional None. bfloat16 travels as uint16 bits, float8 as uint8 bits, strings as an array of
+                str or of objects that are all str.
+            outputs: names of the results wanted; all of them by default.
+            signature: take and return the public names of this signature instead.
 
-        Returns name -> array (list of arrays, None) in memory of its own. Raises ArgumentError naming what does not
-        fit; ModelError when the model cannot be run with these shapes; ResourceError when memory is short.
+        Returns:
+            name -> array (list of arrays, None) of the declared dtype, in memory of its own.
+
+        Raises:
+            ArgumentError: an input or output name is unknown, an input is missing, or a dtype, shape or kind
+                does not fit; the message names it.
+            ModelError: the model cannot be run with these shapes.
+            ResourceError: memory is short.
         """
         if signature is not None:
             return self._run_signature(signature, inputs, outputs)
@@ -83,7 +94,9 @@ class Session:
         results = self._native.run(feeds, outputs)
         return {k: strings.decode(v) if k in names else v for k, v in results.items()}
 
-    def _run_signature(self, name: str, inputs: Mapping[str, Any], outputs: Iterable[str] | None) -> dict[str, Any]:
+    def _run_signature(
+        self, name: str, inputs: Mapping[str, Any], outputs: Iterable[str] | None
+    ) -> dict[str, Any]:
         chosen = self._model.signature(name)
         unknown = [k for k in inputs if k not in chosen.inputs]
         if unknown:
@@ -94,7 +107,9 @@ class Session:
                 "check the spelling",
             )
         if isinstance(outputs, str):
-            raise ArgumentError.of(f"outputs={outputs!r}", "a list of output names", "run", "put the name into a list")
+            raise ArgumentError.of(
+                f"outputs={outputs!r}", "a list of output names", "run", "put the name into a list"
+            )
         wanted = list(chosen.outputs if outputs is None else outputs)
         for output in wanted:
             if output not in chosen.outputs:
@@ -102,7 +117,9 @@ class Session:
                 raise ArgumentError.of(
                     f"'{output}'", f"outputs of signature '{name}': {known}", "run", "check the spelling"
                 )
-        results = self.run({chosen.inputs[k]: v for k, v in inputs.items()}, [chosen.outputs[o] for o in wanted])
+        results = self.run(
+            {chosen.inputs[k]: v for k, v in inputs.items()}, [chosen.outputs[o] for o in wanted]
+        )
         return {o: results[chosen.outputs[o]] for o in wanted}
 
     def run_async(
@@ -112,9 +129,12 @@ class Session:
         *,
         signature: str | None = None,
     ) -> Future[dict[str, Any]]:
-        """Like ``run``, on a thread of the session; returns a Future with the results or the error.
+        """Like ``run``, on a thread of the session.
 
         Runs follow one another in the order of the calls. Do not change the arrays before the Future is done.
+
+        Returns:
+            A Future with what ``run`` returns or raises.
         """
         with self._lock:
             if self._pool is None:
@@ -122,14 +142,20 @@ class Session:
             return self._pool.submit(self.run, inputs, outputs, signature=signature)
 
     def explain(self) -> Explanation:
-        """What runs where and why: one row per operator of every plan made so far; measured times after ``profile``."""
+        """What runs where and why: one row per operator of every plan made so far;
+        measured times after ``profile``.
+        """
         return Explanation.of(self._native.explain())
 
     @contextmanager
     def profile(self, path: str | os.PathLike[str] | None = None) -> Iterator[None]:
         """Time every step of the runs inside the ``with`` block; ``explain`` shows the means afterwards.
 
-        path: write a trace for Perfetto (ui.perfetto.dev) or chrome://tracing there. ResourceError when that fails.
+        Args:
+            path: write a trace for Perfetto (ui.perfetto.dev) or chrome://tracing; times in us.
+
+        Raises:
+            ResourceError: the trace cannot be written.
         """
         self._native.start_profile()
         try:

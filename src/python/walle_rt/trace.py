@@ -9,7 +9,8 @@ from typing import Any
 
 from .errors import ResourceError
 
-# Name, operator, backend, algorithm, start and duration in microseconds, as the native session reports a step.
+# Name, operator, backend, algorithm, start and duration in microseconds,
+# as the native session reports a step.
 Step = tuple[str, str, str, str, float, float]
 
 _HEAD: list[dict[str, Any]] = [
@@ -21,7 +22,9 @@ _HEAD: list[dict[str, Any]] = [
 def write_trace(path: Path, steps: Iterable[Step]) -> None:
     """Write steps in Chrome's trace event format; ResourceError when the file cannot be written."""
     try:
-        path.write_text(json.dumps({"traceEvents": _HEAD + [_event(*s) for s in steps], "displayTimeUnit": "ms"}))
+        path.write_text(
+            json.dumps({"traceEvents": _HEAD + [_event(*s) for s in steps], "displayTimeUnit": "ms"})
+        )
     except OSError as error:
         raise ResourceError.of(
             f"cannot write trace '{path}': {error.strerror or error}",

@@ -18,13 +18,16 @@ class ValueInfo:
 
     name: str
     kind: str  # "tensor", "sequence" or "optional"
-    dtype: str  # "string" or NumPy's name; bfloat16 travels as uint16, float8* as uint8; "undefined": not declared
+    # "string" or NumPy's name; bfloat16 travels as uint16, float8* as uint8; "undefined": not declared
+    dtype: str
     shape: tuple[int | str | None, ...] | None  # sizes, symbols, None; None when the rank is not declared
 
     def __str__(self) -> str:
         """Like ``float32[N, 3, 224, 224]``."""
         dims = (
-            "[...]" if self.shape is None else "[" + ", ".join("?" if d is None else str(d) for d in self.shape) + "]"
+            "[...]"
+            if self.shape is None
+            else "[" + ", ".join("?" if d is None else str(d) for d in self.shape) + "]"
         )
         text = f"{self.dtype}{dims}" if self.kind == "tensor" else f"{self.kind} of {self.dtype}"
         return f"{self.name}: {text}"
