@@ -76,8 +76,7 @@ EDITS = [
         ),
     ),
     *because(
-        "AddressSanitizer sees the bounds of malloc's blocks alone: there every object is a block of its "
-        "own",
+        "AddressSanitizer sees the bounds of malloc's blocks alone: there every object is a block of its own",
         insert_before(
             "Objects/obmalloc.c",
             "    if (UNLIKELY(nbytes > SMALL_REQUEST_THRESHOLD)) {",

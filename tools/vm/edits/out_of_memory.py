@@ -9,8 +9,7 @@ from .engine import because, insert_after, insert_before, insert_between, replac
 
 EDITS = [
     *because(
-        "a key that could not be inserted was counted: ending the isolate met the hole in its interned "
-        "names",
+        "a key that could not be inserted was counted: ending the isolate met the hole in its interned names",
         insert_between(
             "Objects/dictobject.c",
             """\
