@@ -11,6 +11,7 @@ import numpy as np
 from onnx import SparseTensorProto, TensorProto
 
 from ..report import refuse
+from .unsupported import UnsupportedTypeError
 
 Array = np.ndarray[Any, Any]
 
@@ -45,10 +46,6 @@ class Bits:
 
     array: Array
     dtype: str
-
-
-class UnsupportedTypeError(Exception):
-    """A value of a type walle_rt does not have; the message is the reason for the report."""
 
 
 def type_name(number: int) -> str:
