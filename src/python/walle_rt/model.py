@@ -22,6 +22,7 @@ Array = np.ndarray[Any, Any]
 # A tensor is an array; a sequence a list of arrays; an empty optional None.
 Value = Array | list[Array] | None
 
+_MAX_THREADS = _core.limits()["max_threads"]
 _MAGIC = b"WALLEMDL"  # the first bytes of a .walle file
 
 
@@ -273,9 +274,12 @@ class Model:
             if not isinstance(text, str):
                 raise ArgumentError.of(f"{option}={text!r}", "a string", "session", f"leave {option} at its default")
         count = available_processors() if threads is None else threads
-        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= 1024:
+        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= _MAX_THREADS:
             raise ArgumentError.of(
-                f"threads={threads!r}", "an integer from 1 to 1024", "session", "pass threads=1 or leave it out"
+                f"threads={threads!r}",
+                f"an integer from 1 to {_MAX_THREADS}",
+                "session",
+                "pass threads=1 or leave it out",
             )
         options = {
             "backend": backend,

@@ -17,11 +17,11 @@ from .functions import schema_function
 from .node import Node, UnsupportedError, find_rule
 from .order import in_order, reads
 from .scope import NONE, Key, Produced, Scope, Types
-from .tensors import BY_NAME, DTYPES, Array, Bits, UnsupportedTypeError, read_sparse, read_tensor
+from .tensors import BY_NAME, DTYPES, MAX_RANK, Array, Bits, UnsupportedTypeError, read_sparse, read_tensor
 from .types import dims_of, kind_and_dtype
 
 _MAX_CALLS = 64
-_MAX_DEPTH = 16
+_MAX_DEPTH = _core.limits()["max_graph_depth"]
 _SMALL = 1024  # elements of a constant whose value shape inference may look at
 _NATIVE_DOMAINS = ("", "ai.onnx", "ai.onnx.ml", "ai.onnx.preview.training")
 _DROPPED = ("consumed_inputs",)
@@ -227,7 +227,7 @@ class Walk:
             except UnsupportedTypeError as reason:
                 self.report.add(tensor.name, "initializer", scope.opsets[""], str(reason))
                 bits = Bits(
-                    np.zeros(list(tensor.dims)[:8] if np.prod(tensor.dims) < 1 << 20 else [0], np.uint8), "uint8"
+                    np.zeros(list(tensor.dims)[:MAX_RANK] if np.prod(tensor.dims) < 1 << 20 else [0], np.uint8), "uint8"
                 )
             return self.constant(scope, bits.array, bits.dtype, tensor.name)
 
