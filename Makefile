@@ -45,8 +45,9 @@ tidy: build
 check: setup
 	$(call step,floors)
 	python tools/check_layers.py
+	python tools/check_imports.py
 	$(call step,style and types)
-	ruff check src/python tests tools bench
+	ruff check src/python tests tools bench examples
 	mypy
 	find src/cpp tests bench \( -name '*.cc' -o -name '*.h' -o -name '*.c' \) -print0 | xargs -0 -n 50 -P 2 clang-format --dry-run --Werror
 

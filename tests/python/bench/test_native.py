@@ -50,7 +50,10 @@ def test_columns_fire_what_steps_fire() -> None:
     fired, seconds = matching.run(events, pages, ts)
     assert fired == stepped > 100
     assert 0 < seconds < 1
-    assert (matching.nodes, matching.memory_bytes) == (triggers.stats["nodes"], triggers.stats["memory_bytes"])
+    assert (matching.nodes, matching.memory_bytes) == (
+        triggers.stats["nodes"],
+        triggers.stats["memory_bytes"],
+    )
 
 
 def test_columns_outside_the_catalogue_are_refused() -> None:

@@ -10,33 +10,40 @@ from typing import Any
 import numpy as np
 from onnx import SparseTensorProto, TensorProto
 
+from ... import _core
 from ..report import refuse
+from .unsupported import UnsupportedTypeError
 
 Array = np.ndarray[Any, Any]
 
-# ONNX number -> (name, NumPy dtype of the bits, walle_rt's number).
+_NAMES: dict[int, str] = {
+    TensorProto.FLOAT: "float32",
+    TensorProto.DOUBLE: "float64",
+    TensorProto.FLOAT16: "float16",
+    TensorProto.BFLOAT16: "bfloat16",
+    TensorProto.INT8: "int8",
+    TensorProto.INT16: "int16",
+    TensorProto.INT32: "int32",
+    TensorProto.INT64: "int64",
+    TensorProto.UINT8: "uint8",
+    TensorProto.UINT16: "uint16",
+    TensorProto.UINT32: "uint32",
+    TensorProto.UINT64: "uint64",
+    TensorProto.BOOL: "bool",
+    TensorProto.FLOAT8E4M3FN: "float8e4m3fn",
+    TensorProto.FLOAT8E4M3FNUZ: "float8e4m3fnuz",
+    TensorProto.FLOAT8E5M2: "float8e5m2",
+    TensorProto.FLOAT8E5M2FNUZ: "float8e5m2fnuz",
+}
+# ONNX number -> (name, NumPy dtype of the bits in a file, walle_rt's number).
 DTYPES: dict[int, tuple[str, str, int]] = {
-    TensorProto.FLOAT: ("float32", "<f4", 1),
-    TensorProto.DOUBLE: ("float64", "<f8", 2),
-    TensorProto.FLOAT16: ("float16", "<f2", 3),
-    TensorProto.BFLOAT16: ("bfloat16", "<u2", 4),
-    TensorProto.INT8: ("int8", "<i1", 5),
-    TensorProto.INT16: ("int16", "<i2", 6),
-    TensorProto.INT32: ("int32", "<i4", 7),
-    TensorProto.INT64: ("int64", "<i8", 8),
-    TensorProto.UINT8: ("uint8", "<u1", 9),
-    TensorProto.UINT16: ("uint16", "<u2", 10),
-    TensorProto.UINT32: ("uint32", "<u4", 11),
-    TensorProto.UINT64: ("uint64", "<u8", 12),
-    TensorProto.BOOL: ("bool", "?", 13),
-    17: ("float8e4m3fn", "<u1", 14),
-    18: ("float8e4m3fnuz", "<u1", 15),
-    19: ("float8e5m2", "<u1", 16),
-    20: ("float8e5m2fnuz", "<u1", 17),
+    onnx: (name, "<" + code, number)
+    for onnx, name in _NAMES.items()
+    for number, code in [_core.dtypes()[name]]
 }
 BY_NAME = {name: number for number, (name, _, _) in DTYPES.items()}
-_MAX_BYTES = 1 << 34
-_MAX_RANK = 8
+_MAX_BYTES = _core.limits()["max_tensor_bytes"]
+MAX_RANK = _core.limits()["max_rank"]
 
 
 @dataclass(frozen=True)
@@ -45,10 +52,6 @@ class Bits:
 
     array: Array
     dtype: str
-
-
-class UnsupportedTypeError(Exception):
-    """A value of a type walle_rt does not have; the message is the reason for the report."""
 
 
 def type_name(number: int) -> str:
@@ -60,7 +63,9 @@ def type_name(number: int) -> str:
 
 
 def known_dtype(number: int) -> tuple[str, str, int]:
-    """Name, NumPy dtype and walle_rt number of an ONNX element type; raises UnsupportedTypeError naming the others."""
+    """Name, NumPy dtype and walle_rt number of an ONNX element type;
+    raises UnsupportedTypeError naming the others.
+    """
     if number in DTYPES:
         return DTYPES[number]
     raise UnsupportedTypeError(f"element type {type_name(number)} is not supported")
@@ -68,14 +73,21 @@ def known_dtype(number: int) -> tuple[str, str, int]:
 
 def checked_dims(dims: list[int], itemsize: int, where: str) -> int:
     """The element count of a tensor in a file, within the limits, before anything is allocated for it."""
-    if len(dims) > _MAX_RANK:
-        raise refuse(f"a tensor of rank {len(dims)}", f"rank at most {_MAX_RANK}", where, "reshape it in the model")
+    if len(dims) > MAX_RANK:
+        raise refuse(
+            f"a tensor of rank {len(dims)}", f"rank at most {MAX_RANK}", where, "reshape it in the model"
+        )
     if any(d < 0 for d in dims):
-        raise refuse(f"dimensions {dims}", "non-negative sizes", where, "export the model again; the file is damaged")
+        raise refuse(
+            f"dimensions {dims}", "non-negative sizes", where, "export the model again; the file is damaged"
+        )
     count = math.prod(dims)
     if count * itemsize > _MAX_BYTES:
         raise refuse(
-            f"a tensor of {count * itemsize} bytes {dims}", f"at most {_MAX_BYTES} bytes", where, "split the tensor"
+            f"a tensor of {count * itemsize} bytes {dims}",
+            f"at most {_MAX_BYTES} bytes",
+            where,
+            "split the tensor",
         )
     return count
 
@@ -105,7 +117,10 @@ def read_tensor(tensor: TensorProto, folder: Path | None, where: str) -> Bits:
 def _from_raw(raw: bytes, dtype: np.dtype[Any], count: int, where: str) -> Array:
     if len(raw) != count * dtype.itemsize:
         raise refuse(
-            f"{len(raw)} bytes of raw data", f"{count * dtype.itemsize} bytes", where, "export the model again"
+            f"{len(raw)} bytes of raw data",
+            f"{count * dtype.itemsize} bytes",
+            where,
+            "export the model again",
         )
     return np.frombuffer(raw, dtype)
 
@@ -140,12 +155,15 @@ def _external(tensor: TensorProto, folder: Path | None, size: int, where: str) -
     try:
         offset, length = int(entries.get("offset", 0)), int(entries.get("length", size))
     except ValueError as error:
-        raise refuse(f"external data entries {entries}", "numbers", where, "export the model again") from error
+        raise refuse(
+            f"external data entries {entries}", "numbers", where, "export the model again"
+        ) from error
     try:
         available = path.stat().st_size
         if offset < 0 or length != size or offset + length > available:
             raise refuse(
-                f"bytes {offset}..{offset + length} of '{location}' ({available} bytes) for {size} bytes of weights",
+                f"bytes {offset}..{offset + length} of '{location}' ({available} bytes) for {size} bytes of "
+                "weights",
                 "a range inside the file that fits the tensor",
                 where,
                 "export the model again; a file is damaged",
@@ -163,7 +181,9 @@ def _external(tensor: TensorProto, folder: Path | None, size: int, where: str) -
 
 
 def _confined(folder: Path, location: str, where: str) -> Path:
-    """The path of a data file; an error when it would lie outside the model's folder, symbolic links followed."""
+    """The path of a data file; an error when it would lie outside the model's folder,
+    symbolic links followed.
+    """
     path = folder / location
     outside = not location or Path(location).is_absolute() or ".." in Path(location).parts or "\0" in location
     if outside or not path.resolve().is_relative_to(folder.resolve()):
@@ -185,7 +205,11 @@ def read_sparse(sparse: SparseTensorProto, folder: Path | None, where: str) -> B
     dense = np.zeros(count, values.array.dtype)
     if indices.ndim == 2 and indices.shape == (values.array.size, len(dims)):
         in_range = bool(((indices >= 0) & (indices < np.asarray(dims, np.int64))).all())
-        flat = np.ravel_multi_index(tuple(indices.T), dims) if in_range and indices.size else np.empty(0, np.int64)
+        flat = (
+            np.ravel_multi_index(tuple(indices.T), dims)
+            if in_range and indices.size
+            else np.empty(0, np.int64)
+        )
     else:
         flat = indices.ravel()
         in_range = flat.size == values.array.size and bool(((flat >= 0) & (flat < count)).all())
