@@ -8,13 +8,13 @@
 
 #include <internal/pycore_code.h>
 
-walle_vm_isolate* walle_vm_create(const walle_vm_limits* limits, void* user, walle_vm_result* failure);
-void walle_vm_destroy(walle_vm_isolate* isolate);
+wvm_isolate* wvm_create(const wvm_limits* limits, void* user, wvm_result* failure);
+void wvm_destroy(wvm_isolate* isolate);
 
 /* Names of code objects are interned for the life of their interpreter, hence a new one now and then. */
 enum { kBodyAt = 44, kInputsPerIsolate = 2000 };
 
-static walle_vm_isolate* isolate;
+static wvm_isolate* isolate;
 static unsigned accepted;
 
 static void log_nothing(void* user, int level, const char* text, size_t size) {
@@ -28,22 +28,22 @@ static void require(int condition, const char* what) {
 }
 
 static void enter_isolate(void) {
-  static const walle_vm_limits limits = {.allow_all_imports = 1};
+  static const wvm_limits limits = {.allow_all_imports = 1};
   if (isolate != NULL && accepted % kInputsPerIsolate == 0) {
-    walle_vm_destroy(isolate);
+    wvm_destroy(isolate);
     isolate = NULL;
   }
-  walle_vm_result failure;
-  if (isolate == NULL) isolate = walle_vm_create(&limits, NULL, &failure);
+  wvm_result failure;
+  if (isolate == NULL) isolate = wvm_create(&limits, NULL, &failure);
   require(isolate != NULL, "no isolate");
-  walle_vm_regain_interpreter(isolate);
+  wvm_regain_interpreter(isolate);
 }
 
 int LLVMFuzzerInitialize(int* argc, char*** argv) {
   (void)argc, (void)argv;
-  static const walle_vm_host host = {.log = log_nothing};
+  static const wvm_host host = {.log = log_nothing};
   char error[256] = "";
-  require(walle_vm_start(&host, error, sizeof error) == 0, error);
+  require(wvm_start(&host, error, sizeof error) == 0, error);
   return 0;
 }
 
@@ -74,17 +74,17 @@ static void look_into(PyObject* object, int nesting) {
   }
 }
 
-static void read_modules(walle_vm_bundle* bundle) {
+static void read_modules(wvm_bundle* bundle) {
   ++accepted;
   enter_isolate();
   for (uint32_t i = 0; i < bundle->module_count; ++i) {
-    PyObject* code = walle_vm_read_module(bundle, &bundle->modules[i]);
+    PyObject* code = wvm_read_module(bundle, &bundle->modules[i]);
     require((code != NULL) != (PyErr_Occurred() != NULL), "code and an error, or neither");
     if (code != NULL) look_into(code, 0);
     Py_XDECREF(code);
     PyErr_Clear();
   }
-  walle_vm_release_interpreter();
+  wvm_release_interpreter();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -92,15 +92,15 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (container == NULL) return 0;
   memset(container, 0, kBodyAt);
   memcpy(container, "WVMB\1", 5);
-  memcpy(container + 8, walle_vm_id, strlen(walle_vm_id));
+  memcpy(container + 8, wvm_id, strlen(wvm_id));
   memcpy(container + kBodyAt, data, size);
-  const uint32_t checksum = walle_vm_checksum(data, size);
+  const uint32_t checksum = wvm_checksum(data, size);
   for (int i = 0; i < 4; ++i) container[40 + i] = (uint8_t)(checksum >> 8 * i);
   char error[256] = "";
-  walle_vm_bundle* bundle = walle_vm_bundle_open_checked(container, kBodyAt + size, 0, error, sizeof error);
+  wvm_bundle* bundle = wvm_bundle_open_checked(container, kBodyAt + size, 0, error, sizeof error);
   require((bundle == NULL) == (error[0] != 0), "a refusal without a reason, or a reason without one");
   if (bundle != NULL) read_modules(bundle);
-  walle_vm_bundle_drop(bundle);
+  wvm_bundle_drop(bundle);
   free(container);
   return 0;
 }

@@ -2,10 +2,10 @@
  * version does not matter.    freeze LIST OUT */
 #include "vm/inside/inside.h"
 
-const unsigned char walle_vm_library_data[] =
+const unsigned char wvm_library_data[] =
     "WVMB\1\0\0\0cpython-3.13.5/walle-2\0\0\0\0\0\0\0\0\0\0"
     "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
-const size_t walle_vm_library_size = 60;
+const size_t wvm_library_size = 60;
 
 enum { kMaxSources = 256 };
 
@@ -22,13 +22,13 @@ static char* read_file(const char* path, size_t* size) {
   return text;
 }
 
-static size_t read_list(const char* path, walle_vm_source* sources) {
+static size_t read_list(const char* path, wvm_source* sources) {
   static char name[256], file[4096], shown[300];
   FILE* list = fopen(path, "r");
   size_t count = 0;
   int is_package = 0;
   while (list != NULL && count < kMaxSources && fscanf(list, "%255s %4095s %d", name, file, &is_package) == 3) {
-    walle_vm_source* source = &sources[count++];
+    wvm_source* source = &sources[count++];
     snprintf(shown, sizeof shown, "<%s>", name);
     source->name = strdup(name);
     source->file = strdup(shown);
@@ -41,15 +41,15 @@ static size_t read_list(const char* path, walle_vm_source* sources) {
 }
 
 int main(int argc, char** argv) {
-  static walle_vm_source sources[kMaxSources];
-  static const walle_vm_host host;
+  static wvm_source sources[kMaxSources];
+  static const wvm_host host;
   char error[256];
   const size_t count = argc == 3 ? read_list(argv[1], sources) : 0;
   if (count == 0) return fprintf(stderr, "usage: freeze LIST OUT (the list is missing or names a missing file)\n"), 2;
-  if (walle_vm_start(&host, error, sizeof error) < 0) return fprintf(stderr, "%s\n", error), 1;
-  PyEval_RestoreThread(walle_vm_main_thread());
-  walle_vm_blob blob;
-  if (walle_vm_write_container(sources, count, 1, &blob) < 0) {
+  if (wvm_start(&host, error, sizeof error) < 0) return fprintf(stderr, "%s\n", error), 1;
+  PyEval_RestoreThread(wvm_main_thread());
+  wvm_blob blob;
+  if (wvm_write_container(sources, count, 1, &blob) < 0) {
     PyErr_Print();
     PyObject* exception = PyErr_GetRaisedException();
     if (exception) PyObject_Print(exception, stderr, 0);

@@ -42,8 +42,8 @@ def main() -> int:
     numbers = ",".join(map(str, packed))
     target.write_text(
         "#include <stddef.h>\n"
-        f"const unsigned char walle_vm_library_data[] = {{{numbers}}};\n"
-        "const size_t walle_vm_library_size = sizeof walle_vm_library_data;\n"
+        f"const unsigned char wvm_library_data[] = {{{numbers}}};\n"
+        "const size_t wvm_library_size = sizeof wvm_library_data;\n"
     )
     return 0
 

@@ -35,7 +35,7 @@ class Answer {
   Answer(const Answer&) = delete;
   Answer& operator=(const Answer&) = delete;
 
-  walle_vm_result result;  // the call fills it in
+  wvm_result result;  // the call fills it in
 
  private:
   Isolate& isolate_;
@@ -43,29 +43,29 @@ class Answer {
 
 // Text and bytes are borrowed from the object. False, without an exception: the long way knows what to do or
 // to say.
-bool plain_of(PyObject* object, walle_vm_value& out) {
+bool plain_of(PyObject* object, wvm_value& out) {
   if (object == Py_None) {
-    out.kind = WALLE_VM_NONE;
+    out.kind = WVM_NONE;
   } else if (PyBool_Check(object)) {
-    out.kind = WALLE_VM_BOOL;
+    out.kind = WVM_BOOL;
     out.as.integer = object == Py_True;
   } else if (PyLong_CheckExact(object)) {
     int overflow = 0;
-    out.kind = WALLE_VM_INT;
+    out.kind = WVM_INT;
     out.as.integer = PyLong_AsLongLongAndOverflow(object, &overflow);
     return overflow == 0;
   } else if (PyFloat_CheckExact(object)) {
-    out.kind = WALLE_VM_FLOAT;
+    out.kind = WVM_FLOAT;
     out.as.real = PyFloat_AS_DOUBLE(object);
   } else if (PyUnicode_CheckExact(object)) {
     Py_ssize_t size = 0;
-    out.kind = WALLE_VM_STR;
+    out.kind = WVM_STR;
     out.as.text = PyUnicode_AsUTF8AndSize(object, &size);
     out.size = static_cast<uint64_t>(size);
     if (out.as.text == nullptr) PyErr_Clear();
     return out.as.text != nullptr;
   } else if (PyBytes_CheckExact(object) && PyBytes_GET_SIZE(object) < kLargeBytes) {
-    out.kind = WALLE_VM_BYTES;
+    out.kind = WVM_BYTES;
     out.as.text = PyBytes_AS_STRING(object);
     out.size = static_cast<uint64_t>(PyBytes_GET_SIZE(object));
   } else {
@@ -74,16 +74,16 @@ bool plain_of(PyObject* object, walle_vm_value& out) {
   return true;
 }
 
-PyObject* answer_of(const walle_vm_result& result) {
+PyObject* answer_of(const wvm_result& result) {
   if (!result.ok) return finish(vm::incoming(result)).release().ptr();
-  const walle_vm_value& value = result.value;
+  const wvm_value& value = result.value;
   switch (value.kind) {
-    case WALLE_VM_NONE: return Py_NewRef(Py_None);
-    case WALLE_VM_BOOL: return PyBool_FromLong(value.as.integer != 0);
-    case WALLE_VM_INT: return PyLong_FromLongLong(value.as.integer);
-    case WALLE_VM_FLOAT: return PyFloat_FromDouble(value.as.real);
-    case WALLE_VM_STR: return PyUnicode_FromStringAndSize(value.as.text, static_cast<Py_ssize_t>(value.size));
-    case WALLE_VM_BYTES: return PyBytes_FromStringAndSize(value.as.text, static_cast<Py_ssize_t>(value.size));
+    case WVM_NONE: return Py_NewRef(Py_None);
+    case WVM_BOOL: return PyBool_FromLong(value.as.integer != 0);
+    case WVM_INT: return PyLong_FromLongLong(value.as.integer);
+    case WVM_FLOAT: return PyFloat_FromDouble(value.as.real);
+    case WVM_STR: return PyUnicode_FromStringAndSize(value.as.text, static_cast<Py_ssize_t>(value.size));
+    case WVM_BYTES: return PyBytes_FromStringAndSize(value.as.text, static_cast<Py_ssize_t>(value.size));
     default: return finish(vm::incoming(result)).release().ptr();
   }
 }
@@ -103,7 +103,7 @@ PyObject* call_long(Isolate& isolate, const char* module, const char* function, 
 
 PyObject* call(Isolate& isolate, const char* module, const char* function, PyObject* const* args,
                size_t count) {
-  std::array<walle_vm_value, kFew> plain;
+  std::array<wvm_value, kFew> plain;
   bool all = count <= kFew;
   for (size_t i = 0; all && i < count; ++i) all = plain_of(args[i], plain[i]);
   if (!all) return call_long(isolate, module, function, args, count);

@@ -1,8 +1,13 @@
 /* The boundary between the VM library (CPython, C, every symbol hidden) and the C++ room that loads it.
  *
  * Plain C, no allocation contract across it except where a release function is named. One exported function
- * returns the table below; both sides compare WALLE_VM_ABI first. Thread rules: an isolate is used by one
- * thread at a time (any thread); cancel() alone may come from any thread while a call runs. */
+ * returns the table below; both sides compare WVM_ABI first. Thread rules: an isolate is used by one
+ * thread at a time (any thread); cancel() alone may come from any thread while a call runs.
+ *
+ * Names here and behind here begin with wvm_ or WVM_, after the magic number of the VM's bytecode containers.
+ * walle_vm_ belongs to the public C API (walle/vm.h), whose walle_vm_value_t is another struct than
+ * wvm_value: an application never sees this header, and neither side of this boundary includes that one. The
+ * single exported symbol is walle_vm_entry, because whatever our libraries export begins with walle_. */
 #ifndef WALLE_VM_ABI_H
 #define WALLE_VM_ABI_H
 
@@ -13,79 +18,79 @@
 extern "C" {
 #endif
 
-#define WALLE_VM_ABI 2u
-#define WALLE_VM_MAX_RANK 8
+#define WVM_ABI 2u
+#define WVM_MAX_RANK 8
 
 typedef enum {
-  WALLE_VM_NONE = 0,
-  WALLE_VM_BOOL = 1,
-  WALLE_VM_INT = 2,
-  WALLE_VM_FLOAT = 3,
-  WALLE_VM_STR = 4, /* UTF-8 */
-  WALLE_VM_BYTES = 5,
-  WALLE_VM_LIST = 6, /* `size` items */
-  WALLE_VM_MAP = 7,  /* 2 * `size` items: key, value, key, value */
-  WALLE_VM_TENSOR = 8,
-  WALLE_VM_BUFFER = 9 /* bytes that are shared instead of copied, through `tensor`; inside: a memoryview */
-} walle_vm_kind;
+  WVM_NONE = 0,
+  WVM_BOOL = 1,
+  WVM_INT = 2,
+  WVM_FLOAT = 3,
+  WVM_STR = 4, /* UTF-8 */
+  WVM_BYTES = 5,
+  WVM_LIST = 6, /* `size` items */
+  WVM_MAP = 7,  /* 2 * `size` items: key, value, key, value */
+  WVM_TENSOR = 8,
+  WVM_BUFFER = 9 /* bytes that are shared instead of copied, through `tensor`; inside: a memoryview */
+} wvm_kind;
 
 /* A reference-counted native buffer with element type and shape; dtype numbers are those of tensor/dtype.h.
  * Whoever stores the pointer retains it. */
-typedef struct walle_vm_tensor {
-  void (*retain)(struct walle_vm_tensor*);
-  void (*release)(struct walle_vm_tensor*);
+typedef struct wvm_tensor {
+  void (*retain)(struct wvm_tensor*);
+  void (*release)(struct wvm_tensor*);
   void* data;
   int64_t bytes;
-  int64_t shape[WALLE_VM_MAX_RANK];
+  int64_t shape[WVM_MAX_RANK];
   uint8_t rank;
   uint8_t dtype;
   uint8_t read_only;
-} walle_vm_tensor;
+} wvm_tensor;
 
-typedef struct walle_vm_value {
+typedef struct wvm_value {
   uint64_t kind;
   uint64_t size; /* bytes of str/bytes, items of list, pairs of map */
   union {
     int64_t integer; /* also bool */
     double real;
     const char* text; /* str and bytes */
-    struct walle_vm_value* items;
-    walle_vm_tensor* tensor;
+    struct wvm_value* items;
+    wvm_tensor* tensor;
   } as;
-} walle_vm_value;
+} wvm_value;
 
 /* Why a call ended early. Order is part of the boundary. */
 typedef enum {
-  WALLE_VM_REASON_NONE = 0,
-  WALLE_VM_REASON_CANCELLED = 1,
-  WALLE_VM_REASON_WALL = 2,
-  WALLE_VM_REASON_CPU = 3,
-  WALLE_VM_REASON_HEAP = 4,
-  WALLE_VM_REASON_STACK = 5,
-  WALLE_VM_REASON_IMPORT = 6,
-  WALLE_VM_REASON_HOST_CALL = 7
-} walle_vm_reason;
+  WVM_REASON_NONE = 0,
+  WVM_REASON_CANCELLED = 1,
+  WVM_REASON_WALL = 2,
+  WVM_REASON_CPU = 3,
+  WVM_REASON_HEAP = 4,
+  WVM_REASON_STACK = 5,
+  WVM_REASON_IMPORT = 6,
+  WVM_REASON_HOST_CALL = 7
+} wvm_reason;
 
-typedef struct walle_vm_frame {
+typedef struct wvm_frame {
   const char* file;
   const char* function;
   int32_t line; /* 0: unknown */
-} walle_vm_frame;
+} wvm_frame;
 
 /* What a call leaves behind: on success `value`, otherwise the failure. Everything it points to lives in
  * `arena` until release_result(). */
-typedef struct walle_vm_result {
+typedef struct wvm_result {
   int ok;
-  walle_vm_value value;
-  int reason;       /* walle_vm_reason */
+  wvm_value value;
+  int reason;       /* wvm_reason */
   const char* type; /* "ZeroDivisionError" */
   const char* message;
-  const walle_vm_frame* frames; /* outermost first */
+  const wvm_frame* frames; /* outermost first */
   size_t frame_count;
   void* arena;
-} walle_vm_result;
+} wvm_result;
 
-typedef struct walle_vm_limits {
+typedef struct wvm_limits {
   uint64_t heap_bytes;        /* Python objects and native buffers that the task made; 0: unlimited */
   uint64_t stack_bytes;       /* C stack of a call; 0: what the calling thread has left */
   uint32_t python_depth;      /* Python frames; 0: the default, 1000 */
@@ -93,93 +98,92 @@ typedef struct walle_vm_limits {
   const char* const* imports;
   size_t import_count;
   const uint8_t* host_calls; /* one flag per host function; NULL: all allowed */
-} walle_vm_limits;
+} wvm_limits;
 
-typedef struct walle_vm_stats {
+typedef struct wvm_stats {
   uint64_t heap_bytes;
   uint64_t heap_peak;
   uint64_t calls;
   uint64_t cancels;
   uint64_t denied_allocations;
-} walle_vm_stats;
+} wvm_stats;
 
-typedef struct walle_vm_isolate walle_vm_isolate;
-typedef struct walle_vm_bundle walle_vm_bundle;
+typedef struct wvm_isolate wvm_isolate;
+typedef struct wvm_bundle wvm_bundle;
 
 /* One function that the host lends to tasks. `module` is "walle.kv", arguments are borrowed for the call. The
  * host fills `result` and may set `free_result` (called right after conversion). Returns 0, or -1 with
  * `error` filled in (becomes a RuntimeError in the task). */
-typedef struct walle_vm_host_result {
-  walle_vm_value value;
+typedef struct wvm_host_result {
+  wvm_value value;
   void (*free_result)(void* state);
   void* state;
   char error[512];
-} walle_vm_host_result;
+} wvm_host_result;
 
-typedef struct walle_vm_host_function {
+typedef struct wvm_host_function {
   const char* module;
   const char* name;
   const char* doc;
   uint32_t min_args;
   uint32_t max_args;
   uint32_t blocking; /* nonzero: the interpreter is released around the call; costs about 0.1 us */
-  int (*call)(void* isolate_user, const walle_vm_value* args, size_t count, walle_vm_host_result* result);
-} walle_vm_host_function;
+  int (*call)(void* isolate_user, const wvm_value* args, size_t count, wvm_host_result* result);
+} wvm_host_function;
 
-typedef struct walle_vm_host {
+typedef struct wvm_host {
   void (*log)(void* isolate_user, int level, const char* text, size_t size);
-  walle_vm_tensor* (*allocate_tensor)(uint8_t dtype, uint8_t rank,
-                                      const int64_t* shape); /* NULL: no memory */
-  const walle_vm_host_function* functions;                   /* lives as long as the process */
+  wvm_tensor* (*allocate_tensor)(uint8_t dtype, uint8_t rank, const int64_t* shape); /* NULL: no memory */
+  const wvm_host_function* functions; /* lives as long as the process */
   size_t function_count;
-} walle_vm_host;
+} wvm_host;
 
-typedef struct walle_vm_source {
+typedef struct wvm_source {
   const char* name; /* dotted module name */
   const char* file; /* shown in tracebacks */
   const char* text;
   size_t size;
   int is_package;
-} walle_vm_source;
+} wvm_source;
 
-typedef struct walle_vm_blob {
+typedef struct wvm_blob {
   const uint8_t* data;
   size_t size;
   void* arena;
-} walle_vm_blob;
+} wvm_blob;
 
-typedef struct walle_vm_api {
+typedef struct wvm_api {
   uint32_t abi;
   const char* id;      /* bytecode compiled for another id is refused */
   const char* flavour; /* "device" or "full" */
   const char* python;  /* "3.13.5" */
   /* Once per process and library; later calls return the first answer. 0 or -1 with `error`. */
-  int (*start)(const walle_vm_host* host, char* error, size_t error_size);
-  walle_vm_isolate* (*create)(const walle_vm_limits* limits, void* user, walle_vm_result* failure);
-  void (*destroy)(walle_vm_isolate*);
+  int (*start)(const wvm_host* host, char* error, size_t error_size);
+  wvm_isolate* (*create)(const wvm_limits* limits, void* user, wvm_result* failure);
+  void (*destroy)(wvm_isolate*);
   /* Makes a bundle's modules importable; the isolate keeps its own reference. */
-  int (*attach)(walle_vm_isolate*, walle_vm_bundle*, walle_vm_result*);
-  void (*call)(walle_vm_isolate*, const char* module, const char* function, const walle_vm_value* args,
-               size_t count, walle_vm_result*);
+  int (*attach)(wvm_isolate*, wvm_bundle*, wvm_result*);
+  void (*call)(wvm_isolate*, const char* module, const char* function, const wvm_value* args, size_t count,
+               wvm_result*);
   /* Full flavour only: runs source as module `name`; NULL in the device flavour. */
-  void (*run_source)(walle_vm_isolate*, const walle_vm_source*, walle_vm_result*);
-  void (*cancel)(walle_vm_isolate*, int reason);
-  void (*stats)(const walle_vm_isolate*, walle_vm_stats*);
-  void (*release_result)(walle_vm_result*);
+  void (*run_source)(wvm_isolate*, const wvm_source*, wvm_result*);
+  void (*cancel)(wvm_isolate*, int reason);
+  void (*stats)(const wvm_isolate*, wvm_stats*);
+  void (*release_result)(wvm_result*);
   /* Checks structure and every code object before anything is built from it. `data` must outlive the bundle.
    */
-  walle_vm_bundle* (*bundle_open)(const uint8_t* data, size_t size, char* error, size_t error_size);
-  void (*bundle_release)(walle_vm_bundle*);
+  wvm_bundle* (*bundle_open)(const uint8_t* data, size_t size, char* error, size_t error_size);
+  void (*bundle_release)(wvm_bundle*);
   /* Up to `room` names; each is the caller's to free(). Return how many there are. */
-  size_t (*bundle_modules)(const walle_vm_bundle*, const char** names, size_t room);
+  size_t (*bundle_modules)(const wvm_bundle*, const char** names, size_t room);
   size_t (*library_modules)(const char** names, size_t room); /* built-in modules included */
   /* Full flavour only; NULL in the device flavour. Errors as a failed result. */
-  int (*compile)(const walle_vm_source* sources, size_t count, walle_vm_blob* blob, walle_vm_result* failure);
-  void (*release_blob)(walle_vm_blob*);
-} walle_vm_api;
+  int (*compile)(const wvm_source* sources, size_t count, wvm_blob* blob, wvm_result* failure);
+  void (*release_blob)(wvm_blob*);
+} wvm_api;
 
 /* The only exported symbol. NULL when `abi` is not served. */
-const walle_vm_api* walle_vm_entry(uint32_t abi);
+const wvm_api* walle_vm_entry(uint32_t abi);
 
 #ifdef __cplusplus
 }

@@ -31,14 +31,14 @@ class Bundle {
   const Resource* find(std::string_view name) const;
   const Buffer& bytes() const { return bytes_; }
   const Vm& vm() const { return *vm_; }
-  walle_vm_bundle* handle() const { return handle_; }
+  wvm_bundle* handle() const { return handle_; }
 
  private:
   Bundle(std::shared_ptr<const Vm> vm, Buffer bytes) : vm_(std::move(vm)), bytes_(std::move(bytes)) {}
   std::shared_ptr<const Vm> vm_;
   Buffer bytes_;
   TaskFile file_;
-  walle_vm_bundle* handle_ = nullptr;
+  wvm_bundle* handle_ = nullptr;
 };
 
 }  // namespace walle::vm

@@ -9,16 +9,16 @@ namespace {
 
 // The boundary's view of a Tensor: both sides count on `references`, the Tensor inside keeps the bytes.
 struct Lent {
-  walle_vm_tensor base;  // first: the boundary's pointer is a pointer to this struct
+  wvm_tensor base;  // first: the boundary's pointer is a pointer to this struct
   std::atomic<int64_t> references;
   Tensor tensor;
 };
 
-Lent* lent(walle_vm_tensor* tensor) { return reinterpret_cast<Lent*>(tensor); }
+Lent* lent(wvm_tensor* tensor) { return reinterpret_cast<Lent*>(tensor); }
 
-void retain(walle_vm_tensor* tensor) { lent(tensor)->references.fetch_add(1, std::memory_order_relaxed); }
+void retain(wvm_tensor* tensor) { lent(tensor)->references.fetch_add(1, std::memory_order_relaxed); }
 
-void release(walle_vm_tensor* tensor) {
+void release(wvm_tensor* tensor) {
   if (lent(tensor)->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete lent(tensor);
 }
 
@@ -29,27 +29,27 @@ struct Overloaded : Ts... {
 template <class... Ts>
 Overloaded(Ts...) -> Overloaded<Ts...>;
 
-walle_vm_value text(walle_vm_kind kind, const std::string& data) {
-  walle_vm_value out{static_cast<uint64_t>(kind), data.size(), {}};
+wvm_value text(wvm_kind kind, const std::string& data) {
+  wvm_value out{static_cast<uint64_t>(kind), data.size(), {}};
   out.as.text = data.data();
   return out;
 }
 
-walle_vm_value integer(walle_vm_kind kind, int64_t number) {
-  walle_vm_value out{static_cast<uint64_t>(kind), 0, {}};
+wvm_value integer(wvm_kind kind, int64_t number) {
+  wvm_value out{static_cast<uint64_t>(kind), 0, {}};
   out.as.integer = number;
   return out;
 }
 
-walle_vm_value real(double number) {
-  walle_vm_value out{WALLE_VM_FLOAT, 0, {}};
+wvm_value real(double number) {
+  wvm_value out{WVM_FLOAT, 0, {}};
   out.as.real = number;
   return out;
 }
 
 }  // namespace
 
-walle_vm_tensor* lend(Tensor tensor) {
+wvm_tensor* lend(Tensor tensor) {
   auto* out = new (std::nothrow) Lent{{}, 1, std::move(tensor)};
   if (out == nullptr) return nullptr;
   out->base.retain = retain;
@@ -63,53 +63,53 @@ walle_vm_tensor* lend(Tensor tensor) {
   return &out->base;
 }
 
-walle_vm_value Outgoing::share(walle_vm_kind kind, Tensor tensor) {
-  walle_vm_value out{static_cast<uint64_t>(kind), 0, {}};
+wvm_value Outgoing::share(wvm_kind kind, Tensor tensor) {
+  wvm_value out{static_cast<uint64_t>(kind), 0, {}};
   out.as.tensor = lend(std::move(tensor));
-  if (out.as.tensor == nullptr) return integer(WALLE_VM_NONE, 0);
+  if (out.as.tensor == nullptr) return integer(WVM_NONE, 0);
   tensors_.push_back(out.as.tensor);
   return out;
 }
 
 Outgoing::~Outgoing() {
-  for (walle_vm_tensor* tensor : tensors_) tensor->release(tensor);
+  for (wvm_tensor* tensor : tensors_) tensor->release(tensor);
 }
 
-walle_vm_value Outgoing::keep(walle_vm_kind kind, size_t size, std::vector<walle_vm_value> items) {
-  walle_vm_value out{static_cast<uint64_t>(kind), size, {}};
+wvm_value Outgoing::keep(wvm_kind kind, size_t size, std::vector<wvm_value> items) {
+  wvm_value out{static_cast<uint64_t>(kind), size, {}};
   out.as.items = items_.emplace_back(std::move(items)).data();
   return out;
 }
 
-walle_vm_value Outgoing::map(const Map& map) {
-  std::vector<walle_vm_value> items;
+wvm_value Outgoing::map(const Map& map) {
+  std::vector<wvm_value> items;
   items.reserve(2 * map.size());
   for (const auto& [key, value] : map) {
-    items.push_back(text(WALLE_VM_STR, key));
+    items.push_back(text(WVM_STR, key));
     items.push_back(convert(value));
   }
-  return keep(WALLE_VM_MAP, map.size(), std::move(items));
+  return keep(WVM_MAP, map.size(), std::move(items));
 }
 
-walle_vm_value Outgoing::convert(const Value& value) {
+wvm_value Outgoing::convert(const Value& value) {
   return std::visit(Overloaded{
-                        [](std::monostate) { return integer(WALLE_VM_NONE, 0); },
-                        [](bool v) { return integer(WALLE_VM_BOOL, v); },
-                        [](int64_t v) { return integer(WALLE_VM_INT, v); },
+                        [](std::monostate) { return integer(WVM_NONE, 0); },
+                        [](bool v) { return integer(WVM_BOOL, v); },
+                        [](int64_t v) { return integer(WVM_INT, v); },
                         [](double v) { return real(v); },
-                        [](const std::string& v) { return text(WALLE_VM_STR, v); },
-                        [](const Bytes& v) { return text(WALLE_VM_BYTES, v.data); },
+                        [](const std::string& v) { return text(WVM_STR, v); },
+                        [](const Bytes& v) { return text(WVM_BYTES, v.data); },
                         [this](const List& v) {
-                          std::vector<walle_vm_value> items;
+                          std::vector<wvm_value> items;
                           items.reserve(v.size());
                           for (const Value& item : v) items.push_back(convert(item));
-                          return keep(WALLE_VM_LIST, v.size(), std::move(items));
+                          return keep(WVM_LIST, v.size(), std::move(items));
                         },
                         [this](const Map& v) { return map(v); },
-                        [this](const Tensor& v) { return share(WALLE_VM_TENSOR, v); },
+                        [this](const Tensor& v) { return share(WVM_TENSOR, v); },
                         [this](const Buffer& v) {
                           const int64_t bytes = static_cast<int64_t>(v.size());
-                          return share(WALLE_VM_BUFFER, Tensor(DType::uint8, Shape(std::span(&bytes, 1)), v));
+                          return share(WVM_BUFFER, Tensor(DType::uint8, Shape(std::span(&bytes, 1)), v));
                         },
                     },
                     value.data);
@@ -124,35 +124,35 @@ Buffer whole_buffer(const Tensor& tensor) {
 }
 }  // namespace
 
-Value incoming(const walle_vm_value& value) {
+Value incoming(const wvm_value& value) {
   switch (value.kind) {
-    case WALLE_VM_BOOL: return value.as.integer != 0;
-    case WALLE_VM_INT: return value.as.integer;
-    case WALLE_VM_FLOAT: return value.as.real;
-    case WALLE_VM_STR: return std::string(value.as.text, value.size);
-    case WALLE_VM_BYTES: return Bytes{std::string(value.as.text, value.size)};
-    case WALLE_VM_LIST: {
+    case WVM_BOOL: return value.as.integer != 0;
+    case WVM_INT: return value.as.integer;
+    case WVM_FLOAT: return value.as.real;
+    case WVM_STR: return std::string(value.as.text, value.size);
+    case WVM_BYTES: return Bytes{std::string(value.as.text, value.size)};
+    case WVM_LIST: {
       List list;
       list.reserve(value.size);
       for (uint64_t i = 0; i < value.size; ++i) list.push_back(incoming(value.as.items[i]));
       return list;
     }
-    case WALLE_VM_MAP: {
+    case WVM_MAP: {
       Map map;
       map.reserve(value.size);
       for (uint64_t i = 0; i < value.size; ++i) {
-        const walle_vm_value& key = value.as.items[2 * i];
+        const wvm_value& key = value.as.items[2 * i];
         map.emplace_back(std::string(key.as.text, key.size), incoming(value.as.items[2 * i + 1]));
       }
       return map;
     }
-    case WALLE_VM_TENSOR: return lent(value.as.tensor)->tensor;
-    case WALLE_VM_BUFFER: return whole_buffer(lent(value.as.tensor)->tensor);
+    case WVM_TENSOR: return lent(value.as.tensor)->tensor;
+    case WVM_BUFFER: return whole_buffer(lent(value.as.tensor)->tensor);
     default: return {};
   }
 }
 
-Outcome incoming(const walle_vm_result& result) {
+Outcome incoming(const wvm_result& result) {
   Outcome out;
   if (result.ok) {
     out.value = incoming(result.value);

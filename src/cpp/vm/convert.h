@@ -16,20 +16,20 @@ class Outgoing {
   Outgoing& operator=(const Outgoing&) = delete;
   ~Outgoing();
 
-  walle_vm_value convert(const Value& value);
+  wvm_value convert(const Value& value);
 
  private:
-  walle_vm_value map(const Map& map);
-  walle_vm_value share(walle_vm_kind kind, Tensor tensor);
-  walle_vm_value keep(walle_vm_kind kind, size_t size, std::vector<walle_vm_value> items);
+  wvm_value map(const Map& map);
+  wvm_value share(wvm_kind kind, Tensor tensor);
+  wvm_value keep(wvm_kind kind, size_t size, std::vector<wvm_value> items);
 
-  std::vector<std::vector<walle_vm_value>> items_;  // growing moves the vectors, not their elements
-  std::vector<walle_vm_tensor*> tensors_;
+  std::vector<std::vector<wvm_value>> items_;  // growing moves the vectors, not their elements
+  std::vector<wvm_tensor*> tensors_;
 };
 
 // A new boundary tensor with one reference; never nullptr except when memory is short.
-walle_vm_tensor* lend(Tensor tensor);
-Value incoming(const walle_vm_value& value);
-Outcome incoming(const walle_vm_result& result);
+wvm_tensor* lend(Tensor tensor);
+Value incoming(const wvm_value& value);
+Outcome incoming(const wvm_result& result);
 
 }  // namespace walle::vm

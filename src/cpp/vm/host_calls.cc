@@ -17,45 +17,45 @@ struct Held {
 
 // Without Outgoing, whose lists no scalar needs: half of the cost of a call that does nothing else. False:
 // not a scalar.
-bool give_scalar(const Value& value, walle_vm_value& out) {
+bool give_scalar(const Value& value, wvm_value& out) {
   if (const auto* real = value.get<double>()) {
-    out.kind = WALLE_VM_FLOAT;
+    out.kind = WVM_FLOAT;
     out.as.real = *real;
   } else if (const auto* integer = value.get<int64_t>()) {
-    out.kind = WALLE_VM_INT;
+    out.kind = WVM_INT;
     out.as.integer = *integer;
   } else if (const auto* truth = value.get<bool>()) {
-    out.kind = WALLE_VM_BOOL;
+    out.kind = WVM_BOOL;
     out.as.integer = *truth;
   } else if (value.is_none()) {
-    out.kind = WALLE_VM_NONE;
+    out.kind = WVM_NONE;
   } else {
     return false;
   }
   return true;
 }
 
-void give(Value value, walle_vm_host_result* result) {
+void give(Value value, wvm_host_result* result) {
   auto* held = new Held{std::move(value), {}};
   result->value = held->outgoing.convert(held->value);
   result->state = held;
   result->free_result = [](void* state) { delete static_cast<Held*>(state); };
 }
 
-void refuse(const Error& error, walle_vm_host_result* result) {
+void refuse(const Error& error, wvm_host_result* result) {
   std::string message = error.message();
   std::replace(message.begin(), message.end(), '\0', '?');  // names come from tasks
   std::strncpy(result->error, message.c_str(), sizeof result->error - 1);
   result->error[sizeof result->error - 1] = 0;
 }
 
-int deliver(double answer, walle_vm_host_result* result) {
-  result->value.kind = WALLE_VM_FLOAT;
+int deliver(double answer, wvm_host_result* result) {
+  result->value.kind = WVM_FLOAT;
   result->value.as.real = answer;
   return 0;
 }
 
-int deliver(Result<Value> answer, walle_vm_host_result* result) {
+int deliver(Result<Value> answer, wvm_host_result* result) {
   if (!answer.ok()) [[unlikely]] {
     refuse(answer.error(), result);
     return -1;
@@ -65,7 +65,7 @@ int deliver(Result<Value> answer, walle_vm_host_result* result) {
 }
 
 template <auto kCall>
-int adapt(void* user, const walle_vm_value* args, size_t count, walle_vm_host_result* result) {
+int adapt(void* user, const wvm_value* args, size_t count, wvm_host_result* result) {
   return deliver(kCall(*static_cast<TaskContext*>(user), {args, count}), result);
 }
 
@@ -74,7 +74,7 @@ void forward_log(void* user, int level, const char* text, size_t size) {
   if (context->log) context->log(static_cast<base::LogLevel>(level), {text, size});
 }
 
-walle_vm_tensor* allocate_tensor(uint8_t dtype, uint8_t rank, const int64_t* shape) {
+wvm_tensor* allocate_tensor(uint8_t dtype, uint8_t rank, const int64_t* shape) {
   Result<Tensor> tensor =
       Tensor::allocate(static_cast<DType>(dtype), Shape(std::span<const int64_t>(shape, rank)));
   return tensor.ok() ? lend(std::move(tensor).value()) : nullptr;
@@ -82,12 +82,12 @@ walle_vm_tensor* allocate_tensor(uint8_t dtype, uint8_t rank, const int64_t* sha
 
 #define WALLE_HOST_CALL(result, module, name, min_args, max_args, blocking, doc) \
   {"walle." #module, #name, doc, min_args, max_args, blocking, adapt<host::module##_##name##_call>},
-const walle_vm_host_function kFunctions[] = {
+const wvm_host_function kFunctions[] = {
 #include "vm/host_calls.inc"
 };
 #undef WALLE_HOST_CALL
 
-const walle_vm_host kHost = {forward_log, allocate_tensor, kFunctions, std::size(kFunctions)};
+const wvm_host kHost = {forward_log, allocate_tensor, kFunctions, std::size(kFunctions)};
 
 Error wrong_argument(HostArgs args, size_t index, const char* expected) {
   static constexpr const char* kKinds[] = {"None",  "bool", "int", "float",  "str",
@@ -98,16 +98,16 @@ Error wrong_argument(HostArgs args, size_t index, const char* expected) {
 
 }  // namespace
 
-const walle_vm_host* host_table() { return &kHost; }
+const wvm_host* host_table() { return &kHost; }
 
 Result<std::string_view> text_arg(HostArgs args, size_t index) {
-  if (args[index].kind != WALLE_VM_STR) return wrong_argument(args, index, "a str");
+  if (args[index].kind != WVM_STR) return wrong_argument(args, index, "a str");
   return std::string_view(args[index].as.text, args[index].size);
 }
 
 Result<double> number_arg(HostArgs args, size_t index) {
-  if (args[index].kind == WALLE_VM_FLOAT) return args[index].as.real;
-  if (args[index].kind == WALLE_VM_INT) return static_cast<double>(args[index].as.integer);
+  if (args[index].kind == WVM_FLOAT) return args[index].as.real;
+  if (args[index].kind == WVM_INT) return static_cast<double>(args[index].as.integer);
   return wrong_argument(args, index, "a number");
 }
 
@@ -132,7 +132,7 @@ Result<std::vector<uint8_t>> allowed_host_calls(const std::vector<std::string>& 
 
 std::vector<std::string> host_call_names() {
   std::vector<std::string> names;
-  for (const walle_vm_host_function& f : kFunctions) names.push_back(std::string(f.module) + "." + f.name);
+  for (const wvm_host_function& f : kFunctions) names.push_back(std::string(f.module) + "." + f.name);
   return names;
 }
 

@@ -13,14 +13,14 @@
 
 namespace walle::vm {
 
-using HostArgs = std::span<const walle_vm_value>;
+using HostArgs = std::span<const wvm_value>;
 
 // Argument readers: the value, or an argument error that names the position.
 Result<std::string_view> text_arg(HostArgs args, size_t index);
 Result<double> number_arg(HostArgs args, size_t index);
 
 // The table handed to the VM library; lives as long as the process.
-const walle_vm_host* host_table();
+const wvm_host* host_table();
 // One flag per table entry: named as "walle.kv.get", or its whole module as "walle.kv". An unknown name is an
 // error.
 Result<std::vector<uint8_t>> allowed_host_calls(const std::vector<std::string>& names);

@@ -12,7 +12,7 @@ namespace walle::vm {
 struct Isolate::Body {
   std::shared_ptr<const Vm> vm;
   TaskContext context;
-  walle_vm_isolate* handle = nullptr;
+  wvm_isolate* handle = nullptr;
   std::unique_ptr<Watched> watched;
 
   ~Body() {
@@ -54,14 +54,14 @@ Result<std::shared_ptr<Isolate::Body>> Isolate::make_body(const std::shared_ptr<
   if (limits.host_calls) {
     WALLE_ASSIGN(host_calls, allowed_host_calls(*limits.host_calls));
   }
-  const walle_vm_limits plain{limits.heap_bytes,
-                              limits.stack_bytes,
-                              limits.python_depth,
-                              !limits.imports,
-                              imports.data(),
-                              imports.size(),
-                              limits.host_calls ? host_calls.data() : nullptr};
-  walle_vm_result failure{};
+  const wvm_limits plain{limits.heap_bytes,
+                         limits.stack_bytes,
+                         limits.python_depth,
+                         !limits.imports,
+                         imports.data(),
+                         imports.size(),
+                         limits.host_calls ? host_calls.data() : nullptr};
+  wvm_result failure{};
   body->handle = vm->api().create(&plain, &body->context, &failure);
   if (body->handle == nullptr) {
     const Outcome outcome = incoming(failure);
@@ -96,7 +96,7 @@ Status Isolate::attach(std::shared_ptr<const Bundle> bundle) {
     return resource_error("an isolate that is running", "an idle isolate", "Isolate::attach",
                           "wait for the call to end");
   }
-  walle_vm_result result{};
+  wvm_result result{};
   const bool ok = vm_->api().attach(body_->handle, bundle->handle(), &result) == 0;
   vm_->api().release_result(&result);
   if (ok) {
@@ -109,7 +109,7 @@ Status Isolate::attach(std::shared_ptr<const Bundle> bundle) {
 }
 
 template <class Run>
-void Isolate::guarded(walle_vm_result& result, Run run) {
+void Isolate::guarded(wvm_result& result, Run run) {
   if (busy_.test_and_set(std::memory_order_acquire)) [[unlikely]] {
     result = {};
     result.type = "Busy";
@@ -123,18 +123,18 @@ void Isolate::guarded(walle_vm_result& result, Run run) {
   busy_.clear(std::memory_order_release);
 }
 
-void Isolate::invoke_plain(const char* module, const char* function, std::span<const walle_vm_value> args,
-                           walle_vm_result& result) {
-  guarded(result, [&](walle_vm_result* out) {
+void Isolate::invoke_plain(const char* module, const char* function, std::span<const wvm_value> args,
+                           wvm_result& result) {
+  guarded(result, [&](wvm_result* out) {
     vm_->api().call(body_->handle, module, function, args.data(), args.size(), out);
   });
 }
 
-void Isolate::release(walle_vm_result& result) const {
-  if (result.arena != nullptr || result.value.kind >= WALLE_VM_STR) vm_->api().release_result(&result);
+void Isolate::release(wvm_result& result) const {
+  if (result.arena != nullptr || result.value.kind >= WVM_STR) vm_->api().release_result(&result);
 }
 
-Outcome Isolate::taken(walle_vm_result& result) const {
+Outcome Isolate::taken(wvm_result& result) const {
   Outcome out = incoming(result);
   release(result);
   return out;
@@ -142,11 +142,11 @@ Outcome Isolate::taken(walle_vm_result& result) const {
 
 Outcome Isolate::invoke(const char* module, const char* function, std::span<const Value> args) {
   Outgoing outgoing;
-  std::array<walle_vm_value, 8> few;
-  std::vector<walle_vm_value> many(args.size() > few.size() ? args.size() : 0);
-  walle_vm_value* plain = many.empty() ? few.data() : many.data();
+  std::array<wvm_value, 8> few;
+  std::vector<wvm_value> many(args.size() > few.size() ? args.size() : 0);
+  wvm_value* plain = many.empty() ? few.data() : many.data();
   for (size_t i = 0; i < args.size(); ++i) plain[i] = outgoing.convert(args[i]);
-  walle_vm_result result;
+  wvm_result result;
   invoke_plain(module, function, {plain, args.size()}, result);
   return taken(result);
 }
@@ -154,21 +154,21 @@ Outcome Isolate::invoke(const char* module, const char* function, std::span<cons
 Outcome Isolate::run(const Source& source) {
   if (vm_->api().run_source == nullptr)
     return refusal("this VM has no compiler: source text needs the full flavour");
-  const walle_vm_source plain{source.name.c_str(), source.file.c_str(), source.text.c_str(),
-                              source.text.size(), source.is_package};
-  walle_vm_result result;
-  guarded(result, [&](walle_vm_result* out) { vm_->api().run_source(body_->handle, &plain, out); });
+  const wvm_source plain{source.name.c_str(), source.file.c_str(), source.text.c_str(), source.text.size(),
+                         source.is_package};
+  wvm_result result;
+  guarded(result, [&](wvm_result* out) { vm_->api().run_source(body_->handle, &plain, out); });
   return taken(result);
 }
 
 void Isolate::cancel() {
   const std::lock_guard lock(replacing_);
-  vm_->api().cancel(body_->handle, WALLE_VM_REASON_CANCELLED);
+  vm_->api().cancel(body_->handle, WVM_REASON_CANCELLED);
 }
 
 IsolateStats Isolate::stats() const {
   const std::lock_guard lock(replacing_);
-  walle_vm_stats s{};
+  wvm_stats s{};
   vm_->api().stats(body_->handle, &s);
   return {s.heap_bytes, s.heap_peak, s.calls, s.cancels, s.denied_allocations};
 }
@@ -187,7 +187,7 @@ Status Isolate::reset() {
     }
     Reaper::instance().bury(std::move(old));
     for (const auto& bundle : bundles_) {
-      walle_vm_result result{};
+      wvm_result result{};
       vm_->api().attach(body_->handle, bundle->handle(), &result);
       vm_->api().release_result(&result);
       body_->context.bundles.push_back(bundle);

@@ -42,9 +42,9 @@ class Isolate {
   // The same in the boundary's own terms, for bindings whose values are numbers and text, which then pass
   // without a Value each way. What `args` point to is the caller's; what `result` points to is there until
   // release().
-  void invoke_plain(const char* module, const char* function, std::span<const walle_vm_value> args,
-                    walle_vm_result& result);
-  void release(walle_vm_result& result) const;
+  void invoke_plain(const char* module, const char* function, std::span<const wvm_value> args,
+                    wvm_result& result);
+  void release(wvm_result& result) const;
   // Full flavour: runs source text as module `source.name`.
   Outcome run(const Source& source);
   void cancel();
@@ -61,8 +61,8 @@ class Isolate {
   static Result<std::shared_ptr<Body>> make_body(const std::shared_ptr<const Vm>& vm, const Limits& limits,
                                                  const TaskContext& context);
   template <class Run>
-  void guarded(walle_vm_result& result, Run run);
-  Outcome taken(walle_vm_result& result) const;
+  void guarded(wvm_result& result, Run run);
+  Outcome taken(wvm_result& result) const;
 
   std::shared_ptr<const Vm> vm_;
   Limits limits_;

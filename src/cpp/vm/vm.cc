@@ -13,11 +13,11 @@ namespace walle::vm {
 
 namespace {
 
-using Entry = const walle_vm_api* (*)(uint32_t);
+using Entry = const wvm_api* (*)(uint32_t);
 
 constexpr size_t kCompilerStack = size_t{32} << 20;
 
-Result<const walle_vm_api*> load(const std::string& path) {
+Result<const wvm_api*> load(const std::string& path) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     return backend_error("the VM library '" + path + "' (" + std::string(dlerror()) + ")",
@@ -25,11 +25,10 @@ Result<const walle_vm_api*> load(const std::string& path) {
                          "build it (cmake option WALLE_VM) or set WALLE_VM_LIBRARY to its path");
   }
   const auto entry = reinterpret_cast<Entry>(dlsym(library, "walle_vm_entry"));
-  const walle_vm_api* api = entry != nullptr ? entry(WALLE_VM_ABI) : nullptr;
+  const wvm_api* api = entry != nullptr ? entry(WVM_ABI) : nullptr;
   if (api == nullptr) {
     return backend_error("'" + path + "', which does not serve this version of the VM boundary",
-                         "boundary version " + std::to_string(WALLE_VM_ABI), "Vm::open",
-                         "rebuild the VM library");
+                         "boundary version " + std::to_string(WVM_ABI), "Vm::open", "rebuild the VM library");
   }
   char error[256] = "";
   // Started on a thread of its own: CPython remembers the thread that initialises it, which may be any thread
@@ -48,7 +47,7 @@ Result<std::shared_ptr<const Vm>> Vm::open(const std::string& path) {
   const std::lock_guard guard(lock);
   std::shared_ptr<const Vm>& known = opened[path];
   if (known == nullptr) {
-    WALLE_ASSIGN(const walle_vm_api* api, load(path));
+    WALLE_ASSIGN(const wvm_api* api, load(path));
     known.reset(new Vm(api));
   }
   return known;
@@ -80,11 +79,11 @@ Result<std::string> Vm::compile(const std::vector<Source>& sources) const {
     return backend_error("the " + flavour() + " VM", "the full VM, which has a compiler", "Vm::compile",
                          "compile on the server or with the full library");
   }
-  std::vector<walle_vm_source> plain;
+  std::vector<wvm_source> plain;
   for (const Source& s : sources)
     plain.push_back({s.name.c_str(), s.file.c_str(), s.text.c_str(), s.text.size(), s.is_package});
-  walle_vm_blob blob{};
-  walle_vm_result failure{};
+  wvm_blob blob{};
+  wvm_result failure{};
   int status = -1;
   run_on_thread(kCompilerStack, [&] { status = api_->compile(plain.data(), plain.size(), &blob, &failure); });
   if (status != 0) {

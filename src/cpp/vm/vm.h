@@ -36,11 +36,11 @@ class Vm {
   // the source.
   Result<std::string> compile(const std::vector<Source>& sources) const;
 
-  const walle_vm_api& api() const { return *api_; }
+  const wvm_api& api() const { return *api_; }
 
  private:
-  explicit Vm(const walle_vm_api* api) : api_(api) {}
-  const walle_vm_api* api_;
+  explicit Vm(const wvm_api* api) : api_(api) {}
+  const wvm_api* api_;
 };
 
 Error task_error(const Failure& failure, const std::string& where);

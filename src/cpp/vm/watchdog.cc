@@ -81,11 +81,11 @@ int64_t Watchdog::look_at(Watched& watched, int64_t now) {
   const int64_t armed = watched.deadline_.load(std::memory_order_seq_cst);
   if (armed <= 0) return INT64_MAX;
   const int64_t wall = watched.wall_deadline_.load(std::memory_order_relaxed);
-  if (now >= wall) return stop(watched, armed, WALLE_VM_REASON_WALL, now);
+  if (now >= wall) return stop(watched, armed, WVM_REASON_WALL, now);
   const int64_t cpu = watched.cpu_deadline_.load(std::memory_order_relaxed);
   if (cpu == 0) return wall;
   const int64_t left = cpu - read_clock(watched.cpu_clock_.load(std::memory_order_relaxed));
-  if (left <= 0) return stop(watched, armed, WALLE_VM_REASON_CPU, now);
+  if (left <= 0) return stop(watched, armed, WVM_REASON_CPU, now);
   return std::min(wall, now + left);
 }
 

@@ -17,12 +17,12 @@ namespace walle::vm {
 // One isolate's place in the watchdog. Written by the thread that calls, read by the watchdog.
 class Watched {
  public:
-  Watched(const walle_vm_api& api, walle_vm_isolate* isolate) : api_(api), isolate_(isolate) {}
+  Watched(const wvm_api& api, wvm_isolate* isolate) : api_(api), isolate_(isolate) {}
 
  private:
   friend class Watchdog;
-  const walle_vm_api& api_;
-  walle_vm_isolate* isolate_;
+  const wvm_api& api_;
+  wvm_isolate* isolate_;
   std::atomic<int64_t> deadline_{0};      // 0: not armed; negative: the watchdog is stopping this very call
   std::atomic<int64_t> cpu_deadline_{0};  // on the thread's own clock; 0: none
   std::atomic<clockid_t> cpu_clock_{};

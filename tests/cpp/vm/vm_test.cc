@@ -165,7 +165,7 @@ TEST_F(VmTest, HostCallTableIsNamed) {
   const std::vector<std::string> names = host_call_names();
   for (const char* name : {"walle.kv.put", "walle.log.info", "walle.time.now", "walle.engine.run"})
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
-  const walle_vm_host* host = host_table();
+  const wvm_host* host = host_table();
   for (size_t i = 0; i < host->function_count; ++i) {
     const std::string name = names[i];  // what may take long lets others of this interpreter's process go on
     const bool slow = name == "walle.engine.run" || name == "walle.engine.load" || name == "walle.kv.put";

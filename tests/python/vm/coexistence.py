@@ -27,13 +27,13 @@ INT = 2
 
 
 class Value(ctypes.Structure):
-    """walle_vm_value; integers only."""
+    """wvm_value; integers only."""
 
     _fields_ = (("kind", c_uint64), ("size", c_uint64), ("integer", ctypes.c_int64))
 
 
 class Result(ctypes.Structure):
-    """walle_vm_result."""
+    """wvm_result."""
 
     _fields_ = (
         ("ok", c_int),
@@ -48,7 +48,7 @@ class Result(ctypes.Structure):
 
 
 class Limits(ctypes.Structure):
-    """walle_vm_limits."""
+    """wvm_limits."""
 
     _fields_ = (
         ("heap_bytes", c_uint64),
@@ -62,7 +62,7 @@ class Limits(ctypes.Structure):
 
 
 class Source(ctypes.Structure):
-    """walle_vm_source."""
+    """wvm_source."""
 
     _fields_ = (
         ("name", c_char_p),
@@ -74,7 +74,7 @@ class Source(ctypes.Structure):
 
 
 class Blob(ctypes.Structure):
-    """walle_vm_blob."""
+    """wvm_blob."""
 
     _fields_ = (("data", c_void_p), ("size", c_size_t), ("arena", c_void_p))
 
@@ -83,7 +83,7 @@ LOG = CFUNCTYPE(None, c_void_p, c_int, POINTER(c_char), c_size_t)
 
 
 class Host(ctypes.Structure):
-    """walle_vm_host without functions."""
+    """wvm_host without functions."""
 
     _fields_ = (
         ("log", LOG),
@@ -94,7 +94,7 @@ class Host(ctypes.Structure):
 
 
 class Api(ctypes.Structure):
-    """walle_vm_api."""
+    """wvm_api."""
 
     _fields_ = (
         ("abi", c_uint32),

@@ -15,8 +15,8 @@ def stack_check(path: str, signature: str, failed: str = "NULL") -> Edit:
         path,
         signature + "\n{\n",
         f"""\
-    if (WALLE_VM_STACK_LOW()) {{
-        walle_vm_stack_error();
+    if (WVM_STACK_LOW()) {{
+        wvm_stack_error();
         return {failed};
     }}
 """,
@@ -30,7 +30,7 @@ EDITS = [
             "Python/ceval.c",
             '            Py_FatalError("Cannot recover from stack overflow.");',
             """\
-            walle_vm_stack_exhausted();
+            wvm_stack_exhausted();
             ++tstate->c_recursion_remaining;
             return -1;""",
         ),
@@ -38,7 +38,7 @@ EDITS = [
             "Python/ceval.c",
             '            Py_FatalError("Cannot recover from Python stack overflow.");',
             """\
-            walle_vm_stack_exhausted();
+            wvm_stack_exhausted();
             return -1;""",
         ),
     ),
@@ -119,7 +119,7 @@ EDITS = [
             "Objects/object.c",
             "    destructor dealloc = type->tp_dealloc;\n",
             """\
-    if (WALLE_VM_STACK_LOW() && _PyObject_IS_GC(op)) {
+    if (WVM_STACK_LOW() && _PyObject_IS_GC(op)) {
         if (_PyObject_GC_IS_TRACKED(op)) {
             _PyObject_GC_UNTRACK(op);
         }
@@ -143,7 +143,7 @@ EDITS = [
     tstate->c_recursion_remaining--;
 """,
             """\
-    if (WALLE_VM_STACK_LOW()) {
+    if (WVM_STACK_LOW()) {
         return;
     }
 """,

@@ -57,14 +57,14 @@ static int
 init_static_type(PyInterpreterState *interp, PyTypeObject *self,
 """,
             """\
-extern size_t walle_vm_lift_heap_cap(void);
-extern void walle_vm_restore_heap_cap(size_t);
+extern size_t wvm_lift_heap_cap(void);
+extern void wvm_restore_heap_cap(size_t);
 
 static PyObject *
 walle_fill_static_dict(PyTypeObject *self, managed_static_type_state *state)
 {
     PyObject *raised = PyErr_GetRaisedException();
-    size_t cap = walle_vm_lift_heap_cap();
+    size_t cap = wvm_lift_heap_cap();
     PyObject *dict = state->tp_dict = PyDict_New();
     if (dict == NULL) {
         dict = lookup_tp_dict(&PyBaseObject_Type);
@@ -73,7 +73,7 @@ walle_fill_static_dict(PyTypeObject *self, managed_static_type_state *state)
 type_ready_set_hash(self) < 0) {
         PyErr_Clear();
     }
-    walle_vm_restore_heap_cap(cap);
+    wvm_restore_heap_cap(cap);
     PyErr_SetRaisedException(raised);
     return dict;
 }

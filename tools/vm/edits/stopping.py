@@ -11,8 +11,8 @@ EDITS = [
             "Python/ceval.c",
             '#include "pycore_ceval.h"',
             """\
-extern int walle_vm_unwinding(void);
-extern void walle_vm_stack_exhausted(void);
+extern int wvm_unwinding(void);
+extern void wvm_stack_exhausted(void);
 """,
         ),
         replace(
@@ -20,7 +20,7 @@ extern void walle_vm_stack_exhausted(void);
             """\
             if (get_exception_handler(_PyFrame_GetCode(frame), offset, &level, &handler, &lasti) == 0) {""",
             """\
-            if (walle_vm_unwinding() ||
+            if (wvm_unwinding() ||
                 get_exception_handler(_PyFrame_GetCode(frame), offset, &level, &handler, &lasti) == 0) {""",
         ),
     ),
@@ -46,8 +46,8 @@ pysleep(PyTime_t timeout)
     assert(timeout >= 0);
 """,
             """\
-    extern int walle_vm_sleep(PyTime_t timeout);
-    return walle_vm_sleep(timeout);
+    extern int wvm_sleep(PyTime_t timeout);
+    return wvm_sleep(timeout);
 """,
         ),
     ),
@@ -58,23 +58,23 @@ pysleep(PyTime_t timeout)
             "Python/thread.c",
             "            r = PyThread_acquire_lock_timed(lock, microseconds, 1);\n",
             """\
-            extern PyLockStatus walle_vm_wait_for_lock(PyThread_type_lock, long long);
-            r = walle_vm_wait_for_lock(lock, microseconds);
+            extern PyLockStatus wvm_wait_for_lock(PyThread_type_lock, long long);
+            r = wvm_wait_for_lock(lock, microseconds);
 """,
         ),
         replace(
             "Python/thread.c",
             "            if (_PyEval_MakePendingCalls(tstate) < 0) {",
             """\
-            extern int walle_vm_raise_if_interrupted(void);
-            if (walle_vm_raise_if_interrupted() < 0 || _PyEval_MakePendingCalls(tstate) < 0) {""",
+            extern int wvm_raise_if_interrupted(void);
+            if (wvm_raise_if_interrupted() < 0 || _PyEval_MakePendingCalls(tstate) < 0) {""",
         ),
         replace(
             "Modules/_threadmodule.c",
             "    PyLockStatus r = _PyMutex_LockTimed(&self->lock, timeout,",
             """\
-    extern PyLockStatus walle_vm_lock(PyMutex *, PyTime_t, int);
-    PyLockStatus r = walle_vm_lock(&self->lock, timeout,""",
+    extern PyLockStatus wvm_lock(PyMutex *, PyTime_t, int);
+    PyLockStatus r = wvm_lock(&self->lock, timeout,""",
         ),
         replace(
             "Modules/_threadmodule.c",
@@ -84,8 +84,8 @@ pysleep(PyTime_t timeout)
     }
     if (!r) {""",
             """\
-        extern PyLockStatus walle_vm_wait_for_lock(PyThread_type_lock, long long);
-        r = walle_vm_wait_for_lock(self->rlock_lock, -1) == PY_LOCK_ACQUIRED;
+        extern PyLockStatus wvm_wait_for_lock(PyThread_type_lock, long long);
+        r = wvm_wait_for_lock(self->rlock_lock, -1) == PY_LOCK_ACQUIRED;
         Py_END_ALLOW_THREADS
     }
     if (!r) {""",
@@ -97,11 +97,11 @@ pysleep(PyTime_t timeout)
             "Modules/_threadmodule.c",
             "    while (!PyEvent_WaitTimed(&self->thread_is_exiting, timeout_ns, detach)) {\n",
             """\
-    extern int walle_vm_interrupted(void);
+    extern int wvm_interrupted(void);
     const PyTime_t slice = 5000000;
     while (!PyEvent_WaitTimed(&self->thread_is_exiting,
                               timeout_ns < 0 || timeout_ns > slice ? slice : timeout_ns, detach)) {
-        if (walle_vm_interrupted()) {
+        if (wvm_interrupted()) {
             return -1;
         }
 """,
@@ -111,7 +111,7 @@ pysleep(PyTime_t timeout)
         "an endless C loop over an iterator must end when the task is cancelled: those that C code may drain "
         "for ever look at the isolate's interrupt flag at every step",
         *(
-            insert_after(path, '#include "Python.h"\n', "extern int walle_vm_interrupted(void);\n")
+            insert_after(path, '#include "Python.h"\n', "extern int wvm_interrupted(void);\n")
             for path in ("Objects/rangeobject.c", "Objects/iterobject.c", "Modules/itertoolsmodule.c")
         ),
         *(
@@ -119,7 +119,7 @@ pysleep(PyTime_t timeout)
                 path,
                 f"{signature}\n{{\n",
                 """\
-    if (walle_vm_interrupted()) {
+    if (wvm_interrupted()) {
         return NULL;
     }
 """,
@@ -149,8 +149,8 @@ pysleep(PyTime_t timeout)
             "Objects/longobject.c",
             "        /* Multiply z by convmult, and add c. */\n",
             """\
-        extern int walle_vm_interrupted(void);
-        if (walle_vm_interrupted()) {
+        extern int wvm_interrupted(void);
+        if (wvm_interrupted()) {
             Py_DECREF(z);
             *res = NULL;
             return 0;
@@ -167,8 +167,8 @@ pysleep(PyTime_t timeout)
                 break;
 """,
             """\
-            extern int walle_vm_interrupted(void);
-            if (walle_vm_interrupted()) {
+            extern int wvm_interrupted(void);
+            if (wvm_interrupted()) {
                 return NULL;
             }
 """,
@@ -183,8 +183,8 @@ pysleep(PyTime_t timeout)
                 path,
                 anchor,
                 f"""\
-    extern int walle_vm_interrupted(void);
-    if (walle_vm_interrupted()) {{
+    extern int wvm_interrupted(void);
+    if (wvm_interrupted()) {{
         return {failed};
     }}
 """,

@@ -33,7 +33,7 @@ Result<const Resource*> resource_of(const TaskContext& context, std::string_view
 }
 
 Result<int64_t> int_arg(HostArgs args, size_t index) {
-  if (args[index].kind == WALLE_VM_INT) return args[index].as.integer;
+  if (args[index].kind == WVM_INT) return args[index].as.integer;
   WALLE_ASSIGN(const double number, number_arg(args, index));
   return static_cast<int64_t>(number);
 }
@@ -45,8 +45,8 @@ Result<runtime::Session*> session_of(const TaskContext& context, HostArgs args) 
   return context.models->find(handle);
 }
 
-Result<std::vector<runtime::NamedValue>> inputs_from(const walle_vm_value& given) {
-  if (given.kind != WALLE_VM_MAP)
+Result<std::vector<runtime::NamedValue>> inputs_from(const wvm_value& given) {
+  if (given.kind != WVM_MAP)
     return argument_error("inputs that are not a dict", "{input name: walle.Tensor}", "walle.engine.run",
                           "name every input");
   std::vector<runtime::NamedValue> inputs;

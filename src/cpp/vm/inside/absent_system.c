@@ -16,10 +16,10 @@ PyObject* PyOS_FSPath(PyObject* path) {
 }
 
 /* CPython polls for signals in its long loops; here the same polls carry cancellation. */
-int PyErr_CheckSignals(void) { return walle_vm_raise_if_interrupted(); }
+int PyErr_CheckSignals(void) { return wvm_raise_if_interrupted(); }
 int _PyErr_CheckSignalsTstate(PyThreadState* state) {
   (void)state;
-  return walle_vm_raise_if_interrupted();
+  return wvm_raise_if_interrupted();
 }
 int PyErr_SetInterruptEx(int signal) {
   (void)signal;

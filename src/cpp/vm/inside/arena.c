@@ -9,7 +9,7 @@ typedef struct chunk {
 
 enum { kChunkBytes = 2048 - sizeof(chunk) };
 
-void* walle_vm_arena_take(void** arena, size_t size) {
+void* wvm_arena_take(void** arena, size_t size) {
   size = (size + 15) & ~(size_t)15;
   chunk* top = *arena;
   if (top == NULL || top->room - top->used < size) {
@@ -24,15 +24,15 @@ void* walle_vm_arena_take(void** arena, size_t size) {
   return piece;
 }
 
-char* walle_vm_arena_text(void** arena, const char* text, size_t size) {
-  char* copy = walle_vm_arena_take(arena, size + 1);
+char* wvm_arena_text(void** arena, const char* text, size_t size) {
+  char* copy = wvm_arena_take(arena, size + 1);
   if (copy == NULL) return NULL;
   if (size) memcpy(copy, text, size);
   copy[size] = 0;
   return copy;
 }
 
-void walle_vm_arena_free(void* arena) {
+void wvm_arena_free(void* arena) {
   for (chunk* top = arena; top != NULL;) {
     chunk* next = top->next;
     free(top);

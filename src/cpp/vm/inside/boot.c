@@ -12,27 +12,27 @@
 #include <internal/pycore_sysmodule.h>
 #include <internal/pycore_typeobject.h>
 
-extern const unsigned char walle_vm_library_data[];
-extern const size_t walle_vm_library_size;
+extern const unsigned char wvm_library_data[];
+extern const size_t wvm_library_size;
 
-static const walle_vm_host* host_table;
-static walle_vm_bundle* library;
+static const wvm_host* host_table;
+static wvm_bundle* library;
 static PyThreadState* main_thread;
 
-const walle_vm_host* walle_vm_host_table(void) { return host_table; }
-walle_vm_bundle* walle_vm_library(void) { return library; }
-PyThreadState* walle_vm_main_thread(void) { return main_thread; }
+const wvm_host* wvm_host_table(void) { return host_table; }
+wvm_bundle* wvm_library(void) { return library; }
+PyThreadState* wvm_main_thread(void) { return main_thread; }
 
 /* _frozen_importlib by name, because import.c looks the importer's functions up in the module it keeps. */
 static int install_importer(PyThreadState* thread) {
   if (library->module_count == 0) return 0; /* the build's own compiler run: no imports */
-  walle_vm_module* entry = walle_vm_bundle_find(library, "_bootstrap", 10);
-  PyObject* code = entry ? walle_vm_read_module(library, entry) : NULL;
+  wvm_module* entry = wvm_bundle_find(library, "_bootstrap", 10);
+  PyObject* code = entry ? wvm_read_module(library, entry) : NULL;
   PyObject* module = code ? PyImport_AddModuleRef("_frozen_importlib") : NULL;
   PyObject* done = NULL;
   if (module != NULL) {
     PyObject* scope = PyModule_GetDict(module);
-    PyObject* calls = walle_vm_importer_module();
+    PyObject* calls = wvm_importer_module();
     if (calls != NULL && PyDict_SetItemString(scope, "__builtins__", PyEval_GetBuiltins()) == 0 &&
         PyDict_SetItemString(scope, "_walle", calls) == 0) {
       done = PyEval_EvalCode(code, scope, scope);
@@ -57,7 +57,7 @@ static int ignore_event(PyDict_WatchEvent event, PyObject* dict, PyObject* key, 
 }
 
 /* What CPython's init_interp_main does and an isolate needs, without files, streams, site and locale. */
-int walle_vm_prepare_interpreter(PyThreadState* thread) {
+int wvm_prepare_interpreter(PyThreadState* thread) {
   PyInterpreterState* interp = thread->interp;
   if (_PySys_UpdateConfig(thread) < 0) return -1;
   struct _Py_unicode_fs_codec* codec = &interp->unicode.fs_codec;
@@ -100,14 +100,14 @@ static void tag_static_types(PyObject* type) {
 }
 
 static PyStatus initialise(void) {
-  walle_vm_install_allocators();
+  wvm_install_allocators();
   PyPreConfig before;
   PyPreConfig_InitIsolatedConfig(&before);
   before.utf8_mode = 1;
   before.configure_locale = 0;
   PyStatus status = Py_PreInitialize(&before);
   if (PyStatus_Exception(status)) return status;
-  walle_vm_install_arenas();
+  wvm_install_arenas();
   PyConfig config;
   PyConfig_InitIsolatedConfig(&config);
   config.site_import = 0;
@@ -131,18 +131,17 @@ static int fail(char* error, size_t size, const char* step) {
   return -1;
 }
 
-int walle_vm_start(const walle_vm_host* host, char* error, size_t error_size) {
+int wvm_start(const wvm_host* host, char* error, size_t error_size) {
   char why[128] = "";
   host_table = host;
-  library = walle_vm_bundle_open_checked(walle_vm_library_data, walle_vm_library_size, 1, why, sizeof why);
+  library = wvm_bundle_open_checked(wvm_library_data, wvm_library_size, 1, why, sizeof why);
   if (library == NULL) return fail(error, error_size, why);
   const PyStatus status = initialise();
   if (PyStatus_Exception(status))
     return fail(error, error_size, status.err_msg ? status.err_msg : "the interpreter does not start");
-  if (walle_vm_prepare_interpreter(PyThreadState_Get()) < 0)
+  if (wvm_prepare_interpreter(PyThreadState_Get()) < 0)
     return fail(error, error_size, "the importer does not start");
-  if (warm_up() < 0 || walle_vm_prepare_host_calls() < 0)
-    return fail(error, error_size, "the warm-up failed");
+  if (warm_up() < 0 || wvm_prepare_host_calls() < 0) return fail(error, error_size, "the warm-up failed");
   tag_static_types((PyObject*)&PyBaseObject_Type);
   main_thread = PyEval_SaveThread();
   return 0;

@@ -11,16 +11,16 @@ typedef struct {
   const uint8_t* at;
   const uint8_t* end;
   const char* failed; /* the first thing that was wrong, NULL while all is well */
-} walle_vm_reader;
+} wvm_reader;
 
-static inline void reader_fail(walle_vm_reader* r, const char* why) {
+static inline void reader_fail(wvm_reader* r, const char* why) {
   if (r->failed == NULL) r->failed = why;
   r->at = r->end;
 }
 
-static inline size_t reader_left(const walle_vm_reader* r) { return (size_t)(r->end - r->at); }
+static inline size_t reader_left(const wvm_reader* r) { return (size_t)(r->end - r->at); }
 
-static inline const uint8_t* take_block(walle_vm_reader* r, size_t size) {
+static inline const uint8_t* take_block(wvm_reader* r, size_t size) {
   if (size > reader_left(r)) {
     reader_fail(r, "the data ends early");
     return r->end;
@@ -30,7 +30,7 @@ static inline const uint8_t* take_block(walle_vm_reader* r, size_t size) {
   return block;
 }
 
-static inline uint8_t take_byte(walle_vm_reader* r) {
+static inline uint8_t take_byte(wvm_reader* r) {
   if (r->at == r->end) {
     reader_fail(r, "the data ends early");
     return 0;
@@ -38,7 +38,7 @@ static inline uint8_t take_byte(walle_vm_reader* r) {
   return *r->at++;
 }
 
-static inline uint32_t take_u32(walle_vm_reader* r) {
+static inline uint32_t take_u32(wvm_reader* r) {
   if (reader_left(r) < 4) {
     reader_fail(r, "the data ends early");
     return 0;
@@ -48,7 +48,7 @@ static inline uint32_t take_u32(walle_vm_reader* r) {
 }
 
 /* LEB128, at most 64 bits. */
-static inline uint64_t take_varint64(walle_vm_reader* r) {
+static inline uint64_t take_varint64(wvm_reader* r) {
   uint64_t value = 0;
   for (int shift = 0; shift < 64; shift += 7) {
     const uint8_t byte = take_byte(r);
@@ -60,7 +60,7 @@ static inline uint64_t take_varint64(walle_vm_reader* r) {
 }
 
 /* A count or index: 31 bits. */
-static inline uint32_t take_varint(walle_vm_reader* r) {
+static inline uint32_t take_varint(wvm_reader* r) {
   const uint64_t value = take_varint64(r);
   if (value > INT32_MAX) {
     reader_fail(r, "a number is out of range");
@@ -70,7 +70,7 @@ static inline uint32_t take_varint(walle_vm_reader* r) {
 }
 
 /* A count of things that take at least one byte each: never more than the bytes that are left. */
-static inline uint32_t take_count(walle_vm_reader* r) {
+static inline uint32_t take_count(wvm_reader* r) {
   const uint32_t count = take_varint(r);
   if (count > reader_left(r)) {
     reader_fail(r, "a count is larger than the data");
@@ -80,6 +80,6 @@ static inline uint32_t take_count(walle_vm_reader* r) {
 }
 
 /* line_table.c: what is wrong with a line table for `units` code units, NULL for nothing. */
-const char* walle_vm_line_table_fault(walle_vm_reader table, uint64_t units);
+const char* wvm_line_table_fault(wvm_reader table, uint64_t units);
 
 #endif

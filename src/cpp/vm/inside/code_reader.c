@@ -15,8 +15,8 @@ typedef struct {
 } scope;
 
 typedef struct {
-  walle_vm_reader r;
-  const walle_vm_bundle* bundle;
+  wvm_reader r;
+  const wvm_bundle* bundle;
   PyObject* file;
   scope* inside; /* NULL: directly in the module */
   int is_module;
@@ -50,7 +50,7 @@ static PyObject* take_qualified_name(build* b, PyObject* name) {
   if (b->inside == NULL) return Py_NewRef(name);
   PyObject* prefix = scope_prefix(b->inside);
   PyObject* full = prefix ? PyUnicode_Concat(prefix, name) : NULL;
-  if (full != NULL && PyUnicode_GET_LENGTH(full) > WALLE_VM_DERIVED_NAME) {
+  if (full != NULL && PyUnicode_GET_LENGTH(full) > WVM_DERIVED_NAME) {
     Py_DECREF(full);
     return PyErr_Format(PyExc_ImportError, "a qualified name is too long to be derived");
   }
@@ -187,8 +187,8 @@ static PyObject* take_value(build* b) {
   }
 }
 
-PyObject* walle_vm_read_module(walle_vm_bundle* bundle, walle_vm_module* module) {
-  const uint8_t* raw = walle_vm_module_bytes(module);
+PyObject* wvm_read_module(wvm_bundle* bundle, wvm_module* module) {
+  const uint8_t* raw = wvm_module_bytes(module);
   if (raw == NULL) return PyErr_Format(PyExc_ImportError, "a module of the container does not inflate");
   build b = {.r = {raw, raw + module->raw_size, NULL}, .bundle = bundle, .is_module = 1};
   b.file = string_at(&b, module->file, 1);

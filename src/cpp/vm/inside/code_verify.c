@@ -26,9 +26,9 @@ enum { kMaxObjects = 1 << 20, kMaxStringBytes = 64 << 20, kObjectsPerCode = 12 }
 enum { kMaxCollidable = 1 << 12 };
 
 typedef struct {
-  walle_vm_reader r;
-  const walle_vm_bundle* bundle;
-  walle_vm_weight* weight;
+  wvm_reader r;
+  const wvm_bundle* bundle;
+  wvm_weight* weight;
 } checker;
 
 typedef struct {
@@ -211,7 +211,7 @@ typedef struct {
 
 /* Six bits a byte, most significant first, bit 6: more follows. Bit 7 marks the start of an entry; CPython's
  * search goes by it, so it must not stand anywhere else. */
-static uint32_t take_table_number(walle_vm_reader* r, int starts_entry) {
+static uint32_t take_table_number(wvm_reader* r, int starts_entry) {
   uint64_t value = 0;
   uint8_t byte;
   do {
@@ -224,7 +224,7 @@ static uint32_t take_table_number(walle_vm_reader* r, int starts_entry) {
   return (uint32_t)value;
 }
 
-static uint32_t read_handlers(body* b, walle_vm_reader table, handler* out) {
+static uint32_t read_handlers(body* b, wvm_reader table, handler* out) {
   uint32_t count = 0, last = 0;
   while (reader_left(&table) > 0) {
     handler* h = &out[count++];
@@ -269,7 +269,7 @@ static void flow(body* b, const handler* handlers, uint32_t handler_count) {
   free(entered);
 }
 
-static const char* check_body(body* b, const uint8_t* packed, uint32_t size, walle_vm_reader table) {
+static const char* check_body(body* b, const uint8_t* packed, uint32_t size, wvm_reader table) {
   uint64_t units = 0;
   for (uint32_t i = 0; i < size; i += 2) units += 1u + _PyOpcode_Caches[packed[i]];
   if (size == 0 || size % 2 || units > kMaxCode)
@@ -313,10 +313,10 @@ static uint32_t check_names(checker* c) {
   return count;
 }
 
-static walle_vm_reader take_region(checker* c) {
+static wvm_reader take_region(checker* c) {
   const uint32_t size = take_count(&c->r);
   const uint8_t* block = take_block(&c->r, size);
-  return (walle_vm_reader){block, c->r.failed ? block : block + size, NULL};
+  return (wvm_reader){block, c->r.failed ? block : block + size, NULL};
 }
 
 static void check_code(checker* c, int nesting) {
@@ -327,12 +327,12 @@ static void check_code(checker* c, int nesting) {
   take_varint(&c->r); /* first line */
   check_string(c);
   check_optional_string(c);
-  const walle_vm_reader code = take_region(c);
+  const wvm_reader code = take_region(c);
   b.consts = check_values(c, nesting + 1, kConstant);
   b.names = check_names(c);
   b.locals = check_names(c);
   b.kinds = take_block(&c->r, b.locals);
-  const walle_vm_reader lines = take_region(c), table = take_region(c);
+  const wvm_reader lines = take_region(c), table = take_region(c);
   if (c->r.failed) return;
   uint32_t plain = 0;
   for (uint32_t i = 0; i < b.locals; ++i) {
@@ -352,7 +352,7 @@ static void check_code(checker* c, int nesting) {
   }
   b.is_generator = (flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0;
   const char* what = check_body(&b, code.at, (uint32_t)(code.end - code.at), table);
-  if (what == NULL) what = walle_vm_line_table_fault(lines, b.count);
+  if (what == NULL) what = wvm_line_table_fault(lines, b.count);
   if (what != NULL) reader_fail(&c->r, what);
 }
 
@@ -381,8 +381,8 @@ static void check_value(checker* c, int nesting, position where) {
   }
 }
 
-int walle_vm_verify_module(const walle_vm_bundle* bundle, const uint8_t* data, size_t size,
-                           walle_vm_weight* weight, char* error, size_t error_size) {
+int wvm_verify_module(const wvm_bundle* bundle, const uint8_t* data, size_t size, wvm_weight* weight,
+                      char* error, size_t error_size) {
   checker c = {{data, data + size, NULL}, bundle, weight};
   if (size == 0 || *data != 'C')
     reader_fail(&c.r, "a module is not code");

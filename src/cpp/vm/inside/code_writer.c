@@ -106,7 +106,7 @@ static int name_follows(const writer* w, const PyCodeObject* code) {
                                         : PyUnicode_FromFormat(is_function ? "%U.<locals>.%U" : "%U.%U",
                                                                w->inside->co_qualname, code->co_name);
   if (derived == NULL) return -1;
-  const int follows = (w->inside == NULL || PyUnicode_GET_LENGTH(derived) <= WALLE_VM_DERIVED_NAME) &&
+  const int follows = (w->inside == NULL || PyUnicode_GET_LENGTH(derived) <= WVM_DERIVED_NAME) &&
                       PyUnicode_Compare(derived, code->co_qualname) == 0;
   Py_DECREF(derived);
   return follows;
@@ -226,7 +226,7 @@ static int write_value(writer* w, PyObject* value) {
   return -1;
 }
 
-static int write_module(writer* w, const walle_vm_source* source, int library) {
+static int write_module(writer* w, const wvm_source* source, int library) {
   PyCompilerFlags flags = {.cf_flags = PyCF_SOURCE_IS_UTF8 | PyCF_IGNORE_COOKIE,
                            .cf_feature_version = PY_MINOR_VERSION};
   PyObject* file = PyUnicode_FromString(source->file);
@@ -259,7 +259,7 @@ static int write_string_table(writer* w, buffer* table) {
 
 static void write_header(buffer* out, const writer* w, const buffer* table, size_t modules) {
   char id[32] = {0};
-  memcpy(id, walle_vm_id, strlen(walle_vm_id));
+  memcpy(id, wvm_id, strlen(wvm_id));
   put(out, "WVMB\1\0\0\0", 8);
   put(out, id, sizeof id);
   put_u32(out, 0); /* checksum, filled in at the end */
@@ -270,7 +270,7 @@ static void write_header(buffer* out, const writer* w, const buffer* table, size
   put(out, table->data, table->size);
 }
 
-static int write_all(writer* w, const walle_vm_source* sources, size_t count, int library, buffer* out) {
+static int write_all(writer* w, const wvm_source* sources, size_t count, int library, buffer* out) {
   buffer entries = {0}, table = {0};
   int status = 0;
   for (size_t i = 0; status == 0 && i < count; ++i) {
@@ -298,7 +298,7 @@ static int write_all(writer* w, const walle_vm_source* sources, size_t count, in
     }
   }
   if (status == 0) {
-    const uint32_t crc = walle_vm_checksum(out->data + 44, out->size - 44);
+    const uint32_t crc = wvm_checksum(out->data + 44, out->size - 44);
     for (int i = 0; i < 4; ++i) out->data[40 + i] = (uint8_t)(crc >> (8 * i));
   }
   free(entries.data);
@@ -306,7 +306,7 @@ static int write_all(writer* w, const walle_vm_source* sources, size_t count, in
   return status;
 }
 
-int walle_vm_write_container(const walle_vm_source* sources, size_t count, int library, walle_vm_blob* blob) {
+int wvm_write_container(const wvm_source* sources, size_t count, int library, wvm_blob* blob) {
   writer w = {.numbers = PyDict_New(), .strings = PyList_New(0), .keep_lines = !library};
   buffer out = {0};
   int status = w.numbers && w.strings ? write_all(&w, sources, count, library, &out) : -1;
@@ -317,6 +317,6 @@ int walle_vm_write_container(const walle_vm_source* sources, size_t count, int l
     free(out.data);
     return -1;
   }
-  *blob = (walle_vm_blob){out.data, out.size, out.data};
+  *blob = (wvm_blob){out.data, out.size, out.data};
   return 0;
 }

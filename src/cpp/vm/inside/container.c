@@ -5,7 +5,7 @@
 #include "vm/inside/bytes.h"
 #include "vm/inside/inside.h"
 
-const char walle_vm_id[] = "cpython-3.13.5/walle-2";
+const char wvm_id[] = "cpython-3.13.5/walle-2";
 
 enum {
   kIdBytes = 32,
@@ -16,7 +16,7 @@ enum {
   kMaxModules = 1 << 14
 };
 
-uint32_t walle_vm_checksum(const uint8_t* data, size_t size) {
+uint32_t wvm_checksum(const uint8_t* data, size_t size) {
   uint32_t crc = 0xffffffffu;
   for (size_t i = 0; i < size; ++i) {
     crc ^= data[i];
@@ -26,8 +26,8 @@ uint32_t walle_vm_checksum(const uint8_t* data, size_t size) {
 }
 
 /* Strings: count lengths, then all bytes; `raw` holds exactly that. */
-static const char* index_strings(walle_vm_bundle* bundle, const uint8_t* raw, size_t size) {
-  walle_vm_reader r = {raw, raw + size, NULL};
+static const char* index_strings(wvm_bundle* bundle, const uint8_t* raw, size_t size) {
+  wvm_reader r = {raw, raw + size, NULL};
   bundle->string_offsets = malloc(((size_t)bundle->string_count + 1) * sizeof(uint32_t));
   if (bundle->string_offsets == NULL) return "no memory";
   uint64_t total = 0;
@@ -47,7 +47,7 @@ static const uint8_t* unpack(const uint8_t* stored, uint32_t stored_size, uint32
                              uint8_t** memory) {
   if (stored_size == raw_size) return stored;
   uint8_t* raw = malloc(raw_size ? raw_size : 1);
-  if (raw == NULL || walle_vm_inflate(stored, stored_size, raw, raw_size) != 0) {
+  if (raw == NULL || wvm_inflate(stored, stored_size, raw, raw_size) != 0) {
     free(raw);
     return NULL;
   }
@@ -55,7 +55,7 @@ static const uint8_t* unpack(const uint8_t* stored, uint32_t stored_size, uint32
   return raw;
 }
 
-const uint8_t* walle_vm_module_bytes(walle_vm_module* module) {
+const uint8_t* wvm_module_bytes(wvm_module* module) {
   if (module->stored_size == module->raw_size) return module->stored;
   const uint8_t* known = atomic_load(&module->raw);
   if (known != NULL) return known;
@@ -68,12 +68,12 @@ const uint8_t* walle_vm_module_bytes(walle_vm_module* module) {
   return expected;
 }
 
-static const char* read_modules(walle_vm_bundle* bundle, walle_vm_reader* r) {
-  bundle->modules = calloc(bundle->module_count ? bundle->module_count : 1, sizeof(walle_vm_module));
+static const char* read_modules(wvm_bundle* bundle, wvm_reader* r) {
+  bundle->modules = calloc(bundle->module_count ? bundle->module_count : 1, sizeof(wvm_module));
   if (bundle->modules == NULL) return "no memory";
   uint64_t total = 0;
   for (uint32_t i = 0; i < bundle->module_count; ++i) {
-    walle_vm_module* m = &bundle->modules[i];
+    wvm_module* m = &bundle->modules[i];
     m->name = take_u32(r);
     m->file = take_u32(r);
     m->is_package = take_u32(r);
@@ -90,16 +90,16 @@ static const char* read_modules(walle_vm_bundle* bundle, walle_vm_reader* r) {
   return r->at == r->end ? NULL : "bytes follow the last module";
 }
 
-static const char* read_header(walle_vm_bundle* bundle, const uint8_t* data, size_t size, int trusted,
-                               walle_vm_reader* r, uint32_t* raw_size, uint32_t* stored_size) {
+static const char* read_header(wvm_bundle* bundle, const uint8_t* data, size_t size, int trusted,
+                               wvm_reader* r, uint32_t* raw_size, uint32_t* stored_size) {
   char id[kIdBytes] = {0};
-  memcpy(id, walle_vm_id, sizeof walle_vm_id);
+  memcpy(id, wvm_id, sizeof wvm_id);
   if (size < kHeaderBytes || memcmp(data, "WVMB\1\0\0\0", 8) != 0)
     return "this is not a bytecode container (version 1)";
   if (memcmp(data + 8, id, kIdBytes) != 0) return "compiled for another VM";
-  *r = (walle_vm_reader){data + kChecksumAt, data + size, NULL};
+  *r = (wvm_reader){data + kChecksumAt, data + size, NULL};
   const uint32_t expected = take_u32(r);
-  if (!trusted && walle_vm_checksum(r->at, reader_left(r)) != expected)
+  if (!trusted && wvm_checksum(r->at, reader_left(r)) != expected)
     return "the checksum does not match: damaged or truncated";
   bundle->string_count = take_u32(r);
   *raw_size = take_u32(r);
@@ -112,8 +112,8 @@ static const char* read_header(walle_vm_bundle* bundle, const uint8_t* data, siz
   return NULL;
 }
 
-static const char* open_container(walle_vm_bundle* bundle, const uint8_t* data, size_t size, int trusted) {
-  walle_vm_reader r;
+static const char* open_container(wvm_bundle* bundle, const uint8_t* data, size_t size, int trusted) {
+  wvm_reader r;
   uint32_t raw_size = 0, stored_size = 0;
   const char* wrong = read_header(bundle, data, size, trusted, &r, &raw_size, &stored_size);
   if (wrong != NULL) return wrong;
@@ -125,23 +125,23 @@ static const char* open_container(walle_vm_bundle* bundle, const uint8_t* data, 
   return wrong != NULL ? wrong : read_modules(bundle, &r);
 }
 
-static int verify_all(walle_vm_bundle* bundle, char* error, size_t error_size) {
-  walle_vm_weight weight = {0, 0};
+static int verify_all(wvm_bundle* bundle, char* error, size_t error_size) {
+  wvm_weight weight = {0, 0};
   for (uint32_t i = 0; i < bundle->module_count; ++i) {
-    walle_vm_module* module = &bundle->modules[i];
-    const uint8_t* raw = walle_vm_module_bytes(module);
+    wvm_module* module = &bundle->modules[i];
+    const uint8_t* raw = wvm_module_bytes(module);
     if (raw == NULL) {
       snprintf(error, error_size, "module %u does not inflate", i);
       return -1;
     }
-    if (walle_vm_verify_module(bundle, raw, module->raw_size, &weight, error, error_size) < 0) return -1;
+    if (wvm_verify_module(bundle, raw, module->raw_size, &weight, error, error_size) < 0) return -1;
   }
   return 0;
 }
 
-walle_vm_bundle* walle_vm_bundle_open_checked(const uint8_t* data, size_t size, int trusted, char* error,
-                                              size_t error_size) {
-  walle_vm_bundle* bundle = calloc(1, sizeof *bundle);
+wvm_bundle* wvm_bundle_open_checked(const uint8_t* data, size_t size, int trusted, char* error,
+                                    size_t error_size) {
+  wvm_bundle* bundle = calloc(1, sizeof *bundle);
   if (bundle == NULL) {
     snprintf(error, error_size, "no memory");
     return NULL;
@@ -150,11 +150,11 @@ walle_vm_bundle* walle_vm_bundle_open_checked(const uint8_t* data, size_t size, 
   const char* wrong = open_container(bundle, data, size, trusted);
   if (wrong != NULL) snprintf(error, error_size, "%s", wrong);
   if (wrong == NULL && (trusted || verify_all(bundle, error, error_size) == 0)) return bundle;
-  walle_vm_bundle_drop(bundle);
+  wvm_bundle_drop(bundle);
   return NULL;
 }
 
-void walle_vm_bundle_drop(walle_vm_bundle* bundle) {
+void wvm_bundle_drop(wvm_bundle* bundle) {
   if (bundle == NULL || atomic_fetch_sub(&bundle->references, 1) != 1) return;
   for (uint32_t i = 0; bundle->modules != NULL && i < bundle->module_count; ++i)
     free((void*)atomic_load(&bundle->modules[i].raw));
@@ -164,7 +164,7 @@ void walle_vm_bundle_drop(walle_vm_bundle* bundle) {
   free(bundle);
 }
 
-walle_vm_module* walle_vm_bundle_find(walle_vm_bundle* bundle, const char* name, size_t size) {
+wvm_module* wvm_bundle_find(wvm_bundle* bundle, const char* name, size_t size) {
   for (uint32_t i = 0; bundle != NULL && i < bundle->module_count; ++i) {
     const uint32_t number = bundle->modules[i].name;
     const uint32_t at = bundle->string_offsets[number];

@@ -8,17 +8,17 @@
 enum { kMaxFrames = 64, kMaxMessage = 2000, kDescribingBytes = 1 << 20 };
 
 static const char* const kReasonText[] = {
-    [WALLE_VM_REASON_CANCELLED] = "the task was cancelled",
-    [WALLE_VM_REASON_WALL] = "the task ran longer than its wall-clock limit",
-    [WALLE_VM_REASON_CPU] = "the task used more processor time than its limit",
-    [WALLE_VM_REASON_HEAP] = "the task kept asking for memory beyond its heap limit",
-    [WALLE_VM_REASON_STACK] = "the task recursed deeper than its stack allows",
+    [WVM_REASON_CANCELLED] = "the task was cancelled",
+    [WVM_REASON_WALL] = "the task ran longer than its wall-clock limit",
+    [WVM_REASON_CPU] = "the task used more processor time than its limit",
+    [WVM_REASON_HEAP] = "the task kept asking for memory beyond its heap limit",
+    [WVM_REASON_STACK] = "the task recursed deeper than its stack allows",
 };
 
-void walle_vm_fail_plain(walle_vm_result* result, const char* type, const char* message) {
+void wvm_fail_plain(wvm_result* result, const char* type, const char* message) {
   result->ok = 0;
-  result->type = walle_vm_arena_text(&result->arena, type, strlen(type));
-  result->message = walle_vm_arena_text(&result->arena, message, strlen(message));
+  result->type = wvm_arena_text(&result->arena, type, strlen(type));
+  result->message = wvm_arena_text(&result->arena, message, strlen(message));
   if (result->type == NULL) result->type = "MemoryError";
   if (result->message == NULL) result->message = "";
 }
@@ -34,18 +34,18 @@ static const char* arena_utf8(void** arena, PyObject* text) {
     size = kMaxMessage;
     while (size > 0 && (utf8[size] & 0xC0) == 0x80) --size;
   }
-  const char* copy = walle_vm_arena_text(arena, utf8, size);
+  const char* copy = wvm_arena_text(arena, utf8, size);
   Py_XDECREF(bytes);
   return copy ? copy : "";
 }
 
 /* A library file is named "<json.decoder>", a task's own file "package/module.py". */
-static void copy_frames(PyObject* exception, walle_vm_result* result) {
+static void copy_frames(PyObject* exception, wvm_result* result) {
   PyObject* traceback = PyException_GetTraceback(exception);
   size_t total = 0;
   for (PyTracebackObject* t = (PyTracebackObject*)traceback; t != NULL; t = t->tb_next) ++total;
   const size_t kept = total > kMaxFrames ? kMaxFrames : total;
-  walle_vm_frame* frames = walle_vm_arena_take(&result->arena, kept * sizeof(walle_vm_frame));
+  wvm_frame* frames = wvm_arena_take(&result->arena, kept * sizeof(wvm_frame));
   size_t number = 0;
   for (PyTracebackObject* t = (PyTracebackObject*)traceback; t != NULL && frames != NULL;
        t = t->tb_next, ++number) {
@@ -54,34 +54,34 @@ static void copy_frames(PyObject* exception, walle_vm_result* result) {
     PyCodeObject* code = PyFrame_GetCode(t->tb_frame);
     const int line = t->tb_lineno > 0 ? t->tb_lineno : PyCode_Addr2Line(code, t->tb_lasti);
     frames[result->frame_count++] =
-        (walle_vm_frame){arena_utf8(&result->arena, code->co_filename),
-                         arena_utf8(&result->arena, code->co_qualname), line > 0 ? line : 0};
+        (wvm_frame){arena_utf8(&result->arena, code->co_filename),
+                    arena_utf8(&result->arena, code->co_qualname), line > 0 ? line : 0};
     Py_DECREF(code);
   }
   result->frames = frames;
   Py_XDECREF(traceback);
 }
 
-static int reason_of(const walle_vm_isolate* isolate, PyObject* exception) {
-  if (PyErr_GivenExceptionMatches(exception, PyExc_RecursionError)) return WALLE_VM_REASON_STACK;
+static int reason_of(const wvm_isolate* isolate, PyObject* exception) {
+  if (PyErr_GivenExceptionMatches(exception, PyExc_RecursionError)) return WVM_REASON_STACK;
   if (PyErr_GivenExceptionMatches(exception, PyExc_MemoryError) &&
-      walle_vm_count(&isolate->denied) > isolate->denied_before)
-    return WALLE_VM_REASON_HEAP;
+      wvm_count(&isolate->denied) > isolate->denied_before)
+    return WVM_REASON_HEAP;
   if (PyErr_GivenExceptionMatches(exception, PyExc_ImportError) ||
       PyErr_GivenExceptionMatches(exception, PyExc_PermissionError)) {
     return isolate->refused;
   }
-  return WALLE_VM_REASON_NONE;
+  return WVM_REASON_NONE;
 }
 
 /* Needs running Python code (__str__), therefore only while the task is not unwinding. */
-static void describe(PyObject* exception, walle_vm_result* result) {
+static void describe(PyObject* exception, wvm_result* result) {
   PyObject* name = PyType_GetName(Py_TYPE(exception));
   result->type = arena_utf8(&result->arena, name);
   PyObject* text = PyObject_Str(exception);
   if (text == NULL) PyErr_Clear();
   result->message = arena_utf8(&result->arena, text);
-  if (result->message[0] == 0 && result->reason == WALLE_VM_REASON_HEAP)
+  if (result->message[0] == 0 && result->reason == WVM_REASON_HEAP)
     result->message = "the heap limit of the task is reached";
   Py_XDECREF(name);
   Py_XDECREF(text);
@@ -104,15 +104,15 @@ static void forget_half_imports(void) {
   Py_XDECREF(names);
 }
 
-void walle_vm_fail(walle_vm_isolate* isolate, walle_vm_result* result) {
+void wvm_fail(wvm_isolate* isolate, wvm_result* result) {
   const size_t cap = isolate->heap_cap;
   if (cap)
     isolate->heap_cap =
-        (walle_vm_count(&isolate->heap) > cap ? walle_vm_count(&isolate->heap) : cap) + kDescribingBytes;
+        (wvm_count(&isolate->heap) > cap ? wvm_count(&isolate->heap) : cap) + kDescribingBytes;
   PyObject* exception = PyErr_GetRaisedException();
   result->ok = 0;
   if (exception != NULL) copy_frames(exception, result);
-  if (exception != NULL && !walle_vm_unwinding()) {
+  if (exception != NULL && !wvm_unwinding()) {
     result->reason = reason_of(isolate, exception);
     describe(exception, result);
   }
@@ -123,10 +123,10 @@ void walle_vm_fail(walle_vm_isolate* isolate, walle_vm_result* result) {
   if (interrupted > 0) {
     forget_half_imports();
     result->reason = interrupted;
-    result->type = interrupted == WALLE_VM_REASON_CANCELLED ? "Cancelled" : "LimitExceeded";
+    result->type = interrupted == WVM_REASON_CANCELLED ? "Cancelled" : "LimitExceeded";
     result->message = kReasonText[interrupted];
   } else if (exception == NULL) {
-    walle_vm_fail_plain(result, "SystemError", "the call failed without an exception");
+    wvm_fail_plain(result, "SystemError", "the call failed without an exception");
   }
   isolate->heap_cap = cap;
 }

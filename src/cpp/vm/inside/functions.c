@@ -3,36 +3,36 @@
  * time, since a task may rebind. */
 #include "vm/inside/inside.h"
 
-static void forget(walle_vm_target* target) {
+static void forget(wvm_target* target) {
   free(target->module);
   free(target->function);
   Py_XDECREF(target->module_name);
   Py_XDECREF(target->function_name);
-  *target = (walle_vm_target){0};
+  *target = (wvm_target){0};
 }
 
-void walle_vm_forget_functions(walle_vm_isolate* isolate) {
-  for (size_t i = 0; i < WALLE_VM_KEPT_TARGETS; ++i) forget(&isolate->targets[i]);
+void wvm_forget_functions(wvm_isolate* isolate) {
+  for (size_t i = 0; i < WVM_KEPT_TARGETS; ++i) forget(&isolate->targets[i]);
 }
 
-static walle_vm_target* new_target(walle_vm_isolate* isolate, const char* module, const char* function) {
-  walle_vm_target fresh = {strdup(module), strdup(function), PyUnicode_InternFromString(module),
-                           PyUnicode_InternFromString(function)};
+static wvm_target* new_target(wvm_isolate* isolate, const char* module, const char* function) {
+  wvm_target fresh = {strdup(module), strdup(function), PyUnicode_InternFromString(module),
+                      PyUnicode_InternFromString(function)};
   if (!fresh.module || !fresh.function || !fresh.module_name || !fresh.function_name) {
     if (!PyErr_Occurred()) PyErr_NoMemory();
     forget(&fresh);
     return NULL;
   }
-  walle_vm_target* place = &isolate->targets[isolate->next_target++ % WALLE_VM_KEPT_TARGETS];
+  wvm_target* place = &isolate->targets[isolate->next_target++ % WVM_KEPT_TARGETS];
   forget(place);
   *place = fresh;
   return place;
 }
 
 /* Valid until others have pushed it out. */
-static walle_vm_target* target_of(walle_vm_isolate* isolate, const char* module, const char* function) {
-  for (size_t i = 0; i < WALLE_VM_KEPT_TARGETS; ++i) {
-    walle_vm_target* target = &isolate->targets[i];
+static wvm_target* target_of(wvm_isolate* isolate, const char* module, const char* function) {
+  for (size_t i = 0; i < WVM_KEPT_TARGETS; ++i) {
+    wvm_target* target = &isolate->targets[i];
     if (target->function != NULL && strcmp(target->function, function) == 0 &&
         strcmp(target->module, module) == 0)
       return target;
@@ -47,9 +47,8 @@ static PyObject* import_module(PyObject* name) {
 }
 
 /* Borrowed. */
-PyObject* walle_vm_find_function(walle_vm_isolate* isolate, const char* module_name,
-                                 const char* function_name) {
-  const walle_vm_target* target = target_of(isolate, module_name, function_name);
+PyObject* wvm_find_function(wvm_isolate* isolate, const char* module_name, const char* function_name) {
+  const wvm_target* target = target_of(isolate, module_name, function_name);
   if (target == NULL) return NULL;
   PyObject* module = PyDict_GetItemWithError(PyImport_GetModuleDict(), target->module_name);
   if (module == NULL && !PyErr_Occurred()) module = import_module(target->module_name);

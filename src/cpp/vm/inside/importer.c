@@ -16,17 +16,17 @@ static struct _inittab* find_builtin(const char* name) {
 }
 
 /* The library hides a task's modules of the same name, so that it always finds its own. */
-static walle_vm_module* find_module(const char* name, size_t size, walle_vm_bundle** owner) {
-  const walle_vm_isolate* isolate = walle_vm_current;
-  walle_vm_module* found = walle_vm_bundle_find(*owner = walle_vm_library(), name, size);
+static wvm_module* find_module(const char* name, size_t size, wvm_bundle** owner) {
+  const wvm_isolate* isolate = wvm_current;
+  wvm_module* found = wvm_bundle_find(*owner = wvm_library(), name, size);
   for (size_t i = 0; found == NULL && isolate != NULL && i < isolate->bundle_count; ++i) {
-    found = walle_vm_bundle_find(*owner = isolate->bundles[i], name, size);
+    found = wvm_bundle_find(*owner = isolate->bundles[i], name, size);
   }
   return found;
 }
 
 static int is_host_module(const char* name) {
-  const walle_vm_host* host = walle_vm_host_table();
+  const wvm_host* host = wvm_host_table();
   for (size_t i = 0; i < host->function_count; ++i) {
     if (strcmp(host->functions[i].module, name) == 0) return 1;
   }
@@ -39,8 +39,8 @@ static PyObject* importer_find(PyObject* self, PyObject* name) {
   const char* text = PyUnicode_AsUTF8AndSize(name, &size);
   if (text == NULL) return NULL;
   if (find_builtin(text) != NULL) return PyLong_FromLong(kBuiltin);
-  walle_vm_bundle* owner;
-  const walle_vm_module* module = find_module(text, (size_t)size, &owner);
+  wvm_bundle* owner;
+  const wvm_module* module = find_module(text, (size_t)size, &owner);
   if (module != NULL) return PyLong_FromLong(module->is_package ? kPackage : kModule);
   return PyLong_FromLong(is_host_module(text) ? kHost : kNowhere);
 }
@@ -50,10 +50,10 @@ static PyObject* importer_code(PyObject* self, PyObject* name) {
   Py_ssize_t size;
   const char* text = PyUnicode_AsUTF8AndSize(name, &size);
   if (text == NULL) return NULL;
-  walle_vm_bundle* owner;
-  walle_vm_module* module = find_module(text, (size_t)size, &owner);
+  wvm_bundle* owner;
+  wvm_module* module = find_module(text, (size_t)size, &owner);
   if (module == NULL) return PyErr_Format(PyExc_ImportError, "no module %R", name);
-  return walle_vm_read_module(owner, module);
+  return wvm_read_module(owner, module);
 }
 
 static PyObject* importer_builtin(PyObject* self, PyObject* spec) {
@@ -84,7 +84,7 @@ static PyObject* importer_builtin(PyObject* self, PyObject* spec) {
  * module imports for its own use is the library's business. */
 static PyObject* importer_check(PyObject* self, PyObject* name) {
   (void)self;
-  walle_vm_isolate* isolate = walle_vm_current;
+  wvm_isolate* isolate = wvm_current;
   if (isolate == NULL || isolate->imports == NULL) Py_RETURN_NONE;
   const char* text = PyUnicode_AsUTF8(name);
   if (text == NULL) return NULL;
@@ -93,9 +93,9 @@ static PyObject* importer_check(PyObject* self, PyObject* name) {
     if (strlen(isolate->imports[i]) == length && memcmp(isolate->imports[i], text, length) == 0)
       Py_RETURN_NONE;
   }
-  walle_vm_bundle* owner;
-  if (find_module(text, strlen(text), &owner) != NULL && owner != walle_vm_library()) Py_RETURN_NONE;
-  isolate->refused = WALLE_VM_REASON_IMPORT;
+  wvm_bundle* owner;
+  if (find_module(text, strlen(text), &owner) != NULL && owner != wvm_library()) Py_RETURN_NONE;
+  isolate->refused = WVM_REASON_IMPORT;
   return PyErr_Format(PyExc_ImportError, "import of %R is not allowed for this task", name);
 }
 
@@ -106,8 +106,8 @@ static PyObject* importer_log(PyObject* self, PyObject* const* args, Py_ssize_t 
   const long level = PyLong_AsLong(args[0]);
   const char* text = PyUnicode_AsUTF8AndSize(args[1], &size);
   if (text == NULL || (level == -1 && PyErr_Occurred())) return NULL;
-  const walle_vm_isolate* isolate = walle_vm_current;
-  if (isolate != NULL) walle_vm_host_table()->log(isolate->user, (int)level, text, (size_t)size);
+  const wvm_isolate* isolate = wvm_current;
+  if (isolate != NULL) wvm_host_table()->log(isolate->user, (int)level, text, (size_t)size);
   Py_RETURN_NONE;
 }
 
@@ -115,14 +115,14 @@ static PyObject* importer_host(PyObject* self, PyObject* name) {
   (void)self;
   const char* text = PyUnicode_AsUTF8(name);
   if (text == NULL) return NULL;
-  PyObject* module = walle_vm_host_module(text);
+  PyObject* module = wvm_host_module(text);
   if (module == NULL && !PyErr_Occurred()) PyErr_Format(PyExc_ImportError, "no host module %R", name);
   return module;
 }
 
 static PyObject* importer_tensor(PyObject* self, PyObject* unused) {
   (void)self, (void)unused;
-  return Py_XNewRef(walle_vm_tensor_type());
+  return Py_XNewRef(wvm_tensor_type());
 }
 
 static PyObject* importer_urandom(PyObject* self, PyObject* size) {
@@ -146,7 +146,7 @@ static PyMethodDef kMethods[] = {{"find", importer_find, METH_O, NULL},
 static struct PyModuleDef kDefinition = {
     PyModuleDef_HEAD_INIT, "_walle", NULL, 0, kMethods, NULL, NULL, NULL, NULL};
 
-PyObject* walle_vm_importer_module(void) {
+PyObject* wvm_importer_module(void) {
   PyObject* module = PyModule_New("_walle");
   if (module != NULL && PyModule_AddFunctions(module, kDefinition.m_methods) < 0) Py_CLEAR(module);
   return module;

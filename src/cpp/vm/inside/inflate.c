@@ -178,7 +178,7 @@ static void dynamic_block(stream* s) {
   codes(s, &lengths, &distances);
 }
 
-int walle_vm_inflate(const uint8_t* data, size_t size, uint8_t* out, size_t out_size) {
+int wvm_inflate(const uint8_t* data, size_t size, uint8_t* out, size_t out_size) {
   stream s = {.in = data, .in_size = size, .out = out, .out_size = out_size};
   int last = 0;
   while (!last && !s.failed) {

@@ -15,40 +15,38 @@
  * recursions: at most 1.2 KB; and what the deepest leaf may use without counting. */
 enum { kBytesPerLevel = 1536, kReserve = 96 * 1024, kFloor = 64 * 1024 };
 
-void walle_vm_interrupt(walle_vm_isolate* isolate, int reason) {
+void wvm_interrupt(wvm_isolate* isolate, int reason) {
   int expected = kRunning;
   if (!atomic_compare_exchange_strong(&isolate->state, &expected, reason)) return;
   _Py_set_eval_breaker_bit(isolate->thread, _PY_SIGNALS_PENDING_BIT);
 }
 
-int walle_vm_unwinding(void) {
-  const walle_vm_isolate* isolate = walle_vm_current;
+int wvm_unwinding(void) {
+  const wvm_isolate* isolate = wvm_current;
   return isolate != NULL && atomic_load_explicit(&isolate->state, memory_order_relaxed) > 0;
 }
 
-int walle_vm_raise_if_interrupted(void) {
-  if (!walle_vm_unwinding()) return 0;
-  walle_vm_isolate* isolate = walle_vm_current;
+int wvm_raise_if_interrupted(void) {
+  if (!wvm_unwinding()) return 0;
+  wvm_isolate* isolate = wvm_current;
   if (isolate->thread != _PyThreadState_GET()) return 0;
-  walle_vm_tally(&isolate->cancels);
+  wvm_tally(&isolate->cancels);
   PyErr_SetNone(PyExc_KeyboardInterrupt);
   return -1;
 }
 
-int walle_vm_interrupted(void) { return walle_vm_unwinding() && walle_vm_raise_if_interrupted() < 0; }
+int wvm_interrupted(void) { return wvm_unwinding() && wvm_raise_if_interrupted() < 0; }
 
 /* Called where CPython would abort the process: recursion inside the handling of a recursion error. */
-void walle_vm_stack_exhausted(void) {
-  if (walle_vm_current != NULL) walle_vm_interrupt(walle_vm_current, WALLE_VM_REASON_STACK);
+void wvm_stack_exhausted(void) {
+  if (wvm_current != NULL) wvm_interrupt(wvm_current, WVM_REASON_STACK);
   PyErr_NoMemory();
 }
 
 static _Thread_local char* stack_low;
-_Thread_local char* walle_vm_stack_floor;
+_Thread_local char* wvm_stack_floor;
 
-void walle_vm_stack_error(void) {
-  PyErr_SetString(PyExc_RecursionError, "the C stack of this thread is used up");
-}
+void wvm_stack_error(void) { PyErr_SetString(PyExc_RecursionError, "the C stack of this thread is used up"); }
 
 static char* find_stack_low(void) {
 #if defined(__APPLE__)
@@ -65,10 +63,10 @@ static char* find_stack_low(void) {
 #endif
 }
 
-int walle_vm_stack_levels(size_t cap) {
+int wvm_stack_levels(size_t cap) {
   if (stack_low == NULL) {
     stack_low = find_stack_low();
-    if (stack_low != NULL) walle_vm_stack_floor = stack_low + kFloor;
+    if (stack_low != NULL) wvm_stack_floor = stack_low + kFloor;
   }
   const char* here = __builtin_frame_address(0);
   ptrdiff_t room = here - stack_low - kReserve;
@@ -87,19 +85,19 @@ static void wait_slice(PyTime_t nanoseconds) {
   nanosleep(&slice, NULL);
 }
 
-int walle_vm_sleep(PyTime_t timeout) {
+int wvm_sleep(PyTime_t timeout) {
   PyTime_t now, slice = kSliceMicroseconds * 1000LL;
   if (PyTime_MonotonicRaw(&now) < 0) return 0;
   for (const PyTime_t deadline = _PyTime_Add(now, timeout); now < deadline; PyTime_MonotonicRaw(&now)) {
-    if (walle_vm_raise_if_interrupted() < 0) return -1;
+    if (wvm_raise_if_interrupted() < 0) return -1;
     wait_slice(deadline - now < slice ? deadline - now : slice);
   }
-  return walle_vm_raise_if_interrupted();
+  return wvm_raise_if_interrupted();
 }
 
-PyLockStatus walle_vm_wait_for_lock(PyThread_type_lock lock, long long microseconds) {
+PyLockStatus wvm_wait_for_lock(PyThread_type_lock lock, long long microseconds) {
   while (microseconds != 0) {
-    if (walle_vm_unwinding()) return PY_LOCK_INTR;
+    if (wvm_unwinding()) return PY_LOCK_INTR;
     const long long slice =
         microseconds < 0 || microseconds > kSliceMicroseconds ? kSliceMicroseconds : microseconds;
     if (PyThread_acquire_lock_timed(lock, slice, 0) == PY_LOCK_ACQUIRED) return PY_LOCK_ACQUIRED;
@@ -108,13 +106,13 @@ PyLockStatus walle_vm_wait_for_lock(PyThread_type_lock lock, long long microseco
   return PY_LOCK_FAILURE;
 }
 
-PyLockStatus walle_vm_lock(PyMutex* mutex, PyTime_t timeout, int flags) {
+PyLockStatus wvm_lock(PyMutex* mutex, PyTime_t timeout, int flags) {
   const PyTime_t slice = kSliceMicroseconds * 1000LL;
   for (;;) {
     const PyTime_t wait = timeout < 0 || timeout > slice ? slice : timeout;
     const PyLockStatus status = _PyMutex_LockTimed(mutex, wait, (_PyLockFlags)flags);
     if (status != PY_LOCK_FAILURE || timeout == 0) return status;
-    if (walle_vm_raise_if_interrupted() < 0) return PY_LOCK_INTR;
+    if (wvm_raise_if_interrupted() < 0) return PY_LOCK_INTR;
     if (timeout > 0) timeout -= wait;
   }
 }

@@ -16,39 +16,39 @@ static pthread_mutex_t lifecycle = PTHREAD_MUTEX_INITIALIZER;
 /* An isolate starts no threads and is entered by one at a time (the boundary's rule), so its own lock can
  * have no second customer: it is taken once, when the interpreter is made, and from then on entering means to
  * become the current thread. Taking and dropping it per call cost 0.2 us in two mutexes and two signals. */
-static void attach_thread(walle_vm_isolate* isolate) {
-  walle_vm_current = isolate;
+static void attach_thread(wvm_isolate* isolate) {
+  wvm_current = isolate;
   _Py_tss_tstate = isolate->thread;
 }
 
 static void detach_thread(void) {
   _Py_tss_tstate = NULL;
-  walle_vm_current = NULL;
+  wvm_current = NULL;
 }
 
-void walle_vm_release_interpreter(void) { detach_thread(); }
-void walle_vm_regain_interpreter(walle_vm_isolate* isolate) { attach_thread(isolate); }
+void wvm_release_interpreter(void) { detach_thread(); }
+void wvm_regain_interpreter(wvm_isolate* isolate) { attach_thread(isolate); }
 
-static int enter(walle_vm_isolate* isolate, walle_vm_result* result) {
-  const int room = walle_vm_stack_levels(isolate->stack_cap);
+static int enter(wvm_isolate* isolate, wvm_result* result) {
+  const int room = wvm_stack_levels(isolate->stack_cap);
   if (room < kMinLevels) {
     if (result != NULL) {
-      walle_vm_fail_plain(result, "LimitExceeded",
-                          "this thread's stack is too small to run a task: 256 KB at least");
-      result->reason = WALLE_VM_REASON_STACK;
+      wvm_fail_plain(result, "LimitExceeded",
+                     "this thread's stack is too small to run a task: 256 KB at least");
+      result->reason = WVM_REASON_STACK;
     }
     return -1;
   }
   attach_thread(isolate);
   isolate->thread->c_recursion_remaining = room;
-  isolate->denied_before = walle_vm_count(&isolate->denied);
+  isolate->denied_before = wvm_count(&isolate->denied);
   isolate->refused = 0;
   /* Nothing is handed over with it: the host's own lock orders one call after the other. */
   atomic_store_explicit(&isolate->state, kRunning, memory_order_relaxed);
   return 0;
 }
 
-static void leave(walle_vm_isolate* isolate) {
+static void leave(wvm_isolate* isolate) {
   /* A cancel between the two lines finds nothing running; one before left its bit. */
   if (atomic_exchange(&isolate->state, kIdle) > 0)
     _Py_unset_eval_breaker_bit(isolate->thread, _PY_SIGNALS_PENDING_BIT);
@@ -61,17 +61,17 @@ static char** copy_names(const char* const* names, size_t count) {
   return copy;
 }
 
-static void free_shell(walle_vm_isolate* isolate) {
+static void free_shell(wvm_isolate* isolate) {
   for (size_t i = 0; isolate->imports != NULL && i < isolate->import_count; ++i) free(isolate->imports[i]);
-  for (size_t i = 0; i < isolate->bundle_count; ++i) walle_vm_bundle_drop(isolate->bundles[i]);
+  for (size_t i = 0; i < isolate->bundle_count; ++i) wvm_bundle_drop(isolate->bundles[i]);
   free(isolate->imports);
   free(isolate->bundles);
   free(isolate->host_calls);
   free(isolate);
 }
 
-static walle_vm_isolate* make_shell(const walle_vm_limits* limits, void* user) {
-  walle_vm_isolate* isolate = calloc(1, sizeof *isolate);
+static wvm_isolate* make_shell(const wvm_limits* limits, void* user) {
+  wvm_isolate* isolate = calloc(1, sizeof *isolate);
   if (isolate == NULL) return NULL;
   isolate->user = user;
   isolate->stack_cap = limits->stack_bytes;
@@ -79,14 +79,14 @@ static walle_vm_isolate* make_shell(const walle_vm_limits* limits, void* user) {
     isolate->imports = copy_names(limits->imports, limits->import_count);
     isolate->import_count = limits->import_count;
   }
-  const size_t functions = walle_vm_host_table()->function_count;
+  const size_t functions = wvm_host_table()->function_count;
   if (limits->host_calls != NULL && (isolate->host_calls = malloc(functions + 1)) != NULL) {
     memcpy(isolate->host_calls, limits->host_calls, functions);
   }
   return isolate;
 }
 
-static int new_interpreter(walle_vm_isolate* isolate) {
+static int new_interpreter(wvm_isolate* isolate) {
   const PyInterpreterConfig config = {.use_main_obmalloc = 0,
                                       .allow_fork = 0,
                                       .allow_exec = 0,
@@ -97,45 +97,44 @@ static int new_interpreter(walle_vm_isolate* isolate) {
   const PyStatus status = Py_NewInterpreterFromConfig(&isolate->thread, &config);
   if (PyStatus_Exception(status) || isolate->thread == NULL) return -1;
   isolate->interp = isolate->thread->interp;
-  isolate->thread->c_recursion_remaining = walle_vm_stack_levels(0);
+  isolate->thread->c_recursion_remaining = wvm_stack_levels(0);
   return 0;
 }
 
-static void end_interpreter(walle_vm_isolate* isolate) {
+static void end_interpreter(wvm_isolate* isolate) {
   /* Unwinding from the first instruction: no destructor of the task can keep its interpreter alive. */
   isolate->heap_cap = 0;
-  atomic_store(&isolate->state, WALLE_VM_REASON_CANCELLED);
+  atomic_store(&isolate->state, WVM_REASON_CANCELLED);
   _Py_set_eval_breaker_bit(isolate->thread, _PY_SIGNALS_PENDING_BIT);
   Py_CLEAR(isolate->tensor_type);
-  walle_vm_forget_functions(isolate);
+  wvm_forget_functions(isolate);
   Py_EndInterpreter(isolate->thread);
-  walle_vm_current = NULL;
+  wvm_current = NULL;
 }
 
 /* Nothing made here becomes garbage before the isolate ends: no collection while it is made, and all of it
  * goes straight to the oldest generation. */
-static int prepare_quietly(walle_vm_isolate* isolate) {
+static int prepare_quietly(wvm_isolate* isolate) {
   isolate->interp->gc.enabled = 0;
   _Py_unset_eval_breaker_bit(isolate->thread, _PY_GC_SCHEDULED_BIT);
-  const int status = walle_vm_prepare_interpreter(isolate->thread);
+  const int status = wvm_prepare_interpreter(isolate->thread);
   _PyGC_Freeze(isolate->interp);
   _PyGC_Unfreeze(isolate->interp);
   isolate->interp->gc.enabled = 1;
   return status;
 }
 
-static walle_vm_isolate* create_locked(walle_vm_isolate* isolate, const walle_vm_limits* limits,
-                                       walle_vm_result* failure) {
-  walle_vm_current = isolate;
+static wvm_isolate* create_locked(wvm_isolate* isolate, const wvm_limits* limits, wvm_result* failure) {
+  wvm_current = isolate;
   if (new_interpreter(isolate) < 0) {
-    walle_vm_current = NULL;
-    walle_vm_fail_plain(failure, "MemoryError", "no memory for another isolate");
+    wvm_current = NULL;
+    wvm_fail_plain(failure, "MemoryError", "no memory for another isolate");
     free_shell(isolate);
     return NULL;
   }
   atomic_store(&isolate->state, kRunning);
   if (prepare_quietly(isolate) < 0) {
-    walle_vm_fail(isolate, failure);
+    wvm_fail(isolate, failure);
     end_interpreter(isolate);
     free_shell(isolate);
     return NULL;
@@ -146,12 +145,12 @@ static walle_vm_isolate* create_locked(walle_vm_isolate* isolate, const walle_vm
   return isolate;
 }
 
-walle_vm_isolate* walle_vm_create(const walle_vm_limits* limits, void* user, walle_vm_result* failure) {
+wvm_isolate* wvm_create(const wvm_limits* limits, void* user, wvm_result* failure) {
   memset(failure, 0, sizeof *failure);
-  walle_vm_isolate* isolate = walle_vm_stack_levels(0) < kMinLevels ? NULL : make_shell(limits, user);
+  wvm_isolate* isolate = wvm_stack_levels(0) < kMinLevels ? NULL : make_shell(limits, user);
   if (isolate == NULL) {
-    walle_vm_fail_plain(failure, "MemoryError",
-                        "no memory for another isolate, or this thread's stack is below 256 KB");
+    wvm_fail_plain(failure, "MemoryError",
+                   "no memory for another isolate, or this thread's stack is below 256 KB");
     return NULL;
   }
   pthread_mutex_lock(&lifecycle);
@@ -160,20 +159,20 @@ walle_vm_isolate* walle_vm_create(const walle_vm_limits* limits, void* user, wal
   return isolate;
 }
 
-void walle_vm_destroy(walle_vm_isolate* isolate) {
+void wvm_destroy(wvm_isolate* isolate) {
   pthread_mutex_lock(&lifecycle);
   attach_thread(isolate);
-  isolate->thread->c_recursion_remaining = walle_vm_stack_levels(0);
+  isolate->thread->c_recursion_remaining = wvm_stack_levels(0);
   end_interpreter(isolate);
   pthread_mutex_unlock(&lifecycle);
   free_shell(isolate);
 }
 
-int walle_vm_attach(walle_vm_isolate* isolate, walle_vm_bundle* bundle, walle_vm_result* result) {
+int wvm_attach(wvm_isolate* isolate, wvm_bundle* bundle, wvm_result* result) {
   memset(result, 0, sizeof *result);
-  walle_vm_bundle** grown = realloc(isolate->bundles, (isolate->bundle_count + 1) * sizeof(walle_vm_bundle*));
+  wvm_bundle** grown = realloc(isolate->bundles, (isolate->bundle_count + 1) * sizeof(wvm_bundle*));
   if (grown == NULL) {
-    walle_vm_fail_plain(result, "MemoryError", "no memory");
+    wvm_fail_plain(result, "MemoryError", "no memory");
     return -1;
   }
   isolate->bundles = grown;
@@ -183,29 +182,26 @@ int walle_vm_attach(walle_vm_isolate* isolate, walle_vm_bundle* bundle, walle_vm
   return 0;
 }
 
-static void retain_tensors(walle_vm_value* value, int retain);
+static void retain_tensors(wvm_value* value, int retain);
 
 /* Tensors outlive the call: the result holds its own references until release. */
-static inline void retain(walle_vm_value* value, int retain) {
-  if (value->kind >= WALLE_VM_LIST) retain_tensors(value, retain);
+static inline void retain(wvm_value* value, int retain) {
+  if (value->kind >= WVM_LIST) retain_tensors(value, retain);
 }
 
-static void retain_tensors(walle_vm_value* value, int retain) {
-  if (value->kind == WALLE_VM_TENSOR || value->kind == WALLE_VM_BUFFER)
+static void retain_tensors(wvm_value* value, int retain) {
+  if (value->kind == WVM_TENSOR || value->kind == WVM_BUFFER)
     retain ? value->as.tensor->retain(value->as.tensor) : value->as.tensor->release(value->as.tensor);
-  const size_t items = value->kind == WALLE_VM_LIST  ? value->size
-                       : value->kind == WALLE_VM_MAP ? 2 * value->size
-                                                     : 0;
+  const size_t items = value->kind == WVM_LIST ? value->size : value->kind == WVM_MAP ? 2 * value->size : 0;
   for (size_t i = 0; i < items; ++i) retain_tensors(&value->as.items[i], retain);
 }
 
-static void finish(walle_vm_isolate* isolate, PyObject* object, walle_vm_result* result) {
-  if (object != NULL && !walle_vm_unwinding() &&
-      walle_vm_from_python(object, &result->value, &result->arena) == 0) {
+static void finish(wvm_isolate* isolate, PyObject* object, wvm_result* result) {
+  if (object != NULL && !wvm_unwinding() && wvm_from_python(object, &result->value, &result->arena) == 0) {
     retain(&result->value, 1);
     result->ok = 1;
   } else {
-    walle_vm_fail(isolate, result);
+    wvm_fail(isolate, result);
   }
   Py_XDECREF(object); /* may run destructors of the task, which may be cut short */
   /* Unwinding skips the end of an except block, too: what it was handling must not be there for the next call
@@ -218,15 +214,15 @@ static void finish(walle_vm_isolate* isolate, PyObject* object, walle_vm_result*
 
 enum { kMaxArgs = 64 };
 
-static PyObject* call_inside(walle_vm_isolate* isolate, const char* module, const char* function_name,
-                             const walle_vm_value* args, size_t count) {
-  PyObject* function = walle_vm_find_function(isolate, module, function_name);
+static PyObject* call_inside(wvm_isolate* isolate, const char* module, const char* function_name,
+                             const wvm_value* args, size_t count) {
+  PyObject* function = wvm_find_function(isolate, module, function_name);
   if (function == NULL) return NULL;
   if (count > kMaxArgs) return PyErr_Format(PyExc_TypeError, "%zu arguments; at most %d", count, kMaxArgs);
   PyObject* objects[kMaxArgs];
   PyObject* answer = NULL;
   size_t made = 0;
-  while (made < count && (objects[made] = walle_vm_to_python(&args[made])) != NULL) ++made;
+  while (made < count && (objects[made] = wvm_to_python(&args[made])) != NULL) ++made;
   if (made == count) {
     Py_INCREF(function);
     answer = PyObject_Vectorcall(function, objects, count, NULL);
@@ -236,16 +232,16 @@ static PyObject* call_inside(walle_vm_isolate* isolate, const char* module, cons
   return answer;
 }
 
-void walle_vm_call(walle_vm_isolate* isolate, const char* module, const char* function,
-                   const walle_vm_value* args, size_t count, walle_vm_result* result) {
+void wvm_call(wvm_isolate* isolate, const char* module, const char* function, const wvm_value* args,
+              size_t count, wvm_result* result) {
   memset(result, 0, sizeof *result);
   if (enter(isolate, result) < 0) return;
-  walle_vm_tally(&isolate->calls);
+  wvm_tally(&isolate->calls);
   finish(isolate, call_inside(isolate, module, function, args, count), result);
   leave(isolate);
 }
 
-static PyObject* run_inside(const walle_vm_source* source) {
+static PyObject* run_inside(const wvm_source* source) {
   PyCompilerFlags flags = {.cf_flags = PyCF_SOURCE_IS_UTF8 | PyCF_IGNORE_COOKIE,
                            .cf_feature_version = PY_MINOR_VERSION};
   PyObject* file = PyUnicode_FromString(source->file);
@@ -263,41 +259,40 @@ static PyObject* run_inside(const walle_vm_source* source) {
   return answer;
 }
 
-void walle_vm_run_source(walle_vm_isolate* isolate, const walle_vm_source* source, walle_vm_result* result) {
+void wvm_run_source(wvm_isolate* isolate, const wvm_source* source, wvm_result* result) {
   memset(result, 0, sizeof *result);
   if (enter(isolate, result) < 0) return;
-  walle_vm_tally(&isolate->calls);
+  wvm_tally(&isolate->calls);
   finish(isolate, run_inside(source), result);
   leave(isolate);
 }
 
-void walle_vm_release_result(walle_vm_result* result) {
+void wvm_release_result(wvm_result* result) {
   if (result->ok) retain(&result->value, 0);
-  walle_vm_arena_free(result->arena);
+  wvm_arena_free(result->arena);
   memset(result, 0, sizeof *result);
 }
 
-void walle_vm_read_stats(const walle_vm_isolate* isolate, walle_vm_stats* stats) {
-  *stats = (walle_vm_stats){.heap_bytes = walle_vm_count(&isolate->heap),
-                            .heap_peak = walle_vm_count(&isolate->heap_peak),
-                            .calls = walle_vm_count(&isolate->calls),
-                            .cancels = walle_vm_count(&isolate->cancels),
-                            .denied_allocations = walle_vm_count(&isolate->denied)};
+void wvm_read_stats(const wvm_isolate* isolate, wvm_stats* stats) {
+  *stats = (wvm_stats){.heap_bytes = wvm_count(&isolate->heap),
+                       .heap_peak = wvm_count(&isolate->heap_peak),
+                       .calls = wvm_count(&isolate->calls),
+                       .cancels = wvm_count(&isolate->cancels),
+                       .denied_allocations = wvm_count(&isolate->denied)};
 }
 
 #if WALLE_VM_FULL
-int walle_vm_compile(const walle_vm_source* sources, size_t count, walle_vm_blob* blob,
-                     walle_vm_result* failure) {
-  const walle_vm_limits limits = {.allow_all_imports = 1};
-  walle_vm_isolate* isolate = walle_vm_create(&limits, NULL, failure);
+int wvm_compile(const wvm_source* sources, size_t count, wvm_blob* blob, wvm_result* failure) {
+  const wvm_limits limits = {.allow_all_imports = 1};
+  wvm_isolate* isolate = wvm_create(&limits, NULL, failure);
   if (isolate == NULL) return -1;
   int status = enter(isolate, failure);
   if (status == 0) {
-    status = walle_vm_write_container(sources, count, 0, blob);
-    if (status < 0) walle_vm_fail(isolate, failure);
+    status = wvm_write_container(sources, count, 0, blob);
+    if (status < 0) wvm_fail(isolate, failure);
     leave(isolate);
   }
-  walle_vm_destroy(isolate);
+  wvm_destroy(isolate);
   return status;
 }
 #endif

@@ -9,12 +9,12 @@
 
 enum { kMark = 128, kMore = 64, kMaxDigits = 6 };
 
-static void skip_plain(walle_vm_reader* r) {
+static void skip_plain(wvm_reader* r) {
   if (take_byte(r) & kMark) reader_fail(r, "a line table entry is cut short");
 }
 
 /* Six bits a byte, least significant first. */
-static void skip_number(walle_vm_reader* r) {
+static void skip_number(wvm_reader* r) {
   for (int digits = 0; digits < kMaxDigits; ++digits) {
     const uint8_t byte = take_byte(r);
     if (byte & kMark) return reader_fail(r, "a line table entry is cut short");
@@ -23,7 +23,7 @@ static void skip_number(walle_vm_reader* r) {
   reader_fail(r, "a line table number has too many digits");
 }
 
-static void skip_position(walle_vm_reader* r, int form) {
+static void skip_position(wvm_reader* r, int form) {
   int numbers = 0, plain = 0;
   switch (form) {
     case PY_CODE_LOCATION_INFO_NONE: break;
@@ -38,7 +38,7 @@ static void skip_position(walle_vm_reader* r, int form) {
   while (plain-- > 0) skip_plain(r);
 }
 
-const char* walle_vm_line_table_fault(walle_vm_reader table, uint64_t units) {
+const char* wvm_line_table_fault(wvm_reader table, uint64_t units) {
   uint64_t described = 0;
   while (reader_left(&table) > 0) {
     const uint8_t head = take_byte(&table);

@@ -10,44 +10,44 @@
 
 #include "vm/inside/inside.h"
 
-_Thread_local walle_vm_isolate* walle_vm_current;
+_Thread_local wvm_isolate* wvm_current;
 
 /* A task that swallows MemoryError and asks again is stopped after this many refusals. */
 enum { kPatience = 1000, kArenaBytes = 256 * 1024, kKeptArenas = 16 };
 
 static int room_for(size_t bytes) {
-  walle_vm_isolate* isolate = walle_vm_current;
+  wvm_isolate* isolate = wvm_current;
   if (isolate == NULL || isolate->heap_cap == 0) return 1;
-  if (bytes <= isolate->heap_cap && walle_vm_count(&isolate->heap) <= isolate->heap_cap - bytes) return 1;
-  walle_vm_tally(&isolate->denied);
-  if (walle_vm_count(&isolate->denied) - isolate->denied_before > kPatience)
-    walle_vm_interrupt(isolate, WALLE_VM_REASON_HEAP);
+  if (bytes <= isolate->heap_cap && wvm_count(&isolate->heap) <= isolate->heap_cap - bytes) return 1;
+  wvm_tally(&isolate->denied);
+  if (wvm_count(&isolate->denied) - isolate->denied_before > kPatience)
+    wvm_interrupt(isolate, WVM_REASON_HEAP);
   return 0;
 }
 
 static void count(ptrdiff_t bytes) {
-  walle_vm_isolate* isolate = walle_vm_current;
+  wvm_isolate* isolate = wvm_current;
   if (isolate == NULL) return;
-  const uint64_t heap = walle_vm_count(&isolate->heap) + (uint64_t)bytes;
-  walle_vm_set_count(&isolate->heap, heap);
-  if (bytes > 0 && heap > walle_vm_count(&isolate->heap_peak)) walle_vm_set_count(&isolate->heap_peak, heap);
+  const uint64_t heap = wvm_count(&isolate->heap) + (uint64_t)bytes;
+  wvm_set_count(&isolate->heap, heap);
+  if (bytes > 0 && heap > wvm_count(&isolate->heap_peak)) wvm_set_count(&isolate->heap_peak, heap);
 }
 
 /* For allocations whose failure nobody could report (a static type's dictionary): bounded by 256 KB for all
  * types. */
-size_t walle_vm_lift_heap_cap(void) {
-  walle_vm_isolate* isolate = walle_vm_current;
+size_t wvm_lift_heap_cap(void) {
+  wvm_isolate* isolate = wvm_current;
   if (isolate == NULL) return 0;
   const size_t cap = isolate->heap_cap;
   isolate->heap_cap = 0;
   return cap;
 }
 
-void walle_vm_restore_heap_cap(size_t cap) {
-  if (walle_vm_current != NULL) walle_vm_current->heap_cap = cap;
+void wvm_restore_heap_cap(size_t cap) {
+  if (wvm_current != NULL) wvm_current->heap_cap = cap;
 }
 
-int walle_vm_charge(size_t bytes) {
+int wvm_charge(size_t bytes) {
   if (!room_for(bytes)) {
     PyErr_NoMemory();
     return -1;
@@ -56,7 +56,7 @@ int walle_vm_charge(size_t bytes) {
   return 0;
 }
 
-void walle_vm_discharge(size_t bytes) { count(-(ptrdiff_t)bytes); }
+void wvm_discharge(size_t bytes) { count(-(ptrdiff_t)bytes); }
 
 static void* raw_malloc(void* context, size_t size) {
   (void)context;
@@ -142,14 +142,14 @@ static void arena_free(void* context, void* arena, size_t size) {
   munmap(arena, size);
 }
 
-void walle_vm_install_allocators(void) {
+void wvm_install_allocators(void) {
   const char* poison = getenv("WALLE_VM_POISON");
   poison_arenas = poison != NULL && poison[0] == '1';
   PyMemAllocatorEx raw = {NULL, raw_malloc, raw_calloc, raw_realloc, raw_free};
   PyMem_SetAllocator(PYMEM_DOMAIN_RAW, &raw);
 }
 
-void walle_vm_install_arenas(void) {
+void wvm_install_arenas(void) {
   PyObjectArenaAllocator arenas = {NULL, arena_alloc, arena_free};
   PyObject_SetArenaAllocator(&arenas);
 }

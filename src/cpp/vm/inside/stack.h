@@ -3,8 +3,8 @@
 #ifndef WALLE_VM_STACK_H
 #define WALLE_VM_STACK_H
 
-extern __attribute__((visibility("hidden"))) _Thread_local char* walle_vm_stack_floor; /* NULL: not known */
-__attribute__((visibility("hidden"))) void walle_vm_stack_error(void); /* sets RecursionError */
-#define WALLE_VM_STACK_LOW() __builtin_expect((char*)__builtin_frame_address(0) < walle_vm_stack_floor, 0)
+extern __attribute__((visibility("hidden"))) _Thread_local char* wvm_stack_floor; /* NULL: not known */
+__attribute__((visibility("hidden"))) void wvm_stack_error(void);                 /* sets RecursionError */
+#define WVM_STACK_LOW() __builtin_expect((char*)__builtin_frame_address(0) < wvm_stack_floor, 0)
 
 #endif

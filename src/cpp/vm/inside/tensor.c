@@ -5,10 +5,10 @@
 #include <structmember.h>
 
 typedef struct {
-  PyObject_HEAD walle_vm_tensor* tensor;
+  PyObject_HEAD wvm_tensor* tensor;
   size_t charged; /* bytes counted against the task's heap limit: those that it made itself */
-  Py_ssize_t shape[WALLE_VM_MAX_RANK];
-  Py_ssize_t strides[WALLE_VM_MAX_RANK];
+  Py_ssize_t shape[WVM_MAX_RANK];
+  Py_ssize_t strides[WVM_MAX_RANK];
 } tensor_object;
 
 /* By dtype number. Those without a buffer format cannot enter a task. */
@@ -26,7 +26,7 @@ enum { kTypeCount = sizeof kTypes / sizeof kTypes[0] };
 static int can_enter(int dtype) { return dtype < kTypeCount && kTypes[dtype].format[0] != 0; }
 
 static void fill_layout(tensor_object* self) {
-  const walle_vm_tensor* t = self->tensor;
+  const wvm_tensor* t = self->tensor;
   Py_ssize_t stride = kTypes[t->dtype].size;
   for (int axis = t->rank - 1; axis >= 0; --axis) {
     self->shape[axis] = (Py_ssize_t)t->shape[axis];
@@ -36,7 +36,7 @@ static void fill_layout(tensor_object* self) {
 }
 
 /* Steals the reference to `tensor`. */
-static PyObject* adopt(PyTypeObject* type, walle_vm_tensor* tensor) {
+static PyObject* adopt(PyTypeObject* type, wvm_tensor* tensor) {
   tensor_object* self = (tensor_object*)type->tp_alloc(type, 0);
   if (self == NULL) {
     tensor->release(tensor);
@@ -47,26 +47,26 @@ static PyObject* adopt(PyTypeObject* type, walle_vm_tensor* tensor) {
   return (PyObject*)self;
 }
 
-PyObject* walle_vm_tensor_wrap(walle_vm_tensor* tensor, int charged) {
-  PyObject* type = walle_vm_tensor_type();
+PyObject* wvm_tensor_wrap(wvm_tensor* tensor, int charged) {
+  PyObject* type = wvm_tensor_type();
   if (type == NULL) return NULL;
   if (!can_enter(tensor->dtype)) {
     PyErr_SetString(PyExc_TypeError, "tensors of this element type cannot enter a task");
     return NULL;
   }
   const size_t bytes = charged ? (size_t)tensor->bytes : 0;
-  if (bytes && walle_vm_charge(bytes) < 0) return NULL;
+  if (bytes && wvm_charge(bytes) < 0) return NULL;
   tensor->retain(tensor);
   PyObject* self = adopt((PyTypeObject*)type, tensor);
   if (self == NULL)
-    walle_vm_discharge(bytes);
+    wvm_discharge(bytes);
   else
     ((tensor_object*)self)->charged = bytes;
   return self;
 }
 
-walle_vm_tensor* walle_vm_tensor_of(PyObject* object) {
-  const walle_vm_isolate* isolate = walle_vm_current;
+wvm_tensor* wvm_tensor_of(PyObject* object) {
+  const wvm_isolate* isolate = wvm_current;
   if (isolate == NULL || isolate->tensor_type == NULL ||
       Py_TYPE(object) != (PyTypeObject*)isolate->tensor_type)
     return NULL;
@@ -79,8 +79,8 @@ static int shape_from(PyObject* object, int64_t* shape) {
     Py_SETREF(items, PyList_AsTuple(items)); /* an item's __index__ could shorten a list */
   if (items == NULL) return -1;
   const Py_ssize_t rank = PySequence_Fast_GET_SIZE(items);
-  int ok = rank <= WALLE_VM_MAX_RANK;
-  if (!ok) PyErr_Format(PyExc_ValueError, "rank %zd; at most %d", rank, WALLE_VM_MAX_RANK);
+  int ok = rank <= WVM_MAX_RANK;
+  if (!ok) PyErr_Format(PyExc_ValueError, "rank %zd; at most %d", rank, WVM_MAX_RANK);
   for (Py_ssize_t i = 0; ok && i < rank; ++i) {
     shape[i] = PyLong_AsLongLong(PySequence_Fast_GET_ITEM(items, i));
     if (shape[i] < 0) {
@@ -92,7 +92,7 @@ static int shape_from(PyObject* object, int64_t* shape) {
   return ok ? (int)rank : -1;
 }
 
-static int fill_from(walle_vm_tensor* tensor, PyObject* data) {
+static int fill_from(wvm_tensor* tensor, PyObject* data) {
   Py_buffer view;
   if (PyObject_GetBuffer(data, &view, PyBUF_SIMPLE) < 0) return -1;
   const int fits = view.len == tensor->bytes;
@@ -120,7 +120,7 @@ static PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs
   PyObject *shape_object, *data = Py_None;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sO|O", names, &dtype_name, &shape_object, &data))
     return NULL;
-  int64_t shape[WALLE_VM_MAX_RANK];
+  int64_t shape[WVM_MAX_RANK];
   const int dtype = dtype_from(dtype_name);
   const int rank = dtype < 0 ? -1 : shape_from(shape_object, shape);
   if (rank < 0) return NULL;
@@ -128,11 +128,11 @@ static PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs
   for (int i = 0; i < rank; ++i) {
     if (__builtin_mul_overflow(bytes, shape[i], &bytes)) return PyErr_NoMemory();
   }
-  if (walle_vm_charge((size_t)bytes) < 0) return NULL;
-  walle_vm_tensor* tensor = walle_vm_host_table()->allocate_tensor((uint8_t)dtype, (uint8_t)rank, shape);
+  if (wvm_charge((size_t)bytes) < 0) return NULL;
+  wvm_tensor* tensor = wvm_host_table()->allocate_tensor((uint8_t)dtype, (uint8_t)rank, shape);
   PyObject* self = tensor ? adopt(type, tensor) : PyErr_NoMemory();
   if (self == NULL) {
-    walle_vm_discharge((size_t)bytes);
+    wvm_discharge((size_t)bytes);
     return NULL;
   }
   ((tensor_object*)self)->charged = (size_t)bytes;
@@ -145,8 +145,8 @@ static PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs
 
 static void tensor_dealloc(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
-  walle_vm_tensor* tensor = ((tensor_object*)object)->tensor;
-  walle_vm_discharge(((tensor_object*)object)->charged);
+  wvm_tensor* tensor = ((tensor_object*)object)->tensor;
+  wvm_discharge(((tensor_object*)object)->charged);
   if (tensor != NULL) tensor->release(tensor);
   type->tp_free(object);
   Py_DECREF(type);
@@ -154,7 +154,7 @@ static void tensor_dealloc(PyObject* object) {
 
 static int tensor_buffer(PyObject* object, Py_buffer* view, int flags) {
   tensor_object* self = (tensor_object*)object;
-  const walle_vm_tensor* t = self->tensor;
+  const wvm_tensor* t = self->tensor;
   if ((flags & PyBUF_WRITABLE) && t->read_only) {
     PyErr_SetString(PyExc_BufferError, "this tensor is read-only");
     view->obj = NULL;
@@ -205,7 +205,7 @@ static PyObject* tensor_tolist(PyObject* object, PyObject* unused) {
 
 static PyObject* tensor_tobytes(PyObject* object, PyObject* unused) {
   (void)unused;
-  const walle_vm_tensor* t = ((tensor_object*)object)->tensor;
+  const wvm_tensor* t = ((tensor_object*)object)->tensor;
   return PyBytes_FromStringAndSize(t->data, (Py_ssize_t)t->bytes);
 }
 
@@ -253,8 +253,8 @@ static PyType_Slot kSlots[] = {{Py_tp_new, tensor_new},          {Py_tp_dealloc,
 static PyType_Spec kSpec = {"walle.Tensor", sizeof(tensor_object), 0,
                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, kSlots};
 
-PyObject* walle_vm_tensor_type(void) {
-  walle_vm_isolate* isolate = walle_vm_current;
+PyObject* wvm_tensor_type(void) {
+  wvm_isolate* isolate = wvm_current;
   if (isolate == NULL) {
     PyErr_SetString(PyExc_RuntimeError, "tensors exist inside isolates only");
     return NULL;
