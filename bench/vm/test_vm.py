@@ -36,7 +36,7 @@ def test_create(benchmark: Any, vm: VM) -> None:
 
     def setup() -> None:
         kept.clear()
-        _core.vm.drain()  # type: ignore[attr-defined,unused-ignore]
+        _core.vm.drain()
 
     def create() -> None:
         started = time.perf_counter()

@@ -89,7 +89,7 @@ def held() -> int:
 
 
 def settle() -> None:
-    _core.vm.drain()  # type: ignore[attr-defined,unused-ignore]
+    _core.vm.drain()
     gc.collect()
 
 

@@ -10,6 +10,8 @@ namespace py = pybind11;
 namespace {
 
 py::dict row_dict(const runtime::ExplainRow& row) {
+  py::dict parameters;
+  for (const auto& [name, value] : row.parameters) parameters[py::str(name)] = value;
   py::dict out;
   out["plan"] = row.plan;
   out["graph"] = row.graph;
@@ -17,7 +19,7 @@ py::dict row_dict(const runtime::ExplainRow& row) {
   out["op"] = row.op;
   out["backend"] = row.backend;
   out["algorithm"] = row.algorithm;
-  out["parameters"] = row.parameters;
+  out["parameters"] = parameters;
   out["output"] = row.output;
   out["storage"] = row.storage;
   out["offset"] = row.offset;

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from . import _core
+
 
 @dataclass(frozen=True)
 class ExplainRow:
@@ -47,10 +49,17 @@ class Explanation:
     program: str  # text of every lowered part, rasters included
 
     @classmethod
-    def of(cls, native: dict[str, Any]) -> Explanation:
+    def of(cls, native: _core._Plans) -> Explanation:
         """From what the native core says."""
-        rows = [ExplainRow(**{**row, "parameters": dict(row["parameters"])}) for row in native.pop("rows")]
-        return cls(rows=rows, **native)
+        return cls(
+            rows=[ExplainRow(**row) for row in native["rows"]],
+            plans=native["plans"],
+            arena_bytes=native["arena_bytes"],
+            activation_bytes=native["activation_bytes"],
+            aliases=native["aliases"],
+            predicted_ms=native["predicted_ms"],
+            program=native["program"],
+        )
 
     @property
     def measured_ms(self) -> float:

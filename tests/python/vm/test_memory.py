@@ -37,7 +37,7 @@ def test_long_names_end_with_their_isolate(vm: VM, how: str) -> None:
             else:
                 isolate.load(bundle)
                 assert isolate.call("f") == 1
-        _core.vm.drain()  # type: ignore[attr-defined,unused-ignore]
+        _core.vm.drain()
 
     for _ in range(5):
         cycle()
@@ -61,4 +61,4 @@ def test_a_heap_limit_wherever_it_is_met(vm: VM, modules: str) -> None:
                 isolate.run(f"import {modules}")
             except TaskFailed as error:
                 assert error.limit == "heap", (kilobytes, error)
-        _core.vm.drain()  # type: ignore[attr-defined,unused-ignore]
+        _core.vm.drain()

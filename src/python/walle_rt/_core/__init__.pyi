@@ -1,15 +1,56 @@
 """The native core; use the public classes of walle_rt instead."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypedDict
 
 import numpy as np
 
-_Value = tuple[str, str, str, tuple[int | str | None, ...] | None]
-stream: Any  # walle_rt.stream has the typed face
-vm: Any  # walle_rt.vm has the typed face
+from . import stream as stream
+from . import vm as vm
 
+_Value = tuple[str, str, str, tuple[int | str | None, ...] | None]
 _Pairs = Sequence[tuple[str, str]]
+
+class _Step(TypedDict):
+    plan: int
+    graph: str
+    node: str
+    op: str
+    backend: str
+    algorithm: str
+    parameters: dict[str, int]
+    output: str
+    storage: str
+    offset: int
+    workspace_bytes: int
+    flops: float
+    bytes: float
+    predicted_ms: float
+    measured_runs: int
+    measured_ms: float
+    losers: list[tuple[str, float]]
+
+class _Plans(TypedDict):
+    rows: list[_Step]
+    plans: int
+    arena_bytes: int
+    activation_bytes: int
+    aliases: int
+    predicted_ms: float
+    program: str
+
+class _Machine(TypedDict):
+    processors: int
+    backends: dict[str, str]
+
+class _Operator(TypedDict):
+    name: str
+    op_class: str
+    family: str
+    inputs: tuple[int, int]
+    outputs: tuple[int, int]
+    numeric: str
+    deterministic: bool
 
 class ModelData:
     """A finished graph with signatures and metadata, ready to become a model."""
@@ -44,14 +85,14 @@ class GraphBuilder:
     def node_count(self) -> int: ...
     def text(self) -> str: ...
     def finish(
-        self, signatures: Sequence[tuple[str, _Pairs, _Pairs]], metadata: dict[str, str]
+        self, signatures: Sequence[tuple[str, _Pairs, _Pairs]], metadata: Mapping[str, str]
     ) -> ModelData: ...
 
 class Session:
     """A model made ready to run."""
 
     def run(self, inputs: dict[str, Any], outputs: Iterable[str] | None = None) -> dict[str, Any]: ...
-    def explain(self) -> dict[str, Any]: ...
+    def explain(self) -> _Plans: ...
     def start_profile(self) -> None: ...
     def stop_profile(self) -> list[tuple[str, str, str, str, float, float]]: ...
 
@@ -89,8 +130,8 @@ class Model:
 def available_processors() -> int: ...
 def dtypes() -> dict[str, tuple[int, str]]: ...
 def limits() -> dict[str, int]: ...
-def machine() -> dict[str, Any]: ...
-def op_table() -> list[dict[str, Any]]: ...
+def machine() -> _Machine: ...
+def op_table() -> list[_Operator]: ...
 def load_walle(path: str) -> ModelData: ...
 def parse_walle(data: bytes) -> ModelData: ...
 def file_looks_like_walle(path: str) -> bool: ...

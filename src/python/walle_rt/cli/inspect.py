@@ -117,7 +117,7 @@ def show_shapes(model: Model, feeds: dict[str, Any], json_: bool) -> None:
         out.print(f"{row['name']}: {row['dtype']}{row['shape']}", markup=False)
 
 
-def count_ops(rows: list[dict[str, Any]]) -> dict[str, int]:
+def count_ops(rows: list[_core._Operator]) -> dict[str, int]:
     """Operators per class."""
     return {c: sum(row["op_class"] == c for row in rows) for c in CLASSES}
 
@@ -166,7 +166,7 @@ def show_ops(counts: bool, json_: bool) -> None:
         )
 
 
-def atomic_families(rows: list[dict[str, Any]]) -> int:
+def atomic_families(rows: list[_core._Operator]) -> int:
     """What a backend has to write: atomic operators, kinds of one family counted once."""
     return len({row["family"] for row in rows if row["op_class"] == "atomic"})
 

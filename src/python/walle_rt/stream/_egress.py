@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from os import PathLike, fspath
-from typing import Any
 
 from .. import _core
 from ._events import EventLog, Sensitivity
 from ._graph import Batch
 
 # Policy, algorithm, key id, signature: whether it is right.
+_Policy = tuple[str, str, list[tuple[str, int, int, int]], int, int, int, str, int]  # as the core takes it
 Verifier = Callable[[bytes, str, str, bytes], bool]
 
 
@@ -51,7 +51,7 @@ class FeaturePolicy:
     consent: str = ""
     expires_ts: int = 0
 
-    def _given(self, task: str) -> tuple[Any, ...]:
+    def _given(self, task: str) -> _Policy:
         fields = [(f.name, int(f.type), f.max_size, int(f.highest)) for f in self.fields]
         budgets = self.bytes_per_day, self.sends_per_day, self.minimum_events
         return (task, self.feature, fields, *budgets, self.consent, self.expires_ts)
@@ -59,12 +59,12 @@ class FeaturePolicy:
 
 def policy_bytes(task: str, policies: Sequence[FeaturePolicy]) -> bytes:
     """The bytes of a task's policy that are to be signed (TaskPolicy of schemas/egress.fbs)."""
-    return bytes(_core.stream.pack_policies(task, [p._given(task) for p in policies]))
+    return _core.stream.pack_policies(task, [p._given(task) for p in policies])
 
 
 def signed_policy(policy: bytes, algorithm: str, key_id: str, signature: bytes) -> bytes:
     """A policy with its signature, as ``EgressGate.load`` takes it."""
-    return bytes(_core.stream.sign_policy(policy, algorithm, key_id, signature))
+    return _core.stream.sign_policy(bytes(policy), algorithm, key_id, bytes(signature))
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class EgressGate:
 
     def send(self, task: str, feature: str, batch: Batch) -> bytes:
         """Bytes to send, checked and recorded. TaskError when denied."""
-        return bytes(self._core.send(task, feature, *batch._given()))
+        return self._core.send(task, feature, *batch._given())
 
     @property
     def ledger(self) -> list[LedgerEntry]:
@@ -123,12 +123,12 @@ def spend_epsilon(log: EventLog, account: str, epsilon: float, limit: float) -> 
 
     TaskError when ``limit`` would be passed.
     """
-    return float(_core.stream.spend_epsilon(log._core, account, limit, epsilon))
+    return _core.stream.spend_epsilon(log._core, account, limit, epsilon)
 
 
 def spent_epsilon(log: EventLog, account: str) -> float:
     """What a durable privacy account has spent so far."""
-    return float(_core.stream.spent_epsilon(log._core, account))
+    return _core.stream.spent_epsilon(log._core, account)
 
 
 def laplace_sum(
@@ -141,7 +141,7 @@ def laplace_sum(
     seed: int | None = None,
 ) -> float:
     """Sum of values clamped to [low, high] with discrete Laplace noise, in multiples of ``resolution``."""
-    return float(_core.stream.laplace_sum(list(values), low, high, epsilon, resolution, seed))
+    return _core.stream.laplace_sum(list(values), low, high, epsilon, resolution, seed)
 
 
 def gaussian_sum(
@@ -155,12 +155,12 @@ def gaussian_sum(
     seed: int | None = None,
 ) -> float:
     """Sum of values clamped to [low, high] with discrete Gaussian noise for (epsilon, delta)."""
-    return float(_core.stream.gaussian_sum(list(values), low, high, epsilon, delta, resolution, seed))
+    return _core.stream.gaussian_sum(list(values), low, high, epsilon, delta, resolution, seed)
 
 
 def discrete_gaussian(sigma: float, count: int = 1, *, seed: int | None = None) -> list[int]:
     """Samples of the discrete Gaussian of standard deviation ``sigma``."""
-    return list(_core.stream.discrete_gaussian(sigma, count, seed))
+    return _core.stream.discrete_gaussian(sigma, count, seed)
 
 
 def randomised_response(
@@ -169,4 +169,4 @@ def randomised_response(
     """Each category 0..categories-1 kept with probability e^eps / (e^eps + categories - 1),
     else another one.
     """
-    return list(_core.stream.randomised_response(list(truths), categories, epsilon, seed))
+    return _core.stream.randomised_response(list(truths), categories, epsilon, seed)

@@ -6,7 +6,6 @@ import enum
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike, fspath
-from typing import Any
 
 from .. import _core
 
@@ -107,22 +106,22 @@ class Catalog:
     @property
     def pages(self) -> list[str]:
         """Declared pages by id; id 0 is "no page"."""
-        return list(self._core.pages())
+        return self._core.pages()
 
     @property
     def states(self) -> list[str]:
         """Declared states by bit."""
-        return list(self._core.states())
+        return self._core.states()
 
     def to_bytes(self) -> bytes:
         """The catalogue as schemas/event.fbs."""
-        return bytes(self._core.serialize())
+        return self._core.serialize()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Catalog:
         """Read what to_bytes wrote; ModelError when it is damaged."""
         out = cls.__new__(cls)
-        out._core = _core.stream.Catalog.parse(data)
+        out._core = _core.stream.Catalog.parse(bytes(data))
         return out
 
 
@@ -190,11 +189,11 @@ class EventLog:
         ArgumentError for unknown names, wrong types, texts above 16,384 bytes, or a time over a day ahead of
         the clock.
         """
-        return int(self._core.append(event, page, None if contents is None else dict(contents), ts, False))
+        return self._core.append(event, page, None if contents is None else dict(contents), ts, False)
 
     def set_state(self, state: str, on: bool, *, ts: int | None = None) -> int:
         """Record that a declared state is on or off from now; returns the event's sequence number."""
-        return int(self._core.append("app_state", state, None, ts, on))
+        return self._core.append("app_state", state, None, ts, on)
 
     def read(self, from_seq: int = 0, limit: int = -1) -> Iterator[Event]:
         """Events with seq >= from_seq, oldest first, at most ``limit`` of them (-1: all)."""
@@ -215,7 +214,7 @@ class EventLog:
 
     def cursor(self, reader: str) -> int:
         """How far the named reader has come (0: never read)."""
-        return int(self._core.cursor(reader))
+        return self._core.cursor(reader)
 
     def set_cursor(self, reader: str, seq: int) -> None:
         """Remember durably that ``reader`` has handled every event up to ``seq``."""
@@ -224,12 +223,12 @@ class EventLog:
     @property
     def last_seq(self) -> int:
         """Sequence number of the newest event (0: none)."""
-        return int(self._core.last_seq())
+        return self._core.last_seq()
 
     @property
     def segment_bytes(self) -> int:
         """Bytes of all columnar segments on the disk."""
-        return int(self._core.segment_bytes())
+        return self._core.segment_bytes()
 
     @property
     def catalog(self) -> Catalog:
@@ -241,8 +240,7 @@ class EventLog:
     @property
     def report(self) -> LogReport:
         """What opening found and recording repaired."""
-        found: dict[str, Any] = self._core.report()
-        return LogReport(**found)
+        return LogReport(**self._core.report())
 
     def close(self) -> None:
         """Release the log; using it afterwards raises AttributeError."""

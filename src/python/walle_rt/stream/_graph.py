@@ -134,7 +134,7 @@ class Graph:
 
     def __init__(self) -> None:
         """Start with no operator: rows pass unchanged."""
-        self._operators: list[Any] = []
+        self._operators: list[_core.stream.Operator] = []
         self._keys: list[str] = []
 
     def filter(self, predicate: str) -> Graph:
@@ -175,8 +175,10 @@ class Graph:
             raise ArgumentError(
                 compose("a window without aggregates", "at least one", "window", 'add aggregate("count")')
             )
-        times = [round(t * 1e6) for t in (size_s, slide_s, disorder_s, lateness_s)]
-        self._operators.append(_core.stream.make_window(kind, *times, self._keys, list(aggregates)))
+        size, slide, disorder, lateness = (round(t * 1e6) for t in (size_s, slide_s, disorder_s, lateness_s))
+        self._operators.append(
+            _core.stream.make_window(kind, size, slide, disorder, lateness, self._keys, list(aggregates))
+        )
         return self
 
     def tumbling(
@@ -320,17 +322,17 @@ class Graph:
     @property
     def late(self) -> int:
         """Rows that came after their window's lateness: counted, in no result."""
-        return sum(int(o.late()) for o in self._operators)
+        return sum(o.late() for o in self._operators)
 
     @property
     def outside(self) -> int:
         """Rows of page windows that belonged to no page: counted, in no result."""
-        return sum(int(o.outside()) for o in self._operators)
+        return sum(o.outside() for o in self._operators)
 
     @property
     def evicted(self) -> int:
         """Keys whose state was given up for others'."""
-        return sum(int(o.evicted()) for o in self._operators)
+        return sum(o.evicted() for o in self._operators)
 
     def _from(self, first: int, batch: Batch) -> Batch:
         for operator in self._operators[first:]:
@@ -344,7 +346,6 @@ def as_of_join(left: Batch, right: Batch, *keys: str, within_s: float = 0.0) -> 
     """Each left row with the newest right row of equal keys, not younger,
     at most ``within_s`` older (0: any).
     """
-    made: tuple[Columns, Labels, list[int]] = _core.stream.as_of_join(
-        *left._given(), *right._given(), list(keys), round(within_s * 1e6)
+    return Batch._made(
+        _core.stream.as_of_join(*left._given(), *right._given(), list(keys), round(within_s * 1e6))
     )
-    return Batch._made(made)

@@ -18,8 +18,8 @@ from ..model import Model
 from ._events import EventLog
 
 Floats = npt.NDArray[np.float32]
-IPV_FLOATS = int(_core.stream.IPV_FLOATS)  # of a feature
-IPV_CODE = int(_core.stream.IPV_CODE)  # of IpvEncoder's code
+IPV_FLOATS = _core.stream.IPV_FLOATS  # of a feature
+IPV_CODE = _core.stream.IPV_CODE  # of IpvEncoder's code
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from .. import _core
 from ..errors import ArgumentError, compose
@@ -106,12 +105,12 @@ class Trigger:
         """The compiled form (schemas/trigger.fbs);
         ArgumentError when it cannot fire or names are not declared.
         """
-        return bytes(_core.stream.compile_trigger(self.text, catalog._core))
+        return _core.stream.compile_trigger(self.text, catalog._core)
 
     @classmethod
     def load(cls, data: bytes, catalog: Catalog) -> Trigger:
         """Read a compiled form; ModelError when it is damaged or of another catalogue."""
-        return cls(_core.stream.load_trigger(data, catalog._core))
+        return cls(_core.stream.load_trigger(bytes(data), catalog._core))
 
     def __repr__(self) -> str:
         """The canonical text."""
@@ -176,17 +175,16 @@ class TriggerSet:
 
     def snapshot(self) -> bytes:
         """The state of matching, without the triggers."""
-        return bytes(self._core.snapshot())
+        return self._core.snapshot()
 
     def restore(self, data: bytes) -> int:
         """Go on from a snapshot; returns how many of its entries belong to no trigger of this set."""
-        return int(self._core.restore(data))
+        return self._core.restore(bytes(data))
 
     @property
     def stats(self) -> dict[str, int]:
         """Counters and sizes, among them events, firings, suppressed, evicted_keys, dropped, memory_bytes."""
-        found: dict[str, Any] = self._core.stats()
-        return {k: int(v) for k, v in found.items()}
+        return self._core.stats()
 
 
 def explain(triggers: Mapping[str, Trigger | str], catalog: Catalog, *, form: str = "text") -> str:
@@ -194,7 +192,7 @@ def explain(triggers: Mapping[str, Trigger | str], catalog: Catalog, *, form: st
     if form not in ("text", "svg", "dot"):
         raise ArgumentError(compose(f"form '{form}'", "text, svg or dot", "explain", "choose one of these"))
     texts = [(n, t.text if isinstance(t, Trigger) else t) for n, t in triggers.items()]
-    made = str(_core.stream.explain_triggers(texts, catalog._core, form == "dot"))
+    made = _core.stream.explain_triggers(texts, catalog._core, form == "dot")
     return svg(made) if form == "svg" else made
 
 

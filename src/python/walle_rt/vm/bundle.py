@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from .. import _core
 from ..errors import ArgumentError
@@ -32,7 +31,7 @@ class TaskBundle:
         self._native = _core.vm.Bundle.open(self.vm._native, bytes(data))
 
     @classmethod
-    def _adopt(cls, vm: VM, native: Any) -> TaskBundle:
+    def _adopt(cls, vm: VM, native: _core.vm.Bundle) -> TaskBundle:
         self = cls.__new__(cls)
         self.vm = vm
         self._native = native
@@ -110,12 +109,12 @@ class TaskBundle:
     @property
     def data(self) -> bytes:
         """The bytes of the file."""
-        return bytes(self._native.data)
+        return self._native.data
 
     @property
     def resources(self) -> dict[str, int]:
         """Names and sizes in bytes of the files that travel with the code."""
-        return dict(self._native.resources)
+        return self._native.resources
 
     @property
     def modules(self) -> list[str]:

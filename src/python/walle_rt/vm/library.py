@@ -45,17 +45,17 @@ class VM:
     @property
     def id(self) -> str:
         """The identity that bundles are compiled for."""
-        return str(self._native.id)
+        return self._native.id
 
     @property
     def flavour(self) -> str:
         """ "full" or "device"."""
-        return str(self._native.flavour)
+        return self._native.flavour
 
     @property
     def python(self) -> str:
         """The CPython version inside, for example "3.13.5"."""
-        return str(self._native.python)
+        return self._native.python
 
     @property
     def library(self) -> list[str]:

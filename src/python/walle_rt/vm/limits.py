@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from .. import _core
 from ..errors import ArgumentError
@@ -38,17 +37,22 @@ class Limits:
     host_calls: Sequence[str] | None = None
 
 
-def native_limits(limits: Limits | None) -> Any:
+def native_limits(limits: Limits | None) -> _core.vm.Limits:
     """The native form of ``limits``; ArgumentError when a number is negative."""
     given = limits or Limits()
-    numbers = [getattr(given, name) for name in _NUMBERS]
-    for name, value in zip(_NUMBERS, numbers, strict=True):
+    for name in _NUMBERS:
+        value = getattr(given, name)
         if value < 0:
             raise ArgumentError.of(
                 f"{name}={value}", "zero or a positive number", "Limits", "use 0 for no limit"
             )
     return _core.vm.Limits(
-        *numbers,
+        given.heap_bytes,
+        given.wall_ms,
+        given.cpu_ms,
+        given.depth,
+        given.stack_bytes,
+        given.state_bytes,
         None if given.imports is None else list(given.imports),
         None if given.host_calls is None else list(given.host_calls),
     )
