@@ -41,7 +41,7 @@ py::dict event_dict(const Event& e, const Catalog& catalog) {
     const Value& v = e.contents[i];
     if (!v.present) continue;
     py::object value = v.type == FieldType::f64       ? py::object(py::float_(v.d))
-                       : v.type == FieldType::boolean ? py::object(py::bool_(v.b))
+                       : v.type == FieldType::boolean ? py::object(py::bool_(v.i != 0))
                        : v.type == FieldType::text    ? py::object(py::str(v.text.data(), v.text.size()))
                                                       : py::object(py::int_(v.i));
     contents[py::str(decl.fields[i].name)] = value;

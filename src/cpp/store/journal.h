@@ -86,6 +86,7 @@ class Journal {
   void write_tail(uint64_t seq, uint64_t offset);
   void write_last_seq(uint64_t seq);
   void write_gap(uint64_t next_seq);
+  void mark_end(size_t offset);
   bool find_place(size_t size, size_t behind);
   std::byte* place(size_t size, bool marked);
   void move_head(size_t size);
