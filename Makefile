@@ -28,7 +28,7 @@ configure: setup
 build: configure
 	cmake --build build/release
 
-# The Python extension alone: what the demo and the bench need.
+# The Python extension alone: what the demo needs.
 engine: configure
 	cmake --build build/release --target _core
 
@@ -49,7 +49,7 @@ check: setup
 	$(call step,style and types)
 	ruff check src/python tests tools bench examples
 	mypy
-	find src/cpp tests \( -name '*.cc' -o -name '*.h' -o -name '*.c' \) -print0 | xargs -0 -n 50 -P 2 clang-format --dry-run --Werror
+	find src/cpp tests bench \( -name '*.cc' -o -name '*.h' -o -name '*.c' \) -print0 | xargs -0 -n 50 -P 2 clang-format --dry-run --Werror
 
 cpp: build
 	$(call step,C++ tests)
@@ -114,6 +114,7 @@ demo: engine
 	python -m walle_rt.demo
 
 bench: engine
+	cmake --build build/release --target _bench
 	@tools/setup.sh bench
 	python -m pytest bench --benchmark-columns=min,median,rounds --benchmark-sort=name
 
