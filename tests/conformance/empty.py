@@ -1,7 +1,7 @@
 """Cases without elements: every node case again with dimensions of its inputs set to 0.
 
-An id is ``case#k``: the k-th way to empty the case's inputs. A way sets one dimension of one input to 0, or at once all
-dimensions of one size (so that operands still agree, as when a batch is empty).
+An id is ``case#k``: the k-th way to empty the case's inputs. A way sets one dimension of one input to 0, or
+at once all dimensions of one size (so that operands still agree, as when a batch is empty).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _emptied(array: np.ndarray[Any, Any], axes: list[int]) -> np.ndarray[Any, An
 
 def ways(inputs: Inputs) -> Iterator[tuple[str, Inputs]]:
     """What is emptied, and the inputs without it."""
-    arrays = {name: value for name, value in inputs.items() if isinstance(value, np.ndarray) and value.ndim}
+    arrays = {name: v for name, v in inputs.items() if isinstance(v, np.ndarray) and v.ndim}
     for name, array in arrays.items():
         for axis in range(array.ndim):
             yield f"{name} axis {axis}", {**inputs, name: _emptied(array, [axis])}
@@ -30,7 +30,8 @@ def ways(inputs: Inputs) -> Iterator[tuple[str, Inputs]]:
     for size in sizes:
         axes = {name: [axis for axis, s in enumerate(a.shape) if s == size] for name, a in arrays.items()}
         if sum(map(len, axes.values())) > 1:
-            yield f"every size {size}", {**inputs, **{name: _emptied(arrays[name], axes[name]) for name in arrays}}
+            emptied = {name: _emptied(arrays[name], axes[name]) for name in arrays}
+            yield f"every size {size}", {**inputs, **emptied}
 
 
 def without_shapes(model: onnx.ModelProto) -> onnx.ModelProto:
