@@ -54,7 +54,7 @@ class Crc32cWriter {
 
 // The checksum of what `body(writer)` puts at `to`.
 template <class Body>
-uint32_t crc32c_write(std::byte* to, Body&& body) {
+uint32_t checked_write(std::byte* to, Body&& body) {
   if (has_crc32c_instruction()) {
     Crc32cWriter<true> w(to);
     body(w);
