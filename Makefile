@@ -46,7 +46,7 @@ check: setup
 	$(call step,floors)
 	python tools/check_layers.py
 	$(call step,style and types)
-	ruff check src/python tests tools bench
+	ruff check src/python tests tools bench examples
 	mypy
 	find src/cpp tests \( -name '*.cc' -o -name '*.h' -o -name '*.c' \) -print0 | xargs -0 -n 50 -P 2 clang-format --dry-run --Werror
 

@@ -1,7 +1,7 @@
 """Every #include in src/cpp points to its own room or to a room below that it may use; prints what climbs.
 
-The table is the architecture's. A room may use the rooms named here and whatever those may use; rooms of floor 8 never
-include each other, which the table already says by not naming them.
+The table is the architecture's. A room may use the rooms named here and whatever those may use; rooms of
+floor 8 never include each other, which the table already says by not naming them.
 """
 
 from __future__ import annotations

@@ -22,7 +22,8 @@ def libraries(build: Path) -> list[Path]:
     return sorted(found + list((ROOT / "src" / "python" / "walle_rt").glob("_core*.so")))
 
 
-# The Python VM all in, per flavour and machine: bytes raw and deflated that may not be exceeded (docs/concepts/vm.md).
+# The Python VM all in, per flavour and machine:
+# bytes raw and deflated that may not be exceeded (docs/concepts/vm.md).
 VM_LIMITS = {("device", "x86_64"): (2_600_000, 1_100_000), ("device", "aarch64"): (2_300_000, 900_000)}
 
 
@@ -52,7 +53,10 @@ def vm_report(build: Path) -> int:
             verdict = "within" if raw <= limits[0] and packed <= limits[1] else "OVER"
             over += verdict == "OVER"
             verdict += f" {limits[0] / 1e6:.1f} / {limits[1] / 1e6:.1f} MB"
-        print(f"{f'{library.name} ({machine})':45s} {raw / 1e6:7.3f} MB  deflated {packed / 1e6:.3f} MB  {verdict}")
+        print(
+            f"{f'{library.name} ({machine})':45s} {raw / 1e6:7.3f} MB  deflated {packed / 1e6:.3f} MB  "
+            f"{verdict}"
+        )
     return over
 
 
@@ -89,7 +93,8 @@ def main() -> int:
         print(f"{library.name:45s} {library.stat().st_size / 1e6:7.2f} MB  text {parts['text'] / 1e6:.2f} MB")
     over = vm_report(build)
     print(
-        f"{'room':10s} {'files':>6s} {'lines':>7s} {'median':>7s} {'p90':>5s} {'functions p90':>14s} {'comments':>9s}"
+        f"{'room':10s} {'files':>6s} {'lines':>7s} {'median':>7s} {'p90':>5s} {'functions p90':>14s} "
+        f"{'comments':>9s}"
     )
     total = 0
     for name, files, functions, comments in rooms():
@@ -100,7 +105,10 @@ def main() -> int:
             f" {quantile(functions, 0.9):14d} {comments:9.0%}"
         )
     tests = sum(f.read_text(encoding="utf-8").count("\n") for f in (ROOT / "tests").rglob("*.cc"))
-    print(f"{'all':10s} {'':6s} {total:7d}   C++ tests {tests} lines, {tests / max(1, total):.2f} per source line")
+    print(
+        f"{'all':10s} {'':6s} {total:7d}   C++ tests {tests} lines, "
+        f"{tests / max(1, total):.2f} per source line"
+    )
     return 1 if over else 0
 
 

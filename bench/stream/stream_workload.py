@@ -37,7 +37,9 @@ def strict_texts(all_patterns: list[Pattern], suffix: str = "") -> list[str]:
 
 
 def relaxed_texts(all_patterns: list[Pattern]) -> list[str]:
-    """Any gap between the steps; all with windows, a fifth of the edges guarded, a tenth with a gap of their own."""
+    """Any gap between the steps; all with windows, a fifth of the edges guarded,
+    a tenth with a gap of their own.
+    """
     rng = np.random.default_rng(11)
     out = []
     for pattern in all_patterns:

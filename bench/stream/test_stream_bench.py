@@ -29,7 +29,9 @@ def test_ipv(tmp_path: Path) -> None:
         log.append("page_enter", "item", ts=T0)
         for i in range(114):
             name = ("page_scroll", "exposure", "exposure", "click")[int(rng.integers(4))]
-            contents = {"depth": float(rng.random())} if name == "page_scroll" else {"item": int(rng.integers(30))}
+            contents = (
+                {"depth": float(rng.random())} if name == "page_scroll" else {"item": int(rng.integers(30))}
+            )
             log.append(name, "item", contents, ts=T0 + i * 250_000)
         log.append("page_exit", "item", ts=T0 + 114 * 250_000)
         encoder = IpvEncoder.seeded()
@@ -49,7 +51,12 @@ def test_ipv(tmp_path: Path) -> None:
             bins = [[0.0] * 64 for _ in range(4)]
             for e in rows:
                 bins[len(e.event) % 4][min(63, (e.ts - T0) * 64 // (114 * 250_000))] += 1
-            sorted({i: items.count(i) for i in items}.items(), key=lambda x: -x[1]), max(depth), sum(depth), clicks
+            (
+                sorted({i: items.count(i) for i in items}.items(), key=lambda x: -x[1]),
+                max(depth),
+                sum(depth),
+                clicks,
+            )
             plain = min(plain, time.perf_counter() - start)
     print(
         f"\nIPV, 116 events: native feature and code {native / 1000:.1f} us (target 5), from Python {best * 1e6:.0f} us (target 50), "

@@ -42,10 +42,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         mine = {case: reason for case, reason in answers.items() if case.split("/")[0] in folders}
         passed = sum(reason is None for reason in mine.values())
         terminalreporter.line(f"{suite:8s} {passed:5d} of {size} (ran {len(mine)}, must reach {floor})")
-    crashed = sorted(case for case, reason in answers.items() if reason and reason.startswith(("CRASH", "HANG")))
+    crashed = sorted(
+        case for case, reason in answers.items() if reason and reason.startswith(("CRASH", "HANG"))
+    )
     for case in crashed:
         terminalreporter.line(f"{case}: {answers[case]}", red=True)
     fresh = sorted(set(case for case, reason in answers.items() if reason is None) - listed())
     if fresh:
-        terminalreporter.line(f"{len(fresh)} passing cases are not in passing.txt yet; add them with --update-passing:")
+        terminalreporter.line(
+            f"{len(fresh)} passing cases are not in passing.txt yet; add them with --update-passing:"
+        )
         terminalreporter.line("  " + " ".join(fresh[:20]) + (" ..." if len(fresh) > 20 else ""))

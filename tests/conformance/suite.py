@@ -1,7 +1,7 @@
 """The ONNX backend test suite as data: where it comes from, what its cases are, how a case's files are read.
 
-The cases are taken from one fixed release of the onnx wheel, unpacked as data, because the installed onnx package may
-be newer and its cases would then move under the list of passing ones.
+The cases are taken from one fixed release of the onnx wheel, unpacked as data, because the installed onnx
+package may be newer and its cases would then move under the list of passing ones.
 """
 
 from __future__ import annotations
@@ -50,13 +50,15 @@ def fetch() -> None:
     CACHE.mkdir(parents=True, exist_ok=True)
     # Any Python's wheel holds the same test data; cp311 exists for every platform the release was built for.
     command = [
-        sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--python-version=3.11",
-        "--implementation=cp", f"--dest={CACHE}", f"onnx=={RELEASE}",
+        sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",
+        "--python-version=3.11", "--implementation=cp", f"--dest={CACHE}", f"onnx=={RELEASE}",
     ]  # fmt: skip
     finished = subprocess.run(command, capture_output=True, text=True, check=False)
     wheels = sorted(CACHE.glob("onnx-*.whl"))
     if not wheels:
-        raise RuntimeError(f"cannot fetch the wheel onnx=={RELEASE} that holds the backend suite:\n{finished.stderr}")
+        raise RuntimeError(
+            f"cannot fetch the wheel onnx=={RELEASE} that holds the backend suite:\n{finished.stderr}"
+        )
     with zipfile.ZipFile(wheels[0]) as wheel:
         members = [name for name in wheel.namelist() if name.startswith("onnx/backend/test/data/")]
         wheel.extractall(CACHE, members)
@@ -87,9 +89,15 @@ FLOAT8 = {getattr(onnx.TensorProto, f"FLOAT8{kind}") for kind in ("E4M3FN", "E4M
 
 
 def _bits(tensor: onnx.TensorProto) -> np.ndarray[Any, Any]:
-    """A tensor as a NumPy array; bfloat16, which NumPy lacks, as float32 of the same values, float8 as uint8 bits."""
+    """A tensor as a NumPy array; bfloat16, which NumPy lacks, as float32 of the same values,
+    float8 as uint8 bits.
+    """
     if tensor.data_type in FLOAT8:
-        small = np.frombuffer(tensor.raw_data, np.uint8) if tensor.raw_data else np.array(tensor.int32_data, np.uint8)
+        small = (
+            np.frombuffer(tensor.raw_data, np.uint8)
+            if tensor.raw_data
+            else np.array(tensor.int32_data, np.uint8)
+        )
         return small.reshape(tuple(tensor.dims))
     if tensor.data_type == onnx.TensorProto.BFLOAT16:
         raw = np.frombuffer(tensor.raw_data, "<u2") if tensor.raw_data else np.array(tensor.int32_data, "<u2")

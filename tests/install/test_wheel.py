@@ -1,4 +1,6 @@
-"""The wheel: builds, installs beside NumPy alone, and importing it opens no socket, prints nothing, writes no file."""
+"""The wheel: builds, installs beside NumPy alone, and importing it opens no socket,
+prints nothing, writes no file.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,15 @@ IMPORT = """
 import sys
 touched = []
 def watch(event, arguments):
-    if event.startswith("socket.") or (event == "open" and arguments[1] and set(str(arguments[1])) & set("wax+")):
+    writes = event == "open" and arguments[1] and set(str(arguments[1])) & set("wax+")
+    if writes or event.startswith("socket."):
         touched.append((event, arguments[0]))
 sys.addaudithook(watch)
 sys.dont_write_bytecode = True
 import walle_rt
 assert not touched, touched
-foreign = {name.partition(".")[0] for name in sys.modules} & {"onnx", "google", "typer", "rich", "torch", "requests"}
+extras = {"onnx", "google", "typer", "rich", "torch", "requests"}
+foreign = {name.partition(".")[0] for name in sys.modules} & extras
 assert not foreign, foreign
 assert walle_rt.__file__.startswith(sys.prefix), walle_rt.__file__
 """
@@ -34,7 +38,18 @@ assert walle_rt.__file__.startswith(sys.prefix), walle_rt.__file__
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project's wheel, built with the tools that are installed."""
     folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "-q", "-w", folder, ROOT]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--no-build-isolation",
+        "--no-deps",
+        "-q",
+        "-w",
+        folder,
+        ROOT,
+    ]
     # By the names CMake itself would pick, so that a compiler cache knows the objects of the build before.
     names = {"CC": os.environ.get("CC", "cc"), "CXX": os.environ.get("CXX", "c++")}
     subprocess.run(command, check=True, timeout=1500, env={**os.environ, **names})
@@ -55,7 +70,9 @@ def clean(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(python: Path, code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run code away from the checkout."""
     clean = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-    return subprocess.run([python, "-c", code], cwd=folder, env=clean, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [python, "-c", code], cwd=folder, env=clean, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.mark.timeout(1800)

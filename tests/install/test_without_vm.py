@@ -57,7 +57,17 @@ def test_a_cached_archive_is_checked_again(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(300)
 def test_the_build_goes_on_without_the_vm(tmp_path: Path) -> None:
-    command = ["cmake", "-S", ROOT, "-B", tmp_path / "build", "-G", "Ninja", "-DWALLE_VM=ON", "-DWALLE_BUILD_TESTS=OFF"]
+    command = [
+        "cmake",
+        "-S",
+        ROOT,
+        "-B",
+        tmp_path / "build",
+        "-G",
+        "Ninja",
+        "-DWALLE_VM=ON",
+        "-DWALLE_BUILD_TESTS=OFF",
+    ]
     command += [f"-DPython3_EXECUTABLE={sys.executable}", f"-DPython_EXECUTABLE={sys.executable}"]
     # First as it comes: a build folder that had the source once must do without it, too.
     for environment in (dict(os.environ), nowhere(tmp_path)):
@@ -86,7 +96,16 @@ def without_vm() -> dict[str, str]:
 
 @pytest.mark.timeout(300)
 def test_its_tests_are_skipped_with_a_reason() -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", ROOT / "tests" / "python" / "vm"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-rs",
+        "-p",
+        "no:cacheprovider",
+        ROOT / "tests" / "python" / "vm",
+    ]
     done = subprocess.run(command, env=without_vm(), cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     assert "no VM library at /nowhere/libwalle_vm.so" in done.stdout
@@ -107,7 +126,9 @@ def test_the_package_says_that_it_has_none() -> None:
         "assert not VM.available() and 'walle.engine.run' in host_calls()\n"
         "try: VM()\nexcept walle_rt.BackendError as error: print(error.next_step)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], env=without_vm(), capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=without_vm(), capture_output=True, text=True, check=True
+    )
     assert "WALLE_VM" in done.stdout
 
 

@@ -170,7 +170,10 @@ def test_errors_as_json(scaled: Path) -> None:
 
 
 def test_convert_names_all_unsupported_nodes(tmp_path: Path) -> None:
-    nodes = [make_node("Frobnicate", ["x"], ["a"], name="first"), make_node("Quux", ["a"], ["y"], name="second")]
+    nodes = [
+        make_node("Frobnicate", ["x"], ["a"], name="first"),
+        make_node("Quux", ["a"], ["y"], name="second"),
+    ]
     onnx.save(model(nodes, {"x": [1]}, ["y"]), str(tmp_path / "bad.onnx"))
     done = walle("convert", tmp_path / "bad.onnx")
     assert done.returncode == 4

@@ -1,4 +1,5 @@
-"""Gather the sources of the task library: the whitelist below, adapted where it would need a compiler or files.
+"""Gather the sources of the task library: the whitelist below,
+adapted where it would need a compiler or files.
 
     library.py CPYTHON_LIB OWN_LIB OUT    writes OUT/<name>.py and OUT/list.txt ("name file package" per line)
 
@@ -65,7 +66,18 @@ STANDARD = [
 ]
 
 # Ours, in place of modules that would drag in files, locale or a compiler.
-OWN = ["_bootstrap", "_warm", "encodings", "hashlib", "io", "locale", "os", "traceback", "walle", "walle.engine"]
+OWN = [
+    "_bootstrap",
+    "_warm",
+    "encodings",
+    "hashlib",
+    "io",
+    "locale",
+    "os",
+    "traceback",
+    "walle",
+    "walle.engine",
+]
 
 NAMEDTUPLE = """
 _templates = [lambda _cls: _tuple_new(_cls, ()), {templates}]
@@ -132,7 +144,8 @@ EDITS: dict[str, list[tuple[str, str]]] = {
             "            break\n"
             "    else:\n"
             " "
-            "       raise NameError(f'name {head!r} is not defined (forward references are plain dotted names here)')\n"
+            "       raise NameError(f'name {head!r} is not defined (forward references are plain dotted "
+            "names here)')\n"
             "    for name in rest:\n"
             "        value = getattr(value, name)\n"
             "    return value\n\n\n"
@@ -140,10 +153,16 @@ EDITS: dict[str, list[tuple[str, str]]] = {
         ),
     ],
     "fractions": [
-        ("\nfrom decimal import Decimal\n", "\nclass Decimal:\n    'There are no decimals here; nothing is one.'\n")
+        (
+            "\nfrom decimal import Decimal\n",
+            "\nclass Decimal:\n    'There are no decimals here; nothing is one.'\n",
+        )
     ],
     "statistics": [
-        ("\nfrom decimal import Decimal\n", "\nclass Decimal:\n    'There are no decimals here; nothing is one.'\n")
+        (
+            "\nfrom decimal import Decimal\n",
+            "\nclass Decimal:\n    'There are no decimals here; nothing is one.'\n",
+        )
     ],
     "dataclasses": [
         ("import inspect\n", ""),
@@ -156,7 +175,8 @@ EDITS: dict[str, list[tuple[str, str]]] = {
     # Whichever thread of the host runs it, a task sees one thread: the main thread.
     "threading": [
         (
-            "    try:\n        return _active[get_ident()]\n    except KeyError:\n        return _DummyThread()\n\n"
+            "    try:\n        return _active[get_ident()]\n    except KeyError:\n"
+            "        return _DummyThread()\n\n"
             "def currentThread",
             "    return _main_thread\n\ndef currentThread",
         ),
@@ -210,8 +230,8 @@ REGIONS = [
 ]
 
 
-# Imports that are not there, and why nothing is lost: each is tried and done without, or belongs to a part that tasks
-# have no use for (decimals, Unicode names).
+# Imports that are not there, and why nothing is lost: each is tried and done without, or belongs to a part
+# that tasks have no use for (decimals, Unicode names).
 OPTIONAL = {
     "abc": {"_py_abc"},
     "datetime": {"_pydatetime"},
@@ -226,8 +246,12 @@ IMPORT = re.compile(r"^\s*(?:import|from)\s+([A-Za-z_][\w.]*)\s*(?:import\b|as\b
 
 
 def check_imports(texts: dict[str, str], built_in: set[str]) -> None:
-    """End the build when a module asks for one that does not exist: the task that needs it would fail on the device."""
-    known = set(texts) | built_in | {"sys", "builtins", "_warnings", "_walle", "__future__", "collections.abc"}
+    """End the build when a module asks for one that does not exist:
+    the task that needs it would fail on the device.
+    """
+    known = (
+        set(texts) | built_in | {"sys", "builtins", "_warnings", "_walle", "__future__", "collections.abc"}
+    )
     for name, text in texts.items():
         missing = set(IMPORT.findall(text)) - known - OPTIONAL.get(name, set())
         if missing:

@@ -13,7 +13,10 @@ from .errors import (
     TaskError,
 )
 from .explain import ExplainRow, Explanation
-from .model import Model, Session, Signature, ValueInfo, load
+from .loading import load
+from .model import Model
+from .session import Session
+from .values import Signature, ValueInfo
 
 __version__ = "0.1.0"
 

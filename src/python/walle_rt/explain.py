@@ -104,7 +104,8 @@ class Explanation:
 
 def _head(many: bool) -> str:
     return (
-        f"{'op':<13} {'on ' if many else ''}{'algorithm':<35} {'result':<24} {'at':<14} {'MFLOP':>7} {'kB':>7} "
+        f"{'op':<13} {'on ' if many else ''}{'algorithm':<35} {'result':<24} {'at':<14} {'MFLOP':>7} "
+        f"{'kB':>7} "
         f"{'predicted':>9} {'measured':>9} {'GFLOP/s':>7} {'GB/s':>5} {'share':>6}  node"
     )
 
@@ -118,6 +119,7 @@ def _line(row: ExplainRow, total_ms: float, many: bool) -> str:
     speed = f"{row.flops / seconds / 1e9:.1f}" if row.flops else "-"
     return (
         f"{row.op:<13} {f'{row.backend} ' if many else ''}{algorithm:<35} {row.output:<24} {place:<14} "
-        f"{row.flops / 1e6:>7.2f} {row.bytes / 1e3:>7.1f} {row.predicted_ms * 1e3:>7.1f}us {measured:>9} {speed:>7} "
+        f"{row.flops / 1e6:>7.2f} {row.bytes / 1e3:>7.1f} {row.predicted_ms * 1e3:>7.1f}us {measured:>9} "
+        f"{speed:>7} "
         f"{row.bytes / seconds / 1e9:>5.1f} {row.ms / total_ms:>6.1%}  {row.node}"
     )

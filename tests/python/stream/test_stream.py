@@ -35,7 +35,11 @@ def shop() -> Catalog:
         Catalog()
         .declare("page_scroll", EventKind.PAGE_SCROLL, {"depth": FieldType.FLOAT})
         .declare("exposure", EventKind.EXPOSURE, {"item": FieldType.INT})
-        .declare("click", EventKind.CLICK, {"item": FieldType.INT, "price": FieldType.FLOAT, "brand": FieldType.TEXT})
+        .declare(
+            "click",
+            EventKind.CLICK,
+            {"item": FieldType.INT, "price": FieldType.FLOAT, "brand": FieldType.TEXT},
+        )
         .declare("buy", fields={"item": FieldType.INT})
         .page("home", "item")
         .state("wifi", "charging")
@@ -230,7 +234,9 @@ def test_recording_reproduces_firings_and_features(tmp_path: Path) -> None:
         log.append("page_enter", "item", ts=T0)
         for i in range(114):
             name = ("page_scroll", "exposure", "click")[int(rng.integers(3))]
-            contents = {"depth": float(rng.random())} if name == "page_scroll" else {"item": int(rng.integers(20))}
+            contents = (
+                {"depth": float(rng.random())} if name == "page_scroll" else {"item": int(rng.integers(20))}
+            )
             log.append(name, "item", contents, ts=T0 + i * 100_000)
         log.set_state("wifi", True, ts=T0 + 11_400_000)
         log.append("page_exit", "item", ts=T0 + 11_500_000)
@@ -300,7 +306,10 @@ def test_open_bandit_takes_less_space_than_its_json(tmp_path: Path) -> None:
     texts = {c for c in columns if c.startswith("user_feature")}
     fields = {c: FieldType.TEXT if c in texts else FieldType.FLOAT for c in columns}
     catalog = (
-        Catalog().declare("exposure", EventKind.EXPOSURE, fields).declare("click", EventKind.CLICK, fields).page("shop")
+        Catalog()
+        .declare("exposure", EventKind.EXPOSURE, fields)
+        .declare("click", EventKind.CLICK, fields)
+        .page("shop")
     )
     raw = written = 0
     with EventLog(tmp_path, catalog, journal_bytes=1 << 20, max_age_s=1e9) as log:

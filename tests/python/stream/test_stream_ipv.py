@@ -24,7 +24,9 @@ def example() -> ModuleType:
     return module
 
 
-def test_generated_visit_gets_small(example: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_generated_visit_gets_small(
+    example: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     raw, sent = example.report("generated", [example.generated()], str(tmp_path))
     assert "116 events" in capsys.readouterr().out
     assert 128 < sent < 180  # the code, its time and framing
@@ -47,7 +49,12 @@ def test_engine_and_native_layer_agree() -> None:
     rng = np.random.default_rng(1)
     features = rng.standard_normal((9, IPV_FLOATS)).astype(np.float32)
     rows = Batch(
-        {"ts": list(range(9)), "feature": list(features[:, :300]), "more": list(features[:, 300:]), "n": [1] * 9},
+        {
+            "ts": list(range(9)),
+            "feature": list(features[:, :300]),
+            "more": list(features[:, 300:]),
+            "n": [1] * 9,
+        },
         {"feature": Sensitivity.SECRET, "more": Sensitivity.OPEN},
     )
     graph = Graph().encode("code", session, "feature", "more")
@@ -59,7 +66,9 @@ def test_engine_and_native_layer_agree() -> None:
     assert made.labels["code"] == Sensitivity.SECRET and made.paths["code"] == "feature, more > encode"
     pieces = Batch({})
     for at in (0, 4, 5):
-        pieces.append(graph.push(Batch({k: v[at : at + (4 if at != 4 else 1)] for k, v in rows.columns.items()})))
+        pieces.append(
+            graph.push(Batch({k: v[at : at + (4 if at != 4 else 1)] for k, v in rows.columns.items()}))
+        )
     assert np.allclose(np.stack(pieces.columns["code"]), codes, atol=1e-6)
 
 

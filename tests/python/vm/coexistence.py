@@ -1,6 +1,7 @@
-"""What a host process must not notice of the VM, checked with nothing but ctypes, so that it runs under any Python.
+"""What a host process must not notice of the VM, checked with nothing but ctypes,
+so that it runs under any Python.
 
-    coexistence.py FULL DEVICE         every check in a process of its own; prints "ok    name" or "FAIL  name"
+    coexistence.py FULL DEVICE         every check in a process of its own; prints "ok" or "FAIL" and its name
     coexistence.py FULL DEVICE NAME    one check
 
 The structures mirror src/cpp/vm/abi.h; the boundary's version is compared first.
@@ -63,7 +64,13 @@ class Limits(ctypes.Structure):
 class Source(ctypes.Structure):
     """walle_vm_source."""
 
-    _fields_ = (("name", c_char_p), ("file", c_char_p), ("text", c_char_p), ("size", c_size_t), ("is_package", c_int))
+    _fields_ = (
+        ("name", c_char_p),
+        ("file", c_char_p),
+        ("text", c_char_p),
+        ("size", c_size_t),
+        ("is_package", c_int),
+    )
 
 
 class Blob(ctypes.Structure):
@@ -78,7 +85,12 @@ LOG = CFUNCTYPE(None, c_void_p, c_int, POINTER(c_char), c_size_t)
 class Host(ctypes.Structure):
     """walle_vm_host without functions."""
 
-    _fields_ = (("log", LOG), ("allocate_tensor", c_void_p), ("functions", c_void_p), ("function_count", c_size_t))
+    _fields_ = (
+        ("log", LOG),
+        ("allocate_tensor", c_void_p),
+        ("functions", c_void_p),
+        ("function_count", c_size_t),
+    )
 
 
 class Api(ctypes.Structure):
@@ -293,7 +305,10 @@ def two_copies(full: Path, device: Path) -> None:
 
 
 def exits(full: Path, device: Path) -> None:
-    """The host's exit handlers run, once, and the process ends well with isolates still alive. The caller looks."""
+    """The host's exit handlers run, once, and the process ends well with isolates still alive.
+
+    The caller looks.
+    """
     library = Library(full)
     isolate = Isolate(library, library.compile(TASK))
     atexit.register(lambda: print("bye", flush=True))

@@ -16,8 +16,8 @@ from walle_rt.vm import VM, library_path
 SCRIPT = Path(__file__).with_name("coexistence.py")
 VERSIONS = ("3.11", "3.12", "3.13", "3.14", "3.13t", "3.14t")
 
-# What would reach into the host: signals, locale, environment, process, exit and fork handlers. Not setlocale: CPython
-# asks it at the start which locale is set; coexistence.py sees that it changes nothing.
+# What would reach into the host: signals, locale, environment, process, exit and fork handlers. Not
+# setlocale: CPython asks it at the start which locale is set; coexistence.py sees that it changes nothing.
 FORBIDDEN = re.compile(
     r"^(signal|sigaction|sigaltstack|sigprocmask|pthread_sigmask|raise|kill|alarm|setitimer|newlocale|uselocale|"
     r"setenv|unsetenv|putenv|clearenv|fork|vfork|exec\w*|posix_spawn\w*|system|popen|wait\w*|atexit|__cxa_atexit|on_exit|"
@@ -32,7 +32,9 @@ def interpreters() -> dict[str, str]:
     candidates = [
         path for root in roots for version in VERSIONS for path in sorted(root.glob(f"*/bin/python{version}"))
     ]
-    candidates += [Path(path) for version in VERSIONS if (path := shutil.which(f"python{version}")) is not None]
+    candidates += [
+        Path(path) for version in VERSIONS if (path := shutil.which(f"python{version}")) is not None
+    ]
     for path in candidates:
         version = path.name.removeprefix("python")
         if version not in found and works(path):

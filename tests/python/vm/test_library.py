@@ -414,7 +414,9 @@ def test_everything_in_the_library_imports(device: VM) -> None:
 
 
 def test_the_reference_page_lists_every_module(device: VM) -> None:
-    page = (Path(__file__).resolve().parents[3] / "docs" / "reference" / "task-python.md").read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parents[3] / "docs" / "reference" / "task-python.md").read_text(
+        encoding="utf-8"
+    )
     words = set(re.findall(r"[\w.]+", page))
     packages = ("json.", "re.", "walle.")  # parts of these packages are their own business
     listed = {name for name in device.library if not name.startswith(packages)} | set(CHECKS)
@@ -423,7 +425,9 @@ def test_the_reference_page_lists_every_module(device: VM) -> None:
 
 @pytest.mark.parametrize("name", ABSENT)
 def test_absent(isolate: Isolate, name: str) -> None:
-    isolate.run(f"try:\n    import {name}\nexcept ModuleNotFoundError:\n    pass\nelse:\n    raise AssertionError\n")
+    isolate.run(
+        f"try:\n    import {name}\nexcept ModuleNotFoundError:\n    pass\nelse:\n    raise AssertionError\n"
+    )
 
 
 def test_eight_isolates_import_everything_at_once(device: VM) -> None:

@@ -60,7 +60,16 @@ def test_errors_have_their_exit_code(bundle: Path, options: list[str], code: int
 
 
 def test_limits_are_a_list_or_repeated(bundle: Path) -> None:
-    options = ["--call", "spin", "--limits", "heap=32M,wall=50", "--limits", "stack=1M", "--limits", "state=64K"]
+    options = [
+        "--call",
+        "spin",
+        "--limits",
+        "heap=32M,wall=50",
+        "--limits",
+        "stack=1M",
+        "--limits",
+        "state=64K",
+    ]
     assert CliRunner().invoke(app, ["run", str(bundle), *options]).exit_code == 7
     assert CliRunner().invoke(app, ["run", str(bundle), "--limits", "heap=1K,wall=x"]).exit_code == 3
 
@@ -107,9 +116,13 @@ def test_compile_reports_files(vm: VM, tmp_path: Path) -> None:
     (tmp_path / "task").mkdir()
     (tmp_path / "task" / "main.py").write_text("def main():\n    return 1\n")
     (tmp_path / "task" / "labels.txt").write_text("cat")
-    result = CliRunner().invoke(app, ["compile", str(tmp_path / "task"), "-o", str(tmp_path / "x.wtask"), "--json"])
+    result = CliRunner().invoke(
+        app, ["compile", str(tmp_path / "task"), "-o", str(tmp_path / "x.wtask"), "--json"]
+    )
     report = json.loads(result.stdout)
-    assert report["modules"] == ["main"] and report["resources"] == {"labels.txt": 3} and report["vm"] == vm.id
+    assert (
+        report["modules"] == ["main"] and report["resources"] == {"labels.txt": 3} and report["vm"] == vm.id
+    )
     assert report["bytes"] == (tmp_path / "x.wtask").stat().st_size
 
 
@@ -129,7 +142,9 @@ def test_the_doctor_looks_at_the_vm(vm: VM) -> None:
     assert result.exit_code == 0, result.output
     for flavour in ("device", "full"):
         row = report["vm"][flavour]
-        assert (row["flavour"], row["id"], row["check"]) == (flavour, vm.id, "passed") and row["bytes"] > 1_000_000
+        assert (row["flavour"], row["id"], row["check"]) == (flavour, vm.id, "passed") and row[
+            "bytes"
+        ] > 1_000_000
     assert report["vm_source"]
     text = CliRunner().invoke(build(), ["doctor"]).output
     assert f"Python 3.13.5, id {vm.id}" in text and "vm_source" in text

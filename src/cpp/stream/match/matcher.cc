@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "base/hash.h"
+#include "stream/event/sequencer.h"
 #include "stream/match/matcher_group.h"
 
 namespace walle::stream {

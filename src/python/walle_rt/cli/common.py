@@ -25,7 +25,8 @@ from ..errors import (
     ResourceError,
     TaskError,
 )
-from ..model import Model, ValueInfo
+from ..model import Model
+from ..values import ValueInfo
 
 # Documented in `walle --help`; 2 is the shell convention for wrong usage, which typer uses too.
 EXIT_CODES: list[tuple[type[Error], int]] = [
@@ -50,7 +51,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instea
 Dims = Annotated[
     list[str] | None, typer.Option("--dim", help="Size of a symbolic dimension, NAME=SIZE; 1 when not given.")
 ]
-Threads = Annotated[int | None, typer.Option("--threads", min=1, help="At most this many threads; all by default.")]
+Threads = Annotated[
+    int | None, typer.Option("--threads", min=1, help="At most this many threads; all by default.")
+]
 
 P = ParamSpec("P")
 
@@ -128,7 +131,9 @@ def read_arrays(path: Path) -> dict[str, Any]:
         with np.load(path, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
     except (OSError, ValueError, TypeError, EOFError, BadZipFile) as error:
-        raise usage_error(f"file '{path}' ({error})", "an .npz file", "--input", "save it with numpy.savez") from error
+        raise usage_error(
+            f"file '{path}' ({error})", "an .npz file", "--input", "save it with numpy.savez"
+        ) from error
 
 
 def parse_dims(pairs: list[str] | None) -> dict[str, int]:
@@ -152,13 +157,18 @@ def concrete_shape(info: ValueInfo, sizes: dict[str, int]) -> tuple[int, ...]:
     """The declared shape with symbols filled in (1 where no size is given)."""
     if info.shape is None:
         raise usage_error(
-            f"input '{info.name}' of unknown rank", "a declared shape", "made-up input", "give a real one with --input"
+            f"input '{info.name}' of unknown rank",
+            "a declared shape",
+            "made-up input",
+            "give a real one with --input",
         )
     return tuple(d if isinstance(d, int) else sizes.get(str(d), 1) for d in info.shape)
 
 
 def made_up_inputs(model: Model, sizes: dict[str, int], seed: int = 0) -> dict[str, Any]:
-    """Inputs of the declared dtypes and shapes: floats from a normal distribution, small integers, false and true."""
+    """Inputs of the declared dtypes and shapes: floats from a normal distribution,
+    small integers, false and true.
+    """
     random = np.random.default_rng(seed)
     feeds: dict[str, Any] = {}
     for info in model.inputs:
@@ -174,9 +184,9 @@ def made_up_inputs(model: Model, sizes: dict[str, int], seed: int = 0) -> dict[s
         elif dtype.kind == "b":
             feeds[info.name] = random.integers(0, 2, shape).astype(dtype)
         elif info.dtype == "bfloat16":
-            feeds[info.name] = (random.standard_normal(shape).astype(np.float32).view(np.uint32) >> 16).astype(
-                np.uint16
-            )
+            feeds[info.name] = (
+                random.standard_normal(shape).astype(np.float32).view(np.uint32) >> 16
+            ).astype(np.uint16)
         else:
             feeds[info.name] = random.integers(0, 2, shape).astype(dtype)
     return feeds

@@ -36,7 +36,8 @@ def main(
         bool, typer.Option("--check", help="Compare with onnxruntime (or onnx's evaluator) on made-up input.")
     ] = False,
     input_: Annotated[
-        Path | None, typer.Option("--input", "-i", help="An .npz with the inputs for --check instead of made-up ones.")
+        Path | None,
+        typer.Option("--input", "-i", help="An .npz with the inputs for --check instead of made-up ones."),
     ] = None,
     dim: Dims = None,
     signature: Annotated[

@@ -14,7 +14,8 @@ import numpy as np
 import typer
 
 from .. import __version__, _core
-from ..model import Model, available_processors
+from ..model import Model
+from ..options import available_processors
 from .common import EXIT_INTERNAL, Json, command, emit_json, out, size_text
 
 EXTRAS = {
@@ -28,7 +29,9 @@ EXTRAS = {
 @command
 def main(json_: Json = False) -> None:
     """Print versions, processors, extras and the result of a small computation."""
-    extras = {name: [m for m in modules if importlib.util.find_spec(m) is None] for name, modules in EXTRAS.items()}
+    extras = {
+        name: [m for m in modules if importlib.util.find_spec(m) is None] for name, modules in EXTRAS.items()
+    }
     native, problem = _core.machine(), self_check()
     found: dict[str, Any] = {
         "walle_rt": __version__,
@@ -51,12 +54,16 @@ def main(json_: Json = False) -> None:
     else:
         for key, value in found.items():
             if key not in ("extras_missing", "vm"):
-                shown = ", ".join(f"{k} on {v}" for k, v in value.items()) if isinstance(value, dict) else value
+                shown = (
+                    ", ".join(f"{k} on {v}" for k, v in value.items()) if isinstance(value, dict) else value
+                )
                 out.print(f"{key:<14} {shown}", markup=False)
         for flavour, row in found["vm"].items():
             out.print(f"vm {flavour:<11} {vm_text(row)}", markup=False)
         for name, missing in extras.items():
-            state = f"missing {', '.join(missing)}: pip install 'walle_rt[{name}]'" if missing else "installed"
+            state = (
+                f"missing {', '.join(missing)}: pip install 'walle_rt[{name}]'" if missing else "installed"
+            )
             out.print(f"extra {name:<8} {state}", markup=False)
     if problem or broken:
         raise typer.Exit(EXIT_INTERNAL)

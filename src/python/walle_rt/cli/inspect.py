@@ -8,11 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from .. import _core
-from ..model import Model, load
+from ..loading import load
+from ..model import Model
 from .common import Dims, Json, Threads, command, emit_json, made_up_inputs, out, parse_dims, working
 
 CLASSES = ("atomic", "transform", "composite", "control")
-# What Walle (OSDI 2022) reports: operators per class and backends, and the kernels to write without and with raster.
+# What Walle (OSDI 2022) reports: operators per class and backends,
+# and the kernels to write without and with raster.
 WALLE_OPS = {"atomic": 61, "transform": 45, "composite": 16, "control": 2}
 WALLE_BACKENDS = 16
 MOVERS = ("raster", "loop")
@@ -36,7 +38,9 @@ def main(
     counts: Annotated[
         bool, typer.Option("--counts", help="With ops: the four classes and the work raster saves.")
     ] = False,
-    runs: Annotated[int, typer.Option("--runs", min=0, help="With --stage=plan: measure over this many runs.")] = 5,
+    runs: Annotated[
+        int, typer.Option("--runs", min=0, help="With --stage=plan: measure over this many runs.")
+    ] = 5,
     losers: Annotated[
         bool, typer.Option("--losers", help="With --stage=plan: also the algorithms not chosen.")
     ] = False,
@@ -121,8 +125,8 @@ def count_ops(rows: list[dict[str, Any]]) -> dict[str, int]:
 def workload(ops: dict[str, int], backends: int, movers: int = 1) -> tuple[int, int]:
     """Pieces of work without and with raster.
 
-    Without: every atomic, transform and composite operator once per backend, control operators once. With: atomic
-    operators and the movement atoms (raster; ours has loop too) once per backend; all others once.
+    Without: every atomic, transform and composite operator once per backend, control operators once. With:
+    atomic operators and the movement atoms (raster; ours has loop too) once per backend; all others once.
     ``ops["atomic"]`` counts without the movement atoms.
     """
     without = (ops["atomic"] + ops["transform"] + ops["composite"]) * backends + ops["control"]
@@ -150,10 +154,14 @@ def show_ops(counts: bool, json_: bool) -> None:
         return
     total = sum(ours.values())
     out.print(f"{total} operators: " + ", ".join(f"{ours[c]} {c}" for c in CLASSES))
-    out.print(f"the {ours['atomic']} atomic ones are kinds of {families} kernel families, raster and loop among them")
+    out.print(
+        f"the {ours['atomic']} atomic ones are kinds of {families} kernel families, "
+        "raster and loop among them"
+    )
     for row in table:
         out.print(
-            f"{row['who']:<18} {row['backends']:>3} backends: {row['without']:>6,} pieces of work without raster, "
+            f"{row['who']:<18} {row['backends']:>3} backends: "
+            f"{row['without']:>6,} pieces of work without raster, "
             f"{row['with']:>6,} with it, {row['saved']:.0%} less"
         )
 

@@ -10,7 +10,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from ..model import Model, ValueInfo, load
+from ..loading import load
+from ..model import Model
+from ..values import ValueInfo
 from .common import (
     Dims,
     Json,
@@ -41,7 +43,9 @@ def main(
         Path | None, typer.Option("--output", "-o", help="Write the results into this .npz file.")
     ] = None,
     top: Annotated[int, typer.Option("--top", min=0, help="Show the k largest entries of each result.")] = 0,
-    labels: Annotated[Path | None, typer.Option("--labels", help="Text file, one label per line, for --top.")] = None,
+    labels: Annotated[
+        Path | None, typer.Option("--labels", help="Text file, one label per line, for --top.")
+    ] = None,
     scale: Annotated[float, typer.Option(help="Pixels are multiplied by this.")] = 1 / 255,
     mean: Annotated[str, typer.Option(help="Then this is subtracted, per channel.")] = "0",
     std: Annotated[str, typer.Option(help="Then divided by this, per channel.")] = "1",
@@ -82,10 +86,14 @@ def numbers(text: str, option: str) -> Array:
     try:
         return np.asarray([float(part) for part in text.split(",")], np.float32)
     except ValueError as error:
-        raise usage_error(f"'{text}'", "comma-separated numbers", option, "for example 0.485,0.456,0.406") from error
+        raise usage_error(
+            f"'{text}'", "comma-separated numbers", option, "for example 0.485,0.456,0.406"
+        ) from error
 
 
-def read_input(model: Model, item: str, sizes: dict[str, int], picture: tuple[float, Array, Array]) -> dict[str, Any]:
+def read_input(
+    model: Model, item: str, sizes: dict[str, int], picture: tuple[float, Array, Array]
+) -> dict[str, Any]:
     """One --input option as feeds."""
     name, equals, file = item.partition("=")
     path = Path(file if equals else item)
@@ -98,13 +106,19 @@ def read_input(model: Model, item: str, sizes: dict[str, int], picture: tuple[fl
         values = parse_json(path)
         if not isinstance(values, dict):
             raise usage_error(
-                "JSON that is not an object", "{input name: nested lists}", f"--input {path}", "name the inputs"
+                "JSON that is not an object",
+                "{input name: nested lists}",
+                f"--input {path}",
+                "name the inputs",
             )
         return {key: from_json(path, value, wanted(infos, key)) for key, value in values.items()}
     if not equals:
         if len(infos) != 1:
             raise usage_error(
-                f"'{item}' without an input's name", f"NAME=FILE, one of {', '.join(infos)}", "--input", "name it"
+                f"'{item}' without an input's name",
+                f"NAME=FILE, one of {', '.join(infos)}",
+                "--input",
+                "name it",
             )
         name = next(iter(infos))
     if name not in infos:
@@ -124,7 +138,9 @@ def parse_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text())
     except ValueError as error:
-        raise usage_error(f"file '{path}' that is not JSON ({error})", "JSON", "--input", "check the file") from error
+        raise usage_error(
+            f"file '{path}' that is not JSON ({error})", "JSON", "--input", "check the file"
+        ) from error
 
 
 def read_array(path: Path) -> Array:
@@ -132,7 +148,9 @@ def read_array(path: Path) -> Array:
     try:
         array: Array = np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:
-        raise usage_error(f"file '{path}' ({error})", "an .npy file", "--input", "save it with numpy.save") from error
+        raise usage_error(
+            f"file '{path}' ({error})", "an .npy file", "--input", "save it with numpy.save"
+        ) from error
     return array
 
 
@@ -150,15 +168,21 @@ def wanted(infos: dict[str, ValueInfo], name: str) -> np.dtype[Any] | None:
     return numpy_dtype(infos[name].dtype) if name in infos else None
 
 
-def read_image(path: Path, info: ValueInfo, sizes: dict[str, int], picture: tuple[float, Array, Array]) -> Array:
+def read_image(
+    path: Path, info: ValueInfo, sizes: dict[str, int], picture: tuple[float, Array, Array]
+) -> Array:
     """An image fitted to an input of shape [N, C, H, W] or [N, H, W, C]."""
     try:
         from PIL import Image, UnidentifiedImageError
     except ImportError as error:
-        raise usage_error("an image, but Pillow is not installed", "Pillow", "--input", "pip install pillow") from error
+        raise usage_error(
+            "an image, but Pillow is not installed", "Pillow", "--input", "pip install pillow"
+        ) from error
     shape = concrete_shape(info, sizes)
     if len(shape) != 4:
-        raise usage_error(f"an image for {info}", "an input of rank 4", "--input", "pass an array in an .npz file")
+        raise usage_error(
+            f"an image for {info}", "an input of rank 4", "--input", "pass an array in an .npz file"
+        )
     first = shape[1] in (1, 3)
     channels, height, width = (shape[1], shape[2], shape[3]) if first else (shape[3], shape[1], shape[2])
     if channels not in (1, 3) or height < 2 or width < 2:
@@ -170,7 +194,9 @@ def read_image(path: Path, info: ValueInfo, sizes: dict[str, int], picture: tupl
         )
     try:
         with Image.open(path) as opened:
-            fitted = opened.convert("RGB" if channels == 3 else "L").resize((width, height), Image.Resampling.BILINEAR)
+            fitted = opened.convert("RGB" if channels == 3 else "L").resize(
+                (width, height), Image.Resampling.BILINEAR
+            )
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError) as error:
         raise usage_error(f"file '{path}' ({error})", "an image", "--input", "open it in a viewer") from error
     pixels = np.asarray(fitted).reshape(height, width, channels)

@@ -14,10 +14,14 @@ from walle_rt.stream.record import replay_into
 app = typer.Typer(help="Events and triggers on the device.", no_args_is_help=True)
 
 
-Recording = Annotated[Path, typer.Argument(help="A recording (.jsonl or .jsonl.gz) or an event log's directory.")]
+Recording = Annotated[
+    Path, typer.Argument(help="A recording (.jsonl or .jsonl.gz) or an event log's directory.")
+]
 Triggers = Annotated[list[Path], typer.Option("--triggers", help="Folders or files of triggers (*.trigger).")]
 Shown = Annotated[str, typer.Argument(help="A trigger's text, a *.trigger file, or a folder of them.")]
-Names = Annotated[Path | None, typer.Option("--catalog", help="A catalogue file; default: the triggers' own names.")]
+Names = Annotated[
+    Path | None, typer.Option("--catalog", help="A catalogue file; default: the triggers' own names.")
+]
 Picture = Annotated[Path | None, typer.Option("--picture", help="Also draw it into this .svg or .dot file.")]
 
 

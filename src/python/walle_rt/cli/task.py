@@ -1,4 +1,6 @@
-"""walle task: compile a folder of Python into a task bundle, run one call of it under limits, describe the VM."""
+"""walle task: compile a folder of Python into a task bundle, run one call of it under limits,
+describe the VM.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 def parse_limits(pairs: list[str]) -> dict[str, Any]:
-    """["heap=32M,wall=500", "cpu=100"] as arguments of Limits; sizes in bytes with K, M, G, times in milliseconds."""
+    """["heap=32M,wall=500", "cpu=100"] as arguments of Limits; sizes in bytes with K, M, G,
+    times in milliseconds.
+    """
     limits: dict[str, Any] = {}
     for pair in (part for text in pairs for part in text.split(",")):
         name, _, text = pair.partition("=")
@@ -70,7 +74,9 @@ def compile_(
     output: Annotated[Path, typer.Option("-o", "--output", help="The bundle to write (.wtask).")],
     json_: Json = False,
 ) -> None:
-    """Compile a folder of Python files into a task bundle; other files, models for example, travel with it."""
+    """Compile a folder of Python files into a task bundle; other files, models for example,
+    travel with it.
+    """
     from ..vm import TaskBundle
 
     bundle = TaskBundle.compile(source)
@@ -135,17 +141,24 @@ def run(
     args: Annotated[str, typer.Option(help="Its arguments: a JSON list.")] = "[]",
     limits: Annotated[
         list[str] | None,
-        typer.Option(help="heap=32M,wall=500,cpu=100,depth=200,stack=1M,state=64K (times in ms); repeatable."),
+        typer.Option(
+            help="heap=32M,wall=500,cpu=100,depth=200,stack=1M,state=64K (times in ms); repeatable."
+        ),
     ] = None,
-    imports: Annotated[str | None, typer.Option(help="Modules the task may import, separated by commas.")] = None,
+    imports: Annotated[
+        str | None, typer.Option(help="Modules the task may import, separated by commas.")
+    ] = None,
     host_calls: Annotated[
-        str | None, typer.Option(help="Host calls it may use, as walle.kv or walle.kv.get, separated by commas.")
+        str | None,
+        typer.Option(help="Host calls it may use, as walle.kv or walle.kv.get, separated by commas."),
     ] = None,
     state: Annotated[Path | None, typer.Option(help="File for walle.kv.")] = None,
     flavour: Annotated[str, typer.Option(help="full or device.")] = "full",
     json_: Json = False,
 ) -> None:
-    """Run one function of a bundle and print its result as JSON; with --json also its log, time and memory."""
+    """Run one function of a bundle and print its result as JSON; with --json also its log,
+    time and memory.
+    """
     from ..vm import VM, Isolate, Limits, TaskBundle, TaskFailed
 
     arguments = parse_arguments(args)
@@ -153,7 +166,11 @@ def run(
     vm = VM(flavour)
     module, _, function = call.rpartition(".")
     log: list[str] = []
-    write = (lambda level, line: log.append(line)) if json_ else (lambda level, line: err.print(line, markup=False))
+    write = (
+        (lambda level, line: log.append(line))
+        if json_
+        else (lambda level, line: err.print(line, markup=False))
+    )
     with Isolate(vm, limits=allowed, log=write, state=state) as isolate:
         isolate.load(TaskBundle.load(bundle, vm))
         started = time.perf_counter()
@@ -184,7 +201,12 @@ def vm(json_: Json = False) -> None:
         row: dict[str, Any] = {"flavour": flavour, "path": str(path), "available": path.is_file()}
         if path.is_file():
             loaded = VM(flavour)
-            row |= {"id": loaded.id, "python": loaded.python, "bytes": path.stat().st_size, "library": loaded.library}
+            row |= {
+                "id": loaded.id,
+                "python": loaded.python,
+                "bytes": path.stat().st_size,
+                "library": loaded.library,
+            }
         rows.append(row)
     if json_:
         emit_json({"libraries": rows, "host_calls": host_calls()})

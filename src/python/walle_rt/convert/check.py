@@ -1,4 +1,6 @@
-"""Compares a converted model with onnxruntime, or with onnx's own evaluator, and finds the first differing operator."""
+"""Compares a converted model with onnxruntime, or with onnx's own evaluator,
+and finds the first differing operator.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +77,7 @@ def reference_runner() -> tuple[str, Runner]:
 def check_model(
     path: Path | str, sizes: dict[str, int] | None = None, feeds: dict[str, Any] | None = None
 ) -> CheckResult:
-    """Run the model here and in the reference on the same input (made up when ``feeds`` is None) and compare."""
+    """Run the model here and in the reference on the same input (made up without ``feeds``) and compare."""
     model = onnx.load(str(path))
     return check_proto(model, sizes or {}, feeds)
 

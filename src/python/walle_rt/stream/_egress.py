@@ -12,7 +12,8 @@ from .. import _core
 from ._events import EventLog, Sensitivity
 from ._graph import Batch
 
-Verifier = Callable[[bytes, str, str, bytes], bool]  # policy, algorithm, key id, signature: whether it is right
+# Policy, algorithm, key id, signature: whether it is right.
+Verifier = Callable[[bytes, str, str, bytes], bool]
 
 
 class FeatureType(IntEnum):
@@ -85,7 +86,8 @@ class EgressGate:
         self._core = _core.stream.EgressGate.open(fspath(directory))
 
     def load(self, signed_policy: bytes, verify: Verifier) -> None:
-        """Allow what a signed policy of a task says (schemas/egress.fbs), once ``verify`` has accepted its signature.
+        """Allow what a signed policy of a task says (schemas/egress.fbs),
+        once ``verify`` has accepted its signature.
 
         Raises TaskError when it does not, ModelError for damaged bytes; then nothing of it is allowed.
         """
@@ -117,7 +119,10 @@ class EgressGate:
 
 
 def spend_epsilon(log: EventLog, account: str, epsilon: float, limit: float) -> float:
-    """Spend from a durable privacy account; returns the total spent. TaskError when ``limit`` would be passed."""
+    """Spend from a durable privacy account; returns the total spent.
+
+    TaskError when ``limit`` would be passed.
+    """
     return float(_core.stream.spend_epsilon(log._core, account, limit, epsilon))
 
 
@@ -161,5 +166,7 @@ def discrete_gaussian(sigma: float, count: int = 1, *, seed: int | None = None) 
 def randomised_response(
     truths: Sequence[int], categories: int, epsilon: float, *, seed: int | None = None
 ) -> list[int]:
-    """Each category 0..categories-1 kept with probability e^eps / (e^eps + categories - 1), else another one."""
+    """Each category 0..categories-1 kept with probability e^eps / (e^eps + categories - 1),
+    else another one.
+    """
     return list(_core.stream.randomised_response(list(truths), categories, epsilon, seed))

@@ -31,7 +31,9 @@ class Sensitivity(enum.IntEnum):
 
 
 class EventKind(enum.IntEnum):
-    """What an event means to sessions and pages; the first seven are declared in every catalogue under their names."""
+    """What an event means to sessions and pages;
+    the first seven are declared in every catalogue under their names.
+    """
 
     PAGE_ENTER = 0
     PAGE_SCROLL = 1
@@ -47,8 +49,8 @@ class EventKind(enum.IntEnum):
 class Event:
     """One recorded event.
 
-    ``ts`` is microseconds since 1970 and never below the previous event's; ``session`` and ``page_instance`` are the
-    sequence numbers of the session's first event and of the page's enter event (0: outside any page).
+    ``ts`` is microseconds since 1970 and never below the previous event's; ``session`` and ``page_instance``
+    are the sequence numbers of the session's first event and of the page's enter event (0: outside any page).
     """
 
     seq: int
@@ -144,7 +146,8 @@ class EventLog:
     """The device's durable event log in one directory.
 
     An appended event survives a killed process at once; it survives a power loss after the next sync, which
-    ``maintain`` makes due after 128 events or one second. One process at a time; not for use from several threads.
+    ``maintain`` makes due after 128 events or one second. One process at a time; not for use from several
+    threads.
     """
 
     def __init__(
@@ -160,20 +163,32 @@ class EventLog:
     ) -> None:
         """Open or create the log.
 
-        A catalogue already stored there is extended by ``catalog``. Raises ResourceError when another process writes
-        the log, the disk is full or read-only; damage is repaired and told by ``report``.
+        A catalogue already stored there is extended by ``catalog``. Raises ResourceError when another process
+        writes the log, the disk is full or read-only; damage is repaired and told by ``report``.
         """
         self._core = _core.stream.EventLog.open(
-            fspath(directory), (catalog or Catalog())._core, journal_bytes, quota_bytes, max_age_s, sync_events, sync_s
+            fspath(directory),
+            (catalog or Catalog())._core,
+            journal_bytes,
+            quota_bytes,
+            max_age_s,
+            sync_events,
+            sync_s,
         )
 
     def append(
-        self, event: str, page: str = "", contents: Mapping[str, Value] | None = None, *, ts: int | None = None
+        self,
+        event: str,
+        page: str = "",
+        contents: Mapping[str, Value] | None = None,
+        *,
+        ts: int | None = None,
     ) -> int:
         """Record one event; returns its sequence number.
 
         ``contents`` maps declared fields to values, ``ts`` is microseconds since 1970 (default: now). Raises
-        ArgumentError for unknown names, wrong types, texts above 16,384 bytes, or a time over a day ahead of the clock.
+        ArgumentError for unknown names, wrong types, texts above 16,384 bytes, or a time over a day ahead of
+        the clock.
         """
         return int(self._core.append(event, page, None if contents is None else dict(contents), ts, False))
 

@@ -1,4 +1,6 @@
-"""Native stream operators over columnar batches, as a chain that gives the same result however the rows are batched."""
+"""Native stream operators over columnar batches,
+as a chain that gives the same result however the rows are batched.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from typing import Any, NamedTuple
 
 from .. import _core
 from ..errors import ArgumentError, compose
-from ..model import Session
+from ..session import Session
 from ._events import Catalog, Event, EventLog, Sensitivity
 
 Columns = dict[str, list[Any]]
@@ -28,10 +30,12 @@ class Aggregate(NamedTuple):
 
 @dataclass
 class Batch:
-    """Rows in event time: ``columns["ts"]`` in microseconds, every other column with as many values (None: absent).
+    """Rows in event time: ``columns["ts"]`` in microseconds,
+    every other column with as many values (None: absent).
 
-    ``labels`` are the columns' sensitivities (default: personal), ``paths`` how operators made them, and ``support``
-    the number of events behind each row (empty: one each). A vector is a one-dimensional float32 array per row.
+    ``labels`` are the columns' sensitivities (default: personal), ``paths`` how operators made them, and
+    ``support`` the number of events behind each row (empty: one each). A vector is a one-dimensional float32
+    array per row.
     """
 
     columns: Columns
@@ -40,7 +44,9 @@ class Batch:
     support: list[int] = field(default_factory=list)
 
     @classmethod
-    def of_events(cls, events: Iterable[Event], fields: Sequence[str], catalog: Catalog | None = None) -> Batch:
+    def of_events(
+        cls, events: Iterable[Event], fields: Sequence[str], catalog: Catalog | None = None
+    ) -> Batch:
         """Events as rows of event, page, session, page_instance and the named contents.
 
         With a catalogue, columns carry the highest sensitivity declared for their fields.
@@ -88,7 +94,9 @@ class Batch:
 
     def _labels(self) -> Labels:
         return {
-            n: (int(self.labels.get(n, Sensitivity.PERSONAL)), self.paths.get(n, "")) for n in self.columns if n != "ts"
+            n: (int(self.labels.get(n, Sensitivity.PERSONAL)), self.paths.get(n, ""))
+            for n in self.columns
+            if n != "ts"
         }
 
     def _given(self) -> tuple[Columns, Labels, list[int]]:
@@ -108,11 +116,12 @@ class Batch:
 def aggregate(
     function: str, column: str = "", out: str = "", *, k: int = 10, low: float = 0.0, high: float = 1.0
 ) -> Aggregate:
-    """An aggregate of a window: count, sum, mean, min, max, var (of the population), distinct (approximate, 3.3 %).
+    """An aggregate of a window: count, sum, mean, min, max, var (of the population),
+    distinct (approximate, 3.3 %).
 
-    Further: top_k (``k`` entries as "value:count,...", of the first 4,096 values; "*" counts the rows of others) and
-    histogram (``k`` bins from ``low`` to ``high``, outliers in the outer bins). ``out`` names the result (default:
-    function_column).
+    Further: top_k (``k`` entries as "value:count,...", of the first 4,096 values; "*" counts the rows of
+    others) and histogram (``k`` bins from ``low`` to ``high``, outliers in the outer bins). ``out`` names the
+    result (default: function_column).
     """
     return Aggregate(function, column, out or (f"{function}_{column}" if column else function), k, low, high)
 
@@ -177,12 +186,19 @@ class Graph:
         return self._window(0, size_s, 0.0, disorder_s, lateness_s, aggregates)
 
     def sliding(
-        self, size_s: float, slide_s: float, *aggregates: Aggregate, disorder_s: float = 0.0, lateness_s: float = 0.0
+        self,
+        size_s: float,
+        slide_s: float,
+        *aggregates: Aggregate,
+        disorder_s: float = 0.0,
+        lateness_s: float = 0.0,
     ) -> Graph:
         """A window of ``size_s`` every ``slide_s``."""
         return self._window(1, size_s, slide_s, disorder_s, lateness_s, aggregates)
 
-    def session(self, gap_s: float, *aggregates: Aggregate, disorder_s: float = 0.0, lateness_s: float = 0.0) -> Graph:
+    def session(
+        self, gap_s: float, *aggregates: Aggregate, disorder_s: float = 0.0, lateness_s: float = 0.0
+    ) -> Graph:
         """Windows that end when no row of their key comes for ``gap_s``."""
         return self._window(2, gap_s, 0.0, disorder_s, lateness_s, aggregates)
 
@@ -191,8 +207,8 @@ class Graph:
     ) -> Graph:
         """One window per page instance, closed by its page_exit, or after ``idle_s`` without a row.
 
-        Rows need the columns page_instance and event, as ``Batch.of_events`` makes them; rows outside any page are
-        counted in ``outside``.
+        Rows need the columns page_instance and event, as ``Batch.of_events`` makes them; rows outside any
+        page are counted in ``outside``.
         """
         return self._window(3, idle_s, 0.0, disorder_s, lateness_s, aggregates)
 
@@ -203,9 +219,9 @@ class Graph:
     def state(self, out: str, what: str | Aggregate, column: str = "", *, max_keys: int = 4096) -> Graph:
         """Add the column ``out``: what the row's key remembers from its earlier rows.
 
-        ``what``: "previous" or "first" value of ``column``; "since", the seconds since the key's previous row; or an
-        aggregate over the key's rows up to this one. Keys are those of ``key_by``; beyond ``max_keys`` the least
-        recently seen one is forgotten and counted in ``evicted``.
+        ``what``: "previous" or "first" value of ``column``; "since", the seconds since the key's previous
+        row; or an aggregate over the key's rows up to this one. Keys are those of ``key_by``; beyond
+        ``max_keys`` the least recently seen one is forgotten and counted in ``evicted``.
         """
         kinds = ("previous", "first", "since")
         running = what if isinstance(what, Aggregate) else aggregate("count")
@@ -221,7 +237,8 @@ class Graph:
     def encode(self, out: str, session: Session, *columns: str) -> Graph:
         """Replace numbers and vectors by the vector ``out`` that a model makes of them.
 
-        ``session``: of a model with a float32 input [N, width] and output [N, codes]. Encoding lowers no label.
+        ``session``: of a model with a float32 input [N, width] and output [N, codes]. Encoding lowers no
+        label.
         """
         self._operators.append(_core.stream.make_encode(list(columns), out, session._native))
         return self
@@ -243,17 +260,30 @@ class Graph:
     ) -> Graph:
         """Make a column locally differentially private and thereby open.
 
-        Every row spends ``epsilon`` from the durable ``account`` in ``log``; TaskError when ``limit`` would be passed.
-        ``mechanism``: "laplace" or "gaussian" on values clamped to [low, high], or "response" for whole categories
-        low..high. Absent values count as ``low``. The log stays open as long as the graph lives.
+        Every row spends ``epsilon`` from the durable ``account`` in ``log``; TaskError when ``limit`` would
+        be passed. ``mechanism``: "laplace" or "gaussian" on values clamped to [low, high], or "response" for
+        whole categories low..high. Absent values count as ``low``. The log stays open as long as the graph
+        lives.
         """
         kinds = ("laplace", "gaussian", "response")
         if mechanism not in kinds:
             expected = "laplace, gaussian or response"
-            raise ArgumentError(compose(f"mechanism '{mechanism}'", expected, f"noise on '{column}'", "choose one"))
+            raise ArgumentError(
+                compose(f"mechanism '{mechanism}'", expected, f"noise on '{column}'", "choose one")
+            )
         self._operators.append(
             _core.stream.make_noise(
-                log._core, account, limit, kinds.index(mechanism), column, low, high, epsilon, delta, resolution, seed
+                log._core,
+                account,
+                limit,
+                kinds.index(mechanism),
+                column,
+                low,
+                high,
+                epsilon,
+                delta,
+                resolution,
+                seed,
             )
         )
         return self
@@ -276,10 +306,11 @@ class Graph:
         return out
 
     def outputs(self, given: Mapping[str, Sensitivity]) -> Batch:
-        """Columns, labels and paths this graph would give for input columns of these sensitivities, without rows.
+        """Columns, labels and paths this graph would give for input columns of these sensitivities,
+        without rows.
 
-        Ask a new graph, before its first rows: ``EgressGate.check`` then says when a task is built whether its results
-        could ever leave.
+        Ask a new graph, before its first rows: ``EgressGate.check`` then says when a task is built whether
+        its results could ever leave.
         """
         batch = Batch({"ts": [], **{name: [] for name in given}}, dict(given))
         for operator in self._operators:
@@ -310,7 +341,9 @@ class Graph:
 
 
 def as_of_join(left: Batch, right: Batch, *keys: str, within_s: float = 0.0) -> Batch:
-    """Each left row with the newest right row of equal keys, not younger, at most ``within_s`` older (0: any)."""
+    """Each left row with the newest right row of equal keys, not younger,
+    at most ``within_s`` older (0: any).
+    """
     made: tuple[Columns, Labels, list[int]] = _core.stream.as_of_join(
         *left._given(), *right._given(), list(keys), round(within_s * 1e6)
     )

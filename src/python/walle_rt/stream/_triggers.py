@@ -21,9 +21,9 @@ from ._picture import svg
 class Firing:
     """A completed trigger.
 
-    ``seq`` is the completing event (for timers the last one before), ``ts`` and ``start_ts`` its end and first event in
-    microseconds, ``idempotency`` a 64-bit number equal in every replay, ``coalesced`` how many later firings this one
-    stands for because the queue was full.
+    ``seq`` is the completing event (for timers the last one before), ``ts`` and ``start_ts`` its end and
+    first event in microseconds, ``idempotency`` a 64-bit number equal in every replay, ``coalesced`` how many
+    later firings this one stands for because the queue was full.
     """
 
     trigger: str
@@ -106,7 +106,9 @@ class Trigger:
         return [Finding(*f) for f in _core.stream.lint_trigger(self.text)]
 
     def compile(self, catalog: Catalog) -> bytes:
-        """The compiled form (schemas/trigger.fbs); ArgumentError when it cannot fire or names are not declared."""
+        """The compiled form (schemas/trigger.fbs);
+        ArgumentError when it cannot fire or names are not declared.
+        """
         return bytes(_core.stream.compile_trigger(self.text, catalog._core))
 
     @classmethod
@@ -131,7 +133,9 @@ class TriggerSet:
     """All triggers of a device, matched together by one shared-prefix trie. One thread."""
 
     def __init__(self, catalog: Catalog, *, queue: int = 256, utc_offset_s: float = 0.0) -> None:
-        """Match events of ``catalog``; ``queue`` bounds waiting firings, ``utc_offset_s`` is for ``daily``."""
+        """Match events of ``catalog``; ``queue`` bounds waiting firings,
+        ``utc_offset_s`` is for ``daily``.
+        """
         self._core = _core.stream.TriggerSet(catalog._core, queue, utc_offset_s)
 
     def add(self, name: str, trigger: Trigger | str) -> None:
@@ -159,7 +163,9 @@ class TriggerSet:
         page_instance: int = 0,
         on: bool = False,
     ) -> list[Firing]:
-        """Match one event; ``ts`` in microseconds must not go back; for app_state ``page`` names the state."""
+        """Match one event; ``ts`` in microseconds must not go back;
+        for app_state ``page`` names the state.
+        """
         given = None if contents is None else dict(contents)
         return [Firing(*f) for f in self._core.step(event, page, given, ts, seq, session, page_instance, on)]
 
@@ -174,7 +180,9 @@ class TriggerSet:
     def run(
         self, events: npt.NDArray[np.uint16], pages: npt.NDArray[np.uint16], ts: npt.NDArray[np.int64]
     ) -> tuple[int, float]:
-        """Match columns of ids and times, each of shape [n]; returns (firings, CPU seconds of the matching alone)."""
+        """Match columns of ids and times, each of shape [n]; returns (firings,
+        CPU seconds of the matching alone).
+        """
         fired, seconds = self._core.run(events, pages, ts)
         return int(fired), float(seconds)
 

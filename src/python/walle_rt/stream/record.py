@@ -1,6 +1,8 @@
-"""Recordings: one file of a catalogue and events that reproduces the same firings and the same features anywhere.
+"""Recordings: one file of a catalogue and events that
+reproduces the same firings and the same features anywhere.
 
-A recording is JSON lines, optionally gzipped: first ``{"catalog": <hex of schemas/event.fbs>}``, then one event a line.
+A recording is JSON lines, optionally gzipped: first ``{"catalog": <hex of schemas/event.fbs>}``, then one
+event a line.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ def record(log: EventLog, path: str | PathLike[str]) -> int:
 
 
 def replay_into(path: str | PathLike[str], directory: str | PathLike[str]) -> EventLog:
-    """Append a recording's events to a new log in ``directory``; ModelError names the line that is no event."""
+    """Append a recording's events to a new log in ``directory``;
+    ModelError names the line that is no event.
+    """
     log: EventLog | None = None
     number = 0
     with _open(Path(path), "r") as lines:
@@ -46,7 +50,9 @@ def replay_into(path: str | PathLike[str], directory: str | PathLike[str]) -> Ev
             try:
                 line = json.loads(text)
                 if log is None:
-                    log = EventLog(directory, Catalog.from_bytes(bytes.fromhex(line["catalog"])), max_age_s=1e9)
+                    log = EventLog(
+                        directory, Catalog.from_bytes(bytes.fromhex(line["catalog"])), max_age_s=1e9
+                    )
                 elif line["event"] == "app_state":
                     log.set_state(line["page"], line["on"], ts=line["ts"])
                 else:
@@ -56,5 +62,7 @@ def replay_into(path: str | PathLike[str], directory: str | PathLike[str]) -> Ev
                 given = f"a line that is no event: {e}"
                 raise ModelError(compose(given, "what record() wrote", where, "record the log again")) from e
     if log is None:
-        raise ModelError(compose("an empty recording", "a catalogue and events", str(path), "record the log again"))
+        raise ModelError(
+            compose("an empty recording", "a catalogue and events", str(path), "record the log again")
+        )
     return log

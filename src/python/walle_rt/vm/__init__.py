@@ -7,11 +7,11 @@
         isolate.load(bundle)
         result = isolate.call("main", {"clicks": 3})
 
-Importing this package loads nothing; the VM library is loaded when the first VM, Isolate, Pool or TaskBundle is made.
-Arguments and results are None, bool, int (64 bit), float, str, bytes, lists, dicts with str keys, and arrays: NumPy
-arrays and memoryviews become `walle.Tensor` inside the isolate and share their memory; tensors that come back are NumPy
-arrays. Bytes of 64 KB and more are not copied either: the task sees a read-only memoryview, and a memoryview of native
-memory that a task returns is a memoryview here.
+Importing this package loads nothing; the VM library is loaded when the first VM, Isolate, Pool or TaskBundle
+is made. Arguments and results are None, bool, int (64 bit), float, str, bytes, lists, dicts with str keys,
+and arrays: NumPy arrays and memoryviews become `walle.Tensor` inside the isolate and share their memory;
+tensors that come back are NumPy arrays. Bytes of 64 KB and more are not copied either: the task sees a
+read-only memoryview, and a memoryview of native memory that a task returns is a memoryview here.
 """
 
 from __future__ import annotations
@@ -55,14 +55,15 @@ class Frame:
 class TaskFailed(TaskError):  # noqa: N818 (reads as what happened)
     """A task ended with an exception.
 
-    Attributes: `type` (the exception's class name), `detail` (its message), `limit` ("" or the limit that was exceeded:
-    heap, wall, cpu, stack, import, host_call, abandoned; "cancelled" after cancel()), `traceback` (Frames, outermost
-    first).
+    Attributes: `type` (the exception's class name), `detail` (its message), `limit` ("" or the limit that was
+    exceeded: heap, wall, cpu, stack, import, host_call, abandoned; "cancelled" after cancel()), `traceback`
+    (Frames, outermost first).
     """
 
     def __init__(self, type: str, detail: str, limit: str, traceback: tuple[Frame, ...]) -> None:
         """Build the message out of what the isolate reported."""
-        own = [frame for frame in traceback if frame.line] or list(traceback)  # library code has no line numbers
+        # Library code has no line numbers.
+        own = [frame for frame in traceback if frame.line] or list(traceback)
         last = f"{own[-1].file}:{own[-1].line}" if own else "the call"
         given, expected = f"{type}: {detail}" if detail else type, "a task that runs to its end"
         step = f"raise the {limit} limit or make the task need less" if limit else "correct the task's source"
@@ -76,7 +77,10 @@ class TaskFailed(TaskError):  # noqa: N818 (reads as what happened)
 
     def formatted(self) -> str:
         """The traceback as Python prints it."""
-        lines = [f'  File "{f.file}"{f", line {f.line}" if f.line else ""}, in {f.function}' for f in self.traceback]
+        lines = [
+            f'  File "{f.file}"{f", line {f.line}" if f.line else ""}, in {f.function}'
+            for f in self.traceback
+        ]
         head = ["Traceback (most recent call last):"] if lines else []
         return "\n".join([*head, *lines, f"{self.type}: {self.detail}" if self.detail else self.type])
 
@@ -96,7 +100,8 @@ class Limits:
     """What one isolate may use; 0 or None means unlimited.
 
     Attributes:
-        heap_bytes: memory of the task, exact to one arena of 256 KB; tensors that it makes or gets from host calls
+        heap_bytes: memory of the task, exact to one arena of 256 KB; tensors that it makes or gets from host
+        calls
             count too.
         wall_ms: wall-clock time of one call, in milliseconds.
         cpu_ms: processor time of one call, in milliseconds.
@@ -192,7 +197,9 @@ class VM:
     def __init__(self, flavour: str = "full", *, path: str | os.PathLike[str] | None = None) -> None:
         """Load the library, or take the one already loaded from this path."""
         if flavour not in ("full", "device"):
-            raise ArgumentError(compose(f"flavour '{flavour}'", '"full" or "device"', "VM", "pass one of them"))
+            raise ArgumentError(
+                compose(f"flavour '{flavour}'", '"full" or "device"', "VM", "pass one of them")
+            )
         self._native = _native().Vm.open(str(path if path is not None else library_path(flavour)))
 
     @staticmethod
@@ -236,7 +243,8 @@ class TaskBundle:
         """Check `data` and open it.
 
         Raises:
-            TaskError: the bytes are damaged, truncated, for another VM, or hold bytecode that no compiler emits.
+            TaskError: the bytes are damaged, truncated, for another VM, or hold bytecode that no compiler
+            emits.
         """
         self.vm = vm or VM()
         self._native = _native().Bundle.open(self.vm._native, bytes(data))
@@ -252,18 +260,21 @@ class TaskBundle:
     def compile(source_dir: str | os.PathLike[str], vm: VM | None = None) -> TaskBundle:
         """Compile every .py file below `source_dir`; a folder with __init__.py is a package.
 
-        Other files become resources: walle.engine.load opens those that are models, walle.engine.read the others.
-        Hidden files and __pycache__ are left out.
+        Other files become resources: walle.engine.load opens those that are models, walle.engine.read the
+        others. Hidden files and __pycache__ are left out.
 
         Raises:
             TaskError: a syntax error, with file and line.
-            ArgumentError: the folder is missing or has no Python file, or a module is named like one of the library.
+            ArgumentError: the folder is missing or has no Python file, or a module is named like one of the
+            library.
         """
         root = Path(source_dir)
         sources, resources = {}, {}
         for path in sorted(root.rglob("*")):
             inside = path.relative_to(root)
-            if not path.is_file() or any(part.startswith(".") or part == "__pycache__" for part in inside.parts):
+            if not path.is_file() or any(
+                part.startswith(".") or part == "__pycache__" for part in inside.parts
+            ):
                 continue
             if path.suffix != ".py":
                 resources[inside.as_posix()] = path.read_bytes()
@@ -276,7 +287,9 @@ class TaskBundle:
         if not sources:
             where, expected = f"no .py file below '{root}'", "a folder with at least main.py"
             raise ArgumentError(
-                compose(where, expected, "TaskBundle.compile", "check the path"), given=where, expected=expected
+                compose(where, expected, "TaskBundle.compile", "check the path"),
+                given=where,
+                expected=expected,
             )
         return TaskBundle._compile(sources, vm, resources)
 
@@ -289,7 +302,9 @@ class TaskBundle:
         return TaskBundle._compile(sources, vm, resources or {})
 
     @staticmethod
-    def _compile(sources: dict[str, tuple[str, str, bool]], vm: VM | None, resources: dict[str, bytes]) -> TaskBundle:
+    def _compile(
+        sources: dict[str, tuple[str, str, bool]], vm: VM | None, resources: dict[str, bytes]
+    ) -> TaskBundle:
         vm = vm or VM()
         for name, (file, *_) in sources.items():
             if name in vm._native.library:
@@ -297,7 +312,11 @@ class TaskBundle:
                 step = "rename it: the library's module would be imported instead"
                 where = "TaskBundle.compile"
                 raise ArgumentError(
-                    compose(given, expected, where, step), given=given, expected=expected, where=where, next_step=step
+                    compose(given, expected, where, step),
+                    given=given,
+                    expected=expected,
+                    where=where,
+                    next_step=step,
                 )
         data = vm._native.compile([(name, *rest) for name, rest in sources.items()])
         if resources:
@@ -334,7 +353,8 @@ class TaskBundle:
 
 
 class Isolate:
-    """One interpreter of its own. Any thread may call it, one at a time; the host's lock is released meanwhile.
+    """One interpreter of its own. Any thread may call it, one at a time;
+    the host's lock is released meanwhile.
 
     Args:
         vm: the library to use (default: the full flavour).
@@ -373,7 +393,9 @@ class Isolate:
             self.__dict__["call"] = native.call
 
     def load(self, bundle: TaskBundle) -> None:
-        """Make the bundle's modules importable; of two bundles with a module of one name the first loaded wins."""
+        """Make the bundle's modules importable;
+        of two bundles with a module of one name the first loaded wins.
+        """
         self._live.attach(bundle._native)
 
     def call(self, function: str, /, *args: Any, module: str = "main") -> Any:
@@ -397,7 +419,9 @@ class Isolate:
         self._live.cancel()
 
     def reset(self) -> None:
-        """Replace the interpreter by a fresh one: same limits, same bundles, nothing else left of the last task."""
+        """Replace the interpreter by a fresh one: same limits, same bundles,
+        nothing else left of the last task.
+        """
         self._live.reset()
 
     def stats(self) -> IsolateStats:
@@ -407,7 +431,9 @@ class Isolate:
     @property
     def _live(self) -> Any:
         if self._native is None:
-            raise ArgumentError(compose("a closed isolate", "an open isolate", "Isolate", "create another one"))
+            raise ArgumentError(
+                compose("a closed isolate", "an open isolate", "Isolate", "create another one")
+            )
         return self._native
 
     def close(self) -> None:
@@ -419,7 +445,9 @@ class Isolate:
         """The isolate itself."""
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
         """Close."""
         self.close()
 
@@ -448,7 +476,9 @@ class Pool:
     ) -> None:
         """Create the first isolate and start filling."""
         if profile not in ("bare", "std"):
-            raise ArgumentError(compose(f"profile '{profile}'", '"bare" or "std"', "Pool", "pass one of them"))
+            raise ArgumentError(
+                compose(f"profile '{profile}'", '"bare" or "std"', "Pool", "pass one of them")
+            )
         self.vm = vm or VM()
         self._native = _native().Pool.create(
             self.vm._native,
@@ -476,7 +506,8 @@ class Pool:
     def run(self, bundle: TaskBundle | None, function: str, *args: Any, module: str = "main") -> Any:
         """Call one function on a fresh isolate and a worker thread.
 
-        With a wall limit, a call that native code keeps from ending is abandoned (LimitExceeded, limit "abandoned").
+        With a wall limit, a call that native code keeps from ending is abandoned (LimitExceeded, limit
+        "abandoned").
         """
         return self._native.run(None if bundle is None else bundle._native, module, function, *args)
 

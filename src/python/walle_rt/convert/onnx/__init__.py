@@ -1,6 +1,7 @@
 """ONNX -> walle_rt: every operator in its newest form, functions inlined, bodies closed.
 
-One module per family of operators holds the rules for what changed between opsets; ``walk`` does everything else.
+One module per family of operators holds the rules for what changed between opsets; ``walk`` does everything
+else.
 """
 
 from __future__ import annotations

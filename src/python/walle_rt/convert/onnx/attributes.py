@@ -42,7 +42,9 @@ def as_proto(name: str, value: Any) -> Any:
 
 
 def native_attribute(attribute: Any, folder: Path | None, node: str) -> tuple[str, str, Any]:
-    """An attribute as the native graph takes it: name, kind, value; element types become the native numbers."""
+    """An attribute as the native graph takes it: name, kind, value;
+    element types become the native numbers.
+    """
     kind, where = attribute.type, f"node '{node}', attribute '{attribute.name}'"
     if kind == AttributeProto.INT:
         number = attribute.i

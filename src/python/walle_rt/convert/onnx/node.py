@@ -114,7 +114,9 @@ class Node:
 
     # What it becomes.
 
-    def emit(self, op: str, inputs: Sequence[int], attributes: dict[str, Any] | None = None, outputs: int = 1) -> int:
+    def emit(
+        self, op: str, inputs: Sequence[int], attributes: dict[str, Any] | None = None, outputs: int = 1
+    ) -> int:
         """Emit an operator in its newest form and return its first result."""
         return self.emit_many(op, inputs, attributes, outputs)[0]
 
@@ -127,7 +129,9 @@ class Node:
             trimmed.pop()
         return self.walk.emit(self.scope, op, trimmed, attributes or {}, outputs, self.name)
 
-    def take_over(self, inputs: Sequence[int] | None = None, *dropped: str, op: str | None = None, **more: Any) -> None:
+    def take_over(
+        self, inputs: Sequence[int] | None = None, *dropped: str, op: str | None = None, **more: Any
+    ) -> None:
         """Emit the node itself, with other inputs or attributes where given, and bind its outputs."""
         attributes = {**self.remaining(*dropped), **more}
         chosen = self.inputs if inputs is None else inputs

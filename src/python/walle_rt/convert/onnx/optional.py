@@ -17,8 +17,17 @@ def sequence_map(node: Node) -> None:
     """Expanded through ONNX's function body, whose loop may use the caller's names."""
     walk = node.walk
     function = schema_function(
-        walk.types, node.scope, node.op, "", node.opset, node.inputs, list(node.attributes.values()), len(node.outputs)
+        walk.types,
+        node.scope,
+        node.op,
+        "",
+        node.opset,
+        node.inputs,
+        list(node.attributes.values()),
+        len(node.outputs),
     )
     assert function is not None
     wanted = len(node.outputs)
-    node.result(*walk.inline(function, node.scope, node.inputs, node.attributes, wanted, node.name, outer=node.scope))
+    node.result(
+        *walk.inline(function, node.scope, node.inputs, node.attributes, wanted, node.name, outer=node.scope)
+    )

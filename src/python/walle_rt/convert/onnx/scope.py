@@ -1,8 +1,8 @@
 """Names and values while a graph is converted.
 
-A Scope belongs to one native GraphBuilder. A graph body (If, Loop, Scan) has a builder of its own and a parent scope:
-what it takes from outside becomes an input after its formal ones, so that every native graph is closed. A function
-body shares its caller's builder but sees none of the caller's names.
+A Scope belongs to one native GraphBuilder. A graph body (If, Loop, Scan) has a builder of its own and a
+parent scope: what it takes from outside becomes an input after its formal ones, so that every native graph is
+closed. A function body shares its caller's builder but sees none of the caller's names.
 """
 
 from __future__ import annotations
@@ -69,7 +69,9 @@ class Scope:
         self.captures: list[int] = []  # value numbers in the parent's builder
         self.depth: int = parent.depth + 1 if parent else 0
         self.call_depth: int = parent.call_depth if parent else 0
-        self.fallback: Scope | None = None  # same builder; for functions whose graph attributes use the caller's names
+        self.fallback: Scope | None = (
+            None  # same builder; for functions whose graph attributes use the caller's names
+        )
 
     def define(self, name: str, by: str) -> None:
         """Note that this scope defines a name; a second definition is an error."""
@@ -87,7 +89,9 @@ class Scope:
         return (id(self.builder), value)
 
     def find(self, name: str) -> int | None:
-        """The value a name stands for here; captured from outside where needed; None when nobody defines it."""
+        """The value a name stands for here; captured from outside where needed;
+        None when nobody defines it.
+        """
         if name in self.names:
             return self.names[name]
         if name in self.initializers:

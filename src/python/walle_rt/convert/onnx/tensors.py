@@ -60,7 +60,9 @@ def type_name(number: int) -> str:
 
 
 def known_dtype(number: int) -> tuple[str, str, int]:
-    """Name, NumPy dtype and walle_rt number of an ONNX element type; raises UnsupportedTypeError naming the others."""
+    """Name, NumPy dtype and walle_rt number of an ONNX element type;
+    raises UnsupportedTypeError naming the others.
+    """
     if number in DTYPES:
         return DTYPES[number]
     raise UnsupportedTypeError(f"element type {type_name(number)} is not supported")
@@ -69,13 +71,20 @@ def known_dtype(number: int) -> tuple[str, str, int]:
 def checked_dims(dims: list[int], itemsize: int, where: str) -> int:
     """The element count of a tensor in a file, within the limits, before anything is allocated for it."""
     if len(dims) > _MAX_RANK:
-        raise refuse(f"a tensor of rank {len(dims)}", f"rank at most {_MAX_RANK}", where, "reshape it in the model")
+        raise refuse(
+            f"a tensor of rank {len(dims)}", f"rank at most {_MAX_RANK}", where, "reshape it in the model"
+        )
     if any(d < 0 for d in dims):
-        raise refuse(f"dimensions {dims}", "non-negative sizes", where, "export the model again; the file is damaged")
+        raise refuse(
+            f"dimensions {dims}", "non-negative sizes", where, "export the model again; the file is damaged"
+        )
     count = math.prod(dims)
     if count * itemsize > _MAX_BYTES:
         raise refuse(
-            f"a tensor of {count * itemsize} bytes {dims}", f"at most {_MAX_BYTES} bytes", where, "split the tensor"
+            f"a tensor of {count * itemsize} bytes {dims}",
+            f"at most {_MAX_BYTES} bytes",
+            where,
+            "split the tensor",
         )
     return count
 
@@ -105,7 +114,10 @@ def read_tensor(tensor: TensorProto, folder: Path | None, where: str) -> Bits:
 def _from_raw(raw: bytes, dtype: np.dtype[Any], count: int, where: str) -> Array:
     if len(raw) != count * dtype.itemsize:
         raise refuse(
-            f"{len(raw)} bytes of raw data", f"{count * dtype.itemsize} bytes", where, "export the model again"
+            f"{len(raw)} bytes of raw data",
+            f"{count * dtype.itemsize} bytes",
+            where,
+            "export the model again",
         )
     return np.frombuffer(raw, dtype)
 
@@ -140,12 +152,15 @@ def _external(tensor: TensorProto, folder: Path | None, size: int, where: str) -
     try:
         offset, length = int(entries.get("offset", 0)), int(entries.get("length", size))
     except ValueError as error:
-        raise refuse(f"external data entries {entries}", "numbers", where, "export the model again") from error
+        raise refuse(
+            f"external data entries {entries}", "numbers", where, "export the model again"
+        ) from error
     try:
         available = path.stat().st_size
         if offset < 0 or length != size or offset + length > available:
             raise refuse(
-                f"bytes {offset}..{offset + length} of '{location}' ({available} bytes) for {size} bytes of weights",
+                f"bytes {offset}..{offset + length} of '{location}' ({available} bytes) for {size} bytes of "
+                "weights",
                 "a range inside the file that fits the tensor",
                 where,
                 "export the model again; a file is damaged",
@@ -163,7 +178,9 @@ def _external(tensor: TensorProto, folder: Path | None, size: int, where: str) -
 
 
 def _confined(folder: Path, location: str, where: str) -> Path:
-    """The path of a data file; an error when it would lie outside the model's folder, symbolic links followed."""
+    """The path of a data file; an error when it would lie outside the model's folder,
+    symbolic links followed.
+    """
     path = folder / location
     outside = not location or Path(location).is_absolute() or ".." in Path(location).parts or "\0" in location
     if outside or not path.resolve().is_relative_to(folder.resolve()):
@@ -185,7 +202,11 @@ def read_sparse(sparse: SparseTensorProto, folder: Path | None, where: str) -> B
     dense = np.zeros(count, values.array.dtype)
     if indices.ndim == 2 and indices.shape == (values.array.size, len(dims)):
         in_range = bool(((indices >= 0) & (indices < np.asarray(dims, np.int64))).all())
-        flat = np.ravel_multi_index(tuple(indices.T), dims) if in_range and indices.size else np.empty(0, np.int64)
+        flat = (
+            np.ravel_multi_index(tuple(indices.T), dims)
+            if in_range and indices.size
+            else np.empty(0, np.int64)
+        )
     else:
         flat = indices.ravel()
         in_range = flat.size == values.array.size and bool(((flat >= 0) & (flat < count)).all())

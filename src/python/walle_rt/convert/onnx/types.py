@@ -1,4 +1,6 @@
-"""Types of intermediate values, inferred node by node with the schemas' own functions, only where a rule asks."""
+"""Types of intermediate values, inferred node by node with the schemas' own functions,
+only where a rule asks.
+"""
 
 from __future__ import annotations
 
@@ -70,13 +72,19 @@ def element_type(type_proto: TypeProto | None) -> int | None:
 
 def rank_of(type_proto: TypeProto | None) -> int | None:
     """A tensor's rank, or None where it is not known."""
-    if type_proto is None or not type_proto.HasField("tensor_type") or not type_proto.tensor_type.HasField("shape"):
+    if (
+        type_proto is None
+        or not type_proto.HasField("tensor_type")
+        or not type_proto.tensor_type.HasField("shape")
+    ):
         return None
     return len(type_proto.tensor_type.shape.dim)
 
 
 def kind_and_dtype(type_proto: TypeProto | None) -> tuple[str, str]:
-    """What the native graph wants to know: tensor, sequence or optional, and the dtype's name or "undefined"."""
+    """What the native graph wants to know: tensor, sequence or optional,
+    and the dtype's name or "undefined".
+    """
     kind = "tensor"
     while type_proto is not None and not type_proto.HasField("tensor_type"):
         if type_proto.HasField("sequence_type"):
@@ -93,7 +101,11 @@ def kind_and_dtype(type_proto: TypeProto | None) -> tuple[str, str]:
 
 def dims_of(type_proto: TypeProto | None) -> list[int | str | None] | None:
     """The dimensions: sizes, symbols, None; or None for an unknown rank."""
-    if type_proto is None or not type_proto.HasField("tensor_type") or not type_proto.tensor_type.HasField("shape"):
+    if (
+        type_proto is None
+        or not type_proto.HasField("tensor_type")
+        or not type_proto.tensor_type.HasField("shape")
+    ):
         return None
     dims: list[int | str | None] = []
     for dim in type_proto.tensor_type.shape.dim:

@@ -1,4 +1,6 @@
-"""Walks an ONNX graph in order and emits the native one; functions are inlined, bodies become closed graphs."""
+"""Walks an ONNX graph in order and emits the native one; functions are inlined,
+bodies become closed graphs.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,16 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper
+from onnx import (
+    AttributeProto,
+    FunctionProto,
+    GraphProto,
+    NodeProto,
+    TensorProto,
+    TypeProto,
+    ValueInfoProto,
+    helper,
+)
 
 from ... import _core
 from ..report import Report, refuse
@@ -94,7 +105,12 @@ class Walk:
                 else (element.optional_type.elem_type if element.HasField("optional_type") else None)
             )
         number = element.tensor_type.elem_type if element is not None else 0
-        if number == TensorProto.STRING and kind == "tensor" and scope.parent is None and self.strings_fit(info.name):
+        if (
+            number == TensorProto.STRING
+            and kind == "tensor"
+            and scope.parent is None
+            and self.strings_fit(info.name)
+        ):
             self.strings.append(info.name)
             dims = dims_of(declared)
             value = scope.builder.input(info.name, kind, "uint8", None if dims is None else [*dims, None])
@@ -104,13 +120,15 @@ class Walk:
             return
         if number and number not in DTYPES:
             name = str(TensorProto.DataType.Name(number)).lower()
-            self.report.add(info.name, "graph input", scope.opsets[""], f"element type {name} is not supported")
+            self.report.add(
+                info.name, "graph input", scope.opsets[""], f"element type {name} is not supported"
+            )
         value = scope.builder.input(info.name, kind, dtype, dims_of(declared) if kind == "tensor" else None)
         scope.names[info.name] = value
         self.types.known[scope.key(value)] = declared
 
     def graph_outputs(self, infos: Iterable[ValueInfoProto], scope: Scope) -> None:
-        """Name the results; a result that is an input, a constant or named twice gets an Identity of its own."""
+        """Name the results; a result that is an input, a constant or named twice gets its own Identity."""
         results: list[int] = []
         for info in infos:
             value = scope.lookup(info.name, "graph outputs")
@@ -121,7 +139,9 @@ class Walk:
             if info.type.tensor_type.elem_type == TensorProto.STRING:
                 made = self.types.produced.get(scope.key(value))
                 if scope.parent is not None or made is None or made.op not in STRING_MAKERS:
-                    self.report.add(info.name, "graph output", scope.opsets[""], "element type string is not supported")
+                    self.report.add(
+                        info.name, "graph output", scope.opsets[""], "element type string is not supported"
+                    )
                 self.strings.append(info.name)
             elif value != NONE and info.HasField("type"):
                 kind, dtype = kind_and_dtype(info.type)
@@ -137,7 +157,9 @@ class Walk:
     # Nodes.
 
     def nodes(self, nodes: Iterable[NodeProto], scope: Scope) -> None:
-        """Convert nodes one after the other; what cannot be converted goes into the report and the walk goes on."""
+        """Convert nodes one after the other; what cannot be
+        converted goes into the report and the walk goes on.
+        """
         for index, proto in enumerate(nodes):
             name = scope.prefix + (proto.name or f"{proto.op_type}_{index}")
             self.current = name
@@ -161,7 +183,9 @@ class Walk:
         if domain not in _NATIVE_DOMAINS:
             raise UnsupportedError(f"domain '{domain}' is not supported")
         if not onnx.defs.has(proto.op_type, domain):
-            raise UnsupportedError(f"the package onnx knows no such operator in domain '{domain or 'ai.onnx'}'")
+            raise UnsupportedError(
+                f"the package onnx knows no such operator in domain '{domain or 'ai.onnx'}'"
+            )
         known = find_rule(domain, proto.op_type, opset)
         if known is not None:
             known(node)
@@ -169,7 +193,9 @@ class Walk:
             node.take_over()
 
     def placeholder(self, proto: NodeProto, scope: Scope) -> None:
-        """Stand-ins for the results of an unsupported node, so that the rest of the model is still looked at."""
+        """Stand-ins for the results of an unsupported node,
+        so that the rest of the model is still looked at.
+        """
         for output in proto.output:
             if output:
                 scope.own.add(output)
@@ -227,7 +253,8 @@ class Walk:
             except UnsupportedTypeError as reason:
                 self.report.add(tensor.name, "initializer", scope.opsets[""], str(reason))
                 bits = Bits(
-                    np.zeros(list(tensor.dims)[:8] if np.prod(tensor.dims) < 1 << 20 else [0], np.uint8), "uint8"
+                    np.zeros(list(tensor.dims)[:8] if np.prod(tensor.dims) < 1 << 20 else [0], np.uint8),
+                    "uint8",
                 )
             return self.constant(scope, bits.array, bits.dtype, tensor.name)
 
@@ -282,7 +309,9 @@ class Walk:
             )
         given = {a.name: a for a in function.attribute_proto}
         given.update(attributes)
-        opsets = {("" if o.domain == "ai.onnx" else o.domain): o.version for o in function.opset_import} or scope.opsets
+        opsets = {
+            ("" if o.domain == "ai.onnx" else o.domain): o.version for o in function.opset_import
+        } or scope.opsets
         opsets.setdefault("", scope.opsets[""])
         inner = Scope(scope.builder, self.types, opsets=opsets, prefix=f"{name}/", attributes=given)
         inner.depth, inner.call_depth, inner.fallback = scope.depth, scope.call_depth + 1, outer
