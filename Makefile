@@ -45,6 +45,7 @@ tidy: build
 check: setup
 	$(call step,floors)
 	python tools/check_layers.py
+	python tools/check_imports.py
 	$(call step,style and types)
 	ruff check src/python tests tools bench examples
 	mypy

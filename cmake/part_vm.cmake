@@ -32,10 +32,13 @@ if(NOT WALLE_CPYTHON_DIR) # -DWALLE_CPYTHON_DIR=...: an unpacked and checked sou
 endif()
 
 set(vm_src ${PROJECT_SOURCE_DIR}/src/cpp/vm)
+set(vm_tools ${PROJECT_SOURCE_DIR}/tools/vm)
 set(vm_py ${CMAKE_CURRENT_BINARY_DIR}/vm/cpython)
-execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/vm/edit_cpython.py ${WALLE_CPYTHON_DIR} ${vm_py}
-  RESULT_VARIABLE vm_status COMMAND_ERROR_IS_FATAL ANY)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/vm/edit_cpython.py)
+# Edited while configuring and not by a build step: the list of files below needs them, and they hardly ever change.
+execute_process(COMMAND ${Python3_EXECUTABLE} ${vm_tools}/edit_cpython.py ${WALLE_CPYTHON_DIR} ${vm_py}
+  COMMAND_ERROR_IS_FATAL ANY)
+file(GLOB vm_edits CONFIGURE_DEPENDS ${vm_tools}/edits/*.py)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${vm_tools}/edit_cpython.py ${vm_edits})
 
 # What tasks spend their time in is compiled for speed, the rest for size (levels: WALLE_VM_LOOP, _NUMBERS, _HOT and _COLD below).
 set(vm_hot

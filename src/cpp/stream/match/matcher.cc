@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "stream/event/sequencer.h"
 #include "stream/match/matcher_group.h"
+#include "stream/match/trie_step.h"
 
 namespace walle::stream {
 

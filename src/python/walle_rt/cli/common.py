@@ -16,6 +16,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from .. import _core
 from ..errors import (
     ArgumentError,
     BackendError,
@@ -149,8 +150,8 @@ def parse_dims(pairs: list[str] | None) -> dict[str, int]:
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
     """The NumPy dtype a value of this dtype travels as."""
-    carriers = {"bfloat16": "uint16", "undefined": "float32"}
-    return np.dtype(carriers.get(name, "uint8" if name.startswith("float8") else name))
+    return np.dtype("float32" if name == "undefined" else _core.dtypes()[name][1])
+
 
 
 def concrete_shape(info: ValueInfo, sizes: dict[str, int]) -> tuple[int, ...]:
