@@ -67,6 +67,11 @@ base() {
   local site
   site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
   [ -f "$site/walle_rt_checkout.pth" ] || echo "$PWD/src/python" >"$site/walle_rt_checkout.pth"
+  # The command `walle`, as an installed wheel has it.
+  if [ ! -x .venv/bin/walle ]; then
+    printf '#!%s\nfrom walle_rt.cli.main import main\n\nmain()\n' "$PWD/.venv/bin/python" >.venv/bin/walle
+    chmod +x .venv/bin/walle
+  fi
 }
 
 base

@@ -43,6 +43,12 @@ py::list value_infos(const ir::Graph& graph, const std::vector<ir::ValueId>& ids
   return out;
 }
 
+py::list node_ops(const std::shared_ptr<runtime::Model>& model) {
+  py::list out;
+  for (const ir::Node& node : model->graph().nodes) out.append(node.op);
+  return out;
+}
+
 py::list signatures(const ir::ModelData& data) {
   py::list out;
   for (const ir::Signature& s : data.signatures) out.append(py::make_tuple(s.name, s.inputs, s.outputs));
@@ -87,6 +93,7 @@ void bind_model(py::module_& m) {
       .def_property_readonly("signatures", [](const ModelPtr& model) { return signatures(model->data()); })
       .def_property_readonly("metadata", [](const ModelPtr& model) { return model->data().metadata; })
       .def_property_readonly("node_count", [](const ModelPtr& model) { return model->graph().nodes.size(); })
+      .def_property_readonly("ops", node_ops)
       .def(
           "save",
           [](const ModelPtr& model, const std::string& path) {
