@@ -15,6 +15,10 @@
 
 namespace walle::stream {
 
+// Operators and timers add and subtract times and durations: neither may lie further from 0, so that no such
+// sum overflows (36,558 years).
+inline constexpr int64_t kMaxTimeUs = int64_t{1} << 60;
+
 struct Value {
   bool present = false;
   FieldType type = FieldType::i64;
