@@ -4,6 +4,7 @@
 #include "pybind/arrays.h"
 #include "pybind/errors.h"
 #include "pybind/graph_builder.h"
+#include "pybind/python_lock.h"
 #include "runtime/model.h"
 
 namespace walle::pybind {
@@ -15,7 +16,7 @@ ModelDataHandle handle(Result<ir::ModelData> data) {
 }
 
 ModelDataHandle load(const std::string& path) {
-  const py::gil_scoped_release unlocked;
+  const PythonUnlocked unlocked;
   return handle(ir::load_walle(path));
 }
 
@@ -25,7 +26,7 @@ ModelDataHandle parse(const py::bytes& bytes) {
   const Buffer copy = unwrap(Buffer::allocate(view.size()));
   std::memcpy(copy.data(), view.data(), view.size());
   auto keep = std::make_shared<const Buffer>(copy);
-  const py::gil_scoped_release unlocked;
+  const PythonUnlocked unlocked;
   return handle(ir::parse_walle({copy.data(), view.size()}, keep, "bytes"));
 }
 

@@ -8,6 +8,7 @@
 
 #include "pybind/arrays.h"
 #include "pybind/errors.h"
+#include "pybind/python_lock.h"
 
 namespace walle::pybind {
 
@@ -121,7 +122,7 @@ std::string quoted(const std::vector<py::str>& names) {
 py::dict explain(NativeSession& s) {
   runtime::ExplainReport report;
   {
-    const py::gil_scoped_release unlocked;
+    const PythonUnlocked unlocked;
     report = s.native().explain();
   }
   py::list rows;
@@ -224,7 +225,7 @@ py::dict NativeSession::run(const py::dict& feeds, const py::object& wanted) {
   // at each one.
   const std::vector<ir::RuntimeValue> kept = values;
   Result<std::vector<ir::RuntimeValue>> results = [&] {
-    const py::gil_scoped_release unlocked;
+    const PythonUnlocked unlocked;
     return session_->run(std::move(values));
   }();
   if (!results.ok()) throw CoreError(results.take_error());
