@@ -1,44 +1,17 @@
 #include "ops/rnn_spec.h"
 
-#include <algorithm>
-#include <cctype>
-
 namespace walle::ops {
 
 namespace {
-struct Known {
-  const char* name;
-  RnnFunction function;
-  bool has_alpha, has_beta;
-  float alpha, beta;  // defaults
-};
-
-constexpr Known kKnown[] = {
-    {"relu", RnnFunction::relu, false, false, 0, 0},
-    {"tanh", RnnFunction::tanh, false, false, 0, 0},
-    {"sigmoid", RnnFunction::sigmoid, false, false, 0, 0},
-    {"affine", RnnFunction::affine, true, true, 1, 0},
-    {"leakyrelu", RnnFunction::leaky_relu, true, false, 0.01f, 0},
-    {"thresholdedrelu", RnnFunction::thresholded_relu, true, false, 1, 0},
-    {"scaledtanh", RnnFunction::scaled_tanh, true, true, 1, 1},
-    {"hardsigmoid", RnnFunction::hard_sigmoid, true, true, 0.2f, 0.5f},
-    {"elu", RnnFunction::elu, true, false, 1, 0},
-    {"softsign", RnnFunction::softsign, false, false, 0, 0},
-    {"softplus", RnnFunction::softplus, false, false, 0, 0},
-};
-
-Result<const Known*> known(std::string name) {
-  std::ranges::transform(name, name.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  for (const Known& k : kKnown)
-    if (name == k.name) return &k;
+Result<RnnFunction> function_named(const std::string& name) {
+  if (const auto function = tensor::rnn_function(name)) return *function;
   return model_error("activation \"" + name + "\"", "an activation ONNX defines for recurrent operators",
                      "attribute activations", "choose a known one");
 }
 
 // alpha and beta are consumed in order by the activations that have them.
 Status read_activations(const ir::Attributes& attrs, RnnSpec& s) {
-  const size_t each = s.kind == RnnKind::rnn ? 1 : s.kind == RnnKind::gru ? 2 : 3;
+  const size_t each = tensor::rnn_operator(s.kind).functions;
   std::vector<std::string> names = attrs.get_strings("activations");
   if (names.empty())
     for (int64_t d = 0; d < s.directions; ++d) {
@@ -51,14 +24,16 @@ Status read_activations(const ir::Attributes& attrs, RnnSpec& s) {
                        "attribute activations", "name each of them");
   const std::vector<double> alphas = attrs.get_floats("activation_alpha");
   const std::vector<double> betas = attrs.get_floats("activation_beta");
-  size_t a = 0, b = 0;
+  size_t a = 0;
+  size_t b = 0;
   s.activations.resize(static_cast<size_t>(s.directions));
   for (size_t i = 0; i < names.size(); ++i) {
-    WALLE_ASSIGN(const Known* k, known(names[i]));
+    WALLE_ASSIGN(const RnnFunction function, function_named(names[i]));
+    const auto& facts = tensor::rnn_function_facts(function);
     RnnActivation& out = s.activations[i / each][i % each];
-    out.function = k->function;
-    out.alpha = k->has_alpha && a < alphas.size() ? static_cast<float>(alphas[a++]) : k->alpha;
-    out.beta = k->has_beta && b < betas.size() ? static_cast<float>(betas[b++]) : k->beta;
+    out = facts.defaults;
+    if (facts.numbers >= 1 && a < alphas.size()) out.alpha = static_cast<float>(alphas[a++]);
+    if (facts.numbers >= 2 && b < betas.size()) out.beta = static_cast<float>(betas[b++]);
   }
   return {};
 }
@@ -67,8 +42,8 @@ Status read_activations(const ir::Attributes& attrs, RnnSpec& s) {
 Result<RnnSpec> rnn_spec(std::string_view op, const ir::Attributes& attrs, const Shape& x, const Shape& w,
                          const Shape& r) {
   RnnSpec s;
-  s.kind = op == "GRU" ? RnnKind::gru : op == "LSTM" ? RnnKind::lstm : RnnKind::rnn;
-  s.gates = s.kind == RnnKind::gru ? 3 : s.kind == RnnKind::lstm ? 4 : 1;
+  s.kind = tensor::rnn_kind(op).value_or(RnnKind::rnn);
+  s.gates = tensor::rnn_operator(s.kind).gates;
   const std::string direction = attrs.get_string("direction", "forward");
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
     return model_error("direction \"" + direction + "\"", "forward, reverse or bidirectional",

@@ -7,30 +7,9 @@
 #include <vector>
 
 #include "ir/infer.h"
+#include "tensor/kinds.h"
 
 namespace walle::ops {
-
-enum class RnnKind : uint8_t { rnn, gru, lstm };
-
-enum class RnnFunction : uint8_t {
-  relu,
-  tanh,
-  sigmoid,
-  affine,
-  leaky_relu,
-  thresholded_relu,
-  scaled_tanh,
-  hard_sigmoid,
-  elu,
-  softsign,
-  softplus
-};
-
-struct RnnActivation {
-  RnnFunction function = RnnFunction::tanh;
-  float alpha = 0;
-  float beta = 0;
-};
 
 struct RnnSpec {
   RnnKind kind = RnnKind::rnn;

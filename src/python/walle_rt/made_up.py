@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _core
 from .errors import ArgumentError
 from .model import Model
 from .values import ValueInfo
@@ -13,8 +14,7 @@ from .values import ValueInfo
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
     """The NumPy dtype a value of this dtype travels as."""
-    carriers = {"bfloat16": "uint16", "undefined": "float32"}
-    return np.dtype(carriers.get(name, "uint8" if name.startswith("float8") else name))
+    return np.dtype("float32" if name == "undefined" else _core.dtypes()[name][1])
 
 
 def concrete_shape(info: ValueInfo, sizes: dict[str, int]) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 // zeros, border or reflection.
 #include "ops/infer_rules.h"
 #include "ops/lower.h"
+#include "tensor/kinds.h"
 
 namespace walle::ops {
 
@@ -23,11 +24,10 @@ Status infer(ir::InferContext& c) {
                          "check the shapes");
   const std::string mode = c.attrs().get_string("mode", "linear");
   const std::string padding = c.attrs().get_string("padding_mode", "zeros");
-  const bool cubic = mode == "cubic" || mode == "bicubic";
-  if (!cubic && mode != "linear" && mode != "bilinear" && mode != "nearest")
+  if (!tensor::sample_mode(mode))
     return model_error("mode \"" + mode + "\"", "linear, nearest or cubic", "attribute mode",
                        "choose a known mode");
-  if (padding != "zeros" && padding != "border" && padding != "reflection")
+  if (!tensor::sample_padding(padding))
     return model_error("padding_mode \"" + padding + "\"", "zeros, border or reflection",
                        "attribute padding_mode", "choose a known padding");
   Shape out{x[0], x[1]};

@@ -31,8 +31,7 @@ Result<raster::Combine> combine_of(const ir::Attributes& attrs) {
 Ref scatter_loop(LowerContext& c, raster::LoopSpec loop, Ref data, Ref indices, Ref updates) {
   const DType dtype = c.dtype(data);
   const Shape shape = c.shape(data);
-  const bool narrow =
-      loop.combine != raster::Combine::assign && (dtype == DType::float16 || dtype == DType::bfloat16);
+  const bool narrow = loop.combine != raster::Combine::assign && tensor::is_half_float(dtype);
   loop.index_on_dst = true;
   loop.base = true;
   if (!narrow) return c.loop(std::move(loop), dtype, shape, {updates, indices, data});

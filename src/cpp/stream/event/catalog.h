@@ -36,6 +36,7 @@ inline constexpr uint16_t kAny = 0xffff;  // the wildcard; never an id
 inline constexpr uint16_t kNoPage = 0;
 inline constexpr size_t kMaxEvents = 4096, kMaxPages = 32768, kMaxStates = 64, kMaxFields = 64;
 inline constexpr size_t kMaxTextBytes = 16384;  // one text field
+inline constexpr size_t kMaxOpenPages = 16;     // nested page instances: the sequencer's and the matcher's
 
 struct FieldDecl {
   std::string name;

@@ -8,7 +8,6 @@
 
 namespace walle::stream {
 
-inline constexpr size_t kMaxOpenPages = 16;  // nested page instances
 inline constexpr int64_t kSessionGapUs = int64_t{30} * 60 * 1'000'000;
 inline constexpr int64_t kMaxAheadUs =
     int64_t{24} * 3600 * 1'000'000;  // further ahead of the device's clock is refused

@@ -11,7 +11,7 @@ from ..report import Report
 from .emit import Emitter
 from .order import reads
 from .scope import NONE, Scope
-from .tensors import DTYPES, Bits, read_sparse, read_tensor, type_name
+from .tensors import DTYPES, MAX_RANK, Bits, read_sparse, read_tensor, type_name
 from .types import dims_of, innermost, kind_and_dtype
 from .unsupported import UnsupportedTypeError
 
@@ -108,7 +108,7 @@ class GraphEnds:
                 bits = read_tensor(tensor, self._emitter.folder, f"initializer '{tensor.name}'")
             except UnsupportedTypeError as reason:
                 self._report.add(tensor.name, "initializer", scope.opsets[""], str(reason))
-                dims = list(tensor.dims)[:8] if np.prod(tensor.dims) < _STAND_IN else [0]
+                dims = list(tensor.dims)[:MAX_RANK] if np.prod(tensor.dims) < _STAND_IN else [0]
                 bits = Bits(np.zeros(dims, np.uint8), "uint8")
             return self._emitter.constant(scope, bits.array, bits.dtype, tensor.name)
 

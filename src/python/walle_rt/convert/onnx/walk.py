@@ -8,6 +8,7 @@ from pathlib import Path
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TypeProto
 
+from ... import _core
 from ..report import Report, refuse
 from .emit import Emitter
 from .graph_ends import GraphEnds
@@ -18,7 +19,8 @@ from .scope import NONE, Scope
 from .unsupported import UnsupportedError, UnsupportedTypeError
 
 _MAX_CALLS = 64  # ONNX forbids recursion between functions; a file may hold it all the same
-_MAX_DEPTH = 16  # of If, Loop and Scan in each other: every level takes several frames of Python's stack
+# Of If, Loop and Scan in each other: every level takes several frames of Python's stack.
+_MAX_DEPTH = _core.limits()["max_graph_depth"]
 _NATIVE_DOMAINS = ("", "ai.onnx", "ai.onnx.ml", "ai.onnx.preview.training")
 
 
