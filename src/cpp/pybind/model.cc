@@ -7,6 +7,7 @@
 #include "ir/walle_file.h"
 #include "pybind/errors.h"
 #include "pybind/model_data.h"
+#include "pybind/python_lock.h"
 #include "pybind/session.h"
 #include "runtime/session.h"
 
@@ -58,7 +59,7 @@ py::list signatures(const ir::ModelData& data) {
 using ModelPtr = std::shared_ptr<runtime::Model>;
 
 ModelPtr create(const ModelDataHandle& handle, bool fold) {
-  const py::gil_scoped_release unlocked;
+  const PythonUnlocked unlocked;
   return unwrap(runtime::Model::create(*handle.data, {.fold = fold}));
 }
 
@@ -97,7 +98,7 @@ void bind_model(py::module_& m) {
       .def(
           "save",
           [](const ModelPtr& model, const std::string& path) {
-            const py::gil_scoped_release unlocked;
+            const PythonUnlocked unlocked;
             unwrap(ir::save_walle(model->data(), path));
           },
           py::arg("path"), "Write a .walle file, replacing an old one atomically.")
