@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -105,6 +106,23 @@ def test_rooms_link_what_the_table_allows(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "CMakeLists.txt: tensor must not link store" in done.stdout
     assert "CMakeLists.txt: walle_room(attic) is not in the table" in done.stdout
+
+
+def test_the_page_of_the_house_has_a_row_for_every_room_with_its_floor() -> None:
+    page = (ROOT / "docs" / "concepts" / "house.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| `([^`]+)/`", page, re.MULTILINE)
+    told = {
+        re.sub(r"/[<{].*", "", room) if "backends" not in room else room: int(floor) for floor, room in rows
+    }
+    code = "import check_layers as c; print(*(f'{name} {int(room.floor)}' for name, room in c.ROOMS.items()))"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=ROOT / "tools", capture_output=True, text=True, check=True)
+    words = done.stdout.split()
+    table = dict(zip(words[::2], map(int, words[1::2]), strict=True))
+    there = {name: floor for name, floor in table.items() if (ROOT / "src" / "cpp" / name).is_dir()}
+    backends = {name: floor for name, floor in there.items() if name.startswith("backends/")}
+    assert set(backends.values()) == {told.pop("backends/<name>")}
+    assert told == {name: floor for name, floor in there.items() if name not in backends}
 
 
 def test_this_repository_keeps_its_floors() -> None:

@@ -39,6 +39,8 @@ NOT_RUN = {
 }
 # Pages whose blocks need the VM's libraries, which a build without the CPython source lacks.
 NEED_VM = {"docs/concepts/vm.md", "docs/reference/task-python.md", "docs/how-to/use-from-c.md"}
+# Pages about a checkout: their commands, which only read, run in this one.
+AT_ROOT = {"docs/concepts/house.md"}
 # Folders whose pages open with something that runs, before their first section.
 OPEN_WITH_CODE = (".", "concepts", "how-to", "reference")
 
@@ -57,7 +59,7 @@ def test_blocks_run(page: str, tmp_path: Path) -> None:
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(
         [sys.executable, Path(__file__).with_name("run_page.py")],
-        cwd=tmp_path,
+        cwd=ROOT if page in AT_ROOT else tmp_path,
         env=environment,
         input=json.dumps(given),
         capture_output=True,

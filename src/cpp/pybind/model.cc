@@ -3,11 +3,10 @@
 
 #include <pybind11/stl.h>
 
-#include <set>
-
+#include "ir/expose_all.h"
 #include "ir/walle_file.h"
 #include "pybind/errors.h"
-#include "pybind/graph_builder.h"
+#include "pybind/model_data.h"
 #include "pybind/session.h"
 #include "runtime/session.h"
 
@@ -17,30 +16,25 @@ namespace py = pybind11;
 
 namespace {
 
-const char* kind_name(ir::ValueKind kind) {
-  switch (kind) {
-    case ir::ValueKind::tensor: return "tensor";
-    case ir::ValueKind::sequence: return "sequence";
-    case ir::ValueKind::optional: return "optional";
+// Sizes, symbols' names, None; None itself where the rank is not declared.
+py::object shape_to_python(const std::optional<std::vector<ir::Dim>>& shape) {
+  if (!shape) return py::none();
+  py::tuple dims(shape->size());
+  for (size_t i = 0; i < shape->size(); ++i) {
+    const ir::Dim& dim = (*shape)[i];
+    if (dim.size >= 0)
+      dims[i] = dim.size;
+    else if (!dim.symbol.empty())
+      dims[i] = dim.symbol;
+    else
+      dims[i] = py::none();
   }
-  return "tensor";
+  return dims;
 }
 
 py::tuple value_info(const ir::Value& value) {
-  py::object shape = py::none();
-  if (value.shape) {
-    py::list dims;
-    for (const ir::Dim& dim : *value.shape) {
-      if (dim.size >= 0)
-        dims.append(dim.size);
-      else if (!dim.symbol.empty())
-        dims.append(dim.symbol);
-      else
-        dims.append(py::none());
-    }
-    shape = py::tuple(dims);
-  }
-  return py::make_tuple(value.name, kind_name(value.kind), std::string(dtype_name(value.dtype)), shape);
+  return py::make_tuple(value.name, ir::value_kind_name(value.kind), dtype_name(value.dtype),
+                        shape_to_python(value.shape));
 }
 
 py::list value_infos(const ir::Graph& graph, const std::vector<ir::ValueId>& ids) {
@@ -71,24 +65,19 @@ ModelPtr create(const ModelDataHandle& handle, bool fold) {
 std::unique_ptr<NativeSession> session(const ModelPtr& model, const std::string& backend, int threads,
                                        const std::string& precision, bool search, bool merge, bool fuse,
                                        bool claim, bool fold) {
-  runtime::SessionOptions options{backend, threads, precision, search, merge, fuse, claim, fold};
+  const runtime::SessionOptions options{.backend = backend,
+                                        .threads = threads,
+                                        .precision = precision,
+                                        .search = search,
+                                        .merge = merge,
+                                        .fuse = fuse,
+                                        .claim = claim,
+                                        .fold = fold};
   return std::make_unique<NativeSession>(model, unwrap(model->session(options)));
 }
 
-// The same model with every value of the main graph as an output, for looking at what it computes.
 ModelDataHandle expose_all(const ModelPtr& model) {
-  auto data = std::make_shared<ir::ModelData>();
-  data->graph = model->graph();
-  ir::Graph& g = data->graph;
-  g.outputs.clear();
-  std::set<std::string> names;
-  for (const ir::Node& node : g.nodes)
-    for (const ir::ValueId id : node.outputs) {
-      if (id == ir::kNone) continue;
-      if (!names.insert(g.at(id).name).second) g.at(id).name += "#" + std::to_string(id);
-      g.outputs.push_back(id);
-    }
-  return {std::move(data)};
+  return {std::make_shared<const ir::ModelData>(ir::expose_all(model->graph()))};
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ class Journal {
 
   // Whether a payload of `size` bytes has space; after true the next commit() is of that size.
   bool reserve(size_t size);
-  // Accepts the reserved payload, which `write(writer)` puts (see base/crc32c_write.h); returns its sequence
+  // Accepts the reserved payload, which `write(writer)` puts (see base/checked_write.h); returns its sequence
   // number.
   template <class Write>
   uint64_t commit(size_t size, Write&& write) {
@@ -86,6 +86,7 @@ class Journal {
   void write_tail(uint64_t seq, uint64_t offset);
   void write_last_seq(uint64_t seq);
   void write_gap(uint64_t next_seq);
+  void mark_end(size_t offset);
   bool find_place(size_t size, size_t behind);
   std::byte* place(size_t size, bool marked);
   void move_head(size_t size);

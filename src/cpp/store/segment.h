@@ -38,6 +38,5 @@ struct Segment {
 
 std::string encode_segment(const Segment& segment);
 Result<Segment> decode_segment(std::string_view bytes);
-Result<Segment> decode_segment_head(std::string_view bytes);  // everything but the columns
 
 }  // namespace walle::store

@@ -153,7 +153,6 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
     return np.dtype("float32" if name == "undefined" else _core.dtypes()[name][1])
 
 
-
 def concrete_shape(info: ValueInfo, sizes: dict[str, int]) -> tuple[int, ...]:
     """The declared shape with symbols filled in (1 where no size is given)."""
     if info.shape is None:

@@ -8,9 +8,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from .. import _core
 from ..errors import ArgumentError, compose
 from ._events import Catalog, EventKind, EventLog, FieldType, Value
@@ -176,15 +173,6 @@ class TriggerSet:
     def advance(self, ts: int) -> list[Firing]:
         """Let time reach ``ts`` (microseconds) without an event: timers and absences due before it fire."""
         return [Firing(*f) for f in self._core.advance(ts)]
-
-    def run(
-        self, events: npt.NDArray[np.uint16], pages: npt.NDArray[np.uint16], ts: npt.NDArray[np.int64]
-    ) -> tuple[int, float]:
-        """Match columns of ids and times, each of shape [n]; returns (firings,
-        CPU seconds of the matching alone).
-        """
-        fired, seconds = self._core.run(events, pages, ts)
-        return int(fired), float(seconds)
 
     def snapshot(self) -> bytes:
         """The state of matching, without the triggers."""

@@ -1,12 +1,15 @@
-// _core.load_walle, parse_walle: .walle files to model data. Models save themselves (model.cc).
+// _core.ModelData, and .walle files to it and back. Models save themselves (model.cc).
+#include "pybind/model_data.h"
+
+#include <cstring>
+
 #include "base/mapped_file.h"
 #include "ir/walle_file.h"
-#include "pybind/arrays.h"
 #include "pybind/errors.h"
-#include "pybind/graph_builder.h"
-#include "runtime/model.h"
 
 namespace walle::pybind {
+
+namespace py = pybind11;
 
 namespace {
 
@@ -20,8 +23,8 @@ ModelDataHandle load(const std::string& path) {
 }
 
 // The bytes are copied once into aligned memory: a bytes object aligns nothing.
-ModelDataHandle parse(const py::bytes& bytes) {
-  const std::string_view view = bytes;
+ModelDataHandle parse(const py::bytes& data) {
+  const std::string_view view = data;
   const Buffer copy = unwrap(Buffer::allocate(view.size()));
   std::memcpy(copy.data(), view.data(), view.size());
   auto keep = std::make_shared<const Buffer>(copy);
@@ -36,7 +39,14 @@ bool file_looks_like_walle(const std::string& path) {
 
 }  // namespace
 
-void bind_model_file(py::module_& m) {
+void bind_model_data(py::module_& m) {
+  py::class_<ModelDataHandle>(m, "ModelData",
+                              "A finished graph with signatures and metadata, ready to become a model.")
+      .def(
+          "serialize",
+          [](const ModelDataHandle& h) { return py::bytes(unwrap(ir::serialize_walle(*h.data))); },
+          "The bytes of a .walle file.")
+      .def("text", [](const ModelDataHandle& h) { return ir::dump(h.data->graph); }, "One line per node.");
   m.def("load_walle", load, py::arg("path"), "Map a .walle file.");
   m.def("parse_walle", parse, py::arg("data"), "Parse the bytes of a .walle file.");
   m.def("file_looks_like_walle", file_looks_like_walle, py::arg("path"));

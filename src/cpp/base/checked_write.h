@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/bytes.h"
 #include "base/crc32c.h"
 
 namespace walle::base {
@@ -18,26 +19,24 @@ class Crc32cWriter {
  public:
   explicit Crc32cWriter(std::byte* to) : to_(to) {}
 
-  template <class T>
+  // Little-endian, as base/bytes.h has it.
+  template <FixedWidth T>
   void put(T value) {
-    std::memcpy(to_, &value, sizeof value);
-    to_ += sizeof value;
+    const auto word = little_endian(std::bit_cast<UnsignedOf<sizeof(T)>>(value));
+    std::memcpy(to_, &word, sizeof word);
+    to_ += sizeof word;
     if constexpr (!instruction) {
-      crc_ = ~crc32c_portable(~static_cast<uint32_t>(crc_), &value, sizeof value);
+      crc_ = ~crc32c_portable(~static_cast<uint32_t>(crc_), &word, sizeof word);
     } else {
 #if defined(__x86_64__)
-      if constexpr (sizeof value == 8) {
-        uint64_t word;
-        std::memcpy(&word, &value, 8);
+      if constexpr (sizeof word == 8)
         asm("crc32q %1, %0" : "+r"(crc_) : "r"(word));
-      } else if constexpr (sizeof value == 4) {
-        asm("crc32l %1, %k0" : "+r"(crc_) : "r"(static_cast<uint32_t>(value)));
-      } else if constexpr (sizeof value == 2) {
-        asm("crc32w %1, %k0" : "+r"(crc_) : "r"(static_cast<uint16_t>(value)));
-      } else {
-        static_assert(sizeof value == 1);
-        asm("crc32b %1, %k0" : "+r"(crc_) : "q"(static_cast<uint8_t>(value)));
-      }
+      else if constexpr (sizeof word == 4)
+        asm("crc32l %1, %k0" : "+r"(crc_) : "r"(word));
+      else if constexpr (sizeof word == 2)
+        asm("crc32w %1, %k0" : "+r"(crc_) : "r"(word));
+      else
+        asm("crc32b %1, %k0" : "+r"(crc_) : "q"(word));
 #endif
     }
   }
@@ -55,7 +54,7 @@ class Crc32cWriter {
 
 // The checksum of what `body(writer)` puts at `to`.
 template <class Body>
-uint32_t crc32c_write(std::byte* to, Body&& body) {
+uint32_t checked_write(std::byte* to, Body&& body) {
   if (has_crc32c_instruction()) {
     Crc32cWriter<true> w(to);
     body(w);
