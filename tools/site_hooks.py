@@ -1,5 +1,4 @@
-"""Hooks of the documentation site (mkdocs.yml): the pages that lie elsewhere or are generated,
-and the navigation.
+"""Hooks of the documentation site (mkdocs.yml): pages that lie elsewhere or are generated, and navigation.
 
 A page is found by the folder it lies in, so a new one needs no line here.
 """

@@ -1,6 +1,4 @@
-"""The core's lines become records of the logger walle_rt; each case in a process of its own,
-because both are global.
-"""
+"""The core's lines become records of the logger walle_rt; each case in a process: both are global."""
 
 from __future__ import annotations
 
@@ -28,14 +26,8 @@ SHOWN = "logging.basicConfig(stream=sys.stdout, format='%(name)s %(levelname)s %
 
 def child(code: str, folder: Path) -> list[str]:
     """The lines a program prints; it must end well and leave stderr empty."""
-    done = subprocess.run(
-        [sys.executable, "-c", HEAD + code],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    command = [sys.executable, "-c", HEAD + code]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.splitlines()
 
