@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -86,6 +87,18 @@ def test_parts_of_a_component_may_include_its_header(tmp_path: Path) -> None:
         "ir/graph_timers.cc": "ir/graph.h ir/graph_group.h",
     }
     assert check(tmp_path, files).returncode == 0
+    # Used by others it is a component of its own, whose name only begins alike.
+    assert "circle of components" in check(tmp_path, {**files, "ir/pass.h": "ir/graph_group.h"}).stdout
+
+
+def test_a_header_may_stand_on_another_that_its_name_extends(tmp_path: Path) -> None:
+    files = {
+        "base/crc.h": "",
+        "base/bytes.h": "base/crc.h",
+        "base/crc_write.h": "base/bytes.h base/crc.h",
+        "store/journal.cc": "base/crc_write.h",
+    }
+    assert check(tmp_path, files).returncode == 0
 
 
 def test_a_pair_with_a_reason_may_need_each_other(tmp_path: Path) -> None:
@@ -105,6 +118,23 @@ def test_rooms_link_what_the_table_allows(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "CMakeLists.txt: tensor must not link store" in done.stdout
     assert "CMakeLists.txt: walle_room(attic) is not in the table" in done.stdout
+
+
+def test_the_page_of_the_house_has_a_row_for_every_room_with_its_floor() -> None:
+    page = (ROOT / "docs" / "concepts" / "house.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| `([^`]+)/`", page, re.MULTILINE)
+    told = {
+        re.sub(r"/[<{].*", "", room) if "backends" not in room else room: int(floor) for floor, room in rows
+    }
+    code = "import check_layers as c; print(*(f'{name} {int(room.floor)}' for name, room in c.ROOMS.items()))"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=ROOT / "tools", capture_output=True, text=True, check=True)
+    words = done.stdout.split()
+    table = dict(zip(words[::2], map(int, words[1::2]), strict=True))
+    there = {name: floor for name, floor in table.items() if (ROOT / "src" / "cpp" / name).is_dir()}
+    backends = {name: floor for name, floor in there.items() if name.startswith("backends/")}
+    assert set(backends.values()) == {told.pop("backends/<name>")}
+    assert told == {name: floor for name, floor in there.items() if name not in backends}
 
 
 def test_this_repository_keeps_its_floors() -> None:

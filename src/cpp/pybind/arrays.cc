@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "pybind/errors.h"
+#include "pybind/python_lock.h"
 
 namespace walle::pybind {
 
@@ -104,11 +105,7 @@ Shape shape_of(const py::array& array, DType dtype, const std::string& where) {
 Tensor borrow(const py::array& array, DType dtype, const Shape& shape, bool writable) {
   PyObject* owner = array.ptr();
   Py_INCREF(owner);
-  auto release = [owner] {
-    if (!Py_IsInitialized()) return;  // the interpreter is gone and took the array with it
-    const py::gil_scoped_acquire gil;
-    Py_DECREF(owner);
-  };
+  auto release = [owner] { drop_reference(owner); };
   Buffer buffer = Buffer::wrap(const_cast<void*>(array.data()), static_cast<size_t>(array.nbytes()),
                                std::move(release), writable);
   return Tensor(dtype, shape, std::move(buffer));

@@ -33,7 +33,7 @@ py::object object_of(const Value& value) {
   switch (value.type) {
     case FieldType::i64: return py::int_(value.i);
     case FieldType::f64: return py::float_(value.d);
-    case FieldType::boolean: return py::bool_(value.b);
+    case FieldType::boolean: return py::bool_(value.i != 0);
     case FieldType::text: return py::str(value.text.data(), value.text.size());
   }
   return py::none();

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from .. import _core
 from ..errors import ArgumentError, compose
 from ..model import Model
-from ._events import EventLog
+from ._log import EventLog
 
 Floats = npt.NDArray[np.float32]
 IPV_FLOATS = _core.stream.IPV_FLOATS  # of a feature
@@ -58,7 +58,8 @@ class IpvEncoder:
 
 def ipv_feature(log: EventLog, page_instance: int) -> Floats:
     """Feature of a recorded page instance, float32 [332]; zeros when the log has no such page."""
-    return _core.stream.ipv_feature(log._core, page_instance)
+    feature: Floats = _core.stream.ipv_feature(log._core, page_instance)
+    return feature
 
 
 def ipv_network(layers: Sequence[tuple[Floats, Floats]]) -> Model:
