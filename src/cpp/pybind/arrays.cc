@@ -51,7 +51,7 @@ py::array numpy_call(const char* function, py::handle object, const std::string&
 }  // namespace
 
 bool usable_as_it_is(const py::array& array) {
-  constexpr int kWanted = py::array::c_style | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
+  constexpr int kWanted = int{py::array::c_style} | int{py::detail::npy_api::NPY_ARRAY_ALIGNED_};
   return (array.flags() & kWanted) == kWanted && array.dtype().byteorder() != (PY_LITTLE_ENDIAN ? '>' : '<');
 }
 

@@ -1,6 +1,7 @@
 // A model's session as the encoder of a stream operator: here alone engine and stream processor meet.
 #include <cstring>
 
+#include "pybind/python_lock.h"
 #include "pybind/session.h"
 #include "pybind/stream.h"
 #include "stream/operators/operators.h"
@@ -17,10 +18,7 @@ class SessionEncoder final : public Encoder {
   explicit SessionEncoder(py::object session)
       : owner_(std::move(session)), session_(owner_.cast<NativeSession&>().native()) {}
   // An operator may be dropped without the interpreter's lock.
-  ~SessionEncoder() override {
-    const py::gil_scoped_acquire locked;
-    owner_ = py::object();
-  }
+  ~SessionEncoder() override { drop_reference(owner_.release().ptr()); }
   SessionEncoder(const SessionEncoder&) = delete;
   SessionEncoder& operator=(const SessionEncoder&) = delete;
 

@@ -5,7 +5,6 @@ as a chain that gives the same result however the rows are batched.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from .. import _core
 from ..errors import ArgumentError

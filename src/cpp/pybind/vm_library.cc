@@ -1,0 +1,36 @@
+// _core.vm.Vm: a VM library, loaded once.
+#include "pybind/vm.h"
+#include "vm/vm.h"
+
+namespace walle::pybind {
+
+using vm::Vm;
+
+namespace {
+
+using GivenSource = std::tuple<std::string, std::string, std::string, bool>;  // name, file, text, package
+
+std::shared_ptr<Vm> open(const std::string& path) {
+  return std::const_pointer_cast<Vm>(unwrap(without_python([&] { return Vm::open(path); })));
+}
+
+py::bytes compile(const Vm& self, const std::vector<GivenSource>& sources) {
+  std::vector<vm::Source> plain;
+  for (const auto& [name, file, text, package] : sources) plain.push_back({name, file, text, package});
+  return unwrap(without_python([&] { return self.compile(plain); }));
+}
+
+}  // namespace
+
+void bind_vm_library(py::module_& m) {
+  py::class_<Vm, std::shared_ptr<Vm>>(m, "Vm", "One loaded VM library.")
+      .def_static("open", open, py::arg("path"))
+      .def_property_readonly("id", &Vm::id)
+      .def_property_readonly("flavour", &Vm::flavour)
+      .def_property_readonly("python", &Vm::python)
+      .def_property_readonly("library", &Vm::library)
+      .def("compile", compile, py::arg("sources"),
+           "The bytecode container of [(name, file, text, package)].");
+}
+
+}  // namespace walle::pybind

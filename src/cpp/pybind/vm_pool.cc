@@ -1,0 +1,48 @@
+// _core.vm.Pool: isolates ready to be used.
+#include "vm/pool.h"
+
+#include "pybind/vm.h"
+#include "pybind/vm_values.h"
+
+namespace walle::pybind {
+
+using vm::Bundle;
+using vm::Pool;
+
+namespace {
+
+Held<Pool> create(const std::shared_ptr<vm::Vm>& vm, size_t size, bool std_profile, const vm::Limits& limits,
+                  const py::object& log, const std::optional<std::string>& state, uint32_t grace_ms) {
+  vm::PoolOptions options{.size = size,
+                          .profile = std_profile ? vm::Profile::std : vm::Profile::bare,
+                          .limits = limits,
+                          .context = context_of(log, state, limits),
+                          .grace_ms = grace_ms};
+  return hand_over(without_python([&] { return Pool::create(vm, std::move(options)); }));
+}
+
+py::object run(Pool& self, const std::optional<std::shared_ptr<Bundle>>& bundle, const std::string& module,
+               const std::string& function, const py::args& args) {
+  std::vector<vm::Value> values = arguments(args);
+  return finish(without_python(
+      [&] { return self.run(bundle.value_or(nullptr), module, function, std::move(values)); }));
+}
+
+py::tuple stats(const Pool& self) {
+  const vm::PoolStats s = self.stats();
+  return py::make_tuple(s.ready, s.handed_out, s.cold, s.abandoned);
+}
+
+}  // namespace
+
+void bind_vm_pool(py::module_& m) {
+  py::class_<Pool, Held<Pool>>(m, "Pool", "Isolates ready to be used.")
+      .def_static("create", create, py::arg("vm"), py::arg("size"), py::arg("std_profile"), py::arg("limits"),
+                  py::arg("log"), py::arg("state"), py::arg("grace_ms"))
+      .def("take", [](Pool& self) { return hand_over(without_python([&] { return self.take(); })); })
+      .def("run", run, py::arg("bundle"), py::arg("module"), py::arg("function"))
+      .def("wait_until_full", [](Pool& self) { without_python([&] { self.wait_until_full(); }); })
+      .def("stats", stats, "Ready, handed out, made on demand, worker threads given up.");
+}
+
+}  // namespace walle::pybind
