@@ -1,5 +1,6 @@
 #include "capi/vm_values.h"
 
+#include <algorithm>
 #include <string_view>
 
 namespace walle::capi {
@@ -87,59 +88,47 @@ Result<vm::Value> read_value(const walle_vm_value_t& value, int depth) {
 }
 
 walle_vm_value_t PlainValue::items(walle_vm_kind_t kind, size_t size, std::vector<walle_vm_value_t> list) {
-  walle_vm_value_t out{kind, size, {}};
-  out.as.items = lists_.emplace_back(std::move(list)).data();
-  return out;
+  return {.kind = kind, .size = size, .as = {.items = lists_.emplace_back(std::move(list)).data()}};
 }
 
 walle_vm_buffer_t* PlainValue::keep(Buffer buffer) {
   return buffers_.emplace_back(new walle_vm_buffer_t{std::move(buffer)}).get();
 }
 
-const walle_vm_tensor_t* PlainValue::tensor(const Tensor& tensor) {
+walle_vm_value_t PlainValue::list(const vm::List& list) {
+  std::vector<walle_vm_value_t> plain;
+  plain.reserve(list.size());
+  for (const vm::Value& item : list) plain.push_back(visit(item, *this));
+  return items(WALLE_KIND_LIST, list.size(), std::move(plain));
+}
+
+walle_vm_value_t PlainValue::map(const vm::Map& map) {
+  std::vector<walle_vm_value_t> plain;
+  plain.reserve(2 * map.size());
+  for (const auto& [key, item] : map) {
+    plain.push_back(text(key));
+    plain.push_back(visit(item, *this));
+  }
+  return items(WALLE_KIND_MAP, map.size(), std::move(plain));
+}
+
+walle_vm_value_t PlainValue::tensor(const Tensor& tensor) {
   // The plain form begins at its buffer's first byte.
   const auto size = static_cast<size_t>(tensor.bytes());
   Buffer buffer = tensor.byte_offset() == 0
                       ? tensor.buffer()
                       : Buffer::window(std::make_shared<Tensor>(tensor), tensor.data(), size);
-  auto out = std::make_unique<walle_vm_tensor_t>();
-  out->dtype = static_cast<walle_dtype_t>(tensor.dtype());
-  out->rank = tensor.shape().rank();
-  for (int i = 0; i < out->rank; ++i) out->shape[i] = tensor.shape()[i];
-  out->buffer = keep(std::move(buffer));
-  return tensors_.emplace_back(std::move(out)).get();
+  auto plain = std::make_unique<walle_vm_tensor_t>();
+  plain->dtype = static_cast<walle_dtype_t>(tensor.dtype());
+  plain->rank = tensor.shape().rank();
+  std::ranges::copy(tensor.shape(), plain->shape);
+  plain->buffer = keep(std::move(buffer));
+  return {
+      .kind = WALLE_KIND_TENSOR, .size = 0, .as = {.tensor = tensors_.emplace_back(std::move(plain)).get()}};
 }
 
-namespace {
-walle_vm_value_t text_value(walle_vm_kind_t kind, const std::string& data) {
-  walle_vm_value_t out{kind, data.size(), {}};
-  out.as.text = data.c_str();
-  return out;
-}
-}  // namespace
-
-walle_vm_value_t PlainValue::convert(const vm::Value& value) {
-  walle_vm_value_t out{WALLE_KIND_NONE, 0, {}};
-  if (const auto* v = value.get<bool>()) out.kind = WALLE_KIND_BOOL, out.as.integer = *v;
-  if (const auto* v = value.get<int64_t>()) out.kind = WALLE_KIND_INT, out.as.integer = *v;
-  if (const auto* v = value.get<double>()) out.kind = WALLE_KIND_FLOAT, out.as.real = *v;
-  if (const auto* v = value.get<std::string>()) return text_value(WALLE_KIND_STR, *v);
-  if (const auto* v = value.get<vm::Bytes>()) return text_value(WALLE_KIND_BYTES, v->data);
-  if (const auto* v = value.get<Tensor>()) out.kind = WALLE_KIND_TENSOR, out.as.tensor = tensor(*v);
-  if (const auto* v = value.get<Buffer>()) out.kind = WALLE_KIND_BUFFER, out.as.buffer = keep(*v);
-  std::vector<walle_vm_value_t> list;
-  if (const auto* v = value.get<vm::List>()) {
-    for (const vm::Value& item : *v) list.push_back(convert(item));
-    return items(WALLE_KIND_LIST, v->size(), std::move(list));
-  }
-  if (const auto* v = value.get<vm::Map>()) {
-    for (const auto& [key, item] : *v) {
-      list.push_back(text_value(WALLE_KIND_STR, key));
-      list.push_back(convert(item));
-    }
-    return items(WALLE_KIND_MAP, v->size(), std::move(list));
-  }
-  return out;
+walle_vm_value_t PlainValue::buffer(const Buffer& buffer) {
+  return {.kind = WALLE_KIND_BUFFER, .size = 0, .as = {.buffer = keep(buffer)}};
 }
 
 }  // namespace walle::capi

@@ -5,7 +5,6 @@
 #include "pybind/errors.h"
 #include "pybind/python_lock.h"
 #include "pybind/vm_values.h"
-#include "vm/convert.h"
 #include "vm/isolate.h"
 
 namespace walle::pybind {
@@ -30,51 +29,48 @@ class Answer {
   Isolate& isolate_;
 };
 
-// Text and bytes are borrowed from the object. False, without an exception: the long way knows what to do or
-// to say.
-bool plain_of(PyObject* object, wvm_value& out) {
-  if (object == Py_None) {
-    out.kind = WVM_NONE;
-  } else if (PyBool_Check(object)) {
-    out.kind = WVM_BOOL;
-    out.as.integer = object == Py_True;
-  } else if (PyLong_CheckExact(object)) {
-    int overflow = 0;
-    out.kind = WVM_INT;
-    out.as.integer = PyLong_AsLongLongAndOverflow(object, &overflow);
-    return overflow == 0;
-  } else if (PyFloat_CheckExact(object)) {
-    out.kind = WVM_FLOAT;
-    out.as.real = PyFloat_AS_DOUBLE(object);
-  } else if (PyUnicode_CheckExact(object)) {
-    Py_ssize_t size = 0;
-    out.kind = WVM_STR;
-    out.as.text = PyUnicode_AsUTF8AndSize(object, &size);
-    out.size = static_cast<uint64_t>(size);
-    if (out.as.text == nullptr) PyErr_Clear();
-    return out.as.text != nullptr;
-  } else if (PyBytes_CheckExact(object) && PyBytes_GET_SIZE(object) < kLargeBytes) {
-    out.kind = WVM_BYTES;
-    out.as.text = PyBytes_AS_STRING(object);
-    out.size = static_cast<uint64_t>(PyBytes_GET_SIZE(object));
-  } else {
-    return false;
+// Reads what can cross without a Value. Text and bytes are borrowed from the object, which is safe for
+// arguments alone: they live as long as the call, while a list may lose its items to another thread. The
+// members give false for everything else.
+struct PlainReader {
+  wvm_value& out;
+
+  bool none() { return set(WVM_NONE); }
+  bool boolean(bool v) { return integer_as(WVM_BOOL, v); }
+  bool integer(int64_t v) { return integer_as(WVM_INT, v); }
+  bool real(double v) {
+    out.as.real = v;
+    return set(WVM_FLOAT);
   }
-  return true;
-}
+  bool text(std::string_view v) { return text_as(WVM_STR, v); }
+  bool bytes(PyObject* object) {
+    const Py_ssize_t size = PyBytes_GET_SIZE(object);
+    return size < kLargeBytes && text_as(WVM_BYTES, {PyBytes_AS_STRING(object), static_cast<size_t>(size)});
+  }
+  bool sequence(PyObject*) { return false; }
+  bool dict(PyObject*) { return false; }
+  bool array(PyObject*) { return false; }
+
+ private:
+  bool set(wvm_kind kind) {
+    out.kind = kind;
+    return true;
+  }
+  bool integer_as(wvm_kind kind, int64_t v) {
+    out.as.integer = v;
+    return set(kind);
+  }
+  bool text_as(wvm_kind kind, std::string_view v) {
+    out.as.text = v.data();
+    out.size = v.size();
+    return set(kind);
+  }
+};
 
 PyObject* answer_of(const wvm_result& result) {
   if (!result.ok) return finish(vm::incoming(result)).release().ptr();
-  const wvm_value& value = result.value;
-  switch (value.kind) {
-    case WVM_NONE: return Py_NewRef(Py_None);
-    case WVM_BOOL: return PyBool_FromLong(value.as.integer != 0);
-    case WVM_INT: return PyLong_FromLongLong(value.as.integer);
-    case WVM_FLOAT: return PyFloat_FromDouble(value.as.real);
-    case WVM_STR: return PyUnicode_FromStringAndSize(value.as.text, static_cast<Py_ssize_t>(value.size));
-    case WVM_BYTES: return PyBytes_FromStringAndSize(value.as.text, static_cast<Py_ssize_t>(value.size));
-    default: return finish(vm::incoming(result)).release().ptr();
-  }
+  PythonBuilder builder;
+  return vm::visit(result.value, builder).release().ptr();
 }
 
 PyObject* call_long(Isolate& isolate, const char* module, const char* function, PyObject* const* args,
@@ -94,7 +90,10 @@ PyObject* call(Isolate& isolate, const char* module, const char* function, PyObj
                size_t count) {
   std::array<wvm_value, kFew> plain;
   bool all = count <= kFew;
-  for (size_t i = 0; all && i < count; ++i) all = plain_of(args[i], plain[i]);
+  for (size_t i = 0; all && i < count; ++i) {
+    PlainReader reader{plain[i]};
+    all = read_python(args[i], reader);
+  }
   if (!all) return call_long(isolate, module, function, args, count);
   Answer answer(isolate);
   {

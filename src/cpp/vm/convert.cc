@@ -22,134 +22,104 @@ void release(wvm_tensor* tensor) {
   if (lent(tensor)->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete lent(tensor);
 }
 
-template <class... Ts>
-struct Overloaded : Ts... {
-  using Ts::operator()...;
+// A copy that owns itself.
+struct ValueBuilder {
+  Value none() { return {}; }
+  Value boolean(bool v) { return v; }
+  Value integer(int64_t v) { return v; }
+  Value real(double v) { return v; }
+  Value text(std::string_view v) { return std::string(v); }
+  Value bytes(std::string_view v) { return Bytes{std::string(v)}; }
+  Value list(std::span<const wvm_value> items) {
+    List list;
+    list.reserve(items.size());
+    for (const wvm_value& item : items) list.push_back(visit(item, *this));
+    return list;
+  }
+  Value map(const auto& entries) {
+    Map map;
+    map.reserve(std::ranges::size(entries));
+    for (const auto& [key, item] : entries) map.emplace_back(key, visit(item, *this));
+    return map;
+  }
+  Value tensor(const Tensor& v) { return v; }
+  Value buffer(const Buffer& v) { return v; }
 };
-template <class... Ts>
-Overloaded(Ts...) -> Overloaded<Ts...>;
-
-wvm_value text(wvm_kind kind, const std::string& data) {
-  wvm_value out{static_cast<uint64_t>(kind), data.size(), {}};
-  out.as.text = data.data();
-  return out;
-}
-
-wvm_value integer(wvm_kind kind, int64_t number) {
-  wvm_value out{static_cast<uint64_t>(kind), 0, {}};
-  out.as.integer = number;
-  return out;
-}
-
-wvm_value real(double number) {
-  wvm_value out{WVM_FLOAT, 0, {}};
-  out.as.real = number;
-  return out;
-}
 
 }  // namespace
 
 wvm_tensor* lend(Tensor tensor) {
   auto* out = new (std::nothrow) Lent{{}, 1, std::move(tensor)};
   if (out == nullptr) return nullptr;
-  out->base.retain = retain;
-  out->base.release = release;
-  out->base.data = out->tensor.mutable_data();
-  out->base.bytes = out->tensor.bytes();
-  out->base.rank = static_cast<uint8_t>(out->tensor.shape().rank());
-  out->base.dtype = static_cast<uint8_t>(out->tensor.dtype());
-  out->base.read_only = !out->tensor.buffer().writable();
-  for (int i = 0; i < out->base.rank; ++i) out->base.shape[i] = out->tensor.shape()[i];
+  const Shape& shape = out->tensor.shape();
+  out->base = {.retain = retain,
+               .release = release,
+               .data = out->tensor.mutable_data(),
+               .bytes = out->tensor.bytes(),
+               .shape = {},
+               .rank = static_cast<uint8_t>(shape.rank()),
+               .dtype = static_cast<uint8_t>(out->tensor.dtype()),
+               .read_only = !out->tensor.buffer().writable()};
+  std::ranges::copy(shape, out->base.shape);
   return &out->base;
 }
 
-wvm_value Outgoing::share(wvm_kind kind, Tensor tensor) {
-  wvm_value out{static_cast<uint64_t>(kind), 0, {}};
-  out.as.tensor = lend(std::move(tensor));
-  if (out.as.tensor == nullptr) return integer(WVM_NONE, 0);
-  tensors_.push_back(out.as.tensor);
-  return out;
+const Tensor& tensor_of(const wvm_tensor* lent) { return reinterpret_cast<const Lent*>(lent)->tensor; }
+
+Buffer bytes_of(const wvm_tensor* lent) {
+  const Tensor& tensor = tensor_of(lent);
+  const auto size = static_cast<size_t>(tensor.bytes());
+  if (tensor.byte_offset() == 0 && tensor.buffer().size() == size) return tensor.buffer();
+  return Buffer::window(std::make_shared<Tensor>(tensor), tensor.data(), size);
 }
 
-Outgoing::~Outgoing() {
-  for (wvm_tensor* tensor : tensors_) tensor->release(tensor);
+BoundaryBuilder::Owned::~Owned() {
+  for (wvm_tensor* tensor : tensors) tensor->release(tensor);
 }
 
-wvm_value Outgoing::keep(wvm_kind kind, size_t size, std::vector<wvm_value> items) {
-  wvm_value out{static_cast<uint64_t>(kind), size, {}};
-  out.as.items = items_.emplace_back(std::move(items)).data();
-  return out;
+BoundaryBuilder::Owned& BoundaryBuilder::owned() {
+  if (owned_ == nullptr) owned_ = std::make_unique<Owned>();
+  return *owned_;
 }
 
-wvm_value Outgoing::map(const Map& map) {
+wvm_value BoundaryBuilder::keep(wvm_kind kind, size_t size, std::vector<wvm_value> items) {
+  return {.kind = static_cast<uint64_t>(kind),
+          .size = size,
+          .as = {.items = owned().items.emplace_back(std::move(items)).data()}};
+}
+
+wvm_value BoundaryBuilder::share(wvm_kind kind, Tensor tensor) {
+  wvm_tensor* shared = lend(std::move(tensor));
+  if (shared == nullptr) return none();
+  owned().tensors.push_back(shared);
+  return {.kind = static_cast<uint64_t>(kind), .size = 0, .as = {.tensor = shared}};
+}
+
+wvm_value BoundaryBuilder::list(const List& list) {
+  std::vector<wvm_value> items;
+  items.reserve(list.size());
+  for (const Value& item : list) items.push_back(visit(item, *this));
+  return keep(WVM_LIST, list.size(), std::move(items));
+}
+
+wvm_value BoundaryBuilder::map(const Map& map) {
   std::vector<wvm_value> items;
   items.reserve(2 * map.size());
-  for (const auto& [key, value] : map) {
-    items.push_back(text(WVM_STR, key));
-    items.push_back(convert(value));
+  for (const auto& [key, item] : map) {
+    items.push_back(text(key));
+    items.push_back(visit(item, *this));
   }
   return keep(WVM_MAP, map.size(), std::move(items));
 }
 
-wvm_value Outgoing::convert(const Value& value) {
-  return std::visit(Overloaded{
-                        [](std::monostate) { return integer(WVM_NONE, 0); },
-                        [](bool v) { return integer(WVM_BOOL, v); },
-                        [](int64_t v) { return integer(WVM_INT, v); },
-                        [](double v) { return real(v); },
-                        [](const std::string& v) { return text(WVM_STR, v); },
-                        [](const Bytes& v) { return text(WVM_BYTES, v.data); },
-                        [this](const List& v) {
-                          std::vector<wvm_value> items;
-                          items.reserve(v.size());
-                          for (const Value& item : v) items.push_back(convert(item));
-                          return keep(WVM_LIST, v.size(), std::move(items));
-                        },
-                        [this](const Map& v) { return map(v); },
-                        [this](const Tensor& v) { return share(WVM_TENSOR, v); },
-                        [this](const Buffer& v) {
-                          const int64_t bytes = static_cast<int64_t>(v.size());
-                          return share(WVM_BUFFER, Tensor(DType::uint8, Shape(std::span(&bytes, 1)), v));
-                        },
-                    },
-                    value.data);
+wvm_value BoundaryBuilder::buffer(const Buffer& buffer) {
+  const auto bytes = static_cast<int64_t>(buffer.size());
+  return share(WVM_BUFFER, Tensor(DType::uint8, Shape(std::span(&bytes, 1)), buffer));
 }
-
-namespace {
-// The bytes of a tensor, whatever its element type; keeps its memory alive.
-Buffer whole_buffer(const Tensor& tensor) {
-  if (tensor.byte_offset() == 0 && tensor.buffer().size() == static_cast<size_t>(tensor.bytes()))
-    return tensor.buffer();
-  return Buffer::window(std::make_shared<Tensor>(tensor), tensor.data(), static_cast<size_t>(tensor.bytes()));
-}
-}  // namespace
 
 Value incoming(const wvm_value& value) {
-  switch (value.kind) {
-    case WVM_BOOL: return value.as.integer != 0;
-    case WVM_INT: return value.as.integer;
-    case WVM_FLOAT: return value.as.real;
-    case WVM_STR: return std::string(value.as.text, value.size);
-    case WVM_BYTES: return Bytes{std::string(value.as.text, value.size)};
-    case WVM_LIST: {
-      List list;
-      list.reserve(value.size);
-      for (uint64_t i = 0; i < value.size; ++i) list.push_back(incoming(value.as.items[i]));
-      return list;
-    }
-    case WVM_MAP: {
-      Map map;
-      map.reserve(value.size);
-      for (uint64_t i = 0; i < value.size; ++i) {
-        const wvm_value& key = value.as.items[2 * i];
-        map.emplace_back(std::string(key.as.text, key.size), incoming(value.as.items[2 * i + 1]));
-      }
-      return map;
-    }
-    case WVM_TENSOR: return lent(value.as.tensor)->tensor;
-    case WVM_BUFFER: return whole_buffer(lent(value.as.tensor)->tensor);
-    default: return {};
-  }
+  ValueBuilder values;
+  return visit(value, values);
 }
 
 Outcome incoming(const wvm_result& result) {
@@ -162,9 +132,8 @@ Outcome incoming(const wvm_result& result) {
   failure.type = result.type ? result.type : "";
   failure.message = result.message ? result.message : "";
   failure.reason = static_cast<Reason>(result.reason);
-  for (size_t i = 0; i < result.frame_count; ++i) {
-    failure.traceback.push_back({result.frames[i].file, result.frames[i].function, result.frames[i].line});
-  }
+  for (const wvm_frame& frame : std::span(result.frames, result.frame_count))
+    failure.traceback.push_back({frame.file, frame.function, frame.line});
   return out;
 }
 

@@ -1,6 +1,9 @@
 // Values to and from the plain structures of the boundary (abi.h).
 #pragma once
 
+#include <memory>
+#include <ranges>
+#include <span>
 #include <vector>
 
 #include "vm/abi.h"
@@ -8,27 +11,75 @@
 
 namespace walle::vm {
 
-// Owns what boundary values point to besides the Values themselves, which must outlive it.
-class Outgoing {
+// Makes boundary values, and owns what they point to besides what was visited, which must outlive it.
+class BoundaryBuilder {
  public:
-  Outgoing() = default;
-  Outgoing(const Outgoing&) = delete;
-  Outgoing& operator=(const Outgoing&) = delete;
-  ~Outgoing();
+  BoundaryBuilder() = default;
+  BoundaryBuilder(const BoundaryBuilder&) = delete;
+  BoundaryBuilder& operator=(const BoundaryBuilder&) = delete;
 
-  wvm_value convert(const Value& value);
+  wvm_value none() { return {.kind = WVM_NONE, .size = 0, .as = {}}; }
+  wvm_value boolean(bool v) { return {.kind = WVM_BOOL, .size = 0, .as = {.integer = v}}; }
+  wvm_value integer(int64_t v) { return {.kind = WVM_INT, .size = 0, .as = {.integer = v}}; }
+  wvm_value real(double v) { return {.kind = WVM_FLOAT, .size = 0, .as = {.real = v}}; }
+  wvm_value text(std::string_view v) { return {.kind = WVM_STR, .size = v.size(), .as = {.text = v.data()}}; }
+  wvm_value bytes(std::string_view v) {
+    return {.kind = WVM_BYTES, .size = v.size(), .as = {.text = v.data()}};
+  }
+  wvm_value list(const List& list);
+  wvm_value map(const Map& map);
+  // None where memory is short.
+  wvm_value tensor(const Tensor& tensor) { return share(WVM_TENSOR, tensor); }
+  wvm_value buffer(const Buffer& buffer);
 
  private:
-  wvm_value map(const Map& map);
-  wvm_value share(wvm_kind kind, Tensor tensor);
+  struct Owned {
+    std::vector<std::vector<wvm_value>> items;  // growing moves the vectors, not their elements
+    std::vector<wvm_tensor*> tensors;
+    ~Owned();
+  };
+  Owned& owned();
   wvm_value keep(wvm_kind kind, size_t size, std::vector<wvm_value> items);
+  wvm_value share(wvm_kind kind, Tensor tensor);
 
-  std::vector<std::vector<wvm_value>> items_;  // growing moves the vectors, not their elements
-  std::vector<wvm_tensor*> tensors_;
+  // Made by the first value that needs it: most host calls give a number, and cost 10 ns in all.
+  std::unique_ptr<Owned> owned_;
 };
 
-// A new boundary tensor with one reference; never nullptr except when memory is short.
+// A new boundary tensor with one reference; nullptr when memory is short.
 wvm_tensor* lend(Tensor tensor);
+// What lend() was given; every tensor of the boundary comes from there.
+const Tensor& tensor_of(const wvm_tensor* lent);
+// All its bytes, whatever its element type; keeps its memory alive.
+Buffer bytes_of(const wvm_tensor* lent);
+
+// The items of a list, and the entries (key, item) of a map, as visitors get them.
+inline std::span<const wvm_value> items_of(const wvm_value& list) { return {list.as.items, list.size}; }
+inline auto entries_of(const wvm_value& map) {
+  return std::views::iota(uint64_t{0}, map.size) | std::views::transform([&map](uint64_t i) {
+           const wvm_value& key = map.as.items[2 * i];
+           return std::pair<std::string_view, const wvm_value&>({key.as.text, key.size},
+                                                                map.as.items[2 * i + 1]);
+         });
+}
+
+// As visit() of a Value.
+template <class Visitor>
+auto visit(const wvm_value& value, Visitor& to) {
+  switch (value.kind) {
+    case WVM_BOOL: return to.boolean(value.as.integer != 0);
+    case WVM_INT: return to.integer(value.as.integer);
+    case WVM_FLOAT: return to.real(value.as.real);
+    case WVM_STR: return to.text(std::string_view(value.as.text, value.size));
+    case WVM_BYTES: return to.bytes(std::string_view(value.as.text, value.size));
+    case WVM_LIST: return to.list(items_of(value));
+    case WVM_MAP: return to.map(entries_of(value));
+    case WVM_TENSOR: return to.tensor(tensor_of(value.as.tensor));
+    case WVM_BUFFER: return to.buffer(bytes_of(value.as.tensor));
+    default: return to.none();
+  }
+}
+
 Value incoming(const wvm_value& value);
 Outcome incoming(const wvm_result& result);
 

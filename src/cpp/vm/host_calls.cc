@@ -9,38 +9,11 @@ namespace walle::vm {
 
 namespace {
 
-// What a container result points to until the VM has converted it.
+// What an answer points to until the VM has converted it.
 struct Held {
   Value value;
-  Outgoing outgoing;
+  BoundaryBuilder boundary;
 };
-
-// Without Outgoing, whose lists no scalar needs: half of the cost of a call that does nothing else. False:
-// not a scalar.
-bool give_scalar(const Value& value, wvm_value& out) {
-  if (const auto* real = value.get<double>()) {
-    out.kind = WVM_FLOAT;
-    out.as.real = *real;
-  } else if (const auto* integer = value.get<int64_t>()) {
-    out.kind = WVM_INT;
-    out.as.integer = *integer;
-  } else if (const auto* truth = value.get<bool>()) {
-    out.kind = WVM_BOOL;
-    out.as.integer = *truth;
-  } else if (value.is_none()) {
-    out.kind = WVM_NONE;
-  } else {
-    return false;
-  }
-  return true;
-}
-
-void give(Value value, wvm_host_result* result) {
-  auto* held = new Held{std::move(value), {}};
-  result->value = held->outgoing.convert(held->value);
-  result->state = held;
-  result->free_result = [](void* state) { delete static_cast<Held*>(state); };
-}
 
 void refuse(const Error& error, wvm_host_result* result) {
   std::string message = error.message();
@@ -60,7 +33,15 @@ int deliver(Result<Value> answer, wvm_host_result* result) {
     refuse(answer.error(), result);
     return -1;
   }
-  if (!give_scalar(*answer, result->value)) give(std::move(answer).value(), result);
+  if (answer->is_scalar()) {
+    BoundaryBuilder boundary;
+    result->value = visit(*answer, boundary);
+    return 0;
+  }
+  auto* held = new Held{std::move(answer).value(), {}};
+  result->value = visit(held->value, held->boundary);
+  result->state = held;
+  result->free_result = [](void* state) { delete static_cast<Held*>(state); };
   return 0;
 }
 

@@ -141,11 +141,11 @@ Outcome Isolate::taken(wvm_result& result) const {
 }
 
 Outcome Isolate::invoke(const char* module, const char* function, std::span<const Value> args) {
-  Outgoing outgoing;
+  BoundaryBuilder boundary;
   std::array<wvm_value, 8> few;
   std::vector<wvm_value> many(args.size() > few.size() ? args.size() : 0);
   wvm_value* plain = many.empty() ? few.data() : many.data();
-  for (size_t i = 0; i < args.size(); ++i) plain[i] = outgoing.convert(args[i]);
+  for (size_t i = 0; i < args.size(); ++i) plain[i] = visit(args[i], boundary);
   wvm_result result;
   invoke_plain(module, function, {plain, args.size()}, result);
   return taken(result);

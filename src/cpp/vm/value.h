@@ -1,9 +1,13 @@
 // Value: what crosses between the host and a task. A plain variant; tensors and buffers share their bytes,
 // everything else is copied. A Buffer is bytes too large to copy: the task sees a memoryview of it.
+//
+// Every form that Values are turned into (docs/concepts/vm.md, "Values") is a visitor, and visit() alone
+// knows the kinds.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -41,8 +45,35 @@ struct Value {
     return std::get_if<T>(&data);
   }
   bool is_none() const { return std::holds_alternative<std::monostate>(data); }
+  // None, bool, int or float: points to nothing.
+  bool is_scalar() const { return data.index() <= kLastScalar; }
   // The entry of a map, or nullptr.
   const Value* find(std::string_view key) const;
+
+ private:
+  static constexpr size_t kLastScalar = 3;  // among the alternatives
 };
+
+// Gives what the visitor's member for the value's kind gives. Members: none(), boolean(bool),
+// integer(int64_t), real(double), text(string_view), bytes(string_view), list(List), map(Map),
+// tensor(Tensor), buffer(Buffer). List and map hold nodes to visit in turn; other forms that are visited
+// (vm/convert.h) give ranges instead.
+template <class Visitor>
+auto visit(const Value& value, Visitor& to) {
+  struct Kinds {
+    Visitor& to;
+    auto operator()(std::monostate) { return to.none(); }
+    auto operator()(bool v) { return to.boolean(v); }
+    auto operator()(int64_t v) { return to.integer(v); }
+    auto operator()(double v) { return to.real(v); }
+    auto operator()(const std::string& v) { return to.text(v); }
+    auto operator()(const Bytes& v) { return to.bytes(v.data); }
+    auto operator()(const List& v) { return to.list(v); }
+    auto operator()(const Map& v) { return to.map(v); }
+    auto operator()(const Tensor& v) { return to.tensor(v); }
+    auto operator()(const Buffer& v) { return to.buffer(v); }
+  };
+  return std::visit(Kinds{to}, value.data);
+}
 
 }  // namespace walle::vm

@@ -15,52 +15,62 @@ constexpr size_t kLeastEntry = 4 + 1;  // an empty key and a tag
 // In the order of Value's alternatives; part of the format.
 enum Tag : uint8_t { kNone, kBool, kInt, kFloat, kStr, kBytes, kList, kMap };
 
+// Members give false for what has no bytes of its own: tensors, and what lies too deep.
 class Encoder {
  public:
-  bool value(const Value& value, int depth) {
-    if (depth > kMaxDepth || value.get<Tensor>()) return false;
-    if (value.is_none()) out_.put(kNone);
-    if (const auto* v = value.get<bool>()) number(kBool, static_cast<uint8_t>(*v));
-    if (const auto* v = value.get<int64_t>()) number(kInt, *v);
-    if (const auto* v = value.get<double>()) number(kFloat, *v);
-    if (const auto* v = value.get<std::string>()) text(kStr, *v);
-    if (const auto* v = value.get<Bytes>()) text(kBytes, v->data);
-    if (const auto* v = value.get<Buffer>()) text(kBytes, base::as_text(std::span(v->data(), v->size())));
-    if (const auto* v = value.get<List>()) return list(*v, depth);
-    if (const auto* v = value.get<Map>()) return map(*v, depth);
+  bool none() {
+    out_.put(kNone);
     return out_.ok();
   }
+  bool boolean(bool v) { return number(kBool, static_cast<uint8_t>(v)); }
+  bool integer(int64_t v) { return number(kInt, v); }
+  bool real(double v) { return number(kFloat, v); }
+  bool text(std::string_view v) { return sized(kStr, v); }
+  bool bytes(std::string_view v) { return sized(kBytes, v); }
+  bool buffer(const Buffer& v) { return sized(kBytes, base::as_text(std::span(v.data(), v.size()))); }
+  bool tensor(const Tensor&) { return false; }
+
+  bool list(const List& items) {
+    out_.put(kList);
+    out_.put_count(items.size());
+    return std::ranges::all_of(items, [&](const Value& item) { return part(item); });
+  }
+
+  bool map(const Map& entries) {
+    out_.put(kMap);
+    out_.put_count(entries.size());
+    return std::ranges::all_of(entries, [&](const auto& entry) {
+      out_.put_text(entry.first);
+      return part(entry.second);
+    });
+  }
+
   std::string take() { return out_.take(); }
 
  private:
+  bool part(const Value& value) {
+    if (depth_ == kMaxDepth) return false;
+    ++depth_;
+    const bool good = visit(value, *this);
+    --depth_;
+    return good;
+  }
+
   template <class T>
-  void number(Tag tag, T value) {
+  bool number(Tag tag, T value) {
     out_.put(tag);
     out_.put(value);
+    return out_.ok();
   }
 
-  void text(Tag tag, std::string_view bytes) {
+  bool sized(Tag tag, std::string_view bytes) {
     out_.put(tag);
     out_.put_text(bytes);
-  }
-
-  bool list(const List& items, int depth) {
-    out_.put(kList);
-    out_.put_count(items.size());
-    return std::all_of(items.begin(), items.end(), [&](const Value& item) { return value(item, depth + 1); });
-  }
-
-  bool map(const Map& entries, int depth) {
-    out_.put(kMap);
-    out_.put_count(entries.size());
-    for (const auto& [key, item] : entries) {
-      out_.put_text(key);
-      if (!value(item, depth + 1)) return false;
-    }
     return out_.ok();
   }
 
   base::ByteWriter out_;
+  int depth_ = 0;
 };
 
 class Decoder {
@@ -109,7 +119,7 @@ class Decoder {
 
 std::optional<std::string> encode_value(const Value& value) {
   Encoder encoder;
-  if (!encoder.value(value, 0)) return std::nullopt;
+  if (!visit(value, encoder)) return std::nullopt;
   return encoder.take();
 }
 

@@ -1,6 +1,6 @@
 /* Host functions as Python functions: one generic METH_FASTCALL entry converts the arguments, calls the host
  * and converts the answer. The function's number travels as the bound `self`, a small integer. */
-#include "vm/inside/inside.h"
+#include "vm/inside/values.h"
 
 enum { kInlineArgs = 8 };
 
@@ -8,11 +8,9 @@ static const wvm_host_function* functions;
 static PyMethodDef* definitions; /* one per host function, made while the VM starts */
 
 static PyObject* answer(int status, wvm_host_result* result) {
+  if (status == 0 && result->free_result == NULL && result->value.kind < WVM_STR)
+    return wvm_number_to_python(&result->value);
   PyObject* object = NULL;
-  if (status == 0 && result->free_result == NULL) {
-    if (result->value.kind == WVM_FLOAT) return PyFloat_FromDouble(result->value.as.real);
-    if (result->value.kind == WVM_INT) return PyLong_FromLongLong(result->value.as.integer);
-  }
   wvm_current->charging = 1;
   if (status == 0)
     object = wvm_to_python(&result->value);
@@ -32,21 +30,6 @@ static int invoke(const wvm_host_function* function, wvm_isolate* isolate, const
   return status;
 }
 
-/* Numbers take a short way: most arguments and results of host calls are numbers. */
-static int take_argument(PyObject* object, wvm_value* value, void** arena) {
-  if (PyFloat_CheckExact(object)) {
-    value->kind = WVM_FLOAT;
-    value->as.real = PyFloat_AS_DOUBLE(object);
-    return 0;
-  }
-  if (PyLong_CheckExact(object) && _PyLong_IsCompact((PyLongObject*)object)) {
-    value->kind = WVM_INT;
-    value->as.integer = _PyLong_CompactValue((PyLongObject*)object);
-    return 0;
-  }
-  return wvm_from_python(object, value, arena);
-}
-
 static PyObject* host_call(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   const size_t number = (size_t)_PyLong_CompactValue((PyLongObject*)self);
   const wvm_host_function* function = &functions[number];
@@ -64,7 +47,8 @@ static PyObject* host_call(PyObject* self, PyObject* const* args, Py_ssize_t cou
   void* arena = NULL;
   PyObject* object = NULL;
   Py_ssize_t converted = 0;
-  while (converted < count && take_argument(args[converted], &values[converted], &arena) == 0) ++converted;
+  while (converted < count && wvm_number_from_python(args[converted], &values[converted], &arena) == 0)
+    ++converted;
   if (converted == count) {
     wvm_host_result result;
     result.free_result = NULL;

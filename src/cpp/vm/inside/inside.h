@@ -142,9 +142,7 @@ int wvm_verify_module(const wvm_bundle* bundle, const uint8_t* data, size_t size
 PyObject* wvm_read_module(wvm_bundle* bundle, wvm_module* module);
 int wvm_write_container(const wvm_source* sources, size_t count, int library, wvm_blob* blob);
 
-/* values.c, tensor.c */
-PyObject* wvm_to_python(const wvm_value* value);
-int wvm_from_python(PyObject* object, wvm_value* value, void** arena);
+/* tensor.c (values.c: vm/inside/values.h) */
 PyObject* wvm_tensor_wrap(wvm_tensor* tensor,
                           int charged);      /* retains; charged: counts as the task's memory */
 wvm_tensor* wvm_tensor_of(PyObject* object); /* NULL without an exception: not a tensor */

@@ -3,7 +3,7 @@
  * interpreter lists between them. */
 #include <pthread.h>
 
-#include "vm/inside/inside.h"
+#include "vm/inside/values.h"
 
 #include <internal/pycore_ceval.h>
 #include <internal/pycore_gc.h>

@@ -1,7 +1,7 @@
 /* Values across the boundary: none, bool, int (64 bit), float, str, bytes, list, map with str keys, tensor,
  * and large bytes as a shared buffer that a task sees as a memoryview. Anything else is an error that names
  * the type; nesting is bounded so that a self-containing list is an error too. */
-#include "vm/inside/inside.h"
+#include "vm/inside/values.h"
 
 enum { kMaxDepth = 64 };
 
@@ -183,8 +183,6 @@ static int from_python(PyObject* object, wvm_value* value, void** arena, int dep
   return -1;
 }
 
-/* Tensors in `value` are borrowed from `object`; whoever keeps the value longer retains them first (isolate.c
- * does). */
 int wvm_from_python(PyObject* object, wvm_value* value, void** arena) {
   const int status = from_python(object, value, arena, 0);
   wvm_discharge(wvm_current->leaving);
