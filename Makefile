@@ -3,8 +3,8 @@
 #   make test    everything that must hold
 # and one more compares with other runtimes:
 #   make bench
-.PHONY: demo test bench setup configure build engine check cpp python instrumented sanitize fuzz damage tidy \
-  cross-tools test-arm64 test-arm64-zig link-macos clean
+.PHONY: demo test bench setup configure build engine check cpp python instrumented sanitize fuzz damage docs \
+  tidy cross-tools test-arm64 test-arm64-zig link-macos clean
 .NOTPARALLEL:
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -35,7 +35,7 @@ build: configure
 engine: configure
 	cmake --build build/release --target _core
 
-test: check build cpp python damage sanitize fuzz
+test: check build cpp python docs damage sanitize fuzz
 	$(call step,sizes)
 	@python tools/size_report.py
 	$(call step,all tests passed)
@@ -65,6 +65,12 @@ cpp: build
 python: build
 	$(call step,Python tests)
 	python -m pytest tests
+
+# The documentation site: pages, docstrings and the native operator table; a warning ends the build.
+docs: engine
+	$(call step,documentation site)
+	mkdocs build --quiet --strict
+	@echo "build/site/index.html"
 
 # One clang build serves both sanitizers and libFuzzer; the presets asan, ubsan and tsan exist for looking at
 # one of them.

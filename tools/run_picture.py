@@ -1,5 +1,4 @@
-"""Draws docs/pictures/run.svg, the picture of the README: one run of ShuffleNet v2,
-and the copies that merging saves.
+"""Draws docs/pictures/run.svg for the README: one run of ShuffleNet v2, and the copies that merging saves.
 
 python tools/run_picture.py [FILE]
 
@@ -19,8 +18,7 @@ PICTURE = Path(__file__).resolve().parents[1] / "docs" / "pictures" / "run.svg"
 NETWORK = "shufflenet_v2"
 RUNS = 100
 WIDTH, MARGIN, LINE = 760, 20, 22
-# Okabe and Ito's colours, which colour-blind readers tell apart;
-# the last is for everything beyond the others.
+# Okabe and Ito's colours, which colour-blind readers tell apart; the last is for all beyond the others.
 COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#999999"]
 
 

@@ -1,9 +1,8 @@
-"""Runs the blocks of one page in order in the current folder: a child of test_docs.py,
-which passes them on stdin.
+"""Runs the blocks of one page in order in the current folder: test_docs.py's child, which gets them on stdin.
 
 Python blocks share one namespace. A block whose first line is a comment that names a file is written there
-instead (`# task/main.py`, `/* program.c */`). The first block that fails ends the process with the page's
-line in its message.
+instead (`# task/main.py`, `/* program.c */`). The first block that fails ends the process; its message names
+the page's line.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Every code block of README and docs holds: what can run is run, in child processes,
-exit code and stderr looked at.
+"""Every code block of README and docs holds: what can run runs in child processes.
 
 A page's blocks run in order in one fresh folder (run_page.py). Other languages:
 
@@ -30,27 +29,20 @@ from run_page import named_file
 from walle_rt.vm import VM, library_path
 
 RUN = {"python", "sh", "c", "cmake"}
+INSTALL = "pip install 'walle_rt[cli,convert]'"
+MAKE_DEMO = "make demo    # trained models on real text and pictures, checked, timed, explained"
 # Blocks that are not run: (page, first line) and why.
 NOT_RUN = {
-    (
-        "README.md",
-        "pip install 'walle_rt[cli,convert]'",
-    ): "asks a package index; tests/install does it with the wheel",
-    ("docs/index.md", "pip install 'walle_rt[cli,convert]'"): "asks a package index",
-    (
-        "README.md",
-        "make demo    # trained models on real text and pictures, checked, timed, explained",
-    ): "minutes",
+    ("README.md", INSTALL): "asks a package index; tests/install installs the wheel",
+    ("docs/index.md", INSTALL): "asks a package index; tests/install installs the wheel",
+    ("README.md", MAKE_DEMO): "this test is part of make test, and both take minutes",
 }
 # Pages whose blocks need the VM's libraries, which a build without the CPython source lacks.
-NEED_VM = {
-    "docs/concepts/vm.md",
-    "docs/reference/task-python.md",
-    "docs/how-to/use-from-c.md",
-    "docs/reference/cli.md",
-}
+NEED_VM = {"docs/concepts/vm.md", "docs/reference/task-python.md", "docs/how-to/use-from-c.md"}
+# Pages about a checkout: their commands, which only read, run in this one.
+AT_ROOT = {"docs/concepts/house.md"}
 # Folders whose pages open with something that runs, before their first section.
-OPEN_WITH_CODE = ("concepts", "how-to", "reference")
+OPEN_WITH_CODE = (".", "concepts", "how-to", "reference")
 
 ALL = {str(page.relative_to(ROOT)): blocks(page) for page in pages()}
 
@@ -67,7 +59,7 @@ def test_blocks_run(page: str, tmp_path: Path) -> None:
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(
         [sys.executable, Path(__file__).with_name("run_page.py")],
-        cwd=tmp_path,
+        cwd=ROOT if page in AT_ROOT else tmp_path,
         env=environment,
         input=json.dumps(given),
         capture_output=True,
@@ -89,9 +81,10 @@ def squeezed(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
 
-@pytest.mark.parametrize(
-    "block", [b for found in ALL.values() for b in found if b.language == "cpp"], ids=str
-)
+EXCERPTS = [b for found in ALL.values() for b in found if b.language == "cpp"]
+
+
+@pytest.mark.parametrize("block", EXCERPTS, ids=str)
 def test_excerpts_stand_in_the_sources(block: Block) -> None:
     assert any(squeezed(block.text) in source for source in sources()), f"{block}: no source holds this"
 
@@ -109,9 +102,8 @@ def test_cmake_blocks_are_used() -> None:
             if block.language != "cmake":
                 continue
             assert named_file(block.text), f"{block}: begin with a comment that names the file"
-            assert any(b.language == "sh" and "cmake" in b.text for b in found[at:]), (
-                f"{block}: no sh block builds it"
-            )
+            later = [b for b in found[at:] if b.language == "sh"]
+            assert any("cmake" in b.text for b in later), f"{block}: no sh block builds it"
 
 
 def test_exceptions_are_still_there() -> None:
@@ -121,16 +113,16 @@ def test_exceptions_are_still_there() -> None:
 
 
 def opening_pages() -> list[str]:
-    return [page for page in ALL if Path(page).parent in [DOCS.relative_to(ROOT) / f for f in OPEN_WITH_CODE]]
+    folders = [DOCS.relative_to(ROOT) / folder for folder in OPEN_WITH_CODE]
+    return [page for page in ALL if Path(page).parent in folders]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/index.md", *opening_pages()])
+@pytest.mark.parametrize("page", ["README.md", *opening_pages()])
 def test_opens_with_something_that_runs(page: str) -> None:
-    sections = [
-        n for n, line in enumerate((ROOT / page).read_text().splitlines(), 1) if line.startswith("## ")
-    ]
+    lines = (ROOT / page).read_text().splitlines()
+    sections = [number for number, line in enumerate(lines, 1) if line.startswith("## ")]
     first = min((b.line for b in runnable(page)), default=None)
-    assert first is not None and (page == "README.md" or not sections or first < sections[0])
+    assert first is not None and (not sections or first < sections[0])
 
 
 def test_the_runner_sees_failures(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ CMAKE = [
     re.compile(r"^\s*option\((WALLE_\w+)", re.MULTILINE),
     re.compile(r"^\s*set\((WALLE_\w+) [^\n]*CACHE (?:STRING|BOOL|PATH|FILEPATH)", re.MULTILINE),
     re.compile(r"find_(?:program|path|library|file)\((WALLE_\w+)"),
-    # Taken from -D without a cache entry.
+    # Taken from -D without an entry in the cache.
     re.compile(r"if\(NOT (WALLE_CPYTHON_DIR|\w+_C)\)|\"\$\{(WALLE_\w+_C)\}\""),
 ]
 

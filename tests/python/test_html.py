@@ -1,6 +1,4 @@
-"""What notebooks show: well-formed, every text escaped, tables that a screen reader can walk,
-long parts collapsed.
-"""
+"""What notebooks show: well-formed, every text escaped, tables for screen readers, long parts collapsed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The core's lines become records of the logger walle_rt; each case in a process of its own,
-because both are global.
-"""
+"""The core's lines become records of the logger walle_rt; each case in a process: both are global."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""Where the C library, its headers and its CMake package lie,
-for programs in C and C++ that are built against them.
+"""Where the C library, its headers and its CMake package lie, for programs built against them.
 
     cmake -S . -B build -Dwalle_DIR="$(python -c 'import walle_rt; print(walle_rt.cmake_dir())')"
 
-An installed wheel carries all three below ``walle_rt/``; a checkout answers with its sources and its release
-build.
+An installed wheel carries all three below ``walle_rt/``; a checkout answers with its sources and its
+release build.
 """
 
 from __future__ import annotations
@@ -31,24 +30,15 @@ def _first(what: str, wanted: str, *folders: Path) -> str:
 
 
 def include_dir() -> str:
-    """The folder to name with ``-I``: it holds ``walle/walle.h`` and ``walle/vm.h``.
-
-    ResourceError when it is absent.
-    """
+    """The folder for ``-I``: it holds ``walle/walle.h`` and ``walle/vm.h``. ResourceError when absent."""
     return _first("C headers", "walle/walle.h", _PACKAGE / "include", _CHECKOUT / "src" / "cpp" / "include")
 
 
 def library_dir() -> str:
-    """The folder to name with ``-L`` and ``-rpath``: it holds ``libwalle.so``.
-
-    ResourceError when it is absent.
-    """
+    """The folder for ``-L`` and ``-rpath``: it holds ``libwalle.so``. ResourceError when absent."""
     return _first("C library", "libwalle.so", _PACKAGE / "lib", _BUILD)
 
 
 def cmake_dir() -> str:
-    """The folder for ``-Dwalle_DIR=``, from which ``find_package(walle CONFIG)`` reads.
-
-    ResourceError when absent.
-    """
+    """The folder for ``-Dwalle_DIR=``, where ``find_package(walle)`` looks. ResourceError when absent."""
     return _first("CMake package", "walle-config.cmake", _PACKAGE / "lib" / "cmake" / "walle", _BUILD)

@@ -1,6 +1,4 @@
-"""What notebooks show of models and explanations: short tables, every text escaped,
-headers marked for screen readers.
-"""
+"""What notebooks show of models and explanations: short tables, every text escaped, headers marked."""
 
 from __future__ import annotations
 
@@ -20,11 +18,8 @@ _MOST_OPS = 12  # kinds of operators named; the others are counted
 
 def _row(cells: Sequence[object]) -> str:
     head, *rest = (escape(str(cell)) for cell in cells)
-    return (
-        f'<tr><th scope="row" style="text-align:left">{head}</th>'
-        + "".join(f"<td>{c}</td>" for c in rest)
-        + "</tr>"
-    )
+    data = "".join(f"<td>{cell}</td>" for cell in rest)
+    return f'<tr><th scope="row" style="text-align:left">{head}</th>{data}</tr>'
 
 
 def _table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -57,16 +52,8 @@ def model_html(model: Model, ops: Sequence[str]) -> str:
 
 
 def _step(row: ExplainRow) -> tuple[object, ...]:
-    time = f"{row.ms * 1e3:.1f}"
-    return (
-        row.op,
-        row.algorithm,
-        row.backend,
-        row.output,
-        time,
-        "yes" if row.measured_runs else "no",
-        row.node,
-    )
+    times = (f"{row.ms * 1e3:.1f}", "yes" if row.measured_runs else "no")
+    return (row.op, row.algorithm, row.backend, row.output, *times, row.node)
 
 
 def explanation_html(found: Explanation) -> str:
@@ -82,11 +69,8 @@ def explanation_html(found: Explanation) -> str:
     )
     summary = "".join(f"<p>{escape(line)}</p>" for line in found.summary())
     shown = found.rows[:_MOST_ROWS]
-    of = (
-        f"{len(found.rows)} steps"
-        if len(shown) == len(found.rows)
-        else f"the first {len(shown)} of {len(found.rows)} steps"
-    )
+    cut = f"the first {len(shown)} of " if len(shown) < len(found.rows) else ""
+    of = f"{cut}{len(found.rows)} steps"
     columns = ("op", "algorithm", "backend", "result", "us", "measured", "node")
     steps = _collapsed(of, _table("Steps of the plans", columns, map(_step, shown)))
     return f"<div>{table}{summary}{steps}</div>"

@@ -17,22 +17,18 @@ def set_log_level(level: int | str) -> None:
     """Say how much the runtime logs: lines of ``level`` and above become records of the logger ``walle_rt``.
 
     level: a level of the module logging (10, ``logging.INFO``) or its name ("debug", "INFO"). At first
-    "warning": events lost in a damaged log, threads given up. "info" adds what was mended or rebuilt, "debug"
-    every plan made. "critical" silences the core. Raises ArgumentError for anything else.
+    "warning": events lost in a damaged log, threads given up. "info" adds what was mended or rebuilt,
+    "debug" every plan made. "critical" silences the core. Raises ArgumentError for anything else.
 
-    Nothing is printed before the program sets logging up, for example with ``logging.basicConfig()``. Lines
-    arrive on the main thread, soon after what they tell of; a line below ``level`` costs the core nothing.
+    Nothing is printed before the program sets logging up, for example with ``logging.basicConfig()``.
+    Lines arrive on the main thread, soon after what they tell of; one below ``level`` is not even composed.
     """
     names = logging.getLevelNamesMapping()
     number = names.get(level.upper()) if isinstance(level, str) else level
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
         known = ", ".join(logging.getLevelName(n).lower() for n in (*_LEVELS, logging.CRITICAL))
-        raise ArgumentError.of(
-            f"level={level!r}",
-            f"a level of logging or one of: {known}",
-            "set_log_level",
-            "pass 'info', for example",
-        )
+        expected = f"a level of logging or one of: {known}"
+        raise ArgumentError.of(f"level={level!r}", expected, "set_log_level", "pass 'info', for example")
     _LOGGER.setLevel(number)
     _core.set_log_level(sum(number > known for known in _LEVELS))
 
@@ -41,8 +37,7 @@ def _record(level: int, text: str) -> None:
     _LOGGER.log(_LEVELS[level], "%s", text)
 
 
-# A library's logger stays silent until the program wants it: without a handler,
-# logging would print warnings itself.
+# A library's logger stays silent until the program wants it: without a handler, logging would print warnings.
 _LOGGER.addHandler(logging.NullHandler())
 _core.set_log_sink(_record)
 # Threads of the core outlive the interpreter's last instruction.

@@ -1,7 +1,7 @@
 // Reductions on the CPU.
 #include "kernels/reduce/reduce.h"
 #include "backends/cpu/cpu_op.h"
-#include "ops/axis_rules.h"
+#include "ops/rules/axis.h"
 
 namespace walle::backends::cpu {
 

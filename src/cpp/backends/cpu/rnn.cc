@@ -4,7 +4,7 @@
 
 #include "backends/cpu/cpu_op.h"
 #include "kernels/rnn/rnn.h"
-#include "ops/rnn_spec.h"
+#include "ops/rules/rnn.h"
 
 namespace walle::backends::cpu {
 

@@ -2,8 +2,8 @@
 // tensor/kinds/binary.inc.
 #include <array>
 
-#include "ops/infer_rules.h"
 #include "ops/registry.h"
+#include "ops/rules/infer.h"
 #include "tensor/kinds.h"
 
 namespace walle::ops {

@@ -1,8 +1,8 @@
 // GridSample: X [N, C, spatial...] read at the positions grid [N, out..., n] names (last axis first, in [-1,
 // 1]); n is 2 or 3. mode is linear, nearest or cubic (bilinear and bicubic are the older names), padding_mode
 // zeros, border or reflection.
-#include "ops/infer_rules.h"
 #include "ops/lower.h"
+#include "ops/rules/infer.h"
 #include "tensor/kinds.h"
 
 namespace walle::ops {

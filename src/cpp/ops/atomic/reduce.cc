@@ -2,8 +2,8 @@
 // tensor/kinds/reduce.inc.
 #include <array>
 
-#include "ops/axis_rules.h"
 #include "ops/registry.h"
+#include "ops/rules/axis.h"
 
 namespace walle::ops {
 

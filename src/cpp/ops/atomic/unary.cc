@@ -1,8 +1,8 @@
 // Element-wise operators of one operand: one atomic operator (Unary) of the kinds of tensor/kinds/unary.inc.
 #include <array>
 
-#include "ops/infer_rules.h"
 #include "ops/registry.h"
+#include "ops/rules/infer.h"
 #include "tensor/kinds.h"
 
 namespace walle::ops {

@@ -3,9 +3,9 @@
 // im2col.
 #include "base/checked.h"
 #include "base/limits.h"
-#include "ops/infer_rules.h"
 #include "ops/lower.h"
-#include "ops/window.h"
+#include "ops/rules/infer.h"
+#include "ops/rules/window.h"
 
 namespace walle::ops {
 

@@ -2,10 +2,10 @@
 // Backends may run them whole; this decomposition says what they mean.
 #include <array>
 
-#include "ops/infer_rules.h"
 #include "ops/lower.h"
-#include "ops/rnn_spec.h"
-#include "ops/views.h"
+#include "ops/rules/infer.h"
+#include "ops/rules/rnn.h"
+#include "ops/rules/views.h"
 
 namespace walle::ops {
 

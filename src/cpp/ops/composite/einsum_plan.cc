@@ -1,4 +1,4 @@
-#include "ops/einsum_plan.h"
+#include "ops/composite/einsum_plan.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,4 +1,4 @@
-#include "ops/tree_paths.h"
+#include "ops/composite/tree_paths.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "ops/dft_rules.h"
+#include "ops/composite/dft_spec.h"
 
 #include <cmath>
 

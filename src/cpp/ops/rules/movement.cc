@@ -1,4 +1,4 @@
-#include "ops/transform/movement.h"
+#include "ops/rules/movement.h"
 
 #include <algorithm>
 

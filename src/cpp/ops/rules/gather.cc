@@ -1,4 +1,4 @@
-#include "ops/transform/gather_rules.h"
+#include "ops/rules/gather.h"
 
 namespace walle::ops {
 

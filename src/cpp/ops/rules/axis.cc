@@ -1,4 +1,4 @@
-#include "ops/axis_rules.h"
+#include "ops/rules/axis.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "ops/resize_taps.h"
+#include "ops/composite/resize_taps.h"
 
 #include <algorithm>
 #include <cmath>

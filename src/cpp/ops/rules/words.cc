@@ -1,4 +1,4 @@
-#include "ops/control/words.h"
+#include "ops/rules/words.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "ops/pool_rules.h"
+#include "ops/rules/pool.h"
 
 namespace walle::ops {
 

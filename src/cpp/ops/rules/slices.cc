@@ -1,4 +1,4 @@
-#include "ops/control/slices.h"
+#include "ops/rules/slices.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
-#include "ops/quantize_rules.h"
+#include "ops/rules/quantize.h"
 
 #include "base/checked.h"
-#include "ops/views.h"
+#include "ops/rules/views.h"
 
 namespace walle::ops {
 

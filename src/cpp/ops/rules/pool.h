@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ops/lower.h"
-#include "ops/window.h"
+#include "ops/rules/window.h"
 
 namespace walle::ops {
 

@@ -1,4 +1,4 @@
-#include "ops/rnn_spec.h"
+#include "ops/rules/rnn.h"
 
 namespace walle::ops {
 

@@ -1,4 +1,4 @@
-#include "ops/views.h"
+#include "ops/rules/views.h"
 
 #include <array>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "ops/infer_rules.h"
+#include "ops/rules/infer.h"
 
 namespace walle::ops {
 
