@@ -1,7 +1,5 @@
-// One event as every part of the stream room sees it, and its record form in the journal.
-//
-// Record, little-endian: u16 event, u16 page, u8 flags, u8 n, i64 ts, u64 session, u64 page instance, then n
-// contents of {u8 field position, u8 type, 8 bytes value | u32 size + bytes}.
+// One event as every part of the stream room sees it, and its record form in the journal
+// (docs/reference/formats/event.md).
 #pragma once
 
 #include <cstdint>
