@@ -29,7 +29,8 @@ class FaultEnv final : public Env {
   void limit_disk(int64_t bytes) { disk_bytes_ = bytes; }
   void set_read_only(bool value) { read_only_ = value; }
   void set_wall_us(int64_t value) { wall_us_ = value; }
-  void advance_us(int64_t delta) { wall_us_ += delta, steady_us_ += delta; }
+  void advance_us(int64_t delta) { wall_us_ += delta;
+    steady_us_ += delta; }
   int64_t operations() const { return operations_; }
   std::string& file(const std::string& path) { return files_[path]->live; }
 

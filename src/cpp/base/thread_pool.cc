@@ -11,9 +11,9 @@
 namespace walle::base {
 
 namespace {
-constexpr int kMostWorkers = 256;
-constexpr int kSpins =
-    2000;  // some 20-50 microseconds: longer than the gap between two operators, shorter than a time slice
+constexpr int kMostWorkers = 256;  // whatever a quota says
+// Some 20-50 microseconds: longer than the gap between two operators, shorter than a time slice.
+constexpr int kSpins = 2000;
 
 void pause() {
 #if defined(__x86_64__)
