@@ -45,8 +45,8 @@ constexpr auto kBehind = [] {
   return out;
 }();
 
-// The checksum `c` as if `words` words of zeros followed: one carry-less multiplication, which the
-// instruction reduces.
+// The checksum `c` as if `words` words of zeros followed: one
+// carry-less multiplication, which the instruction reduces.
 __attribute__((target("sse4.2,pclmul"))) uint64_t behind(uint64_t c, size_t words) {
   const __m128i product =
       _mm_clmulepi64_si128(_mm_cvtsi64_si128(static_cast<int64_t>(c)), _mm_cvtsi64_si128(kBehind[words]), 0);
