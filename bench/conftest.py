@@ -34,6 +34,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if not results:
         return
     threads = results[0].threads
-    terminalreporter.section(f"latency in milliseconds, float32, {threads} thread(s), minimum of interleaved rounds")
+    terminalreporter.section(
+        f"latency in milliseconds, float32, {threads} thread(s), minimum of interleaved rounds"
+    )
     for line in table(results):
         terminalreporter.line(line)

@@ -37,7 +37,10 @@ class Convolution:
         weights = rng.uniform(-1, 1, shape).astype(np.float32)
         pad = self.kernel // 2
         attributes = {"pads": [pad] * 4, "strides": [self.stride] * 2, "group": self.groups}
-        nodes = [helper.make_node("Conv", ["x", "w"], ["c"], **attributes), helper.make_node("Relu", ["c"], ["y"])]
+        nodes = [
+            helper.make_node("Conv", ["x", "w"], ["c"], **attributes),
+            helper.make_node("Relu", ["c"], ["y"]),
+        ]
         return _model(nodes, (1, self.channels, self.size, self.size), weights)
 
 
@@ -108,7 +111,9 @@ def test_operator(name: str, benchmark: Any, cache: Path, request: pytest.Fixtur
     for got, want in zip(runs["walle"](), runs.get("onnxruntime", runs["walle"])(), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-3)
     best = interleave(runs, request.config.getoption("--rounds"))
-    text = ", ".join(f"{engine} {ms * 1e3:.0f} us ({case.flops / ms / 1e6:.0f} GFLOP/s)" for engine, ms in best.items())
+    text = ", ".join(
+        f"{engine} {ms * 1e3:.0f} us ({case.flops / ms / 1e6:.0f} GFLOP/s)" for engine, ms in best.items()
+    )
     print(f"\n{name}: {text}")
     benchmark.extra_info.update(milliseconds=best, flops=case.flops, threads=threads)
     benchmark.pedantic(runs["walle"], rounds=5, iterations=1, warmup_rounds=1)

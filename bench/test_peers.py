@@ -1,4 +1,6 @@
-"""Our engine and every installed peer on the same ONNX files; none of ours takes more than 3x the best peer."""
+"""Our engine and every installed peer on the same ONNX files;
+none of ours takes more than 3x the best peer.
+"""
 
 from __future__ import annotations
 

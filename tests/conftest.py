@@ -7,5 +7,7 @@ import pytest
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("conformance")
-    group.addoption("--update-passing", action="store_true", help="add newly passing cases to passing.txt")
-    group.addoption("--conformance-engine", default="walle", help="walle, or onnxruntime to check the suite's reader")
+    group.addoption("--update-passing", action="store_true", help="add newly passing cases to the lists")
+    group.addoption(
+        "--conformance-engine", default="walle", help="walle, or onnxruntime to check the suite's reader"
+    )

@@ -1,4 +1,5 @@
-"""The C library exports names that begin with walle_ and no others; the Python extension its init function alone.
+"""The C library exports names that begin with walle_ and no others;
+the Python extension its init function alone.
 
 check_symbols.py [BUILD] [--glibc 2.28]    the VM libraries of BUILD also need no newer C library
 """
@@ -18,7 +19,9 @@ ALWAYS = {"_init", "_fini", "_edata", "_end", "__bss_start"}
 
 def exported(library: Path) -> list[str]:
     """Names of the dynamic symbols that ``library`` defines."""
-    text = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    text = subprocess.run(
+        ["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True
+    ).stdout
     return [line.split()[-1].split("@")[0] for line in text.splitlines() if line.strip()]
 
 
@@ -29,7 +32,9 @@ def check(library: Path, prefix: str) -> list[str]:
 
 def newest_glibc(library: Path) -> tuple[int, ...]:
     """The newest symbol version of the C library that ``library`` asks for."""
-    text = subprocess.run(["nm", "-D", "--undefined-only", library], capture_output=True, text=True, check=True).stdout
+    text = subprocess.run(
+        ["nm", "-D", "--undefined-only", library], capture_output=True, text=True, check=True
+    ).stdout
     return max(tuple(map(int, version.split("."))) for version in re.findall(r"@GLIBC_([0-9.]+)", text))
 
 
@@ -44,13 +49,19 @@ def glibc_report(build: Path, limit: str) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("build", nargs="?", type=Path, default=ROOT / "build" / "release")
     parser.add_argument("--glibc", metavar="VERSION")
     options = parser.parse_args()
     build = options.build.resolve()
-    found = [(library, "walle_") for library in sorted(build.rglob("libwalle.so*")) if not library.is_symlink()]
-    found += [(library, "PyInit_") for library in sorted((ROOT / "src" / "python" / "walle_rt").glob("_core*.so"))]
+    found = [
+        (library, "walle_") for library in sorted(build.rglob("libwalle.so*")) if not library.is_symlink()
+    ]
+    found += [
+        (library, "PyInit_") for library in sorted((ROOT / "src" / "python" / "walle_rt").glob("_core*.so"))
+    ]
     vm_folders = {ROOT / "src" / "python" / "walle_rt" / "vm", build}
     found += [(lib, "walle_vm_") for lib in sorted(f for d in vm_folders for f in d.glob("libwalle_vm_*.so"))]
     if not found:

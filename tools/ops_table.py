@@ -1,4 +1,5 @@
-"""Writes docs/reference/ops.md: every operator with its class, arity and ONNX opsets, from the native table itself.
+"""Writes docs/reference/ops.md: every operator with its class, arity and ONNX opsets,
+from the native table itself.
 
 python tools/ops_table.py            write the page
 python tools/ops_table.py --check    fail when the page is not what it would write
@@ -13,8 +14,8 @@ from typing import Any
 import onnx
 
 from walle_rt import _core
-from walle_rt.cli.inspect import CLASSES, atomic_families, count_ops
-from walle_rt.convert.onnx.node import RULES
+from walle_rt.cli.operators import CLASSES, atomic_families, count_ops
+from walle_rt.convert.onnx.rules import RULES
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "ops.md"
 MEANING = {
@@ -25,9 +26,9 @@ MEANING = {
 }
 HEAD = """# Operators
 
-Written by `python tools/ops_table.py` from the native table; do not edit. The converter brings every ONNX opset from 6
-on to the newest form of each operator; an operator that is not listed is expanded through its ONNX function body where
-it has one: {expanded}.
+Written by `python tools/ops_table.py` from the native table; do not edit. The converter brings every ONNX
+opset from 6 on to the newest form of each operator; an operator that is not listed is expanded through its
+ONNX function body where it has one: {expanded}.
 """
 
 
@@ -40,7 +41,11 @@ def arity(bounds: tuple[int, int]) -> str:
 def opsets(name: str) -> str:
     """The opsets in which ONNX changed the operator; empty for operators of our own."""
     versions = sorted(
-        {s.since_version for s in onnx.defs.get_all_schemas_with_history() if s.name == name and s.domain == ""}
+        {
+            s.since_version
+            for s in onnx.defs.get_all_schemas_with_history()
+            if s.name == name and s.domain == ""
+        }
     )
     return ", ".join(map(str, versions))
 
@@ -49,7 +54,11 @@ def expanded(native: set[str]) -> list[str]:
     """ONNX operators that are not in the table and have a function body."""
     schemas: list[Any] = [s for s in onnx.defs.get_all_schemas() if s.domain == ""]
     return sorted(
-        {s.name for s in schemas if s.name not in native and (s.has_function or s.has_context_dependent_function)}
+        {
+            s.name
+            for s in schemas
+            if s.name not in native and (s.has_function or s.has_context_dependent_function)
+        }
     )
 
 

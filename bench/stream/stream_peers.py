@@ -74,7 +74,9 @@ class Hyperscan:
             hyperscan.Database(mode=mode) for mode in (hyperscan.HS_MODE_BLOCK, hyperscan.HS_MODE_STREAM)
         )
         for database in (self.block, self.streaming):
-            database.compile(expressions=expressions, ids=list(range(len(words))), elements=len(words), flags=flags)
+            database.compile(
+                expressions=expressions, ids=list(range(len(words))), elements=len(words), flags=flags
+            )
         self.matches = 0
 
     def _count(self, *_match: object) -> None:
@@ -83,7 +85,9 @@ class Hyperscan:
     def block_ns(self) -> float:
         """All events at once, as nobody who must answer each event can: the best it can do."""
         self.matches = 0
-        return _ns_per_event(lambda: self.block.scan(self.data, match_event_handler=self._count), len(self.data))
+        return _ns_per_event(
+            lambda: self.block.scan(self.data, match_event_handler=self._count), len(self.data)
+        )
 
     def event_ns(self, count: int) -> float:
         """One event at a time; the package's call from Python is part of it."""

@@ -1,10 +1,11 @@
-"""The IPV feature of one page beside the same feature in plain Python, polars, pandas, DuckDB and SQLite over JSON.
+"""The IPV feature of one page beside the same feature in plain Python, polars, pandas,
+DuckDB and SQLite over JSON.
 
     pytest bench/stream/test_ipv_peers.py -s
 
-Every peer starts from what it would have - events as objects, a data frame, a table, JSON texts, built beforehand and
-not timed - and gives the same 332 floats; they are compared before anything is timed. Rounds are interleaved, the
-minimum counts.
+Every peer starts from what it would have - events as objects, a data frame, a table, JSON texts, built
+beforehand and not timed - and gives the same 332 floats; they are compared before anything is timed. Rounds
+are interleaved, the minimum counts.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ def page(log: EventLog) -> list[Event]:
     log.append("page_enter", "item", ts=T0)
     for i in range(114):
         name = ("page_scroll", "exposure", "exposure", "click")[int(rng.integers(4))]
-        contents = {"depth": float(rng.random())} if name == "page_scroll" else {"item": int(rng.integers(30))}
+        contents = (
+            {"depth": float(rng.random())} if name == "page_scroll" else {"item": int(rng.integers(30))}
+        )
         log.append(name, "item", contents, ts=T0 + i * 250_000)
     log.append("page_exit", "item", ts=T0 + 114 * 250_000)
     return list(log.read())
@@ -50,7 +53,9 @@ def assemble(
     bins: list[tuple[str, int, int, float]],
     top: list[tuple[int, int]],
 ) -> Feature:
-    """The vector from its parts; ``bins`` are (kind, bin, count, deepest), ``top`` (exposures, clicks) in order."""
+    """The vector from its parts; ``bins`` are (kind, bin, count, deepest), ``top`` (exposures,
+    clicks) in order.
+    """
     out = np.zeros(12 + 4 * BINS + 2 * ITEMS, np.float32)
     seconds = max(1, times[1] - times[0]) / 1e6
     scrolls, exposures, clicks = counts
@@ -127,7 +132,8 @@ SQL = {
     "head": """SELECT min(ts), max(ts), count(*) FILTER (WHERE event = 'page_scroll'),
         count(*) FILTER (WHERE event = 'exposure'), count(*) FILTER (WHERE event = 'click'),
         max(depth), avg(depth), avg(depth * depth),
-        count(DISTINCT item) FILTER (WHERE event = 'exposure'), min(ts) FILTER (WHERE event = 'click') FROM t""",
+        count(DISTINCT item) FILTER (WHERE event = 'exposure'),
+        min(ts) FILTER (WHERE event = 'click') FROM t""",
     "bins": """SELECT event, {bin}, count(*), coalesce(max(depth), 0) FROM t
         WHERE event IN ('page_scroll', 'exposure', 'click') GROUP BY 1, 2""",
     "depths": "SELECT depth FROM t WHERE event = 'page_scroll' ORDER BY seq",
@@ -135,7 +141,8 @@ SQL = {
         count(*) FILTER (WHERE event = 'click' AND seq > first)
         FROM (SELECT *, min(seq) FILTER (WHERE event = 'exposure') OVER (PARTITION BY item) AS first FROM t
               WHERE item IS NOT NULL)
-        GROUP BY item HAVING count(*) FILTER (WHERE event = 'exposure') > 0 ORDER BY shown DESC, item LIMIT 32""",
+        GROUP BY item HAVING count(*) FILTER (WHERE event = 'exposure') > 0
+        ORDER BY shown DESC, item LIMIT 32""",
 }
 
 
@@ -146,7 +153,9 @@ def by_sql(ask: Callable[[str], list[tuple]], bin_of: str) -> Feature:
     bins = ask(SQL["bins"].format(bin=bin_of.format(f"(ts - {start}) * {scale!r}")))
     depths = [d for (d,) in ask(SQL["depths"])]
     depth = deepest, mean, square - mean * mean, turns_of(depths)
-    return assemble((start, end), (scrolls, exposures, clicks), depth, distinct, first, bins, ask(SQL["items"]))
+    return assemble(
+        (start, end), (scrolls, exposures, clicks), depth, distinct, first, bins, ask(SQL["items"])
+    )
 
 
 def with_sqlite(events: list[Event]) -> Callable[[], Feature]:
@@ -233,13 +242,18 @@ def with_polars(events: list[Event]) -> Callable[[], Feature]:
             pl.col("ts").filter(is_click).min().alias("first"),
         ).row(0)
         at = ((pl.col("ts") - start) * scale).cast(pl.Int64).clip(0, BINS - 1)
-        bins = frame.group_by("event", at.alias("bin")).agg(pl.len(), pl.col("depth").max().fill_null(0)).rows()
+        bins = (
+            frame.group_by("event", at.alias("bin")).agg(pl.len(), pl.col("depth").max().fill_null(0)).rows()
+        )
         items = frame.filter(pl.col("item").is_not_null()).with_columns(
             first=pl.col("seq").filter(is_shown).min().over("item")
         )
         top = (
             items.group_by("item")
-            .agg(is_shown.sum().alias("shown"), (is_click & (pl.col("seq") > pl.col("first"))).sum().alias("clicked"))
+            .agg(
+                is_shown.sum().alias("shown"),
+                (is_click & (pl.col("seq") > pl.col("first"))).sum().alias("clicked"),
+            )
             .filter(pl.col("shown") > 0)
             .sort(["shown", "item"], descending=[True, False])
         )

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from _bench import Appender
 
 from walle_rt.stream import Catalog, EventKind, EventLog, FieldType
 
@@ -28,22 +29,26 @@ ROWS = 20_000
 
 def test_append(tmp_path: Path, benchmark: Any) -> None:
     """Wall clock around each single append of a 200 B event; two clock reads are part of every figure."""
-    catalog = Catalog().declare("click", EventKind.CLICK, {"item": FieldType.INT, "text": FieldType.TEXT}).page("home")
+    catalog = (
+        Catalog()
+        .declare("click", EventKind.CLICK, {"item": FieldType.INT, "text": FieldType.TEXT})
+        .page("home")
+    )
     contents = {"item": 1, "text": "x" * 140}
     samples = []
-    with EventLog(tmp_path, catalog, journal_bytes=16 << 20) as log:
-        log._core.append_ns("click", "home", contents, 20_000)
-
-        def run() -> None:
-            samples.append(np.array(log._core.append_ns("click", "home", contents, 20_000)))
-
-        benchmark.pedantic(run, rounds=5, iterations=1)
+    journal_bytes = 16 << 20
+    with EventLog(tmp_path, catalog, journal_bytes=journal_bytes) as log:
+        log.append("click", "home", contents)
+    appender = Appender(str(tmp_path), journal_bytes)
+    appender.append(20_000)
+    benchmark.pedantic(lambda: samples.append(appender.append(20_000)), rounds=5, iterations=1)
     ns = np.concatenate(samples)
     p50, p99 = float(np.percentile(ns, 50)), float(np.percentile(ns, 99))
     benchmark.extra_info.update(p50_ns=p50, p99_ns=p99)
     sqlite = sqlite_append_us(tmp_path / "rows.sqlite", contents)
     print(
-        f"\nappend of a 200 B event: p50 {p50:.0f} ns (bar {APPEND_P50_NS}), p99 {p99:.0f} ns (bar {APPEND_P99_NS}); "
+        f"\nappend of a 200 B event: p50 {p50:.0f} ns (bar {APPEND_P50_NS}), "
+        f"p99 {p99:.0f} ns (bar {APPEND_P99_NS}); "
         f"SQLite row by row, WAL: {sqlite:.1f} us"
     )
     assert p50 <= APPEND_P50_NS
@@ -55,7 +60,9 @@ def sqlite_table(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("pragma journal_mode=wal")
     db.execute("pragma synchronous=normal")
-    db.execute("create table events(seq integer primary key, ts integer, event text, page text, contents text)")
+    db.execute(
+        "create table events(seq integer primary key, ts integer, event text, page text, contents text)"
+    )
     return db
 
 
@@ -65,7 +72,9 @@ def sqlite_append_us(path: Path, contents: dict[str, Any], rows: int = 3000) -> 
     body = json.dumps(contents)
     start = time.perf_counter()
     for i in range(rows):
-        db.execute("insert into events(ts, event, page, contents) values (?,?,?,?)", (i, "click", "home", body))
+        db.execute(
+            "insert into events(ts, event, page, contents) values (?,?,?,?)", (i, "click", "home", body)
+        )
     seconds = time.perf_counter() - start
     db.close()
     return seconds * 1e6 / rows
@@ -84,7 +93,9 @@ def open_bandit() -> list[dict[str, str]]:
 
 
 def written() -> int:
-    """Bytes this process has caused to be sent to the disk, dirtied pages of mapped files included (Linux)."""
+    """Bytes this process has caused to be sent to the disk,
+    dirtied pages of mapped files included (Linux).
+    """
     lines = Path("/proc/self/io").read_text().splitlines()
     return int(next(line.split()[1] for line in lines if line.startswith("write_bytes")))
 
@@ -96,8 +107,14 @@ def test_bytes_on_disk(tmp_path: Path, benchmark: Any) -> None:
         stamp = int(datetime.fromisoformat(row.pop("timestamp")).timestamp() * 1e6)
         contents = {k: v if k.startswith("user_feature") else float(v) for k, v in row.items()}
         events.append(("click" if row["click"] == "1" else "exposure", stamp, contents))
-    names = {k: FieldType.TEXT if isinstance(v, str) else FieldType.FLOAT for _, _, c in events for k, v in c.items()}
-    catalog = Catalog().declare("exposure", EventKind.EXPOSURE, names).declare("click", EventKind.CLICK, names)
+    names = {
+        k: FieldType.TEXT if isinstance(v, str) else FieldType.FLOAT
+        for _, _, c in events
+        for k, v in c.items()
+    }
+    catalog = (
+        Catalog().declare("exposure", EventKind.EXPOSURE, names).declare("click", EventKind.CLICK, names)
+    )
     raw = sum(len(json.dumps({"event": e, "page": "shop", "ts": t, "contents": c})) for e, t, c in events)
 
     def fill() -> int:
@@ -120,11 +137,14 @@ def test_bytes_on_disk(tmp_path: Path, benchmark: Any) -> None:
     db = sqlite_table(tmp_path / "rows.sqlite")
     for name, ts, contents in events:
         db.execute(
-            "insert into events(ts, event, page, contents) values (?,?,?,?)", (ts, name, "shop", json.dumps(contents))
+            "insert into events(ts, event, page, contents) values (?,?,?,?)",
+            (ts, name, "shop", json.dumps(contents)),
         )
     db.close()
     rows = written() - before
-    benchmark.extra_info.update(raw_json=raw, written=ours, ratio=ours / raw, sqlite_rows=rows, sqlite_ratio=rows / raw)
+    benchmark.extra_info.update(
+        raw_json=raw, written=ours, ratio=ours / raw, sqlite_rows=rows, sqlite_ratio=rows / raw
+    )
     print(
         f"\n{len(events)} Open Bandit events, raw JSON {raw:,} bytes: written {ours:,} = {ours / raw:.2f}x "
         f"(bar {DISK_BAR}), kept outside the journal {kept:,}; SQLite row by row {rows:,} = {rows / raw:.2f}x"

@@ -1,8 +1,10 @@
-"""ns per event of the matcher at 100, 1,000 and 10,000 triggers beside other ways to match; memory; adding; replay.
+"""ns per event of the matcher at 100, 1,000 and 10,000 triggers beside other ways to match; memory;
+adding; replay.
 
     pytest bench/stream -s            on an idle machine: every figure has its bar
 
-Figures are CPU time of the fastest round; they are also in pytest-benchmark's JSON (--benchmark-json) as extra_info.
+Figures are CPU time of the fastest round; they are also in pytest-benchmark's JSON (--benchmark-json) as
+extra_info.
 """
 
 from __future__ import annotations
@@ -35,13 +37,18 @@ def test_step(n: int, strict: bool, benchmark: Any) -> None:
     peers = {"naive": naive_ns(wanted, given, few), "pending lists": pending_ns(wanted, given)}
     if strict:
         peers["re"] = re_ns(wanted, given, few)
-    stats = run.triggers.stats
+    memory_bytes, nodes = run.triggers.memory_bytes, run.triggers.nodes
     benchmark.extra_info.update(
-        ns_per_event=run.best_ns, bar=BARS[n], memory_bytes=stats["memory_bytes"], nodes=stats["nodes"], peers=peers
+        ns_per_event=run.best_ns,
+        bar=BARS[n],
+        memory_bytes=memory_bytes,
+        nodes=nodes,
+        peers=peers,
     )
     print(
         f"\n{'strict' if strict else 'relaxed'} N={n}: {run.best_ns:.0f} ns/event (bar {BARS[n]}), "
-        f"{run.fired / len(given):.2f} firings/event, {stats['nodes']} nodes, {stats['memory_bytes']:,} bytes; "
+        f"{run.fired / len(given):.2f} firings/event, {nodes} nodes, "
+        f"{memory_bytes:,} bytes; "
         f"in plain Python, ns/event: {', '.join(f'{k} {v:,.0f}' for k, v in peers.items())}"
     )
     assert run.best_ns <= BARS[n]
@@ -49,14 +56,16 @@ def test_step(n: int, strict: bool, benchmark: Any) -> None:
     if n == 1000:
         replay_ms = run.best_ns * len(given) / 1e6
         print(f"replay of 100,000 events through 1,000 triggers: {replay_ms:.1f} ms (bar {REPLAY_BAR_MS})")
-        assert stats["memory_bytes"] <= MEMORY_BAR
+        assert memory_bytes <= MEMORY_BAR
         assert replay_ms <= REPLAY_BAR_MS
 
 
 @pytest.mark.parametrize("n", BARS)
 def test_strict_beside_hyperscan(n: int, benchmark: Any) -> None:
     """The same strict patterns, every end of each reported: equal counts, and ns per event of both."""
-    pytest.importorskip("hyperscan", reason="tools/requirements-bench.txt asks for it; there is no wheel here")
+    pytest.importorskip(
+        "hyperscan", reason="tools/requirements-bench.txt asks for it; there is no wheel here"
+    )
     wanted, given = patterns(n), stream()
     unique = [list(p) for p in {tuple(p): None for p in wanted}]
     run = Run(strict_texts(unique, " every"), given)
@@ -67,7 +76,8 @@ def test_strict_beside_hyperscan(n: int, benchmark: Any) -> None:
     single = min(peer.event_ns(20_000) for _ in range(3))
     benchmark.extra_info.update(ns_per_event=run.best_ns, hyperscan_block=block, hyperscan_event=single)
     print(
-        f"\nstrict, every match, N={len(unique)}: {run.best_ns:.0f} ns/event; Hyperscan {block:.0f} over the whole "
+        f"\nstrict, every match, N={len(unique)}: {run.best_ns:.0f} ns/event; "
+        f"Hyperscan {block:.0f} over the whole "
         f"stream at once, {single:.0f} event by event from Python; {matches} matches each"
     )
     assert run.fired == matches

@@ -1,8 +1,8 @@
 """Isolates beside the other ways to run Python tasks at the same time: pytest bench/vm/test_parallel.py -s.
 
-Peers in the same run: host threads under the GIL, sub-interpreters of the host (which share the GIL before Python
-3.12), and processes. Mixes: light, middle and heavy tasks on four workers, own lock against shared lock, as the paper
-reports them on phones (+52, +144 and +26 %).
+Peers in the same run: host threads under the GIL, sub-interpreters of the host (which share the GIL before
+Python 3.12), and processes. Mixes: light, middle and heavy tasks on four workers, own lock against shared
+lock, as the paper reports them on phones (+52, +144 and +26 %).
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from walle_rt.vm import VM
 
 HOST = on_host(SPIN)
 ITERATIONS = 600_000
-# For the ratio with a bar. On a shared machine one of two busy cores took 1.5 times the processor time in most
-# rounds, for threads and processes alike. 50 rounds gave 1.41x to 1.93x; 150 gave 1.92x to 2.00x, or the skip below.
+# For the ratio with a bar. On a shared machine one of two busy cores took 1.5 times the processor time in
+# most rounds, for threads and processes alike. 50 rounds gave 1.41x to 1.93x; 150 gave 1.92x to 2.00x, or the
+# skip below.
 ROUNDS = 150
 Body = Callable[[], Any]
 
@@ -47,8 +48,8 @@ def together(bodies: list[Body]) -> float:
 def scaling(*pairs: list[Body], count: int = 25) -> list[float]:
     """Of each pair of bodies: the time of one after the other, over that of both together.
 
-    All pairs take turns, and the least times count, because what else the machine does only adds to them. Each body is
-    timed alone: the place of its memory makes one isolate some percent faster than the other.
+    All pairs take turns, and the least times count, because what else the machine does only adds to them.
+    Each body is timed alone: the place of its memory makes one isolate some percent faster than the other.
     """
     rounds = [[[seconds(body) for body in pair] + [together(pair)] for pair in pairs] for _ in range(count)]
     ratios = []
@@ -94,7 +95,8 @@ def test_two_isolates_on_two_cores(vm: VM) -> None:
             [lambda i=isolate: i.call("work", ITERATIONS) for isolate in isolates], bodies, count=ROUNDS
         )
     print(
-        f"\ntwo {vm.flavour} isolates against one: {own:.2f}x (bar 1.9); two processes in the same rounds: {apart:.2f}x"
+        f"\ntwo {vm.flavour} isolates against one: {own:.2f}x (bar 1.9); "
+        f"two processes in the same rounds: {apart:.2f}x"
     )
     print(f"starting a process takes {start * 1e3:.0f} ms")
     if own < 1.9 and apart < 1.9:
@@ -116,7 +118,9 @@ def test_host_sub_interpreters() -> None:
     for number in ids:
         interpreters.run_string(number, SPIN)
     bodies = [lambda n=number: interpreters.run_string(n, f"work({ITERATIONS})") for number in ids]
-    print(f"\ntwo host sub-interpreters: {scaling(bodies)[0]:.2f}x; creating one takes {creating * 1e3:.1f} ms")
+    print(
+        f"\ntwo host sub-interpreters: {scaling(bodies)[0]:.2f}x; creating one takes {creating * 1e3:.1f} ms"
+    )
 
 
 # Loop turns; on the machine this was written on about 4, 40 and 160 ms.
@@ -129,7 +133,8 @@ MIXES = 5
 def mix(bodies: list[Callable[[int], Any]], seed: int) -> dict[str, list[float]]:
     """Every worker runs its own shuffled share, with pauses as between clicks; seconds per task, by class.
 
-    A task's time starts when its pause ends, so that waiting for the lock counts: sleep() returns with the host's.
+    A task's time starts when its pause ends, so that waiting for the lock counts: sleep() returns with the
+    host's.
     """
     latencies: dict[str, list[float]] = {name: [] for name in CLASSES}
 
@@ -150,7 +155,8 @@ def mix(bodies: list[Callable[[int], Any]], seed: int) -> dict[str, list[float]]
 def test_task_mixes(vm: VM) -> None:
     """Each class relative to its time alone, so that the interpreters' own speeds do not count.
 
-    The locks take turns with the same shares and pauses, and the least mean of a class counts, as in `scaling`.
+    The locks take turns with the same shares and pauses, and the least mean of a class counts, as in
+    `scaling`.
     """
     isolates = [isolate_of(vm, SPIN) for _ in range(WORKERS)]
     bodies: dict[str, list[Callable[[int], Any]]] = {
@@ -162,7 +168,9 @@ def test_task_mixes(vm: VM) -> None:
     for _, lock in itertools.product(range(MIXES), bodies):
         for name, times in mix(bodies[lock], 1).items():
             mixed.setdefault((lock, name), []).append(statistics.mean(times))
-            alone.setdefault((lock, name), []).append(best(lambda n=CLASSES[name], b=bodies[lock][0]: b(n), 3))
+            alone.setdefault((lock, name), []).append(
+                best(lambda n=CLASSES[name], b=bodies[lock][0]: b(n), 3)
+            )
     print(f"\n{vm.flavour} VM, {WORKERS} workers, mean time of a task relative to running alone:")
     for name, paper in PAPER.items():
         own, shared = (min(mixed[lock, name]) / min(alone[lock, name]) for lock in bodies)

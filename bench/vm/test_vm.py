@@ -18,8 +18,14 @@ from walle_rt.vm import VM, Isolate, LimitExceeded, Pool
 def say(name: str, times: list[float], *, p50: float | None = None, p99: float | None = None) -> None:
     """Print p50 and p99 in microseconds; fail above a bar, in microseconds."""
     ordered = sorted(times)
-    measured = [("p50", statistics.median(ordered) * 1e6, p50), ("p99", ordered[int(len(ordered) * 0.99)] * 1e6, p99)]
-    print(f"\n{name}:", ", ".join(f"{m} {t:.1f} us" + (f" (bar {bar:.0f})" if bar else "") for m, t, bar in measured))
+    measured = [
+        ("p50", statistics.median(ordered) * 1e6, p50),
+        ("p99", ordered[int(len(ordered) * 0.99)] * 1e6, p99),
+    ]
+    print(
+        f"\n{name}:",
+        ", ".join(f"{m} {t:.1f} us" + (f" (bar {bar:.0f})" if bar else "") for m, t, bar in measured),
+    )
     assert all(bar is None or took <= bar for _, took, bar in measured)
 
 
@@ -49,13 +55,17 @@ def test_memory_of_a_bare_isolate(vm: VM) -> None:
         f"vm = VM({vm.flavour!r})\nkept = [Isolate(vm) for _ in range(4)]\nbefore = resident()\n"
         "kept += [Isolate(vm) for _ in range(50)]\nprint((resident() - before) / 50 / 1e6)\n"
     )
-    each = float(subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout)
+    each = float(
+        subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+    )
     print(f"\nbare isolate, {vm.flavour}: {each:.3f} MB resident (bar 0.6)")
     assert each <= 0.6
 
 
 def test_hand_off(vm: VM) -> None:
-    """take(): a warm isolate for whoever asks, while the pool refills in the background; then its first call."""
+    """take(): a warm isolate for whoever asks, while the pool refills in the background;
+    then its first call.
+    """
     pool = Pool(vm, size=8)
     taking, giving, first = [], [], []
     for number in range(400):
@@ -103,23 +113,29 @@ def test_native_call(vm: VM) -> None:
     source = (
         "from walle import time\nfrom time import perf_counter\n"
         "def f(n, name):\n    g = getattr(time, name)\n    a = perf_counter()\n"
-        "    for _ in range(n): pass\n    b = perf_counter()\n    for _ in range(n): g()\n    c = perf_counter()\n"
+        "    for _ in range(n): pass\n    b = perf_counter()\n    for _ in range(n): g()\n"
+        "    c = perf_counter()\n"
         "    return [(c - b) / n * 1e9, (b - a) / n * 1e9]\n"
     )
     isolate = isolate_of(vm, source)
 
     def least(name: str) -> float:
-        """The fastest loop less the fastest empty one; the least difference has a disturbed empty loop in it."""
+        """The fastest loop less the fastest empty one; the least difference has a disturbed empty loop."""
         full, empty = zip(*(isolate.call("f", 5_000, name) for _ in range(300)), strict=True)
         return float(min(full) - min(empty))
 
     plain, clock = least("resolution"), least("monotonic")
-    print(f"\nhost call, {vm.flavour}: {plain:.1f} ns (bar 20); with the clock read of monotonic() {clock:.1f} ns")
+    print(
+        f"\nhost call, {vm.flavour}: {plain:.1f} ns (bar 20); "
+        f"with the clock read of monotonic() {clock:.1f} ns"
+    )
     assert plain <= 20
 
 
 def test_cancel(vm: VM) -> None:
-    """Bar 1 ms at p99: from cancel() to the end of a call that catches everything; the canceller sleeps in between."""
+    """Bar 1 ms at p99: from cancel() to the end of a call that catches everything;
+    the canceller sleeps in between.
+    """
     spin = "def spin():\n  while True:\n    try:\n      while True: pass\n    except BaseException: pass\n"
     isolate = isolate_of(vm, spin)
     latencies = []

@@ -1,11 +1,13 @@
-"""The item page view feature: from a page's raw events to 332 floats and to a code of 128 bytes, with the sizes.
+"""The item page view feature: from a page's raw events to 332 floats and to a code of 128 bytes,
+with the sizes.
 
     python examples/ipv/ipv.py                 one visit of 116 events, generated
     WALLE_TEST_DATA=folder python examples/ipv/ipv.py
                                                also pages of open_bandit and clickstream, if they lie there
 
-Events go into the durable log; the trigger says when a page is complete; the feature is computed natively; our engine
-runs the encoder network, two dense layers fitted to the pages themselves; the gate lets the code out, and nothing else.
+Events go into the durable log; the trigger says when a page is complete; the feature is computed natively;
+our engine runs the encoder network, two dense layers fitted to the pages themselves; the gate lets the code
+out, and nothing else.
 """
 
 from __future__ import annotations
@@ -52,7 +54,12 @@ Visit = list[tuple[str, int, dict[str, int | float | str]]]  # event, ts in us, 
 
 
 def catalog() -> Catalog:
-    shown = {"item": FieldType.INT, "title": FieldType.TEXT, "position": FieldType.INT, "price": FieldType.FLOAT}
+    shown = {
+        "item": FieldType.INT,
+        "title": FieldType.TEXT,
+        "position": FieldType.INT,
+        "price": FieldType.FLOAT,
+    }
     return (
         Catalog()
         .declare("page_scroll", EventKind.PAGE_SCROLL, {"depth": FieldType.FLOAT, "speed": FieldType.FLOAT})
@@ -103,7 +110,9 @@ def of_clickstream(data: Path) -> Iterator[Visit]:
             day = int(datetime.fromisoformat(row["eventdate"] + "T00:00:00+00:00").timestamp())
             seen = any(e[2]["item"] == item for e in page)
             contents: dict[str, int | float | str] = {"item": item}
-            page.append(("click" if seen else "exposure", day * 1_000_000 + int(row["timeframe"]) * 1000, contents))
+            page.append(
+                ("click" if seen else "exposure", day * 1_000_000 + int(row["timeframe"]) * 1000, contents)
+            )
     yield from (sorted(p, key=lambda e: e[1]) for p in pages.values() if len(p) >= 16)
 
 
@@ -155,7 +164,10 @@ def report(name: str, visits: list[Visit], folder: str) -> tuple[int, int]:
     pages, n = len(instances), len(texts)
     code_bytes = sum(c.nbytes for c in codes.columns["code"])
     print(f"{name}: {pages} pages, {len(raw)} events")
-    print(f"  raw events  {n / pages:9.0f} bytes of JSON a page, {len(zlib.compress(texts, 9)) / pages:.0f} after zlib")
+    print(
+        f"  raw events  {n / pages:9.0f} bytes of JSON a page, "
+        f"{len(zlib.compress(texts, 9)) / pages:.0f} after zlib"
+    )
     print(f"  feature     {features.nbytes / pages:9.0f} bytes, {1 - features.nbytes / n:.1%} less")
     print(f"  code        {code_bytes / pages:9.0f} bytes, {1 - code_bytes / n:.1%} less")
     print(f"  sent        {len(sent) / pages:9.0f} bytes a page with times and framing, as the ledger says")

@@ -38,7 +38,11 @@ def _array_difference(got: np.ndarray[Any, Any], want: np.ndarray[Any, Any], whe
     if got.shape != want.shape:
         return f"{where}: got shape {got.shape}, want {want.shape}"
     if not np.issubdtype(want.dtype, np.number):
-        return None if [str(v) for v in got.ravel()] == [_text(v) for v in want.ravel()] else f"{where}: other values"
+        return (
+            None
+            if [str(v) for v in got.ravel()] == [_text(v) for v in want.ravel()]
+            else f"{where}: other values"
+        )
     if got.dtype != want.dtype:
         return f"{where}: got dtype {got.dtype}, want {want.dtype}"
     if np.allclose(got, want, rtol=RTOL, atol=ATOL, equal_nan=True):

@@ -11,7 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from pool import run_all
-from suite import PASSING, SUITES, listed
+from suite import LISTS, SUITES, listed, suite_of
 
 _verdicts = pytest.StashKey[dict[str, str | None]]()
 
@@ -25,8 +25,10 @@ def verdicts(request: pytest.FixtureRequest) -> Iterator[dict[str, str | None]]:
     yield answers
     if request.config.getoption("--update-passing"):
         kept = listed() | {case for case, reason in answers.items() if reason is None}
-        head = [line for line in PASSING.read_text().splitlines() if line.startswith("#")]
-        PASSING.write_text("\n".join([*head, *sorted(kept)]) + "\n")
+        for path in set(LISTS.values()):
+            head = [line for line in path.read_text().splitlines() if line.startswith("#")]
+            mine = sorted(case for case in kept if LISTS[suite_of(case)] == path)
+            path.write_text("\n".join([*head, *mine]) + "\n")
 
 
 def _is_case(item: pytest.Item) -> bool:
@@ -37,15 +39,19 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     answers = config.stash.get(_verdicts, None)
     if answers is None:
         return
-    terminalreporter.section("ONNX backend suite: passes per suite")
+    terminalreporter.section("ONNX backend suites: passes per suite")
     for suite, (folders, size, floor) in SUITES.items():
         mine = {case: reason for case, reason in answers.items() if case.split("/")[0] in folders}
         passed = sum(reason is None for reason in mine.values())
-        terminalreporter.line(f"{suite:8s} {passed:5d} of {size} (ran {len(mine)}, must reach {floor})")
-    crashed = sorted(case for case, reason in answers.items() if reason and reason.startswith(("CRASH", "HANG")))
+        terminalreporter.line(f"{suite:9s} {passed:5d} of {size} (ran {len(mine)}, must reach {floor})")
+    crashed = sorted(
+        case for case, reason in answers.items() if reason and reason.startswith(("CRASH", "HANG"))
+    )
     for case in crashed:
         terminalreporter.line(f"{case}: {answers[case]}", red=True)
     fresh = sorted(set(case for case, reason in answers.items() if reason is None) - listed())
     if fresh:
-        terminalreporter.line(f"{len(fresh)} passing cases are not in passing.txt yet; add them with --update-passing:")
+        terminalreporter.line(
+            f"{len(fresh)} passing cases are in no list yet; add them with --update-passing:"
+        )
         terminalreporter.line("  " + " ".join(fresh[:20]) + (" ..." if len(fresh) > 20 else ""))

@@ -1,4 +1,6 @@
-"""bfloat16 and float8, which NumPy lacks: their bits, which walle_rt takes and gives, and their values as float32."""
+"""bfloat16 and float8, which NumPy lacks: their bits, which walle_rt takes and gives,
+and their values as float32.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def to_bits(value: Any, kind: int) -> Any:
 
 
 def to_values(value: Any, kind: int) -> Any:
-    """Bits as float32 values; what is float32 already (the suite stores both forms) and other types as they are."""
+    """Bits as float32 values; what is float32 already (the suite
+    stores both forms) and other types as they are.
+    """
     if kind != TensorProto.BFLOAT16 and kind not in _FLOAT8:
         return value
     array = np.asarray(value)

@@ -1,4 +1,6 @@
-"""A few worker processes that survive a crashing case: the case is named, a fresh worker takes over its queue."""
+"""A few worker processes that survive a crashing case: the case is named,
+a fresh worker takes over its queue.
+"""
 
 from __future__ import annotations
 

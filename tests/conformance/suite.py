@@ -1,7 +1,7 @@
-"""The ONNX backend test suite as data: where it comes from, what its cases are, how a case's files are read.
+"""The ONNX backend test suites as data: where they come from, what their cases are, how a case is read.
 
-The cases are taken from one fixed release of the onnx wheel, unpacked as data, because the installed onnx package may
-be newer and its cases would then move under the list of passing ones.
+The cases are taken from one fixed release of the onnx wheel, unpacked as data, because the installed onnx
+package may be newer and its cases would then move under the list of passing ones.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import generated
 import numpy as np
 import onnx
 from narrow import element, to_values
@@ -30,7 +31,10 @@ SUITES: dict[str, tuple[tuple[str, ...], int, int]] = {
     "pytorch": (("pytorch-converted", "pytorch-operator"), 117, 110),
     "simple": (("simple",), 23, 20),
     "light": (("light",), 9, 9),
+    "generated": (("generated",), 1884, 1719),
 }
+# suite -> the list of its cases that must pass; the stored suites share one
+LISTS: dict[str, Path] = {suite: generated.PASSING if suite == "generated" else PASSING for suite in SUITES}
 
 
 @dataclass(frozen=True)
@@ -43,20 +47,23 @@ class Case:
 
 
 def fetch() -> None:
-    """Bring the suite's data into .cache/ once; later calls do nothing."""
+    """Bring the suites' data into .cache/ once; later calls do nothing."""
+    generated.fetch()
     done = CACHE / "complete"
     if done.exists():
         return
     CACHE.mkdir(parents=True, exist_ok=True)
     # Any Python's wheel holds the same test data; cp311 exists for every platform the release was built for.
     command = [
-        sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--python-version=3.11",
-        "--implementation=cp", f"--dest={CACHE}", f"onnx=={RELEASE}",
+        sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",
+        "--python-version=3.11", "--implementation=cp", f"--dest={CACHE}", f"onnx=={RELEASE}",
     ]  # fmt: skip
     finished = subprocess.run(command, capture_output=True, text=True, check=False)
     wheels = sorted(CACHE.glob("onnx-*.whl"))
     if not wheels:
-        raise RuntimeError(f"cannot fetch the wheel onnx=={RELEASE} that holds the backend suite:\n{finished.stderr}")
+        raise RuntimeError(
+            f"cannot fetch the wheel onnx=={RELEASE} that holds the backend suite:\n{finished.stderr}"
+        )
     with zipfile.ZipFile(wheels[0]) as wheel:
         members = [name for name in wheel.namelist() if name.startswith("onnx/backend/test/data/")]
         wheel.extractall(CACHE, members)
@@ -65,8 +72,15 @@ def fetch() -> None:
 
 
 def listed() -> set[str]:
-    """The ids of the cases that must pass."""
-    return {line for line in PASSING.read_text().splitlines() if line and not line.startswith("#")}
+    """The ids of the cases that must pass, of all suites."""
+    lines = [line for path in set(LISTS.values()) for line in path.read_text().splitlines()]
+    return {line for line in lines if line and not line.startswith("#")}
+
+
+def suite_of(case_id: str) -> str:
+    """The suite of a case, by the folder in its id."""
+    folder = case_id.split("/")[0]
+    return next(suite for suite, (folders, _, _) in SUITES.items() if folder in folders)
 
 
 def cases() -> list[Case]:
@@ -78,7 +92,8 @@ def cases() -> list[Case]:
                 models = sorted((DATA / folder).glob("*.onnx"))
                 found += [Case(suite, f"{folder}/{model.stem}", model) for model in models]
             else:
-                models = sorted((DATA / folder).glob("*/model.onnx"))
+                root = generated.DATA if folder == "generated" else DATA / folder
+                models = sorted(root.glob("*/model.onnx"))
                 found += [Case(suite, f"{folder}/{model.parent.name}", model) for model in models]
     return found
 
@@ -87,9 +102,15 @@ FLOAT8 = {getattr(onnx.TensorProto, f"FLOAT8{kind}") for kind in ("E4M3FN", "E4M
 
 
 def _bits(tensor: onnx.TensorProto) -> np.ndarray[Any, Any]:
-    """A tensor as a NumPy array; bfloat16, which NumPy lacks, as float32 of the same values, float8 as uint8 bits."""
+    """A tensor as a NumPy array; bfloat16, which NumPy lacks, as float32 of the same values,
+    float8 as uint8 bits.
+    """
     if tensor.data_type in FLOAT8:
-        small = np.frombuffer(tensor.raw_data, np.uint8) if tensor.raw_data else np.array(tensor.int32_data, np.uint8)
+        small = (
+            np.frombuffer(tensor.raw_data, np.uint8)
+            if tensor.raw_data
+            else np.array(tensor.int32_data, np.uint8)
+        )
         return small.reshape(tuple(tensor.dims))
     if tensor.data_type == onnx.TensorProto.BFLOAT16:
         raw = np.frombuffer(tensor.raw_data, "<u2") if tensor.raw_data else np.array(tensor.int32_data, "<u2")

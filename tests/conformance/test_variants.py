@@ -1,6 +1,8 @@
-"""Every listed case again with each optimisation off, on two threads, and on every instruction set of this machine.
+"""Every listed case again with each optimisation off, on two threads,
+and on every instruction set of this machine.
 
-The bar is the suite's own tolerance: whatever stage is switched off, and whatever kernel runs, the results stand.
+The bar is the suite's own tolerance: whatever stage is switched off, and whatever kernel runs, the results
+stand.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ def _failures(verdicts: dict[str, str | None]) -> str:
 
 
 def _cases() -> list[str]:
-    # The light models take seconds each on the slowest kernels and hold no operator that the other suites lack.
+    # The light models take seconds each on the slowest kernels
+    # and hold no operator that the other suites lack.
     return sorted(case for case in listed() if not case.startswith("light/"))
 
 

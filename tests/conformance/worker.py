@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import empty
 import onnx
 from compare import difference
 from engines import ENGINES, Runner
@@ -42,11 +43,12 @@ def main() -> None:
     channel = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     warnings.simplefilter("ignore")
-    run = ENGINES[sys.argv[1]]
     known = {case.id: case for case in cases()}
     for line in sys.stdin:
-        case = known[line.strip()]
-        channel.write(json.dumps({"id": case.id, "reason": verdict(case, run)}) + "\n")
+        case_id, _, way = line.strip().partition("#")
+        case = known[case_id]
+        reason = empty.verdict(case, int(way)) if way else verdict(case, ENGINES[sys.argv[1]])
+        channel.write(json.dumps({"id": line.strip(), "reason": reason}) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """Load and run thousands of damaged copies of a small model; none may crash or hang the process.
 
-Half of the cases damage the .walle file, half the .onnx file. A case ends in an error of walle_rt or in a result; both
-are fine, because some damage only changes a weight. Workers are forked so that a case costs no start of an interpreter,
-and each one reports through a pipe which case it is in: when it dies, that case is the finding, is written to
-tests/fault/findings/, and a fresh worker goes on behind it.
+Half of the cases damage the .walle file, half the .onnx file. A case ends in an error of walle_rt or in a
+result; both are fine, because some damage only changes a weight. Workers are forked so that a case costs no
+start of an interpreter, and each one reports through a pipe which case it is in: when it dies, that case is
+the finding, is written to tests/fault/findings/, and a fresh worker goes on behind it.
 
     python tests/fault/damaged_models.py --cases 3000
 """
@@ -30,12 +30,15 @@ from thirteen import FEEDS, model
 import walle_rt
 
 SECONDS_PER_CASE = 20.0
-MEMORY_BYTES = 6 << 30  # address space per worker: an unbounded allocation fails instead of taking the machine down
+# Address space per worker: an unbounded allocation fails instead of taking the machine down.
+MEMORY_BYTES = 6 << 30
 FINDINGS = Path(__file__).parent / "findings"
 
 
 def originals(folder: Path) -> dict[str, bytes]:
-    """The undamaged files by suffix; both load and run, in a child so that no thread exists here when workers fork."""
+    """The undamaged files by suffix; both load and run,
+    in a child so that no thread exists here when workers fork.
+    """
     files = {".onnx": folder / "thirteen.onnx", ".walle": folder / "thirteen.walle"}
 
     def make() -> None:
@@ -53,7 +56,9 @@ def originals(folder: Path) -> dict[str, bytes]:
 
 
 def damaged(files: dict[str, bytes], seed: int) -> tuple[str, str, bytes]:
-    """Suffix, kind of damage and the bytes of a case; half of the .walle ones have their checksums made valid again."""
+    """Suffix, kind of damage and the bytes of a case;
+    half of the .walle ones have their checksums made valid again.
+    """
     suffix = (".walle", ".onnx")[(seed // 4) % 2]
     kind, data = damage(files[suffix], seed)
     if suffix == ".walle" and (seed // 8) % 2:
@@ -188,7 +193,8 @@ def main() -> int:
     crashes = sum(what.startswith(("crash", "a worker")) for what in findings.values())
     foreign = sum(count for what, count in counts.items() if "(not ours)" in what)
     print(
-        f"{sum(counts.values()) + len(findings)} damaged files in {time.monotonic() - start:.0f} s: {crashes} crashes, "
+        f"{sum(counts.values()) + len(findings)} damaged files in {time.monotonic() - start:.0f} s: "
+        f"{crashes} crashes, "
         f"{len(findings) - crashes} hangs, {foreign} exceptions that are not walle_rt.Error"
     )
     for seed, what in sorted(findings.items()):

@@ -2,8 +2,9 @@
 
     python -m tests.fault.isolates --cycles 10000
 
-Prints one line per phase and exits with 1 when a phase fails: growth of the resident set beyond 2 MB or of what
-malloc holds beyond 128 bytes per cycle after warm-up, a wrong result, or an isolate that disturbs another.
+Prints one line per phase and exits with 1 when a phase fails: growth of the resident set beyond 2 MB or of
+what malloc holds beyond 128 bytes per cycle after warm-up, a wrong result, or an isolate that disturbs
+another.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from walle_rt import _core
 from walle_rt.vm import VM, Isolate, LimitExceeded, Limits, TaskBundle, TaskFailed
 
 GROWTH_LIMIT = 2 << 20
-# Bytes per cycle that malloc still holds afterwards: -8 to +6 in 500 cycles after the warm-up. What every cycle leaked
-# would show here, while 2 MB of the resident set hide it.
+# Bytes per cycle that malloc still holds afterwards: -8 to +6 in 500 cycles after the warm-up. What every
+# cycle leaked would show here, while 2 MB of the resident set hide it.
 HELD_LIMIT = 128
 CANCEL_BOUND_MS = 2000.0  # on any machine, however busy; bench/vm judges the 1 ms on an idle one
 
@@ -62,7 +63,18 @@ def resident() -> int:
 class MallocInfo(ctypes.Structure):
     """struct mallinfo2 of glibc."""
 
-    NAMES = ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")
+    NAMES = (
+        "arena",
+        "ordblks",
+        "smblks",
+        "hblks",
+        "hblkhd",
+        "usmblks",
+        "fsmblks",
+        "uordblks",
+        "fordblks",
+        "keepcost",
+    )
     _fields_ = [(name, ctypes.c_size_t) for name in NAMES]
 
 
@@ -151,7 +163,8 @@ def cancels(vm: VM, count: int) -> str:
     """From cancel() to the end of the call, of a task that catches everything."""
     isolate = Isolate(vm)
     isolate.run(
-        "def spin():\n    while True:\n        try:\n            while True: pass\n        except BaseException: pass\n"
+        "def spin():\n    while True:\n        try:\n            while True: pass\n"
+        "        except BaseException: pass\n"
     )
     latencies = []
     for _ in range(count):
@@ -204,7 +217,9 @@ def parallel_lifecycle(vm: VM, bundle: TaskBundle, count: int) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--cycles", type=int, default=500)
     parser.add_argument("--isolates", type=int, default=64)
     parser.add_argument("--scripts", type=int, default=1000)

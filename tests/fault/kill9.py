@@ -2,9 +2,9 @@
 
     python -m tests.fault.kill9 --trials 10000
 
-A child appends events whose contents follow from their number and, after each append() returned, writes the number into
-shared memory. The parent kills it, opens the log and compares. Small journals, so that laps, compactions and releases
-are killed too; each log lives on over several trials.
+A child appends events whose contents follow from their number and, after each append() returned, writes the
+number into shared memory. The parent kills it, opens the log and compares. Small journals, so that laps,
+compactions and releases are killed too; each log lives on over several trials.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def child(directory: str, done: memoryview) -> None:
 
 def verify(directory: str, accepted: int) -> int:
     """Return the last number recovered; AssertionError when an accepted event is lost, doubled or torn."""
-    with EventLog(directory, catalog(), journal_bytes=JOURNAL_BYTES, quota_bytes=1 << 40, max_age_s=1e9) as log:
+    with EventLog(
+        directory, catalog(), journal_bytes=JOURNAL_BYTES, quota_bytes=1 << 40, max_age_s=1e9
+    ) as log:
         assert log.report.lost == 0, f"{log.report.lost} events reported lost"
         assert log.report.damaged_segments == 0, "a damaged segment"
         expected = 0
@@ -67,7 +69,8 @@ def verify(directory: str, accepted: int) -> int:
 def run(trials: int, seed: int = 0) -> dict[str, int]:
     rng = random.Random(seed)
     total = kills = placed = 0
-    # One aligned word, stored at once: struct.pack_into writes byte by byte, and a kill in between tears the number.
+    # One aligned word, stored at once: struct.pack_into writes byte by byte,
+    # and a kill in between tears the number.
     done = memoryview(mmap.mmap(-1, 8)).cast("q")
     for trial in range(trials):
         if trial % TRIALS_PER_LOG == 0:

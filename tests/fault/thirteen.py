@@ -11,11 +11,15 @@ FEEDS = {"image": np.linspace(-1, 1, 3 * 8 * 8, dtype=np.float32).reshape(1, 3, 
 
 def _branch(name: str, kind: str) -> onnx.GraphProto:
     node = helper.make_node(kind, ["joined"], [f"{name}_out"], name=f"{name}_node")
-    return helper.make_graph([node], name, [], [helper.make_tensor_value_info(f"{name}_out", TensorProto.FLOAT, None)])
+    return helper.make_graph(
+        [node], name, [], [helper.make_tensor_value_info(f"{name}_out", TensorProto.FLOAT, None)]
+    )
 
 
 def model() -> onnx.ModelProto:
-    """A checked model with all that a file can get wrong: weights, attributes, shapes, sub-graphs, indices."""
+    """A checked model with all that a file can get wrong: weights, attributes, shapes,
+    sub-graphs, indices.
+    """
     rng = np.random.default_rng(13)
     weights = {
         "kernel": rng.standard_normal((4, 3, 3, 3)).astype(np.float32),
@@ -30,7 +34,9 @@ def model() -> onnx.ModelProto:
     }
     yes, no = _branch("yes", "Tanh"), _branch("no", "Neg")
     nodes = [
-        helper.make_node("Conv", ["image", "kernel", "bias"], ["conv"], pads=[1, 1, 1, 1], kernel_shape=[3, 3]),
+        helper.make_node(
+            "Conv", ["image", "kernel", "bias"], ["conv"], pads=[1, 1, 1, 1], kernel_shape=[3, 3]
+        ),
         helper.make_node("Relu", ["conv"], ["relu"]),
         helper.make_node("MaxPool", ["relu"], ["pool"], kernel_shape=[2, 2], strides=[2, 2]),
         helper.make_node("Reshape", ["pool", "target"], ["flat"]),

@@ -1,4 +1,6 @@
-"""Seeds for bundle_fuzz: compiled tasks without the container's first 44 bytes, one for every kind of statement."""
+"""Seeds for bundle_fuzz: compiled tasks without the container's first 44 bytes,
+one for every kind of statement.
+"""
 
 from __future__ import annotations
 

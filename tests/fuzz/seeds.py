@@ -1,4 +1,6 @@
-"""Seeds for model_fuzz: small valid models over many operators, as graph part and weights without the file's header."""
+"""Seeds for model_fuzz: small valid models over many operators,
+as graph part and weights without the file's header.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def main(target: Path) -> None:
     fetch()
     sources = [("thirteen", model())]
     sources += [
-        (case.id.replace("/", "_"), onnx.load(str(case.model))) for case in cases()[::EVERY] if case.suite != "light"
+        (case.id.replace("/", "_"), onnx.load(str(case.model)))
+        for case in cases()[::EVERY]
+        if case.suite != "light"
     ]
     count = 0
     with tempfile.TemporaryDirectory() as folder:

@@ -41,17 +41,23 @@ def question(asked: bytes, given: bytes) -> bytes:
 
 
 def log_files(folder: Path) -> tuple[bytes, list[bytes]]:
-    """A journal's ring with frames of all kinds of contents, and the segments it was compacted into before."""
+    """A journal's ring with frames of all kinds of contents,
+    and the segments it was compacted into before.
+    """
     fields = {"i": FieldType.INT, "d": FieldType.FLOAT, "b": FieldType.BOOL, "t": FieldType.TEXT}
     catalog = Catalog().declare("click", EventKind.CLICK, fields).declare("mark", fields=fields).page("home")
     with EventLog(folder, catalog.state("wifi"), journal_bytes=8192) as log:
         for n in range(80):
             contents = {"i": n * n, "d": n / 8, "b": n % 2 == 0, "t": "x" * (n % 7)}
-            log.append("click" if n % 3 else "mark", "home", {k: v for k, v in contents.items() if (n + len(k)) % 5})
+            log.append(
+                "click" if n % 3 else "mark", "home", {k: v for k, v in contents.items() if (n + len(k)) % 5}
+            )
             log.set_state("wifi", n % 2 == 0)
             if n % 20 == 9:
                 log.compact()
-    return (folder / "journal.walj").read_bytes()[4096:], [f.read_bytes() for f in sorted(folder.glob("*.wseg"))]
+    return (folder / "journal.walj").read_bytes()[4096:], [
+        f.read_bytes() for f in sorted(folder.glob("*.wseg"))
+    ]
 
 
 def main(target: str, folder: Path) -> None:

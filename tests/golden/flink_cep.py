@@ -1,21 +1,23 @@
 """Golden vectors of trigger matching, made with Flink CEP's own NFA (FlinkCep.java).
 
-    tools/setup.sh golden                      JDK 17; Flink's jars come with the package apache-flink-libraries,
-                                               or lie in FLINK_JARS
+    tools/setup.sh golden                      JDK 17; Flink's jars come with the package
+                                               apache-flink-libraries, or lie in FLINK_JARS
     python -m tests.golden.flink_cep make      writes tests/golden/flink_cep.xz
     python -m tests.golden.flink_cep header    prints how the file was made
 
 tests/python/stream/test_stream_flink.py compares the matcher with them.
 
-The same random trigger is written in both languages. MAPPING says how a construct of ours is said in Flink's pattern
-API so that both mean the same; where a plain translation means something else in Flink, DIFFERENCES keeps cases of it
-in a class of their own, with the relation that holds between the two answers: it is checked for every case.
+The same random trigger is written in both languages. MAPPING says how a construct of ours is said in Flink's
+pattern API so that both mean the same; where a plain translation means something else in Flink, DIFFERENCES
+keeps cases of it in a class of their own, with the relation that holds between the two answers: it is checked
+for every case.
 
-The file: a line of JSON saying how it was made, then "S <events>" for a stream and "C <class> <trigger> <lower> <upper>
-<matches>" (by tabs) for each case of the stream above it. For a class of differences, Flink's ends lie between those of
-the triggers lower and upper (empty: no such bound). An event is event,page,x,who,instance,session,ts. Matches are those
-Flink gave, reduced to ends: "end:start:emitted", positions of the last event and of the latest first event of a match
-that ends there, and of the event at which Flink gave it (or minus the time, where time gave it).
+The file: a line of JSON saying how it was made, then "S <events>" for a stream and "C <class> <trigger>
+<lower> <upper> <matches>" (by tabs) for each case of the stream above it. For a class of differences, Flink's
+ends lie between those of the triggers lower and upper (empty: no such bound). An event is
+event,page,x,who,instance,session,ts. Matches are those Flink gave, reduced to ends: "end:start:emitted",
+positions of the last event and of the latest first event of a match that ends there, and of the event at
+which Flink gave it (or minus the time, where time gave it).
 """
 
 from __future__ import annotations
@@ -47,12 +49,14 @@ END = 40  # time after the last event, in which absences come true
 MAPPING = {
     "a > b": "a.next(b)",
     "a ~ b": "a.followedByAny(b)",
-    "a !x ~ b": "a.notFollowedBy(x).followedByAny(b where not x): Flink's guard ends before the event that completes b",
+    "a !x ~ b": "a.notFollowedBy(x).followedByAny(b where not x): "
+    "Flink's guard ends before the event that completes b",
     "a{k}": "times(k).allowCombinations()",
     "a alone": "also oneOrMore().allowCombinations(), which ends matches at the same events",
     "b?": "optional()",
     "within W": "within(W + 1): Flink's window excludes its upper end",
-    "gap G": "within(G + 1, PREVIOUS_AND_CURRENT) on step and guard; not before a count, not behind a loop or b?",
+    "gap G": "within(G + 1, PREVIOUS_AND_CURRENT) on step and guard; not before a count, "
+    "not behind a loop or b?",
     "every": "noSkip(); start is the latest of all combinations that end at the event",
     "skip_past": "skipPastLastEvent(); ends alone, because Flink gives the match with the earliest start",
     "scope": "keyBy: one NFA per session, page instance or value",
@@ -161,12 +165,18 @@ class Case:
         return text + (" every" if self.every and not self.absent else "")
 
     def flink(self, end: int) -> list[str]:
-        """Lines of the Java driver, one for each of the independent patterns whose ends together are the trigger's."""
+        """Lines of the Java driver, one for each of the
+        independent patterns whose ends together are the trigger's.
+        """
         drop = [i for i, s in enumerate(self.steps) if s.optional] if self.split() else []
         lines = []
-        for skipped in itertools.chain.from_iterable(itertools.combinations(drop, n) for n in range(len(drop) + 1)):
+        for skipped in itertools.chain.from_iterable(
+            itertools.combinations(drop, n) for n in range(len(drop) + 1)
+        ):
             kept = tuple(
-                replace(s, optional=s.optional and not drop) for i, s in enumerate(self.steps) if i not in skipped
+                replace(s, optional=s.optional and not drop)
+                for i, s in enumerate(self.steps)
+                if i not in skipped
             )
             window = self.within + (not self.exclusive) if self.within else 0
             skip = "every" if self.every else "past"
@@ -175,7 +185,9 @@ class Case:
         return lines
 
     def split(self) -> bool:
-        """Flink refuses a guard behind an optional step, and forgets an optional step's gap after ignoring an event."""
+        """Flink refuses a guard behind an optional step,
+        and forgets an optional step's gap after ignoring an event.
+        """
         if self.plain_optional:
             return False
         pairs = zip(self.steps, (*self.steps[1:], Step(())), strict=True)
@@ -208,7 +220,9 @@ def _flink(atoms: tuple[Atom, ...]) -> str:
 
 
 class Draw:
-    """Random triggers and streams over three events, two pages and one number, dense enough that most triggers fire."""
+    """Random triggers and streams over three events, two pages and one number,
+    dense enough that most triggers fire.
+    """
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -263,7 +277,9 @@ def agreeing(draw: Draw) -> Case:
         loops = [s.count == 1 and not s.optional and not s.strict and draw.chance(10) for s in case.steps]
         guarded = [bool(s.guard) for s in (*case.steps[1:], Step(()))]
         steps = zip(case.steps, loops, guarded, strict=True)
-        made = tuple(replace(s, flink_loop=loop and not s.guard and not s.gap and not g) for s, loop, g in steps)
+        made = tuple(
+            replace(s, flink_loop=loop and not s.guard and not s.gap and not g) for s, loop, g in steps
+        )
         made_case = replace(case, steps=made)
         return replace(made_case, kind=_kind(made_case))
 
@@ -286,7 +302,9 @@ def without_counted_gaps(steps: tuple[Step, ...]) -> tuple[Step, ...]:
 
 
 def without_gaps_behind(case: Case) -> tuple[Step, ...]:
-    """The steps without the gaps that Flink forgets because the match waits in the loop or optional step before."""
+    """The steps without the gaps that Flink forgets because
+    the match waits in the loop or optional step before.
+    """
     out, behind = list(case.steps), False
     for i, s in enumerate(case.steps):
         out[i] = replace(s, gap=0) if behind and s.gap else s
@@ -301,46 +319,68 @@ def _differing(kind: str, draw: Draw) -> Case | None:
     optional = any(s.optional for s in steps)
     if kind == "order":
         plain = not any(s.gap or s.guard for s in steps)
-        return replace(case, every=False) if optional and plain and not all(s.optional for s in steps) else None
+        return (
+            replace(case, every=False) if optional and plain and not all(s.optional for s in steps) else None
+        )
     if kind == "absence":
         simple = tuple(replace(s, optional=False, guard=(), gap=0, count=1) for s in steps[:2])
         absent, time = (replace(draw.atom(), event=draw.random.choice("abc")),), 1 + draw.random.randrange(6)
-        return replace(case, steps=simple, within=0, scope="device", every=True, absent=absent, absent_for=time)
+        return replace(
+            case, steps=simple, within=0, scope="device", every=True, absent=absent, absent_for=time
+        )
     if optional and kind != "optional_gap":
         return None
     if kind == "window_end":
-        return replace(case, every=True, exclusive=True) if case.within > 1 and not any(s.gap for s in steps) else None
+        return (
+            replace(case, every=True, exclusive=True)
+            if case.within > 1 and not any(s.gap for s in steps)
+            else None
+        )
     if kind == "guard_end":
         return (
-            replace(case, every=True, plain_guard=True) if last.guard and len(steps) > 1 and last.count == 1 else None
+            replace(case, every=True, plain_guard=True)
+            if last.guard and len(steps) > 1 and last.count == 1
+            else None
         )
     if kind == "count_guard":
         found = any(s.count > 1 and t.guard for s, t in itertools.pairwise(steps))
         return replace(case, every=True, plain_count=True) if found else None
     if kind == "skip_till_next":
-        said = tuple(replace(s, skip_till_next=bool(i) and not s.strict and not s.guard) for i, s in enumerate(steps))
+        said = tuple(
+            replace(s, skip_till_next=bool(i) and not s.strict and not s.guard) for i, s in enumerate(steps)
+        )
         return replace(case, every=True, steps=said) if any(s.skip_till_next for s in said) else None
     found = any(s.optional and s.gap for s in steps[1:]) and not any(s.guard for s in steps)
-    return replace(case, every=True, plain_optional=True) if found and not all(s.optional for s in steps) else None
+    return (
+        replace(case, every=True, plain_optional=True)
+        if found and not all(s.optional for s in steps)
+        else None
+    )
 
 
 DIFFERENCES = {
     "window_end": "within(W) in Flink is within W - 1 here: its window excludes the upper end",
-    "guard_end": "Flink's guard ends before the completing event: it also ends matches at events of the guard itself",
+    "guard_end": "Flink's guard ends before the completing event: "
+    "it also ends matches at events of the guard itself",
     "count_guard": "a guard behind times(k) acts in Flink between the counted events too",
     "count_gap": "a gap before times(k) is forgotten in Flink",
-    "gap_behind": "a gap behind oneOrMore() or optional() is forgotten in Flink: the match waits in the step before",
+    "gap_behind": "a gap behind oneOrMore() or optional() is forgotten in Flink: "
+    "the match waits in the step before",
     "skip_till_next": "followedBy takes the next fitting event alone: it ends no match that ~ does not end",
-    "order": "a skip strategy gives matches by their start: one that ends first waits for older partial matches, or is"
+    "order": "a skip strategy gives matches by their start: one that ends first waits for older partial "
+    "matches, or is"
     " lost with them; what Flink gives is among the ends under every",
-    "optional_gap": "a gap on an optional step ends the path without the step too, and is forgotten once an event was"
+    "optional_gap": "a gap on an optional step ends the path without the step too, "
+    "and is forgotten once an event was"
     " ignored; what Flink gives is among the ends without gaps",
-    "absence": "Flink waits for every match, here the first completed match waits for all: ours are among Flink's, and"
+    "absence": "Flink waits for every match, here the first completed match waits for all: "
+    "ours are among Flink's, and"
     " there is one where Flink has one",
 }
 
 
-DRAWN = [k for k in DIFFERENCES if k not in ("count_gap", "gap_behind")]  # draws of the common subset bring those along
+# Draws of the common subset bring the other two along.
+DRAWN = [k for k in DIFFERENCES if k not in ("count_gap", "gap_behind")]
 
 
 def bounds(case: Case) -> tuple[str, str]:
@@ -388,7 +428,9 @@ def run_flink(lines: list[str]) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         jars = os.environ.get("FLINK_JARS") or _jars(Path(folder))
         command = ["java", "-cp", f"{jars}/*", str(HERE / "FlinkCep.java")]
-        done = subprocess.run(command, input="\n".join(lines) + "\n", capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, input="\n".join(lines) + "\n", capture_output=True, text=True, check=False
+        )
     if done.returncode:
         raise SystemExit(f"the Java driver failed:\n{done.stderr[-2000:]}")
     return done.stdout.split("\n")[:-1]
@@ -450,7 +492,9 @@ def make(streams: int, seed: int) -> None:
         draw = Draw(seed * 1_000_003 + number)
         stream = draw.stream()
         lines.append("S\t" + " ".join(e.text() for e in stream))
-        wanted = [agreeing] * CASES + [partial(difference, DRAWN[(2 * number + k) % len(DRAWN)]) for k in range(2)]
+        wanted = [agreeing] * CASES + [
+            partial(difference, DRAWN[(2 * number + k) % len(DRAWN)]) for k in range(2)
+        ]
         cases = []
         for kind in wanted:
             case = next(c for c in (kind(draw) for _ in itertools.count()) if _accepted(c))
@@ -469,8 +513,13 @@ def make(streams: int, seed: int) -> None:
                 raise SystemExit(f"Flink refused {case.ours()}: {found}")
             body.append("\t".join(["C", case.kind, case.ours(), *bounds(case), _ends(found)]))
             counts[case.kind] += 1
-    java = subprocess.run(["java", "-version"], capture_output=True, text=True, check=True).stderr.split("\n")[0]
-    header = {"made_by": f"python -m tests.golden.flink_cep make --streams {streams} --seed {seed}", "flink": FLINK}
+    java = subprocess.run(["java", "-version"], capture_output=True, text=True, check=True).stderr.split(
+        "\n"
+    )[0]
+    header = {
+        "made_by": f"python -m tests.golden.flink_cep make --streams {streams} --seed {seed}",
+        "flink": FLINK,
+    }
     header |= {"java": java, "python": sys.version.split()[0], "cases": counts}
     header |= {"mapping": MAPPING, "differences": DIFFERENCES}
     text = "\n".join([json.dumps(header), *body]) + "\n"
@@ -515,7 +564,9 @@ def read(path: Path = VECTORS) -> Iterator[tuple[list[Event], list[Golden]]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     making = commands.add_parser("make", help="ask Flink and write the vectors")
     making.add_argument("--streams", type=int, default=STREAMS)

@@ -54,4 +54,6 @@ def test_c_program_runs_a_model(tmp_path: Path) -> None:
     )
     done = subprocess.run([program, tmp_path / "m.walle"], capture_output=True, text=True, check=True)
     x = (np.arange(4, dtype=np.float32) / 4)[None]
-    np.testing.assert_allclose([float(v) for v in done.stdout.split()], np.maximum(x @ weights, 0)[0], rtol=1e-5)
+    np.testing.assert_allclose(
+        [float(v) for v in done.stdout.split()], np.maximum(x @ weights, 0)[0], rtol=1e-5
+    )

@@ -1,4 +1,4 @@
-"""find_package(walle CONFIG): the installed library serves a C99 and a C++ program that are built against it."""
+"""find_package(walle CONFIG): the installed library serves a C99 and a C++ program built against it."""
 
 from __future__ import annotations
 

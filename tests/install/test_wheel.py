@@ -1,4 +1,6 @@
-"""The wheel: builds, installs beside NumPy alone, and importing it opens no socket, prints nothing, writes no file."""
+"""The wheel: builds, installs beside NumPy alone, and importing it opens no socket,
+prints nothing, writes no file. Programs in C and C++ are built against what it brings.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from commands import run_command
 
 ROOT = Path(__file__).resolve().parents[2]
 FETCH = ROOT / "tools" / "vm" / "fetch_cpython.py"
@@ -18,13 +21,15 @@ IMPORT = """
 import sys
 touched = []
 def watch(event, arguments):
-    if event.startswith("socket.") or (event == "open" and arguments[1] and set(str(arguments[1])) & set("wax+")):
+    writes = event == "open" and arguments[1] and set(str(arguments[1])) & set("wax+")
+    if writes or event.startswith("socket."):
         touched.append((event, arguments[0]))
 sys.addaudithook(watch)
 sys.dont_write_bytecode = True
 import walle_rt
 assert not touched, touched
-foreign = {name.partition(".")[0] for name in sys.modules} & {"onnx", "google", "typer", "rich", "torch", "requests"}
+extras = {"onnx", "google", "typer", "rich", "torch", "requests"}
+foreign = {name.partition(".")[0] for name in sys.modules} & extras
 assert not foreign, foreign
 assert walle_rt.__file__.startswith(sys.prefix), walle_rt.__file__
 """
@@ -34,7 +39,18 @@ assert walle_rt.__file__.startswith(sys.prefix), walle_rt.__file__
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project's wheel, built with the tools that are installed."""
     folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "-q", "-w", folder, ROOT]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--no-build-isolation",
+        "--no-deps",
+        "-q",
+        "-w",
+        folder,
+        ROOT,
+    ]
     # By the names CMake itself would pick, so that a compiler cache knows the objects of the build before.
     names = {"CC": os.environ.get("CC", "cc"), "CXX": os.environ.get("CXX", "c++")}
     subprocess.run(command, check=True, timeout=1500, env={**os.environ, **names})
@@ -55,7 +71,9 @@ def clean(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(python: Path, code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run code away from the checkout."""
     clean = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-    return subprocess.run([python, "-c", code], cwd=folder, env=clean, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [python, "-c", code], cwd=folder, env=clean, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.mark.timeout(1800)
@@ -77,6 +95,14 @@ def test_onnx_without_the_extra_says_what_to_install(clean: Path, tmp_path: Path
     (tmp_path / "model.onnx").write_bytes(b"\x08\x08")
     code = "import walle_rt\ntry: walle_rt.load('model.onnx')\nexcept walle_rt.Error as e: print(e.next_step)"
     assert "walle_rt[convert]" in run(clean, code, tmp_path).stdout
+
+
+@pytest.mark.timeout(1800)
+def test_the_command_without_its_extra_says_what_to_install(clean: Path, tmp_path: Path) -> None:
+    for command in ([clean.with_name("walle")], [clean, "-m", "walle_rt"]):
+        away = ["env", "-u", "PYTHONPATH", *command, "doctor"]
+        done = run_command(away, code=5, says="pip install 'walle_rt[cli]'", folder=tmp_path)
+        assert done.stdout == "" and len(done.stderr.splitlines()) == 1
 
 
 TASK = """
@@ -103,3 +129,57 @@ def test_brings_the_vm_and_its_licence(wheel: Path, clean: Path, tmp_path: Path)
     done = run(clean, TASK, tmp_path)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     assert done.stdout.splitlines() == [f'{flavour} {{"a": [1, null]}}' for flavour in ("full", "device")]
+
+
+CONSUMER = Path(__file__).parent / "consumer"
+PACKAGE = ["walle-config.cmake", "walle-config-version.cmake"]
+PACKAGE += ["walle_targets.cmake", "walle_targets-release.cmake"]
+BROUGHT = {"walle_rt/lib/libwalle.so", "walle_rt/include/walle/walle.h", "walle_rt/include/walle/vm.h"}
+BROUGHT |= {f"walle_rt/lib/cmake/walle/{name}" for name in PACKAGE}
+
+
+def checked(command: list[str | Path], folder: Path) -> str:
+    """What a command prints; it must end well and leave stderr empty."""
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    return done.stdout
+
+
+def folder_of(python: Path, what: str, cwd: Path) -> Path:
+    """The answer of ``walle_rt.<what>()``: a folder of the venv, not of the checkout."""
+    done = run(python, f"import walle_rt; print(walle_rt.{what}())", cwd)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    found = Path(done.stdout.strip())
+    assert found.is_relative_to(python.parents[1].resolve())
+    return found
+
+
+@pytest.mark.timeout(1800)
+def test_brings_the_c_library_once(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        text = "".join(archive.read(n).decode() for n in names if n.startswith("walle_rt/lib/cmake/"))
+    assert names >= BROUGHT
+    # One file: a link in a zip archive would be a second copy.
+    assert [n for n in names if "libwalle." in n] == ["walle_rt/lib/libwalle.so"]
+    assert str(ROOT) not in text and "_IMPORT_PREFIX" in text  # nothing of this machine: the package can move
+
+
+@pytest.mark.timeout(1800)
+def test_cmake_consumers_of_the_wheel(clean: Path, tmp_path: Path) -> None:
+    build = tmp_path / "build"
+    found = f"-Dwalle_DIR={folder_of(clean, 'cmake_dir', tmp_path)}"
+    checked(["cmake", "-S", CONSUMER, "-B", build, "-G", "Ninja", found], tmp_path)
+    checked(["cmake", "--build", build], tmp_path)
+    for program in ("consumer_c", "consumer_cc", "consumer_vm"):
+        checked([build / program], tmp_path)
+
+
+@pytest.mark.timeout(1800)
+def test_a_c_program_beside_the_wheel(clean: Path, tmp_path: Path) -> None:
+    """Without CMake, as a Makefile would; the program then loads the library from the wheel's folder."""
+    include, library = folder_of(clean, "include_dir", tmp_path), folder_of(clean, "library_dir", tmp_path)
+    link = ["-L", library, "-lwalle", f"-Wl,-rpath,{library}", "-o", "program"]
+    checked(["cc", "-std=c99", "-Wall", "-Werror", CONSUMER / "main.c", "-I", include, *link], tmp_path)
+    assert checked([tmp_path / "program"], tmp_path).startswith("walle 0.")
+    assert str(library / "libwalle.so") in checked(["ldd", "program"], tmp_path)

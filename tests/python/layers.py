@@ -20,7 +20,9 @@ def one_node(
     opset: int = 19,
     **attributes: Any,
 ) -> onnx.ModelProto:
-    """A model of one node; inputs named in `constants` are stored in it, None leaves an optional input out."""
+    """A model of one node; inputs named in `constants` are stored in it,
+    None leaves an optional input out.
+    """
     constant = set(constants)
     given = {name: array for name, array in inputs.items() if array is not None}
     node = helper.make_node(

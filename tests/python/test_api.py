@@ -5,7 +5,6 @@ from __future__ import annotations
 import array
 import json
 import os
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 import onnx
 import pytest
 from build_model import F, model
+from commands import run_python
 from onnx import TensorProto, helper
 from onnx.helper import make_node
 
@@ -98,7 +98,7 @@ def test_results_are_shared_through_dlpack(session: walle_rt.Session) -> None:
 
 @pytest.mark.parametrize("way", ["array", "memoryview", "dlpack"])
 def test_large_inputs_are_not_copied(way: str) -> None:
-    """The first row of 256 MB in a process of its own: its peak memory must not grow by the size of the input."""
+    """The first row of 256 MB in a process of its own, whose peak memory must not grow by that size."""
     program = f"""
 import resource, numpy as np, walle_rt
 from build_model import model
@@ -117,9 +117,8 @@ assert got.shape == (1, 1024) and (got == 1).all()
 grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
 assert grown < 64 * 1024, f"{{grown}} KiB"
 """
-    here = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
-    done = subprocess.run([sys.executable, "-c", program], env=here, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
+    here = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    run_python(program, environment={"PYTHONPATH": here})
 
 
 def test_results_outlive_session_and_model() -> None:
@@ -191,7 +190,9 @@ def test_many_threads_on_one_and_on_many_sessions() -> None:
 
 
 def test_bfloat16_travels_as_uint16() -> None:
-    made = model([make_node("Cast", ["x"], ["y"], to=TensorProto.BFLOAT16)], {"x": (TensorProto.BFLOAT16, [2])}, ["y"])
+    made = model(
+        [make_node("Cast", ["x"], ["y"], to=TensorProto.BFLOAT16)], {"x": (TensorProto.BFLOAT16, [2])}, ["y"]
+    )
     bits = np.array([0x3F80, 0xC000], np.uint16)
     got = walle_rt.load(made).session(threads=1).run({"x": bits})["y"]
     assert got.dtype == np.uint16
@@ -277,7 +278,10 @@ def test_explain_measures_after_a_profile(session: walle_rt.Session) -> None:
 
 
 def test_a_trace_that_cannot_be_written(session: walle_rt.Session, tmp_path: Path) -> None:
-    with pytest.raises(walle_rt.ResourceError, match="no/trace"), session.profile(tmp_path / "no" / "trace.json"):
+    with (
+        pytest.raises(walle_rt.ResourceError, match="no/trace"),
+        session.profile(tmp_path / "no" / "trace.json"),
+    ):
         session.run({"x": X})
 
 

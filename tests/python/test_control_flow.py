@@ -65,7 +65,10 @@ def test_a_loop_of_no_rounds(rounds: int, condition: bool) -> None:
 def scanning(directions: list[int]) -> onnx.ModelProto:
     """Running sums of the columns of x."""
     body = helper.make_graph(
-        [helper.make_node("Add", ["sum", "column"], ["next"]), helper.make_node("Identity", ["next"], ["out"])],
+        [
+            helper.make_node("Add", ["sum", "column"], ["next"]),
+            helper.make_node("Identity", ["next"], ["out"]),
+        ],
         "body",
         [info("sum", FLOAT, [2]), info("column", FLOAT, [2])],
         [info("next", FLOAT, [2]), info("out", FLOAT, [2])],
@@ -93,7 +96,9 @@ def scanning(directions: list[int]) -> onnx.ModelProto:
 @pytest.mark.parametrize("directions", [[0, 0], [1, 0], [0, 1], [1, 1]])
 def test_scan_axes_and_directions(directions: list[int]) -> None:
     x = np.arange(8, dtype=np.float32).reshape(2, 4)
-    out = walle_rt.load(scanning(directions)).session(threads=1).run({"start": np.zeros(2, np.float32), "x": x})
+    out = (
+        walle_rt.load(scanning(directions)).session(threads=1).run({"start": np.zeros(2, np.float32), "x": x})
+    )
     sums = np.cumsum(x[:, ::-1] if directions[0] else x, axis=1)
     np.testing.assert_array_equal(out["sums"], sums[:, ::-1] if directions[1] else sums)
     np.testing.assert_array_equal(out["total"], x.sum(axis=1))
@@ -116,7 +121,9 @@ def picking(position: int) -> onnx.ModelProto:
 @pytest.mark.parametrize(("position", "which"), [(0, "a"), (1, "b"), (-1, "b"), (-2, "a")])
 def test_sequence_positions_count_from_both_ends(position: int, which: str) -> None:
     given = {"a": np.ones(2, np.float32), "b": np.zeros(3, np.float32)}
-    np.testing.assert_array_equal(walle_rt.load(picking(position)).session(threads=1).run(given)["y"], given[which])
+    np.testing.assert_array_equal(
+        walle_rt.load(picking(position)).session(threads=1).run(given)["y"], given[which]
+    )
 
 
 @pytest.mark.parametrize("position", [2, -3, 1 << 40])

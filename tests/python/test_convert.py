@@ -1,4 +1,6 @@
-"""The converter: old forms of operators, functions, bodies with captures, constants in every spelling, refusals."""
+"""The converter: old forms of operators, functions, bodies with captures,
+constants in every spelling, refusals.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,13 @@ def softmax(x: Any, axis: int) -> Any:
 
 # node, opset, what it means; weights where it needs them
 OLD_FORMS: list[tuple[str, onnx.NodeProto, int, Any, dict[str, Any]]] = [
-    ("softmax_flattens", make_node("Softmax", ["x"], ["y"]), 9, softmax(X.reshape(2, 12), 1).reshape(2, 3, 4), {}),
+    (
+        "softmax_flattens",
+        make_node("Softmax", ["x"], ["y"]),
+        9,
+        softmax(X.reshape(2, 12), 1).reshape(2, 3, 4),
+        {},
+    ),
     ("softmax_axis_2", make_node("Softmax", ["x"], ["y"], axis=2), 11, softmax(X, 2), {}),
     ("clip_6", make_node("Clip", ["x"], ["y"], min=-2.0, max=3.0), 6, X.clip(-2, 3), {}),
     ("clip_6_one_side", make_node("Clip", ["x"], ["y"], max=3.0), 10, X.clip(None, 3), {}),
@@ -42,7 +50,13 @@ OLD_FORMS: list[tuple[str, onnx.NodeProto, int, Any, dict[str, Any]]] = [
     ("reduce_sum_11", make_node("ReduceSum", ["x"], ["y"], axes=[1], keepdims=0), 11, X.sum(1), {}),
     ("reduce_mean_13", make_node("ReduceMean", ["x"], ["y"], axes=[-1]), 13, X.mean(-1, keepdims=True), {}),
     ("reduce_max_all", make_node("ReduceMax", ["x"], ["y"], keepdims=0), 12, X.max(), {}),
-    ("slice_1", make_node("Slice", ["x"], ["y"], starts=[1, 0], ends=[3, -1], axes=[1, 2]), 9, X[:, 1:3, :-1], {}),
+    (
+        "slice_1",
+        make_node("Slice", ["x"], ["y"], starts=[1, 0], ends=[3, -1], axes=[1, 2]),
+        9,
+        X[:, 1:3, :-1],
+        {},
+    ),
     (
         "pad_2",
         make_node("Pad", ["x"], ["y"], pads=[0, 1, 0, 0, 0, 2], value=7.0),
@@ -88,7 +102,9 @@ OLD_FORMS: list[tuple[str, onnx.NodeProto, int, Any, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "node", "opset", "want", "weights"), OLD_FORMS, ids=[c[0] for c in OLD_FORMS])
+@pytest.mark.parametrize(
+    ("name", "node", "opset", "want", "weights"), OLD_FORMS, ids=[c[0] for c in OLD_FORMS]
+)
 def test_old_form(name: str, node: onnx.NodeProto, opset: int, want: Any, weights: dict[str, Any]) -> None:
     got = run(model([node], {"x": [2, 3, 4]}, ["y"], weights, opset), x=X)["y"]
     assert got.shape == np.shape(want)
@@ -96,13 +112,17 @@ def test_old_form(name: str, node: onnx.NodeProto, opset: int, want: Any, weight
 
 
 def test_split_without_sizes() -> None:
-    parts = run(model([make_node("Split", ["x"], ["a", "b"], axis=2)], {"x": [2, 3, 4]}, ["a", "b"], opset=11), x=X)
+    parts = run(
+        model([make_node("Split", ["x"], ["a", "b"], axis=2)], {"x": [2, 3, 4]}, ["a", "b"], opset=11), x=X
+    )
     np.testing.assert_array_equal(parts["a"], X[:, :, :2])
     np.testing.assert_array_equal(parts["b"], X[:, :, 2:])
 
 
 def test_topk_1() -> None:
-    got = run(model([make_node("TopK", ["x"], ["v", "i"], k=2, axis=1)], {"x": [2, 3, 4]}, ["v", "i"], opset=9), x=X)
+    got = run(
+        model([make_node("TopK", ["x"], ["v", "i"], k=2, axis=1)], {"x": [2, 3, 4]}, ["v", "i"], opset=9), x=X
+    )
     np.testing.assert_array_equal(got["v"], -np.sort(-X, 1)[:, :2])
     np.testing.assert_array_equal(got["i"], np.broadcast_to(np.array([2, 1])[:, None], (2, 2, 4)))
 
@@ -123,14 +143,20 @@ def test_constants(spelling: str) -> None:
     }[spelling]
     nodes = [make_node("Constant", [], ["c"], **{spelling: given}), make_node("Add", ["x", "c"], ["y"])]
     x = np.ones(3, np.float32)
-    np.testing.assert_array_equal(run(model(nodes, {"x": [3]}, ["y"]), x=x)["y"], x + np.asarray(want, np.float32))
+    np.testing.assert_array_equal(
+        run(model(nodes, {"x": [3]}, ["y"]), x=x)["y"], x + np.asarray(want, np.float32)
+    )
 
 
 def test_float16_and_bfloat16_fields() -> None:
     for element in (TensorProto.FLOAT16, TensorProto.BFLOAT16):
-        made = model([make_node("Cast", ["w"], ["y"], to=F), make_node("Add", ["x", "y"], ["z"])], {"x": [2]}, ["z"])
+        made = model(
+            [make_node("Cast", ["w"], ["y"], to=F), make_node("Add", ["x", "y"], ["z"])], {"x": [2]}, ["z"]
+        )
         made.graph.initializer.append(helper.make_tensor("w", element, [2], [1.5, -2.0]))
-        np.testing.assert_array_equal(run(made, x=np.zeros(2, np.float32))["z"], np.array([1.5, -2], np.float32))
+        np.testing.assert_array_equal(
+            run(made, x=np.zeros(2, np.float32))["z"], np.array([1.5, -2], np.float32)
+        )
 
 
 def branch(name: str, nodes: list[onnx.NodeProto], result: str) -> onnx.GraphProto:
@@ -142,15 +168,19 @@ def test_if_captures(condition: bool) -> None:
     """Branches use values of the outer graph, a weight among them, and one shadows an outer name."""
     inner = branch("inner", [make_node("Mul", ["doubled", "w"], ["deep"])], "deep")
     then = branch("then", [make_node("If", ["c"], ["r"], then_branch=inner, else_branch=inner)], "r")
-    other = branch("other", [make_node("Neg", ["x"], ["local"]), make_node("Sub", ["local", "w"], ["r2"])], "r2")
+    other = branch(
+        "other", [make_node("Neg", ["x"], ["local"]), make_node("Sub", ["local", "w"], ["r2"])], "r2"
+    )
     nodes = [
         make_node("Add", ["x", "x"], ["doubled"]),
         make_node("If", ["c"], ["y"], then_branch=then, else_branch=other),
     ]
     w = np.array([1, 2, 3, 4], np.float32)
-    got = run(model(nodes, {"x": [2, 3, 4], "c": (TensorProto.BOOL, [])}, ["y"], {"w": w}), x=X, c=np.array(condition))[
-        "y"
-    ]
+    got = run(
+        model(nodes, {"x": [2, 3, 4], "c": (TensorProto.BOOL, [])}, ["y"], {"w": w}),
+        x=X,
+        c=np.array(condition),
+    )["y"]
     np.testing.assert_array_equal(got, 2 * X * w if condition else -X - w)
 
 
@@ -171,7 +201,9 @@ def test_loop_with_capture_and_scan_output() -> None:
     )
     nodes = [make_node("Loop", ["n", "", "x"], ["last", "all"], body=body)]
     got = run(
-        model(nodes, {"x": [2], "n": (TensorProto.INT64, [])}, ["last", "all"]), x=np.ones(2, np.float32), n=np.array(3)
+        model(nodes, {"x": [2], "n": (TensorProto.INT64, [])}, ["last", "all"]),
+        x=np.ones(2, np.float32),
+        n=np.array(3),
     )
     np.testing.assert_array_equal(got["last"], [4, 4])
     np.testing.assert_array_equal(got["all"], [[2, 2], [3, 3], [4, 4]])
@@ -218,7 +250,11 @@ def test_recursive_functions_are_refused() -> None:
         "mine", "Again", ["a"], ["b"], [make_node("Again", ["a"], ["b"], domain="mine")], imports
     )
     made = model(
-        [make_node("Again", ["x"], ["y"], domain="mine")], {"x": [1]}, ["y"], imports=imports[1:], functions=[again]
+        [make_node("Again", ["x"], ["y"], domain="mine")],
+        {"x": [1]},
+        ["y"],
+        imports=imports[1:],
+        functions=[again],
     )
     with pytest.raises(walle_rt.ModelError, match="nested"):
         walle_rt.load(made)
@@ -265,11 +301,15 @@ def test_names_made_twice_are_refused() -> None:
     with pytest.raises(walle_rt.ModelError, match=r"'y' made a second time.*second"):
         walle_rt.load(model(twice, {"x": [1]}, ["y"]))
     with pytest.raises(walle_rt.ModelError, match="'w' made a second time"):
-        walle_rt.load(model([make_node("Neg", ["x"], ["w"])], {"x": [1]}, ["w"], {"w": np.ones(1, np.float32)}))
+        walle_rt.load(
+            model([make_node("Neg", ["x"], ["w"])], {"x": [1]}, ["w"], {"w": np.ones(1, np.float32)})
+        )
 
 
 def test_outputs_that_are_inputs_or_constants() -> None:
-    made = model([make_node("Neg", ["x"], ["n"])], {"x": [2, 3, 4]}, ["x", "w", "n"], {"w": np.ones(2, np.float32)})
+    made = model(
+        [make_node("Neg", ["x"], ["n"])], {"x": [2, 3, 4]}, ["x", "w", "n"], {"w": np.ones(2, np.float32)}
+    )
     got = run(made, x=X)
     np.testing.assert_array_equal(got["x"], X)
     np.testing.assert_array_equal(got["w"], np.ones(2))
@@ -313,7 +353,10 @@ def test_string_pairs() -> None:
     words = (TensorProto.STRING, [None, 2])
     nodes = [make_node("StringConcat", ["a", "b"], ["c"]), make_node("Equal", ["c", "b"], ["e"])]
     made = model(
-        nodes, {"a": words, "b": (TensorProto.STRING, [2])}, {"c": words, "e": (TensorProto.BOOL, None)}, opset=20
+        nodes,
+        {"a": words, "b": (TensorProto.STRING, [2])},
+        {"c": words, "e": (TensorProto.BOOL, None)},
+        opset=20,
     )
     got = run(made, a=np.array([["x", ""], ["größe", "z"]]), b=np.array(["1", "22"]))
     assert got["c"].tolist() == [["x1", "22"], ["größe1", "z22"]]

@@ -1,4 +1,6 @@
-"""Epilogue fusion: what follows a convolution or matrix product becomes part of it, and the result stays the same."""
+"""Epilogue fusion: what follows a convolution or matrix product becomes part of it,
+and the result stays the same.
+"""
 
 from __future__ import annotations
 

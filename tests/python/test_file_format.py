@@ -21,7 +21,10 @@ def branchy() -> onnx.ModelProto:
     """Bodies that share a large weight with the main graph."""
     then = make_graph([make_node("Mul", ["x", "w"], ["a"])], "then", [], [onnx.ValueInfoProto(name="a")])
     other = make_graph([make_node("Sub", ["x", "w"], ["b"])], "other", [], [onnx.ValueInfoProto(name="b")])
-    nodes = [make_node("If", ["c"], ["r"], then_branch=then, else_branch=other), make_node("Add", ["r", "w"], ["y"])]
+    nodes = [
+        make_node("If", ["c"], ["r"], then_branch=then, else_branch=other),
+        make_node("Add", ["r", "w"], ["y"]),
+    ]
     w = RANDOM.standard_normal((64, 256)).astype(np.float32)
     return model(nodes, {"x": [64, 256], "c": (TensorProto.BOOL, [])}, ["y"], {"w": w})
 
@@ -30,7 +33,11 @@ def test_round_trip(tmp_path: Path) -> None:
     original = walle_rt.load(branchy())
     original.save(tmp_path / "m.walle")
     loaded = walle_rt.load(tmp_path / "m.walle")
-    assert (loaded.inputs, loaded.outputs, loaded.metadata) == (original.inputs, original.outputs, original.metadata)
+    assert (loaded.inputs, loaded.outputs, loaded.metadata) == (
+        original.inputs,
+        original.outputs,
+        original.metadata,
+    )
     assert loaded.text() == original.text()
     x = RANDOM.standard_normal((64, 256)).astype(np.float32)
     for c in (True, False):
@@ -83,7 +90,9 @@ def test_a_changed_byte_is_found(tmp_path: Path, offset: int) -> None:
 
 def test_constant_parts_are_folded_into_the_file() -> None:
     nodes = [make_node("Add", ["v", "w"], ["s"]), make_node("Mul", ["x", "s"], ["y"])]
-    made = model(nodes, {"x": [1000]}, ["y"], {"v": np.ones(1000, np.float32), "w": np.ones(1000, np.float32)})
+    made = model(
+        nodes, {"x": [1000]}, ["y"], {"v": np.ones(1000, np.float32), "w": np.ones(1000, np.float32)}
+    )
     loaded = walle_rt.load(made)
     assert "Add" not in loaded.text()
     assert len(loaded.to_bytes()) < 4000 + 2000  # the two weights themselves are gone

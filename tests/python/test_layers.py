@@ -14,7 +14,11 @@ import walle_rt
 
 
 def agree(
-    op: str, inputs: dict[str, Array | None], outputs: int = 1, constants: tuple[str, ...] = (), **attributes: Any
+    op: str,
+    inputs: dict[str, Array | None],
+    outputs: int = 1,
+    constants: tuple[str, ...] = (),
+    **attributes: Any,
 ) -> None:
     model = one_node(op, inputs, outputs, constants, **attributes)
     given = feeds(inputs, constants)
@@ -63,7 +67,11 @@ def test_convolution(axes: int, seed: int) -> None:
 def test_transposed_convolution(axes: int, seed: int) -> None:
     rng = np.random.default_rng([axes, seed])
     kernel = ints(rng, 1, 4, axes)
-    inputs = {"X": floats(rng, 2, 3, *ints(rng, 3, 6, axes)), "W": floats(rng, 3, 4, *kernel), "B": floats(rng, 4)}
+    inputs = {
+        "X": floats(rng, 2, 3, *ints(rng, 3, 6, axes)),
+        "W": floats(rng, 3, 4, *kernel),
+        "B": floats(rng, 4),
+    }
     agree(
         "ConvTranspose",
         inputs,
@@ -90,7 +98,9 @@ def test_resize(mode: str, coordinates: str) -> None:
         }
         if coordinates == "tf_crop_and_resize":
             inputs["roi"] = np.array([0, 0, 0.125, 0.21875, 1, 1, 0.84375, 1.1875], np.float32)
-        agree("Resize", inputs, mode=mode, coordinate_transformation_mode=coordinates, extrapolation_value=5.0)
+        agree(
+            "Resize", inputs, mode=mode, coordinate_transformation_mode=coordinates, extrapolation_value=5.0
+        )
 
 
 @pytest.mark.parametrize("align", [0, 1])
@@ -141,7 +151,9 @@ def test_suppression_keeps_the_best_of_overlapping_boxes() -> None:
         ("GridSample", {"X": (1, 1, 4, 4), "grid": (1, 2, 2, 2)}, {"mode": "wavy"}),
     ],
 )
-def test_wrong_layers_are_errors(op: str, inputs: dict[str, tuple[int, ...]], attributes: dict[str, Any]) -> None:
+def test_wrong_layers_are_errors(
+    op: str, inputs: dict[str, tuple[int, ...]], attributes: dict[str, Any]
+) -> None:
     given = {name: np.zeros(shape, np.float32) for name, shape in inputs.items()}
     with pytest.raises(walle_rt.Error) as caught:
         walle_rt.load(one_node(op, given, opset=20, **attributes)).session(threads=1).run(given)

@@ -13,7 +13,9 @@ from onnx import helper, numpy_helper
 import walle_rt
 
 
-def run(op: str, inputs: dict[str, Array | None], outputs: int = 1, domain: str = "", **attributes: Any) -> list[Array]:
+def run(
+    op: str, inputs: dict[str, Array | None], outputs: int = 1, domain: str = "", **attributes: Any
+) -> list[Array]:
     model = one_node(op, inputs, outputs, opset=21, **attributes)
     if domain:
         model.graph.node[0].domain = domain
@@ -117,7 +119,8 @@ def test_log_sum_exp_of_infinities() -> None:
 
 
 @pytest.mark.parametrize(
-    ("a", "b"), [(np.float32, np.int64), (np.int32, np.float32), (np.int64, np.int8), (np.float64, np.float32)]
+    ("a", "b"),
+    [(np.float32, np.int64), (np.int32, np.float32), (np.int64, np.int8), (np.float64, np.float32)],
 )
 def test_pow_of_mixed_dtypes(a: Any, b: Any) -> None:
     x, e = np.array([1, 2, 3, 4], a), np.array([0, 3, 2, 1], b)
@@ -179,7 +182,11 @@ def test_blocked_quantisation_with_a_cut_last_block(block: int) -> None:
     scale = np.random.default_rng(0).uniform(0.1, 1, (3, -(-5 // block))).astype(np.float32)
     whole = np.repeat(scale, block, 1)[:, :5]
     (y,) = run(
-        "QuantizeLinear", {"x": x, "scale": scale}, axis=1, block_size=block, output_dtype=onnx.TensorProto.INT16
+        "QuantizeLinear",
+        {"x": x, "scale": scale},
+        axis=1,
+        block_size=block,
+        output_dtype=onnx.TensorProto.INT16,
     )
     np.testing.assert_array_equal(y, np.rint(x / whole).astype(np.int16))
     (back,) = run("DequantizeLinear", {"x": y, "scale": scale}, axis=1, block_size=block)

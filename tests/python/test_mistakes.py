@@ -1,5 +1,6 @@
-"""Forty mistakes of a first day with the runtime. Each ends in a walle_rt.Error that says what was given, what was
-expected, where, and what to do next - never in a crash, a hang, a foreign exception or a silent wrong answer."""
+"""Forty mistakes of a first day with the runtime. Each ends in a walle_rt.Error that says what was given,
+what was expected, where, and what to do next - never in a crash, a hang, a foreign exception or a silent
+wrong answer."""
 
 from __future__ import annotations
 
@@ -21,7 +22,10 @@ F = TensorProto.FLOAT
 
 
 def graph_of(
-    nodes: list[onnx.NodeProto], inputs: dict[str, Any], outputs: dict[str, Any], weights: dict[str, Any] | None = None
+    nodes: list[onnx.NodeProto],
+    inputs: dict[str, Any],
+    outputs: dict[str, Any],
+    weights: dict[str, Any] | None = None,
 ) -> onnx.ModelProto:
     """A model that is not checked, because most of these are wrong on purpose."""
 
@@ -54,7 +58,11 @@ ROW = np.array(1, np.int64)
 def run(**changes: Any) -> Any:
     """Run the good model with some inputs changed; a value of None removes the input."""
     feeds = {"x": X, "row": ROW} | changes
-    return walle_rt.load(good()).session().run({name: value for name, value in feeds.items() if value is not None})
+    return (
+        walle_rt.load(good())
+        .session()
+        .run({name: value for name, value in feeds.items() if value is not None})
+    )
 
 
 def outputs_of(outputs: Any) -> Any:
@@ -180,14 +188,24 @@ MISTAKES = [
     Mistake("file_is_a_folder", lambda f: walle_rt.load(str(f)), ANY, (".",)),
     Mistake("file_is_empty", lambda f: walle_rt.load(written(f, "empty.walle", b"")), M, ("empty.walle",)),
     Mistake("file_is_text", lambda f: walle_rt.load(written(f, "notes.walle", b"hello " * 40)), M),
-    Mistake("file_is_a_picture_named_onnx", lambda f: walle_rt.load(written(f, "p.onnx", b"\x89PNG\r\n\x1a\n" * 9)), M),
+    Mistake(
+        "file_is_a_picture_named_onnx",
+        lambda f: walle_rt.load(written(f, "p.onnx", b"\x89PNG\r\n\x1a\n" * 9)),
+        M,
+    ),
     Mistake("file_is_cut_short", lambda f: walle_rt.load(written(f, "cut.walle", saved(f)[:100])), M),
-    Mistake("file_has_a_strange_suffix", lambda f: walle_rt.load(written(f, "model.tflite", b"TFL3" * 20)), ANY),
+    Mistake(
+        "file_has_a_strange_suffix", lambda f: walle_rt.load(written(f, "model.tflite", b"TFL3" * 20)), ANY
+    ),
     Mistake("bytes_are_empty", lambda f: walle_rt.load(b""), ANY),
     Mistake("load_of_a_number", lambda f: walle_rt.load(42), A, ("int",)),  # type: ignore[arg-type]
     Mistake("load_of_none", lambda f: walle_rt.load(None), A, ("None",)),  # type: ignore[arg-type]
-    Mistake("save_into_an_absent_folder", lambda f: walle_rt.load(good()).save(f"{f}/no/m.walle"), ANY, ("no",)),
-    Mistake("external_data_is_absent", lambda f: walle_rt.load(external(f, "weight.bin")), ANY, ("weight.bin",)),
+    Mistake(
+        "save_into_an_absent_folder", lambda f: walle_rt.load(good()).save(f"{f}/no/m.walle"), ANY, ("no",)
+    ),
+    Mistake(
+        "external_data_is_absent", lambda f: walle_rt.load(external(f, "weight.bin")), ANY, ("weight.bin",)
+    ),
     Mistake("external_data_climbs_out", lambda f: outside(f, "../secret.bin"), ANY, ("secret.bin",)),
     Mistake("external_data_is_absolute", lambda f: outside(f, str(f / "secret.bin")), ANY, ("secret.bin",)),
     Mistake("external_data_is_a_link_out", linked, ANY, ("weight.bin",)),
@@ -206,7 +224,9 @@ MISTAKES = [
     Mistake("input_is_objects", lambda f: run(x=np.full((2, 4), None, object)), A),
     Mistake("input_has_another_rank", lambda f: run(x=X[0]), A, ("x",)),
     Mistake("input_has_another_size", lambda f: run(x=np.ones((2, 5), np.float32)), A, ("5", "4")),
-    Mistake("input_is_none", lambda f: walle_rt.load(good()).session().run({"x": None, "row": ROW}), A, ("x",)),
+    Mistake(
+        "input_is_none", lambda f: walle_rt.load(good()).session().run({"x": None, "row": ROW}), A, ("x",)
+    ),
     Mistake("inputs_are_a_list", lambda f: walle_rt.load(good()).session().run([X, ROW]), A, ("list",)),  # type: ignore[arg-type]
     Mistake("inputs_are_one_array", lambda f: walle_rt.load(good()).session().run(X), A, ("ndarray",)),  # type: ignore[arg-type]
     Mistake("input_key_is_a_number", lambda f: walle_rt.load(good()).session().run({0: X, "row": ROW}), A),  # type: ignore[dict-item]
@@ -221,7 +241,9 @@ MISTAKES = [
     Mistake("backend_is_a_number", lambda f: walle_rt.load(good()).session(backend=3), A, ("3",)),  # type: ignore[arg-type]
     Mistake("threads_are_zero", lambda f: walle_rt.load(good()).session(threads=0), A, ("0",)),
     Mistake("threads_are_negative", lambda f: walle_rt.load(good()).session(threads=-2), A, ("-2",)),
-    Mistake("precision_is_unknown", lambda f: walle_rt.load(good()).session(precision="float7"), A, ("float7",)),
+    Mistake(
+        "precision_is_unknown", lambda f: walle_rt.load(good()).session(precision="float7"), A, ("float7",)
+    ),
     # Models
     Mistake("operators_are_unknown", unsupported, M, ("Frobnicate", "Quux")),
     Mistake("graph_has_a_cycle", cyclic, M),

@@ -120,5 +120,7 @@ def test_silero_vad_streams() -> None:
 def decode_pictures(arrays: Any, count: int) -> Array:
     """The first pictures of the data set, which keeps each one as a JPEG in a shared byte array."""
     jpeg, offset = arrays["jpeg"], arrays["offset"]
-    pictures = [Image.open(io.BytesIO(jpeg[offset[i] : offset[i + 1]].tobytes())).convert("RGB") for i in range(count)]
+    pictures = [
+        Image.open(io.BytesIO(jpeg[offset[i] : offset[i + 1]].tobytes())).convert("RGB") for i in range(count)
+    ]
     return np.stack([np.asarray(picture) for picture in pictures])

@@ -1,7 +1,8 @@
-"""Random graphs: the planned engine against NumPy, and every optimisation switched off against all of them on.
+"""Random graphs: the planned engine against NumPy,
+and every optimisation switched off against all of them on.
 
-A graph grows node by node from a seeded generator while NumPy computes the same values beside it. Movement operators
-are frequent on purpose: chains of them are what raster merging rewrites.
+A graph grows node by node from a seeded generator while NumPy computes the same values beside it. Movement
+operators are frequent on purpose: chains of them are what raster merging rewrites.
 """
 
 from __future__ import annotations
@@ -18,7 +19,13 @@ from onnx import TensorProto, helper
 import walle_rt
 
 GRAPHS = 150
-SWITCHES = [{"merge": False}, {"search": False}, {"fuse": False}, {"threads": 2}, {"fold": False, "claim": False}]
+SWITCHES = [
+    {"merge": False},
+    {"search": False},
+    {"fuse": False},
+    {"threads": 2},
+    {"fold": False, "claim": False},
+]
 
 
 @dataclass

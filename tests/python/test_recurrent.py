@@ -1,4 +1,6 @@
-"""RNN, GRU and LSTM: the whole kernel against the decomposition that says what they mean, for every attribute."""
+"""RNN, GRU and LSTM: the whole kernel against the decomposition that says what they mean,
+for every attribute.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,9 @@ def test_whole_equals_decomposed(op: str, direction: str, option: str) -> None:
     for threads in (1, 2):
         whole = model.session(threads=threads).run(given)
         for name, want in decomposed.items():
-            np.testing.assert_allclose(whole[name], want, rtol=1e-4, atol=1e-5, err_msg=f"{name}, {threads} threads")
+            np.testing.assert_allclose(
+                whole[name], want, rtol=1e-4, atol=1e-5, err_msg=f"{name}, {threads} threads"
+            )
 
 
 def test_the_cpu_runs_them_whole() -> None:

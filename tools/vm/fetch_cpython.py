@@ -1,9 +1,10 @@
-"""Find the CPython source archive, check it against its published hash, unpack it once; print the source folder.
+"""Find the CPython source archive, check it against its published hash, unpack it once;
+print the source folder.
 
-Looked for in this order: the file named by WALLE_CPYTHON_TARBALL, the cache (~/.cache/walle, keyed by hash), python.org
-and the pool of every Debian mirror that this machine's apt is configured with. A wrong hash is refused everywhere.
-Exit status 3 and one line on stderr: none could be had, build without the VM.
-With --where it only says where the source would come from, without asking the network.
+Looked for in this order: the file named by WALLE_CPYTHON_TARBALL, the cache (~/.cache/walle, keyed by hash),
+python.org and the pool of every Debian mirror that this machine's apt is configured with. A wrong hash is
+refused everywhere. Exit status 3 and one line on stderr: none could be had, build without the VM. With
+--where it only says where the source would come from, without asking the network.
 """
 
 from __future__ import annotations
@@ -88,7 +89,8 @@ def archive(cache: Path) -> Path | None:
         target.unlink(missing_ok=True)
         tried.append(why)
     print(
-        "no CPython source; tried " + "; ".join(tried) + ". Set WALLE_CPYTHON_TARBALL to the archive", file=sys.stderr
+        "no CPython source; tried " + "; ".join(tried) + ". Set WALLE_CPYTHON_TARBALL to the archive",
+        file=sys.stderr,
     )
     return None
 
@@ -104,7 +106,10 @@ def checked_members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
 
 
 def unpack(tar: tarfile.TarFile, folder: Path) -> None:
-    """Extract everything. The Python of Debian 12 (3.11.2) has no extraction filters yet: there the checks are ours."""
+    """Extract everything.
+
+    The Python of Debian 12 (3.11.2) has no extraction filters yet: there the checks are ours.
+    """
     if hasattr(tarfile, "data_filter"):
         tar.extractall(folder, filter="data")
     else:
@@ -118,7 +123,9 @@ def where(cache: Path, folder: Path) -> str:
         return f"unpacked in {folder}"
     if named:
         right = Path(named).is_file() and digest(Path(named)) == SHA256
-        return f"WALLE_CPYTHON_TARBALL={named}" + ("" if right else f", which is not the expected archive ({SHA256})")
+        return f"WALLE_CPYTHON_TARBALL={named}" + (
+            "" if right else f", which is not the expected archive ({SHA256})"
+        )
     kept = kept_archive(cache)
     if kept.is_file():
         return f"cached in {kept}"

@@ -1,4 +1,7 @@
-"""Deflate a container's strings and modules one by one and write it as a C file.    pack.py CONTAINER OUT.c"""
+"""Deflate a container's strings and modules one by one and write it as a C file.
+
+pack.py CONTAINER OUT.c
+"""
 
 from __future__ import annotations
 

@@ -3,49 +3,32 @@
 #include <cstring>
 
 #include "pybind/errors.h"
+#include "pybind/python_lock.h"
 
 namespace walle::pybind {
 
 namespace {
-
-struct Names {
-  DType dtype;
-  const char* numpy;
-};
-constexpr Names kNumpy[] = {
-    {DType::float32, "f4"},    {DType::float64, "f8"},        {DType::float16, "f2"},
-    {DType::bfloat16, "u2"},   {DType::int8, "i1"},           {DType::int16, "i2"},
-    {DType::int32, "i4"},      {DType::int64, "i8"},          {DType::uint8, "u1"},
-    {DType::uint16, "u2"},     {DType::uint32, "u4"},         {DType::uint64, "u8"},
-    {DType::boolean, "?"},     {DType::float8e4m3fn, "u1"},   {DType::float8e4m3fnuz, "u1"},
-    {DType::float8e5m2, "u1"}, {DType::float8e5m2fnuz, "u1"},
-};
 
 // One dtype object per DType, made once; never freed, because destroying them after the interpreter would
 // crash.
 const py::dtype& numpy_dtype(DType dtype) {
   static auto* table = [] {
     auto* made = new std::array<py::dtype, tensor::kDTypeCount>();
-    for (const Names& row : kNumpy) (*made)[static_cast<size_t>(row.dtype)] = py::dtype(row.numpy);
+    for (int i = 1; i < tensor::kDTypeCount; ++i)
+      (*made)[static_cast<size_t>(i)] = py::dtype(tensor::numpy_code(tensor::kDTypes[i]));
     return made;
   }();
   return (*table)[static_cast<size_t>(dtype)];
 }
 
+// Of the dtypes that NumPy itself has.
 DType from_kind(char kind, py::ssize_t size) {
-  switch (kind) {
-    case 'f':
-      return size == 4   ? DType::float32
-             : size == 8 ? DType::float64
-             : size == 2 ? DType::float16
-                         : DType::undefined;
-    case 'i':
-      return size == 8 ? DType::int64 : size == 4 ? DType::int32 : size == 2 ? DType::int16 : DType::int8;
-    case 'u':
-      return size == 8 ? DType::uint64 : size == 4 ? DType::uint32 : size == 2 ? DType::uint16 : DType::uint8;
-    case 'b': return DType::boolean;
-    default: return DType::undefined;
+  for (int i = 1; i < tensor::kDTypeCount; ++i) {
+    const tensor::DTypeFacts& row = tensor::kDTypes[i];
+    const bool carried = kind == 'u' && row.group != tensor::DTypeClass::unsigned_integer;
+    if (row.numpy_kind == kind && row.size == size && !carried) return static_cast<DType>(i);
   }
+  return DType::undefined;
 }
 
 // What NumPy cannot take (a tensor on another device, a dtype of its own kind) is the caller's argument, not
@@ -102,11 +85,8 @@ DType dtype_of(const py::array& array) {
   const DType plain = from_kind(dtype.kind(), dtype.itemsize());
   if (plain != DType::undefined) return plain;
   const std::string name = py::str(dtype.attr("name"));
-  if (name == "bfloat16") return DType::bfloat16;
-  if (name == "float8_e4m3fn") return DType::float8e4m3fn;
-  if (name == "float8_e4m3fnuz") return DType::float8e4m3fnuz;
-  if (name == "float8_e5m2") return DType::float8e5m2;
-  if (name == "float8_e5m2fnuz") return DType::float8e5m2fnuz;
+  for (int i = 1; i < tensor::kDTypeCount; ++i)
+    if (tensor::kDTypes[i].numpy_name == name) return static_cast<DType>(i);
   return DType::undefined;
 }
 
@@ -125,11 +105,7 @@ Shape shape_of(const py::array& array, DType dtype, const std::string& where) {
 Tensor borrow(const py::array& array, DType dtype, const Shape& shape, bool writable) {
   PyObject* owner = array.ptr();
   Py_INCREF(owner);
-  auto release = [owner] {
-    if (!Py_IsInitialized()) return;  // the interpreter is gone and took the array with it
-    const py::gil_scoped_acquire gil;
-    Py_DECREF(owner);
-  };
+  auto release = [owner] { drop_reference(owner); };
   Buffer buffer = Buffer::wrap(const_cast<void*>(array.data()), static_cast<size_t>(array.nbytes()),
                                std::move(release), writable);
   return Tensor(dtype, shape, std::move(buffer));

@@ -46,7 +46,7 @@ class Journal {
   // Whether a payload of `size` bytes has space; after true the next commit() is of that size.
   bool reserve(size_t size);
   // Accepts the reserved payload, which `write(writer)` puts (see
-  // base/crc32c_write.h); returns its sequence number.
+  // base/checked_write.h); returns its sequence number.
   template <class Write>
   uint64_t commit(size_t size, Write&& write) {
     const uint64_t seq = committed_.load(std::memory_order_relaxed);

@@ -12,7 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/checked.h"
-#include "base/crc32c_write.h"
+#include "base/checked_write.h"
 
 namespace walle::store {
 
@@ -48,10 +48,10 @@ struct ChainPlace {
 ChainPlace chain_place(std::span<const std::byte> ring, size_t offset);
 
 // The frame becomes valid with its checksum, which is stored last.
-// `write(writer)` puts the payload: see base/crc32c_write.h.
+// `write(writer)` puts the payload: see base/checked_write.h.
 template <class Write>
 void write_frame_with(std::byte* frame, uint32_t size, uint64_t seq, Write&& write) {
-  const uint32_t crc = base::crc32c_write(frame + kFrameSizeAt, [&](auto& w) {
+  const uint32_t crc = base::checked_write(frame + kFrameSizeAt, [&](auto& w) {
     w.put(size);
     w.put(seq);
     write(w);

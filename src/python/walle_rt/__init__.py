@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .c_library import cmake_dir, include_dir, library_dir
 from .errors import (
     ArgumentError,
     BackendError,
@@ -13,7 +14,11 @@ from .errors import (
     TaskError,
 )
 from .explain import ExplainRow, Explanation
-from .model import Model, Session, Signature, ValueInfo, load
+from .loading import load
+from .log import set_log_level
+from .model import Model
+from .session import Session
+from .values import Signature, ValueInfo
 
 __version__ = "0.1.0"
 
@@ -33,5 +38,9 @@ __all__ = [
     "TaskError",
     "ValueInfo",
     "__version__",
+    "cmake_dir",
+    "include_dir",
+    "library_dir",
     "load",
+    "set_log_level",
 ]

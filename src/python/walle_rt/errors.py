@@ -8,7 +8,8 @@ from typing import Self
 class Error(Exception):
     """Base of every error walle_rt raises.
 
-    The message says what was given, what was expected, where, and one next step; the four parts are also attributes.
+    The message says what was given, what was expected, where, and one next step; the four parts are also
+    attributes.
     """
 
     def __init__(

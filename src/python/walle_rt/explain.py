@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from .html import explanation_html
+
 
 @dataclass(frozen=True)
 class ExplainRow:
@@ -77,9 +79,10 @@ class Explanation:
             lines.append(_line(row, total, many))
             if losers:
                 lines += [f"{'':<14}over {name} ({ms * 1e3:.1f} us)" for name, ms in row.losers]
-        return "\n".join([*lines, *self._summary()])
+        return "\n".join([*lines, *self.summary()])
 
-    def _summary(self) -> list[str]:
+    def summary(self) -> list[str]:
+        """Three lines: steps and memory, work and time, time by algorithm."""
         flops, moved = sum(r.flops for r in self.rows), sum(r.bytes for r in self.rows)
         measured = f", measured {self.measured_ms:.3f} ms" if any(r.measured_runs for r in self.rows) else ""
         total = sum(r.ms for r in self.rows) or 1.0
@@ -97,6 +100,10 @@ class Explanation:
         """The table."""
         return self.text()
 
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return explanation_html(self)
+
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {**vars(self), "measured_ms": self.measured_ms, "rows": [vars(r) for r in self.rows]}
@@ -104,7 +111,8 @@ class Explanation:
 
 def _head(many: bool) -> str:
     return (
-        f"{'op':<13} {'on ' if many else ''}{'algorithm':<35} {'result':<24} {'at':<14} {'MFLOP':>7} {'kB':>7} "
+        f"{'op':<13} {'on ' if many else ''}{'algorithm':<35} {'result':<24} {'at':<14} {'MFLOP':>7} "
+        f"{'kB':>7} "
         f"{'predicted':>9} {'measured':>9} {'GFLOP/s':>7} {'GB/s':>5} {'share':>6}  node"
     )
 
@@ -118,6 +126,7 @@ def _line(row: ExplainRow, total_ms: float, many: bool) -> str:
     speed = f"{row.flops / seconds / 1e9:.1f}" if row.flops else "-"
     return (
         f"{row.op:<13} {f'{row.backend} ' if many else ''}{algorithm:<35} {row.output:<24} {place:<14} "
-        f"{row.flops / 1e6:>7.2f} {row.bytes / 1e3:>7.1f} {row.predicted_ms * 1e3:>7.1f}us {measured:>9} {speed:>7} "
+        f"{row.flops / 1e6:>7.2f} {row.bytes / 1e3:>7.1f} {row.predicted_ms * 1e3:>7.1f}us {measured:>9} "
+        f"{speed:>7} "
         f"{row.bytes / seconds / 1e9:>5.1f} {row.ms / total_ms:>6.1%}  {row.node}"
     )

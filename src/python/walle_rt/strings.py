@@ -21,7 +21,10 @@ def names(metadata: dict[str, str]) -> frozenset[str]:
         found = None
     if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
         raise ModelError.of(
-            f"metadata 'strings' = {text[:80]!r}", "a JSON list of names", "metadata", "convert the model again"
+            f"metadata 'strings' = {text[:80]!r}",
+            "a JSON list of names",
+            "metadata",
+            "convert the model again",
         )
     return frozenset(found)
 
@@ -46,5 +49,7 @@ def encode(value: Any, name: str) -> np.ndarray[Any, Any]:
 def decode(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Do the reverse: an array of Python strings (dtype object)."""
     shape = value.shape[:-1]
-    words = [bytes(row).rstrip(b"\0").decode("utf-8", "replace") for row in value.reshape(-1, value.shape[-1])]
+    words = [
+        bytes(row).rstrip(b"\0").decode("utf-8", "replace") for row in value.reshape(-1, value.shape[-1])
+    ]
     return np.array(words, object).reshape(shape)

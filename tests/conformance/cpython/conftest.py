@@ -1,4 +1,4 @@
-"""The modules under inside/ run in isolates: pytest neither collects them nor puts their folder on the path."""
+"""The modules under inside/ run in isolates: pytest neither collects them nor adds their folder."""
 
 from __future__ import annotations
 

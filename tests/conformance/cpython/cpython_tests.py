@@ -2,9 +2,9 @@
 
     python tests/conformance/cpython/cpython_tests.py [MODULE...] [--update-passing] [--verbose]
 
-The test files come out of the source archive that the VM is built from; none is in the repository. What they ask of a
-desktop Python (files, processes, CPython's test extensions) is answered by inside/: absent modules and helpers raise
-SkipTest. passing.txt lists what passes; it only grows.
+The test files come out of the source archive that the VM is built from; none is in the repository. What they
+ask of a desktop Python (files, processes, CPython's test extensions) is answered by inside/: absent modules
+and helpers raise SkipTest. passing.txt lists what passes; it only grows.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ json: test_json.test_decode test_json.test_default test_json.test_dump test_json
   test_json.test_pass2 test_json.test_pass3 test_json.test_recursion test_json.test_scanstring
   test_json.test_separators test_json.test_speedups test_json.test_unicode
 keyword: test_keyword
-language: test_generators test_scope test_with test_patma test_named_expressions test_unpack_ex test_dict test_list
-  test_tuple test_set test_int test_float test_long test_range test_slice test_fstring test_exceptions test_super
-  test_property test_enumerate test_iter test_sort
+language: test_generators test_scope test_with test_patma test_named_expressions test_unpack_ex test_dict
+  test_list test_tuple test_set test_int test_float test_long test_range test_slice test_fstring
+  test_exceptions test_super test_property test_enumerate test_iter test_sort
 math: test_math
 operator: test_operator
 pprint: test_pprint
@@ -97,9 +97,16 @@ HELPERS = [
 ]
 HELPERS += [f"test.support.{name}" for name in ("hypothesis_helper", "_hypothesis_stubs")]
 HELPERS += ["test.support._hypothesis_stubs._helpers", "test.support._hypothesis_stubs.strategies"]
-HELPERS += ["test.support.numbers", "test.support.testcase", "test.support.warnings_helper", "test.typinganndata"]
+HELPERS += [
+    "test.support.numbers",
+    "test.support.testcase",
+    "test.support.warnings_helper",
+    "test.typinganndata",
+]
 HELPERS += [f"test.typinganndata.ann_module{number}" for number in ("", *range(2, 10), 695)]
-HELPERS += [f"test.typinganndata.{name}" for name in ("_typed_dict_helper", "mod_generics_cache", "partialexecution")]
+HELPERS += [
+    f"test.typinganndata.{name}" for name in ("_typed_dict_helper", "mod_generics_cache", "partialexecution")
+]
 HELPERS += ["test.test_contextlib", "test.test_math", "test.lock_tests"]
 UNITTEST = ["unittest.case", "unittest.result", "unittest.suite", "unittest.util", "difflib"]
 PURE = [
@@ -125,7 +132,12 @@ NAMED_CHARACTERS = {
 OWN = {"unittest": "unittest", "test.support": "support", "test.support.import_helper": "import_helper"}
 OWN |= {"importlib": "importlib", "cpython_run": "run", "absent": "absent"}
 OWN |= {f"test.support.{name}": name for name in ("threading_helper", "hashlib_helper")}
-OWN |= {"test.test_import": "test_import", "unittest.mock": "mock", "sysconfig": "sysconfig", "platform": "platform"}
+OWN |= {
+    "test.test_import": "test_import",
+    "unittest.mock": "mock",
+    "sysconfig": "sysconfig",
+    "platform": "platform",
+}
 ABSENT = [f"test.support.{name}" for name in ("os_helper", "script_helper")]
 ABSENT += [f"test.support.{name}" for name in ("socket_helper", "interpreters", "i18n_helper")]
 ABSENT += [
@@ -204,7 +216,10 @@ def helpers(lib: Path) -> dict[str, tuple[str, str, bool]]:
     found = {name: ("absent.py", absent, True) for name in ABSENT}
     found["test"] = ("test/__init__.py", "", True)
     for name in HELPERS + UNITTEST + PURE:
-        if lib.joinpath(*name.split(".")).is_dir() or lib.joinpath(*name.split(".")).with_suffix(".py").is_file():
+        if (
+            lib.joinpath(*name.split(".")).is_dir()
+            or lib.joinpath(*name.split(".")).with_suffix(".py").is_file()
+        ):
             found[name] = source_of(lib, name)
     for name, file in OWN.items():
         found[name] = (f"inside/{file}.py", (HERE / "inside" / f"{file}.py").read_text(), True)
@@ -212,7 +227,9 @@ def helpers(lib: Path) -> dict[str, tuple[str, str, bool]]:
 
 
 def in_thread(body: Any) -> Any:
-    """The outcome of `body` on a thread with a large stack: how deep C may recurse follows from the caller's."""
+    """The outcome of `body` on a thread with a large stack:
+    how deep C may recurse follows from the caller's.
+    """
     outcome: list[Any] = []
     threading.stack_size(STACK)
     thread = threading.Thread(target=lambda: outcome.append(body()))
@@ -290,14 +307,18 @@ def write_passing(pairs: set[tuple[str, str]]) -> None:
     by_class = defaultdict(list)
     for home, method in pairs:
         by_class[home].append(method)
-    lines = ["# CPython 3.13.5's own tests that pass in an isolate and must go on passing. This list only grows:"]
+    lines = [
+        "# CPython 3.13.5's own tests that pass in an isolate and must go on passing. This list only grows:"
+    ]
     lines += ["# python tests/conformance/cpython/cpython_tests.py --update-passing"]
     lines += [f"{home}: {' '.join(sorted(by_class[home]))}" for home in sorted(by_class)]
     PASSING.write_text("\n".join(lines) + "\n")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("modules", nargs="*", metavar="MODULE", help="default: all")
     parser.add_argument("--update-passing", action="store_true")
     parser.add_argument("--verbose", action="store_true", help="say why tests were skipped or failed")

@@ -18,7 +18,9 @@ from walle_rt.vm import VM, TaskBundle, library_path
 @pytest.fixture(scope="module")
 def setting() -> tuple[VM, TaskBundle, Path]:
     if not VM.available("full"):
-        pytest.skip(f"no VM library at {library_path()}: it was built with WALLE_VM=OFF or without the CPython source")
+        pytest.skip(
+            f"no VM library at {library_path()}: it was built with WALLE_VM=OFF or without the CPython source"
+        )
     try:
         vm, lib = VM("full"), archive_lib()
     except LookupError as nowhere:

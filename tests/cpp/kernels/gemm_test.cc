@@ -64,7 +64,8 @@ std::vector<float> expected(const Case& c, const Epilogue& e) {
 }
 
 const Case kCases[] = {{1, 1, 1},   {1, 1000, 65}, {3, 33, 7},     {6, 16, 100}, {14, 32, 64},
-                       {15, 31, 9}, {29, 65, 300}, {128, 70, 515}, {5, 7, 0},    {600, 40, 20}};
+                       {15, 31, 9}, {29, 65, 300}, {128, 70, 515}, {5, 7, 0},    {600, 40, 20},
+                       {0, 16, 8},  {9, 0, 8},     {0, 0, 0}};
 
 TEST(Gemm, EverySetAndPackingMatchesTheDefinition) {
   for (Isa isa : supported_isas())

@@ -1,4 +1,6 @@
-"""The sentence encoder's ONNX graph, run on the engine, against its float64 evaluation - on small random weights."""
+"""The sentence encoder's ONNX graph, run on the engine,
+against its float64 evaluation - on small random weights.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,10 @@ def random_weights() -> dict[str, np.ndarray[Any, Any]]:
             f"{at}intermediate.dense.weight": (SIZE.inner, SIZE.width),
             f"{at}intermediate.dense.bias": (SIZE.inner,),
         }
-        shapes |= {f"{at}output.dense.weight": (SIZE.width, SIZE.inner), f"{at}output.dense.bias": (SIZE.width,)}
+        shapes |= {
+            f"{at}output.dense.weight": (SIZE.width, SIZE.inner),
+            f"{at}output.dense.bias": (SIZE.width,),
+        }
         for norm in ("attention.output.LayerNorm", "output.LayerNorm"):
             shapes |= {f"{at}{norm}.weight": (SIZE.width,), f"{at}{norm}.bias": (SIZE.width,)}
     return {name: rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}

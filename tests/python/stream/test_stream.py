@@ -35,7 +35,11 @@ def shop() -> Catalog:
         Catalog()
         .declare("page_scroll", EventKind.PAGE_SCROLL, {"depth": FieldType.FLOAT})
         .declare("exposure", EventKind.EXPOSURE, {"item": FieldType.INT})
-        .declare("click", EventKind.CLICK, {"item": FieldType.INT, "price": FieldType.FLOAT, "brand": FieldType.TEXT})
+        .declare(
+            "click",
+            EventKind.CLICK,
+            {"item": FieldType.INT, "price": FieldType.FLOAT, "brand": FieldType.TEXT},
+        )
         .declare("buy", fields={"item": FieldType.INT})
         .page("home", "item")
         .state("wifi", "charging")
@@ -198,12 +202,14 @@ def test_set_refuses_what_the_log_would_have_mended(tmp_path: Path) -> None:
     triggers.step("click", "item", ts=T0, seq=1)
     with pytest.raises(ArgumentError, match="order of time"):
         triggers.step("click", "item", ts=T0 - 1, seq=2)
-    ids, times = np.array([3, 3], np.uint16), np.array([T0 + 2, T0 + 1])
-    with pytest.raises(ArgumentError, match="order of time"):
-        triggers.run(ids, np.zeros(2, np.uint16), times)
-    for events, pages in ((ids + 900, ids), (ids, ids + 900)):
-        with pytest.raises(ArgumentError, match="ids of the catalogue"):
-            triggers.run(events, pages, np.array([T0 + 1, T0 + 2]))
+    for name, page, contents, said in (
+        ("clack", "item", None, "event 'clack'"),
+        ("click", "nowhere", None, "page 'nowhere'"),
+        ("click", "item", {"colour": 1}, "field 'colour'"),
+        ("click", "item", {"price": "dear"}, "type text for field 'price'"),
+    ):
+        with pytest.raises(ArgumentError, match=said):
+            triggers.step(name, page, contents, ts=T0 + 1, seq=2)
     with EventLog(tmp_path, shop()) as log:
         log.append("click", "item", ts=T0 - 5)
         with pytest.raises(ArgumentError, match="order of time"):
@@ -230,7 +236,9 @@ def test_recording_reproduces_firings_and_features(tmp_path: Path) -> None:
         log.append("page_enter", "item", ts=T0)
         for i in range(114):
             name = ("page_scroll", "exposure", "click")[int(rng.integers(3))]
-            contents = {"depth": float(rng.random())} if name == "page_scroll" else {"item": int(rng.integers(20))}
+            contents = (
+                {"depth": float(rng.random())} if name == "page_scroll" else {"item": int(rng.integers(20))}
+            )
             log.append(name, "item", contents, ts=T0 + i * 100_000)
         log.set_state("wifi", True, ts=T0 + 11_400_000)
         log.append("page_exit", "item", ts=T0 + 11_500_000)
@@ -300,7 +308,10 @@ def test_open_bandit_takes_less_space_than_its_json(tmp_path: Path) -> None:
     texts = {c for c in columns if c.startswith("user_feature")}
     fields = {c: FieldType.TEXT if c in texts else FieldType.FLOAT for c in columns}
     catalog = (
-        Catalog().declare("exposure", EventKind.EXPOSURE, fields).declare("click", EventKind.CLICK, fields).page("shop")
+        Catalog()
+        .declare("exposure", EventKind.EXPOSURE, fields)
+        .declare("click", EventKind.CLICK, fields)
+        .page("shop")
     )
     raw = written = 0
     with EventLog(tmp_path, catalog, journal_bytes=1 << 20, max_age_s=1e9) as log:

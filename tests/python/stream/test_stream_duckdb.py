@@ -1,6 +1,8 @@
-"""The operators beside DuckDB: 10,000 pairs of a random graph and a random stream, each graph also said in SQL.
+"""The operators beside DuckDB: 10,000 pairs of a random graph and a random stream,
+each graph also said in SQL.
 
-One query answers for all streams of a graph: they differ by the column g. Every stream is cut into batches at random.
+One query answers for all streams of a graph: they differ by the column g. Every stream is cut into batches at
+random.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ AGGREGATES: list[tuple[Aggregate, str]] = [
     (aggregate("distinct", "k"), "count(DISTINCT k)"),
     (
         aggregate("histogram", "x", k=3, low=0.0, high=9.0),
-        "concat_ws(',', count(*) FILTER (x < 3), count(*) FILTER (x >= 3 AND x < 6), count(*) FILTER (x >= 6))",
+        "concat_ws(',', count(*) FILTER (x < 3), count(*) FILTER (x >= 3 AND x < 6), "
+        "count(*) FILTER (x >= 6))",
     ),
 ]
 STATES: list[tuple[str | Aggregate, str]] = [
@@ -158,7 +161,9 @@ def in_pieces(graph: Graph, whole: Batch, rng: random.Random) -> Batch:
 def rounded(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Sorted, floats to nine digits, absent values before all others."""
     plain = [tuple(round(float(v), 9) if isinstance(v, int | float) else v for v in row) for row in rows]
-    return sorted(plain, key=lambda row: [(v is not None, str(type(v)), v if v is not None else 0) for v in row])
+    return sorted(
+        plain, key=lambda row: [(v is not None, str(type(v)), v if v is not None else 0) for v in row]
+    )
 
 
 def load(connection: duckdb.DuckDBPyConnection, name: str, streams: list[Batch]) -> None:
@@ -166,7 +171,9 @@ def load(connection: duckdb.DuckDBPyConnection, name: str, streams: list[Batch])
     for g, s in enumerate(streams):
         for i, (ts, k, x, p, event) in enumerate(s.rows()):
             rows.append((g, i, ts, k, x, p, event))
-    connection.execute(f"CREATE OR REPLACE TABLE {name} (g INT, i INT, ts BIGINT, k TEXT, x DOUBLE, p INT, event TEXT)")
+    connection.execute(
+        f"CREATE OR REPLACE TABLE {name} (g INT, i INT, ts BIGINT, k TEXT, x DOUBLE, p INT, event TEXT)"
+    )
     types = ("INT", "INT", "BIGINT", "TEXT", "DOUBLE", "INT", "TEXT")
     lists = ", ".join(f"unnest(?::{t}[])" for t in types)
     connection.execute(f"INSERT INTO {name} SELECT {lists}", [list(c) for c in zip(*rows, strict=True)])
@@ -181,7 +188,9 @@ def last_revisions(shape: Shape, made: Batch) -> list[tuple[Any, ...]]:
     names = [*keys, "window_start", "window_end", *(a.out for a, _ in shape.aggregates)]
     last = {}
     for r in range(len(made)):
-        last[tuple(made.columns[n][r] for n in (*keys, "window_start"))] = tuple(made.columns[n][r] for n in names)
+        last[tuple(made.columns[n][r] for n in (*keys, "window_start"))] = tuple(
+            made.columns[n][r] for n in names
+        )
     return list(last.values())
 
 

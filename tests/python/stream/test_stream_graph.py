@@ -70,7 +70,10 @@ def random_graph(rng: random.Random) -> Graph:
         g.key_by("k")
     if rng.random() < 0.3:
         g.state(
-            "s", rng.choice(["previous", "first", "since", aggregate("sum", "x")]), "x", max_keys=rng.choice([2, 99])
+            "s",
+            rng.choice(["previous", "first", "since", aggregate("sum", "x")]),
+            "x",
+            max_keys=rng.choice([2, 99]),
         )
     times = {"disorder_s": rng.choice([0, 2]), "lateness_s": rng.choice([0, 3])}
     some = rng.sample(AGGREGATES, rng.randrange(1, 4))
@@ -101,7 +104,9 @@ def test_batch_equals_stream_on_random_graphs() -> None:
             at += n
         pieces.append(cut_graph.finish())
         assert whole.rows() == pieces.rows(), seed
-        assert whole.support == pieces.support and whole.labels == pieces.labels and whole.paths == pieces.paths
+        assert (
+            whole.support == pieces.support and whole.labels == pieces.labels and whole.paths == pieces.paths
+        )
         for counter in ("late", "outside", "evicted"):
             assert getattr(whole_graph, counter) == getattr(cut_graph, counter)
         given += len(whole)
@@ -131,7 +136,9 @@ def test_windows_agree_with_plain_python() -> None:
 
 
 def test_late_rows_are_revised_or_counted() -> None:
-    batch = Batch({"ts": [1_000_000, 12_000_000, 2_000_000, 30_000_000, 3_000_000], "x": [1.0, 1.0, 1.0, 1.0, 1.0]})
+    batch = Batch(
+        {"ts": [1_000_000, 12_000_000, 2_000_000, 30_000_000, 3_000_000], "x": [1.0, 1.0, 1.0, 1.0, 1.0]}
+    )
     g = Graph().tumbling(10, aggregate("sum", "x"), lateness_s=5)
     made = g.run(batch)
     first = [(r[3], r[4]) for r in made.rows() if r[1] == 0]
@@ -146,7 +153,10 @@ def page_rows(*rows: tuple[int, str, int]) -> Batch:
 
 def test_page_window_closes_with_its_exit_or_when_idle() -> None:
     g = Graph().page(aggregate("count"), idle_s=60, lateness_s=20)
-    assert len(g.push(page_rows((0, "page_enter", 1), (5, "click", 1), (6, "click", 0), (7, "page_enter", 2)))) == 0
+    assert (
+        len(g.push(page_rows((0, "page_enter", 1), (5, "click", 1), (6, "click", 0), (7, "page_enter", 2))))
+        == 0
+    )
     left = g.push(page_rows((9, "page_exit", 1)))
     assert left.rows() == [(9_000_000, 1, 0, 9_000_000, 0, 3)] and left.support == [3]
     revised = g.push(page_rows((8, "click", 1)))
@@ -158,8 +168,16 @@ def test_page_window_closes_with_its_exit_or_when_idle() -> None:
 
 
 def test_state_remembers_per_key_and_counts_what_it_forgets() -> None:
-    rows = Batch({"ts": [0, 1_000_000, 3_000_000, 4_000_000], "k": ["a", "b", "a", "a"], "x": [1, 5, None, 2]})
-    g = Graph().key_by("k").state("before", "previous", "x").state("start", "first", "x").state("wait", "since")
+    rows = Batch(
+        {"ts": [0, 1_000_000, 3_000_000, 4_000_000], "k": ["a", "b", "a", "a"], "x": [1, 5, None, 2]}
+    )
+    g = (
+        Graph()
+        .key_by("k")
+        .state("before", "previous", "x")
+        .state("start", "first", "x")
+        .state("wait", "since")
+    )
     made = g.state("total", aggregate("sum", "x")).push(rows)
     assert made.columns["before"] == [None, None, 1, None]
     assert made.columns["start"] == [1, 5, 1, 1]
@@ -247,12 +265,18 @@ def test_gate_denies_by_default_and_remembers(tmp_path: Path) -> None:
 
 def test_gate_holds_features_to_their_schema(tmp_path: Path) -> None:
     gate = EgressGate(tmp_path)
-    fields = [FeatureField("v", FeatureType.VECTOR, 4), FeatureField("s", FeatureType.TEXT, 3), FeatureField("n")]
+    fields = [
+        FeatureField("v", FeatureType.VECTOR, 4),
+        FeatureField("s", FeatureType.TEXT, 3),
+        FeatureField("n"),
+    ]
     gate.allow("t", FeaturePolicy("f", fields, 1000, 9))
     labels = dict.fromkeys("vsn", Sensitivity.OPEN)
 
     def batch(v: object = None, s: object = "abc", n: object = 1) -> Batch:
-        return Batch({"ts": [1], "v": [np.zeros(4, np.float32) if v is None else v], "s": [s], "n": [n]}, labels)
+        return Batch(
+            {"ts": [1], "v": [np.zeros(4, np.float32) if v is None else v], "s": [s], "n": [n]}, labels
+        )
 
     assert len(gate.send("t", "f", batch())) == 4 + 3 * 5 + 4 + 8 + (1 + 4 + 16) + (1 + 4 + 3) + (1 + 8)
     for wrong, said in [
@@ -267,7 +291,9 @@ def test_gate_holds_features_to_their_schema(tmp_path: Path) -> None:
 
 def test_raw_data_is_refused_when_the_task_is_built(tmp_path: Path) -> None:
     gate = EgressGate(tmp_path)
-    gate.allow("t", FeaturePolicy("raw", [FeatureField("brief"), FeatureField("n", FeatureType.INT)], 1000, 9))
+    gate.allow(
+        "t", FeaturePolicy("raw", [FeatureField("brief"), FeatureField("n", FeatureType.INT)], 1000, 9)
+    )
     graph = Graph().filter("exists x").map("brief", "x").select("brief")
     with pytest.raises(TaskError, match=r"column 'brief' \(x > map brief\) labelled secret"):
         gate.check("t", "raw", graph.outputs({"x": Sensitivity.SECRET}))
@@ -340,7 +366,16 @@ def test_noise_spends_what_it_gives_away(tmp_path: Path, mechanism: str) -> None
     batch = Batch({"ts": list(range(rows)), "x": [3] * rows, "y": [1] * rows}, {"x": Sensitivity.SECRET})
     with EventLog(tmp_path) as log:
         graph = Graph().noise(
-            "x", 0, 4, log=log, account="x", epsilon=1.0, limit=1.5 * rows, mechanism=mechanism, delta=1e-3, seed=5
+            "x",
+            0,
+            4,
+            log=log,
+            account="x",
+            epsilon=1.0,
+            limit=1.5 * rows,
+            mechanism=mechanism,
+            delta=1e-3,
+            seed=5,
         )
         made = graph.push(batch)
         assert made.labels["x"] == Sensitivity.OPEN and made.labels["y"] == Sensitivity.PERSONAL

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
+from commands import run_command
 from places import DATA, ROOT, need
 
 from walle_rt.errors import ArgumentError
@@ -24,11 +26,21 @@ def example() -> ModuleType:
     return module
 
 
-def test_generated_visit_gets_small(example: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_generated_visit_gets_small(
+    example: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     raw, sent = example.report("generated", [example.generated()], str(tmp_path))
     assert "116 events" in capsys.readouterr().out
     assert 128 < sent < 180  # the code, its time and framing
     assert raw > 100 * sent
+
+
+def test_the_command(tmp_path: Path) -> None:
+    """Without data sets it shows what it made up itself, and says what it lacks."""
+    script = ROOT / "examples" / "ipv" / "ipv.py"
+    lacks = f"no data sets in {tmp_path}"
+    done = run_command([sys.executable, script], environment={"WALLE_TEST_DATA": str(tmp_path)}, says=lacks)
+    assert done.stdout.startswith("generated: 1 pages, 116 events\n") and len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("source", ["open_bandit", "clickstream"])
@@ -47,7 +59,12 @@ def test_engine_and_native_layer_agree() -> None:
     rng = np.random.default_rng(1)
     features = rng.standard_normal((9, IPV_FLOATS)).astype(np.float32)
     rows = Batch(
-        {"ts": list(range(9)), "feature": list(features[:, :300]), "more": list(features[:, 300:]), "n": [1] * 9},
+        {
+            "ts": list(range(9)),
+            "feature": list(features[:, :300]),
+            "more": list(features[:, 300:]),
+            "n": [1] * 9,
+        },
         {"feature": Sensitivity.SECRET, "more": Sensitivity.OPEN},
     )
     graph = Graph().encode("code", session, "feature", "more")
@@ -59,7 +76,9 @@ def test_engine_and_native_layer_agree() -> None:
     assert made.labels["code"] == Sensitivity.SECRET and made.paths["code"] == "feature, more > encode"
     pieces = Batch({})
     for at in (0, 4, 5):
-        pieces.append(graph.push(Batch({k: v[at : at + (4 if at != 4 else 1)] for k, v in rows.columns.items()})))
+        pieces.append(
+            graph.push(Batch({k: v[at : at + (4 if at != 4 else 1)] for k, v in rows.columns.items()}))
+        )
     assert np.allclose(np.stack(pieces.columns["code"]), codes, atol=1e-6)
 
 

@@ -1,4 +1,6 @@
-"""What must not change firings and features, on real event streams: a cut, a split of the tasks, a stranger, noise."""
+"""What must not change firings and features, on real event streams: a cut, a split of the tasks,
+a stranger, noise.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,17 @@ from typing import Any
 import pytest
 from places import DATA, need
 
-from walle_rt.stream import Batch, Catalog, EventKind, EventLog, FieldType, Firing, Graph, TriggerSet, aggregate
+from walle_rt.stream import (
+    Batch,
+    Catalog,
+    EventKind,
+    EventLog,
+    FieldType,
+    Firing,
+    Graph,
+    TriggerSet,
+    aggregate,
+)
 from walle_rt.stream.record import record, replay_into
 
 Row = dict[str, Any]
@@ -120,7 +132,7 @@ def test_an_unrelated_task_changes_nothing(stream: list[Row]) -> None:
 
 
 def test_irrelevant_events_change_nothing(stream: list[Row]) -> None:
-    """Events no step names: `>`, `idle` and absences of others' events are about the events of their scope."""
+    """Events no step names: `>`, `idle` and absences of others are about the events of their scope."""
     names = [n for n in TRIGGERS if n != "idle"]  # any event ends an idle time
     whole = by_name(fire(a_set(names), stream))
     noisy: list[Row] = []
@@ -132,7 +144,9 @@ def test_irrelevant_events_change_nothing(stream: list[Row]) -> None:
 def feature(rows: list[Row], pieces: int) -> tuple[Any, ...]:
     """A graph's results for the rows in so many pieces."""
     graph = Graph().filter("place < 3").key_by("user").state("wait", "since")
-    graph.session(60, aggregate("count"), aggregate("mean", "wait"), aggregate("distinct", "item"), disorder_s=1)
+    graph.session(
+        60, aggregate("count"), aggregate("mean", "wait"), aggregate("distinct", "item"), disorder_s=1
+    )
     out, size = Batch({}), -(-len(rows) // pieces)
     for at in range(0, len(rows), size):
         part = rows[at : at + size]

@@ -1,6 +1,7 @@
-"""What a host process must not notice of the VM, checked with nothing but ctypes, so that it runs under any Python.
+"""What a host process must not notice of the VM, checked with nothing but ctypes,
+so that it runs under any Python.
 
-    coexistence.py FULL DEVICE         every check in a process of its own; prints "ok    name" or "FAIL  name"
+    coexistence.py FULL DEVICE         every check in a process of its own; prints "ok" or "FAIL" and its name
     coexistence.py FULL DEVICE NAME    one check
 
 The structures mirror src/cpp/vm/abi.h; the boundary's version is compared first.
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 from ctypes import CFUNCTYPE, POINTER, byref, c_char, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 
@@ -63,7 +65,13 @@ class Limits(ctypes.Structure):
 class Source(ctypes.Structure):
     """walle_vm_source."""
 
-    _fields_ = (("name", c_char_p), ("file", c_char_p), ("text", c_char_p), ("size", c_size_t), ("is_package", c_int))
+    _fields_ = (
+        ("name", c_char_p),
+        ("file", c_char_p),
+        ("text", c_char_p),
+        ("size", c_size_t),
+        ("is_package", c_int),
+    )
 
 
 class Blob(ctypes.Structure):
@@ -78,7 +86,12 @@ LOG = CFUNCTYPE(None, c_void_p, c_int, POINTER(c_char), c_size_t)
 class Host(ctypes.Structure):
     """walle_vm_host without functions."""
 
-    _fields_ = (("log", LOG), ("allocate_tensor", c_void_p), ("functions", c_void_p), ("function_count", c_size_t))
+    _fields_ = (
+        ("log", LOG),
+        ("allocate_tensor", c_void_p),
+        ("functions", c_void_p),
+        ("function_count", c_size_t),
+    )
 
 
 class Api(ctypes.Structure):
@@ -252,6 +265,8 @@ def forks(full: Path, device: Path) -> None:
     isolate = Isolate(library, bundle)
     thread = threading.Thread(target=isolate.call, args=(b"spin", 1_000_000))
     thread.start()
+    # Since 3.12 Python warns of threads beside a fork; here they are what is tested.
+    warnings.simplefilter("ignore", DeprecationWarning)
     child = os.fork()
     if child == 0:
         signal.alarm(20)  # a child that hangs must not hang the test
@@ -293,7 +308,10 @@ def two_copies(full: Path, device: Path) -> None:
 
 
 def exits(full: Path, device: Path) -> None:
-    """The host's exit handlers run, once, and the process ends well with isolates still alive. The caller looks."""
+    """The host's exit handlers run, once, and the process ends well with isolates still alive.
+
+    The caller looks.
+    """
     library = Library(full)
     isolate = Isolate(library, library.compile(TASK))
     atexit.register(lambda: print("bye", flush=True))
@@ -311,7 +329,7 @@ def run(name: str) -> str:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     except subprocess.TimeoutExpired:
         return "does not end"
-    if done.returncode != 0:
+    if done.returncode != 0 or done.stderr:
         return f"exit status {done.returncode}\n{done.stdout}{done.stderr}"
     expected = "bye\n" if name == "exits" else ""
     return "" if done.stdout == expected else f"printed {done.stdout!r}, expected {expected!r}"

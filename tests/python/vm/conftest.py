@@ -12,7 +12,9 @@ from walle_rt.vm import VM, Isolate, Limits, TaskBundle, library_path
 @pytest.fixture(scope="session")
 def vm() -> VM:
     if not VM.available("full"):
-        pytest.skip(f"no VM library at {library_path()}: it was built with WALLE_VM=OFF or without the CPython source")
+        pytest.skip(
+            f"no VM library at {library_path()}: it was built with WALLE_VM=OFF or without the CPython source"
+        )
     return VM("full")
 
 
@@ -35,7 +37,11 @@ def task(vm: VM) -> Make:
     """task(source, **limits): an isolate with `source` as its main module."""
 
     def make(
-        source: str, *, log: Callable[[int, str], None] | None = None, state: str | None = None, **limits: object
+        source: str,
+        *,
+        log: Callable[[int, str], None] | None = None,
+        state: str | None = None,
+        **limits: object,
     ) -> Isolate:
         made = Isolate(vm, limits=Limits(**limits), log=log, state=state)  # type: ignore[arg-type]
         made.load(TaskBundle.from_source({"main": source}, vm))

@@ -1,11 +1,12 @@
 """A call on a thread with a small stack.
 
-A process of its own: the C library gives a new thread the stack of an ended one where that is large enough, so that
-elsewhere "small" depends on which threads ended before.
+A process of its own: the C library gives a new thread the stack of an ended one where that is large enough,
+so that elsewhere "small" depends on which threads ended before.
 
     python -m tests.python.vm.small_stacks KILOBYTES
 
-Prints what the call ended with - "1" or the limit that it exceeded - and what the next one on a large stack returns.
+Prints what the call ended with - "1" or the limit that it exceeded - and what the next one on a large stack
+returns.
 """
 
 from __future__ import annotations

@@ -121,7 +121,9 @@ def test_every_flipped_bit_breaks_the_checksum(vm: VM, good: bytes) -> None:
 
 
 def test_resealed_damage_is_refused_or_harmless(vm: VM, good: bytes) -> None:
-    """With a right checksum only the verifier stands between the bytes and the interpreter: it must never crash."""
+    """With a right checksum only the verifier stands between the bytes and the interpreter:
+    it must never crash.
+    """
     rng = random.Random(2)
     refused = 0
     for _ in range(3000):
@@ -209,7 +211,11 @@ def test_hand_made_code_passes(vm: VM) -> None:
         ("constant out of range", ["RETURN_CONST", 1], "operand"),
         ("local out of range", ["LOAD_FAST", 0, "RETURN_VALUE", 0], "operand"),
         ("name out of range", ["LOAD_GLOBAL", 0, "RETURN_VALUE", 0], "operand"),
-        ("unknown operator", ["LOAD_CONST", 0, "LOAD_CONST", 0, "BINARY_OP", 99, "RETURN_VALUE", 0], "operand"),
+        (
+            "unknown operator",
+            ["LOAD_CONST", 0, "LOAD_CONST", 0, "BINARY_OP", 99, "RETURN_VALUE", 0],
+            "operand",
+        ),
         ("jump out of the code", ["JUMP_FORWARD", 9, "RETURN_CONST", 0], "jump"),
         ("jump before the code", ["JUMP_BACKWARD", 200], "jump"),
         ("prefix at the end", ["RETURN_CONST", 0, "EXTENDED_ARG", 1], "inside an instruction"),
@@ -267,7 +273,9 @@ def test_exception_table_marks_at_wrong_bytes(vm: VM, handlers: bytes) -> None:
 
 @pytest.mark.parametrize("kind", [0x00, 0x10, 0xA0, 0xC0, 0xE0, 0xB0, 0x01])
 def test_variables_that_are_free_and_something_else(vm: VM, kind: int) -> None:
-    """CPython makes room for the free variables it counts, and writes those it names: they must be the same."""
+    """CPython makes room for the free variables it counts, and writes those it names:
+    they must be the same.
+    """
     code = bytes([opcodes()["RETURN_CONST"], 0])
     with pytest.raises(TaskError, match="no kind"):
         TaskBundle(container(vm, module_bytes(code, locals_=bytes([1, 0, kind]))), vm)

@@ -67,7 +67,11 @@ def relu_model(folder: Path) -> bytes:
 @pytest.fixture(scope="module")
 def resources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     model = relu_model(tmp_path_factory.mktemp("model"))
-    return {"models/relu.walle": model, "labels.txt": b"cat dog", "models/cut.walle": model[: len(model) // 2]}
+    return {
+        "models/relu.walle": model,
+        "labels.txt": b"cat dog",
+        "models/cut.walle": model[: len(model) // 2],
+    }
 
 
 @pytest.fixture
@@ -119,7 +123,15 @@ def test_the_model_describes_itself(make: Any) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["relu.walle", "../relu.walle", "/etc/passwd", "models/../models/relu.walle", "", "models", "models/relu.walle\0x"],
+    [
+        "relu.walle",
+        "../relu.walle",
+        "/etc/passwd",
+        "models/../models/relu.walle",
+        "",
+        "models",
+        "models/relu.walle\0x",
+    ],
 )
 def test_only_the_bundles_own_resources(make: Any, name: str) -> None:
     with pytest.raises(TaskFailed, match=r"expected one of: labels\.txt"):

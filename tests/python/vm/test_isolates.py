@@ -65,7 +65,9 @@ LARGE = bytes(range(256)) * 1024  # 256 KB
 
 
 def test_large_bytes_cross_without_a_copy(task: Any) -> None:
-    isolate = task("def echo(x):\n    assert type(x) is memoryview and x.readonly and x.format == 'B'\n    return x\n")
+    isolate = task(
+        "def echo(x):\n    assert type(x) is memoryview and x.readonly and x.format == 'B'\n    return x\n"
+    )
     back = isolate.call("echo", LARGE)
     assert isinstance(back, memoryview) and back.readonly and back == LARGE
     assert np.shares_memory(np.frombuffer(back, np.uint8), np.frombuffer(LARGE, np.uint8))
@@ -76,7 +78,8 @@ def test_what_a_task_does_with_large_bytes(task: Any) -> None:
     source = (
         "import struct, hashlib, json, re\n"
         "def f(x):\n"
-        "    return {'len': len(x), 'item': x[257], 'slice': bytes(x[1:4]), 'same': x[:256] == bytes(range(256)),\n"
+        "    return {'len': len(x), 'item': x[257], 'slice': bytes(x[1:4]), 'same': "
+        "x[:256] == bytes(range(256)),\n"
         "            'int': struct.unpack_from('<H', x, 2)[0], 'sha': hashlib.sha256(x).hexdigest(),\n"
         "            'find': re.search(b'\\xfe\\xff', x).start(), 'part': x[10:20]}\n"
         "def write(x):\n    x[0] = 1\n"
@@ -159,7 +162,9 @@ def test_a_task_makes_tensors(task: Any) -> None:
 
 
 def test_a_returned_tensor_outlives_its_isolate(task: Any) -> None:
-    isolate = task("import walle\ndef make():\n    t = walle.Tensor('int64', (1000,))\n    t[999] = 5\n    return t\n")
+    isolate = task(
+        "import walle\ndef make():\n    t = walle.Tensor('int64', (1000,))\n    t[999] = 5\n    return t\n"
+    )
     result = isolate.call("make")
     isolate.close()
     del isolate
@@ -199,7 +204,10 @@ def test_an_error_names_type_message_and_lines(task: Any) -> None:
         task(source).call("outer", 0)
     error = caught.value
     assert (error.type, error.detail, error.limit) == ("ZeroDivisionError", "division by zero", "")
-    assert [(f.file, f.line, f.function) for f in error.traceback] == [("main.py", 6, "outer"), ("main.py", 3, "inner")]
+    assert [(f.file, f.line, f.function) for f in error.traceback] == [
+        ("main.py", 6, "outer"),
+        ("main.py", 3, "inner"),
+    ]
     assert 'File "main.py", line 3, in inner' in error.formatted()
     assert isinstance(error, TaskError)
 
@@ -228,7 +236,10 @@ def test_state_lives_between_calls_and_ends_with_reset(task: Any) -> None:
 
 def test_isolates_share_nothing(task: Any) -> None:
     a, b = (
-        task("import math\ndef put(x):\n    math.secret = x\ndef get():\n    return getattr(math, 'secret', None)\n")
+        task(
+            "import math\ndef put(x):\n    math.secret = x\ndef get():\n"
+            "    return getattr(math, 'secret', None)\n"
+        )
         for _ in range(2)
     )
     a.call("put", 1)
@@ -442,7 +453,9 @@ def test_device_runs_bundles_and_refuses_source(vm: Any, device: Any) -> None:
     assert isolate.call("f", 21) == 42
     with pytest.raises(TaskFailed, match="no compiler"):
         isolate.run("x = 1")
-    refuse = TaskBundle(TaskBundle.from_source({"m": "def f():\n    compile('1', 'x', 'eval')\n"}, vm).data, device)
+    refuse = TaskBundle(
+        TaskBundle.from_source({"m": "def f():\n    compile('1', 'x', 'eval')\n"}, vm).data, device
+    )
     isolate.load(refuse)
     with pytest.raises(TaskFailed, match="precompiled"):
         isolate.call("f", module="m")
@@ -450,7 +463,11 @@ def test_device_runs_bundles_and_refuses_source(vm: Any, device: Any) -> None:
 
 def test_wrong_calls_say_how_to_call(task: Any) -> None:
     isolate = task(ECHO)
-    for wrong in (lambda: isolate.call(), lambda: isolate.call("echo", 1, modul="main"), lambda: isolate.call(echo=1)):
+    for wrong in (
+        lambda: isolate.call(),
+        lambda: isolate.call("echo", 1, modul="main"),
+        lambda: isolate.call(echo=1),
+    ):
         with pytest.raises(TypeError, match="call"):
             wrong()
     with pytest.raises(TypeError):
@@ -470,7 +487,11 @@ def test_a_subclass_may_have_a_call_of_its_own(vm: VM) -> None:
 
     with Counting(vm) as isolate:
         isolate.load(TaskBundle.from_source({"main": ECHO, "other": "def echo(x):\n    return [x]\n"}, vm))
-        assert [isolate.call("echo", 1), isolate.call("echo", 1, module="other"), isolate.calls] == [1, [1], 2]
+        assert [isolate.call("echo", 1), isolate.call("echo", 1, module="other"), isolate.calls] == [
+            1,
+            [1],
+            2,
+        ]
     with pytest.raises(ArgumentError):
         isolate.call("echo", 1)
 

@@ -15,7 +15,9 @@ INTERNED = "import sys\nkept = [sys.intern('s' * 600 + str(i)) for i in range(16
 
 
 def long_names() -> str:
-    """A module that interns a million bytes of names, each longer than what comes out of an isolate's arenas."""
+    """A module that interns a million bytes of names,
+    each longer than what comes out of an isolate's arenas.
+    """
     return "".join(f"n{number}_{'x' * (LENGTH - 6)} = {number}\n" for number in range(NAMES))
 
 
@@ -46,9 +48,13 @@ def test_long_names_end_with_their_isolate(vm: VM, how: str) -> None:
     assert resident() - before < 8 << 20, "a million bytes per isolate would be 40 MB"
 
 
-@pytest.mark.parametrize("modules", ["functools", "json, re", "collections, typing, enum, random, statistics"])
+@pytest.mark.parametrize(
+    "modules", ["functools", "json, re", "collections, typing, enum, random, statistics"]
+)
 def test_a_heap_limit_wherever_it_is_met(vm: VM, modules: str) -> None:
-    """Each step ends another allocation; the isolate ends well after it, and the error is that of the limit."""
+    """Each step ends another allocation; the isolate ends well after it,
+    and the error is that of the limit.
+    """
     for kilobytes in range(300, 1400, 12):
         with Isolate(vm, limits=Limits(heap_bytes=kilobytes << 10, wall_ms=5000)) as isolate:
             try:

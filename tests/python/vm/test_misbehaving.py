@@ -1,8 +1,9 @@
-"""Everything a task can do wrong: the host goes on, the error names the limit, the isolate is usable afterwards."""
+"""Everything a task can do wrong: the host goes on, the error names the limit,
+the isolate is usable afterwards.
+"""
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import threading
 import time
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import run_command
 
 from walle_rt.vm import VM, LimitExceeded, Pool, TaskBundle, TaskFailed
 from walle_rt.vm import Limits as VmLimits
@@ -53,10 +55,26 @@ STUCK: dict[str, tuple[str, dict[str, int], str]] = {
     "sleep": ("import time\n time.sleep(1e6)", WALL, "wall"),
     "lock held twice": ("import threading\n l = threading.Lock()\n l.acquire()\n l.acquire()", WALL, "wall"),
     "queue that nobody fills": ("import queue\n queue.Queue().get()", WALL, "wall"),
-    "drain repeat": ("import itertools, collections\n collections.deque(itertools.repeat(1), maxlen=0)", WALL, "wall"),
-    "drain count": ("import itertools, collections\n collections.deque(itertools.count(), maxlen=0)", WALL, "wall"),
-    "drain cycle": ("import itertools, collections\n collections.deque(itertools.cycle([1]), maxlen=0)", WALL, "wall"),
-    "drain callable iterator": ("import collections\n collections.deque(iter(int, 1), maxlen=0)", WALL, "wall"),
+    "drain repeat": (
+        "import itertools, collections\n collections.deque(itertools.repeat(1), maxlen=0)",
+        WALL,
+        "wall",
+    ),
+    "drain count": (
+        "import itertools, collections\n collections.deque(itertools.count(), maxlen=0)",
+        WALL,
+        "wall",
+    ),
+    "drain cycle": (
+        "import itertools, collections\n collections.deque(itertools.cycle([1]), maxlen=0)",
+        WALL,
+        "wall",
+    ),
+    "drain callable iterator": (
+        "import collections\n collections.deque(iter(int, 1), maxlen=0)",
+        WALL,
+        "wall",
+    ),
     "drain permutations": (
         "import itertools, collections\n collections.deque(itertools.permutations(range(30)), maxlen=0)",
         WALL,
@@ -80,7 +98,11 @@ STUCK: dict[str, tuple[str, dict[str, int], str]] = {
         "wall",
     ),
     "hash of shared parts": ("x = (1,)\n for _ in range(60): x = (x, x)\n return hash(x)", WALL, "wall"),
-    "types in shared tuples": ("x = (int,)\n for _ in range(60): x = (x, x)\n return isinstance('', x)", WALL, "wall"),
+    "types in shared tuples": (
+        "x = (int,)\n for _ in range(60): x = (x, x)\n return isinstance('', x)",
+        WALL,
+        "wall",
+    ),
     "lock taken back": (
         "import _thread\n l = _thread.RLock()\n l.acquire()\n l._acquire_restore((1, 5))",
         WALL,
@@ -121,9 +143,17 @@ STUCK: dict[str, tuple[str, dict[str, int], str]] = {
         HEAP,
         "heap",
     ),
-    "swallowed MemoryError, catch-all": ("while True:\n  try: [0] * 10**9\n  except BaseException: pass", HEAP, "heap"),
+    "swallowed MemoryError, catch-all": (
+        "while True:\n  try: [0] * 10**9\n  except BaseException: pass",
+        HEAP,
+        "heap",
+    ),
     "deep recursion": ("def g(n): return g(n + 1)\n g(0)", {}, "stack"),
-    "deep recursion through C": ("class A:\n  def __getattr__(s, n): return getattr(s, n + 'x')\n A().y", {}, "stack"),
+    "deep recursion through C": (
+        "class A:\n  def __getattr__(s, n): return getattr(s, n + 'x')\n A().y",
+        {},
+        "stack",
+    ),
     "deep recursion through sorted": ("def g(x): return sorted([x], key=g)\n g(1)", {}, "stack"),
     "recursion in handlers of recursion": (
         "def g():\n  try: g()\n  except RecursionError:\n   try: g()\n   except RecursionError: g()\n g()",
@@ -159,7 +189,11 @@ STUCK: dict[str, tuple[str, dict[str, int], str]] = {
         {},
         "stack",
     ),
-    "deep abstract": ("x = print\n for _ in range(200000): x = staticmethod(x)\n x.__isabstractmethod__", {}, "stack"),
+    "deep abstract": (
+        "x = print\n for _ in range(200000): x = staticmethod(x)\n x.__isabstractmethod__",
+        {},
+        "stack",
+    ),
     "forbidden import": ("import socket", {"imports": ["json"]}, "import"),
     "forbidden library import": ("import random", {"imports": ["json"]}, "import"),
 }
@@ -194,8 +228,14 @@ HARMLESS: dict[str, tuple[str, str | None]] = {
         "def g(x): yield x\n x = None\n for _ in range(200000):\n  x = g(x)\n  next(x)\n del x",
         None,
     ),
-    "deep deques": ("import collections\n x = 1\n for _ in range(200000): x = collections.deque([x])\n del x", None),
-    "deep coroutines": ("async def g(x): return x\n x = None\n for _ in range(200000): x = g(x)\n del x", None),
+    "deep deques": (
+        "import collections\n x = 1\n for _ in range(200000): x = collections.deque([x])\n del x",
+        None,
+    ),
+    "deep coroutines": (
+        "async def g(x): return x\n x = None\n for _ in range(200000): x = g(x)\n del x",
+        None,
+    ),
     "huge integers": (
         "import math, sys\n sys.set_int_max_str_digits(0)\n"
         " n = int('9' * 20000)\n assert n + 1 == 10**20000 and len(str(n)) == 20000\n"
@@ -241,7 +281,9 @@ def test_ends_as_an_ordinary_result(task: Any, name: str) -> None:
     assert isolate.call("ok") == 42
 
 
-@pytest.mark.parametrize("name", ["deep map", "deep zip", "deep chain of methods", "deep generators", "deep deques"])
+@pytest.mark.parametrize(
+    "name", ["deep map", "deep zip", "deep chain of methods", "deep generators", "deep deques"]
+)
 def test_deep_objects_on_a_thread_with_a_small_stack(task: Any, name: str) -> None:
     body = HARMLESS[name][0] if name in HARMLESS else STUCK[name][0]
     isolate = task(program(body))
@@ -393,19 +435,13 @@ def test_the_stack_limit_bounds_recursion_in_c(task: Any) -> None:
     assert caught.value.limit == "stack"
 
 
-@pytest.mark.parametrize(("kilobytes", "expected"), [(128, {"stack"}), (256, {"1", "stack"}), (512, {"1", "stack"})])
+@pytest.mark.parametrize(
+    ("kilobytes", "expected"), [(128, {"stack"}), (256, {"1", "stack"}), (512, {"1", "stack"})]
+)
 def test_threads_with_small_stacks(vm: VM, kilobytes: int, expected: set[str]) -> None:
     """What is too small to run anything is refused; whatever runs ends."""
-    run = subprocess.run(
-        [sys.executable, "-m", "tests.python.vm.small_stacks", str(kilobytes)],
-        cwd=Path(__file__).resolve().parents[3],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    first, second = run.stdout.split()
+    command = [sys.executable, "-m", "tests.python.vm.small_stacks", kilobytes]
+    first, second = run_command(command, folder=Path(__file__).resolve().parents[3]).stdout.split()
     assert first in expected and second == "42"
 
 

@@ -38,7 +38,18 @@ def bundle(vm: VM) -> TaskBundle:
 
 
 def test_profiles_differ_in_what_is_imported(vm: VM, bundle: TaskBundle) -> None:
-    std = {"json", "re", "math", "datetime", "random", "dataclasses", "typing", "collections", "functools", "itertools"}
+    std = {
+        "json",
+        "re",
+        "math",
+        "datetime",
+        "random",
+        "dataclasses",
+        "typing",
+        "collections",
+        "functools",
+        "itertools",
+    }
     bare = set(Pool(vm, size=1).run(bundle, "loaded"))
     warm = set(Pool(vm, size=1, profile="std").run(bundle, "loaded"))
     assert std <= warm and not std & bare
@@ -89,7 +100,9 @@ def test_many_threads_share_a_pool(vm: VM, bundle: TaskBundle) -> None:
 def test_log_state_and_limits_reach_its_isolates(vm: VM, bundle: TaskBundle, tmp_path: Path) -> None:
     lines: list[str] = []
     limits = Limits(wall_ms=200, host_calls=["walle.kv"])
-    pool = Pool(vm, size=1, limits=limits, log=lambda level, line: lines.append(line), state=tmp_path / "state")
+    pool = Pool(
+        vm, size=1, limits=limits, log=lambda level, line: lines.append(line), state=tmp_path / "state"
+    )
     pool.run(bundle, "talk", "hello")
     assert lines == ["hello"]
     assert [pool.run(bundle, "keep") for _ in range(3)] == [1, 2, 3]

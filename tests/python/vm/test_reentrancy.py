@@ -19,7 +19,8 @@ SHIFTING: dict[str, tuple[str, Any]] = {
         IndexError,
     ),
     "array of floats emptied by the item": (
-        "from array import array\na = array('d', [1] * 1000000)\nclass J:\n  def __float__(s):\n    del a[:]\n"
+        "from array import array\na = array('d', [1] * 1000000)\nclass J:\n  def __float__(s):\n"
+        "    del a[:]\n"
         "    return 1.0\n"
         "def f(): a[999999] = J()",
         IndexError,
@@ -30,18 +31,21 @@ SHIFTING: dict[str, tuple[str, Any]] = {
         2999999,
     ),
     "view printed with a separator that releases it": (
-        "a = bytearray(b'A' * 1000000)\nm = memoryview(a)\nclass S(str):\n  def __len__(s):\n    m.release()\n"
+        "a = bytearray(b'A' * 1000000)\nm = memoryview(a)\nclass S(str):\n  def __len__(s):\n"
+        "    m.release()\n"
         "    a.clear()\n"
         "    return 1\ndef f(): return len(m.hex(S(':')))",
         2999999,
     ),
     "view released while it is hashed": (
-        "class B(bytes):\n  def __hash__(s):\n    m.release()\n    return 123\nm = memoryview(B(b'A' * 1000000))\n"
+        "class B(bytes):\n  def __hash__(s):\n    m.release()\n    return 123\n"
+        "m = memoryview(B(b'A' * 1000000))\n"
         "def f(): return hash(m)",
         BufferError,
     ),
     "contexts that change while they are compared": (
-        "import contextvars\nclass E:\n  def __eq__(s, o):\n    c.run(lambda: [v.set(object()) for v in vs])\n"
+        "import contextvars\nclass E:\n  def __eq__(s, o):\n"
+        "    c.run(lambda: [v.set(object()) for v in vs])\n"
         "    return True\n"
         "  __hash__ = object.__hash__\nvs = [contextvars.ContextVar(str(i)) for i in range(200)]\n"
         "c, d = contextvars.Context(), contextvars.Context()\n"
@@ -50,7 +54,8 @@ SHIFTING: dict[str, tuple[str, Any]] = {
         True,
     ),
     "order without its dictionary": (
-        "from collections import OrderedDict\ndef f():\n  od = OrderedDict({1: 1})\n  dict.clear(od)\n  od.popitem()",
+        "from collections import OrderedDict\ndef f():\n  od = OrderedDict({1: 1})\n  dict.clear(od)\n"
+        "  od.popitem()",
         KeyError,
     ),
     "order without its dictionary, with a default": (
@@ -59,7 +64,8 @@ SHIFTING: dict[str, tuple[str, Any]] = {
         7,
     ),
     "Struct initialised again while it packs": (
-        "import struct\ns = struct.Struct('i' * 3000)\nclass X:\n  def __index__(self):\n    s.__init__('b')\n"
+        "import struct\ns = struct.Struct('i' * 3000)\nclass X:\n  def __index__(self):\n"
+        "    s.__init__('b')\n"
         "    return 1\n"
         "def f(): s.pack(*[X()] * 3000)",
         RuntimeError,
@@ -70,7 +76,8 @@ SHIFTING: dict[str, tuple[str, Any]] = {
         RuntimeError,
     ),
     "bytearray emptied by what is looked for": (
-        "a = bytearray(1000000)\nclass X:\n  def __index__(s):\n    a.clear()\n    return 9\ndef f(): return X() in a",
+        "a = bytearray(1000000)\nclass X:\n  def __index__(s):\n    a.clear()\n    return 9\n"
+        "def f(): return X() in a",
         TypeError,
     ),
     "bytearray emptied by the buffer that is looked for": (
@@ -86,7 +93,8 @@ SHIFTING: dict[str, tuple[str, Any]] = {
         [0],
     ),
     "shape emptied by its first number": (
-        "import walle\nL = []\nclass X:\n  def __index__(s):\n    L.clear()\n    return 1\nL += [X(), 1, 2, 3]\n"
+        "import walle\nL = []\nclass X:\n  def __index__(s):\n    L.clear()\n    return 1\n"
+        "L += [X(), 1, 2, 3]\n"
         "def f(): return walle.Tensor('uint8', L).shape == (1, 1, 2, 3)",
         True,
     ),
@@ -101,7 +109,10 @@ SHIFTING: dict[str, tuple[str, Any]] = {
         True,
     ),
     "frames of other isolates": ("import sys\ndef f(): return sys._current_frames()", AttributeError),
-    "clock of a thread that is none": ("import time\ndef f(): time.pthread_getcpuclockid(12345678)", AttributeError),
+    "clock of a thread that is none": (
+        "import time\ndef f(): time.pthread_getcpuclockid(12345678)",
+        AttributeError,
+    ),
 }
 
 

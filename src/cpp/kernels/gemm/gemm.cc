@@ -185,6 +185,7 @@ void pack_whole_b(const GemmTable& t, const Matrix& b, int64_t k, int64_t n, flo
 
 int64_t gemm_workspace_bytes(const GemmTable& t, int64_t m, int64_t, int64_t k, bool a_packed,
                              bool b_packed) {
+  if (m == 0) return 0;  // an empty batch: there are no rows to divide into blocks
   const int64_t floats = a_elements(t, m, k, a_packed) + b_elements(t, m, k, b_packed);
   return round_up(floats * static_cast<int64_t>(sizeof(float)), 64);
 }

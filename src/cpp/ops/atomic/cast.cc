@@ -1,6 +1,6 @@
 // Cast to attribute `to` (a DType number); `saturate` concerns float8 only.
-#include "ops/infer_rules.h"
 #include "ops/registry.h"
+#include "ops/rules/infer.h"
 
 namespace walle::ops {
 

@@ -1,6 +1,6 @@
 // CumSum: running sums along one axis (input 1), optionally exclusive or from the end.
-#include "ops/infer_rules.h"
 #include "ops/registry.h"
+#include "ops/rules/infer.h"
 
 namespace walle::ops {
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/log.h"
+
 namespace walle::stream {
 
 namespace {
@@ -40,6 +42,20 @@ Result<Catalog> extended_catalog(Env& env, const std::string& dir, const Catalog
   for (const std::string& s : given.states()) WALLE_TRY(known.state(s));
   return known;
 }
+
+// What an open had to mend is told even to those who never ask report().
+void log_report(const std::string& dir, const LogReport& report) {
+  const std::string where = "event log '" + dir + "': ";
+  if (report.journal.lost)
+    base::log(base::LogLevel::warning, where + std::to_string(report.journal.lost) +
+                                           " events lost behind damage at byte " +
+                                           std::to_string(report.journal.damage_offset) + " of the journal");
+  if (report.damaged_segments)
+    base::log(base::LogLevel::warning, where + std::to_string(report.damaged_segments) +
+                                           " segments do not read and were set aside as .damaged");
+  if (report.index_rebuilt)
+    base::log(base::LogLevel::info, where + "the index was rebuilt from the segments");
+}
 }  // namespace
 
 Result<std::unique_ptr<EventLog>> EventLog::open(Env& env, const std::string& dir, Catalog catalog,
@@ -58,6 +74,7 @@ Result<std::unique_ptr<EventLog>> EventLog::open(Env& env, const std::string& di
   WALLE_TRY(log->adopt_segments());
   WALLE_TRY(log->recover_sequencer());
   log->synced_at_ = env.steady_us();
+  log_report(dir, log->report_);
   return log;
 }
 

@@ -4,7 +4,9 @@
 #include <functional>
 
 #include "base/hash.h"
+#include "stream/event/sequencer.h"
 #include "stream/match/matcher_group.h"
+#include "stream/match/trie_step.h"
 
 namespace walle::stream {
 

@@ -64,7 +64,7 @@ class Trie {
   void release_guard(uint16_t guard);
 
   // Steps `event` in `p`; calls complete(trigger, start) for every trigger one of whose chains ends here
-  // inside its window and behind its barrier.
+  // inside its window and behind its barrier. Defined in stream/match/trie_step.h, which callers include.
   template <class Complete>
   void step(uint16_t event, uint16_t page, uint64_t key, Partition& p, PredicateMemo& memo,
             Complete&& complete);
@@ -124,5 +124,3 @@ class Trie {
 };
 
 }  // namespace walle::stream
-
-#include "stream/match/trie_step.h"  // IWYU pragma: export

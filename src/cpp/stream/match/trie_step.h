@@ -1,5 +1,10 @@
-// Trie::step: the inner loop of matching. Included by stream/match/trie.h alone.
+// Trie::step: the inner loop of matching. Included by those who step a trie.
 #pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 
 #include "stream/match/trie.h"
 

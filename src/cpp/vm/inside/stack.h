@@ -1,5 +1,5 @@
 /* For the C recursions of CPython that count no levels (an iterator over an iterator over ...): a look at the
- * stack that is left. Included by the files that tools/vm/edit_cpython.py gives such checks. */
+ * stack that is left. Included by the files that tools/vm/edits/depth.py gives such checks. */
 #ifndef WALLE_VM_STACK_H
 #define WALLE_VM_STACK_H
 

@@ -1,8 +1,9 @@
 """A small ONNX graph builder: one method per layer, weights drawn from one seeded generator.
 
-The graphs look the way a framework exports an inference model: batch-normalisation already folded into the convolution
-before it, standard operators of opset 17. Weights are random but scaled so that activations stay in a normal range
-through any depth (He, 2015); otherwise denormal or infinite values would be timed instead of the layers.
+The graphs look the way a framework exports an inference model: batch-normalisation already folded into the
+convolution before it, standard operators of opset 17. Weights are random but scaled so that activations stay
+in a normal range through any depth (He, 2015); otherwise denormal or infinite values would be timed instead
+of the layers.
 """
 
 from __future__ import annotations
@@ -81,13 +82,16 @@ class Builder:
         act: str | None = "Relu",
         gain: float = 1.0,
     ) -> str:
-        """Convolution with bias and an optional activation; ``pad`` defaults to keeping the size at stride 1."""
+        """Convolution with bias and an optional activation;
+        ``pad`` defaults to keeping the size at stride 1.
+        """
         fan_in = self.channels[x] // groups
         half = kernel // 2 if pad is None else pad
         weight = self.random((out, fan_in, kernel, kernel), gain * (2.0 / (fan_in * kernel * kernel)) ** 0.5)
         y = self.op(
             "Conv", x, self.constant(weight), self.constant(self.random((out,), 0.05)),
-            kernel_shape=[kernel, kernel], strides=[stride, stride], pads=[half] * 4, group=groups, dilations=[1, 1],
+            kernel_shape=[kernel, kernel], strides=[stride, stride], pads=[half] * 4, group=groups,
+            dilations=[1, 1],
         )  # fmt: skip
         self.channels[y] = out
         return self.activation(y, act)
@@ -102,7 +106,11 @@ class Builder:
             return str(self.op("HardSigmoid", x, alpha=1 / 6, beta=0.5))
         if kind == "Gelu":
             inner = self.op("Erf", self.op("Div", x, self.constant(2.0**0.5)))
-            return str(self.op("Mul", self.op("Mul", x, self.op("Add", inner, self.constant(1.0))), self.constant(0.5)))
+            return str(
+                self.op(
+                    "Mul", self.op("Mul", x, self.op("Add", inner, self.constant(1.0))), self.constant(0.5)
+                )
+            )
         return str(self.op(kind, x))
 
     def max_pool(self, x: str, kernel: int, stride: int, pad: int = 0, ceil: bool = False) -> str:
@@ -111,7 +119,9 @@ class Builder:
         return str(self.op("MaxPool", x, ceil_mode=int(ceil), kernel_shape=window, strides=step, pads=border))
 
     def dense(self, x: str, fan_in: int, out: int, act: str | None = None) -> str:
-        """Fully connected layer on the last axis of a matrix (Gemm, weight stored transposed as exporters do)."""
+        """Fully connected layer on the last axis of a matrix (Gemm,
+        weight stored transposed as exporters do).
+        """
         weight = self.random((out, fan_in), (2.0 / (fan_in + out)) ** 0.5)
         y = self.op("Gemm", x, self.constant(weight), self.constant(self.random((out,), 0.05)), transB=1)
         return self.activation(str(y), act)
@@ -119,7 +129,9 @@ class Builder:
     def linear(self, x: str, fan_in: int, out: int, act: str | None = None) -> str:
         """Fully connected layer on the last axis of a tensor of any rank (MatMul + Add)."""
         weight = self.random((fan_in, out), (1.0 / fan_in) ** 0.5)
-        y = self.op("Add", self.op("MatMul", x, self.constant(weight)), self.constant(self.random((out,), 0.02)))
+        y = self.op(
+            "Add", self.op("MatMul", x, self.constant(weight)), self.constant(self.random((out,), 0.02))
+        )
         return self.activation(str(y), act)
 
     def layer_norm(self, x: str, width: int, epsilon: float = 1e-12) -> str:
@@ -127,7 +139,12 @@ class Builder:
         scale = self.constant(1 + self.random((width,), 0.02))
         return str(
             self.op(
-                "LayerNormalization", x, scale, self.constant(self.random((width,), 0.02)), axis=-1, epsilon=epsilon
+                "LayerNormalization",
+                x,
+                scale,
+                self.constant(self.random((width,), 0.02)),
+                axis=-1,
+                epsilon=epsilon,
             )
         )
 
@@ -139,7 +156,10 @@ class Builder:
         """The finished, checked model."""
         graph = helper.make_graph(self.nodes, self.name, self.inputs, self.outputs, self.weights)
         model = helper.make_model(
-            graph, producer_name="walle_rt.bench", opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8
+            graph,
+            producer_name="walle_rt.bench",
+            opset_imports=[helper.make_opsetid("", OPSET)],
+            ir_version=8,
         )
         if model.ByteSize() < 1 << 30:
             onnx.checker.check_model(model)

@@ -1,8 +1,9 @@
 """Interleaved timing of several engines on one ONNX file.
 
-Rounds go through all engines in turn, so that a slow minute of the machine hits everybody; the figure is the minimum
-over the rounds, the only one that a busy machine cannot lower. An engine's first run is made in a child process: one
-that crashes, hangs or answers wrongly is left out with that reason, and cannot take the others with it.
+Rounds go through all engines in turn, so that a slow minute of the machine hits everybody; the figure is the
+minimum over the rounds, the only one that a busy machine cannot lower. An engine's first run is made in a
+child process: one that crashes, hangs or answers wrongly is left out with that reason, and cannot take the
+others with it.
 """
 
 from __future__ import annotations
@@ -139,7 +140,9 @@ def table(results: list[Comparison]) -> list[str]:
     engines = ["walle", *[peer for peer in PEERS if any(peer in r.milliseconds for r in results)]]
     lines = [f"{'model':20s}" + "".join(f"{engine:>13s}" for engine in engines) + f"{'ratio':>8s}  best peer"]
     for r in results:
-        cells = "".join(f"{r.milliseconds[e]:13.3f}" if e in r.milliseconds else f"{'-':>13s}" for e in engines)
+        cells = "".join(
+            f"{r.milliseconds[e]:13.3f}" if e in r.milliseconds else f"{'-':>13s}" for e in engines
+        )
         ratio = f"{r.ratio:8.2f}" if r.ratio is not None else f"{'-':>8s}"
         lines.append(f"{r.model:20s}{cells}{ratio}  {r.best_peer or 'none'}")
     for peer in PEERS:

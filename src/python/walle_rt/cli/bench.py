@@ -9,8 +9,11 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from ..model import load
-from .common import Dims, Json, command, emit_json, made_up_inputs, out, parse_dims, working
+from ..loading import load
+from ..made_up import made_up_inputs
+from .console import emit_json, out, working
+from .exits import command
+from .options import Dims, Json, parse_dims
 
 
 @command
@@ -18,8 +21,12 @@ def main(
     model: Annotated[Path, typer.Argument(help="A .walle or .onnx file.")],
     threads: Annotated[int, typer.Option("--threads", min=1)] = 1,
     seconds: Annotated[float, typer.Option("--seconds", min=0.0, help="Measure for about this long.")] = 2.0,
-    warmup: Annotated[int, typer.Option("--warmup", min=1, help="Runs before measuring; the first one plans.")] = 3,
-    profile: Annotated[Path | None, typer.Option("--profile", help="Write a trace of one run for Perfetto.")] = None,
+    warmup: Annotated[
+        int, typer.Option("--warmup", min=1, help="Runs before measuring; the first one plans.")
+    ] = 3,
+    profile: Annotated[
+        Path | None, typer.Option("--profile", help="Write a trace of one run for Perfetto.")
+    ] = None,
     dim: Dims = None,
     json_: Json = False,
 ) -> None:
@@ -60,5 +67,6 @@ def main(
         return
     out.print(
         f"{model.name}, {threads} thread(s): median {found['median_ms']:.3f} ms, min {found['min_ms']:.3f}, "
-        f"p90 {found['p90_ms']:.3f} over {len(times)} runs; load {load_ms:.1f} ms, first run {first_ms:.1f} ms"
+        f"p90 {found['p90_ms']:.3f} over {len(times)} runs; load {load_ms:.1f} ms, "
+        f"first run {first_ms:.1f} ms"
     )

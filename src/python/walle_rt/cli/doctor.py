@@ -14,8 +14,13 @@ import numpy as np
 import typer
 
 from .. import __version__, _core
-from ..model import Model, available_processors
-from .common import EXIT_INTERNAL, Json, command, emit_json, out, size_text
+from ..errors import Error
+from ..model import Model
+from ..options import available_processors
+from ..vm import VM, Isolate, library_path
+from .console import emit_json, out, size_text
+from .exits import EXIT_INTERNAL, command
+from .options import Json
 
 EXTRAS = {
     "convert": ("onnx",),
@@ -28,7 +33,9 @@ EXTRAS = {
 @command
 def main(json_: Json = False) -> None:
     """Print versions, processors, extras and the result of a small computation."""
-    extras = {name: [m for m in modules if importlib.util.find_spec(m) is None] for name, modules in EXTRAS.items()}
+    extras = {
+        name: [m for m in modules if importlib.util.find_spec(m) is None] for name, modules in EXTRAS.items()
+    }
     native, problem = _core.machine(), self_check()
     found: dict[str, Any] = {
         "walle_rt": __version__,
@@ -51,13 +58,17 @@ def main(json_: Json = False) -> None:
     else:
         for key, value in found.items():
             if key not in ("extras_missing", "vm"):
-                shown = ", ".join(f"{k} on {v}" for k, v in value.items()) if isinstance(value, dict) else value
-                out.print(f"{key:<14} {shown}", markup=False)
+                shown = (
+                    ", ".join(f"{k} on {v}" for k, v in value.items()) if isinstance(value, dict) else value
+                )
+                out.print(f"{key:<14} {shown}")
         for flavour, row in found["vm"].items():
-            out.print(f"vm {flavour:<11} {vm_text(row)}", markup=False)
+            out.print(f"vm {flavour:<11} {vm_text(row)}")
         for name, missing in extras.items():
-            state = f"missing {', '.join(missing)}: pip install 'walle_rt[{name}]'" if missing else "installed"
-            out.print(f"extra {name:<8} {state}", markup=False)
+            state = (
+                f"missing {', '.join(missing)}: pip install 'walle_rt[{name}]'" if missing else "installed"
+            )
+            out.print(f"extra {name:<8} {state}")
     if problem or broken:
         raise typer.Exit(EXIT_INTERNAL)
 
@@ -81,9 +92,6 @@ def self_check() -> str | None:
 
 def vm_state(flavour: str) -> dict[str, Any]:
     """Whether a flavour of the Python VM is there, what it is, and whether a task runs in it."""
-    from ..errors import Error
-    from ..vm import VM, Isolate, library_path
-
     path = library_path(flavour)
     row: dict[str, Any] = {"path": str(path), "available": path.is_file()}
     if not path.is_file():

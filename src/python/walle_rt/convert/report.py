@@ -54,7 +54,10 @@ class Report:
         groups: dict[tuple[str, int, str], list[str]] = {}
         for entry in self.unsupported:
             groups.setdefault((entry.op, entry.opset, entry.reason), []).append(entry.node)
-        return [f"{', '.join(nodes)}: {op} (opset {opset}): {reason}" for (op, opset, reason), nodes in groups.items()]
+        return [
+            f"{', '.join(nodes)}: {op} (opset {opset}): {reason}"
+            for (op, opset, reason), nodes in groups.items()
+        ]
 
     def as_dict(self) -> dict[str, Any]:
         """For --json."""

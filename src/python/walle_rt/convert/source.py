@@ -39,9 +39,9 @@ def convert(
     """Convert an ONNX model given as path, bytes or ``onnx.ModelProto``.
 
     signatures: (name, [(public name, input name)], [(public name, output name)]) each.
-    Returns the native model data and the report. External data is read only from inside the model's own folder.
-    Raises ModelError naming every unsupported node, or saying what is damaged; ResourceError without the extra
-    ``convert`` or when a file cannot be read.
+    Returns the native model data and the report. External data is read only from inside the model's own
+    folder. Raises ModelError naming every unsupported node, or saying what is damaged; ResourceError without
+    the extra ``convert`` or when a file cannot be read.
     """
     onnx = require_onnx()
     from .onnx import convert_model
@@ -52,7 +52,8 @@ def convert(
     except Error:
         raise
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
-        # A damaged file can hold what protobuf allows and ONNX forbids: names that are no text, unknown types.
+        # A damaged file can hold what protobuf allows and ONNX forbids: names that are no text,
+        # unknown types.
         raise refuse(
             f"a graph that cannot be read ({type(error).__name__}: {error})",
             "an ONNX model that follows its schema",

@@ -1,4 +1,6 @@
-"""``python -m walle_rt.demo``: search in the documentation; faces and objects in pictures where models are at hand."""
+"""``python -m walle_rt.demo``: search in the documentation;
+faces and objects in pictures where models are at hand.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from .report import Stopwatch, heading, line
 
 
 def checkout() -> Path:
-    """The folder whose documentation is searched: the checkout this file belongs to, else the current folder."""
+    """The folder whose documentation is searched: the checkout this file belongs to,
+    else the current folder.
+    """
     above = Path(__file__).resolve().parents
     return above[4] if len(above) > 4 and (above[4] / "README.md").exists() else Path.cwd()
 
@@ -66,7 +70,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="walle_rt.demo", description=__doc__)
     parser.add_argument("--question", help="ask the documentation this instead of the prepared questions")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--output", type=Path, default=Path("demo_output"), help="folder for annotated pictures")
+    parser.add_argument(
+        "--output", type=Path, default=Path("demo_output"), help="folder for annotated pictures"
+    )
     given = parser.parse_args()
 
     start = time.perf_counter()

@@ -44,7 +44,9 @@ def yunet(sessions: Sessions, picture: Image.Image, clock: Stopwatch) -> list[Bo
         x, y = (column + offset[:, 0]) * stride, (row + offset[:, 1]) * stride
         w, h = np.exp(offset[:, 2]) * stride / 2, np.exp(offset[:, 3]) * stride / 2
         corners.append(np.stack([x - w, y - h, x + w, y + h], axis=1))
-        scores.append(np.sqrt(out[f"cls_{stride}"][0, :, 0].clip(0, 1) * out[f"obj_{stride}"][0, :, 0].clip(0, 1)))
+        scores.append(
+            np.sqrt(out[f"cls_{stride}"][0, :, 0].clip(0, 1) * out[f"obj_{stride}"][0, :, 0].clip(0, 1))
+        )
     every = np.concatenate(corners) * (np.array([picture.width, picture.height] * 2) / 320)
     score = np.concatenate(scores)
     likely = score > 0.7
@@ -102,7 +104,9 @@ def _proposals(session: Any, picture: Image.Image, clock: Stopwatch) -> tuple[Ar
     for scale in _pyramid(picture, 40):
         pixels = tensor(picture, round(picture.width * scale), round(picture.height * scale))
         with clock:
-            out = session.run({"input_1": np.ascontiguousarray(((pixels - 127.5) / 128).transpose(1, 0, 2)[None])})
+            out = session.run(
+                {"input_1": np.ascontiguousarray(((pixels - 127.5) / 128).transpose(1, 0, 2)[None])}
+            )
         score = out["softmax"][0, :, :, 1]
         x, y = np.nonzero(score > 0.7)
         if not len(x):

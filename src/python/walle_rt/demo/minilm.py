@@ -1,4 +1,6 @@
-"""The trained sentence encoder MiniLM-L6: its files inside an installed package, its ONNX graph from the generator."""
+"""The trained sentence encoder MiniLM-L6: its files inside an installed package,
+its ONNX graph from the generator.
+"""
 
 from __future__ import annotations
 

@@ -13,12 +13,13 @@ from .report import Stopwatch
 
 # The 80 classes of the COCO data set, in its order.
 COCO = """
-person,bicycle,car,motorbike,aeroplane,bus,train,truck,boat,traffic light,fire hydrant,stop sign,parking meter,bench,
-bird,cat,dog,horse,sheep,cow,elephant,bear,zebra,giraffe,backpack,umbrella,handbag,tie,suitcase,frisbee,skis,snowboard,
-sports ball,kite,baseball bat,baseball glove,skateboard,surfboard,tennis racket,bottle,wine glass,cup,fork,knife,spoon,
-bowl,banana,apple,sandwich,orange,broccoli,carrot,hot dog,pizza,donut,cake,chair,sofa,potted plant,bed,dining table,
-toilet,tv monitor,laptop,mouse,remote,keyboard,cell phone,microwave,oven,toaster,sink,refrigerator,book,clock,vase,
-scissors,teddy bear,hair drier,toothbrush
+person,bicycle,car,motorbike,aeroplane,bus,train,truck,boat,traffic light,fire hydrant,stop sign,
+parking meter,bench,bird,cat,dog,horse,sheep,cow,elephant,bear,zebra,giraffe,backpack,umbrella,handbag,tie,
+suitcase,frisbee,skis,snowboard,sports ball,kite,baseball bat,baseball glove,skateboard,surfboard,
+tennis racket,bottle,wine glass,cup,fork,knife,spoon,bowl,banana,apple,sandwich,orange,broccoli,carrot,
+hot dog,pizza,donut,cake,chair,sofa,potted plant,bed,dining table,toilet,tv monitor,laptop,mouse,remote,
+keyboard,cell phone,microwave,oven,toaster,sink,refrigerator,book,clock,vase,scissors,teddy bear,hair drier,
+toothbrush
 """.replace("\n", "").split(",")
 
 
@@ -40,7 +41,9 @@ def fastestdet(sessions: Sessions, picture: Image.Image, clock: Stopwatch) -> li
     return [Box.at(corners[likely][i], float(score[likely][i]), COCO[labels[i]]) for i in kept]
 
 
-def squeezenet(sessions: Sessions, picture: Image.Image, labels: Path, clock: Stopwatch) -> list[tuple[str, float]]:
+def squeezenet(
+    sessions: Sessions, picture: Image.Image, labels: Path, clock: Stopwatch
+) -> list[tuple[str, float]]:
     """BGR minus the training mean at 227x227; the three likeliest labels with their probabilities."""
     session = sessions("squeezenet_v11_from_ncnn")
     pixels = tensor(picture, 227, 227, bgr=True) - np.array([104, 117, 123], np.float32)

@@ -73,7 +73,9 @@ def draw(picture: Image.Image, boxes: list[Box], caption: str, target: Path) -> 
     thick = max(2, out.width // 300)
     for box in boxes:
         pen.rectangle((box.left, box.top, box.right, box.bottom), outline=(0, 220, 60), width=thick)
-        pen.text((box.left + thick, max(0.0, box.top - 12)), f"{box.label} {box.score:.2f}", fill=(255, 230, 0))
+        pen.text(
+            (box.left + thick, max(0.0, box.top - 12)), f"{box.label} {box.score:.2f}", fill=(255, 230, 0)
+        )
     pen.rectangle((0, 0, 8 + 7 * len(caption), 16), fill=(0, 0, 0))
     pen.text((4, 2), caption, fill=(255, 255, 255))
     target.parent.mkdir(parents=True, exist_ok=True)

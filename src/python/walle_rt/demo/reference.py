@@ -1,4 +1,6 @@
-"""The same encoder in float64 NumPy, written from the architecture and not from the graph: an independent answer."""
+"""The same encoder in float64 NumPy, written from the architecture and not from the graph:
+an independent answer.
+"""
 
 from __future__ import annotations
 

@@ -53,7 +53,9 @@ class Stopwatch:
         if not ordered:
             return "no runs"
         median, minimum = ordered[len(ordered) // 2] * 1e3, ordered[0] * 1e3
-        return f"median {median:.2f} ms, minimum {minimum:.2f} ms, {len(ordered)} run{'s'[: len(ordered) > 1]}"
+        return (
+            f"median {median:.2f} ms, minimum {minimum:.2f} ms, {len(ordered)} run{'s'[: len(ordered) > 1]}"
+        )
 
 
 def plan_summary(explanation: object, lines: int = 12) -> None:

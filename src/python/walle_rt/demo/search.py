@@ -1,4 +1,6 @@
-"""Semantic search over the project's own documentation with a trained transformer, checked against float64 NumPy."""
+"""Semantic search over the project's own documentation with a trained transformer,
+checked against float64 NumPy.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ class Passage:
 
 
 def passages(root: Path) -> list[Passage]:
-    """The paragraphs of README.md and docs/**/*.md; code blocks and tables belong to the paragraph before them."""
+    """The paragraphs of README.md and docs/**/*.md;
+    code blocks and tables belong to the paragraph before them.
+    """
     found: list[Passage] = []
     for file in [root / "README.md", *sorted((root / "docs").rglob("*.md"))]:
         if not file.exists():
@@ -64,7 +68,7 @@ def embed_all(session: Any, encoder: minilm.Encoder, texts: list[str], clock: St
 
 
 def check(encoder: minilm.Encoder, texts: list[str], embeddings: Array) -> float:
-    """The largest absolute difference between given embeddings and the float64 evaluation of the same texts."""
+    """The largest absolute difference between embeddings and the float64 evaluation of their texts."""
     worst = 0.0
     for text, got in progress(zip(texts, embeddings, strict=True), len(texts), "float64 check"):
         want = reference.embed(encoder, np.array(encoder.tokenizer.encode(text).ids))
@@ -78,7 +82,9 @@ def run(root: Path, question: str | None, threads: int) -> None:
     encoder = minilm.load()
     found = passages(root)
     if not found:
-        raise SystemExit(f"demo failed: no README.md and no docs/ in {root}; run it in a checkout of the project")
+        raise SystemExit(
+            f"demo failed: no README.md and no docs/ in {root}; run it in a checkout of the project"
+        )
     size = encoder.size
     line(f"{len(found)} passages of README.md and docs/; MiniLM-L6, {size.layers} layers of {size.width}")
     build, compute, ask = Stopwatch(), Stopwatch(), Stopwatch()
@@ -105,7 +111,10 @@ def run(root: Path, question: str | None, threads: int) -> None:
 
     picked = list(range(0, len(texts), max(1, len(texts) // CHECKED)))
     worst = check(encoder, [texts[i] for i in picked], embeddings[picked])
-    line(f"largest difference from float64 NumPy over {len(picked)} passages: {worst:.2e} (bound {TOLERANCE:.0e})")
+    line(
+        f"largest difference from float64 NumPy over {len(picked)} passages: "
+        f"{worst:.2e} (bound {TOLERANCE:.0e})"
+    )
     if not worst <= TOLERANCE:
         raise SystemExit(f"demo failed: embeddings differ from the float64 evaluation by {worst:.2e}")
     heading("What the engine planned for it")

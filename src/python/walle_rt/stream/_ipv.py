@@ -1,7 +1,7 @@
 """The item page view feature: one page's events as 332 floats (1,328 bytes) and as a code of 128 bytes.
 
-``IpvEncoder`` is one dense layer computed beside the feature; ``ipv_network`` gives any stack of dense layers as a
-model for the engine, which ``Graph.encode`` runs.
+``IpvEncoder`` is one dense layer computed beside the feature; ``ipv_network`` gives any stack of dense layers
+as a model for the engine, which ``Graph.encode`` runs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from .. import _core
 from ..errors import ArgumentError, compose
 from ..model import Model
-from ._events import EventLog
+from ._log import EventLog
 
 Floats = npt.NDArray[np.float32]
 IPV_FLOATS = int(_core.stream.IPV_FLOATS)  # of a feature
@@ -24,12 +24,13 @@ IPV_CODE = int(_core.stream.IPV_CODE)  # of IpvEncoder's code
 
 @dataclass(frozen=True)
 class IpvFeature:
-    """What a user did on one item page: ``feature`` float32 [332], ``code`` float32 [32], from ``events`` events."""
+    """What a user did on one item page: ``feature`` float32 [332], ``code`` float32 [32],
+    from ``events`` events.
+    """
 
     feature: Floats
     code: Floats
     events: int
-    native_ns: float
 
 
 class IpvEncoder:
@@ -47,25 +48,25 @@ class IpvEncoder:
         weights = rng.standard_normal((IPV_CODE, IPV_FLOATS)) / np.sqrt(IPV_FLOATS)
         return cls(weights.astype(np.float32), np.zeros(IPV_CODE, np.float32))
 
-    def __call__(self, log: EventLog, page_instance: int, *, repeat: int = 1) -> IpvFeature:
-        """Feature and code of a recorded page instance; ``repeat`` times for measuring.
+    def __call__(self, log: EventLog, page_instance: int) -> IpvFeature:
+        """Feature and code of a recorded page instance.
 
         Uses the fields depth (of page_scroll) and item (of exposure and click) where they are declared.
         """
-        return IpvFeature(*_core.stream.ipv(log._core, page_instance, self.weights, self.bias, repeat))
+        return IpvFeature(*_core.stream.ipv(log._core, page_instance, self.weights, self.bias))
 
 
 def ipv_feature(log: EventLog, page_instance: int) -> Floats:
     """Feature of a recorded page instance, float32 [332]; zeros when the log has no such page."""
-    made: Floats = _core.stream.ipv_feature(log._core, page_instance)[0]
-    return made
+    feature: Floats = _core.stream.ipv_feature(log._core, page_instance)
+    return feature
 
 
 def ipv_network(layers: Sequence[tuple[Floats, Floats]]) -> Model:
     """Dense layers with tanh as a model: input "feature" float32 [N, width], output "code".
 
-    ``layers``: weights [outputs, inputs] and bias [outputs] of each, first one first. ArgumentError when they do not
-    fit together.
+    ``layers``: weights [outputs, inputs] and bias [outputs] of each, first one first. ArgumentError when they
+    do not fit together.
     """
     builder = _core.GraphBuilder("ipv_encoder")
     width = layers[0][0].shape[1] if layers else 0
@@ -73,7 +74,9 @@ def ipv_network(layers: Sequence[tuple[Floats, Floats]]) -> Model:
     for n, (weights, bias) in enumerate(layers):
         if weights.ndim != 2 or weights.shape[1] != width or bias.shape != weights.shape[:1]:
             given = f"weights {weights.shape} and bias {bias.shape} behind {width} values"
-            raise ArgumentError(compose(given, f"[outputs, {width}] and [outputs]", f"layer {n}", "check the shapes"))
+            raise ArgumentError(
+                compose(given, f"[outputs, {width}] and [outputs]", f"layer {n}", "check the shapes")
+            )
         width = weights.shape[0]
         w = builder.constant(f"w{n}", np.ascontiguousarray(weights.T, np.float32), "float32")
         b = builder.constant(f"b{n}", np.ascontiguousarray(bias, np.float32), "float32")

@@ -1,11 +1,14 @@
-"""The trie of triggers as an SVG picture, drawn from its text form: one box per node, shared prefixes once."""
+"""The trie of triggers as an SVG picture, drawn from its text form: one box per node,
+shared prefixes once.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from html import escape
 
-_CHAR, _ROW, _GAP, _PAD = 7.2, 34, 36, 10  # pixels: letter's width, height of a leaf, between columns, inside boxes
+# Pixels: a letter's width, the height of a leaf, between columns, inside boxes.
+_CHAR, _ROW, _GAP, _PAD = 7.2, 34, 36, 10
 
 _STYLE = """<style>
 text { font: 12px monospace }

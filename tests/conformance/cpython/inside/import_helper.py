@@ -17,7 +17,9 @@ def import_fresh_module(name, fresh=(), blocked=(), *, deprecated=False, usefroz
     """A second copy, with copies of `fresh` and without `blocked`; None when that cannot be imported."""
     names = {name, *fresh, *blocked}
     before = {
-        key: value for key, value in sys.modules.items() if any(key == n or key.startswith(n + ".") for n in names)
+        key: value
+        for key, value in sys.modules.items()
+        if any(key == n or key.startswith(n + ".") for n in names)
     }
     for key in before:
         del sys.modules[key]

@@ -1,5 +1,6 @@
 # ruff: noqa: N801, N816 (the names are unittest's)
-"""test.support for an isolate: what does not need files, processes, a compiler of C or CPython's own test modules.
+"""test.support for an isolate: what does not need files, processes,
+a compiler of C or CPython's own test modules.
 
 Whatever else a test asks for is absent: whoever uses it is reported as skipped, with the name.
 """
@@ -26,7 +27,11 @@ TEST_MODULES_ENABLED = True
 
 
 def __getattr__(name):
-    if name.startswith("__") or name.endswith("_helper") or name in ("numbers", "testcase", "_hypothesis_stubs"):
+    if (
+        name.startswith("__")
+        or name.endswith("_helper")
+        or name in ("numbers", "testcase", "_hypothesis_stubs")
+    ):
         raise AttributeError(name)  # submodules are looked for next
     from absent import Absent
 
@@ -40,7 +45,9 @@ def _unchanged(*args, **kwargs):
     return lambda decorated: decorated
 
 
-cpython_only = impl_detail = no_tracing = suppress_immortalization = skip_if_pgo_task = skip_if_sanitizer = _unchanged
+cpython_only = impl_detail = no_tracing = suppress_immortalization = skip_if_pgo_task = skip_if_sanitizer = (
+    _unchanged
+)
 requires_IEEE_754 = thread_unsafe = _unchanged
 
 
@@ -60,7 +67,9 @@ requires_docstrings = _skipping("compiled without docstrings")
 requires_subprocess = requires_fork = requires_mac_ver = _skipping("no processes")
 run_with_locale = run_with_locales = run_with_tz = _skipping("no locales and time zones")
 requires_limited_api = requires_specialization = _skipping("CPython's own modules are absent")
-skip_on_s390x = skip_if_buggy_ucrt_strfptime = skip_wasi_stack_overflow = skip_emscripten_stack_overflow = _unchanged
+skip_on_s390x = skip_if_buggy_ucrt_strfptime = skip_wasi_stack_overflow = skip_emscripten_stack_overflow = (
+    _unchanged
+)
 
 
 def linked_to_musl():
@@ -244,7 +253,10 @@ class catch_unraisable_exception:
     def __enter__(self):
         """Watch."""
         self.unraisable = None
-        self._before, sys.unraisablehook = sys.unraisablehook, lambda event: setattr(self, "unraisable", event)
+        self._before, sys.unraisablehook = (
+            sys.unraisablehook,
+            lambda event: setattr(self, "unraisable", event),
+        )
         return self
 
     def __exit__(self, *details):

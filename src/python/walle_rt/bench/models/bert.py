@@ -41,7 +41,9 @@ def _layer(b: Builder, x: str, mask: str | None, size: Size, prefix: str, linear
     if mask is not None:
         scores = b.op("Add", scores, mask)
     mixed = b.op("MatMul", b.op("Softmax", scores, axis=-1), heads("value", [0, 2, 1, 3]))
-    mixed = b.op("Reshape", b.op("Transpose", mixed, perm=[0, 2, 1, 3]), b.constant([0, -1, size.width], "int64"))
+    mixed = b.op(
+        "Reshape", b.op("Transpose", mixed, perm=[0, 2, 1, 3]), b.constant([0, -1, size.width], "int64")
+    )
     out = linear(str(mixed), f"{prefix}attention.output.dense", size.width, size.width)
     x = norm(str(b.op("Add", out, x)), f"{prefix}attention.output.LayerNorm")
     inner = b.activation(linear(x, f"{prefix}intermediate.dense", size.width, size.inner), "Gelu")
@@ -65,8 +67,8 @@ def bert_base(sequence: int = 128) -> onnx.ModelProto:
 def sentence_encoder(weights: Mapping[str, Array], size: Size) -> onnx.ModelProto:
     """A whole sentence-embedding model around trained weights named as Hugging Face names them.
 
-    Inputs ``input_ids`` and ``attention_mask``, int64 [batch, tokens]; output ``embedding``, float32 [batch, width]:
-    the mean of the token vectors under the mask, scaled to length one.
+    Inputs ``input_ids`` and ``attention_mask``, int64 [batch, tokens]; output ``embedding``, float32 [batch,
+    width]: the mean of the token vectors under the mask, scaled to length one.
     """
     b = Builder("sentence_encoder")
     ids = b.input("input_ids", ["batch", "tokens"], np.int64)
@@ -82,13 +84,20 @@ def sentence_encoder(weights: Mapping[str, Array], size: Size) -> onnx.ModelProt
 
     tokens = b.op("Gather", b.constant(weights["embeddings.word_embeddings.weight"]), ids, axis=0)
     count = b.op(
-        "Slice", b.op("Shape", ids), b.constant([1], "int64"), b.constant([2], "int64"), b.constant([0], "int64")
+        "Slice",
+        b.op("Shape", ids),
+        b.constant([1], "int64"),
+        b.constant([2], "int64"),
+        b.constant([0], "int64"),
     )
     first = b.constant(weights["embeddings.token_type_embeddings.weight"][0])
     places = b.op(
-        "Slice", b.constant(weights["embeddings.position_embeddings.weight"]), b.constant([0], "int64"), count,
+        "Slice",
+        b.constant(weights["embeddings.position_embeddings.weight"]),
         b.constant([0], "int64"),
-    )  # fmt: skip
+        count,
+        b.constant([0], "int64"),
+    )
     x = norm(str(b.op("Add", b.op("Add", tokens, first), places)), "embeddings.LayerNorm")
 
     kept = b.op("Cast", attention, to=onnx.TensorProto.FLOAT)
@@ -101,5 +110,7 @@ def sentence_encoder(weights: Mapping[str, Array], size: Size) -> onnx.ModelProt
     total = b.op("ReduceSum", b.op("Mul", x, column), b.constant([1], "int64"), keepdims=0)
     mean = b.op("Div", total, b.op("ReduceSum", column, b.constant([1], "int64"), keepdims=0))
     length = b.op("ReduceL2", mean, axes=[1], keepdims=1)
-    b.output(str(b.op("Div", mean, b.op("Max", length, b.constant(1e-12)))), "embedding", ["batch", size.width])
+    b.output(
+        str(b.op("Div", mean, b.op("Max", length, b.constant(1e-12)))), "embedding", ["batch", size.width]
+    )
     return b.model()

@@ -12,7 +12,9 @@ WIDTH = 2 * EMBEDDING
 
 
 def din(batch: int) -> onnx.ModelProto:
-    """DIN with 50 history items and 128-wide item vectors, ids in, click probability out; 2.3 MMAC per candidate."""
+    """DIN with 50 history items and 128-wide item vectors, ids in, click probability out;
+    2.3 MMAC per candidate.
+    """
     b = Builder(f"din_b{batch}", seed=5)
     items, categories = (
         b.constant(b.random((ITEMS, EMBEDDING), 0.3)),
@@ -29,7 +31,9 @@ def din(batch: int) -> onnx.ModelProto:
     mask = b.input("history_mask", [batch, HISTORY])
 
     wide = b.op(
-        "Expand", b.op("Unsqueeze", target, b.constant([1], "int64")), b.constant([batch, HISTORY, WIDTH], "int64")
+        "Expand",
+        b.op("Unsqueeze", target, b.constant([1], "int64")),
+        b.constant([batch, HISTORY, WIDTH], "int64"),
     )
     pair = b.op("Concat", wide, history, b.op("Sub", wide, history), b.op("Mul", wide, history), axis=-1)
     hidden = b.linear(b.linear(str(pair), 4 * WIDTH, 80, "Sigmoid"), 80, 40, "Sigmoid")

@@ -23,7 +23,15 @@ def mobilenet_v2() -> onnx.ModelProto:
     """MobileNetV2 1.0, 224x224, 0.30 GMAC."""
     b = Builder("mobilenet_v2", seed=2)
     x = b.conv(b.input("input", [1, 3, 224, 224]), 32, 3, stride=2, act="Relu6")
-    stages = [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)]
+    stages = [
+        (1, 16, 1, 1),
+        (6, 24, 2, 2),
+        (6, 32, 3, 2),
+        (6, 64, 4, 2),
+        (6, 96, 3, 1),
+        (6, 160, 3, 2),
+        (6, 320, 1, 1),
+    ]
     for expand, width, count, first_stride in stages:
         for i in range(count):
             x = _inverted(b, x, expand, width, first_stride if i == 0 else 1)
@@ -42,10 +50,10 @@ def _inverted(b: Builder, x: str, expand: int, width: int, stride: int) -> str:
 
 # kernel, expanded width, output width, squeeze-and-excite width (0: none), activation, stride
 _V3_SMALL = [
-    (3, 16, 16, 8, "Relu", 2), (3, 72, 24, 0, "Relu", 2), (3, 88, 24, 0, "Relu", 1), (5, 96, 40, 24, "HardSwish", 2),
-    (5, 240, 40, 64, "HardSwish", 1), (5, 240, 40, 64, "HardSwish", 1), (5, 120, 48, 32, "HardSwish", 1),
-    (5, 144, 48, 40, "HardSwish", 1), (5, 288, 96, 72, "HardSwish", 2), (5, 576, 96, 144, "HardSwish", 1),
-    (5, 576, 96, 144, "HardSwish", 1),
+    (3, 16, 16, 8, "Relu", 2), (3, 72, 24, 0, "Relu", 2), (3, 88, 24, 0, "Relu", 1),
+    (5, 96, 40, 24, "HardSwish", 2), (5, 240, 40, 64, "HardSwish", 1), (5, 240, 40, 64, "HardSwish", 1),
+    (5, 120, 48, 32, "HardSwish", 1), (5, 144, 48, 40, "HardSwish", 1), (5, 288, 96, 72, "HardSwish", 2),
+    (5, 576, 96, 144, "HardSwish", 1), (5, 576, 96, 144, "HardSwish", 1),
 ]  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """The engines of a comparison, ours among them: one file each, all behind one small protocol.
 
-A peer takes the ONNX file itself or what its own wheel makes of it. One that is not installed, has no offline way from
-ONNX, or fails on a model raises :class:`Unavailable` with the reason, and the reason is printed instead of a figure.
+A peer takes the ONNX file itself or what its own wheel makes of it. One that is not installed, has no offline
+way from ONNX, or fails on a model raises :class:`Unavailable` with the reason, and the reason is printed
+instead of a figure.
 """
 
 from __future__ import annotations

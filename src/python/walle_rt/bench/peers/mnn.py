@@ -1,7 +1,7 @@
 """MNN through its own converter.
 
-The wheel's ``mnnconvert`` script is not used: importing it installs packages. The native converter behind it is called
-in a child process whose PATH is empty, so that nothing it might start can be found.
+The wheel's ``mnnconvert`` script is not used: importing it installs packages. The native converter behind it
+is called in a child process whose PATH is empty, so that nothing it might start can be found.
 """
 
 from __future__ import annotations
@@ -26,7 +26,11 @@ def convert(model: Path, cache: Path) -> Path:
     if not out.exists():
         arguments = ["-f", "ONNX", "--modelFile", str(model), "--MNNModel", str(out), "--bizCode", "bench"]
         done = subprocess.run(
-            [sys.executable, "-c", _CONVERT, *arguments], env={"PATH": ""}, capture_output=True, text=True, check=False
+            [sys.executable, "-c", _CONVERT, *arguments],
+            env={"PATH": ""},
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if not out.exists():
             raise Unavailable(f"its converter failed: {(done.stdout + done.stderr).strip()[-200:]}")
@@ -40,7 +44,13 @@ def prepare(model: Path, feeds: Feeds, threads: int, cache: Path) -> Run:
 
     graph = onnx.load(str(model), load_external_data=False).graph
     inputs, outputs = [v.name for v in graph.input], [v.name for v in graph.output]
-    options: dict[str, Any] = {"backend": 0, "precision": "high", "memory": 0, "power": 1, "numThread": threads}
+    options: dict[str, Any] = {
+        "backend": 0,
+        "precision": "high",
+        "memory": 0,
+        "power": 1,
+        "numThread": threads,
+    }
     runtime = nn.create_runtime_manager((options,))
     module = nn.load_module_from_file(str(convert(model, cache)), inputs, outputs, runtime_manager=runtime)
     variables = []

@@ -25,14 +25,18 @@ def _converter() -> Path:
 
 
 def convert(model: Path, cache: Path) -> Path:
-    """The .param file of an ONNX file's twin, made once in a folder of its own: pnnx writes beside its input."""
+    """The .param file of an ONNX file's twin, made once in a folder of its own:
+    pnnx writes beside its input.
+    """
     folder = cache / f"{model.stem}.ncnn"
     param = folder / "model.ncnn.param"
     if not param.exists():
         folder.mkdir(parents=True, exist_ok=True)
         copy = folder / "model.onnx"
         shutil.copyfile(model, copy)
-        done = subprocess.run([_converter(), copy, "fp16=0"], cwd=folder, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [_converter(), copy, "fp16=0"], cwd=folder, capture_output=True, text=True, check=False
+        )
         copy.unlink()
         if not param.exists():
             raise Unavailable(f"its converter failed: {(done.stdout + done.stderr).strip()[-200:]}")

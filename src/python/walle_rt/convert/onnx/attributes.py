@@ -8,8 +8,9 @@ from typing import Any
 from onnx import AttributeProto, helper
 
 from ... import _core
-from .node import UnsupportedError
-from .tensors import known_dtype, read_sparse, read_tensor
+from .element_types import known_dtype
+from .tensors import read_sparse, read_tensor
+from .unsupported import UnsupportedError
 
 # Attributes that hold an ONNX element type; the native graph has its own numbers.
 _DTYPE_ATTRIBUTES = ("to", "dtype", "output_dtype", "output_datatype", "stash_type")
@@ -42,7 +43,9 @@ def as_proto(name: str, value: Any) -> Any:
 
 
 def native_attribute(attribute: Any, folder: Path | None, node: str) -> tuple[str, str, Any]:
-    """An attribute as the native graph takes it: name, kind, value; element types become the native numbers."""
+    """An attribute as the native graph takes it: name, kind, value;
+    element types become the native numbers.
+    """
     kind, where = attribute.type, f"node '{node}', attribute '{attribute.name}'"
     if kind == AttributeProto.INT:
         number = attribute.i

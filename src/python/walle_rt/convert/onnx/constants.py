@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .node import Node, UnsupportedError, rule
-from .tensors import UnsupportedTypeError, read_sparse, read_tensor
+from .node import Node
+from .rules import rule
+from .tensors import read_sparse, read_tensor
+from .unsupported import UnsupportedError, UnsupportedTypeError
 
 
 @rule("Constant")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from onnx import GraphProto, TypeProto
 
 from .. import report as _report
-from .node import Node, UnsupportedError, rule
+from .node import Node
+from .rules import rule
 from .scope import NONE, Scope
 from .types import type_of
+from .unsupported import UnsupportedError
 
 
 def body_scope(node: Node, graph: GraphProto, formal_types: list[TypeProto | None]) -> Scope:
@@ -96,7 +98,8 @@ def loop(node: Node) -> None:
     carried = node.inputs[2:]
     if len(graph.input) != 2 + len(carried) or len(graph.output) < 1 + len(carried):
         raise _report.refuse(
-            f"a body with {len(graph.input)} inputs and {len(graph.output)} outputs for {len(carried)} carried values",
+            f"a body with {len(graph.input)} inputs and {len(graph.output)} outputs for {len(carried)} "
+            "carried values",
             "iteration number, condition and every carried value in; condition and carried values out",
             f"node '{node.name}'",
             "check the model with onnx.checker",
@@ -104,7 +107,10 @@ def loop(node: Node) -> None:
     types = [
         None,
         None,
-        *(_without_shape(type_of(node.scope.types, node.scope.key(c))) if c != NONE else None for c in carried),
+        *(
+            _without_shape(type_of(node.scope.types, node.scope.key(c))) if c != NONE else None
+            for c in carried
+        ),
     ]
     scope = body_scope(node, graph, types)
     inputs = [node.input(0), node.input(1), *carried, *scope.captures]
@@ -148,7 +154,9 @@ def scan(node: Node) -> None:
 
 @rule("Scan", below=9)
 def scan_8(node: Node) -> None:
-    """Scan of opset 8 has a batch axis in front of everything: an outer scan over it whose body is the newer scan."""
+    """Scan of opset 8 has a batch axis in front of everything:
+    an outer scan over it whose body is the newer scan.
+    """
     if node.has(0):
         raise UnsupportedError("Scan of opset 8 with sequence_lens is not supported")
     graph = graph_attribute(node, "body")
@@ -159,7 +167,9 @@ def scan_8(node: Node) -> None:
     inner = body_scope(node, graph, [])
     captures = len(inner.captures)
     middle = node.walk.builder(f"{graph.name}/batch")
-    scope = Scope(middle, node.scope.types, opsets=node.scope.opsets, parent=node.scope, prefix=f"{node.name}/batch/")
+    scope = Scope(
+        middle, node.scope.types, opsets=node.scope.opsets, parent=node.scope, prefix=f"{node.name}/batch/"
+    )
     names = [f"{node.name}/batch/{i}" for i in range(len(inputs) + captures)]
     formal = [middle.input(name, "tensor", "undefined", None) for name in names]
     directions = [int(d) for d in node.attr("directions", [0] * count)]

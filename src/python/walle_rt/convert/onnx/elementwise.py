@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from .node import Node, UnsupportedError, rule
+from .node import Node
+from .rules import rule
 from .scope import NONE
+from .unsupported import UnsupportedError
 
 
 def align(node: Node, value: int, rank: int, axis: int) -> int:
-    """Old broadcasting: the dimensions of ``value`` match those from ``axis`` on; later ones are appended as 1."""
+    """Old broadcasting: the dimensions of ``value`` match those from ``axis`` on;
+    later ones are appended as 1.
+    """
     own = node.rank(value, "the second operand")
     axis = axis + rank if axis < 0 else axis
     trailing = rank - axis - own
@@ -63,7 +67,8 @@ def equal(node: Node) -> None:
     """On strings it is an operator of its own."""
     made = [node.scope.types.produced.get(node.scope.key(i)) for i in node.inputs]
     words = [
-        node.scope.key(i) in node.walk.string_values or (p is not None and p.op in ("StringNormalizer", "StringConcat"))
+        node.scope.key(i) in node.walk.string_values
+        or (p is not None and p.op in ("StringNormalizer", "StringConcat"))
         for i, p in zip(node.inputs, made, strict=True)
     ]
     if any(words) and not all(words):

@@ -1,16 +1,18 @@
 """Gradient (ai.onnx.preview.training): reverse-mode differentiation of the operators between xs and y.
 
-The gradient becomes ordinary operators. What lies between is known from how each value was produced, already in the
-newest form of every operator, so one rule per operator suffices.
+The gradient becomes ordinary operators. What lies between is known from how each value was produced, already
+in the newest form of every operator, so one rule per operator suffices.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from .node import Node, UnsupportedError, rule
-from .scope import NONE, Key, Produced
-from .types import dims_of
+from .node import Node
+from .rules import rule
+from .scope import NONE
+from .types import Key, Produced, dims_of
+from .unsupported import UnsupportedError
 
 Pull = Callable[["Tape", Produced, list[int], int, int], list[int | None]]
 
@@ -76,7 +78,8 @@ def _matmul(t: Tape, made: Produced, x: list[int], y: int, g: int) -> list[int |
     if min(ranks) < 2:
         raise UnsupportedError("the gradient of MatMul is defined here for operands of rank 2 and more")
     turned = [
-        t.node.emit("Transpose", [v], {"perm": [*range(r - 2), r - 1, r - 2]}) for v, r in zip(x, ranks, strict=False)
+        t.node.emit("Transpose", [v], {"perm": [*range(r - 2), r - 1, r - 2]})
+        for v, r in zip(x, ranks, strict=False)
     ]
     return [t.fit(t.op("MatMul", g, turned[1]), x[0]), t.fit(t.op("MatMul", turned[0], g), x[1])]
 
@@ -124,7 +127,9 @@ PULLS: dict[str, Pull] = {
 
 
 def order(tape: Tape, target: int, stops: set[int]) -> list[int]:
-    """Values from which ``target`` is computed, each after the ones it needs, not looking behind ``stops``."""
+    """Values from which ``target`` is computed, each after the ones it needs,
+    not looking behind ``stops``.
+    """
     done: list[int] = []
     seen: set[int] = set()
     stack = [(target, False)]
@@ -177,14 +182,18 @@ def gradient(node: Node) -> None:
         if made.op not in PULLS:
             raise UnsupportedError(f"the gradient of {made.op} is not defined here")
         sources = tape.sources(made)
-        for source, part in zip(sources, PULLS[made.op](tape, made, sources, value, sums[value]), strict=False):
+        for source, part in zip(
+            sources, PULLS[made.op](tape, made, sources, value, sums[value]), strict=False
+        ):
             if part is not None and source != NONE:
                 sums[source] = tape.op("Add", sums[source], part) if source in sums else part
     node.result(*(sums[x] if x in sums else zero_like(node, x) for x in wanted))
 
 
 def filled(node: Node, value: int, number: float) -> int:
-    """A tensor of a value's shape holding one number; its type is recorded: shapes decide about broadcasting."""
+    """A tensor of a value's shape holding one number; its type is recorded:
+    shapes decide about broadcasting.
+    """
     made = node.emit("Expand", [node.scalar_like(number, value), node.emit("Shape", [value])])
     key: Key = node.scope.key(made)
     node.scope.types.known[key] = node.type(value)

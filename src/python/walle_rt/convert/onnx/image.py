@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from .node import NEWEST, Node, rule
+from .node import Node
+from .rules import NEWEST, rule
 from .scope import NONE
 
 
 def _present(node: Node, index: int) -> int:
-    """An optional input; an empty constant means that it is absent (exporters of opset 11 had no other way)."""
+    """An optional input; an empty constant means that it is absent (in opset 11 the only way)."""
     bits = node.constant(node.input(index))
     return NONE if bits is not None and bits.size == 0 else node.input(index)
 

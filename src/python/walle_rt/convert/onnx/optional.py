@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .functions import schema_function
-from .node import Node, rule
+from .node import Node
+from .rules import rule
 
 
 @rule("Optional")
@@ -17,8 +18,17 @@ def sequence_map(node: Node) -> None:
     """Expanded through ONNX's function body, whose loop may use the caller's names."""
     walk = node.walk
     function = schema_function(
-        walk.types, node.scope, node.op, "", node.opset, node.inputs, list(node.attributes.values()), len(node.outputs)
+        walk.types,
+        node.scope,
+        node.op,
+        "",
+        node.opset,
+        node.inputs,
+        list(node.attributes.values()),
+        len(node.outputs),
     )
     assert function is not None
     wanted = len(node.outputs)
-    node.result(*walk.inline(function, node.scope, node.inputs, node.attributes, wanted, node.name, outer=node.scope))
+    node.result(
+        *walk.inline(function, node.scope, node.inputs, node.attributes, wanted, node.name, outer=node.scope)
+    )

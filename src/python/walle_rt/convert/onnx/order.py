@@ -50,7 +50,9 @@ def reads(node: NodeProto) -> set[str]:
     names = {i for i in node.input if i}
     for attribute in node.attribute:
         for graph in (
-            [attribute.g, *attribute.graphs] if attribute.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS) else []
+            [attribute.g, *attribute.graphs]
+            if attribute.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS)
+            else []
         ):
             own = {i.name for i in graph.input} | {t.name for t in graph.initializer}
             own |= {o for n in graph.node for o in n.output}

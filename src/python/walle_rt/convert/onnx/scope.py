@@ -1,46 +1,23 @@
 """Names and values while a graph is converted.
 
-A Scope belongs to one native GraphBuilder. A graph body (If, Loop, Scan) has a builder of its own and a parent scope:
-what it takes from outside becomes an input after its formal ones, so that every native graph is closed. A function
-body shares its caller's builder but sees none of the caller's names.
+A Scope belongs to one native GraphBuilder. A graph body (If, Loop, Scan) has a builder of its own and a
+parent scope: what it takes from outside becomes an input after its formal ones, so that every native graph is
+closed. A function body shares its caller's builder but sees none of the caller's names.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from onnx import AttributeProto, TypeProto
 
 from ..report import refuse
+from .types import Key, Types, kind_and_dtype, type_of
 
 if TYPE_CHECKING:
     from ... import _core
 
 NONE = -1
-Key = tuple[int, int]  # (id of the builder, value number)
-
-
-@dataclass(frozen=True)
-class Produced:
-    """How a value came to be; what its type is inferred from when somebody asks."""
-
-    op: str
-    domain: str
-    opset: int
-    attributes: tuple[AttributeProto, ...]
-    inputs: tuple[Key | None, ...]
-    outputs: int
-    index: int
-
-
-@dataclass
-class Types:
-    """Known types and the producers of all other values, across all builders of one conversion."""
-
-    known: dict[Key, TypeProto | None] = field(default_factory=dict)
-    produced: dict[Key, Produced] = field(default_factory=dict)
-    constants: dict[Key, Any] = field(default_factory=dict)
 
 
 class Scope:
@@ -69,7 +46,8 @@ class Scope:
         self.captures: list[int] = []  # value numbers in the parent's builder
         self.depth: int = parent.depth + 1 if parent else 0
         self.call_depth: int = parent.call_depth if parent else 0
-        self.fallback: Scope | None = None  # same builder; for functions whose graph attributes use the caller's names
+        # Of the same builder; for functions whose graph attributes use the caller's names.
+        self.fallback: Scope | None = None
 
     def define(self, name: str, by: str) -> None:
         """Note that this scope defines a name; a second definition is an error."""
@@ -87,7 +65,9 @@ class Scope:
         return (id(self.builder), value)
 
     def find(self, name: str) -> int | None:
-        """The value a name stands for here; captured from outside where needed; None when nobody defines it."""
+        """The value a name stands for here; captured from outside where needed;
+        None when nobody defines it.
+        """
         if name in self.names:
             return self.names[name]
         if name in self.initializers:
@@ -132,14 +112,10 @@ class Scope:
         return value
 
     def _outer_type(self, outer: int) -> TypeProto | None:
-        from .types import type_of
-
         assert self.parent is not None
         return type_of(self.types, self.parent.key(outer))
 
     def describe_outer(self, outer: int) -> tuple[str, str, list[Any] | None]:
         """Kind, dtype and shape (always unknown here) of a captured value."""
-        from .types import kind_and_dtype
-
         kind, dtype = kind_and_dtype(self._outer_type(outer))
         return kind, dtype, None

@@ -10,33 +10,14 @@ from typing import Any
 import numpy as np
 from onnx import SparseTensorProto, TensorProto
 
+from ... import _core
+from ...values import Array
 from ..report import refuse
+from .element_types import known_dtype
+from .external import read_external
 
-Array = np.ndarray[Any, Any]
-
-# ONNX number -> (name, NumPy dtype of the bits, walle_rt's number).
-DTYPES: dict[int, tuple[str, str, int]] = {
-    TensorProto.FLOAT: ("float32", "<f4", 1),
-    TensorProto.DOUBLE: ("float64", "<f8", 2),
-    TensorProto.FLOAT16: ("float16", "<f2", 3),
-    TensorProto.BFLOAT16: ("bfloat16", "<u2", 4),
-    TensorProto.INT8: ("int8", "<i1", 5),
-    TensorProto.INT16: ("int16", "<i2", 6),
-    TensorProto.INT32: ("int32", "<i4", 7),
-    TensorProto.INT64: ("int64", "<i8", 8),
-    TensorProto.UINT8: ("uint8", "<u1", 9),
-    TensorProto.UINT16: ("uint16", "<u2", 10),
-    TensorProto.UINT32: ("uint32", "<u4", 11),
-    TensorProto.UINT64: ("uint64", "<u8", 12),
-    TensorProto.BOOL: ("bool", "?", 13),
-    17: ("float8e4m3fn", "<u1", 14),
-    18: ("float8e4m3fnuz", "<u1", 15),
-    19: ("float8e5m2", "<u1", 16),
-    20: ("float8e5m2fnuz", "<u1", 17),
-}
-BY_NAME = {name: number for number, (name, _, _) in DTYPES.items()}
-_MAX_BYTES = 1 << 34
-_MAX_RANK = 8
+_MAX_BYTES = _core.limits()["max_tensor_bytes"]
+MAX_RANK = _core.limits()["max_rank"]
 
 
 @dataclass(frozen=True)
@@ -47,35 +28,23 @@ class Bits:
     dtype: str
 
 
-class UnsupportedTypeError(Exception):
-    """A value of a type walle_rt does not have; the message is the reason for the report."""
-
-
-def type_name(number: int) -> str:
-    """The ONNX name of an element type, also for the ones walle_rt lacks."""
-    try:
-        return str(TensorProto.DataType.Name(number)).lower()
-    except ValueError:
-        return f"element type {number}"
-
-
-def known_dtype(number: int) -> tuple[str, str, int]:
-    """Name, NumPy dtype and walle_rt number of an ONNX element type; raises UnsupportedTypeError naming the others."""
-    if number in DTYPES:
-        return DTYPES[number]
-    raise UnsupportedTypeError(f"element type {type_name(number)} is not supported")
-
-
 def checked_dims(dims: list[int], itemsize: int, where: str) -> int:
     """The element count of a tensor in a file, within the limits, before anything is allocated for it."""
-    if len(dims) > _MAX_RANK:
-        raise refuse(f"a tensor of rank {len(dims)}", f"rank at most {_MAX_RANK}", where, "reshape it in the model")
+    if len(dims) > MAX_RANK:
+        raise refuse(
+            f"a tensor of rank {len(dims)}", f"rank at most {MAX_RANK}", where, "reshape it in the model"
+        )
     if any(d < 0 for d in dims):
-        raise refuse(f"dimensions {dims}", "non-negative sizes", where, "export the model again; the file is damaged")
+        raise refuse(
+            f"dimensions {dims}", "non-negative sizes", where, "export the model again; the file is damaged"
+        )
     count = math.prod(dims)
     if count * itemsize > _MAX_BYTES:
         raise refuse(
-            f"a tensor of {count * itemsize} bytes {dims}", f"at most {_MAX_BYTES} bytes", where, "split the tensor"
+            f"a tensor of {count * itemsize} bytes {dims}",
+            f"at most {_MAX_BYTES} bytes",
+            where,
+            "split the tensor",
         )
     return count
 
@@ -87,7 +56,7 @@ def read_tensor(tensor: TensorProto, folder: Path | None, where: str) -> Bits:
     dtype = np.dtype(code)
     count = checked_dims(dims, dtype.itemsize, where)
     if tensor.data_location == TensorProto.EXTERNAL:
-        flat = _external(tensor, folder, count * dtype.itemsize, where).view(dtype)
+        flat = read_external(tensor, folder, count * dtype.itemsize, where).view(dtype)
     elif tensor.HasField("raw_data"):
         flat = _from_raw(tensor.raw_data, dtype, count, where)
     else:
@@ -105,7 +74,10 @@ def read_tensor(tensor: TensorProto, folder: Path | None, where: str) -> Bits:
 def _from_raw(raw: bytes, dtype: np.dtype[Any], count: int, where: str) -> Array:
     if len(raw) != count * dtype.itemsize:
         raise refuse(
-            f"{len(raw)} bytes of raw data", f"{count * dtype.itemsize} bytes", where, "export the model again"
+            f"{len(raw)} bytes of raw data",
+            f"{count * dtype.itemsize} bytes",
+            where,
+            "export the model again",
         )
     return np.frombuffer(raw, dtype)
 
@@ -126,56 +98,6 @@ def _from_fields(tensor: TensorProto, dtype: np.dtype[Any], name: str) -> Array:
     return words.astype(dtype)
 
 
-def _external(tensor: TensorProto, folder: Path | None, size: int, where: str) -> Array:
-    entries = {entry.key: entry.value for entry in tensor.external_data}
-    location = entries.get("location", "")
-    if folder is None:
-        raise refuse(
-            f"external data '{location}' in a model given as bytes",
-            "a model with its weights inside",
-            where,
-            "load the model by its path",
-        )
-    path = _confined(folder, location, where)
-    try:
-        offset, length = int(entries.get("offset", 0)), int(entries.get("length", size))
-    except ValueError as error:
-        raise refuse(f"external data entries {entries}", "numbers", where, "export the model again") from error
-    try:
-        available = path.stat().st_size
-        if offset < 0 or length != size or offset + length > available:
-            raise refuse(
-                f"bytes {offset}..{offset + length} of '{location}' ({available} bytes) for {size} bytes of weights",
-                "a range inside the file that fits the tensor",
-                where,
-                "export the model again; a file is damaged",
-            )
-        if size == 0:
-            return np.empty(0, np.uint8)
-        return np.memmap(path, np.uint8, "r", offset, (length,))
-    except OSError as error:
-        raise refuse(
-            f"external data '{location}' cannot be read: {error.strerror or error}",
-            "a readable file beside the model",
-            where,
-            "copy the model together with its data files",
-        ) from error
-
-
-def _confined(folder: Path, location: str, where: str) -> Path:
-    """The path of a data file; an error when it would lie outside the model's folder, symbolic links followed."""
-    path = folder / location
-    outside = not location or Path(location).is_absolute() or ".." in Path(location).parts or "\0" in location
-    if outside or not path.resolve().is_relative_to(folder.resolve()):
-        raise refuse(
-            f"external data location '{location}'",
-            f"a file inside the model's folder '{folder}'",
-            where,
-            "move the data file beside the model and export with a relative location",
-        )
-    return path
-
-
 def read_sparse(sparse: SparseTensorProto, folder: Path | None, where: str) -> Bits:
     """A sparse tensor as a dense one."""
     values = read_tensor(sparse.values, folder, where)
@@ -185,7 +107,11 @@ def read_sparse(sparse: SparseTensorProto, folder: Path | None, where: str) -> B
     dense = np.zeros(count, values.array.dtype)
     if indices.ndim == 2 and indices.shape == (values.array.size, len(dims)):
         in_range = bool(((indices >= 0) & (indices < np.asarray(dims, np.int64))).all())
-        flat = np.ravel_multi_index(tuple(indices.T), dims) if in_range and indices.size else np.empty(0, np.int64)
+        flat = (
+            np.ravel_multi_index(tuple(indices.T), dims)
+            if in_range and indices.size
+            else np.empty(0, np.int64)
+        )
     else:
         flat = indices.ravel()
         in_range = flat.size == values.array.size and bool(((flat >= 0) & (flat < count)).all())

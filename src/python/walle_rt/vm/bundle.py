@@ -1,0 +1,123 @@
+"""Task bundles: compiled, checked, loaded and saved."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from .. import _core
+from ..errors import ArgumentError
+from .library import VM
+from .sources import Sources
+
+
+class TaskBundle:
+    """Compiled modules of one task and the files that travel with it: immutable, for one exact VM id.
+
+    Attributes:
+        vm: the library that opened it.
+    """
+
+    def __init__(self, data: bytes, vm: VM | None = None) -> None:
+        """Check `data` and open it.
+
+        Raises:
+            TaskError: the bytes are damaged, truncated, for another VM, or hold bytecode that no compiler
+                emits.
+            BackendError: without `vm`, when the VM library is missing.
+        """
+        self.vm = vm or VM()
+        self._native = _core.vm.Bundle.open(self.vm._native, bytes(data))
+
+    @classmethod
+    def _adopt(cls, vm: VM, native: Any) -> TaskBundle:
+        self = cls.__new__(cls)
+        self.vm = vm
+        self._native = native
+        return self
+
+    @staticmethod
+    def compile(source_dir: str | os.PathLike[str], vm: VM | None = None) -> TaskBundle:
+        """Compile every .py file below `source_dir`; a folder with __init__.py is a package.
+
+        Other files become resources: walle.engine.load opens those that are models, walle.engine.read the
+        others. Hidden files and __pycache__ are left out.
+
+        Raises:
+            TaskError: a syntax error, with file and line.
+            ArgumentError: the folder is missing or has no Python file, or a module is named like one of the
+                library.
+        """
+        sources = Sources.below(Path(source_dir))
+        if not sources.modules:
+            raise ArgumentError.of(
+                f"no .py file below '{source_dir}'",
+                "a folder with at least main.py",
+                "TaskBundle.compile",
+                "check the path",
+            )
+        return TaskBundle._compile(sources, vm)
+
+    @staticmethod
+    def from_source(
+        modules: dict[str, str], vm: VM | None = None, *, resources: dict[str, bytes] | None = None
+    ) -> TaskBundle:
+        """Compile modules given as {name: source text}, with resources as {name: bytes}.
+
+        Raises:
+            TaskError: a syntax error, with file and line.
+            ArgumentError: a module is named like one of the library.
+        """
+        return TaskBundle._compile(Sources.of(modules, resources or {}), vm)
+
+    @staticmethod
+    def _compile(sources: Sources, vm: VM | None) -> TaskBundle:
+        vm = vm or VM()
+        for name, (file, *_) in sources.modules.items():
+            if name in vm._native.library:
+                raise ArgumentError.of(
+                    f"'{file}', module {name}",
+                    "names that the VM's own library does not use",
+                    "TaskBundle.compile",
+                    "rename it: the library's module would be imported instead",
+                )
+        data = vm._native.compile([(name, *rest) for name, rest in sources.modules.items()])
+        if sources.resources:
+            data = _core.vm.Bundle.pack(data, list(sources.resources.items()))
+        return TaskBundle(data, vm)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str], vm: VM | None = None) -> TaskBundle:
+        """Open a .wtask file that save() wrote; it is mapped, so that large resources cost no copy.
+
+        Raises:
+            TaskError: the file is damaged, truncated, for another VM, or holds bytecode that no compiler
+                emits.
+            ResourceError: the file cannot be read.
+        """
+        vm = vm or VM()
+        return TaskBundle._adopt(vm, _core.vm.Bundle.load(vm._native, os.fspath(path)))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the bundle; the file appears whole or not at all. OSError when it cannot be written."""
+        target = Path(path)
+        with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as part:
+            part.write(self.data)
+        Path(part.name).replace(target)
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the file."""
+        return bytes(self._native.data)
+
+    @property
+    def resources(self) -> dict[str, int]:
+        """Names and sizes in bytes of the files that travel with the code."""
+        return dict(self._native.resources)
+
+    @property
+    def modules(self) -> list[str]:
+        """Names of the modules inside."""
+        return sorted(self._native.modules)

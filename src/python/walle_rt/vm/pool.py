@@ -1,0 +1,104 @@
+"""Isolates that are ready before they are asked for."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .. import _core
+from ..errors import ArgumentError
+from .bundle import TaskBundle
+from .isolate import Isolate, Log
+from .library import VM
+from .limits import Limits, native_limits
+
+
+@dataclass(frozen=True)
+class PoolStats:
+    """Counters of one pool: isolates ready now, handed out, made on demand, and worker threads given up."""
+
+    ready: int
+    handed_out: int
+    cold: int
+    abandoned: int
+
+
+class Pool:
+    """Isolates that are ready before they are asked for, refilled in the background.
+
+    Args:
+        vm: the library to use.
+        size: how many isolates to keep ready.
+        profile: "bare", or "std": the modules most tasks import are imported already.
+        limits: of each isolate, as for Isolate.
+        log: as for Isolate.
+        state: as for Isolate.
+        grace_ms: how long run() waits after the wall limit before it gives a thread up, in milliseconds.
+
+    Raises:
+        ArgumentError: an unknown profile or a negative limit.
+        BackendError: without `vm`, when the VM library is missing.
+    """
+
+    def __init__(
+        self,
+        vm: VM | None = None,
+        *,
+        size: int = 4,
+        profile: str = "bare",
+        limits: Limits | None = None,
+        log: Log | None = None,
+        state: str | os.PathLike[str] | None = None,
+        grace_ms: int = 1000,
+    ) -> None:
+        """Create the first isolate and start filling."""
+        if profile not in ("bare", "std"):
+            raise ArgumentError.of(f"profile '{profile}'", '"bare" or "std"', "Pool", "pass one of them")
+        self.vm = vm or VM()
+        self._native = _core.vm.Pool.create(
+            self.vm._native,
+            size,
+            profile == "std",
+            native_limits(limits),
+            log,
+            None if state is None else str(state),
+            grace_ms,
+        )
+
+    def take(self) -> Isolate:
+        """A warm isolate, the caller's to keep; made on the spot when none is ready."""
+        return Isolate._adopt(self.vm, self._native.take())
+
+    @contextlib.contextmanager
+    def isolate(self) -> Iterator[Isolate]:
+        """take() for a with block."""
+        isolate = self.take()
+        try:
+            yield isolate
+        finally:
+            isolate.close()
+
+    def run(self, bundle: TaskBundle | None, function: str, *args: Any, module: str = "main") -> Any:
+        """Call one function on a fresh isolate and a worker thread.
+
+        Returns:
+            The result, converted as the package describes.
+
+        Raises:
+            TaskFailed: the task raised.
+            LimitExceeded: a limit ended it. With a wall limit, a call that native code keeps from ending is
+                abandoned after `grace_ms` (limit "abandoned").
+            ArgumentError: an argument cannot cross.
+        """
+        return self._native.run(None if bundle is None else bundle._native, module, function, *args)
+
+    def wait_until_full(self) -> None:
+        """Block until `size` isolates are ready."""
+        self._native.wait_until_full()
+
+    def stats(self) -> PoolStats:
+        """Counters so far."""
+        return PoolStats(*self._native.stats())

@@ -1,0 +1,47 @@
+"""The files of a task's folder, sorted into modules and resources."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass
+class Sources:
+    """What a bundle is compiled from: {module: (file, text, is a package)} and {resource: bytes}."""
+
+    modules: dict[str, tuple[str, str, bool]] = field(default_factory=dict)
+    resources: dict[str, bytes] = field(default_factory=dict)
+
+    @classmethod
+    def below(cls, root: Path) -> Sources:
+        """Every file below ``root`` but hidden ones and __pycache__."""
+        found = cls()
+        for path in sorted(root.rglob("*")):
+            inside = path.relative_to(root)
+            if not path.is_file() or any(_left_out(part) for part in inside.parts):
+                continue
+            if path.suffix != ".py":
+                found.resources[inside.as_posix()] = path.read_bytes()
+                continue
+            name, package = _module(inside)
+            if name:
+                found.modules[name] = (inside.as_posix(), path.read_text(encoding="utf-8"), package)
+        return found
+
+    @classmethod
+    def of(cls, modules: dict[str, str], resources: dict[str, bytes]) -> Sources:
+        """Modules given as {name: source text}; none is a package."""
+        named = {name: (name.replace(".", "/") + ".py", text, False) for name, text in modules.items()}
+        return cls(named, resources)
+
+
+def _left_out(part: str) -> bool:
+    return part.startswith(".") or part == "__pycache__"
+
+
+def _module(file: Path) -> tuple[str, bool]:
+    """Its dotted name, empty for the root's own __init__.py, and whether it is a package."""
+    parts = list(file.with_suffix("").parts)
+    package = parts[-1] == "__init__"
+    return ".".join(parts[:-1] if package else parts), package

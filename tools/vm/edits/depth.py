@@ -1,0 +1,168 @@
+"""Depth: a recursion that leaves no stack ends with RecursionError; what cannot be freed now is freed later.
+
+CPython counts levels in most C recursions and forgets some; these look at the stack that is really left
+(src/cpp/vm/inside/stack.h).
+"""
+
+from __future__ import annotations
+
+from .engine import Edit, because, insert_after, insert_before, insert_between, replace
+
+
+def stack_check(path: str, signature: str, failed: str = "NULL") -> Edit:
+    """The function with this signature ends with RecursionError where the stack does."""
+    return insert_after(
+        path,
+        signature + "\n{\n",
+        f"""\
+    if (WALLE_VM_STACK_LOW()) {{
+        walle_vm_stack_error();
+        return {failed};
+    }}
+""",
+    )
+
+
+EDITS = [
+    *because(
+        "overflow handling beyond the headroom must be an error value, never an abort of the host",
+        replace(
+            "Python/ceval.c",
+            '            Py_FatalError("Cannot recover from stack overflow.");',
+            """\
+            walle_vm_stack_exhausted();
+            ++tstate->c_recursion_remaining;
+            return -1;""",
+        ),
+        replace(
+            "Python/ceval.c",
+            '            Py_FatalError("Cannot recover from Python stack overflow.");',
+            """\
+            walle_vm_stack_exhausted();
+            return -1;""",
+        ),
+    ),
+    *because(
+        "declares the check that the edits below use",
+        *(
+            insert_after(path, '#include "Python.h"\n', '#include "vm/inside/stack.h"\n')
+            for path in (
+                "Modules/_functoolsmodule.c",
+                "Modules/itertoolsmodule.c",
+                "Objects/classobject.c",
+                "Objects/enumobject.c",
+                "Objects/genericaliasobject.c",
+                "Objects/listobject.c",
+                "Objects/object.c",
+                "Python/bltinmodule.c",
+            )
+        ),
+    ),
+    *because(
+        "iterators over iterators would overflow the C stack and end the process",
+        stack_check("Python/bltinmodule.c", "filter_next(filterobject *lz)"),
+        stack_check("Python/bltinmodule.c", "map_next(mapobject *lz)"),
+        stack_check("Python/bltinmodule.c", "zip_next(zipobject *lz)"),
+        stack_check("Objects/enumobject.c", "enum_next(enumobject *en)"),
+        *(
+            stack_check("Modules/itertoolsmodule.c", f"{kind}_next({kind.replace('_', '')}object *{name})")
+            for kind, name in (
+                ("batched", "bo"),
+                ("pairwise", "po"),
+                ("groupby", "gbo"),
+                ("tee", "to"),
+                ("dropwhile", "lz"),
+                ("takewhile", "lz"),
+                ("islice", "lz"),
+                ("starmap", "lz"),
+                ("chain", "lz"),
+                ("accumulate", "lz"),
+                ("compress", "lz"),
+                ("filterfalse", "lz"),
+                ("zip_longest", "lz"),
+            )
+        ),
+    ),
+    *because(
+        "so would methods of methods, partials of partials, hashes and classes of nested objects, and "
+        "generic aliases",
+        stack_check(
+            "Objects/classobject.c",
+            "method_vectorcall(PyObject *method, PyObject *const *args,\n"
+            "                  size_t nargsf, PyObject *kwnames)",
+        ),
+        stack_check(
+            "Modules/_functoolsmodule.c",
+            "partial_vectorcall(partialobject *pto, PyObject *const *args,\n"
+            "                   size_t nargsf, PyObject *kwnames)",
+        ),
+        stack_check("Objects/object.c", "PyObject_Hash(PyObject *v)", "-1"),
+        stack_check("Objects/object.c", "_PyObject_IsAbstract(PyObject *obj)", "-1"),
+        stack_check("Objects/genericaliasobject.c", "_Py_make_parameters(PyObject *args)"),
+        stack_check(
+            "Objects/genericaliasobject.c",
+            "_Py_subs_parameters(PyObject *self, PyObject *args, PyObject *parameters, PyObject *item)",
+        ),
+    ),
+    *because(
+        "a sort whose keys sort takes more C stack per level than other calls",
+        stack_check(
+            "Objects/listobject.c",
+            "list_sort_impl(PyListObject *self, PyObject *keyfunc, int reverse)\n"
+            "/*[clinic end generated code: output=57b9f9c5e23fbe42 input=667bf25d0e3a3676]*/",
+        ),
+    ),
+    *because(
+        "freeing an object frees what it holds; where the stack ends, the rest waits until it is shorter "
+        "again",
+        insert_between(
+            "Objects/object.c",
+            "    destructor dealloc = type->tp_dealloc;\n",
+            """\
+    if (WALLE_VM_STACK_LOW() && _PyObject_IS_GC(op)) {
+        if (_PyObject_GC_IS_TRACKED(op)) {
+            _PyObject_GC_UNTRACK(op);
+        }
+        _PyTrash_thread_deposit_object(_PyThreadState_GET(), op);
+        return;
+    }
+""",
+            """\
+#ifdef Py_DEBUG
+    PyThreadState *tstate = _PyThreadState_GET();
+""",
+        ),
+    ),
+    *because(
+        "objects that wait are freed one by one where the stack ends: each call of a deallocator would come "
+        "back here",
+        insert_before(
+            "Objects/object.c",
+            """\
+    assert(tstate->c_recursion_remaining > Py_TRASHCAN_HEADROOM);
+    tstate->c_recursion_remaining--;
+""",
+            """\
+    if (WALLE_VM_STACK_LOW()) {
+        return;
+    }
+""",
+        ),
+    ),
+    *because(
+        "most deallocators expect a tracked object; those that do not care untrack it again",
+        insert_between(
+            "Objects/object.c",
+            "        _PyObject_ASSERT(op, Py_REFCNT(op) == 0);\n",
+            """\
+        if (!_PyObject_GC_IS_TRACKED(op)) {
+            _PyObject_GC_TRACK(op);
+        }
+""",
+            """\
+        (*dealloc)(op);
+    }
+""",
+        ),
+    ),
+]
