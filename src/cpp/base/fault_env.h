@@ -1,5 +1,5 @@
-// The Env of the tests: files live in memory, each with the bytes a process sees and the bytes a disk would
-// have kept.
+// The Env of the tests: files live in memory, each with the bytes a
+// process sees and the bytes a disk would have kept.
 //
 // lose_power() forgets whatever was not synced; fail_at(k) breaks the k-th operation from now; limit_disk,
 // set_read_only and the clock do what they say. Maps opened before lose_power() must be closed by then.
