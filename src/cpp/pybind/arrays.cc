@@ -1,6 +1,8 @@
 #include "pybind/arrays.h"
 
+#include <array>
 #include <cstring>
+#include <optional>
 
 #include "pybind/errors.h"
 
@@ -8,28 +10,58 @@ namespace walle::pybind {
 
 namespace {
 
+// Names of NumPy's own dtypes, and for the rest those of the package ml_dtypes and the bits that stand in
+// where it is not installed.
 struct Names {
   DType dtype;
   const char* numpy;
+  const char* ml_dtypes;
 };
 constexpr Names kNumpy[] = {
-    {DType::float32, "f4"},    {DType::float64, "f8"},        {DType::float16, "f2"},
-    {DType::bfloat16, "u2"},   {DType::int8, "i1"},           {DType::int16, "i2"},
-    {DType::int32, "i4"},      {DType::int64, "i8"},          {DType::uint8, "u1"},
-    {DType::uint16, "u2"},     {DType::uint32, "u4"},         {DType::uint64, "u8"},
-    {DType::boolean, "?"},     {DType::float8e4m3fn, "u1"},   {DType::float8e4m3fnuz, "u1"},
-    {DType::float8e5m2, "u1"}, {DType::float8e5m2fnuz, "u1"},
+    {DType::float32, "f4", nullptr},
+    {DType::float64, "f8", nullptr},
+    {DType::float16, "f2", nullptr},
+    {DType::bfloat16, "u2", "bfloat16"},
+    {DType::int8, "i1", nullptr},
+    {DType::int16, "i2", nullptr},
+    {DType::int32, "i4", nullptr},
+    {DType::int64, "i8", nullptr},
+    {DType::uint8, "u1", nullptr},
+    {DType::uint16, "u2", nullptr},
+    {DType::uint32, "u4", nullptr},
+    {DType::uint64, "u8", nullptr},
+    {DType::boolean, "?", nullptr},
+    {DType::float8e4m3fn, "u1", "float8_e4m3fn"},
+    {DType::float8e4m3fnuz, "u1", "float8_e4m3fnuz"},
+    {DType::float8e5m2, "u1", "float8_e5m2"},
+    {DType::float8e5m2fnuz, "u1", "float8_e5m2fnuz"},
+    {DType::float8e8m0, "u1", "float8_e8m0fnu"},
+    {DType::int4, "u1", "int4"},
+    {DType::uint4, "u1", "uint4"},
+    {DType::int2, "u1", "int2"},
+    {DType::uint2, "u1", "uint2"},
+    {DType::float4e2m1, "u1", "float4_e2m1fn"},
 };
 
-// One dtype object per DType, made once; never freed, because destroying them after the interpreter would
-// crash.
+py::dtype make_dtype(const Names& row) {
+  if (row.ml_dtypes) {
+    try {
+      return py::dtype::from_args(py::module_::import("ml_dtypes").attr(row.ml_dtypes));
+    } catch (py::error_already_set&) {  // not installed, or too old for this type: the bits then
+    }
+  }
+  return py::dtype(row.numpy);
+}
+
+// One dtype object per DType, made when it is first asked for (importing ml_dtypes takes time that most never
+// need); never freed, because destroying them after the interpreter would crash. Guarded by the GIL.
 const py::dtype& numpy_dtype(DType dtype) {
-  static auto* table = [] {
-    auto* made = new std::array<py::dtype, tensor::kDTypeCount>();
-    for (const Names& row : kNumpy) (*made)[static_cast<size_t>(row.dtype)] = py::dtype(row.numpy);
-    return made;
-  }();
-  return (*table)[static_cast<size_t>(dtype)];
+  static auto* table = new std::array<std::optional<py::dtype>, tensor::kDTypeCount>();
+  auto& found = (*table)[static_cast<size_t>(dtype)];
+  if (!found)
+    for (const Names& row : kNumpy)
+      if (row.dtype == dtype) found = make_dtype(row);
+  return *found;
 }
 
 DType from_kind(char kind, py::ssize_t size) {
@@ -102,11 +134,8 @@ DType dtype_of(const py::array& array) {
   const DType plain = from_kind(dtype.kind(), dtype.itemsize());
   if (plain != DType::undefined) return plain;
   const std::string name = py::str(dtype.attr("name"));
-  if (name == "bfloat16") return DType::bfloat16;
-  if (name == "float8_e4m3fn") return DType::float8e4m3fn;
-  if (name == "float8_e4m3fnuz") return DType::float8e4m3fnuz;
-  if (name == "float8_e5m2") return DType::float8e5m2;
-  if (name == "float8_e5m2fnuz") return DType::float8e5m2fnuz;
+  for (const Names& row : kNumpy)
+    if (row.ml_dtypes && name == row.ml_dtypes) return row.dtype;
   return DType::undefined;
 }
 
@@ -114,7 +143,7 @@ bool can_hold(const py::array& array, DType dtype) {
   const DType have = dtype_of(array);
   if (have == dtype) return true;
   if (dtype == DType::bfloat16) return have == DType::uint16;
-  return tensor::is_float8(dtype) && have == DType::uint8;
+  return tensor::is_storage_only(dtype) && have == DType::uint8;
 }
 
 Shape shape_of(const py::array& array, DType dtype, const std::string& where) {

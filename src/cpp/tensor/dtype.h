@@ -28,8 +28,17 @@ enum class DType : uint8_t {
   float8e4m3fnuz = 15,
   float8e5m2 = 16,
   float8e5m2fnuz = 17,
+  // One element per byte in memory, the code in its low bits, as NumPy's ml_dtypes have them: every movement
+  // of bytes then works on them, and what computes with them casts first. Model files of ONNX hold them
+  // packed.
+  float8e8m0 = 18,  // powers of two: the scales of microscaling formats
+  int4 = 19,
+  uint4 = 20,
+  int2 = 21,
+  uint2 = 22,
+  float4e2m1 = 23,
 };
-inline constexpr int kDTypeCount = 18;
+inline constexpr int kDTypeCount = 24;
 
 // Bytes per element; 0 for undefined.
 int64_t dtype_size(DType dtype);
@@ -39,7 +48,12 @@ Result<DType> dtype_from_name(std::string_view name);
 bool is_float(DType dtype);    // any floating point, the 16- and 8-bit ones included
 bool is_integer(DType dtype);  // not boolean
 bool is_signed_integer(DType dtype);
-bool is_float8(DType dtype);
+bool is_float8(DType dtype);  // the four that float8 formats of Half's header describe
+// Only stored, moved and cast: float8, float8e8m0 and everything below 8 bits. They are in no other group but
+// is_float (float8), and the visit functions do not know them.
+bool is_storage_only(DType dtype);
+// The bits of an element's code in its byte: 2, 4 or 8; of other types 8 times their size.
+int dtype_bits(DType dtype);
 
 template <class T>
 struct DTypeOf;
@@ -136,7 +150,7 @@ bool visit_numeric(DType dtype, Fn&& fn) {
   return visit_float(dtype, fn) || visit_integer(dtype, fn);
 }
 
-// Also boolean and the 16-bit floats: everything but float8.
+// Also boolean and the 16-bit floats: everything that is not only stored.
 template <class Fn>
 bool visit_all(DType dtype, Fn&& fn) {
   switch (dtype) {

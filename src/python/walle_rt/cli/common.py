@@ -150,7 +150,8 @@ def parse_dims(pairs: list[str] | None) -> dict[str, int]:
 def numpy_dtype(name: str) -> np.dtype[Any]:
     """The NumPy dtype a value of this dtype travels as."""
     carriers = {"bfloat16": "uint16", "undefined": "float32"}
-    return np.dtype(carriers.get(name, "uint8" if name.startswith("float8") else name))
+    byte = name.startswith(("float8", "float4")) or name in ("int4", "uint4", "int2", "uint2")
+    return np.dtype(carriers.get(name, "uint8" if byte else name))
 
 
 def concrete_shape(info: ValueInfo, sizes: dict[str, int]) -> tuple[int, ...]:

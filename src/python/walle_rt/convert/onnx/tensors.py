@@ -33,7 +33,15 @@ DTYPES: dict[int, tuple[str, str, int]] = {
     18: ("float8e4m3fnuz", "<u1", 15),
     19: ("float8e5m2", "<u1", 16),
     20: ("float8e5m2fnuz", "<u1", 17),
+    21: ("uint4", "<u1", 20),
+    22: ("int4", "<u1", 19),
+    23: ("float4e2m1", "<u1", 23),
+    24: ("float8e8m0", "<u1", 18),
+    25: ("uint2", "<u1", 22),
+    26: ("int2", "<u1", 21),
 }
+# Bits of an element where several share a byte of a file; in memory each has a byte of its own.
+_PACKED = {21: 4, 22: 4, 23: 4, 25: 2, 26: 2}
 BY_NAME = {name: number for number, (name, _, _) in DTYPES.items()}
 _MAX_BYTES = 1 << 34
 _MAX_RANK = 8
@@ -95,6 +103,8 @@ def read_tensor(tensor: TensorProto, folder: Path | None, where: str) -> Bits:
     dims = list(tensor.dims)
     dtype = np.dtype(code)
     count = checked_dims(dims, dtype.itemsize, where)
+    if tensor.data_type in _PACKED:
+        return Bits(_unpacked(tensor, folder, count, where).reshape(dims), name)
     if tensor.data_location == TensorProto.EXTERNAL:
         flat = _external(tensor, folder, count * dtype.itemsize, where).view(dtype)
     elif tensor.HasField("raw_data"):
@@ -109,6 +119,42 @@ def read_tensor(tensor: TensorProto, folder: Path | None, where: str) -> Bits:
             "export the model again; the file is damaged",
         )
     return Bits(flat.reshape(dims), name)
+
+
+def read_strings(tensor: TensorProto) -> Array:
+    """The strings of a TensorProto as an array of bytes objects."""
+    where = f"tensor '{tensor.name}'"
+    dims = list(tensor.dims)
+    count = checked_dims(dims, 1, where)
+    if len(tensor.string_data) != count:
+        raise refuse(
+            f"{len(tensor.string_data)} strings for a tensor of shape {dims}",
+            f"{count} strings",
+            where,
+            "export the model again; the file is damaged",
+        )
+    flat = np.empty(count, object)
+    flat[:] = list(tensor.string_data)
+    return flat.reshape(dims)
+
+
+def _unpacked(tensor: TensorProto, folder: Path | None, count: int, where: str) -> Array:
+    """Elements below 8 bits, the first in the lowest bits of a byte, as a byte each."""
+    bits = _PACKED[tensor.data_type]
+    size = -(-count * bits // 8)
+    if tensor.data_location == TensorProto.EXTERNAL:
+        packed = np.asarray(_external(tensor, folder, size, where))
+    elif tensor.HasField("raw_data"):
+        packed = _from_raw(tensor.raw_data, np.dtype(np.uint8), size, where)
+    else:
+        packed = np.asarray(tensor.int32_data, np.int32).astype(np.uint8)
+    if packed.size != size:
+        raise refuse(
+            f"{packed.size} bytes for {count} elements of {bits} bits", f"{size} bytes", where, "export again"
+        )
+    shifts = np.arange(0, 8, bits, dtype=np.uint8)
+    codes = (packed[:, None] >> shifts) & np.uint8((1 << bits) - 1)
+    return np.ascontiguousarray(codes.reshape(-1)[:count])
 
 
 def _from_raw(raw: bytes, dtype: np.dtype[Any], count: int, where: str) -> Array:
