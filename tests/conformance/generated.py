@@ -1,7 +1,8 @@
 """The node cases that the generator inside onnx makes, as data: opsets far newer than the stored release's.
 
-The generator computes every expected output when it runs, so it runs once, in a release of its own that is installed
-beside the environment's (which may be older or newer), and its cases are kept as the files of the stored suite are.
+The generator computes every expected output when it runs, so it runs once, in a release of its own that is
+installed beside the environment's (which may be older or newer), and its cases are kept as the files of the
+stored suite are.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ def fetch() -> None:
     package.mkdir(parents=True)
     _run(
         [
-            sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:",
-            f"--target={package}", f"onnx=={RELEASE}",
+            sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+            "--only-binary=:all:", f"--target={package}", f"onnx=={RELEASE}",
         ],
         os.environ,
     )  # fmt: skip
