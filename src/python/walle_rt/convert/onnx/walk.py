@@ -21,14 +21,24 @@ from onnx import (
     helper,
 )
 
-from ... import _core
+from ... import _core, strings
 from ..report import Report, refuse
 from .attributes import as_proto, native_attribute
 from .functions import schema_function
 from .node import Node, UnsupportedError, find_rule
-from .order import in_order, reads
+from .order import in_order
 from .scope import NONE, Key, Produced, Scope, Types
-from .tensors import BY_NAME, DTYPES, Array, Bits, UnsupportedTypeError, read_sparse, read_tensor
+from .tensors import (
+    BY_NAME,
+    DTYPES,
+    Array,
+    Bits,
+    UnsupportedTypeError,
+    read_sparse,
+    read_strings,
+    read_tensor,
+)
+from .text import find_string_rule
 from .types import dims_of, kind_and_dtype
 
 _MAX_CALLS = 64
@@ -36,9 +46,6 @@ _MAX_DEPTH = 16
 _SMALL = 1024  # elements of a constant whose value shape inference may look at
 _NATIVE_DOMAINS = ("", "ai.onnx", "ai.onnx.ml", "ai.onnx.preview.training")
 _DROPPED = ("consumed_inputs",)
-# Operators that take strings: as uint8 with one more axis (ops/control/string_normalizer.cc).
-STRING_OPS = ("StringNormalizer", "StringConcat", "Equal")
-STRING_MAKERS = ("StringNormalizer", "StringConcat", "Identity")
 
 
 class Walk:
@@ -55,8 +62,9 @@ class Walk:
         self.opsets.setdefault("", 1)
         self.newest = {d: onnx.defs.onnx_opset_version() for d in ("",)}
         self.model = model
-        self.string_values: set[Key] = set()
         self.strings: list[str] = []  # names of inputs and outputs that hold strings
+        self.maps: dict[Key, list[Any]] = {}  # results of ZipMap: the keys of their dictionaries
+        self.named_maps: dict[str, list[Any]] = {}  # the same for outputs of the model
         self.current = ""  # the node being converted, for messages
         self.builders: list[_core.GraphBuilder] = []  # kept alive: their id() is part of every key
 
@@ -105,18 +113,14 @@ class Walk:
                 else (element.optional_type.elem_type if element.HasField("optional_type") else None)
             )
         number = element.tensor_type.elem_type if element is not None else 0
-        if (
-            number == TensorProto.STRING
-            and kind == "tensor"
-            and scope.parent is None
-            and self.strings_fit(info.name)
-        ):
-            self.strings.append(info.name)
+        if number == TensorProto.STRING and kind == "tensor":
+            if scope.parent is None:
+                self.strings.append(info.name)
             dims = dims_of(declared)
             value = scope.builder.input(info.name, kind, "uint8", None if dims is None else [*dims, None])
             scope.names[info.name] = value
-            self.types.known[scope.key(value)] = None
-            self.string_values.add(scope.key(value))
+            self.types.known[scope.key(value)] = declared
+            self.types.strings.add(scope.key(value))
             return
         if number and number not in DTYPES:
             name = str(TensorProto.DataType.Name(number)).lower()
@@ -132,27 +136,27 @@ class Walk:
         results: list[int] = []
         for info in infos:
             value = scope.lookup(info.name, "graph outputs")
+            text = scope.key(value) in self.types.strings
+            if scope.parent is None and scope.key(value) in self.maps:
+                self.named_maps[info.name] = self.maps[scope.key(value)]
             plain = (scope.key(value) in self.types.produced) and value not in results
             if value != NONE and not (plain and scope.builder.name_of(value) == info.name):
                 value = self.emit(scope, "Identity", [value], {}, 1, f"{scope.prefix}{info.name}/output")[0]
                 scope.builder.rename(value, info.name)
-            if info.type.tensor_type.elem_type == TensorProto.STRING:
-                made = self.types.produced.get(scope.key(value))
-                if scope.parent is not None or made is None or made.op not in STRING_MAKERS:
-                    self.report.add(
-                        info.name, "graph output", scope.opsets[""], "element type string is not supported"
-                    )
-                self.strings.append(info.name)
-            elif value != NONE and info.HasField("type"):
+            if text:
+                self.string_output(info, value, scope)
+            elif value != NONE and info.HasField("type") and info.name not in self.named_maps:
                 kind, dtype = kind_and_dtype(info.type)
                 scope.builder.describe(value, kind, dtype, dims_of(info.type) if kind == "tensor" else None)
             results.append(value)
         scope.builder.outputs(results)
 
-    def strings_fit(self, name: str) -> bool:
-        """Whether everything that reads a graph input can take strings."""
-        users = [n for n in self.model.graph.node if name in reads(n)]
-        return bool(users) and all(n.op_type in STRING_OPS for n in users)
+    def string_output(self, info: ValueInfoProto, value: int, scope: Scope) -> None:
+        """Declare a result that is an array of strings."""
+        dims = dims_of(info.type)
+        scope.builder.describe(value, "tensor", "uint8", None if dims is None else [*dims, None])
+        if scope.parent is None:
+            self.strings.append(info.name)
 
     # Nodes.
 
@@ -180,13 +184,13 @@ class Walk:
         if local is not None:
             self.call(local, node)
             return
-        if domain not in _NATIVE_DOMAINS:
+        known = find_string_rule(node, domain) or find_rule(domain, proto.op_type, opset)
+        if known is None and domain not in _NATIVE_DOMAINS:
             raise UnsupportedError(f"domain '{domain}' is not supported")
-        if not onnx.defs.has(proto.op_type, domain):
+        if known is None and not onnx.defs.has(proto.op_type, domain):
             raise UnsupportedError(
                 f"the package onnx knows no such operator in domain '{domain or 'ai.onnx'}'"
             )
-        known = find_rule(domain, proto.op_type, opset)
         if known is not None:
             known(node)
         else:
@@ -245,8 +249,20 @@ class Walk:
             self.types.constants[scope.key(value)] = onnx.numpy_helper.from_array(np.asarray(array))
         return value
 
+    def string_constant(self, scope: Scope, words: Array, name: str) -> int:
+        """Add an array of strings (of Python strings or UTF-8 bytes) as a constant."""
+        plain = [w.decode("utf-8", "replace") if isinstance(w, bytes) else str(w) for w in words.ravel()]
+        rows = strings.encode(np.asarray(plain, object).reshape(words.shape), name)
+        value = scope.builder.constant(name, rows, "uint8")
+        kind = helper.make_tensor_type_proto(TensorProto.STRING, list(words.shape))
+        self.types.known[scope.key(value)] = kind
+        self.types.strings.add(scope.key(value))
+        return value
+
     def _reader(self, tensor: TensorProto) -> Any:
         def read(scope: Scope) -> int:
+            if tensor.data_type == TensorProto.STRING:
+                return self.string_constant(scope, read_strings(tensor), tensor.name)
             where = f"initializer '{tensor.name}'"
             try:
                 bits = read_tensor(tensor, self.folder, where)
