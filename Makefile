@@ -5,7 +5,8 @@
 #   make bench
 # and one runs what exporters write:
 #   make exporters
-.PHONY: demo test bench exporters setup configure build engine check cpp python instrumented sanitize fuzz damage tidy cross-tools test-arm64 test-arm64-zig link-macos clean
+.PHONY: demo test bench exporters setup configure build engine check cpp python instrumented sanitize fuzz damage docs \
+  tidy cross-tools test-arm64 test-arm64-zig link-macos clean
 .NOTPARALLEL:
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -16,8 +17,10 @@ PYTHON := $(CURDIR)/.venv/bin/python
 CMAKE_PYTHON := -DPython_EXECUTABLE=$(PYTHON) -DPython3_EXECUTABLE=$(PYTHON)
 comma := ,
 step = @printf '\n== %s\n' "$(1)"
-# $(call configured,PRESET): quiet when all is well; warnings are shown, because one may say that a part is left out.
-configured = cmake --preset $(1) --no-warn-unused-cli $(CMAKE_PYTHON) >configure.log 2>&1 || { cat configure.log; rm -f configure.log; exit 1; }; \
+# $(call configured,PRESET): quiet when all is well; warnings are shown, because one may say that a part is
+# left out.
+configured = cmake --preset $(1) --no-warn-unused-cli $(CMAKE_PYTHON) >configure.log 2>&1 \
+  || { cat configure.log; rm -f configure.log; exit 1; }; \
   sed -n '/^CMake Warning/,/^$$/p' configure.log; rm -f configure.log
 
 setup:
@@ -30,27 +33,31 @@ configure: setup
 build: configure
 	cmake --build build/release
 
-# The Python extension alone: what the demo and the bench need.
+# The Python extension alone: what the demo needs.
 engine: configure
 	cmake --build build/release --target _core
 
-test: check build cpp python damage sanitize fuzz
+test: check build cpp python docs damage sanitize fuzz
 	$(call step,sizes)
 	@python tools/size_report.py
 	$(call step,all tests passed)
 
 # Minutes of analysis, so not part of `test`.
 tidy: build
-	find src/cpp -name '*.cc' -not -name '*_simd.cc' -not -path '*/vm/inside/*' -print0 | xargs -0 -n 4 -P 2 clang-tidy -p build/release --quiet
+	find src/cpp -name '*.cc' -not -name '*_simd.cc' -not -path '*/vm/inside/*' -print0 \
+	  | xargs -0 -n 4 -P 2 clang-tidy -p build/release --quiet
 
 # What needs no build: floors, style, types.
 check: setup
 	$(call step,floors)
 	python tools/check_layers.py
+	python tools/check_imports.py
 	$(call step,style and types)
 	ruff check src/python tests tools bench examples
 	mypy
-	find src/cpp tests \( -name '*.cc' -o -name '*.h' -o -name '*.c' \) -print0 | xargs -0 -n 50 -P 2 clang-format --dry-run --Werror
+	python tools/check_style.py
+	find src/cpp tests bench \( -name '*.cc' -o -name '*.h' -o -name '*.c' \) -print0 \
+	  | xargs -0 -n 50 -P 2 clang-format --dry-run --Werror
 
 cpp: build
 	$(call step,C++ tests)
@@ -61,7 +68,14 @@ python: build
 	$(call step,Python tests)
 	python -m pytest tests
 
-# One clang build serves both sanitizers and libFuzzer; the presets asan, ubsan and tsan exist for looking at one of them.
+# The documentation site: pages, docstrings and the native operator table; a warning ends the build.
+docs: engine
+	$(call step,documentation site)
+	mkdocs build --quiet --strict
+	@echo "build/site/index.html"
+
+# One clang build serves both sanitizers and libFuzzer; the presets asan, ubsan and tsan exist for looking at
+# one of them.
 instrumented: setup
 	@tools/setup.sh fuzz
 	$(call step,build with AddressSanitizer$(comma) UndefinedBehaviorSanitizer and coverage)
@@ -77,7 +91,8 @@ fuzz: instrumented
 	$(call step,each fuzz target for $(FUZZ_SECONDS) s)
 	tests/fuzz/run.sh build/asan-ubsan $(FUZZ_SECONDS)
 
-# The VM for other targets. Bytecode does not depend on the target: the library of tasks is the native build's.
+# The VM for other targets. Bytecode does not depend on the target: the library of tasks is the native
+# build's.
 cross-tools: configure
 	@tools/setup.sh arm64
 	cmake --build build/release --target vm_device
@@ -120,6 +135,7 @@ exporters: engine
 	.venv-exporters/bin/python tests/exporters/run.py
 
 bench: engine
+	cmake --build build/release --target _bench
 	@tools/setup.sh bench
 	python -m pytest bench --benchmark-columns=min,median,rounds --benchmark-sort=name
 

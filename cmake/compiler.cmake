@@ -22,10 +22,13 @@ find_package(Threads REQUIRED)
 
 # -Wrestrict: g++ 12 reports overlaps inside std::string concatenation that cannot happen (GCC bug 105651).
 add_library(walle_flags INTERFACE)
-target_compile_options(walle_flags INTERFACE -Wall -Wextra $<$<CXX_COMPILER_ID:GNU>:-Wshadow=local> $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<CONFIG:Debug>:-Werror>)
-target_include_directories(walle_flags INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/src/cpp ${CMAKE_CURRENT_SOURCE_DIR}/src/cpp/include)
+target_compile_options(walle_flags INTERFACE -Wall -Wextra $<$<CONFIG:Debug>:-Werror>
+  $<$<CXX_COMPILER_ID:GNU>:-Wshadow=local> $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+target_include_directories(walle_flags INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/src/cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/src/cpp/include)
 target_link_libraries(walle_flags INTERFACE Threads::Threads)
 if(WALLE_SANITIZE)
-  target_compile_options(walle_flags INTERFACE -fsanitize=${WALLE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_compile_options(walle_flags INTERFACE -fsanitize=${WALLE_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
   target_link_options(walle_flags INTERFACE -fsanitize=${WALLE_SANITIZE})
 endif()

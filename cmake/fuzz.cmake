@@ -1,5 +1,6 @@
-# libFuzzer targets, one per tests/fuzz/*_fuzz.cc. The preset `asan-ubsan` sets clang and instruments every room with
-# coverage, AddressSanitizer and UndefinedBehaviorSanitizer: one build serves the C++ tests and the fuzz targets.
+# libFuzzer targets, one per tests/fuzz/*_fuzz.cc. The preset `asan-ubsan` sets clang and instruments every
+# room with coverage, AddressSanitizer and UndefinedBehaviorSanitizer: one build serves the C++ tests and the
+# fuzz targets.
 if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   message(FATAL_ERROR "the fuzz targets need clang: cmake --preset asan-ubsan")
 endif()

@@ -1,14 +1,16 @@
-# *_simd.cc files hold one portable source over GCC/Clang vector extensions. Each is compiled once per instruction set
-# with WALLE_ISA_NS set to the set's name (a namespace) and WALLE_ISA_<NAME>=1; kernels/isa.h chooses between them at run time.
+# *_simd.cc files hold one portable source over GCC/Clang vector extensions. Each is compiled once per
+# instruction set with WALLE_ISA_NS set to the set's name (a namespace) and WALLE_ISA_<NAME>=1; kernels/isa.h
+# chooses between them at run time.
 #
-# g++ 12.2 vectorises exp/tanh polynomials only with the two math flags; they are per kernel file, never global, because
-# reductions elsewhere must see NaN and infinity.
+# g++ 12.2 vectorises exp/tanh polynomials only with the two math flags; they are per kernel file, never
+# global, because reductions elsewhere must see NaN and infinity.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   set(WALLE_ISAS scalar sse4 avx2 avx512)
   set(WALLE_ISA_FLAGS_scalar "")
   set(WALLE_ISA_FLAGS_sse4 -msse4.2)
   set(WALLE_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
-  set(WALLE_ISA_FLAGS_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512)
+  set(WALLE_ISA_FLAGS_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c
+    -mprefer-vector-width=512)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
   set(WALLE_ISAS scalar neon)
   set(WALLE_ISA_FLAGS_scalar "")

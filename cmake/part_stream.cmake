@@ -1,5 +1,5 @@
-# The on-device stream processor, one room per stage (docs/concepts/stream.md): what happened, what is waited for, what waits,
-# what is computed, what may leave.
+# The on-device stream processor, one room per stage (docs/concepts/stream.md): what happened, what is waited
+# for, what waits, what is computed, what may leave.
 walle_room(stream/event USES store tensor base SCHEMAS event)
 walle_room(stream/trigger USES stream/event SCHEMAS trigger)
 walle_room(stream/match USES stream/trigger)

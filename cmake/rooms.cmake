@@ -1,8 +1,9 @@
 # walle_room(<folder> [USES <folder>...] [SCHEMAS <name>...] [LIBS <target>...])
 #
 # One object library per folder of src/cpp; its own sub-folders belong to it unless they are rooms themselves
-# (backends/cpu). Files are found by name: a new operator or kernel needs no line here. *_simd.cc files are compiled once
-# per instruction set (cmake/isa.cmake). WALLE_ROOMS collects every room, for libraries that take them all.
+# (backends/cpu). Files are found by name: a new operator or kernel needs no line here. *_simd.cc files are
+# compiled once per instruction set (cmake/isa.cmake). WALLE_ROOMS collects every room, for libraries that
+# take them all.
 set(WALLE_ROOMS "" CACHE INTERNAL "")
 include(isa)
 
@@ -32,7 +33,8 @@ function(walle_room folder)
   add_library(walle_${name}_headers INTERFACE)
   foreach(schema IN LISTS ARG_SCHEMAS)
     add_dependencies(walle_${name} walle_schema_${schema})
-    target_include_directories(walle_${name} SYSTEM PUBLIC ${WALLE_GENERATED_DIR} ${WALLE_FLATBUFFERS_INCLUDE})
+    target_include_directories(walle_${name} SYSTEM PUBLIC
+      ${WALLE_GENERATED_DIR} ${WALLE_FLATBUFFERS_INCLUDE})
   endforeach()
   if(simd)
     walle_compile_per_isa(walle_${name} ${simd})

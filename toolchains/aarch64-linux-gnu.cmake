@@ -1,5 +1,5 @@
-# 64-bit Arm Linux with Debian's cross compiler; programs run under qemu-user. Libraries that the compiler does not bring
-# are unpacked by tools/arm64_sysroot.sh.
+# 64-bit Arm Linux with Debian's cross compiler; programs run under qemu-user. Libraries that the compiler
+# does not bring are unpacked by tools/arm64_sysroot.sh.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

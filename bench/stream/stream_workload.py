@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from _bench import Matching
 
-from walle_rt.stream import Catalog, TriggerSet
+from walle_rt.stream import Catalog
 
 EVENTS, PAGES = 8, 25
 T0 = 1_700_000_000_000_000
@@ -82,9 +83,7 @@ class Run:
     """A trigger set that is given the same events again and again, each time later."""
 
     def __init__(self, texts: list[str], given: Stream) -> None:
-        self.triggers = TriggerSet(world())
-        for i, text in enumerate(texts):
-            self.triggers.add(f"t{i}", text)
+        self.triggers = Matching(world().to_bytes(), texts)
         # The catalogue has its five basic kinds, app_state and timer first; page 0 is "no page".
         self.ids = (given.events + 7).astype(np.uint16), (given.pages + 1).astype(np.uint16)
         self.ts, self.span = given.ts, int(given.ts[-1] - given.ts[0]) + 1

@@ -68,4 +68,3 @@ def verdict(case: Case, way: int) -> str | None:
     except Exception as error:
         return f"{label}: {type(error).__name__}: {error}"
     return None
-

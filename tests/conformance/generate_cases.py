@@ -1,4 +1,4 @@
-"""Write the node cases the imported onnx generates: FOLDER/<case>/model.onnx and test_data_set_<n>/*.pb."""
+"""Write the node cases that the imported onnx generates: FOLDER/<case>/model.onnx, test_data_set_<n>/*.pb."""
 
 from __future__ import annotations
 

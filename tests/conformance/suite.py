@@ -1,4 +1,4 @@
-"""The ONNX backend test suites as data: where they come from, what their cases are, how files are read.
+"""The ONNX backend test suites as data: where they come from, what their cases are, how a case is read.
 
 The cases are taken from one fixed release of the onnx wheel, unpacked as data, because the installed onnx
 package may be newer and its cases would then move under the list of passing ones.

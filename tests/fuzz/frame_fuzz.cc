@@ -1,8 +1,6 @@
 // Any bytes as a journal's ring, as they are and with the checksums of a chain of frames made right: decoding
 // never reads outside, recovery never fails, and what is appended after it is found by the next opening.
-#include <cstring>
-
-#include "base/crc32c.h"
+#include "base/bytes.h"
 #include "base/fault_env.h"
 #include "store/journal.h"
 
@@ -27,17 +25,16 @@ void decode_everywhere(std::span<const std::byte> ring) {
 void mend(std::string& ring) {
   uint64_t seq = 1;
   for (size_t at = 0; at + store::kFrameHeaderBytes <= ring.size();) {
-    uint32_t size = 0;
-    std::memcpy(&size, ring.data() + at + 4, 4);
+    const auto size = base::load_le<uint32_t>(ring.data() + at + store::kFrameSizeAt);
     const size_t payload = size == store::kSkipFrame ? 0 : size == store::kGapFrame ? 8 : size;
     if (payload > ring.size() - at - store::kFrameHeaderBytes) return;
     if (payload == 0 || !(ring[at + store::kFrameHeaderBytes] & 1))
-      std::memcpy(ring.data() + at + 8, &seq, 8);
+      base::store_le(ring.data() + at + store::kFrameSeqAt, seq);
     const uint32_t crc = base::crc32c(0, ring.data() + at + 4, store::kFrameHeaderBytes - 4 + payload);
-    std::memcpy(ring.data() + at, &crc, 4);
+    base::store_le(ring.data() + at, crc);
     if (size == store::kSkipFrame) return;
     if (size == store::kGapFrame)
-      std::memcpy(&seq, ring.data() + at + store::kFrameHeaderBytes, 8);
+      seq = base::load_le<uint64_t>(ring.data() + at + store::kFrameHeaderBytes);
     else
       ++seq;
     at += (store::kFrameHeaderBytes + payload + 7) / 8 * 8;

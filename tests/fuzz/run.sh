@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # run.sh BUILD SECONDS: every fuzz target of the build folder for so many seconds, two at a time, seeded by
-# tests/fuzz/*seeds.py and by all earlier findings in tests/fuzz/findings/<target>. What a target learns is kept in the build
-# folder. A finding fails the run and is written to tests/fuzz/findings/: fix it and commit the file.
-# FUZZ_SEED starts the mutations, 1 unless named: a fresh clone then tries the same inputs first; 0 takes the clock.
+# tests/fuzz/*seeds.py and by all earlier findings in tests/fuzz/findings/<target>. What a target learns is
+# kept in the build folder. A finding fails the run and is written to tests/fuzz/findings/: fix it and commit
+# the file. FUZZ_SEED starts the mutations, 1 unless named: a fresh clone then tries the same inputs first; 0
+# takes the clock.
 set -euo pipefail
 cd "$(dirname "$0")"
 export build=../../$1 seconds=$2 seed=${FUZZ_SEED:-1}
@@ -18,13 +19,17 @@ fuzz_one() {
     bundle_fuzz) python bundle_seeds.py "$learnt" ;;
     *) python stream_seeds.py "$name" "$learnt" ;;
   esac
-  local limits=(-seed="$seed" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=3000 -malloc_limit_mb=2000 -max_len=16384)
-  if ! "$target" "$learnt" "findings/$name" "${limits[@]}" -artifact_prefix="findings/$name/" -print_final_stats=1 \
-    2>"$build/$name.log"; then
+  local limits=(-seed="$seed" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=3000
+    -malloc_limit_mb=2000 -max_len=16384)
+  if ! "$target" "$learnt" "findings/$name" "${limits[@]}" \
+    -artifact_prefix="findings/$name/" -print_final_stats=1 2>"$build/$name.log"; then
     tail -n 60 "$build/$name.log"
     return 1
   fi
-  echo "$name, $seconds s, seed $seed: $(sed -nE 's/^stat::(number_of_executed_units|peak_rss_mb): +/\1 /p' "$build/$name.log" | paste -sd, -)"
+  local stats
+  stats=$(sed -nE 's/^stat::(number_of_executed_units|peak_rss_mb): +/\1 /p' "$build/$name.log" \
+    | paste -sd, -)
+  echo "$name, $seconds s, seed $seed: $stats"
 }
 export -f fuzz_one
 

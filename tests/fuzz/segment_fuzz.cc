@@ -1,12 +1,13 @@
 // Any bytes as a segment, with all checksums made right so that the decoders behind them are reached.
-#include <cstring>
 #include <string>
 
-#include "base/crc32c.h"
+#include "base/bytes.h"
 #include "store/segment.h"
 #include "stream/event/event_segment.h"
 
 using namespace walle::stream;
+using walle::base::load_le;
+using walle::base::store_le;
 
 namespace {
 constexpr size_t kHead = 48;
@@ -24,29 +25,19 @@ Catalog all_types() {
   return c;
 }
 
-uint32_t load(const std::string& bytes, size_t at) {
-  uint32_t v;
-  std::memcpy(&v, bytes.data() + at, sizeof v);
-  return v;
-}
-void store_crc(std::string& bytes, size_t at, uint32_t crc) {
-  std::memcpy(bytes.data() + at, &crc, sizeof crc);
-}
-
 // Column: u8 name size, name, u8 type, u8 codec, u32 values, u32 raw size, u32 stored size, u32 crc, stored
 // bytes.
 void mend(std::string& bytes) {
   if (bytes.size() < kHead) return;
-  std::memcpy(bytes.data(), "WSEG0001", 8);
-  store_crc(bytes, kHead - 4, walle::base::crc32c(0, bytes.data(), kHead - 4));
+  bytes.replace(0, 8, "WSEG0001");
+  store_le(bytes.data() + kHead - 4, walle::base::crc32c(0, bytes.data(), kHead - 4));
   for (size_t at = kHead; at < bytes.size();) {
     const size_t head = 15u + static_cast<uint8_t>(bytes[at]);
     if (head + 4 > bytes.size() - at) return;
-    const size_t stored = load(bytes, at + head - 4);
+    const size_t stored = load_le<uint32_t>(bytes.data() + at + head - 4);
     if (stored > bytes.size() - at - head - 4) return;
-    store_crc(bytes, at + head,
-              walle::base::crc32c(walle::base::crc32c(0, bytes.data() + at, head),
-                                  bytes.data() + at + head + 4, stored));
+    const uint32_t crc = walle::base::crc32c(0, bytes.data() + at, head);
+    store_le(bytes.data() + at + head, walle::base::crc32c(crc, bytes.data() + at + head + 4, stored));
     at += head + 4 + stored;
   }
 }

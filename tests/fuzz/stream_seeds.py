@@ -1,6 +1,6 @@
-"""Seeds for the stream room's targets: journal rings, segments, trigger texts.
+"""Seeds for the small targets: questions to a reader of bytes, journal rings, segments, trigger texts.
 
-python stream_seeds.py frame_fuzz|segment_fuzz|trigger_fuzz FOLDER
+python stream_seeds.py bytes_fuzz|frame_fuzz|segment_fuzz|trigger_fuzz FOLDER
 """
 
 from __future__ import annotations
@@ -24,6 +24,20 @@ TEXTS = [
     "daily 03:00",
     "idle 5s",
 ]
+
+# As many questions (tests/fuzz/bytes_fuzz.cc) as bytes to read, which come behind them.
+QUESTIONS = [
+    (bytes([0, 1, 2, 3, 4, 8 + 10 * 3]), bytes(range(26))),
+    (bytes([5, 5, 0]), b"\x02\0\0\0ab" + b"\xff\xff\xff\xffcut"),
+    (bytes([6, 6 + 10 * 7]), b"\x02\0\0\0" + bytes(8) + b"\x01\0\0\0" + bytes(8)),
+    (bytes([7, 7, 7, 7]), b"\x7f" + b"\x80\x00" + b"\xff" * 9 + b"\x01" + b"\xff" * 9 + b"\x02"),
+    (bytes([9, 0, 9]), bytes(9)),
+]
+
+
+def question(asked: bytes, given: bytes) -> bytes:
+    """Both as halves of one input."""
+    return asked.ljust(len(given), b"\x08")[: len(given)] + given
 
 
 def log_files(folder: Path) -> tuple[bytes, list[bytes]]:
@@ -52,9 +66,12 @@ def main(target: str, folder: Path) -> None:
         return
     with tempfile.TemporaryDirectory() as scratch:
         ring, segments = log_files(Path(scratch))
-    seeds = {"frame_fuzz": [ring], "segment_fuzz": segments, "trigger_fuzz": [t.encode() for t in TEXTS]}[
-        target
-    ]
+    seeds = {
+        "bytes_fuzz": [question(*q) for q in QUESTIONS],
+        "frame_fuzz": [ring],
+        "segment_fuzz": segments,
+        "trigger_fuzz": [t.encode() for t in TEXTS],
+    }[target]
     for i, seed in enumerate(seeds):
         (folder / f"seed_{i}").write_bytes(seed)
     print(f"{len(seeds)} seeds")

@@ -1,5 +1,5 @@
-/* Build tool: compiles the library's sources into one container with the VM's own compiler, so that the host's Python
- * version does not matter.    freeze LIST OUT */
+/* Build tool: compiles the library's sources into one container with the VM's own compiler, so that the
+ * host's Python version does not matter.    freeze LIST OUT */
 #include "vm/inside/inside.h"
 
 const unsigned char walle_vm_library_data[] =
@@ -27,7 +27,8 @@ static size_t read_list(const char* path, walle_vm_source* sources) {
   FILE* list = fopen(path, "r");
   size_t count = 0;
   int is_package = 0;
-  while (list != NULL && count < kMaxSources && fscanf(list, "%255s %4095s %d", name, file, &is_package) == 3) {
+  while (list != NULL && count < kMaxSources &&
+         fscanf(list, "%255s %4095s %d", name, file, &is_package) == 3) {
     walle_vm_source* source = &sources[count++];
     snprintf(shown, sizeof shown, "<%s>", name);
     source->name = strdup(name);
@@ -45,8 +46,14 @@ int main(int argc, char** argv) {
   static const walle_vm_host host;
   char error[256];
   const size_t count = argc == 3 ? read_list(argv[1], sources) : 0;
-  if (count == 0) return fprintf(stderr, "usage: freeze LIST OUT (the list is missing or names a missing file)\n"), 2;
-  if (walle_vm_start(&host, error, sizeof error) < 0) return fprintf(stderr, "%s\n", error), 1;
+  if (count == 0) {
+    fputs("usage: freeze LIST OUT (the list is missing or names a missing file)\n", stderr);
+    return 2;
+  }
+  if (walle_vm_start(&host, error, sizeof error) < 0) {
+    fprintf(stderr, "%s\n", error);
+    return 1;
+  }
   PyEval_RestoreThread(walle_vm_main_thread());
   walle_vm_blob blob;
   if (walle_vm_write_container(sources, count, 1, &blob) < 0) {

@@ -1,5 +1,4 @@
-"""Gather the sources of the task library: the whitelist below,
-adapted where it would need a compiler or files.
+"""Gather the sources of the task library: the whitelist below with the edits of library_edits.py.
 
     library.py CPYTHON_LIB OWN_LIB OUT    writes OUT/<name>.py and OUT/list.txt ("name file package" per line)
 
@@ -11,6 +10,9 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+
+from edits.engine import apply
+from library_edits import EDITS, REGIONS
 
 # From the standard library.
 STANDARD = [
@@ -79,157 +81,6 @@ OWN = [
     "walle.engine",
 ]
 
-NAMEDTUPLE = """
-_templates = [lambda _cls: _tuple_new(_cls, ()), {templates}]
-def _namedtuple_new(names, namespace):
-    n = len(names)
-    if n < len(_templates):
-        code = _templates[n].__code__.replace(co_varnames=('_cls', *names))
-        return type(_namedtuple_new)(code, namespace)
-    tuple_new = namespace['_tuple_new']
-    def __new__(_cls, *args, **kwargs):
-        values = dict(zip(names, args))
-        for name in kwargs:
-            if name in values or name not in names:
-                raise TypeError(f'__new__() got an unexpected argument {{name!r}}')
-        values = {{**_cls._field_defaults, **values, **kwargs}}
-        if len(args) > n or len(values) != n:
-            raise TypeError(f'__new__() takes {{n}} values')
-        return tuple_new(_cls, [values[name] for name in names])
-    return __new__
-
-
-def namedtuple(typename,"""
-
-EDITS: dict[str, list[tuple[str, str]]] = {
-    "collections": [
-        (
-            "    code = f'lambda _cls, {arg_list}: _tuple_new(_cls, ({arg_list}))'\n"
-            "    __new__ = eval(code, namespace)\n",
-            "    __new__ = _namedtuple_new(field_names, namespace)\n",
-        ),
-        (
-            "\ndef namedtuple(typename,",
-            NAMEDTUPLE.format(
-                templates=", ".join(
-                    "lambda _cls, "
-                    + ", ".join(f"a{i}" for i in range(n))
-                    + ": _tuple_new(_cls, ("
-                    + ", ".join(f"a{i}" for i in range(n))
-                    + ",))"
-                    for n in range(1, 17)
-                )
-            ),
-        ),
-    ],
-    "typing": [
-        (
-            "        try:\n            code = compile(arg_to_compile, '<string>', 'eval')\n"
-            "        except SyntaxError:\n"
-            '            raise SyntaxError(f"Forward reference must be an expression -- got {arg!r}")\n',
-            "        code = None\n",
-        ),
-        (
-            "                eval(self.__forward_code__, globalns, localns),",
-            "                _lookup_forward(self.__forward_arg__, globalns, localns),",
-        ),
-        (
-            "class ForwardRef(_Final, _root=True):",
-            "def _lookup_forward(text, globalns, localns):\n"
-            "    import builtins\n"
-            "    head, *rest = text.split('.')\n"
-            "    for scope in (localns, globalns, vars(builtins)):\n"
-            "        if scope and head in scope:\n"
-            "            value = scope[head]\n"
-            "            break\n"
-            "    else:\n"
-            " "
-            "       raise NameError(f'name {head!r} is not defined (forward references are plain dotted "
-            "names here)')\n"
-            "    for name in rest:\n"
-            "        value = getattr(value, name)\n"
-            "    return value\n\n\n"
-            "class ForwardRef(_Final, _root=True):",
-        ),
-    ],
-    "fractions": [
-        (
-            "\nfrom decimal import Decimal\n",
-            "\nclass Decimal:\n    'There are no decimals here; nothing is one.'\n",
-        )
-    ],
-    "statistics": [
-        (
-            "\nfrom decimal import Decimal\n",
-            "\nclass Decimal:\n    'There are no decimals here; nothing is one.'\n",
-        )
-    ],
-    "dataclasses": [
-        ("import inspect\n", ""),
-        (
-            "    cls_annotations = inspect.get_annotations(cls)\n",
-            "    cls_annotations = dict(cls.__dict__.get('__annotations__') or {})\n",
-        ),
-        ("str(inspect.signature(cls)).replace(' -> None', '')", "''"),
-    ],
-    # Whichever thread of the host runs it, a task sees one thread: the main thread.
-    "threading": [
-        (
-            "    try:\n        return _active[get_ident()]\n    except KeyError:\n"
-            "        return _DummyThread()\n\n"
-            "def currentThread",
-            "    return _main_thread\n\ndef currentThread",
-        ),
-    ],
-    "types": [
-        (
-            "        import _socket\n        return type(_socket.CAPI)",
-            "        import _datetime\n        return type(_datetime.datetime_CAPI)",
-        )
-    ],
-    "warnings": [
-        ("            import functools\n            import inspect\n", "            import functools\n"),
-        (
-            "            if inspect.iscoroutinefunction(arg):\n"
-            "                wrapper = inspect.markcoroutinefunction(wrapper)\n",
-            "",
-        ),
-    ],
-    # An isolate ends without running handlers, so there is nothing to register.
-    "weakref": [("            import atexit\n            atexit.register(self._exitfunc)\n", "")],
-}
-
-# (module, first line of the region, first line after it, replacement or name of one of our files)
-REGIONS = [
-    # The command lines of modules.
-    ("base64", "def main():\n", "if __name__ == '__main__':\n", ""),
-    ("calendar", "def main(args=None):\n", 'if __name__ == "__main__":\n', ""),
-    ("random", "def _test_generator(n, func, args):\n", "if __name__ == '__main__':\n", ""),
-    (
-        "typing",
-        "@functools.cache\ndef _lazy_load_getattr_static():\n",
-        "_cleanups.append(_lazy_load_getattr_static.cache_clear)\n",
-        "_getattr_static.py",
-    ),
-    ("dataclasses", "class _FuncBuilder:\n", "def _is_classvar(a_type, typing):\n", "_dataclass_methods.py"),
-    ("dataclasses", "def _hash_add(cls, fields, func_builder):\n    flds", "def _hash_exception(", ""),
-    (
-        "dataclasses",
-        "    if repr:\n        flds = [f for f in field_list if f.repr]\n",
-        "    if frozen:\n        _frozen_get_del_attr(",
-        "    if repr:\n"
-        "        func_builder.add('__repr__', _repr_fn(field_list))\n"
-        "    if eq:\n"
-        "        func_builder.add('__eq__', _eq_fn(field_list))\n"
-        "    if order:\n"
-        "        import operator\n"
-        "        for name in ('__lt__', '__le__', '__gt__', '__ge__'):\n"
-        "            func_builder.add(name, _order_fn(field_list, getattr(operator, name)),\n"
-        "                             overwrite_error='Consider using functools.total_ordering')\n",
-    ),
-]
-
-
 # Imports that are not there, and why nothing is lost: each is tried and done without, or belongs to a part
 # that tasks have no use for (decimals, Unicode names).
 OPTIONAL = {
@@ -246,9 +97,7 @@ IMPORT = re.compile(r"^\s*(?:import|from)\s+([A-Za-z_][\w.]*)\s*(?:import\b|as\b
 
 
 def check_imports(texts: dict[str, str], built_in: set[str]) -> None:
-    """End the build when a module asks for one that does not exist:
-    the task that needs it would fail on the device.
-    """
+    """End the build when a module asks for one that does not exist: a task would fail of it on the device."""
     known = (
         set(texts) | built_in | {"sys", "builtins", "_warnings", "_walle", "__future__", "collections.abc"}
     )
@@ -260,19 +109,17 @@ def check_imports(texts: dict[str, str], built_in: set[str]) -> None:
             )
 
 
-def replaced(name: str, text: str, own: Path) -> str:
-    for anchor, new in EDITS.get(name, []):
-        if text.count(anchor) != 1:
-            raise SystemExit(f"{name}: anchor found {text.count(anchor)} times, expected once: {anchor!r}")
-        text = text.replace(anchor, new)
-    for module, first, after, new in REGIONS:
-        if module != name:
+def adapted(name: str, text: str, own: Path) -> str:
+    """The module's text after its edits. SystemExit: what they look for is not there."""
+    text = apply({"library": EDITS}, name, text)
+    for region in REGIONS:
+        if region.module != name:
             continue
-        start = text.find(first)
-        end = text.find(after, start)
-        if start < 0 or end < 0 or text.count(first) != 1:
-            raise SystemExit(f"{name}: region not found: {first!r} .. {after!r}")
-        body = (own / new).read_text() + "\n\n" if new.endswith(".py") else new
+        start = text.find(region.first)
+        end = text.find(region.after, start)
+        if start < 0 or end < 0 or text.count(region.first) != 1:
+            raise SystemExit(f"{name}: region not found: {region.first!r} .. {region.after!r}")
+        body = (own / region.text).read_text() + "\n\n" if region.text.endswith(".py") else region.text
         text = text[:start] + body + text[end:]
     return text
 
@@ -289,7 +136,7 @@ def main() -> int:
     for root, names in ((own, OWN), (standard, STANDARD)):
         for name in names:
             path, is_package = locate(root, name)
-            text = replaced(name, path.read_text(encoding="utf-8"), own)
+            text = adapted(name, path.read_text(encoding="utf-8"), own)
             texts[name] = text
             target = out / f"{name}.py"
             target.write_text(text, encoding="utf-8")

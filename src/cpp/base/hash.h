@@ -5,7 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <type_traits>
+
+#include "base/bytes.h"
 
 namespace walle::base {
 
@@ -16,12 +17,15 @@ class Hasher {
     for (size_t i = 0; i < size; ++i) state_ = (state_ ^ p[i]) * 0x100000001b3ull;
     return *this;
   }
-  template <class T>
-  Hasher& value(const T& v) {
-    static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>);
-    return bytes(&v, sizeof v);
+  // Its little-endian bytes: fingerprints lie in files (docs/reference/formats/snapshot.md), which every
+  // machine reads.
+  template <FixedWidth T>
+  Hasher& value(T v) {
+    std::byte word[sizeof(T)];
+    store_le(word, v);
+    return bytes(word, sizeof word);
   }
-  Hasher& text(std::string_view s) { return value(s.size()).bytes(s.data(), s.size()); }
+  Hasher& text(std::string_view s) { return value(uint64_t{s.size()}).bytes(s.data(), s.size()); }
 
   uint64_t finish() const {
     uint64_t h = state_;

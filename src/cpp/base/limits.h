@@ -27,6 +27,8 @@ inline constexpr int64_t kMaxMergeSteps =
     1 << 20;  // of merging rasters in one plan; past it they stay as they are
 inline constexpr int64_t kMaxLoopTrips = int64_t{1} << 31;
 
+inline constexpr int kMaxThreads = 1024;  // of one session, and believed of a machine
+
 inline constexpr int64_t kSegmentAlignment = 64;  // weights in files, buffers in memory: one cache line
 
 }  // namespace walle::base

@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 
+#include "base/limits.h"
 #include "base/thread_pool.h"
 
 namespace walle::base {
@@ -24,7 +25,7 @@ std::string first_line(const std::string& path) {
 int limit_of(const std::string& text) {
   long long quota = 0, period = 0;
   if (std::sscanf(text.c_str(), "%lld %lld", &quota, &period) != 2 || quota <= 0 || period <= 0) return 0;
-  return static_cast<int>(std::clamp<long long>((quota + period - 1) / period, 1, 1024));
+  return static_cast<int>(std::clamp<long long>((quota + period - 1) / period, 1, kMaxThreads));
 }
 
 int cgroup_limit() {

@@ -1,8 +1,16 @@
 // The version, and the names of numbers.
 #include <iterator>
 
+#include "base/limits.h"
 #include "tensor/dtype.h"
 #include "walle/walle.h"
+
+// The public header is for C compilers and cannot read the lists it repeats.
+static_assert(WALLE_MAX_RANK == walle::base::kMaxRank);
+static_assert(WALLE_FLOAT32 == static_cast<int>(walle::DType::float32));
+static_assert(WALLE_INT8 == static_cast<int>(walle::DType::int8));
+static_assert(WALLE_BOOL == static_cast<int>(walle::DType::boolean));
+static_assert(WALLE_FLOAT8E5M2FNUZ + 1 == walle::tensor::kDTypeCount);
 
 namespace {
 bool is_dtype(int dtype) { return dtype > WALLE_UNDEFINED && dtype < walle::tensor::kDTypeCount; }

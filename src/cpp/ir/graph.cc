@@ -1,8 +1,22 @@
 #include "ir/graph.h"
 
+#include <algorithm>
+#include <array>
 #include <sstream>
 
 namespace walle::ir {
+
+namespace {
+constexpr std::array<std::string_view, 3> kValueKinds = {"tensor", "sequence", "optional"};
+}  // namespace
+
+std::string_view value_kind_name(ValueKind kind) { return kValueKinds[static_cast<size_t>(kind)]; }
+
+std::optional<ValueKind> value_kind_from_name(std::string_view name) {
+  const auto found = std::ranges::find(kValueKinds, name);
+  if (found == kValueKinds.end()) return std::nullopt;
+  return static_cast<ValueKind>(found - kValueKinds.begin());
+}
 
 std::string describe(const Node& node) { return "node '" + node.name + "' (" + node.op + ")"; }
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/attributes.h"
@@ -25,6 +26,8 @@ struct Dim {
 };
 
 enum class ValueKind : uint8_t { tensor = 0, sequence = 1, optional = 2 };
+std::string_view value_kind_name(ValueKind kind);
+std::optional<ValueKind> value_kind_from_name(std::string_view name);
 
 struct Value {
   std::string name;

@@ -12,4 +12,13 @@ std::string_view op_class_name(OpClass op_class) {
   return "atomic";
 }
 
+std::string_view numeric_class_name(NumericClass numeric) {
+  switch (numeric) {
+    case NumericClass::exact: return "exact";
+    case NumericClass::elementwise: return "elementwise";
+    case NumericClass::accumulation: return "accumulation";
+  }
+  return "exact";
+}
+
 }  // namespace walle::ir

@@ -56,5 +56,6 @@ struct OpDef {
 };
 
 std::string_view op_class_name(OpClass op_class);
+std::string_view numeric_class_name(NumericClass numeric);
 
 }  // namespace walle::ir

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/bytes.h"
 #include "base/checked.h"
 #include "base/crc32c.h"
 #include "base/env.h"
@@ -15,20 +16,12 @@ constexpr uint32_t kLayoutVersion = 1;
 constexpr const char* kDamaged = "the file is damaged or not a .walle file: copy or convert it again";
 
 struct Header {
-  uint64_t graph_offset, graph_bytes, weights_offset, weights_bytes;
+  uint64_t graph_offset = 0;
+  uint64_t graph_bytes = 0;
+  uint64_t weights_offset = 0;
+  uint64_t weights_bytes = 0;
+  uint32_t graph_crc = 0;
 };
-
-template <class T>
-T read_at(std::span<const std::byte> bytes, size_t offset) {
-  T value;
-  std::memcpy(&value, bytes.data() + offset, sizeof(T));
-  return value;
-}
-
-template <class T>
-void write_at(std::string& bytes, size_t offset, T value) {
-  std::memcpy(bytes.data() + offset, &value, sizeof(T));
-}
 
 uint32_t checksum(const void* data, size_t size) { return base::crc32c(0, data, size); }
 
@@ -43,15 +36,21 @@ Result<Header> read_header(std::span<const std::byte> bytes, const std::string& 
                    "at least " + std::to_string(kWalleHeaderBytes), where);
   if (!looks_like_walle(bytes))
     return damaged("another magic number", "\"" + std::string(kWalleMagic) + "\" at offset 0", where);
-  const auto version = read_at<uint32_t>(bytes, 8);
+  base::ByteReader r(bytes);
+  r.expect(kWalleMagic);
+  const auto version = r.get<uint32_t>();
   if (version != kLayoutVersion)
     return model_error("layout version " + std::to_string(version),
                        "version " + std::to_string(kLayoutVersion), where + ", offset 8",
                        "use a runtime as new as the converter");
-  if (read_at<uint32_t>(bytes, 52) != checksum(bytes.data(), 52))
-    return damaged("a header with a wrong checksum", "its CRC-32C", where + ", offset 52");
-  const Header h{read_at<uint64_t>(bytes, 16), read_at<uint64_t>(bytes, 24), read_at<uint64_t>(bytes, 32),
-                 read_at<uint64_t>(bytes, 40)};
+  r.get<uint32_t>();  // flags, of which none is defined yet
+  Header h;
+  h.graph_offset = r.get<uint64_t>();
+  h.graph_bytes = r.get<uint64_t>();
+  h.weights_offset = r.get<uint64_t>();
+  h.weights_bytes = r.get<uint64_t>();
+  h.graph_crc = r.get<uint32_t>();
+  if (!r.checksum()) return damaged("a header with a wrong checksum", "its CRC-32C", where + ", offset 52");
   const uint64_t size = bytes.size();
   if (h.graph_offset != kWalleHeaderBytes || h.graph_bytes > size - h.graph_offset)
     return damaged("a graph of " + std::to_string(h.graph_bytes) + " bytes at " +
@@ -80,7 +79,7 @@ Result<ModelData> parse_walle(std::span<const std::byte> bytes, std::shared_ptr<
                               const std::string& where) {
   WALLE_ASSIGN(const Header h, read_header(bytes, where));
   const auto graph = bytes.subspan(h.graph_offset, h.graph_bytes);
-  if (read_at<uint32_t>(bytes, 48) != checksum(graph.data(), graph.size()))
+  if (h.graph_crc != checksum(graph.data(), graph.size()))
     return damaged("a graph with a wrong checksum", "its CRC-32C", where + ", offset 48");
   return detail::parse_graph(graph, bytes.subspan(h.weights_offset, h.weights_bytes), std::move(owner),
                              where);
@@ -97,18 +96,22 @@ Result<std::string> serialize_walle(const ModelData& data) {
   const auto& [graph, weights] = parts;
   const auto weights_offset = static_cast<size_t>(
       base::round_up(static_cast<int64_t>(kWalleHeaderBytes + graph.size()), base::kSegmentAlignment));
-  std::string out(weights_offset + weights.size(), '\0');
-  std::memcpy(out.data(), kWalleMagic.data(), kWalleMagic.size());
-  write_at<uint32_t>(out, 8, kLayoutVersion);
-  write_at<uint64_t>(out, 16, kWalleHeaderBytes);
-  write_at<uint64_t>(out, 24, graph.size());
-  write_at<uint64_t>(out, 32, weights_offset);
-  write_at<uint64_t>(out, 40, weights.size());
-  write_at<uint32_t>(out, 48, checksum(graph.data(), graph.size()));
-  write_at<uint32_t>(out, 52, checksum(out.data(), 52));
-  std::memcpy(out.data() + kWalleHeaderBytes, graph.data(), graph.size());
-  if (!weights.empty()) std::memcpy(out.data() + weights_offset, weights.data(), weights.size());
-  return out;
+  base::ByteWriter out;
+  out.reserve(weights_offset + weights.size());
+  out.put_bytes(kWalleMagic);
+  out.put(kLayoutVersion);
+  out.put(uint32_t{0});  // flags
+  out.put(uint64_t{kWalleHeaderBytes});
+  out.put(uint64_t{graph.size()});
+  out.put(uint64_t{weights_offset});
+  out.put(uint64_t{weights.size()});
+  out.put(checksum(graph.data(), graph.size()));
+  out.put_checksum();
+  out.pad_to(kWalleHeaderBytes);
+  out.put_bytes(graph);
+  out.pad_to(weights_offset);
+  out.put_bytes(weights);
+  return out.take();
 }
 
 Status save_walle(const ModelData& data, const std::string& path) {

@@ -1,23 +1,9 @@
-// Activations that a matrix product or convolution can apply to its result before it is stored, and that the
-// element-wise kernels offer on their own.
+// What a matrix product or convolution does to its result before it is stored.
 #pragma once
 
-#include <cstdint>
+#include "tensor/kinds.h"
 
 namespace walle::kernels {
-
-enum class Activation : uint8_t {
-  none,
-  clamp,
-  leaky_relu,
-  sigmoid,
-  silu,
-  tanh,
-  hard_sigmoid,
-  hard_swish,
-  gelu,
-  gelu_tanh
-};
 
 // y = f(x + bias + residual). Absent pointers are skipped.
 struct Epilogue {

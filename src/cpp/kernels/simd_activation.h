@@ -25,16 +25,9 @@ template <Activation A>
 template <class Fn>
 [[maybe_unused]] inline void with_activation(Activation a, Fn fn) {
   switch (a) {
-    case Activation::none: return fn.template operator()<Activation::none>();
-    case Activation::clamp: return fn.template operator()<Activation::clamp>();
-    case Activation::leaky_relu: return fn.template operator()<Activation::leaky_relu>();
-    case Activation::sigmoid: return fn.template operator()<Activation::sigmoid>();
-    case Activation::silu: return fn.template operator()<Activation::silu>();
-    case Activation::tanh: return fn.template operator()<Activation::tanh>();
-    case Activation::hard_sigmoid: return fn.template operator()<Activation::hard_sigmoid>();
-    case Activation::hard_swish: return fn.template operator()<Activation::hard_swish>();
-    case Activation::gelu: return fn.template operator()<Activation::gelu>();
-    case Activation::gelu_tanh: return fn.template operator()<Activation::gelu_tanh>();
+#define WALLE_ACTIVATION(kind, name) \
+  case Activation::kind: return fn.template operator()<Activation::kind>();
+#include "tensor/kinds/activation.inc"
   }
 }
 

@@ -5,52 +5,25 @@
 #include <optional>
 
 #include "pybind/errors.h"
+#include "pybind/python_lock.h"
 
 namespace walle::pybind {
 
 namespace {
 
-// Names of NumPy's own dtypes, and for the rest those of the package ml_dtypes and the bits that stand in
-// where it is not installed.
-struct Names {
-  DType dtype;
-  const char* numpy;
-  const char* ml_dtypes;
-};
-constexpr Names kNumpy[] = {
-    {DType::float32, "f4", nullptr},
-    {DType::float64, "f8", nullptr},
-    {DType::float16, "f2", nullptr},
-    {DType::bfloat16, "u2", "bfloat16"},
-    {DType::int8, "i1", nullptr},
-    {DType::int16, "i2", nullptr},
-    {DType::int32, "i4", nullptr},
-    {DType::int64, "i8", nullptr},
-    {DType::uint8, "u1", nullptr},
-    {DType::uint16, "u2", nullptr},
-    {DType::uint32, "u4", nullptr},
-    {DType::uint64, "u8", nullptr},
-    {DType::boolean, "?", nullptr},
-    {DType::float8e4m3fn, "u1", "float8_e4m3fn"},
-    {DType::float8e4m3fnuz, "u1", "float8_e4m3fnuz"},
-    {DType::float8e5m2, "u1", "float8_e5m2"},
-    {DType::float8e5m2fnuz, "u1", "float8_e5m2fnuz"},
-    {DType::float8e8m0, "u1", "float8_e8m0fnu"},
-    {DType::int4, "u1", "int4"},
-    {DType::uint4, "u1", "uint4"},
-    {DType::int2, "u1", "int2"},
-    {DType::uint2, "u1", "uint2"},
-    {DType::float4e2m1, "u1", "float4_e2m1fn"},
-};
+// Whether NumPy lacks the type; then it is that of the package ml_dtypes, or the bits where that is missing.
+bool lacks(const tensor::DTypeFacts& row) {
+  return row.numpy_kind == 'u' && row.group != tensor::DTypeClass::unsigned_integer;
+}
 
-py::dtype make_dtype(const Names& row) {
-  if (row.ml_dtypes) {
+py::dtype make_dtype(const tensor::DTypeFacts& row) {
+  if (lacks(row)) {
     try {
-      return py::dtype::from_args(py::module_::import("ml_dtypes").attr(row.ml_dtypes));
-    } catch (py::error_already_set&) {  // not installed, or too old for this type: the bits then
+      return py::dtype::from_args(py::module_::import("ml_dtypes").attr(std::string(row.numpy_name).c_str()));
+    } catch (py::error_already_set&) {  // not installed, or too old for this type
     }
   }
-  return py::dtype(row.numpy);
+  return py::dtype(tensor::numpy_code(row));
 }
 
 // One dtype object per DType, made when it is first asked for (importing ml_dtypes takes time that most never
@@ -58,26 +31,17 @@ py::dtype make_dtype(const Names& row) {
 const py::dtype& numpy_dtype(DType dtype) {
   static auto* table = new std::array<std::optional<py::dtype>, tensor::kDTypeCount>();
   auto& found = (*table)[static_cast<size_t>(dtype)];
-  if (!found)
-    for (const Names& row : kNumpy)
-      if (row.dtype == dtype) found = make_dtype(row);
+  if (!found) found = make_dtype(tensor::dtype_facts(dtype));
   return *found;
 }
 
+// Of the dtypes that NumPy itself has.
 DType from_kind(char kind, py::ssize_t size) {
-  switch (kind) {
-    case 'f':
-      return size == 4   ? DType::float32
-             : size == 8 ? DType::float64
-             : size == 2 ? DType::float16
-                         : DType::undefined;
-    case 'i':
-      return size == 8 ? DType::int64 : size == 4 ? DType::int32 : size == 2 ? DType::int16 : DType::int8;
-    case 'u':
-      return size == 8 ? DType::uint64 : size == 4 ? DType::uint32 : size == 2 ? DType::uint16 : DType::uint8;
-    case 'b': return DType::boolean;
-    default: return DType::undefined;
+  for (int i = 1; i < tensor::kDTypeCount; ++i) {
+    const tensor::DTypeFacts& row = tensor::kDTypes[i];
+    if (row.numpy_kind == kind && row.size == size && !lacks(row)) return static_cast<DType>(i);
   }
+  return DType::undefined;
 }
 
 // What NumPy cannot take (a tensor on another device, a dtype of its own kind) is the caller's argument, not
@@ -134,8 +98,8 @@ DType dtype_of(const py::array& array) {
   const DType plain = from_kind(dtype.kind(), dtype.itemsize());
   if (plain != DType::undefined) return plain;
   const std::string name = py::str(dtype.attr("name"));
-  for (const Names& row : kNumpy)
-    if (row.ml_dtypes && name == row.ml_dtypes) return row.dtype;
+  for (int i = 1; i < tensor::kDTypeCount; ++i)
+    if (tensor::kDTypes[i].numpy_name == name) return static_cast<DType>(i);
   return DType::undefined;
 }
 
@@ -154,11 +118,7 @@ Shape shape_of(const py::array& array, DType dtype, const std::string& where) {
 Tensor borrow(const py::array& array, DType dtype, const Shape& shape, bool writable) {
   PyObject* owner = array.ptr();
   Py_INCREF(owner);
-  auto release = [owner] {
-    if (!Py_IsInitialized()) return;  // the interpreter is gone and took the array with it
-    const py::gil_scoped_acquire gil;
-    Py_DECREF(owner);
-  };
+  auto release = [owner] { drop_reference(owner); };
   Buffer buffer = Buffer::wrap(const_cast<void*>(array.data()), static_cast<size_t>(array.nbytes()),
                                std::move(release), writable);
   return Tensor(dtype, shape, std::move(buffer));

@@ -1,18 +1,22 @@
 // _core.GraphBuilder: how converters written in Python make a graph. Values are numbers, -1 is an omitted
 // one.
-#include "pybind/graph_builder.h"
-
 #include <pybind11/stl.h>
 
-#include "ir/walle_file.h"
+#include "ir/graph.h"
 #include "pybind/arrays.h"
 #include "pybind/errors.h"
+#include "pybind/model_data.h"
 
 namespace walle::pybind {
 
 namespace {
 
 constexpr const char* kConvertAgain = "this is a fault of the converter: report it with the model";
+
+// shared_ptr: a finished body is an attribute of its control node, in another builder's graph.
+struct GraphBuilder {
+  std::shared_ptr<ir::Graph> graph = std::make_shared<ir::Graph>();
+};
 
 ir::Value& value_at(GraphBuilder& b, ir::ValueId id) {
   if (id < 0 || id >= static_cast<ir::ValueId>(b.graph->values.size()))
@@ -21,11 +25,9 @@ ir::Value& value_at(GraphBuilder& b, ir::ValueId id) {
   return b.graph->at(id);
 }
 
-ir::ValueKind kind_from(const std::string& kind) {
-  if (kind == "tensor") return ir::ValueKind::tensor;
-  if (kind == "sequence") return ir::ValueKind::sequence;
-  if (kind == "optional") return ir::ValueKind::optional;
-  throw CoreError(argument_error("value kind '" + kind + "'", "tensor, sequence or optional", "GraphBuilder",
+ir::ValueKind kind_from(const std::string& name) {
+  if (const auto kind = ir::value_kind_from_name(name)) return *kind;
+  throw CoreError(argument_error("value kind '" + name + "'", "tensor, sequence or optional", "GraphBuilder",
                                  kConvertAgain));
 }
 
@@ -113,11 +115,42 @@ ir::ValueId add_constant(GraphBuilder& b, const std::string& name, Tensor tensor
   ir::Value value;
   value.name = name;
   value.dtype = tensor.dtype();
-  std::vector<ir::Dim> dims;
-  for (const int64_t d : tensor.shape()) dims.push_back({d, {}});
-  value.shape = std::move(dims);
+  value.shape.emplace();
+  for (const int64_t size : tensor.shape()) value.shape->push_back({size, {}});
   value.constant = std::move(tensor);
   return b.graph->add_value(std::move(value));
+}
+
+ir::ValueId constant(GraphBuilder& b, const std::string& name, const py::object& array,
+                     const std::string& dtype) {
+  return add_constant(b, name, constant_from(array, dtype, "constant '" + name + "'"));
+}
+
+ir::ValueId share_constant(GraphBuilder& b, GraphBuilder& source, ir::ValueId id) {
+  const ir::Value& value = value_at(source, id);
+  if (!value.constant)
+    throw CoreError(argument_error("value '" + value.name + "'", "a constant", "GraphBuilder.share_constant",
+                                   kConvertAgain));
+  return add_constant(b, value.name, *value.constant);
+}
+
+void describe(GraphBuilder& b, ir::ValueId id, const std::string& kind, const std::string& dtype,
+              const py::object& shape) {
+  ir::Value& value = value_at(b, id);
+  value.kind = kind_from(kind);
+  value.dtype = dtype_from(dtype);
+  value.shape = dims_from(shape);
+}
+
+std::optional<py::array> constant_array(GraphBuilder& b, ir::ValueId id) {
+  const ir::Value& value = value_at(b, id);
+  if (!value.constant) return std::nullopt;
+  return to_array(*value.constant);
+}
+
+void set_outputs(GraphBuilder& b, const std::vector<ir::ValueId>& ids) {
+  for (const ir::ValueId id : ids) value_at(b, id);
+  b.graph->outputs = ids;
 }
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
@@ -131,54 +164,24 @@ ModelDataHandle finish(GraphBuilder& b, const std::vector<std::tuple<std::string
   return {std::move(data)};
 }
 
+GraphBuilder make(const std::string& name) {
+  GraphBuilder b;
+  b.graph->name = name;
+  return b;
+}
+
 }  // namespace
 
 void bind_graph_builder(py::module_& m) {
-  py::class_<ModelDataHandle>(m, "ModelData",
-                              "A finished graph with signatures and metadata, ready to become a model.")
-      .def(
-          "serialize",
-          [](const ModelDataHandle& h) { return py::bytes(unwrap(ir::serialize_walle(*h.data))); },
-          "The bytes of a .walle file.")
-      .def("text", [](const ModelDataHandle& h) { return ir::dump(h.data->graph); }, "One line per node.");
-
   py::class_<GraphBuilder>(m, "GraphBuilder",
                            "A graph under construction; values are numbers, -1 is an omitted one.")
-      .def(py::init([](const std::string& name) {
-             GraphBuilder b;
-             b.graph->name = name;
-             return b;
-           }),
-           py::arg("name"))
+      .def(py::init(&make), py::arg("name"))
       .def("input", add_input, py::arg("name"), py::arg("kind"), py::arg("dtype"), py::arg("shape"))
-      .def(
-          "constant",
-          [](GraphBuilder& b, const std::string& name, const py::object& array, const std::string& dtype) {
-            return add_constant(b, name, constant_from(array, dtype, "constant '" + name + "'"));
-          },
-          py::arg("name"), py::arg("array"), py::arg("dtype"))
-      .def(
-          "share_constant",
-          [](GraphBuilder& b, GraphBuilder& from, ir::ValueId id) {
-            const ir::Value& source = value_at(from, id);
-            if (!source.constant)
-              throw CoreError(argument_error("value '" + source.name + "'", "a constant",
-                                             "GraphBuilder.share_constant", kConvertAgain));
-            return add_constant(b, source.name, *source.constant);
-          },
-          py::arg("source"), py::arg("value"))
+      .def("constant", constant, py::arg("name"), py::arg("array"), py::arg("dtype"))
+      .def("share_constant", share_constant, py::arg("source"), py::arg("value"))
       .def("node", add_node, py::arg("op"), py::arg("name"), py::arg("inputs"), py::arg("outputs"),
            py::arg("attributes"))
-      .def(
-          "describe",
-          [](GraphBuilder& b, ir::ValueId id, const std::string& kind, const std::string& dtype,
-             const py::object& shape) {
-            ir::Value& value = value_at(b, id);
-            value.kind = kind_from(kind);
-            value.dtype = dtype_from(dtype);
-            value.shape = dims_from(shape);
-          },
-          py::arg("value"), py::arg("kind"), py::arg("dtype"), py::arg("shape"))
+      .def("describe", describe, py::arg("value"), py::arg("kind"), py::arg("dtype"), py::arg("shape"))
       .def(
           "rename",
           [](GraphBuilder& b, ir::ValueId id, const std::string& name) { value_at(b, id).name = name; },
@@ -188,23 +191,10 @@ void bind_graph_builder(py::module_& m) {
       .def(
           "is_constant", [](GraphBuilder& b, ir::ValueId id) { return value_at(b, id).constant.has_value(); },
           py::arg("value"))
-      .def(
-          "constant_array",
-          [](GraphBuilder& b, ir::ValueId id) -> py::object {
-            const ir::Value& value = value_at(b, id);
-            if (!value.constant) return py::none();
-            return to_array(*value.constant);
-          },
-          py::arg("value"))
-      .def(
-          "outputs",
-          [](GraphBuilder& b, const std::vector<ir::ValueId>& ids) {
-            for (const ir::ValueId id : ids) value_at(b, id);
-            b.graph->outputs = ids;
-          },
-          py::arg("values"))
-      .def_property_readonly("node_count", [](GraphBuilder& b) { return b.graph->nodes.size(); })
-      .def("text", [](GraphBuilder& b) { return ir::dump(*b.graph); })
+      .def("constant_array", constant_array, py::arg("value"))
+      .def("outputs", set_outputs, py::arg("values"))
+      .def_property_readonly("node_count", [](const GraphBuilder& b) { return b.graph->nodes.size(); })
+      .def("text", [](const GraphBuilder& b) { return ir::dump(*b.graph); })
       .def("finish", finish, py::arg("signatures"), py::arg("metadata"));
 }
 

@@ -3,11 +3,11 @@
 
 #include <pybind11/stl.h>
 
-#include <set>
-
+#include "ir/expose_all.h"
 #include "ir/walle_file.h"
 #include "pybind/errors.h"
-#include "pybind/graph_builder.h"
+#include "pybind/model_data.h"
+#include "pybind/python_lock.h"
 #include "pybind/session.h"
 #include "runtime/session.h"
 
@@ -17,35 +17,36 @@ namespace py = pybind11;
 
 namespace {
 
-const char* kind_name(ir::ValueKind kind) {
-  switch (kind) {
-    case ir::ValueKind::tensor: return "tensor";
-    case ir::ValueKind::sequence: return "sequence";
-    case ir::ValueKind::optional: return "optional";
+// Sizes, symbols' names, None; None itself where the rank is not declared.
+py::object shape_to_python(const std::optional<std::vector<ir::Dim>>& shape) {
+  if (!shape) return py::none();
+  py::tuple dims(shape->size());
+  for (size_t i = 0; i < shape->size(); ++i) {
+    const ir::Dim& dim = (*shape)[i];
+    if (dim.size >= 0)
+      dims[i] = dim.size;
+    else if (!dim.symbol.empty())
+      dims[i] = dim.symbol;
+    else
+      dims[i] = py::none();
   }
-  return "tensor";
+  return dims;
 }
 
 py::tuple value_info(const ir::Value& value) {
-  py::object shape = py::none();
-  if (value.shape) {
-    py::list dims;
-    for (const ir::Dim& dim : *value.shape) {
-      if (dim.size >= 0)
-        dims.append(dim.size);
-      else if (!dim.symbol.empty())
-        dims.append(dim.symbol);
-      else
-        dims.append(py::none());
-    }
-    shape = py::tuple(dims);
-  }
-  return py::make_tuple(value.name, kind_name(value.kind), std::string(dtype_name(value.dtype)), shape);
+  return py::make_tuple(value.name, ir::value_kind_name(value.kind), dtype_name(value.dtype),
+                        shape_to_python(value.shape));
 }
 
 py::list value_infos(const ir::Graph& graph, const std::vector<ir::ValueId>& ids) {
   py::list out;
   for (const ir::ValueId id : ids) out.append(value_info(graph.at(id)));
+  return out;
+}
+
+py::list node_ops(const std::shared_ptr<runtime::Model>& model) {
+  py::list out;
+  for (const ir::Node& node : model->graph().nodes) out.append(node.op);
   return out;
 }
 
@@ -58,31 +59,26 @@ py::list signatures(const ir::ModelData& data) {
 using ModelPtr = std::shared_ptr<runtime::Model>;
 
 ModelPtr create(const ModelDataHandle& handle, bool fold) {
-  const py::gil_scoped_release unlocked;
+  const PythonUnlocked unlocked;
   return unwrap(runtime::Model::create(*handle.data, {.fold = fold}));
 }
 
 std::unique_ptr<NativeSession> session(const ModelPtr& model, const std::string& backend, int threads,
                                        const std::string& precision, bool search, bool merge, bool fuse,
                                        bool claim, bool fold) {
-  runtime::SessionOptions options{backend, threads, precision, search, merge, fuse, claim, fold};
+  const runtime::SessionOptions options{.backend = backend,
+                                        .threads = threads,
+                                        .precision = precision,
+                                        .search = search,
+                                        .merge = merge,
+                                        .fuse = fuse,
+                                        .claim = claim,
+                                        .fold = fold};
   return std::make_unique<NativeSession>(model, unwrap(model->session(options)));
 }
 
-// The same model with every value of the main graph as an output, for looking at what it computes.
 ModelDataHandle expose_all(const ModelPtr& model) {
-  auto data = std::make_shared<ir::ModelData>();
-  data->graph = model->graph();
-  ir::Graph& g = data->graph;
-  g.outputs.clear();
-  std::set<std::string> names;
-  for (const ir::Node& node : g.nodes)
-    for (const ir::ValueId id : node.outputs) {
-      if (id == ir::kNone) continue;
-      if (!names.insert(g.at(id).name).second) g.at(id).name += "#" + std::to_string(id);
-      g.outputs.push_back(id);
-    }
-  return {std::move(data)};
+  return {std::make_shared<const ir::ModelData>(ir::expose_all(model->graph()))};
 }
 
 }  // namespace
@@ -98,10 +94,11 @@ void bind_model(py::module_& m) {
       .def_property_readonly("signatures", [](const ModelPtr& model) { return signatures(model->data()); })
       .def_property_readonly("metadata", [](const ModelPtr& model) { return model->data().metadata; })
       .def_property_readonly("node_count", [](const ModelPtr& model) { return model->graph().nodes.size(); })
+      .def_property_readonly("ops", node_ops)
       .def(
           "save",
           [](const ModelPtr& model, const std::string& path) {
-            const py::gil_scoped_release unlocked;
+            const PythonUnlocked unlocked;
             unwrap(ir::save_walle(model->data(), path));
           },
           py::arg("path"), "Write a .walle file, replacing an old one atomically.")

@@ -9,26 +9,19 @@ namespace walle::pybind {
 namespace py = pybind11;
 
 namespace {
-const char* numeric_name(ir::NumericClass numeric) {
-  switch (numeric) {
-    case ir::NumericClass::exact: return "exact";
-    case ir::NumericClass::elementwise: return "elementwise";
-    case ir::NumericClass::accumulation: return "accumulation";
-  }
-  return "exact";
-}
 
 py::dict row(const ir::OpDef& op) {
   py::dict out;
-  out["name"] = std::string(op.name);
-  out["op_class"] = std::string(ir::op_class_name(op.op_class));
-  out["family"] = std::string(op.family.empty() ? op.name : op.family);
+  out["name"] = op.name;
+  out["op_class"] = ir::op_class_name(op.op_class);
+  out["family"] = op.family.empty() ? op.name : op.family;
   out["inputs"] = py::make_tuple(op.inputs.min, op.inputs.max);
   out["outputs"] = py::make_tuple(op.outputs.min, op.outputs.max);
-  out["numeric"] = numeric_name(op.numeric);
+  out["numeric"] = ir::numeric_class_name(op.numeric);
   out["deterministic"] = op.deterministic;
   return out;
 }
+
 }  // namespace
 
 void bind_op_table(py::module_& m) {

@@ -20,11 +20,16 @@ class NativeSession {
 
  private:
   std::vector<ir::RuntimeValue> inputs(const pybind11::dict& feeds) const;
+  std::vector<bool> chosen(const pybind11::object& wanted) const;
+  // Says which name is wrong or missing; off the way of a run that is right.
+  [[noreturn]] void refuse_names(const pybind11::dict& feeds) const;
 
   std::shared_ptr<const runtime::Model> model_;
   std::unique_ptr<runtime::Session> session_;
   std::vector<pybind11::str> input_names_;
   std::vector<pybind11::str> output_names_;
 };
+
+pybind11::dict explain(NativeSession& session);
 
 }  // namespace walle::pybind

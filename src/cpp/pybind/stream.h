@@ -1,4 +1,4 @@
-// Conversions the stream topics share: Python contents to Values and back.
+// The topics of _core.stream, and the conversions they share.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -6,26 +6,39 @@
 
 #include <deque>
 
+#include "pybind/enums.h"
 #include "pybind/errors.h"
-#include "stream/event/event_log.h"
+#include "stream/event/event_names.h"
 
 namespace walle::pybind {
+
+namespace py = pybind11;
+
+// bind_stream_<name>() lives in pybind/stream_<name>.cc.
+void bind_stream_catalog(py::module_& m);
+void bind_stream_log(py::module_& m);
+void bind_stream_triggers(py::module_& m);
+void bind_stream_trigger_set(py::module_& m);
+void bind_stream_operators(py::module_& m);
+void bind_stream_encode(py::module_& m);
+void bind_stream_privacy(py::module_& m);
+void bind_stream_egress(py::module_& m);
+void bind_stream_ipv(py::module_& m);
 
 // The values of one event; keeps the texts its Values borrow from.
 class Contents {
  public:
   // `given`: a dict of field name to value, or None.
   std::span<const stream::Value> read(const stream::Catalog& catalog, uint16_t event,
-                                      const pybind11::object& given);
+                                      const py::object& given);
 
  private:
+  stream::Value value_of(py::handle given, stream::FieldType declared);
+
   std::vector<stream::Value> values_;
   std::deque<std::string> texts_;
 };
 
-pybind11::dict event_dict(const stream::Event& e, const stream::Catalog& catalog);
-// An event named by its names. `page` is the state's name for app_state events.
-stream::Event make_event(const stream::Catalog& catalog, const std::string& name, const std::string& page,
-                         int64_t ts, bool on);
+py::dict event_dict(const stream::Event& event, const stream::Catalog& catalog);
 
 }  // namespace walle::pybind

@@ -1,180 +1,94 @@
+// _core.stream.EventLog: the durable log of what happened.
 #include "pybind/stream.h"
-
-namespace py = pybind11;
+#include "stream/event/event_log.h"
 
 namespace walle::pybind {
 
 using namespace walle::stream;
 
-std::span<const Value> Contents::read(const Catalog& catalog, uint16_t event, const py::object& given) {
-  values_.clear(), texts_.clear();
-  if (given.is_none()) return {};
-  const auto& fields = catalog.events()[event].fields;
-  values_.resize(fields.size());
-  for (const auto& [key, value] : given.cast<py::dict>()) {
-    const auto name = key.cast<std::string>();
-    size_t at = 0;
-    while (at < fields.size() && fields[at].name != name) ++at;
-    if (at == fields.size())
-      throw CoreError(argument_error("field '" + name + "'", "a declared field",
-                                     "event '" + catalog.events()[event].name + "'",
-                                     "declare the field or correct its name"));
-    if (value.is_none()) continue;
-    if (py::isinstance<py::bool_>(value))
-      values_[at] = Value::of(value.cast<bool>());
-    else if (py::isinstance<py::int_>(value) && fields[at].type == FieldType::f64)
-      values_[at] = Value::of(value.cast<double>());
-    else if (py::isinstance<py::int_>(value))
-      values_[at] = Value::of(value.cast<int64_t>());
-    else if (py::isinstance<py::float_>(value))
-      values_[at] = Value::of(value.cast<double>());
-    else
-      values_[at] = Value::of(std::string_view(texts_.emplace_back(value.cast<std::string>())));
-  }
-  return values_;
+namespace {
+
+constexpr double kMicroseconds = 1e6;  // in a second
+
+std::unique_ptr<EventLog> open(const std::string& directory, const Catalog& catalog, size_t journal_bytes,
+                               int64_t quota_bytes, double max_age_s, uint64_t sync_events, double sync_s) {
+  const EventLogOptions options{.journal_bytes = journal_bytes,
+                                .quota_bytes = quota_bytes,
+                                .max_age_us = static_cast<int64_t>(max_age_s * kMicroseconds),
+                                .sync_events = sync_events,
+                                .sync_us = static_cast<int64_t>(sync_s * kMicroseconds)};
+  return unwrap(EventLog::open(Env::system(), directory, catalog, options));
 }
 
-py::dict event_dict(const Event& e, const Catalog& catalog) {
-  py::dict out, contents;
-  const EventDecl& decl = catalog.events()[e.event];
-  for (size_t i = 0; i < e.contents.size(); ++i) {
-    const Value& v = e.contents[i];
-    if (!v.present) continue;
-    py::object value = v.type == FieldType::f64       ? py::object(py::float_(v.d))
-                       : v.type == FieldType::boolean ? py::object(py::bool_(v.b))
-                       : v.type == FieldType::text    ? py::object(py::str(v.text.data(), v.text.size()))
-                                                      : py::object(py::int_(v.i));
-    contents[py::str(decl.fields[i].name)] = value;
-  }
-  const bool state = decl.kind == EventKind::app_state;
-  out["seq"] = e.seq, out["event"] = decl.name,
-  out["page"] = state ? catalog.states()[e.page] : catalog.pages()[e.page];
-  out["ts"] = e.ts, out["session"] = e.session, out["page_instance"] = e.page_instance,
-  out["flags"] = e.flags, out["contents"] = contents;
+uint64_t append(EventLog& log, const std::string& name, const std::string& page, const py::object& contents,
+                std::optional<int64_t> ts, bool on) {
+  const int64_t when = ts ? *ts : Env::system().wall_us();
+  Event event = unwrap(event_by_name(log.catalog(), name, page, when, on));
+  Contents values;
+  event.contents = values.read(log.catalog(), event.event, contents);
+  return unwrap(log.append(event)).seq;
+}
+
+// A negative limit is none.
+py::list read(EventLog& log, uint64_t from_seq, int64_t limit) {
+  py::list out;
+  unwrap(log.read(from_seq, [&](const Event& event) {
+    if (limit >= 0 && static_cast<int64_t>(out.size()) >= limit) return false;
+    out.append(event_dict(event, log.catalog()));
+    return true;
+  }));
   return out;
 }
 
-Event make_event(const Catalog& catalog, const std::string& name, const std::string& page, int64_t ts,
-                 bool on) {
-  const auto id = catalog.find_event(name);
-  if (!id)
-    throw CoreError(argument_error("event '" + name + "'", "a declared event", "append",
-                                   "declare it or correct its name"));
-  Event e;
-  e.event = *id, e.ts = ts;
-  const bool state = catalog.events()[*id].kind == EventKind::app_state;
-  const auto found = page.empty() && !state ? std::optional<uint16_t>(kNoPage)
-                     : state                ? catalog.find_state(page)
-                                            : catalog.find_page(page);
-  if (!found)
-    throw CoreError(argument_error((state ? "state '" : "page '") + page + "'", "a declared name",
-                                   "append of '" + name + "'", "declare it first"));
-  e.page = *found;
-  if (state && on) e.flags |= kStateOn;
-  return e;
+py::dict report(const EventLog& log) {
+  const LogReport& found = log.report();
+  const SequencerStats& stats = log.stats();
+  py::dict out;
+  out["first_seq"] = found.journal.first_seq;
+  out["last_seq"] = found.journal.last_seq;
+  out["lost"] = found.journal.lost;
+  out["damage_offset"] = found.journal.damage_offset;
+  out["damaged_segments"] = found.damaged_segments;
+  out["index_rebuilt"] = found.index_rebuilt;
+  out["repaired_times"] = stats.repaired_times;
+  out["unpaired_pages"] = stats.unpaired_pages;
+  out["closed_inner"] = stats.closed_inner;
+  out["overflowed_pages"] = stats.overflowed_pages;
+  return out;
 }
 
-void bind_stream_log(py::module_& m) {
-  py::class_<Catalog>(m, "Catalog")
-      .def(py::init<>())
-      .def("declare",
-           [](Catalog& c, const std::string& name, int kind,
-              const std::vector<std::tuple<std::string, int, int>>& fields) {
-             EventDecl d{name, static_cast<EventKind>(kind), {}};
-             for (const auto& [field, type, sensitivity] : fields)
-               d.fields.push_back(
-                   {field, static_cast<FieldType>(type), static_cast<Sensitivity>(sensitivity), 0});
-             return unwrap(c.declare(std::move(d)));
-           })
-      .def("page", [](Catalog& c, const std::string& name) { return unwrap(c.page(name)); })
-      .def("state", [](Catalog& c, const std::string& name) { return unwrap(c.state(name)); })
-      .def("serialize", [](const Catalog& c) { return py::bytes(c.serialize()); })
-      .def_static("parse", [](const std::string& bytes) { return unwrap(Catalog::parse(bytes)); })
-      .def("events",
-           [](const Catalog& c) {
-             py::list out;
-             for (const EventDecl& e : c.events()) {
-               py::list fields;
-               for (const FieldDecl& f : e.fields)
-                 fields.append(
-                     py::make_tuple(f.name, field_type_name(f.type), sensitivity_name(f.sensitivity)));
-               out.append(py::make_tuple(e.name, static_cast<int>(e.kind), fields));
-             }
-             return out;
-           })
-      .def("pages", [](const Catalog& c) { return c.pages(); })
-      .def("states", [](const Catalog& c) { return c.states(); });
+}  // namespace
 
-  py::class_<EventLog>(m, "EventLog")
-      .def_static(
-          "open",
-          [](const std::string& dir, const Catalog& catalog, size_t journal_bytes, int64_t quota_bytes,
-             double max_age_s, uint64_t sync_events, double sync_s) {
-            return unwrap(EventLog::open(Env::system(), dir, catalog,
-                                         {journal_bytes, quota_bytes, static_cast<int64_t>(max_age_s * 1e6),
-                                          sync_events, static_cast<int64_t>(sync_s * 1e6)}));
-          })
-      .def("append",
-           [](EventLog& log, const std::string& name, const std::string& page, const py::object& contents,
-              std::optional<int64_t> ts, bool on) {
-             Contents values;
-             Event e = make_event(log.catalog(), name, page, ts.value_or(Env::system().wall_us()), on);
-             e.contents = values.read(log.catalog(), e.event, contents);
-             return unwrap(log.append(e)).seq;
-           })
-      .def("read",
-           [](EventLog& log, uint64_t from, int64_t limit) {
-             py::list out;
-             unwrap(log.read(from, [&](const Event& e) {
-               if (limit >= 0 && static_cast<int64_t>(out.size()) >= limit) return false;
-               out.append(event_dict(e, log.catalog()));
-               return true;
-             }));
-             return out;
-           })
+void bind_stream_log(py::module_& m) {
+  py::class_<EventLog>(m, "EventLog", "The device's durable event log in one directory.")
+      .def_static("open", open, py::arg("directory"), py::arg("catalog"), py::arg("journal_bytes"),
+                  py::arg("quota_bytes"), py::arg("max_age_s"), py::arg("sync_events"), py::arg("sync_s"))
+      .def("append", append, py::arg("event"), py::arg("page"), py::arg("contents"), py::arg("ts"),
+           py::arg("on"))
+      .def("read", read, py::arg("from_seq"), py::arg("limit"))
       .def("maintain", [](EventLog& log) { unwrap(log.maintain()); })
       .def("compact", [](EventLog& log) { unwrap(log.compact()); })
       .def("sync", [](EventLog& log) { unwrap(log.sync()); })
-      .def("page", [](EventLog& log, const std::string& name) { return unwrap(log.page(name)); })
-      .def("state", [](EventLog& log, const std::string& name) { return unwrap(log.state(name)); })
-      .def("cursor",
-           [](EventLog& log, const std::string& reader) { return unwrap(log.index().cursor(reader)); })
-      .def("set_cursor", [](EventLog& log, const std::string& reader,
-                            uint64_t seq) { unwrap(log.index().set_cursor(reader, seq)); })
+      .def(
+          "page", [](EventLog& log, const std::string& name) { return unwrap(log.page(name)); },
+          py::arg("name"))
+      .def(
+          "state", [](EventLog& log, const std::string& name) { return unwrap(log.state(name)); },
+          py::arg("name"))
+      .def(
+          "cursor",
+          [](EventLog& log, const std::string& reader) { return unwrap(log.index().cursor(reader)); },
+          py::arg("reader"))
+      .def(
+          "set_cursor",
+          [](EventLog& log, const std::string& reader, uint64_t seq) {
+            unwrap(log.index().set_cursor(reader, seq));
+          },
+          py::arg("reader"), py::arg("seq"))
       .def("last_seq", &EventLog::last_seq)
       .def("segment_bytes", &EventLog::segment_bytes)
       .def("catalog", [](const EventLog& log) { return log.catalog(); })
-      .def("report",
-           [](const EventLog& log) {
-             const LogReport& r = log.report();
-             const SequencerStats& s = log.stats();
-             py::dict out;
-             out["first_seq"] = r.journal.first_seq, out["last_seq"] = r.journal.last_seq,
-             out["lost"] = r.journal.lost;
-             out["damage_offset"] = r.journal.damage_offset, out["damaged_segments"] = r.damaged_segments,
-             out["index_rebuilt"] = r.index_rebuilt;
-             out["repaired_times"] = s.repaired_times, out["unpaired_pages"] = s.unpaired_pages,
-             out["closed_inner"] = s.closed_inner;
-             out["overflowed_pages"] = s.overflowed_pages;
-             return out;
-           })
-      .def("append_ns", [](EventLog& log, const std::string& name, const std::string& page,
-                           const py::object& contents, size_t n) {
-        // For the benchmark: nanoseconds of each of n appends of one event, measured inside.
-        Contents values;
-        Event e = make_event(log.catalog(), name, page, Env::system().wall_us(), false);
-        e.contents = values.read(log.catalog(), e.event, contents);
-        std::vector<int64_t> out(n);
-        for (size_t i = 0; i < n; ++i) {
-          timespec a, b;
-          clock_gettime(CLOCK_MONOTONIC, &a);
-          unwrap(log.append(e));
-          clock_gettime(CLOCK_MONOTONIC, &b);
-          out[i] = (b.tv_sec - a.tv_sec) * 1'000'000'000 + b.tv_nsec - a.tv_nsec;
-          if (i % 64 == 0) unwrap(log.maintain());
-        }
-        return out;
-      });
+      .def("report", report);
 }
 
 }  // namespace walle::pybind

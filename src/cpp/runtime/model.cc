@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "base/limits.h"
 #include "ir/verify.h"
 #include "ops/registry.h"
 #include "runtime/backend_list.h"
@@ -64,8 +65,9 @@ Result<std::shared_ptr<Model>> Model::create(ir::ModelData data, const ModelOpti
 }
 
 Result<std::unique_ptr<Session>> Model::session(const SessionOptions& options) const {
-  if (options.threads < 1 || options.threads > 1024)
-    return argument_error("threads=" + std::to_string(options.threads), "1 to 1024", "session",
+  if (options.threads < 1 || options.threads > base::kMaxThreads)
+    return argument_error("threads=" + std::to_string(options.threads),
+                          "1 to " + std::to_string(base::kMaxThreads), "session",
                           "use threads=1 or the number of cores");
   if (options.precision != "float32")
     return argument_error("precision='" + options.precision + "'", "'float32'", "session",

@@ -1,7 +1,8 @@
 #include "runtime/session.h"
 
 #include <algorithm>
-#include <optional>
+
+#include "runtime/value_names.h"
 
 namespace walle::runtime {
 
@@ -31,8 +32,8 @@ Status make_booleans_plain(ir::RuntimeValue& value) {
   } else if (const ir::Sequence* s = value.sequence();
              s && !std::ranges::all_of(s->items, &Tensor::has_plain_booleans)) {
     auto plain = std::make_shared<ir::Sequence>(*s);
-    for (Tensor& t : plain->items) {
-      WALLE_ASSIGN(t, t.with_plain_booleans());
+    for (Tensor& item : plain->items) {
+      WALLE_ASSIGN(item, item.with_plain_booleans());
     }
     value = std::shared_ptr<const ir::Sequence>(std::move(plain));
   }
@@ -57,25 +58,19 @@ Result<std::vector<ir::RuntimeValue>> Session::run(std::vector<ir::RuntimeValue>
 
 Result<std::vector<ir::RuntimeValue>> Session::run(std::span<const NamedValue> inputs) {
   const ir::Graph& graph = model_->graph();
-  std::vector<std::optional<ir::RuntimeValue>> ordered(graph.inputs.size());
-  std::string names;
-  for (ir::ValueId id : graph.inputs) names += (names.empty() ? "" : ", ") + graph.at(id).name;
+  std::vector<std::string> given;
+  given.reserve(inputs.size());
   for (const NamedValue& in : inputs) {
-    const auto it =
-        std::ranges::find_if(graph.inputs, [&](ir::ValueId id) { return graph.at(id).name == in.name; });
-    if (it == graph.inputs.end())
-      return argument_error("input '" + in.name + "'", "one of: " + names, "run", "check the spelling");
-    auto& slot = ordered[static_cast<size_t>(it - graph.inputs.begin())];
-    if (slot) return argument_error("input '" + in.name + "' twice", "each input once", "run", "remove one");
-    slot = in.value;
+    if (std::ranges::find(given, in.name) != given.end())
+      return argument_error("input '" + in.name + "' twice", "each input once", "run", "remove one");
+    given.push_back(in.name);
   }
+  WALLE_TRY(check_input_names(graph, given));
   std::vector<ir::RuntimeValue> values;
-  for (size_t i = 0; i < ordered.size(); ++i) {
-    const ir::Value& declared = graph.at(graph.inputs[i]);
-    if (!ordered[i] && declared.kind != ir::ValueKind::optional)
-      return argument_error("no value for input '" + declared.name + "'", "values for: " + names, "run",
-                            "pass every input");
-    values.push_back(ordered[i] ? std::move(*ordered[i]) : ir::RuntimeValue());
+  values.reserve(graph.inputs.size());
+  for (const ir::ValueId id : graph.inputs) {
+    const auto it = std::ranges::find(inputs, graph.at(id).name, &NamedValue::name);
+    values.push_back(it == inputs.end() ? ir::RuntimeValue() : it->value);
   }
   return run(std::move(values));
 }

@@ -12,13 +12,12 @@ Journal::Journal(std::unique_ptr<base::WritableMap> map, std::string path)
   ring_ = map_->bytes().subspan(kJournalHeaderBytes);
 }
 
-void Journal::write_last_seq(uint64_t seq) { put_pair(header_, kLastSeqOffset, seq); }
+void Journal::write_last_seq(uint64_t seq) { store_pair(header_, kLastSeqOffset, seq); }
 
-void Journal::write_tail(uint64_t seq, uint64_t offset) {
-  Tail t{++generation_, seq, offset, 0, 0};
-  t.crc = tail_crc(t);
-  put(header_, kTailOffset[generation_ % 2], t);
-}
+void Journal::write_tail(uint64_t seq, uint64_t offset) { store_tail(header_, {++generation_, seq, offset}); }
+
+// The number of the frame that `offset` would hold is 0 until there is one.
+void Journal::mark_end(size_t offset) { base::store_le(ring_, offset + kFrameSeqAt, uint64_t{0}); }
 
 bool Journal::reserve(size_t size) { return size <= max_payload() && find_place(size, kEndMarkBytes); }
 
@@ -29,7 +28,7 @@ bool Journal::find_place(size_t size, size_t behind) {
   const uint64_t used = head_.load(std::memory_order_relaxed) - tail_.load(std::memory_order_acquire);
   if (used + skipped_ + need + behind > ring_.size()) return false;
   if (skipped_ >= kFrameHeaderBytes) {
-    put(ring_, 8, uint64_t{0});  // the end mark behind the skip frame
+    mark_end(0);  // behind the skip frame
     write_frame(ring_.data() + head_offset_, kSkipFrame, committed_.load(std::memory_order_relaxed), {});
   }
   return true;
@@ -39,7 +38,7 @@ bool Journal::find_place(size_t size, size_t behind) {
 // for one.
 std::byte* Journal::place(size_t size, bool marked) {
   const size_t offset = skipped_ ? 0 : head_offset_, bytes = frame_bytes(size), end = offset + bytes;
-  if (marked) put(ring_, (ring_.size() - end < kFrameHeaderBytes ? 0 : end) + 8, uint64_t{0});
+  if (marked) mark_end(ring_.size() - end < kFrameHeaderBytes ? 0 : end);
   std::byte* frame = ring_.data() + offset;
   // The lines of a later frame arrive while the caller is busy elsewhere: should frames be alike, each line
   // is asked for about two frames before it is written.
@@ -78,25 +77,11 @@ void Journal::read(uint64_t from,
   const uint64_t end = committed_.load(std::memory_order_acquire);
   uint64_t at = tail_.load(std::memory_order_acquire), seq = tail_seq_.load(std::memory_order_acquire);
   while (seq < end) {
-    const size_t offset = at % ring_.size();
-    if (ring_.size() - offset < kFrameHeaderBytes) {
-      at += ring_.size() - offset;
-      continue;
-    }
-    const auto size = load<uint32_t>(ring_, offset + 4);
-    if (size == kSkipFrame) {
-      at += ring_.size() - offset;
-      continue;
-    }
-    if (size == kGapFrame) {
-      seq = load<uint64_t>(ring_, offset + kFrameHeaderBytes);
-      at += frame_bytes(8);
-      continue;
-    }
-    const auto number = load<uint64_t>(ring_, offset + 8);
-    if (number >= from && !visit(number, ring_.subspan(offset + kFrameHeaderBytes, size))) return;
-    at += frame_bytes(size);
-    seq = number + 1;
+    const ChainPlace place = chain_place(ring_, at % ring_.size());
+    const bool wanted = place.kind == FrameView::Kind::frame && place.seq >= from;
+    if (wanted && !visit(place.seq, place.payload)) return;
+    if (place.kind != FrameView::Kind::skip) seq = place.next_seq;
+    at += place.bytes;
   }
 }
 
@@ -104,17 +89,9 @@ Status Journal::release(uint64_t upto) {
   uint64_t at = tail_.load(), seq = tail_seq_.load();
   const uint64_t end = std::min(upto + 1, committed_.load(std::memory_order_acquire));
   while (seq < end) {
-    const size_t offset = at % ring_.size();
-    const bool skip =
-        ring_.size() - offset < kFrameHeaderBytes || load<uint32_t>(ring_, offset + 4) == kSkipFrame;
-    if (skip) {
-      at += ring_.size() - offset;
-      continue;
-    }
-    const auto size = load<uint32_t>(ring_, offset + 4);
-    const bool gap = size == kGapFrame;
-    seq = gap ? load<uint64_t>(ring_, offset + kFrameHeaderBytes) : load<uint64_t>(ring_, offset + 8) + 1;
-    at += frame_bytes(gap ? 8 : size);
+    const ChainPlace place = chain_place(ring_, at % ring_.size());
+    if (place.kind != FrameView::Kind::skip) seq = place.next_seq;
+    at += place.bytes;
   }
   write_tail(seq, at % ring_.size());
   // The new tail must be on the disk before a frame behind it is overwritten; otherwise a power loss could

@@ -2,12 +2,8 @@
 // frame's checksum is stored last and the page cache outlives the process; sync() makes it survive a power
 // loss.
 //
-// File: one 4,096-byte header page, then the ring. A frame is {u32 crc, u32 size, u64 seq, payload}, padded
-// to 8 bytes; crc = CRC-32C of size, seq and payload. Sequence numbers are consecutive, so a stale frame of
-// an earlier lap never continues the chain. A frame that would cross the end leaves a skip frame (size
-// 0xffffffff) and starts the next lap. The header holds two copies of the tail {generation, seq, offset,
-// crc}, written in turn: a torn one is ignored. After a loss a gap frame (size 0xfffffffe, payload u64) tells
-// the number the chain goes on with: numbers are never reused.
+// The file is docs/reference/formats/journal.md: a header page, then the ring of frames with consecutive
+// numbers, so that a stale frame of an earlier lap never continues the chain.
 //
 // Invariant: the chain ends at the newest frame, whatever older bytes lie behind it. The word where the next
 // frame's number will be is 0 (the end mark), a number no frame has; that place is always kept free. Numbers
@@ -48,7 +44,7 @@ class Journal {
 
   // Whether a payload of `size` bytes has space; after true the next commit() is of that size.
   bool reserve(size_t size);
-  // Accepts the reserved payload, which `write(writer)` puts (see base/crc32c_write.h); returns its sequence
+  // Accepts the reserved payload, which `write(writer)` puts (see base/checked_write.h); returns its sequence
   // number.
   template <class Write>
   uint64_t commit(size_t size, Write&& write) {
@@ -86,6 +82,7 @@ class Journal {
   void write_tail(uint64_t seq, uint64_t offset);
   void write_last_seq(uint64_t seq);
   void write_gap(uint64_t next_seq);
+  void mark_end(size_t offset);
   bool find_place(size_t size, size_t behind);
   std::byte* place(size_t size, bool marked);
   void move_head(size_t size);

@@ -28,7 +28,7 @@ Chain follow_chain(std::span<const std::byte> ring, uint64_t start, uint64_t fir
     if (left >= kFrameHeaderBytes && f.kind != FrameView::Kind::skip) bytes = frame_bytes(f.payload.size());
     if (left >= kFrameHeaderBytes && (f.kind == FrameView::Kind::none || f.seq != chain.seq)) break;
     if (f.kind == FrameView::Kind::frame) ++next;
-    if (f.kind == FrameView::Kind::gap) next = load<uint64_t>(f.payload, 0);
+    if (f.kind == FrameView::Kind::gap) next = base::load_le<uint64_t>(f.payload, 0);
     const bool forward =
         f.kind != FrameView::Kind::gap || (next > chain.seq && next - chain.seq <= ring.size());
     if (!forward || chain.end + bytes > start + ring.size()) break;
@@ -49,8 +49,8 @@ uint64_t newest_frame(std::span<const std::byte> ring, uint64_t from, uint64_t e
   for (; from + kFrameHeaderBytes <= end; skip(8)) {
     const size_t left = ring.size() - offset;
     if (left < kFrameHeaderBytes) continue;
-    const auto seq = load<uint64_t>(ring, offset + 8);
-    const auto size = load<uint32_t>(ring, offset + 4);
+    const auto seq = base::load_le<uint64_t>(ring, offset + kFrameSeqAt);
+    const auto size = base::load_le<uint32_t>(ring, offset + kFrameSizeAt);
     if (seq <= newest || seq - expected >= ring.size() / kFrameHeaderBytes || size > left - kFrameHeaderBytes)
       continue;
     if (kFrameHeaderBytes + size > work) break;
@@ -92,12 +92,12 @@ Result<std::unique_ptr<Journal>> Journal::open(Env& env, const std::string& path
 }
 
 Status Journal::recover() {
-  Tail best{0, 1, 0, 0, 0};
-  for (const uint64_t at : kTailOffset) {
-    const auto t = load<Tail>(header_, at);
+  Tail best;
+  for (const size_t at : kTailOffset) {
+    const auto t = load_tail(header_, at);
     const bool counts =
-        t.seq > 0 && t.seq < kMaxSeq && t.generation > best.generation && t.generation < kMaxSeq;
-    if (counts && t.crc == tail_crc(t) && t.offset % 8 == 0 && t.offset < ring_.size()) best = t;
+        t && t->seq > 0 && t->seq < kMaxSeq && t->generation > best.generation && t->generation < kMaxSeq;
+    if (counts && t->offset % kFrameAlignment == 0 && t->offset < ring_.size()) best = *t;
   }
   generation_ = best.generation;
   const Chain chain = follow_chain(ring_, best.offset, best.seq);
@@ -106,8 +106,8 @@ Status Journal::recover() {
   committed_ = chain.seq, synced_seq_ = chain.seq - 1;
   recovery_ = {best.seq, chain.seq - 1, lost_behind(), 0};
   if (recovery_.lost) recovery_.damage_offset = kJournalHeaderBytes + head_offset_;
-  put(header_, 0, kJournalMagic);
-  put_pair(header_, kCapacityOffset, ring_.size());
+  base::store_le(header_, 0, kJournalMagic);
+  store_pair(header_, kCapacityOffset, ring_.size());
   if (recovery_.lost) write_gap(chain.seq + recovery_.lost);
   clear_unused(chain.seq);
   write_last_seq(last_seq());
@@ -121,7 +121,7 @@ uint64_t Journal::lost_behind() const {
   const uint64_t expected = committed_;
   uint64_t newest = newest_frame(ring_, head_, tail_ + ring_.size(), expected);
   const auto claimed = load_pair(header_, kLastSeqOffset);
-  if (load<uint64_t>(header_, 0) == kJournalMagic && claimed && *claimed >= expected &&
+  if (base::load_le<uint64_t>(header_, 0) == kJournalMagic && claimed && *claimed >= expected &&
       *claimed - expected < ring_.size())
     newest = std::max(newest, *claimed);
   return newest + 1 - expected;
@@ -137,17 +137,20 @@ void Journal::clear_unused(uint64_t from_seq) {
   const uint64_t end = tail_ + ring_.size();
   size_t offset = head_offset_;
   for (uint64_t at = head_; at < end; at += 8) {
-    if (load<uint64_t>(ring_, offset) - from_seq < coming) put(ring_, offset, uint64_t{0});
+    if (base::load_le<uint64_t>(ring_, offset) - from_seq < coming)
+      base::store_le(ring_, offset, uint64_t{0});
     offset = offset + 8 == ring_.size() ? 0 : offset + 8;
   }
 }
 
 void Journal::write_gap(uint64_t next_seq) {
-  const auto payload = std::as_bytes(std::span(&next_seq, 1));
-  const bool marked = find_place(8, kEndMarkBytes);
-  if (!marked && !find_place(8, 0)) return;  // a full ring lost nothing: the count came from a damaged header
-  write_frame(place(8, marked), kGapFrame, committed_, payload);
-  move_head(8);
+  std::byte payload[kGapPayload];
+  base::store_le(payload, next_seq);
+  const bool marked = find_place(kGapPayload, kEndMarkBytes);
+  if (!marked && !find_place(kGapPayload, 0))
+    return;  // a full ring lost nothing: the count came from a damaged header
+  write_frame(place(kGapPayload, marked), kGapFrame, committed_, payload);
+  move_head(kGapPayload);
   committed_ = next_seq;
 }
 

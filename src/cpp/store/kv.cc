@@ -1,7 +1,6 @@
 #include "store/kv.h"
 
-#include <cstring>
-
+#include "base/bytes.h"
 #include "base/crc32c.h"
 
 namespace walle::store {
@@ -9,53 +8,48 @@ namespace walle::store {
 namespace {
 
 constexpr std::string_view kMagic = "WALKV001";
-constexpr size_t kHeaderBytes = 16, kEntryBytes = 8;
-
-void put_u32(std::string& out, size_t value) {
-  for (int i = 0; i < 4; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
-}
-
-uint32_t load_u32(std::string_view bytes, size_t at) {
-  uint32_t value = 0;
-  for (int i = 0; i < 4; ++i)
-    value |= static_cast<uint32_t>(static_cast<unsigned char>(bytes[at + i])) << (8 * i);
-  return value;
-}
+constexpr size_t kHeaderBytes = 16;  // magic, checksum, count
+constexpr size_t kEntryBytes = 8;    // the two sizes in front of a key and its value
 
 size_t entry_bytes(const std::string& key, const std::string& value) {
   return kEntryBytes + key.size() + value.size();
 }
 
 std::string encode(const std::map<std::string, std::string>& entries, size_t size) {
-  std::string rest;
+  base::ByteWriter rest;
   rest.reserve(size);
-  put_u32(rest, entries.size());
+  rest.put_count(entries.size());
   for (const auto& [key, value] : entries) {
-    put_u32(rest, key.size());
-    put_u32(rest, value.size());
-    rest += key;
-    rest += value;
+    rest.put_count(key.size());
+    rest.put_count(value.size());
+    rest.put_bytes(key);
+    rest.put_bytes(value);
   }
-  std::string out(kMagic);
-  put_u32(out, base::crc32c(0, rest.data(), rest.size()));
-  return out + rest;
+  base::ByteWriter out;
+  out.reserve(size);
+  out.put_bytes(kMagic);
+  out.put(base::crc32c(0, rest.written().data(), rest.size()));
+  out.put_bytes(rest.written());
+  return out.take();
 }
 
 // False: not what encode() writes.
 bool decode(std::string_view bytes, std::map<std::string, std::string>& entries) {
-  if (bytes.size() < kHeaderBytes || bytes.substr(0, kMagic.size()) != kMagic) return false;
-  if (load_u32(bytes, 8) != base::crc32c(0, bytes.data() + 12, bytes.size() - 12)) return false;
-  const uint32_t count = load_u32(bytes, 12);
-  bytes.remove_prefix(kHeaderBytes);
+  base::ByteReader r(bytes);
+  if (!r.expect(kMagic)) return false;
+  const auto crc = r.get<uint32_t>();
+  const std::string_view rest = bytes.substr(r.offset());
+  if (!r.ok() || crc != base::crc32c(0, rest.data(), rest.size())) return false;
+  const uint32_t count = r.count(kEntryBytes);
   for (uint32_t i = 0; i < count; ++i) {
-    if (bytes.size() < kEntryBytes) return false;
-    const size_t key = load_u32(bytes, 0), value = load_u32(bytes, 4);
-    bytes.remove_prefix(kEntryBytes);
-    if (key > bytes.size() || value > bytes.size() - key) return false;
-    entries[std::string(bytes.substr(0, key))] = bytes.substr(key, value);
-    bytes.remove_prefix(key + value);
+    const auto key_size = r.get<uint32_t>();
+    const auto value_size = r.get<uint32_t>();
+    const std::string_view key = r.bytes(key_size);
+    const std::string_view value = r.bytes(value_size);
+    if (!r.ok()) return false;
+    entries.emplace(key, value);
   }
-  return bytes.empty() && entries.size() == count;
+  return r.done() && entries.size() == count;  // no key twice
 }
 
 }  // namespace

@@ -2,151 +2,238 @@
 
 #include <zlib.h>
 
-#include <algorithm>
 #include <bit>
-#include <cstring>
+#include <optional>
 #include <unordered_map>
 
+#include "base/bytes.h"
 #include "base/crc32c.h"
 
 namespace walle::store {
 
 namespace {
+using base::ByteReader;
+using base::ByteWriter;
+
 constexpr std::string_view kMagic = "WSEG0001";
 constexpr size_t kHeadBytes = 48;
 constexpr uint64_t kMaxRows = 1 << 24;
+constexpr uint32_t kMaxColumns = 1 << 16;
 constexpr uint32_t kMaxRaw = 1 << 28;  // a column before compression: limits what a damaged size can ask for
 // All values of a segment in memory: a few bytes can name one long word very often. Writers stay below a
 // fifth of it.
 constexpr int64_t kMaxDecoded = 1 << 30;
+// A column that claims to unpack further is refused before memory is taken for it: deflate gains at most
+// 1,032 to 1.
+constexpr uint32_t kMaxRatio = 1100;
 
-template <class T>
-void put(std::string& out, T v) {
-  out.append(reinterpret_cast<const char*>(&v), sizeof v);
-}
+// zlib's own default: KCOMP
+constexpr int kCompressionLevel = 6;
 
-void put_varint(std::string& out, uint64_t v) {
-  for (; v >= 0x80; v >>= 7) out.push_back(static_cast<char>(v | 0x80));
-  out.push_back(static_cast<char>(v));
-}
+enum Codec : uint8_t { kPlain, kZlib };
 
 uint64_t zigzag(int64_t v) { return static_cast<uint64_t>(v) << 1 ^ static_cast<uint64_t>(v >> 63); }
 int64_t unzigzag(uint64_t v) { return static_cast<int64_t>(v >> 1) ^ -static_cast<int64_t>(v & 1); }
 
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
-  template <class T>
-  bool get(T& v) {
-    if (bytes_.size() < sizeof v) return false;
-    std::memcpy(&v, bytes_.data(), sizeof v);
-    bytes_.remove_prefix(sizeof v);
-    return true;
-  }
-  bool take(size_t n, std::string_view& out) {
-    if (bytes_.size() < n) return false;
-    out = bytes_.substr(0, n);
-    bytes_.remove_prefix(n);
-    return true;
-  }
-  bool varint(uint64_t& v) {
-    v = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      uint8_t b;
-      if (!get(b)) return false;
-      v |= uint64_t{b & 0x7fu} << shift;
-      if (!(b & 0x80)) return true;
-    }
-    return false;
-  }
-  size_t left() const { return bytes_.size(); }
+// Words of a dictionary: a float is its bits, so that every NaN and both zeros come back as they were.
+uint64_t word_of(double value) { return std::bit_cast<uint64_t>(value); }
+std::string_view word_of(const std::string& value) { return value; }
 
- private:
-  std::string_view bytes_;
-};
+void put_word(ByteWriter& out, uint64_t word) { out.put(word); }
+void put_word(ByteWriter& out, std::string_view word) {
+  out.put_varint(word.size());
+  out.put_bytes(word);
+}
+void get_word(ByteReader& r, uint64_t& word) { word = r.get<uint64_t>(); }
+void get_word(ByteReader& r, std::string_view& word) { word = r.bytes(r.varint()); }
 
-// A dictionary in order of first use, then one index per value.
-template <class T, class Put>
-std::string dictionary(const std::vector<T>& values, Put&& put_value) {
-  std::unordered_map<T, uint64_t> known;
-  std::string words, indices;
+// The words in order of first use, then one index per value.
+template <class T>
+std::string dictionary(const std::vector<T>& values) {
+  std::unordered_map<decltype(word_of(values[0])), uint64_t> known;
+  ByteWriter words, indices;
   for (const T& v : values) {
-    const auto [it, fresh] = known.emplace(v, known.size());
-    if (fresh) put_value(words, v);
-    put_varint(indices, it->second);
+    const auto [it, fresh] = known.emplace(word_of(v), known.size());
+    if (fresh) put_word(words, it->first);
+    indices.put_varint(it->second);
   }
-  std::string out;
-  put_varint(out, known.size());
-  return out + words + indices;
+  ByteWriter out;
+  out.put_varint(known.size());
+  out.put_bytes(words.written());
+  out.put_bytes(indices.written());
+  return out.take();
+}
+
+// Differences wrap around: the numbers may be any.
+std::string differences(const std::vector<int64_t>& values) {
+  ByteWriter out;
+  uint64_t previous = 0;
+  for (const int64_t v : values) {
+    out.put_varint(zigzag(static_cast<int64_t>(static_cast<uint64_t>(v) - previous)));
+    previous = static_cast<uint64_t>(v);
+  }
+  return out.take();
 }
 
 std::string raw_column(const SegmentColumn& c) {
-  std::string out;
-  if (c.type == ColumnType::ints) {
-    int64_t previous = 0;
-    for (const int64_t v : c.ints) {
-      put_varint(out,
-                 zigzag(static_cast<int64_t>(static_cast<uint64_t>(v) - static_cast<uint64_t>(previous))));
-      previous = v;
-    }
-  } else if (c.type == ColumnType::floats) {
-    std::vector<uint64_t> bits(c.floats.size());
-    std::transform(c.floats.begin(), c.floats.end(), bits.begin(),
-                   [](double d) { return std::bit_cast<uint64_t>(d); });
-    out = dictionary(bits, [](std::string& to, uint64_t v) { put(to, v); });
-  } else {
-    out =
-        dictionary(c.texts, [](std::string& to, const std::string& v) { put_varint(to, v.size()), to += v; });
-  }
+  if (c.type == ColumnType::ints) return differences(c.ints);
+  return c.type == ColumnType::floats ? dictionary(c.floats) : dictionary(c.texts);
+}
+
+std::optional<std::string> packed(std::string_view raw) {
+  std::string out(compressBound(raw.size()), '\0');
+  uLongf size = out.size();
+  const int code = compress2(reinterpret_cast<Bytef*>(out.data()), &size,
+                             reinterpret_cast<const Bytef*>(raw.data()), raw.size(), kCompressionLevel);
+  if (code != Z_OK || size >= raw.size()) return std::nullopt;
+  out.resize(size);
   return out;
+}
+
+std::optional<std::string> unpacked(std::string_view stored, uint32_t raw_size) {
+  std::string out(raw_size, '\0');
+  uLongf size = raw_size;
+  const int code = uncompress(reinterpret_cast<Bytef*>(out.data()), &size,
+                              reinterpret_cast<const Bytef*>(stored.data()), stored.size());
+  if (code != Z_OK || size != raw_size) return std::nullopt;
+  return out;
+}
+
+void get_differences(ByteReader& r, uint32_t values, std::vector<int64_t>& out) {
+  out.reserve(values);
+  uint64_t previous = 0;
+  for (uint32_t i = 0; i < values; ++i) {
+    previous += static_cast<uint64_t>(unzigzag(r.varint()));
+    out.push_back(static_cast<int64_t>(previous));
+  }
+}
+
+// `add` says whether there is room for one more value. A writer knows no word that no value names, so a
+// dictionary of more words than values is not one of its own.
+template <class Word, class Add>
+bool get_dictionary(ByteReader& r, uint32_t values, Add&& add) {
+  const uint64_t known = r.varint_count(1);
+  if (known > values) return false;
+  std::vector<Word> words(known);
+  for (Word& word : words) get_word(r, word);
+  for (uint32_t i = 0; i < values && r.ok(); ++i) {
+    const uint64_t index = r.varint();
+    if (index >= words.size() || !add(words[index])) return false;
+  }
+  return true;
 }
 
 // Takes what the values need in memory from `room`.
 bool read_column(std::string_view raw, uint32_t values, SegmentColumn& c, int64_t& room) {
-  Reader r(raw);
-  uint64_t v = 0;
   if (values > raw.size()) return false;  // a value takes at least one byte
-  room -= int64_t{values} *
-          static_cast<int64_t>(c.type == ColumnType::texts ? sizeof(std::string) : sizeof(int64_t));
+  const size_t each = c.type == ColumnType::texts ? sizeof(std::string) : sizeof(int64_t);
+  room -= int64_t{values} * static_cast<int64_t>(each);
   if (room < 0) return false;
+  ByteReader r(raw);
+  bool fits = true;
   if (c.type == ColumnType::ints) {
-    uint64_t previous = 0;
-    for (uint32_t i = 0; i < values; ++i) {
-      if (!r.varint(v)) return false;
-      previous += static_cast<uint64_t>(unzigzag(v));
-      c.ints.push_back(static_cast<int64_t>(previous));
-    }
-    return r.left() == 0;
+    get_differences(r, values, c.ints);
+  } else if (c.type == ColumnType::floats) {
+    c.floats.reserve(values);
+    fits = get_dictionary<uint64_t>(r, values, [&](uint64_t bits) {
+      c.floats.push_back(std::bit_cast<double>(bits));
+      return true;
+    });
+  } else {
+    c.texts.reserve(values);
+    fits = get_dictionary<std::string_view>(r, values, [&](std::string_view text) {
+      room -= static_cast<int64_t>(text.size());
+      if (room >= 0) c.texts.emplace_back(text);
+      return room >= 0;
+    });
   }
-  uint64_t words = 0;
-  if (!r.varint(words) || words > raw.size()) return false;
-  std::vector<uint64_t> bits;
-  std::vector<std::string_view> texts;
-  for (uint64_t i = 0; i < words; ++i) {
-    std::string_view text;
-    if (c.type == ColumnType::floats ? !r.get(v) : !r.varint(v) || !r.take(v, text)) return false;
-    if (c.type == ColumnType::floats)
-      bits.push_back(v);
-    else
-      texts.push_back(text);
-  }
-  for (uint32_t i = 0; i < values; ++i) {
-    if (!r.varint(v) || v >= words) return false;
-    if (c.type == ColumnType::floats) {
-      c.floats.push_back(std::bit_cast<double>(bits[v]));
-      continue;
-    }
-    room -= static_cast<int64_t>(texts[v].size());
-    if (room < 0) return false;
-    c.texts.emplace_back(texts[v]);
-  }
-  return r.left() == 0;
+  return fits && r.done();
 }
 
 Error damaged(std::string_view what, size_t offset) {
   return model_error("a damaged segment: " + std::string(what), "the bytes encode_segment wrote",
                      "segment, byte " + std::to_string(offset),
                      "remove the file: the events in it are lost, the others are not");
+}
+
+// What stands in front of a column's bytes. Its checksum covers both.
+struct ColumnHead {
+  std::string_view name;
+  uint8_t type = 0;
+  uint8_t codec = 0;
+  uint32_t values = 0;
+  uint32_t raw_size = 0;
+  uint32_t stored_size = 0;
+};
+
+ColumnHead get_column_head(ByteReader& r) {
+  ColumnHead h;
+  h.name = r.bytes(r.get<uint8_t>());
+  h.type = r.get<uint8_t>();
+  h.codec = r.get<uint8_t>();
+  h.values = r.get<uint32_t>();
+  h.raw_size = r.get<uint32_t>();
+  h.stored_size = r.get<uint32_t>();
+  return h;
+}
+
+uint32_t column_crc(std::string_view head, std::string_view stored) {
+  return base::crc32c(base::crc32c(0, head.data(), head.size()), stored.data(), stored.size());
+}
+
+void put_column(ByteWriter& out, const SegmentColumn& c) {
+  const std::string raw = raw_column(c);
+  const std::optional<std::string> smaller = packed(raw);
+  const std::string& stored = smaller ? *smaller : raw;
+  const size_t at = out.size();
+  out.put(static_cast<uint8_t>(c.name.size()));
+  out.put_bytes(c.name);
+  out.put(c.type);
+  out.put(smaller ? kZlib : kPlain);
+  out.put_count(c.size());
+  out.put_count(raw.size());
+  out.put_count(stored.size());
+  out.put(column_crc(out.written().substr(at), stored));
+  out.put_bytes(stored);
+}
+
+// `bytes` are the whole segment, of which `r` stands at a column; takes what its values need from `room`.
+Result<SegmentColumn> get_column(std::string_view bytes, ByteReader& r, uint64_t rows, int64_t& room) {
+  const size_t at = r.offset();
+  const ColumnHead h = get_column_head(r);
+  const std::string_view head = bytes.substr(at, r.offset() - at);
+  const auto crc = r.get<uint32_t>();
+  const std::string_view stored = r.bytes(h.stored_size);
+  if (!r.ok()) return damaged("a cut column", at);
+  if (crc != column_crc(head, stored)) return damaged("column checksum", at);
+  const bool possible = h.type <= static_cast<uint8_t>(ColumnType::texts) && h.codec <= kZlib &&
+                        h.raw_size <= kMaxRaw && h.values <= rows &&
+                        (h.codec != kPlain || h.raw_size == h.stored_size);
+  if (!possible) return damaged("impossible column", at);
+  if (h.codec == kZlib && h.raw_size / kMaxRatio > h.stored_size + 1)
+    return damaged("an impossible ratio", at);
+  const auto raw = h.codec == kZlib ? unpacked(stored, h.raw_size) : std::nullopt;
+  if (h.codec == kZlib && !raw) return damaged("column does not unpack", at);
+  SegmentColumn c;
+  c.name = h.name;
+  c.type = static_cast<ColumnType>(h.type);
+  if (!read_column(raw ? std::string_view(*raw) : stored, h.values, c, room))
+    return damaged("column contents", at);
+  return c;
+}
+
+// Leaves `r` at the first column.
+Result<uint32_t> read_head(ByteReader& r, Segment& s) {
+  if (r.left() < kHeadBytes || !r.expect(kMagic)) return damaged("no segment", 0);
+  s.first_seq = r.get<uint64_t>();
+  s.rows = r.get<uint64_t>();
+  s.min_ts = r.get<int64_t>();
+  s.max_ts = r.get<int64_t>();
+  const auto columns = r.get<uint32_t>();
+  if (!r.checksum()) return damaged("head checksum", kHeadBytes - 4);
+  if (s.rows > kMaxRows || s.first_seq == 0 || columns > kMaxColumns)
+    return damaged("impossible counts", kMagic.size());
+  return columns;
 }
 }  // namespace
 
@@ -157,87 +244,28 @@ const SegmentColumn* Segment::find(std::string_view name) const {
 }
 
 std::string encode_segment(const Segment& s) {
-  std::string out(kMagic);
-  put(out, s.first_seq), put(out, s.rows), put(out, s.min_ts), put(out, s.max_ts),
-      put(out, static_cast<uint32_t>(s.columns.size()));
-  put(out, base::crc32c(0, out.data(), out.size()));
-  for (const SegmentColumn& c : s.columns) {
-    const std::string raw = raw_column(c);
-    std::string packed(compressBound(raw.size()), '\0');
-    uLongf size = packed.size();
-    const bool smaller = compress2(reinterpret_cast<Bytef*>(packed.data()), &size,
-                                   reinterpret_cast<const Bytef*>(raw.data()), raw.size(), 6) == Z_OK &&
-                         size < raw.size();
-    if (smaller) packed.resize(size);
-    const std::string& stored = smaller ? packed : raw;
-    std::string head;
-    put(head, static_cast<uint8_t>(c.name.size())), head += c.name;
-    put(head, c.type), put(head, static_cast<uint8_t>(smaller)), put(head, static_cast<uint32_t>(c.size()));
-    put(head, static_cast<uint32_t>(raw.size())), put(head, static_cast<uint32_t>(stored.size()));
-    const uint32_t crc =
-        base::crc32c(base::crc32c(0, head.data(), head.size()), stored.data(), stored.size());
-    out += head;
-    put(out, crc);
-    out += stored;
-  }
-  return out;
-}
-
-namespace {
-Result<uint32_t> read_head(std::string_view bytes, Segment& s) {
-  if (bytes.size() < kHeadBytes || bytes.substr(0, 8) != kMagic) return damaged("no segment", 0);
-  Reader r(bytes.substr(8));
-  uint32_t columns = 0, crc = 0;
-  (void)(r.get(s.first_seq) && r.get(s.rows) && r.get(s.min_ts) && r.get(s.max_ts) && r.get(columns) &&
-         r.get(crc));
-  if (crc != base::crc32c(0, bytes.data(), kHeadBytes - 4)) return damaged("head checksum", 44);
-  if (s.rows > kMaxRows || s.first_seq == 0 || columns > 65536) return damaged("impossible counts", 8);
-  return columns;
-}
-}  // namespace
-
-Result<Segment> decode_segment_head(std::string_view bytes) {
-  Segment s;
-  WALLE_TRY(read_head(bytes, s));
-  return s;
+  ByteWriter out;
+  out.put_bytes(kMagic);
+  out.put(s.first_seq);
+  out.put(s.rows);
+  out.put(s.min_ts);
+  out.put(s.max_ts);
+  out.put_count(s.columns.size());
+  out.put_checksum();
+  for (const SegmentColumn& c : s.columns) put_column(out, c);
+  return out.take();
 }
 
 Result<Segment> decode_segment(std::string_view bytes) {
   Segment s;
-  WALLE_ASSIGN(const uint32_t columns, read_head(bytes, s));
-  Reader r(bytes.substr(kHeadBytes));
+  ByteReader r(bytes);
+  WALLE_ASSIGN(const uint32_t columns, read_head(r, s));
   int64_t room = kMaxDecoded;
   for (uint32_t i = 0; i < columns; ++i) {
-    const size_t at = bytes.size() - r.left();
-    SegmentColumn c;
-    uint8_t name_size = 0, type = 0, codec = 0;
-    uint32_t values = 0, raw_size = 0, stored_size = 0, crc = 0;
-    std::string_view name, stored;
-    if (!(r.get(name_size) && r.take(name_size, name) && r.get(type) && r.get(codec) && r.get(values) &&
-          r.get(raw_size) && r.get(stored_size)))
-      return damaged("a cut column", at);
-    const size_t head = bytes.size() - r.left() - at;
-    if (!r.get(crc) || !r.take(stored_size, stored)) return damaged("a cut column", at);
-    if (crc != base::crc32c(base::crc32c(0, bytes.data() + at, head), stored.data(), stored.size()))
-      return damaged("column checksum", at);
-    if (type > 2 || codec > 1 || raw_size > kMaxRaw || values > s.rows)
-      return damaged("impossible column", at);
-    std::string raw(stored);
-    if (codec == 1) {
-      if (raw_size / 1100 > stored_size + 1)
-        return damaged("an impossible ratio", at);  // zlib gains at most 1032
-      raw.assign(raw_size, '\0');
-      uLongf size = raw_size;
-      if (uncompress(reinterpret_cast<Bytef*>(raw.data()), &size,
-                     reinterpret_cast<const Bytef*>(stored.data()), stored.size()) != Z_OK ||
-          size != raw_size)
-        return damaged("column does not unpack", at);
-    }
-    c.name = name, c.type = static_cast<ColumnType>(type);
-    if (!read_column(raw, values, c, room)) return damaged("column contents", at);
-    s.columns.push_back(std::move(c));
+    WALLE_ASSIGN(SegmentColumn column, get_column(bytes, r, s.rows, room));
+    s.columns.push_back(std::move(column));
   }
-  if (r.left()) return damaged("bytes behind the last column", bytes.size() - r.left());
+  if (!r.done()) return damaged("bytes behind the last column", r.offset());
   return s;
 }
 

@@ -1,8 +1,11 @@
-// Element types. Values are part of the .walle format (schemas/model.fbs): never renumber, only append.
+// Element types; the list, with all that is known of each, is tensor/kinds/dtype.inc.
 #pragma once
 
 #include <cstdint>
+#include <iterator>
+#include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "base/status.h"
 #include "tensor/half.h"
@@ -10,155 +13,109 @@
 namespace walle::tensor {
 
 enum class DType : uint8_t {
-  undefined = 0,
-  float32 = 1,
-  float64 = 2,
-  float16 = 3,
-  bfloat16 = 4,
-  int8 = 5,
-  int16 = 6,
-  int32 = 7,
-  int64 = 8,
-  uint8 = 9,
-  uint16 = 10,
-  uint32 = 11,
-  uint64 = 12,
-  boolean = 13,
-  float8e4m3fn = 14,
-  float8e4m3fnuz = 15,
-  float8e5m2 = 16,
-  float8e5m2fnuz = 17,
-  // One element per byte in memory, the code in its low bits, as NumPy's ml_dtypes have them: every movement
-  // of bytes then works on them, and what computes with them casts first. Model files of ONNX hold them
-  // packed.
-  float8e8m0 = 18,  // powers of two: the scales of microscaling formats
-  int4 = 19,
-  uint4 = 20,
-  int2 = 21,
-  uint2 = 22,
-  float4e2m1 = 23,
+#define WALLE_DTYPE(number, id, ...) id = number,
+#include "tensor/kinds/dtype.inc"
 };
-inline constexpr int kDTypeCount = 24;
 
-// Bytes per element; 0 for undefined.
-int64_t dtype_size(DType dtype);
+// What arithmetic on an element type means; see kinds/dtype.inc.
+enum class DTypeClass : uint8_t {
+  none,
+  floating,
+  half,
+  float8,
+  stored,
+  signed_integer,
+  unsigned_integer,
+  boolean,
+};
+
+struct DTypeFacts {
+  std::string_view name;
+  int64_t size;  // bytes per element
+  DTypeClass group;
+  char numpy_kind;              // with the size: what an array that carries it looks like
+  std::string_view numpy_name;  // of the dtype itself, in NumPy or in ml_dtypes
+};
+inline constexpr DTypeFacts kDTypes[] = {
+#define WALLE_DTYPE(number, id, name, type, bytes, group, numpy_kind, format, numpy_name) \
+  {name, bytes, DTypeClass::group, numpy_kind, numpy_name},
+#include "tensor/kinds/dtype.inc"
+};
+inline constexpr int kDTypeCount = static_cast<int>(std::size(kDTypes));
+
+// "f4": what NumPy calls an array that carries this type.
+std::string numpy_code(const DTypeFacts& facts);
+
+// Those of undefined for a number that is none.
+const DTypeFacts& dtype_facts(DType dtype);
+int64_t dtype_size(DType dtype);  // 0 for undefined
 std::string_view dtype_name(DType dtype);
 Result<DType> dtype_from_name(std::string_view name);
 
-bool is_float(DType dtype);    // any floating point, the 16- and 8-bit ones included
-bool is_integer(DType dtype);  // not boolean
+bool is_float(DType dtype);         // any floating point, the 16- and 8-bit ones included
+bool is_native_float(DType dtype);  // float32 and float64: the types arithmetic is done in
+bool is_half_float(DType dtype);    // the 16-bit ones: stored; computed in float32 by cast insertion
+bool is_float8(DType dtype);        // stored only
+bool is_storage_only(DType dtype);  // float8, float8e8m0 and all below 8 bits: stored, moved and cast
+int dtype_bits(DType dtype);        // of an element's code: 2 or 4 in its byte, else 8 times the size
+bool is_integer(DType dtype);       // not boolean
 bool is_signed_integer(DType dtype);
-bool is_float8(DType dtype);  // the four that float8 formats of Half's header describe
-// Only stored, moved and cast: float8, float8e8m0 and everything below 8 bits. They are in no other group but
-// is_float (float8), and the visit functions do not know them.
-bool is_storage_only(DType dtype);
-// The bits of an element's code in its byte: 2, 4 or 8; of other types 8 times their size.
-int dtype_bits(DType dtype);
 
+namespace detail {
 template <class T>
-struct DTypeOf;
-template <>
-struct DTypeOf<float> {
-  static constexpr DType value = DType::float32;
-};
-template <>
-struct DTypeOf<double> {
-  static constexpr DType value = DType::float64;
-};
-template <>
-struct DTypeOf<Half> {
-  static constexpr DType value = DType::float16;
-};
-template <>
-struct DTypeOf<BFloat16> {
-  static constexpr DType value = DType::bfloat16;
-};
-template <>
-struct DTypeOf<int8_t> {
-  static constexpr DType value = DType::int8;
-};
-template <>
-struct DTypeOf<int16_t> {
-  static constexpr DType value = DType::int16;
-};
-template <>
-struct DTypeOf<int32_t> {
-  static constexpr DType value = DType::int32;
-};
-template <>
-struct DTypeOf<int64_t> {
-  static constexpr DType value = DType::int64;
-};
-template <>
-struct DTypeOf<uint8_t> {
-  static constexpr DType value = DType::uint8;
-};
-template <>
-struct DTypeOf<uint16_t> {
-  static constexpr DType value = DType::uint16;
-};
-template <>
-struct DTypeOf<uint32_t> {
-  static constexpr DType value = DType::uint32;
-};
-template <>
-struct DTypeOf<uint64_t> {
-  static constexpr DType value = DType::uint64;
-};
-template <>
-struct DTypeOf<bool> {
-  static constexpr DType value = DType::boolean;
-};
+consteval DType dtype_of() {
+#define WALLE_DTYPE(number, id, name, type, ...) \
+  if (!std::is_void_v<type> && std::is_same_v<T, type>) return DType::id;
+#include "tensor/kinds/dtype.inc"
+  return DType::undefined;
+}
+}  // namespace detail
 template <class T>
-inline constexpr DType kDTypeOf = DTypeOf<T>::value;
+inline constexpr DType kDTypeOf = detail::dtype_of<T>();
 
 template <class T>
 struct TypeTag {
   using type = T;
 };
 
-// Calls fn(TypeTag<T>{}) with the C++ type of `dtype` and returns true; false when the dtype is not in the
-// group.
-template <class Fn>
-bool visit_integer(DType dtype, Fn&& fn) {
+// Calls fn(TypeTag<T>{}) with the C++ type of `dtype` and returns true; false when it is in none of the
+// classes.
+template <DTypeClass... kClasses, class Fn>
+bool visit(DType dtype, Fn&& fn) {
   switch (dtype) {
-    case DType::int8: fn(TypeTag<int8_t>{}); return true;
-    case DType::int16: fn(TypeTag<int16_t>{}); return true;
-    case DType::int32: fn(TypeTag<int32_t>{}); return true;
-    case DType::int64: fn(TypeTag<int64_t>{}); return true;
-    case DType::uint8: fn(TypeTag<uint8_t>{}); return true;
-    case DType::uint16: fn(TypeTag<uint16_t>{}); return true;
-    case DType::uint32: fn(TypeTag<uint32_t>{}); return true;
-    case DType::uint64: fn(TypeTag<uint64_t>{}); return true;
-    default: return false;
+#define WALLE_DTYPE(number, id, name, type, bytes, group, ...) \
+  case DType::id:                                              \
+    if constexpr (((DTypeClass::group == kClasses) || ...)) {  \
+      fn(TypeTag<type>{});                                     \
+      return true;                                             \
+    } else {                                                   \
+      return false;                                            \
+    }
+#include "tensor/kinds/dtype.inc"
   }
+  return false;
 }
 
-// float32 and float64: the types arithmetic is done in. 16-bit floats are computed in float32 by cast
-// insertion.
+template <class Fn>
+bool visit_integer(DType dtype, Fn&& fn) {
+  return visit<DTypeClass::signed_integer, DTypeClass::unsigned_integer>(dtype, fn);
+}
+
 template <class Fn>
 bool visit_float(DType dtype, Fn&& fn) {
-  switch (dtype) {
-    case DType::float32: fn(TypeTag<float>{}); return true;
-    case DType::float64: fn(TypeTag<double>{}); return true;
-    default: return false;
-  }
+  return visit<DTypeClass::floating>(dtype, fn);
 }
 
 template <class Fn>
 bool visit_numeric(DType dtype, Fn&& fn) {
-  return visit_float(dtype, fn) || visit_integer(dtype, fn);
+  return visit<DTypeClass::floating, DTypeClass::signed_integer, DTypeClass::unsigned_integer>(dtype, fn);
 }
 
 // Also boolean and the 16-bit floats: everything that is not only stored.
 template <class Fn>
 bool visit_all(DType dtype, Fn&& fn) {
-  switch (dtype) {
-    case DType::boolean: fn(TypeTag<bool>{}); return true;
-    case DType::float16: fn(TypeTag<Half>{}); return true;
-    case DType::bfloat16: fn(TypeTag<BFloat16>{}); return true;
-    default: return visit_numeric(dtype, fn);
-  }
+  return visit<DTypeClass::floating, DTypeClass::half, DTypeClass::signed_integer,
+               DTypeClass::unsigned_integer, DTypeClass::boolean>(dtype, fn);
 }
 
 }  // namespace walle::tensor

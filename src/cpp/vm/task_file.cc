@@ -1,8 +1,8 @@
 #include "vm/task_file.h"
 
 #include <algorithm>
-#include <cstring>
 
+#include "base/bytes.h"
 #include "base/checked.h"
 #include "base/crc32c.h"
 #include "base/utf8.h"
@@ -14,19 +14,6 @@ namespace {
 constexpr std::string_view kMagic = "WTASK001";
 constexpr size_t kHeaderBytes = 24, kPartBytes = 24, kAlignment = 64, kMaxName = 255;
 
-template <class T>
-void put(std::string& out, T value) {
-  for (size_t i = 0; i < sizeof(T); ++i) out.push_back(static_cast<char>(value >> (8 * i)));
-}
-
-template <class T>
-T load(std::string_view bytes, size_t at) {
-  T value = 0;
-  for (size_t i = 0; i < sizeof(T); ++i)
-    value |= static_cast<T>(static_cast<unsigned char>(bytes[at + i])) << (8 * i);
-  return value;
-}
-
 Error damaged(const std::string& what, size_t bytes) {
   return Error(base::ErrorGroup::task, {"a task file of " + std::to_string(bytes) + " bytes: " + what,
                                         "a file that TaskBundle.save wrote", "opening a task bundle",
@@ -34,17 +21,15 @@ Error damaged(const std::string& what, size_t bytes) {
 }
 
 struct Index {
-  std::string_view rest;
+  base::ByteReader rest;
   std::string_view file;
 
   Result<Resource> next(const Buffer& bytes) {
-    if (rest.size() < kPartBytes) return damaged("the index ends early", file.size());
-    const auto offset = load<uint64_t>(rest, 0), size = load<uint64_t>(rest, 8);
-    const auto crc = load<uint32_t>(rest, 16), name_size = load<uint32_t>(rest, 20);
-    rest.remove_prefix(kPartBytes);
-    if (name_size > rest.size()) return damaged("the index ends early", file.size());
-    const std::string name(rest.substr(0, name_size));
-    rest.remove_prefix(name_size);
+    const auto offset = rest.get<uint64_t>();
+    const auto size = rest.get<uint64_t>();
+    const auto crc = rest.get<uint32_t>();
+    const std::string name(rest.text());
+    if (!rest.ok()) return damaged("the index ends early", file.size());
     if (offset > file.size() || size > file.size() - offset)
       return damaged("part '" + name + "' lies outside the file", file.size());
     if (base::crc32c(0, file.data() + offset, size) != crc)
@@ -70,15 +55,19 @@ bool valid_resource_name(std::string_view name) {
 }
 
 Result<TaskFile> read_task_file(const Buffer& bytes) {
-  const std::string_view file(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (file.size() < kHeaderBytes || file.substr(0, kMagic.size()) != kMagic)
+  const std::string_view file = base::as_text(std::span(bytes.data(), bytes.size()));
+  base::ByteReader header(file);
+  if (file.size() < kHeaderBytes || !header.expect(kMagic))
     return damaged("it does not begin as one", file.size());
-  const auto crc = load<uint32_t>(file, 8), index_bytes = load<uint32_t>(file, 12),
-             count = load<uint32_t>(file, 16);
-  if (index_bytes > file.size() - kHeaderBytes) return damaged("it is cut short", file.size());
-  Index index{file.substr(kHeaderBytes, index_bytes), file};
-  if (base::crc32c(0, index.rest.data(), index.rest.size()) != crc || load<uint32_t>(file, 20) != 0)
+  const auto crc = header.get<uint32_t>();
+  const auto index_bytes = header.get<uint32_t>();
+  const auto count = header.get<uint32_t>();
+  const auto zero = header.get<uint32_t>();
+  const std::string_view parts = header.bytes(index_bytes);
+  if (!header.ok()) return damaged("it is cut short", file.size());
+  if (base::crc32c(0, parts.data(), parts.size()) != crc || zero != 0)
     return damaged("the checksum of the index does not match", file.size());
+  Index index{base::ByteReader(parts), file};
   TaskFile out;
   WALLE_ASSIGN(Resource code, index.next(bytes));
   out.code = std::move(code.bytes);
@@ -88,7 +77,7 @@ Result<TaskFile> read_task_file(const Buffer& bytes) {
       return damaged("resource name '" + part.name + "' is not allowed or out of order", file.size());
     out.resources.push_back(std::move(part));
   }
-  if (!index.rest.empty()) return damaged("the index is longer than its parts", file.size());
+  if (!index.rest.done()) return damaged("the index is longer than its parts", file.size());
   return out;
 }
 
@@ -104,30 +93,31 @@ Result<std::string> write_task_file(std::string_view code,
     index_bytes += kPartBytes + name.size();
   }
   resources.insert(resources.begin(), {std::string(), code});
-  std::string index;
+  base::ByteWriter index;
   uint64_t offset =
       static_cast<uint64_t>(base::round_up(static_cast<int64_t>(kHeaderBytes + index_bytes), kAlignment));
   std::vector<uint64_t> offsets;
   for (const auto& [name, bytes] : resources) {
     offsets.push_back(offset);
-    put(index, offset);
-    put(index, static_cast<uint64_t>(bytes.size()));
-    put(index, base::crc32c(0, bytes.data(), bytes.size()));
-    put(index, static_cast<uint32_t>(name.size()));
-    index += name;
+    index.put(offset);
+    index.put(uint64_t{bytes.size()});
+    index.put(base::crc32c(0, bytes.data(), bytes.size()));
+    index.put_text(name);
     offset = static_cast<uint64_t>(base::round_up(static_cast<int64_t>(offset + bytes.size()), kAlignment));
   }
-  std::string out(kMagic);
-  put(out, base::crc32c(0, index.data(), index.size()));
-  put(out, static_cast<uint32_t>(index.size()));
-  put(out, static_cast<uint32_t>(resources.size() - 1));
-  put(out, uint32_t{0});
-  out += index;
+  base::ByteWriter out;
+  out.reserve(offset);
+  out.put_bytes(kMagic);
+  out.put(base::crc32c(0, index.written().data(), index.size()));
+  out.put_count(index.size());
+  out.put_count(resources.size() - 1);
+  out.put(uint32_t{0});
+  out.put_bytes(index.written());
   for (size_t i = 0; i < resources.size(); ++i) {
-    out.resize(offsets[i]);
-    out += resources[i].second;
+    out.pad_to(offsets[i]);
+    out.put_bytes(resources[i].second);
   }
-  return out;
+  return out.take();
 }
 
 }  // namespace walle::vm

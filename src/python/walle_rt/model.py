@@ -6,6 +6,7 @@ import os
 
 from . import _core, maps, strings
 from .errors import ArgumentError
+from .html import model_html
 from .options import check_text, thread_count
 from .paths import path_text
 from .session import Session
@@ -115,3 +116,7 @@ class Model:
         """Counts, inputs and outputs."""
         inputs, outputs = "; ".join(map(str, self._inputs)), "; ".join(map(str, self._outputs))
         return f"Model({self._native.node_count} nodes, inputs: {inputs}, outputs: {outputs})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return model_html(self, self._native.ops)

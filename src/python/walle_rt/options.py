@@ -5,7 +5,8 @@ from __future__ import annotations
 from . import _core
 from .errors import ArgumentError
 
-_MAX_THREADS = 1024  # far above any device; a larger number is a mistake that would only start idle threads
+# Far above any device; a larger number is a mistake that would only start idle threads.
+_MAX_THREADS = _core.limits()["max_threads"]
 
 
 def available_processors() -> int:

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/einsum_plan.h"
+#include "ops/composite/einsum_plan.h"
 #include "ops/lower.h"
 #include "ops/passes/widen.h"
 #include "ops/registry.h"

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "ir/op_def.h"
-#include "ops/control/words.h"
 #include "ops/control_context.h"
+#include "ops/rules/words.h"
 
 namespace walle::ops {
 

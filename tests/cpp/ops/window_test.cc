@@ -1,10 +1,10 @@
-#include "ops/window.h"
+#include "ops/rules/window.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 
-#include "ops/resize_taps.h"
+#include "ops/composite/resize_taps.h"
 
 namespace walle::ops {
 namespace {

@@ -29,9 +29,7 @@ void forge_gap(std::string& file, size_t offset, uint64_t seq, uint64_t next) {
   forge(file, offset, seq, {reinterpret_cast<const char*>(&next), 8}, kGapFrame);
 }
 void forge_tail(std::string& file, uint64_t generation, uint64_t seq, uint64_t offset) {
-  Tail t{generation, seq, offset, 0, 0};
-  t.crc = tail_crc(t);
-  put(std::as_writable_bytes(std::span(file)), kTailOffset[generation % 2], t);
+  store_tail(std::as_writable_bytes(std::span(file)), {generation, seq, offset});
 }
 
 uint64_t append(Journal& j, std::string_view payload) {
@@ -168,7 +166,7 @@ TEST(ForgedJournal, BytesThatLookLikeAFrameEverywhereCostAFewReadings) {
   ASSERT_TRUE(Journal::open(env, "/j", kLarge).ok());
   std::string& file = env.file("/j");
   forge_tail(file, 1000, kWord - 10, 0);
-  for (size_t at = 0; at < kLarge; at += 8) put(ring_of(file), at, kWord);
+  for (size_t at = 0; at < kLarge; at += 8) base::store_le(ring_of(file), at, kWord);
   const auto start = std::chrono::steady_clock::now();
   auto j = Journal::open(env, "/j", kLarge);
   const auto seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

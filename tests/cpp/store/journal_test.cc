@@ -5,7 +5,7 @@
 #include <cstring>
 #include <random>
 
-#include "base/crc32c_write.h"
+#include "base/checked_write.h"
 #include "base/fault_env.h"
 
 namespace walle::store {
@@ -70,7 +70,7 @@ TEST(Crc32c, CopyingAndWritingGiveTheBytesAndTheirChecksum) {
   std::byte fast[27], slow[27];
   base::Crc32cWriter<false> portable(slow);
   fields(portable);
-  EXPECT_EQ(base::crc32c_write(fast, fields), portable.finish());
+  EXPECT_EQ(base::checked_write(fast, fields), portable.finish());
   EXPECT_EQ(std::memcmp(fast, slow, 27), 0);
   EXPECT_EQ(portable.finish(), base::crc32c_portable(0, slow, 27));
 }

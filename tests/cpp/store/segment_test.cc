@@ -2,39 +2,40 @@
 
 #include <gtest/gtest.h>
 
+#include "base/bytes.h"
 #include "base/crc32c.h"
 
 namespace walle::store {
 namespace {
 
-template <class T>
-void put(std::string& out, T v) {
-  out.append(reinterpret_cast<const char*>(&v), sizeof v);
-}
-
-void put_varint(std::string& out, uint64_t v) {
-  for (; v >= 0x80; v >>= 7) out.push_back(static_cast<char>(v | 0x80));
-  out.push_back(static_cast<char>(v));
-}
-
 // A segment of one text column, which names its only word `values` times; checksums as they should be.
 std::string repeated_word(size_t word_bytes, uint32_t values) {
-  std::string raw;
-  put_varint(raw, 1);
-  put_varint(raw, word_bytes);
-  raw += std::string(word_bytes, 'w') + std::string(values, '\0');
-  std::string out = "WSEG0001";
-  put(out, uint64_t{1}), put(out, uint64_t{values}), put(out, int64_t{0}), put(out, int64_t{0}),
-      put(out, uint32_t{1});
-  put(out, base::crc32c(0, out.data(), out.size()));
-  std::string head;
-  put(head, uint8_t{1}), head += "t";
-  put(head, ColumnType::texts), put(head, uint8_t{0}), put(head, values);
-  put(head, static_cast<uint32_t>(raw.size())), put(head, static_cast<uint32_t>(raw.size()));
-  const uint32_t crc = base::crc32c(base::crc32c(0, head.data(), head.size()), raw.data(), raw.size());
-  out += head;
-  put(out, crc);
-  return out + raw;
+  base::ByteWriter raw;
+  raw.put_varint(1);
+  raw.put_varint(word_bytes);
+  raw.put_bytes(std::string(word_bytes, 'w') + std::string(values, '\0'));
+  base::ByteWriter out;
+  out.put_bytes("WSEG0001");
+  out.put(uint64_t{1});
+  out.put(uint64_t{values});
+  out.put(int64_t{0});
+  out.put(int64_t{0});
+  out.put_count(1);
+  out.put_checksum();
+  base::ByteWriter head;
+  head.put(uint8_t{1});
+  head.put_bytes("t");
+  head.put(ColumnType::texts);
+  head.put(uint8_t{0});
+  head.put(values);
+  head.put_count(raw.size());
+  head.put_count(raw.size());
+  const uint32_t crc =
+      base::crc32c(base::crc32c(0, head.written().data(), head.size()), raw.written().data(), raw.size());
+  out.put_bytes(head.written());
+  out.put(crc);
+  out.put_bytes(raw.written());
+  return out.take();
 }
 
 TEST(SegmentMemory, AWordMayBeNamedAsOftenAsItFits) {

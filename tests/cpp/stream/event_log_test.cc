@@ -66,7 +66,7 @@ void check(EventLog& log, uint64_t first, uint64_t last, int64_t now) {
       EXPECT_EQ(e.contents[i].type, m.values[i].type);
       EXPECT_EQ(e.contents[i].text, m.values[i].text);
       if (m.values[i].type == FieldType::boolean) {
-        EXPECT_EQ(e.contents[i].b, m.values[i].b);
+        EXPECT_EQ(e.contents[i].i, m.values[i].i);
       } else {
         EXPECT_EQ(e.contents[i].i, m.values[i].i);
       }

@@ -43,7 +43,27 @@ TEST(DType, EveryTypeIsInTheGroupsItBelongsTo) {
     EXPECT_EQ(visit_integer(dtype, note), is_integer(dtype)) << dtype_name(dtype);
     EXPECT_FALSE(is_integer(dtype) && is_float(dtype)) << dtype_name(dtype);
     EXPECT_TRUE(!is_signed_integer(dtype) || is_integer(dtype)) << dtype_name(dtype);
+    EXPECT_EQ(is_float(dtype), is_native_float(dtype) + is_half_float(dtype) + is_float8(dtype) == 1)
+        << dtype_name(dtype);
+    EXPECT_EQ(visit_float(dtype, note), is_native_float(dtype)) << dtype_name(dtype);
   }
+  EXPECT_FALSE(visit_all(DType::undefined, [](auto) {}));
+  EXPECT_FALSE(visit_all(static_cast<DType>(kDTypeCount), [](auto) {}));
+}
+
+TEST(DType, CppTypesLeadBackToTheirDtype) {
+  EXPECT_EQ(kDTypeOf<float>, DType::float32);
+  EXPECT_EQ(kDTypeOf<BFloat16>, DType::bfloat16);
+  EXPECT_EQ(kDTypeOf<bool>, DType::boolean);
+  EXPECT_EQ(kDTypeOf<int64_t>, DType::int64);
+  EXPECT_EQ(kDTypeOf<char*>, DType::undefined);
+}
+
+TEST(DType, NumPyCarriesEachInItsSize) {
+  EXPECT_EQ(numpy_code(dtype_facts(DType::float32)), "f4");
+  EXPECT_EQ(numpy_code(dtype_facts(DType::bfloat16)), "u2");
+  EXPECT_EQ(numpy_code(dtype_facts(DType::float8e5m2)), "u1");
+  EXPECT_EQ(numpy_code(dtype_facts(DType::boolean)), "b1");
 }
 
 TEST(Half, EveryCodeGoesThereAndBack) {

@@ -202,12 +202,14 @@ def test_set_refuses_what_the_log_would_have_mended(tmp_path: Path) -> None:
     triggers.step("click", "item", ts=T0, seq=1)
     with pytest.raises(ArgumentError, match="order of time"):
         triggers.step("click", "item", ts=T0 - 1, seq=2)
-    ids, times = np.array([3, 3], np.uint16), np.array([T0 + 2, T0 + 1])
-    with pytest.raises(ArgumentError, match="order of time"):
-        triggers.run(ids, np.zeros(2, np.uint16), times)
-    for events, pages in ((ids + 900, ids), (ids, ids + 900)):
-        with pytest.raises(ArgumentError, match="ids of the catalogue"):
-            triggers.run(events, pages, np.array([T0 + 1, T0 + 2]))
+    for name, page, contents, said in (
+        ("clack", "item", None, "event 'clack'"),
+        ("click", "nowhere", None, "page 'nowhere'"),
+        ("click", "item", {"colour": 1}, "field 'colour'"),
+        ("click", "item", {"price": "dear"}, "type text for field 'price'"),
+    ):
+        with pytest.raises(ArgumentError, match=said):
+            triggers.step(name, page, contents, ts=T0 + 1, seq=2)
     with EventLog(tmp_path, shop()) as log:
         log.append("click", "item", ts=T0 - 5)
         with pytest.raises(ArgumentError, match="order of time"):

@@ -2,20 +2,20 @@
 #include "backends/cpu/cpu_op.h"
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/parallel.h"
+#include "ops/rules/kinds.h"
 
 namespace walle::backends::cpu {
 
 namespace {
 enum Choice { kReference, kSimd };
 
-std::optional<kernels::BinaryKind> kind_of(const NodeView& node) {
-  return kernels::binary_kind(node.op().name, node.attrs().get_int("fmod", 0) != 0,
-                              node.attrs().get_string("direction", "RIGHT") == "LEFT");
+std::optional<BinaryKind> kind_of(const NodeView& node) {
+  return ops::binary_kind(node.op().name, node.attrs());
 }
 
 bool supports(const NodeView& node) {
   const auto kind = kind_of(node);
-  return kind && node.dtype(0) == node.dtype(1) && kernels::binary_supports(*kind, node.dtype(0));
+  return kind && node.dtype(0) == node.dtype(1) && tensor::defined_for(*kind, node.dtype(0));
 }
 
 kernels::Broadcast plan_of(const NodeView& node) {

@@ -1,7 +1,7 @@
 // DeformColumns (what DeformConv lowers to) on the CPU.
 #include "kernels/sample/deform_columns.h"
 #include "backends/cpu/cpu_op.h"
-#include "ops/window.h"
+#include "ops/rules/window.h"
 
 namespace walle::backends::cpu {
 

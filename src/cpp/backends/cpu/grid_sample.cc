@@ -15,8 +15,6 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
 }
 
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext&) {
-  using kernels::SampleMode;
-  using kernels::SamplePadding;
   const Shape& x = node.shape(0);
   const Shape& out = node.out_shape(0);
   const std::string mode = node.attrs().get_string("mode", "linear");
@@ -27,12 +25,8 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
   s.batch = x[0];
   s.channels = x[1];
   s.points = out.product(2, out.rank());
-  s.mode = mode == "nearest"                      ? SampleMode::nearest
-           : mode == "cubic" || mode == "bicubic" ? SampleMode::cubic
-                                                  : SampleMode::linear;
-  s.padding = padding == "border"       ? SamplePadding::border
-              : padding == "reflection" ? SamplePadding::reflection
-                                        : SamplePadding::zeros;
+  s.mode = tensor::sample_mode(mode).value_or(SampleMode::linear);
+  s.padding = tensor::sample_padding(padding).value_or(SamplePadding::zeros);
   s.align_corners = node.attrs().get_int("align_corners", 0) != 0;
   return make_kernel([s, dtype = node.dtype(0)](const RunArgs& a) -> Status {
     kernels::run_grid_sample(s, dtype, a.in[0], a.in[1], a.out[0], a.threads);

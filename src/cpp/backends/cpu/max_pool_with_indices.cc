@@ -1,7 +1,7 @@
 // MaxPoolWithIndices on the CPU.
 #include "backends/cpu/cpu_op.h"
 #include "kernels/pool/max_pool_indices.h"
-#include "ops/pool_rules.h"
+#include "ops/rules/pool.h"
 
 namespace walle::backends::cpu {
 

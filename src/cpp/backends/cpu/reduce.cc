@@ -1,13 +1,13 @@
 // Reductions on the CPU.
 #include "kernels/reduce/reduce.h"
 #include "backends/cpu/cpu_op.h"
-#include "ops/axis_rules.h"
+#include "ops/rules/axis.h"
 
 namespace walle::backends::cpu {
 
 namespace {
 bool supports(const NodeView& node) {
-  const auto kind = kernels::reduce_kind(node.op().name);
+  const auto kind = tensor::reduce_kind(node.op().name);
   return kind && kernels::reduce_supports(*kind, node.dtype(0)) && (!node.has(1) || node.constant(1));
 }
 
@@ -23,11 +23,11 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
   const bool noop = node.attrs().get_int("noop_with_empty_axes", 0) != 0;
   WALLE_ASSIGN(const std::vector<int> axes, ops::reduce_axes(given, node.shape(0).rank(), noop));
   const kernels::ReducePlan plan = kernels::make_reduce_plan(node.shape(0), axes);
-  return make_kernel([plan, kind = *kernels::reduce_kind(node.op().name),
-                      dtype = node.dtype(0)](const RunArgs& a) -> Status {
-    kernels::run_reduce(kind, dtype, plan, a.in[0], a.out[0], a.threads);
-    return {};
-  });
+  return make_kernel(
+      [plan, kind = *tensor::reduce_kind(node.op().name), dtype = node.dtype(0)](const RunArgs& a) -> Status {
+        kernels::run_reduce(kind, dtype, plan, a.in[0], a.out[0], a.threads);
+        return {};
+      });
 }
 }  // namespace
 

@@ -4,7 +4,7 @@
 
 #include "backends/cpu/cpu_op.h"
 #include "kernels/rnn/rnn.h"
-#include "ops/rnn_spec.h"
+#include "ops/rules/rnn.h"
 
 namespace walle::backends::cpu {
 
@@ -13,9 +13,7 @@ Result<kernels::Rnn> rnn_of(const NodeView& node) {
   WALLE_ASSIGN(const ops::RnnSpec s,
                ops::rnn_spec(node.op().name, node.attrs(), node.shape(0), node.shape(1), node.shape(2)));
   kernels::Rnn r;
-  r.kind = s.kind == ops::RnnKind::gru    ? kernels::RnnKind::gru
-           : s.kind == ops::RnnKind::lstm ? kernels::RnnKind::lstm
-                                          : kernels::RnnKind::rnn;
+  r.kind = s.kind;
   r.sequence = s.sequence;
   r.batch = s.batch;
   r.input = s.input;
@@ -29,16 +27,10 @@ Result<kernels::Rnn> rnn_of(const NodeView& node) {
   for (int64_t d = 0; d < s.directions; ++d) {
     const auto at = static_cast<size_t>(d);
     r.backward[at] = s.backward(d);
-    for (size_t i = 0; i < 3; ++i) {
-      const ops::RnnActivation& a = s.activations[at][i];
-      // Both enumerations list the functions in the order of the ONNX specification.
-      r.activations[at][i] = {static_cast<kernels::RnnFunction>(a.function), a.alpha, a.beta};
-    }
+    r.activations[at] = s.activations[at];
   }
   return r;
 }
-static_assert(static_cast<int>(kernels::RnnFunction::softplus) ==
-              static_cast<int>(ops::RnnFunction::softplus));
 
 bool supports(const NodeView& node) {
   return node.dtype(0) == DType::float32 && node.shape(0).elements() > 0 && kernels::select_isa().ok() &&
@@ -89,7 +81,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
     // The buffer also depends on R, so R's identity is part of the kind.
     const std::string kind = "rnn_" + std::string(isa_name(isa)) + "_" +
                              std::to_string(reinterpret_cast<uintptr_t>(rec.data())) +
-                             (r.kind == kernels::RnnKind::gru && r.linear_before_reset ? "_linear" : "");
+                             (r.kind == RnnKind::gru && r.linear_before_reset ? "_linear" : "");
     WALLE_ASSIGN(packed, context.constants ? context.constants->get(w, kind, make) : make());
   }
   const auto has = [&](int i) { return node.has(i); };

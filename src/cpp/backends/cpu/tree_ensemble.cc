@@ -6,7 +6,7 @@
 
 #include "backends/cpu/cpu_op.h"
 #include "kernels/tree/tree.h"
-#include "ops/tree_paths.h"
+#include "ops/composite/tree_paths.h"
 
 namespace walle::backends::cpu {
 

@@ -2,50 +2,26 @@
 #include "backends/cpu/cpu_op.h"
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/parallel.h"
+#include "ops/rules/kinds.h"
 
 namespace walle::backends::cpu {
 
 namespace {
-using kernels::UnaryKind;
 enum Choice { kReference, kSimd };
 
 std::optional<UnaryKind> kind_of(const NodeView& node) {
-  const auto kind = kernels::unary_kind(node.op().name);
-  if (kind == UnaryKind::gelu && node.attrs().get_string("approximate", "none") == "tanh")
-    return UnaryKind::gelu_tanh;
-  return kind;
-}
-
-// The two numbers each kind reads, with the ONNX defaults.
-kernels::UnaryParams params_of(UnaryKind kind, const ir::Attributes& attrs) {
-  switch (kind) {
-    case UnaryKind::celu:
-    case UnaryKind::elu:
-    case UnaryKind::thresholded_relu: return {attrs.get_float("alpha", 1.0), 0};
-    case UnaryKind::leaky_relu: return {attrs.get_float("alpha", 0.01), 0};
-    case UnaryKind::hard_sigmoid: return {attrs.get_float("alpha", 0.2), attrs.get_float("beta", 0.5)};
-    case UnaryKind::selu:
-      return {attrs.get_float("alpha", 1.67326319217681884765625),
-              attrs.get_float("gamma", 1.05070102214813232421875)};
-    case UnaryKind::shrink: return {attrs.get_float("lambd", 0.5), attrs.get_float("bias", 0.0)};
-    case UnaryKind::is_inf:
-      return {static_cast<double>(attrs.get_int("detect_negative", 1)),
-              static_cast<double>(attrs.get_int("detect_positive", 1))};
-    case UnaryKind::clamp:
-      return {attrs.get_float("min", -__builtin_inf()), attrs.get_float("max", __builtin_inf())};
-    default: return {};
-  }
+  return ops::unary_kind(node.op().name, node.attrs());
 }
 
 bool supports(const NodeView& node) {
   const auto kind = kind_of(node);
-  return kind && kernels::unary_supports(*kind, node.dtype(0));
+  return kind && tensor::defined_for(*kind, node.dtype(0));
 }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   out.push_back(single_candidate(node, "eltwise_unary_reference", threads));
   const auto isa = float_isa(node);
-  kernels::UnaryParams params;
+  UnaryParams params;
   if (!isa || !kernels::unary_f32(*kind_of(node), *isa, params)) return;
   Candidate simd = single_candidate(node, "eltwise_unary_f32_" + std::string(isa_name(*isa)), threads);
   simd.cost_ms /= 8;
@@ -53,8 +29,7 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   out.push_back(std::move(simd));
 }
 
-Result<std::unique_ptr<Kernel>> simd_kernel(const NodeView& node, UnaryKind kind,
-                                            kernels::UnaryParams params) {
+Result<std::unique_ptr<Kernel>> simd_kernel(const NodeView& node, UnaryKind kind, UnaryParams params) {
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
   const kernels::UnaryF32 run = kernels::unary_f32(kind, isa, params);
   return make_kernel([=, alpha = static_cast<float>(params.alpha), beta = static_cast<float>(params.beta),
@@ -68,7 +43,7 @@ Result<std::unique_ptr<Kernel>> simd_kernel(const NodeView& node, UnaryKind kind
 
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate, PrepareContext&) {
   const UnaryKind kind = *kind_of(node);
-  const auto params = params_of(kind, node.attrs());
+  const auto params = ops::unary_params(kind, node.attrs());
   if (candidate.choice == kSimd) return simd_kernel(node, kind, params);
   const DType dtype = node.dtype(0);
   const int64_t from = dtype_size(dtype);

@@ -1,26 +1,16 @@
 #include "kernels/eltwise/eltwise.h"
 
-#include <limits>
-
 namespace walle::kernels {
 
 WALLE_PICK_PER_ISA(EltwiseTable, kEltwiseF32, eltwise_table)
 
 UnaryF32 unary_f32(UnaryKind kind, Isa isa, UnaryParams& params) {
   const EltwiseTable& t = eltwise_table(isa);
-  const auto activation = [&](Activation a) { return t.activation[static_cast<int>(a)]; };
+  if (const auto fused = tensor::as_activation(kind, params)) {
+    params = fused->params;
+    return t.activation[static_cast<int>(fused->activation)];
+  }
   switch (kind) {
-    case UnaryKind::relu:
-      params = {0, std::numeric_limits<double>::infinity()};
-      return activation(Activation::clamp);
-    case UnaryKind::clamp: return activation(Activation::clamp);
-    case UnaryKind::leaky_relu: return activation(Activation::leaky_relu);
-    case UnaryKind::sigmoid: return activation(Activation::sigmoid);
-    case UnaryKind::tanh: return activation(Activation::tanh);
-    case UnaryKind::hard_sigmoid: return activation(Activation::hard_sigmoid);
-    case UnaryKind::hard_swish: return activation(Activation::hard_swish);
-    case UnaryKind::gelu: return activation(Activation::gelu);
-    case UnaryKind::gelu_tanh: return activation(Activation::gelu_tanh);
     case UnaryKind::exp: return t.exp;
     case UnaryKind::erf: return t.erf;
     case UnaryKind::sqrt: return t.sqrt;

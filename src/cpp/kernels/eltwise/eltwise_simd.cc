@@ -68,11 +68,10 @@ void run_binary(const float* x, int64_t xs, const float* y, int64_t ys, float* o
 
 extern const EltwiseTable kEltwiseF32;
 const EltwiseTable kEltwiseF32 = {
-    {run_activation<Activation::none>, run_activation<Activation::clamp>,
-     run_activation<Activation::leaky_relu>, run_activation<Activation::sigmoid>,
-     run_activation<Activation::silu>, run_activation<Activation::tanh>,
-     run_activation<Activation::hard_sigmoid>, run_activation<Activation::hard_swish>,
-     run_activation<Activation::gelu>, run_activation<Activation::gelu_tanh>},
+    {
+#define WALLE_ACTIVATION(kind, name) run_activation<Activation::kind>,
+#include "tensor/kinds/activation.inc"
+    },
     run_exp,
     run_erf,
     run_sqrt,

@@ -12,7 +12,7 @@ using BinaryF32 = void (*)(const float* x, int64_t x_stride, const float* y, int
                            int64_t n);
 
 struct EltwiseTable {
-  UnaryF32 activation[static_cast<int>(Activation::gelu_tanh) + 1];
+  UnaryF32 activation[tensor::kActivationCount];
   UnaryF32 exp, erf, sqrt, abs, neg, reciprocal;
   BinaryF32 add, sub, mul, div, min, max;
 };

@@ -1,60 +1,12 @@
 #include "kernels/eltwise/unary.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
-#include <utility>
 
 namespace walle::kernels {
 
 namespace {
 using K = UnaryKind;
-
-constexpr std::pair<std::string_view, K> kNames[] = {
-    {"Abs", K::abs},
-    {"Acos", K::acos},
-    {"Acosh", K::acosh},
-    {"Asin", K::asin},
-    {"Asinh", K::asinh},
-    {"Atan", K::atan},
-    {"Atanh", K::atanh},
-    {"BitwiseNot", K::bit_not},
-    {"Ceil", K::ceil},
-    {"Celu", K::celu},
-    {"Clamp", K::clamp},
-    {"Cos", K::cos},
-    {"Cosh", K::cosh},
-    {"Elu", K::elu},
-    {"Erf", K::erf},
-    {"Exp", K::exp},
-    {"Floor", K::floor},
-    {"Gelu", K::gelu},
-    {"HardSigmoid", K::hard_sigmoid},
-    {"HardSwish", K::hard_swish},
-    {"IsInf", K::is_inf},
-    {"IsNaN", K::is_nan},
-    {"LeakyRelu", K::leaky_relu},
-    {"Log", K::log},
-    {"Mish", K::mish},
-    {"Neg", K::neg},
-    {"Not", K::logical_not},
-    {"Reciprocal", K::reciprocal},
-    {"Relu", K::relu},
-    {"Round", K::round},
-    {"Selu", K::selu},
-    {"Shrink", K::shrink},
-    {"Sigmoid", K::sigmoid},
-    {"Sign", K::sign},
-    {"Sin", K::sin},
-    {"Sinh", K::sinh},
-    {"Softplus", K::softplus},
-    {"Softsign", K::softsign},
-    {"Sqrt", K::sqrt},
-    {"Tan", K::tan},
-    {"Tanh", K::tanh},
-    {"ThresholdedRelu", K::thresholded_relu},
-};
 
 template <class T, class R, class Fn>
 void map(const T* x, R* y, int64_t n, Fn fn) {
@@ -180,23 +132,7 @@ void run_integer(K kind, const T* x, T* y, int64_t n) {
   }
 }
 
-bool integer_kind(K kind) {
-  constexpr std::array kKinds{K::abs, K::bit_not, K::ceil, K::floor, K::neg, K::relu, K::round, K::sign};
-  return std::ranges::find(kKinds, kind) != kKinds.end();
-}
 }  // namespace
-
-std::optional<UnaryKind> unary_kind(std::string_view op) {
-  const auto it = std::ranges::find(kNames, op, &std::pair<std::string_view, K>::first);
-  if (it == std::end(kNames)) return std::nullopt;
-  return it->second;
-}
-
-bool unary_supports(UnaryKind kind, DType dtype) {
-  if (dtype == DType::boolean) return kind == K::logical_not;
-  if (dtype == DType::float32 || dtype == DType::float64) return kind != K::logical_not && kind != K::bit_not;
-  return tensor::is_integer(dtype) && integer_kind(kind);
-}
 
 void run_unary(UnaryKind kind, DType dtype, const UnaryParams& params, const void* x, void* y, int64_t n) {
   if (kind == K::logical_not)

@@ -142,15 +142,6 @@ void run(ReduceKind kind, const ReducePlan& p, const T* x, T* y, int threads) {
 }
 }  // namespace
 
-std::optional<ReduceKind> reduce_kind(std::string_view op) {
-  if (op == "ReduceSum") return ReduceKind::sum;
-  if (op == "ReduceMean") return ReduceKind::mean;
-  if (op == "ReduceMax") return ReduceKind::max;
-  if (op == "ReduceMin") return ReduceKind::min;
-  if (op == "ReduceProd") return ReduceKind::prod;
-  return std::nullopt;
-}
-
 ReducePlan make_reduce_plan(const Shape& in, std::span<const int> axes) {
   ReducePlan p;
   for (int i = 0; i < in.rank(); ++i) {
@@ -169,7 +160,7 @@ ReducePlan make_reduce_plan(const Shape& in, std::span<const int> axes) {
 
 bool reduce_supports(ReduceKind kind, DType dtype) {
   if (dtype == DType::boolean) return kind == ReduceKind::max || kind == ReduceKind::min;
-  return dtype == DType::float32 || dtype == DType::float64 || tensor::is_integer(dtype);
+  return tensor::is_native_float(dtype) || tensor::is_integer(dtype);
 }
 
 void run_reduce(ReduceKind kind, DType dtype, const ReducePlan& plan, const void* x, void* y, int threads) {

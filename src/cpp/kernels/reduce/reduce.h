@@ -2,17 +2,12 @@
 #pragma once
 
 #include <array>
-#include <optional>
 #include <span>
-#include <string_view>
 
-#include "tensor/dtype.h"
+#include "tensor/kinds.h"
 #include "tensor/shape.h"
 
 namespace walle::kernels {
-
-enum class ReduceKind : uint8_t { sum, mean, max, min, prod };
-std::optional<ReduceKind> reduce_kind(std::string_view op);  // "ReduceSum", ...
 
 // The input's axes merged into runs that are kept or reduced alternately (unit axes dropped).
 struct ReducePlan {

@@ -11,8 +11,6 @@ namespace walle::kernels {
 
 const RnnTable& rnn_table(Isa isa);
 
-enum class RnnKind : uint8_t { rnn, gru, lstm };
-
 struct Rnn {
   RnnKind kind = RnnKind::rnn;
   int64_t sequence = 0, batch = 0, input = 0, hidden = 0;

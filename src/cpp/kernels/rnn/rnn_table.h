@@ -4,27 +4,9 @@
 
 #include <cstdint>
 
+#include "tensor/kinds.h"
+
 namespace walle::kernels {
-
-enum class RnnFunction : uint8_t {
-  relu,
-  tanh,
-  sigmoid,
-  affine,
-  leaky_relu,
-  thresholded_relu,
-  scaled_tanh,
-  hard_sigmoid,
-  elu,
-  softsign,
-  softplus
-};
-
-struct RnnActivation {
-  RnnFunction function = RnnFunction::tanh;
-  float alpha = 0;
-  float beta = 0;
-};
 
 // Gates lie side by side, `hidden` elements each, in the order of ONNX (GRU: z, r, h; LSTM: i, o, f, c).
 struct RnnRow {

@@ -3,12 +3,9 @@
 
 #include <array>
 
-#include "tensor/dtype.h"
+#include "tensor/kinds.h"
 
 namespace walle::kernels {
-
-enum class SampleMode : uint8_t { nearest, linear, cubic };
-enum class SamplePadding : uint8_t { zeros, border, reflection };
 
 struct GridSample {
   int axes = 2;                   // spatial axes, 1 to 3

@@ -2,8 +2,8 @@
 // kinds.
 #include <array>
 
-#include "ops/axis_rules.h"
 #include "ops/registry.h"
+#include "ops/rules/axis.h"
 
 namespace walle::ops {
 

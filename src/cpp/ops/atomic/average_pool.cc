@@ -2,7 +2,7 @@
 // explicit; the output's shape is authoritative. The divisor counts the taps inside the input, with
 // count_include_pad those inside the padded input (a window that ceil_mode lets reach further never counts
 // what lies beyond).
-#include "ops/pool_rules.h"
+#include "ops/rules/pool.h"
 
 namespace walle::ops {
 

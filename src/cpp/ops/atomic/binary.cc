@@ -1,10 +1,10 @@
-// Element-wise operators of two operands with broadcasting: one atomic operator (Binary) of many kinds. Both
-// operands have one dtype; Pow, which may mix them, is a composite over Power, and the variadic Min and Max
-// are composites over Min2 and Max2.
+// Element-wise operators of two operands with broadcasting: one atomic operator (Binary) of the kinds of
+// tensor/kinds/binary.inc.
 #include <array>
 
-#include "ops/infer_rules.h"
 #include "ops/registry.h"
+#include "ops/rules/infer.h"
+#include "tensor/kinds.h"
 
 namespace walle::ops {
 
@@ -27,7 +27,12 @@ ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in,
   return {static_cast<double>(out[0].shape.elements()), bytes};
 }
 
-constexpr ir::OpDef row(std::string_view name, ir::InferFn infer = infer_broadcast) {
+constexpr ir::InferFn infer_of(BinaryKind kind, tensor::BinaryClass group) {
+  if (kind == BinaryKind::prelu) return infer_prelu;
+  return group == tensor::BinaryClass::compare ? infer_compare : infer_broadcast;
+}
+
+constexpr ir::OpDef row(std::string_view name, ir::InferFn infer) {
   return {.name = name,
           .inputs = {2, 2},
           .infer = infer,
@@ -37,27 +42,8 @@ constexpr ir::OpDef row(std::string_view name, ir::InferFn infer = infer_broadca
 }
 
 constexpr std::array kRows{
-    row("Add"),
-    row("Sub"),
-    row("Mul"),
-    row("Div"),
-    row("Mod"),
-    row("Power"),
-    row("PRelu", infer_prelu),
-    row("Min2"),
-    row("Max2"),
-    row("And"),
-    row("Or"),
-    row("Xor"),
-    row("BitwiseAnd"),
-    row("BitwiseOr"),
-    row("BitwiseXor"),
-    row("BitShift"),
-    row("Equal", infer_compare),
-    row("Greater", infer_compare),
-    row("GreaterOrEqual", infer_compare),
-    row("Less", infer_compare),
-    row("LessOrEqual", infer_compare),
+#define WALLE_BINARY(kind, name, group) row(name, infer_of(BinaryKind::kind, tensor::BinaryClass::group)),
+#include "tensor/kinds/binary.inc"
 };
 }  // namespace
 

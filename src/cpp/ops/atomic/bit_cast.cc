@@ -1,6 +1,6 @@
 // BitCast: the same bits as another dtype of the same size, attribute `to` (a DType number).
-#include "ops/infer_rules.h"
 #include "ops/registry.h"
+#include "ops/rules/infer.h"
 
 namespace walle::ops {
 

@@ -1,6 +1,6 @@
 // Cast to attribute `to` (a DType number); `saturate` concerns float8 only, `round_mode` float8e8m0.
-#include "ops/infer_rules.h"
 #include "ops/registry.h"
+#include "ops/rules/infer.h"
 
 namespace walle::ops {
 

@@ -5,9 +5,9 @@
 // One spatial axis gains a unit axis. Three and more become im2col (one raster) and a matrix product, because
 // such models are rare and the product is where their time goes.
 #include "base/limits.h"
-#include "ops/infer_rules.h"
 #include "ops/lower.h"
-#include "ops/window.h"
+#include "ops/rules/infer.h"
+#include "ops/rules/window.h"
 
 namespace walle::ops {
 

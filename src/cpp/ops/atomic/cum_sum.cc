@@ -2,8 +2,8 @@
 // end.
 #include <array>
 
-#include "ops/infer_rules.h"
 #include "ops/registry.h"
+#include "ops/rules/infer.h"
 
 namespace walle::ops {
 

@@ -1,6 +1,6 @@
 // Det: determinants of the matrices in the last two axes. Atomic because pivoting chooses rows by value.
-#include "ops/infer_rules.h"
 #include "ops/registry.h"
+#include "ops/rules/infer.h"
 
 namespace walle::ops {
 

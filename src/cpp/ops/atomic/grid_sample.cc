@@ -1,8 +1,9 @@
 // GridSample: X [N, C, spatial...] read at the positions grid [N, out..., n] names (last axis first, in [-1,
 // 1]); n is 2 or 3. mode is linear, nearest or cubic (bilinear and bicubic are the older names), padding_mode
 // zeros, border or reflection.
-#include "ops/infer_rules.h"
 #include "ops/lower.h"
+#include "ops/rules/infer.h"
+#include "tensor/kinds.h"
 
 namespace walle::ops {
 
@@ -23,11 +24,10 @@ Status infer(ir::InferContext& c) {
                          "check the shapes");
   const std::string mode = c.attrs().get_string("mode", "linear");
   const std::string padding = c.attrs().get_string("padding_mode", "zeros");
-  const bool cubic = mode == "cubic" || mode == "bicubic";
-  if (!cubic && mode != "linear" && mode != "bilinear" && mode != "nearest")
+  if (!tensor::sample_mode(mode))
     return model_error("mode \"" + mode + "\"", "linear, nearest or cubic", "attribute mode",
                        "choose a known mode");
-  if (padding != "zeros" && padding != "border" && padding != "reflection")
+  if (!tensor::sample_padding(padding))
     return model_error("padding_mode \"" + padding + "\"", "zeros, border or reflection",
                        "attribute padding_mode", "choose a known padding");
   Shape out{x[0], x[1]};

@@ -2,8 +2,8 @@
 // takes the mean as 0. One atomic operator of two kinds.
 #include <array>
 
-#include "ops/infer_rules.h"
 #include "ops/registry.h"
+#include "ops/rules/infer.h"
 
 namespace walle::ops {
 

@@ -1,7 +1,7 @@
 // MatMul with NumPy semantics (np.matmul): batches broadcast, rank-1 operands are vectors.
 // The atomic form the kernels see has rank >= 2 on both sides; vectors get a unit axis around it.
-#include "ops/infer_rules.h"
 #include "ops/registry.h"
+#include "ops/rules/infer.h"
 
 namespace walle::ops {
 

@@ -2,7 +2,7 @@
 // pads (4) explicit; the output's shape is authoritative (ceil_mode may leave windows that reach past the
 // padding; what lies outside the input counts as minus infinity). With the Indices output it becomes
 // MaxPoolWithIndices.
-#include "ops/pool_rules.h"
+#include "ops/rules/pool.h"
 
 namespace walle::ops {
 

@@ -2,8 +2,8 @@
 // Bernoulli, Multinomial and Dropout are composites over it.
 #include <array>
 
-#include "ops/infer_rules.h"
 #include "ops/registry.h"
+#include "ops/rules/infer.h"
 
 namespace walle::ops {
 

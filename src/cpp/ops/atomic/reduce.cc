@@ -1,9 +1,9 @@
-// Reductions with an elementary combining step: one atomic operator (Reduce) of five kinds. The others (L1,
-// L2, LogSum, LogSumExp, SumSquare) are composites over these.
+// Reductions with an elementary combining step: one atomic operator (Reduce) of the kinds of
+// tensor/kinds/reduce.inc.
 #include <array>
 
-#include "ops/axis_rules.h"
 #include "ops/registry.h"
+#include "ops/rules/axis.h"
 
 namespace walle::ops {
 
@@ -25,9 +25,8 @@ constexpr ir::OpDef row(std::string_view name, ir::NumericClass numeric) {
 }
 
 constexpr std::array kRows{
-    row("ReduceSum", ir::NumericClass::accumulation),  row("ReduceMean", ir::NumericClass::accumulation),
-    row("ReduceProd", ir::NumericClass::accumulation), row("ReduceMax", ir::NumericClass::exact),
-    row("ReduceMin", ir::NumericClass::exact),
+#define WALLE_REDUCE(kind, name, numeric) row(name, ir::NumericClass::numeric),
+#include "tensor/kinds/reduce.inc"
 };
 }  // namespace
 

@@ -1,8 +1,8 @@
 // RoiAlign and MaxRoiPool: fixed-size features of boxes cut from X [N, C, H, W].
 #include <array>
 
-#include "ops/infer_rules.h"
 #include "ops/lower.h"
+#include "ops/rules/infer.h"
 
 namespace walle::ops {
 

@@ -1,8 +1,8 @@
 // Softmax and LogSoftmax along one axis: one atomic operator of two kinds.
 #include <array>
 
-#include "ops/axis_rules.h"
 #include "ops/registry.h"
+#include "ops/rules/axis.h"
 
 namespace walle::ops {
 

@@ -1,6 +1,6 @@
 // TopK: the k greatest (or least) elements along one axis, sorted, with their positions.
-#include "ops/infer_rules.h"
 #include "ops/registry.h"
+#include "ops/rules/infer.h"
 
 namespace walle::ops {
 

@@ -1,9 +1,9 @@
-// Element-wise operators of one operand: one atomic operator (Unary) of many kinds; the kind is the ONNX
-// name. Clamp is Clip with constant bounds: attributes min and max.
+// Element-wise operators of one operand: one atomic operator (Unary) of the kinds of tensor/kinds/unary.inc.
 #include <array>
 
-#include "ops/infer_rules.h"
 #include "ops/registry.h"
+#include "ops/rules/infer.h"
+#include "tensor/kinds.h"
 
 namespace walle::ops {
 
@@ -19,7 +19,11 @@ ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in,
   return {n * 4, n * static_cast<double>(dtype_size(in[0].dtype) + dtype_size(out[0].dtype))};
 }
 
-constexpr ir::OpDef row(std::string_view name, ir::InferFn infer = infer_same) {
+constexpr ir::InferFn infer_of(tensor::UnaryClass group) {
+  return group == tensor::UnaryClass::test ? infer_test : infer_same;
+}
+
+constexpr ir::OpDef row(std::string_view name, ir::InferFn infer) {
   return {.name = name,
           .infer = infer,
           .cost = cost,
@@ -28,48 +32,8 @@ constexpr ir::OpDef row(std::string_view name, ir::InferFn infer = infer_same) {
 }
 
 constexpr std::array kRows{
-    row("Abs"),
-    row("Acos"),
-    row("Acosh"),
-    row("Asin"),
-    row("Asinh"),
-    row("Atan"),
-    row("Atanh"),
-    row("Ceil"),
-    row("Cos"),
-    row("Cosh"),
-    row("Elu"),
-    row("Erf"),
-    row("Exp"),
-    row("Floor"),
-    row("Gelu"),
-    row("HardSigmoid"),
-    row("HardSwish"),
-    row("LeakyRelu"),
-    row("Log"),
-    row("Mish"),
-    row("Neg"),
-    row("Not"),
-    row("BitwiseNot"),
-    row("Reciprocal"),
-    row("Relu"),
-    row("Round"),
-    row("Selu"),
-    row("Sigmoid"),
-    row("Sign"),
-    row("Sin"),
-    row("Sinh"),
-    row("Softplus"),
-    row("Softsign"),
-    row("Sqrt"),
-    row("Tan"),
-    row("Tanh"),
-    row("ThresholdedRelu"),
-    row("Celu"),
-    row("Shrink"),
-    row("Clamp"),
-    row("IsNaN", infer_test),
-    row("IsInf", infer_test),
+#define WALLE_UNARY(kind, name, group) row(name, infer_of(tensor::UnaryClass::group)),
+#include "tensor/kinds/unary.inc"
 };
 }  // namespace
 

@@ -1,6 +1,6 @@
 // Where: condition ? x : y, element by element with broadcasting.
-#include "ops/infer_rules.h"
 #include "ops/registry.h"
+#include "ops/rules/infer.h"
 
 namespace walle::ops {
 

@@ -47,7 +47,7 @@ Result<Tensor> regular_grid(const Shape& out, bool align) {
 Status lower(LowerContext& c) {
   const Shape& out = c.out_shape(0);
   const DType dtype = c.out_dtype(0);
-  const bool narrow = dtype == DType::float16 || dtype == DType::bfloat16;
+  const bool narrow = tensor::is_half_float(dtype);
   const DType compute = narrow ? DType::float32 : dtype;
   if (!c.may_tabulate(out.product(1, out.rank() - 1) * (out.rank() - 1), 4)) return {};
   WALLE_ASSIGN(Tensor grid, regular_grid(out, c.attrs().get_int("align_corners", 0) != 0));

@@ -1,7 +1,7 @@
 // BatchNormalization. Inference folds the statistics into one scale and one offset per channel; training mode
 // takes the batch's statistics and gives the running ones as further results.
-#include "ops/infer_rules.h"
-#include "ops/views.h"
+#include "ops/rules/infer.h"
+#include "ops/rules/views.h"
 
 namespace walle::ops {
 

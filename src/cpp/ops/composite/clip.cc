@@ -2,8 +2,8 @@
 // otherwise Max, then Min, so that the upper bound wins where the bounds cross.
 #include <limits>
 
-#include "ops/infer_rules.h"
 #include "ops/lower.h"
+#include "ops/rules/infer.h"
 
 namespace walle::ops {
 

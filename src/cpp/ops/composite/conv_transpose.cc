@@ -3,9 +3,9 @@
 // im2col.
 #include "base/checked.h"
 #include "base/limits.h"
-#include "ops/infer_rules.h"
 #include "ops/lower.h"
-#include "ops/window.h"
+#include "ops/rules/infer.h"
+#include "ops/rules/window.h"
 
 namespace walle::ops {
 
@@ -144,7 +144,7 @@ Status lower(LowerContext& c) {
   const int64_t rows = w[1] * win.taps();
   const int64_t inputs = x.product(2, x.rank());
   // Rasters add up only in dtypes that arithmetic is done in.
-  const bool narrow = c.out_dtype(0) == DType::float16 || c.out_dtype(0) == DType::bfloat16;
+  const bool narrow = tensor::is_half_float(c.out_dtype(0));
   const DType compute = narrow ? DType::float32 : c.out_dtype(0);
   const Ref weights =
       c.transpose(c.reshape(c.cast(c.in(1), compute), Shape{1, group, depth, rows}), {0, 1, 3, 2});

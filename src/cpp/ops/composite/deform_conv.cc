@@ -1,9 +1,9 @@
 // DeformConv: a convolution whose taps move by per-position offsets. DeformColumns gathers the moved taps
 // (bilinear, zeros outside, scaled by the mask); a matrix product with the weights does the rest.
 #include "base/checked.h"
-#include "ops/infer_rules.h"
 #include "ops/lower.h"
-#include "ops/window.h"
+#include "ops/rules/infer.h"
+#include "ops/rules/window.h"
 
 namespace walle::ops {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "ops/dft_rules.h"
-#include "ops/views.h"
+#include "ops/composite/dft_spec.h"
+#include "ops/rules/views.h"
 
 namespace walle::ops {
 

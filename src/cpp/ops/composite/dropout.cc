@@ -1,6 +1,6 @@
 // Dropout: the input itself, or in training mode each element kept with probability 1 - ratio and scaled up.
 // A given seed reproduces the mask that NumPy's generator of that seed draws.
-#include "ops/views.h"
+#include "ops/rules/views.h"
 
 namespace walle::ops {
 

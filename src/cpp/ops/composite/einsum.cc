@@ -4,9 +4,9 @@
 #include <map>
 #include <set>
 
-#include "ops/einsum_plan.h"
-#include "ops/infer_rules.h"
-#include "ops/views.h"
+#include "ops/composite/einsum_plan.h"
+#include "ops/rules/infer.h"
+#include "ops/rules/views.h"
 
 namespace walle::ops {
 

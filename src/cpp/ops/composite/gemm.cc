@@ -1,6 +1,6 @@
 // Gemm: alpha * A' B' + beta * C, with A' and B' optionally transposed.
-#include "ops/infer_rules.h"
 #include "ops/lower.h"
+#include "ops/rules/infer.h"
 
 namespace walle::ops {
 

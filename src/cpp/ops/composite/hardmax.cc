@@ -1,6 +1,6 @@
 // Hardmax: 1 at the first maximum along one axis, 0 elsewhere.
-#include "ops/axis_rules.h"
-#include "ops/views.h"
+#include "ops/rules/axis.h"
+#include "ops/rules/views.h"
 
 namespace walle::ops {
 

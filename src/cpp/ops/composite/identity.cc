@@ -1,6 +1,6 @@
 // Identity: lowers to nothing at all. Sequences and empty optionals pass through the executor the same way.
-#include "ops/infer_rules.h"
 #include "ops/lower.h"
+#include "ops/rules/infer.h"
 
 namespace walle::ops {
 

@@ -2,7 +2,7 @@
 // gives the default.
 #include <cmath>
 
-#include "ops/views.h"
+#include "ops/rules/views.h"
 
 namespace walle::ops {
 

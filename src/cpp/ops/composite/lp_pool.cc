@@ -1,7 +1,7 @@
 // LpPool: the p-norm of each window, as an average pool of |x|^p whose divisor is undone. What lies outside
 // the input adds nothing, so the padding is widened until every window lies inside it and the divisor is the
 // same everywhere.
-#include "ops/pool_rules.h"
+#include "ops/rules/pool.h"
 
 namespace walle::ops {
 

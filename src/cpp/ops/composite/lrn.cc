@@ -1,7 +1,7 @@
 // LRN: x / (bias + alpha / size * sum of squares over `size` neighbouring channels) ^ beta. The sum is an
 // average pool over the channel axis with the padding counted.
-#include "ops/infer_rules.h"
 #include "ops/lower.h"
+#include "ops/rules/infer.h"
 
 namespace walle::ops {
 

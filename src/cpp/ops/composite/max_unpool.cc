@@ -1,8 +1,8 @@
 // MaxUnpool: puts each element where MaxPool's Indices say, zeros elsewhere. Indices count elements of the
 // whole tensor of the default size; with output_shape the result is that tensor placed at the origin of a
 // larger one.
-#include "ops/views.h"
-#include "ops/window.h"
+#include "ops/rules/views.h"
+#include "ops/rules/window.h"
 
 namespace walle::ops {
 

@@ -3,10 +3,10 @@
 // channel.
 #include <array>
 
-#include "ops/axis_rules.h"
-#include "ops/infer_rules.h"
 #include "ops/registry.h"
-#include "ops/views.h"
+#include "ops/rules/axis.h"
+#include "ops/rules/infer.h"
+#include "ops/rules/views.h"
 
 namespace walle::ops {
 

@@ -2,8 +2,8 @@
 // as TreeEnsemble numbers it. The last two are onnxruntime's formulas to the digit, because ONNX does not
 // define them: SOFTMAX_ZERO leaves scores of zero out of the softmax, PROBIT is Winitzki's approximation of
 // the inverse error function ("A handy approximation for the error function and its inverse", 2008).
-#include "ops/infer_rules.h"
 #include "ops/lower.h"
+#include "ops/rules/infer.h"
 
 namespace walle::ops {
 

@@ -3,10 +3,10 @@
 // is half to even; results saturate.
 #include <array>
 
-#include "ops/infer_rules.h"
-#include "ops/quantize_rules.h"
 #include "ops/registry.h"
-#include "ops/views.h"
+#include "ops/rules/infer.h"
+#include "ops/rules/quantize.h"
+#include "ops/rules/views.h"
 
 namespace walle::ops {
 

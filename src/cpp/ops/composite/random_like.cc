@@ -2,7 +2,7 @@
 #include <array>
 
 #include "ops/registry.h"
-#include "ops/views.h"
+#include "ops/rules/views.h"
 
 namespace walle::ops {
 

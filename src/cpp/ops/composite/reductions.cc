@@ -1,9 +1,9 @@
 // ReduceL1, L2, SumSquare, LogSum and LogSumExp: arithmetic around the elementary reductions.
 #include <array>
 
-#include "ops/axis_rules.h"
 #include "ops/lower.h"
 #include "ops/registry.h"
+#include "ops/rules/axis.h"
 
 namespace walle::ops {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/composite/resize_taps.h"
 #include "ops/lower.h"
-#include "ops/resize_taps.h"
 
 namespace walle::ops {
 

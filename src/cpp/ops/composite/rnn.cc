@@ -2,10 +2,10 @@
 // Backends may run them whole; this decomposition says what they mean.
 #include <array>
 
-#include "ops/infer_rules.h"
 #include "ops/lower.h"
-#include "ops/rnn_spec.h"
-#include "ops/views.h"
+#include "ops/rules/infer.h"
+#include "ops/rules/rnn.h"
+#include "ops/rules/views.h"
 
 namespace walle::ops {
 
@@ -14,9 +14,7 @@ constexpr int64_t kMaxSteps =
     2048;  // written out; longer sequences need a backend that runs the operator whole
 
 template <RnnKind Kind>
-constexpr std::string_view kName = Kind == RnnKind::rnn   ? "RNN"
-                                   : Kind == RnnKind::gru ? "GRU"
-                                                          : "LSTM";
+constexpr std::string_view kName = tensor::rnn_operator(Kind).name;
 
 Status expect(const ir::InferContext& c, int i, const Shape& shape, const char* name) {
   if (!c.has(i) || (c.shape(i) == shape && (c.dtype(i) == c.dtype(0) || i == kRnnLengths))) return {};
@@ -118,23 +116,18 @@ class Steps {
   Ref activate(size_t which, Ref x) {
     const RnnActivation& a = act_[which];
     if (s_.clip > 0) x = c_.emit("Min2", {c_.emit("Max2", {x, number(-s_.clip)}), number(s_.clip)});
-    const ir::Attributes both{{"alpha", static_cast<double>(a.alpha)}, {"beta", static_cast<double>(a.beta)}};
-    const ir::Attributes alpha{{"alpha", static_cast<double>(a.alpha)}};
+    const auto alpha = static_cast<double>(a.alpha);
+    const auto beta = static_cast<double>(a.beta);
     switch (a.function) {
-      case RnnFunction::relu: return c_.emit("Relu", {x});
-      case RnnFunction::tanh: return c_.emit("Tanh", {x});
-      case RnnFunction::sigmoid: return c_.emit("Sigmoid", {x});
-      case RnnFunction::affine: return c_.add(c_.mul(x, number(a.alpha)), number(a.beta));
-      case RnnFunction::leaky_relu: return c_.emit("LeakyRelu", {x}, alpha);
-      case RnnFunction::thresholded_relu: return c_.emit("ThresholdedRelu", {x}, alpha);
-      case RnnFunction::scaled_tanh:
-        return c_.mul(c_.emit("Tanh", {c_.mul(x, number(a.beta))}), number(a.alpha));
-      case RnnFunction::hard_sigmoid: return c_.emit("HardSigmoid", {x}, both);
-      case RnnFunction::elu: return c_.emit("Elu", {x}, alpha);
-      case RnnFunction::softsign: return c_.emit("Softsign", {x});
-      case RnnFunction::softplus: return c_.emit("Softplus", {x});
+      case RnnFunction::affine: return c_.add(c_.mul(x, number(alpha)), number(beta));
+      case RnnFunction::scaled_tanh: return c_.mul(c_.emit("Tanh", {c_.mul(x, number(beta))}), number(alpha));
+      default: break;  // an operator of the same name, which reads the same numbers
     }
-    return kNoRef;
+    const auto& facts = tensor::rnn_function_facts(a.function);
+    ir::Attributes attributes;
+    if (facts.numbers >= 1) attributes.set("alpha", alpha);
+    if (facts.numbers >= 2) attributes.set("beta", beta);
+    return c_.emit(facts.name, {x}, std::move(attributes));
   }
 
   Ref with_peephole(Ref x, int64_t which, Ref cell) {

@@ -1,7 +1,7 @@
 // STFT: overlapping frames (one strided view), times the window, then a DFT of each frame.
 #include <algorithm>
 
-#include "ops/views.h"
+#include "ops/rules/views.h"
 
 namespace walle::ops {
 

@@ -1,8 +1,8 @@
 // TensorScatter: a cache with some positions along one axis replaced, from a place per sample on; what runs
 // over the end comes round with mode "circular". ScatterElements with computed positions.
-#include "ops/infer_rules.h"
 #include "ops/lower.h"
-#include "ops/views.h"
+#include "ops/rules/infer.h"
+#include "ops/rules/views.h"
 
 namespace walle::ops {
 

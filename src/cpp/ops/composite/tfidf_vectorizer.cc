@@ -2,7 +2,7 @@
 // pool, matches counted.
 #include <algorithm>
 
-#include "ops/views.h"
+#include "ops/rules/views.h"
 
 namespace walle::ops {
 

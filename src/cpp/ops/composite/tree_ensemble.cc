@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/tree_paths.h"
-#include "ops/views.h"
+#include "ops/composite/tree_paths.h"
+#include "ops/rules/views.h"
 
 namespace walle::ops {
 

@@ -1,9 +1,9 @@
 // Min, Max, Sum and Mean of any number of operands: chains of the two-operand kinds.
 #include <array>
 
-#include "ops/infer_rules.h"
 #include "ops/lower.h"
 #include "ops/registry.h"
+#include "ops/rules/infer.h"
 
 namespace walle::ops {
 

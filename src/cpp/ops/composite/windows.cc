@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "ops/registry.h"
-#include "ops/views.h"
+#include "ops/rules/views.h"
 
 namespace walle::ops {
 

@@ -1,8 +1,8 @@
 // RegexFullMatch: whether each string as a whole matches a pattern.
 #include "ir/op_def.h"
 #include "ops/control/regex.h"
-#include "ops/control/words.h"
 #include "ops/control_context.h"
+#include "ops/rules/words.h"
 
 namespace walle::ops {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "ir/op_def.h"
-#include "ops/control/slices.h"
 #include "ops/control_context.h"
+#include "ops/rules/slices.h"
 
 namespace walle::ops {
 

@@ -3,8 +3,8 @@
 #include <unordered_map>
 
 #include "ir/op_def.h"
-#include "ops/control/words.h"
 #include "ops/control_context.h"
+#include "ops/rules/words.h"
 
 namespace walle::ops {
 

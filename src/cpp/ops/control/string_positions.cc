@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "ir/op_def.h"
-#include "ops/control/words.h"
 #include "ops/control_context.h"
+#include "ops/rules/words.h"
 
 namespace walle::ops {
 

@@ -4,8 +4,8 @@
 #include <cctype>
 
 #include "ir/op_def.h"
-#include "ops/control/words.h"
 #include "ops/control_context.h"
+#include "ops/rules/words.h"
 
 namespace walle::ops {
 

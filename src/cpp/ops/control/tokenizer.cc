@@ -5,8 +5,8 @@
 
 #include "ir/op_def.h"
 #include "ops/control/regex.h"
-#include "ops/control/words.h"
 #include "ops/control_context.h"
+#include "ops/rules/words.h"
 
 namespace walle::ops {
 

@@ -1,10 +1,10 @@
 #include "ops/passes/fuse_epilogue.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "ops/passes/fuse_gelu.h"
 #include "ops/passes/uses.h"
+#include "ops/rules/kinds.h"
 
 namespace walle::ops {
 
@@ -149,35 +149,19 @@ class Chain {
     return {};
   }
 
-  void set_activation(const char* name, double alpha, double beta) {
-    node_.attributes.set("activation", std::string(name));
-    node_.attributes.set("activation_alpha", alpha);
-    node_.attributes.set("activation_beta", beta);
+  void set_activation(Activation activation, const UnaryParams& params) {
+    node_.attributes.set("activation", std::string(tensor::activation_name(activation)));
+    node_.attributes.set("activation_alpha", params.alpha);
+    node_.attributes.set("activation_beta", params.beta);
     activated_ = true;
   }
 
   void activate(int reader, const ProgramNode& next) {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    const std::string_view op = next.op->name;
-    const ir::Attributes& a = next.attributes;
-    if (op == "Relu")
-      set_activation("Clamp", 0, kInfinity);
-    else if (op == "Clamp")
-      set_activation("Clamp", a.get_float("min", -kInfinity), a.get_float("max", kInfinity));
-    else if (op == "LeakyRelu")
-      set_activation("LeakyRelu", a.get_float("alpha", 0.01), 0);
-    else if (op == "Sigmoid")
-      set_activation("Sigmoid", 0, 0);
-    else if (op == "Tanh")
-      set_activation("Tanh", 0, 0);
-    else if (op == "HardSigmoid")
-      set_activation("HardSigmoid", a.get_float("alpha", 0.2), a.get_float("beta", 0.5));
-    else if (op == "HardSwish")
-      set_activation("HardSwish", 0, 0);
-    else if (op == "Gelu")
-      set_activation(a.get_string("approximate", "none") == "tanh" ? "GeluTanh" : "Gelu", 0, 0);
-    else
-      return;
+    const auto kind = unary_kind(next.op->name, next.attributes);
+    if (!kind) return;
+    const auto fused = tensor::as_activation(*kind, unary_params(*kind, next.attributes));
+    if (!fused) return;
+    set_activation(fused->activation, fused->params);
     absorb(reader);
   }
 
@@ -194,7 +178,7 @@ class Chain {
     if (!uses_.private_to_one(gated) || uses_.readers(gated)[0] != product ||
         std::ranges::count(operands, out()) != 1)
       return false;
-    set_activation("Silu", 0, 0);
+    set_activation(Activation::silu, {});
     absorbed_.push_back(gate);
     absorb(product);
     return true;

@@ -8,8 +8,6 @@
 namespace walle::ops {
 
 namespace {
-bool narrow(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
-
 template <class From>
 void widen_values(const Tensor& from, Tensor& to) {
   const auto source = from.as<From>();
@@ -45,7 +43,7 @@ class Widener {
 
  private:
   bool touches_narrow(const ProgramNode& node) const {
-    const auto is_narrow = [&](Ref r) { return r >= 0 && narrow(program_.at(r).dtype); };
+    const auto is_narrow = [&](Ref r) { return r >= 0 && tensor::is_half_float(program_.at(r).dtype); };
     return std::ranges::any_of(node.inputs, is_narrow) || std::ranges::any_of(node.outputs, is_narrow);
   }
 
@@ -82,12 +80,12 @@ class Widener {
 
   Status widen(ProgramNode node) {
     for (Ref& r : node.inputs) {
-      if (r < 0 || !narrow(program_.at(r).dtype)) continue;
+      if (r < 0 || !tensor::is_half_float(program_.at(r).dtype)) continue;
       WALLE_ASSIGN(r, twin(r, node.origin));
     }
     std::vector<std::pair<Ref, Ref>> results;  // float32, 16-bit
     for (Ref& r : node.outputs) {
-      if (r < 0 || !narrow(program_.at(r).dtype)) continue;
+      if (r < 0 || !tensor::is_half_float(program_.at(r).dtype)) continue;
       const Ref wide = add_value({DType::float32, program_.at(r).shape, std::nullopt});
       results.emplace_back(wide, r);
       twins_[r] = wide;

@@ -2,7 +2,7 @@
 // region.
 #include <algorithm>
 
-#include "ops/transform/movement.h"
+#include "ops/rules/movement.h"
 
 namespace walle::ops {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
-#include "ops/transform/movement.h"
+#include "ops/rules/movement.h"
 
 namespace walle::ops {
 
@@ -102,7 +102,7 @@ bool clip(const Window& w, const std::vector<int64_t>& position, const Shape& in
 
 Status lower(LowerContext& c) {
   const DType dtype = c.out_dtype(0);
-  const bool narrow = dtype == DType::float16 || dtype == DType::bfloat16;
+  const bool narrow = tensor::is_half_float(dtype);
   const Ref data = narrow ? c.cast(c.in(0), DType::float32) : c.in(0);
   WALLE_ASSIGN(std::vector<int64_t> image, ints_of(c, 1));
   WALLE_ASSIGN(std::vector<int64_t> block, ints_of(c, 2));

@@ -1,6 +1,6 @@
 // Concat: tensors one after the other along an axis. One region per input.
-#include "ops/infer_rules.h"
-#include "ops/transform/movement.h"
+#include "ops/rules/infer.h"
+#include "ops/rules/movement.h"
 
 namespace walle::ops {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "ops/transform/movement.h"
+#include "ops/rules/movement.h"
 
 namespace walle::ops {
 

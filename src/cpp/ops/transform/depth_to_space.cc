@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/checked.h"
-#include "ops/transform/movement.h"
+#include "ops/rules/movement.h"
 
 namespace walle::ops {
 

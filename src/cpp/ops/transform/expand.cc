@@ -1,5 +1,5 @@
 // Expand: broadcast to a shape (both ways, as NumPy). One region with source strides of zero.
-#include "ops/transform/movement.h"
+#include "ops/rules/movement.h"
 
 namespace walle::ops {
 

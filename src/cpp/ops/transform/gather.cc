@@ -1,7 +1,7 @@
 // Gather: slices of an axis chosen by an index tensor. A loop whose rounds are the indices; with few constant
 // indices it is a raster, so that it merges with its neighbours (Gather of a shape, channel shuffles).
-#include "ops/transform/gather_rules.h"
-#include "ops/transform/movement.h"
+#include "ops/rules/gather.h"
+#include "ops/rules/movement.h"
 #include "raster/simplify.h"
 
 namespace walle::ops {

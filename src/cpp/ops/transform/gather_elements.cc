@@ -2,9 +2,9 @@
 // coordinate along one axis. Loops of one-element rounds over the index tensor's box.
 #include <array>
 
-#include "ops/infer_rules.h"
-#include "ops/transform/gather_rules.h"
-#include "ops/transform/movement.h"
+#include "ops/rules/gather.h"
+#include "ops/rules/infer.h"
+#include "ops/rules/movement.h"
 
 namespace walle::ops {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "ops/transform/gather_rules.h"
-#include "ops/transform/movement.h"
+#include "ops/rules/gather.h"
+#include "ops/rules/movement.h"
 
 namespace walle::ops {
 

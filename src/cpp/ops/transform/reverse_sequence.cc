@@ -1,5 +1,5 @@
 // ReverseSequence: the first sequence_lens[b] steps of every batch entry backwards, the rest as they are.
-#include "ops/transform/movement.h"
+#include "ops/rules/movement.h"
 
 namespace walle::ops {
 

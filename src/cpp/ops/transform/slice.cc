@@ -1,7 +1,7 @@
 // Slice: data[start:end:step] along the given axes. One region; a negative step walks backwards.
 #include <algorithm>
 
-#include "ops/transform/movement.h"
+#include "ops/rules/movement.h"
 
 namespace walle::ops {
 

@@ -2,7 +2,7 @@
 // shorter), or equal.
 #include <algorithm>
 
-#include "ops/transform/movement.h"
+#include "ops/rules/movement.h"
 
 namespace walle::ops {
 

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "base/limits.h"
-#include "ops/transform/movement.h"
+#include "ops/rules/movement.h"
 
 namespace walle::ops {
 

@@ -1,7 +1,7 @@
 // Tile: every axis repeated a number of times. Each repeated axis becomes two: repeats (source stride 0) and
 // elements.
 #include "base/checked.h"
-#include "ops/transform/movement.h"
+#include "ops/rules/movement.h"
 #include "raster/simplify.h"
 
 namespace walle::ops {

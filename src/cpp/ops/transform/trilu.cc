@@ -3,7 +3,7 @@
 // element.
 #include <algorithm>
 
-#include "ops/transform/movement.h"
+#include "ops/rules/movement.h"
 
 namespace walle::ops {
 

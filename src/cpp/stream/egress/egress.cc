@@ -2,16 +2,13 @@
 
 #include <algorithm>
 
+#include "base/bytes.h"
+
 namespace walle::stream {
 
 namespace {
 constexpr int64_t kDay = 86'400'000'000;
-
-template <class T>
-void put(std::string& out, T v) {
-  out.append(reinterpret_cast<const char*>(&v), sizeof v);
-}
-void put_text(std::string& out, std::string_view s) { put(out, static_cast<uint32_t>(s.size())), out += s; }
+constexpr size_t kLedgerBytes = 1 << 20;  // of the ledger's journal: 44 a send and its two names
 
 Error denied(std::string given, std::string expected, const std::string& task, const std::string& feature,
              std::string next) {
@@ -42,43 +39,61 @@ std::string_view feature_type_name(FeatureType type) {
   return names[static_cast<size_t>(type)];
 }
 
-std::string pack_batch(const Batch& b) {
-  std::string out;
-  put(out, static_cast<uint32_t>(b.columns.size()));
-  for (const Column& c : b.columns) put_text(out, c.name);
-  put(out, static_cast<uint32_t>(b.rows()));
-  for (size_t r = 0; r < b.rows(); ++r) {
-    put(out, b.ts[r]);
-    for (const Column& c : b.columns) {
-      const Cell& cell = c.cells[r];
-      put(out, static_cast<uint8_t>(cell.index()));
-      if (const auto* i = std::get_if<int64_t>(&cell)) put(out, *i);
-      if (const auto* d = std::get_if<double>(&cell)) put(out, *d);
-      if (const auto* s = std::get_if<std::string>(&cell)) put_text(out, *s);
-      if (const auto* v = std::get_if<Floats>(&cell)) {
-        put(out, static_cast<uint32_t>(v->size()));
-        out.append(reinterpret_cast<const char*>(v->data()), v->size() * sizeof(float));
-      }
-    }
+namespace {
+// The tag is the place among Cell's alternatives.
+void put_cell(base::ByteWriter& out, const Cell& cell) {
+  out.put(static_cast<uint8_t>(cell.index()));
+  if (const auto* integer = std::get_if<int64_t>(&cell)) out.put(*integer);
+  if (const auto* real = std::get_if<double>(&cell)) out.put(*real);
+  if (const auto* text = std::get_if<std::string>(&cell)) out.put_text(*text);
+  if (const auto* vector = std::get_if<Floats>(&cell)) {
+    out.put_count(vector->size());
+    for (const float f : *vector) out.put(f);
   }
-  return out;
+}
+
+// A record of the ledger's journal; the feature's name takes what the task's leaves.
+std::string pack_entry(const LedgerEntry& e) {
+  base::ByteWriter out;
+  out.put(e.ts);
+  out.put(e.bytes);
+  out.put(e.rows);
+  out.put_text(e.task);
+  out.put_bytes(e.feature);
+  return out.take();
+}
+
+std::optional<LedgerEntry> read_entry(std::span<const std::byte> bytes) {
+  base::ByteReader r(bytes);
+  LedgerEntry e;
+  e.ts = r.get<int64_t>();
+  e.bytes = r.get<int64_t>();
+  e.rows = r.get<int64_t>();
+  e.task = r.text();
+  e.feature = r.rest();
+  if (!r.ok()) return std::nullopt;
+  return e;
+}
+}  // namespace
+
+std::string pack_batch(const Batch& b) {
+  base::ByteWriter out;
+  out.put_count(b.columns.size());
+  for (const Column& c : b.columns) out.put_text(c.name);
+  out.put_count(b.rows());
+  for (size_t r = 0; r < b.rows(); ++r) {
+    out.put(b.ts[r]);
+    for (const Column& c : b.columns) put_cell(out, c.cells[r]);
+  }
+  return out.take();
 }
 
 Result<std::unique_ptr<EgressGate>> EgressGate::open(Env& env, const std::string& dir) {
   WALLE_TRY(env.make_dirs(dir));
-  WALLE_ASSIGN(auto journal, store::Journal::open(env, dir + "/egress.walj", 1 << 20));
+  WALLE_ASSIGN(auto journal, store::Journal::open(env, dir + "/egress.walj", kLedgerBytes));
   auto gate = std::unique_ptr<EgressGate>(new EgressGate(env, std::move(journal)));
   gate->journal_->read(0, [&](uint64_t, std::span<const std::byte> bytes) {
-    std::string_view in(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    LedgerEntry e;
-    uint32_t task = 0;
-    if (in.size() < 28) return true;
-    std::memcpy(&e.ts, in.data(), 8), std::memcpy(&e.bytes, in.data() + 8, 8),
-        std::memcpy(&e.rows, in.data() + 16, 8);
-    std::memcpy(&task, in.data() + 24, 4);
-    if (task > in.size() - 28) return true;
-    e.task = in.substr(28, task), e.feature = in.substr(28 + task);
-    gate->entries_.push_back(std::move(e));
+    if (auto entry = read_entry(bytes)) gate->entries_.push_back(std::move(*entry));
     return true;
   });
   return gate;
@@ -178,14 +193,12 @@ Result<std::string> EgressGate::send(const std::string& task, const std::string&
 }
 
 Status EgressGate::record(const LedgerEntry& e) {
-  std::string out;
-  put(out, e.ts), put(out, e.bytes), put(out, e.rows);
-  put_text(out, e.task);
-  out += e.feature;
-  auto seq = journal_->append(std::as_bytes(std::span(out)));
+  const std::string record = pack_entry(e);
+  const auto bytes = std::as_bytes(std::span(record));
+  auto seq = journal_->append(bytes);
   if (!seq.ok()) {  // full: the oldest quarter, long out of any budget, makes room
     WALLE_TRY(journal_->release(journal_->first_seq() + (journal_->last_seq() - journal_->first_seq()) / 4));
-    WALLE_TRY(journal_->append(std::as_bytes(std::span(out))));
+    WALLE_TRY(journal_->append(bytes));
   }
   WALLE_TRY(journal_->sync());
   entries_.push_back(e);

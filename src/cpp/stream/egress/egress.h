@@ -75,8 +75,7 @@ class EgressGate {
   std::vector<LedgerEntry> entries_;
 };
 
-// Rows as tagged, length-prefixed cells: u32 columns, names, u32 rows, then ts and cells by row;
-// a cell is its tag (0 absent, 1 integer, 2 float, 3 text, 4 vector) and its value.
+// Rows as tagged, length-prefixed cells: docs/reference/formats/egress.md.
 std::string pack_batch(const Batch& batch);
 
 }  // namespace walle::stream

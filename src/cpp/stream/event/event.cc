@@ -2,32 +2,16 @@
 
 #include <cmath>
 
+#include "base/bytes.h"
+
 namespace walle::stream {
 
 namespace {
-constexpr size_t kFixedBytes = 30;
-
-class Reader {
- public:
-  explicit Reader(std::span<const std::byte> from) : from_(from) {}
-  template <class T>
-  bool get(T& value) {
-    if (from_.size() < sizeof value) return false;
-    std::memcpy(&value, from_.data(), sizeof value);
-    from_ = from_.subspan(sizeof value);
-    return true;
-  }
-  bool bytes(size_t size, std::string_view& text) {
-    if (from_.size() < size) return false;
-    text = {reinterpret_cast<const char*>(from_.data()), size};
-    from_ = from_.subspan(size);
-    return true;
-  }
-  bool done() const { return from_.empty(); }
-
- private:
-  std::span<const std::byte> from_;
-};
+// event, page, flags, number of contents, ts, session, page instance
+constexpr size_t kHeadBytes = 2 + 2 + 1 + 1 + 8 + 8 + 8;
+constexpr size_t kFieldBytes = 2;  // position and type in front of a content's value
+constexpr size_t kNumberBytes = kFieldBytes + 8;
+constexpr size_t kTextBytes = kFieldBytes + 4;  // and the text
 
 Error damaged(std::string_view what) {
   return model_error("a record with " + std::string(what), "an event record of this catalogue",
@@ -36,52 +20,68 @@ Error damaged(std::string_view what) {
 }  // namespace
 
 size_t record_size(const Event& event) {
-  size_t size = kFixedBytes;
+  size_t size = kHeadBytes;
   for (const Value& v : event.contents)
-    if (v.present) size += 2 + (v.type == FieldType::text ? 4 + v.text.size() : 8);
+    if (v.present) size += v.type == FieldType::text ? kTextBytes + v.text.size() : kNumberBytes;
   return size;
 }
 
 size_t checked_record_size(const EventDecl& decl, std::span<const Value> contents) {
-  size_t size = kFixedBytes;
+  size_t size = kHeadBytes;
   bool good = contents.size() <= decl.fields.size();
   for (size_t i = 0; good && i < contents.size(); ++i) {
     const Value& v = contents[i];
     if (!v.present) continue;
     good = v.type == decl.fields[i].type;
-    if (v.type == FieldType::text)
-      good &= v.text.size() <= kMaxTextBytes, size += 6 + v.text.size();
-    else
-      good &= v.type != FieldType::f64 || std::isfinite(v.d), size += 10;
+    if (v.type == FieldType::text) {
+      good &= v.text.size() <= kMaxTextBytes;
+      size += kTextBytes + v.text.size();
+    } else {
+      good &= v.type != FieldType::f64 || std::isfinite(v.d);
+      size += kNumberBytes;
+    }
   }
   return good ? size : 0;
 }
 
+namespace {
+// One content of a record into its place among `values`; what is wrong with it, or nothing.
+std::string_view read_content(base::ByteReader& r, const std::vector<FieldDecl>& fields,
+                              std::vector<Value>& values) {
+  const auto at = r.get<uint8_t>();
+  const auto type = r.get<uint8_t>();
+  if (!r.ok()) return "cut contents";
+  if (at >= fields.size() || type != static_cast<uint8_t>(fields[at].type))
+    return "contents its event does not declare";
+  switch (fields[at].type) {
+    case FieldType::i64: values[at] = Value::of(r.get<int64_t>()); break;
+    case FieldType::f64: values[at] = Value::of(r.get<double>()); break;
+    case FieldType::boolean: values[at] = Value::of(r.get<int64_t>() != 0); break;
+    case FieldType::text: values[at] = Value::of(r.text()); break;
+  }
+  return r.ok() ? "" : "cut contents";
+}
+}  // namespace
+
 Result<Event> read_record(std::span<const std::byte> bytes, const Catalog& catalog,
                           std::vector<Value>& values) {
-  Reader r(bytes);
+  base::ByteReader r(bytes);
   Event e;
-  uint8_t n = 0;
-  if (!(r.get(e.event) && r.get(e.page) && r.get(e.flags) && r.get(n) && r.get(e.ts) && r.get(e.session) &&
-        r.get(e.page_instance)))
-    return damaged("a cut head");
+  e.event = r.get<uint16_t>();
+  e.page = r.get<uint16_t>();
+  e.flags = r.get<uint8_t>();
+  const auto contents = r.get<uint8_t>();
+  e.ts = r.get<int64_t>();
+  e.session = r.get<uint64_t>();
+  e.page_instance = r.get<uint64_t>();
+  if (!r.ok()) return damaged("a cut head");
   if (e.event >= catalog.events().size()) return damaged("unknown event id " + std::to_string(e.event));
   if (e.page >= catalog.page_count(e.event))
     return damaged("unknown page or state id " + std::to_string(e.page));
   const auto& fields = catalog.events()[e.event].fields;
   values.assign(fields.size(), Value());
-  for (uint8_t k = 0; k < n; ++k) {
-    uint8_t at = 0, type = 0;
-    if (!r.get(at) || !r.get(type)) return damaged("cut contents");
-    if (at >= fields.size() || type != static_cast<uint8_t>(fields[at].type))
-      return damaged("contents its event does not declare");
-    Value& v = values[at];
-    v.present = true, v.type = static_cast<FieldType>(type);
-    uint32_t size = 0;
-    const bool ok = v.type == FieldType::text ? r.get(size) && r.bytes(size, v.text) : r.get(v.i);
-    if (!ok) return damaged("cut contents");
-    if (v.type == FieldType::boolean) v = Value::of(v.i != 0);
-  }
+  for (uint8_t k = 0; k < contents; ++k)
+    if (const auto wrong = read_content(r, fields, values); !wrong.empty()) return damaged(wrong);
   if (!r.done()) return damaged("bytes behind its contents");
   e.contents = values;
   return e;

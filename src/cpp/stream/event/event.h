@@ -1,7 +1,5 @@
-// One event as every part of the stream room sees it, and its record form in the journal.
-//
-// Record, little-endian: u16 event, u16 page, u8 flags, u8 n, i64 ts, u64 session, u64 page instance, then n
-// contents of {u8 field position, u8 type, 8 bytes value | u32 size + bytes}.
+// One event as every part of the stream room sees it, and its record form in the journal
+// (docs/reference/formats/event.md).
 #pragma once
 
 #include <cstdint>
@@ -15,13 +13,16 @@
 
 namespace walle::stream {
 
+// Operators and timers add and subtract times and durations: neither may lie further from 0, so that no such
+// sum overflows (36,558 years).
+inline constexpr int64_t kMaxTimeUs = int64_t{1} << 60;
+
 struct Value {
   bool present = false;
   FieldType type = FieldType::i64;
   union {
-    int64_t i;
+    int64_t i;  // a boolean is 0 or 1
     double d;
-    bool b;
   };
   std::string_view text;  // borrowed from whoever made the value
 
@@ -43,8 +44,7 @@ struct Value {
     Value x;
     x.present = true;
     x.type = FieldType::boolean;
-    x.i = 0;
-    x.b = v;
+    x.i = v;
     return x;
   }
   static Value of(std::string_view v) {
@@ -86,16 +86,21 @@ template <class Writer>
 void put_record(const Event& event, Writer& w) {
   uint8_t n = 0;
   for (const Value& v : event.contents) n += v.present;
-  w.put(event.event | uint32_t{event.page} << 16), w.put(static_cast<uint16_t>(event.flags | n << 8));
-  w.put(event.ts), w.put(event.session), w.put(event.page_instance);
+  w.put(event.event | uint32_t{event.page} << 16);
+  w.put(static_cast<uint16_t>(event.flags | n << 8));
+  w.put(event.ts);
+  w.put(event.session);
+  w.put(event.page_instance);
   for (size_t i = 0; i < event.contents.size(); ++i) {
     const Value& v = event.contents[i];
     if (!v.present) continue;
     w.put(static_cast<uint16_t>(i | static_cast<size_t>(v.type) << 8));
-    if (v.type == FieldType::text)
-      w.put(static_cast<uint32_t>(v.text.size())), w.copy(v.text.data(), v.text.size());
-    else
+    if (v.type != FieldType::text) {
       w.put(v.i);
+      continue;
+    }
+    w.put(static_cast<uint32_t>(v.text.size()));
+    w.copy(v.text.data(), v.text.size());
   }
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/log.h"
+
 namespace walle::stream {
 
 namespace {
@@ -13,6 +15,20 @@ std::string segment_name(uint64_t first, uint64_t last) {
   return out;
 }
 bool is_segment(const std::string& name) { return name.size() == 38 && name.ends_with(".wseg"); }
+
+// What an open had to mend is told even to those who never ask report().
+void log_report(const std::string& dir, const LogReport& report) {
+  const std::string where = "event log '" + dir + "': ";
+  if (report.journal.lost)
+    base::log(base::LogLevel::warning, where + std::to_string(report.journal.lost) +
+                                           " events lost behind damage at byte " +
+                                           std::to_string(report.journal.damage_offset) + " of the journal");
+  if (report.damaged_segments)
+    base::log(base::LogLevel::warning, where + std::to_string(report.damaged_segments) +
+                                           " segments do not read and were set aside as .damaged");
+  if (report.index_rebuilt)
+    base::log(base::LogLevel::info, where + "the index was rebuilt from the segments");
+}
 }  // namespace
 
 Result<std::unique_ptr<EventLog>> EventLog::open(Env& env, const std::string& dir, Catalog catalog,
@@ -41,6 +57,7 @@ Result<std::unique_ptr<EventLog>> EventLog::open(Env& env, const std::string& di
   WALLE_TRY(log->adopt_segments());
   WALLE_TRY(log->recover_sequencer());
   log->synced_at_ = env.steady_us();
+  log_report(dir, log->report_);
   return log;
 }
 

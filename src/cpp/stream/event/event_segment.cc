@@ -40,7 +40,7 @@ void EventSegmentBuilder::add(const Event& e) {
     else if (v.type == FieldType::text)
       values.texts.emplace_back(v.text);
     else
-      values.ints.push_back(v.type == FieldType::boolean ? v.b : v.i);
+      values.ints.push_back(v.i);
   }
 }
 

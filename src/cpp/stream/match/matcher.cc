@@ -184,11 +184,9 @@ void Matcher::remove(uint16_t id, const CompiledTrigger& t) {
     extras_[hot.extra] = {};
     free_extras_.push_back(hot.extra);
   }
-  std::erase_if(timers_, [&](const Timer& timer) { return timer.trigger == id; });
-  std::make_heap(timers_.begin(), timers_.end(), std::greater<>());
+  drop_timers(id);
   std::erase_if(idle_, [&](const auto& i) { return i.second == id; });
-  idle_next_ = 0;
-  while (idle_next_ < idle_.size() && last_ts_ + idle_[idle_next_].first < now_) ++idle_next_;
+  rewind_idle();
   g.trigger_ids[hot.local] = kNone;
   hot = {};
   free_triggers_.push_back(id);

@@ -59,6 +59,8 @@ class Matcher {
 
  private:
   struct Group;
+  class SnapshotWriter;  // stream/match/matcher_snapshot.cc
+  class SnapshotReader;
   struct Hot {  // what completing a match reads
     uint64_t fingerprint = 0;
     uint16_t local = 0, extra = kNone, absence = kNone;
@@ -115,6 +117,8 @@ class Matcher {
   void fire_due(int64_t before);
   void fire_timer(const Timer& t, int64_t before);
   void push_timer(const Timer& t);
+  void drop_timers(uint16_t trigger);
+  void rewind_idle();
   int64_t next_period(const Extra& x, int64_t after) const;
   void start_timer(uint16_t id, int64_t now);
   void learn_kinds();

@@ -1,209 +1,296 @@
-// The state of matching as bytes. Nodes and guards are named by their content (the path from the root),
-// triggers by the fingerprint of their text, so a snapshot fits any matcher with the same triggers, whatever
-// their order and numbers.
+// The state of matching as bytes (docs/reference/formats/snapshot.md). Nodes and guards are named by their
+// content (the path from the root), triggers by the fingerprint of their text, so a snapshot fits any matcher
+// with the same triggers, whatever their order and numbers.
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <unordered_map>
 
-#include "base/crc32c.h"
+#include "base/bytes.h"
 #include "stream/match/matcher.h"
 #include "stream/match/matcher_group.h"
 
 namespace walle::stream {
 
 namespace {
-constexpr uint32_t kMagic = 0x31535357;  // "WSS1"
+constexpr std::string_view kMagic = "WSS1";
+constexpr size_t kChecksumBytes = 4;
+constexpr int64_t kNever = INT64_MIN;
+// The least that one entry of each list takes: what its count is checked against.
+constexpr size_t kTimeBytes = 8;
+constexpr size_t kTriggerBytes = 8 + 1 + 8 + 4;  // fingerprint, fired, last firing, count of recent ones
+constexpr size_t kGroupBytes = 1 + 2 + 4;        // scope, field, count of partitions
+constexpr size_t kPartitionBytes = 3 * 8;        // key, used, previous
+constexpr size_t kNodeBytes = 3 * 8;             // fingerprint, start, last
+constexpr size_t kGuardBytes = 2 * 8;            // fingerprint, newest event
+constexpr size_t kMatchBytes = 4 * 8;            // fingerprint, barrier, armed, start
 
-class Out {
- public:
-  template <class T>
-  void put(T v) {
-    text_.append(reinterpret_cast<const char*>(&v), sizeof v);
-  }
-  std::string take() {
-    const uint32_t crc = base::crc32c(0, text_.data(), text_.size());
-    put(crc);
-    return std::move(text_);
-  }
-
- private:
-  std::string text_;
-};
-
-class In {
- public:
-  explicit In(std::string_view bytes) : bytes_(bytes) {}
-  template <class T>
-  T get() {
-    T v{};
-    if (bytes_.size() < sizeof v) {
-      ok_ = false;
-      return v;
-    }
-    std::memcpy(&v, bytes_.data(), sizeof v);
-    bytes_.remove_prefix(sizeof v);
-    return v;
-  }
-  // A count of entries of at least `size` bytes each.
-  uint32_t count(size_t size) {
-    const auto n = get<uint32_t>();
-    if (size_t{n} * size > bytes_.size()) ok_ = false;
-    return ok_ ? n : 0;
-  }
-  bool ok() const { return ok_; }
-
- private:
-  std::string_view bytes_;
-  bool ok_ = true;
-};
+Error damaged() {
+  return model_error("a damaged matcher snapshot", "what snapshot() wrote", "matcher snapshot",
+                     "replay the log from its start instead");
+}
 }  // namespace
 
-std::string Matcher::snapshot() const {
-  Out out;
-  out.put(kMagic);
-  out.put(base_), out.put(static_cast<uint8_t>(started_)), out.put(key_), out.put(session_),
-      out.put(session_key_), out.put(last_seq_);
-  out.put(last_ts_), out.put(now_), out.put(states_);
-  out.put(static_cast<uint32_t>(live_triggers_));
-  for (const Hot& h : hot_) {
-    if (!h.live) continue;
-    out.put(h.fingerprint);
-    const Extra none;
-    const Extra& x = h.extra == kNone ? none : extras_[h.extra];
-    out.put(static_cast<uint8_t>(x.fired)), out.put(x.last_fire),
-        out.put(static_cast<uint32_t>(x.recent.size()));
-    for (size_t i = 0; i < x.recent.size(); ++i) out.put(x.recent[(x.next + i) % x.recent.size()]);
+class Matcher::SnapshotWriter {
+ public:
+  explicit SnapshotWriter(const Matcher& matcher) : m_(matcher) {}
+
+  std::string write() {
+    out_.put_bytes(kMagic);
+    put_clock();
+    put_triggers();
+    out_.put_count(m_.groups_.size());
+    for (const auto& group : m_.groups_) put_group(*group);
+    out_.put_checksum();
+    return out_.take();
   }
-  out.put(static_cast<uint32_t>(groups_.size()));
-  for (const auto& g : groups_) {
-    const auto nodes = g->trie.node_fingerprints(memo_);
-    const auto guards = g->trie.guard_fingerprints(memo_);
-    out.put(static_cast<uint8_t>(g->scope)), out.put(g->by_field);
-    out.put(static_cast<uint32_t>(std::count_if(g->partitions.begin(), g->partitions.end(),
-                                                [](const Partition& p) { return p.used; })));
-    for (size_t at = 0; at < g->partitions.size(); ++at) {
-      const Partition& p = g->partitions[at];
-      if (!p.used) continue;
-      out.put(p.key), out.put(p.used), out.put(p.previous);
-      out.put(static_cast<uint32_t>(nodes.size()));
-      for (const auto& [hash, n] : nodes) out.put(hash), out.put(p.slots[n].start), out.put(p.slots[n].last);
-      out.put(static_cast<uint32_t>(guards.size()));
-      for (const auto& [hash, n] : guards) out.put(hash), out.put(p.guards[n]);
-      uint32_t live = 0;
-      for (const uint16_t id : g->trigger_ids) live += id != kNone;
-      out.put(live);
-      for (size_t local = 0; local < g->trigger_ids.size(); ++local) {
-        const uint16_t id = g->trigger_ids[local];
-        if (id == kNone) continue;
-        const Pending none;
-        const Pending& pending = hot_[id].absence == kNone ? none : absences_[hot_[id].absence].pending[at];
-        out.put(hot_[id].fingerprint), out.put(p.barriers[local]), out.put(pending.armed),
-            out.put(pending.start);
-      }
+
+ private:
+  using Named = std::vector<std::pair<uint64_t, uint16_t>>;  // fingerprint, number
+
+  void put_clock() {
+    out_.put(m_.base_);
+    out_.put(static_cast<uint8_t>(m_.started_));
+    out_.put(m_.key_);
+    out_.put(m_.session_);
+    out_.put(m_.session_key_);
+    out_.put(m_.last_seq_);
+    out_.put(m_.last_ts_);
+    out_.put(m_.now_);
+    out_.put(m_.states_);
+  }
+
+  void put_triggers() {
+    out_.put_count(m_.live_triggers_);
+    const Extra none;
+    for (const Hot& h : m_.hot_) {
+      if (!h.live) continue;
+      const Extra& x = h.extra == kNone ? none : m_.extras_[h.extra];
+      out_.put(h.fingerprint);
+      out_.put(static_cast<uint8_t>(x.fired));
+      out_.put(x.last_fire);
+      out_.put_count(x.recent.size());
+      for (size_t i = 0; i < x.recent.size(); ++i) out_.put(x.recent[(x.next + i) % x.recent.size()]);
     }
   }
-  return out.take();
-}
+
+  void put_group(const Group& g) {
+    const Named nodes = g.trie.node_fingerprints(m_.memo_);
+    const Named guards = g.trie.guard_fingerprints(m_.memo_);
+    out_.put(g.scope);
+    out_.put(g.by_field);
+    const auto in_use = [](const Partition& p) { return p.used != 0; };
+    out_.put_count(static_cast<size_t>(std::count_if(g.partitions.begin(), g.partitions.end(), in_use)));
+    for (size_t at = 0; at < g.partitions.size(); ++at)
+      if (in_use(g.partitions[at])) put_partition(g, at, nodes, guards);
+  }
+
+  void put_partition(const Group& g, size_t at, const Named& nodes, const Named& guards) {
+    const Partition& p = g.partitions[at];
+    out_.put(p.key);
+    out_.put(p.used);
+    out_.put(p.previous);
+    out_.put_count(nodes.size());
+    for (const auto& [fingerprint, node] : nodes) {
+      out_.put(fingerprint);
+      out_.put(p.slots[node].start);
+      out_.put(p.slots[node].last);
+    }
+    out_.put_count(guards.size());
+    for (const auto& [fingerprint, guard] : guards) {
+      out_.put(fingerprint);
+      out_.put(p.guards[guard]);
+    }
+    put_matches(g, at);
+  }
+
+  void put_matches(const Group& g, size_t at) {
+    const auto& ids = g.trigger_ids;
+    out_.put_count(ids.size() - static_cast<size_t>(std::count(ids.begin(), ids.end(), kNone)));
+    const Pending none;
+    for (size_t local = 0; local < ids.size(); ++local) {
+      if (ids[local] == kNone) continue;
+      const Hot& h = m_.hot_[ids[local]];
+      const Pending& pending = h.absence == kNone ? none : m_.absences_[h.absence].pending[at];
+      out_.put(h.fingerprint);
+      out_.put(g.partitions[at].barriers[local]);
+      out_.put(pending.armed);
+      out_.put(pending.start);
+    }
+  }
+
+  const Matcher& m_;
+  base::ByteWriter out_;
+};
+
+// Reads into a matcher that has its triggers already. Everything of the snapshot is read whether or not it
+// has a counterpart, so that what follows is found.
+class Matcher::SnapshotReader {
+ public:
+  SnapshotReader(Matcher& matcher, std::string_view bytes) : m_(matcher), in_(bytes) {
+    for (size_t id = 0; id < m_.hot_.size(); ++id)
+      if (m_.hot_[id].live) triggers_.emplace(m_.hot_[id].fingerprint, static_cast<uint16_t>(id));
+  }
+
+  // How many entries had no counterpart.
+  Result<size_t> read() {
+    if (!in_.expect(kMagic)) return damaged();
+    get_clock();
+    get_triggers();
+    for (uint32_t n = in_.count(kGroupBytes); n-- > 0 && in_.ok();) get_group();
+    if (!in_.done()) return damaged();
+    start_timers();
+    return unknown_;
+  }
+
+ private:
+  using Triggers = std::unordered_multimap<uint64_t, uint16_t>;  // equal texts are interchangeable
+  using Numbers = std::unordered_map<uint64_t, uint16_t>;        // of nodes or guards, by fingerprint
+
+  // One of the triggers left that has this text; kNone if there is none.
+  static uint16_t take(Triggers& left, uint64_t fingerprint) {
+    const auto it = left.find(fingerprint);
+    if (it == left.end()) return kNone;
+    const uint16_t id = it->second;
+    left.erase(it);
+    return id;
+  }
+
+  // A time that sums can be made of.
+  int64_t get_time() {
+    const auto ts = in_.get<int64_t>();
+    if (ts >= -kMaxTimeUs && ts <= kMaxTimeUs) return ts;
+    in_.fail();
+    return 0;
+  }
+  // The same, or the time of what never was.
+  int64_t get_past_time() {
+    base::ByteReader ahead = in_;
+    if (ahead.get<int64_t>() != kNever) return get_time();
+    in_ = ahead;
+    return kNever;
+  }
+
+  void get_clock() {
+    m_.base_ = get_time();
+    m_.started_ = in_.get<uint8_t>() != 0;
+    m_.key_ = in_.get<uint64_t>();
+    m_.session_ = in_.get<uint64_t>();
+    m_.session_key_ = in_.get<uint64_t>();
+    m_.last_seq_ = in_.get<uint64_t>();
+    m_.last_ts_ = get_time();
+    m_.now_ = get_time();
+    m_.states_ = in_.get<uint64_t>();
+  }
+
+  void get_triggers() {
+    Triggers left = triggers_;
+    for (uint32_t n = in_.count(kTriggerBytes); n-- > 0 && in_.ok();) {
+      const uint16_t id = take(left, in_.get<uint64_t>());
+      const bool fired = in_.get<uint8_t>() != 0;
+      const int64_t last_fire = get_past_time();
+      std::vector<int64_t> recent(in_.count(kTimeBytes));
+      for (int64_t& ts : recent) ts = get_past_time();
+      if (fired && last_fire == kNever) in_.fail();
+      unknown_ += id == kNone;
+      if (id == kNone || m_.hot_[id].extra == kNone) continue;
+      Extra& x = m_.extras_[m_.hot_[id].extra];
+      if (x.recent.size() != recent.size()) continue;
+      x.fired = fired;
+      x.last_fire = last_fire;
+      x.recent = std::move(recent);
+      x.next = 0;
+    }
+  }
+
+  void get_group() {
+    const auto scope = in_.get<uint8_t>();
+    const auto field = in_.get<uint16_t>();
+    const auto found = std::find_if(m_.groups_.begin(), m_.groups_.end(), [&](const auto& g) {
+      return static_cast<uint8_t>(g->scope) == scope && g->by_field == field;
+    });
+    Group* g = found == m_.groups_.end() ? nullptr : found->get();
+    Numbers nodes, guards;
+    if (g) {
+      for (const auto& [fingerprint, node] : g->trie.node_fingerprints(m_.memo_)) nodes[fingerprint] = node;
+      for (const auto& [fingerprint, guard] : g->trie.guard_fingerprints(m_.memo_))
+        guards[fingerprint] = guard;
+    }
+    const uint32_t partitions = in_.count(kPartitionBytes);
+    for (uint32_t at = 0; at < partitions && in_.ok(); ++at) {
+      const bool kept = g && at < g->partitions.size();
+      get_partition(kept ? g : nullptr, at, nodes, guards);
+    }
+  }
+
+  // Without a group, what is read is only counted.
+  void get_partition(Group* g, size_t at, const Numbers& nodes, const Numbers& guards) {
+    Partition spare;
+    Partition& p = g ? g->partitions[at] : spare;
+    p.key = in_.get<uint64_t>();
+    p.used = in_.get<uint64_t>();
+    p.previous = in_.get<uint64_t>();
+    for (uint32_t n = in_.count(kNodeBytes); n-- > 0 && in_.ok();) {
+      const auto node = nodes.find(in_.get<uint64_t>());
+      const Slot slot{in_.get<uint64_t>(), in_.get<uint64_t>()};
+      if (g && node != nodes.end())
+        p.slots[node->second] = slot;
+      else
+        unknown_ += slot.start != 0;
+    }
+    for (uint32_t n = in_.count(kGuardBytes); n-- > 0 && in_.ok();) {
+      const auto guard = guards.find(in_.get<uint64_t>());
+      const auto newest = in_.get<uint64_t>();
+      if (g && guard != guards.end()) p.guards[guard->second] = newest;
+    }
+    if (g) g->trie.find_live(p);
+    get_matches(g, at);
+  }
+
+  void get_matches(Group* g, size_t at) {
+    Triggers left = triggers_;
+    for (uint32_t n = in_.count(kMatchBytes); n-- > 0 && in_.ok();) {
+      const uint16_t id = take(left, in_.get<uint64_t>());
+      const auto barrier = in_.get<uint64_t>();
+      const auto armed = in_.get<uint64_t>();
+      const auto start = in_.get<uint64_t>();
+      // A forged snapshot may name a trigger of another group, which has other partitions.
+      if (!g || id == kNone || m_.groups_[m_.hot_[id].group].get() != g) continue;
+      const Hot& h = m_.hot_[id];
+      g->partitions[at].barriers[h.local] = barrier;
+      if (h.absence == kNone) continue;
+      Absence& a = m_.absences_[h.absence];
+      a.pending[at] = {armed, start, armed != 0};
+      if (armed) m_.push_timer({m_.time_of(armed) + a.for_us, id, static_cast<uint16_t>(at)});
+    }
+  }
+
+  // Idle times and periods follow from the clock: they are not in the snapshot.
+  void start_timers() {
+    m_.rewind_idle();
+    for (const auto& [fingerprint, id] : triggers_) {
+      const uint16_t extra = m_.hot_[id].extra;
+      if (extra == kNone) continue;
+      const Extra& x = m_.extras_[extra];
+      if (x.timer != TimerKind::every && x.timer != TimerKind::daily) continue;
+      m_.drop_timers(id);
+      if (m_.started_) m_.push_timer({m_.next_period(x, m_.now_ - 1), id, kNone});
+    }
+  }
+
+  Matcher& m_;
+  base::ByteReader in_;
+  Triggers triggers_;
+  size_t unknown_ = 0;
+};
+
+std::string Matcher::snapshot() const { return SnapshotWriter(*this).write(); }
 
 Result<size_t> Matcher::restore(std::string_view bytes) {
-  const auto damaged = [] {
-    return model_error("a damaged matcher snapshot", "what snapshot() wrote", "matcher snapshot",
-                       "replay the log from its start instead");
-  };
-  uint32_t crc = 0;
-  if (bytes.size() < 8) return damaged();
-  std::memcpy(&crc, bytes.data() + bytes.size() - 4, 4);
-  bytes.remove_suffix(4);
-  In in(bytes);
-  if (crc != base::crc32c(0, bytes.data(), bytes.size()) || in.get<uint32_t>() != kMagic) return damaged();
-  base_ = in.get<int64_t>(), started_ = in.get<uint8_t>() != 0, key_ = in.get<uint64_t>(),
-  session_ = in.get<uint64_t>();
-  session_key_ = in.get<uint64_t>(), last_seq_ = in.get<uint64_t>(), last_ts_ = in.get<int64_t>(),
-  now_ = in.get<int64_t>();
-  states_ = in.get<uint64_t>();
-
-  size_t unknown = 0;
-  std::unordered_multimap<uint64_t, uint16_t> triggers;  // equal texts are interchangeable
-  for (size_t id = 0; id < hot_.size(); ++id)
-    if (hot_[id].live) triggers.emplace(hot_[id].fingerprint, static_cast<uint16_t>(id));
-  auto unread = triggers;
-  for (uint32_t n = in.count(21); n-- > 0 && in.ok();) {
-    const auto hash = in.get<uint64_t>();
-    const bool fired = in.get<uint8_t>() != 0;
-    const auto last_fire = in.get<int64_t>();
-    std::vector<int64_t> recent(in.count(8));
-    for (int64_t& r : recent) r = in.get<int64_t>();
-    const auto it = unread.find(hash);
-    if (it == unread.end()) {
-      ++unknown;
-      continue;
-    }
-    Hot& h = hot_[it->second];
-    unread.erase(it);
-    if (h.extra != kNone && extras_[h.extra].recent.size() == recent.size()) {
-      Extra& x = extras_[h.extra];
-      x.fired = fired, x.last_fire = last_fire, x.recent = std::move(recent), x.next = 0;
-    }
-  }
-  for (uint32_t n = in.count(7); n-- > 0 && in.ok();) {
-    const auto scope = static_cast<Scope>(in.get<uint8_t>());
-    const auto field = in.get<uint16_t>();
-    const auto found = std::find_if(groups_.begin(), groups_.end(),
-                                    [&](const auto& g) { return g->scope == scope && g->by_field == field; });
-    Group* g = found == groups_.end() ? nullptr : found->get();
-    std::unordered_map<uint64_t, uint16_t> nodes, guards;
-    if (g) {
-      for (const auto& [hash, at] : g->trie.node_fingerprints(memo_)) nodes[hash] = at;
-      for (const auto& [hash, at] : g->trie.guard_fingerprints(memo_)) guards[hash] = at;
-    }
-    size_t at = 0;
-    for (uint32_t parts = in.count(24); parts-- > 0 && in.ok(); ++at) {
-      Partition spare;
-      Partition& p = g && at < g->partitions.size() ? g->partitions[at] : spare;
-      p.key = in.get<uint64_t>(), p.used = in.get<uint64_t>(), p.previous = in.get<uint64_t>();
-      for (uint32_t k = in.count(24); k-- > 0 && in.ok();) {
-        const auto hash = in.get<uint64_t>();
-        const Slot slot{in.get<uint64_t>(), in.get<uint64_t>()};
-        if (const auto it = nodes.find(hash); it != nodes.end() && &p != &spare)
-          p.slots[it->second] = slot;
-        else
-          unknown += slot.start != 0;
-      }
-      for (uint32_t k = in.count(16); k-- > 0 && in.ok();) {
-        const auto hash = in.get<uint64_t>(), newest = in.get<uint64_t>();
-        if (const auto it = guards.find(hash); it != guards.end() && &p != &spare)
-          p.guards[it->second] = newest;
-      }
-      if (&p != &spare) g->trie.find_live(p);
-      auto unmatched = triggers;
-      for (uint32_t k = in.count(32); k-- > 0 && in.ok();) {
-        const auto hash = in.get<uint64_t>(), barrier = in.get<uint64_t>();
-        const auto armed = in.get<uint64_t>(), start = in.get<uint64_t>();
-        const auto it = unmatched.find(hash);
-        if (it == unmatched.end() || &p == &spare || hot_[it->second].local >= p.barriers.size()) continue;
-        const uint16_t id = it->second;
-        unmatched.erase(it);
-        p.barriers[hot_[id].local] = barrier;
-        if (hot_[id].absence == kNone) continue;
-        Absence& a = absences_[hot_[id].absence];
-        a.pending[at] = {armed, start, armed != 0};
-        if (armed) push_timer({time_of(armed) + a.for_us, id, static_cast<uint16_t>(at)});
-      }
-    }
-  }
-  if (!in.ok()) return damaged();
-  idle_next_ = 0;
-  while (idle_next_ < idle_.size() && last_ts_ + idle_[idle_next_].first < now_) ++idle_next_;
-  for (const auto& [hash, id] : triggers) {
-    const uint16_t extra = hot_[id].extra;
-    if (extra == kNone || extras_[extra].timer == TimerKind::none || extras_[extra].timer == TimerKind::idle)
-      continue;
-    std::erase_if(timers_, [&, id = id](const Timer& t) { return t.trigger == id; });
-    std::make_heap(timers_.begin(), timers_.end(), std::greater<>());
-    if (started_) push_timer({next_period(extras_[extra], now_ - 1), id, kNone});
-  }
-  return unknown;
+  if (bytes.size() < kMagic.size() + kChecksumBytes) return damaged();
+  const std::string_view body = bytes.substr(0, bytes.size() - kChecksumBytes);
+  if (base::load_le<uint32_t>(bytes.data() + body.size()) != base::crc32c(0, body.data(), body.size()))
+    return damaged();
+  return SnapshotReader(*this, body).read();
 }
 
 }  // namespace walle::stream

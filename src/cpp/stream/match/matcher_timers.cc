@@ -22,6 +22,17 @@ void Matcher::push_timer(const Timer& t) {
   std::push_heap(timers_.begin(), timers_.end(), std::greater<>());
 }
 
+void Matcher::drop_timers(uint16_t trigger) {
+  std::erase_if(timers_, [&](const Timer& t) { return t.trigger == trigger; });
+  std::make_heap(timers_.begin(), timers_.end(), std::greater<>());
+}
+
+// To the first idle time that has not passed since the newest event.
+void Matcher::rewind_idle() {
+  idle_next_ = 0;
+  while (idle_next_ < idle_.size() && last_ts_ + idle_[idle_next_].first < now_) ++idle_next_;
+}
+
 // The first due time after `after`: periods count from 1970, days in local time.
 int64_t Matcher::next_period(const Extra& x, int64_t after) const {
   if (x.timer == TimerKind::every) return (floor_div(after, x.timer_us) + 1) * x.timer_us;

@@ -1,7 +1,5 @@
 #include "stream/match/trigger_set.h"
 
-#include <functional>
-
 namespace walle::stream {
 
 Status TriggerSet::add(const std::string& name, std::string_view text) {
@@ -28,6 +26,34 @@ Status TriggerSet::remove(const std::string& name) {
   matcher_.remove(it->second.id, it->second.compiled);
   entries_.erase(it);
   return {};
+}
+
+Status TriggerSet::step(const Event& event) {
+  WALLE_TRY(check_contents(catalog_, event.event, event.contents));
+  WALLE_TRY(check_time(event.ts));
+  matcher_.step(event);
+  return {};
+}
+
+Status TriggerSet::replay(EventLog& log, uint64_t from, const std::function<void(const Firing&)>& fired) {
+  Status status;
+  WALLE_TRY(log.read(from, [&](const Event& event) {
+    status = check_time(event.ts);  // against steps before this replay: within a log times are in order
+    if (!status.ok()) return false;
+    matcher_.step(event);
+    for (Firing firing; matcher_.queue().pop(firing);) fired(firing);
+    return true;
+  }));
+  return status;
+}
+
+// What the matcher takes for granted, because the event log sees to it.
+Status TriggerSet::check_time(int64_t ts) const {
+  if (ts >= matcher_.last_ts()) return {};
+  return argument_error("time " + std::to_string(ts) + " us",
+                        "not before " + std::to_string(matcher_.last_ts()) + " us, the newest event's",
+                        "trigger set",
+                        "give events in order of time, or replay an EventLog, which repairs times");
 }
 
 std::vector<std::pair<std::string, std::string>> TriggerSet::texts() const {

@@ -1,8 +1,10 @@
 // Triggers by name in front of a matcher: what a device's task manager adds, removes, replays and explains.
 #pragma once
 
+#include <functional>
 #include <map>
 
+#include "stream/event/event_log.h"
 #include "stream/match/matcher.h"
 
 namespace walle::stream {
@@ -15,11 +17,18 @@ class TriggerSet {
   // Replaces a trigger of the same name; the other triggers go on undisturbed.
   Status add(const std::string& name, std::string_view text);
   Status remove(const std::string& name);
+  // Matches one event that does not come out of a log, and so may be anything: its contents are checked
+  // against the declaration and its time against the newest event's. A refused event leaves no trace.
+  Status step(const Event& event);
+  // Matches every recorded event from `from` on; `fired` gets each firing before the next event is matched.
+  Status replay(EventLog& log, uint64_t from, const std::function<void(const Firing&)>& fired);
   const std::string& name_of(uint16_t id) const { return names_[id]; }
   std::vector<std::pair<std::string, std::string>> texts() const;  // name, canonical text
   Matcher& matcher() { return matcher_; }
 
  private:
+  Status check_time(int64_t ts) const;
+
   struct Entry {
     uint16_t id;
     CompiledTrigger compiled;

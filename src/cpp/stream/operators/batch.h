@@ -8,12 +8,8 @@
 namespace walle::stream {
 
 using Floats = std::vector<float>;  // a feature or an encoding: as many floats in every row
-// absent, integer or boolean, float, text, vector
+// Absent, integer or boolean, float, text, vector; the order is part of docs/reference/formats/egress.md.
 using Cell = std::variant<std::monostate, int64_t, double, std::string, Floats>;
-
-// Operators add and subtract times and durations: neither may lie further from 0, so that no such sum
-// overflows (36,558 years).
-inline constexpr int64_t kMaxTimeUs = int64_t{1} << 60;
 
 struct Column {
   std::string name;

@@ -1,7 +1,9 @@
 #include "stream/operators/privacy.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
 
 namespace walle::stream {
 
@@ -36,6 +38,17 @@ double sensitivity(double low, double high, double resolution) {
   return std::ceil(std::max(std::abs(low), std::abs(high)) / resolution);
 }
 }  // namespace
+
+std::mt19937_64 noise_source(std::optional<uint64_t> seed) {
+  if (seed) return std::mt19937_64(*seed);
+  // 256 bits: one 32-bit draw would leave 2^32 sequences of noise to try.
+  constexpr size_t kWords = 8;
+  std::array<std::random_device::result_type, kWords> words;
+  std::random_device device;
+  std::ranges::generate(words, std::ref(device));
+  std::seed_seq entropy(words.begin(), words.end());
+  return std::mt19937_64(entropy);
+}
 
 Status PrivacyAccount::spend(double epsilon) {
   if (!positive(epsilon)) return bad("epsilon " + std::to_string(epsilon));

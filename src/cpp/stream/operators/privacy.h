@@ -1,6 +1,7 @@
 // Local differential privacy: noise added on the device, and a durable account of the epsilon spent.
 #pragma once
 
+#include <optional>
 #include <random>
 #include <span>
 
@@ -21,6 +22,10 @@ class PrivacyAccount {
   std::string key_;
   double limit_;
 };
+
+// The generator that noise is drawn from: seeded from the system's entropy, or with `seed` in tests, whose
+// noise hides nothing.
+std::mt19937_64 noise_source(std::optional<uint64_t> seed);
 
 // Sums work on whole multiples of `resolution`: noise of bare floats leaks through its low bits (Mironov,
 // 2012). Sum with values clamped to [low, high]; Laplace noise of scale max(|low|, |high|) / epsilon.

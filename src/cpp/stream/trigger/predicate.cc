@@ -61,7 +61,7 @@ int compare(const Value& v, const Literal& l) {
     case FieldType::i64:
       return l.type == FieldType::i64 ? sign(v.i, l.i) : sign(static_cast<double>(v.i), l.d);
     case FieldType::f64: return sign(v.d, l.d);
-    case FieldType::boolean: return sign(static_cast<int>(v.b), static_cast<int>(l.i));
+    case FieldType::boolean: return sign(v.i, l.i);
     case FieldType::text: return sign(v.text.compare(l.text), 0);
   }
   return 0;

@@ -1,5 +1,5 @@
 /* Reading numbers out of untrusted bytes: every take checks what is left; after a failure everything reads as
- * zero. */
+ * zero. The same idea as base/bytes.h, told again because the VM library is C and stands alone. */
 #ifndef WALLE_VM_BYTES_H
 #define WALLE_VM_BYTES_H
 

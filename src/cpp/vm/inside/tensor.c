@@ -11,17 +11,19 @@ typedef struct {
   Py_ssize_t strides[WALLE_VM_MAX_RANK];
 } tensor_object;
 
-/* Names, buffer formats and sizes by dtype number (tensor/dtype.h); no format: such tensors are seen as their
- * bytes. */
+/* By dtype number. Those without a buffer format cannot enter a task. */
 static const struct {
   const char* name;
   char format[2];
   uint8_t size;
-} kTypes[] = {{"undefined", "", 0}, {"float32", "f", 4}, {"float64", "d", 8}, {"float16", "e", 2},
-              {"bfloat16", "H", 2}, {"int8", "b", 1},    {"int16", "h", 2},   {"int32", "i", 4},
-              {"int64", "q", 8},    {"uint8", "B", 1},   {"uint16", "H", 2},  {"uint32", "I", 4},
-              {"uint64", "Q", 8},   {"bool", "?", 1}};
+} kTypes[] = {
+#define WALLE_DTYPE(number, id, name, type, bytes, group, numpy_kind, format, numpy_name) \
+  {name, {format, 0}, bytes},
+#include "tensor/kinds/dtype.inc"
+};
 enum { kTypeCount = sizeof kTypes / sizeof kTypes[0] };
+
+static int can_enter(int dtype) { return dtype < kTypeCount && kTypes[dtype].format[0] != 0; }
 
 static void fill_layout(tensor_object* self) {
   const walle_vm_tensor* t = self->tensor;
@@ -48,7 +50,7 @@ static PyObject* adopt(PyTypeObject* type, walle_vm_tensor* tensor) {
 PyObject* walle_vm_tensor_wrap(walle_vm_tensor* tensor, int charged) {
   PyObject* type = walle_vm_tensor_type();
   if (type == NULL) return NULL;
-  if (tensor->dtype >= kTypeCount || tensor->dtype == 0) {
+  if (!can_enter(tensor->dtype)) {
     PyErr_SetString(PyExc_TypeError, "tensors of this element type cannot enter a task");
     return NULL;
   }
@@ -105,7 +107,7 @@ static int fill_from(walle_vm_tensor* tensor, PyObject* data) {
 
 static int dtype_from(const char* name) {
   for (int i = 1; i < kTypeCount; ++i) {
-    if (strcmp(kTypes[i].name, name) == 0) return i;
+    if (can_enter(i) && strcmp(kTypes[i].name, name) == 0) return i;
   }
   PyErr_Format(PyExc_ValueError, "dtype '%s' is not known; use float32, int64, uint8, bool ...", name);
   return -1;

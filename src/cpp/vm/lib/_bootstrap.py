@@ -1,7 +1,7 @@
-"""The importer of an isolate: built-in modules, the library, the task's bundles and host calls; nothing else exists.
+"""The importer of an isolate: built-in modules, the library, the task's bundles and host calls; nothing else.
 
-CPython's import.c calls the functions below by name on the module it keeps as "_frozen_importlib". `_walle` (C) is placed
-into this module's globals before it runs.
+CPython's import.c calls the functions below by name on the module it keeps as "_frozen_importlib". `_walle`
+(C) is placed into this module's globals before it runs.
 """
 _BUILTIN, _MODULE, _PACKAGE, _HOST = 1, 2, 3, 4
 _modules = None
@@ -9,8 +9,8 @@ _getframe = None
 
 
 class ModuleSpec:
-    __slots__ = ('name', 'loader', 'origin', 'submodule_search_locations', '_initializing', 'cached', 'loader_state',
-                 'has_location', '_set_fileattr', '_uninitialized_submodules')
+    __slots__ = ('name', 'loader', 'origin', 'submodule_search_locations', '_initializing', 'cached',
+                 'loader_state', 'has_location', '_set_fileattr', '_uninitialized_submodules')
 
     def __init__(self, name, origin, package=False):
         self.name = name

@@ -1,5 +1,6 @@
-# The methods that @dataclass adds, as closures: the standard library writes them as text and compiles it, which a device
-# cannot. tools/vm/library.py places this text into dataclasses.py in place of its text builders.
+# The methods that @dataclass adds, as closures: the standard library writes them as text and compiles it,
+# which a device cannot. tools/vm/library.py places this text into dataclasses.py in place of its text
+# builders.
 class _FuncBuilder:
     def __init__(self, globals):
         self.methods = []
@@ -21,7 +22,8 @@ class _FuncBuilder:
 
 
 def _init_plan(fields, slots):
-    # (name, kind, value): kind 0 take the argument, 1 call the factory unless given, 2 always call it, 3 fixed value.
+    # (name, kind, value): kind 0 take the argument, 1 call the factory unless given, 2 always call it,
+    # 3 fixed value.
     plan = []
     for f in fields:
         if f._field_type is _FIELD_INITVAR:
@@ -60,7 +62,8 @@ def _init_fn(fields, std_fields, kw_only_fields, frozen, has_post_init, self_nam
 
     def bind(args, kwargs):
         if len(args) > count:
-            raise TypeError(f'__init__() takes {count + 1} positional arguments but {len(args) + 1} were given')
+            given = len(args) + 1
+            raise TypeError(f'__init__() takes {count + 1} positional arguments but {given} were given')
         values = dict(zip(positional, args))
         for name, value in kwargs.items():
             if name not in accepted:
@@ -118,7 +121,8 @@ def _repr_fn(fields):
     names = tuple(f.name for f in fields if f.repr)
 
     def __repr__(self):
-        return self.__class__.__qualname__ + '(' + ', '.join([f'{n}={getattr(self, n)!r}' for n in names]) + ')'
+        shown = ', '.join([f'{n}={getattr(self, n)!r}' for n in names])
+        return self.__class__.__qualname__ + '(' + shown + ')'
     return recursive_repr()(__repr__)
 
 
@@ -139,7 +143,8 @@ def _order_fn(fields, compare):
 
     def method(self, other):
         if other.__class__ is self.__class__:
-            return compare(tuple([getattr(self, n) for n in names]), tuple([getattr(other, n) for n in names]))
+            return compare(tuple([getattr(self, n) for n in names]),
+                           tuple([getattr(other, n) for n in names]))
         return NotImplemented
     return method
 

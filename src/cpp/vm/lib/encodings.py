@@ -1,10 +1,10 @@
-"""Text encodings by name. str.encode and bytes.decode know them without any help; this serves the functions of `codecs`."""
+"""Text encodings by name, for the functions of `codecs`: str.encode and bytes.decode need no help."""
 import _codecs
 
 _NAMES = {'utf_8', 'utf_16', 'utf_16_le', 'utf_16_be', 'utf_32', 'utf_32_le', 'utf_32_be', 'ascii', 'latin_1'}
-_ALIASES = {'utf8': 'utf_8', 'utf16': 'utf_16', 'utf_16le': 'utf_16_le', 'utf_16be': 'utf_16_be', 'utf32': 'utf_32',
-            'utf_32le': 'utf_32_le', 'utf_32be': 'utf_32_be', 'us_ascii': 'ascii', 'latin1': 'latin_1',
-            'iso8859_1': 'latin_1', 'iso_8859_1': 'latin_1', 'l1': 'latin_1'}
+_ALIASES = {'utf8': 'utf_8', 'utf16': 'utf_16', 'utf_16le': 'utf_16_le', 'utf_16be': 'utf_16_be',
+            'utf32': 'utf_32', 'utf_32le': 'utf_32_le', 'utf_32be': 'utf_32_be', 'us_ascii': 'ascii',
+            'latin1': 'latin_1', 'iso8859_1': 'latin_1', 'iso_8859_1': 'latin_1', 'l1': 'latin_1'}
 
 
 def _search(name):

@@ -185,7 +185,8 @@ class StringIO(_Memory):
             text = text.replace('\r\n', '\n').replace('\r', '\n')
         elif self._translate in ('\r', '\r\n'):
             text = text.replace('\n', self._translate)
-        if self._at == len(self._text) + sum(map(len, self._pieces)) if len(self._pieces) < 64 else self._at == len(self._data):
+        if self._at == (len(self._text) + sum(map(len, self._pieces)) if len(self._pieces) < 64
+                        else len(self._data)):
             self._pieces.append(text)
         else:
             data = self._data

@@ -14,6 +14,7 @@ import onnx
 
 from .. import _core
 from ..errors import ArgumentError
+from ..made_up import made_up_inputs
 from ..model import Model
 from .source import convert
 
@@ -89,8 +90,6 @@ def check_proto(
     runner: tuple[str, Runner] | None = None,
 ) -> CheckResult:
     """The same for a model in memory; ``runner`` replaces the reference."""
-    from ..cli.common import made_up_inputs
-
     name, run = runner or reference_runner()
     given = feeds if feeds is not None else made_up_inputs(_ours(model), sizes)
     try:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from .. import _core
 from ..errors import ArgumentError, compose
 from ..model import Model
-from ._events import EventLog
+from ._log import EventLog
 
 Floats = npt.NDArray[np.float32]
 IPV_FLOATS = int(_core.stream.IPV_FLOATS)  # of a feature
@@ -31,7 +31,6 @@ class IpvFeature:
     feature: Floats
     code: Floats
     events: int
-    native_ns: float
 
 
 class IpvEncoder:
@@ -49,18 +48,18 @@ class IpvEncoder:
         weights = rng.standard_normal((IPV_CODE, IPV_FLOATS)) / np.sqrt(IPV_FLOATS)
         return cls(weights.astype(np.float32), np.zeros(IPV_CODE, np.float32))
 
-    def __call__(self, log: EventLog, page_instance: int, *, repeat: int = 1) -> IpvFeature:
-        """Feature and code of a recorded page instance; ``repeat`` times for measuring.
+    def __call__(self, log: EventLog, page_instance: int) -> IpvFeature:
+        """Feature and code of a recorded page instance.
 
         Uses the fields depth (of page_scroll) and item (of exposure and click) where they are declared.
         """
-        return IpvFeature(*_core.stream.ipv(log._core, page_instance, self.weights, self.bias, repeat))
+        return IpvFeature(*_core.stream.ipv(log._core, page_instance, self.weights, self.bias))
 
 
 def ipv_feature(log: EventLog, page_instance: int) -> Floats:
     """Feature of a recorded page instance, float32 [332]; zeros when the log has no such page."""
-    made: Floats = _core.stream.ipv_feature(log._core, page_instance)[0]
-    return made
+    feature: Floats = _core.stream.ipv_feature(log._core, page_instance)
+    return feature
 
 
 def ipv_network(layers: Sequence[tuple[Floats, Floats]]) -> Model:

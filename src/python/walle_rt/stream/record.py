@@ -14,8 +14,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
-from ..errors import ModelError, compose
-from ._events import Catalog, EventLog
+from ..errors import ModelError
+from ._catalog import Catalog
+from ._log import EventLog
 
 
 def _open(path: Path, mode: str) -> TextIO:
@@ -60,9 +61,7 @@ def replay_into(path: str | PathLike[str], directory: str | PathLike[str]) -> Ev
             except (ValueError, KeyError, TypeError) as e:
                 where = f"{path}, line {number}"
                 given = f"a line that is no event: {e}"
-                raise ModelError(compose(given, "what record() wrote", where, "record the log again")) from e
+                raise ModelError.of(given, "what record() wrote", where, "record the log again") from e
     if log is None:
-        raise ModelError(
-            compose("an empty recording", "a catalogue and events", str(path), "record the log again")
-        )
+        raise ModelError.of("an empty recording", "a catalogue and events", str(path), "record the log again")
     return log

@@ -11,7 +11,10 @@ read = _calls.read
 
 
 class Model:
-    """A model made ready to run. `inputs` and `outputs` list {'name', 'dtype', 'shape'}; a free dimension is None."""
+    """A model made ready to run.
+
+    `inputs` and `outputs` list {'name', 'dtype', 'shape'}; a free dimension is None.
+    """
 
     __slots__ = ('_handle', 'inputs', 'name', 'outputs')
 

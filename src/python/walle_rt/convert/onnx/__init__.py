@@ -1,7 +1,7 @@
 """ONNX -> walle_rt: every operator in its newest form, functions inlined, bodies closed.
 
-One module per family of operators holds the rules for what changed between opsets; ``walk`` does everything
-else.
+One module per family of operators holds the rules for what changed between opsets, which ``rules`` finds;
+they emit through ``emit`` what ``walk`` brings them in order.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 import onnx
 
 from ... import _core
-from ...errors import Error, ResourceError, compose
+from ...errors import Error, ResourceError
 from ..report import Report, refuse
 from . import (
     classical,
@@ -80,16 +80,11 @@ def convert_model(
     except Error:
         raise
     except MemoryError as error:
-        raise ResourceError(
-            compose("memory ran out", "enough free memory", label, "convert the model on a larger machine"),
-            given="memory ran out",
-            expected="enough free memory",
-            where=label,
-            next_step="convert the model on a larger machine",
+        raise ResourceError.of(
+            "memory ran out", "enough free memory", label, "convert the model on a larger machine"
         ) from error
-    except (
-        Exception
-    ) as error:  # fields of a damaged or hand-made file that contradict each other in ways nobody foresaw
+    except Exception as error:
+        # Fields of a damaged or hand-made file that contradict each other in ways nobody foresaw.
         raise refuse(
             f"a model that cannot be followed ({type(error).__name__}: {error})",
             "consistent nodes, attributes and types",

@@ -8,8 +8,8 @@ from typing import Any
 from onnx import AttributeProto, helper
 
 from ... import _core
-from .node import UnsupportedError
 from .tensors import known_dtype, read_sparse, read_tensor
+from .unsupported import UnsupportedError
 
 # Attributes that hold an ONNX element type; the native graph has its own numbers.
 _DTYPE_ATTRIBUTES = ("to", "dtype", "output_dtype", "output_datatype", "stash_type")

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto
 
-from .node import Node, UnsupportedError, rule
+from .node import Node
+from .rules import rule
 from .scope import NONE
 from .types import dims_of, rank_of
+from .unsupported import UnsupportedError
 from .vocabulary import numbers_at, strings_at
 
 ML = "ai.onnx.ml"

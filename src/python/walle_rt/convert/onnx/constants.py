@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 from onnx import TensorProto
 
-from .node import Node, UnsupportedError, rule
+from .node import Node
+from .rules import rule
 from .tensors import read_sparse, read_strings, read_tensor
+from .unsupported import UnsupportedError
 
 
 @rule("Constant")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from onnx import GraphProto, TensorProto, TypeProto
 
 from .. import report as _report
-from .node import Node, UnsupportedError, rule
+from .node import Node
+from .rules import rule
 from .scope import NONE, Scope
 from .types import type_of
+from .unsupported import UnsupportedError
 
 
 def body_scope(node: Node, graph: GraphProto, formal_types: list[TypeProto | None]) -> Scope:

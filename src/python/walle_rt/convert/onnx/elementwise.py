@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from .node import Node, UnsupportedError, rule
+from .node import Node
+from .rules import rule
 from .scope import NONE
+from .unsupported import UnsupportedError
 
 
 def align(node: Node, value: int, rank: int, axis: int) -> int:

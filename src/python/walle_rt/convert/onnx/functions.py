@@ -8,9 +8,9 @@ from typing import Any
 import onnx
 from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto
 
-from .node import UnsupportedError
-from .scope import NONE, Scope, Types
-from .types import type_of
+from .scope import NONE, Scope
+from .types import Types, type_of
+from .unsupported import UnsupportedError
 
 
 def schema_function(

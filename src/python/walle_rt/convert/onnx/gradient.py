@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .node import Node, UnsupportedError, rule
-from .scope import NONE, Key, Produced
-from .types import dims_of
+from .node import Node
+from .rules import rule
+from .scope import NONE
+from .types import Key, Produced, dims_of
+from .unsupported import UnsupportedError
 
 Pull = Callable[["Tape", Produced, list[int], int, int], list[int | None]]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .node import NEWEST, Node, rule
+from .node import Node
+from .rules import NEWEST, rule
 from .scope import NONE
 
 

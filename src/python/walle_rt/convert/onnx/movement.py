@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from .node import NEWEST, Node, UnsupportedError, rule
+from .node import Node
+from .rules import NEWEST, rule
 from .scope import NONE
+from .unsupported import UnsupportedError
 
 
 @rule("Reshape", below=5)

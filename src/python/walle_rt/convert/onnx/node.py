@@ -2,54 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from onnx import AttributeProto, NodeProto, TypeProto, helper
 
+from .emit import Emitter
 from .scope import NONE, Scope
 from .tensors import BY_NAME, DTYPES, Array
 from .types import element_type, rank_of, type_of
-
-if TYPE_CHECKING:
-    from .walk import Walk
-
-Rule = Callable[["Node"], None]
-NEWEST = 0  # `below` of a rule that holds for every opset
-
-# op -> [(below, rule)]; the rule with the smallest `below` above the model's opset is used, NEWEST last.
-RULES: dict[tuple[str, str], list[tuple[int, Rule]]] = {}
-
-
-def rule(*ops: str, below: int = NEWEST, domain: str = "") -> Callable[[Rule], Rule]:
-    """Register a rule for operators of models whose opset is below a number (or of any opset)."""
-
-    def register(function: Rule) -> Rule:
-        for op in ops:
-            RULES.setdefault((domain, op), []).append((below, function))
-            RULES[domain, op].sort(key=lambda entry: entry[0] or 1 << 30)
-        return function
-
-    return register
-
-
-def find_rule(domain: str, op: str, opset: int) -> Rule | None:
-    """The rule for an operator in a model of this opset, or None when the node is taken over as it is."""
-    for below, function in RULES.get((domain, op), []):
-        if below == NEWEST or opset < below:
-            return function
-    return None
-
-
-class UnsupportedError(Exception):
-    """Raised by a rule: the node cannot be converted; the message is the reason for the report."""
+from .unsupported import UnsupportedError
 
 
 class Node:
     """A source node with its inputs resolved to values."""
 
-    def __init__(self, walk: Walk, scope: Scope, proto: NodeProto, name: str, opset: int) -> None:
+    def __init__(self, walk: Emitter, scope: Scope, proto: NodeProto, name: str, opset: int) -> None:
         """Resolve inputs and attribute references."""
         self.walk = walk
         self.scope = scope

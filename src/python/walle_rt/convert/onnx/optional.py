@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .functions import schema_function
-from .node import Node, rule
+from .node import Node
+from .rules import rule
 
 
 @rule("Optional")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from .functions import schema_function
-from .node import Node, UnsupportedError, rule
+from .node import Node
+from .rules import rule
+from .unsupported import UnsupportedError
 
 _DOMAIN = "ai.onnx.preview"
 

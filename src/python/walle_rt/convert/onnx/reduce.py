@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .node import Node, rule
+from .node import Node
+from .rules import rule
 from .scope import NONE
 
 _AXES_18 = (

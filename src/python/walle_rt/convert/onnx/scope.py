@@ -7,43 +7,17 @@ closed. A function body shares its caller's builder but sees none of the caller'
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from onnx import AttributeProto, TypeProto
 
 from ..report import refuse
+from .types import Key, Types, kind_and_dtype, type_of
 
 if TYPE_CHECKING:
     from ... import _core
 
 NONE = -1
-Key = tuple[int, int]  # (id of the builder, value number)
-
-
-@dataclass(frozen=True)
-class Produced:
-    """How a value came to be; what its type is inferred from when somebody asks."""
-
-    op: str
-    domain: str
-    opset: int
-    attributes: tuple[AttributeProto, ...]
-    inputs: tuple[Key | None, ...]
-    outputs: int
-    index: int
-
-
-@dataclass
-class Types:
-    """Known types and the producers of all other values, across all builders of one conversion."""
-
-    known: dict[Key, TypeProto | None] = field(default_factory=dict)
-    produced: dict[Key, Produced] = field(default_factory=dict)
-    constants: dict[Key, Any] = field(default_factory=dict)
-    # Arrays of strings, which are uint8 with one more axis in the native graph; their type in `known` is the
-    # model's.
-    strings: set[Key] = field(default_factory=set)
 
 
 class Scope:
@@ -72,9 +46,8 @@ class Scope:
         self.captures: list[int] = []  # value numbers in the parent's builder
         self.depth: int = parent.depth + 1 if parent else 0
         self.call_depth: int = parent.call_depth if parent else 0
-        self.fallback: Scope | None = (
-            None  # same builder; for functions whose graph attributes use the caller's names
-        )
+        # Of the same builder; for functions whose graph attributes use the caller's names.
+        self.fallback: Scope | None = None
 
     def define(self, name: str, by: str) -> None:
         """Note that this scope defines a name; a second definition is an error."""
@@ -143,14 +116,10 @@ class Scope:
         return value
 
     def _outer_type(self, outer: int) -> TypeProto | None:
-        from .types import type_of
-
         assert self.parent is not None
         return type_of(self.types, self.parent.key(outer))
 
     def describe_outer(self, outer: int) -> tuple[str, str, list[Any] | None]:
         """Kind, dtype and shape (always unknown here) of a captured value."""
-        from .types import kind_and_dtype
-
         kind, dtype = kind_and_dtype(self._outer_type(outer))
         return kind, dtype, None

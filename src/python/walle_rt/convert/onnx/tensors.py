@@ -10,41 +10,49 @@ from typing import Any
 import numpy as np
 from onnx import SparseTensorProto, TensorProto
 
+from ... import _core
 from ..report import refuse
+from .unsupported import UnsupportedTypeError
 
 Array = np.ndarray[Any, Any]
 
-# ONNX number -> (name, NumPy dtype of the bits, walle_rt's number).
-DTYPES: dict[int, tuple[str, str, int]] = {
-    TensorProto.FLOAT: ("float32", "<f4", 1),
-    TensorProto.DOUBLE: ("float64", "<f8", 2),
-    TensorProto.FLOAT16: ("float16", "<f2", 3),
-    TensorProto.BFLOAT16: ("bfloat16", "<u2", 4),
-    TensorProto.INT8: ("int8", "<i1", 5),
-    TensorProto.INT16: ("int16", "<i2", 6),
-    TensorProto.INT32: ("int32", "<i4", 7),
-    TensorProto.INT64: ("int64", "<i8", 8),
-    TensorProto.UINT8: ("uint8", "<u1", 9),
-    TensorProto.UINT16: ("uint16", "<u2", 10),
-    TensorProto.UINT32: ("uint32", "<u4", 11),
-    TensorProto.UINT64: ("uint64", "<u8", 12),
-    TensorProto.BOOL: ("bool", "?", 13),
-    17: ("float8e4m3fn", "<u1", 14),
-    18: ("float8e4m3fnuz", "<u1", 15),
-    19: ("float8e5m2", "<u1", 16),
-    20: ("float8e5m2fnuz", "<u1", 17),
-    21: ("uint4", "<u1", 20),
-    22: ("int4", "<u1", 19),
-    23: ("float4e2m1", "<u1", 23),
-    24: ("float8e8m0", "<u1", 18),
-    25: ("uint2", "<u1", 22),
-    26: ("int2", "<u1", 21),
+_NAMES: dict[int, str] = {
+    TensorProto.FLOAT: "float32",
+    TensorProto.DOUBLE: "float64",
+    TensorProto.FLOAT16: "float16",
+    TensorProto.BFLOAT16: "bfloat16",
+    TensorProto.INT8: "int8",
+    TensorProto.INT16: "int16",
+    TensorProto.INT32: "int32",
+    TensorProto.INT64: "int64",
+    TensorProto.UINT8: "uint8",
+    TensorProto.UINT16: "uint16",
+    TensorProto.UINT32: "uint32",
+    TensorProto.UINT64: "uint64",
+    TensorProto.BOOL: "bool",
+    TensorProto.FLOAT8E4M3FN: "float8e4m3fn",
+    TensorProto.FLOAT8E4M3FNUZ: "float8e4m3fnuz",
+    TensorProto.FLOAT8E5M2: "float8e5m2",
+    TensorProto.FLOAT8E5M2FNUZ: "float8e5m2fnuz",
+    # By number: the oldest onnx package that converts has no names for them.
+    21: "uint4",
+    22: "int4",
+    23: "float4e2m1",
+    24: "float8e8m0",
+    25: "uint2",
+    26: "int2",
 }
 # Bits of an element where several share a byte of a file; in memory each has a byte of its own.
 _PACKED = {21: 4, 22: 4, 23: 4, 25: 2, 26: 2}
+# ONNX number -> (name, NumPy dtype of the bits in a file, walle_rt's number).
+DTYPES: dict[int, tuple[str, str, int]] = {
+    onnx: (name, "<" + code, number)
+    for onnx, name in _NAMES.items()
+    for number, code in [_core.dtypes()[name]]
+}
 BY_NAME = {name: number for number, (name, _, _) in DTYPES.items()}
-_MAX_BYTES = 1 << 34
-_MAX_RANK = 8
+_MAX_BYTES = _core.limits()["max_tensor_bytes"]
+MAX_RANK = _core.limits()["max_rank"]
 
 
 @dataclass(frozen=True)
@@ -53,10 +61,6 @@ class Bits:
 
     array: Array
     dtype: str
-
-
-class UnsupportedTypeError(Exception):
-    """A value of a type walle_rt does not have; the message is the reason for the report."""
 
 
 def type_name(number: int) -> str:
@@ -78,9 +82,9 @@ def known_dtype(number: int) -> tuple[str, str, int]:
 
 def checked_dims(dims: list[int], itemsize: int, where: str) -> int:
     """The element count of a tensor in a file, within the limits, before anything is allocated for it."""
-    if len(dims) > _MAX_RANK:
+    if len(dims) > MAX_RANK:
         raise refuse(
-            f"a tensor of rank {len(dims)}", f"rank at most {_MAX_RANK}", where, "reshape it in the model"
+            f"a tensor of rank {len(dims)}", f"rank at most {MAX_RANK}", where, "reshape it in the model"
         )
     if any(d < 0 for d in dims):
         raise refuse(

@@ -1,6 +1,6 @@
 """Strings: operators that move them, compare them, take them apart and look them up.
 
-An array of strings is uint8 with one more axis in the native graph (ops/control/words.h), so a node that
+An array of strings is uint8 with one more axis in the native graph (ops/rules/words.h), so a node that
 meets one is converted by the rules here and by no other. Movement is done on the positions of the strings.
 """
 
@@ -11,10 +11,12 @@ from copy import copy
 
 from onnx import TensorProto, TypeProto, helper
 
-from .node import Node, Rule, UnsupportedError, find_rule, rule
+from .node import Node
+from .rules import Rule, find_rule, rule
 from .scope import NONE
 from .tensors import known_dtype
 from .types import rank_of
+from .unsupported import UnsupportedError
 
 # op -> the rule for nodes with strings among their inputs.
 STRING_RULES: dict[tuple[str, str], Rule] = {}

@@ -19,7 +19,9 @@ from .classical import (
     rows,
     two_columns,
 )
-from .node import Node, UnsupportedError, rule
+from .node import Node
+from .rules import rule
+from .unsupported import UnsupportedError
 
 Array = np.ndarray[Any, Any]
 

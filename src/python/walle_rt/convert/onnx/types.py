@@ -4,14 +4,41 @@ only where a rule asks.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import onnx
-from onnx import NodeProto, TypeProto, helper
+from onnx import AttributeProto, NodeProto, TypeProto, helper
 from onnx.shape_inference import infer_node_outputs
 
-from .scope import Key, Produced, Types
 from .tensors import DTYPES
+
+Key = tuple[int, int]  # (id of the builder, value number)
+
+
+@dataclass(frozen=True)
+class Produced:
+    """How a value came to be; what its type is inferred from when somebody asks."""
+
+    op: str
+    domain: str
+    opset: int
+    attributes: tuple[AttributeProto, ...]
+    inputs: tuple[Key | None, ...]
+    outputs: int
+    index: int
+
+
+@dataclass
+class Types:
+    """Known types and the producers of all other values, across all builders of one conversion."""
+
+    known: dict[Key, TypeProto | None] = field(default_factory=dict)
+    produced: dict[Key, Produced] = field(default_factory=dict)
+    constants: dict[Key, Any] = field(default_factory=dict)
+    # Arrays of strings, which are uint8 with one more axis in the native graph; their type in `known` is the
+    # model's.
+    strings: set[Key] = field(default_factory=set)
 
 
 def type_of(types: Types, key: Key) -> TypeProto | None:
@@ -81,21 +108,31 @@ def rank_of(type_proto: TypeProto | None) -> int | None:
     return len(type_proto.tensor_type.shape.dim)
 
 
-def kind_and_dtype(type_proto: TypeProto | None) -> tuple[str, str]:
-    """What the native graph wants to know: tensor, sequence or optional,
-    and the dtype's name or "undefined".
-    """
-    kind = "tensor"
+def innermost(type_proto: TypeProto | None) -> TypeProto | None:
+    """The tensor type inside sequences and optionals, or None where there is none."""
     while type_proto is not None and not type_proto.HasField("tensor_type"):
         if type_proto.HasField("sequence_type"):
-            kind = "sequence" if kind == "tensor" else kind
             type_proto = type_proto.sequence_type.elem_type
         elif type_proto.HasField("optional_type"):
-            kind = "optional"
             type_proto = type_proto.optional_type.elem_type
         else:
-            return kind, "undefined"
-    number = element_type(type_proto)
+            return None
+    return type_proto
+
+
+def kind_and_dtype(type_proto: TypeProto | None) -> tuple[str, str]:
+    """Kind (tensor, sequence or optional) and the name of the dtype ("undefined") for the native graph."""
+    kind = "tensor"
+    outer = type_proto
+    while outer is not None and kind != "optional" and not outer.HasField("tensor_type"):
+        if outer.HasField("sequence_type"):
+            kind = "sequence"
+            outer = outer.sequence_type.elem_type
+        elif outer.HasField("optional_type"):
+            kind = "optional"
+        else:
+            break
+    number = element_type(innermost(type_proto))
     return kind, DTYPES[number][0] if number in DTYPES else "undefined"
 
 

@@ -21,7 +21,9 @@ from .classical import (
     two_columns,
     typed_like,
 )
-from .node import Node, UnsupportedError, rule
+from .node import Node
+from .rules import rule
+from .unsupported import UnsupportedError
 
 Array = np.ndarray[Any, Any]
 _CERTAIN = 1e-7  # no pair of classes is further from being undecided, as in LIBSVM

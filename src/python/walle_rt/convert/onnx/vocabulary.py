@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, numpy_helper
 
-from .node import Node, UnsupportedError, rule
+from .node import Node
+from .rules import rule
 from .text import emit_strings, emit_typed, string_rule
+from .unsupported import UnsupportedError
 
 _ML = "ai.onnx.ml"
 _NO_STRING = "_Unused"  # the default of every operator here

@@ -1,0 +1,35 @@
+"""Measurements of the native core, for the benchmarks alone; built by CMake, never shipped."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+class Appender:
+    """Appends the newest event of an event log again and again."""
+
+    def __init__(self, directory: str, journal_bytes: int) -> None: ...
+    def append(self, count: int) -> npt.NDArray[np.int64]:
+        """Wall-clock nanoseconds of each append."""
+
+class Matching:
+    """A set of triggers that columns of events are matched against."""
+
+    def __init__(self, catalog: bytes, triggers: Sequence[str]) -> None: ...
+    def run(
+        self, events: npt.NDArray[np.uint16], pages: npt.NDArray[np.uint16], ts: npt.NDArray[np.int64]
+    ) -> tuple[int, float]:
+        """(firings, CPU seconds); ids are the catalogue's, ts in microseconds."""
+    @property
+    def memory_bytes(self) -> int: ...
+    @property
+    def nodes(self) -> int: ...
+
+def ipv_ns(
+    directory: str,
+    page_instance: int,
+    weights: npt.NDArray[np.float32],
+    bias: npt.NDArray[np.float32],
+    repeat: int,
+) -> float:
+    """Mean CPU nanoseconds of one feature and code."""

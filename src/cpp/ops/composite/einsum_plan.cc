@@ -1,0 +1,116 @@
+#include "ops/composite/einsum_plan.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace walle::ops {
+
+namespace {
+constexpr int kEllipsis = 256;
+
+Error wrong(const std::string& equation, const std::string& given, const std::string& expected) {
+  return model_error(given, expected, "Einsum equation '" + equation + "'",
+                     "correct the equation or the operands");
+}
+
+// One term's labels; an ellipsis stands for `extra` axes.
+Result<std::vector<int>> parse_term(const std::string& equation, const std::string& term, int extra) {
+  std::vector<int> labels;
+  bool ellipsis = false;
+  for (size_t i = 0; i < term.size(); ++i) {
+    if (std::isalpha(static_cast<unsigned char>(term[i]))) {
+      labels.push_back(term[i]);
+    } else if (term.compare(i, 3, "...") == 0 && !ellipsis) {
+      ellipsis = true;
+      i += 2;
+      for (int k = extra - 1; k >= 0; --k) labels.push_back(kEllipsis + k);
+    } else {
+      return wrong(equation, "character '" + term.substr(i, 1) + "'",
+                   "letters and at most one ellipsis per term");
+    }
+  }
+  return labels;
+}
+
+int letters(const std::string& term) {
+  return static_cast<int>(
+      std::ranges::count_if(term, [](unsigned char ch) { return std::isalpha(ch) != 0; }));
+}
+
+// Without an arrow: the ellipsis axes, then the letters that occur once, in alphabetical order.
+std::vector<int> implied_output(const EinsumPlan& plan) {
+  std::map<int, int> uses;
+  for (const auto& labels : plan.inputs)
+    for (int label : labels) ++uses[label];
+  std::vector<int> out;
+  for (const auto& [label, count] : uses)
+    if (label >= kEllipsis) out.insert(out.begin(), label);
+  for (const auto& [label, count] : uses)
+    if (label < kEllipsis && count == 1) out.push_back(label);
+  return out;
+}
+
+Status note_sizes(EinsumPlan& plan, const std::string& equation, const std::vector<Shape>& shapes) {
+  for (size_t k = 0; k < shapes.size(); ++k) {
+    const auto& labels = plan.inputs[k];
+    if (static_cast<int>(labels.size()) != shapes[k].rank())
+      return wrong(equation, "operand " + std::to_string(k) + " of shape " + shapes[k].text(),
+                   std::to_string(labels.size()) + " axes");
+    for (int i = 0; i < shapes[k].rank(); ++i) {
+      int64_t& size = plan.size.try_emplace(labels[static_cast<size_t>(i)], 1).first->second;
+      if (size != shapes[k][i] && size != 1 && shapes[k][i] != 1)
+        return wrong(
+            equation,
+            "sizes " + std::to_string(size) + " and " + std::to_string(shapes[k][i]) + " for one label",
+            "equal sizes");
+      if (shapes[k][i] != 1) size = shapes[k][i];
+    }
+  }
+  return {};
+}
+}  // namespace
+
+Result<EinsumPlan> parse_einsum(const std::string& equation, const std::vector<Shape>& shapes) {
+  std::string text = equation;
+  std::erase_if(text, [](unsigned char ch) { return std::isspace(ch) != 0; });
+  const size_t arrow = text.find("->");
+  const std::string left = text.substr(0, arrow);
+  std::vector<std::string> terms(1);
+  for (char ch : left) {
+    if (ch == ',')
+      terms.emplace_back();
+    else
+      terms.back().push_back(ch);
+  }
+  if (terms.size() != shapes.size())
+    return wrong(equation, std::to_string(shapes.size()) + " operands",
+                 std::to_string(terms.size()) + " operands");
+  EinsumPlan plan;
+  int widest = 0;
+  for (size_t k = 0; k < terms.size(); ++k) {
+    const int extra = terms[k].find("...") == std::string::npos ? 0 : shapes[k].rank() - letters(terms[k]);
+    if (extra < 0)
+      return wrong(equation, "operand " + std::to_string(k) + " of shape " + shapes[k].text(),
+                   "an axis for every letter");
+    widest = std::max(widest, extra);
+    WALLE_ASSIGN(auto labels, parse_term(equation, terms[k], extra));
+    plan.inputs.push_back(std::move(labels));
+  }
+  WALLE_TRY(note_sizes(plan, equation, shapes));
+  if (arrow == std::string::npos) {
+    plan.output = implied_output(plan);
+  } else {
+    WALLE_ASSIGN(plan.output, parse_term(equation, text.substr(arrow + 2), widest));
+  }
+  for (size_t i = 0; i < plan.output.size(); ++i) {
+    const bool repeated = std::find(plan.output.begin(), plan.output.begin() + static_cast<std::ptrdiff_t>(i),
+                                    plan.output[i]) != plan.output.begin() + static_cast<std::ptrdiff_t>(i);
+    if (!plan.size.contains(plan.output[i]) || repeated)
+      return wrong(equation, "the result's labels", "labels of the operands, each once");
+  }
+  if (plan.output.size() > static_cast<size_t>(base::kMaxRank))
+    return wrong(equation, "a result of too many axes", "at most 8 axes");
+  return plan;
+}
+
+}  // namespace walle::ops

@@ -1,0 +1,37 @@
+#include "ops/rules/infer.h"
+
+namespace walle::ops {
+
+Status infer_same(ir::InferContext& c) {
+  c.output(0, c.dtype(0), c.shape(0));
+  return {};
+}
+
+Status same_dtypes(const ir::InferContext& c, int from, int to) {
+  for (int i = from + 1; i < to; ++i)
+    if (c.has(i) && c.dtype(i) != c.dtype(from))
+      return model_error("inputs of " + std::string(dtype_name(c.dtype(from))) + " and " +
+                             std::string(dtype_name(c.dtype(i))),
+                         "inputs of one dtype", "input " + std::to_string(i), "insert a Cast");
+  return {};
+}
+
+namespace {
+Status broadcast_all(ir::InferContext& c, DType dtype) {
+  WALLE_TRY(same_dtypes(c, 0, c.input_count()));
+  Shape out = c.shape(0);
+  for (int i = 0; i < c.input_count(); ++i) {
+    if (!c.has(i))
+      return model_error("input " + std::to_string(i) + " left out", "a tensor", "inputs",
+                         "connect the input");
+    WALLE_ASSIGN(out, tensor::broadcast(out, c.shape(i)));
+  }
+  c.output(0, dtype, out);
+  return {};
+}
+}  // namespace
+
+Status infer_broadcast(ir::InferContext& c) { return broadcast_all(c, c.dtype(0)); }
+Status infer_compare(ir::InferContext& c) { return broadcast_all(c, DType::boolean); }
+
+}  // namespace walle::ops

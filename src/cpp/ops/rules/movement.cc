@@ -1,0 +1,60 @@
+#include "ops/rules/movement.h"
+
+#include <algorithm>
+
+namespace walle::ops {
+
+namespace {
+raster::View view_of(const Placed& placed) {
+  raster::View v;
+  const Shape strides = placed.shape.strides();
+  for (int a = 0; a < placed.shape.rank(); ++a) {
+    const auto i = static_cast<size_t>(a);
+    v.offset += placed.start[i] * strides[a];
+    v.stride[i] = strides[a] * (placed.step.empty() ? 1 : placed.step[i]);
+  }
+  return v;
+}
+}  // namespace
+
+raster::Region box_region(int source, const Shape& size, const Placed& from, const Placed& to) {
+  raster::Region r;
+  r.source = source;
+  r.rank = size.rank();
+  std::ranges::copy(size.dims(), r.size.begin());
+  r.src = view_of(from);
+  r.dst = view_of(to);
+  return r;
+}
+
+Result<std::vector<int>> unique_axes(std::span<const int64_t> axes, int rank) {
+  std::vector<int> out;
+  for (int64_t axis : axes) {
+    WALLE_ASSIGN(const int a, tensor::normalize_axis(axis, rank));
+    if (std::ranges::find(out, a) != out.end())
+      return model_error("axis " + std::to_string(axis) + " twice", "each axis at most once", "axes",
+                         "remove the repeated axis");
+    out.push_back(a);
+  }
+  return out;
+}
+
+raster::Fill fill_of(const Tensor& value) {
+  raster::Fill fill;
+  if (value.bytes() > 0)
+    std::memcpy(fill.bytes.data(), value.data(), static_cast<size_t>(dtype_size(value.dtype())));
+  return fill;
+}
+
+Result<std::vector<int64_t>> ints_of(const LowerContext& c, int i) {
+  if (!c.has(i)) return std::vector<int64_t>{};
+  const Tensor* value = c.constant(c.in(i));
+  if (!value) return internal_error("the value of input " + std::to_string(i) + " is not known", "lowering");
+  return value->to_i64();
+}
+
+void result_raster(LowerContext& c, raster::Raster raster) {
+  c.result(0, c.raster(std::move(raster), c.dtype(c.in(0)), c.out_shape(0), {c.in(0)}));
+}
+
+}  // namespace walle::ops

@@ -1,0 +1,81 @@
+#include "ops/rules/pool.h"
+
+namespace walle::ops {
+
+Result<Window> pool_window(const ir::Attributes& attrs, const Shape& x) {
+  WALLE_ASSIGN(Window w, resolve_window(attrs, x));
+  for (int i = 0; i < w.rank(); ++i) {
+    const auto a = static_cast<size_t>(i);
+    if (w.pad_begin[a] >= w.extent(i) || w.pad_end[a] >= w.extent(i))
+      return model_error("padding " + std::to_string(std::max(w.pad_begin[a], w.pad_end[a])),
+                         "less than the window's extent of " + std::to_string(w.extent(i)), "attribute pads",
+                         "pad the input with a Pad node instead");
+  }
+  return w;
+}
+
+Status infer_pool(ir::InferContext& c) {
+  WALLE_ASSIGN(const Window w, pool_window(c.attrs(), c.shape(0)));
+  std::vector<int64_t> dims{c.shape(0)[0], c.shape(0)[1]};
+  dims.insert(dims.end(), w.out.begin(), w.out.end());
+  WALLE_ASSIGN(const Shape out, Shape::checked(dims, 8, "pooling"));
+  c.output(0, c.dtype(0), out);
+  return {};
+}
+
+ir::Cost cost_pool(const ir::Attributes& attrs, std::span<const ir::InferInput> in,
+                   std::span<const ir::InferOutput> out) {
+  double taps = 1;
+  for (int64_t k : attrs.get_ints("kernel_shape")) taps *= static_cast<double>(k);
+  const auto results = static_cast<double>(out[0].shape.elements());
+  return {results * taps, results * static_cast<double>(dtype_size(out[0].dtype)) +
+                              static_cast<double>(in[0].shape.elements() * dtype_size(in[0].dtype))};
+}
+
+namespace {
+// Pools axes (ax, ax + 1) of x given as [N, C, H, W]; `ay` < 0: H is not pooled.
+Ref pool_pair(LowerContext& c, std::string_view op, Ref x, const Shape& as, const Window& w, int ay, int ax) {
+  const auto pick = [&](const std::vector<int64_t>& v, int axis, int64_t none) {
+    return axis < 0 ? none : v[static_cast<size_t>(axis)];
+  };
+  ir::Attributes a = c.attrs();
+  a.erase("auto_pad");
+  a.set("kernel_shape", std::vector<int64_t>{pick(w.kernel, ay, 1), pick(w.kernel, ax, 1)});
+  a.set("strides", std::vector<int64_t>{pick(w.stride, ay, 1), pick(w.stride, ax, 1)});
+  a.set("dilations", std::vector<int64_t>{pick(w.dilation, ay, 1), pick(w.dilation, ax, 1)});
+  a.set("pads", std::vector<int64_t>{pick(w.pad_begin, ay, 0), pick(w.pad_begin, ax, 0),
+                                     pick(w.pad_end, ay, 0), pick(w.pad_end, ax, 0)});
+  return c.emit(op, {c.reshape(x, as)}, a);
+}
+}  // namespace
+
+Status lower_pool(LowerContext& c, std::string_view op) {
+  const Shape in = c.shape(c.in(0));
+  if (canonical_window(c.attrs(), in)) return {};
+  WALLE_ASSIGN(const Window w, pool_window(c.attrs(), in));
+  const int n = w.rank();
+  // The last two axes first, then one leading axis after the other with everything behind it flattened.
+  Shape now = in;
+  Ref y = pool_pair(c, op, c.in(0),
+                    n == 1 ? Shape{in[0], in[1], 1, in[2]} : Shape{in[0], in.product(1, n), in[n], in[n + 1]},
+                    w, n - 2, n - 1);
+  now[n + 1] = w.out[static_cast<size_t>(n - 1)];
+  if (n > 1) now[n] = w.out[static_cast<size_t>(n - 2)];
+  for (int axis = n - 3; axis >= 0; --axis) {
+    const Shape as{now[0], now.product(1, axis + 2), now[axis + 2], now.product(axis + 3, now.rank())};
+    Window one = w;
+    // The flattened axis keeps every element: pool it with a window of one.
+    const auto a = static_cast<size_t>(axis);
+    one.kernel = {w.kernel[a], 1};
+    one.stride = {w.stride[a], 1};
+    one.dilation = {w.dilation[a], 1};
+    one.pad_begin = {w.pad_begin[a], 0};
+    one.pad_end = {w.pad_end[a], 0};
+    y = pool_pair(c, op, y, as, one, 0, 1);
+    now[axis + 2] = w.out[a];
+  }
+  c.result(0, c.reshape(y, c.out_shape(0)));
+  return {};
+}
+
+}  // namespace walle::ops

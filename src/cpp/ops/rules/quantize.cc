@@ -1,0 +1,101 @@
+#include "ops/rules/quantize.h"
+
+#include "base/checked.h"
+#include "ops/rules/views.h"
+
+namespace walle::ops {
+
+std::optional<std::pair<double, double>> quantized_range(DType dtype) {
+  switch (dtype) {
+    case DType::int8: return std::pair(-128.0, 127.0);
+    case DType::uint8: return std::pair(0.0, 255.0);
+    case DType::int16: return std::pair(-32768.0, 32767.0);
+    case DType::uint16: return std::pair(0.0, 65535.0);
+    case DType::int4: return std::pair(-8.0, 7.0);
+    case DType::uint4: return std::pair(0.0, 15.0);
+    case DType::int2: return std::pair(-2.0, 1.0);
+    case DType::uint2: return std::pair(0.0, 3.0);
+    default: return std::nullopt;
+  }
+}
+
+Status check_quantization(ir::InferContext& c) {
+  const Shape& x = c.shape(0);
+  const Shape& scale = c.shape(1);
+  if (!tensor::is_float(c.dtype(1)) || tensor::is_float8(c.dtype(1)))
+    return model_error("scale of " + std::string(dtype_name(c.dtype(1))), "a float scale", "quantisation",
+                       "cast the scale");
+  const auto wrong = [&](const Shape& got, const std::string& expected) {
+    return model_error("shape " + got.text() + " for data of shape " + x.text(), expected,
+                       "scale or zero point", "check axis and block_size");
+  };
+  const int64_t block = c.attrs().get_int("block_size", 0);
+  if (block < 0)
+    return model_error("block_size=" + std::to_string(block), "zero or more", "quantisation",
+                       "correct block_size");
+  const bool single = block == 0 && c.has(2) && c.shape(2).elements() == 1 && scale.elements() == 1;
+  if (c.has(2) && !single && c.shape(2) != scale)
+    return wrong(c.shape(2), "the shape of the scale " + scale.text());
+  if (scale.elements() == 1 && block == 0) return {};
+  WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 1), x.rank()));
+  if (block == 0)
+    return scale.rank() == 1 && scale[0] == x[axis]
+               ? Status()
+               : wrong(scale, "one element per index of axis " + std::to_string(axis));
+  Shape expected = x;
+  expected[axis] = base::ceil_div(x[axis], block);
+  return scale == expected ? Status() : wrong(scale, expected.text());
+}
+
+namespace {
+// Element i along `axis` is element i / block of r.
+Ref repeat_blocks(LowerContext& c, Ref r, const Shape& x, int axis, int64_t block) {
+  Shape split;
+  std::vector<int64_t> stride;
+  const Shape own = c.shape(r).strides();
+  for (int i = 0; i < x.rank(); ++i) {
+    split.push_back(c.shape(r)[i]);
+    stride.push_back(own[i]);
+    if (i == axis) {
+      split.push_back(block);
+      stride.push_back(0);
+    }
+  }
+  Shape merged = x;
+  merged[axis] = c.shape(r)[axis] * block;
+  const Ref whole = c.reshape(strided_view(c, r, split, stride), merged);
+  return strided_view(c, whole, x, merged.strides().dims());  // the last block may be cut
+}
+}  // namespace
+
+Ref quantization_operand(LowerContext& c, Ref r) {
+  if (c.failed()) return kNoRef;
+  const Shape x = c.shape(c.in(0));
+  const int64_t block = c.attrs().get_int("block_size", 0);
+  if (block == 0 && c.shape(r).elements() == 1) return c.reshape(r, Shape{});
+  const auto axis = tensor::normalize_axis(c.attrs().get_int("axis", 1), x.rank());
+  if (!axis.ok()) {
+    c.fail(axis.error());
+    return kNoRef;
+  }
+  if (block == 0) return along_axis(c, r, *axis, x.rank());
+  if (x.rank() >= base::kMaxRank) {
+    c.fail(model_error("rank " + std::to_string(x.rank()), "rank below " + std::to_string(base::kMaxRank),
+                       "blocked quantisation", "reshape x"));
+    return kNoRef;
+  }
+  // A block longer than the axis is one block; its own length would overflow products.
+  return repeat_blocks(c, r, x, *axis, std::min(block, std::max<int64_t>(x[*axis], 1)));
+}
+
+Ref quantized(LowerContext& c, Ref x, Ref zero, DType to) {
+  const auto range = quantized_range(to);
+  if (!range)
+    return c.emit("Cast", {x},
+                  {{"to", static_cast<int64_t>(to)}, {"saturate", c.attrs().get_int("saturate", 1)}});
+  Ref y = c.emit("Round", {x});
+  if (zero >= 0) y = c.add(y, c.cast(zero, c.dtype(y)));
+  return c.cast(c.emit("Clamp", {y}, {{"min", range->first}, {"max", range->second}}), to);
+}
+
+}  // namespace walle::ops

@@ -1,0 +1,74 @@
+#include "ops/rules/views.h"
+
+#include <array>
+#include <vector>
+
+#include "tensor/representable.h"
+
+namespace walle::ops {
+
+Ref strided_view(LowerContext& c, Ref r, const Shape& out, std::span<const int64_t> stride, int64_t offset) {
+  if (!c.may_have(c.dtype(r), out)) return kNoRef;
+  const Shape to = out.strides();
+  raster::Raster moved;
+  moved.regions.push_back(raster::strided_region(0, out.dims(), offset, stride, 0, to.dims()));
+  return c.raster(std::move(moved), c.dtype(r), out, {r});
+}
+
+Ref expand_to(LowerContext& c, Ref r, const Shape& out) {
+  if (c.failed() || c.shape(r) == out) return r;
+  const Shape in = c.shape(r);
+  const Shape own = in.strides();
+  std::vector<int64_t> stride;
+  for (int i = 0; i < out.rank(); ++i) {
+    const int k = i - (out.rank() - in.rank());
+    stride.push_back(k < 0 || in[k] == 1 ? 0 : own[k]);
+  }
+  return strided_view(c, r, out, stride);
+}
+
+Ref along_axis(LowerContext& c, Ref r, int axis, int rank) {
+  if (c.failed()) return kNoRef;
+  const int64_t n = c.shape(r).elements();
+  Shape shape{n};
+  for (int i = axis + 1; i < rank; ++i) shape.push_back(1);
+  return c.reshape(r, n == 1 ? Shape{} : shape);
+}
+
+Ref zeros(LowerContext& c, DType dtype, const Shape& shape) {
+  raster::Raster r;
+  r.fill.emplace();
+  return c.raster(std::move(r), dtype, shape, {});
+}
+
+Ref iota(LowerContext& c, DType dtype, int64_t n) {
+  if (!c.may_tabulate(n, 4)) return kNoRef;
+  std::vector<double> values;
+  for (int64_t i = 0; i < n; ++i) values.push_back(static_cast<double>(i));
+  return constant_of(c, dtype, Shape{n}, values);
+}
+
+Ref constant_of(LowerContext& c, DType dtype, const Shape& shape, std::span<const double> values) {
+  if (c.failed()) return kNoRef;
+  auto t = Tensor::allocate(dtype, shape);
+  if (!t.ok()) {
+    c.fail(t.take_error());
+    return kNoRef;
+  }
+  bool holds = true;
+  const bool known = tensor::visit_numeric(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    auto out = t->as_mutable<T>();
+    for (size_t i = 0; i < out.size() && holds; ++i) {
+      holds = tensor::representable<T>(values[i]);
+      if (holds) out[i] = static_cast<T>(values[i]);
+    }
+  });
+  if (!holds)
+    c.fail(model_error("a number that " + std::string(dtype_name(dtype)) + " cannot hold", "smaller numbers",
+                       "a table of the operator", "correct the node's attributes"));
+  if (!known) c.fail(internal_error("a constant of " + std::string(dtype_name(dtype)), "constant_of"));
+  return c.constant(std::move(*t));
+}
+
+}  // namespace walle::ops

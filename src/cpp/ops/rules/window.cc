@@ -1,0 +1,131 @@
+#include "ops/rules/window.h"
+
+#include <algorithm>
+
+namespace walle::ops {
+
+namespace {
+constexpr int64_t kMaxEntry = (int64_t{1} << 31) - 1;
+
+enum class AutoPad { none, same_upper, same_lower, valid };
+
+Result<AutoPad> auto_pad(const ir::Attributes& attrs) {
+  const std::string text = attrs.get_string("auto_pad", "NOTSET");
+  if (text == "NOTSET" || text.empty()) return AutoPad::none;
+  if (text == "SAME_UPPER") return AutoPad::same_upper;
+  if (text == "SAME_LOWER") return AutoPad::same_lower;
+  if (text == "VALID") return AutoPad::valid;
+  return model_error("auto_pad \"" + text + "\"", "NOTSET, SAME_UPPER, SAME_LOWER or VALID",
+                     "attribute auto_pad", "correct auto_pad");
+}
+
+// Output size of one axis with explicit padding. With ceil_mode the last window must still start inside the
+// input or its leading padding.
+int64_t padded_size(int64_t in, int64_t begin, int64_t end, int64_t extent, int64_t stride, bool ceil_mode) {
+  const int64_t room = in + begin + end - extent;
+  if (room < 0) return 0;
+  int64_t out = room / stride + 1;
+  if (ceil_mode && room % stride != 0 && out * stride < in + begin) ++out;
+  return out;
+}
+}  // namespace
+
+int64_t Window::taps() const {
+  int64_t n = 1;
+  for (int64_t k : kernel) n *= k;
+  return n;
+}
+
+std::vector<int64_t> Window::pads() const {
+  std::vector<int64_t> both = pad_begin;
+  both.insert(both.end(), pad_end.begin(), pad_end.end());
+  return both;
+}
+
+void Window::write(ir::Attributes& attributes) const {
+  attributes.erase("auto_pad");
+  attributes.set("kernel_shape", kernel);
+  attributes.set("strides", stride);
+  attributes.set("dilations", dilation);
+  attributes.set("pads", pads());
+}
+
+Result<std::vector<int64_t>> spatial_list(const ir::Attributes& attrs, const char* name, size_t count,
+                                          int64_t low, int64_t fallback) {
+  std::vector<int64_t> values = attrs.get_ints(name);
+  if (values.empty()) return std::vector<int64_t>(count, fallback);
+  if (values.size() != count)
+    return model_error(std::string(name) + " with " + std::to_string(values.size()) + " entries",
+                       std::to_string(count) + " entries", std::string("attribute ") + name,
+                       "give one entry per spatial axis (two for pads)");
+  for (int64_t v : values)
+    if (v < low || v > kMaxEntry)
+      return model_error(std::string(name) + " of " + std::to_string(v),
+                         "values from " + std::to_string(low) + " to 2^31 - 1",
+                         std::string("attribute ") + name, std::string("correct ") + name);
+  return values;
+}
+
+Result<Window> resolve_window(const ir::Attributes& attrs, const Shape& x,
+                              const std::vector<int64_t>& kernel) {
+  if (x.rank() < 3)
+    return model_error("an input of shape " + x.text(), "batch, channels and at least one spatial axis",
+                       "input X", "reshape the input");
+  const auto n = static_cast<size_t>(x.rank() - 2);
+  Window w;
+  WALLE_ASSIGN(w.kernel, spatial_list(attrs, "kernel_shape", n, 1, 0));
+  if (!attrs.has("kernel_shape") || attrs.get_ints("kernel_shape").empty()) w.kernel = kernel;
+  if (w.kernel.size() != n || std::ranges::any_of(w.kernel, [](int64_t k) { return k < 1 || k > kMaxEntry; }))
+    return model_error("no usable kernel size", "a positive kernel size per spatial axis",
+                       "attribute kernel_shape", "set kernel_shape");
+  WALLE_ASSIGN(w.stride, spatial_list(attrs, "strides", n, 1, 1));
+  WALLE_ASSIGN(w.dilation, spatial_list(attrs, "dilations", n, 1, 1));
+  WALLE_ASSIGN(const std::vector<int64_t> pads, spatial_list(attrs, "pads", 2 * n, 0, 0));
+  WALLE_ASSIGN(const AutoPad mode, auto_pad(attrs));
+  const bool ceil_mode = attrs.get_int("ceil_mode", 0) != 0;
+  w.pad_begin.assign(n, 0);
+  w.pad_end.assign(n, 0);
+  int64_t taps = 1;
+  for (size_t i = 0; i < n; ++i) {
+    const int64_t in = x[static_cast<int>(i) + 2];
+    const int64_t extent = w.extent(static_cast<int>(i));
+    if (__builtin_mul_overflow(taps, w.kernel[i], &taps) || taps > kMaxEntry)
+      return model_error("a kernel of more than 2^31 elements", "a smaller kernel", "attribute kernel_shape",
+                         "correct kernel_shape");
+    if (mode == AutoPad::same_upper || mode == AutoPad::same_lower) {
+      w.out.push_back((in + w.stride[i] - 1) / w.stride[i]);
+      const int64_t total = std::max<int64_t>((w.out[i] - 1) * w.stride[i] + extent - in, 0);
+      w.pad_begin[i] = mode == AutoPad::same_upper ? total / 2 : total - total / 2;
+      w.pad_end[i] = total - w.pad_begin[i];
+      continue;
+    }
+    if (mode == AutoPad::none) {
+      w.pad_begin[i] = pads[i];
+      w.pad_end[i] = pads[i + n];
+    }
+    w.out.push_back(padded_size(in, w.pad_begin[i], w.pad_end[i], extent, w.stride[i], ceil_mode));
+    if (w.out[i] == 0 && in != 0)
+      return model_error("spatial axis " + std::to_string(i) + " of size " + std::to_string(in) +
+                             " with padding " + std::to_string(w.pad_begin[i]) + " + " +
+                             std::to_string(w.pad_end[i]),
+                         "at least the window's extent of " + std::to_string(extent), "input X",
+                         "use a larger input or more padding");
+  }
+  return w;
+}
+
+bool canonical_window(const ir::Attributes& attrs, const Shape& x) {
+  const auto entries = [&](const char* name) { return attrs.get_ints(name).size(); };
+  return x.rank() == 4 && !attrs.has("auto_pad") && entries("kernel_shape") == 2 && entries("strides") == 2 &&
+         entries("dilations") == 2 && entries("pads") == 4;
+}
+
+Span inside(int64_t size, int64_t out, int64_t stride, int64_t tap_offset, int64_t pad) {
+  const int64_t shift = tap_offset - pad;  // input index = o * stride + shift
+  Span s;
+  s.first = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
+  s.last = size - 1 - shift < 0 ? 0 : std::min(out, (size - 1 - shift) / stride + 1);
+  return s;
+}
+
+}  // namespace walle::ops

@@ -1,0 +1,55 @@
+// What a session's plans say, as dictionaries; walle_rt.explain makes the documented classes of them.
+#include <pybind11/stl.h>
+
+#include "pybind/python_lock.h"
+#include "pybind/session.h"
+
+namespace walle::pybind {
+
+namespace py = pybind11;
+
+namespace {
+
+py::dict row_dict(const runtime::ExplainRow& row) {
+  py::dict out;
+  out["plan"] = row.plan;
+  out["graph"] = row.graph;
+  out["node"] = row.node;
+  out["op"] = row.op;
+  out["backend"] = row.backend;
+  out["algorithm"] = row.algorithm;
+  out["parameters"] = row.parameters;
+  out["output"] = row.output;
+  out["storage"] = row.storage;
+  out["offset"] = row.offset;
+  out["workspace_bytes"] = row.workspace_bytes;
+  out["flops"] = row.flops;
+  out["bytes"] = row.bytes;
+  out["predicted_ms"] = row.predicted_ms;
+  out["measured_runs"] = row.measured_runs;
+  out["measured_ms"] = row.measured_ms;
+  out["losers"] = row.losers;
+  return out;
+}
+
+}  // namespace
+
+py::dict explain(NativeSession& session) {
+  const runtime::ExplainReport report = [&] {
+    const PythonUnlocked unlocked;
+    return session.native().explain();
+  }();
+  py::list rows;
+  for (const runtime::ExplainRow& row : report.rows) rows.append(row_dict(row));
+  py::dict out;
+  out["rows"] = rows;
+  out["plans"] = report.plans;
+  out["arena_bytes"] = report.arena_bytes;
+  out["activation_bytes"] = report.activation_bytes;
+  out["aliases"] = report.aliases;
+  out["predicted_ms"] = report.predicted_ms;
+  out["program"] = report.program;
+  return out;
+}
+
+}  // namespace walle::pybind

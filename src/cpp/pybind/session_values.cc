@@ -1,0 +1,78 @@
+#include "pybind/session_values.h"
+
+#include <optional>
+
+#include "pybind/arrays.h"
+#include "pybind/errors.h"
+
+namespace walle::pybind {
+
+namespace {
+
+// The usual case, on the way of every call: an array of the declared dtype that can be used where it lies.
+std::optional<Tensor> borrow_plain(py::handle object, DType declared) {
+  if (!py::isinstance<py::array>(object)) return std::nullopt;
+  const auto array = py::reinterpret_borrow<py::array>(object);
+  if (array.ndim() > base::kMaxRank || array.nbytes() > base::kMaxTensorBytes || !usable_as_it_is(array) ||
+      dtype_of(array) != declared)
+    return std::nullopt;
+  Shape shape;
+  for (py::ssize_t i = 0; i < array.ndim(); ++i) shape.push_back(array.shape(i));
+  return borrow(array, declared, shape);
+}
+
+Tensor tensor_from(py::handle object, DType declared, const std::string& name) {
+  if (auto plain = borrow_plain(object, declared)) return *std::move(plain);
+  const std::string where = "input '" + name + "'";
+  const py::array array = as_array(object, where);
+  DType dtype = dtype_of(array);
+  if (dtype != declared && can_hold(array, declared)) dtype = declared;
+  if (dtype == DType::undefined) {
+    const std::string have = py::str(array.dtype());
+    const std::string want =
+        declared == DType::undefined ? "a numeric or boolean dtype" : std::string(dtype_name(declared));
+    throw CoreError(argument_error("an array of dtype " + have, want, where, "convert it with .astype(...)"));
+  }
+  return borrow(array, dtype, shape_of(array, dtype, where));
+}
+
+ir::RuntimeValue sequence_from(py::handle object, const ir::Value& declared) {
+  auto sequence = std::make_shared<ir::Sequence>();
+  sequence->dtype = declared.dtype;
+  for (const py::handle item : py::reinterpret_borrow<py::sequence>(object))
+    sequence->items.push_back(tensor_from(item, declared.dtype, declared.name));
+  return ir::RuntimeValue(std::shared_ptr<const ir::Sequence>(std::move(sequence)));
+}
+
+// Results that are somebody else's memory (an input handed through, a constant) are copied.
+py::array fresh_array(const Tensor& tensor) {
+  if (tensor.buffer().writable()) return to_array(tensor);
+  Tensor own = unwrap(Tensor::allocate(tensor.dtype(), tensor.shape()));
+  if (tensor.bytes() > 0) std::memcpy(own.mutable_data(), tensor.data(), static_cast<size_t>(tensor.bytes()));
+  return to_array(own);
+}
+
+}  // namespace
+
+ir::RuntimeValue value_from(py::handle object, const ir::Value& declared) {
+  const bool optional = declared.kind == ir::ValueKind::optional;
+  if (declared.kind == ir::ValueKind::tensor) return tensor_from(object, declared.dtype, declared.name);
+  if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr())) return sequence_from(object, declared);
+  if (optional && object.is_none()) return {};
+  if (optional) return tensor_from(object, declared.dtype, declared.name);
+  const bool none = object.is_none();
+  throw CoreError(argument_error(
+      none ? "None" : "a value that is not a list", "a list of arrays", "input '" + declared.name + "'",
+      none ? "pass an empty list for an empty sequence" : "wrap the arrays in a list"));
+}
+
+py::object value_to_python(const ir::RuntimeValue& value) {
+  if (const Tensor* tensor = value.tensor()) return fresh_array(*tensor);
+  const ir::Sequence* sequence = value.sequence();
+  if (sequence == nullptr) return py::none();
+  py::list items;
+  for (const Tensor& tensor : sequence->items) items.append(fresh_array(tensor));
+  return items;
+}
+
+}  // namespace walle::pybind

@@ -1,0 +1,52 @@
+// _core.stream.Catalog: what a device may record.
+#include "pybind/stream.h"
+
+namespace walle::pybind {
+
+using namespace walle::stream;
+
+namespace {
+
+using GivenField = std::tuple<std::string, int, int>;  // name, type, sensitivity
+
+uint16_t declare(Catalog& catalog, const std::string& name, int kind, const std::vector<GivenField>& fields) {
+  EventDecl declared{name, enum_of(kind, EventKind::custom, "event kind"), {}};
+  for (const auto& [field, type, sensitivity] : fields)
+    declared.fields.push_back({.name = field,
+                               .type = enum_of(type, FieldType::text, "field type"),
+                               .sensitivity = enum_of(sensitivity, Sensitivity::secret, "sensitivity")});
+  return unwrap(catalog.declare(std::move(declared)));
+}
+
+py::list events(const Catalog& catalog) {
+  py::list out;
+  for (const EventDecl& event : catalog.events()) {
+    py::list fields;
+    for (const FieldDecl& field : event.fields)
+      fields.append(
+          py::make_tuple(field.name, field_type_name(field.type), sensitivity_name(field.sensitivity)));
+    out.append(py::make_tuple(event.name, static_cast<int>(event.kind), fields));
+  }
+  return out;
+}
+
+}  // namespace
+
+void bind_stream_catalog(py::module_& m) {
+  py::class_<Catalog>(m, "Catalog", "What a device may record; only grows.")
+      .def(py::init<>())
+      .def("declare", declare, py::arg("name"), py::arg("kind"), py::arg("fields"))
+      .def(
+          "page", [](Catalog& c, const std::string& name) { return unwrap(c.page(name)); }, py::arg("name"))
+      .def(
+          "state", [](Catalog& c, const std::string& name) { return unwrap(c.state(name)); }, py::arg("name"))
+      .def("serialize", [](const Catalog& c) { return py::bytes(c.serialize()); })
+      .def_static(
+          "parse", [](const py::bytes& data) { return unwrap(Catalog::parse(std::string_view(data))); },
+          py::arg("data"))
+      .def("events", events, "[(name, kind, [(field, type, sensitivity)])] by id.")
+      .def("pages", [](const Catalog& c) { return c.pages(); })
+      .def("states", [](const Catalog& c) { return c.states(); });
+}
+
+}  // namespace walle::pybind

@@ -1,0 +1,59 @@
+// A model's session as the encoder of a stream operator: here alone engine and stream processor meet.
+#include <cstring>
+
+#include "pybind/session.h"
+#include "pybind/stream.h"
+#include "stream/operators/operators.h"
+
+namespace walle::pybind {
+
+using namespace walle::stream;
+
+namespace {
+
+// The model's first input and output: rows of floats in, rows of floats out.
+class SessionEncoder final : public Encoder {
+ public:
+  explicit SessionEncoder(py::object session)
+      : owner_(std::move(session)), session_(owner_.cast<NativeSession&>().native()) {}
+  // An operator may be dropped without the interpreter's lock.
+  ~SessionEncoder() override {
+    const py::gil_scoped_acquire locked;
+    owner_ = py::object();
+  }
+  SessionEncoder(const SessionEncoder&) = delete;
+  SessionEncoder& operator=(const SessionEncoder&) = delete;
+
+  Status run(std::span<const float> in, size_t rows, Floats& out) override {
+    const auto width = static_cast<int64_t>(in.size() / rows);
+    std::vector<ir::RuntimeValue> inputs;
+    WALLE_ASSIGN(Tensor given, Tensor::from(Shape{static_cast<int64_t>(rows), width}, in));
+    inputs.emplace_back(std::move(given));
+    WALLE_ASSIGN(const auto results, session_.run(std::move(inputs)));
+    const Tensor* made = results.empty() ? nullptr : results[0].tensor();
+    if (made == nullptr || made->dtype() != DType::float32)
+      return argument_error("a model whose first output is no float32 tensor",
+                            "one float32 input [N, width] and output [N, codes]", "encode",
+                            "choose another model");
+    const std::span<const float> codes = made->as<float>();
+    out.assign(codes.begin(), codes.end());
+    return {};
+  }
+
+ private:
+  py::object owner_;
+  runtime::Session& session_;
+};
+
+}  // namespace
+
+void bind_stream_encode(py::module_& m) {
+  m.def(
+      "make_encode",
+      [](const std::vector<std::string>& columns, const std::string& out, const py::object& session) {
+        return unwrap(make_encode(columns, out, std::make_shared<SessionEncoder>(session)));
+      },
+      py::arg("columns"), py::arg("out"), py::arg("session"));
+}
+
+}  // namespace walle::pybind

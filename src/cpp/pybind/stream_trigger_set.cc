@@ -1,0 +1,99 @@
+// _core.stream.TriggerSet: all triggers of a device, matched together.
+#include "pybind/stream.h"
+#include "stream/match/trigger_set.h"
+
+namespace walle::pybind {
+
+using namespace walle::stream;
+
+namespace {
+
+// Keeps the catalogue it was made with: Python may go on declaring names in its own.
+struct OwnedSet {
+  OwnedSet(const Catalog& given, size_t queue, double utc_offset_s)
+      : catalog(given), set(catalog, {queue, static_cast<int64_t>(utc_offset_s * 1e6)}) {}
+
+  Catalog catalog;
+  TriggerSet set;
+};
+
+py::tuple firing(const TriggerSet& set, const Firing& f) {
+  return py::make_tuple(set.name_of(f.trigger), f.seq, f.ts, f.start_ts, f.idempotency, f.coalesced);
+}
+
+py::list waiting(TriggerSet& set) {
+  py::list out;
+  for (Firing f; set.matcher().queue().pop(f);) out.append(firing(set, f));
+  return out;
+}
+
+py::list step(OwnedSet& s, const std::string& name, const std::string& page, const py::object& contents,
+              int64_t ts, uint64_t seq, uint64_t session, uint64_t page_instance, bool on) {
+  Event event = unwrap(event_by_name(s.catalog, name, page, ts, on));
+  event.seq = seq;
+  event.session = session;
+  event.page_instance = page_instance;
+  Contents values;
+  event.contents = values.read(s.catalog, event.event, contents);
+  unwrap(s.set.step(event));
+  return waiting(s.set);
+}
+
+py::list replay(OwnedSet& s, EventLog& log, uint64_t from_seq) {
+  py::list out;
+  unwrap(s.set.replay(log, from_seq, [&](const Firing& f) { out.append(firing(s.set, f)); }));
+  return out;
+}
+
+py::list advance(OwnedSet& s, int64_t ts) {
+  s.set.matcher().advance(ts);
+  return waiting(s.set);
+}
+
+py::dict stats(OwnedSet& s) {
+  Matcher& matcher = s.set.matcher();
+  py::dict out;
+  out["events"] = matcher.stats().events;
+  out["firings"] = matcher.stats().firings;
+  out["suppressed"] = matcher.stats().suppressed;
+  out["evicted_keys"] = matcher.stats().evicted_keys;
+  out["coalesced"] = matcher.queue().coalesced();
+  out["dropped"] = matcher.queue().dropped();
+  out["nodes"] = matcher.node_count();
+  out["edges"] = matcher.edge_count();
+  out["memory_bytes"] = matcher.memory_bytes();
+  out["triggers"] = matcher.trigger_count();
+  return out;
+}
+
+}  // namespace
+
+void bind_stream_trigger_set(py::module_& m) {
+  py::class_<OwnedSet>(m, "TriggerSet", "Triggers by name, matched by one shared-prefix trie.")
+      .def(py::init<const Catalog&, size_t, double>(), py::arg("catalog"), py::arg("queue"),
+           py::arg("utc_offset_s"))
+      .def(
+          "add",
+          [](OwnedSet& s, const std::string& name, const std::string& text) {
+            unwrap(s.set.add(name, text));
+          },
+          py::arg("name"), py::arg("text"))
+      .def(
+          "remove", [](OwnedSet& s, const std::string& name) { unwrap(s.set.remove(name)); }, py::arg("name"))
+      .def(
+          "texts", [](const OwnedSet& s) { return s.set.texts(); }, "[(name, canonical text)].")
+      .def("step", step, py::arg("event"), py::arg("page"), py::arg("contents"), py::arg("ts"),
+           py::arg("seq"), py::arg("session"), py::arg("page_instance"), py::arg("on"))
+      .def("replay", replay, py::arg("log"), py::arg("from_seq"))
+      .def("advance", advance, py::arg("ts"))
+      .def("snapshot", [](OwnedSet& s) { return py::bytes(s.set.matcher().snapshot()); })
+      .def(
+          "restore",
+          [](OwnedSet& s, const py::bytes& data) {
+            return unwrap(s.set.matcher().restore(std::string_view(data)));
+          },
+          py::arg("data"))
+      .def("stats", stats);
+}
+
+}  // namespace walle::pybind

@@ -1,0 +1,48 @@
+#include "runtime/value_names.h"
+
+#include <algorithm>
+
+#include "base/nearest_name.h"
+
+namespace walle::runtime {
+
+namespace {
+
+std::string listed(std::string_view role, std::span<const std::string> known) {
+  std::string out;
+  for (const std::string& name : known) out += (out.empty() ? "'" : ", '") + name + "'";
+  return std::string(role) + "s named " + (out.empty() ? "none" : out);
+}
+
+}  // namespace
+
+std::vector<std::string> value_names(const ir::Graph& graph, std::span<const ir::ValueId> ids) {
+  std::vector<std::string> names;
+  names.reserve(ids.size());
+  for (const ir::ValueId id : ids) names.push_back(graph.at(id).name);
+  return names;
+}
+
+Error unknown_name(std::string_view given, std::string_view role, std::span<const std::string> known) {
+  const std::string_view best = base::nearest_name(given, known);
+  const std::string next = best.empty() ? "see the model's " + std::string(role) + "s for their names"
+                                        : "did you mean '" + std::string(best) + "'?";
+  const std::string what = std::string(role) + " '" + std::string(given) + "'";
+  return argument_error(what, listed(role, known), "run", next);
+}
+
+Status check_input_names(const ir::Graph& graph, std::span<const std::string> given) {
+  const std::vector<std::string> known = value_names(graph, graph.inputs);
+  for (const std::string& name : given)
+    if (std::ranges::find(known, name) == known.end()) return unknown_name(name, "input", known);
+  for (const ir::ValueId id : graph.inputs) {
+    const ir::Value& declared = graph.at(id);
+    if (declared.kind == ir::ValueKind::optional || std::ranges::find(given, declared.name) != given.end())
+      continue;
+    return argument_error("no value for input '" + declared.name + "'", listed("input", known), "run",
+                          "pass a value for '" + declared.name + "'");
+  }
+  return {};
+}
+
+}  // namespace walle::runtime

@@ -1,0 +1,34 @@
+#include "stream/operators/page_events.h"
+
+namespace walle::stream {
+
+void PageEvents::keep(const Event& event) {
+  std::vector<Value>& contents = contents_.emplace_back(event.contents.begin(), event.contents.end());
+  for (Value& value : contents)
+    if (value.present && value.type == FieldType::text) value.text = texts_.emplace_back(value.text);
+  Event& kept = events_.emplace_back(event);
+  kept.contents = contents;
+}
+
+Result<PageEvents> PageEvents::read(EventLog& log, uint64_t instance) {
+  PageEvents page;
+  // An instance is named by the number of its enter event: nothing of it lies before.
+  WALLE_TRY(log.read(instance, [&](const Event& event) {
+    if (event.page_instance != instance) return true;
+    page.keep(event);
+    return log.catalog().events()[event.event].kind != EventKind::page_exit;
+  }));
+  return page;
+}
+
+IpvFields ipv_fields(const Catalog& catalog) {
+  const auto position = [&](EventKind kind, std::string_view field) {
+    const auto id = catalog.find_field(field);
+    return id ? catalog.field_position(static_cast<uint16_t>(kind), *id) : -1;
+  };
+  return {.scroll_depth = position(EventKind::page_scroll, "depth"),
+          .exposure_item = position(EventKind::exposure, "item"),
+          .click_item = position(EventKind::click, "item")};
+}
+
+}  // namespace walle::stream

@@ -1,0 +1,36 @@
+// The events of one page instance out of the log, kept together with what their contents borrow.
+#pragma once
+
+#include <deque>
+
+#include "stream/event/event_log.h"
+#include "stream/operators/ipv.h"
+
+namespace walle::stream {
+
+class PageEvents {
+ public:
+  // From the page's enter event to its exit, or to the log's end; none where the log has no such instance.
+  static Result<PageEvents> read(EventLog& log, uint64_t instance);
+
+  PageEvents(PageEvents&&) = default;
+  PageEvents& operator=(PageEvents&&) = default;
+  PageEvents(const PageEvents&) = delete;  // a copy's events would borrow from the original
+  PageEvents& operator=(const PageEvents&) = delete;
+
+  std::span<const Event> events() const { return events_; }
+
+ private:
+  PageEvents() = default;
+  void keep(const Event& event);
+
+  std::vector<Event> events_;
+  // Deques: growing leaves the elements, which events_ points to, where they are.
+  std::deque<std::vector<Value>> contents_;
+  std::deque<std::string> texts_;
+};
+
+// The fields of the built-in events that the feature uses, where the catalogue declares them.
+IpvFields ipv_fields(const Catalog& catalog);
+
+}  // namespace walle::stream
