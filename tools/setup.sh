@@ -75,8 +75,8 @@ base() {
   fi
 }
 
-# Their packages pin what ours do not, and are gigabytes: a venv of their own. timm asks for torchvision, whose
-# CPU build is not everywhere; its models do not need it.
+# Their packages pin what ours do not, and are gigabytes: a venv of their own. timm asks for torchvision,
+# whose CPU build is not everywhere; its models do not need it.
 exporters() {
   local stamp=.venv-exporters/walle.sha256 want
   want=$(sha256sum tools/requirements-exporters.txt tools/setup.sh | sha256sum)

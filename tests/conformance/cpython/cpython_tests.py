@@ -245,7 +245,7 @@ def run_file(vm: VM, base: TaskBundle, lib: Path, name: str) -> Report:
     report = Report()
     full = "test." + name.removesuffix(".__init__")
     try:
-        bundle = TaskBundle._compile({full: source_of(lib, full)}, vm, {})
+        bundle = TaskBundle._compile(Sources({full: source_of(lib, full)}), vm)
     except Exception as error:
         report.failed[full] = str(error)
         return report
