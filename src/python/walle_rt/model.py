@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from . import _core, strings
+from . import _core, maps, strings
 from .errors import ArgumentError
 from .html import model_html
 from .options import check_text, thread_count
@@ -20,6 +20,7 @@ class Model:
         """Use ``walle_rt.load`` instead."""
         self._native = native
         self._strings = strings.names(native.metadata)
+        self._maps = maps.keys(native.metadata)
         self._inputs = tuple(self._info(*v) for v in native.inputs)
         self._outputs = tuple(self._info(*v) for v in native.outputs)
         self._signatures = {n: Signature(n, dict(i), dict(o)) for n, i, o in native.signatures}
@@ -29,6 +30,8 @@ class Model:
     ) -> ValueInfo:
         if name in self._strings:
             return ValueInfo(name, kind, "string", None if shape is None else shape[:-1])
+        if name in self._maps:
+            return ValueInfo(name, "maps", dtype, None)
         return ValueInfo(name, kind, dtype, shape)
 
     @property

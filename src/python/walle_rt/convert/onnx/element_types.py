@@ -25,7 +25,16 @@ _NAMES: dict[int, str] = {
     TensorProto.FLOAT8E4M3FNUZ: "float8e4m3fnuz",
     TensorProto.FLOAT8E5M2: "float8e5m2",
     TensorProto.FLOAT8E5M2FNUZ: "float8e5m2fnuz",
+    # By number: the oldest onnx package that converts has no names for them.
+    21: "uint4",
+    22: "int4",
+    23: "float4e2m1",
+    24: "float8e8m0",
+    25: "uint2",
+    26: "int2",
 }
+# Bits of an element where several share a byte of a file; in memory each has a byte of its own.
+PACKED = {21: 4, 22: 4, 23: 4, 25: 2, 26: 2}
 # ONNX number -> (name, NumPy dtype of the bits in a file, walle_rt's number).
 DTYPES: dict[int, tuple[str, str, int]] = {
     onnx: (name, "<" + code, number)

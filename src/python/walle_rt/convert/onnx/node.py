@@ -61,6 +61,10 @@ class Node:
         """The type of a value, where it can be known."""
         return type_of(self.scope.types, self.scope.key(value))
 
+    def is_string(self, value: int) -> bool:
+        """Whether a value is an array of strings."""
+        return self.scope.key(value) in self.scope.types.strings
+
     def rank(self, value: int, what: str) -> int:
         """The rank of a value; the node is unsupported where it cannot be known."""
         rank = rank_of(self.type(value))

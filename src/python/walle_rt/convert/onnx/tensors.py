@@ -13,7 +13,7 @@ from onnx import SparseTensorProto, TensorProto
 from ... import _core
 from ...values import Array
 from ..report import refuse
-from .element_types import known_dtype
+from .element_types import PACKED, known_dtype
 from .external import read_external
 
 _MAX_BYTES = _core.limits()["max_tensor_bytes"]
@@ -55,6 +55,8 @@ def read_tensor(tensor: TensorProto, folder: Path | None, where: str) -> Bits:
     dims = list(tensor.dims)
     dtype = np.dtype(code)
     count = checked_dims(dims, dtype.itemsize, where)
+    if tensor.data_type in PACKED:
+        return Bits(_unpacked(tensor, folder, count, where).reshape(dims), name)
     if tensor.data_location == TensorProto.EXTERNAL:
         flat = read_external(tensor, folder, count * dtype.itemsize, where).view(dtype)
     elif tensor.HasField("raw_data"):
@@ -69,6 +71,42 @@ def read_tensor(tensor: TensorProto, folder: Path | None, where: str) -> Bits:
             "export the model again; the file is damaged",
         )
     return Bits(flat.reshape(dims), name)
+
+
+def read_strings(tensor: TensorProto) -> Array:
+    """The strings of a TensorProto as an array of bytes objects."""
+    where = f"tensor '{tensor.name}'"
+    dims = list(tensor.dims)
+    count = checked_dims(dims, 1, where)
+    if len(tensor.string_data) != count:
+        raise refuse(
+            f"{len(tensor.string_data)} strings for a tensor of shape {dims}",
+            f"{count} strings",
+            where,
+            "export the model again; the file is damaged",
+        )
+    flat = np.empty(count, object)
+    flat[:] = list(tensor.string_data)
+    return flat.reshape(dims)
+
+
+def _unpacked(tensor: TensorProto, folder: Path | None, count: int, where: str) -> Array:
+    """Elements below 8 bits, the first in the lowest bits of a byte, as a byte each."""
+    bits = PACKED[tensor.data_type]
+    size = -(-count * bits // 8)
+    if tensor.data_location == TensorProto.EXTERNAL:
+        packed = np.asarray(read_external(tensor, folder, size, where))
+    elif tensor.HasField("raw_data"):
+        packed = _from_raw(tensor.raw_data, np.dtype(np.uint8), size, where)
+    else:
+        packed = np.asarray(tensor.int32_data, np.int32).astype(np.uint8)
+    if packed.size != size:
+        raise refuse(
+            f"{packed.size} bytes for {count} elements of {bits} bits", f"{size} bytes", where, "export again"
+        )
+    shifts = np.arange(0, 8, bits, dtype=np.uint8)
+    codes = (packed[:, None] >> shifts) & np.uint8((1 << bits) - 1)
+    return np.ascontiguousarray(codes.reshape(-1)[:count])
 
 
 def _from_raw(raw: bytes, dtype: np.dtype[Any], count: int, where: str) -> Array:

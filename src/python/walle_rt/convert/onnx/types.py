@@ -36,6 +36,9 @@ class Types:
     known: dict[Key, TypeProto | None] = field(default_factory=dict)
     produced: dict[Key, Produced] = field(default_factory=dict)
     constants: dict[Key, Any] = field(default_factory=dict)
+    # Arrays of strings, which are uint8 with one more axis in the native graph; their type in `known` is the
+    # model's.
+    strings: set[Key] = field(default_factory=set)
 
 
 def type_of(types: Types, key: Key) -> TypeProto | None:
