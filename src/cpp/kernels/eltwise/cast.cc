@@ -60,7 +60,7 @@ const Float8Format& float8_format(DType dtype) {
   }
 }
 
-constexpr int64_t kBlock = 256;  // float8 goes through a float block on the stack
+constexpr int64_t kBlock = 256;  // float8 goes through a block of floats on the stack: 1 KiB
 
 void cast_from_float8(DType from_dtype, const uint8_t* from, DType to_dtype, std::byte* to, int64_t n,
                       bool saturate) {
@@ -68,8 +68,7 @@ void cast_from_float8(DType from_dtype, const uint8_t* from, DType to_dtype, std
   std::array<float, kBlock> block;
   for (int64_t at = 0; at < n; at += kBlock) {
     const int64_t m = std::min(kBlock, n - at);
-    for (int64_t i = 0; i < m; ++i)
-      block[static_cast<size_t>(i)] = tensor::float8_to_float(from[at + i], format);
+    for (int64_t i = 0; i < m; ++i) block[i] = tensor::float8_to_float(from[at + i], format);
     run_cast(DType::float32, block.data(), to_dtype, to + at * tensor::dtype_size(to_dtype), m, saturate);
   }
 }
@@ -82,8 +81,7 @@ void cast_to_float8(DType from_dtype, const std::byte* from, DType to_dtype, uin
     const int64_t m = std::min(kBlock, n - at);
     run_cast(from_dtype, from + at * tensor::dtype_size(from_dtype), DType::float32, block.data(), m,
              saturate);
-    for (int64_t i = 0; i < m; ++i)
-      to[at + i] = tensor::float_to_float8(block[static_cast<size_t>(i)], format, saturate);
+    for (int64_t i = 0; i < m; ++i) to[at + i] = tensor::float_to_float8(block[i], format, saturate);
   }
 }
 }  // namespace
