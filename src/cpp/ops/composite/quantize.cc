@@ -1,6 +1,6 @@
-// QuantizeLinear and DequantizeLinear, per tensor, per axis or per block, to and from 8- and 16-bit integers
-// and float8, and DynamicQuantizeLinear. Arithmetic happens in the scale's dtype; rounding is half to even;
-// results saturate.
+// QuantizeLinear and DequantizeLinear, per tensor, per axis or per block, to and
+// from 8- and 16-bit integers and float8, and DynamicQuantizeLinear. Arithmetic
+// happens in the scale's dtype; rounding is half to even; results saturate.
 #include <array>
 
 #include "ops/registry.h"

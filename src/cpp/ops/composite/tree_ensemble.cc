@@ -47,9 +47,9 @@ Ref compared(LowerContext& c, const TreeEnsemble& e, TreeMode mode, Ref x, Ref s
   }
   size_t widest = 1;
   for (const auto& set : e.members) widest = std::max(widest, set.size());
-  if (!c.may_tabulate(static_cast<int64_t>(widest * e.members.size()), 4)) return kNoRef;
-  std::vector<double> table(widest * e.members.size(),
-                            std::numeric_limits<double>::quiet_NaN());  // equal to nothing
+  if (!c.may_tabulate(static_cast<int64_t>(widest * e.members.size()), kNumberWork)) return kNoRef;
+  // What is left of a row is NaN, which equals nothing.
+  std::vector<double> table(widest * e.members.size(), std::numeric_limits<double>::quiet_NaN());
   for (size_t node = 0; node < e.members.size(); ++node)
     for (size_t k = 0; k < e.members[node].size(); ++k)
       table[k * e.members.size() + node] = e.members[node][k];
@@ -87,12 +87,14 @@ Ref conditions(LowerContext& c, const TreeEnsemble& e) {
 // [batch, paths]: true for the path each tree takes. A path is taken when as many of its conditions hold as
 // it wants, and none of those it does not want.
 Ref taken_paths(LowerContext& c, const TreeEnsemble& e) {
-  const size_t nodes = e.feature.size(), paths = e.paths.size();
-  if (!c.may_tabulate(static_cast<int64_t>(nodes * paths), 1)) return kNoRef;
-  std::vector<double> signs(nodes * paths, 0.0), wanted(paths, 0.0);
+  const size_t nodes = e.feature.size();
+  const size_t paths = e.paths.size();
+  if (!c.may_tabulate(static_cast<int64_t>(nodes * paths), kFlagWork)) return kNoRef;
+  std::vector<double> signs(nodes * paths, 0.0);
+  std::vector<double> wanted(paths, 0.0);
   for (size_t p = 0; p < paths; ++p) {
     for (const TreeStep& step : e.paths[p].steps) {
-      signs[static_cast<size_t>(step.node) * paths + p] = step.taken ? 1 : -1;
+      signs[step.node * paths + p] = step.taken ? 1 : -1;
       wanted[p] += step.taken ? 1 : 0;
     }
   }
@@ -107,14 +109,13 @@ Ref aggregated(LowerContext& c, const TreeEnsemble& e, Ref taken) {
   const auto paths = static_cast<int64_t>(e.paths.size());
   const int64_t how = c.attrs().get_int("aggregate_function", kSum);
   const bool extreme = how == kMin || how == kMax;
-  if (!c.may_tabulate(paths * e.targets, 4)) return kNoRef;
+  if (!c.may_tabulate(paths * e.targets, kNumberWork)) return kNoRef;
   const double none =
       how == kMin ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
   std::vector<double> weights(static_cast<size_t>(paths * e.targets), extreme ? none : 0.0);
-  for (size_t p = 0; p < e.paths.size(); ++p) {
-    const auto leaf = static_cast<size_t>(e.paths[p].leaf);
-    weights[p * static_cast<size_t>(e.targets) + static_cast<size_t>(e.leaf_target[leaf])] =
-        e.leaf_weight[leaf];
+  for (int64_t p = 0; p < paths; ++p) {
+    const int64_t leaf = e.paths[p].leaf;
+    weights[p * e.targets + e.leaf_target[leaf]] = e.leaf_weight[leaf];
   }
   const Ref table = constant_of(c, DType::float64, Shape{paths, e.targets}, weights);
   if (!extreme) {
@@ -124,8 +125,8 @@ Ref aggregated(LowerContext& c, const TreeEnsemble& e, Ref taken) {
   const Ref chosen = c.emit(
       "Where", {c.reshape(taken, Shape{c.shape(taken)[0], paths, 1}), table, c.scalar(DType::float64, none)});
   const Ref best = c.reduce(how == kMin ? "ReduceMin" : "ReduceMax", chosen, {1}, false);
-  return c.emit(
-      "Where", {c.emit("IsInf", {best}), c.scalar(DType::float64, 0), best});  // no tree spoke of this target
+  // Infinite where no tree spoke of the target.
+  return c.emit("Where", {c.emit("IsInf", {best}), c.scalar(DType::float64, 0), best});
 }
 
 Status lower(LowerContext& c) {

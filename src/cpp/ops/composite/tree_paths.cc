@@ -1,12 +1,15 @@
 #include "ops/composite/tree_paths.h"
 
 #include <cmath>
+#include <utility>
 
 namespace walle::ops {
 
 namespace {
-// Paths times nodes: the size of the table the decomposition multiplies with.
+// Paths times nodes: the size of the table the decomposition multiplies with, 64 MB in float32.
 constexpr size_t kMaxTable = size_t{1} << 24;
+constexpr int64_t kMaxTargets = 1 << 20;
+constexpr int kModes = static_cast<int>(TreeMode::member) + 1;
 
 Error wrong(const std::string& given, const std::string& expected) {
   return model_error(given, expected, "TreeEnsemble", "check the attributes");
@@ -29,20 +32,14 @@ class PathWalk {
       : e_(e), yes_(yes), no_(no), keep_(keep), seen_(e.feature.size(), false) {}
 
   Status from(int64_t root) {
-    struct Pending {
-      int64_t target;
-      bool leaf;
-      std::vector<TreeStep> steps;
-    };
     std::vector<Pending> todo{{root, false, {}}};
     while (!todo.empty()) {
       Pending p = std::move(todo.back());
       todo.pop_back();
       const size_t bound = p.leaf ? e_.leaf_weight.size() : e_.feature.size();
-      if (p.target < 0 || static_cast<size_t>(p.target) >= bound)
+      if (p.target < 0 || std::cmp_greater_equal(p.target, bound))
         return wrong(std::string(p.leaf ? "leaf " : "node ") + std::to_string(p.target),
                      "an index below " + std::to_string(bound));
-      const auto at = static_cast<size_t>(p.target);
       if (p.leaf) {
         e_.paths.push_back({std::move(p.steps), p.target});
         if (e_.paths.size() * e_.feature.size() > kMaxTable)
@@ -50,25 +47,35 @@ class PathWalk {
                        "an ensemble whose nodes times leaves stay below 2^24");
         continue;
       }
-      if (seen_[at]) return wrong("node " + std::to_string(p.target) + " reached twice", "trees");
-      seen_[at] = true;
-      for (bool taken : {false, true}) {
-        const Edges& edge = taken ? yes_ : no_;
-        std::vector<TreeStep> steps;
-        if (keep_) {
-          steps = p.steps;
-          steps.push_back({p.target, taken});
-        }
-        steps_ += steps.size();  // a chain of n nodes copies n^2 / 2 of them
-        if (steps_ > kMaxTable)
-          return wrong("trees whose paths have more than 2^24 steps", "shallower trees");
-        todo.push_back({edge.target[at], edge.is_leaf[at] != 0, std::move(steps)});
-      }
+      if (seen_[p.target]) return wrong("node " + std::to_string(p.target) + " reached twice", "trees");
+      seen_[p.target] = true;
+      WALLE_TRY(follow_both(p, todo));
     }
     return {};
   }
 
  private:
+  struct Pending {
+    int64_t target;
+    bool leaf;
+    std::vector<TreeStep> steps;
+  };
+
+  Status follow_both(const Pending& p, std::vector<Pending>& todo) {
+    for (bool taken : {false, true}) {
+      const Edges& edge = taken ? yes_ : no_;
+      std::vector<TreeStep> steps;
+      if (keep_) {
+        steps = p.steps;
+        steps.push_back({p.target, taken});
+      }
+      steps_ += steps.size();  // a chain of n nodes copies n^2 / 2 of them
+      if (steps_ > kMaxTable) return wrong("trees whose paths have more than 2^24 steps", "shallower trees");
+      todo.push_back({edge.target[p.target], edge.is_leaf[p.target] != 0, std::move(steps)});
+    }
+    return {};
+  }
+
   TreeEnsemble& e_;
   const Edges& yes_;
   const Edges& no_;
@@ -113,14 +120,16 @@ Result<TreeEnsemble> read_tree_ensemble(const ir::Attributes& attrs, bool paths)
     if (size != n || n == 0)
       return wrong(std::to_string(size) + " entries in a nodes_ attribute",
                    std::to_string(n) + ", one per node");
-  if (e.leaf_weight.size() != e.leaf_target.size() || e.targets < 1 || e.targets > (1 << 20) || roots.empty())
+  if (e.leaf_weight.size() != e.leaf_target.size() || e.targets < 1 || e.targets > kMaxTargets ||
+      roots.empty())
     return wrong("leaf attributes of different lengths, or no targets or roots",
                  "one target per leaf, at least one tree");
   for (int64_t t : e.leaf_target)
     if (t < 0 || t >= e.targets)
       return wrong("leaf target " + std::to_string(t), "0 to " + std::to_string(e.targets - 1));
   for (size_t i = 0; i < n; ++i) {
-    if (!(modes[i] >= 0 && modes[i] <= 6)) return wrong("node mode " + std::to_string(modes[i]), "0 to 6");
+    if (!(modes[i] >= 0 && modes[i] < kModes))
+      return wrong("node mode " + std::to_string(modes[i]), "0 to " + std::to_string(kModes - 1));
     e.mode.push_back(static_cast<TreeMode>(modes[i]));
     e.missing_is_true.push_back(i < missing.size() && missing[i] != 0);
   }

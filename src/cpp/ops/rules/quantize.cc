@@ -1,18 +1,19 @@
 #include "ops/rules/quantize.h"
 
+#include <limits>
+
 #include "base/checked.h"
 #include "ops/rules/views.h"
 
 namespace walle::ops {
 
 std::optional<std::pair<double, double>> quantized_range(DType dtype) {
-  switch (dtype) {
-    case DType::int8: return std::pair(-128.0, 127.0);
-    case DType::uint8: return std::pair(0.0, 255.0);
-    case DType::int16: return std::pair(-32768.0, 32767.0);
-    case DType::uint16: return std::pair(0.0, 65535.0);
-    default: return std::nullopt;
-  }
+  std::optional<std::pair<double, double>> range;
+  tensor::visit_integer(dtype, [&](auto tag) {
+    using T = std::numeric_limits<typename decltype(tag)::type>;
+    if (dtype_size(dtype) <= 2) range.emplace(T::lowest(), T::max());
+  });
+  return range;
 }
 
 Status check_quantization(ir::InferContext& c) {

@@ -1,5 +1,5 @@
-// Range: start, start + delta, ... below limit. Its length depends on the values, so it is computed while
-// planning.
+// Range: start, start + delta, ... below limit. Its length
+// depends on the values, so it is computed while planning.
 #include <cmath>
 
 #include "base/limits.h"
@@ -8,7 +8,7 @@
 namespace walle::ops {
 
 namespace {
-constexpr int64_t kMaxRange = base::kMaxPlanTable / 4;
+constexpr int64_t kMaxRange = base::kMaxPlanTable / kNumberWork;
 
 template <class T>
 Status fill_range(ir::InferContext& c, T start, T limit, T delta) {
