@@ -74,6 +74,7 @@ class Model:
         fuse: bool = True,
         claim: bool = True,
         fold: bool = True,
+        placement: str = "cost",
     ) -> Session:
         """Make the model ready to run.
 
@@ -86,6 +87,8 @@ class Model:
             fuse: fuse epilogues into kernels.
             claim: run composites whole where a backend has a kernel for them.
             fold: compute constants once.
+            placement: which of several backends runs an operator; "cost" decides by predicted time,
+                "random:SEED" takes any that can, for tests.
 
         Raises:
             BackendError: a backend is missing here.
@@ -103,8 +106,9 @@ class Model:
             "fuse": fuse,
             "claim": claim,
             "fold": fold,
+            "placement": check_text("placement", placement),
         }
-        native = self._native.session(backend, count, precision, search, merge, fuse, claim, fold)
+        native = self._native.session(backend, count, precision, search, merge, fuse, claim, fold, placement)
         return Session(self, native, options)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -17,7 +17,7 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext&) {
   const int64_t bytes = node.out_shape(0).elements() * dtype_size(node.out_dtype(0));
   const bool truth = node.out_dtype(0) == DType::boolean;
-  return make_kernel([=](const RunArgs& a) -> Status {
+  return make_kernel([=](const HostArgs& a) -> Status {
     const auto* from = a.input<uint8_t>(0);
     if (truth)
       std::transform(from, from + bytes, a.output<uint8_t>(0), [](uint8_t b) { return uint8_t{b != 0}; });

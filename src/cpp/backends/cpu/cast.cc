@@ -19,7 +19,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
                         : mode == "nearest" ? tensor::PowerRounding::nearest
                                             : tensor::PowerRounding::up;
   return make_kernel([=, from = node.dtype(0), to = node.out_dtype(0),
-                      n = node.out_shape(0).elements()](const RunArgs& a) -> Status {
+                      n = node.out_shape(0).elements()](const HostArgs& a) -> Status {
     kernels::parallel_ranges(n, 16384, a.threads, [&](int64_t begin, int64_t end) {
       kernels::run_cast(from, a.input<std::byte>(0) + begin * dtype_size(from), to,
                         a.output<std::byte>(0) + begin * dtype_size(to), end - begin, saturate, rounding);

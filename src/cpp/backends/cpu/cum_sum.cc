@@ -23,8 +23,8 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
                              node.attrs().get_int("exclusive", 0) != 0,
                              node.attrs().get_int("reverse", 0) != 0,
                              node.op().name == "CumProd"};
-  return make_kernel([spec, dtype = node.dtype(0)](const RunArgs& a) -> Status {
-    kernels::run_cum_sum(spec, dtype, a.in[0], a.out[0]);
+  return make_kernel([spec, dtype = node.dtype(0)](const HostArgs& a) -> Status {
+    kernels::run_cum_sum(spec, dtype, a.input<void>(0), a.output<void>(0));
     return {};
   });
 }

@@ -153,7 +153,7 @@ std::unique_ptr<Kernel> kernel(const NodeView& node, const TreeEnsemble& e) {
   kernels::Forest<T> forest = Table<T>(e).make();
   forest.how = static_cast<kernels::TreeSum>(node.attrs().get_int("aggregate_function", 1));
   const Shape shape = node.shape(0);
-  return make_kernel([forest = std::move(forest), shape](const RunArgs& a) -> Status {
+  return make_kernel([forest = std::move(forest), shape](const HostArgs& a) -> Status {
     kernels::run_forest(forest, shape[0], shape[1], a.input<T>(0), a.output<T>(0), a.threads);
     return {};
   });
