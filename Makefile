@@ -5,8 +5,8 @@
 #   make bench
 # and one runs what exporters write:
 #   make exporters
-.PHONY: demo test bench exporters setup configure build engine check cpp python instrumented sanitize fuzz damage docs \
-  tidy cross-tools test-arm64 test-arm64-zig link-macos clean
+.PHONY: demo test bench exporters setup configure build engine check cpp python instrumented sanitize fuzz \
+  damage docs tidy cross-tools test-arm64 test-arm64-zig link-macos clean
 .NOTPARALLEL:
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)

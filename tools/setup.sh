@@ -77,8 +77,8 @@ base() {
 }
 
 # Their packages pin what ours do not, and are gigabytes: a venv of their own. Two come without their
-# dependencies: tf2onnx would bring an old protobuf, and timm torchvision's build for GPUs. Where torchvision is
-# absent, timm's models are skipped with that reason.
+# dependencies: tf2onnx would bring an old protobuf, and timm torchvision's build for GPUs. Where torchvision
+# is absent, timm's models are skipped with that reason.
 exporters() {
   local stamp=.venv-exporters/walle.sha256 want
   want=$(sha256sum tools/requirements-exporters.txt tools/setup.sh | sha256sum)

@@ -74,7 +74,7 @@ class Reader:
 
 
 def test_every_page_is_in_the_list() -> None:
-    listed = set(re.findall(r"\]\((\w+\.md)\)", (PAGES / "README.md").read_text()))
+    listed = set(re.findall(r"\]\(([\w-]+\.md)\)", (PAGES / "README.md").read_text()))
     assert listed == {p.name for p in PAGES.glob("*.md")} - {"README.md"}
 
 

@@ -41,6 +41,7 @@ inline constexpr DTypeFacts kDTypes[] = {
   {name, bytes, DTypeClass::group, numpy_kind, numpy_name},
 #include "tensor/kinds/dtype.inc"
 };
+inline constexpr int64_t kMaxDTypeSize = 8;  // for checks of shapes, whatever their dtype
 inline constexpr int kDTypeCount = static_cast<int>(std::size(kDTypes));
 
 // "f4": what NumPy calls an array that carries this type.
@@ -78,8 +79,8 @@ struct TypeTag {
   using type = T;
 };
 
-// Calls fn(TypeTag<T>{}) with the C++ type of `dtype` and returns true; false when it is in none of the
-// classes.
+// Calls fn(TypeTag<T>{}) with the C++ type of `dtype` and
+// returns true; false when it is in none of the classes.
 template <DTypeClass... kClasses, class Fn>
 bool visit(DType dtype, Fn&& fn) {
   switch (dtype) {

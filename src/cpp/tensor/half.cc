@@ -5,13 +5,15 @@
 
 namespace walle::tensor {
 
+// Rounding to nearest even in integers: adding half a unit less one, plus the lowest bit kept, carries
+// exactly where the value rounds up, and the carry moves the exponent on by itself.
 uint16_t float_to_half_bits(float value) {
   const auto bits = __builtin_bit_cast(uint32_t, value);
   const uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000u);
   const uint32_t magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return sign | 0x7e00u;   // NaN stays NaN
   if (magnitude >= 0x47800000u) return sign | 0x7c00u;  // 2^16 and beyond
-  if (magnitude < 0x38800000u) {                        // subnormal half: let the float adder round
+  if (magnitude < 0x38800000u) {  // below 2^-14, a subnormal half: adding 0.5 lets the float adder round
     const float shifted = __builtin_bit_cast(float, magnitude) + 0.5f;
     return sign | static_cast<uint16_t>(__builtin_bit_cast(uint32_t, shifted) - 0x3f000000u);
   }
@@ -61,8 +63,8 @@ uint8_t float_to_float8(float value, const Float8Format& f, bool saturate) {
   int exponent = std::ilogb(magnitude);
   const int min_exponent = 1 - f.bias;
   if (exponent < min_exponent) exponent = min_exponent;
-  // nearbyint rounds half to even in the default environment; the carry into the next binade comes out by
-  // itself below.
+  // nearbyint rounds half to even in the default environment;
+  // the carry into the next binade comes out by itself below.
   const double scaled = std::nearbyint(std::ldexp(magnitude, f.mantissa_bits - exponent));
   int64_t code =
       static_cast<int64_t>(scaled) + (static_cast<int64_t>(exponent - min_exponent) << f.mantissa_bits);

@@ -41,10 +41,14 @@ struct Float8Format {
   bool has_infinity;
   bool unsigned_zero;
 };
-inline constexpr Float8Format kFloat8E4M3FN{4, 3, 7, false, false};
-inline constexpr Float8Format kFloat8E4M3FNUZ{4, 3, 8, false, true};
-inline constexpr Float8Format kFloat8E5M2{5, 2, 15, true, false};
-inline constexpr Float8Format kFloat8E5M2FNUZ{5, 2, 16, false, true};
+inline constexpr Float8Format kFloat8E4M3FN{
+    .exponent_bits = 4, .mantissa_bits = 3, .bias = 7, .has_infinity = false, .unsigned_zero = false};
+inline constexpr Float8Format kFloat8E4M3FNUZ{
+    .exponent_bits = 4, .mantissa_bits = 3, .bias = 8, .has_infinity = false, .unsigned_zero = true};
+inline constexpr Float8Format kFloat8E5M2{
+    .exponent_bits = 5, .mantissa_bits = 2, .bias = 15, .has_infinity = true, .unsigned_zero = false};
+inline constexpr Float8Format kFloat8E5M2FNUZ{
+    .exponent_bits = 5, .mantissa_bits = 2, .bias = 16, .has_infinity = false, .unsigned_zero = true};
 
 // float8e8m0: 2^(code - 127), 255 is NaN; no sign. After the OCP Microscaling Formats specification 1.0
 // (2023).

@@ -149,9 +149,7 @@ class Session:
             return self._pool.submit(self.run, inputs, outputs, signature=signature)
 
     def explain(self) -> Explanation:
-        """What runs where and why: one row per operator of every plan made so far;
-        measured times after ``profile``.
-        """
+        """What runs where and why: one row per step of every plan so far, measured after ``profile``."""
         return Explanation.of(self._native.explain())
 
     @contextmanager

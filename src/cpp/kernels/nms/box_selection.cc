@@ -10,10 +10,15 @@ struct Corners {
 };
 
 Corners corners(const float* b, bool center) {
-  if (center) return {b[1] - b[3] / 2, b[0] - b[2] / 2, b[1] + b[3] / 2, b[0] + b[2] / 2};
-  return {std::min(b[0], b[2]), std::min(b[1], b[3]), std::max(b[0], b[2]), std::max(b[1], b[3])};
+  if (center)
+    return {.y0 = b[1] - b[3] / 2, .x0 = b[0] - b[2] / 2, .y1 = b[1] + b[3] / 2, .x1 = b[0] + b[2] / 2};
+  return {.y0 = std::min(b[0], b[2]),
+          .x0 = std::min(b[1], b[3]),
+          .y1 = std::max(b[0], b[2]),
+          .x1 = std::max(b[1], b[3])};
 }
 
+// Intersection over union beyond the threshold. Boxes without area overlap nothing.
 bool overlaps(const Corners& a, const Corners& b, float threshold) {
   const float height = std::min(a.y1, b.y1) - std::max(a.y0, b.y0);
   const float width = std::min(a.x1, b.x1) - std::max(a.x0, b.x0);

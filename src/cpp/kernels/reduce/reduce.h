@@ -21,13 +21,13 @@ ReducePlan make_reduce_plan(const Shape& in, std::span<const int> axes);
 
 bool reduce_supports(ReduceKind kind, DType dtype);
 
-// Empty sets give the neutral element: 0, NaN (0 for integers), the lowest, the highest value, 1. Max and Min
-// pass NaN on; integer sums wrap. Sums of floats go through blocks so that the error does not grow with the
-// length of a contiguous run.
+// Empty sets give the neutral element: 0, NaN (0 for integers), the lowest, the
+// highest value, 1. Max and Min pass NaN on; integer sums wrap. Sums of floats go
+// through blocks so that the error does not grow with the length of a contiguous run.
 void run_reduce(ReduceKind kind, DType dtype, const ReducePlan& plan, const void* x, void* y, int threads);
 
-// The index of the greatest (or least) element along the middle axis of [outer, axis, inner]; NaN wins, as in
-// NumPy.
+// The index of the greatest (or least) element along the
+// middle axis of [outer, axis, inner]; NaN wins, as in NumPy.
 struct ArgReduce {
   int64_t outer = 1;
   int64_t axis = 1;

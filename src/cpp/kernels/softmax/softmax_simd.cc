@@ -43,6 +43,6 @@ void rows(const float* x, float* y, int64_t rows, int64_t n) {
 }  // namespace
 
 extern const SoftmaxTable kSoftmaxF32;
-const SoftmaxTable kSoftmaxF32 = {rows};
+const SoftmaxTable kSoftmaxF32 = {.rows = rows};
 
 }  // namespace walle::kernels::WALLE_ISA_NS

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "ops/registry.h"
+#include "ops/rules/cost.h"
 #include "ops/rules/infer.h"
 
 namespace walle::ops {
@@ -29,8 +30,10 @@ Status infer(ir::InferContext& c) {
 }
 
 ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in, std::span<const ir::InferOutput>) {
+  // A few passes over a row that stays in the cache, read and written once.
+  constexpr double kOperations = 8;
   const auto n = static_cast<double>(in[0].shape.elements());
-  return {n * 8, n * 2 * static_cast<double>(dtype_size(in[0].dtype))};
+  return {kOperations * n, 2 * bytes_of(in[0].shape, in[0].dtype)};
 }
 
 constexpr ir::OpDef row(std::string_view name, int inputs, int outputs) {

@@ -1,6 +1,6 @@
-// DFT along one axis of [..., n, 1 or 2] (real or complex numbers). Short lengths are one MatMul with a
-// constant table; longer ones are split into two factors (Cooley and Tukey, 1965), each transformed the same
-// way.
+// DFT along one axis of [..., n, 1 or 2] (real or complex numbers). Short
+// lengths are one MatMul with a constant table; longer ones are split into
+// two factors (Cooley and Tukey, 1965), each transformed the same way.
 #include <cmath>
 #include <numbers>
 
@@ -20,8 +20,8 @@ Status infer(ir::InferContext& c) {
 }
 
 double angle_of(const DftSpec& s, int64_t j, int64_t k, int64_t n) {
-  const double turn =
-      static_cast<double>((j * k) % n) / static_cast<double>(n);  // exact before the sine sees it
+  // The remainder is exact, where the sine of a large angle would not be.
+  const double turn = static_cast<double>((j * k) % n) / static_cast<double>(n);
   return (s.inverse ? 2 : -2) * std::numbers::pi * turn;
 }
 
@@ -30,12 +30,12 @@ Ref direct(LowerContext& c, const DftSpec& s, Ref x, int64_t n, int64_t bins) {
   if (c.failed()) return kNoRef;
   const Shape in = c.shape(x);
   const int64_t parts = in[2];
-  if (!c.may_tabulate(in[1] * parts * bins * 2, 4)) return kNoRef;
+  if (!c.may_tabulate(in[1] * parts * bins * 2, kNumberWork)) return kNoRef;
   std::vector<double> table(static_cast<size_t>(in[1] * parts * bins * 2));
   for (int64_t j = 0; j < in[1]; ++j) {
     for (int64_t k = 0; k < bins; ++k) {
       const double a = angle_of(s, j, k, n);
-      double* real = &table[static_cast<size_t>((j * parts * bins + k) * 2)];
+      double* real = &table[(j * parts * bins + k) * 2];
       real[0] = std::cos(a);
       real[1] = std::sin(a);
       if (parts == 1) continue;
@@ -52,7 +52,7 @@ Ref direct(LowerContext& c, const DftSpec& s, Ref x, int64_t n, int64_t bins) {
 Ref twiddled(LowerContext& c, const DftSpec& s, Ref x, int64_t n) {
   if (c.failed()) return kNoRef;
   const Shape shape = c.shape(x);
-  if (!c.may_tabulate(shape[1] * shape[2] * 4, 4)) return kNoRef;
+  if (!c.may_tabulate(shape[1] * shape[2] * 4, kNumberWork)) return kNoRef;
   std::vector<double> straight, crossed;
   for (int64_t j = 0; j < shape[1]; ++j) {
     for (int64_t k = 0; k < shape[2]; ++k) {
@@ -136,17 +136,20 @@ Status lower(LowerContext& c) {
   const Ref x = c.in(0);
   const Shape in = c.shape(x);
   WALLE_ASSIGN(const DftSpec s, dft_spec(c));
-  if (c.out_shape(0).elements() == 0)
-    return c.result(0, expand_to(c, c.scalar(c.dtype(x), 0), c.out_shape(0))), Status();
+  if (c.out_shape(0).elements() == 0) {
+    c.result(0, expand_to(c, c.scalar(c.dtype(x), 0), c.out_shape(0)));
+    return {};
+  }
   if (s.onesided && s.inverse) return lower_half(c, s);
   const DType work = c.dtype(x) == DType::float64 ? DType::float64 : DType::float32;
   const int last = in.rank() - 1;
-  std::vector<int64_t> perm, back(static_cast<size_t>(in.rank()));
+  std::vector<int64_t> perm;
+  std::vector<int64_t> back(static_cast<size_t>(in.rank()));
   for (int i = 0; i < last; ++i)
     if (i != s.axis) perm.push_back(i);
   perm.push_back(s.axis);
   perm.push_back(last);
-  for (size_t i = 0; i < perm.size(); ++i) back[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+  for (size_t i = 0; i < perm.size(); ++i) back[perm[i]] = static_cast<int64_t>(i);
   const Ref moved = c.transpose(c.cast(x, work), perm);
   const int64_t rows = in.product(0, s.axis) * in.product(s.axis + 1, last);
   const Ref flat = c.reshape(moved, Shape{rows, in[s.axis], in[last]});

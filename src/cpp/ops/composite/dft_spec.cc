@@ -33,8 +33,7 @@ Result<DftSpec> make(const ir::Attributes& attrs, const Shape& x, const std::vec
   s.n = length.empty() ? own : length[0];
   if (s.axis == x.rank() - 1)
     return wrong("the last axis", "an axis before the one of real and imaginary parts");
-  if (s.n < 1 || s.n > (int64_t{1} << 24))
-    return wrong("length " + std::to_string(s.n), "a length from 1 to 2^24");
+  if (s.n < 1 || s.n > kLongestDft) return wrong("length " + std::to_string(s.n), "a length from 1 to 2^24");
   if (largest_prime(s.n) > kLargestPrimeDft)
     return wrong("length " + std::to_string(s.n),
                  "no prime factor above " + std::to_string(kLargestPrimeDft));

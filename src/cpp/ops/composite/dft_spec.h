@@ -5,9 +5,11 @@
 
 namespace walle::ops {
 
-inline constexpr int64_t kDirectDft =
-    512;  // up to here one table (a packed product) is cheaper than passes of movement
-inline constexpr int64_t kLargestPrimeDft = 2048;  // a length without factors needs a table of n * n
+// Up to here one table, which is a packed matrix product, is cheaper than passes of movement.
+inline constexpr int64_t kDirectDft = 512;
+// A length without factors needs a table of 2 n * 2 n numbers: 64 MB of them in float32.
+inline constexpr int64_t kLargestPrimeDft = 2048;
+inline constexpr int64_t kLongestDft = int64_t{1} << 24;
 
 struct DftSpec {
   int axis = 0;

@@ -1,5 +1,5 @@
-// LabelEncoder (ai.onnx.ml) between numbers: the position of the matching key chooses the value; no match
-// gives the default.
+// LabelEncoder (ai.onnx.ml) between numbers: the position of the
+// matching key chooses the value; no match gives the default.
 #include <cmath>
 
 #include "ops/rules/views.h"
@@ -72,7 +72,7 @@ Status infer(ir::InferContext& c) {
 
 Status lower(LowerContext& c) {
   WALLE_ASSIGN(const Table t, table_of(c.attrs()));
-  if (!c.may_tabulate(static_cast<int64_t>(t.keys.size()), 16)) return {};
+  if (!c.may_tabulate(static_cast<int64_t>(t.keys.size()), kSearchWork)) return {};
   const Shape shape = c.shape(c.in(0));
   Shape one = shape;
   one.push_back(1);

@@ -1,5 +1,5 @@
-// NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: pick the log-probability of each target, weigh,
-// reduce.
+// NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss:
+// pick the log-probability of each target, weigh, reduce.
 #include <array>
 #include <utility>
 

@@ -48,9 +48,9 @@ Ref compared(LowerContext& c, const TreeEnsemble& e, TreeMode mode, Ref x, Ref s
   }
   size_t widest = 1;
   for (const auto& set : e.members) widest = std::max(widest, set.size());
-  if (!c.may_tabulate(static_cast<int64_t>(widest * e.members.size()), 4)) return kNoRef;
-  std::vector<double> table(widest * e.members.size(),
-                            std::numeric_limits<double>::quiet_NaN());  // equal to nothing
+  if (!c.may_tabulate(static_cast<int64_t>(widest * e.members.size()), kNumberWork)) return kNoRef;
+  // What is left of a row is NaN, which equals nothing.
+  std::vector<double> table(widest * e.members.size(), std::numeric_limits<double>::quiet_NaN());
   for (size_t node = 0; node < e.members.size(); ++node)
     for (size_t k = 0; k < e.members[node].size(); ++k)
       table[k * e.members.size() + node] = e.members[node][k];
@@ -143,8 +143,8 @@ Ref aggregated(LowerContext& c, const TreeEnsemble& e, const std::vector<TreePat
   const Ref chosen = c.emit(
       "Where", {c.reshape(taken, Shape{c.out_shape(0)[0], paths, 1}), table, c.scalar(DType::float64, none)});
   const Ref best = c.reduce(how == kMin ? "ReduceMin" : "ReduceMax", chosen, {1}, false);
-  return c.emit(
-      "Where", {c.emit("IsInf", {best}), c.scalar(DType::float64, 0), best});  // no tree spoke of this target
+  // Infinite where no tree spoke of the target.
+  return c.emit("Where", {c.emit("IsInf", {best}), c.scalar(DType::float64, 0), best});
 }
 
 Status lower(LowerContext& c) {

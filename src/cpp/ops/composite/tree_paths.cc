@@ -1,15 +1,17 @@
 #include "ops/composite/tree_paths.h"
 
 #include <cmath>
+#include <utility>
 
 namespace walle::ops {
 
 namespace {
-// Paths times nodes: the size of the table the decomposition multiplies with.
+// Paths times nodes: the size of the table the decomposition multiplies with, 64 MB in float32.
 constexpr size_t kMaxTable = size_t{1} << 24;
 constexpr int64_t kMaxTargets = int64_t{1} << 20;
 // Nodes, leaves and entries are numbered with 32 bits in kernels.
 constexpr size_t kMaxEntries = size_t{1} << 28;
+constexpr int kModes = static_cast<int>(TreeMode::member) + 1;
 
 Error wrong(const std::string& given, const std::string& expected) {
   return model_error(given, expected, "TreeEnsemble", "check the attributes");
@@ -122,7 +124,8 @@ Result<TreeEnsemble> read_tree_ensemble(const ir::Attributes& attrs) {
   WALLE_TRY(read_leaves(attrs, e));
   const std::vector<int64_t> missing = attrs.get_ints("nodes_missing_value_tracks_true");
   for (size_t i = 0; i < n; ++i) {
-    if (!(modes[i] >= 0 && modes[i] <= 6)) return wrong("node mode " + std::to_string(modes[i]), "0 to 6");
+    if (!(modes[i] >= 0 && modes[i] < kModes))
+      return wrong("node mode " + std::to_string(modes[i]), "0 to " + std::to_string(kModes - 1));
     e.mode.push_back(static_cast<TreeMode>(modes[i]));
     e.missing_is_true.push_back(i < missing.size() && missing[i] != 0);
   }

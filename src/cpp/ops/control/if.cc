@@ -24,7 +24,7 @@ Status run(ControlContext& c) {
   WALLE_ASSIGN(std::vector<ir::RuntimeValue> results,
                c.run_body(taken ? "then_branch" : "else_branch", std::move(inputs)));
   for (int i = 0; i < c.output_count() && i < static_cast<int>(results.size()); ++i)
-    c.output(i, std::move(results[static_cast<size_t>(i)]));
+    c.output(i, std::move(results[i]));
   return {};
 }
 }  // namespace

@@ -1,5 +1,7 @@
 #include "ops/rules/quantize.h"
 
+#include <limits>
+
 #include "base/checked.h"
 #include "ops/rules/views.h"
 

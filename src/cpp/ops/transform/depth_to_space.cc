@@ -10,9 +10,11 @@
 namespace walle::ops {
 
 namespace {
+constexpr int64_t kMaxBlock = int64_t{1} << 20;  // its square must not overflow when it multiplies channels
+
 Result<int64_t> block_size(const ir::Attributes& attrs, const Shape& in) {
   const int64_t block = attrs.get_int("blocksize", 0);
-  if (in.rank() != 4 || block < 1 || block > (int64_t{1} << 20))
+  if (in.rank() != 4 || block < 1 || block > kMaxBlock)
     return model_error("blocksize " + std::to_string(block) + " on " + in.text(),
                        "a positive blocksize and data [N, C, H, W]", "attribute blocksize", "correct them");
   return block;

@@ -1,5 +1,5 @@
-// Range: start, start + delta, ... below limit. Its length depends on the values, so it is computed while
-// planning.
+// Range: start, start + delta, ... below limit. Its length
+// depends on the values, so it is computed while planning.
 #include <cmath>
 
 #include "base/limits.h"
@@ -8,7 +8,7 @@
 namespace walle::ops {
 
 namespace {
-constexpr int64_t kMaxRange = base::kMaxPlanTable / 4;
+constexpr int64_t kMaxRange = base::kMaxPlanTable / kNumberWork;
 
 // Made of T, which differs from the T it is computed in for 16-bit floats.
 template <class Made, class T>

@@ -16,10 +16,11 @@ import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, TensorProto, TypeProto, helper
 
 from ... import _core, strings
+from ...values import Array
 from .attributes import as_proto, native_attribute
+from .element_types import BY_NAME
 from .functions import schema_function
 from .scope import NONE, Scope
-from .tensors import BY_NAME, Array
 from .types import Key, Produced, Types
 from .unsupported import UnsupportedError
 

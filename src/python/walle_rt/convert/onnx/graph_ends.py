@@ -9,9 +9,10 @@ import numpy as np
 from onnx import GraphProto, SparseTensorProto, TensorProto, TypeProto, ValueInfoProto
 
 from ..report import Report
+from .element_types import DTYPES, type_name
 from .emit import Emitter
 from .scope import NONE, Scope
-from .tensors import DTYPES, MAX_RANK, Bits, read_sparse, read_strings, read_tensor, type_name
+from .tensors import MAX_RANK, Bits, read_sparse, read_strings, read_tensor
 from .types import dims_of, innermost, kind_and_dtype
 from .unsupported import UnsupportedTypeError
 

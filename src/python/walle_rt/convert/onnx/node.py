@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from onnx import AttributeProto, NodeProto, TypeProto, helper
 
+from ...values import Array
+from .element_types import BY_NAME, DTYPES
 from .emit import Emitter
 from .scope import NONE, Scope
-from .tensors import BY_NAME, DTYPES, Array
 from .types import element_type, rank_of, type_of
 from .unsupported import UnsupportedError
 

@@ -11,10 +11,10 @@ from copy import copy
 
 from onnx import TensorProto, TypeProto, helper
 
+from .element_types import known_dtype
 from .node import Node
 from .rules import Rule, find_rule, rule
 from .scope import NONE
-from .tensors import known_dtype
 from .types import rank_of
 from .unsupported import UnsupportedError
 

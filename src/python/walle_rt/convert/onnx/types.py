@@ -11,7 +11,7 @@ import onnx
 from onnx import AttributeProto, NodeProto, TypeProto, helper
 from onnx.shape_inference import infer_node_outputs
 
-from .tensors import DTYPES
+from .element_types import DTYPES
 
 Key = tuple[int, int]  # (id of the builder, value number)
 
