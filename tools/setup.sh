@@ -53,6 +53,7 @@ base() {
   local python=python3
   if command -v apt-get >/dev/null; then
     apt_install g++ make git ccache python3 libgtest-dev zlib1g-dev libsqlite3-dev binutils ca-certificates
+    apt_install libpng16-16 libturbojpeg0 # what ImageDecoder looks for at run time
   fi
   # Debian's own Python keeps venv and headers in packages of their own; any other brings them along.
   if [ "$(command -v python3)" = /usr/bin/python3 ] && command -v apt-get >/dev/null; then
@@ -75,8 +76,9 @@ base() {
   fi
 }
 
-# Their packages pin what ours do not, and are gigabytes: a venv of their own. timm asks for torchvision,
-# whose CPU build is not everywhere; its models do not need it.
+# Their packages pin what ours do not, and are gigabytes: a venv of their own. Two come without their
+# dependencies: tf2onnx would bring an old protobuf, and timm torchvision's build for GPUs. Where torchvision
+# is absent, timm's models are skipped with that reason.
 exporters() {
   local stamp=.venv-exporters/walle.sha256 want
   want=$(sha256sum tools/requirements-exporters.txt tools/setup.sh | sha256sum)
@@ -84,7 +86,7 @@ exporters() {
   [ -x .venv-exporters/bin/python ] || python3 -m venv .venv-exporters
   echo "setup: installing what tools/requirements-exporters.txt asks for"
   .venv-exporters/bin/python -m pip install -q --disable-pip-version-check -r tools/requirements-exporters.txt
-  .venv-exporters/bin/python -m pip install -q --disable-pip-version-check --no-deps timm
+  .venv-exporters/bin/python -m pip install -q --disable-pip-version-check --no-deps timm tf2onnx
   local site
   site=$(.venv-exporters/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
   echo "$PWD/src/python" >"$site/walle_rt_checkout.pth"

@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
@@ -189,14 +190,16 @@ def test_many_threads_on_one_and_on_many_sessions() -> None:
     assert not problems
 
 
-def test_bfloat16_travels_as_uint16() -> None:
+def test_bfloat16_travels_as_bits_and_as_ml_dtypes() -> None:
     made = model(
         [make_node("Cast", ["x"], ["y"], to=TensorProto.BFLOAT16)], {"x": (TensorProto.BFLOAT16, [2])}, ["y"]
     )
     bits = np.array([0x3F80, 0xC000], np.uint16)
     got = walle_rt.load(made).session(threads=1).run({"x": bits})["y"]
-    assert got.dtype == np.uint16
-    np.testing.assert_array_equal(got, bits)
+    assert got.dtype == ml_dtypes.bfloat16
+    np.testing.assert_array_equal(got.view(np.uint16), bits)
+    again = walle_rt.load(made).session(threads=1).run({"x": got})["y"]
+    np.testing.assert_array_equal(again, got)
 
 
 def test_booleans_of_any_byte(tmp_path: Path) -> None:

@@ -195,6 +195,13 @@ def regex_full_match(node: Node) -> None:
     node.result(emit_typed(node, "RegexFullMatch", node.inputs, node.input(0), TensorProto.BOOL, **pattern))
 
 
+@rule("RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit")
+@rule("Tokenizer", domain="com.microsoft")
+def not_strings(node: Node) -> None:
+    """Only met where the input is something else: string_rule's functions come first."""
+    raise UnsupportedError("its input must be strings")
+
+
 def _cast(node: Node, source: int, to: int) -> None:
     if node.is_string(source) == (to == TensorProto.STRING):
         op = emit_strings if node.is_string(source) else None
