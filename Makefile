@@ -3,8 +3,10 @@
 #   make test    everything that must hold
 # and one more compares with other runtimes:
 #   make bench
-.PHONY: demo test bench setup configure build engine check cpp python instrumented sanitize fuzz damage tidy \
-  cross-tools test-arm64 test-arm64-zig link-macos clean
+# and one runs what exporters write:
+#   make exporters
+.PHONY: demo test bench exporters setup configure build engine check cpp python instrumented sanitize fuzz \
+  damage docs tidy cross-tools test-arm64 test-arm64-zig link-macos clean
 .NOTPARALLEL:
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -35,7 +37,7 @@ build: configure
 engine: configure
 	cmake --build build/release --target _core
 
-test: check build cpp python damage sanitize fuzz
+test: check build cpp python docs damage sanitize fuzz
 	$(call step,sizes)
 	@python tools/size_report.py
 	$(call step,all tests passed)
@@ -65,6 +67,12 @@ cpp: build
 python: build
 	$(call step,Python tests)
 	python -m pytest tests
+
+# The documentation site: pages, docstrings and the native operator table; a warning ends the build.
+docs: engine
+	$(call step,documentation site)
+	mkdocs build --quiet --strict
+	@echo "build/site/index.html"
 
 # One clang build serves both sanitizers and libFuzzer; the presets asan, ubsan and tsan exist for looking at
 # one of them.
@@ -120,6 +128,11 @@ damage: build
 demo: engine
 	@tools/setup.sh demo
 	python -m walle_rt.demo
+
+# Models as exporters write them, beside onnxruntime; each exporter's packages live in a venv of their own.
+exporters: engine
+	@tools/setup.sh exporters
+	.venv-exporters/bin/python tests/exporters/run.py
 
 bench: engine
 	cmake --build build/release --target _bench

@@ -1,5 +1,5 @@
-# _bench: what the benchmarks measure with, beside their Python files in bench/native. Never installed. cmake/python.cmake
-# has found pybind11.
+# _bench: what the benchmarks measure with, beside their Python files in bench/native. Never installed.
+# cmake/python.cmake has found pybind11.
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/native/*.cc)
 pybind11_add_module(_bench MODULE NO_EXTRAS ${sources})
 walle_link_rooms(_bench)

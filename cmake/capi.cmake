@@ -1,7 +1,15 @@
 # libwalle: the C library. It exports the functions of walle.h and vm.h and nothing else (a version script;
-# tools/check_symbols.py looks), and installs so that find_package(walle CONFIG) finds it.
+# tools/check_symbols.py looks), and installs so that find_package(walle CONFIG) finds it: below a prefix, or
+# in a wheel below walle_rt/.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+if(SKBUILD)
+  set(walle_libdir walle_rt/lib)
+  set(walle_includedir walle_rt/include)
+else()
+  set(walle_libdir ${CMAKE_INSTALL_LIBDIR})
+  set(walle_includedir ${CMAKE_INSTALL_INCLUDEDIR})
+endif()
 
 file(GLOB capi_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cpp/capi/*.cc)
 add_library(walle SHARED ${capi_sources})
@@ -10,18 +18,21 @@ walle_link_rooms(walle)
 target_link_libraries(walle PRIVATE walle_flags)
 target_compile_definitions(walle PRIVATE WALLE_VERSION_TEXT="${PROJECT_VERSION}")
 target_include_directories(walle INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src/cpp/include>
-  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-set_target_properties(walle PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+  $<INSTALL_INTERFACE:${walle_includedir}>)
+if(NOT SKBUILD)
+  # A wheel is a zip archive and keeps no symbolic links: there libwalle.so is both file and SONAME, so that
+  # -lwalle works.
+  set_target_properties(walle PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+endif()
 if(NOT APPLE AND NOT WIN32)
   set(exports ${PROJECT_SOURCE_DIR}/src/cpp/capi/exports.map)
   target_link_options(walle PRIVATE -Wl,--version-script=${exports} -Wl,--gc-sections)
   set_target_properties(walle PROPERTIES LINK_DEPENDS ${exports})
 endif()
 
-install(TARGETS walle EXPORT walle_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT capi)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/cpp/include/walle DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  COMPONENT capi)
-set(package ${CMAKE_INSTALL_LIBDIR}/cmake/walle)
+install(TARGETS walle EXPORT walle_targets LIBRARY DESTINATION ${walle_libdir} COMPONENT capi)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/cpp/include/walle DESTINATION ${walle_includedir} COMPONENT capi)
+set(package ${walle_libdir}/cmake/walle)
 install(EXPORT walle_targets NAMESPACE walle:: DESTINATION ${package} COMPONENT capi)
 set(config ${CMAKE_CURRENT_BINARY_DIR}/walle-config)
 file(WRITE ${config}.cmake "include(\"\${CMAKE_CURRENT_LIST_DIR}/walle_targets.cmake\")\n")
@@ -29,3 +40,5 @@ file(WRITE ${config}.cmake "include(\"\${CMAKE_CURRENT_LIST_DIR}/walle_targets.c
 write_basic_package_version_file(${config}-version.cmake VERSION ${PROJECT_VERSION}
   COMPATIBILITY SameMinorVersion)
 install(FILES ${config}.cmake ${config}-version.cmake DESTINATION ${package} COMPONENT capi)
+# The build folder is a package, too: walle_rt.cmake_dir() of a checkout names it.
+export(EXPORT walle_targets NAMESPACE walle:: FILE ${CMAKE_CURRENT_BINARY_DIR}/walle_targets.cmake)

@@ -190,18 +190,22 @@ def component_names(includes: Includes) -> Callable[[str], str]:
     """Which component a file belongs to: its name without suffix, so that foo.h and foo.cc are one.
 
     A file without a partner whose name extends another one's and that includes its header implements a part
-    of it: matcher_timers.cc and the private matcher_group.h belong to `matcher`.
+    of it: matcher_timers.cc belongs to `matcher`, and so does matcher_group.h, which nobody else includes.
     """
     files: dict[str, list[str]] = {}
-    for path in includes:
+    readers: dict[str, list[str]] = {}
+    for path, targets in includes.items():
         files.setdefault(str(PurePosixPath(path).with_suffix("")), []).append(path)
+        for target in targets:
+            readers.setdefault(target, []).append(path)
 
     def name(path: str) -> str:
         own = str(PurePosixPath(path).with_suffix(""))
         head = own
         while len(files.get(own, ())) == 1 and "_" in PurePosixPath(head).name:
             head = head.rpartition("_")[0]
-            if head in files and f"{head}.h" in includes.get(path, ()):
+            inside = all(reader.startswith((f"{head}.", f"{head}_")) for reader in readers.get(path, ()))
+            if head in files and f"{head}.h" in includes.get(path, ()) and inside:
                 return head
         return own
 

@@ -14,7 +14,7 @@ from typing import Any
 import onnx
 
 from walle_rt import _core
-from walle_rt.cli.inspect import CLASSES, atomic_families, count_ops
+from walle_rt.cli.operators import CLASSES, atomic_families, count_ops
 from walle_rt.convert.onnx.rules import RULES
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "ops.md"

@@ -1,5 +1,5 @@
 """The wheel: builds, installs beside NumPy alone, and importing it opens no socket,
-prints nothing, writes no file.
+prints nothing, writes no file. Programs in C and C++ are built against what it brings.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from commands import run_command
 
 ROOT = Path(__file__).resolve().parents[2]
 FETCH = ROOT / "tools" / "vm" / "fetch_cpython.py"
@@ -96,6 +97,14 @@ def test_onnx_without_the_extra_says_what_to_install(clean: Path, tmp_path: Path
     assert "walle_rt[convert]" in run(clean, code, tmp_path).stdout
 
 
+@pytest.mark.timeout(1800)
+def test_the_command_without_its_extra_says_what_to_install(clean: Path, tmp_path: Path) -> None:
+    for command in ([clean.with_name("walle")], [clean, "-m", "walle_rt"]):
+        away = ["env", "-u", "PYTHONPATH", *command, "doctor"]
+        done = run_command(away, code=5, says="pip install 'walle_rt[cli]'", folder=tmp_path)
+        assert done.stdout == "" and len(done.stderr.splitlines()) == 1
+
+
 TASK = """
 from walle_rt.vm import VM, Isolate, TaskBundle
 bundle = TaskBundle.from_source({"main": "import json\\ndef f(x):\\n    return json.dumps(x)\\n"})
@@ -120,3 +129,57 @@ def test_brings_the_vm_and_its_licence(wheel: Path, clean: Path, tmp_path: Path)
     done = run(clean, TASK, tmp_path)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     assert done.stdout.splitlines() == [f'{flavour} {{"a": [1, null]}}' for flavour in ("full", "device")]
+
+
+CONSUMER = Path(__file__).parent / "consumer"
+PACKAGE = ["walle-config.cmake", "walle-config-version.cmake"]
+PACKAGE += ["walle_targets.cmake", "walle_targets-release.cmake"]
+BROUGHT = {"walle_rt/lib/libwalle.so", "walle_rt/include/walle/walle.h", "walle_rt/include/walle/vm.h"}
+BROUGHT |= {f"walle_rt/lib/cmake/walle/{name}" for name in PACKAGE}
+
+
+def checked(command: list[str | Path], folder: Path) -> str:
+    """What a command prints; it must end well and leave stderr empty."""
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    return done.stdout
+
+
+def folder_of(python: Path, what: str, cwd: Path) -> Path:
+    """The answer of ``walle_rt.<what>()``: a folder of the venv, not of the checkout."""
+    done = run(python, f"import walle_rt; print(walle_rt.{what}())", cwd)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    found = Path(done.stdout.strip())
+    assert found.is_relative_to(python.parents[1].resolve())
+    return found
+
+
+@pytest.mark.timeout(1800)
+def test_brings_the_c_library_once(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        text = "".join(archive.read(n).decode() for n in names if n.startswith("walle_rt/lib/cmake/"))
+    assert names >= BROUGHT
+    # One file: a link in a zip archive would be a second copy.
+    assert [n for n in names if "libwalle." in n] == ["walle_rt/lib/libwalle.so"]
+    assert str(ROOT) not in text and "_IMPORT_PREFIX" in text  # nothing of this machine: the package can move
+
+
+@pytest.mark.timeout(1800)
+def test_cmake_consumers_of_the_wheel(clean: Path, tmp_path: Path) -> None:
+    build = tmp_path / "build"
+    found = f"-Dwalle_DIR={folder_of(clean, 'cmake_dir', tmp_path)}"
+    checked(["cmake", "-S", CONSUMER, "-B", build, "-G", "Ninja", found], tmp_path)
+    checked(["cmake", "--build", build], tmp_path)
+    for program in ("consumer_c", "consumer_cc", "consumer_vm"):
+        checked([build / program], tmp_path)
+
+
+@pytest.mark.timeout(1800)
+def test_a_c_program_beside_the_wheel(clean: Path, tmp_path: Path) -> None:
+    """Without CMake, as a Makefile would; the program then loads the library from the wheel's folder."""
+    include, library = folder_of(clean, "include_dir", tmp_path), folder_of(clean, "library_dir", tmp_path)
+    link = ["-L", library, "-lwalle", f"-Wl,-rpath,{library}", "-o", "program"]
+    checked(["cc", "-std=c99", "-Wall", "-Werror", CONSUMER / "main.c", "-I", include, *link], tmp_path)
+    assert checked([tmp_path / "program"], tmp_path).startswith("walle 0.")
+    assert str(library / "libwalle.so") in checked(["ldd", "program"], tmp_path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import array
 import json
 import os
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 import onnx
 import pytest
 from build_model import F, model
+from commands import run_python
 from onnx import TensorProto, helper
 from onnx.helper import make_node
 
@@ -98,9 +98,7 @@ def test_results_are_shared_through_dlpack(session: walle_rt.Session) -> None:
 
 @pytest.mark.parametrize("way", ["array", "memoryview", "dlpack"])
 def test_large_inputs_are_not_copied(way: str) -> None:
-    """The first row of 256 MB in a process of its own:
-    its peak memory must not grow by the size of the input.
-    """
+    """The first row of 256 MB in a process of its own, whose peak memory must not grow by that size."""
     program = f"""
 import resource, numpy as np, walle_rt
 from build_model import model
@@ -119,11 +117,8 @@ assert got.shape == (1, 1024) and (got == 1).all()
 grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
 assert grown < 64 * 1024, f"{{grown}} KiB"
 """
-    here = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=here, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
+    here = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    run_python(program, environment={"PYTHONPATH": here})
 
 
 def test_results_outlive_session_and_model() -> None:

@@ -55,7 +55,7 @@ def test_equal_weights_are_stored_once(tmp_path: Path) -> None:
 
 
 def test_layout(tmp_path: Path) -> None:
-    """The header is as schemas/README.md describes it."""
+    """The header is as docs/reference/formats/model.md describes it."""
     walle_rt.load(branchy()).save(tmp_path / "m.walle")
     data = (tmp_path / "m.walle").read_bytes()
     magic, version, flags, graph, graph_bytes, weights, weights_bytes = struct.unpack_from("<8sIIQQQQ", data)

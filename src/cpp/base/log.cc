@@ -1,5 +1,6 @@
 #include "base/log.h"
 
+#include <atomic>
 #include <mutex>
 
 namespace walle::base {
@@ -9,6 +10,10 @@ struct Sink {
   std::mutex mutex;
   LogHook hook = nullptr;
   void* context = nullptr;
+  // Read without the mutex, so that a line nobody wants costs two loads. Relaxed: a line that races with a
+  // change of the threshold may go either way.
+  std::atomic<bool> hooked = false;
+  std::atomic<LogLevel> least = LogLevel::warning;
 };
 Sink& sink() {
   static Sink instance;
@@ -17,13 +22,22 @@ Sink& sink() {
 }  // namespace
 
 void set_log_hook(LogHook hook, void* context) {
-  std::lock_guard lock(sink().mutex);
+  const std::lock_guard lock(sink().mutex);
   sink().hook = hook;
   sink().context = context;
+  sink().hooked.store(hook != nullptr, std::memory_order_relaxed);
+}
+
+void set_log_level(LogLevel least) { sink().least.store(least, std::memory_order_relaxed); }
+
+bool log_enabled(LogLevel level) {
+  return sink().hooked.load(std::memory_order_relaxed) &&
+         level >= sink().least.load(std::memory_order_relaxed);
 }
 
 void log(LogLevel level, std::string_view line) {
-  std::lock_guard lock(sink().mutex);
+  if (!log_enabled(level)) return;
+  const std::lock_guard lock(sink().mutex);
   if (sink().hook) sink().hook(sink().context, level, line);
 }
 

@@ -1,4 +1,4 @@
-// .walle files: save, load, parse. The layout is described in schemas/README.md.
+// .walle files: save, load, parse. The layout is docs/reference/formats/model.md.
 //
 // load() maps the file; constants are windows of the map and keep it alive. parse() does the same over any
 // bytes. Both check the header, the structure and every size before they allocate for it; what the graph

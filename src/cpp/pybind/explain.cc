@@ -1,6 +1,7 @@
 // What a session's plans say, as dictionaries; walle_rt.explain makes the documented classes of them.
 #include <pybind11/stl.h>
 
+#include "pybind/python_lock.h"
 #include "pybind/session.h"
 
 namespace walle::pybind {
@@ -35,7 +36,7 @@ py::dict row_dict(const runtime::ExplainRow& row) {
 
 py::dict explain(NativeSession& session) {
   const runtime::ExplainReport report = [&] {
-    const py::gil_scoped_release unlocked;
+    const PythonUnlocked unlocked;
     return session.native().explain();
   }();
   py::list rows;

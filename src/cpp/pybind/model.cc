@@ -7,6 +7,7 @@
 #include "ir/walle_file.h"
 #include "pybind/errors.h"
 #include "pybind/model_data.h"
+#include "pybind/python_lock.h"
 #include "pybind/session.h"
 #include "runtime/session.h"
 
@@ -43,6 +44,12 @@ py::list value_infos(const ir::Graph& graph, const std::vector<ir::ValueId>& ids
   return out;
 }
 
+py::list node_ops(const std::shared_ptr<runtime::Model>& model) {
+  py::list out;
+  for (const ir::Node& node : model->graph().nodes) out.append(node.op);
+  return out;
+}
+
 py::list signatures(const ir::ModelData& data) {
   py::list out;
   for (const ir::Signature& s : data.signatures) out.append(py::make_tuple(s.name, s.inputs, s.outputs));
@@ -52,7 +59,7 @@ py::list signatures(const ir::ModelData& data) {
 using ModelPtr = std::shared_ptr<runtime::Model>;
 
 ModelPtr create(const ModelDataHandle& handle, bool fold) {
-  const py::gil_scoped_release unlocked;
+  const PythonUnlocked unlocked;
   return unwrap(runtime::Model::create(*handle.data, {.fold = fold}));
 }
 
@@ -87,10 +94,11 @@ void bind_model(py::module_& m) {
       .def_property_readonly("signatures", [](const ModelPtr& model) { return signatures(model->data()); })
       .def_property_readonly("metadata", [](const ModelPtr& model) { return model->data().metadata; })
       .def_property_readonly("node_count", [](const ModelPtr& model) { return model->graph().nodes.size(); })
+      .def_property_readonly("ops", node_ops)
       .def(
           "save",
           [](const ModelPtr& model, const std::string& path) {
-            const py::gil_scoped_release unlocked;
+            const PythonUnlocked unlocked;
             unwrap(ir::save_walle(model->data(), path));
           },
           py::arg("path"), "Write a .walle file, replacing an old one atomically.")

@@ -6,6 +6,7 @@
 #include "base/mapped_file.h"
 #include "ir/walle_file.h"
 #include "pybind/errors.h"
+#include "pybind/python_lock.h"
 
 namespace walle::pybind {
 
@@ -18,7 +19,7 @@ ModelDataHandle handle(Result<ir::ModelData> data) {
 }
 
 ModelDataHandle load(const std::string& path) {
-  const py::gil_scoped_release unlocked;
+  const PythonUnlocked unlocked;
   return handle(ir::load_walle(path));
 }
 
@@ -28,7 +29,7 @@ ModelDataHandle parse(const py::bytes& data) {
   const Buffer copy = unwrap(Buffer::allocate(view.size()));
   std::memcpy(copy.data(), view.data(), view.size());
   auto keep = std::make_shared<const Buffer>(copy);
-  const py::gil_scoped_release unlocked;
+  const PythonUnlocked unlocked;
   return handle(ir::parse_walle({copy.data(), view.size()}, keep, "bytes"));
 }
 

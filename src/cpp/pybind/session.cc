@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "pybind/errors.h"
+#include "pybind/python_lock.h"
 #include "pybind/session_values.h"
 #include "runtime/value_names.h"
 
@@ -90,7 +91,7 @@ py::dict NativeSession::run(const py::dict& feeds, const py::object& wanted) {
   // at each one.
   const std::vector<ir::RuntimeValue> kept = values;
   const std::vector<ir::RuntimeValue> results = unwrap([&] {
-    const py::gil_scoped_release unlocked;
+    const PythonUnlocked unlocked;
     return session_->run(std::move(values));
   }());
   py::dict out;

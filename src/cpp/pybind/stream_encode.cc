@@ -1,6 +1,7 @@
 // A model's session as the encoder of a stream operator: here alone engine and stream processor meet.
 #include <cstring>
 
+#include "pybind/python_lock.h"
 #include "pybind/session.h"
 #include "pybind/stream.h"
 #include "stream/operators/operators.h"
@@ -15,12 +16,8 @@ namespace {
 class SessionEncoder final : public Encoder {
  public:
   explicit SessionEncoder(py::object session)
-      : owner_(std::move(session)), session_(owner_.cast<NativeSession&>().native()) {}
-  // An operator may be dropped without the interpreter's lock.
-  ~SessionEncoder() override {
-    const py::gil_scoped_acquire locked;
-    owner_ = py::object();
-  }
+      : session_(session.cast<NativeSession&>().native()), owner_(session.release().ptr()) {}
+  ~SessionEncoder() override { drop_reference(owner_); }  // on any thread
   SessionEncoder(const SessionEncoder&) = delete;
   SessionEncoder& operator=(const SessionEncoder&) = delete;
 
@@ -41,8 +38,8 @@ class SessionEncoder final : public Encoder {
   }
 
  private:
-  py::object owner_;
   runtime::Session& session_;
+  PyObject* owner_;
 };
 
 }  // namespace

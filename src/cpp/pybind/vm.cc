@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include "pybind/errors.h"
+#include "pybind/python_lock.h"
 #include "pybind/vm_values.h"
 #include "vm/host_calls.h"
 #include "vm/pool.h"
@@ -18,17 +19,15 @@ using vm::Pool;
 using vm::TaskContext;
 using vm::Vm;
 
-// The callback may be dropped on any thread, with or without the interpreter.
+// The callback may be called and dropped on any thread. Lines that come when Python has ended are lost.
 std::function<void(base::LogLevel, std::string_view)> log_to(const py::object& callback) {
   if (callback.is_none()) return {};
-  std::shared_ptr<py::object> held(new py::object(callback), [](py::object* object) {
-    const py::gil_scoped_acquire gil;
-    delete object;
-  });
+  const std::shared_ptr<PyObject> held(callback.inc_ref().ptr(), drop_reference);
   return [held](base::LogLevel level, std::string_view line) {
-    const py::gil_scoped_acquire gil;
+    const PythonLock lock;
+    if (!lock) return;
     try {
-      (*held)(static_cast<int>(level), py::str(line.data(), line.size()));
+      py::handle(held.get())(static_cast<int>(level), py::str(line.data(), line.size()));
     } catch (py::error_already_set& error) {
       error.discard_as_unraisable("walle_rt.vm log callback");
     }
@@ -62,7 +61,7 @@ Limits limits_of(uint64_t heap_bytes, uint32_t wall_ms, uint32_t cpu_ms, uint32_
 
 template <class Run>
 auto without_gil(Run run) {
-  const py::gil_scoped_release release;
+  const PythonUnlocked unlocked;
   return run();
 }
 
@@ -120,9 +119,17 @@ void bind_vm_class(py::module_& m) {
 
 // Ending an isolate may wait for another that waits for the interpreter (to drop an array): never wait while
 // holding it.
+template <class T>
+using Held = std::unique_ptr<T, DeleteUnlocked>;
+
+template <class T>
+Held<T> hand_over(Result<std::unique_ptr<T>> made) {
+  return Held<T>(unwrap(std::move(made)).release());
+}
+
 void bind_isolate(py::module_& m) {
   py::class_<Limits>(m, "Limits").def(py::init(&limits_of));
-  py::class_<Isolate> isolate(m, "Isolate", py::release_gil_before_calling_cpp_dtor());
+  py::class_<Isolate, Held<Isolate>> isolate(m, "Isolate");
   isolate.attr("call") = call_method(isolate);
   isolate
       .def_static(
@@ -130,7 +137,7 @@ void bind_isolate(py::module_& m) {
           [](const std::shared_ptr<Vm>& vm, const Limits& limits, const py::object& log,
              const std::optional<std::string>& state) {
             TaskContext context = context_of(log, state, limits);
-            return unwrap(without_gil([&] { return Isolate::create(vm, limits, std::move(context)); }));
+            return hand_over(without_gil([&] { return Isolate::create(vm, limits, std::move(context)); }));
           })
       .def("attach",
            [](Isolate& self, const std::shared_ptr<Bundle>& bundle) { unwrap(self.attach(bundle)); })
@@ -147,15 +154,15 @@ void bind_isolate(py::module_& m) {
 }
 
 void bind_pool(py::module_& m) {
-  py::class_<Pool>(m, "Pool", py::release_gil_before_calling_cpp_dtor())
+  py::class_<Pool, Held<Pool>>(m, "Pool")
       .def_static("create",
                   [](const std::shared_ptr<Vm>& vm, size_t size, bool std_profile, const Limits& limits,
                      const py::object& log, const std::optional<std::string>& state, uint32_t grace_ms) {
                     vm::PoolOptions options{size, std_profile ? vm::Profile::std : vm::Profile::bare, limits,
                                             context_of(log, state, limits), grace_ms};
-                    return unwrap(without_gil([&] { return Pool::create(vm, std::move(options)); }));
+                    return hand_over(without_gil([&] { return Pool::create(vm, std::move(options)); }));
                   })
-      .def("take", [](Pool& self) { return unwrap(without_gil([&] { return self.take(); })); })
+      .def("take", [](Pool& self) { return hand_over(without_gil([&] { return self.take(); })); })
       .def(
           "run",
           [](Pool& self, const std::shared_ptr<Bundle>& bundle, const std::string& module,
@@ -178,6 +185,7 @@ void bind_vm(py::module_& m) {
   bind_isolate(sub);
   bind_pool(sub);
   sub.def("host_calls", &vm::host_call_names);
+  end_with_python();
   sub.def("drain", [] { without_gil([] { vm::Reaper::instance().drain(); }); });
 }
 

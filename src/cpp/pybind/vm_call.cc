@@ -3,6 +3,7 @@
 #include <array>
 
 #include "pybind/errors.h"
+#include "pybind/python_lock.h"
 #include "pybind/vm_values.h"
 #include "vm/convert.h"
 #include "vm/isolate.h"
@@ -14,18 +15,6 @@ namespace {
 using vm::Isolate;
 
 constexpr size_t kFew = 6;
-
-// The interpreter is let go while this lives; pybind11's guard also looks its own thread table up, twice.
-class Released {
- public:
-  Released() : thread_(PyEval_SaveThread()) {}
-  ~Released() { PyEval_RestoreThread(thread_); }
-  Released(const Released&) = delete;
-  Released& operator=(const Released&) = delete;
-
- private:
-  PyThreadState* thread_;
-};
 
 // What a call left behind, for as long as this lives.
 class Answer {
@@ -95,7 +84,7 @@ PyObject* call_long(Isolate& isolate, const char* module, const char* function, 
   for (size_t i = 0; i < count; ++i) values.push_back(value_of(args[i]));
   vm::Outcome outcome;
   {
-    const Released released;
+    const PythonUnlocked unlocked;
     outcome = isolate.invoke(module, function, values);
   }
   return finish(outcome).release().ptr();
@@ -109,7 +98,7 @@ PyObject* call(Isolate& isolate, const char* module, const char* function, PyObj
   if (!all) return call_long(isolate, module, function, args, count);
   Answer answer(isolate);
   {
-    const Released released;
+    const PythonUnlocked unlocked;
     isolate.invoke_plain(module, function, {plain.data(), count}, answer.result);
   }
   return answer_of(answer.result);
@@ -126,6 +115,10 @@ PyObject* call_isolate(PyObject* self, const char* module, PyObject* name, PyObj
     return call(*isolate, module, function, args, static_cast<size_t>(count));
   } catch (py::error_already_set& error) {
     error.restore();
+#ifdef __GLIBCXX__
+  } catch (abi::__forced_unwind&) {
+    throw;  // Python ends this thread, which was converting an argument
+#endif
   } catch (...) {
     py::detail::try_translate_exceptions();
   }

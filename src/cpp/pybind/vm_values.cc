@@ -2,6 +2,7 @@
 
 #include "pybind/arrays.h"
 #include "pybind/errors.h"
+#include "pybind/python_lock.h"
 #include "tensor/tensor.h"
 #include "vm/limits.h"
 
@@ -55,11 +56,7 @@ Value bytes_from(py::handle object) {
   PyObject* p = object.ptr();
   if (PyBytes_GET_SIZE(p) < kLargeBytes) return vm::Bytes{object.cast<std::string>()};
   Py_INCREF(p);
-  auto release = [p] {
-    if (!Py_IsInitialized()) return;  // the interpreter is gone and took the object with it
-    const py::gil_scoped_acquire gil;
-    Py_DECREF(p);
-  };
+  auto release = [p] { drop_reference(p); };
   return Buffer::wrap(PyBytes_AS_STRING(p), static_cast<size_t>(PyBytes_GET_SIZE(p)), std::move(release),
                       false);
 }

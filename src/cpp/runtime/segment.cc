@@ -1,7 +1,10 @@
 #include "runtime/segment.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
 
+#include "base/log.h"
 #include "ops/registry.h"
 #include "runtime/fold.h"
 
@@ -203,12 +206,29 @@ class Builder {
   Status failure_;  // of the last fetch()
 };
 
+// One line per plan: it says why the first run with new shapes took longer.
+void log_plan(const ir::Graph& graph, const Segment& segment, std::chrono::steady_clock::time_point began) {
+  if (!base::log_enabled(base::LogLevel::debug)) return;
+  const search::Plan& plan = segment.executable->plan();
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
+  char figures[128];
+  std::snprintf(figures, sizeof figures, "%zu steps, arena %.2f MB, predicted %.3f ms, planned in %.3f ms",
+                plan.steps.size(), static_cast<double>(plan.arena_bytes) / 1e6, plan.predicted_ms,
+                took.count());
+  base::log(base::LogLevel::debug, "nodes " + std::to_string(segment.begin) + " to " +
+                                       std::to_string(segment.end - 1) + " of graph '" + graph.name +
+                                       "': " + figures);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Segment>> build_segment(const ir::Graph& graph, int begin,
                                                const std::vector<ir::RuntimeValue>& env,
                                                const std::vector<int>& last_use, SharedState& shared) {
-  return Builder(graph, begin, env, shared).build(last_use);
+  const auto began = std::chrono::steady_clock::now();
+  WALLE_ASSIGN(std::unique_ptr<Segment> built, Builder(graph, begin, env, shared).build(last_use));
+  log_plan(graph, *built, began);
+  return built;
 }
 
 }  // namespace walle::runtime

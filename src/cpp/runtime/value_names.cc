@@ -27,7 +27,8 @@ Error unknown_name(std::string_view given, std::string_view role, std::span<cons
   const std::string_view best = base::nearest_name(given, known);
   const std::string next = best.empty() ? "see the model's " + std::string(role) + "s for their names"
                                         : "did you mean '" + std::string(best) + "'?";
-  return argument_error(std::string(role) + " '" + std::string(given) + "'", listed(role, known), "run", next);
+  const std::string what = std::string(role) + " '" + std::string(given) + "'";
+  return argument_error(what, listed(role, known), "run", next);
 }
 
 Status check_input_names(const ir::Graph& graph, std::span<const std::string> given) {

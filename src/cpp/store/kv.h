@@ -3,8 +3,7 @@
 //
 // Thread-safe. Meant for kilobytes (counters, last-seen times, a profile): every put writes everything.
 //
-// File: "WALKV001", u32 crc32c of the rest, u32 entries; then per entry, sorted by key, {u32 key bytes, u32
-// value bytes, key, value}.
+// The file is docs/reference/formats/kv.md.
 #pragma once
 
 #include <map>

@@ -1,10 +1,5 @@
 // Columns of one run of records as a checked, compressed block of bytes; the long-term form of the journal.
-//
-// "WSEG0001", u64 first seq, u64 rows, i64 min ts, i64 max ts, u32 columns, u32 crc of these 44 bytes; then
-// per column {u8 name size, name, u8 type, u8 codec, u32 values, u32 raw bytes, u32 stored bytes, u32 crc,
-// stored bytes}, the crc over all before it and the stored bytes. Integers are zigzag varints of differences,
-// texts and repeating floats a dictionary with varint indices; codec 1 is zlib over that. A reader refuses
-// any other byte.
+// The layout is docs/reference/formats/segment.md; a reader refuses any other byte.
 #pragma once
 
 #include <cstdint>

@@ -88,4 +88,50 @@ float float8_to_float(uint8_t bits, const Float8Format& f) {
                            exponent - f.bias - f.mantissa_bits);
 }
 
+uint8_t float_to_power(float value, PowerRounding rounding, bool saturate) {
+  constexpr uint8_t kNaN = 255;
+  constexpr int kBias = 127;
+  constexpr int kLargest = 254;
+  if (std::isnan(value)) return kNaN;
+  const double magnitude = std::fabs(static_cast<double>(value));
+  if (magnitude == 0) return saturate ? uint8_t{0} : kNaN;
+  if (std::isinf(value)) return saturate ? uint8_t{kLargest} : kNaN;
+  const int below = std::ilogb(magnitude);
+  const double over = std::ldexp(magnitude, -below);  // 1 up to 2
+  const bool next =
+      rounding == PowerRounding::up ? over > 1 : rounding == PowerRounding::nearest && over >= 1.5;
+  const int code = below + (next ? 1 : 0) + kBias;
+  if (code >= 0 && code <= kLargest) return static_cast<uint8_t>(code);
+  if (!saturate) return kNaN;
+  return code < 0 ? uint8_t{0} : uint8_t{kLargest};
+}
+
+float power_to_float(uint8_t bits) {
+  if (bits == 255) return std::numeric_limits<float>::quiet_NaN();
+  return std::ldexp(1.0f, bits - 127);
+}
+
+namespace {
+constexpr float kFloat4[] = {0.0f, 0.5f, 1.0f, 1.5f, 2.0f, 3.0f, 4.0f, 6.0f};
+}  // namespace
+
+uint8_t float_to_float4(float value) {
+  if (std::isnan(value)) return 8;
+  const uint8_t sign = std::signbit(value) ? 8 : 0;
+  const float magnitude = std::fabs(value);
+  uint8_t code = 0;
+  // Past the middle between two codes the greater one; on it the even one.
+  while (code < 7) {
+    const float middle = (kFloat4[code] + kFloat4[code + 1]) / 2;
+    if (magnitude < middle || (magnitude == middle && code % 2 == 0)) break;
+    ++code;
+  }
+  return static_cast<uint8_t>(sign | code);
+}
+
+float float4_to_float(uint8_t bits) {
+  const float magnitude = kFloat4[bits & 7];
+  return bits & 8 ? -magnitude : magnitude;
+}
+
 }  // namespace walle::tensor

@@ -50,6 +50,17 @@ inline constexpr Float8Format kFloat8E5M2{
 inline constexpr Float8Format kFloat8E5M2FNUZ{
     .exponent_bits = 5, .mantissa_bits = 2, .bias = 16, .has_infinity = false, .unsigned_zero = true};
 
+// float8e8m0: 2^(code - 127), 255 is NaN; no sign. After the OCP Microscaling Formats specification 1.0
+// (2023).
+enum class PowerRounding : uint8_t { up, down, nearest };  // of ties, nearest takes the greater
+uint8_t float_to_power(float value, PowerRounding rounding, bool saturate);
+float power_to_float(uint8_t bits);
+
+// float4e2m1: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and a sign in the low four bits. Always saturates; NaN becomes -0,
+// as ml_dtypes has it.
+uint8_t float_to_float4(float value);
+float float4_to_float(uint8_t bits);
+
 uint8_t float_to_float8(float value, const Float8Format& format, bool saturate);
 float float8_to_float(uint8_t bits, const Float8Format& format);
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "base/log.h"
 #include "vm/thread.h"
 
 namespace walle::vm {
@@ -204,6 +205,9 @@ Outcome Pool::run(std::shared_ptr<const Bundle> bundle, const std::string& modul
   guard.unlock();
   const std::lock_guard state_guard(state_->lock);
   ++state_->stats.abandoned;
+  base::log(base::LogLevel::warning,
+            "a task's worker thread was given up: it passed its wall-clock limit inside "
+            "native code that cannot be stopped");
   refused.failure = Failure{"Abandoned",
                             "the task passed its wall-clock limit inside native code that cannot be stopped; "
                             "its thread was given up",

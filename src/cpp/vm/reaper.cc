@@ -32,6 +32,11 @@ void Reaper::drain() {
   changed_.wait(guard, [this] { return waiting_.empty() && !working_; });
 }
 
+bool Reaper::drain_until(std::chrono::steady_clock::time_point end) {
+  std::unique_lock guard(lock_);
+  return changed_.wait_until(guard, end, [this] { return waiting_.empty() && !working_; });
+}
+
 void Reaper::run() {
   std::unique_lock guard(lock_);
   for (;;) {

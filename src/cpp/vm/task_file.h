@@ -1,12 +1,7 @@
 // A .wtask file with resources: the bytecode container of a task and the files that travel with it (models,
 // tables).
 //
-//   "WTASK001"                         8 bytes
-//   u32 crc32c of the index, u32 bytes of the index, u32 resources, u32 zero
-//   index: per part {u64 offset, u64 bytes, u32 crc32c of the part, u32 name bytes, name}; the first part is
-//   the bytecode parts, each at a multiple of 64 from the start, so that a model can be used where it lies
-//
-// A task without resources is the bare container ("WVMB").
+// The layout is docs/reference/formats/task.md. A task without resources is the bare container ("WVMB").
 #pragma once
 
 #include <memory>

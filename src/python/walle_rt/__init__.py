@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .c_library import cmake_dir, include_dir, library_dir
 from .errors import (
     ArgumentError,
     BackendError,
@@ -14,6 +15,7 @@ from .errors import (
 )
 from .explain import ExplainRow, Explanation
 from .loading import load
+from .log import set_log_level
 from .model import Model
 from .session import Session
 from .values import Signature, ValueInfo
@@ -36,5 +38,9 @@ __all__ = [
     "TaskError",
     "ValueInfo",
     "__version__",
+    "cmake_dir",
+    "include_dir",
+    "library_dir",
     "load",
+    "set_log_level",
 ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from .html import explanation_html
+
 
 @dataclass(frozen=True)
 class ExplainRow:
@@ -77,9 +79,10 @@ class Explanation:
             lines.append(_line(row, total, many))
             if losers:
                 lines += [f"{'':<14}over {name} ({ms * 1e3:.1f} us)" for name, ms in row.losers]
-        return "\n".join([*lines, *self._summary()])
+        return "\n".join([*lines, *self.summary()])
 
-    def _summary(self) -> list[str]:
+    def summary(self) -> list[str]:
+        """Three lines: steps and memory, work and time, time by algorithm."""
         flops, moved = sum(r.flops for r in self.rows), sum(r.bytes for r in self.rows)
         measured = f", measured {self.measured_ms:.3f} ms" if any(r.measured_runs for r in self.rows) else ""
         total = sum(r.ms for r in self.rows) or 1.0
@@ -96,6 +99,10 @@ class Explanation:
     def __str__(self) -> str:
         """The table."""
         return self.text()
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return explanation_html(self)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

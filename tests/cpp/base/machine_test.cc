@@ -86,16 +86,24 @@ TEST(Crc32c, InstructionTableAndPiecesAgree) {
     }
 }
 
-TEST(Log, GoesToTheHookAndNowhereElse) {
+TEST(Log, LinesFromTheThresholdOnGoToTheHookAndNowhereElse) {
   std::vector<std::string> lines;
   log(LogLevel::error, "dropped");
+  EXPECT_FALSE(log_enabled(LogLevel::error));
   set_log_hook([](void* to, LogLevel,
                   std::string_view line) { static_cast<std::vector<std::string>*>(to)->emplace_back(line); },
                &lines);
-  log(LogLevel::info, "kept");
+  log(LogLevel::info, "below the first threshold");
+  log(LogLevel::warning, "kept");
+  set_log_level(LogLevel::debug);
+  EXPECT_TRUE(log_enabled(LogLevel::debug));
+  log(LogLevel::debug, "kept, too");
+  set_log_level(LogLevel::off);
+  log(LogLevel::error, "above everything");
+  set_log_level(LogLevel::warning);
   set_log_hook(nullptr, nullptr);
-  log(LogLevel::info, "dropped again");
-  EXPECT_EQ(lines, std::vector<std::string>{"kept"});
+  log(LogLevel::error, "dropped again");
+  EXPECT_EQ(lines, (std::vector<std::string>{"kept", "kept, too"}));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Isolates from C++, on the libraries of this build.
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <thread>
 
 #include "vm/fixture.h"
@@ -78,6 +79,17 @@ TEST_F(VmTest, AKeptBufferIsReleasedWithTheIsolate) {
   task.reset();
   Reaper::instance().drain();
   EXPECT_TRUE(released);
+}
+
+TEST(Reaper, WaitsNoLongerThanItIsTold) {
+  // What ends as slowly as the test wants.
+  std::promise<void> go;
+  std::shared_ptr<void> slow(nullptr, [wait = go.get_future().share()](void*) { wait.wait(); });
+  Reaper::instance().bury(std::move(slow));
+  EXPECT_FALSE(
+      Reaper::instance().drain_until(std::chrono::steady_clock::now() + std::chrono::milliseconds(20)));
+  go.set_value();
+  EXPECT_TRUE(Reaper::instance().drain_until(std::chrono::steady_clock::now() + std::chrono::seconds(60)));
 }
 
 TEST_F(VmTest, OwnTensorsCountAgainstTheHeapAndGivenOnesDoNot) {

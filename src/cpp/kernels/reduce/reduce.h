@@ -37,13 +37,14 @@ struct ArgReduce {
 };
 void run_arg_reduce(const ArgReduce& spec, DType dtype, const void* x, int64_t* y);
 
-// Running sums along the middle axis of [outer, axis, inner].
+// Running sums (or products) along the middle axis of [outer, axis, inner].
 struct CumSum {
   int64_t outer = 1;
   int64_t axis = 1;
   int64_t inner = 1;
   bool exclusive = false;
   bool reverse = false;
+  bool product = false;
 };
 void run_cum_sum(const CumSum& spec, DType dtype, const void* x, void* y);
 

@@ -14,7 +14,7 @@ Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const DftSpec spec, dft_spec(c));
   Shape out = c.shape(0);
   out[spec.axis] = spec.bins();
-  out[out.rank() - 1] = 2;
+  out[out.rank() - 1] = spec.onesided && spec.inverse ? 1 : 2;
   c.output(0, c.dtype(0), out);
   return {};
 }
@@ -104,6 +104,34 @@ Ref first(LowerContext& c, Ref x, int64_t count) {
   return shape == c.shape(x) ? x : strided_view(c, x, shape, own.dims());
 }
 
+// The inverse of half a spectrum: the other half is its conjugate in mirror order, and the signal is real.
+Status lower_half(LowerContext& c, const DftSpec& s) {
+  const Shape in = c.shape(c.in(0));
+  const int64_t have = std::min(s.half(), in[s.axis]);
+  if (!c.may_tabulate(s.n * 2, 4)) return {};
+  std::vector<int64_t> from;
+  std::vector<double> signs;
+  for (int64_t k = 0; k < s.n; ++k) {
+    const int64_t twin = k < s.half() ? k : s.n - k;
+    from.push_back(std::min(twin, have - 1));
+    const double there = twin < have ? 1 : 0;  // what a longer spectrum would have had is zero
+    signs.insert(signs.end(), {there, k < s.half() ? there : -there});
+  }
+  Shape table;
+  for (int i = 0; i < in.rank(); ++i) table.push_back(i == s.axis ? s.n : i == in.rank() - 1 ? 2 : 1);
+  const DType work = c.dtype(c.in(0)) == DType::float64 ? DType::float64 : DType::float32;
+  const Ref x = c.cast(c.in(0), work);
+  const Ref mirrored = c.emit("Gather", {x, c.ints(from)}, {{"axis", static_cast<int64_t>(s.axis)}});
+  const Ref whole = c.mul(mirrored, constant_of(c, work, table, signs));
+  const Ref axis = c.reshape(c.ints({s.axis}), Shape{});
+  const Ref signal =
+      c.emit("DFT", {whole, c.reshape(c.ints({s.n}), Shape{}), axis}, {{"inverse", int64_t{1}}});
+  if (c.failed()) return {};
+  const Shape own = c.shape(signal).strides();
+  c.result(0, c.cast(strided_view(c, signal, c.out_shape(0), own.dims()), c.out_dtype(0)));
+  return {};
+}
+
 Status lower(LowerContext& c) {
   const Ref x = c.in(0);
   const Shape in = c.shape(x);
@@ -112,6 +140,7 @@ Status lower(LowerContext& c) {
     c.result(0, expand_to(c, c.scalar(c.dtype(x), 0), c.out_shape(0)));
     return {};
   }
+  if (s.onesided && s.inverse) return lower_half(c, s);
   const DType work = c.dtype(x) == DType::float64 ? DType::float64 : DType::float32;
   const int last = in.rank() - 1;
   std::vector<int64_t> perm;

@@ -16,7 +16,10 @@ struct DftSpec {
   int64_t n = 0;
   bool inverse = false;
   bool onesided = false;
-  int64_t bins() const { return onesided ? n / 2 + 1 : n; }
+  // Of the half that stands for the other one too, because the signal is real.
+  int64_t half() const { return n / 2 + 1; }
+  // Along the axis of the result: an inverse transform gives all n numbers back.
+  int64_t bins() const { return onesided && !inverse ? half() : n; }
 };
 
 // Inputs: data, length (optional), axis (optional, -2). Attributes: inverse, onesided.

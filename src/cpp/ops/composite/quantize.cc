@@ -1,6 +1,6 @@
-// QuantizeLinear and DequantizeLinear, per tensor, per axis or per block, to and
-// from 8- and 16-bit integers and float8, and DynamicQuantizeLinear. Arithmetic
-// happens in the scale's dtype; rounding is half to even; results saturate.
+// QuantizeLinear and DequantizeLinear, per tensor, per axis or per block, to and from integers of 2 to 16
+// bits, float8 and float4e2m1, and DynamicQuantizeLinear. Arithmetic happens in the scale's dtype; rounding
+// is half to even; results saturate.
 #include <array>
 
 #include "ops/registry.h"
@@ -11,15 +11,19 @@
 namespace walle::ops {
 
 namespace {
+// Converted, and not rounded to integers.
+bool quantizes_as_float(DType dtype) { return tensor::is_float8(dtype) || dtype == DType::float4e2m1; }
+
 Status infer_quantize(ir::InferContext& c) {
   WALLE_TRY(check_quantization(c));
   // The zero point decides, then the attribute, then ONNX's default.
   DType to = static_cast<DType>(c.attrs().get_int("output_dtype", 0));
   if (c.has(2)) to = c.dtype(2);
   if (to == DType::undefined) to = DType::uint8;
-  if (!quantized_range(to) && !tensor::is_float8(to))
-    return model_error("dtype " + std::string(dtype_name(to)), "an 8- or 16-bit integer or float8",
-                       "QuantizeLinear", "change output_dtype");
+  if (!quantized_range(to) && !quantizes_as_float(to))
+    return model_error("dtype " + std::string(dtype_name(to)),
+                       "an integer of at most 16 bits, float8 or float4e2m1", "QuantizeLinear",
+                       "change output_dtype");
   c.output(0, to, c.shape(0));
   return {};
 }
@@ -34,7 +38,8 @@ Status infer_dequantize(ir::InferContext& c) {
 Status lower_quantize(LowerContext& c) {
   const Ref scale = quantization_operand(c, c.in(1));
   const Ref scaled = c.div(c.cast(c.in(0), c.dtype(scale)), scale);
-  const Ref zero = c.has(2) && !tensor::is_float8(c.out_dtype(0)) ? quantization_operand(c, c.in(2)) : kNoRef;
+  const Ref zero =
+      c.has(2) && !quantizes_as_float(c.out_dtype(0)) ? quantization_operand(c, c.in(2)) : kNoRef;
   c.result(0, quantized(c, scaled, zero, c.out_dtype(0)));
   return {};
 }

@@ -1,5 +1,5 @@
-// StringConcat: the strings of two arrays one behind the other,
-// with broadcasting. How strings travel: ops/control/words.h.
+// StringConcat: the strings of two arrays one behind the other, with broadcasting. How strings travel:
+// ops/rules/words.h.
 #include "ir/op_def.h"
 #include "ops/control_context.h"
 #include "ops/rules/words.h"

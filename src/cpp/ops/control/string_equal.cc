@@ -1,4 +1,4 @@
-// StringEqual: Equal on arrays of strings, with broadcasting. How strings travel: ops/control/words.h.
+// StringEqual: Equal on arrays of strings, with broadcasting. How strings travel: ops/rules/words.h.
 #include "ir/op_def.h"
 #include "ops/control_context.h"
 #include "ops/rules/words.h"

@@ -8,12 +8,17 @@
 namespace walle::ops {
 
 std::optional<std::pair<double, double>> quantized_range(DType dtype) {
-  std::optional<std::pair<double, double>> range;
-  tensor::visit_integer(dtype, [&](auto tag) {
-    using T = std::numeric_limits<typename decltype(tag)::type>;
-    if (dtype_size(dtype) <= 2) range.emplace(T::lowest(), T::max());
-  });
-  return range;
+  switch (dtype) {
+    case DType::int8: return std::pair(-128.0, 127.0);
+    case DType::uint8: return std::pair(0.0, 255.0);
+    case DType::int16: return std::pair(-32768.0, 32767.0);
+    case DType::uint16: return std::pair(0.0, 65535.0);
+    case DType::int4: return std::pair(-8.0, 7.0);
+    case DType::uint4: return std::pair(0.0, 15.0);
+    case DType::int2: return std::pair(-2.0, 1.0);
+    case DType::uint2: return std::pair(0.0, 3.0);
+    default: return std::nullopt;
+  }
 }
 
 Status check_quantization(ir::InferContext& c) {

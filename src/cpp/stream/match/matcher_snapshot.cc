@@ -154,15 +154,30 @@ class Matcher::SnapshotReader {
     return id;
   }
 
+  // A time that sums can be made of.
+  int64_t get_time() {
+    const auto ts = in_.get<int64_t>();
+    if (ts >= -kMaxTimeUs && ts <= kMaxTimeUs) return ts;
+    in_.fail();
+    return 0;
+  }
+  // The same, or the time of what never was.
+  int64_t get_past_time() {
+    base::ByteReader ahead = in_;
+    if (ahead.get<int64_t>() != kNever) return get_time();
+    in_ = ahead;
+    return kNever;
+  }
+
   void get_clock() {
-    m_.base_ = in_.get<int64_t>();
+    m_.base_ = get_time();
     m_.started_ = in_.get<uint8_t>() != 0;
     m_.key_ = in_.get<uint64_t>();
     m_.session_ = in_.get<uint64_t>();
     m_.session_key_ = in_.get<uint64_t>();
     m_.last_seq_ = in_.get<uint64_t>();
-    m_.last_ts_ = in_.get<int64_t>();
-    m_.now_ = in_.get<int64_t>();
+    m_.last_ts_ = get_time();
+    m_.now_ = get_time();
     m_.states_ = in_.get<uint64_t>();
   }
 
@@ -171,9 +186,10 @@ class Matcher::SnapshotReader {
     for (uint32_t n = in_.count(kTriggerBytes); n-- > 0 && in_.ok();) {
       const uint16_t id = take(left, in_.get<uint64_t>());
       const bool fired = in_.get<uint8_t>() != 0;
-      const auto last_fire = in_.get<int64_t>();
+      const int64_t last_fire = get_past_time();
       std::vector<int64_t> recent(in_.count(kTimeBytes));
-      for (int64_t& ts : recent) ts = in_.get<int64_t>();
+      for (int64_t& ts : recent) ts = get_past_time();
+      if (fired && last_fire == kNever) in_.fail();
       unknown_ += id == kNone;
       if (id == kNone || m_.hot_[id].extra == kNone) continue;
       Extra& x = m_.extras_[m_.hot_[id].extra];

@@ -40,8 +40,8 @@ struct Partition {
   std::vector<Slot> slots;         // by node
   std::vector<uint64_t> guards;    // by guard: its newest event
   std::vector<uint64_t> barriers;  // by trigger of the trie: matches must start behind it
-  // Nodes of strict chains that the previous event reached, deepest first. Empty while the trie has no chain
-  // edges.
+  // Nodes of strict chains that the previous event reached,
+  // deepest first. Empty while the trie has no chain edges.
   std::array<uint16_t, kMaxSteps> live{};
   uint8_t lives = 0;
 };

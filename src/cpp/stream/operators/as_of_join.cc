@@ -22,7 +22,7 @@ Result<Batch> as_of_join(const Batch& left, const Batch& right, const std::vecto
   for (size_t c = 0; c < right.columns.size(); ++c)
     if (std::find(right_keys.begin(), right_keys.end(), c) == right_keys.end()) {
       taken.push_back(c);
-      const bool clash = out.find(right.columns[c].name) >= 0;
+      const bool clash = out.find(right.columns[c].name).has_value();
       out.columns.push_back({right.columns[c].name + (clash ? "_right" : ""),
                              right.columns[c].sensitivity,
                              {},

@@ -1,4 +1,4 @@
-// Values as bytes, for what a task keeps: a tag byte, then fixed fields or a 32-bit size, little endian.
+// Values as bytes, for what a task keeps: docs/reference/formats/values.md.
 #pragma once
 
 #include <optional>

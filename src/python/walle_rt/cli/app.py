@@ -10,7 +10,7 @@ import typer
 
 from .. import __version__
 from . import bench, convert, doctor, inspect, run
-from .common import EXIT_HELP
+from .exits import EXIT_HELP
 
 # Groups of commands that other parts of walle_rt bring along: module walle_rt.cli.<name> with a typer app.
 GROUPS = ("task", "stream", "serve", "device", "demo", "tune", "vm")

@@ -10,7 +10,10 @@ import numpy as np
 import typer
 
 from ..loading import load
-from .common import Dims, Json, command, emit_json, made_up_inputs, out, parse_dims, working
+from ..made_up import made_up_inputs
+from .console import emit_json, out, working
+from .exits import command
+from .options import Dims, Json, parse_dims
 
 
 @command

@@ -9,21 +9,12 @@ from typing import Annotated
 import typer
 
 from .. import _core
+from ..errors import ArgumentError
 from ..model import Model
-from .common import (
-    EXIT_DIFFERS,
-    Dims,
-    Json,
-    command,
-    emit_json,
-    file_size,
-    out,
-    parse_dims,
-    read_arrays,
-    size_text,
-    usage_error,
-    working,
-)
+from .array_files import read_arrays
+from .console import emit_json, file_size, out, size_text, working
+from .exits import EXIT_DIFFERS, command
+from .options import Dims, Json, parse_dims
 
 
 @command
@@ -82,7 +73,7 @@ def parse_signature(text: str) -> tuple[str, list[tuple[str, str]], list[tuple[s
     left, arrow, right = rest.partition("->")
     sides = [[tuple(pair.split("=", 1)) for pair in side.split(",") if pair] for side in (left, right)]
     if not (name and colon and arrow) or any(len(pair) != 2 for side in sides for pair in side):
-        raise usage_error(
+        raise ArgumentError.of(
             f"signature '{text}'",
             "NAME:PUBLIC=INPUT,...->PUBLIC=OUTPUT,...",
             "--signature",

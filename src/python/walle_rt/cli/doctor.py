@@ -14,9 +14,13 @@ import numpy as np
 import typer
 
 from .. import __version__, _core
+from ..errors import Error
 from ..model import Model
 from ..options import available_processors
-from .common import EXIT_INTERNAL, Json, command, emit_json, out, size_text
+from ..vm import VM, Isolate, library_path
+from .console import emit_json, out, size_text
+from .exits import EXIT_INTERNAL, command
+from .options import Json
 
 EXTRAS = {
     "convert": ("onnx",),
@@ -57,14 +61,14 @@ def main(json_: Json = False) -> None:
                 shown = (
                     ", ".join(f"{k} on {v}" for k, v in value.items()) if isinstance(value, dict) else value
                 )
-                out.print(f"{key:<14} {shown}", markup=False)
+                out.print(f"{key:<14} {shown}")
         for flavour, row in found["vm"].items():
-            out.print(f"vm {flavour:<11} {vm_text(row)}", markup=False)
+            out.print(f"vm {flavour:<11} {vm_text(row)}")
         for name, missing in extras.items():
             state = (
                 f"missing {', '.join(missing)}: pip install 'walle_rt[{name}]'" if missing else "installed"
             )
-            out.print(f"extra {name:<8} {state}", markup=False)
+            out.print(f"extra {name:<8} {state}")
     if problem or broken:
         raise typer.Exit(EXIT_INTERNAL)
 
@@ -88,9 +92,6 @@ def self_check() -> str | None:
 
 def vm_state(flavour: str) -> dict[str, Any]:
     """Whether a flavour of the Python VM is there, what it is, and whether a task runs in it."""
-    from ..errors import Error
-    from ..vm import VM, Isolate, library_path
-
     path = library_path(flavour)
     row: dict[str, Any] = {"path": str(path), "available": path.is_file()}
     if not path.is_file():

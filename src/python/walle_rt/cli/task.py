@@ -1,6 +1,4 @@
-"""walle task: compile a folder of Python into a task bundle, run one call of it under limits,
-describe the VM.
-"""
+"""``walle task``: compile a folder of Python into a bundle, run one call of it, describe the VM."""
 
 from __future__ import annotations
 
@@ -9,49 +7,21 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
 from ..errors import TaskError
-from .common import EXIT_CODES, Json, command, emit_json, err, file_size, out, size_text, usage_error
-
-if TYPE_CHECKING:
-    from ..vm import TaskFailed
+from ..vm import VM, Isolate, Limits, TaskBundle, TaskFailed, host_calls, library_path
+from .console import emit_json, err, file_size, out, size_text
+from .exits import EXIT_CODES, command
+from .options import Json
+from .task_options import parse_arguments, parse_limits, parse_names
 
 EXIT_TASK = dict(EXIT_CODES)[TaskError]
 
 app = typer.Typer(help="Compile, run and inspect tasks.", no_args_is_help=True)
-
-LIMIT_NAMES = {
-    "heap": "heap_bytes",
-    "wall": "wall_ms",
-    "cpu": "cpu_ms",
-    "depth": "depth",
-    "stack": "stack_bytes",
-    "state": "state_bytes",
-}
-UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-
-
-def parse_limits(pairs: list[str]) -> dict[str, Any]:
-    """["heap=32M,wall=500", "cpu=100"] as arguments of Limits; sizes in bytes with K, M, G,
-    times in milliseconds.
-    """
-    limits: dict[str, Any] = {}
-    for pair in (part for text in pairs for part in text.split(",")):
-        name, _, text = pair.partition("=")
-        sized = LIMIT_NAMES.get(name, "").endswith("_bytes")
-        unit = UNITS.get(text[-1:].lower(), 0) if sized else 0
-        digits = text[:-1] if unit else text
-        if name not in LIMIT_NAMES or not digits.isdigit():
-            expected = f"NAME=NUMBER with NAME one of {', '.join(LIMIT_NAMES)}"
-            raise usage_error(
-                f"limit '{pair}'", expected, "--limits", "for example --limits heap=32M --limits wall=500"
-            )
-        limits[LIMIT_NAMES[name]] = int(digits) * (unit or 1)
-    return limits
 
 
 def plain(value: Any) -> Any:
@@ -74,11 +44,7 @@ def compile_(
     output: Annotated[Path, typer.Option("-o", "--output", help="The bundle to write (.wtask).")],
     json_: Json = False,
 ) -> None:
-    """Compile a folder of Python files into a task bundle; other files, models for example,
-    travel with it.
-    """
-    from ..vm import TaskBundle
-
+    """Compile a folder of Python files into a task bundle; other files travel with it."""
     bundle = TaskBundle.compile(source)
     bundle.save(output)
     size, resources = file_size(output), bundle.resources
@@ -95,24 +61,6 @@ def compile_(
     else:
         files = f", {len(resources)} other files" if resources else ""
         out.print(f"{output}: {len(bundle.modules)} modules{files}, {size_text(size)}, for {bundle.vm.id}")
-
-
-def parse_arguments(text: str) -> list[Any]:
-    """The JSON list of --args."""
-    try:
-        arguments = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise usage_error(
-            f"--args {text}", "a JSON list", f"position {error.pos}", "for example --args '[1, \"x\"]'"
-        ) from None
-    if not isinstance(arguments, list):
-        raise usage_error(f"--args {text}", "a JSON list", "--args", "put the single argument into brackets")
-    return arguments
-
-
-def names(text: str | None) -> list[str] | None:
-    """Names separated by commas; None stays None (no list, no restriction)."""
-    return None if text is None else [name for name in text.split(",") if name]
 
 
 def failed(error: TaskFailed, log: list[str]) -> None:
@@ -156,21 +104,15 @@ def run(
     flavour: Annotated[str, typer.Option(help="full or device.")] = "full",
     json_: Json = False,
 ) -> None:
-    """Run one function of a bundle and print its result as JSON; with --json also its log,
-    time and memory.
-    """
-    from ..vm import VM, Isolate, Limits, TaskBundle, TaskFailed
-
+    """Run one function of a bundle, print its result as JSON; with --json also log, time, memory."""
     arguments = parse_arguments(args)
-    allowed = Limits(imports=names(imports), host_calls=names(host_calls), **parse_limits(limits or []))
+    allowed = Limits(
+        imports=parse_names(imports), host_calls=parse_names(host_calls), **parse_limits(limits or [])
+    )
     vm = VM(flavour)
     module, _, function = call.rpartition(".")
     log: list[str] = []
-    write = (
-        (lambda level, line: log.append(line))
-        if json_
-        else (lambda level, line: err.print(line, markup=False))
-    )
+    write = (lambda level, line: log.append(line)) if json_ else (lambda level, line: err.print(line))
     with Isolate(vm, limits=allowed, log=write, state=state) as isolate:
         isolate.load(TaskBundle.load(bundle, vm))
         started = time.perf_counter()
@@ -179,7 +121,7 @@ def run(
         except TaskFailed as error:
             if json_:
                 failed(error, log)
-            err.print(error.formatted(), markup=False)
+            err.print(error.formatted())
             raise
         seconds = time.perf_counter() - started
         if json_:
@@ -193,8 +135,6 @@ def run(
 @command
 def vm(json_: Json = False) -> None:
     """Say which VM libraries are there, and what tasks may import and call."""
-    from ..vm import VM, host_calls, library_path
-
     rows = []
     for flavour in ("full", "device"):
         path = library_path(flavour)

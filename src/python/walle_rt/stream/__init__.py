@@ -5,25 +5,31 @@
 
 from __future__ import annotations
 
+from ._aggregate import Aggregate, aggregate
+from ._batch import Batch, as_of_join
+from ._catalog import Catalog, EventKind, FieldType, Sensitivity
 from ._egress import (
     EgressGate,
     FeatureField,
     FeaturePolicy,
     FeatureType,
     LedgerEntry,
+    policy_bytes,
+    signed_policy,
+)
+from ._graph import Graph
+from ._ipv import IPV_CODE, IPV_FLOATS, IpvEncoder, IpvFeature, ipv_feature, ipv_network
+from ._log import Event, EventLog, LogReport
+from ._privacy import (
     discrete_gaussian,
     gaussian_sum,
     laplace_sum,
-    policy_bytes,
     randomised_response,
-    signed_policy,
     spend_epsilon,
     spent_epsilon,
 )
-from ._events import Catalog, Event, EventKind, EventLog, FieldType, LogReport, Sensitivity
-from ._graph import Aggregate, Batch, Graph, aggregate, as_of_join
-from ._ipv import IPV_CODE, IPV_FLOATS, IpvEncoder, IpvFeature, ipv_feature, ipv_network
-from ._triggers import Finding, Firing, Step, Trigger, TriggerSet, catalog_of, event, explain, load_triggers
+from ._steps import Step, event
+from ._triggers import Finding, Firing, Trigger, TriggerSet, catalog_of, explain, load_triggers
 
 __all__ = [
     "IPV_CODE",

@@ -1,4 +1,4 @@
-"""What may leave the device: the egress gate with its ledger, and local differential privacy."""
+"""What may leave the device: the egress gate, its policies and its ledger."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from os import PathLike, fspath
 from typing import Any
 
 from .. import _core
-from ._events import EventLog, Sensitivity
-from ._graph import Batch
+from ._batch import Batch
+from ._catalog import Sensitivity
 
 # Policy, algorithm, key id, signature: whether it is right.
 Verifier = Callable[[bytes, str, str, bytes], bool]
@@ -86,10 +86,15 @@ class EgressGate:
         self._core = _core.stream.EgressGate.open(fspath(directory))
 
     def load(self, signed_policy: bytes, verify: Verifier) -> None:
-        """Allow what a signed policy of a task says (schemas/egress.fbs),
-        once ``verify`` has accepted its signature.
+        """Allow what a signed policy of a task says, once ``verify`` has accepted its signature.
 
-        Raises TaskError when it does not, ModelError for damaged bytes; then nothing of it is allowed.
+        Args:
+            signed_policy: what ``signed_policy`` made (schemas/egress.fbs).
+            verify: called with policy, algorithm, key id and signature; true when the signature is right.
+
+        Raises:
+            TaskError: ``verify`` refused. Then nothing of the policy is allowed.
+            ModelError: the bytes are damaged.
         """
         self._core.load(bytes(signed_policy), verify)
 
@@ -116,57 +121,3 @@ class EgressGate:
     def ledger(self) -> list[LedgerEntry]:
         """Everything that left, oldest first."""
         return [LedgerEntry(*e) for e in self._core.ledger()]
-
-
-def spend_epsilon(log: EventLog, account: str, epsilon: float, limit: float) -> float:
-    """Spend from a durable privacy account; returns the total spent.
-
-    TaskError when ``limit`` would be passed.
-    """
-    return float(_core.stream.spend_epsilon(log._core, account, limit, epsilon))
-
-
-def spent_epsilon(log: EventLog, account: str) -> float:
-    """What a durable privacy account has spent so far."""
-    return float(_core.stream.spent_epsilon(log._core, account))
-
-
-def laplace_sum(
-    values: Sequence[float],
-    low: float,
-    high: float,
-    epsilon: float,
-    *,
-    resolution: float = 1e-3,
-    seed: int | None = None,
-) -> float:
-    """Sum of values clamped to [low, high] with discrete Laplace noise, in multiples of ``resolution``."""
-    return float(_core.stream.laplace_sum(list(values), low, high, epsilon, resolution, seed))
-
-
-def gaussian_sum(
-    values: Sequence[float],
-    low: float,
-    high: float,
-    epsilon: float,
-    delta: float = 1e-6,
-    *,
-    resolution: float = 1e-3,
-    seed: int | None = None,
-) -> float:
-    """Sum of values clamped to [low, high] with discrete Gaussian noise for (epsilon, delta)."""
-    return float(_core.stream.gaussian_sum(list(values), low, high, epsilon, delta, resolution, seed))
-
-
-def discrete_gaussian(sigma: float, count: int = 1, *, seed: int | None = None) -> list[int]:
-    """Samples of the discrete Gaussian of standard deviation ``sigma``."""
-    return list(_core.stream.discrete_gaussian(sigma, count, seed))
-
-
-def randomised_response(
-    truths: Sequence[int], categories: int, epsilon: float, *, seed: int | None = None
-) -> list[int]:
-    """Each category 0..categories-1 kept with probability e^eps / (e^eps + categories - 1),
-    else another one.
-    """
-    return list(_core.stream.randomised_response(list(truths), categories, epsilon, seed))

@@ -4,132 +4,24 @@ as a chain that gives the same result however the rows are batched.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from .. import _core
-from ..errors import ArgumentError, compose
+from ..errors import ArgumentError
 from ..session import Session
-from ._events import Catalog, Event, EventLog, Sensitivity
-
-Columns = dict[str, list[Any]]
-Labels = dict[str, tuple[int, str]]
-
-
-class Aggregate(NamedTuple):
-    """What a window computes; made by ``aggregate``."""
-
-    function: str
-    column: str
-    out: str
-    k: int
-    low: float
-    high: float
-
-
-@dataclass
-class Batch:
-    """Rows in event time: ``columns["ts"]`` in microseconds,
-    every other column with as many values (None: absent).
-
-    ``labels`` are the columns' sensitivities (default: personal), ``paths`` how operators made them, and
-    ``support`` the number of events behind each row (empty: one each). A vector is a one-dimensional float32
-    array per row.
-    """
-
-    columns: Columns
-    labels: dict[str, Sensitivity] = field(default_factory=dict)
-    paths: dict[str, str] = field(default_factory=dict)
-    support: list[int] = field(default_factory=list)
-
-    @classmethod
-    def of_events(
-        cls, events: Iterable[Event], fields: Sequence[str], catalog: Catalog | None = None
-    ) -> Batch:
-        """Events as rows of event, page, session, page_instance and the named contents.
-
-        With a catalogue, columns carry the highest sensitivity declared for their fields.
-        """
-        events = list(events)
-        columns: Columns = {
-            "ts": [e.ts for e in events],
-            "event": [e.event for e in events],
-            "page": [e.page for e in events],
-        }
-        columns["session"] = [e.session for e in events]
-        columns["page_instance"] = [e.page_instance for e in events]
-        for name in fields:
-            columns[name] = [e.contents.get(name) for e in events]
-        labels: dict[str, Sensitivity] = {}
-        for _, _, declared in catalog.events if catalog else []:
-            for name, _, label in declared:
-                if name in fields:
-                    labels[name] = max(labels.get(name, Sensitivity.OPEN), Sensitivity[label.upper()])
-        return cls(columns, labels)
-
-    def __len__(self) -> int:
-        """Number of rows."""
-        return len(self.columns.get("ts", []))
-
-    def rows(self) -> list[tuple[Any, ...]]:
-        """Rows as tuples (ts, then the columns in order)."""
-        names = ["ts", *[n for n in self.columns if n != "ts"]]
-        return list(zip(*[self.columns[n] for n in names], strict=True))
-
-    def append(self, other: Batch) -> None:
-        """Add the rows of ``other``, whose columns must be the same."""
-        if (self.support or other.support) and len(other):
-            self.support = self._support() + other._support()
-        if not len(self):
-            self.columns = {k: list(v) for k, v in other.columns.items()}
-        elif len(other):
-            for name, values in other.columns.items():
-                self.columns[name].extend(values)
-        self.labels |= other.labels
-        self.paths |= other.paths
-
-    def _support(self) -> list[int]:
-        return self.support or [1] * len(self)
-
-    def _labels(self) -> Labels:
-        return {
-            n: (int(self.labels.get(n, Sensitivity.PERSONAL)), self.paths.get(n, ""))
-            for n in self.columns
-            if n != "ts"
-        }
-
-    def _given(self) -> tuple[Columns, Labels, list[int]]:
-        return self.columns, self._labels(), self.support
-
-    @classmethod
-    def _made(cls, made: tuple[Columns, Labels, list[int]]) -> Batch:
-        columns, labels, support = made
-        return cls(
-            dict(columns),
-            {k: Sensitivity(label) for k, (label, _) in labels.items()},
-            {k: path for k, (_, path) in labels.items() if path},
-            list(support),
-        )
-
-
-def aggregate(
-    function: str, column: str = "", out: str = "", *, k: int = 10, low: float = 0.0, high: float = 1.0
-) -> Aggregate:
-    """An aggregate of a window: count, sum, mean, min, max, var (of the population),
-    distinct (approximate, 3.3 %).
-
-    Further: top_k (``k`` entries as "value:count,...", of the first 4,096 values; "*" counts the rows of
-    others) and histogram (``k`` bins from ``low`` to ``high``, outliers in the outer bins). ``out`` names the
-    result (default: function_column).
-    """
-    return Aggregate(function, column, out or (f"{function}_{column}" if column else function), k, low, high)
+from ._aggregate import Aggregate, aggregate
+from ._batch import Batch
+from ._catalog import Sensitivity
+from ._log import EventLog
 
 
 class Graph:
     """A chain of operators; each method adds one and returns the graph.
 
-    Times are in seconds. A graph holds the state of its windows: feed one stream through one graph.
+    Times are in seconds. A graph holds the state of its windows: feed one stream through one graph. Methods
+    raise ArgumentError for what no row could be right for (no aggregate, an unknown mechanism, a predicate
+    that does not parse); a column that rows lack is an ArgumentError when they come.
     """
 
     def __init__(self) -> None:
@@ -172,8 +64,8 @@ class Graph:
         aggregates: Sequence[Aggregate],
     ) -> Graph:
         if not aggregates:
-            raise ArgumentError(
-                compose("a window without aggregates", "at least one", "window", 'add aggregate("count")')
+            raise ArgumentError.of(
+                "a window without aggregates", "at least one", "window", 'add aggregate("count")'
             )
         times = [round(t * 1e6) for t in (size_s, slide_s, disorder_s, lateness_s)]
         self._operators.append(_core.stream.make_window(kind, *times, self._keys, list(aggregates)))
@@ -227,7 +119,7 @@ class Graph:
         running = what if isinstance(what, Aggregate) else aggregate("count")
         if not isinstance(what, Aggregate) and what not in kinds:
             expected = "previous, first, since or an aggregate"
-            raise ArgumentError(compose(f"state '{what}'", expected, f"state '{out}'", "choose one of these"))
+            raise ArgumentError.of(f"state '{what}'", expected, f"state '{out}'", "choose one of these")
         kind = kinds.index(what) if isinstance(what, str) else 3
         if isinstance(what, Aggregate):
             column = what.column
@@ -237,8 +129,12 @@ class Graph:
     def encode(self, out: str, session: Session, *columns: str) -> Graph:
         """Replace numbers and vectors by the vector ``out`` that a model makes of them.
 
-        ``session``: of a model with a float32 input [N, width] and output [N, codes]. Encoding lowers no
-        label.
+        Encoding lowers no label.
+
+        Args:
+            out: name of the new column, a float32 array of shape [codes] per row.
+            session: of a model with one float32 input [N, width] and a float32 output [N, codes].
+            columns: numbers and vectors that are together ``width`` values.
         """
         self._operators.append(_core.stream.make_encode(list(columns), out, session._native))
         return self
@@ -260,17 +156,25 @@ class Graph:
     ) -> Graph:
         """Make a column locally differentially private and thereby open.
 
-        Every row spends ``epsilon`` from the durable ``account`` in ``log``; TaskError when ``limit`` would
-        be passed. ``mechanism``: "laplace" or "gaussian" on values clamped to [low, high], or "response" for
-        whole categories low..high. Absent values count as ``low``. The log stays open as long as the graph
-        lives.
+        Absent values count as ``low``. The log stays open as long as the graph lives.
+
+        Args:
+            column: what is made private.
+            low: values below are raised to it.
+            high: values above are lowered to it.
+            log: keeps the account durably.
+            account: name of what every row spends from.
+            epsilon: what every row spends.
+            limit: of the account; rows that would pass it are a TaskError when they come.
+            mechanism: "laplace" or "gaussian" noise on numbers, or "response" for categories low..high.
+            delta: of the Gaussian mechanism.
+            resolution: results are multiples of it.
+            seed: for tests; None draws from the system's randomness.
         """
         kinds = ("laplace", "gaussian", "response")
         if mechanism not in kinds:
             expected = "laplace, gaussian or response"
-            raise ArgumentError(
-                compose(f"mechanism '{mechanism}'", expected, f"noise on '{column}'", "choose one")
-            )
+            raise ArgumentError.of(f"mechanism '{mechanism}'", expected, f"noise on '{column}'", "choose one")
         self._operators.append(
             _core.stream.make_noise(
                 log._core,
@@ -306,11 +210,10 @@ class Graph:
         return out
 
     def outputs(self, given: Mapping[str, Sensitivity]) -> Batch:
-        """Columns, labels and paths this graph would give for input columns of these sensitivities,
-        without rows.
+        """The columns, labels and paths that this graph would make of columns of these sensitivities.
 
-        Ask a new graph, before its first rows: ``EgressGate.check`` then says when a task is built whether
-        its results could ever leave.
+        No row is needed. Ask a new graph, before its first rows: ``EgressGate.check`` then says when a task
+        is built whether its results could ever leave.
         """
         batch = Batch({"ts": [], **{name: [] for name in given}}, dict(given))
         for operator in self._operators:
@@ -338,13 +241,3 @@ class Graph:
                 return Batch({})
             batch = Batch._made(operator.push(*batch._given()))
         return batch
-
-
-def as_of_join(left: Batch, right: Batch, *keys: str, within_s: float = 0.0) -> Batch:
-    """Each left row with the newest right row of equal keys, not younger,
-    at most ``within_s`` older (0: any).
-    """
-    made: tuple[Columns, Labels, list[int]] = _core.stream.as_of_join(
-        *left._given(), *right._given(), list(keys), round(within_s * 1e6)
-    )
-    return Batch._made(made)

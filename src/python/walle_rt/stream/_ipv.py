@@ -15,7 +15,7 @@ import numpy.typing as npt
 from .. import _core
 from ..errors import ArgumentError, compose
 from ..model import Model
-from ._events import EventLog
+from ._log import EventLog
 
 Floats = npt.NDArray[np.float32]
 IPV_FLOATS = int(_core.stream.IPV_FLOATS)  # of a feature

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core
-from ..errors import ArgumentError, compose
-from ._events import Catalog, EventKind, EventLog, FieldType, Value
+from ..errors import ArgumentError
+from ._catalog import Catalog, EventKind, FieldType, Value
+from ._log import EventLog
 from ._picture import svg
+from ._steps import Step
 
 
 @dataclass(frozen=True)
@@ -40,57 +42,19 @@ class Finding:
     position: int
 
 
-def _name(name: str) -> str:
-    return name if name == "*" else '"' + name + '"'
-
-
-@dataclass(frozen=True)
-class Step:
-    """An event pattern that further steps can be joined to; immutable, every method returns a new one."""
-
-    text: str
-
-    def _joined(self, sign: str, other: Step, gap: str | None) -> Step:
-        return Step(f"{self.text} {sign}{f'({gap})' if gap else ''} {other.text}")
-
-    def then(self, other: Step, *, gap: str | None = None) -> Step:
-        """The next event of the scope is ``other``, at most ``gap`` ("5s") later."""
-        return self._joined(">", other, gap)
-
-    def later(self, other: Step, *, unless: Step | None = None, gap: str | None = None) -> Step:
-        """``other`` comes later, with any events between except ``unless``."""
-        return self._joined(f"!{unless.text} ~" if unless else "~", other, gap)
-
-    def __or__(self, other: Step) -> Step:
-        """Either of two single events."""
-        return Step(f"({self.text.strip('()')} | {other.text.strip('()')})")
-
-    def times(self, count: int) -> Step:
-        """The event ``count`` times, with any events between."""
-        return Step(f"{self.text}{{{count}}}")
-
-    def optional(self) -> Step:
-        """The step may be missing."""
-        return Step(self.text + "?")
-
-    def never(self, other: Step, duration: str) -> Step:
-        """Ends the pattern: ``other`` does not follow for ``duration``."""
-        return Step(f"{self.text} !~ {other.text} for {duration}")
-
-
-def event(name: str = "*", page: str = "*", where: str = "") -> Step:
-    """One event of this name on this page whose declared fields satisfy ``where``; "*" is any."""
-    return Step(_name(name) + ("" if page == "*" else "@" + _name(page)) + (f"[{where}]" if where else ""))
-
-
 class Trigger:
     """A trigger condition; see docs/reference/trigger-language.md."""
 
     def __init__(self, pattern: str | Step, **clauses: str | bool) -> None:
         """Parse a text, or a built pattern with clauses as keywords.
 
-        Clauses: within="10m", gap="5s", scope="page", every=True, once=True, cooldown="1h", rate="3 per 1h",
-        when="wifi". Raises ArgumentError with line and column.
+        Args:
+            pattern: text of the trigger language, or steps.
+            clauses: within="10m", gap="5s", scope="page", every=True, once=True, cooldown="1h",
+                rate="3 per 1h", when="wifi".
+
+        Raises:
+            ArgumentError: the text is no trigger; the message says line and column.
         """
         text = pattern.text if isinstance(pattern, Step) else pattern
         for clause, value in clauses.items():
@@ -103,9 +67,7 @@ class Trigger:
         return [Finding(*f) for f in _core.stream.lint_trigger(self.text)]
 
     def compile(self, catalog: Catalog) -> bytes:
-        """The compiled form (schemas/trigger.fbs);
-        ArgumentError when it cannot fire or names are not declared.
-        """
+        """The compiled form (schemas/trigger.fbs); ArgumentError when it cannot fire with this catalogue."""
         return bytes(_core.stream.compile_trigger(self.text, catalog._core))
 
     @classmethod
@@ -130,8 +92,13 @@ class TriggerSet:
     """All triggers of a device, matched together by one shared-prefix trie. One thread."""
 
     def __init__(self, catalog: Catalog, *, queue: int = 256, utc_offset_s: float = 0.0) -> None:
-        """Match events of ``catalog``; ``queue`` bounds waiting firings,
-        ``utc_offset_s`` is for ``daily``.
+        """Match events of ``catalog``.
+
+        Args:
+            catalog: what events may come.
+            queue: how many firings may wait; a further one is folded into the newest of its trigger, or
+                drops the oldest.
+            utc_offset_s: seconds that local time is ahead of UTC, for ``daily``.
         """
         self._core = _core.stream.TriggerSet(catalog._core, queue, utc_offset_s)
 
@@ -160,8 +127,20 @@ class TriggerSet:
         page_instance: int = 0,
         on: bool = False,
     ) -> list[Firing]:
-        """Match one event; ``ts`` in microseconds must not go back;
-        for app_state ``page`` names the state.
+        """Match one event.
+
+        Args:
+            event: a declared name.
+            page: a declared page; for app_state the name of the state.
+            contents: values of declared fields.
+            ts: microseconds since 1970; not below the previous event's.
+            seq: sequence number that firings tell.
+            session: sequence number of the session's first event.
+            page_instance: sequence number of the page's enter event; 0 outside any page.
+            on: for app_state, whether the state begins.
+
+        Raises:
+            ArgumentError: an unknown name, a wrong type, or a time that goes back.
         """
         given = None if contents is None else dict(contents)
         return [Firing(*f) for f in self._core.step(event, page, given, ts, seq, session, page_instance, on)]
@@ -192,7 +171,7 @@ class TriggerSet:
 def explain(triggers: Mapping[str, Trigger | str], catalog: Catalog, *, form: str = "text") -> str:
     """The trie these triggers make: indented "text", an "svg" picture, or "dot" for Graphviz."""
     if form not in ("text", "svg", "dot"):
-        raise ArgumentError(compose(f"form '{form}'", "text, svg or dot", "explain", "choose one of these"))
+        raise ArgumentError.of(f"form '{form}'", "text, svg or dot", "explain", "choose one of these")
     texts = [(n, t.text if isinstance(t, Trigger) else t) for n, t in triggers.items()]
     made = str(_core.stream.explain_triggers(texts, catalog._core, form == "dot"))
     return svg(made) if form == "svg" else made

@@ -33,7 +33,9 @@ class Pool:
         vm: the library to use.
         size: how many isolates to keep ready.
         profile: "bare", or "std": the modules most tasks import are imported already.
-        limits, log, state: as for Isolate.
+        limits: of each isolate, as for Isolate.
+        log: as for Isolate.
+        state: as for Isolate.
         grace_ms: how long run() waits after the wall limit before it gives a thread up, in milliseconds.
 
     Raises:

@@ -1,48 +1,14 @@
-"""The event model: what may be recorded, and the durable log of what was."""
+"""The durable log of what a device recorded."""
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any
 
 from .. import _core
-
-Value = int | float | bool | str | None
-
-
-class FieldType(enum.IntEnum):
-    """Type of a field's values: 64-bit integer, 64-bit float, boolean or text of at most 16,384 bytes."""
-
-    INT = 0
-    FLOAT = 1
-    BOOL = 2
-    TEXT = 3
-
-
-class Sensitivity(enum.IntEnum):
-    """How much a field says about a person."""
-
-    OPEN = 0
-    PERSONAL = 1
-    SECRET = 2
-
-
-class EventKind(enum.IntEnum):
-    """What an event means to sessions and pages;
-    the first seven are declared in every catalogue under their names.
-    """
-
-    PAGE_ENTER = 0
-    PAGE_SCROLL = 1
-    EXPOSURE = 2
-    CLICK = 3
-    PAGE_EXIT = 4
-    APP_STATE = 5
-    TIMER = 6
-    CUSTOM = 7
+from ._catalog import Catalog, Value
 
 
 @dataclass(frozen=True)
@@ -61,69 +27,6 @@ class Event:
     page_instance: int
     flags: int
     contents: dict[str, int | float | bool | str]
-
-
-class Catalog:
-    """What a device may record. Only grows: names keep their ids."""
-
-    def __init__(self) -> None:
-        """Start with the seven built-in events, without fields."""
-        self._core = _core.stream.Catalog()
-
-    def declare(
-        self,
-        name: str,
-        kind: EventKind = EventKind.CUSTOM,
-        fields: Mapping[str, FieldType | tuple[FieldType, Sensitivity]] | None = None,
-    ) -> Catalog:
-        """Declare an event, or append fields to a declared one of the same kind; returns self.
-
-        Raises ArgumentError for bad or repeated names and for a declaration that contradicts an earlier one.
-        """
-        columns = []
-        for field, given in (fields or {}).items():
-            kind_of, sensitivity = given if isinstance(given, tuple) else (given, Sensitivity.PERSONAL)
-            columns.append((field, int(kind_of), int(sensitivity)))
-        self._core.declare(name, int(kind), columns)
-        return self
-
-    def page(self, *names: str) -> Catalog:
-        """Declare pages; returns self."""
-        for name in names:
-            self._core.page(name)
-        return self
-
-    def state(self, *names: str) -> Catalog:
-        """Declare states that ``when`` clauses test (at most 64); returns self."""
-        for name in names:
-            self._core.state(name)
-        return self
-
-    @property
-    def events(self) -> list[tuple[str, EventKind, list[tuple[str, str, str]]]]:
-        """Declared events by id: (name, kind, [(field, type, sensitivity)])."""
-        return [(name, EventKind(kind), list(fields)) for name, kind, fields in self._core.events()]
-
-    @property
-    def pages(self) -> list[str]:
-        """Declared pages by id; id 0 is "no page"."""
-        return list(self._core.pages())
-
-    @property
-    def states(self) -> list[str]:
-        """Declared states by bit."""
-        return list(self._core.states())
-
-    def to_bytes(self) -> bytes:
-        """The catalogue as schemas/event.fbs."""
-        return bytes(self._core.serialize())
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> Catalog:
-        """Read what to_bytes wrote; ModelError when it is damaged."""
-        out = cls.__new__(cls)
-        out._core = _core.stream.Catalog.parse(data)
-        return out
 
 
 @dataclass(frozen=True)
@@ -146,8 +49,22 @@ class EventLog:
     """The device's durable event log in one directory.
 
     An appended event survives a killed process at once; it survives a power loss after the next sync, which
-    ``maintain`` makes due after 128 events or one second. One process at a time; not for use from several
-    threads.
+    ``maintain`` makes due after ``sync_events`` events or ``sync_s`` seconds. One process at a time; not for
+    use from several threads.
+
+    Args:
+        directory: where the log lies; created when it is missing.
+        catalog: what may be recorded; one already stored there is extended by it.
+        journal_bytes: size of the journal, which ``maintain`` moves into a segment when half of it is full.
+        quota_bytes: what segments may take before the oldest are removed.
+        max_age_s: age in seconds at which segments are removed.
+        sync_events: appended events after which a sync is due.
+        sync_s: seconds after which a sync is due.
+
+    Raises:
+        ArgumentError: the catalogue contradicts the stored one, or a size is out of bounds.
+        ResourceError: another process writes the log, or the disk is full or read-only. Damage is no error:
+            it is repaired and told by ``report``.
     """
 
     def __init__(
@@ -161,11 +78,7 @@ class EventLog:
         sync_events: int = 128,
         sync_s: float = 1.0,
     ) -> None:
-        """Open or create the log.
-
-        A catalogue already stored there is extended by ``catalog``. Raises ResourceError when another process
-        writes the log, the disk is full or read-only; damage is repaired and told by ``report``.
-        """
+        """Open or create the log."""
         self._core = _core.stream.EventLog.open(
             fspath(directory),
             (catalog or Catalog())._core,
@@ -184,11 +97,21 @@ class EventLog:
         *,
         ts: int | None = None,
     ) -> int:
-        """Record one event; returns its sequence number.
+        """Record one event.
 
-        ``contents`` maps declared fields to values, ``ts`` is microseconds since 1970 (default: now). Raises
-        ArgumentError for unknown names, wrong types, texts above 16,384 bytes, or a time over a day ahead of
-        the clock.
+        Args:
+            event: a declared name.
+            page: a declared page; "" for none.
+            contents: values of declared fields; text of at most 16,384 bytes.
+            ts: microseconds since 1970; default: now.
+
+        Returns:
+            Its sequence number.
+
+        Raises:
+            ArgumentError: an unknown name, a wrong type, a text too long, or a time over a day ahead of the
+                clock.
+            ResourceError: the disk is full.
         """
         return int(self._core.append(event, page, None if contents is None else dict(contents), ts, False))
 

@@ -1,0 +1,76 @@
+"""What notebooks show of models and explanations: short tables, every text escaped, headers marked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .explain import ExplainRow, Explanation
+    from .model import Model
+    from .values import ValueInfo
+
+_MOST_ROWS = 500  # of a collapsed table: notebooks keep every cell's output in their file
+_MOST_OPS = 12  # kinds of operators named; the others are counted
+
+
+def _row(cells: Sequence[object]) -> str:
+    head, *rest = (escape(str(cell)) for cell in cells)
+    data = "".join(f"<td>{cell}</td>" for cell in rest)
+    return f'<tr><th scope="row" style="text-align:left">{head}</th>{data}</tr>'
+
+
+def _table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
+    body = "".join(map(_row, rows))
+    return (
+        f'<table><caption style="text-align:left">{escape(caption)}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _collapsed(summary: str, content: str) -> str:
+    return f"<details><summary>{escape(summary)}</summary>{content}</details>"
+
+
+def _values(values: Iterable[tuple[str, ValueInfo]]) -> list[tuple[str, str, str]]:
+    return [(value.name, role, str(value).removeprefix(f"{value.name}: ")) for role, value in values]
+
+
+def model_html(model: Model, ops: Sequence[str]) -> str:
+    """Inputs and outputs, then how many operators of which kind."""
+    values = [("input", v) for v in model.inputs] + [("output", v) for v in model.outputs]
+    table = _table("Model", ("name", "role", "type"), _values(values))
+    counts = Counter(ops).most_common()
+    named = [f"{op} {count}" for op, count in counts[:_MOST_OPS]]
+    if len(counts) > _MOST_OPS:
+        named.append(f"{len(counts) - _MOST_OPS} other kinds {sum(count for _, count in counts[_MOST_OPS:])}")
+    text = f"{len(ops)} nodes: {', '.join(named)}" if ops else "no nodes: outputs are inputs or constants"
+    return f"<div>{table}<p>{escape(text)}</p></div>"
+
+
+def _step(row: ExplainRow) -> tuple[object, ...]:
+    times = (f"{row.ms * 1e3:.1f}", "yes" if row.measured_runs else "no")
+    return (row.op, row.algorithm, row.backend, row.output, *times, row.node)
+
+
+def explanation_html(found: Explanation) -> str:
+    """Time by algorithm first; the steps behind a line that opens them."""
+    shares = found.by_algorithm()
+    total = sum(ms for _, ms in shares) or 1.0
+    measured = any(row.measured_runs for row in found.rows)
+    how = "measured" if measured else "predicted"
+    table = _table(
+        f"Time by algorithm, {how}",
+        ("algorithm", "us", "share"),
+        [(name, f"{ms * 1e3:.1f}", f"{ms / total:.0%}") for name, ms in shares],
+    )
+    summary = "".join(f"<p>{escape(line)}</p>" for line in found.summary())
+    shown = found.rows[:_MOST_ROWS]
+    cut = f"the first {len(shown)} of " if len(shown) < len(found.rows) else ""
+    of = f"{cut}{len(found.rows)} steps"
+    columns = ("op", "algorithm", "backend", "result", "us", "measured", "node")
+    steps = _collapsed(of, _table("Steps of the plans", columns, map(_step, shown)))
+    return f"<div>{table}{summary}{steps}</div>"

@@ -1,0 +1,109 @@
+"""The event model: what a device may record."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+
+from .. import _core
+
+Value = int | float | bool | str | None
+
+
+class FieldType(enum.IntEnum):
+    """Type of a field's values: 64-bit integer, 64-bit float, boolean or text of at most 16,384 bytes."""
+
+    INT = 0
+    FLOAT = 1
+    BOOL = 2
+    TEXT = 3
+
+
+class Sensitivity(enum.IntEnum):
+    """How much a field says about a person."""
+
+    OPEN = 0
+    PERSONAL = 1
+    SECRET = 2
+
+
+class EventKind(enum.IntEnum):
+    """What an event means to sessions and pages; all but CUSTOM are declared in every catalogue."""
+
+    PAGE_ENTER = 0
+    PAGE_SCROLL = 1
+    EXPOSURE = 2
+    CLICK = 3
+    PAGE_EXIT = 4
+    APP_STATE = 5
+    TIMER = 6
+    CUSTOM = 7
+
+
+class Catalog:
+    """What a device may record. Only grows: names keep their ids."""
+
+    def __init__(self) -> None:
+        """Start with the seven built-in events, without fields."""
+        self._core = _core.stream.Catalog()
+
+    def declare(
+        self,
+        name: str,
+        kind: EventKind = EventKind.CUSTOM,
+        fields: Mapping[str, FieldType | tuple[FieldType, Sensitivity]] | None = None,
+    ) -> Catalog:
+        """Declare an event, or append fields to a declared one of the same kind; returns self.
+
+        Args:
+            name: of the event.
+            kind: what it means to sessions and pages.
+            fields: {name: type} or {name: (type, sensitivity)}; PERSONAL where none is said.
+
+        Raises:
+            ArgumentError: a bad or repeated name, or a declaration that contradicts an earlier one.
+        """
+        columns = []
+        for field, given in (fields or {}).items():
+            kind_of, sensitivity = given if isinstance(given, tuple) else (given, Sensitivity.PERSONAL)
+            columns.append((field, int(kind_of), int(sensitivity)))
+        self._core.declare(name, int(kind), columns)
+        return self
+
+    def page(self, *names: str) -> Catalog:
+        """Declare pages; returns self."""
+        for name in names:
+            self._core.page(name)
+        return self
+
+    def state(self, *names: str) -> Catalog:
+        """Declare states that ``when`` clauses test (at most 64); returns self."""
+        for name in names:
+            self._core.state(name)
+        return self
+
+    @property
+    def events(self) -> list[tuple[str, EventKind, list[tuple[str, str, str]]]]:
+        """Declared events by id: (name, kind, [(field, type, sensitivity)])."""
+        return [(name, EventKind(kind), list(fields)) for name, kind, fields in self._core.events()]
+
+    @property
+    def pages(self) -> list[str]:
+        """Declared pages by id; id 0 is "no page"."""
+        return list(self._core.pages())
+
+    @property
+    def states(self) -> list[str]:
+        """Declared states by bit."""
+        return list(self._core.states())
+
+    def to_bytes(self) -> bytes:
+        """The catalogue as schemas/event.fbs."""
+        return bytes(self._core.serialize())
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Catalog:
+        """Read what to_bytes wrote; ModelError when it is damaged."""
+        out = cls.__new__(cls)
+        out._core = _core.stream.Catalog.parse(data)
+        return out

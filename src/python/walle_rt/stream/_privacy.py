@@ -1,0 +1,71 @@
+"""Local differential privacy: noise, randomised response and the durable accounts they spend from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .. import _core
+from ._log import EventLog
+
+
+def spend_epsilon(log: EventLog, account: str, epsilon: float, limit: float) -> float:
+    """Spend ``epsilon`` from a durable privacy account; returns the total spent.
+
+    Raises:
+        TaskError: ``limit`` would be passed; nothing is spent.
+    """
+    return float(_core.stream.spend_epsilon(log._core, account, limit, epsilon))
+
+
+def spent_epsilon(log: EventLog, account: str) -> float:
+    """What a durable privacy account has spent so far."""
+    return float(_core.stream.spent_epsilon(log._core, account))
+
+
+def laplace_sum(
+    values: Sequence[float],
+    low: float,
+    high: float,
+    epsilon: float,
+    *,
+    resolution: float = 1e-3,
+    seed: int | None = None,
+) -> float:
+    """Sum of values clamped to [low, high] with discrete Laplace noise, in multiples of ``resolution``."""
+    return float(_core.stream.laplace_sum(list(values), low, high, epsilon, resolution, seed))
+
+
+def gaussian_sum(
+    values: Sequence[float],
+    low: float,
+    high: float,
+    epsilon: float,
+    delta: float = 1e-6,
+    *,
+    resolution: float = 1e-3,
+    seed: int | None = None,
+) -> float:
+    """Sum of values clamped to [low, high] with discrete Gaussian noise for (epsilon, delta)."""
+    return float(_core.stream.gaussian_sum(list(values), low, high, epsilon, delta, resolution, seed))
+
+
+def discrete_gaussian(sigma: float, count: int = 1, *, seed: int | None = None) -> list[int]:
+    """Samples of the discrete Gaussian of standard deviation ``sigma``."""
+    return list(_core.stream.discrete_gaussian(sigma, count, seed))
+
+
+def randomised_response(
+    truths: Sequence[int], categories: int, epsilon: float, *, seed: int | None = None
+) -> list[int]:
+    """Each truth, kept with probability e^epsilon / (e^epsilon + categories - 1), else another category.
+
+    Args:
+        truths: categories from 0 to ``categories`` - 1.
+        categories: how many there are.
+        epsilon: privacy lost per truth.
+        seed: for tests; None draws from the system's randomness.
+
+    Raises:
+        ArgumentError: a truth is no category, or epsilon is not positive.
+    """
+    return list(_core.stream.randomised_response(list(truths), categories, epsilon, seed))

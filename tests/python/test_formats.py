@@ -1,0 +1,435 @@
+"""Small files of each format, decoded here in plain Python by the pages of docs/reference/formats/ alone."""
+
+from __future__ import annotations
+
+import re
+import struct
+import sys
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from build_model import model
+from onnx.helper import make_node
+
+import walle_rt
+from walle_rt.stream import (
+    Batch,
+    Catalog,
+    EgressGate,
+    EventKind,
+    EventLog,
+    FeatureField,
+    FeaturePolicy,
+    FeatureType,
+    FieldType,
+    Sensitivity,
+    TriggerSet,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ROOT / "docs" / "reference" / "formats"
+sys.path.insert(0, str(ROOT / "tests" / "fault"))
+
+from seal import crc32c  # noqa: E402 - a sibling folder of the tests
+
+T0 = 1_700_000_000_000_000
+FIELDS = {"i": FieldType.INT, "d": FieldType.FLOAT, "b": FieldType.BOOL, "t": FieldType.TEXT}
+CLICK, APP_STATE = 3, 5  # ids of built-in events
+
+
+class Reader:
+    """Numbers and texts from front to back."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def take(self, layout: str) -> Any:
+        """One value of a struct layout, or a tuple of several; little-endian without padding."""
+        values = struct.unpack_from("<" + layout, self.data, self.at)
+        self.at += struct.calcsize("<" + layout)
+        return values if len(values) > 1 else values[0]
+
+    def bytes(self, size: int) -> bytes:
+        assert size <= len(self.data) - self.at
+        self.at += size
+        return self.data[self.at - size : self.at]
+
+    def text(self) -> str:
+        return self.bytes(self.take("I")).decode()
+
+    def varint(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self.take("B")
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if not byte & 0x80:
+                return value
+
+    def done(self) -> bool:
+        return self.at == len(self.data)
+
+
+def test_every_page_is_in_the_list() -> None:
+    listed = set(re.findall(r"\]\(([\w-]+\.md)\)", (PAGES / "README.md").read_text()))
+    assert listed == {p.name for p in PAGES.glob("*.md")} - {"README.md"}
+
+
+def test_the_checksum_is_the_one_the_page_names() -> None:
+    assert crc32c(b"123456789") == 0xE3069283
+
+
+# --- event log: journal, records, segments
+
+
+def world() -> Catalog:
+    return (
+        Catalog()
+        .declare("click", EventKind.CLICK, FIELDS)
+        .declare("mark", fields=FIELDS)
+        .page("home")
+        .state("wifi")
+    )
+
+
+def fill(log: EventLog, count: int = 40) -> None:
+    for n in range(count):
+        contents = {"i": n * n - 5, "d": n / 8, "b": n % 2 == 0, "t": "x" * (n % 7)}
+        given = {k: v for k, v in contents.items() if (n + ord(k)) % 5}
+        log.append("click" if n % 3 else "mark", "home", given, ts=T0 + 1000 * n)
+        if n % 10 == 0:
+            log.set_state("wifi", n % 20 == 0, ts=T0 + 1000 * n)
+
+
+def frames(data: bytes) -> list[tuple[int, bytes]]:
+    """Number and payload of every frame of a journal's chain."""
+    magic, capacity, capacity_not, newest, newest_not = struct.unpack_from("<8s4Q", data)
+    ones = 2**64 - 1
+    assert magic == b"WALJRNL1" and capacity ^ capacity_not == ones and newest ^ newest_not == ones
+    ring = data[4096:]
+    assert len(ring) == capacity and capacity % 4096 == 0
+    tails = [struct.unpack_from("<QQQII", data, at) for at in (64, 128)]
+    valid = [t for t, at in zip(tails, (64, 128), strict=True) if t[3] == crc32c(data[at : at + 24]) and t[0]]
+    _, seq, offset, *_ = max(valid, default=(0, 1, 0))
+    out = []
+    for _ in range(capacity // 16):
+        if capacity - offset < 16:
+            offset = 0
+        crc, size, number = struct.unpack_from("<IIQ", ring, offset)
+        payload = {0xFFFFFFFF: 0, 0xFFFFFFFE: 8}.get(size, size)
+        if number != seq or crc != crc32c(ring[offset + 4 : offset + 16 + payload]):
+            break
+        content = ring[offset + 16 : offset + 16 + payload]
+        offset += (16 + payload + 7) // 8 * 8
+        if size == 0xFFFFFFFF:
+            offset = 0
+        elif size == 0xFFFFFFFE:
+            seq = struct.unpack("<Q", content)[0]
+        else:
+            out.append((number, content))
+            seq += 1
+    assert seq == newest + 1
+    return out
+
+
+def record(payload: bytes) -> dict[str, Any]:
+    """An event record; contents by position."""
+    r = Reader(payload)
+    event, page, flags, n, ts, session, instance = r.take("HHBBqQQ")
+    contents: dict[int, Any] = {}
+    for _ in range(n):
+        position, kind = r.take("BB")
+        contents[position] = {
+            0: lambda: r.take("q"),
+            1: lambda: r.take("d"),
+            2: lambda: bool(r.take("q")),
+            3: r.text,
+        }[kind]()
+    assert r.done()
+    return {
+        "event": event,
+        "page": page,
+        "flags": flags,
+        "ts": ts,
+        "session": session,
+        "instance": instance,
+    } | {"contents": contents}
+
+
+def same(decoded: dict[str, Any], read: Any, log_catalog: Catalog) -> bool:
+    """Whether a decoded record is the event that the log gives."""
+    names = [name for name, _, _ in log_catalog.events]
+    contents = {list(FIELDS)[at]: v for at, v in decoded["contents"].items()}
+    return (
+        names[decoded["event"]] == read.event
+        and decoded["ts"] == read.ts
+        and decoded["session"] == read.session
+        and decoded["flags"] == read.flags
+        and contents == dict(read.contents)
+    )
+
+
+def test_journal_and_event_records(tmp_path: Path) -> None:
+    with EventLog(tmp_path, world(), journal_bytes=16384) as log:
+        fill(log)
+        found = frames((tmp_path / "journal.walj").read_bytes())
+        events = list(log.read())
+        assert [number for number, _ in found] == [e.seq for e in events] and len(found) == 44
+        decoded = [record(payload) for _, payload in found]
+        assert all(same(d, e, log.catalog) for d, e in zip(decoded, events, strict=True))
+    assert {d["event"] for d in decoded} == {CLICK, APP_STATE, 7}
+    assert {d["flags"] for d in decoded if d["event"] == APP_STATE} == {0, 8}
+
+
+def test_a_journal_that_has_gone_round(tmp_path: Path) -> None:
+    with EventLog(tmp_path, world(), journal_bytes=8192) as log:
+        for _ in range(6):
+            fill(log)
+            log.compact()
+        fill(log, 20)
+        numbers = [number for number, _ in frames((tmp_path / "journal.walj").read_bytes())]
+        assert numbers == list(range(log.last_seq - 21, log.last_seq + 1))
+
+
+def column(r: Reader, rows: int) -> tuple[str, list[Any]]:
+    """One column of a segment."""
+    start = r.at
+    name = r.bytes(r.take("B")).decode()
+    kind, codec, values, raw_size, stored_size = r.take("BBIII")
+    head = r.data[start : r.at]
+    crc, stored = r.take("I"), r.bytes(stored_size)
+    assert crc == crc32c(head + stored) and values <= rows
+    raw = Reader(zlib.decompress(stored) if codec else stored)
+    assert len(raw.data) == raw_size
+    out: list[Any] = []
+    if kind == 0:
+        previous = 0
+        for _ in range(values):
+            z = raw.varint()
+            previous = (previous + (z >> 1 ^ -(z & 1))) & (2**64 - 1)
+            out.append(previous - 2**64 if previous >> 63 else previous)
+    else:
+        words = [
+            raw.take("d") if kind == 1 else raw.bytes(raw.varint()).decode() for _ in range(raw.varint())
+        ]
+        assert len(words) <= values
+        out = [words[raw.varint()] for _ in range(values)]
+    assert raw.done()
+    return name, out
+
+
+def segment(data: bytes) -> tuple[dict[str, Any], dict[str, list[Any]]]:
+    """Head and columns of a segment."""
+    r = Reader(data)
+    magic, first, rows, min_ts, max_ts, columns, crc = r.take("8sQQqqII")
+    assert magic == b"WSEG0001" and crc == crc32c(data[:44])
+    found = dict(column(r, rows) for _ in range(columns))
+    assert r.done()
+    return {"first": first, "rows": rows, "min_ts": min_ts, "max_ts": max_ts}, found
+
+
+def test_segment(tmp_path: Path) -> None:
+    with EventLog(tmp_path, world()) as log:
+        fill(log)
+        log.compact()
+        events = list(log.read())
+    (file,) = tmp_path.glob("*.wseg")
+    head, columns = segment(file.read_bytes())
+    assert file.name == f"{1:016x}-{events[-1].seq:016x}.wseg"
+    assert head == {"first": 1, "rows": len(events), "min_ts": T0, "max_ts": events[-1].ts}
+    assert columns["seq"] == [e.seq for e in events] and columns["ts"] == [e.ts for e in events]
+    assert columns["flags"] == [e.flags for e in events]
+    for position, name in enumerate(FIELDS):
+        clicks = [e for e in events if e.event == "click"]
+        present = columns.get(f"p{CLICK}.{position}", [1] * len(clicks))
+        values = iter(columns[f"v{CLICK}.{position}"])
+        got = [next(values) if there else None for there in present]
+        assert got == [e.contents.get(name) for e in clicks]
+
+
+# --- snapshot
+
+
+def fnv(*parts: bytes) -> int:
+    """The fingerprint of what is named."""
+    h = 0xCBF29CE484222325
+    for byte in b"".join(parts):
+        h = (h ^ byte) * 0x100000001B3 % 2**64
+    h ^= h >> 33
+    h = h * 0xFF51AFD7ED558CCD % 2**64
+    return h ^ h >> 33
+
+
+def text_fingerprint(text: str) -> int:
+    return fnv(struct.pack("<Q", len(text.encode())), text.encode())
+
+
+def test_snapshot(tmp_path: Path) -> None:
+    texts = [
+        "click ~ mark",
+        "click > mark scope page",
+        "click !mark ~ click rate 3 per 1h",
+        "every 15m when wifi",
+    ]
+    matching = TriggerSet(world())
+    for n, text in enumerate(texts):
+        matching.add(f"t{n}", text)
+    with EventLog(tmp_path, world()) as log:
+        fill(log)
+        matching.replay(log)
+        newest = log.last_seq
+    data = matching.snapshot()
+    r = Reader(data[:-4])
+    assert crc32c(r.data) == struct.unpack("<I", data[-4:])[0] and r.bytes(4) == b"WSS1"
+    base, started, key, _session, _session_key, last_seq, last_ts, now, states = r.take("qBQQQQqqQ")
+    assert (base, started, last_seq, last_ts, now) == (T0, 1, newest, T0 + 39_000, T0 + 39_000)
+    assert key >> 10 == last_ts - base + 1 and states == 0
+    fired = {}
+    for _ in range(r.take("I")):
+        fingerprint, once, last_fire = r.take("QBq")
+        fired[fingerprint] = (once, last_fire, [r.take("q") for _ in range(r.take("I"))])
+    assert set(fired) == {text_fingerprint(text) for text in texts}
+    assert len(fired[text_fingerprint(texts[2])][2]) == 3
+    scopes = [group(r, set(fired)) for _ in range(r.take("I"))]
+    assert r.done() and sorted(scopes) == [0, 2]
+    # The root's child for `click` on any page: the atom (3, any), no gap, no guard, not strict.
+    atom = fnv(struct.pack("<IQ", CLICK << 16 | 0xFFFF, 0))
+    edge = fnv(struct.pack("<QQi", 2**64 - 1, 0, 0))
+    assert struct.pack("<Q", fnv(struct.pack("<QQQ", 0, edge, atom))) in data
+
+
+def group(r: Reader, triggers: set[int]) -> int:
+    """Reads one trie's part; its scope."""
+    scope, _field = r.take("BH")
+    for _ in range(r.take("I")):
+        r.take("QQQ")
+        for _ in range(r.take("I")):
+            _fingerprint, start, last = r.take("QQQ")
+            assert start <= last
+        for _ in range(r.take("I")):
+            r.take("QQ")
+        for _ in range(r.take("I")):
+            assert r.take("QQQQ")[0] in triggers
+    return int(scope)
+
+
+# --- egress
+
+
+def test_egress_batch_and_ledger(tmp_path: Path) -> None:
+    vectors = [np.array([1, 2], np.float32), np.array([3, 4], np.float32)]
+    columns = {"ts": [T0, T0 + 1], "n": [1, None], "x": [0.5, -2.0], "s": ["ä", ""], "v": vectors}
+    batch = Batch(columns, dict.fromkeys("nxsv", Sensitivity.OPEN))
+    types = [FeatureType.INT, FeatureType.FLOAT, FeatureType.TEXT, FeatureType.VECTOR]
+    policy = FeaturePolicy("f", [FeatureField(c, t) for c, t in zip("nxsv", types, strict=True)], 10_000, 10)
+    gate = EgressGate(tmp_path)
+    gate.allow("task", policy)
+    sent = gate.send("task", "f", batch)
+    r = Reader(sent)
+    names = [r.text() for _ in range(r.take("I"))]
+    rows = [(r.take("q"), [cell(r) for _ in names]) for _ in range(r.take("I"))]
+    assert r.done() and names == list("nxsv")
+    assert rows == [(T0, [1, 0.5, "ä", (1.0, 2.0)]), (T0 + 1, [None, -2.0, "", (3.0, 4.0)])]
+    ((_, entry),) = frames((tmp_path / "egress.walj").read_bytes())
+    r = Reader(entry)
+    (ts, size, count), task = r.take("qqq"), r.text()
+    assert (size, count, task, r.data[r.at :]) == (len(sent), 2, "task", b"f")
+    assert ts == gate.ledger[0].ts
+
+
+def cell(r: Reader) -> Any:
+    """One tagged cell of a batch."""
+    tag = r.take("B")
+    if tag == 4:
+        return r.take(f"{r.take('I')}f")
+    return [lambda: None, lambda: r.take("q"), lambda: r.take("d"), r.text][tag]()
+
+
+# --- models and tasks
+
+
+def test_model_header(tmp_path: Path) -> None:
+    walle_rt.load(
+        model([make_node("Add", ["x", "w"], ["y"])], {"x": [4]}, ["y"], {"w": np.ones(4, np.float32)})
+    ).save(tmp_path / "m.walle")
+    data = (tmp_path / "m.walle").read_bytes()
+    r = Reader(data)
+    magic, version, flags, graph, graph_bytes, weights, weight_bytes, graph_crc, crc = r.take("8sIIQQQQII")
+    assert (magic, version, flags, graph) == (b"WALLEMDL", 1, 0, 64) and data[56:64] == bytes(8)
+    assert crc == crc32c(data[:52]) and graph_crc == crc32c(data[graph : graph + graph_bytes])
+    assert data[graph + 4 : graph + 8] == b"WALM"
+    assert weights % 64 == 0 and weights >= graph + graph_bytes and weights + weight_bytes == len(data)
+    assert np.frombuffer(data, np.float32, 4, weights).tolist() == [1.0] * 4
+
+
+def parts(data: bytes) -> dict[str, bytes]:
+    """The parts of a task file by name; the bytecode's is empty."""
+    r = Reader(data)
+    magic, crc, index_bytes, count, zero = r.take("8sIIII")
+    assert magic == b"WTASK001" and zero == 0 and crc == crc32c(data[24 : 24 + index_bytes])
+    out = {}
+    for _ in range(1 + count):
+        offset, size, part_crc = r.take("QQI")
+        part = data[offset : offset + size]
+        assert offset % 64 == 0 and len(part) == size and crc32c(part) == part_crc
+        out[r.text()] = part
+    assert r.at == 24 + index_bytes and list(out) == sorted(out)
+    return out
+
+
+def value(r: Reader) -> Any:
+    """One tagged value of a task."""
+    tag = r.take("B")
+    if tag == 6:
+        return [value(r) for _ in range(r.take("I"))]
+    if tag == 7:
+        return {r.text(): value(r) for _ in range(r.take("I"))}
+    return {
+        0: lambda: None,
+        1: lambda: bool(r.take("B")),
+        2: lambda: r.take("q"),
+        3: lambda: r.take("d"),
+        4: r.text,
+        5: lambda: r.bytes(r.take("I")),
+    }[tag]()
+
+
+def entries(data: bytes) -> dict[str, bytes]:
+    """A key-value file."""
+    r = Reader(data)
+    magic, crc = r.take("8sI")
+    assert magic == b"WALKV001" and crc == crc32c(data[12:])
+    out = {}
+    for _ in range(r.take("I")):
+        key_size, value_size = r.take("II")
+        key = r.bytes(key_size).decode()
+        out[key] = r.bytes(value_size)
+    assert r.done() and list(out) == sorted(out)
+    return out
+
+
+def test_task_file_and_state(tmp_path: Path) -> None:
+    from walle_rt.vm import VM, Isolate, TaskBundle, library_path
+
+    if not VM.available("full"):
+        pytest.skip(
+            f"no VM library at {library_path()}: it was built with WALLE_VM=OFF or without the CPython source"
+        )
+    (tmp_path / "task" / "data").mkdir(parents=True)
+    kept = {"n": None, "b": True, "i": -7, "f": 0.5, "s": "ä", "y": b"\0\1", "l": [1, ["x"]]}
+    (tmp_path / "task" / "main.py").write_text(f"import walle\ndef f():\n    walle.kv.put('k', {kept!r})\n")
+    (tmp_path / "task" / "data" / "table.bin").write_bytes(bytes(range(100)))
+    vm = VM("full")
+    bundle = TaskBundle.compile(tmp_path / "task", vm)
+    bundle.save(tmp_path / "x.wtask")
+    found = parts((tmp_path / "x.wtask").read_bytes())
+    assert found["data/table.bin"] == bytes(range(100)) and found[""][:4] == b"WVMB"
+    with Isolate(vm, state=str(tmp_path / "state")) as isolate:
+        isolate.load(bundle)
+        isolate.call("f")
+    state = entries((tmp_path / "state").read_bytes())
+    r = Reader(state["k"])
+    assert value(r) == kept and r.done()
