@@ -116,6 +116,7 @@ void run_dense(const Conv& c, const float* x, const float* weights, const float*
   }
 }
 
+// Of one thread: the planes of a channel, and rows before their gaps are closed.
 int64_t depthwise_floats(const Conv& c) {
   return plane_floats(c, 1) + whole_lines(c.shape.oh * c.planes.pitch + kSlackFloats);
 }
@@ -177,6 +178,7 @@ Conv make_conv(const ConvShape& shape, Isa isa) {
   c.gemm = &gemm_table(isa);
   c.table = &conv_table(isa);
   find_planes(c);
+  // Without stride and leading padding the input is its own plane, unless a window reaches past its end.
   c.direct = !shape.depthwise() && shape.sh == 1 && shape.sw == 1 && shape.pt == 0 && shape.pl == 0 &&
              c.planes.rows <= shape.h && c.planes.pitch <= shape.w;
   if (c.direct) {

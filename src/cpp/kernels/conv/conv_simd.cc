@@ -30,7 +30,7 @@ inline void copy_line(float* to, const float* from, int64_t n) {
 }
 
 inline void copy_strided(float* __restrict to, const float* __restrict from, int64_t n, int64_t stride) {
-  if (stride == 2) {  // a constant stride is a shuffle of whole vectors
+  if (stride == 2) {  // nearly every strided layer; a constant stride is a shuffle of whole vectors
     for (int64_t c = 0; c < n; ++c) to[c] = from[c * 2];
   } else {
     for (int64_t c = 0; c < n; ++c) to[c] = from[c * stride];

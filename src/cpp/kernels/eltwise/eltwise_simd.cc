@@ -48,6 +48,7 @@ inline vf combine(vf a, vf b) {
   if constexpr (O == Op::max) return a == a ? max_keep_nan(a, b) : a;
 }
 
+// Strides of 0 repeat one element: the three forms that occur, each with its repeated operand in a register.
 template <Op O>
 void run_binary(const float* x, int64_t xs, const float* y, int64_t ys, float* out, int64_t n) {
   int64_t i = 0;

@@ -38,7 +38,8 @@ void run_trigonometric(K kind, const T* x, T* y, int64_t n) {
   }
 }
 
-// Comparisons are written so that NaN stays NaN wherever the formula would keep it.
+// Exponentials less one through expm1, which keeps its digits near 0. Comparisons are written so that NaN
+// stays NaN wherever the formula would keep it.
 template <class T>
 void run_activation(K kind, const UnaryParams& p, const T* x, T* y, int64_t n) {
   const T a = static_cast<T>(p.alpha);
@@ -110,6 +111,7 @@ void run_float(K kind, const UnaryParams& p, const T* x, T* y, int64_t n) {
   }
 }
 
+// alpha and beta: whether -infinity and +infinity count.
 template <class T>
 void run_test(K kind, const UnaryParams& p, const T* x, bool* y, int64_t n) {
   if (kind == K::is_nan) return map(x, y, n, [](T v) { return v != v; });

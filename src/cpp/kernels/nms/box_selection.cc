@@ -43,6 +43,7 @@ int64_t run_box_selection(const BoxSelection& s, const float* boxes, const float
         if (score[i] > s.score_threshold) order[candidates++] = static_cast<int32_t>(i);
       std::sort(order, order + candidates,
                 [&](int32_t a, int32_t b) { return score[a] > score[b] || (score[a] == score[b] && a < b); });
+      // Greedy: each box against those kept of its own class, of which there are at most `limit`.
       const int64_t first = found;
       for (int64_t i = 0; i < candidates && found - first < s.limit; ++i) {
         const Corners own = corners(box + order[i] * 4, s.center_point_box);

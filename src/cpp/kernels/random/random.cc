@@ -90,6 +90,7 @@ std::array<double, 2> draw(const Random& s, uint64_t key, uint64_t counter) {
   return {s.low + s.high * radius * std::cos(angle), s.low + s.high * radius * std::sin(angle)};
 }
 
+// Another key for every run: entropy once per process, and a counter that tells the runs apart.
 uint64_t fresh_stream() {
   static const uint64_t entropy = (uint64_t{std::random_device{}()} << 32) | std::random_device{}();
   static std::atomic<uint64_t> runs{0};

@@ -112,6 +112,8 @@ void reduce(const ReducePlan& p, const T* x, T* y, int threads) {
     sx *= p.size[i];
     if (!p.reduced[i]) sy *= p.size[i];
   }
+  // Threads share the outermost axis when it is kept: no two
+  // write one result, and sums do not depend on threads.
   if (p.reduced[0]) return fold<T, Op>(p, 0, x, x_stride, y_stride, y);
   parallel_ranges(p.size[0], items_of(kScalarGrain, x_stride[0]), threads, [&](int64_t begin, int64_t end) {
     ReducePlan mine = p;

@@ -121,7 +121,7 @@ Ref lower_nd(LowerContext& c, const Window& w) {
 
 Status lower(LowerContext& c) {
   const Shape x = c.shape(c.in(0));
-  if (canonical_window(c.attrs(), x) && c.attrs().has("group")) return {};
+  if (canonical_window(c.attrs(), x) && c.attrs().has("group")) return {};  // as kernels take it
   WALLE_ASSIGN(const Window w, resolve_window(c.attrs(), x, kernel_of(c.shape(c.in(1)))));
   ir::Attributes a = c.attrs();
   a.set("group", a.get_int("group", 1));

@@ -22,6 +22,7 @@ Status infer(ir::InferContext& c) {
                          "scale or bias", "reshape it or change axis");
   }
   c.output(0, c.dtype(0), x);
+  // The statistics are float32 whatever X is: ONNX's stash_type, in its default.
   Shape statistics = x;
   for (int i = axis; i < x.rank(); ++i) statistics[i] = 1;
   c.output(1, DType::float32, statistics);

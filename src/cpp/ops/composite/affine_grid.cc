@@ -21,6 +21,7 @@ Status infer(ir::InferContext& c) {
   return {};
 }
 
+// Of element i in [-1, 1]: centres of the outer elements on the ends (align), or the ends of the image.
 double position(int64_t i, int64_t size, bool align) {
   const auto n = static_cast<double>(size);
   if (align) return size == 1 ? -1.0 : -1.0 + 2.0 * static_cast<double>(i) / (n - 1);

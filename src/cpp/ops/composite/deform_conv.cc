@@ -69,6 +69,7 @@ Status lower(LowerContext& c) {
   WALLE_ASSIGN(const Window win, resolve_window(c.attrs(), x, {w[2], w[3]}));
   ir::Attributes a{{"offset_group", c.attrs().get_int("offset_group", 1)}};
   win.write(a);
+  // As im2col does for Conv, with taps that a kernel has moved.
   const Ref columns = c.emit("DeformColumns", {c.in(0), c.in(2), c.in(4)}, a);
   const int64_t depth = w.product(1, 4);
   const Ref cols = c.reshape(columns, Shape{x[0], group, depth, out[2] * out[3]});

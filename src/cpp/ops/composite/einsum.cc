@@ -46,6 +46,8 @@ class Contraction {
   Contraction(LowerContext& c, const EinsumPlan& plan) : c_(c), plan_(plan) {}
 
   Ref run(std::vector<Operand> operands) {
+    // A label is summed over as soon as neither a later operand nor the result has it: the intermediate
+    // results stay as small as this order allows.
     std::map<int, size_t> last_use;
     for (int label : plan_.output) last_use[label] = operands.size();
     for (size_t k = 0; k < operands.size(); ++k)

@@ -17,6 +17,7 @@ Status lower(LowerContext& c) {
     c.result(0, x);
     return {};
   }
+  // ArgMax takes the first of equal elements, which is the one that ONNX marks.
   const Ref top = c.emit("ArgMax", {x}, {{"axis", int64_t{axis}}, {"keepdims", int64_t{1}}});
   const Ref places = along_axis(c, iota(c, DType::int64, shape[axis]), axis, shape.rank());
   c.result(0, c.cast(c.emit("Equal", {expand_to(c, top, shape), places}), c.dtype(x)));

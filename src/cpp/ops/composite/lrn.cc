@@ -22,6 +22,7 @@ Status lower(LowerContext& c) {
   const Shape s = c.shape(x);
   const DType dtype = c.dtype(x);
   const int64_t size = c.attrs().get_int("size", 1);
+  // ONNX divides alpha by the size of the window, so the mean is what it multiplies; padding counts.
   const Ref squares = c.reshape(c.mul(x, x), Shape{s[0], 1, s[1], s.product(2, s.rank())});
   const ir::Attributes window{{"kernel_shape", std::vector<int64_t>{size, 1}},
                               {"strides", std::vector<int64_t>{1, 1}},

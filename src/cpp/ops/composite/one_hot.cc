@@ -40,6 +40,7 @@ Status lower(LowerContext& c) {
     along.push_back(a == axis ? depth : 1);
     unit.push_back(a == axis ? 1 : out[a]);
   }
+  // Negative indices count from the end; those out of range equal no class and give `off` everywhere.
   const Ref index = c.cast(c.in(0), DType::int64);
   const Ref zero = c.scalar(DType::int64, 0);
   const Ref wrapped =

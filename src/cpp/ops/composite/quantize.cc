@@ -16,6 +16,7 @@ bool quantizes_as_float(DType dtype) { return tensor::is_float8(dtype) || dtype 
 
 Status infer_quantize(ir::InferContext& c) {
   WALLE_TRY(check_quantization(c));
+  // The zero point decides, then the attribute, then ONNX's default.
   DType to = static_cast<DType>(c.attrs().get_int("output_dtype", 0));
   if (c.has(2)) to = c.dtype(2);
   if (to == DType::undefined) to = DType::uint8;
@@ -58,12 +59,15 @@ Status infer_dynamic(ir::InferContext& c) {
   return {};
 }
 
+constexpr double kCodes = 255;  // steps between the smallest and the largest uint8
+
+// The range is made to hold 0, so that 0 has an exact code.
 Status lower_dynamic(LowerContext& c) {
   const Ref x = c.cast(c.in(0), DType::float32);
   const Ref zero = c.scalar(DType::float32, 0);
   const Ref low = c.emit("Min2", {c.emit("ReduceMin", {x}, {{"keepdims", int64_t{0}}}), zero});
   const Ref high = c.emit("Max2", {c.emit("ReduceMax", {x}, {{"keepdims", int64_t{0}}}), zero});
-  const Ref scale = c.div(c.sub(high, low), c.scalar(DType::float32, 255));
+  const Ref scale = c.div(c.sub(high, low), c.scalar(DType::float32, kCodes));
   const Ref point = quantized(c, c.div(c.emit("Neg", {low}), scale), kNoRef, DType::uint8);
   c.result(0, quantized(c, c.div(x, scale), point, DType::uint8));
   c.result(1, scale);

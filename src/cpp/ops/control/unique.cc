@@ -58,6 +58,7 @@ Found find(const T* data, const Slices& s, bool sorted) {
     f.inverse[order[i]] = static_cast<int64_t>(f.first.size()) - 1;
   }
   if (sorted) return f;
+  // In order of first appearance; the inverse follows the renumbering.
   std::vector<size_t> seen(f.first.size());
   std::iota(seen.begin(), seen.end(), size_t{0});
   std::ranges::sort(seen, [&](size_t a, size_t b) { return f.first[a] < f.first[b]; });

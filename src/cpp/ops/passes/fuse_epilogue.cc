@@ -86,7 +86,7 @@ class Chain {
     const Tensor& t = *program_.at(r).constant;
     const auto values = t.as<float>();
     const auto n = static_cast<size_t>(channels());
-    if (values.size() == 1) return std::vector<float>(n, values[0]);
+    if (values.size() == 1) return std::vector<float>(n, values[0]);  // a scalar is every channel's
     // Of the channels, counted from the right.
     const int axis = t.shape().rank() - (conv_ ? shape(out()).rank() - 1 : 1);
     if (values.size() != n || axis < 0 || t.shape()[axis] != channels()) return {};
@@ -134,6 +134,7 @@ class Chain {
     std::vector<float> factors = per_channel(other);
     const ProgramValue& weights = program_.at(node_.inputs[kWeights]);
     std::vector<float> shifted = bias();
+    // After a residual the factor would have to scale that as well.
     if (!options_.scale || residual_ || factors.empty() || shifted.empty() || !weights.constant) return {};
     if (!conv_ && weights.shape.back() != channels()) return {};
     if (divide)

@@ -20,6 +20,7 @@ Result<int64_t> block_size(const ir::Attributes& attrs, const Shape& in) {
   return block;
 }
 
+// A size that overflows stands for the largest number, which checked() refuses with the shape in its message.
 Status output(ir::InferContext& c, const std::array<std::optional<int64_t>, 4>& sizes) {
   std::array<int64_t, 4> dims{};
   for (size_t i = 0; i < dims.size(); ++i) dims[i] = sizes[i].value_or(std::numeric_limits<int64_t>::max());

@@ -57,6 +57,7 @@ std::pair<int64_t, int64_t> source_of(const std::string& mode, int64_t p, int64_
   const auto mod = [](int64_t a, int64_t b) { return (a % b + b) % b; };
   if (mode == "edge") return {std::clamp<int64_t>(p, 0, dim - 1), p < 0 || p >= dim - 1 ? 0 : 1};
   if (mode == "wrap") return {mod(p, dim), 1};
+  // reflect: there and back without the ends twice, so a period of 2 dim - 2.
   if (dim == 1) return {0, 0};
   const int64_t q = mod(p, 2 * dim - 2);
   return q < dim ? std::pair{q, int64_t{1}} : std::pair{2 * dim - 2 - q, int64_t{-1}};
@@ -87,7 +88,7 @@ std::vector<Segment> segments(const std::string& mode, int64_t before, int64_t d
     const int64_t size = run_length(mode, p, dim, at, out - to);
     list.push_back({.to = to, .size = size, .from = at.first, .step = at.second});
     to += size;
-    if (static_cast<int64_t>(list.size()) > base::kMaxRegions) break;
+    if (std::ssize(list) > base::kMaxRegions) break;  // lower() refuses so many
   }
   return list;
 }

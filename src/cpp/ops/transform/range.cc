@@ -24,6 +24,8 @@ Status fill_range(ir::InferContext& c, T start, T limit, T delta) {
   const auto n = static_cast<int64_t>(std::max(count, 0.0));
   WALLE_ASSIGN(Tensor out, Tensor::allocate(tensor::kDTypeOf<Made>, Shape{n}));
   Made* p = out.as_mutable<Made>().data();
+  // Multiplied, not added up, so that errors of floats do not grow; integers
+  // through uint64, because the product alone may leave the range of T.
   for (int64_t i = 0; i < n; ++i) {
     if constexpr (std::is_floating_point_v<T>)
       p[i] = static_cast<Made>(start + static_cast<T>(i) * delta);

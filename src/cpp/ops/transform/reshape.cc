@@ -23,6 +23,7 @@ Status infer(ir::InferContext& c) {
                          "sizes of zero or more and at most one -1", "input shape",
                          "correct the target shape");
   }
+  // Beside an axis of size 0 any size would do for -1; 0 is what the element count says.
   if (unknown >= 0) dims[unknown] = known ? in.elements() / known : 0;
   WALLE_ASSIGN(const Shape out, Shape::checked(dims, dtype_size(c.dtype(0)), "Reshape"));
   if (out.elements() != in.elements())

@@ -29,7 +29,8 @@ Status lower(LowerContext& c) {
   const auto batch = static_cast<int>(c.attrs().get_int("batch_axis", 1));
   const int time = 1 - batch;
   WALLE_ASSIGN(const std::vector<int64_t> lens, ints_of(c, 1));
-  if (static_cast<int64_t>(lens.size()) > base::kMaxRegions / 2)  // before they are made
+  // Two regions per entry, counted before they are made.
+  if (std::ssize(lens) > base::kMaxRegions / 2)
     return resource_error(std::to_string(lens.size()) + " sequences",
                           "at most " + std::to_string(base::kMaxRegions / 2), "ReverseSequence",
                           "reverse smaller batches");

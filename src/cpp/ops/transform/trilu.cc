@@ -16,6 +16,7 @@ std::pair<int64_t, int64_t> kept(bool upper, int64_t row, int64_t k, int64_t col
   return upper ? std::pair{edge, columns} : std::pair{int64_t{0}, edge};
 }
 
+// Offsets beyond the corners give the whole matrix or nothing, as the ones at the corners do.
 Result<int64_t> diagonal(const std::vector<int64_t>& given, const Shape& in) {
   if (given.size() > 1)
     return model_error(std::to_string(given.size()) + " values", "one diagonal offset", "input k",
