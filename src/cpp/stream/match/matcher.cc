@@ -22,6 +22,21 @@ uint16_t take_free(std::vector<uint16_t>& free, std::vector<T>& all) {
   return at;
 }
 
+// A free place among a trie's triggers, which is `id`'s now.
+uint16_t take_local(std::vector<uint16_t>& ids, uint16_t id) {
+  const auto place = static_cast<size_t>(std::find(ids.begin(), ids.end(), kNone) - ids.begin());
+  tight::grow_to(ids, place + 1);
+  ids[place] = id;
+  return static_cast<uint16_t>(place);
+}
+
+// Of several variants, an event may end more than one: with `every`, each would fire.
+bool needs_extra(const CompiledTrigger& t) {
+  const TriggerSpec& s = t.spec;
+  return s.once || s.cooldown_us || s.rate || !t.when.empty() || s.timer != TimerKind::none ||
+         (s.every && t.variants.size() > 1);
+}
+
 uint64_t partition_hash(const Value& v) {
   base::Hasher h;
   h.value(static_cast<uint8_t>(v.type));
@@ -79,7 +94,10 @@ std::vector<ResolvedStep> Matcher::resolve(const std::vector<CompiledStep>& chai
   std::vector<ResolvedStep> out;
   out.reserve(chain.size());
   for (const CompiledStep& s : chain)
-    out.push_back({s.follow, s.gap_us, resolve(s.atoms, predicates), resolve(s.guard, predicates)});
+    out.push_back({.follow = s.follow,
+                   .gap_us = s.gap_us,
+                   .atoms = resolve(s.atoms, predicates),
+                   .guard = resolve(s.guard, predicates)});
   return out;
 }
 
@@ -104,8 +122,7 @@ void Matcher::fit_partitions(Group& g) {
 
 // The chains and the trailing absence of `t`; on an error nothing of it stays.
 Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, uint16_t id, Hot& hot) {
-  const uint64_t within =
-      t.spec.within_us ? (static_cast<uint64_t>(*t.spec.within_us) + 1) << kKeyShift : ~uint64_t{0};
+  const uint64_t within = key_limit(t.spec.within_us.value_or(-1));
   const std::vector<uint16_t> predicates = intern_predicates(t);
   size_t added = 0;
   const auto undo = [&](Status s) {
@@ -121,11 +138,27 @@ Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, 
     auto guard = g.trie.add_guard(resolve(t.absent, predicates));
     if (!guard.ok()) return undo(guard.take_error());
     hot.absence = take_free(free_absences_, absences_);
-    absences_[hot.absence] = {t.spec.absent_us, *guard, id, std::vector<Pending>(g.partitions.size())};
+    absences_[hot.absence] = {.for_us = t.spec.absent_us,
+                              .guard = *guard,
+                              .trigger = id,
+                              .pending = std::vector<Pending>(g.partitions.size())};
     // An absence waits at most once in each partition: armed by an event, which allocates nothing.
     timers_.reserve(timers_.size() + absences_.size() * kMaxKeys + hot_.size() + kSpareTimers);
   }
   return {};
+}
+
+uint16_t Matcher::add_extra(const CompiledTrigger& t) {
+  const uint16_t extra = take_free(free_extras_, extras_);
+  extras_[extra] = {.when = t.when,
+                    .once = t.spec.once,
+                    .cooldown_us = t.spec.cooldown_us,
+                    .last_fire = kNever,
+                    .rate_us = t.spec.rate_us,
+                    .recent = std::vector<int64_t>(static_cast<size_t>(t.spec.rate), kNever),
+                    .timer = t.spec.timer,
+                    .timer_us = t.spec.timer_us};
+  return extra;
 }
 
 Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
@@ -141,27 +174,13 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
   hot.group = group & (kMaxGroups - 1);
   Group& g = *groups_[group];
   const uint16_t id = take_free(free_triggers_, hot_);
-  const auto free_local = std::find(g.trigger_ids.begin(), g.trigger_ids.end(), kNone);
-  hot.local = static_cast<uint16_t>(free_local - g.trigger_ids.begin());
-  if (free_local == g.trigger_ids.end()) tight::grow_to(g.trigger_ids, g.trigger_ids.size() + 1);
-  g.trigger_ids[hot.local] = id;
+  hot.local = take_local(g.trigger_ids, id);
   if (Status s = add_to_trie(g, t, hot.local, id, hot); !s.ok()) {
     g.trigger_ids[hot.local] = kNone;
     free_triggers_.push_back(id);
     return s.take_error();
   }
-  if (t.spec.once || t.spec.cooldown_us || t.spec.rate || !t.when.empty() ||
-      t.spec.timer != TimerKind::none || (hot.every && t.variants.size() > 1)) {
-    hot.extra = take_free(free_extras_, extras_);
-    extras_[hot.extra] = {.when = t.when,
-                          .once = t.spec.once,
-                          .cooldown_us = t.spec.cooldown_us,
-                          .last_fire = kNever,
-                          .rate_us = t.spec.rate_us,
-                          .recent = std::vector<int64_t>(static_cast<size_t>(t.spec.rate), kNever),
-                          .timer = t.spec.timer,
-                          .timer_us = t.spec.timer_us};
-  }
+  if (needs_extra(t)) hot.extra = add_extra(t);
   fit_partitions(g);
   for (Partition& p : g.partitions) p.barriers[hot.local] = key_;  // only what starts from now on
   hot_[id] = hot;

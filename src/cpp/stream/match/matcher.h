@@ -113,6 +113,7 @@ class Matcher {
                                     const std::vector<uint16_t>& predicates) const;
   std::vector<uint16_t> intern_predicates(const CompiledTrigger& t);
   void fit_partitions(Group& g);
+  uint16_t add_extra(const CompiledTrigger& t);
   Status add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, uint16_t id, Hot& hot);
   Partition* partition_for(Group& g, const Event& e);
   void complete(Group& g, Partition& p, uint16_t local, uint64_t start, const Event& e, uint64_t key);

@@ -10,9 +10,6 @@ namespace {
 uint16_t predicate_of(const CompiledAtom& a) {
   return a.predicate < 0 ? kNone : static_cast<uint16_t>(a.predicate);
 }
-uint64_t limit_of(int64_t gap_us) {
-  return gap_us < 0 ? ~uint64_t{0} : (static_cast<uint64_t>(gap_us) + 1) << kKeyShift;
-}
 }  // namespace
 
 // Number 0 of nodes and guards is the root and the guard that never comes.
@@ -187,7 +184,7 @@ Status Trie::add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger,
   uint16_t parent = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
     const ResolvedStep& s = steps[i];
-    const uint16_t gap = limits_.intern(limit_of(s.gap_us));
+    const uint16_t gap = limits_.intern(key_limit(s.gap_us));
     const uint16_t guard = s.guard.empty() ? uint16_t{0} : take_guard(s.guard);
     uint16_t node = find_child(parent, s, gap, guard);
     if (node == kNone) {
@@ -217,7 +214,7 @@ void Trie::remove_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger
   uint16_t parent = 0;
   for (const ResolvedStep& s : steps) {
     const uint16_t guard = s.guard.empty() ? uint16_t{0} : find_guard(s.guard);
-    parent = find_child(parent, s, limits_.find(limit_of(s.gap_us)), guard);
+    parent = find_child(parent, s, limits_.find(key_limit(s.gap_us)), guard);
     if (parent == kNone) return;
     path.push_back(parent);
   }

@@ -15,7 +15,7 @@ using Cell = std::variant<std::monostate, int64_t, double, std::string, Floats>;
 struct Column {
   std::string name;
   Sensitivity sensitivity = Sensitivity::personal;
-  std::vector<Cell> cells;
+  std::vector<Cell> cells = {};
   std::string path = {};  // how its values came about, "price > max"; empty: the column itself was given
 };
 

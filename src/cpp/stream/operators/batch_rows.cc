@@ -42,7 +42,8 @@ Key key_of(const Batch& in, size_t row, const std::vector<size_t>& columns) {
 
 Batch empty_like(const Batch& b) {
   Batch out;
-  for (const Column& c : b.columns) out.columns.push_back({c.name, c.sensitivity, {}, c.path});
+  for (const Column& c : b.columns)
+    out.columns.push_back({.name = c.name, .sensitivity = c.sensitivity, .path = c.path});
   return out;
 }
 

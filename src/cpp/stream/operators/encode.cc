@@ -15,7 +15,7 @@ class Encode final : public Operator {
 
   Result<Batch> push(const Batch& in) override {
     WALLE_ASSIGN(const auto from, columns_of(in, columns_, "encode"));
-    Column made{out_, Sensitivity::open, {}, ""};
+    Column made{.name = out_, .sensitivity = Sensitivity::open};
     for (const size_t c : from) {
       made.sensitivity = std::max(made.sensitivity, in.columns[c].sensitivity);
       made.path += (made.path.empty() ? "" : ", ") +

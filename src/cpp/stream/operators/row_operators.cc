@@ -17,7 +17,8 @@ class Filter final : public Operator {
     // The predicate sees a row as an event whose fields are the batch's columns.
     Catalog catalog;
     EventDecl row{"row", EventKind::custom, {}};
-    for (const Column& c : in.columns) row.fields.push_back({c.name, FieldType::f64, c.sensitivity, 0});
+    for (const Column& c : in.columns)
+      row.fields.push_back({.name = c.name, .type = FieldType::f64, .sensitivity = c.sensitivity});
     WALLE_ASSIGN(const uint16_t id, catalog.declare(std::move(row)));
     Predicate p = predicate_;
     for (auto& n : p.nodes) {
@@ -55,10 +56,9 @@ class Map final : public Operator {
       WALLE_ASSIGN(b, column_of(in, right_, "map"));
     }
     Batch out = in;
-    Column made{out_,
-                std::max(in.columns[a].sensitivity, in.columns[b].sensitivity),
-                {},
-                path(in.columns[a], in.columns[b])};
+    Column made{.name = out_,
+                .sensitivity = std::max(in.columns[a].sensitivity, in.columns[b].sensitivity),
+                .path = path(in.columns[a], in.columns[b])};
     for (size_t r = 0; r < in.rows(); ++r)
       made.cells.push_back(apply(in.columns[a].cells[r], in.columns[b].cells[r]));
     out.set(std::move(made));

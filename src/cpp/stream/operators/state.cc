@@ -21,7 +21,7 @@ class State final : public Operator {
       WALLE_ASSIGN(const size_t at, column_of(in, spec_.column, "state '" + spec_.out + "'"));
       column = &in.columns[at];
     }
-    Column made{spec_.out, Sensitivity::open, {}, "rows > state " + spec_.out};
+    Column made{.name = spec_.out, .sensitivity = Sensitivity::open, .path = "rows > state " + spec_.out};
     if (column) {
       made.sensitivity = column->sensitivity;
       made.path = path_through(*column, "state " + spec_.out);
