@@ -58,7 +58,8 @@ class HostArgs {
         in_(args.in.data()),
         out_(args.out.data()) {}
 
-  // In every step of every run, so here and without a Status: 2 ns where the call cost 10.
+  // In every step of every run, so inline and without a Status: about 2 ns a step of a 40-step model against
+  // 14 for a call that returned one.
   static bool on_host(const RunArgs& args) {
     const Memory* host = &host_memory();
     bool all = !args.workspace || args.workspace.memory() == host;
