@@ -3,8 +3,10 @@
 #   make test    everything that must hold
 # and one more compares with other runtimes:
 #   make bench
-.PHONY: demo test bench setup configure build engine check cpp python instrumented sanitize fuzz damage docs \
-  tidy cross-tools test-arm64 test-arm64-zig link-macos clean
+# and one runs what exporters write:
+#   make exporters
+.PHONY: demo test bench exporters setup configure build engine check cpp python instrumented sanitize fuzz \
+  damage docs tidy cross-tools test-arm64 test-arm64-zig link-macos clean
 .NOTPARALLEL:
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -126,6 +128,11 @@ damage: build
 demo: engine
 	@tools/setup.sh demo
 	python -m walle_rt.demo
+
+# Models as exporters write them, beside onnxruntime; each exporter's packages live in a venv of their own.
+exporters: engine
+	@tools/setup.sh exporters
+	.venv-exporters/bin/python tests/exporters/run.py
 
 bench: engine
 	cmake --build build/release --target _bench

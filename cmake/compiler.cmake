@@ -24,6 +24,10 @@ find_package(Threads REQUIRED)
 add_library(walle_flags INTERFACE)
 target_compile_options(walle_flags INTERFACE -Wall -Wextra $<$<CONFIG:Debug>:-Werror>
   $<$<CXX_COMPILER_ID:GNU>:-Wshadow=local> $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+# g++ 12 counts designated initialisers, whose purpose is to leave the other fields at their defaults, as
+# missing ones.
+target_compile_options(walle_flags INTERFACE
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-missing-field-initializers>)
 target_include_directories(walle_flags INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/src/cpp
   ${CMAKE_CURRENT_SOURCE_DIR}/src/cpp/include)
 target_link_libraries(walle_flags INTERFACE Threads::Threads)

@@ -76,9 +76,6 @@ MUTUAL: dict[frozenset[str], str] = {
     frozenset({"vm/bundle", "vm/context", "vm/host_calls", "vm/vm"}): (
         "opening a VM hands it the table of host calls, which work on the bundles of that VM"
     ),
-    frozenset(
-        {"search/placement", "search/plan"}
-    ): "a plan is made of what placement chose among its choices",
 }
 
 

@@ -3,6 +3,7 @@
 #   tools/setup.sh           what building and testing need
 #   tools/setup.sh demo      also the demo's packages and weights
 #   tools/setup.sh bench     also the runtimes to compare with
+#   tools/setup.sh exporters also .venv-exporters with the exporters whose models are tried
 #   tools/setup.sh fuzz      also clang with libFuzzer
 #   tools/setup.sh golden    also the JDK that makes tests/golden/flink_cep.xz anew
 #   tools/setup.sh arm64     also cross compiler, a linker for small libraries, emulator and arm64 libraries
@@ -52,6 +53,7 @@ base() {
   local python=python3
   if command -v apt-get >/dev/null; then
     apt_install g++ make git ccache python3 libgtest-dev zlib1g-dev libsqlite3-dev binutils ca-certificates
+    apt_install libpng16-16 libturbojpeg0 # what ImageDecoder looks for at run time
   fi
   # Debian's own Python keeps venv and headers in packages of their own; any other brings them along.
   if [ "$(command -v python3)" = /usr/bin/python3 ] && command -v apt-get >/dev/null; then
@@ -74,6 +76,23 @@ base() {
   fi
 }
 
+# Their packages pin what ours do not, and are gigabytes: a venv of their own. Two come without their
+# dependencies: tf2onnx would bring an old protobuf, and timm torchvision's build for GPUs. Where torchvision
+# is absent, timm's models are skipped with that reason.
+exporters() {
+  local stamp=.venv-exporters/walle.sha256 want
+  want=$(sha256sum tools/requirements-exporters.txt tools/setup.sh | sha256sum)
+  if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$want" ]; then return 0; fi
+  [ -x .venv-exporters/bin/python ] || python3 -m venv .venv-exporters
+  echo "setup: installing what tools/requirements-exporters.txt asks for"
+  .venv-exporters/bin/python -m pip install -q --disable-pip-version-check -r tools/requirements-exporters.txt
+  .venv-exporters/bin/python -m pip install -q --disable-pip-version-check --no-deps timm tf2onnx
+  local site
+  site=$(.venv-exporters/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
+  echo "$PWD/src/python" >"$site/walle_rt_checkout.pth"
+  echo "$want" >"$stamp"
+}
+
 base
 case $part in
   base) ;;
@@ -86,6 +105,7 @@ case $part in
     pip_install bench tools/requirements-bench.txt tools/setup.sh -- \
       "-r tools/requirements-bench.txt" "--no-deps pnnx"
     ;;
+  exporters) exporters ;;
   golden) if command -v apt-get >/dev/null; then apt_install openjdk-17-jdk-headless; fi ;;
   fuzz)
     if command -v apt-get >/dev/null; then
@@ -101,5 +121,5 @@ case $part in
     tools/arm64_sysroot.sh build/arm64-sysroot
     pip_install cross tools/requirements-cross.txt -- "-r tools/requirements-cross.txt"
     ;;
-  *) echo "setup: unknown part '$part'; known: demo, bench, fuzz, golden, arm64" >&2; exit 2 ;;
+  *) echo "setup: unknown part '$part'; known: demo, bench, exporters, fuzz, golden, arm64" >&2; exit 2 ;;
 esac

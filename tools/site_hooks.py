@@ -6,12 +6,14 @@ A page is found by the folder it lies in, so a new one needs no line here.
 from __future__ import annotations
 
 import importlib.util
+import posixpath
 import re
 from pathlib import Path
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[1]
 # Title and folder, in the order of the site.
@@ -22,8 +24,15 @@ SECTIONS = [
     ("Formats", "reference/formats"),
     ("Decisions", "adr"),
 ]
-# Pages of the repository's root, which code hosts show from there.
-PROJECT = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"]
+# Pages outside docs/, which code hosts show where they lie, and where the site has them.
+PROJECT = {
+    "README.md": "project/readme.md",
+    "CONTRIBUTING.md": "project/contributing.md",
+    "SECURITY.md": "project/security.md",
+    "CHANGELOG.md": "project/changelog.md",
+    "schemas/README.md": "project/schemas.md",
+}
+LINK = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)")
 
 
 def nav(docs: Path) -> list[Any]:
@@ -36,13 +45,25 @@ def nav(docs: Path) -> list[Any]:
         if pages:
             entries.append({title: sorted(pages)})
     rest = sorted(p.name for p in docs.glob("*.md") if p.name != "index.md")
-    return [*entries, {"Project": [*rest, *(f"project/{name.lower()}" for name in PROJECT)]}]
+    return [*entries, {"Project": [*rest, *PROJECT.values()]}]
 
 
-def moved(text: str) -> str:
-    """A root page's text with its links as they are from project/."""
-    text = re.sub(r"\]\(docs/", "](../", text)
-    return re.sub(r"\]\((" + "|".join(map(re.escape, PROJECT)) + r")\)", lambda m: f"]({m[1].lower()})", text)
+def relinked(text: str, uri: str) -> str:
+    """A page's text with links between repository files as links between pages of the site."""
+    origins = {page: file for file, page in PROJECT.items()}
+    here = posixpath.dirname(origins.get(uri, f"docs/{uri}"))
+
+    def target(link: re.Match[str]) -> str:
+        file = posixpath.normpath(posixpath.join(here, link[1]))
+        page = PROJECT.get(file, file.removeprefix("docs/"))
+        return "](" + posixpath.relpath(page, posixpath.dirname(uri) or ".")
+
+    return LINK.sub(target, text)
+
+
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Let links follow the pages that moved."""
+    return relinked(markdown, page.file.src_uri)
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -58,7 +79,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     ops_table = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(ops_table)
     made = {"reference/ops.md": ops_table.page()}
-    made |= {f"project/{name.lower()}": moved((ROOT / name).read_text()) for name in PROJECT}
+    made |= {page: (ROOT / file).read_text() for file, page in PROJECT.items()}
     for path, content in made.items():
         known = files.get_file_from_path(path)  # `python tools/ops_table.py` may have left an older one
         if known is not None:

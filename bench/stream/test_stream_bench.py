@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """The IPV feature: native, from Python, and its aggregates in plain Python.
 
 pytest bench/stream -s
@@ -60,7 +59,9 @@ def test_ipv(tmp_path: Path) -> None:
             plain = min(plain, time.perf_counter() - start)
     native = min(ipv_ns(str(tmp_path), 1, encoder.weights, encoder.bias, 200) for _ in range(20))
     print(
-        f"\nIPV, 116 events: native feature and code {native / 1000:.1f} us (target 5), from Python {best * 1e6:.0f} us (target 50), "
+        "\n"
+        f"IPV, 116 events: native feature and code {native / 1000:.1f} us (target 5), "
+        f"from Python {best * 1e6:.0f} us (target 50), "
         f"aggregates alone in plain Python {plain * 1e6:.0f} us"
     )
     assert native <= 5000

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import random
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -35,7 +37,12 @@ def onnxruntime(path: Path, model: onnx.ModelProto, inputs: dict[str, Any]) -> d
     return dict(zip(names, session.run(names, inputs), strict=True))
 
 
+# Of nodes placed by lot; a run is repeated by setting the variable. The worker processes inherit it.
+SEED = int(os.environ.setdefault("WALLE_TEST_SEED", str(random.SystemRandom().randrange(2**32))))
+
 # The planner's switches, for comparison with the default: every optimisation must leave the results alone.
+# On "null" every operand lies in a memory that poisons what was not copied into it; "split" places each node
+# by lot there or on the CPU.
 SWITCHES: dict[str, dict[str, Any]] = {
     "no-search": {"search": False},
     "no-merge": {"merge": False},
@@ -43,6 +50,12 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "no-claim": {"claim": False},
     "two-threads": {"threads": 2},
     "plain": {"search": False, "merge": False, "fuse": False, "claim": False, "fold": False},
+    "null": {"backend": "null"},
+    "null-plain": {
+        "backend": "null", "search": False, "merge": False, "fuse": False, "claim": False, "fold": False,
+    },
+    "split": {"backend": "cpu,null", "placement": f"random:{SEED}"},
+    "split-two-threads": {"backend": "cpu,null", "placement": f"random:{SEED}", "threads": 2},
 }
 
 ENGINES: dict[str, Runner] = {

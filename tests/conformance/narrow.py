@@ -31,7 +31,7 @@ def elements(model: ModelProto) -> dict[str, int]:
 def to_bits(value: Any, kind: int) -> Any:
     """float32 values as bits; other types as they are."""
     if kind == TensorProto.BFLOAT16:
-        return (np.ascontiguousarray(value, np.float32).view(np.uint32) >> 16).astype(np.uint16)
+        return (np.asarray(value, np.float32, order="C").view(np.uint32) >> 16).astype(np.uint16)
     if kind in _FLOAT8:
         return np.asarray(value).astype(np.float32).astype(_FLOAT8[kind]).view(np.uint8)
     return value
@@ -47,5 +47,5 @@ def to_values(value: Any, kind: int) -> Any:
     if array.dtype.kind not in "iu":  # float32, or a type of ml_dtypes
         return array.astype(np.float32)
     if kind == TensorProto.BFLOAT16:
-        return (np.ascontiguousarray(array).astype(np.uint32) << 16).view(np.float32)
-    return np.ascontiguousarray(array).astype(np.uint8).view(_FLOAT8[kind]).astype(np.float32)
+        return (array.astype(np.uint32) << 16).view(np.float32)
+    return array.astype(np.uint8).view(_FLOAT8[kind]).astype(np.float32)

@@ -1,8 +1,7 @@
-"""Every listed case again with each optimisation off, on two threads,
-and on every instruction set of this machine.
+"""Every listed case again with each optimisation off, on two threads, and on every instruction set.
 
-The bar is the suite's own tolerance: whatever stage is switched off, and whatever kernel runs, the results
-stand.
+And on the null backend: alone, and split at random between it and the CPU. The bar is the suite's own
+tolerance: whatever stage is switched off, and whatever kernel runs where, the results stand.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import platform
 from pathlib import Path
 
 import pytest
-from engines import SWITCHES
+from engines import SEED, SWITCHES
 from pool import run_all
 from suite import listed
 
@@ -32,8 +31,9 @@ def _cases() -> list[str]:
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("switch", list(SWITCHES))
 def test_switch_leaves_results_alone(switch: str) -> None:
+    print(f"WALLE_TEST_SEED={SEED}")
     failures = _failures(run_all(_cases(), switch))
-    assert not failures, f"with {switch}:\n{failures}"
+    assert not failures, f"with {switch}, WALLE_TEST_SEED={SEED}:\n{failures}"
 
 
 @pytest.mark.timeout(1200)

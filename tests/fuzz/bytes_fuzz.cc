@@ -70,7 +70,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // A copy with no slack: a byte behind the end is seen.
   const size_t asked = size / 2, given = size - asked;
   const auto copy = std::make_unique<char[]>(given);
-  std::memcpy(copy.get(), data + asked, given);
+  if (given > 0) std::memcpy(copy.get(), data + asked, given);
   const std::string_view all(copy.get(), given);
   ByteReader r(all);
   ByteWriter w;

@@ -12,6 +12,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from commands import run_command
 
 ROOT = Path(__file__).resolve().parents[2]
 FETCH = ROOT / "tools" / "vm" / "fetch_cpython.py"
@@ -94,6 +95,14 @@ def test_onnx_without_the_extra_says_what_to_install(clean: Path, tmp_path: Path
     (tmp_path / "model.onnx").write_bytes(b"\x08\x08")
     code = "import walle_rt\ntry: walle_rt.load('model.onnx')\nexcept walle_rt.Error as e: print(e.next_step)"
     assert "walle_rt[convert]" in run(clean, code, tmp_path).stdout
+
+
+@pytest.mark.timeout(1800)
+def test_the_command_without_its_extra_says_what_to_install(clean: Path, tmp_path: Path) -> None:
+    for command in ([clean.with_name("walle")], [clean, "-m", "walle_rt"]):
+        away = ["env", "-u", "PYTHONPATH", *command, "doctor"]
+        done = run_command(away, code=5, says="pip install 'walle_rt[cli]'", folder=tmp_path)
+        assert done.stdout == "" and len(done.stderr.splitlines()) == 1
 
 
 TASK = """

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from commands import run_python, run_walle
 
 ROOT = Path(__file__).resolve().parents[2]
 FETCH = ROOT / "tools" / "vm" / "fetch_cpython.py"
@@ -121,20 +121,17 @@ def test_its_cpp_tests_are_skipped_with_a_reason() -> None:
 
 
 def test_the_package_says_that_it_has_none() -> None:
-    code = (
-        "from walle_rt.vm import VM, host_calls\nimport walle_rt\n"
-        "assert not VM.available() and 'walle.engine.run' in host_calls()\n"
-        "try: VM()\nexcept walle_rt.BackendError as error: print(error.next_step)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=without_vm(), capture_output=True, text=True, check=True
-    )
-    assert "WALLE_VM" in done.stdout
+    script = """
+        from walle_rt.vm import VM, host_calls
+        import walle_rt
+        assert not VM.available() and 'walle.engine.run' in host_calls()
+        try: VM()
+        except walle_rt.BackendError as error: print(error.next_step)
+    """
+    assert "WALLE_VM" in run_python(script, environment=without_vm()).stdout
 
 
 def test_the_doctor_says_so() -> None:
-    command = [sys.executable, "-m", "walle_rt.cli.main", "doctor", "--json"]
-    done = subprocess.run(command, env=without_vm(), capture_output=True, text=True, check=True)
-    report = json.loads(done.stdout)
+    report = run_walle("doctor", "--json", environment=without_vm()).json
     assert report["vm"]["device"]["available"] is False and report["vm"]["full"]["available"] is False
     assert report["self_check"] == "passed" and report["vm_source"]

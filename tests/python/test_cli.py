@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,20 +11,17 @@ import numpy as np
 import onnx
 import pytest
 from build_model import model
+from commands import run_command, run_python, run_walle
 from onnx.helper import make_node
 
-
-def walle(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run the command in a process of its own."""
-    command = [sys.executable, "-m", "walle_rt.cli.main", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+import walle_rt
+from walle_rt.stream import Catalog, EventLog
+from walle_rt.stream.record import record
 
 
 def answer(*arguments: object) -> Any:
     """The JSON a successful command prints."""
-    done = walle(*arguments, "--json")
-    assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(done.stdout)
+    return run_walle(*arguments, "--json").json
 
 
 @pytest.fixture(scope="module")
@@ -65,13 +61,12 @@ def test_check_on_given_input(scaled: Path, tmp_path: Path) -> None:
     target = tmp_path / "m.walle"
     assert answer("convert", scaled, "-o", target, "--check", "-i", tmp_path / "x.npz")["check"]["equal"]
     (tmp_path / "x.npz").write_bytes(b"not a zip")
-    assert walle("convert", scaled, "-o", target, "--check", "-i", tmp_path / "x.npz").returncode == 3
+    run_walle("convert", scaled, "-o", target, "--check", "-i", tmp_path / "x.npz", code=3, says=".npz file")
 
 
 @pytest.mark.parametrize("stage", ["model", "shapes", "raster", "plan"])
 def test_inspect_stages(scaled: Path, stage: str) -> None:
-    done = walle("inspect", scaled, f"--stage={stage}", "--dim", "n=2")
-    assert done.returncode == 0, done.stderr
+    done = run_walle("inspect", scaled, f"--stage={stage}", "--dim", "n=2")
     assert done.stdout.strip()
     if stage == "shapes":
         assert "d: float32[2, 3, 4, 4]" in done.stdout
@@ -82,7 +77,7 @@ def test_inspect_plan_predicts_and_measures(scaled: Path) -> None:
     assert {r["measured_runs"] for r in found["rows"]} == {2}
     row = next(r for r in found["rows"] if r["op"] == "ReduceMean")
     assert row["output"] == "float32[1, 3]" and row["storage"] == "output" and row["bytes"] > 0
-    text = walle("inspect", scaled, "--stage=plan", "--runs", 0, "--losers").stdout
+    text = run_walle("inspect", scaled, "--stage=plan", "--runs", 0, "--losers").stdout
     assert "ReduceMean" in text and "time by algorithm" in text and "over eltwise_binary_reference" in text
 
 
@@ -132,59 +127,110 @@ def test_counts_are_those_of_the_paper_and_of_the_table() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code"),
+    ("arguments", "code", "says"),
     [
-        (["nonsense"], 2),
-        (["run"], 2),
-        (["run", "{model}"], 3),
-        (["run", "{model}", "-i", "x=absent.npy"], 3),
-        (["run", "{model}", "-i", "x={text}.npy"], 3),
-        (["run", "{model}", "-i", "{text}.npz"], 3),
-        (["run", "{model}", "-i", "x={text}.png"], 3),
-        (["run", "{model}", "-i", "{text}.json"], 3),
-        (["run", "{model}", "-i", "{ragged}"], 3),
-        (["run", "{model}", "-i", "{good}", "--top", "1", "--labels", "absent.txt"], 5),
-        (["run", "{model}", "-i", "{good}", "-o", "absent/out.npz"], 5),
-        (["inspect", "{text}"], 4),
-        (["inspect", "absent.walle"], 5),
+        (["nonsense"], 2, "No such command 'nonsense'"),
+        (["run"], 2, "Missing argument"),
+        (["run", "{model}"], 3, "no input"),
+        (["run", "{model}", "-i", "x=absent.npy"], 3, "absent.npy"),
+        (["run", "{model}", "-i", "x={text}.npy"], 3, "save it with numpy.save"),
+        (["run", "{model}", "-i", "{text}.npz"], 3, "save it with numpy.savez"),
+        (["run", "{model}", "-i", "x={text}.png"], 3, "expected an image"),
+        (["run", "{model}", "-i", "{text}.json"], 3, "that is not JSON"),
+        (["run", "{model}", "-i", "{ragged}"], 3, "nested lists of one shape"),
+        (["run", "{model}", "-i", "y={good}"], 3, "input 'y'"),
+        (["run", "{model}", "-i", "{good}", "--mean", "a"], 3, "comma-separated numbers"),
+        (["run", "{model}", "-i", "{good}", "--dim", "n"], 3, "NAME=SIZE"),
+        (["run", "{model}", "-i", "{good}", "--top", "1", "--labels", "absent.txt"], 5, "absent.txt"),
+        (["run", "{model}", "-i", "{good}", "-o", "absent/out.npz"], 5, "absent/out.npz"),
+        (["inspect", "{text}"], 4, "ModelError"),
+        (["inspect", "absent.walle"], 5, "absent.walle"),
+        (["convert", "absent.onnx"], 5, "absent.onnx"),
+        (["bench", "absent.walle"], 5, "absent.walle"),
+        (["stream", "explain", "a >"], 3, "line 1"),
+        (["stream", "explain", "a", "--catalog", "absent"], 5, "absent"),
+        (["stream", "explain", "a", "--catalog", "{text}"], 4, "ModelError"),
+        (["stream", "explain", "a", "--picture", "x.png"], 3, "form 'png'"),
+        (["stream", "replay", "{text}", "--triggers", "{ragged}"], 4, "line 1"),
+        (["stream", "replay", "absent.jsonl", "--triggers", "{ragged}"], 5, "absent.jsonl"),
     ],
     ids=lambda a: " ".join(a) if isinstance(a, list) else str(a),
 )
-def test_exit_codes(scaled: Path, tmp_path: Path, arguments: list[str], code: int) -> None:
+def test_exit_codes(scaled: Path, tmp_path: Path, arguments: list[str], code: int, says: str) -> None:
     text = tmp_path / "text.walle"
     for name in (text, *(text.with_name(text.name + end) for end in (".npy", ".npz", ".png", ".json"))):
         name.write_text("not a model")
     (tmp_path / "ragged.json").write_text('{"x": [[1, 2], [3]]}')
     np.savez(tmp_path / "good.npz", x=np.ones((1, 3, 4, 4), np.float32))
     names = {"model": scaled, "text": text, "ragged": tmp_path / "ragged.json", "good": tmp_path / "good.npz"}
-    done = walle(*(a.format(**names) for a in arguments))
-    assert done.returncode == code, done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
+    filled = [a.format(**names) for a in arguments]
+    # Wide enough that no message is broken into lines.
+    done = run_walle(*filled, code=code, says=says, environment={"COLUMNS": "500"}, folder=tmp_path)
+    assert done.stdout == ""
 
 
 def test_errors_as_json(scaled: Path) -> None:
-    done = walle("inspect", "absent.walle", "--json")
-    found = json.loads(done.stdout)
-    assert done.returncode == found["exit"] == 5
-    assert found["error"] == "ResourceError" and all(found[k] for k in ("given", "expected", "where", "next"))
+    done = run_walle("inspect", "absent.walle", "--json", code=5)
+    assert done.json["exit"] == 5 and done.stderr == ""
+    assert done.json["error"] == "ResourceError"
+    assert all(done.json[k] for k in ("given", "expected", "where", "next"))
 
 
 def test_convert_names_all_unsupported_nodes(tmp_path: Path) -> None:
-    nodes = [
-        make_node("Frobnicate", ["x"], ["a"], name="first"),
-        make_node("Quux", ["a"], ["y"], name="second"),
-    ]
-    onnx.save(model(nodes, {"x": [1]}, ["y"]), str(tmp_path / "bad.onnx"))
-    done = walle("convert", tmp_path / "bad.onnx")
-    assert done.returncode == 4
-    assert "first: Frobnicate" in done.stderr and "second: Quux" in done.stderr
-    found = json.loads(walle("convert", tmp_path / "bad.onnx", "--json").stdout)
+    first = make_node("Frobnicate", ["x"], ["a"], name="first")
+    second = make_node("Quux", ["a"], ["y"], name="second")
+    onnx.save(model([first, second], {"x": [1]}, ["y"]), str(tmp_path / "bad.onnx"))
+    done = run_walle("convert", tmp_path / "bad.onnx", code=4, says="first: Frobnicate")
+    assert "second: Quux" in done.stderr
+    found = run_walle("convert", tmp_path / "bad.onnx", "--json", code=4).json
     assert [u["node"] for u in found["unsupported"]] == ["first", "second"]
 
 
 def test_convert_names_every_one_of_many_nodes(tmp_path: Path) -> None:
     nodes = [make_node("Frobnicate", ["x"], [f"y{i}"], name=f"odd{i}") for i in range(60)]
     onnx.save(model(nodes, {"x": [1]}, ["y0"]), str(tmp_path / "bad.onnx"))
-    done = walle("convert", tmp_path / "bad.onnx")
-    assert done.returncode == 4 and "60 unsupported" in done.stderr
+    done = run_walle("convert", tmp_path / "bad.onnx", code=4, says="60 unsupported")
     assert all(f"odd{i}" in done.stderr for i in range(60)), done.stderr
+
+
+def test_names_are_shown_as_they_are(scaled: Path, tmp_path: Path) -> None:
+    """Brackets and colons mean something to the library that prints."""
+    odd = tmp_path / "[bold] :smile: [x.onnx"
+    odd.write_bytes(scaled.read_bytes())
+    assert str(odd) in run_walle("convert", odd, "-o", tmp_path / "y.walle").stdout
+
+
+def test_the_same_command_by_another_name() -> None:
+    module = run_command([sys.executable, "-m", "walle_rt", "--version"])
+    assert module.stdout == run_walle("--version").stdout == f"walle {walle_rt.__version__}\n"
+    helped = run_walle("--help").stdout
+    assert all(name in helped for name in ("convert", "run", "inspect", "bench", "doctor", "task", "stream"))
+
+
+def test_without_the_extra(tmp_path: Path) -> None:
+    """Typer and rich hidden, as in an environment without them."""
+    script = """
+        import sys, importlib.util
+        found = importlib.util.find_spec
+        hidden = ("typer", "rich")
+        importlib.util.find_spec = lambda name, *more: None if name in hidden else found(name, *more)
+        sys.argv = ["walle", "doctor"]
+        import runpy
+        runpy.run_module("walle_rt", run_name="__main__")
+    """
+    done = run_python(script, code=5, says="pip install 'walle_rt[cli]'")
+    assert len(done.stderr.splitlines()) == 1 and done.stdout == ""
+
+
+def test_stream_explain_and_replay(tmp_path: Path) -> None:
+    catalog = Catalog().page("item")
+    with EventLog(tmp_path / "log", catalog) as log:
+        for second, event in enumerate(("page_enter", "click", "page_exit")):
+            log.append(event, "item", ts=(second + 1) * 1_000_000)
+        record(log, tmp_path / "events.jsonl.gz")
+    (tmp_path / "left.trigger").write_text("click > page_exit")
+    shown = run_walle("stream", "explain", tmp_path, "--picture", tmp_path / "trie.svg")
+    assert "=> left" in shown.stdout and (tmp_path / "trie.svg").read_text().startswith("<svg")
+    for recorded in ("log", "events.jsonl.gz"):
+        command = ["stream", "replay", tmp_path / recorded, "--triggers", tmp_path]
+        assert "left seq=3" in run_walle(*command, says="3 events, 1 firings").stdout

@@ -74,7 +74,7 @@ class Reader:
 
 
 def test_every_page_is_in_the_list() -> None:
-    listed = set(re.findall(r"\]\((\w+\.md)\)", (PAGES / "README.md").read_text()))
+    listed = set(re.findall(r"\]\(([\w-]+\.md)\)", (PAGES / "README.md").read_text()))
     assert listed == {p.name for p in PAGES.glob("*.md")} - {"README.md"}
 
 
@@ -86,7 +86,13 @@ def test_the_checksum_is_the_one_the_page_names() -> None:
 
 
 def world() -> Catalog:
-    return Catalog().declare("click", EventKind.CLICK, FIELDS).declare("mark", fields=FIELDS).page("home").state("wifi")
+    return (
+        Catalog()
+        .declare("click", EventKind.CLICK, FIELDS)
+        .declare("mark", fields=FIELDS)
+        .page("home")
+        .state("wifi")
+    )
 
 
 def fill(log: EventLog, count: int = 40) -> None:
@@ -136,13 +142,21 @@ def record(payload: bytes) -> dict[str, Any]:
     contents: dict[int, Any] = {}
     for _ in range(n):
         position, kind = r.take("BB")
-        contents[position] = {0: lambda: r.take("q"), 1: lambda: r.take("d"), 2: lambda: bool(r.take("q")), 3: r.text}[
-            kind
-        ]()
+        contents[position] = {
+            0: lambda: r.take("q"),
+            1: lambda: r.take("d"),
+            2: lambda: bool(r.take("q")),
+            3: r.text,
+        }[kind]()
     assert r.done()
-    return {"event": event, "page": page, "flags": flags, "ts": ts, "session": session, "instance": instance} | {
-        "contents": contents
-    }
+    return {
+        "event": event,
+        "page": page,
+        "flags": flags,
+        "ts": ts,
+        "session": session,
+        "instance": instance,
+    } | {"contents": contents}
 
 
 def same(decoded: dict[str, Any], read: Any, log_catalog: Catalog) -> bool:
@@ -198,7 +212,9 @@ def column(r: Reader, rows: int) -> tuple[str, list[Any]]:
             previous = (previous + (z >> 1 ^ -(z & 1))) & (2**64 - 1)
             out.append(previous - 2**64 if previous >> 63 else previous)
     else:
-        words = [raw.take("d") if kind == 1 else raw.bytes(raw.varint()).decode() for _ in range(raw.varint())]
+        words = [
+            raw.take("d") if kind == 1 else raw.bytes(raw.varint()).decode() for _ in range(raw.varint())
+        ]
         assert len(words) <= values
         out = [words[raw.varint()] for _ in range(values)]
     assert raw.done()
@@ -252,7 +268,12 @@ def text_fingerprint(text: str) -> int:
 
 
 def test_snapshot(tmp_path: Path) -> None:
-    texts = ["click ~ mark", "click > mark scope page", "click !mark ~ click rate 3 per 1h", "every 15m when wifi"]
+    texts = [
+        "click ~ mark",
+        "click > mark scope page",
+        "click !mark ~ click rate 3 per 1h",
+        "every 15m when wifi",
+    ]
     matching = TriggerSet(world())
     for n, text in enumerate(texts):
         matching.add(f"t{n}", text)
@@ -331,9 +352,9 @@ def cell(r: Reader) -> Any:
 
 
 def test_model_header(tmp_path: Path) -> None:
-    walle_rt.load(model([make_node("Add", ["x", "w"], ["y"])], {"x": [4]}, ["y"], {"w": np.ones(4, np.float32)})).save(
-        tmp_path / "m.walle"
-    )
+    walle_rt.load(
+        model([make_node("Add", ["x", "w"], ["y"])], {"x": [4]}, ["y"], {"w": np.ones(4, np.float32)})
+    ).save(tmp_path / "m.walle")
     data = (tmp_path / "m.walle").read_bytes()
     r = Reader(data)
     magic, version, flags, graph, graph_bytes, weights, weight_bytes, graph_crc, crc = r.take("8sIIQQQQII")
@@ -394,7 +415,9 @@ def test_task_file_and_state(tmp_path: Path) -> None:
     from walle_rt.vm import VM, Isolate, TaskBundle, library_path
 
     if not VM.available("full"):
-        pytest.skip(f"no VM library at {library_path()}: it was built with WALLE_VM=OFF or without the CPython source")
+        pytest.skip(
+            f"no VM library at {library_path()}: it was built with WALLE_VM=OFF or without the CPython source"
+        )
     (tmp_path / "task" / "data").mkdir(parents=True)
     kept = {"n": None, "b": True, "i": -7, "f": 0.5, "s": "ä", "y": b"\0\1", "l": [1, ["x"]]}
     (tmp_path / "task" / "main.py").write_text(f"import walle\ndef f():\n    walle.kv.put('k', {kept!r})\n")

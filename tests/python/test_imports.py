@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from commands import run_command, run_python
 
 CHECK = Path(__file__).resolve().parents[2] / "tools" / "check_imports.py"
-
-
-def check(*source: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, CHECK, *source], capture_output=True, text=True, check=False)
 
 
 def test_the_first_import_needs_numpy_alone() -> None:
     """Compared with `import numpy`, because a site's .pth files may load anything."""
     script = "import sys, json, {}; print(json.dumps(sorted({{n.partition('.')[0] for n in sys.modules}})))"
-    told = [
-        subprocess.run(
-            [sys.executable, "-c", script.format(name)], capture_output=True, text=True, check=True
-        )
-        for name in ("numpy", "walle_rt")
-    ]
-    assert [done.stderr for done in told] == ["", ""]
-    numpy, ours = (set(json.loads(done.stdout)) for done in told)
+    numpy, ours = (set(run_python(script.format(name)).json) for name in ("numpy", "walle_rt"))
     assert ours - numpy - sys.stdlib_module_names == {"walle_rt"}
 
 
 def test_this_checkout_has_no_circle() -> None:
-    done = check()
-    assert done.returncode == 0, done.stdout
-    assert done.stderr == ""
+    run_command([sys.executable, CHECK])
 
 
 @pytest.mark.parametrize(
@@ -62,6 +48,4 @@ def test_what_the_check_finds(tmp_path: Path, first: str, second: str, said: str
     (package / "__init__.py").write_text("from .first import a")
     (package / "first.py").write_text(first)
     (package / "second.py").write_text(second)
-    done = check(tmp_path)
-    assert done.returncode == (1 if said else 0), done.stdout + done.stderr
-    assert said in done.stdout
+    assert said in run_command([sys.executable, CHECK, tmp_path], code=1 if said else 0).stdout

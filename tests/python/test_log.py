@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from commands import run_python
 
 HEAD = """
 import logging, sys
@@ -26,10 +25,7 @@ SHOWN = "logging.basicConfig(stream=sys.stdout, format='%(name)s %(levelname)s %
 
 def child(code: str, folder: Path) -> list[str]:
     """The lines a program prints; it must end well and leave stderr empty."""
-    command = [sys.executable, "-c", HEAD + code]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout.splitlines()
+    return run_python(HEAD + code, folder=folder).stdout.splitlines()
 
 
 def test_silent_until_asked(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ SWITCHES = [
     {"fuse": False},
     {"threads": 2},
     {"fold": False, "claim": False},
+    {"backend": "null"},
 ]
 
 
@@ -235,6 +236,6 @@ def test_random_graph(seed: int) -> None:
     loaded = walle_rt.load(model)
     full = loaded.session(threads=1).run({"x": x})
     assert_close(full, want, f"seed {seed} against NumPy")
-    for switch in SWITCHES:
+    for switch in [*SWITCHES, {"backend": "cpu,null", "placement": f"random:{seed}"}]:
         other = loaded.session(**{"threads": 1, **switch}).run({"x": x})
         assert_close(other, full, f"seed {seed} with {switch}")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
+from commands import run_python
 
 SCRIPT = """
 import threading, time
@@ -31,6 +29,4 @@ time.sleep(0.3)
 
 @pytest.mark.parametrize("round_", range(5))
 def test_daemon_threads(round_: int) -> None:
-    command = [sys.executable, "-c", SCRIPT]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert run_python(SCRIPT, seconds=60).stdout == ""

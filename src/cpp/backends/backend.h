@@ -1,15 +1,19 @@
-// The backend interface: which nodes it can run, by which algorithms at what predicted cost, and a prepared
-// kernel.
+// The backend interface: which nodes it can run, by which algorithms at what predicted cost, a prepared
+// kernel, and the memory that kernel works in.
 //
 // A Backend is immutable and shared by all threads. A Kernel is immutable after prepare() and may run on any
-// thread; everything that changes during a run is in RunArgs.
+// thread; everything that changes during a run is in RunArgs. A NodeView's constants are host memory of the
+// program: prepare() may read them, a kernel may not keep them.
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "backends/memory.h"
 #include "ops/program.h"
 
 namespace walle::backends {
@@ -52,20 +56,13 @@ class NodeView {
   const ops::ProgramNode& node_;
 };
 
+// The operands of one step, all in the memory of the kernel's backend. Kernels of the host see them as
+// pointers (HostArgs); any other backend asks its own memory what a handle means.
 struct RunArgs {
-  const void* const* in = nullptr;  // nullptr for omitted inputs
-  void* const* out = nullptr;       // nullptr for omitted outputs
-  std::byte* workspace = nullptr;
+  std::span<const Handle> in;   // empty handles for omitted inputs
+  std::span<const Handle> out;  // empty handles for omitted outputs
+  Handle workspace;
   int threads = 1;
-
-  template <class T>
-  const T* input(int i) const {
-    return static_cast<const T*>(in[i]);
-  }
-  template <class T>
-  T* output(int i) const {
-    return static_cast<T*>(out[i]);
-  }
 };
 
 class Kernel {
@@ -74,38 +71,30 @@ class Kernel {
   virtual Status run(const RunArgs& args) const = 0;
 };
 
-// A kernel from a callable Status(const RunArgs&).
-template <class Fn>
-std::unique_ptr<Kernel> make_kernel(Fn fn) {
-  class FunctionKernel final : public Kernel {
-   public:
-    explicit FunctionKernel(Fn fn) : fn_(std::move(fn)) {}
-    Status run(const RunArgs& args) const override { return fn_(args); }
-
-   private:
-    Fn fn_;
-  };
-  return std::make_unique<FunctionKernel>(std::move(fn));
-}
-
-// Prepared constants (packed weights) shared by the sessions and plans of one model. Thread-safe.
+// Constants as kernels want them (packed weights, copies in a device's memory), shared by the sessions and
+// plans of one model. Thread-safe.
 class ConstantCache {
  public:
   virtual ~ConstantCache() = default;
-  // The buffer made for `source` under `kind` ("gemm_pack_n64_avx512"), made now if need be.
-  virtual Result<Buffer> get(const Tensor& source, const std::string& kind,
-                             const std::function<Result<Buffer>()>& make) = 0;
+  // The block made from these tensors under `kind` ("gemm_pack_n64_avx512"), made now if need be.
+  virtual Result<SharedBlock> get(std::span<const Tensor* const> sources, const std::string& kind,
+                                  const std::function<Result<Block>()>& make) = 0;
 };
 
 struct PrepareContext {
   ConstantCache* constants = nullptr;  // may be null: prepare without sharing
   int threads = 1;
+
+  Result<SharedBlock> shared(std::initializer_list<const Tensor*> sources, const std::string& kind,
+                             const std::function<Result<Block>()>& make) const;
 };
 
 class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
+  // Where the operands of its kernels lie. Backends may share one: nothing is then copied between them.
+  virtual Memory& memory() const = 0;
   // Whether it can run on this machine as the environment configures it; asked when a session is made.
   virtual Status ready() const { return {}; }
   // What it runs on here, for people: an instruction set, a device.

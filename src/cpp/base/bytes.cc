@@ -32,7 +32,7 @@ uint64_t ByteReader::varint() {
     const uint64_t bits = byte & 0x7fu;
     if (shift == 63 && bits > 1) break;  // the tenth byte has room for one bit
     value |= bits << shift;
-    if (!(byte & 0x80)) return value;
+    if (!(byte & 0x80)) return ok_ ? value : 0;  // a cut number reads as 0, not as its first digits
   }
   fail();
   return 0;

@@ -11,13 +11,14 @@
 namespace walle::base {
 
 namespace {
+constexpr uint32_t kPolynomial = 0x82f63b78u;  // 0x1edc6f41, bit-reflected
 using Tables = std::array<std::array<uint32_t, 256>, 8>;
 
 constexpr Tables make_tables() {
   Tables t{};
   for (uint32_t i = 0; i < 256; ++i) {
     uint32_t c = i;
-    for (int k = 0; k < 8; ++k) c = (c >> 1) ^ ((c & 1) ? 0x82f63b78u : 0u);
+    for (int k = 0; k < 8; ++k) c = (c >> 1) ^ ((c & 1) ? kPolynomial : 0u);
     t[0][i] = c;
   }
   for (uint32_t i = 0; i < 256; ++i)
@@ -27,20 +28,25 @@ constexpr Tables make_tables() {
 constexpr Tables kTables = make_tables();
 
 #if defined(__x86_64__)
-// kBehind[n]: x^(64n - 33) modulo the polynomial, bit-reflected, which moves a checksum in front of n words.
+// From so many bytes on, the data go through the instruction as three streams. 80 bytes take 7.1 ns either
+// way, 96 bytes 7.2 instead of 8.4, 200 bytes 10.5 instead of 17.1 (an AMD EPYC).
+constexpr size_t kStreamedBytes = 96;
+// Words of one stream at most: 4 KiB take 130 ns, with 16 words 156, with 128 and twice the table 123.
 constexpr size_t kStreamWords = 64;
+
+// kBehind[n]: x^(64n - 33) modulo the polynomial, bit-reflected, which moves a checksum in front of n words.
 constexpr auto kBehind = [] {
   std::array<uint32_t, 2 * kStreamWords + 1> out{};
   uint32_t v = 1;  // x^31
   for (size_t n = 1; n < out.size(); ++n) {
     out[n] = v;
-    for (int k = 0; k < 64; ++k) v = (v >> 1) ^ ((v & 1) ? 0x82f63b78u : 0u);
+    for (int k = 0; k < 64; ++k) v = (v >> 1) ^ ((v & 1) ? kPolynomial : 0u);
   }
   return out;
 }();
 
-// The checksum `c` as if `words` words of zeros followed: one carry-less multiplication, which the
-// instruction reduces.
+// The checksum `c` as if `words` words of zeros followed: one
+// carry-less multiplication, which the instruction reduces.
 __attribute__((target("sse4.2,pclmul"))) uint64_t behind(uint64_t c, size_t words) {
   const __m128i product =
       _mm_clmulepi64_si128(_mm_cvtsi64_si128(static_cast<int64_t>(c)), _mm_cvtsi64_si128(kBehind[words]), 0);
@@ -70,8 +76,8 @@ __attribute__((target("sse4.2,pclmul"))) inline void take(uint64_t& c, unsigned 
     c = __builtin_ia32_crc32qi(static_cast<uint32_t>(c), value);
 }
 
-// The instruction takes 3 cycles but can start every cycle: from 96 bytes on, the data go through it as three
-// streams of equal length (Gopal et al., "Fast CRC computation for iSCSI polynomial", 2011). A 200-byte event
+// The instruction takes 3 cycles but can start every cycle: long data go through it as three streams of equal
+// length (Gopal et al., "Fast CRC computation for iSCSI polynomial", 2011). A 200-byte event
 // would wait 75 cycles in one.
 template <bool copies>
 __attribute__((target("sse4.2,pclmul"))) uint32_t crc32c_instruction(uint32_t crc, void* to, const void* data,
@@ -79,9 +85,13 @@ __attribute__((target("sse4.2,pclmul"))) uint32_t crc32c_instruction(uint32_t cr
   const auto* p = static_cast<const unsigned char*>(data);
   auto* out = static_cast<unsigned char*>(to);
   uint64_t c = ~crc;
-  const auto next = [&](size_t n) { p += n, size -= n, out += copies ? n : 0; };
-  while (size >= 96) {
-    const size_t words = std::min(size / 24, kStreamWords), stride = 8 * words;
+  const auto next = [&](size_t n) {
+    p += n;
+    size -= n;
+    out += copies ? n : 0;
+  };
+  while (size >= kStreamedBytes) {
+    const size_t words = std::min(size / (3 * sizeof(uint64_t)), kStreamWords), stride = 8 * words;
     uint64_t second = 0, third = 0;
     for (size_t i = 0; i < stride; i += 8) {
       take<copies, uint64_t>(c, out + (copies ? i : 0), p + i);
@@ -92,8 +102,14 @@ __attribute__((target("sse4.2,pclmul"))) uint32_t crc32c_instruction(uint32_t cr
     next(3 * stride);
   }
   for (; size >= 8; next(8)) take<copies, uint64_t>(c, out, p);
-  if (size & 4) take<copies, uint32_t>(c, out, p), next(4);
-  if (size & 2) take<copies, uint16_t>(c, out, p), next(2);
+  if (size & 4) {
+    take<copies, uint32_t>(c, out, p);
+    next(4);
+  }
+  if (size & 2) {
+    take<copies, uint16_t>(c, out, p);
+    next(2);
+  }
   if (size & 1) take<copies, uint8_t>(c, out, p);
   return ~static_cast<uint32_t>(c);
 }

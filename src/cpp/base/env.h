@@ -1,8 +1,8 @@
 // The file and clock seam: everything durable goes through an Env, so that tests can lose power, fill the
 // disk, break an operation or turn the clock (base/fault_env.h).
 //
-// An Env may be used from any thread. A WritableMap has one writer; sync() may run beside it from another
-// thread.
+// An Env may be used from any thread. A WritableMap has one
+// writer; sync() may run beside it from another thread.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@
 
 namespace walle::base {
 
-// A file of fixed size mapped for writing. Stores survive a killed process at once and a lost power supply
-// after sync().
+// A file of fixed size mapped for writing. Stores survive a killed
+// process at once and a lost power supply after sync().
 class WritableMap {
  public:
   virtual ~WritableMap() = default;
@@ -33,9 +33,9 @@ class Env {
   virtual ~Env() = default;
   static Env& system();
 
-  // Opens or creates `path` with exactly `size` bytes, all of them allocated on the disk (a full disk is an
-  // error here and not a signal at some later store). Holds an exclusive lock: a second writer gets a
-  // resource error.
+  // Opens or creates `path` with exactly `size` bytes, all of them allocated on the disk
+  // (a full disk is an error here and not a signal at some later store). Holds an
+  // exclusive lock: a second writer gets a resource error.
   virtual Result<std::unique_ptr<WritableMap>> map_writable(const std::string& path, size_t size) = 0;
   virtual Result<std::string> read_file(const std::string& path) = 0;
   // Its first `size` bytes, or all of a shorter file.

@@ -1,5 +1,5 @@
-// The Env of the tests: files live in memory, each with the bytes a process sees and the bytes a disk would
-// have kept.
+// The Env of the tests: files live in memory, each with the bytes a
+// process sees and the bytes a disk would have kept.
 //
 // lose_power() forgets whatever was not synced; fail_at(k) breaks the k-th operation from now; limit_disk,
 // set_read_only and the clock do what they say. Maps opened before lose_power() must be closed by then.
@@ -29,7 +29,10 @@ class FaultEnv final : public Env {
   void limit_disk(int64_t bytes) { disk_bytes_ = bytes; }
   void set_read_only(bool value) { read_only_ = value; }
   void set_wall_us(int64_t value) { wall_us_ = value; }
-  void advance_us(int64_t delta) { wall_us_ += delta, steady_us_ += delta; }
+  void advance_us(int64_t delta) {
+    wall_us_ += delta;
+    steady_us_ += delta;
+  }
   int64_t operations() const { return operations_; }
   std::string& file(const std::string& path) { return files_[path]->live; }
 

@@ -1,5 +1,5 @@
-// 64-bit FNV-1a with a finishing mix: fingerprints of graphs, shapes and machines. Not for untrusted hash
-// tables.
+// 64-bit FNV-1a with a finishing mix: fingerprints of graphs,
+// shapes and machines. Not for untrusted hash tables.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ class Hasher {
     for (size_t i = 0; i < size; ++i) state_ = (state_ ^ p[i]) * 0x100000001b3ull;
     return *this;
   }
-  // Its little-endian bytes: fingerprints lie in files (docs/reference/formats/snapshot.md), which every
-  // machine reads.
+  // Its little-endian bytes: fingerprints lie in files
+  // (docs/reference/formats/snapshot.md), which every machine reads.
   template <FixedWidth T>
   Hasher& value(T v) {
     std::byte word[sizeof(T)];
@@ -39,8 +39,8 @@ class Hasher {
   uint64_t state_ = 0xcbf29ce484222325ull;
 };
 
-// One 64-bit word into a hash, by MurmurHash3's finishing mix: for a few words where bytes would cost 4
-// cycles each.
+// One 64-bit word into a hash, by MurmurHash3's finishing mix: for
+// a few words where bytes would cost 4 cycles each.
 inline uint64_t mix(uint64_t state, uint64_t word) {
   uint64_t h = (state ^ word) * 0xff51afd7ed558ccdull;
   h = (h ^ h >> 33) * 0xc4ceb9fe1a85ec53ull;

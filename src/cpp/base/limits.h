@@ -17,14 +17,14 @@ inline constexpr int kMaxAttributes = 256;     // per node
 inline constexpr int64_t kMaxNameBytes = 1 << 12;
 inline constexpr int64_t kMaxGraphBytes = int64_t{1} << 30;  // the FlatBuffers part of a .walle file
 inline constexpr int64_t kMaxRegions = 1 << 16;              // per raster
-inline constexpr int64_t kMaxPlanTable =
-    1 << 26;  // steps of work for all tables that planning one model computes itself
-inline constexpr int64_t kMaxPlanRegions =
-    1 << 19;  // of all rasters of one plan, before they are merged: 110 MB
-inline constexpr int64_t kMaxPlanNodes =
-    1 << 16;  // atomic operators of one plan; larger graphs are planned in parts
-inline constexpr int64_t kMaxMergeSteps =
-    1 << 20;  // of merging rasters in one plan; past it they stay as they are
+// Steps of work for all tables that planning one model computes itself.
+inline constexpr int64_t kMaxPlanTable = 1 << 26;
+// Of all rasters of one plan, before they are merged: 110 MB.
+inline constexpr int64_t kMaxPlanRegions = 1 << 19;
+// Atomic operators of one plan; larger graphs are planned in parts.
+inline constexpr int64_t kMaxPlanNodes = 1 << 16;
+// Of merging rasters in one plan; past it they stay as they are.
+inline constexpr int64_t kMaxMergeSteps = 1 << 20;
 inline constexpr int64_t kMaxLoopTrips = int64_t{1} << 31;
 
 inline constexpr int kMaxThreads = 1024;  // of one session, and believed of a machine

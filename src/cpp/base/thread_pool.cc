@@ -11,9 +11,9 @@
 namespace walle::base {
 
 namespace {
-constexpr int kMostWorkers = 256;
-constexpr int kSpins =
-    2000;  // some 20-50 microseconds: longer than the gap between two operators, shorter than a time slice
+constexpr int kMostWorkers = 256;  // whatever a quota says
+// Some 20-50 microseconds: longer than the gap between two operators, shorter than a time slice.
+constexpr int kSpins = 2000;
 
 void pause() {
 #if defined(__x86_64__)
@@ -46,8 +46,8 @@ struct Job {
   Job* after = nullptr;         // list of the pool; under the lock
 };
 
-// Set while a thread runs a task: a parallel_for inside one runs in place, because all threads are busy
-// already.
+// Set while a thread runs a task: a parallel_for inside one
+// runs in place, because all threads are busy already.
 thread_local bool in_task = false;
 
 // Never destroyed: workers may outlive static destructors.
@@ -177,8 +177,8 @@ std::atomic<Pool*> current{nullptr};
 Pool& pool() {
   if (Pool* p = current.load(std::memory_order_acquire)) return *p;
   static std::once_flag watch_forks;
-  // A child has none of its parent's workers, and perhaps a lock nobody will release: it starts with a new
-  // pool.
+  // A child has none of its parent's workers, and perhaps a
+  // lock nobody will release: it starts with a new pool.
   std::call_once(watch_forks, [] {
     pthread_atfork(nullptr, nullptr, [] { current.store(nullptr, std::memory_order_release); });
   });

@@ -1,8 +1,8 @@
 // The one thread pool of the process, shared fairly by every session that runs.
 //
-// parallel_for may be called from any number of threads at once. The caller always works on its own job, so a
-// job never waits for another one to finish; helpers take one task at a time from the job that has had the
-// fewest.
+// parallel_for may be called from any number of threads at once. The caller always
+// works on its own job, so a job never waits for another one to finish; helpers take
+// one task at a time from the job that has had the fewest.
 #pragma once
 
 #include <cstdint>

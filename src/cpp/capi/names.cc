@@ -10,7 +10,7 @@ static_assert(WALLE_MAX_RANK == walle::base::kMaxRank);
 static_assert(WALLE_FLOAT32 == static_cast<int>(walle::DType::float32));
 static_assert(WALLE_INT8 == static_cast<int>(walle::DType::int8));
 static_assert(WALLE_BOOL == static_cast<int>(walle::DType::boolean));
-static_assert(WALLE_FLOAT8E5M2FNUZ + 1 == walle::tensor::kDTypeCount);
+static_assert(WALLE_FLOAT4E2M1 + 1 == walle::tensor::kDTypeCount);
 
 namespace {
 bool is_dtype(int dtype) { return dtype > WALLE_UNDEFINED && dtype < walle::tensor::kDTypeCount; }

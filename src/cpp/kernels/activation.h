@@ -5,6 +5,11 @@
 
 namespace walle::kernels {
 
+// Of Gelu and its approximation by tanh (Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016).
+inline constexpr double kSqrtHalf = 0.70710678118654752440;
+inline constexpr double kSqrt2OverPi = 0.79788456080286535588;
+inline constexpr double kGeluCubic = 0.044715;
+
 // y = f(x + bias + residual). Absent pointers are skipped.
 struct Epilogue {
   const float* row_bias = nullptr;  // one per row of the result

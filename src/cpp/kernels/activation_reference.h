@@ -18,9 +18,8 @@ inline double activation_reference(Activation a, double x, double alpha, double 
     case Activation::tanh: return std::tanh(x);
     case Activation::hard_sigmoid: return std::min(std::max(x * alpha + beta, 0.0), 1.0);
     case Activation::hard_swish: return x * std::min(std::max(x / 6 + 0.5, 0.0), 1.0);
-    case Activation::gelu: return 0.5 * x * (1 + std::erf(x * 0.70710678118654752));
-    case Activation::gelu_tanh:
-      return 0.5 * x * (1 + std::tanh(0.79788456080286536 * (x + 0.044715 * x * x * x)));
+    case Activation::gelu: return 0.5 * x * (1 + std::erf(x * kSqrtHalf));
+    case Activation::gelu_tanh: return 0.5 * x * (1 + std::tanh(kSqrt2OverPi * (x + kGeluCubic * x * x * x)));
   }
   return x;
 }

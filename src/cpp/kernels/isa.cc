@@ -32,7 +32,7 @@ std::string supported_names() {
 
 std::string_view isa_name(Isa isa) {
   constexpr std::string_view names[] = {"scalar", "sse4", "avx2", "avx512", "neon"};
-  return names[static_cast<size_t>(isa)];
+  return names[static_cast<int>(isa)];
 }
 
 const std::vector<Isa>& supported_isas() {

@@ -1,10 +1,10 @@
-// Portable SIMD over GCC/Clang vector extensions: one float vector `vf` of the width of the set being
-// compiled.
+// Portable SIMD over GCC/Clang vector extensions: one float
+// vector `vf` of the width of the set being compiled.
 //
-// Only *_simd.cc files include this. Everything has internal linkage and lives in the set's own namespace: an
-// inline function shared with ordinary files could be linked in the version compiled with the higher flags
-// and crash old machines. For the same reason those files use no templates or inline functions of the
-// standard library.
+// Only *_simd.cc files include this. Everything has internal linkage and lives in the
+// set's own namespace: an inline function shared with ordinary files could be linked
+// in the version compiled with the higher flags and crash old machines. For the same
+// reason those files use no templates or inline functions of the standard library.
 #pragma once
 
 #include <stdint.h>

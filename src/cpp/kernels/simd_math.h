@@ -5,6 +5,7 @@
 // Chebyshev points; relative error in float below 5e-7 on the whole line. NaN goes through everywhere.
 #pragma once
 
+#include "kernels/activation.h"
 #include "kernels/simd.h"
 
 namespace walle::kernels::WALLE_ISA_NS {
@@ -14,6 +15,9 @@ namespace {
   return min_keep_nan(splat(high), max_keep_nan(splat(low), x));
 }
 
+// The bounds lie just beyond the logarithms of the smallest and of the largest
+// float (-103.3 and 88.7). ln 2 is split in two so that n times its first part is
+// exact (Cody and Waite, "Software Manual for the Elementary Functions", 1980).
 [[maybe_unused]] inline vf exp(vf x) {
   const vf bounded = clamp(x, -104.0f, 89.0f);
   const vf magic = splat(12582912.0f);  // 1.5 * 2^23: adding it rounds to the nearest integer
@@ -28,8 +32,8 @@ namespace {
   p = p * r + 0.5f;
   p = p * r + 1.0f;
   p = p * r + 1.0f;
-  // Two factors, because 2^n alone leaves the range of a float where the result is still a (subnormal)
-  // number.
+  // Two factors, because 2^n alone leaves the range of a
+  // float where the result is still a (subnormal) number.
   const vi exponent = as_int(shifted) - as_int(magic);
   const vi half = exponent >> 1;
   return p * as_float((half + 127) << 23) * as_float((exponent - half + 127) << 23);
@@ -51,10 +55,11 @@ namespace {
   q = q * z + 3.00961726e-02f;
   q = q * z + 4.76231146e-01f;
   q = q * z + 1.0f;
-  return abs(x) >= 9.0f ? copy_sign(splat(1.0f), x)
-                        : clamp(v * p / q, -1.0f, 1.0f);  // exactly 1, or x * (1 - tanh) would not vanish
+  // Exactly 1 from 9 on, where 1 - tanh is 3e-8: or x * (1 - tanh) would not vanish.
+  return abs(x) >= 9.0f ? copy_sign(splat(1.0f), x) : clamp(v * p / q, -1.0f, 1.0f);
 }
 
+// From 4 on 1 - erf is below 2e-8, which a float next to 1 does not show.
 [[maybe_unused]] inline vf erf(vf x) {
   const vf v = clamp(x, -4.0f, 4.0f);
   const vf z = v * v;
@@ -77,9 +82,10 @@ namespace {
 [[maybe_unused]] inline vf hard_sigmoid(vf x, float alpha, float beta) {
   return clamp(x * alpha + beta, 0.0f, 1.0f);
 }
-[[maybe_unused]] inline vf gelu(vf x) { return 0.5f * x * (1.0f + erf(x * 0.707106781f)); }
+[[maybe_unused]] inline vf gelu(vf x) { return 0.5f * x * (1.0f + erf(x * static_cast<float>(kSqrtHalf))); }
 [[maybe_unused]] inline vf gelu_tanh(vf x) {
-  return 0.5f * x * (1.0f + tanh(0.797884561f * (x + 0.044715f * x * x * x)));
+  const vf inner = x + static_cast<float>(kGeluCubic) * x * x * x;
+  return 0.5f * x * (1.0f + tanh(static_cast<float>(kSqrt2OverPi) * inner));
 }
 
 }  // namespace

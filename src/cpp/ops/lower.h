@@ -16,6 +16,11 @@
 
 namespace walle::ops {
 
+// What an element of a table costs to compute while planning, in the steps that base::kMaxPlanTable counts.
+inline constexpr int64_t kFlagWork = 1;     // a flag that is set
+inline constexpr int64_t kNumberWork = 4;   // a number that is appended, or a sine
+inline constexpr int64_t kSearchWork = 16;  // a place that is searched
+
 struct LowerOptions {
   // A backend runs this composite whole; nullptr: nothing is claimed.
   std::function<bool(const ir::OpDef&, const ir::Attributes&, std::span<const ir::InferInput>,
@@ -33,9 +38,9 @@ class Lowering {
   Program& program() { return program_; }
   Ref add_value(DType dtype, const Shape& shape);
   Ref add_constant(Tensor value);
-  // Counts a table that a decomposition is about to compute (a mask, sines, positions); an error once the
-  // model's tables together exceed base::kMaxPlanTable steps of work: sizes come from shapes, which cost a
-  // hostile file nothing.
+  // Counts a table that a decomposition is about to compute (a mask, sines,
+  // positions); an error once the model's tables together exceed base::kMaxPlanTable
+  // steps of work: sizes come from shapes, which cost a hostile file nothing.
   Status count_table(int64_t elements, int64_t work);
   ir::InferInput infer_input(Ref r) const;
 
@@ -52,7 +57,20 @@ class Lowering {
                           const std::vector<Ref>& operands, const Origin& origin);
 
  private:
+  // Whether a backend runs the operator as it is: atomic without a rewriting rule, or a composite it claims.
+  bool runs_whole(const ir::OpDef& op, const ir::Attributes& attributes, const std::vector<Ref>& inputs,
+                  std::span<const ir::InferOutput> outputs) const;
+  // The results that the operator's lower() names; kNoRef for those it does not.
+  Result<std::vector<Ref>> decompose(const ir::OpDef& op, const ir::Attributes& attributes,
+                                     const std::vector<Ref>& inputs, std::span<const ir::InferOutput> outputs,
+                                     const Origin& origin);
+  Status check_results(const ir::OpDef& op, const std::vector<Ref>& results,
+                       std::span<const ir::InferOutput> outputs, const Origin& origin) const;
+  std::vector<ir::InferInput> infer_inputs(const std::vector<Ref>& refs) const;
+  // Appends the node, or its results as constants where all its inputs are.
   Result<std::vector<Ref>> finish(ProgramNode node, std::span<const ir::InferOutput> outputs);
+  bool folds(const ProgramNode& node, int64_t result_bytes) const;
+  Result<std::vector<Ref>> fold(ProgramNode node, std::span<const ir::InferOutput> outputs);
 
   Program& program_;
   LowerOptions options_;
@@ -74,11 +92,11 @@ class LowerContext {
 
   const ir::Attributes& attrs() const { return attributes_; }
   int input_count() const { return static_cast<int>(inputs_.size()); }
-  bool has(int i) const { return i >= 0 && i < input_count() && inputs_[static_cast<size_t>(i)] >= 0; }
-  Ref in(int i) const { return has(i) ? inputs_[static_cast<size_t>(i)] : kNoRef; }
+  bool has(int i) const { return i >= 0 && i < input_count() && inputs_[i] >= 0; }
+  Ref in(int i) const { return has(i) ? inputs_[i] : kNoRef; }
   int output_count() const { return static_cast<int>(outputs_.size()); }
-  DType out_dtype(int i) const { return outputs_[static_cast<size_t>(i)].dtype; }
-  const Shape& out_shape(int i) const { return outputs_[static_cast<size_t>(i)].shape; }
+  DType out_dtype(int i) const { return outputs_[i].dtype; }
+  const Shape& out_shape(int i) const { return outputs_[i].shape; }
 
   const Shape& shape(Ref r) const;
   DType dtype(Ref r) const;
@@ -93,8 +111,7 @@ class LowerContext {
   Ref loop(raster::LoopSpec loop, DType dtype, const Shape& shape, const std::vector<Ref>& operands);
 
   // False, with the context failed, when a table of so many elements must not be computed; ask before making
-  // one. `work`: what an element costs, 1 for setting a flag, 4 for a number that is appended or a sine, 16
-  // for a place that is searched.
+  // one. `work`: what an element costs, kFlagWork to kSearchWork.
   bool may_tabulate(int64_t elements, int64_t work);
 
   // False, with the context failed, when a value of this shape cannot be; ask before computing with a shape
@@ -118,8 +135,7 @@ class LowerContext {
   Ref reduce(std::string_view op, Ref r, std::vector<int64_t> axes, bool keepdims);
 
   void result(int i, Ref r) {
-    if (static_cast<size_t>(i) < results_.size())
-      results_[static_cast<size_t>(i)] = r;  // else one that nobody asked for
+    if (static_cast<size_t>(i) < results_.size()) results_[i] = r;  // else one that nobody asked for
   }
   void fail(Error error) {
     if (!error_) error_ = std::move(error);

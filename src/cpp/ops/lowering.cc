@@ -6,6 +6,7 @@
 namespace walle::ops {
 
 namespace {
+// Many times what any operator needs, and few enough frames that decompositions in a circle end as an error.
 constexpr int kMaxDecompositionDepth = 32;
 
 std::string describe(const ir::OpDef& op, const Origin& origin) {
@@ -13,9 +14,15 @@ std::string describe(const ir::OpDef& op, const Origin& origin) {
 }
 Status check_shape(const ir::OpDef& op, const ir::InferOutput& o, const Origin& origin) {
   const int64_t size = std::max<int64_t>(dtype_size(o.dtype), 1);
-  if (Shape::checked(o.shape.dims(), size, {}).ok())
-    return {};  // texts are made only when something is wrong
+  // Texts are made only when something is wrong.
+  if (Shape::checked(o.shape.dims(), size, {}).ok()) return {};
   return Shape::checked(o.shape.dims(), size, describe(op, origin)).status();
+}
+
+// Results that the shape rule knew.
+bool all_known(std::span<const ir::InferOutput> outputs) {
+  return !outputs.empty() &&
+         std::ranges::all_of(outputs, [](const ir::InferOutput& o) { return o.value.has_value(); });
 }
 
 // Results of no elements: nothing to decompose, and the other axes may be of any size.
@@ -27,14 +34,12 @@ bool is_nothing(std::span<const ir::InferOutput> outputs) {
 }  // namespace
 
 Ref Lowering::add_value(DType dtype, const Shape& shape) {
-  program_.values.push_back({dtype, shape, std::nullopt});
-  return static_cast<Ref>(program_.values.size() - 1);
+  return program_.add({dtype, shape, std::nullopt});
 }
 
 Ref Lowering::add_constant(Tensor value) {
-  const Ref r = add_value(value.dtype(), value.shape());
-  program_.at(r).constant = std::move(value);
-  return r;
+  const Shape shape = value.shape();
+  return program_.add({value.dtype(), shape, std::move(value)});
 }
 
 Status Lowering::count_table(int64_t elements, int64_t work) {
@@ -50,14 +55,20 @@ Status Lowering::count_table(int64_t elements, int64_t work) {
 ir::InferInput Lowering::infer_input(Ref r) const {
   if (r < 0) return {};
   const ProgramValue& v = program_.at(r);
-  return {true, v.dtype, v.shape, v.constant ? &*v.constant : nullptr};
+  return {
+      .present = true, .dtype = v.dtype, .shape = v.shape, .constant = v.constant ? &*v.constant : nullptr};
+}
+
+std::vector<ir::InferInput> Lowering::infer_inputs(const std::vector<Ref>& refs) const {
+  std::vector<ir::InferInput> seen;
+  seen.reserve(refs.size());
+  for (Ref r : refs) seen.push_back(infer_input(r));
+  return seen;
 }
 
 Result<std::vector<Ref>> Lowering::apply(const ir::OpDef& op, const ir::Attributes& attributes,
                                          const std::vector<Ref>& inputs, int outputs, const Origin& origin) {
-  std::vector<ir::InferInput> seen;
-  seen.reserve(inputs.size());
-  for (Ref r : inputs) seen.push_back(infer_input(r));
+  const std::vector<ir::InferInput> seen = infer_inputs(inputs);
   ir::InferContext context(attributes, seen, outputs);
   if (!op.infer)
     return internal_error(std::string(op.name) + " cannot be part of a decomposition", describe(op, origin));
@@ -71,31 +82,41 @@ Result<std::vector<Ref>> Lowering::apply_inferred(const ir::OpDef& op, const ir:
                                                   const Origin& origin) {
   for (const ir::InferOutput& o : outputs) {
     if (op.lower) WALLE_TRY(check_shape(op, o, origin));  // else finish() does
-    if (o.value) WALLE_TRY(count_table(o.shape.elements(), 4));
+    if (o.value) WALLE_TRY(count_table(o.shape.elements(), kNumberWork));
   }
-  const bool known = !outputs.empty() && std::ranges::all_of(outputs, [](const ir::InferOutput& o) {
-    return o.value.has_value();
-  });
-  if (known) {
-    std::vector<Ref> refs;
+  std::vector<Ref> refs;
+  if (all_known(outputs)) {
     for (const ir::InferOutput& o : outputs) refs.push_back(add_constant(*o.value));
     return refs;
   }
   if (op.lower && is_nothing(outputs)) {
-    std::vector<Ref> refs;
     for (const ir::InferOutput& o : outputs) {
       WALLE_ASSIGN(refs.emplace_back(), append_raster({}, o.dtype, o.shape, {}, origin));
     }
     return refs;
   }
-  const bool atomic = op.op_class == ir::OpClass::atomic;
-  bool whole = atomic && !op.lower;
-  if (op.op_class == ir::OpClass::composite && options_.claims) {
-    std::vector<ir::InferInput> seen;
-    for (Ref r : inputs) seen.push_back(infer_input(r));
-    whole = options_.claims(op, attributes, seen, outputs);
-  }
-  if (whole) return finish({&op, attributes, inputs, {}, origin, {}, {}}, outputs);
+  const auto itself = [&] {
+    return finish({.op = &op, .attributes = attributes, .inputs = inputs, .origin = origin}, outputs);
+  };
+  if (runs_whole(op, attributes, inputs, outputs)) return itself();
+  WALLE_ASSIGN(refs, decompose(op, attributes, inputs, outputs, origin));
+  // An atomic node that its rule left alone is in the form that kernels take.
+  const bool rewritten = std::ranges::any_of(refs, [](Ref r) { return r >= 0; });
+  if (op.op_class == ir::OpClass::atomic && !rewritten) return itself();
+  WALLE_TRY(check_results(op, refs, outputs, origin));
+  return refs;
+}
+
+bool Lowering::runs_whole(const ir::OpDef& op, const ir::Attributes& attributes,
+                          const std::vector<Ref>& inputs, std::span<const ir::InferOutput> outputs) const {
+  if (op.op_class == ir::OpClass::atomic) return !op.lower;
+  return op.op_class == ir::OpClass::composite && options_.claims &&
+         options_.claims(op, attributes, infer_inputs(inputs), outputs);
+}
+
+Result<std::vector<Ref>> Lowering::decompose(const ir::OpDef& op, const ir::Attributes& attributes,
+                                             const std::vector<Ref>& inputs,
+                                             std::span<const ir::InferOutput> outputs, const Origin& origin) {
   if (!op.lower) return internal_error(std::string(op.name) + " has no decomposition", describe(op, origin));
   if (depth_ >= kMaxDecompositionDepth)
     return internal_error("decomposition does not end", describe(op, origin));
@@ -106,18 +127,21 @@ Result<std::vector<Ref>> Lowering::apply_inferred(const ir::OpDef& op, const ir:
   if (!status.ok()) return Error(status.error()).within(describe(op, origin));
   auto results = context.finish();
   if (!results.ok()) return Error(results.error()).within(describe(op, origin));
-  const bool rewritten = std::ranges::any_of(*results, [](Ref r) { return r >= 0; });
-  if (atomic && !rewritten) return finish({&op, attributes, inputs, {}, origin, {}, {}}, outputs);
-  for (size_t i = 0; i < results->size(); ++i) {
-    const Ref r = (*results)[i];
-    if (r >= 0 && outputs[i].dtype != DType::undefined &&
-        (program_.at(r).shape != outputs[i].shape || program_.at(r).dtype != outputs[i].dtype))
-      return internal_error("decomposition gives " + std::string(dtype_name(program_.at(r).dtype)) +
-                                program_.at(r).shape.text() + " where the shape rule says " +
-                                std::string(dtype_name(outputs[i].dtype)) + outputs[i].shape.text(),
+  return results;
+}
+
+Status Lowering::check_results(const ir::OpDef& op, const std::vector<Ref>& results,
+                               std::span<const ir::InferOutput> outputs, const Origin& origin) const {
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i] < 0 || outputs[i].dtype == DType::undefined) continue;
+    const ProgramValue& v = program_.at(results[i]);
+    if (v.shape != outputs[i].shape || v.dtype != outputs[i].dtype)
+      return internal_error("decomposition gives " + std::string(dtype_name(v.dtype)) + v.shape.text() +
+                                " where the shape rule says " + std::string(dtype_name(outputs[i].dtype)) +
+                                outputs[i].shape.text(),
                             describe(op, origin));
   }
-  return results;
+  return {};
 }
 
 Result<std::vector<Ref>> Lowering::finish(ProgramNode node, std::span<const ir::InferOutput> outputs) {
@@ -129,30 +153,30 @@ Result<std::vector<Ref>> Lowering::finish(ProgramNode node, std::span<const ir::
     WALLE_TRY(check_shape(*node.op, o, node.origin));
     bytes += o.shape.elements() * dtype_size(o.dtype);
   }
-  const bool constant =
-      std::ranges::all_of(node.inputs, [&](Ref r) { return r < 0 || program_.at(r).constant.has_value(); });
-  if (constant && node.op->deterministic && options_.fold && bytes <= options_.fold_limit_bytes) {
-    Program one;
-    for (Ref& r : node.inputs) {
-      if (r < 0) continue;
-      one.values.push_back(program_.at(r));
-      r = static_cast<Ref>(one.values.size() - 1);
-    }
-    for (const ir::InferOutput& o : outputs) {
-      one.values.push_back({o.dtype, o.shape, std::nullopt});
-      one.outputs.push_back(static_cast<Ref>(one.values.size() - 1));
-    }
-    node.outputs = one.outputs;
-    one.nodes.push_back(std::move(node));
-    WALLE_ASSIGN(std::vector<Tensor> values, options_.fold(one));
-    std::vector<Ref> refs;
-    for (Tensor& t : values) refs.push_back(add_constant(std::move(t)));
-    return refs;
-  }
+  if (folds(node, bytes)) return fold(std::move(node), outputs);
   for (const ir::InferOutput& o : outputs)
     node.outputs.push_back(o.dtype == DType::undefined ? kNoRef : add_value(o.dtype, o.shape));
   program_.nodes.push_back(std::move(node));
   return program_.nodes.back().outputs;
+}
+
+bool Lowering::folds(const ProgramNode& node, int64_t result_bytes) const {
+  const auto constant = [&](Ref r) { return r < 0 || program_.at(r).constant.has_value(); };
+  return options_.fold && node.op->deterministic && result_bytes <= options_.fold_limit_bytes &&
+         std::ranges::all_of(node.inputs, constant);
+}
+
+Result<std::vector<Ref>> Lowering::fold(ProgramNode node, std::span<const ir::InferOutput> outputs) {
+  Program one;
+  for (Ref& r : node.inputs)
+    if (r >= 0) r = one.add(program_.at(r));
+  for (const ir::InferOutput& o : outputs) one.outputs.push_back(one.add({o.dtype, o.shape, std::nullopt}));
+  node.outputs = one.outputs;
+  one.nodes.push_back(std::move(node));
+  WALLE_ASSIGN(std::vector<Tensor> values, options_.fold(one));
+  std::vector<Ref> refs;
+  for (Tensor& t : values) refs.push_back(add_constant(std::move(t)));
+  return refs;
 }
 
 namespace {
@@ -184,7 +208,7 @@ Result<Ref> Lowering::append_raster(raster::Raster raster, DType dtype, const Sh
   std::erase_if(raster.regions, [](const raster::Region& r) { return r.elements() == 0; });
   WALLE_TRY(raster::check(raster, elements, shape.elements()));
   for (raster::Region& r : raster.regions) r = raster::canonical(r);
-  ProgramNode node{&raster_op(), {}, sources, {}, origin, std::move(raster), {}};
+  ProgramNode node{.op = &raster_op(), .inputs = sources, .origin = origin, .raster = std::move(raster)};
   WALLE_ASSIGN(std::vector<Ref> refs, finish(std::move(node), one_output(dtype, shape)));
   return refs[0];
 }
@@ -193,7 +217,7 @@ Result<Ref> Lowering::append_loop(raster::LoopSpec loop, DType dtype, const Shap
                                   const std::vector<Ref>& operands, const Origin& origin) {
   WALLE_TRY(raster::check(loop, program_.at(operands[0]).shape.elements(),
                           program_.at(operands[1]).shape.elements(), shape.elements()));
-  ProgramNode node{&loop_op(), {}, operands, {}, origin, {}, std::move(loop)};
+  ProgramNode node{.op = &loop_op(), .inputs = operands, .origin = origin, .loop = std::move(loop)};
   WALLE_ASSIGN(std::vector<Ref> refs, finish(std::move(node), one_output(dtype, shape)));
   return refs[0];
 }

@@ -8,14 +8,13 @@ namespace walle::ops {
 void remove_dead_nodes(Program& program) {
   std::vector<bool> live(program.values.size(), false);
   for (Ref r : program.outputs)
-    if (r >= 0) live[static_cast<size_t>(r)] = true;
+    if (r >= 0) live[r] = true;
   std::vector<ProgramNode> kept;
   for (auto it = program.nodes.rbegin(); it != program.nodes.rend(); ++it) {
-    const bool needed =
-        std::ranges::any_of(it->outputs, [&](Ref r) { return r >= 0 && live[static_cast<size_t>(r)]; });
+    const bool needed = std::ranges::any_of(it->outputs, [&](Ref r) { return r >= 0 && live[r]; });
     if (!needed) continue;
     for (Ref r : it->inputs)
-      if (r >= 0) live[static_cast<size_t>(r)] = true;
+      if (r >= 0) live[r] = true;
     kept.push_back(std::move(*it));
   }
   std::ranges::reverse(kept);

@@ -27,12 +27,12 @@ struct ProgramValue {
 
 struct ProgramNode {
   const ir::OpDef* op = nullptr;
-  ir::Attributes attributes;
-  std::vector<Ref> inputs;
-  std::vector<Ref> outputs;
-  Origin origin;
-  std::optional<raster::Raster> raster;  // of the operator "raster"
-  std::optional<raster::LoopSpec> loop;  // of the operator "loop"
+  ir::Attributes attributes{};
+  std::vector<Ref> inputs{};
+  std::vector<Ref> outputs{};
+  Origin origin{};
+  std::optional<raster::Raster> raster{};  // of the operator "raster"
+  std::optional<raster::LoopSpec> loop{};  // of the operator "loop"
 };
 
 struct Program {
@@ -41,8 +41,12 @@ struct Program {
   std::vector<Ref> inputs;
   std::vector<Ref> outputs;
 
-  ProgramValue& at(Ref r) { return values[static_cast<size_t>(r)]; }
-  const ProgramValue& at(Ref r) const { return values[static_cast<size_t>(r)]; }
+  ProgramValue& at(Ref r) { return values[r]; }
+  const ProgramValue& at(Ref r) const { return values[r]; }
+  Ref add(ProgramValue value) {
+    values.push_back(std::move(value));
+    return static_cast<Ref>(values.size() - 1);
+  }
 };
 
 // The op-table rows of the two movement atoms.

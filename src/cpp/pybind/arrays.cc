@@ -1,6 +1,8 @@
 #include "pybind/arrays.h"
 
+#include <array>
 #include <cstring>
+#include <optional>
 
 #include "pybind/errors.h"
 #include "pybind/python_lock.h"
@@ -9,24 +11,35 @@ namespace walle::pybind {
 
 namespace {
 
-// One dtype object per DType, made once; never freed, because destroying them after the interpreter would
-// crash.
+// Whether NumPy lacks the type; then it is that of the package ml_dtypes, or the bits where that is missing.
+bool lacks(const tensor::DTypeFacts& row) {
+  return row.numpy_kind == 'u' && row.group != tensor::DTypeClass::unsigned_integer;
+}
+
+py::dtype make_dtype(const tensor::DTypeFacts& row) {
+  if (lacks(row)) {
+    try {
+      return py::dtype::from_args(py::module_::import("ml_dtypes").attr(std::string(row.numpy_name).c_str()));
+    } catch (py::error_already_set&) {  // not installed, or too old for this type
+    }
+  }
+  return py::dtype(tensor::numpy_code(row));
+}
+
+// One dtype object per DType, made when it is first asked for (importing ml_dtypes takes time that most never
+// need); never freed, because destroying them after the interpreter would crash. Guarded by the GIL.
 const py::dtype& numpy_dtype(DType dtype) {
-  static auto* table = [] {
-    auto* made = new std::array<py::dtype, tensor::kDTypeCount>();
-    for (int i = 1; i < tensor::kDTypeCount; ++i)
-      (*made)[static_cast<size_t>(i)] = py::dtype(tensor::numpy_code(tensor::kDTypes[i]));
-    return made;
-  }();
-  return (*table)[static_cast<size_t>(dtype)];
+  static auto* table = new std::array<std::optional<py::dtype>, tensor::kDTypeCount>();
+  auto& found = (*table)[static_cast<size_t>(dtype)];
+  if (!found) found = make_dtype(tensor::dtype_facts(dtype));
+  return *found;
 }
 
 // Of the dtypes that NumPy itself has.
 DType from_kind(char kind, py::ssize_t size) {
   for (int i = 1; i < tensor::kDTypeCount; ++i) {
     const tensor::DTypeFacts& row = tensor::kDTypes[i];
-    const bool carried = kind == 'u' && row.group != tensor::DTypeClass::unsigned_integer;
-    if (row.numpy_kind == kind && row.size == size && !carried) return static_cast<DType>(i);
+    if (row.numpy_kind == kind && row.size == size && !lacks(row)) return static_cast<DType>(i);
   }
   return DType::undefined;
 }
@@ -94,7 +107,7 @@ bool can_hold(const py::array& array, DType dtype) {
   const DType have = dtype_of(array);
   if (have == dtype) return true;
   if (dtype == DType::bfloat16) return have == DType::uint16;
-  return tensor::is_float8(dtype) && have == DType::uint8;
+  return tensor::is_storage_only(dtype) && have == DType::uint8;
 }
 
 Shape shape_of(const py::array& array, DType dtype, const std::string& where) {

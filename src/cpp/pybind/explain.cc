@@ -22,6 +22,7 @@ py::dict row_dict(const runtime::ExplainRow& row) {
   out["algorithm"] = row.algorithm;
   out["parameters"] = parameters;
   out["output"] = row.output;
+  out["memory"] = row.memory;
   out["storage"] = row.storage;
   out["offset"] = row.offset;
   out["workspace_bytes"] = row.workspace_bytes;
@@ -47,6 +48,7 @@ py::dict explain(NativeSession& session) {
   out["rows"] = rows;
   out["plans"] = report.plans;
   out["arena_bytes"] = report.arena_bytes;
+  out["arenas"] = report.arenas;
   out["activation_bytes"] = report.activation_bytes;
   out["aliases"] = report.aliases;
   out["predicted_ms"] = report.predicted_ms;

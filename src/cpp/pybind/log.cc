@@ -13,6 +13,8 @@
 #include <string>
 #include <utility>
 
+#include "pybind/python_lock.h"
+
 namespace walle::pybind {
 
 namespace py = pybind11;
@@ -77,7 +79,8 @@ void enqueue(void*, base::LogLevel level, std::string_view text) {
   }
   q.lines.push_back({level, std::string(text)});
   // A full table of pending calls (32 of them) refuses; the next line asks again.
-  if (!q.announced) q.announced = Py_AddPendingCall(deliver, nullptr) == 0;
+  const PythonStays python;
+  if (python && !q.announced) q.announced = Py_AddPendingCall(deliver, nullptr) == 0;
 }
 
 void set_log_sink(const py::object& sink) {

@@ -65,7 +65,7 @@ ModelPtr create(const ModelDataHandle& handle, bool fold) {
 
 std::unique_ptr<NativeSession> session(const ModelPtr& model, const std::string& backend, int threads,
                                        const std::string& precision, bool search, bool merge, bool fuse,
-                                       bool claim, bool fold) {
+                                       bool claim, bool fold, const std::string& placement) {
   const runtime::SessionOptions options{.backend = backend,
                                         .threads = threads,
                                         .precision = precision,
@@ -73,7 +73,8 @@ std::unique_ptr<NativeSession> session(const ModelPtr& model, const std::string&
                                         .merge = merge,
                                         .fuse = fuse,
                                         .claim = claim,
-                                        .fold = fold};
+                                        .fold = fold,
+                                        .placement = placement};
   return std::make_unique<NativeSession>(model, unwrap(model->session(options)));
 }
 
@@ -111,7 +112,7 @@ void bind_model(py::module_& m) {
           "text", [](const ModelPtr& model) { return ir::dump(model->graph()); }, "One line per node.")
       .def("session", session, py::arg("backend"), py::arg("threads"), py::arg("precision"),
            py::arg("search") = true, py::arg("merge") = true, py::arg("fuse") = true, py::arg("claim") = true,
-           py::arg("fold") = true);
+           py::arg("fold") = true, py::arg("placement") = "cost");
 }
 
 }  // namespace walle::pybind

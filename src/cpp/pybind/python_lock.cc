@@ -67,6 +67,12 @@ PythonLock::~PythonLock() {
   leave();
 }
 
+PythonStays::PythonStays() : entered_(Py_IsInitialized() && enter()) {}
+
+PythonStays::~PythonStays() {
+  if (entered_) leave();
+}
+
 PythonUnlocked::~PythonUnlocked() {
   if (thread_ == main_thread) {
     PyEval_RestoreThread(thread_);

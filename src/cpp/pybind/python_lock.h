@@ -27,6 +27,19 @@ class PythonLock {
   std::optional<pybind11::gil_scoped_acquire> held_;
 };
 
+// Keeps Python from being finalised while it lives, without its lock, or is false: then it is too late.
+class PythonStays {
+ public:
+  PythonStays();
+  ~PythonStays();
+  PythonStays(const PythonStays&) = delete;
+  PythonStays& operator=(const PythonStays&) = delete;
+  explicit operator bool() const { return entered_; }
+
+ private:
+  bool entered_;
+};
+
 // Gives the lock away while it lives; pybind11's guard also looks its own thread table up, twice. A thread
 // that comes back when Python has ended stays here for ever, as CPython 3.14 does it.
 class PythonUnlocked {

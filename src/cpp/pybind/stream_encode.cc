@@ -16,9 +16,8 @@ namespace {
 class SessionEncoder final : public Encoder {
  public:
   explicit SessionEncoder(py::object session)
-      : owner_(std::move(session)), session_(owner_.cast<NativeSession&>().native()) {}
-  // An operator may be dropped without the interpreter's lock.
-  ~SessionEncoder() override { drop_reference(owner_.release().ptr()); }
+      : session_(session.cast<NativeSession&>().native()), owner_(session.release().ptr()) {}
+  ~SessionEncoder() override { drop_reference(owner_); }  // on any thread
   SessionEncoder(const SessionEncoder&) = delete;
   SessionEncoder& operator=(const SessionEncoder&) = delete;
 
@@ -39,8 +38,8 @@ class SessionEncoder final : public Encoder {
   }
 
  private:
-  py::object owner_;
   runtime::Session& session_;
+  PyObject* owner_;
 };
 
 }  // namespace

@@ -1,25 +1,44 @@
-// The one block of activation memory of a session, grown to the largest plan that ran. Not thread-safe: a
-// session runs one request at a time.
+// The activation memory of a session: one block per memory, grown to the largest plan that ran. Not
+// thread-safe: a session runs one request at a time.
 #pragma once
 
-#include "tensor/buffer.h"
+#include <algorithm>
+#include <vector>
+
+#include "backends/memory.h"
 
 namespace walle::runtime {
 
-class Arena {
+class Arenas {
  public:
-  // At least `bytes`; what was there before is lost when it grows.
-  Result<std::byte*> reserve(int64_t bytes) {
-    if (static_cast<size_t>(bytes) > buffer_.size() || !buffer_) {
-      buffer_ = Buffer();
-      WALLE_ASSIGN(buffer_, Buffer::allocate(static_cast<size_t>(bytes)));
-    }
-    return buffer_.data();
+  // A block of `memory` of at least `bytes`; what was there before is lost when it has to grow.
+  Result<backends::Handle> reserve(backends::Memory& memory, int64_t bytes) {
+    if (const backends::Block* block = find(memory, bytes)) return block->handle();
+    return grow(memory, bytes);
   }
-  int64_t bytes() const { return static_cast<int64_t>(buffer_.size()); }
+  // The block if it is large enough, without the price of a Result: on the way of every run.
+  const backends::Block* find(const backends::Memory& memory, int64_t bytes) const {
+    for (const Arena& arena : arenas_)
+      if (arena.memory == &memory)
+        return arena.block && arena.block.bytes() >= bytes ? &arena.block : nullptr;
+    return nullptr;
+  }
 
  private:
-  Buffer buffer_;
+  struct Arena {
+    const backends::Memory* memory;
+    backends::Block block;
+  };
+
+  Result<backends::Handle> grow(backends::Memory& memory, int64_t bytes) {
+    auto arena = std::ranges::find(arenas_, &memory, &Arena::memory);
+    if (arena == arenas_.end()) arena = arenas_.insert(arena, Arena{&memory, {}});
+    arena->block = {};  // give back the old one first: both need not fit
+    WALLE_ASSIGN(arena->block, backends::Block::allocate(memory, bytes));
+    return arena->block.handle();
+  }
+
+  std::vector<Arena> arenas_;
 };
 
 }  // namespace walle::runtime

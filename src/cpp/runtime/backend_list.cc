@@ -8,8 +8,13 @@ namespace walle::backends {
   namespace name {                 \
   const Backend& name##_backend(); \
   }
+#define WALLE_BACKEND_ON_HOST(name)                   \
+  namespace name {                                    \
+  const Backend& name##_backend(const Backend& host); \
+  }
 #include "runtime/backend_list.inc"
 #undef WALLE_BACKEND
+#undef WALLE_BACKEND_ON_HOST
 }  // namespace walle::backends
 
 namespace walle::runtime {
@@ -21,8 +26,11 @@ struct Row {
 };
 constexpr Row kRows[] = {
 #define WALLE_BACKEND(name) {#name, backends::name::name##_backend},
+#define WALLE_BACKEND_ON_HOST(name) \
+  {#name, []() -> const backends::Backend& { return backends::name::name##_backend(host_backend()); }},
 #include "runtime/backend_list.inc"
 #undef WALLE_BACKEND
+#undef WALLE_BACKEND_ON_HOST
 };
 }  // namespace
 

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "backends/host_memory.h"
 #include "runtime/passes.h"
+#include "runtime/step_labels.h"
+#include "search/make_plan.h"
 
 namespace walle::runtime {
 
@@ -11,70 +14,39 @@ Result<std::unique_ptr<Executable>> Executable::compile(ops::Program program,
                                                         const SessionOptions& options,
                                                         backends::ConstantCache* constants) {
   WALLE_TRY(run_passes(program, backends, options));
-  std::unique_ptr<Executable> exe(new Executable(std::move(program), options.threads));
-  WALLE_ASSIGN(exe->plan_, search::make_plan(exe->program_, backends, {options.threads, options.search}));
-  backends::PrepareContext context{constants, options.threads};
-  for (const search::Step& step : exe->plan_.steps) {
-    const ops::ProgramNode& node = exe->program_.nodes[static_cast<size_t>(step.node)];
-    const backends::NodeView view(exe->program_, node);
-    auto kernel = step.chosen.backend->prepare(view, step.chosen.candidate, context);
-    if (!kernel.ok())
-      return Error(kernel.error())
-          .within("node '" + node.origin.text() + "' (" + std::string(node.op->name) + ")");
-    exe->kernels_.push_back(std::move(*kernel));
+  WALLE_ASSIGN(const std::optional<uint64_t> seed, placement_seed(options.placement));
+  WALLE_ASSIGN(
+      search::Plan plan,
+      search::make_plan(program, backends,
+                        {.threads = options.threads, .search = options.search, .random_placement = seed}));
+  return bind(std::move(program), std::move(plan), options.threads, constants);
+}
+
+// The usual case: the arenas are large enough and lie where they lay in the last run.
+bool Executable::arenas_stand(const Arenas& arenas) const {
+  for (size_t m = 0; m < plan_.memories.size(); ++m) {
+    const search::PlannedMemory& planned = plan_.memories[m];
+    const backends::Block* block = arenas.find(*planned.memory, planned.arena_bytes);
+    if (!block || block->handle() != bound_arenas_[m]) return false;
   }
-  exe->bind_steps();
-  return exe;
+  return true;
 }
 
-void Executable::add_argument(ops::Ref r) {
-  const size_t slot = arguments_.size();
-  arguments_.push_back(nullptr);
-  if (r < 0) return;
-  const search::Storage& s = plan_.storage[static_cast<size_t>(r)];
-  const auto position = [&](const std::vector<ops::Ref>& list) {
-    return static_cast<size_t>(std::ranges::find(list, s.root) - list.begin());
-  };
-  switch (s.home) {
-    case search::Home::nowhere: break;
-    case search::Home::arena: arena_slots_.emplace_back(slot, s.offset); break;
-    case search::Home::input: input_patches_.push_back({slot, position(program_.inputs), s.offset}); break;
-    case search::Home::output: output_patches_.push_back({slot, position(program_.outputs), s.offset}); break;
-    case search::Home::constant:
-      arguments_[slot] = const_cast<std::byte*>(
-          static_cast<const std::byte*>(program_.at(s.root).constant->data()) + s.offset);
-      break;
+Status Executable::bind_arenas(Arenas& arenas) {
+  for (size_t m = 0; m < plan_.memories.size(); ++m) {
+    const search::PlannedMemory& planned = plan_.memories[m];
+    WALLE_ASSIGN(bound_arenas_[m], arenas.reserve(*planned.memory, planned.arena_bytes));
   }
+  for (const Patch& p : arena_patches_) operands_[p.operand] = bound_arenas_[p.index] + p.offset;
+  return {};
 }
 
-void Executable::bind_steps() {
-  for (size_t i = 0; i < plan_.steps.size(); ++i) {
-    const ops::ProgramNode& node = program_.nodes[static_cast<size_t>(plan_.steps[i].node)];
-    BoundStep step{kernels_[i].get(), arguments_.size(), 0, plan_.steps[i].workspace_offset};
-    for (ops::Ref r : node.inputs) add_argument(r);
-    step.out = arguments_.size();
-    for (ops::Ref r : node.outputs) add_argument(r);
-    steps_.push_back(step);
-  }
-  times_.resize(steps_.size());
-  previous_.resize(program_.outputs.size());
-}
-
-void Executable::bind_arena(std::byte* base) {
-  if (base == bound_arena_) return;
-  for (const auto& [slot, offset] : arena_slots_) arguments_[slot] = base + offset;
-  bound_arena_ = base;
-}
-
-Result<std::vector<Tensor>> Executable::run(std::span<const Tensor* const> inputs, Arena& arena,
-                                            Profiler* profiler) {
-  WALLE_ASSIGN(std::byte * base, arena.reserve(plan_.arena_bytes));
-  bind_arena(base);
+Result<std::vector<Tensor>> Executable::make_results(std::span<const Tensor* const> inputs) {
   std::vector<Tensor> results(program_.outputs.size());
   for (size_t i = 0; i < results.size(); ++i) {
     const ops::Ref r = program_.outputs[i];
     const ops::ProgramValue& value = program_.at(r);
-    const search::Storage& s = plan_.storage[static_cast<size_t>(r)];
+    const search::Storage& s = plan_.at(search::kHost, r);
     if (s.home == search::Home::constant) {
       results[i] = *value.constant;
     } else if (s.home == search::Home::input) {
@@ -92,49 +64,72 @@ Result<std::vector<Tensor>> Executable::run(std::span<const Tensor* const> input
       results[i] = previous_[i];
     }
   }
-  for (const Patch& p : input_patches_)
-    arguments_[p.argument] =
-        const_cast<std::byte*>(static_cast<const std::byte*>(inputs[p.index]->data()) + p.offset);
-  for (const Patch& p : output_patches_)
-    arguments_[p.argument] = static_cast<std::byte*>(results[p.index].mutable_data()) + p.offset;
-  WALLE_TRY(run_steps(base, profiler));
   return results;
 }
 
-Status Executable::execute(const BoundStep& step, std::byte* arena) {
+Result<std::vector<Tensor>> Executable::run(std::span<const Tensor* const> inputs, Arenas& arenas,
+                                            Profiler* profiler) {
+  if (!arenas_stand(arenas)) WALLE_TRY(bind_arenas(arenas));
+  for (size_t m = 1; m < plan_.memories.size(); ++m)
+    plan_.memories[m].memory->discard(bound_arenas_[m], plan_.memories[m].arena_bytes);
+  WALLE_ASSIGN(std::vector<Tensor> results, make_results(inputs));
+  const backends::HostMemory& host = backends::host_memory();
+  for (const Patch& p : input_patches_) operands_[p.operand] = host.of(inputs[p.index]->data()) + p.offset;
+  for (const Patch& p : output_patches_)
+    operands_[p.operand] = host.of(results[p.index].mutable_data()) + p.offset;
+  WALLE_TRY(run_steps(profiler));
+  if (plan_.memories.size() > 1) WALLE_TRY(flush());
+  return results;
+}
+
+Status Executable::execute(const BoundStep& step) const {
+  const backends::Handle* operand = operands_.data() + step.first;
+  if (!step.kernel) return copy(*step.copy, operand[0], operand[1]);
   backends::RunArgs args;
-  args.in = arguments_.data() + step.in;
-  args.out = arguments_.data() + step.out;
-  args.workspace = arena + step.workspace_offset;
+  args.in = {operand, step.inputs};
+  args.out = {operand + step.inputs, step.outputs};
+  args.workspace = operand[step.inputs + step.outputs];
   args.threads = threads_;
   return step.kernel->run(args);
 }
 
-Status Executable::run_steps(std::byte* arena, Profiler* profiler) {
+Status Executable::copy(const search::Copy& copy, backends::Handle from, backends::Handle to) const {
+  backends::Memory& device = *plan_.memories[static_cast<size_t>(copy.device())].memory;
+  const backends::HostMemory& host = backends::host_memory();
+  return copy.to == search::kHost ? device.copy_out(host.pointer(to), from, copy.bytes)
+                                  : device.copy_in(to, host.pointer(from), copy.bytes);
+}
+
+Status Executable::flush() const {
+  for (size_t m = 1; m < plan_.memories.size(); ++m) WALLE_TRY(plan_.memories[m].memory->flush());
+  return {};
+}
+
+Status Executable::run_steps(Profiler* profiler) {
   for (size_t i = 0; i < steps_.size(); ++i) {
     const auto begin = profiler ? profiler->now() : Profiler::Clock::time_point();
-    Status status = execute(steps_[i], arena);
+    Status status = execute(steps_[i]);
+    if (profiler && status.ok()) status = flush();  // so that a device's time is counted where it was spent
     if (!status.ok()) [[unlikely]]
-      return step_error(i, status.take_error());
+      return status.take_error().within(step_name(program_, plan_, plan_.steps[i]));
     if (profiler) record(*profiler, i, begin);
   }
   return {};
 }
 
-Error Executable::step_error(size_t step, Error error) const {
-  const ops::ProgramNode& node = program_.nodes[static_cast<size_t>(plan_.steps[step].node)];
-  return error.within("node '" + node.origin.text() + "' (" + std::string(node.op->name) + ")");
-}
-
 void Executable::record(Profiler& profiler, size_t step, Profiler::Clock::time_point begin) {
   const auto end = profiler.now();
   const search::Step& planned = plan_.steps[step];
-  const ops::ProgramNode& node = program_.nodes[static_cast<size_t>(planned.node)];
   const double us = std::chrono::duration<double, std::micro>(end - begin).count();
   ++times_[step].runs;
   times_[step].total_us += us;
-  profiler.add({node.origin.text(), std::string(node.op->name), std::string(planned.chosen.backend->name()),
-                planned.chosen.candidate.algorithm, profiler.since_start_us(begin), us});
+  const StepLabels labels = labels_of(program_, plan_, planned);
+  profiler.add({.name = labels.node,
+                .op = labels.op,
+                .backend = labels.backend,
+                .algorithm = labels.algorithm,
+                .start_us = profiler.since_start_us(begin),
+                .duration_us = us});
 }
 
 }  // namespace walle::runtime

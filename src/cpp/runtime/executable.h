@@ -1,8 +1,8 @@
-// Executable: a planned Program with its kernels prepared. run() is a flat loop: no allocation but the
-// results, no decision.
+// Executable: a planned Program with its kernels prepared and its operands bound. run() is a flat loop: no
+// allocation but the results, no decision.
 //
-// Immutable program and plan; the argument table and the arena binding change during run, so one thread at a
-// time.
+// Immutable program and plan; the operand table and the binding of the arenas change during run, so one
+// thread at a time.
 #pragma once
 
 #include <memory>
@@ -24,53 +24,67 @@ struct StepTime {
 
 class Executable {
  public:
-  // Runs the passes named by the options, plans, prepares kernels.
+  // Runs the passes named by the options, plans, prepares and binds.
   static Result<std::unique_ptr<Executable>> compile(ops::Program program,
                                                      const std::vector<const backends::Backend*>& backends,
                                                      const SessionOptions& options,
                                                      backends::ConstantCache* constants);
+  // Prepares the kernels of a plan, copies the constants that are used in other memories, binds the operands.
+  static Result<std::unique_ptr<Executable>> bind(ops::Program program, search::Plan plan, int threads,
+                                                  backends::ConstantCache* constants);
 
   // inputs as program().inputs; results as program().outputs. Results own their memory; a result that is an
   // input or a constant of the program shares its bytes.
-  Result<std::vector<Tensor>> run(std::span<const Tensor* const> inputs, Arena& arena, Profiler* profiler);
+  Result<std::vector<Tensor>> run(std::span<const Tensor* const> inputs, Arenas& arenas, Profiler* profiler);
 
   const ops::Program& program() const { return program_; }
   const search::Plan& plan() const { return plan_; }
   const std::vector<StepTime>& times() const { return times_; }  // as plan().steps
 
  private:
+  // An operand that is known when a run begins: bytes of an input, of a result, or of an arena.
   struct Patch {
-    size_t argument;  // index into arguments_
-    size_t index;     // which input or output
+    size_t operand;  // index into operands_
+    size_t index;    // which input, result or memory
     int64_t offset;
   };
+  // Operands lie in operands_ one after the other: inputs, outputs, workspace; of a copy: from, to.
   struct BoundStep {
-    const backends::Kernel* kernel;
-    size_t in;   // first input in arguments_
-    size_t out;  // first output in arguments_
-    int64_t workspace_offset;
+    const backends::Kernel* kernel = nullptr;  // nullptr: a copy
+    size_t first = 0;
+    size_t inputs = 0;
+    size_t outputs = 0;
+    const search::Copy* copy = nullptr;
   };
 
-  Executable(ops::Program program, int threads) : program_(std::move(program)), threads_(threads) {}
-  void bind_steps();
-  void add_argument(ops::Ref r);
-  void bind_arena(std::byte* base);
-  Status run_steps(std::byte* arena, Profiler* profiler);
-  Status execute(const BoundStep& step, std::byte* arena);
-  Error step_error(size_t step, Error error) const;
+  Executable(ops::Program program, search::Plan plan, int threads)
+      : program_(std::move(program)), plan_(std::move(plan)), threads_(threads) {}
+  Status bind_node(const search::Step& step, backends::ConstantCache* constants);
+  Status bind_copy(const search::Step& step);
+  Status add_operand(int memory, ops::Ref r, backends::ConstantCache* constants);
+  Result<backends::Handle> constant(int memory, ops::Ref root, backends::ConstantCache* constants);
+
+  bool arenas_stand(const Arenas& arenas) const;
+  Status bind_arenas(Arenas& arenas);
+  Result<std::vector<Tensor>> make_results(std::span<const Tensor* const> inputs);
+  Status run_steps(Profiler* profiler);
+  Status execute(const BoundStep& step) const;
+  Status copy(const search::Copy& copy, backends::Handle from, backends::Handle to) const;
+  Status flush() const;
   void record(Profiler& profiler, size_t step, Profiler::Clock::time_point begin);
 
   ops::Program program_;
   search::Plan plan_;
   int threads_;
   std::vector<std::unique_ptr<backends::Kernel>> kernels_;
+  std::vector<backends::SharedBlock> constants_;  // keeps copies in other memories alive
   std::vector<BoundStep> steps_;
   std::vector<StepTime> times_;
-  std::vector<void*> arguments_;
+  std::vector<backends::Handle> operands_;
   std::vector<Patch> input_patches_;
   std::vector<Patch> output_patches_;
-  std::vector<std::pair<size_t, int64_t>> arena_slots_;  // argument -> arena offset
-  std::byte* bound_arena_ = nullptr;
+  std::vector<Patch> arena_patches_;
+  std::vector<backends::Handle> bound_arenas_;  // per memory of the plan
   std::vector<Tensor> previous_;  // results of the last run, used again once nobody else holds them
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/step_labels.h"
+
 namespace walle::runtime {
 
 namespace {
@@ -16,39 +18,48 @@ const char* home_name(search::Home home) {
   return "nowhere";
 }
 
-void describe_result(const ops::Program& program, const search::Plan& plan, const ops::ProgramNode& node,
-                     ExplainRow& row) {
-  const auto first = std::ranges::find_if(node.outputs, [](ops::Ref r) { return r >= 0; });
-  if (first == node.outputs.end()) return;
-  const ops::ProgramValue& value = program.at(*first);
-  const search::Storage& at = plan.storage[static_cast<size_t>(*first)];
+void describe_value(const Executable& exe, int memory, ops::Ref r, ExplainRow& row) {
+  const ops::ProgramValue& value = exe.program().at(r);
+  const search::Storage& at = exe.plan().at(memory, r);
   row.output = std::string(dtype_name(value.dtype)) + value.shape.text();
+  row.memory = exe.plan().memories[static_cast<size_t>(memory)].memory->name();
   row.storage = home_name(at.home);
   row.offset = at.offset;
 }
 
-ExplainRow row_of(const GraphRunner& runner, const Executable& exe, size_t index) {
-  const search::Step& step = exe.plan().steps[index];
+void describe_node(const Executable& exe, const search::Step& step, ExplainRow& row) {
   const ops::ProgramNode& node = exe.program().nodes[static_cast<size_t>(step.node)];
   const backends::Candidate& chosen = step.chosen.candidate;
   const ir::Cost cost = backends::NodeView(exe.program(), node).cost();
-  const StepTime& time = exe.times()[index];
-  ExplainRow row;
-  row.graph = runner.graph().name;
-  row.node = node.origin.text();
-  row.op = node.op->name;
-  row.backend = step.chosen.backend->name();
-  row.algorithm = chosen.algorithm;
   row.parameters = chosen.parameters;
   row.workspace_bytes = chosen.workspace_bytes;
   row.flops = cost.flops;
   row.bytes = cost.bytes;
-  row.predicted_ms = chosen.cost_ms;
-  row.measured_runs = time.runs;
-  row.measured_ms = time.runs > 0 ? time.total_us / 1e3 / static_cast<double>(time.runs) : 0;
-  describe_result(exe.program(), exe.plan(), node, row);
   for (const search::Choice& loser : step.losers)
     row.losers.emplace_back(loser.candidate.algorithm, loser.candidate.cost_ms);
+  const auto first = std::ranges::find_if(node.outputs, [](ops::Ref r) { return r >= 0; });
+  if (first != node.outputs.end()) describe_value(exe, step.memory, *first, row);
+}
+
+ExplainRow row_of(const GraphRunner& runner, const Executable& exe, size_t index) {
+  const search::Step& step = exe.plan().steps[index];
+  const StepTime& time = exe.times()[index];
+  StepLabels labels = labels_of(exe.program(), exe.plan(), step);
+  ExplainRow row;
+  row.graph = runner.graph().name;
+  row.node = std::move(labels.node);
+  row.op = std::move(labels.op);
+  row.backend = std::move(labels.backend);
+  row.algorithm = std::move(labels.algorithm);
+  row.predicted_ms = step.cost_ms();
+  row.measured_runs = time.runs;
+  row.measured_ms = time.runs > 0 ? time.total_us / 1e3 / static_cast<double>(time.runs) : 0;
+  if (step.is_copy()) {
+    row.bytes = static_cast<double>(step.copy.bytes);
+    describe_value(exe, step.copy.to, step.copy.value, row);
+  } else {
+    describe_node(exe, step, row);
+  }
   return row;
 }
 }  // namespace
@@ -62,7 +73,11 @@ void explain(const GraphRunner& runner, ExplainReport& report) {
       report.rows.push_back(row_of(runner, exe, i));
       report.rows.back().plan = report.plans;
     }
-    report.arena_bytes = std::max(report.arena_bytes, plan.arena_bytes);
+    report.arena_bytes = std::max(report.arena_bytes, plan.arena_bytes());
+    for (const search::PlannedMemory& m : plan.memories) {
+      int64_t& most = report.arenas[std::string(m.memory->name())];
+      most = std::max(most, m.arena_bytes);
+    }
     report.activation_bytes += plan.activation_bytes;
     report.aliases += plan.aliases;
     report.predicted_ms += plan.predicted_ms;

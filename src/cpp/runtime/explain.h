@@ -1,6 +1,7 @@
 // What ran where, by which algorithm, at what predicted and measured cost, and where its result lies.
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,7 +10,7 @@
 
 namespace walle::runtime {
 
-// One step of one plan.
+// One step of one plan: a node, or a copy between memories (op "copy").
 struct ExplainRow {
   int plan = 0;  // plans are numbered in the order they are listed: one per part of a graph and set of shapes
   std::string graph;
@@ -19,11 +20,12 @@ struct ExplainRow {
   std::string algorithm;
   std::vector<std::pair<std::string, int64_t>> parameters;
   std::string output;   // dtype and shape of the first result
+  std::string memory;   // that it lies in: "host", or a backend's own
   std::string storage;  // of that result: "arena", "output", "input", "constant" or "nowhere"
   int64_t offset = 0;   // in bytes, into the arena or into the value whose bytes it shares
   int64_t workspace_bytes = 0;
   double flops = 0;
-  double bytes = 0;  // read and written once
+  double bytes = 0;  // read and written once; of a copy, moved
   double predicted_ms = 0;
   int64_t measured_runs = 0;                           // under profile()
   double measured_ms = 0;                              // mean of those runs; 0 without any
@@ -33,7 +35,8 @@ struct ExplainRow {
 struct ExplainReport {
   std::vector<ExplainRow> rows;
   int plans = 0;
-  int64_t arena_bytes = 0;
+  int64_t arena_bytes = 0;                // of all memories, for the largest plan
+  std::map<std::string, int64_t> arenas;  // the same per memory, each for the plan that needs most there
   int64_t activation_bytes = 0;
   int aliases = 0;
   double predicted_ms = 0;

@@ -12,8 +12,8 @@ Result<std::vector<Tensor>> fold_program(const ops::Program& program) {
   SessionOptions options;
   options.merge = options.fuse = false;
   WALLE_ASSIGN(auto exe, Executable::compile(program, {&host_backend()}, options, nullptr));
-  Arena arena;
-  return exe->run({}, arena, nullptr);
+  Arenas arenas;
+  return exe->run({}, arenas, nullptr);
 }
 
 namespace {

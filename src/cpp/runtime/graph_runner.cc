@@ -83,7 +83,7 @@ Status GraphRunner::run_segment(Segment& segment) {
   inputs_.clear();
   for (const LiveIn& in : segment.live_ins) inputs_.push_back(env_[static_cast<size_t>(in.id)].tensor());
   WALLE_ASSIGN(std::vector<Tensor> results,
-               segment.executable->run(inputs_, shared_.arena, shared_.profiler));
+               segment.executable->run(inputs_, shared_.arenas, shared_.profiler));
   for (const Export& e : segment.exports) {
     env_[static_cast<size_t>(e.id)] = results[e.output];
     held_.push_back(e.id);

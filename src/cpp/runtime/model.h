@@ -8,7 +8,7 @@
 #include "ir/graph.h"
 #include "ir/runtime_value.h"
 #include "runtime/options.h"
-#include "runtime/shared_state.h"
+#include "runtime/prepared_constants.h"
 
 namespace walle::runtime {
 
@@ -24,7 +24,7 @@ class Model : public std::enable_shared_from_this<Model> {
 
   const ir::ModelData& data() const { return data_; }
   const ir::Graph& graph() const { return data_.graph; }
-  PackedConstants& packed() const { return packed_; }
+  PreparedConstants& prepared() const { return prepared_; }
 
   // An argument or backend error for unknown options.
   Result<std::unique_ptr<Session>> session(const SessionOptions& options) const;
@@ -35,7 +35,7 @@ class Model : public std::enable_shared_from_this<Model> {
  private:
   explicit Model(ir::ModelData data) : data_(std::move(data)) {}
   ir::ModelData data_;
-  mutable PackedConstants packed_;
+  mutable PreparedConstants prepared_;
 };
 
 }  // namespace walle::runtime

@@ -1,7 +1,11 @@
 // What a session may be asked for. Every switch exists so that a test can compare with and without it.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+
+#include "base/status.h"
 
 namespace walle::runtime {
 
@@ -14,6 +18,11 @@ struct SessionOptions {
   bool fuse = true;    // fold epilogues into kernels
   bool claim = true;   // let backends run composites whole
   bool fold = true;    // compute constant parts once; false: only the small ones that decide shapes
+  // Which of several backends runs a node: the cheapest, or for tests any that can, drawn by "random:SEED".
+  std::string placement = "cost";
 };
+
+// The seed of "random:SEED", nothing for "cost"; an argument error for anything else.
+Result<std::optional<uint64_t>> placement_seed(const std::string& placement);
 
 }  // namespace walle::runtime

@@ -213,7 +213,7 @@ void log_plan(const ir::Graph& graph, const Segment& segment, std::chrono::stead
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
   char figures[128];
   std::snprintf(figures, sizeof figures, "%zu steps, arena %.2f MB, predicted %.3f ms, planned in %.3f ms",
-                plan.steps.size(), static_cast<double>(plan.arena_bytes) / 1e6, plan.predicted_ms,
+                plan.steps.size(), static_cast<double>(plan.arena_bytes()) / 1e6, plan.predicted_ms,
                 took.count());
   base::log(base::LogLevel::debug, "nodes " + std::to_string(segment.begin) + " to " +
                                        std::to_string(segment.end - 1) + " of graph '" + graph.name +

@@ -9,7 +9,7 @@ namespace walle::runtime {
 Session::Session(std::shared_ptr<const Model> model, SessionOptions options,
                  std::vector<const backends::Backend*> backends)
     : model_(std::move(model)),
-      shared_{std::move(options), std::move(backends), &model_->packed(), {}, nullptr, 0},
+      shared_{std::move(options), std::move(backends), &model_->prepared(), {}, nullptr, 0},
       runner_(model_->graph(), shared_) {}
 
 namespace {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <random>
 
 namespace walle::search {
 
@@ -25,34 +27,149 @@ Result<std::vector<Choice>> choices_for(const ops::Program& program, const ops::
                        "cast the inputs to float32 or choose another backend");
 }
 
-double transfer_ms(const backends::Backend& from, const backends::Backend& to, double bytes) {
-  if (&from == &to) return 0;
-  return 0.02 + bytes / 6e6;  // 20 us to start, 6 GB/s: a first estimate until devices are measured
+namespace {
+// Who holds each living value, in the order of Walk::living_.
+using Held = std::vector<Holders>;
+
+// The cheapest way to come to some Held.
+struct State {
+  double cost_ms = 0;
+  int from = 0;     // the state of the step before that it continues
+  int backend = 0;  // of the node that led here
+};
+
+class Walk {
+ public:
+  Walk(const std::vector<std::vector<double>>& costs, const Flow& flow, const std::vector<int>& memory_of)
+      : costs_(costs), flow_(flow), memory_of_(memory_of), last_read_(flow.roots.size(), 0) {
+    for (size_t n = 0; n < flow.nodes.size(); ++n)
+      for (ops::Ref r : flow.nodes[n].reads) last_read_[static_cast<size_t>(r)] = n;
+  }
+
+  Placement run() {
+    now_ = {{Held{}, State{}}};
+    for (size_t n = 0; n < flow_.nodes.size(); ++n) step(n);
+    const auto best = std::ranges::min_element(now_, {}, [](const auto& s) { return s.second.cost_ms; });
+    Placement out{std::vector<int>(flow_.nodes.size()), best->second.cost_ms};
+    auto index = static_cast<int>(best - now_.begin());
+    for (size_t n = flow_.nodes.size(); n > 0; --n) {
+      const State& s = past_[n - 1][static_cast<size_t>(index)];
+      out.backend[n - 1] = s.backend;
+      index = s.from;
+    }
+    return out;
+  }
+
+ private:
+  size_t position(ops::Ref r) const {
+    return static_cast<size_t>(std::ranges::find(living_, r) - living_.begin());
+  }
+
+  void step(size_t n) {
+    const Flow::Node& node = flow_.nodes[n];
+    for (ops::Ref r : node.reads)
+      if (flow_.root(r).given && position(r) == living_.size()) {
+        living_.push_back(r);
+        for (auto& [held, state] : now_) held.push_back(holder(kHost));
+      }
+    std::vector<size_t> reads;
+    for (ops::Ref r : node.reads) reads.push_back(position(r));
+    const std::vector<size_t> staying = bury(n);
+    std::map<Held, State> next;
+    for (size_t s = 0; s < now_.size(); ++s)
+      for (size_t b = 0; b < memory_of_.size(); ++b) {
+        if (costs_[n][b] == std::numeric_limits<double>::infinity()) continue;
+        auto [held, cost] = continued(now_[s].first, n, reads, staying, memory_of_[b]);
+        const State state{now_[s].second.cost_ms + costs_[n][b] + cost, static_cast<int>(s),
+                          static_cast<int>(b)};
+        const auto [known, fresh] = next.emplace(std::move(held), state);
+        if (!fresh && state.cost_ms < known->second.cost_ms) known->second = state;
+      }
+    keep_cheapest(std::move(next));
+  }
+
+  // Takes out of living_ what nobody reads after node n and adds what it makes for later readers; the
+  // positions that stay.
+  std::vector<size_t> bury(size_t n) {
+    std::vector<size_t> staying;
+    std::vector<ops::Ref> living;
+    for (size_t i = 0; i < living_.size(); ++i)
+      if (last_read_[static_cast<size_t>(living_[i])] > n) {
+        staying.push_back(i);
+        living.push_back(living_[i]);
+      }
+    for (ops::Ref r : flow_.nodes[n].makes)
+      if (last_read_[static_cast<size_t>(r)] > n) living.push_back(r);
+    living_ = std::move(living);
+    return staying;
+  }
+
+  // Who holds what after node n ran in `memory`, and what the copies for it cost.
+  std::pair<Held, double> continued(Held held, size_t n, const std::vector<size_t>& reads,
+                                    const std::vector<size_t>& staying, int memory) const {
+    const Flow::Node& node = flow_.nodes[n];
+    double cost = 0;
+    for (size_t i = 0; i < reads.size(); ++i)
+      held[reads[i]] =
+          bring(held[reads[i]], memory, [&](int, int) { cost += copy_ms(flow_.root(node.reads[i]).bytes); });
+    for (size_t i = 0; i < staying.size(); ++i) held[i] = held[staying[i]];
+    held.resize(staying.size());
+    for (ops::Ref r : node.makes) {
+      Holders holders = holder(memory);
+      if (flow_.root(r).wanted)
+        holders = bring(holders, kHost, [&](int, int) { cost += copy_ms(flow_.root(r).bytes); });
+      if (last_read_[static_cast<size_t>(r)] > n) held.push_back(holders);
+    }
+    return {std::move(held), cost};
+  }
+
+  void keep_cheapest(std::map<Held, State> next) {
+    now_.assign(std::make_move_iterator(next.begin()), std::make_move_iterator(next.end()));
+    if (now_.size() > kKeptStates) {
+      std::ranges::stable_sort(now_, {}, [](const auto& s) { return s.second.cost_ms; });
+      now_.resize(kKeptStates);
+    }
+    std::vector<State>& past = past_.emplace_back();
+    for (const auto& [held, state] : now_) past.push_back(state);
+  }
+
+  const std::vector<std::vector<double>>& costs_;
+  const Flow& flow_;
+  const std::vector<int>& memory_of_;
+  std::vector<size_t> last_read_;  // per root, the last node that reads it
+  std::vector<ops::Ref> living_;   // made or first read before, read again later
+  std::vector<std::pair<Held, State>> now_;
+  std::vector<std::vector<State>> past_;  // of each node, the states after it
+};
+
+// Within one memory nothing is copied, so every node stands alone.
+Placement each_cheapest(const std::vector<std::vector<double>>& costs) {
+  Placement out;
+  for (const std::vector<double>& row : costs) {
+    const auto best = std::ranges::min_element(row);
+    out.backend.push_back(static_cast<int>(best - row.begin()));
+    out.cost_ms += *best;
+  }
+  return out;
+}
+}  // namespace
+
+Placement place(const std::vector<std::vector<double>>& costs, const Flow& flow,
+                const std::vector<int>& memory_of) {
+  if (std::ranges::all_of(memory_of, [](int m) { return m == kHost; })) return each_cheapest(costs);
+  return Walk(costs, flow, memory_of).run();
 }
 
-std::vector<int> place(const std::vector<std::vector<double>>& costs, const std::vector<double>& bytes,
-                       const std::vector<const backends::Backend*>& backends) {
-  const size_t n = costs.size();
-  const size_t m = backends.size();
-  if (n == 0) return {};
-  std::vector<std::vector<double>> best(n, std::vector<double>(m, std::numeric_limits<double>::infinity()));
-  std::vector<std::vector<int>> from(n, std::vector<int>(m, 0));
-  best[0] = costs[0];
-  for (size_t i = 1; i < n; ++i) {
-    for (size_t b = 0; b < m; ++b) {
-      for (size_t p = 0; p < m; ++p) {
-        const double total = best[i - 1][p] + transfer_ms(*backends[p], *backends[b], bytes[i]) + costs[i][b];
-        if (total < best[i][b]) {
-          best[i][b] = total;
-          from[i][b] = static_cast<int>(p);
-        }
-      }
-    }
+std::vector<int> place_at_random(const std::vector<std::vector<double>>& costs, uint64_t seed) {
+  std::mt19937_64 rng(seed);
+  std::vector<int> out;
+  for (const std::vector<double>& row : costs) {
+    std::vector<int> able;
+    for (size_t b = 0; b < row.size(); ++b)
+      if (row[b] < std::numeric_limits<double>::infinity()) able.push_back(static_cast<int>(b));
+    out.push_back(able[rng() % able.size()]);
   }
-  std::vector<int> chosen(n);
-  chosen[n - 1] = static_cast<int>(std::ranges::min_element(best[n - 1]) - best[n - 1].begin());
-  for (size_t i = n - 1; i > 0; --i) chosen[i - 1] = from[i][static_cast<size_t>(chosen[i])];
-  return chosen;
+  return out;
 }
 
 }  // namespace walle::search

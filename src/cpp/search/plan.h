@@ -1,7 +1,10 @@
 // Plan: what the search decides for a Program on this machine. Which backend and algorithm runs each node,
-// and where every value lives. Immutable once made; never shipped.
+// what is copied between memories when, and where every value lies in each of them. Immutable once made;
+// never shipped.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,43 +12,69 @@
 
 namespace walle::search {
 
+// A memory of a plan by number. Graph inputs, results and constants belong to the host's.
+inline constexpr int kHost = 0;
+
 struct Choice {
   const backends::Backend* backend = nullptr;
   backends::Candidate candidate;
 };
 
+// All bytes of one value, from the host to another memory or back.
+struct Copy {
+  ops::Ref value = ops::kNoRef;
+  int from = kHost;
+  int to = kHost;
+  int64_t bytes = 0;
+  double cost_ms = 0;
+  int maker = -1;  // index into program.nodes; negative: the value is an input
+
+  int device() const { return from == kHost ? to : from; }
+};
+
+// Runs a node, or copies a value.
 struct Step {
-  int node = 0;  // index into program.nodes
+  int node = -1;       // index into program.nodes; negative: a copy
+  int memory = kHost;  // a node's: where its operands and its workspace lie
   Choice chosen;
   std::vector<Choice> losers;
   int64_t workspace_offset = 0;
+  Copy copy;
+
+  bool is_copy() const { return node < 0; }
+  double cost_ms() const { return is_copy() ? copy.cost_ms : chosen.candidate.cost_ms; }
 };
 
 enum class Home : uint8_t { nowhere, arena, input, output, constant };
 
-// Where a value lives: `root` names the input, output or constant whose bytes it shares.
+// Where a value lies in one memory: `root` names the input, output or constant whose bytes it shares.
 struct Storage {
   Home home = Home::nowhere;
   ops::Ref root = ops::kNoRef;
   int64_t offset = 0;  // bytes: into the arena, or into the root
 };
 
-struct Plan {
-  std::vector<Step> steps;       // nodes that became aliases have none
-  std::vector<Storage> storage;  // per program value
+struct PlannedMemory {
+  backends::Memory* memory = nullptr;
   int64_t arena_bytes = 0;
-  int64_t activation_bytes = 0;  // sum of all intermediate values, before sharing
+  std::vector<Storage> storage;  // per program value; nowhere: no step uses it in this memory
+
+  const Storage& at(ops::Ref r) const { return storage[static_cast<size_t>(r)]; }
+};
+
+struct Plan {
+  std::vector<Step> steps;              // nodes that became aliases have none
+  std::vector<PlannedMemory> memories;  // the host's first, then those of the backends
+  int64_t activation_bytes = 0;         // sum of all intermediate values, before sharing
   int aliases = 0;
-  double predicted_ms = 0;
-};
+  double predicted_ms = 0;  // of all steps, copies included
 
-struct SearchOptions {
-  int threads = 1;
-  bool search = true;  // false: the first candidate of the first backend, undecided by cost
+  int64_t arena_bytes() const {  // of all memories together
+    int64_t total = 0;
+    for (const PlannedMemory& m : memories) total += m.arena_bytes;
+    return total;
+  }
+  const Storage& at(int memory, ops::Ref r) const { return memories[static_cast<size_t>(memory)].at(r); }
 };
-
-// A backend error names a node that no backend runs.
-Result<Plan> make_plan(const ops::Program& program, const std::vector<const backends::Backend*>& backends,
-                       const SearchOptions& options);
 
 }  // namespace walle::search

@@ -20,10 +20,18 @@ class Statement {
   ~Statement() { sqlite3_finalize(s_); }
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
-  Statement& bind(int64_t v) { return sqlite3_bind_int64(s_, ++at_, v), *this; }
-  Statement& bind(double v) { return sqlite3_bind_double(s_, ++at_, v), *this; }
+  // A failed bind shows in the step.
+  Statement& bind(int64_t v) {
+    sqlite3_bind_int64(s_, ++at_, v);
+    return *this;
+  }
+  Statement& bind(double v) {
+    sqlite3_bind_double(s_, ++at_, v);
+    return *this;
+  }
   Statement& bind(const std::string& v) {
-    return sqlite3_bind_text(s_, ++at_, v.data(), static_cast<int>(v.size()), SQLITE_TRANSIENT), *this;
+    sqlite3_bind_text(s_, ++at_, v.data(), static_cast<int>(v.size()), SQLITE_TRANSIENT);
+    return *this;
   }
   int step() { return s_ ? sqlite3_step(s_) : SQLITE_ERROR; }
   Status run(std::string_view what) {
@@ -31,7 +39,11 @@ class Statement {
   }
   int64_t integer(int column) { return sqlite3_column_int64(s_, column); }
   double real(int column) { return sqlite3_column_double(s_, column); }
-  std::string text(int column) { return reinterpret_cast<const char*>(sqlite3_column_text(s_, column)); }
+  // Empty for NULL, which no table of ours holds but a file may.
+  std::string text(int column) {
+    const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(s_, column));
+    return bytes ? bytes : "";
+  }
 
  private:
   sqlite3* db_;
@@ -39,11 +51,11 @@ class Statement {
   int at_ = 0;
 };
 
+// WAL and NORMAL: a commit costs no sync. What a power loss takes is found again in the files.
 constexpr const char* kSchema =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
-    "CREATE TABLE IF NOT EXISTS segments(file TEXT PRIMARY KEY, first INTEGER, last INTEGER, min_ts INTEGER, "
-    "max_ts INTEGER, bytes "
-    "INTEGER);"
+    "CREATE TABLE IF NOT EXISTS segments(file TEXT PRIMARY KEY, first INTEGER, last INTEGER,"
+    " min_ts INTEGER, max_ts INTEGER, bytes INTEGER);"
     "CREATE TABLE IF NOT EXISTS cursors(reader TEXT PRIMARY KEY, seq INTEGER);"
     "CREATE TABLE IF NOT EXISTS amounts(key TEXT PRIMARY KEY, value REAL);";
 
@@ -60,11 +72,12 @@ Result<std::unique_ptr<Index>> Index::open(const std::string& path) {
     if (sqlite3_open(path.c_str(), &db) == SQLITE_OK && usable(db))
       return std::unique_ptr<Index>(new Index(db, again));
     const int code = sqlite3_errcode(db);
+    // Not an error of the disk or of another process: the bytes are wrong, or quick_check says so.
+    const bool damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_OK ||
+                         code == SQLITE_ROW || code == SQLITE_DONE;
     Error e = sql_error(db, "open '" + path + "'");
     sqlite3_close(db);
-    if (again || (code != SQLITE_CORRUPT && code != SQLITE_NOTADB && code != SQLITE_OK &&
-                  code != SQLITE_ROW && code != SQLITE_DONE))
-      return e;
+    if (again || !damaged) return e;
     for (const char* suffix : {"", "-wal", "-shm"}) std::remove((path + suffix).c_str());
   }
   return internal_error("unreachable", "event index");
@@ -92,8 +105,12 @@ Result<std::vector<SegmentEntry>> Index::segments() const {
   Statement s(db_, "SELECT file,first,last,min_ts,max_ts,bytes FROM segments ORDER BY first");
   int code;
   while ((code = s.step()) == SQLITE_ROW)
-    out.push_back({s.text(0), static_cast<uint64_t>(s.integer(1)), static_cast<uint64_t>(s.integer(2)),
-                   s.integer(3), s.integer(4), s.integer(5)});
+    out.push_back({.file = s.text(0),
+                   .first_seq = static_cast<uint64_t>(s.integer(1)),
+                   .last_seq = static_cast<uint64_t>(s.integer(2)),
+                   .min_ts = s.integer(3),
+                   .max_ts = s.integer(4),
+                   .bytes = s.integer(5)});
   if (code != SQLITE_DONE) return sql_error(db_, "list segments");
   return out;
 }

@@ -2,7 +2,7 @@
 // come. The files are the truth; a damaged or missing index is made anew from them (readers' cursors are lost
 // then, and that is reported).
 //
-// The tables are in docs/reference/formats/index.md. One thread at a time.
+// The tables are in docs/reference/formats/sqlite-index.md. One thread at a time.
 #pragma once
 
 #include <cstdint>

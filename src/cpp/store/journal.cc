@@ -6,6 +6,14 @@
 
 namespace walle::store {
 
+namespace {
+constexpr size_t kCacheLine = 64;
+// How far ahead of a frame its successors' lines are asked for: two frames of a 200-byte event.
+constexpr size_t kPrefetchAhead = 512;
+// Made cheap to write by every sync: the 128 events of 200 bytes that come before the next one take 29 KiB.
+constexpr size_t kPrefault = 32768;
+}  // namespace
+
 Journal::Journal(std::unique_ptr<base::WritableMap> map, std::string path)
     : map_(std::move(map)), path_(std::move(path)) {
   header_ = map_->bytes().first(kJournalHeaderBytes);
@@ -34,16 +42,16 @@ bool Journal::find_place(size_t size, size_t behind) {
   return true;
 }
 
-// Where the frame that find_place() found room for goes. With the end mark behind it, unless there is no room
-// for one.
+// Where the frame that find_place() found room for goes. With the
+// end mark behind it, unless there is no room for one.
 std::byte* Journal::place(size_t size, bool marked) {
   const size_t offset = skipped_ ? 0 : head_offset_, bytes = frame_bytes(size), end = offset + bytes;
   if (marked) mark_end(ring_.size() - end < kFrameHeaderBytes ? 0 : end);
   std::byte* frame = ring_.data() + offset;
   // The lines of a later frame arrive while the caller is busy elsewhere: should frames be alike, each line
   // is asked for about two frames before it is written.
-  for (size_t ahead = 0; ahead < bytes && ahead < 512; ahead += 64)
-    __builtin_prefetch(frame + 512 + ahead, 1);
+  for (size_t ahead = 0; ahead < bytes && ahead < kPrefetchAhead; ahead += kCacheLine)
+    __builtin_prefetch(frame + kPrefetchAhead + ahead, 1);
   return frame;
 }
 
@@ -117,7 +125,7 @@ Status Journal::sync() {
     WALLE_TRY(map_->sync(0, kJournalHeaderBytes));
   }
   map_->prefault(kJournalHeaderBytes + head % ring_.size(),
-                 std::min<size_t>(32768, ring_.size() - head % ring_.size()));
+                 std::min(kPrefault, ring_.size() - head % ring_.size()));
   synced_head_.store(head);
   synced_seq_.store(seq, std::memory_order_release);
   return {};

@@ -1,6 +1,6 @@
-// An append-only journal in a memory-mapped ring file: what append() accepted survives kill -9, because the
-// frame's checksum is stored last and the page cache outlives the process; sync() makes it survive a power
-// loss.
+// An append-only journal in a memory-mapped ring file: what append() accepted
+// survives kill -9, because the frame's checksum is stored last and the page cache
+// outlives the process; sync() makes it survive a power loss.
 //
 // The file is docs/reference/formats/journal.md: a header page, then the ring of frames with consecutive
 // numbers, so that a stale frame of an earlier lap never continues the chain.
@@ -25,15 +25,16 @@
 namespace walle::store {
 
 inline constexpr size_t kJournalHeaderBytes = 4096;
-inline constexpr size_t kEndMarkBytes =
-    24;  // a frame's head, and up to 8 bytes at a lap's end that are too few for one
-inline constexpr uint64_t kMaxSeq =
-    uint64_t{1} << 62;  // a device that records a million events a second is there in 146,000 years
+// A frame's head, and up to 8 bytes at a lap's end that are too few for one.
+inline constexpr size_t kEndMarkBytes = 24;
+// A device that records a million events a second is there in 146,000 years.
+inline constexpr uint64_t kMaxSeq = uint64_t{1} << 62;
 
 struct JournalRecovery {
   uint64_t first_seq = 0;  // oldest frame kept; first_seq > last_seq when the journal is empty
   uint64_t last_seq = 0;   // newest frame kept
-  uint64_t lost = 0;  // accepted frames that are gone: known from the header or from frames behind the damage
+  // Accepted frames that are gone: known from the header or from frames behind the damage.
+  uint64_t lost = 0;
   uint64_t damage_offset = 0;  // file offset where reading stopped when lost > 0
 };
 
@@ -44,8 +45,8 @@ class Journal {
 
   // Whether a payload of `size` bytes has space; after true the next commit() is of that size.
   bool reserve(size_t size);
-  // Accepts the reserved payload, which `write(writer)` puts (see base/checked_write.h); returns its sequence
-  // number.
+  // Accepts the reserved payload, which `write(writer)` puts (see
+  // base/checked_write.h); returns its sequence number.
   template <class Write>
   uint64_t commit(size_t size, Write&& write) {
     const uint64_t seq = committed_.load(std::memory_order_relaxed);
@@ -66,9 +67,8 @@ class Journal {
   uint64_t unsynced() const { return last_seq() - synced_seq_.load(std::memory_order_acquire); }
   size_t capacity() const { return ring_.size(); }
   size_t used() const;
-  size_t max_payload() const {
-    return ring_.size() / 4;
-  }  // so that skip space can never make a frame unplaceable
+  // A quarter of the ring, so that skip space can never make a frame unplaceable.
+  size_t max_payload() const { return ring_.size() / 4; }
   const JournalRecovery& recovery() const { return recovery_; }
   // The sequence number the next frame gets must be at least this one (after a lost journal behind kept
   // segments). Precondition: next_seq < kMaxSeq; nobody reads beside it.
@@ -93,7 +93,8 @@ class Journal {
   std::span<std::byte> header_, ring_;
   std::atomic<uint64_t> committed_{1};  // next sequence number
   std::atomic<uint64_t> head_{0};       // total bytes ever placed: ring offset is head_ % capacity
-  size_t head_offset_ = 0;         // that offset, the appender's: a division would cost as much as a checksum
+  // That offset, the appender's: a division would cost as much as a checksum.
+  size_t head_offset_ = 0;
   std::atomic<uint64_t> tail_{0};  // total bytes ever released, same counting
   std::atomic<uint64_t> tail_seq_{1};
   std::atomic<uint64_t> synced_seq_{0};

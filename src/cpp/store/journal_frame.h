@@ -47,8 +47,8 @@ struct ChainPlace {
 };
 ChainPlace chain_place(std::span<const std::byte> ring, size_t offset);
 
-// The frame becomes valid with its checksum, which is stored last. `write(writer)` puts the payload: see
-// base/checked_write.h.
+// The frame becomes valid with its checksum, which is stored last.
+// `write(writer)` puts the payload: see base/checked_write.h.
 template <class Write>
 void write_frame_with(std::byte* frame, uint32_t size, uint64_t seq, Write&& write) {
   const uint32_t crc = base::checked_write(frame + kFrameSizeAt, [&](auto& w) {

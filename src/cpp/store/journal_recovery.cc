@@ -9,8 +9,12 @@ namespace walle::store {
 
 namespace {
 
+constexpr uint64_t kMinRing = 8192;
 constexpr uint64_t kMaxRing = uint64_t{1} << 30;
-bool valid_capacity(uint64_t c) { return c >= 8192 && c % 4096 == 0 && c <= kMaxRing; }
+constexpr uint64_t kRingUnit = 4096;  // a page: what is mapped and synced
+// How many readings of the ring the search for frames behind damage may cost.
+constexpr uint64_t kSearchReadings = 8;
+bool valid_capacity(uint64_t c) { return c >= kMinRing && c % kRingUnit == 0 && c <= kMaxRing; }
 
 struct Chain {
   uint64_t end;  // counted in bytes like Journal::head_
@@ -37,16 +41,18 @@ Chain follow_chain(std::span<const std::byte> ring, uint64_t start, uint64_t fir
   return chain;
 }
 
-// The newest number among the frames in [from, end) of the ring, if it is one that accepted frames can have.
-// Bytes that look like a frame everywhere would cost a checksum of the rest of the ring each: the sum of them
-// is bounded.
+// The newest number among the frames in [from, end) of the ring, if it is one that accepted
+// frames can have. Bytes that look like a frame everywhere would cost a checksum of the
+// rest of the ring each: the sum of them is bounded.
 uint64_t newest_frame(std::span<const std::byte> ring, uint64_t from, uint64_t end, uint64_t expected) {
-  uint64_t newest = expected - 1, work = 8 * ring.size();
+  uint64_t newest = expected - 1;
+  uint64_t work = kSearchReadings * ring.size();
   size_t offset = from % ring.size();
   const auto skip = [&](size_t bytes) {
-    offset = offset + bytes < ring.size() ? offset + bytes : offset + bytes - ring.size(), from += bytes;
+    offset = offset + bytes < ring.size() ? offset + bytes : offset + bytes - ring.size();
+    from += bytes;
   };
-  for (; from + kFrameHeaderBytes <= end; skip(8)) {
+  for (; from + kFrameHeaderBytes <= end; skip(kFrameAlignment)) {
     const size_t left = ring.size() - offset;
     if (left < kFrameHeaderBytes) continue;
     const auto seq = base::load_le<uint64_t>(ring, offset + kFrameSeqAt);
@@ -57,7 +63,7 @@ uint64_t newest_frame(std::span<const std::byte> ring, uint64_t from, uint64_t e
     work -= kFrameHeaderBytes + size;
     if (decode_frame(ring, offset).kind != FrameView::Kind::frame) continue;
     newest = seq;
-    skip(frame_bytes(size) - 8);  // what is inside a payload is no frame
+    skip(frame_bytes(size) - kFrameAlignment);  // what is inside a payload is no frame
   }
   return newest;
 }
@@ -71,8 +77,8 @@ Result<std::unique_ptr<Journal>> Journal::open(Env& env, const std::string& path
   const int64_t existing = env.file_size(path);
   size_t bytes = capacity + kJournalHeaderBytes;
   if (existing >= static_cast<int64_t>(kJournalHeaderBytes)) {
-    // A truncated file is grown back: the frames that are still there are recovered, the rest counted as
-    // lost.
+    // A truncated file is grown back: the frames that are
+    // still there are recovered, the rest counted as lost.
     WALLE_ASSIGN(const std::string header, env.read_prefix(path, kJournalHeaderBytes));
     const auto own = load_pair(std::as_bytes(std::span(header)), kCapacityOffset);
     if (own && valid_capacity(*own))
@@ -83,7 +89,7 @@ Result<std::unique_ptr<Journal>> Journal::open(Env& env, const std::string& path
           "a journal, at most " + std::to_string(kMaxRing + kJournalHeaderBytes) + " bytes", "file " + path,
           "move it away: it is no journal, or its header is gone and it is too large to search");
     else if (existing > static_cast<int64_t>(bytes))
-      bytes = static_cast<size_t>(base::round_up(existing, 4096));
+      bytes = static_cast<size_t>(base::round_up(existing, kRingUnit));
   }
   WALLE_ASSIGN(auto map, env.map_writable(path, bytes));
   auto journal = std::unique_ptr<Journal>(new Journal(std::move(map), path));
@@ -101,10 +107,14 @@ Status Journal::recover() {
   }
   generation_ = best.generation;
   const Chain chain = follow_chain(ring_, best.offset, best.seq);
-  tail_ = best.offset, tail_seq_ = best.seq, synced_head_ = head_ = chain.end,
+  tail_ = best.offset;
+  tail_seq_ = best.seq;
+  head_ = chain.end;
   head_offset_ = chain.end % ring_.size();
-  committed_ = chain.seq, synced_seq_ = chain.seq - 1;
-  recovery_ = {best.seq, chain.seq - 1, lost_behind(), 0};
+  committed_ = chain.seq;
+  synced_head_ = chain.end;
+  synced_seq_ = chain.seq - 1;
+  recovery_ = {.first_seq = best.seq, .last_seq = chain.seq - 1, .lost = lost_behind()};
   if (recovery_.lost) recovery_.damage_offset = kJournalHeaderBytes + head_offset_;
   base::store_le(header_, 0, kJournalMagic);
   store_pair(header_, kCapacityOffset, ring_.size());
@@ -132,14 +142,14 @@ uint64_t Journal::lost_behind() const {
 // Only such words: the cleared ring of a log that is opened twenty times a day would otherwise be written to
 // the flash each time.
 void Journal::clear_unused(uint64_t from_seq) {
-  const uint64_t coming =
-      committed_ - from_seq + 2 * ring_.size() / kFrameHeaderBytes;  // until all of it is overwritten
+  // Until all of the ring is overwritten, by the shortest frames there are.
+  const uint64_t coming = committed_ - from_seq + 2 * ring_.size() / kFrameHeaderBytes;
   const uint64_t end = tail_ + ring_.size();
   size_t offset = head_offset_;
-  for (uint64_t at = head_; at < end; at += 8) {
+  for (uint64_t at = head_; at < end; at += kFrameAlignment) {
     if (base::load_le<uint64_t>(ring_, offset) - from_seq < coming)
       base::store_le(ring_, offset, uint64_t{0});
-    offset = offset + 8 == ring_.size() ? 0 : offset + 8;
+    offset = offset + kFrameAlignment == ring_.size() ? 0 : offset + kFrameAlignment;
   }
 }
 
@@ -156,7 +166,9 @@ void Journal::write_gap(uint64_t next_seq) {
 
 void Journal::skip_to(uint64_t next_seq) {
   if (next_seq <= committed_.load()) return;
-  tail_seq_ = next_seq, committed_ = next_seq, tail_ = head_.load();
+  tail_ = head_.load();
+  tail_seq_ = next_seq;
+  committed_ = next_seq;
   synced_seq_ = next_seq - 1;
   clear_unused(next_seq);
   write_tail(next_seq, head_offset_);

@@ -88,7 +88,8 @@ Status KeyValue::put(const std::string& key, std::string value, size_t quota) {
   const std::lock_guard guard(lock_);
   const auto old = entries_.find(key);
   const bool there = old != entries_.end();
-  const size_t before = bytes_, freed = there ? entry_bytes(key, old->second) : 0;
+  const size_t before = bytes_;
+  const size_t freed = there ? entry_bytes(key, old->second) : 0;
   const size_t after = before - freed + entry_bytes(key, value);
   if (after > quota) {
     return resource_error(std::to_string(after) + " bytes of state", "at most " + std::to_string(quota),

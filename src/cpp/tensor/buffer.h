@@ -1,7 +1,7 @@
 // Reference-counted bytes: owned, borrowed from the caller (numpy, DLPack), or a window of a mapped file.
 //
-// The handle is copied freely between threads; the bytes are not synchronised. Whoever holds the only handle
-// may write.
+// The handle is copied freely between threads; the bytes are
+// not synchronised. Whoever holds the only handle may write.
 #pragma once
 
 #include <cstddef>

@@ -17,8 +17,9 @@ Result<DType> dtype_from_name(std::string_view name) {
     if (kDTypes[i].name == name) return static_cast<DType>(i);
   return argument_error(
       "dtype '" + std::string(name) + "'",
-      "one of float32, float64, float16, bfloat16, int8..int64, uint8..uint64, bool, float8*", "dtype",
-      "cast the array to a supported dtype");
+      "one of float32, float64, float16, bfloat16, int8..int64, uint8..uint64, bool, float8*, int4, uint4, "
+      "int2, uint2, float4e2m1",
+      "dtype", "cast the array to a supported dtype");
 }
 
 namespace {
@@ -28,6 +29,19 @@ DTypeClass group(DType dtype) { return dtype_facts(dtype).group; }
 bool is_native_float(DType dtype) { return group(dtype) == DTypeClass::floating; }
 bool is_half_float(DType dtype) { return group(dtype) == DTypeClass::half; }
 bool is_float8(DType dtype) { return group(dtype) == DTypeClass::float8; }
+bool is_storage_only(DType dtype) { return is_float8(dtype) || group(dtype) == DTypeClass::stored; }
+
+int dtype_bits(DType dtype) {
+  switch (dtype) {
+    case DType::int4:
+    case DType::uint4:
+    case DType::float4e2m1: return 4;
+    case DType::int2:
+    case DType::uint2: return 2;
+    default: return static_cast<int>(8 * dtype_size(dtype));
+  }
+}
+
 bool is_float(DType dtype) { return is_native_float(dtype) || is_half_float(dtype) || is_float8(dtype); }
 bool is_signed_integer(DType dtype) { return group(dtype) == DTypeClass::signed_integer; }
 bool is_integer(DType dtype) {

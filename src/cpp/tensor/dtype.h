@@ -23,6 +23,7 @@ enum class DTypeClass : uint8_t {
   floating,
   half,
   float8,
+  stored,
   signed_integer,
   unsigned_integer,
   boolean,
@@ -40,6 +41,7 @@ inline constexpr DTypeFacts kDTypes[] = {
   {name, bytes, DTypeClass::group, numpy_kind, numpy_name},
 #include "tensor/kinds/dtype.inc"
 };
+inline constexpr int64_t kMaxDTypeSize = 8;  // for checks of shapes, whatever their dtype
 inline constexpr int kDTypeCount = static_cast<int>(std::size(kDTypes));
 
 // "f4": what NumPy calls an array that carries this type.
@@ -55,6 +57,8 @@ bool is_float(DType dtype);         // any floating point, the 16- and 8-bit one
 bool is_native_float(DType dtype);  // float32 and float64: the types arithmetic is done in
 bool is_half_float(DType dtype);    // the 16-bit ones: stored; computed in float32 by cast insertion
 bool is_float8(DType dtype);        // stored only
+bool is_storage_only(DType dtype);  // float8, float8e8m0 and all below 8 bits: stored, moved and cast
+int dtype_bits(DType dtype);        // of an element's code: 2 or 4 in its byte, else 8 times the size
 bool is_integer(DType dtype);       // not boolean
 bool is_signed_integer(DType dtype);
 
@@ -75,8 +79,8 @@ struct TypeTag {
   using type = T;
 };
 
-// Calls fn(TypeTag<T>{}) with the C++ type of `dtype` and returns true; false when it is in none of the
-// classes.
+// Calls fn(TypeTag<T>{}) with the C++ type of `dtype` and
+// returns true; false when it is in none of the classes.
 template <DTypeClass... kClasses, class Fn>
 bool visit(DType dtype, Fn&& fn) {
   switch (dtype) {
@@ -108,7 +112,7 @@ bool visit_numeric(DType dtype, Fn&& fn) {
   return visit<DTypeClass::floating, DTypeClass::signed_integer, DTypeClass::unsigned_integer>(dtype, fn);
 }
 
-// Also boolean and the 16-bit floats: everything but float8.
+// Also boolean and the 16-bit floats: everything that is not only stored.
 template <class Fn>
 bool visit_all(DType dtype, Fn&& fn) {
   return visit<DTypeClass::floating, DTypeClass::half, DTypeClass::signed_integer,

@@ -5,13 +5,15 @@
 
 namespace walle::tensor {
 
+// Rounding to nearest even in integers: adding half a unit less one, plus the lowest bit kept, carries
+// exactly where the value rounds up, and the carry moves the exponent on by itself.
 uint16_t float_to_half_bits(float value) {
   const auto bits = __builtin_bit_cast(uint32_t, value);
   const uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000u);
   const uint32_t magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return sign | 0x7e00u;   // NaN stays NaN
   if (magnitude >= 0x47800000u) return sign | 0x7c00u;  // 2^16 and beyond
-  if (magnitude < 0x38800000u) {                        // subnormal half: let the float adder round
+  if (magnitude < 0x38800000u) {  // below 2^-14, a subnormal half: adding 0.5 lets the float adder round
     const float shifted = __builtin_bit_cast(float, magnitude) + 0.5f;
     return sign | static_cast<uint16_t>(__builtin_bit_cast(uint32_t, shifted) - 0x3f000000u);
   }
@@ -61,8 +63,8 @@ uint8_t float_to_float8(float value, const Float8Format& f, bool saturate) {
   int exponent = std::ilogb(magnitude);
   const int min_exponent = 1 - f.bias;
   if (exponent < min_exponent) exponent = min_exponent;
-  // nearbyint rounds half to even in the default environment; the carry into the next binade comes out by
-  // itself below.
+  // nearbyint rounds half to even in the default environment;
+  // the carry into the next binade comes out by itself below.
   const double scaled = std::nearbyint(std::ldexp(magnitude, f.mantissa_bits - exponent));
   int64_t code =
       static_cast<int64_t>(scaled) + (static_cast<int64_t>(exponent - min_exponent) << f.mantissa_bits);
@@ -84,6 +86,52 @@ float float8_to_float(uint8_t bits, const Float8Format& f) {
   if (exponent == 0) return sign * std::ldexp(static_cast<float>(mantissa), 1 - f.bias - f.mantissa_bits);
   return sign * std::ldexp(static_cast<float>(mantissa + (1 << f.mantissa_bits)),
                            exponent - f.bias - f.mantissa_bits);
+}
+
+uint8_t float_to_power(float value, PowerRounding rounding, bool saturate) {
+  constexpr uint8_t kNaN = 255;
+  constexpr int kBias = 127;
+  constexpr int kLargest = 254;
+  if (std::isnan(value)) return kNaN;
+  const double magnitude = std::fabs(static_cast<double>(value));
+  if (magnitude == 0) return saturate ? uint8_t{0} : kNaN;
+  if (std::isinf(value)) return saturate ? uint8_t{kLargest} : kNaN;
+  const int below = std::ilogb(magnitude);
+  const double over = std::ldexp(magnitude, -below);  // 1 up to 2
+  const bool next =
+      rounding == PowerRounding::up ? over > 1 : rounding == PowerRounding::nearest && over >= 1.5;
+  const int code = below + (next ? 1 : 0) + kBias;
+  if (code >= 0 && code <= kLargest) return static_cast<uint8_t>(code);
+  if (!saturate) return kNaN;
+  return code < 0 ? uint8_t{0} : uint8_t{kLargest};
+}
+
+float power_to_float(uint8_t bits) {
+  if (bits == 255) return std::numeric_limits<float>::quiet_NaN();
+  return std::ldexp(1.0f, bits - 127);
+}
+
+namespace {
+constexpr float kFloat4[] = {0.0f, 0.5f, 1.0f, 1.5f, 2.0f, 3.0f, 4.0f, 6.0f};
+}  // namespace
+
+uint8_t float_to_float4(float value) {
+  if (std::isnan(value)) return 8;
+  const uint8_t sign = std::signbit(value) ? 8 : 0;
+  const float magnitude = std::fabs(value);
+  uint8_t code = 0;
+  // Past the middle between two codes the greater one; on it the even one.
+  while (code < 7) {
+    const float middle = (kFloat4[code] + kFloat4[code + 1]) / 2;
+    if (magnitude < middle || (magnitude == middle && code % 2 == 0)) break;
+    ++code;
+  }
+  return static_cast<uint8_t>(sign | code);
+}
+
+float float4_to_float(uint8_t bits) {
+  const float magnitude = kFloat4[bits & 7];
+  return bits & 8 ? -magnitude : magnitude;
 }
 
 }  // namespace walle::tensor

@@ -41,10 +41,25 @@ struct Float8Format {
   bool has_infinity;
   bool unsigned_zero;
 };
-inline constexpr Float8Format kFloat8E4M3FN{4, 3, 7, false, false};
-inline constexpr Float8Format kFloat8E4M3FNUZ{4, 3, 8, false, true};
-inline constexpr Float8Format kFloat8E5M2{5, 2, 15, true, false};
-inline constexpr Float8Format kFloat8E5M2FNUZ{5, 2, 16, false, true};
+inline constexpr Float8Format kFloat8E4M3FN{
+    .exponent_bits = 4, .mantissa_bits = 3, .bias = 7, .has_infinity = false, .unsigned_zero = false};
+inline constexpr Float8Format kFloat8E4M3FNUZ{
+    .exponent_bits = 4, .mantissa_bits = 3, .bias = 8, .has_infinity = false, .unsigned_zero = true};
+inline constexpr Float8Format kFloat8E5M2{
+    .exponent_bits = 5, .mantissa_bits = 2, .bias = 15, .has_infinity = true, .unsigned_zero = false};
+inline constexpr Float8Format kFloat8E5M2FNUZ{
+    .exponent_bits = 5, .mantissa_bits = 2, .bias = 16, .has_infinity = false, .unsigned_zero = true};
+
+// float8e8m0: 2^(code - 127), 255 is NaN; no sign. After the OCP Microscaling Formats specification 1.0
+// (2023).
+enum class PowerRounding : uint8_t { up, down, nearest };  // of ties, nearest takes the greater
+uint8_t float_to_power(float value, PowerRounding rounding, bool saturate);
+float power_to_float(uint8_t bits);
+
+// float4e2m1: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and a sign in the low four bits. Always saturates; NaN becomes -0,
+// as ml_dtypes has it.
+uint8_t float_to_float4(float value);
+float float4_to_float(uint8_t bits);
 
 uint8_t float_to_float8(float value, const Float8Format& format, bool saturate);
 float float8_to_float(uint8_t bits, const Float8Format& format);

@@ -1,7 +1,7 @@
-// The kinds of the operator families that are one operator each to a backend: unary, binary, reduce, the
-// recurrent ones, and the modes they choose from. Named once, in tensor/kinds/*.inc, for the operator table,
-// the passes, the kernels and every backend: what a kind is called, what it is defined for, which numbers it
-// reads.
+// The kinds of the operator families that are one operator each to a backend: unary,
+// binary, reduce, the recurrent ones, and the modes they choose from. Named once, in
+// tensor/kinds/*.inc, for the operator table, the passes, the kernels and every
+// backend: what a kind is called, what it is defined for, which numbers it reads.
 //
 // Enumerations, plain data and declarations only: kernel files that are compiled once per instruction set
 // include this, and an inline function would come out of the linker with the flags of whichever file it kept.

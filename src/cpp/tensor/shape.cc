@@ -12,8 +12,8 @@ Result<Shape> Shape::checked(std::span<const int64_t> dims, int64_t dtype_size, 
     return model_error("rank " + std::to_string(dims.size()),
                        "rank at most " + std::to_string(base::kMaxRank), where,
                        "reshape so that fewer axes are needed");
-  int64_t bytes =
-      dtype_size;  // an axis of no length counts as one: products of the others must not overflow either
+  // An axis of no length counts as one: products of the others must not overflow either.
+  int64_t bytes = dtype_size;
   bool overflow = false;
   for (int64_t dim : dims) {
     if (dim < 0)
@@ -34,8 +34,8 @@ Result<Shape> Shape::checked(std::span<const int64_t> dims, int64_t dtype_size, 
 }
 
 namespace {
-// Shapes on their way to checked() may have any sizes: what cannot be counted is the largest number, which
-// every limit refuses.
+// Shapes on their way to checked() may have any sizes: what cannot
+// be counted is the largest number, which every limit refuses.
 int64_t saturating_mul(int64_t a, int64_t b) {
   return base::checked_mul(a, b).value_or(std::numeric_limits<int64_t>::max());
 }

@@ -18,26 +18,26 @@ class Shape {
   Shape(std::initializer_list<int64_t> dims) : Shape(std::span<const int64_t>(dims.begin(), dims.size())) {}
   // Precondition: dims.size() <= kMaxRank. Sizes from files or users go through checked().
   explicit Shape(std::span<const int64_t> dims) : rank_(static_cast<int>(dims.size())) {
-    for (int i = 0; i < rank_; ++i) dims_[static_cast<size_t>(i)] = dims[static_cast<size_t>(i)];
+    for (int i = 0; i < rank_; ++i) dims_[i] = dims[i];
   }
 
   // Rank, sign, and product (as `dtype_size` bytes) within the limits; `where` goes into the message.
   static Result<Shape> checked(std::span<const int64_t> dims, int64_t dtype_size, const std::string& where);
 
   int rank() const { return rank_; }
-  int64_t operator[](int axis) const { return dims_[static_cast<size_t>(axis)]; }
-  int64_t& operator[](int axis) { return dims_[static_cast<size_t>(axis)]; }
+  int64_t operator[](int axis) const { return dims_[axis]; }
+  int64_t& operator[](int axis) { return dims_[axis]; }
   std::span<const int64_t> dims() const { return {dims_.data(), static_cast<size_t>(rank_)}; }
   const int64_t* begin() const { return dims_.data(); }
   const int64_t* end() const { return dims_.data() + rank_; }
-  int64_t back() const { return dims_[static_cast<size_t>(rank_ - 1)]; }
+  int64_t back() const { return dims_[rank_ - 1]; }
 
   // Product of dims[from, to); 1 for an empty range.
   int64_t product(int from, int to) const;
   int64_t elements() const { return product(0, rank_); }
 
   // Precondition: rank() < kMaxRank.
-  void push_back(int64_t dim) { dims_[static_cast<size_t>(rank_++)] = dim; }
+  void push_back(int64_t dim) { dims_[rank_++] = dim; }
   Shape sub(int from, int to) const {
     return Shape(dims().subspan(static_cast<size_t>(from), static_cast<size_t>(to - from)));
   }

@@ -1,5 +1,5 @@
-// Tensor: dtype + shape + a reference-counted buffer, always dense row-major. A value type; copies share
-// bytes.
+// Tensor: dtype + shape + a reference-counted buffer,
+// always dense row-major. A value type; copies share bytes.
 //
 // Strided views exist only as regions (raster/region.h): whoever needs another order makes a raster.
 #pragma once

@@ -11,7 +11,10 @@ from .html import explanation_html
 
 @dataclass(frozen=True)
 class ExplainRow:
-    """One step of one plan: where it runs, how, at what cost, and what it was chosen over."""
+    """One step of one plan: where it runs, how, at what cost, and what it was chosen over.
+
+    A step that moves a value between two memories has the op "copy".
+    """
 
     plan: int  # plans are numbered in the order of the rows: one per part of a graph and set of shapes
     graph: str
@@ -21,11 +24,12 @@ class ExplainRow:
     algorithm: str
     parameters: dict[str, int]
     output: str  # dtype and shape of the result
-    storage: str  # where the result lies: "arena", "output", "input", "constant" or "nowhere"
+    memory: str  # that the result lies in: "host", or a backend's own
+    storage: str  # where in it: "arena", "output", "input", "constant" or "nowhere"
     offset: int  # bytes, into the arena or into the value whose bytes it shares
     workspace_bytes: int  # scratch memory, in the arena
     flops: float
-    bytes: float  # operands read and written once
+    bytes: float  # operands read and written once; of a copy, the bytes moved
     predicted_ms: float
     measured_runs: int  # runs under ``Session.profile``
     measured_ms: float  # mean of those runs; 0 without any
@@ -43,7 +47,8 @@ class Explanation:
 
     rows: list[ExplainRow]
     plans: int
-    arena_bytes: int  # of the largest plan
+    arena_bytes: int  # of the largest plan, all memories together
+    arenas: dict[str, int]  # per memory, of the plan that needs most there
     activation_bytes: int  # sum of all intermediate values, before they share memory
     aliases: int  # movements that became another view of the same bytes
     predicted_ms: float
@@ -91,7 +96,7 @@ class Explanation:
 
     def summary(self) -> list[str]:
         """Three lines: steps and memory, work and time, time by algorithm."""
-        flops, moved = sum(r.flops for r in self.rows), sum(r.bytes for r in self.rows)
+        flops, moved = sum(r.flops for r in self.rows), sum(r.bytes for r in self.rows if r.op != "copy")
         measured = f", measured {self.measured_ms:.3f} ms" if any(r.measured_runs for r in self.rows) else ""
         total = sum(r.ms for r in self.rows) or 1.0
         shares = ", ".join(f"{name} {ms / total:.0%}" for name, ms in self.by_algorithm()[:5])
@@ -102,7 +107,17 @@ class Explanation:
             f"{flops / 1e6:.1f} MFLOP, {moved / 1e6:.1f} MB read and written;"
             f" predicted {self.predicted_ms:.3f} ms{measured}",
             f"time by algorithm: {shares or 'none'}",
+            *self._copies(),
         ]
+
+    def _copies(self) -> list[str]:
+        copies = [r for r in self.rows if r.op == "copy"]
+        if len(self.arenas) < 2:
+            return []
+        arenas = ", ".join(f"{name} {size / 1e6:.2f} MB" for name, size in self.arenas.items())
+        moved, ms = sum(r.bytes for r in copies), sum(r.predicted_ms for r in copies)
+        said = f"{len(copies)} copies between memories: {moved / 1e6:.2f} MB, predicted {ms:.3f} ms"
+        return [f"{said}; arenas: {arenas}"]
 
     def __str__(self) -> str:
         """The table."""

@@ -16,9 +16,14 @@ _MAGIC = b"WALLEMDL"  # the first bytes of a .walle file
 def load(source: Any) -> Model:
     """Load a model.
 
-    source: path of a .walle file (weights stay mapped, not copied) or of an .onnx file (converted in memory,
-    needs the extra ``convert``), the bytes of either, or an ``onnx.ModelProto``. Raises ModelError for
-    damaged or unsupported models (naming every unsupported node), ResourceError for unreadable files.
+    Args:
+        source: path of a .walle file (weights stay mapped, not copied) or of an .onnx file (converted in
+            memory, needs the extra ``convert``), the bytes of either, or an ``onnx.ModelProto``.
+
+    Raises:
+        ArgumentError: ``source`` is none of these.
+        ModelError: the model is damaged or unsupported; the message names every unsupported node.
+        ResourceError: the file cannot be read, or the extra ``convert`` is not installed.
     """
     if isinstance(source, str | os.PathLike):
         path = path_text(source, "load")

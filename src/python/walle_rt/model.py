@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from . import _core, strings
+from . import _core, maps, strings
 from .errors import ArgumentError
 from .html import model_html
 from .options import check_text, thread_count
@@ -20,6 +20,7 @@ class Model:
         """Use ``walle_rt.load`` instead."""
         self._native = native
         self._strings = strings.names(native.metadata)
+        self._maps = maps.keys(native.metadata)
         self._inputs = tuple(self._info(*v) for v in native.inputs)
         self._outputs = tuple(self._info(*v) for v in native.outputs)
         self._signatures = {n: Signature(n, dict(i), dict(o)) for n, i, o in native.signatures}
@@ -29,6 +30,8 @@ class Model:
     ) -> ValueInfo:
         if name in self._strings:
             return ValueInfo(name, kind, "string", None if shape is None else shape[:-1])
+        if name in self._maps:
+            return ValueInfo(name, "maps", dtype, None)
         return ValueInfo(name, kind, dtype, shape)
 
     @property
@@ -57,9 +60,7 @@ class Model:
 
     @property
     def metadata(self) -> dict[str, str]:
-        """Free text that travels with the model: source format, opset, producer,
-        the exporter's own entries.
-        """
+        """Free text that travels with the model: source, opset, producer, the exporter's own entries."""
         return self._native.metadata
 
     def session(
@@ -73,15 +74,27 @@ class Model:
         fuse: bool = True,
         claim: bool = True,
         fold: bool = True,
+        placement: str = "cost",
     ) -> Session:
         """Make the model ready to run.
 
-        backend: where to run, or several in order of preference ("opencl,cpu"). threads: at most this many,
-        by default every processor this process may keep busy. precision: of the arithmetic; "float32". The
-        other switches turn stages off, for comparison: search (choose algorithms by cost), merge (rasters),
-        fuse (epilogues into kernels), claim (composites run whole), fold (constants computed once).
+        Args:
+            backend: where to run, or several in order of preference ("opencl,cpu").
+            threads: at most this many, from 1 to 1024; by default every processor this process may keep busy.
+            precision: of the arithmetic: "float32".
+            search: choose algorithms by cost. This and the following switches are there for comparison.
+            merge: merge rasters.
+            fuse: fuse epilogues into kernels.
+            claim: run composites whole where a backend has a kernel for them.
+            fold: compute constants once.
+            placement: which of several backends runs an operator; "cost" decides by predicted time,
+                "random:SEED" takes any that can, for tests.
 
-        Raises BackendError for a backend that is missing here, ArgumentError for every other wrong option.
+        Raises:
+            BackendError: a backend is missing here.
+            ArgumentError: another option is wrong.
+            ModelError: the model cannot be prepared.
+            ResourceError: memory is short.
         """
         count = thread_count(threads)
         options = {
@@ -93,12 +106,18 @@ class Model:
             "fuse": fuse,
             "claim": claim,
             "fold": fold,
+            "placement": check_text("placement", placement),
         }
-        native = self._native.session(backend, count, precision, search, merge, fuse, claim, fold)
+        native = self._native.session(backend, count, precision, search, merge, fuse, claim, fold, placement)
         return Session(self, native, options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a .walle file; an existing one is replaced atomically. ResourceError when that fails."""
+        """Write a .walle file; an existing one is replaced atomically.
+
+        Raises:
+            ArgumentError: ``path`` is no path.
+            ResourceError: the file cannot be written.
+        """
         self._native.save(path_text(path, "save"))
 
     def to_bytes(self) -> bytes:

@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from . import _core, strings
+from . import _core, maps, strings
 from .errors import ArgumentError
 from .explain import Explanation
 from .trace import write_trace
@@ -66,13 +66,15 @@ class Session:
         Args:
             inputs: name -> NumPy array, DLPack object or buffer of exactly the declared dtype and a fitting
                 shape; C-contiguous memory is used without a copy. A sequence is a list of arrays, an empty
-                optional None. bfloat16 travels as uint16 bits, float8 as uint8 bits, strings as an array of
-                str or of objects that are all str.
+                optional None. bfloat16 and what has 8 bits or fewer may be arrays of ml_dtypes, or
+                their bits as uint16 and uint8; strings are an array of str or of objects that are all str.
             outputs: names of the results wanted; all of them by default.
             signature: take and return the public names of this signature instead.
 
         Returns:
-            name -> array (list of arrays, None) of the declared dtype, in memory of its own.
+            name -> array (list of arrays, None) of the declared dtype, in memory of its own; the types NumPy
+                lacks as those of ml_dtypes where that is installed, as bits otherwise; what ZipMap
+                makes as a list of dictionaries, one per row.
 
         Raises:
             ArgumentError: an input or output name is unknown, an input is missing, or a dtype, shape or kind
@@ -84,15 +86,20 @@ class Session:
             return self._run_signature(signature, inputs, outputs)
         if type(inputs) is not dict:
             inputs = _as_dict(inputs)
-        if self._model._strings:
-            return self._run_strings(inputs, outputs)
+        if self._model._strings or self._model._maps:
+            return self._run_translated(inputs, outputs)
         return self._native.run(inputs, outputs)
 
-    def _run_strings(self, inputs: Mapping[str, Any], outputs: Iterable[str] | None) -> dict[str, Any]:
-        names = self._model._strings
+    def _run_translated(self, inputs: Mapping[str, Any], outputs: Iterable[str] | None) -> dict[str, Any]:
+        names, keys = self._model._strings, self._model._maps
         feeds = {k: strings.encode(v, k) if k in names else v for k, v in inputs.items()}
         results = self._native.run(feeds, outputs)
-        return {k: strings.decode(v) if k in names else v for k, v in results.items()}
+        for k, v in results.items():
+            if k in names:
+                results[k] = strings.decode(v)
+            elif k in keys:
+                results[k] = maps.decode(v, keys[k])
+        return results
 
     def _run_signature(
         self, name: str, inputs: Mapping[str, Any], outputs: Iterable[str] | None
@@ -142,9 +149,7 @@ class Session:
             return self._pool.submit(self.run, inputs, outputs, signature=signature)
 
     def explain(self) -> Explanation:
-        """What runs where and why: one row per operator of every plan made so far;
-        measured times after ``profile``.
-        """
+        """What runs where and why: one row per step of every plan so far, measured after ``profile``."""
         return Explanation.of(self._native.explain())
 
     @contextmanager

@@ -17,8 +17,8 @@ class ValueInfo:
     """What a model declares about one of its inputs or outputs."""
 
     name: str
-    kind: str  # "tensor", "sequence" or "optional"
-    # "string" or NumPy's name; bfloat16 travels as uint16, float8* as uint8; "undefined": not declared
+    kind: str  # "tensor", "sequence", "optional" or "maps" (a list of dictionaries, one per row)
+    # "string", NumPy's name, or one that NumPy lacks (bfloat16, float8*, int4); "undefined": not declared
     dtype: str
     shape: tuple[int | str | None, ...] | None  # sizes, symbols, None; None when the rank is not declared
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from walle_rt.vm import VM, Isolate, Limits, TaskBundle, TaskFailed
+from walle_rt.vm.sources import Sources
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
@@ -244,7 +245,7 @@ def run_file(vm: VM, base: TaskBundle, lib: Path, name: str) -> Report:
     report = Report()
     full = "test." + name.removesuffix(".__init__")
     try:
-        bundle = TaskBundle._compile({full: source_of(lib, full)}, vm, {})
+        bundle = TaskBundle._compile(Sources({full: source_of(lib, full)}), vm)
     except Exception as error:
         report.failed[full] = str(error)
         return report
@@ -283,7 +284,7 @@ def run_module(vm: VM, base: TaskBundle, lib: Path, module: str) -> Report:
 
 def make_base(vm: VM, lib: Path) -> TaskBundle:
     """The helpers as one bundle."""
-    return TaskBundle._compile(helpers(lib), vm, {})
+    return TaskBundle._compile(Sources(helpers(lib)), vm)
 
 
 def short(test: str) -> tuple[str, str]:

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/cpu/cpu_backend.h"
+#include "backends/host_memory.h"
 #include "kernels/isa.h"
 #include "ops/lower.h"
 #include "ops/registry.h"
@@ -44,19 +45,19 @@ class Case {
   Result<std::vector<Tensor>> run(const Candidate& candidate, int threads) const {
     PrepareContext context{nullptr, threads};
     WALLE_ASSIGN(const auto kernel, cpu::cpu_backend().prepare(view(), candidate, context));
-    std::vector<const void*> in;
-    for (const Tensor& t : inputs_) in.push_back(t.data());
+    std::vector<Handle> in;
+    for (const Tensor& t : inputs_) in.push_back(host_memory().of(t.data()));
     std::vector<Tensor> results;
-    std::vector<void*> out;
+    std::vector<Handle> out;
     for (int i = 0; i < view().output_count(); ++i) {
       results.push_back(*Tensor::allocate(view().out_dtype(i), view().out_shape(i)));
       std::memset(results.back().mutable_data(), 0x7f, static_cast<size_t>(results.back().bytes()));
     }
-    for (Tensor& t : results) out.push_back(t.mutable_data());
+    for (Tensor& t : results) out.push_back(host_memory().of(t.mutable_data()));
     Buffer workspace = *Buffer::allocate(static_cast<size_t>(candidate.workspace_bytes));
     std::memset(workspace.data(), 0xff, workspace.size());  // NaN: what is read before it is written shows
-    RunArgs args{in.data(), out.data(), workspace.data(), threads};
-    WALLE_TRY(kernel->run(args));
+    WALLE_TRY(kernel->run(
+        {.in = in, .out = out, .workspace = host_memory().of(workspace.data()), .threads = threads}));
     return results;
   }
 

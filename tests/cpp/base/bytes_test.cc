@@ -106,12 +106,15 @@ TEST(Bytes, VarintsHoldSixtyFourBits) {
       {nine + "\x01", true},               // 2^64 - 1
       {nine + "\x02", false},              // bit 64
       {nine + "\x81", false},              // an eleventh byte
-      {"\x80", false},                     // cut
+      {"\x81", false},                     // cut
   };
   for (const auto& [bytes, good] : cases) {
     ByteReader r(bytes);
-    r.varint();
+    const uint64_t value = r.varint();
     EXPECT_EQ(r.ok(), good);
+    if (!good) {
+      EXPECT_EQ(value, 0u);
+    }
   }
 }
 

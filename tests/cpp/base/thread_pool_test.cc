@@ -57,8 +57,8 @@ TEST(ThreadPool, NestedLoopsRunInPlace) {
   EXPECT_EQ(count.load(), 64);
 }
 
-// Each caller makes progress on its own: the slowest of three gets its share of rounds while the others are
-// at work.
+// Each caller makes progress on its own: the slowest of three gets
+// its share of rounds while the others are at work.
 TEST(ThreadPool, ThreeCallersAllAdvance) {
   constexpr int kCallers = 3;
   std::atomic<bool> stop{false};

@@ -86,7 +86,7 @@ TEST(MathRules, CyclicTreesAreRefused) {
                               {"nodes_trueleafs", zero},  {"nodes_falsenodeids", zero},
                               {"nodes_falseleafs", leaf}, {"tree_roots", zero}};
   EXPECT_TRUE(
-      has(b.refusal("TreeEnsemble", {b.input(DType::float32, {2, 1})}, cyclic), "node 0 reached twice"));
+      has(b.refusal("TreeEnsemble", {b.input(DType::float32, {2, 1})}, cyclic), "node 0 below itself"));
 }
 
 TEST(Decompositions, ConstantBoundsAndExponentsBecomeOneCheapNode) {

@@ -54,10 +54,8 @@ std::vector<NamedValue> inputs() {
 
 // Loads and runs twice; the results of the first run, or what went wrong.
 Result<std::vector<ir::RuntimeValue>> whole_life(const ir::ModelData& data, const std::vector<NamedValue>& in,
-                                                 bool fold) {
-  WALLE_ASSIGN(auto model, Model::create(data, {fold}));
-  SessionOptions options;
-  options.fold = fold;
+                                                 const SessionOptions& options) {
+  WALLE_ASSIGN(auto model, Model::create(data, {options.fold}));
   WALLE_ASSIGN(auto session, model->session(options));
   WALLE_ASSIGN(auto first, session->run(in));
   WALLE_ASSIGN(auto second, session->run(in));
@@ -73,9 +71,10 @@ void expect_same(const std::vector<ir::RuntimeValue>& got, const std::vector<ir:
 TEST(ShortMemory, EveryAllocationMayFailOnce) {
   const ir::ModelData data = many_allocations();
   const auto in = inputs();
-  for (const bool fold : {true, false}) {
+  const SessionOptions split{.backend = "cpu,null", .placement = "random:1"};
+  for (const SessionOptions& options : {SessionOptions(), SessionOptions{.fold = false}, split}) {
     const uint64_t begin = base::allocation_count();
-    const auto want = whole_life(data, in, fold);
+    const auto want = whole_life(data, in, options);
     ASSERT_TRUE(want.ok()) << want.error().message();
     const uint64_t count = base::allocation_count() - begin;
     ASSERT_GT(count, 10u) << "the seam no longer sees the tensors";
@@ -83,7 +82,7 @@ TEST(ShortMemory, EveryAllocationMayFailOnce) {
     for (uint64_t n = 0; n < count; ++n) {
       g_fail_at = base::allocation_count() + n;
       base::set_allocation_fault(at_number);
-      const auto got = whole_life(data, in, fold);
+      const auto got = whole_life(data, in, options);
       base::set_allocation_fault(nullptr);
       if (got.ok()) {  // constants that cannot be folded at load time are computed later
         expect_same(*got, *want);

@@ -1,5 +1,6 @@
 // Plans a session keeps: found again for the shapes and shape-deciding values they were made for, for no
 // others, and not without bound.
+#include "backends/host_memory.h"
 #include "build.h"
 
 namespace walle::runtime {
@@ -74,23 +75,29 @@ TEST(PlanCache, ResultsAreNotOverwrittenWhileHeld) {
   EXPECT_NE(first[0].tensor()->data(), second[0].tensor()->data());
 }
 
-TEST(PackedWeights, AreMadeOncePerModelAndInstructionSet) {
-  PackedConstants cache;
+TEST(PreparedConstants, AreMadeOncePerModelAndKind) {
+  PreparedConstants cache;
   const Tensor a = ramp({4}), b = ramp({4});
   int made = 0;
-  const auto make = [&]() -> Result<Buffer> {
+  const auto make = [&]() -> Result<backends::Block> {
     ++made;
-    return Buffer::allocate(64);
+    return backends::Block::allocate(backends::host_memory(), 64);
   };
-  const auto first = *cache.get(a, "gemm_avx2", make);
-  EXPECT_EQ(cache.get(a, "gemm_avx2", make)->data(), first.data());
+  const auto get = [&](std::vector<const Tensor*> sources, const char* kind) {
+    return (*cache.get(sources, kind, make))->handle();
+  };
+  const auto first = get({&a}, "gemm_avx2");
+  EXPECT_EQ(get({&a}, "gemm_avx2"), first);
   EXPECT_EQ(made, 1);
-  EXPECT_NE(cache.get(a, "gemm_avx512", make)->data(), first.data());
-  EXPECT_NE(cache.get(b, "gemm_avx2", make)->data(), first.data());
-  EXPECT_EQ(made, 3);
-  const auto failing = [] { return Result<Buffer>(resource_error("no memory", "", "", "")); };
-  EXPECT_FALSE(cache.get(b, "other", failing).ok());
-  EXPECT_TRUE(cache.get(b, "other", make).ok()) << "a failure is not remembered";
+  EXPECT_NE(get({&a}, "gemm_avx512"), first);
+  EXPECT_NE(get({&b}, "gemm_avx2"), first);
+  EXPECT_NE(get({&a, &b}, "gemm_avx2"), first) << "every source counts";
+  EXPECT_NE(get({&a, &b}, "gemm_avx2"), get({&b, &a}, "gemm_avx2"));
+  EXPECT_EQ(made, 5);
+  const auto failing = [] { return Result<backends::Block>(resource_error("no memory", "", "", "")); };
+  const std::vector<const Tensor*> source{&b};
+  EXPECT_FALSE(cache.get(source, "other", failing).ok());
+  EXPECT_TRUE(cache.get(source, "other", make).ok()) << "a failure is not remembered";
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 // Memory of whole plans: values that live at the same time never share bytes; what needs no copy gets none.
-#include "search/plan.h"
+#include "search/make_plan.h"
 
 #include <random>
+#include <set>
 
 #include <gtest/gtest.h>
 
+#include "backends/null/null_backend.h"
 #include "ops/registry.h"
 #include "runtime/backend_list.h"
 
@@ -42,50 +44,67 @@ int64_t bytes_of(const ops::Program& p, ops::Ref r) {
   return p.at(r).shape.elements() * dtype_size(p.at(r).dtype);
 }
 
-// The arena replayed step by step: a step's results and workspace must not touch anything a later step still
-// reads.
-void nothing_is_overwritten(const ops::Program& p, const Plan& plan, const std::string& trace) {
-  const auto interval = [&](ops::Ref r) {
-    return std::pair(plan.storage[static_cast<size_t>(r)].offset, bytes_of(p, r));
-  };
-  const auto in_arena = [&](ops::Ref r) {
-    return r >= 0 && plan.storage[static_cast<size_t>(r)].home == Home::arena;
-  };
+// What one step reads and writes in one memory.
+struct Access {
+  std::vector<ops::Ref> reads, writes;
+  int64_t workspace_offset = 0, workspace_bytes = 0;
+};
+
+Access access_of(const ops::Program& p, const Step& step, int memory) {
+  if (step.is_copy()) {
+    if (step.copy.from == memory) return {.reads = {step.copy.value}, .writes = {}};
+    if (step.copy.to == memory) return {.reads = {}, .writes = {step.copy.value}};
+    return {};
+  }
+  if (step.memory != memory) return {};
+  const ops::ProgramNode& n = p.nodes[static_cast<size_t>(step.node)];
+  return {n.inputs, n.outputs, step.workspace_offset, step.chosen.candidate.workspace_bytes};
+}
+
+// One arena replayed step by step: what a step reads has been written there, and its results and workspace
+// touch nothing that a later step still reads.
+void nothing_is_overwritten(const ops::Program& p, const Plan& plan, int memory, const std::string& trace) {
+  const int64_t arena_bytes = plan.memories[static_cast<size_t>(memory)].arena_bytes;
+  const auto in_arena = [&](ops::Ref r) { return r >= 0 && plan.at(memory, r).home == Home::arena; };
+  const auto interval = [&](ops::Ref r) { return std::pair(plan.at(memory, r).offset, bytes_of(p, r)); };
   const auto meet = [](std::pair<int64_t, int64_t> a, std::pair<int64_t, int64_t> b) {
     return a.first < b.first + b.second && b.first < a.first + a.second;
   };
-  std::vector<ops::Ref> written;
-  for (size_t s = 0; s < plan.steps.size(); ++s) {
-    const ops::ProgramNode& n = p.nodes[static_cast<size_t>(plan.steps[s].node)];
-    std::vector<ops::Ref> alive;  // made before, read by this step or a later one
-    for (ops::Ref v : written)
-      for (size_t later = s; later < plan.steps.size(); ++later)
-        for (ops::Ref in : p.nodes[static_cast<size_t>(plan.steps[later].node)].inputs)
-          if (in >= 0 && in_arena(in) && plan.storage[static_cast<size_t>(in)].root == v) alive.push_back(v);
-    const std::pair workspace{plan.steps[s].workspace_offset, plan.steps[s].chosen.candidate.workspace_bytes};
-    for (ops::Ref out : n.outputs) {
-      if (!in_arena(out)) continue;
-      ASSERT_LE(interval(out).first + interval(out).second, plan.arena_bytes) << trace;
-      ASSERT_EQ(interval(out).first % 64, 0) << trace;
-      if (workspace.second > 0) ASSERT_FALSE(meet(interval(out), workspace)) << trace;
-      for (ops::Ref v : alive)
-        ASSERT_FALSE(meet(interval(out), interval(v)))
-            << "step " << s << " overwrites %" << v << "; " << trace;
+  std::vector<Access> accesses;
+  for (const Step& step : plan.steps) accesses.push_back(access_of(p, step, memory));
+  std::set<ops::Ref> written;
+  for (size_t s = 0; s < accesses.size(); ++s) {
+    const Access& now = accesses[s];
+    for (ops::Ref r : now.reads) {
+      ASSERT_TRUE(r < 0 || plan.at(memory, r).home != Home::nowhere) << trace;
+      const bool known = !in_arena(r) || written.contains(plan.at(memory, r).root);
+      ASSERT_TRUE(known) << "step " << s << " reads %" << r << "; " << trace;
     }
-    if (workspace.second > 0) {
-      ASSERT_LE(workspace.first + workspace.second, plan.arena_bytes) << trace;
+    std::set<ops::Ref> alive;  // made before, read by this step or a later one
+    for (size_t later = s; later < accesses.size(); ++later)
+      for (ops::Ref r : accesses[later].reads)
+        if (in_arena(r) && written.contains(plan.at(memory, r).root)) alive.insert(plan.at(memory, r).root);
+    std::vector<std::pair<int64_t, int64_t>> touched;
+    for (ops::Ref r : now.writes)
+      if (in_arena(r)) touched.push_back(interval(r));
+    if (now.workspace_bytes > 0) touched.emplace_back(now.workspace_offset, now.workspace_bytes);
+    for (size_t i = 0; i < touched.size(); ++i) {
+      ASSERT_LE(touched[i].first + touched[i].second, arena_bytes) << trace;
+      ASSERT_EQ(touched[i].first % 64, 0) << trace;
+      for (size_t j = 0; j < i; ++j) ASSERT_FALSE(meet(touched[i], touched[j])) << trace;
       for (ops::Ref v : alive)
-        ASSERT_FALSE(meet(workspace, interval(v)))
-            << "scratch of step " << s << " overwrites %" << v << "; " << trace;
+        ASSERT_FALSE(meet(touched[i], interval(v))) << "step " << s << " overwrites %" << v << "; " << trace;
     }
-    for (ops::Ref out : n.outputs)
-      if (in_arena(out)) written.push_back(out);
+    for (ops::Ref r : now.writes)
+      if (in_arena(r)) written.insert(r);
   }
 }
 
 TEST(Plan, RandomProgramsNeverOverwriteWhatIsStillRead) {
   const auto seed = std::random_device()();
   std::mt19937 rng(seed);
+  const backends::null::NullBackend null(runtime::host_backend());
+  const std::vector<const backends::Backend*> two{&runtime::host_backend(), &null};
   for (int round = 0; round < 100; ++round) {
     Builder b;
     const Shape shape{1 + static_cast<int64_t>(rng() % 40), 8};
@@ -107,10 +126,17 @@ TEST(Plan, RandomProgramsNeverOverwriteWhatIsStillRead) {
     }
     b.p.outputs = {known.back(), known[known.size() / 2]};
     ops::remove_dead_nodes(b.p);
+    const std::string trace = "seed " + std::to_string(seed) + "\n" + ops::dump(b.p);
     const Plan plan = planned(b.p);
-    nothing_is_overwritten(b.p, plan, "seed " + std::to_string(seed) + "\n" + ops::dump(b.p));
+    nothing_is_overwritten(b.p, plan, kHost, trace);
     if (HasFatalFailure()) return;
-    EXPECT_LE(plan.arena_bytes, plan.activation_bytes + 64 * 40);
+    EXPECT_LE(plan.arena_bytes(), plan.activation_bytes + 64 * 40);
+    const auto split = make_plan(b.p, two, {.random_placement = rng()});
+    ASSERT_TRUE(split.ok()) << split.error().message();
+    for (const int memory : {0, 1}) {
+      nothing_is_overwritten(b.p, *split, memory, trace);
+      if (HasFatalFailure()) return;
+    }
   }
 }
 
@@ -121,7 +147,7 @@ TEST(Plan, AChainNeedsTwoBuffers) {
   for (int i = 0; i < 10; ++i) x = b.node("Relu", {x});
   b.p.outputs = {x};
   const Plan plan = planned(b.p);
-  EXPECT_EQ(plan.arena_bytes, 2 * 64);
+  EXPECT_EQ(plan.arena_bytes(), 2 * 64);
   EXPECT_EQ(plan.activation_bytes, 9 * 64) << "the last is the caller's";
 }
 
@@ -136,11 +162,11 @@ TEST(Plan, ViewsAreFreeAndOutputsAreTheirOwn) {
   const Plan plan = planned(b.p);
   EXPECT_EQ(plan.aliases, 1);
   EXPECT_EQ(plan.steps.size(), 2u) << "an output that would be the input is copied";
-  const Storage& view = plan.storage[static_cast<size_t>(rows)];
+  const Storage& view = plan.at(kHost, rows);
   EXPECT_EQ(view.home, Home::input);
   EXPECT_EQ(view.root, x);
   EXPECT_EQ(view.offset, 64);
-  EXPECT_EQ(plan.storage[static_cast<size_t>(copy)].home, Home::output);
+  EXPECT_EQ(plan.at(kHost, copy).home, Home::output);
 }
 
 TEST(Plan, MoreMemoryThanAllowedIsRefusedBeforeAnyIsAsked) {

@@ -77,8 +77,8 @@ TEST(ForgedJournal, FramesBehindTheHeadNeverContinueTheChain) {
   }
 }
 
-// Payloads are the applications': they may hold the image of the frame that will be expected there one lap
-// later.
+// Payloads are the applications': they may hold the image of
+// the frame that will be expected there one lap later.
 TEST(ForgedJournal, FramesInPayloadsOfTheLastLapNeverContinueTheChain) {
   FaultEnv env;
   auto opened = Journal::open(env, "/j", kRing);

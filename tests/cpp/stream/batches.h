@@ -29,9 +29,9 @@ inline Batch batch(std::vector<int64_t> ts, std::vector<std::pair<std::string, C
 }
 
 inline Cells column(const Batch& b, std::string_view name) {
-  const int at = b.find(name);
-  EXPECT_GE(at, 0) << "no column " << name;
-  return at < 0 ? Cells{} : b.columns[static_cast<size_t>(at)].cells;
+  const auto at = b.find(name);
+  EXPECT_TRUE(at) << "no column " << name;
+  return at ? b.columns[*at].cells : Cells{};
 }
 
 inline void append(Batch& to, const Batch& from) {

@@ -90,8 +90,8 @@ class BruteForce {
     return std::string(e.contents[1].text);
   }
 
-  // Waiting for something not to happen goes on when the session ends: a purchase in the next one still
-  // counts.
+  // Waiting for something not to happen goes on when the
+  // session ends: a purchase in the next one still counts.
   std::string wait_key(const Event& e) const {
     return spec_.scope == Scope::session ? "" : partition(e).value_or("?");
   }
@@ -101,8 +101,8 @@ class BruteForce {
     return extend(scope, part, 0, 0, -1, -1);
   }
 
-  // Steps before `s` are placed (`rep` copies of step s too); `last` and `start` index into scope, -1: none
-  // yet.
+  // Steps before `s` are placed (`rep` copies of step s too);
+  // `last` and `start` index into scope, -1: none yet.
   bool extend(const std::vector<size_t>& scope, const Part& part, size_t s, int rep, int last,
               int start) const {
     const int end = static_cast<int>(scope.size()) - 1;

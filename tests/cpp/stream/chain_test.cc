@@ -9,8 +9,8 @@ using testing::BruteForce;
 using testing::Case;
 using testing::RandomCase;
 
-// The tokens of `length` events of the stream from `from` on, each following at once: this chain ends at
-// least once.
+// The tokens of `length` events of the stream from `from` on, each
+// following at once: this chain ends at least once.
 std::string chain(const Catalog& catalog, const std::vector<testing::Recorded>& events, size_t from,
                   size_t length) {
   std::string out;

@@ -10,10 +10,10 @@
 namespace walle::stream::testing {
 namespace {
 
-// Two that wait for an absence: in the one partition of the device, and in those of its pages.
+// Two wait for an absence, each the first of its scope: in the device's one partition, and in those of pages.
 constexpr const char* kTriggers[] = {
-    "a ~ b",
     "a !~ c for 5us",
+    "a ~ b",
     "a ~ b !~ c for 3us scope page",
     "a ~ b ~ c scope by(who) every",
     "a !c ~ b within 20us cooldown 4us",

@@ -141,9 +141,7 @@ TEST(Window, LabelsFollowTheInputs) {
   in.columns[0].sensitivity = Sensitivity::secret;
   push(**w, in);
   const Batch out = finish(**w);
-  const auto label = [&](const char* name) {
-    return out.columns[static_cast<size_t>(out.find(name))].sensitivity;
-  };
+  const auto label = [&](const char* name) { return out.columns[out.find(name).value()].sensitivity; };
   EXPECT_EQ(label("id"), Sensitivity::secret);
   EXPECT_EQ(label("n"), Sensitivity::open) << "a count of rows has no column";
   EXPECT_EQ(label("m"), Sensitivity::personal);

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
+from commands import run_command
 from places import DATA, ROOT, need
 
 from walle_rt.errors import ArgumentError
@@ -31,6 +33,14 @@ def test_generated_visit_gets_small(
     assert "116 events" in capsys.readouterr().out
     assert 128 < sent < 180  # the code, its time and framing
     assert raw > 100 * sent
+
+
+def test_the_command(tmp_path: Path) -> None:
+    """Without data sets it shows what it made up itself, and says what it lacks."""
+    script = ROOT / "examples" / "ipv" / "ipv.py"
+    lacks = f"no data sets in {tmp_path}"
+    done = run_command([sys.executable, script], environment={"WALLE_TEST_DATA": str(tmp_path)}, says=lacks)
+    assert done.stdout.startswith("generated: 1 pages, 116 events\n") and len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("source", ["open_bandit", "clickstream"])

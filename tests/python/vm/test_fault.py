@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from commands import run_command
 
 from walle_rt.vm import VM
 
@@ -15,18 +14,10 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def fault_run(*options: str, **environment: str) -> None:
-    run = subprocess.run(
-        [sys.executable, "-m", "tests.fault.isolates", *options],
-        cwd=ROOT,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        timeout=270,
-        check=False,
-    )
-    print(run.stdout)
-    assert run.returncode == 0, run.stdout + run.stderr
-    assert run.stdout.count("ok ") == 4
+    command = [sys.executable, "-m", "tests.fault.isolates", *options]
+    done = run_command(command, folder=ROOT, environment=environment, seconds=270)
+    print(done.stdout)
+    assert done.stdout.count("ok ") == 4
 
 
 @pytest.mark.timeout(280)

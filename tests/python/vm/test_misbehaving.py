@@ -4,7 +4,6 @@ the isolate is usable afterwards.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import threading
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import run_command
 
 from walle_rt.vm import VM, LimitExceeded, Pool, TaskBundle, TaskFailed
 from walle_rt.vm import Limits as VmLimits
@@ -440,16 +440,8 @@ def test_the_stack_limit_bounds_recursion_in_c(task: Any) -> None:
 )
 def test_threads_with_small_stacks(vm: VM, kilobytes: int, expected: set[str]) -> None:
     """What is too small to run anything is refused; whatever runs ends."""
-    run = subprocess.run(
-        [sys.executable, "-m", "tests.python.vm.small_stacks", str(kilobytes)],
-        cwd=Path(__file__).resolve().parents[3],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    first, second = run.stdout.split()
+    command = [sys.executable, "-m", "tests.python.vm.small_stacks", kilobytes]
+    first, second = run_command(command, folder=Path(__file__).resolve().parents[3]).stdout.split()
     assert first in expected and second == "42"
 
 

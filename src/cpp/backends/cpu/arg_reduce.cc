@@ -19,8 +19,8 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
   const kernels::ArgReduce spec{x.product(0, axis), x[axis], x.product(axis + 1, x.rank()),
                                 node.op().name == "ArgMax",
                                 node.attrs().get_int("select_last_index", 0) != 0};
-  return make_kernel([spec, dtype = node.dtype(0)](const RunArgs& a) -> Status {
-    kernels::run_arg_reduce(spec, dtype, a.in[0], a.output<int64_t>(0));
+  return make_kernel([spec, dtype = node.dtype(0)](const HostArgs& a) -> Status {
+    kernels::run_arg_reduce(spec, dtype, a.input<void>(0), a.output<int64_t>(0));
     return {};
   });
 }

@@ -39,7 +39,7 @@ Result<std::unique_ptr<Kernel>> simd_kernel(const NodeView& node) {
   const kernels::BinaryF32 run = kernels::binary_f32(*kind_of(node), isa);
   const auto last = static_cast<size_t>(plan.rank - 1);
   return make_kernel(
-      [=, x_step = plan.stride[0][last], y_step = plan.stride[1][last]](const RunArgs& a) -> Status {
+      [=, x_step = plan.stride[0][last], y_step = plan.stride[1][last]](const HostArgs& a) -> Status {
         kernels::parallel_ranges(plan.elements, 32768, a.threads, [&](int64_t begin, int64_t end) {
           kernels::for_each_run(plan, begin, end, [&](int64_t at, const auto& offset, int64_t n) {
             run(a.input<float>(0) + offset[0], x_step, a.input<float>(1) + offset[1], y_step,
@@ -53,9 +53,10 @@ Result<std::unique_ptr<Kernel>> simd_kernel(const NodeView& node) {
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate, PrepareContext&) {
   if (candidate.choice == kSimd) return simd_kernel(node);
   const kernels::Broadcast plan = plan_of(node);
-  return make_kernel([plan, kind = *kind_of(node), dtype = node.dtype(0)](const RunArgs& a) -> Status {
+  return make_kernel([plan, kind = *kind_of(node), dtype = node.dtype(0)](const HostArgs& a) -> Status {
     kernels::parallel_ranges(plan.elements, 16384, a.threads, [&](int64_t begin, int64_t end) {
-      kernels::run_binary(kind, dtype, plan, a.in[0], a.in[1], a.out[0], begin, end);
+      kernels::run_binary(kind, dtype, plan, a.input<void>(0), a.input<void>(1), a.output<void>(0), begin,
+                          end);
     });
     return {};
   });

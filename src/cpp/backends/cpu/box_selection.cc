@@ -29,7 +29,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
   s.score_threshold =
       static_cast<float>(node.attrs().get_float("score_threshold", -std::numeric_limits<double>::infinity()));
   s.center_point_box = node.attrs().get_int("center_point_box", 0) != 0;
-  return make_kernel([s, rows = node.out_shape(0)[0]](const RunArgs& a) -> Status {
+  return make_kernel([s, rows = node.out_shape(0)[0]](const HostArgs& a) -> Status {
     auto* out = a.output<int64_t>(0);
     const int64_t found = kernels::run_box_selection(s, a.input<float>(0), a.input<float>(1), out,
                                                      reinterpret_cast<int32_t*>(a.workspace));

@@ -62,7 +62,7 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
 template <class T>
 std::unique_ptr<Kernel> reference_kernel(const kernels::ConvShape& s, const kernels::Epilogue& e,
                                          bool has_bias, bool has_residual) {
-  return make_kernel([=](const RunArgs& a) -> Status {
+  return make_kernel([=](const HostArgs& a) -> Status {
     kernels::Epilogue here = e;
     if (has_residual) here.residual = a.input<float>(3);
     kernels::conv_reference(s, a.input<T>(0), a.input<T>(1), has_bias ? a.input<T>(2) : nullptr, here,
@@ -71,29 +71,28 @@ std::unique_ptr<Kernel> reference_kernel(const kernels::ConvShape& s, const kern
   });
 }
 
-Result<Buffer> pack(const kernels::Conv& conv, const Tensor& w) {
-  WALLE_ASSIGN(Buffer buffer,
-               Buffer::allocate(static_cast<size_t>(kernels::packed_weight_elements(conv)) * sizeof(float)));
-  kernels::pack_weights(conv, w.as<float>().data(), reinterpret_cast<float*>(buffer.data()));
-  return buffer;
+Result<Block> pack(const kernels::Conv& conv, const Tensor& w) {
+  WALLE_ASSIGN(Block block, allocate_floats(kernels::packed_weight_elements(conv)));
+  kernels::pack_weights(conv, w.as<float>().data(), floats_of(block));
+  return block;
 }
 
 Result<std::unique_ptr<Kernel>> simd_kernel(const NodeView& node, const kernels::Epilogue& e,
                                             PrepareContext& context) {
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
   auto conv = std::make_shared<const kernels::Conv>(kernels::make_conv(shape_of(node), isa));
-  Buffer weights;
+  SharedBlock weights;
   if (const Tensor* w = node.constant(1); w && !conv->shape.depthwise()) {
     const auto make = [&] { return pack(*conv, *w); };
     const std::string kind =
         "conv_a_" + std::string(isa_name(isa)) + "_" + std::to_string(conv->shape.groups);
-    WALLE_ASSIGN(weights, context.constants ? context.constants->get(*w, kind, make) : make());
+    WALLE_ASSIGN(weights, context.shared({w}, kind, make));
   }
-  return make_kernel([=, has_bias = node.has(2), has_residual = node.has(3)](const RunArgs& a) -> Status {
+  return make_kernel([=, has_bias = node.has(2), has_residual = node.has(3)](const HostArgs& a) -> Status {
     kernels::Epilogue here = e;
     if (has_bias) here.row_bias = a.input<float>(2);
     if (has_residual) here.residual = a.input<float>(3);
-    const auto* packed = weights ? reinterpret_cast<const float*>(weights.data()) : nullptr;
+    const float* packed = weights ? floats_of(*weights) : nullptr;
     kernels::run_conv(*conv, a.input<float>(0), a.input<float>(1), packed, here, a.output<float>(0),
                       a.threads, a.workspace);
     return {};

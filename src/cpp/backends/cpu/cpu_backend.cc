@@ -27,6 +27,7 @@ const CpuOp* find(const ir::OpDef& op) {
 class CpuBackend final : public Backend {
  public:
   std::string_view name() const override { return "cpu"; }
+  Memory& memory() const override { return host_memory(); }
 
   Status ready() const override { return kernels::select_isa().status(); }
 

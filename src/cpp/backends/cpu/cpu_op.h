@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "backends/backend.h"
+#include "backends/host_memory.h"
 #include "kernels/isa.h"
 
 namespace walle::backends::cpu {
@@ -29,5 +29,13 @@ Candidate rated_candidate(const NodeView& node, std::string algorithm, double gf
 
 // The instruction set of float32 vector kernels; nothing for other dtypes.
 std::optional<kernels::Isa> float_isa(const NodeView& node);
+
+// Packed weights: a block of the host's memory as floats.
+inline Result<Block> allocate_floats(int64_t count) {
+  return Block::allocate(host_memory(), count * static_cast<int64_t>(sizeof(float)));
+}
+inline float* floats_of(const Block& block) {
+  return reinterpret_cast<float*>(host_memory().pointer(block.handle()));
+}
 
 }  // namespace walle::backends::cpu

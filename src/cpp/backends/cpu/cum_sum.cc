@@ -1,4 +1,4 @@
-// CumSum on the CPU.
+// CumSum and CumProd on the CPU.
 #include "backends/cpu/cpu_op.h"
 #include "kernels/reduce/reduce.h"
 
@@ -17,11 +17,14 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
   const Shape& x = node.shape(0);
   WALLE_ASSIGN(const std::vector<int64_t> given, node.constant(1)->to_i64());
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(given[0], x.rank()));
-  const kernels::CumSum spec{x.product(0, axis), x[axis], x.product(axis + 1, x.rank()),
+  const kernels::CumSum spec{x.product(0, axis),
+                             x[axis],
+                             x.product(axis + 1, x.rank()),
                              node.attrs().get_int("exclusive", 0) != 0,
-                             node.attrs().get_int("reverse", 0) != 0};
-  return make_kernel([spec, dtype = node.dtype(0)](const RunArgs& a) -> Status {
-    kernels::run_cum_sum(spec, dtype, a.in[0], a.out[0]);
+                             node.attrs().get_int("reverse", 0) != 0,
+                             node.op().name == "CumProd"};
+  return make_kernel([spec, dtype = node.dtype(0)](const HostArgs& a) -> Status {
+    kernels::run_cum_sum(spec, dtype, a.input<void>(0), a.output<void>(0));
     return {};
   });
 }

@@ -31,8 +31,9 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
     s.pad[i] = w.pad_begin[a];
     s.out[i] = w.out[a];
   }
-  return make_kernel([s, dtype = node.dtype(0), masked = node.has(2)](const RunArgs& a) -> Status {
-    kernels::run_deform_columns(s, dtype, a.in[0], a.in[1], masked ? a.in[2] : nullptr, a.out[0], a.threads);
+  return make_kernel([s, dtype = node.dtype(0), masked = node.has(2)](const HostArgs& a) -> Status {
+    kernels::run_deform_columns(s, dtype, a.input<void>(0), a.input<void>(1),
+                                masked ? a.input<void>(2) : nullptr, a.output<void>(0), a.threads);
     return {};
   });
 }

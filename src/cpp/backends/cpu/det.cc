@@ -18,8 +18,9 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
 
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext&) {
   return make_kernel([dtype = node.dtype(0), batch = node.out_shape(0).elements(),
-                      n = node.shape(0).back()](const RunArgs& a) -> Status {
-    kernels::run_determinant(dtype, batch, n, a.in[0], a.out[0], reinterpret_cast<double*>(a.workspace));
+                      n = node.shape(0).back()](const HostArgs& a) -> Status {
+    kernels::run_determinant(dtype, batch, n, a.input<void>(0), a.output<void>(0),
+                             reinterpret_cast<double*>(a.workspace));
     return {};
   });
 }

@@ -28,8 +28,8 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
   s.mode = tensor::sample_mode(mode).value_or(SampleMode::linear);
   s.padding = tensor::sample_padding(padding).value_or(SamplePadding::zeros);
   s.align_corners = node.attrs().get_int("align_corners", 0) != 0;
-  return make_kernel([s, dtype = node.dtype(0)](const RunArgs& a) -> Status {
-    kernels::run_grid_sample(s, dtype, a.in[0], a.in[1], a.out[0], a.threads);
+  return make_kernel([s, dtype = node.dtype(0)](const HostArgs& a) -> Status {
+    kernels::run_grid_sample(s, dtype, a.input<void>(0), a.input<void>(1), a.output<void>(0), a.threads);
     return {};
   });
 }

@@ -18,10 +18,10 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(node.attrs().get_int("axis", 0), x.rank()));
   const kernels::Interpolate spec{x.product(0, axis), x[axis], node.shape(1)[0],
                                   x.product(axis + 1, x.rank()), node.shape(1)[1]};
-  return make_kernel([spec, dtype = node.dtype(0), weighted = node.has(2)](const RunArgs& a) -> Status {
+  return make_kernel([spec, dtype = node.dtype(0), weighted = node.has(2)](const HostArgs& a) -> Status {
     WALLE_TRY(kernels::check_indices(spec, a.input<int32_t>(1)));
-    kernels::run_interpolate(spec, dtype, a.in[0], a.input<int32_t>(1), weighted ? a.in[2] : nullptr,
-                             a.out[0], a.threads);
+    kernels::run_interpolate(spec, dtype, a.input<void>(0), a.input<int32_t>(1),
+                             weighted ? a.input<void>(2) : nullptr, a.output<void>(0), a.threads);
     return {};
   });
 }

@@ -76,7 +76,7 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
 Result<std::unique_ptr<Kernel>> rows_kernel(const NodeView& node, const kernels::LayerNorm& spec) {
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
   return make_kernel([spec, has_bias = node.has(2),
-                      run = kernels::norm_table(isa).layer_norm](const RunArgs& a) -> Status {
+                      run = kernels::norm_table(isa).layer_norm](const HostArgs& a) -> Status {
     kernels::parallel_ranges(
         spec.rows, std::max<int64_t>(1, 16384 / spec.n), a.threads, [&](int64_t begin, int64_t end) {
           run(a.input<float>(0) + begin * spec.n, a.input<float>(1), has_bias ? a.input<float>(2) : nullptr,
@@ -98,10 +98,12 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c
   const Spread bias = spread_of(node, 2, normalized);
   const bool outputs[] = {true, node.has_output(1), node.has_output(2)};
   return make_kernel([=, has_bias = node.has(2), dtype = node.dtype(0),
-                      element = dtype_size(node.dtype(0))](const RunArgs& a) -> Status {
-    const void* s = spread(scale, element, a.in[1], a.workspace);
-    const void* b = has_bias ? spread(bias, element, a.in[2], a.workspace + spec.n * element) : nullptr;
-    kernels::run_layer_norm(spec, dtype, a.in[0], s, b, a.out[0], outputs[1] ? a.output<float>(1) : nullptr,
+                      element = dtype_size(node.dtype(0))](const HostArgs& a) -> Status {
+    const void* s = spread(scale, element, a.input<void>(1), a.workspace);
+    const void* b =
+        has_bias ? spread(bias, element, a.input<void>(2), a.workspace + spec.n * element) : nullptr;
+    kernels::run_layer_norm(spec, dtype, a.input<void>(0), s, b, a.output<void>(0),
+                            outputs[1] ? a.output<float>(1) : nullptr,
                             outputs[2] ? a.output<float>(2) : nullptr, a.threads);
     return {};
   });

@@ -128,7 +128,7 @@ void scatter(const Plan& p, const int64_t* offsets, const std::byte* src, std::b
 }
 
 template <class Index>
-Status run_typed(const Plan& p, const Index* indices, const RunArgs& a) {
+Status run_typed(const Plan& p, const Index* indices, const HostArgs& a) {
   const auto* src = a.input<std::byte>(0) + p.src * p.element;
   auto* dst = a.output<std::byte>(0) + p.dst * p.element;
   int64_t bad = -1;
@@ -151,17 +151,17 @@ Status run_typed(const Plan& p, const Index* indices, const RunArgs& a) {
   return {};
 }
 
-Status run(const Plan& p, const RunArgs& a) {
+Status run(const Plan& p, const HostArgs& a) {
   auto* dst = a.output<std::byte>(0);
-  if (p.spec.base && p.out_bytes > 0 && a.in[2] != a.out[0])
-    std::memcpy(dst, a.in[2], static_cast<size_t>(p.out_bytes));
+  if (p.spec.base && p.out_bytes > 0 && a.input<void>(2) != a.output<void>(0))
+    std::memcpy(dst, a.input<void>(2), static_cast<size_t>(p.out_bytes));
   if (p.spec.count() == 0 || p.spec.body.elements() == 0) return {};
   return p.index_dtype == DType::int32 ? run_typed(p, a.input<int32_t>(1), a)
                                        : run_typed(p, a.input<int64_t>(1), a);
 }
 
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext&) {
-  return make_kernel([p = make_plan(node)](const RunArgs& a) { return run(p, a); });
+  return make_kernel([p = make_plan(node)](const HostArgs& a) { return run(p, a); });
 }
 }  // namespace
 

@@ -83,7 +83,7 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
 
 template <class T>
 std::unique_ptr<Kernel> reference_kernel(Problem p, kernels::Epilogue e, bool has_bias, bool has_residual) {
-  return make_kernel([p = std::move(p), e, has_bias, has_residual](const RunArgs& args) -> Status {
+  return make_kernel([p = std::move(p), e, has_bias, has_residual](const HostArgs& args) -> Status {
     for (size_t i = 0; i < p.a.size(); ++i) {
       const int64_t at = static_cast<int64_t>(i) * p.m * p.n;
       kernels::Epilogue here = e;
@@ -96,32 +96,29 @@ std::unique_ptr<Kernel> reference_kernel(Problem p, kernels::Epilogue e, bool ha
   });
 }
 
-Result<Buffer> pack(const kernels::GemmTable& table, const Tensor& b, const Problem& p) {
-  WALLE_ASSIGN(
-      Buffer buffer,
-      Buffer::allocate(static_cast<size_t>(kernels::packed_b_elements(table, p.n, p.k)) * sizeof(float)));
-  kernels::pack_whole_b(table, {b.as<float>().data(), p.n, 1}, p.k, p.n,
-                        reinterpret_cast<float*>(buffer.data()));
-  return buffer;
+Result<Block> pack(const kernels::GemmTable& table, const Tensor& b, const Problem& p) {
+  WALLE_ASSIGN(Block block, allocate_floats(kernels::packed_b_elements(table, p.n, p.k)));
+  kernels::pack_whole_b(table, {b.as<float>().data(), p.n, 1}, p.k, p.n, floats_of(block));
+  return block;
 }
 
 Result<std::unique_ptr<Kernel>> packed_kernel(const NodeView& node, Problem p, const kernels::Epilogue& e,
                                               PrepareContext& context) {
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
   const kernels::GemmTable& table = kernels::gemm_table(isa);
-  Buffer weights;
+  SharedBlock weights;
   if (node.constant(1) && p.one_b()) {
     const Tensor& b = *node.constant(1);
     const auto make = [&] { return pack(table, b, p); };
     const std::string kind =
         "gemm_b_" + std::string(isa_name(isa)) + "_" + std::to_string(p.k) + "x" + std::to_string(p.n);
-    WALLE_ASSIGN(weights, context.constants ? context.constants->get(b, kind, make) : make());
+    WALLE_ASSIGN(weights, context.shared({&b}, kind, make));
   }
   const int64_t share =
       kernels::gemm_workspace_bytes(table, p.m, p.n, p.k, false, static_cast<bool>(weights));
   const bool has_bias = node.has(2), has_residual = node.has(3);
   return make_kernel(
-      [p = std::move(p), e, weights, share, has_bias, has_residual, &table](const RunArgs& args) -> Status {
+      [p = std::move(p), e, weights, share, has_bias, has_residual, &table](const HostArgs& args) -> Status {
         const auto batches = static_cast<int64_t>(p.a.size());
         const int inner = inner_threads(p, args.threads);
         const int64_t shares = inner > 1 ? 1 : std::min<int64_t>(batches, args.threads);
@@ -134,7 +131,7 @@ Result<std::unique_ptr<Kernel>> packed_kernel(const NodeView& node, Problem p, c
             g.k = p.k;
             g.a = {args.input<float>(0) + p.a[static_cast<size_t>(i)], p.k, 1};
             g.b = {args.input<float>(1) + p.b[static_cast<size_t>(i)], p.n, 1};
-            if (weights) g.packed_b = reinterpret_cast<const float*>(weights.data());
+            if (weights) g.packed_b = floats_of(*weights);
             g.c = args.output<float>(0) + at;
             g.c_row = p.n;
             g.epilogue = e;

@@ -26,8 +26,9 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
   s.dilation = w.dilation;
   s.pad = w.pad_begin;
   s.column_major = node.attrs().get_int("storage_order", 0) != 0;
-  return make_kernel([s, dtype = node.dtype(0)](const RunArgs& a) -> Status {
-    kernels::run_max_pool_indices(s, dtype, a.in[0], a.out[0], a.output<int64_t>(1), a.threads);
+  return make_kernel([s, dtype = node.dtype(0)](const HostArgs& a) -> Status {
+    kernels::run_max_pool_indices(s, dtype, a.input<void>(0), a.output<void>(0), a.output<int64_t>(1),
+                                  a.threads);
     return {};
   });
 }

@@ -54,7 +54,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c
   if (candidate.choice == kSimd) {
     WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
     auto pool = std::make_shared<const kernels::Pool>(kernels::make_pool(shape, isa));
-    return make_kernel([pool](const RunArgs& a) -> Status {
+    return make_kernel([pool](const HostArgs& a) -> Status {
       kernels::run_pool(*pool, a.input<float>(0), a.output<float>(0), a.threads, a.workspace);
       return {};
     });
@@ -62,7 +62,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c
   std::unique_ptr<Kernel> kernel;
   tensor::visit_numeric(node.dtype(0), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    kernel = make_kernel([shape](const RunArgs& a) -> Status {
+    kernel = make_kernel([shape](const HostArgs& a) -> Status {
       kernels::pool_reference(shape, a.input<T>(0), a.output<T>(0), a.threads);
       return {};
     });

@@ -22,8 +22,8 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
   spec.high = spec.normal ? attrs.get_float("scale", 1) : attrs.get_float("high", 1);
   if (attrs.has("seed")) spec.seed = attrs.get_float("seed", 0);
   return make_kernel(
-      [spec, dtype = node.out_dtype(0), n = node.out_shape(0).elements()](const RunArgs& a) -> Status {
-        kernels::run_random(spec, dtype, a.out[0], n, a.threads);
+      [spec, dtype = node.out_dtype(0), n = node.out_shape(0).elements()](const HostArgs& a) -> Status {
+        kernels::run_random(spec, dtype, a.output<void>(0), n, a.threads);
         return {};
       });
 }

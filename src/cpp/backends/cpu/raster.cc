@@ -78,7 +78,7 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   out.push_back(std::move(c));
 }
 
-void run_steps(const std::vector<Step>& steps, const raster::Fill& fill, const RunArgs& a) {
+void run_steps(const std::vector<Step>& steps, const raster::Fill& fill, const HostArgs& a) {
   auto* dst = a.output<std::byte>(0);
   int64_t tasks = 0;
   for (const Step& s : steps) tasks += s.tasks;
@@ -98,7 +98,7 @@ void run_steps(const std::vector<Step>& steps, const raster::Fill& fill, const R
 }
 
 Status run_sums(const raster::Raster& raster, DType dtype, const std::vector<kernels::BoxCopy>& fills,
-                const RunArgs& a) {
+                const HostArgs& a) {
   for (const kernels::BoxCopy& box : fills)
     kernels::copy_box(box, raster.fill->bytes.data(), a.output<std::byte>(0));
   for (const raster::Region& r : raster.regions)
@@ -117,7 +117,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
   const DType dtype = node.out_dtype(0);
   const Fills fills = fill_boxes(raster, node.out_shape(0).elements(), dtype_size(dtype));
   if (raster.accumulate)
-    return make_kernel([=](const RunArgs& a) { return run_sums(raster, dtype, fills.boxes, a); });
+    return make_kernel([=](const HostArgs& a) { return run_sums(raster, dtype, fills.boxes, a); });
   std::vector<Step> first, steps;
   const auto add = [&](std::vector<Step>& to, const kernels::BoxCopy& box, int source) {
     const int64_t wanted = std::min<int64_t>(box.bytes() / kTaskBytes, int64_t{4} * context.threads);
@@ -126,7 +126,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
   for (const kernels::BoxCopy& box : fills.boxes) add(fills.everywhere ? first : steps, box, -1);
   for (const raster::Region& r : raster.regions) add(steps, plan(r, dtype_size(dtype)), r.source);
   return make_kernel([first = std::move(first), steps = std::move(steps),
-                      fill = raster.fill.value_or(raster::Fill{})](const RunArgs& a) {
+                      fill = raster.fill.value_or(raster::Fill{})](const HostArgs& a) {
     run_steps(first, fill, a);
     run_steps(steps, fill, a);
     return Status();

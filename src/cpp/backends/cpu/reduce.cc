@@ -23,11 +23,11 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
   const bool noop = node.attrs().get_int("noop_with_empty_axes", 0) != 0;
   WALLE_ASSIGN(const std::vector<int> axes, ops::reduce_axes(given, node.shape(0).rank(), noop));
   const kernels::ReducePlan plan = kernels::make_reduce_plan(node.shape(0), axes);
-  return make_kernel(
-      [plan, kind = *tensor::reduce_kind(node.op().name), dtype = node.dtype(0)](const RunArgs& a) -> Status {
-        kernels::run_reduce(kind, dtype, plan, a.in[0], a.out[0], a.threads);
-        return {};
-      });
+  return make_kernel([plan, kind = *tensor::reduce_kind(node.op().name),
+                      dtype = node.dtype(0)](const HostArgs& a) -> Status {
+    kernels::run_reduce(kind, dtype, plan, a.input<void>(0), a.output<void>(0), a.threads);
+    return {};
+  });
 }
 }  // namespace
 

@@ -68,33 +68,30 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
   WALLE_ASSIGN(const kernels::Rnn r, rnn_of(node));
   const kernels::GemmTable& table = kernels::gemm_table(isa);
-  Buffer packed;
+  SharedBlock packed;
   if (packs_ahead(node)) {
-    const Tensor w = *node.constant(1);
-    const Tensor rec = *node.constant(2);
-    const auto make = [&]() -> Result<Buffer> {
-      WALLE_ASSIGN(Buffer buffer, Buffer::allocate(static_cast<size_t>(packed_bytes(table, r))));
-      pack_all(table, r, w.as<float>().data(), rec.as<float>().data(),
-               reinterpret_cast<float*>(buffer.data()));
-      return buffer;
+    const Tensor& w = *node.constant(1);
+    const Tensor& rec = *node.constant(2);
+    const auto make = [&]() -> Result<Block> {
+      WALLE_ASSIGN(Block block, Block::allocate(host_memory(), packed_bytes(table, r)));
+      pack_all(table, r, w.as<float>().data(), rec.as<float>().data(), floats_of(block));
+      return block;
     };
-    // The buffer also depends on R, so R's identity is part of the kind.
-    const std::string kind = "rnn_" + std::string(isa_name(isa)) + "_" +
-                             std::to_string(reinterpret_cast<uintptr_t>(rec.data())) +
+    const std::string kind = "rnn_" + std::string(isa_name(isa)) +
                              (r.kind == RnnKind::gru && r.linear_before_reset ? "_linear" : "");
-    WALLE_ASSIGN(packed, context.constants ? context.constants->get(w, kind, make) : make());
+    WALLE_ASSIGN(packed, context.shared({&w, &rec}, kind, make));
   }
   const auto has = [&](int i) { return node.has(i); };
   const std::array<bool, 8> present{has(0), has(1), has(2), has(3), has(4), has(5), has(6), has(7)};
   const std::array<bool, 3> wanted{node.has_output(0), node.has_output(1), node.has_output(2)};
   return make_kernel(
-      [r, isa, packed, present, wanted, &table, ahead = packed_bytes(table, r)](const RunArgs& a) -> Status {
+      [r, isa, packed, present, wanted, &table, ahead = packed_bytes(table, r)](const HostArgs& a) -> Status {
         const auto in = [&](int i) { return present[static_cast<size_t>(i)] ? a.input<float>(i) : nullptr; };
         const auto out = [&](int i) { return wanted[static_cast<size_t>(i)] ? a.output<float>(i) : nullptr; };
         std::byte* workspace = a.workspace;
         kernels::RnnOperands o;
         if (packed) {
-          o.packed = reinterpret_cast<const float*>(packed.data());
+          o.packed = floats_of(*packed);
         } else {
           pack_all(table, r, in(1), in(2), reinterpret_cast<float*>(workspace));
           o.packed = reinterpret_cast<const float*>(workspace);

@@ -37,14 +37,16 @@ Result<std::unique_ptr<Kernel>> prepare_align(const NodeView& node, const Candid
   s.sampling_ratio = node.attrs().get_int("sampling_ratio", 0);
   s.half_pixel = node.attrs().get_string("coordinate_transformation_mode", "half_pixel") == "half_pixel";
   s.maximum = node.attrs().get_string("mode", "avg") == "max";
-  return make_kernel([s, dtype = node.dtype(0)](const RunArgs& a) {
-    return kernels::run_roi_align(s, dtype, a.in[0], a.in[1], a.input<int64_t>(2), a.out[0], a.threads);
+  return make_kernel([s, dtype = node.dtype(0)](const HostArgs& a) {
+    return kernels::run_roi_align(s, dtype, a.input<void>(0), a.input<void>(1), a.input<int64_t>(2),
+                                  a.output<void>(0), a.threads);
   });
 }
 
 Result<std::unique_ptr<Kernel>> prepare_max(const NodeView& node, const Candidate&, PrepareContext&) {
-  return make_kernel([s = common(node), dtype = node.dtype(0)](const RunArgs& a) {
-    return kernels::run_max_roi_pool(s, dtype, a.in[0], a.in[1], a.out[0], a.threads);
+  return make_kernel([s = common(node), dtype = node.dtype(0)](const HostArgs& a) {
+    return kernels::run_max_roi_pool(s, dtype, a.input<void>(0), a.input<void>(1), a.output<void>(0),
+                                     a.threads);
   });
 }
 }  // namespace

@@ -39,7 +39,7 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
 
 Result<std::unique_ptr<Kernel>> rows_kernel(const kernels::Softmax& spec) {
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
-  return make_kernel([spec, run = kernels::softmax_table(isa).rows](const RunArgs& a) -> Status {
+  return make_kernel([spec, run = kernels::softmax_table(isa).rows](const HostArgs& a) -> Status {
     kernels::parallel_ranges(spec.outer, std::max<int64_t>(1, 8192 / spec.axis), a.threads,
                              [&](int64_t begin, int64_t end) {
                                run(a.input<float>(0) + begin * spec.axis,
@@ -52,8 +52,8 @@ Result<std::unique_ptr<Kernel>> rows_kernel(const kernels::Softmax& spec) {
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate, PrepareContext&) {
   WALLE_ASSIGN(const kernels::Softmax spec, spec_of(node));
   if (candidate.choice == kRows) return rows_kernel(spec);
-  return make_kernel([spec, dtype = node.dtype(0)](const RunArgs& a) -> Status {
-    kernels::run_softmax(spec, dtype, a.in[0], a.out[0], a.threads);
+  return make_kernel([spec, dtype = node.dtype(0)](const HostArgs& a) -> Status {
+    kernels::run_softmax(spec, dtype, a.input<void>(0), a.output<void>(0), a.threads);
     return {};
   });
 }

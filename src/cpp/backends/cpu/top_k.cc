@@ -26,8 +26,8 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext&) {
   const bool indices = node.has_output(1);
   const bool values = node.has_output(0);
-  return make_kernel([=, spec = spec_of(node), dtype = node.dtype(0)](const RunArgs& a) -> Status {
-    kernels::run_top_k(spec, dtype, a.in[0], values ? a.out[0] : nullptr,
+  return make_kernel([=, spec = spec_of(node), dtype = node.dtype(0)](const HostArgs& a) -> Status {
+    kernels::run_top_k(spec, dtype, a.input<void>(0), values ? a.output<void>(0) : nullptr,
                        indices ? a.output<int64_t>(1) : nullptr, reinterpret_cast<int64_t*>(a.workspace));
     return {};
   });

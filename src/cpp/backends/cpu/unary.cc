@@ -33,7 +33,7 @@ Result<std::unique_ptr<Kernel>> simd_kernel(const NodeView& node, UnaryKind kind
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
   const kernels::UnaryF32 run = kernels::unary_f32(kind, isa, params);
   return make_kernel([=, alpha = static_cast<float>(params.alpha), beta = static_cast<float>(params.beta),
-                      n = node.out_shape(0).elements()](const RunArgs& a) -> Status {
+                      n = node.out_shape(0).elements()](const HostArgs& a) -> Status {
     kernels::parallel_ranges(n, 32768, a.threads, [&](int64_t begin, int64_t end) {
       run(a.input<float>(0) + begin, a.output<float>(0) + begin, end - begin, alpha, beta);
     });
@@ -48,7 +48,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c
   const DType dtype = node.dtype(0);
   const int64_t from = dtype_size(dtype);
   const int64_t to = dtype_size(node.out_dtype(0));
-  return make_kernel([=, n = node.out_shape(0).elements()](const RunArgs& a) -> Status {
+  return make_kernel([=, n = node.out_shape(0).elements()](const HostArgs& a) -> Status {
     kernels::parallel_ranges(n, 8192, a.threads, [&](int64_t begin, int64_t end) {
       kernels::run_unary(kind, dtype, params, a.input<std::byte>(0) + begin * from,
                          a.output<std::byte>(0) + begin * to, end - begin);

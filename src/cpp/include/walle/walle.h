@@ -56,7 +56,14 @@ typedef enum walle_dtype_t {
   WALLE_FLOAT8E4M3FN = 14,
   WALLE_FLOAT8E4M3FNUZ = 15,
   WALLE_FLOAT8E5M2 = 16,
-  WALLE_FLOAT8E5M2FNUZ = 17
+  WALLE_FLOAT8E5M2FNUZ = 17,
+  /* One element per byte, the code in its low bits. */
+  WALLE_FLOAT8E8M0 = 18,
+  WALLE_INT4 = 19,
+  WALLE_UINT4 = 20,
+  WALLE_INT2 = 21,
+  WALLE_UINT2 = 22,
+  WALLE_FLOAT4E2M1 = 23
 } walle_dtype_t;
 
 #define WALLE_MAX_RANK 8

@@ -4,20 +4,23 @@
 #include <cstring>
 
 #include "base/thread_pool.h"
+#include "kernels/workspace.h"
 
 namespace walle::kernels {
 
 WALLE_PICK_PER_ISA(ConvTable, kConvF32, conv_table)
 
 namespace {
-constexpr int64_t kSlack = 64;  // floats that vector code may read or write past the end
-constexpr int64_t kFloat = sizeof(float);
-
-int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
+constexpr int kMaxPanel = 64;  // more columns than any gemm panel has: twice the 32 of avx512
 
 int64_t channel_elements(const Conv& c) { return c.planes.count * c.planes.rows * c.planes.pitch; }
 int64_t plane_floats(const Conv& c, int64_t channels) {
-  return round_up(channels * channel_elements(c) + kSlack, 16);
+  return whole_lines(channels * channel_elements(c) + kSlackFloats);
+}
+
+// The plane that tap (i, j) reads: strides split the input into sh * sw of them.
+int32_t phase_of(const ConvShape& s, int64_t i, int64_t j) {
+  return static_cast<int32_t>(i * s.dh % s.sh * s.sw + j * s.dw % s.sw);
 }
 
 void find_planes(Conv& c) {
@@ -32,7 +35,7 @@ void find_planes(Conv& c) {
   c.planes.pitch = (s.kw - 1) * s.dw / s.sw + s.ow;
   for (int64_t i = 0; i < s.kh; ++i)
     for (int64_t j = 0; j < s.kw; ++j) {
-      const auto phase = static_cast<int32_t>(i * s.dh % s.sh * s.sw + j * s.dw % s.sw);
+      const int32_t phase = phase_of(s, i, j);
       if (std::ranges::find(c.phases, phase) == c.phases.end()) c.phases.push_back(phase);
     }
   c.planes.count = static_cast<int64_t>(c.phases.size());
@@ -43,8 +46,7 @@ void find_offsets(Conv& c) {
   const ConvShape& s = c.shape;
   for (int64_t i = 0; i < s.kh; ++i)
     for (int64_t j = 0; j < s.kw; ++j) {
-      const auto phase = static_cast<int32_t>(i * s.dh % s.sh * s.sw + j * s.dw % s.sw);
-      const int64_t plane = std::ranges::find(c.phases, phase) - c.phases.begin();
+      const int64_t plane = std::ranges::find(c.phases, phase_of(s, i, j)) - c.phases.begin();
       c.tap.push_back((plane * c.planes.rows + i * s.dh / s.sh) * c.planes.pitch + j * s.dw / s.sw);
     }
   for (int64_t ch = 0; ch < s.c / s.groups; ++ch)
@@ -61,12 +63,13 @@ class Columns {
   static void fill(const void* object, int64_t k0, int64_t k, int64_t j0, int64_t cols, float* out) {
     const auto& self = *static_cast<const Columns*>(object);
     const ConvShape& s = self.c_.shape;
-    ConvRun runs[64];  // a panel has at most 32 columns
+    ConvRun runs[kMaxPanel];
     int64_t count = 0;
     for (int64_t j = j0; j < j0 + cols;) {
-      const int64_t row = j / s.ow, col = j % s.ow;
+      const int64_t row = j / s.ow;
+      const int64_t col = j % s.ow;
       const int64_t length = std::min(s.ow - col, j0 + cols - j);
-      runs[count++] = {row * self.c_.planes.pitch + col, length};
+      runs[count++] = {.from = row * self.c_.planes.pitch + col, .length = length};
       j += length;
     }
     self.c_.table->pack_panel(self.planes_, self.c_.offset.data() + k0, k, runs, count, self.c_.gemm->nr,
@@ -81,8 +84,10 @@ void run_dense(const Conv& c, const float* x, const float* weights, const float*
                float* y, int threads, std::byte* workspace) {
   const ConvShape& s = c.shape;
   auto* planes = reinterpret_cast<float*>(workspace);
-  std::byte* scratch = c.direct ? workspace : workspace + plane_floats(c, s.c) * kFloat;
-  const int64_t outputs = s.oh * s.ow, mg = s.m / s.groups, cg = s.c / s.groups;
+  std::byte* scratch = c.direct ? workspace : workspace + plane_floats(c, s.c) * kFloatBytes;
+  const int64_t outputs = s.oh * s.ow;
+  const int64_t mg = s.m / s.groups;
+  const int64_t cg = s.c / s.groups;
   for (int64_t n = 0; n < s.n; ++n) {
     const float* image = x + n * s.c * s.h * s.w;
     if (!c.direct)
@@ -111,46 +116,48 @@ void run_dense(const Conv& c, const float* x, const float* weights, const float*
   }
 }
 
+// Of one thread: the planes of a channel, and rows before their gaps are closed.
 int64_t depthwise_floats(const Conv& c) {
-  return plane_floats(c, 1) + round_up(c.shape.oh * c.planes.pitch + kSlack, 16);
+  return plane_floats(c, 1) + whole_lines(c.shape.oh * c.planes.pitch + kSlackFloats);
 }
 
 void run_depthwise(const Conv& c, const float* x, const float* weights, const Epilogue& e, float* y,
                    int threads, std::byte* workspace) {
   const ConvShape& s = c.shape;
-  const int64_t channels = s.n * s.c, multiplier = s.m / s.c, outputs = s.oh * s.ow;
+  const int64_t channels = s.n * s.c;
+  const int64_t multiplier = s.m / s.c;
+  const int64_t outputs = s.oh * s.ow;
   const int64_t shares = std::min<int64_t>(threads, channels);
   base::parallel_for(shares, threads, [&](int64_t share) {
     auto* planes = reinterpret_cast<float*>(workspace) + share * depthwise_floats(c);
-    std::memset(planes + channel_elements(c), 0, kSlack * kFloat);
+    std::memset(planes + channel_elements(c), 0, kSlackFloats * kFloatBytes);
     const int64_t first = channels * share / shares;
     for (int64_t i = first; i < channels * (share + 1) / shares; ++i) {
       c.table->fill_planes(c.planes, x + i * s.h * s.w, i == first, planes);
       for (int64_t q = 0; q < multiplier; ++q) {
         const int64_t m = i % s.c * multiplier + q;
         const int64_t at = (i / s.c * s.m + m) * outputs;
-        DepthwiseTask t;
-        t.planes = planes;
-        t.tap = c.tap.data();
-        t.weights = weights + m * s.taps();
-        t.taps = s.taps();
-        t.oh = s.oh;
-        t.ow = s.ow;
-        t.pitch = c.planes.pitch;
-        t.out = y + at;
-        t.scratch = planes + plane_floats(c, 1);
-        t.residual = e.residual ? e.residual + at : nullptr;
-        t.bias = e.row_bias ? e.row_bias[m] : 0;
-        t.activation = e.activation;
-        t.alpha = e.alpha;
-        t.beta = e.beta;
-        c.table->depthwise(t);
+        c.table->depthwise({.planes = planes,
+                            .tap = c.tap.data(),
+                            .weights = weights + m * s.taps(),
+                            .taps = s.taps(),
+                            .oh = s.oh,
+                            .ow = s.ow,
+                            .pitch = c.planes.pitch,
+                            .out = y + at,
+                            .scratch = planes + plane_floats(c, 1),
+                            .residual = e.residual ? e.residual + at : nullptr,
+                            .bias = e.row_bias ? e.row_bias[m] : 0,
+                            .activation = e.activation,
+                            .alpha = e.alpha,
+                            .beta = e.beta});
       }
     }
   });
 }
 }  // namespace
 
+// Written out because planes.phase points into phases.
 Conv& Conv::operator=(Conv&& other) noexcept {
   shape = other.shape;
   gemm = other.gemm;
@@ -171,6 +178,7 @@ Conv make_conv(const ConvShape& shape, Isa isa) {
   c.gemm = &gemm_table(isa);
   c.table = &conv_table(isa);
   find_planes(c);
+  // Without stride and leading padding the input is its own plane, unless a window reaches past its end.
   c.direct = !shape.depthwise() && shape.sh == 1 && shape.sw == 1 && shape.pt == 0 && shape.pl == 0 &&
              c.planes.rows <= shape.h && c.planes.pitch <= shape.w;
   if (c.direct) {
@@ -191,7 +199,7 @@ int64_t packed_weight_elements(const Conv& c) {
 void pack_weights(const Conv& c, const float* weights, float* out) {
   const ConvShape& s = c.shape;
   if (s.depthwise()) {
-    std::memcpy(out, weights, static_cast<size_t>(s.m * s.taps() * kFloat));
+    std::memcpy(out, weights, static_cast<size_t>(s.m * s.taps() * kFloatBytes));
     return;
   }
   const int64_t mg = s.m / s.groups;
@@ -202,8 +210,8 @@ void pack_weights(const Conv& c, const float* weights, float* out) {
 
 int64_t conv_workspace_bytes(const Conv& c, int threads, bool weights_packed) {
   const ConvShape& s = c.shape;
-  if (s.depthwise()) return threads * depthwise_floats(c) * kFloat;
-  const int64_t planes = c.direct ? 0 : plane_floats(c, s.c) * kFloat;
+  if (s.depthwise()) return threads * depthwise_floats(c) * kFloatBytes;
+  const int64_t planes = c.direct ? 0 : plane_floats(c, s.c) * kFloatBytes;
   return planes + threads * gemm_workspace_bytes(*c.gemm, s.m / s.groups, s.oh * s.ow, s.depth(),
                                                  weights_packed, false);
 }

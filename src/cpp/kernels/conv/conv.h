@@ -1,5 +1,5 @@
-// f32 convolution in NCHW: an implicit matrix product (weights times columns made panel by panel), and
-// depthwise lines.
+// f32 convolution in NCHW: an implicit matrix product (weights
+// times columns made panel by panel), and depthwise lines.
 //
 // Immutable after make_conv; run_conv may be called from any thread with a workspace of its own.
 #pragma once
@@ -14,6 +14,8 @@ namespace walle::kernels {
 
 const ConvTable& conv_table(Isa isa);
 
+// Named as in the formulas: kernel, stride, dilation, and padding at the top and on the left. What lies below
+// and on the right follows from the output's size.
 struct ConvShape {
   int64_t n = 1, c = 1, h = 1, w = 1;  // input
   int64_t m = 1, oh = 1, ow = 1;       // output

@@ -1,5 +1,5 @@
-// Convolution as its definition says, for every arithmetic type. Floating point accumulates in double;
-// integers wrap.
+// Convolution as its definition says, for every arithmetic
+// type. Floating point accumulates in double; integers wrap.
 #pragma once
 
 #include <type_traits>

@@ -1,14 +1,14 @@
-// What conv_simd.cc exports per instruction set. Plain data and function pointers: shared by files of
-// different flags.
+// What conv_simd.cc exports per instruction set. Plain data
+// and function pointers: shared by files of different flags.
 #pragma once
 
 #include "kernels/activation.h"
 
 namespace walle::kernels {
 
-// The padded input of one channel, split by stride: plane (a, b) holds x[r * sh + a - pt][c * sw + b - pl] at
-// row r, column c. In this form every tap of the window, whatever stride, dilation and padding, reads
-// `position + constant`.
+// The padded input of one channel, split by stride: plane (a, b) holds x[r * sh
+// + a - pt][c * sw + b - pl] at row r, column c. In this form every tap of the
+// window, whatever stride, dilation and padding, reads `position + constant`.
 struct ConvPlanes {
   int64_t h = 0, w = 0;  // input
   int64_t sh = 1, sw = 1, pt = 0, pl = 0;

@@ -6,8 +6,8 @@ namespace walle::kernels::detail {
 namespace {
 using K = BinaryKind;
 
-// A shift by the width or more is undefined in C++; here everything has moved out. Right shifts of signed
-// values keep the sign.
+// A shift by the width or more is undefined in C++; here everything
+// has moved out. Right shifts of signed values keep the sign.
 template <class T>
 T shift_left(T a, T b) {
   constexpr int kBits = static_cast<int>(sizeof(T) * 8);

@@ -16,8 +16,8 @@ Broadcast make_broadcast(const Shape& out, std::span<const Shape> operands) {
     if (out[axis] == 1) continue;
     bool merges = b.rank > 0;
     for (size_t k = 0; merges && k < operands.size(); ++k)
-      merges = b.stride[k][static_cast<size_t>(b.rank - 1)] == stride_of(k, axis) * out[axis];
-    const auto slot = static_cast<size_t>(merges ? b.rank - 1 : b.rank++);
+      merges = b.stride[k][b.rank - 1] == stride_of(k, axis) * out[axis];
+    const int slot = merges ? b.rank - 1 : b.rank++;
     b.size[slot] = merges ? b.size[slot] * out[axis] : out[axis];
     for (size_t k = 0; k < operands.size(); ++k) b.stride[k][slot] = stride_of(k, axis);
   }

@@ -60,46 +60,83 @@ const Float8Format& float8_format(DType dtype) {
   }
 }
 
-constexpr int64_t kBlock = 256;  // float8 goes through a float block on the stack
+constexpr int64_t kBlock = 256;  // what is only stored goes through a block on the stack
 
-void cast_from_float8(DType from_dtype, const uint8_t* from, DType to_dtype, std::byte* to, int64_t n,
-                      bool saturate) {
-  const Float8Format& format = float8_format(from_dtype);
-  std::array<float, kBlock> block;
+float float_of(DType dtype, uint8_t code) {
+  if (dtype == DType::float8e8m0) return tensor::power_to_float(code);
+  if (dtype == DType::float4e2m1) return tensor::float4_to_float(code);
+  return tensor::float8_to_float(code, float8_format(dtype));
+}
+
+bool is_tiny_integer(DType dtype) { return dtype >= DType::int4 && dtype <= DType::uint2; }
+
+// The integer that a code of `bits` bits means.
+int64_t integer_of(DType dtype, uint8_t code) {
+  const int bits = tensor::dtype_bits(dtype);
+  const int value = code & ((1 << bits) - 1);
+  const bool is_signed = dtype == DType::int4 || dtype == DType::int2;
+  return is_signed && value >> (bits - 1) ? value - (1 << bits) : value;
+}
+
+void cast_from_stored(DType from_dtype, const uint8_t* from, DType to_dtype, std::byte* to, int64_t n,
+                      bool saturate, tensor::PowerRounding rounding) {
+  const bool whole = is_tiny_integer(from_dtype);
+  std::array<float, kBlock> floats;
+  std::array<int64_t, kBlock> integers;
   for (int64_t at = 0; at < n; at += kBlock) {
     const int64_t m = std::min(kBlock, n - at);
-    for (int64_t i = 0; i < m; ++i)
-      block[static_cast<size_t>(i)] = tensor::float8_to_float(from[at + i], format);
-    run_cast(DType::float32, block.data(), to_dtype, to + at * tensor::dtype_size(to_dtype), m, saturate);
+    for (int64_t i = 0; i < m; ++i) {
+      const auto k = static_cast<size_t>(i);
+      if (whole)
+        integers[k] = integer_of(from_dtype, from[at + i]);
+      else
+        floats[k] = float_of(from_dtype, from[at + i]);
+    }
+    const void* block = whole ? static_cast<const void*>(integers.data()) : floats.data();
+    run_cast(whole ? DType::int64 : DType::float32, block, to_dtype, to + at * tensor::dtype_size(to_dtype),
+             m, saturate, rounding);
   }
 }
 
-void cast_to_float8(DType from_dtype, const std::byte* from, DType to_dtype, uint8_t* to, int64_t n,
-                    bool saturate) {
-  const Float8Format& format = float8_format(to_dtype);
-  std::array<float, kBlock> block;
+uint8_t code_of(DType dtype, float value, bool saturate, tensor::PowerRounding rounding) {
+  if (dtype == DType::float8e8m0) return tensor::float_to_power(value, rounding, saturate);
+  if (dtype == DType::float4e2m1) return tensor::float_to_float4(value);
+  return tensor::float_to_float8(value, float8_format(dtype), saturate);
+}
+
+void cast_to_stored(DType from_dtype, const std::byte* from, DType to_dtype, uint8_t* to, int64_t n,
+                    bool saturate, tensor::PowerRounding rounding) {
+  const bool whole = is_tiny_integer(to_dtype);
+  const auto mask = static_cast<uint8_t>((1 << tensor::dtype_bits(to_dtype)) - 1);
+  std::array<float, kBlock> floats;
+  std::array<int64_t, kBlock> integers;
+  void* block = whole ? static_cast<void*>(integers.data()) : floats.data();
   for (int64_t at = 0; at < n; at += kBlock) {
     const int64_t m = std::min(kBlock, n - at);
-    run_cast(from_dtype, from + at * tensor::dtype_size(from_dtype), DType::float32, block.data(), m,
-             saturate);
-    for (int64_t i = 0; i < m; ++i)
-      to[at + i] = tensor::float_to_float8(block[static_cast<size_t>(i)], format, saturate);
+    run_cast(from_dtype, from + at * tensor::dtype_size(from_dtype), whole ? DType::int64 : DType::float32,
+             block, m, saturate);
+    for (int64_t i = 0; i < m; ++i) {
+      const auto k = static_cast<size_t>(i);
+      to[at + i] =
+          whole ? static_cast<uint8_t>(integers[k] & mask) : code_of(to_dtype, floats[k], saturate, rounding);
+    }
   }
 }
 }  // namespace
 
-void run_cast(DType from_dtype, const void* from, DType to_dtype, void* to, int64_t n, bool saturate) {
+void run_cast(DType from_dtype, const void* from, DType to_dtype, void* to, int64_t n, bool saturate,
+              tensor::PowerRounding rounding) {
   if (n <= 0) return;
   if (from_dtype == to_dtype) {
     std::memcpy(to, from, static_cast<size_t>(n * tensor::dtype_size(to_dtype)));
     return;
   }
-  if (tensor::is_float8(from_dtype))
-    return cast_from_float8(from_dtype, static_cast<const uint8_t*>(from), to_dtype,
-                            static_cast<std::byte*>(to), n, saturate);
-  if (tensor::is_float8(to_dtype))
-    return cast_to_float8(from_dtype, static_cast<const std::byte*>(from), to_dtype,
-                          static_cast<uint8_t*>(to), n, saturate);
+  if (tensor::is_storage_only(from_dtype))
+    return cast_from_stored(from_dtype, static_cast<const uint8_t*>(from), to_dtype,
+                            static_cast<std::byte*>(to), n, saturate, rounding);
+  if (tensor::is_storage_only(to_dtype))
+    return cast_to_stored(from_dtype, static_cast<const std::byte*>(from), to_dtype,
+                          static_cast<uint8_t*>(to), n, saturate, rounding);
   tensor::visit_all(from_dtype, [&](auto from_tag) {
     using From = typename decltype(from_tag)::type;
     tensor::visit_all(to_dtype, [&](auto to_tag) {

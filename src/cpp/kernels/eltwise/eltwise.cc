@@ -36,7 +36,7 @@ BinaryF32 binary_f32(BinaryKind kind, Isa isa) {
 
 bool simple_runs(const Broadcast& b) {
   for (int k = 0; k < b.operands; ++k) {
-    const int64_t step = b.stride[static_cast<size_t>(k)][static_cast<size_t>(b.rank - 1)];
+    const int64_t step = b.stride[k][b.rank - 1];
     if (step != 0 && step != 1) return false;
   }
   return true;

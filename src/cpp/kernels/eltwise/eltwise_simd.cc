@@ -48,6 +48,7 @@ inline vf combine(vf a, vf b) {
   if constexpr (O == Op::max) return a == a ? max_keep_nan(a, b) : a;
 }
 
+// Strides of 0 repeat one element: the three forms that occur, each with its repeated operand in a register.
 template <Op O>
 void run_binary(const float* x, int64_t xs, const float* y, int64_t ys, float* out, int64_t n) {
   int64_t i = 0;
@@ -68,22 +69,23 @@ void run_binary(const float* x, int64_t xs, const float* y, int64_t ys, float* o
 
 extern const EltwiseTable kEltwiseF32;
 const EltwiseTable kEltwiseF32 = {
-    {
+    .activation =
+        {
 #define WALLE_ACTIVATION(kind, name) run_activation<Activation::kind>,
 #include "tensor/kinds/activation.inc"
-    },
-    run_exp,
-    run_erf,
-    run_sqrt,
-    run_abs,
-    run_neg,
-    run_reciprocal,
-    run_binary<Op::add>,
-    run_binary<Op::sub>,
-    run_binary<Op::mul>,
-    run_binary<Op::div>,
-    run_binary<Op::min>,
-    run_binary<Op::max>,
+        },
+    .exp = run_exp,
+    .erf = run_erf,
+    .sqrt = run_sqrt,
+    .abs = run_abs,
+    .neg = run_neg,
+    .reciprocal = run_reciprocal,
+    .add = run_binary<Op::add>,
+    .sub = run_binary<Op::sub>,
+    .mul = run_binary<Op::mul>,
+    .div = run_binary<Op::div>,
+    .min = run_binary<Op::min>,
+    .max = run_binary<Op::max>,
 };
 
 }  // namespace walle::kernels::WALLE_ISA_NS

@@ -1,5 +1,5 @@
-// What eltwise_simd.cc exports per instruction set. Plain data and function pointers: shared by files of
-// different flags.
+// What eltwise_simd.cc exports per instruction set. Plain data
+// and function pointers: shared by files of different flags.
 #pragma once
 
 #include "kernels/activation.h"

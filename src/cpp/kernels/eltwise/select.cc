@@ -6,7 +6,7 @@ namespace {
 template <class T>
 void select(const Broadcast& b, const bool* condition, const void* x, const void* y, void* out, int64_t begin,
             int64_t end) {
-  const auto last = static_cast<size_t>(b.rank - 1);
+  const int last = b.rank - 1;
   const int64_t sc = b.stride[0][last];
   const int64_t sx = b.stride[1][last];
   const int64_t sy = b.stride[2][last];

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/activation.h"
+
 namespace walle::kernels {
 
 namespace {
@@ -36,7 +38,8 @@ void run_trigonometric(K kind, const T* x, T* y, int64_t n) {
   }
 }
 
-// Comparisons are written so that NaN stays NaN wherever the formula would keep it.
+// Exponentials less one through expm1, which keeps its digits near 0. Comparisons are written so that NaN
+// stays NaN wherever the formula would keep it.
 template <class T>
 void run_activation(K kind, const UnaryParams& p, const T* x, T* y, int64_t n) {
   const T a = static_cast<T>(p.alpha);
@@ -49,11 +52,10 @@ void run_activation(K kind, const UnaryParams& p, const T* x, T* y, int64_t n) {
         return low > b ? b : low;
       });
     case K::elu: return map(x, y, n, [a](T v) { return v >= 0 ? v : a * std::expm1(v); });
-    case K::gelu:
-      return map(x, y, n, [](T v) { return T(0.5) * v * (T(1) + std::erf(v * T(0.70710678118654752440))); });
+    case K::gelu: return map(x, y, n, [](T v) { return T(0.5) * v * (T(1) + std::erf(v * T(kSqrtHalf))); });
     case K::gelu_tanh:
       return map(x, y, n, [](T v) {
-        return T(0.5) * v * (T(1) + std::tanh(T(0.79788456080286535588) * (v + T(0.044715) * v * v * v)));
+        return T(0.5) * v * (T(1) + std::tanh(T(kSqrt2OverPi) * (v + T(kGeluCubic) * v * v * v)));
       });
     case K::hard_sigmoid:
       return map(x, y, n, [a, b](T v) {
@@ -89,9 +91,8 @@ void run_float(K kind, const UnaryParams& p, const T* x, T* y, int64_t n) {
     case K::neg: return map(x, y, n, [](T v) { return -v; });
     case K::reciprocal: return map(x, y, n, [](T v) { return T(1) / v; });
     case K::relu: return map(x, y, n, [](T v) { return v < 0 ? T(0) : v; });
-    case K::round:
-      return map(x, y, n,
-                 [](T v) { return std::nearbyint(v); });  // half to even, the default environment's rule
+    // Half to even, the default environment's rule.
+    case K::round: return map(x, y, n, [](T v) { return std::nearbyint(v); });
     case K::sign: return map(x, y, n, [](T v) { return v > 0 ? T(1) : (v < 0 ? T(-1) : v); });
     case K::sqrt: return map(x, y, n, [](T v) { return std::sqrt(v); });
     case K::acos:
@@ -110,6 +111,7 @@ void run_float(K kind, const UnaryParams& p, const T* x, T* y, int64_t n) {
   }
 }
 
+// alpha and beta: whether -infinity and +infinity count.
 template <class T>
 void run_test(K kind, const UnaryParams& p, const T* x, bool* y, int64_t n) {
   if (kind == K::is_nan) return map(x, y, n, [](T v) { return v != v; });

@@ -8,7 +8,7 @@ namespace walle::kernels::detail {
 
 template <class T, class R, class Fn>
 void zip(const Broadcast& b, const T* x, const T* y, R* out, int64_t begin, int64_t end, Fn fn) {
-  const auto last = static_cast<size_t>(b.rank - 1);
+  const int last = b.rank - 1;
   const int64_t sx = b.stride[0][last];
   const int64_t sy = b.stride[1][last];
   for_each_run(b, begin, end, [&](int64_t at, const std::array<int64_t, kMaxOperands>& offset, int64_t n) {

@@ -4,39 +4,46 @@
 
 #include "base/cpu_features.h"
 #include "base/thread_pool.h"
+#include "kernels/workspace.h"
 
 namespace walle::kernels {
 
 WALLE_PICK_PER_ISA(GemmTable, kGemmF32, gemm_table)
 
 namespace {
-constexpr int64_t kMaxRows = 560;  // of A packed at once
+// Rows of A packed at once: 40 panels of 14. With 1 MB of
+// second-level cache about as many leave kMinDepth in half of it.
+constexpr int64_t kMaxRows = 560;
+// Steps of k at once, at least: every further pass over the depth reads and writes C again.
+constexpr int64_t kMinDepth = 256;
+constexpr int64_t kMinInner = 64;
 constexpr int64_t kMaxGroup = 32;  // B panels made together: 4 KiB of a row of C with 32 columns each
 
-int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t round_up(int64_t a, int64_t b) { return div_up(a, b) * b; }
+using base::ceil_div;
+using base::round_up;
 
 struct Blocking {
   int64_t rows;   // of A at once
   int64_t depth;  // of A at once: rows x depth stay in the second-level cache
   int64_t inner;  // part of the depth for which a panel of B and one of A stay in the first-level cache
-  int64_t
-      group;  // B panels made together: with a short depth, so that rows of C are written in longer pieces
+  int64_t group;  // B panels made together: with a short depth rows of C are written in longer pieces
 };
 
+// Of the second-level cache half is for A, a quarter for a group of B panels; the rest is for C and whatever
+// else runs. Of the first-level cache an eighth is left to C's tile. An inner part four times as deep has
+// since been measured 1 to 5 % faster on a Zen 4 core (128 x 768 x 3072: 101 -> 106 GFLOP/s): the second
+// level feeds the tile as well, and C is read again less often.
 Blocking blocking_for(const GemmTable& t, int64_t m, int64_t k) {
   const base::CpuFeatures& cpu = base::cpu_features();
   Blocking b{};
-  const int64_t row_blocks = div_up(m, kMaxRows);
-  b.rows = std::min(round_up(div_up(m, row_blocks), t.mr), round_up(m, t.mr));
-  const int64_t floats = cpu.l2_bytes / 2 / static_cast<int64_t>(sizeof(float));
-  const int64_t depth_blocks = std::max<int64_t>(div_up(k, std::max<int64_t>(floats / b.rows, 256)), 1);
-  b.depth = std::max<int64_t>(div_up(k, depth_blocks), 1);
-  const int64_t fits =
-      std::max<int64_t>(cpu.l1_bytes * 7 / 8 / (static_cast<int64_t>(sizeof(float)) * (t.nr + t.mr)), 64);
-  b.inner = std::max<int64_t>(div_up(b.depth, div_up(b.depth, fits)), 1);
-  b.group = std::clamp<int64_t>(cpu.l2_bytes / 4 / (static_cast<int64_t>(sizeof(float)) * t.nr * b.depth), 1,
-                                kMaxGroup);
+  const int64_t row_blocks = ceil_div(m, kMaxRows);
+  b.rows = std::min(round_up(ceil_div(m, row_blocks), t.mr), round_up(m, t.mr));
+  const int64_t floats = cpu.l2_bytes / 2 / kFloatBytes;
+  const int64_t depth_blocks = std::max<int64_t>(ceil_div(k, std::max(floats / b.rows, kMinDepth)), 1);
+  b.depth = std::max<int64_t>(ceil_div(k, depth_blocks), 1);
+  const int64_t fits = std::max(cpu.l1_bytes * 7 / 8 / (kFloatBytes * (t.nr + t.mr)), kMinInner);
+  b.inner = std::max<int64_t>(ceil_div(b.depth, ceil_div(b.depth, fits)), 1);
+  b.group = std::clamp<int64_t>(cpu.l2_bytes / 4 / (kFloatBytes * t.nr * b.depth), 1, kMaxGroup);
   return b;
 }
 
@@ -46,16 +53,16 @@ bool reads_a_plain(const GemmTable& t, int64_t m, bool a_packed, int64_t col_str
 
 int64_t a_elements(const GemmTable& t, int64_t m, int64_t k, bool a_packed) {
   const Blocking blocks = blocking_for(t, m, k);
-  return a_packed ? 0 : round_up(blocks.rows * blocks.depth, 16);
+  return a_packed ? 0 : whole_lines(blocks.rows * blocks.depth);
 }
 
 int64_t b_elements(const GemmTable& t, int64_t m, int64_t k, bool b_packed) {
   const Blocking blocks = blocking_for(t, m, k);
-  return b_packed ? 0 : round_up(blocks.depth * t.nr * blocks.group + 64, 16);
+  return b_packed ? 0 : whole_lines(blocks.depth * t.nr * blocks.group + kSlackFloats);
 }
 
-// Stands for matrices without elements (k = 0), which may have no address: the kernels step from block to
-// block all the same.
+// Stands for matrices without elements (k = 0), which may have
+// no address: the kernels step from block to block all the same.
 constexpr float kNothing[1] = {};
 
 // One thread's share: a rectangle of C.
@@ -83,8 +90,7 @@ class Worker {
  private:
   void run_depth(int64_t i, int64_t rows, int64_t k0, int64_t depth, int64_t n0, int64_t n1) {
     const float* a = nullptr;
-    int64_t a_panel =
-        std::max<int64_t>(depth, 1) * table_.mr;  // 0 says that A is not packed, also where k = 0
+    int64_t a_panel = std::max<int64_t>(depth, 1) * table_.mr;  // 0 would say that A is not packed
     if (depth == 0) {
       a = kNothing;
     } else if (g_.packed_a) {
@@ -100,9 +106,17 @@ class Worker {
     }
     const int64_t width = table_.nr * (g_.packed_b || rows <= table_.mr ? 1 : blocks_.group);
     for (int64_t j = n0; j < n1; j += width)
-      run_group({i, rows, k0, depth, j, std::min(width, n1 - j), a, a_panel});
+      run_group({.i = i,
+                 .rows = rows,
+                 .k0 = k0,
+                 .depth = depth,
+                 .j = j,
+                 .cols = std::min(width, n1 - j),
+                 .a = a,
+                 .a_panel = a_panel});
   }
 
+  // Rows [i, i + rows) of C by columns [j, j + cols), over steps [k0, k0 + depth).
   struct Group {
     int64_t i, rows, k0, depth, j, cols;
     const float* a;
@@ -159,6 +173,7 @@ class Worker {
       return buffer;
     }
     const float* b = g_.b.data + k0 * g_.b.row_stride + j * g_.b.col_stride;
+    // Packing a panel costs a pass over it, which two tiles of rows do not earn back.
     if (g_.b.col_stride == 1 && cols == table_.nr && rows <= 2 * table_.mr) {
       row_stride = g_.b.row_stride;
       return b;
@@ -187,16 +202,16 @@ int64_t gemm_workspace_bytes(const GemmTable& t, int64_t m, int64_t, int64_t k, 
                              bool b_packed) {
   if (m == 0) return 0;  // an empty batch: there are no rows to divide into blocks
   const int64_t floats = a_elements(t, m, k, a_packed) + b_elements(t, m, k, b_packed);
-  return round_up(floats * static_cast<int64_t>(sizeof(float)), 64);
+  return whole_lines(floats) * kFloatBytes;
 }
 
 void run_gemm(const GemmTable& t, const Gemm& g, int threads, std::byte* workspace) {
   if (g.m == 0 || g.n == 0) return;
   const int64_t bytes = gemm_workspace_bytes(t, g.m, g.n, g.k, g.packed_a != nullptr, g.packed_b != nullptr);
-  const int64_t row_panels = div_up(g.m, t.mr);
-  const int64_t col_panels = div_up(g.n, t.nr);
+  const int64_t row_panels = ceil_div(g.m, t.mr);
+  const int64_t col_panels = ceil_div(g.n, t.nr);
   // Splitting rows repeats the work on B panels, splitting columns that on A panels: split what is
-  // ready-made.
+  // ready-made, as long as it gives every thread enough panels that a share more or less does not show.
   const bool by_rows =
       g.packed_b ? row_panels >= 4 * threads : col_panels < 2 * threads && row_panels > col_panels;
   const int64_t panels = by_rows ? row_panels : col_panels;

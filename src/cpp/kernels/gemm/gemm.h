@@ -1,9 +1,9 @@
-// f32 matrix product C = f(A B + bias + residual): packing, cache blocks and threads around the register
-// tiles.
+// f32 matrix product C = f(A B + bias + residual): packing,
+// cache blocks and threads around the register tiles.
 //
-// Cache blocking after Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008),
-// with the loop over k inside the one over B panels: B panels are used once per row block, so they may be
-// made on the fly.
+// Cache blocking after Goto and van de Geijn, "Anatomy of High-Performance
+// Matrix Multiplication" (2008), with the loop over k inside the one over B
+// panels: B panels are used once per row block, so they may be made on the fly.
 #pragma once
 
 #include <cstddef>
@@ -33,14 +33,14 @@ struct Gemm {
   int64_t m = 0, n = 0, k = 0;
   // One of: packed_a (packed_a_elements), or a.
   const float* packed_a = nullptr;
-  Matrix a;
+  Matrix a{};
   // One of: packed_b (packed_b_elements), panels, or b.
   const float* packed_b = nullptr;
-  PanelSource panels;
-  Matrix b;
+  PanelSource panels{};
+  Matrix b{};
   float* c = nullptr;
   int64_t c_row = 0;
-  Epilogue epilogue;
+  Epilogue epilogue{};
 };
 
 int64_t packed_a_elements(const GemmTable& table, int64_t m, int64_t k);

@@ -8,6 +8,8 @@
 namespace walle::kernels::WALLE_ISA_NS {
 
 namespace {
+// The tile takes kMr * kVectors accumulators, kVectors registers of B and one of A: 31 of 32 registers on
+// avx512, 27 of 32 on NEON, 15 of 16 elsewhere.
 #if defined(WALLE_ISA_AVX512)
 constexpr int kMr = 14;
 #elif defined(WALLE_ISA_NEON)
@@ -17,6 +19,7 @@ constexpr int kMr = 6;
 #endif
 constexpr int kVectors = 2;
 constexpr int kNr = kVectors * kLanes;
+// As many rows go without packing A: each is read once per panel of B, with unit stride.
 constexpr int kMrPlain = 6;
 
 inline int64_t lanes_of(int64_t cols, int v) {
@@ -68,8 +71,8 @@ template <int M, int V>
 void packed_tile(const GemmBlock& t, int64_t row, int64_t cols) {
   const float* __restrict a = t.a + row / kMr * t.a_panel;
   const float* __restrict b = t.b;
-  // The lines of C are on their way while the loop runs: with a short k the stores would otherwise wait for
-  // memory.
+  // The lines of C are on their way while the loop runs: with
+  // a short k the stores would otherwise wait for memory.
   const float* c = t.c + row * t.c_row;
 #pragma GCC unroll 14
   for (int i = 0; i < M; ++i) {
@@ -94,7 +97,8 @@ void packed_tile(const GemmBlock& t, int64_t row, int64_t cols) {
   finish<M, V>(acc, t, row, cols);
 }
 
-// Few rows: bound by the latency of the multiply-adds, so U steps of k go to separate accumulators.
+// Few rows: bound by the latency of the multiply-adds, so U steps of k go to separate accumulators. Two
+// multiply-adds a cycle of four cycles' latency want eight at work.
 template <int M, int V>
 void plain_tile(const GemmBlock& t, int64_t row, int64_t cols) {
   constexpr int U = M * V >= 8 ? 1 : M * V >= 4 ? 2 : 4;
@@ -234,6 +238,13 @@ void pack_b(const float* b, int64_t row_stride, int64_t col_stride, int64_t k, i
 }  // namespace
 
 extern const GemmTable kGemmF32;
-const GemmTable kGemmF32 = {kMr, kNr, kMrPlain, block, pack_a, pack_b};
+const GemmTable kGemmF32 = {
+    .mr = kMr,
+    .nr = kNr,
+    .mr_plain = kMrPlain,
+    .block = block,
+    .pack_a = pack_a,
+    .pack_b = pack_b,
+};
 
 }  // namespace walle::kernels::WALLE_ISA_NS

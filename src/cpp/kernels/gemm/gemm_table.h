@@ -1,5 +1,5 @@
-// What gemm_simd.cc exports per instruction set. Plain data and function pointers: shared by files of
-// different flags.
+// What gemm_simd.cc exports per instruction set. Plain data
+// and function pointers: shared by files of different flags.
 #pragma once
 
 #include "kernels/activation.h"
@@ -32,8 +32,8 @@ struct GemmTable {
   void (*block)(const GemmBlock& block);
   // rows x k of A (any strides) to ceil(rows / mr) panels, zero-padded.
   void (*pack_a)(const float* a, int64_t row_stride, int64_t col_stride, int64_t rows, int64_t k, float* out);
-  // k x cols of B (any strides) to ceil(cols / nr) panels [k][nr] that are `panel` elements apart,
-  // zero-padded.
+  // k x cols of B (any strides) to ceil(cols / nr) panels
+  // [k][nr] that are `panel` elements apart, zero-padded.
   void (*pack_b)(const float* b, int64_t row_stride, int64_t col_stride, int64_t k, int64_t cols,
                  int64_t panel, float* out);
 };

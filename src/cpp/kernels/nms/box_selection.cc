@@ -10,10 +10,15 @@ struct Corners {
 };
 
 Corners corners(const float* b, bool center) {
-  if (center) return {b[1] - b[3] / 2, b[0] - b[2] / 2, b[1] + b[3] / 2, b[0] + b[2] / 2};
-  return {std::min(b[0], b[2]), std::min(b[1], b[3]), std::max(b[0], b[2]), std::max(b[1], b[3])};
+  if (center)
+    return {.y0 = b[1] - b[3] / 2, .x0 = b[0] - b[2] / 2, .y1 = b[1] + b[3] / 2, .x1 = b[0] + b[2] / 2};
+  return {.y0 = std::min(b[0], b[2]),
+          .x0 = std::min(b[1], b[3]),
+          .y1 = std::max(b[0], b[2]),
+          .x1 = std::max(b[1], b[3])};
 }
 
+// Intersection over union beyond the threshold. Boxes without area overlap nothing.
 bool overlaps(const Corners& a, const Corners& b, float threshold) {
   const float height = std::min(a.y1, b.y1) - std::max(a.y0, b.y0);
   const float width = std::min(a.x1, b.x1) - std::max(a.x0, b.x0);
@@ -38,6 +43,7 @@ int64_t run_box_selection(const BoxSelection& s, const float* boxes, const float
         if (score[i] > s.score_threshold) order[candidates++] = static_cast<int32_t>(i);
       std::sort(order, order + candidates,
                 [&](int32_t a, int32_t b) { return score[a] > score[b] || (score[a] == score[b] && a < b); });
+      // Greedy: each box against those kept of its own class, of which there are at most `limit`.
       const int64_t first = found;
       for (int64_t i = 0; i < candidates && found - first < s.limit; ++i) {
         const Corners own = corners(box + order[i] * 4, s.center_point_box);

@@ -19,6 +19,7 @@ double determinant(double* a, int64_t n) {
     }
     det *= a[col * n + col];
     for (int64_t row = col + 1; row < n; ++row) {
+      // The column below the pivot becomes 0; nobody reads it again.
       const double factor = a[row * n + col] / a[col * n + col];
       for (int64_t k = col; k < n; ++k) a[row * n + k] -= factor * a[col * n + k];
     }

@@ -46,8 +46,7 @@ void run_layer_norm(const LayerNorm& s, DType dtype, const void* x, const void* 
                     void* y, float* mean, float* inv_std, int threads) {
   tensor::visit_float(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(s.n, 1));
-    parallel_ranges(s.rows, grain, threads, [&](int64_t begin, int64_t end) {
+    parallel_ranges(s.rows, items_of(kRowGrain, s.n), threads, [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
         const T* row = static_cast<const T*>(x) + r * s.n;
         const Moments m = moments(s, row);

@@ -12,9 +12,9 @@ struct LayerNorm {
   bool center = true;  // false: RMS normalisation, the mean is taken as 0
 };
 
-// y = (x - mean) / sqrt(variance + epsilon) * scale + bias, per row. scale and bias have n elements or are
-// nullptr; mean and inv_std (float32, one per row) may be nullptr. Statistics are summed in double. float32
-// or float64.
+// y = (x - mean) / sqrt(variance + epsilon) * scale + bias, per row. scale
+// and bias have n elements or are nullptr; mean and inv_std (float32, one per
+// row) may be nullptr. Statistics are summed in double. float32 or float64.
 void run_layer_norm(const LayerNorm& spec, DType dtype, const void* x, const void* scale, const void* bias,
                     void* y, float* mean, float* inv_std, int threads);
 

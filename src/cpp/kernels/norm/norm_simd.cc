@@ -23,7 +23,8 @@ float squares_of(const float* x, int64_t n, float mean) {
   vf a{}, b{};
   int64_t i = 0;
   for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
-    const vf p = load(x + i) - m, q = load(x + i + kLanes) - m;
+    const vf p = load(x + i) - m;
+    const vf q = load(x + i + kLanes) - m;
     a += p * p;
     b += q * q;
   }
@@ -50,6 +51,6 @@ void layer_norm(const float* x, const float* scale, const float* bias, float* y,
 }  // namespace
 
 extern const NormTable kNormF32;
-const NormTable kNormF32 = {layer_norm};
+const NormTable kNormF32 = {.layer_norm = layer_norm};
 
 }  // namespace walle::kernels::WALLE_ISA_NS

@@ -6,8 +6,8 @@
 namespace walle::kernels {
 
 struct NormTable {
-  // y = (x - mean) / sqrt(variance + epsilon) * scale + bias for each dense row of n; scale and bias have n
-  // elements or are nullptr.
+  // y = (x - mean) / sqrt(variance + epsilon) * scale + bias for each
+  // dense row of n; scale and bias have n elements or are nullptr.
   void (*layer_norm)(const float* x, const float* scale, const float* bias, float* y, int64_t rows, int64_t n,
                      float epsilon);
 };

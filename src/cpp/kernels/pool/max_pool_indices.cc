@@ -3,12 +3,13 @@
 #include <array>
 #include <limits>
 
+#include "base/limits.h"
 #include "kernels/parallel.h"
 
 namespace walle::kernels {
 
 namespace {
-constexpr size_t kMaxAxes = 8;
+constexpr size_t kMaxAxes = base::kMaxRank;
 
 int64_t product(const std::vector<int64_t>& v) {
   int64_t n = 1;
@@ -31,7 +32,7 @@ struct Window {
             int64_t column_step) {
     if (axis == s.in.size()) {
       const T v = plane[offset];
-      if (found && !(v > best || (v != v && best == best))) return;
+      if (found && !(v > best || (v != v && best == best))) return;  // the first NaN wins and stays
       found = true;
       best = v;
       row_major = offset;
@@ -47,25 +48,28 @@ struct Window {
   }
 };
 
+// Coordinates of the first tap of output `o`; negative in the padding.
+std::array<int64_t, kMaxAxes> window_start(const MaxPoolIndices& s, int64_t o) {
+  std::array<int64_t, kMaxAxes> start{};
+  for (size_t a = s.in.size(); a-- > 0;) {
+    start[a] = o % s.out[a] * s.stride[a] - s.pad[a];
+    o /= s.out[a];
+  }
+  return start;
+}
+
 template <class T>
 void pool(const MaxPoolIndices& s, const T* x, T* y, int64_t* indices, int threads) {
   const int64_t in = product(s.in);
   const int64_t out = product(s.out);
   parallel_ranges(s.planes, 1, threads, [&](int64_t begin, int64_t end) {
-    for (int64_t p = begin; p < end; ++p) {
+    for (int64_t p = begin; p < end; ++p)
       for (int64_t o = 0; o < out; ++o) {
-        std::array<int64_t, kMaxAxes> start{};
-        int64_t rest = o;
-        for (size_t a = s.in.size(); a-- > 0;) {
-          start[a] = rest % s.out[a] * s.stride[a] - s.pad[a];
-          rest /= s.out[a];
-        }
         Window<T> w{s, x + p * in};
-        w.walk(0, start, 0, 0, 1);
+        w.walk(0, window_start(s, o), 0, 0, 1);
         y[p * out + o] = w.best;
         indices[p * out + o] = p * in + (s.column_major ? w.column_major : w.row_major);
       }
-    }
   });
 }
 }  // namespace

@@ -1,5 +1,5 @@
-// Maximum pooling that also tells where each maximum was: the reference kernel, for any number of spatial
-// axes.
+// Maximum pooling that also tells where each maximum was:
+// the reference kernel, for any number of spatial axes.
 #pragma once
 
 #include <vector>

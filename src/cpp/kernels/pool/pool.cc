@@ -5,14 +5,14 @@
 #include <limits>
 
 #include "base/thread_pool.h"
+#include "kernels/workspace.h"
 
 namespace walle::kernels {
 
 WALLE_PICK_PER_ISA(PoolTable, kPoolF32, pool_table)
 
 namespace {
-constexpr int64_t kSlack = 64;  // floats that vector code may read past the end
-
+// Taps of one window along one axis that lie in [low, high).
 int64_t counted(int64_t out, int64_t stride, int64_t taps, int64_t dilation, int64_t before, int64_t low,
                 int64_t high) {
   int64_t n = 0;
@@ -25,33 +25,37 @@ int64_t counted(int64_t out, int64_t stride, int64_t taps, int64_t dilation, int
 
 int64_t plane_floats(const Pool& p) {
   const ConvPlanes& planes = p.planes.planes;
-  return (planes.count * planes.rows * planes.pitch + kSlack + 15) / 16 * 16;
+  return whole_lines(planes.count * planes.rows * planes.pitch + kSlackFloats);
 }
 }  // namespace
 
 int64_t pool_divisor(const PoolShape& s, int64_t oh, int64_t ow) {
-  const int64_t top = s.count_padding ? -s.pt : 0, bottom = s.h + (s.count_padding ? s.pb : 0);
-  const int64_t left = s.count_padding ? -s.pl : 0, right = s.w + (s.count_padding ? s.pr : 0);
+  const int64_t top = s.count_padding ? -s.pt : 0;
+  const int64_t left = s.count_padding ? -s.pl : 0;
+  const int64_t bottom = s.h + (s.count_padding ? s.pb : 0);
+  const int64_t right = s.w + (s.count_padding ? s.pr : 0);
   return std::max<int64_t>(
       counted(oh, s.sh, s.kh, s.dh, s.pt, top, bottom) * counted(ow, s.sw, s.kw, s.dw, s.pl, left, right), 1);
 }
 
 Pool make_pool(const PoolShape& s, Isa isa) {
-  ConvShape window;
-  window.c = window.m = window.groups = 2;  // any depthwise shape: only its planes are used
-  window.h = s.h;
-  window.w = s.w;
-  window.oh = s.oh;
-  window.ow = s.ow;
-  window.kh = s.kh;
-  window.kw = s.kw;
-  window.sh = s.sh;
-  window.sw = s.sw;
-  window.dh = s.dh;
-  window.dw = s.dw;
-  window.pt = s.pt;
-  window.pl = s.pl;
-  Pool p{s, &pool_table(isa), make_conv(window, isa), {}};
+  // Only its planes are used, so that any depthwise convolution of the same window will do.
+  const ConvShape window{.c = 2,
+                         .h = s.h,
+                         .w = s.w,
+                         .m = 2,
+                         .oh = s.oh,
+                         .ow = s.ow,
+                         .kh = s.kh,
+                         .kw = s.kw,
+                         .sh = s.sh,
+                         .sw = s.sw,
+                         .dh = s.dh,
+                         .dw = s.dw,
+                         .pt = s.pt,
+                         .pl = s.pl,
+                         .groups = 2};
+  Pool p{.shape = s, .table = &pool_table(isa), .planes = make_conv(window, isa), .factor = {}};
   if (!s.mean) {
     p.planes.planes.fill = -std::numeric_limits<float>::infinity();
     return p;
@@ -61,9 +65,7 @@ Pool make_pool(const PoolShape& s, Isa isa) {
   return p;
 }
 
-int64_t pool_workspace_bytes(const Pool& p, int threads) {
-  return threads * plane_floats(p) * static_cast<int64_t>(sizeof(float));
-}
+int64_t pool_workspace_bytes(const Pool& p, int threads) { return threads * plane_floats(p) * kFloatBytes; }
 
 void run_pool(const Pool& p, const float* x, float* y, int threads, std::byte* workspace) {
   const PoolShape& s = p.shape;
@@ -71,20 +73,18 @@ void run_pool(const Pool& p, const float* x, float* y, int threads, std::byte* w
   const int64_t shares = std::min<int64_t>(threads, s.channels);
   base::parallel_for(shares, threads, [&](int64_t share) {
     float* buffer = reinterpret_cast<float*>(workspace) + share * plane_floats(p);
-    std::memset(buffer + planes.count * planes.rows * planes.pitch, 0, kSlack * sizeof(float));
+    std::memset(buffer + planes.count * planes.rows * planes.pitch, 0, kSlackFloats * kFloatBytes);
     const int64_t first = s.channels * share / shares;
     for (int64_t c = first; c < s.channels * (share + 1) / shares; ++c) {
       p.planes.table->fill_planes(planes, x + c * s.h * s.w, c == first, buffer);
-      PoolTask t;
-      t.planes = buffer;
-      t.tap = p.planes.tap.data();
-      t.taps = s.kh * s.kw;
-      t.oh = s.oh;
-      t.ow = s.ow;
-      t.pitch = planes.pitch;
-      t.out = y + c * s.oh * s.ow;
-      t.factor = s.mean ? p.factor.data() : nullptr;
-      p.table->run(t);
+      p.table->run({.planes = buffer,
+                    .tap = p.planes.tap.data(),
+                    .taps = s.kh * s.kw,
+                    .oh = s.oh,
+                    .ow = s.ow,
+                    .pitch = planes.pitch,
+                    .out = y + c * s.oh * s.ow,
+                    .factor = s.mean ? p.factor.data() : nullptr});
     }
   });
 }

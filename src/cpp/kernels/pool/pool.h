@@ -12,6 +12,7 @@ namespace walle::kernels {
 
 const PoolTable& pool_table(Isa isa);
 
+// Named as in ConvShape; the bottom and right padding decide what a mean counts.
 struct PoolShape {
   int64_t channels = 1;  // batch times channels
   int64_t h = 1, w = 1, oh = 1, ow = 1;

@@ -1,5 +1,5 @@
-// Pooling as its definition says, for every arithmetic type. Means of floats accumulate in double, integer
-// means truncate.
+// Pooling as its definition says, for every arithmetic type.
+// Means of floats accumulate in double, integer means truncate.
 #pragma once
 
 #include <limits>

@@ -44,6 +44,6 @@ void run(const PoolTask& t) {
 }  // namespace
 
 extern const PoolTable kPoolF32;
-const PoolTable kPoolF32 = {run};
+const PoolTable kPoolF32 = {.run = run};
 
 }  // namespace walle::kernels::WALLE_ISA_NS

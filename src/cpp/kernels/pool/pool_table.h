@@ -1,5 +1,5 @@
-// What pool_simd.cc exports per instruction set. Plain data and function pointers: shared by files of
-// different flags.
+// What pool_simd.cc exports per instruction set. Plain data
+// and function pointers: shared by files of different flags.
 #pragma once
 
 #include <cstdint>

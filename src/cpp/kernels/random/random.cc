@@ -9,6 +9,14 @@
 
 namespace walle::kernels {
 
+namespace {
+// The recurrence's middle word, as the paper calls it.
+constexpr size_t kMiddle = 397;
+
+// The 53 bits of a double in [0, 1) from two words, as NumPy takes them.
+double unit(uint32_t high, uint32_t low) { return ((high >> 5) * 0x1p26 + (low >> 6)) / 0x1p53; }
+}  // namespace
+
 Mersenne::Mersenne(uint32_t seed) {
   state_[0] = seed;
   for (uint32_t i = 1; i < state_.size(); ++i)
@@ -18,8 +26,8 @@ Mersenne::Mersenne(uint32_t seed) {
 uint32_t Mersenne::next() {
   if (at_ == state_.size()) {
     for (size_t i = 0; i < state_.size(); ++i) {
-      const uint32_t y = (state_[i] & 0x80000000u) | (state_[(i + 1) % 624] & 0x7fffffffu);
-      state_[i] = state_[(i + 397) % 624] ^ (y >> 1) ^ ((y & 1u) ? 0x9908b0dfu : 0u);
+      const uint32_t y = (state_[i] & 0x80000000u) | (state_[(i + 1) % kWords] & 0x7fffffffu);
+      state_[i] = state_[(i + kMiddle) % kWords] ^ (y >> 1) ^ ((y & 1u) ? 0x9908b0dfu : 0u);
     }
     at_ = 0;
   }
@@ -31,9 +39,8 @@ uint32_t Mersenne::next() {
 }
 
 double Mersenne::uniform() {
-  const uint32_t a = next() >> 5;
-  const uint32_t b = next() >> 6;
-  return (a * 67108864.0 + b) / 9007199254740992.0;
+  const uint32_t high = next();
+  return unit(high, next());
 }
 
 double Mersenne::normal() {
@@ -42,7 +49,9 @@ double Mersenne::normal() {
     spare_.reset();
     return kept;
   }
-  double x1, x2, r2;
+  double x1 = 0;
+  double x2 = 0;
+  double r2 = 0;
   do {
     x1 = 2 * uniform() - 1;
     x2 = 2 * uniform() - 1;
@@ -53,6 +62,7 @@ double Mersenne::normal() {
   return f * x2;
 }
 
+// Multipliers and round constants (the golden ratio and the root of three, less one) of the paper.
 std::array<uint32_t, 4> philox(uint64_t key, uint64_t counter) {
   auto k0 = static_cast<uint32_t>(key);
   auto k1 = static_cast<uint32_t>(key >> 32);
@@ -69,10 +79,6 @@ std::array<uint32_t, 4> philox(uint64_t key, uint64_t counter) {
 }
 
 namespace {
-double unit(uint32_t high, uint32_t low) {
-  return ((high >> 5) * 67108864.0 + (low >> 6)) / 9007199254740992.0;
-}
-
 // Two numbers from one block; Box-Muller, whose logarithm must not see 0.
 std::array<double, 2> draw(const Random& s, uint64_t key, uint64_t counter) {
   const auto c = philox(key, counter);
@@ -84,6 +90,7 @@ std::array<double, 2> draw(const Random& s, uint64_t key, uint64_t counter) {
   return {s.low + s.high * radius * std::cos(angle), s.low + s.high * radius * std::sin(angle)};
 }
 
+// Another key for every run: entropy once per process, and a counter that tells the runs apart.
 uint64_t fresh_stream() {
   static const uint64_t entropy = (uint64_t{std::random_device{}()} << 32) | std::random_device{}();
   static std::atomic<uint64_t> runs{0};
@@ -101,7 +108,7 @@ void fill(const Random& s, T* y, int64_t n, int threads) {
     return;
   }
   const uint64_t key = fresh_stream();
-  parallel_ranges((n + 1) / 2, 2048, threads, [&](int64_t begin, int64_t end) {
+  parallel_ranges((n + 1) / 2, kHeavyGrain, threads, [&](int64_t begin, int64_t end) {
     for (int64_t pair = begin; pair < end; ++pair) {
       const auto v = draw(s, key, static_cast<uint64_t>(pair));
       y[2 * pair] = static_cast<T>(v[0]);

@@ -18,14 +18,16 @@ class Mersenne {
   double normal();   // polar method, the second number of each pair kept
 
  private:
+  static constexpr size_t kWords = 624;
+
   uint32_t next();
-  std::array<uint32_t, 624> state_;
-  size_t at_ = 624;
+  std::array<uint32_t, kWords> state_;
+  size_t at_ = kWords;  // of state_; at the end, the next draw makes new ones
   std::optional<double> spare_;
 };
 
-// Philox4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", 2011): block `counter` of
-// stream `key`.
+// Philox4x32-10 (Salmon et al., "Parallel Random Numbers: As
+// Easy as 1, 2, 3", 2011): block `counter` of stream `key`.
 std::array<uint32_t, 4> philox(uint64_t key, uint64_t counter);
 
 struct Random {

@@ -1,5 +1,5 @@
-// The summing copy: dst[i.ds] += src[i.ss], in order on one thread, so that the result does not depend on
-// threads.
+// The summing copy: dst[i.ds] += src[i.ss], in order on one
+// thread, so that the result does not depend on threads.
 #pragma once
 
 #include <array>
@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "kernels/eltwise/integer_math.h"
+#include "kernels/raster/box_copy.h"
 
 namespace walle::kernels {
 
@@ -26,17 +27,17 @@ void combine_box(int rank, const int64_t* size, const T* src, const int64_t* src
   const int64_t n = rank > 0 ? size[last] : 1;
   const int64_t ss = rank > 0 ? src_stride[last] : 0;
   const int64_t ds = rank > 0 ? dst_stride[last] : 0;
-  std::array<int64_t, 8> index{};
+  std::array<int64_t, kBoxRank> index{};
   while (true) {
     for (int64_t i = 0; i < n; ++i) combine(dst[i * ds], src[i * ss]);
     int a = last - 1;
     for (; a >= 0; --a) {
       src += src_stride[a];
       dst += dst_stride[a];
-      if (++index[static_cast<size_t>(a)] < size[a]) break;
+      if (++index[a] < size[a]) break;
       src -= src_stride[a] * size[a];
       dst -= dst_stride[a] * size[a];
-      index[static_cast<size_t>(a)] = 0;
+      index[a] = 0;
     }
     if (a < 0) return;
   }

@@ -1,6 +1,7 @@
 #include "kernels/raster/box_copy.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -11,18 +12,21 @@ namespace walle::kernels {
 
 int64_t BoxCopy::bytes() const {
   int64_t n = unit;
-  for (size_t a = 0; a < static_cast<size_t>(rank); ++a) n *= size[a];
+  for (int a = 0; a < rank; ++a) n *= size[a];
   return n;
 }
 
 namespace {
+constexpr int64_t kRegister = 16;    // bytes: the vector register that every supported CPU has
+constexpr int64_t kEnoughParts = 8;  // of the split axis, so that up to as many threads share a box evenly
+
 struct Axis {
   int64_t size, src, dst;
 };
 
-// A unit of 16 bytes as one value.
+// The widest unit, as one value.
 struct alignas(1) Wide {
-  std::byte bytes[16];
+  std::byte bytes[kRegister];
 };
 
 // Position of the axis whose stride in `view` is exactly the unit; -1 when there is none.
@@ -32,18 +36,15 @@ int unit_axis(const std::vector<Axis>& axes, int64_t Axis::* view, int64_t unit)
   return -1;
 }
 
-// Contiguous inner runs become the unit: whole where that is longer than a register, else a power of two up
-// to 16 bytes.
+// Contiguous inner runs become the unit: whole where that is
+// longer than a register, else a power of two up to 16 bytes.
 void widen_unit(std::vector<Axis>& axes, int64_t& unit) {
   while (!axes.empty() && axes.back().src == unit && axes.back().dst == unit) {
     const int64_t run = unit * axes.back().size;
-    if (run > 16 || run == 2 || run == 4 || run == 8 || run == 16) {
-      unit = run;
-      axes.pop_back();
-      if (run > 16) return;
-      continue;
-    }
-    return;
+    if (run <= kRegister && !std::has_single_bit(static_cast<uint64_t>(run))) return;
+    unit = run;
+    axes.pop_back();
+    if (run > kRegister) return;
   }
 }
 }  // namespace
@@ -60,7 +61,7 @@ BoxCopy plan_box(int rank, const int64_t* size, int64_t src_offset, const int64_
   box.dst = dst_offset * element;
   box.unit = element;
   widen_unit(axes, box.unit);
-  if (axes.empty() || box.unit > 16) {
+  if (axes.empty() || box.unit > kRegister) {
     box.inner = BoxCopy::Inner::rows;
   } else if (axes.back().src == 0 && axes.back().dst == box.unit) {
     box.inner = BoxCopy::Inner::repeat;
@@ -68,13 +69,12 @@ BoxCopy plan_box(int rank, const int64_t* size, int64_t src_offset, const int64_
     box.inner = BoxCopy::Inner::strided;
     const int across = unit_axis(axes, &Axis::src, box.unit);
     const int along = unit_axis(axes, &Axis::dst, box.unit);
-    if (across >= 0 && along >= 0 && across != along && axes[static_cast<size_t>(across)].size > 1) {
+    if (across >= 0 && along >= 0 && across != along && axes[across].size > 1) {
       box.inner = BoxCopy::Inner::transpose;
-      std::rotate(axes.begin() + across, axes.begin() + across + 1,
-                  axes.end());  // to the end: the source's line
+      // To the end the source's line, before it the destination's.
+      std::rotate(axes.begin() + across, axes.begin() + across + 1, axes.end());
       const int now = along > across ? along - 1 : along;
-      std::rotate(axes.begin() + now, axes.begin() + now + 1,
-                  axes.end() - 1);  // before it: the destination's line
+      std::rotate(axes.begin() + now, axes.begin() + now + 1, axes.end() - 1);
     }
   }
   box.rank = static_cast<int>(axes.size());
@@ -83,8 +83,7 @@ BoxCopy plan_box(int rank, const int64_t* size, int64_t src_offset, const int64_
     box.src_stride[a] = axes[a].src;
     box.dst_stride[a] = axes[a].dst;
     // The outermost axis that gives every thread some work, so that each writes one stretch of memory.
-    if (axes[static_cast<size_t>(box.split)].size < 8 &&
-        axes[a].size > axes[static_cast<size_t>(box.split)].size)
+    if (axes[box.split].size < kEnoughParts && axes[a].size > axes[box.split].size)
       box.split = static_cast<int>(a);
   }
   return box;
@@ -99,13 +98,12 @@ void for_outer(const BoxCopy& box, int outer, const std::byte* src, std::byte* d
     body(src, dst);
     int a = outer - 1;
     for (; a >= 0; --a) {
-      const auto k = static_cast<size_t>(a);
-      src += box.src_stride[k];
-      dst += box.dst_stride[k];
-      if (++index[k] < box.size[k]) break;
-      src -= box.src_stride[k] * box.size[k];
-      dst -= box.dst_stride[k] * box.size[k];
-      index[k] = 0;
+      src += box.src_stride[a];
+      dst += box.dst_stride[a];
+      if (++index[a] < box.size[a]) break;
+      src -= box.src_stride[a] * box.size[a];
+      dst -= box.dst_stride[a] * box.size[a];
+      index[a] = 0;
     }
     if (a < 0) return;
   }
@@ -138,13 +136,13 @@ void repeat_line(int64_t n, const std::byte* src, std::byte* dst) {
 
 template <class Unit>
 void run(const BoxCopy& box, const std::byte* src, std::byte* dst) {
-  const auto last = static_cast<size_t>(box.rank - 1);
+  const int last = box.rank - 1;
   switch (box.inner) {
     case BoxCopy::Inner::repeat:
       return for_outer(box, box.rank - 1, src, dst,
                        [&](const std::byte* s, std::byte* d) { repeat_line<Unit>(box.size[last], s, d); });
     case BoxCopy::Inner::transpose: {
-      const size_t along = last - 1;  // the destination's line; `last` is the source's
+      const int along = last - 1;  // the destination's line; `last` is the source's
       return for_outer(box, box.rank - 2, src, dst, [&](const std::byte* s, std::byte* d) {
         transpose_units<Unit>(box.size[last], box.size[along], s, box.src_stride[along], d,
                               box.dst_stride[last]);
@@ -163,7 +161,7 @@ void copy_rows(const BoxCopy& box, const std::byte* src, std::byte* dst) {
     std::memcpy(dst, src, bytes);
     return;
   }
-  const auto last = static_cast<size_t>(box.rank - 1);
+  const int last = box.rank - 1;
   for_outer(box, box.rank - 1, src, dst, [&](const std::byte* s, std::byte* d) {
     for (int64_t i = 0; i < box.size[last]; ++i)
       std::memcpy(d + i * box.dst_stride[last], s + i * box.src_stride[last], bytes);
@@ -174,7 +172,7 @@ void copy_rows(const BoxCopy& box, const std::byte* src, std::byte* dst) {
 void copy_part(const BoxCopy& whole, const std::byte* src, std::byte* dst, int64_t begin, int64_t end) {
   BoxCopy box = whole;
   if (box.rank > 0) {
-    const auto a = static_cast<size_t>(box.split);
+    const int a = box.split;
     box.size[a] = end - begin;
     box.src += begin * box.src_stride[a];
     box.dst += begin * box.dst_stride[a];

@@ -2,8 +2,8 @@
 // or 16 bytes where runs are that short, axes ordered, and one of four inner loops chosen:
 //   rows       contiguous runs longer than 16 bytes: memcpy
 //   repeat     source does not move along the inner axis: fill
-//   transpose  source is contiguous along another axis than the destination: tiles that are read and written
-//   by lines strided    anything else, one unit at a time
+//   transpose  source is contiguous along another axis than the destination: tiles, read and written by lines
+//   strided    anything else, one unit at a time
 // Immutable after plan_box(); thread-safe.
 #pragma once
 
@@ -30,16 +30,14 @@ struct BoxCopy {
   int64_t bytes() const;
 };
 
-// Offsets and strides in elements of `element` bytes (1, 2, 4 or 8). Preconditions: 0 <= rank <= kBoxRank,
-// sizes > 0.
+// Offsets and strides in elements of `element` bytes (1, 2,
+// 4 or 8). Preconditions: 0 <= rank <= kBoxRank, sizes > 0.
 BoxCopy plan_box(int rank, const int64_t* size, int64_t src_offset, const int64_t* src_stride,
                  int64_t dst_offset, const int64_t* dst_stride, int64_t element);
 
 // Copies the part [begin, end) of the split axis. A box of rank 0 has one part.
 void copy_part(const BoxCopy& box, const std::byte* src, std::byte* dst, int64_t begin, int64_t end);
-inline int64_t parts(const BoxCopy& box) {
-  return box.rank == 0 ? 1 : box.size[static_cast<size_t>(box.split)];
-}
+inline int64_t parts(const BoxCopy& box) { return box.rank == 0 ? 1 : box.size[box.split]; }
 inline void copy_box(const BoxCopy& box, const std::byte* src, std::byte* dst) {
   copy_part(box, src, dst, 0, parts(box));
 }

@@ -11,40 +11,44 @@
 
 namespace walle::kernels {
 
+inline constexpr int64_t kCopyGrainBytes = 65536;  // a piece of copying that is worth another thread
+// Indices checked before any of them is used: as many lie in the first-level cache when they are read again.
+inline constexpr int64_t kCheckBlock = 256;
+
 // One component of an index tuple, in elements.
 struct IndexStep {
   int64_t stride, bound;
 };
 
-// Rounds as a row-major box with a step of the dense side (the one the index does not move) and of the
-// indexed side.
+// Rounds as a row-major box with a step of the dense side
+// (the one the index does not move) and of the indexed side.
 struct Rounds {
   int rank = 0;
-  std::array<int64_t, 8> size{}, dense{}, indexed{};
+  std::array<int64_t, kBoxRank> size{}, dense{}, indexed{};
 
   int64_t count() const {
     int64_t n = 1;
-    for (size_t a = 0; a < static_cast<size_t>(rank); ++a) n *= size[a];
+    for (int a = 0; a < rank; ++a) n *= size[a];
     return n;
   }
 };
 
-// Walks rounds [begin, end) in order by lines of the innermost axis: body(first round, count, dense offset,
-// indexed offset).
+// Walks rounds [begin, end) in order by lines of the innermost
+// axis: body(first round, count, dense offset, indexed offset).
 template <class Body>
 void for_lines(const Rounds& rounds, int64_t begin, int64_t end, Body&& body) {
   if (begin >= end) return;
-  std::array<int64_t, 8> index{};
-  int64_t dense = 0, indexed = 0;
+  std::array<int64_t, kBoxRank> index{};
+  int64_t dense = 0;
+  int64_t indexed = 0;
   int64_t rest = begin;
   for (int a = rounds.rank - 1; a >= 0; --a) {
-    const auto k = static_cast<size_t>(a);
-    index[k] = rest % rounds.size[k];
-    rest /= rounds.size[k];
-    dense += index[k] * rounds.dense[k];
-    indexed += index[k] * rounds.indexed[k];
+    index[a] = rest % rounds.size[a];
+    rest /= rounds.size[a];
+    dense += index[a] * rounds.dense[a];
+    indexed += index[a] * rounds.indexed[a];
   }
-  const auto last = static_cast<size_t>(rounds.rank > 0 ? rounds.rank - 1 : 0);
+  const int last = rounds.rank > 0 ? rounds.rank - 1 : 0;
   const int64_t line = rounds.rank > 0 ? rounds.size[last] : 1;
   for (int64_t i = begin; i < end;) {
     const int64_t n = std::min(line - index[last], end - i);
@@ -54,13 +58,12 @@ void for_lines(const Rounds& rounds, int64_t begin, int64_t end, Body&& body) {
     indexed -= index[last] * rounds.indexed[last];
     index[last] = 0;
     for (int a = rounds.rank - 2; a >= 0; --a) {
-      const auto k = static_cast<size_t>(a);
-      dense += rounds.dense[k];
-      indexed += rounds.indexed[k];
-      if (++index[k] < rounds.size[k]) break;
-      dense -= rounds.dense[k] * rounds.size[k];
-      indexed -= rounds.indexed[k] * rounds.size[k];
-      index[k] = 0;
+      dense += rounds.dense[a];
+      indexed += rounds.indexed[a];
+      if (++index[a] < rounds.size[a]) break;
+      dense -= rounds.dense[a] * rounds.size[a];
+      indexed -= rounds.indexed[a] * rounds.size[a];
+      index[a] = 0;
     }
   }
 }
@@ -68,14 +71,14 @@ void for_lines(const Rounds& rounds, int64_t begin, int64_t end, Body&& body) {
 // Walks rounds [begin, end) in order: body(round, dense offset).
 template <class Body>
 void for_rounds(const Rounds& rounds, int64_t begin, int64_t end, Body&& body) {
-  const int64_t step = rounds.rank > 0 ? rounds.dense[static_cast<size_t>(rounds.rank - 1)] : 0;
+  const int64_t step = rounds.rank > 0 ? rounds.dense[rounds.rank - 1] : 0;
   for_lines(rounds, begin, end, [&](int64_t i, int64_t n, int64_t dense, int64_t) {
     for (int64_t j = 0; j < n; ++j) body(i + j, dense + j * step);
   });
 }
 
-// The offset of one tuple, or -1 when a component is out of bounds (offsets of valid tuples are never
-// negative).
+// The offset of one tuple, or -1 when a component is out
+// of bounds (offsets of valid tuples are never negative).
 template <class Index>
 int64_t tuple_offset(const IndexStep* steps, int depth, const Index* tuple) {
   int64_t offset = 0;
@@ -101,8 +104,8 @@ template <class Index>
 int64_t resolve_indices(const Rounds& rounds, const IndexStep* steps, int depth, const Index* indices,
                         int64_t* offsets, int threads) {
   std::atomic<int64_t> bad{INT64_MAX};
-  const int64_t move = rounds.rank > 0 ? rounds.indexed[static_cast<size_t>(rounds.rank - 1)] : 0;
-  parallel_ranges(rounds.count(), 16384, threads, [&](int64_t begin, int64_t end) {
+  const int64_t move = rounds.rank > 0 ? rounds.indexed[rounds.rank - 1] : 0;
+  parallel_ranges(rounds.count(), kScalarGrain, threads, [&](int64_t begin, int64_t end) {
     for_lines(rounds, begin, end, [&](int64_t i, int64_t n, int64_t, int64_t indexed) {
       const Index* tuple = indices + i * depth;
       for (int64_t j = 0; j < n; ++j, tuple += depth) {
@@ -121,30 +124,30 @@ int64_t resolve_indices(const Rounds& rounds, const IndexStep* steps, int depth,
   return position;
 }
 
-// One unit and one index per round (GatherElements, Gather of scalars): no offsets are stored. Returns as
-// resolve_indices.
+// One unit and one index per round (GatherElements, Gather of
+// scalars): no offsets are stored. Returns as resolve_indices.
 template <class Unit, class Index>
 int64_t gather_elements(const Rounds& rounds, IndexStep step, const Index* indices, const Unit* src,
                         Unit* dst, int threads) {
   std::atomic<int64_t> bad{INT64_MAX};
-  const auto last = static_cast<size_t>(rounds.rank > 0 ? rounds.rank - 1 : 0);
+  const int last = rounds.rank > 0 ? rounds.rank - 1 : 0;
   const int64_t to_step = rounds.rank > 0 ? rounds.dense[last] : 0;
   const int64_t from_step = rounds.rank > 0 ? rounds.indexed[last] : 0;
-  parallel_ranges(rounds.count(), 16384, threads, [&](int64_t begin, int64_t end) {
+  parallel_ranges(rounds.count(), kScalarGrain, threads, [&](int64_t begin, int64_t end) {
     for_lines(rounds, begin, end, [&, step](int64_t i, int64_t n, int64_t dense, int64_t indexed) {
       const Index* at = indices + i;
       const Unit* from = src + indexed;
       Unit* to = dst + dense;
       const auto bound = static_cast<uint64_t>(step.bound);
-      // Checked in blocks by sign bits alone (adds and ors, which every instruction set vectorises), then
-      // copied unchecked.
+      // Checked in blocks by sign bits alone (adds and ors, which
+      // every instruction set vectorises), then copied unchecked.
       const auto outside = [bound](Index given) {
         const auto index = static_cast<uint64_t>(int64_t{given});
         return ((index + bound) | (bound - 1 - index)) >> 63;
       };
       const bool plain = to_step == 1 && from_step == 0 && step.stride == 1;
-      for (int64_t block = 0; block < n; block += 256) {
-        const int64_t stop = std::min(n, block + 256);
+      for (int64_t block = 0; block < n; block += kCheckBlock) {
+        const int64_t stop = std::min(n, block + kCheckBlock);
         uint64_t any = 0;
         for (int64_t j = block; j < stop; ++j) any |= outside(at[j]);
         if (any) [[unlikely]] {
@@ -170,7 +173,7 @@ int64_t gather_elements(const Rounds& rounds, IndexStep step, const Index* indic
 // A box per round. Gather: rounds write disjoint places, so threads share them.
 inline void gather_boxes(const BoxCopy& body, const Rounds& rounds, const int64_t* offsets, int64_t element,
                          const std::byte* src, std::byte* dst, int threads) {
-  const int64_t grain = 1 + 65536 / (body.bytes() + 1);
+  const int64_t grain = 1 + kCopyGrainBytes / (body.bytes() + 1);
   const auto bytes = static_cast<size_t>(body.unit);
   parallel_ranges(rounds.count(), grain, threads, [&](int64_t begin, int64_t end) {
     if (body.rank == 0)

@@ -28,11 +28,14 @@ inline void store(std::byte* p, V v) {
 }
 
 inline void tile(uint32_t, const std::byte* src, int64_t sp, std::byte* dst, int64_t dp) {
-  const V4 a = load<V4>(src), b = load<V4>(src + sp), c = load<V4>(src + 2 * sp), d = load<V4>(src + 3 * sp);
-  const V4 ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5),
-           ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  const V4 cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5),
-           cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  const V4 a = load<V4>(src);
+  const V4 b = load<V4>(src + sp);
+  const V4 c = load<V4>(src + 2 * sp);
+  const V4 d = load<V4>(src + 3 * sp);
+  const V4 ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+  const V4 ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const V4 cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+  const V4 cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
   store(dst, __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5));
   store(dst + dp, __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7));
   store(dst + 2 * dp, __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5));
@@ -40,7 +43,8 @@ inline void tile(uint32_t, const std::byte* src, int64_t sp, std::byte* dst, int
 }
 
 inline void tile(uint64_t, const std::byte* src, int64_t sp, std::byte* dst, int64_t dp) {
-  const V2 a = load<V2>(src), b = load<V2>(src + sp);
+  const V2 a = load<V2>(src);
+  const V2 b = load<V2>(src + sp);
   store(dst, __builtin_shufflevector(a, b, 0, 2));
   store(dst + dp, __builtin_shufflevector(a, b, 1, 3));
 }
@@ -86,8 +90,8 @@ void block(int64_t r0, int64_t r1, int64_t c0, int64_t c1, const std::byte* src,
 template <class Unit>
 void transpose_units(int64_t columns, int64_t rows, const std::byte* src, int64_t src_pitch, std::byte* dst,
                      int64_t dst_pitch) {
-  constexpr int64_t kBlock =
-      sizeof(Unit) >= 8 ? 16 : 32;  // two lines of 64 bytes per row and side: a block stays in L1
+  // At most two lines of 64 bytes per row and side: a block stays in the first-level cache.
+  constexpr int64_t kBlock = sizeof(Unit) >= 8 ? 16 : 32;
   for (int64_t c = 0; c < columns; c += kBlock)
     for (int64_t r = 0; r < rows; r += kBlock)
       transpose_detail::block<Unit>(r, std::min(rows, r + kBlock), c, std::min(columns, c + kBlock), src,

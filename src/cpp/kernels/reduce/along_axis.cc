@@ -36,19 +36,28 @@ void arg_reduce(const ArgReduce& s, const T* x, int64_t* y) {
 }
 
 template <class T>
+T added(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) return a + b;
+  return wrap_add(a, b);
+}
+
+template <class T>
+T multiplied(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) return a * b;
+  return wrap_mul(a, b);
+}
+
+template <class T>
 void cum_sum(const CumSum& s, const T* x, T* y) {
   const int64_t step = s.reverse ? -s.inner : s.inner;
   for (int64_t o = 0; o < s.outer; ++o) {
     for (int64_t i = 0; i < s.inner; ++i) {
       int64_t at = o * s.axis * s.inner + i + (s.reverse ? (s.axis - 1) * s.inner : 0);
-      T total = 0;
+      T total = s.product ? 1 : 0;
       for (int64_t k = 0; k < s.axis; ++k, at += step) {
         const T v = x[at];
         if (s.exclusive) y[at] = total;
-        if constexpr (std::is_floating_point_v<T>)
-          total += v;
-        else
-          total = wrap_add(total, v);
+        total = s.product ? multiplied(total, v) : added(total, v);
         if (!s.exclusive) y[at] = total;
       }
     }

@@ -20,8 +20,8 @@ T highest() {
 // One combining step, its neutral element and the type the blocks of a contiguous run are put together in.
 template <class T>
 struct Sum {
-  using Total =
-      std::conditional_t<kFloat<T>, double, T>;  // block sums add up in double: a float would stop counting
+  // Sums of blocks add up in double: a float of 2^24 takes no notice of a further 1.
+  using Total = std::conditional_t<kFloat<T>, double, T>;
   static T neutral() { return T(0); }
   static T step(T a, T b) {
     if constexpr (kFloat<T>)
@@ -54,11 +54,13 @@ struct Min {
   static T step(T a, T b) { return a < b || a != a ? a : b; }
 };
 
-// A contiguous run folded in eight lanes (the compiler vectorises them), block by block.
+// A contiguous run folded in lanes, which the compiler makes a vector of, block by block. A block of floats
+// is no more than 128 additions deep, so that its rounding error stays small however long the run is.
+constexpr int64_t kLanes = 8;
+constexpr int64_t kBlock = 128 * kLanes;
+
 template <class T, template <class> class Op>
 T fold_run(const T* x, int64_t n) {
-  constexpr int64_t kLanes = 8;
-  constexpr int64_t kBlock = 1024;
   using Total = typename Op<T>::Total;
   Total total = static_cast<Total>(Op<T>::neutral());
   for (int64_t at = 0; at < n; at += kBlock) {
@@ -79,18 +81,17 @@ T fold_run(const T* x, int64_t n) {
 // Folds the sub-array from `axis` on into y (dense over the kept axes from there).
 template <class T, template <class> class Op>
 void fold(const ReducePlan& p, int axis, const T* x, const int64_t* x_stride, const int64_t* y_stride, T* y) {
-  const auto a = static_cast<size_t>(axis);
-  const int64_t n = p.size[a];
+  const int64_t n = p.size[axis];
   if (axis == p.rank - 1) {
-    if (p.reduced[a])
+    if (p.reduced[axis])
       *y = Op<T>::step(*y, fold_run<T, Op>(x, n));
     else
       for (int64_t i = 0; i < n; ++i) y[i] = Op<T>::step(y[i], x[i]);
     return;
   }
-  const int64_t step = p.reduced[a] ? 0 : y_stride[a];
+  const int64_t step = p.reduced[axis] ? 0 : y_stride[axis];
   for (int64_t i = 0; i < n; ++i)
-    fold<T, Op>(p, axis + 1, x + i * x_stride[a], x_stride, y_stride, y + i * step);
+    fold<T, Op>(p, axis + 1, x + i * x_stride[axis], x_stride, y_stride, y + i * step);
 }
 
 template <class T, template <class> class Op>
@@ -106,17 +107,16 @@ void reduce(const ReducePlan& p, const T* x, T* y, int threads) {
   int64_t sx = 1;
   int64_t sy = 1;
   for (int i = p.rank - 1; i >= 0; --i) {
-    const auto a = static_cast<size_t>(i);
-    x_stride[a] = sx;
-    y_stride[a] = sy;
-    sx *= p.size[a];
-    if (!p.reduced[a]) sy *= p.size[a];
+    x_stride[i] = sx;
+    y_stride[i] = sy;
+    sx *= p.size[i];
+    if (!p.reduced[i]) sy *= p.size[i];
   }
+  // Threads share the outermost axis when it is kept: no two
+  // write one result, and sums do not depend on threads.
   if (p.reduced[0]) return fold<T, Op>(p, 0, x, x_stride, y_stride, y);
-  ReducePlan part = p;
-  const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(x_stride[0], 1));
-  parallel_ranges(p.size[0], grain, threads, [&](int64_t begin, int64_t end) {
-    ReducePlan mine = part;
+  parallel_ranges(p.size[0], items_of(kScalarGrain, x_stride[0]), threads, [&](int64_t begin, int64_t end) {
+    ReducePlan mine = p;
     mine.size[0] = end - begin;
     fold<T, Op>(mine, 0, x + begin * x_stride[0], x_stride, y_stride, y + begin * y_stride[0]);
   });
@@ -148,11 +148,11 @@ ReducePlan make_reduce_plan(const Shape& in, std::span<const int> axes) {
     const bool reduced = std::ranges::find(axes, i) != axes.end();
     (reduced ? p.reduced_elements : p.kept_elements) *= in[i];
     if (in[i] == 1) continue;
-    if (p.rank > 0 && p.reduced[static_cast<size_t>(p.rank - 1)] == reduced) {
-      p.size[static_cast<size_t>(p.rank - 1)] *= in[i];
+    if (p.rank > 0 && p.reduced[p.rank - 1] == reduced) {
+      p.size[p.rank - 1] *= in[i];
     } else {
-      p.size[static_cast<size_t>(p.rank)] = in[i];
-      p.reduced[static_cast<size_t>(p.rank++)] = reduced;
+      p.size[p.rank] = in[i];
+      p.reduced[p.rank++] = reduced;
     }
   }
   return p;
@@ -164,8 +164,8 @@ bool reduce_supports(ReduceKind kind, DType dtype) {
 }
 
 void run_reduce(ReduceKind kind, DType dtype, const ReducePlan& plan, const void* x, void* y, int threads) {
-  if (dtype == DType::boolean &&
-      plan.reduced_elements == 0) {  // the neutral elements of or and and, not of bytes
+  if (dtype == DType::boolean && plan.reduced_elements == 0) {
+    // The neutral elements of `or` and `and`, not of bytes.
     std::fill_n(static_cast<bool*>(y), plan.kept_elements, kind == ReduceKind::min);
     return;
   }

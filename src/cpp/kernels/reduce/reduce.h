@@ -21,13 +21,13 @@ ReducePlan make_reduce_plan(const Shape& in, std::span<const int> axes);
 
 bool reduce_supports(ReduceKind kind, DType dtype);
 
-// Empty sets give the neutral element: 0, NaN (0 for integers), the lowest, the highest value, 1. Max and Min
-// pass NaN on; integer sums wrap. Sums of floats go through blocks so that the error does not grow with the
-// length of a contiguous run.
+// Empty sets give the neutral element: 0, NaN (0 for integers), the lowest, the
+// highest value, 1. Max and Min pass NaN on; integer sums wrap. Sums of floats go
+// through blocks so that the error does not grow with the length of a contiguous run.
 void run_reduce(ReduceKind kind, DType dtype, const ReducePlan& plan, const void* x, void* y, int threads);
 
-// The index of the greatest (or least) element along the middle axis of [outer, axis, inner]; NaN wins, as in
-// NumPy.
+// The index of the greatest (or least) element along the
+// middle axis of [outer, axis, inner]; NaN wins, as in NumPy.
 struct ArgReduce {
   int64_t outer = 1;
   int64_t axis = 1;
@@ -37,13 +37,14 @@ struct ArgReduce {
 };
 void run_arg_reduce(const ArgReduce& spec, DType dtype, const void* x, int64_t* y);
 
-// Running sums along the middle axis of [outer, axis, inner].
+// Running sums (or products) along the middle axis of [outer, axis, inner].
 struct CumSum {
   int64_t outer = 1;
   int64_t axis = 1;
   int64_t inner = 1;
   bool exclusive = false;
   bool reverse = false;
+  bool product = false;
 };
 void run_cum_sum(const CumSum& spec, DType dtype, const void* x, void* y);
 

@@ -53,50 +53,44 @@ void blend_scalar_rows(const Interpolate& s, const T* x, const int32_t* index, c
 template <class T>
 void interpolate(const Interpolate& s, const T* x, const int32_t* index, const T* weight, T* y, int threads) {
   if (s.inner == 1) {
-    parallel_ranges(s.outer, std::max<int64_t>(1, 8192 / std::max<int64_t>(s.out * s.taps, 1)), threads,
-                    [&](int64_t begin, int64_t end) {
-                      for (int64_t o = begin; o < end; ++o)
-                        blend_scalar_rows(s, x + o * s.in, index, weight, y + o * s.out);
-                    });
+    parallel_ranges(s.outer, items_of(kCallGrain, s.out * s.taps), threads, [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) blend_scalar_rows(s, x + o * s.in, index, weight, y + o * s.out);
+    });
     return;
   }
-  parallel_ranges(s.outer * s.out, std::max<int64_t>(1, 16384 / (s.inner * s.taps)), threads,
-                  [&](int64_t begin, int64_t end) {
-                    for (int64_t r = begin; r < end; ++r) {
-                      const int64_t j = r % s.out;
-                      blend(s, x + r / s.out * s.in * s.inner, index + j * s.taps, weight + j * s.taps,
-                            y + r * s.inner);
-                    }
-                  });
+  parallel_ranges(
+      s.outer * s.out, items_of(kScalarGrain, s.inner * s.taps), threads, [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) {
+          const int64_t j = r % s.out;
+          blend(s, x + r / s.out * s.in * s.inner, index + j * s.taps, weight + j * s.taps, y + r * s.inner);
+        }
+      });
 }
 
 // Single elements along the last axis, as integers of their size.
 template <class T>
 void select_elements(const Interpolate& s, const void* x, const int32_t* index, void* y, int threads) {
-  parallel_ranges(s.outer, std::max<int64_t>(1, 16384 / std::max<int64_t>(s.out, 1)), threads,
-                  [&](int64_t begin, int64_t end) {
-                    for (int64_t o = begin; o < end; ++o) {
-                      const T* from = static_cast<const T*>(x) + o * s.in;
-                      T* to = static_cast<T*>(y) + o * s.out;
-                      for (int64_t j = 0; j < s.out; ++j) to[j] = from[index[j]];
-                    }
-                  });
+  parallel_ranges(s.outer, items_of(kScalarGrain, s.out), threads, [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      const T* from = static_cast<const T*>(x) + o * s.in;
+      T* to = static_cast<T*>(y) + o * s.out;
+      for (int64_t j = 0; j < s.out; ++j) to[j] = from[index[j]];
+    }
+  });
 }
 
 void select(const Interpolate& s, int64_t size, const std::byte* x, const int32_t* index, std::byte* y,
             int threads) {
-  const auto bytes = static_cast<size_t>(s.inner * size);
+  const int64_t bytes = s.inner * size;
   if (bytes == 1) return select_elements<uint8_t>(s, x, index, y, threads);
   if (bytes == 2) return select_elements<uint16_t>(s, x, index, y, threads);
   if (bytes == 4) return select_elements<uint32_t>(s, x, index, y, threads);
   if (bytes == 8) return select_elements<uint64_t>(s, x, index, y, threads);
-  parallel_ranges(s.outer * s.out, std::max<int64_t>(1, 16384 / std::max<int64_t>(s.inner, 1)), threads,
-                  [&](int64_t begin, int64_t end) {
-                    for (int64_t r = begin; r < end; ++r)
-                      std::memcpy(y + static_cast<size_t>(r) * bytes,
-                                  x + static_cast<size_t>(r / s.out * s.in + index[r % s.out]) * bytes,
-                                  bytes);
-                  });
+  parallel_ranges(s.outer * s.out, items_of(kScalarGrain, s.inner), threads, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r)
+      std::memcpy(y + r * bytes, x + (r / s.out * s.in + index[r % s.out]) * bytes,
+                  static_cast<size_t>(bytes));
+  });
 }
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Sparse linear maps along the middle axis of [outer, in, inner]: y[o, j, i] = sum over t of weight[j, t] *
-// x[o, index[j, t], i].
+// Sparse linear maps along the middle axis of [outer, in, inner]:
+// y[o, j, i] = sum over t of weight[j, t] * x[o, index[j, t], i].
 #pragma once
 
 #include "base/status.h"

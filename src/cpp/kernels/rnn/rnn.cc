@@ -3,25 +3,30 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/checked.h"
 #include "base/thread_pool.h"
+#include "kernels/workspace.h"
 
 namespace walle::kernels {
 
 WALLE_PICK_PER_ISA(RnnTable, kRnn, rnn_table)
 
 namespace {
-// The projection of a chunk of steps should still be in the second-level cache when the steps read it.
+// The projection of a chunk of steps should still be in
+// the second-level cache when the steps read it: 512 KB.
 constexpr int64_t kChunkElements = 128 << 10;
+constexpr int64_t kMinChunk = 16;  // steps: fewer rows leave tiles of the projection's product empty
+// Multiply-adds of one step's product from which on threads share it, about 80 us at 100 GFLOP/s. The steps
+// wait for each other, and a parked helper takes more than 10 us to come.
+constexpr int64_t kSharedProduct = int64_t{4} << 20;
 
 bool split_recurrence(const Rnn& r) { return r.kind == RnnKind::gru && !r.linear_before_reset; }
 
-// Steps projected at once. With the batch outermost in memory and several rows, steps of a chunk are not
-// adjacent.
+// Steps projected at once. With the batch outermost in memory
+// and several rows, steps of a chunk are not adjacent.
 int64_t chunk_steps(const Rnn& r) {
   if (r.sequence == 0 || (r.batch_first && r.batch > 1)) return std::max<int64_t>(r.sequence, 1);
   const int64_t step = std::max<int64_t>(r.batch * r.gates * r.hidden, 1);
-  return std::min(r.sequence, std::max<int64_t>(kChunkElements / step, 16));
+  return std::min(r.sequence, std::max(kChunkElements / step, kMinChunk));
 }
 
 // Scratch of one direction, in floats, every part on its own cache line.
@@ -29,15 +34,16 @@ struct Scratch {
   int64_t projected, gates, h, cell, reset, bias, gemm;
 
   Scratch(const GemmTable& t, const Rnn& r, int threads) {
-    const auto up = [](int64_t n) { return base::round_up(n, 16); };
     const int64_t width = r.gates * r.hidden;
-    projected = up(chunk_steps(r) * r.batch * width);
-    gates = up(r.batch * width);
-    h = cell = reset = up(r.batch * r.hidden);
-    bias = up(2 * width);
+    projected = whole_lines(chunk_steps(r) * r.batch * width);
+    gates = whole_lines(r.batch * width);
+    h = whole_lines(r.batch * r.hidden);
+    cell = h;
+    reset = h;
+    bias = whole_lines(2 * width);
     const int64_t project = gemm_workspace_bytes(t, chunk_steps(r) * r.batch, width, r.input, false, true);
     const int64_t recur = gemm_workspace_bytes(t, r.batch, width, r.hidden, false, true);
-    gemm = up(std::max(project, recur) / static_cast<int64_t>(sizeof(float)) * std::max(threads, 1));
+    gemm = whole_lines(std::max(project, recur) / kFloatBytes * std::max(threads, 1));
   }
   int64_t total() const { return projected + gates + h + cell + reset + bias + gemm; }
 };
@@ -80,7 +86,7 @@ class Direction {
   }
 
  private:
-  bool backward() const { return r_.backward[static_cast<size_t>(d_)]; }
+  bool backward() const { return r_.backward[d_]; }
   int64_t state_at(int64_t b) const {
     return (r_.batch_first ? b * r_.directions + d_ : d_ * r_.batch + b) * r_.hidden;
   }
@@ -95,8 +101,8 @@ class Direction {
       std::memcpy(to + state_at(b), from + b * r_.hidden, static_cast<size_t>(r_.hidden) * sizeof(float));
   }
 
-  // Both biases belong to the projection, except the one that GRU's reset gate scales with the recurrent
-  // product.
+  // Both biases belong to the projection, except the one
+  // that GRU's reset gate scales with the recurrent product.
   void make_bias() {
     const float* b = o_.b ? o_.b + d_ * 2 * width_ : nullptr;
     const int64_t kept = r_.kind == RnnKind::gru && r_.linear_before_reset ? 2 * r_.hidden : width_;
@@ -106,24 +112,17 @@ class Direction {
     }
   }
 
-  void multiply(int64_t rows, int64_t columns, int64_t depth, const float* a, int64_t a_row, const float* b,
-                float* c, int64_t c_row, const float* bias, int threads) {
-    Gemm g;
-    g.m = rows;
-    g.n = columns;
-    g.k = depth;
-    g.a = {a, a_row, 1};
-    g.packed_b = b;
-    g.c = c;
-    g.c_row = c_row;
-    g.epilogue.col_bias = bias;
-    run_gemm(gemm_, g, threads, work_);
-  }
-
   void project(int64_t count) {
     const int64_t at = r_.batch_first ? first_ * r_.input : first_ * r_.batch * r_.input;
-    multiply(count * r_.batch, width_, r_.input, o_.x + at, r_.input, input_weights_, projected_, width_,
-             bias_, threads_);
+    const Gemm product{.m = count * r_.batch,
+                       .n = width_,
+                       .k = r_.input,
+                       .a = {.data = o_.x + at, .row_stride = r_.input},
+                       .packed_b = input_weights_,
+                       .c = projected_,
+                       .c_row = width_,
+                       .epilogue = {.col_bias = bias_}};
+    run_gemm(gemm_, product, threads_, work_);
   }
 
   const float* projected(int64_t t, int64_t b) const {
@@ -133,15 +132,21 @@ class Direction {
 
   void recur(const float* state, int64_t first_column, int64_t columns, const float* weights,
              const float* bias) {
-    // A step is one small product after the other: threads pay only for large states.
-    const bool large = r_.batch * columns * r_.hidden > (int64_t{4} << 20);
-    multiply(r_.batch, columns, r_.hidden, state, r_.hidden, weights, gates_ + first_column, width_, bias,
-             large ? threads_ : 1);
+    const Gemm product{.m = r_.batch,
+                       .n = columns,
+                       .k = r_.hidden,
+                       .a = {.data = state, .row_stride = r_.hidden},
+                       .packed_b = weights,
+                       .c = gates_ + first_column,
+                       .c_row = width_,
+                       .epilogue = {.col_bias = bias}};
+    const bool shared = r_.batch * columns * r_.hidden > kSharedProduct;
+    run_gemm(gemm_, product, shared ? threads_ : 1, work_);
   }
 
   template <class Fn>
   void each_row(int64_t t, Fn fn) {
-    const auto& a = r_.activations[static_cast<size_t>(d_)];
+    const auto& a = r_.activations[d_];
     RnnRow row;
     row.hidden = r_.hidden;
     row.peephole = o_.peephole ? o_.peephole + d_ * 3 * r_.hidden : nullptr;
@@ -208,7 +213,7 @@ int64_t rnn_packed_elements(const GemmTable& t, const Rnn& r) {
   const int64_t recurrent = split_recurrence(r) ? packed_b_elements(t, 2 * r.hidden, r.hidden) +
                                                       packed_b_elements(t, r.hidden, r.hidden)
                                                 : packed_b_elements(t, width, r.hidden);
-  return base::round_up(packed_b_elements(t, width, r.input) + recurrent, 16);
+  return whole_lines(packed_b_elements(t, width, r.input) + recurrent);
 }
 
 void pack_rnn(const GemmTable& t, const Rnn& r, const float* w, const float* rec, float* out) {
@@ -223,8 +228,7 @@ void pack_rnn(const GemmTable& t, const Rnn& r, const float* w, const float* rec
 }
 
 int64_t rnn_workspace_bytes(const GemmTable& t, const Rnn& r, int threads) {
-  return r.directions * Scratch(t, r, inner_threads(r, threads)).total() *
-         static_cast<int64_t>(sizeof(float));
+  return r.directions * Scratch(t, r, inner_threads(r, threads)).total() * kFloatBytes;
 }
 
 void run_rnn(Isa isa, const Rnn& r, const RnnOperands& o, int threads, std::byte* workspace) {

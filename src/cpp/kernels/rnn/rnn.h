@@ -17,8 +17,8 @@ struct Rnn {
   int64_t gates = 1;
   int64_t directions = 1;
   std::array<bool, 2> backward{};
-  bool batch_first = false;  // x [batch, sequence, input], y [batch, sequence, directions, hidden], states
-                             // [batch, directions, hidden]
+  // x [batch, sequence, input], y [batch, sequence, directions, hidden], states [batch, directions, hidden].
+  bool batch_first = false;
   bool linear_before_reset = false;  // GRU
   bool input_forget = false;         // LSTM
   float clip = 0;

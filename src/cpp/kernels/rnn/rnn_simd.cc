@@ -10,6 +10,7 @@ inline vf select(vi mask, vf a, vf b) { return as_float((as_int(a) & mask) | (as
 
 inline vf softplus(vf x) {
   vf out;
+  // Beyond 20 the result is x in float, and exp would overflow from 89 on.
   for (int i = 0; i < kLanes; ++i) out[i] = x[i] > 20 ? x[i] : __builtin_log1pf(__builtin_expf(x[i]));
   return out;
 }
@@ -129,6 +130,12 @@ void gru_finish(const RnnRow& r) { usual(r, false) ? gru_finish_row<Usual>(r) : 
 }  // namespace
 
 extern const RnnTable kRnn;
-const RnnTable kRnn = {rnn, lstm, gru_linear, gru_gates, gru_finish};
+const RnnTable kRnn = {
+    .rnn = rnn,
+    .lstm = lstm,
+    .gru_linear = gru_linear,
+    .gru_gates = gru_gates,
+    .gru_finish = gru_finish,
+};
 
 }  // namespace walle::kernels::WALLE_ISA_NS

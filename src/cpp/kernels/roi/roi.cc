@@ -9,8 +9,12 @@
 namespace walle::kernels {
 
 namespace {
-constexpr double kMaxSamples = 1024;  // per bin and axis
+// Samples per bin and axis: those of one bin, at 64 bytes each, take at most 64 MB.
+constexpr double kMaxSamples = 1024;
+// Box edges beyond it are far outside any image all the same, and their differences stay small integers.
+constexpr double kFarOutside = 1e9;
 
+// A bilinear reading: the four elements around a point.
 struct Sample {
   int64_t at[4] = {0, 0, 0, 0};
   double weight[4] = {0, 0, 0, 0};
@@ -40,6 +44,7 @@ Sample sample_at(const Roi& s, double y, double x) {
   return r;
 }
 
+// A box of RoiAlign, in elements.
 struct Box {
   double top = 0, left = 0, bin_height = 0, bin_width = 0;
   int64_t rows = 1, cols = 1;  // samples per bin
@@ -64,8 +69,9 @@ Status measure(const Roi& s, const T* roi, Box& b) {
   }
   if (!(b.bin_height < kMaxSamples) || !(b.bin_width < kMaxSamples))
     return model_error("a box of " + std::to_string(width) + " x " + std::to_string(height),
-                       "finite boxes of at most 1024 elements per bin and axis", "input rois",
-                       "check spatial_scale");
+                       "finite boxes of at most " + std::to_string(static_cast<int>(kMaxSamples)) +
+                           " elements per bin and axis",
+                       "input rois", "check spatial_scale");
   b.rows = std::max<int64_t>(static_cast<int64_t>(std::ceil(b.bin_height)), 0);
   b.cols = std::max<int64_t>(static_cast<int64_t>(std::ceil(b.bin_width)), 0);
   return {};
@@ -85,6 +91,11 @@ T pool_bin(const Roi& s, const T* plane, const Sample* samples, int64_t count) {
   return static_cast<T>(s.maximum ? result : result / static_cast<double>(std::max<int64_t>(count, 1)));
 }
 
+// Where sample i of `count` in a bin lies, in bins.
+double centre(int64_t bin, int64_t i, int64_t count) {
+  return static_cast<double>(bin) + (static_cast<double>(i) + 0.5) / static_cast<double>(count);
+}
+
 template <class T>
 void align_box(const Roi& s, const Box& b, const T* x, T* y) {
   std::vector<Sample> samples(static_cast<size_t>(b.rows * b.cols));
@@ -92,14 +103,8 @@ void align_box(const Roi& s, const Box& b, const T* x, T* y) {
     for (int64_t pw = 0; pw < s.out_width; ++pw) {
       for (int64_t i = 0; i < b.rows; ++i)
         for (int64_t j = 0; j < b.cols; ++j)
-          samples[static_cast<size_t>(i * b.cols + j)] = sample_at(
-              s,
-              b.top +
-                  (static_cast<double>(ph) + (static_cast<double>(i) + 0.5) / static_cast<double>(b.rows)) *
-                      b.bin_height,
-              b.left +
-                  (static_cast<double>(pw) + (static_cast<double>(j) + 0.5) / static_cast<double>(b.cols)) *
-                      b.bin_width);
+          samples[i * b.cols + j] = sample_at(s, b.top + centre(ph, i, b.rows) * b.bin_height,
+                                              b.left + centre(pw, j, b.cols) * b.bin_width);
       for (int64_t c = 0; c < s.channels; ++c)
         y[(c * s.out_height + ph) * s.out_width + pw] =
             pool_bin(s, x + c * s.height * s.width, samples.data(), static_cast<int64_t>(samples.size()));
@@ -122,9 +127,9 @@ template <class T>
 void max_pool_box(const Roi& s, const T* roi, const T* x, T* y) {
   double edge[4];
   for (int i = 0; i < 4; ++i) {
-    const double v = static_cast<double>(
-        std::round(roi[1 + i] * static_cast<T>(s.scale)));  // in T: halves decide where the box begins
-    edge[i] = std::isnan(v) ? 0 : std::clamp(v, -1e9, 1e9);
+    // Rounded in T, as the definition does it: halves decide where the box begins.
+    const double v = static_cast<double>(std::round(roi[1 + i] * static_cast<T>(s.scale)));
+    edge[i] = std::isnan(v) ? 0 : std::clamp(v, -kFarOutside, kFarOutside);
   }
   const double bin_height = std::max(edge[3] - edge[1] + 1, 1.0) / static_cast<double>(s.out_height);
   const double bin_width = std::max(edge[2] - edge[0] + 1, 1.0) / static_cast<double>(s.out_width);
@@ -156,14 +161,12 @@ Status run_roi_align(const Roi& s, DType dtype, const void* x, const void* rois,
     for (int64_t r = 0; r < s.boxes && status.ok(); ++r) {
       if (batch_indices[r] < 0 || batch_indices[r] >= s.batch)
         status = wrong_batch(std::to_string(batch_indices[r]), s.batch);
-      if (status.ok())
-        status = measure(s, static_cast<const T*>(rois) + r * 4, boxes[static_cast<size_t>(r)]);
+      if (status.ok()) status = measure(s, static_cast<const T*>(rois) + r * 4, boxes[r]);
     }
     if (!status.ok()) return;
     const int64_t out = s.channels * s.out_height * s.out_width;
     base::parallel_for(s.boxes, threads, [&](int64_t r) {
-      align_box(s, boxes[static_cast<size_t>(r)],
-                static_cast<const T*>(x) + batch_indices[r] * s.channels * s.height * s.width,
+      align_box(s, boxes[r], static_cast<const T*>(x) + batch_indices[r] * s.channels * s.height * s.width,
                 static_cast<T*>(y) + r * out);
     });
   });

@@ -1,5 +1,5 @@
-// Features of boxes: reference kernels of RoiAlign (He et al., "Mask R-CNN", 2017) and MaxRoiPool (Girshick,
-// "Fast R-CNN", 2015).
+// Features of boxes: reference kernels of RoiAlign (He et al., "Mask
+// R-CNN", 2017) and MaxRoiPool (Girshick, "Fast R-CNN", 2015).
 #pragma once
 
 #include "base/status.h"
@@ -18,9 +18,9 @@ struct Roi {
   bool maximum = false;
 };
 
-// x [batch, channels, height, width], rois [boxes, 4], batch_indices [boxes], y [boxes, channels, out_height,
-// out_width]. A model error for a batch index outside x, or a box so large that its samples cannot be
-// counted.
+// x [batch, channels, height, width], rois [boxes, 4], batch_indices [boxes],
+// y [boxes, channels, out_height, out_width]. A model error for a batch index
+// outside x, or a box so large that its samples cannot be counted.
 Status run_roi_align(const Roi& spec, DType dtype, const void* x, const void* rois,
                      const int64_t* batch_indices, void* y, int threads);
 

@@ -27,6 +27,7 @@ void gather(const DeformColumns& s, const T* x, const T* offset, const T* mask, 
   const int64_t taps = s.kernel[0] * s.kernel[1];
   const int64_t points = s.out[0] * s.out[1];
   const int64_t per_group = s.channels / s.groups;
+  // A channel is work for thousands of positions, so each may be a piece.
   parallel_ranges(s.batch * s.channels, 1, threads, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const int64_t group = r / s.channels * s.groups + r % s.channels / per_group;

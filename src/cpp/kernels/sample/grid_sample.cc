@@ -7,6 +7,13 @@
 namespace walle::kernels {
 
 namespace {
+constexpr int kAxes = 3;
+constexpr int kMaxTaps = 4;                                 // along one axis: cubic
+constexpr int kMaxPoints = kMaxTaps * kMaxTaps * kMaxTaps;  // of one position
+// Cubic convolution after Keys, "Cubic Convolution Interpolation for Digital Image Processing" (1981), with
+// the parameter that ONNX prescribes.
+constexpr double kCubic = -0.75;
+
 // Mirrors x at the borders until it lies between them.
 double reflect(double x, double low, double high) {
   const double range = high - low;
@@ -39,9 +46,17 @@ struct Axis {
 // The taps of one position along one axis.
 struct Taps {
   int count = 1;
-  std::array<int64_t, 4> element{};
-  std::array<double, 4> weight{};
+  std::array<int64_t, kMaxTaps> element{};
+  std::array<double, kMaxTaps> weight{};
 };
+
+// Of the elements at distances f + 1, f, 1 - f and 2 - f.
+std::array<double, kMaxTaps> cubic_weights(double f) {
+  constexpr double a = kCubic;
+  const auto far = [](double d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
+  const auto near = [](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
+  return {far(f + 1), near(f), near(1 - f), far(2 - f)};
+}
 
 Taps taps_at(double position, const Axis& axis, const GridSample& s) {
   double x = s.align_corners ? (position + 1) / 2 * static_cast<double>(axis.size - 1)
@@ -65,14 +80,11 @@ Taps taps_at(double position, const Axis& axis, const GridSample& s) {
     t.count = 2;
     t.weight = {1 - f, f};
   } else {
-    constexpr double a = -0.75;
     t.count = 4;
     start = first - 1;
-    const auto far = [](double d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
-    const auto near = [](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
-    t.weight = {far(f + 1), near(f), near(1 - f), far(2 - f)};
+    t.weight = cubic_weights(f);
   }
-  for (int i = 0; i < t.count; ++i) t.element[static_cast<size_t>(i)] = axis.element(start + i, s.padding);
+  for (int i = 0; i < t.count; ++i) t.element[i] = axis.element(start + i, s.padding);
   return t;
 }
 
@@ -80,30 +92,28 @@ Taps taps_at(double position, const Axis& axis, const GridSample& s) {
 template <class T>
 struct PointTaps {
   int count = 0;
-  std::array<int64_t, 64> at;
-  std::array<T, 64> weight;
+  std::array<int64_t, kMaxPoints> at;
+  std::array<T, kMaxPoints> weight;
 
-  PointTaps(const GridSample& s, const std::array<Taps, 3>& taps) {
-    for (size_t i = 0; i < static_cast<size_t>(taps[0].count); ++i)
-      for (size_t j = 0; j < static_cast<size_t>(taps[1].count); ++j)
-        for (size_t k = 0; k < static_cast<size_t>(taps[2].count); ++k) {
-          if (taps[0].element[i] < 0 || taps[1].element[j] < 0 || taps[2].element[k] < 0) continue;
-          at[static_cast<size_t>(count)] =
-              (taps[0].element[i] * s.size[1] + taps[1].element[j]) * s.size[2] + taps[2].element[k];
-          weight[static_cast<size_t>(count++)] =
-              static_cast<T>(taps[0].weight[i] * taps[1].weight[j] * taps[2].weight[k]);
+  PointTaps(const GridSample& s, const std::array<Taps, kAxes>& taps) {
+    const auto& [a, b, c] = taps;
+    for (int i = 0; i < a.count; ++i)
+      for (int j = 0; j < b.count; ++j)
+        for (int k = 0; k < c.count; ++k) {
+          if (a.element[i] < 0 || b.element[j] < 0 || c.element[k] < 0) continue;
+          at[count] = (a.element[i] * s.size[1] + b.element[j]) * s.size[2] + c.element[k];
+          weight[count++] = static_cast<T>(a.weight[i] * b.weight[j] * c.weight[k]);
         }
   }
 };
 
 template <class T>
-void sample_point(const GridSample& s, const std::array<Taps, 3>& taps, const T* x, T* y) {
+void sample_point(const GridSample& s, const std::array<Taps, kAxes>& taps, const T* x, T* y) {
   const int64_t plane = s.size[0] * s.size[1] * s.size[2];
   const PointTaps<T> p(s, taps);
   for (int64_t c = 0; c < s.channels; ++c) {
     T sum = 0;
-    for (int i = 0; i < p.count; ++i)
-      sum += p.weight[static_cast<size_t>(i)] * x[c * plane + p.at[static_cast<size_t>(i)]];
+    for (int i = 0; i < p.count; ++i) sum += p.weight[i] * x[c * plane + p.at[i]];
     y[c * s.points] = sum;
   }
 }
@@ -111,35 +121,32 @@ void sample_point(const GridSample& s, const std::array<Taps, 3>& taps, const T*
 template <class T>
 void grid_sample(const GridSample& s, const T* x, const T* grid, T* y, int threads) {
   const int64_t plane = s.size[0] * s.size[1] * s.size[2];
-  const std::array<Axis, 3> axes{Axis(s.size[0], s.align_corners), Axis(s.size[1], s.align_corners),
-                                 Axis(s.size[2], s.align_corners)};
-  parallel_ranges(s.batch * s.points, std::max<int64_t>(1, 2048 / std::max<int64_t>(s.channels, 1)), threads,
-                  [&](int64_t begin, int64_t end) {
-                    for (int64_t r = begin; r < end; ++r) {
-                      const int64_t n = r / s.points;
-                      std::array<Taps, 3> taps;
-                      for (int a = 0; a < 3; ++a) {
-                        const int from = a - (3 - s.axes);  // spatial axis number, negative: missing
-                        auto& t = taps[static_cast<size_t>(a)];
-                        if (from < 0)
-                          t.weight[0] = 1;
-                        else
-                          t = taps_at(static_cast<double>(grid[r * s.axes + (s.axes - 1 - from)]),
-                                      axes[static_cast<size_t>(a)], s);
-                      }
-                      sample_point(s, taps, x + n * s.channels * plane,
-                                   y + n * s.channels * s.points + r % s.points);
-                    }
-                  });
+  const std::array<Axis, kAxes> axes{Axis(s.size[0], s.align_corners), Axis(s.size[1], s.align_corners),
+                                     Axis(s.size[2], s.align_corners)};
+  parallel_ranges(
+      s.batch * s.points, items_of(kHeavyGrain, s.channels), threads, [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) {
+          const int64_t n = r / s.points;
+          std::array<Taps, kAxes> taps;
+          for (int a = 0; a < kAxes; ++a) {
+            const int from = a - (kAxes - s.axes);  // spatial axis number, negative: missing
+            auto& t = taps[a];
+            if (from < 0)
+              t.weight[0] = 1;
+            else
+              t = taps_at(static_cast<double>(grid[r * s.axes + (s.axes - 1 - from)]), axes[a], s);
+          }
+          sample_point(s, taps, x + n * s.channels * plane, y + n * s.channels * s.points + r % s.points);
+        }
+      });
 }
 }  // namespace
 
 void run_grid_sample(const GridSample& spec, DType dtype, const void* x, const void* grid, void* y,
                      int threads) {
   GridSample s = spec;  // sizes moved to the end, so that missing axes are leading ones
-  for (int a = 2; a >= 0; --a)
-    s.size[static_cast<size_t>(a)] =
-        a - (3 - s.axes) < 0 ? 1 : spec.size[static_cast<size_t>(a - (3 - s.axes))];
+  for (int a = kAxes - 1; a >= 0; --a)
+    s.size[a] = a - (kAxes - s.axes) < 0 ? 1 : spec.size[a - (kAxes - s.axes)];
   tensor::visit_float(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     grid_sample(s, static_cast<const T*>(x), static_cast<const T*>(grid), static_cast<T*>(y), threads);

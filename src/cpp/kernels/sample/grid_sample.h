@@ -18,8 +18,8 @@ struct GridSample {
   bool align_corners = false;
 };
 
-// x [batch, channels, size...], grid [batch, points, axes] (last axis first, in [-1, 1]), y [batch, channels,
-// points]. float32 or float64.
+// x [batch, channels, size...], grid [batch, points, axes] (last axis
+// first, in [-1, 1]), y [batch, channels, points]. float32 or float64.
 void run_grid_sample(const GridSample& spec, DType dtype, const void* x, const void* grid, void* y,
                      int threads);
 

@@ -31,8 +31,7 @@ void softmax_row(const T* x, T* y, int64_t n, int64_t step, bool log) {
 
 template <class T>
 void softmax(const Softmax& s, const T* x, T* y, int threads) {
-  const int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(s.axis, 1));
-  parallel_ranges(s.outer * s.inner, grain, threads, [&](int64_t begin, int64_t end) {
+  parallel_ranges(s.outer * s.inner, items_of(kRowGrain, s.axis), threads, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const int64_t at = (r / s.inner) * s.axis * s.inner + r % s.inner;
       softmax_row(x + at, y + at, s.axis, s.inner, s.log);

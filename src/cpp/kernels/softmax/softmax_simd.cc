@@ -14,6 +14,8 @@ float row_maximum(const float* x, int64_t n) {
   return last;
 }
 
+// Three passes over a row that stays in the cache. One vector
+// of sums: its lanes keep the error of a long row small.
 void row(const float* x, float* y, int64_t n) {
   const vf top = splat(row_maximum(x, n));
   vf sum{};
@@ -43,6 +45,6 @@ void rows(const float* x, float* y, int64_t rows, int64_t n) {
 }  // namespace
 
 extern const SoftmaxTable kSoftmaxF32;
-const SoftmaxTable kSoftmaxF32 = {rows};
+const SoftmaxTable kSoftmaxF32 = {.rows = rows};
 
 }  // namespace walle::kernels::WALLE_ISA_NS

@@ -6,6 +6,7 @@
 namespace walle::kernels {
 
 namespace {
+// NaN after every number.
 template <class T>
 bool less(T a, T b) {
   if (a != a) return false;
@@ -26,6 +27,7 @@ void top_k(const TopK& s, const T* x, T* values, int64_t* indices, int64_t* scra
         if (s.largest ? less(u, v) : less(v, u)) return false;
         return a < b;
       };
+      // O(n log k): k is small in models, and a full sort of positions would be most of the work.
       std::iota(scratch, scratch + s.axis, int64_t{0});
       std::partial_sort(scratch, scratch + s.k, scratch + s.axis, before);
       for (int64_t r = 0; r < s.k; ++r) {

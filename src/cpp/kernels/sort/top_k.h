@@ -1,5 +1,5 @@
-// The k greatest (or least) elements along the middle axis of [outer, axis, inner], in order, with their
-// positions.
+// The k greatest (or least) elements along the middle axis
+// of [outer, axis, inner], in order, with their positions.
 #pragma once
 
 #include "tensor/dtype.h"
@@ -14,8 +14,8 @@ struct TopK {
   bool largest = true;
 };
 
-// Equal elements come in order of position; NaN counts as greater than every number. `scratch` holds `axis`
-// int64.
+// Equal elements come in order of position; NaN counts as
+// greater than every number. `scratch` holds `axis` int64.
 void run_top_k(const TopK& spec, DType dtype, const void* x, void* values, int64_t* indices,
                int64_t* scratch);
 

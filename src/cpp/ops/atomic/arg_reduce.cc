@@ -1,5 +1,5 @@
-// ArgMax and ArgMin: the index of the greatest or least element along one axis; one atomic operator of two
-// kinds.
+// ArgMax and ArgMin: the index of the greatest or least
+// element along one axis; one atomic operator of two kinds.
 #include <array>
 
 #include "ops/registry.h"

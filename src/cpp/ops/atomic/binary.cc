@@ -1,8 +1,9 @@
-// Element-wise operators of two operands with broadcasting: one atomic operator (Binary) of the kinds of
-// tensor/kinds/binary.inc.
+// Element-wise operators of two operands with broadcasting: one
+// atomic operator (Binary) of the kinds of tensor/kinds/binary.inc.
 #include <array>
 
 #include "ops/registry.h"
+#include "ops/rules/cost.h"
 #include "ops/rules/infer.h"
 #include "tensor/kinds.h"
 
@@ -22,9 +23,7 @@ Status infer_prelu(ir::InferContext& c) {
 
 ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in,
               std::span<const ir::InferOutput> out) {
-  double bytes = static_cast<double>(out[0].shape.elements() * dtype_size(out[0].dtype));
-  for (const auto& i : in) bytes += static_cast<double>(i.shape.elements() * dtype_size(i.dtype));
-  return {static_cast<double>(out[0].shape.elements()), bytes};
+  return {static_cast<double>(out[0].shape.elements()), bytes_of(in, out)};
 }
 
 constexpr ir::InferFn infer_of(BinaryKind kind, tensor::BinaryClass group) {

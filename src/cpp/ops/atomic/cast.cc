@@ -1,4 +1,4 @@
-// Cast to attribute `to` (a DType number); `saturate` concerns float8 only.
+// Cast to attribute `to` (a DType number); `saturate` concerns float8 only, `round_mode` float8e8m0.
 #include "ops/registry.h"
 #include "ops/rules/infer.h"
 

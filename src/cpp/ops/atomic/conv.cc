@@ -6,6 +6,7 @@
 // such models are rare and the product is where their time goes.
 #include "base/limits.h"
 #include "ops/lower.h"
+#include "ops/rules/cost.h"
 #include "ops/rules/infer.h"
 #include "ops/rules/window.h"
 
@@ -79,25 +80,27 @@ Ref columns(LowerContext& c, Ref x, const Window& w) {
   r.fill = raster::Fill{};
   std::vector<int64_t> tap(static_cast<size_t>(n), 0);
   for (int64_t t = 0; t < taps; ++t) {
-    std::vector<int64_t> size{in[0], in[1]}, src{strides[0], strides[1]},
-        dst{in[1] * taps * outputs, taps * outputs};
-    int64_t from = 0, to = t * outputs, row = outputs;
+    std::vector<int64_t> size{in[0], in[1]};
+    std::vector<int64_t> src{strides[0], strides[1]};
+    std::vector<int64_t> dst{in[1] * taps * outputs, taps * outputs};
+    int64_t from = 0;
+    int64_t to = t * outputs;
+    int64_t row = outputs;
     bool reads = true;  // inside the input, so that no product below overflows
     for (int i = 0; i < n; ++i) {
-      const auto a = static_cast<size_t>(i);
-      const Span s = inside(in[i + 2], w.out[a], w.stride[a], tap[a] * w.dilation[a], w.pad_begin[a]);
+      const int64_t shift = tap[i] * w.dilation[i];
+      const Span s = inside(in[i + 2], w.out[i], w.stride[i], shift, w.pad_begin[i]);
       reads = s.length() > 0;
       if (!reads) break;
-      row /= w.out[a];
+      row /= w.out[i];
       size.push_back(s.length());
-      src.push_back(s.length() > 1 ? strides[i + 2] * w.stride[a] : 0);
+      src.push_back(s.length() > 1 ? strides[i + 2] * w.stride[i] : 0);
       dst.push_back(row);
-      from += strides[i + 2] * (s.first * w.stride[a] + tap[a] * w.dilation[a] - w.pad_begin[a]);
+      from += strides[i + 2] * (s.first * w.stride[i] + shift - w.pad_begin[i]);
       to += row * s.first;
     }
     if (reads) r.regions.push_back(raster::strided_region(0, size, from, src, to, dst));
-    for (int i = n - 1; i >= 0 && ++tap[static_cast<size_t>(i)] == w.kernel[static_cast<size_t>(i)]; --i)
-      tap[static_cast<size_t>(i)] = 0;
+    for (int i = n - 1; i >= 0 && ++tap[i] == w.kernel[i]; --i) tap[i] = 0;
   }
   return c.raster(std::move(r), c.dtype(x), out, {x});
 }
@@ -118,7 +121,7 @@ Ref lower_nd(LowerContext& c, const Window& w) {
 
 Status lower(LowerContext& c) {
   const Shape x = c.shape(c.in(0));
-  if (canonical_window(c.attrs(), x) && c.attrs().has("group")) return {};
+  if (canonical_window(c.attrs(), x) && c.attrs().has("group")) return {};  // as kernels take it
   WALLE_ASSIGN(const Window w, resolve_window(c.attrs(), x, kernel_of(c.shape(c.in(1)))));
   ir::Attributes a = c.attrs();
   a.set("group", a.get_int("group", 1));
@@ -140,10 +143,7 @@ ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in,
   const Shape& w = in[1].shape;
   const double macs =
       static_cast<double>(out[0].shape.elements()) * static_cast<double>(w.product(1, w.rank()));
-  double bytes = static_cast<double>(out[0].shape.elements() * dtype_size(out[0].dtype));
-  for (const auto& i : in)
-    if (i.present) bytes += static_cast<double>(i.shape.elements() * dtype_size(i.dtype));
-  return {2 * macs, bytes};
+  return {2 * macs, bytes_of(in, out)};
 }
 }  // namespace
 

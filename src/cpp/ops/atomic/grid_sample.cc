@@ -1,6 +1,6 @@
-// GridSample: X [N, C, spatial...] read at the positions grid [N, out..., n] names (last axis first, in [-1,
-// 1]); n is 2 or 3. mode is linear, nearest or cubic (bilinear and bicubic are the older names), padding_mode
-// zeros, border or reflection.
+// GridSample: X [N, C, spatial...] read at the positions grid [N, out..., n] names
+// (last axis first, in [-1, 1]); n is 2 or 3. mode is linear, nearest or cubic
+// (bilinear and bicubic are the older names), padding_mode zeros, border or reflection.
 #include "ops/lower.h"
 #include "ops/rules/infer.h"
 #include "tensor/kinds.h"
@@ -32,7 +32,7 @@ Status infer(ir::InferContext& c) {
                        "attribute padding_mode", "choose a known padding");
   Shape out{x[0], x[1]};
   for (int i = 1; i <= n; ++i) out.push_back(grid[i]);
-  WALLE_ASSIGN(out, Shape::checked(out.dims(), 8, "GridSample"));
+  WALLE_ASSIGN(out, Shape::checked(out.dims(), tensor::kMaxDTypeSize, "GridSample"));
   c.output(0, c.dtype(0), out);
   return {};
 }
@@ -40,7 +40,9 @@ Status infer(ir::InferContext& c) {
 ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in,
               std::span<const ir::InferOutput> out) {
   const auto results = static_cast<double>(out[0].shape.elements());
-  return {30 * results, 4 * (results + static_cast<double>(in[0].shape.elements() + in[1].shape.elements()))};
+  constexpr double kOperations = 30;  // four weights, multiplied out, and the sum over them
+  return {kOperations * results,
+          4 * (results + static_cast<double>(in[0].shape.elements() + in[1].shape.elements()))};
 }
 }  // namespace
 

@@ -1,6 +1,7 @@
 // MatMul with NumPy semantics (np.matmul): batches broadcast, rank-1 operands are vectors.
 // The atomic form the kernels see has rank >= 2 on both sides; vectors get a unit axis around it.
 #include "ops/registry.h"
+#include "ops/rules/cost.h"
 #include "ops/rules/infer.h"
 
 namespace walle::ops {
@@ -28,9 +29,7 @@ Status infer(ir::InferContext& c) {
 ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in,
               std::span<const ir::InferOutput> out) {
   const double macs = static_cast<double>(out[0].shape.elements()) * static_cast<double>(in[0].shape.back());
-  double bytes = static_cast<double>(out[0].shape.elements() * dtype_size(out[0].dtype));
-  for (const auto& i : in) bytes += static_cast<double>(i.shape.elements() * dtype_size(i.dtype));
-  return {2 * macs, bytes};
+  return {2 * macs, bytes_of(in, out)};
 }
 }  // namespace
 

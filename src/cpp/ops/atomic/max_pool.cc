@@ -1,7 +1,7 @@
-// MaxPool. The form kernels take: X [N, C, H, W], one output, kernel_shape, strides, dilations (2 each) and
-// pads (4) explicit; the output's shape is authoritative (ceil_mode may leave windows that reach past the
-// padding; what lies outside the input counts as minus infinity). With the Indices output it becomes
-// MaxPoolWithIndices.
+// MaxPool. The form kernels take: X [N, C, H, W], one output, kernel_shape, strides,
+// dilations (2 each) and pads (4) explicit; the output's shape is authoritative
+// (ceil_mode may leave windows that reach past the padding; what lies outside the input
+// counts as minus infinity). With the Indices output it becomes MaxPoolWithIndices.
 #include "ops/rules/pool.h"
 
 namespace walle::ops {

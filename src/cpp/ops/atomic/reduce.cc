@@ -1,18 +1,18 @@
-// Reductions with an elementary combining step: one atomic operator (Reduce) of the kinds of
-// tensor/kinds/reduce.inc.
+// Reductions with an elementary combining step: one atomic
+// operator (Reduce) of the kinds of tensor/kinds/reduce.inc.
 #include <array>
 
 #include "ops/registry.h"
 #include "ops/rules/axis.h"
+#include "ops/rules/cost.h"
 
 namespace walle::ops {
 
 namespace {
 ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in,
               std::span<const ir::InferOutput> out) {
-  const auto n = static_cast<double>(in[0].shape.elements());
-  return {n,
-          (n + static_cast<double>(out[0].shape.elements())) * static_cast<double>(dtype_size(in[0].dtype))};
+  return {static_cast<double>(in[0].shape.elements()),
+          bytes_of(in[0].shape, in[0].dtype) + bytes_of(out[0].shape, out[0].dtype)};
 }
 
 constexpr ir::OpDef row(std::string_view name, ir::NumericClass numeric) {

@@ -7,12 +7,17 @@
 namespace walle::ops {
 
 namespace {
+// Each way: the product of both still leaves room for boxes and channels.
+constexpr int64_t kMaxPooled = 1 << 20;
+// Samples per bin and axis, as many as the kernel takes of a large box.
+constexpr int64_t kMaxSamplingRatio = 1024;
+
 Status pooled(ir::InferContext& c, int64_t height, int64_t width) {
   const Shape& x = c.shape(0);
   if (x.rank() != 4 || c.rank(1) != 2)
     return model_error("X" + x.text() + " with rois" + c.shape(1).text(), "X [N, C, H, W] and rois of rank 2",
                        "inputs", "correct the shapes");
-  if (height < 1 || width < 1 || height > 1 << 20 || width > 1 << 20)
+  if (height < 1 || width < 1 || height > kMaxPooled || width > kMaxPooled)
     return model_error("a pooled size of " + std::to_string(height) + " x " + std::to_string(width),
                        "1 to 2^20 each way", "attributes", "correct the pooled size");
   if (c.shape(1)[0] > 0 && (x[2] == 0 || x[3] == 0 || x[0] == 0))
@@ -22,7 +27,7 @@ Status pooled(ir::InferContext& c, int64_t height, int64_t width) {
     return model_error("X and rois of different or integer dtypes", "one float dtype", "inputs X, rois",
                        "insert a Cast");
   const int64_t dims[] = {c.shape(1)[0], x[1], height, width};
-  WALLE_ASSIGN(const Shape out, Shape::checked(dims, 8, "region of interest"));
+  WALLE_ASSIGN(const Shape out, Shape::checked(dims, tensor::kMaxDTypeSize, "region of interest"));
   c.output(0, c.dtype(0), out);
   return {};
 }
@@ -40,9 +45,9 @@ Status infer_align(ir::InferContext& c) {
   if (coordinates != "half_pixel" && coordinates != "output_half_pixel")
     return model_error("coordinate_transformation_mode \"" + coordinates + "\"",
                        "half_pixel or output_half_pixel", "attribute", "choose a known mode");
-  if (const int64_t s = c.attrs().get_int("sampling_ratio", 0); s < 0 || s > 1024)
-    return model_error("sampling_ratio " + std::to_string(s), "0 to 1024", "attribute sampling_ratio",
-                       "correct it");
+  if (const int64_t s = c.attrs().get_int("sampling_ratio", 0); s < 0 || s > kMaxSamplingRatio)
+    return model_error("sampling_ratio " + std::to_string(s), "0 to " + std::to_string(kMaxSamplingRatio),
+                       "attribute sampling_ratio", "correct it");
   return pooled(c, c.attrs().get_int("output_height", 1), c.attrs().get_int("output_width", 1));
 }
 

@@ -3,13 +3,16 @@
 
 #include "ops/registry.h"
 #include "ops/rules/axis.h"
+#include "ops/rules/cost.h"
 
 namespace walle::ops {
 
 namespace {
 ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in, std::span<const ir::InferOutput>) {
+  // A few passes over a row that stays in the cache, read and written once.
+  constexpr double kOperations = 8;
   const auto n = static_cast<double>(in[0].shape.elements());
-  return {n * 8, n * 2 * static_cast<double>(dtype_size(in[0].dtype))};
+  return {kOperations * n, 2 * bytes_of(in[0].shape, in[0].dtype)};
 }
 
 constexpr ir::OpDef row(std::string_view name) {

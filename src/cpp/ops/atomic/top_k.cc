@@ -19,8 +19,9 @@ Status infer(ir::InferContext& c) {
 }
 
 ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in, std::span<const ir::InferOutput>) {
+  constexpr double kComparisons = 8;  // per element, of a heap of a few entries
   const auto n = static_cast<double>(in[0].shape.elements());
-  return {n * 8, n * static_cast<double>(dtype_size(in[0].dtype) + 8)};
+  return {kComparisons * n, n * static_cast<double>(dtype_size(in[0].dtype) + dtype_size(DType::int64))};
 }
 }  // namespace
 

@@ -1,5 +1,5 @@
-// AffineGrid: sampling positions for GridSample: theta applied to the regular grid over [-1, 1], one matrix
-// product.
+// AffineGrid: sampling positions for GridSample: theta applied
+// to the regular grid over [-1, 1], one matrix product.
 #include "ops/lower.h"
 
 namespace walle::ops {
@@ -21,6 +21,7 @@ Status infer(ir::InferContext& c) {
   return {};
 }
 
+// Of element i in [-1, 1]: centres of the outer elements on the ends (align), or the ends of the image.
 double position(int64_t i, int64_t size, bool align) {
   const auto n = static_cast<double>(size);
   if (align) return size == 1 ? -1.0 : -1.0 + 2.0 * static_cast<double>(i) / (n - 1);
@@ -36,10 +37,10 @@ Result<Tensor> regular_grid(const Shape& out, bool align) {
   for (int64_t p = 0; p < points; ++p) {
     int64_t rest = p;
     for (int axis = n; axis >= 1; --axis) {
-      at[static_cast<size_t>(p * (n + 1) + (n - axis))] = position(rest % out[axis], out[axis], align);
+      at[p * (n + 1) + (n - axis)] = position(rest % out[axis], out[axis], align);
       rest /= out[axis];
     }
-    at[static_cast<size_t>(p * (n + 1) + n)] = 1.0;
+    at[p * (n + 1) + n] = 1.0;
   }
   return grid;
 }
@@ -49,7 +50,7 @@ Status lower(LowerContext& c) {
   const DType dtype = c.out_dtype(0);
   const bool narrow = tensor::is_half_float(dtype);
   const DType compute = narrow ? DType::float32 : dtype;
-  if (!c.may_tabulate(out.product(1, out.rank() - 1) * (out.rank() - 1), 4)) return {};
+  if (!c.may_tabulate(out.product(1, out.rank() - 1) * (out.rank() - 1), kNumberWork)) return {};
   WALLE_ASSIGN(Tensor grid, regular_grid(out, c.attrs().get_int("align_corners", 0) != 0));
   const Ref base = c.cast(c.constant(std::move(grid)), compute);
   const Ref theta = c.transpose(c.cast(c.in(0), compute), {0, 2, 1});

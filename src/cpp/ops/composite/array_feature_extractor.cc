@@ -10,7 +10,7 @@ Status infer(ir::InferContext& c) {
     return model_error("data of shape " + out.text(), "at least one axis, and integer indices",
                        "ArrayFeatureExtractor", "check the inputs");
   out[out.rank() - 1] = c.shape(1).elements();
-  if (out.rank() == 1) out = Shape{1, out[0]};
+  if (out.rank() == 1) out = Shape{1, out[0]};  // a vector counts as one row
   c.output(0, c.dtype(0), out);
   return {};
 }

@@ -1,20 +1,30 @@
-// ConvTranspose: a matrix product gives every input element's contribution to every tap, then one
-// accumulating raster (col2im) adds the contributions where they land. The raster is the adjoint of Conv's
-// im2col.
+// ConvTranspose: a matrix product gives every input element's contribution
+// to every tap, then one accumulating raster (col2im) adds the contributions
+// where they land. The raster is the adjoint of Conv's im2col.
 #include "base/checked.h"
 #include "base/limits.h"
 #include "ops/lower.h"
+#include "ops/rules/cost.h"
 #include "ops/rules/infer.h"
 #include "ops/rules/window.h"
 
 namespace walle::ops {
 
 namespace {
-constexpr int64_t kMaxEntry = (int64_t{1} << 31) - 1;
-
 Error wrong_size(int64_t size, size_t axis) {
   return model_error("an output size of " + std::to_string(size) + " on spatial axis " + std::to_string(axis),
                      "1 to 2^31 - 1", "ConvTranspose", "use less padding or correct output_shape");
+}
+
+// The spatial sizes of output_shape; empty when it is not given.
+Result<std::vector<int64_t>> wanted_sizes(const ir::Attributes& attrs, size_t n) {
+  std::vector<int64_t> wanted = attrs.get_ints("output_shape");
+  // Some exporters give the whole shape.
+  if (wanted.size() > n && wanted.size() - n == 2) wanted.erase(wanted.begin(), wanted.begin() + 2);
+  if (!wanted.empty() && wanted.size() != n)
+    return model_error("output_shape with " + std::to_string(wanted.size()) + " entries", std::to_string(n),
+                       "attribute output_shape", "give the spatial sizes");
+  return wanted;
 }
 
 // kernel, stride, dilation and the padding taken off each end; `out` is the result's spatial size.
@@ -30,28 +40,23 @@ Result<Window> transposed_window(const ir::Attributes& attrs, const Shape& x, co
   WALLE_ASSIGN(win.dilation, spatial_list(attrs, "dilations", n, 1, 1));
   WALLE_ASSIGN(const std::vector<int64_t> pads, spatial_list(attrs, "pads", 2 * n, 0, 0));
   WALLE_ASSIGN(const std::vector<int64_t> extra, spatial_list(attrs, "output_padding", n, 0, 0));
-  std::vector<int64_t> wanted = attrs.get_ints("output_shape");
-  if (wanted.size() == n + 2)
-    wanted.erase(wanted.begin(), wanted.begin() + 2);  // some exporters give the whole shape
+  WALLE_ASSIGN(const std::vector<int64_t> wanted, wanted_sizes(attrs, n));
   const std::string mode = attrs.get_string("auto_pad", "NOTSET");
   const bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
   if (!same && mode != "NOTSET" && mode != "VALID" && !mode.empty())
     return model_error("auto_pad \"" + mode + "\"", "NOTSET, SAME_UPPER, SAME_LOWER or VALID",
                        "attribute auto_pad", "correct auto_pad");
-  if (!wanted.empty() && wanted.size() != n)
-    return model_error("output_shape with " + std::to_string(wanted.size()) + " entries", std::to_string(n),
-                       "attribute output_shape", "give the spatial sizes");
   win.pad_begin.assign(n, 0);
   win.pad_end.assign(n, 0);
   for (size_t i = 0; i < n; ++i) {
     const int64_t in = x[static_cast<int>(i) + 2];
-    if (win.kernel[i] < 1 || win.kernel[i] > kMaxEntry || in > kMaxEntry)
+    if (win.kernel[i] < 1 || win.kernel[i] > kMaxWindowEntry || in > kMaxWindowEntry)
       return model_error("X" + x.text() + " and W" + w.text(), "axes below 2^31 and a kernel of at least one",
                          "ConvTranspose", "check the shapes");
     const int64_t full = win.stride[i] * (in - 1) + extra[i] + win.extent(static_cast<int>(i));
     if (!wanted.empty() || same) {
       const int64_t size = wanted.empty() ? in * win.stride[i] : wanted[i];
-      if (size < 1 || size > kMaxEntry) return wrong_size(size, i);
+      if (size < 1 || size > kMaxWindowEntry) return wrong_size(size, i);
       const int64_t total = std::max<int64_t>(full - size, 0);
       win.pad_begin[i] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
       win.pad_end[i] = total - win.pad_begin[i];
@@ -63,7 +68,7 @@ Result<Window> transposed_window(const ir::Attributes& attrs, const Shape& x, co
       }
       win.out.push_back(full - win.pad_begin[i] - win.pad_end[i]);
     }
-    if (win.out[i] < 1 || win.out[i] > kMaxEntry) return wrong_size(win.out[i], i);
+    if (win.out[i] < 1 || win.out[i] > kMaxWindowEntry) return wrong_size(win.out[i], i);
   }
   return win;
 }
@@ -108,28 +113,30 @@ Ref col2im(LowerContext& c, Ref cols, const Window& w, const Shape& x, const Sha
   raster::Raster r;
   r.fill = raster::Fill{};
   for (int i = 0; i < n; ++i)
-    r.accumulate = r.accumulate || w.stride[static_cast<size_t>(i)] < w.extent(i);  // else no two taps meet
+    r.accumulate = r.accumulate || w.stride[i] < w.extent(i);  // else no two taps meet
   std::vector<int64_t> tap(static_cast<size_t>(n), 0);
   for (int64_t t = 0; t < taps; ++t) {
-    std::vector<int64_t> size{out[0], out[1]}, src{out[1] * taps * inputs, taps * inputs}, dst{to[0], to[1]};
-    int64_t from = t * inputs, at = 0, row = inputs;
+    std::vector<int64_t> size{out[0], out[1]};
+    std::vector<int64_t> src{out[1] * taps * inputs, taps * inputs};
+    std::vector<int64_t> dst{to[0], to[1]};
+    int64_t from = t * inputs;
+    int64_t at = 0;
+    int64_t row = inputs;
     bool lands = true;
     for (int i = 0; i < n; ++i) {
-      const auto a = static_cast<size_t>(i);
-      const int64_t shift = tap[a] * w.dilation[a] - w.pad_begin[a];
-      const Span s = inside(w.out[a], x[i + 2], w.stride[a], tap[a] * w.dilation[a], w.pad_begin[a]);
+      const int64_t shift = tap[i] * w.dilation[i] - w.pad_begin[i];
+      const Span s = inside(w.out[i], x[i + 2], w.stride[i], tap[i] * w.dilation[i], w.pad_begin[i]);
       lands = s.length() > 0;  // places inside the result, so that no product below overflows
       if (!lands) break;
       row /= std::max<int64_t>(x[i + 2], 1);
       size.push_back(s.length());
       src.push_back(row);
-      dst.push_back(s.length() > 1 ? to[i + 2] * w.stride[a] : 0);
+      dst.push_back(s.length() > 1 ? to[i + 2] * w.stride[i] : 0);
       from += row * s.first;
-      at += to[i + 2] * (s.first * w.stride[a] + shift);
+      at += to[i + 2] * (s.first * w.stride[i] + shift);
     }
     if (lands) r.regions.push_back(raster::strided_region(0, size, from, src, at, dst));
-    for (int i = n - 1; i >= 0 && ++tap[static_cast<size_t>(i)] == w.kernel[static_cast<size_t>(i)]; --i)
-      tap[static_cast<size_t>(i)] = 0;
+    for (int i = n - 1; i >= 0 && ++tap[i] == w.kernel[i]; --i) tap[i] = 0;
   }
   return c.raster(std::move(r), c.dtype(cols), out, {cols});
 }
@@ -166,10 +173,7 @@ ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in,
   const Shape& w = in[1].shape;
   const double macs =
       static_cast<double>(in[0].shape.elements()) * static_cast<double>(w.product(1, w.rank()));
-  double bytes = static_cast<double>(out[0].shape.elements() * dtype_size(out[0].dtype));
-  for (const auto& i : in)
-    if (i.present) bytes += static_cast<double>(i.shape.elements() * dtype_size(i.dtype));
-  return {2 * macs, bytes};
+  return {2 * macs, bytes_of(in, out)};
 }
 }  // namespace
 

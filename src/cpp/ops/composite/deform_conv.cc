@@ -8,8 +8,8 @@
 namespace walle::ops {
 
 namespace {
-// Inputs X, offset [N, groups * taps * 2, oh, ow], optional mask [N, groups * taps, oh, ow]; every attribute
-// explicit.
+// Inputs X, offset [N, groups * taps * 2, oh, ow], optional
+// mask [N, groups * taps, oh, ow]; every attribute explicit.
 Status infer_columns(ir::InferContext& c) {
   WALLE_TRY(same_dtypes(c, 0, c.input_count()));
   const Shape& x = c.shape(0);
@@ -33,7 +33,7 @@ Status infer_columns(ir::InferContext& c) {
     return model_error("offset" + c.shape(1).text(), offset.text() + " and a mask of " + mask.text(),
                        "DeformConv", "correct offset or mask");
   const int64_t dims[] = {x[0], x[1], taps, w.out[0] * w.out[1]};
-  WALLE_ASSIGN(const Shape out, Shape::checked(dims, 8, "DeformConv"));
+  WALLE_ASSIGN(const Shape out, Shape::checked(dims, tensor::kMaxDTypeSize, "DeformConv"));
   c.output(0, c.dtype(0), out);
   return {};
 }
@@ -56,7 +56,7 @@ Status infer(ir::InferContext& c) {
     return model_error("kernel_shape that differs from W" + w.text(), "W's spatial sizes",
                        "attribute kernel_shape", "drop it");
   const int64_t dims[] = {x[0], w[0], win.out[0], win.out[1]};
-  WALLE_ASSIGN(const Shape out, Shape::checked(dims, 8, "DeformConv"));
+  WALLE_ASSIGN(const Shape out, Shape::checked(dims, tensor::kMaxDTypeSize, "DeformConv"));
   c.output(0, c.dtype(0), out);
   return {};
 }
@@ -69,6 +69,7 @@ Status lower(LowerContext& c) {
   WALLE_ASSIGN(const Window win, resolve_window(c.attrs(), x, {w[2], w[3]}));
   ir::Attributes a{{"offset_group", c.attrs().get_int("offset_group", 1)}};
   win.write(a);
+  // As im2col does for Conv, with taps that a kernel has moved.
   const Ref columns = c.emit("DeformColumns", {c.in(0), c.in(2), c.in(4)}, a);
   const int64_t depth = w.product(1, 4);
   const Ref cols = c.reshape(columns, Shape{x[0], group, depth, out[2] * out[3]});

@@ -1,6 +1,6 @@
-// DFT along one axis of [..., n, 1 or 2] (real or complex numbers). Short lengths are one MatMul with a
-// constant table; longer ones are split into two factors (Cooley and Tukey, 1965), each transformed the same
-// way.
+// DFT along one axis of [..., n, 1 or 2] (real or complex numbers). Short
+// lengths are one MatMul with a constant table; longer ones are split into
+// two factors (Cooley and Tukey, 1965), each transformed the same way.
 #include <cmath>
 #include <numbers>
 
@@ -14,14 +14,14 @@ Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const DftSpec spec, dft_spec(c));
   Shape out = c.shape(0);
   out[spec.axis] = spec.bins();
-  out[out.rank() - 1] = 2;
+  out[out.rank() - 1] = spec.onesided && spec.inverse ? 1 : 2;
   c.output(0, c.dtype(0), out);
   return {};
 }
 
 double angle_of(const DftSpec& s, int64_t j, int64_t k, int64_t n) {
-  const double turn =
-      static_cast<double>((j * k) % n) / static_cast<double>(n);  // exact before the sine sees it
+  // The remainder is exact, where the sine of a large angle would not be.
+  const double turn = static_cast<double>((j * k) % n) / static_cast<double>(n);
   return (s.inverse ? 2 : -2) * std::numbers::pi * turn;
 }
 
@@ -30,12 +30,12 @@ Ref direct(LowerContext& c, const DftSpec& s, Ref x, int64_t n, int64_t bins) {
   if (c.failed()) return kNoRef;
   const Shape in = c.shape(x);
   const int64_t parts = in[2];
-  if (!c.may_tabulate(in[1] * parts * bins * 2, 4)) return kNoRef;
+  if (!c.may_tabulate(in[1] * parts * bins * 2, kNumberWork)) return kNoRef;
   std::vector<double> table(static_cast<size_t>(in[1] * parts * bins * 2));
   for (int64_t j = 0; j < in[1]; ++j) {
     for (int64_t k = 0; k < bins; ++k) {
       const double a = angle_of(s, j, k, n);
-      double* real = &table[static_cast<size_t>((j * parts * bins + k) * 2)];
+      double* real = &table[(j * parts * bins + k) * 2];
       real[0] = std::cos(a);
       real[1] = std::sin(a);
       if (parts == 1) continue;
@@ -52,7 +52,7 @@ Ref direct(LowerContext& c, const DftSpec& s, Ref x, int64_t n, int64_t bins) {
 Ref twiddled(LowerContext& c, const DftSpec& s, Ref x, int64_t n) {
   if (c.failed()) return kNoRef;
   const Shape shape = c.shape(x);
-  if (!c.may_tabulate(shape[1] * shape[2] * 4, 4)) return kNoRef;
+  if (!c.may_tabulate(shape[1] * shape[2] * 4, kNumberWork)) return kNoRef;
   std::vector<double> straight, crossed;
   for (int64_t j = 0; j < shape[1]; ++j) {
     for (int64_t k = 0; k < shape[2]; ++k) {
@@ -104,20 +104,52 @@ Ref first(LowerContext& c, Ref x, int64_t count) {
   return shape == c.shape(x) ? x : strided_view(c, x, shape, own.dims());
 }
 
+// The inverse of half a spectrum: the other half is its conjugate in mirror order, and the signal is real.
+Status lower_half(LowerContext& c, const DftSpec& s) {
+  const Shape in = c.shape(c.in(0));
+  const int64_t have = std::min(s.half(), in[s.axis]);
+  if (!c.may_tabulate(s.n * 2, 4)) return {};
+  std::vector<int64_t> from;
+  std::vector<double> signs;
+  for (int64_t k = 0; k < s.n; ++k) {
+    const int64_t twin = k < s.half() ? k : s.n - k;
+    from.push_back(std::min(twin, have - 1));
+    const double there = twin < have ? 1 : 0;  // what a longer spectrum would have had is zero
+    signs.insert(signs.end(), {there, k < s.half() ? there : -there});
+  }
+  Shape table;
+  for (int i = 0; i < in.rank(); ++i) table.push_back(i == s.axis ? s.n : i == in.rank() - 1 ? 2 : 1);
+  const DType work = c.dtype(c.in(0)) == DType::float64 ? DType::float64 : DType::float32;
+  const Ref x = c.cast(c.in(0), work);
+  const Ref mirrored = c.emit("Gather", {x, c.ints(from)}, {{"axis", static_cast<int64_t>(s.axis)}});
+  const Ref whole = c.mul(mirrored, constant_of(c, work, table, signs));
+  const Ref axis = c.reshape(c.ints({s.axis}), Shape{});
+  const Ref signal =
+      c.emit("DFT", {whole, c.reshape(c.ints({s.n}), Shape{}), axis}, {{"inverse", int64_t{1}}});
+  if (c.failed()) return {};
+  const Shape own = c.shape(signal).strides();
+  c.result(0, c.cast(strided_view(c, signal, c.out_shape(0), own.dims()), c.out_dtype(0)));
+  return {};
+}
+
 Status lower(LowerContext& c) {
   const Ref x = c.in(0);
   const Shape in = c.shape(x);
   WALLE_ASSIGN(const DftSpec s, dft_spec(c));
-  if (c.out_shape(0).elements() == 0)
-    return c.result(0, expand_to(c, c.scalar(c.dtype(x), 0), c.out_shape(0))), Status();
+  if (c.out_shape(0).elements() == 0) {
+    c.result(0, expand_to(c, c.scalar(c.dtype(x), 0), c.out_shape(0)));
+    return {};
+  }
+  if (s.onesided && s.inverse) return lower_half(c, s);
   const DType work = c.dtype(x) == DType::float64 ? DType::float64 : DType::float32;
   const int last = in.rank() - 1;
-  std::vector<int64_t> perm, back(static_cast<size_t>(in.rank()));
+  std::vector<int64_t> perm;
+  std::vector<int64_t> back(static_cast<size_t>(in.rank()));
   for (int i = 0; i < last; ++i)
     if (i != s.axis) perm.push_back(i);
   perm.push_back(s.axis);
   perm.push_back(last);
-  for (size_t i = 0; i < perm.size(); ++i) back[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+  for (size_t i = 0; i < perm.size(); ++i) back[perm[i]] = static_cast<int64_t>(i);
   const Ref moved = c.transpose(c.cast(x, work), perm);
   const int64_t rows = in.product(0, s.axis) * in.product(s.axis + 1, last);
   const Ref flat = c.reshape(moved, Shape{rows, in[s.axis], in[last]});

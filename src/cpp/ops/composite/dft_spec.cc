@@ -23,15 +23,17 @@ Result<DftSpec> make(const ir::Attributes& attrs, const Shape& x, const std::vec
   s.onesided = attrs.get_int("onesided", 0) != 0;
   if (x.rank() < 2 || (x.back() != 1 && x.back() != 2))
     return wrong("input of shape " + x.text(), "[..., n, 1 or 2]");
-  if (s.onesided && (s.inverse || x.back() != 1))
-    return wrong("onesided=1", "a forward transform of real numbers");
+  if (s.onesided && x.back() != (s.inverse ? 2 : 1))
+    return wrong("onesided=1 on " + x.text(),
+                 "real numbers for a forward transform, complex ones for an inverse");
   if (axis.size() > 1 || length.size() > 1) return wrong("an axis or length of several numbers", "scalars");
   WALLE_ASSIGN(s.axis, tensor::normalize_axis(axis.empty() ? -2 : axis[0], x.rank()));
-  s.n = length.empty() ? x[s.axis] : length[0];
+  // Half a spectrum does not say whether its signal had an even or an odd length; even is meant.
+  const int64_t own = s.onesided && s.inverse ? 2 * (x[s.axis] - 1) : x[s.axis];
+  s.n = length.empty() ? own : length[0];
   if (s.axis == x.rank() - 1)
     return wrong("the last axis", "an axis before the one of real and imaginary parts");
-  if (s.n < 1 || s.n > (int64_t{1} << 24))
-    return wrong("length " + std::to_string(s.n), "a length from 1 to 2^24");
+  if (s.n < 1 || s.n > kLongestDft) return wrong("length " + std::to_string(s.n), "a length from 1 to 2^24");
   if (largest_prime(s.n) > kLargestPrimeDft)
     return wrong("length " + std::to_string(s.n),
                  "no prime factor above " + std::to_string(kLargestPrimeDft));

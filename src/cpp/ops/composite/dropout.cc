@@ -43,6 +43,7 @@ Status lower(LowerContext& c) {
     if (c.output_count() > 1) c.result(1, expand_to(c, c.scalar(DType::boolean, 1), c.shape(x)));
     return {};
   }
+  // Drawn in double, as NumPy draws.
   const Shape shape = c.shape(x);
   ir::Attributes attributes{{"shape", std::vector<int64_t>(shape.begin(), shape.end())},
                             {"dtype", static_cast<int64_t>(DType::float64)}};

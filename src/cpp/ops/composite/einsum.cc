@@ -46,6 +46,8 @@ class Contraction {
   Contraction(LowerContext& c, const EinsumPlan& plan) : c_(c), plan_(plan) {}
 
   Ref run(std::vector<Operand> operands) {
+    // A label is summed over as soon as neither a later operand nor the result has it: the intermediate
+    // results stay as small as this order allows.
     std::map<int, size_t> last_use;
     for (int label : plan_.output) last_use[label] = operands.size();
     for (size_t k = 0; k < operands.size(); ++k)
@@ -71,11 +73,11 @@ class Contraction {
     Shape size;
     std::vector<int64_t> stride;
     for (int i = 0; i < shape.rank(); ++i) {
-      const int label = from.labels[static_cast<size_t>(i)];
+      const int label = from.labels[i];
       const auto at = std::ranges::find(out.labels, label);
       const int64_t step = shape[i] == 1 ? 0 : own[i];
       if (at != out.labels.end()) {
-        stride[static_cast<size_t>(at - out.labels.begin())] += step;
+        stride[at - out.labels.begin()] += step;
         continue;
       }
       out.labels.push_back(label);
@@ -126,7 +128,10 @@ class Contraction {
       for (const Labels& part : parts) all.insert(all.end(), part.begin(), part.end());
       return all;
     };
-    const int64_t nb = extent(batch), nr = extent(rows), nk = extent(summed), nc = extent(columns);
+    const int64_t nb = extent(batch);
+    const int64_t nr = extent(rows);
+    const int64_t nk = extent(summed);
+    const int64_t nc = extent(columns);
     const Ref x = c_.reshape(arranged(a, joined({batch, rows, summed})), Shape{nb, nr, nk});
     const Ref y = c_.reshape(arranged(b, joined({batch, summed, columns})), Shape{nb, nk, nc});
     const Ref product = summed.empty() ? c_.mul(x, y) : c_.emit("MatMul", {x, y});
@@ -134,7 +139,8 @@ class Contraction {
     Shape shape;
     for (int label : out.labels) {
       if (shape.rank() == base::kMaxRank) {
-        c_.fail(model_error("an intermediate result of more than 8 axes", "at most 8 axes", "Einsum",
+        c_.fail(model_error("an intermediate result of more than " + std::to_string(base::kMaxRank) + " axes",
+                            "at most " + std::to_string(base::kMaxRank) + " axes", "Einsum",
                             "split the equation"));
         return out;
       }
@@ -153,8 +159,7 @@ Status lower(LowerContext& c) {
   for (int i = 0; i < c.input_count(); ++i) shapes.push_back(c.shape(c.in(i)));
   WALLE_ASSIGN(const EinsumPlan plan, plan_of(c.attrs(), shapes));
   std::vector<Operand> operands;
-  for (int i = 0; i < c.input_count(); ++i)
-    operands.push_back({c.in(i), plan.inputs[static_cast<size_t>(i)]});
+  for (int i = 0; i < c.input_count(); ++i) operands.push_back({c.in(i), plan.inputs[i]});
   c.result(0, Contraction(c, plan).run(std::move(operands)));
   return {};
 }

@@ -6,7 +6,7 @@
 namespace walle::ops {
 
 namespace {
-constexpr int kEllipsis = 256;
+constexpr int kEllipsis = 256;  // the first label that is no letter
 
 Error wrong(const std::string& equation, const std::string& given, const std::string& expected) {
   return model_error(given, expected, "Einsum equation '" + equation + "'",
@@ -30,6 +30,17 @@ Result<std::vector<int>> parse_term(const std::string& equation, const std::stri
     }
   }
   return labels;
+}
+
+std::vector<std::string> split_terms(const std::string& list) {
+  std::vector<std::string> terms(1);
+  for (char ch : list) {
+    if (ch == ',')
+      terms.emplace_back();
+    else
+      terms.back().push_back(ch);
+  }
+  return terms;
 }
 
 int letters(const std::string& term) {
@@ -57,7 +68,7 @@ Status note_sizes(EinsumPlan& plan, const std::string& equation, const std::vect
       return wrong(equation, "operand " + std::to_string(k) + " of shape " + shapes[k].text(),
                    std::to_string(labels.size()) + " axes");
     for (int i = 0; i < shapes[k].rank(); ++i) {
-      int64_t& size = plan.size.try_emplace(labels[static_cast<size_t>(i)], 1).first->second;
+      int64_t& size = plan.size.try_emplace(labels[i], 1).first->second;
       if (size != shapes[k][i] && size != 1 && shapes[k][i] != 1)
         return wrong(
             equation,
@@ -74,14 +85,7 @@ Result<EinsumPlan> parse_einsum(const std::string& equation, const std::vector<S
   std::string text = equation;
   std::erase_if(text, [](unsigned char ch) { return std::isspace(ch) != 0; });
   const size_t arrow = text.find("->");
-  const std::string left = text.substr(0, arrow);
-  std::vector<std::string> terms(1);
-  for (char ch : left) {
-    if (ch == ',')
-      terms.emplace_back();
-    else
-      terms.back().push_back(ch);
-  }
+  const std::vector<std::string> terms = split_terms(text.substr(0, arrow));
   if (terms.size() != shapes.size())
     return wrong(equation, std::to_string(shapes.size()) + " operands",
                  std::to_string(terms.size()) + " operands");
@@ -102,14 +106,12 @@ Result<EinsumPlan> parse_einsum(const std::string& equation, const std::vector<S
   } else {
     WALLE_ASSIGN(plan.output, parse_term(equation, text.substr(arrow + 2), widest));
   }
-  for (size_t i = 0; i < plan.output.size(); ++i) {
-    const bool repeated = std::find(plan.output.begin(), plan.output.begin() + static_cast<std::ptrdiff_t>(i),
-                                    plan.output[i]) != plan.output.begin() + static_cast<std::ptrdiff_t>(i);
-    if (!plan.size.contains(plan.output[i]) || repeated)
+  for (int label : plan.output)
+    if (!plan.size.contains(label) || std::ranges::count(plan.output, label) > 1)
       return wrong(equation, "the result's labels", "labels of the operands, each once");
-  }
-  if (plan.output.size() > static_cast<size_t>(base::kMaxRank))
-    return wrong(equation, "a result of too many axes", "at most 8 axes");
+  if (std::ssize(plan.output) > base::kMaxRank)
+    return wrong(equation, "a result of too many axes",
+                 "at most " + std::to_string(base::kMaxRank) + " axes");
   return plan;
 }
 

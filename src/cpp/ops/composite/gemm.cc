@@ -34,6 +34,7 @@ Ref scaled(LowerContext& c, Ref r, const char* attribute) {
 Status lower(LowerContext& c) {
   const Ref a = c.attrs().get_int("transA", 0) ? c.transpose(c.in(0), {1, 0}) : c.in(0);
   const Ref b = c.attrs().get_int("transB", 0) ? c.transpose(c.in(1), {1, 0}) : c.in(1);
+  // C is left out when beta is 0: it may hold NaN.
   const Ref product = scaled(c, c.emit("MatMul", {a, b}), "alpha");
   c.result(0, c.has(2) && c.attrs().get_float("beta", 1) != 0 ? c.add(product, scaled(c, c.in(2), "beta"))
                                                               : product);

@@ -8,9 +8,16 @@ namespace {
 Status lower(LowerContext& c) {
   const Ref x = c.in(0);
   const Shape shape = c.shape(x);
-  if (shape.rank() == 0) return c.result(0, c.scalar(c.dtype(x), 1)), Status();
+  if (shape.rank() == 0) {
+    c.result(0, c.scalar(c.dtype(x), 1));
+    return {};
+  }
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", -1), shape.rank()));
-  if (shape.elements() == 0) return c.result(0, x), Status();
+  if (shape.elements() == 0) {
+    c.result(0, x);
+    return {};
+  }
+  // ArgMax takes the first of equal elements, which is the one that ONNX marks.
   const Ref top = c.emit("ArgMax", {x}, {{"axis", int64_t{axis}}, {"keepdims", int64_t{1}}});
   const Ref places = along_axis(c, iota(c, DType::int64, shape[axis]), axis, shape.rank());
   c.result(0, c.cast(c.emit("Equal", {expand_to(c, top, shape), places}), c.dtype(x)));

@@ -1,6 +1,6 @@
-// MatMulInteger, ConvInteger, QLinearMatMul and QLinearConv: zero points taken out, the float operator,
-// scales put back. float32 holds every product of two 8-bit numbers exactly; sums that must be exact integers
-// are made in float64.
+// MatMulInteger, ConvInteger, QLinearMatMul and QLinearConv: zero points taken
+// out, the float operator, scales put back. float32 holds every product of two
+// 8-bit numbers exactly; sums that must be exact integers are made in float64.
 #include <array>
 
 #include "ops/registry.h"
@@ -11,8 +11,8 @@
 namespace walle::ops {
 
 namespace {
-// r - zero in `work`; a zero point vector has one element per row of a left operand (column: false) or per
-// column.
+// r - zero in `work`; a zero point vector has one element
+// per row of a left operand (column: false) or per column.
 Ref centred(LowerContext& c, Ref r, Ref zero, DType work, bool column) {
   const Ref x = c.cast(r, work);
   if (zero < 0 || c.failed()) return x;
@@ -38,8 +38,10 @@ Status infer_as(ir::InferContext& c, std::string_view op, int weight, DType out)
   const ir::OpDef* def = find_op(op);
   if (!def)
     return internal_error("operator '" + std::string(op) + "' is not in the op table", "integer layers");
-  const ir::InferInput seen[] = {{true, DType::float32, c.shape(0), nullptr},
-                                 {true, DType::float32, c.shape(weight), nullptr}};
+  const auto operand = [&](int i) {
+    return ir::InferInput{.present = true, .dtype = DType::float32, .shape = c.shape(i)};
+  };
+  const ir::InferInput seen[] = {operand(0), operand(weight)};
   ir::InferContext inner(c.attrs(), seen, 1);
   WALLE_TRY(def->infer(inner));
   c.output(0, out, inner.outputs()[0].shape);

@@ -1,5 +1,5 @@
-// LabelEncoder (ai.onnx.ml) between numbers: the position of the matching key chooses the value; no match
-// gives the default.
+// LabelEncoder (ai.onnx.ml) between numbers: the position of the
+// matching key chooses the value; no match gives the default.
 #include <cmath>
 
 #include "ops/rules/views.h"
@@ -14,6 +14,7 @@ struct Table {
   double otherwise = 0;
 };
 
+// Labels travel through doubles, which hold integers up to 2^53 exactly.
 Status check_label(DType dtype, double v) {
   if (!tensor::is_integer(dtype) || std::fabs(v) <= 0x1p53) return {};  // false for NaN
   return model_error("a label beyond 2^53", "smaller labels", "LabelEncoder", "renumber the labels");
@@ -72,11 +73,12 @@ Status infer(ir::InferContext& c) {
 
 Status lower(LowerContext& c) {
   WALLE_ASSIGN(const Table t, table_of(c.attrs()));
-  if (!c.may_tabulate(static_cast<int64_t>(t.keys.size()), 16)) return {};
+  if (!c.may_tabulate(static_cast<int64_t>(t.keys.size()), kSearchWork)) return {};
   const Shape shape = c.shape(c.in(0));
   Shape one = shape;
   one.push_back(1);
   const auto n = static_cast<int64_t>(t.keys.size());
+  // [..., keys] of booleans; ArgMax finds the first match, ReduceMax whether there is one.
   const Ref equal = c.emit("Equal", {c.reshape(c.in(0), one), constant_of(c, t.key_dtype, Shape{n}, t.keys)});
   const int64_t last = shape.rank();
   const Ref at = c.emit("ArgMax", {equal}, {{"axis", last}, {"keepdims", int64_t{0}}});

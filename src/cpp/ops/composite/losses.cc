@@ -1,5 +1,5 @@
-// NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: pick the log-probability of each target, weigh,
-// reduce.
+// NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss:
+// pick the log-probability of each target, weigh, reduce.
 #include <array>
 #include <utility>
 
@@ -60,6 +60,7 @@ Status loss(LowerContext& c, Ref log_probability) {
     weight = c.emit("Where", {counted, weight >= 0 ? weight : c.scalar(dtype, 1), c.scalar(dtype, 0)});
   if (counted >= 0) value = c.emit("Where", {counted, value, c.scalar(dtype, 0)});
   if (weight >= 0) value = c.mul(value, weight);
+  // A weighted mean is divided by the weights that counted, not by their number.
   const std::string reduction = c.attrs().get_string("reduction", "mean");
   const ir::Attributes flat{{"keepdims", int64_t{0}}};
   if (reduction == "sum") value = c.emit("ReduceSum", {value}, flat);

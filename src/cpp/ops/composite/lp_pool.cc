@@ -1,6 +1,6 @@
-// LpPool: the p-norm of each window, as an average pool of |x|^p whose divisor is undone. What lies outside
-// the input adds nothing, so the padding is widened until every window lies inside it and the divisor is the
-// same everywhere.
+// LpPool: the p-norm of each window, as an average pool of |x|^p whose divisor
+// is undone. What lies outside the input adds nothing, so the padding is widened
+// until every window lies inside it and the divisor is the same everywhere.
 #include "ops/rules/pool.h"
 
 namespace walle::ops {
@@ -18,9 +18,8 @@ Status lower(LowerContext& c) {
   const DType dtype = c.dtype(x);
   WALLE_ASSIGN(Window w, pool_window(c.attrs(), in));
   for (int i = 0; i < w.rank(); ++i) {
-    const auto a = static_cast<size_t>(i);
-    const int64_t reach = (w.out[a] - 1) * w.stride[a] + w.extent(i) - w.pad_begin[a] - in[i + 2];
-    w.pad_end[a] = std::max<int64_t>(reach, 0);
+    const int64_t reach = (w.out[i] - 1) * w.stride[i] + w.extent(i) - w.pad_begin[i] - in[i + 2];
+    w.pad_end[i] = std::max<int64_t>(reach, 0);
   }
   const int64_t p = c.attrs().get_int("p", 2);
   ir::Attributes a = c.attrs();

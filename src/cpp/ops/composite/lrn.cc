@@ -6,9 +6,12 @@
 namespace walle::ops {
 
 namespace {
+constexpr int64_t kMaxSize = int64_t{1}
+                             << 30;  // half a window's largest size, because it is padded on both sides
+
 Status infer(ir::InferContext& c) {
   const int64_t size = c.attrs().get_int("size", 0);
-  if (size < 1 || size > (int64_t{1} << 30) || c.rank(0) < 2)
+  if (size < 1 || size > kMaxSize || c.rank(0) < 2)
     return model_error("size " + std::to_string(size) + " for " + c.shape(0).text(),
                        "size of one or more, and a channel axis", "attribute size", "correct size");
   return infer_same(c);
@@ -19,6 +22,7 @@ Status lower(LowerContext& c) {
   const Shape s = c.shape(x);
   const DType dtype = c.dtype(x);
   const int64_t size = c.attrs().get_int("size", 1);
+  // ONNX divides alpha by the size of the window, so the mean is what it multiplies; padding counts.
   const Ref squares = c.reshape(c.mul(x, x), Shape{s[0], 1, s[1], s.product(2, s.rank())});
   const ir::Attributes window{{"kernel_shape", std::vector<int64_t>{size, 1}},
                               {"strides", std::vector<int64_t>{1, 1}},

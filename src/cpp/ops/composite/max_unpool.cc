@@ -1,6 +1,6 @@
-// MaxUnpool: puts each element where MaxPool's Indices say, zeros elsewhere. Indices count elements of the
-// whole tensor of the default size; with output_shape the result is that tensor placed at the origin of a
-// larger one.
+// MaxUnpool: puts each element where MaxPool's Indices say, zeros elsewhere.
+// Indices count elements of the whole tensor of the default size; with
+// output_shape the result is that tensor placed at the origin of a larger one.
 #include "ops/rules/views.h"
 #include "ops/rules/window.h"
 
@@ -30,7 +30,7 @@ Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(Shape out, default_shape(c.attrs(), c.shape(0)));
   if (c.has(2)) {
     WALLE_ASSIGN(const std::vector<int64_t> wanted, c.need_i64(2));
-    WALLE_ASSIGN(const Shape larger, Shape::checked(wanted, 8, "MaxUnpool output_shape"));
+    WALLE_ASSIGN(const Shape larger, Shape::checked(wanted, tensor::kMaxDTypeSize, "MaxUnpool output_shape"));
     bool fits = larger.rank() == out.rank();
     for (int i = 0; fits && i < out.rank(); ++i) fits = i < 2 ? larger[i] == out[i] : larger[i] >= out[i];
     if (!fits)

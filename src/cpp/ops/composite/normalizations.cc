@@ -1,6 +1,6 @@
-// InstanceNormalization, GroupNormalization (scale and bias per channel, opset 21), MeanVarianceNormalization
-// and LpNormalization. The first two are layer normalisation of reshaped data followed by a scale per
-// channel.
+// InstanceNormalization, GroupNormalization (scale and bias per channel,
+// opset 21), MeanVarianceNormalization and LpNormalization. The first two
+// are layer normalisation of reshaped data followed by a scale per channel.
 #include <array>
 
 #include "ops/registry.h"
@@ -11,6 +11,8 @@
 namespace walle::ops {
 
 namespace {
+constexpr double kVarianceFloor = 1e-9;  // of MeanVarianceNormalization, as ONNX's function body has it
+
 Status infer_channels(ir::InferContext& c) {
   WALLE_TRY(same_dtypes(c, 0, 1));
   if (c.rank(0) < 2)
@@ -38,7 +40,10 @@ Status infer_groups(ir::InferContext& c) {
 Status normalize_groups(LowerContext& c, int64_t groups) {
   const Ref x = c.in(0);
   const Shape shape = c.shape(x);
-  if (shape.elements() == 0) return c.result(0, x), Status();
+  if (shape.elements() == 0) {
+    c.result(0, x);
+    return {};
+  }
   const Shape rows{shape[0] * groups, shape.elements() / (shape[0] * groups)};
   const Ref one = c.reshape(c.scalar(c.dtype(x), 1), Shape{1});
   const Ref flat = c.emit("LayerNormalization", {c.reshape(x, rows), one},
@@ -61,7 +66,7 @@ Status lower_mean_variance(LowerContext& c) {
   const std::vector<int64_t> axes = c.attrs().get_ints("axes", {0, 2, 3});
   const Ref centred = c.sub(c.in(0), c.reduce("ReduceMean", c.in(0), axes, true));
   const Ref variance = c.reduce("ReduceMean", c.mul(centred, centred), axes, true);
-  c.result(0, c.div(centred, c.add(c.emit("Sqrt", {variance}), c.scalar(c.dtype(centred), 1e-9))));
+  c.result(0, c.div(centred, c.add(c.emit("Sqrt", {variance}), c.scalar(c.dtype(centred), kVarianceFloor))));
   return {};
 }
 

@@ -31,7 +31,7 @@ Status lower(LowerContext& c) {
   const Shape out = c.out_shape(0);
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", -1), out.rank()));
   const int64_t depth = out[axis];
-  if (!c.may_tabulate(depth, 4)) return {};
+  if (!c.may_tabulate(depth, kNumberWork)) return {};
   std::vector<int64_t> classes;
   for (int64_t i = 0; i < depth; ++i) classes.push_back(i);
   Shape along;
@@ -40,6 +40,7 @@ Status lower(LowerContext& c) {
     along.push_back(a == axis ? depth : 1);
     unit.push_back(a == axis ? 1 : out[a]);
   }
+  // Negative indices count from the end; those out of range equal no class and give `off` everywhere.
   const Ref index = c.cast(c.in(0), DType::int64);
   const Ref zero = c.scalar(DType::int64, 0);
   const Ref wrapped =

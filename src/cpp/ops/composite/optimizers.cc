@@ -1,6 +1,6 @@
-// Adagrad, Adam and Momentum (ai.onnx.preview.training): one update step of any number of parameters.
-// Inputs: learning rate, step number, then all parameters, all gradients and each further state; outputs:
-// parameters, states.
+// Adagrad, Adam and Momentum (ai.onnx.preview.training): one update step of any
+// number of parameters. Inputs: learning rate, step number, then all parameters,
+// all gradients and each further state; outputs: parameters, states.
 #include <array>
 
 #include "ops/registry.h"

@@ -1,5 +1,5 @@
-// Pow: the exponent may have another dtype; the result has the base's. Squares and roots by a constant are
-// cheaper forms.
+// Pow: the exponent may have another dtype; the result has the
+// base's. Squares and roots by a constant are cheaper forms.
 #include <cmath>
 
 #include "ops/lower.h"
@@ -22,16 +22,26 @@ std::optional<double> constant_exponent(const LowerContext& c) {
   return (*values)[0];
 }
 
+// x to the power of e without a general power; kNoRef when there is no such form.
+Ref cheaper(LowerContext& c, Ref x, double e) {
+  if (e == 1) return x;
+  if (e == 2) return c.mul(x, x);
+  if (e == 3) return c.mul(c.mul(x, x), x);
+  if (!tensor::is_float(c.dtype(x))) return kNoRef;
+  if (e == -1) return c.emit("Reciprocal", {x});
+  return e == 0.5 ? c.emit("Sqrt", {x}) : kNoRef;
+}
+
 Status lower(LowerContext& c) {
   const Ref x = c.in(0);
   const DType base = c.dtype(x);
   const DType exponent = c.dtype(c.in(1));
   if (const auto e = constant_exponent(c)) {
-    if (*e == 1) return c.result(0, x), Status();
-    if (*e == 2) return c.result(0, c.mul(x, x)), Status();
-    if (*e == 3) return c.result(0, c.mul(c.mul(x, x), x)), Status();
-    if (*e == -1 && tensor::is_float(base)) return c.result(0, c.emit("Reciprocal", {x})), Status();
-    if (*e == 0.5 && tensor::is_float(base)) return c.result(0, c.emit("Sqrt", {x})), Status();
+    if (const Ref y = cheaper(c, x, *e); y >= 0) {
+      c.result(0, y);
+      return {};
+    }
+    if (c.failed()) return {};
   }
   // An integer to a fractional power is computed in double and truncated; otherwise the base's dtype decides.
   DType common = base;

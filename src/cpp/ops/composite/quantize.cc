@@ -1,6 +1,6 @@
-// QuantizeLinear and DequantizeLinear, per tensor, per axis or per block, to and from 8- and 16-bit integers
-// and float8, and DynamicQuantizeLinear. Arithmetic happens in the scale's dtype; rounding is half to even;
-// results saturate.
+// QuantizeLinear and DequantizeLinear, per tensor, per axis or per block, to and from integers of 2 to 16
+// bits, float8 and float4e2m1, and DynamicQuantizeLinear. Arithmetic happens in the scale's dtype; rounding
+// is half to even; results saturate.
 #include <array>
 
 #include "ops/registry.h"
@@ -11,14 +11,19 @@
 namespace walle::ops {
 
 namespace {
+// Converted, and not rounded to integers.
+bool quantizes_as_float(DType dtype) { return tensor::is_float8(dtype) || dtype == DType::float4e2m1; }
+
 Status infer_quantize(ir::InferContext& c) {
   WALLE_TRY(check_quantization(c));
+  // The zero point decides, then the attribute, then ONNX's default.
   DType to = static_cast<DType>(c.attrs().get_int("output_dtype", 0));
   if (c.has(2)) to = c.dtype(2);
   if (to == DType::undefined) to = DType::uint8;
-  if (!quantized_range(to) && !tensor::is_float8(to))
-    return model_error("dtype " + std::string(dtype_name(to)), "an 8- or 16-bit integer or float8",
-                       "QuantizeLinear", "change output_dtype");
+  if (!quantized_range(to) && !quantizes_as_float(to))
+    return model_error("dtype " + std::string(dtype_name(to)),
+                       "an integer of at most 16 bits, float8 or float4e2m1", "QuantizeLinear",
+                       "change output_dtype");
   c.output(0, to, c.shape(0));
   return {};
 }
@@ -33,7 +38,8 @@ Status infer_dequantize(ir::InferContext& c) {
 Status lower_quantize(LowerContext& c) {
   const Ref scale = quantization_operand(c, c.in(1));
   const Ref scaled = c.div(c.cast(c.in(0), c.dtype(scale)), scale);
-  const Ref zero = c.has(2) && !tensor::is_float8(c.out_dtype(0)) ? quantization_operand(c, c.in(2)) : kNoRef;
+  const Ref zero =
+      c.has(2) && !quantizes_as_float(c.out_dtype(0)) ? quantization_operand(c, c.in(2)) : kNoRef;
   c.result(0, quantized(c, scaled, zero, c.out_dtype(0)));
   return {};
 }
@@ -53,12 +59,15 @@ Status infer_dynamic(ir::InferContext& c) {
   return {};
 }
 
+constexpr double kCodes = 255;  // steps between the smallest and the largest uint8
+
+// The range is made to hold 0, so that 0 has an exact code.
 Status lower_dynamic(LowerContext& c) {
   const Ref x = c.cast(c.in(0), DType::float32);
   const Ref zero = c.scalar(DType::float32, 0);
   const Ref low = c.emit("Min2", {c.emit("ReduceMin", {x}, {{"keepdims", int64_t{0}}}), zero});
   const Ref high = c.emit("Max2", {c.emit("ReduceMax", {x}, {{"keepdims", int64_t{0}}}), zero});
-  const Ref scale = c.div(c.sub(high, low), c.scalar(DType::float32, 255));
+  const Ref scale = c.div(c.sub(high, low), c.scalar(DType::float32, kCodes));
   const Ref point = quantized(c, c.div(c.emit("Neg", {low}), scale), kNoRef, DType::uint8);
   c.result(0, quantized(c, c.div(x, scale), point, DType::uint8));
   c.result(1, scale);

@@ -38,6 +38,7 @@ Status lower_uniform(LowerContext& c) {
   return {};
 }
 
+// In double, whatever the input: the numbers of a seed are then those of NumPy, and p is not rounded.
 Status lower_bernoulli(LowerContext& c) {
   const Ref u = random(c, "RandomUniform", DType::float64, c.out_shape(0));
   c.result(0, c.cast(c.emit("Less", {u, c.cast(c.in(0), DType::float64)}), c.out_dtype(0)));
@@ -52,17 +53,19 @@ Status infer_multinomial(ir::InferContext& c) {
                        "[batch, classes] log-probabilities, a size of zero or more, int32 or int64",
                        "Multinomial", "check the inputs");
   const int64_t needed[] = {c.shape(0)[0], samples, c.shape(0)[1]};
-  WALLE_TRY(Shape::checked(needed, 8, "Multinomial"));
+  WALLE_TRY(Shape::checked(needed, tensor::kMaxDTypeSize, "Multinomial"));
   c.output(0, dtype, Shape{c.shape(0)[0], samples});
   return {};
 }
+
+constexpr double kLeast = 1e-300;  // a uniform number may be 0, whose logarithm is not finite
 
 // The Gumbel trick: the greatest of log p - log(-log u) falls on each class with probability p.
 Status lower_multinomial(LowerContext& c) {
   const Shape x = c.shape(c.in(0));
   const Shape drawn{x[0], c.out_shape(0)[1], x[1]};
   const Ref u =
-      c.emit("Clamp", {random(c, "RandomUniform", DType::float64, drawn)}, {{"min", 1e-300}, {"max", 1.0}});
+      c.emit("Clamp", {random(c, "RandomUniform", DType::float64, drawn)}, {{"min", kLeast}, {"max", 1.0}});
   const Ref gumbel = c.emit("Neg", {c.emit("Log", {c.emit("Neg", {c.emit("Log", {u})})})});
   const Ref scores = c.add(gumbel, c.reshape(c.cast(c.in(0), DType::float64), Shape{x[0], 1, x[1]}));
   c.result(0, c.cast(c.emit("ArgMax", {scores}, {{"axis", int64_t{2}}, {"keepdims", int64_t{0}}}),

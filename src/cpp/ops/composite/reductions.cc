@@ -38,8 +38,8 @@ Status lower_log_sum(LowerContext& c) {
   return {};
 }
 
-// The maximum is taken out first so that exp cannot overflow; an infinite maximum stays in, or inf - inf
-// would be NaN.
+// The maximum is taken out first so that exp cannot overflow;
+// an infinite maximum stays in, or inf - inf would be NaN.
 Status lower_log_sum_exp(LowerContext& c) {
   const DType own = c.dtype(c.in(0));
   const DType work = tensor::is_float(own) ? own : DType::float64;

@@ -9,7 +9,8 @@
 namespace walle::ops {
 
 namespace {
-constexpr double kMaxLength = 1 << 26;  // of a resized axis: its table of taps is made while planning
+constexpr double kMaxSize = 2147483647;  // of any axis: taps are int32
+constexpr double kMaxLength = 1 << 26;   // of a resized axis: its table of taps is made while planning
 
 struct AxisPlan {
   int axis = 0;
@@ -46,55 +47,65 @@ Result<std::vector<int>> listed_axes(const ir::Attributes& attrs, int rank) {
   return out;
 }
 
+// One axis by its scale or to its size, whichever `value` is.
+Result<AxisPlan> plan_axis(const Shape& x, int axis, double value, bool by_scale) {
+  const auto in = static_cast<double>(x[axis]);
+  const double out = by_scale ? std::floor(in * value) : value;
+  const double scale = by_scale ? value : in > 0 ? value / in : 1;
+  const char* where = by_scale ? "input scales" : "input sizes";
+  const auto given = [&] {
+    return "a resize of axis " + std::to_string(axis) + " from " + std::to_string(x[axis]) + " by " +
+           std::to_string(value);
+  };
+  if (!(scale >= 0) || !(out >= 0) || out > kMaxSize || in > kMaxSize || (scale == 0 && in > 0 && by_scale))
+    return model_error(given(), "a positive scale and a size below 2^31", where, "correct the scale or size");
+  if (out != in && (out > kMaxLength || in > kMaxLength))
+    return resource_error(given(), "lengths up to 2^26", where, "correct the scale or size");
+  if (in == 0 && out > 0)
+    return model_error("an empty axis " + std::to_string(axis) + " to be enlarged", "at least one element",
+                       "input X", "check the shapes before this node");
+  return AxisPlan{.axis = axis, .out = static_cast<int64_t>(out), .scale = scale};
+}
+
+Result<std::string> policy_of(const ir::Attributes& attrs) {
+  const std::string policy = attrs.get_string("keep_aspect_ratio_policy", "stretch");
+  if (policy == "stretch" || policy == "not_larger" || policy == "not_smaller") return policy;
+  return model_error("keep_aspect_ratio_policy \"" + policy + "\"", "stretch, not_larger or not_smaller",
+                     "attribute keep_aspect_ratio_policy", "choose one");
+}
+
+// The policies that keep the aspect ratio give every axis one scale: the smallest or the largest asked for.
+void keep_aspect_ratio(const std::string& policy, const Shape& x, std::vector<AxisPlan>& plan) {
+  if (policy == "stretch" || plan.empty()) return;
+  const auto [least, most] = std::ranges::minmax_element(plan, {}, &AxisPlan::scale);
+  const double common = policy == "not_larger" ? least->scale : most->scale;
+  for (AxisPlan& p : plan) {
+    p.scale = common;
+    p.out = static_cast<int64_t>(std::min(common * static_cast<double>(x[p.axis]) + 0.5, kMaxLength));
+  }
+}
+
+Error wrong_count(const char* name, size_t expected) {
+  return model_error(std::string(name) + " with another number of entries",
+                     std::to_string(expected) + " entries", std::string("input ") + name,
+                     "give one entry per resized axis (two for roi)");
+}
+
 // Sizes and scales per listed axis. `scales`, `sizes` and `roi` are null when not given.
 Result<std::vector<AxisPlan>> plan_axes(const ir::Attributes& attrs, const Shape& x, const Tensor* roi,
                                         const Tensor* scales, const Tensor* sizes) {
   WALLE_ASSIGN(const std::vector<int> axes, listed_axes(attrs, x.rank()));
-  std::vector<AxisPlan> plan(axes.size());
-  const auto wrong_count = [&](const char* name, size_t expected) {
-    return model_error(std::string(name) + " with another number of entries",
-                       std::to_string(expected) + " entries", std::string("input ") + name,
-                       "give one entry per resized axis (two for roi)");
-  };
   if (!scales == !sizes)
     return model_error("both or neither of scales and sizes", "exactly one of them", "Resize",
                        "leave one of them empty");
-  std::vector<double> values;
-  WALLE_ASSIGN(values, (scales ? scales : sizes)->to_f64());
+  WALLE_ASSIGN(const std::vector<double> values, (scales ? scales : sizes)->to_f64());
   if (values.size() != axes.size()) return wrong_count(scales ? "scales" : "sizes", axes.size());
-  const std::string policy = attrs.get_string("keep_aspect_ratio_policy", "stretch");
-  if (policy != "stretch" && policy != "not_larger" && policy != "not_smaller")
-    return model_error("keep_aspect_ratio_policy \"" + policy + "\"", "stretch, not_larger or not_smaller",
-                       "attribute keep_aspect_ratio_policy", "choose one");
-  double common = 0;
+  WALLE_ASSIGN(const std::string policy, policy_of(attrs));
+  std::vector<AxisPlan> plan;
   for (size_t i = 0; i < axes.size(); ++i) {
-    const auto in = static_cast<double>(x[axes[i]]);
-    plan[i].axis = axes[i];
-    plan[i].scale = scales ? values[i] : in > 0 ? values[i] / in : 1;
-    const double out = scales ? std::floor(in * values[i]) : values[i];
-    if (!(plan[i].scale >= 0) || !(out >= 0) || out > 2147483647.0 || in > 2147483647.0 ||
-        (plan[i].scale == 0 && in > 0 && scales))
-      return model_error("a resize of axis " + std::to_string(axes[i]) + " from " +
-                             std::to_string(x[axes[i]]) + " by " + std::to_string(values[i]),
-                         "a positive scale and a size below 2^31", scales ? "input scales" : "input sizes",
-                         "correct the scale or size");
-    if (out != in && (out > kMaxLength || in > kMaxLength))
-      return resource_error("a resize of axis " + std::to_string(axes[i]) + " from " +
-                                std::to_string(x[axes[i]]) + " by " + std::to_string(values[i]),
-                            "lengths up to 2^26", scales ? "input scales" : "input sizes",
-                            "correct the scale or size");
-    if (in == 0 && out > 0)
-      return model_error("an empty axis " + std::to_string(axes[i]) + " to be enlarged",
-                         "at least one element", "input X", "check the shapes before this node");
-    plan[i].out = static_cast<int64_t>(out);
-    if (i == 0) common = plan[i].scale;
-    common = policy == "not_larger" ? std::min(common, plan[i].scale) : std::max(common, plan[i].scale);
+    WALLE_ASSIGN(plan.emplace_back(), plan_axis(x, axes[i], values[i], scales != nullptr));
   }
-  if (sizes && policy != "stretch")
-    for (AxisPlan& p : plan) {
-      p.scale = common;
-      p.out = static_cast<int64_t>(std::min(common * static_cast<double>(x[p.axis]) + 0.5, kMaxLength));
-    }
+  if (sizes) keep_aspect_ratio(policy, x, plan);
   if (roi && attrs.get_string("coordinate_transformation_mode", "") == "tf_crop_and_resize") {
     WALLE_ASSIGN(const std::vector<double> box, roi->to_f64());
     if (box.size() != 2 * axes.size()) return wrong_count("roi", 2 * axes.size());
@@ -117,7 +128,7 @@ Status infer(ir::InferContext& c) {
                plan_axes(c.attrs(), c.shape(0), inputs[1], inputs[2], inputs[3]));
   Shape out = c.shape(0);
   for (const AxisPlan& p : plan) out[p.axis] = p.out;
-  WALLE_ASSIGN(out, Shape::checked(out.dims(), 8, "Resize"));
+  WALLE_ASSIGN(out, Shape::checked(out.dims(), tensor::kMaxDTypeSize, "Resize"));
   c.output(0, c.dtype(0), out);
   return {};
 }
@@ -133,18 +144,19 @@ std::optional<raster::Raster> whole_factor(const AxisTaps& t, const Shape& in, i
   if (out % n == 0) {
     const int64_t f = out / n;
     bool repeats = true;
-    for (int64_t j = 0; repeats && j < out; ++j) repeats = t.index[static_cast<size_t>(j)] == j / f;
-    const int64_t size[] = {outer, n, f, inner}, src[] = {n * inner, inner, 0, 1},
-                  dst[] = {out * inner, f * inner, inner, 1};
+    for (int64_t j = 0; repeats && j < out; ++j) repeats = t.index[j] == j / f;
+    const int64_t size[] = {outer, n, f, inner};
+    const int64_t src[] = {n * inner, inner, 0, 1};
+    const int64_t dst[] = {out * inner, f * inner, inner, 1};
     r.regions.push_back(raster::strided_region(0, size, 0, src, 0, dst));
     if (repeats) return r;
   } else if (n % out == 0) {
     const int64_t f = n / out;
     bool strides = true;
-    for (int64_t j = 0; strides && j < out; ++j)
-      strides = t.index[static_cast<size_t>(j)] == t.index[0] + j * f;
-    const int64_t size[] = {outer, out, inner}, src[] = {n * inner, f * inner, 1},
-                  dst[] = {out * inner, inner, 1};
+    for (int64_t j = 0; strides && j < out; ++j) strides = t.index[j] == t.index[0] + j * f;
+    const int64_t size[] = {outer, out, inner};
+    const int64_t src[] = {n * inner, f * inner, 1};
+    const int64_t dst[] = {out * inner, inner, 1};
     r.regions.push_back(raster::strided_region(0, size, t.index[0] * inner, src, 0, dst));
     if (strides) return r;
   }
@@ -207,7 +219,7 @@ Status lower(LowerContext& c) {
     if (in[p.axis] == 0) continue;
     const bool cropped = rule.coordinates == "tf_crop_and_resize" && (p.roi_begin != 0 || p.roi_end != 1);
     if (p.scale == 1 && p.out == in[p.axis] && !cropped) continue;
-    if (!c.may_tabulate(p.out * resize_tap_count(rule, in[p.axis], p.scale), 16)) return {};
+    if (!c.may_tabulate(p.out * resize_tap_count(rule, in[p.axis], p.scale), kSearchWork)) return {};
     AxisTaps t = resize_taps(rule, in[p.axis], p.out, p.scale, p.roi_begin, p.roi_end);
     y = apply_taps(c, y, t, p.axis, p.out);
     if (!t.outside.empty()) outside.emplace_back(p.axis, std::move(t));

@@ -58,16 +58,18 @@ bool goes_up(const std::string& rule, double ratio) {
   return rule == "round_prefer_floor" ? ratio > 0.5 : ratio >= 0.5;
 }
 
-// Positions beyond the axis by more than its size carry no information; the clamp keeps the conversion
-// defined.
+// Positions beyond the axis by more than its size carry
+// no information; the clamp keeps the conversion defined.
+double farthest(int64_t in) { return 2.0 * static_cast<double>(in) + 4; }
+
 int64_t floor_of(double x, int64_t in) {
-  const auto limit = 2.0 * static_cast<double>(in) + 4;
+  const double limit = farthest(in);
   return static_cast<int64_t>(std::floor(std::clamp(std::isnan(x) ? 0.0 : x, -limit, limit)));
 }
+
 // How far the kernel reaches to the left of a position, as the (negative) number of its first element.
 int64_t first_tap(const ResizeRule& rule, int64_t in, double shrink) {
-  const double reach =
-      std::min(rule.mode == "linear" ? 1 / shrink : 2 / shrink, 2.0 * static_cast<double>(in) + 4);
+  const double reach = std::min(rule.mode == "linear" ? 1 / shrink : 2 / shrink, farthest(in));
   return static_cast<int64_t>(std::floor(-reach)) + 1;
 }
 
@@ -92,7 +94,7 @@ AxisTaps resize_taps(const ResizeRule& rule, int64_t in, int64_t out, double sca
     const bool outside =
         rule.coordinates == "tf_crop_and_resize" && !(x >= 0 && x <= static_cast<double>(in - 1));
     if (outside && t.outside.empty()) t.outside.assign(static_cast<size_t>(out), false);
-    if (outside) t.outside[static_cast<size_t>(j)] = true;
+    if (outside) t.outside[j] = true;
     // The fraction is taken in (0, 1]: a position on an element belongs to the interval left of it.
     int64_t left = floor_of(x, in);
     double ratio = x - static_cast<double>(left);

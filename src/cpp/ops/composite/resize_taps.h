@@ -28,9 +28,10 @@ struct AxisTaps {
 };
 
 // scale: output size per input size as the model states it; roi_begin, roi_end: of tf_crop_and_resize.
-// Preconditions: check_rule() passed, 0 < in < 2^31, 0 <= out, scale > 0.
-// Elements of the input that one output element is made of; up to twice the axis when downsampling with
-// antialias.
+// Preconditions of both: check_rule() passed, 0 < in < 2^31, 0 <= out, scale > 0.
+
+// Elements of the input that one output element is made of;
+// up to twice the axis when downsampling with antialias.
 int64_t resize_tap_count(const ResizeRule& rule, int64_t in, double scale);
 AxisTaps resize_taps(const ResizeRule& rule, int64_t in, int64_t out, double scale, double roi_begin,
                      double roi_end);

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "ops/lower.h"
+#include "ops/rules/cost.h"
 #include "ops/rules/infer.h"
 #include "ops/rules/rnn.h"
 #include "ops/rules/views.h"
@@ -10,8 +11,8 @@
 namespace walle::ops {
 
 namespace {
-constexpr int64_t kMaxSteps =
-    2048;  // written out; longer sequences need a backend that runs the operator whole
+// Written out, at some twenty nodes each; longer sequences need a backend that runs the operator whole.
+constexpr int64_t kMaxSteps = 2048;
 
 template <RnnKind Kind>
 constexpr std::string_view kName = tensor::rnn_operator(Kind).name;
@@ -55,11 +56,7 @@ Status infer(ir::InferContext& c) {
 class Steps {
  public:
   Steps(LowerContext& c, const RnnSpec& s, int64_t direction)
-      : c_(c),
-        s_(s),
-        d_(direction),
-        act_(s.activations[static_cast<size_t>(direction)]),
-        dtype_(c.dtype(c.in(kRnnX))) {}
+      : c_(c), s_(s), d_(direction), act_(s.activations[direction]), dtype_(c.dtype(c.in(kRnnX))) {}
 
   struct Result {
     std::vector<Ref> y;  // per time step, in time order; zero beyond an item's length
@@ -84,7 +81,7 @@ class Steps {
     r.y.resize(static_cast<size_t>(s_.sequence), kNoRef);
     for (int64_t i = 0; i < s_.sequence; ++i) {
       const int64_t t = s_.backward(d_) ? s_.sequence - 1 - i : i;
-      r.y[static_cast<size_t>(t)] = step(t);
+      r.y[t] = step(t);
     }
     r.h = h_;
     r.cell = cell_;
@@ -203,7 +200,8 @@ Ref join_states(LowerContext& c, const RnnSpec& s, const std::vector<Ref>& state
   raster::Raster r;
   for (size_t d = 0; d < states.size(); ++d) {
     const auto at = static_cast<int64_t>(d);
-    const int64_t size[] = {s.batch, s.hidden}, src[] = {s.hidden, 1};
+    const int64_t size[] = {s.batch, s.hidden};
+    const int64_t src[] = {s.hidden, 1};
     const int64_t dst[] = {s.batch_first ? s.directions * s.hidden : s.hidden, 1};
     r.regions.push_back(raster::strided_region(static_cast<int>(d), size, 0, src,
                                                at * (s.batch_first ? s.hidden : s.batch * s.hidden), dst));
@@ -217,12 +215,13 @@ Ref join_steps(LowerContext& c, const RnnSpec& s, const std::vector<Steps::Resul
   for (size_t d = 0; d < results.size(); ++d)
     for (int64_t t = 0; t < s.sequence; ++t) {
       const auto direction = static_cast<int64_t>(d);
-      const int64_t size[] = {s.batch, s.hidden}, src[] = {s.hidden, 1};
+      const int64_t size[] = {s.batch, s.hidden};
+      const int64_t src[] = {s.hidden, 1};
       const int64_t dst[] = {s.batch_first ? s.sequence * s.directions * s.hidden : s.hidden, 1};
       const int64_t at = s.batch_first ? (t * s.directions + direction) * s.hidden
                                        : (t * s.directions + direction) * s.batch * s.hidden;
       r.regions.push_back(raster::strided_region(static_cast<int>(sources.size()), size, 0, src, at, dst));
-      sources.push_back(results[d].y[static_cast<size_t>(t)]);
+      sources.push_back(results[d].y[t]);
     }
   return c.raster(std::move(r), c.dtype(c.in(0)), c.out_shape(0), sources);
 }
@@ -254,11 +253,8 @@ ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in,
               std::span<const ir::InferOutput> out) {
   const Shape& x = in[0].shape;
   const auto steps = static_cast<double>(x[0] * x[1]);
-  double bytes = 0;
-  for (const auto& i : in)
-    if (i.present) bytes += static_cast<double>(i.shape.elements() * dtype_size(i.dtype));
-  for (const auto& o : out) bytes += static_cast<double>(o.shape.elements() * dtype_size(o.dtype));
-  return {2 * steps * static_cast<double>(in[1].shape.elements() + in[2].shape.elements()), bytes};
+  const auto weights = static_cast<double>(in[1].shape.elements() + in[2].shape.elements());
+  return {2 * steps * weights, bytes_of(in, out)};
 }
 
 template <RnnKind Kind>

@@ -31,8 +31,9 @@ Result<Frames> frames_of(const Shape& signal, const std::vector<int64_t>& step,
     return wrong("window of shape " + window->text(), "frame_length elements");
   f.count = (signal[1] - f.length) / f.step + 1;
   f.step = std::min(f.step, signal[1]);  // a longer one makes one frame all the same
+  // Overlapping frames are larger together than the signal.
   const int64_t framed[] = {signal[0], f.count, f.length, 2};
-  WALLE_TRY(Shape::checked(framed, 8, "STFT, all frames"));
+  WALLE_TRY(Shape::checked(framed, tensor::kMaxDTypeSize, "STFT, all frames"));
   return f;
 }
 

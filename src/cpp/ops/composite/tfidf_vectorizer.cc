@@ -1,5 +1,5 @@
-// TfIdfVectorizer over integers: windows of the sequence (strided views) compared with the n-grams of the
-// pool, matches counted.
+// TfIdfVectorizer over integers: windows of the sequence (strided
+// views) compared with the n-grams of the pool, matches counted.
 #include <algorithm>
 
 #include "ops/rules/views.h"
@@ -7,6 +7,12 @@
 namespace walle::ops {
 
 namespace {
+// Each n-gram length and each skip becomes nodes of the
+// decomposition, each output index an element of a result.
+constexpr int64_t kMaxLength = 64;
+constexpr int64_t kMaxSkips = 4096;
+constexpr int64_t kMaxWidth = int64_t{1} << 24;
+
 // The pool's n-grams of one length: elements [begin, end) of the pool, the first being n-gram `first` of all.
 struct Grams {
   int64_t length = 1;
@@ -31,17 +37,21 @@ Result<Pool> pool_of(const ir::Attributes& attrs) {
   const std::vector<int64_t> starts = attrs.get_ints("ngram_counts");
   const int64_t shortest = attrs.get_int("min_gram_length", 1);
   const int64_t longest = attrs.get_int("max_gram_length", 1);
-  if (shortest < 1 || longest < shortest || longest > 64)
-    return wrong("gram lengths out of range", "1 <= min <= max <= 64");
+  if (shortest < 1 || longest < shortest || longest > kMaxLength)
+    return wrong("gram lengths out of range", "1 <= min <= max <= " + std::to_string(kMaxLength));
   Pool p;
   p.skips = attrs.get_int("max_skip_count", 0);
   p.index = attrs.get_ints("ngram_indexes");
-  if (p.skips < 0 || p.skips > 4096) return wrong("max_skip_count=" + std::to_string(p.skips), "0 to 4096");
+  if (p.skips < 0 || p.skips > kMaxSkips)
+    return wrong("max_skip_count=" + std::to_string(p.skips), "0 to " + std::to_string(kMaxSkips));
   int64_t seen = 0;
   const auto size = static_cast<int64_t>(pool.size());
   for (size_t i = 0; i < starts.size(); ++i) {
     const auto length = static_cast<int64_t>(i) + 1;
-    const Grams g{length, starts[i], i + 1 < starts.size() ? starts[i + 1] : size, seen};
+    const Grams g{.length = length,
+                  .begin = starts[i],
+                  .end = i + 1 < starts.size() ? starts[i + 1] : size,
+                  .first = seen};
     if (g.begin < 0 || g.end < g.begin || g.end > size || (g.end - g.begin) % length != 0)
       return wrong("ngram_counts that do not split the pool", "increasing starts, whole n-grams");
     seen += g.count();
@@ -50,7 +60,7 @@ Result<Pool> pool_of(const ir::Attributes& attrs) {
   if (static_cast<int64_t>(p.index.size()) != seen)
     return wrong(std::to_string(p.index.size()) + " ngram_indexes", std::to_string(seen));
   for (int64_t i : p.index) {
-    if (i < 0 || i >= (int64_t{1} << 24)) return wrong("ngram index " + std::to_string(i), "0 to 2^24");
+    if (i < 0 || i >= kMaxWidth) return wrong("ngram index " + std::to_string(i), "0 to 2^24");
     p.width = std::max(p.width, i + 1);
   }
   const std::string mode = attrs.get_string("mode", "TF");
@@ -73,7 +83,8 @@ Status infer(ir::InferContext& c) {
 
 // [batch, grams] counts of one length.
 Ref counts(LowerContext& c, Ref x, const Grams& g, int64_t skips) {
-  const int64_t batch = c.shape(x)[0], n = c.shape(x)[1];
+  const int64_t batch = c.shape(x)[0];
+  const int64_t n = c.shape(x)[1];
   const std::vector<int64_t> pool = c.attrs().get_ints("pool_int64s");
   const Ref wanted =
       c.reshape(c.ints({pool.begin() + g.begin, pool.begin() + g.end}), Shape{g.count(), g.length});
@@ -111,9 +122,11 @@ Status lower(LowerContext& c) {
   for (const Grams& g : pool.grams) {
     const Ref values = weighted(c, counts(c, x, g, pool.skips), g);
     for (int64_t i = 0; i < g.count(); ++i) {
-      const int64_t size[] = {batch}, from[] = {g.count()}, to[] = {pool.width};
+      const int64_t size[] = {batch};
+      const int64_t from[] = {g.count()};
+      const int64_t to[] = {pool.width};
       placed.regions.push_back(raster::strided_region(static_cast<int>(sources.size()), size, i, from,
-                                                      pool.index[static_cast<size_t>(g.first + i)], to));
+                                                      pool.index[g.first + i], to));
     }
     sources.push_back(values);
   }

@@ -13,9 +13,10 @@ namespace walle::ops {
 
 namespace {
 enum Aggregate { kAverage, kSum, kMin, kMax };
+constexpr int64_t kProbit = 4;  // the last of the post transforms
 
 Status infer(ir::InferContext& c) {
-  WALLE_ASSIGN(const TreeEnsemble e, read_tree_ensemble(c.attrs(), false));
+  WALLE_ASSIGN(const TreeEnsemble e, read_tree_ensemble(c.attrs()));
   const auto wrong = [](const std::string& given, const std::string& expected) {
     return model_error(given, expected, "TreeEnsemble", "check the node");
   };
@@ -26,10 +27,10 @@ Status infer(ir::InferContext& c) {
       return wrong("feature " + std::to_string(f), "0 to " + std::to_string(c.shape(0)[1] - 1));
   const int64_t aggregate = c.attrs().get_int("aggregate_function", kSum);
   const int64_t post = c.attrs().get_int("post_transform", 0);
-  if (aggregate < 0 || aggregate > kMax || post < 0 || post > 2)
+  if (aggregate < 0 || aggregate > kMax || post < 0 || post > kProbit)
     return wrong(
         "aggregate_function " + std::to_string(aggregate) + ", post_transform " + std::to_string(post),
-        "AVERAGE, SUM, MIN or MAX; NONE, SOFTMAX or LOGISTIC");
+        "AVERAGE, SUM, MIN or MAX; NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO or PROBIT");
   c.output(0, c.dtype(0), Shape{c.shape(0)[0], e.targets});
   return {};
 }
@@ -47,9 +48,9 @@ Ref compared(LowerContext& c, const TreeEnsemble& e, TreeMode mode, Ref x, Ref s
   }
   size_t widest = 1;
   for (const auto& set : e.members) widest = std::max(widest, set.size());
-  if (!c.may_tabulate(static_cast<int64_t>(widest * e.members.size()), 4)) return kNoRef;
-  std::vector<double> table(widest * e.members.size(),
-                            std::numeric_limits<double>::quiet_NaN());  // equal to nothing
+  if (!c.may_tabulate(static_cast<int64_t>(widest * e.members.size()), kNumberWork)) return kNoRef;
+  // What is left of a row is NaN, which equals nothing.
+  std::vector<double> table(widest * e.members.size(), std::numeric_limits<double>::quiet_NaN());
   for (size_t node = 0; node < e.members.size(); ++node)
     for (size_t k = 0; k < e.members[node].size(); ++k)
       table[k * e.members.size() + node] = e.members[node][k];
@@ -86,12 +87,14 @@ Ref conditions(LowerContext& c, const TreeEnsemble& e) {
 
 // [batch, paths]: true for the path each tree takes. A path is taken when as many of its conditions hold as
 // it wants, and none of those it does not want.
-Ref taken_paths(LowerContext& c, const TreeEnsemble& e) {
-  const size_t nodes = e.feature.size(), paths = e.paths.size();
+Ref taken_paths(LowerContext& c, const TreeEnsemble& e, const std::vector<TreePath>& all) {
+  const size_t nodes = e.feature.size();
+  const size_t paths = all.size();
   if (!c.may_tabulate(static_cast<int64_t>(nodes * paths), 1)) return kNoRef;
-  std::vector<double> signs(nodes * paths, 0.0), wanted(paths, 0.0);
+  std::vector<double> signs(nodes * paths, 0.0);
+  std::vector<double> wanted(paths, 0.0);
   for (size_t p = 0; p < paths; ++p) {
-    for (const TreeStep& step : e.paths[p].steps) {
+    for (const TreeStep& step : all[p].steps) {
       signs[static_cast<size_t>(step.node) * paths + p] = step.taken ? 1 : -1;
       wanted[p] += step.taken ? 1 : 0;
     }
@@ -103,38 +106,57 @@ Ref taken_paths(LowerContext& c, const TreeEnsemble& e) {
   return c.emit("Equal", {counted, constant_of(c, DType::float32, Shape{columns}, wanted)});
 }
 
-Ref aggregated(LowerContext& c, const TreeEnsemble& e, Ref taken) {
-  const auto paths = static_cast<int64_t>(e.paths.size());
+// [paths, targets]: what each path's leaf says; `none` where it says nothing.
+std::vector<double> weights_of(const TreeEnsemble& e, const std::vector<TreePath>& all, int64_t how,
+                               double none) {
+  std::vector<double> weights(all.size() * static_cast<size_t>(e.targets), none);
+  for (size_t p = 0; p < all.size(); ++p) {
+    const auto leaf = static_cast<size_t>(all[p].leaf);
+    for (int64_t i = e.leaf_start[leaf]; i < e.leaf_start[leaf + 1]; ++i) {
+      const auto entry = static_cast<size_t>(i);
+      double& w = weights[p * static_cast<size_t>(e.targets) + static_cast<size_t>(e.leaf_target[entry])];
+      if (how == kMin)
+        w = std::min(w, e.leaf_weight[entry]);
+      else if (how == kMax)
+        w = std::max(w, e.leaf_weight[entry]);
+      else
+        w += e.leaf_weight[entry];
+    }
+  }
+  return weights;
+}
+
+Ref aggregated(LowerContext& c, const TreeEnsemble& e, const std::vector<TreePath>& all) {
+  const auto paths = static_cast<int64_t>(all.size());
   const int64_t how = c.attrs().get_int("aggregate_function", kSum);
   const bool extreme = how == kMin || how == kMax;
   if (!c.may_tabulate(paths * e.targets, 4)) return kNoRef;
-  const double none =
-      how == kMin ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
-  std::vector<double> weights(static_cast<size_t>(paths * e.targets), extreme ? none : 0.0);
-  for (size_t p = 0; p < e.paths.size(); ++p) {
-    const auto leaf = static_cast<size_t>(e.paths[p].leaf);
-    weights[p * static_cast<size_t>(e.targets) + static_cast<size_t>(e.leaf_target[leaf])] =
-        e.leaf_weight[leaf];
-  }
-  const Ref table = constant_of(c, DType::float64, Shape{paths, e.targets}, weights);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double none = how == kMin ? kInfinity : how == kMax ? -kInfinity : 0.0;
+  const Ref table = constant_of(c, DType::float64, Shape{paths, e.targets}, weights_of(e, all, how, none));
+  const Ref taken = taken_paths(c, e, all);
   if (!extreme) {
     const Ref sum = c.emit("MatMul", {c.cast(taken, DType::float64), table});
-    return how == kAverage ? c.div(sum, c.scalar(DType::float64, static_cast<double>(e.trees))) : sum;
+    const auto trees = static_cast<double>(e.roots.size());
+    return how == kAverage ? c.div(sum, c.scalar(DType::float64, trees)) : sum;
   }
   const Ref chosen = c.emit(
-      "Where", {c.reshape(taken, Shape{c.shape(taken)[0], paths, 1}), table, c.scalar(DType::float64, none)});
+      "Where", {c.reshape(taken, Shape{c.out_shape(0)[0], paths, 1}), table, c.scalar(DType::float64, none)});
   const Ref best = c.reduce(how == kMin ? "ReduceMin" : "ReduceMax", chosen, {1}, false);
-  return c.emit(
-      "Where", {c.emit("IsInf", {best}), c.scalar(DType::float64, 0), best});  // no tree spoke of this target
+  // Infinite where no tree spoke of the target.
+  return c.emit("Where", {c.emit("IsInf", {best}), c.scalar(DType::float64, 0), best});
 }
 
 Status lower(LowerContext& c) {
+  if (const int64_t post = c.attrs().get_int("post_transform", 0); post != 0) {
+    ir::Attributes plain = c.attrs();
+    plain.set("post_transform", int64_t{0});
+    c.result(0, c.emit("PostTransform", {c.emit("TreeEnsemble", {c.in(0)}, plain)}, {{"kind", post}}));
+    return {};
+  }
   WALLE_ASSIGN(const TreeEnsemble e, read_tree_ensemble(c.attrs()));
-  Ref y = aggregated(c, e, taken_paths(c, e));
-  const int64_t post = c.attrs().get_int("post_transform", 0);
-  if (post == 1) y = c.emit("Softmax", {y}, {{"axis", int64_t{-1}}});
-  if (post == 2) y = c.emit("Sigmoid", {y});
-  c.result(0, c.cast(y, c.out_dtype(0)));
+  WALLE_ASSIGN(const std::vector<TreePath> paths, tree_paths(e));
+  c.result(0, c.cast(aggregated(c, e, paths), c.out_dtype(0)));
   return {};
 }
 }  // namespace

@@ -1,12 +1,17 @@
 #include "ops/composite/tree_paths.h"
 
 #include <cmath>
+#include <utility>
 
 namespace walle::ops {
 
 namespace {
-// Paths times nodes: the size of the table the decomposition multiplies with.
+// Paths times nodes: the size of the table the decomposition multiplies with, 64 MB in float32.
 constexpr size_t kMaxTable = size_t{1} << 24;
+constexpr int64_t kMaxTargets = int64_t{1} << 20;
+// Nodes, leaves and entries are numbered with 32 bits in kernels.
+constexpr size_t kMaxEntries = size_t{1} << 28;
+constexpr int kModes = static_cast<int>(TreeMode::member) + 1;
 
 Error wrong(const std::string& given, const std::string& expected) {
   return model_error(given, expected, "TreeEnsemble", "check the attributes");
@@ -18,71 +23,13 @@ Result<std::vector<double>> numbers(const ir::Attributes& attrs, const char* nam
   return t->to_f64();
 }
 
-struct Edges {
-  std::vector<int64_t> target, is_leaf;
-};
-
-// Walks every tree once; a node met twice would be a cycle or a shared sub-tree.
-class PathWalk {
- public:
-  PathWalk(TreeEnsemble& e, const Edges& yes, const Edges& no, bool keep)
-      : e_(e), yes_(yes), no_(no), keep_(keep), seen_(e.feature.size(), false) {}
-
-  Status from(int64_t root) {
-    struct Pending {
-      int64_t target;
-      bool leaf;
-      std::vector<TreeStep> steps;
-    };
-    std::vector<Pending> todo{{root, false, {}}};
-    while (!todo.empty()) {
-      Pending p = std::move(todo.back());
-      todo.pop_back();
-      const size_t bound = p.leaf ? e_.leaf_weight.size() : e_.feature.size();
-      if (p.target < 0 || static_cast<size_t>(p.target) >= bound)
-        return wrong(std::string(p.leaf ? "leaf " : "node ") + std::to_string(p.target),
-                     "an index below " + std::to_string(bound));
-      const auto at = static_cast<size_t>(p.target);
-      if (p.leaf) {
-        e_.paths.push_back({std::move(p.steps), p.target});
-        if (e_.paths.size() * e_.feature.size() > kMaxTable)
-          return wrong(std::to_string(e_.feature.size()) + " nodes",
-                       "an ensemble whose nodes times leaves stay below 2^24");
-        continue;
-      }
-      if (seen_[at]) return wrong("node " + std::to_string(p.target) + " reached twice", "trees");
-      seen_[at] = true;
-      for (bool taken : {false, true}) {
-        const Edges& edge = taken ? yes_ : no_;
-        std::vector<TreeStep> steps;
-        if (keep_) {
-          steps = p.steps;
-          steps.push_back({p.target, taken});
-        }
-        steps_ += steps.size();  // a chain of n nodes copies n^2 / 2 of them
-        if (steps_ > kMaxTable)
-          return wrong("trees whose paths have more than 2^24 steps", "shallower trees");
-        todo.push_back({edge.target[at], edge.is_leaf[at] != 0, std::move(steps)});
-      }
-    }
-    return {};
-  }
-
- private:
-  TreeEnsemble& e_;
-  const Edges& yes_;
-  const Edges& no_;
-  bool keep_;
-  std::vector<bool> seen_;
-  size_t steps_ = 0;
-};
-
 // The sets of the member nodes, in order, each ended by a NaN.
 Status read_members(const ir::Attributes& attrs, TreeEnsemble& e) {
   std::vector<double> values;
   if (attrs.has("membership_values")) {
     WALLE_ASSIGN(values, numbers(attrs, "membership_values"));
   }
+  e.members.resize(e.mode.size());
   size_t at = 0;
   for (size_t i = 0; i < e.mode.size(); ++i) {
     if (e.mode[i] != TreeMode::member) continue;
@@ -93,43 +40,133 @@ Status read_members(const ir::Attributes& attrs, TreeEnsemble& e) {
   }
   return {};
 }
+
+Status read_leaves(const ir::Attributes& attrs, TreeEnsemble& e) {
+  WALLE_ASSIGN(e.leaf_weight, numbers(attrs, "leaf_weights"));
+  e.leaf_target = attrs.get_ints("leaf_targetids");
+  e.targets = attrs.get_int("n_targets", 1);
+  const size_t entries = e.leaf_weight.size();
+  if (entries != e.leaf_target.size() || entries > kMaxEntries || e.targets < 1 || e.targets > kMaxTargets)
+    return wrong("leaf attributes of different lengths, or no targets", "one target per leaf weight");
+  for (int64_t t : e.leaf_target)
+    if (t < 0 || t >= e.targets)
+      return wrong("leaf target " + std::to_string(t), "0 to " + std::to_string(e.targets - 1));
+  const std::vector<int64_t> counts =
+      attrs.get_ints("leaf_counts", std::vector<int64_t>(attrs.has("leaf_counts") ? 0 : entries, 1));
+  e.leaf_start.push_back(0);
+  for (int64_t count : counts) {
+    const int64_t left = static_cast<int64_t>(entries) - e.leaf_start.back();
+    if (count < 0 || count > left)
+      return wrong("leaf_counts beyond the leaf_weights", "counts that add up to their number");
+    e.leaf_start.push_back(e.leaf_start.back() + count);
+  }
+  if (e.leaf_start.back() != static_cast<int64_t>(entries))
+    return wrong("leaf_counts that add up to " + std::to_string(e.leaf_start.back()),
+                 std::to_string(entries) + ", one per leaf weight");
+  return {};
+}
+
+Status read_edges(const ir::Attributes& attrs, const std::string& branch, size_t nodes,
+                  std::vector<TreeEdge>& out) {
+  const std::vector<int64_t> target = attrs.get_ints("nodes_" + branch + "nodeids");
+  const std::vector<int64_t> is_leaf = attrs.get_ints("nodes_" + branch + "leafs");
+  if (target.size() != nodes || is_leaf.size() != nodes)
+    return wrong("nodes_" + branch + "... of " + std::to_string(target.size()) + " and " +
+                     std::to_string(is_leaf.size()) + " entries",
+                 std::to_string(nodes) + ", one per node");
+  out.reserve(nodes);
+  for (size_t i = 0; i < nodes; ++i) out.push_back({target[i], is_leaf[i] != 0});
+  return {};
+}
+
+// From every root, each node once. Branches may meet again (LightGBM's categories share what follows them),
+// but a node on the way to itself would never end.
+Status check_trees(const TreeEnsemble& e) {
+  enum class Seen : uint8_t { no, above, done };
+  std::vector<Seen> seen(e.feature.size(), Seen::no);
+  std::vector<TreeEdge> todo;
+  for (int64_t root : e.roots) todo.push_back({root, false});
+  while (!todo.empty()) {
+    const TreeEdge edge = todo.back();
+    const size_t bound = edge.leaf ? e.leaf_start.size() - 1 : e.feature.size();
+    if (edge.target < 0 || static_cast<size_t>(edge.target) >= bound)
+      return wrong(std::string(edge.leaf ? "leaf " : "node ") + std::to_string(edge.target),
+                   "an index below " + std::to_string(bound));
+    const auto at = static_cast<size_t>(edge.target);
+    if (edge.leaf || seen[at] != Seen::no) {
+      if (!edge.leaf) seen[at] = Seen::done;  // second time on top: everything below it is
+      todo.pop_back();
+      continue;
+    }
+    seen[at] = Seen::above;
+    for (const TreeEdge& next : {e.no[at], e.yes[at]}) {
+      const bool known = !next.leaf && next.target >= 0 && static_cast<size_t>(next.target) < seen.size();
+      if (known && seen[static_cast<size_t>(next.target)] == Seen::above)
+        return wrong("node " + std::to_string(next.target) + " below itself", "trees");
+      if (!known || seen[static_cast<size_t>(next.target)] == Seen::no) todo.push_back(next);
+    }
+  }
+  return {};
+}
 }  // namespace
 
-Result<TreeEnsemble> read_tree_ensemble(const ir::Attributes& attrs, bool paths) {
+Result<TreeEnsemble> read_tree_ensemble(const ir::Attributes& attrs) {
   TreeEnsemble e;
   e.feature = attrs.get_ints("nodes_featureids");
   WALLE_ASSIGN(e.split, numbers(attrs, "nodes_splits"));
   WALLE_ASSIGN(const std::vector<double> modes, numbers(attrs, "nodes_modes"));
-  WALLE_ASSIGN(e.leaf_weight, numbers(attrs, "leaf_weights"));
-  e.leaf_target = attrs.get_ints("leaf_targetids");
-  e.targets = attrs.get_int("n_targets", 1);
-  const Edges yes{attrs.get_ints("nodes_truenodeids"), attrs.get_ints("nodes_trueleafs")};
-  const Edges no{attrs.get_ints("nodes_falsenodeids"), attrs.get_ints("nodes_falseleafs")};
-  const std::vector<int64_t> missing = attrs.get_ints("nodes_missing_value_tracks_true");
-  const std::vector<int64_t> roots = attrs.get_ints("tree_roots");
   const size_t n = e.feature.size();
-  for (size_t size : {e.split.size(), modes.size(), yes.target.size(), yes.is_leaf.size(), no.target.size(),
-                      no.is_leaf.size()})
-    if (size != n || n == 0)
-      return wrong(std::to_string(size) + " entries in a nodes_ attribute",
-                   std::to_string(n) + ", one per node");
-  if (e.leaf_weight.size() != e.leaf_target.size() || e.targets < 1 || e.targets > (1 << 20) || roots.empty())
-    return wrong("leaf attributes of different lengths, or no targets or roots",
-                 "one target per leaf, at least one tree");
-  for (int64_t t : e.leaf_target)
-    if (t < 0 || t >= e.targets)
-      return wrong("leaf target " + std::to_string(t), "0 to " + std::to_string(e.targets - 1));
+  if (e.split.size() != n || modes.size() != n || n == 0 || n > kMaxEntries)
+    return wrong(std::to_string(e.split.size()) + " splits and " + std::to_string(modes.size()) + " modes",
+                 std::to_string(n) + ", one per node");
+  WALLE_TRY(read_edges(attrs, "true", n, e.yes));
+  WALLE_TRY(read_edges(attrs, "false", n, e.no));
+  WALLE_TRY(read_leaves(attrs, e));
+  const std::vector<int64_t> missing = attrs.get_ints("nodes_missing_value_tracks_true");
   for (size_t i = 0; i < n; ++i) {
-    if (!(modes[i] >= 0 && modes[i] <= 6)) return wrong("node mode " + std::to_string(modes[i]), "0 to 6");
+    if (!(modes[i] >= 0 && modes[i] < kModes))
+      return wrong("node mode " + std::to_string(modes[i]), "0 to " + std::to_string(kModes - 1));
     e.mode.push_back(static_cast<TreeMode>(modes[i]));
     e.missing_is_true.push_back(i < missing.size() && missing[i] != 0);
   }
-  e.members.resize(n);
-  e.trees = static_cast<int64_t>(roots.size());
+  e.roots = attrs.get_ints("tree_roots");
+  if (e.roots.empty()) return wrong("no tree_roots", "at least one tree");
   WALLE_TRY(read_members(attrs, e));
-  PathWalk walk(e, yes, no, paths);
-  for (int64_t root : roots) WALLE_TRY(walk.from(root));
+  WALLE_TRY(check_trees(e));
   return e;
+}
+
+Result<std::vector<TreePath>> tree_paths(const TreeEnsemble& e) {
+  struct Pending {
+    TreeEdge edge;
+    std::vector<TreeStep> steps;
+  };
+  std::vector<TreePath> paths;
+  size_t copied = 0;
+  for (int64_t root : e.roots) {
+    std::vector<Pending> todo{{{root, false}, {}}};
+    while (!todo.empty()) {
+      Pending p = std::move(todo.back());
+      todo.pop_back();
+      if (p.edge.leaf) {
+        paths.push_back({std::move(p.steps), p.edge.target});
+        if (paths.size() * e.feature.size() > kMaxTable)
+          return wrong(std::to_string(e.feature.size()) + " nodes",
+                       "an ensemble whose nodes times leaves stay below 2^24");
+        continue;
+      }
+      const auto at = static_cast<size_t>(p.edge.target);
+      for (bool taken : {false, true}) {
+        std::vector<TreeStep> steps = p.steps;
+        steps.push_back({p.edge.target, taken});
+        copied += steps.size();  // a chain of n nodes copies n^2 / 2 of them
+        if (copied > kMaxTable)
+          return wrong("trees whose paths have more than 2^24 steps", "shallower trees");
+        todo.push_back({taken ? e.yes[at] : e.no[at], std::move(steps)});
+      }
+    }
+  }
+  return paths;
 }
 
 }  // namespace walle::ops

@@ -1,5 +1,5 @@
-// HannWindow, HammingWindow, BlackmanWindow and MelWeightMatrix: tables that depend on a few numbers only, so
-// the shape rule computes them.
+// HannWindow, HammingWindow, BlackmanWindow and MelWeightMatrix: tables
+// that depend on a few numbers only, so the shape rule computes them.
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -10,7 +10,11 @@
 namespace walle::ops {
 
 namespace {
-constexpr int64_t kMaxTable = int64_t{1} << 22;
+constexpr int64_t kMaxTable = int64_t{1} << 22;  // elements, each with a cosine or a logarithm behind it
+// Far beyond what sound needs, and small enough that no product of the inputs overflows.
+constexpr double kMaxMelBins = 1e5;
+constexpr double kMaxDftLength = 1e6;
+constexpr double kMaxHertz = 1e9;
 
 Result<Tensor> table(DType dtype, const Shape& shape, const std::vector<double>& values) {
   WALLE_TRY(Shape::checked(shape.dims(), dtype_size(dtype), "table"));
@@ -53,6 +57,7 @@ Status infer_window(ir::InferContext& c, double a0, double a1, double a2) {
   return {};
 }
 
+// The coefficients are those of ONNX, which takes Hamming's own fractions and the rounded Blackman.
 Status infer_hann(ir::InferContext& c) { return infer_window(c, 0.5, 0.5, 0); }
 Status infer_hamming(ir::InferContext& c) { return infer_window(c, 25.0 / 46, 21.0 / 46, 0); }
 Status infer_blackman(ir::InferContext& c) { return infer_window(c, 0.42, 0.5, 0.08); }
@@ -71,10 +76,10 @@ Result<Mel> mel_of(ir::InferContext& c) {
     if (values.size() != 1)
       return model_error("shape " + t->shape().text(), "a scalar",
                          "MelWeightMatrix input " + std::to_string(i), "reshape it");
-    v[static_cast<size_t>(i)] = values[0];
+    v[i] = values[0];
   }
-  const bool sane = v[0] >= 1 && v[0] <= 1e5 && v[1] >= 1 && v[1] <= 1e6 && v[2] >= 1 && v[2] <= 1e9 &&
-                    v[3] >= 0 && v[4] > v[3] && v[4] <= 1e9;
+  const bool sane = v[0] >= 1 && v[0] <= kMaxMelBins && v[1] >= 1 && v[1] <= kMaxDftLength && v[2] >= 1 &&
+                    v[2] <= kMaxHertz && v[3] >= 0 && v[4] > v[3] && v[4] <= kMaxHertz;
   if (!sane || (v[1] / 2 + 1) * v[0] > static_cast<double>(kMaxTable))
     return model_error("bins, DFT length, sample rate or edges out of range",
                        "positive numbers, the lower edge below the upper one", "MelWeightMatrix",
@@ -87,7 +92,8 @@ Result<Mel> mel_of(ir::InferContext& c) {
   return m;
 }
 
-// Triangles between neighbouring centres, which lie evenly on the mel scale.
+// Triangles between neighbouring centres, which lie evenly on the mel scale (O'Shaughnessy, "Speech
+// Communication", 1987: 2595 log10(1 + f / 700)).
 Status infer_mel(ir::InferContext& c) {
   WALLE_ASSIGN(const Mel m, mel_of(c));
   const int64_t rows = m.dft_length / 2 + 1;
@@ -101,11 +107,12 @@ Status infer_mel(ir::InferContext& c) {
   }
   std::vector<double> values(static_cast<size_t>(rows * m.bins), 0.0);
   const auto set = [&](int64_t row, int64_t bin, double v) {
-    if (row >= 0 && row < rows) values[static_cast<size_t>(row * m.bins + bin)] = v;
+    if (row >= 0 && row < rows) values[row * m.bins + bin] = v;
   };
   for (int64_t i = 0; i < m.bins; ++i) {
-    const int64_t low = at[static_cast<size_t>(i)], centre = at[static_cast<size_t>(i + 1)],
-                  high = at[static_cast<size_t>(i + 2)];
+    const int64_t low = at[i];
+    const int64_t centre = at[i + 1];
+    const int64_t high = at[i + 2];
     if (centre == low) set(centre, i, 1);
     for (int64_t j = low; centre > low && j <= std::min(centre, rows); ++j)
       set(j, i, static_cast<double>(j - low) / static_cast<double>(centre - low));

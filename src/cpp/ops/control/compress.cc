@@ -32,14 +32,14 @@ Status run_compress(ControlContext& c) {
     if (bits[i]) kept.push_back(static_cast<int64_t>(i));
   const int64_t outer = shape.product(0, axis);
   const int64_t row = shape[axis];
-  const auto run = static_cast<size_t>(shape.product(axis + 1, shape.rank()) * dtype_size(data->dtype()));
+  const int64_t run = shape.product(axis + 1, shape.rank()) * dtype_size(data->dtype());
   shape[axis] = static_cast<int64_t>(kept.size());
   WALLE_ASSIGN(Tensor out, Tensor::allocate(data->dtype(), shape));
   auto* to = static_cast<std::byte*>(out.mutable_data());
   const auto* from = static_cast<const std::byte*>(data->data());
   for (int64_t o = 0; o < outer && run > 0; ++o)
     for (int64_t k : kept) {
-      std::memcpy(to, from + static_cast<size_t>(o * row + k) * run, run);
+      std::memcpy(to, from + (o * row + k) * run, static_cast<size_t>(run));
       to += run;
     }
   c.output(0, std::move(out));
@@ -73,7 +73,7 @@ Status run_nonzero(ControlContext& c) {
   int64_t* to = out.as_mutable<int64_t>().data();
   const Shape strides = shape.strides();
   for (int a = 0; a < shape.rank(); ++a)
-    for (int64_t i = 0; i < n; ++i) *to++ = found[static_cast<size_t>(i)] / strides[a] % shape[a];
+    for (int64_t i = 0; i < n; ++i) *to++ = found[i] / strides[a] % shape[a];
   c.output(0, std::move(out));
   return {};
 }

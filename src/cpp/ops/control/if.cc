@@ -14,6 +14,7 @@ Status run(ControlContext& c) {
   const bool taken = condition->as<bool>()[0];
   const int64_t then_captures = c.attrs().get_int("then_captures", 0);
   const int64_t else_captures = c.attrs().get_int("else_captures", 0);
+  // Captures are explicit inputs, so that a branch is a function of its inputs alone.
   const int64_t first = taken ? 1 : 1 + then_captures;
   const int64_t count = taken ? then_captures : else_captures;
   if (then_captures < 0 || else_captures < 0 || first + count > c.input_count())
@@ -24,7 +25,7 @@ Status run(ControlContext& c) {
   WALLE_ASSIGN(std::vector<ir::RuntimeValue> results,
                c.run_body(taken ? "then_branch" : "else_branch", std::move(inputs)));
   for (int i = 0; i < c.output_count() && i < static_cast<int>(results.size()); ++i)
-    c.output(i, std::move(results[static_cast<size_t>(i)]));
+    c.output(i, std::move(results[i]));
   return {};
 }
 }  // namespace

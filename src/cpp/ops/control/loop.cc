@@ -9,8 +9,8 @@
 namespace walle::ops {
 
 namespace {
-constexpr int64_t kKeptOverhead =
-    256;  // of one kept slice beside its elements: billions of scalars must not fill the memory
+// Bytes of one kept slice beside its elements: billions of scalars must not fill the memory.
+constexpr int64_t kKeptOverhead = 256;
 
 struct Layout {
   int carried = 0;
@@ -42,50 +42,65 @@ Result<bool> condition(const ir::RuntimeValue& v) {
   return t->as<bool>()[0];
 }
 
+// What lives from round to round.
+struct Rounds {
+  bool go = true;
+  std::vector<ir::RuntimeValue> carried;
+  std::vector<std::vector<Tensor>> slices;
+  int64_t kept_bytes = 0;
+};
+
+std::vector<ir::RuntimeValue> carried_of(const ControlContext& c, const Layout& l) {
+  std::vector<ir::RuntimeValue> carried;
+  for (int i = 0; i < l.carried; ++i) carried.push_back(c.in(2 + i));
+  return carried;
+}
+
+Status run_round(ControlContext& c, const Layout& l, int64_t round, Rounds& r) {
+  WALLE_ASSIGN(Tensor count, Tensor::scalar<int64_t>(round));
+  WALLE_ASSIGN(Tensor flag, Tensor::scalar<bool>(true));
+  std::vector<ir::RuntimeValue> inputs{std::move(count), std::move(flag)};
+  for (ir::RuntimeValue& v : r.carried) inputs.push_back(std::move(v));
+  for (int i = 0; i < l.captures; ++i) inputs.push_back(c.in(2 + l.carried + i));
+  WALLE_ASSIGN(std::vector<ir::RuntimeValue> results, c.run_body("body", std::move(inputs)));
+  if (static_cast<int>(results.size()) != 1 + l.carried + l.slices)
+    return model_error("a body with " + std::to_string(results.size()) + " outputs",
+                       std::to_string(1 + l.carried + l.slices), "Loop body",
+                       "match the body's outputs to the node's");
+  WALLE_ASSIGN(r.go, condition(results[0]));
+  for (int i = 0; i < l.carried; ++i) r.carried[i] = std::move(results[1 + i]);
+  for (int i = 0; i < l.slices; ++i) {
+    const Tensor* t = results[1 + l.carried + i].tensor();
+    if (!t)
+      return model_error("a slice that is not a tensor", "a tensor", "Loop body output",
+                         "carry sequences instead of stacking them");
+    r.kept_bytes += t->bytes() + kKeptOverhead;
+    r.slices[i].push_back(*t);
+  }
+  return {};
+}
+
 Status run(ControlContext& c) {
   WALLE_ASSIGN(const Layout l, layout_of(c));
   int64_t trips = base::kMaxLoopTrips;
-  const bool counted = !c.in(0).empty();
-  if (counted) {
+  if (!c.in(0).empty()) {
     WALLE_ASSIGN(trips, one_integer(c.in(0).tensor(), "input M"));
   }
-  bool go = true;
+  Rounds r;
   if (!c.in(1).empty()) {
-    WALLE_ASSIGN(go, condition(c.in(1)));
+    WALLE_ASSIGN(r.go, condition(c.in(1)));
   }
-  std::vector<ir::RuntimeValue> carried;
-  for (int i = 0; i < l.carried; ++i) carried.push_back(c.in(2 + i));
-  std::vector<std::vector<Tensor>> slices(static_cast<size_t>(l.slices));
-  int64_t kept_bytes = 0;
-  for (int64_t round = 0; go && round < trips; ++round) {
-    if (round >= base::kMaxLoopTrips || kept_bytes > base::kMaxTensorBytes)
+  r.carried = carried_of(c, l);
+  r.slices.resize(static_cast<size_t>(l.slices));
+  for (int64_t round = 0; r.go && round < trips; ++round) {
+    if (round >= base::kMaxLoopTrips || r.kept_bytes > base::kMaxTensorBytes)
       return resource_error("a loop of more than " + std::to_string(round) + " rounds",
                             "fewer rounds or smaller slices", "Loop", "bound the trip count M");
-    WALLE_ASSIGN(Tensor count, Tensor::scalar<int64_t>(round));
-    WALLE_ASSIGN(Tensor flag, Tensor::scalar<bool>(true));
-    std::vector<ir::RuntimeValue> inputs{std::move(count), std::move(flag)};
-    for (ir::RuntimeValue& v : carried) inputs.push_back(std::move(v));
-    for (int i = 0; i < l.captures; ++i) inputs.push_back(c.in(2 + l.carried + i));
-    WALLE_ASSIGN(std::vector<ir::RuntimeValue> results, c.run_body("body", std::move(inputs)));
-    if (static_cast<int>(results.size()) != 1 + l.carried + l.slices)
-      return model_error("a body with " + std::to_string(results.size()) + " outputs",
-                         std::to_string(1 + l.carried + l.slices), "Loop body",
-                         "match the body's outputs to the node's");
-    WALLE_ASSIGN(go, condition(results[0]));
-    for (int i = 0; i < l.carried; ++i)
-      carried[static_cast<size_t>(i)] = std::move(results[static_cast<size_t>(1 + i)]);
-    for (int i = 0; i < l.slices; ++i) {
-      const Tensor* t = results[static_cast<size_t>(1 + l.carried + i)].tensor();
-      if (!t)
-        return model_error("a slice that is not a tensor", "a tensor", "Loop body output",
-                           "carry sequences instead of stacking them");
-      kept_bytes += t->bytes() + kKeptOverhead;
-      slices[static_cast<size_t>(i)].push_back(*t);
-    }
+    WALLE_TRY(run_round(c, l, round, r));
   }
-  for (int i = 0; i < l.carried; ++i) c.output(i, std::move(carried[static_cast<size_t>(i)]));
+  for (int i = 0; i < l.carried; ++i) c.output(i, std::move(r.carried[i]));
   for (int i = 0; i < l.slices; ++i) {
-    const auto& items = slices[static_cast<size_t>(i)];
+    const auto& items = r.slices[i];
     WALLE_ASSIGN(Tensor all, items.empty() ? no_slices(c.attrs(), static_cast<size_t>(1 + l.carried + i))
                                            : stack(items, 0));
     c.output(l.carried + i, std::move(all));

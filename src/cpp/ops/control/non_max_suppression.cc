@@ -1,6 +1,6 @@
-// NonMaxSuppression: how many boxes survive is known only after looking, so the executor runs it: the kernel
-// (BoxSelection) fills a table of the largest possible size and says how many rows count; the rows are cut
-// here.
+// NonMaxSuppression: how many boxes survive is known only after looking, so
+// the executor runs it: the kernel (BoxSelection) fills a table of the
+// largest possible size and says how many rows count; the rows are cut here.
 #include <algorithm>
 #include <limits>
 
@@ -10,8 +10,8 @@
 namespace walle::ops {
 
 namespace {
-// boxes [B, N, 4], scores [B, C, N] float32 -> rows int64 [B * C * min(limit, N), 3] (batch, class, box),
-// count int64 [1].
+// boxes [B, N, 4], scores [B, C, N] float32 -> rows int64
+// [B * C * min(limit, N), 3] (batch, class, box), count int64 [1].
 Status infer_selection(ir::InferContext& c) {
   const Shape& boxes = c.shape(0);
   const Shape& scores = c.shape(1);
@@ -22,7 +22,7 @@ Status infer_selection(ir::InferContext& c) {
                        "correct the shapes");
   const int64_t limit = std::min(c.attrs().get_int("limit", 0), boxes[1]);
   const int64_t pairs[] = {boxes[0], scores[1], std::max<int64_t>(limit, 0), 3};
-  WALLE_ASSIGN(const Shape all, Shape::checked(pairs, 8, "NonMaxSuppression"));
+  WALLE_ASSIGN(const Shape all, Shape::checked(pairs, dtype_size(DType::int64), "NonMaxSuppression"));
   c.output(0, DType::int64, Shape{all.product(0, 3), 3});
   c.output(1, DType::int64, Shape{1});
   return {};
@@ -38,6 +38,8 @@ Result<double> number(const ControlContext& c, int i, double fallback) {
   return v[0];
 }
 
+constexpr double kAllBoxes = 1e15;  // more than there can be, and exact as an integer
+
 Status run(ControlContext& c) {
   const Tensor* boxes = c.in(0).tensor();
   const Tensor* scores = c.in(1).tensor();
@@ -46,7 +48,7 @@ Status run(ControlContext& c) {
   WALLE_ASSIGN(const double limit, number(c, 2, 0));
   WALLE_ASSIGN(const double iou, number(c, 3, 0));
   WALLE_ASSIGN(const double least, number(c, 4, -std::numeric_limits<double>::infinity()));
-  const ir::Attributes a{{"limit", static_cast<int64_t>(std::clamp(limit, 0.0, 1e15))},
+  const ir::Attributes a{{"limit", static_cast<int64_t>(std::clamp(limit, 0.0, kAllBoxes))},
                          {"iou_threshold", iou},
                          {"score_threshold", least},
                          {"center_point_box", c.attrs().get_int("center_point_box", 0)}};

@@ -42,34 +42,41 @@ Result<int64_t> length_of(Job& job) {
   return length;
 }
 
+using Slices = std::vector<std::vector<Tensor>>;
+
+// One round: states and slices in, states replaced, new slices kept.
+Status run_round(ControlContext& c, Job& job, int64_t round, int64_t rounds, Slices& slices) {
+  const size_t states = job.state.size();
+  std::vector<ir::RuntimeValue> inputs = std::move(job.state);
+  for (size_t i = 0; i < job.scanned.size(); ++i) {
+    const int64_t at = job.in_backward[i] ? rounds - 1 - round : round;
+    WALLE_ASSIGN(Tensor slice, take(job.scanned[i], static_cast<int>(job.in_axis[i]), at));
+    inputs.push_back(std::move(slice));
+  }
+  inputs.insert(inputs.end(), job.captures.begin(), job.captures.end());
+  WALLE_ASSIGN(std::vector<ir::RuntimeValue> results, c.run_body("body", std::move(inputs)));
+  if (results.size() != states + slices.size())
+    return model_error("a body with " + std::to_string(results.size()) + " outputs",
+                       std::to_string(states + slices.size()), "Scan body",
+                       "match the body's outputs to the node's");
+  for (size_t i = 0; i < slices.size(); ++i) {
+    const Tensor* t = results[states + i].tensor();
+    if (!t)
+      return model_error("a slice that is not a tensor", "a tensor", "Scan body output",
+                         "stack tensors only");
+    slices[i].push_back(*t);
+  }
+  results.resize(states);
+  job.state = std::move(results);
+  return {};
+}
+
 // Final states, then stacked slices.
 Result<std::vector<ir::RuntimeValue>> scan(ControlContext& c, Job job) {
   WALLE_ASSIGN(const int64_t rounds, length_of(job));
   const size_t states = job.state.size();
-  std::vector<std::vector<Tensor>> slices(static_cast<size_t>(job.outputs));
-  for (int64_t round = 0; round < rounds; ++round) {
-    std::vector<ir::RuntimeValue> inputs = std::move(job.state);
-    for (size_t i = 0; i < job.scanned.size(); ++i) {
-      const int64_t at = job.in_backward[i] ? rounds - 1 - round : round;
-      WALLE_ASSIGN(Tensor slice, take(job.scanned[i], static_cast<int>(job.in_axis[i]), at));
-      inputs.push_back(std::move(slice));
-    }
-    inputs.insert(inputs.end(), job.captures.begin(), job.captures.end());
-    WALLE_ASSIGN(std::vector<ir::RuntimeValue> results, c.run_body("body", std::move(inputs)));
-    if (results.size() != states + slices.size())
-      return model_error("a body with " + std::to_string(results.size()) + " outputs",
-                         std::to_string(states + slices.size()), "Scan body",
-                         "match the body's outputs to the node's");
-    for (size_t i = 0; i < slices.size(); ++i) {
-      const Tensor* t = results[states + i].tensor();
-      if (!t)
-        return model_error("a slice that is not a tensor", "a tensor", "Scan body output",
-                           "stack tensors only");
-      slices[i].push_back(*t);
-    }
-    results.resize(states);
-    job.state = std::move(results);
-  }
+  Slices slices(static_cast<size_t>(job.outputs));
+  for (int64_t round = 0; round < rounds; ++round) WALLE_TRY(run_round(c, job, round, rounds, slices));
   std::vector<ir::RuntimeValue> out = std::move(job.state);
   for (size_t i = 0; i < slices.size(); ++i) {
     if (slices[i].empty()) {
@@ -115,7 +122,8 @@ Status not_a_tensor(int i) {
 }
 
 Status run(ControlContext& c) {
-  int states = 0, scans = 0;
+  int states = 0;
+  int scans = 0;
   WALLE_ASSIGN(Job job, job_of(c, states, scans));
   for (int i = 0; i < states; ++i) job.state.push_back(c.in(i));
   for (int i = 0; i < scans; ++i) {

@@ -160,6 +160,8 @@ Status run_split(ControlContext& c) {
   const bool squeeze = !given(c, 1) && c.attrs().get_int("keepdims", 1) == 0;
   ir::Sequence s{x->dtype(), {}};
   int64_t at = 0;
+  // Pieces are cut by the operators of the table, which
+  // know how; take() drops the axis that Slice would keep.
   for (int64_t n : sizes) {
     std::vector<Tensor> inputs{*x};
     for (int64_t v : {at, at + n, int64_t{axis}}) {

@@ -1,5 +1,5 @@
 // StringConcat: the strings of two arrays one behind the other, with broadcasting. How strings travel:
-// ops/control/words.h.
+// ops/rules/words.h.
 #include "ir/op_def.h"
 #include "ops/control_context.h"
 #include "ops/rules/words.h"
@@ -11,8 +11,8 @@ Status run(ControlContext& c) {
   WALLE_ASSIGN(const Words a, words_of(c.in(0).tensor(), "input X"));
   WALLE_ASSIGN(const Words b, words_of(c.in(1).tensor(), "input Y"));
   WALLE_ASSIGN(const Shape shape, tensor::broadcast(a.shape, b.shape));
-  WALLE_ASSIGN(const Shape checked,
-               Shape::checked(shape.dims(), 32, "StringConcat"));  // before anything is made of that size
+  // Before anything is made of that size.
+  WALLE_ASSIGN(const Shape checked, Shape::checked(shape.dims(), sizeof(std::string), "StringConcat"));
   Words out{checked, {}};
   out.items.reserve(static_cast<size_t>(checked.elements()));
   for (int64_t i = 0; i < checked.elements(); ++i)

@@ -1,4 +1,4 @@
-// StringEqual: Equal on arrays of strings, with broadcasting. How strings travel: ops/control/words.h.
+// StringEqual: Equal on arrays of strings, with broadcasting. How strings travel: ops/rules/words.h.
 #include "ir/op_def.h"
 #include "ops/control_context.h"
 #include "ops/rules/words.h"
@@ -13,7 +13,7 @@ Status run(ControlContext& c) {
   WALLE_ASSIGN(Tensor out, Tensor::allocate(DType::boolean, shape));
   auto same = out.as_mutable<bool>();
   for (int64_t i = 0; i < shape.elements(); ++i)
-    same[static_cast<size_t>(i)] = broadcast_at(a, shape, i) == broadcast_at(b, shape, i);
+    same[i] = broadcast_at(a, shape, i) == broadcast_at(b, shape, i);
   c.output(0, std::move(out));
   return {};
 }

@@ -1,5 +1,5 @@
 // StringNormalizer: drops stop words and changes case. Run by the executor, because the number of words left
-// is a value. How strings travel: ops/control/words.h. Input [C] or [1, C]; output [C'] or [1, C'], one empty
+// is a value. How strings travel: ops/rules/words.h. Input [C] or [1, C]; output [C'] or [1, C'], one empty
 // word when none is left.
 #include <algorithm>
 

@@ -55,9 +55,10 @@ Found find(const T* data, const Slices& s, bool sorted) {
       f.counts.push_back(0);
     }
     ++f.counts.back();
-    f.inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(f.first.size()) - 1;
+    f.inverse[order[i]] = static_cast<int64_t>(f.first.size()) - 1;
   }
   if (sorted) return f;
+  // In order of first appearance; the inverse follows the renumbering.
   std::vector<size_t> seen(f.first.size());
   std::iota(seen.begin(), seen.end(), size_t{0});
   std::ranges::sort(seen, [&](size_t a, size_t b) { return f.first[a] < f.first[b]; });
@@ -68,7 +69,7 @@ Found find(const T* data, const Slices& s, bool sorted) {
     g.first.push_back(f.first[seen[i]]);
     g.counts.push_back(f.counts[seen[i]]);
   }
-  for (int64_t& i : g.inverse) i = rank[static_cast<size_t>(i)];
+  for (int64_t& i : g.inverse) i = rank[i];
   return g;
 }
 
@@ -83,13 +84,12 @@ Result<Tensor> pick(const Tensor& data, const Slices& s, Shape shape, int axis,
                     const std::vector<int64_t>& slices) {
   shape[axis] = static_cast<int64_t>(slices.size());
   WALLE_ASSIGN(Tensor out, Tensor::allocate(data.dtype(), shape));
-  const auto run = static_cast<size_t>(s.inner * dtype_size(data.dtype()));
+  const int64_t run = s.inner * dtype_size(data.dtype());
+  const auto* from = static_cast<const std::byte*>(data.data());
   auto* to = static_cast<std::byte*>(out.mutable_data());
   for (int64_t o = 0; o < s.outer && run > 0; ++o)
     for (int64_t slice : slices) {
-      std::memcpy(to,
-                  static_cast<const std::byte*>(data.data()) + static_cast<size_t>(o * s.count + slice) * run,
-                  run);
+      std::memcpy(to, from + (o * s.count + slice) * run, static_cast<size_t>(run));
       to += run;
     }
   return out;

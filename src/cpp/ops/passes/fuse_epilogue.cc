@@ -9,7 +9,10 @@
 namespace walle::ops {
 
 namespace {
-constexpr size_t kWeights = 1, kBias = 2, kResidual = 3;
+// Inputs of Conv and of a fused MatMul; input 0 is the data.
+constexpr int kWeights = 1;
+constexpr int kBias = 2;
+constexpr int kResidual = 3;
 
 // One Conv or MatMul and what can be folded into it so far.
 class Chain {
@@ -20,15 +23,15 @@ class Chain {
         uses_(uses),
         options_(options),
         gone_(gone),
-        node_(program.nodes[static_cast<size_t>(index)]),
+        node_(program.nodes[index]),
         last_(index),
         conv_(node_.op->name == "Conv") {
     node_.inputs.resize(std::max<size_t>(node_.inputs.size(), 4), kNoRef);
     if (node_.inputs[kResidual] >= 0) residual_ = true;
   }
 
-  // Folds as long as something fits. The node then belongs in the place of node last(); nodes absorbed() are
-  // gone.
+  // Folds as long as something fits. The node then belongs
+  // in the place of node last(); nodes absorbed() are gone.
   Status run() {
     while (true) {
       const int before = last_;
@@ -44,7 +47,7 @@ class Chain {
 
  private:
   Ref out() const { return node_.outputs[0]; }
-  ProgramNode& at(int i) { return program_.nodes[static_cast<size_t>(i)]; }
+  ProgramNode& at(int i) { return program_.nodes[i]; }
   const Shape& shape(Ref r) const { return program_.at(r).shape; }
 
   void absorb(int reader) {
@@ -58,9 +61,9 @@ class Chain {
     if (try_silu()) return {};
     if (!uses_.private_to_one(out())) return {};
     const int reader = uses_.readers(out())[0];
-    // Another chain took the reader: of two convolutions that are added, the first has the other for its
-    // residual.
-    if (gone_[static_cast<size_t>(reader)]) return {};
+    // Another chain took the reader: of two convolutions that
+    // are added, the first has the other for its residual.
+    if (gone_[reader]) return {};
     const ProgramNode& next = at(reader);
     if (next.outputs.size() != 1 || shape(next.outputs[0]) != shape(out())) return {};
     const std::string_view op = next.op->name;
@@ -83,16 +86,16 @@ class Chain {
     const Tensor& t = *program_.at(r).constant;
     const auto values = t.as<float>();
     const auto n = static_cast<size_t>(channels());
-    if (values.size() == 1) return std::vector<float>(n, values[0]);
-    const int axis =
-        t.shape().rank() - (conv_ ? shape(out()).rank() - 1 : 1);  // of the channels, counted from the right
+    if (values.size() == 1) return std::vector<float>(n, values[0]);  // a scalar is every channel's
+    // Of the channels, counted from the right.
+    const int axis = t.shape().rank() - (conv_ ? shape(out()).rank() - 1 : 1);
     if (values.size() != n || axis < 0 || t.shape()[axis] != channels()) return {};
     return {values.begin(), values.end()};
   }
 
   Ref add_constant(Tensor t) {
-    program_.values.push_back({t.dtype(), t.shape(), std::move(t)});
-    return static_cast<Ref>(program_.values.size() - 1);
+    const Shape shape = t.shape();
+    return program_.add({t.dtype(), shape, std::move(t)});
   }
 
   Result<Ref> constant_vector(const std::vector<float>& values) {
@@ -131,6 +134,7 @@ class Chain {
     std::vector<float> factors = per_channel(other);
     const ProgramValue& weights = program_.at(node_.inputs[kWeights]);
     std::vector<float> shifted = bias();
+    // After a residual the factor would have to scale that as well.
     if (!options_.scale || residual_ || factors.empty() || shifted.empty() || !weights.constant) return {};
     if (!conv_ && weights.shape.back() != channels()) return {};
     if (divide)
@@ -170,7 +174,7 @@ class Chain {
     if (!options_.activation || uses_.readers(out()).size() != 2) return false;
     int gate = uses_.readers(out())[0];
     int product = uses_.readers(out())[1];
-    if (gone_[static_cast<size_t>(gate)] || gone_[static_cast<size_t>(product)]) return false;
+    if (gone_[gate] || gone_[product]) return false;
     if (at(gate).op->name != "Sigmoid") std::swap(gate, product);
     if (at(gate).op->name != "Sigmoid" || at(product).op->name != "Mul") return false;
     const Ref gated = at(gate).outputs[0];
@@ -215,10 +219,10 @@ Status fuse_epilogues(Program& program, const FuseOptions& options) {
     Chain chain(program, uses, options, gone, static_cast<int>(i));
     WALLE_TRY(chain.run());
     if (chain.last() == static_cast<int>(i)) continue;
-    for (int n : chain.absorbed()) gone[static_cast<size_t>(n)] = true;
-    // The chain ends where its last operand is ready: a residual may be computed after the convolution
-    // itself.
-    program.nodes[static_cast<size_t>(chain.last())] = chain.take();
+    for (int n : chain.absorbed()) gone[n] = true;
+    // The chain ends where its last operand is ready: a
+    // residual may be computed after the convolution itself.
+    program.nodes[chain.last()] = chain.take();
   }
   std::vector<ProgramNode> kept;
   for (size_t i = 0; i < gone.size(); ++i)

@@ -9,6 +9,9 @@
 namespace walle::ops {
 
 namespace {
+// How far a constant may lie from the number it stands for: exporters write 1.4142, too.
+constexpr double kTolerance = 1e-4;
+
 class GeluFuser {
  public:
   explicit GeluFuser(Program& program) : program_(program), uses_(program) {}
@@ -19,8 +22,8 @@ class GeluFuser {
       if (erf.op->name != "Erf" || program_.at(erf.outputs[0]).dtype != DType::float32) continue;
       const auto match = around(erf);
       if (!match) continue;
-      ProgramNode& last = program_.nodes[static_cast<size_t>(match->last)];
-      last = {&gelu, {}, {match->x}, last.outputs, last.origin, {}, {}};
+      ProgramNode& last = program_.nodes[match->last];
+      last = {.op = &gelu, .inputs = {match->x}, .outputs = last.outputs, .origin = last.origin};
     }
   }
 
@@ -37,14 +40,14 @@ class GeluFuser {
   }
   bool near(Ref r, double want) const {
     const auto value = scalar(r);
-    return value && std::abs(*value - want) <= 1e-4 * std::abs(want);
+    return value && std::abs(*value - want) <= kTolerance * std::abs(want);
   }
-  const ProgramNode* node(int i) const { return i < 0 ? nullptr : &program_.nodes[static_cast<size_t>(i)]; }
+  const ProgramNode* node(int i) const { return i < 0 ? nullptr : &program_.nodes[i]; }
   const ProgramNode* made_by(Ref r) const { return node(uses_.producer(r)); }
   // The only reader of a value, when it has but one; its other operand through `other`.
   int only_reader(Ref r, Ref* other) const {
     if (!uses_.private_to_one(r)) return -1;
-    const ProgramNode& n = program_.nodes[static_cast<size_t>(uses_.readers(r)[0])];
+    const ProgramNode& n = program_.nodes[uses_.readers(r)[0]];
     if (n.inputs.size() != 2) return -1;
     *other = n.inputs[0] == r ? n.inputs[1] : n.inputs[0];
     return uses_.readers(r)[0];

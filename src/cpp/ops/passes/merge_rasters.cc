@@ -12,6 +12,9 @@ namespace walle::ops {
 
 namespace {
 
+constexpr int kMaxRounds = 8;
+constexpr size_t kMaxCompared = 256;  // regions of a raster whose text is kept to find its equal
+
 class Merger {
  public:
   Merger(Program& program, const MergeOptions& options)
@@ -29,7 +32,7 @@ class Merger {
   }
 
  private:
-  Ref current(Ref r) const { return r < 0 ? r : replaced_[static_cast<size_t>(r)]; }
+  Ref current(Ref r) const { return r < 0 ? r : replaced_[r]; }
 
   void visit(size_t index) {
     ProgramNode& node = program_.nodes[index];
@@ -41,7 +44,7 @@ class Merger {
     }
     if ((node.raster || node.loop) && node.outputs.size() == 1 && replace(node)) return;
     for (Ref r : node.outputs)
-      if (r >= 0) producer_[static_cast<size_t>(r)] = static_cast<int>(index);
+      if (r >= 0) producer_[r] = static_cast<int>(index);
   }
 
   // A plan of too many rasters of many regions keeps some as they are.
@@ -51,25 +54,25 @@ class Merger {
     if (cost == 0 || steps_ >= 0) raster::simplify(r);
   }
 
-  // Producers come first and are merged already, so their sources are seldom rasters; a few rounds reach the
-  // fixpoint.
+  // Producers come first and are merged already, so their
+  // sources are seldom rasters; a few rounds reach the fixpoint.
   void merge_vertically(ProgramNode& node) {
-    for (int round = 0; round < 8; ++round) {
+    for (int round = 0; round < kMaxRounds; ++round) {
       bool changed = false;
       for (size_t s = 0; s < node.inputs.size(); ++s)
         changed = merge_source(node, static_cast<int>(s)) || changed;
       if (!changed) return;
-      simplify(*node.raster);  // once for all sources: once for each made a split and concat of 1024 parts
-                               // take 0.4 s
+      // Once for all sources: once for each made a split and concat of 1024 parts take 0.4 s.
+      simplify(*node.raster);
       tidy_sources(node);
     }
   }
 
   bool merge_source(ProgramNode& node, int source) {
-    const Ref through = node.inputs[static_cast<size_t>(source)];
-    const int from = producer_[static_cast<size_t>(through)];
+    const Ref through = node.inputs[source];
+    const int from = producer_[through];
     if (from < 0) return false;
-    const ProgramNode& inner = program_.nodes[static_cast<size_t>(from)];
+    const ProgramNode& inner = program_.nodes[from];
     if (!inner.raster) return false;
     const auto& regions = node.raster->regions;
     steps_ -= static_cast<int64_t>(regions.size());
@@ -90,7 +93,7 @@ class Merger {
     std::vector<Ref> sources;
     std::unordered_map<Ref, int> number;
     for (raster::Region& r : node.raster->regions) {
-      const Ref ref = node.inputs[static_cast<size_t>(r.source)];
+      const Ref ref = node.inputs[r.source];
       const auto [at, fresh] = number.emplace(ref, static_cast<int>(sources.size()));
       r.source = at->second;
       if (fresh) sources.push_back(ref);
@@ -105,7 +108,7 @@ class Merger {
     if (options_.identity && node.raster && node.inputs.size() == 1) {
       const ProgramValue& source = program_.at(node.inputs[0]);
       if (source.shape == value.shape && raster::as_alias(*node.raster, value.shape.elements()) == 0) {
-        replaced_[static_cast<size_t>(out)] = node.inputs[0];
+        replaced_[out] = node.inputs[0];
         return true;
       }
     }
@@ -113,7 +116,7 @@ class Merger {
     if (!options_.horizontal || (node.raster && node.raster->regions.size() > kMaxCompared)) return false;
     const auto [known, fresh] = seen_.emplace(key(node, value), out);
     if (fresh) return false;
-    replaced_[static_cast<size_t>(out)] = known->second;
+    replaced_[out] = known->second;
     return true;
   }
 
@@ -126,8 +129,6 @@ class Merger {
       for (std::byte b : node.raster->fill->bytes) text += ' ' + std::to_string(std::to_integer<int>(b));
     return text;
   }
-
-  static constexpr size_t kMaxCompared = 256;
 
   Program& program_;
   const MergeOptions& options_;

@@ -1,6 +1,6 @@
 // The raster pass: fewer copies for the same result.
-//   vertical    a raster that reads a raster reads that one's sources instead; what nobody reads any more is
-//   dropped horizontal  equal rasters and loops are computed once; regions within a raster are joined
+//   vertical    a raster that reads a raster reads that one's sources; what nobody reads any more is dropped
+//   horizontal  equal rasters and loops are computed once; regions within a raster are joined
 //   identity    a raster that changes neither order nor shape is replaced by its source
 // A merge is refused where it would cost more than it saves: more than max_regions regions.
 #pragma once

@@ -8,12 +8,12 @@ Uses::Uses(const Program& program)
       output_(program.values.size(), false) {
   for (size_t i = 0; i < program.nodes.size(); ++i) {
     for (Ref r : program.nodes[i].inputs)
-      if (r >= 0) readers_[static_cast<size_t>(r)].push_back(static_cast<int>(i));
+      if (r >= 0) readers_[r].push_back(static_cast<int>(i));
     for (Ref r : program.nodes[i].outputs)
-      if (r >= 0) producer_[static_cast<size_t>(r)] = static_cast<int>(i);
+      if (r >= 0) producer_[r] = static_cast<int>(i);
   }
   for (Ref r : program.outputs)
-    if (r >= 0) output_[static_cast<size_t>(r)] = true;
+    if (r >= 0) output_[r] = true;
 }
 
 }  // namespace walle::ops

@@ -12,11 +12,9 @@ class Uses {
   explicit Uses(const Program& program);
 
   // Indices of the nodes that read r (a node that reads it twice counts twice).
-  const std::vector<int>& readers(Ref r) const { return readers_[static_cast<size_t>(r)]; }
-  int producer(Ref r) const {
-    return r < 0 ? -1 : producer_[static_cast<size_t>(r)];
-  }  // -1: an input or constant
-  bool is_output(Ref r) const { return output_[static_cast<size_t>(r)]; }
+  const std::vector<int>& readers(Ref r) const { return readers_[r]; }
+  int producer(Ref r) const { return r < 0 ? -1 : producer_[r]; }  // -1: an input or constant
+  bool is_output(Ref r) const { return output_[r]; }
   // Read by exactly one operand, and not a result of the program.
   bool private_to_one(Ref r) const { return readers(r).size() == 1 && !is_output(r); }
 

@@ -47,19 +47,12 @@ class Widener {
     return std::ranges::any_of(node.inputs, is_narrow) || std::ranges::any_of(node.outputs, is_narrow);
   }
 
-  Ref add_value(ProgramValue value) {
-    program_.values.push_back(std::move(value));
-    return static_cast<Ref>(program_.values.size() - 1);
-  }
-
   void push_cast(Ref from, Ref to, const Origin& origin) {
-    program_.nodes.push_back({cast_,
-                              {{"to", static_cast<int64_t>(program_.at(to).dtype)}},
-                              {from},
-                              {to},
-                              origin,
-                              std::nullopt,
-                              std::nullopt});
+    program_.nodes.push_back({.op = cast_,
+                              .attributes = {{"to", static_cast<int64_t>(program_.at(to).dtype)}},
+                              .inputs = {from},
+                              .outputs = {to},
+                              .origin = origin});
   }
 
   // The float32 twin of a 16-bit value.
@@ -69,9 +62,9 @@ class Widener {
     if (program_.at(r).constant) {
       WALLE_ASSIGN(Tensor value, widened_constant(*program_.at(r).constant));
       const Shape shape = value.shape();
-      wide = add_value({DType::float32, shape, std::move(value)});
+      wide = program_.add({DType::float32, shape, std::move(value)});
     } else {
-      wide = add_value({DType::float32, program_.at(r).shape, std::nullopt});
+      wide = program_.add({DType::float32, program_.at(r).shape, std::nullopt});
       push_cast(r, wide, origin);
     }
     twins_[r] = wide;
@@ -86,7 +79,7 @@ class Widener {
     std::vector<std::pair<Ref, Ref>> results;  // float32, 16-bit
     for (Ref& r : node.outputs) {
       if (r < 0 || !tensor::is_half_float(program_.at(r).dtype)) continue;
-      const Ref wide = add_value({DType::float32, program_.at(r).shape, std::nullopt});
+      const Ref wide = program_.add({DType::float32, program_.at(r).shape, std::nullopt});
       results.emplace_back(wide, r);
       twins_[r] = wide;
       r = wide;

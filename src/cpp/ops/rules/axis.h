@@ -7,8 +7,8 @@
 
 namespace walle::ops {
 
-// The axes a reduction of this rank goes over: each in range, none twice. Empty `axes`: all, or none when
-// `noop`.
+// The axes a reduction of this rank goes over: each in
+// range, none twice. Empty `axes`: all, or none when `noop`.
 Result<std::vector<int>> reduce_axes(const std::vector<int64_t>& axes, int rank, bool noop);
 
 // `in` without the axes, or with size 1 there.

@@ -1,5 +1,5 @@
-// What the indexed operators share: index dtypes and bounds, the reduction attribute, loops over combining
-// dtypes.
+// What the indexed operators share: index dtypes and bounds,
+// the reduction attribute, loops over combining dtypes.
 #pragma once
 
 #include "ops/lower.h"

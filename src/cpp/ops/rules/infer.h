@@ -6,9 +6,9 @@
 namespace walle::ops {
 
 Status infer_same(ir::InferContext& c);  // output 0 like input 0
-Status infer_broadcast(
-    ir::InferContext& c);  // output 0: NumPy broadcast of all inputs, dtype of input 0; inputs of one dtype
-Status infer_compare(ir::InferContext& c);  // the same with a boolean result
+// Output 0: NumPy broadcast of all inputs, which have one dtype; of that dtype, or boolean.
+Status infer_broadcast(ir::InferContext& c);
+Status infer_compare(ir::InferContext& c);
 
 // All present inputs in [from, to) have the dtype of input `from`.
 Status same_dtypes(const ir::InferContext& c, int from, int to);

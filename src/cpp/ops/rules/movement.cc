@@ -9,9 +9,8 @@ raster::View view_of(const Placed& placed) {
   raster::View v;
   const Shape strides = placed.shape.strides();
   for (int a = 0; a < placed.shape.rank(); ++a) {
-    const auto i = static_cast<size_t>(a);
-    v.offset += placed.start[i] * strides[a];
-    v.stride[i] = strides[a] * (placed.step.empty() ? 1 : placed.step[i]);
+    v.offset += placed.start[a] * strides[a];
+    v.stride[a] = strides[a] * (placed.step.empty() ? 1 : placed.step[a]);
   }
   return v;
 }

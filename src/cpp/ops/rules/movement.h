@@ -1,5 +1,5 @@
-// What movement operators share: boxes between row-major tensors, axis lists, fills, and integer inputs while
-// lowering.
+// What movement operators share: boxes between row-major
+// tensors, axis lists, fills, and integer inputs while lowering.
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace walle::ops {
 
-// Where a box lies in a row-major tensor: its first element and its step per axis (negative: walked
-// backwards).
+// Where a box lies in a row-major tensor: its first element
+// and its step per axis (negative: walked backwards).
 struct Placed {
   const Shape& shape;
   std::span<const int64_t> start;
@@ -26,8 +26,8 @@ Result<std::vector<int>> unique_axes(std::span<const int64_t> axes, int rank);
 // The first element of `value` as a fill.
 raster::Fill fill_of(const Tensor& value);
 
-// Input i of the operator being lowered, an integer tensor known while planning (the shape rule needed it);
-// empty when omitted.
+// Input i of the operator being lowered, an integer tensor known
+// while planning (the shape rule needed it); empty when omitted.
 Result<std::vector<int64_t>> ints_of(const LowerContext& c, int i);
 
 // Result 0 is this raster of input 0.

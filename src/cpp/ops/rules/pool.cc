@@ -1,13 +1,14 @@
 #include "ops/rules/pool.h"
 
+#include "ops/rules/cost.h"
+
 namespace walle::ops {
 
 Result<Window> pool_window(const ir::Attributes& attrs, const Shape& x) {
   WALLE_ASSIGN(Window w, resolve_window(attrs, x));
   for (int i = 0; i < w.rank(); ++i) {
-    const auto a = static_cast<size_t>(i);
-    if (w.pad_begin[a] >= w.extent(i) || w.pad_end[a] >= w.extent(i))
-      return model_error("padding " + std::to_string(std::max(w.pad_begin[a], w.pad_end[a])),
+    if (w.pad_begin[i] >= w.extent(i) || w.pad_end[i] >= w.extent(i))
+      return model_error("padding " + std::to_string(std::max(w.pad_begin[i], w.pad_end[i])),
                          "less than the window's extent of " + std::to_string(w.extent(i)), "attribute pads",
                          "pad the input with a Pad node instead");
   }
@@ -18,7 +19,7 @@ Status infer_pool(ir::InferContext& c) {
   WALLE_ASSIGN(const Window w, pool_window(c.attrs(), c.shape(0)));
   std::vector<int64_t> dims{c.shape(0)[0], c.shape(0)[1]};
   dims.insert(dims.end(), w.out.begin(), w.out.end());
-  WALLE_ASSIGN(const Shape out, Shape::checked(dims, 8, "pooling"));
+  WALLE_ASSIGN(const Shape out, Shape::checked(dims, tensor::kMaxDTypeSize, "pooling"));
   c.output(0, c.dtype(0), out);
   return {};
 }
@@ -28,15 +29,15 @@ ir::Cost cost_pool(const ir::Attributes& attrs, std::span<const ir::InferInput> 
   double taps = 1;
   for (int64_t k : attrs.get_ints("kernel_shape")) taps *= static_cast<double>(k);
   const auto results = static_cast<double>(out[0].shape.elements());
-  return {results * taps, results * static_cast<double>(dtype_size(out[0].dtype)) +
-                              static_cast<double>(in[0].shape.elements() * dtype_size(in[0].dtype))};
+  // Of the results only the first: the positions of MaxPoolWithIndices are few beside its taps.
+  return {results * taps, bytes_of(out[0].shape, out[0].dtype) + bytes_of(in[0].shape, in[0].dtype)};
 }
 
 namespace {
 // Pools axes (ax, ax + 1) of x given as [N, C, H, W]; `ay` < 0: H is not pooled.
 Ref pool_pair(LowerContext& c, std::string_view op, Ref x, const Shape& as, const Window& w, int ay, int ax) {
   const auto pick = [&](const std::vector<int64_t>& v, int axis, int64_t none) {
-    return axis < 0 ? none : v[static_cast<size_t>(axis)];
+    return axis < 0 ? none : v[axis];
   };
   ir::Attributes a = c.attrs();
   a.erase("auto_pad");
@@ -59,20 +60,19 @@ Status lower_pool(LowerContext& c, std::string_view op) {
   Ref y = pool_pair(c, op, c.in(0),
                     n == 1 ? Shape{in[0], in[1], 1, in[2]} : Shape{in[0], in.product(1, n), in[n], in[n + 1]},
                     w, n - 2, n - 1);
-  now[n + 1] = w.out[static_cast<size_t>(n - 1)];
-  if (n > 1) now[n] = w.out[static_cast<size_t>(n - 2)];
+  now[n + 1] = w.out[n - 1];
+  if (n > 1) now[n] = w.out[n - 2];
   for (int axis = n - 3; axis >= 0; --axis) {
     const Shape as{now[0], now.product(1, axis + 2), now[axis + 2], now.product(axis + 3, now.rank())};
     Window one = w;
     // The flattened axis keeps every element: pool it with a window of one.
-    const auto a = static_cast<size_t>(axis);
-    one.kernel = {w.kernel[a], 1};
-    one.stride = {w.stride[a], 1};
-    one.dilation = {w.dilation[a], 1};
-    one.pad_begin = {w.pad_begin[a], 0};
-    one.pad_end = {w.pad_end[a], 0};
+    one.kernel = {w.kernel[axis], 1};
+    one.stride = {w.stride[axis], 1};
+    one.dilation = {w.dilation[axis], 1};
+    one.pad_begin = {w.pad_begin[axis], 0};
+    one.pad_end = {w.pad_end[axis], 0};
     y = pool_pair(c, op, y, as, one, 0, 1);
-    now[axis + 2] = w.out[a];
+    now[axis + 2] = w.out[axis];
   }
   c.result(0, c.reshape(y, c.out_shape(0)));
   return {};

@@ -1,5 +1,5 @@
-// What MaxPool, AveragePool and LpPool share: the window rule, and pooling one or two axes of [N, C, H, W] at
-// a time.
+// What MaxPool, AveragePool and LpPool share: the window rule,
+// and pooling one or two axes of [N, C, H, W] at a time.
 #pragma once
 
 #include "ops/lower.h"
@@ -7,8 +7,8 @@
 
 namespace walle::ops {
 
-// The resolved window of a pooling node; padding must be smaller than the window, so that no window is all
-// padding.
+// The resolved window of a pooling node; padding must be
+// smaller than the window, so that no window is all padding.
 Result<Window> pool_window(const ir::Attributes& attrs, const Shape& x);
 
 Status infer_pool(ir::InferContext& c);  // output 0: pooled, of X's dtype

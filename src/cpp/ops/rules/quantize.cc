@@ -1,5 +1,7 @@
 #include "ops/rules/quantize.h"
 
+#include <limits>
+
 #include "base/checked.h"
 #include "ops/rules/views.h"
 
@@ -11,6 +13,10 @@ std::optional<std::pair<double, double>> quantized_range(DType dtype) {
     case DType::uint8: return std::pair(0.0, 255.0);
     case DType::int16: return std::pair(-32768.0, 32767.0);
     case DType::uint16: return std::pair(0.0, 65535.0);
+    case DType::int4: return std::pair(-8.0, 7.0);
+    case DType::uint4: return std::pair(0.0, 15.0);
+    case DType::int2: return std::pair(-2.0, 1.0);
+    case DType::uint2: return std::pair(0.0, 3.0);
     default: return std::nullopt;
   }
 }

@@ -8,7 +8,7 @@
 
 namespace walle::ops {
 
-// The smallest and largest value of an integer dtype of up to 16 bits.
+// The smallest and largest value of an integer dtype of 2, 4, 8 or 16 bits.
 std::optional<std::pair<double, double>> quantized_range(DType dtype);
 
 // Inputs x, scale, optional zero point: scale of one element, one per element of attribute `axis`, or one per

@@ -26,8 +26,15 @@ struct RnnSpec {
   bool backward(int64_t direction) const { return direction == 1 || reverse_first; }
 };
 
-inline constexpr int kRnnX = 0, kRnnW = 1, kRnnR = 2, kRnnB = 3, kRnnLengths = 4, kRnnH = 5, kRnnC = 6,
-                     kRnnP = 7;
+// Inputs.
+inline constexpr int kRnnX = 0;
+inline constexpr int kRnnW = 1;
+inline constexpr int kRnnR = 2;
+inline constexpr int kRnnB = 3;
+inline constexpr int kRnnLengths = 4;
+inline constexpr int kRnnH = 5;
+inline constexpr int kRnnC = 6;
+inline constexpr int kRnnP = 7;
 
 Result<RnnSpec> rnn_spec(std::string_view op, const ir::Attributes& attrs, const Shape& x, const Shape& w,
                          const Shape& r);

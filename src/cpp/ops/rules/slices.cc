@@ -38,8 +38,7 @@ Result<Tensor> stack(const std::vector<Tensor>& items, int axis) {
   auto* to = static_cast<std::byte*>(y.mutable_data());
   for (int64_t o = 0; chunk > 0 && o < outer; ++o)
     for (int64_t i = 0; i < count; ++i)
-      std::memcpy(to + (o * count + i) * chunk,
-                  static_cast<const std::byte*>(items[static_cast<size_t>(i)].data()) + o * chunk,
+      std::memcpy(to + (o * count + i) * chunk, static_cast<const std::byte*>(items[i].data()) + o * chunk,
                   static_cast<size_t>(chunk));
   return y;
 }

@@ -7,8 +7,8 @@
 
 namespace walle::ops {
 
-// x[..., index, ...] with `axis` removed. Shares the bytes when they are contiguous. Precondition: index and
-// axis valid.
+// x[..., index, ...] with `axis` removed. Shares the bytes when
+// they are contiguous. Precondition: index and axis valid.
 Result<Tensor> take(const Tensor& x, int axis, int64_t index);
 
 // The tensors stacked along a new `axis`; all must agree in dtype and shape.

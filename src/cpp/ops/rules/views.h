@@ -14,8 +14,8 @@ Ref strided_view(LowerContext& c, Ref r, const Shape& out, std::span<const int64
 // r repeated to `out` by the broadcasting rule; r itself when it has that shape.
 Ref expand_to(LowerContext& c, Ref r, const Shape& out);
 
-// A per-channel vector (or a single element) as an operand that broadcasts along `axis` of a value of this
-// rank.
+// A per-channel vector (or a single element) as an operand
+// that broadcasts along `axis` of a value of this rank.
 Ref along_axis(LowerContext& c, Ref r, int axis, int rank);
 
 // A value of zeros that takes no memory until it is run.

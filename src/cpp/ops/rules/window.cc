@@ -5,8 +5,6 @@
 namespace walle::ops {
 
 namespace {
-constexpr int64_t kMaxEntry = (int64_t{1} << 31) - 1;
-
 enum class AutoPad { none, same_upper, same_lower, valid };
 
 Result<AutoPad> auto_pad(const ir::Attributes& attrs) {
@@ -19,14 +17,30 @@ Result<AutoPad> auto_pad(const ir::Attributes& attrs) {
                      "attribute auto_pad", "correct auto_pad");
 }
 
-// Output size of one axis with explicit padding. With ceil_mode the last window must still start inside the
-// input or its leading padding.
+// Output size of one axis with explicit padding. With ceil_mode the
+// last window must still start inside the input or its leading padding.
 int64_t padded_size(int64_t in, int64_t begin, int64_t end, int64_t extent, int64_t stride, bool ceil_mode) {
   const int64_t room = in + begin + end - extent;
   if (room < 0) return 0;
   int64_t out = room / stride + 1;
   if (ceil_mode && room % stride != 0 && out * stride < in + begin) ++out;
   return out;
+}
+
+// Axis i padded so that one output stands for every `stride` inputs.
+void pad_to_same(Window& w, int i, int64_t in, AutoPad mode) {
+  w.out.push_back((in + w.stride[i] - 1) / w.stride[i]);
+  const int64_t total = std::max<int64_t>((w.out[i] - 1) * w.stride[i] + w.extent(i) - in, 0);
+  w.pad_begin[i] = mode == AutoPad::same_upper ? total / 2 : total - total / 2;
+  w.pad_end[i] = total - w.pad_begin[i];
+}
+
+Error window_too_large(const Window& w, int i, int64_t in) {
+  return model_error("spatial axis " + std::to_string(i) + " of size " + std::to_string(in) +
+                         " with padding " + std::to_string(w.pad_begin[i]) + " + " +
+                         std::to_string(w.pad_end[i]),
+                     "at least the window's extent of " + std::to_string(w.extent(i)), "input X",
+                     "use a larger input or more padding");
 }
 }  // namespace
 
@@ -59,7 +73,7 @@ Result<std::vector<int64_t>> spatial_list(const ir::Attributes& attrs, const cha
                        std::to_string(count) + " entries", std::string("attribute ") + name,
                        "give one entry per spatial axis (two for pads)");
   for (int64_t v : values)
-    if (v < low || v > kMaxEntry)
+    if (v < low || v > kMaxWindowEntry)
       return model_error(std::string(name) + " of " + std::to_string(v),
                          "values from " + std::to_string(low) + " to 2^31 - 1",
                          std::string("attribute ") + name, std::string("correct ") + name);
@@ -75,7 +89,8 @@ Result<Window> resolve_window(const ir::Attributes& attrs, const Shape& x,
   Window w;
   WALLE_ASSIGN(w.kernel, spatial_list(attrs, "kernel_shape", n, 1, 0));
   if (!attrs.has("kernel_shape") || attrs.get_ints("kernel_shape").empty()) w.kernel = kernel;
-  if (w.kernel.size() != n || std::ranges::any_of(w.kernel, [](int64_t k) { return k < 1 || k > kMaxEntry; }))
+  if (w.kernel.size() != n ||
+      std::ranges::any_of(w.kernel, [](int64_t k) { return k < 1 || k > kMaxWindowEntry; }))
     return model_error("no usable kernel size", "a positive kernel size per spatial axis",
                        "attribute kernel_shape", "set kernel_shape");
   WALLE_ASSIGN(w.stride, spatial_list(attrs, "strides", n, 1, 1));
@@ -86,30 +101,21 @@ Result<Window> resolve_window(const ir::Attributes& attrs, const Shape& x,
   w.pad_begin.assign(n, 0);
   w.pad_end.assign(n, 0);
   int64_t taps = 1;
-  for (size_t i = 0; i < n; ++i) {
-    const int64_t in = x[static_cast<int>(i) + 2];
-    const int64_t extent = w.extent(static_cast<int>(i));
-    if (__builtin_mul_overflow(taps, w.kernel[i], &taps) || taps > kMaxEntry)
+  for (int i = 0; i < w.rank(); ++i) {
+    if (__builtin_mul_overflow(taps, w.kernel[i], &taps) || taps > kMaxWindowEntry)
       return model_error("a kernel of more than 2^31 elements", "a smaller kernel", "attribute kernel_shape",
                          "correct kernel_shape");
+    const int64_t in = x[i + 2];
     if (mode == AutoPad::same_upper || mode == AutoPad::same_lower) {
-      w.out.push_back((in + w.stride[i] - 1) / w.stride[i]);
-      const int64_t total = std::max<int64_t>((w.out[i] - 1) * w.stride[i] + extent - in, 0);
-      w.pad_begin[i] = mode == AutoPad::same_upper ? total / 2 : total - total / 2;
-      w.pad_end[i] = total - w.pad_begin[i];
+      pad_to_same(w, i, in, mode);
       continue;
     }
     if (mode == AutoPad::none) {
       w.pad_begin[i] = pads[i];
-      w.pad_end[i] = pads[i + n];
+      w.pad_end[i] = pads[n + i];
     }
-    w.out.push_back(padded_size(in, w.pad_begin[i], w.pad_end[i], extent, w.stride[i], ceil_mode));
-    if (w.out[i] == 0 && in != 0)
-      return model_error("spatial axis " + std::to_string(i) + " of size " + std::to_string(in) +
-                             " with padding " + std::to_string(w.pad_begin[i]) + " + " +
-                             std::to_string(w.pad_end[i]),
-                         "at least the window's extent of " + std::to_string(extent), "input X",
-                         "use a larger input or more padding");
+    w.out.push_back(padded_size(in, w.pad_begin[i], w.pad_end[i], w.extent(i), w.stride[i], ceil_mode));
+    if (w.out[i] == 0 && in != 0) return window_too_large(w, i, in);
   }
   return w;
 }

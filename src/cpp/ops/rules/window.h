@@ -10,35 +10,36 @@
 
 namespace walle::ops {
 
+// The largest size, stride, dilation or pad: a product of any two fits 64 bits.
+inline constexpr int64_t kMaxWindowEntry = (int64_t{1} << 31) - 1;
+
 struct Window {
   std::vector<int64_t> kernel, stride, dilation, pad_begin, pad_end;
   std::vector<int64_t> out;  // output size per spatial axis
 
   int rank() const { return static_cast<int>(kernel.size()); }
   int64_t taps() const;  // product of the kernel sizes
-  int64_t extent(int i) const {
-    return (kernel[static_cast<size_t>(i)] - 1) * dilation[static_cast<size_t>(i)] + 1;
-  }
+  int64_t extent(int i) const { return (kernel[i] - 1) * dilation[i] + 1; }
   std::vector<int64_t> pads() const;             // begins, then ends
   void write(ir::Attributes& attributes) const;  // kernel_shape, strides, dilations, pads; drops auto_pad
 };
 
-// Reads kernel_shape (or `kernel` when the attribute is absent), strides, dilations, pads, auto_pad and
-// ceil_mode for the spatial axes 2.. of `x`. An empty output is an error unless an input axis is empty
-// already.
+// Reads kernel_shape (or `kernel` when the attribute is absent), strides,
+// dilations, pads, auto_pad and ceil_mode for the spatial axes 2.. of
+// `x`. An empty output is an error unless an input axis is empty already.
 Result<Window> resolve_window(const ir::Attributes& attrs, const Shape& x,
                               const std::vector<int64_t>& kernel = {});
 
-// A list attribute with one entry per spatial axis between `low` and 2^31 - 1; `fallback` for each when
-// absent.
+// A list attribute with one entry per spatial axis between
+// `low` and kMaxWindowEntry; `fallback` for each when absent.
 Result<std::vector<int64_t>> spatial_list(const ir::Attributes& attrs, const char* name, size_t count,
                                           int64_t low, int64_t fallback);
 
 // True when the attributes say everything explicitly for two spatial axes: the form kernels take.
 bool canonical_window(const ir::Attributes& attrs, const Shape& x);
 
-// Output index range [first, last) of one axis whose input index o * stride + tap - pad lies inside [0,
-// size).
+// Output index range [first, last) of one axis whose input
+// index o * stride + tap - pad lies inside [0, size).
 struct Span {
   int64_t first = 0, last = 0;
   int64_t length() const { return last > first ? last - first : 0; }

@@ -4,6 +4,10 @@
 
 namespace walle::ops {
 
+namespace {
+constexpr int64_t kMaxEmptyWords = base::kMaxTensorBytes >> 8;  // 2 GB of std::string
+}  // namespace
+
 Result<Words> words_of(const Tensor* tensor, const std::string& where) {
   if (!tensor || tensor->dtype() != DType::uint8 || tensor->shape().rank() < 1)
     return model_error(
@@ -16,9 +20,8 @@ Result<Words> words_of(const Tensor* tensor, const std::string& where) {
   const int64_t count = width == 0 ? 0 : out.shape.elements();
   for (int64_t i = 0; i < count; ++i, bytes += width)
     out.items.emplace_back(bytes, std::find(bytes, bytes + width, '\0'));
-  if (width == 0)
-    out.items.resize(
-        static_cast<size_t>(std::min<int64_t>(out.shape.elements(), base::kMaxTensorBytes >> 8)));
+  // Strings of no bytes: their number is bounded by nothing in the tensor.
+  if (width == 0) out.items.resize(static_cast<size_t>(std::min(out.shape.elements(), kMaxEmptyWords)));
   if (static_cast<int64_t>(out.items.size()) != out.shape.elements())
     return model_error(tensor->shape().text() + " empty strings", "fewer of them", where,
                        "use a smaller array");
@@ -52,7 +55,7 @@ const std::string& broadcast_at(const Words& words, const Shape& shape, int64_t 
     if (size != 1) position += i * stride;
     stride *= size;
   }
-  return words.items[static_cast<size_t>(position)];
+  return words.items[position];
 }
 
 }  // namespace walle::ops

@@ -1,6 +1,6 @@
-// Arrays of strings. They have no dtype of their own: an array of shape S travels as uint8 of shape S + [W],
-// UTF-8 padded with zeros, the way NumPy stores fixed-width bytes. Operators on them run in the executor,
-// because W is a value.
+// Arrays of strings. They have no dtype of their own: an array of shape S travels
+// as uint8 of shape S + [W], UTF-8 padded with zeros, the way NumPy stores
+// fixed-width bytes. Operators on them run in the executor, because W is a value.
 #pragma once
 
 #include <string>

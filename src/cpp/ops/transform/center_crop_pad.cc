@@ -1,5 +1,5 @@
-// CenterCropPad: the middle of each axis cropped, or zeros added around it, to reach the given sizes. One
-// region.
+// CenterCropPad: the middle of each axis cropped, or zeros
+// added around it, to reach the given sizes. One region.
 #include <algorithm>
 
 #include "ops/rules/movement.h"

@@ -4,39 +4,39 @@
 
 #include "base/checked.h"
 #include "ops/rules/movement.h"
+#include "ops/rules/window.h"
 
 namespace walle::ops {
 
 namespace {
-struct Window {
-  std::vector<int64_t> image, block, dilation, stride,
-      pad;                     // per spatial axis; pad: all begins, then all ends
-  std::vector<int64_t> steps;  // blocks per axis
+constexpr size_t kMaxAxes = 4;  // spatial ones: a region has room for them, the batch and the channels
+
+struct Blocks {
+  std::vector<int64_t> image, block, dilation, stride;  // per spatial axis
+  std::vector<int64_t> pad;                             // all begins, then all ends
+  std::vector<int64_t> steps{};                         // blocks per axis
   int64_t block_elements = 1;
 };
 
-Result<Window> window(const ir::Attributes& attrs, const Shape& in, std::vector<int64_t> image,
-                      std::vector<int64_t> block) {
+Result<Blocks> blocks_of(const ir::Attributes& attrs, const Shape& in, std::vector<int64_t> image,
+                         std::vector<int64_t> block) {
   const size_t n = image.size();
   const auto bad = [&](const std::string& what) {
     return model_error(
         what, "positive sizes of " + std::to_string(n) + " spatial axes that fit the data " + in.text(),
         "Col2Im", "correct the attributes");
   };
-  Window w{std::move(image),
-           std::move(block),
-           attrs.get_ints("dilations", std::vector<int64_t>(n, 1)),
-           attrs.get_ints("strides", std::vector<int64_t>(n, 1)),
-           attrs.get_ints("pads", std::vector<int64_t>(2 * n, 0)),
-           {},
-           1};
-  if (in.rank() != 3 || n == 0 || n > 4 || w.block.size() != n || w.dilation.size() != n ||
+  Blocks w{.image = std::move(image),
+           .block = std::move(block),
+           .dilation = attrs.get_ints("dilations", std::vector<int64_t>(n, 1)),
+           .stride = attrs.get_ints("strides", std::vector<int64_t>(n, 1)),
+           .pad = attrs.get_ints("pads", std::vector<int64_t>(2 * n, 0))};
+  if (in.rank() != 3 || n == 0 || n > kMaxAxes || w.block.size() != n || w.dilation.size() != n ||
       w.stride.size() != n || w.pad.size() != 2 * n)
     return bad("lists of different lengths or rank");
-  constexpr int64_t kMost = int64_t{1} << 31;
   int64_t columns = 1;
   for (size_t i = 0; i < n; ++i) {
-    const auto in_range = [](int64_t v, int64_t low) { return v >= low && v < kMost; };
+    const auto in_range = [](int64_t v, int64_t low) { return v >= low && v <= kMaxWindowEntry; };
     if (!in_range(w.image[i], 1) || !in_range(w.block[i], 1) || !in_range(w.dilation[i], 1) ||
         !in_range(w.stride[i], 1) || !in_range(w.pad[i], 0) || !in_range(w.pad[n + i], 0))
       return bad("a size out of range");
@@ -58,7 +58,7 @@ Result<Window> window(const ir::Attributes& attrs, const Shape& in, std::vector<
 Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(std::vector<int64_t> image, c.need_i64(1));
   WALLE_ASSIGN(std::vector<int64_t> block, c.need_i64(2));
-  WALLE_ASSIGN(const Window w, window(c.attrs(), c.shape(0), std::move(image), std::move(block)));
+  WALLE_ASSIGN(const Blocks w, blocks_of(c.attrs(), c.shape(0), std::move(image), std::move(block)));
   std::vector<int64_t> out{c.shape(0)[0], c.shape(0)[1] / w.block_elements};
   out.insert(out.end(), w.image.begin(), w.image.end());
   WALLE_ASSIGN(const Shape shape, Shape::checked(out, dtype_size(c.dtype(0)), "Col2Im"));
@@ -67,7 +67,7 @@ Status infer(ir::InferContext& c) {
 }
 
 // The blocks whose element at `position` lies inside the image; false when there are none.
-bool clip(const Window& w, const std::vector<int64_t>& position, const Shape& in, const Shape& out,
+bool clip(const Blocks& w, const std::vector<int64_t>& position, const Shape& in, const Shape& out,
           raster::Region& r) {
   const Shape ss = in.strides();
   const Shape ds = out.strides();
@@ -108,7 +108,7 @@ Status lower(LowerContext& c) {
   WALLE_ASSIGN(std::vector<int64_t> block, ints_of(c, 2));
   const Shape in = c.shape(c.in(0));
   const Shape out = c.out_shape(0);
-  WALLE_ASSIGN(const Window w, window(c.attrs(), in, std::move(image), std::move(block)));
+  WALLE_ASSIGN(const Blocks w, blocks_of(c.attrs(), in, std::move(image), std::move(block)));
   raster::Raster r;
   r.fill = raster::Fill{};
   r.accumulate = true;

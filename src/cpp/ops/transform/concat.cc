@@ -28,13 +28,14 @@ Status infer(ir::InferContext& c) {
 Status lower(LowerContext& c) {
   const Shape& out = c.out_shape(0);
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), out.rank()));
-  std::vector<int64_t> zeros(static_cast<size_t>(out.rank()), 0), to = zeros;
+  const std::vector<int64_t> zeros(static_cast<size_t>(out.rank()), 0);
+  std::vector<int64_t> to = zeros;
   raster::Raster r;
   std::vector<Ref> sources;
   for (int i = 0; i < c.input_count(); ++i) {
     const Shape part = c.shape(c.in(i));
     r.regions.push_back(box_region(i, part, {part, zeros}, {out, to}));
-    to[static_cast<size_t>(axis)] += part[axis];
+    to[axis] += part[axis];
     sources.push_back(c.in(i));
   }
   c.result(0, c.raster(std::move(r), c.out_dtype(0), out, sources));

@@ -10,14 +10,17 @@
 namespace walle::ops {
 
 namespace {
+constexpr int64_t kMaxBlock = int64_t{1} << 20;  // its square must not overflow when it multiplies channels
+
 Result<int64_t> block_size(const ir::Attributes& attrs, const Shape& in) {
   const int64_t block = attrs.get_int("blocksize", 0);
-  if (in.rank() != 4 || block < 1 || block > (int64_t{1} << 20))
+  if (in.rank() != 4 || block < 1 || block > kMaxBlock)
     return model_error("blocksize " + std::to_string(block) + " on " + in.text(),
                        "a positive blocksize and data [N, C, H, W]", "attribute blocksize", "correct them");
   return block;
 }
 
+// A size that overflows stands for the largest number, which checked() refuses with the shape in its message.
 Status output(ir::InferContext& c, const std::array<std::optional<int64_t>, 4>& sizes) {
   std::array<int64_t, 4> dims{};
   for (size_t i = 0; i < dims.size(); ++i) dims[i] = sizes[i].value_or(std::numeric_limits<int64_t>::max());
@@ -40,8 +43,10 @@ Status infer_to_space(ir::InferContext& c) {
 Status infer_to_depth(ir::InferContext& c) {
   const Shape& in = c.shape(0);
   WALLE_ASSIGN(const int64_t b, block_size(c.attrs(), in));
-  if (in[2] % b != 0 || in[3] % b != 0)
-    return model_error("pixels " + in.text(), "height and width in multiples of " + std::to_string(b),
+  const std::string mode = c.attrs().get_string("mode", "DCR");
+  if (in[2] % b != 0 || in[3] % b != 0 || (mode != "DCR" && mode != "CRD"))
+    return model_error("pixels " + in.text() + ", mode " + mode,
+                       "height and width in multiples of " + std::to_string(b) + ", mode DCR or CRD",
                        "SpaceToDepth", "pad the data");
   return output(c, {in[0], base::checked_mul(in[1], b * b), in[2] / b, in[3] / b});
 }
@@ -68,8 +73,8 @@ Status lower_to_space(LowerContext& c) {
 }
 
 Status lower_to_depth(LowerContext& c) {
-  raster::Region region =
-      to_space(c.out_shape(0), c.shape(c.in(0)), c.attrs().get_int("blocksize", 1), false);
+  raster::Region region = to_space(c.out_shape(0), c.shape(c.in(0)), c.attrs().get_int("blocksize", 1),
+                                   c.attrs().get_string("mode", "DCR") == "CRD");
   std::swap(region.src, region.dst);
   raster::Raster r;
   r.regions.push_back(region);

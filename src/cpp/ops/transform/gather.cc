@@ -7,7 +7,11 @@
 namespace walle::ops {
 
 namespace {
-constexpr size_t kMaxConstantRuns = 256;  // of indices in equal steps, before they are joined
+// As a raster a gather merges with its neighbours, but each of its regions is
+// carried through every merge; a loop costs one look-up per index. Longer lists
+// are not even read, and runs of equal steps are joined before they count.
+constexpr int64_t kMaxConstantIndices = 4096;
+constexpr size_t kMaxConstantRuns = 256;
 constexpr size_t kMaxConstantRegions = 32;
 
 Status infer(ir::InferContext& c) {
@@ -28,11 +32,11 @@ Status infer(ir::InferContext& c) {
 // Regions for indices known while planning; nullopt when there would be many.
 Result<std::optional<raster::Raster>> constant_gather(const Tensor& indices, int64_t outer, int64_t dim,
                                                       int64_t inner) {
-  if (indices.elements() > 4096) return std::optional<raster::Raster>{};
+  if (indices.elements() > kMaxConstantIndices) return std::optional<raster::Raster>{};
   WALLE_ASSIGN(std::vector<int64_t> list, indices.to_i64());
   const auto count = static_cast<int64_t>(list.size());
   for (int64_t i = 0; i < count; ++i) {
-    int64_t& at = list[static_cast<size_t>(i)];
+    int64_t& at = list[i];
     WALLE_ASSIGN(at, checked_index(at, dim, i));
   }
   raster::Raster r;

@@ -23,18 +23,17 @@ Status check_box(const ir::InferContext& c, int axis) {
   return check_index_dtype(c, 1);
 }
 
-// Rounds over `box`; `dense` walks a tensor of that shape, `indexed` the data with the axis left to the
-// index.
+// Rounds over `box`; `dense` walks a tensor of that shape,
+// `indexed` the data with the axis left to the index.
 raster::LoopSpec element_loop(const Shape& data, const Shape& box, int axis, bool scatter) {
   raster::LoopSpec loop;
   loop.rank = box.rank();
   const Shape dense = box.strides();
   const Shape far = data.strides();
   for (int a = 0; a < box.rank(); ++a) {
-    const auto i = static_cast<size_t>(a);
-    loop.size[i] = box[a];
-    (scatter ? loop.src_step : loop.dst_step)[i] = dense[a];
-    (scatter ? loop.dst_step : loop.src_step)[i] = a == axis ? 0 : far[a];
+    loop.size[a] = box[a];
+    (scatter ? loop.src_step : loop.dst_step)[a] = dense[a];
+    (scatter ? loop.dst_step : loop.src_step)[a] = a == axis ? 0 : far[a];
   }
   loop.index.push_back({far[axis], data[axis]});
   return loop;

@@ -15,7 +15,6 @@ struct Segment {
 
 Result<std::vector<int64_t>> full_pads(const std::vector<int64_t>& pads, const std::vector<int64_t>& axes,
                                        bool has_axes, int rank) {
-  const auto n = static_cast<size_t>(rank);
   std::vector<int64_t> all;
   if (has_axes)
     all = axes;
@@ -25,10 +24,10 @@ Result<std::vector<int64_t>> full_pads(const std::vector<int64_t>& pads, const s
   if (pads.size() != 2 * at.size())
     return model_error(std::to_string(pads.size()) + " pads for " + std::to_string(at.size()) + " axes",
                        "two pads per axis (all begins, then all ends)", "input pads", "correct the pads");
-  std::vector<int64_t> full(2 * n, 0);
+  std::vector<int64_t> full(2 * static_cast<size_t>(rank), 0);
   for (size_t i = 0; i < at.size(); ++i) {
-    full[static_cast<size_t>(at[i])] = pads[i];
-    full[n + static_cast<size_t>(at[i])] = pads[at.size() + i];
+    full[at[i]] = pads[i];
+    full[rank + at[i]] = pads[at.size() + i];
   }
   return full;
 }
@@ -36,13 +35,12 @@ Result<std::vector<int64_t>> full_pads(const std::vector<int64_t>& pads, const s
 Result<Shape> padded_shape(const Shape& in, const std::vector<int64_t>& pads, const std::string& mode,
                            int64_t element_size) {
   Shape out = in;
-  const auto n = static_cast<size_t>(in.rank());
-  for (size_t a = 0; a < n; ++a) {
-    const int axis = static_cast<int>(a);
-    const auto both = base::checked_add(pads[a], pads[n + a]);
+  const int n = in.rank();
+  for (int axis = 0; axis < n; ++axis) {
+    const auto both = base::checked_add(pads[axis], pads[n + axis]);
     const auto size = both ? base::checked_add(*both, in[axis]) : both;
-    if (!size || *size < 0 || pads[a] < -in[axis] || pads[n + a] < -in[axis])
-      return model_error("pads " + std::to_string(pads[a]) + " and " + std::to_string(pads[n + a]) +
+    if (!size || *size < 0 || pads[axis] < -in[axis] || pads[n + axis] < -in[axis])
+      return model_error("pads " + std::to_string(pads[axis]) + " and " + std::to_string(pads[n + axis]) +
                              " on an axis of " + std::to_string(in[axis]),
                          "a result of zero or more elements", "input pads", "correct the pads");
     if (mode != "constant" && in[axis] == 0 && *size > 0)
@@ -53,12 +51,13 @@ Result<Shape> padded_shape(const Shape& in, const std::vector<int64_t>& pads, co
   return Shape::checked(out.dims(), element_size, "Pad");
 }
 
-// The source index that result position p (counted from the source's first element) repeats, and the
-// direction it moves in.
+// The source index that result position p (counted from the
+// source's first element) repeats, and the direction it moves in.
 std::pair<int64_t, int64_t> source_of(const std::string& mode, int64_t p, int64_t dim) {
   const auto mod = [](int64_t a, int64_t b) { return (a % b + b) % b; };
   if (mode == "edge") return {std::clamp<int64_t>(p, 0, dim - 1), p < 0 || p >= dim - 1 ? 0 : 1};
   if (mode == "wrap") return {mod(p, dim), 1};
+  // reflect: there and back without the ends twice, so a period of 2 dim - 2.
   if (dim == 1) return {0, 0};
   const int64_t q = mod(p, 2 * dim - 2);
   return q < dim ? std::pair{q, int64_t{1}} : std::pair{2 * dim - 2 - q, int64_t{-1}};
@@ -79,7 +78,7 @@ std::vector<Segment> segments(const std::string& mode, int64_t before, int64_t d
     const int64_t from = std::max<int64_t>(0, -before);
     const int64_t to = std::max<int64_t>(0, before);
     const int64_t size = std::min(dim - from, out - to);
-    if (size > 0) list.push_back({to, size, from, 1});
+    if (size > 0) list.push_back({.to = to, .size = size, .from = from, .step = 1});
     return list;
   }
   for (int64_t to = 0; to < out;) {
@@ -87,9 +86,9 @@ std::vector<Segment> segments(const std::string& mode, int64_t before, int64_t d
     auto at = source_of(mode, p, dim);
     if (mode == "edge" && p >= 0 && p < dim) at.second = 1;
     const int64_t size = run_length(mode, p, dim, at, out - to);
-    list.push_back({to, size, at.first, at.second});
+    list.push_back({.to = to, .size = size, .from = at.first, .step = at.second});
     to += size;
-    if (static_cast<int64_t>(list.size()) > base::kMaxRegions) break;
+    if (std::ssize(list) > base::kMaxRegions) break;  // lower() refuses so many
   }
   return list;
 }
@@ -117,26 +116,12 @@ Status infer(ir::InferContext& c) {
   return {};
 }
 
-Status lower(LowerContext& c) {
-  const std::string mode = c.attrs().get_string("mode", "constant");
-  const Shape in = c.shape(c.in(0));
-  const Shape& out = c.out_shape(0);
-  WALLE_ASSIGN(const std::vector<int64_t> given, ints_of(c, 1));
-  WALLE_ASSIGN(const std::vector<int64_t> axes, ints_of(c, 3));
-  WALLE_ASSIGN(const std::vector<int64_t> pads, full_pads(given, axes, c.has(3), in.rank()));
-  std::vector<std::vector<Segment>> choices;
-  int64_t regions = 1;
-  for (int a = 0; a < in.rank(); ++a) {
-    choices.push_back(segments(mode, pads[static_cast<size_t>(a)], in[a], out[a]));
-    regions = std::min(regions * static_cast<int64_t>(choices.back().size()), base::kMaxRegions + 1);
-  }
-  if (regions > base::kMaxRegions)
-    return resource_error(
-        "pads that repeat the data in more than " + std::to_string(base::kMaxRegions) + " pieces",
-        "fewer pieces", "Pad", "pad in several steps");
+// A region for every choice of one segment per axis.
+raster::Raster product_of(const std::vector<std::vector<Segment>>& choices, const Shape& in,
+                          const Shape& out) {
   raster::Raster r;
   std::vector<size_t> pick(choices.size(), 0);
-  for (int64_t k = 0; k < regions; ++k) {
+  for (bool more = std::ranges::none_of(choices, &std::vector<Segment>::empty); more;) {
     Shape size;
     std::vector<int64_t> from, step, to;
     for (size_t a = 0; a < choices.size(); ++a) {
@@ -147,11 +132,33 @@ Status lower(LowerContext& c) {
       to.push_back(s.to);
     }
     r.regions.push_back(box_region(0, size, {in, from, step}, {out, to}));
-    for (size_t a = choices.size(); a-- > 0;) {
-      if (++pick[a] < choices[a].size()) break;
-      pick[a] = 0;
+    more = false;
+    for (size_t a = choices.size(); a-- > 0 && !more;) {
+      more = ++pick[a] < choices[a].size();
+      if (!more) pick[a] = 0;
     }
   }
+  return r;
+}
+
+Status lower(LowerContext& c) {
+  const std::string mode = c.attrs().get_string("mode", "constant");
+  const Shape in = c.shape(c.in(0));
+  const Shape& out = c.out_shape(0);
+  WALLE_ASSIGN(const std::vector<int64_t> given, ints_of(c, 1));
+  WALLE_ASSIGN(const std::vector<int64_t> axes, ints_of(c, 3));
+  WALLE_ASSIGN(const std::vector<int64_t> pads, full_pads(given, axes, c.has(3), in.rank()));
+  std::vector<std::vector<Segment>> choices;
+  int64_t regions = 1;
+  for (int a = 0; a < in.rank(); ++a) {
+    choices.push_back(segments(mode, pads[a], in[a], out[a]));
+    regions = std::min(regions * static_cast<int64_t>(choices.back().size()), base::kMaxRegions + 1);
+  }
+  if (regions > base::kMaxRegions)
+    return resource_error(
+        "pads that repeat the data in more than " + std::to_string(base::kMaxRegions) + " pieces",
+        "fewer pieces", "Pad", "pad in several steps");
+  raster::Raster r = product_of(choices, in, out);
   if (mode == "constant" && std::ranges::any_of(pads, [](int64_t p) { return p > 0; }))
     r.fill = c.has(2) && c.constant(c.in(2)) ? fill_of(*c.constant(c.in(2))) : raster::Fill{};
   result_raster(c, std::move(r));

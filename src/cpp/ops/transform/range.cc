@@ -1,5 +1,5 @@
-// Range: start, start + delta, ... below limit. Its length depends on the values, so it is computed while
-// planning.
+// Range: start, start + delta, ... below limit. Its length
+// depends on the values, so it is computed while planning.
 #include <cmath>
 
 #include "base/limits.h"
@@ -8,9 +8,10 @@
 namespace walle::ops {
 
 namespace {
-constexpr int64_t kMaxRange = base::kMaxPlanTable / 4;
+constexpr int64_t kMaxRange = base::kMaxPlanTable / kNumberWork;
 
-template <class T>
+// Made of T, which differs from the T it is computed in for 16-bit floats.
+template <class Made, class T>
 Status fill_range(ir::InferContext& c, T start, T limit, T delta) {
   const double count =
       std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
@@ -21,14 +22,16 @@ Status fill_range(ir::InferContext& c, T start, T limit, T delta) {
         "finite numbers, a delta other than zero, at most " + std::to_string(kMaxRange) + " elements",
         "Range", "correct the inputs");
   const auto n = static_cast<int64_t>(std::max(count, 0.0));
-  WALLE_ASSIGN(Tensor out, Tensor::allocate(tensor::kDTypeOf<T>, Shape{n}));
-  T* p = out.as_mutable<T>().data();
+  WALLE_ASSIGN(Tensor out, Tensor::allocate(tensor::kDTypeOf<Made>, Shape{n}));
+  Made* p = out.as_mutable<Made>().data();
+  // Multiplied, not added up, so that errors of floats do not grow; integers
+  // through uint64, because the product alone may leave the range of T.
   for (int64_t i = 0; i < n; ++i) {
     if constexpr (std::is_floating_point_v<T>)
-      p[i] = start + static_cast<T>(i) * delta;
+      p[i] = static_cast<Made>(start + static_cast<T>(i) * delta);
     else
-      p[i] = static_cast<T>(static_cast<uint64_t>(start) +
-                            static_cast<uint64_t>(i) * static_cast<uint64_t>(delta));
+      p[i] = static_cast<Made>(static_cast<uint64_t>(start) +
+                               static_cast<uint64_t>(i) * static_cast<uint64_t>(delta));
   }
   c.output_value(0, std::move(out));
   return {};
@@ -44,13 +47,16 @@ Status infer(ir::InferContext& c) {
                          "three scalars of one dtype", "Range", "correct the inputs");
   }
   Status status;
-  const bool known = tensor::visit_numeric(value[0]->dtype(), [&](auto tag) {
+  const bool known = tensor::visit_all(value[0]->dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    status = fill_range<T>(c, value[0]->as<T>()[0], value[1]->as<T>()[0], value[2]->as<T>()[0]);
+    using Wide =
+        std::conditional_t<std::is_same_v<T, tensor::Half> || std::is_same_v<T, tensor::BFloat16>, float, T>;
+    const auto number = [&](int i) { return static_cast<Wide>(value[i]->as<T>()[0]); };
+    if constexpr (!std::is_same_v<T, bool>) status = fill_range<T, Wide>(c, number(0), number(1), number(2));
   });
-  if (!known)
+  if (!known || value[0]->dtype() == DType::boolean)
     return model_error("a range of " + std::string(dtype_name(value[0]->dtype())),
-                       "an integer, float32 or float64 range", "Range", "cast the inputs");
+                       "a range of integers or floats of at least 16 bits", "Range", "cast the inputs");
   return status;
 }
 

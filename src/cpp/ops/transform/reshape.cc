@@ -1,5 +1,5 @@
-// Reshape: the same elements in order under another shape (-1: inferred, 0: copied unless allowzero). Costs
-// nothing.
+// Reshape: the same elements in order under another shape
+// (-1: inferred, 0: copied unless allowzero). Costs nothing.
 #include "ops/lower.h"
 
 namespace walle::ops {
@@ -23,7 +23,8 @@ Status infer(ir::InferContext& c) {
                          "sizes of zero or more and at most one -1", "input shape",
                          "correct the target shape");
   }
-  if (unknown >= 0) dims[static_cast<size_t>(unknown)] = known ? in.elements() / known : 0;
+  // Beside an axis of size 0 any size would do for -1; 0 is what the element count says.
+  if (unknown >= 0) dims[unknown] = known ? in.elements() / known : 0;
   WALLE_ASSIGN(const Shape out, Shape::checked(dims, dtype_size(c.dtype(0)), "Reshape"));
   if (out.elements() != in.elements())
     return model_error("a reshape of " + in.text() + " to " + out.text(), "equal element counts",

@@ -26,29 +26,33 @@ Status infer(ir::InferContext& c) {
 
 Status lower(LowerContext& c) {
   const Shape in = c.shape(c.in(0));
-  const auto batch = static_cast<size_t>(c.attrs().get_int("batch_axis", 1));
-  const size_t time = 1 - batch;
+  const auto batch = static_cast<int>(c.attrs().get_int("batch_axis", 1));
+  const int time = 1 - batch;
   WALLE_ASSIGN(const std::vector<int64_t> lens, ints_of(c, 1));
-  if (static_cast<int64_t>(lens.size()) > base::kMaxRegions / 2)  // before they are made
+  // Two regions per entry, counted before they are made.
+  if (std::ssize(lens) > base::kMaxRegions / 2)
     return resource_error(std::to_string(lens.size()) + " sequences",
                           "at most " + std::to_string(base::kMaxRegions / 2), "ReverseSequence",
                           "reverse smaller batches");
-  const std::vector<int64_t> zeros(static_cast<size_t>(in.rank()), 0),
-      ones(static_cast<size_t>(in.rank()), 1);
+  const std::vector<int64_t> zeros(static_cast<size_t>(in.rank()), 0);
+  const std::vector<int64_t> ones(static_cast<size_t>(in.rank()), 1);
   raster::Raster r;
   for (size_t b = 0; b < lens.size(); ++b) {
     Shape size = in;
-    size[static_cast<int>(batch)] = 1;
-    std::vector<int64_t> from = zeros, to = zeros, step = ones;
-    from[batch] = to[batch] = static_cast<int64_t>(b);
+    size[batch] = 1;
+    std::vector<int64_t> from = zeros;
+    from[batch] = static_cast<int64_t>(b);
+    std::vector<int64_t> to = from;
     if (lens[b] > 0) {
-      size[static_cast<int>(time)] = lens[b];
+      size[time] = lens[b];
+      std::vector<int64_t> step = ones;
       from[time] = lens[b] - 1;
       step[time] = -1;
       r.regions.push_back(box_region(0, size, {in, from, step}, {in, to}));
     }
-    size[static_cast<int>(time)] = in[static_cast<int>(time)] - lens[b];
-    from[time] = to[time] = lens[b];
+    size[time] = in[time] - lens[b];
+    from[time] = lens[b];
+    to[time] = lens[b];
     if (size.elements() > 0) r.regions.push_back(box_region(0, size, {in, from}, {in, to}));
   }
   result_raster(c, std::move(r));

@@ -13,9 +13,8 @@ struct Plan {
 
 // NumPy's clamping of one axis.
 void clamp_axis(int64_t dim, int64_t start, int64_t end, int64_t step, int axis, Plan& plan) {
-  const auto a = static_cast<size_t>(axis);
-  step =
-      std::clamp(step, -dim - 1, dim + 1);  // farther steps select one element as well, and cannot overflow
+  // Farther steps select one element as well; these cannot overflow.
+  step = std::clamp(step, -dim - 1, dim + 1);
   const bool up = step > 0;
   if (start < 0) start += dim;
   if (end < 0) end += dim;
@@ -23,8 +22,8 @@ void clamp_axis(int64_t dim, int64_t start, int64_t end, int64_t step, int axis,
   end = std::clamp<int64_t>(end, up ? 0 : -1, up ? dim : std::max<int64_t>(dim - 1, 0));
   const int64_t span = up ? end - start : start - end;
   const int64_t stride = up ? step : -step;
-  plan.start[a] = start;
-  plan.step[a] = step;
+  plan.start[axis] = start;
+  plan.step[axis] = step;
   plan.size[axis] = dim == 0 || span <= 0 ? 0 : (span - 1) / stride + 1;
 }
 
@@ -40,8 +39,8 @@ Result<Plan> make_plan(const Shape& data, const std::vector<int64_t>& starts,
                            std::to_string(axes.size()) + " axes, " + std::to_string(steps.size()) + " steps",
                        "as many of each", "Slice inputs", "correct the lists");
   WALLE_ASSIGN(const std::vector<int> at, unique_axes(axes, data.rank()));
-  Plan plan{std::vector<int64_t>(static_cast<size_t>(data.rank()), 0),
-            std::vector<int64_t>(static_cast<size_t>(data.rank()), 1), data};
+  const auto rank = static_cast<size_t>(data.rank());
+  Plan plan{std::vector<int64_t>(rank, 0), std::vector<int64_t>(rank, 1), data};
   for (size_t i = 0; i < n; ++i) {
     if (steps[i] == 0)
       return model_error("step 0", "a step other than zero", "input steps", "correct the step");

@@ -1,5 +1,5 @@
-// Split: consecutive slices along an axis, by sizes (input split), by count (num_outputs, the last may be
-// shorter), or equal.
+// Split: consecutive slices along an axis, by sizes (input split),
+// by count (num_outputs, the last may be shorter), or equal.
 #include <algorithm>
 
 #include "ops/rules/movement.h"
@@ -38,7 +38,7 @@ Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const std::vector<int64_t> sizes, part_sizes(c, c.shape(0)[axis]));
   for (int i = 0; i < c.output_count(); ++i) {
     Shape out = c.shape(0);
-    out[axis] = sizes[static_cast<size_t>(i)];
+    out[axis] = sizes[i];
     c.output(i, c.dtype(0), out);
   }
   return {};
@@ -47,13 +47,14 @@ Status infer(ir::InferContext& c) {
 Status lower(LowerContext& c) {
   const Shape data = c.shape(c.in(0));
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), data.rank()));
-  std::vector<int64_t> zeros(static_cast<size_t>(data.rank()), 0), from = zeros;
+  const std::vector<int64_t> zeros(static_cast<size_t>(data.rank()), 0);
+  std::vector<int64_t> from = zeros;
   for (int i = 0; i < c.output_count(); ++i) {
     const Shape part = c.out_shape(i);
     raster::Raster r;
     r.regions.push_back(box_region(0, part, {data, from}, {part, zeros}));
     c.result(i, c.raster(std::move(r), c.out_dtype(i), part, {c.in(0)}));
-    from[static_cast<size_t>(axis)] += part[axis];
+    from[axis] += part[axis];
   }
   return {};
 }

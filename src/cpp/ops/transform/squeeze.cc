@@ -18,14 +18,14 @@ Status infer_squeeze(ir::InferContext& c) {
       if (in[a] != 1)
         return model_error("axis " + std::to_string(a) + " of " + in.text(), "an axis of size 1",
                            "input axes", "correct the axes");
-      drop[static_cast<size_t>(a)] = true;
+      drop[a] = true;
     }
   } else {
-    for (int a = 0; a < in.rank(); ++a) drop[static_cast<size_t>(a)] = in[a] == 1;
+    for (int a = 0; a < in.rank(); ++a) drop[a] = in[a] == 1;
   }
   Shape out;
   for (int a = 0; a < in.rank(); ++a)
-    if (!drop[static_cast<size_t>(a)]) out.push_back(in[a]);
+    if (!drop[a]) out.push_back(in[a]);
   c.output(0, c.dtype(0), out);
   return {};
 }
@@ -33,7 +33,7 @@ Status infer_squeeze(ir::InferContext& c) {
 Status infer_unsqueeze(ir::InferContext& c) {
   const Shape& in = c.shape(0);
   WALLE_ASSIGN(const std::vector<int64_t> axes, c.need_i64(1));
-  if (axes.size() + static_cast<size_t>(in.rank()) > static_cast<size_t>(base::kMaxRank))
+  if (std::ssize(axes) + in.rank() > base::kMaxRank)
     return model_error(std::to_string(axes.size()) + " axes added to " + in.text(),
                        "a rank of at most " + std::to_string(base::kMaxRank), "Unsqueeze", "use fewer axes");
   const int rank = in.rank() + static_cast<int>(axes.size());

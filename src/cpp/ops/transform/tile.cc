@@ -1,5 +1,5 @@
-// Tile: every axis repeated a number of times. Each repeated axis becomes two: repeats (source stride 0) and
-// elements.
+// Tile: every axis repeated a number of times. Each repeated
+// axis becomes two: repeats (source stride 0) and elements.
 #include "base/checked.h"
 #include "ops/rules/movement.h"
 #include "raster/simplify.h"
@@ -14,7 +14,7 @@ Status infer(ir::InferContext& c) {
                        "one repeat per axis", "input repeats", "correct the repeats");
   Shape out = c.shape(0);
   for (int a = 0; a < out.rank(); ++a) {
-    const int64_t n = repeats[static_cast<size_t>(a)];
+    const int64_t n = repeats[a];
     const auto size = base::checked_mul(out[a], n);
     if (n < 0 || !size)
       return model_error("repeat " + std::to_string(n), "zero or more", "input repeats",
@@ -50,10 +50,11 @@ Status lower(LowerContext& c) {
   // Half of the axes that are repeated at a time: one alone always fits, because the others merge around it.
   int repeated = 0;
   for (int a = 0; a < in.rank(); ++a) repeated += out[a] != in[a];
-  std::vector<int64_t> first(static_cast<size_t>(in.rank()), 1), rest = first;
+  std::vector<int64_t> first(static_cast<size_t>(in.rank()), 1);
+  std::vector<int64_t> rest = first;
   for (int a = 0, seen = 0; a < in.rank(); ++a) {
     if (out[a] == in[a]) continue;
-    (seen++ < repeated / 2 ? first : rest)[static_cast<size_t>(a)] = out[a] / in[a];
+    (seen++ < repeated / 2 ? first : rest)[a] = out[a] / in[a];
   }
   c.result(0, c.emit("Tile", {c.emit("Tile", {c.in(0), c.ints(first)}), c.ints(rest)}));
   return {};

@@ -13,13 +13,13 @@ Result<std::vector<int>> permutation(const ir::Attributes& attrs, int rank) {
   std::vector<int> out;
   std::vector<bool> seen(static_cast<size_t>(rank), false);
   for (int64_t p : perm) {
-    if (p < 0 || p >= rank || seen[static_cast<size_t>(p)] || perm.size() != static_cast<size_t>(rank))
+    if (p < 0 || p >= rank || seen[p] || std::ssize(perm) != rank)
       return model_error("perm of " + std::to_string(perm.size()) + " entries with " + std::to_string(p),
                          "a permutation of 0.." + std::to_string(rank - 1), "attribute perm", "correct perm");
-    seen[static_cast<size_t>(p)] = true;
+    seen[p] = true;
     out.push_back(static_cast<int>(p));
   }
-  if (out.size() != static_cast<size_t>(rank))
+  if (std::ssize(out) != rank)
     return model_error("an empty perm", "a permutation of the axes", "attribute perm", "correct perm");
   return out;
 }

@@ -1,6 +1,6 @@
-// Trilu: the upper or lower triangle of every matrix, shifted by k; the rest is zero. One region per row;
-// large matrices select with a mask instead, because thousands of regions cost more than reading a byte per
-// element.
+// Trilu: the upper or lower triangle of every matrix, shifted by k; the rest
+// is zero. One region per row; large matrices select with a mask instead,
+// because thousands of regions cost more than reading a byte per element.
 #include <algorithm>
 
 #include "ops/rules/movement.h"
@@ -8,7 +8,7 @@
 namespace walle::ops {
 
 namespace {
-constexpr int64_t kMaxRows = 256;
+constexpr int64_t kMaxRows = 256;  // of a matrix that becomes regions
 
 // Columns of row i that are kept.
 std::pair<int64_t, int64_t> kept(bool upper, int64_t row, int64_t k, int64_t columns) {
@@ -16,6 +16,7 @@ std::pair<int64_t, int64_t> kept(bool upper, int64_t row, int64_t k, int64_t col
   return upper ? std::pair{edge, columns} : std::pair{int64_t{0}, edge};
 }
 
+// Offsets beyond the corners give the whole matrix or nothing, as the ones at the corners do.
 Result<int64_t> diagonal(const std::vector<int64_t>& given, const Shape& in) {
   if (given.size() > 1)
     return model_error(std::to_string(given.size()) + " values", "one diagonal offset", "input k",
@@ -36,7 +37,7 @@ Status infer(ir::InferContext& c) {
 }
 
 Ref masked(LowerContext& c, bool upper, int64_t k, int64_t rows, int64_t columns) {
-  if (!c.may_tabulate(rows * columns, 1)) return kNoRef;
+  if (!c.may_tabulate(rows * columns, kFlagWork)) return kNoRef;
   auto mask = Tensor::zeros(DType::boolean, Shape{rows, columns});
   if (!mask.ok()) {
     c.fail(mask.take_error());

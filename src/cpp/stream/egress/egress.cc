@@ -7,7 +7,6 @@
 namespace walle::stream {
 
 namespace {
-constexpr int64_t kDay = 86'400'000'000;
 constexpr size_t kLedgerBytes = 1 << 20;  // of the ledger's journal: 44 a send and its two names
 
 Error denied(std::string given, std::string expected, const std::string& task, const std::string& feature,
@@ -27,6 +26,20 @@ const FeatureField* field_of(const EgressPolicy& p, const std::string& name) {
   return nullptr;
 }
 
+// nullopt: absent, which every type allows.
+std::optional<FeatureType> type_of(const Cell& cell) {
+  if (std::holds_alternative<int64_t>(cell)) return FeatureType::integer;
+  if (std::holds_alternative<double>(cell)) return FeatureType::real;
+  if (std::holds_alternative<std::string>(cell)) return FeatureType::text;
+  if (std::holds_alternative<Floats>(cell)) return FeatureType::vector;
+  return std::nullopt;
+}
+
+// An integer is a float, too.
+bool fits(FeatureType given, FeatureType wanted) {
+  return given == wanted || (given == FeatureType::integer && wanted == FeatureType::real);
+}
+
 size_t size_of(const Cell& cell) {
   if (const auto* s = std::get_if<std::string>(&cell)) return s->size();
   if (const auto* v = std::get_if<Floats>(&cell)) return v->size();
@@ -35,8 +48,13 @@ size_t size_of(const Cell& cell) {
 }  // namespace
 
 std::string_view feature_type_name(FeatureType type) {
-  constexpr std::string_view names[] = {"int", "float", "text", "vector"};
-  return names[static_cast<size_t>(type)];
+  switch (type) {
+    case FeatureType::integer: return "int";
+    case FeatureType::real: return "float";
+    case FeatureType::text: return "text";
+    case FeatureType::vector: return "vector";
+  }
+  return "unknown";
 }
 
 namespace {
@@ -148,17 +166,15 @@ Status EgressGate::check_cells(const EgressPolicy& p, const Batch& batch) const 
   for (const Column& c : batch.columns) {
     const FeatureField* field = field_of(p, c.name);
     for (const Cell& cell : c.cells) {
-      const bool whole = cell.index() == 1 && field->type == FeatureType::real;  // an integer is a float, too
-      if (cell.index() == 0 || whole || cell.index() == static_cast<size_t>(field->type) + 1) {
-        if (!field->max_size || size_of(cell) <= field->max_size) continue;
+      const auto type = type_of(cell);
+      if (type && !fits(*type, field->type))
+        return denied("a " + std::string(feature_type_name(*type)) + " in column '" + c.name + "'",
+                      "a " + std::string(feature_type_name(field->type)), p.task, p.feature,
+                      "send what the feature's schema says");
+      if (field->max_size && size_of(cell) > field->max_size)
         return denied("a value of size " + std::to_string(size_of(cell)) + " in column '" + c.name + "'",
                       "at most " + std::to_string(field->max_size), p.task, p.feature,
                       "send what the feature's schema says");
-      }
-      return denied("a " + std::string(feature_type_name(static_cast<FeatureType>(cell.index() - 1))) +
-                        " in column '" + c.name + "'",
-                    "a " + std::string(feature_type_name(field->type)), p.task, p.feature,
-                    "send what the feature's schema says");
     }
   }
   return {};
@@ -175,21 +191,35 @@ Result<std::string> EgressGate::send(const std::string& task, const std::string&
                     "at least " + std::to_string(p->minimum_events), task, feature,
                     "wait for more events, or filter such rows");
   std::string bytes = pack_batch(batch);
-  const int64_t now = env_.wall_us(), day = now - now % kDay;
-  int64_t used = 0, sends = 0;
-  for (const LedgerEntry& e : entries_)
-    if (e.task == task && e.feature == feature && e.ts >= day) used += e.bytes, ++sends;
   const auto size = static_cast<int64_t>(bytes.size());
-  if (used + size > p->bytes_per_day)
-    return denied(std::to_string(size) + " bytes after " + std::to_string(used) + " today",
-                  "at most " + std::to_string(p->bytes_per_day) + " a day", task, feature,
-                  "send less, or tomorrow");
-  if (sends + 1 > p->sends_per_day)
-    return denied("send number " + std::to_string(sends + 1) + " today",
-                  "at most " + std::to_string(p->sends_per_day), task, feature, "collect more per send");
+  const int64_t now = env_.wall_us();
+  WALLE_TRY(check_budget(*p, size, now));
   // Recorded first: what may have left is always in the ledger.
-  WALLE_TRY(record({now, size, static_cast<int64_t>(batch.rows()), task, feature}));
+  WALLE_TRY(record({.ts = now,
+                    .bytes = size,
+                    .rows = static_cast<int64_t>(batch.rows()),
+                    .task = task,
+                    .feature = feature}));
   return bytes;
+}
+
+// One more send of `size` bytes, after what the ledger holds of this day (UTC).
+Status EgressGate::check_budget(const EgressPolicy& p, int64_t size, int64_t now) const {
+  const int64_t day = now - now % kDayUs;
+  int64_t used = 0, sends = 0;
+  for (const LedgerEntry& e : entries_) {
+    if (e.task != p.task || e.feature != p.feature || e.ts < day) continue;
+    used += e.bytes;
+    ++sends;
+  }
+  if (used + size > p.bytes_per_day)
+    return denied(std::to_string(size) + " bytes after " + std::to_string(used) + " today",
+                  "at most " + std::to_string(p.bytes_per_day) + " a day", p.task, p.feature,
+                  "send less, or tomorrow");
+  if (sends + 1 > p.sends_per_day)
+    return denied("send number " + std::to_string(sends + 1) + " today",
+                  "at most " + std::to_string(p.sends_per_day), p.task, p.feature, "collect more per send");
+  return {};
 }
 
 Status EgressGate::record(const LedgerEntry& e) {

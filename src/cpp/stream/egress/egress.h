@@ -1,5 +1,5 @@
-// The only way out of the device: a feature leaves when the task's policy allows exactly it, and the ledger
-// records it.
+// The only way out of the device: a feature leaves when the task's
+// policy allows exactly it, and the ledger records it.
 //
 // Denied by default: no policy, an expired one, an unlisted field, another type or size than the feature's
 // schema says, a label above the policy's, too few events behind a row, a spent byte or send budget. Budgets
@@ -66,6 +66,7 @@ class EgressGate {
   EgressGate(Env& env, std::unique_ptr<store::Journal> journal) : env_(env), journal_(std::move(journal)) {}
   Result<const EgressPolicy*> policy_for(const std::string& task, const std::string& feature) const;
   Status check_cells(const EgressPolicy& policy, const Batch& batch) const;
+  Status check_budget(const EgressPolicy& policy, int64_t size, int64_t now) const;
   Status record(const LedgerEntry& entry);
 
   Env& env_;

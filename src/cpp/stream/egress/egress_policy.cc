@@ -1,5 +1,5 @@
-// Policies as FlatBuffers (schemas/egress.fbs). What is signed is bytes: they are verified before they are
-// read.
+// Policies as FlatBuffers (schemas/egress.fbs). What is signed
+// is bytes: they are verified before they are read.
 #include "base/utf8.h"
 #include "schemas/egress_generated.h"
 #include "stream/egress/egress.h"
@@ -7,6 +7,8 @@
 namespace walle::stream {
 
 namespace {
+
+constexpr uint32_t kVersion = 1;
 
 Error damaged(const std::string& given) {
   return model_error(given, "schemas/egress.fbs, version 1", "egress policy",
@@ -19,22 +21,24 @@ std::string_view bytes(const flatbuffers::Vector<uint8_t>* v) {
 }
 
 Result<EgressPolicy> read_policy(std::string_view task, const walle_rt::fb::FeaturePolicy& in) {
-  EgressPolicy p{std::string(task),
-                 std::string(text(in.feature())),
-                 {},
-                 in.bytes_per_day(),
-                 in.sends_per_day(),
-                 in.minimum_events(),
-                 std::string(text(in.consent())),
-                 in.expires_ts()};
+  EgressPolicy p;
+  p.task = task;
+  p.feature = text(in.feature());
+  p.bytes_per_day = in.bytes_per_day();
+  p.sends_per_day = in.sends_per_day();
+  p.minimum_events = in.minimum_events();
+  p.consent = text(in.consent());
+  p.expires_ts = in.expires_ts();
   if (!in.fields()) return p;
   for (const auto* f : *in.fields()) {
     if (f->type() > static_cast<uint8_t>(FeatureType::vector) ||
         f->highest() > static_cast<uint8_t>(Sensitivity::secret))
       return damaged("field '" + std::string(text(f->name())) + "' of type " + std::to_string(f->type()) +
                      " and sensitivity " + std::to_string(f->highest()));
-    p.fields.push_back({std::string(text(f->name())), static_cast<FeatureType>(f->type()), f->max_size(),
-                        static_cast<Sensitivity>(f->highest())});
+    p.fields.push_back({.name = std::string(text(f->name())),
+                        .type = static_cast<FeatureType>(f->type()),
+                        .max_size = f->max_size(),
+                        .highest = static_cast<Sensitivity>(f->highest())});
   }
   return p;
 }
@@ -43,16 +47,21 @@ Result<EgressPolicy> read_policy(std::string_view task, const walle_rt::fb::Feat
 
 std::string pack_policies(const std::string& task, const std::vector<EgressPolicy>& policies) {
   walle_rt::fb::TaskPolicyT out;
-  out.version = 1, out.task = task;
+  out.version = kVersion;
+  out.task = task;
   for (const EgressPolicy& p : policies) {
     auto feature = std::make_unique<walle_rt::fb::FeaturePolicyT>();
-    feature->feature = p.feature, feature->bytes_per_day = p.bytes_per_day,
+    feature->feature = p.feature;
+    feature->bytes_per_day = p.bytes_per_day;
     feature->sends_per_day = p.sends_per_day;
-    feature->minimum_events = p.minimum_events, feature->consent = p.consent,
+    feature->minimum_events = p.minimum_events;
+    feature->consent = p.consent;
     feature->expires_ts = p.expires_ts;
     for (const FeatureField& f : p.fields) {
       auto field = std::make_unique<walle_rt::fb::FeatureFieldT>();
-      field->name = f.name, field->type = static_cast<uint8_t>(f.type), field->max_size = f.max_size;
+      field->name = f.name;
+      field->type = static_cast<uint8_t>(f.type);
+      field->max_size = f.max_size;
       field->highest = static_cast<uint8_t>(f.highest);
       feature->fields.push_back(std::move(field));
     }
@@ -67,7 +76,8 @@ std::string sign_policy(std::string_view policy, std::string_view algorithm, std
                         std::string_view signature) {
   walle_rt::fb::SignedPolicyT out;
   out.policy.assign(policy.begin(), policy.end());
-  out.algorithm = algorithm, out.key_id = key_id;
+  out.algorithm = algorithm;
+  out.key_id = key_id;
   out.signature.assign(signature.begin(), signature.end());
   flatbuffers::FlatBufferBuilder builder;
   walle_rt::fb::FinishSignedPolicyBuffer(builder, walle_rt::fb::SignedPolicy::Pack(builder, &out));
@@ -87,7 +97,8 @@ Status EgressGate::load(std::string_view signed_policy, const PolicyVerifier& ve
   if (!structure.VerifyBuffer<walle_rt::fb::TaskPolicy>())
     return damaged("a damaged policy of " + std::to_string(inner.size()) + " bytes");
   const auto* policy = flatbuffers::GetRoot<walle_rt::fb::TaskPolicy>(inner.data());
-  if (policy->version() != 1) return damaged("a policy of version " + std::to_string(policy->version()));
+  if (policy->version() != kVersion)
+    return damaged("a policy of version " + std::to_string(policy->version()));
   if (!policy->features()) return {};
   std::vector<EgressPolicy> before = policies_;
   for (const auto* f : *policy->features()) {

@@ -1,20 +1,46 @@
 #include "stream/event/catalog.h"
 
 #include <algorithm>
+#include <array>
 
 #include "schemas/event_generated.h"
 
 namespace walle::stream {
 
 namespace {
+constexpr uint32_t kVersion = 1;
 constexpr size_t kMaxName = 128;
+constexpr size_t kLeastFlatBuffer = 8;  // the root's offset and the identifier: less has no place for them
+constexpr std::array<EventKind, 7> kBuiltIn = {
+    EventKind::page_enter, EventKind::page_scroll, EventKind::exposure, EventKind::click,
+    EventKind::page_exit,  EventKind::app_state,   EventKind::timer};
 
 Status check_name(std::string_view what, std::string_view name) {
   const bool printable = std::all_of(name.begin(), name.end(),
                                      [](char c) { return static_cast<unsigned char>(c) >= 32 && c != '"'; });
   if (!name.empty() && name.size() <= kMaxName && printable) return {};
   return argument_error(std::string(what) + " name '" + std::string(name.substr(0, 40)) + "'",
-                        "1 to 128 printable characters without quotes", "catalogue", "choose another name");
+                        "1 to " + std::to_string(kMaxName) + " printable characters without quotes",
+                        "catalogue", "choose another name");
+}
+
+// Whether `next` may take the place of `old`: what is recorded stays readable.
+bool extends(const EventDecl& old, const EventDecl& next) {
+  const auto same = [](const FieldDecl& a, const FieldDecl& b) {
+    return a.name == b.name && a.type == b.type;
+  };
+  return old.kind == next.kind && old.fields.size() <= next.fields.size() &&
+         std::equal(old.fields.begin(), old.fields.end(), next.fields.begin(), same);
+}
+
+Status check_fields(const std::vector<FieldDecl>& fields, const std::string& where) {
+  for (size_t i = 0; i < fields.size(); ++i) {
+    WALLE_TRY(check_name("field", fields[i].name));
+    for (size_t k = 0; k < i; ++k)
+      if (fields[k].name == fields[i].name)
+        return argument_error("field '" + fields[i].name + "' twice", "distinct names", where, "rename one");
+  }
+  return {};
 }
 
 const char* fb_name(EventKind kind) {
@@ -28,19 +54,27 @@ Error full(std::string_view what, size_t limit) {
 }  // namespace
 
 std::string_view field_type_name(FieldType type) {
-  constexpr std::string_view names[] = {"int", "float", "bool", "text"};
-  return names[static_cast<size_t>(type)];
+  switch (type) {
+    case FieldType::i64: return "int";
+    case FieldType::f64: return "float";
+    case FieldType::boolean: return "bool";
+    case FieldType::text: return "text";
+  }
+  return "unknown";
 }
 
 std::string_view sensitivity_name(Sensitivity value) {
-  constexpr std::string_view names[] = {"open", "personal", "secret"};
-  return names[static_cast<size_t>(value)];
+  switch (value) {
+    case Sensitivity::open: return "open";
+    case Sensitivity::personal: return "personal";
+    case Sensitivity::secret: return "secret";
+  }
+  return "unknown";
 }
 
 Catalog::Catalog() {
   pages_.push_back("");
-  for (const auto kind : {EventKind::page_enter, EventKind::page_scroll, EventKind::exposure,
-                          EventKind::click, EventKind::page_exit, EventKind::app_state, EventKind::timer}) {
+  for (const EventKind kind : kBuiltIn) {
     const char* name = fb_name(kind);
     event_ids_[name] = static_cast<uint16_t>(events_.size());
     events_.push_back({name, kind, {}});
@@ -59,26 +93,16 @@ Result<uint16_t> Catalog::declare(EventDecl event) {
   if (!known && events_.size() >= kMaxEvents) return full("events", kMaxEvents);
   if (event.fields.size() > kMaxFields) return full("fields of '" + event.name + "'", kMaxFields);
   const std::string where = "event '" + event.name + "'";
-  if (known) {
-    const EventDecl& old = events_[*known];
-    const bool extends = old.kind == event.kind && old.fields.size() <= event.fields.size() &&
-                         std::equal(old.fields.begin(), old.fields.end(), event.fields.begin(),
-                                    [](const FieldDecl& a, const FieldDecl& b) {
-                                      return a.name == b.name && a.type == b.type;
-                                    });
-    if (!extends)
-      return argument_error("another declaration of " + where, "the same kind and leading fields", where,
-                            "append new fields at the end, or declare an event under a new name");
-  }
-  for (size_t i = 0; i < event.fields.size(); ++i) {
-    FieldDecl& f = event.fields[i];
-    WALLE_TRY(check_name("field", f.name));
-    for (size_t k = 0; k < i; ++k)
-      if (event.fields[k].name == f.name)
-        return argument_error("field '" + f.name + "' twice", "distinct names", where, "rename one");
-    const auto id = field_ids_.emplace(f.name, static_cast<uint16_t>(fields_.size()));
-    if (id.second) fields_.push_back(f.name);
-    f.id = id.first->second;
+  if (known && !extends(events_[*known], event))
+    return argument_error("another declaration of " + where, "the same kind and leading fields", where,
+                          "append new fields at the end, or declare an event under a new name");
+  WALLE_TRY(check_fields(event.fields, where));
+  for (FieldDecl& f : event.fields) {
+    if (fields_.size() >= kMaxFieldNames && !field_ids_.contains(f.name))
+      return full("names of fields", kMaxFieldNames);
+    const auto [id, fresh] = field_ids_.emplace(f.name, static_cast<uint16_t>(fields_.size()));
+    if (fresh) fields_.push_back(f.name);
+    f.id = id->second;
   }
   if (known) {
     events_[*known] = std::move(event);
@@ -108,17 +132,21 @@ Result<uint16_t> Catalog::state(std::string_view name) {
   return static_cast<uint16_t>(states_.size() - 1);
 }
 
+const FieldDecl* Catalog::field(uint16_t event, uint16_t id) const {
+  if (event >= events_.size()) return nullptr;
+  for (const FieldDecl& f : events_[event].fields)
+    if (f.id == id) return &f;
+  return nullptr;
+}
+
 int Catalog::field_position(uint16_t event, uint16_t id) const {
-  if (event >= events_.size()) return -1;
-  const auto& fields = events_[event].fields;
-  for (size_t i = 0; i < fields.size(); ++i)
-    if (fields[i].id == id) return static_cast<int>(i);
-  return -1;
+  const FieldDecl* f = field(event, id);
+  return f ? static_cast<int>(f - events_[event].fields.data()) : -1;
 }
 
 std::string Catalog::serialize() const {
   walle_rt::fb::CatalogT out;
-  out.version = 1;
+  out.version = kVersion;
   for (const EventDecl& e : events_) {
     auto event = std::make_unique<walle_rt::fb::EventDeclarationT>();
     event->name = e.name;
@@ -139,34 +167,41 @@ std::string Catalog::serialize() const {
   return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
 }
 
+namespace {
+std::optional<EventDecl> event_of(const walle_rt::fb::EventDeclaration& in) {
+  if (in.kind() > walle_rt::fb::EventKind::custom) return std::nullopt;
+  EventDecl out{in.name()->str(), static_cast<EventKind>(in.kind()), {}};
+  if (!in.fields()) return out;
+  for (const auto* f : *in.fields()) {
+    if (f->type() > walle_rt::fb::FieldType::text || f->sensitivity() > walle_rt::fb::Sensitivity::secret)
+      return std::nullopt;
+    out.fields.push_back({.name = f->name()->str(),
+                          .type = static_cast<FieldType>(f->type()),
+                          .sensitivity = static_cast<Sensitivity>(f->sensitivity())});
+  }
+  return out;
+}
+}  // namespace
+
 Result<Catalog> Catalog::parse(std::string_view bytes) {
   flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
   const auto damaged = [] {
     return model_error("a damaged event catalogue", "schemas/event.fbs, version 1", "catalogue",
                        "declare the events again in the same order, or restore the file");
   };
-  if (bytes.size() < 8 || !walle_rt::fb::VerifyCatalogBuffer(verifier)) return damaged();
+  if (bytes.size() < kLeastFlatBuffer || !walle_rt::fb::VerifyCatalogBuffer(verifier)) return damaged();
   const auto* in = walle_rt::fb::GetCatalog(bytes.data());
-  if (in->version() != 1 || !in->events() || in->events()->size() < 7) return damaged();
+  if (in->version() != kVersion || !in->events() || in->events()->size() < kBuiltIn.size()) return damaged();
   Catalog out;
   for (const auto* e : *in->events()) {
-    if (static_cast<uint8_t>(e->kind()) > 7) return damaged();
-    EventDecl event{e->name()->str(), static_cast<EventKind>(e->kind()), {}};
-    if (e->fields())
-      for (const auto* f : *e->fields()) {
-        if (static_cast<uint8_t>(f->type()) > 3 || static_cast<uint8_t>(f->sensitivity()) > 2)
-          return damaged();
-        event.fields.push_back({f->name()->str(), static_cast<FieldType>(f->type()),
-                                static_cast<Sensitivity>(f->sensitivity()), 0});
-      }
-    if (auto s = out.declare(std::move(event)); !s.ok()) return s.take_error();
+    std::optional<EventDecl> event = event_of(*e);
+    if (!event) return damaged();
+    WALLE_TRY(out.declare(std::move(*event)));
   }
   if (in->pages())
-    for (const auto* p : *in->pages())
-      if (auto s = out.page(p->string_view()); !s.ok()) return s.take_error();
+    for (const auto* p : *in->pages()) WALLE_TRY(out.page(p->string_view()));
   if (in->states())
-    for (const auto* s : *in->states())
-      if (auto id = out.state(s->string_view()); !id.ok()) return id.take_error();
+    for (const auto* s : *in->states()) WALLE_TRY(out.state(s->string_view()));
   return out;
 }
 

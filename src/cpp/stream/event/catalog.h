@@ -1,8 +1,8 @@
 // What a device may record: events with typed fields, pages, and the named states guards test. Names are
 // interned once; everything behind the catalogue works on small numbers.
 //
-// Only grows: ids given out stay valid, fields of an event are only appended. Not synchronised; built before
-// use.
+// Only grows: ids given out stay valid, fields of an event are
+// only appended. Not synchronised; built before use.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,11 @@ std::string_view sensitivity_name(Sensitivity value);
 
 inline constexpr uint16_t kAny = 0xffff;  // the wildcard; never an id
 inline constexpr uint16_t kNoPage = 0;
-inline constexpr size_t kMaxEvents = 4096, kMaxPages = 32768, kMaxStates = 64, kMaxFields = 64;
+inline constexpr size_t kMaxEvents = 4096;
+inline constexpr size_t kMaxPages = 32768;
+inline constexpr size_t kMaxStates = 64;        // the bits of a word
+inline constexpr size_t kMaxFields = 64;        // of one event
+inline constexpr size_t kMaxFieldNames = kAny;  // over all events: their ids are 16 bits
 inline constexpr size_t kMaxTextBytes = 16384;  // one text field
 inline constexpr size_t kMaxOpenPages = 16;     // nested page instances: the sequencer's and the matcher's
 
@@ -74,7 +78,8 @@ class Catalog {
     return events_[event].kind == EventKind::app_state ? states_.size() : pages_.size();
   }
   const std::vector<std::string>& field_names() const { return fields_; }
-  // Position of field `id` among the contents of `event`, or -1.
+  // The declaration of field `id` in `event`, or nullptr; its position among the contents, or -1.
+  const FieldDecl* field(uint16_t event, uint16_t id) const;
   int field_position(uint16_t event, uint16_t id) const;
 
   std::string serialize() const;  // schemas/event.fbs

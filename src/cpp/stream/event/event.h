@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "stream/event/catalog.h"
@@ -16,6 +16,10 @@ namespace walle::stream {
 // Operators and timers add and subtract times and durations: neither may lie further from 0, so that no such
 // sum overflows (36,558 years).
 inline constexpr int64_t kMaxTimeUs = int64_t{1} << 60;
+inline constexpr int64_t kSecondUs = 1'000'000;
+inline constexpr int64_t kMinuteUs = 60 * kSecondUs;
+inline constexpr int64_t kHourUs = 60 * kMinuteUs;
+inline constexpr int64_t kDayUs = 24 * kHourUs;
 
 struct Value {
   bool present = false;
@@ -69,11 +73,14 @@ struct Event {
   uint8_t flags = 0;
   std::span<const Value> contents;  // by field position of the event's declaration; may be shorter
 
+  // The content at a field's position; nullptr where there is none, as for position -1.
+  const Value* content(int position) const {
+    if (position < 0 || std::cmp_greater_equal(position, contents.size())) return nullptr;
+    const Value& v = contents[static_cast<size_t>(position)];
+    return v.present ? &v : nullptr;
+  }
   const Value* field(const Catalog& catalog, uint16_t id) const {
-    const int at = catalog.field_position(event, id);
-    if (at < 0 || static_cast<size_t>(at) >= contents.size() || !contents[static_cast<size_t>(at)].present)
-      return nullptr;
-    return &contents[static_cast<size_t>(at)];
+    return content(catalog.field_position(event, id));
   }
 };
 

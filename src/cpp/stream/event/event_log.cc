@@ -8,13 +8,40 @@
 namespace walle::stream {
 
 namespace {
+constexpr const char* kCatalogFile = "/catalog.walc";
+constexpr const char* kJournalFile = "/journal.walj";
+constexpr const char* kIndexFile = "/index.sqlite";
+constexpr size_t kSegmentNameSize = 16 + 1 + 16 + 5;  // both numbers in hexadecimal, ".wseg"
+
 std::string segment_name(uint64_t first, uint64_t last) {
-  char out[64];
+  char out[kSegmentNameSize + 1];
   std::snprintf(out, sizeof out, "%016llx-%016llx.wseg", static_cast<unsigned long long>(first),
                 static_cast<unsigned long long>(last));
   return out;
 }
-bool is_segment(const std::string& name) { return name.size() == 38 && name.ends_with(".wseg"); }
+bool is_segment(const std::string& name) {
+  return name.size() == kSegmentNameSize && name.ends_with(".wseg");
+}
+
+int64_t total_bytes(const std::vector<store::SegmentEntry>& segments) {
+  int64_t total = 0;
+  for (const auto& s : segments) total += s.bytes;
+  return total;
+}
+
+// What the log in `dir` knows stays; the caller's declarations extend it.
+Result<Catalog> extended_catalog(Env& env, const std::string& dir, const Catalog& given) {
+  WALLE_ASSIGN(const std::string bytes, env.read_file(dir + kCatalogFile));
+  WALLE_ASSIGN(Catalog known, Catalog::parse(bytes));
+  for (const EventDecl& e : given.events()) {
+    const auto old = known.find_event(e.name);
+    if (old && known.events()[*old].fields.size() >= e.fields.size() && e.fields.empty()) continue;
+    WALLE_TRY(known.declare(e));
+  }
+  for (const std::string& p : given.pages()) WALLE_TRY(known.page(p));
+  for (const std::string& s : given.states()) WALLE_TRY(known.state(s));
+  return known;
+}
 
 // What an open had to mend is told even to those who never ask report().
 void log_report(const std::string& dir, const LogReport& report) {
@@ -34,24 +61,14 @@ void log_report(const std::string& dir, const LogReport& report) {
 Result<std::unique_ptr<EventLog>> EventLog::open(Env& env, const std::string& dir, Catalog catalog,
                                                  EventLogOptions options) {
   WALLE_TRY(env.make_dirs(dir));
-  if (env.file_size(dir + "/catalog.walc") >=
-      0) {  // what the log knows stays; the caller's declarations extend it
-    WALLE_ASSIGN(const std::string bytes, env.read_file(dir + "/catalog.walc"));
-    WALLE_ASSIGN(Catalog known, Catalog::parse(bytes));
-    for (const EventDecl& e : catalog.events()) {
-      const auto old = known.find_event(e.name);
-      if (old && known.events()[*old].fields.size() >= e.fields.size() && e.fields.empty()) continue;
-      WALLE_TRY(known.declare(e));
-    }
-    for (const std::string& p : catalog.pages()) WALLE_TRY(known.page(p));
-    for (const std::string& s : catalog.states()) WALLE_TRY(known.state(s));
-    catalog = std::move(known);
+  if (env.file_size(dir + kCatalogFile) >= 0) {
+    WALLE_ASSIGN(catalog, extended_catalog(env, dir, catalog));
   }
   auto log = std::unique_ptr<EventLog>(new EventLog(env, dir, std::move(catalog), options));
-  WALLE_ASSIGN(log->journal_, store::Journal::open(env, dir + "/journal.walj", options.journal_bytes));
+  WALLE_ASSIGN(log->journal_, store::Journal::open(env, dir + kJournalFile, options.journal_bytes));
   WALLE_TRY(log->store_catalog());
   const bool real_files = &env == &Env::system();
-  WALLE_ASSIGN(log->index_, store::Index::open(real_files ? dir + "/index.sqlite" : ":memory:"));
+  WALLE_ASSIGN(log->index_, store::Index::open(real_files ? dir + kIndexFile : ":memory:"));
   log->report_.journal = log->journal_->recovery();
   log->report_.index_rebuilt = log->index_->rebuilt();
   WALLE_TRY(log->adopt_segments());
@@ -84,8 +101,12 @@ Status EventLog::adopt_segments() {
       WALLE_TRY(index_->remove(name));
       continue;
     }
-    segments_.push_back({name, segment->first_seq, last, segment->min_ts, segment->max_ts,
-                         static_cast<int64_t>(bytes.size())});
+    segments_.push_back({.file = name,
+                         .first_seq = segment->first_seq,
+                         .last_seq = last,
+                         .min_ts = segment->min_ts,
+                         .max_ts = segment->max_ts,
+                         .bytes = static_cast<int64_t>(bytes.size())});
     if (std::none_of(indexed.begin(), indexed.end(), [&](const auto& e) { return e.file == name; }))
       WALLE_TRY(index_->add(segments_.back()));
   }
@@ -99,7 +120,6 @@ Status EventLog::adopt_segments() {
 }
 
 Status EventLog::recover_sequencer() {
-  Status status;
   const uint64_t from = segments_.empty() ? 0 : segments_.back().first_seq;
   WALLE_TRY(read(from, [&](const Event& e) {
     sequencer_.recover(e);
@@ -110,7 +130,8 @@ Status EventLog::recover_sequencer() {
 }
 
 Status EventLog::store_catalog() {
-  const std::string path = dir_ + "/catalog.walc", bytes = catalog_.serialize();
+  const std::string path = dir_ + kCatalogFile;
+  const std::string bytes = catalog_.serialize();
   if (env_.file_size(path) == static_cast<int64_t>(bytes.size())) {
     WALLE_ASSIGN(const std::string old, env_.read_file(path));
     if (old == bytes) return {};
@@ -197,16 +218,22 @@ Status EventLog::read(uint64_t from, const std::function<bool(const Event&)>& vi
     }));
   }
   if (!more) return {};
+  return read_journal(next, [&](const Event& e, size_t) { return visit(e); });
+}
+
+// Events of the journal from `from` on until `visit(event, bytes of its record)` returns false.
+template <class Visit>
+Status EventLog::read_journal(uint64_t from, Visit&& visit) const {
   Status status;
   std::vector<Value> values;
-  journal_->read(next, [&](uint64_t seq, std::span<const std::byte> bytes) {
+  journal_->read(from, [&](uint64_t seq, std::span<const std::byte> bytes) {
     auto e = read_record(bytes, catalog_, values);
     if (!e.ok()) {
       status = e.take_error();
       return false;
     }
     e->seq = seq;
-    return visit(*e);
+    return visit(*e, bytes.size());
   });
   return status;
 }
@@ -228,30 +255,28 @@ Status EventLog::compact() {
 Result<bool> EventLog::write_segment() {
   constexpr size_t kSegmentRecords = 32 << 20;  // bytes; the whole of a journal of the usual 4 MB
   EventSegmentBuilder builder(catalog_);
-  Status status;
-  std::vector<Value> values;
   size_t records = 0;
-  journal_->read(segments_.empty() ? 1 : segments_.back().last_seq + 1,
-                 [&](uint64_t seq, std::span<const std::byte> bytes) {
-                   if (records += bytes.size(); records > kSegmentRecords && builder.rows() > 0) return false;
-                   auto e = read_record(bytes, catalog_, values);
-                   if (!e.ok()) {
-                     status = e.take_error();
-                     return false;
-                   }
-                   e->seq = seq;
-                   builder.add(*e);
-                   return true;
-                 });
-  WALLE_TRY(std::move(status));
+  const uint64_t from = segments_.empty() ? 1 : segments_.back().last_seq + 1;
+  WALLE_TRY(read_journal(from, [&](const Event& e, size_t bytes) {
+    records += bytes;
+    if (records > kSegmentRecords && builder.rows() > 0) return false;
+    builder.add(e);
+    return true;
+  }));
   if (!builder.rows()) return false;
-  const uint64_t first = builder.first_seq(), last = builder.last_seq();
+  const uint64_t first = builder.first_seq();
+  const uint64_t last = builder.last_seq();
   const store::Segment segment = builder.finish();
-  const std::string bytes = store::encode_segment(segment), name = segment_name(first, last);
+  const std::string bytes = store::encode_segment(segment);
+  const std::string name = segment_name(first, last);
   // File, then index, then journal: whatever is cut off here is finished by the next open.
   WALLE_TRY(env_.replace_file(dir_ + "/" + name, bytes));
-  segments_.push_back(
-      {name, first, last, segment.min_ts, segment.max_ts, static_cast<int64_t>(bytes.size())});
+  segments_.push_back({.file = name,
+                       .first_seq = first,
+                       .last_seq = last,
+                       .min_ts = segment.min_ts,
+                       .max_ts = segment.max_ts,
+                       .bytes = static_cast<int64_t>(bytes.size())});
   WALLE_TRY(index_->add(segments_.back()));
   WALLE_TRY(journal_->release(last));
   return true;
@@ -259,8 +284,7 @@ Result<bool> EventLog::write_segment() {
 
 Status EventLog::retain() {
   std::lock_guard lock(files_);
-  int64_t total = 0;
-  for (const auto& s : segments_) total += s.bytes;
+  int64_t total = total_bytes(segments_);
   const int64_t oldest = env_.wall_us() - options_.max_age_us;
   while (!segments_.empty() && (total > options_.quota_bytes || segments_.front().max_ts < oldest)) {
     WALLE_TRY(env_.remove_file(dir_ + "/" + segments_.front().file));
@@ -288,9 +312,7 @@ Status EventLog::maintain() {
 
 int64_t EventLog::segment_bytes() const {
   std::lock_guard lock(files_);
-  int64_t total = 0;
-  for (const auto& s : segments_) total += s.bytes;
-  return total;
+  return total_bytes(segments_);
 }
 
 }  // namespace walle::stream

@@ -1,6 +1,6 @@
-// The device's event log: append is durable against kill -9 when it returns, against power loss after at most
-// 256 events or 2 s when maintain() runs as it should; old events move to columnar segments and leave by age
-// or quota.
+// The device's event log: append is durable against kill -9 when it returns, against
+// power loss after at most 256 events or 2 s when maintain() runs as it should; old
+// events move to columnar segments and leave by age or quota.
 //
 // Threads: one appender; maintain() and read() may run beside it from another thread each. A directory has
 // one log open at a time.
@@ -19,9 +19,11 @@ namespace walle::stream {
 struct EventLogOptions {
   size_t journal_bytes = 4 << 20;
   int64_t quota_bytes = int64_t{64} << 20;  // of all segments
-  int64_t max_age_us = int64_t{30} * 86'400'000'000;
-  uint64_t sync_events = 128;   // maintain() syncs when so many wait, or
-  int64_t sync_us = 1'000'000;  // when so long has passed
+  int64_t max_age_us = 30 * kDayUs;
+  // maintain() syncs when so many wait or so long has passed: half of what a power loss may take, because the
+  // other half comes between two calls of it.
+  uint64_t sync_events = 128;
+  int64_t sync_us = kSecondUs;
 };
 
 struct LogReport {
@@ -41,8 +43,8 @@ class EventLog {
   // Visits events with seq >= from, oldest first, until it returns false.
   Status read(uint64_t from, const std::function<bool(const Event&)>& visit);
 
-  // Syncs when due, compacts a journal that is more than half full, removes what retention says. Call it
-  // often.
+  // Syncs when due, compacts a journal that is more than half
+  // full, removes what retention says. Call it often.
   Status maintain();
   Status compact();  // everything in the journal into segments
   Status sync() { return journal_->sync(); }
@@ -65,6 +67,8 @@ class EventLog {
   Status recover_sequencer();
   Status store_catalog();
   Result<bool> write_segment();
+  template <class Visit>
+  Status read_journal(uint64_t from, Visit&& visit) const;
   Status retain();
   Status check_event(const Event& e);
 

@@ -5,6 +5,10 @@
 namespace walle::stream {
 
 namespace {
+enum HeadColumn : size_t { kSeq, kTs, kEvent, kPage, kSession, kInstance, kFlags };
+constexpr std::array<const char*, kHeadColumns> kHeadNames = {"seq",     "ts",       "event", "page",
+                                                              "session", "instance", "flags"};
+
 std::string column_name(char kind, size_t event, size_t field) {
   return kind + std::to_string(event) + "." + std::to_string(field);
 }
@@ -14,13 +18,41 @@ store::ColumnType column_type(FieldType t) {
          : t == FieldType::text ? store::ColumnType::texts
                                 : store::ColumnType::ints;
 }
+
+void add_value(store::SegmentColumn& column, const Value& v) {
+  if (v.type == FieldType::f64)
+    column.floats.push_back(v.d);
+  else if (v.type == FieldType::text)
+    column.texts.emplace_back(v.text);
+  else
+    column.ints.push_back(v.i);
+}
+
+Value value_at(const store::SegmentColumn& column, size_t at, FieldType type) {
+  switch (type) {
+    case FieldType::i64: return Value::of(column.ints[at]);
+    case FieldType::f64: return Value::of(column.floats[at]);
+    case FieldType::boolean: return Value::of(column.ints[at] != 0);
+    case FieldType::text: return Value::of(std::string_view(column.texts[at]));
+  }
+  return {};
+}
 }  // namespace
 
 void EventSegmentBuilder::add(const Event& e) {
-  seqs_.push_back(static_cast<int64_t>(e.seq)), ts_.push_back(e.ts), event_.push_back(e.event),
-      page_.push_back(e.page);
-  session_.push_back(static_cast<int64_t>(e.session)),
-      instance_.push_back(static_cast<int64_t>(e.page_instance)), flags_.push_back(e.flags);
+  if (rows_++ == 0) first_seq_ = e.seq;
+  last_seq_ = e.seq;
+  head_[kSeq].push_back(static_cast<int64_t>(e.seq));
+  head_[kTs].push_back(e.ts);
+  head_[kEvent].push_back(e.event);
+  head_[kPage].push_back(e.page);
+  head_[kSession].push_back(static_cast<int64_t>(e.session));
+  head_[kInstance].push_back(static_cast<int64_t>(e.page_instance));
+  head_[kFlags].push_back(e.flags);
+  add_contents(e);
+}
+
+void EventSegmentBuilder::add_contents(const Event& e) {
   if (fields_.size() <= e.event) fields_.resize(e.event + 1u);
   auto& fields = fields_[e.event];
   const auto& decl = catalog_.events()[e.event].fields;
@@ -33,94 +65,118 @@ void EventSegmentBuilder::add(const Event& e) {
   for (size_t i = 0; i < decl.size(); ++i) {
     const Value v = i < e.contents.size() ? e.contents[i] : Value();
     fields[i].present.ints.push_back(v.present);
-    if (!v.present) continue;
-    auto& values = fields[i].values;
-    if (v.type == FieldType::f64)
-      values.floats.push_back(v.d);
-    else if (v.type == FieldType::text)
-      values.texts.emplace_back(v.text);
-    else
-      values.ints.push_back(v.i);
+    if (v.present) add_value(fields[i].values, v);
   }
 }
 
 store::Segment EventSegmentBuilder::finish() {
   store::Segment s;
-  s.first_seq = first_seq(), s.rows = rows();
-  if (!ts_.empty()) s.min_ts = ts_.front(), s.max_ts = ts_.back();
-  const auto ints = [&](const char* name, std::vector<int64_t>& v) {
-    store::SegmentColumn c;
-    c.name = name, c.ints = std::move(v);
-    s.columns.push_back(std::move(c));
+  s.first_seq = first_seq_;
+  s.rows = rows_;
+  if (rows_ > 0) {
+    s.min_ts = head_[kTs].front();
+    s.max_ts = head_[kTs].back();
+  }
+  const auto take = [&](std::string name, store::SegmentColumn& column) {
+    column.name = std::move(name);
+    s.columns.push_back(std::move(column));
   };
-  ints("seq", seqs_), ints("ts", ts_), ints("event", event_), ints("page", page_), ints("session", session_),
-      ints("instance", instance_);
-  ints("flags", flags_);
+  for (size_t i = 0; i < kHeadColumns; ++i) {
+    store::SegmentColumn column;
+    column.ints = std::move(head_[i]);
+    take(kHeadNames[i], column);
+  }
   for (size_t e = 0; e < fields_.size(); ++e)
     for (size_t f = 0; f < fields_[e].size(); ++f) {
-      Field& field = fields_[e][f];
+      auto& [present, values] = fields_[e][f];
       const bool all =
-          std::all_of(field.present.ints.begin(), field.present.ints.end(), [](int64_t p) { return p != 0; });
-      field.present.name = column_name('p', e, f), field.values.name = column_name('v', e, f);
-      if (!all) s.columns.push_back(std::move(field.present));
-      s.columns.push_back(std::move(field.values));
+          std::all_of(present.ints.begin(), present.ints.end(), [](int64_t p) { return p != 0; });
+      if (!all) take(column_name('p', e, f), present);
+      take(column_name('v', e, f), values);
     }
   return s;
 }
 
-Status read_event_segment(const store::Segment& s, const Catalog& catalog,
-                          const std::function<bool(const Event&)>& visit) {
-  const auto damaged = [&](std::string_view what) {
-    return model_error("a segment " + std::string(what), "events of this catalogue",
-                       "segment of seq " + std::to_string(s.first_seq),
-                       "open the log with the catalogue it was written with");
-  };
-  const store::SegmentColumn* fixed[7];
-  constexpr const char* names[7] = {"seq", "ts", "event", "page", "session", "instance", "flags"};
-  for (int i = 0; i < 7; ++i) {
-    fixed[i] = s.find(names[i]);
-    if (!fixed[i] || fixed[i]->ints.size() != s.rows)
-      return damaged("without its column '" + std::string(names[i]) + "'");
+namespace {
+// One event after another out of a segment's columns. Contents borrow from it and from the reader.
+class RowReader {
+ public:
+  RowReader(const store::Segment& segment, const Catalog& catalog) : segment_(segment), catalog_(catalog) {}
+
+  Status find_columns() {
+    for (size_t i = 0; i < kHeadColumns; ++i) {
+      head_[i] = segment_.find(kHeadNames[i]);
+      if (!head_[i] || head_[i]->ints.size() != segment_.rows)
+        return damaged("without its column '" + std::string(kHeadNames[i]) + "'");
+    }
+    fields_.resize(catalog_.events().size());
+    for (size_t e = 0; e < fields_.size(); ++e)
+      for (size_t f = 0; f < catalog_.events()[e].fields.size(); ++f)
+        fields_[e].push_back({segment_.find(column_name('p', e, f)), segment_.find(column_name('v', e, f))});
+    return {};
   }
-  struct Cursor {
+
+  // Rows in order, each once.
+  Result<Event> read(size_t row) {
+    const int64_t event = head_[kEvent]->ints[row];
+    const int64_t page = head_[kPage]->ints[row];
+    if (event < 0 || std::cmp_greater_equal(event, fields_.size())) return damaged("with unknown event ids");
+    Event e;
+    e.event = static_cast<uint16_t>(event);
+    if (page < 0 || std::cmp_greater_equal(page, catalog_.page_count(e.event)))
+      return damaged("with unknown page or state ids");
+    e.page = static_cast<uint16_t>(page);
+    e.seq = static_cast<uint64_t>(head_[kSeq]->ints[row]);
+    e.ts = head_[kTs]->ints[row];
+    e.session = static_cast<uint64_t>(head_[kSession]->ints[row]);
+    e.page_instance = static_cast<uint64_t>(head_[kInstance]->ints[row]);
+    e.flags = static_cast<uint8_t>(head_[kFlags]->ints[row]);
+    WALLE_TRY(read_contents(e.event));
+    e.contents = values_;
+    return e;
+  }
+
+ private:
+  struct Cursor {  // of one field: the next row of its event, the next value that is there
     const store::SegmentColumn *present, *values;
     size_t row = 0, value = 0;
   };
-  std::vector<std::vector<Cursor>> fields(catalog.events().size());
-  for (size_t e = 0; e < fields.size(); ++e)
-    for (size_t f = 0; f < catalog.events()[e].fields.size(); ++f)
-      fields[e].push_back({s.find(column_name('p', e, f)), s.find(column_name('v', e, f))});
-  std::vector<Value> values;
-  for (size_t i = 0; i < s.rows; ++i) {
-    Event e;
-    e.seq = static_cast<uint64_t>(fixed[0]->ints[i]), e.ts = fixed[1]->ints[i];
-    const int64_t id = fixed[2]->ints[i], page = fixed[3]->ints[i];
-    if (id < 0 || static_cast<size_t>(id) >= fields.size()) return damaged("with unknown event ids");
-    e.event = static_cast<uint16_t>(id);
-    if (page < 0 || static_cast<size_t>(page) >= catalog.page_count(e.event))
-      return damaged("with unknown page or state ids");
-    e.page = static_cast<uint16_t>(page), e.flags = static_cast<uint8_t>(fixed[6]->ints[i]);
-    e.session = static_cast<uint64_t>(fixed[4]->ints[i]),
-    e.page_instance = static_cast<uint64_t>(fixed[5]->ints[i]);
-    values.assign(fields[e.event].size(), Value());
-    for (size_t f = 0; f < values.size(); ++f) {
-      Cursor& c = fields[e.event][f];
+
+  Status read_contents(uint16_t event) {
+    auto& fields = fields_[event];
+    values_.assign(fields.size(), Value());
+    for (size_t f = 0; f < fields.size(); ++f) {
+      Cursor& c = fields[f];
       if (!c.values) continue;
       if (c.present && (c.row >= c.present->ints.size() || !c.present->ints[c.row++])) continue;
       if (c.value >= c.values->size()) return damaged("with fewer values than rows");
-      const FieldType type = catalog.events()[e.event].fields[f].type;
+      const FieldType type = catalog_.events()[event].fields[f].type;
       if (c.values->type != column_type(type)) return damaged("with values of another type");
-      if (type == FieldType::f64)
-        values[f] = Value::of(c.values->floats[c.value]);
-      else if (type == FieldType::text)
-        values[f] = Value::of(std::string_view(c.values->texts[c.value]));
-      else if (type == FieldType::boolean)
-        values[f] = Value::of(c.values->ints[c.value] != 0);
-      else
-        values[f] = Value::of(c.values->ints[c.value]);
-      ++c.value;
+      values_[f] = value_at(*c.values, c.value++, type);
     }
-    e.contents = values;
+    return {};
+  }
+
+  Error damaged(std::string_view what) const {
+    return model_error("a segment " + std::string(what), "events of this catalogue",
+                       "segment of seq " + std::to_string(segment_.first_seq),
+                       "open the log with the catalogue it was written with");
+  }
+
+  const store::Segment& segment_;
+  const Catalog& catalog_;
+  std::array<const store::SegmentColumn*, kHeadColumns> head_{};
+  std::vector<std::vector<Cursor>> fields_;  // by event, by position
+  std::vector<Value> values_;
+};
+}  // namespace
+
+Status read_event_segment(const store::Segment& s, const Catalog& catalog,
+                          const std::function<bool(const Event&)>& visit) {
+  RowReader rows(s, catalog);
+  WALLE_TRY(rows.find_columns());
+  for (size_t i = 0; i < s.rows; ++i) {
+    WALLE_ASSIGN(const Event e, rows.read(i));
     if (!visit(e)) break;
   }
   return {};

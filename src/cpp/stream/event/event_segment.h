@@ -1,6 +1,7 @@
-// A run of events as segment columns and back.
+// A run of events as segment columns and back (docs/reference/formats/segment.md).
 #pragma once
 
+#include <array>
 #include <functional>
 
 #include "store/segment.h"
@@ -8,21 +9,27 @@
 
 namespace walle::stream {
 
+inline constexpr size_t kHeadColumns = 7;  // what every event has; the others are its contents
+
 class EventSegmentBuilder {
  public:
   explicit EventSegmentBuilder(const Catalog& catalog) : catalog_(catalog) {}
   void add(const Event& event);  // consecutive sequence numbers; false steps are the caller's
-  size_t rows() const { return seqs_.size(); }
-  uint64_t first_seq() const { return seqs_.empty() ? 0 : static_cast<uint64_t>(seqs_.front()); }
-  uint64_t last_seq() const { return seqs_.empty() ? 0 : static_cast<uint64_t>(seqs_.back()); }
+  size_t rows() const { return rows_; }
+  uint64_t first_seq() const { return first_seq_; }  // 0 while there is no row
+  uint64_t last_seq() const { return last_seq_; }
   store::Segment finish();
 
  private:
   struct Field {
     store::SegmentColumn present, values;
   };
+  void add_contents(const Event& event);
+
   const Catalog& catalog_;
-  std::vector<int64_t> seqs_, ts_, event_, page_, session_, instance_, flags_;
+  size_t rows_ = 0;
+  uint64_t first_seq_ = 0, last_seq_ = 0;
+  std::array<std::vector<int64_t>, kHeadColumns> head_;
   std::vector<std::vector<Field>> fields_;  // by event, by position
 };
 

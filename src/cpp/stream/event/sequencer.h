@@ -8,9 +8,11 @@
 
 namespace walle::stream {
 
-inline constexpr int64_t kSessionGapUs = int64_t{30} * 60 * 1'000'000;
-inline constexpr int64_t kMaxAheadUs =
-    int64_t{24} * 3600 * 1'000'000;  // further ahead of the device's clock is refused
+// Without an event for so long, a session is over: what web analytics count with, too.
+inline constexpr int64_t kSessionGapUs = 30 * kMinuteUs;
+// A time further ahead of the device's clock is refused: times never go back, so one wrong one would hold all
+// later events at its own.
+inline constexpr int64_t kMaxAheadUs = kDayUs;
 
 struct SequencerStats {
   uint64_t repaired_times = 0;    // the clock went back: the event keeps the time of the one before it

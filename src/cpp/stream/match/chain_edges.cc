@@ -22,8 +22,8 @@ void ChainEdges::add(const ChainEdge& e) {
   put_in_index(edges_.size() - 1);
 }
 
-// The table is made anew: an open-addressing table has no holes. 20 us with 10,000 edges, and removing is
-// rare.
+// The table is made anew: an open-addressing table has no
+// holes. 20 us with 10,000 edges, and removing is rare.
 void ChainEdges::remove(uint16_t parent, uint32_t token) {
   std::erase_if(edges_, [&](const ChainEdge& e) { return e.parent == parent && e.token == token; });
   index_all(index_.size());

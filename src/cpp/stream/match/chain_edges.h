@@ -1,8 +1,8 @@
-// The edges of strict chains: patterns whose steps all follow at once and ask for nothing but one event on
-// one page. A chain is fully determined by the newest tokens, so at most one node of each depth has just
-// matched, and an edge is found by (node, token) where TokenLists would walk all edges of the token: 10,000
-// strict triggers over 200 tokens have 100 of those, of which 1 in 80 leads on (81 ns per event instead of
-// 384).
+// The edges of strict chains: patterns whose steps all follow at once and ask for nothing
+// but one event on one page. A chain is fully determined by the newest tokens, so at most
+// one node of each depth has just matched, and an edge is found by (node, token) where
+// TokenLists would walk all edges of the token: 10,000 strict triggers over 200 tokens
+// have 100 of those, of which 1 in 80 leads on (81 ns per event instead of 384).
 //
 // A dense vector and an open-addressing table of its places. Not synchronised.
 #pragma once

@@ -52,9 +52,8 @@ class FiringQueue {
   size_t memory_bytes() const { return ring_.capacity() * sizeof(Firing); }
 
  private:
-  size_t wrapped(size_t i) const {
-    return i < ring_.size() ? i : i - ring_.size();
-  }  // a division costs as much as a firing
+  // A division costs as much as a firing.
+  size_t wrapped(size_t i) const { return i < ring_.size() ? i : i - ring_.size(); }
 
   std::vector<Firing> ring_;
   size_t head_ = 0, size_ = 0;

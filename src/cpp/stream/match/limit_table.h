@@ -20,7 +20,10 @@ class LimitTable {
     if (at == 0) {
       const auto free = std::find(uses_.begin(), uses_.end(), 0u);
       at = static_cast<uint16_t>(free - uses_.begin());
-      if (free == uses_.end()) tight::push(limits_, limit), tight::push(uses_, 0u);
+      if (free == uses_.end()) {
+        tight::push(limits_, limit);
+        tight::push(uses_, 0u);
+      }
       limits_[at] = limit;
     }
     ++uses_[at];
@@ -33,12 +36,13 @@ class LimitTable {
       if (limits_[i] == limit && uses_[i]) return static_cast<uint16_t>(i);
     return 0;
   }
-  bool has_room(size_t more) const { return limits_.size() + more <= 0xffff; }
+  bool has_room(size_t more) const { return limits_.size() + more <= kMost; }
   const uint64_t* data() const { return limits_.data(); }
   uint64_t operator[](uint16_t at) const { return limits_[at]; }
   size_t memory_bytes() const { return tight::bytes(limits_) + tight::bytes(uses_); }
 
  private:
+  static constexpr size_t kMost = 0xffff;  // numbers are two bytes
   std::vector<uint64_t> limits_;
   std::vector<uint32_t> uses_;
 };

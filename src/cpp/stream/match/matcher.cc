@@ -22,6 +22,21 @@ uint16_t take_free(std::vector<uint16_t>& free, std::vector<T>& all) {
   return at;
 }
 
+// A free place among a trie's triggers, which is `id`'s now.
+uint16_t take_local(std::vector<uint16_t>& ids, uint16_t id) {
+  const auto place = static_cast<size_t>(std::find(ids.begin(), ids.end(), kNone) - ids.begin());
+  tight::grow_to(ids, place + 1);
+  ids[place] = id;
+  return static_cast<uint16_t>(place);
+}
+
+// Of several variants, an event may end more than one: with `every`, each would fire.
+bool needs_extra(const CompiledTrigger& t) {
+  const TriggerSpec& s = t.spec;
+  return s.once || s.cooldown_us || s.rate || !t.when.empty() || s.timer != TimerKind::none ||
+         (s.every && t.variants.size() > 1);
+}
+
 uint64_t partition_hash(const Value& v) {
   base::Hasher h;
   h.value(static_cast<uint8_t>(v.type));
@@ -41,7 +56,8 @@ Matcher::Matcher(const Catalog& catalog, MatcherOptions options)
 Matcher::~Matcher() = default;
 
 uint64_t Matcher::next_key(int64_t ts) {
-  if (!started_) started_ = true, base_ = ts;
+  if (!started_) base_ = ts;
+  started_ = true;
   // Time 1, number 0 is the first microsecond: a key is never 0. A microsecond with more than 1,024 events
   // runs over into the next one.
   const uint64_t at = static_cast<uint64_t>(ts - base_ + 1) << kKeyShift;
@@ -55,9 +71,11 @@ Result<uint16_t> Matcher::group_for(const CompiledTrigger& t) {
     if (groups_[i]->scope == scope && groups_[i]->by_field == field) return static_cast<uint16_t>(i);
   if (groups_.size() == kMaxGroups)
     return resource_error("by(field) scope number " + std::to_string(groups_.size()),
-                          "at most 8190 different fields", "matcher", "remove tasks or share fields");
+                          "at most " + std::to_string(kMaxGroups - 2) + " different fields", "matcher",
+                          "remove tasks or share fields");
   auto g = std::make_unique<Group>();
-  g->scope = scope, g->by_field = field;
+  g->scope = scope;
+  g->by_field = field;
   g->partitions.resize(scope == Scope::device ? 1 : scope == Scope::page ? kMaxOpenPages : kMaxKeys);
   groups_.push_back(std::move(g));
   return static_cast<uint16_t>(groups_.size() - 1);
@@ -67,7 +85,7 @@ std::vector<CompiledAtom> Matcher::resolve(const std::vector<CompiledAtom>& atom
                                            const std::vector<uint16_t>& predicates) const {
   std::vector<CompiledAtom> out = atoms;
   for (CompiledAtom& a : out)
-    if (a.predicate >= 0) a.predicate = predicates[static_cast<size_t>(a.predicate)];
+    if (a.predicate >= 0) a.predicate = a.of(predicates);
   return out;
 }
 
@@ -76,7 +94,10 @@ std::vector<ResolvedStep> Matcher::resolve(const std::vector<CompiledStep>& chai
   std::vector<ResolvedStep> out;
   out.reserve(chain.size());
   for (const CompiledStep& s : chain)
-    out.push_back({s.follow, s.gap_us, resolve(s.atoms, predicates), resolve(s.guard, predicates)});
+    out.push_back({.follow = s.follow,
+                   .gap_us = s.gap_us,
+                   .atoms = resolve(s.atoms, predicates),
+                   .guard = resolve(s.guard, predicates)});
   return out;
 }
 
@@ -87,8 +108,8 @@ std::vector<uint16_t> Matcher::intern_predicates(const CompiledTrigger& t) {
   return out;
 }
 
-// All partitions have room for every node, guard and trigger of their trie, so that a step never grows
-// anything.
+// All partitions have room for every node, guard and trigger
+// of their trie, so that a step never grows anything.
 void Matcher::fit_partitions(Group& g) {
   for (Partition& p : g.partitions) {
     tight::grow_to(p.slots, g.trie.node_capacity());
@@ -101,8 +122,7 @@ void Matcher::fit_partitions(Group& g) {
 
 // The chains and the trailing absence of `t`; on an error nothing of it stays.
 Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, uint16_t id, Hot& hot) {
-  const uint64_t within =
-      t.spec.within_us ? (static_cast<uint64_t>(*t.spec.within_us) + 1) << kKeyShift : ~uint64_t{0};
+  const uint64_t within = key_limit(t.spec.within_us.value_or(-1));
   const std::vector<uint16_t> predicates = intern_predicates(t);
   size_t added = 0;
   const auto undo = [&](Status s) {
@@ -118,10 +138,27 @@ Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, 
     auto guard = g.trie.add_guard(resolve(t.absent, predicates));
     if (!guard.ok()) return undo(guard.take_error());
     hot.absence = take_free(free_absences_, absences_);
-    absences_[hot.absence] = {t.spec.absent_us, *guard, id, std::vector<Pending>(g.partitions.size())};
-    timers_.reserve(timers_.size() + absences_.size() * kMaxKeys + hot_.size() + 16);
+    absences_[hot.absence] = {.for_us = t.spec.absent_us,
+                              .guard = *guard,
+                              .trigger = id,
+                              .pending = std::vector<Pending>(g.partitions.size())};
+    // An absence waits at most once in each partition: armed by an event, which allocates nothing.
+    timers_.reserve(timers_.size() + absences_.size() * kMaxKeys + hot_.size() + kSpareTimers);
   }
   return {};
+}
+
+uint16_t Matcher::add_extra(const CompiledTrigger& t) {
+  const uint16_t extra = take_free(free_extras_, extras_);
+  extras_[extra] = {.when = t.when,
+                    .once = t.spec.once,
+                    .cooldown_us = t.spec.cooldown_us,
+                    .last_fire = kNever,
+                    .rate_us = t.spec.rate_us,
+                    .recent = std::vector<int64_t>(static_cast<size_t>(t.spec.rate), kNever),
+                    .timer = t.spec.timer,
+                    .timer_us = t.spec.timer_us};
+  return extra;
 }
 
 Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
@@ -129,36 +166,21 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
     return resource_error("trigger number " + std::to_string(live_triggers_ + 1),
                           "at most 65534 triggers and predicates", "matcher", "remove some first");
   Hot hot;
-  hot.live = true, hot.every = t.spec.every, hot.session = t.spec.scope == Scope::session;
+  hot.live = true;
+  hot.every = t.spec.every;
+  hot.session = t.spec.scope == Scope::session;
   hot.fingerprint = t.fingerprint;
   WALLE_ASSIGN(const uint16_t group, group_for(t));
   hot.group = group & (kMaxGroups - 1);
   Group& g = *groups_[group];
   const uint16_t id = take_free(free_triggers_, hot_);
-  const auto free_local = std::find(g.trigger_ids.begin(), g.trigger_ids.end(), kNone);
-  hot.local = static_cast<uint16_t>(free_local - g.trigger_ids.begin());
-  if (free_local == g.trigger_ids.end()) tight::grow_to(g.trigger_ids, g.trigger_ids.size() + 1);
-  g.trigger_ids[hot.local] = id;
+  hot.local = take_local(g.trigger_ids, id);
   if (Status s = add_to_trie(g, t, hot.local, id, hot); !s.ok()) {
     g.trigger_ids[hot.local] = kNone;
     free_triggers_.push_back(id);
     return s.take_error();
   }
-  if (t.spec.once || t.spec.cooldown_us || t.spec.rate || !t.when.empty() ||
-      t.spec.timer != TimerKind::none || (hot.every && t.variants.size() > 1)) {
-    hot.extra = take_free(free_extras_, extras_);
-    extras_[hot.extra] = {t.when,
-                          t.spec.once,
-                          false,
-                          t.spec.cooldown_us,
-                          INT64_MIN,
-                          t.spec.rate_us,
-                          std::vector<int64_t>(static_cast<size_t>(t.spec.rate), INT64_MIN),
-                          0,
-                          0,
-                          t.spec.timer,
-                          t.spec.timer_us};
-  }
+  if (needs_extra(t)) hot.extra = add_extra(t);
   fit_partitions(g);
   for (Partition& p : g.partitions) p.barriers[hot.local] = key_;  // only what starts from now on
   hot_[id] = hot;
@@ -178,8 +200,10 @@ void Matcher::remove(uint16_t id, const CompiledTrigger& t) {
     absences_[hot.absence] = {};
     free_absences_.push_back(hot.absence);
   }
-  for (const uint16_t p : predicates)
-    memo_.release(p), memo_.release(p);  // the one just taken and the one of add()
+  for (const uint16_t p : predicates) {  // the one just taken and the one of add()
+    memo_.release(p);
+    memo_.release(p);
+  }
   if (hot.extra != kNone) {
     extras_[hot.extra] = {};
     free_extras_.push_back(hot.extra);
@@ -219,7 +243,9 @@ Partition* Matcher::partition_for(Group& g, const Event& e) {
     for (Absence& a : absences_)
       if (a.trigger != kNone && groups_[hot_[a.trigger].group].get() == &g) a.pending[at].armed = 0;
   }
-  oldest->key = wanted, oldest->previous = 0, oldest->lives = 0;
+  oldest->key = wanted;
+  oldest->previous = 0;
+  oldest->lives = 0;
   return oldest;
 }
 
@@ -247,10 +273,15 @@ void Matcher::step(const Event& e) {
   const EventKind kind = kinds_[e.event];
   if (kind == EventKind::timer) return;  // only time has passed
   const uint64_t key = next_key(e.ts);
-  last_ts_ = e.ts, idle_next_ = 0;
+  last_ts_ = e.ts;
+  idle_next_ = 0;
   if (kind == EventKind::app_state) update_states(e);
-  if (e.session != session_) session_ = e.session, session_key_ = key;
-  memo_.event = &e, memo_.stamp = key;
+  if (e.session != session_) {
+    session_ = e.session;
+    session_key_ = key;
+  }
+  memo_.event = &e;
+  memo_.stamp = key;
   const uint16_t page = kind == EventKind::app_state ? kNoPage : e.page;
   for (const auto& group : groups_) {
     Group& g = *group;
@@ -285,7 +316,8 @@ void Matcher::complete(Group& g, Partition& p, uint16_t local, uint64_t start, c
 void Matcher::arm(Absence& a, Partition& p, uint16_t partition, uint64_t start, uint64_t key) {
   Pending& pending = a.pending[partition];
   if (pending.armed && p.guards[a.guard] <= pending.armed) return;
-  pending.armed = key, pending.start = start;
+  pending.armed = key;
+  pending.start = start;
   if (pending.queued) return;  // its old timer finds the new deadline
   pending.queued = true;
   push_timer({time_of(key) + a.for_us, a.trigger, partition});
@@ -300,19 +332,25 @@ void Matcher::fire(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts) {
   const Hot& hot = hot_[id];
   if (hot.extra != kNone) {
     Extra& x = extras_[hot.extra];
-    const bool held =
-        (x.once && x.fired) || (x.cooldown_us && x.fired && ts - x.last_fire < x.cooldown_us) ||
-        (!x.recent.empty() && x.recent[x.next] != INT64_MIN && ts - x.recent[x.next] < x.rate_us);
+    const bool held = (x.once && x.fired) || (x.cooldown_us && x.fired && ts - x.last_fire < x.cooldown_us) ||
+                      (!x.recent.empty() && x.recent[x.next] != kNever && ts - x.recent[x.next] < x.rate_us);
     if (held) {
       ++stats_.suppressed;
       return;
     }
-    x.fired = true, x.last_fire = ts;
-    if (!x.recent.empty()) x.recent[x.next] = ts, x.next = (x.next + 1) % x.recent.size();
+    x.fired = true;
+    x.last_fire = ts;
+    if (!x.recent.empty()) {
+      x.recent[x.next] = ts;
+      x.next = (x.next + 1) % x.recent.size();
+    }
   }
   ++stats_.firings;
-  queue_.push(
-      {id, 0, seq, ts, start_ts, base::mix(base::mix(hot.fingerprint, seq), static_cast<uint64_t>(ts))});
+  queue_.push({.trigger = id,
+               .seq = seq,
+               .ts = ts,
+               .start_ts = start_ts,
+               .idempotency = base::mix(base::mix(hot.fingerprint, seq), static_cast<uint64_t>(ts))});
 }
 
 size_t Matcher::node_count() const {

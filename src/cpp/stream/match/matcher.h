@@ -1,10 +1,10 @@
 // All triggers of a device against its event stream: add, remove, step, advance time, snapshot.
 //
-// A trigger is a number here; names and texts belong to TriggerSet. Each scope has one trie
-// (stream/match/trie.h): the device (which also serves session scope), page instances, and each by(field).
-// step() allocates nothing. Changes take effect between two events: what was under way for other triggers
-// goes on, and a new trigger only counts matches that start behind its adding. One thread; firings wait in a
-// bounded queue.
+// A trigger is a number here; names and texts belong to TriggerSet. Each scope has one
+// trie (stream/match/trie.h): the device (which also serves session scope), page
+// instances, and each by(field). step() allocates nothing. Changes take effect between two
+// events: what was under way for other triggers goes on, and a new trigger only counts
+// matches that start behind its adding. One thread; firings wait in a bounded queue.
 #pragma once
 
 #include <memory>
@@ -23,8 +23,8 @@ struct MatcherOptions {
 struct MatcherStats {
   uint64_t events = 0, firings = 0;
   uint64_t suppressed = 0;  // matches held back by once, cooldown or rate
-  uint64_t evicted_keys =
-      0;  // by(field) or page partitions given to a newer key while they held partial matches
+  // by(field) or page partitions given to a newer key while they held partial matches.
+  uint64_t evicted_keys = 0;
 };
 
 class Matcher {
@@ -67,12 +67,17 @@ class Matcher {
     uint16_t group : 13 = 0, live : 1 = 0, every : 1 = 0, session : 1 = 0;
   };
   static constexpr size_t kMaxGroups = 1u << 13;  // device, page and 8,190 by(field) scopes
-  struct Extra {                                  // limits and state guards: few triggers have them
-    std::vector<StateGuard> when;
-    bool once = false, fired = false;
-    int64_t cooldown_us = 0, last_fire = 0;
+  static constexpr int64_t kNever = INT64_MIN;    // the time of a firing that never was
+  // Beyond what is needed now, so that not every trigger added grows the heap.
+  static constexpr size_t kSpareTimers = 16;
+  struct Extra {  // limits and state guards: few triggers have them
+    std::vector<StateGuard> when = {};
+    bool once = false;
+    bool fired = false;
+    int64_t cooldown_us = 0;
+    int64_t last_fire = 0;
     int64_t rate_us = 0;
-    std::vector<int64_t> recent;  // ring of the last `rate` firing times
+    std::vector<int64_t> recent = {};  // ring of the last `rate` firing times
     size_t next = 0;
     uint64_t last_match = 0;  // of a trigger with `every` and several variants: once per event
     TimerKind timer = TimerKind::none;
@@ -108,6 +113,7 @@ class Matcher {
                                     const std::vector<uint16_t>& predicates) const;
   std::vector<uint16_t> intern_predicates(const CompiledTrigger& t);
   void fit_partitions(Group& g);
+  uint16_t add_extra(const CompiledTrigger& t);
   Status add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, uint16_t id, Hot& hot);
   Partition* partition_for(Group& g, const Event& e);
   void complete(Group& g, Partition& p, uint16_t local, uint64_t start, const Event& e, uint64_t key);

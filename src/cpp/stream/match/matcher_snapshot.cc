@@ -14,7 +14,6 @@ namespace walle::stream {
 namespace {
 constexpr std::string_view kMagic = "WSS1";
 constexpr size_t kChecksumBytes = 4;
-constexpr int64_t kNever = INT64_MIN;
 // The least that one entry of each list takes: what its count is checked against.
 constexpr size_t kTimeBytes = 8;
 constexpr size_t kTriggerBytes = 8 + 1 + 8 + 4;  // fingerprint, fired, last firing, count of recent ones

@@ -1,8 +1,8 @@
 // The matcher's time: trailing absences, periodic, daily and idle triggers.
 //
-// A heap instead of a hierarchical wheel: there is at most one entry per timer trigger or armed absence, an
-// event pays one comparison with the earliest deadline, and equal deadlines fire in one fixed order, which
-// replay needs.
+// A heap instead of a hierarchical wheel: there is at most one entry per timer trigger or
+// armed absence, an event pays one comparison with the earliest deadline, and equal
+// deadlines fire in one fixed order, which replay needs.
 #include <algorithm>
 #include <functional>
 
@@ -12,8 +12,6 @@
 namespace walle::stream {
 
 namespace {
-constexpr int64_t kDayUs = 86'400'000'000;
-
 int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 }  // namespace
 
@@ -49,7 +47,7 @@ void Matcher::start_timer(uint16_t id, int64_t now) {
     if (static_cast<size_t>(at - idle_.begin()) < idle_next_) ++idle_next_;
     return;
   }
-  timers_.reserve(timers_.size() + hot_.size() + 16);
+  timers_.reserve(timers_.size() + hot_.size() + kSpareTimers);
   if (started_ || now_) push_timer({next_period(x, now), id, kNone});
 }
 
@@ -68,8 +66,8 @@ void Matcher::advance(int64_t ts) {
   now_ = ts;
 }
 
-// Everything due strictly before `before`, in order of deadline: an event at the very deadline still counts
-// against it.
+// Everything due strictly before `before`, in order of deadline: an
+// event at the very deadline still counts against it.
 void Matcher::fire_due(int64_t before) {
   for (;;) {
     const bool idle = idle_next_ < idle_.size() && last_ts_ + idle_[idle_next_].first < before;

@@ -17,7 +17,9 @@ uint16_t PredicateMemo::intern(const Predicate& p) {
     tight::push(uses, 0u);
     tight::push(known, uint64_t{0});
   }
-  predicates[at] = p, uses[at] = 1, known[at] = 0;
+  predicates[at] = p;
+  uses[at] = 1;
+  known[at] = 0;
   return static_cast<uint16_t>(at);
 }
 
@@ -30,8 +32,8 @@ size_t PredicateMemo::memory_bytes() const {
   for (const Predicate& p : predicates) {
     total += tight::bytes(p.nodes);
     for (const auto& n : p.nodes) {
-      total += tight::bytes(n.literals) + (n.field.capacity() > 15 ? n.field.capacity() + 1 : 0);
-      for (const auto& l : n.literals) total += l.text.capacity() > 15 ? l.text.capacity() + 1 : 0;
+      total += tight::bytes(n.literals) + tight::bytes(n.field);
+      for (const auto& l : n.literals) total += tight::bytes(l.text);
     }
   }
   return total;

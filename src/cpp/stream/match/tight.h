@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace walle::stream::tight {
@@ -28,6 +29,10 @@ void grow_to(std::vector<T>& v, size_t size) {
 template <class T>
 size_t bytes(const std::vector<T>& v) {
   return v.capacity() * sizeof(T);
+}
+// None for what a string holds within itself.
+inline size_t bytes(const std::string& s) {
+  return s.capacity() > std::string().capacity() ? s.capacity() + 1 : 0;
 }
 
 }  // namespace walle::stream::tight

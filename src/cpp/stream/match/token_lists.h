@@ -27,8 +27,8 @@ struct Edge {
 enum EdgeClass : uint8_t {
   kTerminal = 1,
   kConditional = 2,
-  kSlow = 4
-};  // kSlow: a predicate, or one of several tokens
+  kSlow = 4,  // a predicate, or one of several tokens
+};
 enum EdgeFlags : uint8_t { kStrict = 1, kSeveral = 2 };
 
 struct GuardRef {

@@ -10,9 +10,6 @@ namespace {
 uint16_t predicate_of(const CompiledAtom& a) {
   return a.predicate < 0 ? kNone : static_cast<uint16_t>(a.predicate);
 }
-uint64_t limit_of(int64_t gap_us) {
-  return gap_us < 0 ? ~uint64_t{0} : (static_cast<uint64_t>(gap_us) + 1) << kKeyShift;
-}
 }  // namespace
 
 // Number 0 of nodes and guards is the root and the guard that never comes.
@@ -66,8 +63,8 @@ void Trie::release_guard(uint16_t guard) {
   tight::push(free_guards_, guard);
 }
 
-// Whether a step behind `parent` belongs to a strict chain. First steps do, but their edges lie in the token
-// lists.
+// Whether a step behind `parent` belongs to a strict chain. First
+// steps do, but their edges lie in the token lists.
 bool Trie::chains_on(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard) const {
   const CompiledAtom& a = s.atoms[0];
   const bool plain =
@@ -112,13 +109,21 @@ uint16_t Trie::take_node() {
 uint16_t Trie::new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard, uint8_t depth) {
   const bool chained = chains_on(parent, s, gap, guard);
   const uint16_t node = take_node();
-  nodes_[node] = {0, kNone, static_cast<uint8_t>(s.atoms.size()), static_cast<uint8_t>(depth & 15), chained};
+  nodes_[node] = {.edges = static_cast<uint8_t>(s.atoms.size()),
+                  .depth = static_cast<uint8_t>(depth & 15),
+                  .chained = chained};
   if (chained && parent != 0) {
     chains_.add({token_of(s.atoms[0]), parent, node});
     return node;
   }
   for (const CompiledAtom& a : s.atoms) {
-    Edge e{parent, node, gap, guard, predicate_of(a), static_cast<uint8_t>(depth << 4), 0};
+    Edge e{.parent = parent,
+           .node = node,
+           .gap = gap,
+           .guard = guard,
+           .predicate = predicate_of(a),
+           .order = static_cast<uint8_t>(depth << 4),
+           .flags = 0};
     if (s.follow == Follow::next) e.flags |= kStrict;
     if (s.atoms.size() > 1) e.flags |= kSeveral;
     if ((e.flags & kStrict) || gap || guard) e.order |= kConditional;
@@ -167,10 +172,11 @@ Status Trie::check_room(const std::vector<ResolvedStep>& steps) const {
                     guards_.size() - free_guards_.size() + steps.size() < kNone &&
                     limits_.has_room(steps.size() + 1) && lists_.has_room(atoms);
   if (fits) return {};
-  return resource_error("a trigger that needs up to " + std::to_string(steps.size()) + " nodes more than " +
-                            std::to_string(node_count()),
-                        "at most 65535 nodes, guards, ends and durations over all tasks of a scope",
-                        "trigger trie", "remove tasks or shorten their patterns");
+  return resource_error(
+      "a trigger that needs up to " + std::to_string(steps.size()) + " nodes more than " +
+          std::to_string(node_count()),
+      "at most " + std::to_string(kMaxNodes) + " nodes, guards, ends and durations over all tasks of a scope",
+      "trigger trie", "remove tasks or shorten their patterns");
 }
 
 Status Trie::add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger, uint64_t within) {
@@ -178,13 +184,15 @@ Status Trie::add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger,
   uint16_t parent = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
     const ResolvedStep& s = steps[i];
-    const uint16_t gap = limits_.intern(limit_of(s.gap_us));
+    const uint16_t gap = limits_.intern(key_limit(s.gap_us));
     const uint16_t guard = s.guard.empty() ? uint16_t{0} : take_guard(s.guard);
     uint16_t node = find_child(parent, s, gap, guard);
-    if (node == kNone)
+    if (node == kNone) {
       node = new_node(parent, s, gap, guard, static_cast<uint8_t>(i));
-    else
-      limits_.release(gap), release_guard(guard);  // the node holds its own use
+    } else {  // the node holds its own use
+      limits_.release(gap);
+      release_guard(guard);
+    }
     ++nodes_[node].uses;
     parent = node;
   }
@@ -197,7 +205,8 @@ void Trie::free_node(uint16_t parent, uint16_t node, const ResolvedStep& s) {
   if (nodes_[node].chained && parent != 0) return chains_.remove(parent, token_of(s.atoms[0]));
   const Edge e = lists_.edge_of(token_of(s.atoms[0]), node, predicate_of(s.atoms[0]));
   for (const CompiledAtom& a : s.atoms) lists_.remove_edges(token_of(a), node);
-  limits_.release(e.gap), release_guard(e.guard);
+  limits_.release(e.gap);
+  release_guard(e.guard);
 }
 
 void Trie::remove_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger) {
@@ -205,7 +214,7 @@ void Trie::remove_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger
   uint16_t parent = 0;
   for (const ResolvedStep& s : steps) {
     const uint16_t guard = s.guard.empty() ? uint16_t{0} : find_guard(s.guard);
-    parent = find_child(parent, s, limits_.find(limit_of(s.gap_us)), guard);
+    parent = find_child(parent, s, limits_.find(key_limit(s.gap_us)), guard);
     if (parent == kNone) return;
     path.push_back(parent);
   }
@@ -228,7 +237,10 @@ void Trie::find_live(Partition& p) const {
     if (live && std::find(p.live.begin(), end, node) == end && p.lives < p.live.size())
       p.live[p.lives++] = node;
   };
-  for (const ChainEdge& e : chains_.all()) reached(e.node), reached(e.parent);
+  for (const ChainEdge& e : chains_.all()) {
+    reached(e.node);
+    reached(e.parent);
+  }
   std::sort(p.live.begin(), p.live.begin() + p.lives,
             [&](uint16_t a, uint16_t b) { return nodes_[a].depth > nodes_[b].depth; });
 }
@@ -283,13 +295,15 @@ std::vector<std::pair<uint64_t, uint16_t>> Trie::node_fingerprints(const Predica
   for (uint16_t l = 0; l < lists_.size(); ++l)
     for (const Edge& e : lists_.edges(l)) {
       Whole& w = all[e.node];
-      w.parent = e.parent, w.used = true;
+      w.parent = e.parent;
+      w.used = true;
       w.edge = base::Hasher().value(limits_[e.gap]).value(guards[e.guard]).value(e.flags & kStrict).finish();
       w.parts.push_back(atom_hash(lists_.token_of(l), e.predicate));
     }
   for (const ChainEdge& e : chains_.all()) {
     Whole& w = all[e.node];
-    w.parent = e.parent, w.used = true;
+    w.parent = e.parent;
+    w.used = true;
     w.edge = base::Hasher().value(limits_[0]).value(guards[0]).value(static_cast<int>(kStrict)).finish();
     w.parts.push_back(atom_hash(e.token, kNone));
   }

@@ -26,7 +26,12 @@
 
 namespace walle::stream {
 
-inline constexpr int kKeyShift = 10;
+inline constexpr int kKeyShift = 10;  // 1,024 events in one microsecond
+
+// A duration that may be reached, as the difference of key times that may not; -1: none.
+inline constexpr uint64_t key_limit(int64_t us) {
+  return us < 0 ? ~uint64_t{0} : (static_cast<uint64_t>(us) + 1) << kKeyShift;
+}
 
 struct Slot {
   uint64_t start = 0, last = 0;
@@ -40,8 +45,8 @@ struct Partition {
   std::vector<Slot> slots;         // by node
   std::vector<uint64_t> guards;    // by guard: its newest event
   std::vector<uint64_t> barriers;  // by trigger of the trie: matches must start behind it
-  // Nodes of strict chains that the previous event reached, deepest first. Empty while the trie has no chain
-  // edges.
+  // Nodes of strict chains that the previous event reached,
+  // deepest first. Empty while the trie has no chain edges.
   std::array<uint16_t, kMaxSteps> live{};
   uint8_t lives = 0;
 };

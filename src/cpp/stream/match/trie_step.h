@@ -120,7 +120,13 @@ class Trie::Walk {
 inline Edge Trie::chain_edge(uint16_t parent, uint16_t node) const {
   const Node& n = nodes_[node];
   const int order = n.depth << 4 | kConditional | (n.terminal != kNone ? kTerminal : 0);
-  return {parent, node, 0, 0, kNone, static_cast<uint8_t>(order), kStrict};
+  return {.parent = parent,
+          .node = node,
+          .gap = 0,
+          .guard = 0,
+          .predicate = kNone,
+          .order = static_cast<uint8_t>(order),
+          .flags = kStrict};
 }
 
 // The chain edges that lead on from what the previous event reached, deepest first, to `found`, and notes
@@ -155,19 +161,23 @@ void Trie::step(uint16_t event, uint16_t page, uint64_t key, Partition& p, Predi
     walk.all(lists_.edges(exact));
     return;
   }
-  const Edge* at[5];
-  const Edge* end[5];
+  constexpr int kRuns = 1 + 4;  // the chain edges, and a list for each of an event's tokens
+  const Edge* at[kRuns];
+  const Edge* end[kRuns];
   int n = 0;
-  if (chained) at[n] = chains, end[n] = chains + chained, ++n;
+  const auto add = [&](std::span<const Edge> edges) {
+    if (edges.empty()) return;
+    at[n] = edges.data();
+    end[n] = at[n] + edges.size();
+    ++n;
+  };
+  add({chains, chained});
   for (const uint16_t list :
        {exact, lists_.find(TokenLists::token(event, kAny)), lists_.find(TokenLists::token(kAny, page)),
         lists_.find(TokenLists::token(kAny, kAny))}) {
     if (list == kNone) continue;
     walk.note_guards(lists_.guards(list));
-    const auto edges = lists_.edges(list);
-    if (edges.empty()) continue;
-    at[n] = edges.data(), end[n] = at[n] + edges.size();
-    ++n;
+    add(lists_.edges(list));
   }
   if (n == 1) return walk.all({at[0], end[0]});
   // Several tokens: deepest first over all of them, so that no step sees a parent this very event has moved.
@@ -176,7 +186,10 @@ void Trie::step(uint16_t event, uint16_t page, uint64_t key, Partition& p, Predi
     for (int i = 0; i < n; ++i) depth = std::max(depth, at[i]->order >> 4);
     for (int i = n; i-- > 0;) {
       while (at[i] != end[i] && at[i]->order >> 4 == depth) at[i] = walk.run(at[i], end[i]);
-      if (at[i] == end[i]) --n, at[i] = at[n], end[i] = end[n];
+      if (at[i] != end[i]) continue;
+      --n;
+      at[i] = at[n];
+      end[i] = end[n];
     }
   }
 }

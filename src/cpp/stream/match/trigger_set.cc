@@ -75,7 +75,7 @@ std::string atoms_label(const std::vector<CompiledAtom>& atoms, const CompiledTr
     if (!out.empty()) out += " | ";
     out +=
         (a.event == kAny ? "*" : c.events()[a.event].name) + (a.page == kAny ? "" : "@" + c.pages()[a.page]);
-    if (a.predicate >= 0) out += "[" + t.predicates[static_cast<size_t>(a.predicate)].text() + "]";
+    if (a.predicate >= 0) out += "[" + a.of(t.predicates).text() + "]";
   }
   return out;
 }

@@ -39,8 +39,8 @@ class TriggerSet {
   std::vector<std::string> names_;  // by matcher id
 };
 
-// The trie that triggers make, as indented text or as a Graphviz picture: one line or box per node, shared
-// prefixes once.
+// The trie that triggers make, as indented text or as a Graphviz
+// picture: one line or box per node, shared prefixes once.
 std::string explain_text(const std::vector<std::pair<std::string, CompiledTrigger>>& triggers,
                          const Catalog& catalog);
 std::string explain_dot(const std::vector<std::pair<std::string, CompiledTrigger>>& triggers,

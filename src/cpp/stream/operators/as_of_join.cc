@@ -22,11 +22,10 @@ Result<Batch> as_of_join(const Batch& left, const Batch& right, const std::vecto
   for (size_t c = 0; c < right.columns.size(); ++c)
     if (std::find(right_keys.begin(), right_keys.end(), c) == right_keys.end()) {
       taken.push_back(c);
-      const bool clash = out.find(right.columns[c].name) >= 0;
-      out.columns.push_back({right.columns[c].name + (clash ? "_right" : ""),
-                             right.columns[c].sensitivity,
-                             {},
-                             path_through(right.columns[c], "as-of join")});
+      const bool clash = out.find(right.columns[c].name).has_value();
+      out.columns.push_back({.name = right.columns[c].name + (clash ? "_right" : ""),
+                             .sensitivity = right.columns[c].sensitivity,
+                             .path = path_through(right.columns[c], "as-of join")});
     }
   for (size_t r = 0; r < left.rows(); ++r) {
     const auto it = rows.find(key_of(left, r, left_keys));

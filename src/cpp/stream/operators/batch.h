@@ -1,6 +1,7 @@
 // Columns of rows in event time: what operators take and give.
 #pragma once
 
+#include <optional>
 #include <variant>
 
 #include "stream/event/event.h"
@@ -14,7 +15,7 @@ using Cell = std::variant<std::monostate, int64_t, double, std::string, Floats>;
 struct Column {
   std::string name;
   Sensitivity sensitivity = Sensitivity::personal;
-  std::vector<Cell> cells;
+  std::vector<Cell> cells = {};
   std::string path = {};  // how its values came about, "price > max"; empty: the column itself was given
 };
 
@@ -25,10 +26,17 @@ struct Batch {
 
   size_t rows() const { return ts.size(); }
   int64_t support_of(size_t row) const { return support.empty() ? 1 : support[row]; }
-  int find(std::string_view name) const {
+  std::optional<size_t> find(std::string_view name) const {
     for (size_t i = 0; i < columns.size(); ++i)
-      if (columns[i].name == name) return static_cast<int>(i);
-    return -1;
+      if (columns[i].name == name) return i;
+    return std::nullopt;
+  }
+  // In place of the column of that name, or behind the others.
+  void set(Column column) {
+    if (const auto at = find(column.name))
+      columns[*at] = std::move(column);
+    else
+      columns.push_back(std::move(column));
   }
 };
 

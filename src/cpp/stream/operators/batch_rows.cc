@@ -3,8 +3,7 @@
 namespace walle::stream {
 
 Result<size_t> column_of(const Batch& b, const std::string& name, std::string_view where) {
-  const int at = b.find(name);
-  if (at >= 0) return static_cast<size_t>(at);
+  if (const auto at = b.find(name)) return *at;
   std::string known;
   for (const Column& c : b.columns) known += (known.empty() ? "" : ", ") + c.name;
   return argument_error("column '" + name + "'", "one of: " + known, std::string(where), "correct the name");
@@ -43,7 +42,8 @@ Key key_of(const Batch& in, size_t row, const std::vector<size_t>& columns) {
 
 Batch empty_like(const Batch& b) {
   Batch out;
-  for (const Column& c : b.columns) out.columns.push_back({c.name, c.sensitivity, {}, c.path});
+  for (const Column& c : b.columns)
+    out.columns.push_back({.name = c.name, .sensitivity = c.sensitivity, .path = c.path});
   return out;
 }
 
@@ -61,9 +61,11 @@ Value value_of(const Cell& c) {
 }
 
 bool number_of(const Cell& c, double& out) {
-  if (const auto* i = std::get_if<int64_t>(&c)) return out = static_cast<double>(*i), true;
-  if (const auto* d = std::get_if<double>(&c)) return out = *d, true;
-  return false;
+  const auto* integer = std::get_if<int64_t>(&c);
+  const auto* real = std::get_if<double>(&c);
+  if (integer) out = static_cast<double>(*integer);
+  if (real) out = *real;
+  return integer || real;
 }
 
 std::string path_through(const Column& c, std::string_view done) {

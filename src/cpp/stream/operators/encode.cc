@@ -15,7 +15,7 @@ class Encode final : public Operator {
 
   Result<Batch> push(const Batch& in) override {
     WALLE_ASSIGN(const auto from, columns_of(in, columns_, "encode"));
-    Column made{out_, Sensitivity::open, {}, ""};
+    Column made{.name = out_, .sensitivity = Sensitivity::open};
     for (const size_t c : from) {
       made.sensitivity = std::max(made.sensitivity, in.columns[c].sensitivity);
       made.path += (made.path.empty() ? "" : ", ") +
@@ -24,7 +24,8 @@ class Encode final : public Operator {
     made.path += " > encode";
     if (in.rows()) WALLE_TRY(run(in, from, made));
     Batch out;
-    out.ts = in.ts, out.support = in.support;
+    out.ts = in.ts;
+    out.support = in.support;
     for (size_t c = 0; c < in.columns.size(); ++c)
       if (std::find(from.begin(), from.end(), c) == from.end()) out.columns.push_back(in.columns[c]);
     out.columns.push_back(std::move(made));

@@ -1,18 +1,13 @@
 #include "stream/operators/ipv.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
 namespace walle::stream {
 
 namespace {
-const Value* at(const Event& e, int position) {
-  if (position < 0 || static_cast<size_t>(position) >= e.contents.size()) return nullptr;
-  const Value& v = e.contents[static_cast<size_t>(position)];
-  return v.present ? &v : nullptr;
-}
-
 double number(const Value& v) { return v.type == FieldType::f64 ? v.d : static_cast<double>(v.i); }
 
 struct Item {
@@ -20,21 +15,29 @@ struct Item {
   float exposures = 0, clicks = 0;
 };
 
-// A page shows at most a few hundred items; further ones are counted but not told apart.
+// A page shows at most a few hundred items; further ones are counted but not told apart. An open-addressing
+// table, at most half full.
 class Items {
  public:
+  static constexpr size_t kSlots = 256;
+  static constexpr size_t kMost = kSlots / 2;
+
   Item* find(int64_t id, bool insert) {
-    for (size_t probe = 0, i = static_cast<uint64_t>(id) * 0x9e3779b97f4a7c15ull >> 56; probe < table_.size();
-         ++probe, i = (i + 1) % table_.size()) {
+    const size_t first = static_cast<uint64_t>(id) * kGoldenRatio >> (64 - std::bit_width(kSlots - 1));
+    for (size_t probe = 0; probe < kSlots; ++probe) {
+      const size_t i = (first + probe) % kSlots;
       if (used_[i] && table_[i].id == id) return &table_[i];
       if (used_[i]) continue;
-      if (!insert || count_ == table_.size() / 2) return nullptr;
-      used_[i] = true, table_[i] = {id, 0, 0}, order_[count_++] = static_cast<uint8_t>(i);
+      if (!insert || count_ == kMost) return nullptr;
+      used_[i] = true;
+      table_[i] = {id, 0, 0};
+      order_[count_++] = static_cast<uint8_t>(i);
       return &table_[i];
     }
     return nullptr;
   }
-  size_t top(std::array<Item, 128>& out) const {
+  // The most exposed ones first; returns how many there are.
+  size_t top(std::array<Item, kMost>& out) const {
     for (size_t k = 0; k < count_; ++k) out[k] = table_[order_[k]];
     const auto more = [](const Item& a, const Item& b) {
       return a.exposures != b.exposures ? a.exposures > b.exposures : a.id < b.id;
@@ -45,9 +48,11 @@ class Items {
   }
 
  private:
-  std::array<Item, 256> table_;
-  std::array<uint8_t, 128> order_;
-  std::array<bool, 256> used_{};
+  static constexpr uint64_t kGoldenRatio =
+      0x9e3779b97f4a7c15;  // 2^64 / phi: neighbours lie far apart (Knuth)
+  std::array<Item, kSlots> table_;
+  std::array<uint8_t, kMost> order_;  // slots in order of arrival
+  std::array<bool, kSlots> used_{};
   size_t count_ = 0;
 };
 
@@ -68,73 +73,115 @@ float tanh_of(float value) {
                               252070693875.0f, 3794809718700.0f, 7905853580625.0f};
   const float x = std::min(std::max(value, -9.0f), 9.0f), square = x * x;
   float over = kOver[0], under = kUnder[0];
-  for (size_t k = 1; k < std::size(kOver); ++k)
-    over = over * square + kOver[k], under = under * square + kUnder[k];
+  for (size_t k = 1; k < std::size(kOver); ++k) {
+    over = over * square + kOver[k];
+    under = under * square + kUnder[k];
+  }
   const float inside = std::min(std::max(x * over / under, -1.0f), 1.0f);
   return value >= 9 ? 1.0f : value <= -9 ? -1.0f : inside;  // from 9 on it rounds to 1
 }
+// What the events of one page add up to. Values by bin of the
+// page's time are added where the feature has them.
+class Page {
+ public:
+  Page(const IpvFields& fields, std::span<float, kIpvFloats> out)
+      : fields_(fields),
+        scrolls_(out.data() + kIpvHead),
+        exposures_(scrolls_ + kIpvBins),
+        clicks_(exposures_ + kIpvBins),
+        depths_(clicks_ + kIpvBins),
+        items_out_(depths_ + kIpvBins) {}
+
+  void scroll(const Event& e, size_t bin) {
+    ++n_scroll_;
+    scrolls_[bin] += 1;
+    const Value* v = e.content(fields_.scroll_depth);
+    if (!v) return;
+    const double depth = number(*v), step = depth - last_;
+    turns_ += step * direction_ < 0;
+    if (step != 0) direction_ = step;
+    last_ = depth;
+    deepest_ = std::max(deepest_, depth);
+    sum_ += depth;
+    squares_ += depth * depth;
+    depths_[bin] = std::max(depths_[bin], static_cast<float>(depth));
+  }
+
+  void exposure(const Event& e, size_t bin) {
+    ++n_exposure_;
+    exposures_[bin] += 1;
+    const Value* v = e.content(fields_.exposure_item);
+    Item* item = v ? items_.find(v->i, true) : nullptr;
+    if (item) item->exposures += 1;
+  }
+
+  void click(const Event& e, size_t bin, int64_t since_enter) {
+    ++n_click_;
+    clicks_[bin] += 1;
+    if (first_click_ < 0) first_click_ = since_enter;
+    const Value* v = e.content(fields_.click_item);
+    Item* item = v ? items_.find(v->i, false) : nullptr;
+    if (item) item->clicks += 1;
+  }
+
+  // What is known only at the end: the head, and the items by their exposures.
+  void finish(int64_t length_us, std::span<float, kIpvFloats> out) {
+    std::array<Item, Items::kMost> top;
+    const size_t distinct = items_.top(top);
+    const double seconds = static_cast<double>(length_us) / kSecondUs;
+    const double mean = n_scroll_ ? sum_ / n_scroll_ : 0;
+    const double head[kIpvHead] = {
+        seconds,
+        n_scroll_,
+        n_exposure_,
+        n_click_,
+        deepest_,
+        mean,
+        n_scroll_ ? std::max(0.0, squares_ / n_scroll_ - mean * mean) : 0,
+        turns_,
+        static_cast<double>(distinct),
+        n_exposure_ ? n_click_ / n_exposure_ : 0,
+        first_click_ < 0 ? -1 : static_cast<double>(first_click_) / kSecondUs,
+        n_click_ / seconds,
+    };
+    std::transform(std::begin(head), std::end(head), out.begin(),
+                   [](double v) { return static_cast<float>(v); });
+    for (size_t k = 0; k < std::min(distinct, kIpvItems); ++k) {
+      items_out_[2 * k] = top[k].exposures;
+      items_out_[2 * k + 1] = top[k].clicks;
+    }
+  }
+
+ private:
+  const IpvFields& fields_;
+  float *scrolls_, *exposures_, *clicks_, *depths_, *items_out_;
+  double n_scroll_ = 0, n_exposure_ = 0, n_click_ = 0;
+  double deepest_ = 0, sum_ = 0, squares_ = 0;  // of scroll depths
+  double last_ = 0, direction_ = 0, turns_ = 0;
+  int64_t first_click_ = -1;  // us after the page's first event
+  Items items_;
+};
 }  // namespace
 
 void ipv_feature(std::span<const Event> events, const Catalog& catalog, const IpvFields& fields,
                  std::span<float, kIpvFloats> out) {
   std::fill(out.begin(), out.end(), 0.0f);
   if (events.empty()) return;
-  const int64_t start = events.front().ts, length = std::max<int64_t>(1, events.back().ts - start);
+  const int64_t start = events.front().ts;
+  const int64_t length = std::max<int64_t>(1, events.back().ts - start);
+  // A little less than the bins, so that the last event lies in the last one and not behind it.
   const double to_bin = static_cast<double>(kIpvBins) / (static_cast<double>(length) * (1 + 1e-9));
-  float* const scrolls = out.data() + 12;
-  float* const exposures = scrolls + kIpvBins;
-  float* const clicks = exposures + kIpvBins;
-  float* const depths = clicks + kIpvBins;
-  double n_scroll = 0, n_exposure = 0, n_click = 0, deepest = 0, sum = 0, sum2 = 0, last = 0, direction = 0,
-         turns = 0;
-  int64_t first_click = -1;
-  Items items;
+  Page page(fields, out);
   for (const Event& e : events) {
     const auto bin = std::min(kIpvBins - 1, static_cast<size_t>(static_cast<double>(e.ts - start) * to_bin));
     switch (catalog.events()[e.event].kind) {
-      case EventKind::page_scroll: {
-        ++n_scroll, scrolls[bin] += 1;
-        const Value* v = at(e, fields.scroll_depth);
-        if (!v) break;
-        const double depth = number(*v), step = depth - last;
-        turns += step * direction < 0, direction = step != 0 ? step : direction, last = depth;
-        deepest = std::max(deepest, depth), sum += depth, sum2 += depth * depth;
-        depths[bin] = std::max(depths[bin], static_cast<float>(depth));
-        break;
-      }
-      case EventKind::exposure:
-        ++n_exposure, exposures[bin] += 1;
-        if (const Value* v = at(e, fields.exposure_item))
-          if (Item* item = items.find(v->i, true)) item->exposures += 1;
-        break;
-      case EventKind::click:
-        ++n_click, clicks[bin] += 1;
-        if (first_click < 0) first_click = e.ts - start;
-        if (const Value* v = at(e, fields.click_item))
-          if (Item* item = items.find(v->i, false)) item->clicks += 1;
-        break;
+      case EventKind::page_scroll: page.scroll(e, bin); break;
+      case EventKind::exposure: page.exposure(e, bin); break;
+      case EventKind::click: page.click(e, bin, e.ts - start); break;
       default: break;
     }
   }
-  std::array<Item, 128> top;
-  const size_t distinct = items.top(top);
-  const double seconds = static_cast<double>(length) / 1e6, mean = n_scroll ? sum / n_scroll : 0;
-  const double head[12] = {seconds,
-                           n_scroll,
-                           n_exposure,
-                           n_click,
-                           deepest,
-                           mean,
-                           n_scroll ? std::max(0.0, sum2 / n_scroll - mean * mean) : 0,
-                           turns,
-                           static_cast<double>(distinct),
-                           n_exposure ? n_click / n_exposure : 0,
-                           first_click < 0 ? -1 : static_cast<double>(first_click) / 1e6,
-                           n_click / seconds};
-  std::transform(std::begin(head), std::end(head), out.begin(),
-                 [](double v) { return static_cast<float>(v); });
-  for (size_t k = 0; k < std::min(distinct, kIpvItems); ++k)
-    depths[kIpvBins + 2 * k] = top[k].exposures, depths[kIpvBins + 2 * k + 1] = top[k].clicks;
+  page.finish(length, out);
 }
 
 // Eight sums beside each other for every output: the order is fixed, so the bytes are the same on every

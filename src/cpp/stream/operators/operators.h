@@ -73,8 +73,8 @@ class Encoder {
 Result<std::unique_ptr<Operator>> make_encode(std::vector<std::string> columns, std::string out,
                                               std::shared_ptr<Encoder> encoder);
 
-// Local differential privacy: the column's values with noise, labelled open; every row spends epsilon of the
-// account.
+// Local differential privacy: the column's values with noise,
+// labelled open; every row spends epsilon of the account.
 enum class NoiseKind : uint8_t { laplace, gaussian, response };
 struct NoiseSpec {
   NoiseKind kind = NoiseKind::laplace;

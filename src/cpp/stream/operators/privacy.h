@@ -31,15 +31,15 @@ std::mt19937_64 noise_source(std::optional<uint64_t> seed);
 // 2012). Sum with values clamped to [low, high]; Laplace noise of scale max(|low|, |high|) / epsilon.
 Result<double> laplace_sum(std::span<const double> values, double low, double high, double epsilon,
                            double resolution, std::mt19937_64& random);
-// The same sum with discrete Gaussian noise: (epsilon, delta) through zero-concentrated privacy, sigma =
-// sensitivity / sqrt(2 rho) with rho = (sqrt(ln(1/delta) + epsilon) - sqrt(ln(1/delta)))^2 (Bun and Steinke,
-// 2016).
+// The same sum with discrete Gaussian noise: (epsilon, delta) through
+// zero-concentrated privacy, sigma = sensitivity / sqrt(2 rho) with rho =
+// (sqrt(ln(1/delta) + epsilon) - sqrt(ln(1/delta)))^2 (Bun and Steinke, 2016).
 Result<double> gaussian_sum(std::span<const double> values, double low, double high, double epsilon,
                             double delta, double resolution, std::mt19937_64& random);
 // Discrete Gaussian (Canonne, Kamath and Steinke, 2020) of standard deviation `sigma` resolutions.
 Result<int64_t> discrete_gaussian(double sigma, std::mt19937_64& random);
-// k-ary randomised response: the truth with probability e^eps / (e^eps + k - 1), else another category
-// evenly.
+// k-ary randomised response: the truth with probability
+// e^eps / (e^eps + k - 1), else another category evenly.
 Result<int> randomised_response(int truth, int k, double epsilon, std::mt19937_64& random);
 
 }  // namespace walle::stream

@@ -17,7 +17,8 @@ class Filter final : public Operator {
     // The predicate sees a row as an event whose fields are the batch's columns.
     Catalog catalog;
     EventDecl row{"row", EventKind::custom, {}};
-    for (const Column& c : in.columns) row.fields.push_back({c.name, FieldType::f64, c.sensitivity, 0});
+    for (const Column& c : in.columns)
+      row.fields.push_back({.name = c.name, .type = FieldType::f64, .sensitivity = c.sensitivity});
     WALLE_ASSIGN(const uint16_t id, catalog.declare(std::move(row)));
     Predicate p = predicate_;
     for (auto& n : p.nodes) {
@@ -30,7 +31,8 @@ class Filter final : public Operator {
     for (size_t r = 0; r < in.rows(); ++r) {
       for (size_t c = 0; c < values.size(); ++c) values[c] = value_of(in.columns[c].cells[r]);
       Event e;
-      e.event = id, e.contents = values;
+      e.event = id;
+      e.contents = values;
       if (p.evaluate(e, catalog)) copy_row(in, r, out);
     }
     return out;
@@ -54,16 +56,12 @@ class Map final : public Operator {
       WALLE_ASSIGN(b, column_of(in, right_, "map"));
     }
     Batch out = in;
-    Column made{out_,
-                std::max(in.columns[a].sensitivity, in.columns[b].sensitivity),
-                {},
-                path(in.columns[a], in.columns[b])};
+    Column made{.name = out_,
+                .sensitivity = std::max(in.columns[a].sensitivity, in.columns[b].sensitivity),
+                .path = path(in.columns[a], in.columns[b])};
     for (size_t r = 0; r < in.rows(); ++r)
       made.cells.push_back(apply(in.columns[a].cells[r], in.columns[b].cells[r]));
-    if (const int at = out.find(out_); at >= 0)
-      out.columns[static_cast<size_t>(at)] = std::move(made);
-    else
-      out.columns.push_back(std::move(made));
+    out.set(std::move(made));
     return out;
   }
 
@@ -92,7 +90,8 @@ class Select final : public Operator {
   explicit Select(std::vector<std::string> names) : names_(std::move(names)) {}
   Result<Batch> push(const Batch& in) override {
     Batch out;
-    out.ts = in.ts, out.support = in.support;
+    out.ts = in.ts;
+    out.support = in.support;
     for (const std::string& name : names_) {
       WALLE_ASSIGN(const size_t at, column_of(in, name, "select"));
       out.columns.push_back(in.columns[at]);

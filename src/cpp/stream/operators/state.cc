@@ -16,23 +16,21 @@ class State final : public Operator {
   Result<Batch> push(const Batch& in) override {
     WALLE_TRY(check_times(in, "state '" + spec_.out + "'"));
     WALLE_ASSIGN(const auto keys, columns_of(in, spec_.keys, "state keys"));
-    size_t column = SIZE_MAX;
+    const Column* column = nullptr;  // without one, rows are counted
     if (!spec_.column.empty()) {
-      WALLE_ASSIGN(column, column_of(in, spec_.column, "state '" + spec_.out + "'"));
+      WALLE_ASSIGN(const size_t at, column_of(in, spec_.column, "state '" + spec_.out + "'"));
+      column = &in.columns[at];
     }
-    Batch out = in;
-    Column made{spec_.out, Sensitivity::open, {}, "rows > state " + spec_.out};
-    if (column != SIZE_MAX)
-      made.sensitivity = in.columns[column].sensitivity,
-      made.path = path_through(in.columns[column], "state " + spec_.out);
+    Column made{.name = spec_.out, .sensitivity = Sensitivity::open, .path = "rows > state " + spec_.out};
+    if (column) {
+      made.sensitivity = column->sensitivity;
+      made.path = path_through(*column, "state " + spec_.out);
+    }
     for (const size_t k : keys) made.sensitivity = std::max(made.sensitivity, in.columns[k].sensitivity);
     for (size_t r = 0; r < in.rows(); ++r)
-      made.cells.push_back(step(key_of(in, r, keys), in.ts[r],
-                                column == SIZE_MAX ? Cell(int64_t{1}) : in.columns[column].cells[r]));
-    if (const int at = out.find(spec_.out); at >= 0)
-      out.columns[static_cast<size_t>(at)] = std::move(made);
-    else
-      out.columns.push_back(std::move(made));
+      made.cells.push_back(step(key_of(in, r, keys), in.ts[r], column ? column->cells[r] : Cell(int64_t{1})));
+    Batch out = in;
+    out.set(std::move(made));
     return out;
   }
 
@@ -46,11 +44,17 @@ class State final : public Operator {
     std::list<Key>::iterator use;
   };
 
+  void evict() {
+    kept_.erase(uses_.back());
+    uses_.pop_back();
+    ++evicted_;
+  }
+
   Cell step(Key key, int64_t ts, const Cell& given) {
     auto it = kept_.find(key);
     const bool fresh = it == kept_.end();
     if (fresh) {
-      if (kept_.size() == spec_.max_keys) kept_.erase(uses_.back()), uses_.pop_back(), ++evicted_;
+      if (kept_.size() == spec_.max_keys) evict();
       uses_.push_front(key);
       it = kept_.emplace(std::move(key), Kept{}).first;
       it->second.use = uses_.begin();
@@ -66,7 +70,7 @@ class State final : public Operator {
         out = k.cell;
         break;
       case StateKind::since:
-        if (!fresh) out = static_cast<double>(ts - k.ts) / 1e6;
+        if (!fresh) out = static_cast<double>(ts - k.ts) / kSecondUs;
         break;
       case StateKind::running:
         k.running.add(spec_.aggregate, given);

@@ -8,6 +8,9 @@ namespace walle::stream {
 
 namespace {
 
+// Windows that one row may lie in: each is a fold of its own.
+constexpr int64_t kMaxOverlaps = 1000;
+
 int64_t floor_to(int64_t v, int64_t step) { return v / step * step - (v % step < 0 ? step : 0); }
 
 class Window final : public Operator {
@@ -71,7 +74,8 @@ class Window final : public Operator {
       w.parts[a].add(spec_.aggregates[a],
                      inputs_[a] == SIZE_MAX ? Cell(int64_t{1}) : in.columns[inputs_[a]].cells[row]);
     w.support += in.support_of(row);
-    w.first = std::min(w.first, in.ts[row]), w.last = std::max(w.last, in.ts[row]);
+    w.first = std::min(w.first, in.ts[row]);
+    w.last = std::max(w.last, in.ts[row]);
   }
 
   void place(const Batch& in, size_t row, Batch& out) {
@@ -138,9 +142,11 @@ class Window final : public Operator {
       older.parts[a].merge(spec_.aggregates[a], w.parts[a]);
       w.parts[a] = std::move(older.parts[a]);
     }
-    w.end = std::max(w.end, older.end), w.first = std::min(w.first, older.first),
+    w.end = std::max(w.end, older.end);
+    w.first = std::min(w.first, older.first);
     w.last = std::max(w.last, older.last);
-    w.revision = std::max(w.revision, older.revision), w.support += older.support;
+    w.revision = std::max(w.revision, older.revision);
+    w.support += older.support;
   }
 
   // A closed page is remembered for the idle time, so that a row after its lateness is known to be late.
@@ -194,8 +200,8 @@ class Window final : public Operator {
     emit(id, w, out);
   }
 
-  // Windows that the watermark has reached, in order of end, start and key; forgets those past their
-  // lateness.
+  // Windows that the watermark has reached, in order of end,
+  // start and key; forgets those past their lateness.
   void close(Batch& out) {
     std::vector<std::pair<int64_t, Id>> closing;
     due_ = INT64_MAX;
@@ -259,8 +265,10 @@ class Window final : public Operator {
     for (const char* name : {"window_start", "window_end", "revision"})
       out.columns.push_back({name, Sensitivity::open, {}});
     for (const AggregateSpec& a : spec_.aggregates) out.columns.push_back({a.out, Sensitivity::personal, {}});
-    for (size_t i = 0; i < labels_.size(); ++i)
-      out.columns[i].sensitivity = labels_[i].first, out.columns[i].path = labels_[i].second;
+    for (size_t i = 0; i < labels_.size(); ++i) {
+      out.columns[i].sensitivity = labels_[i].first;
+      out.columns[i].path = labels_[i].second;
+    }
     return out;
   }
 
@@ -278,12 +286,13 @@ class Window final : public Operator {
 
 Result<std::unique_ptr<Operator>> make_window(WindowSpec spec) {
   const bool slides =
-      spec.kind != WindowKind::sliding || (spec.slide_us > 0 && spec.size_us / spec.slide_us <= 1000);
+      spec.kind != WindowKind::sliding || (spec.slide_us > 0 && spec.size_us / spec.slide_us <= kMaxOverlaps);
   if ((spec.size_us <= 0 && spec.kind != WindowKind::whole) || !slides || spec.disorder_us < 0 ||
       spec.lateness_us < 0)
     return argument_error(
         "a window of " + std::to_string(spec.size_us) + " us, slide " + std::to_string(spec.slide_us),
-        "positive times, at most 1000 overlaps", "window", "correct its times");
+        "positive times, at most " + std::to_string(kMaxOverlaps) + " overlaps", "window",
+        "correct its times");
   WALLE_TRY(check_duration(spec.size_us, "size", "window"));
   WALLE_TRY(check_duration(spec.slide_us, "slide", "window"));
   WALLE_TRY(check_duration(spec.disorder_us, "disorder", "window"));

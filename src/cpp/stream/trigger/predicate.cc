@@ -120,14 +120,13 @@ Status Predicate::resolve(const Catalog& catalog, uint16_t event) {
     int declared = 0;
     for (size_t e = 0; id && e < catalog.events().size(); ++e) {
       if (event != kAny && e != event) continue;
-      const int at = catalog.field_position(static_cast<uint16_t>(e), *id);
-      if (at < 0) continue;
+      const FieldDecl* field = catalog.field(static_cast<uint16_t>(e), *id);
+      if (!field) continue;
       ++declared;
-      const FieldType type = catalog.events()[e].fields[static_cast<size_t>(at)].type;
       for (const Literal& l : n.literals)
-        if (!fits(type, l.type))
+        if (!fits(field->type, l.type))
           return argument_error("field '" + n.field + "' compared with " + literal_text(l),
-                                "a value of type " + std::string(field_type_name(type)), where,
+                                "a value of type " + std::string(field_type_name(field->type)), where,
                                 "compare it with a value of its declared type");
     }
     if (!declared) {

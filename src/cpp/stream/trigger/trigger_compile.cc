@@ -43,16 +43,17 @@ class Compiler {
   Status limits() const {
     int steps = 0, optional = 0;
     for (const Step& s : spec_.steps) {
-      steps += s.count, optional += s.optional;
+      steps += s.count;
+      optional += s.optional;
       if (s.count < 1 || s.any_of.empty())
         return argument_error("an empty step", "an event", place(s.position), "name an event");
     }
     if (steps > kMaxSteps)
-      return argument_error(std::to_string(steps) + " steps with counts written out", "at most 16", place(0),
-                            "split the trigger");
+      return argument_error(std::to_string(steps) + " steps with counts written out",
+                            "at most " + std::to_string(kMaxSteps), place(0), "split the trigger");
     if (optional > kMaxOptional)
-      return argument_error(std::to_string(optional) + " optional steps", "at most 4", place(0),
-                            "split the trigger");
+      return argument_error(std::to_string(optional) + " optional steps",
+                            "at most " + std::to_string(kMaxOptional), place(0), "split the trigger");
     return {};
   }
 
@@ -76,33 +77,38 @@ class Compiler {
     return {};
   }
 
+  Result<CompiledAtom> atom(const Atom& a) {
+    CompiledAtom c;
+    if (a.event != "*") {
+      const auto id = catalog_.find_event(a.event);
+      if (!id)
+        return argument_error("event '" + a.event + "'", "a declared event", place(a.position),
+                              "declare it or correct its name");
+      c.event = *id;
+    }
+    if (a.page != "*") {
+      const auto id = catalog_.find_page(a.page);
+      if (!id)
+        return argument_error("page '" + a.page + "'", "a known page", place(a.position),
+                              "declare the page or correct its name");
+      c.page = *id;
+    }
+    if (a.predicate.empty()) return c;
+    Predicate p = a.predicate;
+    if (Status s = p.resolve(catalog_, c.event); !s.ok()) {
+      s.error().within(place(a.position));
+      return s.take_error();
+    }
+    const auto same = std::find(out_.predicates.begin(), out_.predicates.end(), p);
+    c.predicate = static_cast<int32_t>(same - out_.predicates.begin());
+    if (same == out_.predicates.end()) out_.predicates.push_back(std::move(p));
+    return c;
+  }
+
+  // Sorted, and without those that another one implies.
   Status atoms(const std::vector<Atom>& in, std::vector<CompiledAtom>& out) {
     for (const Atom& a : in) {
-      CompiledAtom c;
-      if (a.event != "*") {
-        const auto id = catalog_.find_event(a.event);
-        if (!id)
-          return argument_error("event '" + a.event + "'", "a declared event", place(a.position),
-                                "declare it or correct its name");
-        c.event = *id;
-      }
-      if (a.page != "*") {
-        const auto id = catalog_.find_page(a.page);
-        if (!id)
-          return argument_error("page '" + a.page + "'", "a known page", place(a.position),
-                                "declare the page or correct its name");
-        c.page = *id;
-      }
-      if (!a.predicate.empty()) {
-        Predicate p = a.predicate;
-        if (Status s = p.resolve(catalog_, c.event); !s.ok()) {
-          s.error().within(place(a.position));
-          return s;
-        }
-        const auto same = std::find(out_.predicates.begin(), out_.predicates.end(), p);
-        c.predicate = static_cast<int32_t>(same - out_.predicates.begin());
-        if (same == out_.predicates.end()) out_.predicates.push_back(std::move(p));
-      }
+      WALLE_ASSIGN(const CompiledAtom c, atom(a));
       out.push_back(c);
     }
     std::sort(out.begin(), out.end());
@@ -124,15 +130,15 @@ class Compiler {
 
   // An absent optional step goes with the edge before it; a step left without predecessor becomes the first.
   Status variants() {
-    std::vector<size_t> optional;
-    for (size_t i = 0; i < spec_.steps.size(); ++i)
-      if (spec_.steps[i].optional) optional.push_back(i);
-    for (unsigned skip = 0; skip < (1u << optional.size()); ++skip) {
+    const auto optional =
+        std::count_if(spec_.steps.begin(), spec_.steps.end(), [](const Step& s) { return s.optional; });
+    for (unsigned skip = 0; skip < (1u << optional); ++skip) {
       std::vector<CompiledStep> chain;
-      for (size_t i = 0; i < spec_.steps.size(); ++i) {
-        const auto at = std::find(optional.begin(), optional.end(), i) - optional.begin();
-        if (static_cast<size_t>(at) < optional.size() && (skip >> at & 1)) continue;
-        WALLE_TRY(append_step(spec_.steps[i], chain));
+      unsigned bit = 1;  // of the next optional step
+      for (const Step& s : spec_.steps) {
+        const bool skipped = s.optional && (skip & bit);
+        if (s.optional) bit <<= 1;
+        if (!skipped) WALLE_TRY(append_step(s, chain));
       }
       if (!chain.empty() &&
           std::find(out_.variants.begin(), out_.variants.end(), chain) == out_.variants.end())
@@ -155,7 +161,9 @@ class Compiler {
           "more than " + std::to_string(kMaxAtoms) + " events, with counts and optional steps written out",
           "fewer", place(s.position), "split the trigger");
     chain.push_back(c);
-    c.follow = Follow::later, c.gap_us = spec_.gap_us.value_or(-1), c.guard.clear();
+    c.follow = Follow::later;  // the other times
+    c.gap_us = spec_.gap_us.value_or(-1);
+    c.guard.clear();
     for (int k = 1; k < s.count; ++k) chain.push_back(c);
     return {};
   }

@@ -9,6 +9,11 @@ namespace walle::stream {
 struct CompiledAtom {
   uint16_t event = kAny, page = kAny;
   int32_t predicate = -1;  // into CompiledTrigger::predicates
+  // Of the predicate in `all`; precondition: there is one.
+  template <class T>
+  const T& of(const std::vector<T>& all) const {
+    return all[static_cast<size_t>(predicate)];
+  }
   friend bool operator==(const CompiledAtom&, const CompiledAtom&) = default;
   friend auto operator<=>(const CompiledAtom&, const CompiledAtom&) = default;
 };

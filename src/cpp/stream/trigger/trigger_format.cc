@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "stream/trigger/duration.h"
 #include "stream/trigger/trigger_lexer.h"
 #include "stream/trigger/trigger_spec.h"
 
@@ -10,12 +11,8 @@ namespace walle::stream {
 namespace {
 std::string quoted(const std::string& name) {
   const auto lexemes = lex_trigger(name);
-  static constexpr std::string_view words[] = {
-      "within", "gap", "scope", "skip_past", "every", "once", "cooldown", "rate", "when",   "true",
-      "false",  "for", "daily", "idle",      "and",   "or",   "not",      "in",   "exists", "per"};
   const bool plain = lexemes.ok() && lexemes->size() == 2 && (*lexemes)[0].kind == TokenKind::word &&
-                     (*lexemes)[0].text == name &&
-                     std::find(std::begin(words), std::end(words), name) == std::end(words);
+                     (*lexemes)[0].text == name && !is_reserved(name) && name != "true" && name != "false";
   return plain ? name : "\"" + name + "\"";
 }
 
@@ -23,11 +20,9 @@ std::string quoted(const std::string& name) {
 std::string quoted_or_any(const std::string& name) { return name == "*" ? name : quoted(name); }
 
 std::string duration_text(int64_t us) {
-  constexpr std::pair<int64_t, const char*> units[] = {
-      {86'400'000'000, "d"}, {3'600'000'000, "h"}, {60'000'000, "m"}, {1'000'000, "s"}, {1000, "ms"}};
-  for (const auto& [size, name] : units)
-    if (us % size == 0) return std::to_string(us / size) + name;
-  return std::to_string(us) + "us";
+  for (const auto& [name, size] : kDurationUnits)
+    if (us % size == 0) return std::to_string(us / size) + std::string(name);
+  return "";  // not reached: every duration is whole microseconds
 }
 
 // Predicates print their field names bare; names that need quotes are quoted here.
@@ -83,7 +78,7 @@ std::string format_trigger(const TriggerSpec& spec) {
   if (spec.timer == TimerKind::every) out = "every " + duration_text(spec.timer_us);
   if (spec.timer == TimerKind::idle) out = "idle " + duration_text(spec.timer_us);
   if (spec.timer == TimerKind::daily) {
-    const auto minutes = spec.timer_us / 60'000'000;
+    const auto minutes = spec.timer_us / kMinuteUs;
     const auto two = [](int64_t v) { return (v < 10 ? "0" : "") + std::to_string(v); };
     out = "daily " + two(minutes / 60) + ":" + two(minutes % 60);
   }

@@ -15,6 +15,10 @@ bool word_part(char c) {
 }
 bool number_part(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == ':'; }
 
+// Long lines are cut around the place of an error so that the message stays readable.
+constexpr size_t kShown = 100;  // bytes
+constexpr size_t kShownBefore = 60;
+
 // Longest first.
 constexpr std::array<std::string_view, 8> kDouble = {"**", "!~", "==", "!=", "<=", ">=", "&&", "||"};
 constexpr std::string_view kSingle = "@*()[]{}|,!~><?=-";
@@ -28,58 +32,100 @@ std::string place_in(std::string_view source, int position) {
   const auto line = 1 + std::count(source.begin(), source.begin() + static_cast<long>(line_start), '\n');
   const size_t line_end = std::min(source.find('\n', line_start), source.size());
   const size_t column = at - line_start;
-  // Long lines are cut around the place so that the message stays readable.
-  const size_t from = column > 60 ? line_start + column - 60 : line_start;
-  const std::string shown(source.substr(from, std::min<size_t>(line_end - from, 100)));
+  const size_t from = column > kShownBefore ? line_start + column - kShownBefore : line_start;
+  const std::string shown(source.substr(from, std::min(line_end - from, kShown)));
   return "line " + std::to_string(line) + ", column " + std::to_string(column + 1) + ": " + shown + "\n" +
          std::string(8 + at - from, ' ') + "^";
 }
+
+bool is_reserved(std::string_view word) {
+  static constexpr std::string_view words[] = {"within",   "gap",  "scope", "skip_past", "every",  "once",
+                                               "cooldown", "rate", "when",  "for",       "daily",  "idle",
+                                               "and",      "or",   "not",   "in",        "exists", "per"};
+  return std::find(std::begin(words), std::end(words), word) != std::end(words);
+}
+
+namespace {
+class Lexer {
+ public:
+  explicit Lexer(std::string_view source) : source_(source) {}
+
+  Result<std::vector<Lexeme>> run() {
+    while (at_ < source_.size()) {
+      const char c = source_[at_];
+      if (std::isspace(static_cast<unsigned char>(c)))
+        ++at_;
+      else if (c == '#')  // a comment to the end of the line
+        at_ = std::min(source_.find('\n', at_), source_.size());
+      else if (c == '"')
+        WALLE_TRY(quoted());
+      else if (std::isdigit(static_cast<unsigned char>(c)))
+        number();
+      else if (word_start(c))
+        word();
+      else
+        WALLE_TRY(sign());
+    }
+    out_.push_back({TokenKind::end, "", static_cast<int>(source_.size()), 0});
+    return std::move(out_);
+  }
+
+ private:
+  // The next `size` bytes; `text` where it is not they.
+  void add(TokenKind kind, size_t size) { add(kind, size, std::string(source_.substr(at_, size))); }
+  void add(TokenKind kind, size_t size, std::string text) {
+    out_.push_back({kind, std::move(text), static_cast<int>(at_), static_cast<int>(size)});
+    at_ += size;
+  }
+
+  Status quoted() {
+    const size_t close = source_.find('"', at_ + 1);
+    if (close == std::string_view::npos)
+      return argument_error("a text without its closing quote", "\"...\"", here(), "close the quote");
+    add(TokenKind::text, close + 1 - at_, std::string(source_.substr(at_ + 1, close - at_ - 1)));
+    return {};
+  }
+
+  // With its unit; a sign belongs to it behind an exponent's e.
+  void number() {
+    size_t end = at_ + 1;
+    const auto exponent = [&] {
+      return (source_[end] == '-' || source_[end] == '+') && source_[end - 1] == 'e';
+    };
+    while (end < source_.size() && (number_part(source_[end]) || exponent())) ++end;
+    add(TokenKind::number, end - at_);
+  }
+
+  void word() {
+    size_t end = at_ + 1;
+    while (end < source_.size() && word_part(source_[end])) ++end;
+    add(TokenKind::word, end - at_);
+  }
+
+  Status sign() {
+    const std::string_view two = source_.substr(at_, 2);
+    const bool is_double = std::find(kDouble.begin(), kDouble.end(), two) != kDouble.end();
+    if (!is_double && kSingle.find(two[0]) == std::string_view::npos)
+      return argument_error("an unknown character '" + std::string(1, two[0]) + "'",
+                            "names, numbers, texts and the signs of the language", here(),
+                            "remove it, or put the name in quotes");
+    add(TokenKind::sign, is_double ? 2 : 1);
+    return {};
+  }
+
+  std::string here() const { return place_in(source_, static_cast<int>(at_)); }
+
+  std::string_view source_;
+  size_t at_ = 0;
+  std::vector<Lexeme> out_;
+};
+}  // namespace
 
 Result<std::vector<Lexeme>> lex_trigger(std::string_view source) {
   if (source.size() > kMaxTriggerText)
     return argument_error("a trigger of " + std::to_string(source.size()) + " bytes",
                           "at most " + std::to_string(kMaxTriggerText), "trigger text", "shorten it");
-  std::vector<Lexeme> out;
-  size_t at = 0;
-  const auto add = [&](TokenKind kind, size_t size, std::string text) {
-    out.push_back({kind, std::move(text), static_cast<int>(at), static_cast<int>(size)});
-    at += size;
-  };
-  while (at < source.size()) {
-    const char c = source[at];
-    if (std::isspace(static_cast<unsigned char>(c))) {
-      ++at;
-    } else if (c == '#') {  // a comment to the end of the line
-      at = std::min(source.find('\n', at), source.size());
-    } else if (c == '"') {
-      const size_t close = source.find('"', at + 1);
-      if (close == std::string_view::npos)
-        return argument_error("a text without its closing quote", "\"...\"",
-                              place_in(source, static_cast<int>(at)), "close the quote");
-      add(TokenKind::text, close + 1 - at, std::string(source.substr(at + 1, close - at - 1)));
-    } else if (std::isdigit(static_cast<unsigned char>(c))) {
-      size_t end = at + 1;
-      while (end < source.size() && (number_part(source[end]) ||
-                                     ((source[end] == '-' || source[end] == '+') && source[end - 1] == 'e')))
-        ++end;
-      add(TokenKind::number, end - at, std::string(source.substr(at, end - at)));
-    } else if (word_start(c)) {
-      size_t end = at + 1;
-      while (end < source.size() && word_part(source[end])) ++end;
-      add(TokenKind::word, end - at, std::string(source.substr(at, end - at)));
-    } else if (const auto two = source.substr(at, 2);
-               std::find(kDouble.begin(), kDouble.end(), two) != kDouble.end()) {
-      add(TokenKind::sign, 2, std::string(two));
-    } else if (kSingle.find(c) != std::string_view::npos) {
-      add(TokenKind::sign, 1, std::string(1, c));
-    } else {
-      return argument_error("an unknown character '" + std::string(1, c) + "'",
-                            "names, numbers, texts and the signs of the language",
-                            place_in(source, static_cast<int>(at)), "remove it, or put the name in quotes");
-    }
-  }
-  out.push_back({TokenKind::end, "", static_cast<int>(source.size()), 0});
-  return out;
+  return Lexer(source).run();
 }
 
 }  // namespace walle::stream

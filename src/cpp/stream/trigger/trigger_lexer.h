@@ -22,6 +22,8 @@ struct Lexeme {
 
 // "line 2, column 7: <the line> / ^": the `where` of every error about a trigger's text.
 std::string place_in(std::string_view source, int position);
+// The words of the language, which name events and fields only in quotes.
+bool is_reserved(std::string_view word);
 Result<std::vector<Lexeme>> lex_trigger(std::string_view source);
 
 }  // namespace walle::stream

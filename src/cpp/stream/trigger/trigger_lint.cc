@@ -1,5 +1,5 @@
-// What a trigger's author surely did not mean: errors can never fire, warnings fire differently from how they
-// read.
+// What a trigger's author surely did not mean: errors can never
+// fire, warnings fire differently from how they read.
 #include <algorithm>
 
 #include "stream/trigger/trigger_compile.h"

@@ -1,5 +1,5 @@
-// A trigger as its author wrote it: the tree that the parser and the Python builder make and everything else
-// reads.
+// A trigger as its author wrote it: the tree that the parser and
+// the Python builder make and everything else reads.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ inline constexpr size_t kMaxAtoms = 4096;   // of one trigger, after counts and 
 inline constexpr size_t kMaxNodes = 65535;  // all tasks together, per scope
 inline constexpr size_t kMaxKeys = 64;      // values kept per by(field) scope
 inline constexpr int kMaxRate = 64;
-inline constexpr int64_t kMaxDurationUs = int64_t{366} * 86'400'000'000;
+inline constexpr int64_t kMaxDurationUs = 366 * kDayUs;
 
 struct Atom {  // event@page[predicate]; "*" is any
   std::string event = "*", page = "*";

@@ -127,6 +127,7 @@ class Model:
         fuse: bool = True,
         claim: bool = True,
         fold: bool = True,
+        placement: str = "cost",
     ) -> Session: ...
 
 def available_processors() -> int: ...

@@ -1,4 +1,4 @@
-"""Entry point of the command ``walle``."""
+"""Entry point of the commands ``walle`` and ``python -m walle_rt``; imports nothing that an extra brings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,3 @@ def main() -> None:
     from .app import build
 
     build()()
-
-
-if __name__ == "__main__":
-    main()

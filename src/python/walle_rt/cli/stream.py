@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from walle_rt.stream import Catalog, EventLog, Trigger, TriggerSet, catalog_of, explain, load_triggers
-from walle_rt.stream.record import replay_into
+from ..stream import Catalog, EventLog, Trigger, TriggerSet, catalog_of, explain, load_triggers
+from ..stream.record import replay_into
+from .exits import command
 
 app = typer.Typer(help="Events and triggers on the device.", no_args_is_help=True)
 
@@ -26,6 +27,7 @@ Picture = Annotated[Path | None, typer.Option("--picture", help="Also draw it in
 
 
 @app.command("replay")
+@command
 def replay(file: Recording, triggers: Triggers) -> None:
     """Print every firing of the triggers over the recorded events, in order."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -41,15 +43,16 @@ def replay(file: Recording, triggers: Triggers) -> None:
 
 
 @app.command("explain")
+@command
 def explain_command(trigger: Shown, catalog: Names = None, picture: Picture = None) -> None:
     """Show the trie the triggers compile to, with the linter's remarks."""
     path = Path(trigger)
     known = len(trigger) < 4096 and path.exists()
     texts = load_triggers([path]) if known else {"trigger": Trigger(trigger)}
     names = Catalog.from_bytes(catalog.read_bytes()) if catalog else catalog_of(texts.values())
-    typer.echo(explain(texts, names), nl=False)
     if picture:
         picture.write_text(explain(texts, names, form=picture.suffix.lstrip(".")), encoding="utf-8")
+    typer.echo(explain(texts, names), nl=False)
     for name, t in texts.items():
         for finding in t.lint():
             typer.echo(f"{name}: {'error' if finding.error else 'warning'}: {finding.message}", err=True)

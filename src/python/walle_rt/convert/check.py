@@ -1,28 +1,24 @@
-"""Compares a converted model with onnxruntime, or with onnx's own evaluator,
-and finds the first differing operator.
-"""
+"""Compares a converted model with another evaluator and finds the first differing operator."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import onnx
 
 from .. import _core
 from ..errors import ArgumentError
 from ..made_up import made_up_inputs
 from ..model import Model
+from .agreement import difference, worst_gap
+from .reference import Runner, reference_runner
 from .source import convert
 
-RTOL = 1e-3
-ATOL = 1e-5
-_PROBES = 16  # values looked at per round of the bisection
-
-Runner = Callable[[onnx.ModelProto, dict[str, Any]], dict[str, Any]]
+_PROBES = (
+    16  # values looked at per round of the bisection: a thousand are narrowed down to one in three rounds
+)
 
 
 @dataclass(frozen=True)
@@ -49,30 +45,6 @@ class CheckResult:
     def as_dict(self) -> dict[str, Any]:
         """For --json."""
         return dict(vars(self))
-
-
-def reference_runner() -> tuple[str, Runner]:
-    """onnxruntime without optimisations where it is installed, else onnx.reference."""
-    try:
-        import onnxruntime as ort  # type: ignore[import-untyped,import-not-found,unused-ignore]
-    except ImportError:
-        from onnx.reference import ReferenceEvaluator
-
-        def evaluate(model: onnx.ModelProto, feeds: dict[str, Any]) -> dict[str, Any]:
-            names = [o.name for o in model.graph.output]
-            return dict(zip(names, ReferenceEvaluator(model).run(None, feeds), strict=True))
-
-        return "onnx.reference", evaluate
-
-    def run(model: onnx.ModelProto, feeds: dict[str, Any]) -> dict[str, Any]:
-        options = ort.SessionOptions()
-        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-        options.log_severity_level = 4
-        session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-        names = [o.name for o in session.get_outputs()]
-        return dict(zip(names, session.run(names, feeds), strict=True))
-
-    return f"onnxruntime {ort.__version__}", run
 
 
 def check_model(
@@ -102,11 +74,11 @@ def check_proto(
             "give the sizes of free dimensions with --dim, or real input with --input",
         ) from error
     got = _ours(model).session(threads=1).run(given)
-    worst = {o.name: _worst(got[o.name], want[o.name]) for o in model.graph.output}
-    if all(_difference(got[o.name], want[o.name]) is None for o in model.graph.output):
+    worst = {o.name: worst_gap(got[o.name], want[o.name]) for o in model.graph.output}
+    if all(difference(got[o.name], want[o.name]) is None for o in model.graph.output):
         return CheckResult(name, True, worst)
-    node, value, difference = _bisect(model, given, run)
-    return CheckResult(name, False, worst, node, value, difference)
+    node, value, told = _bisect(model, given, run)
+    return CheckResult(name, False, worst, node, value, told)
 
 
 def _ours(model: onnx.ModelProto) -> Model:
@@ -137,51 +109,11 @@ def _bisect(model: onnx.ModelProto, feeds: dict[str, Any], run: Runner) -> tuple
         want, got = run(probed, feeds), _ours(probed).session(threads=1).run(feeds)
         for position, i in enumerate(probes):
             node, value = values[i]
-            difference = _difference(got[value], want[value])
-            if difference is not None:
-                found = (node, value, difference)
+            told = difference(got[value], want[value])
+            if told is not None:
+                found = (node, value, told)
                 low, high = (probes[position - 1] + 1 if position else low), i
                 break
         else:
             return found
     return found
-
-
-def _pairs(got: Any, want: Any) -> list[tuple[Any, Any]] | None:
-    if isinstance(want, list) or isinstance(got, list):
-        if not (isinstance(want, list) and isinstance(got, list)) or len(want) != len(got):
-            return None
-        return list(zip(got, want, strict=True))
-    return [(got, want)]
-
-
-def _worst(got: Any, want: Any) -> float:
-    worst = 0.0
-    for g, w in _pairs(got, want) or []:
-        if g is None or w is None or np.shape(g) != np.shape(w) or not np.size(w):
-            continue
-        a, b = np.asarray(g, np.float64), np.asarray(w, np.float64)
-        spread = float(np.ptp(b[np.isfinite(b)])) if np.isfinite(b).any() else 0.0
-        gap = np.abs(a - b)[np.isfinite(a) & np.isfinite(b)]
-        worst = max(worst, float(gap.max()) / (spread or 1.0) if gap.size else 0.0)
-    return worst
-
-
-def _difference(got: Any, want: Any) -> str | None:
-    pairs = _pairs(got, want)
-    if pairs is None:
-        return "sequences of other lengths"
-    for g, w in pairs:
-        if (g is None) != (w is None):
-            return "present on one side only"
-        if g is None:
-            continue
-        a, b = np.asarray(g), np.asarray(w)
-        if a.shape != b.shape:
-            return f"shape {a.shape} instead of {b.shape}"
-        if a.dtype != b.dtype:
-            return f"dtype {a.dtype} instead of {b.dtype}"
-        spread = float(np.ptp(b[np.isfinite(b)])) if b.dtype.kind == "f" and np.isfinite(b).any() else 0.0
-        if not np.allclose(a, b, rtol=RTOL, atol=max(ATOL, RTOL * spread * 0.1), equal_nan=True):
-            return f"up to {_worst(a, b):.2g} of the range"
-    return None

@@ -1,5 +1,4 @@
-"""Recordings: one file of a catalogue and events that
-reproduces the same firings and the same features anywhere.
+"""Recordings: one file of a catalogue and events, with the same firings and features anywhere.
 
 A recording is JSON lines, optionally gzipped: first ``{"catalog": <hex of schemas/event.fbs>}``, then one
 event a line.
@@ -8,11 +7,10 @@ event a line.
 from __future__ import annotations
 
 import gzip
-import io
 import json
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO, cast
+from typing import Any, TextIO, cast
 
 from ..errors import ModelError
 from ._catalog import Catalog
@@ -20,8 +18,10 @@ from ._log import EventLog
 
 
 def _open(path: Path, mode: str) -> TextIO:
-    raw = gzip.open(path, mode + "b") if path.suffix == ".gz" else path.open(mode + "b")  # noqa: SIM115 - the caller closes it
-    return io.TextIOWrapper(cast(BinaryIO, raw), encoding="utf-8")
+    """Text of a plain or gzipped file, for the caller to close."""
+    if path.suffix == ".gz":
+        return cast(TextIO, gzip.open(path, f"{mode}t", encoding="utf-8"))
+    return cast(TextIO, path.open(mode, encoding="utf-8"))
 
 
 def record(log: EventLog, path: str | PathLike[str]) -> int:

@@ -36,7 +36,8 @@ class Isolate:
     Args:
         vm: the library to use (default: the full flavour).
         limits: what the task may use.
-        log: called with (level, line) for walle.log and print(); level 0 debug, 1 info, 2 warning, 3 error.
+        log: called with (level, line) for walle.log and print(), on the thread that runs the task; level 0
+            debug, 1 info, 2 warning, 3 error. Lines of tasks that still run when Python ends are lost.
         state: file for walle.kv; None: walle.kv refuses; "": kept in memory.
 
     Raises:

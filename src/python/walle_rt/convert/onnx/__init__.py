@@ -15,13 +15,45 @@ import onnx
 from ... import _core
 from ...errors import Error, ResourceError
 from ..report import Report, refuse
-from . import constants, control, elementwise, gradient, image, movement, neural, optional, reduce
+from . import (
+    classical,
+    constants,
+    control,
+    elementwise,
+    gradient,
+    image,
+    movement,
+    neural,
+    optional,
+    preview,
+    reduce,
+    text,
+    trees,
+    vectors,
+    vocabulary,
+)
 from .scope import Scope
 from .walk import Walk
 
 __all__ = ["convert_model"]
 
-FAMILIES = (constants, control, elementwise, gradient, image, movement, neural, optional, reduce)
+FAMILIES = (
+    classical,
+    constants,
+    control,
+    elementwise,
+    gradient,
+    image,
+    movement,
+    neural,
+    optional,
+    preview,
+    reduce,
+    text,
+    trees,
+    vectors,
+    vocabulary,
+)
 
 
 def convert_model(
@@ -63,6 +95,8 @@ def convert_model(
     metadata = {f"onnx.{p.key}": p.value for p in model.metadata_props}
     if walk.strings:
         metadata["strings"] = json.dumps(sorted(set(walk.strings)))
+    if walk.named_maps:
+        metadata["maps"] = json.dumps(walk.named_maps)
     metadata |= {
         "source.format": "onnx",
         "source.opset": ",".join(f"{d or 'ai.onnx'}:{v}" for d, v in sorted(walk.opsets.items())),

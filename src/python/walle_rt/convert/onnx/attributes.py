@@ -8,7 +8,8 @@ from typing import Any
 from onnx import AttributeProto, helper
 
 from ... import _core
-from .tensors import known_dtype, read_sparse, read_tensor
+from .element_types import known_dtype
+from .tensors import read_sparse, read_tensor
 from .unsupported import UnsupportedError
 
 # Attributes that hold an ONNX element type; the native graph has its own numbers.

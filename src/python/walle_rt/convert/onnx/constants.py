@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from onnx import TensorProto
 
 from .node import Node
 from .rules import rule
-from .tensors import read_sparse, read_tensor
-from .unsupported import UnsupportedError, UnsupportedTypeError
+from .tensors import read_sparse, read_strings, read_tensor
+from .unsupported import UnsupportedError
 
 
 @rule("Constant")
@@ -15,7 +16,10 @@ def constant(node: Node) -> None:
     """A Constant node becomes a constant value."""
     where = f"node '{node.name}'"
     folder = node.walk.folder
-    if "value" in node.attributes:
+    if "value" in node.attributes and node.attributes["value"].t.data_type == TensorProto.STRING:
+        words = read_strings(node.attributes["value"].t)
+        value = node.walk.string_constant(node.scope, words, node.outputs[0])
+    elif "value" in node.attributes:
         bits = read_tensor(node.attributes["value"].t, folder, where)
         value = node.walk.constant(node.scope, bits.array, bits.dtype, node.outputs[0])
     elif "sparse_value" in node.attributes:
@@ -26,7 +30,9 @@ def constant(node: Node) -> None:
     elif "value_float" in node.attributes or "value_floats" in node.attributes:
         value = node.array(np.asarray(node.attr("value_float", node.attr("value_floats")), np.float32))
     elif "value_string" in node.attributes or "value_strings" in node.attributes:
-        raise UnsupportedTypeError("element type string is not supported")
+        proto = node.attributes.get("value_string") or node.attributes["value_strings"]
+        words = np.asarray(proto.s if proto.name == "value_string" else list(proto.strings), object)
+        value = node.walk.string_constant(node.scope, words, node.outputs[0])
     else:
         raise UnsupportedError("a Constant without a value")
     node.result(value)

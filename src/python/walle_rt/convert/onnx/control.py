@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnx import GraphProto, TypeProto
+from onnx import GraphProto, TensorProto, TypeProto
 
 from .. import report as _report
 from .node import Node
@@ -55,6 +55,8 @@ def set_types(node: Node, values: list[int], graph: GraphProto, skip: int, added
             elif skip:
                 declared.tensor_type.ClearField("shape")
         node.scope.types.known[node.scope.key(value)] = declared
+        if declared.tensor_type.elem_type == TensorProto.STRING:
+            node.scope.types.strings.add(node.scope.key(value))
 
 
 @rule("If")

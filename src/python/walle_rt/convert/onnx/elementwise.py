@@ -60,17 +60,3 @@ def dropout_7(node: Node) -> None:
     if node.opset < 10:
         values[1] = node.emit("Cast", [values[1]], {"to": node.dtype(node.input(0))})
     node.result(*values)
-
-
-@rule("Equal")
-def equal(node: Node) -> None:
-    """On strings it is an operator of its own."""
-    made = [node.scope.types.produced.get(node.scope.key(i)) for i in node.inputs]
-    words = [
-        node.scope.key(i) in node.walk.string_values
-        or (p is not None and p.op in ("StringNormalizer", "StringConcat"))
-        for i, p in zip(node.inputs, made, strict=True)
-    ]
-    if any(words) and not all(words):
-        raise UnsupportedError("a string compared with something else")
-    node.take_over(op="StringEqual" if any(words) else None)

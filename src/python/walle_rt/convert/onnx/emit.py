@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import AttributeProto, FunctionProto, GraphProto, TypeProto, helper
+from onnx import AttributeProto, FunctionProto, GraphProto, TensorProto, TypeProto, helper
 
-from ... import _core
+from ... import _core, strings
+from ...values import Array
 from .attributes import as_proto, native_attribute
+from .element_types import BY_NAME
 from .functions import schema_function
 from .scope import NONE, Scope
-from .tensors import BY_NAME, Array
 from .types import Key, Produced, Types
 from .unsupported import UnsupportedError
 
@@ -38,7 +39,7 @@ class Emitter(ABC):
         self.types = Types()
         self.native = {row["name"] for row in _core.op_table()}
         self.newest = onnx.defs.onnx_opset_version()
-        self.string_values: set[Key] = set()
+        self.maps: dict[Key, list[Any]] = {}  # results of ZipMap: the keys of their dictionaries
         self.builders: list[_core.GraphBuilder] = []  # kept alive: their id() is part of every key
 
     @abstractmethod
@@ -116,4 +117,14 @@ class Emitter(ABC):
         self.types.known[scope.key(value)] = proto_type
         if array.size <= _SMALL and array.dtype.kind in "ifb":
             self.types.constants[scope.key(value)] = onnx.numpy_helper.from_array(np.asarray(array))
+        return value
+
+    def string_constant(self, scope: Scope, words: Array, name: str) -> int:
+        """Add an array of strings (of Python strings or UTF-8 bytes) as a constant."""
+        plain = [w.decode("utf-8", "replace") if isinstance(w, bytes) else str(w) for w in words.ravel()]
+        rows = strings.encode(np.asarray(plain, object).reshape(words.shape), name)
+        value = scope.builder.constant(name, rows, "uint8")
+        kind = helper.make_tensor_type_proto(TensorProto.STRING, list(words.shape))
+        self.types.known[scope.key(value)] = kind
+        self.types.strings.add(scope.key(value))
         return value

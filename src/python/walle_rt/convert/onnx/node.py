@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from onnx import AttributeProto, NodeProto, TypeProto, helper
 
+from ...values import Array
+from .element_types import BY_NAME, DTYPES
 from .emit import Emitter
 from .scope import NONE, Scope
-from .tensors import BY_NAME, DTYPES, Array
 from .types import element_type, rank_of, type_of
 from .unsupported import UnsupportedError
 
@@ -59,6 +60,10 @@ class Node:
     def type(self, value: int) -> TypeProto | None:
         """The type of a value, where it can be known."""
         return type_of(self.scope.types, self.scope.key(value))
+
+    def is_string(self, value: int) -> bool:
+        """Whether a value is an array of strings."""
+        return self.scope.key(value) in self.scope.types.strings
 
     def rank(self, value: int, what: str) -> int:
         """The rank of a value; the node is unsupported where it cannot be known."""

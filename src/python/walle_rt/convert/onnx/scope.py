@@ -103,10 +103,14 @@ class Scope:
             value = self.builder.share_constant(self.parent.builder, outer)
         else:
             kind, dtype, shape = self.describe_outer(outer)
+            if self.parent.key(outer) in self.types.strings:
+                dtype = "uint8"
             value = self.builder.input(name, kind, dtype, shape)
             self.captures.append(outer)
         self.types.known[self.key(value)] = self._outer_type(outer)
         outer_key = self.parent.key(outer)
+        if outer_key in self.types.strings:
+            self.types.strings.add(self.key(value))
         if outer_key in self.types.constants:
             self.types.constants[self.key(value)] = self.types.constants[outer_key]
         return value

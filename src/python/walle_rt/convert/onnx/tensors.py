@@ -11,37 +11,11 @@ import numpy as np
 from onnx import SparseTensorProto, TensorProto
 
 from ... import _core
+from ...values import Array
 from ..report import refuse
-from .unsupported import UnsupportedTypeError
+from .element_types import PACKED, known_dtype
+from .external import read_external
 
-Array = np.ndarray[Any, Any]
-
-_NAMES: dict[int, str] = {
-    TensorProto.FLOAT: "float32",
-    TensorProto.DOUBLE: "float64",
-    TensorProto.FLOAT16: "float16",
-    TensorProto.BFLOAT16: "bfloat16",
-    TensorProto.INT8: "int8",
-    TensorProto.INT16: "int16",
-    TensorProto.INT32: "int32",
-    TensorProto.INT64: "int64",
-    TensorProto.UINT8: "uint8",
-    TensorProto.UINT16: "uint16",
-    TensorProto.UINT32: "uint32",
-    TensorProto.UINT64: "uint64",
-    TensorProto.BOOL: "bool",
-    TensorProto.FLOAT8E4M3FN: "float8e4m3fn",
-    TensorProto.FLOAT8E4M3FNUZ: "float8e4m3fnuz",
-    TensorProto.FLOAT8E5M2: "float8e5m2",
-    TensorProto.FLOAT8E5M2FNUZ: "float8e5m2fnuz",
-}
-# ONNX number -> (name, NumPy dtype of the bits in a file, walle_rt's number).
-DTYPES: dict[int, tuple[str, str, int]] = {
-    onnx: (name, "<" + code, number)
-    for onnx, name in _NAMES.items()
-    for number, code in [_core.dtypes()[name]]
-}
-BY_NAME = {name: number for number, (name, _, _) in DTYPES.items()}
 _MAX_BYTES = _core.limits()["max_tensor_bytes"]
 MAX_RANK = _core.limits()["max_rank"]
 
@@ -52,23 +26,6 @@ class Bits:
 
     array: Array
     dtype: str
-
-
-def type_name(number: int) -> str:
-    """The ONNX name of an element type, also for the ones walle_rt lacks."""
-    try:
-        return str(TensorProto.DataType.Name(number)).lower()
-    except ValueError:
-        return f"element type {number}"
-
-
-def known_dtype(number: int) -> tuple[str, str, int]:
-    """Name, NumPy dtype and walle_rt number of an ONNX element type;
-    raises UnsupportedTypeError naming the others.
-    """
-    if number in DTYPES:
-        return DTYPES[number]
-    raise UnsupportedTypeError(f"element type {type_name(number)} is not supported")
 
 
 def checked_dims(dims: list[int], itemsize: int, where: str) -> int:
@@ -98,8 +55,10 @@ def read_tensor(tensor: TensorProto, folder: Path | None, where: str) -> Bits:
     dims = list(tensor.dims)
     dtype = np.dtype(code)
     count = checked_dims(dims, dtype.itemsize, where)
+    if tensor.data_type in PACKED:
+        return Bits(_unpacked(tensor, folder, count, where).reshape(dims), name)
     if tensor.data_location == TensorProto.EXTERNAL:
-        flat = _external(tensor, folder, count * dtype.itemsize, where).view(dtype)
+        flat = read_external(tensor, folder, count * dtype.itemsize, where).view(dtype)
     elif tensor.HasField("raw_data"):
         flat = _from_raw(tensor.raw_data, dtype, count, where)
     else:
@@ -112,6 +71,42 @@ def read_tensor(tensor: TensorProto, folder: Path | None, where: str) -> Bits:
             "export the model again; the file is damaged",
         )
     return Bits(flat.reshape(dims), name)
+
+
+def read_strings(tensor: TensorProto) -> Array:
+    """The strings of a TensorProto as an array of bytes objects."""
+    where = f"tensor '{tensor.name}'"
+    dims = list(tensor.dims)
+    count = checked_dims(dims, 1, where)
+    if len(tensor.string_data) != count:
+        raise refuse(
+            f"{len(tensor.string_data)} strings for a tensor of shape {dims}",
+            f"{count} strings",
+            where,
+            "export the model again; the file is damaged",
+        )
+    flat = np.empty(count, object)
+    flat[:] = list(tensor.string_data)
+    return flat.reshape(dims)
+
+
+def _unpacked(tensor: TensorProto, folder: Path | None, count: int, where: str) -> Array:
+    """Elements below 8 bits, the first in the lowest bits of a byte, as a byte each."""
+    bits = PACKED[tensor.data_type]
+    size = -(-count * bits // 8)
+    if tensor.data_location == TensorProto.EXTERNAL:
+        packed = np.asarray(read_external(tensor, folder, size, where))
+    elif tensor.HasField("raw_data"):
+        packed = _from_raw(tensor.raw_data, np.dtype(np.uint8), size, where)
+    else:
+        packed = np.asarray(tensor.int32_data, np.int32).astype(np.uint8)
+    if packed.size != size:
+        raise refuse(
+            f"{packed.size} bytes for {count} elements of {bits} bits", f"{size} bytes", where, "export again"
+        )
+    shifts = np.arange(0, 8, bits, dtype=np.uint8)
+    codes = (packed[:, None] >> shifts) & np.uint8((1 << bits) - 1)
+    return np.ascontiguousarray(codes.reshape(-1)[:count])
 
 
 def _from_raw(raw: bytes, dtype: np.dtype[Any], count: int, where: str) -> Array:
@@ -139,61 +134,6 @@ def _from_fields(tensor: TensorProto, dtype: np.dtype[Any], name: str) -> Array:
     if kind == TensorProto.FLOAT16:
         return words.astype(np.uint16).view(dtype)
     return words.astype(dtype)
-
-
-def _external(tensor: TensorProto, folder: Path | None, size: int, where: str) -> Array:
-    entries = {entry.key: entry.value for entry in tensor.external_data}
-    location = entries.get("location", "")
-    if folder is None:
-        raise refuse(
-            f"external data '{location}' in a model given as bytes",
-            "a model with its weights inside",
-            where,
-            "load the model by its path",
-        )
-    path = _confined(folder, location, where)
-    try:
-        offset, length = int(entries.get("offset", 0)), int(entries.get("length", size))
-    except ValueError as error:
-        raise refuse(
-            f"external data entries {entries}", "numbers", where, "export the model again"
-        ) from error
-    try:
-        available = path.stat().st_size
-        if offset < 0 or length != size or offset + length > available:
-            raise refuse(
-                f"bytes {offset}..{offset + length} of '{location}' ({available} bytes) for {size} bytes of "
-                "weights",
-                "a range inside the file that fits the tensor",
-                where,
-                "export the model again; a file is damaged",
-            )
-        if size == 0:
-            return np.empty(0, np.uint8)
-        return np.memmap(path, np.uint8, "r", offset, (length,))
-    except OSError as error:
-        raise refuse(
-            f"external data '{location}' cannot be read: {error.strerror or error}",
-            "a readable file beside the model",
-            where,
-            "copy the model together with its data files",
-        ) from error
-
-
-def _confined(folder: Path, location: str, where: str) -> Path:
-    """The path of a data file; an error when it would lie outside the model's folder,
-    symbolic links followed.
-    """
-    path = folder / location
-    outside = not location or Path(location).is_absolute() or ".." in Path(location).parts or "\0" in location
-    if outside or not path.resolve().is_relative_to(folder.resolve()):
-        raise refuse(
-            f"external data location '{location}'",
-            f"a file inside the model's folder '{folder}'",
-            where,
-            "move the data file beside the model and export with a relative location",
-        )
-    return path
 
 
 def read_sparse(sparse: SparseTensorProto, folder: Path | None, where: str) -> Bits:

@@ -11,7 +11,7 @@ import onnx
 from onnx import AttributeProto, NodeProto, TypeProto, helper
 from onnx.shape_inference import infer_node_outputs
 
-from .tensors import DTYPES
+from .element_types import DTYPES
 
 Key = tuple[int, int]  # (id of the builder, value number)
 
@@ -36,6 +36,9 @@ class Types:
     known: dict[Key, TypeProto | None] = field(default_factory=dict)
     produced: dict[Key, Produced] = field(default_factory=dict)
     constants: dict[Key, Any] = field(default_factory=dict)
+    # Arrays of strings, which are uint8 with one more axis in the native graph; their type in `known` is the
+    # model's.
+    strings: set[Key] = field(default_factory=set)
 
 
 def type_of(types: Types, key: Key) -> TypeProto | None:

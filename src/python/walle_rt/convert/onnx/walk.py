@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TypeProto
@@ -16,6 +17,7 @@ from .node import Node
 from .order import in_order
 from .rules import find_rule
 from .scope import NONE, Scope
+from .text import find_string_rule
 from .unsupported import UnsupportedError, UnsupportedTypeError
 
 _MAX_CALLS = 64  # ONNX forbids recursion between functions; a file may hold it all the same
@@ -35,12 +37,17 @@ class Walk(Emitter):
         self.opsets = {o.domain if o.domain != "ai.onnx" else "": o.version for o in model.opset_import}
         self.opsets.setdefault("", 1)
         self.current = ""  # the node being converted, for messages
-        self._ends = GraphEnds(model.graph, self, report)
+        self._ends = GraphEnds(self, report)
 
     @property
     def strings(self) -> list[str]:
         """Names of the inputs and outputs that hold strings."""
         return self._ends.strings
+
+    @property
+    def named_maps(self) -> dict[str, list[Any]]:
+        """Names of the outputs that are lists of dictionaries, and the keys of these."""
+        return self._ends.maps
 
     def graph(self, graph: GraphProto, scope: Scope, formal_types: Sequence[TypeProto | None] = ()) -> None:
         """Convert a graph (the main one or a body) into ``scope``'s builder."""
@@ -76,12 +83,12 @@ class Walk(Emitter):
         if local is not None:
             self._call(local, node)
             return
-        if domain not in _NATIVE_DOMAINS:
+        known = find_string_rule(node, domain) or find_rule(domain, node.op, node.opset)
+        if known is None and domain not in _NATIVE_DOMAINS:
             raise UnsupportedError(f"domain '{domain}' is not supported")
-        if not onnx.defs.has(node.op, domain):
+        if known is None and not onnx.defs.has(node.op, domain):
             where = f"domain '{domain or 'ai.onnx'}'"
             raise UnsupportedError(f"the package onnx knows no such operator in {where}")
-        known = find_rule(domain, node.op, node.opset)
         if known is not None:
             known(node)
         else:

@@ -18,4 +18,12 @@ ir::Cost NodeView::cost() const {
   return {0, bytes};
 }
 
+Result<SharedBlock> PrepareContext::shared(std::initializer_list<const Tensor*> sources,
+                                           const std::string& kind,
+                                           const std::function<Result<Block>()>& make) const {
+  if (constants) return constants->get({sources.begin(), sources.size()}, kind, make);
+  WALLE_ASSIGN(Block block, make());
+  return std::make_shared<const Block>(std::move(block));
+}
+
 }  // namespace walle::backends

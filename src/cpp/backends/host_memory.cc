@@ -1,0 +1,57 @@
+#include "backends/host_memory.h"
+
+#include <cstring>
+
+#include "base/memory.h"
+
+namespace walle::backends {
+
+Result<Handle> HostMemory::allocate(int64_t bytes) {
+  void* block = bytes < 0 ? nullptr : base::aligned_allocate(static_cast<size_t>(bytes));
+  if (!block)
+    return resource_error("request for " + std::to_string(bytes) + " bytes of host memory was refused",
+                          "enough free memory", "allocate",
+                          "use a smaller input or batch, or close other sessions");
+  return of(block);
+}
+
+void HostMemory::free(Handle block) { base::aligned_free(pointer(block)); }
+
+namespace {
+Status move_bytes(void* to, const void* from, int64_t bytes) {
+  if (!to || !from) return internal_error("a copy between memories that neither side knows", "host memory");
+  std::memcpy(to, from, static_cast<size_t>(bytes));
+  return {};
+}
+}  // namespace
+
+Status HostMemory::copy_in(Handle to, const void* from, int64_t bytes) {
+  return move_bytes(pointer(to), from, bytes);
+}
+
+Status HostMemory::copy_out(void* to, Handle from, int64_t bytes) {
+  return move_bytes(to, pointer(from), bytes);
+}
+
+Status HostMemory::copy_within(Handle to, Handle from, int64_t bytes) {
+  return move_bytes(pointer(to), pointer(from), bytes);
+}
+
+namespace {
+Error foreign(const char* what, size_t i, Handle h) {
+  return internal_error(
+      std::string(what) + " " + std::to_string(i) + " lies in " + std::string(h.memory()->name()) + " memory",
+      "a kernel that computes in host memory");
+}
+}  // namespace
+
+Error foreign_operand(const RunArgs& args) {
+  const auto elsewhere = [](Handle h) { return h && h.memory() != &host_memory(); };
+  for (size_t i = 0; i < args.in.size(); ++i)
+    if (elsewhere(args.in[i])) return foreign("input", i, args.in[i]);
+  for (size_t i = 0; i < args.out.size(); ++i)
+    if (elsewhere(args.out[i])) return foreign("output", i, args.out[i]);
+  return foreign("workspace", 0, args.workspace);
+}
+
+}  // namespace walle::backends

@@ -1,0 +1,98 @@
+// The host's own memory, where graph inputs, results and constants lie and the CPU computes; and HostArgs,
+// the operands of a kernel that computes there.
+//
+// Stateless: every function may be called from any thread.
+#pragma once
+
+#include "backends/backend.h"
+
+namespace walle::backends {
+
+class HostMemory final : public Memory {
+ public:
+  std::string_view name() const override { return "host"; }
+  Result<Handle> allocate(int64_t bytes) override;
+  void free(Handle block) override;
+  Status copy_in(Handle to, const void* from, int64_t bytes) override;
+  Status copy_out(void* to, Handle from, int64_t bytes) override;
+  Status copy_within(Handle to, Handle from, int64_t bytes) override;
+  Status flush() override { return {}; }
+  void discard(Handle, int64_t) override {}
+
+  // Memory that somebody else keeps alive: a tensor's.
+  Handle of(const void* bytes) const { return handle(reinterpret_cast<uintptr_t>(bytes)); }
+  // nullptr for a handle of another memory.
+  std::byte* pointer(Handle h) const {
+    return h.memory() == this ? reinterpret_cast<std::byte*>(static_cast<uintptr_t>(number(h))) : nullptr;
+  }
+};
+
+namespace detail {
+inline constinit HostMemory host_memory;
+}
+inline HostMemory& host_memory() { return detail::host_memory; }
+
+// RunArgs whose operands all lie in host memory, as pointers. Only the adapter below makes one, once it has
+// looked at every handle.
+class HostArgs {
+ public:
+  // nullptr for an operand that was left out.
+  template <class T>
+  const T* input(int i) const {
+    return reinterpret_cast<const T*>(static_cast<uintptr_t>(in_[i].at_));
+  }
+  template <class T>
+  T* output(int i) const {
+    return reinterpret_cast<T*>(static_cast<uintptr_t>(out_[i].at_));
+  }
+
+  std::byte* const workspace;
+  const int threads;
+
+ private:
+  template <class Fn>
+  friend class HostKernel;
+  explicit HostArgs(const RunArgs& args)
+      : workspace(host_memory().pointer(args.workspace)),
+        threads(args.threads),
+        in_(args.in.data()),
+        out_(args.out.data()) {}
+
+  // In every step of every run, so inline and without a Status: about 2 ns a step of a 40-step model against
+  // 14 for a call that returned one.
+  static bool on_host(const RunArgs& args) {
+    const Memory* host = &host_memory();
+    bool all = !args.workspace || args.workspace.memory() == host;
+    for (const Handle& h : args.in) all &= !h || h.memory() == host;
+    for (const Handle& h : args.out) all &= !h || h.memory() == host;
+    return all;
+  }
+
+  const Handle* in_;
+  const Handle* out_;
+};
+
+// The internal error that names the operand which is not on the host.
+Error foreign_operand(const RunArgs& args);
+
+template <class Fn>
+class HostKernel final : public Kernel {
+ public:
+  explicit HostKernel(Fn fn) : fn_(std::move(fn)) {}
+  Status run(const RunArgs& args) const override {
+    if (!HostArgs::on_host(args)) [[unlikely]]
+      return foreign_operand(args);
+    return fn_(HostArgs(args));
+  }
+
+ private:
+  Fn fn_;
+};
+
+// A kernel in host memory from a callable Status(const HostArgs&).
+template <class Fn>
+std::unique_ptr<Kernel> make_kernel(Fn fn) {
+  return std::make_unique<HostKernel<Fn>>(std::move(fn));
+}
+
+}  // namespace walle::backends

@@ -1,0 +1,104 @@
+// Memory: where the operands of a backend's kernels lie, and the only ways in and out.
+//
+// A Handle names a place in one memory. It is no pointer: what its number means only its own memory knows,
+// and a pointer comes out of it only where the memory is the host's (host_memory.h), so that a kernel cannot
+// read another backend's memory by mistake. The plan has one arena per memory and a copy step for every value
+// that is needed where it was not made; all copies go through the host, because that is the one way every
+// device has.
+//
+// Thread rules: a Memory is shared by all sessions of the process and may be called from any thread. What one
+// thread gives it (copies, and the kernels of its backend) takes effect in that order; what lies in a block
+// is guarded by whoever allocated it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "base/status.h"
+
+namespace walle::backends {
+
+class Memory;
+
+// A place in a memory; a default one stands for an operand that was left out.
+class Handle {
+ public:
+  Handle() = default;
+
+  const Memory* memory() const { return memory_; }
+  explicit operator bool() const { return memory_ != nullptr; }
+  // `bytes` further on in the same block.
+  Handle operator+(int64_t bytes) const { return Handle(memory_, at_ + static_cast<uint64_t>(bytes)); }
+  bool operator==(const Handle&) const = default;
+
+ private:
+  friend class Memory;
+  friend class HostArgs;
+  Handle(const Memory* memory, uint64_t at) : memory_(memory), at_(at) {}
+
+  const Memory* memory_ = nullptr;
+  uint64_t at_ = 0;
+};
+
+class Memory {
+ public:
+  virtual std::string_view name() const = 0;
+
+  // At least `bytes` (one, if none are asked for), aligned to base::kSegmentAlignment, with any content; a
+  // resource error when memory is short.
+  virtual Result<Handle> allocate(int64_t bytes) = 0;
+  virtual void free(Handle block) = 0;
+
+  // From the host: `from` may be changed as soon as the call returns.
+  virtual Status copy_in(Handle to, const void* from, int64_t bytes) = 0;
+  // To the host, after all work given before: the bytes are there when the call returns.
+  virtual Status copy_out(void* to, Handle from, int64_t bytes) = 0;
+  virtual Status copy_within(Handle to, Handle from, int64_t bytes) = 0;
+  // Waits for everything given so far and says what went wrong in it.
+  virtual Status flush() = 0;
+  // What these bytes hold is not needed any more.
+  virtual void discard(Handle block, int64_t bytes) = 0;
+
+ protected:
+  ~Memory() = default;  // memories belong to their backends and are never deleted through this class
+  Handle handle(uint64_t at) const { return Handle(this, at); }
+  static uint64_t number(Handle h) { return h.at_; }
+};
+
+// Owns a block of a memory; frees it when it goes.
+class Block {
+ public:
+  Block() = default;
+  static Result<Block> allocate(Memory& memory, int64_t bytes) {
+    WALLE_ASSIGN(const Handle handle, memory.allocate(bytes));
+    return Block(memory, handle, bytes);
+  }
+  Block(Block&& other) noexcept
+      : memory_(std::exchange(other.memory_, nullptr)), handle_(other.handle_), bytes_(other.bytes_) {}
+  Block& operator=(Block&& other) noexcept {
+    std::swap(memory_, other.memory_);
+    std::swap(handle_, other.handle_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~Block() {
+    if (memory_) memory_->free(handle_);
+  }
+
+  explicit operator bool() const { return memory_ != nullptr; }
+  Handle handle() const { return handle_; }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  Block(Memory& memory, Handle handle, int64_t bytes) : memory_(&memory), handle_(handle), bytes_(bytes) {}
+
+  Memory* memory_ = nullptr;
+  Handle handle_;
+  int64_t bytes_ = 0;
+};
+
+using SharedBlock = std::shared_ptr<const Block>;
+
+}  // namespace walle::backends

@@ -1,0 +1,65 @@
+// Movement of strings. An array of strings has one more axis than the model says and its width is a value, so
+// operators that move data work on the positions of the strings instead, and the strings follow:
+//   StringPositions(a, b, ...) -> all strings one behind the other, positions of a, positions of b, ...
+//   StringPick(strings, positions) -> the strings at these positions, in the shape of the positions; a
+//   negative
+//     one counts from the end, as in Gather
+#include <array>
+#include <numeric>
+
+#include "ir/op_def.h"
+#include "ops/control_context.h"
+#include "ops/rules/words.h"
+
+namespace walle::ops {
+
+namespace {
+Status run_positions(ControlContext& c) {
+  Words all;
+  for (int i = 0; i < c.input_count(); ++i) {
+    WALLE_ASSIGN(Words words, words_of(c.in(i).tensor(), "input " + std::to_string(i)));
+    WALLE_ASSIGN(Tensor places, Tensor::allocate(DType::int64, words.shape));
+    const auto to = places.as_mutable<int64_t>();
+    std::iota(to.begin(), to.end(), static_cast<int64_t>(all.items.size()));
+    if (i + 1 < c.output_count()) c.output(i + 1, std::move(places));
+    all.items.insert(all.items.end(), std::make_move_iterator(words.items.begin()),
+                     std::make_move_iterator(words.items.end()));
+  }
+  all.shape = Shape{static_cast<int64_t>(all.items.size())};
+  WALLE_ASSIGN(Tensor pool, tensor_of(all));
+  c.output(0, std::move(pool));
+  return {};
+}
+
+Status run_pick(ControlContext& c) {
+  WALLE_ASSIGN(const Words words, words_of(c.in(0).tensor(), "input strings"));
+  const Tensor* positions = c.in(1).tensor();
+  if (!positions || positions->dtype() != DType::int64)
+    return model_error("positions that are not int64", "a tensor of int64", "StringPick", "cast them");
+  WALLE_ASSIGN(const Shape shape, Shape::checked(positions->shape().dims(), 32, "StringPick"));
+  Words out{shape, {}};
+  out.items.reserve(static_cast<size_t>(shape.elements()));
+  const auto count = static_cast<int64_t>(words.items.size());
+  for (int64_t p : positions->as<int64_t>()) {
+    if (p < -count || p >= count)
+      return model_error("position " + std::to_string(p) + " of " + std::to_string(count) + " strings",
+                         "a position among them", "StringPick", "check the indices");
+    out.items.push_back(words.items[static_cast<size_t>(p < 0 ? p + count : p)]);
+  }
+  WALLE_ASSIGN(Tensor result, tensor_of(out));
+  c.output(0, std::move(result));
+  return {};
+}
+
+constexpr std::array kRows{
+    ir::OpDef{.name = "StringPositions",
+              .op_class = ir::OpClass::control,
+              .inputs = {1, -1},
+              .outputs = {1, -1},
+              .control = run_positions},
+    ir::OpDef{.name = "StringPick", .op_class = ir::OpClass::control, .inputs = {2, 2}, .control = run_pick}};
+}  // namespace
+
+extern const std::span<const ir::OpDef> kStringPositionsOps = kRows;
+
+}  // namespace walle::ops

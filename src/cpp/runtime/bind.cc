@@ -1,0 +1,91 @@
+// Executable::bind: kernels made, constants brought to the memories that read them, every operand of every
+// step resolved to a handle or to what it will be patched with when a run begins.
+#include <algorithm>
+
+#include "backends/host_memory.h"
+#include "runtime/executable.h"
+#include "runtime/step_labels.h"
+
+namespace walle::runtime {
+
+Result<std::unique_ptr<Executable>> Executable::bind(ops::Program program, search::Plan plan, int threads,
+                                                     backends::ConstantCache* constants) {
+  std::unique_ptr<Executable> exe(new Executable(std::move(program), std::move(plan), threads));
+  for (const search::Step& step : exe->plan_.steps) {
+    Status status = step.is_copy() ? exe->bind_copy(step) : exe->bind_node(step, constants);
+    if (!status.ok()) return status.take_error().within(step_name(exe->program_, exe->plan_, step));
+  }
+  exe->times_.resize(exe->steps_.size());
+  exe->bound_arenas_.resize(exe->plan_.memories.size());
+  exe->previous_.resize(exe->program_.outputs.size());
+  return exe;
+}
+
+Status Executable::bind_node(const search::Step& step, backends::ConstantCache* constants) {
+  const ops::ProgramNode& node = program_.nodes[static_cast<size_t>(step.node)];
+  backends::PrepareContext context{constants, threads_};
+  WALLE_ASSIGN(auto kernel, step.chosen.backend->prepare(backends::NodeView(program_, node),
+                                                         step.chosen.candidate, context));
+  steps_.push_back({.kernel = kernel.get(),
+                    .first = operands_.size(),
+                    .inputs = node.inputs.size(),
+                    .outputs = node.outputs.size()});
+  kernels_.push_back(std::move(kernel));
+  for (ops::Ref r : node.inputs) WALLE_TRY(add_operand(step.memory, r, constants));
+  for (ops::Ref r : node.outputs) WALLE_TRY(add_operand(step.memory, r, constants));
+  arena_patches_.push_back({operands_.size(), static_cast<size_t>(step.memory), step.workspace_offset});
+  operands_.emplace_back();
+  return {};
+}
+
+Status Executable::bind_copy(const search::Step& step) {
+  steps_.push_back({.first = operands_.size(), .copy = &step.copy});
+  WALLE_TRY(add_operand(step.copy.from, step.copy.value, nullptr));
+  return add_operand(step.copy.to, step.copy.value, nullptr);
+}
+
+Status Executable::add_operand(int memory, ops::Ref r, backends::ConstantCache* constants) {
+  const size_t operand = operands_.size();
+  operands_.emplace_back();
+  if (r < 0) return {};
+  const search::Storage& s = plan_.at(memory, r);
+  const auto position = [&](const std::vector<ops::Ref>& list) {
+    return static_cast<size_t>(std::ranges::find(list, s.root) - list.begin());
+  };
+  switch (s.home) {
+    case search::Home::nowhere:
+      return internal_error(
+          "value " + std::to_string(r) + " is used in a memory that does not hold it",
+          std::string(plan_.memories[static_cast<size_t>(memory)].memory->name()) + " memory");
+    case search::Home::arena:
+      arena_patches_.push_back({operand, static_cast<size_t>(memory), s.offset});
+      break;
+    case search::Home::input: input_patches_.push_back({operand, position(program_.inputs), s.offset}); break;
+    case search::Home::output:
+      output_patches_.push_back({operand, position(program_.outputs), s.offset});
+      break;
+    case search::Home::constant: {
+      WALLE_ASSIGN(const backends::Handle root, constant(memory, s.root, constants));
+      operands_[operand] = root + s.offset;
+      break;
+    }
+  }
+  return {};
+}
+
+Result<backends::Handle> Executable::constant(int memory, ops::Ref root, backends::ConstantCache* constants) {
+  const Tensor& tensor = *program_.at(root).constant;
+  if (memory == search::kHost) return backends::host_memory().of(tensor.data());
+  backends::Memory& to = *plan_.memories[static_cast<size_t>(memory)].memory;
+  const backends::PrepareContext context{constants, threads_};
+  const std::string kind = std::string(to.name()) + " copy of " + std::to_string(tensor.bytes()) + " bytes";
+  WALLE_ASSIGN(backends::SharedBlock block, context.shared({&tensor}, kind, [&]() -> Result<backends::Block> {
+    WALLE_ASSIGN(backends::Block made, backends::Block::allocate(to, tensor.bytes()));
+    WALLE_TRY(to.copy_in(made.handle(), tensor.data(), tensor.bytes()));
+    return made;
+  }));
+  constants_.push_back(block);
+  return block->handle();
+}
+
+}  // namespace walle::runtime

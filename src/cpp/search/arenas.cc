@@ -1,0 +1,101 @@
+#include "search/arenas.h"
+
+#include "base/limits.h"
+#include "search/memory_planner.h"
+
+namespace walle::search {
+
+namespace {
+// The blocks of one memory.
+class Layout {
+ public:
+  Layout(const ops::Program& program, const Views& views, int memory)
+      : program_(program), views_(views), memory_(memory), block_of_(program.values.size(), kNone) {}
+
+  // A step reads or writes this value here.
+  void touch(ops::Ref r, int step) {
+    if (r < 0) return;
+    const ops::Ref root = views_.at(r).root;
+    int& block = block_of_[static_cast<size_t>(root)];
+    if (block == kNone) block = starts(root, step);
+    if (block >= 0) blocks_[static_cast<size_t>(block)].last = step;
+  }
+
+  void add_workspace(int64_t bytes, int step) {
+    if (bytes <= 0) return;
+    workspaces_.emplace_back(step, blocks_.size());
+    blocks_.push_back({.bytes = bytes, .first = step, .last = step});
+  }
+
+  Status finish(Plan& plan) {
+    PlannedMemory& out = plan.memories[static_cast<size_t>(memory_)];
+    out.arena_bytes = plan_offsets(blocks_);
+    if (out.arena_bytes > base::kMaxArenaBytes)
+      return resource_error("a plan that needs " + std::to_string(out.arena_bytes) + " bytes of " +
+                                std::string(out.memory->name()) + " memory",
+                            "at most " + std::to_string(base::kMaxArenaBytes), "memory plan",
+                            "use smaller inputs or batches");
+    for (const auto& [step, block] : workspaces_)
+      plan.steps[static_cast<size_t>(step)].workspace_offset = blocks_[block].offset;
+    plan.activation_bytes += activation_bytes_;
+    out.storage.resize(program_.values.size());
+    for (size_t i = 0; i < out.storage.size(); ++i) out.storage[i] = storage_of(views_.of[i]);
+    return {};
+  }
+
+ private:
+  static constexpr int kNone = -1;       // not used in this memory, so far
+  static constexpr int kElsewhere = -2;  // used, but no part of the arena
+
+  int starts(ops::Ref root, int step) {
+    const Home home = views_.home_of(root);
+    if (home == Home::constant || (memory_ == kHost && home != Home::arena)) return kElsewhere;
+    const ops::ProgramValue& value = program_.at(root);
+    blocks_.push_back(
+        {.bytes = value.shape.elements() * dtype_size(value.dtype), .first = step, .last = step});
+    activation_bytes_ += blocks_.back().bytes;
+    return static_cast<int>(blocks_.size()) - 1;
+  }
+
+  Storage storage_of(const View& view) const {
+    if (view.root < 0) return {};
+    const int block = block_of_[static_cast<size_t>(view.root)];
+    if (block >= 0) return {Home::arena, view.root, blocks_[static_cast<size_t>(block)].offset + view.offset};
+    const Home home = views_.home_of(view.root);
+    if (block == kElsewhere || (memory_ == kHost && home != Home::arena))
+      return {home, view.root, view.offset};
+    return {};
+  }
+
+  const ops::Program& program_;
+  const Views& views_;
+  int memory_;
+  std::vector<int> block_of_;  // per root
+  std::vector<Block> blocks_;
+  std::vector<std::pair<int, size_t>> workspaces_;  // step, block
+  int64_t activation_bytes_ = 0;
+};
+}  // namespace
+
+Status plan_arenas(const ops::Program& program, const Views& views, Plan& plan) {
+  std::vector<Layout> layouts;
+  for (size_t m = 0; m < plan.memories.size(); ++m) layouts.emplace_back(program, views, static_cast<int>(m));
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    const Step& step = plan.steps[s];
+    const auto now = static_cast<int>(s);
+    if (step.is_copy()) {
+      layouts[static_cast<size_t>(step.copy.from)].touch(step.copy.value, now);
+      layouts[static_cast<size_t>(step.copy.to)].touch(step.copy.value, now);
+      continue;
+    }
+    Layout& layout = layouts[static_cast<size_t>(step.memory)];
+    const ops::ProgramNode& node = program.nodes[static_cast<size_t>(step.node)];
+    for (ops::Ref r : node.inputs) layout.touch(r, now);
+    for (ops::Ref r : node.outputs) layout.touch(r, now);
+    layout.add_workspace(step.chosen.candidate.workspace_bytes, now);
+  }
+  for (Layout& layout : layouts) WALLE_TRY(layout.finish(plan));
+  return {};
+}
+
+}  // namespace walle::search

@@ -1,0 +1,80 @@
+#include "search/copies.h"
+
+#include <algorithm>
+
+namespace walle::search {
+
+namespace {
+// A first estimate until devices are measured: an enqueued transfer on a phone or over PCIe starts in tens of
+// microseconds and moves several GB/s.
+constexpr double kCopyStartMs = 0.02;
+constexpr double kCopyBytesPerMs = 6e6;
+
+void add_once(std::vector<ops::Ref>& list, ops::Ref r) {
+  if (std::ranges::find(list, r) == list.end()) list.push_back(r);
+}
+}  // namespace
+
+double copy_ms(int64_t bytes) { return kCopyStartMs + static_cast<double>(bytes) / kCopyBytesPerMs; }
+
+Flow flow_of(const ops::Program& p, const Views& views) {
+  Flow flow;
+  flow.roots.resize(p.values.size());
+  for (size_t i = 0; i < p.values.size(); ++i) {
+    const ops::ProgramValue& value = p.values[i];
+    const Home home = views.home[i];
+    flow.roots[i] = {.bytes = value.shape.elements() * dtype_size(value.dtype),
+                     .given = home == Home::input,
+                     .wanted = home == Home::output};
+  }
+  for (size_t i = 0; i < p.nodes.size(); ++i) {
+    if (views.skipped[i]) continue;
+    Flow::Node& node = flow.nodes.emplace_back();
+    for (ops::Ref r : p.nodes[i].inputs)
+      if (r >= 0 && views.home_of(views.at(r).root) != Home::constant) add_once(node.reads, views.at(r).root);
+    for (ops::Ref r : p.nodes[i].outputs)
+      if (r >= 0) node.makes.push_back(r);
+  }
+  return flow;
+}
+
+namespace {
+// Per root, the memories in which it is needed at any time.
+std::vector<Holders> needs_of(const Flow& flow, const std::vector<int>& memory_of_node) {
+  std::vector<Holders> needs(flow.roots.size(), 0);
+  for (size_t r = 0; r < flow.roots.size(); ++r)
+    if (flow.roots[r].wanted) needs[r] = holder(kHost);
+  for (size_t n = 0; n < flow.nodes.size(); ++n)
+    for (ops::Ref r : flow.nodes[n].reads) needs[static_cast<size_t>(r)] |= holder(memory_of_node[n]);
+  return needs;
+}
+}  // namespace
+
+std::vector<CopyBefore> copies_of(const Flow& flow, const std::vector<int>& memory_of_node) {
+  const std::vector<Holders> needs = needs_of(flow, memory_of_node);
+  std::vector<Holders> held(flow.roots.size(), 0);
+  std::vector<CopyBefore> out;
+  const auto bring_to = [&](ops::Ref r, int memory, size_t before, int maker) {
+    Holders& holders = held[static_cast<size_t>(r)];
+    const int64_t bytes = flow.root(r).bytes;
+    holders = bring(holders, memory, [&](int from, int to) {
+      out.push_back(
+          {before,
+           {.value = r, .from = from, .to = to, .bytes = bytes, .cost_ms = copy_ms(bytes), .maker = maker}});
+    });
+  };
+  for (size_t n = 0; n < flow.nodes.size(); ++n) {
+    for (ops::Ref r : flow.nodes[n].reads) {
+      if (flow.root(r).given) held[static_cast<size_t>(r)] |= holder(kHost);
+      bring_to(r, memory_of_node[n], n, -1);
+    }
+    for (ops::Ref r : flow.nodes[n].makes) {
+      held[static_cast<size_t>(r)] = holder(memory_of_node[n]);
+      for (int m = 0; m < kMaxMemories; ++m)
+        if (needs[static_cast<size_t>(r)] & holder(m)) bring_to(r, m, n + 1, static_cast<int>(n));
+    }
+  }
+  return out;
+}
+
+}  // namespace walle::search

@@ -1,0 +1,119 @@
+#include "search/make_plan.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "backends/host_memory.h"
+#include "search/arenas.h"
+#include "search/placement.h"
+
+namespace walle::search {
+
+namespace {
+using Backends = std::vector<const backends::Backend*>;
+
+// The nodes that need a step, their choices, and what the best of them costs on each backend.
+struct Choices {
+  std::vector<int> nodes;
+  std::vector<std::vector<Choice>> all;
+  std::vector<std::vector<double>> cost_ms;  // infinity: the backend does not run it
+};
+
+Result<Choices> find_choices(const ops::Program& program, const Views& views, const Backends& backends,
+                             int threads) {
+  Choices out;
+  for (size_t i = 0; i < program.nodes.size(); ++i) {
+    if (views.skipped[i]) continue;
+    WALLE_ASSIGN(std::vector<Choice> choices, choices_for(program, program.nodes[i], backends, threads));
+    std::vector<double> row(backends.size(), std::numeric_limits<double>::infinity());
+    for (const Choice& c : choices) {
+      double& best = row[static_cast<size_t>(std::ranges::find(backends, c.backend) - backends.begin())];
+      // A prediction may overflow; infinity is kept for "does not run it".
+      best = std::min({best, c.candidate.cost_ms, std::numeric_limits<double>::max()});
+    }
+    out.nodes.push_back(static_cast<int>(i));
+    out.all.push_back(std::move(choices));
+    out.cost_ms.push_back(std::move(row));
+  }
+  return out;
+}
+
+// The host's memory first, then every other one once; which of them each backend works in.
+Result<std::vector<int>> find_memories(const Backends& backends, Plan& plan) {
+  plan.memories.push_back({.memory = &backends::host_memory()});
+  std::vector<int> memory_of;
+  for (const backends::Backend* b : backends) {
+    const auto known = std::ranges::find(plan.memories, &b->memory(), &PlannedMemory::memory);
+    memory_of.push_back(static_cast<int>(known - plan.memories.begin()));
+    if (known == plan.memories.end()) plan.memories.push_back({.memory = &b->memory()});
+  }
+  if (plan.memories.size() > kMaxMemories)
+    return backend_error(std::to_string(plan.memories.size() - 1) + " backends with memory of their own",
+                         "at most " + std::to_string(kMaxMemories - 1), "session", "name fewer backends");
+  return memory_of;
+}
+
+// Of each node, which of its choices is taken.
+std::vector<size_t> decide(const Choices& choices, const Flow& flow, const Backends& backends,
+                           const std::vector<int>& memory_of, const SearchOptions& options) {
+  std::vector<size_t> taken(choices.nodes.size(), 0);
+  if (!options.search && !options.random_placement) return taken;
+  const std::vector<int> placed = options.random_placement
+                                      ? place_at_random(choices.cost_ms, *options.random_placement)
+                                      : place(choices.cost_ms, flow, memory_of).backend;
+  for (size_t n = 0; n < taken.size(); ++n) {
+    double lowest = std::numeric_limits<double>::infinity();
+    for (size_t c = 0; c < choices.all[n].size(); ++c) {
+      const Choice& choice = choices.all[n][c];
+      if (choice.backend != backends[static_cast<size_t>(placed[n])] || choice.candidate.cost_ms >= lowest)
+        continue;
+      lowest = choice.candidate.cost_ms;
+      taken[n] = c;
+      if (!options.search) break;  // the first of the backend
+    }
+  }
+  return taken;
+}
+
+void add_steps(Choices choices, const std::vector<size_t>& taken, const Flow& flow, Plan& plan) {
+  const auto memory_of = [&](size_t n) {
+    const backends::Memory* memory = &choices.all[n][taken[n]].backend->memory();
+    return static_cast<int>(std::ranges::find(plan.memories, memory, &PlannedMemory::memory) -
+                            plan.memories.begin());
+  };
+  std::vector<int> memories(taken.size());
+  for (size_t n = 0; n < taken.size(); ++n) memories[n] = memory_of(n);
+  const std::vector<CopyBefore> copies = copies_of(flow, memories);
+  auto copy = copies.begin();
+  for (size_t n = 0; n <= taken.size(); ++n) {
+    for (; copy != copies.end() && copy->node == n; ++copy) {
+      plan.steps.push_back({.copy = copy->copy});
+      int& maker = plan.steps.back().copy.maker;
+      if (maker >= 0) maker = choices.nodes[static_cast<size_t>(maker)];
+    }
+    if (n == taken.size()) break;
+    Step step{.node = choices.nodes[n], .memory = memories[n]};
+    std::vector<Choice>& all = choices.all[n];
+    step.chosen = std::move(all[taken[n]]);
+    all.erase(all.begin() + static_cast<std::ptrdiff_t>(taken[n]));
+    step.losers = std::move(all);
+    plan.steps.push_back(std::move(step));
+  }
+  for (const Step& step : plan.steps) plan.predicted_ms += step.cost_ms();
+}
+}  // namespace
+
+Result<Plan> make_plan(const ops::Program& program, const Backends& backends, const SearchOptions& options) {
+  Plan plan;
+  const Views views = find_views(program);
+  plan.aliases = views.aliases;
+  WALLE_ASSIGN(const std::vector<int> memory_of, find_memories(backends, plan));
+  WALLE_ASSIGN(Choices choices, find_choices(program, views, backends, options.threads));
+  const Flow flow = flow_of(program, views);
+  const std::vector<size_t> taken = decide(choices, flow, backends, memory_of, options);
+  add_steps(std::move(choices), taken, flow, plan);
+  WALLE_TRY(plan_arenas(program, views, plan));
+  return plan;
+}
+
+}  // namespace walle::search

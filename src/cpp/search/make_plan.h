@@ -1,0 +1,23 @@
+// The search: from a program to a plan of this machine. Apart from plan.h, which is data alone: what the
+// search is made of (placement, copies, arenas) reads plans, and must not need the search itself.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "search/plan.h"
+
+namespace walle::search {
+
+struct SearchOptions {
+  int threads = 1;
+  bool search = true;  // false: the first candidate of the first backend, undecided by cost
+  std::optional<uint64_t> random_placement;  // tests: every node on any backend that runs it, by this seed
+};
+
+// A backend error names a node that no backend runs; a resource error a memory whose arena would be too
+// large.
+Result<Plan> make_plan(const ops::Program& program, const std::vector<const backends::Backend*>& backends,
+                       const SearchOptions& options);
+
+}  // namespace walle::search

@@ -1,0 +1,65 @@
+"""Weights that lie in files beside the model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from onnx import TensorProto
+
+from ...values import Array
+from ..report import refuse
+
+
+def read_external(tensor: TensorProto, folder: Path | None, size: int, where: str) -> Array:
+    """``size`` bytes that lie in a file of the model's folder, mapped: they are read when they are used."""
+    entries = {entry.key: entry.value for entry in tensor.external_data}
+    location = entries.get("location", "")
+    if folder is None:
+        raise refuse(
+            f"external data '{location}' in a model given as bytes",
+            "a model with its weights inside",
+            where,
+            "load the model by its path",
+        )
+    path = _confined(folder, location, where)
+    try:
+        offset, length = int(entries.get("offset", 0)), int(entries.get("length", size))
+    except ValueError as error:
+        raise refuse(
+            f"external data entries {entries}", "numbers", where, "export the model again"
+        ) from error
+    try:
+        available = path.stat().st_size
+        if offset < 0 or length != size or offset + length > available:
+            raise refuse(
+                f"bytes {offset}..{offset + length} of '{location}' ({available} bytes) for {size} bytes of "
+                "weights",
+                "a range inside the file that fits the tensor",
+                where,
+                "export the model again; a file is damaged",
+            )
+        if size == 0:
+            return np.empty(0, np.uint8)
+        return np.memmap(path, np.uint8, "r", offset, (length,))
+    except OSError as error:
+        raise refuse(
+            f"external data '{location}' cannot be read: {error.strerror or error}",
+            "a readable file beside the model",
+            where,
+            "copy the model together with its data files",
+        ) from error
+
+
+def _confined(folder: Path, location: str, where: str) -> Path:
+    """The path of a data file, which must not lead out of the model's folder, not by a symbolic link."""
+    path = folder / location
+    outside = not location or Path(location).is_absolute() or ".." in Path(location).parts or "\0" in location
+    if outside or not path.resolve().is_relative_to(folder.resolve()):
+        raise refuse(
+            f"external data location '{location}'",
+            f"a file inside the model's folder '{folder}'",
+            where,
+            "move the data file beside the model and export with a relative location",
+        )
+    return path

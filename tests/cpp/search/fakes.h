@@ -1,0 +1,45 @@
+// Backends and memories that plan but never run.
+#pragma once
+
+#include "backends/host_memory.h"
+
+namespace walle::search {
+
+class FakeMemory final : public backends::Memory {
+ public:
+  explicit FakeMemory(std::string_view name) : name_(name) {}
+  std::string_view name() const override { return name_; }
+  Result<backends::Handle> allocate(int64_t) override { return internal_error("never run", "test"); }
+  void free(backends::Handle) override {}
+  Status copy_in(backends::Handle, const void*, int64_t) override { return {}; }
+  Status copy_out(void*, backends::Handle, int64_t) override { return {}; }
+  Status copy_within(backends::Handle, backends::Handle, int64_t) override { return {}; }
+  Status flush() override { return {}; }
+  void discard(backends::Handle, int64_t) override {}
+
+ private:
+  std::string_view name_;
+};
+
+// Runs one operator, or "*" for any; twice as fast with two threads.
+class Fake final : public backends::Backend {
+ public:
+  Fake(std::string_view name, std::string_view op, backends::Memory& memory = backends::host_memory())
+      : name_(name), op_(op), memory_(memory) {}
+  std::string_view name() const override { return name_; }
+  backends::Memory& memory() const override { return memory_; }
+  bool supports(const backends::NodeView& node) const override { return node.op().name == op_ || op_ == "*"; }
+  std::vector<backends::Candidate> candidates(const backends::NodeView&, int threads) const override {
+    return {{"slow", {}, 8.0 / threads, 0, 0}, {"fast", {{"tile", 4}}, 2.0 / threads, 64, 1}};
+  }
+  Result<std::unique_ptr<backends::Kernel>> prepare(const backends::NodeView&, const backends::Candidate&,
+                                                    backends::PrepareContext&) const override {
+    return internal_error("never run", "test");
+  }
+
+ private:
+  std::string_view name_, op_;
+  backends::Memory& memory_;
+};
+
+}  // namespace walle::search
