@@ -61,6 +61,7 @@ class Explanation:
             rows=[ExplainRow(**row) for row in native["rows"]],
             plans=native["plans"],
             arena_bytes=native["arena_bytes"],
+            arenas=native["arenas"],
             activation_bytes=native["activation_bytes"],
             aliases=native["aliases"],
             predicted_ms=native["predicted_ms"],

@@ -20,6 +20,7 @@ class _Step(TypedDict):
     algorithm: str
     parameters: dict[str, int]
     output: str
+    memory: str
     storage: str
     offset: int
     workspace_bytes: int
@@ -34,6 +35,7 @@ class _Plans(TypedDict):
     rows: list[_Step]
     plans: int
     arena_bytes: int
+    arenas: dict[str, int]
     activation_bytes: int
     aliases: int
     predicted_ms: float
