@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/limits.h"
+#include "raster/canonical.h"
 #include "search/memory_planner.h"
 #include "search/placement.h"
 
