@@ -6,13 +6,17 @@
 namespace walle::base {
 
 struct CpuFeatures {
-  bool sse4 = false;    // SSE4.2
-  bool avx2 = false;    // AVX2, FMA and F16C together
-  bool avx512 = false;  // F, BW, DQ and VL together
+  bool sse4 = false;  // SSE4.2
+  // AVX2 and FMA. Kernels of this set also use F16C, which is not asked for: no processor is known that has
+  // the other two without it.
+  bool avx2 = false;
+  bool avx512 = false;  // F, BW, DQ and VL together: what the server cores since Skylake have in common
   bool avx512_vnni = false;
   bool avx512_bf16 = false;
   bool neon = false;
-  int64_t l1_bytes = 32 << 10;  // data, of one core; a modest guess where the system does not say
+  // Data, of one core. Modest guesses where the system does not say: blocks made for a smaller cache fit a
+  // larger one, and not the other way round.
+  int64_t l1_bytes = 32 << 10;
   int64_t l2_bytes = 512 << 10;
 };
 

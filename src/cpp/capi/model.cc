@@ -1,5 +1,6 @@
 // Loading models, and what they declare.
 #include <cstring>
+#include <iterator>
 
 #include "capi/handles.h"
 #include "ir/walle_file.h"
@@ -31,7 +32,8 @@ walle_status_t value_info(const walle_model_t* model, const Ids& (*ids)(const wa
     info->name = v.name.c_str();
     info->dtype = static_cast<walle_dtype_t>(v.dtype);
     info->rank = v.shape ? static_cast<int32_t>(v.shape->size()) : -1;
-    for (int32_t i = 0; i < info->rank; ++i) info->shape[i] = (*v.shape)[static_cast<size_t>(i)].size;
+    // info->shape holds WALLE_MAX_RANK, which verification holds every rank to.
+    for (int32_t i = 0; i < info->rank; ++i) info->shape[i] = (*v.shape)[i].size;
     return {};
   });
 }
@@ -40,8 +42,9 @@ const char* symbol(const walle_model_t* model, const Ids& (*ids)(const walle_mod
                    int32_t axis) {
   if (!model || index >= ids(model).size()) return nullptr;
   const auto& shape = model->model->graph().at(ids(model)[index]).shape;
-  if (!shape || axis < 0 || static_cast<size_t>(axis) >= shape->size()) return nullptr;
-  const walle::ir::Dim& dim = (*shape)[static_cast<size_t>(axis)];
+  if (!shape || axis < 0 || axis >= std::ssize(*shape)) return nullptr;
+  const walle::ir::Dim& dim = (*shape)[axis];
+  // A known size needs no name, and "" would look like one.
   return dim.size < 0 && !dim.symbol.empty() ? dim.symbol.c_str() : nullptr;
 }
 
@@ -62,6 +65,8 @@ walle_status_t walle_model_parse(const void* data, size_t bytes, walle_model_t**
   return guarded(error, [&]() -> walle::Status {
     if (!data || !model) return null_argument(data ? "model" : "data", "walle_model_parse");
     *model = nullptr;
+    // The caller's bytes may go when this returns, and may lie anywhere: constants stay windows of a copy
+    // that is aligned and lives as long as they do.
     WALLE_ASSIGN(walle::Buffer copy, walle::Buffer::allocate(bytes));
     if (bytes) std::memcpy(copy.data(), data, bytes);
     auto keep = std::make_shared<const walle::Buffer>(copy);
@@ -102,6 +107,7 @@ const char* walle_model_metadata_key(const walle_model_t* model, size_t index) {
 
 const char* walle_model_metadata(const walle_model_t* model, const char* key) {
   if (!model || !key) return nullptr;
+  // A walk, because find() would make a std::string of `key`, which may throw across the C boundary.
   for (const auto& [name, value] : model->model->data().metadata)
     if (name == key) return value.c_str();
   return nullptr;

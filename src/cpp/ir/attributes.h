@@ -1,4 +1,13 @@
 // Attributes of a node: a short list of named values, looked up by name and type.
+//
+// A list and not a map: nodes have few (the largest number is limited before a file's are read), comparing a
+// handful of short names costs no more than walking a tree, and the order in which a converter set them is
+// the order in files and dumps. One int64 and one double stand for all of ONNX's numbers: its floats are 32
+// bits wide and become doubles exactly, and attributes are never computed with in bulk.
+//
+// The op table does not list what attributes a row knows, so nothing checks their types beforehand. A value
+// of another type than asked for reads as if it were absent: a hostile file gets a default or the error of a
+// rule that misses it, never a bad access.
 #pragma once
 
 #include <memory>
@@ -14,6 +23,8 @@ namespace walle::ir {
 
 struct Graph;
 
+// In the order of AttributeKind in schemas/model.fbs. Bodies are shared and const: copies of a node, which
+// passes make freely, hold one body that was verified once.
 using AttrValue = std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>,
                                std::vector<std::string>, Tensor, std::shared_ptr<const Graph>>;
 
@@ -54,7 +65,7 @@ class Attributes {
     const AttrValue* v = find(name);
     if (!v) return fallback;
     if (const T* typed = std::get_if<T>(v)) return *typed;
-    if constexpr (std::is_same_v<T, double>) {
+    if constexpr (std::is_same_v<T, double>) {  // alpha=1 says the same as alpha=1.0
       if (const auto* i = std::get_if<int64_t>(v)) return static_cast<double>(*i);
     }
     return fallback;

@@ -14,6 +14,8 @@ ModelData expose_all(const Graph& graph) {
     for (const ValueId id : node.outputs) {
       if (id == kNone) continue;
       std::string& name = exposed.at(id).name;
+      // Two nodes of different functions or bodies may have been given one name; inside a graph only numbers
+      // tell values apart.
       if (!names.insert(name).second) name += "#" + std::to_string(id);
       exposed.outputs.push_back(id);
     }

@@ -10,7 +10,7 @@ namespace {
 constexpr std::array<std::string_view, 3> kValueKinds = {"tensor", "sequence", "optional"};
 }  // namespace
 
-std::string_view value_kind_name(ValueKind kind) { return kValueKinds[static_cast<size_t>(kind)]; }
+std::string_view value_kind_name(ValueKind kind) { return kValueKinds[static_cast<uint8_t>(kind)]; }
 
 std::optional<ValueKind> value_kind_from_name(std::string_view name) {
   const auto found = std::ranges::find(kValueKinds, name);
@@ -23,6 +23,7 @@ std::string describe(const Node& node) { return "node '" + node.name + "' (" + n
 namespace {
 std::string value_text(const Graph& g, ValueId id) {
   if (id == kNone) return "-";
+  // By name where it has one: a number changes with every value added before it, and golden files would too.
   const Value& v = g.at(id);
   std::string out = "%" + (v.name.empty() ? std::to_string(id) : v.name);
   if (v.constant)

@@ -5,6 +5,15 @@
 // after its formal inputs, and the control node lists the captured values after its own inputs (attribute
 // "captures" counts them per body: "<attr>_captures"). So a graph can be planned, checked and run without its
 // parent. Immutable once verified; shared by every session of a model.
+//
+// Values are numbers into the graph's own list, and nodes have none; no pointers. A number is what the file
+// holds, one comparison makes it safe to use, a graph is copied by copying vectors, tables by value are plain
+// vectors, and whatever walks a graph does so in the same order on every run. The price is that nothing is
+// taken out: a value that no node uses any more keeps its place, because taking it out would renumber the
+// others.
+//
+// The list of nodes is the order of execution. A file has to bring one (ir/verify.h proves it), so that no
+// stage sorts, recurses along edges, or can meet a cycle.
 #pragma once
 
 #include <map>
@@ -17,14 +26,17 @@
 
 namespace walle::ir {
 
+// 32 bits, as in the file: base::kMaxValues is far below what they count, and lists of operands stay half as
+// long as with 64. Signed, so that "none" is a number too.
 using ValueId = int32_t;
 inline constexpr ValueId kNone = -1;  // an omitted optional input or output
 
 struct Dim {
-  int64_t size = -1;   // -1: not known before run time
+  int64_t size = -1;   // -1: not known before run time; 0 is a size, tensors may be empty
   std::string symbol;  // the name of a symbolic dimension, or empty
 };
 
+// The numbers are those of schemas/model.fbs.
 enum class ValueKind : uint8_t { tensor = 0, sequence = 1, optional = 2 };
 std::string_view value_kind_name(ValueKind kind);
 std::optional<ValueKind> value_kind_from_name(std::string_view name);
@@ -37,6 +49,8 @@ struct Value {
   std::optional<Tensor> constant;
 };
 
+// An operator is a name and not a number: files and dumps say it, an unknown one can be reported as itself,
+// and adding one changes no schema. Planning looks it up once for each node.
 struct Node {
   std::string op;
   std::string name;
@@ -56,8 +70,8 @@ struct Graph {
     values.push_back(std::move(value));
     return static_cast<ValueId>(values.size() - 1);
   }
-  Value& at(ValueId id) { return values[static_cast<size_t>(id)]; }
-  const Value& at(ValueId id) const { return values[static_cast<size_t>(id)]; }
+  Value& at(ValueId id) { return values[id]; }
+  const Value& at(ValueId id) const { return values[id]; }
 };
 
 struct Signature {
@@ -69,7 +83,7 @@ struct Signature {
 struct ModelData {
   Graph graph;
   std::vector<Signature> signatures;
-  std::map<std::string, std::string> metadata;
+  std::map<std::string, std::string> metadata;  // ordered, so that a model is written the same each time
 };
 
 std::string describe(const Node& node);  // "node 'conv1' (Conv)"

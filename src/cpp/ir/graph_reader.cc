@@ -1,12 +1,17 @@
 // FlatBuffers -> ir::ModelData. Everything read here may be hostile: the structure verifier has passed,
 // nothing else.
+//
+// What is checked here is what decoding itself stands on: numbers that become enums, sizes that are
+// allocated, ranges that become windows of the map, depth that becomes recursion. What the graph means
+// (order, producers, operators) is checked by ir/verify.h on the decoded graph, so that graphs from
+// converters and from files pass through the same checks.
 #include <flatbuffers/flatbuffers.h>
 
 #include <algorithm>
 #include <set>
 
 #include "base/checked.h"
-#include "base/utf8.h"
+#include "ir/paid_reader.h"
 #include "ir/walle_file.h"
 #include "schemas/model_generated.h"
 
@@ -16,24 +21,18 @@ namespace {
 
 namespace fb = walle_rt::fb;
 
-constexpr uint32_t kSchemaVersion = 1;
-constexpr const char* kAgain = "the file is damaged: copy or convert it again";
+constexpr size_t kShownName = 64;  // bytes of a name not checked yet that a message quotes
 
-// FlatBuffers may name one table many times, so that a small file can describe a huge graph. Every byte
-// decoded is paid for from a budget proportional to the file.
-class Reader {
+class Reader : PaidReader {
  public:
   Reader(std::span<const std::byte> graph, std::span<const std::byte> weights,
          std::shared_ptr<const void> owner, std::string where)
-      : weights_(weights),
-        owner_(std::move(owner)),
-        where_(std::move(where)),
-        budget_(static_cast<int64_t>(graph.size()) * 16 + (int64_t{16} << 20)) {}
+      : PaidReader(graph.size(), std::move(where)), weights_(weights), owner_(std::move(owner)) {}
 
   Result<ModelData> model(const fb::Model& m) {
     if (m.version() == 0 || m.version() > kSchemaVersion)
       return model_error("schema version " + std::to_string(m.version()),
-                         "1.." + std::to_string(kSchemaVersion), where_,
+                         "1.." + std::to_string(kSchemaVersion), where(),
                          "use a runtime as new as the converter");
     segments_ = m.segments();
     WALLE_TRY(aligned<fb::Segment>(segments_));
@@ -55,47 +54,9 @@ class Reader {
   }
 
  private:
-  Status pay(int64_t bytes) {
-    budget_ -= bytes;
-    if (budget_ >= 0) return {};
-    return model_error("a graph that expands far beyond its file", "tables that are used once", where_,
-                       kAgain);
-  }
+  using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-  Result<std::string> text(const flatbuffers::String* s) {
-    if (!s) return std::string();
-    WALLE_TRY(pay(s->size() + 32));
-    if (!base::valid_utf8(s->string_view()))
-      return model_error("a text that is not UTF-8", "UTF-8", where_, kAgain);
-    return s->str();
-  }
-
-  // A name: bounded, so that messages and traces stay readable.
-  Result<std::string> name(const flatbuffers::String* s) {
-    if (s && s->size() > base::kMaxNameBytes)
-      return model_error("a name of " + std::to_string(s->size()) + " bytes",
-                         "at most " + std::to_string(base::kMaxNameBytes), where_, kAgain);
-    return text(s);
-  }
-
-  // The FlatBuffers verifier checks how a vector's length is aligned, not its elements.
-  template <class T, class Vector>
-  Status aligned(const Vector* v) {
-    if (!v || v->size() == 0 || reinterpret_cast<uintptr_t>(v->Data()) % alignof(T) == 0) return {};
-    return model_error("a list at an odd address", std::to_string(alignof(T)) + "-byte alignment", where_,
-                       kAgain);
-  }
-
-  template <class T>
-  Result<std::vector<T>> list(const flatbuffers::Vector<T>* v) {
-    if (!v) return std::vector<T>();
-    WALLE_TRY(aligned<T>(v));
-    WALLE_TRY(pay(static_cast<int64_t>(v->size()) * static_cast<int64_t>(sizeof(T)) + 24));
-    return std::vector<T>(v->begin(), v->end());
-  }
-
-  Status pairs(const flatbuffers::Vector<flatbuffers::Offset<fb::Pair>>* from,
-               std::vector<std::pair<std::string, std::string>>& to) {
+  Status pairs(const flatbuffers::Vector<flatbuffers::Offset<fb::Pair>>* from, Pairs& to) {
     if (!from) return {};
     for (const fb::Pair* p : *from) {
       WALLE_ASSIGN(std::string key, text(p->key()));
@@ -106,41 +67,51 @@ class Reader {
   }
 
   Result<Tensor> constant(const fb::Constant& c) {
-    const std::string where = where_ + ", segment " + std::to_string(c.segment());
-    if (c.dtype() == 0 || c.dtype() >= tensor::kDTypeCount)
+    const std::string place = where() + ", segment " + std::to_string(c.segment());
+    if (c.dtype() == 0 || c.dtype() >= tensor::kDTypeCount)  // 0 is `undefined`: no constant has it
       return model_error("dtype number " + std::to_string(c.dtype()),
-                         "1.." + std::to_string(tensor::kDTypeCount - 1), where, kAgain);
+                         "1.." + std::to_string(tensor::kDTypeCount - 1), place, kConvertAgain);
     const auto dtype = static_cast<DType>(c.dtype());
     WALLE_ASSIGN(const std::vector<int64_t> dims, list(c.dims()));
-    WALLE_ASSIGN(const Shape shape, Shape::checked(dims, dtype_size(dtype), where));
-    if (!segments_ || c.segment() >= segments_->size())
-      return model_error("segment " + std::to_string(c.segment()),
-                         "a number below " + std::to_string(segments_ ? segments_->size() : 0), where_,
-                         kAgain);
-    const fb::Segment& s = *segments_->Get(c.segment());
+    WALLE_ASSIGN(const Shape shape, Shape::checked(dims, dtype_size(dtype), place));
+    WALLE_ASSIGN(const std::span<const std::byte> bytes, segment(c.segment(), place));
     const auto want = static_cast<uint64_t>(shape.elements() * dtype_size(dtype));
+    if (bytes.size() != want)
+      return model_error(
+          std::to_string(bytes.size()) + " bytes for " + std::string(dtype_name(dtype)) + shape.text(),
+          std::to_string(want) + " bytes", place, kConvertAgain);
+    // A window and no copy: weights stay in the mapped file, and pages nobody reads are never loaded.
+    Tensor out(dtype, shape, Buffer::window(owner_, bytes.data(), bytes.size()));
+    if (dtype == DType::boolean) WALLE_TRY(plain_booleans(out, c.segment(), place));
+    return out;
+  }
+
+  // Ranges are compared by subtraction from the area's size: a sum of two numbers of the file could overflow.
+  Result<std::span<const std::byte>> segment(uint32_t number, const std::string& place) const {
+    if (!segments_ || number >= segments_->size())
+      return model_error("segment " + std::to_string(number),
+                         "a number below " + std::to_string(segments_ ? segments_->size() : 0), where(),
+                         kConvertAgain);
+    const fb::Segment& s = *segments_->Get(number);
     if (s.offset() % static_cast<uint64_t>(base::kSegmentAlignment) != 0 || s.offset() > weights_.size() ||
         s.bytes() > weights_.size() - s.offset())
       return model_error("bytes " + std::to_string(s.offset()) + "+" + std::to_string(s.bytes()) +
                              " of a weight area of " + std::to_string(weights_.size()),
-                         "an aligned range inside it", where, kAgain);
-    if (s.bytes() != want)
-      return model_error(
-          std::to_string(s.bytes()) + " bytes for " + std::string(dtype_name(dtype)) + shape.text(),
-          std::to_string(want) + " bytes", where, kAgain);
-    Tensor out(dtype, shape, Buffer::window(owner_, weights_.data() + s.offset(), s.bytes()));
-    if (dtype == DType::boolean) WALLE_TRY(plain_booleans(out, c.segment(), where));
-    return out;
+                         "an aligned range inside it", place, kConvertAgain);
+    return weights_.subspan(s.offset(), s.bytes());
   }
 
-  // Reads each segment once, and no more bytes than there are: segments of a hostile file may overlap.
-  Status plain_booleans(const Tensor& t, uint32_t segment, const std::string& where) {
+  // The one dtype whose bytes are looked at: reading a bool that is neither 0 nor 1 is undefined behaviour in
+  // C++, any bits are some number of the other dtypes. Reads each segment once, and no more bytes than there
+  // are: segments of a hostile file may overlap.
+  Status plain_booleans(const Tensor& t, uint32_t segment, const std::string& place) {
     if (!boolean_segments_.insert(segment).second) return {};
     boolean_bytes_ += t.bytes();
     if (boolean_bytes_ > static_cast<int64_t>(weights_.size()))
-      return model_error("boolean segments that overlap", "segments apart from each other", where, kAgain);
+      return model_error("boolean segments that overlap", "segments apart from each other", place,
+                         kConvertAgain);
     if (t.has_plain_booleans()) return {};
-    return model_error("a boolean that is neither 0 nor 1", "0 or 1", where, kAgain);
+    return model_error("a boolean that is neither 0 nor 1", "0 or 1", place, kConvertAgain);
   }
 
   Result<Value> value(const fb::Value& v) {
@@ -150,33 +121,39 @@ class Reader {
     if (v.kind() > fb::ValueKind::MAX || v.dtype() >= tensor::kDTypeCount)
       return model_error(
           "kind " + std::to_string(static_cast<int>(v.kind())) + ", dtype " + std::to_string(v.dtype()),
-          "known ones", where_ + ", value '" + out.name + "'", kAgain);
+          "known ones", place_of(out), kConvertAgain);
     out.kind = static_cast<ValueKind>(v.kind());
     out.dtype = static_cast<DType>(v.dtype());
-    if (v.has_shape()) {
+    if (v.has_shape()) {  // a field of its own: an absent list is rank 0, which is not an unknown rank
       out.shape.emplace();
-      if (v.shape()) {
-        if (v.shape()->size() > static_cast<size_t>(base::kMaxRank))
-          return model_error("rank " + std::to_string(v.shape()->size()),
-                             "at most " + std::to_string(base::kMaxRank),
-                             where_ + ", value '" + out.name + "'", kAgain);
-        for (const fb::Dim* d : *v.shape()) {
-          Dim dim{d->size(), {}};
-          WALLE_ASSIGN(dim.symbol, name(d->symbol()));
-          if (dim.size < -1)
-            return model_error("dimension " + std::to_string(dim.size), "-1 or a size",
-                               where_ + ", value '" + out.name + "'", kAgain);
-          out.shape->push_back(std::move(dim));
-        }
-      }
+      if (v.shape()) WALLE_TRY(dims(*v.shape(), out));
     }
     if (v.constant()) {
       WALLE_ASSIGN(out.constant, constant(*v.constant()));
-      out.dtype = out.constant->dtype();
+      out.dtype = out.constant->dtype();  // what the bytes are; the declaration could only repeat it
     }
     return out;
   }
 
+  std::string place_of(const Value& v) const { return where() + ", value '" + v.name + "'"; }
+
+  Status dims(const flatbuffers::Vector<flatbuffers::Offset<fb::Dim>>& from, Value& to) {
+    if (from.size() > static_cast<size_t>(base::kMaxRank))
+      return model_error("rank " + std::to_string(from.size()), "at most " + std::to_string(base::kMaxRank),
+                         place_of(to), kConvertAgain);
+    for (const fb::Dim* d : from) {
+      Dim dim{d->size(), {}};
+      WALLE_ASSIGN(dim.symbol, name(d->symbol()));
+      if (dim.size < -1)
+        return model_error("dimension " + std::to_string(dim.size), "-1 or a size", place_of(to),
+                           kConvertAgain);
+      to.shape->push_back(std::move(dim));
+    }
+    return {};
+  }
+
+  // `kind` alone says which field counts. A kind without its field is an error and never a default: an older
+  // writer's lists of texts lay in another field, and would be read as empty ones.
   Result<AttrValue> attribute(const fb::Attribute& a, int depth) {
     using Kind = fb::AttributeKind;
     switch (a.kind()) {
@@ -185,14 +162,9 @@ class Reader {
       case Kind::s: return lift(text(a.s()));
       case Kind::ints: return lift(list(a.ints()));
       case Kind::floats: return lift(list(a.floats()));
-      case Kind::strings: {
-        std::vector<std::string> out;
-        if (!a.texts()) break;  // also files that hold them in the older field
-        for (const fb::Text* t : *a.texts()) {
-          WALLE_ASSIGN(out.emplace_back(), text(t->value()));
-        }
-        return AttrValue(std::move(out));
-      }
+      case Kind::strings:
+        if (a.texts()) return lift(texts(*a.texts()));
+        break;
       case Kind::tensor:
         if (a.tensor()) return lift(constant(*a.tensor()));
         break;
@@ -205,9 +177,17 @@ class Reader {
         break;
       case Kind::none: break;
     }
-    return model_error("attribute '" + a.name()->str().substr(0, 64) + "' of kind " +
+    return model_error("attribute '" + a.name()->str().substr(0, kShownName) + "' of kind " +
                            std::to_string(static_cast<int>(a.kind())) + " without a value",
-                       "a known kind and its value", where_, kAgain);
+                       "a known kind and its value", where(), kConvertAgain);
+  }
+
+  Result<std::vector<std::string>> texts(const flatbuffers::Vector<flatbuffers::Offset<fb::Text>>& from) {
+    std::vector<std::string> out;
+    for (const fb::Text* t : from) {
+      WALLE_ASSIGN(out.emplace_back(), text(t->value()));
+    }
+    return out;
   }
 
   template <class T>
@@ -216,34 +196,38 @@ class Reader {
     return AttrValue(std::move(r).value());
   }
 
+  Status node(const fb::Node& n, int depth, Node& out) {
+    WALLE_TRY(pay(static_cast<int64_t>(sizeof(Node))));
+    WALLE_ASSIGN(out.op, name(n.op()));
+    WALLE_ASSIGN(out.name, name(n.name()));
+    WALLE_ASSIGN(out.inputs, list(n.inputs()));
+    WALLE_ASSIGN(out.outputs, list(n.outputs()));
+    if (!n.attributes()) return {};
+    // Before they are read and not only in ir/verify.h: finding one by name looks at all, so a node with very
+    // many of them would take their square.
+    if (n.attributes()->size() > base::kMaxAttributes)
+      return model_error(std::to_string(n.attributes()->size()) + " attributes",
+                         "at most " + std::to_string(base::kMaxAttributes), where() + ", " + describe(out),
+                         kConvertAgain);
+    for (const fb::Attribute* a : *n.attributes()) {
+      WALLE_ASSIGN(std::string key, name(a->name()));
+      WALLE_ASSIGN(AttrValue value, attribute(*a, depth));
+      out.attributes.set(std::move(key), std::move(value));
+    }
+    return {};
+  }
+
   Status graph(const fb::Graph& g, int depth, Graph& out) {
     if (depth >= base::kMaxGraphDepth)
       return model_error("graphs nested " + std::to_string(depth + 1) + " deep",
-                         "at most " + std::to_string(base::kMaxGraphDepth), where_, kAgain);
+                         "at most " + std::to_string(base::kMaxGraphDepth), where(), kConvertAgain);
     WALLE_ASSIGN(out.name, name(g.name()));
     if (g.values())
       for (const fb::Value* v : *g.values()) {
         WALLE_ASSIGN(out.values.emplace_back(), value(*v));
       }
     if (g.nodes())
-      for (const fb::Node* n : *g.nodes()) {
-        WALLE_TRY(pay(static_cast<int64_t>(sizeof(Node))));
-        Node& node = out.nodes.emplace_back();
-        WALLE_ASSIGN(node.op, name(n->op()));
-        WALLE_ASSIGN(node.name, name(n->name()));
-        WALLE_ASSIGN(node.inputs, list(n->inputs()));
-        WALLE_ASSIGN(node.outputs, list(n->outputs()));
-        if (!n->attributes()) continue;
-        if (n->attributes()->size() > base::kMaxAttributes)
-          return model_error(std::to_string(n->attributes()->size()) + " attributes",
-                             "at most " + std::to_string(base::kMaxAttributes),
-                             where_ + ", " + describe(node), kAgain);
-        for (const fb::Attribute* a : *n->attributes()) {
-          WALLE_ASSIGN(std::string key, name(a->name()));
-          WALLE_ASSIGN(AttrValue value, attribute(*a, depth));
-          node.attributes.set(std::move(key), std::move(value));
-        }
-      }
+      for (const fb::Node* n : *g.nodes()) WALLE_TRY(node(*n, depth, out.nodes.emplace_back()));
     WALLE_ASSIGN(out.inputs, list(g.inputs()));
     WALLE_ASSIGN(out.outputs, list(g.outputs()));
     return {};
@@ -251,12 +235,23 @@ class Reader {
 
   std::span<const std::byte> weights_;
   std::shared_ptr<const void> owner_;
-  std::string where_;
-  int64_t budget_;
-  std::set<uint32_t> boolean_segments_;
+  std::set<uint32_t> boolean_segments_;  // those looked at
   int64_t boolean_bytes_ = 0;
   const flatbuffers::Vector<const fb::Segment*>* segments_ = nullptr;
 };
+
+// Less than a root offset, the identifier and a table with its own offset holds no model.
+constexpr size_t kSmallestGraph = 16;
+// A level of nested graphs is three tables deep (Graph, Node, Attribute), and the innermost ends in two more
+// (Value, Constant). Twice and more what the reader itself accepts, because this limit keeps the verifier's
+// stack, and the reader's gives the better message.
+constexpr uint32_t kTablesPerLevel = 8;
+// A table takes 8 bytes, its reference included: more visits than that are of tables used twice, which no
+// writer makes. The few more let tiny files fail by their real fault. The cap bounds the verifier's time for
+// the largest file; it is above kMaxValues and kMaxNodes together with an attribute for each node.
+constexpr size_t kBytesPerTable = 8;
+constexpr size_t kSpareTables = 64;
+constexpr size_t kMaxTables = size_t{1} << 24;
 
 }  // namespace
 
@@ -264,15 +259,13 @@ Result<ModelData> parse_graph(std::span<const std::byte> graph, std::span<const 
                               std::shared_ptr<const void> owner, const std::string& where) {
   const auto* bytes = reinterpret_cast<const uint8_t*>(graph.data());
   flatbuffers::Verifier::Options options;
-  options.max_depth = 8 * base::kMaxGraphDepth;
-  // A table takes 8 bytes, its reference included: more visits than that are of tables used twice, which no
-  // writer makes.
-  options.max_tables =
-      static_cast<flatbuffers::uoffset_t>(std::min<size_t>(graph.size() / 8 + 64, size_t{1} << 24));
+  options.max_depth = kTablesPerLevel * base::kMaxGraphDepth;
+  options.max_tables = static_cast<flatbuffers::uoffset_t>(
+      std::min<size_t>(graph.size() / kBytesPerTable + kSpareTables, kMaxTables));
   flatbuffers::Verifier verifier(bytes, graph.size(), options);
-  if (graph.size() < 16 || !fb::VerifyModelBuffer(verifier))
+  if (graph.size() < kSmallestGraph || !fb::VerifyModelBuffer(verifier))
     return model_error("a graph whose structure is broken", "a FlatBuffer of schemas/model.fbs", where,
-                       kAgain);
+                       kConvertAgain);
   return Reader(graph, weights, std::move(owner), where).model(*fb::GetModel(bytes));
 }
 

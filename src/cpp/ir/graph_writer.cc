@@ -1,6 +1,7 @@
 // ir::ModelData -> FlatBuffers graph and weight area.
 #include <flatbuffers/flatbuffers.h>
 
+#include <iterator>
 #include <map>
 
 #include "base/checked.h"
@@ -15,8 +16,12 @@ namespace fb = walle_rt::fb;
 template <class T>
 using Off = flatbuffers::Offset<T>;
 
-constexpr uint32_t kSchemaVersion = 1;
+// 64 KiB, chosen: small graphs fit, and for larger ones the builder doubles it.
+constexpr size_t kFirstBuffer = 1 << 16;
 
+// Tables are built leaves first, as FlatBuffers wants it: strings and vectors before the table that names
+// them, bodies before the node that holds them. Everything is written in the order of the graph's own lists,
+// never in that of a hash or an address, so that one graph gives the same bytes each time.
 class Writer {
  public:
   std::pair<std::string, std::string> model(const ModelData& data) {
@@ -46,7 +51,9 @@ class Writer {
     return b_.CreateVector(out);
   }
 
-  // Equal memory is stored once: bodies share the constants of the graphs around them.
+  // Equal memory is stored once: bodies share the constants of the graphs around them. The same memory, not
+  // the same bytes: comparing every constant with every other would read all weights to find what converters
+  // seldom make.
   uint32_t segment(const Tensor& t) {
     const auto bytes = static_cast<size_t>(t.bytes());
     const auto [it, fresh] = known_.try_emplace({t.data(), bytes}, static_cast<uint32_t>(segments_.size()));
@@ -122,13 +129,14 @@ class Writer {
     return fb::CreateNode(b_, op, name, inputs, outputs, list);
   }
 
-  // Folding leaves constants behind that nobody reads any more; their bytes stay out of the file.
+  // Folding leaves constants behind that nobody reads any more; their bytes stay out of the file. The values
+  // stay, without their constants: taking them out would renumber all others.
   static std::vector<bool> uses(const Graph& g) {
     std::vector<bool> used(g.values.size(), false);
     for (const Node& n : g.nodes)
       for (const ValueId id : n.inputs)
-        if (id != kNone) used[static_cast<size_t>(id)] = true;
-    for (const ValueId id : g.outputs) used[static_cast<size_t>(id)] = true;
+        if (id != kNone) used[id] = true;
+    for (const ValueId id : g.outputs) used[id] = true;
     return used;
   }
 
@@ -145,32 +153,53 @@ class Writer {
     return fb::CreateGraph(b_, name, value_list, node_list, inputs, outputs);
   }
 
-  flatbuffers::FlatBufferBuilder b_{1 << 16};
+  flatbuffers::FlatBufferBuilder b_{kFirstBuffer};
   std::string weights_;
   std::vector<fb::Segment> segments_;
-  std::map<std::pair<const void*, size_t>, uint32_t> known_;
+  std::map<std::pair<const void*, size_t>, uint32_t> known_;  // segments by address and size
 };
 
 // FlatBuffers addresses 2 GiB; beyond it the builder would stop the process, so the size is estimated first.
-int64_t estimate(const Graph& g, int depth = 0) {
-  int64_t total = 256;
-  if (depth > base::kMaxGraphDepth) return base::kMaxGraphBytes + 1;
+// From above: each figure is what the record takes with its fields, their offsets, an own vtable and padding,
+// although records of one form share a vtable. A graph that is refused for the difference is far from any
+// real one; one that is let through must fit.
+constexpr int64_t kGraphRecord = 256;
+constexpr int64_t kValueRecord = 128;
+constexpr int64_t kDimRecord = 48;
+constexpr int64_t kNodeRecord = 128;
+constexpr int64_t kAttributeRecord = 96;
+constexpr int64_t kTextRecord = 32;
+
+int64_t estimate(const Graph& g, int depth);
+
+struct AttributeBytes {
+  int depth;
+  int64_t operator()(int64_t) const { return 0; }  // in the record itself, as is the next
+  int64_t operator()(double) const { return 0; }
+  int64_t operator()(const std::string& s) const { return std::ssize(s); }
+  int64_t operator()(const std::vector<int64_t>& v) const { return std::ssize(v) * 8; }
+  int64_t operator()(const std::vector<double>& v) const { return std::ssize(v) * 8; }
+  int64_t operator()(const std::vector<std::string>& v) const {
+    int64_t total = 0;
+    for (const std::string& s : v) total += kTextRecord + std::ssize(s);
+    return total;
+  }
+  int64_t operator()(const Tensor&) const { return 0; }  // its bytes go to the weight area
+  int64_t operator()(const std::shared_ptr<const Graph>& body) const {
+    return body ? estimate(*body, depth + 1) : 0;
+  }
+};
+
+int64_t estimate(const Graph& g, int depth) {
+  if (depth > base::kMaxGraphDepth) return base::kMaxGraphBytes + 1;  // nothing that could be read again
+  int64_t total = kGraphRecord;
   for (const Value& v : g.values)
-    total += 128 + static_cast<int64_t>(v.name.size()) +
-             (v.shape ? 48 * static_cast<int64_t>(v.shape->size()) : 0);
+    total += kValueRecord + std::ssize(v.name) + (v.shape ? kDimRecord * std::ssize(*v.shape) : 0);
   for (const Node& n : g.nodes) {
-    total += 128 + static_cast<int64_t>(n.name.size() + n.op.size()) +
-             4 * static_cast<int64_t>(n.inputs.size() + n.outputs.size());
-    for (const auto& [key, v] : n.attributes.items()) {
-      total += 96 + static_cast<int64_t>(key.size());
-      if (const auto* s = std::get_if<std::string>(&v)) total += static_cast<int64_t>(s->size());
-      if (const auto* l = std::get_if<std::vector<int64_t>>(&v)) total += 8 * static_cast<int64_t>(l->size());
-      if (const auto* l = std::get_if<std::vector<double>>(&v)) total += 8 * static_cast<int64_t>(l->size());
-      if (const auto* l = std::get_if<std::vector<std::string>>(&v))
-        for (const std::string& s : *l) total += 32 + static_cast<int64_t>(s.size());
-      if (const auto* body = std::get_if<std::shared_ptr<const Graph>>(&v); body && *body)
-        total += estimate(**body, depth + 1);
-    }
+    total += kNodeRecord + std::ssize(n.name) + std::ssize(n.op) +
+             static_cast<int64_t>(sizeof(ValueId)) * (std::ssize(n.inputs) + std::ssize(n.outputs));
+    for (const auto& [key, v] : n.attributes.items())
+      total += kAttributeRecord + std::ssize(key) + std::visit(AttributeBytes{depth}, v);
   }
   return total;
 }
@@ -178,7 +207,7 @@ int64_t estimate(const Graph& g, int depth = 0) {
 }  // namespace
 
 Result<std::pair<std::string, std::string>> serialize_parts(const ModelData& data) {
-  const int64_t size = estimate(data.graph);
+  const int64_t size = estimate(data.graph, 0);
   if (size > base::kMaxGraphBytes)
     return model_error("a graph of about " + std::to_string(size) + " bytes without its weights",
                        "at most " + std::to_string(base::kMaxGraphBytes), "save", "split the model");

@@ -10,6 +10,7 @@ Result<const Tensor*> InferContext::need(int i) {
   if (fetch_) {
     if (const Tensor* value = fetch_(i)) return value;
   }
+  // The error only ends the rule: the planner asks missing() first and never shows it.
   missing_ = i;
   return internal_error("the value of input " + std::to_string(i) + " is not known yet", "shape inference");
 }

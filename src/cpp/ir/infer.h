@@ -2,6 +2,9 @@
 // shapes it is given, and values that decide shapes (Reshape's target, Slice's ends) are asked for with
 // need().
 //
+// Rules over symbolic shapes were left out: each rule would be told twice, and sessions plan for concrete
+// shapes in any case.
+//
 // One context serves one node; not shared between threads.
 #pragma once
 
@@ -28,23 +31,21 @@ struct InferOutput {
 
 class InferContext {
  public:
-  // fetch(i): the run-time value of input i when it is already computed, else nullptr.
+  // fetch(i): the run-time value of input i when it is already computed, else nullptr. A function and not a
+  // list of values, because most rules ask for none.
   using Fetch = std::function<const Tensor*(int)>;
 
   InferContext(const Attributes& attributes, std::span<const InferInput> inputs, int outputs,
                Fetch fetch = {})
-      : attributes_(attributes),
-        inputs_(inputs),
-        outputs_(static_cast<size_t>(outputs)),
-        fetch_(std::move(fetch)) {}
+      : attributes_(attributes), inputs_(inputs), outputs_(outputs), fetch_(std::move(fetch)) {}
 
   const Attributes& attrs() const { return attributes_; }
   int input_count() const { return static_cast<int>(inputs_.size()); }
-  bool has(int i) const { return i < input_count() && inputs_[static_cast<size_t>(i)].present; }
-  DType dtype(int i) const { return inputs_[static_cast<size_t>(i)].dtype; }
-  const Shape& shape(int i) const { return inputs_[static_cast<size_t>(i)].shape; }
+  bool has(int i) const { return i < input_count() && inputs_[i].present; }
+  DType dtype(int i) const { return inputs_[i].dtype; }
+  const Shape& shape(int i) const { return inputs_[i].shape; }
   int rank(int i) const { return shape(i).rank(); }
-  const Tensor* constant(int i) const { return has(i) ? inputs_[static_cast<size_t>(i)].constant : nullptr; }
+  const Tensor* constant(int i) const { return has(i) ? inputs_[i].constant : nullptr; }
 
   // The value of input i, which the result's shape or structure depends on. When it is not computed yet this
   // fails and missing() names the input: the planner ends the segment before this node and comes back with
@@ -57,12 +58,12 @@ class InferContext {
   int output_count() const { return static_cast<int>(outputs_.size()); }
   void output(int i, DType dtype, const Shape& shape) {
     if (i >= output_count()) return;  // a trailing optional output nobody asked for
-    outputs_[static_cast<size_t>(i)].dtype = dtype;
-    outputs_[static_cast<size_t>(i)].shape = shape;
+    outputs_[i].dtype = dtype;
+    outputs_[i].shape = shape;
   }
   void output_value(int i, Tensor value) {
     output(i, value.dtype(), value.shape());
-    outputs_[static_cast<size_t>(i)].value = std::move(value);
+    outputs_[i].value = std::move(value);
   }
   std::span<const InferOutput> outputs() const { return outputs_; }
 

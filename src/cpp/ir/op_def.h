@@ -1,5 +1,10 @@
 // OpDef: one row of the op table. Each operator's file in ops/ fills one (or a list of them, for element-wise
 // kinds).
+//
+// Plain data and plain functions: a row is a constant, needs no constructor to run when the library is
+// loaded, and holds no state that two sessions could share. A class per operator with virtual functions says
+// the same with an allocation and a file of declarations each. Which rows exist is one floor up
+// (ops/op_list.inc); the row's type is down here because ir/verify.h asks it for arities.
 #pragma once
 
 #include <string_view>
@@ -14,7 +19,8 @@ class ControlContext;
 
 namespace walle::ir {
 
-// The paper's split. atomic: every backend needs kernels; transform: moves data, lowers to rasters;
+// The split of the Walle paper (OSDI 2022), because it counts the work: a backend owes kernels for the first
+// class alone. atomic: every backend needs kernels; transform: moves data, lowers to rasters;
 // composite: lowers to other operators; control: run by the executor (sub-graphs, sequences).
 enum class OpClass : uint8_t { atomic, transform, composite, control };
 
@@ -27,6 +33,7 @@ struct Arity {
   int max = 1;  // -1: any number
 };
 
+// In doubles: products of hostile sizes overflow to infinity, which compares as it should.
 struct Cost {
   double flops = 0;
   double bytes = 0;  // read + written once

@@ -1,4 +1,7 @@
 // What flows between nodes at run time: nothing (an empty optional), a tensor, or a sequence of tensors.
+//
+// Copied freely: a tensor is a handle, and a sequence is shared and const, so that SequenceInsert in a loop
+// copies handles and two readers of one value cannot see each other's changes.
 #pragma once
 
 #include <memory>

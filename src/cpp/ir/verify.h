@@ -9,6 +9,19 @@
 //   bodies       If, Loop and Scan have theirs, with as many inputs as formal values and captures
 //   constants    shape x dtype = bytes
 //   names        inputs and outputs have distinct, non-empty names; signatures refer to them
+//
+// Each check stands on the ones before it, and that is the order in which they are made: limits come before
+// anything that takes time or memory in proportion to what they bound, numbers are in range before they
+// index, producers are known before order can be asked, bodies are sound before their inputs are counted, and
+// names are looked up by numbers that have passed. Shapes and dtypes are not checked here: they depend on
+// what a session is given, and the shape rules of ops/ refuse what does not fit.
+//
+// The limits (base/limits.h) lie far above what models in use ask for: a file beyond them is damaged or
+// hostile. Refusing it here, with the limit named, lets every later stage size its tables by these counts
+// without asking again.
+//
+// The first fault ends it. A damaged file has many that follow from one, and a converter that wants to tell
+// all at once (unsupported operators) does so before it makes a graph.
 #pragma once
 
 #include <functional>

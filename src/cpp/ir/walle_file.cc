@@ -12,7 +12,7 @@ namespace walle::ir {
 
 namespace {
 
-constexpr uint32_t kLayoutVersion = 1;
+constexpr uint32_t kLayoutVersion = 1;  // of header and areas; the schema has a version of its own
 constexpr const char* kDamaged = "the file is damaged or not a .walle file: copy or convert it again";
 
 struct Header {
@@ -23,13 +23,18 @@ struct Header {
   uint32_t graph_crc = 0;
 };
 
+// Against damage, not against forgery; CRC-32C as in every other format of ours. The graph gets one because a
+// flipped bit in it could mean another model that is valid. The weights get none: it would read every page of
+// them at every load.
 uint32_t checksum(const void* data, size_t size) { return base::crc32c(0, data, size); }
 
 Error damaged(std::string given, std::string expected, const std::string& where) {
   return model_error(std::move(given), std::move(expected), where, kDamaged);
 }
 
-// Sizes are compared by subtraction from the file's own size, so that no sum can overflow.
+// In the order in which what is read can be believed: is it such a file, is it a version whose fields lie
+// where they are read, are the bytes what was written, and only then what they say. Sizes are compared by
+// subtraction from the file's own size, so that no sum can overflow.
 Result<Header> read_header(std::span<const std::byte> bytes, const std::string& where) {
   if (bytes.size() < kWalleHeaderBytes)
     return damaged("a file of " + std::to_string(bytes.size()) + " bytes",
@@ -85,12 +90,15 @@ Result<ModelData> parse_walle(std::span<const std::byte> bytes, std::shared_ptr<
                              where);
 }
 
+// The map is handed on as the owner of every window in it: the file stays mapped while one constant lives.
 Result<ModelData> load_walle(const std::string& path) {
   WALLE_ASSIGN(std::shared_ptr<base::MappedFile> file, base::MappedFile::open(path));
   const auto bytes = file->bytes();
   return parse_walle(bytes, std::move(file), "file '" + path + "'");
 }
 
+// One string, weights included: replace_file() takes a file whole, so that readers never meet half of one,
+// and what converts a model holds its weights in memory anyway.
 Result<std::string> serialize_walle(const ModelData& data) {
   WALLE_ASSIGN(auto parts, detail::serialize_parts(data));
   const auto& [graph, weights] = parts;

@@ -1,5 +1,12 @@
 // .walle files: save, load, parse. The layout is docs/reference/formats/model.md.
 //
+// Header, graph, weights, in this order. The graph is a FlatBuffer because it must be checked before it is
+// believed, and can be: in place, by the library's own verifier. The weights lie outside it
+// because FlatBuffers address 2 GiB, and because as they are - aligned, row-major, little-endian - they can
+// be used where the file is mapped: nothing is copied, processes share the pages, and a part that no plan
+// reads is never loaded. The graph comes first, so that its few pages are read in one go and the area behind
+// it needs no size of its own to be trusted: it ends with the file.
+//
 // load() maps the file; constants are windows of the map and keep it alive. parse() does the same over any
 // bytes. Both check the header, the structure and every size before they allocate for it; what the graph
 // means is checked by ir/verify.h afterwards.
@@ -14,6 +21,7 @@
 
 namespace walle::ir {
 
+// One cache line and base::kSegmentAlignment, so that the graph behind it is aligned; 56 bytes are used.
 inline constexpr size_t kWalleHeaderBytes = 64;
 inline constexpr std::string_view kWalleMagic = "WALLEMDL";
 
@@ -30,6 +38,9 @@ Result<std::string> serialize_walle(const ModelData& data);
 Status save_walle(const ModelData& data, const std::string& path);
 
 namespace detail {
+// Of schemas/model.fbs; when it rises is said in schemas/README.md.
+inline constexpr uint32_t kSchemaVersion = 1;
+
 // The graph part alone, checksums already dealt with; for walle_file.cc and the fuzzer, which cannot guess
 // checksums.
 Result<ModelData> parse_graph(std::span<const std::byte> graph, std::span<const std::byte> weights,

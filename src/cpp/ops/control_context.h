@@ -1,4 +1,8 @@
-// What a control operator sees: run-time values and the means to run its bodies. Implemented by the executor.
+// What a control operator sees: run-time values and the means to run its bodies. An interface, because the
+// executor that implements it stands floors above the operators.
+//
+// One context serves one run of one node; not shared between threads. Values are passed by value: a tensor is
+// a handle, so a Loop carries its state from body to body without copying.
 #pragma once
 
 #include <string>
@@ -16,7 +20,7 @@ class ControlContext {
   virtual const ir::Attributes& attrs() const = 0;
   virtual int input_count() const = 0;
   virtual const ir::RuntimeValue& in(int i) const = 0;  // empty for omitted inputs
-  virtual int output_count() const = 0;
+  virtual int output_count() const = 0;                 // as the node lists them, omitted ones included
   virtual void output(int i, ir::RuntimeValue value) = 0;
 
   // Runs the graph attribute `body` with these inputs (formal inputs, then captures).

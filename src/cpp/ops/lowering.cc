@@ -2,6 +2,7 @@
 
 #include "base/limits.h"
 #include "ops/lower.h"
+#include "raster/canonical.h"
 
 namespace walle::ops {
 

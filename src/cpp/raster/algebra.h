@@ -1,4 +1,9 @@
-// Statements about whole rasters: equality, inverse, adjoint.
+// Statements about whole rasters: equality, inverse, adjoint, disjointness.
+//
+// A raster without fill is a matrix of zeros and ones between the elements of its sources and those of its
+// destination, one 1 for each pair. Exchanging the views transposes it, composing multiplies (where nothing
+// sums), and everything here is one of these two followed by counting. Answers are proofs one way: "yes" is
+// shown, "no" may mean not shown.
 #pragma once
 
 #include "raster/region.h"
@@ -22,9 +27,5 @@ Raster adjoint(const Raster& raster, int source);
 // No element of the destination is written twice: proved per region by its strides, between regions by
 // intersection.
 bool disjoint_destinations(const Raster& raster);
-
-// Where no region writes, as regions whose two views are the same (run by run); for the fill. nullopt: not
-// expressible within `limit` regions, or a region overlaps itself.
-std::optional<std::vector<Region>> uncovered(const Raster& raster, int64_t dst_elements, size_t limit);
 
 }  // namespace walle::raster

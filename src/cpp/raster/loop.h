@@ -1,11 +1,17 @@
 // LoopSpec: the second movement atom. One small copy (or combine) repeated, where an index tensor says which
 // slice of the source or destination each round touches: gather, scatter, embedding look-ups.
+//
+// A region cannot say this: its addresses are affine in the index vector, and here a term comes from data.
+// Everything else about a round is affine, so the shape of a loop is known while planning and only the
+// indices are looked at while it runs. Indices that are constants need no loop; ops/transform/gather.cc makes
+// regions of a few of them, which then merge like any other.
 #pragma once
 
 #include "raster/region.h"
 
 namespace walle::raster {
 
+// assign: of two rounds that meet in one element, the later one stays.
 enum class Combine : uint8_t { assign, add, mul, min, max };
 
 // One component of an index tuple. Valid values are [-bound, bound); negatives count from the end.
@@ -30,12 +36,8 @@ struct LoopSpec {
   std::string text() const;
 };
 
-// Every address that valid indices can reach lies inside the buffers.
+// Every address that valid indices can reach lies inside the buffers, and there are as many indices as rounds
+// read. What is left for run time is whether each index is valid.
 Status check(const LoopSpec& spec, int64_t src_elements, int64_t index_elements, int64_t dst_elements);
-
-// Operands: 0 data (gather) or updates (scatter), 1 indices (int32 or int64), 2 base when spec.base.
-// A model error names the first index out of bounds.
-Status run_loop_reference(const LoopSpec& spec, DType dtype, const void* data, DType index_dtype,
-                          const void* indices, const void* base, void* dst, int64_t dst_elements);
 
 }  // namespace walle::raster

@@ -4,6 +4,13 @@
 // After geometric computing as Lv et al. describe it ("Walle", OSDI 2022, section 4.1). Changed from the
 // paper: rank up to kRegionRank instead of 3, so that merging never has to split an axis for lack of room.
 // Offsets and strides count elements; a stride may be 0 (repeat in src; sum in dst) or negative (flip).
+//
+// A region means a set of pairs (destination, source), not a walk: no code may depend on the order in which i
+// is counted. That licence is what the algebra lives on - axes may be exchanged, turned round, split and
+// merged, and two descriptions are equal when their pairs are. It is also why a source stride of 0 is
+// harmless (one source in many pairs) while a destination stride of 0 is not: several sources would claim one
+// element, and only a sum gives every order the same answer. So destinations overlap in accumulating rasters
+// only.
 #pragma once
 
 #include <array>
@@ -17,7 +24,12 @@
 
 namespace walle::raster {
 
+// A tensor has at most base::kMaxRank axes, so any movement that permutes, slices or repeats them fits.
+// Composition splits axes and may want more; then it is refused and two copies stay two. Fixed arrays and not
+// vectors, because planning holds up to base::kMaxPlanRegions regions and would allocate three times for
+// each.
 inline constexpr int kRegionRank = 8;
+static_assert(kRegionRank >= base::kMaxRank);
 using Axes = std::array<int64_t, kRegionRank>;
 
 struct View {
@@ -28,14 +40,14 @@ struct View {
 struct Region {
   int source = 0;  // which input of the raster
   int rank = 0;
-  Axes size{};
+  Axes size{};  // entries from `rank` on stay 0 in all three arrays, so that whole arrays can be compared
   View src;
   View dst;
 
   int64_t elements() const;
 };
 
-// A scalar of any dtype as bytes.
+// A scalar of any dtype as bytes. Compared as bytes: 0.0 and -0.0 are two fills.
 struct Fill {
   std::array<std::byte, 8> bytes{};
 };
@@ -48,10 +60,6 @@ struct Raster {
   std::string text() const;
 };
 
-// Drops unit axes, orders by destination stride (largest first), merges axes that are contiguous in both
-// views.
-Region canonical(const Region& region);
-
 // A region that copies `elements` contiguous elements.
 Region contiguous_region(int source, int64_t elements, int64_t src_offset = 0, int64_t dst_offset = 0);
 
@@ -60,15 +68,8 @@ Region strided_region(int source, std::span<const int64_t> size, int64_t src_off
                       std::span<const int64_t> src_stride, int64_t dst_offset,
                       std::span<const int64_t> dst_stride);
 
-// When the raster is one contiguous run of source 0 covering all `elements` of the destination: the run's
-// source offset.
-std::optional<int64_t> as_alias(const Raster& raster, int64_t elements);
-
-// Every index lies inside the buffers: element counts of the sources and of the destination.
+// Every index lies inside the buffers: element counts of the sources and of the destination. What passed may
+// be copied without a further look, and no sum of its strides and sizes overflows.
 Status check(const Raster& raster, std::span<const int64_t> source_elements, int64_t dst_elements);
-
-// The reference copier. Precondition: check() passed. Accumulation needs a numeric dtype.
-Status copy_reference(const Raster& raster, DType dtype, const void* const* sources, void* dst,
-                      int64_t dst_elements);
 
 }  // namespace walle::raster

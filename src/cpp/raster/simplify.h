@@ -1,17 +1,18 @@
 // Horizontal merge within one raster: fewer regions that copy the same elements.
+//
+// Two rules, each the merging of axes (raster/canonical.h) read backwards:
+//   join       two boxes of equal strides and equal other axes, the second starting in both views where one
+//              more step of axis a would have led: together they are one box with a longer axis a
+//   parallel   n boxes equal but for their offsets, which advance by the same steps in both views: an axis of
+//              n such steps says the same
+// Both hold whatever the strides are, zero and negative ones included, because they speak of the pairs alone.
+// Greedy and not exhaustive: the fewest boxes for a set of pairs is a covering problem, hard in general,
+// while splits, pads and concats leave grids, which these rules undo.
 #pragma once
 
-#include "raster/region.h"
+#include "raster/canonical.h"
 
 namespace walle::raster {
-
-struct RegionAxis {
-  int64_t size, src, dst;
-};
-
-// The canonical region of these axes; nullopt when more than kRegionRank remain after merging contiguous
-// ones.
-std::optional<Region> region_from_axes(int source, int64_t src, int64_t dst, std::vector<RegionAxis> axes);
 
 // Canonical regions; equal ones once (unless they sum), neighbours joined into one longer box, parallel ones
 // with constant offset steps made one region with one more axis; ordered by destination.

@@ -16,10 +16,11 @@
 
 namespace walle::store {
 
-inline constexpr size_t kFrameHeaderBytes = 16;
-inline constexpr size_t kFrameSizeAt = 4;  // what the checksum covers starts here
+inline constexpr size_t kFrameHeaderBytes = 16;  // 4 + 4 + 8
+inline constexpr size_t kFrameSizeAt = 4;        // what the checksum covers starts here
 inline constexpr size_t kFrameSeqAt = 8;
 inline constexpr size_t kFrameAlignment = 8;  // so that a number is one aligned word, stored at once
+// Sizes that no payload can have: a ring holds at most 2^30 bytes.
 inline constexpr uint32_t kSkipFrame = 0xffffffffu;
 inline constexpr uint32_t kGapFrame = 0xfffffffeu;
 inline constexpr size_t kGapPayload = sizeof(uint64_t);

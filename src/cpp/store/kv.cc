@@ -7,9 +7,9 @@ namespace walle::store {
 
 namespace {
 
-constexpr std::string_view kMagic = "WALKV001";
-constexpr size_t kHeaderBytes = 16;  // magic, checksum, count
-constexpr size_t kEntryBytes = 8;    // the two sizes in front of a key and its value
+constexpr std::string_view kMagic = "WALKV001";  // with the layout's version: another one is not read
+constexpr size_t kHeaderBytes = 16;              // magic, checksum, count
+constexpr size_t kEntryBytes = 8;                // the two sizes in front of a key and its value
 
 size_t entry_bytes(const std::string& key, const std::string& value) {
   return kEntryBytes + key.size() + value.size();
@@ -61,7 +61,7 @@ Result<std::shared_ptr<KeyValue>> KeyValue::open(Env& env, std::string path) {
 }
 
 Status KeyValue::load() {
-  bytes_ = kHeaderBytes;
+  bytes_ = kHeaderBytes;  // of the file of an empty map: the quota counts it from the first put on
   if (path_.empty() || env_.file_size(path_) < 0) return {};
   WALLE_ASSIGN(const std::string bytes, env_.read_file(path_));
   if (!decode(bytes, entries_)) {
@@ -95,6 +95,8 @@ Status KeyValue::put(const std::string& key, std::string value, size_t quota) {
     return resource_error(std::to_string(after) + " bytes of state", "at most " + std::to_string(quota),
                           "key '" + key + "'", "delete keys that are no longer needed");
   }
+  // The map changes first, because save() writes the map, and changes back if that fails: what get() says is
+  // what the file holds. erase() below does the same.
   std::string previous = there ? std::move(old->second) : std::string();
   entries_[key] = std::move(value);
   bytes_ = after;

@@ -25,11 +25,13 @@ def set_log_level(level: int | str) -> None:
     """
     names = logging.getLevelNamesMapping()
     number = names.get(level.upper()) if isinstance(level, str) else level
+    # A bool is an int to Python, but log_level=True is a mistake.
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
         known = ", ".join(logging.getLevelName(n).lower() for n in (*_LEVELS, logging.CRITICAL))
         expected = f"a level of logging or one of: {known}"
         raise ArgumentError.of(f"level={level!r}", expected, "set_log_level", "pass 'info', for example")
     _LOGGER.setLevel(number)
+    # The first of the core's levels that is not below `number`; beyond the last one: off.
     _core.set_log_level(sum(number > known for known in _LEVELS))
 
 

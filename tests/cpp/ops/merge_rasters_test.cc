@@ -11,6 +11,7 @@
 
 #include "ops/lower.h"
 #include "ops/registry.h"
+#include "raster/reference.h"
 
 namespace walle::ops {
 namespace {

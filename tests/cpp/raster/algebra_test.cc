@@ -7,6 +7,7 @@
 #include "random_moves.h"
 #include "raster/compose.h"
 #include "raster/simplify.h"
+#include "raster/uncovered.h"
 
 namespace walle::raster {
 namespace {

@@ -1,5 +1,6 @@
 // The indexed movement atom: what it computes, and that no index and no plan reaches outside its tensors.
 #include "raster/loop.h"
+#include "raster/reference.h"
 
 #include <limits>
 #include <random>

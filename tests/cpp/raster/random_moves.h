@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "raster/region.h"
+#include "raster/reference.h"
 
 namespace walle::raster::testing {
 

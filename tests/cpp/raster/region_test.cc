@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "raster/reference.h"
 #include "raster/simplify.h"
 
 namespace walle::raster {

@@ -3,6 +3,7 @@
 
 #include "fakes.h"
 #include "search/copies.h"
+#include "search/make_plan.h"
 
 namespace walle::search {
 namespace {

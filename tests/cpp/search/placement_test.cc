@@ -1,6 +1,7 @@
 // Where operators run: the dynamic program against every possible placement, and what a node nobody runs is
 // told.
 #include "search/placement.h"
+#include "search/make_plan.h"
 
 #include <algorithm>
 #include <cmath>

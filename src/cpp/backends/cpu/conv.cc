@@ -15,24 +15,23 @@ kernels::ConvShape shape_of(const NodeView& node) {
   const auto stride = node.attrs().get_ints("strides", {1, 1});
   const auto dilation = node.attrs().get_ints("dilations", {1, 1});
   const auto pad = node.attrs().get_ints("pads", {0, 0, 0, 0});
-  kernels::ConvShape s;
-  s.n = x[0];
-  s.c = x[1];
-  s.h = x[2];
-  s.w = x[3];
-  s.m = w[0];
-  s.oh = y[2];
-  s.ow = y[3];
-  s.kh = w[2];
-  s.kw = w[3];
-  s.sh = stride[0];
-  s.sw = stride[1];
-  s.dh = dilation[0];
-  s.dw = dilation[1];
-  s.pt = pad[0];
-  s.pl = pad[1];
-  s.groups = node.attrs().get_int("group", 1);
-  return s;
+  // The pads behind the image (pad[2], pad[3]) are in the output's size already.
+  return {.n = x[0],
+          .c = x[1],
+          .h = x[2],
+          .w = x[3],
+          .m = w[0],
+          .oh = y[2],
+          .ow = y[3],
+          .kh = w[2],
+          .kw = w[3],
+          .sh = stride[0],
+          .sw = stride[1],
+          .dh = dilation[0],
+          .dw = dilation[1],
+          .pt = pad[0],
+          .pl = pad[1],
+          .groups = node.attrs().get_int("group", 1)};
 }
 
 bool supports(const NodeView& node) {

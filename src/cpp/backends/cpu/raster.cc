@@ -5,7 +5,7 @@
 #include "base/thread_pool.h"
 #include "kernels/raster/accumulate.h"
 #include "kernels/raster/box_copy.h"
-#include "raster/algebra.h"
+#include "raster/uncovered.h"
 
 namespace walle::backends::cpu {
 

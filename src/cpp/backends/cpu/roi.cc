@@ -20,16 +20,14 @@ void max_candidates(const NodeView& node, int threads, std::vector<Candidate>& o
 kernels::Roi common(const NodeView& node) {
   const Shape& x = node.shape(0);
   const Shape& y = node.out_shape(0);
-  kernels::Roi s;
-  s.batch = x[0];
-  s.channels = x[1];
-  s.height = x[2];
-  s.width = x[3];
-  s.boxes = y[0];
-  s.out_height = y[2];
-  s.out_width = y[3];
-  s.scale = node.attrs().get_float("spatial_scale", 1.0);
-  return s;
+  return {.batch = x[0],
+          .channels = x[1],
+          .height = x[2],
+          .width = x[3],
+          .boxes = y[0],
+          .out_height = y[2],
+          .out_width = y[3],
+          .scale = node.attrs().get_float("spatial_scale", 1.0)};
 }
 
 Result<std::unique_ptr<Kernel>> prepare_align(const NodeView& node, const Candidate&, PrepareContext&) {

@@ -15,6 +15,7 @@ def main() -> None:
     """Run the command line."""
     if find_spec("typer") is None or find_spec("rich") is None:
         sys.stderr.write(EXTRA_MISSING + "\n")
+        # EXIT_CODES of ResourceError: cli/exits.py itself needs typer, which is what is missing.
         raise SystemExit(5)
     from .app import build
 

@@ -19,6 +19,7 @@ Verifier = Callable[[bytes, str, str, bytes], bool]
 class FeatureType(IntEnum):
     """Type of a feature's column; a vector is a float32 array."""
 
+    # Numbers of FeatureField.type in schemas/egress.fbs: they are part of what is signed.
     INT = 0
     FLOAT = 1
     TEXT = 2
@@ -50,6 +51,9 @@ class FeaturePolicy:
     minimum_events: int = 1
     consent: str = ""
     expires_ts: int = 0
+
+    # Budgets have no default: what may leave in a day must be said. One event behind a row is the least that
+    # makes sense; how many hide a person is the policy's to say.
 
     def _given(self, task: str) -> _Policy:
         fields = [(f.name, int(f.type), f.max_size, int(f.highest)) for f in self.fields]
