@@ -1,5 +1,7 @@
 #include "search/views.h"
 
+#include "raster/canonical.h"
+
 namespace walle::search {
 
 namespace {
