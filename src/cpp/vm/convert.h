@@ -2,8 +2,9 @@
 #pragma once
 
 #include <memory>
-#include <ranges>
 #include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "vm/abi.h"
@@ -55,13 +56,38 @@ Buffer bytes_of(const wvm_tensor* lent);
 
 // The items of a list, and the entries (key, item) of a map, as visitors get them.
 inline std::span<const wvm_value> items_of(const wvm_value& list) { return {list.as.items, list.size}; }
-inline auto entries_of(const wvm_value& map) {
-  return std::views::iota(uint64_t{0}, map.size) | std::views::transform([&map](uint64_t i) {
-           const wvm_value& key = map.as.items[2 * i];
-           return std::pair<std::string_view, const wvm_value&>({key.as.text, key.size},
-                                                                map.as.items[2 * i + 1]);
-         });
-}
+
+// Keys and items of a map lie behind each other in pairs. Iterators of our own, because clang up to 15 cannot
+// compile the views of libstdc++ 12.
+class MapEntries {
+ public:
+  using Entry = std::pair<std::string_view, const wvm_value&>;
+
+  class Iterator {
+   public:
+    explicit Iterator(const wvm_value* at) : at_(at) {}
+    Entry operator*() const { return {{at_->as.text, at_->size}, at_[1]}; }
+    Iterator& operator++() {
+      at_ += 2;
+      return *this;
+    }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    const wvm_value* at_;
+  };
+
+  explicit MapEntries(const wvm_value& map) : items_(map.as.items), size_(map.size) {}
+  Iterator begin() const { return Iterator(items_); }
+  Iterator end() const { return Iterator(items_ + 2 * size_); }
+  size_t size() const { return size_; }
+
+ private:
+  const wvm_value* items_;
+  size_t size_;
+};
+
+inline MapEntries entries_of(const wvm_value& map) { return MapEntries(map); }
 
 // As visit() of a Value.
 template <class Visitor>
