@@ -5,13 +5,18 @@
 #include "ops/registry.h"
 #include "runtime/backend_list.h"
 #include "runtime/executable.h"
+#include "runtime/merge.h"
+#include "search/make_plan.h"
 
 namespace walle::runtime {
 
-Result<std::vector<Tensor>> fold_program(const ops::Program& program) {
-  SessionOptions options;
-  options.merge = options.fuse = false;
-  WALLE_ASSIGN(auto exe, Executable::compile(program, {&host_backend()}, options, nullptr));
+Result<std::vector<Tensor>> fold_program(const ops::Program& given) {
+  // It runs once: merging and fusing would cost more than one run gains.
+  ops::Program program = given;
+  const std::vector<const backends::Backend*> backends = {&host_backend()};
+  WALLE_TRY(merge(program, backends, {.merge = false, .fuse = false}));
+  WALLE_ASSIGN(search::Plan plan, search::make_plan(program, backends, {}));
+  WALLE_ASSIGN(const auto exe, Executable::bind(std::move(program), std::move(plan), 1, nullptr));
   Arenas arenas;
   return exe->run({}, arenas, nullptr);
 }
