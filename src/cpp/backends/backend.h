@@ -37,8 +37,8 @@ class NodeView {
   const ops::ProgramNode& node() const { return node_; }
   int input_count() const { return static_cast<int>(node_.inputs.size()); }
   int output_count() const { return static_cast<int>(node_.outputs.size()); }
-  bool has(int i) const { return i < input_count() && node_.inputs[static_cast<size_t>(i)] >= 0; }
-  bool has_output(int i) const { return i < output_count() && node_.outputs[static_cast<size_t>(i)] >= 0; }
+  bool has(int i) const { return i < input_count() && node_.inputs[i] >= 0; }
+  bool has_output(int i) const { return i < output_count() && node_.outputs[i] >= 0; }
   DType dtype(int i) const { return value(i).dtype; }
   const Shape& shape(int i) const { return value(i).shape; }
   const Tensor* constant(int i) const { return value(i).constant ? &*value(i).constant : nullptr; }
@@ -47,10 +47,8 @@ class NodeView {
   ir::Cost cost() const;  // of the op's cost function, or the bytes of all operands
 
  private:
-  const ops::ProgramValue& value(int i) const { return program_.at(node_.inputs[static_cast<size_t>(i)]); }
-  const ops::ProgramValue& out_value(int i) const {
-    return program_.at(node_.outputs[static_cast<size_t>(i)]);
-  }
+  const ops::ProgramValue& value(int i) const { return program_.at(node_.inputs[i]); }
+  const ops::ProgramValue& out_value(int i) const { return program_.at(node_.outputs[i]); }
 
   const ops::Program& program_;
   const ops::ProgramNode& node_;

@@ -19,6 +19,7 @@ struct GraphBuilder {
 };
 
 ir::Value& value_at(GraphBuilder& b, ir::ValueId id) {
+  // Converters are Python code that anybody may write: a wrong number must not become a wrong address.
   if (id < 0 || id >= static_cast<ir::ValueId>(b.graph->values.size()))
     throw CoreError(argument_error("value number " + std::to_string(id), "a number this builder gave out",
                                    "GraphBuilder", kConvertAgain));
@@ -41,6 +42,7 @@ std::optional<std::vector<ir::Dim>> dims_from(const py::object& shape) {
   std::vector<ir::Dim> dims;
   for (const py::handle item : shape) {
     ir::Dim dim;
+    // None leaves both empty: a size that nothing is known of.
     if (py::isinstance<py::str>(item))
       dim.symbol = py::cast<std::string>(item);
     else if (!item.is_none())
@@ -56,6 +58,7 @@ Tensor constant_from(const py::object& array, const std::string& dtype_name, con
   if (!can_hold(bits, dtype))
     throw CoreError(argument_error("an array of dtype " + std::string(py::str(bits.dtype())),
                                    "the bits of " + dtype_name, where, kConvertAgain));
+  // Copied: the converter's array often shows a whole file, and may be changed after the model is made.
   return unwrap(copy(bits, dtype, shape_of(bits, dtype, where)).with_plain_booleans());
 }
 
@@ -158,7 +161,7 @@ using Pairs = std::vector<std::pair<std::string, std::string>>;
 ModelDataHandle finish(GraphBuilder& b, const std::vector<std::tuple<std::string, Pairs, Pairs>>& signatures,
                        const std::map<std::string, std::string>& metadata) {
   auto data = std::make_shared<ir::ModelData>();
-  data->graph = *b.graph;
+  data->graph = *b.graph;  // tensors are handles, so weights are not copied
   for (const auto& [name, inputs, outputs] : signatures) data->signatures.push_back({name, inputs, outputs});
   data->metadata = metadata;
   return {std::move(data)};

@@ -59,7 +59,7 @@ py::list signatures(const ir::ModelData& data) {
 using ModelPtr = std::shared_ptr<runtime::Model>;
 
 ModelPtr create(const ModelDataHandle& handle, bool fold) {
-  const PythonUnlocked unlocked;
+  const PythonUnlocked unlocked;  // verifying and folding a large model take seconds
   return unwrap(runtime::Model::create(*handle.data, {.fold = fold}));
 }
 
@@ -99,7 +99,7 @@ void bind_model(py::module_& m) {
       .def(
           "save",
           [](const ModelPtr& model, const std::string& path) {
-            const PythonUnlocked unlocked;
+            const PythonUnlocked unlocked;  // a disk may be slow
             unwrap(ir::save_walle(model->data(), path));
           },
           py::arg("path"), "Write a .walle file, replacing an old one atomically.")

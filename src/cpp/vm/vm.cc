@@ -15,6 +15,8 @@ namespace {
 
 using Entry = const wvm_api* (*)(uint32_t);
 
+// CPython's compiler recurses with the source's nesting, up to limits made for 8 MB; with room for builds
+// whose frames are larger (debug, sanitizers).
 constexpr size_t kCompilerStack = size_t{32} << 20;
 
 Result<const wvm_api*> load(const std::string& path) {

@@ -1,4 +1,4 @@
-// GridSample on the CPU.
+// GridSample on the CPU: every point of the result is looked up on its own, in any number of spatial axes.
 #include "kernels/sample/grid_sample.h"
 #include "backends/cpu/cpu_op.h"
 
@@ -21,10 +21,11 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
   const std::string padding = node.attrs().get_string("padding_mode", "zeros");
   kernels::GridSample s;
   s.axes = x.rank() - 2;
-  for (int i = 0; i < s.axes; ++i) s.size[static_cast<size_t>(i)] = x[i + 2];
+  for (int i = 0; i < s.axes; ++i) s.size[i] = x[i + 2];  // behind batch and channels
   s.batch = x[0];
   s.channels = x[1];
   s.points = out.product(2, out.rank());
+  // The shape rule has refused unknown names; those of opset 16 ("bilinear") name the same.
   s.mode = tensor::sample_mode(mode).value_or(SampleMode::linear);
   s.padding = tensor::sample_padding(padding).value_or(SamplePadding::zeros);
   s.align_corners = node.attrs().get_int("align_corners", 0) != 0;

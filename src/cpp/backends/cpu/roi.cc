@@ -1,4 +1,5 @@
-// RoiAlign and MaxRoiPool on the CPU.
+// RoiAlign and MaxRoiPool on the CPU. Every box samples its own part of the image at its own scale, so points
+// are looked up one by one; what threads share is the boxes.
 #include "kernels/roi/roi.h"
 #include "backends/cpu/cpu_op.h"
 

@@ -1,4 +1,7 @@
 // TreeEnsemble on the CPU, claimed whole: the table of kernels/tree made of the checked attributes.
+//
+// The kernel asks one kind of question, x <= split, so that a step has no branch. The other comparisons are
+// written as one or more of it here, once per session.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -35,8 +38,9 @@ class Table {
     std::vector<std::pair<int, int32_t>> trees;  // depth, root
     for (int64_t root : e_.roots) {
       const int depth = add_tree(root);
-      trees.emplace_back(depth, node_at_[static_cast<size_t>(root)]);
+      trees.emplace_back(depth, node_at_[root]);
     }
+    // The kernel walks several trees at once, until the deepest ends: neighbours should be of equal depth.
     std::ranges::stable_sort(trees, {}, &std::pair<int, int32_t>::first);
     for (const auto& [depth, root] : trees) forest_.roots.push_back(root);
     return std::move(forest_);
@@ -59,7 +63,7 @@ class Table {
 
   // The entry where an edge leads; what is met for the first time is put down as still to be written.
   int32_t entry_of(const TreeEdge& edge, int depth) {
-    int32_t& at = (edge.leaf ? leaf_at_ : node_at_)[static_cast<size_t>(edge.target)];
+    int32_t& at = (edge.leaf ? leaf_at_ : node_at_)[edge.target];
     if (at < 0) {
       at = reserve();
       todo_.push_back({edge, at, depth});
@@ -79,7 +83,7 @@ class Table {
         put(p.at, std::numeric_limits<T>::quiet_NaN(), 0, p.at, static_cast<int32_t>(p.edge.target), p.at);
         continue;
       }
-      const auto node = static_cast<size_t>(p.edge.target);
+      const int64_t node = p.edge.target;
       const int32_t no = entry_of(e_.no[node], p.depth + 1);
       const int32_t yes = entry_of(e_.yes[node], p.depth + 1);
       ask(node, p.at, yes, no);
@@ -88,12 +92,12 @@ class Table {
   }
 
   void put(int32_t at, T split, int64_t feature, int32_t above, int32_t to, int32_t nan) {
-    forest_.nodes[static_cast<size_t>(at)] = {split, static_cast<int32_t>(feature), {above, to}};
-    forest_.if_nan[static_cast<size_t>(at)] = nan;
+    forest_.nodes[at] = {split, static_cast<int32_t>(feature), {above, to}};
+    forest_.if_nan[at] = nan;
   }
 
   // Entry `at` (and new ones behind it) sends a row to `yes` or `no` as node `node` does.
-  void ask(size_t node, int32_t at, int32_t yes, int32_t no) {
+  void ask(int64_t node, int32_t at, int32_t yes, int32_t no) {
     const int64_t f = e_.feature[node];
     const TreeMode mode = e_.mode[node];
     // NaN differs from every number; of all comparisons only != is true of it.
@@ -121,12 +125,15 @@ class Table {
     put(at, below(split), f, above, to, nan);
   }
 
+  // x <= split and not x < split.
   void ask_equal(int32_t at, T split, int64_t f, int32_t same, int32_t other, int32_t nan) {
     const int32_t second = reserve();
     put(at, split, f, other, second, nan);
     below_split(second, split, f, same, other, nan);
   }
 
+  // One question per member, in a row; who answers none of them with yes gets to the last entry, which asks
+  // nothing.
   void ask_member(const std::vector<double>& set, int32_t at, int64_t f, int32_t yes, int32_t no,
                   int32_t nan) {
     for (double v : set) {
@@ -144,6 +151,7 @@ class Table {
   kernels::Forest<T> forest_;
 };
 
+// Eight trees walk side by side (kernels/tree/tree.cc), hence the name.
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   out.push_back(single_candidate(node, "tree_flat_x8", threads));
 }

@@ -9,7 +9,7 @@ namespace walle::backends::null {
 namespace {
 Result<Tensor> clone(const Tensor& t) {
   WALLE_ASSIGN(Tensor out, Tensor::allocate(t.dtype(), t.shape()));
-  if (t.bytes() > 0) std::memcpy(out.mutable_data(), t.data(), static_cast<size_t>(t.bytes()));
+  if (t.bytes() > 0) std::memcpy(out.mutable_data(), t.data(), t.bytes());
   return out;
 }
 
@@ -28,12 +28,11 @@ class Shown {
         WALLE_ASSIGN(copy, clone(*original));
         shown->originals_.push_back({*copy, *original});
       }
-      node.inputs[static_cast<size_t>(i)] = shown->add({view.dtype(i), view.shape(i), std::move(copy)});
+      node.inputs[i] = shown->add({view.dtype(i), view.shape(i), std::move(copy)});
     }
     for (int i = 0; i < view.output_count(); ++i)
       if (view.has_output(i))
-        node.outputs[static_cast<size_t>(i)] =
-            shown->add({view.out_dtype(i), view.out_shape(i), std::nullopt});
+        node.outputs[i] = shown->add({view.out_dtype(i), view.out_shape(i), std::nullopt});
     shown->program_.nodes.push_back(std::move(node));
     return shown;
   }
@@ -134,7 +133,8 @@ class NullKernel final : public Kernel {
 
 std::vector<Candidate> NullBackend::candidates(const NodeView& node, int threads) const {
   std::vector<Candidate> out = host_.candidates(node, threads);
-  for (Candidate& c : out) c.cost_ms += kCostMs;
+  for (Candidate& c : out)
+    c.cost_ms += kCostMs;  // their order stays: the same algorithms are chosen as on the host
   return out;
 }
 

@@ -52,7 +52,10 @@ static int install_importer(PyThreadState* thread) {
 }
 
 static int ignore_event(PyDict_WatchEvent event, PyObject* dict, PyObject* key, PyObject* value) {
-  (void)event, (void)dict, (void)key, (void)value;
+  (void)event;
+  (void)dict;
+  (void)key;
+  (void)value;
   return 0;
 }
 

@@ -121,7 +121,8 @@ static PyObject* importer_host(PyObject* self, PyObject* name) {
 }
 
 static PyObject* importer_tensor(PyObject* self, PyObject* unused) {
-  (void)self, (void)unused;
+  (void)self;
+  (void)unused;
   return Py_XNewRef(wvm_tensor_type());
 }
 
