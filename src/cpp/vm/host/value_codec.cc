@@ -8,8 +8,8 @@ namespace walle::vm {
 
 namespace {
 
-constexpr int kMaxDepth = 32;
-constexpr size_t kLeastValue = 1;      // a tag
+constexpr int kMaxDepth = 32;      // half of what crosses the boundary: state is kept flat; bounds recursion
+constexpr size_t kLeastValue = 1;  // a tag
 constexpr size_t kLeastEntry = 4 + 1;  // an empty key and a tag
 
 // In the order of Value's alternatives; part of the format.
@@ -80,7 +80,7 @@ class Decoder {
 
   Value value(int depth) {
     const auto kind = in_.get<uint8_t>();
-    if (depth > kMaxDepth) in_.fail();
+    if (depth > kMaxDepth) in_.fail();  // a file somebody else wrote must not exhaust the stack
     if (!in_.ok()) return {};
     switch (kind) {
       case kNone: return {};
