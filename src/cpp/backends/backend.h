@@ -21,8 +21,8 @@ namespace walle::backends {
 // One way to run a node. `algorithm` names the kernel the way traces, cost tables and benchmarks do.
 struct Candidate {
   std::string algorithm;
-  std::vector<std::pair<std::string, int64_t>> parameters;
-  double cost_ms = 0;           // predicted
+  std::vector<std::pair<std::string, int64_t>> parameters;  // for people: explain() shows them
+  double cost_ms = 0;                                       // predicted
   int64_t workspace_bytes = 0;  // scratch memory during run, planned into the arena
   int choice = 0;               // the backend's own tag, given back to prepare()
 };

@@ -77,6 +77,7 @@ Result<vm::Limits> limits_of(const walle_vm_options_t& options) {
 
 Result<vm::TaskContext> context_of(const walle_vm_options_t& options) {
   vm::TaskContext context;
+  // Text with a size and no zero behind it: lines of tasks may hold anything.
   if (options.log) {
     context.log = [log = options.log, user = options.log_user](walle::base::LogLevel level,
                                                                std::string_view text) {
@@ -98,6 +99,7 @@ std::unique_ptr<walle_vm_result_t> result_of(vm::Outcome outcome) {
   }
   out->failure = std::move(outcome.failure);
   out->limit = vm::reason_name(out->failure->reason);
+  // The pointers go into out->failure, which does not move any more.
   for (const vm::Frame& frame : out->failure->traceback)
     out->frames.push_back({frame.file.c_str(), frame.function.c_str(), frame.line});
   return out;

@@ -43,7 +43,7 @@ namespace {
 std::vector<Holders> needs_of(const Flow& flow, const std::vector<int>& memory_of_node) {
   std::vector<Holders> needs(flow.roots.size(), 0);
   for (size_t r = 0; r < flow.roots.size(); ++r)
-    if (flow.roots[r].wanted) needs[r] = holder(kHost);
+    if (flow.roots[r].wanted) needs[r] = holder(kHost);  // results are handed out on the host
   for (size_t n = 0; n < flow.nodes.size(); ++n)
     for (ops::Ref r : flow.nodes[n].reads) needs[r] |= holder(memory_of_node[n]);
   return needs;

@@ -129,6 +129,7 @@ class Walk {
   }
 
   void keep_cheapest(std::map<Held, State> next) {
+    // In the map's order, which depends on nothing but the states: placements are the same on every run.
     now_.assign(std::make_move_iterator(next.begin()), std::make_move_iterator(next.end()));
     if (now_.size() > kKeptStates) {  // stable: a tie is cut the same way on every run
       std::ranges::stable_sort(now_, {}, [](const auto& s) { return s.second.cost_ms; });

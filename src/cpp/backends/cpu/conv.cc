@@ -22,6 +22,7 @@ kernels::ConvShape shape_of(const NodeView& node) {
   const Shape& x = node.shape(0);
   const Shape& w = node.shape(1);
   const Shape& y = node.out_shape(0);
+  // The defaults are ONNX's; the shape rule has checked lengths and signs.
   const auto stride = node.attrs().get_ints("strides", {1, 1});
   const auto dilation = node.attrs().get_ints("dilations", {1, 1});
   const auto pad = node.attrs().get_ints("pads", {0, 0, 0, 0});
@@ -49,6 +50,7 @@ bool supports(const NodeView& node) {
   return node.shape(0).rank() == 4 && tensor::visit_numeric(node.dtype(0), [](auto) {});
 }
 
+// Traces and profiles show which of the kernel's three ways a shape takes.
 std::string simd_name(const kernels::Conv& c, kernels::Isa isa) {
   const kernels::ConvShape& s = c.shape;
   const std::string suffix = "_" + std::string(isa_name(isa));
@@ -74,6 +76,7 @@ std::unique_ptr<Kernel> reference_kernel(const kernels::ConvShape& s, const kern
                                          bool has_bias, bool has_residual) {
   return make_kernel([=](const HostArgs& a) -> Status {
     kernels::Epilogue here = e;
+    // float whatever T is: only float32 nodes are given a residual (ops/passes/fuse_epilogue.h).
     if (has_residual) here.residual = a.input<float>(3);
     kernels::conv_reference(s, a.input<T>(0), a.input<T>(1), has_bias ? a.input<T>(2) : nullptr, here,
                             a.output<T>(0), a.threads);

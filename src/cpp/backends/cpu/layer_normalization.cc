@@ -66,6 +66,8 @@ const void* spread(const Spread& s, int64_t element, const void* from, std::byte
 // wanted.
 bool rows_apply(const NodeView& node, const Shape& normalized) {
   const int64_t n = normalized.elements();
+  // Statistics are results of training exports; RMSNormalization and broadcast scales are rare enough for the
+  // reference.
   return node.op().name == "LayerNormalization" && n > 0 && node.shape(1).elements() == n &&
          (!node.has(2) || node.shape(2).elements() == n) && !node.has_output(1) && !node.has_output(2);
 }

@@ -32,6 +32,7 @@ Plan make_plan(const NodeView& node) {
   p.out_bytes = node.out_shape(0).elements() * p.element;
   p.rounds.rank = p.spec.rank;
   p.rounds.size = p.spec.size;
+  // One side moves by the index, the other by steps alone.
   p.rounds.dense = p.spec.index_on_dst ? p.spec.src_step : p.spec.dst_step;
   p.rounds.indexed = p.spec.index_on_dst ? p.spec.dst_step : p.spec.src_step;
   for (const raster::LoopIndex& i : p.spec.index) p.steps.push_back({i.stride, i.bound});
@@ -56,7 +57,7 @@ constexpr double kStartMs = 1e-3;
 
 bool supports(const NodeView& node) {
   if (!node.node().loop || (node.dtype(1) != DType::int32 && node.dtype(1) != DType::int64)) return false;
-  // Moving needs no arithmetic, so it is for every dtype.
+  // Indices are of ONNX's two index types. Moving needs no arithmetic, so it is for every dtype.
   return node.node().loop->combine == raster::Combine::assign ||
          tensor::visit_numeric(node.out_dtype(0), [](auto) {});
 }
@@ -118,6 +119,7 @@ void combine(const Plan& p, const int64_t* offsets, const T* src, T* dst) {
 template <class Index>
 bool gathered_elements(const Plan& p, const std::byte* src, std::byte* dst, const Index* indices, int threads,
                        int64_t& bad) {
+  // A unit may be several elements together, and an index a tuple; the kernel knows neither.
   if (!single_unit(p) || p.body.unit != p.element || p.steps.size() != 1) return false;
   const auto run = [&](auto unit) {
     using Unit = decltype(unit);
@@ -174,7 +176,7 @@ Status run(const Plan& p, const HostArgs& a) {
   // memcpy may not be given one block twice, nor the null pointers of an empty tensor.
   if (p.spec.base && p.out_bytes > 0 && a.input<void>(2) != a.output<void>(0))
     std::memcpy(dst, a.input<void>(2), p.out_bytes);
-  if (p.spec.count() == 0 || p.spec.body.elements() == 0) return {};
+  if (p.spec.count() == 0 || p.spec.body.elements() == 0) return {};  // what is left is the base
   return p.index_dtype == DType::int32 ? run_typed(p, a.input<int32_t>(1), a)
                                        : run_typed(p, a.input<int64_t>(1), a);
 }

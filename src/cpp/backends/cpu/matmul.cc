@@ -125,6 +125,7 @@ Result<std::unique_ptr<Kernel>> packed_kernel(const NodeView& node, Problem p, c
   if (node.constant(1) && p.one_b()) {
     const Tensor& b = *node.constant(1);
     const auto make = [&] { return pack(table, b, p); };
+    // The shape belongs to the name: two nodes may read the same weights as matrices of different shapes.
     const std::string kind =
         "gemm_b_" + std::string(isa_name(isa)) + "_" + std::to_string(p.k) + "x" + std::to_string(p.n);
     WALLE_ASSIGN(weights, context.shared({&b}, kind, make));

@@ -105,6 +105,7 @@ void run_steps(const std::vector<Step>& steps, const raster::Fill& fill, const H
   auto* dst = a.output<std::byte>(0);
   int64_t tasks = 0;
   for (const Step& s : steps) tasks += s.tasks;
+  // The fill is one element, which its box reads again and again (source strides 0).
   const auto source = [&](const Step& s) {
     return s.source < 0 ? fill.bytes.data() : a.input<std::byte>(s.source);
   };
@@ -113,6 +114,7 @@ void run_steps(const std::vector<Step>& steps, const raster::Fill& fill, const H
     return;
   }
   base::parallel_for(tasks, a.threads, [&](int64_t task) {
+    // Rasters of many steps have small ones, of one task each, and few threads walk them: no table of sums.
     const Step* s = steps.data();
     while (task >= s->tasks) task -= (s++)->tasks;
     const int64_t n = kernels::parts(s->box);
@@ -136,6 +138,7 @@ Status run_sums(const raster::Raster& raster, DType dtype, const std::vector<ker
 
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext& context) {
   raster::Raster raster = *node.node().raster;
+  // Empty tensors leave regions of nothing, which plan_box() does not take.
   std::erase_if(raster.regions, [](const raster::Region& r) { return r.elements() <= 0; });
   const DType dtype = node.out_dtype(0);
   const Fills fills = fill_boxes(raster, node.out_shape(0).elements(), dtype_size(dtype));

@@ -39,6 +39,7 @@ Result<kernels::Rnn> rnn_of(const NodeView& node) {
 }
 
 bool supports(const NodeView& node) {
+  // An empty sequence has no steps to project; the decomposition says what its results are.
   return node.dtype(0) == DType::float32 && node.shape(0).elements() > 0 && kernels::select_isa().ok() &&
          rnn_of(node).ok();
 }
@@ -90,6 +91,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
     WALLE_ASSIGN(packed, context.shared({&w, &rec}, kind, make));
   }
   const auto has = [&](int i) { return node.has(i); };
+  // A kernel outlives the node it was made from, so what it has and wants is noted. Eight inputs: the LSTM's.
   const std::array<bool, 8> present{has(0), has(1), has(2), has(3), has(4), has(5), has(6), has(7)};
   const std::array<bool, 3> wanted{node.has_output(0), node.has_output(1), node.has_output(2)};
   return make_kernel(
@@ -101,6 +103,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
         if (packed) {
           o.packed = floats_of(*packed);
         } else {
+          // Computed weights: packed by every run, in front of the kernel's own scratch.
           pack_all(table, r, in(1), in(2), reinterpret_cast<float*>(workspace));
           o.packed = reinterpret_cast<const float*>(workspace);
           workspace += ahead;

@@ -33,6 +33,7 @@ kernels::Roi common(const NodeView& node) {
 
 Result<std::unique_ptr<Kernel>> prepare_align(const NodeView& node, const Candidate&, PrepareContext&) {
   kernels::Roi s = common(node);
+  // 0 lets the kernel choose as many points as the box has pixels.
   s.sampling_ratio = node.attrs().get_int("sampling_ratio", 0);
   s.half_pixel = node.attrs().get_string("coordinate_transformation_mode", "half_pixel") == "half_pixel";
   s.maximum = node.attrs().get_string("mode", "avg") == "max";

@@ -40,6 +40,7 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   out.push_back(single_candidate(node, "softmax_reference", threads));
   const auto isa = float_isa(node);
   const auto spec = spec_of(node);
+  // Rows must lie together, and LogSoftmax is rare outside training. An empty axis has no maximum.
   if (!isa || !spec.ok() || spec->log || spec->inner != 1 || spec->axis == 0) return;
   Candidate rows = single_candidate(node, "softmax_f32_rows_" + std::string(isa_name(*isa)), threads);
   rows.cost_ms /= kRowsGain;

@@ -19,7 +19,8 @@ using ops::TreeEnsemble;
 using ops::TreeMode;
 
 bool supports(const NodeView& node) {
-  const bool plain = node.attrs().get_int("post_transform", 0) == 0;  // others are a formula around this one
+  // A post-transform is lowered to operators of its own around an ensemble without one.
+  const bool plain = node.attrs().get_int("post_transform", 0) == 0;
   return plain && (node.dtype(0) == DType::float32 || node.dtype(0) == DType::float64);
 }
 
@@ -53,8 +54,10 @@ class Table {
     int depth;
   };
 
+  // The greatest number before v, so that x < v is x <= below(v).
   static T below(T v) { return std::nextafter(v, -std::numeric_limits<T>::infinity()); }
 
+  // 32 bits for the size of a node (kernels/tree/tree.h); the attributes of a file cannot hold so many trees.
   int32_t reserve() {
     forest_.nodes.emplace_back();
     forest_.if_nan.push_back(0);
@@ -64,7 +67,7 @@ class Table {
   // The entry where an edge leads; what is met for the first time is put down as still to be written.
   int32_t entry_of(const TreeEdge& edge, int depth) {
     int32_t& at = (edge.leaf ? leaf_at_ : node_at_)[edge.target];
-    if (at < 0) {
+    if (at < 0) {  // trees may share nodes: a file decides what an edge leads to
       at = reserve();
       todo_.push_back({edge, at, depth});
     }

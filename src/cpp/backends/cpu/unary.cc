@@ -28,7 +28,7 @@ bool supports(const NodeView& node) {
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   out.push_back(single_candidate(node, "eltwise_unary_reference", threads));
   const auto isa = float_isa(node);
-  UnaryParams params;
+  UnaryParams params;  // not used here: which kernel there is does not depend on them
   if (!isa || !kernels::unary_f32(*kind_of(node), *isa, params)) return;
   Candidate simd = single_candidate(node, "eltwise_unary_f32_" + std::string(isa_name(*isa)), threads);
   simd.cost_ms /= kUnaryGain;
@@ -53,7 +53,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c
   const auto params = ops::unary_params(kind, node.attrs());
   if (candidate.choice == kSimd) return simd_kernel(node, kind, params);
   const DType dtype = node.dtype(0);
-  const int64_t from = dtype_size(dtype);
+  const int64_t from = dtype_size(dtype);  // they differ where a number becomes a boolean (IsNaN)
   const int64_t to = dtype_size(node.out_dtype(0));
   return make_kernel([=, n = node.out_shape(0).elements()](const HostArgs& a) -> Status {
     kernels::parallel_ranges(n, kernels::kCallGrain, a.threads, [&](int64_t begin, int64_t end) {

@@ -39,6 +39,7 @@ class Shown {
 
   NodeView view() const { return NodeView(program_, program_.nodes[0]); }
 
+  // Asked once per packed constant, of which a node has one or two: a walk.
   const Tensor* original(const Tensor& copy) const {
     for (const auto& [shown, given] : originals_)
       if (shown.data() == copy.data()) return &given;
@@ -68,9 +69,11 @@ class ShownConstants final : public ConstantCache {
                           const std::function<Result<Block>()>& make) override {
     std::vector<const Tensor*> originals;
     for (const Tensor* t : sources) {
+      // A kernel may only prepare what it was shown.
       originals.push_back(shown_.original(*t));
       if (!originals.back()) return internal_error("a constant that is none of the node's", "null backend");
     }
+    // Under a name of its own, so that no block is shared with the host, as none would be with a device.
     return constants_.get(originals, "null " + kind, make);
   }
 
@@ -105,7 +108,7 @@ class NullKernel final : public Kernel {
     }
     for (size_t i = 0; i < args.out.size(); ++i) {
       WALLE_ASSIGN(std::byte * at, opened(args.out[i], out_bytes_[i]));
-      if (at) poison(at, out_bytes_[i]);
+      if (at) poison(at, out_bytes_[i]);  // a kernel that adds to its result, or leaves a part, shows
       out.push_back(at ? host_memory().of(at) : Handle());
     }
     WALLE_ASSIGN(std::byte * workspace, opened(args.workspace, workspace_bytes_));
@@ -118,7 +121,7 @@ class NullKernel final : public Kernel {
 
  private:
   Result<std::byte*> opened(Handle h, int64_t bytes) const {
-    if (!h) return nullptr;
+    if (!h) return nullptr;  // left out
     return memory_.open(h, bytes);
   }
 

@@ -27,6 +27,7 @@ class Encoder {
   bool real(double v) { return number(kFloat, v); }
   bool text(std::string_view v) { return sized(kStr, v); }
   bool bytes(std::string_view v) { return sized(kBytes, v); }
+  // Comes back as bytes: who put it cannot be told from the file, and both are read alike.
   bool buffer(const Buffer& v) { return sized(kBytes, base::as_text(std::span(v.data(), v.size()))); }
   bool tensor(const Tensor&) { return false; }
 
@@ -98,6 +99,7 @@ class Decoder {
  private:
   Value list(int depth) {
     List out;
+    // count() refuses more items than the bytes that are left could hold.
     for (uint32_t left = in_.count(kLeastValue); left > 0 && in_.ok(); --left)
       out.push_back(value(depth + 1));
     return out;
