@@ -2,8 +2,8 @@
 
 namespace walle::backends {
 
-// Cost rules speak of inferred inputs and outputs, as shape rules do, and so serve both before and after
-// lowering.
+// Cost rules speak of inferred inputs and outputs, as shape rules do, and so serve both before
+// and after lowering.
 ir::Cost NodeView::cost() const {
   std::vector<ir::InferInput> in;
   std::vector<ir::InferOutput> out;

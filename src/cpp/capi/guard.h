@@ -14,9 +14,9 @@
 
 namespace walle::capi {
 
-// Options carry their size, so that a program built with an older header works with a newer library: what it
-// does not know stays 0, the default. Beyond this the field was not set at all; no options will ever be so
-// large.
+// Options carry their size, so that a program built with an older header works with a newer library:
+// what it does not know stays 0, the default. Beyond this the field was not set at all; no options
+// will ever be so large.
 inline constexpr size_t kMaxStructBytes = 4096;
 
 walle_status_t report(walle_status_t status, std::string_view message, walle_error_t* out);

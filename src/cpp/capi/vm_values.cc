@@ -7,8 +7,8 @@ namespace walle::capi {
 
 namespace {
 
-// As deep as the VM reads values itself; a caller's cyclic or deep list must not exhaust the stack of this
-// walk.
+// As deep as the VM reads values itself; a caller's cyclic or deep list must not exhaust the
+// stack of this walk.
 constexpr int kMaxDepth = 64;
 // A count that was never set is mostly huge: refused before anything is read, and 2 * size cannot overflow.
 constexpr size_t kMaxItems = size_t{1} << 28;

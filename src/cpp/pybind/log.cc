@@ -21,8 +21,8 @@ namespace py = pybind11;
 
 namespace {
 
-// A main thread that sits in a long native call fetches nothing meanwhile: what is kept has an end.
-// Some 100 KB, and more lines than anybody reads.
+// A main thread that sits in a long native call fetches nothing meanwhile: what is kept has an end. Some 100
+// KB, and more lines than anybody reads.
 constexpr size_t kMostWaiting = 1000;
 
 struct Line {

@@ -9,8 +9,8 @@ using namespace walle::stream;
 
 namespace {
 
-// A seed is for tests: whoever knows it can take the noise off again. Without one the system's entropy is
-// used.
+// A seed is for tests: whoever knows it can take the noise off again. Without one the
+// system's entropy is used.
 using Seed = std::optional<uint64_t>;
 
 double spend(EventLog& log, const std::string& account, double limit, double epsilon) {

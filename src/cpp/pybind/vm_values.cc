@@ -26,8 +26,8 @@ class ValueReader {
   Value bytes(PyObject* object) {
     const auto size = static_cast<size_t>(PyBytes_GET_SIZE(object));
     if (PyBytes_GET_SIZE(object) < kLargeBytes) return vm::Bytes{{PyBytes_AS_STRING(object), size}};
-    // Shared: bytes never change. Small ones are copied, which costs less than the release on some thread
-    // later.
+    // Shared: bytes never change. Small ones are copied, which costs less than the release on
+    // some thread later.
     Py_INCREF(object);
     return Buffer::wrap(PyBytes_AS_STRING(object), size, [object] { drop_reference(object); }, false);
   }

@@ -1,5 +1,5 @@
-// The stage "shapes" of the pipeline, for one node: dtypes and shapes of its results from those of its
-// operands.
+// The stage "shapes" of the pipeline, for one node: dtypes and shapes of its results from
+// those of its operands.
 #pragma once
 
 #include <optional>

@@ -46,8 +46,8 @@ struct Segment {
   bool matches(const Environment& env) const;
 };
 
-// A node the executor runs itself: control operators, and Identity of a sequence or optional. It ends a
-// segment.
+// A node the executor runs itself: control operators, and Identity of a sequence or optional.
+// It ends a segment.
 bool is_executor_node(const ir::Graph& graph, const ir::Node& node, const Environment& env);
 
 }  // namespace walle::runtime

@@ -96,8 +96,8 @@ Status plan_arenas(const ops::Program& program, const Views& views, Plan& plan) 
     const ops::ProgramNode& node = program.nodes[step.node];
     for (ops::Ref r : node.inputs) layout.touch(r, now);
     for (ops::Ref r : node.outputs) layout.touch(r, now);
-    // Operands, results and workspace of one step live at once: no kernel has to care what it reads and
-    // writes first.
+    // Operands, results and workspace of one step live at once: no kernel has to care what it
+    // reads and writes first.
     layout.add_workspace(step.chosen.candidate.workspace_bytes, now);
   }
   for (Layout& layout : layouts) WALLE_TRY(layout.finish(plan));

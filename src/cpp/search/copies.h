@@ -11,8 +11,8 @@
 
 namespace walle::search {
 
-// The memories that hold a value, one bit each: states of the placement are compared and kept by the
-// thousand.
+// The memories that hold a value, one bit each: states of the placement are compared and
+// kept by the thousand.
 using Holders = uint16_t;
 inline constexpr int kMaxMemories = 16;  // more than there are kinds of devices in a machine
 inline constexpr Holders holder(int memory) { return static_cast<Holders>(1U << memory); }

@@ -60,8 +60,8 @@ Result<std::vector<int>> find_memories(const Backends& backends, Plan& plan) {
 std::vector<size_t> decide(const Choices& choices, const Flow& flow, const Backends& backends,
                            const std::vector<int>& memory_of, const SearchOptions& options) {
   std::vector<size_t> taken(choices.nodes.size(), 0);
-  // search=False is the oracle of tests: the first choice of the first backend, which is its reference
-  // kernel.
+  // search=False is the oracle of tests: the first choice of the first backend, which is its
+  // reference kernel.
   if (!options.search && !options.random_placement) return taken;
   const std::vector<int> placed = options.random_placement
                                       ? place_at_random(choices.cost_ms, *options.random_placement)

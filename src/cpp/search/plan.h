@@ -2,9 +2,9 @@
 // what is copied between memories when, and where every value lies in each of them. Never shipped: costs and
 // instruction sets are this machine's.
 //
-// Immutable once made, so any thread may read it. Invariants: steps are in an order in which every operand is
-// made, and copied to where it is read, before its reader; values that live at once in one memory do not
-// overlap.
+// Immutable once made, so any thread may read it. Invariants: steps are in an order in which every
+// operand is made, and copied to where it is read, before its reader; values that live at once in one
+// memory do not overlap.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// A task file comes from a server: nothing in it is used before a bound or a checksum has vouched for it. The
-// checksum of the index is looked at first, so that a cut or flipped file is told as such and not as a
-// strange resource.
+// A task file comes from a server: nothing in it is used before a bound or a checksum has vouched for it.
+// The checksum of the index is looked at first, so that a cut or flipped file is told as such and not as
+// a strange resource.
 #include "vm/task_file.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Every spelling of the erf form of Gelu becomes one operator that computes the same; what only looks like it
-// stays as it is.
+// Every spelling of the erf form of Gelu becomes one operator that computes the same; what only looks like
+// it stays as it is.
 #include "ops/passes/fuse_gelu.h"
 
 #include <gtest/gtest.h>

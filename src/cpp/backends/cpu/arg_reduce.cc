@@ -7,8 +7,7 @@ namespace walle::backends::cpu {
 
 namespace {
 bool supports(const NodeView& node) {
-  // Booleans are no numbers to visit_numeric(), but false < true: LabelEncoder looks for the first
-  // true.
+  // Booleans are no numbers to visit_numeric(), but false < true: LabelEncoder looks for the first true.
   return node.dtype(0) == DType::boolean || tensor::visit_numeric(node.dtype(0), [](auto) {});
 }
 

@@ -35,8 +35,8 @@ kernels::Broadcast plan_of(const NodeView& node) {
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   out.push_back(single_candidate(node, "eltwise_binary_reference", threads));
   const auto isa = float_isa(node);
-  // Mod, Power and the comparisons have no vector form, and a run with gaps would be gathered element by
-  // element.
+  // Mod, Power and the comparisons have no vector form, and a run with gaps would be gathered
+  // element by element.
   if (!isa || !kernels::binary_f32(*kind_of(node), *isa) || !kernels::simple_runs(plan_of(node))) return;
   Candidate simd = single_candidate(node, "eltwise_binary_f32_" + std::string(isa_name(*isa)), threads);
   simd.cost_ms /= kBinaryGain;

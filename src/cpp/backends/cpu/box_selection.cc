@@ -39,8 +39,8 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
     auto* out = a.output<int64_t>(0);
     const int64_t found = kernels::run_box_selection(s, a.input<float>(0), a.input<float>(1), out,
                                                      reinterpret_cast<int32_t*>(a.workspace));
-    // A row is batch, class, box. What does not count is zero and not garbage, so that two runs compare
-    // equal.
+    // A row is batch, class, box. What does not count is zero and not garbage, so that two runs
+    // compare equal.
     std::fill(out + found * 3, out + rows * 3, int64_t{0});
     a.output<int64_t>(1)[0] = found;
     return {};

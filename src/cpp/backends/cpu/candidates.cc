@@ -8,8 +8,7 @@ namespace walle::backends::cpu {
 
 namespace {
 constexpr double kGigabytes = 10;  // per second: what one core streams from the shared cache
-constexpr double kStartMs =
-    1e-3;  // to enter a kernel: rounded up, and nothing beside a copy between memories
+constexpr double kStartMs = 1e-3;  // to enter a kernel, rounded up
 
 // For kernels that have no rival, so that only the order of magnitude counts: scalar loops, of which a core
 // does about one operation per ns and reads some 5 GB/s.

@@ -7,8 +7,8 @@ namespace walle::backends::cpu {
 
 namespace {
 bool supports(const NodeView& node) {
-  // The axis is an input. Where it is computed the node is planned again once it is known, then as a
-  // constant.
+  // The axis is an input. Where it is computed the node is planned again once it is known,
+  // then as a constant.
   return node.constant(1) && tensor::visit_numeric(node.dtype(0), [](auto) {});
 }
 

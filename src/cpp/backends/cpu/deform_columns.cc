@@ -1,6 +1,6 @@
-// DeformColumns (what DeformConv lowers to) on the CPU: it gathers what each place of the kernel sees, and an
-// ordinary MatMul follows. The gathering reads single elements at places that come from data, which vectors
-// cannot.
+// DeformColumns (what DeformConv lowers to) on the CPU: it gathers what each place of the kernel sees,
+// and an ordinary MatMul follows. The gathering reads single elements at places that come from data,
+// which vectors cannot.
 #include "kernels/sample/deform_columns.h"
 #include "backends/cpu/cpu_op.h"
 #include "ops/rules/window.h"

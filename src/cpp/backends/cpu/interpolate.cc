@@ -1,6 +1,6 @@
-// Interpolate (what Resize lowers to) on the CPU: along one axis, each result is a weighted sum of the inputs
-// that a table names. The table is made while planning, so that one kernel serves every mode, scale and
-// alignment.
+// Interpolate (what Resize lowers to) on the CPU: along one axis, each result is a weighted sum of the
+// inputs that a table names. The table is made while planning, so that one kernel serves every mode,
+// scale and alignment.
 #include "kernels/resize/interpolate.h"
 #include "backends/cpu/cpu_op.h"
 

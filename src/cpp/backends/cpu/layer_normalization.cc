@@ -1,7 +1,7 @@
 // LayerNormalization and RMSNormalization on the CPU.
 //
-// Two kernels: a reference for every case of the definition, and vector rows for the one that transformers
-// ask for.
+// Two kernels: a reference for every case of the definition, and vector rows for the one that
+// transformers ask for.
 #include <cstring>
 
 #include "backends/cpu/cpu_op.h"
@@ -30,9 +30,9 @@ Result<int> axis_of(const NodeView& node) {
   return tensor::normalize_axis(node.attrs().get_int("axis", -1), node.shape(0).rank());
 }
 
-// Scale or bias written out to one row of the normalised shape, so that the kernel knows one layout only;
-// nothing to do when it has that shape already. In every run, because it may be computed; a row is short
-// beside the rows.
+// Scale or bias written out to one row of the normalised shape, so that the kernel knows one layout
+// only; nothing to do when it has that shape already. In every run, because it may be computed; a row is
+// short beside the rows.
 struct Spread {
   bool needed = false;
   kernels::Broadcast plan;
@@ -66,8 +66,8 @@ const void* spread(const Spread& s, int64_t element, const void* from, std::byte
 // wanted.
 bool rows_apply(const NodeView& node, const Shape& normalized) {
   const int64_t n = normalized.elements();
-  // Statistics are results of training exports; RMSNormalization and broadcast scales are rare enough for the
-  // reference.
+  // Statistics are results of training exports; RMSNormalization and broadcast scales are rare enough
+  // for the reference.
   return node.op().name == "LayerNormalization" && n > 0 && node.shape(1).elements() == n &&
          (!node.has(2) || node.shape(2).elements() == n) && !node.has_output(1) && !node.has_output(2);
 }

@@ -1,8 +1,8 @@
 // MatMul on the CPU. Inputs: A, B, optional bias (one per column), optional residual (of the result's shape).
 //
-// Two kernels: a reference for every dtype, and register tiles over packed B for float32 (kernels/gemm). A
-// constant B is packed once per model and shared by its sessions; any other is packed by every run, panel by
-// panel.
+// Two kernels: a reference for every dtype, and register tiles over packed B for float32
+// (kernels/gemm). A constant B is packed once per model and shared by its sessions; any other is packed
+// by every run, panel by panel.
 #include <numeric>
 
 #include "backends/cpu/epilogue.h"
@@ -14,9 +14,9 @@ namespace walle::backends::cpu {
 namespace {
 enum Choice { kReference, kPacked };
 
-// Predicted speed of one thread. Measured 1.0 and 162 on an AVX-512 core, 256 x 256 x 256; half of it is what
-// AVX2 does. The reference never wins; the figure is for placement, and for the predicted time that users
-// read.
+// Predicted speed of one thread. Measured 1.0 and 162 on an AVX-512 core, 256 x 256 x 256; half of it
+// is what AVX2 does. The reference never wins; the figure is for placement, and for the predicted
+// time that users read.
 constexpr double kReferenceGflops = 1;
 constexpr double kPackedGflops = 80;
 
@@ -61,8 +61,8 @@ Problem problem_of(const NodeView& node) {
   const Shape b_batch = b.sub(0, std::max(b.rank() - 2, 0));
   const Shape& out = node.out_shape(0);
   const Shape batch = out.sub(0, out.rank() - (a.rank() > 1) - (b.rank() > 1));
-  // One B: all rows of A are one matrix, which fills tiles better and reads B once. Dense layers look like
-  // this.
+  // One B: all rows of A are one matrix, which fills tiles better and reads B once. Dense
+  // layers look like this.
   if (b_batch.elements() == 1 && a_batch.elements() == batch.elements()) {
     p.m *= batch.elements();
     p.a = {0};

@@ -1,7 +1,7 @@
 // MaxPool and AveragePool on the CPU, in the canonical form of ops/atomic/max_pool.cc and average_pool.cc.
 //
-// The vector kernel pools one line of a result after the other, from the planes that depthwise convolutions
-// read too.
+// The vector kernel pools one line of a result after the other, from the planes that depthwise
+// convolutions read too.
 #include "kernels/pool/pool.h"
 #include "backends/cpu/cpu_op.h"
 #include "kernels/pool/pool_reference.h"

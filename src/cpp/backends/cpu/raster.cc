@@ -1,8 +1,8 @@
 // The movement atom on the CPU: every region one planned box copy, the fill only where no region writes.
 //
-// Regions of one raster write different elements, so they run in any order and on any thread. Only where
-// overlapping windows are summed (ConvTranspose, Col2Im) may two meet: such a raster stays on one thread, in
-// order.
+// Regions of one raster write different elements, so they run in any order and on any thread. Only
+// where overlapping windows are summed (ConvTranspose, Col2Im) may two meet: such a raster stays on
+// one thread, in order.
 #include <algorithm>
 
 #include "backends/cpu/cpu_op.h"
@@ -17,8 +17,8 @@ namespace {
 // Below it a second thread costs more than it copies: 128 KiB are some 15 us at 8 GB/s, and a parked helper
 // takes 10 us to come (kernels/parallel.h).
 constexpr int64_t kTaskBytes = int64_t{128} << 10;
-// A region's part is cut finer than there are threads, so that one who comes late leaves its share to the
-// others.
+// A region's part is cut finer than there are threads, so that one who comes late leaves its
+// share to the others.
 constexpr int64_t kTasksPerThread = 4;
 // Holes beyond which the whole destination is filled first: each is a copy of its own to plan and start, and
 // with so many they are small beside what is copied.
@@ -68,11 +68,10 @@ bool supports(const NodeView& node) {
 double bytes_per_us(const kernels::BoxCopy& box) {
   using Inner = kernels::BoxCopy::Inner;
   constexpr double kStreamed = 8000;
-  constexpr double kShortRuns = 3000;    // calls and cache lines used in part
-  constexpr double kNarrowTiles = 1000;  // 1 and 2 bytes: as many loads as for wider units
-  constexpr double kStridedPerByte =
-      500;                           // one load and store per unit; above 4 bytes the cache lines bound it
-  constexpr int64_t kLongRun = 256;  // bytes from which on memcpy's start no longer shows
+  constexpr double kShortRuns = 3000;      // calls and cache lines used in part
+  constexpr double kNarrowTiles = 1000;    // 1 and 2 bytes: as many loads as for wider units
+  constexpr double kStridedPerByte = 500;  // a load and a store per unit; above 4 bytes, cache lines bound it
+  constexpr int64_t kLongRun = 256;        // bytes from which on memcpy's start no longer shows
   switch (box.inner) {
     case Inner::rows: return box.unit >= kLongRun ? kStreamed : kShortRuns;
     case Inner::repeat: return kStreamed;

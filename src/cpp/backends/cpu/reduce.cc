@@ -9,8 +9,8 @@ namespace walle::backends::cpu {
 namespace {
 bool supports(const NodeView& node) {
   const auto kind = tensor::reduce_kind(node.op().name);
-  // Axes are an input since opset 18. Computed ones are known when the node is planned again, then as a
-  // constant.
+  // Axes are an input since opset 18. Computed ones are known when the node is planned again,
+  // then as a constant.
   return kind && kernels::reduce_supports(*kind, node.dtype(0)) && (!node.has(1) || node.constant(1));
 }
 

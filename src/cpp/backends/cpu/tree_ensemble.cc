@@ -135,8 +135,8 @@ class Table {
     below_split(second, split, f, same, other, nan);
   }
 
-  // One question per member, in a row; who answers none of them with yes gets to the last entry, which asks
-  // nothing.
+  // One question per member, in a row; who answers none of them with yes gets to the last entry,
+  // which asks nothing.
   void ask_member(const std::vector<double>& set, int32_t at, int64_t f, int32_t yes, int32_t no,
                   int32_t nan) {
     for (double v : set) {

@@ -1,9 +1,9 @@
 // Gelu spelled out with Erf becomes one operator, wherever it stands.
 //
-// Exporters of opsets below 20, which had no Gelu, write x * 0.5 * (1 + Erf(x / sqrt 2)): five nodes, each of
-// which reads and writes the whole value. As one node it is a single pass, or none where it ends a Conv or
-// MatMul (fuse_epilogue.h). A value that has other readers, or is a result of the program, is never folded
-// away.
+// Exporters of opsets below 20, which had no Gelu, write x * 0.5 * (1 + Erf(x / sqrt 2)): five nodes,
+// each of which reads and writes the whole value. As one node it is a single pass, or none where it ends
+// a Conv or MatMul (fuse_epilogue.h). A value that has other readers, or is a result of the program, is
+// never folded away.
 #pragma once
 
 #include "ops/program.h"

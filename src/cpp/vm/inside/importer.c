@@ -96,8 +96,8 @@ static PyObject* importer_check(PyObject* self, PyObject* name) {
   }
   wvm_bundle* owner;
   if (find_module(text, strlen(text), &owner) != NULL && owner != wvm_library()) Py_RETURN_NONE;
-  isolate->refused =
-      WVM_REASON_IMPORT; /* failure.c then gives this as the reason, and not an ImportError like any other */
+  /* So that failure.c names the limit, and does not take it for an ImportError like any other. */
+  isolate->refused = WVM_REASON_IMPORT;
   return PyErr_Format(PyExc_ImportError, "import of %R is not allowed for this task", name);
 }
 
