@@ -1,3 +1,6 @@
+// run(): what has to change in the operand table, then the steps. Arenas usually lie where they lay, so that
+// most runs patch the places of inputs and results alone; and a result takes the memory of the last run's
+// where the caller has let go of that, so that a stream of requests allocates nothing.
 #include "runtime/executable.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Made of the plans that stand when somebody asks: running records nothing for it but the times under profile().
 #include "runtime/explain.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// A run is a walk over the nodes: segments where they can be planned together, the executor's own nodes
+// between them. A value is forgotten after its last reader, so that a long graph needs no more memory
+// than its widest part.
 #include "runtime/graph_runner.h"
 
 #include <algorithm>
