@@ -236,8 +236,11 @@ walle_status_t walle_vm_result_failure(const walle_vm_result_t* result, walle_vm
     if (!result->failure)
       return walle::argument_error("the result of a call that returned", "the result of a failed call",
                                    "walle_vm_result_failure", "use walle_vm_result_value");
-    *failure = {result->failure->type.c_str(), result->failure->message.c_str(), result->limit.c_str(),
-                result->frames.data(), result->frames.size()};
+    *failure = {.type = result->failure->type.c_str(),
+                .message = result->failure->message.c_str(),
+                .limit = result->limit.c_str(),
+                .frames = result->frames.data(),
+                .frame_count = result->frames.size()};
     return {};
   });
 }

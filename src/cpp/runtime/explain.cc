@@ -1,4 +1,4 @@
-// Made of the plans that stand when somebody asks: running records nothing for it but the times under profile().
+// Made of the plans that stand when somebody asks: running records nothing for it but times, under profile().
 #include "runtime/explain.h"
 
 #include <algorithm>

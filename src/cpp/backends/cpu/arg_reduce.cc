@@ -30,6 +30,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kArgReduceCpu{"ArgReduce", supports, candidates, prepare};
+extern const CpuOp kArgReduceCpu{
+    .op = "ArgReduce", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

@@ -76,6 +76,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c
 }
 }  // namespace
 
-extern const CpuOp kBinaryCpu{"Binary", supports, candidates, prepare};
+extern const CpuOp kBinaryCpu{
+    .op = "Binary", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

@@ -28,6 +28,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kBitCastCpu{"BitCast", supports, candidates, prepare};
+extern const CpuOp kBitCastCpu{
+    .op = "BitCast", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

@@ -48,6 +48,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kBoxSelectionCpu{"BoxSelection", supports, candidates, prepare};
+extern const CpuOp kBoxSelectionCpu{
+    .op = "BoxSelection", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

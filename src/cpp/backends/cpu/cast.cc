@@ -30,6 +30,6 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kCastCpu{"Cast", supports, candidates, prepare};
+extern const CpuOp kCastCpu{.op = "Cast", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

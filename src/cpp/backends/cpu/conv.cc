@@ -126,6 +126,6 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c
 }
 }  // namespace
 
-extern const CpuOp kConvCpu{"Conv", supports, candidates, prepare};
+extern const CpuOp kConvCpu{.op = "Conv", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

@@ -33,6 +33,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kCumSumCpu{"CumSum", supports, candidates, prepare};
+extern const CpuOp kCumSumCpu{
+    .op = "CumSum", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

@@ -40,6 +40,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kDeformColumnsCpu{"DeformColumns", supports, candidates, prepare};
+extern const CpuOp kDeformColumnsCpu{
+    .op = "DeformColumns", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

@@ -27,6 +27,6 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kDetCpu{"Det", supports, candidates, prepare};
+extern const CpuOp kDetCpu{.op = "Det", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

@@ -37,6 +37,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kGridSampleCpu{"GridSample", supports, candidates, prepare};
+extern const CpuOp kGridSampleCpu{
+    .op = "GridSample", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

@@ -34,6 +34,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kInterpolateCpu{"Interpolate", supports, candidates, prepare};
+extern const CpuOp kInterpolateCpu{
+    .op = "Interpolate", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

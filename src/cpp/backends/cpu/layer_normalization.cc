@@ -125,6 +125,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c
 }
 }  // namespace
 
-extern const CpuOp kLayerNormalizationCpu{"LayerNormalization", supports, candidates, prepare};
+extern const CpuOp kLayerNormalizationCpu{
+    .op = "LayerNormalization", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

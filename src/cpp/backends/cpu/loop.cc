@@ -186,6 +186,6 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kLoopCpu{"loop", supports, candidates, prepare};
+extern const CpuOp kLoopCpu{.op = "loop", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

@@ -173,6 +173,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c
 }
 }  // namespace
 
-extern const CpuOp kMatMulCpu{"MatMul", supports, candidates, prepare};
+extern const CpuOp kMatMulCpu{
+    .op = "MatMul", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

@@ -35,6 +35,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kMaxPoolWithIndicesCpu{"MaxPoolWithIndices", supports, candidates, prepare};
+extern const CpuOp kMaxPoolWithIndicesCpu{
+    .op = "MaxPoolWithIndices", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

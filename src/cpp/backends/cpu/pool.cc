@@ -79,7 +79,9 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c
 }
 }  // namespace
 
-extern const CpuOp kMaxPoolCpu{"MaxPool", supports, candidates, prepare};
-extern const CpuOp kAveragePoolCpu{"AveragePool", supports, candidates, prepare};
+extern const CpuOp kMaxPoolCpu{
+    .op = "MaxPool", .supports = supports, .candidates = candidates, .prepare = prepare};
+extern const CpuOp kAveragePoolCpu{
+    .op = "AveragePool", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

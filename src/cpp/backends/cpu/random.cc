@@ -33,6 +33,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kRandomCpu{"Random", supports, candidates, prepare};
+extern const CpuOp kRandomCpu{
+    .op = "Random", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

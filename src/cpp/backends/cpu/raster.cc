@@ -160,6 +160,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kRasterCpu{"raster", supports, candidates, prepare};
+extern const CpuOp kRasterCpu{
+    .op = "raster", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

@@ -34,6 +34,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kReduceCpu{"Reduce", supports, candidates, prepare};
+extern const CpuOp kReduceCpu{
+    .op = "Reduce", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

@@ -123,8 +123,8 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kRnnCpu{"RNN", supports, candidates, prepare};
-extern const CpuOp kGruCpu{"GRU", supports, candidates, prepare};
-extern const CpuOp kLstmCpu{"LSTM", supports, candidates, prepare};
+extern const CpuOp kRnnCpu{.op = "RNN", .supports = supports, .candidates = candidates, .prepare = prepare};
+extern const CpuOp kGruCpu{.op = "GRU", .supports = supports, .candidates = candidates, .prepare = prepare};
+extern const CpuOp kLstmCpu{.op = "LSTM", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

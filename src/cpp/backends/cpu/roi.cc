@@ -51,7 +51,9 @@ Result<std::unique_ptr<Kernel>> prepare_max(const NodeView& node, const Candidat
 }
 }  // namespace
 
-extern const CpuOp kRoiAlignCpu{"RoiAlign", supports, align_candidates, prepare_align};
-extern const CpuOp kMaxRoiPoolCpu{"MaxRoiPool", supports, max_candidates, prepare_max};
+extern const CpuOp kRoiAlignCpu{
+    .op = "RoiAlign", .supports = supports, .candidates = align_candidates, .prepare = prepare_align};
+extern const CpuOp kMaxRoiPoolCpu{
+    .op = "MaxRoiPool", .supports = supports, .candidates = max_candidates, .prepare = prepare_max};
 
 }  // namespace walle::backends::cpu

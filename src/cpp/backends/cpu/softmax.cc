@@ -70,6 +70,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c
 }
 }  // namespace
 
-extern const CpuOp kSoftmaxCpu{"Softmax", supports, candidates, prepare};
+extern const CpuOp kSoftmaxCpu{
+    .op = "Softmax", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

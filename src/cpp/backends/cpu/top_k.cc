@@ -40,6 +40,6 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kTopKCpu{"TopK", supports, candidates, prepare};
+extern const CpuOp kTopKCpu{.op = "TopK", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

@@ -177,6 +177,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kTreeEnsembleCpu{"TreeEnsemble", supports, candidates, prepare};
+extern const CpuOp kTreeEnsembleCpu{
+    .op = "TreeEnsemble", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

@@ -65,6 +65,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c
 }
 }  // namespace
 
-extern const CpuOp kUnaryCpu{"Unary", supports, candidates, prepare};
+extern const CpuOp kUnaryCpu{
+    .op = "Unary", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

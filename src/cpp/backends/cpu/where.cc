@@ -27,6 +27,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kWhereCpu{"Where", supports, candidates, prepare};
+extern const CpuOp kWhereCpu{
+    .op = "Where", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu
