@@ -22,10 +22,9 @@ extern "C" {
 const char* walle_version(void) { return WALLE_VERSION_TEXT; }
 
 const char* walle_status_name(walle_status_t status) {
-  // In the order of walle_status_t, whose values are fixed by the ABI.
   static constexpr const char* kNames[] = {"ok",      "argument", "model",   "resource",
                                            "backend", "task",     "network", "internal"};
-  const int number = status;  // a C caller may pass any number as an enumerator
+  const int number = status;
   return number >= 0 && number < static_cast<int>(std::size(kNames)) ? kNames[number] : nullptr;
 }
 

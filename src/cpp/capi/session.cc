@@ -26,7 +26,7 @@ Result<runtime::NamedValue> read_input(const walle_tensor_t& in) {
   const auto dtype = static_cast<walle::DType>(in.dtype);
   WALLE_ASSIGN(const walle::Shape shape, walle::Shape::checked({in.shape, static_cast<size_t>(in.rank)},
                                                                walle::dtype_size(dtype), where));
-  const size_t want = shape.elements() * walle::dtype_size(dtype);  // Shape::checked bounds it
+  const auto want = static_cast<size_t>(shape.elements() * walle::dtype_size(dtype));
   if (in.bytes != want || (want && !in.data))
     return walle::argument_error(
         std::to_string(in.bytes) + " bytes for " + std::string(walle::dtype_name(dtype)) + shape.text(),
@@ -35,7 +35,6 @@ Result<runtime::NamedValue> read_input(const walle_tensor_t& in) {
   if (want && reinterpret_cast<uintptr_t>(in.data) % static_cast<uintptr_t>(walle::dtype_size(dtype)) != 0)
     return walle::argument_error("data that is not aligned to its element size", "aligned memory", where,
                                  "copy it into an array of its type");
-  // Not writable, so the cast takes nothing from the promise of the header.
   walle::Buffer buffer = walle::Buffer::wrap(const_cast<void*>(in.data), want, {}, false);
   return runtime::NamedValue{name, Tensor(dtype, shape, std::move(buffer))};
 }
@@ -83,8 +82,9 @@ walle::Status collect(const walle_session_t& session, const Names& names,
   for (const auto& [name, target] : names) {
     const auto it = std::ranges::find_if(graph.outputs,
                                          [&](walle::ir::ValueId id) { return graph.at(id).name == target; });
-    const Tensor* t = it == graph.outputs.end() ? nullptr : produced[it - graph.outputs.begin()].tensor();
-    // walle_tensor_t has no form for these.
+    const Tensor* t = it == graph.outputs.end()
+                          ? nullptr
+                          : produced[static_cast<size_t>(it - graph.outputs.begin())].tensor();
     if (!t)
       return walle::backend_error("result '" + name + "' that is a sequence or an empty optional", "tensors",
                                   "walle_session_run", "use the Python API for this model");
@@ -102,7 +102,7 @@ void fill(const walle_results_t* results, size_t index, walle_tensor_t* out) {
   out->rank = t.shape().rank();
   for (int i = 0; i < t.shape().rank(); ++i) out->shape[i] = t.shape()[i];
   out->data = t.data();
-  out->bytes = t.bytes();
+  out->bytes = static_cast<size_t>(t.bytes());
 }
 
 }  // namespace
@@ -148,7 +148,7 @@ walle_status_t walle_session_run_signature(walle_session_t* session, const char*
     }
     WALLE_TRY(rename_inputs(names.inputs, names.name, values));
     WALLE_ASSIGN(const auto produced, session->session->run(values));
-    auto out = std::make_unique<walle_results_t>();  // owned until nothing can fail any more
+    auto out = std::make_unique<walle_results_t>();
     WALLE_TRY(collect(*session, names.outputs, produced, *out));
     *results = out.release();
     return {};
@@ -163,7 +163,7 @@ walle_status_t walle_session_run(walle_session_t* session, const walle_tensor_t*
 walle_status_t walle_session_explain(walle_session_t* session, const char** text, walle_error_t* error) {
   return guarded(error, [&]() -> walle::Status {
     if (!session || !text) return null_argument(session ? "text" : "session", "walle_session_explain");
-    session->plan.clear();  // kept by the session, so that the caller has nothing to free
+    session->plan.clear();
     for (const runtime::ExplainRow& row : session->session->explain().rows)
       session->plan += row.op + " " + row.backend + " " + row.algorithm + " " + row.output + " predicted " +
                        std::to_string(row.predicted_ms * 1e3) + " us # " + row.node + "\n";
@@ -195,7 +195,7 @@ walle_status_t walle_results_find(const walle_results_t* results, const char* na
     if (it == results->names.end())
       return walle::argument_error("'" + std::string(name) + "'", "the name of an output",
                                    "walle_results_find", "see walle_model_output");
-    fill(results, it - results->names.begin(), tensor);
+    fill(results, static_cast<size_t>(it - results->names.begin()), tensor);
     return {};
   });
 }

@@ -65,7 +65,6 @@ py::array numpy_call(const char* function, py::handle object, const std::string&
 }  // namespace
 
 bool usable_as_it_is(const py::array& array) {
-  // Kernels read elements at their own alignment and in the machine's byte order, row by row.
   constexpr int kWanted = int{py::array::c_style} | int{py::detail::npy_api::NPY_ARRAY_ALIGNED_};
   return (array.flags() & kWanted) == kWanted && array.dtype().byteorder() != (PY_LITTLE_ENDIAN ? '>' : '<');
 }

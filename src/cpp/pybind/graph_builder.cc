@@ -58,7 +58,6 @@ Tensor constant_from(const py::object& array, const std::string& dtype_name, con
   if (!can_hold(bits, dtype))
     throw CoreError(argument_error("an array of dtype " + std::string(py::str(bits.dtype())),
                                    "the bits of " + dtype_name, where, kConvertAgain));
-  // Copied: the converter's array often shows a whole file, and may be changed after the model is made.
   return unwrap(copy(bits, dtype, shape_of(bits, dtype, where)).with_plain_booleans());
 }
 
@@ -161,7 +160,7 @@ using Pairs = std::vector<std::pair<std::string, std::string>>;
 ModelDataHandle finish(GraphBuilder& b, const std::vector<std::tuple<std::string, Pairs, Pairs>>& signatures,
                        const std::map<std::string, std::string>& metadata) {
   auto data = std::make_shared<ir::ModelData>();
-  data->graph = *b.graph;  // tensors are handles, so weights are not copied
+  data->graph = *b.graph;
   for (const auto& [name, inputs, outputs] : signatures) data->signatures.push_back({name, inputs, outputs});
   data->metadata = metadata;
   return {std::move(data)};

@@ -99,7 +99,7 @@ void bind_model(py::module_& m) {
       .def(
           "save",
           [](const ModelPtr& model, const std::string& path) {
-            const PythonUnlocked unlocked;  // a disk may be slow
+            const PythonUnlocked unlocked;
             unwrap(ir::save_walle(model->data(), path));
           },
           py::arg("path"), "Write a .walle file, replacing an old one atomically.")

@@ -27,8 +27,7 @@ ModelDataHandle load(const std::string& path) {
 ModelDataHandle parse(const py::bytes& data) {
   const std::string_view view = data;
   const Buffer copy = unwrap(Buffer::allocate(view.size()));
-  // An empty buffer may be null, which memcpy may not be given.
-  if (!view.empty()) std::memcpy(copy.data(), view.data(), view.size());
+  std::memcpy(copy.data(), view.data(), view.size());
   auto keep = std::make_shared<const Buffer>(copy);
   const PythonUnlocked unlocked;
   return handle(ir::parse_walle({copy.data(), view.size()}, keep, "bytes"));

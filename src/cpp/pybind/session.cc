@@ -61,7 +61,7 @@ std::vector<ir::RuntimeValue> NativeSession::inputs(const py::dict& feeds) const
     used += given != nullptr ? 1 : 0;
     values.push_back(given != nullptr ? value_from(given, declared) : ir::RuntimeValue());
   }
-  if (used < feeds.size()) refuse_names(feeds);  // counting finds a surplus without comparing names
+  if (used < feeds.size()) refuse_names(feeds);
   return values;
 }
 
@@ -95,7 +95,6 @@ py::dict NativeSession::run(const py::dict& feeds, const py::object& wanted) {
     return session_->run(std::move(values));
   }());
   py::dict out;
-  // Unwanted results were computed all the same: one plan serves every choice of outputs.
   for (size_t i = 0; i < output_names_.size() && i < results.size(); ++i)
     if (give[i]) out[output_names_[i]] = value_to_python(results[i]);
   return out;

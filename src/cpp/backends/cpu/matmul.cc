@@ -132,25 +132,25 @@ Result<std::unique_ptr<Kernel>> packed_kernel(const NodeView& node, Problem p, c
   }
   const int64_t share =
       kernels::gemm_workspace_bytes(table, p.m, p.n, p.k, false, static_cast<bool>(weights));
-  const bool has_bias = node.has(2);
-  const bool has_residual = node.has(3);
+  const bool has_bias = node.has(2), has_residual = node.has(3);
   return make_kernel(
       [p = std::move(p), e, weights, share, has_bias, has_residual, &table](const HostArgs& args) -> Status {
-        const int64_t batches = std::ssize(p.a);
+        const auto batches = static_cast<int64_t>(p.a.size());
         const int inner = inner_threads(p, args.threads);
         const int64_t shares = inner > 1 ? 1 : std::min<int64_t>(batches, args.threads);
         base::parallel_for(shares, args.threads, [&](int64_t part) {
           for (int64_t i = batches * part / shares; i < batches * (part + 1) / shares; ++i) {
             const int64_t at = i * p.m * p.n;
-            kernels::Gemm g{.m = p.m,
-                            .n = p.n,
-                            .k = p.k,
-                            .a = {args.input<float>(0) + p.a[i], p.k, 1},
-                            .packed_b = weights ? floats_of(*weights) : nullptr,
-                            .b = {args.input<float>(1) + p.b[i], p.n, 1},
-                            .c = args.output<float>(0) + at,
-                            .c_row = p.n,
-                            .epilogue = e};
+            kernels::Gemm g;
+            g.m = p.m;
+            g.n = p.n;
+            g.k = p.k;
+            g.a = {args.input<float>(0) + p.a[static_cast<size_t>(i)], p.k, 1};
+            g.b = {args.input<float>(1) + p.b[static_cast<size_t>(i)], p.n, 1};
+            if (weights) g.packed_b = floats_of(*weights);
+            g.c = args.output<float>(0) + at;
+            g.c_row = p.n;
+            g.epilogue = e;
             if (has_bias) g.epilogue.col_bias = args.input<float>(2);
             if (has_residual) g.epilogue.residual = args.input<float>(3) + at;
             kernels::run_gemm(table, g, inner, args.workspace + part * share);

@@ -69,11 +69,9 @@ class ShownConstants final : public ConstantCache {
                           const std::function<Result<Block>()>& make) override {
     std::vector<const Tensor*> originals;
     for (const Tensor* t : sources) {
-      // A kernel may only prepare what it was shown.
       originals.push_back(shown_.original(*t));
       if (!originals.back()) return internal_error("a constant that is none of the node's", "null backend");
     }
-    // Under a name of its own, so that no block is shared with the host, as none would be with a device.
     return constants_.get(originals, "null " + kind, make);
   }
 
