@@ -21,8 +21,8 @@ namespace walle::backends {
 // One way to run a node. `algorithm` names the kernel the way traces, cost tables and benchmarks do.
 struct Candidate {
   std::string algorithm;
-  std::vector<std::pair<std::string, int64_t>> parameters;
-  double cost_ms = 0;           // predicted
+  std::vector<std::pair<std::string, int64_t>> parameters;  // for people: explain() shows them
+  double cost_ms = 0;                                       // predicted
   int64_t workspace_bytes = 0;  // scratch memory during run, planned into the arena
   int choice = 0;               // the backend's own tag, given back to prepare()
 };
@@ -37,8 +37,8 @@ class NodeView {
   const ops::ProgramNode& node() const { return node_; }
   int input_count() const { return static_cast<int>(node_.inputs.size()); }
   int output_count() const { return static_cast<int>(node_.outputs.size()); }
-  bool has(int i) const { return i < input_count() && node_.inputs[static_cast<size_t>(i)] >= 0; }
-  bool has_output(int i) const { return i < output_count() && node_.outputs[static_cast<size_t>(i)] >= 0; }
+  bool has(int i) const { return i < input_count() && node_.inputs[i] >= 0; }
+  bool has_output(int i) const { return i < output_count() && node_.outputs[i] >= 0; }
   DType dtype(int i) const { return value(i).dtype; }
   const Shape& shape(int i) const { return value(i).shape; }
   const Tensor* constant(int i) const { return value(i).constant ? &*value(i).constant : nullptr; }
@@ -47,10 +47,8 @@ class NodeView {
   ir::Cost cost() const;  // of the op's cost function, or the bytes of all operands
 
  private:
-  const ops::ProgramValue& value(int i) const { return program_.at(node_.inputs[static_cast<size_t>(i)]); }
-  const ops::ProgramValue& out_value(int i) const {
-    return program_.at(node_.outputs[static_cast<size_t>(i)]);
-  }
+  const ops::ProgramValue& value(int i) const { return program_.at(node_.inputs[i]); }
+  const ops::ProgramValue& out_value(int i) const { return program_.at(node_.outputs[i]); }
 
   const ops::Program& program_;
   const ops::ProgramNode& node_;

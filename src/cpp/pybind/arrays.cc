@@ -30,12 +30,13 @@ py::dtype make_dtype(const tensor::DTypeFacts& row) {
 // need); never freed, because destroying them after the interpreter would crash. Guarded by the GIL.
 const py::dtype& numpy_dtype(DType dtype) {
   static auto* table = new std::array<std::optional<py::dtype>, tensor::kDTypeCount>();
-  auto& found = (*table)[static_cast<size_t>(dtype)];
+  auto& found = (*table)[static_cast<int>(dtype)];
   if (!found) found = make_dtype(tensor::dtype_facts(dtype));
   return *found;
 }
 
-// Of the dtypes that NumPy itself has.
+// Of the dtypes that NumPy itself has. By kind and size and not by name: "long" and "int64" are then one type
+// wherever they have one width. A walk over some twenty rows, without touching Python.
 DType from_kind(char kind, py::ssize_t size) {
   for (int i = 1; i < tensor::kDTypeCount; ++i) {
     const tensor::DTypeFacts& row = tensor::kDTypes[i];
@@ -72,8 +73,8 @@ py::array as_array(py::handle object, const std::string& where, bool allow_plain
   py::array array;
   if (py::isinstance<py::array>(object)) {
     array = py::reinterpret_borrow<py::array>(object);
-    if (usable_as_it_is(array)) return array;
-  } else if (py::hasattr(object, "__dlpack__")) {
+    if (usable_as_it_is(array)) return array;      // what is not is copied below, each fault by itself
+  } else if (py::hasattr(object, "__dlpack__")) {  // first: it shares memory where __array__ may copy
     array = numpy_call("from_dlpack", object, where);
   } else if (PyObject_CheckBuffer(object.ptr()) || py::hasattr(object, "__array__") || allow_plain) {
     array = numpy_call("asarray", object, where);
@@ -97,6 +98,7 @@ DType dtype_of(const py::array& array) {
   const py::dtype dtype = array.dtype();
   const DType plain = from_kind(dtype.kind(), dtype.itemsize());
   if (plain != DType::undefined) return plain;
+  // The types of ml_dtypes share kinds and sizes with others; their names tell them apart.
   const std::string name = py::str(dtype.attr("name"));
   for (int i = 1; i < tensor::kDTypeCount; ++i)
     if (tensor::kDTypes[i].numpy_name == name) return static_cast<DType>(i);
@@ -106,6 +108,7 @@ DType dtype_of(const py::array& array) {
 bool can_hold(const py::array& array, DType dtype) {
   const DType have = dtype_of(array);
   if (have == dtype) return true;
+  // Without ml_dtypes, who has such values has their bits.
   if (dtype == DType::bfloat16) return have == DType::uint16;
   return tensor::is_storage_only(dtype) && have == DType::uint8;
 }
@@ -118,7 +121,7 @@ Shape shape_of(const py::array& array, DType dtype, const std::string& where) {
 Tensor borrow(const py::array& array, DType dtype, const Shape& shape, bool writable) {
   PyObject* owner = array.ptr();
   Py_INCREF(owner);
-  auto release = [owner] { drop_reference(owner); };
+  auto release = [owner] { drop_reference(owner); };  // on any thread, and perhaps after Python has ended
   Buffer buffer = Buffer::wrap(const_cast<void*>(array.data()), static_cast<size_t>(array.nbytes()),
                                std::move(release), writable);
   return Tensor(dtype, shape, std::move(buffer));
@@ -126,14 +129,14 @@ Tensor borrow(const py::array& array, DType dtype, const Shape& shape, bool writ
 
 Tensor copy(const py::array& array, DType dtype, const Shape& shape) {
   Tensor out = unwrap(Tensor::allocate(dtype, shape));
-  if (array.nbytes()) std::memcpy(out.mutable_data(), array.data(), static_cast<size_t>(array.nbytes()));
+  if (array.nbytes()) std::memcpy(out.mutable_data(), array.data(), array.nbytes());
   return out;
 }
 
 py::array to_array(const Tensor& tensor) {
   const Shape& shape = tensor.shape();
   std::vector<py::ssize_t> dims(shape.begin(), shape.end());
-  auto* keep = new Tensor(tensor);
+  auto* keep = new Tensor(tensor);  // the array shows the engine's memory, and the capsule keeps it
   const py::capsule owner(keep, [](void* p) { delete static_cast<Tensor*>(p); });
   return py::array(numpy_dtype(tensor.dtype()), std::move(dims), tensor.data(), owner);
 }

@@ -19,6 +19,7 @@ struct GraphBuilder {
 };
 
 ir::Value& value_at(GraphBuilder& b, ir::ValueId id) {
+  // Converters are Python code that anybody may write: a wrong number must not become a wrong address.
   if (id < 0 || id >= static_cast<ir::ValueId>(b.graph->values.size()))
     throw CoreError(argument_error("value number " + std::to_string(id), "a number this builder gave out",
                                    "GraphBuilder", kConvertAgain));
@@ -41,6 +42,7 @@ std::optional<std::vector<ir::Dim>> dims_from(const py::object& shape) {
   std::vector<ir::Dim> dims;
   for (const py::handle item : shape) {
     ir::Dim dim;
+    // None leaves both empty: a size that nothing is known of.
     if (py::isinstance<py::str>(item))
       dim.symbol = py::cast<std::string>(item);
     else if (!item.is_none())

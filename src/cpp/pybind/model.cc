@@ -59,7 +59,7 @@ py::list signatures(const ir::ModelData& data) {
 using ModelPtr = std::shared_ptr<runtime::Model>;
 
 ModelPtr create(const ModelDataHandle& handle, bool fold) {
-  const PythonUnlocked unlocked;
+  const PythonUnlocked unlocked;  // verifying and folding a large model take seconds
   return unwrap(runtime::Model::create(*handle.data, {.fold = fold}));
 }
 

@@ -1,3 +1,5 @@
+// What callers may ask of a model: its own bytes, options of sessions and inputs of runs are checked here,
+// before anything is made of them.
 #include "runtime/model.h"
 
 #include <map>

@@ -1,3 +1,6 @@
+// What surrounds a run and knows nothing of plans. Inputs are checked before the lock is taken, so
+// that a faulty call does not wait for a long run; results that lie in the caller's memory are copied
+// before it is given back.
 #include "runtime/session.h"
 
 #include <algorithm>

@@ -9,7 +9,7 @@ namespace walle::backends::null {
 namespace {
 Result<Tensor> clone(const Tensor& t) {
   WALLE_ASSIGN(Tensor out, Tensor::allocate(t.dtype(), t.shape()));
-  if (t.bytes() > 0) std::memcpy(out.mutable_data(), t.data(), static_cast<size_t>(t.bytes()));
+  if (t.bytes() > 0) std::memcpy(out.mutable_data(), t.data(), t.bytes());
   return out;
 }
 
@@ -28,18 +28,18 @@ class Shown {
         WALLE_ASSIGN(copy, clone(*original));
         shown->originals_.push_back({*copy, *original});
       }
-      node.inputs[static_cast<size_t>(i)] = shown->add({view.dtype(i), view.shape(i), std::move(copy)});
+      node.inputs[i] = shown->add({view.dtype(i), view.shape(i), std::move(copy)});
     }
     for (int i = 0; i < view.output_count(); ++i)
       if (view.has_output(i))
-        node.outputs[static_cast<size_t>(i)] =
-            shown->add({view.out_dtype(i), view.out_shape(i), std::nullopt});
+        node.outputs[i] = shown->add({view.out_dtype(i), view.out_shape(i), std::nullopt});
     shown->program_.nodes.push_back(std::move(node));
     return shown;
   }
 
   NodeView view() const { return NodeView(program_, program_.nodes[0]); }
 
+  // Asked once per packed constant, of which a node has one or two: a walk.
   const Tensor* original(const Tensor& copy) const {
     for (const auto& [shown, given] : originals_)
       if (shown.data() == copy.data()) return &given;
@@ -106,7 +106,7 @@ class NullKernel final : public Kernel {
     }
     for (size_t i = 0; i < args.out.size(); ++i) {
       WALLE_ASSIGN(std::byte * at, opened(args.out[i], out_bytes_[i]));
-      if (at) poison(at, out_bytes_[i]);
+      if (at) poison(at, out_bytes_[i]);  // a kernel that adds to its result, or leaves a part, shows
       out.push_back(at ? host_memory().of(at) : Handle());
     }
     WALLE_ASSIGN(std::byte * workspace, opened(args.workspace, workspace_bytes_));
@@ -119,7 +119,7 @@ class NullKernel final : public Kernel {
 
  private:
   Result<std::byte*> opened(Handle h, int64_t bytes) const {
-    if (!h) return nullptr;
+    if (!h) return nullptr;  // left out
     return memory_.open(h, bytes);
   }
 
@@ -134,7 +134,8 @@ class NullKernel final : public Kernel {
 
 std::vector<Candidate> NullBackend::candidates(const NodeView& node, int threads) const {
   std::vector<Candidate> out = host_.candidates(node, threads);
-  for (Candidate& c : out) c.cost_ms += kCostMs;
+  for (Candidate& c : out)
+    c.cost_ms += kCostMs;  // their order stays: the same algorithms are chosen as on the host
   return out;
 }
 
