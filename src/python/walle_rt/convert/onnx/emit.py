@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,7 +32,7 @@ _DROPPED = ("consumed_inputs",)
 class Emitter(ABC):
     """What rules emit into: the native graphs of one conversion and what is known of their values."""
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(self, folder: DataFolder | None) -> None:
         """Start without any graph; external data is read from ``folder`` only."""
         self.folder = folder
         self.types = Types()

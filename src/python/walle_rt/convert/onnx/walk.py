@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import onnx
@@ -29,7 +28,7 @@ _NATIVE_DOMAINS = ("", "ai.onnx", "ai.onnx.ml", "ai.onnx.preview.training")
 class Walk(Emitter):
     """One conversion: the graphs and functions of the model, and the report."""
 
-    def __init__(self, model: onnx.ModelProto, folder: Path | None, report: Report) -> None:
+    def __init__(self, model: onnx.ModelProto, folder: DataFolder | None, report: Report) -> None:
         """Prepare for one model."""
         super().__init__(folder)
         self.report = report
