@@ -72,8 +72,8 @@ class Kernel {
   virtual Status run(const RunArgs& args) const = 0;
 };
 
-// Where another form of some constants is, once somebody has made it. A kernel that reads the constants as they
-// are looks here first, so that what a later plan packs is not in memory twice. Thread-safe.
+// Where another form of some constants is, once somebody has made it. A kernel that reads the constants as
+// they are looks here first, so that what a later plan packs is not in memory twice. Thread-safe.
 class PreparedSlot {
  public:
   const Block* find() const { return found_.load(std::memory_order_acquire); }

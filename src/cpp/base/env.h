@@ -39,8 +39,8 @@ class FileWriter {
 // Who may read a new file.
 enum class FileAccess {
   owner,  // what belongs to one user: events, state
-  // Models: what the umask lets. A file that is replaced keeps its mode, and a symbolic link stays and has its
-  // target replaced, as if the old file had been written over.
+  // Models: what the umask lets. A file that is replaced keeps its mode, and a symbolic link stays and has
+  // its target replaced, as if the old file had been written over.
   umask,
 };
 

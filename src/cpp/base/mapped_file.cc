@@ -25,9 +25,10 @@ const timespec& modified(const struct stat& info) { return info.st_mtim; }
 #endif
 
 Error changed_error(const std::string& path, std::string how) {
-  return resource_error("file '" + path + "' " + std::move(how) + " while it was in use as a model",
-                        "a file that stays as it was when it was loaded", "file '" + path + "'",
-                        "load the model again; write a new file and rename it over the old one, as save() does");
+  return resource_error(
+      "file '" + path + "' " + std::move(how) + " while it was in use as a model",
+      "a file that stays as it was when it was loaded", "file '" + path + "'",
+      "load the model again; write a new file and rename it over the old one, as save() does");
 }
 }  // namespace
 
@@ -94,8 +95,8 @@ Status MappedFile::unchanged() const {
   WALLE_ASSIGN(const Stamp now, stamp_of(fd_, path_));
   if (now == stamp_) return {};
   if (now.size < stamp_.size)
-    return changed_error(path_, "was cut from " + std::to_string(stamp_.size) + " to " +
-                                    std::to_string(now.size) + " bytes");
+    return changed_error(
+        path_, "was cut from " + std::to_string(stamp_.size) + " to " + std::to_string(now.size) + " bytes");
   return changed_error(path_, "was written to");
 }
 

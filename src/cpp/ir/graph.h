@@ -90,7 +90,6 @@ struct ModelData {
 // The error of the first file that was written to since it was mapped.
 Status check_files(const ModelData& data);
 
-
 std::string describe(const Node& node);  // "node 'conv1' (Conv)"
 std::string dump(const Graph& graph);    // one line per node, for people and golden files
 

@@ -121,8 +121,7 @@ class Writer {
 
   Status write(base::FileWriter& out) {
     for (size_t i = 0; i < parts_.segments.size(); ++i) {
-      WALLE_ASSIGN(const uint32_t crc,
-                   segment(parts_.segments[i], weights_offset_ + parts_.offsets[i], out));
+      WALLE_ASSIGN(const uint32_t crc, segment(parts_.segments[i], weights_offset_ + parts_.offsets[i], out));
       std::memcpy(parts_.graph.data() + parts_.checksums + i * sizeof crc, &crc, sizeof crc);
     }
     const std::string head = header();

@@ -43,8 +43,8 @@ bool file_looks_like_walle(const std::string& path) {
 py::bytes serialized(const ir::ModelData& data) {
   py::object made;
   const Status status = ir::serialize_walle(data, [&](size_t size) {
-    made = py::reinterpret_steal<py::object>(
-        PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
+    made =
+        py::reinterpret_steal<py::object>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
     if (!made) throw py::error_already_set();
     char* at = PyBytes_AS_STRING(made.ptr());
     std::memset(at, 0, size);
@@ -56,7 +56,8 @@ py::bytes serialized(const ir::ModelData& data) {
 
 void bind_model_data(py::module_& m) {
   py::class_<base::MappedFile, std::shared_ptr<base::MappedFile>>(
-      m, "MappedFile", py::buffer_protocol(), "A file as read-only memory; constants made of it are not copied.")
+      m, "MappedFile", py::buffer_protocol(),
+      "A file as read-only memory; constants made of it are not copied.")
       .def(py::init([](const std::string& path) { return unwrap(base::MappedFile::open(path)); }),
            py::arg("path"))
       .def_buffer([](base::MappedFile& file) {

@@ -127,9 +127,10 @@ TEST(Env, ANewFileIsReadableAsTheUmaskSaysAndAnOldOneKeepsItsMode) {
   struct stat info{};
   ASSERT_EQ(lstat((folder / "link").c_str(), &info), 0);
   EXPECT_TRUE(S_ISLNK(info.st_mode));
-  EXPECT_FALSE(Env::system()
-                   .replace_file(folder / "no/where", 0, FileAccess::umask, [](FileWriter&) { return Status(); })
-                   .ok());
+  EXPECT_FALSE(
+      Env::system()
+          .replace_file(folder / "no/where", 0, FileAccess::umask, [](FileWriter&) { return Status(); })
+          .ok());
 }
 
 TEST(Env, ANewFileThatCannotBeFilledLeavesTheOldOne) {

@@ -71,8 +71,9 @@ int inner_threads(const Problem& p, int threads) {
 // Below it a packed copy costs next to nothing, and serves a product with few columns better.
 constexpr int64_t kInPlaceBytes = int64_t{1} << 20;
 
-// Whether a constant B is read where it lies: a product with few rows reads every weight once, and no order of
-// them is faster than the one in memory. `m` rows of a packed B instead would be the weights a second time.
+// Whether a constant B is read where it lies: a product with few rows reads every weight once, and no order
+// of them is faster than the one in memory. `m` rows of a packed B instead would be the weights a second
+// time.
 bool in_place(const kernels::GemmTable& table, const Problem& p) {
   return p.a.size() == 1 && p.m <= table.mr_plain && p.k * p.n * kernels::kFloatBytes >= kInPlaceBytes;
 }
@@ -145,33 +146,32 @@ Result<std::unique_ptr<Kernel>> packed_kernel(const NodeView& node, Problem p, c
   const int64_t share =
       kernels::gemm_workspace_bytes(table, p.m, p.n, p.k, false, static_cast<bool>(weights));
   const bool has_bias = node.has(2), has_residual = node.has(3);
-  return make_kernel(
-      [p = std::move(p), e, weights, elsewhere, share, has_bias, has_residual,
-       &table](const HostArgs& args) -> Status {
-        const Block* packed = weights ? weights.get() : elsewhere ? elsewhere->find() : nullptr;
-        const auto batches = static_cast<int64_t>(p.a.size());
-        const int inner = inner_threads(p, args.threads);
-        const int64_t shares = inner > 1 ? 1 : std::min<int64_t>(batches, args.threads);
-        base::parallel_for(shares, args.threads, [&](int64_t part) {
-          for (int64_t i = batches * part / shares; i < batches * (part + 1) / shares; ++i) {
-            const int64_t at = i * p.m * p.n;
-            kernels::Gemm g;
-            g.m = p.m;
-            g.n = p.n;
-            g.k = p.k;
-            g.a = {args.input<float>(0) + p.a[static_cast<size_t>(i)], p.k, 1};
-            g.b = {args.input<float>(1) + p.b[static_cast<size_t>(i)], p.n, 1};
-            if (packed) g.packed_b = floats_of(*packed);
-            g.c = args.output<float>(0) + at;
-            g.c_row = p.n;
-            g.epilogue = e;
-            if (has_bias) g.epilogue.col_bias = args.input<float>(2);
-            if (has_residual) g.epilogue.residual = args.input<float>(3) + at;
-            kernels::run_gemm(table, g, inner, args.workspace + part * share);
-          }
-        });
-        return {};
-      });
+  return make_kernel([p = std::move(p), e, weights, elsewhere, share, has_bias, has_residual,
+                      &table](const HostArgs& args) -> Status {
+    const Block* packed = weights ? weights.get() : elsewhere ? elsewhere->find() : nullptr;
+    const auto batches = static_cast<int64_t>(p.a.size());
+    const int inner = inner_threads(p, args.threads);
+    const int64_t shares = inner > 1 ? 1 : std::min<int64_t>(batches, args.threads);
+    base::parallel_for(shares, args.threads, [&](int64_t part) {
+      for (int64_t i = batches * part / shares; i < batches * (part + 1) / shares; ++i) {
+        const int64_t at = i * p.m * p.n;
+        kernels::Gemm g;
+        g.m = p.m;
+        g.n = p.n;
+        g.k = p.k;
+        g.a = {args.input<float>(0) + p.a[static_cast<size_t>(i)], p.k, 1};
+        g.b = {args.input<float>(1) + p.b[static_cast<size_t>(i)], p.n, 1};
+        if (packed) g.packed_b = floats_of(*packed);
+        g.c = args.output<float>(0) + at;
+        g.c_row = p.n;
+        g.epilogue = e;
+        if (has_bias) g.epilogue.col_bias = args.input<float>(2);
+        if (has_residual) g.epilogue.residual = args.input<float>(3) + at;
+        kernels::run_gemm(table, g, inner, args.workspace + part * share);
+      }
+    });
+    return {};
+  });
 }
 
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate,

@@ -31,6 +31,7 @@ from . import (
     vectors,
     vocabulary,
 )
+from .external import DataFolder
 from .scope import Scope
 from .walk import Walk
 

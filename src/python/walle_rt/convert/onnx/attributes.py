@@ -8,6 +8,7 @@ from onnx import AttributeProto, helper
 
 from ... import _core
 from .element_types import known_dtype
+from .external import DataFolder
 from .tensors import read_sparse, read_tensor
 from .unsupported import UnsupportedError
 

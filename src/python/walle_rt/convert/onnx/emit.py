@@ -18,6 +18,7 @@ from ... import _core, strings
 from ...values import Array
 from .attributes import as_proto, native_attribute
 from .element_types import BY_NAME
+from .external import DataFolder
 from .functions import schema_function
 from .scope import NONE, Scope
 from .types import Key, Produced, Types

@@ -13,7 +13,7 @@ from ..report import refuse
 
 
 class DataFolder:
-    """A model's folder and the files in it that hold weights, each opened once however many tensors it holds."""
+    """A model's folder and the files in it that hold weights, each opened once for all its tensors."""
 
     def __init__(self, path: Path, opened: dict[Path, _core.MappedFile]) -> None:
         """Of a resolved path; ``opened`` are files that are mapped already, by resolved paths."""
@@ -25,7 +25,7 @@ class DataFolder:
         key = path.resolve()
         if key not in self._opened:
             self._opened[key] = _core.MappedFile(str(path))
-        return np.frombuffer(self._opened[key], np.uint8)
+        return np.frombuffer(memoryview(self._opened[key]), np.uint8)
 
 
 def read_external(tensor: TensorProto, folder: DataFolder | None, size: int, where: str) -> Array:

@@ -13,7 +13,7 @@ from ... import _core
 from ...values import Array
 from ..report import refuse
 from .element_types import PACKED, known_dtype
-from .external import read_external
+from .external import DataFolder, read_external
 
 _MAX_BYTES = _core.limits()["max_tensor_bytes"]
 MAX_RANK = _core.limits()["max_rank"]

@@ -11,6 +11,7 @@ from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TypeProto
 from ... import _core
 from ..report import Report, refuse
 from .emit import Emitter
+from .external import DataFolder
 from .graph_ends import GraphEnds
 from .node import Node
 from .order import in_order
