@@ -1,7 +1,8 @@
-"""Peak memory of a large model: nine float32 products of 8192 x 8192 (2.4 GB) in a chain, from each kind of file.
+"""Peak memory of a large model: a chain of nine products of 8192 x 8192 float32 (2.4 GB).
 
-Every row is a process of its own, and its peak is what the kernel says of it (VmHWM), mapped pages included. The files
-take 5 GB in a temporary folder, saving takes 2.4 more. onnxruntime stands beside it where it is installed.
+Every row is a process of its own, and its peak is what the kernel says of it (VmHWM), mapped pages included.
+The files take 5 GB in a temporary folder, saving takes 2.4 more. onnxruntime stands beside it where it is
+installed.
 """
 
 from __future__ import annotations
@@ -80,8 +81,7 @@ def test_saving(files: dict[str, Path], tmp_path: Path, rows: int) -> None:
     found = run("walle", files["walle"], rows, tmp_path / "again.walle")
     more = (found["peak"] - found["ran"]) / BYTES
     seconds = found["seconds"]["save"]
-    print(
-        f"\nsave() after {rows} rows: peak {found['peak'] / BYTES:.2f}x, {more:.2f}x of it above, {seconds:.1f} s"
-    )
+    peak = found["peak"] / BYTES
+    print(f"\nsave() after {rows} rows: peak {peak:.2f}x, {more:.2f}x above the runs', {seconds:.1f} s")
     assert found["peak"] <= found["ran"] + SAVE_BAR * BYTES
     (tmp_path / "again.walle").unlink()

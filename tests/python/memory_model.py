@@ -1,4 +1,4 @@
-"""A chain of products of one size as files of each kind, and what processes that use them say of their memory."""
+"""A chain of products of one size as files of each kind, and what a process that runs it says of memory."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ BYTES = LAYERS * SIZE * SIZE * 4
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The chain as files of each kind, and a tiny one of each, whose process shows what Python itself takes."""
+    """The chain as files of each kind, and tiny ones, whose processes show what Python itself takes."""
     folder = tmp_path_factory.mktemp("memory")
     found = {kind: folder / f"{kind}.onnx" for kind in ("inside", "beside", "tiny")}
     write_inside(found["inside"], LAYERS, SIZE)
@@ -71,6 +71,22 @@ def test_all_kinds_of_files_mean_the_same(files: dict[str, Path]) -> None:
         assert all(np.array_equal(group[0], y) for y in group[1:])
     np.testing.assert_allclose(few[0], many[0][:3], rtol=2e-4, atol=2e-5)
     np.testing.assert_allclose(few[0], again[0], rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize(("k", "n"), [(1031, 257), (300, 1001), (70_000, 5), (17, 20_000)])
+def test_weights_read_in_place_give_the_product(k: int, n: int) -> None:
+    random = np.random.default_rng(k)
+    w = random.standard_normal((k, n)).astype(np.float32) / np.float32(k**0.5)
+    b = random.standard_normal(n).astype(np.float32)
+    nodes = [make_node("MatMul", ["x", "w"], ["p"]), make_node("Add", ["p", "b"], ["s"])]
+    made = model([*nodes, make_node("Relu", ["s"], ["y"])], {"x": ["m", k]}, ["y"], {"w": w, "b": b})
+    loaded = walle_rt.load(made)
+    for rows in (1, 2, 6, 7, 3):
+        x = random.standard_normal((rows, k)).astype(np.float32)
+        for threads in (1, 2):
+            got = loaded.session(threads=threads).run({"x": x})["y"]
+            expected = np.maximum(x.astype(np.float64) @ w + b, 0)
+            np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_one_session_packs_while_another_reads(files: dict[str, Path]) -> None:
