@@ -20,7 +20,7 @@ namespace walle::base {
 
 class MappedFile {
  public:
-  // Reading takes 0.1 ms for so many bytes, about what loading the smallest model takes besides.
+  // Reading takes 0.2 ms for so many bytes, about what loading a small model takes besides.
   static constexpr size_t kReadWholeBytes = size_t{1} << 20;
 
   static Result<std::shared_ptr<MappedFile>> open(const std::string& path);
