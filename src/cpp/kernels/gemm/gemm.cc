@@ -64,7 +64,7 @@ int64_t b_elements(const GemmTable& t, int64_t m, int64_t k, bool b_packed) {
 // Rows of B read at once where a few rows of A meet a plain B: as many streams as the processor follows, each
 // read to its end before the next ones. Panel by panel instead, every line of B would come from another page.
 // One row by 8192 x 8192 takes 28 ms, 38 with B packed; 8, 32 and 64 rows at once 34, 30 and 37, 4 rows 34
-// (two busy Zen 4 cores).
+// (one thread of a busy Xeon).
 constexpr int64_t kStreamedDepth = 16;
 
 bool streams_b(const GemmTable& t, const Gemm& g) {
