@@ -89,6 +89,12 @@ def test_weights_read_in_place_give_the_product(k: int, n: int) -> None:
             np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-4)
 
 
+def test_a_plan_says_which_weights_stay_in_place(files: dict[str, Path]) -> None:
+    session = walle_rt.load(files["walle"]).session(threads=1)
+    session.run({"x": np.ones((1, SIZE), np.float32)})
+    assert str(session.explain()).count("gemm_in_place_f32") == LAYERS
+
+
 def test_one_session_packs_while_another_reads(files: dict[str, Path]) -> None:
     loaded = walle_rt.load(files["walle"])
     x = np.random.default_rng(2).standard_normal((64, SIZE)).astype(np.float32)

@@ -82,15 +82,21 @@ bool packs_ahead(const NodeView& node, const kernels::GemmTable& table, const Pr
   return node.constant(1) && p.one_b() && !in_place(table, p);
 }
 
+std::string simd_name(const NodeView& node, const kernels::GemmTable& table, const Problem& p,
+                      kernels::Isa isa) {
+  const bool plain = node.constant(1) && p.one_b() && in_place(table, p);
+  return (plain ? "gemm_in_place_f32_" + std::to_string(table.mr_plain)
+                : "gemm_f32_" + std::to_string(table.mr)) +
+         "x" + std::to_string(table.nr) + "_" + std::string(isa_name(isa));
+}
+
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   out.push_back(rated_candidate(node, "gemm_reference", 1, threads, kReference));
   const auto isa = float_isa(node);
   if (!isa) return;
   const kernels::GemmTable& table = kernels::gemm_table(*isa);
   const Problem p = problem_of(node);
-  const std::string tile = std::to_string(table.mr) + "x" + std::to_string(table.nr);
-  Candidate packed =
-      rated_candidate(node, "gemm_f32_" + tile + "_" + std::string(isa_name(*isa)), 80, threads, kPacked);
+  Candidate packed = rated_candidate(node, simd_name(node, table, p, *isa), 80, threads, kPacked);
   packed.workspace_bytes =
       threads * kernels::gemm_workspace_bytes(table, p.m, p.n, p.k, false, packs_ahead(node, table, p));
   out.push_back(std::move(packed));
