@@ -72,8 +72,7 @@ int inner_threads(const Problem& p, int threads) {
 constexpr int64_t kInPlaceBytes = int64_t{1} << 20;
 
 // Whether a constant B is read where it lies: a product with few rows reads every weight once, and no order
-// of them is faster than the one in memory. `m` rows of a packed B instead would be the weights a second
-// time.
+// of them is faster than the one in memory. Packed they would be there twice for nothing.
 bool in_place(const kernels::GemmTable& table, const Problem& p) {
   return p.a.size() == 1 && p.m <= table.mr_plain && p.k * p.n * kernels::kFloatBytes >= kInPlaceBytes;
 }
