@@ -30,4 +30,8 @@ Result<SharedBlock> PrepareContext::shared(std::initializer_list<const Tensor*> 
   return std::make_shared<const Block>(std::move(block));
 }
 
+SharedSlot PrepareContext::slot(std::initializer_list<const Tensor*> sources, const std::string& kind) const {
+  return constants ? constants->slot({sources.begin(), sources.size()}, kind) : nullptr;
+}
+
 }  // namespace walle::backends

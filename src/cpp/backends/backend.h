@@ -6,6 +6,7 @@
 // program: prepare() may read them, a kernel may not keep them.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <initializer_list>
 #include <memory>
@@ -69,6 +70,23 @@ class Kernel {
   virtual Status run(const RunArgs& args) const = 0;
 };
 
+// Where another form of some constants is, once somebody has made it. A kernel that reads the constants as
+// they are looks here first, so that what a later plan packs is not in memory twice. Thread-safe.
+class PreparedSlot {
+ public:
+  const Block* find() const { return found_.load(std::memory_order_acquire); }
+  const SharedBlock& block() const { return block_; }  // once found
+  void fill(SharedBlock block) {
+    block_ = std::move(block);
+    found_.store(block_.get(), std::memory_order_release);
+  }
+
+ private:
+  SharedBlock block_;
+  std::atomic<const Block*> found_{nullptr};
+};
+using SharedSlot = std::shared_ptr<const PreparedSlot>;
+
 // Constants as kernels want them (packed weights, copies in a device's memory), shared by the sessions and
 // plans of one model. Thread-safe.
 class ConstantCache {
@@ -77,6 +95,10 @@ class ConstantCache {
   // The block made from these tensors under `kind` ("gemm_pack_n64_avx512"), made now if need be.
   virtual Result<SharedBlock> get(std::span<const Tensor* const> sources, const std::string& kind,
                                   const std::function<Result<Block>()>& make) = 0;
+  // Where get() will put, or has put, that block; nullptr from a cache without slots.
+  virtual SharedSlot slot(std::span<const Tensor* const> /*sources*/, const std::string& /*kind*/) {
+    return nullptr;
+  }
 };
 
 struct PrepareContext {
@@ -85,6 +107,7 @@ struct PrepareContext {
 
   Result<SharedBlock> shared(std::initializer_list<const Tensor*> sources, const std::string& kind,
                              const std::function<Result<Block>()>& make) const;
+  SharedSlot slot(std::initializer_list<const Tensor*> sources, const std::string& kind) const;
 };
 
 class Backend {

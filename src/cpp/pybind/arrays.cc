@@ -45,6 +45,10 @@ DType from_kind(char kind, py::ssize_t size) {
   return DType::undefined;
 }
 
+bool lies_in_order(const py::array& array) {
+  return (array.flags() & py::array::c_style) && array.dtype().byteorder() != (PY_LITTLE_ENDIAN ? '>' : '<');
+}
+
 // What NumPy cannot take (a tensor on another device, a dtype of its own kind) is the caller's argument, not
 // a failure of ours.
 py::array numpy_call(const char* function, py::handle object, const std::string& where) {
@@ -65,8 +69,7 @@ py::array numpy_call(const char* function, py::handle object, const std::string&
 }  // namespace
 
 bool usable_as_it_is(const py::array& array) {
-  constexpr int kWanted = int{py::array::c_style} | int{py::detail::npy_api::NPY_ARRAY_ALIGNED_};
-  return (array.flags() & kWanted) == kWanted && array.dtype().byteorder() != (PY_LITTLE_ENDIAN ? '>' : '<');
+  return lies_in_order(array) && (array.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_) != 0;
 }
 
 py::array as_array(py::handle object, const std::string& where, bool allow_plain) {
@@ -131,6 +134,23 @@ Tensor copy(const py::array& array, DType dtype, const Shape& shape) {
   Tensor out = unwrap(Tensor::allocate(dtype, shape));
   if (array.nbytes()) std::memcpy(out.mutable_data(), array.data(), array.nbytes());
   return out;
+}
+
+Buffer window_of_file(const py::array& array) {
+  // Views of arrays and the memory that NumPy takes from an object stand between.
+  py::object at = py::reinterpret_borrow<py::object>(array);
+  while (!at.is_none() && !py::isinstance<base::MappedFile>(at)) {
+    if (PyMemoryView_Check(at.ptr())) {
+      PyObject* of = PyMemoryView_GET_BUFFER(at.ptr())->obj;
+      at = of ? py::reinterpret_borrow<py::object>(of) : py::none();
+    } else {
+      at = py::getattr(at, "base", py::none());
+    }
+  }
+  if (at.is_none() || array.nbytes() == 0 || !lies_in_order(array)) return {};
+  const Buffer file = Buffer::of_file(py::cast<std::shared_ptr<base::MappedFile>>(at));
+  const auto offset = static_cast<const std::byte*>(array.data()) - file.data();
+  return file.part(static_cast<size_t>(offset), static_cast<size_t>(array.nbytes()));
 }
 
 py::array to_array(const Tensor& tensor) {

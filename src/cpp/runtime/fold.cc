@@ -46,7 +46,23 @@ bool try_fold(ir::Graph& graph, const ir::Node& node) {
     if (node.outputs[i] != ir::kNone && ((*refs)[i] < 0 || !program.at((*refs)[i]).constant)) return false;
   for (size_t i = 0; i < node.outputs.size(); ++i)
     if (node.outputs[i] != ir::kNone) graph.at(node.outputs[i]).constant = program.at((*refs)[i]).constant;
+  for (ir::ValueId id : node.inputs)
+    if (id != ir::kNone) {
+      const Tensor& t = *graph.at(id).constant;
+      t.buffer().drop(t.byte_offset(), static_cast<size_t>(t.bytes()));
+    }
   return true;
+}
+
+// The bytes of constants that only folded nodes read.
+void forget_unread(ir::Graph& graph) {
+  std::vector<bool> read(graph.values.size(), false);
+  for (const ir::Node& node : graph.nodes)
+    for (ir::ValueId id : node.inputs)
+      if (id != ir::kNone) read[id] = true;
+  for (ir::ValueId id : graph.outputs) read[id] = true;
+  for (size_t i = 0; i < read.size(); ++i)
+    if (!read[i]) graph.values[i].constant.reset();
 }
 
 void fold_bodies(ir::Node& node) {
@@ -70,6 +86,7 @@ void fold_constants(ir::Graph& graph) {
     kept.push_back(std::move(node));
   }
   graph.nodes = std::move(kept);
+  forget_unread(graph);
 }
 
 }  // namespace walle::runtime

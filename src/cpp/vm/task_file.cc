@@ -40,7 +40,7 @@ struct Index {
       return damaged("part '" + name + "' lies outside the file", file.size());
     if (base::crc32c(0, file.data() + offset, size) != crc)
       return damaged("the checksum of part '" + name + "' does not match", file.size());
-    return Resource{name, Buffer::window(std::make_shared<Buffer>(bytes), file.data() + offset, size)};
+    return Resource{name, bytes.part(offset, size)};
   }
 };
 

@@ -1,5 +1,7 @@
 #include "backends/null/null_backend.h"
 
+#include <algorithm>
+
 #include <cstring>
 
 #include "backends/host_memory.h"
@@ -67,15 +69,24 @@ class ShownConstants final : public ConstantCache {
   ShownConstants(const Shown& shown, ConstantCache& constants) : shown_(shown), constants_(constants) {}
   Result<SharedBlock> get(std::span<const Tensor* const> sources, const std::string& kind,
                           const std::function<Result<Block>()>& make) override {
-    std::vector<const Tensor*> originals;
-    for (const Tensor* t : sources) {
-      originals.push_back(shown_.original(*t));
-      if (!originals.back()) return internal_error("a constant that is none of the node's", "null backend");
-    }
+    const std::vector<const Tensor*> originals = originals_of(sources);
+    if (std::ranges::find(originals, nullptr) != originals.end())
+      return internal_error("a constant that is none of the node's", "null backend");
     return constants_.get(originals, "null " + kind, make);
+  }
+  SharedSlot slot(std::span<const Tensor* const> sources, const std::string& kind) override {
+    const std::vector<const Tensor*> originals = originals_of(sources);
+    if (std::ranges::find(originals, nullptr) != originals.end()) return nullptr;
+    return constants_.slot(originals, "null " + kind);
   }
 
  private:
+  std::vector<const Tensor*> originals_of(std::span<const Tensor* const> sources) const {
+    std::vector<const Tensor*> out;
+    for (const Tensor* t : sources) out.push_back(shown_.original(*t));
+    return out;
+  }
+
   const Shown& shown_;
   ConstantCache& constants_;
 };

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import onnx
 
@@ -32,6 +31,7 @@ from . import (
     vectors,
     vocabulary,
 )
+from .external import DataFolder
 from .scope import Scope
 from .walk import Walk
 
@@ -58,7 +58,7 @@ FAMILIES = (
 
 def convert_model(
     model: onnx.ModelProto,
-    folder: Path | None,
+    folder: DataFolder | None,
     label: str,
     signatures: Sequence[tuple[str, list[tuple[str, str]], list[tuple[str, str]]]] = (),
 ) -> tuple[_core.ModelData, Report]:
