@@ -26,6 +26,8 @@ constexpr int kLanes = 4;  // the baseline of x86-64 and of arm64 has 128-bit ve
 
 typedef float vf __attribute__((vector_size(kLanes * 4)));
 typedef int32_t vi __attribute__((vector_size(kLanes * 4)));
+// For unaligned memory: `aligned(4)` makes loads and stores unaligned ones, which cost nothing extra on
+// aligned data since 2008, and `may_alias` lets them read bytes of any type.
 typedef float vf_any __attribute__((vector_size(kLanes * 4), aligned(4), may_alias));
 typedef float vf4 __attribute__((vector_size(16)));
 typedef float vf4_any __attribute__((vector_size(16), aligned(4), may_alias));
@@ -92,6 +94,8 @@ typedef float vf4_any __attribute__((vector_size(16), aligned(4), may_alias));
 #endif
 }
 
+// The three reductions go through memory: they run once per row, and a shuffle for every width would need
+// intrinsics. Halving, not left to right, because pairwise sums round less.
 [[maybe_unused]] inline float sum_lanes(vf x) {
   float lanes[kLanes];
   store(lanes, x);

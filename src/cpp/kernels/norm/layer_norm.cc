@@ -20,6 +20,7 @@ Moments moments(const LayerNorm& s, const T* x) {
     for (int64_t i = 0; i < s.n; ++i) m.mean += static_cast<double>(x[i]);
     m.mean /= static_cast<double>(s.n);
   }
+  // A second pass, because E[x^2] - E[x]^2 cancels when the mean is large against the deviation.
   double variance = 0;
   for (int64_t i = 0; i < s.n; ++i) {
     const double d = static_cast<double>(x[i]) - m.mean;

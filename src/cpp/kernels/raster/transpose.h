@@ -68,6 +68,8 @@ inline void corner(int64_t r0, int64_t r1, int64_t c0, int64_t c1, const std::by
     }
 }
 
+// Elements along the edge of a tile, and all where there is no tile: of 16-byte units each is a register
+// already, and 1- and 2-byte ones are rare enough for a plain loop.
 template <class Unit>
 void block(int64_t r0, int64_t r1, int64_t c0, int64_t c1, const std::byte* src, int64_t sp, std::byte* dst,
            int64_t dp) {

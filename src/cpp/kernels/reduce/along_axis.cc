@@ -56,6 +56,7 @@ void cum_sum(const CumSum& s, const T* x, T* y) {
       T total = s.product ? 1 : 0;
       for (int64_t k = 0; k < s.axis; ++k, at += step) {
         const T v = x[at];
+        // ONNX CumSum, exclusive = 1: the sum before the element, so the first is 0 (for a product 1).
         if (s.exclusive) y[at] = total;
         total = s.product ? multiplied(total, v) : added(total, v);
         if (!s.exclusive) y[at] = total;

@@ -137,6 +137,7 @@ void run(ReduceKind kind, const ReducePlan& p, const T* x, T* y, int threads) {
     for (int64_t i = 0; i < p.kept_elements; ++i) y[i] /= count;
   } else {
     for (int64_t i = 0; i < p.kept_elements; ++i)
+      // A mean of nothing has no integer; 0 rather than a trap.
       y[i] = static_cast<T>(p.reduced_elements == 0 ? 0 : static_cast<int64_t>(y[i]) / p.reduced_elements);
   }
 }
