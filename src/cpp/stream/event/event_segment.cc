@@ -10,6 +10,8 @@ constexpr std::array<const char*, kHeadColumns> kHeadNames = {"seq",     "ts",  
                                                               "session", "instance", "flags"};
 
 std::string column_name(char kind, size_t event, size_t field) {
+  // "p3.1": whether field 1 of event 3 is there, "v3.1": its values where it is. By number, since names may
+  // be long and the catalogue knows them.
   return kind + std::to_string(event) + "." + std::to_string(field);
 }
 
@@ -89,6 +91,7 @@ store::Segment EventSegmentBuilder::finish() {
   for (size_t e = 0; e < fields_.size(); ++e)
     for (size_t f = 0; f < fields_[e].size(); ++f) {
       auto& [present, values] = fields_[e][f];
+      // A column of ones says nothing; its absence says "always there", which is the usual case.
       const bool all =
           std::all_of(present.ints.begin(), present.ints.end(), [](int64_t p) { return p != 0; });
       if (!all) take(column_name('p', e, f), present);
@@ -120,6 +123,8 @@ class RowReader {
   Result<Event> read(size_t row) {
     const int64_t event = head_[kEvent]->ints[row];
     const int64_t page = head_[kPage]->ints[row];
+    // Numbers of a segment are checked against the catalogue one by one: its checksum says it is as written,
+    // not by whom.
     if (event < 0 || std::cmp_greater_equal(event, fields_.size())) return damaged("with unknown event ids");
     Event e;
     e.event = static_cast<uint16_t>(event);
@@ -147,6 +152,7 @@ class RowReader {
     values_.assign(fields.size(), Value());
     for (size_t f = 0; f < fields.size(); ++f) {
       Cursor& c = fields[f];
+      // Declared after the segment was written: absent in all its rows.
       if (!c.values) continue;
       if (c.present && (c.row >= c.present->ints.size() || !c.present->ints[c.row++])) continue;
       if (c.value >= c.values->size()) return damaged("with fewer values than rows");

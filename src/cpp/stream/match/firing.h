@@ -23,6 +23,8 @@ class FiringQueue {
 
   void push(const Firing& f) {
     if (size_ == ring_.size()) {
+      // Newest first: a trigger that floods the queue is found at once, and the fold keeps the order of the
+      // others. Only a full queue pays the search.
       for (size_t i = size_; i-- > 0;) {
         Firing& waiting = ring_[wrapped(head_ + i)];
         if (waiting.trigger != f.trigger) continue;

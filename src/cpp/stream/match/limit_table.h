@@ -18,6 +18,7 @@ class LimitTable {
     if (limit == limits_[0]) return 0;
     uint16_t at = find(limit);
     if (at == 0) {
+      // Linear: tasks share a handful of durations, and this runs when a task is added.
       const auto free = std::find(uses_.begin(), uses_.end(), 0u);
       at = static_cast<uint16_t>(free - uses_.begin());
       if (free == uses_.end()) {

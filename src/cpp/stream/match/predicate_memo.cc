@@ -5,6 +5,8 @@
 namespace walle::stream {
 
 uint16_t PredicateMemo::intern(const Predicate& p) {
+  // Compared whole, one after another: adding a task may take microseconds, and a table of hashes would cost
+  // memory per task.
   for (size_t i = 0; i < predicates.size(); ++i)
     if (uses[i] && predicates[i] == p) {
       ++uses[i];

@@ -59,13 +59,14 @@ uint16_t TokenLists::get(uint32_t token) {
 size_t TokenLists::place_of(uint16_t list, const Edge& e) const {
   const auto own = edges(list);
   const auto behind = std::find_if(own.begin(), own.end(), [&](const Edge& o) { return rank(o) > rank(e); });
-  return static_cast<size_t>(behind - own.begin()) + lists_[list].edges;
+  return behind - own.begin() + lists_[list].edges;
 }
 
 void TokenLists::add_edge(uint32_t token, const Edge& e) {
   const uint16_t list = get(token);
   tight::make_room(edges_);
   edges_.insert(edges_.begin() + static_cast<ptrdiff_t>(place_of(list, e)), e);
+  // One increment per later list: 10,000 tokens are 40 KB of reading, a few microseconds.
   for (size_t l = list + 1u; l < lists_.size(); ++l) ++lists_[l].edges;
 }
 
@@ -82,10 +83,11 @@ const Edge& TokenLists::edge_of(uint32_t token, uint16_t node, uint16_t predicat
 
 void TokenLists::set_terminal(uint32_t token, uint16_t node, uint16_t predicate, bool terminal) {
   const Edge& old = edge_of(token, node, predicate);
+  // A copy: erasing moves what `old` points to.
   Edge e = old;
   e.order = static_cast<uint8_t>((e.order & ~kTerminal) | (terminal ? kTerminal : 0));
   if (e.order == old.order) return;
-  erase_edge(find(token), static_cast<size_t>(&old - edges_.data()));
+  erase_edge(find(token), &old - edges_.data());
   add_edge(token, e);
 }
 

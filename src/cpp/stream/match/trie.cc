@@ -26,6 +26,8 @@ uint16_t Trie::find_guard(const std::vector<CompiledAtom>& atoms) const {
   const uint16_t first = lists_.find(token_of(atoms[0]));
   if (first == kNone) return kNone;
   for (const GuardRef& g : lists_.guards(first)) {
+    // As many atoms, the first one equal, then each of the others there: sets are equal without being stored
+    // a second time.
     if (guards_[g.guard].atoms != atoms.size() || g.predicate != predicate_of(atoms[0])) continue;
     if (std::all_of(atoms.begin() + 1, atoms.end(),
                     [&](const CompiledAtom& a) { return renews(a, g.guard); }))
@@ -67,6 +69,7 @@ void Trie::release_guard(uint16_t guard) {
 // steps do, but their edges lie in the token lists.
 bool Trie::chains_on(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard) const {
   const CompiledAtom& a = s.atoms[0];
+  // One token, no condition: what (node, token) alone decides.
   const bool plain =
       s.atoms.size() == 1 && a.event != kAny && a.page != kAny && a.predicate < 0 && gap == 0 && guard == 0;
   return plain &&
@@ -112,6 +115,7 @@ uint16_t Trie::new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, ui
   nodes_[node] = {.edges = static_cast<uint8_t>(s.atoms.size()),
                   .depth = static_cast<uint8_t>(depth & 15),
                   .chained = chained};
+  // First steps stay in the token lists, since every event may start a match whatever came before.
   if (chained && parent != 0) {
     chains_.add({token_of(s.atoms[0]), parent, node});
     return node;
@@ -126,6 +130,8 @@ uint16_t Trie::new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, ui
            .flags = 0};
     if (s.follow == Follow::next) e.flags |= kStrict;
     if (s.atoms.size() > 1) e.flags |= kSeveral;
+    // The class chooses the loop: without conditions an edge costs one load, one comparison and one
+    // selection.
     if ((e.flags & kStrict) || gap || guard) e.order |= kConditional;
     if ((e.flags & kSeveral) || e.predicate != kNone) e.order |= kSlow;
     lists_.add_edge(token_of(a), e);
@@ -167,6 +173,7 @@ void Trie::remove_terminal(uint16_t node, const ResolvedStep& last, uint16_t tri
 Status Trie::check_room(const std::vector<ResolvedStep>& steps) const {
   size_t atoms = 0;
   for (const ResolvedStep& s : steps) atoms += s.atoms.size() + s.guard.size();
+  // The worst case, no step shared: room is asked for once, so that adding cannot fail half way.
   const bool fits = node_count() + steps.size() <= kMaxNodes - 1 &&
                     terminals_.size() - free_terminals_.size() < kNone - 1u &&
                     guards_.size() - free_guards_.size() + steps.size() < kNone &&
@@ -215,10 +222,12 @@ void Trie::remove_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger
   for (const ResolvedStep& s : steps) {
     const uint16_t guard = s.guard.empty() ? uint16_t{0} : find_guard(s.guard);
     parent = find_child(parent, s, limits_.find(key_limit(s.gap_us)), guard);
+    // The chain is not there, as after an add() that was refused.
     if (parent == kNone) return;
     path.push_back(parent);
   }
   remove_terminal(parent, steps.back(), trigger);
+  // From the end: a node goes only after its children, whose edges name it.
   for (size_t i = path.size(); i-- > 0;)
     if (--nodes_[path[i]].uses == 0) free_node(i ? path[i - 1] : uint16_t{0}, path[i], steps[i]);
 }
@@ -241,6 +250,7 @@ void Trie::find_live(Partition& p) const {
     reached(e.node);
     reached(e.parent);
   }
+  // Deepest first, as follow_chains() walks them: a step must not see a parent that this event has moved.
   std::sort(p.live.begin(), p.live.begin() + p.lives,
             [&](uint16_t a, uint16_t b) { return nodes_[a].depth > nodes_[b].depth; });
 }
@@ -273,6 +283,7 @@ std::vector<std::pair<uint64_t, uint16_t>> Trie::guard_fingerprints(const Predic
   std::vector<std::pair<uint64_t, uint16_t>> out;
   for (size_t g = 0; g < parts.size(); ++g) {
     if (parts[g].empty()) continue;
+    // By content, not by the order of lists, which depends on who was added when.
     std::sort(parts[g].begin(), parts[g].end());
     base::Hasher h;
     for (const uint64_t part : parts[g]) h.value(part);
@@ -309,6 +320,8 @@ std::vector<std::pair<uint64_t, uint16_t>> Trie::node_fingerprints(const Predica
   }
   std::vector<std::pair<uint64_t, uint16_t>> out;
   std::vector<uint64_t> hashes(nodes_.size());
+  // By depth, so that a parent's hash is ready; node numbers say nothing about depth once some were given out
+  // again.
   for (int depth = 0; depth < kMaxSteps; ++depth)
     for (size_t n = 0; n < all.size(); ++n) {
       if (!all[n].used || nodes_[n].depth != depth) continue;

@@ -10,6 +10,8 @@
 
 namespace walle::stream {
 
+// The running number within the microsecond is cut off: windows and gaps are about time, order is decided by
+// whole keys.
 inline uint64_t key_time(uint64_t key) { return key >> kKeyShift << kKeyShift; }
 
 // Conditions are computed without branches and slots written by selection: what an event does to an edge is
@@ -61,6 +63,7 @@ class Trie::Walk {
   static constexpr ptrdiff_t kMixedEdges = 16;
 
   bool conditions(const Edge& e, const Slot& parent) const {
+    // & and |, not && and ||: all three are computed, none is branched on.
     return (((e.flags & kStrict) == 0) | (parent.last == p_.previous)) & (guards_[e.guard] <= parent.last) &
            (key_time(key_) - key_time(parent.last) < limits_[e.gap]);
   }
@@ -100,6 +103,7 @@ class Trie::Walk {
   }
 
   void finish(const Edge& e, uint64_t start) {
+    // A list: nearly every end has one trigger, and those that share their whole pattern are few.
     for (uint16_t t = trie_.nodes_[e.node].terminal; t != kNone; t = trie_.terminals_[t].next) {
       const Terminal& done = trie_.terminals_[t];
       if ((start > p_.barriers[done.trigger]) & (key_time(key_) - key_time(start) < limits_[done.within]))

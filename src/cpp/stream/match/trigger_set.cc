@@ -10,8 +10,10 @@ Status TriggerSet::add(const std::string& name, std::string_view text) {
     e.within("trigger '" + name + "'");
     return e;
   }
+  // Only after the new text has compiled: a faulty update leaves the old trigger working.
   if (entries_.count(name)) WALLE_TRY(remove(name));
   WALLE_ASSIGN(const uint16_t id, matcher_.add(*compiled));
+  // By id and kept after removal, so that a firing still in the queue can be named.
   if (names_.size() <= id) names_.resize(id + 1u);
   names_[id] = name;
   entries_.emplace(name, Entry{id, std::move(*compiled)});
@@ -41,6 +43,7 @@ Status TriggerSet::replay(EventLog& log, uint64_t from, const std::function<void
     status = check_time(event.ts);  // against steps before this replay: within a log times are in order
     if (!status.ok()) return false;
     matcher_.step(event);
+    // After each event, so that the bounded queue never folds or drops anything in a replay.
     for (Firing firing; matcher_.queue().pop(firing);) fired(firing);
     return true;
   }));
@@ -107,9 +110,8 @@ std::string explain_text(const std::vector<std::pair<std::string, CompiledTrigge
   std::string out;
   const std::function<void(const Drawn&, int)> print = [&](const Drawn& d, int depth) {
     for (const auto& [label, child] : d.children) {
-      out += std::string(static_cast<size_t>(depth) * 2, ' ') + label + "\n";
-      for (const std::string& end : child.ends)
-        out += std::string(static_cast<size_t>(depth) * 2 + 2, ' ') + "=> " + end + "\n";
+      out += std::string(depth * 2, ' ') + label + "\n";
+      for (const std::string& end : child.ends) out += std::string(depth * 2 + 2, ' ') + "=> " + end + "\n";
       print(child, depth + 1);
     }
   };

@@ -15,6 +15,7 @@ Result<Batch> as_of_join(const Batch& left, const Batch& right, const std::vecto
   std::map<Key, std::vector<std::pair<int64_t, size_t>>> rows;
   for (size_t r = 0; r < right.rows(); ++r) rows[key_of(right, r, right_keys)].emplace_back(right.ts[r], r);
   for (auto& [key, times] : rows)
+    // Stable: of rows with equal times the one that arrived last is the newest.
     std::stable_sort(times.begin(), times.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
   Batch out = left;
@@ -22,6 +23,7 @@ Result<Batch> as_of_join(const Batch& left, const Batch& right, const std::vecto
   for (size_t c = 0; c < right.columns.size(); ++c)
     if (std::find(right_keys.begin(), right_keys.end(), c) == right_keys.end()) {
       taken.push_back(c);
+      // Renamed rather than refused: both sides often have a "count".
       const bool clash = out.find(right.columns[c].name).has_value();
       out.columns.push_back({.name = right.columns[c].name + (clash ? "_right" : ""),
                              .sensitivity = right.columns[c].sensitivity,

@@ -21,6 +21,7 @@ Result<std::vector<size_t>> columns_of(const Batch& in, const std::vector<std::s
 
 Status check_times(const Batch& in, std::string_view where) {
   for (size_t r = 0; r < in.rows(); ++r)
+    // A caller that gives nanoseconds or seconds is found here, not in a window that never closes.
     if (in.ts[r] < -kMaxTimeUs || in.ts[r] > kMaxTimeUs)
       return argument_error("time " + std::to_string(in.ts[r]) + " us in row " + std::to_string(r),
                             "microseconds between -2^60 and 2^60", std::string(where),

@@ -17,6 +17,7 @@ class Encode final : public Operator {
     WALLE_ASSIGN(const auto from, columns_of(in, columns_, "encode"));
     Column made{.name = out_, .sensitivity = Sensitivity::open};
     for (const size_t c : from) {
+      // A network hides nothing: what it was given can often be computed back from the code.
       made.sensitivity = std::max(made.sensitivity, in.columns[c].sensitivity);
       made.path += (made.path.empty() ? "" : ", ") +
                    (in.columns[c].path.empty() ? in.columns[c].name : in.columns[c].path);
@@ -45,6 +46,7 @@ class Encode final : public Operator {
                               "encode, row " + std::to_string(r), "give every row as many values");
     }
     WALLE_TRY(encoder_->run(gathered, in.rows(), codes));
+    // The encoder is whoever's; rows that do not divide its output evenly would be cut in the wrong places.
     if (codes.empty() || codes.size() % in.rows() != 0)
       return argument_error(
           std::to_string(codes.size()) + " floats for " + std::to_string(in.rows()) + " rows",

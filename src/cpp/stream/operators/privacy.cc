@@ -29,6 +29,8 @@ int64_t discrete_laplace(double scale, std::mt19937_64& random) {
 int64_t whole_sum(std::span<const double> values, double low, double high, double resolution) {
   int64_t sum = 0;
   for (const double v : values)
+    // Clamped one by one, before the sum: only then does one value move it by no more than the sensitivity
+    // says. What is not finite counts as the low end, so that it cannot be told from other values.
     sum += std::llround(std::clamp(std::isfinite(v) ? v : low, low, high) / resolution);
   return sum;
 }
@@ -53,6 +55,7 @@ std::mt19937_64 noise_source(std::optional<uint64_t> seed) {
 Status PrivacyAccount::spend(double epsilon) {
   if (!positive(epsilon)) return bad("epsilon " + std::to_string(epsilon));
   WALLE_ASSIGN(const double before, spent());
+  // A limit of 1 must allow ten times 0.1, whose sum in doubles is a little more.
   if (before + epsilon > limit_ * (1 + 1e-12))
     return Error(base::ErrorGroup::task,
                  {"epsilon " + std::to_string(epsilon) + " after " + std::to_string(before),
@@ -84,6 +87,8 @@ Result<double> gaussian_sum(std::span<const double> values, double low, double h
 
 Result<int64_t> discrete_gaussian(double sigma, std::mt19937_64& random) {
   if (!positive(sigma)) return bad("sigma " + std::to_string(sigma));
+  // Rejection from a discrete Laplace of scale floor(sigma) + 1, the paper's algorithm 3: a bounded number of
+  // draws on average, whatever sigma is.
   const double t = std::floor(sigma) + 1, s2 = sigma * sigma;
   for (;;) {
     const int64_t y = discrete_laplace(t, random);
@@ -98,6 +103,7 @@ Result<int> randomised_response(int truth, int k, double epsilon, std::mt19937_6
   const double e = std::exp(epsilon);
   if (bernoulli(e / (e + k - 1), random)) return truth;
   const int other = std::uniform_int_distribution<int>(0, k - 2)(random);
+  // Over all categories but the truth, by stepping over it.
   return other + (other >= truth);
 }
 

@@ -59,6 +59,7 @@ class State final : public Operator {
       it = kept_.emplace(std::move(key), Kept{}).first;
       it->second.use = uses_.begin();
     } else {
+      // A list beside the map: moving a key to the front costs no allocation and no search.
       uses_.splice(uses_.begin(), uses_, it->second.use);
     }
     Kept& k = it->second;
@@ -69,6 +70,7 @@ class State final : public Operator {
         if (fresh) k.cell = given;
         out = k.cell;
         break;
+      // Absent for a key's first row; 0 would say "just now".
       case StateKind::since:
         if (!fresh) out = static_cast<double>(ts - k.ts) / kSecondUs;
         break;

@@ -22,6 +22,7 @@ class PredicateParser {
     WALLE_TRY(conjunction(p, depth));
     while (in_.is_word("or") || in_.is("||")) {
       const int position = in_.take().position;
+      // The operand just parsed is the last node, because operands come before their operator.
       const size_t left = p.nodes.size() - 1;
       WALLE_TRY(conjunction(p, depth));
       WALLE_TRY(join(p, PredicateOp::logical_or, left, p.nodes.size() - 1, position));
@@ -142,6 +143,7 @@ class PredicateParser {
       return in_.wrong_at(start, "a number, a quoted text, true or false", "quote texts: brand == \"a\"");
     const std::string text = (negative ? "-" : "") + l.text;
     const char* const end = text.data() + text.size();
+    // from_chars, not strtod: it knows no locale, and a trigger must not read differently on a German phone.
     if (const auto r = std::from_chars(text.data(), end, out.i); r.ec == std::errc() && r.ptr == end) {
       out.d = static_cast<double>(out.i);
       return {};

@@ -18,6 +18,7 @@ class Compiler {
     out_.spec = spec_;
     out_.text = format_trigger(spec_);
     out_.fingerprint = base::Hasher().text(out_.text).finish();
+    // Warnings are for `lint`; a trigger that can never fire is refused, or its author would wait for it.
     for (const Finding& f : lint_trigger(spec_))
       if (f.error)
         return argument_error(f.message, "a trigger that can fire", place(f.position), "correct the trigger");
@@ -66,6 +67,7 @@ class Compiler {
           return argument_error("state '" + t.name + "'", "a declared state", place(0),
                                 "declare the state or correct its name");
         const uint64_t bit = uint64_t{1} << *id;
+        // `wifi and not wifi` never holds; `wifi and wifi` does and needs no second bit.
         if ((g.mask & bit) && ((g.value & bit) != 0) != t.wanted)
           return argument_error("'" + t.name + "' wanted both on and off", "a guard that can hold", place(0),
                                 "remove one of them");
@@ -132,6 +134,7 @@ class Compiler {
   Status variants() {
     const auto optional =
         std::count_if(spec_.steps.begin(), spec_.steps.end(), [](const Step& s) { return s.optional; });
+    // One bit per optional step, at most four: 16 chains, which share their prefixes in the trie.
     for (unsigned skip = 0; skip < (1u << optional); ++skip) {
       std::vector<CompiledStep> chain;
       unsigned bit = 1;  // of the next optional step
@@ -140,6 +143,7 @@ class Compiler {
         if (s.optional) bit <<= 1;
         if (!skipped) WALLE_TRY(append_step(s, chain));
       }
+      // `a? a` gives the chain a twice.
       if (!chain.empty() &&
           std::find(out_.variants.begin(), out_.variants.end(), chain) == out_.variants.end())
         out_.variants.push_back(std::move(chain));
@@ -155,7 +159,7 @@ class Compiler {
       c.gap_us = s.gap_us ? *s.gap_us : spec_.gap_us.value_or(-1);
       WALLE_TRY(atoms(s.guard, c.guard));
     }
-    atoms_ += c.guard.size() + c.atoms.size() * static_cast<size_t>(s.count);
+    atoms_ += c.guard.size() + c.atoms.size() * s.count;
     if (atoms_ > kMaxAtoms)
       return argument_error(
           "more than " + std::to_string(kMaxAtoms) + " events, with counts and optional steps written out",
@@ -163,6 +167,7 @@ class Compiler {
     chain.push_back(c);
     c.follow = Follow::later;  // the other times
     c.gap_us = spec_.gap_us.value_or(-1);
+    // The other times of a count follow anywhere later, and the guard spoke of the edge before the first.
     c.guard.clear();
     for (int k = 1; k < s.count; ++k) chain.push_back(c);
     return {};

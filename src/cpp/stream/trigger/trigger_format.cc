@@ -10,6 +10,7 @@ namespace walle::stream {
 
 namespace {
 std::string quoted(const std::string& name) {
+  // The lexer itself decides whether a name needs quotes: two rules would drift apart.
   const auto lexemes = lex_trigger(name);
   const bool plain = lexemes.ok() && lexemes->size() == 2 && (*lexemes)[0].kind == TokenKind::word &&
                      (*lexemes)[0].text == name && !is_reserved(name) && name != "true" && name != "false";
@@ -20,6 +21,7 @@ std::string quoted(const std::string& name) {
 std::string quoted_or_any(const std::string& name) { return name == "*" ? name : quoted(name); }
 
 std::string duration_text(int64_t us) {
+  // The largest unit that divides it: 90 s prints as 90s, 120 s as 2m.
   for (const auto& [name, size] : kDurationUnits)
     if (us % size == 0) return std::to_string(us / size) + std::string(name);
   return "";  // not reached: every duration is whole microseconds

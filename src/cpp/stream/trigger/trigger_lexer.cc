@@ -8,9 +8,12 @@ namespace walle::stream {
 
 namespace {
 bool word_start(char c) {
+  // From 0x80 on: UTF-8, so that names may be in any script without quotes.
   return std::isalpha(static_cast<unsigned char>(c)) || c == '_' || static_cast<unsigned char>(c) >= 0x80;
 }
 bool word_part(char c) {
+  // Points, colons and hyphens inside words: `item.page`, `app:start`, `add-to-cart` are common names of
+  // events.
   return word_start(c) || std::isdigit(static_cast<unsigned char>(c)) || c == '.' || c == ':' || c == '-';
 }
 bool number_part(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == ':'; }
@@ -79,6 +82,7 @@ class Lexer {
   }
 
   Status quoted() {
+    // No escapes: names hold no quotes, which the catalogue sees to.
     const size_t close = source_.find('"', at_ + 1);
     if (close == std::string_view::npos)
       return argument_error("a text without its closing quote", "\"...\"", here(), "close the quote");

@@ -29,6 +29,7 @@ class Parser : LexemeCursor {
 
  private:
   bool is_timer() const {
+    // With a number behind it: `every` alone is a clause, and events may be named daily or idle in quotes.
     return (is_word("every") || is_word("daily") || is_word("idle")) && peek(1).kind == TokenKind::number;
   }
 
@@ -46,6 +47,7 @@ class Parser : LexemeCursor {
     const Lexeme l = take();
     int hour = -1, minute = -1;
     const char* end = l.text.data() + l.text.size();
+    // "03:00" is one lexeme: colons belong to numbers.
     auto a = std::from_chars(l.text.data(), end, hour);
     if (a.ec == std::errc() && a.ptr != end && *a.ptr == ':') {
       const auto b = std::from_chars(a.ptr + 1, end, minute);
@@ -79,6 +81,7 @@ class Parser : LexemeCursor {
                                     [&](const DurationUnit& u) { return u.name == name; });
     if (unit == std::end(kDurationUnits))
       return wrong_at(l, "a duration in us, ms, s, m, h or d", "add one of these units to the number");
+    // Through a double: 1.5h is allowed. Up to 366 days of microseconds are exact in it.
     const double total = std::round(value * static_cast<double>(unit->us));
     if (!(total >= 1 && total <= static_cast<double>(kMaxDurationUs)))
       return wrong_at(l, "a duration from 1us to 366d", "choose one in this range");
@@ -91,6 +94,7 @@ class Parser : LexemeCursor {
     WALLE_TRY(step_body(step));
     spec_.steps.push_back(std::move(step));
     while (peek().kind == TokenKind::sign) {
+      // A trailing absence ends the pattern: nothing can follow what did not happen.
       if (accept("!~")) {
         WALLE_TRY(atoms(spec_.absent));
         if (!accept_word("for"))
@@ -101,6 +105,7 @@ class Parser : LexemeCursor {
       WALLE_TRY(edge(next));
       WALLE_TRY(step_body(next));
       spec_.steps.push_back(std::move(next));
+      // Asked while parsing too: a text of 64 KB must not build a tree of thousands of steps first.
       if (std::cmp_greater(spec_.steps.size(), kMaxSteps))
         return wrong("at most " + std::to_string(kMaxSteps) + " steps", "split the trigger");
     }
@@ -123,6 +128,7 @@ class Parser : LexemeCursor {
     } else {
       return wrong("an edge ('>', '~', '**' or '!x ~') or a clause", "join steps with an edge");
     }
+    // A parenthesis behind an edge is its gap if a number follows, else a set of events.
     if (is("(") && peek(1).kind == TokenKind::number) {
       take();
       int64_t us = 0;

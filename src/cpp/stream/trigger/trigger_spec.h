@@ -12,6 +12,7 @@
 
 namespace walle::stream {
 
+// Depths take four bits of an edge, and a partition keeps one live chain node per depth.
 inline constexpr int kMaxSteps = 16;        // after counts are written out
 inline constexpr int kMaxOptional = 4;      // optional steps: each doubles the variants
 inline constexpr size_t kMaxAtoms = 4096;   // of one trigger, after counts and optional steps are written out
