@@ -7,6 +7,7 @@
 namespace walle::ops {
 
 const Shape& LowerContext::shape(Ref r) const {
+  // After a failure every reference is kNoRef, and decompositions go on asking for shapes until they return.
   static const Shape empty;
   return r < 0 ? empty : lowering_.program().at(r).shape;
 }
@@ -21,7 +22,7 @@ const Tensor* LowerContext::constant(Ref r) const {
 
 std::vector<Ref> LowerContext::emit_many(std::string_view op, const std::vector<Ref>& inputs,
                                          ir::Attributes attributes, int outputs) {
-  const std::vector<Ref> nothing(static_cast<size_t>(outputs), kNoRef);
+  const std::vector<Ref> nothing(outputs, kNoRef);
   if (failed()) return nothing;
   const ir::OpDef* def = find_op(op);
   if (!def) {
@@ -94,6 +95,8 @@ Ref LowerContext::scalar(DType dtype, double value) {
   bool holds = true;
   const bool known = tensor::visit_all(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
+    // An attribute's number beside an integer operand may lie outside its dtype; casting it would be
+    // undefined.
     holds = tensor::representable<T>(value);
     if constexpr (std::is_same_v<T, tensor::Half> || std::is_same_v<T, tensor::BFloat16>)
       t->as_mutable<T>()[0] = T(static_cast<float>(value));
@@ -123,6 +126,7 @@ Ref LowerContext::reshape(Ref r, const Shape& to) {
   if (shape(r) == to) return r;
   raster::Raster whole;
   whole.regions.push_back(raster::contiguous_region(0, to.elements()));
+  // The operator's own fault, not the model's: shape rules have run.
   if (shape(r).elements() != to.elements()) {
     fail(internal_error("reshape of " + shape(r).text() + " to " + to.text(), origin_.text()));
     return kNoRef;

@@ -44,6 +44,7 @@ Ref Lowering::add_constant(Tensor value) {
 }
 
 Status Lowering::count_table(int64_t elements, int64_t work) {
+  // By division: elements times work may overflow.
   if (elements > (base::kMaxPlanTable - table_work_) / work)
     return resource_error("a table of " + std::to_string(elements) + " elements, " + std::to_string(work) +
                               " steps each, after " + std::to_string(table_work_) + " steps for other tables",
@@ -71,6 +72,7 @@ Result<std::vector<Ref>> Lowering::apply(const ir::OpDef& op, const ir::Attribut
                                          const std::vector<Ref>& inputs, int outputs, const Origin& origin) {
   const std::vector<ir::InferInput> seen = infer_inputs(inputs);
   ir::InferContext context(attributes, seen, outputs);
+  // Control operators have no shape rule: only the executor knows their results.
   if (!op.infer)
     return internal_error(std::string(op.name) + " cannot be part of a decomposition", describe(op, origin));
   if (Status s = op.infer(context); !s.ok()) return s.error().within(describe(op, origin));
@@ -82,14 +84,17 @@ Result<std::vector<Ref>> Lowering::apply_inferred(const ir::OpDef& op, const ir:
                                                   std::span<const ir::InferOutput> outputs,
                                                   const Origin& origin) {
   for (const ir::InferOutput& o : outputs) {
+    // Before the decomposition computes with the shape: its products must not overflow.
     if (op.lower) WALLE_TRY(check_shape(op, o, origin));  // else finish() does
     if (o.value) WALLE_TRY(count_table(o.shape.elements(), kNumberWork));
   }
   std::vector<Ref> refs;
+  // Shape, Size, Range and the window functions answer in their shape rules: no node is left.
   if (all_known(outputs)) {
     for (const ir::InferOutput& o : outputs) refs.push_back(add_constant(*o.value));
     return refs;
   }
+  // Not for atoms without a rule: kernels take empty tensors themselves.
   if (op.lower && is_nothing(outputs)) {
     for (const ir::InferOutput& o : outputs) {
       WALLE_ASSIGN(refs.emplace_back(), append_raster({}, o.dtype, o.shape, {}, origin));
@@ -110,6 +115,7 @@ Result<std::vector<Ref>> Lowering::apply_inferred(const ir::OpDef& op, const ir:
 
 bool Lowering::runs_whole(const ir::OpDef& op, const ir::Attributes& attributes,
                           const std::vector<Ref>& inputs, std::span<const ir::InferOutput> outputs) const {
+  // An atom with a rule is asked first: it may be in a form that kernels do not take.
   if (op.op_class == ir::OpClass::atomic) return !op.lower;
   return op.op_class == ir::OpClass::composite && options_.claims &&
          options_.claims(op, attributes, infer_inputs(inputs), outputs);
@@ -134,8 +140,11 @@ Result<std::vector<Ref>> Lowering::decompose(const ir::OpDef& op, const ir::Attr
 Status Lowering::check_results(const ir::OpDef& op, const std::vector<Ref>& results,
                                std::span<const ir::InferOutput> outputs, const Origin& origin) const {
   for (size_t i = 0; i < results.size(); ++i) {
+    // Outputs that nobody asked for need not be named.
     if (results[i] < 0 || outputs[i].dtype == DType::undefined) continue;
     const ProgramValue& v = program_.at(results[i]);
+    // Every decomposition against its shape rule, in release builds too: a wrong one would be a kernel that
+    // reads past its input.
     if (v.shape != outputs[i].shape || v.dtype != outputs[i].dtype)
       return internal_error("decomposition gives " + std::string(dtype_name(v.dtype)) + v.shape.text() +
                                 " where the shape rule says " + std::string(dtype_name(outputs[i].dtype)) +
@@ -169,6 +178,7 @@ bool Lowering::folds(const ProgramNode& node, int64_t result_bytes) const {
 
 Result<std::vector<Ref>> Lowering::fold(ProgramNode node, std::span<const ir::InferOutput> outputs) {
   Program one;
+  // A program of its own: the kernels that fold are those that run, on one node.
   for (Ref& r : node.inputs)
     if (r >= 0) r = one.add(program_.at(r));
   for (const ir::InferOutput& o : outputs) one.outputs.push_back(one.add({o.dtype, o.shape, std::nullopt}));
@@ -206,8 +216,10 @@ Result<Ref> Lowering::append_raster(raster::Raster raster, DType dtype, const Sh
                                 std::string(dtype_name(dtype)),
                             origin.text());
   }
+  // Regions without elements have strides that mean nothing; later passes need not ask.
   std::erase_if(raster.regions, [](const raster::Region& r) { return r.elements() == 0; });
   WALLE_TRY(raster::check(raster, elements, shape.elements()));
+  // One form for equal regions: the merge pass compares rasters by their text.
   for (raster::Region& r : raster.regions) r = raster::canonical(r);
   ProgramNode node{.op = &raster_op(), .inputs = sources, .origin = origin, .raster = std::move(raster)};
   WALLE_ASSIGN(std::vector<Ref> refs, finish(std::move(node), one_output(dtype, shape)));

@@ -10,6 +10,7 @@ void remove_dead_nodes(Program& program) {
   for (Ref r : program.outputs)
     if (r >= 0) live[r] = true;
   std::vector<ProgramNode> kept;
+  // Backwards through a topological order: every reader has been seen before the node it reads.
   for (auto it = program.nodes.rbegin(); it != program.nodes.rend(); ++it) {
     const bool needed = std::ranges::any_of(it->outputs, [&](Ref r) { return r >= 0 && live[r]; });
     if (!needed) continue;

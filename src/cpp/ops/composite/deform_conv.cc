@@ -28,6 +28,7 @@ Status infer_columns(ir::InferContext& c) {
     return model_error("offset_group " + std::to_string(groups), "a product with the kernel below 2^63",
                        "attribute offset_group", "correct it");
   const Shape offset{x[0], *moved, w.out[0], w.out[1]};
+  // One factor per tap where the offsets have two numbers.
   const Shape mask{x[0], *moved / 2, w.out[0], w.out[1]};
   if (c.shape(1) != offset || (c.has(2) && c.shape(2) != mask))
     return model_error("offset" + c.shape(1).text(), offset.text() + " and a mask of " + mask.text(),

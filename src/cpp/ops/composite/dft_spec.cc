@@ -9,6 +9,7 @@ Error wrong(const std::string& given, const std::string& expected) {
   return model_error(given, expected, "DFT", "check the node's inputs");
 }
 
+// Trial division: lengths stay below 2^24, so at most 4,096 steps.
 int64_t largest_prime(int64_t n) {
   int64_t largest = 1;
   for (int64_t p = 2; p * p <= n; ++p)
@@ -27,6 +28,7 @@ Result<DftSpec> make(const ir::Attributes& attrs, const Shape& x, const std::vec
     return wrong("onesided=1 on " + x.text(),
                  "real numbers for a forward transform, complex ones for an inverse");
   if (axis.size() > 1 || length.size() > 1) return wrong("an axis or length of several numbers", "scalars");
+  // Input 2 since opset 20; the converter makes it of opset 17's attribute, whose default was 1.
   WALLE_ASSIGN(s.axis, tensor::normalize_axis(axis.empty() ? -2 : axis[0], x.rank()));
   // Half a spectrum does not say whether its signal had an even or an odd length; even is meant.
   const int64_t own = s.onesided && s.inverse ? 2 * (x[s.axis] - 1) : x[s.axis];
@@ -64,6 +66,7 @@ Result<DftSpec> dft_spec(LowerContext& c) {
 }
 
 int64_t balanced_factor(int64_t n) {
+  // Two factors of about equal size give the smallest tables: n1^2 + n2^2 numbers.
   for (auto f = static_cast<int64_t>(std::sqrt(static_cast<double>(n))); f > 1; --f)
     if (n % f == 0) return f;
   return 1;

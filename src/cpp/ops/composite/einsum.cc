@@ -52,6 +52,8 @@ class Contraction {
     for (int label : plan_.output) last_use[label] = operands.size();
     for (size_t k = 0; k < operands.size(); ++k)
       for (int label : operands[k].labels) last_use[label] = std::max(last_use[label], k);
+    // From left to right, as written: finding the cheapest order is exponential, and exporters' equations
+    // have two operands.
     Operand left = diagonal(operands[0]);
     for (size_t k = 1; k < operands.size(); ++k) {
       std::set<int> needed;
@@ -75,8 +77,10 @@ class Contraction {
     for (int i = 0; i < shape.rank(); ++i) {
       const int label = from.labels[i];
       const auto at = std::ranges::find(out.labels, label);
+      // An axis of 1 broadcasts over its label (NumPy allows it).
       const int64_t step = shape[i] == 1 ? 0 : own[i];
       if (at != out.labels.end()) {
+        // The diagonal of two equal labels walks both axes at once: "ii" steps by n + 1.
         stride[at - out.labels.begin()] += step;
         continue;
       }
@@ -120,6 +124,8 @@ class Contraction {
     b = sum_out(b, needed, a.labels);
     Labels batch, summed, rows, columns;
     for (int label : a.labels)
+      // Every label of a pair is one of four: batch (kept, in both), summed (not kept), rows (of a alone),
+      // columns (of b alone).
       (!holds(b.labels, label) ? rows : needed.contains(label) ? batch : summed).push_back(label);
     for (int label : b.labels)
       if (!holds(a.labels, label)) columns.push_back(label);
@@ -134,6 +140,7 @@ class Contraction {
     const int64_t nc = extent(columns);
     const Ref x = c_.reshape(arranged(a, joined({batch, rows, summed})), Shape{nb, nr, nk});
     const Ref y = c_.reshape(arranged(b, joined({batch, summed, columns})), Shape{nb, nk, nc});
+    // Without a sum a product of depth 1 would be a slow outer product.
     const Ref product = summed.empty() ? c_.mul(x, y) : c_.emit("MatMul", {x, y});
     Operand out{kNoRef, joined({batch, rows, columns})};
     Shape shape;

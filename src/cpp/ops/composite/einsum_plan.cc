@@ -19,10 +19,12 @@ Result<std::vector<int>> parse_term(const std::string& equation, const std::stri
   bool ellipsis = false;
   for (size_t i = 0; i < term.size(); ++i) {
     if (std::isalpha(static_cast<unsigned char>(term[i]))) {
+      // Upper and lower case are different labels, as in NumPy; ONNX does not say.
       labels.push_back(term[i]);
     } else if (term.compare(i, 3, "...") == 0 && !ellipsis) {
       ellipsis = true;
       i += 2;
+      // Counted from the right, so that ellipses of different ranks broadcast at their last axes.
       for (int k = extra - 1; k >= 0; --k) labels.push_back(kEllipsis + k);
     } else {
       return wrong(equation, "character '" + term.substr(i, 1) + "'",
@@ -55,6 +57,7 @@ std::vector<int> implied_output(const EinsumPlan& plan) {
     for (int label : labels) ++uses[label];
   std::vector<int> out;
   for (const auto& [label, count] : uses)
+    // The map ascends, labels count from the right: the widest axis comes first.
     if (label >= kEllipsis) out.insert(out.begin(), label);
   for (const auto& [label, count] : uses)
     if (label < kEllipsis && count == 1) out.push_back(label);

@@ -54,6 +54,7 @@ Result<Table> table_of(const ir::Attributes& attrs) {
                          "correct it");
     t.otherwise = v[0];
   } else {
+    // -0.0 and -1: the defaults of ai.onnx.ml, odd as the first one is.
     t.otherwise = tensor::is_float(t.value_dtype) ? attrs.get_float("default_float", -0.0)
                                                   : static_cast<double>(attrs.get_int("default_int64", -1));
   }
@@ -63,6 +64,7 @@ Result<Table> table_of(const ir::Attributes& attrs) {
 
 Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const Table t, table_of(c.attrs()));
+  // One axis more is needed for the comparison with all keys.
   if (c.dtype(0) != t.key_dtype || c.rank(0) >= base::kMaxRank)
     return model_error(std::string(dtype_name(c.dtype(0))) + c.shape(0).text(),
                        "input of the keys' dtype " + std::string(dtype_name(t.key_dtype)), "LabelEncoder",

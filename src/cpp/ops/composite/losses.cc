@@ -36,6 +36,7 @@ Ref ignored_targets(LowerContext& c, Ref target) {
   if (!c.attrs().has("ignore_index")) return kNoRef;
   const int64_t index = c.attrs().get_int("ignore_index", -1);
   if (c.dtype(target) == DType::int64) return c.emit("Equal", {target, c.reshape(c.ints({index}), Shape{})});
+  // PyTorch's default ignore_index is -100; a file may hold any int64.
   if (!std::in_range<int32_t>(index)) return kNoRef;
   return c.emit("Equal", {target, c.scalar(DType::int32, static_cast<double>(index))});
 }
@@ -58,6 +59,7 @@ Status loss(LowerContext& c, Ref log_probability) {
   Ref weight = c.has(2) ? c.emit("Gather", {c.in(2), target}, {{"axis", int64_t{0}}}) : kNoRef;
   if (counted >= 0)
     weight = c.emit("Where", {counted, weight >= 0 ? weight : c.scalar(dtype, 1), c.scalar(dtype, 0)});
+  // By selection, not by a weight of 0: the loss of an ignored target may be infinite, and 0 * inf is NaN.
   if (counted >= 0) value = c.emit("Where", {counted, value, c.scalar(dtype, 0)});
   if (weight >= 0) value = c.mul(value, weight);
   // A weighted mean is divided by the weights that counted, not by their number.

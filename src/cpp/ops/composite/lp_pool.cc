@@ -28,6 +28,7 @@ Status lower(LowerContext& c) {
   a.set("count_include_pad", int64_t{1});
   w.write(a);
   const Ref powers =
+      // p = 2 is the default and nearly all there is; Pow is a call per element.
       p == 2 ? c.mul(x, x) : c.emit("Pow", {c.emit("Abs", {x}), c.scalar(dtype, static_cast<double>(p))});
   const Ref sums = c.mul(c.emit("AveragePool", {powers}, a), c.scalar(dtype, static_cast<double>(w.taps())));
   c.result(0, p == 2 ? c.emit("Sqrt", {sums})

@@ -11,12 +11,13 @@ Result<Shape> default_shape(const ir::Attributes& attrs, const Shape& x) {
   if (x.rank() < 3)
     return model_error("an input of shape " + x.text(), "batch, channels and spatial axes", "input X",
                        "reshape the input");
-  const auto n = static_cast<size_t>(x.rank() - 2);
+  const size_t n = x.rank() - 2;
   WALLE_ASSIGN(const std::vector<int64_t> kernel, spatial_list(attrs, "kernel_shape", n, 1, 1));
   WALLE_ASSIGN(const std::vector<int64_t> stride, spatial_list(attrs, "strides", n, 1, 1));
   WALLE_ASSIGN(const std::vector<int64_t> pads, spatial_list(attrs, "pads", 2 * n, 0, 0));
   std::vector<int64_t> dims{x[0], x[1]};
   for (size_t i = 0; i < n; ++i) {
+    // Clamped, so that the product below cannot overflow; checked() then refuses the shape.
     const int64_t in = std::min<int64_t>(x[static_cast<int>(i) + 2], int64_t{1} << 31);
     dims.push_back((in - 1) * stride[i] + kernel[i] - pads[i] - pads[i + n]);
   }
@@ -51,6 +52,7 @@ Status lower(LowerContext& c) {
   loop.size[0] = count;
   loop.src_step[0] = 1;
   loop.body = raster::contiguous_region(0, 1);
+  // Bounds are checked when the loop runs: indices come from another node or from outside.
   loop.index = {{1, unpooled.elements()}};
   loop.index_on_dst = true;
   loop.base = true;

@@ -45,6 +45,8 @@ Status normalize_groups(LowerContext& c, int64_t groups) {
     return {};
   }
   const Shape rows{shape[0] * groups, shape.elements() / (shape[0] * groups)};
+  // LayerNormalization's scale is not optional. Scale and bias of the channels follow as an operation of
+  // their own, because they vary along rows of the flattened data.
   const Ref one = c.reshape(c.scalar(c.dtype(x), 1), Shape{1});
   const Ref flat = c.emit("LayerNormalization", {c.reshape(x, rows), one},
                           {{"axis", int64_t{1}}, {"epsilon", c.attrs().get_float("epsilon", 1e-5)}});

@@ -41,6 +41,7 @@ Status lower(LowerContext& c) {
     unit.push_back(a == axis ? 1 : out[a]);
   }
   // Negative indices count from the end; those out of range equal no class and give `off` everywhere.
+  // ONNX lets indices be of any number type.
   const Ref index = c.cast(c.in(0), DType::int64);
   const Ref zero = c.scalar(DType::int64, 0);
   const Ref wrapped =

@@ -54,6 +54,7 @@ Status lower_adagrad(LowerContext& c) {
   const int n = (c.input_count() - 2) / 3;
   for (int i = 0; i < n; ++i) {
     const Step s{c, i, n};
+    // The rate decays with the step number T: R / (1 + T * decay_factor), in ONNX's words.
     const Ref rate = c.div(s.rate(), c.add(s.number(1), c.mul(s.step(), s.attribute("decay_factor", 0))));
     const Ref g = s.gradient();
     const Ref squares = c.add(s.in(2), c.mul(g, g));
@@ -101,6 +102,7 @@ Status lower_momentum(LowerContext& c) {
     const Step s{c, i, n};
     const Ref g = s.gradient();
     const Ref beta =
+        // The first step (T = 0) takes the gradient whole, whatever beta says.
         c.emit("Where", {c.emit("Greater", {s.step(), s.number(0)}), s.attribute("beta", 1), s.number(1)});
     const Ref velocity = c.add(c.mul(s.attribute("alpha", 0.9), s.in(2)), c.mul(beta, g));
     const Ref direction =

@@ -26,6 +26,7 @@ Ref softmax_zero(LowerContext& c, Ref x) {
   const DType dtype = c.dtype(x);
   const Ref most = c.reduce("ReduceMax", x, {-1}, true);
   const Ref raised = c.emit("Exp", {c.sub(x, most)});
+  // Scores of zero stay (nearly) zero instead of taking part as exp(0) = 1.
   const Ref counts = c.emit("Greater", {c.emit("Abs", {x}), c.scalar(dtype, kZero)});
   const Ref sum = c.reduce("ReduceSum", c.emit("Where", {counts, raised, c.scalar(dtype, 0)}), {-1}, true);
   const Ref shrunk = c.mul(x, c.emit("Exp", {c.emit("Neg", {most})}));

@@ -52,6 +52,7 @@ Status infer_multinomial(ir::InferContext& c) {
     return model_error("shape " + c.shape(0).text() + ", sample_size " + std::to_string(samples),
                        "[batch, classes] log-probabilities, a size of zero or more, int32 or int64",
                        "Multinomial", "check the inputs");
+  // A number per class and sample is drawn: that size, not the result's, must be possible.
   const int64_t needed[] = {c.shape(0)[0], samples, c.shape(0)[1]};
   WALLE_TRY(Shape::checked(needed, tensor::kMaxDTypeSize, "Multinomial"));
   c.output(0, dtype, Shape{c.shape(0)[0], samples});

@@ -38,6 +38,7 @@ Status infer(ir::InferContext& c) {
   WALLE_TRY(expect(c, kRnnLengths, Shape{s.batch}, "sequence_lens"));
   WALLE_TRY(expect(c, kRnnH, state, "initial_h"));
   WALLE_TRY(expect(c, kRnnC, state, "initial_c"));
+  // Peepholes i, o, f: three per hidden element, the cell gate has none (Gers and Schmidhuber, 2000).
   WALLE_TRY(expect(c, kRnnP, Shape{s.directions, 3 * s.hidden}, "P"));
   if (c.has(kRnnLengths) && c.dtype(kRnnLengths) != DType::int32)
     return model_error("sequence_lens of " + std::string(dtype_name(c.dtype(kRnnLengths))), "int32",
@@ -70,6 +71,8 @@ class Steps {
     Ref all = c_.emit("MatMul", {c_.reshape(x, Shape{s_.sequence * s_.batch, s_.input}), w});
     if (c_.has(kRnnB)) {
       const Ref b = row(c_.in(kRnnB), d_);
+      // B holds the input's biases, then the recurrent ones. They are kept apart, because GRU with
+      // linear_before_reset scales the latter.
       all = c_.add(all, part(b, 0, 0, width));
       recurrent_bias_ = part(b, 0, width, width);
     }
@@ -78,9 +81,10 @@ class Steps {
     h_ = initial(kRnnH);
     if (s_.kind == RnnKind::lstm) cell_ = initial(kRnnC);
     Result r;
-    r.y.resize(static_cast<size_t>(s_.sequence), kNoRef);
+    r.y.resize(s_.sequence, kNoRef);
     for (int64_t i = 0; i < s_.sequence; ++i) {
       const int64_t t = s_.backward(d_) ? s_.sequence - 1 - i : i;
+      // By time and not by order of computation: ONNX's Y of a backward direction is in time order.
       r.y[t] = step(t);
     }
     r.h = h_;
@@ -112,6 +116,7 @@ class Steps {
 
   Ref activate(size_t which, Ref x) {
     const RnnActivation& a = act_[which];
+    // Before the activation, and for every gate: "clip" bounds the activation's input.
     if (s_.clip > 0) x = c_.emit("Min2", {c_.emit("Max2", {x, number(-s_.clip)}), number(s_.clip)});
     const auto alpha = static_cast<double>(a.alpha);
     const auto beta = static_cast<double>(a.beta);
@@ -144,6 +149,7 @@ class Steps {
   }
 
   Ref step_gru(Ref x) {
+    // z and r together, h apart: its product may need r * h first.
     const Ref zr_weights = gate(recurrent_, 0, 2);
     const Ref h_weights = gate(recurrent_, 2);
     Ref sum = c_.add(gate(x, 0, 2), c_.emit("MatMul", {h_, zr_weights}));
@@ -154,6 +160,7 @@ class Steps {
     if (recurrent_bias_ >= 0) hidden = c_.add(hidden, part(recurrent_bias_, 0, 2 * s_.hidden, s_.hidden));
     if (s_.linear_before_reset) hidden = c_.mul(r, hidden);
     const Ref candidate = activate(1, c_.add(gate(x, 2), hidden));
+    // z keeps the old state, as in Cho et al. (2014), Keras and PyTorch; Chung et al. (2014) swap the two.
     return c_.add(c_.mul(one_minus(z), candidate), c_.mul(z, h_));
   }
 

@@ -29,6 +29,7 @@ Result<Frames> frames_of(const Shape& signal, const std::vector<int64_t>& step,
                  "a positive step and a length from 1 to " + std::to_string(signal[1]));
   if (window && (window->rank() != 1 || (*window)[0] != f.length))
     return wrong("window of shape " + window->text(), "frame_length elements");
+  // Whole frames only; what is left at the end is dropped, as in ONNX (no centring, no padding).
   f.count = (signal[1] - f.length) / f.step + 1;
   f.step = std::min(f.step, signal[1]);  // a longer one makes one frame all the same
   // Overlapping frames are larger together than the signal.
@@ -38,6 +39,7 @@ Result<Frames> frames_of(const Shape& signal, const std::vector<int64_t>& step,
 }
 
 bool onesided(const ir::Attributes& attrs, const Shape& signal) {
+  // A complex signal's spectrum has no redundant half.
   return attrs.get_int("onesided", 1) != 0 && signal.back() == 1;
 }
 

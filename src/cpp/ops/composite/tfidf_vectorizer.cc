@@ -89,6 +89,7 @@ Ref counts(LowerContext& c, Ref x, const Grams& g, int64_t skips) {
   const Ref wanted =
       c.reshape(c.ints({pool.begin() + g.begin, pool.begin() + g.end}), Shape{g.count(), g.length});
   Ref total = expand_to(c, c.scalar(DType::float32, 0), Shape{batch, g.count()});
+  // A single word has nothing to skip between.
   for (int64_t skip = 0; skip <= (g.length == 1 ? 0 : skips); ++skip) {
     const int64_t places = n - (g.length - 1) * (skip + 1);
     if (places <= 0) break;
@@ -104,9 +105,10 @@ Ref weighted(LowerContext& c, Ref count, const Grams& g) {
   const std::string mode = c.attrs().get_string("mode", "TF");
   if (mode == "TF") return count;
   std::vector<double> weights = c.attrs().get_floats("weights");
-  if (weights.empty()) weights.assign(static_cast<size_t>(g.first + g.count()), 1.0);
-  const Ref scale = constant_of(c, DType::float32, Shape{g.count()},
-                                std::span(weights).subspan(static_cast<size_t>(g.first)));
+  // ONNX: without weights each counts 1.
+  if (weights.empty()) weights.assign(g.first + g.count(), 1.0);
+  const Ref scale = constant_of(c, DType::float32, Shape{g.count()}, std::span(weights).subspan(g.first));
+  // IDF alone asks whether the n-gram occurs, not how often.
   if (mode == "IDF") count = c.cast(c.emit("Greater", {count, c.scalar(DType::float32, 0)}), DType::float32);
   return c.mul(count, scale);
 }

@@ -92,18 +92,20 @@ Status check_trees(const TreeEnsemble& e) {
     if (edge.target < 0 || static_cast<size_t>(edge.target) >= bound)
       return wrong(std::string(edge.leaf ? "leaf " : "node ") + std::to_string(edge.target),
                    "an index below " + std::to_string(bound));
-    const auto at = static_cast<size_t>(edge.target);
+    const size_t at = edge.target;
     if (edge.leaf || seen[at] != Seen::no) {
       if (!edge.leaf) seen[at] = Seen::done;  // second time on top: everything below it is
       todo.pop_back();
       continue;
     }
     seen[at] = Seen::above;
+    // Depth first with an own stack: a hostile chain of 2^28 nodes must not overflow the thread's.
     for (const TreeEdge& next : {e.no[at], e.yes[at]}) {
+      // Unknown targets are pushed unmarked; the bounds check above refuses them when they come up.
       const bool known = !next.leaf && next.target >= 0 && static_cast<size_t>(next.target) < seen.size();
-      if (known && seen[static_cast<size_t>(next.target)] == Seen::above)
+      if (known && seen[next.target] == Seen::above)
         return wrong("node " + std::to_string(next.target) + " below itself", "trees");
-      if (!known || seen[static_cast<size_t>(next.target)] == Seen::no) todo.push_back(next);
+      if (!known || seen[next.target] == Seen::no) todo.push_back(next);
     }
   }
   return {};
@@ -155,7 +157,7 @@ Result<std::vector<TreePath>> tree_paths(const TreeEnsemble& e) {
                        "an ensemble whose nodes times leaves stay below 2^24");
         continue;
       }
-      const auto at = static_cast<size_t>(p.edge.target);
+      const size_t at = p.edge.target;
       for (bool taken : {false, true}) {
         std::vector<TreeStep> steps = p.steps;
         steps.push_back({p.edge.target, taken});

@@ -44,6 +44,7 @@ Status infer_window(ir::InferContext& c, double a0, double a1, double a2) {
                        "one number from 0 to 2^22", "window", "correct the size");
   const int64_t n = size[0];
   const double span =
+      // Periodic windows have period n (for spectra), symmetric ones n - 1 (for filters).
       static_cast<double>(c.attrs().get_int("periodic", 1) != 0 ? n : std::max<int64_t>(n - 1, 1));
   std::vector<double> values;
   for (int64_t i = 0; i < n; ++i) {
@@ -105,7 +106,7 @@ Status infer_mel(ir::InferContext& c) {
     at.push_back(static_cast<int64_t>(
         std::floor(static_cast<double>(m.dft_length + 1) * hertz / static_cast<double>(m.sample_rate))));
   }
-  std::vector<double> values(static_cast<size_t>(rows * m.bins), 0.0);
+  std::vector<double> values(rows * m.bins, 0.0);
   const auto set = [&](int64_t row, int64_t bin, double v) {
     if (row >= 0 && row < rows) values[row * m.bins + bin] = v;
   };
@@ -113,6 +114,7 @@ Status infer_mel(ir::InferContext& c) {
     const int64_t low = at[i];
     const int64_t centre = at[i + 1];
     const int64_t high = at[i + 2];
+    // Bins narrower than one frequency: the triangle would be empty, ONNX's reference sets its tip.
     if (centre == low) set(centre, i, 1);
     for (int64_t j = low; centre > low && j <= std::min(centre, rows); ++j)
       set(j, i, static_cast<double>(j - low) / static_cast<double>(centre - low));

@@ -21,6 +21,7 @@ std::u32string decoded(const std::string& text, std::vector<size_t>* starts = nu
   std::u32string out;
   for (size_t i = 0; i < text.size();) {
     const auto lead = static_cast<uint8_t>(text[i]);
+    // Lead bytes 110x, 1110, 11110; everything else is one byte.
     const size_t length = lead >> 5 == 6 ? 2 : lead >> 4 == 14 ? 3 : lead >> 3 == 30 ? 4 : 1;
     char32_t code = length == 1 ? lead : lead & (0x7Fu >> length);
     bool whole = i + length <= text.size();
@@ -48,6 +49,7 @@ std::vector<Range> inverted(std::vector<Range> ranges) {
   char32_t next = 0;
   for (const Range& r : ranges) {
     if (r.first > next) out.push_back({next, r.first - 1});
+    // Ranges may overlap: never back.
     next = std::max(next, static_cast<char32_t>(r.last + 1));
   }
   if (next <= kLast) out.push_back({next, kLast});
@@ -57,6 +59,7 @@ std::vector<Range> inverted(std::vector<Range> ranges) {
 std::optional<std::vector<Range>> named_class(char32_t letter) {
   const std::vector<Range> digits{{'0', '9'}};
   const std::vector<Range> word{{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
+  // Without the vertical tab (\v), as RE2 has it.
   const std::vector<Range> space{{'\t', '\n'}, {'\f', '\r'}, {' ', ' '}};
   switch (letter) {
     case 'd': return digits;
@@ -144,6 +147,7 @@ class Parser {
     switch (c) {
       case '(': return group(depth);
       case '[': return bracketed();
+      // Any letter but the end of a line: RE2's default without the flag s.
       case '.': return Fragment{chars({{'\n', '\n'}}, true)};
       case '^': return Fragment{{.kind = Kind::begin}};
       case '$': return Fragment{{.kind = Kind::end}};
@@ -206,6 +210,7 @@ class Parser {
       case 'x': return hexadecimal();
       default: break;
     }
+    // Letters and digits behind a backslash may get a meaning one day; RE2 refuses them, too.
     if (c < 128 && is_word(c)) return wrong(std::string("the escape \\") + static_cast<char>(c));
     return c;
   }
@@ -234,6 +239,7 @@ class Parser {
   Result<Fragment> bracketed() {
     const bool negated = take('^');
     std::vector<Range> ranges;
+    // A ']' in first place is a character of the class.
     for (bool first = true; !(more() && text_[at_] == ']' && !first); first = false) {
       if (!more()) return wrong("'[' without ']'");
       if (text_[at_] == '[' && at_ + 1 < text_.size() && text_[at_ + 1] == ':')
@@ -282,7 +288,8 @@ class Parser {
     take('?');
     if (more() && (text_[at_] == '*' || text_[at_] == '+' || text_[at_] == '?'))
       return wrong("a repeat of a repeat");
-    const size_t copies = static_cast<size_t>(std::max({least, most, 1}));
+    const size_t copies = std::max({least, most, 1});
+    // Before unfolding: (((a{1000}){1000}){1000}) would be 10^9 steps.
     if (f.size() * copies > kMaxSteps) return wrong("more than 16,384 steps");
     const int size = static_cast<int>(f.size());
     Fragment out;
@@ -334,12 +341,14 @@ class States {
     while (!todo_.empty()) {
       const size_t s = todo_.back();
       todo_.pop_back();
+      // Each step once per place: this is what makes the time linear, and it ends loops over nothing such as
+      // (a*)*.
       if (marked_[s] == at + 1) continue;
       marked_[s] = at + 1;
       const Step& step = steps_[s];
       switch (step.kind) {
-        case Kind::split: todo_.push_back(static_cast<size_t>(step.other)); [[fallthrough]];
-        case Kind::jump: todo_.push_back(static_cast<size_t>(step.to)); break;
+        case Kind::split: todo_.push_back(step.other); [[fallthrough]];
+        case Kind::jump: todo_.push_back(step.to); break;
         case Kind::begin: go_on(s, at == 0); break;
         case Kind::end: go_on(s, at == text_.size()); break;
         case Kind::boundary: go_on(s, boundary(at)); break;
@@ -410,6 +419,7 @@ std::vector<std::string> Regex::all(const std::string& text) const {
   std::vector<std::string> out;
   for (size_t at = 0; at < letters.size();) {
     const size_t end = match_end(steps_, letters, at);
+    // Empty matches are no tokens; the search goes on a letter further.
     if (end != std::u32string::npos && end > at) {
       out.push_back(text.substr(starts[at], starts[end] - starts[at]));
       at = end;

@@ -31,7 +31,7 @@ Result<size_t> position(const ControlContext& c, int i, size_t count, size_t lim
     return model_error("position " + std::to_string(given_at),
                        "a position inside a sequence of " + std::to_string(count), "input position",
                        "correct the position");
-  return static_cast<size_t>(at);
+  return at;
 }
 
 void output(ControlContext& c, ir::Sequence s) {
@@ -77,9 +77,12 @@ Status run_insert(ControlContext& c) {
                        std::string(dtype_name(from->dtype)), "input tensor", "cast the tensor");
   size_t at = from->items.size();
   if (given(c, 2)) {
+    // One more than there are: inserting behind the last one.
     WALLE_ASSIGN(at, position(c, 2, from->items.size(), from->items.size() + 1));
   }
   ir::Sequence s = *from;
+  // An empty sequence takes the dtype of its first element: ONNX's SequenceEmpty defaults to float32 and
+  // files rely on it meaning nothing.
   s.dtype = t->dtype();
   s.items.insert(s.items.begin() + static_cast<std::ptrdiff_t>(at), *t);
   output(c, std::move(s));
@@ -133,6 +136,7 @@ Result<std::vector<int64_t>> piece_sizes(const ControlContext& c, int64_t total)
   if (given(c, 1)) {
     WALLE_ASSIGN(const Tensor* split, tensor_at(c, 1));
     WALLE_ASSIGN(sizes, split->to_i64());
+    // A scalar is the size of every piece, a list the size of each (ONNX SplitToSequence).
     if (split->shape().rank() == 0) {
       each = sizes[0];
       sizes.clear();
@@ -157,6 +161,7 @@ Status run_split(ControlContext& c) {
   WALLE_ASSIGN(const Tensor* x, tensor_at(c, 0));
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), x->shape().rank()));
   WALLE_ASSIGN(const std::vector<int64_t> sizes, piece_sizes(c, x->shape()[axis]));
+  // keepdims counts only where `split` is not given.
   const bool squeeze = !given(c, 1) && c.attrs().get_int("keepdims", 1) == 0;
   ir::Sequence s{x->dtype(), {}};
   int64_t at = 0;

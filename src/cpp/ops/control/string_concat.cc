@@ -14,7 +14,7 @@ Status run(ControlContext& c) {
   // Before anything is made of that size.
   WALLE_ASSIGN(const Shape checked, Shape::checked(shape.dims(), sizeof(std::string), "StringConcat"));
   Words out{checked, {}};
-  out.items.reserve(static_cast<size_t>(checked.elements()));
+  out.items.reserve(checked.elements());
   for (int64_t i = 0; i < checked.elements(); ++i)
     out.items.push_back(broadcast_at(a, checked, i) + broadcast_at(b, checked, i));
   WALLE_ASSIGN(Tensor result, tensor_of(out));

@@ -36,15 +36,16 @@ Status run_pick(ControlContext& c) {
   const Tensor* positions = c.in(1).tensor();
   if (!positions || positions->dtype() != DType::int64)
     return model_error("positions that are not int64", "a tensor of int64", "StringPick", "cast them");
+  // 32 bytes, a std::string each: before anything of that size is made.
   WALLE_ASSIGN(const Shape shape, Shape::checked(positions->shape().dims(), 32, "StringPick"));
   Words out{shape, {}};
-  out.items.reserve(static_cast<size_t>(shape.elements()));
+  out.items.reserve(shape.elements());
   const auto count = static_cast<int64_t>(words.items.size());
   for (int64_t p : positions->as<int64_t>()) {
     if (p < -count || p >= count)
       return model_error("position " + std::to_string(p) + " of " + std::to_string(count) + " strings",
                          "a position among them", "StringPick", "check the indices");
-    out.items.push_back(words.items[static_cast<size_t>(p < 0 ? p + count : p)]);
+    out.items.push_back(words.items[p < 0 ? p + count : p]);
   }
   WALLE_ASSIGN(Tensor result, tensor_of(out));
   c.output(0, std::move(result));

@@ -59,6 +59,7 @@ Status run(ControlContext& c) {
   if (separators.empty() == expression.empty())
     return model_error("both or none of separators and tokenexp", "one of them", "Tokenizer",
                        "export the model again");
+  // Both spellings are onnxruntime's for single characters.
   const bool each_letter = expression == "." || (separators.size() == 1 && separators[0].empty());
   if (!each_letter && std::ranges::find(separators, "") != separators.end())
     return model_error("an empty separator beside others", "non-empty separators", "Tokenizer",
@@ -74,6 +75,7 @@ Status run(ControlContext& c) {
                                         : regex.all(word);
     std::erase_if(found, [least](const std::string& token) { return letters(token) < least; });
     if (mark) {
+      // STX and ETX, the marks that onnxruntime's operator puts.
       found.insert(found.begin(), "\x02");
       found.push_back("\x03");
     }
@@ -84,7 +86,7 @@ Status run(ControlContext& c) {
   dims.push_back(static_cast<int64_t>(widest));
   WALLE_ASSIGN(const Shape shape, Shape::checked(dims, 32, "Tokenizer"));
   const std::string pad = c.attrs().get_string("pad_value", "");
-  Words out{shape, std::vector<std::string>(static_cast<size_t>(shape.elements()), pad)};
+  Words out{shape, std::vector<std::string>(shape.elements(), pad)};
   for (size_t i = 0; i < all.size(); ++i)
     std::ranges::move(all[i], out.items.begin() + static_cast<int64_t>(i * widest));
   WALLE_ASSIGN(Tensor result, tensor_of(out));

@@ -44,8 +44,10 @@ int compare(const T* data, const Slices& s, int64_t a, int64_t b) {
 
 template <class T>
 Found find(const T* data, const Slices& s, bool sorted) {
-  std::vector<int64_t> order(static_cast<size_t>(s.count));
+  std::vector<int64_t> order(s.count);
   std::iota(order.begin(), order.end(), 0);
+  // Stable: the first of equal slices is the one that came first, whose index ONNX wants. Sorting needs no
+  // hash of NaN, -0 and 16-bit floats.
   std::ranges::stable_sort(order, [&](int64_t a, int64_t b) { return compare(data, s, a, b) < 0; });
   Found f;
   f.inverse.resize(order.size());
@@ -89,7 +91,7 @@ Result<Tensor> pick(const Tensor& data, const Slices& s, Shape shape, int axis,
   auto* to = static_cast<std::byte*>(out.mutable_data());
   for (int64_t o = 0; o < s.outer && run > 0; ++o)
     for (int64_t slice : slices) {
-      std::memcpy(to, from + (o * s.count + slice) * run, static_cast<size_t>(run));
+      std::memcpy(to, from + (o * s.count + slice) * run, run);
       to += run;
     }
   return out;

@@ -57,6 +57,7 @@ class GeluFuser {
   Ref argument(const ProgramNode& erf) const {
     const ProgramNode* n = made_by(erf.inputs[0]);
     if (!n || n->inputs.size() != 2) return kNoRef;
+    // PyTorch divides by 1.4142135, TensorFlow and BERT's exports multiply by 0.70710677.
     if (n->op->name == "Div" && near(n->inputs[1], std::sqrt(2.0))) return n->inputs[0];
     if (n->op->name != "Mul") return kNoRef;
     if (near(n->inputs[1], std::sqrt(0.5))) return n->inputs[0];
@@ -85,6 +86,7 @@ class GeluFuser {
     if (!times_x && !near(other, 0.5)) return std::nullopt;
     const int second = only_reader(node(first)->outputs[0], &other);
     if (second < 0 || node(second)->op->name != "Mul") return std::nullopt;
+    // The two remaining factors in either order.
     if (times_x ? !near(other, 0.5) : other != x) return std::nullopt;
     return keeps_shape(x, second);
   }
@@ -103,6 +105,7 @@ Status fuse_gelu(Program& program) {
   const ir::OpDef* gelu = find_op("Gelu");
   if (!gelu) return internal_error("operator 'Gelu' is not in the op table", "fuse_gelu");
   GeluFuser(program).run(*gelu);
+  // The nodes between stay in place until here: their results have no reader any more.
   remove_dead_nodes(program);
   return {};
 }

@@ -4,6 +4,7 @@ namespace walle::ops {
 
 Status check_index_dtype(const ir::InferContext& c, int input) {
   const DType dtype = c.dtype(input);
+  // ONNX's Tind. Smaller integers would save nothing: kernels resolve indices to 64 bits.
   if (dtype == DType::int32 || dtype == DType::int64) return {};
   return model_error("indices of " + std::string(dtype_name(dtype)), "int32 or int64",
                      "input " + std::to_string(input), "cast the indices");
@@ -31,6 +32,7 @@ Result<raster::Combine> combine_of(const ir::Attributes& attrs) {
 Ref scatter_loop(LowerContext& c, raster::LoopSpec loop, Ref data, Ref indices, Ref updates) {
   const DType dtype = c.dtype(data);
   const Shape shape = c.shape(data);
+  // Sums of 16-bit floats lose what is added late; replacing alone copies bits.
   const bool narrow = loop.combine != raster::Combine::assign && tensor::is_half_float(dtype);
   loop.index_on_dst = true;
   loop.base = true;

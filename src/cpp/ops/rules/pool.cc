@@ -7,6 +7,7 @@ namespace walle::ops {
 Result<Window> pool_window(const ir::Attributes& attrs, const Shape& x) {
   WALLE_ASSIGN(Window w, resolve_window(attrs, x));
   for (int i = 0; i < w.rank(); ++i) {
+    // A window in the padding alone has no maximum; ONNX leaves it open, PyTorch refuses it as well.
     if (w.pad_begin[i] >= w.extent(i) || w.pad_end[i] >= w.extent(i))
       return model_error("padding " + std::to_string(std::max(w.pad_begin[i], w.pad_end[i])),
                          "less than the window's extent of " + std::to_string(w.extent(i)), "attribute pads",

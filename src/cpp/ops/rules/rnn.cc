@@ -13,6 +13,7 @@ Result<RnnFunction> function_named(const std::string& name) {
 Status read_activations(const ir::Attributes& attrs, RnnSpec& s) {
   const size_t each = tensor::rnn_operator(s.kind).functions;
   std::vector<std::string> names = attrs.get_strings("activations");
+  // ONNX's defaults per direction: RNN Tanh; GRU Sigmoid, Tanh; LSTM Sigmoid, Tanh, Tanh.
   if (names.empty())
     for (int64_t d = 0; d < s.directions; ++d) {
       if (s.kind != RnnKind::rnn) names.emplace_back("sigmoid");
@@ -26,12 +27,13 @@ Status read_activations(const ir::Attributes& attrs, RnnSpec& s) {
   const std::vector<double> betas = attrs.get_floats("activation_beta");
   size_t a = 0;
   size_t b = 0;
-  s.activations.resize(static_cast<size_t>(s.directions));
+  s.activations.resize(s.directions);
   for (size_t i = 0; i < names.size(); ++i) {
     WALLE_ASSIGN(const RnnFunction function, function_named(names[i]));
     const auto& facts = tensor::rnn_function_facts(function);
     RnnActivation& out = s.activations[i / each][i % each];
     out = facts.defaults;
+    // Lists may be shorter than the functions: the rest keep their defaults, as onnxruntime reads it.
     if (facts.numbers >= 1 && a < alphas.size()) out.alpha = static_cast<float>(alphas[a++]);
     if (facts.numbers >= 2 && b < betas.size()) out.beta = static_cast<float>(betas[b++]);
   }

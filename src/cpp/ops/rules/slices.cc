@@ -10,13 +10,11 @@ Result<Tensor> take(const Tensor& x, int axis, int64_t index) {
   for (int i = axis + 1; i < s.rank(); ++i) out.push_back(s[i]);
   const int64_t outer = s.product(0, axis);
   const int64_t chunk = s.product(axis + 1, s.rank()) * dtype_size(x.dtype());
-  if (outer == 1)
-    return Tensor(x.dtype(), out, x.buffer(), x.byte_offset() + static_cast<size_t>(index * chunk));
+  if (outer == 1) return Tensor(x.dtype(), out, x.buffer(), x.byte_offset() + index * chunk);
   WALLE_ASSIGN(Tensor y, Tensor::allocate(x.dtype(), out));
   const auto* from = static_cast<const std::byte*>(x.data()) + index * chunk;
   auto* to = static_cast<std::byte*>(y.mutable_data());
-  for (int64_t o = 0; o < outer; ++o)
-    std::memcpy(to + o * chunk, from + o * chunk * s[axis], static_cast<size_t>(chunk));
+  for (int64_t o = 0; o < outer; ++o) std::memcpy(to + o * chunk, from + o * chunk * s[axis], chunk);
   return y;
 }
 
@@ -39,7 +37,7 @@ Result<Tensor> stack(const std::vector<Tensor>& items, int axis) {
   for (int64_t o = 0; chunk > 0 && o < outer; ++o)
     for (int64_t i = 0; i < count; ++i)
       std::memcpy(to + (o * count + i) * chunk, static_cast<const std::byte*>(items[i].data()) + o * chunk,
-                  static_cast<size_t>(chunk));
+                  chunk);
   return y;
 }
 

@@ -42,6 +42,7 @@ Ref zeros(LowerContext& c, DType dtype, const Shape& shape) {
 }
 
 Ref iota(LowerContext& c, DType dtype, int64_t n) {
+  // n comes from a shape: asked before a vector of that size is made.
   if (!c.may_tabulate(n, kNumberWork)) return kNoRef;
   std::vector<double> values;
   for (int64_t i = 0; i < n; ++i) values.push_back(static_cast<double>(i));

@@ -21,16 +21,21 @@ Result<AutoPad> auto_pad(const ir::Attributes& attrs) {
 // last window must still start inside the input or its leading padding.
 int64_t padded_size(int64_t in, int64_t begin, int64_t end, int64_t extent, int64_t stride, bool ceil_mode) {
   const int64_t room = in + begin + end - extent;
+  // Also keeps the division from rounding a negative number up to one output.
   if (room < 0) return 0;
   int64_t out = room / stride + 1;
+  // The exception is PyTorch's rule, which ONNX took over: a window that starts in the trailing padding holds
+  // no input.
   if (ceil_mode && room % stride != 0 && out * stride < in + begin) ++out;
   return out;
 }
 
 // Axis i padded so that one output stands for every `stride` inputs.
 void pad_to_same(Window& w, int i, int64_t in, AutoPad mode) {
+  // ceil(in / stride): TensorFlow's SAME, from which auto_pad comes.
   w.out.push_back((in + w.stride[i] - 1) / w.stride[i]);
   const int64_t total = std::max<int64_t>((w.out[i] - 1) * w.stride[i] + w.extent(i) - in, 0);
+  // An odd element goes to the end for SAME_UPPER, to the beginning for SAME_LOWER.
   w.pad_begin[i] = mode == AutoPad::same_upper ? total / 2 : total - total / 2;
   w.pad_end[i] = total - w.pad_begin[i];
 }
@@ -85,9 +90,10 @@ Result<Window> resolve_window(const ir::Attributes& attrs, const Shape& x,
   if (x.rank() < 3)
     return model_error("an input of shape " + x.text(), "batch, channels and at least one spatial axis",
                        "input X", "reshape the input");
-  const auto n = static_cast<size_t>(x.rank() - 2);
+  const size_t n = x.rank() - 2;
   Window w;
   WALLE_ASSIGN(w.kernel, spatial_list(attrs, "kernel_shape", n, 1, 0));
+  // Conv may leave it out: the weights have it.
   if (!attrs.has("kernel_shape") || attrs.get_ints("kernel_shape").empty()) w.kernel = kernel;
   if (w.kernel.size() != n ||
       std::ranges::any_of(w.kernel, [](int64_t k) { return k < 1 || k > kMaxWindowEntry; }))
@@ -115,6 +121,7 @@ Result<Window> resolve_window(const ir::Attributes& attrs, const Shape& x,
       w.pad_end[i] = pads[n + i];
     }
     w.out.push_back(padded_size(in, w.pad_begin[i], w.pad_end[i], w.extent(i), w.stride[i], ceil_mode));
+    // An empty input gives an empty output; a window that does not fit is a mistake.
     if (w.out[i] == 0 && in != 0) return window_too_large(w, i, in);
   }
   return w;

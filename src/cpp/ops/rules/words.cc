@@ -5,7 +5,8 @@
 namespace walle::ops {
 
 namespace {
-constexpr int64_t kMaxEmptyWords = base::kMaxTensorBytes >> 8;  // 2 GB of std::string
+// 2^26 words, 2 GB of std::string (32 bytes each): the bytes of all other words already bound their number.
+constexpr int64_t kMaxEmptyWords = base::kMaxTensorBytes >> 8;
 }  // namespace
 
 Result<Words> words_of(const Tensor* tensor, const std::string& where) {
@@ -15,7 +16,7 @@ Result<Words> words_of(const Tensor* tensor, const std::string& where) {
         "an array of strings", where, "pass an array of Python strings");
   const int rank = tensor->shape().rank() - 1;
   Words out{tensor->shape().sub(0, rank), {}};
-  const auto width = static_cast<size_t>(tensor->shape().back());
+  const size_t width = tensor->shape().back();
   const auto* bytes = static_cast<const char*>(tensor->data());
   const int64_t count = width == 0 ? 0 : out.shape.elements();
   for (int64_t i = 0; i < count; ++i, bytes += width)
@@ -29,6 +30,7 @@ Result<Words> words_of(const Tensor* tensor, const std::string& where) {
 }
 
 Result<Tensor> tensor_of(const Words& words) {
+  // At least one byte, so that an array of empty strings differs from an array of no strings.
   size_t width = 1;
   for (const std::string& word : words.items) width = std::max(width, word.size());
   std::vector<int64_t> dims(words.shape.begin(), words.shape.end());

@@ -35,6 +35,7 @@ Status lower(LowerContext& c) {
   std::vector<int64_t> from, to;
   for (int a = 0; a < in.rank(); ++a) {
     size[a] = std::min(in[a], out[a]);
+    // Rounded down on both sides: an odd element is cropped, or padded, at the end.
     from.push_back((in[a] - size[a]) / 2);
     to.push_back((out[a] - size[a]) / 2);
   }

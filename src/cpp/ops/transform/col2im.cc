@@ -102,6 +102,7 @@ bool clip(const Blocks& w, const std::vector<int64_t>& position, const Shape& in
 
 Status lower(LowerContext& c) {
   const DType dtype = c.out_dtype(0);
+  // Sums of 16-bit floats are made in float32 and rounded once.
   const bool narrow = tensor::is_half_float(dtype);
   const Ref data = narrow ? c.cast(c.in(0), DType::float32) : c.in(0);
   WALLE_ASSIGN(std::vector<int64_t> image, ints_of(c, 1));
@@ -111,6 +112,7 @@ Status lower(LowerContext& c) {
   WALLE_ASSIGN(const Blocks w, blocks_of(c.attrs(), in, std::move(image), std::move(block)));
   raster::Raster r;
   r.fill = raster::Fill{};
+  // Always, though blocks that do not overlap could be copied: Col2Im is for overlapping ones.
   r.accumulate = true;
   std::vector<int64_t> position(w.block.size(), 0);
   for (int64_t k = 0; k < w.block_elements; ++k) {

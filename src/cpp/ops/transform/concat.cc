@@ -18,6 +18,7 @@ Status infer(ir::InferContext& c) {
       return model_error("parts " + c.shape(0).text() + " and " + part.text(),
                          "equal sizes except along axis " + std::to_string(axis),
                          "input " + std::to_string(i), "correct the shapes or the axis");
+    // Sizes of real tensors: their sum over the inputs, at most 2^14, cannot overflow.
     out[axis] += part[axis];
   }
   WALLE_TRY(Shape::checked(out.dims(), dtype_size(c.dtype(0)), "Concat"));
@@ -28,7 +29,7 @@ Status infer(ir::InferContext& c) {
 Status lower(LowerContext& c) {
   const Shape& out = c.out_shape(0);
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), out.rank()));
-  const std::vector<int64_t> zeros(static_cast<size_t>(out.rank()), 0);
+  const std::vector<int64_t> zeros(out.rank(), 0);
   std::vector<int64_t> to = zeros;
   raster::Raster r;
   std::vector<Ref> sources;

@@ -22,6 +22,7 @@ Status infer_constant(ir::InferContext& c) {
 Status lower_constant(LowerContext& c) {
   const Tensor* value = c.attrs().get_tensor("value");
   raster::Raster r;
+  // A fill and no source: the tensor takes no memory until it is run, however large the shape.
   r.fill = value ? fill_of(*value) : raster::Fill{};
   c.result(0, c.raster(std::move(r), c.out_dtype(0), c.out_shape(0), {}));
   return {};
@@ -40,6 +41,7 @@ Status infer_eye(ir::InferContext& c) {
 
 Status lower_eye(LowerContext& c) {
   const Shape out = c.out_shape(0);
+  // Diagonals beyond the corners are all empty; the clamp keeps their arithmetic from overflowing.
   const int64_t limit = out[0] + out[1];
   const int64_t k = std::clamp(c.attrs().get_int("k", 0), -limit, limit);
   const int64_t row = std::max<int64_t>(0, -k);

@@ -15,6 +15,7 @@ Status check_box(const ir::InferContext& c, int axis) {
   const Shape& index = c.shape(1);
   bool fits = data.rank() == index.rank();
   for (int a = 0; fits && a < data.rank(); ++a)
+    // Smaller along the other axes is allowed: the loop visits the indices' box only.
     fits = a == axis ? (data[a] > 0 || index.elements() == 0) : index[a] <= data[a];
   if (!fits)
     return model_error("indices " + index.text() + " into " + data.text(),

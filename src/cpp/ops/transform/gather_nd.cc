@@ -31,6 +31,7 @@ raster::LoopSpec tuple_loop(const Shape& data, const Shape& index, int batch, in
   const int64_t slice = data.product(batch + k, data.rank());
   loop.body = raster::contiguous_region(0, slice);
   for (int a = 0; a < k; ++a) loop.index.push_back({strides[batch + a], data[batch + a]});
+  // Batches and tuples: the batch moves the data as well, the tuple does not.
   loop.rank = 2;
   loop.size[0] = index.product(0, batch);
   loop.size[1] = index.product(batch, index.rank() - 1);

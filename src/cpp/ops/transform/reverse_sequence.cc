@@ -34,8 +34,8 @@ Status lower(LowerContext& c) {
     return resource_error(std::to_string(lens.size()) + " sequences",
                           "at most " + std::to_string(base::kMaxRegions / 2), "ReverseSequence",
                           "reverse smaller batches");
-  const std::vector<int64_t> zeros(static_cast<size_t>(in.rank()), 0);
-  const std::vector<int64_t> ones(static_cast<size_t>(in.rank()), 1);
+  const std::vector<int64_t> zeros(in.rank(), 0);
+  const std::vector<int64_t> ones(in.rank(), 1);
   raster::Raster r;
   for (size_t b = 0; b < lens.size(); ++b) {
     Shape size = in;

@@ -24,11 +24,13 @@ Result<std::vector<int64_t>> part_sizes(ir::InferContext& c, int64_t dim) {
     return model_error(
         "num_outputs " + std::to_string(parts) + " with " + std::to_string(outputs) + " outputs",
         "equal numbers", "attribute num_outputs", "correct it");
+  // Before opset 18 parts had to be equal; num_outputs allows a shorter last one.
   if (!c.attrs().has("num_outputs") && dim % parts != 0)
     return model_error("an axis of " + std::to_string(dim) + " in " + std::to_string(parts) + " parts",
                        "a multiple of the parts", "Split", "give the sizes in input split");
   const int64_t size = (dim + parts - 1) / parts;
   std::vector<int64_t> sizes;
+  // Clamped: 5 elements in 4 parts are 2, 2, 1 and 0.
   for (int64_t i = 0; i < parts; ++i) sizes.push_back(std::clamp<int64_t>(dim - i * size, 0, size));
   return sizes;
 }
@@ -47,7 +49,7 @@ Status infer(ir::InferContext& c) {
 Status lower(LowerContext& c) {
   const Shape data = c.shape(c.in(0));
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), data.rank()));
-  const std::vector<int64_t> zeros(static_cast<size_t>(data.rank()), 0);
+  const std::vector<int64_t> zeros(data.rank(), 0);
   std::vector<int64_t> from = zeros;
   for (int i = 0; i < c.output_count(); ++i) {
     const Shape part = c.out_shape(i);

@@ -10,7 +10,7 @@ namespace walle::ops {
 namespace {
 Status infer_squeeze(ir::InferContext& c) {
   const Shape& in = c.shape(0);
-  std::vector<bool> drop(static_cast<size_t>(in.rank()), false);
+  std::vector<bool> drop(in.rank(), false);
   if (c.has(1)) {
     WALLE_ASSIGN(const std::vector<int64_t> axes, c.need_i64(1));
     WALLE_ASSIGN(const std::vector<int> at, unique_axes(axes, in.rank()));
@@ -49,6 +49,7 @@ Status infer_flatten(ir::InferContext& c) {
   const Shape& in = c.shape(0);
   const int64_t given = c.attrs().get_int("axis", 1);
   const int64_t axis = given < 0 ? given + in.rank() : given;
+  // Flatten's axis may be the rank itself: [all, 1].
   if (axis < 0 || axis > in.rank())
     return model_error("axis " + std::to_string(given), "an axis in [-rank, rank] of " + in.text(),
                        "attribute axis", "correct the axis");

@@ -50,7 +50,7 @@ Status lower(LowerContext& c) {
   // Half of the axes that are repeated at a time: one alone always fits, because the others merge around it.
   int repeated = 0;
   for (int a = 0; a < in.rank(); ++a) repeated += out[a] != in[a];
-  std::vector<int64_t> first(static_cast<size_t>(in.rank()), 1);
+  std::vector<int64_t> first(in.rank(), 1);
   std::vector<int64_t> rest = first;
   for (int a = 0, seen = 0; a < in.rank(); ++a) {
     if (out[a] == in[a]) continue;

@@ -8,7 +8,9 @@
 namespace walle::ops {
 
 namespace {
-constexpr int64_t kMaxRows = 256;  // of a matrix that becomes regions
+// Of a matrix that becomes regions. As a raster a mask of attention merges with what follows it; each region
+// is carried through every merge, though, so that more of them belong into a table.
+constexpr int64_t kMaxRows = 256;
 
 // Columns of row i that are kept.
 std::pair<int64_t, int64_t> kept(bool upper, int64_t row, int64_t k, int64_t columns) {
