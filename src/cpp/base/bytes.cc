@@ -40,6 +40,7 @@ uint64_t ByteReader::varint() {
 
 uint32_t ByteReader::count(size_t least) {
   const auto n = get<uint32_t>();
+  // By division, which cannot overflow where n * least could.
   if (n <= left() / least) return n;
   fail();
   return 0;

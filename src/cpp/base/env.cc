@@ -18,6 +18,7 @@ namespace walle::base {
 namespace {
 
 Error io_error(std::string_view verb, const std::string& path, int code) {
+  // One next step for what users meet; the rest is the system's text.
   const char* next = code == ENOSPC   ? "free space on the disk or lower the quota"
                      : code == EROFS  ? "choose a directory on a writable file system"
                      : code == EACCES ? "check the permissions of the directory"
@@ -50,7 +51,8 @@ class SystemMap final : public WritableMap {
   std::span<std::byte> bytes() override { return {data_, size_}; }
 
   Status sync(size_t offset, size_t size) override {
-    const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+    const size_t page = ::sysconf(_SC_PAGESIZE);
+    // msync wants whole pages.
     const size_t begin = offset / page * page;
     const size_t end = std::min(size_, (offset + size + page - 1) / page * page);
     if (begin < end && ::msync(data_ + begin, end - begin, MS_SYNC) != 0)
@@ -60,7 +62,7 @@ class SystemMap final : public WritableMap {
 
   void prefault([[maybe_unused]] size_t offset, [[maybe_unused]] size_t size) override {
 #ifdef MADV_POPULATE_WRITE
-    const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+    const size_t page = ::sysconf(_SC_PAGESIZE);
     const size_t begin = offset / page * page;
     const size_t end = std::min(size_, (offset + size + page - 1) / page * page);
     if (begin < end) ::madvise(data_ + begin, end - begin, MADV_POPULATE_WRITE);  // only a hint
@@ -84,9 +86,10 @@ Status sync_directory(const std::string& path) {
 Status write_all(int fd, const std::string& path, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    // A signal to the host program is no error of the disk.
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return io_error("write", path, errno);
-    bytes.remove_prefix(static_cast<size_t>(n));
+    bytes.remove_prefix(n);
   }
   if (::fsync(fd) != 0) return io_error("sync", path, errno);
   return {};
@@ -98,6 +101,8 @@ class SystemEnv final : public Env {
     const bool existed = file_size(path) >= 0;
     Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (fd.get() < 0) return io_error("open", path, errno);
+    // flock and not a lock file: the kernel lets go of it when the process dies, however it dies. Not waited
+    // for: the other writer may hold it for days.
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
       return resource_error("'" + path + "' is already open for writing", "one writer per file",
                             "file " + path, "close the other writer, or read its events through it");
@@ -105,11 +110,13 @@ class SystemEnv final : public Env {
     if (::fstat(fd.get(), &info) != 0) return io_error("stat", path, errno);
     if (static_cast<size_t>(info.st_size) != size && ::ftruncate(fd.get(), static_cast<off_t>(size)) != 0)
       return io_error("resize", path, errno);
+    // ftruncate alone leaves a hole, and a full disk would then be a SIGBUS at some later store.
     if (const int code = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(size)); code != 0)
       return io_error("allocate", path, code);
     void* data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
     if (data == MAP_FAILED) return io_error("map", path, errno);
     auto map = std::make_unique<SystemMap>(path, fd.release(), static_cast<std::byte*>(data), size);
+    // The name of a new file is durable only with its directory.
     if (!existed) WALLE_TRY(sync_directory(path));
     return std::unique_ptr<WritableMap>(std::move(map));
   }
@@ -121,6 +128,7 @@ class SystemEnv final : public Env {
     if (fd.get() < 0) return io_error("open", path, errno);
     struct stat info{};
     if (::fstat(fd.get(), &info) != 0) return io_error("stat", path, errno);
+    // A pipe or a device has no size, and reading one could wait for ever.
     if (!S_ISREG(info.st_mode)) return io_error("read", path, S_ISDIR(info.st_mode) ? EISDIR : EINVAL);
     std::string out(std::min(static_cast<size_t>(info.st_size), size), '\0');
     size_t done = 0;
@@ -128,14 +136,16 @@ class SystemEnv final : public Env {
       const ssize_t n = ::read(fd.get(), out.data() + done, out.size() - done);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) return io_error("read", path, errno);
+      // The file has shrunk since it was asked for its size.
       if (n == 0) break;
-      done += static_cast<size_t>(n);
+      done += n;
     }
     out.resize(done);
     return out;
   }
 
   Status replace_file(const std::string& path, std::string_view bytes) override {
+    // One fixed name: a file left by a crash is overwritten by the next attempt instead of piling up.
     const std::string temporary = path + ".new";
     {
       Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
@@ -168,6 +178,7 @@ class SystemEnv final : public Env {
          !code && it != std::filesystem::directory_iterator(); it.increment(code))
       if (it->is_regular_file(code)) out.push_back(it->path().filename().string());
     if (code) return io_error("list", dir, code.value());
+    // Directories list in any order; whoever adopts segments relies on theirs.
     std::sort(out.begin(), out.end());
     return out;
   }

@@ -5,6 +5,9 @@
 namespace walle::base {
 
 namespace {
+// What a disk writes as a whole, whatever else is lost; larger pieces would hide torn records.
+constexpr size_t kSector = 512;
+
 class FaultMap final : public WritableMap {
  public:
   FaultMap(FaultEnv& env, std::string path, std::shared_ptr<FaultFile> file)
@@ -31,6 +34,7 @@ class FaultMap final : public WritableMap {
 
 Status FaultEnv::step(std::string_view what, const std::string& path, bool writes) {
   ++operations_;
+  // Down to -1 and no further: one operation fails, those after it work again, as after a passing fault.
   if (countdown_ >= 0 && countdown_-- == 0)
     return resource_error("cannot " + std::string(what) + " '" + path + "': Input/output error",
                           "the operation to succeed", "file " + path, "check the state of the disk");
@@ -38,6 +42,7 @@ Status FaultEnv::step(std::string_view what, const std::string& path, bool write
     return resource_error("cannot " + std::string(what) + " '" + path + "': Read-only file system",
                           "the operation to succeed", "file " + path,
                           "choose a directory on a writable file system");
+  // Asked after the file has grown, like a file system that finds out while writing; the caller undoes it.
   if (writes && disk_bytes_ >= 0 && used_bytes() > disk_bytes_)
     return resource_error("cannot " + std::string(what) + " '" + path + "': No space left on device",
                           "the operation to succeed", "file " + path,
@@ -56,14 +61,15 @@ void FaultEnv::lose_power(uint64_t seed, double survival) {
   std::bernoulli_distribution keep(survival);
   for (auto it = files_.begin(); it != files_.end();) {
     FaultFile& f = *it->second;
+    // A name that was never synced goes with the power, whatever its bytes.
     if (!f.durable_name) {
       it = files_.erase(it);
       continue;
     }
     f.synced.resize(f.live.size());
-    for (size_t at = 0; at < f.live.size(); at += 512)
+    for (size_t at = 0; at < f.live.size(); at += kSector)
       if (survival > 0 && keep(random))
-        std::copy_n(f.live.data() + at, std::min<size_t>(512, f.live.size() - at), f.synced.data() + at);
+        std::copy_n(f.live.data() + at, std::min(kSector, f.live.size() - at), f.synced.data() + at);
     f.live = f.synced;
     ++it;
   }

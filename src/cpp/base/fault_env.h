@@ -58,6 +58,7 @@ class FaultEnv final : public Env {
   int64_t operations_ = 0;
   int64_t disk_bytes_ = -1;
   bool read_only_ = false;
+  // November 2023; any time far from 0 would do.
   int64_t wall_us_ = 1'700'000'000'000'000;
   int64_t steady_us_ = 1'000'000;
 };

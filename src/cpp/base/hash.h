@@ -25,9 +25,11 @@ class Hasher {
     store_le(word, v);
     return bytes(word, sizeof word);
   }
+  // The size first, or ("ab", "c") and ("a", "bc") would give one hash.
   Hasher& text(std::string_view s) { return value(uint64_t{s.size()}).bytes(s.data(), s.size()); }
 
   uint64_t finish() const {
+    // FNV's high bits hardly depend on the last bytes; half of MurmurHash3's finisher spreads them.
     uint64_t h = state_;
     h ^= h >> 33;
     h *= 0xff51afd7ed558ccdull;

@@ -27,8 +27,10 @@ Result<std::shared_ptr<MappedFile>> MappedFile::open(const std::string& path) {
     ::close(fd);
     return open_error(path, code);
   }
-  const auto size = static_cast<size_t>(info.st_size);
+  const size_t size = info.st_size;
+  // mmap refuses 0 bytes; an empty file is mapped as nothing and refused by whoever reads it.
   void* data = size ? ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0) : nullptr;
+  // Before close(), which may change it.
   const int code = errno;
   ::close(fd);
   if (data == MAP_FAILED) return open_error(path, code);

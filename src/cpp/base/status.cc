@@ -15,6 +15,7 @@ std::string_view error_group_name(ErrorGroup group) {
   return "internal";
 }
 
+// One line, in this order, because logs cut the end of long lines: what was given must survive.
 std::string Error::message() const {
   std::string out = text_.given;
   if (!text_.expected.empty()) out += "; expected " + text_.expected;

@@ -55,12 +55,10 @@ class Writer {
   // the same bytes: comparing every constant with every other would read all weights to find what converters
   // seldom make.
   uint32_t segment(const Tensor& t) {
-    const auto bytes = static_cast<size_t>(t.bytes());
+    const size_t bytes = t.bytes();
     const auto [it, fresh] = known_.try_emplace({t.data(), bytes}, static_cast<uint32_t>(segments_.size()));
     if (!fresh) return it->second;
-    weights_.resize(
-        static_cast<size_t>(base::round_up(static_cast<int64_t>(weights_.size()), base::kSegmentAlignment)),
-        '\0');
+    weights_.resize(base::round_up(static_cast<int64_t>(weights_.size()), base::kSegmentAlignment), '\0');
     segments_.emplace_back(weights_.size(), bytes);
     weights_.append(static_cast<const char*>(t.data()), bytes);
     return it->second;

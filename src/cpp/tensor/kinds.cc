@@ -21,9 +21,11 @@ std::optional<Kind> by_name(const Named<Kind> (&rows)[kRows], std::string_view n
   return std::nullopt;
 }
 
+// 16-bit floats are none: the pass ops/passes/widen.cc casts them to float32 before any kernel sees them.
 bool is_number(DType dtype) { return is_native_float(dtype) || is_integer(dtype); }
 
 bool same_ignoring_case(std::string_view a, std::string_view b) {
+  // ASCII only, by hand: std::tolower asks the process's locale, which a host program may have changed.
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
   return std::ranges::equal(a, b, {}, lower, lower);
 }
@@ -43,7 +45,7 @@ UnaryClass unary_class(UnaryKind kind) {
 #define WALLE_UNARY_VARIANT(kind, group) UnaryClass::group,
 #include "tensor/kinds/unary.inc"
   };
-  return kClasses[static_cast<size_t>(kind)];
+  return kClasses[static_cast<int>(kind)];
 }
 
 bool defined_for(UnaryKind kind, DType dtype) {
@@ -71,7 +73,7 @@ BinaryClass binary_class(BinaryKind kind) {
 #define WALLE_BINARY_VARIANT(kind, group) BinaryClass::group,
 #include "tensor/kinds/binary.inc"
   };
-  return kClasses[static_cast<size_t>(kind)];
+  return kClasses[static_cast<int>(kind)];
 }
 
 bool defined_for(BinaryKind kind, DType dtype) {
@@ -110,7 +112,7 @@ constexpr RnnFunctionFacts kRnnFunctions[] = {
 }  // namespace
 
 const RnnFunctionFacts& rnn_function_facts(RnnFunction function) {
-  return kRnnFunctions[static_cast<size_t>(function)];
+  return kRnnFunctions[static_cast<int>(function)];
 }
 
 std::optional<RnnFunction> rnn_function(std::string_view name) {
@@ -128,13 +130,15 @@ static_assert(std::size(kActivations) == kActivationCount);
 }  // namespace
 
 std::string_view activation_name(Activation activation) {
-  return kActivations[static_cast<size_t>(activation)].name;
+  return kActivations[static_cast<int>(activation)].name;
 }
 
 std::optional<Activation> activation_from_name(std::string_view name) { return by_name(kActivations, name); }
 
 std::optional<FusedUnary> as_activation(UnaryKind kind, const UnaryParams& params) {
   switch (kind) {
+    // One clamp serves Relu, Relu6 and Clip: a fused epilogue then has one branch for what nearly all layers
+    // end in.
     case UnaryKind::relu: return FusedUnary{Activation::clamp, {0, std::numeric_limits<double>::infinity()}};
 #define WALLE_ACTIVATION(kind, name) \
   case UnaryKind::kind: return FusedUnary{Activation::kind, params};
