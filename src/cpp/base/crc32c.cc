@@ -23,6 +23,7 @@ constexpr Tables make_tables() {
     t[0][i] = c;
   }
   for (uint32_t i = 0; i < 256; ++i)
+    // Table k moves a byte's checksum k bytes further: eight bytes then need eight look-ups and no loop.
     for (size_t k = 1; k < 8; ++k) t[k][i] = (t[k - 1][i] >> 8) ^ t[0][t[k - 1][i] & 0xff];
   return t;
 }

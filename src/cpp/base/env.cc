@@ -99,6 +99,7 @@ class SystemEnv final : public Env {
  public:
   Result<std::unique_ptr<WritableMap>> map_writable(const std::string& path, size_t size) override {
     const bool existed = file_size(path) >= 0;
+    // 0600: what a device has recorded of its user is the user's.
     Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (fd.get() < 0) return io_error("open", path, errno);
     // flock and not a lock file: the kernel lets go of it when the process dies, however it dies. Not waited
@@ -166,6 +167,7 @@ class SystemEnv final : public Env {
 
   Status make_dirs(const std::string& path) override {
     std::error_code code;
+    // With an error code: the form without one throws.
     std::filesystem::create_directories(path, code);
     if (code) return io_error("create the directory", path, code.value());
     return {};

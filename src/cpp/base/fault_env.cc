@@ -12,6 +12,7 @@ class FaultMap final : public WritableMap {
  public:
   FaultMap(FaultEnv& env, std::string path, std::shared_ptr<FaultFile> file)
       : env_(env), path_(std::move(path)), file_(std::move(file)) {
+    // As the system's lock: a second map of one file is the caller's mistake on both.
     file_->locked = true;
   }
   ~FaultMap() override { file_->locked = false; }
@@ -21,6 +22,7 @@ class FaultMap final : public WritableMap {
   Status sync(size_t offset, size_t size) override {
     WALLE_TRY(env_.step("sync", path_, true));
     file_->synced.resize(file_->live.size());
+    // Only what was asked for becomes durable: a forgotten range shows in a test.
     std::copy_n(file_->live.data() + offset, size, file_->synced.data() + offset);
     return {};
   }
@@ -66,6 +68,7 @@ void FaultEnv::lose_power(uint64_t seed, double survival) {
       it = files_.erase(it);
       continue;
     }
+    // The size is durable when the map returns (posix_fallocate), the bytes in it are not.
     f.synced.resize(f.live.size());
     for (size_t at = 0; at < f.live.size(); at += kSector)
       if (survival > 0 && keep(random))
@@ -105,6 +108,7 @@ Result<std::string> FaultEnv::read_prefix(const std::string& path, size_t size) 
 Status FaultEnv::replace_file(const std::string& path, std::string_view bytes) {
   auto next = std::make_shared<FaultFile>();
   next->live = next->synced = std::string(bytes);
+  // A replacement is synced before it is renamed, and its directory after.
   next->durable_name = true;
   const auto old = files_.count(path) ? files_[path] : nullptr;
   files_[path] = next;
@@ -131,6 +135,7 @@ Result<std::vector<std::string>> FaultEnv::list_files(const std::string& dir) {
   std::vector<std::string> out;
   for (const auto& [path, file] : files_)
     if (path.size() > dir.size() + 1 && path.compare(0, dir.size(), dir) == 0 &&
+        // Of this directory alone, not of those below.
         path.find('/', dir.size() + 1) == std::string::npos)
       out.push_back(path.substr(dir.size() + 1));
   return out;

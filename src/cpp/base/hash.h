@@ -12,6 +12,7 @@ namespace walle::base {
 
 class Hasher {
  public:
+  // Prime and offset of FNV-1a, 64 bits (Fowler, Noll and Vo, 1991).
   Hasher& bytes(const void* data, size_t size) {
     const auto* p = static_cast<const unsigned char*>(data);
     for (size_t i = 0; i < size; ++i) state_ = (state_ ^ p[i]) * 0x100000001b3ull;

@@ -13,6 +13,8 @@ namespace walle::base {
 
 namespace {
 std::string first_line(const std::string& path) {
+  // Paths of cgroups in containers have some 150 bytes; a longer line is cut and then not found, which counts
+  // as no limit.
   char line[512] = {};
   if (std::FILE* file = std::fopen(path.c_str(), "r")) {
     if (!std::fgets(line, sizeof line, file)) line[0] = 0;

@@ -25,6 +25,7 @@ std::string Error::message() const {
 }
 
 Error& Error::within(std::string_view outer) {
+  // From the outside in, as a path is read.
   text_.where = text_.where.empty() ? std::string(outer) : std::string(outer) + ", " + text_.where;
   return *this;
 }
@@ -47,6 +48,7 @@ Error resource_error(std::string given, std::string expected, std::string where,
 Error backend_error(std::string given, std::string expected, std::string where, std::string next) {
   return make(ErrorGroup::backend, std::move(given), std::move(expected), std::move(where), std::move(next));
 }
+// Expected and next are the same for all: the reader cannot mend it, only report it.
 Error internal_error(std::string given, std::string where) {
   return make(ErrorGroup::internal, std::move(given), "an invariant of the runtime to hold", std::move(where),
               "report this with the model or script that caused it");

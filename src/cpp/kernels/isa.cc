@@ -48,6 +48,7 @@ const std::vector<Isa>& supported_isas() {
 
 Result<Isa> select_isa() {
   const char* forced = std::getenv("WALLE_CPU");
+  // Set to nothing counts as not set: that is how shells unset a variable for one command.
   if (!forced || !*forced) return supported_isas().back();
   for (Isa isa : supported_isas())
     if (isa_name(isa) == forced) return isa;

@@ -69,6 +69,8 @@ typedef float vf4_any __attribute__((vector_size(16), aligned(4), may_alias));
 }
 
 // A NaN in x stays (the x86 instructions return their second operand when either is NaN).
+// The maskz form with all lanes on (0xffff): the plain intrinsic of g++ 12 passes an undefined vector, which
+// -Wmaybe-uninitialized reports.
 [[maybe_unused]] inline vf max_keep_nan(vf limit, vf x) {
 #if defined(WALLE_ISA_AVX512)
   return reinterpret_cast<vf>(
@@ -118,6 +120,7 @@ typedef float vf4_any __attribute__((vector_size(16), aligned(4), may_alias));
   return best;
 }
 
+// The sign is the top bit of an IEEE 754 number.
 [[maybe_unused]] inline vf abs(vf x) { return as_float(as_int(x) & 0x7fffffff); }
 [[maybe_unused]] inline vf copy_sign(vf magnitude, vf sign) {
   return as_float((as_int(magnitude) & 0x7fffffff) | (as_int(sign) & static_cast<int32_t>(0x80000000)));

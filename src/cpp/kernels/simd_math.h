@@ -31,8 +31,10 @@ inline vf polynomial(vf z, float first, Rest... rest) {
 [[maybe_unused]] inline vf exp(vf x) {
   const vf bounded = clamp(x, -104.0f, 89.0f);
   const vf magic = splat(12582912.0f);  // 1.5 * 2^23: adding it rounds to the nearest integer
+  // 1 / ln 2.
   const vf shifted = bounded * 1.44269504f + magic;
   const vf n = shifted - magic;
+  // ln 2 = 0.693359375 - 2.12194440e-4: the first part has nine bits, so that n times it is exact.
   const vf r = (bounded - n * 0.693359375f) + n * 2.12194440e-4f;
   const vf p = polynomial(r, 1.0f / 5040, 1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f);
   // Two factors, because 2^n alone leaves the range of a float where the result is still a (subnormal)

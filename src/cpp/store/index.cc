@@ -34,6 +34,7 @@ class Statement {
     sqlite3_bind_text(s_, ++at_, v.data(), static_cast<int>(v.size()), SQLITE_TRANSIENT);
     return *this;
   }
+  // A statement that did not compile (a table is missing) fails here, with SQLite's message.
   int step() { return s_ ? sqlite3_step(s_) : SQLITE_ERROR; }
   Status run(std::string_view what) {
     return step() == SQLITE_DONE ? Status() : Status(sql_error(db_, what));
@@ -132,6 +133,7 @@ Result<uint64_t> Index::cursor(const std::string& reader) const {
   Statement s(db_, "SELECT seq FROM cursors WHERE reader=?");
   const int code = s.bind(reader).step();
   if (code == SQLITE_ROW) return static_cast<uint64_t>(s.integer(0));
+  // No row is no error: a reader that never read starts at 0.
   if (code != SQLITE_DONE) return sql_error(db_, "read a cursor");
   return uint64_t{0};
 }

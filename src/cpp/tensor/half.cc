@@ -18,11 +18,14 @@ uint16_t float_to_half_bits(float value) {
     const float shifted = __builtin_bit_cast(float, magnitude) + 0.5f;
     return sign | static_cast<uint16_t>(__builtin_bit_cast(uint32_t, shifted) - 0x3f000000u);
   }
+  // 13 = 23 - 10 bits of mantissa go; 0x38000000 is the difference of the biases (127 - 15) in the exponent's
+  // place.
   const uint32_t odd = (magnitude >> 13) & 1u;
   return sign | static_cast<uint16_t>((magnitude - 0x38000000u + 0xfffu + odd) >> 13);
 }
 
 float half_bits_to_float(uint16_t bits) {
+  // 1 sign, 5 exponent and 10 mantissa bits.
   const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16;
   const uint32_t exponent = (bits >> 10) & 0x1fu;
   const uint32_t mantissa = bits & 0x3ffu;
@@ -45,6 +48,8 @@ uint16_t float_to_bfloat16_bits(float value) {
 }
 
 namespace {
+// Codes of the paper: S.1111.111 in E4M3 and S.11111.11 in E5M2 are NaN (0x7f either way), 0x7c infinity in
+// E5M2; fnuz formats have -0 (0x80) for NaN.
 uint8_t float8_nan(const Float8Format& f) { return f.unsigned_zero ? 0x80 : 0x7f; }
 
 // Largest finite code without its sign.
@@ -97,6 +102,7 @@ float float8_to_float(uint8_t bits, const Float8Format& f) {
 }
 
 uint8_t float_to_power(float value, PowerRounding rounding, bool saturate) {
+  // Eight bits of exponent with the bias of float32; all ones are NaN (OCP Microscaling).
   constexpr uint8_t kNaN = 255;
   constexpr int kBias = 127;
   constexpr int kLargest = 254;
@@ -121,6 +127,7 @@ float power_to_float(uint8_t bits) {
 }
 
 namespace {
+// The eight magnitudes of two exponent bits and one mantissa bit.
 constexpr float kFloat4[] = {0.0f, 0.5f, 1.0f, 1.5f, 2.0f, 3.0f, 4.0f, 6.0f};
 }  // namespace
 

@@ -36,6 +36,7 @@ std::optional<UnaryKind> unary_kind(std::string_view op) {
 #define WALLE_UNARY(kind, name, group) {name, UnaryKind::kind},
 #include "tensor/kinds/unary.inc"
   };
+  // Variants have no name: an attribute of the node chooses them (ops/rules/kinds.cc).
   return by_name(kRows, op);
 }
 
@@ -50,6 +51,7 @@ UnaryClass unary_class(UnaryKind kind) {
 
 bool defined_for(UnaryKind kind, DType dtype) {
   switch (unary_class(kind)) {
+    // Tests such as IsNaN take floats as well; what they give is a bool.
     case UnaryClass::floating:
     case UnaryClass::test: return is_native_float(dtype);
     case UnaryClass::number: return is_number(dtype);
@@ -81,6 +83,7 @@ bool defined_for(BinaryKind kind, DType dtype) {
     case BinaryClass::arithmetic: return is_number(dtype);
     case BinaryClass::logic: return dtype == DType::boolean;
     case BinaryClass::bits: return is_integer(dtype);
+    // Min and Max of booleans are `and` and `or`, comparisons of them compare 0 and 1.
     case BinaryClass::order:
     case BinaryClass::compare: return is_number(dtype) || dtype == DType::boolean;
   }
@@ -126,6 +129,7 @@ constexpr Named<Activation> kActivations[] = {
 #define WALLE_ACTIVATION(kind, name) {name, Activation::kind},
 #include "tensor/kinds/activation.inc"
 };
+// Backends index their tables of functions by the enumerator.
 static_assert(std::size(kActivations) == kActivationCount);
 }  // namespace
 

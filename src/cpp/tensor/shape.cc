@@ -8,6 +8,7 @@
 namespace walle::tensor {
 
 Result<Shape> Shape::checked(std::span<const int64_t> dims, int64_t dtype_size, const std::string& where) {
+  // First: a Shape of more axes than it has places must not be made.
   if (dims.size() > static_cast<size_t>(base::kMaxRank))
     return model_error("rank " + std::to_string(dims.size()),
                        "rank at most " + std::to_string(base::kMaxRank), where,
@@ -69,6 +70,7 @@ std::string Shape::text() const {
 Result<Shape> broadcast(const Shape& a, const Shape& b) {
   const int rank = std::max(a.rank(), b.rank());
   Shape out;
+  // From the right, as NumPy: missing leading axes count as 1.
   for (int i = 0; i < rank; ++i) {
     const int ia = i - (rank - a.rank());
     const int ib = i - (rank - b.rank());

@@ -5,6 +5,8 @@
 namespace walle::tensor {
 
 Result<Tensor> Tensor::allocate(DType dtype, const Shape& shape) {
+  // Every tensor passes here, so that no caller can ask for memory by an unchecked shape; the product below
+  // cannot overflow then.
   WALLE_TRY(Shape::checked(shape.dims(), dtype_size(dtype), "tensor allocation"));
   WALLE_ASSIGN(Buffer buffer, Buffer::allocate(shape.elements() * dtype_size(dtype)));
   return Tensor(dtype, shape, std::move(buffer));
@@ -62,6 +64,7 @@ bool Tensor::has_plain_booleans() const {
 }
 
 Result<Tensor> Tensor::with_plain_booleans() const {
+  // The usual case costs one pass and no copy.
   if (has_plain_booleans()) return *this;
   WALLE_ASSIGN(Tensor out, allocate(dtype_, shape_));
   std::ranges::transform(as<uint8_t>(), out.as_mutable<uint8_t>().begin(),
@@ -71,6 +74,8 @@ Result<Tensor> Tensor::with_plain_booleans() const {
 
 bool Tensor::identical(const Tensor& other) const {
   return dtype_ == other.dtype_ && shape_ == other.shape_ &&
+         // Bytes, not values: NaN equals itself and -0 differs from 0, which is what "the same result" means
+         // in a test.
          (bytes() == 0 || std::memcmp(data(), other.data(), bytes()) == 0);
 }
 

@@ -17,6 +17,7 @@ constexpr size_t kMiddle = 397;
 double unit(uint32_t high, uint32_t low) { return ((high >> 5) * 0x1p26 + (low >> 6)) / 0x1p53; }
 }  // namespace
 
+// All constants of the generator are the paper's; the seeding is that of its 2002 revision (init_genrand).
 Mersenne::Mersenne(uint32_t seed) {
   state_[0] = seed;
   for (uint32_t i = 1; i < state_.size(); ++i)

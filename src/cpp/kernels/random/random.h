@@ -18,7 +18,7 @@ class Mersenne {
   double normal();   // polar method, the second number of each pair kept
 
  private:
-  static constexpr size_t kWords = 624;
+  static constexpr size_t kWords = 624;  // of 32 bits: 19,937 bits of state
 
   uint32_t next();
   std::array<uint32_t, kWords> state_;

@@ -158,6 +158,7 @@ int64_t gather_elements(const Rounds& rounds, IndexStep step, const Index* indic
           while (!outside(at[j])) ++j;
           return note_bad(bad, i + j);
         }
+        // The sign bit as a mask: adds the bound to negative indices without a branch.
         const auto wrapped = [&](int64_t j) {
           return int64_t{at[j]} + ((int64_t{at[j]} >> 63) & step.bound);
         };

@@ -19,6 +19,7 @@ namespace {
 template <class T>
 void blend(const Interpolate& s, const T* __restrict x, const int32_t* index, const T* weight,
            T* __restrict y) {
+  // Both rows in one pass; the general form writes y once per tap.
   if (s.taps == 2) {
     const T* a = x + index[0] * s.inner;
     const T* b = x + index[1] * s.inner;

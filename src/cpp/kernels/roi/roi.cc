@@ -13,6 +13,7 @@ namespace {
 constexpr double kMaxSamples = 1024;
 // Box edges beyond it are far outside any image all the same, and their differences stay small integers.
 constexpr double kFarOutside = 1e9;
+constexpr int64_t kRoiNumbers = 5;  // of MaxRoiPool: batch index, x1, y1, x2, y2
 
 // A bilinear reading: the four elements around a point.
 struct Sample {
@@ -188,16 +189,15 @@ Status run_max_roi_pool(const Roi& s, DType dtype, const void* x, const void* ro
     using T = typename decltype(tag)::type;
     const T* boxes = static_cast<const T*>(rois);
     for (int64_t r = 0; r < s.boxes; ++r)
-      if (!(boxes[r * 5] >= 0 && boxes[r * 5] < static_cast<T>(s.batch))) {
-        status = wrong_batch(std::to_string(boxes[r * 5]), s.batch);
+      if (const T batch = boxes[r * kRoiNumbers]; !(batch >= 0 && batch < static_cast<T>(s.batch))) {
+        status = wrong_batch(std::to_string(batch), s.batch);
         return;
       }
     const int64_t out = s.channels * s.out_height * s.out_width;
     base::parallel_for(s.boxes, threads, [&](int64_t r) {
-      max_pool_box(
-          s, boxes + r * 5,
-          static_cast<const T*>(x) + static_cast<int64_t>(boxes[r * 5]) * s.channels * s.height * s.width,
-          static_cast<T*>(y) + r * out);
+      const T* box = boxes + r * kRoiNumbers;
+      const int64_t image = static_cast<int64_t>(box[0]) * s.channels * s.height * s.width;
+      max_pool_box(s, box, static_cast<const T*>(x) + image, static_cast<T*>(y) + r * out);
     });
   });
   return status;

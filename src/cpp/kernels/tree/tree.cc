@@ -34,6 +34,7 @@ void walk(const TreeNode<T>* nodes, const T* row, Lanes& at) {
   while (moved) {
     for (int step = 1; step < kSteps; ++step)
       for (int32_t& a : at) {
+        // No branch: the comparison is an index. A mispredicted one would cost as much as the loads do.
         const TreeNode<T>& n = nodes[a];
         a = n.next[row[n.feature] <= n.split ? 1 : 0];
       }
@@ -49,6 +50,8 @@ void walk(const TreeNode<T>* nodes, const T* row, Lanes& at) {
 
 // The same for a row with a NaN somewhere, one tree at a time.
 template <class T>
+// x <= split is false for NaN, but the model says which way it goes; asking that in walk() would cost every
+// row.
 int32_t walk_missing(const Forest<T>& f, const T* row, int32_t at) {
   for (;;) {
     const TreeNode<T>& n = f.nodes[at];
@@ -109,6 +112,7 @@ void run_block(const Forest<T>& f, int64_t rows, int64_t features, const T* x, T
         for (int32_t& a : at) a = walk_missing(f, row, a);
       else
         walk(f.nodes.data(), row, at);
+      // In the order of trees: float sums then do not depend on how lanes are grouped.
       for (size_t l = 0; l < count; ++l) add_leaf(f, leaf_of(f, at[l]), sums.data() + r * f.targets);
     }
   }

@@ -28,6 +28,7 @@ Status infer(ir::InferContext& c) {
 Ref normalized(LowerContext& c, Ref x, Ref mean, Ref variance) {
   const DType dtype = c.dtype(x);
   const int rank = c.shape(x).rank();
+  // Here and below the defaults of ONNX.
   const Ref epsilon = c.scalar(dtype, c.attrs().get_float("epsilon", 1e-5));
   const auto operand = [&](Ref r) { return along_axis(c, c.cast(r, dtype), 1, rank); };
   // a and b are constants of a trained model, so what is left is one multiply and one add per element, which

@@ -36,6 +36,7 @@ Status lower(LowerContext& c) {
     c.result(0, c.emit("Clamp", {y}, {{"min", *low}, {"max", *high}}));
     return {};
   }
+  // Scalars of shape [1] are reshaped: as a vector they would add an axis to a scalar input.
   if (c.has(1)) y = c.emit("Max2", {y, c.reshape(c.in(1), Shape{})});
   if (c.has(2)) y = c.emit("Min2", {y, c.reshape(c.in(2), Shape{})});
   c.result(0, y);

@@ -53,6 +53,7 @@ Status infer(ir::InferContext& c) {
     return model_error("a bias of " + c.shape(3).text(), "[" + std::to_string(w[0]) + "]", "input B",
                        "correct the bias");
   WALLE_ASSIGN(const Window win, resolve_window(c.attrs(), x, {w[2], w[3]}));
+  // kernel_shape is optional; where it stands it must agree, because offsets are counted by it.
   if (win.kernel[0] != w[2] || win.kernel[1] != w[3])
     return model_error("kernel_shape that differs from W" + w.text(), "W's spatial sizes",
                        "attribute kernel_shape", "drop it");

@@ -24,6 +24,8 @@ Result<DftSpec> make(const ir::Attributes& attrs, const Shape& x, const std::vec
   s.onesided = attrs.get_int("onesided", 0) != 0;
   if (x.rank() < 2 || (x.back() != 1 && x.back() != 2))
     return wrong("input of shape " + x.text(), "[..., n, 1 or 2]");
+  // Half a spectrum is that of a real signal, so the forward transform takes real numbers and the inverse
+  // gives them.
   if (s.onesided && x.back() != (s.inverse ? 2 : 1))
     return wrong("onesided=1 on " + x.text(),
                  "real numbers for a forward transform, complex ones for an inverse");
@@ -36,6 +38,8 @@ Result<DftSpec> make(const ir::Attributes& attrs, const Shape& x, const std::vec
   if (s.axis == x.rank() - 1)
     return wrong("the last axis", "an axis before the one of real and imaginary parts");
   if (s.n < 1 || s.n > kLongestDft) return wrong("length " + std::to_string(s.n), "a length from 1 to 2^24");
+  // Rader's or Bluestein's algorithm would lift the limit; sound and radar use powers of two and their small
+  // multiples.
   if (largest_prime(s.n) > kLargestPrimeDft)
     return wrong("length " + std::to_string(s.n),
                  "no prime factor above " + std::to_string(kLargestPrimeDft));

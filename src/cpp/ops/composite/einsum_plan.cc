@@ -71,6 +71,7 @@ Status note_sizes(EinsumPlan& plan, const std::string& equation, const std::vect
       return wrong(equation, "operand " + std::to_string(k) + " of shape " + shapes[k].text(),
                    std::to_string(labels.size()) + " axes");
     for (int i = 0; i < shapes[k].rank(); ++i) {
+      // 1 until an operand says more: axes of 1 broadcast.
       int64_t& size = plan.size.try_emplace(labels[i], 1).first->second;
       if (size != shapes[k][i] && size != 1 && shapes[k][i] != 1)
         return wrong(
@@ -87,6 +88,7 @@ Status note_sizes(EinsumPlan& plan, const std::string& equation, const std::vect
 Result<EinsumPlan> parse_einsum(const std::string& equation, const std::vector<Shape>& shapes) {
   std::string text = equation;
   std::erase_if(text, [](unsigned char ch) { return std::isspace(ch) != 0; });
+  // npos takes the whole text as operands.
   const size_t arrow = text.find("->");
   const std::vector<std::string> terms = split_terms(text.substr(0, arrow));
   if (terms.size() != shapes.size())
@@ -110,6 +112,7 @@ Result<EinsumPlan> parse_einsum(const std::string& equation, const std::vector<S
     WALLE_ASSIGN(plan.output, parse_term(equation, text.substr(arrow + 2), widest));
   }
   for (int label : plan.output)
+    // A label of the result that no operand has would be an axis of unknown size.
     if (!plan.size.contains(label) || std::ranges::count(plan.output, label) > 1)
       return wrong(equation, "the result's labels", "labels of the operands, each once");
   if (std::ssize(plan.output) > base::kMaxRank)

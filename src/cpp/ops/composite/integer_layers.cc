@@ -92,6 +92,7 @@ Status infer_conv_integer(ir::InferContext& c) {
   return infer_as(c, "Conv", 1, DType::int32);
 }
 
+// Inputs: a, its scale, its zero point; b, its scale, its zero point; scale and zero point of the result.
 Status infer_qlinear_matmul(ir::InferContext& c) {
   for (const int i : {0, 3}) WALLE_TRY(eight_bits(c, i));
   WALLE_TRY(spreads(c, 2, c.shape(0), false));
@@ -104,6 +105,7 @@ Status infer_qlinear_matmul(ir::InferContext& c) {
   return spreads(c, 6, out, true);
 }
 
+// Inputs as above with x and w; then the optional bias.
 Status infer_qlinear_conv(ir::InferContext& c) {
   for (const int i : {0, 3}) WALLE_TRY(eight_bits(c, i));
   for (const int i : {1, 2, 6, 7}) WALLE_TRY(spreads(c, i, Shape{}, true));

@@ -22,6 +22,7 @@ Status check_label(DType dtype, double v) {
 
 // The list given as ints, floats or a tensor under `<stem>int64s`, `<stem>floats` or `<stem>tensor`.
 Status read(const ir::Attributes& attrs, const std::string& stem, DType& dtype, std::vector<double>& out) {
+  // Version 4 of the operator has tensors, the versions before it lists.
   if (const Tensor* t = attrs.get_tensor(stem + "tensor")) {
     dtype = t->dtype();
     WALLE_ASSIGN(out, t->to_f64());

@@ -14,6 +14,7 @@ Status infer(ir::InferContext& c) {
   const auto wrong = [&](const std::string& given, const std::string& expected, const char* where) {
     return model_error(given, expected, where, "check the loss's inputs");
   };
+  // Classes are axis 1, positions the axes behind it (images, sequences).
   if (x.rank() < 2) return wrong("scores of shape " + x.text(), "[batch, classes, ...]", "input 0");
   Shape positions{x[0]};
   for (int i = 2; i < x.rank(); ++i) positions.push_back(x[i]);

@@ -33,6 +33,7 @@ Status infer(ir::InferContext& c) {
     WALLE_ASSIGN(const std::vector<int64_t> wanted, c.need_i64(2));
     WALLE_ASSIGN(const Shape larger, Shape::checked(wanted, tensor::kMaxDTypeSize, "MaxUnpool output_shape"));
     bool fits = larger.rank() == out.rank();
+    // Batch and channels must agree; spatial axes may be larger.
     for (int i = 0; fits && i < out.rank(); ++i) fits = i < 2 ? larger[i] == out[i] : larger[i] >= out[i];
     if (!fits)
       return model_error("output_shape " + larger.text(), "at least " + out.text(), "input output_shape",

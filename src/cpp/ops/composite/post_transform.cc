@@ -10,7 +10,9 @@ namespace walle::ops {
 namespace {
 enum Kind { kNone, kSoftmax, kLogistic, kSoftmaxZero, kProbit };
 constexpr double kZero = 1e-7;  // scores below this count as none
+// As many digits as onnxruntime has: more would give other results. kA is Winitzki's constant.
 constexpr double kPi = 3.14159;
+constexpr double kSqrt2 = 1.41421356;
 constexpr double kA = 0.147;
 
 Status infer(ir::InferContext& c) {
@@ -42,7 +44,7 @@ Ref probit(LowerContext& c, Ref p) {
   const Ref root = c.emit("Sqrt", {c.sub(c.mul(v, v), c.mul(number(1 / kA), log))});
   const Ref size = c.emit("Sqrt", {c.sub(root, v)});
   const Ref negative = c.emit("Less", {x, number(0)});
-  return c.mul(number(1.41421356), c.emit("Where", {negative, c.emit("Neg", {size}), size}));
+  return c.mul(number(kSqrt2), c.emit("Where", {negative, c.emit("Neg", {size}), size}));
 }
 
 Status lower(LowerContext& c) {

@@ -47,6 +47,7 @@ Status lower_quantize(LowerContext& c) {
 Status lower_dequantize(LowerContext& c) {
   const Ref scale = quantization_operand(c, c.in(1));
   Ref x = c.cast(c.in(0), c.dtype(scale));
+  // In the scale's dtype: an 8-bit difference would wrap.
   if (c.has(2)) x = c.sub(x, c.cast(quantization_operand(c, c.in(2)), c.dtype(scale)));
   c.result(0, c.mul(x, scale));
   return {};

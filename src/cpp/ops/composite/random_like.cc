@@ -41,6 +41,7 @@ Status lower_uniform(LowerContext& c) {
 // In double, whatever the input: the numbers of a seed are then those of NumPy, and p is not rounded.
 Status lower_bernoulli(LowerContext& c) {
   const Ref u = random(c, "RandomUniform", DType::float64, c.out_shape(0));
+  // u lies in [0, 1), so p = 1 always and p = 0 never gives 1.
   c.result(0, c.cast(c.emit("Less", {u, c.cast(c.in(0), DType::float64)}), c.out_dtype(0)));
   return {};
 }

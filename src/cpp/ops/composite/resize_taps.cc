@@ -48,6 +48,7 @@ double source_position(const ResizeRule& r, int64_t in, int64_t out, double scal
 
 // Keys (1981), "Cubic convolution interpolation for digital image processing".
 double cubic(double x, double a) {
+  // Pieces for distances up to 1 and up to 2; the kernel is even and 0 beyond.
   x = std::abs(x);
   if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
   if (x < 2) return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;

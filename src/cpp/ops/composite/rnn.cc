@@ -43,6 +43,7 @@ Status infer(ir::InferContext& c) {
   if (c.has(kRnnLengths) && c.dtype(kRnnLengths) != DType::int32)
     return model_error("sequence_lens of " + std::string(dtype_name(c.dtype(kRnnLengths))), "int32",
                        "input sequence_lens", "insert a Cast");
+  // layout 0 and 1 of ONNX (opset 14).
   const std::array<int64_t, 4> by_step{s.sequence, s.directions, s.batch, s.hidden};
   const std::array<int64_t, 4> by_batch{s.batch, s.sequence, s.directions, s.hidden};
   WALLE_ASSIGN(const Shape all, Shape::checked(s.batch_first ? by_batch : by_step, dtype_size(c.dtype(0)),
@@ -67,6 +68,7 @@ class Steps {
   Result run(Ref x) {  // x [sequence, batch, input]
     const int64_t width = s_.gates * s_.hidden;
     const Ref w = c_.transpose(row(c_.in(kRnnW), d_), {1, 0});
+    // Transposed once, not per step: constants are folded, computed weights become one copy.
     recurrent_ = c_.transpose(row(c_.in(kRnnR), d_), {1, 0});
     Ref all = c_.emit("MatMul", {c_.reshape(x, Shape{s_.sequence * s_.batch, s_.input}), w});
     if (c_.has(kRnnB)) {
@@ -181,6 +183,7 @@ class Steps {
       h = s_.kind == RnnKind::gru ? step_gru(x) : step_rnn(x);
     Ref y = h;
     if (c_.has(kRnnLengths)) {  // beyond its length an item keeps its state and gives zeros
+      // Per item of the batch, by selection: the step is computed for all of them anyway.
       const Ref inside =
           c_.reshape(c_.emit("Less", {c_.scalar(DType::int32, static_cast<double>(t)), c_.in(kRnnLengths)}),
                      Shape{s_.batch, 1});
@@ -259,6 +262,7 @@ Status lower(LowerContext& c) {
 ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in,
               std::span<const ir::InferOutput> out) {
   const Shape& x = in[0].shape;
+  // Steps times batch, in either layout.
   const auto steps = static_cast<double>(x[0] * x[1]);
   const auto weights = static_cast<double>(in[1].shape.elements() + in[2].shape.elements());
   return {2 * steps * weights, bytes_of(in, out)};

@@ -23,6 +23,7 @@ Result<Frames> frames_of(const Shape& signal, const std::vector<int64_t>& step,
   if (step.size() != 1 || length.size() > 1)
     return wrong("frame_step or frame_length of several numbers", "scalars");
   f.step = step[0];
+  // frame_length may be left out when there is a window (ONNX STFT).
   f.length = !length.empty() ? length[0] : (window ? window->elements() : 0);
   if (f.step < 1 || f.length < 1 || f.length > signal[1])
     return wrong("frame_step " + std::to_string(f.step) + ", frame_length " + std::to_string(f.length),
@@ -68,6 +69,7 @@ Status lower(LowerContext& c) {
   const int64_t stride[] = {in[1] * in[2], f.step * in[2], in[2], 1};
   Ref framed = strided_view(c, x, Shape{in[0], f.count, f.length, in[2]}, stride);
   if (c.has(2)) framed = c.mul(framed, c.reshape(c.cast(c.in(2), c.dtype(x)), Shape{f.length, 1}));
+  // Axis 2 of [batch, frames, length, parts].
   c.result(0, c.emit("DFT", {framed, kNoRef, c.reshape(c.ints({2}), Shape{})},
                      {{"onesided", int64_t{onesided(c.attrs(), in)}}}));
   return {};

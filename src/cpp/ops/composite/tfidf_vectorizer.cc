@@ -54,6 +54,7 @@ Result<Pool> pool_of(const ir::Attributes& attrs) {
                   .first = seen};
     if (g.begin < 0 || g.end < g.begin || g.end > size || (g.end - g.begin) % length != 0)
       return wrong("ngram_counts that do not split the pool", "increasing starts, whole n-grams");
+    // Also of lengths that are not asked for: indexes and weights count all n-grams of the pool.
     seen += g.count();
     if (length >= shortest && length <= longest && g.count() > 0) p.grams.push_back(g);
   }
@@ -61,6 +62,7 @@ Result<Pool> pool_of(const ir::Attributes& attrs) {
     return wrong(std::to_string(p.index.size()) + " ngram_indexes", std::to_string(seen));
   for (int64_t i : p.index) {
     if (i < 0 || i >= kMaxWidth) return wrong("ngram index " + std::to_string(i), "0 to 2^24");
+    // As many columns as the highest index says: n-grams may share one.
     p.width = std::max(p.width, i + 1);
   }
   const std::string mode = attrs.get_string("mode", "TF");
@@ -95,6 +97,7 @@ Ref counts(LowerContext& c, Ref x, const Grams& g, int64_t skips) {
     if (places <= 0) break;
     const int64_t stride[] = {n, 1, 0, skip + 1};
     const Ref windows = strided_view(c, x, Shape{batch, places, 1, g.length}, stride);
+    // All elements of the window equal: the minimum of booleans is `and`.
     const Ref equal = c.reduce("ReduceMin", c.emit("Equal", {windows, wanted}), {3}, false);
     total = c.add(total, c.reduce("ReduceSum", c.cast(equal, DType::float32), {1}, false));
   }

@@ -51,9 +51,11 @@ Status read_leaves(const ir::Attributes& attrs, TreeEnsemble& e) {
   for (int64_t t : e.leaf_target)
     if (t < 0 || t >= e.targets)
       return wrong("leaf target " + std::to_string(t), "0 to " + std::to_string(e.targets - 1));
+  // Without the attribute each leaf has one entry, ONNX's form.
   const std::vector<int64_t> counts =
       attrs.get_ints("leaf_counts", std::vector<int64_t>(attrs.has("leaf_counts") ? 0 : entries, 1));
   e.leaf_start.push_back(0);
+  // Against what is left, so that sums of a file's numbers cannot overflow.
   for (int64_t count : counts) {
     const int64_t left = static_cast<int64_t>(entries) - e.leaf_start.back();
     if (count < 0 || count > left)
@@ -124,8 +126,10 @@ Result<TreeEnsemble> read_tree_ensemble(const ir::Attributes& attrs) {
   WALLE_TRY(read_edges(attrs, "true", n, e.yes));
   WALLE_TRY(read_edges(attrs, "false", n, e.no));
   WALLE_TRY(read_leaves(attrs, e));
+  // Shorter or absent: NaN then takes the false branch, ONNX's default.
   const std::vector<int64_t> missing = attrs.get_ints("nodes_missing_value_tracks_true");
   for (size_t i = 0; i < n; ++i) {
+    // Written so that NaN fails: modes come as a tensor of any dtype.
     if (!(modes[i] >= 0 && modes[i] < kModes))
       return wrong("node mode " + std::to_string(modes[i]), "0 to " + std::to_string(kModes - 1));
     e.mode.push_back(static_cast<TreeMode>(modes[i]));

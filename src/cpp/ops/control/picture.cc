@@ -43,15 +43,21 @@ int64_t number(Bytes b, size_t at, size_t size) {
 
 // Uncompressed BMP of 24 or 32 bits; a negative height says that rows run from the top.
 Result<Picture> decode_bmp(Bytes b) {
-  constexpr size_t kHeader = 54;
+  // BITMAPFILEHEADER and BITMAPINFOHEADER; what later versions append is skipped by the offset of the pixels.
+  constexpr size_t kHeader = 14 + 40;
+  constexpr size_t kPixels = 10;
+  constexpr size_t kWidth = 18;
+  constexpr size_t kHeight = 22;
+  constexpr size_t kBits = 28;
+  constexpr size_t kCompression = 30;
   if (b.size() < kHeader) return damaged("BMP", "a cut header");
-  const int64_t start = number(b, 10, 4);
-  const int64_t height = number(b, 22, 4);
-  const int64_t bits = number(b, 28, 2);
-  if ((bits != 24 && bits != 32) || number(b, 30, 4) != 0)
+  const int64_t start = number(b, kPixels, 4);
+  const int64_t height = number(b, kHeight, 4);
+  const int64_t bits = number(b, kBits, 2);
+  if ((bits != 24 && bits != 32) || number(b, kCompression, 4) != 0)
     return model_error("a BMP of " + std::to_string(bits) + " bits or with compression",
                        "24 or 32 bits without it", "ImageDecoder", "save the picture as PNG");
-  WALLE_ASSIGN(Picture p, blank("BMP", number(b, 18, 4), std::max(height, -height)));
+  WALLE_ASSIGN(Picture p, blank("BMP", number(b, kWidth, 4), std::max(height, -height)));
   // Rows are padded to four bytes.
   const int64_t row = (p.width * bits / 8 + 3) / 4 * 4;
   if (start < 0 || start + row * p.height > static_cast<int64_t>(b.size()))
@@ -83,6 +89,7 @@ Result<Picture> decode_pnm(Bytes b) {
   };
   const int64_t width = next();
   const int64_t height = next();
+  // The largest value of a sample: 255 is one byte, more would be two.
   if (next() != 255) return damaged("PNM", "another depth than 8 bits");
   ++at;  // one white space
   WALLE_ASSIGN(Picture p, blank("PNM", width, height));

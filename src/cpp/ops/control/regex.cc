@@ -13,8 +13,9 @@ using Step = Regex::Step;
 // RE2's own limit for counted repeats; together with kMaxSteps it bounds what a pattern may unfold to.
 constexpr int kMaxRepeat = 1000;
 constexpr size_t kMaxSteps = 1 << 14;
-constexpr int kMaxDepth = 200;  // of groups: the parser calls itself
-constexpr char32_t kLast = 0x10FFFF;
+constexpr int kMaxDepth = 200;        // of groups: the parser calls itself
+constexpr char32_t kLast = 0x10FFFF;  // of Unicode
+constexpr size_t kShown = 80;         // bytes of a pattern in a message
 
 // Code points; a byte that is no UTF-8 stands for itself. `starts`: the byte each began with, and the end.
 std::u32string decoded(const std::string& text, std::vector<size_t>* starts = nullptr) {
@@ -97,7 +98,7 @@ class Parser {
   using Fragment = std::vector<Step>;  // targets relative to the step; its end is one past the last
 
   Error wrong(const std::string& given) const {
-    return model_error("pattern '" + pattern_.substr(0, 80) + "': " + given,
+    return model_error("pattern '" + pattern_.substr(0, kShown) + "': " + given,
                        "a regular expression of RE2's syntax without flags", "RegexFullMatch",
                        "change the pattern");
   }
@@ -165,6 +166,8 @@ class Parser {
 
   Result<Fragment> group(int depth) {
     if (take('?')) {
+      // (?P<name>...) is Python's spelling and RE2's, (?<name>...) Perl's; names are not needed, only
+      // skipped.
       if (take('P') || (more() && text_[at_] == '<')) {
         const size_t end = text_.find(U'>', at_);
         if (!take('<') || end == std::u32string::npos) return wrong("a group without a name");
@@ -227,6 +230,7 @@ class Parser {
                                                : -1;
       if (digit < 0) break;
       value = value * 16 + static_cast<char32_t>(digit);
+      // Asked per digit: the value cannot overflow.
       if (value > kLast) return wrong("a code point beyond 10FFFF");
       ++digits;
       ++at_;
@@ -242,6 +246,7 @@ class Parser {
     // A ']' in first place is a character of the class.
     for (bool first = true; !(more() && text_[at_] == ']' && !first); first = false) {
       if (!more()) return wrong("'[' without ']'");
+      // Refused rather than read as letters, which would silently match something else.
       if (text_[at_] == '[' && at_ + 1 < text_.size() && text_[at_ + 1] == ':')
         return wrong("a class like [:alpha:]");
       if (text_[at_] == '\\' && at_ + 1 < text_.size()) {
@@ -253,6 +258,7 @@ class Parser {
       }
       WALLE_ASSIGN(const char32_t from, class_char());
       char32_t to = from;
+      // A hyphen before the closing bracket is a character.
       if (at_ + 1 < text_.size() && text_[at_] == '-' && text_[at_ + 1] != ']') {
         ++at_;
         WALLE_ASSIGN(to, class_char());
@@ -295,6 +301,7 @@ class Parser {
     Fragment out;
     for (int i = 0; i < least; ++i) append(out, f);
     if (most < 0) {
+      // x*: try x and come back, or go on behind it.
       out.push_back({.kind = Kind::split, .to = 1, .other = size + 2});
       append(out, f);
       out.push_back({.kind = Kind::jump, .to = -size - 1});
@@ -313,6 +320,7 @@ class Parser {
     const auto number = [&](int& n) {
       const size_t from = at_;
       for (n = 0; more() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_)
+        // Stops one past the limit: digits without end must not overflow.
         n = std::min(kMaxRepeat + 1, n * 10 + static_cast<int>(text_[at_] - '0'));
       return at_ > from;
     };
@@ -397,6 +405,7 @@ size_t match_end(const std::vector<Step>& steps, const std::u32string& text, siz
   size_t end = std::u32string::npos;
   states.follow(0, from, now);
   for (size_t i = from; !now.empty(); ++i) {
+    // The longest match: an earlier accept is kept until a later one comes or no state is left.
     if (std::ranges::any_of(now, [&](size_t s) { return steps[s].kind == Kind::accept; })) end = i;
     if (i == text.size()) break;
     next.clear();

@@ -19,6 +19,7 @@ struct Job {
 
 Result<std::vector<int64_t>> list(const ir::Attributes& attrs, const char* name, size_t count) {
   std::vector<int64_t> v = attrs.get_ints(name);
+  // ONNX's default for axes and directions alike.
   if (v.empty()) v.assign(count, 0);
   if (v.size() != count)
     return model_error(std::string(name) + " with " + std::to_string(v.size()) + " entries",
@@ -34,6 +35,7 @@ Result<int64_t> length_of(Job& job) {
                  tensor::normalize_axis(job.in_axis[i], job.scanned[i].shape().rank(), "scan_input_axes"));
     job.in_axis[i] = axis;
     const int64_t n = job.scanned[i].shape()[axis];
+    // The number of rounds is the common length of all scanned inputs.
     if (length >= 0 && n != length)
       return model_error("scan inputs of length " + std::to_string(length) + " and " + std::to_string(n),
                          "one length", "Scan inputs", "cut them to one length");
@@ -68,6 +70,7 @@ Status run_round(ControlContext& c, Job& job, int64_t round, int64_t rounds, Sli
                          "stack tensors only");
     slices[i].push_back(*t);
   }
+  // What is left behind the states was moved into slices.
   results.resize(states);
   job.state = std::move(results);
   return {};

@@ -24,6 +24,7 @@ Result<const Tensor*> tensor_at(const ControlContext& c, int i) {
 bool given(const ControlContext& c, int i) { return i < c.input_count() && !c.in(i).empty(); }
 
 // Input i as a position in [0, limit), negatives counting from the end.
+// `limit` is one more than `count` where a place behind the last item exists.
 Result<size_t> position(const ControlContext& c, int i, size_t count, size_t limit) {
   WALLE_ASSIGN(const int64_t given_at, one_integer(c.in(i).tensor(), "input position"));
   const int64_t at = given_at < 0 ? given_at + static_cast<int64_t>(count) : given_at;
@@ -51,6 +52,7 @@ Status run_construct(ControlContext& c) {
   ir::Sequence s;
   for (int i = 0; i < c.input_count(); ++i) {
     WALLE_ASSIGN(const Tensor* t, tensor_at(c, i));
+    // ONNX sequences hold one dtype; shapes may differ.
     if (i > 0 && t->dtype() != s.dtype)
       return model_error(
           "tensors of " + std::string(dtype_name(s.dtype)) + " and " + std::string(dtype_name(t->dtype())),
@@ -91,10 +93,12 @@ Status run_insert(ControlContext& c) {
 
 Status run_erase(ControlContext& c) {
   WALLE_ASSIGN(const ir::Sequence* from, sequence(c, 0));
+  // ONNX leaves it open; Python raises an error as well.
   if (from->items.empty())
     return model_error("an empty sequence", "a sequence with elements", "input 0",
                        "check SequenceLength first");
   size_t at = from->items.size() - 1;
+  // Without a position the last one goes, as list.pop().
   if (given(c, 1)) {
     WALLE_ASSIGN(at, position(c, 1, from->items.size(), from->items.size()));
   }
@@ -117,6 +121,7 @@ Status run_concat(ControlContext& c) {
     return model_error("an empty sequence", "at least one tensor to join", "input 0",
                        "check SequenceLength first");
   const bool new_axis = c.attrs().get_int("new_axis", 0) != 0;
+  // With new_axis there is one axis more to stand on.
   const int rank = s->items[0].shape().rank() + (new_axis ? 1 : 0);
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), rank));
   if (new_axis) {
@@ -142,6 +147,7 @@ Result<std::vector<int64_t>> piece_sizes(const ControlContext& c, int64_t total)
       sizes.clear();
     } else {
       int64_t left = total;
+      // Subtracting from what is left cannot overflow, as adding up a file's numbers could.
       for (int64_t n : sizes) left = n < 0 || n > left ? -1 : left - n;
       if (left != 0)
         return model_error("split sizes that do not add up",

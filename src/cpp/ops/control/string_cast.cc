@@ -51,6 +51,7 @@ Result<T> parsed_integer(const std::string& word) {
 template <class T>
 Result<T> number(const std::string& word) {
   if constexpr (std::is_same_v<T, bool>) {
+    // Strings of numbers only: "true" is none in ONNX Cast.
     WALLE_ASSIGN(const double value, parsed<double>(word));
     return value != 0;
   } else if constexpr (std::is_integral_v<T>) {
@@ -86,6 +87,7 @@ Status run_to_number(ControlContext& c) {
 }
 
 std::string written(double value, int digits) {
+  // ONNX's spellings: NaN, INF and -INF.
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value < 0 ? "-INF" : "INF";
   std::array<char, 40> text{};

@@ -12,7 +12,7 @@ Status run(ControlContext& c) {
   WALLE_ASSIGN(const Words b, words_of(c.in(1).tensor(), "input Y"));
   WALLE_ASSIGN(const Shape shape, tensor::broadcast(a.shape, b.shape));
   // Before anything is made of that size.
-  WALLE_ASSIGN(const Shape checked, Shape::checked(shape.dims(), sizeof(std::string), "StringConcat"));
+  WALLE_ASSIGN(const Shape checked, Shape::checked(shape.dims(), kWordBytes, "StringConcat"));
   Words out{checked, {}};
   out.items.reserve(checked.elements());
   for (int64_t i = 0; i < checked.elements(); ++i)

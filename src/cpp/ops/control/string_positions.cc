@@ -36,8 +36,8 @@ Status run_pick(ControlContext& c) {
   const Tensor* positions = c.in(1).tensor();
   if (!positions || positions->dtype() != DType::int64)
     return model_error("positions that are not int64", "a tensor of int64", "StringPick", "cast them");
-  // 32 bytes, a std::string each: before anything of that size is made.
-  WALLE_ASSIGN(const Shape shape, Shape::checked(positions->shape().dims(), 32, "StringPick"));
+  // Before anything of that size is made.
+  WALLE_ASSIGN(const Shape shape, Shape::checked(positions->shape().dims(), kWordBytes, "StringPick"));
   Words out{shape, {}};
   out.items.reserve(shape.elements());
   const auto count = static_cast<int64_t>(words.items.size());

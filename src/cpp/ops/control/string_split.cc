@@ -64,8 +64,9 @@ Status run(ControlContext& c) {
   }
   std::vector<int64_t> dims(words.shape.begin(), words.shape.end());
   dims.push_back(widest);
-  // 32: a std::string; the padding is what a hostile input would make large.
-  WALLE_ASSIGN(const Shape shape, Shape::checked(dims, 32, "StringSplit"));
+  // The padding is what a hostile input would make large: one string of a million pieces beside a million
+  // empty.
+  WALLE_ASSIGN(const Shape shape, Shape::checked(dims, kWordBytes, "StringSplit"));
   Words out{shape, std::vector<std::string>(shape.elements())};
   for (size_t i = 0; i < pieces.size(); ++i)
     std::ranges::move(pieces[i], out.items.begin() + static_cast<int64_t>(i) * widest);

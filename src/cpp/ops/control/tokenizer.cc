@@ -84,7 +84,7 @@ Status run(ControlContext& c) {
   }
   std::vector<int64_t> dims(words.shape.begin(), words.shape.end());
   dims.push_back(static_cast<int64_t>(widest));
-  WALLE_ASSIGN(const Shape shape, Shape::checked(dims, 32, "Tokenizer"));
+  WALLE_ASSIGN(const Shape shape, Shape::checked(dims, kWordBytes, "Tokenizer"));
   const std::string pad = c.attrs().get_string("pad_value", "");
   Words out{shape, std::vector<std::string>(shape.elements(), pad)};
   for (size_t i = 0; i < all.size(); ++i)

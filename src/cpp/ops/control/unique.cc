@@ -35,6 +35,7 @@ int compare(const T* data, const Slices& s, int64_t a, int64_t b) {
     const auto y = value(b, k);
     if (x < y) return -1;
     if (y < x) return 1;
+    // Two NaN are equal here, as in NumPy since 1.21 and in ONNX's reference.
     const bool nan_x = x != x;
     const bool nan_y = y != y;
     if (nan_x != nan_y) return nan_x ? 1 : -1;

@@ -19,6 +19,7 @@ class GeluFuser {
   void run(const ir::OpDef& gelu) {
     for (size_t i = 0; i < program_.nodes.size(); ++i) {
       const ProgramNode& erf = program_.nodes[i];
+      // float32 alone: other dtypes have no kernel that would be faster whole.
       if (erf.op->name != "Erf" || program_.at(erf.outputs[0]).dtype != DType::float32) continue;
       const auto match = around(erf);
       if (!match) continue;
@@ -46,6 +47,7 @@ class GeluFuser {
   const ProgramNode* made_by(Ref r) const { return node(uses_.producer(r)); }
   // The only reader of a value, when it has but one; its other operand through `other`.
   int only_reader(Ref r, Ref* other) const {
+    // A value somebody else reads has to be computed anyway.
     if (!uses_.private_to_one(r)) return -1;
     const ProgramNode& n = program_.nodes[uses_.readers(r)[0]];
     if (n.inputs.size() != 2) return -1;

@@ -17,6 +17,7 @@ void widen_values(const Tensor& from, Tensor& to) {
 
 Result<Tensor> widened_constant(const Tensor& from) {
   WALLE_ASSIGN(Tensor to, Tensor::allocate(DType::float32, from.shape()));
+  // Once and for all: a Cast of a constant would run again with every run.
   if (from.dtype() == DType::float16)
     widen_values<tensor::Half>(from, to);
   else
@@ -95,6 +96,7 @@ class Widener {
 
   Program& program_;
   const ir::OpDef* cast_;
+  // By 16-bit value: its float32 twin, whoever made it first.
   std::unordered_map<Ref, Ref> twins_;
 };
 }  // namespace

@@ -12,6 +12,7 @@ Result<std::vector<int>> reduce_axes(const std::vector<int64_t>& axes, int rank,
     for (int i = 0; i < rank; ++i) out.push_back(i);
   for (int64_t axis : axes) {
     WALLE_ASSIGN(const int a, tensor::normalize_axis(axis, rank, "axes"));
+    // An axis twice would be divided by twice in a mean.
     if (std::ranges::find(out, a) != out.end())
       return model_error("axis " + std::to_string(axis) + " twice", "distinct axes", "axes",
                          "remove the duplicate");

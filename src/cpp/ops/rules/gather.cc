@@ -11,6 +11,7 @@ Status check_index_dtype(const ir::InferContext& c, int input) {
 }
 
 Result<int64_t> checked_index(int64_t index, int64_t bound, int64_t position) {
+  // Negative indices count from the end since opset 11.
   if (index < -bound || index >= bound)
     return model_error("index " + std::to_string(index) + " at position " + std::to_string(position),
                        "an index in [" + std::to_string(-bound) + ", " + std::to_string(bound - 1) + "]",

@@ -57,6 +57,7 @@ Status lower_pool(LowerContext& c, std::string_view op) {
   WALLE_ASSIGN(const Window w, pool_window(c.attrs(), in));
   const int n = w.rank();
   // The last two axes first, then one leading axis after the other with everything behind it flattened.
+  // Separable: a maximum of maxima, a mean of means whose divisors multiply.
   Shape now = in;
   Ref y = pool_pair(c, op, c.in(0),
                     n == 1 ? Shape{in[0], in[1], 1, in[2]} : Shape{in[0], in.product(1, n), in[n], in[n + 1]},

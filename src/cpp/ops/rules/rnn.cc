@@ -52,10 +52,12 @@ Result<RnnSpec> rnn_spec(std::string_view op, const ir::Attributes& attrs, const
                        "attribute direction", "choose one of them");
   s.directions = direction == "bidirectional" ? 2 : 1;
   s.reverse_first = direction == "reverse";
+  // layout since opset 14.
   s.batch_first = attrs.get_int("layout", 0) != 0;
   s.linear_before_reset = attrs.get_int("linear_before_reset", 0) != 0;
   s.input_forget = attrs.get_int("input_forget", 0) != 0;
   s.clip = static_cast<float>(attrs.get_float("clip", 0));
+  // Also for NaN.
   if (!(s.clip >= 0))
     return model_error("clip " + std::to_string(s.clip), "zero or more", "attribute clip", "correct clip");
   if (x.rank() != 3 || w.rank() != 3 || r.rank() != 3)
@@ -64,6 +66,7 @@ Result<RnnSpec> rnn_spec(std::string_view op, const ir::Attributes& attrs, const
   s.sequence = x[s.batch_first ? 1 : 0];
   s.batch = x[s.batch_first ? 0 : 1];
   s.input = x[2];
+  // The attribute is optional in ONNX; the weights decide, and a contradiction is an error.
   s.hidden = attrs.get_int("hidden_size", r[2]);
   if (s.hidden < 1 || s.hidden != r[2] || w != Shape{s.directions, s.gates * r[2], s.input} ||
       r != Shape{s.directions, s.gates * r[2], r[2]})

@@ -20,6 +20,7 @@ Result<Words> words_of(const Tensor* tensor, const std::string& where) {
   const auto* bytes = static_cast<const char*>(tensor->data());
   const int64_t count = width == 0 ? 0 : out.shape.elements();
   for (int64_t i = 0; i < count; ++i, bytes += width)
+    // A zero ends a word, so words hold none; NumPy's S dtype has the same limit.
     out.items.emplace_back(bytes, std::find(bytes, bytes + width, '\0'));
   // Strings of no bytes: their number is bounded by nothing in the tensor.
   if (width == 0) out.items.resize(static_cast<size_t>(std::min(out.shape.elements(), kMaxEmptyWords)));
@@ -54,6 +55,7 @@ const std::string& broadcast_at(const Words& words, const Shape& shape, int64_t 
     index /= shape[axis];
     if (axis < lead) continue;
     const int64_t size = words.shape[axis - lead];
+    // An axis of 1 repeats.
     if (size != 1) position += i * stride;
     stride *= size;
   }

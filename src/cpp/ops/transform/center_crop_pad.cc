@@ -41,6 +41,7 @@ Status lower(LowerContext& c) {
   }
   raster::Raster r;
   r.regions.push_back(box_region(0, size, {in, from}, {out, to}));
+  // Only where something is padded: a full copy needs no zeros first.
   if (size != out) r.fill = raster::Fill{};
   result_raster(c, std::move(r));
   return {};

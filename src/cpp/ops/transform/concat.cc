@@ -8,6 +8,7 @@ namespace {
 Status infer(ir::InferContext& c) {
   WALLE_TRY(same_dtypes(c, 0, c.input_count()));
   Shape out = c.shape(0);
+  // Required since opset 4; 0 by default would hide a damaged file.
   if (!c.attrs().has("axis")) return model_error("no axis", "the attribute axis", "Concat", "add it");
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), out.rank()));
   for (int i = 1; i < c.input_count(); ++i) {

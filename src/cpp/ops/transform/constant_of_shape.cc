@@ -51,6 +51,7 @@ Status lower_eye(LowerContext& c) {
   r.fill = raster::Fill{};
   if (size[0] > 0) {
     const int64_t from[] = {0};
+    // A row and a column further: the diagonal is one strided line.
     const int64_t to[] = {out[1] + 1};
     r.regions.push_back(raster::strided_region(0, size, 0, from, row * out[1] + column, to));
   }

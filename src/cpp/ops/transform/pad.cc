@@ -39,6 +39,8 @@ Result<Shape> padded_shape(const Shape& in, const std::vector<int64_t>& pads, co
   for (int axis = 0; axis < n; ++axis) {
     const auto both = base::checked_add(pads[axis], pads[n + axis]);
     const auto size = both ? base::checked_add(*both, in[axis]) : both;
+    // Each pad crops at most the whole axis: both together may still leave something, but then one would read
+    // before the data.
     if (!size || *size < 0 || pads[axis] < -in[axis] || pads[n + axis] < -in[axis])
       return model_error("pads " + std::to_string(pads[axis]) + " and " + std::to_string(pads[n + axis]) +
                              " on an axis of " + std::to_string(in[axis]),
@@ -68,6 +70,7 @@ std::pair<int64_t, int64_t> source_of(const std::string& mode, int64_t p, int64_
 // How many positions from p on one segment explains.
 int64_t run_length(const std::string& mode, int64_t p, int64_t dim, std::pair<int64_t, int64_t> at,
                    int64_t left) {
+  // Three segments: the first element repeated, the data, the last element repeated.
   if (mode == "edge") return p < 0 ? std::min(left, -p) : p >= dim ? left : std::min(left, dim - p);
   if (at.second == 0) return left;
   if (mode == "wrap") return std::min(left, dim - at.first);
@@ -86,6 +89,7 @@ std::vector<Segment> segments(const std::string& mode, int64_t before, int64_t d
   for (int64_t to = 0; to < out;) {
     const int64_t p = to - before;
     auto at = source_of(mode, p, dim);
+    // Inside the data edge moves on; the last element alone would say "stay".
     if (mode == "edge" && p >= 0 && p < dim) at.second = 1;
     const int64_t size = run_length(mode, p, dim, at, out - to);
     list.push_back({.to = to, .size = size, .from = at.first, .step = at.second});

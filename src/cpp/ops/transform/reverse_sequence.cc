@@ -8,10 +8,12 @@ Status infer(ir::InferContext& c) {
   const Shape& in = c.shape(0);
   const int64_t batch = c.attrs().get_int("batch_axis", 1);
   const int64_t time = c.attrs().get_int("time_axis", 0);
+  // ONNX allows these two orders only (opset 10).
   if (in.rank() < 2 || batch == time || batch < 0 || batch > 1 || time < 0 || time > 1)
     return model_error(
         "batch_axis " + std::to_string(batch) + " and time_axis " + std::to_string(time) + " on " + in.text(),
         "axes 0 and 1 in one or the other order, rank 2 or more", "attributes", "correct the axes");
+  // Each length is a region of its own, so their values are needed before anything is lowered.
   WALLE_ASSIGN(const std::vector<int64_t> lens, c.need_i64(1));
   if (static_cast<int64_t>(lens.size()) != in[static_cast<int>(batch)])
     return model_error(std::to_string(lens.size()) + " lengths for " + in.text(),

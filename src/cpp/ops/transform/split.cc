@@ -19,6 +19,7 @@ Result<std::vector<int64_t>> part_sizes(ir::InferContext& c, int64_t dim) {
                          "one size per output, summing to the axis", "input split", "correct the sizes");
     return sizes;
   }
+  // num_outputs since opset 18; before it the number of outputs said it.
   const int64_t parts = c.attrs().get_int("num_outputs", outputs);
   if (parts != outputs || parts < 1)
     return model_error(

@@ -16,6 +16,7 @@ Status infer(ir::InferContext& c) {
   for (int a = 0; a < out.rank(); ++a) {
     const int64_t n = repeats[a];
     const auto size = base::checked_mul(out[a], n);
+    // Products of a file's numbers, before any is believed.
     if (n < 0 || !size)
       return model_error("repeat " + std::to_string(n), "zero or more", "input repeats",
                          "correct the repeats");
@@ -33,6 +34,7 @@ Status lower(LowerContext& c) {
   const Shape ss = in.strides();
   const Shape ds = out.strides();
   raster::Raster r;
+  // The division below needs axes with elements.
   if (out.elements() == 0) {
     result_raster(c, std::move(r));
     return {};

@@ -8,6 +8,7 @@ namespace walle::ops {
 namespace {
 Result<std::vector<int>> permutation(const ir::Attributes& attrs, int rank) {
   std::vector<int64_t> perm = attrs.get_ints("perm");
+  // ONNX's default: reversed, as NumPy's .T.
   if (perm.empty())
     for (int i = rank - 1; i >= 0; --i) perm.push_back(i);
   std::vector<int> out;

@@ -68,6 +68,7 @@ Status lower(LowerContext& c) {
   r.fill = raster::Fill{};
   for (int64_t i = 0; i < rows; ++i) {
     const auto [from, to] = kept(upper, i, k, columns);
+    // Rows with nothing kept are zeros by the fill.
     if (from >= to) continue;
     const int64_t size[] = {in.product(0, in.rank() - 2), to - from};
     const int64_t stride[] = {rows * columns, 1};

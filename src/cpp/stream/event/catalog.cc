@@ -13,6 +13,7 @@ constexpr uint32_t kVersion = 1;
 // Bytes. Names are written once into the catalogue and into every error; longer ones are data in the wrong
 // place.
 constexpr size_t kMaxName = 128;
+constexpr size_t kShownName = 40;       // bytes of a refused name in the message
 constexpr size_t kLeastFlatBuffer = 8;  // the root's offset and the identifier: less has no place for them
 // In the order of the schema's enumeration: their ids are their kinds, which PageEvents and recorded logs
 // rely on.
@@ -26,7 +27,7 @@ Status check_name(std::string_view what, std::string_view name) {
   const bool printable = std::all_of(name.begin(), name.end(),
                                      [](char c) { return static_cast<unsigned char>(c) >= 32 && c != '"'; });
   if (!name.empty() && name.size() <= kMaxName && printable) return {};
-  return argument_error(std::string(what) + " name '" + std::string(name.substr(0, 40)) + "'",
+  return argument_error(std::string(what) + " name '" + std::string(name.substr(0, kShownName)) + "'",
                         "1 to " + std::to_string(kMaxName) + " printable characters without quotes",
                         "catalogue", "choose another name");
 }

@@ -21,6 +21,7 @@ store::ColumnType column_type(FieldType t) {
                                 : store::ColumnType::ints;
 }
 
+// Booleans go with the integers, as 0 and 1: zlib makes next to nothing of them.
 void add_value(store::SegmentColumn& column, const Value& v) {
   if (v.type == FieldType::f64)
     column.floats.push_back(v.d);
@@ -65,6 +66,7 @@ void EventSegmentBuilder::add_contents(const Event& e) {
     fields.back().values.type = column_type(decl[fields.size() - 1].type);
   }
   for (size_t i = 0; i < decl.size(); ++i) {
+    // Contents may be shorter than the declaration: the rest is absent.
     const Value v = i < e.contents.size() ? e.contents[i] : Value();
     fields[i].present.ints.push_back(v.present);
     if (v.present) add_value(fields[i].values, v);
@@ -76,6 +78,7 @@ store::Segment EventSegmentBuilder::finish() {
   s.first_seq = first_seq_;
   s.rows = rows_;
   if (rows_ > 0) {
+    // Times never go back, so the ends are the extremes.
     s.min_ts = head_[kTs].front();
     s.max_ts = head_[kTs].back();
   }
@@ -157,6 +160,7 @@ class RowReader {
       if (c.present && (c.row >= c.present->ints.size() || !c.present->ints[c.row++])) continue;
       if (c.value >= c.values->size()) return damaged("with fewer values than rows");
       const FieldType type = catalog_.events()[event].fields[f].type;
+      // The catalogue may be another one's; its types decide what the column must be.
       if (c.values->type != column_type(type)) return damaged("with values of another type");
       values_[f] = value_at(*c.values, c.value++, type);
     }

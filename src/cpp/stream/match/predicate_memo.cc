@@ -21,6 +21,7 @@ uint16_t PredicateMemo::intern(const Predicate& p) {
   }
   predicates[at] = p;
   uses[at] = 1;
+  // Stamp 0 is no event's: the predicate that had this number before leaves no answer.
   known[at] = 0;
   return static_cast<uint16_t>(at);
 }

@@ -87,6 +87,7 @@ uint16_t Trie::find_child(uint16_t parent, const ResolvedStep& s, uint16_t gap, 
     return std::any_of(all.begin(), all.end(),
                        [&](const Edge& e) { return e.node == node && e.predicate == predicate_of(a); });
   };
+  // First steps are not strict: `first` and `later` from the root are the same edge.
   const bool strict = s.follow == Follow::next;
   for (const Edge& e : lists_.edges(first)) {
     if (e.parent != parent || e.gap != gap || e.guard != guard || ((e.flags & kStrict) != 0) != strict ||
@@ -112,6 +113,7 @@ uint16_t Trie::take_node() {
 uint16_t Trie::new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard, uint8_t depth) {
   const bool chained = chains_on(parent, s, gap, guard);
   const uint16_t node = take_node();
+  // Depth in four bits: kMaxSteps is 16.
   nodes_[node] = {.edges = static_cast<uint8_t>(s.atoms.size()),
                   .depth = static_cast<uint8_t>(depth & 15),
                   .chained = chained};
@@ -146,6 +148,8 @@ void Trie::update_terminal_class(uint16_t node, const ResolvedStep& s) {
 }
 
 void Trie::add_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigger, uint64_t within) {
+  // In front of the list: which of several triggers at one node fires first is fixed by their adding, newest
+  // first.
   const Terminal added{limits_.intern(within), trigger, nodes_[node].terminal};
   uint16_t t = static_cast<uint16_t>(terminals_.size());
   if (!free_terminals_.empty()) {
@@ -239,6 +243,7 @@ size_t Trie::memory_bytes() const {
 }
 
 void Trie::find_live(Partition& p) const {
+  // Not in a snapshot, because it follows from the slots.
   p.lives = 0;
   const auto reached = [&](uint16_t node) {
     const auto end = p.live.begin() + p.lives;

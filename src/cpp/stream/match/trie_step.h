@@ -77,6 +77,7 @@ class Trie::Walk {
   void mixed(const Edge& e) {
     const Slot parent = slots_[e.parent];
     bool ok = (parent.start != 0) & conditions(e, parent);
+    // Predicates are rare and evaluated at most once per event.
     if (e.order & kSlow) [[unlikely]]
       ok = ok && slow_conditions(e);
     set(slots_[e.node], parent, ok);
@@ -176,6 +177,8 @@ void Trie::step(uint16_t event, uint16_t page, uint64_t key, Partition& p, Predi
     ++n;
   };
   add({chains, chained});
+  // From the most to the least specific token; guards of all four are renewed before any edge is looked at,
+  // because an event that is both guard and step counts for the guard first.
   for (const uint16_t list :
        {exact, lists_.find(TokenLists::token(event, kAny)), lists_.find(TokenLists::token(kAny, page)),
         lists_.find(TokenLists::token(kAny, kAny))}) {

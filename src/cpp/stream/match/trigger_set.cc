@@ -25,6 +25,7 @@ Status TriggerSet::remove(const std::string& name) {
   if (it == entries_.end())
     return argument_error("trigger '" + name + "'", "a trigger of this set", "remove",
                           "add it first, or correct its name");
+  // The matcher keeps no copy of what it was given: the compiled trigger names its path in the trie.
   matcher_.remove(it->second.id, it->second.compiled);
   entries_.erase(it);
   return {};
@@ -69,6 +70,7 @@ namespace {
 struct Drawn {
   std::string label;
   std::vector<std::string> ends;
+  // Sorted by label: the text does not depend on the order in which triggers were added.
   std::map<std::string, Drawn> children;
 };
 
@@ -86,8 +88,10 @@ std::string atoms_label(const std::vector<CompiledAtom>& atoms, const CompiledTr
 Drawn draw(const std::vector<std::pair<std::string, CompiledTrigger>>& triggers, const Catalog& c) {
   Drawn root;
   for (const auto& [name, t] : triggers) {
+    // Sessions share the device's trie (Matcher::group_for), so the picture shows them there.
     constexpr const char* scopes[] = {"device", "device", "page", "by "};
     const std::string scope = std::string("scope ") + scopes[static_cast<int>(t.spec.scope)] + t.spec.by;
+    // A timer has no steps and no place in the trie.
     if (t.spec.timer != TimerKind::none) root.children["timers"].ends.push_back(name + ": " + t.text);
     for (const auto& chain : t.variants) {
       Drawn* at = &root.children[scope];
@@ -122,6 +126,7 @@ std::string explain_text(const std::vector<std::pair<std::string, CompiledTrigge
 std::string explain_dot(const std::vector<std::pair<std::string, CompiledTrigger>>& triggers,
                         const Catalog& catalog) {
   const auto escaped = [](std::string s) {
+    // Graphviz ends a label at a quote; += 2 steps over the backslash and what it escapes.
     for (size_t i = 0; (i = s.find_first_of("\"\\", i)) != std::string::npos; i += 2) s.insert(i, "\\");
     return s;
   };

@@ -59,6 +59,7 @@ double number(const Cell& c) {
 std::string word(const Cell& c) {
   if (const auto* i = std::get_if<int64_t>(&c)) return std::to_string(*i);
   if (const auto* s = std::get_if<std::string>(&c)) return *s;
+  // A sign, 17 digits, a point and an exponent of up to four characters fit twice.
   char out[40];
   const auto* d = std::get_if<double>(&c);  // a vector has no word of its own
   // 17 digits tell all doubles apart.

@@ -101,6 +101,7 @@ Result<int> randomised_response(int truth, int k, double epsilon, std::mt19937_6
   if (k < 2 || truth < 0 || truth >= k || !positive(epsilon))
     return bad("category " + std::to_string(truth) + " of " + std::to_string(k));
   const double e = std::exp(epsilon);
+  // Warner (1965), for k categories as in Kairouz et al. (2016).
   if (bernoulli(e / (e + k - 1), random)) return truth;
   const int other = std::uniform_int_distribution<int>(0, k - 2)(random);
   // Over all categories but the truth, by stepping over it.

@@ -35,6 +35,7 @@ class Filter final : public Operator {
       for (size_t c = 0; c < values.size(); ++c) values[c] = value_of(in.columns[c].cells[r]);
       Event e;
       e.event = id;
+      // Contents by position: the columns in their order.
       e.contents = values;
       if (p.evaluate(e, catalog)) copy_row(in, r, out);
     }
@@ -65,6 +66,7 @@ class Map final : public Operator {
                 .path = path(in.columns[a], in.columns[b])};
     for (size_t r = 0; r < in.rows(); ++r)
       made.cells.push_back(apply(in.columns[a].cells[r], in.columns[b].cells[r]));
+    // A name that is there already is replaced: map("x", "x", "*", "2") scales in place.
     out.set(std::move(made));
     return out;
   }
@@ -117,6 +119,8 @@ class Dedupe final : public Operator {
     WALLE_ASSIGN(const auto columns, columns_of(in, keys_, "dedupe"));
     Batch out = empty_like(in);
     for (size_t r = 0; r < in.rows(); ++r) {
+      // The time is renewed by rows that pass, not by those held back: a steady stream of repeats gets
+      // through once per `within`.
       const auto [it, fresh] = seen_.emplace(key_of(in, r, columns), in.ts[r]);
       if (!fresh && (!within_ || in.ts[r] - it->second <= within_)) continue;
       it->second = in.ts[r];

@@ -26,6 +26,7 @@ class State final : public Operator {
       made.sensitivity = column->sensitivity;
       made.path = path_through(*column, "state " + spec_.out);
     }
+    // A count per user says which users there were: keys label what is kept by them.
     for (const size_t k : keys) made.sensitivity = std::max(made.sensitivity, in.columns[k].sensitivity);
     for (size_t r = 0; r < in.rows(); ++r)
       made.cells.push_back(step(key_of(in, r, keys), in.ts[r], column ? column->cells[r] : Cell(int64_t{1})));

@@ -161,6 +161,7 @@ class Window final : public Operator {
   void place_page(const Batch& in, size_t row, Key key, Batch& out) {
     const Cell& instance = in.columns[page_].cells[row];
     const auto* number = std::get_if<int64_t>(&instance);
+    // 0 is "no page" in the event log.
     if (!number || *number == 0) {
       ++outside_;
       return;
@@ -183,6 +184,7 @@ class Window final : public Operator {
     Open& w = it->second;
     fold(in, row, w);
     const auto* event = std::get_if<std::string>(&in.columns[event_].cells[row]);
+    // Once out, always out: rows in disorder may arrive after the exit's.
     w.exited = w.exited || (event && *event == "page_exit");
     w.end = w.exited ? w.last : w.last + spec_.size_us;
     watch(w);

@@ -90,7 +90,9 @@ bool evaluate_node(const Predicate& p, size_t at, const Event& event, const Cata
     case PredicateOp::logical_not: return !evaluate_node(p, n.left, event, catalog);
     default: break;
   }
+  // By id: names were resolved when the trigger was compiled.
   const Value* v = event.field(catalog, n.field_id);
+  // The only question whose answer is "true" for what a comparison cannot see.
   if (n.op == PredicateOp::exists) return v != nullptr;
   // Two-valued logic: `price > 10` and `price <= 10` are both false where there is no price, and `not` of
   // either is true.
@@ -139,6 +141,7 @@ Status Predicate::resolve(const Catalog& catalog, uint16_t event) {
       return argument_error("field '" + n.field + "', which " + of + " does not declare", "a declared field",
                             where, "declare the field or correct its name");
     }
+    // After all events have been asked: a refused predicate is not half resolved.
     n.field_id = *id;
   }
   return {};

@@ -38,6 +38,7 @@ class PredicateParser {
     n.right = static_cast<uint16_t>(right);
     n.position = position;
     p.nodes.push_back(std::move(n));
+    // Evaluation and printing recurse over the nodes.
     if (p.nodes.size() > kMaxParts)
       return in_.wrong("at most " + std::to_string(kMaxParts) + " parts in a predicate", "split the trigger");
     return {};
@@ -64,6 +65,7 @@ class PredicateParser {
       const size_t operand = p.nodes.size() - 1;
       return join(p, PredicateOp::logical_not, operand, 0, position);
     }
+    // A parenthesis counts as a level: the parser calls itself.
     if (in_.accept("(")) {
       WALLE_TRY(disjunction(p, depth + 1));
       return in_.expect(")", "close the parenthesis");
@@ -103,6 +105,7 @@ class PredicateParser {
 
   // A bare field is one that is true: `sale` means `sale == true`.
   Status operand(Predicate::Node& n) {
+    // A single = is taken for ==: nothing can be assigned here, and everybody types it once.
     static constexpr std::pair<std::string_view, PredicateOp> ops[] = {
         {"==", PredicateOp::eq}, {"=", PredicateOp::eq},  {"!=", PredicateOp::ne}, {"<=", PredicateOp::le},
         {"<", PredicateOp::lt},  {">=", PredicateOp::ge}, {">", PredicateOp::gt}};

@@ -16,6 +16,7 @@ class Compiler {
 
   Result<CompiledTrigger> run() {
     out_.spec = spec_;
+    // Canonical: two spellings of one trigger have one fingerprint, and so one set of idempotency keys.
     out_.text = format_trigger(spec_);
     out_.fingerprint = base::Hasher().text(out_.text).finish();
     // Warnings are for `lint`; a trigger that can never fire is refused, or its author would wait for it.
@@ -46,6 +47,7 @@ class Compiler {
     for (const Step& s : spec_.steps) {
       steps += s.count;
       optional += s.optional;
+      // The parser never gives these; the Python builder could.
       if (s.count < 1 || s.any_of.empty())
         return argument_error("an empty step", "an event", place(s.position), "name an event");
     }
@@ -113,10 +115,12 @@ class Compiler {
       WALLE_ASSIGN(const CompiledAtom c, atom(a));
       out.push_back(c);
     }
+    // Sets in one order, or equal steps would not share a node.
     std::sort(out.begin(), out.end());
     out.erase(std::unique(out.begin(), out.end()), out.end());
     std::vector<CompiledAtom> kept;
     for (const CompiledAtom& a : out)
+      // `view@* | view@item` is `view@*`: the narrower one would only cost edges.
       if (std::none_of(out.begin(), out.end(),
                        [&](const CompiledAtom& b) { return !(a == b) && implies(b, a); }))
         kept.push_back(a);
@@ -126,6 +130,7 @@ class Compiler {
 
   // Whatever `narrow` accepts, `wide` accepts too.
   static bool implies(const CompiledAtom& wide, const CompiledAtom& narrow) {
+    // Whether one predicate implies another is not asked: that is a theorem prover's question.
     return wide.predicate == -1 && (wide.event == kAny || wide.event == narrow.event) &&
            (wide.page == kAny || wide.page == narrow.page);
   }
@@ -160,6 +165,7 @@ class Compiler {
       WALLE_TRY(atoms(s.guard, c.guard));
     }
     atoms_ += c.guard.size() + c.atoms.size() * s.count;
+    // Counted while they are made: 16 steps of 64 alternatives in 16 variants would be 16,384.
     if (atoms_ > kMaxAtoms)
       return argument_error(
           "more than " + std::to_string(kMaxAtoms) + " events, with counts and optional steps written out",

@@ -43,6 +43,7 @@ std::string atom_text(const Atom& a) {
 }
 
 std::string atoms_text(const std::vector<Atom>& atoms) {
+  // Parentheses around one event would read back as the same, but the canonical text is the shortest.
   if (atoms.size() == 1) return atom_text(atoms[0]);
   std::string out = "(";
   for (size_t i = 0; i < atoms.size(); ++i) out += (i ? " | " : "") + atom_text(atoms[i]);
@@ -51,6 +52,7 @@ std::string atoms_text(const std::vector<Atom>& atoms) {
 
 std::string step_text(const Step& s) {
   std::string out;
+  // The first step has no edge before it.
   if (s.follow != Follow::first) {
     if (!s.guard.empty()) out += " !" + atoms_text(s.guard);
     out += s.follow == Follow::next ? " >" : " ~";
@@ -80,6 +82,7 @@ std::string format_trigger(const TriggerSpec& spec) {
   if (spec.timer == TimerKind::every) out = "every " + duration_text(spec.timer_us);
   if (spec.timer == TimerKind::idle) out = "idle " + duration_text(spec.timer_us);
   if (spec.timer == TimerKind::daily) {
+    // Of the day, as HH:MM; the parser takes no seconds.
     const auto minutes = spec.timer_us / kMinuteUs;
     const auto two = [](int64_t v) { return (v < 10 ? "0" : "") + std::to_string(v); };
     out = "daily " + two(minutes / 60) + ":" + two(minutes % 60);

@@ -10,6 +10,7 @@ namespace {
 
 bool meets(const std::string& a, const std::string& b) { return a == "*" || b == "*" || a == b; }
 bool overlaps(const Atom& a, const Atom& b) { return meets(a.event, b.event) && meets(a.page, b.page); }
+// By text of the predicates, not by what they mean: a warning too few is better than one that is wrong.
 bool covers(const Atom& wide, const Atom& narrow) {
   return (wide.predicate.empty() || wide.predicate == narrow.predicate) &&
          (wide.event == "*" || wide.event == narrow.event) && (wide.page == "*" || wide.page == narrow.page);
@@ -57,6 +58,7 @@ void lint_pages(const TriggerSpec& spec, std::vector<Finding>& out) {
 
 void lint_times(const TriggerSpec& spec, std::vector<Finding>& out) {
   for (const Step& s : spec.steps)
+    // Warnings: the trigger works, one of its numbers does nothing.
     if (s.gap_us && spec.within_us && *s.gap_us >= *spec.within_us)
       out.push_back({false, "the gap of this step never binds: the window is not longer", s.position});
   if (spec.gap_us && spec.within_us && *spec.gap_us >= *spec.within_us)

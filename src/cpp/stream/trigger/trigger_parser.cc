@@ -23,6 +23,7 @@ class Parser : LexemeCursor {
     } else {
       WALLE_TRY(pattern());
     }
+    // Clauses in any order: nobody remembers one, and format_trigger() writes them in the canonical one.
     while (!at_end()) WALLE_TRY(clause());
     return std::move(spec_);
   }
@@ -65,6 +66,7 @@ class Parser : LexemeCursor {
     const char* const end = l.text.data() + l.text.size();
     int n = 0;
     const auto r = std::from_chars(l.text.data(), end, n);
+    // All of the lexeme, so that "3x" or "3.5" is no count.
     if (l.kind == TokenKind::number && r.ec == std::errc() && r.ptr == end && n >= 1 && n <= most) return n;
     return wrong_at(l, what + " from 1 to " + std::to_string(most), std::move(next));
   }
@@ -113,6 +115,7 @@ class Parser : LexemeCursor {
   }
 
   Status edge(Step& step) {
+    // Another way to write `~`, which takes no gap.
     if (accept("**")) {
       step.follow = Follow::later;
       return {};
@@ -121,6 +124,7 @@ class Parser : LexemeCursor {
       step.follow = Follow::next;
     } else if (accept("!")) {
       WALLE_TRY(atoms(step.guard));
+      // `!x` guards the way to a later step; between neighbours there is nothing to guard.
       if (!accept("~")) return wrong("'~' after the guard", "write a !x ~ b: no x between a and b");
       step.follow = Follow::later;
     } else if (accept("~")) {
@@ -168,6 +172,8 @@ class Parser : LexemeCursor {
   }
 
   Status name(std::string& out, std::string_view what) {
+    // Bare only: "*" in quotes would be an event of that name, which the canonical text could not tell from
+    // the wildcard.
     if (accept("*")) {
       out = "*";
       return {};
@@ -182,6 +188,7 @@ class Parser : LexemeCursor {
 
   Status atom(Atom& out) {
     out.position = peek().position;
+    // Else `a ~ within 5s` would wait for an event "within".
     if (peek().kind == TokenKind::word && is_reserved(peek().text))
       return wrong("an event name",
                    "'" + peek().text + "' is a word of the language: quote it if an event has this name");
@@ -203,6 +210,7 @@ class Parser : LexemeCursor {
     const std::string& word = l.text;
     if (std::find(seen_.begin(), seen_.end(), word) != seen_.end())
       return wrong_at(l, "each clause once", "remove one of them");
+    // Twice would leave it to the reader which one counts.
     seen_.push_back(word);
     int64_t us = 0;
     if (word == "within") {
@@ -217,6 +225,7 @@ class Parser : LexemeCursor {
     }
     if (word == "scope") return scope();
     if (word == "skip_past" || word == "every") {
+      // They contradict each other.
       if (std::count(seen_.begin(), seen_.end(), word == "every" ? "skip_past" : "every"))
         return wrong_at(l, "skip_past or every", "choose one");
       spec_.every = word == "every";
@@ -269,6 +278,8 @@ class Parser : LexemeCursor {
         t.wanted = !(accept_word("not") || accept("!"));
         if (!is_name()) return wrong("the name of a state", "write when wifi and not low_battery");
         t.name = take().text;
+        // A disjunction of conjunctions: `and` binds tighter, and there are no parentheses, so that a guard
+        // stays a few masks.
         spec_.when.back().push_back(std::move(t));
       } while (accept_word("and") || accept("&&"));
     } while (accept_word("or") || accept("||"));
