@@ -2,7 +2,8 @@
 // process sees and the bytes a disk would have kept.
 //
 // lose_power() forgets whatever was not synced; fail_at(k) breaks the k-th operation from now; limit_disk,
-// set_read_only and the clock do what they say. Maps opened before lose_power() must be closed by then.
+// set_read_only and the clock do what they say. Maps opened before lose_power() must be closed by then. Not
+// synchronised.
 #pragma once
 
 #include <map>

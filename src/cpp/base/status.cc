@@ -32,7 +32,10 @@ Error& Error::within(std::string_view outer) {
 
 namespace {
 Error make(ErrorGroup group, std::string given, std::string expected, std::string where, std::string next) {
-  return Error(group, {std::move(given), std::move(expected), std::move(where), std::move(next)});
+  return Error(group, {.given = std::move(given),
+                       .expected = std::move(expected),
+                       .where = std::move(where),
+                       .next = std::move(next)});
 }
 }  // namespace
 

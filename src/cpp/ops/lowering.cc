@@ -39,6 +39,7 @@ Ref Lowering::add_value(DType dtype, const Shape& shape) {
 }
 
 Ref Lowering::add_constant(Tensor value) {
+  // Copied first: the value is moved from in the same call, and arguments are evaluated in any order.
   const Shape shape = value.shape();
   return program_.add({value.dtype(), shape, std::move(value)});
 }
@@ -75,6 +76,7 @@ Result<std::vector<Ref>> Lowering::apply(const ir::OpDef& op, const ir::Attribut
   // Control operators have no shape rule: only the executor knows their results.
   if (!op.infer)
     return internal_error(std::string(op.name) + " cannot be part of a decomposition", describe(op, origin));
+  // The node's name goes in front of what the rule says, since rules know shapes only.
   if (Status s = op.infer(context); !s.ok()) return s.error().within(describe(op, origin));
   return apply_inferred(op, attributes, inputs, context.outputs(), origin);
 }
@@ -155,6 +157,8 @@ Status Lowering::check_results(const ir::OpDef& op, const std::vector<Ref>& resu
 }
 
 Result<std::vector<Ref>> Lowering::finish(ProgramNode node, std::span<const ir::InferOutput> outputs) {
+  // Asked for every node: a Loop-free model of a few kilobytes can unfold to millions (an LSTM of a long
+  // sequence).
   if (static_cast<int64_t>(program_.nodes.size()) >= base::kMaxPlanNodes)
     return resource_error("a model of more than " + std::to_string(base::kMaxPlanNodes) + " steps", "fewer",
                           describe(*node.op, node.origin), "run the model in parts, or shorter sequences");
@@ -165,6 +169,7 @@ Result<std::vector<Ref>> Lowering::finish(ProgramNode node, std::span<const ir::
   }
   if (folds(node, bytes)) return fold(std::move(node), outputs);
   for (const ir::InferOutput& o : outputs)
+    // Results that the shape rule left without a dtype do not exist here (optional outputs).
     node.outputs.push_back(o.dtype == DType::undefined ? kNoRef : add_value(o.dtype, o.shape));
   program_.nodes.push_back(std::move(node));
   return program_.nodes.back().outputs;
@@ -211,6 +216,7 @@ Result<Ref> Lowering::append_raster(raster::Raster raster, DType dtype, const Sh
   std::vector<int64_t> elements;
   for (Ref r : sources) {
     elements.push_back(program_.at(r).shape.elements());
+    // Rasters copy bits: a source of another dtype would be read wrongly, and a smaller one past its end.
     if (program_.at(r).dtype != dtype)
       return internal_error("raster from " + std::string(dtype_name(program_.at(r).dtype)) + " to " +
                                 std::string(dtype_name(dtype)),
@@ -218,6 +224,8 @@ Result<Ref> Lowering::append_raster(raster::Raster raster, DType dtype, const Sh
   }
   // Regions without elements have strides that mean nothing; later passes need not ask.
   std::erase_if(raster.regions, [](const raster::Region& r) { return r.elements() == 0; });
+  // Every raster, whoever made it: all addresses inside source and destination, proven once here so that
+  // kernels need not look.
   WALLE_TRY(raster::check(raster, elements, shape.elements()));
   // One form for equal regions: the merge pass compares rasters by their text.
   for (raster::Region& r : raster.regions) r = raster::canonical(r);

@@ -12,6 +12,7 @@
 
 namespace walle::tensor {
 
+// A value; nothing is shared between copies.
 class Shape {
  public:
   Shape() = default;

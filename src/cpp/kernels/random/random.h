@@ -11,6 +11,7 @@ namespace walle::kernels {
 
 // MT19937 (Matsumoto and Nishimura, "Mersenne Twister", 1998) with the draws of NumPy's legacy RandomState,
 // so that a seeded node gives the numbers the ONNX reference evaluator gives.
+// One per tensor that is filled, on one thread: its numbers are a sequence.
 class Mersenne {
  public:
   explicit Mersenne(uint32_t seed);

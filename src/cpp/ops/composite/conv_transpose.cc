@@ -31,6 +31,7 @@ Result<std::vector<int64_t>> wanted_sizes(const ir::Attributes& attrs, size_t n)
 Result<Window> transposed_window(const ir::Attributes& attrs, const Shape& x, const Shape& w) {
   const size_t n = x.rank() - 2;
   Window win;
+  // Weights are [C, M / group, ...]: the spatial sizes follow two axes, as for Conv.
   win.kernel.assign(w.begin() + 2, w.end());
   const std::vector<int64_t> stated = attrs.get_ints("kernel_shape");
   if (!stated.empty() && stated != win.kernel)
@@ -129,6 +130,7 @@ Ref col2im(LowerContext& c, Ref cols, const Window& w, const Shape& x, const Sha
     bool lands = true;
     for (int i = 0; i < n; ++i) {
       const int64_t shift = tap[i] * w.dilation[i] - w.pad_begin[i];
+      // The roles of input and output are exchanged against Conv's im2col: here the output clips the taps.
       const Span s = inside(w.out[i], x[i + 2], w.stride[i], tap[i] * w.dilation[i], w.pad_begin[i]);
       lands = s.length() > 0;  // places inside the result, so that no product below overflows
       if (!lands) break;

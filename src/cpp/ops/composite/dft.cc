@@ -154,6 +154,7 @@ Status lower(LowerContext& c) {
   perm.push_back(s.axis);
   perm.push_back(last);
   for (size_t i = 0; i < perm.size(); ++i) back[perm[i]] = static_cast<int64_t>(i);
+  // The axis becomes the last but one: rows are then independent transforms, one matrix product for all.
   const Ref moved = c.transpose(c.cast(x, work), perm);
   const int64_t rows = in.product(0, s.axis) * in.product(s.axis + 1, last);
   const Ref flat = c.reshape(moved, Shape{rows, in[s.axis], in[last]});

@@ -50,6 +50,7 @@ Status lower(LowerContext& c) {
   const Shape shape = c.shape(x);
   ir::Attributes attributes{{"shape", std::vector<int64_t>(shape.begin(), shape.end())},
                             {"dtype", static_cast<int64_t>(DType::float64)}};
+  // Absent means another stream each run; a seed of 0 is a seed.
   if (c.attrs().has("seed")) attributes.set("seed", c.attrs().get_float("seed", 0));
   const Ref kept = c.emit(
       "GreaterOrEqual",

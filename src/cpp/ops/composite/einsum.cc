@@ -56,6 +56,7 @@ class Contraction {
     // have two operands.
     Operand left = diagonal(operands[0]);
     for (size_t k = 1; k < operands.size(); ++k) {
+      // Labels that a later operand or the result still has.
       std::set<int> needed;
       for (const auto& [label, last] : last_use)
         if (last > k) needed.insert(label);
@@ -109,6 +110,7 @@ class Contraction {
   Ref arranged(const Operand& x, const Labels& order) {
     std::vector<int64_t> perm;
     for (int label : order) perm.push_back(std::ranges::find(x.labels, label) - x.labels.begin());
+    // No node for an order that is there already.
     return std::ranges::is_sorted(perm) ? x.value : c_.transpose(x.value, perm);
   }
 
@@ -120,6 +122,7 @@ class Contraction {
 
   Operand contract(Operand a, Operand b, const std::set<int>& needed) {
     if (c_.failed()) return a;
+    // Sums over one operand alone before the product: n + m additions instead of n * m.
     a = sum_out(a, needed, b.labels);
     b = sum_out(b, needed, a.labels);
     Labels batch, summed, rows, columns;

@@ -97,6 +97,7 @@ Result<EinsumPlan> parse_einsum(const std::string& equation, const std::vector<S
   EinsumPlan plan;
   int widest = 0;
   for (size_t k = 0; k < terms.size(); ++k) {
+    // The ellipsis stands for all axes that have no letter.
     const int extra = terms[k].find("...") == std::string::npos ? 0 : shapes[k].rank() - letters(terms[k]);
     if (extra < 0)
       return wrong(equation, "operand " + std::to_string(k) + " of shape " + shapes[k].text(),

@@ -63,6 +63,7 @@ Status spreads(const ir::InferContext& c, int i, const Shape& whole, bool column
   const Shape given = c.shape(i);
   if (given.elements() == 1) return {};
   const Shape laid = !column && given.rank() == 1 ? Shape{given[0], 1} : given;
+  // Broadcasting must not enlarge the operand: [1, n] against [n, 1] would give a matrix.
   if (const auto all = tensor::broadcast(whole, laid); all.ok() && *all == whole) return {};
   return model_error("shape " + given.text() + " for " + whole.text(),
                      "one element, or one per row or column", "input " + std::to_string(i),

@@ -54,6 +54,7 @@ Status loss(LowerContext& c, Ref log_probability) {
   }
   Shape one_class = c.shape(log_probability);
   one_class[1] = 1;
+  // One element per position by its class: GatherElements along axis 1.
   const Ref picked =
       c.emit("GatherElements", {log_probability, c.reshape(target, one_class)}, {{"axis", int64_t{1}}});
   Ref value = c.emit("Neg", {c.reshape(picked, positions)});

@@ -44,6 +44,7 @@ Status normalize_groups(LowerContext& c, int64_t groups) {
     c.result(0, x);
     return {};
   }
+  // A group's channels lie together, so its elements are one row.
   const Shape rows{shape[0] * groups, shape.elements() / (shape[0] * groups)};
   // LayerNormalization's scale is not optional. Scale and bias of the channels follow as an operation of
   // their own, because they vary along rows of the flattened data.

@@ -17,6 +17,7 @@ bool quantizes_as_float(DType dtype) { return tensor::is_float8(dtype) || dtype 
 Status infer_quantize(ir::InferContext& c) {
   WALLE_TRY(check_quantization(c));
   // The zero point decides, then the attribute, then ONNX's default.
+  // output_dtype since opset 21.
   DType to = static_cast<DType>(c.attrs().get_int("output_dtype", 0));
   if (c.has(2)) to = c.dtype(2);
   if (to == DType::undefined) to = DType::uint8;

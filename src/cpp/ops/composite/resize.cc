@@ -60,6 +60,7 @@ Result<AxisPlan> plan_axis(const Shape& x, int axis, double value, bool by_scale
     return "a resize of axis " + std::to_string(axis) + " from " + std::to_string(x[axis]) + " by " +
            std::to_string(value);
   };
+  // Written so that NaN is refused; a scale of 0 is allowed only where there is nothing to scale.
   if (!(scale >= 0) || !(out >= 0) || out > kMaxSize || in > kMaxSize || (scale == 0 && in > 0 && by_scale))
     return model_error(given(), "a positive scale and a size below 2^31", where, "correct the scale or size");
   // Axes that keep their length need no table.
@@ -112,6 +113,7 @@ Result<std::vector<AxisPlan>> plan_axes(const ir::Attributes& attrs, const Shape
     WALLE_ASSIGN(plan.emplace_back(), plan_axis(x, axes[i], values[i], scales != nullptr));
   }
   if (sizes) keep_aspect_ratio(policy, x, plan);
+  // roi is read by this one mode; exporters connect it, filled or empty, for the others too.
   if (roi && attrs.get_string("coordinate_transformation_mode", "") == "tf_crop_and_resize") {
     WALLE_ASSIGN(const std::vector<double> box, roi->to_f64());
     if (box.size() != 2 * axes.size()) return wrong_count("roi", 2 * axes.size());
@@ -221,8 +223,10 @@ Status lower(LowerContext& c) {
   // uint8 pictures are blended in float32; 32- and 64-bit integers need double to keep their digits.
   if (blends && !tensor::is_float(dtype))
     y = c.cast(y, dtype_size(dtype) < 4 ? DType::float32 : DType::float64);
+  // Filled at the end: extrapolated values must not be blended by the next axis.
   std::vector<std::pair<int, AxisTaps>> outside;
   for (const AxisPlan& p : plan) {
+    // An empty axis stays empty.
     if (in[p.axis] == 0) continue;
     const bool cropped = rule.coordinates == "tf_crop_and_resize" && (p.roi_begin != 0 || p.roi_end != 1);
     // Batch and channel axes, which exporters list with a scale of 1.

@@ -18,6 +18,7 @@ template <RnnKind Kind>
 constexpr std::string_view kName = tensor::rnn_operator(Kind).name;
 
 Status expect(const ir::InferContext& c, int i, const Shape& shape, const char* name) {
+  // Lengths are int32 beside floats.
   if (!c.has(i) || (c.shape(i) == shape && (c.dtype(i) == c.dtype(0) || i == kRnnLengths))) return {};
   return model_error(std::string(name) + c.shape(i).text(), shape.text() + " of X's dtype",
                      std::string("input ") + name, "correct the shape");
@@ -50,6 +51,7 @@ Status infer(ir::InferContext& c) {
                                                std::string(kName<Kind>)));
   c.output(0, c.dtype(0), all);
   c.output(1, c.dtype(0), state);
+  // Y_c exists for LSTM alone.
   if (Kind == RnnKind::lstm) c.output(2, c.dtype(0), state);
   return {};
 }
@@ -116,6 +118,7 @@ class Steps {
   Ref number(double v) { return c_.scalar(dtype_, v); }
   Ref gate(Ref x, int64_t g, int64_t count = 1) { return part(x, 1, g * s_.hidden, count * s_.hidden); }
 
+  // `which` counts the functions f, g, h of ONNX's formulas.
   Ref activate(size_t which, Ref x) {
     const RnnActivation& a = act_[which];
     // Before the activation, and for every gate: "clip" bounds the activation's input.
@@ -240,10 +243,12 @@ template <RnnKind Kind>
 Status lower(LowerContext& c) {
   WALLE_ASSIGN(const RnnSpec s,
                rnn_spec(kName<Kind>, c.attrs(), c.shape(c.in(0)), c.shape(c.in(1)), c.shape(c.in(2))));
+  // An error and not hours of planning; the CPU's own kernel has no such limit.
   if (s.sequence > kMaxSteps)
     return resource_error(std::to_string(s.sequence) + " time steps",
                           "at most " + std::to_string(kMaxSteps) + " without a backend that runs them whole",
                           "input X", "cut the sequence, or use float32");
+  // Time first, so that a step is one contiguous part.
   const Ref x = s.batch_first ? c.transpose(c.in(0), {1, 0, 2}) : c.in(0);
   std::vector<Steps::Result> results;
   std::vector<Ref> hidden, cells;

@@ -78,6 +78,8 @@ Ref conditions(LowerContext& c, const TreeEnsemble& e) {
     if (std::ranges::find(e.mode, mode) == e.mode.end()) continue;
     std::vector<bool> own;
     for (TreeMode other : e.mode) own.push_back(other == mode);
+    // Every mode compares all nodes and a mask takes its own: gathering each mode's nodes would scatter the
+    // results back.
     const Ref mine = c.emit("And", {compared(c, e, mode, x, split), mask(c, own)});
     truth = truth < 0 ? mine : c.emit("Or", {truth, mine});
   }
@@ -151,6 +153,7 @@ Ref aggregated(LowerContext& c, const TreeEnsemble& e, const std::vector<TreePat
 }
 
 Status lower(LowerContext& c) {
+  // As a node of its own, so that a backend that runs forests whole need not know the transforms.
   if (const int64_t post = c.attrs().get_int("post_transform", 0); post != 0) {
     ir::Attributes plain = c.attrs();
     plain.set("post_transform", int64_t{0});

@@ -162,6 +162,8 @@ Result<std::vector<TreePath>> tree_paths(const TreeEnsemble& e) {
         continue;
       }
       const size_t at = p.edge.target;
+      // The true branch is pushed last and walked first; the order of paths does not matter to sums of
+      // booleans.
       for (bool taken : {false, true}) {
         std::vector<TreeStep> steps = p.steps;
         steps.push_back({p.edge.target, taken});

@@ -25,6 +25,7 @@ Result<Layout> layout_of(const ControlContext& c) {
     return model_error(std::to_string(captures) + " captures", "one input per capture",
                        "attribute body_captures", "convert the model again");
   l.captures = static_cast<int>(captures);
+  // M and the condition come first, captures last.
   l.carried = c.input_count() - 2 - l.captures;
   l.slices = c.output_count() - l.carried;
   if (l.slices < 0)
@@ -65,6 +66,7 @@ Status run_round(ControlContext& c, const Layout& l, int64_t round, Rounds& r) {
   for (ir::RuntimeValue& v : r.carried) inputs.push_back(std::move(v));
   for (int i = 0; i < l.captures; ++i) inputs.push_back(c.in(2 + l.carried + i));
   WALLE_ASSIGN(std::vector<ir::RuntimeValue> results, c.run_body("body", std::move(inputs)));
+  // The body of a file may have any number of outputs.
   if (static_cast<int>(results.size()) != 1 + l.carried + l.slices)
     return model_error("a body with " + std::to_string(results.size()) + " outputs",
                        std::to_string(1 + l.carried + l.slices), "Loop body",

@@ -60,6 +60,7 @@ Result<Picture> decode_bmp(Bytes b) {
   WALLE_ASSIGN(Picture p, blank("BMP", number(b, kWidth, 4), std::max(height, -height)));
   // Rows are padded to four bytes.
   const int64_t row = (p.width * bits / 8 + 3) / 4 * 4;
+  // Checked against the bytes before the first pixel is read; width and height are bounded by then.
   if (start < 0 || start + row * p.height > static_cast<int64_t>(b.size()))
     return damaged("BMP", "too few bytes");
   uint8_t* to = p.rgb.data();
@@ -75,6 +76,7 @@ Result<Picture> decode_bmp(Bytes b) {
 Result<Picture> decode_pnm(Bytes b) {
   size_t at = 2;
   const auto next = [&]() -> int64_t {
+    // PNM allows comments wherever a blank may stand.
     while (at < b.size() && (std::isspace(b[at]) || b[at] == '#')) {
       if (b[at] == '#')
         while (at < b.size() && b[at] != '\n') ++at;
@@ -144,6 +146,7 @@ Result<Picture> decode_png(Bytes b) {
   image.format = kPngRgb;
   const bool good = made.ok() && finish(&image, nullptr, made->rgb.data(), 0, nullptr) != 0;
   const std::string message = image.message;
+  // Frees what begin() took whether or not the pixels were read.
   release(&image);
   if (made.ok() && !good) return damaged("PNG", message);
   return made;
@@ -184,6 +187,7 @@ Result<Picture> decode_picture(Bytes bytes) {
   const auto starts = [&](std::string_view magic) {
     return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
   };
+  // By the first bytes: ImageDecoder says nothing of the format, and names of files are not known.
   if (starts("BM")) return decode_bmp(bytes);
   if (starts("P5") || starts("P6")) return decode_pnm(bytes);
   if (starts("\x89PNG")) return decode_png(bytes);

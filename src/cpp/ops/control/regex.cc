@@ -297,6 +297,7 @@ class Parser {
     const size_t copies = std::max({least, most, 1});
     // Before unfolding: (((a{1000}){1000}){1000}) would be 10^9 steps.
     if (f.size() * copies > kMaxSteps) return wrong("more than 16,384 steps");
+    // Targets are relative, so copies of a fragment need no relocation.
     const int size = static_cast<int>(f.size());
     Fragment out;
     for (int i = 0; i < least; ++i) append(out, f);
@@ -324,6 +325,7 @@ class Parser {
         n = std::min(kMaxRepeat + 1, n * 10 + static_cast<int>(text_[at_] - '0'));
       return at_ > from;
     };
+    // {,n} is no count in RE2.
     bool good = number(least);
     most = least;
     if (good && take(',') && !number(most)) most = -1;
@@ -400,6 +402,7 @@ namespace {
 // Where the longest match that starts at letter `from` ends; npos where none does.
 size_t match_end(const std::vector<Step>& steps, const std::u32string& text, size_t from) {
   States states(steps, text);
+  // Sets of states: at most one entry per step, so a letter costs the number of steps at most.
   std::vector<size_t> now;
   std::vector<size_t> next;
   size_t end = std::u32string::npos;

@@ -175,6 +175,7 @@ Status run_split(ControlContext& c) {
   // know how; take() drops the axis that Slice would keep.
   for (int64_t n : sizes) {
     std::vector<Tensor> inputs{*x};
+    // Inputs of Slice: starts, ends, axes.
     for (int64_t v : {at, at + n, int64_t{axis}}) {
       WALLE_ASSIGN(Tensor one, Tensor::vector_i64({&v, 1}));
       inputs.push_back(std::move(one));

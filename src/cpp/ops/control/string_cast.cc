@@ -50,6 +50,7 @@ Result<T> parsed_integer(const std::string& word) {
 
 template <class T>
 Result<T> number(const std::string& word) {
+  // Any number but 0 is true; "true" is no number.
   if constexpr (std::is_same_v<T, bool>) {
     // Strings of numbers only: "true" is none in ONNX Cast.
     WALLE_ASSIGN(const double value, parsed<double>(word));

@@ -21,6 +21,7 @@ Pieces split_at_spaces(const std::string& word, int64_t most) {
   for (;;) {
     at = std::find_if_not(at, word.end(), is_space);
     if (at == word.end()) return out;
+    // maxsplit counts splits: one piece more may come.
     if (static_cast<int64_t>(out.size()) == most) {
       out.emplace_back(at, word.end());
       return out;

@@ -73,6 +73,7 @@ Status run(ControlContext& c) {
     Tokens found = each_letter          ? single_letters(word)
                    : expression.empty() ? between(word, separators)
                                         : regex.all(word);
+    // Length in letters, not bytes: mincharnum counts characters.
     std::erase_if(found, [least](const std::string& token) { return letters(token) < least; });
     if (mark) {
       // STX and ETX, the marks that onnxruntime's operator puts.

@@ -33,6 +33,7 @@ int compare(const T* data, const Slices& s, int64_t a, int64_t b) {
   for (int64_t k = 0; k < s.length(); ++k) {
     const auto x = value(a, k);
     const auto y = value(b, k);
+    // Twice `<` and no `==`, so that NaN falls through to the question below.
     if (x < y) return -1;
     if (y < x) return 1;
     // Two NaN are equal here, as in NumPy since 1.21 and in ONNX's reference.

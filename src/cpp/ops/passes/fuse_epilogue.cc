@@ -39,6 +39,7 @@ class Chain {
       WALLE_TRY(step());
       if (last_ == before) break;
     }
+    // Two inputs is what a node without bias has: kernels look at the count.
     while (node_.inputs.size() > 2 && node_.inputs.back() < 0) node_.inputs.pop_back();
     return {};
   }
@@ -217,6 +218,7 @@ bool can_start(const Program& program, const ProgramNode& node) {
   if (node.op->name != "Conv" && node.op->name != "MatMul") return false;
   const Ref out = node.outputs[0];
   if (program.at(out).dtype != DType::float32 || node.attributes.has("activation")) return false;
+  // The form that kernels take; others have been rewritten by then.
   if (node.op->name == "Conv") return program.at(node.inputs[0]).shape.rank() == 4;
   // A product with a vector on the right has no columns for a bias to follow.
   return program.at(out).shape.rank() >= 1 && program.at(node.inputs[1]).shape.rank() >= 2;

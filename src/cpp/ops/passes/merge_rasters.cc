@@ -85,8 +85,10 @@ class Merger {
     const size_t limit = regions.size() + inner.raster->regions.size() + options_.max_regions;
     auto merged = raster::compose(*node.raster, source, *inner.raster, static_cast<int>(node.inputs.size()),
                                   limit, steps_);
+    // Too many regions, or too many steps: the copy stays.
     if (!merged) return false;
     node.raster = std::move(*merged);
+    // The old source stays until tidy_sources(), so that numbers of sources hold while others are merged.
     node.inputs.insert(node.inputs.end(), inner.inputs.begin(), inner.inputs.end());
     return true;
   }

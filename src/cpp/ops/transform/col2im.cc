@@ -50,6 +50,7 @@ Result<Blocks> blocks_of(const ir::Attributes& attrs, const Shape& in, std::vect
   }
   if (in[2] != columns || in[1] % w.block_elements != 0)
     return bad(std::to_string(columns) + " blocks of " + std::to_string(w.block_elements));
+  // A region per element of the block.
   if (w.block_elements > base::kMaxRegions)
     return bad("a block of " + std::to_string(w.block_elements) + " elements");
   return w;

@@ -21,6 +21,7 @@ Status lower(LowerContext& c) {
   Shape stride = out;
   const int missing = out.rank() - in.rank();
   for (int a = 0; a < out.rank(); ++a)
+    // Leading axes that the input lacks, and axes of 1, repeat.
     stride[a] = a < missing || in[a - missing] == 1 ? 0 : from[a - missing];
   raster::Raster r;
   r.regions.push_back(raster::strided_region(0, out.dims(), 0, stride.dims(), 0, out.strides().dims()));

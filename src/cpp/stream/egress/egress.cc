@@ -15,9 +15,10 @@ constexpr size_t kLedgerBytes = 1 << 20;
 // manager treats the two differently.
 Error denied(std::string given, std::string expected, const std::string& task, const std::string& feature,
              std::string next) {
-  return Error(base::ErrorGroup::task,
-               {std::move(given), std::move(expected),
-                "egress of feature '" + feature + "' by task '" + task + "'", std::move(next)});
+  return Error(base::ErrorGroup::task, {.given = std::move(given),
+                                        .expected = std::move(expected),
+                                        .where = "egress of feature '" + feature + "' by task '" + task + "'",
+                                        .next = std::move(next)});
 }
 
 // Linear, as field_of() and policy_for(): a device has tens of features and a feature tens of columns, and a

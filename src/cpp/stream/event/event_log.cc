@@ -161,6 +161,7 @@ Status EventLog::declare(const EventDecl& event) {
 Result<uint16_t> EventLog::page(std::string_view name) {
   const bool known = catalog_.find_page(name).has_value() || name.empty();
   WALLE_ASSIGN(const uint16_t id, catalog_.page(name));
+  // Durable before the id is given out, since the next record may carry it.
   if (!known) WALLE_TRY(store_catalog());
   return id;
 }
@@ -231,6 +232,7 @@ Status EventLog::read(uint64_t from, const std::function<bool(const Event&)>& vi
     WALLE_ASSIGN(const store::Segment segment, store::decode_segment(bytes));
     WALLE_TRY(read_event_segment(segment, catalog_, [&](const Event& e) {
       if (e.seq < from) return true;
+      // Where the journal goes on: segments and journal may overlap after a crash, and no event comes twice.
       next = e.seq + 1;
       return more = visit(e);
     }));

@@ -17,6 +17,7 @@ struct Firing {
 
 // Never grows. When full, a firing folds into the newest waiting one of its trigger; if there is none, the
 // oldest firing is dropped and counted.
+// One thread pushes and pops: the matcher's.
 class FiringQueue {
  public:
   explicit FiringQueue(size_t capacity) : ring_(capacity ? capacity : 1) {}

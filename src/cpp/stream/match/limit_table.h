@@ -9,6 +9,7 @@
 
 namespace walle::stream {
 
+// Not synchronised. Invariant: a number in use names one duration, and no two numbers in use name the same.
 class LimitTable {
  public:
   LimitTable() : limits_(1, ~uint64_t{0}), uses_(1, 1) {}

@@ -184,6 +184,7 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
   hot.session = t.spec.scope == Scope::session;
   hot.fingerprint = t.fingerprint;
   WALLE_ASSIGN(const uint16_t group, group_for(t));
+  // 13 bits: it shares two bytes with three flags, which keeps what completing a match reads in one line.
   hot.group = group & (kMaxGroups - 1);
   Group& g = *groups_[group];
   const uint16_t id = take_free(free_triggers_, hot_);
@@ -221,6 +222,7 @@ void Matcher::remove(uint16_t id, const CompiledTrigger& t) {
     extras_[hot.extra] = {};
     free_extras_.push_back(hot.extra);
   }
+  // Before the id is free: a timer of the old trigger must not fire the new one.
   drop_timers(id);
   std::erase_if(idle_, [&](const auto& i) { return i.second == id; });
   rewind_idle();
@@ -274,6 +276,7 @@ void Matcher::learn_kinds() {
 
 void Matcher::update_states(const Event& e) {
   // An app-state event's page id is the state's number; kStateOn tells its new value.
+  // The log refuses it; an event given by hand may hold anything.
   if (e.page >= kMaxStates) return;
   const uint64_t bit = uint64_t{1} << e.page;
   states_ = e.flags & kStateOn ? states_ | bit : states_ & ~bit;
@@ -294,6 +297,7 @@ void Matcher::step(const Event& e) {
   last_ts_ = e.ts;
   idle_next_ = 0;
   if (kind == EventKind::app_state) update_states(e);
+  // The session's first event: matches of session scope must not start before it.
   if (e.session != session_) {
     session_ = e.session;
     session_key_ = key;

@@ -196,6 +196,7 @@ class Matcher::SnapshotReader {
       unknown_ += id == kNone;
       if (id == kNone || m_.hot_[id].extra == kNone) continue;
       Extra& x = m_.extras_[m_.hot_[id].extra];
+      // The same text has the same rate; a forged snapshot may not.
       if (x.recent.size() != recent.size()) continue;
       x.fired = fired;
       x.last_fire = last_fire;

@@ -39,6 +39,7 @@ uint16_t Trie::find_guard(const std::vector<CompiledAtom>& atoms) const {
 // Precondition: check_room().
 uint16_t Trie::take_guard(const std::vector<CompiledAtom>& atoms) {
   if (const uint16_t known = find_guard(atoms); known != kNone) {
+    // One guard for equal sets wherever they stand: an event renews it once.
     ++guards_[known].uses;
     return known;
   }
@@ -164,6 +165,7 @@ void Trie::add_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigge
 }
 
 void Trie::remove_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigger) {
+  // A pointer to the link, so that the first of the list is no special case.
   for (uint16_t* at = &nodes_[node].terminal; *at != kNone; at = &terminals_[*at].next) {
     if (terminals_[*at].trigger != trigger) continue;
     limits_.release(terminals_[*at].within);
@@ -284,6 +286,7 @@ std::vector<std::pair<uint64_t, uint16_t>> Trie::guard_fingerprints(const Predic
   std::vector<std::vector<uint64_t>> parts(guards_.size());
   for (uint16_t l = 0; l < lists_.size(); ++l)
     for (const GuardRef& g : lists_.guards(l))
+      // From the lists, because guards do not store their events.
       parts[g.guard].push_back(atom_hash(lists_.token_of(l), g.predicate));
   std::vector<std::pair<uint64_t, uint16_t>> out;
   for (size_t g = 0; g < parts.size(); ++g) {

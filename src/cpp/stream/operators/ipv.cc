@@ -120,6 +120,7 @@ class Page {
   void click(const Event& e, size_t bin, int64_t since_enter) {
     ++n_click_;
     clicks_[bin] += 1;
+    // -1 where nobody clicked: 0 would be a click at once.
     if (first_click_ < 0) first_click_ = since_enter;
     const Value* v = e.content(fields_.click_item);
     // A click on what was never shown belongs to no item of the page.

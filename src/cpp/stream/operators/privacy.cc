@@ -58,9 +58,10 @@ Status PrivacyAccount::spend(double epsilon) {
   // A limit of 1 must allow ten times 0.1, whose sum in doubles is a little more.
   if (before + epsilon > limit_ * (1 + 1e-12))
     return Error(base::ErrorGroup::task,
-                 {"epsilon " + std::to_string(epsilon) + " after " + std::to_string(before),
-                  "at most " + std::to_string(limit_) + " in all", "privacy account '" + key_ + "'",
-                  "send nothing more that depends on this data"});
+                 {.given = "epsilon " + std::to_string(epsilon) + " after " + std::to_string(before),
+                  .expected = "at most " + std::to_string(limit_) + " in all",
+                  .where = "privacy account '" + key_ + "'",
+                  .next = "send nothing more that depends on this data"});
   return index_.set_value(key_, before + epsilon);
 }
 

@@ -72,6 +72,7 @@ class Window final : public Operator {
   }
 
   void fold(const Batch& in, size_t row, Open& w) const {
+    // Made with the first row: most windows of a key are never opened.
     w.parts.resize(spec_.aggregates.size());
     for (size_t a = 0; a < w.parts.size(); ++a)
       w.parts[a].add(spec_.aggregates[a],
@@ -98,6 +99,7 @@ class Window final : public Operator {
     // all devices cut the same windows.
     for (int64_t start = floor_to(ts, slide); start > ts - spec_.size_us; start -= slide) {
       const int64_t end = start + spec_.size_us;
+      // A row may be late for one of its windows and in time for the next.
       if (gone(end)) {
         lost = true;
         continue;
@@ -147,6 +149,7 @@ class Window final : public Operator {
   // The rows of `older` before those of `w`.
   void merge(Open& older, Open& w) const {
     for (size_t a = 0; a < w.parts.size(); ++a) {
+      // Earlier rows first: top_k keeps the words that came first.
       older.parts[a].merge(spec_.aggregates[a], w.parts[a]);
       w.parts[a] = std::move(older.parts[a]);
     }
@@ -245,6 +248,7 @@ class Window final : public Operator {
 
   void emit(const Id& id, const Open& w, Batch& out) {
     const bool whole = spec_.kind == WindowKind::whole;
+    // A whole stream has no end of its own; its last row's time is told.
     const int64_t end = whole ? w.last : w.end;
     out.ts.push_back(end);
     out.support.push_back(w.support);

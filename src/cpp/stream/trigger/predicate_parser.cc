@@ -111,7 +111,7 @@ class PredicateParser {
         {"<", PredicateOp::lt},  {">=", PredicateOp::ge}, {">", PredicateOp::gt}};
     const auto* op =
         std::find_if(std::begin(ops), std::end(ops), [&](const auto& o) { return in_.is(o.first); });
-    Literal l{FieldType::boolean, 1, 1, ""};
+    Literal l{.type = FieldType::boolean, .i = 1, .d = 1, .text = ""};
     n.op = PredicateOp::eq;
     if (op != std::end(ops)) {
       in_.take();
@@ -131,7 +131,7 @@ class PredicateParser {
     }
     if (in_.is_word("true") || in_.is_word("false")) {
       const bool value = in_.take().text == "true";
-      out = {FieldType::boolean, value, static_cast<double>(value), ""};
+      out = {.type = FieldType::boolean, .i = value, .d = static_cast<double>(value), .text = ""};
       return {};
     }
     return number(out);

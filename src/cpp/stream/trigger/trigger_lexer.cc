@@ -69,7 +69,7 @@ class Lexer {
       else
         WALLE_TRY(sign());
     }
-    out_.push_back({TokenKind::end, "", static_cast<int>(source_.size()), 0});
+    out_.push_back({.kind = TokenKind::end, .text = "", .position = static_cast<int>(source_.size())});
     return std::move(out_);
   }
 
@@ -77,7 +77,10 @@ class Lexer {
   // The next `size` bytes; `text` where it is not they.
   void add(TokenKind kind, size_t size) { add(kind, size, std::string(source_.substr(at_, size))); }
   void add(TokenKind kind, size_t size, std::string text) {
-    out_.push_back({kind, std::move(text), static_cast<int>(at_), static_cast<int>(size)});
+    out_.push_back({.kind = kind,
+                    .text = std::move(text),
+                    .position = static_cast<int>(at_),
+                    .length = static_cast<int>(size)});
     at_ += size;
   }
 

@@ -244,6 +244,7 @@ class Parser : LexemeCursor {
 
   Status scope() {
     const Lexeme l = take();
+    // Plain words, not names: a scope in quotes is refused as an unknown one.
     if (l.text == "device")
       spec_.scope = Scope::device;
     else if (l.text == "session")
