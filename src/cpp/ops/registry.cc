@@ -27,6 +27,7 @@ struct Table {
   }
   void add(const ir::OpDef& row) {
     rows.push_back(&row);
+    // Views of string literals: the rows are static.
     by_name.emplace(row.name, &row);
   }
 };

@@ -73,6 +73,7 @@ Status lower(LowerContext& c) {
   win.write(a);
   // As im2col does for Conv, with taps that a kernel has moved.
   const Ref columns = c.emit("DeformColumns", {c.in(0), c.in(2), c.in(4)}, a);
+  // Of one dot product: channels of a group times taps.
   const int64_t depth = w.product(1, 4);
   const Ref cols = c.reshape(columns, Shape{x[0], group, depth, out[2] * out[3]});
   const Ref weights = c.reshape(c.in(1), Shape{1, group, w[0] / group, depth});

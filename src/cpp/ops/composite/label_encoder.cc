@@ -84,6 +84,7 @@ Status lower(LowerContext& c) {
   // [..., keys] of booleans; ArgMax finds the first match, ReduceMax whether there is one.
   const Ref equal = c.emit("Equal", {c.reshape(c.in(0), one), constant_of(c, t.key_dtype, Shape{n}, t.keys)});
   const int64_t last = shape.rank();
+  // The first match counts: of equal keys the first value is meant.
   const Ref at = c.emit("ArgMax", {equal}, {{"axis", last}, {"keepdims", int64_t{0}}});
   const Ref chosen =
       c.emit("Gather", {constant_of(c, t.value_dtype, Shape{n}, t.values), at}, {{"axis", int64_t{0}}});

@@ -18,6 +18,7 @@ Status lower(LowerContext& c) {
   const DType dtype = c.dtype(x);
   WALLE_ASSIGN(Window w, pool_window(c.attrs(), in));
   for (int i = 0; i < w.rank(); ++i) {
+    // To the end of the last window, which ceil_mode may put past the given padding.
     const int64_t reach = (w.out[i] - 1) * w.stride[i] + w.extent(i) - w.pad_begin[i] - in[i + 2];
     w.pad_end[i] = std::max<int64_t>(reach, 0);
   }

@@ -56,6 +56,7 @@ Status lower(LowerContext& c) {
   // Bounds are checked when the loop runs: indices come from another node or from outside.
   loop.index = {{1, unpooled.elements()}};
   loop.index_on_dst = true;
+  // Zeros as the base: what no index names stays 0. Of equal indices the last one wins, as in PyTorch.
   loop.base = true;
   const Ref placed =
       c.loop(loop, c.out_dtype(0), unpooled, {c.in(0), c.in(1), zeros(c, c.out_dtype(0), unpooled)});

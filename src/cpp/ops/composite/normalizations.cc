@@ -61,6 +61,7 @@ Status lower_instance(LowerContext& c) { return normalize_groups(c, c.shape(c.in
 Status lower_group(LowerContext& c) { return normalize_groups(c, c.attrs().get_int("num_groups", 1)); }
 
 Status infer_mean_variance(ir::InferContext& c) {
+  // ONNX's default is for images [N, C, H, W]: per channel over the batch.
   WALLE_TRY(reduce_axes(c.attrs().get_ints("axes", {0, 2, 3}), c.rank(0), false));
   return infer_same(c);
 }

@@ -10,6 +10,7 @@ namespace walle::ops {
 
 namespace {
 Status infer_states(ir::InferContext& c, int groups) {
+  // Two scalars first, then `groups` inputs per parameter.
   const int n = (c.input_count() - 2) / groups;
   if (n < 1 || c.input_count() != 2 + n * groups)
     return model_error(std::to_string(c.input_count()) + " inputs",

@@ -94,6 +94,7 @@ Ref counts(LowerContext& c, Ref x, const Grams& g, int64_t skips) {
   // A single word has nothing to skip between.
   for (int64_t skip = 0; skip <= (g.length == 1 ? 0 : skips); ++skip) {
     const int64_t places = n - (g.length - 1) * (skip + 1);
+    // Longer skips leave fewer places still.
     if (places <= 0) break;
     const int64_t stride[] = {n, 1, 0, skip + 1};
     const Ref windows = strided_view(c, x, Shape{batch, places, 1, g.length}, stride);
@@ -122,6 +123,7 @@ Status lower(LowerContext& c) {
   const int64_t batch = in.rank() == 1 ? 1 : in[0];
   const Ref x = c.reshape(c.cast(c.in(0), DType::int64), Shape{batch, in.back()});
   raster::Raster placed;
+  // Columns that no n-gram counts in are 0.
   placed.fill.emplace();
   std::vector<Ref> sources;
   for (const Grams& g : pool.grams) {

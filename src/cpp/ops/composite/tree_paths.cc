@@ -156,6 +156,7 @@ Result<std::vector<TreePath>> tree_paths(const TreeEnsemble& e) {
       todo.pop_back();
       if (p.edge.leaf) {
         paths.push_back({std::move(p.steps), p.edge.target});
+        // Asked while paths are made: shared branches can give exponentially many.
         if (paths.size() * e.feature.size() > kMaxTable)
           return wrong(std::to_string(e.feature.size()) + " nodes",
                        "an ensemble whose nodes times leaves stay below 2^24");

@@ -30,6 +30,8 @@ Status run_compress(ControlContext& c) {
   std::vector<int64_t> kept;
   const auto bits = condition->as<bool>();
   for (size_t i = 0; i < bits.size(); ++i)
+    // Booleans of another runtime may be any byte but 0; Tensor::with_plain_booleans() has seen to that where
+    // they came in.
     if (bits[i]) kept.push_back(static_cast<int64_t>(i));
   const int64_t outer = shape.product(0, axis);
   const int64_t row = shape[axis];

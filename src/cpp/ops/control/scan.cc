@@ -57,6 +57,7 @@ Status run_round(ControlContext& c, Job& job, int64_t round, int64_t rounds, Sli
     WALLE_ASSIGN(Tensor slice, take(job.scanned[i], static_cast<int>(job.in_axis[i]), at));
     inputs.push_back(std::move(slice));
   }
+  // Captures are the same in every round; handles are copied, no bytes.
   inputs.insert(inputs.end(), job.captures.begin(), job.captures.end());
   WALLE_ASSIGN(std::vector<ir::RuntimeValue> results, c.run_body("body", std::move(inputs)));
   if (results.size() != states + slices.size())
@@ -90,6 +91,7 @@ Result<std::vector<ir::RuntimeValue>> scan(ControlContext& c, Job job) {
       continue;
     }
     if (job.out_backward[i]) std::ranges::reverse(slices[i]);
+    // Only now: the rank of a slice is known when there is one.
     WALLE_ASSIGN(const int axis, tensor::normalize_axis(job.out_axis[i], slices[i][0].shape().rank() + 1,
                                                         "scan_output_axes"));
     WALLE_ASSIGN(Tensor all, stack(slices[i], axis));

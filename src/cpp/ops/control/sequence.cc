@@ -82,6 +82,7 @@ Status run_insert(ControlContext& c) {
     // One more than there are: inserting behind the last one.
     WALLE_ASSIGN(at, position(c, 2, from->items.size(), from->items.size() + 1));
   }
+  // Handles: a sequence of n tensors costs n pointers to edit, as in ONNX's value semantics.
   ir::Sequence s = *from;
   // An empty sequence takes the dtype of its first element: ONNX's SequenceEmpty defaults to float32 and
   // files rely on it meaning nothing.
@@ -124,6 +125,7 @@ Status run_concat(ControlContext& c) {
   // With new_axis there is one axis more to stand on.
   const int rank = s->items[0].shape().rank() + (new_axis ? 1 : 0);
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), rank));
+  // Concat cannot make an axis; stack() can.
   if (new_axis) {
     WALLE_ASSIGN(Tensor all, stack(s->items, axis));
     c.output(0, std::move(all));

@@ -14,6 +14,7 @@ namespace {
 using Tokens = std::vector<std::string>;
 
 // Bytes of the code point that starts here.
+// By the bytes that follow (10xxxxxx): also right for text that is no UTF-8, where each byte is a letter.
 size_t letter_bytes(const std::string& text, size_t at) {
   size_t n = 1;
   while (at + n < text.size() && (static_cast<uint8_t>(text[at + n]) >> 6) == 2) ++n;

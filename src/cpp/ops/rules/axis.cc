@@ -23,6 +23,7 @@ Result<std::vector<int>> reduce_axes(const std::vector<int64_t>& axes, int rank,
 
 Shape reduced_shape(const Shape& in, const std::vector<int>& axes, bool keepdims) {
   Shape out;
+  // In order, so that the kept axes keep theirs whatever the order of `axes`.
   for (int i = 0; i < in.rank(); ++i) {
     const bool reduced = std::ranges::find(axes, i) != axes.end();
     if (!reduced)

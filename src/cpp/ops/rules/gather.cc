@@ -35,6 +35,7 @@ Ref scatter_loop(LowerContext& c, raster::LoopSpec loop, Ref data, Ref indices, 
   const Shape shape = c.shape(data);
   // Sums of 16-bit floats lose what is added late; replacing alone copies bits.
   const bool narrow = loop.combine != raster::Combine::assign && tensor::is_half_float(dtype);
+  // Onto the data: what no index names stays as it is.
   loop.index_on_dst = true;
   loop.base = true;
   if (!narrow) return c.loop(std::move(loop), dtype, shape, {updates, indices, data});

@@ -64,6 +64,7 @@ Status lower_pool(LowerContext& c, std::string_view op) {
                     w, n - 2, n - 1);
   now[n + 1] = w.out[n - 1];
   if (n > 1) now[n] = w.out[n - 2];
+  // Volumes are rare: a pass over memory for each further axis is accepted, instead of kernels of any rank.
   for (int axis = n - 3; axis >= 0; --axis) {
     const Shape as{now[0], now.product(1, axis + 2), now[axis + 2], now.product(axis + 3, now.rank())};
     Window one = w;

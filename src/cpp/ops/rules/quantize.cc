@@ -41,6 +41,7 @@ Status check_quantization(ir::InferContext& c) {
   const bool single = block == 0 && c.has(2) && c.shape(2).elements() == 1 && scale.elements() == 1;
   if (c.has(2) && !single && c.shape(2) != scale)
     return wrong(c.shape(2), "the shape of the scale " + scale.text());
+  // Per tensor: any rank will do.
   if (scale.elements() == 1 && block == 0) return {};
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 1), x.rank()));
   if (block == 0)

@@ -7,6 +7,8 @@
 
 namespace walle::ops {
 
+// A raster with one region: steps of 0 repeat, steps between two axes give diagonals, overlapping steps give
+// sliding windows. Nothing is copied that the merge pass can avoid.
 Ref strided_view(LowerContext& c, Ref r, const Shape& out, std::span<const int64_t> stride, int64_t offset) {
   if (!c.may_have(c.dtype(r), out)) return kNoRef;
   const Shape to = out.strides();
@@ -28,6 +30,7 @@ Ref expand_to(LowerContext& c, Ref r, const Shape& out) {
   return strided_view(c, r, out, stride);
 }
 
+// Channels are axis 1 of data but the only axis of a bias, which broadcasting would align at the right.
 Ref along_axis(LowerContext& c, Ref r, int axis, int rank) {
   if (c.failed()) return kNoRef;
   const int64_t n = c.shape(r).elements();

@@ -9,6 +9,7 @@ enum class AutoPad { none, same_upper, same_lower, valid };
 
 Result<AutoPad> auto_pad(const ir::Attributes& attrs) {
   const std::string text = attrs.get_string("auto_pad", "NOTSET");
+  // Exporters write the empty string for the default.
   if (text == "NOTSET" || text.empty()) return AutoPad::none;
   if (text == "SAME_UPPER") return AutoPad::same_upper;
   if (text == "SAME_LOWER") return AutoPad::same_lower;
@@ -108,6 +109,7 @@ Result<Window> resolve_window(const ir::Attributes& attrs, const Shape& x,
   w.pad_end.assign(n, 0);
   int64_t taps = 1;
   for (int i = 0; i < w.rank(); ++i) {
+    // All taps together: each becomes a region or a row of a product.
     if (__builtin_mul_overflow(taps, w.kernel[i], &taps) || taps > kMaxWindowEntry)
       return model_error("a kernel of more than 2^31 elements", "a smaller kernel", "attribute kernel_shape",
                          "correct kernel_shape");
@@ -137,6 +139,7 @@ Span inside(int64_t size, int64_t out, int64_t stride, int64_t tap_offset, int64
   const int64_t shift = tap_offset - pad;  // input index = o * stride + shift
   Span s;
   s.first = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
+  // C++ rounds towards zero, so a negative numerator is asked for first.
   s.last = size - 1 - shift < 0 ? 0 : std::min(out, (size - 1 - shift) / stride + 1);
   return s;
 }

@@ -36,6 +36,7 @@ Result<Blocks> blocks_of(const ir::Attributes& attrs, const Shape& in, std::vect
     return bad("lists of different lengths or rank");
   int64_t columns = 1;
   for (size_t i = 0; i < n; ++i) {
+    // Each below 2^31, so that no sum or product of two below overflows.
     const auto in_range = [](int64_t v, int64_t low) { return v >= low && v <= kMaxWindowEntry; };
     if (!in_range(w.image[i], 1) || !in_range(w.block[i], 1) || !in_range(w.dilation[i], 1) ||
         !in_range(w.stride[i], 1) || !in_range(w.pad[i], 0) || !in_range(w.pad[n + i], 0))

@@ -13,6 +13,7 @@ Status infer_constant(ir::InferContext& c) {
   if (value && value->elements() != 1)
     return model_error("a value of shape " + value->shape().text(), "one element", "attribute value",
                        "correct the value");
+  // ONNX's default is one float32 zero.
   const DType dtype = value ? value->dtype() : DType::float32;
   WALLE_ASSIGN(const Shape out, Shape::checked(dims, dtype_size(dtype), "ConstantOfShape"));
   c.output(0, dtype, out);

@@ -31,6 +31,7 @@ raster::LoopSpec tuple_loop(const Shape& data, const Shape& index, int batch, in
   const Shape strides = data.strides();
   const int64_t slice = data.product(batch + k, data.rank());
   loop.body = raster::contiguous_region(0, slice);
+  // One bound per coordinate: the kernel names the one that is out of range.
   for (int a = 0; a < k; ++a) loop.index.push_back({strides[batch + a], data[batch + a]});
   // Batches and tuples: the batch moves the data as well, the tuple does not.
   loop.rank = 2;

@@ -16,6 +16,7 @@ struct Segment {
 Result<std::vector<int64_t>> full_pads(const std::vector<int64_t>& pads, const std::vector<int64_t>& axes,
                                        bool has_axes, int rank) {
   std::vector<int64_t> all;
+  // axes since opset 18; before it all axes were meant.
   if (has_axes)
     all = axes;
   else

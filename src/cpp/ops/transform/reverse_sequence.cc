@@ -52,6 +52,7 @@ Status lower(LowerContext& c) {
       step[time] = -1;
       r.regions.push_back(box_region(0, size, {in, from, step}, {in, to}));
     }
+    // The rest of the entry, as it is.
     size[time] = in[time] - lens[b];
     from[time] = lens[b];
     to[time] = lens[b];

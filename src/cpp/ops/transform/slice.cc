@@ -16,6 +16,7 @@ void clamp_axis(int64_t dim, int64_t start, int64_t end, int64_t step, int axis,
   // Farther steps select one element as well; these cannot overflow.
   step = std::clamp(step, -dim - 1, dim + 1);
   const bool up = step > 0;
+  // INT64_MIN stays below 0 after adding a size, so the clamp has it.
   if (start < 0) start += dim;
   if (end < 0) end += dim;
   start = std::clamp<int64_t>(start, 0, up ? dim : std::max<int64_t>(dim - 1, 0));
@@ -33,6 +34,7 @@ Result<Plan> make_plan(const Shape& data, const std::vector<int64_t>& starts,
                        const std::vector<int64_t>& ends, std::vector<int64_t> axes,
                        std::vector<int64_t> steps) {
   const size_t n = starts.size();
+  // Without axes the first n are meant (ONNX), not the last.
   if (axes.empty())
     for (size_t i = 0; i < n; ++i) axes.push_back(static_cast<int64_t>(i));
   if (steps.empty()) steps.assign(n, 1);
@@ -40,6 +42,7 @@ Result<Plan> make_plan(const Shape& data, const std::vector<int64_t>& starts,
     return model_error(std::to_string(n) + " starts, " + std::to_string(ends.size()) + " ends, " +
                            std::to_string(axes.size()) + " axes, " + std::to_string(steps.size()) + " steps",
                        "as many of each", "Slice inputs", "correct the lists");
+  // An axis twice has no defined order.
   WALLE_ASSIGN(const std::vector<int> at, unique_axes(axes, data.rank()));
   const size_t rank = data.rank();
   Plan plan{std::vector<int64_t>(rank, 0), std::vector<int64_t>(rank, 1), data};

@@ -11,6 +11,7 @@ Result<std::vector<int64_t>> part_sizes(ir::InferContext& c, int64_t dim) {
   const int64_t outputs = c.output_count();
   if (c.has(1)) {
     WALLE_ASSIGN(std::vector<int64_t> sizes, c.need_i64(1));
+    // Subtracted from what is left: adding up a file's sizes might overflow.
     int64_t left = dim;
     for (int64_t s : sizes) left = s < 0 || s > left ? -1 : left - s;
     if (static_cast<int64_t>(sizes.size()) != outputs || left != 0)
