@@ -1,5 +1,7 @@
 #include "base/status.h"
 
+#include "base/utf8.h"
+
 namespace walle::base {
 
 std::string_view error_group_name(ErrorGroup group) {
@@ -15,7 +17,12 @@ std::string_view error_group_name(ErrorGroup group) {
   return "internal";
 }
 
-// One line, in this order, because logs cut the end of long lines: what was given must survive.
+Error::Error(ErrorGroup group, ErrorText text) : group_(group), text_(std::move(text)) {
+  for (std::string* part : {&text_.given, &text_.expected, &text_.where, &text_.next})
+    *part = repaired_utf8(std::move(*part));
+}
+
+// In this order, because logs cut the end of long lines: what was given must survive.
 std::string Error::message() const {
   std::string out = text_.given;
   if (!text_.expected.empty()) out += "; expected " + text_.expected;
@@ -26,7 +33,8 @@ std::string Error::message() const {
 
 Error& Error::within(std::string_view outer) {
   // From the outside in, as a path is read.
-  text_.where = text_.where.empty() ? std::string(outer) : std::string(outer) + ", " + text_.where;
+  const std::string place = repaired_utf8(std::string(outer));
+  text_.where = text_.where.empty() ? place : place + ", " + text_.where;
   return *this;
 }
 
