@@ -71,7 +71,7 @@ std::array<uint32_t, 4> philox(uint64_t key, uint64_t counter) {
   auto k0 = static_cast<uint32_t>(key);
   auto k1 = static_cast<uint32_t>(key >> 32);
   std::array<uint32_t, 4> c{static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32), 0, 0};
-  // Ten rounds: the paper's recommended number with a margin; seven already pass TestU01's BigCrush there.
+  // Ten rounds, as the paper recommends: seven already pass BigCrush there, the rest is margin.
   for (int round = 0; round < 10; ++round) {
     const uint64_t p0 = uint64_t{0xD2511F53u} * c[0];
     const uint64_t p1 = uint64_t{0xCD9E8D57u} * c[2];

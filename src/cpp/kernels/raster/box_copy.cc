@@ -41,8 +41,8 @@ int unit_axis(const std::vector<Axis>& axes, int64_t Axis::* view, int64_t unit)
 void widen_unit(std::vector<Axis>& axes, int64_t& unit) {
   while (!axes.empty() && axes.back().src == unit && axes.back().dst == unit) {
     const int64_t run = unit * axes.back().size;
-    // 3, 5, 6, 7, ... bytes have no register type; a loop over the single elements beats a memcpy of a
-    // run-time length that short.
+    // 3, 5, 6, 7, ... bytes have no register type, and a memcpy of so few bytes by a run-time length is
+    // mostly its call: they stay single elements.
     if (run <= kRegister && !std::has_single_bit(static_cast<uint64_t>(run))) return;
     unit = run;
     axes.pop_back();

@@ -34,8 +34,7 @@ inline vf apply(const RnnActivation& a, vf x) {
 }
 
 // Sigmoid gates, tanh elsewhere, no clipping.
-// What PyTorch, Keras and CNTK export; a choice per vector at run time took the place of a compiled-in one
-// nowhere else.
+// What PyTorch and Keras export, so that it is compiled without a choice per vector.
 struct Usual {
   static vf f(const RnnRow&, vf x) { return sigmoid(x); }
   static vf g(const RnnRow&, vf x) { return tanh(x); }

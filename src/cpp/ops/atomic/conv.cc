@@ -97,8 +97,7 @@ Ref columns(LowerContext& c, Ref x, const Window& w) {
       if (!reads) break;
       row /= w.out[i];
       size.push_back(s.length());
-      // A stride of one element is never taken; left at 0, it cannot push the region's extent beyond the
-      // input.
+      // A single element is never stepped from; a stride of 0 keeps the region's extent inside the input.
       src.push_back(s.length() > 1 ? strides[i + 2] * w.stride[i] : 0);
       dst.push_back(row);
       from += strides[i + 2] * (s.first * w.stride[i] + shift - w.pad_begin[i]);

@@ -38,8 +38,7 @@ Result<DftSpec> make(const ir::Attributes& attrs, const Shape& x, const std::vec
   if (s.axis == x.rank() - 1)
     return wrong("the last axis", "an axis before the one of real and imaginary parts");
   if (s.n < 1 || s.n > kLongestDft) return wrong("length " + std::to_string(s.n), "a length from 1 to 2^24");
-  // Rader's or Bluestein's algorithm would lift the limit; sound and radar use powers of two and their small
-  // multiples.
+  // Rader's or Bluestein's algorithm would lift the limit; frames are powers of two and small multiples.
   if (largest_prime(s.n) > kLargestPrimeDft)
     return wrong("length " + std::to_string(s.n),
                  "no prime factor above " + std::to_string(kLargestPrimeDft));

@@ -7,7 +7,7 @@ namespace walle::ops {
 namespace {
 Status infer(ir::InferContext& c) {
   WALLE_TRY(same_dtypes(c, 0, c.input_count()));
-  // Opset 7 and later; what broadcast before is refused by the version that this runtime reads.
+  // ONNX Gemm takes matrices alone; MatMul has the batches.
   if (c.rank(0) != 2 || c.rank(1) != 2)
     return model_error("ranks " + std::to_string(c.rank(0)) + " and " + std::to_string(c.rank(1)),
                        "two matrices", "Gemm", "use MatMul");

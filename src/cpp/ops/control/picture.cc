@@ -153,7 +153,7 @@ Result<Picture> decode_png(Bytes b) {
 }
 
 Result<Picture> decode_jpeg(Bytes b) {
-  // The soname of libjpeg-turbo since 1.3; its functions tj... are its stable interface.
+  // TurboJPEG, libjpeg-turbo's own interface, which is simpler and more stable than libjpeg's structures.
   static const Library library("libturbojpeg.so.0");
   static const auto open = library.find<void* (*)()>("tjInitDecompress");
   static const auto close = library.find<int (*)(void*)>("tjDestroy");
