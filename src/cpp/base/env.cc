@@ -19,6 +19,7 @@ namespace walle::base {
 namespace {
 
 Error io_error(std::string_view verb, const std::string& path, int code) {
+  // One next step for what users meet; the rest is the system's text.
   const char* next = code == ENOSPC   ? "free space on the disk or lower the quota"
                      : code == EROFS  ? "choose a directory on a writable file system"
                      : code == EACCES ? "check the permissions of the directory"
@@ -51,7 +52,8 @@ class SystemMap final : public WritableMap {
   std::span<std::byte> bytes() override { return {data_, size_}; }
 
   Status sync(size_t offset, size_t size) override {
-    const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+    const size_t page = ::sysconf(_SC_PAGESIZE);
+    // msync wants whole pages.
     const size_t begin = offset / page * page;
     const size_t end = std::min(size_, (offset + size + page - 1) / page * page);
     if (begin < end && ::msync(data_ + begin, end - begin, MS_SYNC) != 0)
@@ -61,7 +63,7 @@ class SystemMap final : public WritableMap {
 
   void prefault([[maybe_unused]] size_t offset, [[maybe_unused]] size_t size) override {
 #ifdef MADV_POPULATE_WRITE
-    const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+    const size_t page = ::sysconf(_SC_PAGESIZE);
     const size_t begin = offset / page * page;
     const size_t end = std::min(size_, (offset + size + page - 1) / page * page);
     if (begin < end) ::madvise(data_ + begin, end - begin, MADV_POPULATE_WRITE);  // only a hint
@@ -91,6 +93,7 @@ class SystemWriter final : public FileWriter {
       return internal_error("a write behind the end of a new file", "file " + path_);
     while (!bytes.empty()) {
       const ssize_t n = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+      // A signal to the host program is no error of the disk.
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) return io_error("write", path_, errno);
       bytes = bytes.subspan(static_cast<size_t>(n));
@@ -161,8 +164,11 @@ class SystemEnv final : public Env {
  public:
   Result<std::unique_ptr<WritableMap>> map_writable(const std::string& path, size_t size) override {
     const bool existed = file_size(path) >= 0;
+    // 0600: what a device has recorded of its user is the user's.
     Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (fd.get() < 0) return io_error("open", path, errno);
+    // flock and not a lock file: the kernel lets go of it when the process dies, however it dies. Not waited
+    // for: the other writer may hold it for days.
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
       return resource_error("'" + path + "' is already open for writing", "one writer per file",
                             "file " + path, "close the other writer, or read its events through it");
@@ -170,11 +176,13 @@ class SystemEnv final : public Env {
     if (::fstat(fd.get(), &info) != 0) return io_error("stat", path, errno);
     if (static_cast<size_t>(info.st_size) != size && ::ftruncate(fd.get(), static_cast<off_t>(size)) != 0)
       return io_error("resize", path, errno);
+    // ftruncate alone leaves a hole, and a full disk would then be a SIGBUS at some later store.
     if (const int code = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(size)); code != 0)
       return io_error("allocate", path, code);
     void* data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
     if (data == MAP_FAILED) return io_error("map", path, errno);
     auto map = std::make_unique<SystemMap>(path, fd.release(), static_cast<std::byte*>(data), size);
+    // The name of a new file is durable only with its directory.
     if (!existed) WALLE_TRY(sync_directory(path));
     return std::unique_ptr<WritableMap>(std::move(map));
   }
@@ -186,6 +194,7 @@ class SystemEnv final : public Env {
     if (fd.get() < 0) return io_error("open", path, errno);
     struct stat info{};
     if (::fstat(fd.get(), &info) != 0) return io_error("stat", path, errno);
+    // A pipe or a device has no size, and reading one could wait for ever.
     if (!S_ISREG(info.st_mode)) return io_error("read", path, S_ISDIR(info.st_mode) ? EISDIR : EINVAL);
     std::string out(std::min(static_cast<size_t>(info.st_size), size), '\0');
     size_t done = 0;
@@ -193,8 +202,9 @@ class SystemEnv final : public Env {
       const ssize_t n = ::read(fd.get(), out.data() + done, out.size() - done);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) return io_error("read", path, errno);
+      // The file has shrunk since it was asked for its size.
       if (n == 0) break;
-      done += static_cast<size_t>(n);
+      done += n;
     }
     out.resize(done);
     return out;
@@ -219,6 +229,7 @@ class SystemEnv final : public Env {
 
   Status make_dirs(const std::string& path) override {
     std::error_code code;
+    // With an error code: the form without one throws.
     std::filesystem::create_directories(path, code);
     if (code) return io_error("create the directory", path, code.value());
     return {};
@@ -231,6 +242,7 @@ class SystemEnv final : public Env {
          !code && it != std::filesystem::directory_iterator(); it.increment(code))
       if (it->is_regular_file(code)) out.push_back(it->path().filename().string());
     if (code) return io_error("list", dir, code.value());
+    // Directories list in any order; whoever adopts segments relies on theirs.
     std::sort(out.begin(), out.end());
     return out;
   }

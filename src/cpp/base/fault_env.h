@@ -2,7 +2,8 @@
 // process sees and the bytes a disk would have kept.
 //
 // lose_power() forgets whatever was not synced; fail_at(k) breaks the k-th operation from now; limit_disk,
-// set_read_only and the clock do what they say. Maps opened before lose_power() must be closed by then.
+// set_read_only and the clock do what they say. Maps opened before lose_power() must be closed by then. Not
+// synchronised.
 #pragma once
 
 #include <map>
@@ -60,6 +61,7 @@ class FaultEnv final : public Env {
   int64_t operations_ = 0;
   int64_t disk_bytes_ = -1;
   bool read_only_ = false;
+  // November 2023; any time far from 0 would do.
   int64_t wall_us_ = 1'700'000'000'000'000;
   int64_t steady_us_ = 1'000'000;
 };

@@ -58,7 +58,7 @@ class Writer {
   // the same bytes: comparing every constant with every other would read all weights to find what converters
   // seldom make.
   uint32_t segment(const Tensor& t) {
-    const auto bytes = static_cast<size_t>(t.bytes());
+    const size_t bytes = t.bytes();
     const auto [it, fresh] = known_.try_emplace({t.data(), bytes}, static_cast<uint32_t>(segments_.size()));
     if (!fresh) return it->second;
     const auto offset = static_cast<uint64_t>(

@@ -21,6 +21,7 @@ Result<Buffer> Buffer::allocate(size_t bytes) {
 
 Buffer Buffer::wrap(void* data, size_t bytes, std::function<void()> release, bool writable) {
   Buffer out;
+  // `release` may be empty: memory that outlives every tensor, such as a static table.
   out.owner_ = std::shared_ptr<const void>(data, [release = std::move(release)](const void*) {
     if (release) release();
   });
@@ -31,6 +32,8 @@ Buffer Buffer::wrap(void* data, size_t bytes, std::function<void()> release, boo
 }
 
 Buffer Buffer::window(std::shared_ptr<const void> owner, const void* data, size_t bytes) {
+  // Not writable: the owner may be a mapped file, where a store would be a segmentation fault, or another
+  // tensor's bytes.
   Buffer out;
   out.owner_ = std::move(owner);
   out.data_ = static_cast<std::byte*>(const_cast<void*>(data));

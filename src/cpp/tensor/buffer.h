@@ -31,6 +31,7 @@ class Buffer {
   std::byte* data() const { return data_; }
   size_t size() const { return size_; }
   bool writable() const { return writable_; }
+  // Whether an input's bytes may be written over in place (the last reader's result).
   bool unique() const { return owner_.use_count() == 1; }
   explicit operator bool() const { return owner_ != nullptr; }
 

@@ -16,6 +16,8 @@ namespace walle::kernels {
 
 const GemmTable& gemm_table(Isa isa);
 
+// Strides in elements. Any pair is allowed, so transposed operands and rows of wider tensors need no copy;
+// unit strides have faster packing.
 struct Matrix {
   const float* data = nullptr;
   int64_t row_stride = 0;
@@ -29,6 +31,8 @@ struct PanelSource {
   const void* object = nullptr;
 };
 
+// At most one bias is set, and everything optional is null. Never changed by run_gemm: one description serves
+// every run of a plan.
 struct Gemm {
   int64_t m = 0, n = 0, k = 0;
   // One of: packed_a (packed_a_elements), or a.

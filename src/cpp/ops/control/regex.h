@@ -16,6 +16,7 @@
 
 namespace walle::ops {
 
+// Immutable after compile(): any thread may match.
 class Regex {
  public:
   static Result<Regex> compile(const std::string& pattern);
