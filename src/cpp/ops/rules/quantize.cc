@@ -97,7 +97,8 @@ Ref quantized(LowerContext& c, Ref x, Ref zero, DType to) {
                   {{"to", static_cast<int64_t>(to)}, {"saturate", c.attrs().get_int("saturate", 1)}});
   Ref y = c.emit("Round", {x});
   if (zero >= 0) y = c.add(y, c.cast(zero, c.dtype(y)));
-  return c.cast(c.emit("Clamp", {y}, {{"min", range->first}, {"max", range->second}}), to);
+  return c.cast(
+      c.emit("Clamp", {y}, {{"min", range->first}, {"max", range->second}, {"nan_to_min", int64_t{1}}}), to);
 }
 
 }  // namespace walle::ops
