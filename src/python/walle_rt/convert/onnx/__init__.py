@@ -16,6 +16,7 @@ from ... import _core
 from ...errors import Error, ResourceError
 from ..report import Report, refuse
 from . import (
+    attention,
     classical,
     constants,
     control,
@@ -39,6 +40,7 @@ from .walk import Walk
 __all__ = ["convert_model"]
 
 FAMILIES = (
+    attention,
     classical,
     constants,
     control,

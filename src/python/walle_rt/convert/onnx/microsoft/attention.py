@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..heads import heads_first, join_heads
 from ..node import Node
 from ..scope import NONE
 from .registry import counted, scalar_size
@@ -26,19 +27,9 @@ class Scoring:
     sink: int = NONE
 
 
-def split_heads(node: Node, value: int, heads: int) -> int:
-    """[batch, length, heads * size] as [batch, length, heads, size]."""
-    return node.emit("Reshape", [value, node.ints([0, 0, heads, -1])])
-
-
-def heads_first(node: Node, value: int) -> int:
-    """[batch, length, heads, size] as [batch, heads, length, size], and back."""
-    return node.emit("Transpose", [value], {"perm": [0, 2, 1, 3]})
-
-
 def joined(node: Node, value: int) -> int:
     """[batch, heads, length, size] as [batch, length, heads * size]."""
-    return node.emit("Reshape", [heads_first(node, value), node.ints([0, 0, -1])])
+    return join_heads(node, heads_first(node, value))
 
 
 def _scaled(node: Node, q: int, scale: float) -> int:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from onnx import TensorProto
 
+from ..heads import heads_first, join_heads, split_heads
 from ..node import Node
 from ..scope import NONE
 from ..unsupported import UnsupportedError
-from .attention import Scoring, attend, bias_where, heads_first, split_heads
+from .attention import Scoring, attend, bias_where
 from .registry import contrib, counted, refuse_output, scalar_size
 from .rotary import Angles, rotated
 
@@ -121,4 +122,4 @@ def grouped(node: Node) -> None:
     how = Scoring(float(node.attr("scale", 0.0)), float(node.attr("softcap", 0.0)), masks, _sink(node, q))
     wide_k, wide_v = (_repeated(node, x, times) for x in (k, v))
     made = heads_first(node, attend(node, heads_first(node, q), wide_k, wide_v, how))
-    node.result(node.emit("Reshape", [made, node.ints([0, 0, -1])]), k, v)
+    node.result(join_heads(node, made), k, v)

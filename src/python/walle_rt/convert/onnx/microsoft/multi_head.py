@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..heads import heads_first, join_heads, split_heads
 from ..node import Node
 from ..scope import NONE
 from ..types import rank_of
 from ..unsupported import UnsupportedError
-from .attention import Scoring, attend, causal_mask, heads_first, joined, split_heads
+from .attention import Scoring, attend, causal_mask, joined
 from .integer_products import plus, scaled_product
 from .masks import padding_mask
 from .registry import contrib, refuse_attribute, refuse_input, refuse_output
@@ -80,15 +81,11 @@ def _unpacked(node: Node) -> Sequence[int]:
     q, k, v = (node.input(i) for i in range(3))
     if k == NONE:
         refuse_input(node, 3, "a bias beside packed query, key and value")
-        return [_flat(node, _pick(node, q, i, 3)) for i in range(3)]
+        return [join_heads(node, _pick(node, q, i, 3)) for i in range(3)]
     if v == NONE:
         refuse_input(node, 3, "a bias beside packed key and value")
-        return [q, *(_flat(node, _pick(node, k, i, 3)) for i in range(2))]
+        return [q, *(join_heads(node, _pick(node, k, i, 3)) for i in range(2))]
     return q, k, v
-
-
-def _flat(node: Node, value: int) -> int:
-    return node.emit("Reshape", [value, node.ints([0, 0, -1])])
 
 
 def _biased(node: Node, values: Sequence[int]) -> list[int]:

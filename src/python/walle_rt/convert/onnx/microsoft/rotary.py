@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..heads import heads_first, join_heads, split_heads
 from ..node import Node
-from .attention import heads_first
 from .registry import contrib, counted, scalar_size, size_of
 
 
@@ -65,10 +65,13 @@ def _head_size(node: Node, x: int) -> int:
     """[batch, length, heads * size] with the heads apart; their number or their size is known."""
     heads = int(node.attr("num_heads", 0))
     if heads:
-        return node.emit("Reshape", [x, node.ints([0, 0, heads, -1])])
-    half = size_of(node, node.input(2), 1)
-    parts = [node.ints([0, 0, -1]), node.emit("Add", [half, half])]
-    return node.emit("Reshape", [x, node.emit("Concat", parts, {"axis": 0})])
+        return split_heads(node, x, heads)
+    shape, half = node.emit("Shape", [x]), size_of(node, node.input(2), 1)
+    size = node.emit("Max", [node.emit("Add", [half, half]), node.ints([1])])
+    count = node.emit("Div", [size_of(node, x, 2), size])
+    outer = node.emit("Slice", [shape, node.ints([0]), node.ints([2])])
+    apart = node.emit("Concat", [outer, count, size], {"axis": 0})
+    return node.emit("Reshape", [x, apart], {"allowzero": 1})
 
 
 @contrib("RotaryEmbedding")
@@ -82,4 +85,4 @@ def rotary(node: Node) -> None:
         return
     heads = _head_size(node, x)
     made = rotated(node, heads, _places(node, x), angles)
-    node.result(node.emit("Reshape", [made, node.ints([0, 0, -1])]))
+    node.result(join_heads(node, made))
