@@ -17,7 +17,12 @@ from onnx import helper
 import walle_rt
 
 CASES = all_cases()
-NOT_IN_ONNXRUNTIME: dict[str, str] = {}
+# Operators and forms of which ONNX Runtime has kernels for GPUs alone.
+NOT_IN_ONNXRUNTIME = {
+    "bias split gelu", "bias add", "bias dropout", "bias softmax", "bias softmax over two axes", "group norm",
+    "conv, channels last", "attention, past and bias", "multi-head, packed", "multi-head, packed, one way",
+    "multi-head, packed keys",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -71,3 +76,20 @@ def test_refusals_say_why() -> None:
     assert "do_rotary" in refused("Attention", {"x": x[None], "w": x.T}, num_heads=2, do_rotary=1)
     assert "Nonsense" in refused("FusedGemm", {"x": x, "w": x.T}, activation="Nonsense")
     assert "'com.microsoft'" in refused("MoE", {"x": x})
+
+
+@pytest.mark.parametrize(("op", "rank"), [("Attention", 3), ("Attention", 4), ("MultiHeadAttention", 3)])
+def test_attention_without_any_key_gives_zeros(op: str, rank: int) -> None:
+    contrib = op == "MultiHeadAttention"
+    q, k = (np.ones((1, n, 8) if rank == 3 else (1, 2, n, 4), np.float32) for n in (3, 0))
+    heads = {"q_num_heads": 2, "kv_num_heads": 2} if rank == 3 else {}
+    node = helper.make_node(
+        op, ["q", "k", "v"], ["y"], domain="com.microsoft" if contrib else "",
+        **({"num_heads": 2} if contrib else heads),
+    )  # fmt: skip
+    imports = [helper.make_opsetid("com.microsoft", 1)] if contrib else []
+    kinds = {name: (1, [None] * rank) for name in "qkv"}
+    made = model([node], kinds, ["y"], opset=23, imports=imports)
+    y = walle_rt.load(made).session().run({"q": q, "k": k, "v": k})["y"]
+    assert y.shape == q.shape
+    assert not y.any()

@@ -11,7 +11,6 @@ namespace walle::kernels {
 inline double activation_reference(Activation a, double x, double alpha, double beta) {
   switch (a) {
     case Activation::none: return x;
-    case Activation::saturate: return std::isnan(x) ? alpha : std::min(std::max(x, alpha), beta);
     case Activation::clamp: return std::isnan(x) ? x : std::min(std::max(x, alpha), beta);
     case Activation::leaky_relu: return x < 0 ? x * alpha : x;
     case Activation::sigmoid: return 1 / (1 + std::exp(-x));

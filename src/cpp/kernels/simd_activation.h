@@ -10,7 +10,6 @@ namespace {
 template <Activation A>
 [[maybe_unused]] inline vf activate(vf x, float alpha, float beta) {
   if constexpr (A == Activation::clamp) return clamp(x, alpha, beta);
-  if constexpr (A == Activation::saturate) return saturate(x, alpha, beta);
   if constexpr (A == Activation::leaky_relu) return x < 0.0f ? x * alpha : x;
   if constexpr (A == Activation::sigmoid) return sigmoid(x);
   if constexpr (A == Activation::silu) return x * sigmoid(x);

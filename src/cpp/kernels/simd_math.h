@@ -15,11 +15,6 @@ namespace {
   return min_keep_nan(splat(high), max_keep_nan(splat(low), x));
 }
 
-// The lower bound for NaN, as ONNX Runtime quantises it. The bound stands where the helper keeps NaN.
-[[maybe_unused]] inline vf saturate(vf x, float low, float high) {
-  return min_keep_nan(splat(high), max_keep_nan(x, splat(low)));
-}
-
 // ((first * z + next) * z + ...) + last: Horner's rule, coefficients from the highest power down. One
 // function for all of them, so that each is a list of numbers. The number of coefficients is a constant of
 // the call and the fold leaves no loop behind, so the compiler has nothing to unroll.

@@ -88,7 +88,7 @@ TEST(Gemm, BiasResidualAndEveryActivation) {
       for (int pointers = 0; pointers < 4; ++pointers) {
         Epilogue e;
         e.activation = static_cast<Activation>(a);
-        e.alpha = a <= static_cast<int>(Activation::saturate) ? -0.5f : 0.25f;
+        e.alpha = e.activation == Activation::clamp ? -0.5f : 0.25f;
         e.beta = 0.75f;
         if (pointers & 1)
           e.row_bias = row.data();

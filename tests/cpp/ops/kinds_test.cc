@@ -49,8 +49,6 @@ TEST(NodeKinds, AttributesChooseVariants) {
   EXPECT_EQ(unary_kind("Gelu", {}), UnaryKind::gelu);
   EXPECT_EQ(unary_kind("Gelu", {{"approximate", std::string("tanh")}}), UnaryKind::gelu_tanh);
   EXPECT_EQ(unary_kind("Tanh", {{"approximate", std::string("tanh")}}), UnaryKind::tanh);
-  EXPECT_EQ(unary_kind("Clamp", {}), UnaryKind::clamp);
-  EXPECT_EQ(unary_kind("Clamp", {{"nan_to_min", int64_t{1}}}), UnaryKind::saturate);
   EXPECT_FALSE(unary_kind("Clip", {}));
   EXPECT_EQ(binary_kind("Mod", {}), BinaryKind::mod);
   EXPECT_EQ(binary_kind("Mod", {{"fmod", int64_t{1}}}), BinaryKind::fmod);
@@ -74,7 +72,6 @@ TEST(NodeKinds, NumbersComeFromTheirAttributesOrFromTheDefaultsOfOnnx) {
   expect_params(UnaryKind::shrink, {{"lambd", 0.75}, {"bias", 0.125}}, 0.75, 0.125);
   expect_params(UnaryKind::clamp, {}, -kInfinity, kInfinity);
   expect_params(UnaryKind::clamp, {{"max", 6.0}}, -kInfinity, 6);
-  expect_params(UnaryKind::saturate, {{"min", -8.0}, {"max", 7.0}}, -8, 7);
   expect_params(UnaryKind::is_inf, {}, 1, 1);
   expect_params(UnaryKind::is_inf, {{"detect_negative", int64_t{0}}}, 0, 1);
 }

@@ -51,11 +51,6 @@ void run_activation(K kind, const UnaryParams& p, const T* x, T* y, int64_t n) {
         const T low = v < a ? a : v;
         return low > b ? b : low;
       });
-    case K::saturate:
-      return map(x, y, n, [a, b](T v) {
-        const T low = v >= a ? v : a;
-        return low > b ? b : low;
-      });
     case K::elu: return map(x, y, n, [a](T v) { return v >= 0 ? v : a * std::expm1(v); });
     case K::gelu: return map(x, y, n, [](T v) { return T(0.5) * v * (T(1) + std::erf(v * T(kSqrtHalf))); });
     case K::gelu_tanh:

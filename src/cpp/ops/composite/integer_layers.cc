@@ -130,8 +130,8 @@ Status lower_conv_integer(LowerContext& c) {
   return {};
 }
 
-// All scales in one factor before the sum meets them, as ONNX Runtime has it: ONNX does not say in which order
-// they are applied, and another one rounds some results to the code beside.
+// All scales in one factor before the sum meets them, as ONNX Runtime has it: ONNX does not say in which
+// order they are applied, and another one rounds some results to the code beside.
 Ref requantized(LowerContext& c, Ref sum, Ref scale) {
   const Ref factor = c.div(scale, scale_operand(c, c.in(6), true));
   return quantized(c, c.mul(sum, factor), c.reshape(c.in(7), Shape{}), c.out_dtype(0));

@@ -8,7 +8,6 @@ std::optional<UnaryKind> unary_kind(std::string_view op, const ir::Attributes& a
   const auto kind = tensor::unary_kind(op);
   if (kind == UnaryKind::gelu && attrs.get_string("approximate", "none") == "tanh")
     return UnaryKind::gelu_tanh;
-  if (kind == UnaryKind::clamp && attrs.get_int("nan_to_min", 0) != 0) return UnaryKind::saturate;
   return kind;
 }
 
@@ -19,7 +18,6 @@ UnaryParams unary_params(UnaryKind kind, const ir::Attributes& attrs) {
 #define WALLE_UNARY_WITH(kind, name, group, alpha, alpha_default, beta, beta_default) \
   case UnaryKind::kind: return {attrs.get_float(alpha, alpha_default), attrs.get_float(beta, beta_default)};
 #include "tensor/kinds/unary.inc"
-    case UnaryKind::saturate: return unary_params(UnaryKind::clamp, attrs);
     case UnaryKind::is_inf:
       return {static_cast<double>(attrs.get_int("detect_negative", 1)),
               static_cast<double>(attrs.get_int("detect_positive", 1))};
