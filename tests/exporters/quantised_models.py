@@ -33,6 +33,20 @@ def _dense() -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
     return nn.Sequential(nn.Linear(32, 64), nn.GELU(), nn.Linear(64, 8)), (torch.randn(4, 32),)
 
 
+class _Last(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.cell = nn.LSTM(12, 16, batch_first=True)
+        self.head = nn.Linear(16, 5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.cell(x)[0][:, -1])
+
+
+def _recurrent() -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
+    return _Last(), (torch.randn(2, 7, 12),)
+
+
 class _Samples(q.CalibrationDataReader):
     def __init__(self, feeds: Feeds) -> None:
         self.left = [{k: np.roll(v, i) for k, v in feeds.items()} for i in range(4)]
@@ -98,5 +112,6 @@ def cases() -> Iterator[Case]:
             ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
         ):
             yield Case(f"{name}, optimised {level.name}", partial(_optimised, base, level))
+    yield Case("recurrent, dynamic", partial(_dynamic, _recurrent))
     yield Case("dense, four bits", partial(_four_bits, _dense))
     yield Case("encoder, four bits", partial(_four_bits, _encoder))

@@ -96,6 +96,14 @@ def joining() -> Iterator[Case]:
     )
 
 
+def dynamically(x: Array) -> Array:
+    """Rounded to 256 codes over its own range, which holds 0."""
+    low, high = min(float(x.min()), 0.0), max(float(x.max()), 0.0)
+    step = np.float32(high - low) / np.float32(255)
+    zero = np.rint(-low / step)
+    return np.asarray((np.clip(np.rint(x / step) + zero, 0, 255) - zero) * np.float64(step))
+
+
 def matrices() -> Iterator[Case]:
     a, b, bias = codes(np.uint8, 3, 8), codes(np.int8, 8, 5), floats(5)
     scales = np.abs(floats(5)) / 50 + np.float32(0.01)
@@ -106,12 +114,9 @@ def matrices() -> Iterator[Case]:
     ]  # fmt: skip
     yield Case("integers to float", "MatMulIntegerToFloat", inputs, [single(fa @ fb + bias)])
     x = floats(2, 3, 8)
-    low, high = min(float(x.min()), 0.0), max(float(x.max()), 0.0)
-    step = np.float32(high - low) / np.float32(255)
-    zero = np.rint(-low / step)
-    rounded = (np.clip(np.rint(x / step) + zero, 0, 255) - zero) * np.float64(step)
     inputs = [x, b, scales, zeros, bias]
-    yield Case("dynamic", "DynamicQuantizeMatMul", inputs, [single(rounded @ fb + bias)], fixed=(1, 2, 3))
+    want = single(dynamically(x) @ fb + bias)
+    yield Case("dynamic", "DynamicQuantizeMatMul", inputs, [want], fixed=(1, 2, 3))
     a, c = codes(np.uint8, 8, 3), rng.integers(-500, 500, 5).astype(np.int32)
     plain_b = plain(b, 0.05, 4)
     value = 0.5 * (plain(a, 0.02, 99).T @ plain_b + c * np.float64(np.float32(0.02)) * np.float32(0.05))
@@ -140,6 +145,26 @@ def linear() -> Iterator[Case]:
         yield Case(f"dequantize, {what}", "DequantizeLinear", [want, *grid(scale, zero, kind)], [back])
 
 
+def lstm() -> Iterator[Case]:
+    """One direction; gates in the order i, o, f, c; the state is not rounded."""
+    hidden = 4
+    x, w, r, b = floats(3, 2, 5), codes(np.int8, 1, 5, 16), codes(np.int8, 1, hidden, 16), floats(1, 32)
+    scales = [(np.abs(floats(1, 16)) / 100).astype(np.float32), np.asarray([0.004], np.float32)]
+    zeros = [np.zeros((1, 16), np.int8), np.asarray([3], np.int8)]
+    wide = [(m[0].astype(np.float64) - z[0]) * s[0] for m, s, z in zip((w, r), scales, zeros, strict=True)]
+    h, c = np.zeros((2, hidden)), np.zeros((2, hidden))
+    steps = []
+    for row in dynamically(x):
+        sums = row @ wide[0] + h @ wide[1] + np.float64(b[0, :16]) + b[0, 16:]
+        i, o, f, g = np.split(sums, 4, axis=1)
+        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+        h = sigmoid(o) * np.tanh(c)
+        steps.append(h)
+    inputs = [x, w, r, b, None, None, None, None, scales[0], zeros[0], scales[1], zeros[1]]
+    want = [single(np.stack(steps)[:, None]), single(h[None]), single(c[None])]
+    yield Case("lstm", "DynamicQuantizeLSTM", inputs, want, {"hidden_size": hidden}, (1, 2, 8, 9, 10, 11))
+
+
 def cases() -> Iterator[Case]:
-    for family in (elementwise, pools, joining, matrices, linear):
+    for family in (elementwise, pools, joining, matrices, linear, lstm):
         yield from family()
