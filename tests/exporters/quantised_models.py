@@ -89,11 +89,23 @@ def _four_bits(base: Base, path: Path) -> Feeds:
 
 def _optimised(base: Base, level: Any, path: Path) -> Feeds:
     plain, feeds = _written(base, path)
+    _optimise(plain, level, path)
+    return feeds
+
+
+def _static_optimised(base: Base, path: Path) -> Feeds:
+    """From pairs of QuantizeLinear and DequantizeLinear to layers between codes, some with channels last."""
+    quantised = path.with_suffix(".quantised.onnx")
+    feeds = _static(base, q.QuantFormat.QDQ, q.QuantType.QUInt8, False, quantised)
+    _optimise(quantised, ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED, path)
+    return feeds
+
+
+def _optimise(plain: Path, level: Any, path: Path) -> None:
     options = ort.SessionOptions()
     options.graph_optimization_level = level
     options.optimized_model_filepath = str(path)
     ort.InferenceSession(str(plain), options, providers=["CPUExecutionProvider"])
-    return feeds
 
 
 def cases() -> Iterator[Case]:
@@ -107,6 +119,7 @@ def cases() -> Iterator[Case]:
             what = f"{name}, {form.name} {kind.name}{', per channel' if per_channel else ''}"
             yield Case(what, partial(_static, base, form, kind, per_channel))
         yield Case(f"{name}, dynamic", partial(_dynamic, base))
+        yield Case(f"{name}, QDQ, optimised", partial(_static_optimised, base))
         for level in (
             ort.GraphOptimizationLevel.ORT_ENABLE_BASIC,
             ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,

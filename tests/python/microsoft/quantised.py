@@ -58,6 +58,12 @@ def elementwise() -> Iterator[Case]:
             f"softmax, {what}", "QLinearSoftmax", [*one, *grid(1 / 256, low, kind)], [want],
             {"axis": -1, "opset": 13}, (1, 2, 3, 4), steps=1,
         )  # fmt: skip
+        scale = 1 / 100.9  # of which onnxruntime makes 100 steps
+        want = coded(raised / raised.sum(-1, keepdims=True), 1 / 100, low, kind)
+        yield Case(
+            f"softmax, whole steps, {what}", "QLinearSoftmax", [*one, *grid(scale, low, kind)], [want],
+            {"axis": -1, "opset": 13}, (1, 2, 3, 4),
+        )  # fmt: skip
         whole = raised.reshape(2, -1) * np.exp(fa.max(-1)).reshape(2, -1).repeat(5, axis=1)
         want = coded((whole / whole.sum(-1, keepdims=True)).reshape(a.shape), 1 / 256, low, kind)
         yield Case(

@@ -49,10 +49,15 @@ def unary(node: Node) -> None:
 
 @contrib("QLinearSoftmax")
 def softmax(node: Node) -> None:
-    """Attribute opset: before 13 an axis stood for all axes from it on."""
+    """Attribute opset: before 13 an axis stood for all axes from it on.
+
+    onnxruntime multiplies by a whole number of codes where others divide by the scale of the result: by 254 for
+    a scale of 1 / 254.9. Whoever calibrated the model has seen that.
+    """
     axis = int(node.attr("axis", -1))
     value = softmax_over(node, dequantized(node, 0), axis, flattened=int(node.attr("opset", 13)) < 13)
-    node.result(quantized(node, value, node.input(3), node.input(4)))
+    steps = node.emit("Floor", [node.emit("Reciprocal", [node.input(3)])])
+    node.result(quantized(node, value, node.emit("Reciprocal", [steps]), node.input(4)))
 
 
 @contrib("QLinearAveragePool", "QLinearGlobalAveragePool")
