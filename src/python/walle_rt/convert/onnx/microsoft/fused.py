@@ -6,6 +6,7 @@ from typing import Any
 
 from ..node import Node
 from ..unsupported import UnsupportedError
+from .activations import quick_gelu
 from .integer_products import plus
 from .layout import in_channels_first
 from .registry import contrib
@@ -22,7 +23,6 @@ _ACTIVATIONS: dict[str, tuple[str, ...]] = {
     "Elu": ("alpha",),
     "HardSigmoid": ("alpha", "beta"),
     "HardSwish": (),
-    "QuickGelu": ("alpha",),
 }
 
 
@@ -33,8 +33,7 @@ def _activated(node: Node, value: int, name: str, numbers: list[float]) -> int:
         bounds = [node.scalar_like(n, value) for n in numbers[:2]]
         return node.emit("Clip", [value, *bounds])
     if name == "QuickGelu":
-        raised = node.emit("Mul", [value, node.scalar_like([*numbers, 1.702][0], value)])
-        return node.emit("Mul", [value, node.emit("Sigmoid", [raised])])
+        return quick_gelu(node, value, [*numbers, 1.702][0])
     if name not in _ACTIVATIONS:
         raise UnsupportedError(f"activation '{name}'")
     return node.emit(name, [value], dict(zip(_ACTIVATIONS[name], numbers, strict=False)))

@@ -51,8 +51,8 @@ def unary(node: Node) -> None:
 def softmax(node: Node) -> None:
     """Attribute opset: before 13 an axis stood for all axes from it on.
 
-    onnxruntime multiplies by a whole number of codes where others divide by the scale of the result: by 254 for
-    a scale of 1 / 254.9. Whoever calibrated the model has seen that.
+    onnxruntime multiplies by a whole number where others divide by the result's scale: by 254 for a scale of
+    1 / 254.9. Whoever calibrated the model has seen that.
     """
     axis = int(node.attr("axis", -1))
     value = softmax_over(node, dequantized(node, 0), axis, flattened=int(node.attr("opset", 13)) < 13)
