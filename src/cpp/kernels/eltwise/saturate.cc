@@ -43,18 +43,8 @@ void saturate_to(DType to_dtype, const From* from, void* to, int64_t n) {
 }  // namespace
 
 bool can_saturate(DType from, DType to) {
-  const bool computed = from == DType::float32 || from == DType::float64 || tensor::is_half_float(from);
-  switch (to) {
-    case DType::int8:
-    case DType::uint8:
-    case DType::int16:
-    case DType::uint16:
-    case DType::int4:
-    case DType::uint4:
-    case DType::int2:
-    case DType::uint2: return computed;
-    default: return false;
-  }
+  return (tensor::is_native_float(from) || tensor::is_half_float(from)) && tensor::is_integer(to) &&
+         tensor::dtype_bits(to) <= 16;
 }
 
 void run_saturate(DType from_dtype, const void* from, DType to_dtype, void* to, int64_t n) {

@@ -5,19 +5,7 @@
 
 namespace walle::ops {
 
-bool holds_codes(DType dtype) {
-  switch (dtype) {
-    case DType::int8:
-    case DType::uint8:
-    case DType::int16:
-    case DType::uint16:
-    case DType::int4:
-    case DType::uint4:
-    case DType::int2:
-    case DType::uint2: return true;
-    default: return false;
-  }
-}
+bool holds_codes(DType dtype) { return tensor::is_integer(dtype) && tensor::dtype_bits(dtype) <= 16; }
 
 Status check_quantization(ir::InferContext& c) {
   const Shape& x = c.shape(0);
