@@ -43,8 +43,9 @@ void saturate_to(DType to_dtype, const From* from, void* to, int64_t n) {
 }  // namespace
 
 bool can_saturate(DType from, DType to) {
-  return (tensor::is_native_float(from) || tensor::is_half_float(from)) && tensor::is_integer(to) &&
-         tensor::dtype_bits(to) <= 16;
+  const bool computed = tensor::is_native_float(from) || tensor::is_half_float(from);
+  const bool tiny = to >= DType::int4 && to <= DType::uint2;  // stored only, no integer to compute with
+  return computed && (tiny || (tensor::is_integer(to) && tensor::dtype_bits(to) <= 16));
 }
 
 void run_saturate(DType from_dtype, const void* from, DType to_dtype, void* to, int64_t n) {

@@ -5,7 +5,10 @@
 
 namespace walle::ops {
 
-bool holds_codes(DType dtype) { return tensor::is_integer(dtype) && tensor::dtype_bits(dtype) <= 16; }
+bool holds_codes(DType dtype) {
+  const bool tiny = dtype >= DType::int4 && dtype <= DType::uint2;  // stored only, no integer to compute with
+  return tiny || (tensor::is_integer(dtype) && tensor::dtype_bits(dtype) <= 16);
+}
 
 Status check_quantization(ir::InferContext& c) {
   const Shape& x = c.shape(0);
