@@ -22,6 +22,7 @@ class Model:
         self._strings = strings.names(native.metadata)
         self._maps = maps.keys(native.metadata)
         self._inputs = tuple(self._info(*v) for v in native.inputs)
+        self._map_inputs = {v.name: v.dtype for v in self._inputs if v.kind == "maps"}
         self._outputs = tuple(self._info(*v) for v in native.outputs)
         self._signatures = {n: Signature(n, dict(i), dict(o)) for n, i, o in native.signatures}
 

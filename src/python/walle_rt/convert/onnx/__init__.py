@@ -15,12 +15,14 @@ from ... import _core
 from ...errors import Error, ResourceError
 from ..report import Report, refuse
 from . import (
+    attention,
     classical,
     constants,
     control,
     elementwise,
     gradient,
     image,
+    microsoft,
     movement,
     neural,
     optional,
@@ -38,12 +40,14 @@ from .walk import Walk
 __all__ = ["convert_model"]
 
 FAMILIES = (
+    attention,
     classical,
     constants,
     control,
     elementwise,
     gradient,
     image,
+    microsoft,
     movement,
     neural,
     optional,

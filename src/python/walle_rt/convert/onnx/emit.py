@@ -40,6 +40,8 @@ class Emitter(ABC):
         self.native = {row["name"] for row in _core.op_table()}
         self.newest = onnx.defs.onnx_opset_version()
         self.maps: dict[Key, list[Any]] = {}  # results of ZipMap: the keys of their dictionaries
+        self.map_inputs: dict[Key, str] = {}  # inputs of the model that are dictionaries
+        self.map_columns: dict[str, list[Any]] = {}  # and the keys that somebody reads of them
         self.builders: list[_core.GraphBuilder] = []  # kept alive: their id() is part of every key
 
     @abstractmethod

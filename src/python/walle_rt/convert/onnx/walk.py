@@ -46,8 +46,8 @@ class Walk(Emitter):
 
     @property
     def named_maps(self) -> dict[str, list[Any]]:
-        """Names of the outputs that are lists of dictionaries, and the keys of these."""
-        return self._ends.maps
+        """Names of the inputs and outputs that are lists of dictionaries, and the keys of these."""
+        return self._ends.maps | self.map_columns
 
     def graph(self, graph: GraphProto, scope: Scope, formal_types: Sequence[TypeProto | None] = ()) -> None:
         """Convert a graph (the main one or a body) into ``scope``'s builder."""
