@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, Error, ResourceError
+from ..file_kinds import refuse_other_kinds
 from .report import Report, refuse
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def convert(
     folder. Raises ModelError naming every unsupported node, or saying what is damaged; ResourceError without
     the extra ``convert`` or when a file cannot be read.
     """
+    refuse_other_kinds(source)
     onnx = require_onnx()
     from .onnx import convert_model
 
@@ -83,8 +85,16 @@ def _read(onnx: Any, source: Source) -> tuple[Any, Path | None, str]:
         f"a model source of type {type(source).__name__}",
         "a path, bytes or an onnx.ModelProto",
         "load",
-        "pass the path of a .onnx file",
+        _next_step(source),
     )
+
+
+def _next_step(source: object) -> str:
+    if hasattr(source, "read"):
+        return "pass what its read() returns"
+    if type(source).__module__.partition(".")[0] == "torch" or hasattr(source, "state_dict"):
+        return "export it: torch.onnx.export(model, example_inputs, 'model.onnx')"
+    return "pass the path of a .onnx file"
 
 
 def parse(onnx: Any, data: bytes, label: str) -> Any:
