@@ -150,8 +150,8 @@ def test_a_path_that_begins_with_a_tilde(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     Path("~m.onnx").write_bytes(relu().SerializeToString())
     assert walle_rt.load("~m.onnx").inputs[0].name == "x"
-    with pytest.raises(walle_rt.ResourceError, match="~nobody/absent"):
-        walle_rt.load("~nobody/absent.onnx")
+    with pytest.raises(walle_rt.ResourceError, match="~no_such_user/absent"):
+        walle_rt.load("~no_such_user/absent.onnx")
 
 
 def test_an_onnx_model_that_is_damaged_is_told_as_one() -> None:

@@ -119,7 +119,7 @@ Result<runtime::RunOptions> run_options(const runtime::Model& model, const Names
                                    "walle_session_run_with", "see walle_model_output");
     const auto at = std::ranges::find_if(
         graph.outputs, [&](walle::ir::ValueId id) { return graph.at(id).name == it->second; });
-    options.results[static_cast<size_t>(at - graph.outputs.begin())] = *memory.value.tensor();
+    options.results[at - graph.outputs.begin()] = *memory.value.tensor();
   }
   return options;
 }

@@ -28,7 +28,7 @@ std::string shown(py::handle name) {
 
 py::list stop_profile(NativeSession& session) {
   py::list out;
-  for (const runtime::ProfileEvent& e : session.native().stop_profile())
+  for (const runtime::ProfileEvent& e : unwrap(session.native().stop_profile()))
     out.append(py::make_tuple(e.name, e.op, e.backend, e.algorithm, e.start_us, e.duration_us));
   return out;
 }
@@ -145,7 +145,7 @@ void bind_session(py::module_& m) {
       .def("run_with", &NativeSession::run_with, py::arg("inputs"), py::arg("outputs"), py::arg("timeout"),
            py::arg("cancel"), py::arg("out"))
       .def("explain", explain)
-      .def("start_profile", [](NativeSession& s) { s.native().start_profile(); })
+      .def("start_profile", [](NativeSession& s) { unwrap(s.native().start_profile()); })
       .def("stop_profile", stop_profile, "[(name, op, backend, algorithm, start us, duration us)].");
 }
 

@@ -27,7 +27,7 @@ Result<std::vector<Tensor>> given_to(const ir::Graph& graph, const Segment& segm
   for (const Export& e : segment.exports) {
     const auto found = std::ranges::find(graph.outputs, e.id);
     if (found == graph.outputs.end()) continue;
-    const Tensor& memory = given[static_cast<size_t>(found - graph.outputs.begin())];
+    const Tensor& memory = given[found - graph.outputs.begin()];
     if (!memory.defined()) continue;
     const ops::ProgramValue& value = program.at(program.outputs[e.output]);
     if (memory.dtype() != value.dtype || !(memory.shape() == value.shape))

@@ -1,8 +1,8 @@
 #include "runtime/session.h"
 
 #include <algorithm>
-#include <cstring>
 
+#include "runtime/lent_values.h"
 #include "runtime/result_memory.h"
 #include "runtime/value_names.h"
 
@@ -15,39 +15,6 @@ Session::Session(std::shared_ptr<const Model> model, SessionOptions options,
       runner_(model_->graph(), shared_) {}
 
 namespace {
-using Borrowed = std::vector<const std::byte*>;
-
-Status detach(Tensor& t, const Borrowed& borrowed) {
-  if (std::ranges::find(borrowed, t.buffer().data()) == borrowed.end()) return {};
-  WALLE_ASSIGN(Tensor copy, Tensor::allocate(t.dtype(), t.shape()));
-  if (t.bytes() > 0) std::memcpy(copy.mutable_data(), t.data(), static_cast<size_t>(t.bytes()));
-  t = std::move(copy);
-  return {};
-}
-
-// A result that is one of the inputs (Identity, a reshape of nothing) or lies in memory given for another
-// result is copied: the caller may change that later.
-Status detach(ir::RuntimeValue& value, const Borrowed& borrowed) {
-  if (auto* t = std::get_if<Tensor>(&value.state)) return detach(*t, borrowed);
-  const ir::Sequence* s = value.sequence();
-  const auto lent = [&](const Tensor& t) {
-    return std::ranges::find(borrowed, t.buffer().data()) != borrowed.end();
-  };
-  if (!s || std::ranges::none_of(s->items, lent)) return {};
-  auto own = std::make_shared<ir::Sequence>(*s);
-  for (Tensor& item : own->items) WALLE_TRY(detach(item, borrowed));
-  value = std::shared_ptr<const ir::Sequence>(std::move(own));
-  return {};
-}
-
-void add_buffers(const ir::RuntimeValue& value, Borrowed& borrowed) {
-  if (const Tensor* t = value.tensor()) {
-    borrowed.push_back(t->buffer().data());
-  } else if (const ir::Sequence* s = value.sequence()) {
-    for (const Tensor& item : s->items) borrowed.push_back(item.buffer().data());
-  }
-}
-
 // What is known while one run is under way: what may end it, and the thread whose host it asks.
 class RunScope {
  public:
@@ -68,28 +35,20 @@ class RunScope {
   std::atomic<std::thread::id>& holder_;
 };
 
-Status make_booleans_plain(ir::RuntimeValue& value) {
-  if (const Tensor* t = value.tensor()) {
-    if (!t->has_plain_booleans()) {
-      WALLE_ASSIGN(value, t->with_plain_booleans());
-    }
-  } else if (const ir::Sequence* s = value.sequence();
-             s && !std::ranges::all_of(s->items, &Tensor::has_plain_booleans)) {
-    auto plain = std::make_shared<ir::Sequence>(*s);
-    for (Tensor& item : plain->items) {
-      WALLE_ASSIGN(item, item.with_plain_booleans());
-    }
-    value = std::shared_ptr<const ir::Sequence>(std::move(plain));
-  }
-  return {};
+Error called_within_a_run(const std::string& function) {
+  return argument_error("a call of " + function + " within a run of the same session", "one after the other",
+                        function + ", called by a signal handler", "let the handler set a flag or raise");
 }
+
 }  // namespace
+
+bool Session::within_run() const {
+  return holder_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+}
 
 // Waits for the session, but no longer than the run may take.
 Status Session::lock(std::unique_lock<std::timed_mutex>& lock, RunControl* control) const {
-  if (holder_.load(std::memory_order_relaxed) == std::this_thread::get_id())
-    return argument_error("a run of a session within a run of it", "one run after the other",
-                          "run, called by a signal handler", "let the handler set a flag or raise");
+  if (within_run()) return called_within_a_run("run");
   if (lock.try_lock()) return {};
   if (!control) {
     lock.lock();
@@ -189,8 +148,10 @@ Result<Session::Values> Session::run(std::span<const NamedValue> inputs, const R
   return run(std::move(values), options, overridden);
 }
 
+// Also from within a run, by a host that is asked: the run stands still meanwhile, on this very thread.
 ExplainReport Session::explain() {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (!within_run()) lock.lock();
   ExplainReport report;
   runtime::explain(runner_, report);
   for (const auto& [names, variant] : variants_) runtime::explain(*variant.runner, report);
@@ -199,13 +160,16 @@ ExplainReport Session::explain() {
   return report;
 }
 
-void Session::start_profile() {
+Status Session::start_profile() {
+  if (within_run()) return called_within_a_run("profile");
   std::lock_guard lock(mutex_);
   profiler_ = std::make_unique<Profiler>();
   shared_.profiler = profiler_.get();
+  return {};
 }
 
-std::vector<ProfileEvent> Session::stop_profile() {
+Result<std::vector<ProfileEvent>> Session::stop_profile() {
+  if (within_run()) return called_within_a_run("profile");
   std::lock_guard lock(mutex_);
   shared_.profiler = nullptr;
   std::vector<ProfileEvent> events = profiler_ ? profiler_->events() : std::vector<ProfileEvent>();

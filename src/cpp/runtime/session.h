@@ -41,8 +41,8 @@ class Session {
   const Model& model() const { return *model_; }
   const SessionOptions& options() const { return shared_.options; }
   ExplainReport explain();
-  void start_profile();
-  std::vector<ProfileEvent> stop_profile();
+  Status start_profile();
+  Result<std::vector<ProfileEvent>> stop_profile();
 
  private:
   // A model whose overridden inputs are inputs like the others, with plans of its own.
@@ -51,6 +51,7 @@ class Session {
     std::unique_ptr<GraphRunner> runner;
   };
 
+  bool within_run() const;  // on this thread, in a callback of its host
   Status lock(std::unique_lock<std::timed_mutex>& lock, RunControl* control) const;
   Result<Variant*> variant(const Names& overridden);
   Result<Values> run_locked(Values inputs, const RunOptions& options, const Names& overridden);

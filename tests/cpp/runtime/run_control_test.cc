@@ -154,9 +154,9 @@ TEST(Declared, AnotherDtypeIsRefused) {
 TEST(Profile, AddsUpToTheWallTime) {
   const auto model = model_of(chain(20));
   const auto session = *model->session({});
-  session->start_profile();
+  ASSERT_TRUE(session->start_profile().ok());
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(session->run(ramp_of(1 << 16)).ok());
-  const auto events = session->stop_profile();
+  const auto events = *session->stop_profile();
   const ExplainReport report = session->explain();
   double rows_ms = 0;
   for (const ExplainRow& row : report.rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Callable
 from functools import wraps
@@ -115,5 +116,6 @@ def complain(error: Error, as_json: bool) -> int:
         )
     else:
         err.print(type(error).__name__, style="bold red", end=": ")
-        err.print(str(error))
+        # Without the mark under a trigger's text, which would be a second line: the column is told too.
+        err.print(re.sub(r"\n *\^", "", str(error)))
     return code

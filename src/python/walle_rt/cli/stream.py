@@ -46,12 +46,11 @@ Picture = Annotated[Path | None, typer.Option("--picture", help="Also draw it in
 @command
 def replay(file: Recording, triggers: Triggers, json_: Json = False) -> None:
     """Print every firing of the triggers over the recorded events, in order."""
-    texts = _some_triggers(triggers)
     with tempfile.TemporaryDirectory() as scratch:
         log = _log_in(file) if file.is_dir() else replay_into(file, Path(scratch) / "log")
         with log:
             found = TriggerSet(log.catalog)
-            for name, trigger in texts.items():
+            for name, trigger in _some_triggers(triggers).items():
                 found.add(name, trigger)
             firings, events = found.replay(log), log.last_seq
     if json_:

@@ -52,15 +52,26 @@ def replay_into(path: str | PathLike[str], directory: str | PathLike[str]) -> Ev
             line = json.loads(text)
             if log is None:
                 log = EventLog(directory, Catalog.from_bytes(bytes.fromhex(line["catalog"])), max_age_s=1e9)
+            elif not _times_fit(line):
+                raise _no_event(
+                    f"a line that is no event: its ts is {line['ts']!r}", f"{path}, line {number}"
+                )
             elif line["event"] == "app_state":
                 log.set_state(line["page"], line["on"], ts=line["ts"])
             else:
                 log.append(line["event"], line["page"], line.get("contents"), ts=line["ts"])
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
-            raise _no_event(f"a line that is no event: {e}", f"{path}, line {number}") from e
+            why = str(e).partition("\n")[0]
+            raise _no_event(f"a line that is no event: {why}", f"{path}, line {number}") from e
     if log is None:
         raise ModelError.of("an empty recording", "a catalogue and events", str(path), "record the log again")
     return log
+
+
+def _times_fit(line: dict[str, Any]) -> bool:
+    """Whether the time is an integer of 64 bits, as the log keeps it."""
+    ts = line["ts"]
+    return isinstance(ts, int) and not isinstance(ts, bool) and abs(ts) < 1 << 63
 
 
 def _lines(path: Path) -> Iterator[str]:
