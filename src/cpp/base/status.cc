@@ -13,6 +13,8 @@ std::string_view error_group_name(ErrorGroup group) {
     case ErrorGroup::task: return "task";
     case ErrorGroup::network: return "network";
     case ErrorGroup::internal: return "internal";
+    case ErrorGroup::timeout: return "timeout";
+    case ErrorGroup::cancelled: return "cancelled";
   }
   return "internal";
 }
@@ -58,6 +60,13 @@ Error resource_error(std::string given, std::string expected, std::string where,
 }
 Error backend_error(std::string given, std::string expected, std::string where, std::string next) {
   return make(ErrorGroup::backend, std::move(given), std::move(expected), std::move(where), std::move(next));
+}
+Error timeout_error(std::string given, std::string expected, std::string where, std::string next) {
+  return make(ErrorGroup::timeout, std::move(given), std::move(expected), std::move(where), std::move(next));
+}
+Error cancelled_error(std::string given, std::string where) {
+  return make(ErrorGroup::cancelled, std::move(given), "a run that is left alone", std::move(where),
+              "run again when the result is wanted: the session can be used as before");
 }
 // Expected and next are the same for all: the reader cannot mend it, only report it.
 Error internal_error(std::string given, std::string where) {

@@ -22,8 +22,8 @@ extern "C" {
 const char* walle_version(void) { return WALLE_VERSION_TEXT; }
 
 const char* walle_status_name(walle_status_t status) {
-  static constexpr const char* kNames[] = {"ok",      "argument", "model",   "resource",
-                                           "backend", "task",     "network", "internal"};
+  static constexpr const char* kNames[] = {"ok",   "argument", "model",    "resource", "backend",
+                                           "task", "network",  "internal", "timeout",  "cancelled"};
   const int number = status;
   return number >= 0 && number < static_cast<int>(std::size(kNames)) ? kNames[number] : nullptr;
 }

@@ -65,6 +65,9 @@ struct Graph {
   std::vector<Node> nodes;
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
+  // Constants that a run may give another value: ONNX's initializers that are inputs too. Of the outermost
+  // graph alone; bodies take such a value as an input.
+  std::vector<ValueId> overridable;
 
   ValueId add_value(Value value) {
     values.push_back(std::move(value));

@@ -255,6 +255,7 @@ class Reader : PaidReader {
       for (const fb::Node* n : *g.nodes()) WALLE_TRY(node(*n, depth, out.nodes.emplace_back()));
     WALLE_ASSIGN(out.inputs, list(g.inputs()));
     WALLE_ASSIGN(out.outputs, list(g.outputs()));
+    WALLE_ASSIGN(out.overridable, list(g.overridable()));
     return {};
   }
 

@@ -141,6 +141,7 @@ class Writer {
       for (const ValueId id : n.inputs)
         if (id != kNone) used[id] = true;
     for (const ValueId id : g.outputs) used[id] = true;
+    for (const ValueId id : g.overridable) used[id] = true;
     return used;
   }
 
@@ -154,7 +155,8 @@ class Writer {
     const auto value_list = b_.CreateVector(values);
     const auto node_list = b_.CreateVector(nodes);
     const auto inputs = b_.CreateVector(g.inputs), outputs = b_.CreateVector(g.outputs);
-    return fb::CreateGraph(b_, name, value_list, node_list, inputs, outputs);
+    const auto overridable = g.overridable.empty() ? 0 : b_.CreateVector(g.overridable);
+    return fb::CreateGraph(b_, name, value_list, node_list, inputs, outputs, overridable);
   }
 
   flatbuffers::FlatBufferBuilder b_{kFirstBuffer};

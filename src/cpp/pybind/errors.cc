@@ -14,6 +14,8 @@ const char* python_class(base::ErrorGroup group) {
     case base::ErrorGroup::task: return "TaskError";
     case base::ErrorGroup::network: return "NetworkError";
     case base::ErrorGroup::internal: return "InternalError";
+    case base::ErrorGroup::timeout: return "DeadlineError";
+    case base::ErrorGroup::cancelled: return "CancelledError";
   }
   return "InternalError";
 }

@@ -52,6 +52,8 @@ py::dict explain(NativeSession& session) {
   out["activation_bytes"] = report.activation_bytes;
   out["aliases"] = report.aliases;
   out["predicted_ms"] = report.predicted_ms;
+  out["profiled_runs"] = report.profiled_runs;
+  out["wall_ms"] = report.wall_ms;
   out["program"] = report.program;
   return out;
 }

@@ -187,6 +187,11 @@ std::vector<Buffer> files_of(const ir::Graph& graph) {
   return out;
 }
 
+void set_overridable(GraphBuilder& b, const std::vector<ir::ValueId>& ids) {
+  for (const ir::ValueId id : ids) value_at(b, id);
+  b.graph->overridable = ids;
+}
+
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 ModelDataHandle finish(GraphBuilder& b, const std::vector<std::tuple<std::string, Pairs, Pairs>>& signatures,
@@ -228,6 +233,7 @@ void bind_graph_builder(py::module_& m) {
           py::arg("value"))
       .def("constant_array", constant_array, py::arg("value"))
       .def("outputs", set_outputs, py::arg("values"))
+      .def("overridable", set_overridable, py::arg("values"))
       .def_property_readonly("node_count", [](const GraphBuilder& b) { return b.graph->nodes.size(); })
       .def("text", [](const GraphBuilder& b) { return ir::dump(*b.graph); })
       .def("finish", finish, py::arg("signatures"), py::arg("metadata"));

@@ -1,6 +1,7 @@
 #include "runtime/value_names.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/nearest_name.h"
 
@@ -33,7 +34,8 @@ Error unknown_name(std::string_view given, std::string_view role, std::span<cons
 }
 
 Status check_input_names(const ir::Graph& graph, std::span<const std::string> given) {
-  const std::vector<std::string> known = value_names(graph, graph.inputs);
+  std::vector<std::string> known = value_names(graph, graph.inputs);
+  std::ranges::move(value_names(graph, graph.overridable), std::back_inserter(known));
   for (const std::string& name : given)
     if (std::ranges::find(known, name) == known.end()) return unknown_name(name, "input", known);
   for (const ir::ValueId id : graph.inputs) {

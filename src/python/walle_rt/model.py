@@ -18,6 +18,14 @@ class Model:
 
     def __init__(self, native: _core.Model) -> None:
         """Use ``walle_rt.load`` instead."""
+        if not isinstance(native, _core.Model):
+            shown = repr(native) if isinstance(native, str | os.PathLike) else "..."
+            raise ArgumentError.of(
+                f"Model made of a value of type {type(native).__name__}",
+                "walle_rt.load, which makes models",
+                "Model",
+                f"call walle_rt.load({shown})",
+            )
         self._native = native
         self._strings = strings.names(native.metadata)
         self._maps = maps.keys(native.metadata)
@@ -44,6 +52,15 @@ class Model:
     def outputs(self) -> tuple[ValueInfo, ...]:
         """The declared outputs, in order."""
         return self._outputs
+
+    @property
+    def overridable_inputs(self) -> tuple[ValueInfo, ...]:
+        """Inputs with a value of their own, which a run may give another one.
+
+        An ONNX model of IR version 4 or later has them where an initializer is listed as an input too. They
+        are constants, folded and planned as such, until a run overrides them; the first such run plans anew.
+        """
+        return tuple(self._info(*v) for v in self._native.overridable)
 
     @property
     def signatures(self) -> dict[str, Signature]:

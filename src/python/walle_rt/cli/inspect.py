@@ -16,7 +16,7 @@ from ..model import Model
 from .console import emit_json, out, working
 from .exits import command
 from .operators import show_operators
-from .options import Dims, Json, Threads, parse_dims
+from .options import Dims, Json, Threads, model_dims
 
 
 class Stage(StrEnum):
@@ -46,6 +46,10 @@ def main(
     verify: Annotated[
         bool, typer.Option("--verify", help="Compare all weights of a .walle file with their checksums.")
     ] = False,
+    top: Annotated[
+        int | None,
+        typer.Option("--top", min=1, help="With --stage=plan: the costliest rows, and time in groups."),
+    ] = None,
     dim: Dims = None,
     threads: Threads = 1,
     json_: Json = False,
@@ -62,7 +66,7 @@ def main(
     if stage is Stage.model:
         show_model(model, json_)
         return
-    feeds = made_up_inputs(model, parse_dims(dim))
+    feeds = made_up_inputs(model, model_dims(dim, model))
     if stage is Stage.shapes:
         show_shapes(model, feeds, json_)
         return
@@ -73,7 +77,7 @@ def main(
         with working("measuring", json_), session.profile():
             for _ in range(runs):
                 session.run(feeds)
-    found = session.explain()
+    found = session.explain(top=top)
     if json_:
         emit_json(found.as_dict())
     else:
@@ -104,6 +108,7 @@ def show_model(model: Model, json_: bool) -> None:
         emit_json(
             {
                 "inputs": [vars(v) for v in model.inputs],
+                "overridable_inputs": [vars(v) for v in model.overridable_inputs],
                 "outputs": [vars(v) for v in model.outputs],
                 "signatures": {k: vars(s) for k, s in model.signatures.items()},
                 "metadata": model.metadata,
@@ -111,7 +116,8 @@ def show_model(model: Model, json_: bool) -> None:
             }
         )
         return
-    for title, infos in (("input", model.inputs), ("output", model.outputs)):
+    titles = {"input": model.inputs, "default": model.overridable_inputs, "output": model.outputs}
+    for title, infos in titles.items():
         for info in infos:
             out.print(f"{title:<8} {info}")
     for key, value in model.metadata.items():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ..errors import ArgumentError, Error, ResourceError
+from ..file_kinds import refuse_other_kinds
 from .large_file import without_weights
 from .report import Report, refuse
 
@@ -48,6 +49,7 @@ def convert(
     folder. Raises ModelError naming every unsupported node, or saying what is damaged; ResourceError without
     the extra ``convert`` or when a file cannot be read.
     """
+    refuse_other_kinds(source)
     onnx = require_onnx()
     from .onnx import convert_model
 
@@ -78,7 +80,7 @@ def _read(onnx: Any, source: Source) -> tuple[Any, DataFolder | None, str]:
         f"a model source of type {type(source).__name__}",
         "a path, bytes or an onnx.ModelProto",
         "load",
-        "pass the path of a .onnx file",
+        _next_step(source),
     )
 
 
@@ -102,6 +104,14 @@ def _read_file(onnx: Any, path: Path) -> tuple[Any, DataFolder, str]:
     small = without_weights(view, home.name)
     model = parse(onnx, bytes(view) if small is None else small, str(path))
     return model, DataFolder(home.parent, {home: file}), str(path)
+
+
+def _next_step(source: object) -> str:
+    if hasattr(source, "read"):
+        return "pass what its read() returns"
+    if type(source).__module__.partition(".")[0] == "torch" or hasattr(source, "state_dict"):
+        return "export it: torch.onnx.export(model, example_inputs, 'model.onnx')"
+    return "pass the path of a .onnx file"
 
 
 def parse(onnx: Any, data: bytes, label: str) -> Any:

@@ -37,7 +37,8 @@ class Walk(Emitter):
         self.opsets = {o.domain if o.domain != "ai.onnx" else "": o.version for o in model.opset_import}
         self.opsets.setdefault("", 1)
         self.current = ""  # the node being converted, for messages
-        self._ends = GraphEnds(self, report)
+        # Before IR version 4 every initializer had to be an input too, and none was meant to be overridden.
+        self._ends = GraphEnds(self, report, overrides=model.ir_version >= 4)
 
     @property
     def strings(self) -> list[str]:
