@@ -70,6 +70,7 @@ Result<vm::Limits> limits_of(const walle_vm_options_t& options) {
   limits.python_depth = options.depth;
   limits.stack_bytes = options.stack_bytes;
   limits.state_bytes = options.state_bytes;
+  limits.log_bytes = options.log_bytes;
   WALLE_ASSIGN(limits.imports, read_names(options.imports, options.import_count));
   WALLE_ASSIGN(limits.host_calls, read_names(options.host_calls, options.host_call_count));
   return limits;

@@ -1,5 +1,6 @@
 #include "vm/reaper.h"
 
+#include "vm/fork.h"
 #include "vm/thread.h"
 
 namespace walle::vm {
@@ -17,6 +18,11 @@ Reaper& Reaper::instance() {
 }
 
 void Reaper::bury(std::shared_ptr<void> body) {
+  if (is_forked_child()) {
+    // Its interpreter belongs to threads that are not here, and its callbacks to their locks.
+    static_cast<void>(new std::shared_ptr<void>(std::move(body)));
+    return;
+  }
   {
     const std::lock_guard guard(lock_);
     if (!started_) started_ = start_thread(kStack, [this] { run(); });
@@ -30,11 +36,13 @@ void Reaper::bury(std::shared_ptr<void> body) {
 }
 
 void Reaper::drain() {
+  if (is_forked_child()) return;
   std::unique_lock guard(lock_);
   changed_.wait(guard, [this] { return waiting_.empty() && !working_; });
 }
 
 bool Reaper::drain_until(std::chrono::steady_clock::time_point end) {
+  if (is_forked_child()) return false;
   std::unique_lock guard(lock_);
   return changed_.wait_until(guard, end, [this] { return waiting_.empty() && !working_; });
 }

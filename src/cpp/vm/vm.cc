@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "vm/convert.h"
+#include "vm/fork.h"
 #include "vm/host_calls.h"
 #include "vm/thread.h"
 
@@ -44,6 +45,8 @@ Result<const wvm_api*> load(const std::string& path) {
 }  // namespace
 
 Result<std::shared_ptr<const Vm>> Vm::open(const std::string& path) {
+  WALLE_TRY(refuse_forked_child("Vm::open"));
+  watch_for_forks();
   static std::mutex lock;
   static std::map<std::string, std::shared_ptr<const Vm>> opened;
   const std::lock_guard guard(lock);
@@ -77,6 +80,7 @@ Error task_error(const Failure& failure, const std::string& where) {
 }
 
 Result<std::string> Vm::compile(const std::vector<Source>& sources) const {
+  WALLE_TRY(refuse_forked_child("Vm::compile"));
   if (!can_compile()) {
     return backend_error("the " + flavour() + " VM", "the full VM, which has a compiler", "Vm::compile",
                          "compile on the server or with the full library");

@@ -134,7 +134,8 @@ static PyObject* take_code(build* b) {
   c.posonlyargcount = (int)take_varint(&b->r);
   c.kwonlyargcount = (int)take_varint(&b->r);
   c.stacksize = (int)take_varint(&b->r);
-  c.flags = (int)take_varint(&b->r);
+  c.flags = (int)take_varint(&b->r) & ~WVM_LIBRARY_CODE;
+  if (b->bundle == wvm_library()) c.flags |= WVM_LIBRARY_CODE;
   c.firstlineno = (int)take_varint(&b->r);
   if ((c.name = take_string(b, 1)) && (c.qualname = take_qualified_name(b, c.name)) &&
       (c.code = take_instructions(b)) && (c.consts = take_constants(b, &c)) &&

@@ -6,7 +6,6 @@ CPython's import.c calls the functions below by name on the module it keeps as "
 
 _BUILTIN, _MODULE, _PACKAGE, _HOST = 1, 2, 3, 4
 _modules = None
-_getframe = None
 
 
 class ModuleSpec:
@@ -92,18 +91,11 @@ def _load(name, parent):
     return module
 
 
-def _written_by_task():
-    # Library files are named "<name>"; the first frame outside this file decides.
-    frame = _getframe(1)
-    while frame is not None and frame.f_code.co_filename == "<_bootstrap>":
-        frame = frame.f_back
-    return frame is not None and not frame.f_code.co_filename.startswith("<")
-
-
 def _find_and_load(name, import_):
+    if type(name) is not str:
+        raise TypeError('the name of a module is a str')  # and nothing that compares equal to others
+    _walle.check(name)
     module = _modules.get(name, _modules)
-    if _written_by_task():
-        _walle.check(name)
     if module is None:
         raise ModuleNotFoundError("import of %s halted" % name, name=name)
     if module is not _modules:
@@ -166,11 +158,10 @@ class _Stream:
 
 
 def _install(modules):
-    global _modules, _sys, _getframe
+    global _modules, _sys
     _modules = modules
-    _sys = modules["sys"]
-    _getframe = _sys._getframe
-    modules["_walle"] = _walle
+    _sys = modules['sys']
+    modules['_walle'] = _walle
     _sys.stdout = _sys.__stdout__ = _Stream(1)
     _sys.stderr = _sys.__stderr__ = _Stream(3)
     _sys.stdin = _sys.__stdin__ = None
