@@ -180,8 +180,8 @@ Result<std::unique_ptr<Kernel>> packed_kernel(const NodeView& node, Problem p, c
         g.m = p.m;
         g.n = p.n;
         g.k = p.k;
-        g.a = {args.input<float>(0) + p.a[static_cast<size_t>(i)], p.k, 1};
-        g.b = {args.input<float>(1) + p.b[static_cast<size_t>(i)], p.n, 1};
+        g.a = {args.input<float>(0) + p.a[i], p.k, 1};
+        g.b = {args.input<float>(1) + p.b[i], p.n, 1};
         if (packed) g.packed_b = floats_of(*packed);
         g.c = args.output<float>(0) + at;
         g.c_row = p.n;
