@@ -1,8 +1,8 @@
 // MatMul on the CPU. Inputs: A, B, optional bias (one per column), optional residual (of the result's shape).
 //
-// Two kernels: a reference for every dtype, and register tiles over packed B for float32
-// (kernels/gemm). A constant B is packed once per model and shared by its sessions; any other is packed
-// by every run, panel by panel.
+// Two kernels: a reference for every dtype, and register tiles over packed B for float32 (kernels/gemm). A
+// constant B is packed once per model and shared by its sessions, or read where it lies when a product has
+// few rows; any other is packed by every run, panel by panel.
 #include <numeric>
 
 #include "backends/cpu/epilogue.h"
