@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -83,16 +84,80 @@ Status sync_directory(const std::string& path) {
   return {};
 }
 
-Status write_all(int fd, const std::string& path, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    // A signal to the host program is no error of the disk.
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return io_error("write", path, errno);
-    bytes.remove_prefix(n);
+class SystemWriter final : public FileWriter {
+ public:
+  SystemWriter(int fd, const std::string& path, uint64_t size) : fd_(fd), path_(path), size_(size) {}
+
+  Status write(uint64_t offset, std::span<const std::byte> bytes) override {
+    if (offset > size_ || bytes.size() > size_ - offset)
+      return internal_error("a write behind the end of a new file", "file " + path_);
+    while (!bytes.empty()) {
+      const ssize_t n = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+      // A signal to the host program is no error of the disk.
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return io_error("write", path_, errno);
+      bytes = bytes.subspan(static_cast<size_t>(n));
+      offset += static_cast<uint64_t>(n);
+    }
+    return {};
   }
-  if (::fsync(fd) != 0) return io_error("sync", path, errno);
-  return {};
+
+ private:
+  int fd_;
+  const std::string& path_;
+  uint64_t size_;
+};
+
+// A new file beside the one that it will replace, gone again unless renamed.
+class Draft {
+ public:
+  // Models get a name of their own each: two processes that save one at a time must not write into one file.
+  // What belongs to one owner has one writer, and one name leaves at most one file behind after a crash.
+  Draft(const std::string& target, FileAccess access) : path_(target + ".new") {
+    static std::atomic<uint64_t> count{0};
+    if (access == FileAccess::umask)
+      path_ = target + "." + std::to_string(::getpid()) + "-" + std::to_string(++count) + ".new";
+  }
+  ~Draft() {
+    if (made_) ::unlink(path_.c_str());
+  }
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+
+  Status fill(mode_t mode, const struct stat* old, uint64_t size,
+              const std::function<Status(FileWriter&)>& write) {
+    ::unlink(path_.c_str());  // left by a process that died
+    Fd fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    if (fd.get() < 0) return io_error("create", path_, errno);
+    made_ = true;
+    if (old && ::fchmod(fd.get(), old->st_mode & kModeBits) != 0)
+      return io_error("set the mode of", path_, errno);
+    if (::ftruncate(fd.get(), static_cast<off_t>(size)) != 0) return io_error("write", path_, errno);
+    SystemWriter writer(fd.get(), path_, size);
+    WALLE_TRY(write(writer));
+    if (::fsync(fd.get()) != 0) return io_error("sync", path_, errno);
+    return {};
+  }
+
+  Status rename_to(const std::string& target) {
+    if (::rename(path_.c_str(), target.c_str()) != 0) return io_error("replace", target, errno);
+    made_ = false;
+    return {};
+  }
+
+ private:
+  static constexpr mode_t kModeBits = 0777;  // none that runs the file as somebody else
+  std::string path_;
+  bool made_ = false;
+};
+
+// What a chain of symbolic links leads to, whether it exists or not.
+std::string behind_links(std::string path) {
+  constexpr int kMaxLinks = 40;  // as the kernel; a circle ends here and fails when it is opened
+  std::error_code code;
+  for (int i = 0; i < kMaxLinks && std::filesystem::is_symlink(path, code); ++i)
+    path = (std::filesystem::path(path).parent_path() / std::filesystem::read_symlink(path, code)).string();
+  return path;
 }
 
 class SystemEnv final : public Env {
@@ -145,19 +210,16 @@ class SystemEnv final : public Env {
     return out;
   }
 
-  Status replace_file(const std::string& path, std::string_view bytes) override {
-    // One fixed name: a file left by a crash is overwritten by the next attempt instead of piling up.
-    const std::string temporary = path + ".new";
-    {
-      Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-      if (fd.get() < 0) return io_error("create", temporary, errno);
-      if (Status s = write_all(fd.get(), temporary, bytes); !s.ok()) {
-        ::unlink(temporary.c_str());
-        return s;
-      }
-    }
-    if (::rename(temporary.c_str(), path.c_str()) != 0) return io_error("replace", path, errno);
-    return sync_directory(path);
+  Status replace_file(const std::string& path, uint64_t size, FileAccess access,
+                      const std::function<Status(FileWriter&)>& fill) override {
+    const bool open_to_all = access == FileAccess::umask;
+    const std::string target = open_to_all ? behind_links(path) : path;
+    struct stat old{};
+    const bool keep_mode = open_to_all && ::stat(target.c_str(), &old) == 0 && S_ISREG(old.st_mode);
+    Draft draft(target, access);
+    WALLE_TRY(draft.fill(open_to_all && !keep_mode ? 0666 : 0600, keep_mode ? &old : nullptr, size, fill));
+    WALLE_TRY(draft.rename_to(target));
+    return sync_directory(target);
   }
 
   Status remove_file(const std::string& path) override {
@@ -202,6 +264,11 @@ class SystemEnv final : public Env {
 };
 
 }  // namespace
+
+Status Env::replace_file(const std::string& path, std::string_view bytes) {
+  return replace_file(path, bytes.size(), FileAccess::owner,
+                      [&](FileWriter& out) { return out.write(0, std::as_bytes(std::span(bytes))); });
+}
 
 Env& Env::system() {
   static SystemEnv env;

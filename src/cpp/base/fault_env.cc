@@ -32,6 +32,20 @@ class FaultMap final : public WritableMap {
   std::string path_;
   std::shared_ptr<FaultFile> file_;
 };
+
+class FaultWriter final : public FileWriter {
+ public:
+  explicit FaultWriter(std::string& file) : file_(file) {}
+  Status write(uint64_t offset, std::span<const std::byte> bytes) override {
+    if (offset > file_.size() || bytes.size() > file_.size() - offset)
+      return internal_error("a write behind the end of a new file", "fault env");
+    std::copy_n(reinterpret_cast<const char*>(bytes.data()), bytes.size(), file_.data() + offset);
+    return {};
+  }
+
+ private:
+  std::string& file_;
+};
 }  // namespace
 
 Status FaultEnv::step(std::string_view what, const std::string& path, bool writes) {
@@ -105,9 +119,13 @@ Result<std::string> FaultEnv::read_prefix(const std::string& path, size_t size) 
   return it->second->live.substr(0, size);
 }
 
-Status FaultEnv::replace_file(const std::string& path, std::string_view bytes) {
+Status FaultEnv::replace_file(const std::string& path, uint64_t size, FileAccess,
+                              const std::function<Status(FileWriter&)>& fill) {
   auto next = std::make_shared<FaultFile>();
-  next->live = next->synced = std::string(bytes);
+  next->live.resize(size);
+  FaultWriter writer(next->live);
+  WALLE_TRY(fill(writer));
+  next->synced = next->live;
   // A replacement is synced before it is renamed, and its directory after.
   next->durable_name = true;
   const auto old = files_.count(path) ? files_[path] : nullptr;

@@ -40,7 +40,9 @@ class FaultEnv final : public Env {
   Result<std::unique_ptr<WritableMap>> map_writable(const std::string& path, size_t size) override;
   Result<std::string> read_file(const std::string& path) override { return read_prefix(path, SIZE_MAX); }
   Result<std::string> read_prefix(const std::string& path, size_t size) override;
-  Status replace_file(const std::string& path, std::string_view bytes) override;
+  using Env::replace_file;
+  Status replace_file(const std::string& path, uint64_t size, FileAccess access,
+                      const std::function<Status(FileWriter&)>& fill) override;
   Status remove_file(const std::string& path) override;
   Status make_dirs(const std::string& path) override;
   Result<std::vector<std::string>> list_files(const std::string& dir) override;

@@ -41,4 +41,19 @@ Buffer Buffer::window(std::shared_ptr<const void> owner, const void* data, size_
   return out;
 }
 
+Buffer Buffer::of_file(std::shared_ptr<const base::MappedFile> file) {
+  const auto bytes = file->bytes();
+  const base::MappedFile* const of = file.get();
+  Buffer out = window(std::move(file), bytes.data(), bytes.size());
+  out.file_ = of;
+  return out;
+}
+
+Buffer Buffer::part(size_t offset, size_t bytes) const {
+  Buffer out = *this;
+  out.data_ += offset;
+  out.size_ = bytes;
+  return out;
+}
+
 }  // namespace walle::tensor

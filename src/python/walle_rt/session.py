@@ -67,7 +67,8 @@ class Session:
             inputs: name -> NumPy array, DLPack object or buffer of exactly the declared dtype and a fitting
                 shape; C-contiguous memory is used without a copy. A sequence is a list of arrays, an empty
                 optional None. bfloat16 and what has 8 bits or fewer may be arrays of ml_dtypes, or
-                their bits as uint16 and uint8; strings are an array of str or of objects that are all str.
+                their bits as uint16 and uint8; strings are an array of str or of objects that are all str;
+                what DictVectorizer reads is a dictionary, or a list of them.
             outputs: names of the results wanted; all of them by default.
             signature: take and return the public names of this signature instead.
 
@@ -93,6 +94,9 @@ class Session:
     def _run_translated(self, inputs: Mapping[str, Any], outputs: Iterable[str] | None) -> dict[str, Any]:
         names, keys = self._model._strings, self._model._maps
         feeds = {k: strings.encode(v, k) if k in names else v for k, v in inputs.items()}
+        for k, dtype in self._model._map_inputs.items():
+            if k in feeds:
+                feeds[k] = maps.encode(feeds[k], keys[k], dtype, k)
         results = self._native.run(feeds, outputs)
         for k, v in results.items():
             if k in names:

@@ -49,6 +49,9 @@ struct Gemm {
 
 int64_t packed_a_elements(const GemmTable& table, int64_t m, int64_t k);
 int64_t packed_b_elements(const GemmTable& table, int64_t n, int64_t k);
+// Rows [k0, k1) of B into their places; all rows make a packed B.
+void pack_b_rows(const GemmTable& table, const Matrix& b, int64_t k0, int64_t k1, int64_t k, int64_t n,
+                 float* out);
 void pack_whole_b(const GemmTable& table, const Matrix& b, int64_t k, int64_t n, float* out);
 
 // Scratch for one thread of a product; the whole product needs `threads` times as much.

@@ -1,4 +1,6 @@
 // Cast to attribute `to` (a DType number); `saturate` concerns float8 only, `round_mode` float8e8m0.
+// `saturate_integers`, from floats to integers of at most 16 bits: the nearest number that `to` holds, and
+// its lowest for NaN; what quantisation ends with.
 #include "ops/registry.h"
 #include "ops/rules/infer.h"
 

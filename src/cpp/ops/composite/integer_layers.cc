@@ -136,10 +136,11 @@ Status lower_conv_integer(LowerContext& c) {
   return {};
 }
 
+// All scales in one factor before the sum meets them, as ONNX Runtime has it: ONNX does not say in which
+// order they are applied, and another one rounds some results to the code beside.
 Ref requantized(LowerContext& c, Ref sum, Ref scale) {
-  const Ref out_scale = scale_operand(c, c.in(6), true);
-  // ONNX's order, (sum * scales) / y_scale: another one rounds differently in the last code.
-  return quantized(c, c.div(c.mul(sum, scale), out_scale), c.reshape(c.in(7), Shape{}), c.out_dtype(0));
+  const Ref factor = c.div(scale, scale_operand(c, c.in(6), true));
+  return quantized(c, c.mul(sum, factor), c.reshape(c.in(7), Shape{}), c.out_dtype(0));
 }
 
 Status lower_qlinear_matmul(LowerContext& c) {

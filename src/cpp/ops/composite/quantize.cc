@@ -21,7 +21,7 @@ Status infer_quantize(ir::InferContext& c) {
   DType to = static_cast<DType>(c.attrs().get_int("output_dtype", 0));
   if (c.has(2)) to = c.dtype(2);
   if (to == DType::undefined) to = DType::uint8;
-  if (!quantized_range(to) && !quantizes_as_float(to))
+  if (!holds_codes(to) && !quantizes_as_float(to))
     return model_error("dtype " + std::string(dtype_name(to)),
                        "an integer of at most 16 bits, float8 or float4e2m1", "QuantizeLinear",
                        "change output_dtype");

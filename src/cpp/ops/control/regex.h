@@ -8,6 +8,7 @@
 // points of UTF-8; \w and \b know ASCII, as RE2's do. (?i) and other flags are refused.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "ops/passes/fuse_gelu.h"
 #include "ops/passes/uses.h"
 #include "ops/rules/kinds.h"
 
@@ -226,7 +225,6 @@ bool can_start(const Program& program, const ProgramNode& node) {
 }  // namespace
 
 Status fuse_epilogues(Program& program, const FuseOptions& options) {
-  if (options.patterns) WALLE_TRY(fuse_gelu(program));
   const Uses uses(program);
   std::vector<bool> gone(program.nodes.size(), false);
   for (size_t i = 0; i < program.nodes.size(); ++i) {

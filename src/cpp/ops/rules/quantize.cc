@@ -1,26 +1,13 @@
 #include "ops/rules/quantize.h"
 
-#include <limits>
-
 #include "base/checked.h"
 #include "ops/rules/views.h"
 
 namespace walle::ops {
 
-std::optional<std::pair<double, double>> quantized_range(DType dtype) {
-  switch (dtype) {
-    // The full range, -128 included: ONNX QuantizeLinear saturates to it (symmetric schemes keep to -127 by
-    // their scale).
-    case DType::int8: return std::pair(-128.0, 127.0);
-    case DType::uint8: return std::pair(0.0, 255.0);
-    case DType::int16: return std::pair(-32768.0, 32767.0);
-    case DType::uint16: return std::pair(0.0, 65535.0);
-    case DType::int4: return std::pair(-8.0, 7.0);
-    case DType::uint4: return std::pair(0.0, 15.0);
-    case DType::int2: return std::pair(-2.0, 1.0);
-    case DType::uint2: return std::pair(0.0, 3.0);
-    default: return std::nullopt;
-  }
+bool holds_codes(DType dtype) {
+  const bool tiny = dtype >= DType::int4 && dtype <= DType::uint2;  // stored only, no integer to compute with
+  return tiny || (tensor::is_integer(dtype) && tensor::dtype_bits(dtype) <= 16);
 }
 
 Status check_quantization(ir::InferContext& c) {
@@ -97,14 +84,13 @@ Ref quantization_operand(LowerContext& c, Ref r) {
 }
 
 Ref quantized(LowerContext& c, Ref x, Ref zero, DType to) {
-  const auto range = quantized_range(to);
-  if (!range)
+  if (!holds_codes(to))
     return c.emit("Cast", {x},
                   {{"to", static_cast<int64_t>(to)}, {"saturate", c.attrs().get_int("saturate", 1)}});
   // Rounded before the zero point is added, half to even: ONNX's order, which decides ties.
   Ref y = c.emit("Round", {x});
   if (zero >= 0) y = c.add(y, c.cast(zero, c.dtype(y)));
-  return c.cast(c.emit("Clamp", {y}, {{"min", range->first}, {"max", range->second}}), to);
+  return c.emit("Cast", {y}, {{"to", static_cast<int64_t>(to)}, {"saturate_integers", int64_t{1}}});
 }
 
 }  // namespace walle::ops

@@ -1,6 +1,7 @@
 // Words, numbers, texts and signs of the trigger language, each with its place.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
