@@ -116,7 +116,7 @@ walle_status_t walle_session_create(const walle_model_t* model, const walle_sess
     *session = nullptr;
     walle_session_options_t given{};
     if (options) {
-      if (options->struct_size < sizeof(size_t) || options->struct_size > 4096)
+      if (options->struct_size < sizeof(size_t) || options->struct_size > walle::capi::kMaxStructBytes)
         return walle::argument_error("struct_size " + std::to_string(options->struct_size),
                                      "sizeof(walle_session_options_t)", "walle_session_create",
                                      "set struct_size");
@@ -124,6 +124,7 @@ walle_status_t walle_session_create(const walle_model_t* model, const walle_sess
     }
     runtime::SessionOptions chosen;
     if (given.backend) chosen.backend = given.backend;
+    // 0 is what a zeroed struct holds, so it must mean the default.
     chosen.threads = given.threads ? given.threads : walle::base::available_processors();
     WALLE_ASSIGN(auto made, model->model->session(chosen));
     *session = new walle_session_t{model->model, std::move(made), {}};

@@ -1,8 +1,12 @@
+// A run is a walk over the nodes: segments where they can be planned together, the executor's own nodes
+// between them. A value is forgotten after its last reader, so that a long graph needs no more memory
+// than its widest part.
 #include "runtime/graph_runner.h"
 
 #include <algorithm>
 
 #include "base/limits.h"
+#include "runtime/compile.h"
 #include "runtime/node_context.h"
 
 namespace walle::runtime {
@@ -73,7 +77,7 @@ void GraphRunner::release(int before) {
 Result<Segment*> GraphRunner::segment_at(int begin) {
   for (const auto& s : segments_)
     if (s->begin == begin && s->matches(env_)) return s.get();
-  WALLE_ASSIGN(std::unique_ptr<Segment> built, build_segment(graph_, begin, env_, last_use_, shared_));
+  WALLE_ASSIGN(std::unique_ptr<Segment> built, compile(graph_, begin, env_, last_use_, shared_));
   if (segments_.size() >= kMaxSegments) segments_.erase(segments_.begin());
   segments_.push_back(std::move(built));
   return segments_.back().get();

@@ -1,3 +1,5 @@
+// What a control operator does with its graph goes through here. Operators that it needs itself are lowered
+// and folded on the spot, by run_op(): their shapes are another in every round, so a plan would serve once.
 #include "runtime/node_context.h"
 
 #include "base/limits.h"

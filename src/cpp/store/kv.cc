@@ -91,6 +91,7 @@ Status KeyValue::put(const std::string& key, std::string value, size_t quota) {
   const size_t before = bytes_;
   const size_t freed = there ? entry_bytes(key, old->second) : 0;
   const size_t after = before - freed + entry_bytes(key, value);
+  // Asked of the file's size after the change, so that shrinking a value is always allowed within the quota.
   if (after > quota) {
     return resource_error(std::to_string(after) + " bytes of state", "at most " + std::to_string(quota),
                           "key '" + key + "'", "delete keys that are no longer needed");
@@ -127,6 +128,8 @@ Result<bool> KeyValue::erase(const std::string& key) {
 std::vector<std::string> KeyValue::keys(const std::string& prefix) const {
   const std::lock_guard guard(lock_);
   std::vector<std::string> out;
+  // A std::map, because it is sorted: keys with one prefix lie together, and the file's bytes depend on the
+  // content alone.
   for (auto it = entries_.lower_bound(prefix);
        it != entries_.end() && it->first.compare(0, prefix.size(), prefix) == 0; ++it)
     out.push_back(it->first);

@@ -14,8 +14,7 @@ Result<std::shared_ptr<const Bundle>> Bundle::open(std::shared_ptr<const Vm> vm,
 
 Result<std::shared_ptr<const Bundle>> Bundle::load(std::shared_ptr<const Vm> vm, const std::string& path) {
   WALLE_ASSIGN(std::shared_ptr<base::MappedFile> file, base::MappedFile::open(path));
-  const std::span<const std::byte> bytes = file->bytes();
-  return open(std::move(vm), Buffer::window(std::move(file), bytes.data(), bytes.size()));
+  return open(std::move(vm), Buffer::of_file(std::move(file)));
 }
 
 Result<std::shared_ptr<const Bundle>> Bundle::open(std::shared_ptr<const Vm> vm, Buffer bytes) {

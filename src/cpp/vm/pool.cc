@@ -9,11 +9,14 @@ namespace walle::vm {
 
 namespace {
 
-constexpr size_t kDefaultStack = size_t{8} << 20;
+constexpr size_t kDefaultStack = size_t{8} << 20;  // as a main thread's; limits.h promises it
 // Where isolates were just wanted more soon will be: the filler looks by itself for a while, because a take()
 // that wakes it costs 13 us instead of 1.
 constexpr int kLooks = 20;
 constexpr std::chrono::milliseconds kLookEvery{1};
+// After a failure, which is short memory: long enough not to fill the log, short beside what frees memory.
+constexpr std::chrono::milliseconds kRetryAfter{100};
+// What tasks import first: loaded ahead they cost a call nothing, and the isolate memory.
 constexpr const char* kStdModules[] = {"collections", "functools", "itertools",   "json",   "re",   "math",
                                        "datetime",    "random",    "dataclasses", "typing", "walle"};
 
@@ -85,7 +88,7 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
   }
 
   void add_one(std::unique_lock<std::mutex>& guard) {
-    guard.unlock();
+    guard.unlock();  // making one takes milliseconds, in which others may take and give
     Result<std::unique_ptr<Isolate>> isolate = make();
     guard.lock();
     if (isolate.ok()) {
@@ -93,7 +96,7 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
       return;
     }
     base::log(base::LogLevel::warning, "isolate pool: " + isolate.error().message());
-    wanted.wait_for(guard, std::chrono::milliseconds(100));
+    wanted.wait_for(guard, kRetryAfter);
   }
 
   void work() {

@@ -5,7 +5,9 @@
 namespace walle::vm {
 
 namespace {
+// As a main thread's: ending an interpreter runs finalisers of any depth.
 constexpr size_t kStack = size_t{8} << 20;
+// Some 10 ms of work, and memory of as many isolates. Who drops them faster than they end waits for his own.
 constexpr size_t kMaxWaiting = 16;
 }  // namespace
 

@@ -15,6 +15,8 @@ namespace {
 
 using Entry = const wvm_api* (*)(uint32_t);
 
+// CPython's compiler recurses with the source's nesting, up to limits made for 8 MB; with room for builds
+// whose frames are larger (debug, sanitizers).
 constexpr size_t kCompilerStack = size_t{32} << 20;
 
 Result<const wvm_api*> load(const std::string& path) {
@@ -81,7 +83,11 @@ Result<std::string> Vm::compile(const std::vector<Source>& sources) const {
   }
   std::vector<wvm_source> plain;
   for (const Source& s : sources)
-    plain.push_back({s.name.c_str(), s.file.c_str(), s.text.c_str(), s.text.size(), s.is_package});
+    plain.push_back({.name = s.name.c_str(),
+                     .file = s.file.c_str(),
+                     .text = s.text.c_str(),
+                     .size = s.text.size(),
+                     .is_package = s.is_package});
   wvm_blob blob{};
   wvm_result failure{};
   int status = -1;

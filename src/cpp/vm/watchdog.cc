@@ -12,6 +12,8 @@ namespace walle::vm {
 namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
+// The watchdog only looks at clocks and sets flags.
+constexpr size_t kStack = size_t{256} << 10;
 constexpr int64_t kAgain = 2 * kMillisecond;  // a call that was told to stop is told again until it has ended
 
 int64_t read_clock(clockid_t clock) {
@@ -31,7 +33,7 @@ void Watchdog::add(Watched* watched) {
   const std::lock_guard guard(lock_);
   watched_.push_back(watched);
   if (started_) return;
-  started_ = start_thread(size_t{256} << 10, [this] { run(); });
+  started_ = start_thread(kStack, [this] { run(); });
 }
 
 void Watchdog::remove(Watched* watched) {

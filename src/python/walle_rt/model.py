@@ -113,11 +113,14 @@ class Model:
         return Session(self, native, options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a .walle file; an existing one is replaced atomically.
+        """Write a .walle file; an existing one is replaced atomically and keeps its mode.
+
+        A new file's mode is what the umask says. A symbolic link stays, the file behind it is replaced.
+        Models that were loaded from the old file go on with the old bytes.
 
         Raises:
             ArgumentError: ``path`` is no path.
-            ResourceError: the file cannot be written.
+            ResourceError: the file cannot be written, or the one that the weights lie in was written to.
         """
         self._native.save(path_text(path, "save"))
 

@@ -16,6 +16,8 @@
 #include <internal/pycore_opcode_utils.h>
 #include <opcode.h>
 
+/* Far above what the compiler makes of sources that anybody writes, and low enough that the walk's own
+ * tables, some 20 bytes per code unit, and its recursion stay small. */
 enum { kMaxNesting = 32, kMaxCode = 1 << 22, kMaxStack = 1 << 16, kUnseen = -1, kMaxLocals = 1 << 16 };
 /* Of all modules together: objects that loading makes, bytes of the strings among them. A code object counts
  * as a dozen. */

@@ -21,6 +21,7 @@ typedef struct {
   int is_module;
 } writer;
 
+/* Errors are sticky: once memory was short nothing more is written, and write_all() asks at the end. */
 static void put(buffer* b, const void* data, size_t size) {
   if (b->failed) return;
   if (b->size + size > b->room) {
@@ -45,6 +46,7 @@ static void put_u32(buffer* b, uint32_t value) {
   put(b, bytes, 4);
 }
 
+/* Seven bits a byte, lowest first: most numbers in code are below 128. */
 static void put_varint(buffer* b, uint64_t value) {
   for (; value >= 0x80; value >>= 7) put_byte(b, (uint8_t)(value | 0x80));
   put_byte(b, (uint8_t)value);
@@ -86,6 +88,7 @@ static int write_tuple(writer* w, PyObject* tuple, int (*item)(writer*, PyObject
   return 0;
 }
 
+/* Without inline caches, which are zeros in fresh code: the reader puts them back. */
 static int write_instructions(writer* w, PyCodeObject* code) {
   PyObject* bytes = _PyCode_GetCode(code);
   if (bytes == NULL) return -1;
@@ -121,7 +124,7 @@ static int write_qualified_name(writer* w, PyCodeObject* code) {
 }
 
 static int write_constants(writer* w, const PyCodeObject* code) {
-  const writer outer = *w;
+  const writer outer = *w; /* the scope to come back to */
   w->inside = w->is_module ? NULL : code;
   w->is_module = 0;
   const int status = write_tuple(w, code->co_consts, write_value);
@@ -156,11 +159,11 @@ static int write_long(writer* w, PyObject* value) {
   int overflow = 0;
   const long long small = PyLong_AsLongLongAndOverflow(value, &overflow);
   if (!overflow) {
-    put_byte(&w->out, 'i');
+    put_byte(&w->out, 'i'); /* zigzag, so that small negative numbers are short as well */
     put_varint(&w->out, ((uint64_t)small << 1) ^ (uint64_t)(small >> 63));
     return 0;
   }
-  const size_t size = _PyLong_NumBits(value) / 8 + 1;
+  const size_t size = _PyLong_NumBits(value) / 8 + 1; /* with room for the sign */
   uint8_t* bytes = malloc(size);
   int status = bytes == NULL ? -1 : _PyLong_AsByteArray((PyLongObject*)value, bytes, size, 1, 1, 1);
   if (status == 0) {
@@ -206,6 +209,7 @@ static int write_value(writer* w, PyObject* value) {
     return 0;
   }
   if (PyUnicode_CheckExact(value)) {
+    /* Interned strings stay so: comparing names by identity is what makes attributes fast. */
     put_byte(&w->out, PyUnicode_CHECK_INTERNED(value) ? 'n' : 's');
     return write_string(w, value);
   }
@@ -231,6 +235,8 @@ static int write_module(writer* w, const wvm_source* source, int library) {
                            .cf_feature_version = PY_MINOR_VERSION};
   PyObject* file = PyUnicode_FromString(source->file);
   if (file == NULL) return -1;
+  /* The compiler takes text up to its first zero: what comes after one would silently be no code. Level 2
+   * drops docstrings and asserts. */
   PyObject* code = strlen(source->text) == source->size
                        ? Py_CompileStringObject(source->text, file, Py_file_input, &flags, library ? 2 : 0)
                        : PyErr_Format(PyExc_SyntaxError, "source contains a null byte");
@@ -243,7 +249,8 @@ static int write_module(writer* w, const wvm_source* source, int library) {
 
 static int write_string_table(writer* w, buffer* table) {
   const Py_ssize_t count = PyList_GET_SIZE(w->strings);
-  for (int pass = 0; pass < 2; ++pass) {
+  for (int pass = 0; pass < 2;
+       ++pass) { /* all lengths, then all bytes: positions are known before the text is read */
     for (Py_ssize_t i = 0; i < count; ++i) {
       PyObject* bytes = PyUnicode_AsEncodedString(PyList_GET_ITEM(w->strings, i), "utf-8", "surrogatepass");
       if (bytes == NULL) return -1;
@@ -281,6 +288,7 @@ static int write_all(writer* w, const wvm_source* sources, size_t count, int lib
     const size_t before = w->out.size;
     if (name_number < 0 || file_number < 0 || write_module(w, &sources[i], library) < 0) status = -1;
     const uint32_t size = (uint32_t)(w->out.size - before);
+    /* Packed and raw size are equal: nothing is deflated here; the build deflates the library afterwards. */
     const uint32_t entry[5] = {(uint32_t)name_number, (uint32_t)file_number,
                                (uint32_t)(sources[i].is_package != 0), size, size};
     for (int j = 0; j < 5; ++j) put_u32(&entries, entry[j]);
@@ -298,6 +306,7 @@ static int write_all(writer* w, const wvm_source* sources, size_t count, int lib
     }
   }
   if (status == 0) {
+    /* The checksum stands at 40 and covers what lies behind it. */
     const uint32_t crc = wvm_checksum(out->data + 44, out->size - 44);
     for (int i = 0; i < 4; ++i) out->data[40 + i] = (uint8_t)(crc >> (8 * i));
   }

@@ -38,6 +38,7 @@ static PyObject* importer_find(PyObject* self, PyObject* name) {
   Py_ssize_t size;
   const char* text = PyUnicode_AsUTF8AndSize(name, &size);
   if (text == NULL) return NULL;
+  /* In this order nothing of a task can stand in for a part of Python. */
   if (find_builtin(text) != NULL) return PyLong_FromLong(kBuiltin);
   wvm_bundle* owner;
   const wvm_module* module = find_module(text, (size_t)size, &owner);
@@ -88,13 +89,14 @@ static PyObject* importer_check(PyObject* self, PyObject* name) {
   if (isolate == NULL || isolate->imports == NULL) Py_RETURN_NONE;
   const char* text = PyUnicode_AsUTF8(name);
   if (text == NULL) return NULL;
-  const size_t length = strcspn(text, ".");
+  const size_t length = strcspn(text, "."); /* who may have a package may have what is in it */
   for (size_t i = 0; i < isolate->import_count; ++i) {
     if (strlen(isolate->imports[i]) == length && memcmp(isolate->imports[i], text, length) == 0)
       Py_RETURN_NONE;
   }
   wvm_bundle* owner;
   if (find_module(text, strlen(text), &owner) != NULL && owner != wvm_library()) Py_RETURN_NONE;
+  /* So that failure.c names the limit, and does not take it for an ImportError like any other. */
   isolate->refused = WVM_REASON_IMPORT;
   return PyErr_Format(PyExc_ImportError, "import of %R is not allowed for this task", name);
 }
@@ -121,7 +123,8 @@ static PyObject* importer_host(PyObject* self, PyObject* name) {
 }
 
 static PyObject* importer_tensor(PyObject* self, PyObject* unused) {
-  (void)self, (void)unused;
+  (void)self;
+  (void)unused;
   return Py_XNewRef(wvm_tensor_type());
 }
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import onnx
 
@@ -34,6 +33,7 @@ from . import (
     vectors,
     vocabulary,
 )
+from .external import DataFolder
 from .scope import Scope
 from .walk import Walk
 
@@ -62,7 +62,7 @@ FAMILIES = (
 
 def convert_model(
     model: onnx.ModelProto,
-    folder: Path | None,
+    folder: DataFolder | None,
     label: str,
     signatures: Sequence[tuple[str, list[tuple[str, str]], list[tuple[str, str]]]] = (),
 ) -> tuple[_core.ModelData, Report]:
