@@ -12,6 +12,7 @@ from onnx import TensorProto, helper
 from tests.golden import classical_ml
 
 import walle_rt
+from walle_rt.made_up import made_up_inputs
 
 TOLERANCE = 1e-4
 CASES = {name: (model, feeds, wanted) for name, model, feeds, wanted in classical_ml.read()}
@@ -179,6 +180,7 @@ def test_dictionaries_are_inputs() -> None:
     y = session.run({"x": [{"a": 1, "b": 2}, {}]})["y"]
     np.testing.assert_array_equal(y, [[4, 2], [0, 0]])
     assert session.run({"x": []})["y"].shape == (0, 2)
+    np.testing.assert_array_equal(session.run(made_up_inputs(loaded, {}))["y"], [[0, 0]])
     numbered = walle_rt.load(vectorizer([7, 3], TensorProto.INT64)).session()
     np.testing.assert_array_equal(numbered.run({"x": {3: 5}})["y"], [[0, 10]])
 

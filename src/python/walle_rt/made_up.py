@@ -42,6 +42,9 @@ def made_up_inputs(model: Model, sizes: dict[str, int], seed: int = 0) -> dict[s
         if info.kind == "sequence":
             feeds[info.name] = []
             continue
+        if info.kind == "maps":
+            feeds[info.name] = [{}]
+            continue
         shape, dtype = concrete_shape(info, sizes), numpy_dtype(info.dtype)
         if dtype.kind == "f":
             feeds[info.name] = random.standard_normal(shape).astype(dtype)
