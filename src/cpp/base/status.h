@@ -26,7 +26,9 @@ struct ErrorText {
 
 class [[nodiscard]] Error {
  public:
-  Error(ErrorGroup group, ErrorText text) : group_(group), text_(std::move(text)) {}
+  // Texts become UTF-8, whatever bytes they quote: Python would fail to decode the message and tell of that
+  // instead, and quotes are cut to a length wherever it falls.
+  Error(ErrorGroup group, ErrorText text);
 
   ErrorGroup group() const { return group_; }
   const ErrorText& text() const { return text_; }

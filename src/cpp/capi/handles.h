@@ -1,4 +1,7 @@
 // What stands behind the opaque handles of walle.h.
+//
+// A handle may be used from any thread, one call at a time; models are immutable and sessions lock
+// themselves. Sessions and results hold the model they came from, so handles may be freed in any order.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +29,7 @@ struct walle_cancel_t {
 };
 
 struct walle_results_t {
-  std::shared_ptr<walle::runtime::Model> model;
+  std::shared_ptr<walle::runtime::Model> model;  // a result that is a constant lies in the model's file
   std::vector<std::string> names;
   std::vector<walle::Tensor> tensors;
 };

@@ -70,8 +70,7 @@ walle_status_t walle_model_parse(const void* data, size_t bytes, walle_model_t**
     // that is aligned and lives as long as they do.
     WALLE_ASSIGN(walle::Buffer copy, walle::Buffer::allocate(bytes));
     if (bytes) std::memcpy(copy.data(), data, bytes);
-    auto keep = std::make_shared<const walle::Buffer>(copy);
-    return make_model(walle::ir::parse_walle({copy.data(), bytes}, keep, "walle_model_parse"), model);
+    return make_model(walle::ir::parse_walle(copy, "walle_model_parse", walle::ir::Check::weights), model);
   });
 }
 

@@ -37,6 +37,7 @@ walle_status_t walle_session_create(const walle_model_t* model, const walle_sess
                                                                     "walle_session_create"));
     runtime::SessionOptions chosen;
     if (given.backend) chosen.backend = given.backend;
+    // 0 is what a zeroed struct holds, so it must mean the default.
     chosen.threads = given.threads ? given.threads : walle::base::available_processors();
     WALLE_ASSIGN(auto made, model->model->session(chosen));
     *session = new walle_session_t{model->model, std::move(made), {}};

@@ -21,6 +21,7 @@ const char* python_class(base::ErrorGroup group) {
 }
 
 void raise(const Error& error) {
+  // The classes are Python's own, so that they can carry docs and attributes; importing again is a look-up.
   const py::object cls = py::module_::import("walle_rt.errors").attr(python_class(error.group()));
   const base::ErrorText& t = error.text();
   py::object instance = cls(error.message(), py::arg("given") = t.given, py::arg("expected") = t.expected,

@@ -39,7 +39,7 @@ py::dict row_dict(const runtime::ExplainRow& row) {
 
 py::dict explain(NativeSession& session) {
   const runtime::ExplainReport report = [&] {
-    const PythonUnlocked unlocked;
+    const PythonUnlocked unlocked;  // it waits for a run under way
     return session.native().explain();
   }();
   py::list rows;

@@ -59,7 +59,7 @@ py::list signatures(const ir::ModelData& data) {
 using ModelPtr = std::shared_ptr<runtime::Model>;
 
 ModelPtr create(const ModelDataHandle& handle, bool fold) {
-  const PythonUnlocked unlocked;
+  const PythonUnlocked unlocked;  // verifying and folding a large model take seconds
   return unwrap(runtime::Model::create(*handle.data, {.fold = fold}));
 }
 
@@ -79,7 +79,9 @@ std::unique_ptr<NativeSession> session(const ModelPtr& model, const std::string&
 }
 
 ModelDataHandle expose_all(const ModelPtr& model) {
-  return {std::make_shared<const ir::ModelData>(ir::expose_all(model->graph()))};
+  ir::ModelData data = ir::expose_all(model->graph());
+  data.files = model->data().files;
+  return {std::make_shared<const ir::ModelData>(std::move(data))};
 }
 
 }  // namespace
@@ -107,8 +109,7 @@ void bind_model(py::module_& m) {
           },
           py::arg("path"), "Write a .walle file, replacing an old one atomically.")
       .def(
-          "serialize",
-          [](const ModelPtr& model) { return py::bytes(unwrap(ir::serialize_walle(model->stored()))); },
+          "serialize", [](const ModelPtr& model) { return serialized(model->stored()); },
           "The bytes of a .walle file.")
       .def("expose_all", expose_all, "The model data with every value of the main graph as an output.")
       .def(

@@ -62,6 +62,9 @@ struct DeleteUnlocked {
   }
 };
 
+// With Python's lock: whether this is the thread on which Python runs signal handlers.
+bool on_main_thread();
+
 // Drops a reference on any thread; a Python that ends keeps the object.
 void drop_reference(PyObject* object);
 

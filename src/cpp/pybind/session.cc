@@ -89,7 +89,7 @@ std::vector<bool> NativeSession::chosen(const py::object& wanted) const {
       throw CoreError(
           runtime::unknown_name(shown(name), "output", runtime::value_names(graph, graph.outputs)));
     }
-    give[static_cast<size_t>(found - output_names_.begin())] = true;
+    give[found - output_names_.begin()] = true;
   }
   return give;
 }

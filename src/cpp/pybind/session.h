@@ -1,4 +1,7 @@
-// A session as Python holds it, with the names of its inputs and outputs ready as Python strings.
+// A session as Python holds it, with the names of its inputs and outputs ready as Python strings: looking a
+// name up in the caller's dictionary then makes no string, and hashes are kept with the strings.
+//
+// Called with Python's lock held; immutable but for the session below, which locks itself.
 #pragma once
 
 #include <pybind11/pybind11.h>

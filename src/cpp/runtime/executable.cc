@@ -1,26 +1,14 @@
+// run(): what has to change in the operand table, then the steps. Arenas usually lie where they lay, so that
+// most runs patch the places of inputs and results alone; and a result takes the memory of the last run's
+// where the caller has let go of that, so that a stream of requests allocates nothing.
 #include "runtime/executable.h"
 
 #include <algorithm>
 
 #include "backends/host_memory.h"
-#include "runtime/passes.h"
 #include "runtime/step_labels.h"
-#include "search/make_plan.h"
 
 namespace walle::runtime {
-
-Result<std::unique_ptr<Executable>> Executable::compile(ops::Program program,
-                                                        const std::vector<const backends::Backend*>& backends,
-                                                        const SessionOptions& options,
-                                                        backends::ConstantCache* constants) {
-  WALLE_TRY(run_passes(program, backends, options));
-  WALLE_ASSIGN(const std::optional<uint64_t> seed, placement_seed(options.placement));
-  WALLE_ASSIGN(
-      search::Plan plan,
-      search::make_plan(program, backends,
-                        {.threads = options.threads, .search = options.search, .random_placement = seed}));
-  return bind(std::move(program), std::move(plan), options.threads, constants);
-}
 
 // The usual case: the arenas are large enough and lie where they lay in the last run.
 bool Executable::arenas_stand(const Arenas& arenas) const {
@@ -104,7 +92,7 @@ Status Executable::execute(const BoundStep& step) const {
 }
 
 Status Executable::copy(const search::Copy& copy, backends::Handle from, backends::Handle to) const {
-  backends::Memory& device = *plan_.memories[static_cast<size_t>(copy.device())].memory;
+  backends::Memory& device = *plan_.memories[copy.device()].memory;
   const backends::HostMemory& host = backends::host_memory();
   return copy.to == search::kHost ? device.copy_out(host.pointer(to), from, copy.bytes)
                                   : device.copy_in(to, host.pointer(from), copy.bytes);

@@ -30,11 +30,6 @@ struct StepTime {
 
 class Executable {
  public:
-  // Runs the passes named by the options, plans, prepares and binds.
-  static Result<std::unique_ptr<Executable>> compile(ops::Program program,
-                                                     const std::vector<const backends::Backend*>& backends,
-                                                     const SessionOptions& options,
-                                                     backends::ConstantCache* constants);
   // Prepares the kernels of a plan, copies the constants that are used in other memories, binds the operands.
   static Result<std::unique_ptr<Executable>> bind(ops::Program program, search::Plan plan, int threads,
                                                   backends::ConstantCache* constants);

@@ -1,3 +1,4 @@
+// Made of the plans that stand when somebody asks: running records nothing for it but times, under profile().
 #include "runtime/explain.h"
 
 #include <algorithm>
@@ -23,13 +24,13 @@ void describe_value(const Executable& exe, int memory, ops::Ref r, ExplainRow& r
   const ops::ProgramValue& value = exe.program().at(r);
   const search::Storage& at = exe.plan().at(memory, r);
   row.output = std::string(dtype_name(value.dtype)) + value.shape.text();
-  row.memory = exe.plan().memories[static_cast<size_t>(memory)].memory->name();
+  row.memory = exe.plan().memories[memory].memory->name();
   row.storage = home_name(at.home);
   row.offset = at.offset;
 }
 
 void describe_node(const Executable& exe, const search::Step& step, ExplainRow& row) {
-  const ops::ProgramNode& node = exe.program().nodes[static_cast<size_t>(step.node)];
+  const ops::ProgramNode& node = exe.program().nodes[step.node];
   const backends::Candidate& chosen = step.chosen.candidate;
   const ir::Cost cost = backends::NodeView(exe.program(), node).cost();
   row.parameters = chosen.parameters;

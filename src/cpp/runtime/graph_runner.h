@@ -10,6 +10,7 @@
 
 #include "runtime/runner_times.h"
 #include "runtime/segment.h"
+#include "runtime/shared_state.h"
 
 namespace walle::runtime {
 
@@ -42,7 +43,7 @@ class GraphRunner {
   const ir::Graph& graph_;
   SharedState& shared_;
   std::vector<int> last_use_;
-  std::vector<ir::RuntimeValue> env_;
+  Environment env_;
   std::vector<ir::ValueId> held_;  // values in env_ that are not graph constants
   std::vector<std::unique_ptr<Segment>> segments_;
   std::map<const ir::Graph*, std::unique_ptr<GraphRunner>> bodies_;

@@ -1,3 +1,5 @@
+// What callers may ask of a model: its own bytes, options of sessions and inputs of runs are checked here,
+// before anything is made of them.
 #include "runtime/model.h"
 
 #include <algorithm>
@@ -96,6 +98,7 @@ Result<std::unique_ptr<Session>> Model::session(const SessionOptions& options) c
     return argument_error("precision='" + options.precision + "'", "'float32'", "session",
                           "leave precision at its default");
   WALLE_TRY(placement_seed(options.placement).status());
+  WALLE_TRY(ir::check_files(data_));
   WALLE_ASSIGN(std::vector<const backends::Backend*> backends, backends_named(options.backend));
   return std::make_unique<Session>(shared_from_this(), options, std::move(backends));
 }

@@ -31,6 +31,7 @@ int deliver(double answer, wvm_host_result* result) {
 int deliver(Result<Value> answer, wvm_host_result* result) {
   if (!answer.ok()) [[unlikely]] {
     refuse(answer.error(), result);
+    result->exhausted = answer.error().group() == base::ErrorGroup::resource;
     return -1;
   }
   if (answer->is_scalar()) {
@@ -51,8 +52,13 @@ int adapt(void* user, const wvm_value* args, size_t count, wvm_host_result* resu
 }
 
 void forward_log(void* user, int level, const char* text, size_t size) {
+  auto* context = static_cast<TaskContext*>(user);
+  context->log_quota.send(context->log, static_cast<base::LogLevel>(level), {text, size});
+}
+
+int must_stop(void* user) {
   const auto* context = static_cast<TaskContext*>(user);
-  if (context->log) context->log(static_cast<base::LogLevel>(level), {text, size});
+  return context != nullptr && context->attention != nullptr && context->attention->must_stop();
 }
 
 wvm_tensor* allocate_tensor(uint8_t dtype, uint8_t rank, const int64_t* shape) {
@@ -68,7 +74,11 @@ const wvm_host_function kFunctions[] = {
 };
 #undef WALLE_HOST_CALL
 
-const wvm_host kHost = {forward_log, allocate_tensor, kFunctions, std::size(kFunctions)};
+const wvm_host kHost = {.log = forward_log,
+                        .allocate_tensor = allocate_tensor,
+                        .must_stop = must_stop,
+                        .functions = kFunctions,
+                        .function_count = std::size(kFunctions)};
 
 Error wrong_argument(HostArgs args, size_t index, const char* expected) {
   static constexpr const char* kKinds[] = {"None",  "bool", "int", "float",  "str",

@@ -12,13 +12,17 @@ from .model import Model
 from .paths import path_text
 
 
-def load(source: Any) -> Model:
+def load(source: Any, *, verify: bool = False) -> Model:
     """Load a model.
 
+    Weights of files above 1 MiB stay where they are and are read when they are used: replace such a file by a
+    rename, as ``Model.save`` does, and never write over it while a model of it is in use.
+
     Args:
-        source: path of a .walle file (weights stay mapped, not copied) or of an .onnx file (converted in
-            memory, needs the extra ``convert``), ``~`` expanded; the bytes of either as bytes, bytearray or
-            memoryview; or an ``onnx.ModelProto``.
+        source: path of a .walle file or of an .onnx file (converted in memory, needs the extra ``convert``),
+            ``~`` expanded; the bytes of either as bytes, bytearray or memoryview; or an ``onnx.ModelProto``.
+        verify: compare the weights of a .walle file with their checksums, which reads all of them. Files up
+            to 1 MiB and bytes are always checked; ONNX has no checksums.
 
     Raises:
         ArgumentError: ``source`` is none of these.
@@ -30,7 +34,7 @@ def load(source: Any) -> Model:
         source = path_text(source, "load")
         refuse_other_kinds(source)
         if Path(source).suffix == ".walle" or _core.file_looks_like_walle(source):
-            return Model(_core.Model.create(_core.load_walle(source)))
+            return Model(_core.Model.create(_core.load_walle(source, verify)))
     elif isinstance(source, bytes | bytearray | memoryview):
         source = bytes(source)
         if source.startswith(WALLE_MAGIC):

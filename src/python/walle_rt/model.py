@@ -30,6 +30,7 @@ class Model:
         self._strings = strings.names(native.metadata)
         self._maps = maps.keys(native.metadata)
         self._inputs = tuple(self._info(*v) for v in native.inputs)
+        self._map_inputs = {v.name: v.dtype for v in self._inputs if v.kind == "maps"}
         self._outputs = tuple(self._info(*v) for v in native.outputs)
         self._signatures = {n: Signature(n, dict(i), dict(o)) for n, i, o in native.signatures}
 
@@ -129,11 +130,14 @@ class Model:
         return Session(self, native, options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a .walle file; an existing one is replaced atomically.
+        """Write a .walle file; an existing one is replaced atomically and keeps its mode.
+
+        A new file's mode is what the umask says. A symbolic link stays, the file behind it is replaced.
+        Models that were loaded from the old file go on with the old bytes.
 
         Raises:
             ArgumentError: ``path`` is no path.
-            ResourceError: the file cannot be written.
+            ResourceError: the file cannot be written, or the one that the weights lie in was written to.
         """
         self._native.save(path_text(path, "save"))
 

@@ -77,7 +77,8 @@ class Session:
                 shape; C-contiguous memory is used without a copy. A sequence is a list of arrays, an empty
                 optional None; those of ``model.overridable_inputs`` may be left out. bfloat16 and what has
                 8 bits or fewer may be arrays of ml_dtypes, or their bits as uint16 and uint8; strings are an
-                array of str or of objects that are all str.
+                array of str or of objects that are all str; what DictVectorizer reads is a dictionary, or a
+                list of them.
             outputs: names of the results wanted; all of them by default.
             signature: take and return the public names of this signature instead.
             timeout: seconds from the call on, waiting for other runs of the session included.
@@ -116,6 +117,9 @@ class Session:
     ) -> dict[str, Any]:
         names, keys = self._model._strings, self._model._maps
         feeds = {k: strings.encode(v, k) if k in names else v for k, v in inputs.items()}
+        for k, dtype in self._model._map_inputs.items():
+            if k in feeds:
+                feeds[k] = maps.encode(feeds[k], keys[k], dtype, k)
         if outputs is not None and not isinstance(outputs, str):
             outputs = list(outputs)
         options.refuse_translated([o.name for o in self._model.outputs], {*names, *keys}, outputs)

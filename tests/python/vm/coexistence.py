@@ -23,7 +23,7 @@ import warnings
 from ctypes import CFUNCTYPE, POINTER, byref, c_char, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 
-ABI = 2
+ABI = 3
 INT = 2
 
 
@@ -89,6 +89,7 @@ class Host(ctypes.Structure):
     _fields_ = (
         ("log", LOG),
         ("allocate_tensor", c_void_p),
+        ("must_stop", c_void_p),
         ("functions", c_void_p),
         ("function_count", c_size_t),
     )
@@ -112,6 +113,7 @@ class Api(ctypes.Structure):
         ),
         ("run_source", c_void_p),
         ("cancel", CFUNCTYPE(None, c_void_p, c_int)),
+        ("nudge", CFUNCTYPE(None, c_void_p)),
         ("stats", c_void_p),
         ("release_result", CFUNCTYPE(None, POINTER(Result))),
         ("bundle_open", CFUNCTYPE(c_void_p, c_void_p, c_size_t, c_char_p, c_size_t)),

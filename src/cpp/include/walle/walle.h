@@ -117,7 +117,8 @@ WALLE_API const char* walle_dtype_name(walle_dtype_t dtype);
 /* Bytes of one element; 0 for a number that is none. */
 WALLE_API size_t walle_dtype_size(walle_dtype_t dtype);
 
-/* The file stays mapped while the model or a session of it lives. */
+/* A file above 1 MiB stays mapped while the model or a session of it lives: replace it by a rename. Written
+   over in place, it fails every later run with a resource error. */
 WALLE_API walle_status_t walle_model_load(const char* path, walle_model_t** model, walle_error_t* error);
 /* The bytes are copied. */
 WALLE_API walle_status_t walle_model_parse(const void* data, size_t bytes, walle_model_t** model,

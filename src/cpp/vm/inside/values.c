@@ -58,7 +58,7 @@ static int from_python(PyObject* object, wvm_value* value, void** arena, int dep
 /* Counted against the task's heap limit until the conversion ends: a part that is named often is copied as
  * often. */
 static void* take(void** arena, size_t size) {
-  if (wvm_charge(size) < 0) return NULL;
+  if (wvm_charge(size, 0) < 0) return NULL; /* finalisers could change what is being converted */
   wvm_current->leaving += size;
   void* piece = wvm_arena_take(arena, size);
   if (piece == NULL) PyErr_NoMemory();

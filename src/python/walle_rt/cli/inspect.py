@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from .. import _core
+from ..errors import ArgumentError
 from ..loading import load
 from ..made_up import made_up_inputs
 from ..model import Model
@@ -41,6 +43,9 @@ def main(
     losers: Annotated[
         bool, typer.Option("--losers", help="With --stage=plan: also the algorithms not chosen.")
     ] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Compare all weights of a .walle file with their checksums.")
+    ] = False,
     top: Annotated[
         int | None,
         typer.Option("--top", min=1, help="With --stage=plan: the costliest rows, and time in groups."),
@@ -52,6 +57,9 @@ def main(
     """Print one stage."""
     if target == "ops":
         show_operators(counts, json_)
+        return
+    if verify:
+        show_verified(target, json_)
         return
     with working(f"loading {target}", json_):
         model = load(target)
@@ -74,6 +82,24 @@ def main(
         emit_json(found.as_dict())
     else:
         out.print(found.program if stage is Stage.raster else found.text(losers=losers))
+
+
+def show_verified(target: str, json_: bool) -> None:
+    """That every byte of a .walle file is what was written; an error says which are not."""
+    if not _core.file_looks_like_walle(target):
+        raise ArgumentError.of(
+            f"'{target}', which is no .walle file",
+            "a .walle file: other formats have no checksums",
+            "--verify",
+            "convert it first: walle convert",
+        )
+    with working(f"reading {target}", json_):
+        load(target, verify=True)
+    size = Path(target).stat().st_size
+    if json_:
+        emit_json({"file": target, "bytes": size, "verified": True})
+    else:
+        out.print(f"{target}: {size} bytes, every checksum is right")
 
 
 def show_model(model: Model, json_: bool) -> None:

@@ -15,6 +15,8 @@ from .isolate import Isolate, Log
 from .library import VM
 from .limits import Limits, native_limits
 
+_MOST_READY: int = _core.vm.most_ready()
+
 
 @dataclass(frozen=True)
 class PoolStats:
@@ -31,7 +33,7 @@ class Pool:
 
     Args:
         vm: the library to use.
-        size: how many isolates to keep ready.
+        size: how many isolates to keep ready, at most 1024.
         profile: "bare", or "std": the modules most tasks import are imported already.
         limits: of each isolate, as for Isolate.
         log: as for Isolate.
@@ -39,7 +41,7 @@ class Pool:
         grace_ms: how long run() waits after the wall limit before it gives a thread up, in milliseconds.
 
     Raises:
-        ArgumentError: an unknown profile or a negative limit.
+        ArgumentError: an unknown profile, a size out of range or a negative limit.
         BackendError: without `vm`, when the VM library is missing.
     """
 
@@ -57,6 +59,10 @@ class Pool:
         """Create the first isolate and start filling."""
         if profile not in ("bare", "std"):
             raise ArgumentError.of(f"profile '{profile}'", '"bare" or "std"', "Pool", "pass one of them")
+        if not 0 <= size <= _MOST_READY:
+            raise ArgumentError.of(
+                f"size={size}", f"0 to {_MOST_READY}", "Pool", "ask for as many as run at once"
+            )
         self.vm = vm or VM()
         self._native = _core.vm.Pool.create(
             self.vm._native,

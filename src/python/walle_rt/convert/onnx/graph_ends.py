@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from onnx import GraphProto, SparseTensorProto, TensorProto, TypeProto, ValueInfoProto
+from onnx import GraphProto, SparseTensorProto, TensorProto, TypeProto, ValueInfoProto, helper
 
 from ..report import Report, refuse
 from .element_types import DTYPES, type_name
@@ -20,6 +20,7 @@ from .unsupported import UnsupportedTypeError
 # Elements of the zeros that stand for an initializer of an unsupported type while the walk goes on, whose
 # result nobody runs: no file may ask for more memory than that.
 _STAND_IN = 1 << 20
+_MAP_VALUES = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT64)
 
 
 class GraphEnds:
@@ -55,6 +56,9 @@ class GraphEnds:
         declared = info.type if info.HasField("type") else outer
         if outer is not None and (declared is None or kind_and_dtype(declared)[1] == "undefined"):
             declared = outer
+        if declared is not None and declared.HasField("map_type") and scope.parent is None:
+            self._map_input(info.name, declared.map_type, scope)
+            return
         kind, dtype = kind_and_dtype(declared)
         tensor = innermost(declared)
         number = tensor.tensor_type.elem_type if tensor is not None else 0
@@ -76,6 +80,19 @@ class GraphEnds:
         self._emitter.types.strings.add(scope.key(value))
         if scope.parent is None:
             self.strings.append(name)
+
+    def _map_input(self, name: str, declared: TypeProto.Map, scope: Scope) -> None:
+        """A dictionary, or a list of them: a table whose columns DictVectorizer names."""
+        number = declared.value_type.tensor_type.elem_type
+        if number not in _MAP_VALUES:
+            reason = f"dictionaries of {type_name(number)} are not supported"
+            self._report.add(name, "graph input", scope.opsets[""], reason)
+            number = TensorProto.FLOAT
+        value = scope.builder.input(name, "tensor", DTYPES[number][0], [None, None])
+        scope.names[name] = value
+        table = helper.make_tensor_type_proto(number, [None, None])
+        self._emitter.types.known[scope.key(value)] = table
+        self._emitter.map_inputs[scope.key(value)] = name
 
     def end(self, infos: Iterable[ValueInfoProto], scope: Scope) -> None:
         """Name the results; a result that is an input, a constant or named twice gets its own Identity."""
