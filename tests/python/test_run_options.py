@@ -65,6 +65,8 @@ def test_a_deadline_is_a_number_of_seconds(session: walle_rt.Session, wrong: Any
 def test_a_very_distant_deadline(session: walle_rt.Session) -> None:
     assert session.run(SHORT, timeout=float("inf"))["y"] == 3
     assert session.run(SHORT, timeout=1e300)["y"] == 3
+    assert session.run(SHORT, timeout=10**400)["y"] == 3
+    assert session.run(SHORT, timeout=np.float32(60))["y"] == 3
 
 
 def test_a_token_ends_a_run_from_another_thread(session: walle_rt.Session) -> None:

@@ -26,6 +26,7 @@ class Verifier {
       WALLE_TRY(value(g.values[i]));
       made[i] = g.values[i].constant.has_value();
     }
+    WALLE_TRY(overridable(g, depth));
     for (const ValueId id : g.inputs) {
       WALLE_TRY(in_range(g, id, "a graph input"));
       WALLE_TRY(produce(g, made, id, "a graph input"));
@@ -45,7 +46,6 @@ class Verifier {
 
   Status interface(const ModelData& model) {
     place_ = "graph '" + model.graph.name + "'";
-    WALLE_TRY(overridable(model.graph));
     WALLE_TRY(distinct(model.graph, feedable(model.graph), "inputs"));
     WALLE_TRY(distinct(model.graph, model.graph.outputs, "outputs"));
     const auto inputs = names_of(model.graph, feedable(model.graph));
@@ -66,8 +66,10 @@ class Verifier {
     return detail::graph_fault(std::move(given), std::move(expected), place_);
   }
 
-  // A constant, so no input and no result of a node: graph() has found one producer for each.
-  Status overridable(const Graph& g) const {
+  // Constants, so neither inputs nor results of nodes: graph() allows one producer for each.
+  Status overridable(const Graph& g, int depth) const {
+    if (depth > 0 && !g.overridable.empty())
+      return fail("overridable inputs of a body", "only those of the outermost graph");
     for (const ValueId id : g.overridable) {
       WALLE_TRY(in_range(g, id, "an overridable input"));
       if (!g.at(id).constant)

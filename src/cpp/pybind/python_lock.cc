@@ -91,8 +91,6 @@ void drop_reference(PyObject* object) {
   if (const PythonLock lock; lock) Py_DECREF(object);
 }
 
-bool on_main_thread() { return PyThreadState_Get() == main_thread; }
-
 void end_with_python() {
   const py::module_ threading = py::module_::import("threading");
   if (threading.attr("get_ident")().equal(threading.attr("main_thread")().attr("ident")))

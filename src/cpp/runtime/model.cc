@@ -84,6 +84,7 @@ Result<std::shared_ptr<const Model>> Model::with_inputs(const Names& overridden)
     g.inputs.push_back(*found);
   }
   g.overridable.clear();
+  data.signatures.clear();  // they may name inputs that stay constants; names are the graph's own by now
   WALLE_ASSIGN(std::shared_ptr<const Model> made, create(std::move(data), options_));
   return made;
 }

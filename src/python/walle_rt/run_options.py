@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 from . import _core
@@ -58,11 +60,14 @@ class RunOptions:
     def _seconds(self) -> float | None:
         if self.timeout is None:
             return None
-        if isinstance(self.timeout, bool) or not isinstance(self.timeout, int | float):
+        if isinstance(self.timeout, bool) or not isinstance(self.timeout, Real):
             raise ArgumentError.of(
                 f"timeout={self.timeout!r}", "a number of seconds", "run", "leave it out for no limit"
             )
-        return float(self.timeout)
+        try:
+            return float(self.timeout)
+        except OverflowError:  # an integer beyond every float
+            return math.inf
 
     def _token(self) -> _core.CancelToken | None:
         if self.cancel is None:

@@ -132,6 +132,15 @@ TEST(Overridable, HoldsThroughAFile) {
   EXPECT_EQ(numbers((*session->run(ramp_of(2)))[0]), (std::vector<float>{10, 12}));
 }
 
+TEST(Overridable, SignaturesMayNameThem) {
+  ir::ModelData data = doubling();
+  data.signatures = {{"serve", {{"in", "x"}, {"weight", "w"}}, {{"out", "y"}}}};
+  const auto session = *model_of(data)->session({});
+  auto in = ramp_of(1);
+  in.push_back({"w", *Tensor::from<float>(Shape{1}, std::vector<float>{7})});
+  EXPECT_EQ(numbers((*session->run(in))[0]), std::vector<float>{7});
+}
+
 TEST(Overridable, IsAConstantInTheGraph) {
   ir::ModelData data = doubling();
   data.graph.overridable = {data.graph.inputs[0]};
@@ -141,6 +150,11 @@ TEST(Overridable, IsAConstantInTheGraph) {
   data = doubling();
   data.graph.overridable.push_back(data.graph.overridable[0]);
   EXPECT_FALSE(Model::create(data).ok()) << "twice";
+  data = doubling();
+  auto body = std::make_shared<ir::Graph>(data.graph);
+  body->overridable = {99};
+  data.graph.nodes[0].attributes.set("body", std::shared_ptr<const ir::Graph>(std::move(body)));
+  EXPECT_FALSE(Model::create(data).ok()) << "a body's";
 }
 
 TEST(Declared, AnotherDtypeIsRefused) {
