@@ -122,7 +122,7 @@ TEST(Overridable, HoldsThroughAFile) {
   const auto bytes = ir::serialize_walle(model_of(doubling())->stored());
   ASSERT_TRUE(bytes.ok());
   const auto keep = std::make_shared<std::string>(*bytes);
-  const auto read = ir::parse_walle(std::as_bytes(std::span(*keep)), keep, "test");
+  const auto read = ir::parse_walle(Buffer::window(keep, keep->data(), keep->size()), "test");
   ASSERT_TRUE(read.ok()) << read.error().message();
   const auto session = *model_of(*read)->session({});
   auto in = ramp_of(2);
