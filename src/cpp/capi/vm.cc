@@ -31,7 +31,7 @@ struct walle_vm_isolate_t {
 struct walle_vm_result_t {
   std::unique_ptr<walle::capi::PlainValue> value;
   std::optional<vm::Failure> failure;
-  std::string limit;
+  std::string limit, text;
   std::vector<walle_vm_frame_t> frames;
 };
 
@@ -95,6 +95,7 @@ std::unique_ptr<walle_vm_result_t> result_of(vm::Outcome outcome) {
   }
   out->failure = std::move(outcome.failure);
   out->limit = vm::reason_name(out->failure->reason);
+  out->text = out->failure->text();
   for (const vm::Frame& frame : out->failure->traceback)
     out->frames.push_back({frame.file.c_str(), frame.function.c_str(), frame.line});
   return out;
@@ -230,6 +231,8 @@ walle_status_t walle_vm_result_failure(const walle_vm_result_t* result, walle_vm
     return {};
   });
 }
+
+const char* walle_vm_result_text(const walle_vm_result_t* result) { return result ? result->text.c_str() : ""; }
 
 void walle_vm_result_free(walle_vm_result_t* result) { delete result; }
 

@@ -67,8 +67,8 @@ struct PlainReader {
   }
 };
 
-PyObject* answer_of(const wvm_result& result) {
-  if (!result.ok) return finish(vm::incoming(result)).release().ptr();
+PyObject* answer_of(const Isolate& isolate, const wvm_result& result) {
+  if (!result.ok) return finish(isolate.outcome_of(result)).release().ptr();
   PythonBuilder builder;
   return vm::visit(result.value, builder).release().ptr();
 }
@@ -100,7 +100,7 @@ PyObject* call(Isolate& isolate, const char* module, const char* function, PyObj
     const PythonUnlocked unlocked;
     isolate.invoke_plain(module, function, {plain.data(), count}, answer.result);
   }
-  return answer_of(answer.result);
+  return answer_of(isolate, answer.result);
 }
 
 PyObject* call_isolate(PyObject* self, const char* module, PyObject* name, PyObject* const* args,

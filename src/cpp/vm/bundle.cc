@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/bytes.h"
 #include "base/mapped_file.h"
 
 namespace walle::vm {
@@ -38,11 +39,24 @@ Result<std::shared_ptr<const Bundle>> Bundle::open(std::shared_ptr<const Vm> vm,
   return std::shared_ptr<const Bundle>(std::move(bundle));
 }
 
-const Resource* Bundle::find(std::string_view name) const {
+namespace {
+
+const Resource* find_in(const std::vector<Resource>& sorted, std::string_view name) {
   const auto at = std::lower_bound(
-      file_.resources.begin(), file_.resources.end(), name,
+      sorted.begin(), sorted.end(), name,
       [](const Resource& resource, std::string_view wanted) { return resource.name < wanted; });
-  return at != file_.resources.end() && at->name == name ? &*at : nullptr;
+  return at != sorted.end() && at->name == name ? &*at : nullptr;
+}
+
+}  // namespace
+
+const Resource* Bundle::find(std::string_view name) const { return find_in(file_.resources, name); }
+
+std::string Bundle::source_line(std::string_view file, int number) const {
+  if (const auto kept = sources_.find(file); kept != sources_.end()) return line_of(kept->second, number);
+  const Resource* part = find_in(file_.sources, file);
+  if (part == nullptr) return "";
+  return line_of(base::as_text(std::span(part->bytes.data(), part->bytes.size())), number);
 }
 
 Bundle::~Bundle() {

@@ -14,9 +14,6 @@ constexpr size_t kDefaultStack = size_t{8} << 20;
 // that wakes it costs 13 us instead of 1.
 constexpr int kLooks = 20;
 constexpr std::chrono::milliseconds kLookEvery{1};
-constexpr const char* kStdModules[] = {"collections", "functools", "itertools",   "json",   "re",   "math",
-                                       "datetime",    "random",    "dataclasses", "typing", "walle"};
-
 // One call on a worker. Both sides hold it; the worker may finish long after the caller gave up.
 struct Job {
   std::mutex lock;
@@ -26,6 +23,13 @@ struct Job {
 };
 
 }  // namespace
+
+const std::vector<std::string>& std_imports() {
+  static const std::vector<std::string> kModules = {"collections", "functools", "itertools",   "json",
+                                                    "re",          "math",      "datetime",    "random",
+                                                    "dataclasses", "typing",    "walle"};
+  return kModules;
+}
 
 struct Pool::State : std::enable_shared_from_this<Pool::State> {
   std::shared_ptr<const Vm> vm;
@@ -55,11 +59,12 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
 
   Result<std::unique_ptr<Isolate>> make() const {
     WALLE_ASSIGN(std::unique_ptr<Isolate> isolate, Isolate::create(vm, options.limits, options.context));
-    if (options.profile == Profile::bare) return isolate;
-    for (const char* module : kStdModules) {
+    for (const std::string& module : options.imports) {
       const Outcome outcome = isolate->call("_warm", "load", {Value(module)});
       if (!outcome.ok() && outcome.failure->reason == Reason::none)
-        return internal_error("warming up: " + outcome.failure->text(), "Pool");
+        return argument_error("import '" + module + "': " + outcome.failure->message,
+                              "modules of the VM's library", "Pool, profile",
+                              "see walle task vm for all of them");
     }
     return isolate;
   }
@@ -171,14 +176,14 @@ Outcome Pool::run(std::shared_ptr<const Bundle> bundle, const std::string& modul
   Result<std::unique_ptr<Isolate>> taken = take();
   Outcome refused;
   if (!taken.ok()) {
-    refused.failure = Failure{"MemoryError", taken.error().message(), Reason::heap, {}};
+    refused.failure = Failure{.type = "MemoryError", .message = taken.error().message(), .reason = Reason::heap};
     return refused;
   }
   std::shared_ptr<Isolate> isolate = std::move(taken).value();
   if (bundle != nullptr) {
     const Status attached = isolate->attach(std::move(bundle));
     if (!attached.ok()) {
-      refused.failure = Failure{"ValueError", attached.error().message(), Reason::none, {}};
+      refused.failure = Failure{.type = "ValueError", .message = attached.error().message()};
       return refused;
     }
   }
@@ -191,7 +196,7 @@ Outcome Pool::run(std::shared_ptr<const Bundle> bundle, const std::string& modul
     job->changed.notify_all();
   });
   if (!posted) {
-    refused.failure = Failure{"MemoryError", "no thread can be started", Reason::none, {}};
+    refused.failure = Failure{.type = "MemoryError", .message = "no thread can be started"};
     return refused;
   }
   const Limits& limits = state_->options.limits;
@@ -208,11 +213,11 @@ Outcome Pool::run(std::shared_ptr<const Bundle> bundle, const std::string& modul
   base::log(base::LogLevel::warning,
             "a task's worker thread was given up: it passed its wall-clock limit inside "
             "native code that cannot be stopped");
-  refused.failure = Failure{"Abandoned",
-                            "the task passed its wall-clock limit inside native code that cannot be stopped; "
-                            "its thread was given up",
-                            Reason::abandoned,
-                            {}};
+  refused.failure = Failure{.type = "Abandoned",
+                            .message =
+                                "the task passed its wall-clock limit inside native code that cannot be "
+                                "stopped; its thread was given up",
+                            .reason = Reason::abandoned};
   return refused;
 }
 

@@ -15,11 +15,12 @@
 
 namespace walle::vm {
 
-enum class Profile : uint8_t { bare, std };  // std: the modules most tasks import are imported already
+// What most tasks import.
+const std::vector<std::string>& std_imports();
 
 struct PoolOptions {
   size_t size = 4;
-  Profile profile = Profile::bare;
+  std::vector<std::string> imports;  // modules of the library that a ready isolate has imported already
   Limits limits;
   TaskContext context;
   uint32_t grace_ms = 1000;

@@ -164,6 +164,18 @@ CHECKS: dict[str, str] = {
         "except TypeError: pass\n"
         "else: assert 0"
     ),
+    "csv": (
+        "import io\n"
+        "rows = list(csv.reader(io.StringIO('a,\"b, c\"\\r\\n1,2\\r\\n')))\n"
+        "assert rows == [['a', 'b, c'], ['1', '2']]\n"
+        "out = io.StringIO(); w = csv.DictWriter(out, ['x', 'y'], lineterminator='|'); w.writeheader()\n"
+        "w.writerow({'x': 1, 'y': 'q\"'}); assert out.getvalue() == 'x,y|1,\"q\"\"\"|'\n"
+        "assert next(csv.DictReader(['k,v', 'a,1'])) == {'k': 'a', 'v': '1'}\n"
+        "assert csv.Sniffer().sniff('a;b\\n1;2\\n').delimiter == ';'\n"
+        "try: list(csv.reader(['\"open'], strict=True))\n"
+        "except csv.Error: pass\n"
+        "else: assert 0"
+    ),
     "dataclasses": (
         "@dataclasses.dataclass(order=True)\nclass A:\n  x: int\n"
         "  y: list = dataclasses.field(default_factory=list)\n  z: int = 3\n"
@@ -191,6 +203,13 @@ CHECKS: dict[str, str] = {
         "assert datetime.datetime.fromisoformat(d.isoformat()) == d "
         "and d.strftime('%Y/%m/%d') == '2024/02/29'\n"
         "assert datetime.datetime.strptime('2024-03-01 10:20', '%Y-%m-%d %H:%M').hour == 10"
+    ),
+    "difflib": (
+        "assert difflib.SequenceMatcher(None, 'abcd', 'bcde').ratio() == 0.75\n"
+        "assert difflib.get_close_matches('appel', ['ape', 'apple', 'peach']) == ['apple', 'ape']\n"
+        "d = list(difflib.unified_diff(['a', 'b'], ['a', 'c'], lineterm='')); assert d[-2:] == ['-b', '+c']\n"
+        "n = list(difflib.ndiff(['one'], ['ore'])); assert n[0] == '- one'\n"
+        "assert list(difflib.restore(n, 2)) == ['ore'] and not hasattr(difflib, 'HtmlDiff')"
     ),
     "enum": (
         "class E(enum.Enum):\n  A = 1\n  B = enum.auto()\n"
@@ -446,6 +465,29 @@ CHECKS: dict[str, str] = {
         "@typing.overload\ndef g(x: int) -> int: ...\ndef g(x): return x\n"
         "assert typing.get_overloads(g) and g(1) == 1"
     ),
+    "urllib.parse": (
+        "p = urllib.parse.urlsplit('https://u:p@h.example:81/a/b?x=1&y=%C3%BC#f')\n"
+        "assert (p.scheme, p.hostname, p.port, p.path, p.fragment) == ('https', 'h.example', 81, '/a/b', 'f')\n"
+        "assert urllib.parse.parse_qs(p.query) == {'x': ['1'], 'y': ['\xfc']}\n"
+        "assert urllib.parse.urlencode({'a b': '\xfc/', 'c': [1, 2]}, doseq=True) == 'a+b=%C3%BC%2F&c=1&c=2'\n"
+        "assert urllib.parse.quote('/a b') == '/a%20b' and urllib.parse.unquote('%41') == 'A'\n"
+        "assert urllib.parse.urljoin('http://h/a/b', '../c') == 'http://h/c'\n"
+        "assert urllib.parse.urlsplit('http://[::ffff:1.2.3.4]:8/').hostname == '::ffff:1.2.3.4'\n"
+        "for bad in ('http://[1.2.3.4]/', 'http://[::1', 'http://[1:2]/', 'http://[1::2::3]/', 'http://[g::]/',\n"
+        "            'http://a\\uff0fb/', 'http://[::1.2.3.256]/', 'http://[1:2:3:4:5:6:7:8:9]/'):\n"
+        "  try: urllib.parse.urlsplit(bad)\n"
+        "  except ValueError: pass\n"
+        "  else: assert 0, bad\n"
+        "for good in ('[::]', '[1:2:3:4:5:6:7:8]', '[fe80::1%eth0]', '[v1.x]', '[1::8]'):\n"
+        "  urllib.parse.urlsplit('http://' + good + '/')"
+    ),
+    "uuid": (
+        "a = uuid.uuid4(); assert a.version == 4 and a != uuid.uuid4() and uuid.UUID(str(a)) == a\n"
+        "assert str(uuid.uuid5(uuid.NAMESPACE_DNS, 'walle')) == str(uuid.uuid5(uuid.NAMESPACE_DNS, 'walle'))\n"
+        "assert str(uuid.uuid3(uuid.NAMESPACE_DNS, 'python.org')) == '6fa459ea-ee8a-3ca4-894e-db77e160355e'\n"
+        "assert str(uuid.uuid5(uuid.NAMESPACE_DNS, 'python.org')) == '886313e1-3b8a-5372-9b90-0c9aee199e5d'\n"
+        "assert uuid.uuid1().node == uuid.uuid1().node == uuid.getnode() and uuid.getnode() >> 40 & 1"
+    ),
     "warnings": (
         "with warnings.catch_warnings(record=True) as w:\n"
         "  warnings.simplefilter('always'); warnings.warn('old', DeprecationWarning)\n"
@@ -479,8 +521,8 @@ CHECKS: dict[str, str] = {
 }
 ABSENT = [
     "socket", "subprocess", "ctypes", "asyncio", "multiprocessing", "signal", "pickle", "importlib",
-    "inspect", "ast", "sqlite3", "ssl", "tempfile", "pathlib", "shutil", "urllib", "http", "zipfile", "_io",
-    "posix", "numpy", "decimal",
+    "inspect", "ast", "sqlite3", "ssl", "tempfile", "pathlib", "shutil", "urllib.request", "http", "zipfile", "_io",
+    "posix", "numpy", "decimal", "unicodedata",
 ]  # fmt: skip
 
 
@@ -522,6 +564,52 @@ def test_absent(isolate: Isolate, name: str) -> None:
     isolate.run(
         f"try:\n    import {name}\nexcept ModuleNotFoundError:\n    pass\nelse:\n    raise AssertionError\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("numpy", "walle.Tensor computes"),
+        ("numpy.linalg", "walle.Tensor computes"),
+        ("torch", "walle.engine runs the models"),
+        ("requests", "nothing but host calls"),
+        ("pathlib", "walle.kv keeps state"),
+        ("asyncio", "one call on one thread"),
+        ("nonsense", ""),
+    ],
+)
+def test_an_absent_module_says_what_there_is_instead(task: Any, name: str, hint: str) -> None:
+    """Also under an allow-list, which the look-up of the hint itself must not meet."""
+    source = f"def f():\n    try:\n        import {name}\n    except ModuleNotFoundError as e:\n        return [str(e), e.name]\n"
+    for limits in ({}, {"imports": [name.partition(".")[0]]}):
+        text, missing = task(source, **limits).call("f")
+        assert text.startswith(f"no module named '{missing}' in this VM") and hint in text
+        assert missing == name.partition(".")[0] and (hint != "") == (": " in text)
+
+
+def test_modules_of_a_task_know_their_file(vm: VM, device: VM) -> None:
+    modules = {"main": "import part\ndef f():\n    return [__file__, part.__file__]\n", "part": "x = __file__\n"}
+    data = TaskBundle.from_source(modules, vm).data
+    for flavour in (vm, device):
+        with Isolate(flavour) as isolate:
+            isolate.load(TaskBundle(data, flavour))
+            assert isolate.call("f") == ["main.py", "part.py"]
+    with Isolate(vm) as isolate:
+        isolate.run("here = __file__\ndef f():\n    return here\n", file="cell 1")
+        assert isolate.call("f") == "cell 1"
+
+
+def test_logging_reaches_the_host_with_its_level(task: Any) -> None:
+    lines: list[tuple[int, str]] = []
+    source = (
+        "import logging\ndef f():\n    logging.warning('by default')\n    logging.basicConfig(level=logging.DEBUG, format='%(message)s')\n"
+        "    logging.debug('d'); logging.info('i'); logging.error('two\\nlines'); logging.critical('c')\n"
+        "    logging.error('%d', 'x')\n"
+    )
+    task(source, log=lambda level, line: lines.append((level, line))).call("f")
+    assert lines[0] == (2, "WARNING:root:by default")
+    assert lines[1:6] == [(0, "d"), (1, "i"), (3, "two"), (3, "lines"), (3, "c")]
+    assert any("Logging error" in line for _, line in lines)
 
 
 def test_eight_isolates_import_everything_at_once(device: VM) -> None:

@@ -16,6 +16,17 @@ T floor_mod(T a, T b) {
   return r != 0 && ((r < 0) != (b < 0)) ? r + b : r;
 }
 
+// NumPy's floor_divide: the quotient that goes with floor_mod, rounded to the nearest integer because the
+// division itself rounds.
+template <class T>
+T floor_div(T a, T b) {
+  if (b == 0) return a / b;
+  const T quotient = (a - floor_mod(a, b)) / b;
+  if (quotient == 0) return std::copysign(T(0), a / b);
+  const T below = std::floor(quotient);
+  return quotient - below > T(0.5) ? below + 1 : below;
+}
+
 template <class T>
 void run_float(K kind, const Broadcast& w, const T* x, const T* y, T* out, int64_t begin, int64_t end) {
   switch (kind) {
@@ -25,6 +36,7 @@ void run_float(K kind, const Broadcast& w, const T* x, const T* y, T* out, int64
     case K::div: return zip(w, x, y, out, begin, end, [](T a, T b) { return a / b; });
     case K::mod: return zip(w, x, y, out, begin, end, [](T a, T b) { return floor_mod(a, b); });
     case K::fmod: return zip(w, x, y, out, begin, end, [](T a, T b) { return std::fmod(a, b); });
+    case K::floor_div: return zip(w, x, y, out, begin, end, [](T a, T b) { return floor_div(a, b); });
     case K::power: return zip(w, x, y, out, begin, end, [](T a, T b) { return std::pow(a, b); });
     case K::min: return zip(w, x, y, out, begin, end, [](T a, T b) { return a < b || a != a ? a : b; });
     case K::max: return zip(w, x, y, out, begin, end, [](T a, T b) { return a > b || a != a ? a : b; });
@@ -41,6 +53,7 @@ void run_integer(K kind, const Broadcast& w, const T* x, const T* y, T* out, int
     case K::div: return zip(w, x, y, out, begin, end, safe_div<T>);
     case K::mod: return zip(w, x, y, out, begin, end, safe_floor_mod<T>);
     case K::fmod: return zip(w, x, y, out, begin, end, safe_mod<T>);
+    case K::floor_div: return zip(w, x, y, out, begin, end, safe_floor_div<T>);
     case K::power: return zip(w, x, y, out, begin, end, int_power<T>);
     case K::min: return zip(w, x, y, out, begin, end, [](T a, T b) { return a < b ? a : b; });
     case K::max: return zip(w, x, y, out, begin, end, [](T a, T b) { return a > b ? a : b; });

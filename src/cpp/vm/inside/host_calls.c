@@ -7,6 +7,16 @@ enum { kInlineArgs = 8 };
 static const wvm_host_function* functions;
 static PyMethodDef* definitions; /* one per host function, made while the VM starts */
 
+void wvm_raise(const wvm_error* error) {
+  PyObject* const kinds[] = {
+      [WVM_RUNTIME_ERROR] = PyExc_RuntimeError, [WVM_TYPE_ERROR] = PyExc_TypeError,
+      [WVM_VALUE_ERROR] = PyExc_ValueError,     [WVM_KEY_ERROR] = PyExc_KeyError,
+      [WVM_INDEX_ERROR] = PyExc_IndexError,     [WVM_OVERFLOW_ERROR] = PyExc_OverflowError,
+      [WVM_OS_ERROR] = PyExc_OSError,           [WVM_MEMORY_ERROR] = PyExc_MemoryError,
+  };
+  if (!PyErr_Occurred()) PyErr_SetString(kinds[error->kind], error->text);
+}
+
 static PyObject* answer(int status, wvm_host_result* result) {
   if (status == 0 && result->free_result == NULL && result->value.kind < WVM_STR)
     return wvm_number_to_python(&result->value);
@@ -15,7 +25,7 @@ static PyObject* answer(int status, wvm_host_result* result) {
   if (status == 0)
     object = wvm_to_python(&result->value);
   else
-    PyErr_SetString(PyExc_RuntimeError, result->error);
+    wvm_raise(&result->error);
   wvm_current->charging = 0;
   if (result->free_result != NULL) result->free_result(result->state);
   return object;
@@ -52,7 +62,8 @@ static PyObject* host_call(PyObject* self, PyObject* const* args, Py_ssize_t cou
   if (converted == count) {
     wvm_host_result result;
     result.free_result = NULL;
-    result.error[0] = 0;
+    result.error.kind = WVM_RUNTIME_ERROR;
+    result.error.text[0] = 0;
     object = answer(invoke(function, isolate, values, (size_t)count, &result), &result);
   }
   if (arena != NULL) wvm_arena_free(arena);
