@@ -27,9 +27,19 @@ struct Ready {
   Scratch scratch;
 };
 
-Status make_ready(const Operand& operand, DType dtype, Budget& budget, Ready& out) {
+// A number goes through the 16 bits that the result has: 70000 is infinite in float16.
+Result<Element> ready_number(const Number& number, const OperatorTypes& types) {
+  if (!tensor::is_half_float(types.result)) return element_of(number, types.compute);
+  WALLE_ASSIGN(const Element narrow, element_of(number, types.result));
+  Element wide{};
+  kernels::run_cast(types.result, narrow.bytes, types.compute, wide.bytes, 1, true);
+  return wide;
+}
+
+Status make_ready(const Operand& operand, const OperatorTypes& types, Budget& budget, Ready& out) {
+  const DType dtype = types.compute;
   if (operand.array == nullptr) {
-    WALLE_ASSIGN(out.element, element_of(operand.number, dtype));
+    WALLE_ASSIGN(out.element, ready_number(operand.number, types));
     out.data = out.element.bytes;
     return {};
   }
@@ -129,8 +139,8 @@ Status fill(Binary op, const OperatorTypes& types, const Operand& x, const Opera
             Budget& budget) {
   Ready left;
   Ready right;
-  WALLE_TRY(make_ready(x, types.compute, budget, left));
-  WALLE_TRY(make_ready(y, types.compute, budget, right));
+  WALLE_TRY(make_ready(x, types, budget, left));
+  WALLE_TRY(make_ready(y, types, budget, right));
   if (op == Binary::power) WALLE_TRY(check_powers(types.compute, right));
   const bool direct = types.compute == types.result || types.result == DType::boolean;
   if (direct) {

@@ -16,12 +16,14 @@ T floor_mod(T a, T b) {
   return r != 0 && ((r < 0) != (b < 0)) ? r + b : r;
 }
 
-// NumPy's floor_divide: the quotient that goes with floor_mod, rounded to the nearest integer because the
-// division itself rounds.
+// NumPy's floor_divide: the quotient without the rest that std::fmod leaves, rounded because the division itself
+// rounds.
 template <class T>
 T floor_div(T a, T b) {
   if (b == 0) return a / b;
-  const T quotient = (a - floor_mod(a, b)) / b;
+  const T rest = std::fmod(a, b);
+  T quotient = (a - rest) / b;
+  if (rest != 0 && (rest < 0) != (b < 0)) quotient -= 1;
   if (quotient == 0) return std::copysign(T(0), a / b);
   const T below = std::floor(quotient);
   return quotient - below > T(0.5) ? below + 1 : below;

@@ -16,7 +16,8 @@ static int read_item(PyObject* key, wvm_index* item) {
     *item = (wvm_index){.kind = WVM_SLICE, .start = start, .stop = stop, .step = step};
     return 0;
   }
-  if (PyIndex_Check(key) && !PyBool_Check(key)) {
+  const int is_array = wvm_is_tensor(key) && ((tensor_object*)key)->view.rank > 0;
+  if (PyIndex_Check(key) && !PyBool_Check(key) && !is_array) {
     item->kind = WVM_INTEGER;
     item->start = PyNumber_AsSsize_t(key, PyExc_IndexError);
     return item->start == -1 && PyErr_Occurred() ? -1 : 0;
