@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "array/recycled.h"
+
 namespace walle::array {
 
 Result<Tensor> allocate(DType dtype, const Shape& shape, Budget& budget) {
@@ -11,9 +13,10 @@ Result<Tensor> allocate(DType dtype, const Shape& shape, Budget& budget) {
     return resource_error(std::to_string(bytes) + " bytes for a tensor", "memory within the limit", "",
                           "use smaller tensors, or raise the limit")
         .of_kind(base::ErrorKind::no_memory);
-  Result<Tensor> made = Tensor::allocate(dtype, checked);
-  if (!made.ok()) budget.give_back(bytes);
-  return made;
+  Result<Buffer> buffer = eager_buffer(static_cast<size_t>(bytes));
+  if (buffer.ok()) return Tensor(dtype, checked, std::move(buffer).value());
+  budget.give_back(bytes);
+  return buffer.take_error();
 }
 
 Result<Scratch> Scratch::allocate(DType dtype, const Shape& shape, Budget& budget) {

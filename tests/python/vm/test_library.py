@@ -602,7 +602,7 @@ def test_modules_of_a_task_know_their_file(vm: VM, device: VM) -> None:
 def test_logging_reaches_the_host_with_its_level(task: Any) -> None:
     lines: list[tuple[int, str]] = []
     source = (
-        "import logging\ndef f():\n    logging.warning('by default')\n    logging.basicConfig(level=logging.DEBUG, format='%(message)s')\n"
+        "import logging\ndef f():\n    logging.warning('by default')\n    logging.basicConfig(level=logging.DEBUG, format='%(message)s', force=True)\n"
         "    logging.debug('d'); logging.info('i'); logging.error('two\\nlines'); logging.critical('c')\n"
         "    logging.error('%d', 'x')\n"
     )
