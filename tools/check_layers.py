@@ -30,8 +30,9 @@ class Room:
     uses: tuple[str, ...]
 
 
-# search stands on backends/backend.h in the same row of the table, hence the half floor; array has one because
-# the VM's own tensors compute with it; the stages of stream/ are a staircase of their own inside floor 8.
+# search stands on backends/backend.h in the same row of the table, hence the half floor; array has one
+# because the VM's own tensors compute with it; the stages of stream/ are a staircase of their own inside
+# floor 8.
 ROOMS: dict[str, Room] = {
     "base": Room(0, ()),
     "tensor": Room(1, ("base",)),

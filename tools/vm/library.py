@@ -33,7 +33,6 @@ STANDARD = [
     "csv",
     "dataclasses",
     "datetime",
-    "difflib",
     "fractions",
     "functools",
     "graphlib",

@@ -59,7 +59,9 @@ def _dataclass_template(kind: str, n: int) -> str:
 
 
 DATACLASS_TEMPLATES = "".join(
-    _dataclass_template(kind, n) for kind in ("plain", "made", "frozen") for n in range(1, DATACLASS_FIELDS + 1)
+    _dataclass_template(kind, n)
+    for kind in ("plain", "made", "frozen")
+    for n in range(1, DATACLASS_FIELDS + 1)
 )
 
 # Forward references are plain dotted names here: anything else would have to be compiled.

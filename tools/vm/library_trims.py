@@ -10,7 +10,8 @@ from library_region import Region
 
 # Characters whose compatibility form (NFKC) contains one of / ? # @ : - all there are in Unicode 15.1.
 DISGUISED = (
-    '\u2047\u2048\u2049\u2100\u2101\u2105\u2106\u2a74\ufe13\ufe16\ufe55\ufe56\ufe5f\ufe6b\uff03\uff0f\uff1a\uff1f\uff20'
+    "\u2047\u2048\u2049\u2100\u2101\u2105\u2106\u2a74\ufe13\ufe16"
+    "\ufe55\ufe56\ufe5f\ufe6b\uff03\uff0f\uff1a\uff1f\uff20"
 )
 
 CHECK_NETLOC = f"""\
@@ -57,7 +58,11 @@ EMIT = """\
 EDITS = [
     *because(
         "there are no paths, processes and handlers at exit",
-        replace("logging", "import sys, os, time, io,", "from _walle import log as _host_log\nimport sys, time, io,"),
+        replace(
+            "logging",
+            "import sys, os, time, io,",
+            "from _walle import log as _host_log\nimport sys, time, io,",
+        ),
         replace(
             "logging",
             "_srcfile = os.path.normcase(addLevelName.__code__.co_filename)",
@@ -131,12 +136,12 @@ EDITS = [
         replace("logging", "            # issue 35046: merged two stream.writes into one.\n", EMIT),
     ),
     *because(
-        "2,440 lines for one check of an address in brackets",
-        remove("urllib.parse", "import ipaddress\n"),
+        "it guesses dialects, and is 1.8 KB of deflated bytecode",
+        remove("csv", ' "Sniffer",'),
     ),
     *because(
-        "the side-by-side page of HTML is a third of the module",
-        replace("difflib", "'diff_bytes', 'HtmlDiff', 'Match'", "'diff_bytes', 'Match'"),
+        "2,440 lines for one check of an address in brackets",
+        remove("urllib.parse", "import ipaddress\n"),
     ),
     *because(
         "a task must not know the hardware's address; RFC 4122 allows a random one",
@@ -145,17 +150,30 @@ EDITS = [
 ]
 
 REGIONS = [
-    Region("logging", "def _prepareFork():\n", "class LogRecord(object):\n", "\n"
-           "def _register_at_fork_reinit_lock(instance):\n    pass\n\n"),
+    # Guessing a dialect: 1.8 KB deflated.
+    Region("csv", "class Sniffer:\n"),
+    Region(
+        "logging",
+        "def _prepareFork():\n",
+        "class LogRecord(object):\n",
+        "\ndef _register_at_fork_reinit_lock(instance):\n    pass\n\n",
+    ),
     Region("logging", "class FileHandler(StreamHandler):\n", "class _StderrHandler(StreamHandler):\n"),
-    Region("urllib.parse", "def _checknetloc(netloc):\n", "def _check_bracketed_netloc(netloc):\n", CHECK_NETLOC),
-    Region("urllib.parse", "def _check_bracketed_host(hostname):\n", "# typed=True avoids BytesWarnings", CHECK_HOST),
+    Region(
+        "urllib.parse", "def _checknetloc(netloc):\n", "def _check_bracketed_netloc(netloc):\n", CHECK_NETLOC
+    ),
+    Region(
+        "urllib.parse",
+        "def _check_bracketed_host(hostname):\n",
+        "# typed=True avoids BytesWarnings",
+        CHECK_HOST,
+    ),
     # Deprecated since 3.8.
     Region("urllib.parse", "def to_bytes(url):\n"),
-    Region("difflib", "def _mdiff(", "del re\n"),
-    Region("difflib", "def _test():\n"),
     Region("uuid", "# The recognized platforms - known behaviors\n", "RESERVED_NCS, RFC_4122"),
-    Region("uuid", "def _get_command_stdout(", "def _random_getnode():\n", "_generate_time_safe = None\n\n\n"),
+    Region(
+        "uuid", "def _get_command_stdout(", "def _random_getnode():\n", "_generate_time_safe = None\n\n\n"
+    ),
     Region("uuid", "# _OS_GETTERS, when known, are", "_node = None\n\ndef getnode():\n"),
     Region("uuid", "def main():\n", "NAMESPACE_DNS = "),
 ]

@@ -1,6 +1,7 @@
 #include "array/elementwise.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "array/operator_types.h"
 #include "kernels/eltwise/cast.h"
@@ -22,9 +23,19 @@ kernels::Isa chosen_isa() {
 // An operand in the dtype that the kernel works in.
 struct Ready {
   const std::byte* data = nullptr;
-  Layout layout;
+  const Layout* layout = &kNumber;
   Element element;
   Scratch scratch;
+  Layout own;  // of the scratch
+
+  static inline const Layout kNumber{};
+
+  // What a run along all elements of `shape` walks by: 0 for a number, 1 for a dense array of that shape.
+  std::optional<int64_t> one_step(const Shape& shape) const {
+    if (layout == &kNumber) return 0;
+    if (layout->shape == shape && layout->is_dense()) return 1;
+    return std::nullopt;
+  }
 };
 
 // A number goes through the 16 bits that the result has: 70000 is infinite in float16.
@@ -46,20 +57,37 @@ Status make_ready(const Operand& operand, const OperatorTypes& types, Budget& bu
   const Strided& array = *operand.array;
   if (array.dtype == dtype) {
     out.data = array.first();
-    out.layout = array.layout;
+    out.layout = &array.layout;
     return {};
   }
   WALLE_ASSIGN(out.scratch, Scratch::allocate(dtype, array.shape(), budget));
   const Strided dense = out.scratch.strided();
   WALLE_TRY(cast_into(array, dtype, dense.data, budget));
   out.data = dense.data;
-  out.layout = dense.layout;
+  out.own = dense.layout;
+  out.layout = &out.own;
   return {};
 }
 
+// What small tensors nearly always are takes 20 ns less without the general plan.
+kernels::Broadcast plan(const Shape& shape, const Ready& x, const Ready& y) {
+  const std::optional<int64_t> x_step = x.one_step(shape);
+  const std::optional<int64_t> y_step = y.one_step(shape);
+  if (!x_step || !y_step) {
+    const Layout layouts[] = {*x.layout, *y.layout};
+    return kernels::make_broadcast(shape, std::span<const Layout>(layouts));
+  }
+  kernels::Broadcast b;
+  b.rank = 1;
+  b.operands = 2;
+  b.elements = b.size[0] = shape.elements();
+  b.stride[0][0] = *x_step;
+  b.stride[1][0] = *y_step;
+  return b;
+}
+
 void run_kernel(const OperatorTypes& types, const Shape& shape, const Ready& x, const Ready& y, void* out) {
-  const Layout layouts[] = {x.layout, y.layout};
-  const kernels::Broadcast b = kernels::make_broadcast(shape, std::span<const Layout>(layouts));
+  const kernels::Broadcast b = plan(shape, x, y);
   if (b.elements == 0) return;
   const bool is_float = types.compute == DType::float32;
   const kernels::BinaryF32 fast = is_float ? kernels::binary_f32(types.kernel, chosen_isa()) : nullptr;
@@ -80,9 +108,8 @@ void run_kernel(const OperatorTypes& types, const Shape& shape, const Ready& x, 
 Status check_powers(DType dtype, const Ready& exponents) {
   if (!tensor::is_signed_integer(dtype)) return {};
   bool negative = false;
-  const Layout layouts[] = {exponents.layout};
-  const kernels::Broadcast b =
-      kernels::make_broadcast(exponents.layout.shape, std::span<const Layout>(layouts));
+  const Layout layouts[] = {*exponents.layout};
+  const kernels::Broadcast b = kernels::make_broadcast(layouts[0].shape, std::span<const Layout>(layouts));
   tensor::visit_integer(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const auto* data = reinterpret_cast<const T*>(exponents.data);
@@ -92,7 +119,7 @@ Status check_powers(DType dtype, const Ready& exponents) {
     });
   });
   if (!negative) return {};
-  return argument_error("an integer to a negative power", "powers from 0 on, or numbers of floating point", "",
+  return argument_error("an integer to a negative power", "powers from 0 on, or floating point", "",
                         "use astype('float64')");
 }
 
@@ -158,7 +185,8 @@ Status fill(Binary op, const OperatorTypes& types, const Operand& x, const Opera
 }  // namespace
 
 Result<Tensor> binary(Binary op, const Operand& x, const Operand& y, Budget& budget) {
-  if (op == Binary::power && y.array == nullptr && is_small(y.number, 2) && x.array->dtype != DType::boolean &&
+  if (op == Binary::power && y.array == nullptr && is_small(y.number, 2) &&
+      x.array->dtype != DType::boolean &&
       (y.number.kind == Number::Kind::integer || tensor::is_float(x.array->dtype)))
     return binary(Binary::multiply, x, x, budget);  // exact and fast, as NumPy does it
   WALLE_ASSIGN(const Shape shape, shape_of(x, y));

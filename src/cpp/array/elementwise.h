@@ -1,33 +1,11 @@
-// Element-wise operators with broadcasting: the arithmetic of Python's data model as NumPy gives it to arrays,
-// on the engine's kernels. Views are read where they lie; results are dense.
+// Element-wise operators with broadcasting: the arithmetic of Python's data model as NumPy gives it to
+// arrays, on the engine's kernels. Views are read where they lie; results are dense.
 #pragma once
 
 #include "array/movement.h"
+#include "array/operators.h"
 
 namespace walle::array {
-
-// The order is part of the VM's boundary (vm/abi.h).
-enum class Binary : uint8_t {
-  add,
-  subtract,
-  multiply,
-  divide,
-  floor_divide,
-  remainder,
-  power,
-  bit_and,
-  bit_or,
-  bit_xor,
-  left_shift,
-  right_shift,
-  equal,
-  not_equal,
-  less,
-  less_equal,
-  greater,
-  greater_equal,
-};
-enum class Unary : uint8_t { negative, absolute, invert };
 
 // An array or a number of Python's.
 struct Operand {

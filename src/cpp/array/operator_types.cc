@@ -13,15 +13,12 @@ struct Facts {
 
 // In the order of Binary.
 constexpr Facts kFacts[] = {
-    {"+", BinaryKind::add},          {"-", BinaryKind::sub},
-    {"*", BinaryKind::mul},          {"/", BinaryKind::div},
-    {"//", BinaryKind::floor_div},   {"%", BinaryKind::mod},
-    {"**", BinaryKind::power},       {"&", BinaryKind::bit_and},
-    {"|", BinaryKind::bit_or},       {"^", BinaryKind::bit_xor},
-    {"<<", BinaryKind::shift_left},  {">>", BinaryKind::shift_right},
-    {"==", BinaryKind::equal},       {"!=", BinaryKind::equal},
-    {"<", BinaryKind::less},         {"<=", BinaryKind::less_equal},
-    {">", BinaryKind::greater},      {">=", BinaryKind::greater_equal},
+    {"+", BinaryKind::add},         {"-", BinaryKind::sub},         {"*", BinaryKind::mul},
+    {"/", BinaryKind::div},         {"//", BinaryKind::floor_div},  {"%", BinaryKind::mod},
+    {"**", BinaryKind::power},      {"&", BinaryKind::bit_and},     {"|", BinaryKind::bit_or},
+    {"^", BinaryKind::bit_xor},     {"<<", BinaryKind::shift_left}, {">>", BinaryKind::shift_right},
+    {"==", BinaryKind::equal},      {"!=", BinaryKind::equal},      {"<", BinaryKind::less},
+    {"<=", BinaryKind::less_equal}, {">", BinaryKind::greater},     {">=", BinaryKind::greater_equal},
 };
 static_assert(std::size(kFacts) == static_cast<size_t>(Binary::greater_equal) + 1);
 
@@ -35,9 +32,8 @@ bool is_bitwise(Binary op) { return op >= Binary::bit_and && op <= Binary::right
 
 // NumPy: + and * of booleans are or and and, - is refused, and what has no boolean loop takes int8's.
 Result<OperatorTypes> of_booleans(Binary op) {
-  OperatorTypes out{.kernel = kFacts[static_cast<size_t>(op)].kernel,
-                    .compute = DType::boolean,
-                    .result = DType::boolean};
+  OperatorTypes out{
+      .kernel = kFacts[static_cast<size_t>(op)].kernel, .compute = DType::boolean, .result = DType::boolean};
   switch (op) {
     case Binary::add:
     case Binary::bit_or: out.kernel = BinaryKind::logical_or; return out;
@@ -56,8 +52,7 @@ bool is_comparison(Binary op) { return op >= Binary::equal; }
 std::string_view symbol(Binary op) { return kFacts[static_cast<size_t>(op)].symbol; }
 
 Result<OperatorTypes> operator_types(Binary op, DType dtype) {
-  OperatorTypes out{
-      .kernel = kFacts[static_cast<size_t>(op)].kernel, .compute = dtype, .result = dtype};
+  OperatorTypes out{.kernel = kFacts[static_cast<size_t>(op)].kernel, .compute = dtype, .result = dtype};
   if (is_comparison(op)) {
     out.result = DType::boolean;
     out.inverted = op == Binary::not_equal;

@@ -1,9 +1,9 @@
 // In which element type an operator works, and by which kernel.
 #pragma once
 
-#include <optional>
+#include <string_view>
 
-#include "array/elementwise.h"
+#include "array/operators.h"
 #include "tensor/kinds.h"
 
 namespace walle::array {

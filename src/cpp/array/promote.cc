@@ -98,9 +98,9 @@ Result<Element> element_of_integer(const Number& number, DType dtype) {
     return out;
   }
   if (!integer_fits(number, dtype))
-    return does_not_fit(number.range == Number::Range::int64 ? std::to_string(number.integer)
-                                                             : "an integer beyond int64",
-                        dtype);
+    return does_not_fit(
+        number.range == Number::Range::int64 ? std::to_string(number.integer) : "an integer beyond int64",
+        dtype);
   kernels::run_cast(DType::int64, &number.integer, dtype, out.bytes, 1, true);
   return out;
 }

@@ -41,8 +41,8 @@ class Recycler {
       blocks.pop_back();
       return data;
     }
-    const auto found = std::find_if(large_.rbegin(), large_.rend(),
-                                    [&](const Block& block) { return block.size == size; });
+    const auto found =
+        std::find_if(large_.rbegin(), large_.rend(), [&](const Block& block) { return block.size == size; });
     if (found == large_.rend()) return base::aligned_allocate(size);
     void* data = found->data;
     kept_ -= size;

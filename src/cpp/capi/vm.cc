@@ -232,7 +232,9 @@ walle_status_t walle_vm_result_failure(const walle_vm_result_t* result, walle_vm
   });
 }
 
-const char* walle_vm_result_text(const walle_vm_result_t* result) { return result ? result->text.c_str() : ""; }
+const char* walle_vm_result_text(const walle_vm_result_t* result) {
+  return result ? result->text.c_str() : "";
+}
 
 void walle_vm_result_free(walle_vm_result_t* result) { delete result; }
 

@@ -12,7 +12,8 @@ using vm::Pool;
 namespace {
 
 Held<Pool> create(const std::shared_ptr<vm::Vm>& vm, size_t size, std::vector<std::string> imports,
-                  const vm::Limits& limits, const py::object& log, const std::optional<std::string>& state, uint32_t grace_ms) {
+                  const vm::Limits& limits, const py::object& log, const std::optional<std::string>& state,
+                  uint32_t grace_ms) {
   vm::PoolOptions options{.size = size,
                           .imports = std::move(imports),
                           .limits = limits,

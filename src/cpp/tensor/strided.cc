@@ -30,8 +30,9 @@ namespace {
 
 Error out_of_bounds(int64_t given, int axis, int64_t size) {
   return argument_error("index " + std::to_string(given) + " of axis " + std::to_string(axis),
-                        size == 0 ? "no index: the axis is empty"
-                                  : "an index from " + std::to_string(-size) + " to " + std::to_string(size - 1),
+                        size == 0
+                            ? "no index: the axis is empty"
+                            : "an index from " + std::to_string(-size) + " to " + std::to_string(size - 1),
                         "", "check the shape")
       .of_kind(base::ErrorKind::no_such_index);
 }
@@ -146,8 +147,9 @@ Result<Shape> reshaped_shape(const Shape& from, std::span<const int64_t> shape) 
   if (open >= 0 && known > 0 && elements % known == 0) out[open] = elements / known;
   const bool fits = open < 0 ? known == elements : known > 0 && elements % known == 0;
   if (fits) return out;
-  return argument_error("the shape " + Shape(shape).text(), "one of " + std::to_string(elements) + " elements",
-                        "", "the tensor has the shape " + from.text());
+  return argument_error("the shape " + Shape(shape).text(),
+                        "one of " + std::to_string(elements) + " elements", "",
+                        "the tensor has the shape " + from.text());
 }
 
 std::optional<Layout> reshaped(const Layout& layout, const Shape& shape) {

@@ -1,6 +1,6 @@
 // Strided: elements of somebody's memory under a shape and strides, as NumPy has them: what indexing, slices,
-// transposes and most reshapes of an array are. A Tensor is always dense; whoever computes with views - tasks'
-// walle.Tensor, array and vision libraries - goes through this, and graphs go through rasters.
+// transposes and most reshapes of an array are. A Tensor is always dense; whoever computes with views -
+// tasks' walle.Tensor, array and vision libraries - goes through this, and graphs go through rasters.
 //
 // Layouts are plain values: indexing one gives another, nothing is read or written. Offsets and strides count
 // elements; a stride may be 0 (repeat) or negative (reversed).

@@ -164,7 +164,8 @@ typedef struct wvm_host_function {
   int (*call)(void* isolate_user, const wvm_value* args, size_t count, wvm_host_result* result);
 } wvm_host_function;
 
-/* A window of a tensor: its element (i, j, ...) is the tensor's element offset + i * stride[0] + j * stride[1]
+/* A window of a tensor: its element (i, j, ...) is the tensor's element offset + i * stride[0] + j *
+ * stride[1]
  * ... Functions below that make tensors give them with one reference, the caller's. */
 typedef struct wvm_view {
   wvm_tensor* tensor;

@@ -74,14 +74,14 @@ wvm_tensor* allocate_tensor(uint8_t dtype, uint8_t rank, const int64_t* shape) {
   return tensor.ok() ? lend(std::move(tensor).value()) : nullptr;
 }
 
-#define WALLE_HOST_CALL(result, module, name, min_args, max_args, blocking, doc) \
-  {"walle." #module,                                                                               \
-   #name,                                                                                          \
-   doc,                                                                                            \
-   min_args,                                                                                       \
-   max_args,                                                                                       \
-   blocking,                                                                                       \
-   [](void* user, const wvm_value* args, size_t count, wvm_host_result* out) {                     \
+#define WALLE_HOST_CALL(result, module, name, min_args, max_args, blocking, doc)                     \
+  {"walle." #module,                                                                                 \
+   #name,                                                                                            \
+   doc,                                                                                              \
+   min_args,                                                                                         \
+   max_args,                                                                                         \
+   blocking,                                                                                         \
+   [](void* user, const wvm_value* args, size_t count, wvm_host_result* out) {                       \
      return adapt<host::module##_##name##_call>(user, args, count, "walle." #module "." #name, out); \
    }},
 const wvm_host_function kFunctions[] = {

@@ -25,8 +25,8 @@ struct Job {
 }  // namespace
 
 const std::vector<std::string>& std_imports() {
-  static const std::vector<std::string> kModules = {"collections", "functools", "itertools",   "json",
-                                                    "re",          "math",      "datetime",    "random",
+  static const std::vector<std::string> kModules = {"collections", "functools", "itertools", "json",
+                                                    "re",          "math",      "datetime",  "random",
                                                     "dataclasses", "typing",    "walle"};
   return kModules;
 }
@@ -176,7 +176,8 @@ Outcome Pool::run(std::shared_ptr<const Bundle> bundle, const std::string& modul
   Result<std::unique_ptr<Isolate>> taken = take();
   Outcome refused;
   if (!taken.ok()) {
-    refused.failure = Failure{.type = "MemoryError", .message = taken.error().message(), .reason = Reason::heap};
+    refused.failure =
+        Failure{.type = "MemoryError", .message = taken.error().message(), .reason = Reason::heap};
     return refused;
   }
   std::shared_ptr<Isolate> isolate = std::move(taken).value();

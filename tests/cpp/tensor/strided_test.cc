@@ -1,5 +1,5 @@
-// Layouts: what indexing, reshaping and broadcasting make of strides. Arithmetic on them is compared with NumPy
-// in tests/python/vm/test_tensors.py.
+// Layouts: what indexing, reshaping and broadcasting make of strides. Arithmetic on them is compared with
+// NumPy in tests/python/vm/test_tensors.py.
 #include "tensor/strided.h"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,8 @@ TEST(Strided, NewAxesAndEllipsis) {
 TEST(Strided, ErrorsSayThatThereIsNoSuchIndex) {
   const IndexItem far[] = {at(4)};
   const IndexItem many[] = {at(0), at(0), at(0)};
-  for (const Result<Layout>& refused : {index(Layout::dense({4, 5}), far), index(Layout::dense({4, 5}), many)}) {
+  for (const Result<Layout>& refused :
+       {index(Layout::dense({4, 5}), far), index(Layout::dense({4, 5}), many)}) {
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().kind(), base::ErrorKind::no_such_index);
   }

@@ -205,7 +205,10 @@ def test_the_command_line_tells_all(vm: VM, tmp_path: Path) -> None:
     assert "raise ValueError('outer') from error" in done.stderr
     assert "the second" in done.stderr and "TypeError: deep" in done.stderr
     report = run_walle("task", "run", target, "--call", "group", "--json", code=7).json
-    assert report["members"][0]["cause"]["type"] == "KeyError" and report["members"][1]["notes"][1] == "the second"
+    assert (
+        report["members"][0]["cause"]["type"] == "KeyError"
+        and report["members"][1]["notes"][1] == "the second"
+    )
     assert report["members"][0]["traceback"][0]["source"] == "body()"
     run_walle("task", "compile", folder, "-o", target, "--no-sources")
     plain = run_walle("task", "run", target, "--call", "cause", "--json", code=7).json
@@ -258,7 +261,15 @@ def test_errors_of_host_calls_have_kinds_and_names(vm: VM, call: str) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [np.float64(1.5), np.float32(1.5), np.float16(1.5), np.int64(-7), np.int8(-7), np.uint64(7), np.bool_(True)],
+    [
+        np.float64(1.5),
+        np.float32(1.5),
+        np.float16(1.5),
+        np.int64(-7),
+        np.int8(-7),
+        np.uint64(7),
+        np.bool_(True),
+    ],
 )
 def test_numpys_scalars_arrive_as_numbers(task: Any, value: Any) -> None:
     isolate = task("def f(x):\n    return [type(x).__name__, x]\ndef g(x):\n    return f(x['a'][0])\n")
@@ -275,5 +286,3 @@ def test_scalars_that_are_no_numbers_are_refused(task: Any) -> None:
             isolate.call("f", value)
     with pytest.raises(Exception, match="64 bits"):
         isolate.call("f", np.uint64(2**64 - 1))
-
-

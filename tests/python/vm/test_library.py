@@ -171,7 +171,7 @@ CHECKS: dict[str, str] = {
         "out = io.StringIO(); w = csv.DictWriter(out, ['x', 'y'], lineterminator='|'); w.writeheader()\n"
         "w.writerow({'x': 1, 'y': 'q\"'}); assert out.getvalue() == 'x,y|1,\"q\"\"\"|'\n"
         "assert next(csv.DictReader(['k,v', 'a,1'])) == {'k': 'a', 'v': '1'}\n"
-        "assert csv.Sniffer().sniff('a;b\\n1;2\\n').delimiter == ';'\n"
+        "assert not hasattr(csv, 'Sniffer')\n"
         "try: list(csv.reader(['\"open'], strict=True))\n"
         "except csv.Error: pass\n"
         "else: assert 0"
@@ -203,13 +203,6 @@ CHECKS: dict[str, str] = {
         "assert datetime.datetime.fromisoformat(d.isoformat()) == d "
         "and d.strftime('%Y/%m/%d') == '2024/02/29'\n"
         "assert datetime.datetime.strptime('2024-03-01 10:20', '%Y-%m-%d %H:%M').hour == 10"
-    ),
-    "difflib": (
-        "assert difflib.SequenceMatcher(None, 'abcd', 'bcde').ratio() == 0.75\n"
-        "assert difflib.get_close_matches('appel', ['ape', 'apple', 'peach']) == ['apple', 'ape']\n"
-        "d = list(difflib.unified_diff(['a', 'b'], ['a', 'c'], lineterm='')); assert d[-2:] == ['-b', '+c']\n"
-        "n = list(difflib.ndiff(['one'], ['ore'])); assert n[0] == '- one'\n"
-        "assert list(difflib.restore(n, 2)) == ['ore'] and not hasattr(difflib, 'HtmlDiff')"
     ),
     "enum": (
         "class E(enum.Enum):\n  A = 1\n  B = enum.auto()\n"
@@ -467,9 +460,11 @@ CHECKS: dict[str, str] = {
     ),
     "urllib.parse": (
         "p = urllib.parse.urlsplit('https://u:p@h.example:81/a/b?x=1&y=%C3%BC#f')\n"
-        "assert (p.scheme, p.hostname, p.port, p.path, p.fragment) == ('https', 'h.example', 81, '/a/b', 'f')\n"
+        "assert (p.scheme, p.hostname, p.port) == ('https', 'h.example', 81)\n"
+        "assert (p.path, p.fragment) == ('/a/b', 'f')\n"
         "assert urllib.parse.parse_qs(p.query) == {'x': ['1'], 'y': ['\xfc']}\n"
-        "assert urllib.parse.urlencode({'a b': '\xfc/', 'c': [1, 2]}, doseq=True) == 'a+b=%C3%BC%2F&c=1&c=2'\n"
+        "fields = {'a b': '\xfc/', 'c': [1, 2]}\n"
+        "assert urllib.parse.urlencode(fields, doseq=True) == 'a+b=%C3%BC%2F&c=1&c=2'\n"
         "assert urllib.parse.quote('/a b') == '/a%20b' and urllib.parse.unquote('%41') == 'A'\n"
         "assert urllib.parse.urljoin('http://h/a/b', '../c') == 'http://h/c'\n"
         "assert urllib.parse.urlsplit('http://[::ffff:1.2.3.4]:8/').hostname == '::ffff:1.2.3.4'\n"
@@ -481,9 +476,26 @@ CHECKS: dict[str, str] = {
         "for good in ('[::]', '[1:2:3:4:5:6:7:8]', '[fe80::1%eth0]', '[v1.x]', '[1::8]'):\n"
         "  urllib.parse.urlsplit('http://' + good + '/')"
     ),
+    "logging": (
+        "import io\n"
+        "out = io.StringIO(); log = logging.getLogger('a.b'); log.propagate = False\n"
+        "h = logging.StreamHandler(out); log.addHandler(h); log.setLevel(logging.INFO)\n"
+        "form = '%(levelname)s %(name)s %(filename)s:%(lineno)d %(funcName)s %(message)s'\n"
+        "h.setFormatter(logging.Formatter(form))\n"
+        "log.debug('no'); log.warning('x=%d', 3)\n"
+        "assert out.getvalue() == 'WARNING a.b main.py:9 f x=3\\n', out.getvalue()\n"
+        "try: 1 / 0\n"
+        "except ZeroDivisionError: log.exception('bad')\n"
+        "assert 'Traceback' in out.getvalue() and 'ZeroDivisionError' in out.getvalue()\n"
+        "assert logging.getLogger('a') is log.parent and log.isEnabledFor(logging.ERROR)\n"
+        "assert logging.makeLogRecord({'msg': '%s', 'args': ('y',)}).getMessage() == 'y'\n"
+        "log.warning('here', stack_info=True); assert 'Stack (most recent' in out.getvalue()\n"
+        "try: logging.basicConfig(filename='x')\n"
+        "except ValueError as e: assert 'no files' in str(e)\n"
+        "else: assert 0"
+    ),
     "uuid": (
         "a = uuid.uuid4(); assert a.version == 4 and a != uuid.uuid4() and uuid.UUID(str(a)) == a\n"
-        "assert str(uuid.uuid5(uuid.NAMESPACE_DNS, 'walle')) == str(uuid.uuid5(uuid.NAMESPACE_DNS, 'walle'))\n"
         "assert str(uuid.uuid3(uuid.NAMESPACE_DNS, 'python.org')) == '6fa459ea-ee8a-3ca4-894e-db77e160355e'\n"
         "assert str(uuid.uuid5(uuid.NAMESPACE_DNS, 'python.org')) == '886313e1-3b8a-5372-9b90-0c9aee199e5d'\n"
         "assert uuid.uuid1().node == uuid.uuid1().node == uuid.getnode() and uuid.getnode() >> 40 & 1"
@@ -521,8 +533,9 @@ CHECKS: dict[str, str] = {
 }
 ABSENT = [
     "socket", "subprocess", "ctypes", "asyncio", "multiprocessing", "signal", "pickle", "importlib",
-    "inspect", "ast", "sqlite3", "ssl", "tempfile", "pathlib", "shutil", "urllib.request", "http", "zipfile", "_io",
-    "posix", "numpy", "decimal", "unicodedata",
+    "inspect", "ast", "sqlite3", "ssl", "tempfile", "pathlib", "shutil", "urllib.request", "http", "zipfile",
+    "_io",
+    "posix", "numpy", "decimal", "unicodedata", "difflib",
 ]  # fmt: skip
 
 
@@ -580,7 +593,8 @@ def test_absent(isolate: Isolate, name: str) -> None:
 )
 def test_an_absent_module_says_what_there_is_instead(task: Any, name: str, hint: str) -> None:
     """Also under an allow-list, which the look-up of the hint itself must not meet."""
-    source = f"def f():\n    try:\n        import {name}\n    except ModuleNotFoundError as e:\n        return [str(e), e.name]\n"
+    source = f"def f():\n    try:\n        import {name}\n    except ModuleNotFoundError as e:\n"
+    source += "        return [str(e), e.name]\n"
     for limits in ({}, {"imports": [name.partition(".")[0]]}):
         text, missing = task(source, **limits).call("f")
         assert text.startswith(f"no module named '{missing}' in this VM") and hint in text
@@ -588,7 +602,10 @@ def test_an_absent_module_says_what_there_is_instead(task: Any, name: str, hint:
 
 
 def test_modules_of_a_task_know_their_file(vm: VM, device: VM) -> None:
-    modules = {"main": "import part\ndef f():\n    return [__file__, part.__file__]\n", "part": "x = __file__\n"}
+    modules = {
+        "main": "import part\ndef f():\n    return [__file__, part.__file__]\n",
+        "part": "x = __file__\n",
+    }
     data = TaskBundle.from_source(modules, vm).data
     for flavour in (vm, device):
         with Isolate(flavour) as isolate:
@@ -602,7 +619,8 @@ def test_modules_of_a_task_know_their_file(vm: VM, device: VM) -> None:
 def test_logging_reaches_the_host_with_its_level(task: Any) -> None:
     lines: list[tuple[int, str]] = []
     source = (
-        "import logging\ndef f():\n    logging.warning('by default')\n    logging.basicConfig(level=logging.DEBUG, format='%(message)s', force=True)\n"
+        "import logging\ndef f():\n    logging.warning('by default')\n"
+        "    logging.basicConfig(level=logging.DEBUG, format='%(message)s', force=True)\n"
         "    logging.debug('d'); logging.info('i'); logging.error('two\\nlines'); logging.critical('c')\n"
         "    logging.error('%d', 'x')\n"
     )

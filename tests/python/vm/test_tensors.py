@@ -133,7 +133,8 @@ def test_operators_agree_with_numpy(isolate: Isolate, name: str) -> None:
             y = np.asarray(np.abs(y))
         what = f"{name} of {x!r} and {y!r}"
         compute = getattr(operator, name)
-        agree(outcome(lambda x=x, y=y: isolate.call("binary", name, x, y)), outcome(lambda: compute(x, y)), what)  # noqa: B023
+        ours = outcome(lambda x=x, y=y: isolate.call("binary", name, x, y))
+        agree(ours, outcome(lambda f=compute, x=x, y=y: f(x, y)), what)
 
 
 PYTHON_NUMBERS = [0, 1, 2, -1, 3, True, False, 0.5, -2.0, 2.0, float("inf"), 255, 256, -129, 2**31, 2**63 - 1]
@@ -220,7 +221,9 @@ def test_indexing_agrees_with_numpy(isolate: Isolate) -> None:
     rng = np.random.default_rng(11)
     for _ in range(800):
         shape = tuple(int(n) for n in rng.integers(0, 5, rng.integers(0, 5)))
-        x = np.arange(np.prod(shape, dtype=int), dtype=rng.choice(["int32", "float64", "uint8"])).reshape(shape)
+        x = np.arange(np.prod(shape, dtype=int), dtype=rng.choice(["int32", "float64", "uint8"])).reshape(
+            shape
+        )
         items = random_items(rng, x.ndim)
         ours = outcome(lambda x=x, items=items: isolate.call("index", x, items))
         agree(ours, outcome(lambda x=x, items=items: x[key_of(items)]), f"{x!r}[{items}]")
@@ -277,7 +280,18 @@ def test_nan_wins_minima_and_maxima(isolate: Isolate) -> None:
 def test_reshapes_agree_with_numpy(isolate: Isolate) -> None:
     rng = np.random.default_rng(23)
     base = np.arange(24, dtype=np.int64).reshape(2, 3, 4)
-    shapes: list[list[int]] = [[24], [6, 4], [-1], [4, -1], [2, 12], [3, 8], [1, 24, 1], [5, 5], [-1, -1], [7, -1]]
+    shapes: list[list[int]] = [
+        [24],
+        [6, 4],
+        [-1],
+        [4, -1],
+        [2, 12],
+        [3, 8],
+        [1, 24, 1],
+        [5, 5],
+        [-1, -1],
+        [7, -1],
+    ]
     for view in (base, base.T, base[:, ::-1], base.transpose(1, 0, 2), base[:, :2]):
         for shape in shapes:
             ours = outcome(lambda v=view, s=shape: isolate.call("method", v, "reshape", s))
@@ -361,14 +375,20 @@ BEHAVIOURS = {
     "in-place operators write through views": "u = t[1]; u += t[0]; assert t[1].tolist() == [3, 5, 7]",
     "in place over itself": "u = t[0]; u -= u[::-1]; assert u.tolist() == [-2, 0, 2]",
     "lists are operands": "assert ([1, 2, 3] + t[0]).tolist() == [1, 3, 5] and (t > [[1], [4]]).sum() == 2",
-    "truth of one element": "assert walle.Tensor([1]) and not walle.Tensor([0.0]) and t.any() and not t.all()",
-    "numbers of one element": "assert int(walle.Tensor([3.7])) == 3 and float(t[0:1, 1:2]) == 1 and t[:1, :1].item() == 0",
+    "truth of one element": (
+        "assert walle.Tensor([1]) and not walle.Tensor([0.0]) and t.any() and not t.all()"
+    ),
+    "numbers of one element": (
+        "assert int(walle.Tensor([3.7])) == 3 and float(t[0:1, 1:2]) == 1 and t[:1, :1].item() == 0"
+    ),
     "an index of rank 0": "assert [5, 6, 7][walle.Tensor(2)] == 7",
     "containment": "assert 4 in t and 9 not in t",
     "comparison with others": "assert (t == 'x') is False and (t != None) is True",
     "no hash": "try: hash(t)\nexcept TypeError: pass\nelse: assert 0",
     "no length at rank 0": "try: len(walle.Tensor(1))\nexcept TypeError: pass\nelse: assert 0",
-    "ambiguous truth": "try: bool(t)\nexcept ValueError as e: assert 'any() or all()' in str(e)\nelse: assert 0",
+    "ambiguous truth": (
+        "try: bool(t)\nexcept ValueError as e: assert 'any() or all()' in str(e)\nelse: assert 0"
+    ),
     "masks are refused": "try: t[t > 1]\nexcept IndexError as e: assert 'slices' in str(e)\nelse: assert 0",
     "matrix products are not there": "try: t @ t\nexcept TypeError: pass\nelse: assert 0",
     "divmod": "q, r = divmod(t, 2); assert q[1].tolist() == [1, 2, 2] and r[1].tolist() == [1, 0, 1]",
@@ -381,11 +401,14 @@ BEHAVIOURS = {
         "m[1, 1] = 8.0; assert t[1, 2] == 8 and t[:, ::2].tobytes() == m.tobytes()"
     ),
     "what asks for plain bytes gets none of a view": (
-        "import hashlib\ntry: hashlib.md5(t.T)\nexcept BufferError as e: assert 'copy()' in str(e)\nelse: assert 0"
+        "import hashlib\ntry: hashlib.md5(t.T)\n"
+        "except BufferError as e: assert 'copy()' in str(e)\nelse: assert 0"
     ),
     "buffers": (
-        "import array\na = walle.Tensor(array.array('h', [1, 2])); assert a.dtype == 'int16' and a.tolist() == [1, 2]\n"
-        "assert walle.Tensor(b'ab').tolist() == [97, 98] and walle.Tensor(memoryview(t)[0:1]).shape == (1, 3)\n"
+        "import array\na = walle.Tensor(array.array('h', [1, 2]))\n"
+        "assert a.dtype == 'int16' and a.tolist() == [1, 2]\n"
+        "assert walle.Tensor(b'ab').tolist() == [97, 98]\n"
+        "assert walle.Tensor(memoryview(t)[0:1]).shape == (1, 3)\n"
         "assert walle.Tensor(t, 'int8').dtype == 'int8'"
     ),
     "the constructor by shape": (
@@ -398,7 +421,7 @@ BEHAVIOURS = {
         "long = repr(walle.Tensor('float32', (2000,))); assert '...' in long and 'shape=(2000,)' in long\n"
         "assert repr(walle.Tensor('int8', (0, 2))) == \"walle.Tensor([], shape=(0, 2), dtype='int8')\""
     ),
-    "copy.copy": "import copy\nu = copy.copy(t) if False else t.copy(); u[0] = 5; assert t[0].tolist() == [0, 1, 2]",
+    "copies are apart": "u = t.copy(); u[0] = 5; assert t[0].tolist() == [0, 1, 2]",
     "a view keeps the memory": (
         "u = walle.Tensor('float64', (1000,))[990:]; u[:] = 3\n"
         "spoil = [walle.Tensor('float64', (1000,)) for _ in range(50)]; assert u.sum() == 30"
@@ -458,7 +481,8 @@ def test_results_and_scratch_count_against_the_heap(vm: VM) -> None:
     """A comparison of 8 MB of bytes with a number of floating point needs 64 MB for a moment."""
     source = (
         "import walle\ndef many(t):\n    return len([t + 1 for _ in range(100)])\n"
-        "def wide(t):\n    return (t > 0.5).sum()\ndef outer(t):\n    return (t[:100].reshape(-1, 1) + t).sum()\n"
+        "def wide(t):\n    return (t > 0.5).sum()\n"
+        "def outer(t):\n    return (t[:100].reshape(-1, 1) + t).sum()\n"
         "def fine(t):\n    for _ in range(200): t + 1\n    return 1\n"
     )
     with Isolate(vm, limits=Limits(heap_bytes=32 << 20)) as isolate:

@@ -91,7 +91,8 @@ def test_json_of_a_failure(bundle: Path, options: list[str], type_: str, limit: 
     assert (done.json["exit"], done.json["type"], done.json["limit"]) == (7, type_, limit)
     assert done.stderr == ""
     if type_ == "ZeroDivisionError":
-        assert done.json["traceback"] == [{"file": "main.py", "line": 7, "function": "bad"}]
+        frame = {"file": "main.py", "line": 7, "function": "bad", "source": "return 1 / 0"}
+        assert done.json["traceback"] == [frame]
 
 
 def test_json_of_a_file_that_is_no_bundle(tmp_path: Path, vm: VM) -> None:

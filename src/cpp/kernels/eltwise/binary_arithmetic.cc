@@ -16,8 +16,8 @@ T floor_mod(T a, T b) {
   return r != 0 && ((r < 0) != (b < 0)) ? r + b : r;
 }
 
-// NumPy's floor_divide: the quotient without the rest that std::fmod leaves, rounded because the division itself
-// rounds.
+// NumPy's floor_divide: the quotient without the rest that std::fmod leaves, rounded because the division
+// itself rounds.
 template <class T>
 T floor_div(T a, T b) {
   if (b == 0) return a / b;

@@ -49,8 +49,7 @@ array::Number number_of(const wvm_operand& operand) {
     number.real = operand.number.as.real;
     return number;
   }
-  number.kind =
-      operand.number.kind == WVM_BOOL ? array::Number::Kind::boolean : array::Number::Kind::integer;
+  number.kind = operand.number.kind == WVM_BOOL ? array::Number::Kind::boolean : array::Number::Kind::integer;
   number.range = static_cast<array::Number::Range>(operand.range);
   number.integer = operand.number.as.integer;
   return number;
@@ -68,9 +67,9 @@ int finish(Result<Tensor> made, array::Budget& budget, wvm_view* out, wvm_error*
   wvm_tensor* tensor = lend(std::move(made).value());
   if (tensor == nullptr) {
     budget.give_back(bytes);
-    return failed(resource_error("a tensor", "memory for it", "", "free memory")
-                      .of_kind(base::ErrorKind::no_memory),
-                  error);
+    return failed(
+        resource_error("a tensor", "memory for it", "", "free memory").of_kind(base::ErrorKind::no_memory),
+        error);
   }
   describe(layout, tensor, out);
   return 0;
@@ -163,8 +162,8 @@ int transpose(const wvm_view* x, const int* axes, wvm_view* out, wvm_error* /*er
 int reshape(const wvm_view* x, const int64_t* shape, int rank, const wvm_memory* memory, wvm_view* out,
             wvm_error* error) {
   const Strided from = strided(*x);
-  const Result<Shape> wanted = tensor::reshaped_shape(
-      from.shape(), std::span<const int64_t>(shape, static_cast<size_t>(rank)));
+  const Result<Shape> wanted =
+      tensor::reshaped_shape(from.shape(), std::span<const int64_t>(shape, static_cast<size_t>(rank)));
   if (!wanted.ok()) return failed(wanted.error(), error);
   if (const std::optional<Layout> layout = tensor::reshaped(from.layout, *wanted)) {
     describe(*layout, x->tensor, out);
@@ -185,8 +184,8 @@ wvm_tensor* dense(const wvm_view* x) {
   }
   Result<Tensor> copied = Tensor::allocate(from.dtype, from.shape());
   if (!copied.ok()) return nullptr;
-  array::copy(from, {from.dtype, static_cast<std::byte*>(copied->mutable_data()),
-                     Layout::dense(from.shape())});
+  array::copy(from,
+              {from.dtype, static_cast<std::byte*>(copied->mutable_data()), Layout::dense(from.shape())});
   return lend(std::move(copied).value());
 }
 

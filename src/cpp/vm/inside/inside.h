@@ -147,11 +147,12 @@ int wvm_write_container(const wvm_source* sources, size_t count, int library, wv
 
 /* tensor.c (values.c: vm/inside/values.h) */
 PyObject* wvm_tensor_wrap(wvm_tensor* tensor,
-                          int charged);      /* retains; charged: counts as the task's memory */
+                          int charged); /* retains; charged: counts as the task's memory */
 int wvm_is_tensor(PyObject* object);
-/* A tensor of just its elements, borrowed from the object or held by the arena. NULL with an exception set. */
+/* A tensor of just its elements, borrowed from the object or held by the arena. NULL with an exception set.
+ */
 wvm_tensor* wvm_tensor_of(PyObject* object, void** arena);
-PyObject* wvm_tensor_type(void);             /* borrowed */
+PyObject* wvm_tensor_type(void); /* borrowed */
 
 /* arena.c: what results live in */
 void* wvm_arena_take(void** arena, size_t size);

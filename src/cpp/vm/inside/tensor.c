@@ -43,9 +43,9 @@ int wvm_is_tensor(PyObject* object) {
   return isolate != NULL && Py_TYPE(object) == (PyTypeObject*)isolate->tensor_type;
 }
 
-/* What a tensor takes in the host beside its elements: the object that is lent, the tensor in it, the owner of
- * the buffer, and what 64-byte alignment leaves unused. Measured with 300,000 tensors of 4 bytes: 408 bytes
- * each, so that a limit of 32 MB let 113 MB grow. */
+/* What a tensor takes in the host beside its elements: the object that is lent, the tensor in it, the owner
+ * of the buffer, and what 64-byte alignment leaves unused. Measured with 300,000 tensors of 4 bytes: 408
+ * bytes each, so that a limit of 32 MB let 113 MB grow. */
 enum { kHeaderBytes = 448 };
 
 static tensor_object* adopt(const wvm_view* view) {
@@ -147,7 +147,8 @@ static int tensor_buffer(PyObject* object, Py_buffer* view, int flags) {
   const wvm_view* window = &self->view;
   const char* wrong = NULL;
   if ((flags & PyBUF_WRITABLE) && window->tensor->read_only) wrong = "this tensor is read-only";
-  const int ordered = flags & (PyBUF_C_CONTIGUOUS | PyBUF_F_CONTIGUOUS | PyBUF_ANY_CONTIGUOUS) & ~PyBUF_STRIDES;
+  const int ordered =
+      flags & (PyBUF_C_CONTIGUOUS | PyBUF_F_CONTIGUOUS | PyBUF_ANY_CONTIGUOUS) & ~PyBUF_STRIDES;
   const int any_layout = (flags & PyBUF_STRIDES) == PyBUF_STRIDES && !ordered;
   if (!any_layout && !wvm_is_dense(window)) wrong = "this tensor is a view with strides; use copy()";
   if (wrong != NULL) {
@@ -218,14 +219,11 @@ static Py_ssize_t tensor_length(PyObject* object) {
   return -1;
 }
 
-static PyGetSetDef kProperties[] = {{"shape", tensor_shape, NULL, NULL, NULL},
-                                    {"dtype", tensor_dtype, NULL, NULL, NULL},
-                                    {"size", tensor_size, NULL, NULL, NULL},
-                                    {"ndim", tensor_ndim, NULL, NULL, NULL},
-                                    {"nbytes", tensor_nbytes, NULL, NULL, NULL},
-                                    {"readonly", tensor_readonly, NULL, NULL, NULL},
-                                    {"T", tensor_transposed, NULL, NULL, NULL},
-                                    {0}};
+static PyGetSetDef kProperties[] = {
+    {"shape", tensor_shape, NULL, NULL, NULL},   {"dtype", tensor_dtype, NULL, NULL, NULL},
+    {"size", tensor_size, NULL, NULL, NULL},     {"ndim", tensor_ndim, NULL, NULL, NULL},
+    {"nbytes", tensor_nbytes, NULL, NULL, NULL}, {"readonly", tensor_readonly, NULL, NULL, NULL},
+    {"T", tensor_transposed, NULL, NULL, NULL},  {0}};
 /* Their names in CPython and here. */
 #define BINARY_SLOTS(name, op) {Py_nb_##name, wvm_nb_##name}, {Py_nb_inplace_##name, wvm_nb_inplace_##name},
 static PyType_Slot kSlots[] = {WVM_TENSOR_OPERATORS(BINARY_SLOTS){Py_nb_negative, wvm_nb_negative},

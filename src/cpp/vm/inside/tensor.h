@@ -9,9 +9,8 @@
 #include "vm/inside/inside.h"
 
 typedef struct tensor_object {
-  PyObject_HEAD
-  struct tensor_object* base; /* NULL: the memory is this object's own */
-  size_t charged;             /* bytes counted against the task's heap limit */
+  PyObject_HEAD struct tensor_object* base; /* NULL: the memory is this object's own */
+  size_t charged;                           /* bytes counted against the task's heap limit */
   wvm_view view;
   Py_ssize_t strides[WVM_MAX_RANK]; /* in bytes, for the buffer protocol */
 } tensor_object;
@@ -66,20 +65,20 @@ PyObject* wvm_tensor_at(PyObject* object, Py_ssize_t index);
 PyObject* wvm_tensor_tobytes(PyObject* object, PyObject* unused);
 
 /* tensor_operators.c */
-#define WVM_TENSOR_OPERATORS(X)                                                              \
-  X(add, WVM_ADD)                                                                            \
-  X(subtract, WVM_SUBTRACT)                                                                  \
-  X(multiply, WVM_MULTIPLY)                                                                  \
-  X(true_divide, WVM_DIVIDE)                                                                 \
-  X(floor_divide, WVM_FLOOR_DIVIDE)                                                          \
-  X(remainder, WVM_REMAINDER)                                                                \
-  X(and, WVM_AND)                                                                            \
-  X(or, WVM_OR)                                                                              \
-  X(xor, WVM_XOR)                                                                            \
-  X(lshift, WVM_LEFT_SHIFT)                                                                  \
+#define WVM_TENSOR_OPERATORS(X)     \
+  X(add, WVM_ADD)                   \
+  X(subtract, WVM_SUBTRACT)         \
+  X(multiply, WVM_MULTIPLY)         \
+  X(true_divide, WVM_DIVIDE)        \
+  X(floor_divide, WVM_FLOOR_DIVIDE) \
+  X(remainder, WVM_REMAINDER)       \
+  X(and, WVM_AND)                   \
+  X(or, WVM_OR)                     \
+  X(xor, WVM_XOR)                   \
+  X(lshift, WVM_LEFT_SHIFT)         \
   X(rshift, WVM_RIGHT_SHIFT)
-#define WVM_DECLARE(name, op)                               \
-  PyObject* wvm_nb_##name(PyObject* x, PyObject* y);        \
+#define WVM_DECLARE(name, op)                        \
+  PyObject* wvm_nb_##name(PyObject* x, PyObject* y); \
   PyObject* wvm_nb_inplace_##name(PyObject* x, PyObject* y);
 WVM_TENSOR_OPERATORS(WVM_DECLARE)
 #undef WVM_DECLARE

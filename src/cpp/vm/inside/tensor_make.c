@@ -1,7 +1,6 @@
-/* walle.Tensor(values, dtype=None) and walle.Tensor(dtype, shape, data=None). Numbers come from lists, tuples,
- * other tensors and anything with a buffer. */
+/* walle.Tensor(values, dtype=None) and walle.Tensor(dtype, shape, data=None). Numbers come from lists,
+ * tuples, other tensors and anything with a buffer. */
 #include "vm/inside/tensor.h"
-
 
 static tensor_object* allocate(int dtype, int rank, const int64_t* shape) {
   wvm_view view = {.rank = (uint8_t)rank};
@@ -45,8 +44,8 @@ static int nested_shape(PyObject* values, int64_t* shape) {
 typedef struct {
   const int64_t* shape;
   int rank;
-  int dtype;     /* bool, int64 or float64: grows as numbers ask for it, while `out` is NULL */
-  char* out;     /* where the numbers go */
+  int dtype; /* bool, int64 or float64: grows as numbers ask for it, while `out` is NULL */
+  char* out; /* where the numbers go */
 } nested;
 
 static int take_number(nested* into, PyObject* number) {

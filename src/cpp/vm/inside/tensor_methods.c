@@ -61,8 +61,10 @@ static PyObject* reduce(int op, PyObject* self, PyObject* args, PyObject* kwargs
   return number_or_tensor(&out);
 }
 
-#define DEFINE(name, op) \
-  static PyObject* name(PyObject* self, PyObject* args, PyObject* kwargs) { return reduce(op, self, args, kwargs); }
+#define DEFINE(name, op)                                                    \
+  static PyObject* name(PyObject* self, PyObject* args, PyObject* kwargs) { \
+    return reduce(op, self, args, kwargs);                                  \
+  }
 DEFINE(tensor_sum, WVM_SUM)
 DEFINE(tensor_prod, WVM_PROD)
 DEFINE(tensor_mean, WVM_MEAN)

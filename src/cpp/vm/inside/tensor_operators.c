@@ -71,8 +71,8 @@ static PyObject* in_place(int op, PyObject* x, PyObject* y) {
   return NULL;
 }
 
-#define DEFINE(name, op)                                                                     \
-  PyObject* wvm_nb_##name(PyObject* x, PyObject* y) { return binary(op, x, y); }             \
+#define DEFINE(name, op)                                                         \
+  PyObject* wvm_nb_##name(PyObject* x, PyObject* y) { return binary(op, x, y); } \
   PyObject* wvm_nb_inplace_##name(PyObject* x, PyObject* y) { return in_place(op, x, y); }
 WVM_TENSOR_OPERATORS(DEFINE)
 
@@ -115,8 +115,8 @@ PyObject* wvm_nb_invert(PyObject* x) { return unary(WVM_INVERT, x); }
 PyObject* wvm_nb_positive(PyObject* x) { return PyObject_CallMethod(x, "copy", NULL); }
 
 PyObject* wvm_tensor_compare(PyObject* x, PyObject* y, int op) {
-  static const int kOperators[] = {[Py_LT] = WVM_LESS,      [Py_LE] = WVM_LESS_EQUAL,
-                                   [Py_EQ] = WVM_EQUAL,     [Py_NE] = WVM_NOT_EQUAL,
-                                   [Py_GT] = WVM_GREATER,   [Py_GE] = WVM_GREATER_EQUAL};
+  static const int kOperators[] = {
+      [Py_LT] = WVM_LESS,      [Py_LE] = WVM_LESS_EQUAL, [Py_EQ] = WVM_EQUAL,
+      [Py_NE] = WVM_NOT_EQUAL, [Py_GT] = WVM_GREATER,    [Py_GE] = WVM_GREATER_EQUAL};
   return binary(kOperators[op], x, y);
 }

@@ -16,11 +16,11 @@ static double bfloat_to_double(const char* at) {
   return value;
 }
 
-#define READ(type, make) \
-  {                      \
-    type value;          \
+#define READ(type, make)              \
+  {                                   \
+    type value;                       \
     memcpy(&value, at, sizeof value); \
-    return make(value);  \
+    return make(value);               \
   }
 
 PyObject* wvm_tensor_element(int dtype, const char* at) {
@@ -104,8 +104,7 @@ static PyObject* text_of(const wvm_view* view, int axis, const char* at, int who
   PyObject* parts = PyList_New(0);
   for (int64_t i = 0; parts != NULL && i < size; ++i) {
     const int gap = !whole && size > 2 * kEdge && i == kEdge;
-    PyObject* part =
-        gap ? PyUnicode_FromString("...") : text_of(view, axis + 1, at + i * step, whole);
+    PyObject* part = gap ? PyUnicode_FromString("...") : text_of(view, axis + 1, at + i * step, whole);
     if (gap) i = size - kEdge - 1;
     if (part == NULL || PyList_Append(parts, part) < 0) Py_CLEAR(parts);
     Py_XDECREF(part);

@@ -10,7 +10,8 @@ _BYTECODE = 'a device runs bytecode that was checked before, and can make no oth
 _HINTS = {
     _ARRAYS: 'numpy scipy pandas cupy jax',
     _MODELS: 'torch tensorflow onnxruntime onnx tflite_runtime sklearn MNN',
-    _OUTSIDE: 'socket ssl http requests httpx aiohttp ftplib smtplib subprocess multiprocessing signal select ctypes',
+    _OUTSIDE: 'socket ssl http requests httpx aiohttp ftplib smtplib subprocess multiprocessing signal '
+              'select ctypes',
     _FILES: 'pathlib tempfile shutil glob sqlite3 shelve zipfile tarfile',
     _ONE_CALL: 'asyncio concurrent',
     _BYTECODE: 'ast inspect dis importlib marshal pickle code runpy',
