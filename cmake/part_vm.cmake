@@ -83,7 +83,8 @@ set(vm_compiler
   Python/instruction_sequence Python/symtable)
 # Every call goes through these.
 set(vm_inside_hot arena functions host_calls interrupt isolate memory values)
-set(vm_inside ${vm_inside_hot} boot code_reader code_verify container entry failure importer inflate inittab
+set(vm_inside ${vm_inside_hot} boot code_copy code_kinds code_reader code_verify code_writer container entry
+  failure importer inflate inittab
   line_table tensor tensor_index tensor_make tensor_methods tensor_operators tensor_text absent_system)
 
 add_library(vm_flags INTERFACE)
@@ -174,7 +175,7 @@ endif()
 function(walle_vm_link target kind full)
   set(files ${vm_inside})
   if(full)
-    list(APPEND files code_writer)
+    list(APPEND files container_writer)
   else()
     list(APPEND files absent_compiler)
   endif()

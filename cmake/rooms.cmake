@@ -1,14 +1,14 @@
-# walle_room(<folder> [USES <folder>...] [SCHEMAS <name>...] [LIBS <target>...])
+# walle_room(<folder> [SMALL] [USES <folder>...] [SCHEMAS <name>...] [LIBS <target>...])
 #
 # One object library per folder of src/cpp; its own sub-folders belong to it unless they are rooms themselves
 # (backends/cpu). Files are found by name: a new operator or kernel needs no line here. *_simd.cc files are
-# compiled once per instruction set (cmake/isa.cmake). WALLE_ROOMS collects every room, for libraries that
-# take them all.
+# compiled once per instruction set (cmake/isa.cmake). SMALL is for rooms that only plan: they are optimised for
+# size. WALLE_ROOMS collects every room, for libraries that take them all.
 set(WALLE_ROOMS "" CACHE INTERNAL "")
 include(isa)
 
 function(walle_room folder)
-  cmake_parse_arguments(ARG "" "" "USES;SCHEMAS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "SMALL" "" "USES;SCHEMAS;LIBS" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
   set(dir ${PROJECT_SOURCE_DIR}/src/cpp/${folder})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
@@ -26,6 +26,9 @@ function(walle_room folder)
   endif()
   add_library(walle_${name} OBJECT ${sources})
   target_link_libraries(walle_${name} PUBLIC walle_flags ${ARG_LIBS})
+  if(ARG_SMALL)
+    target_compile_options(walle_${name} PRIVATE $<$<CONFIG:Release>:-Os>)
+  endif()
   foreach(lower IN LISTS ARG_USES)
     string(REPLACE "/" "_" lower ${lower})
     target_link_libraries(walle_${name} PUBLIC walle_${lower}_headers)

@@ -6,6 +6,9 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.getgroup("vm").addoption(
+        "--vm-attacks", type=int, default=7, metavar="N", help="every Nth attack on the VM (1: all of them)"
+    )
     group = parser.getgroup("conformance")
     group.addoption("--update-passing", action="store_true", help="add newly passing cases to the lists")
     group.addoption(

@@ -62,14 +62,22 @@ def expanded(native: set[str]) -> list[str]:
     )
 
 
+def rewritten(native: set[str]) -> str:
+    """What the converter says with operators of the table, by ONNX domain."""
+    lines = ["Rewritten by the converter into these:\n"]
+    for domain in sorted({domain for domain, _ in RULES}):
+        names = sorted(op for d, op in RULES if d == domain and (domain or op not in native))
+        lines.append(f"- {domain or 'ai.onnx'}: {', '.join(names)}")
+    return "\n".join([*lines, ""])
+
+
 def page() -> str:
     """The whole page."""
     rows = _core.op_table()
     native = {str(row["name"]) for row in rows}
-    through_rules = {op for domain, op in RULES if op not in native}
     counts = count_ops(rows)
     lines = [HEAD.format(expanded=", ".join(expanded(native)) or "none")]
-    lines.append(f"Rewritten by the converter into these: {', '.join(sorted(through_rules))}.\n")
+    lines.append(rewritten(native))
     for c in CLASSES:
         lines.append(f"## {c.capitalize()} ({counts[c]}): {MEANING[c]}\n")
         if c == "atomic":

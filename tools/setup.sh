@@ -76,9 +76,9 @@ base() {
   fi
 }
 
-# Their packages pin what ours do not, and are gigabytes: a venv of their own. Two come without their
-# dependencies: tf2onnx would bring an old protobuf, and timm torchvision's build for GPUs. Where torchvision
-# is absent, timm's models are skipped with that reason.
+# Their packages pin what ours do not, and are gigabytes: a venv of their own. Three come without their
+# dependencies: tf2onnx would bring an old protobuf, timm and torchvision a torch for GPUs. torchvision is the
+# release for the torch that the list pins.
 exporters() {
   local stamp=.venv-exporters/walle.sha256 want
   want=$(sha256sum tools/requirements-exporters.txt tools/setup.sh | sha256sum)
@@ -86,7 +86,8 @@ exporters() {
   [ -x .venv-exporters/bin/python ] || python3 -m venv .venv-exporters
   echo "setup: installing what tools/requirements-exporters.txt asks for"
   .venv-exporters/bin/python -m pip install -q --disable-pip-version-check -r tools/requirements-exporters.txt
-  .venv-exporters/bin/python -m pip install -q --disable-pip-version-check --no-deps timm tf2onnx
+  .venv-exporters/bin/python -m pip install -q --disable-pip-version-check --no-deps timm tf2onnx \
+    torchvision==0.28.0
   local site
   site=$(.venv-exporters/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
   echo "$PWD/src/python" >"$site/walle_rt_checkout.pth"

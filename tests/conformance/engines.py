@@ -52,7 +52,12 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "plain": {"search": False, "merge": False, "fuse": False, "claim": False, "fold": False},
     "null": {"backend": "null"},
     "null-plain": {
-        "backend": "null", "search": False, "merge": False, "fuse": False, "claim": False, "fold": False,
+        "backend": "null",
+        "search": False,
+        "merge": False,
+        "fuse": False,
+        "claim": False,
+        "fold": False,
     },
     "split": {"backend": "cpu,null", "placement": f"random:{SEED}"},
     "split-two-threads": {"backend": "cpu,null", "placement": f"random:{SEED}", "threads": 2},

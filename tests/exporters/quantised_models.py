@@ -33,6 +33,20 @@ def _dense() -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
     return nn.Sequential(nn.Linear(32, 64), nn.GELU(), nn.Linear(64, 8)), (torch.randn(4, 32),)
 
 
+class _Last(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.cell = nn.LSTM(12, 16, batch_first=True)
+        self.head = nn.Linear(16, 5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.cell(x)[0][:, -1])
+
+
+def _recurrent() -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
+    return _Last(), (torch.randn(2, 7, 12),)
+
+
 class _Samples(q.CalibrationDataReader):
     def __init__(self, feeds: Feeds) -> None:
         self.left = [{k: np.roll(v, i) for k, v in feeds.items()} for i in range(4)]
@@ -75,11 +89,23 @@ def _four_bits(base: Base, path: Path) -> Feeds:
 
 def _optimised(base: Base, level: Any, path: Path) -> Feeds:
     plain, feeds = _written(base, path)
+    _optimise(plain, level, path)
+    return feeds
+
+
+def _static_optimised(base: Base, path: Path) -> Feeds:
+    """From pairs of QuantizeLinear and DequantizeLinear to layers between codes, some with channels last."""
+    quantised = path.with_suffix(".quantised.onnx")
+    feeds = _static(base, q.QuantFormat.QDQ, q.QuantType.QUInt8, False, quantised)
+    _optimise(quantised, ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED, path)
+    return feeds
+
+
+def _optimise(plain: Path, level: Any, path: Path) -> None:
     options = ort.SessionOptions()
     options.graph_optimization_level = level
     options.optimized_model_filepath = str(path)
     ort.InferenceSession(str(plain), options, providers=["CPUExecutionProvider"])
-    return feeds
 
 
 def cases() -> Iterator[Case]:
@@ -93,10 +119,12 @@ def cases() -> Iterator[Case]:
             what = f"{name}, {form.name} {kind.name}{', per channel' if per_channel else ''}"
             yield Case(what, partial(_static, base, form, kind, per_channel))
         yield Case(f"{name}, dynamic", partial(_dynamic, base))
+        yield Case(f"{name}, QDQ, optimised", partial(_static_optimised, base))
         for level in (
             ort.GraphOptimizationLevel.ORT_ENABLE_BASIC,
             ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
         ):
             yield Case(f"{name}, optimised {level.name}", partial(_optimised, base, level))
+    yield Case("recurrent, dynamic", partial(_dynamic, _recurrent))
     yield Case("dense, four bits", partial(_four_bits, _dense))
     yield Case("encoder, four bits", partial(_four_bits, _encoder))

@@ -35,6 +35,7 @@ EXPORTERS = {
     "timm": "timm_models",
     "tf2onnx": "tensorflow_models",
     "onnxruntime": "quantised_models",
+    "optimisers": "optimised_models",
 }
 WANTED = 0.95
 

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-import timm
 import torch
+import torchvision_operators  # noqa: F401  (before timm)
 from case import Case, Feeds
 from torch_models import export
+
+import timm  # isort: skip
 
 NAMES = (
     "resnet18", "mobilenetv3_small_050", "efficientnet_b0", "regnetx_002", "convnext_atto",

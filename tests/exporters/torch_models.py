@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torchvision_operators  # noqa: F401  (before whatever imports torchvision)
 from case import Case, Feeds
 from torch import nn
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torchvision_operators  # noqa: F401  (before transformers)
 import transformers as t
 from case import Case, Feeds
 from torch_models import export
@@ -56,7 +57,8 @@ MODELS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 }
 
 
-def _made(name: str, dynamo: bool, path: Path) -> Feeds:
+def made_by(name: str, dynamo: bool, path: Path) -> Feeds:
+    """Write a model by torch.export or by the older exporter."""
     torch.manual_seed(0)
     config, model, sizes = MODELS[name]
     made = model._from_config(config(**sizes), attn_implementation="eager")
@@ -68,4 +70,4 @@ def _made(name: str, dynamo: bool, path: Path) -> Feeds:
 def cases() -> Iterator[Case]:
     """Every model, by torch.export."""
     for name in MODELS:
-        yield Case(name, partial(_made, name, True))
+        yield Case(name, partial(made_by, name, True))

@@ -107,8 +107,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       std::make_unique<std::byte[]>(graph_bytes), std::make_unique<std::byte[]>(weight_bytes));
   if (graph_bytes > 0) std::memcpy(owner->first.get(), data + sizeof(length), graph_bytes);
   if (weight_bytes > 0) std::memcpy(owner->second.get(), data + sizeof(length) + graph_bytes, weight_bytes);
-  auto model = walle::ir::detail::parse_graph({owner->first.get(), graph_bytes},
-                                              {owner->second.get(), weight_bytes}, owner, "fuzz");
+  const Buffer weights = Buffer::window(owner, owner->second.get(), weight_bytes);
+  static_cast<void>(walle::ir::detail::parse_graph({owner->first.get(), graph_bytes}, weights, "fuzz",
+                                                   walle::ir::Check::weights)
+                        .ok());
+  auto model = walle::ir::detail::parse_graph({owner->first.get(), graph_bytes}, weights, "fuzz");
   if (!model.ok()) return 0;
   if (!walle::ir::verify(*model, [](std::string_view name) { return walle::ops::find_op(name); }).ok())
     return 0;

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
+from build_model import model
 from onnx import TensorProto, helper
 from tests.golden import classical_ml
 
@@ -148,3 +150,45 @@ def test_unknown_categories() -> None:
     assert session.run({"x": np.array(["b", "a"])})["y"].tolist() == [[0, 1], [1, 0]]
     with pytest.raises(walle_rt.Error):
         session.run({"x": np.array(["b", "c"])})
+
+
+def vectorizer(keys: list[Any], element: int, extra: str = "") -> onnx.ModelProto:
+    """A dictionary as a row, times 2."""
+    kind = "string_vocabulary" if isinstance(keys[0], str) else "int64_vocabulary"
+    nodes = [
+        helper.make_node("DictVectorizer", ["x"], ["row"], domain="ai.onnx.ml", **{kind: keys}),
+        helper.make_node("Add", ["row", "row"], ["y"]),
+    ]
+    if extra:
+        nodes.append(
+            helper.make_node("DictVectorizer", ["x"], ["z"], domain="ai.onnx.ml", string_vocabulary=[extra])
+        )
+    key = TensorProto.STRING if isinstance(keys[0], str) else TensorProto.INT64
+    kinds = {"x": helper.make_map_type_proto(key, helper.make_tensor_type_proto(element, []))}
+    imports = [helper.make_opsetid("ai.onnx.ml", 1)]
+    return model(nodes, kinds, {"y": (element, [None, None])}, imports=imports)
+
+
+def test_dictionaries_are_inputs() -> None:
+    loaded = walle_rt.load(vectorizer(["b", "a"], TensorProto.FLOAT))
+    assert [(v.name, v.kind, v.dtype) for v in loaded.inputs] == [("x", "maps", "float32")]
+    session = loaded.session()
+    y = session.run({"x": {"a": 1.5, "other": 9.0}})["y"]
+    assert y.dtype == np.float32
+    np.testing.assert_array_equal(y, [[0, 3]])
+    y = session.run({"x": [{"a": 1, "b": 2}, {}]})["y"]
+    np.testing.assert_array_equal(y, [[4, 2], [0, 0]])
+    assert session.run({"x": []})["y"].shape == (0, 2)
+    numbered = walle_rt.load(vectorizer([7, 3], TensorProto.INT64)).session()
+    np.testing.assert_array_equal(numbered.run({"x": {3: 5}})["y"], [[0, 10]])
+
+
+def test_what_is_no_dictionary_is_refused() -> None:
+    session = walle_rt.load(vectorizer(["a"], TensorProto.FLOAT)).session()
+    for wrong in (np.zeros((1, 1), np.float32), [1.0], "a", {"a": "b"}, {"a": None}):
+        with pytest.raises(walle_rt.ArgumentError, match="input 'x'"):
+            session.run({"x": wrong})
+    with pytest.raises(walle_rt.ModelError, match="vocabularies"):
+        walle_rt.load(vectorizer(["a"], TensorProto.FLOAT, extra="b"))
+    with pytest.raises(walle_rt.ModelError, match="dictionaries of"):
+        walle_rt.load(vectorizer(["a"], TensorProto.STRING))

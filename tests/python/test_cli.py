@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 from pathlib import Path
@@ -108,6 +109,33 @@ def test_bench(scaled: Path, tmp_path: Path) -> None:
     found = answer("bench", scaled, "--seconds", 0.05, "--profile", tmp_path / "t.json")
     assert found["runs"] >= 1 and 0 < found["min_ms"] <= found["median_ms"] <= found["p90_ms"]
     assert json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+
+
+def test_bench_says_what_it_measured(scaled: Path) -> None:
+    found = answer("bench", scaled, "--seconds", 0.01)
+    assert found["inputs"] == {"x": [1, 3, 4, 4]} and found["assumed"] == {"n": 1}
+    text = run_walle("bench", scaled, "--seconds", 0.01).stdout
+    assert "input x: float32[1, 3, 4, 4]" in text and "sizes that were not given are 1: n" in text
+    found = answer("bench", scaled, "--seconds", 0.01, "--dim", "n=2")
+    assert found["inputs"] == {"x": [2, 3, 4, 4]} and found["assumed"] == {}
+    text = run_walle("bench", scaled, "--seconds", 0.01, "--dim", "n=2").stdout
+    assert "input x: float32[2, 3, 4, 4]" in text and "not given" not in text
+
+
+def test_sizes_of_symbols_that_are_not_there(scaled: Path, tmp_path: Path) -> None:
+    x = tmp_path / "x.npy"
+    np.save(x, np.ones((1, 3, 4, 4), np.float32))
+    for command in (
+        ["bench"],
+        ["inspect", "--stage=plan"],
+        ["run", "-i", x],
+        ["convert", "-o", tmp_path / "m.walle"],
+    ):
+        done = run_walle(command[0], scaled, *command[1:], "--dim", "nn=8", code=3, says="--dim nn=8")
+        assert "did you mean n?" in done.stderr
+    made = model([make_node("Relu", ["x"], ["y"])], {"x": [2]}, ["y"])
+    onnx.save(made, str(tmp_path / "fixed.onnx"))
+    run_walle("bench", tmp_path / "fixed.onnx", "--dim", "n=1", code=3, says="every dimension is fixed")
 
 
 def test_doctor() -> None:
@@ -234,3 +262,101 @@ def test_stream_explain_and_replay(tmp_path: Path) -> None:
     for recorded in ("log", "events.jsonl.gz"):
         command = ["stream", "replay", tmp_path / recorded, "--triggers", tmp_path]
         assert "left seq=3" in run_walle(*command, says="3 events, 1 firings").stdout
+        found = answer(*command)
+        assert found["events"] == 3 and [f["trigger"] for f in found["firings"]] == ["left"]
+        assert found["firings"][0]["seq"] == 3 and len(found["firings"][0]["idempotency"]) == 16
+    found = answer("stream", "explain", tmp_path)
+    assert found["triggers"] == {"left": "click > page_exit"} and "=> left" in found["trie"]
+    long = " > ".join(["an_event_with_a_rather_long_name"] * 10)
+    assert answer("stream", "explain", long)["triggers"] == {"trigger": long}, "longer than any file's name"
+
+
+def write_recordings(folder: Path) -> None:
+    """A good recording and many bad ones."""
+    with EventLog(folder / "log", Catalog().page("item")) as log:
+        log.append("click", "item", ts=1_000_000)
+        record(log, folder / "good.jsonl")
+    good = (folder / "good.jsonl").read_bytes()
+    head = good.split(b"\n")[0] + b"\n"
+    whole = gzip.compress(good)
+    bad = {
+        "empty.jsonl": b"",
+        "binary.jsonl": head + b"\xff\xfe\x00",
+        "list.jsonl": head + b"[1]\n",
+        "number.jsonl": head + b"5\n",
+        "deep.jsonl": head + b"[" * 100_000 + b"\n",
+        "huge.jsonl": head + b'{"event": "click", "page": "item", "ts": 1e300}\n',
+        "large.jsonl": head + b'{"event": "click", "page": "item", "ts": %d}\n' % 10**30,
+        "contents.jsonl": head + b'{"event": "click", "page": "item", "ts": 2000000, "contents": 5}\n',
+        "catalog.jsonl": b'{"catalog": 5}\n',
+        "cut.jsonl.gz": whole[:-20],
+        "damaged.jsonl.gz": whole[:20] + bytes(20) + whole[40:],
+        "plain.jsonl.gz": good,
+    }
+    for name, data in bad.items():
+        (folder / name).write_bytes(data)
+    (folder / "t").mkdir()
+    (folder / "t" / "a.trigger").write_text("click")
+    (folder / "none").mkdir()
+    (folder / "binary.trigger").write_bytes(b"\xff\xfe")
+    (folder / "wrong.trigger").write_text("click >")
+    (folder / "twice").mkdir()
+    (folder / "twice" / "a.trigger").write_text("click")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        *[
+            (["replay", name, "--triggers", "t"], 4, name)
+            for name in (
+                "empty.jsonl",
+                "binary.jsonl",
+                "list.jsonl",
+                "number.jsonl",
+                "deep.jsonl",
+                "huge.jsonl",
+                "large.jsonl",
+                "contents.jsonl",
+                "catalog.jsonl",
+                "cut.jsonl.gz",
+                "damaged.jsonl.gz",
+                "plain.jsonl.gz",
+            )
+        ],
+        (["replay", "none", "--triggers", "t"], 3, "without an event log"),
+        (["replay", "good.jsonl", "--triggers", "none"], 3, "no trigger in none"),
+        (["replay", "good.jsonl", "--triggers", "binary.trigger"], 3, "binary.trigger"),
+        (["replay", "good.jsonl", "--triggers", "wrong.trigger"], 3, "wrong.trigger, "),
+        (["replay", "good.jsonl", "--triggers", "t", "--triggers", "twice"], 3, "second trigger named 'a'"),
+        (["explain", "none"], 3, "no trigger in none"),
+        (["explain", "binary.trigger"], 3, "binary.trigger"),
+        (["explain", "x" * 20_000 + " >"], 3, "expected"),
+        (["explain", "click", "--catalog", "none"], 5, "none"),
+        (["explain", "click", "--picture", "none/x/y.svg"], 5, "none/x/y.svg"),
+    ],
+    ids=lambda a: " ".join(a)[:40] if isinstance(a, list) else str(a),
+)
+def test_stream_errors_are_one_line(tmp_path: Path, arguments: list[str], code: int, says: str) -> None:
+    write_recordings(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    wide = {"COLUMNS": "500"}
+    done = run_walle("stream", *arguments, code=code, says=says, environment=wide, folder=tmp_path)
+    assert done.stdout == "" and len(done.stderr.splitlines()) == 1, done.stderr
+    told = run_walle("stream", *arguments, "--json", code=code, environment=wide, folder=tmp_path)
+    assert told.json["exit"] == code and told.stderr == ""
+    assert sorted(tmp_path.rglob("*")) == before, "nothing is made where nothing was asked for"
+
+
+def test_what_nobody_foresaw_is_one_line(tmp_path: Path) -> None:
+    script = """
+        import sys
+        from walle_rt.cli import bench
+        def broken(path): raise ZeroDivisionError("division by zero")
+        bench.load = broken
+        sys.argv = ["walle", "bench", "m.onnx"]
+        from walle_rt.cli.main import main
+        main()
+    """
+    done = run_python(script, code=1, says="ZeroDivisionError: division by zero")
+    assert len(done.stderr.splitlines()) == 1 and "report this" in done.stderr

@@ -351,18 +351,47 @@ def cell(r: Reader) -> Any:
 # --- models and tasks
 
 
-def test_model_header(tmp_path: Path) -> None:
-    walle_rt.load(
-        model([make_node("Add", ["x", "w"], ["y"])], {"x": [4]}, ["y"], {"w": np.ones(4, np.float32)})
-    ).save(tmp_path / "m.walle")
+def field(data: bytes, table: int, slot: int) -> int:
+    """Where a FlatBuffers table's field lies, 0 if nowhere."""
+    vtable = table - struct.unpack_from("<i", data, table)[0]
+    size = struct.unpack_from("<H", data, vtable)[0]
+    at = 4 + 2 * slot
+    offset = struct.unpack_from("<H", data, vtable + at)[0] if at < size else 0
+    return table + offset if offset else 0
+
+
+def vector(data: bytes, table: int, slot: int) -> tuple[int, int]:
+    """Where the elements of a table's vector begin, and how many there are."""
+    at = field(data, table, slot)
+    at += struct.unpack_from("<I", data, at)[0]
+    return at + 4, struct.unpack_from("<I", data, at)[0]
+
+
+def test_model(tmp_path: Path) -> None:
+    weights = {"w": np.ones(4, np.float32), "v": np.arange(20, dtype=np.float32).reshape(5, 4)}
+    nodes = [make_node("Add", ["x", "w"], ["s"]), make_node("Mul", ["s", "v"], ["y"])]
+    walle_rt.load(model(nodes, {"x": [4]}, ["y"], weights)).save(tmp_path / "m.walle")
     data = (tmp_path / "m.walle").read_bytes()
     r = Reader(data)
-    magic, version, flags, graph, graph_bytes, weights, weight_bytes, graph_crc, crc = r.take("8sIIQQQQII")
+    magic, version, flags, graph, graph_bytes, area, area_bytes, graph_crc, crc = r.take("8sIIQQQQII")
     assert (magic, version, flags, graph) == (b"WALLEMDL", 1, 0, 64) and data[56:64] == bytes(8)
     assert crc == crc32c(data[:52]) and graph_crc == crc32c(data[graph : graph + graph_bytes])
     assert data[graph + 4 : graph + 8] == b"WALM"
-    assert weights % 64 == 0 and weights >= graph + graph_bytes and weights + weight_bytes == len(data)
-    assert np.frombuffer(data, np.float32, 4, weights).tolist() == [1.0] * 4
+    assert area % 64 == 0 and area >= graph + graph_bytes and area + area_bytes == len(data)
+
+    root = graph + struct.unpack_from("<I", data, graph)[0]
+    segments, count = vector(data, root, 4)
+    sums, as_many = vector(data, root, 5)
+    assert count == as_many == 2
+    found = []
+    for i in range(count):
+        offset, size = struct.unpack_from("<QQ", data, segments + 16 * i)
+        held = data[area + offset : area + offset + size]
+        assert offset % 64 == 0 and len(held) == size
+        assert crc32c(held) == struct.unpack_from("<I", data, sums + 4 * i)[0]
+        found.append(np.frombuffer(held, np.float32))
+    assert sorted(map(len, found)) == [4, 20]
+    assert all(np.array_equal(f, weights["w" if len(f) == 4 else "v"].ravel()) for f in found)
 
 
 def parts(data: bytes) -> dict[str, bytes]:

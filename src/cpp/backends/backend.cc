@@ -2,6 +2,8 @@
 
 namespace walle::backends {
 
+// Cost rules speak of inferred inputs and outputs, as shape rules do, and so serve both before
+// and after lowering.
 ir::Cost NodeView::cost() const {
   std::vector<ir::InferInput> in;
   std::vector<ir::InferOutput> out;
@@ -14,6 +16,7 @@ ir::Cost NodeView::cost() const {
     out.push_back(has_output(i) ? ir::InferOutput{out_dtype(i), out_shape(i), {}} : ir::InferOutput{});
     if (has_output(i)) bytes += static_cast<double>(out_shape(i).elements() * dtype_size(out_dtype(i)));
   }
+  // Without a rule the bytes are what counts: most such operators move or compare.
   if (op().cost) return op().cost(attrs(), in, out);
   return {0, bytes};
 }
@@ -21,9 +24,14 @@ ir::Cost NodeView::cost() const {
 Result<SharedBlock> PrepareContext::shared(std::initializer_list<const Tensor*> sources,
                                            const std::string& kind,
                                            const std::function<Result<Block>()>& make) const {
+  // Folding and tests run a program once: nobody to share with.
   if (constants) return constants->get({sources.begin(), sources.size()}, kind, make);
   WALLE_ASSIGN(Block block, make());
   return std::make_shared<const Block>(std::move(block));
+}
+
+SharedSlot PrepareContext::slot(std::initializer_list<const Tensor*> sources, const std::string& kind) const {
+  return constants ? constants->slot({sources.begin(), sources.size()}, kind) : nullptr;
 }
 
 }  // namespace walle::backends

@@ -6,6 +6,7 @@
 // program: prepare() may read them, a kernel may not keep them.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <initializer_list>
 #include <memory>
@@ -21,8 +22,8 @@ namespace walle::backends {
 // One way to run a node. `algorithm` names the kernel the way traces, cost tables and benchmarks do.
 struct Candidate {
   std::string algorithm;
-  std::vector<std::pair<std::string, int64_t>> parameters;
-  double cost_ms = 0;           // predicted
+  std::vector<std::pair<std::string, int64_t>> parameters;  // for people: explain() shows them
+  double cost_ms = 0;                                       // predicted
   int64_t workspace_bytes = 0;  // scratch memory during run, planned into the arena
   int choice = 0;               // the backend's own tag, given back to prepare()
 };
@@ -37,8 +38,8 @@ class NodeView {
   const ops::ProgramNode& node() const { return node_; }
   int input_count() const { return static_cast<int>(node_.inputs.size()); }
   int output_count() const { return static_cast<int>(node_.outputs.size()); }
-  bool has(int i) const { return i < input_count() && node_.inputs[static_cast<size_t>(i)] >= 0; }
-  bool has_output(int i) const { return i < output_count() && node_.outputs[static_cast<size_t>(i)] >= 0; }
+  bool has(int i) const { return i < input_count() && node_.inputs[i] >= 0; }
+  bool has_output(int i) const { return i < output_count() && node_.outputs[i] >= 0; }
   DType dtype(int i) const { return value(i).dtype; }
   const Shape& shape(int i) const { return value(i).shape; }
   const Tensor* constant(int i) const { return value(i).constant ? &*value(i).constant : nullptr; }
@@ -47,10 +48,8 @@ class NodeView {
   ir::Cost cost() const;  // of the op's cost function, or the bytes of all operands
 
  private:
-  const ops::ProgramValue& value(int i) const { return program_.at(node_.inputs[static_cast<size_t>(i)]); }
-  const ops::ProgramValue& out_value(int i) const {
-    return program_.at(node_.outputs[static_cast<size_t>(i)]);
-  }
+  const ops::ProgramValue& value(int i) const { return program_.at(node_.inputs[i]); }
+  const ops::ProgramValue& out_value(int i) const { return program_.at(node_.outputs[i]); }
 
   const ops::Program& program_;
   const ops::ProgramNode& node_;
@@ -71,6 +70,23 @@ class Kernel {
   virtual Status run(const RunArgs& args) const = 0;
 };
 
+// Where another form of some constants is, once somebody has made it. A kernel that reads the constants as
+// they are looks here first, so that what a later plan packs is not in memory twice. Thread-safe.
+class PreparedSlot {
+ public:
+  const Block* find() const { return found_.load(std::memory_order_acquire); }
+  const SharedBlock& block() const { return block_; }  // once found
+  void fill(SharedBlock block) {
+    block_ = std::move(block);
+    found_.store(block_.get(), std::memory_order_release);
+  }
+
+ private:
+  SharedBlock block_;
+  std::atomic<const Block*> found_{nullptr};
+};
+using SharedSlot = std::shared_ptr<const PreparedSlot>;
+
 // Constants as kernels want them (packed weights, copies in a device's memory), shared by the sessions and
 // plans of one model. Thread-safe.
 class ConstantCache {
@@ -79,6 +95,10 @@ class ConstantCache {
   // The block made from these tensors under `kind` ("gemm_pack_n64_avx512"), made now if need be.
   virtual Result<SharedBlock> get(std::span<const Tensor* const> sources, const std::string& kind,
                                   const std::function<Result<Block>()>& make) = 0;
+  // Where get() will put, or has put, that block; nullptr from a cache without slots.
+  virtual SharedSlot slot(std::span<const Tensor* const> /*sources*/, const std::string& /*kind*/) {
+    return nullptr;
+  }
 };
 
 struct PrepareContext {
@@ -87,6 +107,7 @@ struct PrepareContext {
 
   Result<SharedBlock> shared(std::initializer_list<const Tensor*> sources, const std::string& kind,
                              const std::function<Result<Block>()>& make) const;
+  SharedSlot slot(std::initializer_list<const Tensor*> sources, const std::string& kind) const;
 };
 
 class Backend {

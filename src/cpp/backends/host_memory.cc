@@ -7,7 +7,8 @@
 namespace walle::backends {
 
 Result<Handle> HostMemory::allocate(int64_t bytes) {
-  void* block = bytes < 0 ? nullptr : base::aligned_allocate(static_cast<size_t>(bytes));
+  // A negative size would become a huge one; it can only come of an overflow, which is no reason to crash.
+  void* block = bytes < 0 ? nullptr : base::aligned_allocate(bytes);
   if (!block)
     return resource_error("request for " + std::to_string(bytes) + " bytes of host memory was refused",
                           "enough free memory", "allocate",
@@ -19,8 +20,9 @@ void HostMemory::free(Handle block) { base::aligned_free(pointer(block)); }
 
 namespace {
 Status move_bytes(void* to, const void* from, int64_t bytes) {
+  // pointer() gives null for a handle of another memory, and a host pointer may be one of somebody else's.
   if (!to || !from) return internal_error("a copy between memories that neither side knows", "host memory");
-  std::memcpy(to, from, static_cast<size_t>(bytes));
+  std::memcpy(to, from, bytes);
   return {};
 }
 }  // namespace
@@ -45,6 +47,7 @@ Error foreign(const char* what, size_t i, Handle h) {
 }
 }  // namespace
 
+// Off the way of every run: on_host() has said that there is one, this finds which.
 Error foreign_operand(const RunArgs& args) {
   const auto elsewhere = [](Handle h) { return h && h.memory() != &host_memory(); };
   for (size_t i = 0; i < args.in.size(); ++i)

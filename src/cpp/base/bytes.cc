@@ -22,11 +22,13 @@ void ByteWriter::put_text(std::string_view text) {
 void ByteWriter::put_checksum() { put(crc32c(0, out_.data(), out_.size())); }
 
 void ByteWriter::pad_to(size_t size) {
+  // Never shorter: padding must not cut what is written.
   if (out_.size() < size) out_.resize(size, '\0');
 }
 
 uint64_t ByteReader::varint() {
   uint64_t value = 0;
+  // Ten bytes at most: a longer number is damage, and the shift would be undefined.
   for (int shift = 0; shift < 64; shift += 7) {
     const auto byte = get<uint8_t>();
     const uint64_t bits = byte & 0x7fu;
@@ -40,6 +42,7 @@ uint64_t ByteReader::varint() {
 
 uint32_t ByteReader::count(size_t least) {
   const auto n = get<uint32_t>();
+  // By division, which cannot overflow where n * least could.
   if (n <= left() / least) return n;
   fail();
   return 0;

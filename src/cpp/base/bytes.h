@@ -72,6 +72,8 @@ void store_le(std::span<std::byte> bytes, size_t at, T value) {
   store_le(bytes.data() + at, value);
 }
 
+// Bytes as text: std::string is what holds them, because files, messages and Python's bytes all become one
+// anyway.
 inline std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -136,8 +138,8 @@ class ByteReader {
       fail();
       return {};
     }
-    const std::string_view out = bytes_.substr(at_, static_cast<size_t>(size));
-    at_ += static_cast<size_t>(size);
+    const std::string_view out = bytes_.substr(at_, size);
+    at_ += size;
     return out;
   }
   // u32 size, then the bytes.

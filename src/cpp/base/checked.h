@@ -18,6 +18,7 @@ inline std::optional<int64_t> checked_add(int64_t a, int64_t b) {
   return out;
 }
 
+// For value >= 0 and value + multiple below 2^63, which the limits of base/limits.h see to.
 inline constexpr int64_t round_up(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }

@@ -25,6 +25,8 @@ class Crc32cWriter {
     const auto word = little_endian(std::bit_cast<UnsignedOf<sizeof(T)>>(value));
     std::memcpy(to_, &word, sizeof word);
     to_ += sizeof word;
+    // Inverted on the way in and out: crc32c_portable() takes and gives the finished form, the member holds
+    // the running one.
     if constexpr (!instruction) {
       crc_ = ~crc32c_portable(~static_cast<uint32_t>(crc_), &word, sizeof word);
     } else {

@@ -7,6 +7,7 @@ namespace walle::base {
 namespace {
 int64_t cache_size(int name, int64_t fallback) {
   const long bytes = ::sysconf(name);
+  // 0 in many containers and virtual machines, -1 where the name is unknown.
   return bytes > 0 ? bytes : fallback;
 }
 
@@ -15,6 +16,8 @@ CpuFeatures detect() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   f.sse4 = __builtin_cpu_supports("sse4.2");
+  // The builtins also ask XGETBV: without the system's leave to use the wide registers the instructions would
+  // fault.
   f.avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   f.avx512 = f.avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");

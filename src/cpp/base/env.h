@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -28,6 +29,21 @@ class WritableMap {
   virtual void prefault(size_t /*offset*/, size_t /*size*/) {}
 };
 
+// A new file of known size while it is filled, in any order; what nobody writes is zero.
+class FileWriter {
+ public:
+  virtual ~FileWriter() = default;
+  virtual Status write(uint64_t offset, std::span<const std::byte> bytes) = 0;
+};
+
+// Who may read a new file.
+enum class FileAccess {
+  owner,  // what belongs to one user: events, state
+  // Models: what the umask lets. A file that is replaced keeps its mode, and a symbolic link stays and has
+  // its target replaced, as if the old file had been written over.
+  umask,
+};
+
 class Env {
  public:
   virtual ~Env() = default;
@@ -41,7 +57,9 @@ class Env {
   // Its first `size` bytes, or all of a shorter file.
   virtual Result<std::string> read_prefix(const std::string& path, size_t size) = 0;
   // Atomic and durable: after it returns, a crash leaves the new bytes; before, the old file or none.
-  virtual Status replace_file(const std::string& path, std::string_view bytes) = 0;
+  virtual Status replace_file(const std::string& path, uint64_t size, FileAccess access,
+                              const std::function<Status(FileWriter&)>& fill) = 0;
+  Status replace_file(const std::string& path, std::string_view bytes);
   virtual Status remove_file(const std::string& path) = 0;
   virtual Status make_dirs(const std::string& path) = 0;
   // Names of the regular files in `dir`, sorted.

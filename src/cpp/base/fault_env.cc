@@ -5,10 +5,14 @@
 namespace walle::base {
 
 namespace {
+// What a disk writes as a whole, whatever else is lost; larger pieces would hide torn records.
+constexpr size_t kSector = 512;
+
 class FaultMap final : public WritableMap {
  public:
   FaultMap(FaultEnv& env, std::string path, std::shared_ptr<FaultFile> file)
       : env_(env), path_(std::move(path)), file_(std::move(file)) {
+    // As the system's lock: a second map of one file is the caller's mistake on both.
     file_->locked = true;
   }
   ~FaultMap() override { file_->locked = false; }
@@ -18,6 +22,7 @@ class FaultMap final : public WritableMap {
   Status sync(size_t offset, size_t size) override {
     WALLE_TRY(env_.step("sync", path_, true));
     file_->synced.resize(file_->live.size());
+    // Only what was asked for becomes durable: a forgotten range shows in a test.
     std::copy_n(file_->live.data() + offset, size, file_->synced.data() + offset);
     return {};
   }
@@ -27,10 +32,25 @@ class FaultMap final : public WritableMap {
   std::string path_;
   std::shared_ptr<FaultFile> file_;
 };
+
+class FaultWriter final : public FileWriter {
+ public:
+  explicit FaultWriter(std::string& file) : file_(file) {}
+  Status write(uint64_t offset, std::span<const std::byte> bytes) override {
+    if (offset > file_.size() || bytes.size() > file_.size() - offset)
+      return internal_error("a write behind the end of a new file", "fault env");
+    std::copy_n(reinterpret_cast<const char*>(bytes.data()), bytes.size(), file_.data() + offset);
+    return {};
+  }
+
+ private:
+  std::string& file_;
+};
 }  // namespace
 
 Status FaultEnv::step(std::string_view what, const std::string& path, bool writes) {
   ++operations_;
+  // Down to -1 and no further: one operation fails, those after it work again, as after a passing fault.
   if (countdown_ >= 0 && countdown_-- == 0)
     return resource_error("cannot " + std::string(what) + " '" + path + "': Input/output error",
                           "the operation to succeed", "file " + path, "check the state of the disk");
@@ -38,6 +58,7 @@ Status FaultEnv::step(std::string_view what, const std::string& path, bool write
     return resource_error("cannot " + std::string(what) + " '" + path + "': Read-only file system",
                           "the operation to succeed", "file " + path,
                           "choose a directory on a writable file system");
+  // Asked after the file has grown, like a file system that finds out while writing; the caller undoes it.
   if (writes && disk_bytes_ >= 0 && used_bytes() > disk_bytes_)
     return resource_error("cannot " + std::string(what) + " '" + path + "': No space left on device",
                           "the operation to succeed", "file " + path,
@@ -56,14 +77,16 @@ void FaultEnv::lose_power(uint64_t seed, double survival) {
   std::bernoulli_distribution keep(survival);
   for (auto it = files_.begin(); it != files_.end();) {
     FaultFile& f = *it->second;
+    // A name that was never synced goes with the power, whatever its bytes.
     if (!f.durable_name) {
       it = files_.erase(it);
       continue;
     }
+    // The size is durable when the map returns (posix_fallocate), the bytes in it are not.
     f.synced.resize(f.live.size());
-    for (size_t at = 0; at < f.live.size(); at += 512)
+    for (size_t at = 0; at < f.live.size(); at += kSector)
       if (survival > 0 && keep(random))
-        std::copy_n(f.live.data() + at, std::min<size_t>(512, f.live.size() - at), f.synced.data() + at);
+        std::copy_n(f.live.data() + at, std::min(kSector, f.live.size() - at), f.synced.data() + at);
     f.live = f.synced;
     ++it;
   }
@@ -96,9 +119,14 @@ Result<std::string> FaultEnv::read_prefix(const std::string& path, size_t size) 
   return it->second->live.substr(0, size);
 }
 
-Status FaultEnv::replace_file(const std::string& path, std::string_view bytes) {
+Status FaultEnv::replace_file(const std::string& path, uint64_t size, FileAccess,
+                              const std::function<Status(FileWriter&)>& fill) {
   auto next = std::make_shared<FaultFile>();
-  next->live = next->synced = std::string(bytes);
+  next->live.resize(size);
+  FaultWriter writer(next->live);
+  WALLE_TRY(fill(writer));
+  next->synced = next->live;
+  // A replacement is synced before it is renamed, and its directory after.
   next->durable_name = true;
   const auto old = files_.count(path) ? files_[path] : nullptr;
   files_[path] = next;
@@ -125,6 +153,7 @@ Result<std::vector<std::string>> FaultEnv::list_files(const std::string& dir) {
   std::vector<std::string> out;
   for (const auto& [path, file] : files_)
     if (path.size() > dir.size() + 1 && path.compare(0, dir.size(), dir) == 0 &&
+        // Of this directory alone, not of those below.
         path.find('/', dir.size() + 1) == std::string::npos)
       out.push_back(path.substr(dir.size() + 1));
   return out;

@@ -2,7 +2,8 @@
 // process sees and the bytes a disk would have kept.
 //
 // lose_power() forgets whatever was not synced; fail_at(k) breaks the k-th operation from now; limit_disk,
-// set_read_only and the clock do what they say. Maps opened before lose_power() must be closed by then.
+// set_read_only and the clock do what they say. Maps opened before lose_power() must be closed by then. Not
+// synchronised.
 #pragma once
 
 #include <map>
@@ -39,7 +40,9 @@ class FaultEnv final : public Env {
   Result<std::unique_ptr<WritableMap>> map_writable(const std::string& path, size_t size) override;
   Result<std::string> read_file(const std::string& path) override { return read_prefix(path, SIZE_MAX); }
   Result<std::string> read_prefix(const std::string& path, size_t size) override;
-  Status replace_file(const std::string& path, std::string_view bytes) override;
+  using Env::replace_file;
+  Status replace_file(const std::string& path, uint64_t size, FileAccess access,
+                      const std::function<Status(FileWriter&)>& fill) override;
   Status remove_file(const std::string& path) override;
   Status make_dirs(const std::string& path) override;
   Result<std::vector<std::string>> list_files(const std::string& dir) override;
@@ -58,6 +61,7 @@ class FaultEnv final : public Env {
   int64_t operations_ = 0;
   int64_t disk_bytes_ = -1;
   bool read_only_ = false;
+  // November 2023; any time far from 0 would do.
   int64_t wall_us_ = 1'700'000'000'000'000;
   int64_t steady_us_ = 1'000'000;
 };

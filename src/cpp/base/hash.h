@@ -12,6 +12,7 @@ namespace walle::base {
 
 class Hasher {
  public:
+  // Prime and offset of FNV-1a, 64 bits (Fowler, Noll and Vo, 1991).
   Hasher& bytes(const void* data, size_t size) {
     const auto* p = static_cast<const unsigned char*>(data);
     for (size_t i = 0; i < size; ++i) state_ = (state_ ^ p[i]) * 0x100000001b3ull;
@@ -25,9 +26,11 @@ class Hasher {
     store_le(word, v);
     return bytes(word, sizeof word);
   }
+  // The size first, or ("ab", "c") and ("a", "bc") would give one hash.
   Hasher& text(std::string_view s) { return value(uint64_t{s.size()}).bytes(s.data(), s.size()); }
 
   uint64_t finish() const {
+    // FNV's high bits hardly depend on the last bytes; half of MurmurHash3's finisher spreads them.
     uint64_t h = state_;
     h ^= h >> 33;
     h *= 0xff51afd7ed558ccdull;

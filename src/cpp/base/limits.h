@@ -8,12 +8,15 @@ namespace walle::base {
 
 inline constexpr int kMaxRank = 8;  // tensors in graphs; regions canonicalise further down
 inline constexpr int64_t kMaxTensorBytes = int64_t{1} << 34;  // 16 GiB: the largest single tensor
-inline constexpr int64_t kMaxArenaBytes = int64_t{1} << 35;
+inline constexpr int64_t kMaxArenaBytes = int64_t{1} << 35;   // of all intermediate values of a run: 32 GiB
+// Some hundred times the largest exported models (10,000 nodes), and little enough to hold in memory: a node
+// takes a few hundred bytes.
 inline constexpr int64_t kMaxNodes = 1 << 20;  // per model, all graphs together
 inline constexpr int64_t kMaxValues = 1 << 22;
 inline constexpr int kMaxGraphDepth = 16;      // nesting of If/Loop/Scan bodies
 inline constexpr int kMaxNodeArity = 1 << 14;  // inputs or outputs of one node
 inline constexpr int kMaxAttributes = 256;     // per node
+// Exporters join module paths into names; a kilobyte has been seen, four are refused by nobody.
 inline constexpr int64_t kMaxNameBytes = 1 << 12;
 inline constexpr int64_t kMaxGraphBytes = int64_t{1} << 30;  // the FlatBuffers part of a .walle file
 inline constexpr int64_t kMaxRegions = 1 << 16;              // per raster

@@ -16,6 +16,7 @@ struct Sink {
   std::atomic<LogLevel> least = LogLevel::warning;
 };
 Sink& sink() {
+  // Inside a function: the hook may be set while other libraries' static objects are still being made.
   static Sink instance;
   return instance;
 }

@@ -17,9 +17,10 @@ void* aligned_allocate(size_t bytes) {
   const uint64_t number = g_count.fetch_add(1, std::memory_order_relaxed);
   if (AllocationFault deny = g_fault.load(std::memory_order_relaxed); deny && deny(number, bytes))
     return nullptr;
+  // Also keeps the rounding below from overflowing.
   if (bytes > static_cast<size_t>(kMaxArenaBytes)) return nullptr;
   const auto size = round_up(static_cast<int64_t>(bytes ? bytes : 1), kSegmentAlignment);
-  return std::aligned_alloc(kSegmentAlignment, static_cast<size_t>(size));
+  return std::aligned_alloc(kSegmentAlignment, size);
 }
 
 void aligned_free(void* block) { std::free(block); }

@@ -13,6 +13,8 @@ namespace walle::base {
 
 namespace {
 std::string first_line(const std::string& path) {
+  // Paths of cgroups in containers have some 150 bytes; a longer line is cut and then not found, which counts
+  // as no limit.
   char line[512] = {};
   if (std::FILE* file = std::fopen(path.c_str(), "r")) {
     if (!std::fgets(line, sizeof line, file)) line[0] = 0;
@@ -29,11 +31,13 @@ int limit_of(const std::string& text) {
 }
 
 int cgroup_limit() {
+  // In a container the root of the mount is the container's own group.
   int limit = limit_of(first_line("/sys/fs/cgroup/cpu.max"));
   const std::string own = first_line("/proc/self/cgroup");  // "0::/path" under version 2
   if (own.starts_with("0::/")) {
     std::string path = own.substr(3);
     while (!path.empty() && (path.back() == '\n' || path.back() == '/')) path.pop_back();
+    // A group may use no more than each of its parents: the least of them counts.
     while (!path.empty()) {
       const int here = limit_of(first_line("/sys/fs/cgroup" + path + "/cpu.max"));
       if (here > 0) limit = limit > 0 ? std::min(limit, here) : here;
@@ -54,6 +58,7 @@ int available_processors() {
 #if defined(__linux__)
   cpu_set_t set;
   CPU_ZERO(&set);
+  // Asked each time, unlike the quota: taskset and schedulers change it while the process runs.
   if (::sched_getaffinity(0, sizeof set, &set) == 0) processors = CPU_COUNT(&set);
 #endif
   if (quota > 0) processors = std::min(processors, quota);

@@ -1,5 +1,7 @@
 #include "base/status.h"
 
+#include "base/utf8.h"
+
 namespace walle::base {
 
 std::string_view error_group_name(ErrorGroup group) {
@@ -11,10 +13,18 @@ std::string_view error_group_name(ErrorGroup group) {
     case ErrorGroup::task: return "task";
     case ErrorGroup::network: return "network";
     case ErrorGroup::internal: return "internal";
+    case ErrorGroup::timeout: return "timeout";
+    case ErrorGroup::cancelled: return "cancelled";
   }
   return "internal";
 }
 
+Error::Error(ErrorGroup group, ErrorText text) : group_(group), text_(std::move(text)) {
+  for (std::string* part : {&text_.given, &text_.expected, &text_.where, &text_.next})
+    *part = repaired_utf8(std::move(*part));
+}
+
+// In this order, because logs cut the end of long lines: what was given must survive.
 std::string Error::message() const {
   std::string out = text_.given;
   if (!text_.expected.empty()) out += "; expected " + text_.expected;
@@ -24,13 +34,18 @@ std::string Error::message() const {
 }
 
 Error& Error::within(std::string_view outer) {
-  text_.where = text_.where.empty() ? std::string(outer) : std::string(outer) + ", " + text_.where;
+  // From the outside in, as a path is read.
+  const std::string place = repaired_utf8(std::string(outer));
+  text_.where = text_.where.empty() ? place : place + ", " + text_.where;
   return *this;
 }
 
 namespace {
 Error make(ErrorGroup group, std::string given, std::string expected, std::string where, std::string next) {
-  return Error(group, {std::move(given), std::move(expected), std::move(where), std::move(next)});
+  return Error(group, {.given = std::move(given),
+                       .expected = std::move(expected),
+                       .where = std::move(where),
+                       .next = std::move(next)});
 }
 }  // namespace
 
@@ -46,6 +61,14 @@ Error resource_error(std::string given, std::string expected, std::string where,
 Error backend_error(std::string given, std::string expected, std::string where, std::string next) {
   return make(ErrorGroup::backend, std::move(given), std::move(expected), std::move(where), std::move(next));
 }
+Error timeout_error(std::string given, std::string expected, std::string where, std::string next) {
+  return make(ErrorGroup::timeout, std::move(given), std::move(expected), std::move(where), std::move(next));
+}
+Error cancelled_error(std::string given, std::string where) {
+  return make(ErrorGroup::cancelled, std::move(given), "a run that is left alone", std::move(where),
+              "run again when the result is wanted: the session can be used as before");
+}
+// Expected and next are the same for all: the reader cannot mend it, only report it.
 Error internal_error(std::string given, std::string where) {
   return make(ErrorGroup::internal, std::move(given), "an invariant of the runtime to hold", std::move(where),
               "report this with the model or script that caused it");

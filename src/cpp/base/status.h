@@ -13,7 +13,7 @@
 
 namespace walle::base {
 
-enum class ErrorGroup { argument, model, resource, backend, task, network, internal };
+enum class ErrorGroup { argument, model, resource, backend, task, network, internal, timeout, cancelled };
 
 std::string_view error_group_name(ErrorGroup group);
 
@@ -30,7 +30,9 @@ struct ErrorText {
 
 class [[nodiscard]] Error {
  public:
-  Error(ErrorGroup group, ErrorText text) : group_(group), text_(std::move(text)) {}
+  // Texts become UTF-8, whatever bytes they quote: Python would fail to decode the message and tell of that
+  // instead, and quotes are cut to a length wherever it falls.
+  Error(ErrorGroup group, ErrorText text);
 
   ErrorGroup group() const { return group_; }
   ErrorKind kind() const { return kind_; }
@@ -54,6 +56,8 @@ Error argument_error(std::string given, std::string expected, std::string where,
 Error model_error(std::string given, std::string expected, std::string where, std::string next);
 Error resource_error(std::string given, std::string expected, std::string where, std::string next);
 Error backend_error(std::string given, std::string expected, std::string where, std::string next);
+Error timeout_error(std::string given, std::string expected, std::string where, std::string next);
+Error cancelled_error(std::string given, std::string where);
 Error internal_error(std::string given, std::string where);
 
 class [[nodiscard]] Status {
@@ -71,6 +75,7 @@ class [[nodiscard]] Status {
   std::optional<Error> error_;
 };
 
+// class [[nodiscard]] Result { placeholder
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -100,12 +105,14 @@ class [[nodiscard]] Result {
 namespace walle {
 using base::argument_error;
 using base::backend_error;
+using base::cancelled_error;
 using base::Error;
 using base::internal_error;
 using base::model_error;
 using base::resource_error;
 using base::Result;
 using base::Status;
+using base::timeout_error;
 }  // namespace walle
 
 // Leaves the function with the error when `expr` (a Status or Result) failed.

@@ -15,6 +15,10 @@ constexpr int kMostWorkers = 256;  // whatever a quota says
 // Some 20-50 microseconds: longer than the gap between two operators, shorter than a time slice.
 constexpr int kSpins = 2000;
 
+// A job whose last task is taken stays in the list until its caller withdraws it; so long a helper looks away
+// instead of taking the lock for nothing.
+constexpr int kSettleSpins = 16;
+
 void pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -57,10 +61,12 @@ class Pool {
     {
       std::lock_guard lock(mutex_);
       grow(job.most_helpers);
+      // A list through the callers' stacks: a job costs no allocation.
       job.after = jobs_;
       jobs_ = &job;
       job_count_.fetch_add(1, std::memory_order_release);
     }
+    // A notification is a system call; helpers that spin see job_count_ without one.
     if (parked_.load(std::memory_order_acquire) > 0) work_.notify_all();
     in_task = true;
     while (job.run_one()) {
@@ -127,10 +133,11 @@ class Pool {
     const uint64_t seen = arrivals_;
     lock.unlock();
     for (int i = 0; i < kSpins; ++i) {
-      if (job_count_.load(std::memory_order_acquire) > 0 && i > 16) break;
+      if (job_count_.load(std::memory_order_acquire) > 0 && i > kSettleSpins) break;
       pause();
     }
     lock.lock();
+    // A job that came and went while this thread spun: the next one is likely soon, so it goes on spinning.
     if (pick() || seen != arrivals_) return;
     parked_.fetch_add(1, std::memory_order_acq_rel);
     work_.wait(lock);
@@ -141,6 +148,7 @@ class Pool {
   void grow(int helpers) {
     ++arrivals_;
     if (workers_ >= helpers) return;
+    // One fewer than processors: the caller works, too.
     const int want = std::min({helpers, available_processors() - 1, kMostWorkers});
     while (workers_ < want && start_worker()) ++workers_;
   }

@@ -16,6 +16,8 @@ walle_status_t status_of(base::ErrorGroup group) {
     case Group::task: return WALLE_TASK;
     case Group::network: return WALLE_NETWORK;
     case Group::internal: return WALLE_INTERNAL;
+    case Group::timeout: return WALLE_TIMEOUT;
+    case Group::cancelled: return WALLE_CANCELLED;
   }
   return WALLE_INTERNAL;
 }

@@ -1,5 +1,7 @@
 // Errors at the C boundary: values become a status and a filled walle_error_t, and nothing thrown
-// (std::bad_alloc, anything from a library) passes it.
+// (std::bad_alloc, anything from a library) passes it: C frames have no tables to unwind by.
+//
+// Stateless. A walle_error_t is the caller's and filled even on success, so that a stale one is never read.
 #pragma once
 
 #include <exception>
@@ -11,6 +13,11 @@
 #include "walle/walle.h"
 
 namespace walle::capi {
+
+// Options carry their size, so that a program built with an older header works with a newer library:
+// what it does not know stays 0, the default. Beyond this the field was not set at all; no options
+// will ever be so large.
+inline constexpr size_t kMaxStructBytes = 4096;
 
 walle_status_t report(walle_status_t status, std::string_view message, walle_error_t* out);
 walle_status_t report(const Error& error, walle_error_t* out);

@@ -1,6 +1,11 @@
 // What stands behind the opaque handles of walle.h.
+//
+// A handle may be used from any thread, one call at a time; models are immutable and sessions lock
+// themselves. Sessions and results hold the model they came from, so handles may be freed in any order.
 #pragma once
 
+#include <algorithm>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,13 +24,30 @@ struct walle_session_t {
   std::string plan;  // of the last walle_session_explain
 };
 
+struct walle_cancel_t {
+  walle::runtime::CancelToken token;
+};
+
 struct walle_results_t {
-  std::shared_ptr<walle::runtime::Model> model;
+  std::shared_ptr<walle::runtime::Model> model;  // a result that is a constant lies in the model's file
   std::vector<std::string> names;
   std::vector<walle::Tensor> tensors;
 };
 
 namespace walle::capi {
+
+// As much of the caller's options as this version knows; all zero for NULL.
+template <class Options>
+Result<Options> copy_options(const Options* options, const std::string& type, const char* function) {
+  constexpr size_t kLargest = 4096;  // no later version's options are larger: a size that was never set
+  Options given{};
+  if (!options) return given;
+  if (options->struct_size < sizeof(size_t) || options->struct_size > kLargest)
+    return argument_error("struct_size " + std::to_string(options->struct_size), "sizeof(" + type + ")",
+                          function, "set struct_size");
+  std::memcpy(&given, options, std::min(options->struct_size, sizeof(given)));
+  return given;
+}
 
 inline Error index_error(size_t given, size_t count, const char* function) {
   return argument_error("index " + std::to_string(given), "below " + std::to_string(count), function,

@@ -21,6 +21,7 @@ walle::Status make_model(walle::Result<walle::ir::ModelData> data, walle_model_t
 
 const Ids& inputs(const walle_model_t* model) { return model->model->graph().inputs; }
 const Ids& outputs(const walle_model_t* model) { return model->model->graph().outputs; }
+const Ids& overridable(const walle_model_t* model) { return model->model->graph().overridable; }
 
 walle_status_t value_info(const walle_model_t* model, const Ids& (*ids)(const walle_model_t*), size_t index,
                           walle_value_info_t* info, walle_error_t* error, const char* function) {
@@ -69,8 +70,7 @@ walle_status_t walle_model_parse(const void* data, size_t bytes, walle_model_t**
     // that is aligned and lives as long as they do.
     WALLE_ASSIGN(walle::Buffer copy, walle::Buffer::allocate(bytes));
     if (bytes) std::memcpy(copy.data(), data, bytes);
-    auto keep = std::make_shared<const walle::Buffer>(copy);
-    return make_model(walle::ir::parse_walle({copy.data(), bytes}, keep, "walle_model_parse"), model);
+    return make_model(walle::ir::parse_walle(copy, "walle_model_parse", walle::ir::Check::weights), model);
   });
 }
 
@@ -87,6 +87,15 @@ walle_status_t walle_model_input(const walle_model_t* model, size_t index, walle
 walle_status_t walle_model_output(const walle_model_t* model, size_t index, walle_value_info_t* info,
                                   walle_error_t* error) {
   return value_info(model, outputs, index, info, error, "walle_model_output");
+}
+
+size_t walle_model_overridable_count(const walle_model_t* model) {
+  return model ? overridable(model).size() : 0;
+}
+
+walle_status_t walle_model_overridable(const walle_model_t* model, size_t index, walle_value_info_t* info,
+                                       walle_error_t* error) {
+  return value_info(model, overridable, index, info, error, "walle_model_overridable");
 }
 
 const char* walle_model_input_symbol(const walle_model_t* model, size_t index, int32_t axis) {

@@ -5,7 +5,8 @@
 #include "tensor/dtype.h"
 #include "walle/walle.h"
 
-// The public header is for C compilers and cannot read the lists it repeats.
+// The public header is for C compilers and cannot read the lists it repeats. The first, two in the middle and
+// the number of dtypes: one put in or left out anywhere moves at least one of them.
 static_assert(WALLE_MAX_RANK == walle::base::kMaxRank);
 static_assert(WALLE_FLOAT32 == static_cast<int>(walle::DType::float32));
 static_assert(WALLE_INT8 == static_cast<int>(walle::DType::int8));
@@ -21,8 +22,8 @@ extern "C" {
 const char* walle_version(void) { return WALLE_VERSION_TEXT; }
 
 const char* walle_status_name(walle_status_t status) {
-  static constexpr const char* kNames[] = {"ok",      "argument", "model",   "resource",
-                                           "backend", "task",     "network", "internal"};
+  static constexpr const char* kNames[] = {"ok",   "argument", "model",    "resource", "backend",
+                                           "task", "network",  "internal", "timeout",  "cancelled"};
   const int number = status;
   return number >= 0 && number < static_cast<int>(std::size(kNames)) ? kNames[number] : nullptr;
 }
@@ -32,7 +33,7 @@ const char* walle_dtype_name(walle_dtype_t dtype) {
 }
 
 size_t walle_dtype_size(walle_dtype_t dtype) {
-  return is_dtype(dtype) ? static_cast<size_t>(walle::dtype_size(static_cast<walle::DType>(dtype))) : 0;
+  return is_dtype(dtype) ? walle::dtype_size(static_cast<walle::DType>(dtype)) : 0;
 }
 
 }  // extern "C"

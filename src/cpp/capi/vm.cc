@@ -17,7 +17,9 @@ using walle::capi::report;
 
 struct walle_vm_t {
   std::shared_ptr<const vm::Vm> vm;
-  std::string id, flavour, python;
+  std::string id;  // kept: the accessors hand out pointers
+  std::string flavour;
+  std::string python;
 };
 
 struct walle_vm_bundle_t {
@@ -28,6 +30,7 @@ struct walle_vm_isolate_t {
   std::unique_ptr<vm::Isolate> isolate;
 };
 
+// The C structs that are handed out point into these members, which therefore live as long as the result.
 struct walle_vm_result_t {
   std::unique_ptr<walle::capi::PlainValue> value;
   std::optional<vm::Failure> failure;
@@ -40,7 +43,7 @@ namespace {
 using Names = std::optional<std::vector<std::string>>;
 
 Result<Names> read_names(const char* const* names, size_t count) {
-  if (!names) return Names();
+  if (!names) return Names();  // NULL allows every name; an empty list allows none
   std::vector<std::string> out;
   for (size_t i = 0; i < count; ++i) {
     if (!names[i]) return null_argument("a name in options", "walle_vm_create");
@@ -52,7 +55,7 @@ Result<Names> read_names(const char* const* names, size_t count) {
 Result<walle_vm_options_t> read_options(const walle_vm_options_t* given) {
   walle_vm_options_t options{};
   if (!given) return options;
-  if (given->struct_size < sizeof(size_t) || given->struct_size > 4096)
+  if (given->struct_size < sizeof(size_t) || given->struct_size > walle::capi::kMaxStructBytes)
     return walle::argument_error("struct_size " + std::to_string(given->struct_size),
                                  "sizeof(walle_vm_options_t)", "walle_vm_create", "set struct_size");
   std::memcpy(&options, given, std::min(given->struct_size, sizeof options));
@@ -67,6 +70,7 @@ Result<vm::Limits> limits_of(const walle_vm_options_t& options) {
   limits.python_depth = options.depth;
   limits.stack_bytes = options.stack_bytes;
   limits.state_bytes = options.state_bytes;
+  limits.log_bytes = options.log_bytes;
   WALLE_ASSIGN(limits.imports, read_names(options.imports, options.import_count));
   WALLE_ASSIGN(limits.host_calls, read_names(options.host_calls, options.host_call_count));
   return limits;
@@ -74,6 +78,7 @@ Result<vm::Limits> limits_of(const walle_vm_options_t& options) {
 
 Result<vm::TaskContext> context_of(const walle_vm_options_t& options) {
   vm::TaskContext context;
+  // Text with a size and no zero behind it: lines of tasks may hold anything.
   if (options.log) {
     context.log = [log = options.log, user = options.log_user](walle::base::LogLevel level,
                                                                std::string_view text) {
@@ -96,6 +101,7 @@ std::unique_ptr<walle_vm_result_t> result_of(vm::Outcome outcome) {
   out->failure = std::move(outcome.failure);
   out->limit = vm::reason_name(out->failure->reason);
   out->text = out->failure->text();
+  // The pointers go into out->failure, which does not move any more.
   for (const vm::Frame& frame : out->failure->traceback)
     out->frames.push_back({frame.file.c_str(), frame.function.c_str(), frame.line});
   return out;
@@ -110,7 +116,8 @@ walle_status_t walle_vm_open(const char* library_path, walle_vm_t** out, walle_e
     if (!library_path || !out) return null_argument(library_path ? "vm" : "library_path", "walle_vm_open");
     *out = nullptr;
     WALLE_ASSIGN(std::shared_ptr<const vm::Vm> opened, vm::Vm::open(library_path));
-    *out = new walle_vm_t{opened, opened->id(), opened->flavour(), opened->python()};
+    *out = new walle_vm_t{
+        .vm = opened, .id = opened->id(), .flavour = opened->flavour(), .python = opened->python()};
     return {};
   });
 }
@@ -187,6 +194,7 @@ walle_status_t walle_vm_call(walle_vm_isolate_t* isolate, const char* module, co
       WALLE_ASSIGN(values.emplace_back(), walle::capi::read_value(args[i]));
     }
     auto made = result_of(isolate->isolate->call(module, function, values));
+    // Given out on failure too: type, message and traceback are in it, and the status alone says little.
     *result = made.release();
     const std::optional<vm::Failure>& failure = (*result)->failure;
     if (failure) return vm::task_error(*failure, std::string(module) + "." + function);
@@ -210,7 +218,11 @@ walle_status_t walle_vm_get_stats(const walle_vm_isolate_t* isolate, walle_vm_st
   return guarded(error, [&]() -> Status {
     if (!isolate || !stats) return null_argument(isolate ? "stats" : "isolate", "walle_vm_get_stats");
     const vm::IsolateStats s = isolate->isolate->stats();
-    *stats = {s.heap_bytes, s.heap_peak, s.calls, s.cancels, s.denied_allocations};
+    *stats = {.heap_bytes = s.heap_bytes,
+              .heap_peak = s.heap_peak,
+              .calls = s.calls,
+              .cancels = s.cancels,
+              .denied_allocations = s.denied_allocations};
     return {};
   });
 }
@@ -226,8 +238,11 @@ walle_status_t walle_vm_result_failure(const walle_vm_result_t* result, walle_vm
     if (!result->failure)
       return walle::argument_error("the result of a call that returned", "the result of a failed call",
                                    "walle_vm_result_failure", "use walle_vm_result_value");
-    *failure = {result->failure->type.c_str(), result->failure->message.c_str(), result->limit.c_str(),
-                result->frames.data(), result->frames.size()};
+    *failure = {.type = result->failure->type.c_str(),
+                .message = result->failure->message.c_str(),
+                .limit = result->limit.c_str(),
+                .frames = result->frames.data(),
+                .frame_count = result->frames.size()};
     return {};
   });
 }

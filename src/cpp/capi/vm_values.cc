@@ -7,7 +7,10 @@ namespace walle::capi {
 
 namespace {
 
+// As deep as the VM reads values itself; a caller's cyclic or deep list must not exhaust the
+// stack of this walk.
 constexpr int kMaxDepth = 64;
+// A count that was never set is mostly huge: refused before anything is read, and 2 * size cannot overflow.
 constexpr size_t kMaxItems = size_t{1} << 28;
 
 Error wrong(const std::string& given, const std::string& expected) {
@@ -25,7 +28,7 @@ Result<Tensor> read_tensor(const walle_vm_tensor_t* given) {
   const auto dtype = static_cast<DType>(given->dtype);
   WALLE_ASSIGN(const Shape shape, Shape::checked({given->shape, static_cast<size_t>(given->rank)},
                                                  dtype_size(dtype), "walle_vm_call, a tensor"));
-  const auto need = static_cast<size_t>(shape.elements() * dtype_size(dtype));
+  const size_t need = shape.elements() * dtype_size(dtype);  // Shape::checked bounds it
   const Buffer& buffer = given->buffer->buffer;
   if (need > buffer.size())
     return wrong("a buffer of " + std::to_string(buffer.size()) + " bytes",
@@ -47,6 +50,7 @@ Result<vm::Value> read_map(const walle_vm_value_t& value, int depth) {
   vm::Map map;
   for (size_t i = 0; i < value.size; ++i) {
     const walle_vm_value_t& key = value.as.items[2 * i];
+    // Task code addresses maps by name, and JSON and the journal know no other keys.
     if (key.kind != WALLE_KIND_STR || (key.size && !key.as.text))
       return wrong("a map key of kind " + std::to_string(key.kind), "str keys");
     WALLE_ASSIGN(vm::Value item, read_value(value.as.items[2 * i + 1], depth + 1));
@@ -60,6 +64,7 @@ Result<vm::Value> read_map(const walle_vm_value_t& value, int depth) {
 Result<vm::Value> read_value(const walle_vm_value_t& value, int depth) {
   if (depth > kMaxDepth)
     return wrong("a value nested deeper than " + std::to_string(kMaxDepth) + " levels", "a flatter value");
+  // Those whose union member is a pointer with a size; one look at `text` serves all, they share its place.
   const bool sized = value.kind >= WALLE_KIND_STR && value.kind <= WALLE_KIND_MAP;
   if (sized && value.size && !value.as.text)
     return wrong("a value that points to NULL", "its content, or size 0");
@@ -113,8 +118,8 @@ walle_vm_value_t PlainValue::map(const vm::Map& map) {
 }
 
 walle_vm_value_t PlainValue::tensor(const Tensor& tensor) {
-  // The plain form begins at its buffer's first byte.
-  const auto size = static_cast<size_t>(tensor.bytes());
+  // The plain form has no offset: it begins at its buffer's first byte.
+  const int64_t size = tensor.bytes();
   Buffer buffer = tensor.byte_offset() == 0
                       ? tensor.buffer()
                       : Buffer::window(std::make_shared<Tensor>(tensor), tensor.data(), size);

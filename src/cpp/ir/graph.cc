@@ -57,4 +57,9 @@ std::string dump(const Graph& graph) {
   return out.str();
 }
 
+Status check_files(const ModelData& data) {
+  for (const Buffer& file : data.files) WALLE_TRY(file.file()->unchanged());
+  return {};
+}
+
 }  // namespace walle::ir

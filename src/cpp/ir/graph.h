@@ -65,6 +65,9 @@ struct Graph {
   std::vector<Node> nodes;
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
+  // Constants that a run may give another value: ONNX's initializers that are inputs too. Of the outermost
+  // graph alone; bodies take such a value as an input.
+  std::vector<ValueId> overridable;
 
   ValueId add_value(Value value) {
     values.push_back(std::move(value));
@@ -84,7 +87,11 @@ struct ModelData {
   Graph graph;
   std::vector<Signature> signatures;
   std::map<std::string, std::string> metadata;  // ordered, so that a model is written the same each time
+  std::vector<Buffer> files;                    // that constants are windows of: a window of each
 };
+
+// The error of the first file that was written to since it was mapped.
+Status check_files(const ModelData& data);
 
 std::string describe(const Node& node);  // "node 'conv1' (Conv)"
 std::string dump(const Graph& graph);    // one line per node, for people and golden files

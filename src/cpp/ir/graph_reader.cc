@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/checked.h"
+#include "base/crc32c.h"
 #include "ir/paid_reader.h"
 #include "ir/walle_file.h"
 #include "schemas/model_generated.h"
@@ -25,17 +26,17 @@ constexpr size_t kShownName = 64;  // bytes of a name not checked yet that a mes
 
 class Reader : PaidReader {
  public:
-  Reader(std::span<const std::byte> graph, std::span<const std::byte> weights,
-         std::shared_ptr<const void> owner, std::string where)
-      : PaidReader(graph.size(), std::move(where)), weights_(weights), owner_(std::move(owner)) {}
+  Reader(std::span<const std::byte> graph, const Buffer& weights, std::string where)
+      : PaidReader(graph.size(), std::move(where)), weights_(weights) {}
 
-  Result<ModelData> model(const fb::Model& m) {
+  Result<ModelData> model(const fb::Model& m, Check check) {
     if (m.version() == 0 || m.version() > kSchemaVersion)
       return model_error("schema version " + std::to_string(m.version()),
                          "1.." + std::to_string(kSchemaVersion), where(),
                          "use a runtime as new as the converter");
     segments_ = m.segments();
     WALLE_TRY(aligned<fb::Segment>(segments_));
+    if (check == Check::weights) WALLE_TRY(checksums(m.checksums()));
     ModelData out;
     WALLE_TRY(graph(*m.graph(), 0, out.graph));
     if (m.signatures()) {
@@ -74,20 +75,20 @@ class Reader : PaidReader {
     const auto dtype = static_cast<DType>(c.dtype());
     WALLE_ASSIGN(const std::vector<int64_t> dims, list(c.dims()));
     WALLE_ASSIGN(const Shape shape, Shape::checked(dims, dtype_size(dtype), place));
-    WALLE_ASSIGN(const std::span<const std::byte> bytes, segment(c.segment(), place));
+    WALLE_ASSIGN(const Buffer bytes, segment(c.segment(), place));
     const auto want = static_cast<uint64_t>(shape.elements() * dtype_size(dtype));
     if (bytes.size() != want)
       return model_error(
           std::to_string(bytes.size()) + " bytes for " + std::string(dtype_name(dtype)) + shape.text(),
           std::to_string(want) + " bytes", place, kConvertAgain);
     // A window and no copy: weights stay in the mapped file, and pages nobody reads are never loaded.
-    Tensor out(dtype, shape, Buffer::window(owner_, bytes.data(), bytes.size()));
+    Tensor out(dtype, shape, bytes);
     if (dtype == DType::boolean) WALLE_TRY(plain_booleans(out, c.segment(), place));
     return out;
   }
 
   // Ranges are compared by subtraction from the area's size: a sum of two numbers of the file could overflow.
-  Result<std::span<const std::byte>> segment(uint32_t number, const std::string& place) const {
+  Result<Buffer> segment(uint32_t number, const std::string& place) const {
     if (!segments_ || number >= segments_->size())
       return model_error("segment " + std::to_string(number),
                          "a number below " + std::to_string(segments_ ? segments_->size() : 0), where(),
@@ -98,7 +99,31 @@ class Reader : PaidReader {
       return model_error("bytes " + std::to_string(s.offset()) + "+" + std::to_string(s.bytes()) +
                              " of a weight area of " + std::to_string(weights_.size()),
                          "an aligned range inside it", place, kConvertAgain);
-    return weights_.subspan(s.offset(), s.bytes());
+    return weights_.part(s.offset(), s.bytes());
+  }
+
+  // Of all segments, used or not: what is damaged may be what a later reader uses. Reads no more bytes than
+  // there are.
+  Status checksums(const flatbuffers::Vector<uint32_t>* sums) const {
+    WALLE_TRY(aligned<uint32_t>(sums));
+    const size_t count = segments_ ? segments_->size() : 0;
+    if ((sums ? sums->size() : 0) != count)
+      return model_error(std::to_string(sums ? sums->size() : 0) + " checksums of weights",
+                         "one for each of " + std::to_string(count) + " segments", where(), kConvertAgain);
+    uint64_t left = weights_.size();
+    for (uint32_t i = 0; i < count; ++i) {
+      const std::string place = where() + ", segment " + std::to_string(i);
+      WALLE_ASSIGN(const Buffer bytes, segment(i, place));
+      if (bytes.size() > left)
+        return model_error("segments that overlap", "segments apart from each other", place, kConvertAgain);
+      left -= bytes.size();
+      if (base::crc32c(0, bytes.data(), bytes.size()) != sums->Get(i))
+        return model_error("weights with a wrong checksum",
+                           "the CRC-32C of bytes " + std::to_string(segments_->Get(i)->offset()) + "+" +
+                               std::to_string(bytes.size()) + " of the weight area",
+                           place, kConvertAgain);
+    }
+    return {};
   }
 
   // The one dtype whose bytes are looked at: reading a bool that is neither 0 nor 1 is undefined behaviour in
@@ -230,11 +255,11 @@ class Reader : PaidReader {
       for (const fb::Node* n : *g.nodes()) WALLE_TRY(node(*n, depth, out.nodes.emplace_back()));
     WALLE_ASSIGN(out.inputs, list(g.inputs()));
     WALLE_ASSIGN(out.outputs, list(g.outputs()));
+    WALLE_ASSIGN(out.overridable, list(g.overridable()));
     return {};
   }
 
-  std::span<const std::byte> weights_;
-  std::shared_ptr<const void> owner_;
+  Buffer weights_;
   std::set<uint32_t> boolean_segments_;  // those looked at
   int64_t boolean_bytes_ = 0;
   const flatbuffers::Vector<const fb::Segment*>* segments_ = nullptr;
@@ -255,8 +280,8 @@ constexpr size_t kMaxTables = size_t{1} << 24;
 
 }  // namespace
 
-Result<ModelData> parse_graph(std::span<const std::byte> graph, std::span<const std::byte> weights,
-                              std::shared_ptr<const void> owner, const std::string& where) {
+Result<ModelData> parse_graph(std::span<const std::byte> graph, const Buffer& weights,
+                              const std::string& where, Check check) {
   const auto* bytes = reinterpret_cast<const uint8_t*>(graph.data());
   flatbuffers::Verifier::Options options;
   options.max_depth = kTablesPerLevel * base::kMaxGraphDepth;
@@ -266,7 +291,7 @@ Result<ModelData> parse_graph(std::span<const std::byte> graph, std::span<const 
   if (graph.size() < kSmallestGraph || !fb::VerifyModelBuffer(verifier))
     return model_error("a graph whose structure is broken", "a FlatBuffer of schemas/model.fbs", where,
                        kConvertAgain);
-  return Reader(graph, weights, std::move(owner), where).model(*fb::GetModel(bytes));
+  return Reader(graph, weights, where).model(*fb::GetModel(bytes), check);
 }
 
 }  // namespace walle::ir::detail

@@ -24,7 +24,7 @@ constexpr size_t kFirstBuffer = 1 << 16;
 // never in that of a hash or an address, so that one graph gives the same bytes each time.
 class Writer {
  public:
-  std::pair<std::string, std::string> model(const ModelData& data) {
+  Parts model(const ModelData& data) {
     const auto main = graph(data.graph);
     std::vector<Off<fb::Signature>> signatures;
     for (const Signature& s : data.signatures) {
@@ -34,10 +34,13 @@ class Writer {
     const auto metadata = pairs({data.metadata.begin(), data.metadata.end()});
     const auto signature_list = b_.CreateVector(signatures);
     const auto segments = b_.CreateVectorOfStructs(segments_);
-    b_.Finish(fb::CreateModel(b_, kSchemaVersion, main, signature_list, metadata, segments),
+    const auto checksums = b_.CreateVector(std::vector<uint32_t>(segments_.size()));
+    b_.Finish(fb::CreateModel(b_, kSchemaVersion, main, signature_list, metadata, segments, checksums),
               fb::ModelIdentifier());
-    return {std::string(reinterpret_cast<const char*>(b_.GetBufferPointer()), b_.GetSize()),
-            std::move(weights_)};
+    const uint8_t* begin = b_.GetBufferPointer();
+    parts_.checksums = static_cast<size_t>(fb::GetModel(begin)->checksums()->Data() - begin);
+    parts_.graph.assign(reinterpret_cast<const char*>(begin), b_.GetSize());
+    return std::move(parts_);
   }
 
  private:
@@ -55,14 +58,15 @@ class Writer {
   // the same bytes: comparing every constant with every other would read all weights to find what converters
   // seldom make.
   uint32_t segment(const Tensor& t) {
-    const auto bytes = static_cast<size_t>(t.bytes());
+    const size_t bytes = t.bytes();
     const auto [it, fresh] = known_.try_emplace({t.data(), bytes}, static_cast<uint32_t>(segments_.size()));
     if (!fresh) return it->second;
-    weights_.resize(
-        static_cast<size_t>(base::round_up(static_cast<int64_t>(weights_.size()), base::kSegmentAlignment)),
-        '\0');
-    segments_.emplace_back(weights_.size(), bytes);
-    weights_.append(static_cast<const char*>(t.data()), bytes);
+    const auto offset = static_cast<uint64_t>(
+        base::round_up(static_cast<int64_t>(parts_.weights_bytes), base::kSegmentAlignment));
+    segments_.emplace_back(offset, bytes);
+    parts_.segments.push_back(t);
+    parts_.offsets.push_back(offset);
+    parts_.weights_bytes = offset + bytes;
     return it->second;
   }
 
@@ -137,6 +141,7 @@ class Writer {
       for (const ValueId id : n.inputs)
         if (id != kNone) used[id] = true;
     for (const ValueId id : g.outputs) used[id] = true;
+    for (const ValueId id : g.overridable) used[id] = true;
     return used;
   }
 
@@ -150,11 +155,12 @@ class Writer {
     const auto value_list = b_.CreateVector(values);
     const auto node_list = b_.CreateVector(nodes);
     const auto inputs = b_.CreateVector(g.inputs), outputs = b_.CreateVector(g.outputs);
-    return fb::CreateGraph(b_, name, value_list, node_list, inputs, outputs);
+    const auto overridable = g.overridable.empty() ? 0 : b_.CreateVector(g.overridable);
+    return fb::CreateGraph(b_, name, value_list, node_list, inputs, outputs, overridable);
   }
 
   flatbuffers::FlatBufferBuilder b_{kFirstBuffer};
-  std::string weights_;
+  Parts parts_;
   std::vector<fb::Segment> segments_;
   std::map<std::pair<const void*, size_t>, uint32_t> known_;  // segments by address and size
 };
@@ -206,7 +212,7 @@ int64_t estimate(const Graph& g, int depth) {
 
 }  // namespace
 
-Result<std::pair<std::string, std::string>> serialize_parts(const ModelData& data) {
+Result<Parts> serialize_parts(const ModelData& data) {
   const int64_t size = estimate(data.graph, 0);
   if (size > base::kMaxGraphBytes)
     return model_error("a graph of about " + std::to_string(size) + " bytes without its weights",

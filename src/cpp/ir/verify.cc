@@ -45,9 +45,10 @@ class Verifier {
 
   Status interface(const ModelData& model) {
     place_ = "graph '" + model.graph.name + "'";
-    WALLE_TRY(distinct(model.graph, model.graph.inputs, "inputs"));
+    WALLE_TRY(overridable(model.graph));
+    WALLE_TRY(distinct(model.graph, feedable(model.graph), "inputs"));
     WALLE_TRY(distinct(model.graph, model.graph.outputs, "outputs"));
-    const auto inputs = names_of(model.graph, model.graph.inputs);
+    const auto inputs = names_of(model.graph, feedable(model.graph));
     const auto outputs = names_of(model.graph, model.graph.outputs);
     std::set<std::string> signatures;
     for (const Signature& s : model.signatures) {
@@ -63,6 +64,22 @@ class Verifier {
  private:
   Error fail(std::string given, std::string expected) const {
     return detail::graph_fault(std::move(given), std::move(expected), place_);
+  }
+
+  // A constant, so no input and no result of a node: graph() has found one producer for each.
+  Status overridable(const Graph& g) const {
+    for (const ValueId id : g.overridable) {
+      WALLE_TRY(in_range(g, id, "an overridable input"));
+      if (!g.at(id).constant)
+        return fail("overridable input '" + g.at(id).name + "' without a value", "a constant");
+    }
+    return {};
+  }
+
+  static std::vector<ValueId> feedable(const Graph& g) {
+    std::vector<ValueId> ids = g.inputs;
+    ids.insert(ids.end(), g.overridable.begin(), g.overridable.end());
+    return ids;
   }
 
   // Values and nodes are counted over all graphs of the model: a thousand small bodies plan as one large

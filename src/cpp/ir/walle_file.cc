@@ -1,5 +1,6 @@
 #include "ir/walle_file.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/bytes.h"
@@ -23,9 +24,8 @@ struct Header {
   uint32_t graph_crc = 0;
 };
 
-// Against damage, not against forgery; CRC-32C as in every other format of ours. The graph gets one because a
-// flipped bit in it could mean another model that is valid. The weights get none: it would read every page of
-// them at every load.
+// Against damage, not against forgery; CRC-32C as in every other format of ours. The graph's is compared at
+// every load because a flipped bit in it could mean another model that is valid.
 uint32_t checksum(const void* data, size_t size) { return base::crc32c(0, data, size); }
 
 Error damaged(std::string given, std::string expected, const std::string& where) {
@@ -64,6 +64,10 @@ Result<Header> read_header(std::span<const std::byte> bytes, const std::string& 
   if (h.graph_bytes > static_cast<uint64_t>(base::kMaxGraphBytes))
     return damaged("a graph of " + std::to_string(h.graph_bytes) + " bytes",
                    "at most " + std::to_string(base::kMaxGraphBytes), where + ", offset 24");
+  if (h.weights_offset <= size && h.weights_bytes > size - h.weights_offset)
+    return model_error("a file of " + std::to_string(size) + " bytes, cut short",
+                       "weights up to byte " + std::to_string(h.weights_offset + h.weights_bytes), where,
+                       "copy it again, or convert the model again");
   if (h.weights_offset % static_cast<uint64_t>(base::kSegmentAlignment) != 0 ||
       h.weights_offset < h.graph_offset + h.graph_bytes || h.weights_offset > size ||
       h.weights_bytes != size - h.weights_offset)
@@ -80,51 +84,123 @@ bool looks_like_walle(std::span<const std::byte> bytes) {
          std::memcmp(bytes.data(), kWalleMagic.data(), kWalleMagic.size()) == 0;
 }
 
-Result<ModelData> parse_walle(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                              const std::string& where) {
-  WALLE_ASSIGN(const Header h, read_header(bytes, where));
-  const auto graph = bytes.subspan(h.graph_offset, h.graph_bytes);
+Result<ModelData> parse_walle(const Buffer& bytes, const std::string& where, Check check) {
+  const std::span<const std::byte> all(bytes.data(), bytes.size());
+  WALLE_ASSIGN(const Header h, read_header(all, where));
+  const auto graph = all.subspan(h.graph_offset, h.graph_bytes);
   if (h.graph_crc != checksum(graph.data(), graph.size()))
     return damaged("a graph with a wrong checksum", "its CRC-32C", where + ", offset 48");
-  return detail::parse_graph(graph, bytes.subspan(h.weights_offset, h.weights_bytes), std::move(owner),
-                             where);
+  WALLE_ASSIGN(ModelData data,
+               detail::parse_graph(graph, bytes.part(h.weights_offset, h.weights_bytes), where, check));
+  if (bytes.file()) data.files.push_back(bytes);
+  return data;
 }
 
 // The map is handed on as the owner of every window in it: the file stays mapped while one constant lives.
-Result<ModelData> load_walle(const std::string& path) {
+Result<ModelData> load_walle(const std::string& path, Check check) {
   WALLE_ASSIGN(std::shared_ptr<base::MappedFile> file, base::MappedFile::open(path));
-  const auto bytes = file->bytes();
-  return parse_walle(bytes, std::move(file), "file '" + path + "'");
+  if (!file->mapped()) check = Check::weights;
+  return parse_walle(Buffer::of_file(std::move(file)), "file '" + path + "'", check);
 }
 
-// One string, weights included: replace_file() takes a file whole, so that readers never meet half of one,
-// and what converts a model holds its weights in memory anyway.
+namespace {
+
+// What is written at once: it is still in the second-level cache between its checksum and the copy.
+constexpr size_t kPiece = size_t{1} << 18;
+
+// A graph and its weights on their way into a file. The weights go first, once each, because the checksums in
+// the graph part are known only then.
+class Writer {
+ public:
+  explicit Writer(detail::Parts parts)
+      : parts_(std::move(parts)),
+        weights_offset_(static_cast<uint64_t>(base::round_up(
+            static_cast<int64_t>(kWalleHeaderBytes + parts_.graph.size()), base::kSegmentAlignment))) {}
+
+  uint64_t size() const { return weights_offset_ + parts_.weights_bytes; }
+
+  Status write(base::FileWriter& out) {
+    for (size_t i = 0; i < parts_.segments.size(); ++i) {
+      WALLE_ASSIGN(const uint32_t crc, segment(parts_.segments[i], weights_offset_ + parts_.offsets[i], out));
+      std::memcpy(parts_.graph.data() + parts_.checksums + i * sizeof crc, &crc, sizeof crc);
+    }
+    const std::string head = header();
+    WALLE_TRY(out.write(0, std::as_bytes(std::span(head))));
+    return out.write(kWalleHeaderBytes, std::as_bytes(std::span(parts_.graph)));
+  }
+
+ private:
+  static Result<uint32_t> segment(const Tensor& t, uint64_t offset, base::FileWriter& out) {
+    const auto* data = static_cast<const std::byte*>(t.data());
+    const auto bytes = static_cast<size_t>(t.bytes());
+    uint32_t crc = 0;
+    for (size_t at = 0; at < bytes; at += kPiece) {
+      const size_t size = std::min(kPiece, bytes - at);
+      crc = base::crc32c(crc, data + at, size);
+      WALLE_TRY(out.write(offset + at, {data + at, size}));
+      t.buffer().drop(t.byte_offset() + at, size);
+    }
+    return crc;
+  }
+
+  std::string header() const {
+    base::ByteWriter out;
+    out.put_bytes(kWalleMagic);
+    out.put(kLayoutVersion);
+    out.put(uint32_t{0});  // flags
+    out.put(uint64_t{kWalleHeaderBytes});
+    out.put(uint64_t{parts_.graph.size()});
+    out.put(weights_offset_);
+    out.put(parts_.weights_bytes);
+    out.put(checksum(parts_.graph.data(), parts_.graph.size()));
+    out.put_checksum();
+    out.pad_to(kWalleHeaderBytes);
+    return out.take();
+  }
+
+  detail::Parts parts_;
+  uint64_t weights_offset_;
+};
+
+class MemoryWriter final : public base::FileWriter {
+ public:
+  explicit MemoryWriter(std::byte* to) : to_(to) {}
+  Status write(uint64_t offset, std::span<const std::byte> bytes) override {
+    if (!bytes.empty()) std::memcpy(to_ + offset, bytes.data(), bytes.size());
+    return {};
+  }
+
+ private:
+  std::byte* to_;
+};
+
+Result<Writer> writer_of(const ModelData& data) {
+  WALLE_TRY(check_files(data));
+  WALLE_ASSIGN(detail::Parts parts, detail::serialize_parts(data));
+  return Writer(std::move(parts));
+}
+
+}  // namespace
+
+Status serialize_walle(const ModelData& data, const std::function<std::byte*(size_t)>& room) {
+  WALLE_ASSIGN(Writer writer, writer_of(data));
+  MemoryWriter out(room(static_cast<size_t>(writer.size())));
+  return writer.write(out);
+}
+
 Result<std::string> serialize_walle(const ModelData& data) {
-  WALLE_ASSIGN(auto parts, detail::serialize_parts(data));
-  const auto& [graph, weights] = parts;
-  const auto weights_offset = static_cast<size_t>(
-      base::round_up(static_cast<int64_t>(kWalleHeaderBytes + graph.size()), base::kSegmentAlignment));
-  base::ByteWriter out;
-  out.reserve(weights_offset + weights.size());
-  out.put_bytes(kWalleMagic);
-  out.put(kLayoutVersion);
-  out.put(uint32_t{0});  // flags
-  out.put(uint64_t{kWalleHeaderBytes});
-  out.put(uint64_t{graph.size()});
-  out.put(uint64_t{weights_offset});
-  out.put(uint64_t{weights.size()});
-  out.put(checksum(graph.data(), graph.size()));
-  out.put_checksum();
-  out.pad_to(kWalleHeaderBytes);
-  out.put_bytes(graph);
-  out.pad_to(weights_offset);
-  out.put_bytes(weights);
-  return out.take();
+  std::string out;
+  WALLE_TRY(serialize_walle(data, [&](size_t size) {
+    out.resize(size);
+    return reinterpret_cast<std::byte*>(out.data());
+  }));
+  return out;
 }
 
 Status save_walle(const ModelData& data, const std::string& path) {
-  WALLE_ASSIGN(const std::string bytes, serialize_walle(data));
-  return Env::system().replace_file(path, bytes);
+  WALLE_ASSIGN(Writer writer, writer_of(data));
+  return Env::system().replace_file(path, writer.size(), base::FileAccess::umask,
+                                    [&](base::FileWriter& out) { return writer.write(out); });
 }
 
 }  // namespace walle::ir

@@ -11,6 +11,8 @@ inline constexpr double kSqrt2OverPi = 0.79788456080286535588;
 inline constexpr double kGeluCubic = 0.044715;
 
 // y = f(x + bias + residual). Absent pointers are skipped.
+// In this order, because exporters write Conv, then Add of a shortcut, then Relu, and the fusion pass folds
+// both into the product. At most one of the two biases is set.
 struct Epilogue {
   const float* row_bias = nullptr;  // one per row of the result
   const float* col_bias = nullptr;  // one per column

@@ -11,6 +11,7 @@ namespace {
 #define WALLE_ISA_ENTRY_(set, unused1, unused2) Isa::set,
 constexpr Isa kCompiled[] = {WALLE_FOR_EACH_ISA_(WALLE_ISA_ENTRY_, , )};
 
+// What was compiled is not what the machine has: one wheel serves all x86-64, so the processor is asked.
 bool runs_here(Isa isa) {
   const base::CpuFeatures& cpu = base::cpu_features();
   switch (isa) {
@@ -36,6 +37,7 @@ std::string_view isa_name(Isa isa) {
 }
 
 const std::vector<Isa>& supported_isas() {
+  // Not a global: nothing runs when the library is loaded.
   static const std::vector<Isa> sets = [] {
     std::vector<Isa> found;
     std::ranges::copy_if(kCompiled, std::back_inserter(found), runs_here);
@@ -46,6 +48,7 @@ const std::vector<Isa>& supported_isas() {
 
 Result<Isa> select_isa() {
   const char* forced = std::getenv("WALLE_CPU");
+  // Set to nothing counts as not set: that is how shells unset a variable for one command.
   if (!forced || !*forced) return supported_isas().back();
   for (Isa isa : supported_isas())
     if (isa_name(isa) == forced) return isa;

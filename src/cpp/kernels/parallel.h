@@ -29,6 +29,8 @@ void parallel_ranges(int64_t n, int64_t grain, int threads, Fn&& fn) {
   const int64_t most = base::ceil_div(n, std::max<int64_t>(grain, 1));
   const int64_t tasks = threads <= 1 ? 1 : std::min<int64_t>(most, threads);
   if (tasks <= 1) return fn(int64_t{0}, n);
+  // Equal shares, not pieces of `grain` taken from a queue: element-wise work costs the same everywhere, and
+  // each thread then touches one stretch of memory.
   const int64_t step = base::ceil_div(n, tasks);
   base::parallel_for(tasks, threads, [&](int64_t t) {
     const int64_t begin = t * step;

@@ -7,6 +7,7 @@
 
 namespace walle::kernels {
 
+// Together in one pair of files, because each is one line.
 const SoftmaxTable& softmax_table(Isa isa);
 const NormTable& norm_table(Isa isa);
 

@@ -26,6 +26,8 @@ constexpr int kLanes = 4;  // the baseline of x86-64 and of arm64 has 128-bit ve
 
 typedef float vf __attribute__((vector_size(kLanes * 4)));
 typedef int32_t vi __attribute__((vector_size(kLanes * 4)));
+// For unaligned memory: `aligned(4)` makes loads and stores unaligned ones, which cost nothing extra on
+// aligned data since 2008, and `may_alias` lets them read bytes of any type.
 typedef float vf_any __attribute__((vector_size(kLanes * 4), aligned(4), may_alias));
 typedef float vf4 __attribute__((vector_size(16)));
 typedef float vf4_any __attribute__((vector_size(16), aligned(4), may_alias));
@@ -67,6 +69,8 @@ typedef float vf4_any __attribute__((vector_size(16), aligned(4), may_alias));
 }
 
 // A NaN in x stays (the x86 instructions return their second operand when either is NaN).
+// The maskz form with all lanes on (0xffff): the plain intrinsic of g++ 12 passes an undefined vector, which
+// -Wmaybe-uninitialized reports.
 [[maybe_unused]] inline vf max_keep_nan(vf limit, vf x) {
 #if defined(WALLE_ISA_AVX512)
   return reinterpret_cast<vf>(
@@ -92,6 +96,8 @@ typedef float vf4_any __attribute__((vector_size(16), aligned(4), may_alias));
 #endif
 }
 
+// The three reductions go through memory: they run once per row, and a shuffle for every width would need
+// intrinsics. Halving, not left to right, because pairwise sums round less.
 [[maybe_unused]] inline float sum_lanes(vf x) {
   float lanes[kLanes];
   store(lanes, x);
@@ -114,6 +120,7 @@ typedef float vf4_any __attribute__((vector_size(16), aligned(4), may_alias));
   return best;
 }
 
+// The sign is the top bit of an IEEE 754 number.
 [[maybe_unused]] inline vf abs(vf x) { return as_float(as_int(x) & 0x7fffffff); }
 [[maybe_unused]] inline vf copy_sign(vf magnitude, vf sign) {
   return as_float((as_int(magnitude) & 0x7fffffff) | (as_int(sign) & static_cast<int32_t>(0x80000000)));

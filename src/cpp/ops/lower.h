@@ -28,6 +28,8 @@ struct LowerOptions {
       claims;
   // Computes a node whose inputs are all constant; nullptr: nothing is folded.
   std::function<Result<std::vector<Tensor>>(const Program& one_node)> fold;
+  // A folded value is kept for the model's life. 64 MB hold any table or transposed weight of a network for
+  // devices; what a hostile Tile or Expand would make larger is left to run time.
   int64_t fold_limit_bytes = int64_t{64} << 20;  // results larger than this are left to run time
 };
 

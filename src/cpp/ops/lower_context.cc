@@ -7,6 +7,7 @@
 namespace walle::ops {
 
 const Shape& LowerContext::shape(Ref r) const {
+  // After a failure every reference is kNoRef, and decompositions go on asking for shapes until they return.
   static const Shape empty;
   return r < 0 ? empty : lowering_.program().at(r).shape;
 }
@@ -21,8 +22,11 @@ const Tensor* LowerContext::constant(Ref r) const {
 
 std::vector<Ref> LowerContext::emit_many(std::string_view op, const std::vector<Ref>& inputs,
                                          ir::Attributes attributes, int outputs) {
-  const std::vector<Ref> nothing(static_cast<size_t>(outputs), kNoRef);
+  const std::vector<Ref> nothing(outputs, kNoRef);
+  // Sticky errors: a decomposition calls on with references that do not exist, and nothing may be made of
+  // them.
   if (failed()) return nothing;
+  // By name, as a model file has it: decompositions of one file need no header of another.
   const ir::OpDef* def = find_op(op);
   if (!def) {
     fail(internal_error("operator '" + std::string(op) + "' is not in the op table", origin_.text()));
@@ -53,6 +57,7 @@ bool LowerContext::may_tabulate(int64_t elements, int64_t work) {
 
 bool LowerContext::may_have(DType dtype, const Shape& shape) {
   if (failed()) return false;
+  // At least one byte per element: an undefined dtype has size 0 and would let any shape through.
   if (auto s = Shape::checked(shape.dims(), std::max<int64_t>(dtype_size(dtype), 1), origin_.text()); !s.ok())
     fail(s.take_error());
   return !failed();
@@ -94,6 +99,8 @@ Ref LowerContext::scalar(DType dtype, double value) {
   bool holds = true;
   const bool known = tensor::visit_all(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
+    // An attribute's number beside an integer operand may lie outside its dtype; casting it would be
+    // undefined.
     holds = tensor::representable<T>(value);
     if constexpr (std::is_same_v<T, tensor::Half> || std::is_same_v<T, tensor::BFloat16>)
       t->as_mutable<T>()[0] = T(static_cast<float>(value));
@@ -122,7 +129,9 @@ Ref LowerContext::reshape(Ref r, const Shape& to) {
   if (failed()) return kNoRef;
   if (shape(r) == to) return r;
   raster::Raster whole;
+  // One contiguous region: the planner recognises it as an alias, so that a reshape moves nothing.
   whole.regions.push_back(raster::contiguous_region(0, to.elements()));
+  // The operator's own fault, not the model's: shape rules have run.
   if (shape(r).elements() != to.elements()) {
     fail(internal_error("reshape of " + shape(r).text() + " to " + to.text(), origin_.text()));
     return kNoRef;
@@ -131,6 +140,7 @@ Ref LowerContext::reshape(Ref r, const Shape& to) {
 }
 
 Ref LowerContext::cast(Ref r, DType to) {
+  // No node for nothing: decompositions cast freely.
   if (dtype(r) == to) return r;
   return emit("Cast", {r}, {{"to", static_cast<int64_t>(to)}});
 }

@@ -39,11 +39,13 @@ Ref Lowering::add_value(DType dtype, const Shape& shape) {
 }
 
 Ref Lowering::add_constant(Tensor value) {
+  // Copied first: the value is moved from in the same call, and arguments are evaluated in any order.
   const Shape shape = value.shape();
   return program_.add({value.dtype(), shape, std::move(value)});
 }
 
 Status Lowering::count_table(int64_t elements, int64_t work) {
+  // By division: elements times work may overflow.
   if (elements > (base::kMaxPlanTable - table_work_) / work)
     return resource_error("a table of " + std::to_string(elements) + " elements, " + std::to_string(work) +
                               " steps each, after " + std::to_string(table_work_) + " steps for other tables",
@@ -71,8 +73,10 @@ Result<std::vector<Ref>> Lowering::apply(const ir::OpDef& op, const ir::Attribut
                                          const std::vector<Ref>& inputs, int outputs, const Origin& origin) {
   const std::vector<ir::InferInput> seen = infer_inputs(inputs);
   ir::InferContext context(attributes, seen, outputs);
+  // Control operators have no shape rule: only the executor knows their results.
   if (!op.infer)
     return internal_error(std::string(op.name) + " cannot be part of a decomposition", describe(op, origin));
+  // The node's name goes in front of what the rule says, since rules know shapes only.
   if (Status s = op.infer(context); !s.ok()) return s.error().within(describe(op, origin));
   return apply_inferred(op, attributes, inputs, context.outputs(), origin);
 }
@@ -82,14 +86,17 @@ Result<std::vector<Ref>> Lowering::apply_inferred(const ir::OpDef& op, const ir:
                                                   std::span<const ir::InferOutput> outputs,
                                                   const Origin& origin) {
   for (const ir::InferOutput& o : outputs) {
+    // Before the decomposition computes with the shape: its products must not overflow.
     if (op.lower) WALLE_TRY(check_shape(op, o, origin));  // else finish() does
     if (o.value) WALLE_TRY(count_table(o.shape.elements(), kNumberWork));
   }
   std::vector<Ref> refs;
+  // Shape, Size, Range and the window functions answer in their shape rules: no node is left.
   if (all_known(outputs)) {
     for (const ir::InferOutput& o : outputs) refs.push_back(add_constant(*o.value));
     return refs;
   }
+  // Not for atoms without a rule: kernels take empty tensors themselves.
   if (op.lower && is_nothing(outputs)) {
     for (const ir::InferOutput& o : outputs) {
       WALLE_ASSIGN(refs.emplace_back(), append_raster({}, o.dtype, o.shape, {}, origin));
@@ -110,6 +117,7 @@ Result<std::vector<Ref>> Lowering::apply_inferred(const ir::OpDef& op, const ir:
 
 bool Lowering::runs_whole(const ir::OpDef& op, const ir::Attributes& attributes,
                           const std::vector<Ref>& inputs, std::span<const ir::InferOutput> outputs) const {
+  // An atom with a rule is asked first: it may be in a form that kernels do not take.
   if (op.op_class == ir::OpClass::atomic) return !op.lower;
   return op.op_class == ir::OpClass::composite && options_.claims &&
          options_.claims(op, attributes, infer_inputs(inputs), outputs);
@@ -134,8 +142,11 @@ Result<std::vector<Ref>> Lowering::decompose(const ir::OpDef& op, const ir::Attr
 Status Lowering::check_results(const ir::OpDef& op, const std::vector<Ref>& results,
                                std::span<const ir::InferOutput> outputs, const Origin& origin) const {
   for (size_t i = 0; i < results.size(); ++i) {
+    // Outputs that nobody asked for need not be named.
     if (results[i] < 0 || outputs[i].dtype == DType::undefined) continue;
     const ProgramValue& v = program_.at(results[i]);
+    // Every decomposition against its shape rule, in release builds too: a wrong one would be a kernel that
+    // reads past its input.
     if (v.shape != outputs[i].shape || v.dtype != outputs[i].dtype)
       return internal_error("decomposition gives " + std::string(dtype_name(v.dtype)) + v.shape.text() +
                                 " where the shape rule says " + std::string(dtype_name(outputs[i].dtype)) +
@@ -146,6 +157,8 @@ Status Lowering::check_results(const ir::OpDef& op, const std::vector<Ref>& resu
 }
 
 Result<std::vector<Ref>> Lowering::finish(ProgramNode node, std::span<const ir::InferOutput> outputs) {
+  // Asked for every node: a Loop-free model of a few kilobytes can unfold to millions (an LSTM of a long
+  // sequence).
   if (static_cast<int64_t>(program_.nodes.size()) >= base::kMaxPlanNodes)
     return resource_error("a model of more than " + std::to_string(base::kMaxPlanNodes) + " steps", "fewer",
                           describe(*node.op, node.origin), "run the model in parts, or shorter sequences");
@@ -156,6 +169,7 @@ Result<std::vector<Ref>> Lowering::finish(ProgramNode node, std::span<const ir::
   }
   if (folds(node, bytes)) return fold(std::move(node), outputs);
   for (const ir::InferOutput& o : outputs)
+    // Results that the shape rule left without a dtype do not exist here (optional outputs).
     node.outputs.push_back(o.dtype == DType::undefined ? kNoRef : add_value(o.dtype, o.shape));
   program_.nodes.push_back(std::move(node));
   return program_.nodes.back().outputs;
@@ -169,6 +183,7 @@ bool Lowering::folds(const ProgramNode& node, int64_t result_bytes) const {
 
 Result<std::vector<Ref>> Lowering::fold(ProgramNode node, std::span<const ir::InferOutput> outputs) {
   Program one;
+  // A program of its own: the kernels that fold are those that run, on one node.
   for (Ref& r : node.inputs)
     if (r >= 0) r = one.add(program_.at(r));
   for (const ir::InferOutput& o : outputs) one.outputs.push_back(one.add({o.dtype, o.shape, std::nullopt}));
@@ -201,13 +216,18 @@ Result<Ref> Lowering::append_raster(raster::Raster raster, DType dtype, const Sh
   std::vector<int64_t> elements;
   for (Ref r : sources) {
     elements.push_back(program_.at(r).shape.elements());
+    // Rasters copy bits: a source of another dtype would be read wrongly, and a smaller one past its end.
     if (program_.at(r).dtype != dtype)
       return internal_error("raster from " + std::string(dtype_name(program_.at(r).dtype)) + " to " +
                                 std::string(dtype_name(dtype)),
                             origin.text());
   }
+  // Regions without elements have strides that mean nothing; later passes need not ask.
   std::erase_if(raster.regions, [](const raster::Region& r) { return r.elements() == 0; });
+  // Every raster, whoever made it: all addresses inside source and destination, proven once here so that
+  // kernels need not look.
   WALLE_TRY(raster::check(raster, elements, shape.elements()));
+  // One form for equal regions: the merge pass compares rasters by their text.
   for (raster::Region& r : raster.regions) r = raster::canonical(r);
   ProgramNode node{.op = &raster_op(), .inputs = sources, .origin = origin, .raster = std::move(raster)};
   WALLE_ASSIGN(std::vector<Ref> refs, finish(std::move(node), one_output(dtype, shape)));

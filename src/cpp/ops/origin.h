@@ -1,5 +1,5 @@
 // Origin: the name of the graph node a program node came from. A decomposition makes many nodes of one name
-// (an LSTM several for each time step), so they share it.
+// (an LSTM several for each time step), so they share it. Immutable; copied freely between threads.
 #pragma once
 
 #include <memory>

@@ -10,7 +10,9 @@ void remove_dead_nodes(Program& program) {
   for (Ref r : program.outputs)
     if (r >= 0) live[r] = true;
   std::vector<ProgramNode> kept;
+  // Backwards through a topological order: every reader has been seen before the node it reads.
   for (auto it = program.nodes.rbegin(); it != program.nodes.rend(); ++it) {
+    // One result read by anybody keeps the node: atoms of several results (TopK) compute them together.
     const bool needed = std::ranges::any_of(it->outputs, [&](Ref r) { return r >= 0 && live[r]; });
     if (!needed) continue;
     for (Ref r : it->inputs)
@@ -44,6 +46,7 @@ std::string dump(const Program& program) {
     if (!n.attributes.items().empty()) out << " {" << n.attributes.text() << "}";
     if (n.raster) out << ' ' << n.raster->text();
     if (n.loop) out << ' ' << n.loop->text();
+    // At the end of the line, because one graph node makes many of these and its name repeats.
     if (!n.origin.text().empty()) out << "  # " << n.origin.text();
     out << "\n";
   }

@@ -12,6 +12,7 @@ namespace walle::ops {
 #undef WALLE_OP_LIST
 
 namespace {
+// A hash table beside the rows: find_op() is asked for every node and every step of a decomposition.
 struct Table {
   std::vector<const ir::OpDef*> rows;
   std::unordered_map<std::string_view, const ir::OpDef*> by_name;
@@ -26,11 +27,13 @@ struct Table {
   }
   void add(const ir::OpDef& row) {
     rows.push_back(&row);
+    // Views of string literals: the rows are static.
     by_name.emplace(row.name, &row);
   }
 };
 
 const Table& table() {
+  // Made when first asked, not when the library is loaded.
   static const Table instance;
   return instance;
 }

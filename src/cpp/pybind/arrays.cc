@@ -30,18 +30,23 @@ py::dtype make_dtype(const tensor::DTypeFacts& row) {
 // need); never freed, because destroying them after the interpreter would crash. Guarded by the GIL.
 const py::dtype& numpy_dtype(DType dtype) {
   static auto* table = new std::array<std::optional<py::dtype>, tensor::kDTypeCount>();
-  auto& found = (*table)[static_cast<size_t>(dtype)];
+  auto& found = (*table)[static_cast<int>(dtype)];
   if (!found) found = make_dtype(tensor::dtype_facts(dtype));
   return *found;
 }
 
-// Of the dtypes that NumPy itself has.
+// Of the dtypes that NumPy itself has. By kind and size and not by name: "long" and "int64" are then one type
+// wherever they have one width. A walk over some twenty rows, without touching Python.
 DType from_kind(char kind, py::ssize_t size) {
   for (int i = 1; i < tensor::kDTypeCount; ++i) {
     const tensor::DTypeFacts& row = tensor::kDTypes[i];
     if (row.numpy_kind == kind && row.size == size && !lacks(row)) return static_cast<DType>(i);
   }
   return DType::undefined;
+}
+
+bool lies_in_order(const py::array& array) {
+  return (array.flags() & py::array::c_style) && array.dtype().byteorder() != (PY_LITTLE_ENDIAN ? '>' : '<');
 }
 
 // What NumPy cannot take (a tensor on another device, a dtype of its own kind) is the caller's argument, not
@@ -64,16 +69,15 @@ py::array numpy_call(const char* function, py::handle object, const std::string&
 }  // namespace
 
 bool usable_as_it_is(const py::array& array) {
-  constexpr int kWanted = int{py::array::c_style} | int{py::detail::npy_api::NPY_ARRAY_ALIGNED_};
-  return (array.flags() & kWanted) == kWanted && array.dtype().byteorder() != (PY_LITTLE_ENDIAN ? '>' : '<');
+  return lies_in_order(array) && (array.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_) != 0;
 }
 
 py::array as_array(py::handle object, const std::string& where, bool allow_plain) {
   py::array array;
   if (py::isinstance<py::array>(object)) {
     array = py::reinterpret_borrow<py::array>(object);
-    if (usable_as_it_is(array)) return array;
-  } else if (py::hasattr(object, "__dlpack__")) {
+    if (usable_as_it_is(array)) return array;      // what is not is copied below, each fault by itself
+  } else if (py::hasattr(object, "__dlpack__")) {  // first: it shares memory where __array__ may copy
     array = numpy_call("from_dlpack", object, where);
   } else if (PyObject_CheckBuffer(object.ptr()) || py::hasattr(object, "__array__") || allow_plain) {
     array = numpy_call("asarray", object, where);
@@ -97,6 +101,7 @@ DType dtype_of(const py::array& array) {
   const py::dtype dtype = array.dtype();
   const DType plain = from_kind(dtype.kind(), dtype.itemsize());
   if (plain != DType::undefined) return plain;
+  // The types of ml_dtypes share kinds and sizes with others; their names tell them apart.
   const std::string name = py::str(dtype.attr("name"));
   for (int i = 1; i < tensor::kDTypeCount; ++i)
     if (tensor::kDTypes[i].numpy_name == name) return static_cast<DType>(i);
@@ -106,6 +111,7 @@ DType dtype_of(const py::array& array) {
 bool can_hold(const py::array& array, DType dtype) {
   const DType have = dtype_of(array);
   if (have == dtype) return true;
+  // Without ml_dtypes, who has such values has their bits.
   if (dtype == DType::bfloat16) return have == DType::uint16;
   return tensor::is_storage_only(dtype) && have == DType::uint8;
 }
@@ -118,7 +124,7 @@ Shape shape_of(const py::array& array, DType dtype, const std::string& where) {
 Tensor borrow(const py::array& array, DType dtype, const Shape& shape, bool writable) {
   PyObject* owner = array.ptr();
   Py_INCREF(owner);
-  auto release = [owner] { drop_reference(owner); };
+  auto release = [owner] { drop_reference(owner); };  // on any thread, and perhaps after Python has ended
   Buffer buffer = Buffer::wrap(const_cast<void*>(array.data()), static_cast<size_t>(array.nbytes()),
                                std::move(release), writable);
   return Tensor(dtype, shape, std::move(buffer));
@@ -126,14 +132,31 @@ Tensor borrow(const py::array& array, DType dtype, const Shape& shape, bool writ
 
 Tensor copy(const py::array& array, DType dtype, const Shape& shape) {
   Tensor out = unwrap(Tensor::allocate(dtype, shape));
-  if (array.nbytes()) std::memcpy(out.mutable_data(), array.data(), static_cast<size_t>(array.nbytes()));
+  if (array.nbytes()) std::memcpy(out.mutable_data(), array.data(), array.nbytes());
   return out;
+}
+
+Buffer window_of_file(const py::array& array) {
+  // Views of arrays and the memory that NumPy takes from an object stand between.
+  py::object at = py::reinterpret_borrow<py::object>(array);
+  while (!at.is_none() && !py::isinstance<base::MappedFile>(at)) {
+    if (PyMemoryView_Check(at.ptr())) {
+      PyObject* of = PyMemoryView_GET_BUFFER(at.ptr())->obj;
+      at = of ? py::reinterpret_borrow<py::object>(of) : py::none();
+    } else {
+      at = py::getattr(at, "base", py::none());
+    }
+  }
+  if (at.is_none() || array.nbytes() == 0 || !lies_in_order(array)) return {};
+  const Buffer file = Buffer::of_file(py::cast<std::shared_ptr<base::MappedFile>>(at));
+  const auto offset = static_cast<const std::byte*>(array.data()) - file.data();
+  return file.part(static_cast<size_t>(offset), static_cast<size_t>(array.nbytes()));
 }
 
 py::array to_array(const Tensor& tensor) {
   const Shape& shape = tensor.shape();
   std::vector<py::ssize_t> dims(shape.begin(), shape.end());
-  auto* keep = new Tensor(tensor);
+  auto* keep = new Tensor(tensor);  // the array shows the engine's memory, and the capsule keeps it
   const py::capsule owner(keep, [](void* p) { delete static_cast<Tensor*>(p); });
   return py::array(numpy_dtype(tensor.dtype()), std::move(dims), tensor.data(), owner);
 }

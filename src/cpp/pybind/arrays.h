@@ -37,6 +37,10 @@ Tensor copy(const py::array& array, DType dtype, const Shape& shape);
 
 Shape shape_of(const py::array& array, DType dtype, const std::string& where);
 
+// The bytes of a C-contiguous array in native byte order over a MappedFile, aligned or not, as a window of
+// that file; empty for any other array.
+Buffer window_of_file(const py::array& array);
+
 // An array over the tensor's bytes; the array keeps them alive.
 py::array to_array(const Tensor& tensor);
 

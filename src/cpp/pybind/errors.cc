@@ -14,11 +14,14 @@ const char* python_class(base::ErrorGroup group) {
     case base::ErrorGroup::task: return "TaskError";
     case base::ErrorGroup::network: return "NetworkError";
     case base::ErrorGroup::internal: return "InternalError";
+    case base::ErrorGroup::timeout: return "DeadlineError";
+    case base::ErrorGroup::cancelled: return "CancelledError";
   }
   return "InternalError";
 }
 
 void raise(const Error& error) {
+  // The classes are Python's own, so that they can carry docs and attributes; importing again is a look-up.
   const py::object cls = py::module_::import("walle_rt.errors").attr(python_class(error.group()));
   const base::ErrorText& t = error.text();
   py::object instance = cls(error.message(), py::arg("given") = t.given, py::arg("expected") = t.expected,

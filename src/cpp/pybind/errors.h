@@ -11,6 +11,7 @@
 
 namespace walle::pybind {
 
+// Thrown and caught between a binding and pybind11 alone: below the bindings nothing throws on purpose.
 class CoreError : public std::exception {
  public:
   explicit CoreError(Error error) : error_(std::move(error)), text_(error_.message()) {}
@@ -19,7 +20,7 @@ class CoreError : public std::exception {
 
  private:
   Error error_;
-  std::string text_;
+  std::string text_;  // what() must return a pointer that lasts as long as the exception
 };
 
 template <class T>

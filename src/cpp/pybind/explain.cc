@@ -39,7 +39,7 @@ py::dict row_dict(const runtime::ExplainRow& row) {
 
 py::dict explain(NativeSession& session) {
   const runtime::ExplainReport report = [&] {
-    const PythonUnlocked unlocked;
+    const PythonUnlocked unlocked;  // it waits for a run under way
     return session.native().explain();
   }();
   py::list rows;
@@ -52,6 +52,8 @@ py::dict explain(NativeSession& session) {
   out["activation_bytes"] = report.activation_bytes;
   out["aliases"] = report.aliases;
   out["predicted_ms"] = report.predicted_ms;
+  out["profiled_runs"] = report.profiled_runs;
+  out["wall_ms"] = report.wall_ms;
   out["program"] = report.program;
   return out;
 }

@@ -2,6 +2,8 @@
 // one.
 #include <pybind11/stl.h>
 
+#include <map>
+
 #include "ir/graph.h"
 #include "pybind/arrays.h"
 #include "pybind/errors.h"
@@ -19,6 +21,7 @@ struct GraphBuilder {
 };
 
 ir::Value& value_at(GraphBuilder& b, ir::ValueId id) {
+  // Converters are Python code that anybody may write: a wrong number must not become a wrong address.
   if (id < 0 || id >= static_cast<ir::ValueId>(b.graph->values.size()))
     throw CoreError(argument_error("value number " + std::to_string(id), "a number this builder gave out",
                                    "GraphBuilder", kConvertAgain));
@@ -41,6 +44,7 @@ std::optional<std::vector<ir::Dim>> dims_from(const py::object& shape) {
   std::vector<ir::Dim> dims;
   for (const py::handle item : shape) {
     ir::Dim dim;
+    // None leaves both empty: a size that nothing is known of.
     if (py::isinstance<py::str>(item))
       dim.symbol = py::cast<std::string>(item);
     else if (!item.is_none())
@@ -52,10 +56,18 @@ std::optional<std::vector<ir::Dim>> dims_from(const py::object& shape) {
 
 Tensor constant_from(const py::object& array, const std::string& dtype_name, const std::string& where) {
   const DType dtype = dtype_from(dtype_name);
-  const py::array bits = as_array(array, where, true);
+  const Buffer window = py::isinstance<py::array>(array) ? window_of_file(array) : Buffer();
+  const py::array bits = window ? py::array(array) : as_array(array, where, true);
   if (!can_hold(bits, dtype))
     throw CoreError(argument_error("an array of dtype " + std::string(py::str(bits.dtype())),
                                    "the bits of " + dtype_name, where, kConvertAgain));
+  if (window && usable_as_it_is(bits))
+    return unwrap(Tensor(dtype, shape_of(bits, dtype, where), window).with_plain_booleans());
+  if (window) {  // at an address that its dtype cannot have
+    const Tensor aligned = copy(bits, dtype, shape_of(bits, dtype, where));
+    window.drop(0, window.size());
+    return unwrap(aligned.with_plain_booleans());
+  }
   return unwrap(copy(bits, dtype, shape_of(bits, dtype, where)).with_plain_booleans());
 }
 
@@ -153,12 +165,40 @@ void set_outputs(GraphBuilder& b, const std::vector<ir::ValueId>& ids) {
   b.graph->outputs = ids;
 }
 
+void collect_files(const ir::Graph& graph, std::map<const base::MappedFile*, Buffer>& files) {
+  const auto add = [&](const Tensor& t) {
+    if (const base::MappedFile* file = t.buffer().file()) files.emplace(file, t.buffer());
+  };
+  for (const ir::Value& value : graph.values)
+    if (value.constant) add(*value.constant);
+  for (const ir::Node& node : graph.nodes)
+    for (const auto& [name, value] : node.attributes.items()) {
+      if (const auto* t = std::get_if<Tensor>(&value)) add(*t);
+      if (const auto* body = std::get_if<std::shared_ptr<const ir::Graph>>(&value))
+        collect_files(**body, files);
+    }
+}
+
+std::vector<Buffer> files_of(const ir::Graph& graph) {
+  std::map<const base::MappedFile*, Buffer> files;
+  collect_files(graph, files);
+  std::vector<Buffer> out;
+  for (auto& [file, window] : files) out.push_back(std::move(window));
+  return out;
+}
+
+void set_overridable(GraphBuilder& b, const std::vector<ir::ValueId>& ids) {
+  for (const ir::ValueId id : ids) value_at(b, id);
+  b.graph->overridable = ids;
+}
+
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 ModelDataHandle finish(GraphBuilder& b, const std::vector<std::tuple<std::string, Pairs, Pairs>>& signatures,
                        const std::map<std::string, std::string>& metadata) {
   auto data = std::make_shared<ir::ModelData>();
   data->graph = *b.graph;
+  data->files = files_of(data->graph);
   for (const auto& [name, inputs, outputs] : signatures) data->signatures.push_back({name, inputs, outputs});
   data->metadata = metadata;
   return {std::move(data)};
@@ -193,6 +233,7 @@ void bind_graph_builder(py::module_& m) {
           py::arg("value"))
       .def("constant_array", constant_array, py::arg("value"))
       .def("outputs", set_outputs, py::arg("values"))
+      .def("overridable", set_overridable, py::arg("values"))
       .def_property_readonly("node_count", [](const GraphBuilder& b) { return b.graph->nodes.size(); })
       .def("text", [](const GraphBuilder& b) { return ir::dump(*b.graph); })
       .def("finish", finish, py::arg("signatures"), py::arg("metadata"));

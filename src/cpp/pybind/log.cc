@@ -21,7 +21,8 @@ namespace py = pybind11;
 
 namespace {
 
-// A main thread that sits in a long native call fetches nothing meanwhile: what is kept has an end.
+// A main thread that sits in a long native call fetches nothing meanwhile: what is kept has an end. Some 100
+// KB, and more lines than anybody reads.
 constexpr size_t kMostWaiting = 1000;
 
 struct Line {
@@ -57,6 +58,7 @@ void hand_over(const Line& line) {
 int deliver(void*) {
   std::deque<Line> lines;
   size_t dropped = 0;
+  // The handlers run without the lock: they may take long, and may log through us.
   {
     const std::lock_guard lock(queue().mutex);
     lines.swap(queue().lines);
@@ -87,7 +89,7 @@ void set_log_sink(const py::object& sink) {
   base::set_log_hook(sink.is_none() ? nullptr : enqueue, nullptr);
   PyObject* former = queue().sink;
   queue().sink = sink.is_none() ? nullptr : py::object(sink).release().ptr();
-  Py_XDECREF(former);
+  Py_XDECREF(former);  // last: its destructor may run Python, which may log
 }
 
 }  // namespace

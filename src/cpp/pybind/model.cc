@@ -59,7 +59,7 @@ py::list signatures(const ir::ModelData& data) {
 using ModelPtr = std::shared_ptr<runtime::Model>;
 
 ModelPtr create(const ModelDataHandle& handle, bool fold) {
-  const PythonUnlocked unlocked;
+  const PythonUnlocked unlocked;  // verifying and folding a large model take seconds
   return unwrap(runtime::Model::create(*handle.data, {.fold = fold}));
 }
 
@@ -79,7 +79,9 @@ std::unique_ptr<NativeSession> session(const ModelPtr& model, const std::string&
 }
 
 ModelDataHandle expose_all(const ModelPtr& model) {
-  return {std::make_shared<const ir::ModelData>(ir::expose_all(model->graph()))};
+  ir::ModelData data = ir::expose_all(model->graph());
+  data.files = model->data().files;
+  return {std::make_shared<const ir::ModelData>(std::move(data))};
 }
 
 }  // namespace
@@ -92,6 +94,9 @@ void bind_model(py::module_& m) {
       .def_property_readonly(
           "outputs",
           [](const ModelPtr& model) { return value_infos(model->graph(), model->graph().outputs); })
+      .def_property_readonly(
+          "overridable",
+          [](const ModelPtr& model) { return value_infos(model->graph(), model->graph().overridable); })
       .def_property_readonly("signatures", [](const ModelPtr& model) { return signatures(model->data()); })
       .def_property_readonly("metadata", [](const ModelPtr& model) { return model->data().metadata; })
       .def_property_readonly("node_count", [](const ModelPtr& model) { return model->graph().nodes.size(); })
@@ -100,12 +105,11 @@ void bind_model(py::module_& m) {
           "save",
           [](const ModelPtr& model, const std::string& path) {
             const PythonUnlocked unlocked;
-            unwrap(ir::save_walle(model->data(), path));
+            unwrap(ir::save_walle(model->stored(), path));
           },
           py::arg("path"), "Write a .walle file, replacing an old one atomically.")
       .def(
-          "serialize",
-          [](const ModelPtr& model) { return py::bytes(unwrap(ir::serialize_walle(model->data()))); },
+          "serialize", [](const ModelPtr& model) { return serialized(model->stored()); },
           "The bytes of a .walle file.")
       .def("expose_all", expose_all, "The model data with every value of the main graph as an output.")
       .def(

@@ -17,6 +17,8 @@ namespace {
 // What ending the last isolates and the log callbacks under way may take. One isolate takes 0.6 ms; a
 // callback that is stuck for longer must not keep the process from ending.
 constexpr std::chrono::seconds kPatience{5};
+// Once per process, at its end, so waking up costs nothing; finer would not end sooner than
+// one isolate takes.
 constexpr std::chrono::milliseconds kLookEvery{1};
 
 // Both are written and read in one total order (the default of std::atomic): either a thread that enters sees
@@ -38,6 +40,8 @@ bool enter() {
 
 void leave() { --inside; }
 
+// For threads that come back when there is no interpreter any more. Ending the thread would unwind it through
+// C++ frames that hold Python objects; sleeping until the process is gone harms nobody.
 [[noreturn]] void stay() {
   for (;;) pause();
 }
@@ -83,9 +87,13 @@ PythonUnlocked::~PythonUnlocked() {
   leave();
 }
 
+bool on_main_thread() { return PyThreadState_Get() == main_thread; }
+
 void drop_reference(PyObject* object) {
   if (const PythonLock lock; lock) Py_DECREF(object);
 }
+
+bool on_main_thread() { return PyThreadState_Get() == main_thread; }
 
 void end_with_python() {
   const py::module_ threading = py::module_::import("threading");

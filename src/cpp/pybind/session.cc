@@ -7,6 +7,7 @@
 
 #include "pybind/errors.h"
 #include "pybind/python_lock.h"
+#include "pybind/run_options.h"
 #include "pybind/session_values.h"
 #include "runtime/value_names.h"
 
@@ -27,7 +28,7 @@ std::string shown(py::handle name) {
 
 py::list stop_profile(NativeSession& session) {
   py::list out;
-  for (const runtime::ProfileEvent& e : session.native().stop_profile())
+  for (const runtime::ProfileEvent& e : unwrap(session.native().stop_profile()))
     out.append(py::make_tuple(e.name, e.op, e.backend, e.algorithm, e.start_us, e.duration_us));
   return out;
 }
@@ -39,7 +40,8 @@ NativeSession::NativeSession(std::shared_ptr<const runtime::Model> model,
     : model_(std::move(model)),
       session_(std::move(session)),
       input_names_(python_names(runtime::value_names(model_->graph(), model_->graph().inputs))),
-      output_names_(python_names(runtime::value_names(model_->graph(), model_->graph().outputs))) {}
+      output_names_(python_names(runtime::value_names(model_->graph(), model_->graph().outputs))),
+      overridable_names_(python_names(runtime::value_names(model_->graph(), model_->graph().overridable))) {}
 
 void NativeSession::refuse_names(const py::dict& feeds) const {
   std::vector<std::string> given;
@@ -49,20 +51,28 @@ void NativeSession::refuse_names(const py::dict& feeds) const {
                                  "name the inputs by str"));
 }
 
-std::vector<ir::RuntimeValue> NativeSession::inputs(const py::dict& feeds) const {
+NativeSession::Feeds NativeSession::inputs(const py::dict& feeds) const {
   const ir::Graph& graph = model_->graph();
-  std::vector<ir::RuntimeValue> values;
-  values.reserve(input_names_.size());
+  Feeds found;
+  found.values.reserve(input_names_.size());
   size_t used = 0;
   for (size_t i = 0; i < input_names_.size(); ++i) {
     const ir::Value& declared = graph.at(graph.inputs[i]);
     PyObject* given = PyDict_GetItemWithError(feeds.ptr(), input_names_[i].ptr());
     if (given == nullptr && declared.kind != ir::ValueKind::optional) refuse_names(feeds);
     used += given != nullptr ? 1 : 0;
-    values.push_back(given != nullptr ? value_from(given, declared) : ir::RuntimeValue());
+    found.values.push_back(given != nullptr ? value_from(given, declared) : ir::RuntimeValue());
+  }
+  for (size_t i = 0; used < feeds.size() && i < overridable_names_.size(); ++i) {
+    PyObject* given = PyDict_GetItemWithError(feeds.ptr(), overridable_names_[i].ptr());
+    if (given == nullptr) continue;
+    ++used;
+    const ir::Value& declared = graph.at(graph.overridable[i]);
+    found.values.push_back(value_from(given, declared));
+    found.overridden.push_back(declared.name);
   }
   if (used < feeds.size()) refuse_names(feeds);
-  return values;
+  return found;
 }
 
 std::vector<bool> NativeSession::chosen(const py::object& wanted) const {
@@ -79,32 +89,63 @@ std::vector<bool> NativeSession::chosen(const py::object& wanted) const {
       throw CoreError(
           runtime::unknown_name(shown(name), "output", runtime::value_names(graph, graph.outputs)));
     }
-    give[static_cast<size_t>(found - output_names_.begin())] = true;
+    give[found - output_names_.begin()] = true;
   }
   return give;
 }
 
-py::dict NativeSession::run(const py::dict& feeds, const py::object& wanted) {
-  std::vector<ir::RuntimeValue> values = inputs(feeds);
-  const std::vector<bool> give = chosen(wanted);
+py::dict NativeSession::run_chosen(const py::dict& feeds, const std::vector<bool>& give,
+                                   runtime::RunOptions options, const py::list* memory) {
+  Feeds found = inputs(feeds);
   // The second handle lets go of the arrays here, with the GIL held; the engine's would have to fight for it
   // at each one.
-  const std::vector<ir::RuntimeValue> kept = values;
-  const std::vector<ir::RuntimeValue> results = unwrap([&] {
+  const std::vector<ir::RuntimeValue> kept = found.values;
+  SignalCheck signals;
+  if (on_main_thread()) options.host = &signals;
+  Result<std::vector<ir::RuntimeValue>> ran = [&] {
     const PythonUnlocked unlocked;
-    return session_->run(std::move(values));
-  }());
+    return session_->run(std::move(found.values), options, found.overridden);
+  }();
+  signals.rethrow();
+  const std::vector<ir::RuntimeValue> results = unwrap(std::move(ran));
   py::dict out;
-  for (size_t i = 0; i < output_names_.size() && i < results.size(); ++i)
-    if (give[i]) out[output_names_[i]] = value_to_python(results[i]);
+  for (size_t i = 0; i < output_names_.size() && i < results.size(); ++i) {
+    if (!give[i]) continue;
+    const bool given = memory != nullptr && options.results[i].defined();
+    out[output_names_[i]] = given ? py::object((*memory)[i]) : value_to_python(results[i]);
+  }
   return out;
 }
 
+py::dict NativeSession::run(const py::dict& feeds, const py::object& wanted) {
+  return run_chosen(feeds, chosen(wanted), {}, nullptr);
+}
+
+py::dict NativeSession::run_with(const py::dict& feeds, const py::object& wanted,
+                                 std::optional<double> timeout,
+                                 const std::shared_ptr<runtime::CancelToken>& cancel, const py::object& out) {
+  const std::vector<bool> give = chosen(wanted);
+  runtime::RunOptions options;
+  if (timeout) options.timeout = timeout_from(*timeout);
+  options.cancel = cancel.get();
+  if (out.is_none()) return run_chosen(feeds, give, std::move(options), nullptr);
+  const py::list memory = result_arrays(out, wanted, output_names_, give);
+  options.results = result_tensors(memory, model_->graph());
+  return run_chosen(feeds, give, std::move(options), &memory);
+}
+
 void bind_session(py::module_& m) {
+  py::class_<runtime::CancelToken, std::shared_ptr<runtime::CancelToken>>(m, "CancelToken",
+                                                                          "Ends runs from any thread.")
+      .def(py::init<>())
+      .def("cancel", &runtime::CancelToken::cancel)
+      .def_property_readonly("cancelled", &runtime::CancelToken::cancelled);
   py::class_<NativeSession>(m, "Session", "A model made ready to run.")
       .def("run", &NativeSession::run, py::arg("inputs"), py::arg("outputs") = py::none())
+      .def("run_with", &NativeSession::run_with, py::arg("inputs"), py::arg("outputs"), py::arg("timeout"),
+           py::arg("cancel"), py::arg("out"))
       .def("explain", explain)
-      .def("start_profile", [](NativeSession& s) { s.native().start_profile(); })
+      .def("start_profile", [](NativeSession& s) { unwrap(s.native().start_profile()); })
       .def("stop_profile", stop_profile, "[(name, op, backend, algorithm, start us, duration us)].");
 }
 

@@ -1,9 +1,13 @@
-// A session as Python holds it, with the names of its inputs and outputs ready as Python strings.
+// A session as Python holds it, with the names of its inputs and outputs ready as Python strings: looking a
+// name up in the caller's dictionary then makes no string, and hashes are kept with the strings.
+//
+// Called with Python's lock held; immutable but for the session below, which locks itself.
 #pragma once
 
 #include <pybind11/pybind11.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "runtime/session.h"
@@ -16,11 +20,23 @@ class NativeSession {
 
   // {name: value} in, {name: value} out; the GIL is released while the engine works.
   pybind11::dict run(const pybind11::dict& feeds, const pybind11::object& wanted);
+  // With an end (seconds, a token) and memory for results, each None where it is not wanted.
+  pybind11::dict run_with(const pybind11::dict& feeds, const pybind11::object& wanted,
+                          std::optional<double> timeout, const std::shared_ptr<runtime::CancelToken>& cancel,
+                          const pybind11::object& out);
   runtime::Session& native() { return *session_; }
 
  private:
-  std::vector<ir::RuntimeValue> inputs(const pybind11::dict& feeds) const;
+  // Values as Session::run takes them.
+  struct Feeds {
+    std::vector<ir::RuntimeValue> values;
+    runtime::Names overridden;
+  };
+
+  Feeds inputs(const pybind11::dict& feeds) const;
   std::vector<bool> chosen(const pybind11::object& wanted) const;
+  pybind11::dict run_chosen(const pybind11::dict& feeds, const std::vector<bool>& give,
+                            runtime::RunOptions options, const pybind11::list* memory);
   // Says which name is wrong or missing; off the way of a run that is right.
   [[noreturn]] void refuse_names(const pybind11::dict& feeds) const;
 
@@ -28,6 +44,7 @@ class NativeSession {
   std::unique_ptr<runtime::Session> session_;
   std::vector<pybind11::str> input_names_;
   std::vector<pybind11::str> output_names_;
+  std::vector<pybind11::str> overridable_names_;
 };
 
 pybind11::dict explain(NativeSession& session);

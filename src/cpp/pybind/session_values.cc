@@ -13,6 +13,7 @@ namespace {
 std::optional<Tensor> borrow_plain(py::handle object, DType declared) {
   if (!py::isinstance<py::array>(object)) return std::nullopt;
   const auto array = py::reinterpret_borrow<py::array>(object);
+  // The limits are looked at here so that whatever fails them goes the long way, which says what is wrong.
   if (array.ndim() > base::kMaxRank || array.nbytes() > base::kMaxTensorBytes || !usable_as_it_is(array) ||
       dtype_of(array) != declared)
     return std::nullopt;
@@ -26,6 +27,8 @@ Tensor tensor_from(py::handle object, DType declared, const std::string& name) {
   const std::string where = "input '" + name + "'";
   const py::array array = as_array(object, where);
   DType dtype = dtype_of(array);
+  // Bits in a plain array stand for the type that the input declares. Any other dtype goes on as it is: the
+  // session refuses it with the input's declaration in the message.
   if (dtype != declared && can_hold(array, declared)) dtype = declared;
   if (dtype == DType::undefined) {
     const std::string have = py::str(array.dtype());
@@ -48,7 +51,7 @@ ir::RuntimeValue sequence_from(py::handle object, const ir::Value& declared) {
 py::array fresh_array(const Tensor& tensor) {
   if (tensor.buffer().writable()) return to_array(tensor);
   Tensor own = unwrap(Tensor::allocate(tensor.dtype(), tensor.shape()));
-  if (tensor.bytes() > 0) std::memcpy(own.mutable_data(), tensor.data(), static_cast<size_t>(tensor.bytes()));
+  if (tensor.bytes() > 0) std::memcpy(own.mutable_data(), tensor.data(), tensor.bytes());
   return to_array(own);
 }
 

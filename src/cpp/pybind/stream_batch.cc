@@ -8,6 +8,8 @@ using namespace walle::stream;
 
 namespace {
 
+// The usual types first, by identity of their classes; bool before int, whose subclass it is. What is left
+// may be an array, a list of floats or a NumPy scalar, which NumPy alone can tell.
 Cell cell_of(py::handle value) {
   if (value.is_none()) return std::monostate();
   if (py::isinstance<py::bool_>(value)) return int64_t{value.cast<bool>()};
@@ -17,7 +19,7 @@ Cell cell_of(py::handle value) {
   using Row = py::array_t<float, py::array::c_style | py::array::forcecast>;
   if (const auto row = Row::ensure(value); row && row.ndim() == 1)
     return Floats(row.data(), row.data() + row.size());
-  PyErr_Clear();
+  PyErr_Clear();  // NumPy's reason speaks of its own types; ours names those of a batch
   const std::string type = py::str(py::type::of(value).attr("__name__"));
   throw CoreError(argument_error("a value of type " + type,
                                  "None, int, float, bool, str or a one-dimensional array of floats", "batch",
@@ -42,6 +44,7 @@ void check_rows(const std::string& what, size_t have, size_t rows, const char* n
 }  // namespace
 
 Column column_of(const std::string& name, const Labels& labels) {
+  // What nobody has labelled counts as personal: forgetting a label must not let data leave.
   Column column{.name = name, .sensitivity = Sensitivity::personal, .cells = {}};
   if (const auto label = labels.find(name); label != labels.end()) {
     column.sensitivity = enum_of(label->second.first, Sensitivity::secret, "sensitivity");
@@ -54,11 +57,11 @@ Batch batch_of(const py::dict& columns, const Labels& labels, const std::vector<
   Batch batch;
   batch.ts = columns["ts"].cast<std::vector<int64_t>>();
   batch.support = support;
-  if (!support.empty())
+  if (!support.empty())  // without it every row stands for the one event it came from
     check_rows("support", support.size(), batch.rows(), "leave it out for rows of one event each");
   for (const auto& [key, values] : columns) {
     const auto name = key.cast<std::string>();
-    if (name == "ts") continue;
+    if (name == "ts") continue;  // the time of the rows, not a column that operators compute with
     Column column = column_of(name, labels);
     for (const py::handle value : values) column.cells.push_back(cell_of(value));
     check_rows("column '" + name + "'", column.cells.size(), batch.rows(),

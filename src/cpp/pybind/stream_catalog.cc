@@ -9,8 +9,9 @@ namespace {
 
 using GivenField = std::tuple<std::string, int, int>;  // name, type, sensitivity
 
+// The number that events of this name carry in the log.
 uint16_t declare(Catalog& catalog, const std::string& name, int kind, const std::vector<GivenField>& fields) {
-  EventDecl declared{name, enum_of(kind, EventKind::custom, "event kind"), {}};
+  EventDecl declared{.name = name, .kind = enum_of(kind, EventKind::custom, "event kind"), .fields = {}};
   for (const auto& [field, type, sensitivity] : fields)
     declared.fields.push_back({.name = field,
                                .type = enum_of(type, FieldType::text, "field type"),

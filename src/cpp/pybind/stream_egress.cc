@@ -40,6 +40,8 @@ void load(EgressGate& gate, const py::bytes& signed_policy, const Verify& verify
       std::string_view(signed_policy),
       [&](std::string_view policy, std::string_view algorithm, std::string_view key_id,
           std::string_view signature) -> Status {
+        // Keys and algorithms are the host's: the core has no opinion on them, but it asks before it
+        // believes.
         if (verify(py::bytes(policy), std::string(algorithm), std::string(key_id), py::bytes(signature)))
           return {};
         return Error(
@@ -51,6 +53,7 @@ void load(EgressGate& gate, const py::bytes& signed_policy, const Verify& verify
 
 void check(const EgressGate& gate, const std::string& task, const std::string& feature,
            const Labels& labels) {
+  // Names and labels decide; so a task may be checked when it is installed, before there is any row.
   std::vector<Column> columns;
   for (const auto& [name, label] : labels) columns.push_back(column_of(name, labels));
   unwrap(gate.check_columns(task, feature, columns));

@@ -1,4 +1,5 @@
-// A model's session as the encoder of a stream operator: here alone engine and stream processor meet.
+// A model's session as the encoder of a stream operator: here alone engine and stream processor meet, because
+// rooms of one floor do not know each other.
 #include <cstring>
 
 #include "pybind/python_lock.h"
@@ -22,7 +23,7 @@ class SessionEncoder final : public Encoder {
   SessionEncoder& operator=(const SessionEncoder&) = delete;
 
   Status run(std::span<const float> in, size_t rows, Floats& out) override {
-    const auto width = static_cast<int64_t>(in.size() / rows);
+    const auto width = static_cast<int64_t>(in.size() / rows);  // the operator never asks for zero rows
     std::vector<ir::RuntimeValue> inputs;
     WALLE_ASSIGN(Tensor given, Tensor::from(Shape{static_cast<int64_t>(rows), width}, in));
     inputs.emplace_back(std::move(given));
@@ -39,7 +40,7 @@ class SessionEncoder final : public Encoder {
 
  private:
   runtime::Session& session_;
-  PyObject* owner_;
+  PyObject* owner_;  // keeps session_ alive; no py::object, whose destructor would need Python's lock
 };
 
 }  // namespace

@@ -12,15 +12,16 @@ Value Contents::value_of(py::handle given, FieldType declared) {
   if (py::isinstance<py::int_>(given) && declared != FieldType::f64) return Value::of(given.cast<int64_t>());
   if (py::isinstance<py::int_>(given) || py::isinstance<py::float_>(given))
     return Value::of(given.cast<double>());
+  // A deque: the texts that came before stay where the values point.
   return Value::of(std::string_view(texts_.emplace_back(given.cast<std::string>())));
 }
 
 std::span<const Value> Contents::read(const Catalog& catalog, uint16_t event, const py::object& given) {
   values_.clear();
   texts_.clear();
-  if (given.is_none()) return {};
+  if (given.is_none()) return {};  // an event without contents, which most are
   const std::vector<FieldDecl>& fields = catalog.events()[event].fields;
-  values_.resize(fields.size());
+  values_.resize(fields.size());  // by position in the declaration; what the dict lacks stays absent
   for (const auto& [name, value] : given.cast<py::dict>()) {
     const size_t at = unwrap(field_by_name(catalog, event, name.cast<std::string>()));
     if (!value.is_none()) values_[at] = value_of(value, fields[at].type);

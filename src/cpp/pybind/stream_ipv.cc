@@ -1,4 +1,5 @@
-// The item page view feature of a recorded page.
+// The item page view feature of a recorded page, and its code. Fixed sizes: the feature is laid out by the
+// catalogue of page events (stream/operators/page_events.h), and a model was trained on that layout.
 #include <pybind11/numpy.h>
 
 #include "pybind/stream.h"
@@ -28,7 +29,9 @@ py::tuple feature_and_code(EventLog& log, uint64_t page_instance, const GivenFlo
   if (weights.size() != static_cast<py::ssize_t>(kIpvCode * kIpvFloats) ||
       bias.size() != static_cast<py::ssize_t>(kIpvCode))
     throw CoreError(argument_error("weights of " + std::to_string(weights.size()) + " floats",
-                                   "32 x 332 weights and 32 biases", "ipv", "check the encoder's shape"));
+                                   std::to_string(kIpvCode) + " x " + std::to_string(kIpvFloats) +
+                                       " weights and " + std::to_string(kIpvCode) + " biases",
+                                   "ipv", "check the encoder's shape"));
   const PageEvents page = unwrap(PageEvents::read(log, page_instance));
   const py::array_t<float> feature = feature_of(log, page);
   py::array_t<float> code(static_cast<py::ssize_t>(kIpvCode));

@@ -22,9 +22,10 @@ std::unique_ptr<EventLog> open(const std::string& directory, const Catalog& cata
 
 uint64_t append(EventLog& log, const std::string& name, const std::string& page, const py::object& contents,
                 std::optional<int64_t> ts, bool on) {
+  // The log's own clock, so that tests may replace it in one place.
   const int64_t when = ts ? *ts : Env::system().wall_us();
   Event event = unwrap(event_by_name(log.catalog(), name, page, when, on));
-  Contents values;
+  Contents values;  // owns the texts that the event points to, until it is appended
   event.contents = values.read(log.catalog(), event.event, contents);
   return unwrap(log.append(event)).seq;
 }

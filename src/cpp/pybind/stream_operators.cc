@@ -109,7 +109,7 @@ void bind_stream_operators(py::module_& m) {
         py::arg("disorder_us"), py::arg("lateness_us"), py::arg("keys"), py::arg("aggregates"));
   m.def("make_state", state, py::arg("kind"), py::arg("keys"), py::arg("column"), py::arg("aggregate"),
         py::arg("out"), py::arg("max_keys"));
-  // The operator spends from an account in the log.
+  // keep_alive: the operator spends from an account in the log.
   m.def("make_noise", noise, py::arg("log"), py::arg("account"), py::arg("limit"), py::arg("kind"),
         py::arg("column"), py::arg("low"), py::arg("high"), py::arg("epsilon"), py::arg("delta"),
         py::arg("resolution"), py::arg("seed"), py::keep_alive<0, 1>());

@@ -9,6 +9,8 @@ using namespace walle::stream;
 
 namespace {
 
+// A seed is for tests: whoever knows it can take the noise off again. Without one the
+// system's entropy is used.
 using Seed = std::optional<uint64_t>;
 
 double spend(EventLog& log, const std::string& account, double limit, double epsilon) {
@@ -51,6 +53,7 @@ void bind_stream_privacy(py::module_& m) {
   m.def(
       "spent_epsilon",
       [](EventLog& log, const std::string& account) {
+        // The limit counts when something is spent; asking needs none.
         return unwrap(PrivacyAccount(log.index(), account, 0).spent());
       },
       py::arg("log"), py::arg("account"));

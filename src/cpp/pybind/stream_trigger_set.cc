@@ -8,10 +8,12 @@ using namespace walle::stream;
 
 namespace {
 
+constexpr double kMicroseconds = 1e6;  // in a second
+
 // Keeps the catalogue it was made with: Python may go on declaring names in its own.
 struct OwnedSet {
   OwnedSet(const Catalog& given, size_t queue, double utc_offset_s)
-      : catalog(given), set(catalog, {queue, static_cast<int64_t>(utc_offset_s * 1e6)}) {}
+      : catalog(given), set(catalog, {queue, static_cast<int64_t>(utc_offset_s * kMicroseconds)}) {}
 
   Catalog catalog;
   TriggerSet set;
@@ -21,6 +23,7 @@ py::tuple firing(const TriggerSet& set, const Firing& f) {
   return py::make_tuple(set.name_of(f.trigger), f.seq, f.ts, f.start_ts, f.idempotency, f.coalesced);
 }
 
+// Everything that fired, taken out of the queue: Python has its own places to keep it.
 py::list waiting(TriggerSet& set) {
   py::list out;
   for (Firing f; set.matcher().queue().pop(f);) out.append(firing(set, f));

@@ -9,6 +9,7 @@ using namespace walle::stream;
 
 namespace {
 
+// The text goes along, so that positions in errors and explanations speak of what was written.
 CompiledTrigger compiled(const std::string& text, const Catalog& catalog) {
   return unwrap(compile_trigger(unwrap(parse_trigger(text)), catalog, text));
 }

@@ -11,8 +11,9 @@ using vm::Vm;
 
 namespace {
 
+// pybind11 holds shared_ptr<T> only. The const is cast away here and nothing bound below changes a bundle.
 std::shared_ptr<Bundle> open(const std::shared_ptr<Vm>& vm, const py::bytes& data) {
-  std::string bytes = data;
+  std::string bytes = data;  // while Python's lock is held: the checks below run without it
   return std::const_pointer_cast<Bundle>(
       unwrap(without_python([&] { return Bundle::open(vm, std::move(bytes)); })));
 }

@@ -4,7 +4,9 @@
 
 #include "pybind/errors.h"
 #include "pybind/python_lock.h"
+#include "pybind/signals.h"
 #include "pybind/vm_values.h"
+#include "vm/fork.h"
 #include "vm/isolate.h"
 
 namespace walle::pybind {
@@ -79,15 +81,18 @@ PyObject* call_long(Isolate& isolate, const char* module, const char* function, 
   values.reserve(count);
   for (size_t i = 0; i < count; ++i) values.push_back(value_of(args[i]));
   vm::Outcome outcome;
+  Signals signals;
   {
     const PythonUnlocked unlocked;
-    outcome = isolate.invoke(module, function, values);
+    outcome = isolate.invoke(module, function, values, signals.attention());
   }
+  signals.rethrow();
   return finish(outcome).release().ptr();
 }
 
 PyObject* call(Isolate& isolate, const char* module, const char* function, PyObject* const* args,
                size_t count) {
+  unwrap(vm::refuse_forked_child("Isolate.call"));
   std::array<wvm_value, kFew> plain;
   bool all = count <= kFew;
   for (size_t i = 0; all && i < count; ++i) {
@@ -96,10 +101,12 @@ PyObject* call(Isolate& isolate, const char* module, const char* function, PyObj
   }
   if (!all) return call_long(isolate, module, function, args, count);
   Answer answer(isolate);
+  Signals signals;
   {
     const PythonUnlocked unlocked;
-    isolate.invoke_plain(module, function, {plain.data(), count}, answer.result);
+    isolate.invoke_plain(module, function, {plain.data(), count}, answer.result, signals.attention());
   }
+  signals.rethrow();
   return answer_of(isolate, answer.result);
 }
 

@@ -1,8 +1,10 @@
 // _core.vm.Isolate and its Limits.
 #include "vm/isolate.h"
 
+#include "pybind/signals.h"
 #include "pybind/vm.h"
 #include "pybind/vm_values.h"
+#include "vm/fork.h"
 
 namespace walle::pybind {
 
@@ -16,7 +18,7 @@ namespace {
 using Names = std::optional<std::vector<std::string>>;
 
 Limits limits_of(uint64_t heap_bytes, uint32_t wall_ms, uint32_t cpu_ms, uint32_t depth, uint32_t stack_bytes,
-                 uint64_t state_bytes, Names imports, Names host_calls) {
+                 uint64_t state_bytes, uint64_t log_bytes, Names imports, Names host_calls) {
   Limits limits;
   limits.heap_bytes = heap_bytes;
   limits.wall_ms = wall_ms;
@@ -24,6 +26,7 @@ Limits limits_of(uint64_t heap_bytes, uint32_t wall_ms, uint32_t cpu_ms, uint32_
   limits.python_depth = depth;
   limits.stack_bytes = stack_bytes;
   limits.state_bytes = state_bytes;
+  limits.log_bytes = log_bytes;
   limits.imports = std::move(imports);
   limits.host_calls = std::move(host_calls);
   return limits;
@@ -39,7 +42,7 @@ std::function<void(base::LogLevel, std::string_view)> log_to(const py::object& c
     try {
       py::handle(held.get())(static_cast<int>(level), py::str(line.data(), line.size()));
     } catch (py::error_already_set& error) {
-      error.discard_as_unraisable("walle_rt.vm log callback");
+      if (!Signals::take(error)) error.discard_as_unraisable("walle_rt.vm log callback");
     }
   };
 }
@@ -51,7 +54,12 @@ Held<Isolate> create(const std::shared_ptr<Vm>& vm, const Limits& limits, const 
 }
 
 py::object run(Isolate& self, const std::string& text, const std::string& module, const std::string& file) {
-  return finish(without_python([&] { return self.run({module, file, text, false}); }));
+  unwrap(vm::refuse_forked_child("Isolate.run"));
+  Signals signals;
+  const vm::Outcome outcome =
+      without_python([&] { return self.run({module, file, text, false}, signals.attention()); });
+  signals.rethrow();
+  return finish(outcome);
 }
 
 py::tuple stats(const Isolate& self) {
@@ -73,8 +81,8 @@ vm::TaskContext context_of(const py::object& log, const std::optional<std::strin
 void bind_vm_isolate(py::module_& m) {
   py::class_<Limits>(m, "Limits", "What one isolate may use; 0 and None: unlimited.")
       .def(py::init(&limits_of), py::arg("heap_bytes"), py::arg("wall_ms"), py::arg("cpu_ms"),
-           py::arg("depth"), py::arg("stack_bytes"), py::arg("state_bytes"), py::arg("imports"),
-           py::arg("host_calls"));
+           py::arg("depth"), py::arg("stack_bytes"), py::arg("state_bytes"), py::arg("log_bytes"),
+           py::arg("imports"), py::arg("host_calls"));
   py::class_<Isolate, Held<Isolate>> isolate(m, "Isolate", "One interpreter of its own.");
   isolate.attr("call") = call_method(isolate);
   isolate.def_static("create", create, py::arg("vm"), py::arg("limits"), py::arg("log"), py::arg("state"))

@@ -1,8 +1,10 @@
 // _core.vm.Pool: isolates ready to be used.
 #include "vm/pool.h"
 
+#include "pybind/signals.h"
 #include "pybind/vm.h"
 #include "pybind/vm_values.h"
+#include "vm/fork.h"
 
 namespace walle::pybind {
 
@@ -25,8 +27,13 @@ Held<Pool> create(const std::shared_ptr<vm::Vm>& vm, size_t size, std::vector<st
 py::object run(Pool& self, const std::optional<std::shared_ptr<Bundle>>& bundle, const std::string& module,
                const std::string& function, const py::args& args) {
   std::vector<vm::Value> values = arguments(args);
-  return finish(without_python(
-      [&] { return self.run(bundle.value_or(nullptr), module, function, std::move(values)); }));
+  unwrap(vm::refuse_forked_child("Pool.run"));
+  Signals signals;
+  const vm::Outcome outcome = without_python([&] {
+    return self.run(bundle.value_or(nullptr), module, function, std::move(values), signals.attention());
+  });
+  signals.rethrow();
+  return finish(outcome);
 }
 
 py::tuple stats(const Pool& self) {
@@ -38,6 +45,7 @@ py::tuple stats(const Pool& self) {
 
 void bind_vm_pool(py::module_& m) {
   m.def("std_imports", &vm::std_imports, "What most tasks import.");
+  m.def("most_ready", [] { return vm::kMaxReady; });
   py::class_<Pool, Held<Pool>>(m, "Pool", "Isolates ready to be used.")
       .def_static("create", create, py::arg("vm"), py::arg("size"), py::arg("imports"), py::arg("limits"),
                   py::arg("log"), py::arg("state"), py::arg("grace_ms"))

@@ -13,7 +13,7 @@ namespace {
 
 using vm::Value;
 
-constexpr int kMaxDepth = 64;
+constexpr int kMaxDepth = 64;  // as inside the VM (vm/inside/values.c), so that the message comes from here
 constexpr const char* kArgument = "a task's argument";
 
 // NumPy's scalars (numpy.float32(1), numpy.int64(2)) are numbers, not arrays of rank 0.
@@ -49,6 +49,8 @@ class ValueReader {
   Value bytes(PyObject* object) {
     const auto size = static_cast<size_t>(PyBytes_GET_SIZE(object));
     if (PyBytes_GET_SIZE(object) < kLargeBytes) return vm::Bytes{{PyBytes_AS_STRING(object), size}};
+    // Shared: bytes never change. Small ones are copied, which costs less than the release on
+    // some thread later.
     Py_INCREF(object);
     return Buffer::wrap(PyBytes_AS_STRING(object), size, [object] { drop_reference(object); }, false);
   }
@@ -83,7 +85,9 @@ class ValueReader {
  private:
   // Whatever lies in a list or a dict: a list may lie in itself.
   Value part(py::handle object) {
-    if (depth_ == kMaxDepth) refuse_argument("a value nested deeper than 64 levels", "a flatter value");
+    if (depth_ == kMaxDepth)
+      refuse_argument("a value nested deeper than " + std::to_string(kMaxDepth) + " levels",
+                      "a flatter value");
     ++depth_;
     Value value = read_python(object.ptr(), *this);
     --depth_;

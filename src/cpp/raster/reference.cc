@@ -32,9 +32,7 @@ void for_each_pair(const Region& r, Body&& body) {
 // Bytes are copied without knowing what they mean: movement is defined for strings of bits of every dtype,
 // NaNs keep their payload.
 void copy_region(const Region& r, int64_t element, const std::byte* src, std::byte* dst) {
-  for_each_pair(r, [&](int64_t s, int64_t d) {
-    std::memcpy(dst + d * element, src + s * element, static_cast<size_t>(element));
-  });
+  for_each_pair(r, [&](int64_t s, int64_t d) { std::memcpy(dst + d * element, src + s * element, element); });
 }
 
 Error not_numeric(const char* what, DType dtype, const char* where) {
@@ -49,8 +47,7 @@ Status copy_reference(const Raster& raster, DType dtype, const void* const* sour
   auto* out = static_cast<std::byte*>(dst);
   // Everywhere first, then the regions over it: what no region covers keeps the fill, and sums start from 0.
   if (raster.fill)
-    for (int64_t i = 0; i < dst_elements; ++i)
-      std::memcpy(out + i * size, raster.fill->bytes.data(), static_cast<size_t>(size));
+    for (int64_t i = 0; i < dst_elements; ++i) std::memcpy(out + i * size, raster.fill->bytes.data(), size);
   for (const Region& r : raster.regions) {
     const auto* src = static_cast<const std::byte*>(sources[r.source]);
     if (!raster.accumulate) {
@@ -122,7 +119,7 @@ Region body_of_round(const LoopSpec& spec, int64_t round, int64_t moved) {
 Status run_loop_reference(const LoopSpec& spec, DType dtype, const void* data, DType index_dtype,
                           const void* indices, const void* base, void* dst, int64_t dst_elements) {
   const int64_t size = dtype_size(dtype);
-  if (spec.base && dst_elements > 0) std::memcpy(dst, base, static_cast<size_t>(dst_elements * size));
+  if (spec.base && dst_elements > 0) std::memcpy(dst, base, dst_elements * size);
   const int64_t count = spec.count();
   // In order, so that of two updates of one element the later stays. ONNX leaves that open, NumPy does so.
   for (int64_t i = 0; i < count; ++i) {

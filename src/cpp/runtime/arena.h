@@ -33,12 +33,14 @@ class Arenas {
   Result<backends::Handle> grow(backends::Memory& memory, int64_t bytes) {
     auto arena = std::ranges::find(arenas_, &memory, &Arena::memory);
     if (arena == arenas_.end()) arena = arenas_.insert(arena, Arena{&memory, {}});
-    arena->block = {};  // give back the old one first: both need not fit
+    // Grown to what is asked for and no further: the sizes are those of plans, and a session settles on its
+    // largest within a few runs. The old block is given back first: both need not fit.
+    arena->block = {};
     WALLE_ASSIGN(arena->block, backends::Block::allocate(memory, bytes));
     return arena->block.handle();
   }
 
-  std::vector<Arena> arenas_;
+  std::vector<Arena> arenas_;  // searched by walking: a session has one memory, rarely two
 };
 
 }  // namespace walle::runtime

@@ -20,6 +20,8 @@ namespace walle::backends {
 namespace walle::runtime {
 
 namespace {
+// A function and not an instance: a backend comes to be when somebody first asks for it, because finding a
+// device may take long and fail.
 struct Row {
   const char* name;
   const backends::Backend& (*get)();
@@ -61,6 +63,7 @@ Result<std::vector<const backends::Backend*>> backends_named(const std::string& 
     if (!found)
       return backend_error("backend '" + name + "'", "one of: " + known, "session",
                            "choose a backend of this build");
+    // Now, while an error still says which name was meant, and not in the first run.
     WALLE_TRY(found->ready());
     out.push_back(found);
   }

@@ -6,6 +6,8 @@
 #include "runtime/executable.h"
 #include "runtime/step_labels.h"
 
+// The point is what run() then need not do: of the many operands of a plan only those in inputs, results and
+// moved arenas change from run to run, and each of these is one entry of a patch list.
 namespace walle::runtime {
 
 Result<std::unique_ptr<Executable>> Executable::bind(ops::Program program, search::Plan plan, int threads,
@@ -22,7 +24,7 @@ Result<std::unique_ptr<Executable>> Executable::bind(ops::Program program, searc
 }
 
 Status Executable::bind_node(const search::Step& step, backends::ConstantCache* constants) {
-  const ops::ProgramNode& node = program_.nodes[static_cast<size_t>(step.node)];
+  const ops::ProgramNode& node = program_.nodes[step.node];
   backends::PrepareContext context{constants, threads_};
   WALLE_ASSIGN(auto kernel, step.chosen.backend->prepare(backends::NodeView(program_, node),
                                                          step.chosen.candidate, context));
@@ -33,7 +35,10 @@ Status Executable::bind_node(const search::Step& step, backends::ConstantCache* 
   kernels_.push_back(std::move(kernel));
   for (ops::Ref r : node.inputs) WALLE_TRY(add_operand(step.memory, r, constants));
   for (ops::Ref r : node.outputs) WALLE_TRY(add_operand(step.memory, r, constants));
-  arena_patches_.push_back({operands_.size(), static_cast<size_t>(step.memory), step.workspace_offset});
+  // Always a place, also where no workspace is needed: execute() finds it behind the results without asking.
+  arena_patches_.push_back({.operand = operands_.size(),
+                            .index = static_cast<size_t>(step.memory),
+                            .offset = step.workspace_offset});
   operands_.emplace_back();
   return {};
 }
@@ -47,16 +52,15 @@ Status Executable::bind_copy(const search::Step& step) {
 Status Executable::add_operand(int memory, ops::Ref r, backends::ConstantCache* constants) {
   const size_t operand = operands_.size();
   operands_.emplace_back();
-  if (r < 0) return {};
+  if (r < 0) return {};  // an operand that is left out: the empty handle
   const search::Storage& s = plan_.at(memory, r);
-  const auto position = [&](const std::vector<ops::Ref>& list) {
-    return static_cast<size_t>(std::ranges::find(list, s.root) - list.begin());
+  const auto position = [&](const std::vector<ops::Ref>& list) -> size_t {
+    return std::ranges::find(list, s.root) - list.begin();
   };
   switch (s.home) {
     case search::Home::nowhere:
-      return internal_error(
-          "value " + std::to_string(r) + " is used in a memory that does not hold it",
-          std::string(plan_.memories[static_cast<size_t>(memory)].memory->name()) + " memory");
+      return internal_error("value " + std::to_string(r) + " is used in a memory that does not hold it",
+                            std::string(plan_.memories[memory].memory->name()) + " memory");
     case search::Home::arena:
       arena_patches_.push_back({operand, static_cast<size_t>(memory), s.offset});
       break;
@@ -75,8 +79,9 @@ Status Executable::add_operand(int memory, ops::Ref r, backends::ConstantCache* 
 
 Result<backends::Handle> Executable::constant(int memory, ops::Ref root, backends::ConstantCache* constants) {
   const Tensor& tensor = *program_.at(root).constant;
+  // On the host the model's own bytes serve, often a mapped file's; other memories hold a copy per model.
   if (memory == search::kHost) return backends::host_memory().of(tensor.data());
-  backends::Memory& to = *plan_.memories[static_cast<size_t>(memory)].memory;
+  backends::Memory& to = *plan_.memories[memory].memory;
   const backends::PrepareContext context{constants, threads_};
   const std::string kind = std::string(to.name()) + " copy of " + std::to_string(tensor.bytes()) + " bytes";
   WALLE_ASSIGN(backends::SharedBlock block, context.shared({&tensor}, kind, [&]() -> Result<backends::Block> {

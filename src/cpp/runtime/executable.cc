@@ -1,26 +1,14 @@
+// run(): what has to change in the operand table, then the steps. Arenas usually lie where they lay, so that
+// most runs patch the places of inputs and results alone; and a result takes the memory of the last run's
+// where the caller has let go of that, so that a stream of requests allocates nothing.
 #include "runtime/executable.h"
 
 #include <algorithm>
 
 #include "backends/host_memory.h"
-#include "runtime/passes.h"
 #include "runtime/step_labels.h"
-#include "search/make_plan.h"
 
 namespace walle::runtime {
-
-Result<std::unique_ptr<Executable>> Executable::compile(ops::Program program,
-                                                        const std::vector<const backends::Backend*>& backends,
-                                                        const SessionOptions& options,
-                                                        backends::ConstantCache* constants) {
-  WALLE_TRY(run_passes(program, backends, options));
-  WALLE_ASSIGN(const std::optional<uint64_t> seed, placement_seed(options.placement));
-  WALLE_ASSIGN(
-      search::Plan plan,
-      search::make_plan(program, backends,
-                        {.threads = options.threads, .search = options.search, .random_placement = seed}));
-  return bind(std::move(program), std::move(plan), options.threads, constants);
-}
 
 // The usual case: the arenas are large enough and lie where they lay in the last run.
 bool Executable::arenas_stand(const Arenas& arenas) const {
@@ -41,7 +29,19 @@ Status Executable::bind_arenas(Arenas& arenas) {
   return {};
 }
 
-Result<std::vector<Tensor>> Executable::make_results(std::span<const Tensor* const> inputs) {
+// Memory of the caller, or of the last run where nobody holds it any more.
+Result<Tensor> Executable::result_memory(size_t output, std::span<const Tensor> given) {
+  if (!given.empty() && given[output].defined()) return given[output];
+  Tensor& previous = previous_[output];
+  if (!previous.buffer().unique()) {
+    const ops::ProgramValue& value = program_.at(program_.outputs[output]);
+    WALLE_ASSIGN(previous, Tensor::allocate(value.dtype, value.shape));
+  }
+  return previous;
+}
+
+Result<std::vector<Tensor>> Executable::make_results(std::span<const Tensor* const> inputs,
+                                                     std::span<const Tensor> given) {
   std::vector<Tensor> results(program_.outputs.size());
   for (size_t i = 0; i < results.size(); ++i) {
     const ops::Ref r = program_.outputs[i];
@@ -58,26 +58,24 @@ Result<std::vector<Tensor>> Executable::make_results(std::span<const Tensor* con
                first < i) {
       results[i] = results[first];  // one value returned under two names
     } else {
-      if (!previous_[i].buffer().unique()) {
-        WALLE_ASSIGN(previous_[i], Tensor::allocate(value.dtype, value.shape));
-      }
-      results[i] = previous_[i];
+      WALLE_ASSIGN(results[i], result_memory(i, given));
     }
   }
   return results;
 }
 
 Result<std::vector<Tensor>> Executable::run(std::span<const Tensor* const> inputs, Arenas& arenas,
-                                            Profiler* profiler) {
+                                            Profiler* profiler, RunControl* control,
+                                            std::span<const Tensor> given) {
   if (!arenas_stand(arenas)) WALLE_TRY(bind_arenas(arenas));
   for (size_t m = 1; m < plan_.memories.size(); ++m)
     plan_.memories[m].memory->discard(bound_arenas_[m], plan_.memories[m].arena_bytes);
-  WALLE_ASSIGN(std::vector<Tensor> results, make_results(inputs));
+  WALLE_ASSIGN(std::vector<Tensor> results, make_results(inputs, given));
   const backends::HostMemory& host = backends::host_memory();
   for (const Patch& p : input_patches_) operands_[p.operand] = host.of(inputs[p.index]->data()) + p.offset;
   for (const Patch& p : output_patches_)
     operands_[p.operand] = host.of(results[p.index].mutable_data()) + p.offset;
-  WALLE_TRY(run_steps(profiler));
+  WALLE_TRY(run_steps(profiler, control));
   if (plan_.memories.size() > 1) WALLE_TRY(flush());
   return results;
 }
@@ -105,8 +103,10 @@ Status Executable::flush() const {
   return {};
 }
 
-Status Executable::run_steps(Profiler* profiler) {
+Status Executable::run_steps(Profiler* profiler, RunControl* control) {
   for (size_t i = 0; i < steps_.size(); ++i) {
+    // Not before the first step: whoever calls has just looked.
+    if (control && i > 0 && control->due()) WALLE_TRY(control->look());
     const auto begin = profiler ? profiler->now() : Profiler::Clock::time_point();
     Status status = execute(steps_[i]);
     if (profiler && status.ok()) status = flush();  // so that a device's time is counted where it was spent
@@ -121,8 +121,8 @@ void Executable::record(Profiler& profiler, size_t step, Profiler::Clock::time_p
   const auto end = profiler.now();
   const search::Step& planned = plan_.steps[step];
   const double us = std::chrono::duration<double, std::micro>(end - begin).count();
-  ++times_[step].runs;
-  times_[step].total_us += us;
+  times_[step].add(us);
+  profiler.account(us);
   const StepLabels labels = labels_of(program_, plan_, planned);
   profiler.add({.name = labels.node,
                 .op = labels.op,

@@ -12,6 +12,7 @@
 #include "runtime/arena.h"
 #include "runtime/options.h"
 #include "runtime/profiler.h"
+#include "runtime/run_control.h"
 #include "search/plan.h"
 
 namespace walle::runtime {
@@ -20,22 +21,25 @@ namespace walle::runtime {
 struct StepTime {
   int64_t runs = 0;
   double total_us = 0;
+
+  void add(double us) {
+    ++runs;
+    total_us += us;
+  }
 };
 
 class Executable {
  public:
-  // Runs the passes named by the options, plans, prepares and binds.
-  static Result<std::unique_ptr<Executable>> compile(ops::Program program,
-                                                     const std::vector<const backends::Backend*>& backends,
-                                                     const SessionOptions& options,
-                                                     backends::ConstantCache* constants);
   // Prepares the kernels of a plan, copies the constants that are used in other memories, binds the operands.
   static Result<std::unique_ptr<Executable>> bind(ops::Program program, search::Plan plan, int threads,
                                                   backends::ConstantCache* constants);
 
   // inputs as program().inputs; results as program().outputs. Results own their memory; a result that is an
-  // input or a constant of the program shares its bytes.
-  Result<std::vector<Tensor>> run(std::span<const Tensor* const> inputs, Arenas& arenas, Profiler* profiler);
+  // input or a constant of the program shares its bytes. `given` is empty or has a tensor per result, the
+  // undefined one for none: what the plan computes into memory of its own it computes into that one instead.
+  // Precondition: of the result's dtype and shape.
+  Result<std::vector<Tensor>> run(std::span<const Tensor* const> inputs, Arenas& arenas, Profiler* profiler,
+                                  RunControl* control = nullptr, std::span<const Tensor> given = {});
 
   const ops::Program& program() const { return program_; }
   const search::Plan& plan() const { return plan_; }
@@ -66,8 +70,10 @@ class Executable {
 
   bool arenas_stand(const Arenas& arenas) const;
   Status bind_arenas(Arenas& arenas);
-  Result<std::vector<Tensor>> make_results(std::span<const Tensor* const> inputs);
-  Status run_steps(Profiler* profiler);
+  Result<std::vector<Tensor>> make_results(std::span<const Tensor* const> inputs,
+                                           std::span<const Tensor> given);
+  Result<Tensor> result_memory(size_t output, std::span<const Tensor> given);
+  Status run_steps(Profiler* profiler, RunControl* control);
   Status execute(const BoundStep& step) const;
   Status copy(const search::Copy& copy, backends::Handle from, backends::Handle to) const;
   Status flush() const;

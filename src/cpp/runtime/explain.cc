@@ -1,7 +1,9 @@
+// Made of the plans that stand when somebody asks: running records nothing for it but times, under profile().
 #include "runtime/explain.h"
 
 #include <algorithm>
 
+#include "ops/registry.h"
 #include "runtime/step_labels.h"
 
 namespace walle::runtime {
@@ -22,13 +24,13 @@ void describe_value(const Executable& exe, int memory, ops::Ref r, ExplainRow& r
   const ops::ProgramValue& value = exe.program().at(r);
   const search::Storage& at = exe.plan().at(memory, r);
   row.output = std::string(dtype_name(value.dtype)) + value.shape.text();
-  row.memory = exe.plan().memories[static_cast<size_t>(memory)].memory->name();
+  row.memory = exe.plan().memories[memory].memory->name();
   row.storage = home_name(at.home);
   row.offset = at.offset;
 }
 
 void describe_node(const Executable& exe, const search::Step& step, ExplainRow& row) {
-  const ops::ProgramNode& node = exe.program().nodes[static_cast<size_t>(step.node)];
+  const ops::ProgramNode& node = exe.program().nodes[step.node];
   const backends::Candidate& chosen = step.chosen.candidate;
   const ir::Cost cost = backends::NodeView(exe.program(), node).cost();
   row.parameters = chosen.parameters;
@@ -62,35 +64,70 @@ ExplainRow row_of(const GraphRunner& runner, const Executable& exe, size_t index
   }
   return row;
 }
+
+ExplainRow executor_row(const GraphRunner& runner, std::string node, std::string op, const StepTime& time) {
+  ExplainRow row;
+  row.graph = runner.graph().name;
+  row.node = std::move(node);
+  row.algorithm = "host_" + op;
+  row.op = std::move(op);
+  row.backend = "host";
+  row.memory = "host";
+  row.storage = home_name(search::Home::nowhere);
+  row.measured_runs = time.runs;
+  row.measured_ms = time.runs > 0 ? time.total_us / 1e3 / static_cast<double>(time.runs) : 0;
+  return row;
+}
+
+void explain_segment(const GraphRunner& runner, const Segment& segment, ExplainReport& report) {
+  const Executable& exe = *segment.executable;
+  const search::Plan& plan = exe.plan();
+  ++report.plans;
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    report.rows.push_back(row_of(runner, exe, i));
+    report.rows.back().plan = report.plans;
+  }
+  report.arena_bytes = std::max(report.arena_bytes, plan.arena_bytes());
+  for (const search::PlannedMemory& m : plan.memories) {
+    int64_t& most = report.arenas[std::string(m.memory->name())];
+    most = std::max(most, m.arena_bytes);
+  }
+  report.activation_bytes += plan.activation_bytes;
+  report.aliases += plan.aliases;
+  report.predicted_ms += plan.predicted_ms;
+  report.program += "segment " + std::to_string(segment.begin) + ".." + std::to_string(segment.end) + " of " +
+                    runner.graph().name + "\n" + ops::dump(exe.program());
+}
+
+// A node of the executor: always listed when it can be nothing else, and when it was timed as one.
+void explain_node(const GraphRunner& runner, size_t index, ExplainReport& report) {
+  const ir::Node& node = runner.graph().nodes[index];
+  const ir::OpDef* def = ops::find_op(node.op);
+  const std::vector<StepTime>& times = runner.times().nodes;
+  const StepTime time = times.empty() ? StepTime{} : times[index];
+  if (time.runs > 0 || (def && def->op_class == ir::OpClass::control))
+    report.rows.push_back(executor_row(runner, node.name, node.op, time));
+  // Runners of bodies are kept by address; their order is that of the nodes.
+  for (const auto& [name, value] : node.attributes.items()) {
+    const auto* body = std::get_if<std::shared_ptr<const ir::Graph>>(&value);
+    const auto found = body ? runner.bodies().find(body->get()) : runner.bodies().end();
+    if (found != runner.bodies().end()) explain(*found->second, report);
+  }
+}
 }  // namespace
 
+// In the order in which they run: the plans of a part, then the node of the executor that ended it.
 void explain(const GraphRunner& runner, ExplainReport& report) {
-  for (const auto& segment : runner.segments()) {
-    const Executable& exe = *segment->executable;
-    const search::Plan& plan = exe.plan();
-    ++report.plans;
-    for (size_t i = 0; i < plan.steps.size(); ++i) {
-      report.rows.push_back(row_of(runner, exe, i));
-      report.rows.back().plan = report.plans;
-    }
-    report.arena_bytes = std::max(report.arena_bytes, plan.arena_bytes());
-    for (const search::PlannedMemory& m : plan.memories) {
-      int64_t& most = report.arenas[std::string(m.memory->name())];
-      most = std::max(most, m.arena_bytes);
-    }
-    report.activation_bytes += plan.activation_bytes;
-    report.aliases += plan.aliases;
-    report.predicted_ms += plan.predicted_ms;
-    report.program += "segment " + std::to_string(segment->begin) + ".." + std::to_string(segment->end) +
-                      " of " + runner.graph().name + "\n" + ops::dump(exe.program());
+  const RunnerTimes& times = runner.times();
+  if (times.planning.runs > 0)
+    report.rows.push_back(executor_row(runner, runner.graph().name, "plan", times.planning));
+  for (size_t n = 0; n < runner.graph().nodes.size(); ++n) {
+    for (const auto& segment : runner.segments())
+      if (segment->begin == static_cast<int>(n)) explain_segment(runner, *segment, report);
+    explain_node(runner, n, report);
   }
-  // In the order of the nodes; the runners themselves are kept by address.
-  for (const ir::Node& node : runner.graph().nodes)
-    for (const auto& [name, value] : node.attributes.items()) {
-      const auto* body = std::get_if<std::shared_ptr<const ir::Graph>>(&value);
-      const auto found = body ? runner.bodies().find(body->get()) : runner.bodies().end();
-      if (found != runner.bodies().end()) explain(*found->second, report);
-    }
+  if (times.dropped.runs > 0)
+    report.rows.push_back(executor_row(runner, runner.graph().name, "dropped", times.dropped));
 }
 
 }  // namespace walle::runtime

@@ -10,7 +10,9 @@
 
 namespace walle::runtime {
 
-// One step of one plan: a node, or a copy between memories (op "copy").
+// One step of one plan: a node, or a copy between memories (op "copy"). Plan 0: what the executor does
+// outside plans - nodes that it runs itself, each without the steps of its bodies; making plans (op "plan");
+// steps of plans that made room for others (op "dropped").
 struct ExplainRow {
   int plan = 0;  // plans are numbered in the order they are listed: one per part of a graph and set of shapes
   std::string graph;
@@ -27,7 +29,7 @@ struct ExplainRow {
   double flops = 0;
   double bytes = 0;  // read and written once; of a copy, moved
   double predicted_ms = 0;
-  int64_t measured_runs = 0;                           // under profile()
+  int64_t measured_runs = 0;                           // of this step, under profile()
   double measured_ms = 0;                              // mean of those runs; 0 without any
   std::vector<std::pair<std::string, double>> losers;  // algorithm, predicted ms
 };
@@ -40,7 +42,9 @@ struct ExplainReport {
   int64_t activation_bytes = 0;
   int aliases = 0;
   double predicted_ms = 0;
-  std::string program;  // text dump of every lowered segment
+  int64_t profiled_runs = 0;  // of the session
+  double wall_ms = 0;         // mean of those; what the rows do not add up to is not accounted for
+  std::string program;        // text dump of every lowered segment
 };
 
 // Appends the plans of this graph and of the bodies that ran.

@@ -5,23 +5,31 @@
 #include "ops/registry.h"
 #include "runtime/backend_list.h"
 #include "runtime/executable.h"
+#include "runtime/merge.h"
+#include "search/make_plan.h"
 
 namespace walle::runtime {
 
-Result<std::vector<Tensor>> fold_program(const ops::Program& program) {
-  SessionOptions options;
-  options.merge = options.fuse = false;
-  WALLE_ASSIGN(auto exe, Executable::compile(program, {&host_backend()}, options, nullptr));
+Result<std::vector<Tensor>> fold_program(const ops::Program& given) {
+  // It runs once: merging and fusing would cost more than one run gains.
+  ops::Program program = given;
+  const std::vector<const backends::Backend*> backends = {&host_backend()};
+  WALLE_TRY(merge(program, backends, {.merge = false, .fuse = false}));
+  WALLE_ASSIGN(search::Plan plan, search::make_plan(program, backends, {}));
+  WALLE_ASSIGN(const auto exe, Executable::bind(std::move(program), std::move(plan), 1, nullptr));
   Arenas arenas;
   return exe->run({}, arenas, nullptr);
 }
 
 namespace {
-// Expanding a small constant into a large one would trade file size and memory for nothing.
+// Expanding a small constant into a large one would trade file size and memory for nothing. 64 MiB is more
+// than any weight that exporters leave to be computed (transposed or dequantised embeddings), and little
+// beside a model that has such weights.
 constexpr int64_t kFoldLimitBytes = int64_t{64} << 20;
 
 bool try_fold(ir::Graph& graph, const ir::Node& node) {
   const ir::OpDef* def = ops::find_op(node.op);
+  // Control operators are left to the executor, random ones must draw anew in every run.
   if (!def || def->op_class == ir::OpClass::control || !def->deterministic) return false;
   const bool constant = std::ranges::all_of(
       node.inputs, [&](ir::ValueId id) { return id == ir::kNone || graph.at(id).constant.has_value(); });
@@ -32,12 +40,29 @@ bool try_fold(ir::Graph& graph, const ir::Node& node) {
   for (ir::ValueId id : node.inputs)
     inputs.push_back(id == ir::kNone ? ops::kNoRef : lowering.add_constant(*graph.at(id).constant));
   auto refs = lowering.apply(*def, node.attributes, inputs, static_cast<int>(node.outputs.size()), node.name);
-  if (!refs.ok()) return false;
+  if (!refs.ok()) return false;  // an error belongs to the run, which may never come to this node
+  // All results or none: the node goes only when nobody needs it any more.
   for (size_t i = 0; i < node.outputs.size(); ++i)
     if (node.outputs[i] != ir::kNone && ((*refs)[i] < 0 || !program.at((*refs)[i]).constant)) return false;
   for (size_t i = 0; i < node.outputs.size(); ++i)
     if (node.outputs[i] != ir::kNone) graph.at(node.outputs[i]).constant = program.at((*refs)[i]).constant;
+  for (ir::ValueId id : node.inputs)
+    if (id != ir::kNone) {
+      const Tensor& t = *graph.at(id).constant;
+      t.buffer().drop(t.byte_offset(), static_cast<size_t>(t.bytes()));
+    }
   return true;
+}
+
+// The bytes of constants that only folded nodes read.
+void forget_unread(ir::Graph& graph) {
+  std::vector<bool> read(graph.values.size(), false);
+  for (const ir::Node& node : graph.nodes)
+    for (ir::ValueId id : node.inputs)
+      if (id != ir::kNone) read[id] = true;
+  for (ir::ValueId id : graph.outputs) read[id] = true;
+  for (size_t i = 0; i < read.size(); ++i)
+    if (!read[i]) graph.values[i].constant.reset();
 }
 
 void fold_bodies(ir::Node& node) {
@@ -45,7 +70,7 @@ void fold_bodies(ir::Node& node) {
   for (const auto& [name, value] : node.attributes.items()) {
     const auto* body = std::get_if<std::shared_ptr<const ir::Graph>>(&value);
     if (!body || !*body) continue;
-    auto copy = std::make_shared<ir::Graph>(**body);
+    auto copy = std::make_shared<ir::Graph>(**body);  // graphs in attributes are shared and const
     fold_constants(*copy);
     folded.set(name, std::shared_ptr<const ir::Graph>(std::move(copy)));
   }
@@ -61,6 +86,7 @@ void fold_constants(ir::Graph& graph) {
     kept.push_back(std::move(node));
   }
   graph.nodes = std::move(kept);
+  forget_unread(graph);
 }
 
 }  // namespace walle::runtime

@@ -1,8 +1,13 @@
+// A run is a walk over the nodes: segments where they can be planned together, the executor's own nodes
+// between them. A value is forgotten after its last reader, so that a long graph needs no more memory
+// than its widest part.
 #include "runtime/graph_runner.h"
 
 #include <algorithm>
 
 #include "base/limits.h"
+#include "runtime/compile.h"
+#include "runtime/declared.h"
 #include "runtime/node_context.h"
 
 namespace walle::runtime {
@@ -31,7 +36,8 @@ GraphRunner::GraphRunner(const ir::Graph& graph, SharedState& shared)
     if (graph.values[i].constant) env_[i] = *graph.values[i].constant;
 }
 
-Result<std::vector<ir::RuntimeValue>> GraphRunner::run(std::vector<ir::RuntimeValue> inputs) {
+Result<std::vector<ir::RuntimeValue>> GraphRunner::run(std::vector<ir::RuntimeValue> inputs,
+                                                       std::span<const Tensor> given) {
   if (inputs.size() != graph_.inputs.size())
     return argument_error(std::to_string(inputs.size()) + " inputs", std::to_string(graph_.inputs.size()),
                           "graph '" + graph_.name + "'", "pass every input once");
@@ -42,15 +48,8 @@ Result<std::vector<ir::RuntimeValue>> GraphRunner::run(std::vector<ir::RuntimeVa
   Status status;
   const auto count = static_cast<int>(graph_.nodes.size());
   for (int n = 0; n < count && status.ok();) {
-    const ir::Node& node = graph_.nodes[static_cast<size_t>(n)];
-    if (is_executor_node(graph_, node, env_)) {
-      status = run_node(node);
-      ++n;
-    } else {
-      auto segment = segment_at(n);
-      status = segment.ok() ? run_segment(**segment) : segment.status();
-      if (segment.ok()) n = (*segment)->end;
-    }
+    if (n > 0 && shared_.control) status = shared_.control->look_if_due();
+    if (status.ok()) status = run_part(n, given);
     if (n < count) release(n);
   }
   std::vector<ir::RuntimeValue> results;
@@ -59,6 +58,15 @@ Result<std::vector<ir::RuntimeValue>> GraphRunner::run(std::vector<ir::RuntimeVa
   release(count + 1);
   if (!status.ok()) return status.take_error();
   return results;
+}
+
+// A node of the executor, or a segment; `next` moves behind it.
+Status GraphRunner::run_part(int& next, std::span<const Tensor> given) {
+  if (is_executor_node(graph_, graph_.nodes[next], env_)) return run_node(next++);
+  WALLE_ASSIGN(Segment * segment, segment_at(next));
+  WALLE_TRY(run_segment(*segment, given));
+  next = segment->end;
+  return {};
 }
 
 // Forgets values whose last reader lies before node `before`.
@@ -73,17 +81,41 @@ void GraphRunner::release(int before) {
 Result<Segment*> GraphRunner::segment_at(int begin) {
   for (const auto& s : segments_)
     if (s->begin == begin && s->matches(env_)) return s.get();
-  WALLE_ASSIGN(std::unique_ptr<Segment> built, build_segment(graph_, begin, env_, last_use_, shared_));
-  if (segments_.size() >= kMaxSegments) segments_.erase(segments_.begin());
-  segments_.push_back(std::move(built));
+  WALLE_ASSIGN(std::unique_ptr<Segment> built, build(begin));
+  keep(std::move(built));
   return segments_.back().get();
 }
 
-Status GraphRunner::run_segment(Segment& segment) {
+Result<std::unique_ptr<Segment>> GraphRunner::build(int begin) {
+  const TimedPart timed(shared_.profiler, times_.planning);
+  WALLE_ASSIGN(std::unique_ptr<Segment> built, compile(graph_, begin, env_, last_use_, shared_));
+  WALLE_TRY(check_declared(graph_, *built));
+  timed.record([&] {
+    return ProfileEvent{.name = graph_.name, .op = "plan", .backend = "host", .algorithm = "host_plan"};
+  });
+  return built;
+}
+
+void GraphRunner::keep(std::unique_ptr<Segment> segment) {
+  if (segments_.size() >= kMaxSegments) {
+    for (const StepTime& step : segments_.front()->executable->times()) {
+      times_.dropped.runs += step.runs;
+      times_.dropped.total_us += step.total_us;
+    }
+    segments_.erase(segments_.begin());
+  }
+  segments_.push_back(std::move(segment));
+}
+
+Status GraphRunner::run_segment(Segment& segment, std::span<const Tensor> given) {
   inputs_.clear();
   for (const LiveIn& in : segment.live_ins) inputs_.push_back(env_[static_cast<size_t>(in.id)].tensor());
+  std::vector<Tensor> wanted;
+  if (!given.empty()) {
+    WALLE_ASSIGN(wanted, given_to(graph_, segment, given));
+  }
   WALLE_ASSIGN(std::vector<Tensor> results,
-               segment.executable->run(inputs_, shared_.arenas, shared_.profiler));
+               segment.executable->run(inputs_, shared_.arenas, shared_.profiler, shared_.control, wanted));
   for (const Export& e : segment.exports) {
     env_[static_cast<size_t>(e.id)] = results[e.output];
     held_.push_back(e.id);
@@ -91,9 +123,16 @@ Status GraphRunner::run_segment(Segment& segment) {
   return {};
 }
 
-Status GraphRunner::run_node(const ir::Node& node) {
+Status GraphRunner::run_node(int index) {
+  const ir::Node& node = graph_.nodes[index];
+  if (shared_.profiler) times_.nodes.resize(graph_.nodes.size());
+  const TimedPart timed(shared_.profiler, shared_.profiler ? times_.nodes[index] : times_.planning);
   NodeContext context(*this, node);
   if (Status s = context.run(); !s.ok()) return s.take_error().within(ir::describe(node));
+  timed.record([&] {
+    return ProfileEvent{
+        .name = node.name, .op = node.op, .backend = "host", .algorithm = host_algorithm(node)};
+  });
   return {};
 }
 
@@ -102,6 +141,7 @@ Result<std::vector<ir::RuntimeValue>> GraphRunner::run_body(const ir::Graph& bod
   if (shared_.depth >= base::kMaxGraphDepth)
     return model_error("bodies nested deeper than " + std::to_string(base::kMaxGraphDepth), "fewer levels",
                        "graph '" + body.name + "'", "flatten the control flow");
+  if (shared_.control) WALLE_TRY(shared_.control->look_if_due());
   auto& runner = bodies_[&body];
   if (!runner) runner = std::make_unique<GraphRunner>(body, shared_);
   const Level level(shared_.depth);

@@ -8,7 +8,9 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/runner_times.h"
 #include "runtime/segment.h"
+#include "runtime/shared_state.h"
 
 namespace walle::runtime {
 
@@ -16,30 +18,37 @@ class GraphRunner {
  public:
   GraphRunner(const ir::Graph& graph, SharedState& shared);
 
-  // inputs as graph.inputs.
-  Result<std::vector<ir::RuntimeValue>> run(std::vector<ir::RuntimeValue> inputs);
+  // inputs as graph.inputs. `given` is empty or has a tensor per output, the undefined one for none: results
+  // that a plan computes into memory of its own lie there, others wherever they come from.
+  Result<std::vector<ir::RuntimeValue>> run(std::vector<ir::RuntimeValue> inputs,
+                                            std::span<const Tensor> given = {});
 
   const ir::Graph& graph() const { return graph_; }
   const std::vector<std::unique_ptr<Segment>>& segments() const { return segments_; }
   const std::map<const ir::Graph*, std::unique_ptr<GraphRunner>>& bodies() const { return bodies_; }
+  const RunnerTimes& times() const { return times_; }
 
  private:
   friend class NodeContext;
 
   Result<std::vector<ir::RuntimeValue>> run_body(const ir::Graph& body, std::vector<ir::RuntimeValue> inputs);
   Result<Segment*> segment_at(int begin);
-  Status run_segment(Segment& segment);
-  Status run_node(const ir::Node& node);
+  Result<std::unique_ptr<Segment>> build(int begin);
+  void keep(std::unique_ptr<Segment> segment);
+  Status run_part(int& next, std::span<const Tensor> given);
+  Status run_segment(Segment& segment, std::span<const Tensor> given);
+  Status run_node(int index);
   void release(int before);
 
   const ir::Graph& graph_;
   SharedState& shared_;
   std::vector<int> last_use_;
-  std::vector<ir::RuntimeValue> env_;
+  Environment env_;
   std::vector<ir::ValueId> held_;  // values in env_ that are not graph constants
   std::vector<std::unique_ptr<Segment>> segments_;
   std::map<const ir::Graph*, std::unique_ptr<GraphRunner>> bodies_;
   std::vector<const Tensor*> inputs_;  // scratch of run_segment
+  RunnerTimes times_;
 };
 
 }  // namespace walle::runtime

@@ -1,5 +1,8 @@
+// What callers may ask of a model: its own bytes, options of sessions and inputs of runs are checked here,
+// before anything is made of them.
 #include "runtime/model.h"
 
+#include <algorithm>
 #include <map>
 
 #include "base/limits.h"
@@ -60,8 +63,29 @@ Status check_input(const ir::Value& value, const ir::RuntimeValue& given,
 
 Result<std::shared_ptr<Model>> Model::create(ir::ModelData data, const ModelOptions& options) {
   WALLE_TRY(ir::verify(data, ops::find_op));
-  if (options.fold) fold_constants(data.graph);
-  return std::shared_ptr<Model>(new Model(std::move(data)));
+  std::shared_ptr<Model> model(new Model(std::move(data), options));
+  // Most models that list their weights as inputs are old exports, and nobody overrides them: they are folded
+  // and planned as constants until somebody does.
+  if (!model->data_.graph.overridable.empty()) model->unfolded_ = model->data_;
+  if (options.fold) fold_constants(model->data_.graph);
+  return model;
+}
+
+Result<std::shared_ptr<const Model>> Model::with_inputs(const Names& overridden) const {
+  ir::ModelData data = stored();
+  ir::Graph& g = data.graph;
+  for (const std::string& name : overridden) {
+    const auto found =
+        std::ranges::find_if(g.overridable, [&](ir::ValueId id) { return g.at(id).name == name; });
+    if (found == g.overridable.end())
+      return argument_error("input '" + name + "'", "the name of an overridable input", "run",
+                            "see the model's overridable inputs");
+    g.at(*found).constant.reset();
+    g.inputs.push_back(*found);
+  }
+  g.overridable.clear();
+  WALLE_ASSIGN(std::shared_ptr<const Model> made, create(std::move(data), options_));
+  return made;
 }
 
 Result<std::unique_ptr<Session>> Model::session(const SessionOptions& options) const {
@@ -73,6 +97,7 @@ Result<std::unique_ptr<Session>> Model::session(const SessionOptions& options) c
     return argument_error("precision='" + options.precision + "'", "'float32'", "session",
                           "leave precision at its default");
   WALLE_TRY(placement_seed(options.placement).status());
+  WALLE_TRY(ir::check_files(data_));
   WALLE_ASSIGN(std::vector<const backends::Backend*> backends, backends_named(options.backend));
   return std::make_unique<Session>(shared_from_this(), options, std::move(backends));
 }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "ir/graph.h"
 #include "ir/runtime_value.h"
@@ -14,6 +16,8 @@ namespace walle::runtime {
 
 class Session;
 
+using Names = std::vector<std::string>;
+
 struct ModelOptions {
   bool fold = true;
 };
@@ -22,9 +26,16 @@ class Model : public std::enable_shared_from_this<Model> {
  public:
   static Result<std::shared_ptr<Model>> create(ir::ModelData data, const ModelOptions& options = {});
 
+  // Constants folded, overridable inputs among them.
   const ir::ModelData& data() const { return data_; }
   const ir::Graph& graph() const { return data_.graph; }
+  // What a file of this model holds: folded too, but for a model with overridable inputs.
+  const ir::ModelData& stored() const { return unfolded_ ? *unfolded_ : data_; }
   PreparedConstants& prepared() const { return prepared_; }
+
+  // The model with these overridable inputs, named in the order of graph().overridable, behind its other
+  // inputs. Nothing that depends on them is folded.
+  Result<std::shared_ptr<const Model>> with_inputs(const Names& overridden) const;
 
   // An argument or backend error for unknown options.
   Result<std::unique_ptr<Session>> session(const SessionOptions& options) const;
@@ -33,8 +44,10 @@ class Model : public std::enable_shared_from_this<Model> {
   Status check_inputs(const std::vector<ir::RuntimeValue>& inputs) const;
 
  private:
-  explicit Model(ir::ModelData data) : data_(std::move(data)) {}
+  Model(ir::ModelData data, const ModelOptions& options) : data_(std::move(data)), options_(options) {}
   ir::ModelData data_;
+  ModelOptions options_;
+  std::optional<ir::ModelData> unfolded_;  // of a model with overridable inputs
   mutable PreparedConstants prepared_;
 };
 

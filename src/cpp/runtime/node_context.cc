@@ -1,7 +1,10 @@
+// What a control operator does with its graph goes through here. Operators that it needs itself are lowered
+// and folded on the spot, by run_op(): their shapes are another in every round, so a plan would serve once.
 #include "runtime/node_context.h"
 
 #include "base/limits.h"
 #include "ops/registry.h"
+#include "runtime/declared.h"
 #include "runtime/fold.h"
 
 namespace walle::runtime {
@@ -17,7 +20,8 @@ Status NodeContext::run() {
   if (given < def->inputs.min)
     return model_error(std::to_string(given) + " inputs", "at least " + std::to_string(def->inputs.min),
                        "inputs", "connect the inputs");
-  return def->control(*this);
+  WALLE_TRY(def->control(*this));
+  return std::move(contradicted_);
 }
 
 const ir::RuntimeValue& NodeContext::in(int i) const {
@@ -31,6 +35,8 @@ void NodeContext::output(int i, ir::RuntimeValue value) {
   if (i < 0 || i >= output_count()) return;
   const ir::ValueId id = node_.outputs[static_cast<size_t>(i)];
   if (id == ir::kNone) return;
+  if (const Tensor* t = value.tensor(); t && contradicted_.ok())
+    contradicted_ = check_dtype(runner_.graph_.at(id), t->dtype());
   runner_.env_[static_cast<size_t>(id)] = std::move(value);
   runner_.held_.push_back(id);
 }

@@ -25,6 +25,7 @@ class NodeContext final : public ops::ControlContext {
  private:
   GraphRunner& runner_;
   const ir::Node& node_;
+  Status contradicted_;  // an output that is not what the graph declares
 };
 
 }  // namespace walle::runtime

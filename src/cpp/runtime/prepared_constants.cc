@@ -2,17 +2,34 @@
 
 namespace walle::runtime {
 
+PreparedConstants::Entry& PreparedConstants::entry(std::span<const Tensor* const> sources,
+                                                   const std::string& kind) {
+  Key key{{}, kind};
+  for (const Tensor* t : sources) key.sources.push_back(reinterpret_cast<uintptr_t>(t->data()));
+  const auto [it, fresh] = entries_.try_emplace(std::move(key));
+  if (fresh) {
+    for (const Tensor* t : sources) it->second.sources.push_back(*t);
+    it->second.slot = std::make_shared<backends::PreparedSlot>();
+  }
+  return it->second;
+}
+
 Result<backends::SharedBlock> PreparedConstants::get(std::span<const Tensor* const> sources,
                                                      const std::string& kind,
                                                      const std::function<Result<backends::Block>()>& make) {
   std::lock_guard lock(mutex_);
-  Key key{{}, kind};
-  for (const Tensor* t : sources) key.sources.push_back(reinterpret_cast<uintptr_t>(t->data()));
-  if (const auto it = entries_.find(key); it != entries_.end()) return it->second.made;
+  const Entry& found = entry(sources, kind);
+  if (found.slot->find()) return found.slot->block();
   WALLE_ASSIGN(backends::Block block, make());
-  Entry entry{{}, std::make_shared<const backends::Block>(std::move(block))};
-  for (const Tensor* t : sources) entry.sources.push_back(*t);
-  return entries_.emplace(std::move(key), std::move(entry)).first->second.made;
+  found.slot->fill(std::make_shared<const backends::Block>(std::move(block)));
+  for (const Tensor* t : sources) t->buffer().drop(t->byte_offset(), static_cast<size_t>(t->bytes()));
+  return found.slot->block();
+}
+
+backends::SharedSlot PreparedConstants::slot(std::span<const Tensor* const> sources,
+                                             const std::string& kind) {
+  std::lock_guard lock(mutex_);
+  return entry(sources, kind).slot;
 }
 
 }  // namespace walle::runtime

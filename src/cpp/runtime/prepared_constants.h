@@ -2,7 +2,8 @@
 // shared by its sessions.
 //
 // Thread-safe. Each entry keeps its sources alive, so an address in use as a key cannot be given to another
-// tensor.
+// tensor. Sources that lie in a file leave memory once something was made of them; whoever reads them after
+// all gets them from the file again.
 #pragma once
 
 #include <map>
@@ -16,6 +17,7 @@ class PreparedConstants final : public backends::ConstantCache {
  public:
   Result<backends::SharedBlock> get(std::span<const Tensor* const> sources, const std::string& kind,
                                     const std::function<Result<backends::Block>()>& make) override;
+  backends::SharedSlot slot(std::span<const Tensor* const> sources, const std::string& kind) override;
 
  private:
   struct Key {
@@ -25,8 +27,10 @@ class PreparedConstants final : public backends::ConstantCache {
   };
   struct Entry {
     std::vector<Tensor> sources;
-    backends::SharedBlock made;
+    std::shared_ptr<backends::PreparedSlot> slot;
   };
+  Entry& entry(std::span<const Tensor* const> sources, const std::string& kind);
+
   std::mutex mutex_;
   std::map<Key, Entry> entries_;
 };

@@ -1,15 +1,22 @@
-// Segment: nodes [begin, end) of a graph compiled for the shapes (and shape-deciding values) they were met
-// with.
+// Segment: nodes [begin, end) of a graph, compiled for the shapes, and the values that decide shapes, which
+// they were met with.
+//
+// Made by compile(), immutable afterwards but for what its executable changes while it runs: one thread at a
+// time. Plans are kept per segment and not per graph, because control flow and shapes that only a run can
+// tell cut a graph into parts.
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "ir/graph.h"
 #include "ir/runtime_value.h"
 #include "runtime/executable.h"
-#include "runtime/shared_state.h"
 
 namespace walle::runtime {
+
+// What every value of a graph is at this moment of a run; by ValueId, empty where it is not computed yet.
+using Environment = std::vector<ir::RuntimeValue>;
 
 struct LiveIn {
   ir::ValueId id;
@@ -19,7 +26,7 @@ struct LiveIn {
 
 struct ValueDependency {
   ir::ValueId id;
-  Tensor value;
+  Tensor value;  // a copy: the value met may be the caller's memory
 };
 
 struct Export {
@@ -35,16 +42,12 @@ struct Segment {
   std::vector<Export> exports;
   std::unique_ptr<Executable> executable;
 
-  bool matches(const std::vector<ir::RuntimeValue>& env) const;
+  // Whether the plan is for the values in `env`.
+  bool matches(const Environment& env) const;
 };
 
-// `last_use[id]` is the last node that reads the value (nodes.size() for graph outputs, -1 for nobody).
-// Compiles as many nodes from `begin` on as the values in `env` allow; at least one.
-Result<std::unique_ptr<Segment>> build_segment(const ir::Graph& graph, int begin,
-                                               const std::vector<ir::RuntimeValue>& env,
-                                               const std::vector<int>& last_use, SharedState& shared);
-
 // A node the executor runs itself: control operators, and Identity of a sequence or optional.
-bool is_executor_node(const ir::Graph& graph, const ir::Node& node, const std::vector<ir::RuntimeValue>& env);
+// It ends a segment.
+bool is_executor_node(const ir::Graph& graph, const ir::Node& node, const Environment& env);
 
 }  // namespace walle::runtime

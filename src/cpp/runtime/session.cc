@@ -1,7 +1,12 @@
+// What surrounds a run and knows nothing of plans. Inputs are checked before the lock is taken, so
+// that a faulty call does not wait for a long run; results that lie in the caller's memory are copied
+// before it is given back.
 #include "runtime/session.h"
 
 #include <algorithm>
 
+#include "runtime/lent_values.h"
+#include "runtime/result_memory.h"
 #include "runtime/value_names.h"
 
 namespace walle::runtime {
@@ -9,56 +14,122 @@ namespace walle::runtime {
 Session::Session(std::shared_ptr<const Model> model, SessionOptions options,
                  std::vector<const backends::Backend*> backends)
     : model_(std::move(model)),
-      shared_{std::move(options), std::move(backends), &model_->prepared(), {}, nullptr, 0},
+      shared_{std::move(options), std::move(backends), &model_->prepared(), {}, nullptr, nullptr, 0},
       runner_(model_->graph(), shared_) {}
 
 namespace {
-// A result that is one of the inputs (Identity, a reshape of nothing) is copied: the caller may change the
-// input later.
-Status detach(ir::RuntimeValue& value, const std::vector<const std::byte*>& borrowed) {
-  const Tensor* t = value.tensor();
-  if (!t || std::ranges::find(borrowed, t->buffer().data()) == borrowed.end()) return {};
-  WALLE_ASSIGN(Tensor copy, Tensor::allocate(t->dtype(), t->shape()));
-  if (t->bytes() > 0) std::memcpy(copy.mutable_data(), t->data(), static_cast<size_t>(t->bytes()));
-  value = std::move(copy);
-  return {};
+// What is known while one run is under way: what may end it, and the thread whose host it asks.
+class RunScope {
+ public:
+  RunScope(SharedState& shared, std::atomic<std::thread::id>& holder, RunControl* control)
+      : shared_(shared), holder_(holder) {
+    shared_.control = control;
+    if (control) holder_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  }
+  ~RunScope() {
+    if (shared_.control) holder_.store({}, std::memory_order_relaxed);
+    shared_.control = nullptr;
+  }
+  RunScope(const RunScope&) = delete;
+  RunScope& operator=(const RunScope&) = delete;
+
+ private:
+  SharedState& shared_;
+  std::atomic<std::thread::id>& holder_;
+};
+
+Error called_within_a_run(const std::string& function) {
+  return argument_error("a call of " + function + " within a run of the same session", "one after the other",
+                        function + ", called by a signal handler", "let the handler set a flag or raise");
 }
 
-Status make_booleans_plain(ir::RuntimeValue& value) {
-  if (const Tensor* t = value.tensor()) {
-    if (!t->has_plain_booleans()) {
-      WALLE_ASSIGN(value, t->with_plain_booleans());
-    }
-  } else if (const ir::Sequence* s = value.sequence();
-             s && !std::ranges::all_of(s->items, &Tensor::has_plain_booleans)) {
-    auto plain = std::make_shared<ir::Sequence>(*s);
-    for (Tensor& item : plain->items) {
-      WALLE_ASSIGN(item, item.with_plain_booleans());
-    }
-    value = std::shared_ptr<const ir::Sequence>(std::move(plain));
-  }
-  return {};
-}
 }  // namespace
 
-Result<std::vector<ir::RuntimeValue>> Session::run(std::vector<ir::RuntimeValue> inputs) {
-  if (inputs.size() != model_->graph().inputs.size())
+bool Session::within_run() const {
+  return holder_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+}
+
+// Waits for the session, but no longer than the run may take.
+Status Session::lock(std::unique_lock<std::timed_mutex>& lock, RunControl* control) const {
+  if (within_run()) return called_within_a_run("run");
+  if (lock.try_lock()) return {};
+  if (!control) {
+    lock.lock();
+    return {};
+  }
+  while (!lock.try_lock_for(control->patience())) WALLE_TRY(control->look());
+  return {};
+}
+
+// Kept per set of names: a caller who overrides an input does so in every run. With more sets than this the
+// plans of all of them go, and those in use are made again.
+Result<Session::Variant*> Session::variant(const Names& overridden) {
+  constexpr size_t kMaxVariants = 16;
+  if (const auto known = variants_.find(overridden); known != variants_.end()) return &known->second;
+  WALLE_ASSIGN(std::shared_ptr<const Model> model, model_->with_inputs(overridden));
+  if (variants_.size() >= kMaxVariants) variants_.clear();
+  auto runner = std::make_unique<GraphRunner>(model->graph(), shared_);
+  return &variants_.emplace(overridden, Variant{std::move(model), std::move(runner)}).first->second;
+}
+
+Result<Session::Values> Session::run_locked(Values inputs, const RunOptions& options,
+                                            const Names& overridden) {
+  GraphRunner* runner = &runner_;
+  const Model* model = model_.get();
+  if (!overridden.empty()) {
+    WALLE_ASSIGN(Variant * chosen, variant(overridden));
+    runner = chosen->runner.get();
+    model = chosen->model.get();
+  }
+  if (inputs.size() != model->graph().inputs.size())
     return argument_error(std::to_string(inputs.size()) + " inputs",
-                          std::to_string(model_->graph().inputs.size()), "run", "pass every input once");
-  WALLE_TRY(model_->check_inputs(inputs));
+                          std::to_string(model->graph().inputs.size()), "run", "pass every input once");
+  WALLE_TRY(model->check_inputs(inputs));
+  // Reading a file that was cut would end the process; asking takes 0.2 us a file.
+  WALLE_TRY(ir::check_files(model_->data()));
   for (ir::RuntimeValue& v : inputs) WALLE_TRY(make_booleans_plain(v));
-  std::vector<const std::byte*> borrowed;
-  for (const ir::RuntimeValue& v : inputs)
-    if (const Tensor* t = v.tensor()) borrowed.push_back(t->buffer().data());
-  std::lock_guard lock(mutex_);
-  WALLE_ASSIGN(std::vector<ir::RuntimeValue> results, runner_.run(std::move(inputs)));
-  for (ir::RuntimeValue& v : results) WALLE_TRY(detach(v, borrowed));
+  if (!options.results.empty()) WALLE_TRY(check_result_memory(model->graph(), options.results, inputs));
+  Borrowed borrowed;
+  for (const ir::RuntimeValue& v : inputs) add_buffers(v, borrowed);
+  WALLE_ASSIGN(Values results, runner->run(std::move(inputs), options.results));
+  if (!options.results.empty()) {
+    WALLE_TRY(fill_result_memory(model->graph(), options.results, results));
+    for (const Tensor& given : options.results)
+      if (given.defined()) borrowed.push_back(given.buffer().data());
+  }
+  for (size_t i = 0; i < results.size(); ++i)
+    if (options.results.empty() || !options.results[i].defined()) WALLE_TRY(detach(results[i], borrowed));
   return results;
 }
 
-Result<std::vector<ir::RuntimeValue>> Session::run(std::span<const NamedValue> inputs) {
+Result<Session::Values> Session::run(Values inputs, const RunOptions& options, const Names& overridden) {
+  std::optional<RunControl> control;
+  if (RunControl::needed(options)) control.emplace(options);
+  RunControl* const ends = control ? &*control : nullptr;
+  std::unique_lock lock(mutex_, std::defer_lock);
+  WALLE_TRY(this->lock(lock, ends));
+  if (ends) WALLE_TRY(ends->look_if_due());
+  const RunScope scope(shared_, holder_, ends);
+  const auto begin = profiler_ ? profiler_->now() : Profiler::Clock::time_point();
+  Result<Values> results = run_locked(std::move(inputs), options, overridden);
+  if (profiler_) record_run(begin);
+  return results;
+}
+
+void Session::record_run(Profiler::Clock::time_point begin) {
+  const double us = profiler_->us_since(begin);
+  profiled_.add(us);
+  profiler_->add({.name = model_->graph().name,
+                  .op = "run",
+                  .backend = "host",
+                  .algorithm = "session.run",
+                  .start_us = profiler_->since_start_us(begin),
+                  .duration_us = us});
+}
+
+Result<Session::Values> Session::run(std::span<const NamedValue> inputs, const RunOptions& options) {
   const ir::Graph& graph = model_->graph();
-  std::vector<std::string> given;
+  Names given;
   given.reserve(inputs.size());
   for (const NamedValue& in : inputs) {
     if (std::ranges::find(given, in.name) != given.end())
@@ -66,29 +137,44 @@ Result<std::vector<ir::RuntimeValue>> Session::run(std::span<const NamedValue> i
     given.push_back(in.name);
   }
   WALLE_TRY(check_input_names(graph, given));
-  std::vector<ir::RuntimeValue> values;
-  values.reserve(graph.inputs.size());
+  Values values;
+  values.reserve(inputs.size());
   for (const ir::ValueId id : graph.inputs) {
     const auto it = std::ranges::find(inputs, graph.at(id).name, &NamedValue::name);
     values.push_back(it == inputs.end() ? ir::RuntimeValue() : it->value);
   }
-  return run(std::move(values));
+  Names overridden;
+  for (const ir::ValueId id : graph.overridable) {
+    const auto it = std::ranges::find(inputs, graph.at(id).name, &NamedValue::name);
+    if (it == inputs.end()) continue;
+    overridden.push_back(it->name);
+    values.push_back(it->value);
+  }
+  return run(std::move(values), options, overridden);
 }
 
+// Also from within a run, by a host that is asked: the run stands still meanwhile, on this very thread.
 ExplainReport Session::explain() {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (!within_run()) lock.lock();
   ExplainReport report;
   runtime::explain(runner_, report);
+  for (const auto& [names, variant] : variants_) runtime::explain(*variant.runner, report);
+  report.profiled_runs = profiled_.runs;
+  report.wall_ms = profiled_.runs > 0 ? profiled_.total_us / 1e3 / static_cast<double>(profiled_.runs) : 0;
   return report;
 }
 
-void Session::start_profile() {
+Status Session::start_profile() {
+  if (within_run()) return called_within_a_run("profile");
   std::lock_guard lock(mutex_);
   profiler_ = std::make_unique<Profiler>();
   shared_.profiler = profiler_.get();
+  return {};
 }
 
-std::vector<ProfileEvent> Session::stop_profile() {
+Result<std::vector<ProfileEvent>> Session::stop_profile() {
+  if (within_run()) return called_within_a_run("profile");
   std::lock_guard lock(mutex_);
   shared_.profiler = nullptr;
   std::vector<ProfileEvent> events = profiler_ ? profiler_->events() : std::vector<ProfileEvent>();

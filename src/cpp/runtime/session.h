@@ -4,14 +4,18 @@
 // threads.
 #pragma once
 
+#include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "runtime/explain.h"
 #include "runtime/model.h"
+#include "runtime/run_control.h"
 
 namespace walle::runtime {
 
@@ -22,26 +26,45 @@ struct NamedValue {
 
 class Session {
  public:
+  using Values = std::vector<ir::RuntimeValue>;
+
   Session(std::shared_ptr<const Model> model, SessionOptions options,
           std::vector<const backends::Backend*> backends);
 
-  // Values in the order of model().graph().inputs; results in the order of its outputs.
-  Result<std::vector<ir::RuntimeValue>> run(std::vector<ir::RuntimeValue> inputs);
-  // By name; every graph input once.
-  Result<std::vector<ir::RuntimeValue>> run(std::span<const NamedValue> inputs);
+  // Values in the order of model().graph().inputs, then one for each name of `overridden`: overridable inputs
+  // in the order of model().graph().overridable. Results in the order of the graph's outputs. A run that
+  // fails or is ended leaves the session as it was; memory given for results then holds anything.
+  Result<Values> run(Values inputs, const RunOptions& options = {}, const Names& overridden = {});
+  // By name: every input once, overridable ones at will.
+  Result<Values> run(std::span<const NamedValue> inputs, const RunOptions& options = {});
 
   const Model& model() const { return *model_; }
   const SessionOptions& options() const { return shared_.options; }
   ExplainReport explain();
-  void start_profile();
-  std::vector<ProfileEvent> stop_profile();
+  Status start_profile();
+  Result<std::vector<ProfileEvent>> stop_profile();
 
  private:
+  // A model whose overridden inputs are inputs like the others, with plans of its own.
+  struct Variant {
+    std::shared_ptr<const Model> model;
+    std::unique_ptr<GraphRunner> runner;
+  };
+
+  bool within_run() const;  // on this thread, in a callback of its host
+  Status lock(std::unique_lock<std::timed_mutex>& lock, RunControl* control) const;
+  Result<Variant*> variant(const Names& overridden);
+  Result<Values> run_locked(Values inputs, const RunOptions& options, const Names& overridden);
+  void record_run(Profiler::Clock::time_point begin);
+
   std::shared_ptr<const Model> model_;
-  std::mutex mutex_;
+  std::timed_mutex mutex_;
   SharedState shared_;
   GraphRunner runner_;
+  std::map<Names, Variant> variants_;
   std::unique_ptr<Profiler> profiler_;
+  StepTime profiled_;                    // whole runs
+  std::atomic<std::thread::id> holder_;  // of a run whose host may call back from within
 };
 
 }  // namespace walle::runtime

@@ -5,6 +5,7 @@
 #include "runtime/arena.h"
 #include "runtime/options.h"
 #include "runtime/profiler.h"
+#include "runtime/run_control.h"
 
 namespace walle::runtime {
 
@@ -14,7 +15,8 @@ struct SharedState {
   backends::ConstantCache* constants = nullptr;
   Arenas arenas;
   Profiler* profiler = nullptr;
-  int depth = 0;  // of nested bodies
+  RunControl* control = nullptr;  // of the run under way; none when nobody can end it
+  int depth = 0;                  // of nested bodies
 };
 
 }  // namespace walle::runtime

@@ -6,7 +6,7 @@ namespace walle::runtime {
 
 namespace {
 std::string maker_of(const ops::Program& program, const search::Copy& copy) {
-  if (copy.maker >= 0) return program.nodes[static_cast<size_t>(copy.maker)].origin.text();
+  if (copy.maker >= 0) return program.nodes[copy.maker].origin.text();
   return "input " + std::to_string(std::ranges::find(program.inputs, copy.value) - program.inputs.begin());
 }
 }  // namespace
@@ -15,9 +15,9 @@ StepLabels labels_of(const ops::Program& program, const search::Plan& plan, cons
   if (step.is_copy())
     return {.node = maker_of(program, step.copy),
             .op = "copy",
-            .backend = std::string(plan.memories[static_cast<size_t>(step.copy.device())].memory->name()),
+            .backend = std::string(plan.memories[step.copy.device()].memory->name()),
             .algorithm = step.copy.to == search::kHost ? "copy_out" : "copy_in"};
-  const ops::ProgramNode& node = program.nodes[static_cast<size_t>(step.node)];
+  const ops::ProgramNode& node = program.nodes[step.node];
   return {.node = node.origin.text(),
           .op = std::string(node.op->name),
           .backend = std::string(step.chosen.backend->name()),

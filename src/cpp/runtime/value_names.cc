@@ -1,6 +1,7 @@
 #include "runtime/value_names.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/nearest_name.h"
 
@@ -23,6 +24,7 @@ std::vector<std::string> value_names(const ir::Graph& graph, std::span<const ir:
   return names;
 }
 
+// A near name is the likely cause; without one the list in the message is the best there is.
 Error unknown_name(std::string_view given, std::string_view role, std::span<const std::string> known) {
   const std::string_view best = base::nearest_name(given, known);
   const std::string next = best.empty() ? "see the model's " + std::string(role) + "s for their names"
@@ -32,11 +34,13 @@ Error unknown_name(std::string_view given, std::string_view role, std::span<cons
 }
 
 Status check_input_names(const ir::Graph& graph, std::span<const std::string> given) {
-  const std::vector<std::string> known = value_names(graph, graph.inputs);
+  std::vector<std::string> known = value_names(graph, graph.inputs);
+  std::ranges::move(value_names(graph, graph.overridable), std::back_inserter(known));
   for (const std::string& name : given)
     if (std::ranges::find(known, name) == known.end()) return unknown_name(name, "input", known);
   for (const ir::ValueId id : graph.inputs) {
     const ir::Value& declared = graph.at(id);
+    // An optional that is not given is empty, which is a value.
     if (declared.kind == ir::ValueKind::optional || std::ranges::find(given, declared.name) != given.end())
       continue;
     return argument_error("no value for input '" + declared.name + "'", listed("input", known), "run",

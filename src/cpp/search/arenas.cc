@@ -6,7 +6,8 @@
 namespace walle::search {
 
 namespace {
-// The blocks of one memory.
+// The blocks of one memory, gathered while the steps are walked in order. A block's life is the span from the
+// first step that touches its value here to the last one: between them the value must stay, whoever reads it.
 class Layout {
  public:
   Layout(const ops::Program& program, const Views& views, int memory)
@@ -15,28 +16,29 @@ class Layout {
   // A step reads or writes this value here.
   void touch(ops::Ref r, int step) {
     if (r < 0) return;
-    const ops::Ref root = views_.at(r).root;
-    int& block = block_of_[static_cast<size_t>(root)];
+    const ops::Ref root = views_.at(r).root;  // a view keeps alive the bytes that it shows
+    int& block = block_of_[root];
     if (block == kNone) block = starts(root, step);
-    if (block >= 0) blocks_[static_cast<size_t>(block)].last = step;
+    if (block >= 0) blocks_[block].last = step;
   }
 
   void add_workspace(int64_t bytes, int step) {
-    if (bytes <= 0) return;
+    if (bytes <= 0) return;  // else a block that only costs alignment
     workspaces_.emplace_back(step, blocks_.size());
     blocks_.push_back({.bytes = bytes, .first = step, .last = step});
   }
 
   Status finish(Plan& plan) {
-    PlannedMemory& out = plan.memories[static_cast<size_t>(memory_)];
+    PlannedMemory& out = plan.memories[memory_];
     out.arena_bytes = plan_offsets(blocks_);
+    // Checked here and not when memory is asked for: the message can still name the plan, and a system that
+    // overcommits would grant the request and kill the process later.
     if (out.arena_bytes > base::kMaxArenaBytes)
       return resource_error("a plan that needs " + std::to_string(out.arena_bytes) + " bytes of " +
                                 std::string(out.memory->name()) + " memory",
                             "at most " + std::to_string(base::kMaxArenaBytes), "memory plan",
                             "use smaller inputs or batches");
-    for (const auto& [step, block] : workspaces_)
-      plan.steps[static_cast<size_t>(step)].workspace_offset = blocks_[block].offset;
+    for (const auto& [step, block] : workspaces_) plan.steps[step].workspace_offset = blocks_[block].offset;
     plan.activation_bytes += activation_bytes_;
     out.storage.resize(program_.values.size());
     for (size_t i = 0; i < out.storage.size(); ++i) out.storage[i] = storage_of(views_.of[i]);
@@ -49,6 +51,8 @@ class Layout {
 
   int starts(ops::Ref root, int step) {
     const Home home = views_.home_of(root);
+    // Inputs and results of the host are the caller's tensors, and constants are the model's or, on a device,
+    // the copy that all its sessions share. On a device inputs and results are copies, which need room.
     if (home == Home::constant || (memory_ == kHost && home != Home::arena)) return kElsewhere;
     const ops::ProgramValue& value = program_.at(root);
     blocks_.push_back(
@@ -59,8 +63,8 @@ class Layout {
 
   Storage storage_of(const View& view) const {
     if (view.root < 0) return {};
-    const int block = block_of_[static_cast<size_t>(view.root)];
-    if (block >= 0) return {Home::arena, view.root, blocks_[static_cast<size_t>(block)].offset + view.offset};
+    const int block = block_of_[view.root];  // a value that nobody touches here lies nowhere
+    if (block >= 0) return {Home::arena, view.root, blocks_[block].offset + view.offset};
     const Home home = views_.home_of(view.root);
     if (block == kElsewhere || (memory_ == kHost && home != Home::arena))
       return {home, view.root, view.offset};
@@ -84,14 +88,16 @@ Status plan_arenas(const ops::Program& program, const Views& views, Plan& plan) 
     const Step& step = plan.steps[s];
     const auto now = static_cast<int>(s);
     if (step.is_copy()) {
-      layouts[static_cast<size_t>(step.copy.from)].touch(step.copy.value, now);
-      layouts[static_cast<size_t>(step.copy.to)].touch(step.copy.value, now);
+      layouts[step.copy.from].touch(step.copy.value, now);
+      layouts[step.copy.to].touch(step.copy.value, now);
       continue;
     }
-    Layout& layout = layouts[static_cast<size_t>(step.memory)];
-    const ops::ProgramNode& node = program.nodes[static_cast<size_t>(step.node)];
+    Layout& layout = layouts[step.memory];
+    const ops::ProgramNode& node = program.nodes[step.node];
     for (ops::Ref r : node.inputs) layout.touch(r, now);
     for (ops::Ref r : node.outputs) layout.touch(r, now);
+    // Operands, results and workspace of one step live at once: no kernel has to care what it
+    // reads and writes first.
     layout.add_workspace(step.chosen.candidate.workspace_bytes, now);
   }
   for (Layout& layout : layouts) WALLE_TRY(layout.finish(plan));

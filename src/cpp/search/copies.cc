@@ -8,7 +8,7 @@ namespace {
 // A first estimate until devices are measured: an enqueued transfer on a phone or over PCIe starts in tens of
 // microseconds and moves several GB/s.
 constexpr double kCopyStartMs = 0.02;
-constexpr double kCopyBytesPerMs = 6e6;
+constexpr double kCopyBytesPerMs = 6e6;  // 6 GB/s
 
 void add_once(std::vector<ops::Ref>& list, ops::Ref r) {
   if (std::ranges::find(list, r) == list.end()) list.push_back(r);
@@ -28,7 +28,7 @@ Flow flow_of(const ops::Program& p, const Views& views) {
                      .wanted = home == Home::output};
   }
   for (size_t i = 0; i < p.nodes.size(); ++i) {
-    if (views.skipped[i]) continue;
+    if (views.skipped[i]) continue;  // a view lies wherever its root does
     Flow::Node& node = flow.nodes.emplace_back();
     for (ops::Ref r : p.nodes[i].inputs)
       if (r >= 0 && views.home_of(views.at(r).root) != Home::constant) add_once(node.reads, views.at(r).root);
@@ -43,9 +43,9 @@ namespace {
 std::vector<Holders> needs_of(const Flow& flow, const std::vector<int>& memory_of_node) {
   std::vector<Holders> needs(flow.roots.size(), 0);
   for (size_t r = 0; r < flow.roots.size(); ++r)
-    if (flow.roots[r].wanted) needs[r] = holder(kHost);
+    if (flow.roots[r].wanted) needs[r] = holder(kHost);  // results are handed out on the host
   for (size_t n = 0; n < flow.nodes.size(); ++n)
-    for (ops::Ref r : flow.nodes[n].reads) needs[static_cast<size_t>(r)] |= holder(memory_of_node[n]);
+    for (ops::Ref r : flow.nodes[n].reads) needs[r] |= holder(memory_of_node[n]);
   return needs;
 }
 }  // namespace
@@ -55,7 +55,7 @@ std::vector<CopyBefore> copies_of(const Flow& flow, const std::vector<int>& memo
   std::vector<Holders> held(flow.roots.size(), 0);
   std::vector<CopyBefore> out;
   const auto bring_to = [&](ops::Ref r, int memory, size_t before, int maker) {
-    Holders& holders = held[static_cast<size_t>(r)];
+    Holders& holders = held[r];
     const int64_t bytes = flow.root(r).bytes;
     holders = bring(holders, memory, [&](int from, int to) {
       out.push_back(
@@ -65,13 +65,15 @@ std::vector<CopyBefore> copies_of(const Flow& flow, const std::vector<int>& memo
   };
   for (size_t n = 0; n < flow.nodes.size(); ++n) {
     for (ops::Ref r : flow.nodes[n].reads) {
-      if (flow.root(r).given) held[static_cast<size_t>(r)] |= holder(kHost);
+      // An input counts as held from its first reader on: before that nothing asks.
+      if (flow.root(r).given) held[r] |= holder(kHost);
       bring_to(r, memory_of_node[n], n, -1);
     }
     for (ops::Ref r : flow.nodes[n].makes) {
-      held[static_cast<size_t>(r)] = holder(memory_of_node[n]);
+      held[r] = holder(memory_of_node[n]);
+      // In the order of the memories, so that a copy to the host, which the others start from, comes first.
       for (int m = 0; m < kMaxMemories; ++m)
-        if (needs[static_cast<size_t>(r)] & holder(m)) bring_to(r, m, n + 1, static_cast<int>(n));
+        if (needs[r] & holder(m)) bring_to(r, m, n + 1, static_cast<int>(n));
     }
   }
   return out;

@@ -11,7 +11,8 @@
 
 namespace walle::search {
 
-// The memories that hold a value, one bit each.
+// The memories that hold a value, one bit each: states of the placement are compared and
+// kept by the thousand.
 using Holders = uint16_t;
 inline constexpr int kMaxMemories = 16;  // more than there are kinds of devices in a machine
 inline constexpr Holders holder(int memory) { return static_cast<Holders>(1U << memory); }
@@ -47,7 +48,7 @@ struct Flow {
   std::vector<Node> nodes;  // those that are no views, in order
   std::vector<Root> roots;  // per program value; empty for values that are no roots
 
-  const Root& root(ops::Ref r) const { return roots[static_cast<size_t>(r)]; }
+  const Root& root(ops::Ref r) const { return roots[r]; }
 };
 
 Flow flow_of(const ops::Program& program, const Views& views);

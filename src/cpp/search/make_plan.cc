@@ -1,3 +1,5 @@
+// The search, step by step: what needs no step, who could run the rest, who shall, what is copied for it, and
+// where everything lies.
 #include "search/make_plan.h"
 
 #include <algorithm>
@@ -23,11 +25,11 @@ Result<Choices> find_choices(const ops::Program& program, const Views& views, co
                              int threads) {
   Choices out;
   for (size_t i = 0; i < program.nodes.size(); ++i) {
-    if (views.skipped[i]) continue;
+    if (views.skipped[i]) continue;  // it became a view: nothing to run
     WALLE_ASSIGN(std::vector<Choice> choices, choices_for(program, program.nodes[i], backends, threads));
     std::vector<double> row(backends.size(), std::numeric_limits<double>::infinity());
     for (const Choice& c : choices) {
-      double& best = row[static_cast<size_t>(std::ranges::find(backends, c.backend) - backends.begin())];
+      double& best = row[std::ranges::find(backends, c.backend) - backends.begin()];
       // A prediction may overflow; infinity is kept for "does not run it".
       best = std::min({best, c.candidate.cost_ms, std::numeric_limits<double>::max()});
     }
@@ -40,13 +42,14 @@ Result<Choices> find_choices(const ops::Program& program, const Views& views, co
 
 // The host's memory first, then every other one once; which of them each backend works in.
 Result<std::vector<int>> find_memories(const Backends& backends, Plan& plan) {
-  plan.memories.push_back({.memory = &backends::host_memory()});
+  plan.memories.push_back({.memory = &backends::host_memory()});  // number kHost, whoever else is there
   std::vector<int> memory_of;
   for (const backends::Backend* b : backends) {
     const auto known = std::ranges::find(plan.memories, &b->memory(), &PlannedMemory::memory);
     memory_of.push_back(static_cast<int>(known - plan.memories.begin()));
     if (known == plan.memories.end()) plan.memories.push_back({.memory = &b->memory()});
   }
+  // Holders has a bit for each.
   if (plan.memories.size() > kMaxMemories)
     return backend_error(std::to_string(plan.memories.size() - 1) + " backends with memory of their own",
                          "at most " + std::to_string(kMaxMemories - 1), "session", "name fewer backends");
@@ -57,6 +60,8 @@ Result<std::vector<int>> find_memories(const Backends& backends, Plan& plan) {
 std::vector<size_t> decide(const Choices& choices, const Flow& flow, const Backends& backends,
                            const std::vector<int>& memory_of, const SearchOptions& options) {
   std::vector<size_t> taken(choices.nodes.size(), 0);
+  // search=False is the oracle of tests: the first choice of the first backend, which is its
+  // reference kernel.
   if (!options.search && !options.random_placement) return taken;
   const std::vector<int> placed = options.random_placement
                                       ? place_at_random(choices.cost_ms, *options.random_placement)
@@ -65,8 +70,7 @@ std::vector<size_t> decide(const Choices& choices, const Flow& flow, const Backe
     double lowest = std::numeric_limits<double>::infinity();
     for (size_t c = 0; c < choices.all[n].size(); ++c) {
       const Choice& choice = choices.all[n][c];
-      if (choice.backend != backends[static_cast<size_t>(placed[n])] || choice.candidate.cost_ms >= lowest)
-        continue;
+      if (choice.backend != backends[placed[n]] || choice.candidate.cost_ms >= lowest) continue;
       lowest = choice.candidate.cost_ms;
       taken[n] = c;
       if (!options.search) break;  // the first of the backend
@@ -89,9 +93,10 @@ void add_steps(Choices choices, const std::vector<size_t>& taken, const Flow& fl
     for (; copy != copies.end() && copy->node == n; ++copy) {
       plan.steps.push_back({.copy = copy->copy});
       int& maker = plan.steps.back().copy.maker;
-      if (maker >= 0) maker = choices.nodes[static_cast<size_t>(maker)];
+      if (maker >= 0) maker = choices.nodes[maker];  // from the flow's numbers to the program's
     }
     if (n == taken.size()) break;
+    // The losers stay with the step, for session.explain().
     Step step{.node = choices.nodes[n], .memory = memories[n]};
     std::vector<Choice>& all = choices.all[n];
     step.chosen = std::move(all[taken[n]]);

@@ -16,6 +16,7 @@ Result<std::vector<Choice>> choices_for(const ops::Program& program, const ops::
     for (backends::Candidate& c : b->candidates(view, threads)) out.push_back({b, std::move(c)});
   }
   if (!out.empty()) return out;
+  // What nobody runs is mostly a matter of dtypes: the message shows them all.
   std::string operands;
   for (int i = 0; i < view.input_count(); ++i)
     if (view.has(i))
@@ -43,9 +44,10 @@ class Walk {
   Walk(const std::vector<std::vector<double>>& costs, const Flow& flow, const std::vector<int>& memory_of)
       : costs_(costs), flow_(flow), memory_of_(memory_of), last_read_(flow.roots.size(), 0) {
     for (size_t n = 0; n < flow.nodes.size(); ++n)
-      for (ops::Ref r : flow.nodes[n].reads) last_read_[static_cast<size_t>(r)] = n;
+      for (ops::Ref r : flow.nodes[n].reads) last_read_[r] = n;
   }
 
+  // Forward over the nodes, keeping the cheapest way to every state; then back along the best one's `from`.
   Placement run() {
     now_ = {{Held{}, State{}}};
     for (size_t n = 0; n < flow_.nodes.size(); ++n) step(n);
@@ -53,7 +55,7 @@ class Walk {
     Placement out{std::vector<int>(flow_.nodes.size()), best->second.cost_ms};
     auto index = static_cast<int>(best - now_.begin());
     for (size_t n = flow_.nodes.size(); n > 0; --n) {
-      const State& s = past_[n - 1][static_cast<size_t>(index)];
+      const State& s = past_[n - 1][index];
       out.backend[n - 1] = s.backend;
       index = s.from;
     }
@@ -62,11 +64,12 @@ class Walk {
 
  private:
   size_t position(ops::Ref r) const {
-    return static_cast<size_t>(std::ranges::find(living_, r) - living_.begin());
+    return std::ranges::find(living_, r) - living_.begin();  // a walk: few values live at once
   }
 
   void step(size_t n) {
     const Flow::Node& node = flow_.nodes[n];
+    // An input comes to life with its first reader: earlier it would only make all states longer.
     for (ops::Ref r : node.reads)
       if (flow_.root(r).given && position(r) == living_.size()) {
         living_.push_back(r);
@@ -78,10 +81,12 @@ class Walk {
     std::map<Held, State> next;
     for (size_t s = 0; s < now_.size(); ++s)
       for (size_t b = 0; b < memory_of_.size(); ++b) {
-        if (costs_[n][b] == std::numeric_limits<double>::infinity()) continue;
+        if (costs_[n][b] == std::numeric_limits<double>::infinity()) continue;  // it does not run the node
         auto [held, cost] = continued(now_[s].first, n, reads, staying, memory_of_[b]);
-        const State state{now_[s].second.cost_ms + costs_[n][b] + cost, static_cast<int>(s),
-                          static_cast<int>(b)};
+        const State state{.cost_ms = now_[s].second.cost_ms + costs_[n][b] + cost,
+                          .from = static_cast<int>(s),
+                          .backend = static_cast<int>(b)};
+        // On a tie the one found first stays, so that equal costs choose the backend named first.
         const auto [known, fresh] = next.emplace(std::move(held), state);
         if (!fresh && state.cost_ms < known->second.cost_ms) known->second = state;
       }
@@ -94,12 +99,12 @@ class Walk {
     std::vector<size_t> staying;
     std::vector<ops::Ref> living;
     for (size_t i = 0; i < living_.size(); ++i)
-      if (last_read_[static_cast<size_t>(living_[i])] > n) {
+      if (last_read_[living_[i]] > n) {
         staying.push_back(i);
         living.push_back(living_[i]);
       }
     for (ops::Ref r : flow_.nodes[n].makes)
-      if (last_read_[static_cast<size_t>(r)] > n) living.push_back(r);
+      if (last_read_[r] > n) living.push_back(r);
     living_ = std::move(living);
     return staying;
   }
@@ -118,14 +123,15 @@ class Walk {
       Holders holders = holder(memory);
       if (flow_.root(r).wanted)
         holders = bring(holders, kHost, [&](int, int) { cost += copy_ms(flow_.root(r).bytes); });
-      if (last_read_[static_cast<size_t>(r)] > n) held.push_back(holders);
+      if (last_read_[r] > n) held.push_back(holders);
     }
     return {std::move(held), cost};
   }
 
   void keep_cheapest(std::map<Held, State> next) {
+    // In the map's order, which depends on nothing but the states: placements are the same on every run.
     now_.assign(std::make_move_iterator(next.begin()), std::make_move_iterator(next.end()));
-    if (now_.size() > kKeptStates) {
+    if (now_.size() > kKeptStates) {  // stable: a tie is cut the same way on every run
       std::ranges::stable_sort(now_, {}, [](const auto& s) { return s.second.cost_ms; });
       now_.resize(kKeptStates);
     }
@@ -156,11 +162,14 @@ Placement each_cheapest(const std::vector<std::vector<double>>& costs) {
 
 Placement place(const std::vector<std::vector<double>>& costs, const Flow& flow,
                 const std::vector<int>& memory_of) {
+  // The usual case, one backend on the host, is a minimum per node.
   if (std::ranges::all_of(memory_of, [](int m) { return m == kHost; })) return each_cheapest(costs);
   return Walk(costs, flow, memory_of).run();
 }
 
 std::vector<int> place_at_random(const std::vector<std::vector<double>>& costs, uint64_t seed) {
+  // The remainder and no std::uniform_int_distribution, which differs between standard libraries: a seed that
+  // found a fault must find it everywhere.
   std::mt19937_64 rng(seed);
   std::vector<int> out;
   for (const std::vector<double>& row : costs) {

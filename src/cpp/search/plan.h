@@ -1,6 +1,10 @@
 // Plan: what the search decides for a Program on this machine. Which backend and algorithm runs each node,
-// what is copied between memories when, and where every value lies in each of them. Immutable once made;
-// never shipped.
+// what is copied between memories when, and where every value lies in each of them. Never shipped: costs and
+// instruction sets are this machine's.
+//
+// Immutable once made, so any thread may read it. Invariants: steps are in an order in which every
+// operand is made, and copied to where it is read, before its reader; values that live at once in one
+// memory do not overlap.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +49,7 @@ struct Step {
   double cost_ms() const { return is_copy() ? copy.cost_ms : chosen.candidate.cost_ms; }
 };
 
+// Of these only the arena's bytes are the plan's to share out; the others belong to the caller or the model.
 enum class Home : uint8_t { nowhere, arena, input, output, constant };
 
 // Where a value lies in one memory: `root` names the input, output or constant whose bytes it shares.
@@ -59,7 +64,7 @@ struct PlannedMemory {
   int64_t arena_bytes = 0;
   std::vector<Storage> storage;  // per program value; nowhere: no step uses it in this memory
 
-  const Storage& at(ops::Ref r) const { return storage[static_cast<size_t>(r)]; }
+  const Storage& at(ops::Ref r) const { return storage[r]; }
 };
 
 struct Plan {
@@ -74,7 +79,7 @@ struct Plan {
     for (const PlannedMemory& m : memories) total += m.arena_bytes;
     return total;
   }
-  const Storage& at(int memory, ops::Ref r) const { return memories[static_cast<size_t>(memory)].at(r); }
+  const Storage& at(int memory, ops::Ref r) const { return memories[memory].at(r); }
 };
 
 }  // namespace walle::search

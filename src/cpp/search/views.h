@@ -22,8 +22,8 @@ struct Views {
   std::vector<bool> skipped;  // per program node: it became a view
   int aliases = 0;
 
-  const View& at(ops::Ref r) const { return of[static_cast<size_t>(r)]; }
-  Home home_of(ops::Ref root) const { return home[static_cast<size_t>(root)]; }
+  const View& at(ops::Ref r) const { return of[r]; }
+  Home home_of(ops::Ref root) const { return home[root]; }
 };
 
 Views find_views(const ops::Program& program);

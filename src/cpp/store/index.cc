@@ -30,9 +30,11 @@ class Statement {
     return *this;
   }
   Statement& bind(const std::string& v) {
+    // TRANSIENT: SQLite copies, since `v` may end before the step.
     sqlite3_bind_text(s_, ++at_, v.data(), static_cast<int>(v.size()), SQLITE_TRANSIENT);
     return *this;
   }
+  // A statement that did not compile (a table is missing) fails here, with SQLite's message.
   int step() { return s_ ? sqlite3_step(s_) : SQLITE_ERROR; }
   Status run(std::string_view what) {
     return step() == SQLITE_DONE ? Status() : Status(sql_error(db_, what));
@@ -61,12 +63,15 @@ constexpr const char* kSchema =
 
 bool usable(sqlite3* db) {
   if (sqlite3_exec(db, kSchema, nullptr, nullptr, nullptr) != SQLITE_OK) return false;
+  // quick_check, not integrity_check: it leaves out comparing indexes with tables, which takes most of the
+  // time.
   Statement check(db, "PRAGMA quick_check");
   return check.step() == SQLITE_ROW && check.text(0) == "ok";
 }
 }  // namespace
 
 Result<std::unique_ptr<Index>> Index::open(const std::string& path) {
+  // Twice at most: a file that is damaged again right after it was made tells of the disk.
   for (const bool again : {false, true}) {
     sqlite3* db = nullptr;
     if (sqlite3_open(path.c_str(), &db) == SQLITE_OK && usable(db))
@@ -78,6 +83,7 @@ Result<std::unique_ptr<Index>> Index::open(const std::string& path) {
     Error e = sql_error(db, "open '" + path + "'");
     sqlite3_close(db);
     if (again || !damaged) return e;
+    // All three, or the old log would be replayed into the new file.
     for (const char* suffix : {"", "-wal", "-shm"}) std::remove((path + suffix).c_str());
   }
   return internal_error("unreachable", "event index");
@@ -88,6 +94,7 @@ Index::~Index() { sqlite3_close(db_); }
 Status Index::add(const SegmentEntry& e) {
   return Statement(db_, "INSERT OR REPLACE INTO segments VALUES(?,?,?,?,?,?)")
       .bind(e.file)
+      // SQLite's integers are signed; sequence numbers stay below 2^62.
       .bind(static_cast<int64_t>(e.first_seq))
       .bind(static_cast<int64_t>(e.last_seq))
       .bind(e.min_ts)
@@ -126,6 +133,7 @@ Result<uint64_t> Index::cursor(const std::string& reader) const {
   Statement s(db_, "SELECT seq FROM cursors WHERE reader=?");
   const int code = s.bind(reader).step();
   if (code == SQLITE_ROW) return static_cast<uint64_t>(s.integer(0));
+  // No row is no error: a reader that never read starts at 0.
   if (code != SQLITE_DONE) return sql_error(db_, "read a cursor");
   return uint64_t{0};
 }

@@ -16,12 +16,15 @@ constexpr size_t kPrefault = 32768;
 
 Journal::Journal(std::unique_ptr<base::WritableMap> map, std::string path)
     : map_(std::move(map)), path_(std::move(path)) {
+  // One mapping for both: header and ring are synced apart, but a file must not be two mappings of which one
+  // fails.
   header_ = map_->bytes().first(kJournalHeaderBytes);
   ring_ = map_->bytes().subspan(kJournalHeaderBytes);
 }
 
 void Journal::write_last_seq(uint64_t seq) { store_pair(header_, kLastSeqOffset, seq); }
 
+// The generation's parity chooses the copy, so that the other one stays whole while this one is written.
 void Journal::write_tail(uint64_t seq, uint64_t offset) { store_tail(header_, {++generation_, seq, offset}); }
 
 // The number of the frame that `offset` would hold is 0 until there is one.
@@ -32,9 +35,12 @@ bool Journal::reserve(size_t size) { return size <= max_payload() && find_place(
 // Whether a frame for `size` bytes fits, with `behind` more bytes free behind it.
 bool Journal::find_place(size_t size, size_t behind) {
   const size_t need = frame_bytes(size), left = ring_.size() - head_offset_;
+  // Frames never wrap: a reader gets each payload as one span. What is left of the lap is skipped.
   skipped_ = need <= left ? 0 : left;
   const uint64_t used = head_.load(std::memory_order_relaxed) - tail_.load(std::memory_order_acquire);
   if (used + skipped_ + need + behind > ring_.size()) return false;
+  // Too few bytes for a head need no skip frame: readers know that a lap ends there. The end mark behind it
+  // comes first, so that a process killed in between leaves a chain that ends.
   if (skipped_ >= kFrameHeaderBytes) {
     mark_end(0);  // behind the skip frame
     write_frame(ring_.data() + head_offset_, kSkipFrame, committed_.load(std::memory_order_relaxed), {});
@@ -62,6 +68,7 @@ void Journal::move_head(size_t size) {
 }
 
 void Journal::accept(size_t size, uint64_t seq) {
+  // Head before number: a consumer that sees the new number finds its frame within the head.
   move_head(size);
   write_last_seq(seq);
   committed_.store(seq + 1, std::memory_order_release);
@@ -95,6 +102,7 @@ void Journal::read(uint64_t from,
 
 Status Journal::release(uint64_t upto) {
   uint64_t at = tail_.load(), seq = tail_seq_.load();
+  // Never beyond what was accepted: a consumer may name a number that is still to come.
   const uint64_t end = std::min(upto + 1, committed_.load(std::memory_order_acquire));
   while (seq < end) {
     const ChainPlace place = chain_place(ring_, at % ring_.size());
@@ -112,6 +120,7 @@ Status Journal::release(uint64_t upto) {
 
 Status Journal::sync() {
   const uint64_t seq = last_seq(), head = head_.load(std::memory_order_acquire), from = synced_head_.load();
+  // Only what was written since: a sync of the whole ring would read 4 MB of clean pages' state each second.
   if (head != from) {
     const size_t size = ring_.size(), a = from % size, b = head % size;
     if (head - from >= size) {  // more than a lap since the last time
@@ -122,6 +131,8 @@ Status Journal::sync() {
     } else {
       WALLE_TRY(map_->sync(kJournalHeaderBytes + a, b - a));
     }
+    // The header last: the number it holds must never be newer than the frames on the disk, or a loss would
+    // be counted that was none.
     WALLE_TRY(map_->sync(0, kJournalHeaderBytes));
   }
   map_->prefault(kJournalHeaderBytes + head % ring_.size(),
@@ -132,7 +143,7 @@ Status Journal::sync() {
 }
 
 size_t Journal::used() const {
-  return static_cast<size_t>(head_.load(std::memory_order_acquire) - tail_.load(std::memory_order_acquire));
+  return head_.load(std::memory_order_acquire) - tail_.load(std::memory_order_acquire);
 }
 
 }  // namespace walle::store

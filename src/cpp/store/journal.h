@@ -24,7 +24,7 @@
 
 namespace walle::store {
 
-inline constexpr size_t kJournalHeaderBytes = 4096;
+inline constexpr size_t kJournalHeaderBytes = 4096;  // a page: it is synced apart from the ring
 // A frame's head, and up to 8 bytes at a lap's end that are too few for one.
 inline constexpr size_t kEndMarkBytes = 24;
 // A device that records a million events a second is there in 146,000 years.

@@ -3,10 +3,12 @@
 namespace walle::store {
 
 FrameView decode_frame(std::span<const std::byte> ring, size_t offset) {
+  // Subtractions that cannot wrap: offsets and sizes come from a file.
   if (offset > ring.size() || ring.size() - offset < kFrameHeaderBytes) return {};
   const auto size = base::load_le<uint32_t>(ring, offset + kFrameSizeAt);
   const auto seq = base::load_le<uint64_t>(ring, offset + kFrameSeqAt);
   const size_t payload = size == kSkipFrame ? 0 : size == kGapFrame ? kGapPayload : size;
+  // Before the checksum, which would read as far as the size says.
   if (payload > ring.size() - offset - kFrameHeaderBytes) return {};
   // The checksum sits in front of the twelve bytes (size, seq) and the payload, which lie next to each other.
   const auto covered = ring.subspan(offset + kFrameSizeAt, kFrameHeaderBytes - kFrameSizeAt + payload);

@@ -40,6 +40,8 @@ inline std::optional<Tail> load_tail(std::span<const std::byte> header, size_t a
   return tail;
 }
 
+// A number beside its complement: two stores instead of a checksum, at every append. Torn, it reads as
+// nothing, and the frames are asked.
 inline std::optional<uint64_t> load_pair(std::span<const std::byte> bytes, size_t at) {
   if (bytes.size() < at + 16) return std::nullopt;
   const auto value = base::load_le<uint64_t>(bytes, at);

@@ -9,7 +9,9 @@ namespace walle::store {
 
 namespace {
 
+// Two pages: one page's ring would take payloads of a kilobyte only.
 constexpr uint64_t kMinRing = 8192;
+// Sizes of frames are 32 bits with two values taken, and offsets must stay far from both.
 constexpr uint64_t kMaxRing = uint64_t{1} << 30;
 constexpr uint64_t kRingUnit = 4096;  // a page: what is mapped and synced
 // How many readings of the ring the search for frames behind damage may cost.
@@ -30,6 +32,7 @@ Chain follow_chain(std::span<const std::byte> ring, uint64_t start, uint64_t fir
     size_t bytes = left;  // of a skip frame, or too few for even that: the lap ends here
     uint64_t next = chain.seq;
     if (left >= kFrameHeaderBytes && f.kind != FrameView::Kind::skip) bytes = frame_bytes(f.payload.size());
+    // A frame of an earlier lap reads well but has a lower number; that is the usual end of the chain.
     if (left >= kFrameHeaderBytes && (f.kind == FrameView::Kind::none || f.seq != chain.seq)) break;
     if (f.kind == FrameView::Kind::frame) ++next;
     if (f.kind == FrameView::Kind::gap) next = base::load_le<uint64_t>(f.payload, 0);
@@ -57,6 +60,8 @@ uint64_t newest_frame(std::span<const std::byte> ring, uint64_t from, uint64_t e
     if (left < kFrameHeaderBytes) continue;
     const auto seq = base::load_le<uint64_t>(ring, offset + kFrameSeqAt);
     const auto size = base::load_le<uint32_t>(ring, offset + kFrameSizeAt);
+    // Cheap questions first: of the words of a payload nearly all fail here, before any checksum. A ring of
+    // frames without payload cannot hold more numbers than this.
     if (seq <= newest || seq - expected >= ring.size() / kFrameHeaderBytes || size > left - kFrameHeaderBytes)
       continue;
     if (kFrameHeaderBytes + size > work) break;
@@ -89,7 +94,7 @@ Result<std::unique_ptr<Journal>> Journal::open(Env& env, const std::string& path
           "a journal, at most " + std::to_string(kMaxRing + kJournalHeaderBytes) + " bytes", "file " + path,
           "move it away: it is no journal, or its header is gone and it is too large to search");
     else if (existing > static_cast<int64_t>(bytes))
-      bytes = static_cast<size_t>(base::round_up(existing, kRingUnit));
+      bytes = base::round_up(existing, kRingUnit);
   }
   WALLE_ASSIGN(auto map, env.map_writable(path, bytes));
   auto journal = std::unique_ptr<Journal>(new Journal(std::move(map), path));
@@ -98,6 +103,7 @@ Result<std::unique_ptr<Journal>> Journal::open(Env& env, const std::string& path
 }
 
 Status Journal::recover() {
+  // Of the two copies the newer one that is possible; with none, the ring is read from its start.
   Tail best;
   for (const size_t at : kTailOffset) {
     const auto t = load_tail(header_, at);
@@ -118,6 +124,7 @@ Status Journal::recover() {
   if (recovery_.lost) recovery_.damage_offset = kJournalHeaderBytes + head_offset_;
   base::store_le(header_, 0, kJournalMagic);
   store_pair(header_, kCapacityOffset, ring_.size());
+  // The lost numbers are skipped in the chain itself, so that the next open counts them not again.
   if (recovery_.lost) write_gap(chain.seq + recovery_.lost);
   clear_unused(chain.seq);
   write_last_seq(last_seq());

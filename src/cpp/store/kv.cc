@@ -2,6 +2,7 @@
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
+#include "base/log.h"
 
 namespace walle::store {
 
@@ -54,17 +55,30 @@ bool decode(std::string_view bytes, std::map<std::string, std::string>& entries)
 
 }  // namespace
 
-Result<std::shared_ptr<KeyValue>> KeyValue::open(Env& env, std::string path) {
+Result<std::shared_ptr<KeyValue>> KeyValue::open(Env& env, std::string path, Damaged damaged) {
   std::shared_ptr<KeyValue> made(new KeyValue(env, std::move(path)));
-  WALLE_TRY(made->load());
+  WALLE_TRY(made->load(damaged));
   return made;
 }
 
-Status KeyValue::load() {
+// The copy is safe before the original goes: a crash between the two sets it aside again.
+Status KeyValue::set_aside(const std::string& bytes) {
+  const std::string aside = path_ + ".damaged";
+  WALLE_TRY(env_.replace_file(aside, bytes));
+  WALLE_TRY(env_.remove_file(path_));
+  base::log(base::LogLevel::warning,
+            "'" + path_ + "' of " + std::to_string(bytes.size()) +
+                " bytes: damaged content; the state starts empty and the file is kept as '" + aside + "'");
+  return {};
+}
+
+Status KeyValue::load(Damaged damaged) {
   bytes_ = kHeaderBytes;  // of the file of an empty map: the quota counts it from the first put on
   if (path_.empty() || env_.file_size(path_) < 0) return {};
   WALLE_ASSIGN(const std::string bytes, env_.read_file(path_));
   if (!decode(bytes, entries_)) {
+    entries_.clear();
+    if (damaged == Damaged::is_set_aside) return set_aside(bytes);
     return resource_error("'" + path_ + "' of " + std::to_string(bytes.size()) + " bytes: damaged content",
                           "the state file that this runtime wrote", "KeyValue::open",
                           "restore the file, or remove it to start empty");
@@ -91,6 +105,7 @@ Status KeyValue::put(const std::string& key, std::string value, size_t quota) {
   const size_t before = bytes_;
   const size_t freed = there ? entry_bytes(key, old->second) : 0;
   const size_t after = before - freed + entry_bytes(key, value);
+  // Asked of the file's size after the change, so that shrinking a value is always allowed within the quota.
   if (after > quota) {
     return resource_error(std::to_string(after) + " bytes of state", "at most " + std::to_string(quota),
                           "key '" + key + "'", "delete keys that are no longer needed");
@@ -127,6 +142,8 @@ Result<bool> KeyValue::erase(const std::string& key) {
 std::vector<std::string> KeyValue::keys(const std::string& prefix) const {
   const std::lock_guard guard(lock_);
   std::vector<std::string> out;
+  // A std::map, because it is sorted: keys with one prefix lie together, and the file's bytes depend on the
+  // content alone.
   for (auto it = entries_.lower_bound(prefix);
        it != entries_.end() && it->first.compare(0, prefix.size(), prefix) == 0; ++it)
     out.push_back(it->first);

@@ -19,8 +19,12 @@ namespace walle::store {
 
 class KeyValue {
  public:
-  // Reads the file if it is there; a damaged one is an error, never silently empty. Empty path: memory only.
-  static Result<std::shared_ptr<KeyValue>> open(Env& env, std::string path);
+  enum class Damaged { is_an_error, is_set_aside };
+
+  // Reads the file if it is there. A damaged one is an error, or is copied to "<path>.damaged" (over an older
+  // one), said in the log, and the map starts empty. Empty path: memory only.
+  static Result<std::shared_ptr<KeyValue>> open(Env& env, std::string path,
+                                                Damaged damaged = Damaged::is_an_error);
 
   std::optional<std::string> get(const std::string& key) const;
   // Durable when it returns. An error, and nothing changed, when the file would grow beyond `quota` bytes.
@@ -33,7 +37,8 @@ class KeyValue {
 
  private:
   KeyValue(Env& env, std::string path) : env_(env), path_(std::move(path)) {}
-  Status load();
+  Status load(Damaged damaged);
+  Status set_aside(const std::string& bytes);
   Status save() const;
 
   Env& env_;

@@ -16,7 +16,10 @@ using base::ByteReader;
 using base::ByteWriter;
 
 constexpr std::string_view kMagic = "WSEG0001";
+// 8 magic, 8 first number, 8 rows, 16 times, 4 columns, 4 checksum.
 constexpr size_t kHeadBytes = 48;
+// A segment is some 32 MB of records of at least 46 bytes each (event_log.cc): 700,000 rows. The limit leaves
+// room for other writers and keeps a forged count from asking for memory.
 constexpr uint64_t kMaxRows = 1 << 24;
 constexpr uint32_t kMaxColumns = 1 << 16;
 constexpr uint32_t kMaxRaw = 1 << 28;  // a column before compression: limits what a damaged size can ask for
@@ -34,6 +37,7 @@ constexpr int kCompressionLevel = 6;
 
 enum Codec : uint8_t { kPlain, kZlib };
 
+// Small numbers of either sign become small unsigned ones, and so short varints.
 uint64_t zigzag(int64_t v) { return static_cast<uint64_t>(v) << 1 ^ static_cast<uint64_t>(v >> 63); }
 int64_t unzigzag(uint64_t v) { return static_cast<int64_t>(v >> 1) ^ -static_cast<int64_t>(v & 1); }
 
@@ -87,6 +91,7 @@ std::optional<std::string> packed(std::string_view raw) {
   uLongf size = out.size();
   const int code = compress2(reinterpret_cast<Bytef*>(out.data()), &size,
                              reinterpret_cast<const Bytef*>(raw.data()), raw.size(), kCompressionLevel);
+  // Stored plainly where zlib gains nothing: short columns, random texts.
   if (code != Z_OK || size >= raw.size()) return std::nullopt;
   out.resize(size);
   return out;
@@ -233,6 +238,7 @@ Result<uint32_t> read_head(ByteReader& r, Segment& s) {
   s.max_ts = r.get<int64_t>();
   const auto columns = r.get<uint32_t>();
   if (!r.checksum()) return damaged("head checksum", kHeadBytes - 4);
+  // Numbers start at 1: 0 means "none" throughout the stream rooms.
   if (s.rows > kMaxRows || s.first_seq == 0 || columns > kMaxColumns)
     return damaged("impossible counts", kMagic.size());
   return columns;
@@ -241,6 +247,7 @@ Result<uint32_t> read_head(ByteReader& r, Segment& s) {
 
 const SegmentColumn* Segment::find(std::string_view name) const {
   for (const SegmentColumn& c : columns)
+    // Linear: a segment has tens of columns and each is looked up once per reader.
     if (c.name == name) return &c;
   return nullptr;
 }

@@ -22,6 +22,7 @@ Result<Buffer> Buffer::allocate(size_t bytes) {
 
 Buffer Buffer::wrap(void* data, size_t bytes, std::function<void()> release, bool writable) {
   Buffer out;
+  // `release` may be empty: memory that outlives every tensor, such as a static table.
   out.owner_ = std::shared_ptr<const void>(data, [release = std::move(release)](const void*) {
     if (release) release();
   });
@@ -32,9 +33,26 @@ Buffer Buffer::wrap(void* data, size_t bytes, std::function<void()> release, boo
 }
 
 Buffer Buffer::window(std::shared_ptr<const void> owner, const void* data, size_t bytes) {
+  // Not writable: the owner may be a mapped file, where a store would be a segmentation fault, or another
+  // tensor's bytes.
   Buffer out;
   out.owner_ = std::move(owner);
   out.data_ = static_cast<std::byte*>(const_cast<void*>(data));
+  out.size_ = bytes;
+  return out;
+}
+
+Buffer Buffer::of_file(std::shared_ptr<const base::MappedFile> file) {
+  const auto bytes = file->bytes();
+  const base::MappedFile* const of = file.get();
+  Buffer out = window(std::move(file), bytes.data(), bytes.size());
+  out.file_ = of;
+  return out;
+}
+
+Buffer Buffer::part(size_t offset, size_t bytes) const {
+  Buffer out = *this;
+  out.data_ += offset;
   out.size_ = bytes;
   return out;
 }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 
+#include "base/mapped_file.h"
 #include "base/status.h"
 
 namespace walle::tensor {
@@ -22,17 +23,31 @@ class Buffer {
   static Buffer wrap(void* data, size_t bytes, std::function<void()> release, bool writable);
   // A window that keeps `owner` alive.
   static Buffer window(std::shared_ptr<const void> owner, const void* data, size_t bytes);
+  // All of a file; it stays open while a window of it lives.
+  static Buffer of_file(std::shared_ptr<const base::MappedFile> file);
+  // Precondition: inside this buffer.
+  Buffer part(size_t offset, size_t bytes) const;
 
   std::byte* data() const { return data_; }
   size_t size() const { return size_; }
   bool writable() const { return writable_; }
+  // Whether an input's bytes may be written over in place (the last reader's result).
   bool unique() const { return owner_.use_count() == 1; }
   explicit operator bool() const { return owner_ != nullptr; }
+
+  // The file that the bytes are a window of, if any.
+  const base::MappedFile* file() const { return file_; }
+  // Somebody made another form of these bytes and few will look at them again: the pages of a file go, and
+  // come back when they are read. Bytes of any other origin stay.
+  void drop(size_t offset, size_t bytes) const {
+    if (file_) file_->drop(data_ + offset, bytes);
+  }
 
  private:
   std::shared_ptr<const void> owner_;
   std::byte* data_ = nullptr;
   size_t size_ = 0;
+  const base::MappedFile* file_ = nullptr;  // owner_ keeps it
   bool writable_ = false;
 };
 

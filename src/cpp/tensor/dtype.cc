@@ -3,8 +3,9 @@
 namespace walle::tensor {
 
 const DTypeFacts& dtype_facts(DType dtype) {
-  const auto i = static_cast<size_t>(dtype);
-  return kDTypes[i < std::size(kDTypes) ? i : 0];
+  const auto i = static_cast<int>(dtype);
+  // A dtype may be a number from a file; reading past the table must not be what tells it.
+  return kDTypes[i < std::ssize(kDTypes) ? i : 0];
 }
 
 std::string numpy_code(const DTypeFacts& facts) { return facts.numpy_kind + std::to_string(facts.size); }
@@ -13,6 +14,7 @@ int64_t dtype_size(DType dtype) { return dtype_facts(dtype).size; }
 std::string_view dtype_name(DType dtype) { return dtype_facts(dtype).name; }
 
 Result<DType> dtype_from_name(std::string_view name) {
+  // From 1: "undefined" is no dtype that a caller can mean.
   for (int i = 1; i < kDTypeCount; ++i)
     if (kDTypes[i].name == name) return static_cast<DType>(i);
   return argument_error(

@@ -21,9 +21,11 @@ std::optional<Kind> by_name(const Named<Kind> (&rows)[kRows], std::string_view n
   return std::nullopt;
 }
 
+// 16-bit floats are none: the pass ops/passes/widen.cc casts them to float32 before any kernel sees them.
 bool is_number(DType dtype) { return is_native_float(dtype) || is_integer(dtype); }
 
 bool same_ignoring_case(std::string_view a, std::string_view b) {
+  // ASCII only, by hand: std::tolower asks the process's locale, which a host program may have changed.
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
   return std::ranges::equal(a, b, {}, lower, lower);
 }
@@ -34,6 +36,7 @@ std::optional<UnaryKind> unary_kind(std::string_view op) {
 #define WALLE_UNARY(kind, name, group) {name, UnaryKind::kind},
 #include "tensor/kinds/unary.inc"
   };
+  // Variants have no name: an attribute of the node chooses them (ops/rules/kinds.cc).
   return by_name(kRows, op);
 }
 
@@ -43,11 +46,12 @@ UnaryClass unary_class(UnaryKind kind) {
 #define WALLE_UNARY_VARIANT(kind, group) UnaryClass::group,
 #include "tensor/kinds/unary.inc"
   };
-  return kClasses[static_cast<size_t>(kind)];
+  return kClasses[static_cast<int>(kind)];
 }
 
 bool defined_for(UnaryKind kind, DType dtype) {
   switch (unary_class(kind)) {
+    // Tests such as IsNaN take floats as well; what they give is a bool.
     case UnaryClass::floating:
     case UnaryClass::test: return is_native_float(dtype);
     case UnaryClass::number: return is_number(dtype);
@@ -71,7 +75,7 @@ BinaryClass binary_class(BinaryKind kind) {
 #define WALLE_BINARY_VARIANT(kind, group) BinaryClass::group,
 #include "tensor/kinds/binary.inc"
   };
-  return kClasses[static_cast<size_t>(kind)];
+  return kClasses[static_cast<int>(kind)];
 }
 
 bool defined_for(BinaryKind kind, DType dtype) {
@@ -79,6 +83,7 @@ bool defined_for(BinaryKind kind, DType dtype) {
     case BinaryClass::arithmetic: return is_number(dtype);
     case BinaryClass::logic: return dtype == DType::boolean;
     case BinaryClass::bits: return is_integer(dtype);
+    // Min and Max of booleans are `and` and `or`, comparisons of them compare 0 and 1.
     case BinaryClass::order:
     case BinaryClass::compare: return is_number(dtype) || dtype == DType::boolean;
   }
@@ -110,7 +115,7 @@ constexpr RnnFunctionFacts kRnnFunctions[] = {
 }  // namespace
 
 const RnnFunctionFacts& rnn_function_facts(RnnFunction function) {
-  return kRnnFunctions[static_cast<size_t>(function)];
+  return kRnnFunctions[static_cast<int>(function)];
 }
 
 std::optional<RnnFunction> rnn_function(std::string_view name) {
@@ -124,17 +129,20 @@ constexpr Named<Activation> kActivations[] = {
 #define WALLE_ACTIVATION(kind, name) {name, Activation::kind},
 #include "tensor/kinds/activation.inc"
 };
+// Backends index their tables of functions by the enumerator.
 static_assert(std::size(kActivations) == kActivationCount);
 }  // namespace
 
 std::string_view activation_name(Activation activation) {
-  return kActivations[static_cast<size_t>(activation)].name;
+  return kActivations[static_cast<int>(activation)].name;
 }
 
 std::optional<Activation> activation_from_name(std::string_view name) { return by_name(kActivations, name); }
 
 std::optional<FusedUnary> as_activation(UnaryKind kind, const UnaryParams& params) {
   switch (kind) {
+    // One clamp serves Relu, Relu6 and Clip: a fused epilogue then has one branch for what nearly all layers
+    // end in.
     case UnaryKind::relu: return FusedUnary{Activation::clamp, {0, std::numeric_limits<double>::infinity()}};
 #define WALLE_ACTIVATION(kind, name) \
   case UnaryKind::kind: return FusedUnary{Activation::kind, params};

@@ -74,7 +74,7 @@ inline constexpr RnnOperator kRnnOperators[] = {
 #define WALLE_RNN(kind, name, gates, functions) {name, gates, functions},
 #include "tensor/kinds/rnn.inc"
 };
-constexpr const RnnOperator& rnn_operator(RnnKind kind) { return kRnnOperators[static_cast<size_t>(kind)]; }
+constexpr const RnnOperator& rnn_operator(RnnKind kind) { return kRnnOperators[static_cast<int>(kind)]; }
 std::optional<RnnKind> rnn_kind(std::string_view op);
 
 struct RnnActivation {
@@ -97,6 +97,7 @@ enum class Activation : uint8_t {
 #define WALLE_ACTIVATION(kind, name) kind,
 #include "tensor/kinds/activation.inc"
 };
+// By the last entry of the list; kinds.cc asserts that the list has as many rows.
 inline constexpr int kActivationCount = static_cast<int>(Activation::gelu_tanh) + 1;
 
 std::string_view activation_name(Activation activation);

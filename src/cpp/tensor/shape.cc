@@ -8,6 +8,7 @@
 namespace walle::tensor {
 
 Result<Shape> Shape::checked(std::span<const int64_t> dims, int64_t dtype_size, const std::string& where) {
+  // First: a Shape of more axes than it has places must not be made.
   if (dims.size() > static_cast<size_t>(base::kMaxRank))
     return model_error("rank " + std::to_string(dims.size()),
                        "rank at most " + std::to_string(base::kMaxRank), where,
@@ -20,6 +21,7 @@ Result<Shape> Shape::checked(std::span<const int64_t> dims, int64_t dtype_size, 
       return model_error("dimension " + std::to_string(dim), "dimensions of zero or more", where,
                          "check the shape");
     const auto product = base::checked_mul(bytes, std::max<int64_t>(dim, 1));
+    // The text of the shape is made after the loop: it needs all sizes, and none may be negative.
     if (!product || *product > base::kMaxTensorBytes)
       overflow = true;
     else
@@ -69,6 +71,7 @@ std::string Shape::text() const {
 Result<Shape> broadcast(const Shape& a, const Shape& b) {
   const int rank = std::max(a.rank(), b.rank());
   Shape out;
+  // From the right, as NumPy: missing leading axes count as 1.
   for (int i = 0; i < rank; ++i) {
     const int ia = i - (rank - a.rank());
     const int ib = i - (rank - b.rank());
@@ -78,6 +81,7 @@ Result<Shape> broadcast(const Shape& a, const Shape& b) {
       return model_error("shapes " + a.text() + " and " + b.text(),
                          "shapes that broadcast (equal or 1 on each axis from the right)",
                          "axis " + std::to_string(i), "insert a reshape or fix the input shape");
+    // 1 against 0 gives 0: an empty axis stays empty, as NumPy has it.
     out.push_back(da == 1 ? db : da);
   }
   return out;

@@ -5,14 +5,16 @@
 namespace walle::tensor {
 
 Result<Tensor> Tensor::allocate(DType dtype, const Shape& shape) {
+  // Every tensor passes here, so that no caller can ask for memory by an unchecked shape; the product below
+  // cannot overflow then.
   WALLE_TRY(Shape::checked(shape.dims(), dtype_size(dtype), "tensor allocation"));
-  WALLE_ASSIGN(Buffer buffer, Buffer::allocate(static_cast<size_t>(shape.elements() * dtype_size(dtype))));
+  WALLE_ASSIGN(Buffer buffer, Buffer::allocate(shape.elements() * dtype_size(dtype)));
   return Tensor(dtype, shape, std::move(buffer));
 }
 
 Result<Tensor> Tensor::zeros(DType dtype, const Shape& shape) {
   WALLE_ASSIGN(Tensor out, allocate(dtype, shape));
-  if (out.bytes() > 0) std::memset(out.mutable_data(), 0, static_cast<size_t>(out.bytes()));
+  if (out.bytes() > 0) std::memset(out.mutable_data(), 0, out.bytes());
   return out;
 }
 
@@ -21,14 +23,14 @@ Result<Tensor> Tensor::vector_i64(std::span<const int64_t> values) {
 }
 
 Result<std::vector<int64_t>> Tensor::to_i64() const {
-  std::vector<int64_t> out(static_cast<size_t>(elements()));
+  std::vector<int64_t> out(elements());
   const auto read = [&](auto tag) {
     using T = typename decltype(tag)::type;
     const auto* p = static_cast<const T*>(data());
     for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<int64_t>(p[i]);
   };
-  if (dtype_ == DType::boolean)
-    read(TypeTag<bool>{});
+  if (dtype_ == DType::boolean) read(TypeTag<bool>{});
+  // uint64 above 2^63 wraps to a negative number, which every user of a size or an index refuses.
   else if (!visit_integer(dtype_, read))
     return model_error("a " + std::string(dtype_name(dtype_)) + " tensor", "an integer tensor",
                        "integer argument", "cast it to int64");
@@ -36,7 +38,7 @@ Result<std::vector<int64_t>> Tensor::to_i64() const {
 }
 
 Result<std::vector<double>> Tensor::to_f64() const {
-  std::vector<double> out(static_cast<size_t>(elements()));
+  std::vector<double> out(elements());
   const bool known = visit_all(dtype_, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const auto* p = static_cast<const T*>(data());
@@ -62,6 +64,7 @@ bool Tensor::has_plain_booleans() const {
 }
 
 Result<Tensor> Tensor::with_plain_booleans() const {
+  // The usual case costs one pass and no copy.
   if (has_plain_booleans()) return *this;
   WALLE_ASSIGN(Tensor out, allocate(dtype_, shape_));
   std::ranges::transform(as<uint8_t>(), out.as_mutable<uint8_t>().begin(),
@@ -71,7 +74,9 @@ Result<Tensor> Tensor::with_plain_booleans() const {
 
 bool Tensor::identical(const Tensor& other) const {
   return dtype_ == other.dtype_ && shape_ == other.shape_ &&
-         (bytes() == 0 || std::memcmp(data(), other.data(), static_cast<size_t>(bytes())) == 0);
+         // Bytes, not values: NaN equals itself and -0 differs from 0, which is what "the same result" means
+         // in a test.
+         (bytes() == 0 || std::memcmp(data(), other.data(), bytes()) == 0);
 }
 
 }  // namespace walle::tensor

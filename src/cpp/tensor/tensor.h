@@ -1,6 +1,9 @@
 // Tensor: dtype + shape + a reference-counted buffer,
 // always dense row-major. A value type; copies share bytes.
 //
+// Handles go between threads freely; the bytes are not synchronised, and only the holder of the only handle
+// may write them.
+//
 // Strided views exist only as regions (raster/region.h): whoever needs another order makes a raster.
 #pragma once
 

@@ -151,6 +151,7 @@ typedef struct wvm_host_result {
   wvm_value value;
   void (*free_result)(void* state);
   void* state;
+  int exhausted; /* with an error: there may be room once the task's garbage is gone */
   wvm_error error;
 } wvm_host_result;
 
@@ -261,6 +262,8 @@ typedef struct wvm_host {
   void (*log)(void* isolate_user, int level, const char* text, size_t size);
   wvm_tensor* (*allocate_tensor)(uint8_t dtype, uint8_t rank, const int64_t* shape); /* NULL: no memory */
   const wvm_arrays* arrays;
+  /* Asked by the thread that runs a nudged call: nonzero ends the call as cancelled. It may call isolates. */
+  int (*must_stop)(void* isolate_user);
   const wvm_host_function* functions; /* lives as long as the process */
   size_t function_count;
 } wvm_host;
@@ -295,6 +298,8 @@ typedef struct wvm_api {
   /* Full flavour only: runs source as module `name`; NULL in the device flavour. */
   void (*run_source)(wvm_isolate*, const wvm_source*, wvm_result*);
   void (*cancel)(wvm_isolate*, int reason);
+  /* The running call asks the host's must_stop() soon. From any thread, as cancel(). */
+  void (*nudge)(wvm_isolate*);
   void (*stats)(const wvm_isolate*, wvm_stats*);
   void (*release_result)(wvm_result*);
   /* Checks structure and every code object before anything is built from it. `data` must outlive the bundle.

@@ -21,7 +21,9 @@ class Bundle {
   static Result<std::shared_ptr<const Bundle>> open(std::shared_ptr<const Vm> vm, std::string bytes);
   // Shares the bytes, which must not change.
   static Result<std::shared_ptr<const Bundle>> open(std::shared_ptr<const Vm> vm, Buffer bytes);
-  // Maps the file: resources are read where they lie.
+  // Small files are read; large ones are mapped, and their large resources are used where they lie. Such a
+  // file must not be truncated or written while the bundle lives: it is replaced by renaming another one to
+  // its name.
   static Result<std::shared_ptr<const Bundle>> load(std::shared_ptr<const Vm> vm, const std::string& path);
   ~Bundle();
   Bundle(const Bundle&) = delete;
@@ -40,6 +42,8 @@ class Bundle {
 
  private:
   Bundle(std::shared_ptr<const Vm> vm, Buffer bytes) : vm_(std::move(vm)), bytes_(std::move(bytes)) {}
+  Status read_parts();
+  Status open_code();
   std::shared_ptr<const Vm> vm_;
   Buffer bytes_;
   TaskFile file_;

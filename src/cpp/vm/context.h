@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "base/log.h"
+#include "vm/attention.h"
 #include "vm/bundle.h"
+#include "vm/host/log_quota.h"
 #include "vm/host/task_state.h"
 
 namespace walle::vm {
@@ -21,6 +23,8 @@ struct TaskContext {
   // Filled in by the isolate itself.
   std::vector<std::shared_ptr<const Bundle>> bundles;
   std::shared_ptr<EngineModels> models;  // what walle.engine has loaded; nullptr before the first
+  LogQuota log_quota;
+  Attention* attention = nullptr;  // of the call that runs; nullptr: nobody
 };
 
 }  // namespace walle::vm

@@ -44,6 +44,7 @@ int deliver(Result<Value> answer, const char* name, wvm_host_result* result) {
     Error error = answer.take_error();
     if (!error.text().where.starts_with(name)) error.within(name);
     tell(error, &result->error);
+    result->exhausted = error.group() == base::ErrorGroup::resource;
     return -1;
   }
   if (answer->is_scalar()) {
@@ -64,8 +65,13 @@ int adapt(void* user, const wvm_value* args, size_t count, const char* name, wvm
 }
 
 void forward_log(void* user, int level, const char* text, size_t size) {
+  auto* context = static_cast<TaskContext*>(user);
+  context->log_quota.send(context->log, static_cast<base::LogLevel>(level), {text, size});
+}
+
+int must_stop(void* user) {
   const auto* context = static_cast<TaskContext*>(user);
-  if (context->log) context->log(static_cast<base::LogLevel>(level), {text, size});
+  return context != nullptr && context->attention != nullptr && context->attention->must_stop();
 }
 
 wvm_tensor* allocate_tensor(uint8_t dtype, uint8_t rank, const int64_t* shape) {
@@ -92,6 +98,7 @@ const wvm_host_function kFunctions[] = {
 const wvm_host kHost = {.log = forward_log,
                         .allocate_tensor = allocate_tensor,
                         .arrays = &host::kArrays,
+                        .must_stop = must_stop,
                         .functions = kFunctions,
                         .function_count = std::size(kFunctions)};
 

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "vm/convert.h"
+#include "vm/fork.h"
 #include "vm/host_calls.h"
 #include "vm/reaper.h"
 
@@ -16,7 +17,7 @@ struct Isolate::Body {
   std::unique_ptr<Watched> watched;
 
   ~Body() {
-    if (handle == nullptr) return;
+    if (handle == nullptr || is_forked_child()) return;
     Watchdog::instance().remove(watched.get());
     vm->api().destroy(handle);
   }
@@ -39,9 +40,11 @@ Isolate::Isolate(std::shared_ptr<const Vm> vm, Limits limits, TaskContext contex
 
 Result<std::shared_ptr<Isolate::Body>> Isolate::make_body(const std::shared_ptr<const Vm>& vm,
                                                           const Limits& limits, const TaskContext& context) {
+  WALLE_TRY(refuse_forked_child("Isolate::create"));
   auto body = std::make_shared<Body>();
   body->vm = vm;
   body->context = context;
+  body->context.log_quota = LogQuota(limits.log_bytes);
   std::vector<const char*> imports;
   for (const std::string& name : limits.imports.value_or(std::vector<std::string>())) {
     if (name.empty() || name.find('.') != std::string::npos) {
@@ -94,6 +97,7 @@ Status Isolate::attach(std::shared_ptr<const Bundle> bundle) {
     return argument_error("a bundle opened by another VM library", "a bundle opened by this isolate's VM",
                           "Isolate::attach", "open the bytes again with this VM");
   }
+  WALLE_TRY(refuse_forked_child("Isolate::attach"));
   if (busy_.test_and_set(std::memory_order_acquire)) {
     return resource_error("an isolate that is running", "an idle isolate", "Isolate::attach",
                           "wait for the call to end");
@@ -112,7 +116,13 @@ Status Isolate::attach(std::shared_ptr<const Bundle> bundle) {
 }
 
 template <class Run>
-void Isolate::guarded(wvm_result& result, Run run) {
+void Isolate::guarded(wvm_result& result, Attention* attention, Run run) {
+  if (is_forked_child()) [[unlikely]] {
+    result = {};
+    result.failure.type = "Forked";
+    result.failure.message = "a child that fork() made cannot use its parent's isolates";
+    return;
+  }
   if (busy_.test_and_set(std::memory_order_acquire)) [[unlikely]] {
     result = {};
     result.failure.type = "Busy";
@@ -121,14 +131,23 @@ void Isolate::guarded(wvm_result& result, Run run) {
   }
   const bool timed = limits_.wall_ms != 0 || limits_.cpu_ms != 0;
   if (timed) Watchdog::instance().arm(*body_->watched, limits_.wall_ms, limits_.cpu_ms);
+  if (attention != nullptr) {
+    body_->context.attention = attention;
+    Watchdog::instance().attend(*body_->watched);
+  }
   run(&result);
+  if (attention != nullptr) {
+    Watchdog::instance().unattend(*body_->watched);
+    body_->context.attention = nullptr;
+  }
   if (timed) Watchdog::instance().disarm(*body_->watched);
+  body_->context.log_quota.end_call(body_->context.log);
   busy_.clear(std::memory_order_release);
 }
 
 void Isolate::invoke_plain(const char* module, const char* function, std::span<const wvm_value> args,
-                           wvm_result& result) {
-  guarded(result, [&](wvm_result* out) {
+                           wvm_result& result, Attention* attention) {
+  guarded(result, attention, [&](wvm_result* out) {
     vm_->api().call(body_->handle, module, function, args.data(), args.size(), out);
   });
 }
@@ -162,18 +181,19 @@ Outcome Isolate::taken(wvm_result& result) const {
   return out;
 }
 
-Outcome Isolate::invoke(const char* module, const char* function, std::span<const Value> args) {
+Outcome Isolate::invoke(const char* module, const char* function, std::span<const Value> args,
+                        Attention* attention) {
   BoundaryBuilder boundary;
   std::array<wvm_value, 8> few;
   std::vector<wvm_value> many(args.size() > few.size() ? args.size() : 0);
   wvm_value* plain = many.empty() ? few.data() : many.data();
   for (size_t i = 0; i < args.size(); ++i) plain[i] = visit(args[i], boundary);
   wvm_result result;
-  invoke_plain(module, function, {plain, args.size()}, result);
+  invoke_plain(module, function, {plain, args.size()}, result, attention);
   return taken(result);
 }
 
-Outcome Isolate::run(const Source& source) {
+Outcome Isolate::run(const Source& source, Attention* attention) {
   if (vm_->api().run_source == nullptr)
     return refusal("this VM has no compiler: source text needs the full flavour");
   const wvm_source plain{source.name.c_str(), source.file.c_str(), source.text.c_str(), source.text.size(),
@@ -186,16 +206,18 @@ Outcome Isolate::run(const Source& source) {
       run_sources_[source.file] = source.text;
   }
   wvm_result result;
-  guarded(result, [&](wvm_result* out) { vm_->api().run_source(body_->handle, &plain, out); });
+  guarded(result, attention, [&](wvm_result* out) { vm_->api().run_source(body_->handle, &plain, out); });
   return taken(result);
 }
 
 void Isolate::cancel() {
+  if (is_forked_child()) return;
   const std::lock_guard lock(replacing_);
   vm_->api().cancel(body_->handle, WVM_REASON_CANCELLED);
 }
 
 IsolateStats Isolate::stats() const {
+  if (is_forked_child()) return {};
   const std::lock_guard lock(replacing_);
   wvm_stats s{};
   vm_->api().stats(body_->handle, &s);
@@ -203,6 +225,7 @@ IsolateStats Isolate::stats() const {
 }
 
 Status Isolate::reset() {
+  WALLE_TRY(refuse_forked_child("Isolate::reset"));
   if (busy_.test_and_set(std::memory_order_acquire)) {
     return resource_error("an isolate that is running", "an idle isolate", "Isolate::reset",
                           "cancel the call and wait for it");

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "vm/attention.h"
 #include "vm/bundle.h"
 #include "vm/context.h"
 #include "vm/watchdog.h"
@@ -35,21 +36,23 @@ class Isolate {
 
   // The bundle's modules become importable.
   Status attach(std::shared_ptr<const Bundle> bundle);
-  // Imports the module if needed and calls its function on the calling thread.
+  // Imports the module if needed and calls its function on the calling thread. `attention`, unless nullptr,
+  // is asked now and then whether the call shall end.
   Outcome call(const std::string& module, const std::string& function, const std::vector<Value>& args) {
     return invoke(module.c_str(), function.c_str(), args);
   }
-  Outcome invoke(const char* module, const char* function, std::span<const Value> args);
+  Outcome invoke(const char* module, const char* function, std::span<const Value> args,
+                 Attention* attention = nullptr);
   // The same in the boundary's own terms, for bindings whose values are numbers and text, which then pass
   // without a Value each way. What `args` point to is the caller's; what `result` points to is there until
   // release().
   void invoke_plain(const char* module, const char* function, std::span<const wvm_value> args,
-                    wvm_result& result);
+                    wvm_result& result, Attention* attention = nullptr);
   void release(wvm_result& result) const;
   // `result` as an Outcome, with the lines of the sources that the host has.
   Outcome outcome_of(const wvm_result& result) const;
   // Full flavour: runs source text as module `source.name`.
-  Outcome run(const Source& source);
+  Outcome run(const Source& source, Attention* attention = nullptr);
   void cancel();
   IsolateStats stats() const;
   // A fresh interpreter under the same limits, with the same bundles: nothing of the last task is left.
@@ -64,7 +67,7 @@ class Isolate {
   static Result<std::shared_ptr<Body>> make_body(const std::shared_ptr<const Vm>& vm, const Limits& limits,
                                                  const TaskContext& context);
   template <class Run>
-  void guarded(wvm_result& result, Run run);
+  void guarded(wvm_result& result, Attention* attention, Run run);
   Outcome taken(wvm_result& result) const;
 
   std::shared_ptr<const Vm> vm_;

@@ -16,6 +16,7 @@ struct Limits {
   uint32_t python_depth = 0;  // Python frames; 0: 1000
   uint32_t stack_bytes = 0;   // C stack of a call; 0: all that its thread has (8 MB in a pool)
   uint64_t state_bytes = 0;   // what walle.kv may keep, for whoever opens the state; 0: 1 MB
+  uint64_t log_bytes = 0;     // lines per call, each with what it costs beside its text; 0: 1 MB
   std::optional<std::vector<std::string>> imports;     // top-level names; nullopt: all
   std::optional<std::vector<std::string>> host_calls;  // "walle.kv.get" or "walle.kv"; nullopt: all
 };

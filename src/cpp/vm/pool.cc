@@ -1,19 +1,26 @@
 #include "vm/pool.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/log.h"
+#include "vm/fork.h"
 #include "vm/thread.h"
 
 namespace walle::vm {
 
 namespace {
 
-constexpr size_t kDefaultStack = size_t{8} << 20;
+constexpr size_t kDefaultStack = size_t{8} << 20;  // as a main thread's; limits.h promises it
 // Where isolates were just wanted more soon will be: the filler looks by itself for a while, because a take()
 // that wakes it costs 13 us instead of 1.
 constexpr int kLooks = 20;
 constexpr std::chrono::milliseconds kLookEvery{1};
+// After a failure, which is short memory: long enough not to fill the log, short beside what frees memory.
+constexpr std::chrono::milliseconds kRetryAfter{100};
+// How often a waiting thread asks whom it attends to, as for calls on the caller's own thread (watchdog.cc).
+constexpr std::chrono::milliseconds kAttendEvery{100};
+
 // One call on a worker. Both sides hold it; the worker may finish long after the caller gave up.
 struct Job {
   std::mutex lock;
@@ -22,8 +29,15 @@ struct Job {
   Outcome outcome;
 };
 
+Outcome refusal(const char* type, std::string message, Reason reason) {
+  Outcome refused;
+  refused.failure = Failure{.type = type, .message = std::move(message), .reason = reason};
+  return refused;
+}
+
 }  // namespace
 
+// What tasks import first: loaded ahead they cost a call nothing, and the isolate memory.
 const std::vector<std::string>& std_imports() {
   static const std::vector<std::string> kModules = {"collections", "functools", "itertools", "json",
                                                     "re",          "math",      "datetime",  "random",
@@ -90,7 +104,7 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
   }
 
   void add_one(std::unique_lock<std::mutex>& guard) {
-    guard.unlock();
+    guard.unlock();  // making one takes milliseconds, in which others may take and give
     Result<std::unique_ptr<Isolate>> isolate = make();
     guard.lock();
     if (isolate.ok()) {
@@ -98,7 +112,7 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
       return;
     }
     base::log(base::LogLevel::warning, "isolate pool: " + isolate.error().message());
-    wanted.wait_for(guard, std::chrono::milliseconds(100));
+    wanted.wait_for(guard, kRetryAfter);
   }
 
   void work() {
@@ -116,6 +130,44 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
     }
   }
 
+  // False: the job is still running when nobody waits for it any longer.
+  bool wait(Job& job, Isolate& isolate, Attention* attention) const {
+    using Clock = std::chrono::steady_clock;
+    const std::chrono::milliseconds patience{int64_t{options.limits.wall_ms} + options.grace_ms};
+    Clock::time_point end = options.limits.wall_ms == 0 ? Clock::time_point::max() : Clock::now() + patience;
+    std::unique_lock guard(job.lock);
+    while (!job.done && Clock::now() < end) {
+      if (attention == nullptr && options.limits.wall_ms == 0) {
+        job.changed.wait(guard);
+        continue;
+      }
+      const Clock::time_point next = attention == nullptr ? end : std::min(end, Clock::now() + kAttendEvery);
+      if (job.changed.wait_until(guard, next) == std::cv_status::no_timeout || attention == nullptr) continue;
+      guard.unlock();
+      if (attention->must_stop()) {
+        isolate.cancel();
+        attention = nullptr;
+        end = std::min(end, Clock::now() + std::chrono::milliseconds(options.grace_ms));
+      }
+      guard.lock();
+    }
+    return job.done;
+  }
+
+  Outcome abandon() {
+    {
+      const std::lock_guard guard(lock);
+      ++stats.abandoned;
+    }
+    base::log(base::LogLevel::warning,
+              "a task's worker thread was given up: it passed its wall-clock limit inside "
+              "native code that cannot be stopped");
+    return refusal("Abandoned",
+                   "the task passed its wall-clock limit inside native code that cannot be stopped; "
+                   "its thread was given up",
+                   Reason::abandoned);
+  }
+
   bool post(std::function<void()> job) {
     const std::lock_guard guard(lock);
     jobs.push_back(std::move(job));
@@ -131,6 +183,12 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
 };
 
 Result<std::unique_ptr<Pool>> Pool::create(std::shared_ptr<const Vm> vm, PoolOptions options) {
+  WALLE_TRY(refuse_forked_child("Pool"));
+  if (options.size > kMaxReady) {
+    return argument_error("size=" + std::to_string(options.size), "at most " + std::to_string(kMaxReady),
+                          "Pool",
+                          "ask for as many isolates as run at once; others are made when they are taken");
+  }
   auto state = std::make_shared<State>();
   state->vm = std::move(vm);
   state->options = std::move(options);
@@ -144,6 +202,10 @@ Result<std::unique_ptr<Pool>> Pool::create(std::shared_ptr<const Vm> vm, PoolOpt
 }
 
 Pool::~Pool() {
+  if (is_forked_child()) {
+    static_cast<void>(new std::shared_ptr<State>(std::move(state_)));  // as the reaper does it
+    return;
+  }
   std::deque<std::unique_ptr<Isolate>> left;
   std::unique_lock guard(state_->lock);
   state_->closing = true;
@@ -154,6 +216,7 @@ Pool::~Pool() {
 }
 
 Result<std::unique_ptr<Isolate>> Pool::take() {
+  WALLE_TRY(refuse_forked_child("Pool.take"));
   std::unique_ptr<Isolate> isolate;
   std::unique_lock guard(state_->lock);
   ++state_->stats.handed_out;
@@ -171,22 +234,14 @@ Result<std::unique_ptr<Isolate>> Pool::take() {
 }
 
 Outcome Pool::run(std::shared_ptr<const Bundle> bundle, const std::string& module,
-                  const std::string& function, std::vector<Value> args) {
+                  const std::string& function, std::vector<Value> args, Attention* attention) {
   auto job = std::make_shared<Job>();
   Result<std::unique_ptr<Isolate>> taken = take();
-  Outcome refused;
-  if (!taken.ok()) {
-    refused.failure =
-        Failure{.type = "MemoryError", .message = taken.error().message(), .reason = Reason::heap};
-    return refused;
-  }
+  if (!taken.ok()) return refusal("MemoryError", taken.error().message(), Reason::heap);
   std::shared_ptr<Isolate> isolate = std::move(taken).value();
   if (bundle != nullptr) {
     const Status attached = isolate->attach(std::move(bundle));
-    if (!attached.ok()) {
-      refused.failure = Failure{.type = "ValueError", .message = attached.error().message()};
-      return refused;
-    }
+    if (!attached.ok()) return refusal("ValueError", attached.error().message(), Reason::none);
   }
   const bool posted = state_->post([job, isolate, module, function, args = std::move(args)]() mutable {
     Outcome outcome = isolate->call(module, function, args);
@@ -196,33 +251,13 @@ Outcome Pool::run(std::shared_ptr<const Bundle> bundle, const std::string& modul
     job->done = true;
     job->changed.notify_all();
   });
-  if (!posted) {
-    refused.failure = Failure{.type = "MemoryError", .message = "no thread can be started"};
-    return refused;
-  }
-  const Limits& limits = state_->options.limits;
-  std::unique_lock guard(job->lock);
-  if (limits.wall_ms == 0) {
-    job->changed.wait(guard, [&] { return job->done; });
-    return std::move(job->outcome);
-  }
-  const auto patience = std::chrono::milliseconds(int64_t{limits.wall_ms} + state_->options.grace_ms);
-  if (job->changed.wait_for(guard, patience, [&] { return job->done; })) return std::move(job->outcome);
-  guard.unlock();
-  const std::lock_guard state_guard(state_->lock);
-  ++state_->stats.abandoned;
-  base::log(base::LogLevel::warning,
-            "a task's worker thread was given up: it passed its wall-clock limit inside "
-            "native code that cannot be stopped");
-  refused.failure = Failure{.type = "Abandoned",
-                            .message =
-                                "the task passed its wall-clock limit inside native code that cannot be "
-                                "stopped; its thread was given up",
-                            .reason = Reason::abandoned};
-  return refused;
+  if (!posted) return refusal("MemoryError", "no thread can be started", Reason::none);
+  if (state_->wait(*job, *isolate, attention)) return std::move(job->outcome);
+  return state_->abandon();
 }
 
 PoolStats Pool::stats() const {
+  if (is_forked_child()) return {};
   const std::lock_guard guard(state_->lock);
   PoolStats stats = state_->stats;
   stats.ready = state_->ready.size();
@@ -230,6 +265,7 @@ PoolStats Pool::stats() const {
 }
 
 void Pool::wait_until_full() {
+  if (is_forked_child()) return;
   std::unique_lock guard(state_->lock);
   state_->top_up = state_->ready.size() < state_->options.size;
   if (state_->top_up) state_->wanted.notify_one();

@@ -18,8 +18,11 @@ namespace walle::vm {
 // What most tasks import.
 const std::vector<std::string>& std_imports();
 
+// 0.36 MB each: beyond this a pool is a mistake in its size.
+inline constexpr size_t kMaxReady = 1024;
+
 struct PoolOptions {
-  size_t size = 4;
+  size_t size = 4;                   // at most kMaxReady
   std::vector<std::string> imports;  // modules of the library that a ready isolate has imported already
   Limits limits;
   TaskContext context;
@@ -43,7 +46,7 @@ class Pool {
   Result<std::unique_ptr<Isolate>> take();
   // A fresh isolate for this call alone. `bundle` may be nullptr.
   Outcome run(std::shared_ptr<const Bundle> bundle, const std::string& module, const std::string& function,
-              std::vector<Value> args);
+              std::vector<Value> args, Attention* attention = nullptr);
   PoolStats stats() const;
   // Blocks until `size` isolates are ready.
   void wait_until_full();

@@ -1,11 +1,14 @@
 #include "vm/reaper.h"
 
+#include "vm/fork.h"
 #include "vm/thread.h"
 
 namespace walle::vm {
 
 namespace {
+// As a main thread's: ending an interpreter runs finalisers of any depth.
 constexpr size_t kStack = size_t{8} << 20;
+// Some 10 ms of work, and memory of as many isolates. Who drops them faster than they end waits for his own.
 constexpr size_t kMaxWaiting = 16;
 }  // namespace
 
@@ -15,6 +18,11 @@ Reaper& Reaper::instance() {
 }
 
 void Reaper::bury(std::shared_ptr<void> body) {
+  if (is_forked_child()) {
+    // Its interpreter belongs to threads that are not here, and its callbacks to their locks.
+    static_cast<void>(new std::shared_ptr<void>(std::move(body)));
+    return;
+  }
   {
     const std::lock_guard guard(lock_);
     if (!started_) started_ = start_thread(kStack, [this] { run(); });
@@ -28,11 +36,13 @@ void Reaper::bury(std::shared_ptr<void> body) {
 }
 
 void Reaper::drain() {
+  if (is_forked_child()) return;
   std::unique_lock guard(lock_);
   changed_.wait(guard, [this] { return waiting_.empty() && !working_; });
 }
 
 bool Reaper::drain_until(std::chrono::steady_clock::time_point end) {
+  if (is_forked_child()) return false;
   std::unique_lock guard(lock_);
   return changed_.wait_until(guard, end, [this] { return waiting_.empty() && !working_; });
 }

@@ -1,3 +1,6 @@
+// A task file comes from a server: nothing in it is used before a bound or a checksum has vouched for it.
+// The checksum of the index is looked at first, so that a cut or flipped file is told as such and not as
+// a strange resource.
 #include "vm/task_file.h"
 
 #include <algorithm>
@@ -11,8 +14,11 @@ namespace walle::vm {
 
 namespace {
 
-constexpr std::string_view kMagic = "WTASK001";
-constexpr size_t kHeaderBytes = 24, kPartBytes = 24, kAlignment = 64, kMaxName = 255;
+constexpr std::string_view kMagic = "WTASK001";  // the last digits are the format's version
+constexpr size_t kHeaderBytes = 24;              // magic, checksum, index bytes, count, zero
+constexpr size_t kPartBytes = 24;                // offset, size, checksum, length of the name
+constexpr size_t kAlignment = 64;                // a resource may be a model, whose weights want a cache line
+constexpr size_t kMaxName = 255;                 // what file systems allow
 
 Error damaged(const std::string& what, size_t bytes) {
   return Error(base::ErrorGroup::task, {"a task file of " + std::to_string(bytes) + " bytes: " + what,
@@ -34,7 +40,7 @@ struct Index {
       return damaged("part '" + name + "' lies outside the file", file.size());
     if (base::crc32c(0, file.data() + offset, size) != crc)
       return damaged("the checksum of part '" + name + "' does not match", file.size());
-    return Resource{name, Buffer::window(std::make_shared<Buffer>(bytes), file.data() + offset, size)};
+    return Resource{name, bytes.part(offset, size)};
   }
 };
 
@@ -42,6 +48,7 @@ struct Index {
 
 bool valid_resource_name(std::string_view name) {
   if (name.empty() || name.size() > kMaxName || !base::valid_utf8(name)) return false;
+  // Resources come from files and may become files again: nothing that leaves a folder, on any system.
   if (std::any_of(name.begin(), name.end(),
                   [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\\' || c == 0x7f; }))
     return false;
@@ -89,6 +96,7 @@ Result<TaskFile> read_task_file(const Buffer& bytes) {
   std::string last;
   for (uint32_t i = 0; i < count; ++i) {
     WALLE_ASSIGN(Resource part, index.next(bytes));
+    // In order, so that a look-up is a binary search, and no name is there twice.
     if (!valid_resource_name(part.name) || (i > 0 && part.name <= last))
       return damaged("resource name '" + part.name + "' is not allowed or out of order", file.size());
     last = part.name;
@@ -102,7 +110,8 @@ Result<TaskFile> read_task_file(const Buffer& bytes) {
 
 Result<std::string> write_task_file(std::string_view code,
                                     std::vector<std::pair<std::string, std::string_view>> resources) {
-  std::sort(resources.begin(), resources.end());
+  std::sort(resources.begin(),
+            resources.end());  // equal contents give equal files, whatever order they came in
   size_t index_bytes = kPartBytes;
   for (size_t i = 0; i < resources.size(); ++i) {
     const std::string& name = resources[i].first;
@@ -111,6 +120,7 @@ Result<std::string> write_task_file(std::string_view code,
                             "TaskBundle.compile", "rename the file");
     index_bytes += kPartBytes + name.size();
   }
+  // The code is the part without a name, which no resource can have.
   resources.insert(resources.begin(), {std::string(), code});
   base::ByteWriter index;
   uint64_t offset =

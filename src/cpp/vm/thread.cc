@@ -21,7 +21,7 @@ bool start(size_t stack_bytes, std::function<void()> body, pthread_t* id, int de
   auto held = std::make_unique<std::function<void()>>(std::move(body));
   const bool ok = pthread_attr_setstacksize(&attributes, stack_bytes) == 0 &&
                   pthread_create(id, &attributes, trampoline, held.get()) == 0;
-  if (ok) held.release();
+  if (ok) held.release();  // now the trampoline's
   pthread_attr_destroy(&attributes);
   return ok;
 }
@@ -50,9 +50,11 @@ size_t stack_left() {
   }
 #endif
   const char* here = static_cast<const char*>(__builtin_frame_address(0));
+  // Below its end: a frame on some other stack, a signal's or a coroutine's, of which nothing is known.
   return low == nullptr || here < low ? 0 : static_cast<size_t>(here - low);
 }
 
+// Without a thread the caller's own stack is the best there is: mostly it is large enough.
 void run_on_thread(size_t stack_bytes, const std::function<void()>& body) {
   pthread_t id;
   if (start(stack_bytes, body, &id, PTHREAD_CREATE_JOINABLE))

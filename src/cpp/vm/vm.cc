@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "vm/convert.h"
+#include "vm/fork.h"
 #include "vm/host_calls.h"
 #include "vm/thread.h"
 
@@ -15,6 +16,8 @@ namespace {
 
 using Entry = const wvm_api* (*)(uint32_t);
 
+// CPython's compiler recurses with the source's nesting, up to limits made for 8 MB; with room for builds
+// whose frames are larger (debug, sanitizers).
 constexpr size_t kCompilerStack = size_t{32} << 20;
 
 Result<const wvm_api*> load(const std::string& path) {
@@ -42,6 +45,8 @@ Result<const wvm_api*> load(const std::string& path) {
 }  // namespace
 
 Result<std::shared_ptr<const Vm>> Vm::open(const std::string& path) {
+  WALLE_TRY(refuse_forked_child("Vm::open"));
+  watch_for_forks();
   static std::mutex lock;
   static std::map<std::string, std::shared_ptr<const Vm>> opened;
   const std::lock_guard guard(lock);
@@ -75,13 +80,18 @@ Error task_error(const Failure& failure, const std::string& where) {
 }
 
 Result<std::string> Vm::compile(const std::vector<Source>& sources) const {
+  WALLE_TRY(refuse_forked_child("Vm::compile"));
   if (!can_compile()) {
     return backend_error("the " + flavour() + " VM", "the full VM, which has a compiler", "Vm::compile",
                          "compile on the server or with the full library");
   }
   std::vector<wvm_source> plain;
   for (const Source& s : sources)
-    plain.push_back({s.name.c_str(), s.file.c_str(), s.text.c_str(), s.text.size(), s.is_package});
+    plain.push_back({.name = s.name.c_str(),
+                     .file = s.file.c_str(),
+                     .text = s.text.c_str(),
+                     .size = s.text.size(),
+                     .is_package = s.is_package});
   wvm_blob blob{};
   wvm_result failure{};
   int status = -1;

@@ -12,7 +12,14 @@ namespace walle::vm {
 namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
+// The watchdog only looks at clocks and sets flags.
+constexpr size_t kStack = size_t{256} << 10;
 constexpr int64_t kAgain = 2 * kMillisecond;  // a call that was told to stop is told again until it has ended
+// Whoever presses Ctrl-C does not notice a tenth of a second, and a nudge that has to wait for Python's lock
+// (5 ms where other threads compute) costs a call a twentieth of its time.
+constexpr int64_t kTick = 100 * kMillisecond;
+// Calls that follow one another within this time find the watchdog awake: waking it costs 5 us.
+constexpr int64_t kQuiet = 1000 * kMillisecond;
 
 int64_t read_clock(clockid_t clock) {
   timespec t{};
@@ -31,7 +38,7 @@ void Watchdog::add(Watched* watched) {
   const std::lock_guard guard(lock_);
   watched_.push_back(watched);
   if (started_) return;
-  started_ = start_thread(size_t{256} << 10, [this] { run(); });
+  started_ = start_thread(kStack, [this] { run(); });
 }
 
 void Watchdog::remove(Watched* watched) {
@@ -89,13 +96,50 @@ int64_t Watchdog::look_at(Watched& watched, int64_t now) {
   return std::min(wall, now + left);
 }
 
+// The flag is set before `ticking_` is read, and tick() does it the other way round: one of the two sees the
+// other.
+void Watchdog::attend(Watched& watched) {
+  watched.attended_.store(true, std::memory_order_seq_cst);
+  if (ticking_.load(std::memory_order_seq_cst)) return;
+  const std::lock_guard guard(lock_);
+  const int64_t now = read_clock(CLOCK_MONOTONIC);
+  next_tick_ = now + kTick;
+  quiet_at_ = now + kQuiet;
+  ticking_.store(true, std::memory_order_seq_cst);
+  wake_.notify_one();
+}
+
+bool Watchdog::nudge_attended() {
+  bool any = false;
+  for (Watched* watched : watched_) {
+    if (!watched->attended_.load(std::memory_order_seq_cst)) continue;
+    watched->api_.nudge(watched->isolate_);
+    any = true;
+  }
+  return any;
+}
+
+// When to look again.
+int64_t Watchdog::tick(int64_t now) {
+  if (!ticking_.load(std::memory_order_relaxed)) return INT64_MAX;
+  if (now < next_tick_) return next_tick_;
+  next_tick_ = now + kTick;
+  if (nudge_attended()) quiet_at_ = now + kQuiet;
+  if (now < quiet_at_) return next_tick_;
+  ticking_.store(false, std::memory_order_seq_cst);
+  if (!nudge_attended()) return INT64_MAX;
+  ticking_.store(true, std::memory_order_seq_cst);
+  quiet_at_ = now + kQuiet;
+  return next_tick_;
+}
+
 void Watchdog::run() {
   std::unique_lock guard(lock_);
   for (;;) {
     const int64_t now = read_clock(CLOCK_MONOTONIC);
     // "Asleep for ever" is announced first: whoever arms during the scan then takes the lock and notifies.
     next_.store(INT64_MAX, std::memory_order_seq_cst);
-    int64_t next = INT64_MAX;
+    int64_t next = tick(now);
     for (Watched* watched : watched_) next = std::min(next, look_at(*watched, now));
     next_.store(next, std::memory_order_seq_cst);
     if (next == INT64_MAX)

@@ -1,6 +1,9 @@
 // The watchdog stops calls that outlive their wall-clock or processor limit: one thread for all isolates,
 // asleep until the earliest deadline. Arming costs one atomic store, plus a wake-up only when the new
 // deadline is the earliest.
+//
+// It also nudges the calls whose thread has somebody to attend to, so that their isolates ask. While there
+// are such calls, and for a moment after the last, it ticks; then it sleeps again.
 #pragma once
 
 #include <atomic>
@@ -27,6 +30,7 @@ class Watched {
   std::atomic<int64_t> cpu_deadline_{0};  // on the thread's own clock; 0: none
   std::atomic<clockid_t> cpu_clock_{};
   std::atomic<int64_t> wall_deadline_{0};
+  std::atomic<bool> attended_{false};
 };
 
 class Watchdog {
@@ -38,17 +42,25 @@ class Watchdog {
   // The calling thread is about to run the isolate. Zero: no such limit; both zero: not armed.
   void arm(Watched& watched, uint32_t wall_ms, uint32_t cpu_ms);
   void disarm(Watched& watched);
+  // The call that begins now is nudged every tenth of a second, until it ends.
+  void attend(Watched& watched);
+  void unattend(Watched& watched) { watched.attended_.store(false, std::memory_order_relaxed); }
 
  private:
   Watchdog() = default;
   void run();
   int64_t look_at(Watched& watched, int64_t now);
   int64_t stop(Watched& watched, int64_t armed, int reason, int64_t now);
+  int64_t tick(int64_t now);
+  bool nudge_attended();
 
   std::mutex lock_;
   std::condition_variable wake_;
   std::vector<Watched*> watched_;
   std::atomic<int64_t> next_{INT64_MAX};
+  std::atomic<bool> ticking_{false};
+  int64_t next_tick_ = 0;
+  int64_t quiet_at_ = 0;
   bool started_ = false;
 };
 

@@ -6,6 +6,8 @@ from .c_library import cmake_dir, include_dir, library_dir
 from .errors import (
     ArgumentError,
     BackendError,
+    CancelledError,
+    DeadlineError,
     Error,
     InternalError,
     ModelError,
@@ -17,6 +19,7 @@ from .explain import ExplainRow, Explanation
 from .loading import load
 from .log import set_log_level
 from .model import Model
+from .run_options import CancelToken
 from .session import Session
 from .values import Signature, ValueInfo
 
@@ -25,6 +28,9 @@ __version__ = "0.1.0"
 __all__ = [
     "ArgumentError",
     "BackendError",
+    "CancelToken",
+    "CancelledError",
+    "DeadlineError",
     "Error",
     "ExplainRow",
     "Explanation",

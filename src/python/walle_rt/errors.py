@@ -58,5 +58,13 @@ class NetworkError(Error):
     """A connection failed or the peer answered wrongly."""
 
 
+class DeadlineError(Error, TimeoutError):
+    """A run was not done within its ``timeout``."""
+
+
+class CancelledError(Error):
+    """A run was ended by its ``CancelToken``."""
+
+
 class InternalError(Error):
     """An invariant of the runtime does not hold: a bug worth reporting."""

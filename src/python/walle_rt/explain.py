@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from . import _core
+from . import _core, explain_text
 from .html import explanation_html
+from .name_groups import by_prefix
 
 
 @dataclass(frozen=True)
 class ExplainRow:
     """One step of one plan: where it runs, how, at what cost, and what it was chosen over.
 
-    A step that moves a value between two memories has the op "copy".
+    A step that moves a value between two memories has the op "copy". What is done outside plans has the
+    backend "host" and plan 0: nodes that the executor runs itself (If, Loop, sequences, strings ...), each
+    without the steps of its bodies, which have rows of their own; making plans (op "plan"); and plans that
+    made room for others (op "dropped").
     """
 
     plan: int  # plans are numbered in the order of the rows: one per part of a graph and set of shapes
@@ -31,14 +36,15 @@ class ExplainRow:
     flops: float
     bytes: float  # operands read and written once; of a copy, the bytes moved
     predicted_ms: float
-    measured_runs: int  # runs under ``Session.profile``
+    measured_runs: int  # runs of this step under ``Session.profile``
     measured_ms: float  # mean of those runs; 0 without any
     losers: list[tuple[str, float]]  # the other algorithms and their predicted ms
+    per_run: float = 0.0  # runs of this step in one profiled run of the session: more than 1 in a loop
 
     @property
     def ms(self) -> float:
-        """Measured where it was, else predicted."""
-        return self.measured_ms if self.measured_runs else self.predicted_ms
+        """In one run of the session: measured where it was, else predicted."""
+        return self.measured_ms * self.per_run if self.measured_runs else self.predicted_ms
 
 
 @dataclass(frozen=True)
@@ -52,73 +58,85 @@ class Explanation:
     activation_bytes: int  # sum of all intermediate values, before they share memory
     aliases: int  # movements that became another view of the same bytes
     predicted_ms: float
+    profiled_runs: int  # of the session, under ``Session.profile``
+    wall_ms: float  # mean of those, from the moment the session was free
     program: str  # text of every lowered part, rasters included
+    top: int | None = None  # rows that the text shows, the costliest; None: all, in the order they run
 
     @classmethod
-    def of(cls, native: _core._Plans) -> Explanation:
+    def of(cls, native: _core._Plans, top: int | None = None) -> Explanation:
         """From what the native core says."""
+        runs = native["profiled_runs"]
         return cls(
-            rows=[ExplainRow(**row) for row in native["rows"]],
+            rows=[ExplainRow(**row, per_run=row["measured_runs"] / max(runs, 1)) for row in native["rows"]],
             plans=native["plans"],
             arena_bytes=native["arena_bytes"],
             arenas=native["arenas"],
             activation_bytes=native["activation_bytes"],
             aliases=native["aliases"],
             predicted_ms=native["predicted_ms"],
+            profiled_runs=runs,
+            wall_ms=native["wall_ms"],
             program=native["program"],
+            top=top,
         )
 
     @property
     def measured_ms(self) -> float:
-        """Mean time of all measured steps together; 0 before ``Session.profile``."""
-        return sum(r.measured_ms for r in self.rows)
+        """Time of all measured rows in one run of the session; 0 before ``Session.profile``."""
+        return sum(r.ms for r in self.rows if r.measured_runs)
+
+    @property
+    def unaccounted_ms(self) -> float:
+        """What a profiled run took beside its rows: checking inputs, results' memory, between steps."""
+        return max(self.wall_ms - self.measured_ms, 0.0)
+
+    @property
+    def total_ms(self) -> float:
+        """What the shares are of: a profiled run, else everything predicted."""
+        return self.wall_ms if self.profiled_runs else sum(r.ms for r in self.rows)
+
+    def time_of(self, row: ExplainRow) -> float:
+        """Milliseconds of a row in one run of the session; after a profile 0 for what did not run in it."""
+        return row.ms if row.measured_runs or not self.profiled_runs else 0.0
+
+    def costliest(self, count: int) -> list[ExplainRow]:
+        """The rows that take most of a run, the costliest first."""
+        return sorted(self.rows, key=self.time_of, reverse=True)[:count]
 
     def by_algorithm(self) -> list[tuple[str, float]]:
         """Algorithm and milliseconds (measured, else predicted), the costliest first."""
+        return self._grouped(lambda row: row.algorithm)
+
+    def by_name(self, depth: int | None = None) -> list[tuple[str, float]]:
+        """First parts of the nodes' names and milliseconds, the costliest first.
+
+        Args:
+            depth: how many parts ("/block1/conv/Conv" has three); by default as many as it takes for no group
+                to hold nearly everything.
+        """
+        return by_prefix([(row.node, self.time_of(row)) for row in self.rows], depth)
+
+    def _grouped(self, key: Callable[[ExplainRow], str]) -> list[tuple[str, float]]:
         times: dict[str, float] = {}
         for row in self.rows:
-            times[row.algorithm] = times.get(row.algorithm, 0.0) + row.ms
+            times[key(row)] = times.get(key(row), 0.0) + self.time_of(row)
         return sorted(times.items(), key=lambda item: -item[1])
 
-    def text(self, *, losers: bool = False) -> str:
-        """Lay out a table for people; with ``losers`` also what each step was chosen over."""
-        total = sum(r.ms for r in self.rows) or 1.0
-        many = len({r.backend for r in self.rows}) > 1
-        lines = [_head(many)]
-        plan = 1
-        for row in self.rows:
-            if self.plans > 1 and (row.plan != plan or row is self.rows[0]):
-                plan = row.plan
-                lines.append(f"-- plan {plan}, graph '{row.graph}'")
-            lines.append(_line(row, total, many))
-            if losers:
-                lines += [f"{'':<14}over {name} ({ms * 1e3:.1f} us)" for name, ms in row.losers]
-        return "\n".join([*lines, *self.summary()])
+    def text(self, *, losers: bool = False, top: int | None = None) -> str:
+        """Lay out a table for people; with ``losers`` also what each step was chosen over.
+
+        Args:
+            losers: also list the algorithms that were not chosen.
+            top: only this many rows, the costliest, then the time by algorithm and by name; by default what
+                ``Session.explain`` was asked for.
+        """
+        top = self.top if top is None else top
+        return explain_text.table(self, losers) if top is None else explain_text.best(self, top, losers)
 
     def summary(self) -> list[str]:
         """Three lines: steps and memory, work and time, time by algorithm."""
-        flops, moved = sum(r.flops for r in self.rows), sum(r.bytes for r in self.rows if r.op != "copy")
-        measured = f", measured {self.measured_ms:.3f} ms" if any(r.measured_runs for r in self.rows) else ""
-        total = sum(r.ms for r in self.rows) or 1.0
-        shares = ", ".join(f"{name} {ms / total:.0%}" for name, ms in self.by_algorithm()[:5])
-        return [
-            f"{len(self.rows)} steps on {', '.join(sorted({r.backend for r in self.rows})) or 'nothing'},"
-            f" {self.aliases} aliases (no copy); arena {self.arena_bytes / 1e6:.2f} MB for"
-            f" {self.activation_bytes / 1e6:.2f} MB of activations",
-            f"{flops / 1e6:.1f} MFLOP, {moved / 1e6:.1f} MB read and written;"
-            f" predicted {self.predicted_ms:.3f} ms{measured}",
-            f"time by algorithm: {shares or 'none'}",
-            *self._copies(),
-        ]
-
-    def _copies(self) -> list[str]:
-        copies = [r for r in self.rows if r.op == "copy"]
-        if len(self.arenas) < 2:
-            return []
-        arenas = ", ".join(f"{name} {size / 1e6:.2f} MB" for name, size in self.arenas.items())
-        moved, ms = sum(r.bytes for r in copies), sum(r.predicted_ms for r in copies)
-        said = f"{len(copies)} copies between memories: {moved / 1e6:.2f} MB, predicted {ms:.3f} ms"
-        return [f"{said}; arenas: {arenas}"]
+        return explain_text.summary(self)
 
     def __str__(self) -> str:
         """The table."""
@@ -130,27 +148,12 @@ class Explanation:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {**vars(self), "measured_ms": self.measured_ms, "rows": [vars(r) for r in self.rows]}
-
-
-def _head(many: bool) -> str:
-    return (
-        f"{'op':<13} {'on ' if many else ''}{'algorithm':<35} {'result':<24} {'at':<14} {'MFLOP':>7} "
-        f"{'kB':>7} "
-        f"{'predicted':>9} {'measured':>9} {'GFLOP/s':>7} {'GB/s':>5} {'share':>6}  node"
-    )
-
-
-def _line(row: ExplainRow, total_ms: float, many: bool) -> str:
-    parameters = ",".join(f"{k}={v}" for k, v in row.parameters.items())
-    algorithm = row.algorithm + (f"({parameters})" if parameters else "")
-    place = f"{row.storage}+{row.offset}" if row.storage == "arena" or row.offset else row.storage
-    measured = f"{row.measured_ms * 1e3:.1f}us" if row.measured_runs else "-"
-    seconds = row.ms / 1e3 or 1e-12
-    speed = f"{row.flops / seconds / 1e9:.1f}" if row.flops else "-"
-    return (
-        f"{row.op:<13} {f'{row.backend} ' if many else ''}{algorithm:<35} {row.output:<24} {place:<14} "
-        f"{row.flops / 1e6:>7.2f} {row.bytes / 1e3:>7.1f} {row.predicted_ms * 1e3:>7.1f}us {measured:>9} "
-        f"{speed:>7} "
-        f"{row.bytes / seconds / 1e9:>5.1f} {row.ms / total_ms:>6.1%}  {row.node}"
-    )
+        shown = self.rows if self.top is None else self.costliest(self.top)
+        return {
+            **vars(self),
+            "measured_ms": self.measured_ms,
+            "unaccounted_ms": self.unaccounted_ms,
+            "by_algorithm": self.by_algorithm(),
+            "by_name": self.by_name(),
+            "rows": [vars(r) | {"ms": self.time_of(r)} for r in shown],
+        }

@@ -7,11 +7,14 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from .explain_text import REST
+
 if TYPE_CHECKING:
     from .explain import ExplainRow, Explanation
     from .model import Model
     from .values import ValueInfo
 
+_BEST_ROWS = 10  # shown without opening anything
 _MOST_ROWS = 500  # of a collapsed table: notebooks keep every cell's output in their file
 _MOST_OPS = 12  # kinds of operators named; the others are counted
 
@@ -57,20 +60,20 @@ def _step(row: ExplainRow) -> tuple[object, ...]:
 
 
 def explanation_html(found: Explanation) -> str:
-    """Time by algorithm first; the steps behind a line that opens them."""
+    """Time by algorithm first, then the costliest rows; all rows behind a line that opens them."""
+    total = found.total_ms or 1.0
+    how = "measured" if found.profiled_runs else "predicted"
     shares = found.by_algorithm()
-    total = sum(ms for _, ms in shares) or 1.0
-    measured = any(row.measured_runs for row in found.rows)
-    how = "measured" if measured else "predicted"
-    table = _table(
-        f"Time by algorithm, {how}",
-        ("algorithm", "us", "share"),
-        [(name, f"{ms * 1e3:.1f}", f"{ms / total:.0%}") for name, ms in shares],
-    )
+    if found.profiled_runs:
+        shares = [*shares, (REST, found.unaccounted_ms)]
+    times = [(name, f"{ms * 1e3:.1f}", f"{ms / total:.0%}") for name, ms in shares]
+    table = _table(f"Time by algorithm, {how}", ("algorithm", "us", "share"), times)
     summary = "".join(f"<p>{escape(line)}</p>" for line in found.summary())
+    columns = ("op", "algorithm", "backend", "result", "us", "measured", "node")
+    best = found.costliest(found.top or _BEST_ROWS)
+    costliest = _table("The costliest rows", columns, map(_step, best)) if len(found.rows) > len(best) else ""
     shown = found.rows[:_MOST_ROWS]
     cut = f"the first {len(shown)} of " if len(shown) < len(found.rows) else ""
     of = f"{cut}{len(found.rows)} steps"
-    columns = ("op", "algorithm", "backend", "result", "us", "measured", "node")
     steps = _collapsed(of, _table("Steps of the plans", columns, map(_step, shown)))
-    return f"<div>{table}{summary}{steps}</div>"
+    return f"<div>{table}{summary}{costliest}{steps}</div>"

@@ -7,30 +7,38 @@ from pathlib import Path
 from typing import Any
 
 from . import _core
+from .file_kinds import WALLE_MAGIC, refuse_other_kinds
 from .model import Model
 from .paths import path_text
 
-_MAGIC = b"WALLEMDL"  # the first bytes of a .walle file
 
-
-def load(source: Any) -> Model:
+def load(source: Any, *, verify: bool = False) -> Model:
     """Load a model.
 
+    Weights of files above 1 MiB stay where they are and are read when they are used: replace such a file by a
+    rename, as ``Model.save`` does, and never write over it while a model of it is in use.
+
     Args:
-        source: path of a .walle file (weights stay mapped, not copied) or of an .onnx file (converted in
-            memory, needs the extra ``convert``), the bytes of either, or an ``onnx.ModelProto``.
+        source: path of a .walle file or of an .onnx file (converted in memory, needs the extra ``convert``),
+            ``~`` expanded; the bytes of either as bytes, bytearray or memoryview; or an ``onnx.ModelProto``.
+        verify: compare the weights of a .walle file with their checksums, which reads all of them. Files up
+            to 1 MiB and bytes are always checked; ONNX has no checksums.
 
     Raises:
         ArgumentError: ``source`` is none of these.
-        ModelError: the model is damaged or unsupported; the message names every unsupported node.
+        ModelError: the model is damaged or unsupported, and the message names every unsupported node; or it
+            is something else (weights, another format, a web page ...), and the message says what.
         ResourceError: the file cannot be read, or the extra ``convert`` is not installed.
     """
     if isinstance(source, str | os.PathLike):
-        path = path_text(source, "load")
-        if Path(path).suffix == ".walle" or _core.file_looks_like_walle(path):
-            return Model(_core.Model.create(_core.load_walle(path)))
-    elif isinstance(source, bytes | bytearray | memoryview) and bytes(source[:8]) == _MAGIC:
-        return Model(_core.Model.create(_core.parse_walle(bytes(source))))
+        source = path_text(source, "load")
+        refuse_other_kinds(source)
+        if Path(source).suffix == ".walle" or _core.file_looks_like_walle(source):
+            return Model(_core.Model.create(_core.load_walle(source, verify)))
+    elif isinstance(source, bytes | bytearray | memoryview):
+        source = bytes(source)
+        if source.startswith(WALLE_MAGIC):
+            return Model(_core.Model.create(_core.parse_walle(source)))
     from .convert import convert
 
     data, _ = convert(source)

@@ -1,19 +1,23 @@
-"""Lists of dictionaries, which travel as a tensor with the names of its columns (ZipMap of ONNX)."""
+"""Lists of dictionaries, which travel as a tensor with the names of its columns.
+
+ZipMap of ONNX makes them, DictVectorizer reads them.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from .errors import ModelError
+from .errors import ArgumentError, ModelError
 
 Keys = list[str] | list[int]
 
 
 def keys(metadata: dict[str, str]) -> dict[str, Keys]:
-    """Find the outputs of a model that are lists of dictionaries, with the keys of each."""
+    """Find the inputs and outputs of a model that are lists of dictionaries, with the keys of each."""
     text = metadata.get("maps")
     if text is None:
         return {}
@@ -39,3 +43,27 @@ def decode(value: np.ndarray[Any, Any], names: Keys) -> list[dict[Any, float]]:
     """Turn [rows, columns] into a dictionary per row; a vector is one row."""
     table = value.reshape(1, -1) if value.ndim == 1 else value
     return [dict(zip(names, row, strict=True)) for row in table.tolist()]
+
+
+def encode(value: Any, names: Keys, dtype: str, name: str) -> np.ndarray[Any, Any]:
+    """Turn a dictionary, or a list of them, into [rows, columns]; a missing key is 0, others are left out."""
+    rows = [value] if isinstance(value, Mapping) else value
+    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+        raise ArgumentError.of(
+            f"a value of type {type(value).__name__}",
+            "a dictionary, or a list of dictionaries",
+            f"input '{name}'",
+            "pass {key: number}",
+        )
+    table = [[row.get(key, 0) for key in names] for row in rows]
+    wrong = [v for row in table for v in row if not isinstance(v, int | float | np.number)]
+    if wrong:
+        raise ArgumentError.of(
+            f"a value of type {type(wrong[0]).__name__}", "numbers", f"input '{name}'", "correct the value"
+        )
+    try:
+        return np.array(table, np.dtype(dtype)).reshape(len(rows), len(names))
+    except OverflowError as error:
+        raise ArgumentError.of(
+            str(error), f"values that {dtype} can hold", f"input '{name}'", "correct the value"
+        ) from error

@@ -18,10 +18,19 @@ class Model:
 
     def __init__(self, native: _core.Model) -> None:
         """Use ``walle_rt.load`` instead."""
+        if not isinstance(native, _core.Model):
+            shown = repr(native) if isinstance(native, str | os.PathLike) else "..."
+            raise ArgumentError.of(
+                f"Model made of a value of type {type(native).__name__}",
+                "walle_rt.load, which makes models",
+                "Model",
+                f"call walle_rt.load({shown})",
+            )
         self._native = native
         self._strings = strings.names(native.metadata)
         self._maps = maps.keys(native.metadata)
         self._inputs = tuple(self._info(*v) for v in native.inputs)
+        self._map_inputs = {v.name: v.dtype for v in self._inputs if v.kind == "maps"}
         self._outputs = tuple(self._info(*v) for v in native.outputs)
         self._signatures = {n: Signature(n, dict(i), dict(o)) for n, i, o in native.signatures}
 
@@ -43,6 +52,15 @@ class Model:
     def outputs(self) -> tuple[ValueInfo, ...]:
         """The declared outputs, in order."""
         return self._outputs
+
+    @property
+    def overridable_inputs(self) -> tuple[ValueInfo, ...]:
+        """Inputs with a value of their own, which a run may give another one.
+
+        An ONNX model of IR version 4 or later has them where an initializer is listed as an input too. They
+        are constants, folded and planned as such, until a run overrides them; the first such run plans anew.
+        """
+        return tuple(self._info(*v) for v in self._native.overridable)
 
     @property
     def signatures(self) -> dict[str, Signature]:
@@ -112,11 +130,14 @@ class Model:
         return Session(self, native, options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a .walle file; an existing one is replaced atomically.
+        """Write a .walle file; an existing one is replaced atomically and keeps its mode.
+
+        A new file's mode is what the umask says. A symbolic link stays, the file behind it is replaced.
+        Models that were loaded from the old file go on with the old bytes.
 
         Raises:
             ArgumentError: ``path`` is no path.
-            ResourceError: the file cannot be written.
+            ResourceError: the file cannot be written, or the one that the weights lie in was written to.
         """
         self._native.save(path_text(path, "save"))
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core, maps, strings
 from .errors import ArgumentError
 from .explain import Explanation
+from .run_options import CancelToken, Out, RunOptions
 from .trace import write_trace
 
 if TYPE_CHECKING:
@@ -60,40 +61,69 @@ class Session:
         outputs: Iterable[str] | None = None,
         *,
         signature: str | None = None,
+        timeout: float | None = None,
+        cancel: CancelToken | None = None,
+        out: Out | None = None,
     ) -> dict[str, Any]:
         """Run once.
+
+        A run on Python's main thread can be interrupted: Ctrl-C raises KeyboardInterrupt from it. It is
+        looked at, like the deadline and the token, between the steps of the plan, before every round of a
+        loop and while the run waits for the session; the step under way is finished first. The session can
+        be used as before.
 
         Args:
             inputs: name -> NumPy array, DLPack object or buffer of exactly the declared dtype and a fitting
                 shape; C-contiguous memory is used without a copy. A sequence is a list of arrays, an empty
-                optional None. bfloat16 and what has 8 bits or fewer may be arrays of ml_dtypes, or
-                their bits as uint16 and uint8; strings are an array of str or of objects that are all str.
+                optional None; those of ``model.overridable_inputs`` may be left out. bfloat16 and what has
+                8 bits or fewer may be arrays of ml_dtypes, or their bits as uint16 and uint8; strings are an
+                array of str or of objects that are all str; what DictVectorizer reads is a dictionary, or a
+                list of them.
             outputs: names of the results wanted; all of them by default.
             signature: take and return the public names of this signature instead.
+            timeout: seconds from the call on, waiting for other runs of the session included.
+            cancel: a token by which any thread can end the run.
+            out: arrays for results, name -> array or a list in the order of the results: of exactly their
+                dtype and shape, C-contiguous, writable, apart from each other and from the inputs. What a
+                plan computes is written there without a copy; a result that is an input, a constant or
+                another result, or that a control operator (If, Loop, Scan ...) makes, is copied once. After
+                an error they hold anything.
 
         Returns:
             name -> array (list of arrays, None) of the declared dtype, in memory of its own; the types NumPy
                 lacks as those of ml_dtypes where that is installed, as bits otherwise; what ZipMap
-                makes as a list of dictionaries, one per row.
+                makes as a list of dictionaries, one per row. An array of ``out`` is returned itself.
 
         Raises:
             ArgumentError: an input or output name is unknown, an input is missing, or a dtype, shape or kind
                 does not fit; the message names it.
             ModelError: the model cannot be run with these shapes.
             ResourceError: memory is short.
+            DeadlineError: the run was not done within ``timeout``; a TimeoutError too.
+            CancelledError: ``cancel`` was asked to end it.
         """
         if signature is not None:
-            return self._run_signature(signature, inputs, outputs)
+            return self._run_signature(signature, inputs, outputs, RunOptions(timeout, cancel, out))
         if type(inputs) is not dict:
             inputs = _as_dict(inputs)
         if self._model._strings or self._model._maps:
-            return self._run_translated(inputs, outputs)
-        return self._native.run(inputs, outputs)
+            return self._run_translated(inputs, outputs, RunOptions(timeout, cancel, out))
+        if timeout is None and cancel is None and out is None:
+            return self._native.run(inputs, outputs)
+        return RunOptions(timeout, cancel, out).run(self._native, inputs, outputs)
 
-    def _run_translated(self, inputs: Mapping[str, Any], outputs: Iterable[str] | None) -> dict[str, Any]:
+    def _run_translated(
+        self, inputs: Mapping[str, Any], outputs: Iterable[str] | None, options: RunOptions
+    ) -> dict[str, Any]:
         names, keys = self._model._strings, self._model._maps
         feeds = {k: strings.encode(v, k) if k in names else v for k, v in inputs.items()}
-        results = self._native.run(feeds, outputs)
+        for k, dtype in self._model._map_inputs.items():
+            if k in feeds:
+                feeds[k] = maps.encode(feeds[k], keys[k], dtype, k)
+        if outputs is not None and not isinstance(outputs, str):
+            outputs = list(outputs)
+        options.refuse_translated([o.name for o in self._model.outputs], {*names, *keys}, outputs)
+        results = options.run(self._native, feeds, outputs)
         for k, v in results.items():
             if k in names:
                 results[k] = strings.decode(v)
@@ -102,7 +132,7 @@ class Session:
         return results
 
     def _run_signature(
-        self, name: str, inputs: Mapping[str, Any], outputs: Iterable[str] | None
+        self, name: str, inputs: Mapping[str, Any], outputs: Iterable[str] | None, options: RunOptions
     ) -> dict[str, Any]:
         chosen = self._model.signature(name)
         unknown = [k for k in inputs if k not in chosen.inputs]
@@ -125,7 +155,11 @@ class Session:
                     f"'{output}'", f"outputs of signature '{name}': {known}", "run", "check the spelling"
                 )
         results = self.run(
-            {chosen.inputs[k]: v for k, v in inputs.items()}, [chosen.outputs[o] for o in wanted]
+            {chosen.inputs[k]: v for k, v in inputs.items()},
+            [chosen.outputs[o] for o in wanted],
+            timeout=options.timeout,
+            cancel=options.cancel,
+            out=options.renamed(chosen.outputs),
         )
         return {o: results[chosen.outputs[o]] for o in wanted}
 
@@ -135,10 +169,14 @@ class Session:
         outputs: Iterable[str] | None = None,
         *,
         signature: str | None = None,
+        timeout: float | None = None,
+        cancel: CancelToken | None = None,
+        out: Out | None = None,
     ) -> Future[dict[str, Any]]:
         """Like ``run``, on a thread of the session.
 
         Runs follow one another in the order of the calls. Do not change the arrays before the Future is done.
+        The timeout counts from the beginning of the run.
 
         Returns:
             A Future with what ``run`` returns or raises.
@@ -146,15 +184,24 @@ class Session:
         with self._lock:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(1, thread_name_prefix="walle-session")
-            return self._pool.submit(self.run, inputs, outputs, signature=signature)
+            return self._pool.submit(
+                self.run, inputs, outputs, signature=signature, timeout=timeout, cancel=cancel, out=out
+            )
 
-    def explain(self) -> Explanation:
-        """What runs where and why: one row per step of every plan so far, measured after ``profile``."""
-        return Explanation.of(self._native.explain())
+    def explain(self, *, top: int | None = None) -> Explanation:
+        """What runs where and why: one row per step of every plan so far, measured after ``profile``.
+
+        Args:
+            top: show the costliest rows only, this many, with the time by algorithm and by name.
+        """
+        return Explanation.of(self._native.explain(), top)
 
     @contextmanager
     def profile(self, path: str | os.PathLike[str] | None = None) -> Iterator[None]:
         """Time every step of the runs inside the ``with`` block; ``explain`` shows the means afterwards.
+
+        What it shows adds up to the time the runs took: steps, operators that the executor runs itself,
+        making plans, and what is not accounted for.
 
         Args:
             path: write a trace for Perfetto (ui.perfetto.dev) or chrome://tracing; times in us.

@@ -23,7 +23,7 @@ def write_trace(path: Path, steps: Iterable[Step]) -> None:
     """Write steps in Chrome's trace event format; ResourceError when the file cannot be written."""
     try:
         path.write_text(
-            json.dumps({"traceEvents": _HEAD + [_event(*s) for s in steps], "displayTimeUnit": "ms"})
+            json.dumps({"traceEvents": _HEAD + [_event(*s) for s in _nested(steps)], "displayTimeUnit": "ms"})
         )
     except OSError as error:
         raise ResourceError.of(
@@ -32,6 +32,11 @@ def write_trace(path: Path, steps: Iterable[Step]) -> None:
             "profile",
             "check the folder and its permissions",
         ) from error
+
+
+def _nested(steps: Iterable[Step]) -> list[Step]:
+    """By time; what holds others (a run, a loop) before them, although it ended after them."""
+    return sorted(steps, key=lambda step: (step[4], -step[5]))
 
 
 def _event(name: str, op: str, backend: str, algorithm: str, start: float, duration: float) -> dict[str, Any]:

@@ -2,9 +2,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -93,6 +95,56 @@ TEST(Env, ReplacingNeverLeavesHalfAFile) {
       << "a temporary file was left behind";
 }
 
+unsigned mode_of(const std::string& path) {
+  struct stat info{};
+  EXPECT_EQ(stat(path.c_str(), &info), 0) << path;
+  return info.st_mode & 0777;
+}
+
+TEST(Env, ANewFileIsReadableAsTheUmaskSaysAndAnOldOneKeepsItsMode) {
+  const Folder folder;
+  const std::string path = folder / "shared";
+  const auto save = [&](const std::string& to) {
+    return Env::system().replace_file(to, 3, FileAccess::umask, [](FileWriter& out) {
+      return out.write(0, std::as_bytes(std::span("new", 3)));
+    });
+  };
+  const mode_t before = umask(027);
+  ASSERT_TRUE(save(path).ok());
+  EXPECT_EQ(mode_of(path), 0640u);
+  ASSERT_EQ(chmod(path.c_str(), 0604), 0);
+  ASSERT_TRUE(save(path).ok());
+  EXPECT_EQ(mode_of(path), 0604u);
+  ASSERT_TRUE(Env::system().replace_file(folder / "own", "secret").ok());
+  EXPECT_EQ(mode_of(folder / "own"), 0600u);
+  umask(before);
+
+  ASSERT_EQ(symlink("shared", (folder / "link").c_str()), 0);
+  ASSERT_EQ(symlink("to_come", (folder / "ahead").c_str()), 0);
+  ASSERT_TRUE(save(folder / "link").ok());
+  ASSERT_TRUE(save(folder / "ahead").ok());
+  EXPECT_EQ(*Env::system().read_file(folder / "to_come"), "new");
+  struct stat info{};
+  ASSERT_EQ(lstat((folder / "link").c_str(), &info), 0);
+  EXPECT_TRUE(S_ISLNK(info.st_mode));
+  EXPECT_FALSE(
+      Env::system()
+          .replace_file(folder / "no/where", 0, FileAccess::umask, [](FileWriter&) { return Status(); })
+          .ok());
+}
+
+TEST(Env, ANewFileThatCannotBeFilledLeavesTheOldOne) {
+  const Folder folder;
+  const std::string path = folder / "kept";
+  ASSERT_TRUE(Env::system().replace_file(path, "old").ok());
+  const Status failed = Env::system().replace_file(path, 3, FileAccess::umask, [](FileWriter& out) {
+    return out.write(2, std::as_bytes(std::span("new", 3)));
+  });
+  EXPECT_FALSE(failed.ok());
+  EXPECT_EQ(*Env::system().read_file(path), "old");
+  EXPECT_EQ(*Env::system().list_files(folder / ""), std::vector<std::string>{"kept"});
+}
+
 TEST(FaultEnv, LosesWhatWasNotSyncedAndFailsWhenTold) {
   FaultEnv env;
   ASSERT_TRUE(env.replace_file("/kept", "durable").ok());
@@ -124,6 +176,59 @@ TEST(MappedFile, ShowsTheBytesAndOutlivesTheName) {
   unlink(path.c_str());
   EXPECT_EQ(std::memcmp((*file)->bytes().data(), "mapped bytes", 12), 0);
   EXPECT_EQ((*file)->bytes().size(), 12u);
+}
+
+std::string large(char fill) { return std::string(MappedFile::kReadWholeBytes + 100'000, fill); }
+
+TEST(MappedFile, TellsAFileThatWasWrittenToFromOneThatWasReplaced) {
+  const Folder folder;
+  const std::string path = folder / "data";
+  std::ofstream(path) << large('a');
+  const auto replaced = MappedFile::open(path);
+  ASSERT_TRUE((*replaced)->mapped() && (*replaced)->unchanged().ok());
+  ASSERT_TRUE(Env::system().replace_file(path, large('b')).ok());
+  EXPECT_TRUE((*replaced)->unchanged().ok());
+  EXPECT_EQ((*replaced)->bytes().back(), std::byte{'a'});
+
+  const auto cut = MappedFile::open(path);
+  ASSERT_EQ(truncate(path.c_str(), 5000), 0);
+  const Status said = (*cut)->unchanged();
+  ASSERT_FALSE(said.ok());
+  EXPECT_NE(said.error().message().find("cut from"), std::string::npos) << said.error().message();
+  EXPECT_NE(said.error().message().find(path), std::string::npos);
+
+  ASSERT_TRUE(Env::system().replace_file(path, large('c')).ok());
+  const auto written = MappedFile::open(path);
+  usleep(20'000);  // the clock of file times is coarser than one write
+  std::fstream(path, std::ios::in | std::ios::out).write("x", 1);
+  EXPECT_FALSE((*written)->unchanged().ok());
+}
+
+TEST(MappedFile, ASmallFileIsReadAndNothingLaterMatters) {
+  const Folder folder;
+  const std::string path = folder / "data";
+  std::ofstream(path) << std::string(100'000, 'a');
+  const auto file = MappedFile::open(path);
+  ASSERT_FALSE((*file)->mapped());
+  ASSERT_EQ(truncate(path.c_str(), 0), 0);
+  EXPECT_TRUE((*file)->unchanged().ok());
+  (*file)->drop((*file)->bytes().data(), (*file)->bytes().size());
+  EXPECT_EQ((*file)->bytes().back(), std::byte{'a'});
+}
+
+TEST(MappedFile, DroppedPagesComeBackWhileOthersRead) {
+  const Folder folder;
+  const std::string path = folder / "data";
+  std::ofstream(path) << large('a');
+  const auto file = MappedFile::open(path);
+  const auto bytes = (*file)->bytes();
+  std::thread dropping([&] {
+    for (int i = 0; i < 200; ++i) (*file)->drop(bytes.data() + i, bytes.size() - i);
+  });
+  for (int i = 0; i < 20; ++i)
+    ASSERT_TRUE(std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{'a'}; }));
+  dropping.join();
+  EXPECT_EQ(bytes.back(), std::byte{'a'});
 }
 
 TEST(MappedFile, RefusesWhatIsNoFile) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/utf8.h"
+
 namespace walle {
 namespace {
 
@@ -21,6 +23,13 @@ TEST(Status, CarriesTheFourPartsOfAMessage) {
   const auto result = half(3);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().message(), "value 3; expected an even value [at half]. Next: round it first");
+}
+
+TEST(Status, MessagesAreTextWhateverTheyQuote) {
+  Error cut = argument_error("name '\xC3\xA4\xC3'", "text", "\xFF", "correct it");
+  cut.within("\xA4");
+  EXPECT_TRUE(base::valid_utf8(cut.message())) << cut.message();
+  EXPECT_EQ(cut.text().given, "name '\xC3\xA4\xEF\xBF\xBD'");
 }
 
 TEST(Status, MacrosPassErrorsAndValuesOn) {

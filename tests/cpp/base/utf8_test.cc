@@ -19,5 +19,10 @@ TEST(Utf8, RefusesWhatIsNoText) {
     EXPECT_FALSE(valid_utf8(bytes)) << bytes;
 }
 
+TEST(Utf8, RepairsWhatIsNoTextAndLeavesTheRest) {
+  EXPECT_EQ(repaired_utf8("a\xC3\xA4z"), "a\xC3\xA4z");
+  EXPECT_EQ(repaired_utf8("\xA4z\xC3"), "\xEF\xBF\xBDz\xEF\xBF\xBD");
+}
+
 }  // namespace
 }  // namespace walle::base

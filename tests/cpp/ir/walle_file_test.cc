@@ -13,10 +13,17 @@
 namespace walle::ir {
 namespace {
 
-Result<ModelData> parse(const std::string& bytes) {
+Result<ModelData> parse(const std::string& bytes, Check check = Check::graph) {
   Buffer copy = Buffer::allocate(bytes.size() + 1).value();  // aligned, as a mapped file is
   std::memcpy(copy.data(), bytes.data(), bytes.size());
-  return parse_walle({copy.data(), bytes.size()}, std::make_shared<const Buffer>(copy), "test");
+  return parse_walle(copy.part(0, bytes.size()), "test", check);
+}
+
+// Of a graph part in aligned memory of its own.
+Buffer aligned(const std::string& bytes) {
+  Buffer copy = Buffer::allocate(bytes.size()).value();
+  std::memcpy(copy.data(), bytes.data(), bytes.size());
+  return copy;
 }
 
 class TempFile {
@@ -93,17 +100,16 @@ TEST(WalleFile, EveryFlippedBitOfHeaderAndGraphIsRefused) {
 // too).
 TEST(WalleFile, DamagedGraphsAreSurvived) {
   const auto parts = detail::serialize_parts(sample()).value();
-  Buffer weights = Buffer::allocate(parts.second.size()).value();
-  std::memcpy(weights.data(), parts.second.data(), parts.second.size());
-  auto keep = std::make_shared<const Buffer>(weights);
+  const Buffer weights = Buffer::allocate(parts.weights_bytes).value();
+  std::memset(weights.data(), 0, weights.size());
   int parsed = 0;
-  for (size_t i = 0; i < parts.first.size(); ++i)
+  for (size_t i = 0; i < parts.graph.size(); ++i)
     for (const int value : {0, 1, 0x7f, 0x80, 0xff}) {
-      Buffer graph = Buffer::allocate(parts.first.size()).value();
-      std::memcpy(graph.data(), parts.first.data(), parts.first.size());
+      Buffer graph = aligned(parts.graph);
       graph.data()[i] = static_cast<std::byte>(value);
-      auto data = detail::parse_graph({graph.data(), parts.first.size()},
-                                      {weights.data(), parts.second.size()}, keep, "test");
+      auto data = detail::parse_graph({graph.data(), graph.size()}, weights, "test");
+      static_cast<void>(
+          detail::parse_graph({graph.data(), graph.size()}, weights, "test", Check::weights).ok());
       if (!data.ok()) continue;
       ++parsed;
       const Status status = verify(*data, sample_op);
@@ -127,18 +133,13 @@ Result<ModelData> with_booleans(const std::string& weights,
   for (const auto& [want, bytes] : segments) {
     const uint64_t had[] = {offset, bytes};
     const std::string_view old(reinterpret_cast<const char*>(had), sizeof(had));
-    const size_t at =
-        std::string_view(reinterpret_cast<const char*>(parts.first.data()), parts.first.size()).find(old);
-    EXPECT_NE(at, std::string_view::npos);
-    std::memcpy(parts.first.data() + at, &want, sizeof(want));
+    const size_t at = parts.graph.find(old);
+    EXPECT_NE(at, std::string::npos);
+    std::memcpy(parts.graph.data() + at, &want, sizeof(want));
     offset += (bytes + 63) / 64 * 64;
   }
-  Buffer graph = Buffer::allocate(parts.first.size()).value(),
-         area = Buffer::allocate(weights.size()).value();
-  std::memcpy(graph.data(), parts.first.data(), parts.first.size());
-  std::memcpy(area.data(), weights.data(), weights.size());
-  const auto keep = std::make_shared<const std::pair<Buffer, Buffer>>(graph, area);
-  return detail::parse_graph({graph.data(), parts.first.size()}, {area.data(), weights.size()}, keep, "test");
+  const Buffer graph = aligned(parts.graph);
+  return detail::parse_graph({graph.data(), graph.size()}, aligned(weights), "test");
 }
 
 TEST(WalleFile, ABooleanIsOneByteZeroOrOne) {
@@ -165,6 +166,56 @@ TEST(WalleFile, BooleansAreReadNoOftenerThanThereAreBytes) {
   EXPECT_NE(refused.error().message().find("overlap"), std::string::npos) << refused.error().message();
 }
 
+TEST(WalleFile, EveryFlippedBitOfTheWeightsIsFoundWhenAskedFor) {
+  const std::string bytes = serialize_walle(sample()).value();
+  EXPECT_TRUE(parse(bytes, Check::weights).ok());
+  const size_t weights = *reinterpret_cast<const uint64_t*>(bytes.data() + 32);
+  for (size_t i = weights; i < bytes.size(); ++i)
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string damaged = bytes;
+      damaged[i] = static_cast<char>(damaged[i] ^ (1 << bit));
+      EXPECT_TRUE(parse(damaged).ok());
+      const auto refused = parse(damaged, Check::weights);
+      ASSERT_FALSE(refused.ok()) << i << " bit " << bit;
+      EXPECT_NE(refused.error().message().find("segment 0"), std::string::npos) << refused.error().message();
+    }
+}
+
+// Files of before checksums, and forged ones: refused, not believed.
+TEST(WalleFile, SegmentsWithoutChecksumsAreNotChecked) {
+  namespace fb = walle_rt::fb;
+  flatbuffers::FlatBufferBuilder b;
+  const auto graph = fb::CreateGraph(b);
+  const auto segments = b.CreateVectorOfStructs(std::vector{fb::Segment(0, 64), fb::Segment(0, 64)});
+  const auto sums = b.CreateVector(std::vector<uint32_t>{0, 0});
+  fb::FinishModelBuffer(b, fb::CreateModel(b, 1, graph, 0, 0, segments, sums));
+  Buffer copy = Buffer::allocate(b.GetSize()).value();
+  std::memcpy(copy.data(), b.GetBufferPointer(), b.GetSize());
+  const Buffer weights = aligned(std::string(64, '\0'));
+  const std::span<const std::byte> bytes(copy.data(), b.GetSize());
+  EXPECT_TRUE(detail::parse_graph(bytes, weights, "test").ok());
+  EXPECT_FALSE(detail::parse_graph(bytes, weights, "test", Check::weights).ok());
+  flatbuffers::FlatBufferBuilder none;
+  const auto empty = fb::CreateGraph(none);
+  const auto one = none.CreateVectorOfStructs(std::vector{fb::Segment(0, 64)});
+  fb::FinishModelBuffer(none, fb::CreateModel(none, 1, empty, 0, 0, one));
+  copy = Buffer::allocate(none.GetSize()).value();
+  std::memcpy(copy.data(), none.GetBufferPointer(), none.GetSize());
+  const auto refused = detail::parse_graph({copy.data(), none.GetSize()}, weights, "test", Check::weights);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message().find("0 checksums"), std::string::npos) << refused.error().message();
+}
+
+TEST(WalleFile, AFileCutShortSaysSo) {
+  ModelData m = sample();
+  m.graph.at(1).constant = ramp({3});
+  const std::string bytes = serialize_walle(m).value();
+  const auto cut = parse(bytes.substr(0, bytes.size() - 1));
+  ASSERT_FALSE(cut.ok());
+  EXPECT_NE(cut.error().message().find("cut short"), std::string::npos) << cut.error().message();
+  EXPECT_NE(cut.error().message().find(std::to_string(bytes.size())), std::string::npos);
+}
+
 // A few bytes of references to one table would have it verified and decoded over and over.
 TEST(WalleFile, TablesAreUsedOnce) {
   namespace fb = walle_rt::fb;
@@ -175,7 +226,7 @@ TEST(WalleFile, TablesAreUsedOnce) {
     fb::FinishModelBuffer(b, fb::CreateModel(b, 1, fb::CreateGraph(b, 0, 0, b.CreateVector(nodes))));
     Buffer copy = Buffer::allocate(b.GetSize()).value();
     std::memcpy(copy.data(), b.GetBufferPointer(), b.GetSize());
-    return detail::parse_graph({copy.data(), b.GetSize()}, {}, std::make_shared<const Buffer>(copy), "test");
+    return detail::parse_graph({copy.data(), b.GetSize()}, Buffer(), "test");
   };
   EXPECT_TRUE(parsed(1).ok()) << parsed(1).error().message();
   const auto refused = parsed(10000);
@@ -196,8 +247,7 @@ TEST(WalleFile, ListsOfTextsInTheOldFieldAreRefused) {
   fb::FinishModelBuffer(b, fb::CreateModel(b, 1, fb::CreateGraph(b, 0, 0, nodes)));
   Buffer copy = Buffer::allocate(b.GetSize()).value();
   std::memcpy(copy.data(), b.GetBufferPointer(), b.GetSize());
-  const auto refused =
-      detail::parse_graph({copy.data(), b.GetSize()}, {}, std::make_shared<const Buffer>(copy), "test");
+  const auto refused = detail::parse_graph({copy.data(), b.GetSize()}, Buffer(), "test");
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message().find("'labels'"), std::string::npos) << refused.error().message();
 }

@@ -7,6 +7,7 @@
 
 #include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/cast.h"
+#include "kernels/eltwise/saturate.h"
 #include "kernels/eltwise/select.h"
 #include "kernels/eltwise/unary.h"
 
@@ -126,6 +127,34 @@ TEST(Cast, FloatsOutOfRangeAreDefined) {
   bool truth[6];
   run_cast(DType::float32, from.data(), DType::boolean, truth, 6, true);
   EXPECT_TRUE(truth[0]);
+}
+
+template <class From, class To>
+std::vector<To> saturated(DType from_dtype, DType to_dtype) {
+  const float numbers[] = {kNaN, kInf, -kInf, 1e6f, -1e6f, 1, -1};
+  std::vector<From> from;
+  for (float v : numbers) from.push_back(static_cast<From>(v));
+  std::vector<To> to(from.size());
+  run_saturate(from_dtype, from.data(), to_dtype, to.data(), static_cast<int64_t>(from.size()));
+  return to;
+}
+
+TEST(Saturate, NaNGivesTheLowestNumberOfEveryDType) {
+  using I8 = std::vector<int8_t>;
+  using U8 = std::vector<uint8_t>;
+  EXPECT_EQ((saturated<float, int8_t>(DType::float32, DType::int8)), (I8{-128, 127, -128, 127, -128, 1, -1}));
+  EXPECT_EQ((saturated<double, int8_t>(DType::float64, DType::int8)),
+            (I8{-128, 127, -128, 127, -128, 1, -1}));
+  EXPECT_EQ((saturated<tensor::Half, uint8_t>(DType::float16, DType::uint8)), (U8{0, 255, 0, 255, 0, 1, 0}));
+  EXPECT_EQ((saturated<tensor::BFloat16, int16_t>(DType::bfloat16, DType::int16)),
+            (std::vector<int16_t>{-32768, 32767, -32768, 32767, -32768, 1, -1}));
+  EXPECT_EQ((saturated<float, uint16_t>(DType::float32, DType::uint16)),
+            (std::vector<uint16_t>{0, 65535, 0, 65535, 0, 1, 0}));
+  // The four or two low bits are the number's, the others 0.
+  EXPECT_EQ((saturated<float, uint8_t>(DType::float32, DType::int4)), (U8{8, 7, 8, 7, 8, 1, 15}));
+  EXPECT_EQ((saturated<float, uint8_t>(DType::float32, DType::uint4)), (U8{0, 15, 0, 15, 0, 1, 0}));
+  EXPECT_EQ((saturated<float, uint8_t>(DType::float32, DType::int2)), (U8{2, 1, 2, 1, 2, 1, 3}));
+  EXPECT_EQ((saturated<float, uint8_t>(DType::float32, DType::uint2)), (U8{0, 3, 0, 3, 0, 1, 0}));
 }
 
 TEST(Cast, EveryPairOfDTypesKeepsSmallNumbers) {

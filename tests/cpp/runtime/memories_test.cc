@@ -88,9 +88,11 @@ std::shared_ptr<Model> doubling() {
 TEST(Memories, CopiesAreExplainedAndTimed) {
   auto session = *doubling()->session({.backend = "null"});
   const std::vector<NamedValue> in{{"x", ramp({250})}};
-  session->start_profile();
+  ASSERT_TRUE(session->run(in).ok());  // making the plan would be a row too
+  ASSERT_TRUE(session->start_profile().ok());
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(session->run(in).ok());
-  const std::vector<ProfileEvent> events = session->stop_profile();
+  std::vector<ProfileEvent> events = *session->stop_profile();
+  std::erase_if(events, [](const ProfileEvent& e) { return e.op == "run"; });
   ASSERT_EQ(events.size(), 9u);
   EXPECT_EQ(events[0].name, "input 0");
   EXPECT_EQ(events[0].algorithm, "copy_in");

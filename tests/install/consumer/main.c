@@ -17,11 +17,14 @@ static int refuses_mistakes(void) {
   walle_model_free(NULL);
   walle_session_free(NULL);
   walle_results_free(NULL);
+  walle_cancel_request(NULL);
+  walle_cancel_free(NULL);
   return 0;
 }
 
 static int names_numbers(void) {
   if (strcmp(walle_status_name(WALLE_RESOURCE), "resource") != 0 ||
+      strcmp(walle_status_name(WALLE_CANCELLED), "cancelled") != 0 ||
       walle_status_name((walle_status_t)99) != NULL)
     return 20;
   if (strcmp(walle_dtype_name(WALLE_BFLOAT16), "bfloat16") != 0 || walle_dtype_name(WALLE_UNDEFINED) != NULL)
@@ -94,6 +97,52 @@ static int runs_the_signature(const walle_model_t* model, walle_session_t* sessi
   return 0;
 }
 
+/* Deadlines, tokens and the caller's own memory; `like` is a result of a run on the same input. */
+static int ends_and_fills(walle_session_t* session, const walle_tensor_t* input, const walle_tensor_t* like) {
+  walle_error_t error;
+  walle_results_t* results = NULL;
+  walle_tensor_t output;
+  walle_result_memory_t memory;
+  walle_run_options_t options;
+  walle_cancel_t* cancel = walle_cancel_create();
+  memset(&options, 0, sizeof(options));
+  memset(&memory, 0, sizeof(memory));
+  options.struct_size = sizeof(options);
+  options.cancel = cancel;
+  if (cancel == NULL) return 60;
+  if (walle_session_run_with(session, &options, input, 1, &results, &error) != WALLE_OK) return 61;
+  walle_results_free(results);
+  walle_cancel_request(cancel);
+  if (walle_session_run_with(session, &options, input, 1, &results, &error) != WALLE_CANCELLED) return 62;
+  walle_cancel_free(cancel);
+  options.cancel = NULL;
+  options.timeout = -1;
+  if (walle_session_run_with(session, &options, input, 1, &results, &error) != WALLE_ARGUMENT) return 63;
+  options.timeout = 1e-9;
+  if (walle_session_run_with(session, &options, input, 1, &results, &error) != WALLE_TIMEOUT) return 64;
+  options.timeout = 3600;
+  memory.name = like->name;
+  memory.dtype = like->dtype;
+  memory.rank = like->rank;
+  memcpy(memory.shape, like->shape, sizeof(memory.shape));
+  memory.bytes = like->bytes;
+  memory.data = malloc(like->bytes);
+  options.memory = &memory;
+  options.memory_count = 1;
+  if (memory.data == NULL) return 65;
+  if (walle_session_run_with(session, &options, input, 1, &results, &error) != WALLE_OK) return 66;
+  if (walle_results_find(results, like->name, &output, &error) != WALLE_OK) return 67;
+  if (output.data != memory.data || memcmp(memory.data, like->data, like->bytes) != 0) return 68;
+  walle_results_free(results);
+  memory.name = "nobody";
+  if (walle_session_run_with(session, &options, input, 1, &results, &error) != WALLE_ARGUMENT) return 69;
+  memory.name = like->name;
+  memory.bytes -= 1;
+  if (walle_session_run_with(session, &options, input, 1, &results, &error) != WALLE_ARGUMENT) return 70;
+  free(memory.data);
+  return 0;
+}
+
 static int fail(const char* what, const walle_error_t* error) {
   fprintf(stderr, "%s: %s\n", what, error->message);
   return 1;
@@ -131,6 +180,7 @@ static int run_model(const char* path) {
   if (walle_session_run(session, &input, 1, &results, &error)) return fail("run", &error);
   if (walle_results_get(results, 0, &output, &error)) return fail("results", &error);
   problem = refuses_wrong_inputs(model, session, &input);
+  if (!problem) problem = ends_and_fills(session, &input, &output);
   if (!problem && walle_model_signature_count(model)) problem = runs_the_signature(model, session, input);
   if (problem) fprintf(stderr, "check %d of the C API failed\n", problem);
   for (i = 0; i < output.bytes / sizeof(float); ++i) printf("%.6g\n", ((const float*)output.data)[i]);

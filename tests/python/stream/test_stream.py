@@ -141,6 +141,20 @@ def test_trigger_mistakes_name_their_place(text: str, part: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "before", ["", "view ~ ", 'view[name == "' + "\u00e9" * 90 + '"] ~ ', "view ~\n  buy ~ "]
+)
+@pytest.mark.parametrize("behind", ["", " ~ view" * 20, " # " + "\u20ac" * 90])
+def test_the_mark_stands_under_the_mistake(before: str, behind: str) -> None:
+    with pytest.raises(ArgumentError) as raised:
+        Trigger(before + "$" + behind)
+    line = before.split("\n")[-1]
+    head, shown, mark = raised.value.where.split("\n")
+    assert head == f"line {before.count(chr(10)) + 1}, column {len(line) + 1}:"
+    assert shown[mark.index("^")] == "$"
+    assert mark.strip() == "^"
+
+
+@pytest.mark.parametrize(
     ("text", "part"),
     [
         ("nothing", "event 'nothing'"),

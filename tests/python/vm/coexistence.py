@@ -103,6 +103,7 @@ class Host(ctypes.Structure):
         ("log", LOG),
         ("allocate_tensor", c_void_p),
         ("arrays", c_void_p),
+        ("must_stop", c_void_p),
         ("functions", c_void_p),
         ("function_count", c_size_t),
     )
@@ -126,6 +127,7 @@ class Api(ctypes.Structure):
         ),
         ("run_source", c_void_p),
         ("cancel", CFUNCTYPE(None, c_void_p, c_int)),
+        ("nudge", CFUNCTYPE(None, c_void_p)),
         ("stats", c_void_p),
         ("release_result", CFUNCTYPE(None, POINTER(Result))),
         ("bundle_open", CFUNCTYPE(c_void_p, c_void_p, c_size_t, c_char_p, c_size_t)),
@@ -154,7 +156,7 @@ class Library:
         check(bool(entry(ABI)), f"{path} does not serve boundary version {ABI}")
         self.api = entry(ABI).contents
         self.log = LOG(lambda user, level, text, size: None)
-        self.host = Host(self.log, None, None, None, 0)
+        self.host = Host(self.log, None, None, None, None, 0)
         error = ctypes.create_string_buffer(256)
         check(self.api.start(byref(self.host), error, 256) == 0, error.value)
 

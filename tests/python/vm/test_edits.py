@@ -79,3 +79,40 @@ def test_every_edit_says_why() -> None:
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=TOOLS, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "[]\n", "")
+
+
+def test_slot_functions_are_found_in_tables_and_guarded() -> None:
+    code = """
+import sys
+from edits.slots import _guard, slot_functions
+text = '''static PyObject *
+wrap_next(wrapobject *lz)
+{
+    return 0;
+}
+static Py_hash_t
+wrap_hash(PyObject *self) {
+    return 1;
+}
+static PyTypeObject T = {
+    (reprfunc)wrap_repr, /* tp_repr */
+    (iternextfunc)wrap_next, /* tp_iternext */
+    wrap_dealloc, /* tp_dealloc */
+    .tp_hash = (hashfunc)wrap_hash,
+};
+static PyType_Slot slots[] = {{Py_nb_bool, (void *)wrap_bool}, {Py_tp_new, wrap_new}};
+'''
+print(sorted(slot_functions(text).items()))
+changed, count = _guard(text)
+print(count, changed.count("WVM_STACK_LOW"), changed.count("return -1;"), changed.count("wvm_interrupted"))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=TOOLS, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    found, guarded = done.stdout.splitlines()
+    assert found == (
+        "[('wrap_bool', 'nb_bool'), ('wrap_hash', 'tp_hash'), "
+        "('wrap_next', 'tp_iternext'), ('wrap_repr', 'tp_repr')]"
+    )
+    assert guarded == "2 2 1 1"

@@ -6,7 +6,21 @@ Themes are applied in this order. It matters where two insert behind the same li
 
 from __future__ import annotations
 
-from . import depth, laziness, memory, out_of_memory, reach, reentrancy, sharing, size, speed, stopping
+from . import (
+    depth,
+    kinds,
+    laziness,
+    memory,
+    out_of_memory,
+    reach,
+    reentrancy,
+    sharing,
+    size,
+    slots,
+    speed,
+    stopping,
+    uninitialised,
+)
 from .engine import Themes
 
 THEMES: Themes = {
@@ -20,4 +34,7 @@ THEMES: Themes = {
     "reentrancy": reentrancy.EDITS,
     "reach": reach.EDITS,
     "out_of_memory": out_of_memory.EDITS,
+    "uninitialised": uninitialised.EDITS,
+    "kinds": kinds.EDITS,
+    "slots": slots.EDITS,
 }

@@ -7,20 +7,12 @@ CPython counts levels in most C recursions and forgets some; these look at the s
 from __future__ import annotations
 
 from .engine import Edit, because, insert_after, insert_before, insert_between, replace
+from .slots import STACK
 
 
 def stack_check(path: str, signature: str, failed: str = "NULL") -> Edit:
     """The function with this signature ends with RecursionError where the stack does."""
-    return insert_after(
-        path,
-        signature + "\n{\n",
-        f"""\
-    if (WVM_STACK_LOW()) {{
-        wvm_stack_error();
-        return {failed};
-    }}
-""",
-    )
+    return insert_after(path, signature + "\n{\n", STACK.format(failed=failed))
 
 
 EDITS = [
@@ -48,44 +40,16 @@ EDITS = [
             insert_after(path, '#include "Python.h"\n', '#include "vm/inside/stack.h"\n')
             for path in (
                 "Modules/_functoolsmodule.c",
-                "Modules/itertoolsmodule.c",
                 "Objects/classobject.c",
-                "Objects/enumobject.c",
                 "Objects/genericaliasobject.c",
                 "Objects/listobject.c",
                 "Objects/object.c",
-                "Python/bltinmodule.c",
             )
         ),
     ),
     *because(
-        "iterators over iterators would overflow the C stack and end the process",
-        stack_check("Python/bltinmodule.c", "filter_next(filterobject *lz)"),
-        stack_check("Python/bltinmodule.c", "map_next(mapobject *lz)"),
-        stack_check("Python/bltinmodule.c", "zip_next(zipobject *lz)"),
-        stack_check("Objects/enumobject.c", "enum_next(enumobject *en)"),
-        *(
-            stack_check("Modules/itertoolsmodule.c", f"{kind}_next({kind.replace('_', '')}object *{name})")
-            for kind, name in (
-                ("batched", "bo"),
-                ("pairwise", "po"),
-                ("groupby", "gbo"),
-                ("tee", "to"),
-                ("dropwhile", "lz"),
-                ("takewhile", "lz"),
-                ("islice", "lz"),
-                ("starmap", "lz"),
-                ("chain", "lz"),
-                ("accumulate", "lz"),
-                ("compress", "lz"),
-                ("filterfalse", "lz"),
-                ("zip_longest", "lz"),
-            )
-        ),
-    ),
-    *because(
-        "so would methods of methods, partials of partials, hashes and classes of nested objects, and "
-        "generic aliases",
+        "slots.py guards what recurses through a type's slots; methods of methods, partials of partials, "
+        "hashes and classes of nested objects and generic aliases recurse through other functions",
         stack_check(
             "Objects/classobject.c",
             "method_vectorcall(PyObject *method, PyObject *const *args,\n"

@@ -8,7 +8,7 @@ looks for a hunk nearby when its lines have moved, and cannot say "all fourteen 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,8 +22,18 @@ class Edit:
     reason: str = ""
 
 
+@dataclasses.dataclass(frozen=True)
+class Rewrite:
+    """`change` makes of the text of `path` another one, and says in how many places: `count`."""
+
+    path: str
+    change: Callable[[str], tuple[str, int]]
+    count: int
+    reason: str = ""
+
+
 # A theme's name and its edits.
-Themes = Mapping[str, Sequence[Edit]]
+Themes = Mapping[str, Sequence[Edit | Rewrite]]
 
 
 def replace(path: str, anchor: str, text: str, count: int = 1) -> Edit:
@@ -51,7 +61,7 @@ def insert_between(path: str, head: str, addition: str, tail: str, count: int = 
     return Edit(path, head + tail, head + addition + tail, count)
 
 
-def because(reason: str, *edits: Edit) -> list[Edit]:
+def because(reason: str, *edits: Edit | Rewrite) -> list[Edit | Rewrite]:
     """The edits with their common reason."""
     return [dataclasses.replace(edit, reason=reason) for edit in edits]
 
@@ -69,6 +79,13 @@ def apply(themes: Themes, path: str, text: str) -> str:
     for theme, edits in themes.items():
         for edit in edits:
             if edit.path != path:
+                continue
+            if isinstance(edit, Rewrite):
+                text, found = edit.change(text)
+                if found != edit.count:
+                    raise SystemExit(
+                        f"{path}: {found} places, expected {edit.count} ({theme}: {edit.reason})"
+                    )
                 continue
             found = text.count(edit.anchor)
             if found != edit.count:

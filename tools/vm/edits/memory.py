@@ -39,6 +39,25 @@ EDITS = [
         ),
     ),
     *because(
+        "a heap that is nearly full is looked through as a whole before it is refused more",
+        insert_before(
+            "Python/gc.c",
+            """\
+    if (!gcstate->enabled) {
+        return;
+    }
+    gc_collect_main(tstate, GENERATION_AUTO, _Py_GC_REASON_HEAP);
+""",
+            """\
+    extern int wvm_wants_collection(void);
+    if (wvm_wants_collection()) {
+        gc_collect_main(tstate, NUM_GENERATIONS - 1, _Py_GC_REASON_HEAP);
+        return;
+    }
+""",
+        ),
+    ),
+    *because(
         "64 KB less per isolate",
         replace(
             "Include/internal/pycore_typeobject.h",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .engine import because, insert_after, insert_before, remove, replace
+from .engine import because, insert_after, insert_before, insert_between, remove, replace
 
 EDITS = [
     *because(
@@ -108,17 +108,46 @@ pysleep(PyTime_t timeout)
         ),
     ),
     *because(
-        "an endless C loop over an iterator must end when the task is cancelled: those that C code may drain "
-        "for ever look at the isolate's interrupt flag at every step",
-        *(
-            insert_after(path, '#include "Python.h"\n', "extern int wvm_interrupted(void);\n")
-            for path in ("Objects/rangeobject.c", "Objects/iterobject.c", "Modules/itertoolsmodule.c")
+        "an endless C loop must end when the task is cancelled: whatever counts a level of C recursion - "
+        "calls, comparisons, representations - looks at the signal bit, which costs it one load",
+        replace(
+            "Include/internal/pycore_ceval.h",
+            """\
+static inline int _Py_MakeRecCheck(PyThreadState *tstate) {
+    return tstate->c_recursion_remaining-- < 0;
+}
+""",
+            """\
+static inline int _Py_MakeRecCheck(PyThreadState *tstate) {
+    return tstate->c_recursion_remaining-- < 0
+           || (_Py_atomic_load_uintptr_relaxed(&tstate->eval_breaker)
+               & 2 /* _PY_SIGNALS_PENDING_BIT */);
+}
+""",
+        ),
+        insert_after(
+            "Python/ceval.c",
+            """\
+_Py_CheckRecursiveCall(PyThreadState *tstate, const char *where)
+{
+""",
+            """\
+    extern int wvm_interrupted_call(void);
+    if (wvm_interrupted_call()) {
+        ++tstate->c_recursion_remaining;
+        return -1;
+    }
+    if (tstate->c_recursion_remaining >= 0) {
+        return 0;
+    }
+""",
         ),
         *(
             insert_after(
                 path,
                 f"{signature}\n{{\n",
                 """\
+    extern int wvm_interrupted(void);
     if (wvm_interrupted()) {
         return NULL;
     }
@@ -127,15 +156,193 @@ pysleep(PyTime_t timeout)
             for path, signature in (
                 ("Objects/rangeobject.c", "rangeiter_next(_PyRangeIterObject *r)"),
                 ("Objects/rangeobject.c", "longrangeiter_next(longrangeiterobject *r)"),
-                ("Objects/iterobject.c", "calliter_iternext(calliterobject *it)"),
-                ("Modules/itertoolsmodule.c", "cycle_next(cycleobject *lz)"),
-                ("Modules/itertoolsmodule.c", "product_next(productobject *lz)"),
-                ("Modules/itertoolsmodule.c", "combinations_next(combinationsobject *co)"),
-                ("Modules/itertoolsmodule.c", "cwr_next(cwrobject *co)"),
-                ("Modules/itertoolsmodule.c", "permutations_next(permutationsobject *po)"),
-                ("Modules/itertoolsmodule.c", "count_next(countobject *lz)"),
-                ("Modules/itertoolsmodule.c", "repeat_next(repeatobject *ro)"),
             )
+        ),
+    ),
+    *because(
+        "sums of long things, hashes of long integers, and sorts of long texts that are alike: each step may "
+        "take as long as the heap allows, and there may be as many",
+        insert_after(
+            "Python/bltinmodule.c",
+            """\
+           https://bugs.python.org/issue18305 */
+""",
+            """\
+        extern int wvm_interrupted(void);
+        if (wvm_interrupted()) {
+            Py_DECREF(item);
+            Py_SETREF(result, NULL);
+            break;
+        }
+""",
+        ),
+        insert_after(
+            "Objects/object.c",
+            """\
+PyObject_Hash(PyObject *v)
+{
+""",
+            """\
+    extern int wvm_interrupted(void);
+    if (!PyUnicode_CheckExact(v) && wvm_interrupted()) {
+        return -1;
+    }
+""",
+        ),
+        *(
+            insert_after(
+                "Objects/listobject.c",
+                f"unsafe_{kind}_compare(PyObject *v, PyObject *w, MergeState *ms)\n{{\n",
+                """\
+    extern int wvm_interrupted(void);
+    if (wvm_interrupted()) {
+        return -1;
+    }
+""",
+            )
+            for kind in ("latin", "object")
+        ),
+    ),
+    *because(
+        "searching a text backwards takes as many steps as both lengths multiplied: it gives up, as if there "
+        "were nothing, and the call that asked is left at once",
+        insert_between(
+            "Objects/stringlib/fastsearch.h",
+            """\
+                         const STRINGLIB_CHAR* p, Py_ssize_t m,
+                         Py_ssize_t maxcount, int mode)
+{
+""",
+            """\
+    extern int wvm_must_stop(void);
+    Py_ssize_t matched = 0;
+""",
+            """\
+    /* create compressed boyer-moore delta 1 table */
+    unsigned long mask = 0;
+    Py_ssize_t i, j, mlast = m - 1, skip = m - 1, w = n - m;
+
+    /* process pattern[0] outside the loop */
+""",
+        ),
+        insert_before(
+            "Objects/stringlib/fastsearch.h",
+            """\
+            /* miss: check if previous character is part of pattern */
+""",
+            """\
+            matched += mlast - j;
+            if (matched > (1 << 16)) {
+                matched = 0;
+                if (wvm_must_stop()) {
+                    return -1;
+                }
+            }
+""",
+        ),
+    ),
+    *because(
+        "the greatest common divisor of two integers of a million digits takes a square of that",
+        insert_after(
+            "Objects/longobject.c",
+            "    while ((size_a = _PyLong_DigitCount(a)) > 2) {\n",
+            """\
+        extern int wvm_interrupted(void);
+        if (wvm_interrupted()) {
+            goto error;
+        }
+""",
+        ),
+    ),
+    *because(
+        "equal hashes: a table that grows puts every key behind all others, without a comparison. The old "
+        "table stays where the task is stopped meanwhile",
+        replace(
+            "Objects/dictobject.c",
+            """\
+static void
+build_indices_generic(PyDictKeysObject *keys, PyDictKeyEntry *ep, Py_ssize_t n)
+{
+""",
+            """\
+extern int wvm_must_stop(void);
+extern int wvm_interrupted(void);
+
+static int
+build_indices_generic(PyDictKeysObject *keys, PyDictKeyEntry *ep, Py_ssize_t n)
+{
+    size_t probes = 0;
+""",
+        ),
+        insert_between(
+            "Objects/dictobject.c",
+            """\
+        Py_hash_t hash = ep->me_hash;
+        size_t i = hash & mask;
+        for (size_t perturb = hash; dictkeys_get_index(keys, i) != DKIX_EMPTY;) {
+            perturb >>= PERTURB_SHIFT;
+            i = mask & (i*5 + perturb + 1);
+""",
+            """\
+            ++probes;
+        }
+        if (probes > (1 << 16)) {
+            probes = 0;
+            if (wvm_must_stop()) {
+                return -1;
+            }
+""",
+            """\
+        }
+        dictkeys_set_index(keys, i, ix);
+    }
+}
+
+static void
+build_indices_unicode(""",
+        ),
+        replace(
+            "Objects/dictobject.c",
+            """\
+        dictkeys_set_index(keys, i, ix);
+    }
+}
+
+static void
+build_indices_unicode(""",
+            """\
+        dictkeys_set_index(keys, i, ix);
+    }
+    return 0;
+}
+
+static void
+build_indices_unicode(""",
+        ),
+        insert_between(
+            "Objects/dictobject.c",
+            """\
+                    while (ep->me_value == NULL)
+                        ep++;
+                    newentries[i] = *ep++;
+                }
+            }
+            """,
+            """\
+/* The entries still belong to the old keys. */
+            if (""",
+            "build_indices_generic(newkeys, newentries, numentries);\n",
+        ),
+        replace(
+            "Objects/dictobject.c",
+            "            if (build_indices_generic(newkeys, newentries, numentries);\n",
+            """\
+            if (build_indices_generic(newkeys, newentries, numentries) < 0) {
+                free_keys_object(newkeys, false);
+                wvm_interrupted();
+                return -1;
+            }
+""",
         ),
     ),
     *because(
@@ -207,6 +414,142 @@ pysleep(PyTime_t timeout)
                     "-1",
                 ),
             )
+        ),
+    ),
+    *because(
+        "the same in sets",
+        replace(
+            "Objects/setobject.c",
+            """\
+static void
+set_insert_clean(setentry *table, size_t mask, PyObject *key, Py_hash_t hash)
+{
+""",
+            """\
+extern int wvm_must_stop(void);
+extern int wvm_interrupted(void);
+
+/* How many places were taken. */
+static size_t
+set_insert_clean(setentry *table, size_t mask, PyObject *key, Py_hash_t hash)
+{
+    size_t probes = 0;
+""",
+        ),
+        insert_after(
+            "Objects/setobject.c",
+            """\
+                entry++;
+                if (entry->key == NULL)
+                    goto found_null;
+            }
+        }
+""",
+            "        probes += LINEAR_PROBES;\n",
+        ),
+        insert_between(
+            "Objects/setobject.c",
+            """\
+  found_null:
+    entry->key = key;
+    entry->hash = hash;
+""",
+            "    return probes;\n",
+            "}\n",
+        ),
+        insert_after(
+            "Objects/setobject.c",
+            """\
+    newmask = (size_t)so->mask;
+    if (so->fill == so->used) {
+""",
+            "        size_t probes = 0;\n",
+        ),
+        replace(
+            "Objects/setobject.c",
+            """\
+            if (entry->key != NULL) {
+                set_insert_clean(newtable, newmask, entry->key, entry->hash);
+            }
+""",
+            """\
+            if (entry->key != NULL) {
+                probes += set_insert_clean(newtable, newmask, entry->key, entry->hash);
+            }
+            if (probes > (1 << 16)) {
+                probes = 0;
+                if (wvm_must_stop()) {
+                    so->table = oldtable;
+                    so->mask = oldmask;
+                    PyMem_Free(newtable);
+                    wvm_interrupted();
+                    return -1;
+                }
+            }
+""",
+        ),
+        insert_after(
+            "Objects/setobject.c",
+            """\
+    if (so->fill == 0) {
+        setentry *newtable = so->table;
+        size_t newmask = (size_t)so->mask;
+""",
+            "        size_t probes = 0;\n        Py_ssize_t inserted = 0;\n",
+        ),
+        replace(
+            "Objects/setobject.c",
+            """\
+                set_insert_clean(newtable, newmask, Py_NewRef(key),
+                                 other_entry->hash);
+            }
+""",
+            """\
+                probes += set_insert_clean(newtable, newmask, Py_NewRef(key),
+                                           other_entry->hash);
+                ++inserted;
+            }
+            if (probes > (1 << 16)) {
+                probes = 0;
+                if (wvm_must_stop()) {
+                    so->fill = inserted;
+                    so->used = inserted;
+                    wvm_interrupted();
+                    return -1;
+                }
+            }
+""",
+        ),
+    ),
+    *because(
+        "a class of a thousand bases with long ancestries takes seconds to order",
+        insert_after(
+            "Objects/typeobject.c",
+            "        candidate = PyTuple_GET_ITEM(cur_tuple, remain[i]);\n",
+            """\
+        extern int wvm_interrupted(void);
+        if (wvm_interrupted()) {
+            res = -1;
+            goto out;
+        }
+""",
+        ),
+    ),
+    *because(
+        "one step of a regular expression may read all of a text, and there are as many steps as characters",
+        insert_after(
+            "Modules/_sre/sre_lib.h",
+            """\
+    Py_ssize_t i;
+    INIT_TRACE(state);
+
+    /* adjust end */
+""",
+            """\
+    if (PyErr_CheckSignals()) {
+        return SRE_ERROR_INTERRUPTED;
+    }
+""",
         ),
     ),
 ]

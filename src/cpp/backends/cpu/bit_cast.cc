@@ -8,7 +8,7 @@
 namespace walle::backends::cpu {
 
 namespace {
-bool supports(const NodeView&) { return true; }
+bool supports(const NodeView&) { return true; }  // bits have no type
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   out.push_back(single_candidate(node, "raster_copy_bits", threads));
@@ -21,13 +21,14 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
     const auto* from = a.input<uint8_t>(0);
     if (truth)
       std::transform(from, from + bytes, a.output<uint8_t>(0), [](uint8_t b) { return uint8_t{b != 0}; });
-    else if (bytes > 0)
-      std::memcpy(a.output<uint8_t>(0), from, static_cast<size_t>(bytes));
+    else if (bytes > 0)  // memcpy may not be given the null pointers of empty tensors
+      std::memcpy(a.output<uint8_t>(0), from, bytes);
     return {};
   });
 }
 }  // namespace
 
-extern const CpuOp kBitCastCpu{"BitCast", supports, candidates, prepare};
+extern const CpuOp kBitCastCpu{
+    .op = "BitCast", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

@@ -11,6 +11,9 @@ namespace walle::backends::cpu {
 #undef WALLE_CPU_OP
 
 namespace {
+// By name, then by family: a family's kinds share a kernel, and an operator may still have one of its
+// own. A table made when first asked for, because the order in which constants of other files are
+// initialised is not known.
 const CpuOp* find(const ir::OpDef& op) {
   static const std::unordered_map<std::string_view, const CpuOp*> table = [] {
     std::unordered_map<std::string_view, const CpuOp*> t;
@@ -29,6 +32,8 @@ class CpuBackend final : public Backend {
   std::string_view name() const override { return "cpu"; }
   Memory& memory() const override { return host_memory(); }
 
+  // WALLE_CPU may name an instruction set that this machine lacks: told when a session is
+  // made, not by a crash.
   Status ready() const override { return kernels::select_isa().status(); }
 
   std::string target() const override {
@@ -64,7 +69,7 @@ class CpuBackend final : public Backend {
 }  // namespace
 
 const Backend& cpu_backend() {
-  static const CpuBackend instance;
+  static const CpuBackend instance;  // immutable: one serves every session
   return instance;
 }
 

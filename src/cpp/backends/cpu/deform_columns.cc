@@ -1,4 +1,6 @@
-// DeformColumns (what DeformConv lowers to) on the CPU.
+// DeformColumns (what DeformConv lowers to) on the CPU: it gathers what each place of the kernel sees,
+// and an ordinary MatMul follows. The gathering reads single elements at places that come from data,
+// which vectors cannot.
 #include "kernels/sample/deform_columns.h"
 #include "backends/cpu/cpu_op.h"
 #include "ops/rules/window.h"
@@ -23,13 +25,12 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
   s.width = x[3];
   s.groups = node.attrs().get_int("offset_group", 1);
   WALLE_ASSIGN(const ops::Window w, ops::resolve_window(node.attrs(), x));
-  for (int i = 0; i < 2; ++i) {
-    const auto a = static_cast<size_t>(i);
-    s.kernel[i] = w.kernel[a];
-    s.stride[i] = w.stride[a];
-    s.dilation[i] = w.dilation[a];
-    s.pad[i] = w.pad_begin[a];
-    s.out[i] = w.out[a];
+  for (int i = 0; i < 2; ++i) {  // height and width: the shape rule takes no other rank
+    s.kernel[i] = w.kernel[i];
+    s.stride[i] = w.stride[i];
+    s.dilation[i] = w.dilation[i];
+    s.pad[i] = w.pad_begin[i];
+    s.out[i] = w.out[i];
   }
   return make_kernel([s, dtype = node.dtype(0), masked = node.has(2)](const HostArgs& a) -> Status {
     kernels::run_deform_columns(s, dtype, a.input<void>(0), a.input<void>(1),
@@ -39,6 +40,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kDeformColumnsCpu{"DeformColumns", supports, candidates, prepare};
+extern const CpuOp kDeformColumnsCpu{
+    .op = "DeformColumns", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

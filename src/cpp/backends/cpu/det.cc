@@ -1,4 +1,4 @@
-// Det on the CPU.
+// Det on the CPU, by elimination with pivots on a copy of the matrix.
 #include "backends/cpu/cpu_op.h"
 #include "kernels/norm/determinant.h"
 
@@ -12,6 +12,7 @@ bool supports(const NodeView& node) {
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   Candidate c = single_candidate(node, "norm_determinant_reference", threads);
   const int64_t n = node.shape(0).back();
+  // float64 whatever the dtype: elimination loses digits with every row, and a matrix is small.
   c.workspace_bytes = n * n * static_cast<int64_t>(sizeof(double));
   out.push_back(std::move(c));
 }
@@ -26,6 +27,6 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kDetCpu{"Det", supports, candidates, prepare};
+extern const CpuOp kDetCpu{.op = "Det", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

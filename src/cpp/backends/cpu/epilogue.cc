@@ -6,6 +6,7 @@ namespace walle::backends::cpu {
 
 Result<kernels::Epilogue> epilogue_of(const ir::Attributes& attributes) {
   kernels::Epilogue e;
+  // Absent where nothing was folded in: the epilogue that does nothing.
   const std::string name = attributes.get_string("activation", "");
   if (name.empty()) return e;
   const auto activation = tensor::activation_from_name(name);

@@ -1,4 +1,4 @@
-// GridSample on the CPU.
+// GridSample on the CPU: every point of the result is looked up on its own, in any number of spatial axes.
 #include "kernels/sample/grid_sample.h"
 #include "backends/cpu/cpu_op.h"
 
@@ -6,6 +6,7 @@ namespace walle::backends::cpu {
 
 namespace {
 bool supports(const NodeView& node) {
+  // One type for data and grid spares a kernel per pair; ONNX's models have both in float32.
   return (node.dtype(0) == DType::float32 || node.dtype(0) == DType::float64) &&
          node.dtype(1) == node.dtype(0);
 }
@@ -21,10 +22,11 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
   const std::string padding = node.attrs().get_string("padding_mode", "zeros");
   kernels::GridSample s;
   s.axes = x.rank() - 2;
-  for (int i = 0; i < s.axes; ++i) s.size[static_cast<size_t>(i)] = x[i + 2];
+  for (int i = 0; i < s.axes; ++i) s.size[i] = x[i + 2];  // behind batch and channels
   s.batch = x[0];
   s.channels = x[1];
   s.points = out.product(2, out.rank());
+  // The shape rule has refused unknown names; those of opset 16 ("bilinear") name the same.
   s.mode = tensor::sample_mode(mode).value_or(SampleMode::linear);
   s.padding = tensor::sample_padding(padding).value_or(SamplePadding::zeros);
   s.align_corners = node.attrs().get_int("align_corners", 0) != 0;
@@ -35,6 +37,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kGridSampleCpu{"GridSample", supports, candidates, prepare};
+extern const CpuOp kGridSampleCpu{
+    .op = "GridSample", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

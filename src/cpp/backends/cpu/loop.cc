@@ -1,4 +1,8 @@
-// The indexed movement atom (gather, scatter) on the CPU. Workspace: one offset per round.
+// The indexed movement atom (gather, scatter) on the CPU.
+//
+// Indices are data, so they are all checked before anything is written, and the kernels behind the check look
+// no further. Workspace: one checked offset per round; gathers of single elements need none, because they
+// check and copy a block of indices at a time (kernels/raster/indexed.h).
 #include "backends/cpu/cpu_op.h"
 #include "kernels/raster/accumulate.h"
 #include "kernels/raster/indexed.h"
@@ -11,8 +15,12 @@ struct Plan {
   kernels::Rounds rounds;
   std::vector<kernels::IndexStep> steps;
   kernels::BoxCopy body;  // source and destination at offset 0 of the round
-  DType dtype = DType::undefined, index_dtype = DType::undefined;
-  int64_t element = 0, src = 0, dst = 0, out_bytes = 0;
+  DType dtype = DType::undefined;
+  DType index_dtype = DType::undefined;
+  int64_t element = 0;  // bytes
+  int64_t src = 0;      // elements, of round 0
+  int64_t dst = 0;
+  int64_t out_bytes = 0;
 };
 
 Plan make_plan(const NodeView& node) {
@@ -24,6 +32,7 @@ Plan make_plan(const NodeView& node) {
   p.out_bytes = node.out_shape(0).elements() * p.element;
   p.rounds.rank = p.spec.rank;
   p.rounds.size = p.spec.size;
+  // One side moves by the index, the other by steps alone.
   p.rounds.dense = p.spec.index_on_dst ? p.spec.src_step : p.spec.dst_step;
   p.rounds.indexed = p.spec.index_on_dst ? p.spec.dst_step : p.spec.src_step;
   for (const raster::LoopIndex& i : p.spec.index) p.steps.push_back({i.stride, i.bound});
@@ -35,10 +44,20 @@ Plan make_plan(const NodeView& node) {
   return p;
 }
 
+// A round moves what fits a register: one load and one store instead of a call of memcpy.
 bool single_unit(const Plan& p) { return p.body.rank == 0 && p.body.unit <= 8; }
+
+// Predicted costs. A loop has no rival on one backend, so only their order of magnitude counts, against the
+// copies of another placement: a few ns to resolve an index and start a round, the bytes at the speed of
+// scattered rows, the base at that of one plain copy.
+constexpr double kRoundUs = 4e-3;
+constexpr double kScatteredBytesPerUs = 3000;
+constexpr double kBaseBytesPerMs = 8e6;
+constexpr double kStartMs = 1e-3;
 
 bool supports(const NodeView& node) {
   if (!node.node().loop || (node.dtype(1) != DType::int32 && node.dtype(1) != DType::int64)) return false;
+  // Indices are of ONNX's two index types. Moving needs no arithmetic, so it is for every dtype.
   return node.node().loop->combine == raster::Combine::assign ||
          tensor::visit_numeric(node.out_dtype(0), [](auto) {});
 }
@@ -52,17 +71,17 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   c.algorithm = std::string(way) + (single_unit(p) ? "_units" : p.body.rank == 0 ? "_rows" : "_boxes");
   const auto count = static_cast<double>(p.spec.count());
   const double moved = count * static_cast<double>(p.body.bytes());
-  // A few ns to resolve an index and start a round, the bytes at the speed of scattered rows; the base is one
-  // plain copy.
-  c.cost_ms = (count * 4e-3 + moved / 3000) / (p.spec.index_on_dst ? 1 : threads) / 1e3 + 1e-3;
-  if (p.spec.base) c.cost_ms += static_cast<double>(p.out_bytes) / 8e6;
+  // Scatters stay on one thread: two rounds may meet in one element, and then the later one must win.
+  const int busy = p.spec.index_on_dst ? 1 : threads;
+  c.cost_ms = (count * kRoundUs + moved / kScatteredBytesPerUs) / busy / 1e3 + kStartMs;
+  if (p.spec.base) c.cost_ms += static_cast<double>(p.out_bytes) / kBaseBytesPerMs;
   c.workspace_bytes = p.spec.count() * static_cast<int64_t>(sizeof(int64_t));
   out.push_back(std::move(c));
 }
 
 template <class Index>
 Status out_of_bounds(const Plan& p, const Index* indices, int64_t position) {
-  const int64_t bound = p.steps[static_cast<size_t>(position) % p.steps.size()].bound;
+  const int64_t bound = p.steps[position % std::ssize(p.steps)].bound;  // which entry of its tuple it is
   return model_error(
       "index " + std::to_string(indices[position]) + " at position " + std::to_string(position),
       "an index in [" + std::to_string(-bound) + ", " + std::to_string(bound - 1) + "]", "indices",
@@ -73,7 +92,7 @@ template <class T>
 void combine(const Plan& p, const int64_t* offsets, const T* src, T* dst) {
   const raster::Region& b = p.spec.body;
   const auto each = [&](auto how) {
-    if (b.elements() == 1)
+    if (b.elements() == 1)  // ScatterElements: a loop over a box would cost more than the sum
       return kernels::for_rounds(p.rounds, 0, p.rounds.count(),
                                  [=](int64_t i, int64_t from) { how(dst[offsets[i]], src[from]); });
     kernels::for_rounds(p.rounds, 0, p.rounds.count(), [&](int64_t i, int64_t from) {
@@ -85,7 +104,7 @@ void combine(const Plan& p, const int64_t* offsets, const T* src, T* dst) {
     case raster::Combine::add: return each([](T& to, T from) { to = kernels::wrapping_sum(to, from); });
     case raster::Combine::mul:
       return each([](T& to, T from) {
-        if constexpr (std::is_integral_v<T>)
+        if constexpr (std::is_integral_v<T>)  // signed overflow is undefined in C++; NumPy and ONNX wrap
           to = kernels::wrap_mul(to, from);
         else
           to *= from;
@@ -100,6 +119,7 @@ void combine(const Plan& p, const int64_t* offsets, const T* src, T* dst) {
 template <class Index>
 bool gathered_elements(const Plan& p, const std::byte* src, std::byte* dst, const Index* indices, int threads,
                        int64_t& bad) {
+  // A unit may be several elements together, and an index a tuple; the kernel knows neither.
   if (!single_unit(p) || p.body.unit != p.element || p.steps.size() != 1) return false;
   const auto run = [&](auto unit) {
     using Unit = decltype(unit);
@@ -153,9 +173,10 @@ Status run_typed(const Plan& p, const Index* indices, const HostArgs& a) {
 
 Status run(const Plan& p, const HostArgs& a) {
   auto* dst = a.output<std::byte>(0);
+  // memcpy may not be given one block twice, nor the null pointers of an empty tensor.
   if (p.spec.base && p.out_bytes > 0 && a.input<void>(2) != a.output<void>(0))
-    std::memcpy(dst, a.input<void>(2), static_cast<size_t>(p.out_bytes));
-  if (p.spec.count() == 0 || p.spec.body.elements() == 0) return {};
+    std::memcpy(dst, a.input<void>(2), p.out_bytes);
+  if (p.spec.count() == 0 || p.spec.body.elements() == 0) return {};  // what is left is the base
   return p.index_dtype == DType::int32 ? run_typed(p, a.input<int32_t>(1), a)
                                        : run_typed(p, a.input<int64_t>(1), a);
 }
@@ -165,6 +186,6 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kLoopCpu{"loop", supports, candidates, prepare};
+extern const CpuOp kLoopCpu{.op = "loop", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

@@ -1,4 +1,5 @@
-// MaxPoolWithIndices on the CPU.
+// MaxPoolWithIndices on the CPU: a scalar loop. Where each maximum stood is wanted by unpooling networks
+// alone; a MaxPool whose indices nobody reads is the other operator, with vector lines (pool.cc).
 #include "backends/cpu/cpu_op.h"
 #include "kernels/pool/max_pool_indices.h"
 #include "ops/rules/pool.h"
@@ -18,7 +19,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
   const Shape& x = node.shape(0);
   WALLE_ASSIGN(const ops::Window w, ops::pool_window(node.attrs(), x));
   kernels::MaxPoolIndices s;
-  s.planes = x[0] * x[1];
+  s.planes = x[0] * x[1];  // batch and channels: nothing is pooled across them
   s.in.assign(x.begin() + 2, x.end());
   s.out = w.out;
   s.kernel = w.kernel;
@@ -34,6 +35,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kMaxPoolWithIndicesCpu{"MaxPoolWithIndices", supports, candidates, prepare};
+extern const CpuOp kMaxPoolWithIndicesCpu{
+    .op = "MaxPoolWithIndices", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

@@ -1,4 +1,8 @@
 // Random numbers on the CPU.
+//
+// With a seed the sequence is the Mersenne Twister's as NumPy draws it, so that a model gives the
+// numbers it gave elsewhere. Without one it is Philox, a function of the position, so that threads need
+// not wait for each other.
 #include "kernels/random/random.h"
 #include "backends/cpu/cpu_op.h"
 
@@ -29,6 +33,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kRandomCpu{"Random", supports, candidates, prepare};
+extern const CpuOp kRandomCpu{
+    .op = "Random", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

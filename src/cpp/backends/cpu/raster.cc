@@ -1,4 +1,8 @@
 // The movement atom on the CPU: every region one planned box copy, the fill only where no region writes.
+//
+// Regions of one raster write different elements, so they run in any order and on any thread. Only
+// where overlapping windows are summed (ConvTranspose, Col2Im) may two meet: such a raster stays on
+// one thread, in order.
 #include <algorithm>
 
 #include "backends/cpu/cpu_op.h"
@@ -10,8 +14,19 @@
 namespace walle::backends::cpu {
 
 namespace {
-constexpr int64_t kTaskBytes = int64_t{128} << 10;  // below it a second thread costs more than it copies
-constexpr size_t kMaxFillRegions = 256;             // beyond it the whole destination is filled first
+// Below it a second thread costs more than it copies: 128 KiB are some 15 us at 8 GB/s, and a parked helper
+// takes 10 us to come (kernels/parallel.h).
+constexpr int64_t kTaskBytes = int64_t{128} << 10;
+// A region's part is cut finer than there are threads, so that one who comes late leaves its
+// share to the others.
+constexpr int64_t kTasksPerThread = 4;
+// Holes beyond which the whole destination is filled first: each is a copy of its own to plan and start, and
+// with so many they are small beside what is copied.
+constexpr size_t kMaxFillRegions = 256;
+
+// Predicted costs of the call, and of setting up the loops of a region.
+constexpr double kStartUs = 0.5;
+constexpr double kRegionUs = 0.1;
 
 struct Step {
   kernels::BoxCopy box;
@@ -32,6 +47,7 @@ struct Fills {
 Fills fill_boxes(const raster::Raster& raster, int64_t elements, int64_t element) {
   Fills out;
   if (!raster.fill || elements == 0) return out;
+  // Sums need their zeros first, in every element.
   auto holes = raster.accumulate ? std::nullopt : raster::uncovered(raster, elements, kMaxFillRegions);
   out.everywhere = !holes;
   if (!holes) holes = std::vector<raster::Region>{raster::contiguous_region(0, elements)};
@@ -47,16 +63,22 @@ bool supports(const NodeView& node) {
          (!node.node().raster->accumulate || tensor::visit_numeric(node.out_dtype(0), [](auto) {}));
 }
 
-// Bytes per microsecond and thread by inner loop, from memory-resident copies on one core; the search scales
-// them per device.
+// Bytes per microsecond and thread by inner loop, from memory-resident copies on one core. A raster has no
+// rival on one backend; the figures weigh it against the copies that another placement would need.
 double bytes_per_us(const kernels::BoxCopy& box) {
+  using Inner = kernels::BoxCopy::Inner;
+  constexpr double kStreamed = 8000;
+  constexpr double kShortRuns = 3000;      // calls and cache lines used in part
+  constexpr double kNarrowTiles = 1000;    // 1 and 2 bytes: as many loads as for wider units
+  constexpr double kStridedPerByte = 500;  // a load and a store per unit; above 4 bytes, cache lines bound it
+  constexpr int64_t kLongRun = 256;        // bytes from which on memcpy's start no longer shows
   switch (box.inner) {
-    case kernels::BoxCopy::Inner::rows: return box.unit >= 256 ? 8000 : 3000;
-    case kernels::BoxCopy::Inner::repeat: return 8000;
-    case kernels::BoxCopy::Inner::transpose: return box.unit >= 4 ? 3000 : 1000;
-    case kernels::BoxCopy::Inner::strided: return 500.0 * static_cast<double>(std::min<int64_t>(box.unit, 4));
+    case Inner::rows: return box.unit >= kLongRun ? kStreamed : kShortRuns;
+    case Inner::repeat: return kStreamed;
+    case Inner::transpose: return box.unit >= 4 ? kShortRuns : kNarrowTiles;
+    case Inner::strided: return kStridedPerByte * static_cast<double>(std::min<int64_t>(box.unit, 4));
   }
-  return 1000;
+  return kNarrowTiles;
 }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
@@ -64,12 +86,12 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   const int64_t element = dtype_size(node.out_dtype(0));
   Candidate c;
   c.algorithm = "raster_fill";
-  double us = 0.5 + 0.1 * static_cast<double>(raster.regions.size());
+  double us = kStartUs + kRegionUs * static_cast<double>(raster.regions.size());
   int64_t largest = -1;
   for (const raster::Region& r : raster.regions) {
     const kernels::BoxCopy box = plan(r, element);
     us += static_cast<double>(box.bytes()) / bytes_per_us(box) / threads;
-    if (box.bytes() <= largest) continue;
+    if (box.bytes() <= largest) continue;  // the region that moves most names the whole
     largest = box.bytes();
     c.algorithm = raster.accumulate ? "raster_sum" : std::string("raster_") + kernels::inner_name(box);
   }
@@ -82,14 +104,16 @@ void run_steps(const std::vector<Step>& steps, const raster::Fill& fill, const H
   auto* dst = a.output<std::byte>(0);
   int64_t tasks = 0;
   for (const Step& s : steps) tasks += s.tasks;
+  // The fill is one element, which its box reads again and again (source strides 0).
   const auto source = [&](const Step& s) {
     return s.source < 0 ? fill.bytes.data() : a.input<std::byte>(s.source);
   };
-  if (a.threads <= 1 || tasks <= 1) {
+  if (a.threads <= 1 || tasks <= 1) {  // spares the pool's 0.3 us
     for (const Step& s : steps) kernels::copy_box(s.box, source(s), dst);
     return;
   }
   base::parallel_for(tasks, a.threads, [&](int64_t task) {
+    // Rasters of many steps have small ones, of one task each, and few threads walk them: no table of sums.
     const Step* s = steps.data();
     while (task >= s->tasks) task -= (s++)->tasks;
     const int64_t n = kernels::parts(s->box);
@@ -113,14 +137,16 @@ Status run_sums(const raster::Raster& raster, DType dtype, const std::vector<ker
 
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext& context) {
   raster::Raster raster = *node.node().raster;
+  // Empty tensors leave regions of nothing, which plan_box() does not take.
   std::erase_if(raster.regions, [](const raster::Region& r) { return r.elements() <= 0; });
   const DType dtype = node.out_dtype(0);
   const Fills fills = fill_boxes(raster, node.out_shape(0).elements(), dtype_size(dtype));
   if (raster.accumulate)
     return make_kernel([=](const HostArgs& a) { return run_sums(raster, dtype, fills.boxes, a); });
-  std::vector<Step> first, steps;
+  std::vector<Step> first;  // a fill of everything, which regions then write over
+  std::vector<Step> steps;
   const auto add = [&](std::vector<Step>& to, const kernels::BoxCopy& box, int source) {
-    const int64_t wanted = std::min<int64_t>(box.bytes() / kTaskBytes, int64_t{4} * context.threads);
+    const int64_t wanted = std::min<int64_t>(box.bytes() / kTaskBytes, kTasksPerThread * context.threads);
     to.push_back({box, source, std::clamp<int64_t>(wanted, 1, kernels::parts(box))});
   };
   for (const kernels::BoxCopy& box : fills.boxes) add(fills.everywhere ? first : steps, box, -1);
@@ -134,6 +160,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kRasterCpu{"raster", supports, candidates, prepare};
+extern const CpuOp kRasterCpu{
+    .op = "raster", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

@@ -1,4 +1,5 @@
-// Reductions on the CPU.
+// Reductions on the CPU, over any set of axes: a plan brings them to rows that lie together or columns that
+// are walked side by side (kernels/reduce/reduce.h).
 #include "kernels/reduce/reduce.h"
 #include "backends/cpu/cpu_op.h"
 #include "ops/rules/axis.h"
@@ -8,6 +9,8 @@ namespace walle::backends::cpu {
 namespace {
 bool supports(const NodeView& node) {
   const auto kind = tensor::reduce_kind(node.op().name);
+  // Axes are an input since opset 18. Computed ones are known when the node is planned again,
+  // then as a constant.
   return kind && kernels::reduce_supports(*kind, node.dtype(0)) && (!node.has(1) || node.constant(1));
 }
 
@@ -31,6 +34,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kReduceCpu{"Reduce", supports, candidates, prepare};
+extern const CpuOp kReduceCpu{
+    .op = "Reduce", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

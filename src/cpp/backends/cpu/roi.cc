@@ -1,4 +1,5 @@
-// RoiAlign and MaxRoiPool on the CPU.
+// RoiAlign and MaxRoiPool on the CPU. Every box samples its own part of the image at its own scale, so points
+// are looked up one by one; what threads share is the boxes.
 #include "kernels/roi/roi.h"
 #include "backends/cpu/cpu_op.h"
 
@@ -32,6 +33,7 @@ kernels::Roi common(const NodeView& node) {
 
 Result<std::unique_ptr<Kernel>> prepare_align(const NodeView& node, const Candidate&, PrepareContext&) {
   kernels::Roi s = common(node);
+  // 0 lets the kernel choose as many points as the box has pixels.
   s.sampling_ratio = node.attrs().get_int("sampling_ratio", 0);
   s.half_pixel = node.attrs().get_string("coordinate_transformation_mode", "half_pixel") == "half_pixel";
   s.maximum = node.attrs().get_string("mode", "avg") == "max";
@@ -49,7 +51,9 @@ Result<std::unique_ptr<Kernel>> prepare_max(const NodeView& node, const Candidat
 }
 }  // namespace
 
-extern const CpuOp kRoiAlignCpu{"RoiAlign", supports, align_candidates, prepare_align};
-extern const CpuOp kMaxRoiPoolCpu{"MaxRoiPool", supports, max_candidates, prepare_max};
+extern const CpuOp kRoiAlignCpu{
+    .op = "RoiAlign", .supports = supports, .candidates = align_candidates, .prepare = prepare_align};
+extern const CpuOp kMaxRoiPoolCpu{
+    .op = "MaxRoiPool", .supports = supports, .candidates = max_candidates, .prepare = prepare_max};
 
 }  // namespace walle::backends::cpu

@@ -1,4 +1,5 @@
-// TopK on the CPU.
+// TopK on the CPU: a partial sort of positions, one line after the other and on one thread. It picks beams
+// and candidates from a few thousand scores; k is small.
 #include "kernels/sort/top_k.h"
 #include "backends/cpu/cpu_op.h"
 
@@ -6,6 +7,7 @@ namespace walle::backends::cpu {
 
 namespace {
 bool supports(const NodeView& node) {
+  // Booleans are no numbers to visit_numeric(), but ordered.
   return node.dtype(0) == DType::boolean || tensor::visit_numeric(node.dtype(0), [](auto) {});
 }
 
@@ -13,8 +15,11 @@ kernels::TopK spec_of(const NodeView& node) {
   const Shape& x = node.shape(0);
   const int64_t given = node.attrs().get_int("axis", -1);
   const int axis = static_cast<int>(given < 0 ? given + x.rank() : given);  // checked by the shape rule
-  return {x.product(0, axis), x[axis], x.product(axis + 1, x.rank()), node.out_shape(0)[axis],
-          node.attrs().get_int("largest", 1) != 0};
+  return {.outer = x.product(0, axis),
+          .axis = x[axis],
+          .inner = x.product(axis + 1, x.rank()),
+          .k = node.out_shape(0)[axis],
+          .largest = node.attrs().get_int("largest", 1) != 0};
 }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
@@ -24,6 +29,7 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
 }
 
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext&) {
+  // Either result may be left out: the unwanted one is not written.
   const bool indices = node.has_output(1);
   const bool values = node.has_output(0);
   return make_kernel([=, spec = spec_of(node), dtype = node.dtype(0)](const HostArgs& a) -> Status {
@@ -34,6 +40,6 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kTopKCpu{"TopK", supports, candidates, prepare};
+extern const CpuOp kTopKCpu{.op = "TopK", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

@@ -1,4 +1,7 @@
 // TreeEnsemble on the CPU, claimed whole: the table of kernels/tree made of the checked attributes.
+//
+// The kernel asks one kind of question, x <= split, so that a step has no branch. The other comparisons are
+// written as one or more of it here, once per session.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,7 +19,8 @@ using ops::TreeEnsemble;
 using ops::TreeMode;
 
 bool supports(const NodeView& node) {
-  const bool plain = node.attrs().get_int("post_transform", 0) == 0;  // others are a formula around this one
+  // A post-transform is lowered to operators of its own around an ensemble without one.
+  const bool plain = node.attrs().get_int("post_transform", 0) == 0;
   return plain && (node.dtype(0) == DType::float32 || node.dtype(0) == DType::float64);
 }
 
@@ -35,8 +39,9 @@ class Table {
     std::vector<std::pair<int, int32_t>> trees;  // depth, root
     for (int64_t root : e_.roots) {
       const int depth = add_tree(root);
-      trees.emplace_back(depth, node_at_[static_cast<size_t>(root)]);
+      trees.emplace_back(depth, node_at_[root]);
     }
+    // The kernel walks several trees at once, until the deepest ends: neighbours should be of equal depth.
     std::ranges::stable_sort(trees, {}, &std::pair<int, int32_t>::first);
     for (const auto& [depth, root] : trees) forest_.roots.push_back(root);
     return std::move(forest_);
@@ -49,8 +54,10 @@ class Table {
     int depth;
   };
 
+  // The greatest number before v, so that x < v is x <= below(v).
   static T below(T v) { return std::nextafter(v, -std::numeric_limits<T>::infinity()); }
 
+  // 32 bits for the size of a node (kernels/tree/tree.h); the attributes of a file cannot hold so many trees.
   int32_t reserve() {
     forest_.nodes.emplace_back();
     forest_.if_nan.push_back(0);
@@ -59,8 +66,8 @@ class Table {
 
   // The entry where an edge leads; what is met for the first time is put down as still to be written.
   int32_t entry_of(const TreeEdge& edge, int depth) {
-    int32_t& at = (edge.leaf ? leaf_at_ : node_at_)[static_cast<size_t>(edge.target)];
-    if (at < 0) {
+    int32_t& at = (edge.leaf ? leaf_at_ : node_at_)[edge.target];
+    if (at < 0) {  // trees may share nodes: a file decides what an edge leads to
       at = reserve();
       todo_.push_back({edge, at, depth});
     }
@@ -79,7 +86,7 @@ class Table {
         put(p.at, std::numeric_limits<T>::quiet_NaN(), 0, p.at, static_cast<int32_t>(p.edge.target), p.at);
         continue;
       }
-      const auto node = static_cast<size_t>(p.edge.target);
+      const int64_t node = p.edge.target;
       const int32_t no = entry_of(e_.no[node], p.depth + 1);
       const int32_t yes = entry_of(e_.yes[node], p.depth + 1);
       ask(node, p.at, yes, no);
@@ -88,12 +95,12 @@ class Table {
   }
 
   void put(int32_t at, T split, int64_t feature, int32_t above, int32_t to, int32_t nan) {
-    forest_.nodes[static_cast<size_t>(at)] = {split, static_cast<int32_t>(feature), {above, to}};
-    forest_.if_nan[static_cast<size_t>(at)] = nan;
+    forest_.nodes[at] = {split, static_cast<int32_t>(feature), {above, to}};
+    forest_.if_nan[at] = nan;
   }
 
   // Entry `at` (and new ones behind it) sends a row to `yes` or `no` as node `node` does.
-  void ask(size_t node, int32_t at, int32_t yes, int32_t no) {
+  void ask(int64_t node, int32_t at, int32_t yes, int32_t no) {
     const int64_t f = e_.feature[node];
     const TreeMode mode = e_.mode[node];
     // NaN differs from every number; of all comparisons only != is true of it.
@@ -121,12 +128,15 @@ class Table {
     put(at, below(split), f, above, to, nan);
   }
 
+  // x <= split and not x < split.
   void ask_equal(int32_t at, T split, int64_t f, int32_t same, int32_t other, int32_t nan) {
     const int32_t second = reserve();
     put(at, split, f, other, second, nan);
     below_split(second, split, f, same, other, nan);
   }
 
+  // One question per member, in a row; who answers none of them with yes gets to the last entry,
+  // which asks nothing.
   void ask_member(const std::vector<double>& set, int32_t at, int64_t f, int32_t yes, int32_t no,
                   int32_t nan) {
     for (double v : set) {
@@ -144,6 +154,7 @@ class Table {
   kernels::Forest<T> forest_;
 };
 
+// Eight trees walk side by side (kernels/tree/tree.cc), hence the name.
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   out.push_back(single_candidate(node, "tree_flat_x8", threads));
 }
@@ -166,6 +177,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
 }
 }  // namespace
 
-extern const CpuOp kTreeEnsembleCpu{"TreeEnsemble", supports, candidates, prepare};
+extern const CpuOp kTreeEnsembleCpu{
+    .op = "TreeEnsemble", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

@@ -1,4 +1,7 @@
 // Element-wise functions of one operand on the CPU.
+//
+// Two kernels: the C library's functions for every kind and dtype, and vector polynomials for the float32
+// kinds that networks spend time in.
 #include "backends/cpu/cpu_op.h"
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/parallel.h"
@@ -8,6 +11,10 @@ namespace walle::backends::cpu {
 
 namespace {
 enum Choice { kReference, kSimd };
+
+// Predicted gain over the reference. Measured on one AVX-512 core, 262,144 elements: Sigmoid 7.2, Exp 7.6,
+// Erf 16, Tanh 41, but Relu 1.1, which compilers turn into vectors themselves.
+constexpr double kUnaryGain = 8;
 
 std::optional<UnaryKind> kind_of(const NodeView& node) {
   return ops::unary_kind(node.op().name, node.attrs());
@@ -21,10 +28,10 @@ bool supports(const NodeView& node) {
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   out.push_back(single_candidate(node, "eltwise_unary_reference", threads));
   const auto isa = float_isa(node);
-  UnaryParams params;
+  UnaryParams params;  // not used here: which kernel there is does not depend on them
   if (!isa || !kernels::unary_f32(*kind_of(node), *isa, params)) return;
   Candidate simd = single_candidate(node, "eltwise_unary_f32_" + std::string(isa_name(*isa)), threads);
-  simd.cost_ms /= 8;
+  simd.cost_ms /= kUnaryGain;
   simd.choice = kSimd;
   out.push_back(std::move(simd));
 }
@@ -34,7 +41,7 @@ Result<std::unique_ptr<Kernel>> simd_kernel(const NodeView& node, UnaryKind kind
   const kernels::UnaryF32 run = kernels::unary_f32(kind, isa, params);
   return make_kernel([=, alpha = static_cast<float>(params.alpha), beta = static_cast<float>(params.beta),
                       n = node.out_shape(0).elements()](const HostArgs& a) -> Status {
-    kernels::parallel_ranges(n, 32768, a.threads, [&](int64_t begin, int64_t end) {
+    kernels::parallel_ranges(n, kernels::kVectorGrain, a.threads, [&](int64_t begin, int64_t end) {
       run(a.input<float>(0) + begin, a.output<float>(0) + begin, end - begin, alpha, beta);
     });
     return {};
@@ -46,10 +53,10 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c
   const auto params = ops::unary_params(kind, node.attrs());
   if (candidate.choice == kSimd) return simd_kernel(node, kind, params);
   const DType dtype = node.dtype(0);
-  const int64_t from = dtype_size(dtype);
+  const int64_t from = dtype_size(dtype);  // they differ where a number becomes a boolean (IsNaN)
   const int64_t to = dtype_size(node.out_dtype(0));
   return make_kernel([=, n = node.out_shape(0).elements()](const HostArgs& a) -> Status {
-    kernels::parallel_ranges(n, 8192, a.threads, [&](int64_t begin, int64_t end) {
+    kernels::parallel_ranges(n, kernels::kCallGrain, a.threads, [&](int64_t begin, int64_t end) {
       kernels::run_unary(kind, dtype, params, a.input<std::byte>(0) + begin * from,
                          a.output<std::byte>(0) + begin * to, end - begin);
     });
@@ -58,6 +65,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c
 }
 }  // namespace
 
-extern const CpuOp kUnaryCpu{"Unary", supports, candidates, prepare};
+extern const CpuOp kUnaryCpu{
+    .op = "Unary", .supports = supports, .candidates = candidates, .prepare = prepare};
 
 }  // namespace walle::backends::cpu

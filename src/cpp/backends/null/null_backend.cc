@@ -1,5 +1,7 @@
 #include "backends/null/null_backend.h"
 
+#include <algorithm>
+
 #include <cstring>
 
 #include "backends/host_memory.h"
@@ -9,7 +11,7 @@ namespace walle::backends::null {
 namespace {
 Result<Tensor> clone(const Tensor& t) {
   WALLE_ASSIGN(Tensor out, Tensor::allocate(t.dtype(), t.shape()));
-  if (t.bytes() > 0) std::memcpy(out.mutable_data(), t.data(), static_cast<size_t>(t.bytes()));
+  if (t.bytes() > 0) std::memcpy(out.mutable_data(), t.data(), t.bytes());
   return out;
 }
 
@@ -28,18 +30,18 @@ class Shown {
         WALLE_ASSIGN(copy, clone(*original));
         shown->originals_.push_back({*copy, *original});
       }
-      node.inputs[static_cast<size_t>(i)] = shown->add({view.dtype(i), view.shape(i), std::move(copy)});
+      node.inputs[i] = shown->add({view.dtype(i), view.shape(i), std::move(copy)});
     }
     for (int i = 0; i < view.output_count(); ++i)
       if (view.has_output(i))
-        node.outputs[static_cast<size_t>(i)] =
-            shown->add({view.out_dtype(i), view.out_shape(i), std::nullopt});
+        node.outputs[i] = shown->add({view.out_dtype(i), view.out_shape(i), std::nullopt});
     shown->program_.nodes.push_back(std::move(node));
     return shown;
   }
 
   NodeView view() const { return NodeView(program_, program_.nodes[0]); }
 
+  // Asked once per packed constant, of which a node has one or two: a walk.
   const Tensor* original(const Tensor& copy) const {
     for (const auto& [shown, given] : originals_)
       if (shown.data() == copy.data()) return &given;
@@ -67,15 +69,24 @@ class ShownConstants final : public ConstantCache {
   ShownConstants(const Shown& shown, ConstantCache& constants) : shown_(shown), constants_(constants) {}
   Result<SharedBlock> get(std::span<const Tensor* const> sources, const std::string& kind,
                           const std::function<Result<Block>()>& make) override {
-    std::vector<const Tensor*> originals;
-    for (const Tensor* t : sources) {
-      originals.push_back(shown_.original(*t));
-      if (!originals.back()) return internal_error("a constant that is none of the node's", "null backend");
-    }
+    const std::vector<const Tensor*> originals = originals_of(sources);
+    if (std::ranges::find(originals, nullptr) != originals.end())
+      return internal_error("a constant that is none of the node's", "null backend");
     return constants_.get(originals, "null " + kind, make);
+  }
+  SharedSlot slot(std::span<const Tensor* const> sources, const std::string& kind) override {
+    const std::vector<const Tensor*> originals = originals_of(sources);
+    if (std::ranges::find(originals, nullptr) != originals.end()) return nullptr;
+    return constants_.slot(originals, "null " + kind);
   }
 
  private:
+  std::vector<const Tensor*> originals_of(std::span<const Tensor* const> sources) const {
+    std::vector<const Tensor*> out;
+    for (const Tensor* t : sources) out.push_back(shown_.original(*t));
+    return out;
+  }
+
   const Shown& shown_;
   ConstantCache& constants_;
 };
@@ -106,7 +117,7 @@ class NullKernel final : public Kernel {
     }
     for (size_t i = 0; i < args.out.size(); ++i) {
       WALLE_ASSIGN(std::byte * at, opened(args.out[i], out_bytes_[i]));
-      if (at) poison(at, out_bytes_[i]);
+      if (at) poison(at, out_bytes_[i]);  // a kernel that adds to its result, or leaves a part, shows
       out.push_back(at ? host_memory().of(at) : Handle());
     }
     WALLE_ASSIGN(std::byte * workspace, opened(args.workspace, workspace_bytes_));
@@ -119,7 +130,7 @@ class NullKernel final : public Kernel {
 
  private:
   Result<std::byte*> opened(Handle h, int64_t bytes) const {
-    if (!h) return nullptr;
+    if (!h) return nullptr;  // left out
     return memory_.open(h, bytes);
   }
 
@@ -134,7 +145,8 @@ class NullKernel final : public Kernel {
 
 std::vector<Candidate> NullBackend::candidates(const NodeView& node, int threads) const {
   std::vector<Candidate> out = host_.candidates(node, threads);
-  for (Candidate& c : out) c.cost_ms += kCostMs;
+  for (Candidate& c : out)
+    c.cost_ms += kCostMs;  // their order stays: the same algorithms are chosen as on the host
   return out;
 }
 

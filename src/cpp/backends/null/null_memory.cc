@@ -14,7 +14,7 @@ namespace {
 // which arm64 does not ignore as it does the first (Android keeps tags there).
 constexpr uint64_t kTag = 0xDEAD'0000'0000'0000;
 constexpr uint64_t kNumbers = uint64_t{1} << 48;
-constexpr int64_t kGap = 4096;
+constexpr int64_t kGap = 4096;  // farther than a kernel's loop overshoots by mistake
 
 // Alternating NaN and 3.4e38 for float32, which neither a comparison nor a minimum swallows both; as one
 // int64 or float64 it is huge.
@@ -35,9 +35,10 @@ Result<Handle> NullMemory::allocate(int64_t bytes) {
                           "at most " + std::to_string(base::kMaxArenaBytes), "allocate",
                           "use smaller inputs");
   const int64_t size = base::round_up(bytes > 0 ? bytes : 1, base::kSegmentAlignment);
-  WALLE_ASSIGN(Buffer buffer, Buffer::allocate(static_cast<size_t>(size)));
+  WALLE_ASSIGN(Buffer buffer, Buffer::allocate(size));
   poison(buffer.data(), size);
   const std::unique_lock lock(mutex_);
+  // Numbers are used up and never given out again; 2^48 of them last for weeks of tests.
   const auto span = static_cast<uint64_t>(base::round_up(size + kGap, kGap));
   if (next_ + span > kNumbers)
     return resource_error("2^48 bytes of null memory in one process", "fewer", "allocate",
@@ -58,7 +59,7 @@ Result<std::byte*> NullMemory::open(Handle h, int64_t bytes) const {
     return internal_error("a handle of " + (h ? std::string(h.memory()->name()) + " memory" : "no memory"),
                           "null memory");
   const std::shared_lock lock(mutex_);
-  auto block = blocks_.upper_bound(number(h));
+  auto block = blocks_.upper_bound(number(h));  // the first behind h: the one before it may hold h
   if (block != blocks_.begin()) {
     --block;
     const uint64_t offset = number(h) - block->first;
@@ -73,21 +74,21 @@ Result<std::byte*> NullMemory::open(Handle h, int64_t bytes) const {
 Status NullMemory::copy_in(Handle to, const void* from, int64_t bytes) {
   WALLE_ASSIGN(std::byte * at, open(to, bytes));
   if (!from) return internal_error("a copy from memory that is not the host's", "null memory");
-  std::memcpy(at, from, static_cast<size_t>(bytes));
+  std::memcpy(at, from, bytes);
   return {};
 }
 
 Status NullMemory::copy_out(void* to, Handle from, int64_t bytes) {
   WALLE_ASSIGN(const std::byte* at, open(from, bytes));
   if (!to) return internal_error("a copy to memory that is not the host's", "null memory");
-  std::memcpy(to, at, static_cast<size_t>(bytes));
+  std::memcpy(to, at, bytes);
   return {};
 }
 
 Status NullMemory::copy_within(Handle to, Handle from, int64_t bytes) {
   WALLE_ASSIGN(std::byte * target, open(to, bytes));
   WALLE_ASSIGN(const std::byte* source, open(from, bytes));
-  std::memmove(target, source, static_cast<size_t>(bytes));
+  std::memmove(target, source, bytes);
   return {};
 }
 

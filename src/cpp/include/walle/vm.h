@@ -77,6 +77,7 @@ typedef struct walle_vm_options_t {
   void* log_user;
   const char* state_path; /* file of walle.kv; "": kept in memory; NULL: walle.kv refuses */
   uint64_t state_bytes;   /* what walle.kv may keep; 0: 1 MB */
+  uint64_t log_bytes;     /* what one call may log, 64 bytes a line beside its text; 0: 1 MB */
 } walle_vm_options_t;
 
 typedef struct walle_vm_stats_t {

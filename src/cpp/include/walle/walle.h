@@ -34,7 +34,9 @@ typedef enum walle_status_t {
   WALLE_BACKEND = 4,  /* a requested backend is missing or failed */
   WALLE_TASK = 5,
   WALLE_NETWORK = 6,
-  WALLE_INTERNAL = 7 /* a bug worth reporting */
+  WALLE_INTERNAL = 7, /* a bug worth reporting */
+  WALLE_TIMEOUT = 8,  /* a run was not done at its deadline */
+  WALLE_CANCELLED = 9 /* a run was ended by walle_cancel_request() */
 } walle_status_t;
 
 /* Numbers as in model files. */
@@ -115,7 +117,8 @@ WALLE_API const char* walle_dtype_name(walle_dtype_t dtype);
 /* Bytes of one element; 0 for a number that is none. */
 WALLE_API size_t walle_dtype_size(walle_dtype_t dtype);
 
-/* The file stays mapped while the model or a session of it lives. */
+/* A file above 1 MiB stays mapped while the model or a session of it lives: replace it by a rename. Written
+   over in place, it fails every later run with a resource error. */
 WALLE_API walle_status_t walle_model_load(const char* path, walle_model_t** model, walle_error_t* error);
 /* The bytes are copied. */
 WALLE_API walle_status_t walle_model_parse(const void* data, size_t bytes, walle_model_t** model,
@@ -128,6 +131,10 @@ WALLE_API walle_status_t walle_model_input(const walle_model_t* model, size_t in
                                            walle_error_t* error);
 WALLE_API walle_status_t walle_model_output(const walle_model_t* model, size_t index,
                                             walle_value_info_t* info, walle_error_t* error);
+/* Inputs with a value of their own, which a run may give another one: ONNX's initializers that are inputs. */
+WALLE_API size_t walle_model_overridable_count(const walle_model_t* model);
+WALLE_API walle_status_t walle_model_overridable(const walle_model_t* model, size_t index,
+                                                 walle_value_info_t* info, walle_error_t* error);
 /* The name of a dimension whose size is not known before run time ("batch"); equal names are equal sizes
  * within one run. NULL for known sizes, unnamed dimensions and indices out of range. */
 WALLE_API const char* walle_model_input_symbol(const walle_model_t* model, size_t index, int32_t axis);
@@ -146,7 +153,7 @@ WALLE_API walle_status_t walle_session_create(const walle_model_t* model,
                                               const walle_session_options_t* options,
                                               walle_session_t** session, walle_error_t* error);
 WALLE_API void walle_session_free(walle_session_t* session);
-/* Every input once, by name, in any order. */
+/* Every input once, by name, in any order; overridable ones at will. */
 WALLE_API walle_status_t walle_session_run(walle_session_t* session, const walle_tensor_t* inputs,
                                            size_t count, walle_results_t** results, walle_error_t* error);
 
@@ -155,6 +162,42 @@ WALLE_API walle_status_t walle_session_run(walle_session_t* session, const walle
 WALLE_API walle_status_t walle_session_run_signature(walle_session_t* session, const char* signature,
                                                      const walle_tensor_t* inputs, size_t count,
                                                      walle_results_t** results, walle_error_t* error);
+/* Ends runs from any thread; once asked to it stays so, and a run that begins later with it ends at once.
+ * Lives at least as long as the runs it is given to. NULL: memory is short. */
+typedef struct walle_cancel_t walle_cancel_t;
+WALLE_API walle_cancel_t* walle_cancel_create(void);
+WALLE_API void walle_cancel_request(walle_cancel_t* cancel);
+WALLE_API void walle_cancel_free(walle_cancel_t* cancel);
+
+/* Memory of the caller for one result: exactly its dtype, shape and bytes, aligned to its elements, apart
+ * from the inputs and from that of other results. A plan writes there what it computes into memory of its
+ * own; a result that is an input, a constant or another result, or that a control operator makes, is copied
+ * once. After a run that failed it holds anything. */
+typedef struct walle_result_memory_t {
+  const char* name;
+  walle_dtype_t dtype;
+  int32_t rank;
+  int64_t shape[WALLE_MAX_RANK];
+  void* data;
+  size_t bytes;
+} walle_result_memory_t;
+
+/* Set struct_size to sizeof(walle_run_options_t), and what is not wanted to 0; later versions append fields.
+ */
+typedef struct walle_run_options_t {
+  size_t struct_size;
+  const char* signature; /* names of inputs, results and memory are its; NULL: the graph's own */
+  double timeout;        /* seconds from the call on, waiting for the session included; 0: no limit */
+  walle_cancel_t* cancel;
+  const walle_result_memory_t* memory;
+  size_t memory_count;
+} walle_run_options_t;
+
+/* WALLE_TIMEOUT or WALLE_CANCELLED when the run was ended; the step under way is finished first, and the
+ * session can be used as before. options may be NULL. */
+WALLE_API walle_status_t walle_session_run_with(walle_session_t* session, const walle_run_options_t* options,
+                                                const walle_tensor_t* inputs, size_t count,
+                                                walle_results_t** results, walle_error_t* error);
 /* One line per step of the plans made so far (one exists after the first run): operator, backend, algorithm,
  * result, predicted time, node. The text lives until the next call or the end of the session. */
 WALLE_API walle_status_t walle_session_explain(walle_session_t* session, const char** text,

@@ -24,6 +24,8 @@ struct ConvShape {
 
   int64_t taps() const { return kh * kw; }
   int64_t depth() const { return c / groups * taps(); }  // length of one dot product
+  // One input channel per group. A single channel with groups = 1 is an ordinary convolution and goes to the
+  // matrix product.
   bool depthwise() const { return groups == c && groups > 1; }
 };
 

@@ -17,6 +17,7 @@ using ConvSum = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t
 template <class T>
 ConvSum<T> conv_at(const ConvShape& s, const T* x, const T* w, int64_t n, int64_t m, int64_t oh, int64_t ow) {
   const int64_t cg = s.c / s.groups;
+  // The first input channel of output channel m's group.
   const int64_t first = m / (s.m / s.groups) * cg;
   ConvSum<T> sum = 0;
   for (int64_t c = 0; c < cg; ++c)

@@ -6,6 +6,7 @@
 namespace walle::kernels::WALLE_ISA_NS {
 
 namespace {
+// Not std::min: see simd.h for why these files take nothing inline from the standard library.
 inline int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
 inline int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
 
@@ -14,6 +15,8 @@ struct Inside {
   int64_t first, last;
 };
 inline Inside inside(int64_t size, int64_t stride, int64_t offset, int64_t count) {
+  // Both bounds are ceilings of a quotient; C++ rounds towards zero, so a size wholly to the left is asked
+  // for first.
   const int64_t first = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
   const int64_t last = size - offset <= 0 ? 0 : (size - offset + stride - 1) / stride;
   return {min64(first, count), max64(min64(last, count), min64(first, count))};
@@ -81,6 +84,7 @@ void pack_panel(const float* planes, const int64_t* offset, int64_t k, const Con
       if (q < n) store(to + q, exact ? load_n(from + q, n - q) : load(from + q));
       to += n;
     }
+    // Zeros behind the last output of the image: the tile computes whole vectors whatever the panel holds.
     for (int64_t q = filled; q < nr; q += kLanes) store(out + l * nr + q, vf{});
   }
 }
@@ -98,6 +102,7 @@ inline void line(const DepthwiseTask& t, const float* __restrict from, vf (&acc)
   const int64_t taps = T > 0 ? T : t.taps;
 #pragma GCC unroll 8
   for (int v = 0; v < V; ++v) acc[v] = splat(t.bias);
+// 25 taps of a 5 x 5 window: with T known the loop disappears and the weights' addresses become constants.
 #pragma GCC unroll 25
   for (int64_t i = 0; i < taps; ++i) {
     const vf w = splat(t.weights[i]);
@@ -119,10 +124,13 @@ inline void piece(const DepthwiseTask& t, const float* from, float* to, bool bou
 // `n` outputs that are consecutive in the planes; may write up to a vector too many when `whole`.
 template <int T>
 void run(const DepthwiseTask& t, const float* from, float* to, int64_t n, bool whole) {
+  // ReLU and ReLU6, which nearly all depthwise layers end in, are applied while the sums are in registers. A
+  // residual must be added before, so with one the activation waits for its own pass.
   const bool bounded = t.activation == Activation::clamp && !t.residual;
   const int64_t end = whole ? (n + kLanes - 1) / kLanes * kLanes : n / kLanes * kLanes;
   int64_t j = 0;
   for (; j + kWide * kLanes <= end; j += kWide * kLanes) piece<kWide, T>(t, from + j, to + j, bounded);
+  // Two vectors between the wide piece and the single one: maps of 14 and 28 columns end in such a rest.
   for (; j + 2 * kLanes <= end; j += 2 * kLanes) piece<2, T>(t, from + j, to + j, bounded);
   for (; j < end; j += kLanes) piece<1, T>(t, from + j, to + j, bounded);
   if (j < n) {

@@ -24,6 +24,8 @@ struct ConvRun {
   int64_t length = 0;
 };
 
+// One channel of one image with one filter; everything is a pointer or a number, so that a task costs nothing
+// to make.
 struct DepthwiseTask {
   const float* planes = nullptr;  // of this channel; kLanes floats may be read past the last element
   const int64_t* tap = nullptr;   // offset of each tap

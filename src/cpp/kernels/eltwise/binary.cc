@@ -7,6 +7,8 @@ void run_binary(BinaryKind kind, DType dtype, const Broadcast& b, const void* x,
   if (begin >= end) return;
   // A bool is a byte of 0 or 1: min is and, max is or, and it compares as an integer.
   const DType as = dtype == DType::boolean ? DType::uint8 : dtype;
+  // One file per class, because every kind is compiled for some ten dtypes: together they would be the
+  // slowest file of the build.
   switch (tensor::binary_class(kind)) {
     case tensor::BinaryClass::arithmetic:
     case tensor::BinaryClass::order: return detail::run_arithmetic(kind, as, b, x, y, out, begin, end);

@@ -36,10 +36,13 @@ void run_float(K kind, const Broadcast& w, const T* x, const T* y, T* out, int64
     case K::sub: return zip(w, x, y, out, begin, end, [](T a, T b) { return a - b; });
     case K::mul: return zip(w, x, y, out, begin, end, [](T a, T b) { return a * b; });
     case K::div: return zip(w, x, y, out, begin, end, [](T a, T b) { return a / b; });
+    // ONNX Mod with fmod = 0 is Python's %, with fmod = 1 C's. Floats should come with the latter, says the
+    // specification; the former has a meaning for them too, NumPy's.
     case K::mod: return zip(w, x, y, out, begin, end, [](T a, T b) { return floor_mod(a, b); });
     case K::fmod: return zip(w, x, y, out, begin, end, [](T a, T b) { return std::fmod(a, b); });
     case K::floor_div: return zip(w, x, y, out, begin, end, [](T a, T b) { return floor_div(a, b); });
     case K::power: return zip(w, x, y, out, begin, end, [](T a, T b) { return std::pow(a, b); });
+    // A NaN in b wins because the comparison is false, one in a because of `a != a`.
     case K::min: return zip(w, x, y, out, begin, end, [](T a, T b) { return a < b || a != a ? a : b; });
     case K::max: return zip(w, x, y, out, begin, end, [](T a, T b) { return a > b || a != a ? a : b; });
     default: return zip(w, x, y, out, begin, end, [](T a, T b) { return a < 0 ? a * b : a; });  // prelu
@@ -52,6 +55,7 @@ void run_integer(K kind, const Broadcast& w, const T* x, const T* y, T* out, int
     case K::add: return zip(w, x, y, out, begin, end, wrap_add<T>);
     case K::sub: return zip(w, x, y, out, begin, end, wrap_sub<T>);
     case K::mul: return zip(w, x, y, out, begin, end, wrap_mul<T>);
+    // Integer division traps on x86 for 0 and for INT_MIN / -1; both are data that a model may hold.
     case K::div: return zip(w, x, y, out, begin, end, safe_div<T>);
     case K::mod: return zip(w, x, y, out, begin, end, safe_floor_mod<T>);
     case K::fmod: return zip(w, x, y, out, begin, end, safe_mod<T>);

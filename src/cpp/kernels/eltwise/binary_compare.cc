@@ -5,6 +5,7 @@ namespace walle::kernels::detail {
 
 void run_compare(BinaryKind kind, DType dtype, const Broadcast& w, const void* x, const void* y, void* out,
                  int64_t begin, int64_t end) {
+  // Results are bool whatever the operands are. Every comparison with NaN is false, as in IEEE 754.
   tensor::visit_numeric(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const auto* p = static_cast<const T*>(x);

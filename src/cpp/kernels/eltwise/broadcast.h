@@ -33,6 +33,7 @@ void for_each_run(const Broadcast& b, int64_t begin, int64_t end, Fn&& fn) {
   const int last = b.rank - 1;
   std::array<int64_t, base::kMaxRank> at{};
   std::array<int64_t, kMaxOperands> offset{};
+  // A thread starts in the middle: the position is taken apart once, then only carried on.
   int64_t rest = begin;
   for (int i = last; i >= 0; --i) {
     at[i] = rest % b.size[i];

@@ -16,6 +16,8 @@ using tensor::Half;
 template <class T>
 constexpr bool kSmallFloat = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
+// Out of range is undefined in C++, and ONNX leaves it to the implementation: here the value saturates in 64
+// bits and its low bits are kept, as NumPy does it on x86-64, on every architecture alike. NaN is 0.
 template <class T, class F>
 T float_to_integer(F v) {
   using Wide = std::conditional_t<std::is_same_v<T, uint64_t>, uint64_t, int64_t>;
@@ -23,6 +25,7 @@ T float_to_integer(F v) {
   // 2^63 and 2^64 are exact in float; the largest integers are not.
   constexpr F kTop = std::is_same_v<Wide, uint64_t> ? F(18446744073709551616.0) : F(9223372036854775808.0);
   if (v >= kTop) return static_cast<T>(std::numeric_limits<Wide>::max());
+  // Negative numbers wrap through int64: NumPy gives 2^64 - 1 for -1.0.
   if constexpr (std::is_same_v<Wide, uint64_t>) {
     if (v <= F(-1)) return v <= F(-9223372036854775808.0) ? T(0) : static_cast<T>(static_cast<int64_t>(v));
   } else {
@@ -33,6 +36,8 @@ T float_to_integer(F v) {
 
 template <class To, class From>
 To convert(From v) {
+  // 16-bit floats go through float32 in both directions: it holds every value of theirs, so nothing is
+  // rounded twice but a double, whose error is below half a unit of the 16-bit result in all but ties.
   if constexpr (kSmallFloat<From>) {
     return convert<To>(static_cast<float>(v));
   } else if constexpr (kSmallFloat<To>) {
@@ -80,17 +85,18 @@ int64_t integer_of(DType dtype, uint8_t code) {
 
 void cast_from_stored(DType from_dtype, const uint8_t* from, DType to_dtype, std::byte* to, int64_t n,
                       bool saturate, tensor::PowerRounding rounding) {
+  // Through int64 or float32, by blocks: six storage formats times twelve dtypes would otherwise be as many
+  // loops, for a conversion that runs once when a model is loaded.
   const bool whole = is_tiny_integer(from_dtype);
   std::array<float, kBlock> floats;
   std::array<int64_t, kBlock> integers;
   for (int64_t at = 0; at < n; at += kBlock) {
     const int64_t m = std::min(kBlock, n - at);
     for (int64_t i = 0; i < m; ++i) {
-      const auto k = static_cast<size_t>(i);
       if (whole)
-        integers[k] = integer_of(from_dtype, from[at + i]);
+        integers[i] = integer_of(from_dtype, from[at + i]);
       else
-        floats[k] = float_of(from_dtype, from[at + i]);
+        floats[i] = float_of(from_dtype, from[at + i]);
     }
     const void* block = whole ? static_cast<const void*>(integers.data()) : floats.data();
     run_cast(whole ? DType::int64 : DType::float32, block, to_dtype, to + at * tensor::dtype_size(to_dtype),
@@ -107,6 +113,8 @@ uint8_t code_of(DType dtype, float value, bool saturate, tensor::PowerRounding r
 void cast_to_stored(DType from_dtype, const std::byte* from, DType to_dtype, uint8_t* to, int64_t n,
                     bool saturate, tensor::PowerRounding rounding) {
   const bool whole = is_tiny_integer(to_dtype);
+  // Codes of fewer than 8 bits lie in the low bits of a byte each; the high ones are zero for whoever packs
+  // them.
   const auto mask = static_cast<uint8_t>((1 << tensor::dtype_bits(to_dtype)) - 1);
   std::array<float, kBlock> floats;
   std::array<int64_t, kBlock> integers;
@@ -116,9 +124,8 @@ void cast_to_stored(DType from_dtype, const std::byte* from, DType to_dtype, uin
     run_cast(from_dtype, from + at * tensor::dtype_size(from_dtype), whole ? DType::int64 : DType::float32,
              block, m, saturate);
     for (int64_t i = 0; i < m; ++i) {
-      const auto k = static_cast<size_t>(i);
       to[at + i] =
-          whole ? static_cast<uint8_t>(integers[k] & mask) : code_of(to_dtype, floats[k], saturate, rounding);
+          whole ? static_cast<uint8_t>(integers[i] & mask) : code_of(to_dtype, floats[i], saturate, rounding);
     }
   }
 }
@@ -127,8 +134,9 @@ void cast_to_stored(DType from_dtype, const std::byte* from, DType to_dtype, uin
 void run_cast(DType from_dtype, const void* from, DType to_dtype, void* to, int64_t n, bool saturate,
               tensor::PowerRounding rounding) {
   if (n <= 0) return;
+  // Bits are copied, also those of NaN, which a conversion to itself may make quiet.
   if (from_dtype == to_dtype) {
-    std::memcpy(to, from, static_cast<size_t>(n * tensor::dtype_size(to_dtype)));
+    std::memcpy(to, from, n * tensor::dtype_size(to_dtype));
     return;
   }
   if (tensor::is_storage_only(from_dtype))

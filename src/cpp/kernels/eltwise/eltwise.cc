@@ -6,6 +6,7 @@ WALLE_PICK_PER_ISA(EltwiseTable, kEltwiseF32, eltwise_table)
 
 UnaryF32 unary_f32(UnaryKind kind, Isa isa, UnaryParams& params) {
   const EltwiseTable& t = eltwise_table(isa);
+  // Activations first: one table serves fused epilogues and stand-alone operators, so that both round alike.
   if (const auto fused = tensor::as_activation(kind, params)) {
     params = fused->params;
     return t.activation[static_cast<int>(fused->activation)];
@@ -34,6 +35,8 @@ BinaryF32 binary_f32(BinaryKind kind, Isa isa) {
   }
 }
 
+// Other steps come from an operand that a view strides over; gathering them into vectors costs more than the
+// scalar kernel.
 bool simple_runs(const Broadcast& b) {
   for (int k = 0; k < b.operands; ++k) {
     const int64_t step = b.stride[k][b.rank - 1];

@@ -6,6 +6,8 @@ namespace walle::kernels::WALLE_ISA_NS {
 
 namespace {
 template <class Fn>
+// The whole rest goes through the same instructions as full vectors, so that a value does not depend on its
+// place in the row.
 inline void map(const float* x, float* y, int64_t n, Fn fn) {
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) store(y + i, fn(load(x + i)));
@@ -31,10 +33,13 @@ void run_abs(const float* x, float* y, int64_t n, float, float) {
 void run_neg(const float* x, float* y, int64_t n, float, float) {
   map(x, y, n, [](vf v) { return -v; });
 }
+// A division: the approximate reciprocal instructions give 12 to 14 bits, and their Newton steps as many
+// operations as a division takes.
 void run_reciprocal(const float* x, float* y, int64_t n, float, float) {
   map(x, y, n, [](vf v) { return 1.0f / v; });
 }
 
+// Min and Max of the tables are ONNX's: NaN wins from either side.
 enum class Op { add, sub, mul, div, min, max };
 
 template <Op O>

@@ -23,6 +23,7 @@ void select(const Broadcast& b, const bool* condition, const void* x, const void
 void run_select(const Broadcast& b, int64_t element_size, const bool* condition, const void* x, const void* y,
                 void* out, int64_t begin, int64_t end) {
   if (begin >= end) return;
+  // By size, not dtype: four loops instead of fifteen, and NaN bits survive.
   switch (element_size) {
     case 1: return select<uint8_t>(b, condition, x, y, out, begin, end);
     case 2: return select<uint16_t>(b, condition, x, y, out, begin, end);

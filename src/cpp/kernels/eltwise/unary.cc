@@ -17,6 +17,7 @@ void map(const T* x, R* y, int64_t n, Fn fn) {
 
 template <class T>
 T softplus(T v) {
+  // The direct log(1 + exp(v)) is infinite from 89 on in float; this form has exp of what is not positive.
   return std::max(v, T(0)) + std::log1p(std::exp(-std::fabs(v)));  // exp never overflows
 }
 
@@ -45,6 +46,7 @@ void run_activation(K kind, const UnaryParams& p, const T* x, T* y, int64_t n) {
   const T a = static_cast<T>(p.alpha);
   const T b = static_cast<T>(p.beta);
   switch (kind) {
+    // Two comparisons, so that NaN takes neither and comes out as itself.
     case K::celu: return map(x, y, n, [a](T v) { return v > 0 ? v : (v <= 0 ? a * std::expm1(v / a) : v); });
     case K::clamp:
       return map(x, y, n, [a, b](T v) {
@@ -114,6 +116,7 @@ void run_float(K kind, const UnaryParams& p, const T* x, T* y, int64_t n) {
 // alpha and beta: whether -infinity and +infinity count.
 template <class T>
 void run_test(K kind, const UnaryParams& p, const T* x, bool* y, int64_t n) {
+  // By comparison with itself: no file of the build has -ffast-math, which would fold it to false.
   if (kind == K::is_nan) return map(x, y, n, [](T v) { return v != v; });
   const bool negative = p.alpha != 0;
   const bool positive = p.beta != 0;

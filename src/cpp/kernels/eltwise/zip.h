@@ -15,6 +15,7 @@ void zip(const Broadcast& b, const T* x, const T* y, R* out, int64_t begin, int6
     const T* p = x + offset[0];
     const T* q = y + offset[1];
     R* o = out + at;
+    // Dense with dense, matrix with scalar, scalar with matrix; the general form serves views.
     if (sx == 1 && sy == 1) {
       for (int64_t i = 0; i < n; ++i) o[i] = fn(p[i], q[i]);
     } else if (sx == 1 && sy == 0) {

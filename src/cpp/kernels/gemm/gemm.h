@@ -16,6 +16,8 @@ namespace walle::kernels {
 
 const GemmTable& gemm_table(Isa isa);
 
+// Strides in elements. Any pair is allowed, so transposed operands and rows of wider tensors need no copy;
+// unit strides have faster packing.
 struct Matrix {
   const float* data = nullptr;
   int64_t row_stride = 0;
@@ -29,6 +31,8 @@ struct PanelSource {
   const void* object = nullptr;
 };
 
+// At most one bias is set, and everything optional is null. Never changed by run_gemm: one description serves
+// every run of a plan.
 struct Gemm {
   int64_t m = 0, n = 0, k = 0;
   // One of: packed_a (packed_a_elements), or a.
@@ -45,6 +49,9 @@ struct Gemm {
 
 int64_t packed_a_elements(const GemmTable& table, int64_t m, int64_t k);
 int64_t packed_b_elements(const GemmTable& table, int64_t n, int64_t k);
+// Rows [k0, k1) of B into their places; all rows make a packed B.
+void pack_b_rows(const GemmTable& table, const Matrix& b, int64_t k0, int64_t k1, int64_t k, int64_t n,
+                 float* out);
 void pack_whole_b(const GemmTable& table, const Matrix& b, int64_t k, int64_t n, float* out);
 
 // Scratch for one thread of a product; the whole product needs `threads` times as much.

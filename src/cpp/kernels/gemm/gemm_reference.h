@@ -13,6 +13,8 @@ namespace walle::kernels {
 template <class T>
 void gemm_reference(int64_t m, int64_t n, int64_t k, const T* a, const T* b, T* c, const Epilogue& e,
                     int threads) {
+  // Unsigned for every integer: overflow then wraps as NumPy's does instead of being undefined, and the low
+  // bits are the same for signed operands.
   using Sum = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
   base::parallel_for(m, threads, [&](int64_t i) {
     for (int64_t j = 0; j < n; ++j) {

@@ -25,6 +25,8 @@ struct GemmBlock {
   Epilogue epilogue;  // pointers already moved to this block
 };
 
+// mr and nr are data, not constants of the header: they differ between instruction sets, and packed weights
+// carry the layout of the set that packed them.
 struct GemmTable {
   int mr = 0;        // rows of a packed A panel
   int nr = 0;        // columns of a packed B panel

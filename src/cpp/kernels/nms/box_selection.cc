@@ -10,6 +10,8 @@ struct Corners {
 };
 
 Corners corners(const float* b, bool center) {
+  // ONNX center_point_box = 1 is what PyTorch's detectors write, 0 what TensorFlow's do. Corners of the
+  // second form may come in either order, says ONNX; the minima put them right.
   if (center)
     return {.y0 = b[1] - b[3] / 2, .x0 = b[0] - b[2] / 2, .y1 = b[1] + b[3] / 2, .x1 = b[0] + b[2] / 2};
   return {.y0 = std::min(b[0], b[2]),
@@ -26,6 +28,7 @@ bool overlaps(const Corners& a, const Corners& b, float threshold) {
   const float common = height * width;
   const float area_a = (a.y1 - a.y0) * (a.x1 - a.x0);
   const float area_b = (b.y1 - b.y0) * (b.x1 - b.x0);
+  // Else 0 / 0 would be NaN, and NaN > threshold is false only by luck of the comparison's direction.
   if (area_a <= 0 || area_b <= 0) return false;
   return common / (area_a + area_b - common) > threshold;
 }
@@ -41,6 +44,7 @@ int64_t run_box_selection(const BoxSelection& s, const float* boxes, const float
       int64_t candidates = 0;
       for (int64_t i = 0; i < s.boxes; ++i)
         if (score[i] > s.score_threshold) order[candidates++] = static_cast<int32_t>(i);
+      // Ties by position, as the ONNX reference keeps them; std::sort alone would order them by chance.
       std::sort(order, order + candidates,
                 [&](int32_t a, int32_t b) { return score[a] > score[b] || (score[a] == score[b] && a < b); });
       // Greedy: each box against those kept of its own class, of which there are at most `limit`.
@@ -48,6 +52,8 @@ int64_t run_box_selection(const BoxSelection& s, const float* boxes, const float
       for (int64_t i = 0; i < candidates && found - first < s.limit; ++i) {
         const Corners own = corners(box + order[i] * 4, s.center_point_box);
         bool kept = true;
+        // Against the kept ones, not all: quadratic in `limit`, which models keep at 100 to 300, not in the
+        // number of boxes. A grid or a tree would pay only for thousands of kept boxes.
         for (int64_t k = first; kept && k < found; ++k)
           kept = !overlaps(own, corners(box + rows[k * 3 + 2] * 4, s.center_point_box), s.iou_threshold);
         if (!kept) continue;

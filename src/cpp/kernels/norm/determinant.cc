@@ -11,7 +11,10 @@ double determinant(double* a, int64_t n) {
   for (int64_t col = 0; col < n; ++col) {
     int64_t pivot = col;
     for (int64_t row = col + 1; row < n; ++row)
+      // Partial pivoting (Golub and Van Loan, "Matrix Computations"): without it a small leading
+      // element magnifies rounding errors without bound.
       if (std::fabs(a[row * n + col]) > std::fabs(a[pivot * n + col])) pivot = row;
+    // Exactly zero below as well: the matrix is singular, and the division that follows must not happen.
     if (a[pivot * n + col] == 0) return 0;
     if (pivot != col) {
       std::swap_ranges(a + pivot * n, a + pivot * n + n, a + col * n);

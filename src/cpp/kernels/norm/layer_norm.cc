@@ -20,17 +20,21 @@ Moments moments(const LayerNorm& s, const T* x) {
     for (int64_t i = 0; i < s.n; ++i) m.mean += static_cast<double>(x[i]);
     m.mean /= static_cast<double>(s.n);
   }
+  // A second pass, because E[x^2] - E[x]^2 cancels when the mean is large against the deviation.
   double variance = 0;
   for (int64_t i = 0; i < s.n; ++i) {
     const double d = static_cast<double>(x[i]) - m.mean;
     variance += d * d;
   }
+  // epsilon inside the root, as ONNX has it.
   m.inv_std = 1 / std::sqrt(variance / static_cast<double>(s.n) + s.epsilon);
   return m;
 }
 
 template <class T>
 void normalize_row(const LayerNorm& s, const Moments& m, const T* x, const T* scale, const T* bias, T* y) {
+  // Statistics in double, the row in its own type: the second pass runs over as many elements per vector as
+  // the type allows.
   const T mean = static_cast<T>(m.mean);
   const T inv_std = static_cast<T>(m.inv_std);
   for (int64_t i = 0; i < s.n; ++i) {
@@ -52,6 +56,7 @@ void run_layer_norm(const LayerNorm& s, DType dtype, const void* x, const void* 
         const Moments m = moments(s, row);
         normalize_row(s, m, row, static_cast<const T*>(scale), static_cast<const T*>(bias),
                       static_cast<T*>(y) + r * s.n);
+        // Outputs of training graphs alone; at inference nobody names them.
         if (mean) mean[r] = static_cast<float>(m.mean);
         if (inv_std) inv_std[r] = static_cast<float>(m.inv_std);
       }

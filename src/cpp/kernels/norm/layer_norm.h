@@ -7,9 +7,9 @@ namespace walle::kernels {
 
 struct LayerNorm {
   int64_t rows = 0;
-  int64_t n = 0;  // elements per row
-  double epsilon = 1e-5;
-  bool center = true;  // false: RMS normalisation, the mean is taken as 0
+  int64_t n = 0;          // elements per row
+  double epsilon = 1e-5;  // ONNX's default
+  bool center = true;     // false: RMS normalisation, the mean is taken as 0
 };
 
 // y = (x - mean) / sqrt(variance + epsilon) * scale + bias, per row. scale

@@ -41,6 +41,7 @@ struct Window {
     }
     for (int64_t t = 0; t < s.kernel[axis]; ++t) {
       const int64_t i = start[axis] + t * s.dilation[axis];
+      // Padding is no element: it neither wins nor has an index.
       if (i < 0) continue;
       if (i >= s.in[axis]) break;
       walk(axis + 1, start, offset * s.in[axis] + i, column + i * column_step, column_step * s.in[axis]);
@@ -62,12 +63,15 @@ template <class T>
 void pool(const MaxPoolIndices& s, const T* x, T* y, int64_t* indices, int threads) {
   const int64_t in = product(s.in);
   const int64_t out = product(s.out);
+  // A plane is thousands of windows as a rule, so each may be a piece.
   parallel_ranges(s.planes, 1, threads, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p)
       for (int64_t o = 0; o < out; ++o) {
         Window<T> w{s, x + p * in};
         w.walk(0, window_start(s, o), 0, 0, 1);
         y[p * out + o] = w.best;
+        // Indices count through the whole tensor, batch and channels included (ONNX MaxPool, output Indices),
+        // which is why p * in is added in either storage order.
         indices[p * out + o] = p * in + (s.column_major ? w.column_major : w.row_major);
       }
   });

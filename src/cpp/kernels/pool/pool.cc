@@ -13,6 +13,8 @@ WALLE_PICK_PER_ISA(PoolTable, kPoolF32, pool_table)
 
 namespace {
 // Taps of one window along one axis that lie in [low, high).
+// Counted tap by tap: with dilation the taps inside the input are no interval of the window, and windows are
+// small.
 int64_t counted(int64_t out, int64_t stride, int64_t taps, int64_t dilation, int64_t before, int64_t low,
                 int64_t high) {
   int64_t n = 0;
@@ -34,6 +36,7 @@ int64_t pool_divisor(const PoolShape& s, int64_t oh, int64_t ow) {
   const int64_t left = s.count_padding ? -s.pl : 0;
   const int64_t bottom = s.h + (s.count_padding ? s.pb : 0);
   const int64_t right = s.w + (s.count_padding ? s.pr : 0);
+  // At least 1: with ceil_mode a window may lie wholly in the padding, and its mean is then 0, not 0 / 0.
   return std::max<int64_t>(
       counted(oh, s.sh, s.kh, s.dh, s.pt, top, bottom) * counted(ow, s.sw, s.kw, s.dw, s.pl, left, right), 1);
 }
@@ -57,9 +60,12 @@ Pool make_pool(const PoolShape& s, Isa isa) {
                          .groups = 2};
   Pool p{.shape = s, .table = &pool_table(isa), .planes = make_conv(window, isa), .factor = {}};
   if (!s.mean) {
+    // What no maximum takes; a mean needs 0, the planes' default.
     p.planes.planes.fill = -std::numeric_limits<float>::infinity();
     return p;
   }
+  // Reciprocals per output, made once per plan: only windows at the border differ, but a table needs no
+  // branch.
   for (int64_t i = 0; i < s.oh; ++i)
     for (int64_t j = 0; j < s.ow; ++j) p.factor.push_back(1.0f / static_cast<float>(pool_divisor(s, i, j)));
   return p;

@@ -23,6 +23,7 @@ T pool_at(const PoolShape& s, const T* x, int64_t oh, int64_t ow) {
       const int64_t iw = ow * s.sw - s.pl + j * s.dw;
       if (iw < 0 || iw >= s.w) continue;
       const T v = x[ih * s.w + iw];
+      // NaN wins and stays: nothing compares greater.
       if (v > best || v != v) best = v;
       sum += static_cast<Sum>(v);
     }

@@ -5,8 +5,12 @@
 namespace walle::kernels::WALLE_ISA_NS {
 
 namespace {
+// The taps are not unrolled by their number as depthwise convolution's are: SqueezeNet's max pools take 0.43
+// ms where the best peer takes 0.12 (Zen 4), of 8 ms in all.
 template <bool Mean>
 inline vf pooled(const PoolTask& t, const float* from) {
+  // From the first tap, not from a neutral element: one operation less per window, and a window has at least
+  // one tap.
   vf acc = load(from + t.tap[0]);
   for (int64_t i = 1; i < t.taps; ++i) {
     const vf x = load(from + t.tap[i]);

@@ -17,6 +17,7 @@ constexpr size_t kMiddle = 397;
 double unit(uint32_t high, uint32_t low) { return ((high >> 5) * 0x1p26 + (low >> 6)) / 0x1p53; }
 }  // namespace
 
+// All constants of the generator are the paper's; the seeding is that of its 2002 revision (init_genrand).
 Mersenne::Mersenne(uint32_t seed) {
   state_[0] = seed;
   for (uint32_t i = 1; i < state_.size(); ++i)
@@ -24,6 +25,7 @@ Mersenne::Mersenne(uint32_t seed) {
 }
 
 uint32_t Mersenne::next() {
+  // All 624 words anew at once, as the paper has it; in between a draw is four shifts.
   if (at_ == state_.size()) {
     for (size_t i = 0; i < state_.size(); ++i) {
       const uint32_t y = (state_[i] & 0x80000000u) | (state_[(i + 1) % kWords] & 0x7fffffffu);
@@ -49,6 +51,8 @@ double Mersenne::normal() {
     spare_.reset();
     return kept;
   }
+  // Marsaglia and Bray's polar method (1964), because NumPy's legacy generator uses it: another one would be
+  // as good, but not give the same numbers.
   double x1 = 0;
   double x2 = 0;
   double r2 = 0;
@@ -67,6 +71,7 @@ std::array<uint32_t, 4> philox(uint64_t key, uint64_t counter) {
   auto k0 = static_cast<uint32_t>(key);
   auto k1 = static_cast<uint32_t>(key >> 32);
   std::array<uint32_t, 4> c{static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32), 0, 0};
+  // Ten rounds, as the paper recommends: seven already pass BigCrush there, the rest is margin.
   for (int round = 0; round < 10; ++round) {
     const uint64_t p0 = uint64_t{0xD2511F53u} * c[0];
     const uint64_t p1 = uint64_t{0xCD9E8D57u} * c[2];
@@ -85,6 +90,7 @@ std::array<double, 2> draw(const Random& s, uint64_t key, uint64_t counter) {
   const double u = unit(c[0], c[1]);
   const double v = unit(c[2], c[3]);
   if (!s.normal) return {s.low + (s.high - s.low) * u, s.low + (s.high - s.low) * v};
+  // u lies in [0, 1), so 1 - u is never 0.
   const double radius = std::sqrt(-2 * std::log1p(-u));
   const double angle = 2 * std::numbers::pi * v;
   return {s.low + s.high * radius * std::cos(angle), s.low + s.high * radius * std::sin(angle)};
@@ -102,11 +108,13 @@ void fill(const Random& s, T* y, int64_t n, int threads) {
   if (s.seed) {
     // Numbers beyond uint32 wrap as NumPy's seed mask does; a seed that is no number counts as 0.
     const double seed = std::fmod(std::trunc(std::isfinite(*s.seed) ? *s.seed : 0), 4294967296.0);
+    // One thread: the numbers depend on those before, and reproducing them is what the seed is for.
     Mersenne g(static_cast<uint32_t>(static_cast<int64_t>(seed)));
     for (int64_t i = 0; i < n; ++i)
       y[i] = static_cast<T>(s.normal ? s.low + s.high * g.normal() : s.low + (s.high - s.low) * g.uniform());
     return;
   }
+  // By counter, so that any thread can make any pair and the result does not depend on how many there are.
   const uint64_t key = fresh_stream();
   parallel_ranges((n + 1) / 2, kHeavyGrain, threads, [&](int64_t begin, int64_t end) {
     for (int64_t pair = begin; pair < end; ++pair) {

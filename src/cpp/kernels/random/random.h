@@ -11,6 +11,7 @@ namespace walle::kernels {
 
 // MT19937 (Matsumoto and Nishimura, "Mersenne Twister", 1998) with the draws of NumPy's legacy RandomState,
 // so that a seeded node gives the numbers the ONNX reference evaluator gives.
+// One per tensor that is filled, on one thread: its numbers are a sequence.
 class Mersenne {
  public:
   explicit Mersenne(uint32_t seed);
@@ -18,7 +19,7 @@ class Mersenne {
   double normal();   // polar method, the second number of each pair kept
 
  private:
-  static constexpr size_t kWords = 624;
+  static constexpr size_t kWords = 624;  // of 32 bits: 19,937 bits of state
 
   uint32_t next();
   std::array<uint32_t, kWords> state_;

@@ -21,7 +21,7 @@ constexpr int64_t kRegister = 16;    // bytes: the vector register that every su
 constexpr int64_t kEnoughParts = 8;  // of the split axis, so that up to as many threads share a box evenly
 
 struct Axis {
-  int64_t size, src, dst;
+  int64_t size, src, dst;  // steps of both sides in bytes
 };
 
 // The widest unit, as one value.
@@ -41,6 +41,8 @@ int unit_axis(const std::vector<Axis>& axes, int64_t Axis::* view, int64_t unit)
 void widen_unit(std::vector<Axis>& axes, int64_t& unit) {
   while (!axes.empty() && axes.back().src == unit && axes.back().dst == unit) {
     const int64_t run = unit * axes.back().size;
+    // 3, 5, 6, 7, ... bytes have no register type, and a memcpy of so few bytes by a run-time length is
+    // mostly its call: they stay single elements.
     if (run <= kRegister && !std::has_single_bit(static_cast<uint64_t>(run))) return;
     unit = run;
     axes.pop_back();
@@ -53,7 +55,10 @@ BoxCopy plan_box(int rank, const int64_t* size, int64_t src_offset, const int64_
                  int64_t dst_offset, const int64_t* dst_stride, int64_t element) {
   std::vector<Axis> axes;
   for (int a = 0; a < rank; ++a)
+    // Axes of 1 do not move; without them more boxes have their last axis contiguous.
     if (size[a] > 1) axes.push_back({size[a], src_stride[a] * element, dst_stride[a] * element});
+  // By the destination's steps, greatest first: writes then come in order, and stores that miss cost more
+  // than loads that do. Stable, so that axes of one size keep the region's order.
   std::ranges::stable_sort(axes,
                            [](const Axis& a, const Axis& b) { return std::abs(a.dst) > std::abs(b.dst); });
   BoxCopy box;
@@ -115,6 +120,7 @@ void strided_line(int64_t n, const std::byte* src, int64_t ss, std::byte* dst, i
   const auto loop = [&](int64_t from, int64_t to) {
     for (int64_t i = 0; i < n; ++i) {
       Unit v;
+      // memcpy of a constant size is one move, and defined for addresses that are not aligned to the unit.
       std::memcpy(&v, src + i * from, sizeof v);
       std::memcpy(dst + i * to, &v, sizeof v);
     }
@@ -156,7 +162,7 @@ void run(const BoxCopy& box, const std::byte* src, std::byte* dst) {
 }
 
 void copy_rows(const BoxCopy& box, const std::byte* src, std::byte* dst) {
-  const auto bytes = static_cast<size_t>(box.unit);
+  const size_t bytes = box.unit;
   if (box.rank == 0) {
     std::memcpy(dst, src, bytes);
     return;

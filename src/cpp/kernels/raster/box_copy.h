@@ -13,6 +13,7 @@
 
 namespace walle::kernels {
 
+// As base::kMaxRank: merging never leaves a region more axes than its tensor has.
 inline constexpr int kBoxRank = 8;
 
 struct BoxCopy {

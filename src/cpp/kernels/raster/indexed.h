@@ -85,6 +85,7 @@ int64_t tuple_offset(const IndexStep* steps, int depth, const Index* tuple) {
   for (int c = 0; c < depth; ++c) {
     const int64_t given = tuple[c];
     const int64_t index = given < 0 ? given + steps[c].bound : given;
+    // As unsigned, one comparison finds both ends.
     if (static_cast<uint64_t>(index) >= static_cast<uint64_t>(steps[c].bound)) [[unlikely]]
       return -1;
     offset += index * steps[c].stride;
@@ -94,6 +95,7 @@ int64_t tuple_offset(const IndexStep* steps, int depth, const Index* tuple) {
 
 // Lowers `bad` to `position`; the first wrong index is reported whichever thread meets one first.
 inline void note_bad(std::atomic<int64_t>& bad, int64_t position) {
+  // An atomic minimum, which C++20 does not have.
   for (int64_t seen = bad.load(); position < seen && !bad.compare_exchange_weak(seen, position);) {
   }
 }
@@ -145,6 +147,7 @@ int64_t gather_elements(const Rounds& rounds, IndexStep step, const Index* indic
         const auto index = static_cast<uint64_t>(int64_t{given});
         return ((index + bound) | (bound - 1 - index)) >> 63;
       };
+      // Embedding tables and plain Gather: without the three products the loop is a load, an add and a store.
       const bool plain = to_step == 1 && from_step == 0 && step.stride == 1;
       for (int64_t block = 0; block < n; block += kCheckBlock) {
         const int64_t stop = std::min(n, block + kCheckBlock);
@@ -155,6 +158,7 @@ int64_t gather_elements(const Rounds& rounds, IndexStep step, const Index* indic
           while (!outside(at[j])) ++j;
           return note_bad(bad, i + j);
         }
+        // The sign bit as a mask: adds the bound to negative indices without a branch.
         const auto wrapped = [&](int64_t j) {
           return int64_t{at[j]} + ((int64_t{at[j]} >> 63) & step.bound);
         };
@@ -173,8 +177,9 @@ int64_t gather_elements(const Rounds& rounds, IndexStep step, const Index* indic
 // A box per round. Gather: rounds write disjoint places, so threads share them.
 inline void gather_boxes(const BoxCopy& body, const Rounds& rounds, const int64_t* offsets, int64_t element,
                          const std::byte* src, std::byte* dst, int threads) {
+  // Rounds, by their size: one of 64 KB or more is a piece of its own.
   const int64_t grain = 1 + kCopyGrainBytes / (body.bytes() + 1);
-  const auto bytes = static_cast<size_t>(body.unit);
+  const size_t bytes = body.unit;
   parallel_ranges(rounds.count(), grain, threads, [&](int64_t begin, int64_t end) {
     if (body.rank == 0)
       for_rounds(rounds, begin, end, [&](int64_t i, int64_t to) {
@@ -190,7 +195,7 @@ inline void gather_boxes(const BoxCopy& body, const Rounds& rounds, const int64_
 // Scatter: later rounds win, so they stay in order.
 inline void scatter_boxes(const BoxCopy& body, const Rounds& rounds, const int64_t* offsets, int64_t element,
                           const std::byte* src, std::byte* dst) {
-  const auto bytes = static_cast<size_t>(body.unit);
+  const size_t bytes = body.unit;
   if (body.rank == 0)
     return for_rounds(rounds, 0, rounds.count(), [&](int64_t i, int64_t from) {
       std::memcpy(dst + offsets[i] * element, src + from * element, bytes);

@@ -32,6 +32,7 @@ inline void tile(uint32_t, const std::byte* src, int64_t sp, std::byte* dst, int
   const V4 b = load<V4>(src + sp);
   const V4 c = load<V4>(src + 2 * sp);
   const V4 d = load<V4>(src + 3 * sp);
+  // Interleaved pairs of rows, then pairs of those: two steps of log2(4).
   const V4 ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
   const V4 ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
   const V4 cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
@@ -68,6 +69,8 @@ inline void corner(int64_t r0, int64_t r1, int64_t c0, int64_t c1, const std::by
     }
 }
 
+// Elements along the edge of a tile, and all where there is no tile: of 16-byte units each is a register
+// already, and 1- and 2-byte ones are rare enough for a plain loop.
 template <class Unit>
 void block(int64_t r0, int64_t r1, int64_t c0, int64_t c1, const std::byte* src, int64_t sp, std::byte* dst,
            int64_t dp) {

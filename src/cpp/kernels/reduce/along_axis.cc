@@ -29,6 +29,8 @@ void arg_reduce(const ArgReduce& s, const T* x, int64_t* y) {
       const T* run = x + o * s.axis * s.inner + i;
       int64_t at = 0;
       for (int64_t k = 1; k < s.axis; ++k)
+        // Strictly better, or an equal one if the last index is asked for: the first of equals wins by
+        // itself.
         if (replaces(run[k * s.inner], run[at * s.inner], s.greatest, s.last_index)) at = k;
       y[o * s.inner + i] = at;
     }
@@ -52,10 +54,12 @@ void cum_sum(const CumSum& s, const T* x, T* y) {
   const int64_t step = s.reverse ? -s.inner : s.inner;
   for (int64_t o = 0; o < s.outer; ++o) {
     for (int64_t i = 0; i < s.inner; ++i) {
+      // From the end with steps back: one loop for both directions.
       int64_t at = o * s.axis * s.inner + i + (s.reverse ? (s.axis - 1) * s.inner : 0);
       T total = s.product ? 1 : 0;
       for (int64_t k = 0; k < s.axis; ++k, at += step) {
         const T v = x[at];
+        // ONNX CumSum, exclusive = 1: the sum before the element, so the first is 0 (for a product 1).
         if (s.exclusive) y[at] = total;
         total = s.product ? multiplied(total, v) : added(total, v);
         if (!s.exclusive) y[at] = total;

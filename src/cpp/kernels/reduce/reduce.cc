@@ -71,6 +71,7 @@ T fold_run(const T* x, int64_t n) {
     for (; i + kLanes <= m; i += kLanes)
       for (int64_t k = 0; k < kLanes; ++k) lane[k] = Op<T>::step(lane[k], x[at + i + k]);
     for (; i < m; ++i) lane[0] = Op<T>::step(lane[0], x[at + i]);
+    // In halves, always the same way: the result does not depend on the instruction set.
     for (int64_t width = kLanes / 2; width > 0; width /= 2)
       for (int64_t k = 0; k < width; ++k) lane[k] = Op<T>::step(lane[k], lane[k + width]);
     total = Op<Total>::step(total, static_cast<Total>(lane[0]));
@@ -97,6 +98,7 @@ void fold(const ReducePlan& p, int axis, const T* x, const int64_t* x_stride, co
 template <class T, template <class> class Op>
 void reduce(const ReducePlan& p, const T* x, T* y, int threads) {
   std::fill(y, y + p.kept_elements, Op<T>::neutral());
+  // Neutral elements are the answer for empty sets.
   if (p.kept_elements == 0 || p.reduced_elements == 0) return;
   if (p.rank == 0) {
     *y = *x;
@@ -137,6 +139,7 @@ void run(ReduceKind kind, const ReducePlan& p, const T* x, T* y, int threads) {
     for (int64_t i = 0; i < p.kept_elements; ++i) y[i] /= count;
   } else {
     for (int64_t i = 0; i < p.kept_elements; ++i)
+      // A mean of nothing has no integer; 0 rather than a trap.
       y[i] = static_cast<T>(p.reduced_elements == 0 ? 0 : static_cast<int64_t>(y[i]) / p.reduced_elements);
   }
 }
@@ -148,6 +151,8 @@ ReducePlan make_reduce_plan(const Shape& in, std::span<const int> axes) {
     const bool reduced = std::ranges::find(axes, i) != axes.end();
     (reduced ? p.reduced_elements : p.kept_elements) *= in[i];
     if (in[i] == 1) continue;
+    // Neighbours that are both kept or both reduced are one axis: at most eight become few, and inner runs
+    // long.
     if (p.rank > 0 && p.reduced[p.rank - 1] == reduced) {
       p.size[p.rank - 1] *= in[i];
     } else {

@@ -19,6 +19,7 @@ namespace {
 template <class T>
 void blend(const Interpolate& s, const T* __restrict x, const int32_t* index, const T* weight,
            T* __restrict y) {
+  // Both rows in one pass; the general form writes y once per tap.
   if (s.taps == 2) {
     const T* a = x + index[0] * s.inner;
     const T* b = x + index[1] * s.inner;
@@ -52,6 +53,8 @@ void blend_scalar_rows(const Interpolate& s, const T* x, const int32_t* index, c
 
 template <class T>
 void interpolate(const Interpolate& s, const T* x, const int32_t* index, const T* weight, T* y, int threads) {
+  // The last axis of an image: neighbouring outputs are neighbours in memory, so a row at a time; along any
+  // other axis whole rows are blended, which vectorises.
   if (s.inner == 1) {
     parallel_ranges(s.outer, items_of(kCallGrain, s.out * s.taps), threads, [&](int64_t begin, int64_t end) {
       for (int64_t o = begin; o < end; ++o) blend_scalar_rows(s, x + o * s.in, index, weight, y + o * s.out);
@@ -82,14 +85,14 @@ void select_elements(const Interpolate& s, const void* x, const int32_t* index, 
 void select(const Interpolate& s, int64_t size, const std::byte* x, const int32_t* index, std::byte* y,
             int threads) {
   const int64_t bytes = s.inner * size;
+  // Nearest neighbours along the last axis: a memcpy of one pixel would cost more than the pixel.
   if (bytes == 1) return select_elements<uint8_t>(s, x, index, y, threads);
   if (bytes == 2) return select_elements<uint16_t>(s, x, index, y, threads);
   if (bytes == 4) return select_elements<uint32_t>(s, x, index, y, threads);
   if (bytes == 8) return select_elements<uint64_t>(s, x, index, y, threads);
   parallel_ranges(s.outer * s.out, items_of(kScalarGrain, s.inner), threads, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r)
-      std::memcpy(y + r * bytes, x + (r / s.out * s.in + index[r % s.out]) * bytes,
-                  static_cast<size_t>(bytes));
+      std::memcpy(y + r * bytes, x + (r / s.out * s.in + index[r % s.out]) * bytes, bytes);
   });
 }
 }  // namespace

@@ -25,6 +25,7 @@ bool split_recurrence(const Rnn& r) { return r.kind == RnnKind::gru && !r.linear
 // and several rows, steps of a chunk are not adjacent.
 int64_t chunk_steps(const Rnn& r) {
   if (r.sequence == 0 || (r.batch_first && r.batch > 1)) return std::max<int64_t>(r.sequence, 1);
+  // Elements that the projection of one step takes.
   const int64_t step = std::max<int64_t>(r.batch * r.gates * r.hidden, 1);
   return std::min(r.sequence, std::max(kChunkElements / step, kMinChunk));
 }
@@ -43,6 +44,7 @@ struct Scratch {
     bias = whole_lines(2 * width);
     const int64_t project = gemm_workspace_bytes(t, chunk_steps(r) * r.batch, width, r.input, false, true);
     const int64_t recur = gemm_workspace_bytes(t, r.batch, width, r.hidden, false, true);
+    // One scratch for both products: they never run at the same time within a direction.
     gemm = whole_lines(std::max(project, recur) / kFloatBytes * std::max(threads, 1));
   }
   int64_t total() const { return projected + gates + h + cell + reset + bias + gemm; }
@@ -98,13 +100,15 @@ class Direction {
   void store_state(const float* from, float* to) {
     if (!to) return;
     for (int64_t b = 0; b < r_.batch; ++b)
-      std::memcpy(to + state_at(b), from + b * r_.hidden, static_cast<size_t>(r_.hidden) * sizeof(float));
+      std::memcpy(to + state_at(b), from + b * r_.hidden, r_.hidden * kFloatBytes);
   }
 
   // Both biases belong to the projection, except the one
   // that GRU's reset gate scales with the recurrent product.
   void make_bias() {
     const float* b = o_.b ? o_.b + d_ * 2 * width_ : nullptr;
+    // ONNX GRU, linear_before_reset = 1 (what PyTorch and cuDNN compute): the third gate is g(Wx + Wb + r *
+    // (Rh + Rb)), so its Rb may not be added before the reset.
     const int64_t kept = r_.kind == RnnKind::gru && r_.linear_before_reset ? 2 * r_.hidden : width_;
     for (int64_t i = 0; i < width_; ++i) {
       bias_[i] = !b ? 0 : i < kept ? b[i] + b[width_ + i] : b[i];
@@ -167,6 +171,7 @@ class Direction {
   }
 
   void step(int64_t t) {
+    // The product of the third gate needs r * h, which the first two gates give: two products instead of one.
     if (split_recurrence(r_)) {
       const int64_t two = 2 * r_.hidden;
       recur(h_, 0, two, recurrent_weights_, nullptr);
@@ -184,8 +189,10 @@ class Direction {
       const int64_t row = r_.batch_first ? (b * r_.sequence + t) * r_.directions + d_
                                          : (t * r_.directions + d_) * r_.batch + b;
       float* y = o_.y + row * r_.hidden;
-      const auto bytes = static_cast<size_t>(r_.hidden) * sizeof(float);
+      const int64_t bytes = r_.hidden * kFloatBytes;
       if (o_.lengths && t >= o_.lengths[b])
+        // ONNX leaves outputs beyond sequence_lens to the implementation; zeros are what PyTorch's packed
+        // sequences give.
         std::memset(y, 0, bytes);
       else
         std::memcpy(y, h_ + b * r_.hidden, bytes);
@@ -210,6 +217,8 @@ int inner_threads(const Rnn& r, int threads) { return r.directions > 1 ? std::ma
 
 int64_t rnn_packed_elements(const GemmTable& t, const Rnn& r) {
   const int64_t width = r.gates * r.hidden;
+  // Panels of the split form start anew after two gates, because a panel must not hold columns of both
+  // products.
   const int64_t recurrent = split_recurrence(r) ? packed_b_elements(t, 2 * r.hidden, r.hidden) +
                                                       packed_b_elements(t, r.hidden, r.hidden)
                                                 : packed_b_elements(t, width, r.hidden);

@@ -6,6 +6,7 @@
 namespace walle::kernels::WALLE_ISA_NS {
 
 namespace {
+// By masks: both sides are computed, as vectors must; neither side traps.
 inline vf select(vi mask, vf a, vf b) { return as_float((as_int(a) & mask) | (as_int(b) & ~mask)); }
 
 inline vf softplus(vf x) {
@@ -33,6 +34,7 @@ inline vf apply(const RnnActivation& a, vf x) {
 }
 
 // Sigmoid gates, tanh elsewhere, no clipping.
+// What PyTorch and Keras export, so that it is compiled without a choice per vector.
 struct Usual {
   static vf f(const RnnRow&, vf x) { return sigmoid(x); }
   static vf g(const RnnRow&, vf x) { return tanh(x); }
@@ -40,6 +42,7 @@ struct Usual {
 };
 
 struct Any {
+  // Clipping is rare, so that it may cost a branch.
   static vf bounded(const RnnRow& r, vf x) { return r.clip > 0 ? clamp(x, -r.clip, r.clip) : x; }
   static vf f(const RnnRow& r, vf x) { return apply(r.f, bounded(r, x)); }
   static vf g(const RnnRow& r, vf x) { return apply(r.g, bounded(r, x)); }
@@ -86,6 +89,7 @@ inline void lstm_row(const RnnRow& r) {
     const vf before = load_some(r.cell + i, n);
     const vf in = A::f(r, sum(0) + peep(0, before));
     const vf forget = r.input_forget ? 1.0f - in : A::f(r, sum(2) + peep(2, before));
+    // Outputs see the new cell through their peephole, the other gates the old one (ONNX LSTM).
     const vf cell = forget * before + in * A::g(r, sum(3));
     const vf out = A::f(r, sum(1) + peep(1, cell));
     store_some(r.cell + i, cell, n);
@@ -100,6 +104,7 @@ inline void gru_linear_row(const RnnRow& r) {
     const vf update = A::f(r, load_some(r.x + i, n) + load_some(r.s + i, n));
     const vf reset = A::f(r, load_some(r.x + h + i, n) + load_some(r.s + h + i, n));
     const vf fresh = A::g(r, load_some(r.x + 2 * h + i, n) + reset * load_some(r.s + 2 * h + i, n));
+    // (1 - z) * fresh + z * h with one multiplication less.
     store_some(r.h + i, fresh + update * (load_some(r.h + i, n) - fresh), n);
   });
 }

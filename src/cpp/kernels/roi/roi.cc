@@ -13,6 +13,7 @@ namespace {
 constexpr double kMaxSamples = 1024;
 // Box edges beyond it are far outside any image all the same, and their differences stay small integers.
 constexpr double kFarOutside = 1e9;
+constexpr int64_t kRoiNumbers = 5;  // of MaxRoiPool: batch index, x1, y1, x2, y2
 
 // A bilinear reading: the four elements around a point.
 struct Sample {
@@ -22,6 +23,8 @@ struct Sample {
 
 // The two neighbours of a coordinate and the weight of the second.
 bool neighbours(double v, int64_t size, int64_t& low, int64_t& high, double& fraction) {
+  // One element beyond either edge still reads the edge, further ones nothing: the rule of Detectron's
+  // RoIAlign, which ONNX took over.
   if (!(v >= -1.0 && v <= static_cast<double>(size))) return false;  // also for NaN
   v = std::max(v, 0.0);
   low = std::min(static_cast<int64_t>(v), size - 1);
@@ -57,6 +60,8 @@ Status measure(const Roi& s, const T* roi, Box& b) {
   b.top = static_cast<double>(roi[1]) * s.scale - shift;
   double width = static_cast<double>(roi[2]) * s.scale - shift - b.left;
   double height = static_cast<double>(roi[3]) * s.scale - shift - b.top;
+  // coordinate_transformation_mode = output_half_pixel, the only behaviour before opset 16: boxes have at
+  // least one element. With half_pixel that was dropped, since it moved small boxes.
   if (!s.half_pixel) {
     width = std::max(width, 1.0);
     height = std::max(height, 1.0);
@@ -67,6 +72,7 @@ Status measure(const Roi& s, const T* roi, Box& b) {
     b.rows = b.cols = s.sampling_ratio;
     return {};
   }
+  // Written as "not less", so that NaN is refused as well.
   if (!(b.bin_height < kMaxSamples) || !(b.bin_width < kMaxSamples))
     return model_error("a box of " + std::to_string(width) + " x " + std::to_string(height),
                        "finite boxes of at most " + std::to_string(static_cast<int>(kMaxSamples)) +
@@ -83,6 +89,8 @@ T pool_bin(const Roi& s, const T* plane, const Sample* samples, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     for (int k = 0; k < 4; ++k) {
       const double v = samples[i].weight[k] * static_cast<double>(plane[samples[i].at[k]]);
+      // ONNX's max mode takes the greatest of the weighted corners, not of the interpolated values; that
+      // looks like a slip but is what its reference and onnxruntime compute.
       if (s.maximum)
         result = std::max(result, v);
       else
@@ -98,7 +106,8 @@ double centre(int64_t bin, int64_t i, int64_t count) {
 
 template <class T>
 void align_box(const Roi& s, const Box& b, const T* x, T* y) {
-  std::vector<Sample> samples(static_cast<size_t>(b.rows * b.cols));
+  // Positions and weights once per bin, then read for every channel: there are hundreds of those.
+  std::vector<Sample> samples(b.rows * b.cols);
   for (int64_t ph = 0; ph < s.out_height; ++ph)
     for (int64_t pw = 0; pw < s.out_width; ++pw) {
       for (int64_t i = 0; i < b.rows; ++i)
@@ -131,6 +140,7 @@ void max_pool_box(const Roi& s, const T* roi, const T* x, T* y) {
     const double v = static_cast<double>(std::round(roi[1 + i] * static_cast<T>(s.scale)));
     edge[i] = std::isnan(v) ? 0 : std::clamp(v, -kFarOutside, kFarOutside);
   }
+  // Both ends belong to the box, hence the + 1 (Fast R-CNN counted pixels, not coordinates).
   const double bin_height = std::max(edge[3] - edge[1] + 1, 1.0) / static_cast<double>(s.out_height);
   const double bin_width = std::max(edge[2] - edge[0] + 1, 1.0) / static_cast<double>(s.out_width);
   for (int64_t c = 0; c < s.channels; ++c)
@@ -157,7 +167,7 @@ Status run_roi_align(const Roi& s, DType dtype, const void* x, const void* rois,
   Status status;
   tensor::visit_float(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    std::vector<Box> boxes(static_cast<size_t>(s.boxes));
+    std::vector<Box> boxes(s.boxes);
     for (int64_t r = 0; r < s.boxes && status.ok(); ++r) {
       if (batch_indices[r] < 0 || batch_indices[r] >= s.batch)
         status = wrong_batch(std::to_string(batch_indices[r]), s.batch);
@@ -179,16 +189,15 @@ Status run_max_roi_pool(const Roi& s, DType dtype, const void* x, const void* ro
     using T = typename decltype(tag)::type;
     const T* boxes = static_cast<const T*>(rois);
     for (int64_t r = 0; r < s.boxes; ++r)
-      if (!(boxes[r * 5] >= 0 && boxes[r * 5] < static_cast<T>(s.batch))) {
-        status = wrong_batch(std::to_string(boxes[r * 5]), s.batch);
+      if (const T batch = boxes[r * kRoiNumbers]; !(batch >= 0 && batch < static_cast<T>(s.batch))) {
+        status = wrong_batch(std::to_string(batch), s.batch);
         return;
       }
     const int64_t out = s.channels * s.out_height * s.out_width;
     base::parallel_for(s.boxes, threads, [&](int64_t r) {
-      max_pool_box(
-          s, boxes + r * 5,
-          static_cast<const T*>(x) + static_cast<int64_t>(boxes[r * 5]) * s.channels * s.height * s.width,
-          static_cast<T*>(y) + r * out);
+      const T* box = boxes + r * kRoiNumbers;
+      const int64_t image = static_cast<int64_t>(box[0]) * s.channels * s.height * s.width;
+      max_pool_box(s, box, static_cast<const T*>(x) + image, static_cast<T*>(y) + r * out);
     });
   });
   return status;

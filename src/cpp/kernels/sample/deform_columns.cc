@@ -10,6 +10,7 @@ namespace {
 // Bilinear, zero outside.
 template <class T>
 T bilinear(const T* x, int64_t height, int64_t width, T py, T px) {
+  // Written so that NaN offsets read 0. Between -1 and 0 one neighbour still lies inside and fades out.
   if (!(py > -1 && px > -1 && py < static_cast<T>(height) && px < static_cast<T>(width))) return 0;
   const auto y0 = static_cast<int64_t>(std::floor(py));
   const auto x0 = static_cast<int64_t>(std::floor(px));
@@ -33,6 +34,7 @@ void gather(const DeformColumns& s, const T* x, const T* offset, const T* mask, 
       const int64_t group = r / s.channels * s.groups + r % s.channels / per_group;
       const T* plane = x + r * s.height * s.width;
       for (int64_t t = 0; t < taps; ++t) {
+        // ONNX DeformConv: per tap first all vertical, then all horizontal offsets.
         const T* dy = offset + (group * taps + t) * 2 * points;
         const T* scale = mask ? mask + (group * taps + t) * points : nullptr;
         T* out = y + (r * taps + t) * points;

@@ -62,9 +62,13 @@ Taps taps_at(double position, const Axis& axis, const GridSample& s) {
   double x = s.align_corners ? (position + 1) / 2 * static_cast<double>(axis.size - 1)
                              : ((position + 1) * static_cast<double>(axis.size) - 1) / 2;
   // Positions far outside mean the same as just outside; NaN reads as the first element.
+  // Casting a larger double to an integer would be undefined. Four sizes are more than a border or a zero
+  // needs, and 8 more than a cubic's taps reach for an axis of one element.
   const double limit = 4.0 * static_cast<double>(axis.size) + 8;
   if (std::isnan(x)) x = -limit;
   if (s.mode == SampleMode::nearest) x = std::nearbyint(x);
+  // A cubic clamps its taps, not its position (element() does it): else the curve would be flat beyond the
+  // border's centre, unlike PyTorch's, from which ONNX took the operator.
   if (s.padding == SamplePadding::border && s.mode != SampleMode::cubic)
     x = std::clamp(x, 0.0, static_cast<double>(axis.size - 1));
   if (s.padding == SamplePadding::reflection && std::isfinite(x)) x = reflect(x, axis.low, axis.high);
@@ -134,6 +138,7 @@ void grid_sample(const GridSample& s, const T* x, const T* grid, T* y, int threa
             if (from < 0)
               t.weight[0] = 1;
             else
+              // The grid names x first, then y, then z: the reverse of the axes.
               t = taps_at(static_cast<double>(grid[r * s.axes + (s.axes - 1 - from)]), axes[a], s);
           }
           sample_point(s, taps, x + n * s.channels * plane, y + n * s.channels * s.points + r % s.points);

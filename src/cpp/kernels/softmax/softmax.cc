@@ -13,6 +13,7 @@ namespace {
 template <class T>
 void softmax_row(const T* x, T* y, int64_t n, int64_t step, bool log) {
   T top = -std::numeric_limits<T>::infinity();
+  // NaN passes (`x != x`), so that a row with one becomes NaN throughout instead of hiding it.
   for (int64_t i = 0; i < n; ++i) top = x[i * step] > top || x[i * step] != x[i * step] ? x[i * step] : top;
   double sum = 0;
   for (int64_t i = 0; i < n; ++i) {
@@ -21,6 +22,8 @@ void softmax_row(const T* x, T* y, int64_t n, int64_t step, bool log) {
     if (!log) y[i * step] = e;
   }
   if (log) {
+    // log(sum) once per row, and no difference of large numbers: log(exp(x - top) / sum) would be -infinity
+    // as soon as the exponential is 0.
     const T shift = top + static_cast<T>(std::log(sum));
     for (int64_t i = 0; i < n; ++i) y[i * step] = x[i * step] - shift;
   } else {

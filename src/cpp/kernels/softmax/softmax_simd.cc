@@ -27,6 +27,8 @@ void row(const float* x, float* y, int64_t n) {
   }
   float total = sum_lanes(sum);
   if (i < n) {
+    // The rest goes through the same exp as the vectors, so that equal inputs give equal outputs wherever in
+    // the row they stand.
     float lanes[kLanes];
     store(lanes, exp(load_n(x + i, n - i) - top));
     for (int64_t q = 0; i + q < n; ++q) {

@@ -23,6 +23,7 @@ void top_k(const TopK& s, const T* x, T* values, int64_t* indices, int64_t* scra
       const auto before = [&](int64_t a, int64_t b) {
         const T u = run[a * s.inner];
         const T v = run[b * s.inner];
+        // Ties by the lower index, which ONNX TopK asks for in both directions.
         if (s.largest ? less(v, u) : less(u, v)) return true;
         if (s.largest ? less(u, v) : less(v, u)) return false;
         return a < b;

@@ -24,7 +24,7 @@ using Lanes = std::array<int32_t, kLanes>;
 
 template <class T>
 int32_t leaf_of(const Forest<T>& f, int32_t node) {
-  return f.nodes[static_cast<size_t>(node)].next[1];
+  return f.nodes[node].next[1];
 }
 
 // All lanes to their leaves. With fewer than kLanes trees left the rest repeat the last one.
@@ -34,6 +34,7 @@ void walk(const TreeNode<T>* nodes, const T* row, Lanes& at) {
   while (moved) {
     for (int step = 1; step < kSteps; ++step)
       for (int32_t& a : at) {
+        // No branch: the comparison is an index. A mispredicted one would cost as much as the loads do.
         const TreeNode<T>& n = nodes[a];
         a = n.next[row[n.feature] <= n.split ? 1 : 0];
       }
@@ -49,13 +50,13 @@ void walk(const TreeNode<T>* nodes, const T* row, Lanes& at) {
 
 // The same for a row with a NaN somewhere, one tree at a time.
 template <class T>
+// x <= split is false for NaN, but the model says which way it goes; asking that in walk() would cost every
+// row.
 int32_t walk_missing(const Forest<T>& f, const T* row, int32_t at) {
   for (;;) {
-    const TreeNode<T>& n = f.nodes[static_cast<size_t>(at)];
+    const TreeNode<T>& n = f.nodes[at];
     const T x = row[n.feature];
-    const int32_t to = n.next[0] == at ? at
-                       : x != x        ? f.if_nan[static_cast<size_t>(at)]
-                                       : n.next[x <= n.split ? 1 : 0];
+    const int32_t to = n.next[0] == at ? at : x != x ? f.if_nan[at] : n.next[x <= n.split ? 1 : 0];
     if (to == at) return at;
     at = to;
   }
@@ -68,10 +69,10 @@ double nothing(TreeSum how) {
 
 template <class T>
 void add_leaf(const Forest<T>& f, int32_t leaf, double* sums) {
-  const auto l = static_cast<size_t>(leaf);
+  const size_t l = leaf;
   for (int32_t e = f.leaf_start[l]; e < f.leaf_start[l + 1]; ++e) {
-    double& sum = sums[f.target[static_cast<size_t>(e)]];
-    const double w = f.weight[static_cast<size_t>(e)];
+    double& sum = sums[f.target[e]];
+    const double w = f.weight[e];
     switch (f.how) {
       case TreeSum::min: sum = std::min(sum, w); break;
       case TreeSum::max: sum = std::max(sum, w); break;
@@ -98,8 +99,8 @@ bool has_nan(const T* row, int64_t features) {
 template <class T>
 void run_block(const Forest<T>& f, int64_t rows, int64_t features, const T* x, T* y) {
   std::array<bool, kBlock> missing{};
-  for (int64_t r = 0; r < rows; ++r) missing[static_cast<size_t>(r)] = has_nan(x + r * features, features);
-  std::vector<double> sums(static_cast<size_t>(rows * f.targets), nothing(f.how));
+  for (int64_t r = 0; r < rows; ++r) missing[r] = has_nan(x + r * features, features);
+  std::vector<double> sums(rows * f.targets, nothing(f.how));
   for (size_t tree = 0; tree < f.roots.size(); tree += kLanes) {
     const size_t count = std::min(kLanes, f.roots.size() - tree);
     Lanes roots;
@@ -107,14 +108,15 @@ void run_block(const Forest<T>& f, int64_t rows, int64_t features, const T* x, T
     for (int64_t r = 0; r < rows; ++r) {
       const T* row = x + r * features;
       Lanes at = roots;
-      if (missing[static_cast<size_t>(r)])
+      if (missing[r])
         for (int32_t& a : at) a = walk_missing(f, row, a);
       else
         walk(f.nodes.data(), row, at);
+      // In the order of trees: float sums then do not depend on how lanes are grouped.
       for (size_t l = 0; l < count; ++l) add_leaf(f, leaf_of(f, at[l]), sums.data() + r * f.targets);
     }
   }
-  for (int64_t i = 0; i < rows * f.targets; ++i) y[i] = finished(f, sums[static_cast<size_t>(i)]);
+  for (int64_t i = 0; i < rows * f.targets; ++i) y[i] = finished(f, sums[i]);
 }
 
 template <class T>
@@ -132,12 +134,12 @@ void run(const Forest<T>& f, int64_t rows, int64_t features, const T* x, T* y, i
 
 template <class T>
 void run_reference(const Forest<T>& f, int64_t rows, int64_t features, const T* x, T* y) {
-  std::vector<double> sums(static_cast<size_t>(f.targets));
+  std::vector<double> sums(f.targets);
   for (int64_t r = 0; r < rows; ++r) {
     std::ranges::fill(sums, nothing(f.how));
     for (int32_t root : f.roots)
       add_leaf(f, leaf_of(f, walk_missing(f, x + r * features, root)), sums.data());
-    for (int64_t t = 0; t < f.targets; ++t) y[r * f.targets + t] = finished(f, sums[static_cast<size_t>(t)]);
+    for (int64_t t = 0; t < f.targets; ++t) y[r * f.targets + t] = finished(f, sums[t]);
   }
 }
 }  // namespace

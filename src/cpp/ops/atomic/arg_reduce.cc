@@ -10,6 +10,7 @@ namespace walle::ops {
 namespace {
 Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), c.rank(0)));
+  // An index of nothing cannot be given; ONNX is silent, NumPy refuses as well.
   if (c.shape(0)[axis] == 0)
     return model_error("shape " + c.shape(0).text(),
                        "at least one element along axis " + std::to_string(axis), "ArgMax/ArgMin",
@@ -18,6 +19,7 @@ Status infer(ir::InferContext& c) {
   return {};
 }
 
+// select_last_index is left in the attributes: only the kernel reads it.
 constexpr std::array kRows{
     ir::OpDef{.name = "ArgMax", .infer = infer, .family = "ArgReduce"},
     ir::OpDef{.name = "ArgMin", .infer = infer, .family = "ArgReduce"},

@@ -7,6 +7,7 @@ namespace walle::ops {
 namespace {
 Status infer(ir::InferContext& c) {
   const int64_t to = c.attrs().get_int("to", 0);
+  // ONNX opset 26. As many bits per element, or the shape would have to change with the dtype.
   const bool known = to > 0 && to < tensor::kDTypeCount;
   if (!known || tensor::dtype_bits(static_cast<DType>(to)) != tensor::dtype_bits(c.dtype(0)))
     return model_error("to=" + std::to_string(to) + " for " + std::string(dtype_name(c.dtype(0))),

@@ -1,4 +1,6 @@
 // Cast to attribute `to` (a DType number); `saturate` concerns float8 only, `round_mode` float8e8m0.
+// `saturate_integers`, from floats to integers of at most 16 bits: the nearest number that `to` holds, and
+// its lowest for NaN; what quantisation ends with.
 #include "ops/registry.h"
 #include "ops/rules/infer.h"
 
@@ -7,6 +9,7 @@ namespace walle::ops {
 namespace {
 Status infer(ir::InferContext& c) {
   const int64_t to = c.attrs().get_int("to", 0);
+  // A number from a file: as an enumerator it would be undefined before anybody compared it.
   if (to <= 0 || to >= tensor::kDTypeCount)
     return model_error("to=" + std::to_string(to),
                        "a dtype number from 1 to " + std::to_string(tensor::kDTypeCount - 1), "Cast",

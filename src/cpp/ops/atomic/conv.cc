@@ -32,6 +32,7 @@ Status infer(ir::InferContext& c) {
   if (!stated.empty() && stated != kernel)
     return model_error("kernel_shape that differs from W" + w.text(), "the spatial sizes of W",
                        "attribute kernel_shape", "drop kernel_shape");
+  // Checked although ONNX's own shape rule does not: kernels read M floats from here whatever its size is.
   if (c.has(2) && (c.rank(2) != 1 || c.shape(2)[0] != w[0] || c.dtype(2) != c.dtype(0)))
     return model_error("a bias of " + c.shape(2).text(), "[" + std::to_string(w[0]) + "] of X's dtype",
                        "input B", "correct the bias");
@@ -39,6 +40,7 @@ Status infer(ir::InferContext& c) {
   std::vector<int64_t> dims{x[0], w[0]};
   dims.insert(dims.end(), window.out.begin(), window.out.end());
   WALLE_ASSIGN(const Shape out, Shape::checked(dims, dtype_size(c.dtype(0)), "Conv"));
+  // Input 3 does not exist in ONNX; the epilogue pass makes it, and a .walle file may claim it.
   if (c.has(3) && (c.shape(3) != out || c.dtype(3) != c.dtype(0)))
     return model_error("a residual of " + c.shape(3).text(), out.text(), "input 3",
                        "fuse only additions of the result's shape");
@@ -68,6 +70,7 @@ Ref columns(LowerContext& c, Ref x, const Window& w) {
   const int n = w.rank();
   const int64_t outputs = c.out_shape(0).product(2, n + 2);
   const int64_t taps = w.taps();
+  // Before the loop: the kernel's size comes from a file, and each tap is a region.
   if (taps > base::kMaxRegions) {
     c.fail(resource_error("a kernel of " + std::to_string(taps) + " elements",
                           "at most " + std::to_string(base::kMaxRegions), "Conv",
@@ -78,7 +81,7 @@ Ref columns(LowerContext& c, Ref x, const Window& w) {
   if (!c.may_have(c.dtype(x), out)) return kNoRef;
   raster::Raster r;
   r.fill = raster::Fill{};
-  std::vector<int64_t> tap(static_cast<size_t>(n), 0);
+  std::vector<int64_t> tap(n, 0);
   for (int64_t t = 0; t < taps; ++t) {
     std::vector<int64_t> size{in[0], in[1]};
     std::vector<int64_t> src{strides[0], strides[1]};
@@ -94,12 +97,15 @@ Ref columns(LowerContext& c, Ref x, const Window& w) {
       if (!reads) break;
       row /= w.out[i];
       size.push_back(s.length());
+      // A single element is never stepped from; a stride of 0 keeps the region's extent inside the input.
       src.push_back(s.length() > 1 ? strides[i + 2] * w.stride[i] : 0);
       dst.push_back(row);
       from += strides[i + 2] * (s.first * w.stride[i] + shift - w.pad_begin[i]);
       to += row * s.first;
     }
     if (reads) r.regions.push_back(raster::strided_region(0, size, from, src, to, dst));
+    // An odometer, last axis fastest: the order of the weights' elements, so that row t of the columns meets
+    // weight t.
     for (int i = n - 1; i >= 0 && ++tap[i] == w.kernel[i]; --i) tap[i] = 0;
   }
   return c.raster(std::move(r), c.dtype(x), out, {x});
@@ -112,6 +118,7 @@ Ref lower_nd(LowerContext& c, const Window& w) {
   const int64_t group = c.attrs().get_int("group", 1);
   const int64_t depth = k[1] * w.taps();
   const int64_t outputs = out.product(2, out.rank());
+  // The groups become a batch of products; with one group that is a batch of one.
   const Ref cols = c.reshape(columns(c, c.in(0), w), Shape{x[0], group, depth, outputs});
   const Ref weights = c.reshape(c.in(1), Shape{1, group, k[0] / group, depth});
   Ref y = c.reshape(c.emit("MatMul", {weights, cols}), Shape{x[0], k[0], outputs});
@@ -121,6 +128,8 @@ Ref lower_nd(LowerContext& c, const Window& w) {
 
 Status lower(LowerContext& c) {
   const Shape x = c.shape(c.in(0));
+  // No result named: the node stays, and Lowering takes it as it is (else the rule would call itself for
+  // ever).
   if (canonical_window(c.attrs(), x) && c.attrs().has("group")) return {};  // as kernels take it
   WALLE_ASSIGN(const Window w, resolve_window(c.attrs(), x, kernel_of(c.shape(c.in(1)))));
   ir::Attributes a = c.attrs();
@@ -141,6 +150,7 @@ Status lower(LowerContext& c) {
 ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in,
               std::span<const ir::InferOutput> out) {
   const Shape& w = in[1].shape;
+  // 2 operations per multiply-add, as every peer counts, so that GFLOP/s compare.
   const double macs =
       static_cast<double>(out[0].shape.elements()) * static_cast<double>(w.product(1, w.rank()));
   return {2 * macs, bytes_of(in, out)};

@@ -12,6 +12,7 @@ Status infer(ir::InferContext& c) {
   const Shape& x = c.shape(0);
   const Shape& grid = c.shape(1);
   const int n = x.rank() - 2;
+  // ONNX 16 knows two spatial axes, 20 one to three: as many as images, volumes and signals have.
   if (n < 1 || n > 3 || grid.rank() != x.rank() || grid[0] != x[0] || grid.back() != n)
     return model_error("X" + x.text() + " with grid" + grid.text(),
                        "X [N, C, spatial...] of one to three spatial axes, grid [N, out..., axes]",
@@ -19,6 +20,7 @@ Status infer(ir::InferContext& c) {
   if (!tensor::is_float(c.dtype(1)))
     return model_error("a grid of integers", "a float grid", "input grid", "insert a Cast");
   for (int i = 2; i < x.rank(); ++i)
+    // Every padding mode but zeros reads some element.
     if (x[i] == 0 && grid.elements() > 0)
       return model_error("an empty spatial axis in " + x.text(), "at least one element", "input X",
                          "check the shapes");

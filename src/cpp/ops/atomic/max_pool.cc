@@ -14,6 +14,7 @@ Status infer(ir::InferContext& c) {
 }
 
 Status lower(LowerContext& c) {
+  // An output that a file lists but nobody reads has no dtype: most exporters list only one, some both.
   if (c.output_count() < 2 || c.out_dtype(1) == DType::undefined) return lower_pool(c, "MaxPool");
   WALLE_ASSIGN(const Window w, pool_window(c.attrs(), c.shape(c.in(0))));
   ir::Attributes a = c.attrs();

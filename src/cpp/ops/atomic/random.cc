@@ -10,6 +10,7 @@ namespace walle::ops {
 namespace {
 Status infer(ir::InferContext& c) {
   const auto dtype = static_cast<DType>(c.attrs().get_int("dtype", static_cast<int64_t>(DType::float32)));
+  // float8 is left out, as ONNX leaves it out: too coarse for a distribution.
   if (!tensor::is_float(dtype) || tensor::is_float8(dtype))
     return model_error("dtype number " + std::to_string(c.attrs().get_int("dtype", 0)), "a float dtype",
                        "random numbers", "correct dtype");
@@ -20,6 +21,7 @@ Status infer(ir::InferContext& c) {
 }
 
 constexpr ir::OpDef row(std::string_view name) {
+  // Not deterministic: planning folds what has constant inputs only, and this has no inputs at all.
   return {.name = name, .inputs = {0, 0}, .infer = infer, .deterministic = false, .family = "Random"};
 }
 constexpr std::array kRows{row("RandomNormal"), row("RandomUniform")};

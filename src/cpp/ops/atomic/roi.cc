@@ -20,6 +20,7 @@ Status pooled(ir::InferContext& c, int64_t height, int64_t width) {
   if (height < 1 || width < 1 || height > kMaxPooled || width > kMaxPooled)
     return model_error("a pooled size of " + std::to_string(height) + " x " + std::to_string(width),
                        "1 to 2^20 each way", "attributes", "correct the pooled size");
+  // A box of an empty image has no nearest element to read.
   if (c.shape(1)[0] > 0 && (x[2] == 0 || x[3] == 0 || x[0] == 0))
     return model_error("boxes in an empty X" + x.text(), "at least one element", "input X",
                        "check the shapes");
@@ -41,6 +42,7 @@ Status infer_align(ir::InferContext& c) {
   const std::string mode = c.attrs().get_string("mode", "avg");
   if (mode != "avg" && mode != "max")
     return model_error("mode \"" + mode + "\"", "avg or max", "attribute mode", "choose a known mode");
+  // half_pixel is the default since opset 16, and output_half_pixel what RoiAlign did before.
   const std::string coordinates = c.attrs().get_string("coordinate_transformation_mode", "half_pixel");
   if (coordinates != "half_pixel" && coordinates != "output_half_pixel")
     return model_error("coordinate_transformation_mode \"" + coordinates + "\"",

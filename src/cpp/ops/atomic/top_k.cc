@@ -7,6 +7,7 @@ namespace walle::ops {
 namespace {
 Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", -1), c.rank(0)));
+  // k decides the shape, so its value is needed while planning (ONNX 10 made it an input).
   WALLE_ASSIGN(const std::vector<int64_t> k, c.need_i64(1));
   Shape out = c.shape(0);
   if (k.size() != 1 || k[0] < 0 || k[0] > out[axis])

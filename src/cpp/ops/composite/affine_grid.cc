@@ -24,6 +24,7 @@ Status infer(ir::InferContext& c) {
 // Of element i in [-1, 1]: centres of the outer elements on the ends (align), or the ends of the image.
 double position(int64_t i, int64_t size, bool align) {
   const auto n = static_cast<double>(size);
+  // An axis of one element has no two ends; -1 is where PyTorch and ONNX's reference put it.
   if (align) return size == 1 ? -1.0 : -1.0 + 2.0 * static_cast<double>(i) / (n - 1);
   return -1.0 + (2.0 * static_cast<double>(i) + 1.0) / n;
 }
@@ -32,6 +33,7 @@ double position(int64_t i, int64_t size, bool align) {
 Result<Tensor> regular_grid(const Shape& out, bool align) {
   const int n = out.rank() - 2;
   const int64_t points = out.product(1, n + 1);
+  // In double and cast: the grid is a constant, and one rounding is better than two.
   WALLE_ASSIGN(Tensor grid, Tensor::allocate(DType::float64, Shape{points, n + 1}));
   auto at = grid.as_mutable<double>();
   for (int64_t p = 0; p < points; ++p) {
@@ -49,7 +51,9 @@ Status lower(LowerContext& c) {
   const Shape& out = c.out_shape(0);
   const DType dtype = c.out_dtype(0);
   const bool narrow = tensor::is_half_float(dtype);
+  // Steps of 2 / n near 1 are lost in 16 bits from some thousand elements on.
   const DType compute = narrow ? DType::float32 : dtype;
+  // Before the table is made: its size comes from an input's value.
   if (!c.may_tabulate(out.product(1, out.rank() - 1) * (out.rank() - 1), kNumberWork)) return {};
   WALLE_ASSIGN(Tensor grid, regular_grid(out, c.attrs().get_int("align_corners", 0) != 0));
   const Ref base = c.cast(c.constant(std::move(grid)), compute);

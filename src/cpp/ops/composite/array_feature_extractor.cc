@@ -16,6 +16,7 @@ Status infer(ir::InferContext& c) {
 }
 
 Status lower(LowerContext& c) {
+  // Indices of any shape count as a list (the ML operator's definition).
   const Ref index = c.reshape(c.in(1), Shape{c.shape(c.in(1)).elements()});
   c.result(0, c.reshape(c.emit("Gather", {c.in(0), index}, {{"axis", int64_t{-1}}}), c.out_shape(0)));
   return {};

@@ -10,6 +10,7 @@ bool training(const ir::Attributes& attrs) { return attrs.get_int("training_mode
 
 Status infer(ir::InferContext& c) {
   const Shape& x = c.shape(0);
+  // ONNX 15: data of rank 1 is a batch of one channel.
   const int64_t channels = x.rank() > 1 ? x[1] : 1;
   for (int i = 1; i < 5; ++i)
     if (c.shape(i).elements() != channels)
@@ -17,6 +18,7 @@ Status infer(ir::InferContext& c) {
                          std::to_string(channels) + " elements, one per channel",
                          "BatchNormalization input " + std::to_string(i), "check the parameters");
   c.output(0, c.dtype(0), x);
+  // Statistics may have another dtype than X (opset 14): a float16 model keeps them in float32.
   c.output(1, c.dtype(3), c.shape(3));
   c.output(2, c.dtype(4), c.shape(4));
   return {};
@@ -26,6 +28,7 @@ Status infer(ir::InferContext& c) {
 Ref normalized(LowerContext& c, Ref x, Ref mean, Ref variance) {
   const DType dtype = c.dtype(x);
   const int rank = c.shape(x).rank();
+  // Here and below the defaults of ONNX.
   const Ref epsilon = c.scalar(dtype, c.attrs().get_float("epsilon", 1e-5));
   const auto operand = [&](Ref r) { return along_axis(c, c.cast(r, dtype), 1, rank); };
   // a and b are constants of a trained model, so what is left is one multiply and one add per element, which
@@ -46,12 +49,15 @@ Status lower(LowerContext& c) {
   const Ref x = c.in(0);
   if (!training(c.attrs())) {
     c.result(0, normalized(c, x, c.in(3), c.in(4)));
+    // Outside training the running statistics go through unchanged.
     for (int i = 1; i < c.output_count() && i < 3; ++i) c.result(i, c.in(i + 2));
     return {};
   }
   std::vector<int64_t> axes;
   for (int i = 0; i < c.shape(x).rank(); ++i)
     if (i != 1) axes.push_back(i);
+  // Over the batch, biased (divided by n), as ONNX defines training mode; PyTorch's running variance is
+  // unbiased.
   const Ref mean = c.reduce("ReduceMean", x, axes, true);
   const Ref centred = c.sub(x, mean);
   const Ref variance = c.reduce("ReduceMean", c.mul(centred, centred), axes, true);

@@ -12,6 +12,7 @@ Status infer(ir::InferContext& c) {
 Status lower(LowerContext& c) {
   c.result(0, c.emit("Cast", {c.in(0)},
                      {{"to", static_cast<int64_t>(c.out_dtype(0))},
+                      // Opset 19; round_mode is of opset 24.
                       {"saturate", c.attrs().get_int("saturate", 1)},
                       {"round_mode", c.attrs().get_string("round_mode", "up")}}));
   return {};

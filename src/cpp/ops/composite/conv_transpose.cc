@@ -29,8 +29,9 @@ Result<std::vector<int64_t>> wanted_sizes(const ir::Attributes& attrs, size_t n)
 
 // kernel, stride, dilation and the padding taken off each end; `out` is the result's spatial size.
 Result<Window> transposed_window(const ir::Attributes& attrs, const Shape& x, const Shape& w) {
-  const auto n = static_cast<size_t>(x.rank() - 2);
+  const size_t n = x.rank() - 2;
   Window win;
+  // Weights are [C, M / group, ...]: the spatial sizes follow two axes, as for Conv.
   win.kernel.assign(w.begin() + 2, w.end());
   const std::vector<int64_t> stated = attrs.get_ints("kernel_shape");
   if (!stated.empty() && stated != win.kernel)
@@ -53,11 +54,14 @@ Result<Window> transposed_window(const ir::Attributes& attrs, const Shape& x, co
     if (win.kernel[i] < 1 || win.kernel[i] > kMaxWindowEntry || in > kMaxWindowEntry)
       return model_error("X" + x.text() + " and W" + w.text(), "axes below 2^31 and a kernel of at least one",
                          "ConvTranspose", "check the shapes");
+    // What the taps reach without any padding taken off (the formula of ONNX ConvTranspose).
     const int64_t full = win.stride[i] * (in - 1) + extra[i] + win.extent(static_cast<int>(i));
     if (!wanted.empty() || same) {
       const int64_t size = wanted.empty() ? in * win.stride[i] : wanted[i];
       if (size < 1 || size > kMaxWindowEntry) return wrong_size(size, i);
+      // A wanted size beyond `full` is filled with zeros at the end, not cut.
       const int64_t total = std::max<int64_t>(full - size, 0);
+      // The odd element at the end for SAME_UPPER only, and at the beginning for output_shape alone (ONNX).
       win.pad_begin[i] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
       win.pad_end[i] = total - win.pad_begin[i];
       win.out.push_back(size);
@@ -83,6 +87,7 @@ Status infer(ir::InferContext& c) {
                        "equal ranks of three or more and X channels = W[0], a multiple of group",
                        "ConvTranspose", "correct group or the weights");
   int64_t taps = 1;  // each is a region of the raster
+  // Stops at the limit: the product of a file's sizes may overflow.
   for (int i = 2; i < w.rank() && taps <= base::kMaxRegions; ++i)
     taps = base::checked_mul(taps, w[i]).value_or(base::kMaxRegions + 1);
   if (taps > base::kMaxRegions)
@@ -114,7 +119,7 @@ Ref col2im(LowerContext& c, Ref cols, const Window& w, const Shape& x, const Sha
   r.fill = raster::Fill{};
   for (int i = 0; i < n; ++i)
     r.accumulate = r.accumulate || w.stride[i] < w.extent(i);  // else no two taps meet
-  std::vector<int64_t> tap(static_cast<size_t>(n), 0);
+  std::vector<int64_t> tap(n, 0);
   for (int64_t t = 0; t < taps; ++t) {
     std::vector<int64_t> size{out[0], out[1]};
     std::vector<int64_t> src{out[1] * taps * inputs, taps * inputs};
@@ -125,6 +130,7 @@ Ref col2im(LowerContext& c, Ref cols, const Window& w, const Shape& x, const Sha
     bool lands = true;
     for (int i = 0; i < n; ++i) {
       const int64_t shift = tap[i] * w.dilation[i] - w.pad_begin[i];
+      // The roles of input and output are exchanged against Conv's im2col: here the output clips the taps.
       const Span s = inside(w.out[i], x[i + 2], w.stride[i], tap[i] * w.dilation[i], w.pad_begin[i]);
       lands = s.length() > 0;  // places inside the result, so that no product below overflows
       if (!lands) break;

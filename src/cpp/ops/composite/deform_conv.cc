@@ -28,6 +28,7 @@ Status infer_columns(ir::InferContext& c) {
     return model_error("offset_group " + std::to_string(groups), "a product with the kernel below 2^63",
                        "attribute offset_group", "correct it");
   const Shape offset{x[0], *moved, w.out[0], w.out[1]};
+  // One factor per tap where the offsets have two numbers.
   const Shape mask{x[0], *moved / 2, w.out[0], w.out[1]};
   if (c.shape(1) != offset || (c.has(2) && c.shape(2) != mask))
     return model_error("offset" + c.shape(1).text(), offset.text() + " and a mask of " + mask.text(),
@@ -52,6 +53,7 @@ Status infer(ir::InferContext& c) {
     return model_error("a bias of " + c.shape(3).text(), "[" + std::to_string(w[0]) + "]", "input B",
                        "correct the bias");
   WALLE_ASSIGN(const Window win, resolve_window(c.attrs(), x, {w[2], w[3]}));
+  // kernel_shape is optional; where it stands it must agree, because offsets are counted by it.
   if (win.kernel[0] != w[2] || win.kernel[1] != w[3])
     return model_error("kernel_shape that differs from W" + w.text(), "W's spatial sizes",
                        "attribute kernel_shape", "drop it");
@@ -71,6 +73,7 @@ Status lower(LowerContext& c) {
   win.write(a);
   // As im2col does for Conv, with taps that a kernel has moved.
   const Ref columns = c.emit("DeformColumns", {c.in(0), c.in(2), c.in(4)}, a);
+  // Of one dot product: channels of a group times taps.
   const int64_t depth = w.product(1, 4);
   const Ref cols = c.reshape(columns, Shape{x[0], group, depth, out[2] * out[3]});
   const Ref weights = c.reshape(c.in(1), Shape{1, group, w[0] / group, depth});

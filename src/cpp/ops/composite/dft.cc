@@ -31,13 +31,14 @@ Ref direct(LowerContext& c, const DftSpec& s, Ref x, int64_t n, int64_t bins) {
   const Shape in = c.shape(x);
   const int64_t parts = in[2];
   if (!c.may_tabulate(in[1] * parts * bins * 2, kNumberWork)) return kNoRef;
-  std::vector<double> table(static_cast<size_t>(in[1] * parts * bins * 2));
+  std::vector<double> table(in[1] * parts * bins * 2);
   for (int64_t j = 0; j < in[1]; ++j) {
     for (int64_t k = 0; k < bins; ++k) {
       const double a = angle_of(s, j, k, n);
       double* real = &table[(j * parts * bins + k) * 2];
       real[0] = std::cos(a);
       real[1] = std::sin(a);
+      // A real signal has no imaginary rows: half of the product is left out.
       if (parts == 1) continue;
       real[2 * bins] = -std::sin(a);
       real[2 * bins + 1] = std::cos(a);
@@ -71,6 +72,7 @@ Ref twiddled(LowerContext& c, const DftSpec& s, Ref x, int64_t n) {
 
 // [rows, n, 2] -> [rows, n, 2], n of any size.
 Ref complex_dft(LowerContext& c, const DftSpec& s, Ref x, int64_t n) {
+  // Recursion ends at a length that one table serves, or that has no factors (dft_spec.cc bounds those).
   const int64_t n1 = n <= kDirectDft ? 1 : balanced_factor(n);
   if (n1 == 1 || c.failed()) return direct(c, s, x, n, n);
   const int64_t n2 = n / n1;
@@ -136,28 +138,33 @@ Status lower(LowerContext& c) {
   const Ref x = c.in(0);
   const Shape in = c.shape(x);
   WALLE_ASSIGN(const DftSpec s, dft_spec(c));
+  // No rows or an empty batch: the tables below need at least one element.
   if (c.out_shape(0).elements() == 0) {
     c.result(0, expand_to(c, c.scalar(c.dtype(x), 0), c.out_shape(0)));
     return {};
   }
   if (s.onesided && s.inverse) return lower_half(c, s);
+  // 16-bit floats are computed in float32: sums of n terms.
   const DType work = c.dtype(x) == DType::float64 ? DType::float64 : DType::float32;
   const int last = in.rank() - 1;
   std::vector<int64_t> perm;
-  std::vector<int64_t> back(static_cast<size_t>(in.rank()));
+  std::vector<int64_t> back(in.rank());
   for (int i = 0; i < last; ++i)
     if (i != s.axis) perm.push_back(i);
   perm.push_back(s.axis);
   perm.push_back(last);
   for (size_t i = 0; i < perm.size(); ++i) back[perm[i]] = static_cast<int64_t>(i);
+  // The axis becomes the last but one: rows are then independent transforms, one matrix product for all.
   const Ref moved = c.transpose(c.cast(x, work), perm);
   const int64_t rows = in.product(0, s.axis) * in.product(s.axis + 1, last);
   const Ref flat = c.reshape(moved, Shape{rows, in[s.axis], in[last]});
   Ref y;
+  // Directly, zeros beyond the signal need no rows in the table, nor bins beyond the half.
   if (s.n <= kDirectDft || balanced_factor(s.n) == 1)
     y = direct(c, s, first(c, flat, std::min(in[s.axis], s.n)), s.n, s.bins());
   else
     y = first(c, complex_dft(c, s, as_complex(c, flat, s.n), s.n), s.bins());
+  // ONNX DFT scales the inverse by 1 / n and the forward transform not at all.
   if (s.inverse) y = c.mul(y, c.scalar(work, 1.0 / static_cast<double>(s.n)));
   Shape arranged;
   for (int64_t p : perm) arranged.push_back(c.out_shape(0)[static_cast<int>(p)]);

@@ -9,6 +9,7 @@ Error wrong(const std::string& given, const std::string& expected) {
   return model_error(given, expected, "DFT", "check the node's inputs");
 }
 
+// Trial division: lengths stay below 2^24, so at most 4,096 steps.
 int64_t largest_prime(int64_t n) {
   int64_t largest = 1;
   for (int64_t p = 2; p * p <= n; ++p)
@@ -23,10 +24,13 @@ Result<DftSpec> make(const ir::Attributes& attrs, const Shape& x, const std::vec
   s.onesided = attrs.get_int("onesided", 0) != 0;
   if (x.rank() < 2 || (x.back() != 1 && x.back() != 2))
     return wrong("input of shape " + x.text(), "[..., n, 1 or 2]");
+  // Half a spectrum is that of a real signal, so the forward transform takes real numbers and the inverse
+  // gives them.
   if (s.onesided && x.back() != (s.inverse ? 2 : 1))
     return wrong("onesided=1 on " + x.text(),
                  "real numbers for a forward transform, complex ones for an inverse");
   if (axis.size() > 1 || length.size() > 1) return wrong("an axis or length of several numbers", "scalars");
+  // Input 2 since opset 20; the converter makes it of opset 17's attribute, whose default was 1.
   WALLE_ASSIGN(s.axis, tensor::normalize_axis(axis.empty() ? -2 : axis[0], x.rank()));
   // Half a spectrum does not say whether its signal had an even or an odd length; even is meant.
   const int64_t own = s.onesided && s.inverse ? 2 * (x[s.axis] - 1) : x[s.axis];
@@ -34,6 +38,7 @@ Result<DftSpec> make(const ir::Attributes& attrs, const Shape& x, const std::vec
   if (s.axis == x.rank() - 1)
     return wrong("the last axis", "an axis before the one of real and imaginary parts");
   if (s.n < 1 || s.n > kLongestDft) return wrong("length " + std::to_string(s.n), "a length from 1 to 2^24");
+  // Rader's or Bluestein's algorithm would lift the limit; frames are powers of two and small multiples.
   if (largest_prime(s.n) > kLargestPrimeDft)
     return wrong("length " + std::to_string(s.n),
                  "no prime factor above " + std::to_string(kLargestPrimeDft));
@@ -64,6 +69,7 @@ Result<DftSpec> dft_spec(LowerContext& c) {
 }
 
 int64_t balanced_factor(int64_t n) {
+  // Two factors of about equal size give the smallest tables: n1^2 + n2^2 numbers.
   for (auto f = static_cast<int64_t>(std::sqrt(static_cast<double>(n))); f > 1; --f)
     if (n % f == 0) return f;
   return 1;

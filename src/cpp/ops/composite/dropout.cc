@@ -10,6 +10,7 @@ Status infer(ir::InferContext& c) {
     WALLE_ASSIGN(const std::vector<int64_t> flag, c.need_i64(2));
     if (flag.size() != 1)
       return model_error("training_mode of shape " + c.shape(2).text(), "a scalar", "Dropout", "reshape it");
+    // Only then: at inference the ratio is not read, and models feed it at run time.
     if (flag[0] && c.has(1)) WALLE_TRY(c.need(1));
   }
   c.output(0, c.dtype(0), c.shape(0));
@@ -18,6 +19,7 @@ Status infer(ir::InferContext& c) {
 }
 
 Result<double> ratio_of(LowerContext& c) {
+  // ONNX's default.
   if (!c.has(1)) return 0.5;
   WALLE_ASSIGN(const std::vector<double> values, c.constant(c.in(1))->to_f64());
   if (values.size() != 1 || !(values[0] >= 0 && values[0] < 1))
@@ -38,6 +40,7 @@ Status lower(LowerContext& c) {
   if (training) {
     WALLE_ASSIGN(ratio, ratio_of(c));
   }
+  // Also every model at inference, where Dropout is the identity and costs nothing.
   if (ratio == 0) {
     c.result(0, x);
     if (c.output_count() > 1) c.result(1, expand_to(c, c.scalar(DType::boolean, 1), c.shape(x)));
@@ -47,6 +50,7 @@ Status lower(LowerContext& c) {
   const Shape shape = c.shape(x);
   ir::Attributes attributes{{"shape", std::vector<int64_t>(shape.begin(), shape.end())},
                             {"dtype", static_cast<int64_t>(DType::float64)}};
+  // Absent means another stream each run; a seed of 0 is a seed.
   if (c.attrs().has("seed")) attributes.set("seed", c.attrs().get_float("seed", 0));
   const Ref kept = c.emit(
       "GreaterOrEqual",

@@ -52,8 +52,11 @@ class Contraction {
     for (int label : plan_.output) last_use[label] = operands.size();
     for (size_t k = 0; k < operands.size(); ++k)
       for (int label : operands[k].labels) last_use[label] = std::max(last_use[label], k);
+    // From left to right, as written: finding the cheapest order is exponential, and exporters' equations
+    // have two operands.
     Operand left = diagonal(operands[0]);
     for (size_t k = 1; k < operands.size(); ++k) {
+      // Labels that a later operand or the result still has.
       std::set<int> needed;
       for (const auto& [label, last] : last_use)
         if (last > k) needed.insert(label);
@@ -75,8 +78,10 @@ class Contraction {
     for (int i = 0; i < shape.rank(); ++i) {
       const int label = from.labels[i];
       const auto at = std::ranges::find(out.labels, label);
+      // An axis of 1 broadcasts over its label (NumPy allows it).
       const int64_t step = shape[i] == 1 ? 0 : own[i];
       if (at != out.labels.end()) {
+        // The diagonal of two equal labels walks both axes at once: "ii" steps by n + 1.
         stride[at - out.labels.begin()] += step;
         continue;
       }
@@ -105,6 +110,7 @@ class Contraction {
   Ref arranged(const Operand& x, const Labels& order) {
     std::vector<int64_t> perm;
     for (int label : order) perm.push_back(std::ranges::find(x.labels, label) - x.labels.begin());
+    // No node for an order that is there already.
     return std::ranges::is_sorted(perm) ? x.value : c_.transpose(x.value, perm);
   }
 
@@ -116,10 +122,13 @@ class Contraction {
 
   Operand contract(Operand a, Operand b, const std::set<int>& needed) {
     if (c_.failed()) return a;
+    // Sums over one operand alone before the product: n + m additions instead of n * m.
     a = sum_out(a, needed, b.labels);
     b = sum_out(b, needed, a.labels);
     Labels batch, summed, rows, columns;
     for (int label : a.labels)
+      // Every label of a pair is one of four: batch (kept, in both), summed (not kept), rows (of a alone),
+      // columns (of b alone).
       (!holds(b.labels, label) ? rows : needed.contains(label) ? batch : summed).push_back(label);
     for (int label : b.labels)
       if (!holds(a.labels, label)) columns.push_back(label);
@@ -134,6 +143,7 @@ class Contraction {
     const int64_t nc = extent(columns);
     const Ref x = c_.reshape(arranged(a, joined({batch, rows, summed})), Shape{nb, nr, nk});
     const Ref y = c_.reshape(arranged(b, joined({batch, summed, columns})), Shape{nb, nk, nc});
+    // Without a sum a product of depth 1 would be a slow outer product.
     const Ref product = summed.empty() ? c_.mul(x, y) : c_.emit("MatMul", {x, y});
     Operand out{kNoRef, joined({batch, rows, columns})};
     Shape shape;

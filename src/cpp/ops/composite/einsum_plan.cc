@@ -19,10 +19,12 @@ Result<std::vector<int>> parse_term(const std::string& equation, const std::stri
   bool ellipsis = false;
   for (size_t i = 0; i < term.size(); ++i) {
     if (std::isalpha(static_cast<unsigned char>(term[i]))) {
+      // Upper and lower case are different labels, as in NumPy; ONNX does not say.
       labels.push_back(term[i]);
     } else if (term.compare(i, 3, "...") == 0 && !ellipsis) {
       ellipsis = true;
       i += 2;
+      // Counted from the right, so that ellipses of different ranks broadcast at their last axes.
       for (int k = extra - 1; k >= 0; --k) labels.push_back(kEllipsis + k);
     } else {
       return wrong(equation, "character '" + term.substr(i, 1) + "'",
@@ -55,6 +57,7 @@ std::vector<int> implied_output(const EinsumPlan& plan) {
     for (int label : labels) ++uses[label];
   std::vector<int> out;
   for (const auto& [label, count] : uses)
+    // The map ascends, labels count from the right: the widest axis comes first.
     if (label >= kEllipsis) out.insert(out.begin(), label);
   for (const auto& [label, count] : uses)
     if (label < kEllipsis && count == 1) out.push_back(label);
@@ -68,6 +71,7 @@ Status note_sizes(EinsumPlan& plan, const std::string& equation, const std::vect
       return wrong(equation, "operand " + std::to_string(k) + " of shape " + shapes[k].text(),
                    std::to_string(labels.size()) + " axes");
     for (int i = 0; i < shapes[k].rank(); ++i) {
+      // 1 until an operand says more: axes of 1 broadcast.
       int64_t& size = plan.size.try_emplace(labels[i], 1).first->second;
       if (size != shapes[k][i] && size != 1 && shapes[k][i] != 1)
         return wrong(
@@ -84,6 +88,7 @@ Status note_sizes(EinsumPlan& plan, const std::string& equation, const std::vect
 Result<EinsumPlan> parse_einsum(const std::string& equation, const std::vector<Shape>& shapes) {
   std::string text = equation;
   std::erase_if(text, [](unsigned char ch) { return std::isspace(ch) != 0; });
+  // npos takes the whole text as operands.
   const size_t arrow = text.find("->");
   const std::vector<std::string> terms = split_terms(text.substr(0, arrow));
   if (terms.size() != shapes.size())
@@ -92,6 +97,7 @@ Result<EinsumPlan> parse_einsum(const std::string& equation, const std::vector<S
   EinsumPlan plan;
   int widest = 0;
   for (size_t k = 0; k < terms.size(); ++k) {
+    // The ellipsis stands for all axes that have no letter.
     const int extra = terms[k].find("...") == std::string::npos ? 0 : shapes[k].rank() - letters(terms[k]);
     if (extra < 0)
       return wrong(equation, "operand " + std::to_string(k) + " of shape " + shapes[k].text(),
@@ -107,6 +113,7 @@ Result<EinsumPlan> parse_einsum(const std::string& equation, const std::vector<S
     WALLE_ASSIGN(plan.output, parse_term(equation, text.substr(arrow + 2), widest));
   }
   for (int label : plan.output)
+    // A label of the result that no operand has would be an axis of unknown size.
     if (!plan.size.contains(label) || std::ranges::count(plan.output, label) > 1)
       return wrong(equation, "the result's labels", "labels of the operands, each once");
   if (std::ssize(plan.output) > base::kMaxRank)

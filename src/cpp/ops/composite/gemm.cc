@@ -7,6 +7,7 @@ namespace walle::ops {
 namespace {
 Status infer(ir::InferContext& c) {
   WALLE_TRY(same_dtypes(c, 0, c.input_count()));
+  // ONNX Gemm takes matrices alone; MatMul has the batches.
   if (c.rank(0) != 2 || c.rank(1) != 2)
     return model_error("ranks " + std::to_string(c.rank(0)) + " and " + std::to_string(c.rank(1)),
                        "two matrices", "Gemm", "use MatMul");
@@ -28,10 +29,13 @@ Status infer(ir::InferContext& c) {
 
 Ref scaled(LowerContext& c, Ref r, const char* attribute) {
   const double factor = c.attrs().get_float(attribute, 1);
+  // Exporters write alpha = beta = 1; a product by 1 would still be a pass over C.
   return factor == 1 ? r : c.mul(r, c.scalar(c.dtype(r), factor));
 }
 
 Status lower(LowerContext& c) {
+  // A transposed constant is folded while planning: the weights of PyTorch's Linear (transB = 1) cost nothing
+  // at run time.
   const Ref a = c.attrs().get_int("transA", 0) ? c.transpose(c.in(0), {1, 0}) : c.in(0);
   const Ref b = c.attrs().get_int("transB", 0) ? c.transpose(c.in(1), {1, 0}) : c.in(1);
   // C is left out when beta is 0: it may hold NaN.

@@ -29,6 +29,7 @@ std::vector<int64_t> spatial_axes(LowerContext& c) {
 }
 
 Status lower_average(LowerContext& c) {
+  // A reduction over merged axes: the last ones lie together, so the kernel sees one run per channel.
   c.result(0, c.reduce("ReduceMean", c.in(0), spatial_axes(c), true));
   return {};
 }
@@ -42,6 +43,7 @@ Status lower_lp(LowerContext& c) {
   const int64_t p = c.attrs().get_int("p", 2);
   if (p < 1) return model_error("p of " + std::to_string(p), "1 or more", "attribute p", "correct p");
   const DType dtype = c.dtype(c.in(0));
+  // p = 2 becomes a product there.
   const Ref powers = c.emit("Pow", {c.emit("Abs", {c.in(0)}), c.scalar(dtype, static_cast<double>(p))});
   const Ref sum = c.reduce("ReduceSum", powers, spatial_axes(c), true);
   c.result(0, c.emit("Pow", {sum, c.scalar(dtype, 1.0 / static_cast<double>(p))}));

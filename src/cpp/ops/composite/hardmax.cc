@@ -13,6 +13,7 @@ Status lower(LowerContext& c) {
     return {};
   }
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", -1), shape.rank()));
+  // ArgMax of no elements is an error, but here there is nothing to mark.
   if (shape.elements() == 0) {
     c.result(0, x);
     return {};

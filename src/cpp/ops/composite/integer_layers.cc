@@ -38,6 +38,7 @@ Status infer_as(ir::InferContext& c, std::string_view op, int weight, DType out)
   const ir::OpDef* def = find_op(op);
   if (!def)
     return internal_error("operator '" + std::string(op) + "' is not in the op table", "integer layers");
+  // As if of float32: the float operator's rule asks for equal dtypes, and 8-bit operands may differ in sign.
   const auto operand = [&](int i) {
     return ir::InferInput{.present = true, .dtype = DType::float32, .shape = c.shape(i)};
   };
@@ -48,6 +49,7 @@ Status infer_as(ir::InferContext& c, std::string_view op, int weight, DType out)
   return {};
 }
 
+// float8 passes for QLinearMatMul, which opset 21 allows.
 Status eight_bits(const ir::InferContext& c, int i) {
   const DType d = c.dtype(i);
   if (d == DType::int8 || d == DType::uint8 || tensor::is_float8(d)) return {};
@@ -61,6 +63,7 @@ Status spreads(const ir::InferContext& c, int i, const Shape& whole, bool column
   const Shape given = c.shape(i);
   if (given.elements() == 1) return {};
   const Shape laid = !column && given.rank() == 1 ? Shape{given[0], 1} : given;
+  // Broadcasting must not enlarge the operand: [1, n] against [n, 1] would give a matrix.
   if (const auto all = tensor::broadcast(whole, laid); all.ok() && *all == whole) return {};
   return model_error("shape " + given.text() + " for " + whole.text(),
                      "one element, or one per row or column", "input " + std::to_string(i),
@@ -90,6 +93,7 @@ Status infer_conv_integer(ir::InferContext& c) {
   return infer_as(c, "Conv", 1, DType::int32);
 }
 
+// Inputs: a, its scale, its zero point; b, its scale, its zero point; scale and zero point of the result.
 Status infer_qlinear_matmul(ir::InferContext& c) {
   for (const int i : {0, 3}) WALLE_TRY(eight_bits(c, i));
   WALLE_TRY(spreads(c, 2, c.shape(0), false));
@@ -102,6 +106,7 @@ Status infer_qlinear_matmul(ir::InferContext& c) {
   return spreads(c, 6, out, true);
 }
 
+// Inputs as above with x and w; then the optional bias.
 Status infer_qlinear_conv(ir::InferContext& c) {
   for (const int i : {0, 3}) WALLE_TRY(eight_bits(c, i));
   for (const int i : {1, 2, 6, 7}) WALLE_TRY(spreads(c, i, Shape{}, true));
@@ -110,6 +115,7 @@ Status infer_qlinear_conv(ir::InferContext& c) {
 }
 
 Status lower_matmul_integer(LowerContext& c) {
+  // float64: 2^53 / (255 * 255) terms are exact, float32 would be exact only for some 250.
   const Ref a = centred(c, c.in(0), c.in(2), DType::float64, false);
   const Ref b = centred(c, c.in(1), c.in(3), DType::float64, true);
   c.result(0, c.cast(c.emit("MatMul", {a, b}), DType::int32));
@@ -130,9 +136,11 @@ Status lower_conv_integer(LowerContext& c) {
   return {};
 }
 
+// All scales in one factor before the sum meets them, as ONNX Runtime has it: ONNX does not say in which
+// order they are applied, and another one rounds some results to the code beside.
 Ref requantized(LowerContext& c, Ref sum, Ref scale) {
-  const Ref out_scale = scale_operand(c, c.in(6), true);
-  return quantized(c, c.div(c.mul(sum, scale), out_scale), c.reshape(c.in(7), Shape{}), c.out_dtype(0));
+  const Ref factor = c.div(scale, scale_operand(c, c.in(6), true));
+  return quantized(c, c.mul(sum, factor), c.reshape(c.in(7), Shape{}), c.out_dtype(0));
 }
 
 Status lower_qlinear_matmul(LowerContext& c) {
@@ -148,6 +156,7 @@ Status lower_qlinear_conv(LowerContext& c) {
   const Ref w = centred_weight(c, c.in(3), c.in(5), DType::float32);
   const int rank = c.shape(c.in(0)).rank();
   Ref sum = c.emit("Conv", {x, w}, c.attrs());
+  // The bias is in units of x_scale * w_scale, like the sum: added before scaling.
   if (c.has(8)) sum = c.add(sum, along_axis(c, c.cast(c.in(8), DType::float32), 1, rank));
   const Ref weight_scale = along_axis(c, c.cast(c.in(4), DType::float32), 1, rank);
   c.result(0, requantized(c, sum, c.mul(scale_operand(c, c.in(1), true), weight_scale)));

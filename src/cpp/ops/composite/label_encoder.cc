@@ -22,6 +22,7 @@ Status check_label(DType dtype, double v) {
 
 // The list given as ints, floats or a tensor under `<stem>int64s`, `<stem>floats` or `<stem>tensor`.
 Status read(const ir::Attributes& attrs, const std::string& stem, DType& dtype, std::vector<double>& out) {
+  // Version 4 of the operator has tensors, the versions before it lists.
   if (const Tensor* t = attrs.get_tensor(stem + "tensor")) {
     dtype = t->dtype();
     WALLE_ASSIGN(out, t->to_f64());
@@ -54,6 +55,7 @@ Result<Table> table_of(const ir::Attributes& attrs) {
                          "correct it");
     t.otherwise = v[0];
   } else {
+    // -0.0 and -1: the defaults of ai.onnx.ml, odd as the first one is.
     t.otherwise = tensor::is_float(t.value_dtype) ? attrs.get_float("default_float", -0.0)
                                                   : static_cast<double>(attrs.get_int("default_int64", -1));
   }
@@ -63,6 +65,7 @@ Result<Table> table_of(const ir::Attributes& attrs) {
 
 Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const Table t, table_of(c.attrs()));
+  // One axis more is needed for the comparison with all keys.
   if (c.dtype(0) != t.key_dtype || c.rank(0) >= base::kMaxRank)
     return model_error(std::string(dtype_name(c.dtype(0))) + c.shape(0).text(),
                        "input of the keys' dtype " + std::string(dtype_name(t.key_dtype)), "LabelEncoder",
@@ -81,6 +84,7 @@ Status lower(LowerContext& c) {
   // [..., keys] of booleans; ArgMax finds the first match, ReduceMax whether there is one.
   const Ref equal = c.emit("Equal", {c.reshape(c.in(0), one), constant_of(c, t.key_dtype, Shape{n}, t.keys)});
   const int64_t last = shape.rank();
+  // The first match counts: of equal keys the first value is meant.
   const Ref at = c.emit("ArgMax", {equal}, {{"axis", last}, {"keepdims", int64_t{0}}});
   const Ref chosen =
       c.emit("Gather", {constant_of(c, t.value_dtype, Shape{n}, t.values), at}, {{"axis", int64_t{0}}});

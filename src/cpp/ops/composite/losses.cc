@@ -14,6 +14,7 @@ Status infer(ir::InferContext& c) {
   const auto wrong = [&](const std::string& given, const std::string& expected, const char* where) {
     return model_error(given, expected, where, "check the loss's inputs");
   };
+  // Classes are axis 1, positions the axes behind it (images, sequences).
   if (x.rank() < 2) return wrong("scores of shape " + x.text(), "[batch, classes, ...]", "input 0");
   Shape positions{x[0]};
   for (int i = 2; i < x.rank(); ++i) positions.push_back(x[i]);
@@ -36,6 +37,7 @@ Ref ignored_targets(LowerContext& c, Ref target) {
   if (!c.attrs().has("ignore_index")) return kNoRef;
   const int64_t index = c.attrs().get_int("ignore_index", -1);
   if (c.dtype(target) == DType::int64) return c.emit("Equal", {target, c.reshape(c.ints({index}), Shape{})});
+  // PyTorch's default ignore_index is -100; a file may hold any int64.
   if (!std::in_range<int32_t>(index)) return kNoRef;
   return c.emit("Equal", {target, c.scalar(DType::int32, static_cast<double>(index))});
 }
@@ -52,12 +54,14 @@ Status loss(LowerContext& c, Ref log_probability) {
   }
   Shape one_class = c.shape(log_probability);
   one_class[1] = 1;
+  // One element per position by its class: GatherElements along axis 1.
   const Ref picked =
       c.emit("GatherElements", {log_probability, c.reshape(target, one_class)}, {{"axis", int64_t{1}}});
   Ref value = c.emit("Neg", {c.reshape(picked, positions)});
   Ref weight = c.has(2) ? c.emit("Gather", {c.in(2), target}, {{"axis", int64_t{0}}}) : kNoRef;
   if (counted >= 0)
     weight = c.emit("Where", {counted, weight >= 0 ? weight : c.scalar(dtype, 1), c.scalar(dtype, 0)});
+  // By selection, not by a weight of 0: the loss of an ignored target may be infinite, and 0 * inf is NaN.
   if (counted >= 0) value = c.emit("Where", {counted, value, c.scalar(dtype, 0)});
   if (weight >= 0) value = c.mul(value, weight);
   // A weighted mean is divided by the weights that counted, not by their number.

@@ -18,6 +18,7 @@ Status lower(LowerContext& c) {
   const DType dtype = c.dtype(x);
   WALLE_ASSIGN(Window w, pool_window(c.attrs(), in));
   for (int i = 0; i < w.rank(); ++i) {
+    // To the end of the last window, which ceil_mode may put past the given padding.
     const int64_t reach = (w.out[i] - 1) * w.stride[i] + w.extent(i) - w.pad_begin[i] - in[i + 2];
     w.pad_end[i] = std::max<int64_t>(reach, 0);
   }
@@ -28,6 +29,7 @@ Status lower(LowerContext& c) {
   a.set("count_include_pad", int64_t{1});
   w.write(a);
   const Ref powers =
+      // p = 2 is the default and nearly all there is; Pow is a call per element.
       p == 2 ? c.mul(x, x) : c.emit("Pow", {c.emit("Abs", {x}), c.scalar(dtype, static_cast<double>(p))});
   const Ref sums = c.mul(c.emit("AveragePool", {powers}, a), c.scalar(dtype, static_cast<double>(w.taps())));
   c.result(0, p == 2 ? c.emit("Sqrt", {sums})

@@ -27,11 +27,13 @@ Status lower(LowerContext& c) {
   const ir::Attributes window{{"kernel_shape", std::vector<int64_t>{size, 1}},
                               {"strides", std::vector<int64_t>{1, 1}},
                               {"dilations", std::vector<int64_t>{1, 1}},
+                              // ONNX: floor((size - 1) / 2) channels before, ceil((size - 1) / 2) behind.
                               {"pads", std::vector<int64_t>{(size - 1) / 2, 0, size / 2, 0}},
                               {"count_include_pad", int64_t{1}}};
   const Ref mean = c.reshape(c.emit("AveragePool", {squares}, window), s);
   const Ref scaled = c.mul(mean, c.scalar(dtype, c.attrs().get_float("alpha", 1e-4)));
   const Ref base = c.add(scaled, c.scalar(dtype, c.attrs().get_float("bias", 1.0)));
+  // The defaults 1e-4, 0.75 and 1 are ONNX's, near those of AlexNet (Krizhevsky et al., 2012).
   c.result(0, c.div(x, c.emit("Pow", {base, c.scalar(dtype, c.attrs().get_float("beta", 0.75))})));
   return {};
 }

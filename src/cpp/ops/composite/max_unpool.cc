@@ -11,12 +11,13 @@ Result<Shape> default_shape(const ir::Attributes& attrs, const Shape& x) {
   if (x.rank() < 3)
     return model_error("an input of shape " + x.text(), "batch, channels and spatial axes", "input X",
                        "reshape the input");
-  const auto n = static_cast<size_t>(x.rank() - 2);
+  const size_t n = x.rank() - 2;
   WALLE_ASSIGN(const std::vector<int64_t> kernel, spatial_list(attrs, "kernel_shape", n, 1, 1));
   WALLE_ASSIGN(const std::vector<int64_t> stride, spatial_list(attrs, "strides", n, 1, 1));
   WALLE_ASSIGN(const std::vector<int64_t> pads, spatial_list(attrs, "pads", 2 * n, 0, 0));
   std::vector<int64_t> dims{x[0], x[1]};
   for (size_t i = 0; i < n; ++i) {
+    // Clamped, so that the product below cannot overflow; checked() then refuses the shape.
     const int64_t in = std::min<int64_t>(x[static_cast<int>(i) + 2], int64_t{1} << 31);
     dims.push_back((in - 1) * stride[i] + kernel[i] - pads[i] - pads[i + n]);
   }
@@ -32,6 +33,7 @@ Status infer(ir::InferContext& c) {
     WALLE_ASSIGN(const std::vector<int64_t> wanted, c.need_i64(2));
     WALLE_ASSIGN(const Shape larger, Shape::checked(wanted, tensor::kMaxDTypeSize, "MaxUnpool output_shape"));
     bool fits = larger.rank() == out.rank();
+    // Batch and channels must agree; spatial axes may be larger.
     for (int i = 0; fits && i < out.rank(); ++i) fits = i < 2 ? larger[i] == out[i] : larger[i] >= out[i];
     if (!fits)
       return model_error("output_shape " + larger.text(), "at least " + out.text(), "input output_shape",
@@ -51,8 +53,10 @@ Status lower(LowerContext& c) {
   loop.size[0] = count;
   loop.src_step[0] = 1;
   loop.body = raster::contiguous_region(0, 1);
+  // Bounds are checked when the loop runs: indices come from another node or from outside.
   loop.index = {{1, unpooled.elements()}};
   loop.index_on_dst = true;
+  // Zeros as the base: what no index names stays 0. Of equal indices the last one wins, as in PyTorch.
   loop.base = true;
   const Ref placed =
       c.loop(loop, c.out_dtype(0), unpooled, {c.in(0), c.in(1), zeros(c, c.out_dtype(0), unpooled)});

@@ -44,7 +44,10 @@ Status normalize_groups(LowerContext& c, int64_t groups) {
     c.result(0, x);
     return {};
   }
+  // A group's channels lie together, so its elements are one row.
   const Shape rows{shape[0] * groups, shape.elements() / (shape[0] * groups)};
+  // LayerNormalization's scale is not optional. Scale and bias of the channels follow as an operation of
+  // their own, because they vary along rows of the flattened data.
   const Ref one = c.reshape(c.scalar(c.dtype(x), 1), Shape{1});
   const Ref flat = c.emit("LayerNormalization", {c.reshape(x, rows), one},
                           {{"axis", int64_t{1}}, {"epsilon", c.attrs().get_float("epsilon", 1e-5)}});
@@ -58,6 +61,7 @@ Status lower_instance(LowerContext& c) { return normalize_groups(c, c.shape(c.in
 Status lower_group(LowerContext& c) { return normalize_groups(c, c.attrs().get_int("num_groups", 1)); }
 
 Status infer_mean_variance(ir::InferContext& c) {
+  // ONNX's default is for images [N, C, H, W]: per channel over the batch.
   WALLE_TRY(reduce_axes(c.attrs().get_ints("axes", {0, 2, 3}), c.rank(0), false));
   return infer_same(c);
 }

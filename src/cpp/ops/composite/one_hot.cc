@@ -8,6 +8,7 @@ namespace walle::ops {
 namespace {
 Result<int64_t> depth_of(const Tensor& value) {
   WALLE_ASSIGN(const std::vector<double> depth, value.to_f64());
+  // Depth may be a float in files; NaN fails the comparison.
   if (depth.size() != 1 || !(depth[0] >= 1) || depth[0] > static_cast<double>(base::kMaxTensorBytes))
     return model_error("a depth of " + (depth.empty() ? "nothing" : std::to_string(depth[0])),
                        "one number of 1 or more", "input depth", "correct the depth");
@@ -41,6 +42,7 @@ Status lower(LowerContext& c) {
     unit.push_back(a == axis ? 1 : out[a]);
   }
   // Negative indices count from the end; those out of range equal no class and give `off` everywhere.
+  // ONNX lets indices be of any number type.
   const Ref index = c.cast(c.in(0), DType::int64);
   const Ref zero = c.scalar(DType::int64, 0);
   const Ref wrapped =

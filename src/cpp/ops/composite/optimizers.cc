@@ -10,6 +10,7 @@ namespace walle::ops {
 
 namespace {
 Status infer_states(ir::InferContext& c, int groups) {
+  // Two scalars first, then `groups` inputs per parameter.
   const int n = (c.input_count() - 2) / groups;
   if (n < 1 || c.input_count() != 2 + n * groups)
     return model_error(std::to_string(c.input_count()) + " inputs",
@@ -18,6 +19,7 @@ Status infer_states(ir::InferContext& c, int groups) {
     if (!c.has(i) || c.shape(i).elements() != 1)
       return model_error("shape " + c.shape(i).text(), "one number", i == 0 ? "learning rate" : "step number",
                          "pass a scalar");
+  // Inputs come in groups of n: input i belongs to parameter i modulo n.
   for (int i = 0; i < c.input_count() - 2; ++i) {
     if (!c.has(2 + i) || c.shape(2 + i) != c.shape(2 + i % n) || c.dtype(2 + i) != c.dtype(2 + i % n))
       return model_error("an input that differs from its parameter",
@@ -46,14 +48,17 @@ struct Step {
   }
   Ref rate() const { return c.reshape(c.cast(c.in(0), dtype()), Shape{}); }
   Ref step() const { return c.reshape(c.cast(c.in(1), dtype()), Shape{}); }
+  // With the gradient of norm_coefficient / 2 * |x|^2 (weight decay as L2 regularisation).
   Ref gradient() const { return c.add(in(1), c.mul(attribute("norm_coefficient", 0), in(0))); }
   void result(int group, Ref r) const { c.result(group * count + index, r); }
 };
 
+// Duchi, Hazan and Singer, "Adaptive Subgradient Methods" (2011).
 Status lower_adagrad(LowerContext& c) {
   const int n = (c.input_count() - 2) / 3;
   for (int i = 0; i < n; ++i) {
     const Step s{c, i, n};
+    // The rate decays with the step number T: R / (1 + T * decay_factor), in ONNX's words.
     const Ref rate = c.div(s.rate(), c.add(s.number(1), c.mul(s.step(), s.attribute("decay_factor", 0))));
     const Ref g = s.gradient();
     const Ref squares = c.add(s.in(2), c.mul(g, g));
@@ -70,6 +75,7 @@ Ref blend(const Step& s, const char* factor, double otherwise, Ref old, Ref fres
   return s.c.add(s.c.mul(old, s.number(f)), s.c.mul(fresh, s.number(1 - f)));
 }
 
+// Kingma and Ba, "Adam" (2015); the defaults are the paper's but for epsilon, which ONNX sets to 1e-6.
 Status lower_adam(LowerContext& c) {
   const int n = (c.input_count() - 2) / 4;
   for (int i = 0; i < n; ++i) {
@@ -101,9 +107,11 @@ Status lower_momentum(LowerContext& c) {
     const Step s{c, i, n};
     const Ref g = s.gradient();
     const Ref beta =
+        // The first step (T = 0) takes the gradient whole, whatever beta says.
         c.emit("Where", {c.emit("Greater", {s.step(), s.number(0)}), s.attribute("beta", 1), s.number(1)});
     const Ref velocity = c.add(c.mul(s.attribute("alpha", 0.9), s.in(2)), c.mul(beta, g));
     const Ref direction =
+        // Nesterov: a look ahead along the new velocity (Sutskever et al., 2013).
         mode == "standard" ? velocity : c.add(g, c.mul(s.attribute("alpha", 0.9), velocity));
     s.result(0, c.sub(s.in(0), c.mul(s.rate(), direction)));
     s.result(1, velocity);

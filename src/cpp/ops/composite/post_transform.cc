@@ -10,7 +10,9 @@ namespace walle::ops {
 namespace {
 enum Kind { kNone, kSoftmax, kLogistic, kSoftmaxZero, kProbit };
 constexpr double kZero = 1e-7;  // scores below this count as none
+// As many digits as onnxruntime has: more would give other results. kA is Winitzki's constant.
 constexpr double kPi = 3.14159;
+constexpr double kSqrt2 = 1.41421356;
 constexpr double kA = 0.147;
 
 Status infer(ir::InferContext& c) {
@@ -26,6 +28,7 @@ Ref softmax_zero(LowerContext& c, Ref x) {
   const DType dtype = c.dtype(x);
   const Ref most = c.reduce("ReduceMax", x, {-1}, true);
   const Ref raised = c.emit("Exp", {c.sub(x, most)});
+  // Scores of zero stay (nearly) zero instead of taking part as exp(0) = 1.
   const Ref counts = c.emit("Greater", {c.emit("Abs", {x}), c.scalar(dtype, kZero)});
   const Ref sum = c.reduce("ReduceSum", c.emit("Where", {counts, raised, c.scalar(dtype, 0)}), {-1}, true);
   const Ref shrunk = c.mul(x, c.emit("Exp", {c.emit("Neg", {most})}));
@@ -41,7 +44,7 @@ Ref probit(LowerContext& c, Ref p) {
   const Ref root = c.emit("Sqrt", {c.sub(c.mul(v, v), c.mul(number(1 / kA), log))});
   const Ref size = c.emit("Sqrt", {c.sub(root, v)});
   const Ref negative = c.emit("Less", {x, number(0)});
-  return c.mul(number(1.41421356), c.emit("Where", {negative, c.emit("Neg", {size}), size}));
+  return c.mul(number(kSqrt2), c.emit("Where", {negative, c.emit("Neg", {size}), size}));
 }
 
 Status lower(LowerContext& c) {

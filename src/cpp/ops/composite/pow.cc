@@ -16,6 +16,7 @@ Status infer(ir::InferContext& c) {
 // The exponent when it is one constant number.
 std::optional<double> constant_exponent(const LowerContext& c) {
   const Tensor* t = c.constant(c.in(1));
+  // An exponent of higher rank would broadcast x to more axes.
   if (!t || t->elements() != 1 || t->shape().rank() > c.shape(c.in(0)).rank()) return std::nullopt;
   const auto values = t->to_f64();
   if (!values.ok()) return std::nullopt;
@@ -26,7 +27,9 @@ std::optional<double> constant_exponent(const LowerContext& c) {
 Ref cheaper(LowerContext& c, Ref x, double e) {
   if (e == 1) return x;
   if (e == 2) return c.mul(x, x);
+  // Up to 3: Gelu by tanh has a cube, and beyond it the order of products would show in the last bits.
   if (e == 3) return c.mul(c.mul(x, x), x);
+  // The reciprocal or root of an integer is computed in double below.
   if (!tensor::is_float(c.dtype(x))) return kNoRef;
   if (e == -1) return c.emit("Reciprocal", {x});
   return e == 0.5 ? c.emit("Sqrt", {x}) : kNoRef;

@@ -17,10 +17,11 @@ bool quantizes_as_float(DType dtype) { return tensor::is_float8(dtype) || dtype 
 Status infer_quantize(ir::InferContext& c) {
   WALLE_TRY(check_quantization(c));
   // The zero point decides, then the attribute, then ONNX's default.
+  // output_dtype since opset 21.
   DType to = static_cast<DType>(c.attrs().get_int("output_dtype", 0));
   if (c.has(2)) to = c.dtype(2);
   if (to == DType::undefined) to = DType::uint8;
-  if (!quantized_range(to) && !quantizes_as_float(to))
+  if (!holds_codes(to) && !quantizes_as_float(to))
     return model_error("dtype " + std::string(dtype_name(to)),
                        "an integer of at most 16 bits, float8 or float4e2m1", "QuantizeLinear",
                        "change output_dtype");
@@ -47,6 +48,7 @@ Status lower_quantize(LowerContext& c) {
 Status lower_dequantize(LowerContext& c) {
   const Ref scale = quantization_operand(c, c.in(1));
   Ref x = c.cast(c.in(0), c.dtype(scale));
+  // In the scale's dtype: an 8-bit difference would wrap.
   if (c.has(2)) x = c.sub(x, c.cast(quantization_operand(c, c.in(2)), c.dtype(scale)));
   c.result(0, c.mul(x, scale));
   return {};

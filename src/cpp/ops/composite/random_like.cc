@@ -41,6 +41,7 @@ Status lower_uniform(LowerContext& c) {
 // In double, whatever the input: the numbers of a seed are then those of NumPy, and p is not rounded.
 Status lower_bernoulli(LowerContext& c) {
   const Ref u = random(c, "RandomUniform", DType::float64, c.out_shape(0));
+  // u lies in [0, 1), so p = 1 always and p = 0 never gives 1.
   c.result(0, c.cast(c.emit("Less", {u, c.cast(c.in(0), DType::float64)}), c.out_dtype(0)));
   return {};
 }
@@ -52,6 +53,7 @@ Status infer_multinomial(ir::InferContext& c) {
     return model_error("shape " + c.shape(0).text() + ", sample_size " + std::to_string(samples),
                        "[batch, classes] log-probabilities, a size of zero or more, int32 or int64",
                        "Multinomial", "check the inputs");
+  // A number per class and sample is drawn: that size, not the result's, must be possible.
   const int64_t needed[] = {c.shape(0)[0], samples, c.shape(0)[1]};
   WALLE_TRY(Shape::checked(needed, tensor::kMaxDTypeSize, "Multinomial"));
   c.output(0, dtype, Shape{c.shape(0)[0], samples});

@@ -26,6 +26,7 @@ Status lower_l1(LowerContext& c) {
   return {};
 }
 Status lower_sum_square(LowerContext& c) {
+  // Also of integers, which wrap as NumPy's do.
   c.result(0, reduced(c, "ReduceSum", c.mul(c.in(0), c.in(0))));
   return {};
 }
@@ -49,6 +50,8 @@ Status lower_log_sum_exp(LowerContext& c) {
       {{"keepdims", int64_t{1}}, {"noop_with_empty_axes", c.attrs().get_int("noop_with_empty_axes", 0)}});
   const Ref shift = c.emit("Where", {c.emit("IsInf", {top}), c.scalar(work, 0), top});
   const Ref sum = reduced(c, "ReduceSum", c.emit("Exp", {c.sub(x, shift)}));
+  // The shape of a reference that does not exist is empty, and the reshape below would report that instead of
+  // the failure.
   if (c.failed()) return {};
   c.result(0, c.cast(c.add(c.emit("Log", {sum}), c.reshape(shift, c.shape(sum))), own));
   return {};

@@ -10,7 +10,8 @@ namespace walle::ops {
 
 namespace {
 constexpr double kMaxSize = 2147483647;  // of any axis: taps are int32
-constexpr double kMaxLength = 1 << 26;   // of a resized axis: its table of taps is made while planning
+// 2^26 outputs, as many steps as base::kMaxPlanTable allows for all tables of a model.
+constexpr double kMaxLength = 1 << 26;  // of a resized axis: its table of taps is made while planning
 
 struct AxisPlan {
   int axis = 0;
@@ -50,6 +51,8 @@ Result<std::vector<int>> listed_axes(const ir::Attributes& attrs, int rank) {
 // One axis by its scale or to its size, whichever `value` is.
 Result<AxisPlan> plan_axis(const Shape& x, int axis, double value, bool by_scale) {
   const auto in = static_cast<double>(x[axis]);
+  // floor: ONNX Resize since opset 10. Products such as 10 * 0.7 may round below a whole number; its
+  // reference has the same.
   const double out = by_scale ? std::floor(in * value) : value;
   const double scale = by_scale ? value : in > 0 ? value / in : 1;
   const char* where = by_scale ? "input scales" : "input sizes";
@@ -57,8 +60,10 @@ Result<AxisPlan> plan_axis(const Shape& x, int axis, double value, bool by_scale
     return "a resize of axis " + std::to_string(axis) + " from " + std::to_string(x[axis]) + " by " +
            std::to_string(value);
   };
+  // Written so that NaN is refused; a scale of 0 is allowed only where there is nothing to scale.
   if (!(scale >= 0) || !(out >= 0) || out > kMaxSize || in > kMaxSize || (scale == 0 && in > 0 && by_scale))
     return model_error(given(), "a positive scale and a size below 2^31", where, "correct the scale or size");
+  // Axes that keep their length need no table.
   if (out != in && (out > kMaxLength || in > kMaxLength))
     return resource_error(given(), "lengths up to 2^26", where, "correct the scale or size");
   if (in == 0 && out > 0)
@@ -76,11 +81,13 @@ Result<std::string> policy_of(const ir::Attributes& attrs) {
 
 // The policies that keep the aspect ratio give every axis one scale: the smallest or the largest asked for.
 void keep_aspect_ratio(const std::string& policy, const Shape& x, std::vector<AxisPlan>& plan) {
+  // Opset 18. Only sizes ask for it: scales already say what each axis gets.
   if (policy == "stretch" || plan.empty()) return;
   const auto [least, most] = std::ranges::minmax_element(plan, {}, &AxisPlan::scale);
   const double common = policy == "not_larger" ? least->scale : most->scale;
   for (AxisPlan& p : plan) {
     p.scale = common;
+    // round(), halves up: "round_int" in ONNX's text.
     p.out = static_cast<int64_t>(std::min(common * static_cast<double>(x[p.axis]) + 0.5, kMaxLength));
   }
 }
@@ -106,6 +113,7 @@ Result<std::vector<AxisPlan>> plan_axes(const ir::Attributes& attrs, const Shape
     WALLE_ASSIGN(plan.emplace_back(), plan_axis(x, axes[i], values[i], scales != nullptr));
   }
   if (sizes) keep_aspect_ratio(policy, x, plan);
+  // roi is read by this one mode; exporters connect it, filled or empty, for the others too.
   if (roi && attrs.get_string("coordinate_transformation_mode", "") == "tf_crop_and_resize") {
     WALLE_ASSIGN(const std::vector<double> box, roi->to_f64());
     if (box.size() != 2 * axes.size()) return wrong_count("roi", 2 * axes.size());
@@ -212,12 +220,16 @@ Status lower(LowerContext& c) {
   Ref y = c.in(0);
   const DType dtype = c.dtype(y);
   const bool blends = rule.mode != "nearest";
+  // uint8 pictures are blended in float32; 32- and 64-bit integers need double to keep their digits.
   if (blends && !tensor::is_float(dtype))
     y = c.cast(y, dtype_size(dtype) < 4 ? DType::float32 : DType::float64);
+  // Filled at the end: extrapolated values must not be blended by the next axis.
   std::vector<std::pair<int, AxisTaps>> outside;
   for (const AxisPlan& p : plan) {
+    // An empty axis stays empty.
     if (in[p.axis] == 0) continue;
     const bool cropped = rule.coordinates == "tf_crop_and_resize" && (p.roi_begin != 0 || p.roi_end != 1);
+    // Batch and channel axes, which exporters list with a scale of 1.
     if (p.scale == 1 && p.out == in[p.axis] && !cropped) continue;
     if (!c.may_tabulate(p.out * resize_tap_count(rule, in[p.axis], p.scale), kSearchWork)) return {};
     AxisTaps t = resize_taps(rule, in[p.axis], p.out, p.scale, p.roi_begin, p.roi_end);

@@ -33,7 +33,9 @@ double source_position(const ResizeRule& r, int64_t in, int64_t out, double scal
   const auto n = static_cast<double>(in);
   const double length = scale * n;  // the output length before rounding
   if (r.coordinates == "asymmetric") return j / scale;
+  // The guard against 0 / 0, as ONNX's reference has it.
   if (r.coordinates == "align_corners") return length == 1 ? 0 : j * (n - 1) / (length - 1);
+  // As ONNX's reference computes it, where its text says 0: both read element 0.
   if (r.coordinates == "pytorch_half_pixel" && length == 1) return -0.5;
   if (r.coordinates == "tf_crop_and_resize") {
     const double span = roi_end - roi_begin;
@@ -46,6 +48,7 @@ double source_position(const ResizeRule& r, int64_t in, int64_t out, double scal
 
 // Keys (1981), "Cubic convolution interpolation for digital image processing".
 double cubic(double x, double a) {
+  // Pieces for distances up to 1 and up to 2; the kernel is even and 0 beyond.
   x = std::abs(x);
   if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
   if (x < 2) return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
@@ -55,6 +58,7 @@ double cubic(double x, double a) {
 bool goes_up(const std::string& rule, double ratio) {
   if (rule == "floor") return ratio >= 1;
   if (rule == "ceil") return true;
+  // "round_prefer_floor", the default, sends 0.5 down and "round_prefer_ceil" up.
   return rule == "round_prefer_floor" ? ratio > 0.5 : ratio >= 0.5;
 }
 
@@ -70,6 +74,7 @@ int64_t floor_of(double x, int64_t in) {
 // How far the kernel reaches to the left of a position, as the (negative) number of its first element.
 int64_t first_tap(const ResizeRule& rule, int64_t in, double shrink) {
   const double reach = std::min(rule.mode == "linear" ? 1 / shrink : 2 / shrink, farthest(in));
+  // Linear reaches one element to either side, cubic two; antialias stretches both by 1 / scale.
   return static_cast<int64_t>(std::floor(-reach)) + 1;
 }
 
@@ -93,7 +98,7 @@ AxisTaps resize_taps(const ResizeRule& rule, int64_t in, int64_t out, double sca
     const double x = source_position(rule, in, out, scale, roi_begin, roi_end, static_cast<double>(j));
     const bool outside =
         rule.coordinates == "tf_crop_and_resize" && !(x >= 0 && x <= static_cast<double>(in - 1));
-    if (outside && t.outside.empty()) t.outside.assign(static_cast<size_t>(out), false);
+    if (outside && t.outside.empty()) t.outside.assign(out, false);
     if (outside) t.outside[j] = true;
     // The fraction is taken in (0, 1]: a position on an element belongs to the interval left of it.
     int64_t left = floor_of(x, in);

@@ -13,7 +13,7 @@ struct ResizeRule {
   std::string mode = "nearest";  // nearest, linear, cubic
   std::string coordinates = "half_pixel";
   std::string nearest = "round_prefer_floor";
-  double cubic_a = -0.75;
+  double cubic_a = -0.75;  // ONNX's default, as in OpenCV and PyTorch; TensorFlow and Pillow have -0.5
   bool antialias = false;
   bool exclude_outside = false;
 };

@@ -18,6 +18,7 @@ template <RnnKind Kind>
 constexpr std::string_view kName = tensor::rnn_operator(Kind).name;
 
 Status expect(const ir::InferContext& c, int i, const Shape& shape, const char* name) {
+  // Lengths are int32 beside floats.
   if (!c.has(i) || (c.shape(i) == shape && (c.dtype(i) == c.dtype(0) || i == kRnnLengths))) return {};
   return model_error(std::string(name) + c.shape(i).text(), shape.text() + " of X's dtype",
                      std::string("input ") + name, "correct the shape");
@@ -38,16 +39,19 @@ Status infer(ir::InferContext& c) {
   WALLE_TRY(expect(c, kRnnLengths, Shape{s.batch}, "sequence_lens"));
   WALLE_TRY(expect(c, kRnnH, state, "initial_h"));
   WALLE_TRY(expect(c, kRnnC, state, "initial_c"));
+  // Peepholes i, o, f: three per hidden element, the cell gate has none (Gers and Schmidhuber, 2000).
   WALLE_TRY(expect(c, kRnnP, Shape{s.directions, 3 * s.hidden}, "P"));
   if (c.has(kRnnLengths) && c.dtype(kRnnLengths) != DType::int32)
     return model_error("sequence_lens of " + std::string(dtype_name(c.dtype(kRnnLengths))), "int32",
                        "input sequence_lens", "insert a Cast");
+  // layout 0 and 1 of ONNX (opset 14).
   const std::array<int64_t, 4> by_step{s.sequence, s.directions, s.batch, s.hidden};
   const std::array<int64_t, 4> by_batch{s.batch, s.sequence, s.directions, s.hidden};
   WALLE_ASSIGN(const Shape all, Shape::checked(s.batch_first ? by_batch : by_step, dtype_size(c.dtype(0)),
                                                std::string(kName<Kind>)));
   c.output(0, c.dtype(0), all);
   c.output(1, c.dtype(0), state);
+  // Y_c exists for LSTM alone.
   if (Kind == RnnKind::lstm) c.output(2, c.dtype(0), state);
   return {};
 }
@@ -66,10 +70,13 @@ class Steps {
   Result run(Ref x) {  // x [sequence, batch, input]
     const int64_t width = s_.gates * s_.hidden;
     const Ref w = c_.transpose(row(c_.in(kRnnW), d_), {1, 0});
+    // Transposed once, not per step: constants are folded, computed weights become one copy.
     recurrent_ = c_.transpose(row(c_.in(kRnnR), d_), {1, 0});
     Ref all = c_.emit("MatMul", {c_.reshape(x, Shape{s_.sequence * s_.batch, s_.input}), w});
     if (c_.has(kRnnB)) {
       const Ref b = row(c_.in(kRnnB), d_);
+      // B holds the input's biases, then the recurrent ones. They are kept apart, because GRU with
+      // linear_before_reset scales the latter.
       all = c_.add(all, part(b, 0, 0, width));
       recurrent_bias_ = part(b, 0, width, width);
     }
@@ -78,9 +85,10 @@ class Steps {
     h_ = initial(kRnnH);
     if (s_.kind == RnnKind::lstm) cell_ = initial(kRnnC);
     Result r;
-    r.y.resize(static_cast<size_t>(s_.sequence), kNoRef);
+    r.y.resize(s_.sequence, kNoRef);
     for (int64_t i = 0; i < s_.sequence; ++i) {
       const int64_t t = s_.backward(d_) ? s_.sequence - 1 - i : i;
+      // By time and not by order of computation: ONNX's Y of a backward direction is in time order.
       r.y[t] = step(t);
     }
     r.h = h_;
@@ -110,8 +118,10 @@ class Steps {
   Ref number(double v) { return c_.scalar(dtype_, v); }
   Ref gate(Ref x, int64_t g, int64_t count = 1) { return part(x, 1, g * s_.hidden, count * s_.hidden); }
 
+  // `which` counts the functions f, g, h of ONNX's formulas.
   Ref activate(size_t which, Ref x) {
     const RnnActivation& a = act_[which];
+    // Before the activation, and for every gate: "clip" bounds the activation's input.
     if (s_.clip > 0) x = c_.emit("Min2", {c_.emit("Max2", {x, number(-s_.clip)}), number(s_.clip)});
     const auto alpha = static_cast<double>(a.alpha);
     const auto beta = static_cast<double>(a.beta);
@@ -144,6 +154,7 @@ class Steps {
   }
 
   Ref step_gru(Ref x) {
+    // z and r together, h apart: its product may need r * h first.
     const Ref zr_weights = gate(recurrent_, 0, 2);
     const Ref h_weights = gate(recurrent_, 2);
     Ref sum = c_.add(gate(x, 0, 2), c_.emit("MatMul", {h_, zr_weights}));
@@ -154,6 +165,7 @@ class Steps {
     if (recurrent_bias_ >= 0) hidden = c_.add(hidden, part(recurrent_bias_, 0, 2 * s_.hidden, s_.hidden));
     if (s_.linear_before_reset) hidden = c_.mul(r, hidden);
     const Ref candidate = activate(1, c_.add(gate(x, 2), hidden));
+    // z keeps the old state, as in Cho et al. (2014), Keras and PyTorch; Chung et al. (2014) swap the two.
     return c_.add(c_.mul(one_minus(z), candidate), c_.mul(z, h_));
   }
 
@@ -174,6 +186,7 @@ class Steps {
       h = s_.kind == RnnKind::gru ? step_gru(x) : step_rnn(x);
     Ref y = h;
     if (c_.has(kRnnLengths)) {  // beyond its length an item keeps its state and gives zeros
+      // Per item of the batch, by selection: the step is computed for all of them anyway.
       const Ref inside =
           c_.reshape(c_.emit("Less", {c_.scalar(DType::int32, static_cast<double>(t)), c_.in(kRnnLengths)}),
                      Shape{s_.batch, 1});
@@ -230,10 +243,12 @@ template <RnnKind Kind>
 Status lower(LowerContext& c) {
   WALLE_ASSIGN(const RnnSpec s,
                rnn_spec(kName<Kind>, c.attrs(), c.shape(c.in(0)), c.shape(c.in(1)), c.shape(c.in(2))));
+  // An error and not hours of planning; the CPU's own kernel has no such limit.
   if (s.sequence > kMaxSteps)
     return resource_error(std::to_string(s.sequence) + " time steps",
                           "at most " + std::to_string(kMaxSteps) + " without a backend that runs them whole",
                           "input X", "cut the sequence, or use float32");
+  // Time first, so that a step is one contiguous part.
   const Ref x = s.batch_first ? c.transpose(c.in(0), {1, 0, 2}) : c.in(0);
   std::vector<Steps::Result> results;
   std::vector<Ref> hidden, cells;
@@ -252,6 +267,7 @@ Status lower(LowerContext& c) {
 ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in,
               std::span<const ir::InferOutput> out) {
   const Shape& x = in[0].shape;
+  // Steps times batch, in either layout.
   const auto steps = static_cast<double>(x[0] * x[1]);
   const auto weights = static_cast<double>(in[1].shape.elements() + in[2].shape.elements());
   return {2 * steps * weights, bytes_of(in, out)};

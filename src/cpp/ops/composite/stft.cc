@@ -23,12 +23,14 @@ Result<Frames> frames_of(const Shape& signal, const std::vector<int64_t>& step,
   if (step.size() != 1 || length.size() > 1)
     return wrong("frame_step or frame_length of several numbers", "scalars");
   f.step = step[0];
+  // frame_length may be left out when there is a window (ONNX STFT).
   f.length = !length.empty() ? length[0] : (window ? window->elements() : 0);
   if (f.step < 1 || f.length < 1 || f.length > signal[1])
     return wrong("frame_step " + std::to_string(f.step) + ", frame_length " + std::to_string(f.length),
                  "a positive step and a length from 1 to " + std::to_string(signal[1]));
   if (window && (window->rank() != 1 || (*window)[0] != f.length))
     return wrong("window of shape " + window->text(), "frame_length elements");
+  // Whole frames only; what is left at the end is dropped, as in ONNX (no centring, no padding).
   f.count = (signal[1] - f.length) / f.step + 1;
   f.step = std::min(f.step, signal[1]);  // a longer one makes one frame all the same
   // Overlapping frames are larger together than the signal.
@@ -38,6 +40,7 @@ Result<Frames> frames_of(const Shape& signal, const std::vector<int64_t>& step,
 }
 
 bool onesided(const ir::Attributes& attrs, const Shape& signal) {
+  // A complex signal's spectrum has no redundant half.
   return attrs.get_int("onesided", 1) != 0 && signal.back() == 1;
 }
 
@@ -66,6 +69,7 @@ Status lower(LowerContext& c) {
   const int64_t stride[] = {in[1] * in[2], f.step * in[2], in[2], 1};
   Ref framed = strided_view(c, x, Shape{in[0], f.count, f.length, in[2]}, stride);
   if (c.has(2)) framed = c.mul(framed, c.reshape(c.cast(c.in(2), c.dtype(x)), Shape{f.length, 1}));
+  // Axis 2 of [batch, frames, length, parts].
   c.result(0, c.emit("DFT", {framed, kNoRef, c.reshape(c.ints({2}), Shape{})},
                      {{"onesided", int64_t{onesided(c.attrs(), in)}}}));
   return {};

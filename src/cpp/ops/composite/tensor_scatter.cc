@@ -9,6 +9,8 @@ namespace walle::ops {
 namespace {
 Result<int> axis_of(const ir::Attributes& attrs, const Shape& cache) {
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(attrs.get_int("axis", -2), cache.rank()));
+  // Opset 24, made for key-value caches [batch, heads, sequence, size]: axis 0 is the batch that the places
+  // belong to.
   if (axis > 0) return axis;
   return model_error("axis " + std::to_string(axis), "an axis behind the batch", "TensorScatter",
                      "correct axis");
@@ -44,6 +46,7 @@ Status lower(LowerContext& c) {
   Ref places = c.reshape(iota(c, DType::int64, update[axis]), along);
   if (c.has(2)) places = c.add(places, c.reshape(c.in(2), per_sample));
   if (c.attrs().get_string("mode", "linear") == "circular")
+    // Mod of Python, so that places before the start come round as well.
     places = c.emit("Mod", {places, c.scalar(DType::int64, static_cast<double>(cache[axis]))});
   c.result(0, c.emit("ScatterElements", {c.in(0), expand_to(c, places, update), c.in(1)},
                      {{"axis", static_cast<int64_t>(axis)}}));

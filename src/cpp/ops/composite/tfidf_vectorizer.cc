@@ -54,6 +54,7 @@ Result<Pool> pool_of(const ir::Attributes& attrs) {
                   .first = seen};
     if (g.begin < 0 || g.end < g.begin || g.end > size || (g.end - g.begin) % length != 0)
       return wrong("ngram_counts that do not split the pool", "increasing starts, whole n-grams");
+    // Also of lengths that are not asked for: indexes and weights count all n-grams of the pool.
     seen += g.count();
     if (length >= shortest && length <= longest && g.count() > 0) p.grams.push_back(g);
   }
@@ -61,6 +62,7 @@ Result<Pool> pool_of(const ir::Attributes& attrs) {
     return wrong(std::to_string(p.index.size()) + " ngram_indexes", std::to_string(seen));
   for (int64_t i : p.index) {
     if (i < 0 || i >= kMaxWidth) return wrong("ngram index " + std::to_string(i), "0 to 2^24");
+    // As many columns as the highest index says: n-grams may share one.
     p.width = std::max(p.width, i + 1);
   }
   const std::string mode = attrs.get_string("mode", "TF");
@@ -89,11 +91,14 @@ Ref counts(LowerContext& c, Ref x, const Grams& g, int64_t skips) {
   const Ref wanted =
       c.reshape(c.ints({pool.begin() + g.begin, pool.begin() + g.end}), Shape{g.count(), g.length});
   Ref total = expand_to(c, c.scalar(DType::float32, 0), Shape{batch, g.count()});
+  // A single word has nothing to skip between.
   for (int64_t skip = 0; skip <= (g.length == 1 ? 0 : skips); ++skip) {
     const int64_t places = n - (g.length - 1) * (skip + 1);
+    // Longer skips leave fewer places still.
     if (places <= 0) break;
     const int64_t stride[] = {n, 1, 0, skip + 1};
     const Ref windows = strided_view(c, x, Shape{batch, places, 1, g.length}, stride);
+    // All elements of the window equal: the minimum of booleans is `and`.
     const Ref equal = c.reduce("ReduceMin", c.emit("Equal", {windows, wanted}), {3}, false);
     total = c.add(total, c.reduce("ReduceSum", c.cast(equal, DType::float32), {1}, false));
   }
@@ -104,9 +109,10 @@ Ref weighted(LowerContext& c, Ref count, const Grams& g) {
   const std::string mode = c.attrs().get_string("mode", "TF");
   if (mode == "TF") return count;
   std::vector<double> weights = c.attrs().get_floats("weights");
-  if (weights.empty()) weights.assign(static_cast<size_t>(g.first + g.count()), 1.0);
-  const Ref scale = constant_of(c, DType::float32, Shape{g.count()},
-                                std::span(weights).subspan(static_cast<size_t>(g.first)));
+  // ONNX: without weights each counts 1.
+  if (weights.empty()) weights.assign(g.first + g.count(), 1.0);
+  const Ref scale = constant_of(c, DType::float32, Shape{g.count()}, std::span(weights).subspan(g.first));
+  // IDF alone asks whether the n-gram occurs, not how often.
   if (mode == "IDF") count = c.cast(c.emit("Greater", {count, c.scalar(DType::float32, 0)}), DType::float32);
   return c.mul(count, scale);
 }
@@ -117,6 +123,7 @@ Status lower(LowerContext& c) {
   const int64_t batch = in.rank() == 1 ? 1 : in[0];
   const Ref x = c.reshape(c.cast(c.in(0), DType::int64), Shape{batch, in.back()});
   raster::Raster placed;
+  // Columns that no n-gram counts in are 0.
   placed.fill.emplace();
   std::vector<Ref> sources;
   for (const Grams& g : pool.grams) {

@@ -74,9 +74,12 @@ Ref conditions(LowerContext& c, const TreeEnsemble& e) {
   Ref truth = kNoRef;
   for (int m = 0; m <= static_cast<int>(TreeMode::member); ++m) {
     const auto mode = static_cast<TreeMode>(m);
+    // Most forests have one mode, XGBoost's `<` or scikit-learn's `<=`: one comparison for all nodes.
     if (std::ranges::find(e.mode, mode) == e.mode.end()) continue;
     std::vector<bool> own;
     for (TreeMode other : e.mode) own.push_back(other == mode);
+    // Every mode compares all nodes and a mask takes its own: gathering each mode's nodes would scatter the
+    // results back.
     const Ref mine = c.emit("And", {compared(c, e, mode, x, split), mask(c, own)});
     truth = truth < 0 ? mine : c.emit("Or", {truth, mine});
   }
@@ -95,7 +98,9 @@ Ref taken_paths(LowerContext& c, const TreeEnsemble& e, const std::vector<TreePa
   std::vector<double> wanted(paths, 0.0);
   for (size_t p = 0; p < paths; ++p) {
     for (const TreeStep& step : all[p].steps) {
-      signs[static_cast<size_t>(step.node) * paths + p] = step.taken ? 1 : -1;
+      // +1 for a condition that must hold, -1 for one that must not: the product counts to `wanted` only on
+      // the path itself.
+      signs[step.node * paths + p] = step.taken ? 1 : -1;
       wanted[p] += step.taken ? 1 : 0;
     }
   }
@@ -109,18 +114,17 @@ Ref taken_paths(LowerContext& c, const TreeEnsemble& e, const std::vector<TreePa
 // [paths, targets]: what each path's leaf says; `none` where it says nothing.
 std::vector<double> weights_of(const TreeEnsemble& e, const std::vector<TreePath>& all, int64_t how,
                                double none) {
-  std::vector<double> weights(all.size() * static_cast<size_t>(e.targets), none);
+  std::vector<double> weights(all.size() * e.targets, none);
   for (size_t p = 0; p < all.size(); ++p) {
-    const auto leaf = static_cast<size_t>(all[p].leaf);
+    const size_t leaf = all[p].leaf;
     for (int64_t i = e.leaf_start[leaf]; i < e.leaf_start[leaf + 1]; ++i) {
-      const auto entry = static_cast<size_t>(i);
-      double& w = weights[p * static_cast<size_t>(e.targets) + static_cast<size_t>(e.leaf_target[entry])];
+      double& w = weights[p * e.targets + e.leaf_target[i]];
       if (how == kMin)
-        w = std::min(w, e.leaf_weight[entry]);
+        w = std::min(w, e.leaf_weight[i]);
       else if (how == kMax)
-        w = std::max(w, e.leaf_weight[entry]);
+        w = std::max(w, e.leaf_weight[i]);
       else
-        w += e.leaf_weight[entry];
+        w += e.leaf_weight[i];
     }
   }
   return weights;
@@ -133,6 +137,7 @@ Ref aggregated(LowerContext& c, const TreeEnsemble& e, const std::vector<TreePat
   if (!c.may_tabulate(paths * e.targets, 4)) return kNoRef;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double none = how == kMin ? kInfinity : how == kMax ? -kInfinity : 0.0;
+  // Sums of leaves in double: boosting adds up thousands of small numbers.
   const Ref table = constant_of(c, DType::float64, Shape{paths, e.targets}, weights_of(e, all, how, none));
   const Ref taken = taken_paths(c, e, all);
   if (!extreme) {
@@ -148,6 +153,7 @@ Ref aggregated(LowerContext& c, const TreeEnsemble& e, const std::vector<TreePat
 }
 
 Status lower(LowerContext& c) {
+  // As a node of its own, so that a backend that runs forests whole need not know the transforms.
   if (const int64_t post = c.attrs().get_int("post_transform", 0); post != 0) {
     ir::Attributes plain = c.attrs();
     plain.set("post_transform", int64_t{0});

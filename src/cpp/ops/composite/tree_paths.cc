@@ -51,9 +51,11 @@ Status read_leaves(const ir::Attributes& attrs, TreeEnsemble& e) {
   for (int64_t t : e.leaf_target)
     if (t < 0 || t >= e.targets)
       return wrong("leaf target " + std::to_string(t), "0 to " + std::to_string(e.targets - 1));
+  // Without the attribute each leaf has one entry, ONNX's form.
   const std::vector<int64_t> counts =
       attrs.get_ints("leaf_counts", std::vector<int64_t>(attrs.has("leaf_counts") ? 0 : entries, 1));
   e.leaf_start.push_back(0);
+  // Against what is left, so that sums of a file's numbers cannot overflow.
   for (int64_t count : counts) {
     const int64_t left = static_cast<int64_t>(entries) - e.leaf_start.back();
     if (count < 0 || count > left)
@@ -92,18 +94,20 @@ Status check_trees(const TreeEnsemble& e) {
     if (edge.target < 0 || static_cast<size_t>(edge.target) >= bound)
       return wrong(std::string(edge.leaf ? "leaf " : "node ") + std::to_string(edge.target),
                    "an index below " + std::to_string(bound));
-    const auto at = static_cast<size_t>(edge.target);
+    const size_t at = edge.target;
     if (edge.leaf || seen[at] != Seen::no) {
       if (!edge.leaf) seen[at] = Seen::done;  // second time on top: everything below it is
       todo.pop_back();
       continue;
     }
     seen[at] = Seen::above;
+    // Depth first with an own stack: a hostile chain of 2^28 nodes must not overflow the thread's.
     for (const TreeEdge& next : {e.no[at], e.yes[at]}) {
+      // Unknown targets are pushed unmarked; the bounds check above refuses them when they come up.
       const bool known = !next.leaf && next.target >= 0 && static_cast<size_t>(next.target) < seen.size();
-      if (known && seen[static_cast<size_t>(next.target)] == Seen::above)
+      if (known && seen[next.target] == Seen::above)
         return wrong("node " + std::to_string(next.target) + " below itself", "trees");
-      if (!known || seen[static_cast<size_t>(next.target)] == Seen::no) todo.push_back(next);
+      if (!known || seen[next.target] == Seen::no) todo.push_back(next);
     }
   }
   return {};
@@ -122,8 +126,10 @@ Result<TreeEnsemble> read_tree_ensemble(const ir::Attributes& attrs) {
   WALLE_TRY(read_edges(attrs, "true", n, e.yes));
   WALLE_TRY(read_edges(attrs, "false", n, e.no));
   WALLE_TRY(read_leaves(attrs, e));
+  // Shorter or absent: NaN then takes the false branch, ONNX's default.
   const std::vector<int64_t> missing = attrs.get_ints("nodes_missing_value_tracks_true");
   for (size_t i = 0; i < n; ++i) {
+    // Written so that NaN fails: modes come as a tensor of any dtype.
     if (!(modes[i] >= 0 && modes[i] < kModes))
       return wrong("node mode " + std::to_string(modes[i]), "0 to " + std::to_string(kModes - 1));
     e.mode.push_back(static_cast<TreeMode>(modes[i]));
@@ -150,12 +156,15 @@ Result<std::vector<TreePath>> tree_paths(const TreeEnsemble& e) {
       todo.pop_back();
       if (p.edge.leaf) {
         paths.push_back({std::move(p.steps), p.edge.target});
+        // Asked while paths are made: shared branches can give exponentially many.
         if (paths.size() * e.feature.size() > kMaxTable)
           return wrong(std::to_string(e.feature.size()) + " nodes",
                        "an ensemble whose nodes times leaves stay below 2^24");
         continue;
       }
-      const auto at = static_cast<size_t>(p.edge.target);
+      const size_t at = p.edge.target;
+      // The true branch is pushed last and walked first; the order of paths does not matter to sums of
+      // booleans.
       for (bool taken : {false, true}) {
         std::vector<TreeStep> steps = p.steps;
         steps.push_back({p.edge.target, taken});

@@ -10,6 +10,7 @@ namespace walle::ops {
 namespace {
 Ref chain(LowerContext& c, std::string_view op) {
   Ref out = c.in(0);
+  // From left to right: a tree of sums would round differently from every other runtime.
   for (int i = 1; i < c.input_count(); ++i) out = c.emit(op, {out, c.in(i)});
   return out;
 }
@@ -28,6 +29,7 @@ Status lower_sum(LowerContext& c) {
 }
 Status lower_mean(LowerContext& c) {
   const Ref sum = chain(c, "Add");
+  // Of one operand: integers would be divided by 1.
   c.result(0, c.input_count() == 1 ? sum : c.div(sum, c.scalar(c.dtype(sum), c.input_count())));
   return {};
 }

@@ -44,6 +44,7 @@ Status infer_window(ir::InferContext& c, double a0, double a1, double a2) {
                        "one number from 0 to 2^22", "window", "correct the size");
   const int64_t n = size[0];
   const double span =
+      // Periodic windows have period n (for spectra), symmetric ones n - 1 (for filters).
       static_cast<double>(c.attrs().get_int("periodic", 1) != 0 ? n : std::max<int64_t>(n - 1, 1));
   std::vector<double> values;
   for (int64_t i = 0; i < n; ++i) {
@@ -69,6 +70,7 @@ struct Mel {
 
 Result<Mel> mel_of(ir::InferContext& c) {
   Mel m;
+  // Bins, DFT length, sample rate, lower and upper edge.
   std::array<double, 5> v{};
   for (int i = 0; i < 5; ++i) {
     WALLE_ASSIGN(const Tensor* t, c.need(i));
@@ -80,6 +82,7 @@ Result<Mel> mel_of(ir::InferContext& c) {
   }
   const bool sane = v[0] >= 1 && v[0] <= kMaxMelBins && v[1] >= 1 && v[1] <= kMaxDftLength && v[2] >= 1 &&
                     v[2] <= kMaxHertz && v[3] >= 0 && v[4] > v[3] && v[4] <= kMaxHertz;
+  // Rows times columns, before either becomes an integer: bins alone may be 10^5.
   if (!sane || (v[1] / 2 + 1) * v[0] > static_cast<double>(kMaxTable))
     return model_error("bins, DFT length, sample rate or edges out of range",
                        "positive numbers, the lower edge below the upper one", "MelWeightMatrix",
@@ -97,22 +100,26 @@ Result<Mel> mel_of(ir::InferContext& c) {
 Status infer_mel(ir::InferContext& c) {
   WALLE_ASSIGN(const Mel m, mel_of(c));
   const int64_t rows = m.dft_length / 2 + 1;
-  const auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
+  constexpr double kScale = 2595;  // mels per decade
+  constexpr double kBreak = 700;   // hertz: below it the scale is nearly linear
+  const auto mel = [](double hertz) { return kScale * std::log10(1 + hertz / kBreak); };
   const double step = (mel(m.high) - mel(m.low)) / static_cast<double>(m.bins + 2);
   std::vector<int64_t> at;
   for (int64_t i = 0; i < m.bins + 2; ++i) {
-    const double hertz = 700 * (std::pow(10, (mel(m.low) + static_cast<double>(i) * step) / 2595) - 1);
+    const double hertz = kBreak * (std::pow(10, (mel(m.low) + static_cast<double>(i) * step) / kScale) - 1);
     at.push_back(static_cast<int64_t>(
         std::floor(static_cast<double>(m.dft_length + 1) * hertz / static_cast<double>(m.sample_rate))));
   }
-  std::vector<double> values(static_cast<size_t>(rows * m.bins), 0.0);
+  std::vector<double> values(rows * m.bins, 0.0);
   const auto set = [&](int64_t row, int64_t bin, double v) {
+    // Edges beyond half the sample rate have no frequency to stand for.
     if (row >= 0 && row < rows) values[row * m.bins + bin] = v;
   };
   for (int64_t i = 0; i < m.bins; ++i) {
     const int64_t low = at[i];
     const int64_t centre = at[i + 1];
     const int64_t high = at[i + 2];
+    // Bins narrower than one frequency: the triangle would be empty, ONNX's reference sets its tip.
     if (centre == low) set(centre, i, 1);
     for (int64_t j = low; centre > low && j <= std::min(centre, rows); ++j)
       set(j, i, static_cast<double>(j - low) / static_cast<double>(centre - low));

@@ -17,6 +17,7 @@ Result<const Tensor*> tensor_input(const ControlContext& c, int i) {
 Status run_compress(ControlContext& c) {
   WALLE_ASSIGN(const Tensor* data, tensor_input(c, 0));
   WALLE_ASSIGN(const Tensor* condition, tensor_input(c, 1));
+  // Without the attribute ONNX Compress takes the flattened data; 0 would mean the first axis.
   const bool flat = !c.attrs().has("axis");
   Shape shape = flat ? Shape{data->elements()} : data->shape();
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(flat ? 0 : c.attrs().get_int("axis", 0), shape.rank()));
@@ -29,6 +30,8 @@ Status run_compress(ControlContext& c) {
   std::vector<int64_t> kept;
   const auto bits = condition->as<bool>();
   for (size_t i = 0; i < bits.size(); ++i)
+    // Booleans of another runtime may be any byte but 0; Tensor::with_plain_booleans() has seen to that where
+    // they came in.
     if (bits[i]) kept.push_back(static_cast<int64_t>(i));
   const int64_t outer = shape.product(0, axis);
   const int64_t row = shape[axis];
@@ -37,9 +40,10 @@ Status run_compress(ControlContext& c) {
   WALLE_ASSIGN(Tensor out, Tensor::allocate(data->dtype(), shape));
   auto* to = static_cast<std::byte*>(out.mutable_data());
   const auto* from = static_cast<const std::byte*>(data->data());
+  // run > 0: tensors without elements may have no address.
   for (int64_t o = 0; o < outer && run > 0; ++o)
     for (int64_t k : kept) {
-      std::memcpy(to, from + (o * row + k) * run, static_cast<size_t>(run));
+      std::memcpy(to, from + (o * row + k) * run, run);
       to += run;
     }
   c.output(0, std::move(out));
@@ -49,6 +53,7 @@ Status run_compress(ControlContext& c) {
 template <class T>
 bool is_nonzero(T v) {
   if constexpr (std::is_same_v<T, tensor::Half> || std::is_same_v<T, tensor::BFloat16>)
+    // By value, so that -0 is zero.
     return static_cast<float>(v) != 0.0f;
   else
     return v != T{};
@@ -72,6 +77,7 @@ Status run_nonzero(ControlContext& c) {
   WALLE_ASSIGN(Tensor out, Tensor::allocate(DType::int64, Shape{shape.rank(), n}));
   int64_t* to = out.as_mutable<int64_t>().data();
   const Shape strides = shape.strides();
+  // Coordinates by axis, [rank, n]: ONNX NonZero is the transpose of np.argwhere.
   for (int a = 0; a < shape.rank(); ++a)
     for (int64_t i = 0; i < n; ++i) *to++ = found[i] / strides[a] % shape[a];
   c.output(0, std::move(out));

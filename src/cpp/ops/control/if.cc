@@ -17,6 +17,7 @@ Status run(ControlContext& c) {
   // Captures are explicit inputs, so that a branch is a function of its inputs alone.
   const int64_t first = taken ? 1 : 1 + then_captures;
   const int64_t count = taken ? then_captures : else_captures;
+  // Counts from a file, and sums of them must not overflow: each is bounded by the inputs.
   if (then_captures < 0 || else_captures < 0 || first + count > c.input_count())
     return model_error("captures beyond the inputs", "one input per capture",
                        "attributes then_captures, else_captures", "convert the model again");

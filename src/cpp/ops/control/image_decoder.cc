@@ -28,6 +28,7 @@ Status run(ControlContext& c) {
     if (channels == 1)
       *to++ = grey(from);
     else
+      // BGR is OpenCV's order, which models trained with it expect.
       for (int k = 0; k < 3; ++k) *to++ = from[format == "RGB" ? k : 2 - k];
   }
   c.output(0, std::move(out));

@@ -25,6 +25,7 @@ Result<Layout> layout_of(const ControlContext& c) {
     return model_error(std::to_string(captures) + " captures", "one input per capture",
                        "attribute body_captures", "convert the model again");
   l.captures = static_cast<int>(captures);
+  // M and the condition come first, captures last.
   l.carried = c.input_count() - 2 - l.captures;
   l.slices = c.output_count() - l.carried;
   if (l.slices < 0)
@@ -58,11 +59,14 @@ std::vector<ir::RuntimeValue> carried_of(const ControlContext& c, const Layout& 
 
 Status run_round(ControlContext& c, const Layout& l, int64_t round, Rounds& r) {
   WALLE_ASSIGN(Tensor count, Tensor::scalar<int64_t>(round));
+  // The body's condition input is always true: a false one has ended the loop.
   WALLE_ASSIGN(Tensor flag, Tensor::scalar<bool>(true));
   std::vector<ir::RuntimeValue> inputs{std::move(count), std::move(flag)};
+  // Moved, so that a body that is the only holder of a state may write into it.
   for (ir::RuntimeValue& v : r.carried) inputs.push_back(std::move(v));
   for (int i = 0; i < l.captures; ++i) inputs.push_back(c.in(2 + l.carried + i));
   WALLE_ASSIGN(std::vector<ir::RuntimeValue> results, c.run_body("body", std::move(inputs)));
+  // The body of a file may have any number of outputs.
   if (static_cast<int>(results.size()) != 1 + l.carried + l.slices)
     return model_error("a body with " + std::to_string(results.size()) + " outputs",
                        std::to_string(1 + l.carried + l.slices), "Loop body",
@@ -82,6 +86,7 @@ Status run_round(ControlContext& c, const Layout& l, int64_t round, Rounds& r) {
 
 Status run(ControlContext& c) {
   WALLE_ASSIGN(const Layout l, layout_of(c));
+  // Neither M nor a condition is an endless loop in ONNX; here it ends at the limit, as an error.
   int64_t trips = base::kMaxLoopTrips;
   if (!c.in(0).empty()) {
     WALLE_ASSIGN(trips, one_integer(c.in(0).tensor(), "input M"));
@@ -91,8 +96,9 @@ Status run(ControlContext& c) {
     WALLE_ASSIGN(r.go, condition(c.in(1)));
   }
   r.carried = carried_of(c, l);
-  r.slices.resize(static_cast<size_t>(l.slices));
+  r.slices.resize(l.slices);
   for (int64_t round = 0; r.go && round < trips; ++round) {
+    // Asked every round: a body that gives slices of any size decides how much is kept.
     if (round >= base::kMaxLoopTrips || r.kept_bytes > base::kMaxTensorBytes)
       return resource_error("a loop of more than " + std::to_string(round) + " rounds",
                             "fewer rounds or smaller slices", "Loop", "bound the trip count M");
@@ -101,8 +107,7 @@ Status run(ControlContext& c) {
   for (int i = 0; i < l.carried; ++i) c.output(i, std::move(r.carried[i]));
   for (int i = 0; i < l.slices; ++i) {
     const auto& items = r.slices[i];
-    WALLE_ASSIGN(Tensor all, items.empty() ? no_slices(c.attrs(), static_cast<size_t>(1 + l.carried + i))
-                                           : stack(items, 0));
+    WALLE_ASSIGN(Tensor all, items.empty() ? no_slices(c.attrs(), 1 + l.carried + i) : stack(items, 0));
     c.output(l.carried + i, std::move(all));
   }
   return {};

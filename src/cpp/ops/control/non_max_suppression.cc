@@ -20,6 +20,7 @@ Status infer_selection(ir::InferContext& c) {
     return model_error("boxes" + boxes.text() + " with scores" + scores.text(),
                        "float32 boxes [batch, N, 4] and scores [batch, classes, N]", "NonMaxSuppression",
                        "correct the shapes");
+  // Never more than there are boxes: the table is made for the limit.
   const int64_t limit = std::min(c.attrs().get_int("limit", 0), boxes[1]);
   const int64_t pairs[] = {boxes[0], scores[1], std::max<int64_t>(limit, 0), 3};
   WALLE_ASSIGN(const Shape all, Shape::checked(pairs, dtype_size(DType::int64), "NonMaxSuppression"));
@@ -45,6 +46,7 @@ Status run(ControlContext& c) {
   const Tensor* scores = c.in(1).tensor();
   if (!boxes || !scores)
     return model_error("missing boxes or scores", "two tensors", "NonMaxSuppression", "connect both");
+  // Defaults of ONNX: no box per class (!), an overlap of 0, no score threshold.
   WALLE_ASSIGN(const double limit, number(c, 2, 0));
   WALLE_ASSIGN(const double iou, number(c, 3, 0));
   WALLE_ASSIGN(const double least, number(c, 4, -std::numeric_limits<double>::infinity()));
@@ -54,6 +56,7 @@ Status run(ControlContext& c) {
                          {"center_point_box", c.attrs().get_int("center_point_box", 0)}};
   WALLE_ASSIGN(const std::vector<Tensor> found, c.run_op("BoxSelection", a, {*boxes, *scores}, 2));
   const int64_t count = found[1].as<int64_t>()[0];
+  // The first rows of the table's buffer: nothing is copied.
   c.output(0, Tensor(DType::int64, Shape{count, 3}, found[0].buffer(), found[0].byte_offset()));
   return {};
 }

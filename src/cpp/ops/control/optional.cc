@@ -10,6 +10,8 @@ namespace {
 bool given(const ControlContext& c) { return c.input_count() > 0 && !c.in(0).empty(); }
 
 Status run_wrap(ControlContext& c) {
+  // Optional without an input is an empty one (its attribute `type` says of what; nothing here needs to
+  // know).
   c.output(0, given(c) ? c.in(0) : ir::RuntimeValue());
   return {};
 }

@@ -12,12 +12,14 @@
 namespace walle::ops {
 
 namespace {
+// LIBSVM's bound is max(100, classes), onnxruntime's 100 alone.
 constexpr int kRounds = 100;
 constexpr int64_t kMaxClasses = 4096;  // the table of a row is its square
 
 class Coupling {
  public:
   explicit Coupling(int64_t classes)
+      // 0.005 / classes: LIBSVM's and onnxruntime's tolerance.
       : n_(static_cast<size_t>(classes)), q_(n_ * n_), qp_(n_), eps_(0.005f / static_cast<float>(classes)) {}
 
   void run(const float* pairs, float* p) {

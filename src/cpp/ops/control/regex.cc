@@ -13,14 +13,16 @@ using Step = Regex::Step;
 // RE2's own limit for counted repeats; together with kMaxSteps it bounds what a pattern may unfold to.
 constexpr int kMaxRepeat = 1000;
 constexpr size_t kMaxSteps = 1 << 14;
-constexpr int kMaxDepth = 200;  // of groups: the parser calls itself
-constexpr char32_t kLast = 0x10FFFF;
+constexpr int kMaxDepth = 200;        // of groups: the parser calls itself
+constexpr char32_t kLast = 0x10FFFF;  // of Unicode
+constexpr size_t kShown = 80;         // bytes of a pattern in a message
 
 // Code points; a byte that is no UTF-8 stands for itself. `starts`: the byte each began with, and the end.
 std::u32string decoded(const std::string& text, std::vector<size_t>* starts = nullptr) {
   std::u32string out;
   for (size_t i = 0; i < text.size();) {
     const auto lead = static_cast<uint8_t>(text[i]);
+    // Lead bytes 110x, 1110, 11110; everything else is one byte.
     const size_t length = lead >> 5 == 6 ? 2 : lead >> 4 == 14 ? 3 : lead >> 3 == 30 ? 4 : 1;
     char32_t code = length == 1 ? lead : lead & (0x7Fu >> length);
     bool whole = i + length <= text.size();
@@ -48,6 +50,7 @@ std::vector<Range> inverted(std::vector<Range> ranges) {
   char32_t next = 0;
   for (const Range& r : ranges) {
     if (r.first > next) out.push_back({next, r.first - 1});
+    // Ranges may overlap: never back.
     next = std::max(next, static_cast<char32_t>(r.last + 1));
   }
   if (next <= kLast) out.push_back({next, kLast});
@@ -57,6 +60,7 @@ std::vector<Range> inverted(std::vector<Range> ranges) {
 std::optional<std::vector<Range>> named_class(char32_t letter) {
   const std::vector<Range> digits{{'0', '9'}};
   const std::vector<Range> word{{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
+  // Without the vertical tab (\v), as RE2 has it.
   const std::vector<Range> space{{'\t', '\n'}, {'\f', '\r'}, {' ', ' '}};
   switch (letter) {
     case 'd': return digits;
@@ -94,7 +98,7 @@ class Parser {
   using Fragment = std::vector<Step>;  // targets relative to the step; its end is one past the last
 
   Error wrong(const std::string& given) const {
-    return model_error("pattern '" + pattern_.substr(0, 80) + "': " + given,
+    return model_error("pattern '" + pattern_.substr(0, kShown) + "': " + given,
                        "a regular expression of RE2's syntax without flags", "RegexFullMatch",
                        "change the pattern");
   }
@@ -144,6 +148,7 @@ class Parser {
     switch (c) {
       case '(': return group(depth);
       case '[': return bracketed();
+      // Any letter but the end of a line: RE2's default without the flag s.
       case '.': return Fragment{chars({{'\n', '\n'}}, true)};
       case '^': return Fragment{{.kind = Kind::begin}};
       case '$': return Fragment{{.kind = Kind::end}};
@@ -161,6 +166,8 @@ class Parser {
 
   Result<Fragment> group(int depth) {
     if (take('?')) {
+      // (?P<name>...) is Python's spelling and RE2's, (?<name>...) Perl's; names are not needed, only
+      // skipped.
       if (take('P') || (more() && text_[at_] == '<')) {
         const size_t end = text_.find(U'>', at_);
         if (!take('<') || end == std::u32string::npos) return wrong("a group without a name");
@@ -206,6 +213,7 @@ class Parser {
       case 'x': return hexadecimal();
       default: break;
     }
+    // Letters and digits behind a backslash may get a meaning one day; RE2 refuses them, too.
     if (c < 128 && is_word(c)) return wrong(std::string("the escape \\") + static_cast<char>(c));
     return c;
   }
@@ -222,6 +230,7 @@ class Parser {
                                                : -1;
       if (digit < 0) break;
       value = value * 16 + static_cast<char32_t>(digit);
+      // Asked per digit: the value cannot overflow.
       if (value > kLast) return wrong("a code point beyond 10FFFF");
       ++digits;
       ++at_;
@@ -234,8 +243,10 @@ class Parser {
   Result<Fragment> bracketed() {
     const bool negated = take('^');
     std::vector<Range> ranges;
+    // A ']' in first place is a character of the class.
     for (bool first = true; !(more() && text_[at_] == ']' && !first); first = false) {
       if (!more()) return wrong("'[' without ']'");
+      // Refused rather than read as letters, which would silently match something else.
       if (text_[at_] == '[' && at_ + 1 < text_.size() && text_[at_ + 1] == ':')
         return wrong("a class like [:alpha:]");
       if (text_[at_] == '\\' && at_ + 1 < text_.size()) {
@@ -247,6 +258,7 @@ class Parser {
       }
       WALLE_ASSIGN(const char32_t from, class_char());
       char32_t to = from;
+      // A hyphen before the closing bracket is a character.
       if (at_ + 1 < text_.size() && text_[at_] == '-' && text_[at_ + 1] != ']') {
         ++at_;
         WALLE_ASSIGN(to, class_char());
@@ -282,12 +294,15 @@ class Parser {
     take('?');
     if (more() && (text_[at_] == '*' || text_[at_] == '+' || text_[at_] == '?'))
       return wrong("a repeat of a repeat");
-    const size_t copies = static_cast<size_t>(std::max({least, most, 1}));
+    const size_t copies = std::max({least, most, 1});
+    // Before unfolding: (((a{1000}){1000}){1000}) would be 10^9 steps.
     if (f.size() * copies > kMaxSteps) return wrong("more than 16,384 steps");
+    // Targets are relative, so copies of a fragment need no relocation.
     const int size = static_cast<int>(f.size());
     Fragment out;
     for (int i = 0; i < least; ++i) append(out, f);
     if (most < 0) {
+      // x*: try x and come back, or go on behind it.
       out.push_back({.kind = Kind::split, .to = 1, .other = size + 2});
       append(out, f);
       out.push_back({.kind = Kind::jump, .to = -size - 1});
@@ -306,9 +321,11 @@ class Parser {
     const auto number = [&](int& n) {
       const size_t from = at_;
       for (n = 0; more() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_)
+        // Stops one past the limit: digits without end must not overflow.
         n = std::min(kMaxRepeat + 1, n * 10 + static_cast<int>(text_[at_] - '0'));
       return at_ > from;
     };
+    // {,n} is no count in RE2.
     bool good = number(least);
     most = least;
     if (good && take(',') && !number(most)) most = -1;
@@ -334,12 +351,14 @@ class States {
     while (!todo_.empty()) {
       const size_t s = todo_.back();
       todo_.pop_back();
+      // Each step once per place: this is what makes the time linear, and it ends loops over nothing such as
+      // (a*)*.
       if (marked_[s] == at + 1) continue;
       marked_[s] = at + 1;
       const Step& step = steps_[s];
       switch (step.kind) {
-        case Kind::split: todo_.push_back(static_cast<size_t>(step.other)); [[fallthrough]];
-        case Kind::jump: todo_.push_back(static_cast<size_t>(step.to)); break;
+        case Kind::split: todo_.push_back(step.other); [[fallthrough]];
+        case Kind::jump: todo_.push_back(step.to); break;
         case Kind::begin: go_on(s, at == 0); break;
         case Kind::end: go_on(s, at == text_.size()); break;
         case Kind::boundary: go_on(s, boundary(at)); break;
@@ -383,11 +402,13 @@ namespace {
 // Where the longest match that starts at letter `from` ends; npos where none does.
 size_t match_end(const std::vector<Step>& steps, const std::u32string& text, size_t from) {
   States states(steps, text);
+  // Sets of states: at most one entry per step, so a letter costs the number of steps at most.
   std::vector<size_t> now;
   std::vector<size_t> next;
   size_t end = std::u32string::npos;
   states.follow(0, from, now);
   for (size_t i = from; !now.empty(); ++i) {
+    // The longest match: an earlier accept is kept until a later one comes or no state is left.
     if (std::ranges::any_of(now, [&](size_t s) { return steps[s].kind == Kind::accept; })) end = i;
     if (i == text.size()) break;
     next.clear();
@@ -410,6 +431,7 @@ std::vector<std::string> Regex::all(const std::string& text) const {
   std::vector<std::string> out;
   for (size_t at = 0; at < letters.size();) {
     const size_t end = match_end(steps_, letters, at);
+    // Empty matches are no tokens; the search goes on a letter further.
     if (end != std::u32string::npos && end > at) {
       out.push_back(text.substr(starts[at], starts[end] - starts[at]));
       at = end;

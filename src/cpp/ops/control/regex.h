@@ -8,6 +8,7 @@
 // points of UTF-8; \w and \b know ASCII, as RE2's do. (?i) and other flags are refused.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 
 namespace walle::ops {
 
+// Immutable after compile(): any thread may match.
 class Regex {
  public:
   static Result<Regex> compile(const std::string& pattern);

@@ -19,6 +19,7 @@ struct Job {
 
 Result<std::vector<int64_t>> list(const ir::Attributes& attrs, const char* name, size_t count) {
   std::vector<int64_t> v = attrs.get_ints(name);
+  // ONNX's default for axes and directions alike.
   if (v.empty()) v.assign(count, 0);
   if (v.size() != count)
     return model_error(std::string(name) + " with " + std::to_string(v.size()) + " entries",
@@ -34,6 +35,7 @@ Result<int64_t> length_of(Job& job) {
                  tensor::normalize_axis(job.in_axis[i], job.scanned[i].shape().rank(), "scan_input_axes"));
     job.in_axis[i] = axis;
     const int64_t n = job.scanned[i].shape()[axis];
+    // The number of rounds is the common length of all scanned inputs.
     if (length >= 0 && n != length)
       return model_error("scan inputs of length " + std::to_string(length) + " and " + std::to_string(n),
                          "one length", "Scan inputs", "cut them to one length");
@@ -49,10 +51,13 @@ Status run_round(ControlContext& c, Job& job, int64_t round, int64_t rounds, Sli
   const size_t states = job.state.size();
   std::vector<ir::RuntimeValue> inputs = std::move(job.state);
   for (size_t i = 0; i < job.scanned.size(); ++i) {
+    // Direction 1 of ONNX Scan: the last slice first. Results of such a scan are reversed after the last
+    // round, so that rounds only append.
     const int64_t at = job.in_backward[i] ? rounds - 1 - round : round;
     WALLE_ASSIGN(Tensor slice, take(job.scanned[i], static_cast<int>(job.in_axis[i]), at));
     inputs.push_back(std::move(slice));
   }
+  // Captures are the same in every round; handles are copied, no bytes.
   inputs.insert(inputs.end(), job.captures.begin(), job.captures.end());
   WALLE_ASSIGN(std::vector<ir::RuntimeValue> results, c.run_body("body", std::move(inputs)));
   if (results.size() != states + slices.size())
@@ -66,6 +71,7 @@ Status run_round(ControlContext& c, Job& job, int64_t round, int64_t rounds, Sli
                          "stack tensors only");
     slices[i].push_back(*t);
   }
+  // What is left behind the states was moved into slices.
   results.resize(states);
   job.state = std::move(results);
   return {};
@@ -75,7 +81,7 @@ Status run_round(ControlContext& c, Job& job, int64_t round, int64_t rounds, Sli
 Result<std::vector<ir::RuntimeValue>> scan(ControlContext& c, Job job) {
   WALLE_ASSIGN(const int64_t rounds, length_of(job));
   const size_t states = job.state.size();
-  Slices slices(static_cast<size_t>(job.outputs));
+  Slices slices(job.outputs);
   for (int64_t round = 0; round < rounds; ++round) WALLE_TRY(run_round(c, job, round, rounds, slices));
   std::vector<ir::RuntimeValue> out = std::move(job.state);
   for (size_t i = 0; i < slices.size(); ++i) {
@@ -85,6 +91,7 @@ Result<std::vector<ir::RuntimeValue>> scan(ControlContext& c, Job job) {
       continue;
     }
     if (job.out_backward[i]) std::ranges::reverse(slices[i]);
+    // Only now: the rank of a slice is known when there is one.
     WALLE_ASSIGN(const int axis, tensor::normalize_axis(job.out_axis[i], slices[i][0].shape().rank() + 1,
                                                         "scan_output_axes"));
     WALLE_ASSIGN(Tensor all, stack(slices[i], axis));
@@ -98,6 +105,7 @@ Result<Job> job_of(const ControlContext& c, int& states, int& scans) {
   const int64_t captures = c.attrs().get_int("body_captures", 0);
   const int64_t n = c.attrs().get_int("num_scan_inputs", 0);
   const int64_t own = c.input_count() - captures;
+  // Each number from the file bounded by one that is known, before any subtraction.
   if (captures < 0 || n < 1 || n > own || own - n > c.output_count())
     return model_error(
         "num_scan_inputs of " + std::to_string(n) + " with " + std::to_string(c.input_count()) + " inputs",
@@ -107,9 +115,9 @@ Result<Job> job_of(const ControlContext& c, int& states, int& scans) {
   scans = static_cast<int>(n);
   Job job;
   job.outputs = c.output_count() - states;
-  const auto outs = static_cast<size_t>(job.outputs);
-  WALLE_ASSIGN(job.in_axis, list(c.attrs(), "scan_input_axes", static_cast<size_t>(n)));
-  WALLE_ASSIGN(job.in_backward, list(c.attrs(), "scan_input_directions", static_cast<size_t>(n)));
+  const size_t outs = job.outputs;
+  WALLE_ASSIGN(job.in_axis, list(c.attrs(), "scan_input_axes", n));
+  WALLE_ASSIGN(job.in_backward, list(c.attrs(), "scan_input_directions", n));
   WALLE_ASSIGN(job.out_axis, list(c.attrs(), "scan_output_axes", outs));
   WALLE_ASSIGN(job.out_backward, list(c.attrs(), "scan_output_directions", outs));
   for (int i = 0; i < captures; ++i) job.captures.push_back(c.in(static_cast<int>(own) + i));

@@ -24,6 +24,7 @@ Result<const Tensor*> tensor_at(const ControlContext& c, int i) {
 bool given(const ControlContext& c, int i) { return i < c.input_count() && !c.in(i).empty(); }
 
 // Input i as a position in [0, limit), negatives counting from the end.
+// `limit` is one more than `count` where a place behind the last item exists.
 Result<size_t> position(const ControlContext& c, int i, size_t count, size_t limit) {
   WALLE_ASSIGN(const int64_t given_at, one_integer(c.in(i).tensor(), "input position"));
   const int64_t at = given_at < 0 ? given_at + static_cast<int64_t>(count) : given_at;
@@ -31,7 +32,7 @@ Result<size_t> position(const ControlContext& c, int i, size_t count, size_t lim
     return model_error("position " + std::to_string(given_at),
                        "a position inside a sequence of " + std::to_string(count), "input position",
                        "correct the position");
-  return static_cast<size_t>(at);
+  return at;
 }
 
 void output(ControlContext& c, ir::Sequence s) {
@@ -51,6 +52,7 @@ Status run_construct(ControlContext& c) {
   ir::Sequence s;
   for (int i = 0; i < c.input_count(); ++i) {
     WALLE_ASSIGN(const Tensor* t, tensor_at(c, i));
+    // ONNX sequences hold one dtype; shapes may differ.
     if (i > 0 && t->dtype() != s.dtype)
       return model_error(
           "tensors of " + std::string(dtype_name(s.dtype)) + " and " + std::string(dtype_name(t->dtype())),
@@ -77,9 +79,13 @@ Status run_insert(ControlContext& c) {
                        std::string(dtype_name(from->dtype)), "input tensor", "cast the tensor");
   size_t at = from->items.size();
   if (given(c, 2)) {
+    // One more than there are: inserting behind the last one.
     WALLE_ASSIGN(at, position(c, 2, from->items.size(), from->items.size() + 1));
   }
+  // Handles: a sequence of n tensors costs n pointers to edit, as in ONNX's value semantics.
   ir::Sequence s = *from;
+  // An empty sequence takes the dtype of its first element: ONNX's SequenceEmpty defaults to float32 and
+  // files rely on it meaning nothing.
   s.dtype = t->dtype();
   s.items.insert(s.items.begin() + static_cast<std::ptrdiff_t>(at), *t);
   output(c, std::move(s));
@@ -88,10 +94,12 @@ Status run_insert(ControlContext& c) {
 
 Status run_erase(ControlContext& c) {
   WALLE_ASSIGN(const ir::Sequence* from, sequence(c, 0));
+  // ONNX leaves it open; Python raises an error as well.
   if (from->items.empty())
     return model_error("an empty sequence", "a sequence with elements", "input 0",
                        "check SequenceLength first");
   size_t at = from->items.size() - 1;
+  // Without a position the last one goes, as list.pop().
   if (given(c, 1)) {
     WALLE_ASSIGN(at, position(c, 1, from->items.size(), from->items.size()));
   }
@@ -114,8 +122,10 @@ Status run_concat(ControlContext& c) {
     return model_error("an empty sequence", "at least one tensor to join", "input 0",
                        "check SequenceLength first");
   const bool new_axis = c.attrs().get_int("new_axis", 0) != 0;
+  // With new_axis there is one axis more to stand on.
   const int rank = s->items[0].shape().rank() + (new_axis ? 1 : 0);
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), rank));
+  // Concat cannot make an axis; stack() can.
   if (new_axis) {
     WALLE_ASSIGN(Tensor all, stack(s->items, axis));
     c.output(0, std::move(all));
@@ -133,11 +143,13 @@ Result<std::vector<int64_t>> piece_sizes(const ControlContext& c, int64_t total)
   if (given(c, 1)) {
     WALLE_ASSIGN(const Tensor* split, tensor_at(c, 1));
     WALLE_ASSIGN(sizes, split->to_i64());
+    // A scalar is the size of every piece, a list the size of each (ONNX SplitToSequence).
     if (split->shape().rank() == 0) {
       each = sizes[0];
       sizes.clear();
     } else {
       int64_t left = total;
+      // Subtracting from what is left cannot overflow, as adding up a file's numbers could.
       for (int64_t n : sizes) left = n < 0 || n > left ? -1 : left - n;
       if (left != 0)
         return model_error("split sizes that do not add up",
@@ -157,6 +169,7 @@ Status run_split(ControlContext& c) {
   WALLE_ASSIGN(const Tensor* x, tensor_at(c, 0));
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), x->shape().rank()));
   WALLE_ASSIGN(const std::vector<int64_t> sizes, piece_sizes(c, x->shape()[axis]));
+  // keepdims counts only where `split` is not given.
   const bool squeeze = !given(c, 1) && c.attrs().get_int("keepdims", 1) == 0;
   ir::Sequence s{x->dtype(), {}};
   int64_t at = 0;
@@ -164,6 +177,7 @@ Status run_split(ControlContext& c) {
   // know how; take() drops the axis that Slice would keep.
   for (int64_t n : sizes) {
     std::vector<Tensor> inputs{*x};
+    // Inputs of Slice: starts, ends, axes.
     for (int64_t v : {at, at + n, int64_t{axis}}) {
       WALLE_ASSIGN(Tensor one, Tensor::vector_i64({&v, 1}));
       inputs.push_back(std::move(one));

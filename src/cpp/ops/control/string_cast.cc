@@ -21,6 +21,7 @@ Error not_a_number(const std::string& word) {
 std::string_view trimmed(std::string_view s) {
   while (!s.empty() && std::isspace(static_cast<unsigned char>(s.front()))) s.remove_prefix(1);
   while (!s.empty() && std::isspace(static_cast<unsigned char>(s.back()))) s.remove_suffix(1);
+  // from_chars refuses a plus sign, which ONNX allows.
   if (s.size() > 1 && s[0] == '+' && s[1] != '-') s.remove_prefix(1);
   return s;
 }
@@ -41,6 +42,7 @@ Result<T> parsed_integer(const std::string& word) {
   if (auto exact = parsed<T>(word); exact.ok()) return exact;
   WALLE_ASSIGN(const double value, parsed<double>(word));
   const double least = static_cast<double>(std::numeric_limits<T>::min());
+  // One past the largest, a power of two and so exact in double.
   const double beyond = std::ldexp(1.0, std::numeric_limits<T>::digits);
   if (!(value >= least && value < beyond)) return not_a_number(word);
   return static_cast<T>(value);
@@ -48,7 +50,9 @@ Result<T> parsed_integer(const std::string& word) {
 
 template <class T>
 Result<T> number(const std::string& word) {
+  // Any number but 0 is true; "true" is no number.
   if constexpr (std::is_same_v<T, bool>) {
+    // Strings of numbers only: "true" is none in ONNX Cast.
     WALLE_ASSIGN(const double value, parsed<double>(word));
     return value != 0;
   } else if constexpr (std::is_integral_v<T>) {
@@ -84,6 +88,7 @@ Status run_to_number(ControlContext& c) {
 }
 
 std::string written(double value, int digits) {
+  // ONNX's spellings: NaN, INF and -INF.
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value < 0 ? "-INF" : "INF";
   std::array<char, 40> text{};

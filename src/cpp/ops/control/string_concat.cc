@@ -12,9 +12,9 @@ Status run(ControlContext& c) {
   WALLE_ASSIGN(const Words b, words_of(c.in(1).tensor(), "input Y"));
   WALLE_ASSIGN(const Shape shape, tensor::broadcast(a.shape, b.shape));
   // Before anything is made of that size.
-  WALLE_ASSIGN(const Shape checked, Shape::checked(shape.dims(), sizeof(std::string), "StringConcat"));
+  WALLE_ASSIGN(const Shape checked, Shape::checked(shape.dims(), kWordBytes, "StringConcat"));
   Words out{checked, {}};
-  out.items.reserve(static_cast<size_t>(checked.elements()));
+  out.items.reserve(checked.elements());
   for (int64_t i = 0; i < checked.elements(); ++i)
     out.items.push_back(broadcast_at(a, checked, i) + broadcast_at(b, checked, i));
   WALLE_ASSIGN(Tensor result, tensor_of(out));

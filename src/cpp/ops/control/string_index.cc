@@ -12,6 +12,7 @@ namespace {
 Status run(ControlContext& c) {
   WALLE_ASSIGN(const Words words, words_of(c.in(0).tensor(), "input X"));
   const std::vector<std::string> keys = c.attrs().get_strings("keys");
+  // Views of `keys`, which lives as long; emplace() keeps the first of equal keys.
   std::unordered_map<std::string_view, int64_t> places;
   for (size_t i = 0; i < keys.size(); ++i) places.emplace(keys[i], static_cast<int64_t>(i));
   WALLE_ASSIGN(Tensor out, Tensor::allocate(DType::int64, words.shape));

@@ -56,6 +56,7 @@ Status run(ControlContext& c) {
     if (std::find(stop.begin(), stop.end(), key) == stop.end())
       left.push_back(with_case(std::move(word), to));
   }
+  // As ONNX says: one empty string, since an output of no strings would have no row.
   if (left.empty()) left.emplace_back();
   Shape shape = given.shape;
   shape[rank - 1] = static_cast<int64_t>(left.size());

@@ -22,6 +22,7 @@ Status run_positions(ControlContext& c) {
     const auto to = places.as_mutable<int64_t>();
     std::iota(to.begin(), to.end(), static_cast<int64_t>(all.items.size()));
     if (i + 1 < c.output_count()) c.output(i + 1, std::move(places));
+    // One list for all inputs: a Concat of positions then needs no case for strings.
     all.items.insert(all.items.end(), std::make_move_iterator(words.items.begin()),
                      std::make_move_iterator(words.items.end()));
   }
@@ -36,15 +37,16 @@ Status run_pick(ControlContext& c) {
   const Tensor* positions = c.in(1).tensor();
   if (!positions || positions->dtype() != DType::int64)
     return model_error("positions that are not int64", "a tensor of int64", "StringPick", "cast them");
-  WALLE_ASSIGN(const Shape shape, Shape::checked(positions->shape().dims(), 32, "StringPick"));
+  // Before anything of that size is made.
+  WALLE_ASSIGN(const Shape shape, Shape::checked(positions->shape().dims(), kWordBytes, "StringPick"));
   Words out{shape, {}};
-  out.items.reserve(static_cast<size_t>(shape.elements()));
+  out.items.reserve(shape.elements());
   const auto count = static_cast<int64_t>(words.items.size());
   for (int64_t p : positions->as<int64_t>()) {
     if (p < -count || p >= count)
       return model_error("position " + std::to_string(p) + " of " + std::to_string(count) + " strings",
                          "a position among them", "StringPick", "check the indices");
-    out.items.push_back(words.items[static_cast<size_t>(p < 0 ? p + count : p)]);
+    out.items.push_back(words.items[p < 0 ? p + count : p]);
   }
   WALLE_ASSIGN(Tensor result, tensor_of(out));
   c.output(0, std::move(result));

@@ -21,6 +21,7 @@ Pieces split_at_spaces(const std::string& word, int64_t most) {
   for (;;) {
     at = std::find_if_not(at, word.end(), is_space);
     if (at == word.end()) return out;
+    // maxsplit counts splits: one piece more may come.
     if (static_cast<int64_t>(out.size()) == most) {
       out.emplace_back(at, word.end());
       return out;
@@ -33,6 +34,7 @@ Pieces split_at_spaces(const std::string& word, int64_t most) {
 
 Pieces split_at(const std::string& word, const std::string& delimiter, int64_t most) {
   Pieces out;
+  // Nothing to split gives no piece, unlike Python's "".split(",").
   if (word.empty()) return out;
   size_t at = 0;
   while (static_cast<int64_t>(out.size()) < most) {
@@ -63,9 +65,10 @@ Status run(ControlContext& c) {
   }
   std::vector<int64_t> dims(words.shape.begin(), words.shape.end());
   dims.push_back(widest);
-  // 32: a std::string; the padding is what a hostile input would make large.
-  WALLE_ASSIGN(const Shape shape, Shape::checked(dims, 32, "StringSplit"));
-  Words out{shape, std::vector<std::string>(static_cast<size_t>(shape.elements()))};
+  // The padding is what a hostile input would make large: one string of a million pieces beside a million
+  // empty.
+  WALLE_ASSIGN(const Shape shape, Shape::checked(dims, kWordBytes, "StringSplit"));
+  Words out{shape, std::vector<std::string>(shape.elements())};
   for (size_t i = 0; i < pieces.size(); ++i)
     std::ranges::move(pieces[i], out.items.begin() + static_cast<int64_t>(i) * widest);
   WALLE_ASSIGN(Tensor result, tensor_of(out));

@@ -14,6 +14,7 @@ namespace {
 using Tokens = std::vector<std::string>;
 
 // Bytes of the code point that starts here.
+// By the bytes that follow (10xxxxxx): also right for text that is no UTF-8, where each byte is a letter.
 size_t letter_bytes(const std::string& text, size_t at) {
   size_t n = 1;
   while (at + n < text.size() && (static_cast<uint8_t>(text[at + n]) >> 6) == 2) ++n;
@@ -59,6 +60,7 @@ Status run(ControlContext& c) {
   if (separators.empty() == expression.empty())
     return model_error("both or none of separators and tokenexp", "one of them", "Tokenizer",
                        "export the model again");
+  // Both spellings are onnxruntime's for single characters.
   const bool each_letter = expression == "." || (separators.size() == 1 && separators[0].empty());
   if (!each_letter && std::ranges::find(separators, "") != separators.end())
     return model_error("an empty separator beside others", "non-empty separators", "Tokenizer",
@@ -72,8 +74,10 @@ Status run(ControlContext& c) {
     Tokens found = each_letter          ? single_letters(word)
                    : expression.empty() ? between(word, separators)
                                         : regex.all(word);
+    // Length in letters, not bytes: mincharnum counts characters.
     std::erase_if(found, [least](const std::string& token) { return letters(token) < least; });
     if (mark) {
+      // STX and ETX, the marks that onnxruntime's operator puts.
       found.insert(found.begin(), "\x02");
       found.push_back("\x03");
     }
@@ -82,9 +86,9 @@ Status run(ControlContext& c) {
   }
   std::vector<int64_t> dims(words.shape.begin(), words.shape.end());
   dims.push_back(static_cast<int64_t>(widest));
-  WALLE_ASSIGN(const Shape shape, Shape::checked(dims, 32, "Tokenizer"));
+  WALLE_ASSIGN(const Shape shape, Shape::checked(dims, kWordBytes, "Tokenizer"));
   const std::string pad = c.attrs().get_string("pad_value", "");
-  Words out{shape, std::vector<std::string>(static_cast<size_t>(shape.elements()), pad)};
+  Words out{shape, std::vector<std::string>(shape.elements(), pad)};
   for (size_t i = 0; i < all.size(); ++i)
     std::ranges::move(all[i], out.items.begin() + static_cast<int64_t>(i * widest));
   WALLE_ASSIGN(Tensor result, tensor_of(out));

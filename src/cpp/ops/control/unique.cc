@@ -33,8 +33,10 @@ int compare(const T* data, const Slices& s, int64_t a, int64_t b) {
   for (int64_t k = 0; k < s.length(); ++k) {
     const auto x = value(a, k);
     const auto y = value(b, k);
+    // Twice `<` and no `==`, so that NaN falls through to the question below.
     if (x < y) return -1;
     if (y < x) return 1;
+    // Two NaN are equal here, as in NumPy since 1.21 and in ONNX's reference.
     const bool nan_x = x != x;
     const bool nan_y = y != y;
     if (nan_x != nan_y) return nan_x ? 1 : -1;
@@ -44,8 +46,10 @@ int compare(const T* data, const Slices& s, int64_t a, int64_t b) {
 
 template <class T>
 Found find(const T* data, const Slices& s, bool sorted) {
-  std::vector<int64_t> order(static_cast<size_t>(s.count));
+  std::vector<int64_t> order(s.count);
   std::iota(order.begin(), order.end(), 0);
+  // Stable: the first of equal slices is the one that came first, whose index ONNX wants. Sorting needs no
+  // hash of NaN, -0 and 16-bit floats.
   std::ranges::stable_sort(order, [&](int64_t a, int64_t b) { return compare(data, s, a, b) < 0; });
   Found f;
   f.inverse.resize(order.size());
@@ -89,7 +93,7 @@ Result<Tensor> pick(const Tensor& data, const Slices& s, Shape shape, int axis,
   auto* to = static_cast<std::byte*>(out.mutable_data());
   for (int64_t o = 0; o < s.outer && run > 0; ++o)
     for (int64_t slice : slices) {
-      std::memcpy(to, from + (o * s.count + slice) * run, static_cast<size_t>(run));
+      std::memcpy(to, from + (o * s.count + slice) * run, run);
       to += run;
     }
   return out;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "ops/passes/fuse_gelu.h"
 #include "ops/passes/uses.h"
 #include "ops/rules/kinds.h"
 
@@ -26,6 +25,7 @@ class Chain {
         node_(program.nodes[index]),
         last_(index),
         conv_(node_.op->name == "Conv") {
+    // Room for all four, so that run() trims once at the end; a node without bias has two again.
     node_.inputs.resize(std::max<size_t>(node_.inputs.size(), 4), kNoRef);
     if (node_.inputs[kResidual] >= 0) residual_ = true;
   }
@@ -38,6 +38,7 @@ class Chain {
       WALLE_TRY(step());
       if (last_ == before) break;
     }
+    // Two inputs is what a node without bias has: kernels look at the count.
     while (node_.inputs.size() > 2 && node_.inputs.back() < 0) node_.inputs.pop_back();
     return {};
   }
@@ -57,7 +58,9 @@ class Chain {
   }
 
   Status step() {
+    // The activation comes last in a kernel: nothing can follow it.
     if (activated_ || uses_.is_output(out())) return {};
+    // Before the test for one reader, because y * Sigmoid(y) reads y twice.
     if (try_silu()) return {};
     if (!uses_.private_to_one(out())) return {};
     const int reader = uses_.readers(out())[0];
@@ -65,11 +68,13 @@ class Chain {
     // are added, the first has the other for its residual.
     if (gone_[reader]) return {};
     const ProgramNode& next = at(reader);
+    // A broadcast to a larger shape is no epilogue.
     if (next.outputs.size() != 1 || shape(next.outputs[0]) != shape(out())) return {};
     const std::string_view op = next.op->name;
     if (next.op->family == "Binary") {
       const bool left = next.inputs[0] == out();
       const Ref other = next.inputs[left ? 1 : 0];
+      // The order of operands matters to Sub and Div alone: c - y would need the sum negated.
       if (op == "Add" || (op == "Sub" && left)) return add(reader, other, op == "Sub" ? -1.0f : 1.0f);
       if (op == "Mul" || (op == "Div" && left)) return scale(reader, other, op == "Div");
       return {};
@@ -85,10 +90,11 @@ class Chain {
     if (r < 0 || !program_.at(r).constant || program_.at(r).dtype != DType::float32) return {};
     const Tensor& t = *program_.at(r).constant;
     const auto values = t.as<float>();
-    const auto n = static_cast<size_t>(channels());
+    const size_t n = channels();
     if (values.size() == 1) return std::vector<float>(n, values[0]);  // a scalar is every channel's
     // Of the channels, counted from the right.
     const int axis = t.shape().rank() - (conv_ ? shape(out()).rank() - 1 : 1);
+    // Convolutions have their channels on axis 1, products on the last one.
     if (values.size() != n || axis < 0 || t.shape()[axis] != channels()) return {};
     return {values.begin(), values.end()};
   }
@@ -105,7 +111,7 @@ class Chain {
 
   // The present bias per channel: zeros when there is none, empty when it is computed.
   std::vector<float> bias() const {
-    if (node_.inputs[kBias] < 0) return std::vector<float>(static_cast<size_t>(channels()), 0.0f);
+    if (node_.inputs[kBias] < 0) return std::vector<float>(channels(), 0.0f);
     if (!program_.at(node_.inputs[kBias]).constant) return {};
     const auto values = program_.at(node_.inputs[kBias]).constant->as<float>();
     return {values.begin(), values.end()};
@@ -115,12 +121,15 @@ class Chain {
     const std::vector<float> values = per_channel(other);
     if (!values.empty()) {
       std::vector<float> sum = bias();
+      // An empty sum: the bias is computed at run time and cannot be added to.
       if (!options_.bias || sum.empty()) return {};
       for (size_t i = 0; i < sum.size(); ++i) sum[i] += sign * values[i];
       WALLE_ASSIGN(node_.inputs[kBias], constant_vector(sum));
       absorb(reader);
       return {};
     }
+    // One residual, added: `residual - y` has no kernel. A constant of the whole shape stays an Add, which
+    // costs the same read.
     if (!options_.residual || residual_ || sign < 0 || other < 0 || other == out() ||
         program_.at(other).constant || shape(other) != shape(out()))
       return {};
@@ -136,6 +145,7 @@ class Chain {
     std::vector<float> shifted = bias();
     // After a residual the factor would have to scale that as well.
     if (!options_.scale || residual_ || factors.empty() || shifted.empty() || !weights.constant) return {};
+    // A batched right operand with broadcast columns.
     if (!conv_ && weights.shape.back() != channels()) return {};
     if (divide)
       for (float& f : factors) f = 1 / f;
@@ -143,6 +153,7 @@ class Chain {
     WALLE_ASSIGN(Tensor scaled, Tensor::allocate(DType::float32, weights.shape));
     const auto from = weights.constant->as<float>();
     const auto to = scaled.as_mutable<float>();
+    // Weights are [M, ...] for a convolution and [..., N] for a product.
     const size_t run = conv_ ? from.size() / factors.size() : 1;  // weights of one channel that lie together
     for (size_t i = 0; i < from.size(); ++i) to[i] = from[i] * factors[i / run % factors.size()];
     node_.inputs[kWeights] = add_constant(std::move(scaled));
@@ -179,6 +190,8 @@ class Chain {
     if (at(gate).op->name != "Sigmoid" || at(product).op->name != "Mul") return false;
     const Ref gated = at(gate).outputs[0];
     const auto& operands = at(product).inputs;
+    // The gate's result must go nowhere else, and the product must read y once beside it (y * y * Sigmoid(y)
+    // is another function).
     if (!uses_.private_to_one(gated) || uses_.readers(gated)[0] != product ||
         std::ranges::count(operands, out()) != 1)
       return false;
@@ -204,6 +217,7 @@ bool can_start(const Program& program, const ProgramNode& node) {
   if (node.op->name != "Conv" && node.op->name != "MatMul") return false;
   const Ref out = node.outputs[0];
   if (program.at(out).dtype != DType::float32 || node.attributes.has("activation")) return false;
+  // The form that kernels take; others have been rewritten by then.
   if (node.op->name == "Conv") return program.at(node.inputs[0]).shape.rank() == 4;
   // A product with a vector on the right has no columns for a bias to follow.
   return program.at(out).shape.rank() >= 1 && program.at(node.inputs[1]).shape.rank() >= 2;
@@ -211,7 +225,6 @@ bool can_start(const Program& program, const ProgramNode& node) {
 }  // namespace
 
 Status fuse_epilogues(Program& program, const FuseOptions& options) {
-  if (options.patterns) WALLE_TRY(fuse_gelu(program));
   const Uses uses(program);
   std::vector<bool> gone(program.nodes.size(), false);
   for (size_t i = 0; i < program.nodes.size(); ++i) {

@@ -2,8 +2,8 @@
 //   scale      Mul, Div by a constant per channel (batch normalisation): into the weights
 //   bias       Add, Sub of a constant per channel: into input 2
 //   residual   Add of a computed value of the result's shape: input 3
-//   activation what tensor/kinds/activation.inc lists, x * Sigmoid(x) and the erf form of Gelu: attributes
-//              "activation", "activation_alpha", "activation_beta" (of a clamp: its bounds)
+//   activation what tensor/kinds/activation.inc lists, and x * Sigmoid(x): attributes "activation",
+//              "activation_alpha", "activation_beta" (of a clamp: its bounds)
 // in this order: y = activation(conv(x) * scale + bias + residual). A value that has other readers, or is a
 // result of the program, is never folded away.
 #pragma once
@@ -17,7 +17,6 @@ struct FuseOptions {
   bool bias = true;
   bool residual = true;
   bool activation = true;
-  bool patterns = true;  // Gelu spelled out with Erf becomes one Gelu, wherever it stands
 };
 
 Status fuse_epilogues(Program& program, const FuseOptions& options = {});

@@ -19,6 +19,7 @@ class GeluFuser {
   void run(const ir::OpDef& gelu) {
     for (size_t i = 0; i < program_.nodes.size(); ++i) {
       const ProgramNode& erf = program_.nodes[i];
+      // float32 alone: other dtypes have no kernel that would be faster whole.
       if (erf.op->name != "Erf" || program_.at(erf.outputs[0]).dtype != DType::float32) continue;
       const auto match = around(erf);
       if (!match) continue;
@@ -46,6 +47,7 @@ class GeluFuser {
   const ProgramNode* made_by(Ref r) const { return node(uses_.producer(r)); }
   // The only reader of a value, when it has but one; its other operand through `other`.
   int only_reader(Ref r, Ref* other) const {
+    // A value somebody else reads has to be computed anyway.
     if (!uses_.private_to_one(r)) return -1;
     const ProgramNode& n = program_.nodes[uses_.readers(r)[0]];
     if (n.inputs.size() != 2) return -1;
@@ -57,6 +59,7 @@ class GeluFuser {
   Ref argument(const ProgramNode& erf) const {
     const ProgramNode* n = made_by(erf.inputs[0]);
     if (!n || n->inputs.size() != 2) return kNoRef;
+    // PyTorch divides by 1.4142135, TensorFlow and BERT's exports multiply by 0.70710677.
     if (n->op->name == "Div" && near(n->inputs[1], std::sqrt(2.0))) return n->inputs[0];
     if (n->op->name != "Mul") return kNoRef;
     if (near(n->inputs[1], std::sqrt(0.5))) return n->inputs[0];
@@ -85,6 +88,7 @@ class GeluFuser {
     if (!times_x && !near(other, 0.5)) return std::nullopt;
     const int second = only_reader(node(first)->outputs[0], &other);
     if (second < 0 || node(second)->op->name != "Mul") return std::nullopt;
+    // The two remaining factors in either order.
     if (times_x ? !near(other, 0.5) : other != x) return std::nullopt;
     return keeps_shape(x, second);
   }
@@ -103,6 +107,7 @@ Status fuse_gelu(Program& program) {
   const ir::OpDef* gelu = find_op("Gelu");
   if (!gelu) return internal_error("operator 'Gelu' is not in the op table", "fuse_gelu");
   GeluFuser(program).run(*gelu);
+  // The nodes between stay in place until here: their results have no reader any more.
   remove_dead_nodes(program);
   return {};
 }

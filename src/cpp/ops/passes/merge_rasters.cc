@@ -12,6 +12,8 @@ namespace walle::ops {
 
 namespace {
 
+// A chain of copies is merged from its start, so one round is the rule and two occur (a source that was
+// itself refused at first); eight end a loop that would be a bug.
 constexpr int kMaxRounds = 8;
 constexpr size_t kMaxCompared = 256;  // regions of a raster whose text is kept to find its equal
 
@@ -75,6 +77,7 @@ class Merger {
     const ProgramNode& inner = program_.nodes[from];
     if (!inner.raster) return false;
     const auto& regions = node.raster->regions;
+    // Looking costs as well: thousands of sources of thousands of regions each would be quadratic.
     steps_ -= static_cast<int64_t>(regions.size());
     if (steps_ < 0) return false;
     if (std::ranges::none_of(regions, [&](const raster::Region& r) { return r.source == source; }))
@@ -82,8 +85,10 @@ class Merger {
     const size_t limit = regions.size() + inner.raster->regions.size() + options_.max_regions;
     auto merged = raster::compose(*node.raster, source, *inner.raster, static_cast<int>(node.inputs.size()),
                                   limit, steps_);
+    // Too many regions, or too many steps: the copy stays.
     if (!merged) return false;
     node.raster = std::move(*merged);
+    // The old source stays until tidy_sources(), so that numbers of sources hold while others are merged.
     node.inputs.insert(node.inputs.end(), inner.inputs.begin(), inner.inputs.end());
     return true;
   }
@@ -105,6 +110,8 @@ class Merger {
   bool replace(const ProgramNode& node) {
     const Ref out = node.outputs[0];
     const ProgramValue& value = program_.at(out);
+    // As alias of offset 0 and of the same shape: a view with another shape stays a node, because values
+    // carry shapes.
     if (options_.identity && node.raster && node.inputs.size() == 1) {
       const ProgramValue& source = program_.at(node.inputs[0]);
       if (source.shape == value.shape && raster::as_alias(*node.raster, value.shape.elements()) == 0) {

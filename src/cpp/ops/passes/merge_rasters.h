@@ -13,7 +13,9 @@ struct MergeOptions {
   bool vertical = true;
   bool horizontal = true;
   bool identity = true;
-  size_t max_regions = 128;  // of a merged raster, beyond those its parts had
+  // Of a merged raster, beyond those its parts had. Each region is a copy loop of its own: some hundred
+  // starts of a loop cost about as much as the pass over a small tensor that the merge saves.
+  size_t max_regions = 128;
 };
 
 Status merge_rasters(Program& program, const MergeOptions& options = {});

@@ -8,6 +8,7 @@ Uses::Uses(const Program& program)
       output_(program.values.size(), false) {
   for (size_t i = 0; i < program.nodes.size(); ++i) {
     for (Ref r : program.nodes[i].inputs)
+      // A node that reads a value twice is two readers: a fusion that removes one must see the other.
       if (r >= 0) readers_[r].push_back(static_cast<int>(i));
     for (Ref r : program.nodes[i].outputs)
       if (r >= 0) producer_[r] = static_cast<int>(i);

@@ -17,6 +17,7 @@ void widen_values(const Tensor& from, Tensor& to) {
 
 Result<Tensor> widened_constant(const Tensor& from) {
   WALLE_ASSIGN(Tensor to, Tensor::allocate(DType::float32, from.shape()));
+  // Once and for all: a Cast of a constant would run again with every run.
   if (from.dtype() == DType::float16)
     widen_values<tensor::Half>(from, to);
   else
@@ -33,6 +34,7 @@ class Widener {
     std::vector<ProgramNode> nodes = std::move(program_.nodes);
     program_.nodes.clear();
     for (ProgramNode& node : nodes) {
+      // Movements copy bits, and Cast is what this pass is made of.
       if (!touches_narrow(node) || node.raster || node.loop || node.op == cast_ || supported(program_, node))
         program_.nodes.push_back(std::move(node));
       else
@@ -57,6 +59,7 @@ class Widener {
 
   // The float32 twin of a 16-bit value.
   Result<Ref> twin(Ref r, const Origin& origin) {
+    // One cast per value, however many nodes read it.
     if (const auto it = twins_.find(r); it != twins_.end()) return it->second;
     Ref wide = kNoRef;
     if (program_.at(r).constant) {
@@ -81,6 +84,7 @@ class Widener {
       if (r < 0 || !tensor::is_half_float(program_.at(r).dtype)) continue;
       const Ref wide = program_.add({DType::float32, program_.at(r).shape, std::nullopt});
       results.emplace_back(wide, r);
+      // The next widened node reads this and not the narrowed value.
       twins_[r] = wide;
       r = wide;
     }
@@ -92,6 +96,7 @@ class Widener {
 
   Program& program_;
   const ir::OpDef* cast_;
+  // By 16-bit value: its float32 twin, whoever made it first.
   std::unordered_map<Ref, Ref> twins_;
 };
 }  // namespace

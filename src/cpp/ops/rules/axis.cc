@@ -6,10 +6,13 @@ namespace walle::ops {
 
 Result<std::vector<int>> reduce_axes(const std::vector<int64_t>& axes, int rank, bool noop) {
   std::vector<int> out;
+  // ONNX Reduce: no axes means all of them, unless noop_with_empty_axes (opset 13 for ReduceSum, 18 for the
+  // others) says none.
   if (axes.empty() && !noop)
     for (int i = 0; i < rank; ++i) out.push_back(i);
   for (int64_t axis : axes) {
     WALLE_ASSIGN(const int a, tensor::normalize_axis(axis, rank, "axes"));
+    // An axis twice would be divided by twice in a mean.
     if (std::ranges::find(out, a) != out.end())
       return model_error("axis " + std::to_string(axis) + " twice", "distinct axes", "axes",
                          "remove the duplicate");
@@ -20,6 +23,7 @@ Result<std::vector<int>> reduce_axes(const std::vector<int64_t>& axes, int rank,
 
 Shape reduced_shape(const Shape& in, const std::vector<int>& axes, bool keepdims) {
   Shape out;
+  // In order, so that the kept axes keep theirs whatever the order of `axes`.
   for (int i = 0; i < in.rank(); ++i) {
     const bool reduced = std::ranges::find(axes, i) != axes.end();
     if (!reduced)
@@ -43,6 +47,7 @@ Status infer_reduce(ir::InferContext& c) {
 
 Status infer_along_axis(ir::InferContext& c) {
   const int64_t axis = c.attrs().get_int("axis", -1);
+  // A scalar has no axis, but exporters write the default all the same.
   if (c.rank(0) > 0 || (axis != 0 && axis != -1)) WALLE_TRY(tensor::normalize_axis(axis, c.rank(0)));
   c.output(0, c.dtype(0), c.shape(0));
   return {};

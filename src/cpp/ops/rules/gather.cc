@@ -4,12 +4,14 @@ namespace walle::ops {
 
 Status check_index_dtype(const ir::InferContext& c, int input) {
   const DType dtype = c.dtype(input);
+  // ONNX's Tind. Smaller integers would save nothing: kernels resolve indices to 64 bits.
   if (dtype == DType::int32 || dtype == DType::int64) return {};
   return model_error("indices of " + std::string(dtype_name(dtype)), "int32 or int64",
                      "input " + std::to_string(input), "cast the indices");
 }
 
 Result<int64_t> checked_index(int64_t index, int64_t bound, int64_t position) {
+  // Negative indices count from the end since opset 11.
   if (index < -bound || index >= bound)
     return model_error("index " + std::to_string(index) + " at position " + std::to_string(position),
                        "an index in [" + std::to_string(-bound) + ", " + std::to_string(bound - 1) + "]",
@@ -31,7 +33,9 @@ Result<raster::Combine> combine_of(const ir::Attributes& attrs) {
 Ref scatter_loop(LowerContext& c, raster::LoopSpec loop, Ref data, Ref indices, Ref updates) {
   const DType dtype = c.dtype(data);
   const Shape shape = c.shape(data);
+  // Sums of 16-bit floats lose what is added late; replacing alone copies bits.
   const bool narrow = loop.combine != raster::Combine::assign && tensor::is_half_float(dtype);
+  // Onto the data: what no index names stays as it is.
   loop.index_on_dst = true;
   loop.base = true;
   if (!narrow) return c.loop(std::move(loop), dtype, shape, {updates, indices, data});

@@ -8,6 +8,7 @@ Status infer_same(ir::InferContext& c) {
 }
 
 Status same_dtypes(const ir::InferContext& c, int from, int to) {
+  // Left-out optional inputs have no dtype to differ.
   for (int i = from + 1; i < to; ++i)
     if (c.has(i) && c.dtype(i) != c.dtype(from))
       return model_error("inputs of " + std::string(dtype_name(c.dtype(from))) + " and " +
@@ -20,6 +21,7 @@ namespace {
 Status broadcast_all(ir::InferContext& c, DType dtype) {
   WALLE_TRY(same_dtypes(c, 0, c.input_count()));
   Shape out = c.shape(0);
+  // From 0, so that a first input left out is named as well.
   for (int i = 0; i < c.input_count(); ++i) {
     if (!c.has(i))
       return model_error("input " + std::to_string(i) + " left out", "a tensor", "inputs",

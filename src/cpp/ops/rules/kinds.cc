@@ -6,6 +6,7 @@ namespace walle::ops {
 
 std::optional<UnaryKind> unary_kind(std::string_view op, const ir::Attributes& attrs) {
   const auto kind = tensor::unary_kind(op);
+  // Opset 20 gave Gelu its attribute; as a kind of its own each form has one kernel without a branch.
   if (kind == UnaryKind::gelu && attrs.get_string("approximate", "none") == "tanh")
     return UnaryKind::gelu_tanh;
   return kind;
@@ -14,6 +15,7 @@ std::optional<UnaryKind> unary_kind(std::string_view op, const ir::Attributes& a
 UnaryParams unary_params(UnaryKind kind, const ir::Attributes& attrs) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   switch (kind) {
+// Kinds without numbers fall to the default below.
 #define WALLE_UNARY(kind, name, group)
 #define WALLE_UNARY_WITH(kind, name, group, alpha, alpha_default, beta, beta_default) \
   case UnaryKind::kind: return {attrs.get_float(alpha, alpha_default), attrs.get_float(beta, beta_default)};

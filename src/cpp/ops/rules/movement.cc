@@ -30,6 +30,7 @@ Result<std::vector<int>> unique_axes(std::span<const int64_t> axes, int rank) {
   std::vector<int> out;
   for (int64_t axis : axes) {
     WALLE_ASSIGN(const int a, tensor::normalize_axis(axis, rank));
+    // After normalising: -1 and rank - 1 are one axis.
     if (std::ranges::find(out, a) != out.end())
       return model_error("axis " + std::to_string(axis) + " twice", "each axis at most once", "axes",
                          "remove the repeated axis");
@@ -40,14 +41,15 @@ Result<std::vector<int>> unique_axes(std::span<const int64_t> axes, int rank) {
 
 raster::Fill fill_of(const Tensor& value) {
   raster::Fill fill;
-  if (value.bytes() > 0)
-    std::memcpy(fill.bytes.data(), value.data(), static_cast<size_t>(dtype_size(value.dtype())));
+  // Of one element, whatever its dtype: a fill is bytes. An empty tensor leaves zeros.
+  if (value.bytes() > 0) std::memcpy(fill.bytes.data(), value.data(), dtype_size(value.dtype()));
   return fill;
 }
 
 Result<std::vector<int64_t>> ints_of(const LowerContext& c, int i) {
   if (!c.has(i)) return std::vector<int64_t>{};
   const Tensor* value = c.constant(c.in(i));
+  // The shape rule has asked need_i64() for it, so it is there.
   if (!value) return internal_error("the value of input " + std::to_string(i) + " is not known", "lowering");
   return value->to_i64();
 }

@@ -7,6 +7,7 @@ namespace walle::ops {
 Result<Window> pool_window(const ir::Attributes& attrs, const Shape& x) {
   WALLE_ASSIGN(Window w, resolve_window(attrs, x));
   for (int i = 0; i < w.rank(); ++i) {
+    // A window in the padding alone has no maximum; ONNX leaves it open, PyTorch refuses it as well.
     if (w.pad_begin[i] >= w.extent(i) || w.pad_end[i] >= w.extent(i))
       return model_error("padding " + std::to_string(std::max(w.pad_begin[i], w.pad_end[i])),
                          "less than the window's extent of " + std::to_string(w.extent(i)), "attribute pads",
@@ -56,12 +57,14 @@ Status lower_pool(LowerContext& c, std::string_view op) {
   WALLE_ASSIGN(const Window w, pool_window(c.attrs(), in));
   const int n = w.rank();
   // The last two axes first, then one leading axis after the other with everything behind it flattened.
+  // Separable: a maximum of maxima, a mean of means whose divisors multiply.
   Shape now = in;
   Ref y = pool_pair(c, op, c.in(0),
                     n == 1 ? Shape{in[0], in[1], 1, in[2]} : Shape{in[0], in.product(1, n), in[n], in[n + 1]},
                     w, n - 2, n - 1);
   now[n + 1] = w.out[n - 1];
   if (n > 1) now[n] = w.out[n - 2];
+  // Volumes are rare: a pass over memory for each further axis is accepted, instead of kernels of any rank.
   for (int axis = n - 3; axis >= 0; --axis) {
     const Shape as{now[0], now.product(1, axis + 2), now[axis + 2], now.product(axis + 3, now.rank())};
     Window one = w;

@@ -1,24 +1,13 @@
 #include "ops/rules/quantize.h"
 
-#include <limits>
-
 #include "base/checked.h"
 #include "ops/rules/views.h"
 
 namespace walle::ops {
 
-std::optional<std::pair<double, double>> quantized_range(DType dtype) {
-  switch (dtype) {
-    case DType::int8: return std::pair(-128.0, 127.0);
-    case DType::uint8: return std::pair(0.0, 255.0);
-    case DType::int16: return std::pair(-32768.0, 32767.0);
-    case DType::uint16: return std::pair(0.0, 65535.0);
-    case DType::int4: return std::pair(-8.0, 7.0);
-    case DType::uint4: return std::pair(0.0, 15.0);
-    case DType::int2: return std::pair(-2.0, 1.0);
-    case DType::uint2: return std::pair(0.0, 3.0);
-    default: return std::nullopt;
-  }
+bool holds_codes(DType dtype) {
+  const bool tiny = dtype >= DType::int4 && dtype <= DType::uint2;  // stored only, no integer to compute with
+  return tiny || (tensor::is_integer(dtype) && tensor::dtype_bits(dtype) <= 16);
 }
 
 Status check_quantization(ir::InferContext& c) {
@@ -35,9 +24,11 @@ Status check_quantization(ir::InferContext& c) {
   if (block < 0)
     return model_error("block_size=" + std::to_string(block), "zero or more", "quantisation",
                        "correct block_size");
+  // Scale and zero point of one element may differ in rank: some exporters write [1] beside a scalar.
   const bool single = block == 0 && c.has(2) && c.shape(2).elements() == 1 && scale.elements() == 1;
   if (c.has(2) && !single && c.shape(2) != scale)
     return wrong(c.shape(2), "the shape of the scale " + scale.text());
+  // Per tensor: any rank will do.
   if (scale.elements() == 1 && block == 0) return {};
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 1), x.rank()));
   if (block == 0)
@@ -65,6 +56,7 @@ Ref repeat_blocks(LowerContext& c, Ref r, const Shape& x, int axis, int64_t bloc
   }
   Shape merged = x;
   merged[axis] = c.shape(r)[axis] * block;
+  // Whole blocks first, then cut: one strided view cannot end in the middle of a block.
   const Ref whole = c.reshape(strided_view(c, r, split, stride), merged);
   return strided_view(c, whole, x, merged.strides().dims());  // the last block may be cut
 }
@@ -81,6 +73,7 @@ Ref quantization_operand(LowerContext& c, Ref r) {
     return kNoRef;
   }
   if (block == 0) return along_axis(c, r, *axis, x.rank());
+  // Blocks need one axis more for a moment.
   if (x.rank() >= base::kMaxRank) {
     c.fail(model_error("rank " + std::to_string(x.rank()), "rank below " + std::to_string(base::kMaxRank),
                        "blocked quantisation", "reshape x"));
@@ -91,13 +84,13 @@ Ref quantization_operand(LowerContext& c, Ref r) {
 }
 
 Ref quantized(LowerContext& c, Ref x, Ref zero, DType to) {
-  const auto range = quantized_range(to);
-  if (!range)
+  if (!holds_codes(to))
     return c.emit("Cast", {x},
                   {{"to", static_cast<int64_t>(to)}, {"saturate", c.attrs().get_int("saturate", 1)}});
+  // Rounded before the zero point is added, half to even: ONNX's order, which decides ties.
   Ref y = c.emit("Round", {x});
   if (zero >= 0) y = c.add(y, c.cast(zero, c.dtype(y)));
-  return c.cast(c.emit("Clamp", {y}, {{"min", range->first}, {"max", range->second}}), to);
+  return c.emit("Cast", {y}, {{"to", static_cast<int64_t>(to)}, {"saturate_integers", int64_t{1}}});
 }
 
 }  // namespace walle::ops

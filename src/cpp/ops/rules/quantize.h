@@ -1,15 +1,12 @@
 // What the quantising operators share: ranges, the shape of scales, rounding with saturation.
 #pragma once
 
-#include <optional>
-#include <utility>
-
 #include "ops/lower.h"
 
 namespace walle::ops {
 
-// The smallest and largest value of an integer dtype of 2, 4, 8 or 16 bits.
-std::optional<std::pair<double, double>> quantized_range(DType dtype);
+// Whether this is an integer dtype of 2, 4, 8 or 16 bits.
+bool holds_codes(DType dtype);
 
 // Inputs x, scale, optional zero point: scale of one element, one per element of attribute `axis`, or one per
 // block of `block_size` along it; the zero point has the scale's shape.

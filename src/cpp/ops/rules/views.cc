@@ -7,6 +7,8 @@
 
 namespace walle::ops {
 
+// A raster with one region: steps of 0 repeat, steps between two axes give diagonals, overlapping steps give
+// sliding windows. Nothing is copied that the merge pass can avoid.
 Ref strided_view(LowerContext& c, Ref r, const Shape& out, std::span<const int64_t> stride, int64_t offset) {
   if (!c.may_have(c.dtype(r), out)) return kNoRef;
   const Shape to = out.strides();
@@ -15,6 +17,7 @@ Ref strided_view(LowerContext& c, Ref r, const Shape& out, std::span<const int64
   return c.raster(std::move(moved), c.dtype(r), out, {r});
 }
 
+// Rasters of stride 0: an Expand that the merge pass can join with what reads it.
 Ref expand_to(LowerContext& c, Ref r, const Shape& out) {
   if (c.failed() || c.shape(r) == out) return r;
   const Shape in = c.shape(r);
@@ -27,21 +30,25 @@ Ref expand_to(LowerContext& c, Ref r, const Shape& out) {
   return strided_view(c, r, out, stride);
 }
 
+// Channels are axis 1 of data but the only axis of a bias, which broadcasting would align at the right.
 Ref along_axis(LowerContext& c, Ref r, int axis, int rank) {
   if (c.failed()) return kNoRef;
   const int64_t n = c.shape(r).elements();
   Shape shape{n};
   for (int i = axis + 1; i < rank; ++i) shape.push_back(1);
+  // One element becomes a scalar, which broadcasts whatever the rank; a vector would only fit its axis.
   return c.reshape(r, n == 1 ? Shape{} : shape);
 }
 
 Ref zeros(LowerContext& c, DType dtype, const Shape& shape) {
   raster::Raster r;
+  // All bits 0, which is 0 in every dtype.
   r.fill.emplace();
   return c.raster(std::move(r), dtype, shape, {});
 }
 
 Ref iota(LowerContext& c, DType dtype, int64_t n) {
+  // n comes from a shape: asked before a vector of that size is made.
   if (!c.may_tabulate(n, kNumberWork)) return kNoRef;
   std::vector<double> values;
   for (int64_t i = 0; i < n; ++i) values.push_back(static_cast<double>(i));
@@ -60,6 +67,7 @@ Ref constant_of(LowerContext& c, DType dtype, const Shape& shape, std::span<cons
     using T = typename decltype(tag)::type;
     auto out = t->as_mutable<T>();
     for (size_t i = 0; i < out.size() && holds; ++i) {
+      // Values come from attributes and may lie outside the dtype; casting them would be undefined.
       holds = tensor::representable<T>(values[i]);
       if (holds) out[i] = static_cast<T>(values[i]);
     }

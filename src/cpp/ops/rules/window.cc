@@ -9,6 +9,7 @@ enum class AutoPad { none, same_upper, same_lower, valid };
 
 Result<AutoPad> auto_pad(const ir::Attributes& attrs) {
   const std::string text = attrs.get_string("auto_pad", "NOTSET");
+  // Exporters write the empty string for the default.
   if (text == "NOTSET" || text.empty()) return AutoPad::none;
   if (text == "SAME_UPPER") return AutoPad::same_upper;
   if (text == "SAME_LOWER") return AutoPad::same_lower;
@@ -21,16 +22,21 @@ Result<AutoPad> auto_pad(const ir::Attributes& attrs) {
 // last window must still start inside the input or its leading padding.
 int64_t padded_size(int64_t in, int64_t begin, int64_t end, int64_t extent, int64_t stride, bool ceil_mode) {
   const int64_t room = in + begin + end - extent;
+  // Also keeps the division from rounding a negative number up to one output.
   if (room < 0) return 0;
   int64_t out = room / stride + 1;
+  // The exception is PyTorch's rule, which ONNX took over: a window that starts in the trailing padding holds
+  // no input.
   if (ceil_mode && room % stride != 0 && out * stride < in + begin) ++out;
   return out;
 }
 
 // Axis i padded so that one output stands for every `stride` inputs.
 void pad_to_same(Window& w, int i, int64_t in, AutoPad mode) {
+  // ceil(in / stride): TensorFlow's SAME, from which auto_pad comes.
   w.out.push_back((in + w.stride[i] - 1) / w.stride[i]);
   const int64_t total = std::max<int64_t>((w.out[i] - 1) * w.stride[i] + w.extent(i) - in, 0);
+  // An odd element goes to the end for SAME_UPPER, to the beginning for SAME_LOWER.
   w.pad_begin[i] = mode == AutoPad::same_upper ? total / 2 : total - total / 2;
   w.pad_end[i] = total - w.pad_begin[i];
 }
@@ -85,9 +91,10 @@ Result<Window> resolve_window(const ir::Attributes& attrs, const Shape& x,
   if (x.rank() < 3)
     return model_error("an input of shape " + x.text(), "batch, channels and at least one spatial axis",
                        "input X", "reshape the input");
-  const auto n = static_cast<size_t>(x.rank() - 2);
+  const size_t n = x.rank() - 2;
   Window w;
   WALLE_ASSIGN(w.kernel, spatial_list(attrs, "kernel_shape", n, 1, 0));
+  // Conv may leave it out: the weights have it.
   if (!attrs.has("kernel_shape") || attrs.get_ints("kernel_shape").empty()) w.kernel = kernel;
   if (w.kernel.size() != n ||
       std::ranges::any_of(w.kernel, [](int64_t k) { return k < 1 || k > kMaxWindowEntry; }))
@@ -102,6 +109,7 @@ Result<Window> resolve_window(const ir::Attributes& attrs, const Shape& x,
   w.pad_end.assign(n, 0);
   int64_t taps = 1;
   for (int i = 0; i < w.rank(); ++i) {
+    // All taps together: each becomes a region or a row of a product.
     if (__builtin_mul_overflow(taps, w.kernel[i], &taps) || taps > kMaxWindowEntry)
       return model_error("a kernel of more than 2^31 elements", "a smaller kernel", "attribute kernel_shape",
                          "correct kernel_shape");
@@ -115,6 +123,7 @@ Result<Window> resolve_window(const ir::Attributes& attrs, const Shape& x,
       w.pad_end[i] = pads[n + i];
     }
     w.out.push_back(padded_size(in, w.pad_begin[i], w.pad_end[i], w.extent(i), w.stride[i], ceil_mode));
+    // An empty input gives an empty output; a window that does not fit is a mistake.
     if (w.out[i] == 0 && in != 0) return window_too_large(w, i, in);
   }
   return w;
@@ -130,6 +139,7 @@ Span inside(int64_t size, int64_t out, int64_t stride, int64_t tap_offset, int64
   const int64_t shift = tap_offset - pad;  // input index = o * stride + shift
   Span s;
   s.first = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
+  // C++ rounds towards zero, so a negative numerator is asked for first.
   s.last = size - 1 - shift < 0 ? 0 : std::min(out, (size - 1 - shift) / stride + 1);
   return s;
 }

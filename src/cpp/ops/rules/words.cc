@@ -5,7 +5,8 @@
 namespace walle::ops {
 
 namespace {
-constexpr int64_t kMaxEmptyWords = base::kMaxTensorBytes >> 8;  // 2 GB of std::string
+// 2^26 words, 2 GB of std::string (32 bytes each): the bytes of all other words already bound their number.
+constexpr int64_t kMaxEmptyWords = base::kMaxTensorBytes >> 8;
 }  // namespace
 
 Result<Words> words_of(const Tensor* tensor, const std::string& where) {
@@ -15,10 +16,11 @@ Result<Words> words_of(const Tensor* tensor, const std::string& where) {
         "an array of strings", where, "pass an array of Python strings");
   const int rank = tensor->shape().rank() - 1;
   Words out{tensor->shape().sub(0, rank), {}};
-  const auto width = static_cast<size_t>(tensor->shape().back());
+  const size_t width = tensor->shape().back();
   const auto* bytes = static_cast<const char*>(tensor->data());
   const int64_t count = width == 0 ? 0 : out.shape.elements();
   for (int64_t i = 0; i < count; ++i, bytes += width)
+    // A zero ends a word, so words hold none; NumPy's S dtype has the same limit.
     out.items.emplace_back(bytes, std::find(bytes, bytes + width, '\0'));
   // Strings of no bytes: their number is bounded by nothing in the tensor.
   if (width == 0) out.items.resize(static_cast<size_t>(std::min(out.shape.elements(), kMaxEmptyWords)));
@@ -29,6 +31,7 @@ Result<Words> words_of(const Tensor* tensor, const std::string& where) {
 }
 
 Result<Tensor> tensor_of(const Words& words) {
+  // At least one byte, so that an array of empty strings differs from an array of no strings.
   size_t width = 1;
   for (const std::string& word : words.items) width = std::max(width, word.size());
   std::vector<int64_t> dims(words.shape.begin(), words.shape.end());
@@ -52,6 +55,7 @@ const std::string& broadcast_at(const Words& words, const Shape& shape, int64_t 
     index /= shape[axis];
     if (axis < lead) continue;
     const int64_t size = words.shape[axis - lead];
+    // An axis of 1 repeats.
     if (size != 1) position += i * stride;
     stride *= size;
   }

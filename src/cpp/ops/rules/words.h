@@ -15,6 +15,9 @@ struct Words {
   std::vector<std::string> items;
 };
 
+// What an item takes beside its letters, for checks of sizes before arrays of strings are made.
+inline constexpr int64_t kWordBytes = sizeof(std::string);
+
 // A model error when the tensor (nullptr: none) is not an array of strings.
 Result<Words> words_of(const Tensor* tensor, const std::string& where);
 Result<Tensor> tensor_of(const Words& words);

@@ -35,11 +35,13 @@ Status lower(LowerContext& c) {
   std::vector<int64_t> from, to;
   for (int a = 0; a < in.rank(); ++a) {
     size[a] = std::min(in[a], out[a]);
+    // Rounded down on both sides: an odd element is cropped, or padded, at the end.
     from.push_back((in[a] - size[a]) / 2);
     to.push_back((out[a] - size[a]) / 2);
   }
   raster::Raster r;
   r.regions.push_back(box_region(0, size, {in, from}, {out, to}));
+  // Only where something is padded: a full copy needs no zeros first.
   if (size != out) r.fill = raster::Fill{};
   result_raster(c, std::move(r));
   return {};

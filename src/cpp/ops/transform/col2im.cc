@@ -36,6 +36,7 @@ Result<Blocks> blocks_of(const ir::Attributes& attrs, const Shape& in, std::vect
     return bad("lists of different lengths or rank");
   int64_t columns = 1;
   for (size_t i = 0; i < n; ++i) {
+    // Each below 2^31, so that no sum or product of two below overflows.
     const auto in_range = [](int64_t v, int64_t low) { return v >= low && v <= kMaxWindowEntry; };
     if (!in_range(w.image[i], 1) || !in_range(w.block[i], 1) || !in_range(w.dilation[i], 1) ||
         !in_range(w.stride[i], 1) || !in_range(w.pad[i], 0) || !in_range(w.pad[n + i], 0))
@@ -50,6 +51,7 @@ Result<Blocks> blocks_of(const ir::Attributes& attrs, const Shape& in, std::vect
   }
   if (in[2] != columns || in[1] % w.block_elements != 0)
     return bad(std::to_string(columns) + " blocks of " + std::to_string(w.block_elements));
+  // A region per element of the block.
   if (w.block_elements > base::kMaxRegions)
     return bad("a block of " + std::to_string(w.block_elements) + " elements");
   return w;
@@ -102,6 +104,7 @@ bool clip(const Blocks& w, const std::vector<int64_t>& position, const Shape& in
 
 Status lower(LowerContext& c) {
   const DType dtype = c.out_dtype(0);
+  // Sums of 16-bit floats are made in float32 and rounded once.
   const bool narrow = tensor::is_half_float(dtype);
   const Ref data = narrow ? c.cast(c.in(0), DType::float32) : c.in(0);
   WALLE_ASSIGN(std::vector<int64_t> image, ints_of(c, 1));
@@ -111,6 +114,7 @@ Status lower(LowerContext& c) {
   WALLE_ASSIGN(const Blocks w, blocks_of(c.attrs(), in, std::move(image), std::move(block)));
   raster::Raster r;
   r.fill = raster::Fill{};
+  // Always, though blocks that do not overlap could be copied: Col2Im is for overlapping ones.
   r.accumulate = true;
   std::vector<int64_t> position(w.block.size(), 0);
   for (int64_t k = 0; k < w.block_elements; ++k) {

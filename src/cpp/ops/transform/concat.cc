@@ -8,6 +8,7 @@ namespace {
 Status infer(ir::InferContext& c) {
   WALLE_TRY(same_dtypes(c, 0, c.input_count()));
   Shape out = c.shape(0);
+  // Required since opset 4; 0 by default would hide a damaged file.
   if (!c.attrs().has("axis")) return model_error("no axis", "the attribute axis", "Concat", "add it");
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), out.rank()));
   for (int i = 1; i < c.input_count(); ++i) {
@@ -18,6 +19,7 @@ Status infer(ir::InferContext& c) {
       return model_error("parts " + c.shape(0).text() + " and " + part.text(),
                          "equal sizes except along axis " + std::to_string(axis),
                          "input " + std::to_string(i), "correct the shapes or the axis");
+    // Sizes of real tensors: their sum over the inputs, at most 2^14, cannot overflow.
     out[axis] += part[axis];
   }
   WALLE_TRY(Shape::checked(out.dims(), dtype_size(c.dtype(0)), "Concat"));
@@ -28,7 +30,7 @@ Status infer(ir::InferContext& c) {
 Status lower(LowerContext& c) {
   const Shape& out = c.out_shape(0);
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), out.rank()));
-  const std::vector<int64_t> zeros(static_cast<size_t>(out.rank()), 0);
+  const std::vector<int64_t> zeros(out.rank(), 0);
   std::vector<int64_t> to = zeros;
   raster::Raster r;
   std::vector<Ref> sources;

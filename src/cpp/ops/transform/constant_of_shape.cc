@@ -13,6 +13,7 @@ Status infer_constant(ir::InferContext& c) {
   if (value && value->elements() != 1)
     return model_error("a value of shape " + value->shape().text(), "one element", "attribute value",
                        "correct the value");
+  // ONNX's default is one float32 zero.
   const DType dtype = value ? value->dtype() : DType::float32;
   WALLE_ASSIGN(const Shape out, Shape::checked(dims, dtype_size(dtype), "ConstantOfShape"));
   c.output(0, dtype, out);
@@ -22,6 +23,7 @@ Status infer_constant(ir::InferContext& c) {
 Status lower_constant(LowerContext& c) {
   const Tensor* value = c.attrs().get_tensor("value");
   raster::Raster r;
+  // A fill and no source: the tensor takes no memory until it is run, however large the shape.
   r.fill = value ? fill_of(*value) : raster::Fill{};
   c.result(0, c.raster(std::move(r), c.out_dtype(0), c.out_shape(0), {}));
   return {};
@@ -40,6 +42,7 @@ Status infer_eye(ir::InferContext& c) {
 
 Status lower_eye(LowerContext& c) {
   const Shape out = c.out_shape(0);
+  // Diagonals beyond the corners are all empty; the clamp keeps their arithmetic from overflowing.
   const int64_t limit = out[0] + out[1];
   const int64_t k = std::clamp(c.attrs().get_int("k", 0), -limit, limit);
   const int64_t row = std::max<int64_t>(0, -k);
@@ -49,6 +52,7 @@ Status lower_eye(LowerContext& c) {
   r.fill = raster::Fill{};
   if (size[0] > 0) {
     const int64_t from[] = {0};
+    // A row and a column further: the diagonal is one strided line.
     const int64_t to[] = {out[1] + 1};
     r.regions.push_back(raster::strided_region(0, size, 0, from, row * out[1] + column, to));
   }

@@ -33,6 +33,8 @@ Status infer_to_space(ir::InferContext& c) {
   const Shape& in = c.shape(0);
   WALLE_ASSIGN(const int64_t b, block_size(c.attrs(), in));
   const std::string mode = c.attrs().get_string("mode", "DCR");
+  // DCR takes the depth first (TensorFlow's order, the default), CRD the columns first (PyTorch's
+  // PixelShuffle).
   if (in[1] % (b * b) != 0 || (mode != "DCR" && mode != "CRD"))
     return model_error(std::to_string(in[1]) + " channels, mode " + mode,
                        "a multiple of " + std::to_string(b * b) + ", mode DCR or CRD", "DepthToSpace",
@@ -55,6 +57,8 @@ Status infer_to_depth(ir::InferContext& c) {
 raster::Region to_space(const Shape& deep, const Shape& wide, int64_t b, bool crd) {
   const Shape ds = deep.strides();
   const Shape ws = wide.strides();
+  // Where the depth and the two coordinates within a block lie in the channels: DCR has [b, b, C], CRD
+  // [C, b, b].
   const int64_t channel = crd ? ds[1] * b * b : ds[1];
   const int64_t row = crd ? ds[1] * b : ds[1] * b * wide[1];
   const int64_t column = crd ? ds[1] : ds[1] * wide[1];

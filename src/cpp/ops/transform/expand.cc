@@ -7,6 +7,7 @@ namespace {
 Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const std::vector<int64_t> target, c.need_i64(1));
   WALLE_ASSIGN(const Shape shape, Shape::checked(target, dtype_size(c.dtype(0)), "input shape"));
+  // Both ways: a 1 in the target keeps the input's size (ONNX, unlike np.broadcast_to).
   WALLE_ASSIGN(const Shape out, tensor::broadcast(c.shape(0), shape));
   WALLE_TRY(Shape::checked(out.dims(), dtype_size(c.dtype(0)), "Expand"));
   c.output(0, c.dtype(0), out);
@@ -20,6 +21,7 @@ Status lower(LowerContext& c) {
   Shape stride = out;
   const int missing = out.rank() - in.rank();
   for (int a = 0; a < out.rank(); ++a)
+    // Leading axes that the input lacks, and axes of 1, repeat.
     stride[a] = a < missing || in[a - missing] == 1 ? 0 : from[a - missing];
   raster::Raster r;
   r.regions.push_back(raster::strided_region(0, out.dims(), 0, stride.dims(), 0, out.strides().dims()));

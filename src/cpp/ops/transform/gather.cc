@@ -22,6 +22,7 @@ Status infer(ir::InferContext& c) {
   out.insert(out.end(), c.shape(1).begin(), c.shape(1).end());
   out.insert(out.end(), data.begin() + axis + 1, data.end());
   WALLE_ASSIGN(const Shape shape, Shape::checked(out, dtype_size(c.dtype(0)), "Gather"));
+  // Else the loop would be refused index by index while it runs.
   if (data[axis] == 0 && shape.elements() > 0)
     return model_error("indices into an axis of size 0", "an axis with elements", "input data",
                        "correct the axis");
@@ -41,6 +42,7 @@ Result<std::optional<raster::Raster>> constant_gather(const Tensor& indices, int
   }
   raster::Raster r;
   for (size_t i = 0, n = 1; i < list.size(); i += n) {  // a region for each run of equal steps
+    // Given up early: runs are counted before simplify() joins what it can, which takes time for each.
     if (r.regions.size() == kMaxConstantRuns) return std::optional<raster::Raster>{};
     const int64_t step = i + 1 < list.size() ? list[i + 1] - list[i] : 0;
     for (n = 1; i + n < list.size() && list[i + n] - list[i + n - 1] == step;) ++n;

@@ -15,6 +15,7 @@ Status check_box(const ir::InferContext& c, int axis) {
   const Shape& index = c.shape(1);
   bool fits = data.rank() == index.rank();
   for (int a = 0; fits && a < data.rank(); ++a)
+    // Smaller along the other axes is allowed: the loop visits the indices' box only.
     fits = a == axis ? (data[a] > 0 || index.elements() == 0) : index[a] <= data[a];
   if (!fits)
     return model_error("indices " + index.text() + " into " + data.text(),
@@ -58,6 +59,7 @@ Status infer_scatter(ir::InferContext& c) {
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), c.rank(0)));
   WALLE_TRY(check_box(c, axis));
   WALLE_ASSIGN(const raster::Combine combine, combine_of(c.attrs()));
+  // A sum or product of booleans has no kernel, and ONNX none for min and max either.
   if (c.shape(1) != c.shape(2) || c.dtype(0) != c.dtype(2) ||
       (combine != raster::Combine::assign && c.dtype(0) == DType::boolean))
     return model_error(

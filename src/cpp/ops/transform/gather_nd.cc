@@ -17,6 +17,7 @@ Result<int> tuple_length(const Shape& data, const Shape& index, int64_t batch) {
   const int64_t k = fits ? index.back() : 0;
   fits = fits && k >= 1 && k <= data.rank() - batch;
   for (int a = 0; fits && a < k; ++a)
+    // Tuples into an empty axis are errors; without tuples, or without data to miss, there is nothing wrong.
     fits = data[static_cast<int>(batch) + a] > 0 || index.elements() == 0 || data.elements() > 0;
   if (!fits)
     return model_error(
@@ -30,7 +31,9 @@ raster::LoopSpec tuple_loop(const Shape& data, const Shape& index, int batch, in
   const Shape strides = data.strides();
   const int64_t slice = data.product(batch + k, data.rank());
   loop.body = raster::contiguous_region(0, slice);
+  // One bound per coordinate: the kernel names the one that is out of range.
   for (int a = 0; a < k; ++a) loop.index.push_back({strides[batch + a], data[batch + a]});
+  // Batches and tuples: the batch moves the data as well, the tuple does not.
   loop.rank = 2;
   loop.size[0] = index.product(0, batch);
   loop.size[1] = index.product(batch, index.rank() - 1);
@@ -57,6 +60,7 @@ Status lower_gather(LowerContext& c) {
   WALLE_ASSIGN(const int k, tuple_length(data, index, batch));
   raster::LoopSpec loop = tuple_loop(data, index, batch, k);
   const int64_t slice = loop.body.size[0];
+  // A batch further in the indices is one further in the data.
   loop.src_step[0] = data.product(batch, data.rank());
   loop.dst_step[0] = loop.size[1] * slice;
   loop.dst_step[1] = slice;
@@ -73,6 +77,7 @@ Status infer_scatter(ir::InferContext& c) {
   std::vector<int64_t> updates(index.begin(), index.end() - 1);
   updates.insert(updates.end(), data.begin() + k, data.end());
   const bool fits = std::ranges::equal(updates, c.shape(2).dims()) && c.dtype(2) == c.dtype(0);
+  // Sums and products of booleans are not defined by ONNX ScatterND; replacing them is.
   if (!fits || (combine != raster::Combine::assign && c.dtype(0) == DType::boolean))
     return model_error("updates " + std::string(dtype_name(c.dtype(2))) + c.shape(2).text() +
                            " for indices " + index.text() + " into " + data.text(),
@@ -87,6 +92,7 @@ Status lower_scatter(LowerContext& c) {
   const Shape index = c.shape(c.in(1));
   WALLE_ASSIGN(const int k, tuple_length(data, index, 0));
   raster::LoopSpec loop = tuple_loop(data, index, 0, k);
+  // Without batch axes: all rounds are in the second axis.
   loop.src_step[1] = loop.body.size[0];
   WALLE_ASSIGN(loop.combine, combine_of(c.attrs()));
   c.result(0, scatter_loop(c, std::move(loop), c.in(0), c.in(1), c.in(2)));

@@ -16,6 +16,7 @@ struct Segment {
 Result<std::vector<int64_t>> full_pads(const std::vector<int64_t>& pads, const std::vector<int64_t>& axes,
                                        bool has_axes, int rank) {
   std::vector<int64_t> all;
+  // axes since opset 18; before it all axes were meant.
   if (has_axes)
     all = axes;
   else
@@ -24,7 +25,7 @@ Result<std::vector<int64_t>> full_pads(const std::vector<int64_t>& pads, const s
   if (pads.size() != 2 * at.size())
     return model_error(std::to_string(pads.size()) + " pads for " + std::to_string(at.size()) + " axes",
                        "two pads per axis (all begins, then all ends)", "input pads", "correct the pads");
-  std::vector<int64_t> full(2 * static_cast<size_t>(rank), 0);
+  std::vector<int64_t> full(2 * rank, 0);
   for (size_t i = 0; i < at.size(); ++i) {
     full[at[i]] = pads[i];
     full[rank + at[i]] = pads[at.size() + i];
@@ -39,6 +40,8 @@ Result<Shape> padded_shape(const Shape& in, const std::vector<int64_t>& pads, co
   for (int axis = 0; axis < n; ++axis) {
     const auto both = base::checked_add(pads[axis], pads[n + axis]);
     const auto size = both ? base::checked_add(*both, in[axis]) : both;
+    // Each pad crops at most the whole axis: both together may still leave something, but then one would read
+    // before the data.
     if (!size || *size < 0 || pads[axis] < -in[axis] || pads[n + axis] < -in[axis])
       return model_error("pads " + std::to_string(pads[axis]) + " and " + std::to_string(pads[n + axis]) +
                              " on an axis of " + std::to_string(in[axis]),
@@ -54,10 +57,12 @@ Result<Shape> padded_shape(const Shape& in, const std::vector<int64_t>& pads, co
 // The source index that result position p (counted from the
 // source's first element) repeats, and the direction it moves in.
 std::pair<int64_t, int64_t> source_of(const std::string& mode, int64_t p, int64_t dim) {
+  // C++'s remainder has the sign of a; positions before the source are negative.
   const auto mod = [](int64_t a, int64_t b) { return (a % b + b) % b; };
   if (mode == "edge") return {std::clamp<int64_t>(p, 0, dim - 1), p < 0 || p >= dim - 1 ? 0 : 1};
   if (mode == "wrap") return {mod(p, dim), 1};
   // reflect: there and back without the ends twice, so a period of 2 dim - 2.
+  // A period of 0 otherwise. NumPy repeats the only element.
   if (dim == 1) return {0, 0};
   const int64_t q = mod(p, 2 * dim - 2);
   return q < dim ? std::pair{q, int64_t{1}} : std::pair{2 * dim - 2 - q, int64_t{-1}};
@@ -66,6 +71,7 @@ std::pair<int64_t, int64_t> source_of(const std::string& mode, int64_t p, int64_
 // How many positions from p on one segment explains.
 int64_t run_length(const std::string& mode, int64_t p, int64_t dim, std::pair<int64_t, int64_t> at,
                    int64_t left) {
+  // Three segments: the first element repeated, the data, the last element repeated.
   if (mode == "edge") return p < 0 ? std::min(left, -p) : p >= dim ? left : std::min(left, dim - p);
   if (at.second == 0) return left;
   if (mode == "wrap") return std::min(left, dim - at.first);
@@ -84,6 +90,7 @@ std::vector<Segment> segments(const std::string& mode, int64_t before, int64_t d
   for (int64_t to = 0; to < out;) {
     const int64_t p = to - before;
     auto at = source_of(mode, p, dim);
+    // Inside the data edge moves on; the last element alone would say "stay".
     if (mode == "edge" && p >= 0 && p < dim) at.second = 1;
     const int64_t size = run_length(mode, p, dim, at, out - to);
     list.push_back({.to = to, .size = size, .from = at.first, .step = at.second});
@@ -105,6 +112,7 @@ Status infer(ir::InferContext& c) {
   }
   WALLE_ASSIGN(const std::vector<int64_t> full, full_pads(pads, axes, c.has(3), c.rank(0)));
   WALLE_ASSIGN(const Shape out, padded_shape(c.shape(0), full, mode, dtype_size(c.dtype(0))));
+  // The other modes read no value; exporters leave one connected all the same.
   if (c.has(2) && mode == "constant") {
     WALLE_ASSIGN(const Tensor* value, c.need(2));
     if (value->elements() != 1 || value->dtype() != c.dtype(0))
@@ -152,6 +160,7 @@ Status lower(LowerContext& c) {
   int64_t regions = 1;
   for (int a = 0; a < in.rank(); ++a) {
     choices.push_back(segments(mode, pads[a], in[a], out[a]));
+    // Clamped at each step, so that eight axes of many segments do not overflow.
     regions = std::min(regions * static_cast<int64_t>(choices.back().size()), base::kMaxRegions + 1);
   }
   if (regions > base::kMaxRegions)

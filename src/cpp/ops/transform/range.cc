@@ -15,6 +15,7 @@ template <class Made, class T>
 Status fill_range(ir::InferContext& c, T start, T limit, T delta) {
   const double count =
       std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
+  // Asked together: a delta of 0 gives infinity or NaN, and only the message names it.
   if (delta == T{0} || !std::isfinite(count) || count > static_cast<double>(kMaxRange))
     return model_error(
         "start " + std::to_string(start) + ", limit " + std::to_string(limit) + ", delta " +

@@ -13,6 +13,7 @@ Status infer(ir::InferContext& c) {
   int64_t known = 1;
   int unknown = -1;
   for (size_t i = 0; i < dims.size(); ++i) {
+    // 0 copies the input's size unless allowzero (opset 14) makes it a size.
     if (dims[i] == 0 && !allow_zero && static_cast<int>(i) < in.rank()) dims[i] = in[static_cast<int>(i)];
     if (dims[i] == -1 && unknown < 0) {
       unknown = static_cast<int>(i);

@@ -8,10 +8,12 @@ Status infer(ir::InferContext& c) {
   const Shape& in = c.shape(0);
   const int64_t batch = c.attrs().get_int("batch_axis", 1);
   const int64_t time = c.attrs().get_int("time_axis", 0);
+  // ONNX allows these two orders only (opset 10).
   if (in.rank() < 2 || batch == time || batch < 0 || batch > 1 || time < 0 || time > 1)
     return model_error(
         "batch_axis " + std::to_string(batch) + " and time_axis " + std::to_string(time) + " on " + in.text(),
         "axes 0 and 1 in one or the other order, rank 2 or more", "attributes", "correct the axes");
+  // Each length is a region of its own, so their values are needed before anything is lowered.
   WALLE_ASSIGN(const std::vector<int64_t> lens, c.need_i64(1));
   if (static_cast<int64_t>(lens.size()) != in[static_cast<int>(batch)])
     return model_error(std::to_string(lens.size()) + " lengths for " + in.text(),
@@ -34,8 +36,8 @@ Status lower(LowerContext& c) {
     return resource_error(std::to_string(lens.size()) + " sequences",
                           "at most " + std::to_string(base::kMaxRegions / 2), "ReverseSequence",
                           "reverse smaller batches");
-  const std::vector<int64_t> zeros(static_cast<size_t>(in.rank()), 0);
-  const std::vector<int64_t> ones(static_cast<size_t>(in.rank()), 1);
+  const std::vector<int64_t> zeros(in.rank(), 0);
+  const std::vector<int64_t> ones(in.rank(), 1);
   raster::Raster r;
   for (size_t b = 0; b < lens.size(); ++b) {
     Shape size = in;
@@ -50,6 +52,7 @@ Status lower(LowerContext& c) {
       step[time] = -1;
       r.regions.push_back(box_region(0, size, {in, from, step}, {in, to}));
     }
+    // The rest of the entry, as it is.
     size[time] = in[time] - lens[b];
     from[time] = lens[b];
     to[time] = lens[b];

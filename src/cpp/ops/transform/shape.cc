@@ -8,10 +8,11 @@ namespace walle::ops {
 namespace {
 Status infer(ir::InferContext& c) {
   const int rank = c.rank(0);
+  // start and end since opset 15, clamped like a Python slice.
   const auto clip = [&](int64_t v) { return std::clamp<int64_t>(v < 0 ? v + rank : v, 0, rank); };
   const int64_t start = clip(c.attrs().get_int("start", 0));
   const int64_t end = std::max(start, clip(c.attrs().get_int("end", rank)));
-  const auto dims = c.shape(0).dims().subspan(static_cast<size_t>(start), static_cast<size_t>(end - start));
+  const auto dims = c.shape(0).dims().subspan(start, end - start);
   WALLE_ASSIGN(Tensor value, Tensor::vector_i64(dims));
   c.output_value(0, std::move(value));
   return {};

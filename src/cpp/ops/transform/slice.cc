@@ -16,9 +16,12 @@ void clamp_axis(int64_t dim, int64_t start, int64_t end, int64_t step, int axis,
   // Farther steps select one element as well; these cannot overflow.
   step = std::clamp(step, -dim - 1, dim + 1);
   const bool up = step > 0;
+  // INT64_MIN stays below 0 after adding a size, so the clamp has it.
   if (start < 0) start += dim;
   if (end < 0) end += dim;
   start = std::clamp<int64_t>(start, 0, up ? dim : std::max<int64_t>(dim - 1, 0));
+  // Going down, -1 stands for "past the first element": INT64_MIN or -dim - 1 in the file, which is how
+  // exporters write it.
   end = std::clamp<int64_t>(end, up ? 0 : -1, up ? dim : std::max<int64_t>(dim - 1, 0));
   const int64_t span = up ? end - start : start - end;
   const int64_t stride = up ? step : -step;
@@ -31,6 +34,7 @@ Result<Plan> make_plan(const Shape& data, const std::vector<int64_t>& starts,
                        const std::vector<int64_t>& ends, std::vector<int64_t> axes,
                        std::vector<int64_t> steps) {
   const size_t n = starts.size();
+  // Without axes the first n are meant (ONNX), not the last.
   if (axes.empty())
     for (size_t i = 0; i < n; ++i) axes.push_back(static_cast<int64_t>(i));
   if (steps.empty()) steps.assign(n, 1);
@@ -38,8 +42,9 @@ Result<Plan> make_plan(const Shape& data, const std::vector<int64_t>& starts,
     return model_error(std::to_string(n) + " starts, " + std::to_string(ends.size()) + " ends, " +
                            std::to_string(axes.size()) + " axes, " + std::to_string(steps.size()) + " steps",
                        "as many of each", "Slice inputs", "correct the lists");
+  // An axis twice has no defined order.
   WALLE_ASSIGN(const std::vector<int> at, unique_axes(axes, data.rank()));
-  const auto rank = static_cast<size_t>(data.rank());
+  const size_t rank = data.rank();
   Plan plan{std::vector<int64_t>(rank, 0), std::vector<int64_t>(rank, 1), data};
   for (size_t i = 0; i < n; ++i) {
     if (steps[i] == 0)
@@ -71,7 +76,7 @@ Status lower(LowerContext& c) {
   WALLE_ASSIGN(const std::vector<int64_t> steps, ints_of(c, 4));
   const Shape data = c.shape(c.in(0));
   WALLE_ASSIGN(const Plan plan, make_plan(data, starts, ends, axes, steps));
-  const std::vector<int64_t> zeros(static_cast<size_t>(data.rank()), 0);
+  const std::vector<int64_t> zeros(data.rank(), 0);
   raster::Raster r;
   r.regions.push_back(box_region(0, plan.size, {data, plan.start, plan.step}, {plan.size, zeros}));
   result_raster(c, std::move(r));

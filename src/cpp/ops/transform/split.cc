@@ -11,6 +11,7 @@ Result<std::vector<int64_t>> part_sizes(ir::InferContext& c, int64_t dim) {
   const int64_t outputs = c.output_count();
   if (c.has(1)) {
     WALLE_ASSIGN(std::vector<int64_t> sizes, c.need_i64(1));
+    // Subtracted from what is left: adding up a file's sizes might overflow.
     int64_t left = dim;
     for (int64_t s : sizes) left = s < 0 || s > left ? -1 : left - s;
     if (static_cast<int64_t>(sizes.size()) != outputs || left != 0)
@@ -19,16 +20,19 @@ Result<std::vector<int64_t>> part_sizes(ir::InferContext& c, int64_t dim) {
                          "one size per output, summing to the axis", "input split", "correct the sizes");
     return sizes;
   }
+  // num_outputs since opset 18; before it the number of outputs said it.
   const int64_t parts = c.attrs().get_int("num_outputs", outputs);
   if (parts != outputs || parts < 1)
     return model_error(
         "num_outputs " + std::to_string(parts) + " with " + std::to_string(outputs) + " outputs",
         "equal numbers", "attribute num_outputs", "correct it");
+  // Before opset 18 parts had to be equal; num_outputs allows a shorter last one.
   if (!c.attrs().has("num_outputs") && dim % parts != 0)
     return model_error("an axis of " + std::to_string(dim) + " in " + std::to_string(parts) + " parts",
                        "a multiple of the parts", "Split", "give the sizes in input split");
   const int64_t size = (dim + parts - 1) / parts;
   std::vector<int64_t> sizes;
+  // Clamped: 5 elements in 4 parts are 2, 2, 1 and 0.
   for (int64_t i = 0; i < parts; ++i) sizes.push_back(std::clamp<int64_t>(dim - i * size, 0, size));
   return sizes;
 }
@@ -47,7 +51,7 @@ Status infer(ir::InferContext& c) {
 Status lower(LowerContext& c) {
   const Shape data = c.shape(c.in(0));
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), data.rank()));
-  const std::vector<int64_t> zeros(static_cast<size_t>(data.rank()), 0);
+  const std::vector<int64_t> zeros(data.rank(), 0);
   std::vector<int64_t> from = zeros;
   for (int i = 0; i < c.output_count(); ++i) {
     const Shape part = c.out_shape(i);

@@ -10,17 +10,20 @@ namespace walle::ops {
 namespace {
 Status infer_squeeze(ir::InferContext& c) {
   const Shape& in = c.shape(0);
-  std::vector<bool> drop(static_cast<size_t>(in.rank()), false);
+  std::vector<bool> drop(in.rank(), false);
   if (c.has(1)) {
     WALLE_ASSIGN(const std::vector<int64_t> axes, c.need_i64(1));
     WALLE_ASSIGN(const std::vector<int> at, unique_axes(axes, in.rank()));
     for (int a : at) {
+      // ONNX refuses to drop an axis that has more than one element; NumPy does the same.
       if (in[a] != 1)
         return model_error("axis " + std::to_string(a) + " of " + in.text(), "an axis of size 1",
                            "input axes", "correct the axes");
       drop[a] = true;
     }
   } else {
+    // Without axes every unit axis goes, a batch of 1 as well: that is ONNX's rule, whatever the exporter
+    // meant.
     for (int a = 0; a < in.rank(); ++a) drop[a] = in[a] == 1;
   }
   Shape out;
@@ -36,6 +39,7 @@ Status infer_unsqueeze(ir::InferContext& c) {
   if (std::ssize(axes) + in.rank() > base::kMaxRank)
     return model_error(std::to_string(axes.size()) + " axes added to " + in.text(),
                        "a rank of at most " + std::to_string(base::kMaxRank), "Unsqueeze", "use fewer axes");
+  // Axes of Unsqueeze count in the result.
   const int rank = in.rank() + static_cast<int>(axes.size());
   WALLE_ASSIGN(const std::vector<int> at, unique_axes(axes, rank));
   Shape out;
@@ -49,6 +53,7 @@ Status infer_flatten(ir::InferContext& c) {
   const Shape& in = c.shape(0);
   const int64_t given = c.attrs().get_int("axis", 1);
   const int64_t axis = given < 0 ? given + in.rank() : given;
+  // Flatten's axis may be the rank itself: [all, 1].
   if (axis < 0 || axis > in.rank())
     return model_error("axis " + std::to_string(given), "an axis in [-rank, rank] of " + in.text(),
                        "attribute axis", "correct the axis");

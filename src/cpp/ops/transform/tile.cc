@@ -16,6 +16,7 @@ Status infer(ir::InferContext& c) {
   for (int a = 0; a < out.rank(); ++a) {
     const int64_t n = repeats[a];
     const auto size = base::checked_mul(out[a], n);
+    // Products of a file's numbers, before any is believed.
     if (n < 0 || !size)
       return model_error("repeat " + std::to_string(n), "zero or more", "input repeats",
                          "correct the repeats");
@@ -33,6 +34,7 @@ Status lower(LowerContext& c) {
   const Shape ss = in.strides();
   const Shape ds = out.strides();
   raster::Raster r;
+  // The division below needs axes with elements.
   if (out.elements() == 0) {
     result_raster(c, std::move(r));
     return {};
@@ -50,7 +52,7 @@ Status lower(LowerContext& c) {
   // Half of the axes that are repeated at a time: one alone always fits, because the others merge around it.
   int repeated = 0;
   for (int a = 0; a < in.rank(); ++a) repeated += out[a] != in[a];
-  std::vector<int64_t> first(static_cast<size_t>(in.rank()), 1);
+  std::vector<int64_t> first(in.rank(), 1);
   std::vector<int64_t> rest = first;
   for (int a = 0, seen = 0; a < in.rank(); ++a) {
     if (out[a] == in[a]) continue;

@@ -8,11 +8,13 @@ namespace walle::ops {
 namespace {
 Result<std::vector<int>> permutation(const ir::Attributes& attrs, int rank) {
   std::vector<int64_t> perm = attrs.get_ints("perm");
+  // ONNX's default: reversed, as NumPy's .T.
   if (perm.empty())
     for (int i = rank - 1; i >= 0; --i) perm.push_back(i);
   std::vector<int> out;
-  std::vector<bool> seen(static_cast<size_t>(rank), false);
+  std::vector<bool> seen(rank, false);
   for (int64_t p : perm) {
+    // `seen` last: it is indexed by what was just checked.
     if (p < 0 || p >= rank || seen[p] || std::ssize(perm) != rank)
       return model_error("perm of " + std::to_string(perm.size()) + " entries with " + std::to_string(p),
                          "a permutation of 0.." + std::to_string(rank - 1), "attribute perm", "correct perm");

@@ -8,7 +8,9 @@
 namespace walle::ops {
 
 namespace {
-constexpr int64_t kMaxRows = 256;  // of a matrix that becomes regions
+// Of a matrix that becomes regions. As a raster a mask of attention merges with what follows it; each region
+// is carried through every merge, though, so that more of them belong into a table.
+constexpr int64_t kMaxRows = 256;
 
 // Columns of row i that are kept.
 std::pair<int64_t, int64_t> kept(bool upper, int64_t row, int64_t k, int64_t columns) {
@@ -66,6 +68,7 @@ Status lower(LowerContext& c) {
   r.fill = raster::Fill{};
   for (int64_t i = 0; i < rows; ++i) {
     const auto [from, to] = kept(upper, i, k, columns);
+    // Rows with nothing kept are zeros by the fill.
     if (from >= to) continue;
     const int64_t size[] = {in.product(0, in.rank() - 2), to - from};
     const int64_t stride[] = {rows * columns, 1};

@@ -7,15 +7,22 @@
 namespace walle::stream {
 
 namespace {
-constexpr size_t kLedgerBytes = 1 << 20;  // of the ledger's journal: 44 a send and its two names
+// Of the ledger's journal. A send takes 44 bytes and its two names: about 12,000 of them, weeks of a task
+// that sends every few minutes, while a budget only ever looks at the present day.
+constexpr size_t kLedgerBytes = 1 << 20;
 
+// Of the group "task", not "argument": the caller did nothing wrong, the task's policy says no, and the task
+// manager treats the two differently.
 Error denied(std::string given, std::string expected, const std::string& task, const std::string& feature,
              std::string next) {
-  return Error(base::ErrorGroup::task,
-               {std::move(given), std::move(expected),
-                "egress of feature '" + feature + "' by task '" + task + "'", std::move(next)});
+  return Error(base::ErrorGroup::task, {.given = std::move(given),
+                                        .expected = std::move(expected),
+                                        .where = "egress of feature '" + feature + "' by task '" + task + "'",
+                                        .next = std::move(next)});
 }
 
+// Linear, as field_of() and policy_for(): a device has tens of features and a feature tens of columns, and a
+// send is followed by a sync that takes a million times as long.
 bool contains(const std::vector<std::string>& v, const std::string& s) {
   return std::find(v.begin(), v.end(), s) != v.end();
 }
@@ -41,6 +48,7 @@ bool fits(FeatureType given, FeatureType wanted) {
 }
 
 size_t size_of(const Cell& cell) {
+  // Bytes of a text, floats of a vector, as FeatureField::max_size counts. Numbers have no size of their own.
   if (const auto* s = std::get_if<std::string>(&cell)) return s->size();
   if (const auto* v = std::get_if<Floats>(&cell)) return v->size();
   return 0;
@@ -110,7 +118,10 @@ Result<std::unique_ptr<EgressGate>> EgressGate::open(Env& env, const std::string
   WALLE_TRY(env.make_dirs(dir));
   WALLE_ASSIGN(auto journal, store::Journal::open(env, dir + "/egress.walj", kLedgerBytes));
   auto gate = std::unique_ptr<EgressGate>(new EgressGate(env, std::move(journal)));
+  // The whole ledger into memory: the journal's size bounds it, and budgets are asked for at every send.
   gate->journal_->read(0, [&](uint64_t, std::span<const std::byte> bytes) {
+    // An entry that does not parse comes from a newer version; it must not keep the device from sending, and
+    // the journal has checked its bytes.
     if (auto entry = read_entry(bytes)) gate->entries_.push_back(std::move(*entry));
     return true;
   });
@@ -118,11 +129,14 @@ Result<std::unique_ptr<EgressGate>> EgressGate::open(Env& env, const std::string
 }
 
 Status EgressGate::allow(EgressPolicy p) {
+  // minimum_events of 0 would let rows out that summarise nothing; whoever wants no minimum says 1.
   if (p.task.empty() || p.feature.empty() || p.bytes_per_day < 0 || p.sends_per_day < 0 ||
       p.minimum_events < 1)
     return argument_error("policy of task '" + p.task + "' for feature '" + p.feature + "'",
                           "both names, budgets of at least 0, at least 1 event", "egress policy",
                           "correct the policy");
+  // One policy per task and feature: the newest counts, so that a task's update takes effect without a
+  // restart.
   std::erase_if(policies_, [&](const EgressPolicy& o) { return o.task == p.task && o.feature == p.feature; });
   policies_.push_back(std::move(p));
   return {};
@@ -132,6 +146,7 @@ Result<const EgressPolicy*> EgressGate::policy_for(const std::string& task,
                                                    const std::string& feature) const {
   for (const EgressPolicy& p : policies_) {
     if (p.task != task || p.feature != feature) continue;
+    // Asked at each use rather than when loaded: a policy may run out while the process lives.
     if (p.expires_ts && env_.wall_us() >= p.expires_ts)
       return denied("a policy that has expired", "a policy in force", task, feature,
                     "fetch the task's current configuration");
@@ -144,6 +159,7 @@ Result<const EgressPolicy*> EgressGate::policy_for(const std::string& task,
 Status EgressGate::check_columns(const std::string& task, const std::string& feature,
                                  const std::vector<Column>& columns) const {
   WALLE_ASSIGN(const EgressPolicy* p, policy_for(task, feature));
+  // Consent before columns: a user who has not agreed should not be told which column was wrong.
   if (!p->consent.empty() && !contains(consents_, p->consent))
     return denied("no consent of class '" + p->consent + "'", "the user's consent", task, feature,
                   "ask the user, or send less");
@@ -153,6 +169,7 @@ Status EgressGate::check_columns(const std::string& task, const std::string& fea
     if (!field)
       return denied("column '" + c.name + "'" + path, "the fields of the policy", task, feature,
                     "select the listed fields, or have the policy changed");
+    // Labels are ordered (open < personal < secret), so a policy names the highest that it lets through.
     if (c.sensitivity > field->highest)
       return denied(
           "column '" + c.name + "'" + path + " labelled " + std::string(sensitivity_name(c.sensitivity)),
@@ -190,6 +207,7 @@ Result<std::string> EgressGate::send(const std::string& task, const std::string&
       return denied("a row that summarises " + std::to_string(batch.support_of(r)) + " events",
                     "at least " + std::to_string(p->minimum_events), task, feature,
                     "wait for more events, or filter such rows");
+  // Packed before the budget is asked: what counts is what would leave.
   std::string bytes = pack_batch(batch);
   const auto size = static_cast<int64_t>(bytes.size());
   const int64_t now = env_.wall_us();
@@ -205,6 +223,8 @@ Result<std::string> EgressGate::send(const std::string& task, const std::string&
 
 // One more send of `size` bytes, after what the ledger holds of this day (UTC).
 Status EgressGate::check_budget(const EgressPolicy& p, int64_t size, int64_t now) const {
+  // UTC, not local time: a traveller's clock must not give a second budget. 1970 began at midnight, so a
+  // remainder is enough.
   const int64_t day = now - now % kDayUs;
   int64_t used = 0, sends = 0;
   for (const LedgerEntry& e : entries_) {

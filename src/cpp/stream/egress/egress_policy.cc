@@ -8,6 +8,8 @@ namespace walle::stream {
 
 namespace {
 
+// Other versions are refused, not guessed at: a field that this build does not know might be the one that
+// forbids.
 constexpr uint32_t kVersion = 1;
 
 Error damaged(const std::string& given) {
@@ -31,6 +33,7 @@ Result<EgressPolicy> read_policy(std::string_view task, const walle_rt::fb::Feat
   p.expires_ts = in.expires_ts();
   if (!in.fields()) return p;
   for (const auto* f : *in.fields()) {
+    // FlatBuffers checks that a byte is there, not that it is one of the enumeration's.
     if (f->type() > static_cast<uint8_t>(FeatureType::vector) ||
         f->highest() > static_cast<uint8_t>(Sensitivity::secret))
       return damaged("field '" + std::string(text(f->name())) + "' of type " + std::to_string(f->type()) +
@@ -87,11 +90,13 @@ std::string sign_policy(std::string_view policy, std::string_view algorithm, std
 Status EgressGate::load(std::string_view signed_policy, const PolicyVerifier& verify) {
   flatbuffers::Verifier envelope(reinterpret_cast<const uint8_t*>(signed_policy.data()),
                                  signed_policy.size());
+  // 8 bytes: the root's offset and the identifier; the verifier reads the latter without asking for the size.
   const bool whole = signed_policy.size() >= 8 && walle_rt::fb::VerifySignedPolicyBuffer(envelope);
   const auto* in = whole ? walle_rt::fb::GetSignedPolicy(signed_policy.data()) : nullptr;
   if (!in || !base::valid_utf8(text(in->algorithm())) || !base::valid_utf8(text(in->key_id())))
     return damaged("a damaged signed policy of " + std::to_string(signed_policy.size()) + " bytes");
   const std::string inner(bytes(in->policy()));  // copied: aligned, and the same bytes are verified and read
+  // Before anything of the policy is parsed: bytes of unknown origin reach no parser but the envelope's.
   WALLE_TRY(verify(inner, text(in->algorithm()), text(in->key_id()), bytes(in->signature())));
   flatbuffers::Verifier structure(reinterpret_cast<const uint8_t*>(inner.data()), inner.size());
   if (!structure.VerifyBuffer<walle_rt::fb::TaskPolicy>())
@@ -100,6 +105,8 @@ Status EgressGate::load(std::string_view signed_policy, const PolicyVerifier& ve
   if (policy->version() != kVersion)
     return damaged("a policy of version " + std::to_string(policy->version()));
   if (!policy->features()) return {};
+  // All or nothing: with half of a task's features allowed, the task would run and send half of what it
+  // should.
   std::vector<EgressPolicy> before = policies_;
   for (const auto* f : *policy->features()) {
     auto p = read_policy(text(policy->task()), *f);

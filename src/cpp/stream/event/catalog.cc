@@ -8,18 +8,26 @@
 namespace walle::stream {
 
 namespace {
+// Of schemas/event.fbs.
 constexpr uint32_t kVersion = 1;
+// Bytes. Names are written once into the catalogue and into every error; longer ones are data in the wrong
+// place.
 constexpr size_t kMaxName = 128;
+constexpr size_t kShownName = 40;       // bytes of a refused name in the message
 constexpr size_t kLeastFlatBuffer = 8;  // the root's offset and the identifier: less has no place for them
+// In the order of the schema's enumeration: their ids are their kinds, which PageEvents and recorded logs
+// rely on.
 constexpr std::array<EventKind, 7> kBuiltIn = {
     EventKind::page_enter, EventKind::page_scroll, EventKind::exposure, EventKind::click,
     EventKind::page_exit,  EventKind::app_state,   EventKind::timer};
 
 Status check_name(std::string_view what, std::string_view name) {
+  // Quotes would end a name in the trigger language, which has no escapes; bytes from 0x80 on are UTF-8 and
+  // pass.
   const bool printable = std::all_of(name.begin(), name.end(),
                                      [](char c) { return static_cast<unsigned char>(c) >= 32 && c != '"'; });
   if (!name.empty() && name.size() <= kMaxName && printable) return {};
-  return argument_error(std::string(what) + " name '" + std::string(name.substr(0, 40)) + "'",
+  return argument_error(std::string(what) + " name '" + std::string(name.substr(0, kShownName)) + "'",
                         "1 to " + std::to_string(kMaxName) + " printable characters without quotes",
                         "catalogue", "choose another name");
 }
@@ -29,6 +37,7 @@ bool extends(const EventDecl& old, const EventDecl& next) {
   const auto same = [](const FieldDecl& a, const FieldDecl& b) {
     return a.name == b.name && a.type == b.type;
   };
+  // Contents are stored by position, so a field may neither move nor change its type. Its label may change.
   return old.kind == next.kind && old.fields.size() <= next.fields.size() &&
          std::equal(old.fields.begin(), old.fields.end(), next.fields.begin(), same);
 }
@@ -36,6 +45,7 @@ bool extends(const EventDecl& old, const EventDecl& next) {
 Status check_fields(const std::vector<FieldDecl>& fields, const std::string& where) {
   for (size_t i = 0; i < fields.size(); ++i) {
     WALLE_TRY(check_name("field", fields[i].name));
+    // Quadratic in at most 64 fields.
     for (size_t k = 0; k < i; ++k)
       if (fields[k].name == fields[i].name)
         return argument_error("field '" + fields[i].name + "' twice", "distinct names", where, "rename one");
@@ -73,6 +83,7 @@ std::string_view sensitivity_name(Sensitivity value) {
 }
 
 Catalog::Catalog() {
+  // "No page" is a page, so that an event without one needs no flag and no branch.
   pages_.push_back("");
   for (const EventKind kind : kBuiltIn) {
     const char* name = fb_name(kind);
@@ -91,6 +102,7 @@ Result<uint16_t> Catalog::declare(EventDecl event) {
   WALLE_TRY(check_name("event", event.name));
   const auto known = find_event(event.name);
   if (!known && events_.size() >= kMaxEvents) return full("events", kMaxEvents);
+  // Asked before anything is interned: a refused declaration leaves no names behind.
   if (event.fields.size() > kMaxFields) return full("fields of '" + event.name + "'", kMaxFields);
   const std::string where = "event '" + event.name + "'";
   if (known && !extends(events_[*known], event))
@@ -160,6 +172,7 @@ std::string Catalog::serialize() const {
     }
     out.events.push_back(std::move(event));
   }
+  // With the empty page in front: reading interns it again as id 0.
   out.pages = pages_;
   out.states = states_;
   flatbuffers::FlatBufferBuilder builder;
@@ -191,11 +204,14 @@ Result<Catalog> Catalog::parse(std::string_view bytes) {
   };
   if (bytes.size() < kLeastFlatBuffer || !walle_rt::fb::VerifyCatalogBuffer(verifier)) return damaged();
   const auto* in = walle_rt::fb::GetCatalog(bytes.data());
+  // A catalogue always starts with the built-in events; fewer cannot have been written by serialize().
   if (in->version() != kVersion || !in->events() || in->events()->size() < kBuiltIn.size()) return damaged();
   Catalog out;
   for (const auto* e : *in->events()) {
     std::optional<EventDecl> event = event_of(*e);
     if (!event) return damaged();
+    // Through declare(), so that a file can make nothing that a caller could not: limits, names and doubles
+    // are checked once, there.
     WALLE_TRY(out.declare(std::move(*event)));
   }
   if (in->pages())

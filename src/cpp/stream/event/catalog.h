@@ -34,6 +34,8 @@ std::string_view sensitivity_name(Sensitivity value);
 
 inline constexpr uint16_t kAny = 0xffff;  // the wildcard; never an id
 inline constexpr uint16_t kNoPage = 0;
+// Ids are 16 bits in every record and edge. The limits stay far below, because tables by event or page are
+// dense, and a device that needs more has put data into names.
 inline constexpr size_t kMaxEvents = 4096;
 inline constexpr size_t kMaxPages = 32768;
 inline constexpr size_t kMaxStates = 64;        // the bits of a word

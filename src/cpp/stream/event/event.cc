@@ -26,6 +26,8 @@ size_t record_size(const Event& event) {
   return size;
 }
 
+// One pass for checking and measuring, which append() does for every event; check_contents(), which builds
+// the message, runs only when this one says 0.
 size_t checked_record_size(const EventDecl& decl, std::span<const Value> contents) {
   size_t size = kHeadBytes;
   bool good = contents.size() <= decl.fields.size();
@@ -37,6 +39,7 @@ size_t checked_record_size(const EventDecl& decl, std::span<const Value> content
       good &= v.text.size() <= kMaxTextBytes;
       size += kTextBytes + v.text.size();
     } else {
+      // NaN has no order, and windows and predicates compare; a sensor without a value leaves the field out.
       good &= v.type != FieldType::f64 || std::isfinite(v.d);
       size += kNumberBytes;
     }
@@ -51,11 +54,14 @@ std::string_view read_content(base::ByteReader& r, const std::vector<FieldDecl>&
   const auto at = r.get<uint8_t>();
   const auto type = r.get<uint8_t>();
   if (!r.ok()) return "cut contents";
+  // The type is stored although the catalogue has it: a log that is opened with another catalogue then fails
+  // here and not as wrong numbers.
   if (at >= fields.size() || type != static_cast<uint8_t>(fields[at].type))
     return "contents its event does not declare";
   switch (fields[at].type) {
     case FieldType::i64: values[at] = Value::of(r.get<int64_t>()); break;
     case FieldType::f64: values[at] = Value::of(r.get<double>()); break;
+    // Eight bytes, as all numbers: one width needs no alignment rules, and the journal is compacted soon.
     case FieldType::boolean: values[at] = Value::of(r.get<int64_t>() != 0); break;
     case FieldType::text: values[at] = Value::of(r.text()); break;
   }
@@ -79,9 +85,12 @@ Result<Event> read_record(std::span<const std::byte> bytes, const Catalog& catal
   if (e.page >= catalog.page_count(e.event))
     return damaged("unknown page or state id " + std::to_string(e.page));
   const auto& fields = catalog.events()[e.event].fields;
+  // Fields declared since the event was written are absent from it.
   values.assign(fields.size(), Value());
   for (uint8_t k = 0; k < contents; ++k)
     if (const auto wrong = read_content(r, fields, values); !wrong.empty()) return damaged(wrong);
+  // The frame's checksum has passed, so this is no damage but another catalogue or a bug: better refused than
+  // half read.
   if (!r.done()) return damaged("bytes behind its contents");
   e.contents = values;
   return e;

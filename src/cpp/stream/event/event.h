@@ -31,6 +31,8 @@ struct Value {
   std::string_view text;  // borrowed from whoever made the value
 
   Value() : i(0) {}
+  // Functions, not constructors: an `int` converts to all of int64_t, double and bool, and a silent choice
+  // would store the wrong type.
   static Value of(int64_t v) {
     Value x;
     x.present = true;
@@ -61,6 +63,7 @@ struct Value {
 };
 
 // The stored time is not the one given: the clock went back, or the page or session had to be repaired.
+// Bits are stored in logs: new ones are added behind, none is reused.
 enum EventFlags : uint8_t { kTimeRepaired = 1, kPageUnpaired = 2, kPageClosedInner = 4, kStateOn = 8 };
 
 struct Event {
@@ -76,7 +79,7 @@ struct Event {
   // The content at a field's position; nullptr where there is none, as for position -1.
   const Value* content(int position) const {
     if (position < 0 || std::cmp_greater_equal(position, contents.size())) return nullptr;
-    const Value& v = contents[static_cast<size_t>(position)];
+    const Value& v = contents[position];
     return v.present ? &v : nullptr;
   }
   const Value* field(const Catalog& catalog, uint16_t id) const {
@@ -92,6 +95,7 @@ size_t checked_record_size(const EventDecl& decl, std::span<const Value> content
 template <class Writer>
 void put_record(const Event& event, Writer& w) {
   uint8_t n = 0;
+  // Absent contents take no bytes; events declare many fields and fill few.
   for (const Value& v : event.contents) n += v.present;
   w.put(event.event | uint32_t{event.page} << 16);
   w.put(static_cast<uint16_t>(event.flags | n << 8));

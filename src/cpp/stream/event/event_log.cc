@@ -11,6 +11,7 @@ namespace {
 constexpr const char* kCatalogFile = "/catalog.walc";
 constexpr const char* kJournalFile = "/journal.walj";
 constexpr const char* kIndexFile = "/index.sqlite";
+// Numbers of fixed width: names then sort as their numbers do, and a listing of the directory is in order.
 constexpr size_t kSegmentNameSize = 16 + 1 + 16 + 5;  // both numbers in hexadecimal, ".wseg"
 
 std::string segment_name(uint64_t first, uint64_t last) {
@@ -35,6 +36,8 @@ Result<Catalog> extended_catalog(Env& env, const std::string& dir, const Catalog
   WALLE_ASSIGN(Catalog known, Catalog::parse(bytes));
   for (const EventDecl& e : given.events()) {
     const auto old = known.find_event(e.name);
+    // A program that knows an event by its name alone (the built-in ones, say) does not take fields away from
+    // it.
     if (old && known.events()[*old].fields.size() >= e.fields.size() && e.fields.empty()) continue;
     WALLE_TRY(known.declare(e));
   }
@@ -66,7 +69,11 @@ Result<std::unique_ptr<EventLog>> EventLog::open(Env& env, const std::string& di
   }
   auto log = std::unique_ptr<EventLog>(new EventLog(env, dir, std::move(catalog), options));
   WALLE_ASSIGN(log->journal_, store::Journal::open(env, dir + kJournalFile, options.journal_bytes));
+  // Before the first append: a record whose event the catalogue on disk does not know could not be read
+  // again.
   WALLE_TRY(log->store_catalog());
+  // SQLite opens files itself, past the Env: under a test's file system the index lives in memory and is
+  // rebuilt from the segments.
   const bool real_files = &env == &Env::system();
   WALLE_ASSIGN(log->index_, store::Index::open(real_files ? dir + kIndexFile : ":memory:"));
   log->report_.journal = log->journal_->recovery();
@@ -91,11 +98,14 @@ Status EventLog::adopt_segments() {
     WALLE_ASSIGN(const std::string bytes, env_.read_file(dir_ + "/" + name));
     const auto segment = store::decode_segment(bytes);
     const auto* seqs = segment.ok() ? segment->find("seq") : nullptr;
+    // From the column: after damage numbers are skipped, and first_seq + rows - 1 would be too low.
     const uint64_t last = seqs && !seqs->ints.empty() ? static_cast<uint64_t>(seqs->ints.back())
                           : segment.ok()              ? segment->first_seq
                                                       : 0;
+    // A forged number near the end of the range would leave none for new events.
     if (!segment.ok() || last >= store::kMaxSeq - 1) {
       ++report_.damaged_segments;
+      // Kept, not deleted: somebody may want to look, and retention counts only what reads.
       WALLE_TRY(env_.replace_file(dir_ + "/" + name + ".damaged", bytes));
       WALLE_TRY(env_.remove_file(dir_ + "/" + name));
       WALLE_TRY(index_->remove(name));
@@ -112,6 +122,7 @@ Status EventLog::adopt_segments() {
   }
   if (segments_.empty()) return {};
   const uint64_t last = segments_.back().last_seq;
+  // The journal was lost or is older than the segments: numbers go on behind those already given out.
   if (journal_->last_seq() < last)
     journal_->skip_to(last + 1);
   else if (journal_->first_seq() <= last)
@@ -120,6 +131,8 @@ Status EventLog::adopt_segments() {
 }
 
 Status EventLog::recover_sequencer() {
+  // The newest segment and the journal suffice: time and session are those of the newest event, and open
+  // pages are not recovered.
   const uint64_t from = segments_.empty() ? 0 : segments_.back().first_seq;
   WALLE_TRY(read(from, [&](const Event& e) {
     sequencer_.recover(e);
@@ -132,6 +145,7 @@ Status EventLog::recover_sequencer() {
 Status EventLog::store_catalog() {
   const std::string path = dir_ + kCatalogFile;
   const std::string bytes = catalog_.serialize();
+  // The size first: most opens find the same catalogue, and a replacement costs two syncs.
   if (env_.file_size(path) == static_cast<int64_t>(bytes.size())) {
     WALLE_ASSIGN(const std::string old, env_.read_file(path));
     if (old == bytes) return {};
@@ -147,6 +161,7 @@ Status EventLog::declare(const EventDecl& event) {
 Result<uint16_t> EventLog::page(std::string_view name) {
   const bool known = catalog_.find_page(name).has_value() || name.empty();
   WALLE_ASSIGN(const uint16_t id, catalog_.page(name));
+  // Durable before the id is given out, since the next record may carry it.
   if (!known) WALLE_TRY(store_catalog());
   return id;
 }
@@ -169,6 +184,7 @@ Status EventLog::check_event(const Event& e) {
                           "below " + std::to_string(catalog_.page_count(e.event)),
                           "append of '" + decl.name + "'", "intern the name first");
   WALLE_TRY(check_contents(catalog_, e.event, e.contents));
+  // The bound may be old, because only maintain() renews it: asked again before anything is refused.
   if (e.ts > latest_ts_.load(std::memory_order_relaxed)) [[unlikely]]
     latest_ts_.store(env_.wall_us() + kMaxAheadUs, std::memory_order_relaxed);
   if (e.ts < 0 || e.ts > latest_ts_.load(std::memory_order_relaxed))
@@ -187,6 +203,7 @@ Result<Event> EventLog::append(Event e) {
   if (checked == 0) WALLE_TRY(check_event(e));
   const size_t size = checked ? checked : record_size(e);
   const EventDecl& decl = catalog_.events()[e.event];
+  // Two reasons to refuse, told apart: an event that will never fit, and a journal that is full for now.
   if (!journal_->reserve(size)) {
     if (size > journal_->max_payload())
       return argument_error("an event of " + std::to_string(size) + " bytes",
@@ -204,6 +221,8 @@ Result<Event> EventLog::append(Event e) {
 }
 
 Status EventLog::read(uint64_t from, const std::function<bool(const Event&)>& visit) {
+  // Held while visiting: compaction in another thread would move events from the journal to a segment behind
+  // the reader's back, who would then see them twice or not at all.
   std::lock_guard lock(files_);
   bool more = true;
   uint64_t next = from;
@@ -213,6 +232,7 @@ Status EventLog::read(uint64_t from, const std::function<bool(const Event&)>& vi
     WALLE_ASSIGN(const store::Segment segment, store::decode_segment(bytes));
     WALLE_TRY(read_event_segment(segment, catalog_, [&](const Event& e) {
       if (e.seq < from) return true;
+      // Where the journal goes on: segments and journal may overlap after a crash, and no event comes twice.
       next = e.seq + 1;
       return more = visit(e);
     }));
@@ -259,6 +279,7 @@ Result<bool> EventLog::write_segment() {
   const uint64_t from = segments_.empty() ? 1 : segments_.back().last_seq + 1;
   WALLE_TRY(read_journal(from, [&](const Event& e, size_t bytes) {
     records += bytes;
+    // At least one row, or an event larger than the bound would never leave the journal.
     if (records > kSegmentRecords && builder.rows() > 0) return false;
     builder.add(e);
     return true;
@@ -285,6 +306,7 @@ Result<bool> EventLog::write_segment() {
 Status EventLog::retain() {
   std::lock_guard lock(files_);
   int64_t total = total_bytes(segments_);
+  // By the newest event of a segment: none goes before all of it is too old.
   const int64_t oldest = env_.wall_us() - options_.max_age_us;
   while (!segments_.empty() && (total > options_.quota_bytes || segments_.front().max_ts < oldest)) {
     WALLE_TRY(env_.remove_file(dir_ + "/" + segments_.front().file));
@@ -296,6 +318,8 @@ Status EventLog::retain() {
 }
 
 Status EventLog::maintain() {
+  // Half: compaction then still has the other half for events that arrive while it runs, and segments are
+  // large enough to compress well.
   if (journal_->used() > journal_->capacity() / 2) {
     WALLE_TRY(compact());
     WALLE_TRY(retain());

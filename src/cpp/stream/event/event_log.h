@@ -17,6 +17,7 @@
 namespace walle::stream {
 
 struct EventLogOptions {
+  // Some 40,000 events of 100 bytes, and little enough to stay mapped on a phone.
   size_t journal_bytes = 4 << 20;
   int64_t quota_bytes = int64_t{64} << 20;  // of all segments
   int64_t max_age_us = 30 * kDayUs;

@@ -11,6 +11,8 @@ bool names_state(const Catalog& catalog, uint16_t event) {
 }
 
 Result<uint16_t> page_or_state(const Catalog& catalog, uint16_t event, std::string_view name) {
+  // An app-state event has no page: its page id is the number of the state it switches, so that records need
+  // no further field.
   const bool state = names_state(catalog, event);
   if (name.empty() && !state) return kNoPage;
   if (const auto found = state ? catalog.find_state(name) : catalog.find_page(name)) return *found;
@@ -44,7 +46,7 @@ Result<size_t> field_by_name(const Catalog& catalog, uint16_t event, std::string
   if (found == declared.fields.end())
     return argument_error("field '" + std::string(name) + "'", "a declared field",
                           "event '" + declared.name + "'", "declare the field or correct its name");
-  return static_cast<size_t>(found - declared.fields.begin());
+  return found - declared.fields.begin();
 }
 
 }  // namespace walle::stream

@@ -10,6 +10,8 @@ constexpr std::array<const char*, kHeadColumns> kHeadNames = {"seq",     "ts",  
                                                               "session", "instance", "flags"};
 
 std::string column_name(char kind, size_t event, size_t field) {
+  // "p3.1": whether field 1 of event 3 is there, "v3.1": its values where it is. By number, since names may
+  // be long and the catalogue knows them.
   return kind + std::to_string(event) + "." + std::to_string(field);
 }
 
@@ -19,6 +21,7 @@ store::ColumnType column_type(FieldType t) {
                                 : store::ColumnType::ints;
 }
 
+// Booleans go with the integers, as 0 and 1: zlib makes next to nothing of them.
 void add_value(store::SegmentColumn& column, const Value& v) {
   if (v.type == FieldType::f64)
     column.floats.push_back(v.d);
@@ -63,6 +66,7 @@ void EventSegmentBuilder::add_contents(const Event& e) {
     fields.back().values.type = column_type(decl[fields.size() - 1].type);
   }
   for (size_t i = 0; i < decl.size(); ++i) {
+    // Contents may be shorter than the declaration: the rest is absent.
     const Value v = i < e.contents.size() ? e.contents[i] : Value();
     fields[i].present.ints.push_back(v.present);
     if (v.present) add_value(fields[i].values, v);
@@ -74,6 +78,7 @@ store::Segment EventSegmentBuilder::finish() {
   s.first_seq = first_seq_;
   s.rows = rows_;
   if (rows_ > 0) {
+    // Times never go back, so the ends are the extremes.
     s.min_ts = head_[kTs].front();
     s.max_ts = head_[kTs].back();
   }
@@ -89,6 +94,7 @@ store::Segment EventSegmentBuilder::finish() {
   for (size_t e = 0; e < fields_.size(); ++e)
     for (size_t f = 0; f < fields_[e].size(); ++f) {
       auto& [present, values] = fields_[e][f];
+      // A column of ones says nothing; its absence says "always there", which is the usual case.
       const bool all =
           std::all_of(present.ints.begin(), present.ints.end(), [](int64_t p) { return p != 0; });
       if (!all) take(column_name('p', e, f), present);
@@ -120,6 +126,8 @@ class RowReader {
   Result<Event> read(size_t row) {
     const int64_t event = head_[kEvent]->ints[row];
     const int64_t page = head_[kPage]->ints[row];
+    // Numbers of a segment are checked against the catalogue one by one: its checksum says it is as written,
+    // not by whom.
     if (event < 0 || std::cmp_greater_equal(event, fields_.size())) return damaged("with unknown event ids");
     Event e;
     e.event = static_cast<uint16_t>(event);
@@ -147,10 +155,12 @@ class RowReader {
     values_.assign(fields.size(), Value());
     for (size_t f = 0; f < fields.size(); ++f) {
       Cursor& c = fields[f];
+      // Declared after the segment was written: absent in all its rows.
       if (!c.values) continue;
       if (c.present && (c.row >= c.present->ints.size() || !c.present->ints[c.row++])) continue;
       if (c.value >= c.values->size()) return damaged("with fewer values than rows");
       const FieldType type = catalog_.events()[event].fields[f].type;
+      // The catalogue may be another one's; its types decide what the column must be.
       if (c.values->type != column_type(type)) return damaged("with values of another type");
       values_[f] = value_at(*c.values, c.value++, type);
     }

@@ -11,6 +11,7 @@ namespace walle::stream {
 
 inline constexpr size_t kHeadColumns = 7;  // what every event has; the others are its contents
 
+// One thread; made for one segment and used up by finish().
 class EventSegmentBuilder {
  public:
   explicit EventSegmentBuilder(const Catalog& catalog) : catalog_(catalog) {}
@@ -21,6 +22,7 @@ class EventSegmentBuilder {
   store::Segment finish();
 
  private:
+  // Values only of rows that have them: a rare field then costs a zero per row, which zlib all but removes.
   struct Field {
     store::SegmentColumn present, values;
   };

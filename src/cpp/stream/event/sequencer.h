@@ -21,6 +21,7 @@ struct SequencerStats {
   uint64_t overflowed_pages = 0;  // enters beyond 16 nested pages: the outermost was given up
 };
 
+// The appender's thread alone. Invariant: the times and the sessions it gives never go down.
 class Sequencer {
  public:
   // Fills ts, session, page_instance and flags of an event that will get sequence number `seq`.

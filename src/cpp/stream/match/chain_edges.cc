@@ -18,6 +18,7 @@ void ChainEdges::index_all(size_t slots) {
 
 void ChainEdges::add(const ChainEdge& e) {
   tight::push(edges_, e);
+  // 16 slots at first, then doubled: most scopes have no strict chain at all and pay nothing.
   if (edges_.size() * 4 > index_.size()) return index_all(std::max<size_t>(16, index_.size() * 2));
   put_in_index(edges_.size() - 1);
 }

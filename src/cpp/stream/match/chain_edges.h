@@ -41,6 +41,8 @@ class ChainEdges {
   size_t memory_bytes() const { return tight::bytes(edges_) + tight::bytes(index_); }
 
  private:
+  // Two odd multipliers of well spread bits (2^64 over the golden ratio, and another), so that node and token
+  // do not cancel; the top 24 bits, because those depend on all bits below.
   static size_t slot_of(uint16_t parent, uint32_t token) {
     return static_cast<size_t>(
         (token * uint64_t{0x9e3779b97f4a7c15} ^ parent * uint64_t{0xd6e8feb86659fd93}) >> 40);

@@ -17,12 +17,15 @@ struct Firing {
 
 // Never grows. When full, a firing folds into the newest waiting one of its trigger; if there is none, the
 // oldest firing is dropped and counted.
+// One thread pushes and pops: the matcher's.
 class FiringQueue {
  public:
   explicit FiringQueue(size_t capacity) : ring_(capacity ? capacity : 1) {}
 
   void push(const Firing& f) {
     if (size_ == ring_.size()) {
+      // Newest first: a trigger that floods the queue is found at once, and the fold keeps the order of the
+      // others. Only a full queue pays the search.
       for (size_t i = size_; i-- > 0;) {
         Firing& waiting = ring_[wrapped(head_ + i)];
         if (waiting.trigger != f.trigger) continue;

@@ -9,6 +9,7 @@
 
 namespace walle::stream {
 
+// Not synchronised. Invariant: a number in use names one duration, and no two numbers in use name the same.
 class LimitTable {
  public:
   LimitTable() : limits_(1, ~uint64_t{0}), uses_(1, 1) {}
@@ -18,6 +19,7 @@ class LimitTable {
     if (limit == limits_[0]) return 0;
     uint16_t at = find(limit);
     if (at == 0) {
+      // Linear: tasks share a handful of durations, and this runs when a task is added.
       const auto free = std::find(uses_.begin(), uses_.end(), 0u);
       at = static_cast<uint16_t>(free - uses_.begin());
       if (free == uses_.end()) {

@@ -24,7 +24,7 @@ uint16_t take_free(std::vector<uint16_t>& free, std::vector<T>& all) {
 
 // A free place among a trie's triggers, which is `id`'s now.
 uint16_t take_local(std::vector<uint16_t>& ids, uint16_t id) {
-  const auto place = static_cast<size_t>(std::find(ids.begin(), ids.end(), kNone) - ids.begin());
+  const size_t place = std::find(ids.begin(), ids.end(), kNone) - ids.begin();
   tight::grow_to(ids, place + 1);
   ids[place] = id;
   return static_cast<uint16_t>(place);
@@ -39,11 +39,14 @@ bool needs_extra(const CompiledTrigger& t) {
 
 uint64_t partition_hash(const Value& v) {
   base::Hasher h;
+  // The type goes in, or the integer 1 and true would share a partition.
   h.value(static_cast<uint8_t>(v.type));
   if (v.type == FieldType::text)
     h.text(v.text);
   else
     h.value(v.i);
+  // 0 means "in no partition". Two values in 2^63 may share one; a matcher that kept the texts would allocate
+  // in step().
   return h.finish() | 1;
 }
 }  // namespace
@@ -56,6 +59,8 @@ Matcher::Matcher(const Catalog& catalog, MatcherOptions options)
 Matcher::~Matcher() = default;
 
 uint64_t Matcher::next_key(int64_t ts) {
+  // From the first event on: 54 bits of microseconds last 570 years, those since 1970 would do as well but
+  // leave less.
   if (!started_) base_ = ts;
   started_ = true;
   // Time 1, number 0 is the first microsecond: a key is never 0. A microsecond with more than 1,024 events
@@ -65,6 +70,8 @@ uint64_t Matcher::next_key(int64_t ts) {
 }
 
 Result<uint16_t> Matcher::group_for(const CompiledTrigger& t) {
+  // A session is a suffix of the device's stream: its triggers share the device's trie, and a match must
+  // start behind the session's first event.
   const Scope scope = t.spec.scope == Scope::session ? Scope::device : t.spec.scope;
   const uint16_t field = scope == Scope::by ? t.by_field : 0;
   for (size_t i = 0; i < groups_.size(); ++i)
@@ -76,6 +83,7 @@ Result<uint16_t> Matcher::group_for(const CompiledTrigger& t) {
   auto g = std::make_unique<Group>();
   g->scope = scope;
   g->by_field = field;
+  // All at once, because step() allocates nothing: 1, one per nested page, or kMaxKeys of a field.
   g->partitions.resize(scope == Scope::device ? 1 : scope == Scope::page ? kMaxOpenPages : kMaxKeys);
   groups_.push_back(std::move(g));
   return static_cast<uint16_t>(groups_.size() - 1);
@@ -85,6 +93,7 @@ std::vector<CompiledAtom> Matcher::resolve(const std::vector<CompiledAtom>& atom
                                            const std::vector<uint16_t>& predicates) const {
   std::vector<CompiledAtom> out = atoms;
   for (CompiledAtom& a : out)
+    // From the trigger's own numbering to the matcher's, where equal predicates of all tasks are one.
     if (a.predicate >= 0) a.predicate = a.of(predicates);
   return out;
 }
@@ -115,6 +124,7 @@ void Matcher::fit_partitions(Group& g) {
     tight::grow_to(p.slots, g.trie.node_capacity());
     tight::grow_to(p.guards, g.trie.guard_capacity());
     tight::grow_to(p.barriers, g.trigger_ids.size());
+    // A number given out again must not inherit the partial matches of its former owner.
     for (const uint16_t n : g.trie.free_nodes()) p.slots[n] = {};
     for (const uint16_t n : g.trie.free_guards()) p.guards[n] = 0;
   }
@@ -126,6 +136,8 @@ Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, 
   const std::vector<uint16_t> predicates = intern_predicates(t);
   size_t added = 0;
   const auto undo = [&](Status s) {
+    // Backwards over what succeeded; remove_chain() of a chain that add_chain() refused would remove another
+    // task's.
     while (added-- > 0) g.trie.remove_chain(resolve(t.variants[added], predicates), local);
     for (const uint16_t p : predicates) memo_.release(p);
     fit_partitions(g);
@@ -155,13 +167,14 @@ uint16_t Matcher::add_extra(const CompiledTrigger& t) {
                     .cooldown_us = t.spec.cooldown_us,
                     .last_fire = kNever,
                     .rate_us = t.spec.rate_us,
-                    .recent = std::vector<int64_t>(static_cast<size_t>(t.spec.rate), kNever),
+                    .recent = std::vector<int64_t>(t.spec.rate, kNever),
                     .timer = t.spec.timer,
                     .timer_us = t.spec.timer_us};
   return extra;
 }
 
 Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
+  // Ids are 16 bits and 0xffff means "none".
   if (live_triggers_ >= kNone - 1 || memo_.predicates.size() + t.predicates.size() >= kNone)
     return resource_error("trigger number " + std::to_string(live_triggers_ + 1),
                           "at most 65534 triggers and predicates", "matcher", "remove some first");
@@ -171,6 +184,7 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
   hot.session = t.spec.scope == Scope::session;
   hot.fingerprint = t.fingerprint;
   WALLE_ASSIGN(const uint16_t group, group_for(t));
+  // 13 bits: it shares two bytes with three flags, which keeps what completing a match reads in one line.
   hot.group = group & (kMaxGroups - 1);
   Group& g = *groups_[group];
   const uint16_t id = take_free(free_triggers_, hot_);
@@ -208,6 +222,7 @@ void Matcher::remove(uint16_t id, const CompiledTrigger& t) {
     extras_[hot.extra] = {};
     free_extras_.push_back(hot.extra);
   }
+  // Before the id is free: a timer of the old trigger must not fire the new one.
   drop_timers(id);
   std::erase_if(idle_, [&](const auto& i) { return i.second == id; });
   rewind_idle();
@@ -227,14 +242,18 @@ Partition* Matcher::partition_for(Group& g, const Event& e) {
   } else if (const Value* v = e.field(catalog_, g.by_field)) {
     wanted = partition_hash(*v);
   }
+  // No page, or no such field: the event does not exist for this scope.
   if (!wanted) return nullptr;
   Partition* oldest = &g.partitions[0];
   for (Partition& p : g.partitions) {
     if (p.used && p.key == wanted) return &p;
+    // A free one has used = 0 and so is the oldest. Linear over 16 or 64: they lie in a row, and a hash table
+    // would have to be kept in order of use as well.
     if (p.used < oldest->used) oldest = &p;
   }
   if (oldest->used) {
-    const auto at = static_cast<size_t>(oldest - g.partitions.data());
+    const size_t at = oldest - g.partitions.data();
+    // Counted only if something was under way: giving up an empty key costs nobody a firing.
     stats_.evicted_keys +=
         std::any_of(oldest->slots.begin(), oldest->slots.end(), [](const Slot& s) { return s.start != 0; });
     std::fill(oldest->slots.begin(), oldest->slots.end(), Slot{});
@@ -257,6 +276,7 @@ void Matcher::learn_kinds() {
 
 void Matcher::update_states(const Event& e) {
   // An app-state event's page id is the state's number; kStateOn tells its new value.
+  // The log refuses it; an event given by hand may hold anything.
   if (e.page >= kMaxStates) return;
   const uint64_t bit = uint64_t{1} << e.page;
   states_ = e.flags & kStateOn ? states_ | bit : states_ & ~bit;
@@ -265,6 +285,7 @@ void Matcher::update_states(const Event& e) {
 void Matcher::step(const Event& e) {
   ++stats_.events;
   if (!started_) advance(e.ts);
+  // Before the event is matched: what was due earlier is not broken by it.
   if (idle_next_ < idle_.size() || !timers_.empty()) fire_due(e.ts);
   last_seq_ = e.seq;
   now_ = std::max(now_, e.ts);
@@ -276,11 +297,13 @@ void Matcher::step(const Event& e) {
   last_ts_ = e.ts;
   idle_next_ = 0;
   if (kind == EventKind::app_state) update_states(e);
+  // The session's first event: matches of session scope must not start before it.
   if (e.session != session_) {
     session_ = e.session;
     session_key_ = key;
   }
   memo_.event = &e;
+  // Keys never repeat, so the stamp of the last event makes all remembered values old.
   memo_.stamp = key;
   const uint16_t page = kind == EventKind::app_state ? kNoPage : e.page;
   for (const auto& group : groups_) {
@@ -300,6 +323,8 @@ void Matcher::complete(Group& g, Partition& p, uint16_t local, uint64_t start, c
   if (hot.session && start < session_key_) return;
   if (hot.extra != kNone) {
     Extra& x = extras_[hot.extra];
+    // States are asked when the match is complete, not while it grows: "when wifi" is about whether to act
+    // now.
     if (!states_allow(x) || x.last_match == key) return;
     if (hot.every) x.last_match = key;
   }
@@ -307,6 +332,7 @@ void Matcher::complete(Group& g, Partition& p, uint16_t local, uint64_t start, c
     arm(absences_[hot.absence], p, static_cast<uint16_t>(&p - g.partitions.data()), start, key);
     return;
   }
+  // skip_past: the next match must start behind this event.
   if (!hot.every) p.barriers[local] = key;
   fire(id, e.seq, e.ts, time_of(start));
 }
@@ -341,6 +367,7 @@ void Matcher::fire(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts) {
     x.fired = true;
     x.last_fire = ts;
     if (!x.recent.empty()) {
+      // The ring's oldest entry is the one `rate` firings ago: one comparison decides.
       x.recent[x.next] = ts;
       x.next = (x.next + 1) % x.recent.size();
     }

@@ -16,8 +16,8 @@
 namespace walle::stream {
 
 struct MatcherOptions {
-  size_t queue_capacity = 256;
-  int64_t utc_offset_us = 0;  // for `daily`
+  size_t queue_capacity = 256;  // firings, 10 KB: far more than a task manager leaves waiting
+  int64_t utc_offset_us = 0;    // for `daily`
 };
 
 struct MatcherStats {

@@ -12,6 +12,7 @@
 namespace walle::stream {
 
 namespace {
+// "Walle stream snapshot", version 1.
 constexpr std::string_view kMagic = "WSS1";
 constexpr size_t kChecksumBytes = 4;
 // The least that one entry of each list takes: what its count is checked against.
@@ -68,6 +69,7 @@ class Matcher::SnapshotWriter {
       out_.put(static_cast<uint8_t>(x.fired));
       out_.put(x.last_fire);
       out_.put_count(x.recent.size());
+      // Oldest first, so that the ring's position need not be stored.
       for (size_t i = 0; i < x.recent.size(); ++i) out_.put(x.recent[(x.next + i) % x.recent.size()]);
     }
   }
@@ -78,7 +80,7 @@ class Matcher::SnapshotWriter {
     out_.put(g.scope);
     out_.put(g.by_field);
     const auto in_use = [](const Partition& p) { return p.used != 0; };
-    out_.put_count(static_cast<size_t>(std::count_if(g.partitions.begin(), g.partitions.end(), in_use)));
+    out_.put_count(std::count_if(g.partitions.begin(), g.partitions.end(), in_use));
     for (size_t at = 0; at < g.partitions.size(); ++at)
       if (in_use(g.partitions[at])) put_partition(g, at, nodes, guards);
   }
@@ -104,7 +106,7 @@ class Matcher::SnapshotWriter {
 
   void put_matches(const Group& g, size_t at) {
     const auto& ids = g.trigger_ids;
-    out_.put_count(ids.size() - static_cast<size_t>(std::count(ids.begin(), ids.end(), kNone)));
+    out_.put_count(ids.size() - std::count(ids.begin(), ids.end(), kNone));
     const Pending none;
     for (size_t local = 0; local < ids.size(); ++local) {
       if (ids[local] == kNone) continue;
@@ -189,10 +191,12 @@ class Matcher::SnapshotReader {
       const int64_t last_fire = get_past_time();
       std::vector<int64_t> recent(in_.count(kTimeBytes));
       for (int64_t& ts : recent) ts = get_past_time();
+      // A cooldown would subtract the time of what never was.
       if (fired && last_fire == kNever) in_.fail();
       unknown_ += id == kNone;
       if (id == kNone || m_.hot_[id].extra == kNone) continue;
       Extra& x = m_.extras_[m_.hot_[id].extra];
+      // The same text has the same rate; a forged snapshot may not.
       if (x.recent.size() != recent.size()) continue;
       x.fired = fired;
       x.last_fire = last_fire;
@@ -216,6 +220,7 @@ class Matcher::SnapshotReader {
     }
     const uint32_t partitions = in_.count(kPartitionBytes);
     for (uint32_t at = 0; at < partitions && in_.ok(); ++at) {
+      // A snapshot lists the partitions in use only; they get places from the front.
       const bool kept = g && at < g->partitions.size();
       get_partition(kept ? g : nullptr, at, nodes, guards);
     }
@@ -287,6 +292,7 @@ std::string Matcher::snapshot() const { return SnapshotWriter(*this).write(); }
 Result<size_t> Matcher::restore(std::string_view bytes) {
   if (bytes.size() < kMagic.size() + kChecksumBytes) return damaged();
   const std::string_view body = bytes.substr(0, bytes.size() - kChecksumBytes);
+  // The checksum first: a torn file is refused before the matcher has changed.
   if (base::load_le<uint32_t>(bytes.data() + body.size()) != base::crc32c(0, body.data(), body.size()))
     return damaged();
   return SnapshotReader(*this, body).read();

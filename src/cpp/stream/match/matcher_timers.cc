@@ -12,6 +12,7 @@
 namespace walle::stream {
 
 namespace {
+// Rounds down for times before 1970 too, which a test's clock may give.
 int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 }  // namespace
 
@@ -22,6 +23,7 @@ void Matcher::push_timer(const Timer& t) {
 
 void Matcher::drop_timers(uint16_t trigger) {
   std::erase_if(timers_, [&](const Timer& t) { return t.trigger == trigger; });
+  // Linear, like the erasing before it; dropping happens when a task is removed.
   std::make_heap(timers_.begin(), timers_.end(), std::greater<>());
 }
 
@@ -42,6 +44,8 @@ int64_t Matcher::next_period(const Extra& x, int64_t after) const {
 void Matcher::start_timer(uint16_t id, int64_t now) {
   const Extra& x = extras_[hot_[id].extra];
   if (x.timer == TimerKind::idle) {
+    // Sorted by idle time: since all idle timers count from the same event, they fall due in this order and
+    // one index says how many have.
     const std::pair<int64_t, uint16_t> entry{x.timer_us, id};
     const auto at = idle_.insert(std::upper_bound(idle_.begin(), idle_.end(), entry), entry);
     if (static_cast<size_t>(at - idle_.begin()) < idle_next_) ++idle_next_;
@@ -61,6 +65,7 @@ void Matcher::advance(int64_t ts) {
         push_timer({next_period(x, ts), static_cast<uint16_t>(id), kNone});
     }
   }
+  // Time does not go back; a caller whose clock does is ignored until it has caught up.
   if (ts < now_) return;
   fire_due(ts);
   now_ = ts;
@@ -73,6 +78,7 @@ void Matcher::fire_due(int64_t before) {
     const bool idle = idle_next_ < idle_.size() && last_ts_ + idle_[idle_next_].first < before;
     const bool timer = !timers_.empty() && timers_[0].deadline < before;
     if (!idle && !timer) return;
+    // Of equal deadlines the idle one first: some order must be fixed, or replays would differ.
     if (idle && (!timer || last_ts_ + idle_[idle_next_].first <= timers_[0].deadline)) {
       const auto [after, id] = idle_[idle_next_++];
       if (states_allow(extras_[hot_[id].extra])) fire(id, last_seq_, last_ts_ + after, last_ts_);

@@ -5,6 +5,8 @@
 namespace walle::stream {
 
 uint16_t PredicateMemo::intern(const Predicate& p) {
+  // Compared whole, one after another: adding a task may take microseconds, and a table of hashes would cost
+  // memory per task.
   for (size_t i = 0; i < predicates.size(); ++i)
     if (uses[i] && predicates[i] == p) {
       ++uses[i];
@@ -19,6 +21,7 @@ uint16_t PredicateMemo::intern(const Predicate& p) {
   }
   predicates[at] = p;
   uses[at] = 1;
+  // Stamp 0 is no event's: the predicate that had this number before leaves no answer.
   known[at] = 0;
   return static_cast<uint16_t>(at);
 }

@@ -18,6 +18,7 @@ struct PredicateMemo {
   std::vector<uint64_t> known;  // stamp << 1 | value
 
   bool holds(uint16_t p) {
+    // The stamp is a key of 64 bits whose topmost stays clear for centuries, so one is free for the value.
     if (known[p] >> 1 == stamp) return known[p] & 1;
     const bool value = predicates[p].evaluate(*event, *catalog);
     known[p] = stamp << 1 | value;

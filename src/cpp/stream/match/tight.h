@@ -10,6 +10,7 @@ namespace walle::stream::tight {
 
 template <class T>
 void make_room(std::vector<T>& v) {
+  // + 1, or vectors of fewer than 16 would never grow.
   if (v.size() == v.capacity()) v.reserve(v.size() + v.size() / 16 + 1);
 }
 

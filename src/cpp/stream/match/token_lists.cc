@@ -30,6 +30,7 @@ void TokenLists::drop_empty_lists() {
 }
 
 void TokenLists::index_all(size_t slots) {
+  // A new vector, not assign(): capacity is what memory_bytes() counts.
   index_ = std::vector<uint16_t>(slots, kNone);
   for (size_t l = 0; l + 1 < lists_.size(); ++l) {
     size_t i = slot_of(lists_[l].token) & (slots - 1);
@@ -42,6 +43,7 @@ uint16_t TokenLists::get(uint32_t token) {
   if (const uint16_t known = find(token); known != kNone) return known;
   const bool full = lists_.size() * 2 > index_.size();
   if (full) drop_empty_lists();  // tasks that came and went leave some
+  // The end marker is doubled: the new list lies before it and is empty.
   tight::push(lists_, lists_.back());
   lists_[lists_.size() - 2].token = token;
   wildcards_ |= is_wildcard(token);
@@ -58,14 +60,17 @@ uint16_t TokenLists::get(uint32_t token) {
 
 size_t TokenLists::place_of(uint16_t list, const Edge& e) const {
   const auto own = edges(list);
+  // Linear within the token: ordering matters to step(), which runs per event, not to adding, which runs per
+  // task.
   const auto behind = std::find_if(own.begin(), own.end(), [&](const Edge& o) { return rank(o) > rank(e); });
-  return static_cast<size_t>(behind - own.begin()) + lists_[list].edges;
+  return behind - own.begin() + lists_[list].edges;
 }
 
 void TokenLists::add_edge(uint32_t token, const Edge& e) {
   const uint16_t list = get(token);
   tight::make_room(edges_);
   edges_.insert(edges_.begin() + static_cast<ptrdiff_t>(place_of(list, e)), e);
+  // One increment per later list: 10,000 tokens are 40 KB of reading, a few microseconds.
   for (size_t l = list + 1u; l < lists_.size(); ++l) ++lists_[l].edges;
 }
 
@@ -82,15 +87,18 @@ const Edge& TokenLists::edge_of(uint32_t token, uint16_t node, uint16_t predicat
 
 void TokenLists::set_terminal(uint32_t token, uint16_t node, uint16_t predicate, bool terminal) {
   const Edge& old = edge_of(token, node, predicate);
+  // A copy: erasing moves what `old` points to.
   Edge e = old;
+  // The class is part of the place: an edge that becomes terminal moves within its list.
   e.order = static_cast<uint8_t>((e.order & ~kTerminal) | (terminal ? kTerminal : 0));
   if (e.order == old.order) return;
-  erase_edge(find(token), static_cast<size_t>(&old - edges_.data()));
+  erase_edge(find(token), &old - edges_.data());
   add_edge(token, e);
 }
 
 void TokenLists::remove_edges(uint32_t token, uint16_t node) {
   const uint16_t list = find(token);
+  // A node may have several edges at one token, with different predicates.
   for (size_t at = lists_[list].edges; at < lists_[list + 1u].edges;)
     if (edges_[at].node == node)
       erase_edge(list, at);

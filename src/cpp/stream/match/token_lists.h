@@ -35,6 +35,7 @@ struct GuardRef {
   uint16_t guard, predicate;
 };
 
+// Not synchronised. Spans and list numbers hold until the next change.
 class TokenLists {
  public:
   static constexpr size_t kMaxLists = kNone - 1;

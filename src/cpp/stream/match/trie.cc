@@ -26,6 +26,8 @@ uint16_t Trie::find_guard(const std::vector<CompiledAtom>& atoms) const {
   const uint16_t first = lists_.find(token_of(atoms[0]));
   if (first == kNone) return kNone;
   for (const GuardRef& g : lists_.guards(first)) {
+    // As many atoms, the first one equal, then each of the others there: sets are equal without being stored
+    // a second time.
     if (guards_[g.guard].atoms != atoms.size() || g.predicate != predicate_of(atoms[0])) continue;
     if (std::all_of(atoms.begin() + 1, atoms.end(),
                     [&](const CompiledAtom& a) { return renews(a, g.guard); }))
@@ -37,6 +39,7 @@ uint16_t Trie::find_guard(const std::vector<CompiledAtom>& atoms) const {
 // Precondition: check_room().
 uint16_t Trie::take_guard(const std::vector<CompiledAtom>& atoms) {
   if (const uint16_t known = find_guard(atoms); known != kNone) {
+    // One guard for equal sets wherever they stand: an event renews it once.
     ++guards_[known].uses;
     return known;
   }
@@ -67,6 +70,7 @@ void Trie::release_guard(uint16_t guard) {
 // steps do, but their edges lie in the token lists.
 bool Trie::chains_on(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard) const {
   const CompiledAtom& a = s.atoms[0];
+  // One token, no condition: what (node, token) alone decides.
   const bool plain =
       s.atoms.size() == 1 && a.event != kAny && a.page != kAny && a.predicate < 0 && gap == 0 && guard == 0;
   return plain &&
@@ -84,6 +88,7 @@ uint16_t Trie::find_child(uint16_t parent, const ResolvedStep& s, uint16_t gap, 
     return std::any_of(all.begin(), all.end(),
                        [&](const Edge& e) { return e.node == node && e.predicate == predicate_of(a); });
   };
+  // First steps are not strict: `first` and `later` from the root are the same edge.
   const bool strict = s.follow == Follow::next;
   for (const Edge& e : lists_.edges(first)) {
     if (e.parent != parent || e.gap != gap || e.guard != guard || ((e.flags & kStrict) != 0) != strict ||
@@ -109,9 +114,11 @@ uint16_t Trie::take_node() {
 uint16_t Trie::new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard, uint8_t depth) {
   const bool chained = chains_on(parent, s, gap, guard);
   const uint16_t node = take_node();
+  // Depth in four bits: kMaxSteps is 16.
   nodes_[node] = {.edges = static_cast<uint8_t>(s.atoms.size()),
                   .depth = static_cast<uint8_t>(depth & 15),
                   .chained = chained};
+  // First steps stay in the token lists, since every event may start a match whatever came before.
   if (chained && parent != 0) {
     chains_.add({token_of(s.atoms[0]), parent, node});
     return node;
@@ -126,6 +133,8 @@ uint16_t Trie::new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, ui
            .flags = 0};
     if (s.follow == Follow::next) e.flags |= kStrict;
     if (s.atoms.size() > 1) e.flags |= kSeveral;
+    // The class chooses the loop: without conditions an edge costs one load, one comparison and one
+    // selection.
     if ((e.flags & kStrict) || gap || guard) e.order |= kConditional;
     if ((e.flags & kSeveral) || e.predicate != kNone) e.order |= kSlow;
     lists_.add_edge(token_of(a), e);
@@ -140,6 +149,8 @@ void Trie::update_terminal_class(uint16_t node, const ResolvedStep& s) {
 }
 
 void Trie::add_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigger, uint64_t within) {
+  // In front of the list: which of several triggers at one node fires first is fixed by their adding, newest
+  // first.
   const Terminal added{limits_.intern(within), trigger, nodes_[node].terminal};
   uint16_t t = static_cast<uint16_t>(terminals_.size());
   if (!free_terminals_.empty()) {
@@ -154,6 +165,7 @@ void Trie::add_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigge
 }
 
 void Trie::remove_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigger) {
+  // A pointer to the link, so that the first of the list is no special case.
   for (uint16_t* at = &nodes_[node].terminal; *at != kNone; at = &terminals_[*at].next) {
     if (terminals_[*at].trigger != trigger) continue;
     limits_.release(terminals_[*at].within);
@@ -167,6 +179,7 @@ void Trie::remove_terminal(uint16_t node, const ResolvedStep& last, uint16_t tri
 Status Trie::check_room(const std::vector<ResolvedStep>& steps) const {
   size_t atoms = 0;
   for (const ResolvedStep& s : steps) atoms += s.atoms.size() + s.guard.size();
+  // The worst case, no step shared: room is asked for once, so that adding cannot fail half way.
   const bool fits = node_count() + steps.size() <= kMaxNodes - 1 &&
                     terminals_.size() - free_terminals_.size() < kNone - 1u &&
                     guards_.size() - free_guards_.size() + steps.size() < kNone &&
@@ -215,10 +228,12 @@ void Trie::remove_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger
   for (const ResolvedStep& s : steps) {
     const uint16_t guard = s.guard.empty() ? uint16_t{0} : find_guard(s.guard);
     parent = find_child(parent, s, limits_.find(key_limit(s.gap_us)), guard);
+    // The chain is not there, as after an add() that was refused.
     if (parent == kNone) return;
     path.push_back(parent);
   }
   remove_terminal(parent, steps.back(), trigger);
+  // From the end: a node goes only after its children, whose edges name it.
   for (size_t i = path.size(); i-- > 0;)
     if (--nodes_[path[i]].uses == 0) free_node(i ? path[i - 1] : uint16_t{0}, path[i], steps[i]);
 }
@@ -230,6 +245,7 @@ size_t Trie::memory_bytes() const {
 }
 
 void Trie::find_live(Partition& p) const {
+  // Not in a snapshot, because it follows from the slots.
   p.lives = 0;
   const auto reached = [&](uint16_t node) {
     const auto end = p.live.begin() + p.lives;
@@ -241,6 +257,7 @@ void Trie::find_live(Partition& p) const {
     reached(e.node);
     reached(e.parent);
   }
+  // Deepest first, as follow_chains() walks them: a step must not see a parent that this event has moved.
   std::sort(p.live.begin(), p.live.begin() + p.lives,
             [&](uint16_t a, uint16_t b) { return nodes_[a].depth > nodes_[b].depth; });
 }
@@ -269,10 +286,12 @@ std::vector<std::pair<uint64_t, uint16_t>> Trie::guard_fingerprints(const Predic
   std::vector<std::vector<uint64_t>> parts(guards_.size());
   for (uint16_t l = 0; l < lists_.size(); ++l)
     for (const GuardRef& g : lists_.guards(l))
+      // From the lists, because guards do not store their events.
       parts[g.guard].push_back(atom_hash(lists_.token_of(l), g.predicate));
   std::vector<std::pair<uint64_t, uint16_t>> out;
   for (size_t g = 0; g < parts.size(); ++g) {
     if (parts[g].empty()) continue;
+    // By content, not by the order of lists, which depends on who was added when.
     std::sort(parts[g].begin(), parts[g].end());
     base::Hasher h;
     for (const uint64_t part : parts[g]) h.value(part);
@@ -309,6 +328,8 @@ std::vector<std::pair<uint64_t, uint16_t>> Trie::node_fingerprints(const Predica
   }
   std::vector<std::pair<uint64_t, uint16_t>> out;
   std::vector<uint64_t> hashes(nodes_.size());
+  // By depth, so that a parent's hash is ready; node numbers say nothing about depth once some were given out
+  // again.
   for (int depth = 0; depth < kMaxSteps; ++depth)
     for (size_t n = 0; n < all.size(); ++n) {
       if (!all[n].used || nodes_[n].depth != depth) continue;

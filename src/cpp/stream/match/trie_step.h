@@ -10,6 +10,8 @@
 
 namespace walle::stream {
 
+// The running number within the microsecond is cut off: windows and gaps are about time, order is decided by
+// whole keys.
 inline uint64_t key_time(uint64_t key) { return key >> kKeyShift << kKeyShift; }
 
 // Conditions are computed without branches and slots written by selection: what an event does to an edge is
@@ -61,6 +63,7 @@ class Trie::Walk {
   static constexpr ptrdiff_t kMixedEdges = 16;
 
   bool conditions(const Edge& e, const Slot& parent) const {
+    // & and |, not && and ||: all three are computed, none is branched on.
     return (((e.flags & kStrict) == 0) | (parent.last == p_.previous)) & (guards_[e.guard] <= parent.last) &
            (key_time(key_) - key_time(parent.last) < limits_[e.gap]);
   }
@@ -74,6 +77,7 @@ class Trie::Walk {
   void mixed(const Edge& e) {
     const Slot parent = slots_[e.parent];
     bool ok = (parent.start != 0) & conditions(e, parent);
+    // Predicates are rare and evaluated at most once per event.
     if (e.order & kSlow) [[unlikely]]
       ok = ok && slow_conditions(e);
     set(slots_[e.node], parent, ok);
@@ -100,6 +104,7 @@ class Trie::Walk {
   }
 
   void finish(const Edge& e, uint64_t start) {
+    // A list: nearly every end has one trigger, and those that share their whole pattern are few.
     for (uint16_t t = trie_.nodes_[e.node].terminal; t != kNone; t = trie_.terminals_[t].next) {
       const Terminal& done = trie_.terminals_[t];
       if ((start > p_.barriers[done.trigger]) & (key_time(key_) - key_time(start) < limits_[done.within]))
@@ -172,6 +177,8 @@ void Trie::step(uint16_t event, uint16_t page, uint64_t key, Partition& p, Predi
     ++n;
   };
   add({chains, chained});
+  // From the most to the least specific token; guards of all four are renewed before any edge is looked at,
+  // because an event that is both guard and step counts for the guard first.
   for (const uint16_t list :
        {exact, lists_.find(TokenLists::token(event, kAny)), lists_.find(TokenLists::token(kAny, page)),
         lists_.find(TokenLists::token(kAny, kAny))}) {

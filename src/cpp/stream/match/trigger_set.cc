@@ -10,8 +10,10 @@ Status TriggerSet::add(const std::string& name, std::string_view text) {
     e.within("trigger '" + name + "'");
     return e;
   }
+  // Only after the new text has compiled: a faulty update leaves the old trigger working.
   if (entries_.count(name)) WALLE_TRY(remove(name));
   WALLE_ASSIGN(const uint16_t id, matcher_.add(*compiled));
+  // By id and kept after removal, so that a firing still in the queue can be named.
   if (names_.size() <= id) names_.resize(id + 1u);
   names_[id] = name;
   entries_.emplace(name, Entry{id, std::move(*compiled)});
@@ -23,6 +25,7 @@ Status TriggerSet::remove(const std::string& name) {
   if (it == entries_.end())
     return argument_error("trigger '" + name + "'", "a trigger of this set", "remove",
                           "add it first, or correct its name");
+  // The matcher keeps no copy of what it was given: the compiled trigger names its path in the trie.
   matcher_.remove(it->second.id, it->second.compiled);
   entries_.erase(it);
   return {};
@@ -41,6 +44,7 @@ Status TriggerSet::replay(EventLog& log, uint64_t from, const std::function<void
     status = check_time(event.ts);  // against steps before this replay: within a log times are in order
     if (!status.ok()) return false;
     matcher_.step(event);
+    // After each event, so that the bounded queue never folds or drops anything in a replay.
     for (Firing firing; matcher_.queue().pop(firing);) fired(firing);
     return true;
   }));
@@ -66,6 +70,7 @@ namespace {
 struct Drawn {
   std::string label;
   std::vector<std::string> ends;
+  // Sorted by label: the text does not depend on the order in which triggers were added.
   std::map<std::string, Drawn> children;
 };
 
@@ -83,8 +88,10 @@ std::string atoms_label(const std::vector<CompiledAtom>& atoms, const CompiledTr
 Drawn draw(const std::vector<std::pair<std::string, CompiledTrigger>>& triggers, const Catalog& c) {
   Drawn root;
   for (const auto& [name, t] : triggers) {
+    // Sessions share the device's trie (Matcher::group_for), so the picture shows them there.
     constexpr const char* scopes[] = {"device", "device", "page", "by "};
     const std::string scope = std::string("scope ") + scopes[static_cast<int>(t.spec.scope)] + t.spec.by;
+    // A timer has no steps and no place in the trie.
     if (t.spec.timer != TimerKind::none) root.children["timers"].ends.push_back(name + ": " + t.text);
     for (const auto& chain : t.variants) {
       Drawn* at = &root.children[scope];
@@ -107,9 +114,8 @@ std::string explain_text(const std::vector<std::pair<std::string, CompiledTrigge
   std::string out;
   const std::function<void(const Drawn&, int)> print = [&](const Drawn& d, int depth) {
     for (const auto& [label, child] : d.children) {
-      out += std::string(static_cast<size_t>(depth) * 2, ' ') + label + "\n";
-      for (const std::string& end : child.ends)
-        out += std::string(static_cast<size_t>(depth) * 2 + 2, ' ') + "=> " + end + "\n";
+      out += std::string(depth * 2, ' ') + label + "\n";
+      for (const std::string& end : child.ends) out += std::string(depth * 2 + 2, ' ') + "=> " + end + "\n";
       print(child, depth + 1);
     }
   };
@@ -120,6 +126,7 @@ std::string explain_text(const std::vector<std::pair<std::string, CompiledTrigge
 std::string explain_dot(const std::vector<std::pair<std::string, CompiledTrigger>>& triggers,
                         const Catalog& catalog) {
   const auto escaped = [](std::string s) {
+    // Graphviz ends a label at a quote; += 2 steps over the backslash and what it escapes.
     for (size_t i = 0; (i = s.find_first_of("\"\\", i)) != std::string::npos; i += 2) s.insert(i, "\\");
     return s;
   };

@@ -9,6 +9,7 @@
 
 namespace walle::stream {
 
+// One thread, as the matcher. The catalogue must outlive it and may grow meanwhile.
 class TriggerSet {
  public:
   explicit TriggerSet(const Catalog& catalog, MatcherOptions options = {})

@@ -13,8 +13,11 @@ namespace {
 // HyperLogLog (Flajolet et al., 2007) of 2^10 one-byte
 // registers: a relative error of 1.04 / sqrt(1024), 3.3 %.
 constexpr size_t kRegisters = 1024;
+// With words of 20 bytes about 300 KB per window: past it exact counts would let a stream of ever new words
+// (search terms, say) grow without bound.
 constexpr size_t kMaxTopWords = 4096;  // rows of further new words are counted together
-constexpr int kMaxBins = 1024;         // of a histogram
+// 8 KB of counts, and a text of as many numbers in the result.
+constexpr int kMaxBins = 1024;  // of a histogram
 
 // The register's bits of a hash are set, so that a run of zeros ends before them.
 uint8_t rank_of(uint64_t hash) { return static_cast<uint8_t>(std::countl_zero(hash | (kRegisters - 1)) + 1); }
@@ -28,6 +31,8 @@ int64_t distinct_of(const std::vector<uint8_t>& registers) {
     inverse += std::ldexp(1.0, -r);
     zeros += r == 0;
   }
+  // 0.7213 / (1 + 1.079 / m) is the paper's bias correction for m >= 128 registers; below 2.5 m its estimate
+  // is biased, and counting the empty registers is better (section 4 there).
   const double m = kRegisters, raw = 0.7213 / (1 + 1.079 / m) * m * m / inverse;
   return std::llround(raw <= 2.5 * m && zeros ? m * std::log(m / zeros) : raw);
 }
@@ -35,6 +40,8 @@ int64_t distinct_of(const std::vector<uint8_t>& registers) {
 // "word:count,..." of the `k` most frequent; `others` are rows of words not told apart.
 std::string top_of(const std::map<std::string, int64_t>& counts, size_t k, int64_t others) {
   std::vector<std::pair<int64_t, std::string>> order;
+  // Negated counts: one ascending sort gives the most frequent first and equal ones by word, on every machine
+  // alike.
   for (const auto& [w, n] : counts) order.emplace_back(-n, w);
   std::sort(order.begin(), order.end());
   std::string out;
@@ -52,8 +59,10 @@ double number(const Cell& c) {
 std::string word(const Cell& c) {
   if (const auto* i = std::get_if<int64_t>(&c)) return std::to_string(*i);
   if (const auto* s = std::get_if<std::string>(&c)) return *s;
+  // A sign, 17 digits, a point and an exponent of up to four characters fit twice.
   char out[40];
   const auto* d = std::get_if<double>(&c);  // a vector has no word of its own
+  // 17 digits tell all doubles apart.
   std::snprintf(out, sizeof out, "%.17g", d ? *d : 0.0);
   return out;
 }
@@ -86,6 +95,7 @@ void Accumulator::add(const AggregateSpec& spec, const Cell& cell) {
     case AggregateKind::distinct: {
       if (registers_.empty()) registers_.assign(kRegisters, 0);
       const uint64_t h = base::Hasher().text(word(cell)).finish();
+      // The low ten bits choose the register, the high ones give the rank: the two must not share bits.
       auto& r = registers_[h % kRegisters];
       r = std::max(r, rank_of(h));
       return;
@@ -101,7 +111,7 @@ void Accumulator::add(const AggregateSpec& spec, const Cell& cell) {
       return;
     }
     case AggregateKind::histogram: {
-      bins_.resize(static_cast<size_t>(spec.k));
+      bins_.resize(spec.k);
       const double at = (number(cell) - spec.low) / (spec.high - spec.low) * spec.k;
       const auto bin =
           static_cast<size_t>(std::clamp(at, 0.0, spec.k - 1.0));  // outliers count in the outer ones
@@ -110,6 +120,7 @@ void Accumulator::add(const AggregateSpec& spec, const Cell& cell) {
     }
     default: break;
   }
+  // Welford's update (1962): sums of squares would cancel for values such as times since 1970.
   const double x = number(cell), delta = x - mean_;
   sum_ += x;
   mean_ += delta / static_cast<double>(count_);
@@ -119,6 +130,7 @@ void Accumulator::add(const AggregateSpec& spec, const Cell& cell) {
 }
 
 void Accumulator::merge(const AggregateSpec&, const Accumulator& o) {
+  // Minima and maxima of nothing are 0, which must not be merged.
   if (!o.count_) return;
   if (!count_) {
     *this = o;
@@ -134,6 +146,7 @@ void Accumulator::merge(const AggregateSpec&, const Accumulator& o) {
   min_ = std::min(min_, o.min_);
   max_ = std::max(max_, o.max_);
   for (size_t i = 0; i < o.registers_.size(); ++i) registers_[i] = std::max(registers_[i], o.registers_[i]);
+  // In the order of words, so that which ones still find room does not depend on the window's parts.
   for (const auto& [w, n] : o.counts_)
     if (counts_.size() < kMaxTopWords || counts_.contains(w))
       counts_[w] += n;
@@ -148,7 +161,7 @@ Cell Accumulator::result(const AggregateSpec& spec) const {
     case AggregateKind::count: return count_;
     case AggregateKind::sum: return sum_;
     case AggregateKind::distinct: return distinct_of(registers_);
-    case AggregateKind::top_k: return top_of(counts_, static_cast<size_t>(spec.k), others_);
+    case AggregateKind::top_k: return top_of(counts_, spec.k, others_);
     case AggregateKind::histogram: {
       std::string out;
       for (size_t i = 0; i < static_cast<size_t>(spec.k); ++i)
@@ -157,8 +170,10 @@ Cell Accumulator::result(const AggregateSpec& spec) const {
     }
     default: break;
   }
+  // A count or a sum of nothing is 0; a mean or an extreme of nothing is absent.
   if (!count_) return std::monostate();
   if (spec.kind == AggregateKind::mean) return mean_;
+  // Of the population (divided by n): defined for a single row, and parts merge without a correction.
   if (spec.kind == AggregateKind::var) return m2_ / static_cast<double>(count_);
   return spec.kind == AggregateKind::min ? min_ : max_;
 }

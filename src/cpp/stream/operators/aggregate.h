@@ -20,6 +20,7 @@ struct AggregateSpec {
 Result<AggregateKind> aggregate_kind(std::string_view name);
 Status check_aggregate(const AggregateSpec& spec);
 
+// Not synchronised: parts are made apart and merged.
 class Accumulator {
  public:
   void add(const AggregateSpec& spec, const Cell& cell);

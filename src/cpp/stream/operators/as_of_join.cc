@@ -15,13 +15,16 @@ Result<Batch> as_of_join(const Batch& left, const Batch& right, const std::vecto
   std::map<Key, std::vector<std::pair<int64_t, size_t>>> rows;
   for (size_t r = 0; r < right.rows(); ++r) rows[key_of(right, r, right_keys)].emplace_back(right.ts[r], r);
   for (auto& [key, times] : rows)
+    // Stable: of rows with equal times the one that arrived last is the newest.
     std::stable_sort(times.begin(), times.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
   Batch out = left;
   std::vector<size_t> taken;
   for (size_t c = 0; c < right.columns.size(); ++c)
+    // Keys are equal on both sides; once is enough.
     if (std::find(right_keys.begin(), right_keys.end(), c) == right_keys.end()) {
       taken.push_back(c);
+      // Renamed rather than refused: both sides often have a "count".
       const bool clash = out.find(right.columns[c].name).has_value();
       out.columns.push_back({.name = right.columns[c].name + (clash ? "_right" : ""),
                              .sensitivity = right.columns[c].sensitivity,
@@ -31,6 +34,7 @@ Result<Batch> as_of_join(const Batch& left, const Batch& right, const std::vecto
     const auto it = rows.find(key_of(left, r, left_keys));
     const std::pair<int64_t, size_t>* found = nullptr;
     if (it != rows.end()) {
+      // The last row not younger than the left one lies just before the first that is.
       const auto after = std::upper_bound(it->second.begin(), it->second.end(), left.ts[r],
                                           [](int64_t ts, const auto& x) { return ts < x.first; });
       if (after != it->second.begin() && (!within_us || left.ts[r] - std::prev(after)->first <= within_us))
@@ -38,6 +42,7 @@ Result<Batch> as_of_join(const Batch& left, const Batch& right, const std::vecto
     }
     for (size_t k = 0; k < taken.size(); ++k)
       out.columns[left.columns.size() + k].cells.push_back(
+          // A left join: rows without a partner stay, with absent cells.
           found ? right.columns[taken[k]].cells[found->second] : Cell());
   }
   return out;

@@ -12,6 +12,7 @@ using Floats = std::vector<float>;  // a feature or an encoding: as many floats 
 // Absent, integer or boolean, float, text, vector; the order is part of docs/reference/formats/egress.md.
 using Cell = std::variant<std::monostate, int64_t, double, std::string, Floats>;
 
+// personal unless somebody says otherwise: a forgotten label must not let data out.
 struct Column {
   std::string name;
   Sensitivity sensitivity = Sensitivity::personal;

@@ -4,6 +4,7 @@ namespace walle::stream {
 
 Result<size_t> column_of(const Batch& b, const std::string& name, std::string_view where) {
   if (const auto at = b.find(name)) return *at;
+  // The names that are there: most mistakes are a misspelt column.
   std::string known;
   for (const Column& c : b.columns) known += (known.empty() ? "" : ", ") + c.name;
   return argument_error("column '" + name + "'", "one of: " + known, std::string(where), "correct the name");
@@ -21,6 +22,7 @@ Result<std::vector<size_t>> columns_of(const Batch& in, const std::vector<std::s
 
 Status check_times(const Batch& in, std::string_view where) {
   for (size_t r = 0; r < in.rows(); ++r)
+    // A caller that gives nanoseconds or seconds is found here, not in a window that never closes.
     if (in.ts[r] < -kMaxTimeUs || in.ts[r] > kMaxTimeUs)
       return argument_error("time " + std::to_string(in.ts[r]) + " us in row " + std::to_string(r),
                             "microseconds between -2^60 and 2^60", std::string(where),
@@ -49,6 +51,7 @@ Batch empty_like(const Batch& b) {
 
 void copy_row(const Batch& from, size_t row, Batch& to) {
   to.ts.push_back(from.ts[row]);
+  // An empty list means one event per row and stays empty: most batches never aggregate.
   if (!from.support.empty()) to.support.push_back(from.support[row]);
   for (size_t c = 0; c < from.columns.size(); ++c) to.columns[c].cells.push_back(from.columns[c].cells[row]);
 }
@@ -69,6 +72,8 @@ bool number_of(const Cell& c, double& out) {
 }
 
 std::string path_through(const Column& c, std::string_view done) {
+  // A path starts with the name of the column that was given: the gate's error then names where the data came
+  // from.
   return (c.path.empty() ? c.name : c.path) + " > " + std::string(done);
 }
 

@@ -17,6 +17,7 @@ class Encode final : public Operator {
     WALLE_ASSIGN(const auto from, columns_of(in, columns_, "encode"));
     Column made{.name = out_, .sensitivity = Sensitivity::open};
     for (const size_t c : from) {
+      // A network hides nothing: what it was given can often be computed back from the code.
       made.sensitivity = std::max(made.sensitivity, in.columns[c].sensitivity);
       made.path += (made.path.empty() ? "" : ", ") +
                    (in.columns[c].path.empty() ? in.columns[c].name : in.columns[c].path);
@@ -39,12 +40,15 @@ class Encode final : public Operator {
     for (size_t r = 0; r < in.rows(); ++r) {
       for (const size_t c : from) WALLE_TRY(append(in.columns[c], r, gathered));
       if (r == 0) width = gathered.size();
+      // The first row decides: networks have one input width, and vectors of a column may differ by mistake.
       if (gathered.size() != (r + 1) * width)
         return argument_error("a row of " + std::to_string(gathered.size() - r * width) + " floats",
                               std::to_string(width) + " floats as in the first row",
                               "encode, row " + std::to_string(r), "give every row as many values");
     }
+    // All rows at once: a matrix product of many rows costs little more than one of few.
     WALLE_TRY(encoder_->run(gathered, in.rows(), codes));
+    // The encoder is whoever's; rows that do not divide its output evenly would be cut in the wrong places.
     if (codes.empty() || codes.size() % in.rows() != 0)
       return argument_error(
           std::to_string(codes.size()) + " floats for " + std::to_string(in.rows()) + " rows",

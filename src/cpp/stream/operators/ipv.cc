@@ -40,6 +40,7 @@ class Items {
   size_t top(std::array<Item, kMost>& out) const {
     for (size_t k = 0; k < count_; ++k) out[k] = table_[order_[k]];
     const auto more = [](const Item& a, const Item& b) {
+      // Equal ones by id, or the feature would depend on the order of arrival.
       return a.exposures != b.exposures ? a.exposures > b.exposures : a.id < b.id;
     };
     std::partial_sort(out.begin(), out.begin() + static_cast<long>(std::min(count_, kIpvItems)),
@@ -98,6 +99,7 @@ class Page {
     const Value* v = e.content(fields_.scroll_depth);
     if (!v) return;
     const double depth = number(*v), step = depth - last_;
+    // A turn is a change of direction; standing still is none and leaves the direction as it was.
     turns_ += step * direction_ < 0;
     if (step != 0) direction_ = step;
     last_ = depth;
@@ -118,8 +120,10 @@ class Page {
   void click(const Event& e, size_t bin, int64_t since_enter) {
     ++n_click_;
     clicks_[bin] += 1;
+    // -1 where nobody clicked: 0 would be a click at once.
     if (first_click_ < 0) first_click_ = since_enter;
     const Value* v = e.content(fields_.click_item);
+    // A click on what was never shown belongs to no item of the page.
     Item* item = v ? items_.find(v->i, false) : nullptr;
     if (item) item->clicks += 1;
   }
@@ -137,6 +141,7 @@ class Page {
         n_click_,
         deepest_,
         mean,
+        // Rounding may leave the variance of equal depths just below 0.
         n_scroll_ ? std::max(0.0, squares_ / n_scroll_ - mean * mean) : 0,
         turns_,
         static_cast<double>(distinct),
@@ -168,6 +173,7 @@ void ipv_feature(std::span<const Event> events, const Catalog& catalog, const Ip
   std::fill(out.begin(), out.end(), 0.0f);
   if (events.empty()) return;
   const int64_t start = events.front().ts;
+  // At least 1 us: a page of one event has no length, and rates divide by it.
   const int64_t length = std::max<int64_t>(1, events.back().ts - start);
   // A little less than the bins, so that the last event lies in the last one and not behind it.
   const double to_bin = static_cast<double>(kIpvBins) / (static_cast<double>(length) * (1 + 1e-9));
@@ -189,6 +195,7 @@ void ipv_feature(std::span<const Event> events, const Catalog& catalog, const Ip
 // 0.8 us for the products.
 void ipv_encode(std::span<const float, kIpvFloats> feature, std::span<const float> weights,
                 std::span<const float> bias, std::span<float, kIpvCode> out) {
+  // 332 floats are 41 times 8 and a rest of 4, which the last loop adds.
   constexpr size_t kRows = 4, kWhole = kIpvFloats / 8 * 8;
   static_assert(kIpvCode % kRows == 0);
   for (size_t o = 0; o < kIpvCode; o += kRows) {

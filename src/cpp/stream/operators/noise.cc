@@ -60,6 +60,8 @@ class Noise final : public Operator {
 
 Result<std::unique_ptr<Operator>> make_noise(NoiseSpec spec, PrivacyAccount account, std::mt19937_64 random) {
   const bool whole =
+      // Randomised response names its categories by whole numbers; a million of them would already answer
+      // with noise alone.
       spec.low == std::floor(spec.low) && spec.high == std::floor(spec.high) && spec.high - spec.low < 1e6;
   if (!(spec.low < spec.high) || !std::isfinite(spec.low) || !std::isfinite(spec.high) ||
       !(spec.epsilon > 0) || (spec.kind == NoiseKind::response && !whole))

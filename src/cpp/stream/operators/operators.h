@@ -81,6 +81,8 @@ struct NoiseSpec {
   std::string column;
   double low = 0,
          high = 1;  // laplace and gaussian: values are clamped; response: categories low..high, integers
+  // delta: the chance that the promise of epsilon fails; below one over the number of users, says the usual
+  // rule. resolution: the step of what is told, and of the noise.
   double epsilon = 1, delta = 1e-6, resolution = 1e-3;
 };
 Result<std::unique_ptr<Operator>> make_noise(NoiseSpec spec, PrivacyAccount account, std::mt19937_64 random);

@@ -3,6 +3,7 @@
 namespace walle::stream {
 
 void PageEvents::keep(const Event& event) {
+  // What read() hands out borrows from the log's buffers, which the next event overwrites.
   std::vector<Value>& contents = contents_.emplace_back(event.contents.begin(), event.contents.end());
   for (Value& value : contents)
     if (value.present && value.type == FieldType::text) value.text = texts_.emplace_back(value.text);

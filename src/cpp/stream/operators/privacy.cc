@@ -29,6 +29,8 @@ int64_t discrete_laplace(double scale, std::mt19937_64& random) {
 int64_t whole_sum(std::span<const double> values, double low, double high, double resolution) {
   int64_t sum = 0;
   for (const double v : values)
+    // Clamped one by one, before the sum: only then does one value move it by no more than the sensitivity
+    // says. What is not finite counts as the low end, so that it cannot be told from other values.
     sum += std::llround(std::clamp(std::isfinite(v) ? v : low, low, high) / resolution);
   return sum;
 }
@@ -53,11 +55,13 @@ std::mt19937_64 noise_source(std::optional<uint64_t> seed) {
 Status PrivacyAccount::spend(double epsilon) {
   if (!positive(epsilon)) return bad("epsilon " + std::to_string(epsilon));
   WALLE_ASSIGN(const double before, spent());
+  // A limit of 1 must allow ten times 0.1, whose sum in doubles is a little more.
   if (before + epsilon > limit_ * (1 + 1e-12))
     return Error(base::ErrorGroup::task,
-                 {"epsilon " + std::to_string(epsilon) + " after " + std::to_string(before),
-                  "at most " + std::to_string(limit_) + " in all", "privacy account '" + key_ + "'",
-                  "send nothing more that depends on this data"});
+                 {.given = "epsilon " + std::to_string(epsilon) + " after " + std::to_string(before),
+                  .expected = "at most " + std::to_string(limit_) + " in all",
+                  .where = "privacy account '" + key_ + "'",
+                  .next = "send nothing more that depends on this data"});
   return index_.set_value(key_, before + epsilon);
 }
 
@@ -84,6 +88,8 @@ Result<double> gaussian_sum(std::span<const double> values, double low, double h
 
 Result<int64_t> discrete_gaussian(double sigma, std::mt19937_64& random) {
   if (!positive(sigma)) return bad("sigma " + std::to_string(sigma));
+  // Rejection from a discrete Laplace of scale floor(sigma) + 1, the paper's algorithm 3: a bounded number of
+  // draws on average, whatever sigma is.
   const double t = std::floor(sigma) + 1, s2 = sigma * sigma;
   for (;;) {
     const int64_t y = discrete_laplace(t, random);
@@ -96,8 +102,10 @@ Result<int> randomised_response(int truth, int k, double epsilon, std::mt19937_6
   if (k < 2 || truth < 0 || truth >= k || !positive(epsilon))
     return bad("category " + std::to_string(truth) + " of " + std::to_string(k));
   const double e = std::exp(epsilon);
+  // Warner (1965), for k categories as in Kairouz et al. (2016).
   if (bernoulli(e / (e + k - 1), random)) return truth;
   const int other = std::uniform_int_distribution<int>(0, k - 2)(random);
+  // Over all categories but the truth, by stepping over it.
   return other + (other >= truth);
 }
 

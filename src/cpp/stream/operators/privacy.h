@@ -9,6 +9,8 @@
 
 namespace walle::stream {
 
+// One thread, as the index. Spending is written before it returns; two accounts of one name share what is
+// spent, not their limits.
 class PrivacyAccount {
  public:
   // `limit`: epsilon that may be spent under `name` for ever; kept in the index.

@@ -18,9 +18,12 @@ class Filter final : public Operator {
     Catalog catalog;
     EventDecl row{"row", EventKind::custom, {}};
     for (const Column& c : in.columns)
+      // The declared type is not asked for: values carry their own, and a column may mix integers and floats.
       row.fields.push_back({.name = c.name, .type = FieldType::f64, .sensitivity = c.sensitivity});
     WALLE_ASSIGN(const uint16_t id, catalog.declare(std::move(row)));
     Predicate p = predicate_;
+    // Resolved here and not by Predicate::resolve(), which compares literals with declared types that columns
+    // do not have.
     for (auto& n : p.nodes) {
       if (n.field.empty()) continue;
       WALLE_TRY(column_of(in, n.field, "filter"));
@@ -32,6 +35,7 @@ class Filter final : public Operator {
       for (size_t c = 0; c < values.size(); ++c) values[c] = value_of(in.columns[c].cells[r]);
       Event e;
       e.event = id;
+      // Contents by position: the columns in their order.
       e.contents = values;
       if (p.evaluate(e, catalog)) copy_row(in, r, out);
     }
@@ -47,6 +51,7 @@ class Map final : public Operator {
   Map(std::string out, std::string left, char op, std::string right)
       : out_(std::move(out)), left_(std::move(left)), op_(op), right_(std::move(right)) {
     const auto r = std::from_chars(right_.data(), right_.data() + right_.size(), number_);
+    // A right side that is wholly a number is one; anything else names a column.
     constant_ = r.ec == std::errc() && r.ptr == right_.data() + right_.size();
   }
   Result<Batch> push(const Batch& in) override {
@@ -61,6 +66,7 @@ class Map final : public Operator {
                 .path = path(in.columns[a], in.columns[b])};
     for (size_t r = 0; r < in.rows(); ++r)
       made.cells.push_back(apply(in.columns[a].cells[r], in.columns[b].cells[r]));
+    // A name that is there already is replaced: map("x", "x", "*", "2") scales in place.
     out.set(std::move(made));
     return out;
   }
@@ -74,6 +80,8 @@ class Map final : public Operator {
   Cell apply(const Cell& x, const Cell& y) const {
     if (op_ == '=') return x;
     double a = 0, b = number_;
+    // Absent rather than an error or an infinity: one bad row must not stop a stream, and what is absent is
+    // not counted.
     if (!number_of(x, a) || (!constant_ && !number_of(y, b)) || (op_ == '/' && b == 0))
       return std::monostate();
     return op_ == '+' ? a + b : op_ == '-' ? a - b : op_ == '*' ? a * b : a / b;
@@ -111,6 +119,8 @@ class Dedupe final : public Operator {
     WALLE_ASSIGN(const auto columns, columns_of(in, keys_, "dedupe"));
     Batch out = empty_like(in);
     for (size_t r = 0; r < in.rows(); ++r) {
+      // The time is renewed by rows that pass, not by those held back: a steady stream of repeats gets
+      // through once per `within`.
       const auto [it, fresh] = seen_.emplace(key_of(in, r, columns), in.ts[r]);
       if (!fresh && (!within_ || in.ts[r] - it->second <= within_)) continue;
       it->second = in.ts[r];
@@ -128,6 +138,7 @@ class Dedupe final : public Operator {
 }  // namespace
 
 Result<std::unique_ptr<Operator>> make_filter(std::string_view predicate) {
+  // One grammar and one parser for predicates, wherever they stand.
   WALLE_ASSIGN(TriggerSpec spec, parse_trigger("*[" + std::string(predicate) + "]"));
   return std::unique_ptr<Operator>(new Filter(std::move(spec.steps[0].any_of[0].predicate)));
 }

@@ -26,6 +26,7 @@ class State final : public Operator {
       made.sensitivity = column->sensitivity;
       made.path = path_through(*column, "state " + spec_.out);
     }
+    // A count per user says which users there were: keys label what is kept by them.
     for (const size_t k : keys) made.sensitivity = std::max(made.sensitivity, in.columns[k].sensitivity);
     for (size_t r = 0; r < in.rows(); ++r)
       made.cells.push_back(step(key_of(in, r, keys), in.ts[r], column ? column->cells[r] : Cell(int64_t{1})));
@@ -59,6 +60,7 @@ class State final : public Operator {
       it = kept_.emplace(std::move(key), Kept{}).first;
       it->second.use = uses_.begin();
     } else {
+      // A list beside the map: moving a key to the front costs no allocation and no search.
       uses_.splice(uses_.begin(), uses_, it->second.use);
     }
     Kept& k = it->second;
@@ -69,6 +71,7 @@ class State final : public Operator {
         if (fresh) k.cell = given;
         out = k.cell;
         break;
+      // Absent for a key's first row; 0 would say "just now".
       case StateKind::since:
         if (!fresh) out = static_cast<double>(ts - k.ts) / kSecondUs;
         break;

@@ -11,6 +11,7 @@ namespace {
 // Windows that one row may lie in: each is a fold of its own.
 constexpr int64_t kMaxOverlaps = 1000;
 
+// Rounds down before 1970 too, where C++ division rounds up.
 int64_t floor_to(int64_t v, int64_t step) { return v / step * step - (v % step < 0 ? step : 0); }
 
 class Window final : public Operator {
@@ -23,6 +24,7 @@ class Window final : public Operator {
     Batch out = layout();
     for (size_t r = 0; r < in.rows(); ++r) {
       place(in, r, out);
+      // After the row is placed: a row never closes the window it belongs to.
       const int64_t mark = in.ts[r] - spec_.disorder_us;
       if (mark <= watermark_) continue;
       watermark_ = mark;
@@ -56,6 +58,7 @@ class Window final : public Operator {
     WALLE_ASSIGN(keys_, columns_of(in, spec_.keys, "window keys"));
     inputs_.clear();
     for (const AggregateSpec& a : spec_.aggregates) {
+      // No column: rows are counted.
       inputs_.push_back(SIZE_MAX);
       if (a.column.empty()) continue;
       WALLE_ASSIGN(inputs_.back(), column_of(in, a.column, "aggregate '" + a.out + "'"));
@@ -69,6 +72,7 @@ class Window final : public Operator {
   }
 
   void fold(const Batch& in, size_t row, Open& w) const {
+    // Made with the first row: most windows of a key are never opened.
     w.parts.resize(spec_.aggregates.size());
     for (size_t a = 0; a < w.parts.size(); ++a)
       w.parts[a].add(spec_.aggregates[a],
@@ -91,8 +95,11 @@ class Window final : public Operator {
   void place_fixed(const Batch& in, size_t row, const Key& key, Batch& out) {
     const int64_t ts = in.ts[row], slide = spec_.kind == WindowKind::sliding ? spec_.slide_us : spec_.size_us;
     bool lost = false;
+    // Backwards from the latest window that holds the row; starts are multiples of the slide since 1970, so
+    // all devices cut the same windows.
     for (int64_t start = floor_to(ts, slide); start > ts - spec_.size_us; start -= slide) {
       const int64_t end = start + spec_.size_us;
+      // A row may be late for one of its windows and in time for the next.
       if (gone(end)) {
         lost = true;
         continue;
@@ -103,6 +110,7 @@ class Window final : public Operator {
       watch(w);
       if (w.closed) revise({key, start}, w, out);
     }
+    // Once per row, however many of its windows were gone.
     late_ += lost;
   }
 
@@ -120,6 +128,7 @@ class Window final : public Operator {
     joined.end = ts + spec_.size_us;
     bool closed = false;
     for (auto it = windows_.lower_bound({key, INT64_MIN}); it != windows_.end() && it->first.first == key;) {
+      // Touching counts as overlapping: two rows exactly the gap apart are one session.
       if (it->second.end < ts || it->first.second > ts + spec_.size_us) {
         ++it;
         continue;
@@ -130,6 +139,7 @@ class Window final : public Operator {
       it = windows_.erase(it);
     }
     joined.closed = closed && joined.end <= watermark_;
+    // What was given out is superseded, so the number moves on although the joined session is open again.
     if (closed && !joined.closed) ++joined.revision;
     Open& w = windows_[{key, start}] = std::move(joined);
     watch(w);
@@ -139,6 +149,7 @@ class Window final : public Operator {
   // The rows of `older` before those of `w`.
   void merge(Open& older, Open& w) const {
     for (size_t a = 0; a < w.parts.size(); ++a) {
+      // Earlier rows first: top_k keeps the words that came first.
       older.parts[a].merge(spec_.aggregates[a], w.parts[a]);
       w.parts[a] = std::move(older.parts[a]);
     }
@@ -153,6 +164,7 @@ class Window final : public Operator {
   void place_page(const Batch& in, size_t row, Key key, Batch& out) {
     const Cell& instance = in.columns[page_].cells[row];
     const auto* number = std::get_if<int64_t>(&instance);
+    // 0 is "no page" in the event log.
     if (!number || *number == 0) {
       ++outside_;
       return;
@@ -165,6 +177,8 @@ class Window final : public Operator {
     } else if (it->second.closed && gone(it->second.end)) {
       ++late_;
       return;
+      // A row before the first: the start is part of the map's key, which is changed without losing the
+      // window.
     } else if (ts < it->first.second) {
       auto node = windows_.extract(it);
       node.key().second = ts;
@@ -173,6 +187,7 @@ class Window final : public Operator {
     Open& w = it->second;
     fold(in, row, w);
     const auto* event = std::get_if<std::string>(&in.columns[event_].cells[row]);
+    // Once out, always out: rows in disorder may arrive after the exit's.
     w.exited = w.exited || (event && *event == "page_exit");
     w.end = w.exited ? w.last : w.last + spec_.size_us;
     watch(w);
@@ -185,12 +200,14 @@ class Window final : public Operator {
     fold(in, row, w);
   }
 
+  // No watermark yet: nothing can be late, and the subtraction would wrap.
   bool gone(int64_t end) const { return watermark_ != INT64_MIN && end <= watermark_ - spec_.lateness_us; }
   // How long a window stays after it has closed.
   int64_t kept_us() const {
     return spec_.kind == WindowKind::page ? std::max(spec_.lateness_us, spec_.size_us) : spec_.lateness_us;
   }
   int64_t forgotten_at(int64_t end) const {
+    // finish() sets the watermark to the largest number; sums must not wrap.
     return end > INT64_MAX - kept_us() ? INT64_MAX : end + kept_us();
   }
   void watch(const Open& w) { due_ = std::min(due_, w.closed ? forgotten_at(w.end) : w.end); }
@@ -216,6 +233,8 @@ class Window final : public Operator {
       due_ = std::min(due_, !was_closed && w.end > watermark_ ? w.end : forgotten_at(w.end));
       ++it;
     }
+    // By content, not by the order of the map, so that results do not depend on how rows were cut into
+    // batches.
     std::sort(closing.begin(), closing.end(), [](const auto& a, const auto& b) {
       return std::tie(a.first, a.second.second, a.second.first) <
              std::tie(b.first, b.second.second, b.second.first);
@@ -229,6 +248,7 @@ class Window final : public Operator {
 
   void emit(const Id& id, const Open& w, Batch& out) {
     const bool whole = spec_.kind == WindowKind::whole;
+    // A whole stream has no end of its own; its last row's time is told.
     const int64_t end = whole ? w.last : w.end;
     out.ts.push_back(end);
     out.support.push_back(w.support);
@@ -250,6 +270,7 @@ class Window final : public Operator {
     };
     for (const size_t k : keys_) learn(k, "key of window");
     if (spec_.kind == WindowKind::page) learn(page_, "key of window");
+    // Start, end and revision: they say when, not what.
     for (int i = 0; i < 3; ++i) labels_.emplace_back(Sensitivity::open, "window");
     for (size_t a = 0; a < inputs_.size(); ++a)
       if (inputs_[a] == SIZE_MAX)

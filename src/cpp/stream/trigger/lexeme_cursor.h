@@ -11,6 +11,7 @@ class LexemeCursor {
   LexemeCursor(std::string_view source, std::vector<Lexeme> lexemes)
       : source_(source), lexemes_(std::move(lexemes)) {}
 
+  // Past the end it is the end again, so that no rule of the grammar must ask first.
   const Lexeme& peek(size_t ahead = 0) const { return lexemes_[std::min(at_ + ahead, lexemes_.size() - 1)]; }
   const Lexeme& take() { return lexemes_[at_ < lexemes_.size() - 1 ? at_++ : at_]; }
   bool at_end() const { return peek().kind == TokenKind::end; }

@@ -90,8 +90,12 @@ bool evaluate_node(const Predicate& p, size_t at, const Event& event, const Cata
     case PredicateOp::logical_not: return !evaluate_node(p, n.left, event, catalog);
     default: break;
   }
+  // By id: names were resolved when the trigger was compiled.
   const Value* v = event.field(catalog, n.field_id);
+  // The only question whose answer is "true" for what a comparison cannot see.
   if (n.op == PredicateOp::exists) return v != nullptr;
+  // Two-valued logic: `price > 10` and `price <= 10` are both false where there is no price, and `not` of
+  // either is true.
   if (!v) return false;
   if (n.op != PredicateOp::in) return holds(n.op, compare(*v, n.literals[0]));
   return std::any_of(n.literals.begin(), n.literals.end(),
@@ -99,6 +103,8 @@ bool evaluate_node(const Predicate& p, size_t at, const Event& event, const Cata
 }
 
 bool fits(FieldType field, FieldType literal) {
+  // Integers and floats compare with each other; a text with a number would always be false, which nobody
+  // means.
   const bool number = literal == FieldType::i64 || literal == FieldType::f64;
   return field == FieldType::i64 || field == FieldType::f64 ? number : field == literal;
 }
@@ -118,6 +124,7 @@ Status Predicate::resolve(const Catalog& catalog, uint16_t event) {
     const std::string where = "column " + std::to_string(n.position + 1);
     const auto id = catalog.find_field(n.field);
     int declared = 0;
+    // With "*" every event that declares the field must agree with the literal's type.
     for (size_t e = 0; id && e < catalog.events().size(); ++e) {
       if (event != kAny && e != event) continue;
       const FieldDecl* field = catalog.field(static_cast<uint16_t>(e), *id);
@@ -134,6 +141,7 @@ Status Predicate::resolve(const Catalog& catalog, uint16_t event) {
       return argument_error("field '" + n.field + "', which " + of + " does not declare", "a declared field",
                             where, "declare the field or correct its name");
     }
+    // After all events have been asked: a refused predicate is not half resolved.
     n.field_id = *id;
   }
   return {};

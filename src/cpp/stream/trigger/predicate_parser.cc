@@ -22,6 +22,7 @@ class PredicateParser {
     WALLE_TRY(conjunction(p, depth));
     while (in_.is_word("or") || in_.is("||")) {
       const int position = in_.take().position;
+      // The operand just parsed is the last node, because operands come before their operator.
       const size_t left = p.nodes.size() - 1;
       WALLE_TRY(conjunction(p, depth));
       WALLE_TRY(join(p, PredicateOp::logical_or, left, p.nodes.size() - 1, position));
@@ -37,6 +38,7 @@ class PredicateParser {
     n.right = static_cast<uint16_t>(right);
     n.position = position;
     p.nodes.push_back(std::move(n));
+    // Evaluation and printing recurse over the nodes.
     if (p.nodes.size() > kMaxParts)
       return in_.wrong("at most " + std::to_string(kMaxParts) + " parts in a predicate", "split the trigger");
     return {};
@@ -63,6 +65,7 @@ class PredicateParser {
       const size_t operand = p.nodes.size() - 1;
       return join(p, PredicateOp::logical_not, operand, 0, position);
     }
+    // A parenthesis counts as a level: the parser calls itself.
     if (in_.accept("(")) {
       WALLE_TRY(disjunction(p, depth + 1));
       return in_.expect(")", "close the parenthesis");
@@ -102,12 +105,13 @@ class PredicateParser {
 
   // A bare field is one that is true: `sale` means `sale == true`.
   Status operand(Predicate::Node& n) {
+    // A single = is taken for ==: nothing can be assigned here, and everybody types it once.
     static constexpr std::pair<std::string_view, PredicateOp> ops[] = {
         {"==", PredicateOp::eq}, {"=", PredicateOp::eq},  {"!=", PredicateOp::ne}, {"<=", PredicateOp::le},
         {"<", PredicateOp::lt},  {">=", PredicateOp::ge}, {">", PredicateOp::gt}};
     const auto* op =
         std::find_if(std::begin(ops), std::end(ops), [&](const auto& o) { return in_.is(o.first); });
-    Literal l{FieldType::boolean, 1, 1, ""};
+    Literal l{.type = FieldType::boolean, .i = 1, .d = 1, .text = ""};
     n.op = PredicateOp::eq;
     if (op != std::end(ops)) {
       in_.take();
@@ -127,7 +131,7 @@ class PredicateParser {
     }
     if (in_.is_word("true") || in_.is_word("false")) {
       const bool value = in_.take().text == "true";
-      out = {FieldType::boolean, value, static_cast<double>(value), ""};
+      out = {.type = FieldType::boolean, .i = value, .d = static_cast<double>(value), .text = ""};
       return {};
     }
     return number(out);
@@ -142,6 +146,7 @@ class PredicateParser {
       return in_.wrong_at(start, "a number, a quoted text, true or false", "quote texts: brand == \"a\"");
     const std::string text = (negative ? "-" : "") + l.text;
     const char* const end = text.data() + text.size();
+    // from_chars, not strtod: it knows no locale, and a trigger must not read differently on a German phone.
     if (const auto r = std::from_chars(text.data(), end, out.i); r.ec == std::errc() && r.ptr == end) {
       out.d = static_cast<double>(out.i);
       return {};

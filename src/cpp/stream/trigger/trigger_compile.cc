@@ -16,8 +16,10 @@ class Compiler {
 
   Result<CompiledTrigger> run() {
     out_.spec = spec_;
+    // Canonical: two spellings of one trigger have one fingerprint, and so one set of idempotency keys.
     out_.text = format_trigger(spec_);
     out_.fingerprint = base::Hasher().text(out_.text).finish();
+    // Warnings are for `lint`; a trigger that can never fire is refused, or its author would wait for it.
     for (const Finding& f : lint_trigger(spec_))
       if (f.error)
         return argument_error(f.message, "a trigger that can fire", place(f.position), "correct the trigger");
@@ -45,6 +47,7 @@ class Compiler {
     for (const Step& s : spec_.steps) {
       steps += s.count;
       optional += s.optional;
+      // The parser never gives these; the Python builder could.
       if (s.count < 1 || s.any_of.empty())
         return argument_error("an empty step", "an event", place(s.position), "name an event");
     }
@@ -66,6 +69,7 @@ class Compiler {
           return argument_error("state '" + t.name + "'", "a declared state", place(0),
                                 "declare the state or correct its name");
         const uint64_t bit = uint64_t{1} << *id;
+        // `wifi and not wifi` never holds; `wifi and wifi` does and needs no second bit.
         if ((g.mask & bit) && ((g.value & bit) != 0) != t.wanted)
           return argument_error("'" + t.name + "' wanted both on and off", "a guard that can hold", place(0),
                                 "remove one of them");
@@ -111,10 +115,12 @@ class Compiler {
       WALLE_ASSIGN(const CompiledAtom c, atom(a));
       out.push_back(c);
     }
+    // Sets in one order, or equal steps would not share a node.
     std::sort(out.begin(), out.end());
     out.erase(std::unique(out.begin(), out.end()), out.end());
     std::vector<CompiledAtom> kept;
     for (const CompiledAtom& a : out)
+      // `view@* | view@item` is `view@*`: the narrower one would only cost edges.
       if (std::none_of(out.begin(), out.end(),
                        [&](const CompiledAtom& b) { return !(a == b) && implies(b, a); }))
         kept.push_back(a);
@@ -124,6 +130,7 @@ class Compiler {
 
   // Whatever `narrow` accepts, `wide` accepts too.
   static bool implies(const CompiledAtom& wide, const CompiledAtom& narrow) {
+    // Whether one predicate implies another is not asked: that is a theorem prover's question.
     return wide.predicate == -1 && (wide.event == kAny || wide.event == narrow.event) &&
            (wide.page == kAny || wide.page == narrow.page);
   }
@@ -132,6 +139,7 @@ class Compiler {
   Status variants() {
     const auto optional =
         std::count_if(spec_.steps.begin(), spec_.steps.end(), [](const Step& s) { return s.optional; });
+    // One bit per optional step, at most four: 16 chains, which share their prefixes in the trie.
     for (unsigned skip = 0; skip < (1u << optional); ++skip) {
       std::vector<CompiledStep> chain;
       unsigned bit = 1;  // of the next optional step
@@ -140,6 +148,7 @@ class Compiler {
         if (s.optional) bit <<= 1;
         if (!skipped) WALLE_TRY(append_step(s, chain));
       }
+      // `a? a` gives the chain a twice.
       if (!chain.empty() &&
           std::find(out_.variants.begin(), out_.variants.end(), chain) == out_.variants.end())
         out_.variants.push_back(std::move(chain));
@@ -155,7 +164,8 @@ class Compiler {
       c.gap_us = s.gap_us ? *s.gap_us : spec_.gap_us.value_or(-1);
       WALLE_TRY(atoms(s.guard, c.guard));
     }
-    atoms_ += c.guard.size() + c.atoms.size() * static_cast<size_t>(s.count);
+    atoms_ += c.guard.size() + c.atoms.size() * s.count;
+    // Counted while they are made: 16 steps of 64 alternatives in 16 variants would be 16,384.
     if (atoms_ > kMaxAtoms)
       return argument_error(
           "more than " + std::to_string(kMaxAtoms) + " events, with counts and optional steps written out",
@@ -163,6 +173,7 @@ class Compiler {
     chain.push_back(c);
     c.follow = Follow::later;  // the other times
     c.gap_us = spec_.gap_us.value_or(-1);
+    // The other times of a count follow anywhere later, and the guard spoke of the edge before the first.
     c.guard.clear();
     for (int k = 1; k < s.count; ++k) chain.push_back(c);
     return {};

@@ -12,7 +12,7 @@ struct CompiledAtom {
   // Of the predicate in `all`; precondition: there is one.
   template <class T>
   const T& of(const std::vector<T>& all) const {
-    return all[static_cast<size_t>(predicate)];
+    return all[predicate];
   }
   friend bool operator==(const CompiledAtom&, const CompiledAtom&) = default;
   friend auto operator<=>(const CompiledAtom&, const CompiledAtom&) = default;

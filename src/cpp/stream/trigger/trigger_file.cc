@@ -45,6 +45,7 @@ std::string save_compiled(const CompiledTrigger& trigger, const Catalog& catalog
 
 Result<CompiledTrigger> load_compiled(std::string_view bytes, const Catalog& catalog) {
   flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+  // 8 bytes: root offset and identifier, which the verifier reads unasked.
   if (bytes.size() < 8 || !walle_rt::fb::VerifyCompiledTriggerBuffer(verifier))
     return model_error("a damaged compiled trigger of " + std::to_string(bytes.size()) + " bytes",
                        "schemas/trigger.fbs, version 1", "compiled trigger",
@@ -52,6 +53,8 @@ Result<CompiledTrigger> load_compiled(std::string_view bytes, const Catalog& cat
   const auto* in = walle_rt::fb::GetCompiledTrigger(bytes.data());
   WALLE_ASSIGN(const TriggerSpec spec, parse_trigger(in->text()->string_view()));
   WALLE_ASSIGN(CompiledTrigger out, compile_trigger(spec, catalog, in->text()->string_view()));
+  // Byte for byte: FlatBuffers' builder gives the same bytes for the same content and version, and the
+  // compiled part is then only a cache of the text.
   if (save_compiled(out, catalog) != bytes)
     return model_error("a compiled trigger of another catalogue or version",
                        "one compiled with this device's catalogue", "compiled trigger",

@@ -10,6 +10,7 @@ namespace walle::stream {
 
 namespace {
 std::string quoted(const std::string& name) {
+  // The lexer itself decides whether a name needs quotes: two rules would drift apart.
   const auto lexemes = lex_trigger(name);
   const bool plain = lexemes.ok() && lexemes->size() == 2 && (*lexemes)[0].kind == TokenKind::word &&
                      (*lexemes)[0].text == name && !is_reserved(name) && name != "true" && name != "false";
@@ -20,6 +21,7 @@ std::string quoted(const std::string& name) {
 std::string quoted_or_any(const std::string& name) { return name == "*" ? name : quoted(name); }
 
 std::string duration_text(int64_t us) {
+  // The largest unit that divides it: 90 s prints as 90s, 120 s as 2m.
   for (const auto& [name, size] : kDurationUnits)
     if (us % size == 0) return std::to_string(us / size) + std::string(name);
   return "";  // not reached: every duration is whole microseconds
@@ -41,6 +43,7 @@ std::string atom_text(const Atom& a) {
 }
 
 std::string atoms_text(const std::vector<Atom>& atoms) {
+  // Parentheses around one event would read back as the same, but the canonical text is the shortest.
   if (atoms.size() == 1) return atom_text(atoms[0]);
   std::string out = "(";
   for (size_t i = 0; i < atoms.size(); ++i) out += (i ? " | " : "") + atom_text(atoms[i]);
@@ -49,6 +52,7 @@ std::string atoms_text(const std::vector<Atom>& atoms) {
 
 std::string step_text(const Step& s) {
   std::string out;
+  // The first step has no edge before it.
   if (s.follow != Follow::first) {
     if (!s.guard.empty()) out += " !" + atoms_text(s.guard);
     out += s.follow == Follow::next ? " >" : " ~";
@@ -78,6 +82,7 @@ std::string format_trigger(const TriggerSpec& spec) {
   if (spec.timer == TimerKind::every) out = "every " + duration_text(spec.timer_us);
   if (spec.timer == TimerKind::idle) out = "idle " + duration_text(spec.timer_us);
   if (spec.timer == TimerKind::daily) {
+    // Of the day, as HH:MM; the parser takes no seconds.
     const auto minutes = spec.timer_us / kMinuteUs;
     const auto two = [](int64_t v) { return (v < 10 ? "0" : "") + std::to_string(v); };
     out = "daily " + two(minutes / 60) + ":" + two(minutes % 60);

@@ -8,34 +8,47 @@ namespace walle::stream {
 
 namespace {
 bool word_start(char c) {
+  // From 0x80 on: UTF-8, so that names may be in any script without quotes.
   return std::isalpha(static_cast<unsigned char>(c)) || c == '_' || static_cast<unsigned char>(c) >= 0x80;
 }
 bool word_part(char c) {
+  // Points, colons and hyphens inside words: `item.page`, `app:start`, `add-to-cart` are common names of
+  // events.
   return word_start(c) || std::isdigit(static_cast<unsigned char>(c)) || c == '.' || c == ':' || c == '-';
 }
 bool number_part(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == ':'; }
 
 // Long lines are cut around the place of an error so that the message stays readable.
-constexpr size_t kShown = 100;  // bytes
-constexpr size_t kShownBefore = 60;
+constexpr size_t kShown = 100;       // bytes: what a terminal shows in one line
+constexpr size_t kShownBefore = 60;  // more than half, because what is wrong often begins before its place
 
 // Longest first.
 constexpr std::array<std::string_view, 8> kDouble = {"**", "!~", "==", "!=", "<=", ">=", "&&", "||"};
 constexpr std::string_view kSingle = "@*()[]{}|,!~><?=-";
 }  // namespace
 
+namespace {
+// A byte of UTF-8 that begins no letter: 10xxxxxx.
+bool goes_on(char c) { return static_cast<uint8_t>(c) >> 6 == 0b10; }
+
+size_t letters(std::string_view text) { return text.size() - std::ranges::count_if(text, goes_on); }
+}  // namespace
+
 std::string place_in(std::string_view source, int position) {
-  const size_t at = std::min(static_cast<size_t>(std::max(position, 0)), source.size());
-  const size_t line_start = source.rfind('\n', at ? at - 1 : 0) == std::string_view::npos || at == 0
-                                ? 0
-                                : source.rfind('\n', at - 1) + 1;
+  const size_t at = std::min<size_t>(std::max(position, 0), source.size());
+  const size_t before = at == 0 ? std::string_view::npos : source.rfind('\n', at - 1);
+  const size_t line_start = before == std::string_view::npos ? 0 : before + 1;
   const auto line = 1 + std::count(source.begin(), source.begin() + static_cast<long>(line_start), '\n');
   const size_t line_end = std::min(source.find('\n', line_start), source.size());
   const size_t column = at - line_start;
-  const size_t from = column > kShownBefore ? line_start + column - kShownBefore : line_start;
+  size_t from = column > kShownBefore ? at - kShownBefore : line_start;
+  while (from > line_start && goes_on(source[from])) --from;
   const std::string shown(source.substr(from, std::min(line_end - from, kShown)));
-  return "line " + std::to_string(line) + ", column " + std::to_string(column + 1) + ": " + shown + "\n" +
-         std::string(8 + at - from, ' ') + "^";
+  // On lines of their own, since what stands before "line" in a message is the caller's: beside it the mark
+  // would stand under some other letter.
+  return "line " + std::to_string(line) + ", column " +
+         std::to_string(letters(source.substr(line_start, column)) + 1) + ":\n" + shown + "\n" +
+         std::string(letters(source.substr(from, at - from)), ' ') + "^";
 }
 
 bool is_reserved(std::string_view word) {
@@ -66,7 +79,7 @@ class Lexer {
       else
         WALLE_TRY(sign());
     }
-    out_.push_back({TokenKind::end, "", static_cast<int>(source_.size()), 0});
+    out_.push_back({.kind = TokenKind::end, .text = "", .position = static_cast<int>(source_.size())});
     return std::move(out_);
   }
 
@@ -74,11 +87,15 @@ class Lexer {
   // The next `size` bytes; `text` where it is not they.
   void add(TokenKind kind, size_t size) { add(kind, size, std::string(source_.substr(at_, size))); }
   void add(TokenKind kind, size_t size, std::string text) {
-    out_.push_back({kind, std::move(text), static_cast<int>(at_), static_cast<int>(size)});
+    out_.push_back({.kind = kind,
+                    .text = std::move(text),
+                    .position = static_cast<int>(at_),
+                    .length = static_cast<int>(size)});
     at_ += size;
   }
 
   Status quoted() {
+    // No escapes: names hold no quotes, which the catalogue sees to.
     const size_t close = source_.find('"', at_ + 1);
     if (close == std::string_view::npos)
       return argument_error("a text without its closing quote", "\"...\"", here(), "close the quote");

@@ -1,6 +1,7 @@
 // Words, numbers, texts and signs of the trigger language, each with its place.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +21,8 @@ struct Lexeme {
   int length = 0;
 };
 
-// "line 2, column 7: <the line> / ^": the `where` of every error about a trigger's text.
+// "line 2, column 7:", then the line and a mark under the place: the `where` of every error about a trigger's
+// text.
 std::string place_in(std::string_view source, int position);
 // The words of the language, which name events and fields only in quotes.
 bool is_reserved(std::string_view word);

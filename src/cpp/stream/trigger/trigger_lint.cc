@@ -10,6 +10,7 @@ namespace {
 
 bool meets(const std::string& a, const std::string& b) { return a == "*" || b == "*" || a == b; }
 bool overlaps(const Atom& a, const Atom& b) { return meets(a.event, b.event) && meets(a.page, b.page); }
+// By text of the predicates, not by what they mean: a warning too few is better than one that is wrong.
 bool covers(const Atom& wide, const Atom& narrow) {
   return (wide.predicate.empty() || wide.predicate == narrow.predicate) &&
          (wide.event == "*" || wide.event == narrow.event) && (wide.page == "*" || wide.page == narrow.page);
@@ -30,6 +31,7 @@ void lint_guard(const Step& s, std::vector<Finding>& out) {
                            "': an event of both counts for the guard first",
                        g.position});
   }
+  // An error only if every alternative is taken: with one left the step can still match.
   if (covered == s.any_of.size())
     out.push_back({true,
                    "step '" + name(s.any_of[0]) + "' is unreachable: its own guard '" + name(s.guard[0]) +
@@ -41,6 +43,7 @@ void lint_pages(const TriggerSpec& spec, std::vector<Finding>& out) {
   if (spec.scope != Scope::page) return;
   const Atom* first = nullptr;
   for (const Step& s : spec.steps) {
+    // Only steps that must happen on one page each say anything about the instance.
     if (s.optional || s.any_of.size() != 1 || s.any_of[0].page == "*") continue;
     if (first && first->page != s.any_of[0].page)
       out.push_back({true,
@@ -55,12 +58,14 @@ void lint_pages(const TriggerSpec& spec, std::vector<Finding>& out) {
 
 void lint_times(const TriggerSpec& spec, std::vector<Finding>& out) {
   for (const Step& s : spec.steps)
+    // Warnings: the trigger works, one of its numbers does nothing.
     if (s.gap_us && spec.within_us && *s.gap_us >= *spec.within_us)
       out.push_back({false, "the gap of this step never binds: the window is not longer", s.position});
   if (spec.gap_us && spec.within_us && *spec.gap_us >= *spec.within_us)
     out.push_back({false, "'gap' never binds: 'within' is not longer", 0});
   if (spec.within_us && spec.steps.size() == 1 && spec.steps[0].count == 1)
     out.push_back({false, "'within' has no meaning for a single step", 0});
+  // Once per cooldown gives no more than `rate` firings in rate_us.
   if (spec.rate && spec.cooldown_us && spec.cooldown_us * spec.rate >= spec.rate_us)
     out.push_back({false, "'rate' never binds: 'cooldown' is stricter", 0});
   if (spec.once && (spec.rate || spec.cooldown_us))
@@ -86,6 +91,7 @@ std::vector<Finding> lint_trigger(const TriggerSpec& spec) {
     if (!s.guard.empty()) lint_guard(s, out);
     for (size_t i = 0; i < s.any_of.size(); ++i)
       for (size_t k = 0; k < s.any_of.size(); ++k)
+        // Of two that cover each other the first is reported, not both.
         if (i != k && covers(s.any_of[k], s.any_of[i]) && (i > k || !covers(s.any_of[i], s.any_of[k])))
           out.push_back({false, "'" + name(s.any_of[i]) + "' is already taken by '" + name(s.any_of[k]) + "'",
                          s.any_of[i].position});

@@ -23,12 +23,14 @@ class Parser : LexemeCursor {
     } else {
       WALLE_TRY(pattern());
     }
+    // Clauses in any order: nobody remembers one, and format_trigger() writes them in the canonical one.
     while (!at_end()) WALLE_TRY(clause());
     return std::move(spec_);
   }
 
  private:
   bool is_timer() const {
+    // With a number behind it: `every` alone is a clause, and events may be named daily or idle in quotes.
     return (is_word("every") || is_word("daily") || is_word("idle")) && peek(1).kind == TokenKind::number;
   }
 
@@ -46,6 +48,7 @@ class Parser : LexemeCursor {
     const Lexeme l = take();
     int hour = -1, minute = -1;
     const char* end = l.text.data() + l.text.size();
+    // "03:00" is one lexeme: colons belong to numbers.
     auto a = std::from_chars(l.text.data(), end, hour);
     if (a.ec == std::errc() && a.ptr != end && *a.ptr == ':') {
       const auto b = std::from_chars(a.ptr + 1, end, minute);
@@ -63,6 +66,7 @@ class Parser : LexemeCursor {
     const char* const end = l.text.data() + l.text.size();
     int n = 0;
     const auto r = std::from_chars(l.text.data(), end, n);
+    // All of the lexeme, so that "3x" or "3.5" is no count.
     if (l.kind == TokenKind::number && r.ec == std::errc() && r.ptr == end && n >= 1 && n <= most) return n;
     return wrong_at(l, what + " from 1 to " + std::to_string(most), std::move(next));
   }
@@ -79,6 +83,7 @@ class Parser : LexemeCursor {
                                     [&](const DurationUnit& u) { return u.name == name; });
     if (unit == std::end(kDurationUnits))
       return wrong_at(l, "a duration in us, ms, s, m, h or d", "add one of these units to the number");
+    // Through a double: 1.5h is allowed. Up to 366 days of microseconds are exact in it.
     const double total = std::round(value * static_cast<double>(unit->us));
     if (!(total >= 1 && total <= static_cast<double>(kMaxDurationUs)))
       return wrong_at(l, "a duration from 1us to 366d", "choose one in this range");
@@ -91,6 +96,7 @@ class Parser : LexemeCursor {
     WALLE_TRY(step_body(step));
     spec_.steps.push_back(std::move(step));
     while (peek().kind == TokenKind::sign) {
+      // A trailing absence ends the pattern: nothing can follow what did not happen.
       if (accept("!~")) {
         WALLE_TRY(atoms(spec_.absent));
         if (!accept_word("for"))
@@ -101,6 +107,7 @@ class Parser : LexemeCursor {
       WALLE_TRY(edge(next));
       WALLE_TRY(step_body(next));
       spec_.steps.push_back(std::move(next));
+      // Asked while parsing too: a text of 64 KB must not build a tree of thousands of steps first.
       if (std::cmp_greater(spec_.steps.size(), kMaxSteps))
         return wrong("at most " + std::to_string(kMaxSteps) + " steps", "split the trigger");
     }
@@ -108,6 +115,7 @@ class Parser : LexemeCursor {
   }
 
   Status edge(Step& step) {
+    // Another way to write `~`, which takes no gap.
     if (accept("**")) {
       step.follow = Follow::later;
       return {};
@@ -116,6 +124,7 @@ class Parser : LexemeCursor {
       step.follow = Follow::next;
     } else if (accept("!")) {
       WALLE_TRY(atoms(step.guard));
+      // `!x` guards the way to a later step; between neighbours there is nothing to guard.
       if (!accept("~")) return wrong("'~' after the guard", "write a !x ~ b: no x between a and b");
       step.follow = Follow::later;
     } else if (accept("~")) {
@@ -123,6 +132,7 @@ class Parser : LexemeCursor {
     } else {
       return wrong("an edge ('>', '~', '**' or '!x ~') or a clause", "join steps with an edge");
     }
+    // A parenthesis behind an edge is its gap if a number follows, else a set of events.
     if (is("(") && peek(1).kind == TokenKind::number) {
       take();
       int64_t us = 0;
@@ -162,6 +172,8 @@ class Parser : LexemeCursor {
   }
 
   Status name(std::string& out, std::string_view what) {
+    // Bare only: "*" in quotes would be an event of that name, which the canonical text could not tell from
+    // the wildcard.
     if (accept("*")) {
       out = "*";
       return {};
@@ -176,6 +188,7 @@ class Parser : LexemeCursor {
 
   Status atom(Atom& out) {
     out.position = peek().position;
+    // Else `a ~ within 5s` would wait for an event "within".
     if (peek().kind == TokenKind::word && is_reserved(peek().text))
       return wrong("an event name",
                    "'" + peek().text + "' is a word of the language: quote it if an event has this name");
@@ -197,6 +210,7 @@ class Parser : LexemeCursor {
     const std::string& word = l.text;
     if (std::find(seen_.begin(), seen_.end(), word) != seen_.end())
       return wrong_at(l, "each clause once", "remove one of them");
+    // Twice would leave it to the reader which one counts.
     seen_.push_back(word);
     int64_t us = 0;
     if (word == "within") {
@@ -211,6 +225,7 @@ class Parser : LexemeCursor {
     }
     if (word == "scope") return scope();
     if (word == "skip_past" || word == "every") {
+      // They contradict each other.
       if (std::count(seen_.begin(), seen_.end(), word == "every" ? "skip_past" : "every"))
         return wrong_at(l, "skip_past or every", "choose one");
       spec_.every = word == "every";
@@ -229,6 +244,7 @@ class Parser : LexemeCursor {
 
   Status scope() {
     const Lexeme l = take();
+    // Plain words, not names: a scope in quotes is refused as an unknown one.
     if (l.text == "device")
       spec_.scope = Scope::device;
     else if (l.text == "session")
@@ -263,6 +279,8 @@ class Parser : LexemeCursor {
         t.wanted = !(accept_word("not") || accept("!"));
         if (!is_name()) return wrong("the name of a state", "write when wifi and not low_battery");
         t.name = take().text;
+        // A disjunction of conjunctions: `and` binds tighter, and there are no parentheses, so that a guard
+        // stays a few masks.
         spec_.when.back().push_back(std::move(t));
       } while (accept_word("and") || accept("&&"));
     } while (accept_word("or") || accept("||"));

@@ -23,9 +23,7 @@ Result<std::shared_ptr<Parsed>> parse(const std::string& name, const Buffer& byt
   std::erase_if(known, [](const auto& entry) { return entry.second.expired(); });
   std::weak_ptr<Parsed>& slot = known[bytes.data()];
   if (std::shared_ptr<Parsed> there = slot.lock()) return there;
-  auto owner = std::make_shared<const Buffer>(bytes);
-  WALLE_ASSIGN(ir::ModelData data,
-               ir::parse_walle({bytes.data(), bytes.size()}, owner, "resource '" + name + "'"));
+  WALLE_ASSIGN(ir::ModelData data, ir::parse_walle(bytes, "resource '" + name + "'", ir::Check::graph));
   WALLE_ASSIGN(std::shared_ptr<runtime::Model> model, runtime::Model::create(std::move(data)));
   auto made = std::make_shared<Parsed>(Parsed{bytes, std::move(model)});
   slot = made;

@@ -15,7 +15,9 @@ namespace walle::vm {
 
 class EngineModels {
  public:
+  // A task that forgets to close its models must fail before the device runs out of memory.
   static constexpr size_t kMaxLoaded = 16;
+  // A task shares the device with the application, and models that run there are small.
   static constexpr int kMaxThreads = 16;
 
   // `bytes` is a .walle file; `name` appears in messages.

@@ -6,6 +6,7 @@ namespace walle::vm::host {
 
 namespace {
 Result<TaskState*> state_of(const TaskContext& context) {
+  // No default in memory: a task that believes its state to be durable would lose it without a word.
   if (context.kv != nullptr) return context.kv.get();
   return resource_error("a task without durable state", "a state file given by the host", "walle.kv",
                         "create the isolate with state=PATH");

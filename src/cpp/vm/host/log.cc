@@ -6,7 +6,7 @@ namespace walle::vm::host {
 namespace {
 Result<Value> send(TaskContext& context, HostArgs args, base::LogLevel level) {
   WALLE_ASSIGN(const std::string_view text, text_arg(args, 0));
-  if (context.log) context.log(level, text);
+  context.log_quota.send(context.log, level, text);
   return Value();
 }
 }  // namespace

@@ -20,7 +20,8 @@ Result<std::shared_ptr<store::KeyValue>> shared_store(const std::string& path) {
   const std::lock_guard guard(lock);
   std::weak_ptr<store::KeyValue>& slot = opened[code ? path : name];
   if (std::shared_ptr<store::KeyValue> known = slot.lock()) return known;
-  WALLE_ASSIGN(std::shared_ptr<store::KeyValue> made, store::KeyValue::open(Env::system(), path));
+  WALLE_ASSIGN(std::shared_ptr<store::KeyValue> made,
+               store::KeyValue::open(Env::system(), path, store::KeyValue::Damaged::is_set_aside));
   slot = made;
   return made;
 }

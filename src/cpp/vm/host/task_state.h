@@ -16,7 +16,8 @@ class TaskState {
  public:
   static constexpr size_t kDefaultQuota = size_t{1} << 20;
 
-  // A damaged file is an error, never silently empty. Empty path: memory only, shared with nobody.
+  // A damaged file is set aside, which the log says, and the state starts empty: a task whose device lost
+  // power at the wrong moment must still run. Empty path: memory only, shared with nobody.
   static Result<std::shared_ptr<TaskState>> open(const std::string& path, size_t quota_bytes = kDefaultQuota);
 
   Result<Value> get(const std::string& key, Value otherwise) const;

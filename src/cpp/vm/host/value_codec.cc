@@ -8,8 +8,8 @@ namespace walle::vm {
 
 namespace {
 
-constexpr int kMaxDepth = 32;
-constexpr size_t kLeastValue = 1;      // a tag
+constexpr int kMaxDepth = 32;      // half of what crosses the boundary: state is kept flat; bounds recursion
+constexpr size_t kLeastValue = 1;  // a tag
 constexpr size_t kLeastEntry = 4 + 1;  // an empty key and a tag
 
 // In the order of Value's alternatives; part of the format.
@@ -27,6 +27,7 @@ class Encoder {
   bool real(double v) { return number(kFloat, v); }
   bool text(std::string_view v) { return sized(kStr, v); }
   bool bytes(std::string_view v) { return sized(kBytes, v); }
+  // Comes back as bytes: who put it cannot be told from the file, and both are read alike.
   bool buffer(const Buffer& v) { return sized(kBytes, base::as_text(std::span(v.data(), v.size()))); }
   bool tensor(const Tensor&) { return false; }
 
@@ -80,7 +81,7 @@ class Decoder {
 
   Value value(int depth) {
     const auto kind = in_.get<uint8_t>();
-    if (depth > kMaxDepth) in_.fail();
+    if (depth > kMaxDepth) in_.fail();  // a file somebody else wrote must not exhaust the stack
     if (!in_.ok()) return {};
     switch (kind) {
       case kNone: return {};
@@ -98,6 +99,7 @@ class Decoder {
  private:
   Value list(int depth) {
     List out;
+    // count() refuses more items than the bytes that are left could hold.
     for (uint32_t left = in_.count(kLeastValue); left > 0 && in_.ok(); --left)
       out.push_back(value(depth + 1));
     return out;

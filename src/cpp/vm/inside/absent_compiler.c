@@ -1,4 +1,5 @@
-/* The device flavour has no parser and no compiler: what the rest of CPython wants from them, as errors. */
+/* The device flavour has no parser and no compiler: what the rest of CPython wants from them, as errors.
+ * Stubs and not edits of the callers, so that the linker says which of them a new CPython asks for. */
 #include "vm/inside/inside.h"
 
 #include <internal/pycore_ast.h>
@@ -24,23 +25,34 @@ PyObject* PyAST_mod2obj(mod_ty tree) {
   return NULL;
 }
 mod_ty PyAST_obj2mod(PyObject* tree, PyArena* arena, int mode) {
-  (void)tree, (void)arena, (void)mode;
+  (void)tree;
+  (void)arena;
+  (void)mode;
   refuse();
   return NULL;
 }
 int PyCompile_OpcodeStackEffect(int opcode, int oparg) {
-  (void)opcode, (void)oparg;
+  (void)opcode;
+  (void)oparg;
   return PY_INVALID_STACK_EFFECT;
 }
 PyCodeObject* _PyAST_Compile(mod_ty tree, PyObject* file, PyCompilerFlags* flags, int optimize,
                              PyArena* arena) {
-  (void)tree, (void)file, (void)flags, (void)optimize, (void)arena;
+  (void)tree;
+  (void)file;
+  (void)flags;
+  (void)optimize;
+  (void)arena;
   refuse();
   return NULL;
 }
 int _PyCompile_AstOptimize(mod_ty tree, PyObject* file, PyCompilerFlags* flags, int optimize,
                            PyArena* arena) {
-  (void)tree, (void)file, (void)flags, (void)optimize, (void)arena;
+  (void)tree;
+  (void)file;
+  (void)flags;
+  (void)optimize;
+  (void)arena;
   refuse();
   return -1;
 }
@@ -63,14 +75,25 @@ PyTypeObject _PyInstructionSequence_Type = {
 
 mod_ty _PyParser_ASTFromFile(FILE* file, PyObject* name, const char* encoding, int mode, const char* ps1,
                              const char* ps2, PyCompilerFlags* flags, int* error, PyArena* arena) {
-  (void)file, (void)name, (void)encoding, (void)mode, (void)ps1, (void)ps2, (void)flags, (void)error,
-      (void)arena;
+  (void)file;
+  (void)name;
+  (void)encoding;
+  (void)mode;
+  (void)ps1;
+  (void)ps2;
+  (void)flags;
+  (void)error;
+  (void)arena;
   refuse();
   return NULL;
 }
 mod_ty _PyParser_ASTFromString(const char* text, PyObject* name, int mode, PyCompilerFlags* flags,
                                PyArena* arena) {
-  (void)text, (void)name, (void)mode, (void)flags, (void)arena;
+  (void)text;
+  (void)name;
+  (void)mode;
+  (void)flags;
+  (void)arena;
   refuse();
   return NULL;
 }
@@ -81,7 +104,8 @@ mod_ty _PyParser_InteractiveASTFromFile(FILE* file, PyObject* name, const char* 
   return _PyParser_ASTFromFile(file, name, encoding, mode, ps1, ps2, flags, error, arena);
 }
 char* _PyTokenizer_FindEncodingFilename(int fd, PyObject* name) {
-  (void)fd, (void)name;
+  (void)fd;
+  (void)name;
   return NULL;
 }
 

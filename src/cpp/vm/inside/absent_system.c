@@ -32,7 +32,8 @@ int _PySignal_Init(int install) {
 void _PySignal_Fini(void) {}
 
 PyStatus _PyConfig_InitPathConfig(PyConfig* config, int compute) {
-  (void)config, (void)compute;
+  (void)config;
+  (void)compute;
   return _PyStatus_OK();
 }
 PyStatus _PyFaulthandler_Init(int enable) {
@@ -40,7 +41,10 @@ PyStatus _PyFaulthandler_Init(int enable) {
   return _PyStatus_OK();
 }
 void _PyFaulthandler_Fini(void) {}
-void _PyMem_DumpTraceback(int fd, const void* block) { (void)fd, (void)block; }
+void _PyMem_DumpTraceback(int fd, const void* block) {
+  (void)fd;
+  (void)block;
+}
 
 PyStatus _PyTraceMalloc_Init(void) { return _PyStatus_OK(); }
 int _PyTraceMalloc_Start(int frames) {
@@ -62,11 +66,15 @@ Py_ssize_t _PyOS_optind;
 const wchar_t* _PyOS_optarg;
 void _PyOS_ResetGetOpt(void) {}
 int _PyOS_GetOpt(Py_ssize_t argc, wchar_t* const* argv, int* index) {
-  (void)argc, (void)argv, (void)index;
+  (void)argc;
+  (void)argv;
+  (void)index;
   return -1;
 }
 char* PyOS_Readline(FILE* in, FILE* out, const char* prompt) {
-  (void)in, (void)out, (void)prompt;
+  (void)in;
+  (void)out;
+  (void)prompt;
   PyErr_SetString(PyExc_RuntimeError, "a task has no console");
   return NULL;
 }

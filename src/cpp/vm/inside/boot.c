@@ -26,7 +26,7 @@ PyThreadState* wvm_main_thread(void) { return main_thread; }
 /* _frozen_importlib by name, because import.c looks the importer's functions up in the module it keeps. */
 static int install_importer(PyThreadState* thread) {
   if (library->module_count == 0) return 0; /* the build's own compiler run: no imports */
-  wvm_module* entry = wvm_bundle_find(library, "_bootstrap", 10);
+  wvm_module* entry = wvm_bundle_find(library, "_bootstrap", sizeof "_bootstrap" - 1);
   PyObject* code = entry ? wvm_read_module(library, entry) : NULL;
   PyObject* module = code ? PyImport_AddModuleRef("_frozen_importlib") : NULL;
   PyObject* done = NULL;
@@ -52,7 +52,10 @@ static int install_importer(PyThreadState* thread) {
 }
 
 static int ignore_event(PyDict_WatchEvent event, PyObject* dict, PyObject* key, PyObject* value) {
-  (void)event, (void)dict, (void)key, (void)value;
+  (void)event;
+  (void)dict;
+  (void)key;
+  (void)value;
   return 0;
 }
 
@@ -80,6 +83,7 @@ static int warm_up(void) {
     if (module == NULL) return -1;
     Py_DECREF(module);
   }
+  /* int() makes its table for base 10 when the first text in that base is read. */
   PyObject* big = PyLong_FromString("123456789012345678901234567890123456789012345678901234567890", NULL, 10);
   PyObject* text = big ? PyObject_Str(big) : NULL;
   Py_XDECREF(big);

@@ -50,6 +50,7 @@ static PyObject* take_qualified_name(build* b, PyObject* name) {
   if (b->inside == NULL) return Py_NewRef(name);
   PyObject* prefix = scope_prefix(b->inside);
   PyObject* full = prefix ? PyUnicode_Concat(prefix, name) : NULL;
+  /* Nested scopes of long names would make texts that grow with the square of a file. */
   if (full != NULL && PyUnicode_GET_LENGTH(full) > WVM_DERIVED_NAME) {
     Py_DECREF(full);
     return PyErr_Format(PyExc_ImportError, "a qualified name is too long to be derived");
@@ -102,6 +103,7 @@ static PyObject* finish_code(struct _PyCodeConstructor* c) {
   PyObject* code = NULL;
   const int complete = c->name && c->qualname && c->code && c->consts && c->names && c->localsplusnames &&
                        c->localspluskinds && c->linetable && c->exceptiontable;
+  /* CPython's own check as well: it knows what its next version will want of a code object. */
   if (complete && _PyCode_Validate(c) == 0) code = (PyObject*)_PyCode_New(c);
   PyObject* parts[] = {
       c->name,      c->qualname,      c->code, c->consts, c->names, c->localsplusnames, c->localspluskinds,
@@ -132,7 +134,8 @@ static PyObject* take_code(build* b) {
   c.posonlyargcount = (int)take_varint(&b->r);
   c.kwonlyargcount = (int)take_varint(&b->r);
   c.stacksize = (int)take_varint(&b->r);
-  c.flags = (int)take_varint(&b->r);
+  c.flags = (int)take_varint(&b->r) & ~WVM_LIBRARY_CODE;
+  if (b->bundle == wvm_library()) c.flags |= WVM_LIBRARY_CODE;
   c.firstlineno = (int)take_varint(&b->r);
   if ((c.name = take_string(b, 1)) && (c.qualname = take_qualified_name(b, c.name)) &&
       (c.code = take_instructions(b)) && (c.consts = take_constants(b, &c)) &&
@@ -156,6 +159,7 @@ static PyObject* take_number(build* b, uint8_t tag) {
   }
   double parts[2] = {0, 0};
   const size_t size = tag == 'd' ? 8 : 16;
+  /* The library is not verified, and the bytes are copied. */
   if (reader_left(&b->r) < size) return PyErr_Format(PyExc_ImportError, "damaged number");
   memcpy(parts, take_block(&b->r, size), size);
   return tag == 'd' ? PyFloat_FromDouble(parts[0]) : PyComplex_FromDoubles(parts[0], parts[1]);
@@ -195,6 +199,7 @@ PyObject* wvm_read_module(wvm_bundle* bundle, wvm_module* module) {
   if (b.file == NULL) return NULL;
   PyObject* code = take_value(&b);
   Py_DECREF(b.file);
+  /* A reader that ran over its end gave zeros: whatever was made of them is thrown away. */
   if (code != NULL && (b.r.failed != NULL || !PyCode_Check(code))) {
     PyErr_Format(PyExc_ImportError, "damaged module: %s", b.r.failed ? b.r.failed : "not code");
     Py_CLEAR(code);

@@ -5,9 +5,10 @@
  * line table (line_table.c). The depth rules are those of CPython's flowgraph.c, taken from CPython's own
  * opcode tables (pycore_opcode_metadata.h), so they change with them.
  *
- * Not checked: the kinds of values on the stack. Bytecode that passes can still be hostile; only signed
- * bundles are loaded. */
+ * The kinds of values that meet the instructions are code_kinds.c's. Bytecode that passes can still be
+ * hostile in what it does; only signed bundles are loaded. */
 #include "vm/inside/bytes.h"
+#include "vm/inside/code_body.h"
 #include "vm/inside/inside.h"
 
 #include <internal/pycore_code.h>
@@ -16,7 +17,9 @@
 #include <internal/pycore_opcode_utils.h>
 #include <opcode.h>
 
-enum { kMaxNesting = 32, kMaxCode = 1 << 22, kMaxStack = 1 << 16, kUnseen = -1, kMaxLocals = 1 << 16 };
+/* Far above what the compiler makes of sources that anybody writes, and low enough that the walk's own
+ * tables, some 20 bytes per code unit, and its recursion stay small. */
+enum { kMaxNesting = 32, kMaxCode = 1 << 22, kMaxStack = 1 << 16, kMaxLocals = 1 << 16 };
 /* Of all modules together: objects that loading makes, bytes of the strings among them. A code object counts
  * as a dozen. */
 enum { kMaxObjects = 1 << 20, kMaxStringBytes = 64 << 20, kObjectsPerCode = 12 };
@@ -30,23 +33,6 @@ typedef struct {
   const wvm_bundle* bundle;
   wvm_weight* weight;
 } checker;
-
-typedef struct {
-  uint8_t opcode, is_start;
-  int32_t oparg, depth; /* depth before the instruction, kUnseen until reached */
-  uint32_t next;        /* index of the following instruction's unit */
-} unit;
-
-typedef struct {
-  unit* units;
-  uint32_t count; /* code units, caches included */
-  uint32_t* todo; /* instructions whose depth is known but whose successors are not */
-  uint32_t todo_count;
-  uint32_t stack_size, consts, names, locals, free_count;
-  const uint8_t* kinds;
-  int is_generator;
-  const char* wrong;
-} body;
 
 /* Where a value stands. Code and frozensets stand directly among the constants of code, as the compiler puts
  * them: comparing code inside tuples inside code takes time exponential in the nesting. */
@@ -80,19 +66,21 @@ static void check_optional_string(checker* c) {
   if (number != 0) check_string_number(c, number - 1);
 }
 
-static void wrong(body* b, const char* what) {
+static void wrong(code_body* b, const char* what) {
   if (b->wrong == NULL) b->wrong = what;
 }
 
 static int is_base_opcode(int opcode) {
-  if (opcode == CACHE || opcode == RESERVED || opcode == INTERPRETER_EXIT || opcode == ENTER_EXECUTOR)
+  if (opcode == CACHE || opcode == RESERVED || opcode == INTERPRETER_EXIT || opcode == EXIT_INIT_CHECK ||
+      opcode == ENTER_EXECUTOR) {
     return 0;
+  }
   return opcode < MIN_INSTRUMENTED_OPCODE && _PyOpcode_Deopt[opcode] == opcode;
 }
 
 /* Places every instruction at the unit where it will stand once the caches are back, prefixes folded into the
  * operand. */
-static void lay_out(body* b, const uint8_t* packed, uint32_t size) {
+static void lay_out(code_body* b, const uint8_t* packed, uint32_t size) {
   uint32_t at = 0;
   uint64_t prefix = 0;
   uint32_t start = 0;
@@ -101,8 +89,8 @@ static void lay_out(body* b, const uint8_t* packed, uint32_t size) {
     if (!is_base_opcode(opcode)) return wrong(b, "an opcode that the compiler does not emit");
     const uint64_t oparg = prefix << 8 | packed[i + 1];
     if (oparg > INT32_MAX) return wrong(b, "an operand is out of range");
-    b->units[at] = (unit){opcode, prefix == 0 && start == at, (int32_t)oparg, kUnseen,
-                          at + 1 + _PyOpcode_Caches[opcode]};
+    b->units[at] = (code_unit){opcode, prefix == 0 && start == at, (int32_t)oparg, kUnseen,
+                               at + 1 + _PyOpcode_Caches[opcode]};
     if (opcode == EXTENDED_ARG) {
       if (oparg == 0) return wrong(b, "an empty operand prefix");
       prefix = oparg;
@@ -116,9 +104,9 @@ static void lay_out(body* b, const uint8_t* packed, uint32_t size) {
   if (prefix != 0) wrong(b, "the code ends inside an instruction");
 }
 
-static int local_ok(const body* b, int32_t index) { return index >= 0 && (uint32_t)index < b->locals; }
+static int local_ok(const code_body* b, int32_t index) { return index >= 0 && (uint32_t)index < b->locals; }
 
-static int cell_ok(const body* b, int32_t index) {
+static int cell_ok(const code_body* b, int32_t index) {
   return local_ok(b, index) && (b->kinds[index] & (CO_FAST_CELL | CO_FAST_FREE)) != 0;
 }
 
@@ -127,7 +115,7 @@ static int name_index(int opcode, int32_t oparg) {
   return opcode == LOAD_SUPER_ATTR ? oparg >> 2 : oparg;
 }
 
-static int operand_ok(const body* b, int opcode, int32_t oparg) {
+static int operand_ok(const code_body* b, int opcode, int32_t oparg) {
   if (OPCODE_HAS_CONST(opcode) && (uint32_t)oparg >= b->consts) return 0;
   if (OPCODE_HAS_NAME(opcode) && (uint32_t)name_index(opcode, oparg) >= b->names) return 0;
   switch (opcode) {
@@ -153,11 +141,11 @@ static int operand_ok(const body* b, int opcode, int32_t oparg) {
   return !OPCODE_HAS_LOCAL(opcode) || local_ok(b, oparg);
 }
 
-static void reach(body* b, int64_t target, int32_t depth) {
+static void reach(code_body* b, int64_t target, int32_t depth) {
   if (target < 0 || target >= b->count || !b->units[target].is_start)
     return wrong(b, "a jump does not end on an instruction");
   if (depth < 0 || (uint32_t)depth > b->stack_size) return wrong(b, "the value stack leaves its bounds");
-  unit* u = &b->units[target];
+  code_unit* u = &b->units[target];
   if (u->depth == kUnseen) {
     u->depth = depth;
     b->todo[b->todo_count++] = (uint32_t)target;
@@ -166,13 +154,12 @@ static void reach(body* b, int64_t target, int32_t depth) {
   }
 }
 
-/* The instruction at `at` after its prefixes. */
-static uint32_t past_prefixes(const body* b, uint32_t at) {
+uint32_t wvm_past_prefixes(const code_body* b, uint32_t at) {
   while (b->units[at].opcode == EXTENDED_ARG) at = b->units[at].next;
   return at;
 }
 
-static void follow_jump(body* b, const unit* u, int32_t depth, int32_t after) {
+static void follow_jump(code_body* b, const code_unit* u, int32_t depth, int32_t after) {
   const int backwards = IS_BACKWARDS_JUMP_OPCODE(u->opcode);
   const int64_t target = backwards ? (int64_t)u->next - u->oparg : (int64_t)u->next + u->oparg;
   if (u->opcode == FOR_ITER) {
@@ -187,10 +174,10 @@ static void follow_jump(body* b, const unit* u, int32_t depth, int32_t after) {
   reach(b, target, after);
 }
 
-static void step(body* b, uint32_t start) {
+static void step(code_body* b, uint32_t start) {
   const int32_t depth = b->units[start].depth;
-  const uint32_t at = past_prefixes(b, start);
-  const unit* u = &b->units[at];
+  const uint32_t at = wvm_past_prefixes(b, start);
+  const code_unit* u = &b->units[at];
   if (!operand_ok(b, u->opcode, u->oparg)) return wrong(b, "an operand is out of range");
   const int64_t popped = _PyOpcode_num_popped(u->opcode, u->oparg),
                 pushed = _PyOpcode_num_pushed(u->opcode, u->oparg);
@@ -202,12 +189,6 @@ static void step(body* b, uint32_t start) {
   if (u->next >= b->count) return wrong(b, "the code runs past its end");
   reach(b, u->next, after);
 }
-
-typedef struct {
-  uint32_t start, end, target;
-  int32_t depth;
-  int lasti;
-} handler;
 
 /* Six bits a byte, most significant first, bit 6: more follows. Bit 7 marks the start of an entry; CPython's
  * search goes by it, so it must not stand anywhere else. */
@@ -224,10 +205,10 @@ static uint32_t take_table_number(wvm_reader* r, int starts_entry) {
   return (uint32_t)value;
 }
 
-static uint32_t read_handlers(body* b, wvm_reader table, handler* out) {
+static uint32_t read_handlers(code_body* b, wvm_reader table, code_handler* out) {
   uint32_t count = 0, last = 0;
   while (reader_left(&table) > 0) {
-    handler* h = &out[count++];
+    code_handler* h = &out[count++];
     h->start = take_table_number(&table, 1);
     h->end = h->start + take_table_number(&table, 0);
     h->target = take_table_number(&table, 0);
@@ -243,45 +224,53 @@ static uint32_t read_handlers(body* b, wvm_reader table, handler* out) {
   return count;
 }
 
+const code_handler* wvm_handler_of(const code_body* b, const code_handler* handlers, uint32_t count,
+                                   uint32_t at) {
+  at = wvm_past_prefixes(b, at);
+  for (uint32_t low = 0, high = count; low < high;) {
+    const uint32_t middle = (low + high) / 2;
+    const code_handler* h = &handlers[middle];
+    if (at >= h->start && at < h->end) return h;
+    if (at < h->start)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return NULL;
+}
+
 /* Handlers become reachable when an instruction they cover is: runs until nothing new is found. */
-static void flow(body* b, const handler* handlers, uint32_t handler_count) {
+static void flow(code_body* b, const code_handler* handlers, uint32_t handler_count) {
   reach(b, 0, 0);
   uint8_t* entered = calloc(handler_count + 1, 1);
   if (entered == NULL) return wrong(b, "no memory");
   while (b->todo_count > 0 && b->wrong == NULL) {
     const uint32_t at = b->todo[--b->todo_count];
-    for (uint32_t low = 0, high = handler_count; low < high;) {
-      const uint32_t middle = (low + high) / 2;
-      const handler* h = &handlers[middle];
-      if (past_prefixes(b, at) < h->start) {
-        high = middle;
-      } else if (past_prefixes(b, at) >= h->end) {
-        low = middle + 1;
-      } else {
-        if (b->units[at].depth < h->depth) wrong(b, "a handler expects more values than there are");
-        if (!entered[middle]) reach(b, h->target, h->depth + h->lasti + 1);
-        entered[middle] = 1;
-        break;
-      }
+    const code_handler* h = wvm_handler_of(b, handlers, handler_count, at);
+    if (h != NULL) {
+      if (b->units[at].depth < h->depth) wrong(b, "a handler expects more values than there are");
+      if (!entered[h - handlers]) reach(b, h->target, h->depth + h->lasti + 1);
+      entered[h - handlers] = 1;
     }
     step(b, at);
   }
   free(entered);
 }
 
-static const char* check_body(body* b, const uint8_t* packed, uint32_t size, wvm_reader table) {
+static const char* check_body(code_body* b, const uint8_t* packed, uint32_t size, wvm_reader table) {
   uint64_t units = 0;
   for (uint32_t i = 0; i < size; i += 2) units += 1u + _PyOpcode_Caches[packed[i]];
   if (size == 0 || size % 2 || units > kMaxCode)
     return "a code object has no instructions, half of one or too many";
   b->count = (uint32_t)units;
-  b->units = calloc(b->count, sizeof(unit));
+  b->units = calloc(b->count, sizeof(code_unit));
   b->todo = calloc(b->count, sizeof(uint32_t));
-  handler* handlers = calloc(reader_left(&table) + 1, sizeof(handler));
+  code_handler* handlers = calloc(reader_left(&table) + 1, sizeof(code_handler));
   if (b->units && b->todo && handlers) {
     lay_out(b, packed, size);
     const uint32_t handler_count = b->wrong ? 0 : read_handlers(b, table, handlers);
     if (b->wrong == NULL) flow(b, handlers, handler_count);
+    if (b->wrong == NULL) wvm_kinds_fault(b, handlers, handler_count);
   } else {
     wrong(b, "no memory");
   }
@@ -295,6 +284,32 @@ static uint32_t check_values(checker* c, int nesting, position where) {
   const uint32_t count = take_count(&c->r);
   for (uint32_t i = 0; i < count && c->r.failed == NULL; ++i) check_value(c, nesting, where);
   return count;
+}
+
+/* Of a tuple that was checked: how many texts it is made of, -1 if of others, too. */
+static int32_t count_strings(wvm_reader tuple) {
+  const uint32_t count = take_count(&tuple);
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint8_t tag = take_byte(&tuple);
+    if (tag != 's' && tag != 'n') return -1;
+    take_varint(&tuple);
+  }
+  return (int32_t)count;
+}
+
+/* The caller's to free, if there are any. */
+static code_constant* check_constants(checker* c, int nesting, uint32_t* count) {
+  *count = take_count(&c->r);
+  code_constant* made = calloc(*count + 1, sizeof(code_constant));
+  if (made == NULL) reader_fail(&c->r, "no memory");
+  for (uint32_t i = 0; i < *count && c->r.failed == NULL; ++i) {
+    const wvm_reader before = c->r;
+    check_value(c, nesting, kConstant);
+    if (c->r.failed != NULL) break;
+    made[i].tag = *before.at;
+    made[i].strings = made[i].tag == '(' ? count_strings((wvm_reader){before.at + 1, before.end, NULL}) : -1;
+  }
+  return made;
 }
 
 static void check_frozenset(checker* c, int nesting) {
@@ -319,24 +334,24 @@ static wvm_reader take_region(checker* c) {
   return (wvm_reader){block, c->r.failed ? block : block + size, NULL};
 }
 
-static void check_code(checker* c, int nesting) {
+static void check_code_with(checker* c, int nesting, code_body* b, code_constant** constants) {
   weigh(c, kObjectsPerCode, 0);
   const uint32_t args = take_varint(&c->r), positional = take_varint(&c->r), keyword = take_varint(&c->r);
-  body b = {.stack_size = take_varint(&c->r)};
+  b->stack_size = take_varint(&c->r);
   const uint32_t flags = take_varint(&c->r);
   take_varint(&c->r); /* first line */
   check_string(c);
   check_optional_string(c);
   const wvm_reader code = take_region(c);
-  b.consts = check_values(c, nesting + 1, kConstant);
-  b.names = check_names(c);
-  b.locals = check_names(c);
-  b.kinds = take_block(&c->r, b.locals);
+  b->constants = *constants = check_constants(c, nesting + 1, &b->consts);
+  b->names = check_names(c);
+  b->locals = check_names(c);
+  b->kinds = take_block(&c->r, b->locals);
   const wvm_reader lines = take_region(c), table = take_region(c);
   if (c->r.failed) return;
   uint32_t plain = 0;
-  for (uint32_t i = 0; i < b.locals; ++i) {
-    const uint8_t kind = b.kinds[i] & ~CO_FAST_HIDDEN;
+  for (uint32_t i = 0; i < b->locals; ++i) {
+    const uint8_t kind = b->kinds[i] & ~CO_FAST_HIDDEN;
     /* CPython counts a free variable that is also a local or a cell as the latter, and then writes it among
      * the free ones. */
     if (kind != CO_FAST_LOCAL && kind != CO_FAST_CELL && kind != CO_FAST_FREE &&
@@ -344,16 +359,24 @@ static void check_code(checker* c, int nesting) {
       return reader_fail(&c->r, "a variable of no kind");
     }
     plain += (kind & CO_FAST_LOCAL) != 0;
-    b.free_count += (kind & CO_FAST_FREE) != 0;
+    b->free_count += (kind & CO_FAST_FREE) != 0;
   }
   const uint64_t parameters = (uint64_t)args + keyword + !!(flags & CO_VARARGS) + !!(flags & CO_VARKEYWORDS);
-  if (positional > args || parameters > plain || b.stack_size > kMaxStack || b.locals > kMaxLocals) {
+  if (positional > args || parameters > plain || b->stack_size > kMaxStack || b->locals > kMaxLocals) {
     return reader_fail(&c->r, "a code object's sizes contradict each other");
   }
-  b.is_generator = (flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0;
-  const char* what = check_body(&b, code.at, (uint32_t)(code.end - code.at), table);
-  if (what == NULL) what = wvm_line_table_fault(lines, b.count);
+  b->parameters = (uint32_t)parameters;
+  b->is_generator = (flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0;
+  const char* what = check_body(b, code.at, (uint32_t)(code.end - code.at), table);
+  if (what == NULL) what = wvm_line_table_fault(lines, b->count);
   if (what != NULL) reader_fail(&c->r, what);
+}
+
+static void check_code(checker* c, int nesting) {
+  code_body b = {0};
+  code_constant* constants = NULL;
+  check_code_with(c, nesting, &b, &constants);
+  free(constants);
 }
 
 static void check_value(checker* c, int nesting, position where) {

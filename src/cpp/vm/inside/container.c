@@ -10,6 +10,8 @@ const char wvm_id[] = "cpython-3.13.5/walle-2";
 /* Flags of a module's entry. */
 enum { kIsPackage = 1, kBehindFirst = 2 };
 
+/* The layout's own, and bounds on what a hostile container may make us allocate: far above the built-in
+ * library, which has 1 MB in all. */
 enum {
   kIdBytes = 32,
   kHeaderBytes = 60,
@@ -21,6 +23,7 @@ enum {
 
 uint32_t wvm_checksum(const uint8_t* data, size_t size) {
   uint32_t crc = 0xffffffffu;
+  /* CRC-32 bit by bit: a table would cost 1 KB to save some milliseconds per MB, once per bundle. */
   for (size_t i = 0; i < size; ++i) {
     crc ^= data[i];
     for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (0xedb88320u & (0u - (crc & 1)));

@@ -73,6 +73,7 @@ static const wvm_api kApi = {
     .attach = wvm_attach,
     .call = wvm_call,
     .cancel = wvm_interrupt,
+    .nudge = wvm_nudge,
     .stats = wvm_read_stats,
     .release_result = wvm_release_result,
     .bundle_open = open_bundle,

@@ -22,10 +22,16 @@ static PyObject* answer(int status, wvm_host_result* result) {
     return wvm_number_to_python(&result->value);
   PyObject* object = NULL;
   wvm_current->charging = 1;
-  if (status == 0)
+  if (status == 0) {
     object = wvm_to_python(&result->value);
-  else
+    if (object == NULL && PyErr_ExceptionMatches(PyExc_MemoryError)) {
+      PyErr_Clear();
+      wvm_collect_garbage();
+      object = wvm_to_python(&result->value);
+    }
+  } else {
     wvm_raise(&result->error);
+  }
   wvm_current->charging = 0;
   if (result->free_result != NULL) result->free_result(result->state);
   return object;
@@ -38,6 +44,15 @@ static int invoke(const wvm_host_function* function, wvm_isolate* isolate, const
   const int status = function->call(isolate->user, args, count, result);
   wvm_regain_interpreter(isolate);
   return status;
+}
+
+static int invoke_afresh(const wvm_host_function* function, wvm_isolate* isolate, const wvm_value* args,
+                         size_t count, wvm_host_result* result) {
+  result->free_result = NULL;
+  result->exhausted = 0;
+  result->error.kind = WVM_RUNTIME_ERROR;
+  result->error.text[0] = 0;
+  return invoke(function, isolate, args, count, result);
 }
 
 static PyObject* host_call(PyObject* self, PyObject* const* args, Py_ssize_t count) {
@@ -61,10 +76,13 @@ static PyObject* host_call(PyObject* self, PyObject* const* args, Py_ssize_t cou
     ++converted;
   if (converted == count) {
     wvm_host_result result;
-    result.free_result = NULL;
-    result.error.kind = WVM_RUNTIME_ERROR;
-    result.error.text[0] = 0;
-    object = answer(invoke(function, isolate, values, (size_t)count, &result), &result);
+    int status = invoke_afresh(function, isolate, values, (size_t)count, &result);
+    /* What stands in the way may be garbage of the task. A second refusal is final. */
+    if (status != 0 && result.exhausted && !wvm_must_stop()) {
+      wvm_collect_garbage();
+      status = invoke_afresh(function, isolate, values, (size_t)count, &result);
+    }
+    object = answer(status, &result);
   }
   if (arena != NULL) wvm_arena_free(arena);
   return object;

@@ -2,6 +2,7 @@
  * made out of the host-call table. */
 #include "vm/inside/inside.h"
 
+#include <frameobject.h>
 #include <internal/pycore_import.h>
 #include <internal/pycore_pylifecycle.h>
 
@@ -25,6 +26,45 @@ static wvm_module* find_module(const char* name, size_t size, wvm_bundle** owner
   return found;
 }
 
+/* The innermost frame that is not the importer's own decides, by a mark that only library code has: a task
+ * may call the importer's functions itself, and name its files as the library's. */
+static int asked_by_task(void) {
+  PyFrameObject* frame = PyEval_GetFrame();
+  Py_XINCREF(frame);
+  int by_task = 0;
+  while (frame != NULL) {
+    PyCodeObject* code = PyFrame_GetCode(frame);
+    const int library = (code->co_flags & WVM_LIBRARY_CODE) != 0;
+    const int importer = library && PyUnicode_EqualToUTF8(code->co_filename, "<_bootstrap>");
+    Py_DECREF(code);
+    by_task = !library;
+    if (!importer) break;
+    PyFrameObject* outer = PyFrame_GetBack(frame);
+    Py_SETREF(frame, outer);
+    by_task = 0;
+  }
+  Py_XDECREF(frame);
+  return by_task;
+}
+
+/* An allow-list is asked for top-level names, and only for imports written in the task itself: what a library
+ * module imports for its own use is the library's business. -1 with ImportError. */
+static int check_import(PyObject* name) {
+  wvm_isolate* isolate = wvm_current;
+  if (isolate == NULL || isolate->imports == NULL || !asked_by_task()) return 0;
+  const char* text = PyUnicode_AsUTF8(name);
+  if (text == NULL) return -1;
+  const size_t length = strcspn(text, ".");
+  for (size_t i = 0; i < isolate->import_count; ++i) {
+    if (strlen(isolate->imports[i]) == length && memcmp(isolate->imports[i], text, length) == 0) return 0;
+  }
+  wvm_bundle* owner;
+  if (find_module(text, strlen(text), &owner) != NULL && owner != wvm_library()) return 0;
+  isolate->refused = WVM_REASON_IMPORT;
+  PyErr_Format(PyExc_ImportError, "import of %R is not allowed for this task", name);
+  return -1;
+}
+
 static int is_host_module(const char* name) {
   const wvm_host* host = wvm_host_table();
   for (size_t i = 0; i < host->function_count; ++i) {
@@ -38,6 +78,7 @@ static PyObject* importer_find(PyObject* self, PyObject* name) {
   Py_ssize_t size;
   const char* text = PyUnicode_AsUTF8AndSize(name, &size);
   if (text == NULL) return NULL;
+  /* In this order nothing of a task can stand in for a part of Python. */
   if (find_builtin(text) != NULL) return PyLong_FromLong(kBuiltin);
   wvm_bundle* owner;
   const wvm_module* module = find_module(text, (size_t)size, &owner);
@@ -52,6 +93,7 @@ static PyObject* importer_code(PyObject* self, PyObject* name) {
   if (text == NULL) return NULL;
   wvm_bundle* owner;
   wvm_module* module = find_module(text, (size_t)size, &owner);
+  if (check_import(name) < 0) return NULL;
   if (module == NULL) return PyErr_Format(PyExc_ImportError, "no module %R", name);
   return wvm_read_module(owner, module);
 }
@@ -59,7 +101,7 @@ static PyObject* importer_code(PyObject* self, PyObject* name) {
 static PyObject* importer_builtin(PyObject* self, PyObject* spec) {
   (void)self;
   PyObject* name = PyObject_GetAttrString(spec, "name");
-  const char* text = name ? PyUnicode_AsUTF8(name) : NULL;
+  const char* text = name && check_import(name) == 0 ? PyUnicode_AsUTF8(name) : NULL;
   const struct _inittab* entry = text ? find_builtin(text) : NULL;
   PyObject* module = NULL;
   if (entry != NULL) {
@@ -80,23 +122,9 @@ static PyObject* importer_builtin(PyObject* self, PyObject* spec) {
   return module;
 }
 
-/* An allow-list is asked for top-level names, and only for imports written in the task itself: what a library
- * module imports for its own use is the library's business. */
 static PyObject* importer_check(PyObject* self, PyObject* name) {
   (void)self;
-  wvm_isolate* isolate = wvm_current;
-  if (isolate == NULL || isolate->imports == NULL) Py_RETURN_NONE;
-  const char* text = PyUnicode_AsUTF8(name);
-  if (text == NULL) return NULL;
-  const size_t length = strcspn(text, ".");
-  for (size_t i = 0; i < isolate->import_count; ++i) {
-    if (strlen(isolate->imports[i]) == length && memcmp(isolate->imports[i], text, length) == 0)
-      Py_RETURN_NONE;
-  }
-  wvm_bundle* owner;
-  if (find_module(text, strlen(text), &owner) != NULL && owner != wvm_library()) Py_RETURN_NONE;
-  isolate->refused = WVM_REASON_IMPORT;
-  return PyErr_Format(PyExc_ImportError, "import of %R is not allowed for this task", name);
+  return check_import(name) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject* importer_log(PyObject* self, PyObject* const* args, Py_ssize_t count) {
@@ -121,7 +149,8 @@ static PyObject* importer_host(PyObject* self, PyObject* name) {
 }
 
 static PyObject* importer_tensor(PyObject* self, PyObject* unused) {
-  (void)self, (void)unused;
+  (void)self;
+  (void)unused;
   return Py_XNewRef(wvm_tensor_type());
 }
 

@@ -5,6 +5,8 @@
  * are inflated once per process, 1 MB in all, about 15 ms. */
 #include "vm/inside/inside.h"
 
+/* Of the RFC: bits of the longest code, symbols of lengths and distances, and of the fixed code, which has
+ * two more lengths than may occur. */
 enum { kMaxBits = 15, kLengthCodes = 286, kDistanceCodes = 30, kFixedCodes = 288 };
 
 typedef struct {
@@ -114,7 +116,7 @@ static void codes(stream* s, const huffman* lengths, const huffman* distances) {
 }
 
 static void stored_block(stream* s) {
-  s->bits = 0;
+  s->bits = 0; /* the rest of the byte that was begun is padding */
   s->bit_count = 0;
   if (s->in_size - s->in_at < 4) {
     s->failed = 1;
@@ -135,6 +137,7 @@ static void stored_block(stream* s) {
 static void fixed_block(stream* s) {
   huffman lengths, distances;
   uint8_t sizes[kFixedCodes];
+  /* RFC 1951, section 3.2.6. */
   for (int i = 0; i < kFixedCodes; ++i) sizes[i] = i < 144 ? 8 : i < 256 ? 9 : i < 280 ? 7 : 8;
   build(&lengths, sizes, kFixedCodes);
   memset(sizes, 5, kDistanceCodes);
@@ -145,7 +148,7 @@ static void fixed_block(stream* s) {
 static int read_code_lengths(stream* s, uint8_t* sizes, int total, const huffman* order) {
   for (int at = 0; at < total && !s->failed;) {
     const int symbol = decode(s, order);
-    if (symbol < 16) {
+    if (symbol < 16) { /* section 3.2.7: a length itself; 16 repeats the last one, 17 and 18 repeat zero */
       sizes[at++] = (uint8_t)symbol;
       continue;
     }
@@ -163,7 +166,8 @@ static int read_code_lengths(stream* s, uint8_t* sizes, int total, const huffman
 static void dynamic_block(stream* s) {
   static const uint8_t kOrder[] = {16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15};
   huffman lengths, distances;
-  uint8_t sizes[kLengthCodes + 32] = {0};
+  uint8_t sizes[kLengthCodes + 32] = {
+      0}; /* both codes in one run, as they are sent: 30 distances, rounded up */
   const int length_count = take_bits(s, 5) + 257, distance_count = take_bits(s, 5) + 1,
             order_count = take_bits(s, 4) + 4;
   if (s->failed || length_count > kLengthCodes || distance_count > kDistanceCodes) {
@@ -175,7 +179,7 @@ static void dynamic_block(stream* s) {
   memset(sizes, 0, sizeof sizes);
   const huffman order = lengths;
   if (s->failed || read_code_lengths(s, sizes, length_count + distance_count, &order) < 0 ||
-      sizes[256] == 0 || build(&lengths, sizes, length_count) < 0 ||
+      sizes[256] == 0 /* a block that cannot end */ || build(&lengths, sizes, length_count) < 0 ||
       build(&distances, sizes + length_count, distance_count) < 0) {
     s->failed = 1;
     return;

@@ -19,7 +19,9 @@
 #include <internal/pycore_pystate.h>
 #include "vm/abi.h"
 
-enum { kIdle = 0, kRunning = -1 }; /* isolate state; above zero: a wvm_reason, the task is unwinding */
+/* Isolate state; above zero: a wvm_reason, the task is unwinding. kNudged: running, and the host wants to be
+ * asked. */
+enum { kIdle = 0, kRunning = -1, kNudged = -2 };
 
 /* What was called lately: two names and their interned Python strings. */
 typedef struct wvm_target {
@@ -45,6 +47,8 @@ struct wvm_isolate {
   atomic_int state;
   wvm_counter heap, heap_peak, denied, calls, cancels;
   size_t heap_cap, stack_cap;
+  uint64_t collect_at;  /* heap bytes beyond which garbage is looked for; 0: the next call decides */
+  int wants_collection; /* at the next safe place between two instructions */
   uint64_t denied_before;
   void* user;
   wvm_bundle** bundles;
@@ -56,8 +60,13 @@ struct wvm_isolate {
   PyObject* tensor_type;
   wvm_target targets[WVM_KEPT_TARGETS];
   size_t next_target;
+  /* Calls must not fail: its modules and types are being taken apart, or the exception that ends it is made.
+   */
+  int ending, raising;
   size_t leaving; /* bytes of the value that is being converted for the host */
   int charging;   /* tensors that enter now were made for the task: answers of host calls */
+  /* Whose host call the host was in when it called this one on the same thread; leaving goes back there. */
+  struct wvm_isolate* outer;
 };
 
 extern _Thread_local wvm_isolate* wvm_current;
@@ -71,16 +80,22 @@ PyObject* wvm_find_function(wvm_isolate* isolate, const char* module, const char
 void wvm_forget_functions(wvm_isolate* isolate);
 
 /* memory.c */
-int wvm_charge(size_t bytes); /* counts native memory against the heap limit; -1 with MemoryError set */
+/* Counts native memory against the heap limit; -1 with MemoryError set. Where it may, it collects garbage
+ * first: that runs finalisers of the task, so nothing half made may be in reach. */
+int wvm_charge(size_t bytes, int may_collect);
+void wvm_collect_garbage(void);
 void wvm_discharge(size_t bytes);
 void wvm_install_allocators(void);
 void wvm_install_arenas(void);
 
 /* interrupt.c */
+int wvm_must_stop(void);            /* 1 without an exception; asks the host where it wants to be asked */
 int wvm_interrupted(void);          /* 1 with an exception set */
+int wvm_interrupted_call(void);     /* the same for calls, but for those that must not fail */
 int wvm_raise_if_interrupted(void); /* -1 with an exception set */
 int wvm_unwinding(void);
 void wvm_interrupt(wvm_isolate* isolate, int reason);
+void wvm_nudge(wvm_isolate* isolate);
 void wvm_stack_exhausted(void);
 int wvm_stack_levels(
     size_t cap); /* C recursion levels the running thread has room for, within `cap` bytes unless 0 */
@@ -128,6 +143,10 @@ typedef struct {
 /* Longer qualified names are stored: a bundle of few bytes could otherwise ask for gigabytes of derived ones.
  */
 enum { WVM_DERIVED_NAME = 4096 };
+
+/* In co_flags of the library's own code, set by code_reader.c alone: who asks for an import goes by it. No
+ * flag of CPython's, and none that a bundle or replace() can set. */
+enum { WVM_LIBRARY_CODE = 1 << 30 };
 
 extern const char wvm_id[];
 wvm_bundle* wvm_library(void); /* the built-in container */

@@ -17,8 +17,36 @@ enum { kBytesPerLevel = 1536, kReserve = 96 * 1024, kFloor = 64 * 1024 };
 
 void wvm_interrupt(wvm_isolate* isolate, int reason) {
   int expected = kRunning;
-  if (!atomic_compare_exchange_strong(&isolate->state, &expected, reason)) return;
+  while (!atomic_compare_exchange_weak(&isolate->state, &expected, reason)) {
+    if (expected != kRunning && expected != kNudged) return;
+  }
   _Py_set_eval_breaker_bit(isolate->thread, _PY_SIGNALS_PENDING_BIT);
+}
+
+void wvm_nudge(wvm_isolate* isolate) {
+  int expected = kRunning;
+  if (!atomic_compare_exchange_strong(&isolate->state, &expected, kNudged)) return;
+  _Py_set_eval_breaker_bit(isolate->thread, _PY_SIGNALS_PENDING_BIT);
+}
+
+static void ask_host(wvm_isolate* isolate) {
+  /* The bit goes first: an interrupt that comes between the two lines has changed the state. */
+  _Py_unset_eval_breaker_bit(isolate->thread, _PY_SIGNALS_PENDING_BIT);
+  int expected = kNudged;
+  if (!atomic_compare_exchange_strong(&isolate->state, &expected, kRunning)) {
+    _Py_set_eval_breaker_bit(isolate->thread, _PY_SIGNALS_PENDING_BIT);
+    return;
+  }
+  if (wvm_host_table()->must_stop(isolate->user)) wvm_interrupt(isolate, WVM_REASON_CANCELLED);
+}
+
+int wvm_must_stop(void) {
+  wvm_isolate* isolate = wvm_current;
+  if (isolate == NULL) return 0;
+  const int state = atomic_load_explicit(&isolate->state, memory_order_relaxed);
+  if (state == kRunning || state == kIdle) return 0;
+  if (state == kNudged) ask_host(isolate);
+  return wvm_unwinding();
 }
 
 int wvm_unwinding(void) {
@@ -27,15 +55,22 @@ int wvm_unwinding(void) {
 }
 
 int wvm_raise_if_interrupted(void) {
-  if (!wvm_unwinding()) return 0;
+  if (!wvm_must_stop()) return 0;
   wvm_isolate* isolate = wvm_current;
   if (isolate->thread != _PyThreadState_GET()) return 0;
   wvm_tally(&isolate->cancels);
+  isolate->raising = 1;
   PyErr_SetNone(PyExc_KeyboardInterrupt);
+  isolate->raising = 0;
   return -1;
 }
 
-int wvm_interrupted(void) { return wvm_unwinding() && wvm_raise_if_interrupted() < 0; }
+int wvm_interrupted(void) { return wvm_must_stop() && wvm_raise_if_interrupted() < 0; }
+
+int wvm_interrupted_call(void) {
+  const wvm_isolate* isolate = wvm_current;
+  return isolate != NULL && !isolate->ending && !isolate->raising && wvm_interrupted();
+}
 
 /* Called where CPython would abort the process: recursion inside the handling of a recursion error. */
 void wvm_stack_exhausted(void) {
@@ -97,7 +132,7 @@ int wvm_sleep(PyTime_t timeout) {
 
 PyLockStatus wvm_wait_for_lock(PyThread_type_lock lock, long long microseconds) {
   while (microseconds != 0) {
-    if (wvm_unwinding()) return PY_LOCK_INTR;
+    if (wvm_must_stop()) return PY_LOCK_INTR;
     const long long slice =
         microseconds < 0 || microseconds > kSliceMicroseconds ? kSliceMicroseconds : microseconds;
     if (PyThread_acquire_lock_timed(lock, slice, 0) == PY_LOCK_ACQUIRED) return PY_LOCK_ACQUIRED;

@@ -18,15 +18,18 @@ static pthread_mutex_t lifecycle = PTHREAD_MUTEX_INITIALIZER;
  * become the current thread. Taking and dropping it per call cost 0.2 us in two mutexes and two signals. */
 static void attach_thread(wvm_isolate* isolate) {
   wvm_current = isolate;
-  _Py_tss_tstate = isolate->thread;
+  _Py_tss_tstate = isolate == NULL ? NULL : isolate->thread;
 }
 
-static void detach_thread(void) {
-  _Py_tss_tstate = NULL;
-  wvm_current = NULL;
+/* The thread may be inside another isolate, in a host call of its: that one stands aside and comes back with
+ * attach_thread(). */
+static wvm_isolate* step_aside(void) {
+  wvm_isolate* outer = wvm_current;
+  attach_thread(NULL);
+  return outer;
 }
 
-void wvm_release_interpreter(void) { detach_thread(); }
+void wvm_release_interpreter(void) { attach_thread(NULL); }
 void wvm_regain_interpreter(wvm_isolate* isolate) { attach_thread(isolate); }
 
 static int enter(wvm_isolate* isolate, wvm_result* result) {
@@ -39,6 +42,7 @@ static int enter(wvm_isolate* isolate, wvm_result* result) {
     }
     return -1;
   }
+  isolate->outer = step_aside();
   attach_thread(isolate);
   isolate->thread->c_recursion_remaining = room;
   isolate->denied_before = wvm_count(&isolate->denied);
@@ -50,9 +54,9 @@ static int enter(wvm_isolate* isolate, wvm_result* result) {
 
 static void leave(wvm_isolate* isolate) {
   /* A cancel between the two lines finds nothing running; one before left its bit. */
-  if (atomic_exchange(&isolate->state, kIdle) > 0)
+  if (atomic_exchange(&isolate->state, kIdle) != kRunning)
     _Py_unset_eval_breaker_bit(isolate->thread, _PY_SIGNALS_PENDING_BIT);
-  detach_thread();
+  attach_thread(isolate->outer);
 }
 
 static char** copy_names(const char* const* names, size_t count) {
@@ -104,6 +108,7 @@ static int new_interpreter(wvm_isolate* isolate) {
 static void end_interpreter(wvm_isolate* isolate) {
   /* Unwinding from the first instruction: no destructor of the task can keep its interpreter alive. */
   isolate->heap_cap = 0;
+  isolate->ending = 1;
   atomic_store(&isolate->state, WVM_REASON_CANCELLED);
   _Py_set_eval_breaker_bit(isolate->thread, _PY_SIGNALS_PENDING_BIT);
   Py_CLEAR(isolate->tensor_type);
@@ -153,18 +158,22 @@ wvm_isolate* wvm_create(const wvm_limits* limits, void* user, wvm_result* failur
                    "no memory for another isolate, or this thread's stack is below 256 KB");
     return NULL;
   }
+  wvm_isolate* outer = step_aside();
   pthread_mutex_lock(&lifecycle);
   isolate = create_locked(isolate, limits, failure);
   pthread_mutex_unlock(&lifecycle);
+  attach_thread(outer);
   return isolate;
 }
 
 void wvm_destroy(wvm_isolate* isolate) {
+  wvm_isolate* outer = step_aside();
   pthread_mutex_lock(&lifecycle);
   attach_thread(isolate);
   isolate->thread->c_recursion_remaining = wvm_stack_levels(0);
   end_interpreter(isolate);
   pthread_mutex_unlock(&lifecycle);
+  attach_thread(outer);
   free_shell(isolate);
 }
 

@@ -10,19 +10,56 @@
 
 #include "vm/inside/inside.h"
 
+#include <internal/pycore_ceval.h>
+
 _Thread_local wvm_isolate* wvm_current;
 
 /* A task that swallows MemoryError and asks again is stopped after this many refusals. */
 enum { kPatience = 1000, kArenaBytes = 256 * 1024, kKeptArenas = 16 };
 
-static int room_for(size_t bytes) {
-  wvm_isolate* isolate = wvm_current;
+static int fits(size_t bytes) {
+  const wvm_isolate* isolate = wvm_current;
   if (isolate == NULL || isolate->heap_cap == 0) return 1;
-  if (bytes <= isolate->heap_cap && wvm_count(&isolate->heap) <= isolate->heap_cap - bytes) return 1;
+  return bytes <= isolate->heap_cap && wvm_count(&isolate->heap) <= isolate->heap_cap - bytes;
+}
+
+static int room_for(size_t bytes) {
+  if (fits(bytes)) return 1;
+  wvm_isolate* isolate = wvm_current;
   wvm_tally(&isolate->denied);
   if (wvm_count(&isolate->denied) - isolate->denied_before > kPatience)
     wvm_interrupt(isolate, WVM_REASON_HEAP);
   return 0;
+}
+
+/* Close to its cap a heap is looked through before it is refused more: cycles of large things are few
+ * objects, and the collector counts objects. Again only when it has grown by a sixteenth, so that a heap that
+ * is full of what is in use is not looked through all the time. */
+static void collect_soon(wvm_isolate* isolate, uint64_t heap) {
+  const uint64_t cap = isolate->heap_cap;
+  if (isolate->collect_at == 0 || heap < cap / 2) isolate->collect_at = cap - cap / 4;
+  if (heap <= isolate->collect_at) return;
+  isolate->collect_at = heap + cap / 16;
+  isolate->wants_collection = 1;
+  _Py_set_eval_breaker_bit(isolate->thread, _PY_GC_SCHEDULED_BIT);
+}
+
+/* Asked by CPython when it is about to collect on its own account: 1 if all generations are to be looked at.
+ */
+int wvm_wants_collection(void) {
+  wvm_isolate* isolate = wvm_current;
+  if (isolate == NULL || !isolate->wants_collection) return 0;
+  isolate->wants_collection = 0;
+  return 1;
+}
+
+/* Also where the task has switched its collector off: the limit is the host's. */
+void wvm_collect_garbage(void) {
+  PyObject* exception = PyErr_GetRaisedException();
+  const int enabled = PyGC_Enable();
+  PyGC_Collect();
+  if (!enabled) PyGC_Disable();
+  PyErr_SetRaisedException(exception);
 }
 
 static void count(ptrdiff_t bytes) {
@@ -30,7 +67,9 @@ static void count(ptrdiff_t bytes) {
   if (isolate == NULL) return;
   const uint64_t heap = wvm_count(&isolate->heap) + (uint64_t)bytes;
   wvm_set_count(&isolate->heap, heap);
-  if (bytes > 0 && heap > wvm_count(&isolate->heap_peak)) wvm_set_count(&isolate->heap_peak, heap);
+  if (bytes <= 0) return;
+  if (heap > wvm_count(&isolate->heap_peak)) wvm_set_count(&isolate->heap_peak, heap);
+  if (isolate->heap_cap != 0) collect_soon(isolate, heap);
 }
 
 /* For allocations whose failure nobody could report (a static type's dictionary): bounded by 256 KB for all
@@ -47,7 +86,8 @@ void wvm_restore_heap_cap(size_t cap) {
   if (wvm_current != NULL) wvm_current->heap_cap = cap;
 }
 
-int wvm_charge(size_t bytes) {
+int wvm_charge(size_t bytes, int may_collect) {
+  if (may_collect && !fits(bytes)) wvm_collect_garbage();
   if (!room_for(bytes)) {
     PyErr_NoMemory();
     return -1;

@@ -8,7 +8,10 @@ const wvm_dtype wvm_dtypes[] = {
 };
 enum { kTypeCount = sizeof wvm_dtypes / sizeof wvm_dtypes[0] };
 
-const wvm_memory wvm_task_memory = {.charge = wvm_charge, .discharge = wvm_discharge};
+/* For results of operators, whose operands are held: finalisers may run. */
+static int charge_after_collecting(size_t bytes) { return wvm_charge(bytes, 1); }
+
+const wvm_memory wvm_task_memory = {.charge = charge_after_collecting, .discharge = wvm_discharge};
 
 static int can_enter(int dtype) { return dtype < kTypeCount && wvm_dtypes[dtype].format[0] != 0; }
 
@@ -66,7 +69,7 @@ static tensor_object* adopt(const wvm_view* view) {
 
 PyObject* wvm_tensor_result(const wvm_view* view) {
   const size_t bytes = (size_t)view->tensor->bytes;
-  const int counted = wvm_charge(kHeaderBytes) == 0;
+  const int counted = wvm_charge(kHeaderBytes, 0) == 0;
   tensor_object* self = counted ? adopt(view) : NULL;
   if (self == NULL) {
     view->tensor->release(view->tensor);
@@ -102,7 +105,7 @@ PyObject* wvm_tensor_wrap(wvm_tensor* tensor, int charged) {
     return NULL;
   }
   const size_t bytes = charged ? (size_t)tensor->bytes + kHeaderBytes : 0;
-  if (bytes && wvm_charge(bytes) < 0) return NULL;
+  if (bytes && wvm_charge(bytes, 0) < 0) return NULL;
   const wvm_view view = whole(tensor);
   tensor_object* self = adopt(&view);
   if (self == NULL) {

@@ -13,7 +13,7 @@ static tensor_object* allocate(int dtype, int rank, const int64_t* shape) {
       return NULL;
     }
   }
-  if (wvm_charge((size_t)bytes) < 0) return NULL;
+  if (wvm_charge((size_t)bytes, 1) < 0) return NULL;
   view.tensor = wvm_host_table()->allocate_tensor((uint8_t)dtype, (uint8_t)rank, shape);
   if (view.tensor == NULL) {
     wvm_discharge((size_t)bytes);

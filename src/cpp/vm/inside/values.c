@@ -60,7 +60,7 @@ static int from_python(PyObject* object, wvm_value* value, void** arena, int dep
 /* Counted against the task's heap limit until the conversion ends: a part that is named often is copied as
  * often. */
 static void* take(void** arena, size_t size) {
-  if (wvm_charge(size) < 0) return NULL;
+  if (wvm_charge(size, 0) < 0) return NULL; /* finalisers could change what is being converted */
   wvm_current->leaving += size;
   void* piece = wvm_arena_take(arena, size);
   if (piece == NULL) PyErr_NoMemory();
@@ -146,7 +146,7 @@ static int tensor_from(PyObject* object, wvm_value* value, void** arena) {
   const tensor_object* self = (tensor_object*)object;
   if (!wvm_is_dense(&self->view)) {
     const size_t bytes = (size_t)wvm_elements(&self->view) * wvm_dtypes[wvm_dtype_of(self)].size;
-    if (wvm_charge(bytes) < 0) return -1;
+    if (wvm_charge(bytes, 0) < 0) return -1;
     wvm_current->leaving += bytes;
   }
   wvm_tensor* tensor = wvm_tensor_of(object, arena);

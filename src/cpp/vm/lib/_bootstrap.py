@@ -3,14 +3,24 @@
 CPython's import.c calls the functions below by name on the module it keeps as "_frozen_importlib". `_walle`
 (C) is placed into this module's globals before it runs.
 """
+
 _BUILTIN, _MODULE, _PACKAGE, _HOST = 1, 2, 3, 4
 _modules = None
-_getframe = None
 
 
 class ModuleSpec:
-    __slots__ = ('name', 'loader', 'origin', 'submodule_search_locations', '_initializing', 'cached',
-                 'loader_state', 'has_location', '_set_fileattr', '_uninitialized_submodules')
+    __slots__ = (
+        "name",
+        "loader",
+        "origin",
+        "submodule_search_locations",
+        "_initializing",
+        "cached",
+        "loader_state",
+        "has_location",
+        "_set_fileattr",
+        "_uninitialized_submodules",
+    )
 
     def __init__(self, name, origin, package=False):
         self.name = name
@@ -24,11 +34,11 @@ class ModuleSpec:
     def parent(self):
         if self.submodule_search_locations is not None:
             return self.name
-        return self.name.rpartition('.')[0]
+        return self.name.rpartition(".")[0]
 
 
 def _module_repr(module):
-    return '<module %r>' % (getattr(module, '__name__', '?'),)
+    return "<module %r>" % (getattr(module, "__name__", "?"),)
 
 
 def _call_with_frames_removed(function, *args, **kwargs):
@@ -74,7 +84,7 @@ def _load(name, parent):
     kind = _walle.find(name)
     if not kind:
         raise _missing(name)
-    spec = ModuleSpec(name, 'walle', kind == _PACKAGE)
+    spec = ModuleSpec(name, "walle", kind == _PACKAGE)
     spec._initializing = True
     module = _make(kind, spec)
     module.__spec__ = spec
@@ -87,34 +97,27 @@ def _load(name, parent):
     spec._initializing = False
     module = _modules[name]
     if parent:
-        setattr(_modules[parent], name.rpartition('.')[2], module)
+        setattr(_modules[parent], name.rpartition(".")[2], module)
     return module
 
 
-def _written_by_task():
-    # Library files are named "<name>"; the first frame outside this file decides.
-    frame = _getframe(1)
-    while frame is not None and frame.f_code.co_filename == '<_bootstrap>':
-        frame = frame.f_back
-    return frame is not None and not frame.f_code.co_filename.startswith('<')
-
-
 def _find_and_load(name, import_):
+    if type(name) is not str:
+        raise TypeError('the name of a module is a str')  # and nothing that compares equal to others
+    _walle.check(name)
     module = _modules.get(name, _modules)
-    if _written_by_task():
-        _walle.check(name)
     if module is None:
-        raise ModuleNotFoundError('import of %s halted' % name, name=name)
+        raise ModuleNotFoundError("import of %s halted" % name, name=name)
     if module is not _modules:
         return module
-    parent = name.rpartition('.')[0]
+    parent = name.rpartition(".")[0]
     if parent:
         if parent not in _modules:
             import_(parent)
         if name in _modules:
             return _modules[name]
-        if not hasattr(_modules[parent], '__path__'):
-            raise ModuleNotFoundError('no module named %r; %r is not a package' % (name, parent), name=name)
+        if not hasattr(_modules[parent], "__path__"):
+            raise ModuleNotFoundError("no module named %r; %r is not a package" % (name, parent), name=name)
     return _load(name, parent)
 
 
@@ -124,11 +127,11 @@ def _gcd_import(name, package=None, level=0):
 
 def _handle_fromlist(module, fromlist, import_, *, recursive=False):
     for name in fromlist:
-        if name == '*':
-            if not recursive and hasattr(module, '__all__'):
+        if name == "*":
+            if not recursive and hasattr(module, "__all__"):
                 _handle_fromlist(module, module.__all__, import_, recursive=True)
         elif not hasattr(module, name):
-            full = module.__name__ + '.' + name
+            full = module.__name__ + "." + name
             if _walle.find(full):
                 import_(full)
     return module
@@ -137,16 +140,16 @@ def _handle_fromlist(module, fromlist, import_, *, recursive=False):
 class _Stream:
     """sys.stdout and sys.stderr of a task: whole lines go to the host's log."""
 
-    encoding = 'utf-8'
-    errors = 'backslashreplace'
+    encoding = "utf-8"
+    errors = "backslashreplace"
     closed = False
 
     def __init__(self, level):
         self._level = level
-        self._rest = ''
+        self._rest = ""
 
     def write(self, text):
-        lines = (self._rest + text).split('\n')
+        lines = (self._rest + text).split("\n")
         self._rest = lines.pop()
         for line in lines:
             _walle.log(self._level, line)
@@ -155,7 +158,7 @@ class _Stream:
     def flush(self):
         if self._rest:
             _walle.log(self._level, self._rest)
-            self._rest = ''
+            self._rest = ""
 
     def isatty(self):
         return False
@@ -165,10 +168,9 @@ class _Stream:
 
 
 def _install(modules):
-    global _modules, _sys, _getframe
+    global _modules, _sys
     _modules = modules
     _sys = modules['sys']
-    _getframe = _sys._getframe
     modules['_walle'] = _walle
     _sys.stdout = _sys.__stdout__ = _Stream(1)
     _sys.stderr = _sys.__stderr__ = _Stream(3)
@@ -176,9 +178,9 @@ def _install(modules):
     _sys.path = []
     _sys.meta_path = []
     _sys.path_hooks = []
-    _sys.argv = ['walle']
-    for name in ('exit', 'quit', 'open', 'input', 'breakpoint'):
-        _sys.modules['builtins'].__dict__.pop(name, None)
+    _sys.argv = ["walle"]
+    for name in ("exit", "quit", "open", "input", "breakpoint"):
+        _sys.modules["builtins"].__dict__.pop(name, None)
 
 
 def _install_external_importers():

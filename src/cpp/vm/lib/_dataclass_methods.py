@@ -17,8 +17,8 @@ class _FuncBuilder:
             if unconditional:
                 setattr(cls, name, function)
             elif _set_new_attribute(cls, name, function) and overwrite_error:
-                message = f'Cannot overwrite attribute {name} in class {cls.__name__}'
-                raise TypeError(message if overwrite_error is True else f'{message} {overwrite_error}')
+                message = f"Cannot overwrite attribute {name} in class {cls.__name__}"
+                raise TypeError(message if overwrite_error is True else f"{message} {overwrite_error}")
 
 
 def _init_plan(fields, slots):
@@ -77,11 +77,14 @@ def _init_fn(fields, std_fields, kw_only_fields, frozen, has_post_init, self_nam
         if not (f.default is MISSING and f.default_factory is MISSING):
             seen_default = f
         elif seen_default:
-            raise TypeError(f'non-default argument {f.name!r} follows default argument {seen_default.name!r}')
+            raise TypeError(f"non-default argument {f.name!r} follows default argument {seen_default.name!r}")
     positional = tuple(f.name for f in std_fields)
     accepted = frozenset(f.name for f in fields if f.init)
-    defaults = {f.name: _init_default(f) for f in fields
-                if f.init and not (f.default is MISSING and f.default_factory is MISSING)}
+    defaults = {
+        f.name: _init_default(f)
+        for f in fields
+        if f.init and not (f.default is MISSING and f.default_factory is MISSING)
+    }
     required = tuple(f.name for f in (*std_fields, *kw_only_fields) if f.name not in defaults)
     post = tuple(f.name for f in fields if f._field_type is _FIELD_INITVAR) if has_post_init else None
     plan = _init_plan(fields, slots)
@@ -91,18 +94,20 @@ def _init_fn(fields, std_fields, kw_only_fields, frozen, has_post_init, self_nam
     def bind(args, kwargs):
         if len(args) > count:
             given = len(args) + 1
-            raise TypeError(f'__init__() takes {count + 1} positional arguments but {given} were given')
+            raise TypeError(f"__init__() takes {count + 1} positional arguments but {given} were given")
         values = dict(zip(positional, args))
         for name, value in kwargs.items():
             if name not in accepted:
-                raise TypeError(f'__init__() got an unexpected keyword argument {name!r}')
+                raise TypeError(f"__init__() got an unexpected keyword argument {name!r}")
             if name in values:
-                raise TypeError(f'__init__() got multiple values for argument {name!r}')
+                raise TypeError(f"__init__() got multiple values for argument {name!r}")
             values[name] = value
         missing = [name for name in required if name not in values]
         if missing:
-            raise TypeError(f'__init__() missing {len(missing)} required argument'
-                            f'{"s" if len(missing) > 1 else ""}: {", ".join(map(repr, missing))}')
+            raise TypeError(
+                f"__init__() missing {len(missing)} required argument"
+                f"{'s' if len(missing) > 1 else ''}: {', '.join(map(repr, missing))}"
+            )
         return {**defaults, **values}
 
     def __init__(self, /, *args, **kwargs):
@@ -122,8 +127,8 @@ def _init_fn(fields, std_fields, kw_only_fields, frozen, has_post_init, self_nam
 
     if made := _templated_init(fields, std_fields, kw_only_fields, frozen, has_post_init, self_name, plan):
         __init__ = made
-    __init__.__annotations__ = {**{f.name: f.type for f in (*std_fields, *kw_only_fields)}, 'return': None}
-    func_builder.add('__init__', __init__)
+    __init__.__annotations__ = {**{f.name: f.type for f in (*std_fields, *kw_only_fields)}, "return": None}
+    func_builder.add("__init__", __init__)
 
 
 def _frozen_get_del_attr(cls, fields, func_builder):
@@ -139,16 +144,17 @@ def _frozen_get_del_attr(cls, fields, func_builder):
             raise FrozenInstanceError(f"cannot delete field {name!r}")
         super(cls, self).__delattr__(name)
 
-    func_builder.add('__setattr__', __setattr__, overwrite_error=True)
-    func_builder.add('__delattr__', __delattr__, overwrite_error=True)
+    func_builder.add("__setattr__", __setattr__, overwrite_error=True)
+    func_builder.add("__delattr__", __delattr__, overwrite_error=True)
 
 
 def _repr_fn(fields):
     names = tuple(f.name for f in fields if f.repr)
 
     def __repr__(self):
-        shown = ', '.join([f'{n}={getattr(self, n)!r}' for n in names])
-        return self.__class__.__qualname__ + '(' + shown + ')'
+        shown = ", ".join([f"{n}={getattr(self, n)!r}" for n in names])
+        return self.__class__.__qualname__ + "(" + shown + ")"
+
     return recursive_repr()(__repr__)
 
 
@@ -161,6 +167,7 @@ def _eq_fn(fields):
         if other.__class__ is self.__class__:
             return all(getattr(self, n) == getattr(other, n) for n in names)
         return NotImplemented
+
     return __eq__
 
 
@@ -169,9 +176,11 @@ def _order_fn(fields, compare):
 
     def method(self, other):
         if other.__class__ is self.__class__:
-            return compare(tuple([getattr(self, n) for n in names]),
-                           tuple([getattr(other, n) for n in names]))
+            return compare(
+                tuple([getattr(self, n) for n in names]), tuple([getattr(other, n) for n in names])
+            )
         return NotImplemented
+
     return method
 
 
@@ -180,4 +189,5 @@ def _hash_add(cls, fields, func_builder):
 
     def __hash__(self):
         return hash(tuple([getattr(self, n) for n in names]))
-    func_builder.add('__hash__', __hash__, unconditional=True)
+
+    func_builder.add("__hash__", __hash__, unconditional=True)

@@ -1,4 +1,5 @@
 """StringIO and BytesIO: memory streams with the documented behaviour; there are no files."""
+
 from _collections_abc import Iterator
 
 SEEK_SET, SEEK_CUR, SEEK_END = 0, 1, 2
@@ -30,7 +31,7 @@ class IOBase(Iterator):
 
     def _check(self):
         if self.closed:
-            raise ValueError('I/O operation on closed file.')
+            raise ValueError("I/O operation on closed file.")
 
     def readable(self):
         self._check()
@@ -46,7 +47,7 @@ class IOBase(Iterator):
         self._check()
 
     def fileno(self):
-        raise UnsupportedOperation('fileno')
+        raise UnsupportedOperation("fileno")
 
     def readlines(self, hint=-1):
         lines = []
@@ -73,7 +74,7 @@ class _Memory(IOBase):
         return self._join()
 
     def _take(self, end):
-        piece = self._data[self._at:end]
+        piece = self._data[self._at : end]
         self._at = max(self._at, min(end, len(self._data)))
         return piece
 
@@ -92,11 +93,11 @@ class _Memory(IOBase):
 
 
 class BytesIO(_Memory):
-    _newline = b'\n'
+    _newline = b"\n"
     _out = bytes
 
-    def __init__(self, initial_bytes=b''):
-        self._data = bytearray(initial_bytes or b'')
+    def __init__(self, initial_bytes=b""):
+        self._data = bytearray(initial_bytes or b"")
         self._at = 0
 
     def _join(self):
@@ -109,24 +110,24 @@ class BytesIO(_Memory):
     read1 = _Memory.read
 
     def readinto(self, buffer):
-        view = memoryview(buffer).cast('B')
+        view = memoryview(buffer).cast("B")
         piece = self.read(len(view))
-        view[:len(piece)] = piece
+        view[: len(piece)] = piece
         return len(piece)
 
     def write(self, data):
         self._check()
-        data = memoryview(data).cast('B')
+        data = memoryview(data).cast("B")
         if self._at > len(self._data):
             self._data.extend(bytes(self._at - len(self._data)))
-        self._data[self._at:self._at + len(data)] = data
+        self._data[self._at : self._at + len(data)] = data
         self._at += len(data)
         return len(data)
 
     def seek(self, offset, whence=0):
         self._check()
         if whence == 0 and offset < 0:
-            raise ValueError('negative seek value %r' % (offset,))
+            raise ValueError("negative seek value %r" % (offset,))
         base = (0, self._at, len(self._data))[whence]
         self._at = max(0, base + offset)
         return self._at
@@ -135,7 +136,7 @@ class BytesIO(_Memory):
         self._check()
         size = self._at if size is None else size
         if size < 0:
-            raise ValueError('negative size value %r' % (size,))
+            raise ValueError("negative size value %r" % (size,))
         del self._data[size:]
         return size
 
@@ -143,16 +144,16 @@ class BytesIO(_Memory):
 class StringIO(_Memory):
     """Text is kept in pieces and joined when read, so that many small writes stay linear."""
 
-    _newline = '\n'
+    _newline = "\n"
     encoding = errors = None
     line_buffering = False
 
-    def __init__(self, initial_value='', newline='\n'):
-        if newline not in (None, '', '\n', '\r', '\r\n'):
-            raise ValueError('illegal newline value: %r' % (newline,))
+    def __init__(self, initial_value="", newline="\n"):
+        if newline not in (None, "", "\n", "\r", "\r\n"):
+            raise ValueError("illegal newline value: %r" % (newline,))
         self._translate = newline
         self._pieces = []
-        self._text = ''
+        self._text = ""
         self._at = 0
         if initial_value is not None:
             self.write(initial_value)
@@ -169,7 +170,7 @@ class StringIO(_Memory):
     @property
     def _data(self):
         if self._pieces:
-            self._text += ''.join(self._pieces)
+            self._text += "".join(self._pieces)
             self._pieces = []
         return self._text
 
@@ -179,26 +180,27 @@ class StringIO(_Memory):
     def write(self, text):
         self._check()
         if not isinstance(text, str):
-            raise TypeError('string argument expected, got %r' % type(text).__name__)
+            raise TypeError("string argument expected, got %r" % type(text).__name__)
         size = len(text)
         if self._translate is None:
-            text = text.replace('\r\n', '\n').replace('\r', '\n')
-        elif self._translate in ('\r', '\r\n'):
-            text = text.replace('\n', self._translate)
-        if self._at == (len(self._text) + sum(map(len, self._pieces)) if len(self._pieces) < 64
-                        else len(self._data)):
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
+        elif self._translate in ("\r", "\r\n"):
+            text = text.replace("\n", self._translate)
+        if self._at == (
+            len(self._text) + sum(map(len, self._pieces)) if len(self._pieces) < 64 else len(self._data)
+        ):
             self._pieces.append(text)
         else:
             data = self._data
-            data += '\0' * (self._at - len(data))
-            self._text = data[:self._at] + text + data[self._at + len(text):]
+            data += "\0" * (self._at - len(data))
+            self._text = data[: self._at] + text + data[self._at + len(text) :]
         self._at += len(text)
         return size
 
     def seek(self, offset, whence=0):
         self._check()
         if whence == 0 and offset < 0:
-            raise ValueError('Negative seek position %d' % offset)
+            raise ValueError("Negative seek position %d" % offset)
         if whence and offset:
             raise OSError("Can't do nonzero cur-relative seeks")
         self._at = (offset, self._at, len(self._data))[whence]
@@ -208,7 +210,7 @@ class StringIO(_Memory):
         self._check()
         size = self._at if size is None else size
         if size < 0:
-            raise ValueError('Negative size value %d' % size)
+            raise ValueError("Negative size value %d" % size)
         self._text = self._data[:size]
         return size
 

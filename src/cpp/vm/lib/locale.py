@@ -1,4 +1,5 @@
 """The "C" locale, and only that: what calendar and strptime ask for."""
+
 LC_CTYPE, LC_NUMERIC, LC_TIME, LC_COLLATE, LC_MONETARY, LC_MESSAGES, LC_ALL = range(7)
 
 
@@ -7,9 +8,9 @@ class Error(Exception):
 
 
 def setlocale(category, locale=None):
-    if locale not in (None, '', 'C', 'POSIX'):
-        raise Error('unsupported locale setting')
-    return 'C'
+    if locale not in (None, "", "C", "POSIX"):
+        raise Error("unsupported locale setting")
+    return "C"
 
 
 def getlocale(category=LC_CTYPE):
@@ -17,4 +18,4 @@ def getlocale(category=LC_CTYPE):
 
 
 def localeconv():
-    return {'decimal_point': '.', 'thousands_sep': '', 'grouping': []}
+    return {"decimal_point": ".", "thousands_sep": "", "grouping": []}

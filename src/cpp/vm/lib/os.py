@@ -1,11 +1,12 @@
 """The part of `os` that library modules ask for. There are no files, processes or environment behind it."""
+
 import abc
 from _walle import urandom
 
-name = 'walle'
+name = "walle"
 environ = {}
-sep = '/'
-linesep = '\n'
+sep = "/"
+linesep = "\n"
 
 
 class PathLike(abc.ABC):
@@ -15,13 +16,13 @@ class PathLike(abc.ABC):
 
     @classmethod
     def __subclasshook__(cls, subclass):
-        return hasattr(subclass, '__fspath__') if cls is PathLike else NotImplemented
+        return hasattr(subclass, "__fspath__") if cls is PathLike else NotImplemented
 
 
 def fspath(path):
     if isinstance(path, (str, bytes)):
         return path
-    raise TypeError('expected str or bytes, not ' + type(path).__name__)
+    raise TypeError("expected str or bytes, not " + type(path).__name__)
 
 
 def getpid():

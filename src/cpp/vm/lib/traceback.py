@@ -1,8 +1,9 @@
 """The formatting half of `traceback`, without source lines: a device has no sources."""
+
 import sys
 from collections import namedtuple
 
-FrameSummary = namedtuple('FrameSummary', 'filename lineno name line', defaults=(None,))
+FrameSummary = namedtuple("FrameSummary", "filename lineno name line", defaults=(None,))
 
 
 def extract_tb(tb, limit=None):
@@ -27,8 +28,8 @@ def format_exception_only(exc, value=None):
         exc = value
     kind = type(exc)
     name = kind.__qualname__
-    if kind.__module__ not in ('builtins', '__main__'):
-        name = kind.__module__ + '.' + name
+    if kind.__module__ not in ("builtins", "__main__"):
+        name = kind.__module__ + "." + name
     text = str(exc)
     notes = [note + '\n' for note in getattr(exc, '__notes__', ())]
     return [name + ': ' + text + '\n' if text else name + '\n', *notes]
@@ -38,16 +39,16 @@ def format_exception(exc, value=None, tb=None, limit=None, chain=True):
     if isinstance(exc, type):
         exc = value
     if exc is None:
-        return ['NoneType: None\n']
+        return ["NoneType: None\n"]
     lines = []
     if chain and exc.__cause__ is not None:
         lines += format_exception(exc.__cause__)
-        lines.append('\nThe above exception was the direct cause of the following exception:\n\n')
+        lines.append("\nThe above exception was the direct cause of the following exception:\n\n")
     elif chain and exc.__context__ is not None and not exc.__suppress_context__:
         lines += format_exception(exc.__context__)
-        lines.append('\nDuring handling of the above exception, another exception occurred:\n\n')
+        lines.append("\nDuring handling of the above exception, another exception occurred:\n\n")
     if exc.__traceback__ is not None:
-        lines.append('Traceback (most recent call last):\n')
+        lines.append("Traceback (most recent call last):\n")
         lines += format_tb(exc.__traceback__, limit)
     lines += format_exception_only(exc)
     for member in getattr(exc, 'exceptions', ()) if isinstance(exc, BaseExceptionGroup) else ():
@@ -70,11 +71,11 @@ def print_stack(f=None, limit=None, file=None):
 
 
 def format_exc(limit=None, chain=True):
-    return ''.join(format_exception(sys.exception(), limit=limit, chain=chain))
+    return "".join(format_exception(sys.exception(), limit=limit, chain=chain))
 
 
 def print_exception(exc, value=None, tb=None, limit=None, file=None, chain=True):
-    (file or sys.stderr).write(''.join(format_exception(exc, value, tb, limit, chain)))
+    (file or sys.stderr).write("".join(format_exception(exc, value, tb, limit, chain)))
 
 
 def print_exc(limit=None, file=None, chain=True):

@@ -13,7 +13,7 @@ from ..loading import load
 from ..made_up import made_up_inputs
 from .console import emit_json, out, working
 from .exits import command
-from .options import Dims, Json, parse_dims
+from .options import Dims, Json, model_dims, symbols
 
 
 @command
@@ -30,12 +30,13 @@ def main(
     dim: Dims = None,
     json_: Json = False,
 ) -> None:
-    """Time runs one after the other."""
+    """Time runs one after the other; the shapes that were measured are printed with the result."""
     with working(f"loading {model.name}", json_):
         start = time.perf_counter()
         loaded = load(model)
         load_ms = (time.perf_counter() - start) * 1e3
-    feeds = made_up_inputs(loaded, parse_dims(dim))
+    sizes = model_dims(dim, loaded)
+    feeds = made_up_inputs(loaded, sizes)
     session = loaded.session(threads=threads)
     start = time.perf_counter()
     session.run(feeds)
@@ -52,8 +53,12 @@ def main(
     if profile:
         with session.profile(profile):
             session.run(feeds)
+    assumed = [name for name in symbols(loaded) if name not in sizes]
+    shapes = {k: list(v.shape) for k, v in feeds.items() if isinstance(v, np.ndarray)}
     found = {
         "model": str(model),
+        "inputs": shapes,
+        "assumed": dict.fromkeys(assumed, 1),
         "threads": threads,
         "runs": len(times),
         "load_ms": load_ms,
@@ -65,8 +70,19 @@ def main(
     if json_:
         emit_json(found)
         return
+    for name, value in feeds.items():
+        out.print(f"input {name}: {described(value)}")
+    if assumed:
+        out.print(f"sizes that were not given are 1: {', '.join(assumed)}; say --dim {assumed[0]}=SIZE")
     out.print(
         f"{model.name}, {threads} thread(s): median {found['median_ms']:.3f} ms, min {found['min_ms']:.3f}, "
         f"p90 {found['p90_ms']:.3f} over {len(times)} runs; load {load_ms:.1f} ms, "
         f"first run {first_ms:.1f} ms"
     )
+
+
+def described(value: object) -> str:
+    """Dtype and shape of an input that was made up."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype.name}{list(value.shape)}"
+    return "empty"

@@ -14,7 +14,7 @@ from ..model import Model
 from .array_files import read_arrays
 from .console import emit_json, file_size, out, size_text, working
 from .exits import EXIT_DIFFERS, command
-from .options import Dims, Json, parse_dims
+from .options import Dims, Json, model_dims
 
 
 @command
@@ -42,11 +42,11 @@ def main(
     from ..convert.check import check_model
 
     target = output or model.with_suffix(".walle")
-    sizes = parse_dims(dim)
     start = time.perf_counter()
     with working(f"converting {model.name}", json_):
         data, report = convert(str(model), signatures=[parse_signature(s) for s in signature or []])
         native = Model(_core.Model.create(data))
+        sizes = model_dims(dim, native)
         native.save(target)
     seconds = time.perf_counter() - start
     found = None

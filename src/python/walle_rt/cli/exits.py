@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import re
+import traceback
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 from typing import ParamSpec
 
+import click
 import typer
 
-from ..errors import ArgumentError, BackendError, Error, ModelError, NetworkError, ResourceError, TaskError
+from ..errors import (
+    ArgumentError,
+    BackendError,
+    CancelledError,
+    DeadlineError,
+    Error,
+    InternalError,
+    ModelError,
+    NetworkError,
+    ResourceError,
+    TaskError,
+)
 from .console import emit_json, err
 
 # Documented in `walle --help`; 2 is the shell convention for wrong usage, which typer uses too.
@@ -19,12 +34,16 @@ EXIT_CODES: list[tuple[type[Error], int]] = [
     (BackendError, 6),
     (TaskError, 7),
     (NetworkError, 8),
+    (DeadlineError, 10),
+    (CancelledError, 11),
 ]
 EXIT_INTERNAL = 1
 EXIT_DIFFERS = 9
+EXIT_INTERRUPTED = 130  # 128 and the number of SIGINT, as shells have it
 EXIT_HELP = (
     "Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 wrong argument, 4 model damaged or unsupported, "
-    "5 file or memory, 6 backend, 7 task, 8 network, 9 results differ."
+    "5 file or memory, 6 backend, 7 task, 8 network, 9 results differ, 10 deadline, 11 cancelled, "
+    "130 interrupted."
 )
 
 P = ParamSpec("P")
@@ -45,13 +64,37 @@ def command(function: Callable[P, None]) -> Callable[P, None]:
         except Error as error:
             raise typer.Exit(complain(error, bool(kwargs.get("json_")))) from None
         except OSError as error:
-            given = f"cannot use file '{error.filename}': {error.strerror or error}"
-            wrong = ResourceError.of(
-                given, "a file that can be read or written", "file", "check the path and permissions"
-            )
-            raise typer.Exit(complain(wrong, bool(kwargs.get("json_")))) from None
+            raise typer.Exit(complain(_of_file(error), bool(kwargs.get("json_")))) from None
+        except KeyboardInterrupt:
+            err.print("interrupted")
+            raise typer.Exit(EXIT_INTERRUPTED) from None
+        except (typer.Exit, click.exceptions.ClickException, click.exceptions.Abort):
+            raise
+        except Exception as error:
+            raise typer.Exit(complain(_fault(error), bool(kwargs.get("json_")))) from None
 
     return wrapped
+
+
+def _of_file(error: OSError) -> ResourceError:
+    named = f"file '{error.filename}'" if error.filename is not None else "a file"
+    return ResourceError.of(
+        f"cannot use {named}: {error.strerror or error}",
+        "a file that can be read or written",
+        "file",
+        "check the path and permissions",
+    )
+
+
+def _fault(error: Exception) -> InternalError:
+    """What nobody foresaw, in one line: the place is what a report of it needs."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return InternalError.of(
+        f"{type(error).__name__}: {error}",
+        "an error of walle_rt's own kinds",
+        f"{Path(last.filename).name}, line {last.lineno}, in {last.name}",
+        "report this with the command and the files it was given",
+    )
 
 
 def complain(error: Error, as_json: bool) -> int:
@@ -73,5 +116,6 @@ def complain(error: Error, as_json: bool) -> int:
         )
     else:
         err.print(type(error).__name__, style="bold red", end=": ")
-        err.print(str(error))
+        # Without the mark under a trigger's text, which would be a second line: the column is told too.
+        err.print(re.sub(r"\n *\^", "", str(error)))
     return code

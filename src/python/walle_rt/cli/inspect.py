@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from .. import _core
+from ..errors import ArgumentError
 from ..loading import load
 from ..made_up import made_up_inputs
 from ..model import Model
 from .console import emit_json, out, working
 from .exits import command
 from .operators import show_operators
-from .options import Dims, Json, Threads, parse_dims
+from .options import Dims, Json, Threads, model_dims
 
 
 class Stage(StrEnum):
@@ -41,6 +43,13 @@ def main(
     losers: Annotated[
         bool, typer.Option("--losers", help="With --stage=plan: also the algorithms not chosen.")
     ] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Compare all weights of a .walle file with their checksums.")
+    ] = False,
+    top: Annotated[
+        int | None,
+        typer.Option("--top", min=1, help="With --stage=plan: the costliest rows, and time in groups."),
+    ] = None,
     dim: Dims = None,
     threads: Threads = 1,
     json_: Json = False,
@@ -49,12 +58,15 @@ def main(
     if target == "ops":
         show_operators(counts, json_)
         return
+    if verify:
+        show_verified(target, json_)
+        return
     with working(f"loading {target}", json_):
         model = load(target)
     if stage is Stage.model:
         show_model(model, json_)
         return
-    feeds = made_up_inputs(model, parse_dims(dim))
+    feeds = made_up_inputs(model, model_dims(dim, model))
     if stage is Stage.shapes:
         show_shapes(model, feeds, json_)
         return
@@ -65,11 +77,29 @@ def main(
         with working("measuring", json_), session.profile():
             for _ in range(runs):
                 session.run(feeds)
-    found = session.explain()
+    found = session.explain(top=top)
     if json_:
         emit_json(found.as_dict())
     else:
         out.print(found.program if stage is Stage.raster else found.text(losers=losers))
+
+
+def show_verified(target: str, json_: bool) -> None:
+    """That every byte of a .walle file is what was written; an error says which are not."""
+    if not _core.file_looks_like_walle(target):
+        raise ArgumentError.of(
+            f"'{target}', which is no .walle file",
+            "a .walle file: other formats have no checksums",
+            "--verify",
+            "convert it first: walle convert",
+        )
+    with working(f"reading {target}", json_):
+        load(target, verify=True)
+    size = Path(target).stat().st_size
+    if json_:
+        emit_json({"file": target, "bytes": size, "verified": True})
+    else:
+        out.print(f"{target}: {size} bytes, every checksum is right")
 
 
 def show_model(model: Model, json_: bool) -> None:
@@ -78,6 +108,7 @@ def show_model(model: Model, json_: bool) -> None:
         emit_json(
             {
                 "inputs": [vars(v) for v in model.inputs],
+                "overridable_inputs": [vars(v) for v in model.overridable_inputs],
                 "outputs": [vars(v) for v in model.outputs],
                 "signatures": {k: vars(s) for k, s in model.signatures.items()},
                 "metadata": model.metadata,
@@ -85,7 +116,8 @@ def show_model(model: Model, json_: bool) -> None:
             }
         )
         return
-    for title, infos in (("input", model.inputs), ("output", model.outputs)):
+    titles = {"input": model.inputs, "default": model.overridable_inputs, "output": model.outputs}
+    for title, infos in titles.items():
         for info in infos:
             out.print(f"{title:<8} {info}")
     for key, value in model.metadata.items():

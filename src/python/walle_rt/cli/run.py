@@ -14,7 +14,7 @@ from ..loading import load
 from .console import emit_json, out, working
 from .exits import command
 from .feeds import read_input
-from .options import Dims, Json, Threads, parse_dims
+from .options import Dims, Json, Threads, model_dims
 from .pictures import Normalisation
 from .results import as_json, show
 
@@ -48,9 +48,10 @@ def main(
     with working(f"loading {model.name}", json_):
         loaded = load(model)
     normalisation = Normalisation.of(scale, mean, std)
+    sizes = model_dims(dim, loaded)
     feeds: dict[str, Any] = {}
     for item in input_:
-        feeds.update(read_input(loaded, item, parse_dims(dim), normalisation))
+        feeds.update(read_input(loaded, item, sizes, normalisation))
     session = loaded.session(threads=threads)
     start = time.perf_counter()
     with working("running", json_):

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 import tempfile
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ..stream import Catalog, EventLog, Trigger, TriggerSet, catalog_of, explain, load_triggers
+from ..errors import ArgumentError
+from ..stream import (
+    Catalog,
+    EventLog,
+    Finding,
+    Firing,
+    Trigger,
+    TriggerSet,
+    catalog_of,
+    explain,
+    is_event_log,
+    load_triggers,
+)
 from ..stream.record import replay_into
+from .console import emit_json, err, out
 from .exits import command
+from .options import Json
 
 app = typer.Typer(help="Events and triggers on the device.", no_args_is_help=True)
 
@@ -28,31 +44,80 @@ Picture = Annotated[Path | None, typer.Option("--picture", help="Also draw it in
 
 @app.command("replay")
 @command
-def replay(file: Recording, triggers: Triggers) -> None:
+def replay(file: Recording, triggers: Triggers, json_: Json = False) -> None:
     """Print every firing of the triggers over the recorded events, in order."""
     with tempfile.TemporaryDirectory() as scratch:
-        log = EventLog(file) if file.is_dir() else replay_into(file, Path(scratch) / "log")
+        log = _log_in(file) if file.is_dir() else replay_into(file, Path(scratch) / "log")
         with log:
             found = TriggerSet(log.catalog)
-            for name, trigger in load_triggers(triggers).items():
+            for name, trigger in _some_triggers(triggers).items():
                 found.add(name, trigger)
-            firings = found.replay(log)
-            for f in firings:
-                typer.echo(f"{f.ts} {f.trigger} seq={f.seq} start={f.start_ts} key={f.idempotency:016x}")
-            typer.echo(f"{log.last_seq} events, {len(firings)} firings", err=True)
+            firings, events = found.replay(log), log.last_seq
+    if json_:
+        emit_json({"events": events, "firings": [_firing(f) for f in firings]})
+        return
+    for f in firings:
+        out.print(f"{f.ts} {f.trigger} seq={f.seq} start={f.start_ts} key={f.idempotency:016x}")
+    err.print(f"{events} events, {len(firings)} firings")
+
+
+def _firing(firing: Firing) -> dict[str, object]:
+    # 64 bits as text: most readers of JSON have 53.
+    return dataclasses.asdict(firing) | {"idempotency": f"{firing.idempotency:016x}"}
+
+
+def _some_triggers(paths: list[Path]) -> dict[str, Trigger]:
+    texts = load_triggers(paths)
+    if not texts:
+        raise ArgumentError.of(
+            f"no trigger in {', '.join(map(str, paths))}",
+            "files whose names end in .trigger",
+            "--triggers",
+            "check the folder",
+        )
+    return texts
+
+
+def _log_in(directory: Path) -> EventLog:
+    """An existing log: opening another folder would begin one in it."""
+    if is_event_log(directory):
+        return EventLog(directory)
+    raise ArgumentError.of(
+        f"folder '{directory}' without an event log",
+        "a recording (.jsonl or .jsonl.gz) or the folder of an event log",
+        "walle stream replay",
+        "check the path",
+    )
 
 
 @app.command("explain")
 @command
-def explain_command(trigger: Shown, catalog: Names = None, picture: Picture = None) -> None:
+def explain_command(
+    trigger: Shown, catalog: Names = None, picture: Picture = None, json_: Json = False
+) -> None:
     """Show the trie the triggers compile to, with the linter's remarks."""
-    path = Path(trigger)
-    known = len(trigger) < 4096 and path.exists()
-    texts = load_triggers([path]) if known else {"trigger": Trigger(trigger)}
+    # os.path, because Path.exists raises for a text that is longer than any name.
+    known = os.path.exists(trigger)  # noqa: PTH110
+    texts = _some_triggers([Path(trigger)]) if known else {"trigger": Trigger(trigger)}
     names = Catalog.from_bytes(catalog.read_bytes()) if catalog else catalog_of(texts.values())
     if picture:
         picture.write_text(explain(texts, names, form=picture.suffix.lstrip(".")), encoding="utf-8")
-    typer.echo(explain(texts, names), nl=False)
-    for name, t in texts.items():
-        for finding in t.lint():
-            typer.echo(f"{name}: {'error' if finding.error else 'warning'}: {finding.message}", err=True)
+    trie = explain(texts, names)
+    remarks = [(name, finding) for name, t in texts.items() for finding in t.lint()]
+    if json_:
+        emit_json(
+            {
+                "triggers": {name: t.text for name, t in texts.items()},
+                "trie": trie,
+                "remarks": [_remark(name, finding) for name, finding in remarks],
+                "picture": None if picture is None else str(picture),
+            }
+        )
+        return
+    out.print(trie, end="")
+    for name, finding in remarks:
+        err.print(f"{name}: {'error' if finding.error else 'warning'}: {finding.message}")
+
+
+def _remark(name: str, finding: Finding) -> dict[str, object]:
+    return {"trigger": name} | dataclasses.asdict(finding)

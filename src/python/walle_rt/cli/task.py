@@ -101,7 +101,7 @@ def run(
     limits: Annotated[
         list[str] | None,
         typer.Option(
-            help="heap=32M,wall=500,cpu=100,depth=200,stack=1M,state=64K (times in ms); repeatable."
+            help="heap=32M,wall=500,cpu=100,depth=200,stack=1M,state=64K,log=1M (times in ms); repeatable."
         ),
     ] = None,
     imports: Annotated[

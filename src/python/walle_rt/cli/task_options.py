@@ -14,6 +14,7 @@ LIMIT_NAMES = {
     "depth": "depth",
     "stack": "stack_bytes",
     "state": "state_bytes",
+    "log": "log_bytes",
 }
 UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 

@@ -7,11 +7,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import _core
 from ..errors import ArgumentError, Error, ResourceError
+from ..file_kinds import refuse_other_kinds
+from .large_file import without_weights
 from .report import Report, refuse
 
 if TYPE_CHECKING:
-    from .. import _core
+    from .onnx.external import DataFolder
+
+# Files up to this are read and parsed whole; in larger ones weights stay where they are. As the core does.
+_SMALL_BYTES = 1 << 20
 
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | Any
 
@@ -43,6 +49,7 @@ def convert(
     folder. Raises ModelError naming every unsupported node, or saying what is damaged; ResourceError without
     the extra ``convert`` or when a file cannot be read.
     """
+    refuse_other_kinds(source)
     onnx = require_onnx()
     from .onnx import convert_model
 
@@ -62,29 +69,49 @@ def convert(
         ) from error
 
 
-def _read(onnx: Any, source: Source) -> tuple[Any, Path | None, str]:
+def _read(onnx: Any, source: Source) -> tuple[Any, DataFolder | None, str]:
     if isinstance(source, onnx.ModelProto):
         return source, None, source.graph.name or "model"
     if isinstance(source, bytes | bytearray | memoryview):
         return parse(onnx, bytes(source), "bytes"), None, "model"
     if isinstance(source, str | os.PathLike):
-        path = Path(source)
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            raise ResourceError.of(
-                f"cannot read file '{path}': {error.strerror or error}",
-                "a readable .onnx file",
-                "load",
-                "check the path and its permissions",
-            ) from error
-        return parse(onnx, data, str(path)), path.resolve().parent, str(path)
+        return _read_file(onnx, Path(source))
     raise ArgumentError.of(
         f"a model source of type {type(source).__name__}",
         "a path, bytes or an onnx.ModelProto",
         "load",
-        "pass the path of a .onnx file",
+        _next_step(source),
     )
+
+
+def _read_file(onnx: Any, path: Path) -> tuple[Any, DataFolder, str]:
+    """A model from its file, large weights left there."""
+    from .onnx.external import DataFolder
+
+    home = path.resolve()
+    try:
+        if home.stat().st_size <= _SMALL_BYTES:
+            return parse(onnx, path.read_bytes(), str(path)), DataFolder(home.parent, {}), str(path)
+    except OSError as error:
+        raise ResourceError.of(
+            f"cannot read file '{path}': {error.strerror or error}",
+            "a readable .onnx file",
+            "load",
+            "check the path and its permissions",
+        ) from error
+    file = _core.MappedFile(str(path))
+    view = memoryview(file)
+    small = without_weights(view, home.name)
+    model = parse(onnx, bytes(view) if small is None else small, str(path))
+    return model, DataFolder(home.parent, {home: file}), str(path)
+
+
+def _next_step(source: object) -> str:
+    if hasattr(source, "read"):
+        return "pass what its read() returns"
+    if type(source).__module__.partition(".")[0] == "torch" or hasattr(source, "state_dict"):
+        return "export it: torch.onnx.export(model, example_inputs, 'model.onnx')"
+    return "pass the path of a .onnx file"
 
 
 def parse(onnx: Any, data: bytes, label: str) -> Any:

@@ -6,7 +6,10 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from ..explain import Explanation
 
 T = TypeVar("T")
 
@@ -58,10 +61,8 @@ class Stopwatch:
         )
 
 
-def plan_summary(explanation: object, lines: int = 12) -> None:
-    """The head of a session's plan."""
-    text = str(explanation).splitlines()
-    for entry in text[:lines]:
+def plan_summary(explanation: Explanation) -> None:
+    """The costliest rows of a session's plans, and the time by algorithm and by name."""
+    for entry in str(explanation).splitlines():
         line(entry[:160])
-    if len(text) > lines:
-        line(f"... {len(text) - lines} more lines: print(session.explain())")
+    line("all rows: print(session.explain())")

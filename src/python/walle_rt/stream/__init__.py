@@ -19,7 +19,7 @@ from ._egress import (
 )
 from ._graph import Graph
 from ._ipv import IPV_CODE, IPV_FLOATS, IpvEncoder, IpvFeature, ipv_feature, ipv_network
-from ._log import Event, EventLog, LogReport
+from ._log import Event, EventLog, LogReport, is_event_log
 from ._privacy import (
     discrete_gaussian,
     gaussian_sum,
@@ -65,6 +65,7 @@ __all__ = [
     "gaussian_sum",
     "ipv_feature",
     "ipv_network",
+    "is_event_log",
     "laplace_sum",
     "load_triggers",
     "policy_bytes",

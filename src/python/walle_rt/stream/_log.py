@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike, fspath
+from pathlib import Path
 
 from .. import _core
 from ._catalog import Catalog, Value
@@ -42,6 +43,11 @@ class LogReport:
     unpaired_pages: int
     closed_inner: int
     overflowed_pages: int
+
+
+def is_event_log(directory: str | PathLike[str]) -> bool:
+    """Whether a folder holds an event log; opening another one would begin a log in it."""
+    return (Path(directory) / "catalog.walc").is_file()
 
 
 class EventLog:

@@ -190,10 +190,30 @@ def catalog_of(triggers: Iterable[Trigger]) -> Catalog:
 
 
 def load_triggers(paths: Iterable[str | PathLike[str]]) -> dict[str, Trigger]:
-    """Triggers from ``*.trigger`` files, named by file name; folders are searched, in order of name."""
+    """Triggers from ``*.trigger`` files, named by file name; folders are searched, in order of name.
+
+    Raises:
+        ArgumentError: a file holds no trigger, or two files have one name; the message names the file.
+    """
     out: dict[str, Trigger] = {}
     for given in paths:
         path = Path(given)
         for file in sorted(path.glob("*.trigger")) if path.is_dir() else [path]:
-            out[file.stem] = Trigger(file.read_text(encoding="utf-8"))
+            if file.stem in out:
+                raise ArgumentError.of(
+                    f"a second trigger named '{file.stem}'", "one file per name", str(file), "rename the file"
+                )
+            out[file.stem] = _read_trigger(file)
     return out
+
+
+def _read_trigger(file: Path) -> Trigger:
+    try:
+        return Trigger(file.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise ArgumentError.of(
+            f"bytes that are no UTF-8 text: {error.reason}", "a trigger", str(file), "check the path"
+        ) from error
+    except ArgumentError as error:
+        where = f"{file}, {error.where}" if error.where else str(file)
+        raise ArgumentError.of(error.given, error.expected, where, error.next_step) from error

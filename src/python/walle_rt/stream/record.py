@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
+from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any, TextIO, cast
@@ -45,23 +47,47 @@ def replay_into(path: str | PathLike[str], directory: str | PathLike[str]) -> Ev
     ModelError names the line that is no event.
     """
     log: EventLog | None = None
-    number = 0
-    with _open(Path(path), "r") as lines:
-        for number, text in enumerate(lines, 1):
-            try:
-                line = json.loads(text)
-                if log is None:
-                    log = EventLog(
-                        directory, Catalog.from_bytes(bytes.fromhex(line["catalog"])), max_age_s=1e9
-                    )
-                elif line["event"] == "app_state":
-                    log.set_state(line["page"], line["on"], ts=line["ts"])
-                else:
-                    log.append(line["event"], line["page"], line.get("contents"), ts=line["ts"])
-            except (ValueError, KeyError, TypeError) as e:
-                where = f"{path}, line {number}"
-                given = f"a line that is no event: {e}"
-                raise ModelError.of(given, "what record() wrote", where, "record the log again") from e
+    for number, text in enumerate(_lines(Path(path)), 1):
+        try:
+            line = json.loads(text)
+            if log is None:
+                log = EventLog(directory, Catalog.from_bytes(bytes.fromhex(line["catalog"])), max_age_s=1e9)
+            elif not _times_fit(line):
+                raise _no_event(
+                    f"a line that is no event: its ts is {line['ts']!r}", f"{path}, line {number}"
+                )
+            elif line["event"] == "app_state":
+                log.set_state(line["page"], line["on"], ts=line["ts"])
+            else:
+                log.append(line["event"], line["page"], line.get("contents"), ts=line["ts"])
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
+            why = str(e).partition("\n")[0]
+            raise _no_event(f"a line that is no event: {why}", f"{path}, line {number}") from e
     if log is None:
         raise ModelError.of("an empty recording", "a catalogue and events", str(path), "record the log again")
     return log
+
+
+def _times_fit(line: dict[str, Any]) -> bool:
+    """Whether the time is an integer of 64 bits, as the log keeps it."""
+    ts = line["ts"]
+    return isinstance(ts, int) and not isinstance(ts, bool) and abs(ts) < 1 << 63
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """The lines of a recording; ModelError where it is no text, or damaged."""
+    read = 0
+    with _open(path, "r") as lines:
+        try:
+            for text in lines:
+                read += 1
+                yield text
+        except UnicodeDecodeError as error:
+            given = f"bytes that are no UTF-8 text: {error.reason}"
+            raise _no_event(given, f"{path}, after line {read}") from error
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise _no_event(f"gzip data that is damaged: {error}", f"{path}, after line {read}") from error
+
+
+def _no_event(given: str, where: str) -> ModelError:
+    return ModelError.of(given, "what record() wrote", where, "record the log again")

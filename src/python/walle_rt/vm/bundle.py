@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from .. import _core
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ResourceError, TaskError
 from .library import VM
 from .sources import Sources
+
+# Whether these bytes come from somebody the host trusts: compares a signature that lies beside them.
+Verify = Callable[[bytes], bool]
 
 
 class TaskBundle:
@@ -19,20 +23,25 @@ class TaskBundle:
         vm: the library that opened it.
     """
 
-    def __init__(self, data: bytes, vm: VM | None = None) -> None:
+    def __init__(self, data: bytes, vm: VM | None = None, *, verify: Verify | None = None) -> None:
         """Check `data` and open it.
 
         Args:
-            data: what `data` of another bundle says, or the bytes of a .wtask file.
-            vm: the library that will run it; not necessarily the one that compiled it.
+            data: the bytes of a .wtask file.
+            vm: the library to open it with (default: the full flavour).
+            verify: called with the bytes before anything else looks at them; only True opens them. The
+                structural checks keep damaged bytes from crashing the host, not hostile ones from being
+                hostile: on a device, compare a signature here.
 
         Raises:
-            TaskError: the bytes are damaged, truncated, for another VM, or hold bytecode that no compiler
-                emits.
+            TaskError: the bytes are damaged, truncated, for another VM, hold bytecode that no compiler
+                emits, or `verify` refuses them.
             BackendError: without `vm`, when the VM library is missing.
         """
+        given = bytes(data)
+        _refuse_unverified(given, verify, "TaskBundle")
         self.vm = vm or VM()
-        self._native = _core.vm.Bundle.open(self.vm._native, bytes(data))
+        self._native = _core.vm.Bundle.open(self.vm._native, given)
 
     @classmethod
     def _adopt(cls, vm: VM, native: _core.vm.Bundle) -> TaskBundle:
@@ -106,14 +115,34 @@ class TaskBundle:
         return bundle
 
     @staticmethod
-    def load(path: str | os.PathLike[str], vm: VM | None = None) -> TaskBundle:
-        """Open a .wtask file that save() wrote; it is mapped, so that large resources cost no copy.
+    def load(
+        path: str | os.PathLike[str], vm: VM | None = None, *, verify: Verify | None = None
+    ) -> TaskBundle:
+        """Open a .wtask file that save() wrote.
+
+        Code and small resources are read into memory; resources of more than 1 MB in a file of more than
+        1 MB are mapped, so that they cost no copy. Such a file must not be truncated or overwritten while
+        the bundle lives: replace it by renaming another one to its name, as save() does.
+
+        Args:
+            path: the file.
+            vm: the library to open it with (default: the full flavour).
+            verify: as for TaskBundle; with it the file is read as a whole, and what was verified is what
+                is opened.
 
         Raises:
-            TaskError: the file is damaged, truncated, for another VM, or holds bytecode that no compiler
-                emits.
+            TaskError: the file is damaged, truncated, for another VM, holds bytecode that no compiler emits,
+                or `verify` refuses it.
             ResourceError: the file cannot be read.
         """
+        if verify is not None:
+            try:
+                data = Path(path).read_bytes()
+            except OSError as error:
+                raise ResourceError.of(
+                    f"'{path}' ({error.strerror})", "a readable file", "TaskBundle.load", "check the path"
+                ) from error
+            return TaskBundle(data, vm, verify=verify)
         vm = vm or VM()
         return TaskBundle._adopt(vm, _core.vm.Bundle.load(vm._native, os.fspath(path)))
 
@@ -138,3 +167,14 @@ class TaskBundle:
     def modules(self) -> list[str]:
         """Names of the modules inside."""
         return sorted(self._native.modules)
+
+
+def _refuse_unverified(data: bytes, verify: Verify | None, where: str) -> None:
+    if verify is None or verify(data) is True:
+        return
+    raise TaskError.of(
+        f"a task bundle of {len(data)} bytes that verify() does not accept",
+        "a bundle that is signed by somebody the host trusts",
+        where,
+        "fetch it again from its source, or sign it",
+    )

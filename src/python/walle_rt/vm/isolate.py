@@ -31,7 +31,9 @@ class IsolateStats:
 class Isolate:
     """One interpreter of its own.
 
-    Any thread may call it, one at a time; the host's lock is released meanwhile.
+    Any thread may call it, one at a time; the host's lock is released meanwhile. On the main thread signal
+    handlers run during a call, too, and what one of them raises (KeyboardInterrupt after Ctrl-C) ends it.
+    A log callback may use other isolates. A child made by fork() may use none: start it with 'spawn'.
 
     Without `vm` it is of the full flavour, which has a compiler: tasks find there what a device does not
     have (compile, eval, exec of text, run()). Isolate(VM("device")) is what tasks meet when they are
@@ -41,13 +43,16 @@ class Isolate:
         vm: the library to use (default: the full flavour).
         limits: what the task may use.
         log: called with (level, line) for walle.log and print(), on the thread that runs the task; level 0
-            debug, 1 info, 2 warning, 3 error. Lines of tasks that still run when Python ends are lost.
-        state: file for walle.kv; None: walle.kv refuses; "": kept in memory.
+            debug, 1 info, 2 warning, 3 error. Lines beyond the limit log_bytes of a call, and those of tasks
+            that still run when Python ends, are lost.
+        state: file for walle.kv; None: walle.kv refuses; "": kept in memory. A damaged file is kept as
+            "<file>.damaged", the state starts empty, and the logger "walle_rt" gets a warning.
 
     Raises:
         ArgumentError: a limit is negative, or the isolate is used after close().
         BackendError: without `vm`, when the VM library is missing.
-        ResourceError: there is no memory for an interpreter, or the state file cannot be used.
+        ResourceError: there is no memory for an interpreter, the state file cannot be read, or this process
+            was made by fork() after the VM had been used.
     """
 
     def __init__(

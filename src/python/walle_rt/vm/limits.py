@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from .. import _core
 from ..errors import ArgumentError
 
-_NUMBERS = ("heap_bytes", "wall_ms", "cpu_ms", "depth", "stack_bytes", "state_bytes")
+_NUMBERS = ("heap_bytes", "wall_ms", "cpu_ms", "depth", "stack_bytes", "state_bytes", "log_bytes")
+_NAMES = ("imports", "host_calls")
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,8 @@ class Limits:
         depth: nested Python calls (0: 1000).
         stack_bytes: C stack of one call (0: all that the calling thread has; 8 MB on a pool's threads).
         state_bytes: what walle.kv may keep (0: 1 MB).
+        log_bytes: what one call may log, 64 bytes a line beside its text (0: 1 MB). What is beyond it is
+            dropped, and a last line says so.
         imports: top-level modules that the task itself may import.
         host_calls: host calls that the task may use, as "walle.kv.get" or a whole module as "walle.kv".
     """
@@ -33,12 +36,13 @@ class Limits:
     depth: int = 0
     stack_bytes: int = 0
     state_bytes: int = 0
+    log_bytes: int = 0
     imports: Sequence[str] | None = None
     host_calls: Sequence[str] | None = None
 
 
 def native_limits(limits: Limits | None) -> _core.vm.Limits:
-    """The native form of ``limits``; ArgumentError when a number is negative."""
+    """The native form of ``limits``; ArgumentError when a number is negative or a list of names is none."""
     given = limits or Limits()
     for name in _NUMBERS:
         value = getattr(given, name)
@@ -46,6 +50,11 @@ def native_limits(limits: Limits | None) -> _core.vm.Limits:
             raise ArgumentError.of(
                 f"{name}={value}", "zero or a positive number", "Limits", "use 0 for no limit"
             )
+    for name in _NAMES:
+        names = getattr(given, name)
+        # A str is a sequence of names of one letter each.
+        if isinstance(names, (str, bytes)) or not all(isinstance(each, str) for each in names or ()):
+            raise ArgumentError.of(f"{name}={names!r}", "a list of names", "Limits", f"write {name}=['json']")
     return _core.vm.Limits(
         given.heap_bytes,
         given.wall_ms,
@@ -53,6 +62,7 @@ def native_limits(limits: Limits | None) -> _core.vm.Limits:
         given.depth,
         given.stack_bytes,
         given.state_bytes,
+        given.log_bytes,
         None if given.imports is None else list(given.imports),
         None if given.host_calls is None else list(given.host_calls),
     )

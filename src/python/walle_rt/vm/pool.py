@@ -15,6 +15,8 @@ from .isolate import Isolate, Log
 from .library import VM
 from .limits import Limits, native_limits
 
+_MOST_READY: int = _core.vm.most_ready()
+
 
 @dataclass(frozen=True)
 class PoolStats:
@@ -41,7 +43,7 @@ class Pool:
 
     Args:
         vm: the library to use.
-        size: how many isolates to keep ready.
+        size: how many isolates to keep ready, at most 1024.
         profile: what a ready isolate has imported already: nothing ("bare"), what most tasks import ("std"),
             or the modules of the library that this pool's tasks declare, as ["json", "re"]. Ten usual imports
             cost 10 to 17 ms and 1.9 MB on a first call; from such a pool they cost it nothing.
@@ -51,7 +53,8 @@ class Pool:
         grace_ms: how long run() waits after the wall limit before it gives a thread up, in milliseconds.
 
     Raises:
-        ArgumentError: a profile with a name that is no module of the library, or a negative limit.
+        ArgumentError: a profile with a name that is no module of the library, a size out of range or a
+            negative limit.
         BackendError: without `vm`, when the VM library is missing.
     """
 
@@ -67,6 +70,10 @@ class Pool:
         grace_ms: int = 1000,
     ) -> None:
         """Create the first isolate and start filling."""
+        if not 0 <= size <= _MOST_READY:
+            raise ArgumentError.of(
+                f"size={size}", f"0 to {_MOST_READY}", "Pool", "ask for as many as run at once"
+            )
         self.vm = vm or VM()
         self._native = _core.vm.Pool.create(
             self.vm._native,

@@ -1,11 +1,12 @@
 """walle.engine: the models that travel with this task.
 
-    model = walle.engine.load('model.walle')
-    scores = model.run({'x': walle.Tensor('float32', (1, 4), data)})['scores']
+model = walle.engine.load('model.walle')
+scores = model.run({'x': walle.Tensor('float32', (1, 4), data)})['scores']
 """
+
 import _walle
 
-_calls = _walle.host('walle.engine')
+_calls = _walle.host("walle.engine")
 resources = _calls.resources
 read = _calls.read
 
@@ -16,7 +17,7 @@ class Model:
     `inputs` and `outputs` list {'name', 'dtype', 'shape'}; a free dimension is None.
     """
 
-    __slots__ = ('_handle', 'inputs', 'name', 'outputs')
+    __slots__ = ("_handle", "inputs", "name", "outputs")
 
     def __init__(self, name, threads=1):
         self._handle = None
@@ -37,7 +38,7 @@ class Model:
     __del__ = close
 
     def __repr__(self):
-        return 'walle.engine.Model(%r)' % (self.name,)
+        return "walle.engine.Model(%r)" % (self.name,)
 
 
 def load(name, threads=1):

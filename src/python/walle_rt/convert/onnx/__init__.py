@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import onnx
 
@@ -16,12 +15,14 @@ from ... import _core
 from ...errors import Error, ResourceError
 from ..report import Report, refuse
 from . import (
+    attention,
     classical,
     constants,
     control,
     elementwise,
     gradient,
     image,
+    microsoft,
     movement,
     neural,
     optional,
@@ -32,18 +33,21 @@ from . import (
     vectors,
     vocabulary,
 )
+from .external import DataFolder
 from .scope import Scope
 from .walk import Walk
 
 __all__ = ["convert_model"]
 
 FAMILIES = (
+    attention,
     classical,
     constants,
     control,
     elementwise,
     gradient,
     image,
+    microsoft,
     movement,
     neural,
     optional,
@@ -58,7 +62,7 @@ FAMILIES = (
 
 def convert_model(
     model: onnx.ModelProto,
-    folder: Path | None,
+    folder: DataFolder | None,
     label: str,
     signatures: Sequence[tuple[str, list[tuple[str, str]], list[tuple[str, str]]]] = (),
 ) -> tuple[_core.ModelData, Report]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from onnx import AttributeProto, helper
 
 from ... import _core
 from .element_types import known_dtype
+from .external import DataFolder
 from .tensors import read_sparse, read_tensor
 from .unsupported import UnsupportedError
 
@@ -42,7 +42,7 @@ def as_proto(name: str, value: Any) -> Any:
     return helper.make_attribute(name, value)
 
 
-def native_attribute(attribute: Any, folder: Path | None, node: str) -> tuple[str, str, Any]:
+def native_attribute(attribute: Any, folder: DataFolder | None, node: str) -> tuple[str, str, Any]:
     """An attribute as the native graph takes it: name, kind, value;
     element types become the native numbers.
     """

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from ... import _core, strings
 from ...values import Array
 from .attributes import as_proto, native_attribute
 from .element_types import BY_NAME
+from .external import DataFolder
 from .functions import schema_function
 from .scope import NONE, Scope
 from .types import Key, Produced, Types
@@ -33,13 +33,15 @@ _DROPPED = ("consumed_inputs",)
 class Emitter(ABC):
     """What rules emit into: the native graphs of one conversion and what is known of their values."""
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(self, folder: DataFolder | None) -> None:
         """Start without any graph; external data is read from ``folder`` only."""
         self.folder = folder
         self.types = Types()
         self.native = {row["name"] for row in _core.op_table()}
         self.newest = onnx.defs.onnx_opset_version()
         self.maps: dict[Key, list[Any]] = {}  # results of ZipMap: the keys of their dictionaries
+        self.map_inputs: dict[Key, str] = {}  # inputs of the model that are dictionaries
+        self.map_columns: dict[str, list[Any]] = {}  # and the keys that somebody reads of them
         self.builders: list[_core.GraphBuilder] = []  # kept alive: their id() is part of every key
 
     @abstractmethod

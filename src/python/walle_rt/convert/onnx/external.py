@@ -7,12 +7,29 @@ from pathlib import Path
 import numpy as np
 from onnx import TensorProto
 
+from ... import _core
 from ...values import Array
 from ..report import refuse
 
 
-def read_external(tensor: TensorProto, folder: Path | None, size: int, where: str) -> Array:
-    """``size`` bytes that lie in a file of the model's folder, mapped: they are read when they are used."""
+class DataFolder:
+    """A model's folder and the files in it that hold weights, each opened once for all its tensors."""
+
+    def __init__(self, path: Path, opened: dict[Path, _core.MappedFile]) -> None:
+        """Of a resolved path; ``opened`` are files that are mapped already, by resolved paths."""
+        self.path = path
+        self._opened = opened
+
+    def bytes(self, path: Path) -> Array:
+        """All bytes of a file, mapped unless it is small: they are read when they are used."""
+        key = path.resolve()
+        if key not in self._opened:
+            self._opened[key] = _core.MappedFile(str(path))
+        return np.frombuffer(memoryview(self._opened[key]), np.uint8)
+
+
+def read_external(tensor: TensorProto, folder: DataFolder | None, size: int, where: str) -> Array:
+    """``size`` bytes that lie in a file of the model's folder."""
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")
     if folder is None:
@@ -22,7 +39,7 @@ def read_external(tensor: TensorProto, folder: Path | None, size: int, where: st
             where,
             "load the model by its path",
         )
-    path = _confined(folder, location, where)
+    path = _confined(folder.path, location, where)
     try:
         offset, length = int(entries.get("offset", 0)), int(entries.get("length", size))
     except ValueError as error:
@@ -41,7 +58,7 @@ def read_external(tensor: TensorProto, folder: Path | None, size: int, where: st
             )
         if size == 0:
             return np.empty(0, np.uint8)
-        return np.memmap(path, np.uint8, "r", offset, (length,))
+        data = folder.bytes(path)[offset : offset + length]
     except OSError as error:
         raise refuse(
             f"external data '{location}' cannot be read: {error.strerror or error}",
@@ -49,6 +66,14 @@ def read_external(tensor: TensorProto, folder: Path | None, size: int, where: st
             where,
             "copy the model together with its data files",
         ) from error
+    if data.size != length:
+        raise refuse(
+            f"external data '{location}' that changed while it was read",
+            f"{length} bytes at {offset}",
+            where,
+            "load the model again",
+        )
+    return data
 
 
 def _confined(folder: Path, location: str, where: str) -> Path:

@@ -80,6 +80,7 @@ class Node:
         """The bits of a constant input, or None."""
         if value == NONE or not self.scope.builder.is_constant(value):
             return None
+        self.scope.types.overridable.discard(self.scope.key(value))
         return np.asarray(self.scope.builder.constant_array(value))
 
     def remaining(self, *dropped: str) -> dict[str, Any]:

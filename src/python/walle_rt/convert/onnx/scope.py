@@ -101,6 +101,7 @@ class Scope:
         assert self.parent is not None
         if self.parent.builder.is_constant(outer):
             value = self.builder.share_constant(self.parent.builder, outer)
+            self.types.overridable.discard(self.parent.key(outer))
         else:
             kind, dtype, shape = self.describe_outer(outer)
             if self.parent.key(outer) in self.types.strings:

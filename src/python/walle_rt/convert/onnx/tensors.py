@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from ... import _core
 from ...values import Array
 from ..report import refuse
 from .element_types import PACKED, known_dtype
-from .external import read_external
+from .external import DataFolder, read_external
 
 _MAX_BYTES = _core.limits()["max_tensor_bytes"]
 MAX_RANK = _core.limits()["max_rank"]
@@ -49,7 +48,7 @@ def checked_dims(dims: list[int], itemsize: int, where: str) -> int:
     return count
 
 
-def read_tensor(tensor: TensorProto, folder: Path | None, where: str) -> Bits:
+def read_tensor(tensor: TensorProto, folder: DataFolder | None, where: str) -> Bits:
     """The bits of a TensorProto, external data included (confined to ``folder``)."""
     name, code, _ = known_dtype(tensor.data_type)
     dims = list(tensor.dims)
@@ -90,7 +89,7 @@ def read_strings(tensor: TensorProto) -> Array:
     return flat.reshape(dims)
 
 
-def _unpacked(tensor: TensorProto, folder: Path | None, count: int, where: str) -> Array:
+def _unpacked(tensor: TensorProto, folder: DataFolder | None, count: int, where: str) -> Array:
     """Elements below 8 bits, the first in the lowest bits of a byte, as a byte each."""
     bits = PACKED[tensor.data_type]
     size = -(-count * bits // 8)
@@ -136,7 +135,7 @@ def _from_fields(tensor: TensorProto, dtype: np.dtype[Any], name: str) -> Array:
     return words.astype(dtype)
 
 
-def read_sparse(sparse: SparseTensorProto, folder: Path | None, where: str) -> Bits:
+def read_sparse(sparse: SparseTensorProto, folder: DataFolder | None, where: str) -> Bits:
     """A sparse tensor as a dense one."""
     values = read_tensor(sparse.values, folder, where)
     indices = read_tensor(sparse.indices, folder, where).array.astype(np.int64)

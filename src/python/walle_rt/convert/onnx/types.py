@@ -39,6 +39,9 @@ class Types:
     # Arrays of strings, which are uint8 with one more axis in the native graph; their type in `known` is the
     # model's.
     strings: set[Key] = field(default_factory=set)
+    # Constants that a run may override: initializers that are inputs too. One leaves when a rule has looked
+    # at its value or a body holds a copy of it: from then on it cannot have another.
+    overridable: set[Key] = field(default_factory=set)
 
 
 def type_of(types: Types, key: Key) -> TypeProto | None:

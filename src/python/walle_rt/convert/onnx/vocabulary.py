@@ -159,3 +159,20 @@ def zip_map(node: Node) -> None:
     value = node.emit("Identity", [node.input(0)])
     node.walk.maps[node.scope.key(value)] = labels
     node.result(value)
+
+
+@rule("DictVectorizer", domain=_ML)
+def dict_vectorizer(node: Node) -> None:
+    """A dictionary as a row; the session makes the row, so only inputs of the model can be vectorised."""
+    name = node.walk.map_inputs.get(node.scope.key(node.input(0)))
+    if name is None:
+        raise UnsupportedError("its dictionary is no input of the model")
+    words = node.attributes.get("string_vocabulary")
+    columns: list[Any] = (
+        [s.decode("utf-8", "replace") for s in words.strings]
+        if words is not None
+        else [int(key) for key in node.attr("int64_vocabulary", [])]
+    )
+    if node.walk.map_columns.setdefault(name, columns) != columns:
+        raise UnsupportedError("two DictVectorizers read one dictionary by different vocabularies")
+    node.result(node.emit("Identity", [node.input(0)]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import onnx
@@ -12,6 +11,7 @@ from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TypeProto
 from ... import _core
 from ..report import Report, refuse
 from .emit import Emitter
+from .external import DataFolder
 from .graph_ends import GraphEnds
 from .node import Node
 from .order import in_order
@@ -29,7 +29,7 @@ _NATIVE_DOMAINS = ("", "ai.onnx", "ai.onnx.ml", "ai.onnx.preview.training")
 class Walk(Emitter):
     """One conversion: the graphs and functions of the model, and the report."""
 
-    def __init__(self, model: onnx.ModelProto, folder: Path | None, report: Report) -> None:
+    def __init__(self, model: onnx.ModelProto, folder: DataFolder | None, report: Report) -> None:
         """Prepare for one model."""
         super().__init__(folder)
         self.report = report
@@ -37,7 +37,8 @@ class Walk(Emitter):
         self.opsets = {o.domain if o.domain != "ai.onnx" else "": o.version for o in model.opset_import}
         self.opsets.setdefault("", 1)
         self.current = ""  # the node being converted, for messages
-        self._ends = GraphEnds(self, report)
+        # Before IR version 4 every initializer had to be an input too, and none was meant to be overridden.
+        self._ends = GraphEnds(self, report, overrides=model.ir_version >= 4)
 
     @property
     def strings(self) -> list[str]:
@@ -46,8 +47,8 @@ class Walk(Emitter):
 
     @property
     def named_maps(self) -> dict[str, list[Any]]:
-        """Names of the outputs that are lists of dictionaries, and the keys of these."""
-        return self._ends.maps
+        """Names of the inputs and outputs that are lists of dictionaries, and the keys of these."""
+        return self._ends.maps | self.map_columns
 
     def graph(self, graph: GraphProto, scope: Scope, formal_types: Sequence[TypeProto | None] = ()) -> None:
         """Convert a graph (the main one or a body) into ``scope``'s builder."""

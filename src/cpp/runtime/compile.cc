@@ -1,0 +1,43 @@
+#include "runtime/compile.h"
+
+#include "runtime/infer_shapes.h"
+#include "runtime/lower_node.h"
+#include "runtime/merge.h"
+#include "runtime/plan_log.h"
+#include "runtime/segment_builder.h"
+#include "search/make_plan.h"
+
+namespace walle::runtime {
+
+namespace {
+Result<search::SearchOptions> search_options(const SessionOptions& options) {
+  WALLE_ASSIGN(const std::optional<uint64_t> seed, placement_seed(options.placement));
+  return search::SearchOptions{
+      .threads = options.threads, .search = options.search, .random_placement = seed};
+}
+}  // namespace
+
+// "Verify" comes before: Model::create does it, once for all sessions and shapes. Shapes and lowering take
+// turns, because a node that folds while it is lowered may be the value that decides the next node's shape.
+Result<std::unique_ptr<Segment>> compile(const ir::Graph& graph, int begin, const Environment& env,
+                                         const std::vector<int>& last_use, SharedState& shared) {
+  const auto began = std::chrono::steady_clock::now();
+  SegmentBuilder builder(graph, begin, env, shared);
+  while (const ir::Node* node = builder.next()) {
+    WALLE_ASSIGN(const std::optional<TypedNode> typed, infer_shapes(builder, *node));
+    if (!typed) break;  // the nodes so far must run first
+    WALLE_TRY(lower_node(builder, *typed));
+  }
+  WALLE_ASSIGN(std::unique_ptr<Segment> segment, builder.finish(last_use));
+  ops::Program program = builder.take_program();
+  WALLE_TRY(merge(program, shared.backends, shared.options));
+  WALLE_ASSIGN(const search::SearchOptions options, search_options(shared.options));
+  WALLE_ASSIGN(search::Plan plan, search::make_plan(program, shared.backends, options));
+  // The plan is made ready to run: kernels prepared, operands resolved.
+  WALLE_ASSIGN(segment->executable,
+               Executable::bind(std::move(program), std::move(plan), options.threads, shared.constants));
+  log_plan(graph, *segment, began);
+  return segment;
+}
+
+}  // namespace walle::runtime

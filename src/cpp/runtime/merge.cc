@@ -1,0 +1,37 @@
+#include "runtime/merge.h"
+
+#include <algorithm>
+
+#include "ops/passes/fuse_epilogue.h"
+#include "ops/passes/fuse_gelu.h"
+#include "ops/passes/merge_rasters.h"
+#include "ops/passes/widen.h"
+
+namespace walle::runtime {
+
+namespace {
+Status widen_what_none_supports(ops::Program& program,
+                                const std::vector<const backends::Backend*>& backends) {
+  return ops::widen_floats(program, [&](const ops::Program& p, const ops::ProgramNode& node) {
+    const backends::NodeView view(p, node);
+    return std::ranges::any_of(backends, [&](const backends::Backend* b) { return b->supports(view); });
+  });
+}
+}  // namespace
+
+Status merge(ops::Program& program, const std::vector<const backends::Backend*>& backends,
+             const SessionOptions& options) {
+  // First, so that what nobody reads is neither widened nor anybody's second reader, which stops fusing.
+  ops::remove_dead_nodes(program);
+  // Before fusing, which knows float32 only.
+  WALLE_TRY(widen_what_none_supports(program, backends));
+  // Before fusing: a copy that merging removes would stand between a node and its epilogue.
+  if (options.merge) WALLE_TRY(ops::merge_rasters(program));
+  // Before the epilogues, one of which a Gelu may become.
+  if (options.fuse) WALLE_TRY(ops::fuse_gelu(program));
+  if (options.fuse) WALLE_TRY(ops::fuse_epilogues(program));
+  ops::remove_dead_nodes(program);
+  return {};
+}
+
+}  // namespace walle::runtime

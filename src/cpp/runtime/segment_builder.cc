@@ -1,0 +1,117 @@
+#include "runtime/segment_builder.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/limits.h"
+#include "runtime/claims.h"
+#include "runtime/fold.h"
+
+namespace walle::runtime {
+
+namespace {
+constexpr ops::Ref kUnset = -2;  // not asked for yet; kNoRef is an answer
+
+// With fold=False only what shape rules may read is folded: shapes, axes, pads and repeats, of which the
+// largest that ONNX knows has two numbers per axis. 128 int64 leave room for the vectors that exporters cut
+// them from; no weight worth leaving alone is so small.
+constexpr int64_t kShapeValueBytes = 1024;
+
+// A huge graph is planned in parts, well below what lowering refuses: the last node taken may itself lower to
+// many (a Split, an unrolled recurrence), and three quarters of the limit are left for it.
+constexpr int64_t kPartNodes = base::kMaxPlanNodes / 4;
+
+ops::LowerOptions lower_options(const SharedState& shared) {
+  ops::LowerOptions options;
+  options.fold = fold_program;
+  // Values that decide shapes are always computed while planning; without the option, nothing larger is.
+  if (!shared.options.fold) options.fold_limit_bytes = kShapeValueBytes;
+  if (shared.options.claim)
+    options.claims = [&shared](const ir::OpDef& op, const ir::Attributes& attributes,
+                               std::span<const ir::InferInput> inputs,
+                               std::span<const ir::InferOutput> outputs) {
+      return is_claimed(shared.backends, op, attributes, inputs, outputs);
+    };
+  return options;
+}
+
+// A deep copy for plans to keep: live-ins may be the caller's memory.
+Result<Tensor> clone(const Tensor& t) {
+  WALLE_ASSIGN(Tensor out, Tensor::allocate(t.dtype(), t.shape()));
+  if (t.bytes() > 0) std::memcpy(out.mutable_data(), t.data(), static_cast<size_t>(t.bytes()));
+  return out;
+}
+}  // namespace
+
+SegmentBuilder::SegmentBuilder(const ir::Graph& graph, int begin, const Environment& env,
+                               const SharedState& shared)
+    : graph_(graph),
+      env_(env),
+      refs_(graph.values.size(), kUnset),
+      lowering_(program_, lower_options(shared)),
+      segment_(std::make_unique<Segment>()) {
+  segment_->begin = begin;
+  segment_->end = begin;
+}
+
+const ir::Node* SegmentBuilder::next() const {
+  if (segment_->end == std::ssize(graph_.nodes) || std::ssize(program_.nodes) > kPartNodes) return nullptr;
+  const ir::Node& node = graph_.nodes[segment_->end];
+  return is_executor_node(graph_, node, env_) ? nullptr : &node;
+}
+
+Result<ops::Ref> SegmentBuilder::operand(ir::ValueId id) {
+  if (id == ir::kNone) return ops::kNoRef;
+  ops::Ref& r = refs_[id];
+  if (r != kUnset) return r;
+  const ir::Value& value = graph_.at(id);
+  const ir::RuntimeValue& known = env_[id];
+  if (value.constant) {
+    r = lowering_.add_constant(*value.constant);
+  } else if (const Tensor* t = known.tensor()) {
+    r = lowering_.add_value(t->dtype(), t->shape());
+    program_.inputs.push_back(r);
+    segment_->live_ins.push_back({id, t->dtype(), t->shape()});
+  } else if (value.kind == ir::ValueKind::optional && known.empty()) {
+    r = ops::kNoRef;  // an empty optional is an omitted input
+  } else {
+    return model_error(known.sequence() ? "a sequence" : "a value that is never computed", "a tensor",
+                       "value '" + value.name + "'", "check the order and the kinds of the nodes");
+  }
+  return r;
+}
+
+Result<const Tensor*> SegmentBuilder::specialise(ir::ValueId id, ops::Ref r) {
+  constexpr const Tensor* kUnknown = nullptr;
+  if (id == ir::kNone || r < 0) return kUnknown;
+  const Tensor* t = env_[id].tensor();
+  // Only what comes from outside the segment; the shape rule has seen constants already.
+  if (!t || std::ranges::find(segment_->live_ins, id, &LiveIn::id) == segment_->live_ins.end())
+    return kUnknown;
+  WALLE_ASSIGN(const Tensor copy, clone(*t));
+  segment_->dependencies.push_back({id, copy});
+  program_.at(r).constant = copy;
+  return &*program_.at(r).constant;
+}
+
+void SegmentBuilder::add(const ir::Node& node, const std::vector<ops::Ref>& results) {
+  for (size_t i = 0; i < node.outputs.size(); ++i)
+    if (node.outputs[i] != ir::kNone) refs_[node.outputs[i]] = results[i];
+  ++segment_->end;
+}
+
+Result<std::unique_ptr<Segment>> SegmentBuilder::finish(const std::vector<int>& last_use) {
+  // A segment ends before a node that needs a value of the segment itself. Its first node cannot.
+  if (segment_->end == segment_->begin)
+    return internal_error("a value that decides a shape is not there",
+                          ir::describe(graph_.nodes[segment_->begin]));
+  for (int n = segment_->begin; n < segment_->end; ++n)
+    for (ir::ValueId id : graph_.nodes[n].outputs) {
+      if (id == ir::kNone || last_use[id] < segment_->end || refs_[id] < 0) continue;
+      segment_->exports.push_back({id, program_.outputs.size()});
+      program_.outputs.push_back(refs_[id]);
+    }
+  return std::move(segment_);
+}
+
+}  // namespace walle::runtime

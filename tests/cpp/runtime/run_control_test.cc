@@ -1,0 +1,172 @@
+// Runs that are ended, results in memory of the caller, inputs with values of their own, declared dtypes.
+#include "runtime/run_control.h"
+
+#include <thread>
+
+#include "build.h"
+#include "ir/walle_file.h"
+
+namespace walle::runtime {
+namespace {
+
+using std::chrono::milliseconds;
+
+// y = 2 x + w, where w is a constant that may be overridden.
+ir::ModelData doubling() {
+  GraphBuilder b;
+  const auto x = b.input("x", DType::float32, {{-1, "n"}});
+  const auto w = b.floats({1}, {10});
+  b.graph().at(w).name = "w";
+  b.graph().at(w).shape = std::vector<ir::Dim>{{1, ""}};
+  b.graph().overridable = {w};
+  b.output(b.node("Add", {b.node("Add", {x, x}), b.node("Neg", {b.node("Neg", {w})})}), "y");
+  return b.data();
+}
+
+// A chain of nodes that takes a while.
+ir::ModelData chain(int length) {
+  GraphBuilder b;
+  auto last = b.input("x", DType::float32, {{1 << 16, ""}});
+  for (int i = 0; i < length; ++i) last = b.node(i % 2 ? "Cos" : "Exp", {last});
+  b.output(last, "y");
+  return b.data();
+}
+
+std::vector<NamedValue> ramp_of(int64_t n) { return {{"x", ramp({n})}}; }
+
+class Counter final : public HostCheck {
+ public:
+  explicit Counter(int64_t last) : last_(last) {}
+  Status check() override { return ++calls_ < last_ ? Status() : cancelled_error("the test", "check"); }
+  int64_t calls() const { return calls_; }
+
+ private:
+  int64_t last_;
+  int64_t calls_ = 0;
+};
+
+TEST(RunControl, EndsByADeadlineATokenOrTheHost) {
+  RunOptions options;
+  options.timeout = milliseconds(0);
+  RunControl late(options);
+  EXPECT_TRUE(late.due());
+  EXPECT_EQ(late.look().error().group(), base::ErrorGroup::timeout);
+
+  CancelToken token;
+  options = {.cancel = &token};
+  RunControl cancelled(options);
+  EXPECT_FALSE(cancelled.due());
+  token.cancel();
+  EXPECT_TRUE(cancelled.due());
+  EXPECT_EQ(cancelled.look().error().group(), base::ErrorGroup::cancelled);
+
+  Counter host(2);
+  options = {.host = &host};
+  RunControl asked(options);
+  EXPECT_FALSE(asked.due()) << "not before some time has passed";
+  std::this_thread::sleep_for(RunControl::kHostPeriod + milliseconds(20));
+  EXPECT_TRUE(asked.due());
+  EXPECT_TRUE(asked.look().ok());
+  EXPECT_FALSE(asked.due());
+  EXPECT_FALSE(asked.look().ok());
+  EXPECT_FALSE(RunControl::needed({}));
+}
+
+TEST(RunControl, StopsBetweenStepsAndLeavesTheSessionUsable) {
+  const auto model = model_of(chain(4000));
+  const auto session = *model->session({});
+  const auto whole = session->run(ramp_of(1 << 16));
+  ASSERT_TRUE(whole.ok()) << whole.error().message();
+  RunOptions options;
+  options.timeout = milliseconds(5);
+  const auto ended = session->run(ramp_of(1 << 16), options);
+  ASSERT_FALSE(ended.ok()) << "4000 steps of 65,536 elements do not fit";
+  EXPECT_EQ(ended.error().group(), base::ErrorGroup::timeout);
+  const auto again = session->run(ramp_of(1 << 16));
+  ASSERT_TRUE(again.ok());
+  EXPECT_TRUE((*again)[0].tensor()->identical(*(*whole)[0].tensor()));
+}
+
+TEST(RunControl, AWaitForTheSessionEndsToo) {
+  const auto model = model_of(chain(4000));
+  const auto session = *model->session({});
+  CancelToken token;
+  std::thread other([&] { EXPECT_FALSE(session->run(ramp_of(1 << 16), {.cancel = &token}).ok()); });
+  std::this_thread::sleep_for(milliseconds(50));  // until the other run has the session
+  const auto waited = session->run(ramp_of(1 << 16), {.timeout = milliseconds(20)});
+  token.cancel();
+  other.join();
+  ASSERT_FALSE(waited.ok());
+  EXPECT_EQ(waited.error().group(), base::ErrorGroup::timeout);
+}
+
+TEST(Results, LieInMemoryOfTheCaller) {
+  const auto model = model_of(doubling());
+  const auto session = *model->session({});
+  RunOptions options;
+  options.results = {*Tensor::allocate(DType::float32, Shape{3})};
+  const auto out = session->run(ramp_of(3), options);
+  ASSERT_TRUE(out.ok()) << out.error().message();
+  EXPECT_EQ((*out)[0].tensor()->data(), options.results[0].data());
+  EXPECT_EQ(numbers((*out)[0]), (std::vector<float>{10, 12, 14}));
+  options.results = {*Tensor::allocate(DType::float32, Shape{4})};
+  EXPECT_EQ(session->run(ramp_of(3), options).error().group(), base::ErrorGroup::argument);
+  options.results = {*Tensor::allocate(DType::float64, Shape{3})};
+  EXPECT_EQ(session->run(ramp_of(3), options).error().group(), base::ErrorGroup::argument);
+  const auto in = ramp_of(3);
+  options.results = {*in[0].value.tensor()};
+  EXPECT_NE(session->run(in, options).error().message().find("overlaps input 'x'"), std::string::npos);
+}
+
+TEST(Overridable, HoldsThroughAFile) {
+  const auto bytes = ir::serialize_walle(model_of(doubling())->stored());
+  ASSERT_TRUE(bytes.ok());
+  const auto keep = std::make_shared<std::string>(*bytes);
+  const auto read = ir::parse_walle(std::as_bytes(std::span(*keep)), keep, "test");
+  ASSERT_TRUE(read.ok()) << read.error().message();
+  const auto session = *model_of(*read)->session({});
+  auto in = ramp_of(2);
+  EXPECT_EQ(numbers((*session->run(in))[0]), (std::vector<float>{10, 12}));
+  in.push_back({"w", *Tensor::from<float>(Shape{1}, std::vector<float>{100})});
+  EXPECT_EQ(numbers((*session->run(in))[0]), (std::vector<float>{100, 102}));
+  EXPECT_EQ(numbers((*session->run(ramp_of(2)))[0]), (std::vector<float>{10, 12}));
+}
+
+TEST(Overridable, IsAConstantInTheGraph) {
+  ir::ModelData data = doubling();
+  data.graph.overridable = {data.graph.inputs[0]};
+  EXPECT_FALSE(Model::create(data).ok()) << "an input without a value";
+  data.graph.overridable = {99};
+  EXPECT_FALSE(Model::create(data).ok());
+  data = doubling();
+  data.graph.overridable.push_back(data.graph.overridable[0]);
+  EXPECT_FALSE(Model::create(data).ok()) << "twice";
+}
+
+TEST(Declared, AnotherDtypeIsRefused) {
+  ir::ModelData data = doubling();
+  data.graph.at(data.graph.outputs[0]).dtype = DType::int64;
+  const auto out = (*model_of(data)->session({}))->run(ramp_of(2));
+  ASSERT_FALSE(out.ok());
+  EXPECT_EQ(out.error().group(), base::ErrorGroup::model);
+}
+
+TEST(Profile, AddsUpToTheWallTime) {
+  const auto model = model_of(chain(20));
+  const auto session = *model->session({});
+  ASSERT_TRUE(session->start_profile().ok());
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(session->run(ramp_of(1 << 16)).ok());
+  const auto events = *session->stop_profile();
+  const ExplainReport report = session->explain();
+  double rows_ms = 0;
+  for (const ExplainRow& row : report.rows)
+    rows_ms += row.measured_ms * static_cast<double>(row.measured_runs);
+  EXPECT_EQ(report.profiled_runs, 3);
+  EXPECT_GT(rows_ms, 0);
+  EXPECT_LE(rows_ms, report.wall_ms * 3 * (1 + 1e-9));
+  EXPECT_EQ(std::ranges::count(events, "run", &ProfileEvent::op), 3);
+  EXPECT_EQ(std::ranges::count(report.rows, "plan", &ExplainRow::op), 1);
+}
+
+}  // namespace
+}  // namespace walle::runtime

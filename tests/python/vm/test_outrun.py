@@ -1,0 +1,164 @@
+"""Limits that could be outrun, and objects that ended the process: each in a process of its own."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from commands import run_command, run_python
+
+pytestmark = pytest.mark.usefixtures("vm")
+ROOT = Path(__file__).resolve().parents[3]
+
+RUN = """
+from walle_rt.vm import Isolate, Limits, TaskBundle, TaskFailed
+def ended(source, *args, flavour_limits={}, again=True):
+    with Isolate(limits=Limits(**{"heap_bytes": 32 << 20, "wall_ms": 1000, **flavour_limits})) as isolate:
+        isolate.load(TaskBundle.from_source({"main": source + "\\ndef again(): return 7"}))
+        try:
+            result = isolate.call("f", *args)
+        except TaskFailed as error:
+            result = error.limit or error.type
+        assert isolate.call("again") == 7
+        return result
+"""
+
+
+def ended(source: str, **limits: object) -> str:
+    """How f() of the source ends: what it returns, else the limit or the exception's class."""
+    return run_python(
+        f"{RUN}\nprint(ended({source!r}, flavour_limits={limits!r}))", seconds=60
+    ).stdout.strip()
+
+
+KEYS = "K = [((1 << 61) - 1) * i for i in range(1, 60_001)]\n"
+LONG = "T, N = 'a' * 4_000_000, 'b' + 'a' * 1_000_000\n"
+ENDLESS = {
+    "set": f"{KEYS}def f(): set(K)",
+    "dict": f"{KEYS}def f(): dict.fromkeys(K)",
+    "Counter": f"{KEYS}import collections\ndef f(): collections.Counter(K)",
+    "rfind": f"{LONG}def f(): T.rfind(N)",
+    "rsplit": f"{LONG}def f(): T.rsplit(N)",
+    "rpartition": f"{LONG}def f(): T.encode().rpartition(N.encode())",
+    "gcd": "import math\nA = 7 ** 1_000_000\ndef f(): math.gcd(A, A + 2)",
+    "lcm": "import math\nA = 7 ** 1_000_000\ndef f(): math.lcm(A, A + 2)",
+    "sum": "def f(): sum([[0] * 1000] * 10**6, [])",
+    "index": "A = 'a' * 2_000_000\ndef f(): ([A + 'b'] * 10**6).index(A + 'c')",
+    "search": "import re\ndef f(): re.search('a*b', 'a' * 4_000_000)",
+}
+
+
+@pytest.mark.parametrize("loop", ENDLESS)
+def test_loops_in_c_end_at_the_limit(loop: str) -> None:
+    assert ended(ENDLESS[loop]) == "wall"
+
+
+DEEP = {
+    "cycle": "x = ()\n    for i in range(200_000): x = itertools.cycle(x)\n    next(x)",
+    "mappingproxy": "x = {}\n    for i in range(200_000): x = types.MappingProxyType(x)\n    len(x)",
+    "mappingproxy, item": "x = {}\n    for i in range(200_000): x = types.MappingProxyType(x)\n    x[0]",
+    "staticmethod": "x = int\n    for i in range(200_000): x = staticmethod(x)\n    x()",
+    "alias": "x = int\n    for i in range(200_000): x = types.GenericAlias(x, (int,))\n    x.spam",
+}
+
+
+@pytest.mark.parametrize("nest", DEEP)
+def test_depth_ends_with_an_error(nest: str) -> None:
+    source = f"import itertools, types\ndef f():\n    {DEEP[nest]}"
+    assert ended(source, heap_bytes=256 << 20, wall_ms=20_000) == "stack"
+
+
+ODD = {
+    "staticmethod": ("staticmethod.__new__(staticmethod)()", "RuntimeError"),
+    "classmethod": ("classmethod.__new__(classmethod).__isabstractmethod__", "False"),
+    "Struct": ("struct.Struct.__new__(struct.Struct).__sizeof__() > 0", "True"),
+    "mark": ("_sre.compile('a', 0, [17, 1, 1], 0, {}, ())", "RuntimeError"),
+    "deque": ("collections.deque([1]) * 10**11", "heap"),
+    "CodeType": ("types.CodeType(0, 0, 0, 0, 0, 0, b'', (), (), (), '', '', '', 0, b'', b'')", "TypeError"),
+    "no constants": ("types.FunctionType(g.__code__.replace(co_consts=()), {})()", "ValueError"),
+    "no stack": ("types.FunctionType(g.__code__.replace(co_stacksize=0), {})()", "ValueError"),
+    "another code": ("types.FunctionType(g.__code__.replace(co_code=b'S\\0' * 9), {})()", "ValueError"),
+    "an iterator of none": ("next(types.FunctionType((i for i in ()).gi_code, {})(1))", "SystemError"),
+    "another name": ("types.FunctionType(g.__code__.replace(co_name='h'), {})()", "[1, 2]"),
+    "other constants": ("types.FunctionType(h.__code__.replace(co_consts=(None, 7)), {})()", "7"),
+}
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_odd_objects_are_errors(what: str) -> None:
+    expression, expected = ODD[what]
+    head = "import _sre, collections, struct, types\ndef g(): return [1, 2]\ndef h(): return 5\n"
+    assert ended(f"{head}def f(): return {expression}") == expected
+
+
+def test_small_tensors_count_as_what_they_take() -> None:
+    script = f"""{RUN}
+from pathlib import Path
+def grown(): return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) >> 10
+before = grown()
+source = "import walle\\ndef f():\\n    x = []\\n    while True: x.append(walle.Tensor('uint8', [4]))"
+print(ended(source, flavour_limits={{"wall_ms": 20_000}}), grown() - before < 60)
+"""
+    assert run_python(script).stdout == "heap True\n"
+
+
+GARBAGE = {
+    "tensors": "x = [walle.Tensor('uint8', [1 << 20])]",
+    "bytes": "x = [bytearray(1 << 20)]",
+}
+
+
+@pytest.mark.parametrize("switched", ["", "gc.disable()"])
+@pytest.mark.parametrize("kind", GARBAGE)
+def test_garbage_is_collected_before_a_limit_refuses(kind: str, switched: str) -> None:
+    source = f"""
+import gc, walle
+def f():
+    {switched or "pass"}
+    for i in range(200):
+        {GARBAGE[kind]}
+        x.append(x)
+    return "done"
+"""
+    assert ended(source, wall_ms=20_000) == "done"
+
+
+WAYS = {
+    "import": "import math",
+    "the importer's spec": "sys.modules['_walle'].builtin(Spec())",
+    "the importer's code": "sys.modules['_walle'].code('json')",
+    "the loader": "sys.modules['_frozen_importlib']._load('math', None)",
+    "a text that lies": "__import__(Text('math'))",
+    "a name of the library": "g.__code__.replace(co_filename='<json>') and types.FunctionType(LIES, {})()",
+    "exec": "exec(compile('import math', '<json>', 'exec'))",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_imports_are_asked_for_whoever_imports(way: str) -> None:
+    source = f"""
+import sys, types
+class Spec: name = "math"
+class Text(str):
+    def __eq__(self, other): return True
+    def __hash__(self): return hash("sys")
+def g(): import math
+LIES = g.__code__.replace(co_filename="<json>")
+def f():
+    {WAYS[way]}
+    return "imported"
+"""
+    assert ended(source, imports=["sys", "types"]) in ("import", "TypeError")
+
+
+def test_a_library_module_imports_what_it_needs() -> None:
+    source = "import json\ndef f(): return json.loads('[1]')"
+    assert ended(source, imports=["json"]) == "[1]"
+
+
+def test_damaged_bundles_do_not_end_the_process() -> None:
+    command = [sys.executable, "-m", "tests.fault.bundles", "--cases", 300]
+    done = run_command(command, folder=ROOT, seconds=600)
+    assert "300 damaged bundles" in done.stdout
+    assert "0 processes did not end" in done.stdout

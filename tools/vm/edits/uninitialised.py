@@ -1,0 +1,103 @@
+"""Uninitialised: objects that `__new__` made and `__init__` never saw, and arguments nobody expected.
+
+tests/fuzz/object_fuzz.py looks for more of them.
+"""
+
+from __future__ import annotations
+
+from .engine import because, insert_after, insert_before, replace
+
+EDITS = [
+    *because(
+        "staticmethod.__new__(staticmethod)() and classmethod.__new__(classmethod).__isabstractmethod__ read "
+        "a NULL",
+        insert_after(
+            "Objects/funcobject.c",
+            "    staticmethod *sm = (staticmethod *)callable;\n",
+            """\
+    if (sm->sm_callable == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "uninitialized staticmethod object");
+        return NULL;
+    }
+""",
+        ),
+        insert_after(
+            "Objects/object.c",
+            "_PyObject_IsAbstract(PyObject *obj)\n{\n",
+            """\
+    if (obj == NULL) {
+        return 0;
+    }
+""",
+        ),
+    ),
+    *because(
+        "a Struct without a format has no codes to count",
+        replace(
+            "Modules/_struct.c",
+            "    for (formatcode *code = self->s_codes; code->fmtdef != NULL; code++) {\n",
+            "    for (formatcode *code = self->s_codes; code != NULL && code->fmtdef != NULL; code++) {\n",
+        ),
+    ),
+    *because(
+        "a deque that ran out of memory while it was repeated forgot that when it was cleared for want of "
+        "memory",
+        replace(
+            "Modules/_collectionsmodule.c",
+            """\
+    b = newblock(deque);
+    if (b == NULL) {
+        PyErr_Clear();
+        goto alternate_method;
+    }
+""",
+            """\
+    PyObject *pending = PyErr_GetRaisedException();
+    b = newblock(deque);
+    PyErr_SetRaisedException(pending);
+    if (b == NULL) {
+        goto alternate_method;
+    }
+""",
+        ),
+    ),
+    *because(
+        "a raw program of _sre may set one mark more than there are, nest as deep as memory lasts, and "
+        "repeat what repeats itself",
+        insert_after(
+            "Modules/_sre/sre.c",
+            '#include "Python.h"\n',
+            '#include "vm/inside/stack.h"\n',
+        ),
+        replace(
+            "Modules/_sre/sre.c",
+            "            if (arg > 2 * (size_t)groups + 1) {\n",
+            "            if (arg >= 2 * (size_t)groups) {\n",
+        ),
+        insert_after(
+            "Modules/_sre/sre.c",
+            """\
+_validate_inner(SRE_CODE *code, SRE_CODE *end, Py_ssize_t groups)
+{
+""",
+            """\
+    if (WVM_STACK_LOW()) {
+        FAIL;
+    }
+""",
+        ),
+        insert_before(
+            "Modules/_sre/sre_lib.h",
+            """\
+    TRACE(("|%p|%p|ENTER\\n", pattern, state->ptr));
+
+    DATA_ALLOC(SRE(match_context), ctx);
+""",
+            """\
+    if (WVM_STACK_LOW()) {
+        return SRE_ERROR_RECURSION_LIMIT;
+    }
+""",
+        ),
+    ),
+]
