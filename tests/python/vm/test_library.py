@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from walle_rt.vm import VM, Isolate, TaskBundle
+from walle_rt import ArgumentError
+from walle_rt.vm import VM, Isolate, Pool, TaskBundle
 
 # One script per module: imports it and asserts what its documentation promises.
 CHECKS: dict[str, str] = {
@@ -654,3 +655,88 @@ def test_text_codecs(task: Any) -> None:
     isolate = task(source)
     for name in ("utf-8", "utf-16", "utf-32", "latin-1", "ascii", "UTF-8"):
         assert isolate.call("f", "abc", name) == "abc"
+
+
+DATACLASSES = """
+from dataclasses import KW_ONLY, InitVar, dataclass, field, replace
+
+@dataclass
+class Plain:
+    x: int
+    y: float = 0.5
+
+@dataclass
+class Child(Plain):
+    tags: list = field(default_factory=list)
+    _: KW_ONLY
+    self: str = 'me'
+
+@dataclass(frozen=True, slots=True, order=True)
+class Frozen:
+    a: int
+    b: list = field(default_factory=list, compare=False)
+
+@dataclass
+class Checked:
+    a: int
+    seed: InitVar[int] = 3
+    total: int = field(init=False)
+    def __post_init__(self, seed): self.total = self.a + seed
+
+@dataclass
+class Posted:
+    a: int
+    def __post_init__(self): self.a += 1
+
+Wide = dataclass(type('Wide', (), {'__annotations__': {f'f{i}': int for i in range(14)}}))
+
+def outcome(make):
+    try:
+        return repr(make())
+    except (TypeError, AttributeError) as error:
+        return str(error)
+
+def main():
+    return [outcome(make) for make in (
+        lambda: Plain(1), lambda: Plain(1, 2.0), lambda: Plain(y=3, x=1), lambda: Plain(),
+        lambda: Plain(1, 2, 3),
+        lambda: Plain(1, z=3), lambda: Plain(1, x=2), lambda: Child(1), lambda: Child(1, 2, [3], self='you'),
+        lambda: Child(1, 2, [3], 'you'), lambda: Child(1).tags is Child(1).tags, lambda: Frozen(1),
+        lambda: setattr(Frozen(1), 'a', 2), lambda: Frozen(1) < Frozen(2, [1]), lambda: hash(Plain(1)),
+        lambda: Checked(1).total, lambda: Checked(1, seed=5).total, lambda: Posted(1),
+        lambda: replace(Plain(1), y=9),
+        lambda: Wide(*range(14)), lambda: Wide(*range(13)), lambda: Plain.__init__.__qualname__,
+        lambda: Plain.__init__.__defaults__, lambda: Child.__init__.__kwdefaults__,
+        lambda: Plain.__init__.__annotations__)]
+"""
+
+
+def test_dataclasses_are_made_as_by_the_host(vm: VM, device: VM) -> None:
+    scope: dict[str, Any] = {"__name__": __name__}
+    exec(compile(DATACLASSES, "main.py", "exec", dont_inherit=True), scope)  # without this file's annotations
+    theirs = scope["main"]()
+    data = TaskBundle.from_source({"main": DATACLASSES}, vm).data
+    for flavour in (vm, device):
+        with Isolate(flavour) as isolate:
+            isolate.load(TaskBundle(data, flavour))
+            ours = isolate.call("main")
+        assert ours[:20] == theirs[:20] and ours[21:] == theirs[21:]
+        assert "f13" in ours[20]
+
+
+def test_a_pool_has_imported_what_its_profile_names(vm: VM) -> None:
+    source = "import sys\ndef main():\n    return [name in sys.modules for name in ('csv', 'json')]\n"
+    bundle = TaskBundle.from_source({"main": source}, vm)
+    for profile, expected in ((["csv"], [True, False]), ("std", [False, True]), ("bare", [False, False])):
+        assert Pool(vm, size=1, profile=profile).run(bundle, "main") == expected
+    with pytest.raises(ArgumentError, match="import 'nonsense': no module named"):
+        Pool(vm, size=1, profile=["nonsense"])
+    with pytest.raises(ArgumentError, match="profile 'all'"):
+        Pool(vm, profile="all")
+
+
+def test_an_isolate_says_its_flavour(vm: VM, device: VM) -> None:
+    assert repr(Isolate(vm)) == "<Isolate full>"
+    isolate = Isolate(device)
+    isolate.close()
+    assert repr(isolate) == "<Isolate device, closed>"
