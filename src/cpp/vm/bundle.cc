@@ -43,6 +43,9 @@ Result<std::shared_ptr<const Bundle>> Bundle::load(std::shared_ptr<const Vm> vm,
     if (resource.bytes.size() > kCopied) continue;
     WALLE_ASSIGN(resource.bytes, copied(resource.bytes));
   }
+  for (Resource& source : bundle->file_.sources) {
+    WALLE_ASSIGN(source.bytes, copied(source.bytes));
+  }
   WALLE_TRY(bundle->open_code());
   return std::shared_ptr<const Bundle>(std::move(bundle));
 }
