@@ -7,7 +7,7 @@
 #   vm_full, vm_device   libwalle_vm_full.so, libwalle_vm_device.so
 option(WALLE_VM "Build the Python VM libraries (needs the CPython source, see tools/vm/fetch_cpython.py)" ON)
 
-walle_room(vm USES runtime store)
+walle_room(vm USES runtime store array)
 target_link_libraries(walle_vm PUBLIC ${CMAKE_DL_LIBS})
 
 if(NOT WALLE_VM)
@@ -68,7 +68,7 @@ set(vm_cold
   Objects/fileobject Objects/frameobject Objects/genericaliasobject Objects/memoryobject
   Objects/moduleobject Objects/namespaceobject Objects/odictobject Objects/picklebufobject Objects/structseq
   Objects/typevarobject Objects/unicodectype Objects/unionobject Objects/weakrefobject Modules/_abc
-  Modules/_bisectmodule Modules/_codecsmodule Modules/_contextvarsmodule Modules/_datetimemodule
+  Modules/_bisectmodule Modules/_codecsmodule Modules/_contextvarsmodule Modules/_csv Modules/_datetimemodule
   Modules/_heapqmodule Modules/_operator Modules/_randommodule Modules/_stat Modules/_statisticsmodule
   Modules/_struct Modules/_threadmodule Modules/_typingmodule Modules/_weakref Modules/arraymodule
   Modules/atexitmodule Modules/binascii Modules/cmathmodule Modules/gcmodule Modules/mathmodule
@@ -85,7 +85,7 @@ set(vm_compiler
 set(vm_inside_hot arena functions host_calls interrupt isolate memory values)
 set(vm_inside ${vm_inside_hot} boot code_copy code_kinds code_reader code_verify code_writer container entry
   failure importer inflate inittab
-  line_table tensor absent_system)
+  line_table tensor tensor_index tensor_make tensor_methods tensor_operators tensor_text absent_system)
 
 add_library(vm_flags INTERFACE)
 target_include_directories(vm_flags BEFORE INTERFACE ${vm_src}/cpython ${vm_py}/Include/internal
@@ -201,11 +201,12 @@ function(walle_vm_link target kind full)
   if(APPLE)
     target_link_options(${target} PRIVATE -Wl,-dead_strip)
   else()
-    target_link_options(${target} PRIVATE -Wl,--gc-sections -Wl,-z,now -Wl,--build-id=none
+    # -O2: texts that end alike are stored once.
+    target_link_options(${target} PRIVATE -Wl,--gc-sections -Wl,-O2 -Wl,-z,now -Wl,--build-id=none
       $<$<BOOL:${WALLE_HAS_NOSEPARATE_CODE}>:-Wl,-z,noseparate-code>)
     if(WALLE_VM_RELR AND kind STREQUAL "MODULE")
       target_link_options(${target} PRIVATE -B${CMAKE_CURRENT_BINARY_DIR}/vm -fuse-ld=lld
-        -Wl,-z,pack-relative-relocs -Wl,-O2) # 2: texts that end alike are stored once
+        -Wl,-z,pack-relative-relocs)
     endif()
   endif()
 endfunction()

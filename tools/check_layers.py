@@ -30,8 +30,9 @@ class Room:
     uses: tuple[str, ...]
 
 
-# search stands on backends/backend.h in the same row of the table, hence the half floor; the stages of
-# stream/ are a staircase of their own inside floor 8.
+# search stands on backends/backend.h in the same row of the table, hence the half floor; array has one
+# because the VM's own tensors compute with it; the stages of stream/ are a staircase of their own inside
+# floor 8.
 ROOMS: dict[str, Room] = {
     "base": Room(0, ()),
     "tensor": Room(1, ("base",)),
@@ -48,10 +49,10 @@ ROOMS: dict[str, Room] = {
     "backends/null": Room(6, ("kernels", "backends")),
     "runtime": Room(7, ("search",)),
     "train": Room(8, ("runtime",)),
-    "array": Room(8, ("runtime", "kernels")),
+    "array": Room(7.5, ("kernels",)),
     "audio": Room(8, ("runtime", "kernels")),
     "vision": Room(8, ("runtime", "kernels")),
-    "vm": Room(8, ("runtime", "store")),
+    "vm": Room(8, ("runtime", "store", "array")),
     "stream/event": Room(8, ("store", "tensor")),
     "stream/trigger": Room(8.1, ("stream/event",)),
     "stream/match": Room(8.2, ("stream/trigger",)),

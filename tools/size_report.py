@@ -19,7 +19,7 @@ def libraries(build: Path) -> list[Path]:
 
 # The Python VM all in, per flavour and machine:
 # bytes raw and deflated that may not be exceeded (docs/concepts/vm.md).
-VM_LIMITS = {("device", "x86_64"): (2_600_000, 1_100_000), ("device", "aarch64"): (2_300_000, 900_000)}
+VM_LIMITS = {("device", "x86_64"): (2_600_000, 1_100_000), ("device", "aarch64"): (2_300_000, 950_000)}
 
 
 ELF_MACHINES = {62: "x86_64", 183: "aarch64"}

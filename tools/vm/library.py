@@ -11,11 +11,14 @@ import re
 import sys
 from pathlib import Path
 
+import library_trims
 from edits.engine import apply
 from library_edits import EDITS, REGIONS
 
-# From the standard library.
+# From the standard library. The first is the one that the others are packed behind (pack.py): large, and
+# imported by nearly every task, through re.
 STANDARD = [
+    "enum",
     "abc",
     "base64",
     "bisect",
@@ -27,9 +30,9 @@ STANDARD = [
     "contextvars",
     "copy",
     "copyreg",
+    "csv",
     "dataclasses",
     "datetime",
-    "enum",
     "fractions",
     "functools",
     "graphlib",
@@ -40,6 +43,7 @@ STANDARD = [
     "json.encoder",
     "json.scanner",
     "keyword",
+    "logging",
     "numbers",
     "operator",
     "pprint",
@@ -59,6 +63,9 @@ STANDARD = [
     "threading",
     "types",
     "typing",
+    "urllib",
+    "urllib.parse",
+    "uuid",
     "warnings",
     "weakref",
     "_collections_abc",
@@ -70,6 +77,7 @@ STANDARD = [
 # Ours, in place of modules that would drag in files, locale or a compiler.
 OWN = [
     "_bootstrap",
+    "_instead",
     "_warm",
     "encodings",
     "hashlib",
@@ -88,6 +96,7 @@ OPTIONAL = {
     "datetime": {"_pydatetime"},
     "fractions": {"decimal"},
     "heapq": {"doctest"},
+    "logging": {"asyncio", "multiprocessing"},
     "hmac": {"_hashlib"},
     "queue": {"_queue"},
     "re._parser": {"unicodedata"},
@@ -111,16 +120,10 @@ def check_imports(texts: dict[str, str], built_in: set[str]) -> None:
 
 def adapted(name: str, text: str, own: Path) -> str:
     """The module's text after its edits. SystemExit: what they look for is not there."""
-    text = apply({"library": EDITS}, name, text)
-    for region in REGIONS:
-        if region.module != name:
-            continue
-        start = text.find(region.first)
-        end = text.find(region.after, start)
-        if start < 0 or end < 0 or text.count(region.first) != 1:
-            raise SystemExit(f"{name}: region not found: {region.first!r} .. {region.after!r}")
-        body = (own / region.text).read_text() + "\n\n" if region.text.endswith(".py") else region.text
-        text = text[:start] + body + text[end:]
+    text = apply({"library": EDITS, "trims": library_trims.EDITS}, name, text)
+    for region in REGIONS + library_trims.REGIONS:
+        if region.module == name:
+            text = region.apply(text, own)
     return text
 
 
@@ -133,7 +136,7 @@ def main() -> int:
     standard, own, out = (Path(argument) for argument in sys.argv[1:4])
     out.mkdir(parents=True, exist_ok=True)
     lines, texts = [], {}
-    for root, names in ((own, OWN), (standard, STANDARD)):
+    for root, names in ((standard, STANDARD), (own, OWN)):
         for name in names:
             path, is_package = locate(root, name)
             text = adapted(name, path.read_text(encoding="utf-8"), own)

@@ -5,9 +5,8 @@ EDITS are replacements (edits/engine.py; the path is the module's name), REGIONS
 
 from __future__ import annotations
 
-import dataclasses
-
 from edits.engine import because, insert_before, remove, replace
+from library_region import Region
 
 
 def _arguments(count: int) -> str:
@@ -41,6 +40,30 @@ def _namedtuple_new(names, namespace):
 
 """
 
+# Constructors of dataclasses: the code of a template with the class's own names in place of f0, a0 ... Beyond
+# so many fields, and for InitVar, the general closure of _dataclass_methods.py is 1 us slower.
+DATACLASS_FIELDS = 12
+
+
+def _dataclass_template(kind: str, n: int) -> str:
+    """_plain_2: stores its arguments; _made_2: calls factories for those not given; _frozen_2: through
+    object.__setattr__.
+    """
+    lines = [f"def _{kind}_{n}(self, {_arguments(n)}):"]
+    for i in range(n):
+        value = f"a{i}" if kind == "plain" else f"a{i} if a{i} is not absent else make{i}()"
+        lines.append(f"    put(self, 'f{i}', {value})" if kind == "frozen" else f"    self.f{i} = {value}")
+    if kind != "plain":
+        lines.append("    if post: self.__post_init__()")
+    return "\n".join(lines) + "\n"
+
+
+DATACLASS_TEMPLATES = "".join(
+    _dataclass_template(kind, n)
+    for kind in ("plain", "made", "frozen")
+    for n in range(1, DATACLASS_FIELDS + 1)
+)
+
 # Forward references are plain dotted names here: anything else would have to be compiled.
 LOOKUP_FORWARD = """\
 def _lookup_forward(text, globalns, localns):
@@ -72,6 +95,10 @@ EDITS = [
             "    __new__ = _namedtuple_new(field_names, namespace)\n",
         ),
         insert_before("collections", "\ndef namedtuple(typename,", NAMEDTUPLE),
+    ),
+    *because(
+        "a dataclass's constructor is compiled from text, which a device cannot",
+        insert_before("dataclasses", "class _FuncBuilder:\n", DATACLASS_TEMPLATES + "\n\n"),
     ),
     *because(
         "a forward reference is compiled and evaluated, which a device cannot",
@@ -161,16 +188,6 @@ def currentThread""",
         ),
     ),
 ]
-
-
-@dataclasses.dataclass(frozen=True)
-class Region:
-    """In `module`, all from `first` up to `after` becomes `text` (or our file of that name)."""
-
-    module: str
-    first: str
-    after: str
-    text: str = ""
 
 
 REGIONS = [

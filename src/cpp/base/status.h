@@ -17,6 +17,10 @@ enum class ErrorGroup { argument, model, resource, backend, task, network, inter
 
 std::string_view error_group_name(ErrorGroup group);
 
+// What a language with many kinds of exceptions needs to know beyond the group; by_group where the group says
+// it all.
+enum class ErrorKind { by_group, wrong_type, no_such_key, no_such_index, overflow, no_memory };
+
 struct ErrorText {
   std::string given;     // what was found, with the offending value
   std::string expected;  // what would have been accepted
@@ -31,14 +35,20 @@ class [[nodiscard]] Error {
   Error(ErrorGroup group, ErrorText text);
 
   ErrorGroup group() const { return group_; }
+  ErrorKind kind() const { return kind_; }
   const ErrorText& text() const { return text_; }
   std::string message() const;
 
   // Adds an outer place ("node 'conv1' (Conv)") in front of the one already named.
   Error& within(std::string_view outer);
+  Error of_kind(ErrorKind kind) && {
+    kind_ = kind;
+    return std::move(*this);
+  }
 
  private:
   ErrorGroup group_;
+  ErrorKind kind_ = ErrorKind::by_group;
   ErrorText text_;
 };
 

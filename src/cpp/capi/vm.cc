@@ -34,7 +34,7 @@ struct walle_vm_isolate_t {
 struct walle_vm_result_t {
   std::unique_ptr<walle::capi::PlainValue> value;
   std::optional<vm::Failure> failure;
-  std::string limit;
+  std::string limit, text;
   std::vector<walle_vm_frame_t> frames;
 };
 
@@ -100,6 +100,7 @@ std::unique_ptr<walle_vm_result_t> result_of(vm::Outcome outcome) {
   }
   out->failure = std::move(outcome.failure);
   out->limit = vm::reason_name(out->failure->reason);
+  out->text = out->failure->text();
   // The pointers go into out->failure, which does not move any more.
   for (const vm::Frame& frame : out->failure->traceback)
     out->frames.push_back({frame.file.c_str(), frame.function.c_str(), frame.line});
@@ -244,6 +245,10 @@ walle_status_t walle_vm_result_failure(const walle_vm_result_t* result, walle_vm
                 .frame_count = result->frames.size()};
     return {};
   });
+}
+
+const char* walle_vm_result_text(const walle_vm_result_t* result) {
+  return result ? result->text.c_str() : "";
 }
 
 void walle_vm_result_free(walle_vm_result_t* result) { delete result; }

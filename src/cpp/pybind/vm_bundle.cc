@@ -28,6 +28,10 @@ py::bytes pack(const py::bytes& code, const std::vector<std::pair<std::string, p
   return unwrap(vm::write_task_file(std::string_view(code), std::move(parts)));
 }
 
+void keep_sources(Bundle& self, const std::map<std::string, std::string>& texts) {
+  for (const auto& [file, text] : texts) self.keep_source(file, text);
+}
+
 py::bytes data(const Bundle& self) {
   return {reinterpret_cast<const char*>(self.bytes().data()), self.bytes().size()};
 }
@@ -41,11 +45,13 @@ py::dict resources(const Bundle& self) {
 }  // namespace
 
 void bind_vm_bundle(py::module_& m) {
+  m.attr("SOURCE_FOLDER") = std::string(vm::kSourceFolder);
   py::class_<Bundle, std::shared_ptr<Bundle>>(m, "Bundle", py::release_gil_before_calling_cpp_dtor(),
                                               "Compiled modules and the files that travel with them.")
       .def_static("open", open, py::arg("vm"), py::arg("data"))
       .def_static("load", load, py::arg("vm"), py::arg("path"))
       .def_static("pack", pack, py::arg("code"), py::arg("resources"))
+      .def("keep_sources", keep_sources, py::arg("texts"))
       .def_property_readonly("data", data)
       .def_property_readonly("resources", resources)
       .def_property_readonly("modules", &Bundle::modules);

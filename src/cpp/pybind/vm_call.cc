@@ -69,8 +69,8 @@ struct PlainReader {
   }
 };
 
-PyObject* answer_of(const wvm_result& result) {
-  if (!result.ok) return finish(vm::incoming(result)).release().ptr();
+PyObject* answer_of(const Isolate& isolate, const wvm_result& result) {
+  if (!result.ok) return finish(isolate.outcome_of(result)).release().ptr();
   PythonBuilder builder;
   return vm::visit(result.value, builder).release().ptr();
 }
@@ -107,7 +107,7 @@ PyObject* call(Isolate& isolate, const char* module, const char* function, PyObj
     isolate.invoke_plain(module, function, {plain.data(), count}, answer.result, signals.attention());
   }
   signals.rethrow();
-  return answer_of(answer.result);
+  return answer_of(isolate, answer.result);
 }
 
 PyObject* call_isolate(PyObject* self, const char* module, PyObject* name, PyObject* const* args,

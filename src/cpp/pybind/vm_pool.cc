@@ -13,10 +13,11 @@ using vm::Pool;
 
 namespace {
 
-Held<Pool> create(const std::shared_ptr<vm::Vm>& vm, size_t size, bool std_profile, const vm::Limits& limits,
-                  const py::object& log, const std::optional<std::string>& state, uint32_t grace_ms) {
+Held<Pool> create(const std::shared_ptr<vm::Vm>& vm, size_t size, std::vector<std::string> imports,
+                  const vm::Limits& limits, const py::object& log, const std::optional<std::string>& state,
+                  uint32_t grace_ms) {
   vm::PoolOptions options{.size = size,
-                          .profile = std_profile ? vm::Profile::std : vm::Profile::bare,
+                          .imports = std::move(imports),
                           .limits = limits,
                           .context = context_of(log, state, limits),
                           .grace_ms = grace_ms};
@@ -43,9 +44,10 @@ py::tuple stats(const Pool& self) {
 }  // namespace
 
 void bind_vm_pool(py::module_& m) {
+  m.def("std_imports", &vm::std_imports, "What most tasks import.");
   m.def("most_ready", [] { return vm::kMaxReady; });
   py::class_<Pool, Held<Pool>>(m, "Pool", "Isolates ready to be used.")
-      .def_static("create", create, py::arg("vm"), py::arg("size"), py::arg("std_profile"), py::arg("limits"),
+      .def_static("create", create, py::arg("vm"), py::arg("size"), py::arg("imports"), py::arg("limits"),
                   py::arg("log"), py::arg("state"), py::arg("grace_ms"))
       .def("take", [](Pool& self) { return hand_over(without_python([&] { return self.take(); })); })
       .def("run", run, py::arg("bundle"), py::arg("module"), py::arg("function"))

@@ -1,5 +1,7 @@
 #include "pybind/vm_values.h"
 
+#include <pybind11/stl.h>
+
 #include "pybind/arrays.h"
 #include "pybind/python_lock.h"
 #include "tensor/tensor.h"
@@ -13,6 +15,27 @@ using vm::Value;
 
 constexpr int kMaxDepth = 64;  // as inside the VM (vm/inside/values.c), so that the message comes from here
 constexpr const char* kArgument = "a task's argument";
+
+// NumPy's scalars (numpy.float32(1), numpy.int64(2)) are numbers, not arrays of rank 0.
+bool is_numpy_scalar(py::handle object) {
+  static PyObject* const generic = py::object(py::module_::import("numpy").attr("generic")).release().ptr();
+  return PyObject_TypeCheck(object.ptr(), reinterpret_cast<PyTypeObject*>(generic));
+}
+
+Value number_of(py::handle scalar) {
+  const py::object number = scalar.attr("item")();
+  if (PyBool_Check(number.ptr())) return number.ptr() == Py_True;
+  if (PyLong_CheckExact(number.ptr())) return integer_of(number.ptr());
+  if (PyFloat_CheckExact(number.ptr())) return PyFloat_AS_DOUBLE(number.ptr());
+  refuse_argument("a scalar of type " + std::string(Py_TYPE(scalar.ptr())->tp_name),
+                  "a boolean, an integer or a number of float64 at most");
+}
+
+// Whether what is written to `array` is seen by whoever holds `object`, which it was made of.
+bool shares_memory(py::handle object, const py::array& array) {
+  if (py::isinstance<py::array>(object)) return array.ptr() == object.ptr();
+  return !array.base().is_none();  // a view; an array of its own is a copy
+}
 
 // A copy that owns itself, but for arrays and large bytes, which it shares.
 class ValueReader {
@@ -49,11 +72,14 @@ class ValueReader {
   }
 
   Value array(py::handle object) {
+    if (is_numpy_scalar(object)) return number_of(object);
     const py::array array = as_array(object, kArgument);
     const DType dtype = dtype_of(array);
     if (dtype == DType::undefined)
       refuse_argument("an array of dtype " + py::str(array.dtype()).cast<std::string>(), "a numeric array");
-    return borrow(array, dtype, shape_of(array, dtype, kArgument), array.writeable());
+    // A task's write into a copy would be lost, so a copy is read-only there.
+    const bool writable = array.writeable() && shares_memory(object, array);
+    return borrow(array, dtype, shape_of(array, dtype, kArgument), writable);
   }
 
  private:
@@ -71,12 +97,24 @@ class ValueReader {
   int depth_ = 0;
 };
 
+const char* relation_name(vm::Relation relation) {
+  switch (relation) {
+    case vm::Relation::cause: return "cause";
+    case vm::Relation::context: return "context";
+    default: return "member";
+  }
+}
+
 // What walle_rt.vm makes an exception of.
 py::tuple failure_tuple(const vm::Failure& failure) {
   py::list frames;
   for (const vm::Frame& frame : failure.traceback)
-    frames.append(py::make_tuple(frame.file, frame.line, frame.function));
-  return py::make_tuple(failure.type, failure.message, vm::reason_name(failure.reason), frames);
+    frames.append(py::make_tuple(frame.file, frame.line, frame.function, frame.source));
+  py::list related;
+  for (const vm::Failure& other : failure.related)
+    related.append(py::make_tuple(relation_name(other.relation), failure_tuple(other)));
+  return py::make_tuple(failure.type, failure.message, vm::reason_name(failure.reason), frames, failure.notes,
+                        related);
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ template <class Visitor>
 auto read_python(PyObject* object, Visitor& to) {
   if (object == Py_None) return to.none();
   if (PyBool_Check(object)) return to.boolean(object == Py_True);
-  if (PyLong_CheckExact(object)) return to.integer(integer_of(object));
-  if (PyFloat_CheckExact(object)) return to.real(PyFloat_AS_DOUBLE(object));
+  if (PyLong_Check(object)) return to.integer(integer_of(object));
+  if (PyFloat_Check(object)) return to.real(PyFloat_AS_DOUBLE(object));  // numpy.float64, too
   if (PyUnicode_Check(object)) return to.text(text_of(object));
   if (PyBytes_Check(object)) return to.bytes(object);
   if (PyList_Check(object) || PyTuple_Check(object)) return to.sequence(object);

@@ -9,7 +9,8 @@ Result<Buffer> Buffer::allocate(size_t bytes) {
   if (!block)
     return resource_error("request for " + std::to_string(bytes) + " bytes of tensor memory was refused",
                           "enough free memory", "allocate",
-                          "use a smaller input or batch, or close other sessions");
+                          "use a smaller input or batch, or close other sessions")
+        .of_kind(base::ErrorKind::no_memory);
   Buffer out;
   out.owner_ =
       std::shared_ptr<const void>(block, [](const void* p) { base::aligned_free(const_cast<void*>(p)); });

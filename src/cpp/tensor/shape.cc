@@ -31,7 +31,8 @@ Result<Shape> Shape::checked(std::span<const int64_t> dims, int64_t dtype_size, 
   if (overflow)
     return resource_error("tensor of shape " + shape.text(),
                           "at most " + std::to_string(base::kMaxTensorBytes) + " bytes", where,
-                          "check the shape or process the data in parts");
+                          "check the shape or process the data in parts")
+        .of_kind(base::ErrorKind::no_memory);
   return shape;
 }
 

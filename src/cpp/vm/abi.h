@@ -77,16 +77,32 @@ typedef struct wvm_frame {
   int32_t line; /* 0: unknown */
 } wvm_frame;
 
+/* How an exception belongs to the one that names it in `related`. */
+typedef enum {
+  WVM_CAUSE = 0,   /* raise ... from it */
+  WVM_CONTEXT = 1, /* raised while it was handled */
+  WVM_MEMBER = 2   /* in an exception group */
+} wvm_relation;
+
+typedef struct wvm_failure {
+  uint32_t relation; /* wvm_relation, to the one that names it */
+  const char* type;  /* "ZeroDivisionError" */
+  const char* message;
+  const wvm_frame* frames; /* outermost first */
+  size_t frame_count;
+  const char* const* notes;
+  size_t note_count;
+  const struct wvm_failure* related; /* a cause or a context, then members */
+  size_t related_count;
+} wvm_failure;
+
 /* What a call leaves behind: on success `value`, otherwise the failure. Everything it points to lives in
  * `arena` until release_result(). */
 typedef struct wvm_result {
   int ok;
   wvm_value value;
-  int reason;       /* wvm_reason */
-  const char* type; /* "ZeroDivisionError" */
-  const char* message;
-  const wvm_frame* frames; /* outermost first */
-  size_t frame_count;
+  int reason; /* wvm_reason */
+  wvm_failure failure;
   void* arena;
 } wvm_result;
 
@@ -111,15 +127,32 @@ typedef struct wvm_stats {
 typedef struct wvm_isolate wvm_isolate;
 typedef struct wvm_bundle wvm_bundle;
 
+/* What a host call's error is in the task. */
+typedef enum {
+  WVM_RUNTIME_ERROR = 0,
+  WVM_TYPE_ERROR = 1,
+  WVM_VALUE_ERROR = 2,
+  WVM_KEY_ERROR = 3,
+  WVM_INDEX_ERROR = 4,
+  WVM_OVERFLOW_ERROR = 5,
+  WVM_OS_ERROR = 6,
+  WVM_MEMORY_ERROR = 7
+} wvm_error_kind;
+
+typedef struct wvm_error {
+  int kind; /* wvm_error_kind */
+  char text[512];
+} wvm_error;
+
 /* One function that the host lends to tasks. `module` is "walle.kv", arguments are borrowed for the call. The
  * host fills `result` and may set `free_result` (called right after conversion). Returns 0, or -1 with
- * `error` filled in (becomes a RuntimeError in the task). */
+ * `error` filled in, which names the function. */
 typedef struct wvm_host_result {
   wvm_value value;
   void (*free_result)(void* state);
   void* state;
   int exhausted; /* with an error: there may be room once the task's garbage is gone */
-  char error[512];
+  wvm_error error;
 } wvm_host_result;
 
 typedef struct wvm_host_function {
@@ -132,9 +165,103 @@ typedef struct wvm_host_function {
   int (*call)(void* isolate_user, const wvm_value* args, size_t count, wvm_host_result* result);
 } wvm_host_function;
 
+/* A window of a tensor: its element (i, j, ...) is the tensor's element offset + i * stride[0] + j *
+ * stride[1]
+ * ... Functions below that make tensors give them with one reference, the caller's. */
+typedef struct wvm_view {
+  wvm_tensor* tensor;
+  int64_t offset;
+  int64_t shape[WVM_MAX_RANK];
+  int64_t stride[WVM_MAX_RANK];
+  uint8_t rank;
+} wvm_view;
+
+/* How an integer lies to int64: in it, above it but in uint64 (its bits in `integer`), above, or below. */
+typedef enum { WVM_IN_INT64 = 0, WVM_IN_UINT64 = 1, WVM_ABOVE = 2, WVM_BELOW = 3 } wvm_range;
+
+/* One side of an operator: a view, or where that is NULL a number of Python's: bool, int or float. */
+typedef struct wvm_operand {
+  const wvm_view* view;
+  wvm_value number;
+  uint8_t range; /* wvm_range, of an int */
+} wvm_operand;
+
+/* The first is added to, the second taken from what counts against the task's heap limit. charge() gives -1
+ * with a MemoryError set in the task. */
+typedef struct wvm_memory {
+  int (*charge)(size_t bytes);
+  void (*discharge)(size_t bytes);
+} wvm_memory;
+
+/* Operators and reductions; the order is that of array/elementwise.h and array/reduce.h. */
+typedef enum {
+  WVM_ADD,
+  WVM_SUBTRACT,
+  WVM_MULTIPLY,
+  WVM_DIVIDE,
+  WVM_FLOOR_DIVIDE,
+  WVM_REMAINDER,
+  WVM_POWER,
+  WVM_AND,
+  WVM_OR,
+  WVM_XOR,
+  WVM_LEFT_SHIFT,
+  WVM_RIGHT_SHIFT,
+  WVM_EQUAL,
+  WVM_NOT_EQUAL,
+  WVM_LESS,
+  WVM_LESS_EQUAL,
+  WVM_GREATER,
+  WVM_GREATER_EQUAL
+} wvm_binary;
+typedef enum { WVM_NEGATIVE, WVM_ABSOLUTE, WVM_INVERT } wvm_unary;
+typedef enum {
+  WVM_SUM,
+  WVM_PROD,
+  WVM_MEAN,
+  WVM_MIN,
+  WVM_MAX,
+  WVM_ANY,
+  WVM_ALL,
+  WVM_ARGMIN,
+  WVM_ARGMAX
+} wvm_reduction;
+
+/* An item of t[1, ::2, None, ...]; start, stop and step of a slice as written (PySlice_Unpack). */
+typedef enum { WVM_INTEGER, WVM_SLICE, WVM_NEW_AXIS, WVM_ELLIPSIS } wvm_index_kind;
+typedef struct wvm_index {
+  uint8_t kind; /* wvm_index_kind */
+  int64_t start, stop, step;
+} wvm_index;
+enum { WVM_MAX_INDEX = 2 * WVM_MAX_RANK + 1 };
+
+/* What walle.Tensor computes with, the host's kernels. Views are read where they lie; results are dense and
+ * their bytes are charged. Functions give 0, or -1 with `error` filled in. Those that only describe another
+ * view of the same memory leave its reference count alone. */
+typedef struct wvm_arrays {
+  int (*binary)(int op, const wvm_operand* x, const wvm_operand* y, const wvm_memory*, wvm_view* out,
+                wvm_error*);
+  int (*unary)(int op, const wvm_view* x, const wvm_memory*, wvm_view* out, wvm_error*);
+  int (*reduce)(int op, const wvm_view* x, uint32_t axes, int keep_axes, const wvm_memory*, wvm_view* out,
+                wvm_error*);
+  int (*astype)(const wvm_view* x, uint8_t dtype, const wvm_memory*, wvm_view* out, wvm_error*);
+  /* Of numbers that were written down: what the dtype cannot hold is an error. */
+  int (*convert)(const wvm_view* x, uint8_t dtype, const wvm_memory*, wvm_view* out, wvm_error*);
+  /* x[...] = y. `same_kind`: only where no kind of number is lost, as for in-place operators. */
+  int (*assign)(const wvm_view* x, const wvm_operand* y, int same_kind, const wvm_memory*, wvm_error*);
+  int (*index)(const wvm_view* x, const wvm_index* items, size_t count, wvm_view* out, wvm_error*);
+  int (*transpose)(const wvm_view* x, const int* axes, wvm_view* out, wvm_error*);
+  /* `out->tensor` is x's own where no copy is needed; one size of `shape` may be -1. */
+  int (*reshape)(const wvm_view* x, const int64_t* shape, int rank, const wvm_memory*, wvm_view* out,
+                 wvm_error*);
+  /* A tensor of just these elements: over the same memory where they lie densely. NULL: no memory. */
+  wvm_tensor* (*dense)(const wvm_view* x);
+} wvm_arrays;
+
 typedef struct wvm_host {
   void (*log)(void* isolate_user, int level, const char* text, size_t size);
   wvm_tensor* (*allocate_tensor)(uint8_t dtype, uint8_t rank, const int64_t* shape); /* NULL: no memory */
+  const wvm_arrays* arrays;
   /* Asked by the thread that runs a nudged call: nonzero ends the call as cancelled. It may call isolates. */
   int (*must_stop)(void* isolate_user);
   const wvm_host_function* functions; /* lives as long as the process */

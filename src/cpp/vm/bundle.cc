@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/bytes.h"
 #include "base/mapped_file.h"
 
 namespace walle::vm {
@@ -42,6 +43,9 @@ Result<std::shared_ptr<const Bundle>> Bundle::load(std::shared_ptr<const Vm> vm,
     if (resource.bytes.size() > kCopied) continue;
     WALLE_ASSIGN(resource.bytes, copied(resource.bytes));
   }
+  for (Resource& source : bundle->file_.sources) {
+    WALLE_ASSIGN(source.bytes, copied(source.bytes));
+  }
   WALLE_TRY(bundle->open_code());
   return std::shared_ptr<const Bundle>(std::move(bundle));
 }
@@ -74,11 +78,24 @@ Status Bundle::open_code() {
                 "compile the task again for this VM"});
 }
 
-const Resource* Bundle::find(std::string_view name) const {
+namespace {
+
+const Resource* find_in(const std::vector<Resource>& sorted, std::string_view name) {
   const auto at = std::lower_bound(
-      file_.resources.begin(), file_.resources.end(), name,
+      sorted.begin(), sorted.end(), name,
       [](const Resource& resource, std::string_view wanted) { return resource.name < wanted; });
-  return at != file_.resources.end() && at->name == name ? &*at : nullptr;
+  return at != sorted.end() && at->name == name ? &*at : nullptr;
+}
+
+}  // namespace
+
+const Resource* Bundle::find(std::string_view name) const { return find_in(file_.resources, name); }
+
+std::string Bundle::source_line(std::string_view file, int number) const {
+  if (const auto kept = sources_.find(file); kept != sources_.end()) return line_of(kept->second, number);
+  const Resource* part = find_in(file_.sources, file);
+  if (part == nullptr) return "";
+  return line_of(base::as_text(std::span(part->bytes.data(), part->bytes.size())), number);
 }
 
 Bundle::~Bundle() {

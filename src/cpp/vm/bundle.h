@@ -1,9 +1,11 @@
 // Bundle: compiled modules of one task and its resources, checked byte by byte before anything is built from
 // them.
 //
-// Immutable and shared between isolates. A bundle may only be opened by the VM whose id it was compiled for.
+// Immutable and shared between isolates, but for the sources that whoever compiled it may add before anybody
+// else has it. A bundle may only be opened by the VM whose id it was compiled for.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,6 +31,9 @@ class Bundle {
 
   std::vector<std::string> modules() const;
   const std::vector<Resource>& resources() const { return file_.resources; }
+  // The text of line `number` (from 1) of a module's file, stripped; empty where the sources are not there.
+  std::string source_line(std::string_view file, int number) const;
+  void keep_source(std::string file, std::string text) { sources_[std::move(file)] = std::move(text); }
   // nullptr: no such resource.
   const Resource* find(std::string_view name) const;
   const Buffer& bytes() const { return bytes_; }
@@ -42,6 +47,7 @@ class Bundle {
   std::shared_ptr<const Vm> vm_;
   Buffer bytes_;
   TaskFile file_;
+  std::map<std::string, std::string, std::less<>> sources_;
   wvm_bundle* handle_ = nullptr;
 };
 

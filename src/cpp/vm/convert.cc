@@ -122,18 +122,31 @@ Value incoming(const wvm_value& value) {
   return visit(value, values);
 }
 
+namespace {
+
+Failure failure_of(const wvm_failure& plain) {
+  Failure failure;
+  failure.type = plain.type ? plain.type : "";
+  failure.message = plain.message ? plain.message : "";
+  failure.relation = static_cast<Relation>(plain.relation);
+  for (const wvm_frame& frame : std::span(plain.frames, plain.frame_count))
+    failure.traceback.push_back({.file = frame.file, .function = frame.function, .line = frame.line});
+  for (const char* note : std::span(plain.notes, plain.note_count)) failure.notes.emplace_back(note);
+  for (const wvm_failure& other : std::span(plain.related, plain.related_count))
+    failure.related.push_back(failure_of(other));
+  return failure;
+}
+
+}  // namespace
+
 Outcome incoming(const wvm_result& result) {
   Outcome out;
   if (result.ok) {
     out.value = incoming(result.value);
     return out;
   }
-  Failure& failure = out.failure.emplace();
-  failure.type = result.type ? result.type : "";
-  failure.message = result.message ? result.message : "";
-  failure.reason = static_cast<Reason>(result.reason);
-  for (const wvm_frame& frame : std::span(result.frames, result.frame_count))
-    failure.traceback.push_back({frame.file, frame.function, frame.line});
+  out.failure = failure_of(result.failure);
+  out.failure->reason = static_cast<Reason>(result.reason);
   return out;
 }
 

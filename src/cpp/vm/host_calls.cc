@@ -15,23 +15,36 @@ struct Held {
   BoundaryBuilder boundary;
 };
 
-void refuse(const Error& error, wvm_host_result* result) {
-  std::string message = error.message();
-  std::replace(message.begin(), message.end(), '\0', '?');  // names come from tasks
-  std::strncpy(result->error, message.c_str(), sizeof result->error - 1);
-  result->error[sizeof result->error - 1] = 0;
+wvm_error_kind kind_of(const Error& error) {
+  switch (error.kind()) {
+    case base::ErrorKind::wrong_type: return WVM_TYPE_ERROR;
+    case base::ErrorKind::no_such_key: return WVM_KEY_ERROR;
+    case base::ErrorKind::no_such_index: return WVM_INDEX_ERROR;
+    case base::ErrorKind::overflow: return WVM_OVERFLOW_ERROR;
+    case base::ErrorKind::no_memory: return WVM_MEMORY_ERROR;
+    case base::ErrorKind::by_group: break;
+  }
+  switch (error.group()) {
+    case base::ErrorGroup::argument:
+    case base::ErrorGroup::model: return WVM_VALUE_ERROR;
+    case base::ErrorGroup::resource:
+    case base::ErrorGroup::network: return WVM_OS_ERROR;
+    default: return WVM_RUNTIME_ERROR;
+  }
 }
 
-int deliver(double answer, wvm_host_result* result) {
+int deliver(double answer, const char* /*name*/, wvm_host_result* result) {
   result->value.kind = WVM_FLOAT;
   result->value.as.real = answer;
   return 0;
 }
 
-int deliver(Result<Value> answer, wvm_host_result* result) {
+int deliver(Result<Value> answer, const char* name, wvm_host_result* result) {
   if (!answer.ok()) [[unlikely]] {
-    refuse(answer.error(), result);
-    result->exhausted = answer.error().group() == base::ErrorGroup::resource;
+    Error error = answer.take_error();
+    if (!error.text().where.starts_with(name)) error.within(name);
+    tell(error, &result->error);
+    result->exhausted = error.group() == base::ErrorGroup::resource;
     return -1;
   }
   if (answer->is_scalar()) {
@@ -47,8 +60,8 @@ int deliver(Result<Value> answer, wvm_host_result* result) {
 }
 
 template <auto kCall>
-int adapt(void* user, const wvm_value* args, size_t count, wvm_host_result* result) {
-  return deliver(kCall(*static_cast<TaskContext*>(user), {args, count}), result);
+int adapt(void* user, const wvm_value* args, size_t count, const char* name, wvm_host_result* result) {
+  return deliver(kCall(*static_cast<TaskContext*>(user), {args, count}), name, result);
 }
 
 void forward_log(void* user, int level, const char* text, size_t size) {
@@ -67,8 +80,16 @@ wvm_tensor* allocate_tensor(uint8_t dtype, uint8_t rank, const int64_t* shape) {
   return tensor.ok() ? lend(std::move(tensor).value()) : nullptr;
 }
 
-#define WALLE_HOST_CALL(result, module, name, min_args, max_args, blocking, doc) \
-  {"walle." #module, #name, doc, min_args, max_args, blocking, adapt<host::module##_##name##_call>},
+#define WALLE_HOST_CALL(result, module, name, min_args, max_args, blocking, doc)                     \
+  {"walle." #module,                                                                                 \
+   #name,                                                                                            \
+   doc,                                                                                              \
+   min_args,                                                                                         \
+   max_args,                                                                                         \
+   blocking,                                                                                         \
+   [](void* user, const wvm_value* args, size_t count, wvm_host_result* out) {                       \
+     return adapt<host::module##_##name##_call>(user, args, count, "walle." #module "." #name, out); \
+   }},
 const wvm_host_function kFunctions[] = {
 #include "vm/host_calls.inc"
 };
@@ -76,6 +97,7 @@ const wvm_host_function kFunctions[] = {
 
 const wvm_host kHost = {.log = forward_log,
                         .allocate_tensor = allocate_tensor,
+                        .arrays = &host::kArrays,
                         .must_stop = must_stop,
                         .functions = kFunctions,
                         .function_count = std::size(kFunctions)};
@@ -84,10 +106,19 @@ Error wrong_argument(HostArgs args, size_t index, const char* expected) {
   static constexpr const char* kKinds[] = {"None",  "bool", "int", "float",  "str",
                                            "bytes", "list", "map", "tensor", "memoryview"};
   return argument_error("argument " + std::to_string(index + 1) + " of type " + kKinds[args[index].kind],
-                        expected, "host call", "pass " + std::string(expected));
+                        expected, "", "pass " + std::string(expected))
+      .of_kind(base::ErrorKind::wrong_type);
 }
 
 }  // namespace
+
+void tell(const Error& error, wvm_error* out) {
+  std::string message = error.message();
+  std::replace(message.begin(), message.end(), '\0', '?');  // names come from tasks
+  out->kind = kind_of(error);
+  std::strncpy(out->text, message.c_str(), sizeof out->text - 1);
+  out->text[sizeof out->text - 1] = 0;
+}
 
 const wvm_host* host_table() { return &kHost; }
 

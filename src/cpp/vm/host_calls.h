@@ -19,6 +19,9 @@ using HostArgs = std::span<const wvm_value>;
 Result<std::string_view> text_arg(HostArgs args, size_t index);
 Result<double> number_arg(HostArgs args, size_t index);
 
+// What the task's exception is made of.
+void tell(const Error& error, wvm_error* out);
+
 // The table handed to the VM library; lives as long as the process.
 const wvm_host* host_table();
 // One flag per table entry: named as "walle.kv.get", or its whole module as "walle.kv". An unknown name is an
@@ -27,6 +30,7 @@ Result<std::vector<uint8_t>> allowed_host_calls(const std::vector<std::string>& 
 std::vector<std::string> host_call_names();
 
 namespace host {
+extern const wvm_arrays kArrays;  // host/arrays.cc
 #define WALLE_HOST_CALL(result, module, name, min_args, max_args, blocking, doc) \
   result module##_##name##_call(TaskContext& context, HostArgs args);
 #include "vm/host_calls.inc"

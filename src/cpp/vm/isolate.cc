@@ -27,7 +27,9 @@ namespace {
 
 Outcome refusal(const char* message) {
   Outcome out;
-  out.failure = Failure{"Busy", message, Reason::none, {}};
+  out.failure.emplace();
+  out.failure->type = "Busy";
+  out.failure->message = message;
   return out;
 }
 
@@ -105,6 +107,7 @@ Status Isolate::attach(std::shared_ptr<const Bundle> bundle) {
   vm_->api().release_result(&result);
   if (ok) {
     body_->context.bundles.push_back(bundle);
+    const std::lock_guard lock(replacing_);
     bundles_.push_back(std::move(bundle));
   }
   busy_.clear(std::memory_order_release);
@@ -116,14 +119,14 @@ template <class Run>
 void Isolate::guarded(wvm_result& result, Attention* attention, Run run) {
   if (is_forked_child()) [[unlikely]] {
     result = {};
-    result.type = "Forked";
-    result.message = "a child that fork() made cannot use its parent's isolates";
+    result.failure.type = "Forked";
+    result.failure.message = "a child that fork() made cannot use its parent's isolates";
     return;
   }
   if (busy_.test_and_set(std::memory_order_acquire)) [[unlikely]] {
     result = {};
-    result.type = "Busy";
-    result.message = "another thread is using this isolate";
+    result.failure.type = "Busy";
+    result.failure.message = "another thread is using this isolate";
     return;
   }
   const bool timed = limits_.wall_ms != 0 || limits_.cpu_ms != 0;
@@ -153,8 +156,27 @@ void Isolate::release(wvm_result& result) const {
   if (result.arena != nullptr || result.value.kind >= WVM_STR) vm_->api().release_result(&result);
 }
 
-Outcome Isolate::taken(wvm_result& result) const {
+void Isolate::show_sources(Failure& failure) const {
+  for (Frame& frame : failure.traceback) {
+    if (frame.line <= 0) continue;
+    if (const auto run = run_sources_.find(frame.file); run != run_sources_.end())
+      frame.source = line_of(run->second, frame.line);
+    for (size_t i = 0; frame.source.empty() && i < bundles_.size(); ++i)
+      frame.source = bundles_[i]->source_line(frame.file, frame.line);
+  }
+  for (Failure& other : failure.related) show_sources(other);
+}
+
+Outcome Isolate::outcome_of(const wvm_result& result) const {
   Outcome out = incoming(result);
+  if (out.ok()) return out;
+  const std::lock_guard lock(replacing_);
+  show_sources(*out.failure);
+  return out;
+}
+
+Outcome Isolate::taken(wvm_result& result) const {
+  Outcome out = outcome_of(result);
   release(result);
   return out;
 }
@@ -176,6 +198,13 @@ Outcome Isolate::run(const Source& source, Attention* attention) {
     return refusal("this VM has no compiler: source text needs the full flavour");
   const wvm_source plain{source.name.c_str(), source.file.c_str(), source.text.c_str(), source.text.size(),
                          source.is_package};
+  // Enough for whoever types one cell after the other; a host that runs more sees the rest without lines.
+  constexpr size_t kKeptSources = 64;
+  {
+    const std::lock_guard lock(replacing_);
+    if (run_sources_.size() < kKeptSources || run_sources_.contains(source.file))
+      run_sources_[source.file] = source.text;
+  }
   wvm_result result;
   guarded(result, attention, [&](wvm_result* out) { vm_->api().run_source(body_->handle, &plain, out); });
   return taken(result);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -48,6 +49,8 @@ class Isolate {
   void invoke_plain(const char* module, const char* function, std::span<const wvm_value> args,
                     wvm_result& result, Attention* attention = nullptr);
   void release(wvm_result& result) const;
+  // `result` as an Outcome, with the lines of the sources that the host has.
+  Outcome outcome_of(const wvm_result& result) const;
   // Full flavour: runs source text as module `source.name`.
   Outcome run(const Source& source, Attention* attention = nullptr);
   void cancel();
@@ -70,9 +73,11 @@ class Isolate {
   std::shared_ptr<const Vm> vm_;
   Limits limits_;
   TaskContext context_;
+  void show_sources(Failure& failure) const;
   std::vector<std::shared_ptr<const Bundle>> bundles_;
+  std::map<std::string, std::string> run_sources_;  // what run() was given, by file
   mutable std::mutex
-      replacing_;  // held to replace body_, and by who reads it without being inside: cancel() and stats()
+      replacing_;  // held to change what is read without being inside: body_ (cancel(), stats()) and sources
   std::shared_ptr<Body> body_;
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
 };

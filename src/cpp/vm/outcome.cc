@@ -18,13 +18,36 @@ const Value* Value::find(std::string_view key) const {
   return nullptr;
 }
 
+namespace {
+
+const char* after(Relation relation) {
+  return relation == Relation::cause
+             ? "\n\nThe above exception was the direct cause of the following exception:\n\n"
+             : "\n\nDuring handling of the above exception, another exception occurred:\n\n";
+}
+
+std::string line_of(const Frame& frame) {
+  std::string out = "  File \"" + frame.file + "\"";
+  if (frame.line != 0) out += ", line " + std::to_string(frame.line);
+  out += ", in " + frame.function + "\n";
+  return frame.source.empty() ? out : out + "    " + frame.source + "\n";
+}
+
+}  // namespace
+
 std::string Failure::text() const {
-  std::string out = traceback.empty() ? "" : "Traceback (most recent call last):\n";
-  for (const Frame& frame : traceback) {
-    out += "  File \"" + frame.file + "\"" + (frame.line ? ", line " + std::to_string(frame.line) : "") +
-           ", in " + frame.function + "\n";
+  std::string out;
+  for (const Failure& other : related) {
+    if (other.relation != Relation::member) out += other.text() + after(other.relation);
   }
-  return out + type + (message.empty() ? "" : ": " + message);
+  if (!traceback.empty()) out += "Traceback (most recent call last):\n";
+  for (const Frame& frame : traceback) out += line_of(frame);
+  out += type + (message.empty() ? "" : ": " + message);
+  for (const std::string& note : notes) out += "\n" + note;
+  for (const Failure& other : related) {
+    if (other.relation == Relation::member) out += "\n\nOne of the group:\n" + other.text();
+  }
+  return out;
 }
 
 }  // namespace walle::vm

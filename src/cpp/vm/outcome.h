@@ -14,16 +14,23 @@ namespace walle::vm {
 struct Frame {
   std::string file;
   std::string function;
-  int line = 0;  // 0: unknown (library code carries no line tables)
+  int line = 0;        // 0: unknown (library code carries no line tables)
+  std::string source;  // that line, stripped; empty where the bundle came without its sources
 };
+
+// How an exception belongs to the one that names it.
+enum class Relation : uint8_t { cause, context, member };
 
 struct Failure {
   std::string type;  // "ZeroDivisionError", "LimitExceeded", "Cancelled"
   std::string message;
   Reason reason = Reason::none;
   std::vector<Frame> traceback;  // outermost first
+  std::vector<std::string> notes;
+  std::vector<Failure> related;  // a cause or a context, then the members of a group; at most 32 in all
+  Relation relation = Relation::cause;
 
-  // As Python prints it.
+  // As Python prints it, but for the frames drawn around members of groups.
   std::string text() const;
 };
 

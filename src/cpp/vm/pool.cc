@@ -18,11 +18,8 @@ constexpr int kLooks = 20;
 constexpr std::chrono::milliseconds kLookEvery{1};
 // After a failure, which is short memory: long enough not to fill the log, short beside what frees memory.
 constexpr std::chrono::milliseconds kRetryAfter{100};
-// What tasks import first: loaded ahead they cost a call nothing, and the isolate memory.
 // How often a waiting thread asks whom it attends to, as for calls on the caller's own thread (watchdog.cc).
 constexpr std::chrono::milliseconds kAttendEvery{100};
-constexpr const char* kStdModules[] = {"collections", "functools", "itertools",   "json",   "re",   "math",
-                                       "datetime",    "random",    "dataclasses", "typing", "walle"};
 
 // One call on a worker. Both sides hold it; the worker may finish long after the caller gave up.
 struct Job {
@@ -34,11 +31,19 @@ struct Job {
 
 Outcome refusal(const char* type, std::string message, Reason reason) {
   Outcome refused;
-  refused.failure = Failure{type, std::move(message), reason, {}};
+  refused.failure = Failure{.type = type, .message = std::move(message), .reason = reason};
   return refused;
 }
 
 }  // namespace
+
+// What tasks import first: loaded ahead they cost a call nothing, and the isolate memory.
+const std::vector<std::string>& std_imports() {
+  static const std::vector<std::string> kModules = {"collections", "functools", "itertools", "json",
+                                                    "re",          "math",      "datetime",  "random",
+                                                    "dataclasses", "typing",    "walle"};
+  return kModules;
+}
 
 struct Pool::State : std::enable_shared_from_this<Pool::State> {
   std::shared_ptr<const Vm> vm;
@@ -68,11 +73,12 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
 
   Result<std::unique_ptr<Isolate>> make() const {
     WALLE_ASSIGN(std::unique_ptr<Isolate> isolate, Isolate::create(vm, options.limits, options.context));
-    if (options.profile == Profile::bare) return isolate;
-    for (const char* module : kStdModules) {
+    for (const std::string& module : options.imports) {
       const Outcome outcome = isolate->call("_warm", "load", {Value(module)});
       if (!outcome.ok() && outcome.failure->reason == Reason::none)
-        return internal_error("warming up: " + outcome.failure->text(), "Pool");
+        return argument_error("import '" + module + "': " + outcome.failure->message,
+                              "modules of the VM's library", "Pool, profile",
+                              "see walle task vm for all of them");
     }
     return isolate;
   }

@@ -15,14 +15,15 @@
 
 namespace walle::vm {
 
-enum class Profile : uint8_t { bare, std };  // std: the modules most tasks import are imported already
+// What most tasks import.
+const std::vector<std::string>& std_imports();
 
 // 0.36 MB each: beyond this a pool is a mistake in its size.
 inline constexpr size_t kMaxReady = 1024;
 
 struct PoolOptions {
-  size_t size = 4;  // at most kMaxReady
-  Profile profile = Profile::bare;
+  size_t size = 4;                   // at most kMaxReady
+  std::vector<std::string> imports;  // modules of the library that a ready isolate has imported already
   Limits limits;
   TaskContext context;
   uint32_t grace_ms = 1000;

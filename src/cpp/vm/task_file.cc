@@ -61,6 +61,21 @@ bool valid_resource_name(std::string_view name) {
   return true;
 }
 
+std::string line_of(std::string_view text, int number) {
+  constexpr size_t kMostBytes = 200;
+  for (; number > 1 && !text.empty(); --number) {
+    const size_t end = text.find('\n');
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  std::string_view line = text.substr(0, text.find('\n'));
+  const size_t first = line.find_first_not_of(" \t\r\f");
+  if (number != 1 || first == std::string_view::npos) return "";
+  line = line.substr(first, line.find_last_not_of(" \t\r\f") + 1 - first).substr(0, kMostBytes);
+  // A cut may have gone through a character.
+  while (!line.empty() && !base::valid_utf8(line)) line.remove_suffix(1);
+  return std::string(line);
+}
+
 Result<TaskFile> read_task_file(const Buffer& bytes) {
   const std::string_view file = base::as_text(std::span(bytes.data(), bytes.size()));
   base::ByteReader header(file);
@@ -78,12 +93,16 @@ Result<TaskFile> read_task_file(const Buffer& bytes) {
   TaskFile out;
   WALLE_ASSIGN(Resource code, index.next(bytes));
   out.code = std::move(code.bytes);
+  std::string last;
   for (uint32_t i = 0; i < count; ++i) {
     WALLE_ASSIGN(Resource part, index.next(bytes));
     // In order, so that a look-up is a binary search, and no name is there twice.
-    if (!valid_resource_name(part.name) || (i > 0 && part.name <= out.resources.back().name))
+    if (!valid_resource_name(part.name) || (i > 0 && part.name <= last))
       return damaged("resource name '" + part.name + "' is not allowed or out of order", file.size());
-    out.resources.push_back(std::move(part));
+    last = part.name;
+    const bool is_source = part.name.starts_with(kSourceFolder);
+    if (is_source) part.name.erase(0, kSourceFolder.size());
+    (is_source ? out.sources : out.resources).push_back(std::move(part));
   }
   if (!index.rest.done()) return damaged("the index is longer than its parts", file.size());
   return out;

@@ -21,11 +21,19 @@ struct Resource {
 struct TaskFile {
   Buffer code;
   std::vector<Resource> resources;  // sorted by name
+  std::vector<Resource> sources;    // the Python text, under its file's name; sorted
 };
+
+// Parts whose name begins so are sources. A task's folder has no such file: hidden ones are left out.
+inline constexpr std::string_view kSourceFolder = ".source/";
 
 // Relative, of plain components: no empty one, no "." or "..", no backslash or control character; at most 255
 // bytes of UTF-8.
 bool valid_resource_name(std::string_view name);
+
+// Line `number` (from 1) without the blanks around it; empty where the text has no such line, and at most 200
+// bytes of it.
+std::string line_of(std::string_view text, int number);
 
 // Windows of `bytes`. A task error for anything that write_task_file() does not write.
 Result<TaskFile> read_task_file(const Buffer& bytes);

@@ -46,6 +46,7 @@ contextlib: test_contextlib
 contextvars: test_context
 copy: test_copy
 copyreg: test_copyreg
+csv: test_csv
 dataclasses: test_dataclasses.__init__
 datetime: datetimetester test_strptime
 enum: test_enum
@@ -64,6 +65,7 @@ keyword: test_keyword
 language: test_generators test_scope test_with test_patma test_named_expressions test_unpack_ex test_dict
   test_list test_tuple test_set test_int test_float test_long test_range test_slice test_fstring
   test_exceptions test_super test_property test_enumerate test_iter test_sort
+logging: test_logging
 math: test_math
 operator: test_operator
 pprint: test_pprint
@@ -80,6 +82,8 @@ threading: test_threading_local test_thread
 time: test_time
 types: test_types
 typing: test_typing
+urllib.parse: test_urlparse
+uuid: test_uuid
 weakref: test_weakref test_weakset
 """
 FILES: dict[str, list[str]] = {
@@ -158,10 +162,9 @@ ABSENT += [
     "importlib.util",
     "importlib.machinery",
 ]
-ABSENT += ["inspect", "logging", "optparse", "pathlib", "pickletools", "pydoc", "select", "shelve", "shlex"]
+ABSENT += ["inspect", "optparse", "pathlib", "pickletools", "pydoc", "select", "shelve", "shlex"]
 ABSENT += ["shutil", "signal", "site", "socket", "subprocess", "tempfile", "tokenize", "unicodedata"]
 ABSENT += [
-    "urllib",
     "urllib.request",
     "zipfile",
     "argparse",

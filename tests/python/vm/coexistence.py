@@ -33,6 +33,22 @@ class Value(ctypes.Structure):
     _fields_ = (("kind", c_uint64), ("size", c_uint64), ("integer", ctypes.c_int64))
 
 
+class Failure(ctypes.Structure):
+    """wvm_failure."""
+
+    _fields_ = (
+        ("relation", c_uint32),
+        ("type", c_char_p),
+        ("message", c_char_p),
+        ("frames", c_void_p),
+        ("frame_count", c_size_t),
+        ("notes", c_void_p),
+        ("note_count", c_size_t),
+        ("related", c_void_p),
+        ("related_count", c_size_t),
+    )
+
+
 class Result(ctypes.Structure):
     """wvm_result."""
 
@@ -40,10 +56,7 @@ class Result(ctypes.Structure):
         ("ok", c_int),
         ("value", Value),
         ("reason", c_int),
-        ("type", c_char_p),
-        ("message", c_char_p),
-        ("frames", c_void_p),
-        ("frame_count", c_size_t),
+        ("failure", Failure),
         ("arena", c_void_p),
     )
 
@@ -89,6 +102,7 @@ class Host(ctypes.Structure):
     _fields_ = (
         ("log", LOG),
         ("allocate_tensor", c_void_p),
+        ("arrays", c_void_p),
         ("must_stop", c_void_p),
         ("functions", c_void_p),
         ("function_count", c_size_t),
@@ -142,7 +156,7 @@ class Library:
         check(bool(entry(ABI)), f"{path} does not serve boundary version {ABI}")
         self.api = entry(ABI).contents
         self.log = LOG(lambda user, level, text, size: None)
-        self.host = Host(self.log, None, None, 0)
+        self.host = Host(self.log, None, None, None, None, 0)
         error = ctypes.create_string_buffer(256)
         check(self.api.start(byref(self.host), error, 256) == 0, error.value)
 
@@ -150,7 +164,7 @@ class Library:
         """A bundle with one module, main."""
         blob, failure = Blob(), Result()
         source = Source(b"main", b"main.py", text, len(text), 0)
-        check(self.api.compile(byref(source), 1, byref(blob), byref(failure)) == 0, failure.message)
+        check(self.api.compile(byref(source), 1, byref(blob), byref(failure)) == 0, failure.failure.message)
         data = ctypes.string_at(blob.data, blob.size)
         self.api.release_blob(byref(blob))
         return data
@@ -164,17 +178,17 @@ class Isolate:
         self.api, self.bytes = library.api, bundle
         failure = Result()
         self.handle = self.api.create(byref(Limits(allow_all_imports=1)), None, byref(failure))
-        check(bool(self.handle), failure.message)
+        check(bool(self.handle), failure.failure.message)
         error = ctypes.create_string_buffer(256)
         self.bundle = self.api.bundle_open(ctypes.cast(self.bytes, c_void_p), len(self.bytes), error, 256)
         check(bool(self.bundle), error.value)
-        check(self.api.attach(self.handle, self.bundle, byref(failure)) == 0, failure.message)
+        check(self.api.attach(self.handle, self.bundle, byref(failure)) == 0, failure.failure.message)
 
     def call(self, function: bytes, argument: int) -> int:
         """main.function(argument)."""
         result = Result()
         self.api.call(self.handle, b"main", function, byref(Value(INT, 0, argument)), 1, byref(result))
-        check(bool(result.ok), (result.type, result.message))
+        check(bool(result.ok), (result.failure.type, result.failure.message))
         answer = result.value.integer
         self.api.release_result(byref(result))
         return int(answer)

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from walle_rt.vm import VM, Isolate, TaskBundle
+from walle_rt import ArgumentError
+from walle_rt.vm import VM, Isolate, Pool, TaskBundle
 
 # One script per module: imports it and asserts what its documentation promises.
 CHECKS: dict[str, str] = {
@@ -162,6 +163,18 @@ CHECKS: dict[str, str] = {
         "assert copy.copy(C(1)).x == 2\n"
         "try: copyreg.pickle(C, 3)\n"
         "except TypeError: pass\n"
+        "else: assert 0"
+    ),
+    "csv": (
+        "import io\n"
+        "rows = list(csv.reader(io.StringIO('a,\"b, c\"\\r\\n1,2\\r\\n')))\n"
+        "assert rows == [['a', 'b, c'], ['1', '2']]\n"
+        "out = io.StringIO(); w = csv.DictWriter(out, ['x', 'y'], lineterminator='|'); w.writeheader()\n"
+        "w.writerow({'x': 1, 'y': 'q\"'}); assert out.getvalue() == 'x,y|1,\"q\"\"\"|'\n"
+        "assert next(csv.DictReader(['k,v', 'a,1'])) == {'k': 'a', 'v': '1'}\n"
+        "assert not hasattr(csv, 'Sniffer')\n"
+        "try: list(csv.reader(['\"open'], strict=True))\n"
+        "except csv.Error: pass\n"
         "else: assert 0"
     ),
     "dataclasses": (
@@ -446,6 +459,48 @@ CHECKS: dict[str, str] = {
         "@typing.overload\ndef g(x: int) -> int: ...\ndef g(x): return x\n"
         "assert typing.get_overloads(g) and g(1) == 1"
     ),
+    "urllib.parse": (
+        "p = urllib.parse.urlsplit('https://u:p@h.example:81/a/b?x=1&y=%C3%BC#f')\n"
+        "assert (p.scheme, p.hostname, p.port) == ('https', 'h.example', 81)\n"
+        "assert (p.path, p.fragment) == ('/a/b', 'f')\n"
+        "assert urllib.parse.parse_qs(p.query) == {'x': ['1'], 'y': ['\xfc']}\n"
+        "fields = {'a b': '\xfc/', 'c': [1, 2]}\n"
+        "assert urllib.parse.urlencode(fields, doseq=True) == 'a+b=%C3%BC%2F&c=1&c=2'\n"
+        "assert urllib.parse.quote('/a b') == '/a%20b' and urllib.parse.unquote('%41') == 'A'\n"
+        "assert urllib.parse.urljoin('http://h/a/b', '../c') == 'http://h/c'\n"
+        "assert urllib.parse.urlsplit('http://[::ffff:1.2.3.4]:8/').hostname == '::ffff:1.2.3.4'\n"
+        "for bad in ('http://[1.2.3.4]/', 'http://[::1', 'http://[1:2]/', 'http://[1::2::3]/', 'http://[g::]/',\n"
+        "            'http://a\\uff0fb/', 'http://[::1.2.3.256]/', 'http://[1:2:3:4:5:6:7:8:9]/'):\n"
+        "  try: urllib.parse.urlsplit(bad)\n"
+        "  except ValueError: pass\n"
+        "  else: assert 0, bad\n"
+        "for good in ('[::]', '[1:2:3:4:5:6:7:8]', '[fe80::1%eth0]', '[v1.x]', '[1::8]'):\n"
+        "  urllib.parse.urlsplit('http://' + good + '/')"
+    ),
+    "logging": (
+        "import io\n"
+        "out = io.StringIO(); log = logging.getLogger('a.b'); log.propagate = False\n"
+        "h = logging.StreamHandler(out); log.addHandler(h); log.setLevel(logging.INFO)\n"
+        "form = '%(levelname)s %(name)s %(filename)s:%(lineno)d %(funcName)s %(message)s'\n"
+        "h.setFormatter(logging.Formatter(form))\n"
+        "log.debug('no'); log.warning('x=%d', 3)\n"
+        "assert out.getvalue() == 'WARNING a.b main.py:9 f x=3\\n', out.getvalue()\n"
+        "try: 1 / 0\n"
+        "except ZeroDivisionError: log.exception('bad')\n"
+        "assert 'Traceback' in out.getvalue() and 'ZeroDivisionError' in out.getvalue()\n"
+        "assert logging.getLogger('a') is log.parent and log.isEnabledFor(logging.ERROR)\n"
+        "assert logging.makeLogRecord({'msg': '%s', 'args': ('y',)}).getMessage() == 'y'\n"
+        "log.warning('here', stack_info=True); assert 'Stack (most recent' in out.getvalue()\n"
+        "try: logging.basicConfig(filename='x')\n"
+        "except ValueError as e: assert 'no files' in str(e)\n"
+        "else: assert 0"
+    ),
+    "uuid": (
+        "a = uuid.uuid4(); assert a.version == 4 and a != uuid.uuid4() and uuid.UUID(str(a)) == a\n"
+        "assert str(uuid.uuid3(uuid.NAMESPACE_DNS, 'python.org')) == '6fa459ea-ee8a-3ca4-894e-db77e160355e'\n"
+        "assert str(uuid.uuid5(uuid.NAMESPACE_DNS, 'python.org')) == '886313e1-3b8a-5372-9b90-0c9aee199e5d'\n"
+        "assert uuid.uuid1().node == uuid.uuid1().node == uuid.getnode() and uuid.getnode() >> 40 & 1"
+    ),
     "warnings": (
         "with warnings.catch_warnings(record=True) as w:\n"
         "  warnings.simplefilter('always'); warnings.warn('old', DeprecationWarning)\n"
@@ -479,8 +534,9 @@ CHECKS: dict[str, str] = {
 }
 ABSENT = [
     "socket", "subprocess", "ctypes", "asyncio", "multiprocessing", "signal", "pickle", "importlib",
-    "inspect", "ast", "sqlite3", "ssl", "tempfile", "pathlib", "shutil", "urllib", "http", "zipfile", "_io",
-    "posix", "numpy", "decimal",
+    "inspect", "ast", "sqlite3", "ssl", "tempfile", "pathlib", "shutil", "urllib.request", "http", "zipfile",
+    "_io",
+    "posix", "numpy", "decimal", "unicodedata", "difflib",
 ]  # fmt: skip
 
 
@@ -524,6 +580,57 @@ def test_absent(isolate: Isolate, name: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("numpy", "walle.Tensor computes"),
+        ("numpy.linalg", "walle.Tensor computes"),
+        ("torch", "walle.engine runs the models"),
+        ("requests", "nothing but host calls"),
+        ("pathlib", "walle.kv keeps state"),
+        ("asyncio", "one call on one thread"),
+        ("nonsense", ""),
+    ],
+)
+def test_an_absent_module_says_what_there_is_instead(task: Any, name: str, hint: str) -> None:
+    """Also under an allow-list, which the look-up of the hint itself must not meet."""
+    source = f"def f():\n    try:\n        import {name}\n    except ModuleNotFoundError as e:\n"
+    source += "        return [str(e), e.name]\n"
+    for limits in ({}, {"imports": [name.partition(".")[0]]}):
+        text, missing = task(source, **limits).call("f")
+        assert text.startswith(f"no module named '{missing}' in this VM") and hint in text
+        assert missing == name.partition(".")[0] and (hint != "") == (": " in text)
+
+
+def test_modules_of_a_task_know_their_file(vm: VM, device: VM) -> None:
+    modules = {
+        "main": "import part\ndef f():\n    return [__file__, part.__file__]\n",
+        "part": "x = __file__\n",
+    }
+    data = TaskBundle.from_source(modules, vm).data
+    for flavour in (vm, device):
+        with Isolate(flavour) as isolate:
+            isolate.load(TaskBundle(data, flavour))
+            assert isolate.call("f") == ["main.py", "part.py"]
+    with Isolate(vm) as isolate:
+        isolate.run("here = __file__\ndef f():\n    return here\n", file="cell 1")
+        assert isolate.call("f") == "cell 1"
+
+
+def test_logging_reaches_the_host_with_its_level(task: Any) -> None:
+    lines: list[tuple[int, str]] = []
+    source = (
+        "import logging\ndef f():\n    logging.warning('by default')\n"
+        "    logging.basicConfig(level=logging.DEBUG, format='%(message)s', force=True)\n"
+        "    logging.debug('d'); logging.info('i'); logging.error('two\\nlines'); logging.critical('c')\n"
+        "    logging.error('%d', 'x')\n"
+    )
+    task(source, log=lambda level, line: lines.append((level, line))).call("f")
+    assert lines[0] == (2, "WARNING:root:by default")
+    assert lines[1:6] == [(0, "d"), (1, "i"), (3, "two"), (3, "lines"), (3, "c")]
+    assert any("Logging error" in line for _, line in lines)
+
+
 def test_eight_isolates_import_everything_at_once(device: VM) -> None:
     errors: list[BaseException] = []
 
@@ -548,3 +655,88 @@ def test_text_codecs(task: Any) -> None:
     isolate = task(source)
     for name in ("utf-8", "utf-16", "utf-32", "latin-1", "ascii", "UTF-8"):
         assert isolate.call("f", "abc", name) == "abc"
+
+
+DATACLASSES = """
+from dataclasses import KW_ONLY, InitVar, dataclass, field, replace
+
+@dataclass
+class Plain:
+    x: int
+    y: float = 0.5
+
+@dataclass
+class Child(Plain):
+    tags: list = field(default_factory=list)
+    _: KW_ONLY
+    self: str = 'me'
+
+@dataclass(frozen=True, slots=True, order=True)
+class Frozen:
+    a: int
+    b: list = field(default_factory=list, compare=False)
+
+@dataclass
+class Checked:
+    a: int
+    seed: InitVar[int] = 3
+    total: int = field(init=False)
+    def __post_init__(self, seed): self.total = self.a + seed
+
+@dataclass
+class Posted:
+    a: int
+    def __post_init__(self): self.a += 1
+
+Wide = dataclass(type('Wide', (), {'__annotations__': {f'f{i}': int for i in range(14)}}))
+
+def outcome(make):
+    try:
+        return repr(make())
+    except (TypeError, AttributeError) as error:
+        return str(error)
+
+def main():
+    return [outcome(make) for make in (
+        lambda: Plain(1), lambda: Plain(1, 2.0), lambda: Plain(y=3, x=1), lambda: Plain(),
+        lambda: Plain(1, 2, 3),
+        lambda: Plain(1, z=3), lambda: Plain(1, x=2), lambda: Child(1), lambda: Child(1, 2, [3], self='you'),
+        lambda: Child(1, 2, [3], 'you'), lambda: Child(1).tags is Child(1).tags, lambda: Frozen(1),
+        lambda: setattr(Frozen(1), 'a', 2), lambda: Frozen(1) < Frozen(2, [1]), lambda: hash(Plain(1)),
+        lambda: Checked(1).total, lambda: Checked(1, seed=5).total, lambda: Posted(1),
+        lambda: replace(Plain(1), y=9),
+        lambda: Wide(*range(14)), lambda: Wide(*range(13)), lambda: Plain.__init__.__qualname__,
+        lambda: Plain.__init__.__defaults__, lambda: Child.__init__.__kwdefaults__,
+        lambda: Plain.__init__.__annotations__)]
+"""
+
+
+def test_dataclasses_are_made_as_by_the_host(vm: VM, device: VM) -> None:
+    scope: dict[str, Any] = {"__name__": __name__}
+    exec(compile(DATACLASSES, "main.py", "exec", dont_inherit=True), scope)  # without this file's annotations
+    theirs = scope["main"]()
+    data = TaskBundle.from_source({"main": DATACLASSES}, vm).data
+    for flavour in (vm, device):
+        with Isolate(flavour) as isolate:
+            isolate.load(TaskBundle(data, flavour))
+            ours = isolate.call("main")
+        assert ours[:20] == theirs[:20] and ours[21:] == theirs[21:]
+        assert "f13" in ours[20]
+
+
+def test_a_pool_has_imported_what_its_profile_names(vm: VM) -> None:
+    source = "import sys\ndef main():\n    return [name in sys.modules for name in ('csv', 'json')]\n"
+    bundle = TaskBundle.from_source({"main": source}, vm)
+    for profile, expected in ((["csv"], [True, False]), ("std", [False, True]), ("bare", [False, False])):
+        assert Pool(vm, size=1, profile=profile).run(bundle, "main") == expected
+    with pytest.raises(ArgumentError, match="import 'nonsense': no module named"):
+        Pool(vm, size=1, profile=["nonsense"])
+    with pytest.raises(ArgumentError, match="profile 'all'"):
+        Pool(vm, profile="all")
+
+
+def test_an_isolate_says_its_flavour(vm: VM, device: VM) -> None:
+    assert repr(Isolate(vm)) == "<Isolate full>"
+    isolate = Isolate(device)
+    isolate.close()
+    assert repr(isolate) == "<Isolate device, closed>"

@@ -64,6 +64,16 @@ def test_errors_have_their_exit_code(bundle: Path, options: list[str], code: int
     assert done.stdout == ""
 
 
+def test_run_is_on_the_device_flavour(vm: VM, tmp_path: Path) -> None:
+    """What ships has no compiler, so neither has what authors test with."""
+    (tmp_path / "task").mkdir()
+    (tmp_path / "task" / "main.py").write_text("def main():\n    return eval('6 * 7')\n")
+    target = tmp_path / "x.wtask"
+    run_walle("task", "compile", tmp_path / "task", "-o", target)
+    assert run_walle("task", "run", target, "--json", code=7).json["type"] == "RuntimeError"
+    assert run_walle("task", "run", target, "--flavour", "full").json == 42
+
+
 def test_limits_are_a_list_or_repeated(bundle: Path) -> None:
     limits = ["--limits", "heap=32M,wall=50", "--limits", "stack=1M", "--limits", "state=64K"]
     command = ["task", "run", bundle, "--call", "spin", *limits]
@@ -91,7 +101,8 @@ def test_json_of_a_failure(bundle: Path, options: list[str], type_: str, limit: 
     assert (done.json["exit"], done.json["type"], done.json["limit"]) == (7, type_, limit)
     assert done.stderr == ""
     if type_ == "ZeroDivisionError":
-        assert done.json["traceback"] == [{"file": "main.py", "line": 7, "function": "bad"}]
+        frame = {"file": "main.py", "line": 7, "function": "bad", "source": "return 1 / 0"}
+        assert done.json["traceback"] == [frame]
 
 
 def test_json_of_a_file_that_is_no_bundle(tmp_path: Path, vm: VM) -> None:

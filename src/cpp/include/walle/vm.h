@@ -145,6 +145,9 @@ WALLE_API const walle_vm_value_t* walle_vm_result_value(const walle_vm_result_t*
 /* WALLE_ARGUMENT when the call returned. */
 WALLE_API walle_status_t walle_vm_result_failure(const walle_vm_result_t* result, walle_vm_failure_t* failure,
                                                  walle_error_t* error);
+/* A failure as Python prints it: traceback with the lines of the sources, causes, notes, members of exception
+ * groups. Belongs to the result; "" when the call returned. */
+WALLE_API const char* walle_vm_result_text(const walle_vm_result_t* result);
 WALLE_API void walle_vm_result_free(walle_vm_result_t* result);
 
 /* Reference-counted memory. A task may keep what it was given: release(user) is called, on any thread, when

@@ -16,6 +16,19 @@ T floor_mod(T a, T b) {
   return r != 0 && ((r < 0) != (b < 0)) ? r + b : r;
 }
 
+// NumPy's floor_divide: the quotient without the rest that std::fmod leaves, rounded because the division
+// itself rounds.
+template <class T>
+T floor_div(T a, T b) {
+  if (b == 0) return a / b;
+  const T rest = std::fmod(a, b);
+  T quotient = (a - rest) / b;
+  if (rest != 0 && (rest < 0) != (b < 0)) quotient -= 1;
+  if (quotient == 0) return std::copysign(T(0), a / b);
+  const T below = std::floor(quotient);
+  return quotient - below > T(0.5) ? below + 1 : below;
+}
+
 template <class T>
 void run_float(K kind, const Broadcast& w, const T* x, const T* y, T* out, int64_t begin, int64_t end) {
   switch (kind) {
@@ -27,6 +40,7 @@ void run_float(K kind, const Broadcast& w, const T* x, const T* y, T* out, int64
     // specification; the former has a meaning for them too, NumPy's.
     case K::mod: return zip(w, x, y, out, begin, end, [](T a, T b) { return floor_mod(a, b); });
     case K::fmod: return zip(w, x, y, out, begin, end, [](T a, T b) { return std::fmod(a, b); });
+    case K::floor_div: return zip(w, x, y, out, begin, end, [](T a, T b) { return floor_div(a, b); });
     case K::power: return zip(w, x, y, out, begin, end, [](T a, T b) { return std::pow(a, b); });
     // A NaN in b wins because the comparison is false, one in a because of `a != a`.
     case K::min: return zip(w, x, y, out, begin, end, [](T a, T b) { return a < b || a != a ? a : b; });
@@ -45,6 +59,7 @@ void run_integer(K kind, const Broadcast& w, const T* x, const T* y, T* out, int
     case K::div: return zip(w, x, y, out, begin, end, safe_div<T>);
     case K::mod: return zip(w, x, y, out, begin, end, safe_floor_mod<T>);
     case K::fmod: return zip(w, x, y, out, begin, end, safe_mod<T>);
+    case K::floor_div: return zip(w, x, y, out, begin, end, safe_floor_div<T>);
     case K::power: return zip(w, x, y, out, begin, end, int_power<T>);
     case K::min: return zip(w, x, y, out, begin, end, [](T a, T b) { return a < b ? a : b; });
     case K::max: return zip(w, x, y, out, begin, end, [](T a, T b) { return a > b ? a : b; });

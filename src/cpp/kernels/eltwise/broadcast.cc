@@ -3,16 +3,20 @@
 namespace walle::kernels {
 
 Broadcast make_broadcast(const Shape& out, std::span<const Shape> operands) {
+  std::array<Layout, kMaxOperands> layouts;
+  for (size_t k = 0; k < operands.size(); ++k) layouts[k] = Layout::dense(operands[k]);
+  return make_broadcast(out, std::span<const Layout>(layouts.data(), operands.size()));
+}
+
+Broadcast make_broadcast(const Shape& out, std::span<const Layout> operands) {
   Broadcast b;
   b.operands = static_cast<int>(operands.size());
   b.elements = out.elements();
-  std::array<Shape, kMaxOperands> strides;
-  for (size_t k = 0; k < operands.size(); ++k) strides[k] = operands[k].strides();
   const auto stride_of = [&](size_t k, int axis) -> int64_t {
     // Shapes align at their last axes (ONNX Broadcasting, as NumPy); an axis of 1 repeats, which is a stride
     // of 0.
     const int own = axis - (out.rank() - operands[k].rank());
-    return own < 0 || operands[k][own] == 1 ? 0 : strides[k][own];
+    return own < 0 || operands[k].shape[own] == 1 ? 0 : operands[k].stride[own];
   };
   for (int axis = 0; axis < out.rank(); ++axis) {
     if (out[axis] == 1) continue;

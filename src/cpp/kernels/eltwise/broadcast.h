@@ -6,7 +6,7 @@
 #include <array>
 #include <span>
 
-#include "tensor/shape.h"
+#include "tensor/strided.h"
 
 namespace walle::kernels {
 
@@ -23,6 +23,8 @@ struct Broadcast {
 
 // Precondition: every shape broadcasts to `out`, and there are at most kMaxOperands.
 Broadcast make_broadcast(const Shape& out, std::span<const Shape> operands);
+// The same for views; offsets are the caller's.
+Broadcast make_broadcast(const Shape& out, std::span<const Layout> operands);
 
 // Calls fn(out_offset, operand_offsets, n) for the runs along
 // the last axis that make up the elements [begin, end).

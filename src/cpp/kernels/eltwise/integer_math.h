@@ -46,6 +46,14 @@ T safe_floor_mod(T a, T b) {
   return r != 0 && ((r < 0) != (b < 0)) ? static_cast<T>(r + b) : r;
 }
 
+// Rounds down, as Python's //.
+template <class T>
+T safe_floor_div(T a, T b) {
+  const T quotient = safe_div(a, b);
+  const bool rounded_up = safe_mod(a, b) != 0 && (a < 0) != (b < 0);
+  return rounded_up ? static_cast<T>(quotient - 1) : quotient;
+}
+
 // Wraps; a negative exponent gives the truncated reciprocal.
 template <class T>
 T int_power(T base, T exponent) {

@@ -27,9 +27,10 @@ Result<const Resource*> resource_of(const TaskContext& context, std::string_view
     if (const Resource* found = bundle->find(name)) return found;
     for (const Resource& resource : bundle->resources()) names += (names.empty() ? "" : ", ") + resource.name;
   }
-  return argument_error("model '" + std::string(name) + "'",
-                        names.empty() ? "a bundle with resources" : "one of: " + names, "walle.engine.load",
-                        "put the file into the task's folder and compile it again");
+  return argument_error("resource '" + std::string(name) + "'",
+                        names.empty() ? "a bundle with resources" : "one of: " + names, "",
+                        "put the file into the task's folder and compile it again")
+      .of_kind(base::ErrorKind::no_such_key);
 }
 
 Result<int64_t> int_arg(HostArgs args, size_t index) {
@@ -48,14 +49,16 @@ Result<runtime::Session*> session_of(const TaskContext& context, HostArgs args) 
 Result<std::vector<runtime::NamedValue>> inputs_from(const wvm_value& given) {
   if (given.kind != WVM_MAP)
     return argument_error("inputs that are not a dict", "{input name: walle.Tensor}", "walle.engine.run",
-                          "name every input");
+                          "name every input")
+        .of_kind(base::ErrorKind::wrong_type);
   std::vector<runtime::NamedValue> inputs;
   const Value map = incoming(given);
   for (const auto& [name, value] : *map.get<Map>()) {
     const Tensor* tensor = value.get<Tensor>();
     if (tensor == nullptr)
       return argument_error("input '" + name + "', which is no tensor", "a walle.Tensor", "walle.engine.run",
-                            "make one: walle.Tensor(dtype, shape, data)");
+                            "make one: walle.Tensor(values, dtype)")
+          .of_kind(base::ErrorKind::wrong_type);
     inputs.push_back({name, *tensor});
   }
   return inputs;

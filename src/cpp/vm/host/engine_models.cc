@@ -41,7 +41,8 @@ Result<int64_t> EngineModels::load(const std::string& name, const Buffer& bytes,
   if (loaded_.size() >= kMaxLoaded) {
     return resource_error("model '" + name + "' as number " + std::to_string(loaded_.size() + 1),
                           "at most " + std::to_string(kMaxLoaded) + " loaded models", "walle.engine.load",
-                          "close models that are not needed");
+                          "close models that are not needed")
+        .of_kind(base::ErrorKind::no_memory);
   }
   WALLE_ASSIGN(std::shared_ptr<Parsed> parsed, parse(name, bytes));
   runtime::SessionOptions options;

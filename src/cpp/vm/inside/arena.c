@@ -2,9 +2,16 @@
  * malloc directly, because the host frees results outside any isolate. */
 #include "vm/inside/inside.h"
 
+/* A tensor that was made for this result alone. */
+typedef struct held {
+  struct held* next;
+  wvm_tensor* tensor;
+} held;
+
 typedef struct chunk {
   struct chunk* next;
   size_t used, room;
+  held* tensors;
 } chunk;
 
 enum { kChunkBytes = 2048 - sizeof(chunk) };
@@ -16,7 +23,7 @@ void* wvm_arena_take(void** arena, size_t size) {
     const size_t room = size > kChunkBytes ? size : kChunkBytes;
     chunk* fresh = malloc(sizeof(chunk) + room);
     if (fresh == NULL) return NULL;
-    *fresh = (chunk){top, 0, room};
+    *fresh = (chunk){.next = top, .room = room};
     *arena = top = fresh;
   }
   void* piece = (char*)(top + 1) + top->used;
@@ -32,9 +39,20 @@ char* wvm_arena_text(void** arena, const char* text, size_t size) {
   return copy;
 }
 
+int wvm_arena_hold(void** arena, wvm_tensor* tensor) {
+  held* entry = wvm_arena_take(arena, sizeof *entry);
+  if (entry == NULL) return -1;
+  chunk* top = *arena;
+  *entry = (held){top->tensors, tensor};
+  top->tensors = entry;
+  return 0;
+}
+
 void wvm_arena_free(void* arena) {
   for (chunk* top = arena; top != NULL;) {
     chunk* next = top->next;
+    for (const held* entry = top->tensors; entry != NULL; entry = entry->next)
+      entry->tensor->release(entry->tensor);
     free(top);
     top = next;
   }

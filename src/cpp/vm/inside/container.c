@@ -7,6 +7,9 @@
 
 const char wvm_id[] = "cpython-3.13.5/walle-2";
 
+/* Flags of a module's entry. */
+enum { kIsPackage = 1, kBehindFirst = 2 };
+
 /* The layout's own, and bounds on what a hostile container may make us allocate: far above the built-in
  * library, which has 1 MB in all. */
 enum {
@@ -47,10 +50,13 @@ static const char* index_strings(wvm_bundle* bundle, const uint8_t* raw, size_t 
 }
 
 static const uint8_t* unpack(const uint8_t* stored, uint32_t stored_size, uint32_t raw_size,
-                             uint8_t** memory) {
+                             wvm_module* prior, uint8_t** memory) {
   if (stored_size == raw_size) return stored;
+  const uint8_t* before = prior ? wvm_module_bytes(prior) : NULL;
+  if (prior != NULL && before == NULL) return NULL;
   uint8_t* raw = malloc(raw_size ? raw_size : 1);
-  if (raw == NULL || wvm_inflate(stored, stored_size, raw, raw_size) != 0) {
+  if (raw == NULL ||
+      wvm_inflate(stored, stored_size, raw, raw_size, before, prior ? prior->raw_size : 0) != 0) {
     free(raw);
     return NULL;
   }
@@ -63,7 +69,7 @@ const uint8_t* wvm_module_bytes(wvm_module* module) {
   const uint8_t* known = atomic_load(&module->raw);
   if (known != NULL) return known;
   uint8_t* memory = NULL;
-  const uint8_t* raw = unpack(module->stored, module->stored_size, module->raw_size, &memory);
+  const uint8_t* raw = unpack(module->stored, module->stored_size, module->raw_size, module->prior, &memory);
   if (raw == NULL) return NULL;
   const uint8_t* expected = NULL;
   if (atomic_compare_exchange_strong(&module->raw, &expected, raw)) return raw;
@@ -71,7 +77,8 @@ const uint8_t* wvm_module_bytes(wvm_module* module) {
   return expected;
 }
 
-static const char* read_modules(wvm_bundle* bundle, wvm_reader* r) {
+static const char* read_modules(wvm_bundle* bundle, wvm_reader* r, int trusted) {
+  const uint32_t known_flags = trusted ? kIsPackage | kBehindFirst : kIsPackage;
   bundle->modules = calloc(bundle->module_count ? bundle->module_count : 1, sizeof(wvm_module));
   if (bundle->modules == NULL) return "no memory";
   uint64_t total = 0;
@@ -79,10 +86,12 @@ static const char* read_modules(wvm_bundle* bundle, wvm_reader* r) {
     wvm_module* m = &bundle->modules[i];
     m->name = take_u32(r);
     m->file = take_u32(r);
-    m->is_package = take_u32(r);
+    const uint32_t flags = take_u32(r);
+    m->is_package = flags & kIsPackage;
+    m->prior = flags & kBehindFirst && i > 0 ? bundle->modules : NULL;
     m->raw_size = take_u32(r);
     m->stored_size = take_u32(r);
-    if (m->name >= bundle->string_count || m->file >= bundle->string_count || m->is_package > 1)
+    if (m->name >= bundle->string_count || m->file >= bundle->string_count || flags & ~known_flags)
       return "a module entry is damaged";
     total += m->raw_size;
     if (total > kMaxRaw || m->stored_size > m->raw_size) return "the modules' sizes are impossible";
@@ -122,10 +131,10 @@ static const char* open_container(wvm_bundle* bundle, const uint8_t* data, size_
   if (wrong != NULL) return wrong;
   const uint8_t* stored = take_block(&r, stored_size);
   if (r.failed) return r.failed;
-  const uint8_t* raw = unpack(stored, stored_size, raw_size, &bundle->string_memory);
+  const uint8_t* raw = unpack(stored, stored_size, raw_size, NULL, &bundle->string_memory);
   if (raw == NULL) return "the string table does not inflate";
   wrong = index_strings(bundle, raw, raw_size);
-  return wrong != NULL ? wrong : read_modules(bundle, &r);
+  return wrong != NULL ? wrong : read_modules(bundle, &r, trusted);
 }
 
 static int verify_all(wvm_bundle* bundle, char* error, size_t error_size) {

@@ -5,7 +5,7 @@
 
 #include <frameobject.h>
 
-enum { kMaxFrames = 64, kMaxMessage = 2000, kDescribingBytes = 1 << 20 };
+enum { kMaxFrames = 64, kMaxMessage = 2000, kMaxNotes = 16, kMaxRelated = 32, kDescribingBytes = 1 << 20 };
 
 static const char* const kReasonText[] = {
     [WVM_REASON_CANCELLED] = "the task was cancelled",
@@ -16,36 +16,51 @@ static const char* const kReasonText[] = {
 };
 
 void wvm_fail_plain(wvm_result* result, const char* type, const char* message) {
+  wvm_failure* failure = &result->failure;
   result->ok = 0;
-  result->type = wvm_arena_text(&result->arena, type, strlen(type));
-  result->message = wvm_arena_text(&result->arena, message, strlen(message));
-  if (result->type == NULL) result->type = "MemoryError";
-  if (result->message == NULL) result->message = "";
+  failure->type = wvm_arena_text(&result->arena, type, strlen(type));
+  failure->message = wvm_arena_text(&result->arena, message, strlen(message));
+  if (failure->type == NULL) failure->type = "MemoryError";
+  if (failure->message == NULL) failure->message = "";
 }
 
-/* Whole characters; a lone surrogate is written out, as "\\udc80". */
+/* Whole characters; a lone surrogate is written out, as "\\udc80". What is long is cut before it is encoded:
+ * a copy of 20 MB would find no memory. */
 static const char* arena_utf8(void** arena, PyObject* text) {
-  PyObject* bytes =
-      text && PyUnicode_Check(text) ? PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace") : NULL;
-  if (bytes == NULL) PyErr_Clear();
-  const char* utf8 = bytes ? PyBytes_AS_STRING(bytes) : "";
-  size_t size = bytes ? (size_t)PyBytes_GET_SIZE(bytes) : 0;
+  if (text == NULL || !PyUnicode_Check(text)) return "";
+  const Py_ssize_t length = PyUnicode_GET_LENGTH(text);
+  PyObject* head = length > kMaxMessage ? PyUnicode_Substring(text, 0, kMaxMessage) : Py_NewRef(text);
+  PyObject* bytes = head ? PyUnicode_AsEncodedString(head, "utf-8", "backslashreplace") : NULL;
+  Py_XDECREF(head);
+  if (bytes == NULL) {
+    PyErr_Clear();
+    return "";
+  }
+  const char* utf8 = PyBytes_AS_STRING(bytes);
+  size_t size = (size_t)PyBytes_GET_SIZE(bytes);
+  const int cut = length > kMaxMessage || size > kMaxMessage;
+  char rest[64] = "";
+  if (cut) snprintf(rest, sizeof rest, " ... (%lld characters in all)", (long long)length);
   if (size > kMaxMessage) {
     size = kMaxMessage;
     while (size > 0 && (utf8[size] & 0xC0) == 0x80) --size;
   }
-  const char* copy = wvm_arena_text(arena, utf8, size);
-  Py_XDECREF(bytes);
+  char* copy = wvm_arena_take(arena, size + sizeof rest);
+  if (copy != NULL) {
+    memcpy(copy, utf8, size);
+    strcpy(copy + size, rest);
+  }
+  Py_DECREF(bytes);
   return copy ? copy : "";
 }
 
 /* A library file is named "<json.decoder>", a task's own file "package/module.py". */
-static void copy_frames(PyObject* exception, wvm_result* result) {
+static void copy_frames(PyObject* exception, wvm_failure* failure, void** arena) {
   PyObject* traceback = PyException_GetTraceback(exception);
   size_t total = 0;
   for (PyTracebackObject* t = (PyTracebackObject*)traceback; t != NULL; t = t->tb_next) ++total;
   const size_t kept = total > kMaxFrames ? kMaxFrames : total;
-  wvm_frame* frames = wvm_arena_take(&result->arena, kept * sizeof(wvm_frame));
+  wvm_frame* frames = wvm_arena_take(arena, kept * sizeof(wvm_frame));
   size_t number = 0;
   for (PyTracebackObject* t = (PyTracebackObject*)traceback; t != NULL && frames != NULL;
        t = t->tb_next, ++number) {
@@ -53,12 +68,11 @@ static void copy_frames(PyObject* exception, wvm_result* result) {
     if (total > kMaxFrames && number >= kMaxFrames / 2 && number < total - kMaxFrames / 2) continue;
     PyCodeObject* code = PyFrame_GetCode(t->tb_frame);
     const int line = t->tb_lineno > 0 ? t->tb_lineno : PyCode_Addr2Line(code, t->tb_lasti);
-    frames[result->frame_count++] =
-        (wvm_frame){arena_utf8(&result->arena, code->co_filename),
-                    arena_utf8(&result->arena, code->co_qualname), line > 0 ? line : 0};
+    frames[failure->frame_count++] = (wvm_frame){arena_utf8(arena, code->co_filename),
+                                                 arena_utf8(arena, code->co_qualname), line > 0 ? line : 0};
     Py_DECREF(code);
   }
-  result->frames = frames;
+  failure->frames = frames;
   Py_XDECREF(traceback);
 }
 
@@ -74,17 +88,72 @@ static int reason_of(const wvm_isolate* isolate, PyObject* exception) {
   return WVM_REASON_NONE;
 }
 
-/* Needs running Python code (__str__), therefore only while the task is not unwinding. */
-static void describe(PyObject* exception, wvm_result* result) {
-  PyObject* name = PyType_GetName(Py_TYPE(exception));
-  result->type = arena_utf8(&result->arena, name);
+/* str() may run the task's code. Where it fails (repr() of a large key finds no memory), the first argument
+ * says something. */
+static PyObject* text_of(PyObject* exception) {
   PyObject* text = PyObject_Str(exception);
-  if (text == NULL) PyErr_Clear();
-  result->message = arena_utf8(&result->arena, text);
-  if (result->message[0] == 0 && result->reason == WVM_REASON_HEAP)
-    result->message = "the heap limit of the task is reached";
+  if (text != NULL) return text;
+  PyErr_Clear();
+  PyObject* arguments = ((PyBaseExceptionObject*)exception)->args;
+  if (arguments == NULL || PyTuple_GET_SIZE(arguments) == 0) return NULL;
+  return Py_NewRef(PyTuple_GET_ITEM(arguments, 0));
+}
+
+static void copy_notes(PyObject* exception, wvm_failure* failure, void** arena) {
+  PyObject* notes = NULL;
+  if (PyObject_GetOptionalAttrString(exception, "__notes__", &notes) < 0) PyErr_Clear();
+  const Py_ssize_t given = notes != NULL && PyList_CheckExact(notes) ? PyList_GET_SIZE(notes) : 0;
+  const size_t kept = given > kMaxNotes ? kMaxNotes : (size_t)given;
+  const char** copies = wvm_arena_take(arena, kept * sizeof(char*));
+  for (size_t i = 0; copies != NULL && i < kept; ++i)
+    copies[failure->note_count++] = arena_utf8(arena, PyList_GET_ITEM(notes, (Py_ssize_t)i));
+  failure->notes = copies;
+  Py_XDECREF(notes);
+}
+
+/* Borrowed: what this exception was raised from, or while it was handled. */
+static PyObject* origin_of(PyObject* exception, uint32_t* relation) {
+  const PyBaseExceptionObject* self = (PyBaseExceptionObject*)exception;
+  *relation = self->cause != NULL ? WVM_CAUSE : WVM_CONTEXT;
+  if (self->cause != NULL) return self->cause;
+  return self->suppress_context ? NULL : self->context;
+}
+
+static PyObject* members_of(PyObject* exception) {
+  if (!PyObject_TypeCheck(exception, (PyTypeObject*)PyExc_BaseExceptionGroup)) return NULL;
+  PyObject* members = ((PyBaseExceptionGroupObject*)exception)->excs;
+  return members != NULL && PyTuple_Check(members) ? members : NULL;
+}
+
+/* Needs running Python code (__str__), therefore only while the task is not unwinding. `left` bounds how many
+ * exceptions are told: chains may be long, and groups hold groups. */
+static void describe(PyObject* exception, wvm_failure* failure, void** arena, int* left) {
+  copy_frames(exception, failure, arena);
+  if (wvm_unwinding()) return;
+  PyObject* name = PyType_GetName(Py_TYPE(exception));
+  failure->type = arena_utf8(arena, name);
+  PyObject* text = text_of(exception);
+  failure->message = arena_utf8(arena, text);
   Py_XDECREF(name);
   Py_XDECREF(text);
+  copy_notes(exception, failure, arena);
+  uint32_t relation;
+  PyObject* origin = Py_XNewRef(origin_of(exception, &relation));
+  PyObject* members = Py_XNewRef(members_of(exception));
+  const size_t wanted = (origin != NULL) + (members ? (size_t)PyTuple_GET_SIZE(members) : 0);
+  const size_t room = wanted < (size_t)*left ? wanted : (size_t)*left;
+  wvm_failure* related = room ? wvm_arena_take(arena, room * sizeof *related) : NULL;
+  *left -= related ? (int)room : 0;
+  for (size_t i = 0; related != NULL && i < room; ++i) {
+    PyObject* other = i == 0 && origin ? origin : PyTuple_GET_ITEM(members, (Py_ssize_t)i - (origin != NULL));
+    related[i] =
+        (wvm_failure){.relation = other == origin ? relation : WVM_MEMBER, .type = "", .message = ""};
+    describe(other, &related[i], arena, left);
+  }
+  failure->related = related;
+  failure->related_count = related ? room : 0;
+  Py_XDECREF(origin);
+  Py_XDECREF(members);
 }
 
 /* Unwinding skipped the importer's own clean-up: modules whose import was cut short must not pass for
@@ -111,10 +180,12 @@ void wvm_fail(wvm_isolate* isolate, wvm_result* result) {
         (wvm_count(&isolate->heap) > cap ? wvm_count(&isolate->heap) : cap) + kDescribingBytes;
   PyObject* exception = PyErr_GetRaisedException();
   result->ok = 0;
-  if (exception != NULL) copy_frames(exception, result);
-  if (exception != NULL && !wvm_unwinding()) {
-    result->reason = reason_of(isolate, exception);
-    describe(exception, result);
+  if (exception != NULL) {
+    int left = kMaxRelated;
+    if (!wvm_unwinding()) result->reason = reason_of(isolate, exception);
+    describe(exception, &result->failure, &result->arena, &left);
+    if (result->reason == WVM_REASON_HEAP && result->failure.message != NULL && !result->failure.message[0])
+      result->failure.message = "the heap limit of the task is reached";
   }
   /* Dropping frames may run destructors of the task: still inside, so that they too can be stopped. */
   Py_XDECREF(exception);
@@ -123,8 +194,8 @@ void wvm_fail(wvm_isolate* isolate, wvm_result* result) {
   if (interrupted > 0) {
     forget_half_imports();
     result->reason = interrupted;
-    result->type = interrupted == WVM_REASON_CANCELLED ? "Cancelled" : "LimitExceeded";
-    result->message = kReasonText[interrupted];
+    result->failure.type = interrupted == WVM_REASON_CANCELLED ? "Cancelled" : "LimitExceeded";
+    result->failure.message = kReasonText[interrupted];
   } else if (exception == NULL) {
     wvm_fail_plain(result, "SystemError", "the call failed without an exception");
   }

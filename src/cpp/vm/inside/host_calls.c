@@ -7,6 +7,16 @@ enum { kInlineArgs = 8 };
 static const wvm_host_function* functions;
 static PyMethodDef* definitions; /* one per host function, made while the VM starts */
 
+void wvm_raise(const wvm_error* error) {
+  PyObject* const kinds[] = {
+      [WVM_RUNTIME_ERROR] = PyExc_RuntimeError, [WVM_TYPE_ERROR] = PyExc_TypeError,
+      [WVM_VALUE_ERROR] = PyExc_ValueError,     [WVM_KEY_ERROR] = PyExc_KeyError,
+      [WVM_INDEX_ERROR] = PyExc_IndexError,     [WVM_OVERFLOW_ERROR] = PyExc_OverflowError,
+      [WVM_OS_ERROR] = PyExc_OSError,           [WVM_MEMORY_ERROR] = PyExc_MemoryError,
+  };
+  if (!PyErr_Occurred()) PyErr_SetString(kinds[error->kind], error->text);
+}
+
 static PyObject* answer(int status, wvm_host_result* result) {
   if (status == 0 && result->free_result == NULL && result->value.kind < WVM_STR)
     return wvm_number_to_python(&result->value);
@@ -20,7 +30,7 @@ static PyObject* answer(int status, wvm_host_result* result) {
       object = wvm_to_python(&result->value);
     }
   } else {
-    PyErr_SetString(PyExc_RuntimeError, result->error);
+    wvm_raise(&result->error);
   }
   wvm_current->charging = 0;
   if (result->free_result != NULL) result->free_result(result->state);
@@ -40,7 +50,8 @@ static int invoke_afresh(const wvm_host_function* function, wvm_isolate* isolate
                          size_t count, wvm_host_result* result) {
   result->free_result = NULL;
   result->exhausted = 0;
-  result->error[0] = 0;
+  result->error.kind = WVM_RUNTIME_ERROR;
+  result->error.text[0] = 0;
   return invoke(function, isolate, args, count, result);
 }
 

@@ -10,6 +10,8 @@
 enum { kMaxBits = 15, kLengthCodes = 286, kDistanceCodes = 30, kFixedCodes = 288 };
 
 typedef struct {
+  const uint8_t* prior; /* what matches may reach back into from the start of `out` */
+  size_t prior_size;
   const uint8_t* in;
   size_t in_size, in_at;
   uint8_t* out;
@@ -74,11 +76,14 @@ static int build(huffman* h, const uint8_t* lengths, int n) {
 }
 
 static void copy_match(stream* s, int length, size_t distance) {
-  if (distance > s->out_at || (size_t)length > s->out_size - s->out_at) {
+  if (distance > s->out_at + s->prior_size || (size_t)length > s->out_size - s->out_at) {
     s->failed = 1;
     return;
   }
-  for (int i = 0; i < length; ++i, ++s->out_at) s->out[s->out_at] = s->out[s->out_at - distance];
+  for (int i = 0; i < length; ++i, ++s->out_at) {
+    const size_t missing = distance > s->out_at ? distance - s->out_at : 0;
+    s->out[s->out_at] = missing ? s->prior[s->prior_size - missing] : s->out[s->out_at - distance];
+  }
 }
 
 static void codes(stream* s, const huffman* lengths, const huffman* distances) {
@@ -182,8 +187,14 @@ static void dynamic_block(stream* s) {
   codes(s, &lengths, &distances);
 }
 
-int wvm_inflate(const uint8_t* data, size_t size, uint8_t* out, size_t out_size) {
-  stream s = {.in = data, .in_size = size, .out = out, .out_size = out_size};
+int wvm_inflate(const uint8_t* data, size_t size, uint8_t* out, size_t out_size, const uint8_t* prior,
+                size_t prior_size) {
+  stream s = {.prior = prior,
+              .prior_size = prior_size,
+              .in = data,
+              .in_size = size,
+              .out = out,
+              .out_size = out_size};
   int last = 0;
   while (!last && !s.failed) {
     last = take_bits(&s, 1);

@@ -3,7 +3,7 @@
 
 // clang-format off: a list
 #define WALLE_MODULES(X)                                                                             \
-  X(_abc) X(_bisect) X(_codecs) X(_collections) X(_contextvars) X(_datetime) X(_functools) X(_heapq) \
+  X(_abc) X(_bisect) X(_codecs) X(_collections) X(_contextvars) X(_csv) X(_datetime) X(_functools) X(_heapq) \
   X(_json) X(_md5) X(_operator) X(_random) X(_sha1) X(_sha2) X(_sre) X(_stat) X(_statistics)         \
   X(_string) X(_struct) X(_thread) X(_typing) X(_weakref) X(array) X(binascii) X(cmath) X(gc)        \
   X(itertools) X(math) X(time)

@@ -112,12 +112,14 @@ PyObject* wvm_host_module(const char* name); /* in host_calls.c; NULL without an
 
 /* host_calls.c */
 int wvm_prepare_host_calls(void);
+void wvm_raise(const wvm_error* error); /* an exception that is set already stays */
 
 /* container.c, code_reader.c, code_verify.c, code_writer.c */
 typedef struct wvm_module {
   uint32_t name, file; /* string numbers */
   uint32_t is_package;
   uint32_t raw_size, stored_size;
+  struct wvm_module* prior; /* the module that it was deflated behind; NULL: none */
   const uint8_t* stored;
   _Atomic(const uint8_t*) raw; /* inflated on first import, shared by all isolates */
 } wvm_module;
@@ -154,8 +156,9 @@ void wvm_bundle_drop(wvm_bundle* bundle);
 wvm_module* wvm_bundle_find(wvm_bundle* bundle, const char* name, size_t size);
 uint32_t wvm_checksum(const uint8_t* data, size_t size); /* CRC-32 */
 const uint8_t* wvm_module_bytes(wvm_module* module);
-int wvm_inflate(const uint8_t* data, size_t size, uint8_t* out,
-                size_t out_size); /* 0 only when exactly filled */
+/* 0 only when exactly filled. `prior`: bytes that are thought to come before `out`. */
+int wvm_inflate(const uint8_t* data, size_t size, uint8_t* out, size_t out_size, const uint8_t* prior,
+                size_t prior_size);
 int wvm_verify_module(const wvm_bundle* bundle, const uint8_t* data, size_t size, wvm_weight* weight,
                       char* error, size_t error_size);
 PyObject* wvm_read_module(wvm_bundle* bundle, wvm_module* module);
@@ -163,13 +166,17 @@ int wvm_write_container(const wvm_source* sources, size_t count, int library, wv
 
 /* tensor.c (values.c: vm/inside/values.h) */
 PyObject* wvm_tensor_wrap(wvm_tensor* tensor,
-                          int charged);      /* retains; charged: counts as the task's memory */
-wvm_tensor* wvm_tensor_of(PyObject* object); /* NULL without an exception: not a tensor */
-PyObject* wvm_tensor_type(void);             /* borrowed */
+                          int charged); /* retains; charged: counts as the task's memory */
+int wvm_is_tensor(PyObject* object);
+/* A tensor of just its elements, borrowed from the object or held by the arena. NULL with an exception set.
+ */
+wvm_tensor* wvm_tensor_of(PyObject* object, void** arena);
+PyObject* wvm_tensor_type(void); /* borrowed */
 
 /* arena.c: what results live in */
 void* wvm_arena_take(void** arena, size_t size);
 char* wvm_arena_text(void** arena, const char* text, size_t size);
+int wvm_arena_hold(void** arena, wvm_tensor* tensor); /* takes the reference over; -1: no memory */
 void wvm_arena_free(void* arena);
 
 /* failure.c: turns the pending exception (or the interrupt) into a failed result */

@@ -260,7 +260,8 @@ static PyObject* run_inside(const wvm_source* source) {
   PyObject* answer = NULL;
   if (module != NULL) {
     PyObject* scope = PyModule_GetDict(module);
-    if (PyDict_SetItemString(scope, "__builtins__", PyEval_GetBuiltins()) == 0)
+    if (PyDict_SetItemString(scope, "__builtins__", PyEval_GetBuiltins()) == 0 &&
+        PyDict_SetItemString(scope, "__file__", ((PyCodeObject*)code)->co_filename) == 0)
       answer = PyEval_EvalCode(code, scope, scope);
   }
   Py_XDECREF(code);

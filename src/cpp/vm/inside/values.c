@@ -3,6 +3,8 @@
  * the type; nesting is bounded so that a self-containing list is an error too. */
 #include "vm/inside/values.h"
 
+#include "vm/inside/tensor.h"
+
 enum { kMaxDepth = 64 };
 
 static PyObject* list_to_python(const wvm_value* value) {
@@ -121,7 +123,7 @@ static int view_from(PyObject* object, wvm_value* value, void** arena) {
   Py_buffer view;
   if (PyObject_GetBuffer(object, &view, PyBUF_FULL_RO) < 0) return -1; /* a released view says so */
   PyObject* exporter = PyMemoryView_GET_BASE(object);
-  wvm_tensor* tensor = exporter ? wvm_tensor_of(exporter) : NULL;
+  wvm_tensor* tensor = exporter && wvm_is_tensor(exporter) ? ((tensor_object*)exporter)->view.tensor : NULL;
   int status = -1;
   if (view.itemsize != 1) {
     PyErr_SetString(
@@ -137,6 +139,19 @@ static int view_from(PyObject* object, wvm_value* value, void** arena) {
   }
   PyBuffer_Release(&view);
   return status;
+}
+
+/* A view that is not dense leaves as a copy, which is counted while the conversion lasts. */
+static int tensor_from(PyObject* object, wvm_value* value, void** arena) {
+  const tensor_object* self = (tensor_object*)object;
+  if (!wvm_is_dense(&self->view)) {
+    const size_t bytes = (size_t)wvm_elements(&self->view) * wvm_dtypes[wvm_dtype_of(self)].size;
+    if (wvm_charge(bytes, 0) < 0) return -1;
+    wvm_current->leaving += bytes;
+  }
+  wvm_tensor* tensor = wvm_tensor_of(object, arena);
+  *value = (wvm_value){.kind = WVM_TENSOR, .as.tensor = tensor};
+  return tensor == NULL ? -1 : 0;
 }
 
 static int from_python(PyObject* object, wvm_value* value, void** arena, int depth) {
@@ -171,11 +186,7 @@ static int from_python(PyObject* object, wvm_value* value, void** arena, int dep
   if (PyList_Check(object) || PyTuple_Check(object)) return sequence_from(object, value, arena, depth);
   if (PyDict_Check(object)) return map_from(object, value, arena, depth);
   if (PyMemoryView_Check(object)) return view_from(object, value, arena);
-  wvm_tensor* tensor = wvm_tensor_of(object);
-  if (tensor != NULL) {
-    *value = (wvm_value){.kind = WVM_TENSOR, .as.tensor = tensor};
-    return 0;
-  }
+  if (wvm_is_tensor(object)) return tensor_from(object, value, arena);
   PyErr_Format(
       PyExc_TypeError,
       "a task cannot return %.100s: use None, bool, int, float, str, bytes, list, dict or walle.Tensor",

@@ -67,13 +67,23 @@ def _make(kind, spec):
 
 def _run(kind, module, name):
     if kind in (_MODULE, _PACKAGE):
-        exec(_walle.code(name), module.__dict__)
+        code = _walle.code(name)
+        if code.co_filename[:1] != '<':  # a task's own
+            module.__file__ = code.co_filename
+        exec(code, module.__dict__)
+
+
+def _missing(name):
+    hints = _modules.get('_instead') or _load('_instead', '')
+    hint = hints.of(name)
+    text = 'no module named %r in this VM%s' % (name, ': ' + hint if hint else '')
+    return ModuleNotFoundError(text, name=name)
 
 
 def _load(name, parent):
     kind = _walle.find(name)
     if not kind:
-        raise ModuleNotFoundError("no module named %r in this VM" % (name,), name=name)
+        raise _missing(name)
     spec = ModuleSpec(name, "walle", kind == _PACKAGE)
     spec._initializing = True
     module = _make(kind, spec)

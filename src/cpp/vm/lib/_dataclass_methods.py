@@ -41,6 +41,36 @@ def _init_default(f):
     return f.default if f.default is not MISSING else _HAS_DEFAULT_FACTORY
 
 
+def _templated_init(fields, std_fields, kw_only_fields, frozen, has_post_init, self_name, plan):
+    # The function of a template (tools/vm/library_edits.py), or None: no template has so many fields, takes
+    # an InitVar, or sets what it is not given.
+    names = [f.name for f in (*std_fields, *kw_only_fields)]
+    template = globals().get(f"_{'frozen' if frozen else 'made'}_{len(names)}")
+    init_var = any(f._field_type is _FIELD_INITVAR for f in fields)
+    if template is None or init_var or [name for name, kind, _ in plan if kind <= 1] != names \
+            or len(plan) != len(names):
+        return None
+    if not frozen and not has_post_init and all(kind == 0 for _, kind, _ in plan):
+        template = globals()[f"_plain_{len(names)}"]
+    new = {'self': self_name}
+    for i, name in enumerate(names):
+        new[f'a{i}'] = new[f'f{i}'] = name
+    code = template.__code__
+    code = code.replace(
+        co_varnames=tuple([new[name] for name in code.co_varnames]),
+        co_names=tuple([new.get(name, name) for name in code.co_names]),
+        co_consts=tuple([new.get(c, c) if type(c) is str else c for c in code.co_consts]),
+        co_argcount=1 + len(std_fields), co_kwonlyargcount=len(kw_only_fields))
+    scope = {'absent': _HAS_DEFAULT_FACTORY, 'put': object.__setattr__, 'post': has_post_init}
+    scope |= {f'make{i}': value for i, (_, _, value) in enumerate(plan)}
+    function = type(template)(code, scope)
+    given = [f for f in std_fields if not (f.default is MISSING and f.default_factory is MISSING)]
+    function.__defaults__ = tuple([_init_default(f) for f in given]) or None
+    function.__kwdefaults__ = {f.name: _init_default(f) for f in kw_only_fields
+                               if not (f.default is MISSING and f.default_factory is MISSING)} or None
+    return function
+
+
 def _init_fn(fields, std_fields, kw_only_fields, frozen, has_post_init, self_name, func_builder, slots):
     seen_default = None
     for f in std_fields:
@@ -60,13 +90,6 @@ def _init_fn(fields, std_fields, kw_only_fields, frozen, has_post_init, self_nam
     plan = _init_plan(fields, slots)
     assign = object.__setattr__ if frozen else setattr
     count = len(positional)
-    simple = (
-        not defaults
-        and not kw_only_fields
-        and post is None
-        and all(kind == 0 for _, kind, _ in plan)
-        and len(plan) == count
-    )
 
     def bind(args, kwargs):
         if len(args) > count:
@@ -88,10 +111,6 @@ def _init_fn(fields, std_fields, kw_only_fields, frozen, has_post_init, self_nam
         return {**defaults, **values}
 
     def __init__(self, /, *args, **kwargs):
-        if simple and not kwargs and len(args) == count:
-            for name, value in zip(positional, args):
-                assign(self, name, value)
-            return
         values = bind(args, kwargs)
         for name, kind, extra in plan:
             if kind == 0:
@@ -106,6 +125,8 @@ def _init_fn(fields, std_fields, kw_only_fields, frozen, has_post_init, self_nam
         if post is not None:
             self.__post_init__(*[values[name] for name in post])
 
+    if made := _templated_init(fields, std_fields, kw_only_fields, frozen, has_post_init, self_name, plan):
+        __init__ = made
     __init__.__annotations__ = {**{f.name: f.type for f in (*std_fields, *kw_only_fields)}, "return": None}
     func_builder.add("__init__", __init__)
 

@@ -31,7 +31,8 @@ def format_exception_only(exc, value=None):
     if kind.__module__ not in ("builtins", "__main__"):
         name = kind.__module__ + "." + name
     text = str(exc)
-    return [name + ": " + text + "\n" if text else name + "\n"]
+    notes = [note + '\n' for note in getattr(exc, '__notes__', ())]
+    return [name + ': ' + text + '\n' if text else name + '\n', *notes]
 
 
 def format_exception(exc, value=None, tb=None, limit=None, chain=True):
@@ -49,7 +50,24 @@ def format_exception(exc, value=None, tb=None, limit=None, chain=True):
     if exc.__traceback__ is not None:
         lines.append("Traceback (most recent call last):\n")
         lines += format_tb(exc.__traceback__, limit)
-    return lines + format_exception_only(exc)
+    lines += format_exception_only(exc)
+    for member in getattr(exc, 'exceptions', ()) if isinstance(exc, BaseExceptionGroup) else ():
+        lines += ['\nOne of the group:\n', *format_exception(member)]
+    return lines
+
+
+def extract_stack(f=None, limit=None):
+    f = f or sys._getframe(1)
+    frames = []
+    while f is not None and (limit is None or len(frames) < limit):
+        frames.insert(0, FrameSummary(f.f_code.co_filename, f.f_lineno, f.f_code.co_name))
+        f = f.f_back
+    return frames
+
+
+def print_stack(f=None, limit=None, file=None):
+    frames = extract_stack(f or sys._getframe(1), limit)
+    (file or sys.stderr).write(''.join(format_list(frames)))
 
 
 def format_exc(limit=None, chain=True):

@@ -42,10 +42,13 @@ def plain(value: Any) -> Any:
 def compile_(
     source: Annotated[Path, typer.Argument(help="Folder with main.py and whatever it imports.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="The bundle to write (.wtask).")],
+    sources: Annotated[
+        bool, typer.Option(help="Keep the Python text in the bundle: tracebacks show its lines.")
+    ] = True,
     json_: Json = False,
 ) -> None:
     """Compile a folder of Python files into a task bundle; other files travel with it."""
-    bundle = TaskBundle.compile(source)
+    bundle = TaskBundle.compile(source, sources=sources)
     bundle.save(output)
     size, resources = file_size(output), bundle.resources
     if json_:
@@ -63,20 +66,28 @@ def compile_(
         out.print(f"{output}: {len(bundle.modules)} modules{files}, {size_text(size)}, for {bundle.vm.id}")
 
 
+def told(error: TaskFailed) -> dict[str, Any]:
+    """A task's exception and those it names, as JSON; what is empty is left out."""
+    origin = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    related = {
+        "notes": list(getattr(error, "__notes__", [])),
+        "cause" if origin is error.__cause__ else "context": told(origin)
+        if isinstance(origin, TaskFailed)
+        else None,
+        "members": [told(member) for member in error.members],
+    }
+    return {
+        "type": error.type,
+        "detail": error.detail,
+        "limit": error.limit,
+        "traceback": [dataclasses.asdict(frame) for frame in error.traceback],
+    } | {name: value for name, value in related.items() if value}
+
+
 def failed(error: TaskFailed, log: list[str]) -> None:
     """A task's failure as JSON, and the exit code of tasks."""
-    frames = [{"file": f.file, "line": f.line, "function": f.function} for f in error.traceback]
     emit_json(
-        {
-            "error": type(error).__name__,
-            "message": str(error),
-            "type": error.type,
-            "detail": error.detail,
-            "limit": error.limit,
-            "traceback": frames,
-            "log": log,
-            "exit": EXIT_TASK,
-        }
+        {"error": type(error).__name__, "message": str(error), **told(error), "log": log, "exit": EXIT_TASK}
     )
     raise typer.Exit(EXIT_TASK)
 
@@ -101,7 +112,9 @@ def run(
         typer.Option(help="Host calls it may use, as walle.kv or walle.kv.get, separated by commas."),
     ] = None,
     state: Annotated[Path | None, typer.Option(help="File for walle.kv.")] = None,
-    flavour: Annotated[str, typer.Option(help="full or device.")] = "full",
+    flavour: Annotated[
+        str, typer.Option(help="device, as tasks are shipped (no compiler), or full.")
+    ] = "device",
     json_: Json = False,
 ) -> None:
     """Run one function of a bundle, print its result as JSON; with --json also log, time, memory."""

@@ -51,26 +51,34 @@ class TaskBundle:
         return self
 
     @staticmethod
-    def compile(source_dir: str | os.PathLike[str], vm: VM | None = None) -> TaskBundle:
+    def compile(
+        source_dir: str | os.PathLike[str], vm: VM | None = None, *, sources: bool = False
+    ) -> TaskBundle:
         """Compile every .py file below `source_dir`; a folder with __init__.py is a package.
 
         Other files become resources: walle.engine.load opens those that are models, walle.engine.read the
         others. Hidden files and __pycache__ are left out.
+
+        Args:
+            source_dir: the task's folder.
+            vm: the library to compile with.
+            sources: keep the Python text in the bundle's bytes, so that tracebacks show lines wherever it is
+                loaded. Without, they do in this process only.
 
         Raises:
             TaskError: a syntax error, with file and line.
             ArgumentError: the folder is missing or has no Python file, or a module is named like one of the
                 library.
         """
-        sources = Sources.below(Path(source_dir))
-        if not sources.modules:
+        found = Sources.below(Path(source_dir))
+        if not found.modules:
             raise ArgumentError.of(
                 f"no .py file below '{source_dir}'",
                 "a folder with at least main.py",
                 "TaskBundle.compile",
                 "check the path",
             )
-        return TaskBundle._compile(sources, vm)
+        return TaskBundle._compile(found, vm, keep=sources)
 
     @staticmethod
     def from_source(
@@ -85,7 +93,7 @@ class TaskBundle:
         return TaskBundle._compile(Sources.of(modules, resources or {}), vm)
 
     @staticmethod
-    def _compile(sources: Sources, vm: VM | None) -> TaskBundle:
+    def _compile(sources: Sources, vm: VM | None, *, keep: bool = False) -> TaskBundle:
         vm = vm or VM()
         for name, (file, *_) in sources.modules.items():
             if name in vm._native.library:
@@ -96,9 +104,15 @@ class TaskBundle:
                     "rename it: the library's module would be imported instead",
                 )
         data = vm._native.compile([(name, *rest) for name, rest in sources.modules.items()])
-        if sources.resources:
-            data = _core.vm.Bundle.pack(data, list(sources.resources.items()))
-        return TaskBundle(data, vm)
+        texts = {file: text for file, text, _ in sources.modules.values()}
+        parts = dict(sources.resources)
+        if keep:
+            parts |= {_core.vm.SOURCE_FOLDER + file: text.encode() for file, text in texts.items()}
+        if parts:
+            data = _core.vm.Bundle.pack(data, list(parts.items()))
+        bundle = TaskBundle(data, vm)
+        bundle._native.keep_sources(texts)
+        return bundle
 
     @staticmethod
     def load(

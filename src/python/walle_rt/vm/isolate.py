@@ -35,6 +35,10 @@ class Isolate:
     handlers run during a call, too, and what one of them raises (KeyboardInterrupt after Ctrl-C) ends it.
     A log callback may use other isolates. A child made by fork() may use none: start it with 'spawn'.
 
+    Without `vm` it is of the full flavour, which has a compiler: tasks find there what a device does not
+    have (compile, eval, exec of text, run()). Isolate(VM("device")) is what tasks meet when they are
+    shipped, and what `walle task run` uses; repr() says which one an isolate is.
+
     Args:
         vm: the library to use (default: the full flavour).
         limits: what the task may use.
@@ -132,6 +136,10 @@ class Isolate:
         """Give the interpreter up; it ends on another thread."""
         self._native = None
         self.__dict__.pop("call", None)
+
+    def __repr__(self) -> str:
+        """The flavour, and whether it is closed."""
+        return f"<Isolate {self.vm.flavour}{', closed' if self._native is None else ''}>"
 
     def __enter__(self) -> Isolate:
         """The isolate itself."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,20 +28,33 @@ class PoolStats:
     abandoned: int
 
 
+def _imports_of(profile: str | Sequence[str]) -> list[str]:
+    if not isinstance(profile, str):
+        return list(profile)
+    named = {"bare": [], "std": _core.vm.std_imports()}
+    if profile in named:
+        return named[profile]
+    expected = '"bare", "std" or a list of modules'
+    raise ArgumentError.of(f"profile '{profile}'", expected, "Pool", "pass one of them")
+
+
 class Pool:
     """Isolates that are ready before they are asked for, refilled in the background.
 
     Args:
         vm: the library to use.
         size: how many isolates to keep ready, at most 1024.
-        profile: "bare", or "std": the modules most tasks import are imported already.
+        profile: what a ready isolate has imported already: nothing ("bare"), what most tasks import ("std"),
+            or the modules of the library that this pool's tasks declare, as ["json", "re"]. Ten usual imports
+            cost 10 to 17 ms and 1.9 MB on a first call; from such a pool they cost it nothing.
         limits: of each isolate, as for Isolate.
         log: as for Isolate.
         state: as for Isolate.
         grace_ms: how long run() waits after the wall limit before it gives a thread up, in milliseconds.
 
     Raises:
-        ArgumentError: an unknown profile, a size out of range or a negative limit.
+        ArgumentError: a profile with a name that is no module of the library, a size out of range or a
+            negative limit.
         BackendError: without `vm`, when the VM library is missing.
     """
 
@@ -50,15 +63,13 @@ class Pool:
         vm: VM | None = None,
         *,
         size: int = 4,
-        profile: str = "bare",
+        profile: str | Sequence[str] = "bare",
         limits: Limits | None = None,
         log: Log | None = None,
         state: str | os.PathLike[str] | None = None,
         grace_ms: int = 1000,
     ) -> None:
         """Create the first isolate and start filling."""
-        if profile not in ("bare", "std"):
-            raise ArgumentError.of(f"profile '{profile}'", '"bare" or "std"', "Pool", "pass one of them")
         if not 0 <= size <= _MOST_READY:
             raise ArgumentError.of(
                 f"size={size}", f"0 to {_MOST_READY}", "Pool", "ask for as many as run at once"
@@ -67,7 +78,7 @@ class Pool:
         self._native = _core.vm.Pool.create(
             self.vm._native,
             size,
-            profile == "std",
+            _imports_of(profile),
             native_limits(limits),
             log,
             None if state is None else str(state),

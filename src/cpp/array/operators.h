@@ -1,0 +1,31 @@
+// The operators of Python's data model that arrays have.
+#pragma once
+
+#include <cstdint>
+
+namespace walle::array {
+
+// The order is part of the VM's boundary (vm/abi.h).
+enum class Binary : uint8_t {
+  add,
+  subtract,
+  multiply,
+  divide,
+  floor_divide,
+  remainder,
+  power,
+  bit_and,
+  bit_or,
+  bit_xor,
+  left_shift,
+  right_shift,
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+};
+enum class Unary : uint8_t { negative, absolute, invert };
+
+}  // namespace walle::array
