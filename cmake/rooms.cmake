@@ -2,8 +2,8 @@
 #
 # One object library per folder of src/cpp; its own sub-folders belong to it unless they are rooms themselves
 # (backends/cpu). Files are found by name: a new operator or kernel needs no line here. *_simd.cc files are
-# compiled once per instruction set (cmake/isa.cmake). SMALL is for rooms that only plan: they are optimised for
-# size. WALLE_ROOMS collects every room, for libraries that take them all.
+# compiled once per instruction set (cmake/isa.cmake). SMALL is for rooms that only plan: they are optimised
+# for size. WALLE_ROOMS collects every room, for libraries that take them all.
 set(WALLE_ROOMS "" CACHE INTERNAL "")
 include(isa)
 

@@ -98,6 +98,17 @@ OLD_FORMS: list[tuple[str, onnx.NodeProto, int, Any, dict[str, Any]]] = [
             "v": np.ones((3, 4), np.float32),
         },
     ),
+    (
+        "roi_align_10",  # the middle of the box is column 2 of a ramp; with half pixels it would be 1.5
+        make_node("RoiAlign", ["image", "box", "of"], ["y"], sampling_ratio=1),
+        10,
+        np.full((1, 1, 1, 1), 2.0, np.float32),
+        {
+            "image": np.tile(np.arange(6, dtype=np.float32), (1, 1, 6, 1)),
+            "box": np.array([[1, 1, 3, 3]], np.float32),
+            "of": np.zeros(1, np.int64),
+        },
+    ),
     ("cast_9", make_node("Cast", ["x"], ["y"], to=TensorProto.INT64), 9, X.astype(np.int64), {}),
 ]
 

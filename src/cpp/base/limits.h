@@ -16,7 +16,7 @@ inline constexpr int64_t kMaxValues = 1 << 22;
 inline constexpr int kMaxGraphDepth = 16;      // nesting of If/Loop/Scan bodies
 inline constexpr int kMaxNodeArity = 1 << 14;  // inputs or outputs of one node
 inline constexpr int kMaxAttributes = 256;     // per node
-// Exporters join module paths into names; a kilobyte has been seen, four are refused by nobody.
+// Exporters join module paths into names; 4 KiB hold a path of a hundred modules.
 inline constexpr int64_t kMaxNameBytes = 1 << 12;
 inline constexpr int64_t kMaxGraphBytes = int64_t{1} << 30;  // the FlatBuffers part of a .walle file
 inline constexpr int64_t kMaxRegions = 1 << 16;              // per raster

@@ -65,7 +65,6 @@ class [[nodiscard]] Status {
   std::optional<Error> error_;
 };
 
-// class [[nodiscard]] Result { placeholder
 template <class T>
 class [[nodiscard]] Result {
  public:

@@ -68,9 +68,6 @@ bool on_main_thread();
 // Drops a reference on any thread; a Python that ends keeps the object.
 void drop_reference(PyObject* object);
 
-// Whether this is the thread that sees signals; with the lock held.
-bool on_main_thread();
-
 // Registers the hook; once, while the module is imported.
 void end_with_python();
 

@@ -92,7 +92,7 @@ Status Executable::execute(const BoundStep& step) const {
 }
 
 Status Executable::copy(const search::Copy& copy, backends::Handle from, backends::Handle to) const {
-  backends::Memory& device = *plan_.memories[static_cast<size_t>(copy.device())].memory;
+  backends::Memory& device = *plan_.memories[copy.device()].memory;
   const backends::HostMemory& host = backends::host_memory();
   return copy.to == search::kHost ? device.copy_out(host.pointer(to), from, copy.bytes)
                                   : device.copy_in(to, host.pointer(from), copy.bytes);

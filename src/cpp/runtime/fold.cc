@@ -49,7 +49,7 @@ bool try_fold(ir::Graph& graph, const ir::Node& node) {
   for (ir::ValueId id : node.inputs)
     if (id != ir::kNone) {
       const Tensor& t = *graph.at(id).constant;
-      t.buffer().drop(t.byte_offset(), static_cast<size_t>(t.bytes()));
+      t.buffer().drop(t.byte_offset(), t.bytes());
     }
   return true;
 }

@@ -29,9 +29,8 @@ GraphRunner::GraphRunner(const ir::Graph& graph, SharedState& shared)
     : graph_(graph), shared_(shared), last_use_(graph.values.size(), -1), env_(graph.values.size()) {
   for (size_t n = 0; n < graph.nodes.size(); ++n)
     for (ir::ValueId id : graph.nodes[n].inputs)
-      if (id != ir::kNone) last_use_[static_cast<size_t>(id)] = static_cast<int>(n);
-  for (ir::ValueId id : graph.outputs)
-    last_use_[static_cast<size_t>(id)] = static_cast<int>(graph.nodes.size());
+      if (id != ir::kNone) last_use_[id] = static_cast<int>(n);
+  for (ir::ValueId id : graph.outputs) last_use_[id] = static_cast<int>(graph.nodes.size());
   for (size_t i = 0; i < graph.values.size(); ++i)
     if (graph.values[i].constant) env_[i] = *graph.values[i].constant;
 }
@@ -42,7 +41,7 @@ Result<std::vector<ir::RuntimeValue>> GraphRunner::run(std::vector<ir::RuntimeVa
     return argument_error(std::to_string(inputs.size()) + " inputs", std::to_string(graph_.inputs.size()),
                           "graph '" + graph_.name + "'", "pass every input once");
   for (size_t i = 0; i < inputs.size(); ++i) {
-    env_[static_cast<size_t>(graph_.inputs[i])] = std::move(inputs[i]);
+    env_[graph_.inputs[i]] = std::move(inputs[i]);
     held_.push_back(graph_.inputs[i]);
   }
   Status status;
@@ -54,7 +53,7 @@ Result<std::vector<ir::RuntimeValue>> GraphRunner::run(std::vector<ir::RuntimeVa
   }
   std::vector<ir::RuntimeValue> results;
   if (status.ok())
-    for (ir::ValueId id : graph_.outputs) results.push_back(env_[static_cast<size_t>(id)]);
+    for (ir::ValueId id : graph_.outputs) results.push_back(env_[id]);
   release(count + 1);
   if (!status.ok()) return status.take_error();
   return results;
@@ -72,8 +71,8 @@ Status GraphRunner::run_part(int& next, std::span<const Tensor> given) {
 // Forgets values whose last reader lies before node `before`.
 void GraphRunner::release(int before) {
   std::erase_if(held_, [&](ir::ValueId id) {
-    if (last_use_[static_cast<size_t>(id)] >= before) return false;
-    env_[static_cast<size_t>(id)] = ir::RuntimeValue();
+    if (last_use_[id] >= before) return false;
+    env_[id] = ir::RuntimeValue();
     return true;
   });
 }
@@ -109,7 +108,7 @@ void GraphRunner::keep(std::unique_ptr<Segment> segment) {
 
 Status GraphRunner::run_segment(Segment& segment, std::span<const Tensor> given) {
   inputs_.clear();
-  for (const LiveIn& in : segment.live_ins) inputs_.push_back(env_[static_cast<size_t>(in.id)].tensor());
+  for (const LiveIn& in : segment.live_ins) inputs_.push_back(env_[in.id].tensor());
   std::vector<Tensor> wanted;
   if (!given.empty()) {
     WALLE_ASSIGN(wanted, given_to(graph_, segment, given));
@@ -117,7 +116,7 @@ Status GraphRunner::run_segment(Segment& segment, std::span<const Tensor> given)
   WALLE_ASSIGN(std::vector<Tensor> results,
                segment.executable->run(inputs_, shared_.arenas, shared_.profiler, shared_.control, wanted));
   for (const Export& e : segment.exports) {
-    env_[static_cast<size_t>(e.id)] = results[e.output];
+    env_[e.id] = results[e.output];
     held_.push_back(e.id);
   }
   return {};

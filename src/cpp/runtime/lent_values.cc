@@ -14,7 +14,7 @@ bool lent(const Tensor& t, const Borrowed& borrowed) {
 Status detach(Tensor& t, const Borrowed& borrowed) {
   if (!lent(t, borrowed)) return {};
   WALLE_ASSIGN(Tensor copy, Tensor::allocate(t.dtype(), t.shape()));
-  if (t.bytes() > 0) std::memcpy(copy.mutable_data(), t.data(), static_cast<size_t>(t.bytes()));
+  if (t.bytes() > 0) std::memcpy(copy.mutable_data(), t.data(), t.bytes());
   t = std::move(copy);
   return {};
 }

@@ -27,17 +27,17 @@ Status NodeContext::run() {
 const ir::RuntimeValue& NodeContext::in(int i) const {
   static const ir::RuntimeValue nothing;
   if (i < 0 || i >= input_count()) return nothing;
-  const ir::ValueId id = node_.inputs[static_cast<size_t>(i)];
-  return id == ir::kNone ? nothing : runner_.env_[static_cast<size_t>(id)];
+  const ir::ValueId id = node_.inputs[i];
+  return id == ir::kNone ? nothing : runner_.env_[id];
 }
 
 void NodeContext::output(int i, ir::RuntimeValue value) {
   if (i < 0 || i >= output_count()) return;
-  const ir::ValueId id = node_.outputs[static_cast<size_t>(i)];
+  const ir::ValueId id = node_.outputs[i];
   if (id == ir::kNone) return;
   if (const Tensor* t = value.tensor(); t && contradicted_.ok())
     contradicted_ = check_dtype(runner_.graph_.at(id), t->dtype());
-  runner_.env_[static_cast<size_t>(id)] = std::move(value);
+  runner_.env_[id] = std::move(value);
   runner_.held_.push_back(id);
 }
 

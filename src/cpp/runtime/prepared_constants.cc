@@ -22,7 +22,7 @@ Result<backends::SharedBlock> PreparedConstants::get(std::span<const Tensor* con
   if (found.slot->find()) return found.slot->block();
   WALLE_ASSIGN(backends::Block block, make());
   found.slot->fill(std::make_shared<const backends::Block>(std::move(block)));
-  for (const Tensor* t : sources) t->buffer().drop(t->byte_offset(), static_cast<size_t>(t->bytes()));
+  for (const Tensor* t : sources) t->buffer().drop(t->byte_offset(), t->bytes());
   return found.slot->block();
 }
 

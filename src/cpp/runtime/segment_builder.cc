@@ -38,7 +38,7 @@ ops::LowerOptions lower_options(const SharedState& shared) {
 // A deep copy for plans to keep: live-ins may be the caller's memory.
 Result<Tensor> clone(const Tensor& t) {
   WALLE_ASSIGN(Tensor out, Tensor::allocate(t.dtype(), t.shape()));
-  if (t.bytes() > 0) std::memcpy(out.mutable_data(), t.data(), static_cast<size_t>(t.bytes()));
+  if (t.bytes() > 0) std::memcpy(out.mutable_data(), t.data(), t.bytes());
   return out;
 }
 }  // namespace

@@ -1,8 +1,8 @@
 // MatMul on the CPU. Inputs: A, B, optional bias (one per column), optional residual (of the result's shape).
 //
-// Two kernels: a reference for every dtype, and register tiles over packed B for float32
-// (kernels/gemm). A constant B is packed once per model and shared by its sessions; any other is packed
-// by every run, panel by panel.
+// Two kernels: a reference for every dtype, and register tiles over packed B for float32 (kernels/gemm). A
+// constant B is packed once per model and shared by its sessions, or read where it lies when a product has
+// few rows; any other is packed by every run, panel by panel.
 #include <numeric>
 
 #include "backends/cpu/epilogue.h"
@@ -180,8 +180,8 @@ Result<std::unique_ptr<Kernel>> packed_kernel(const NodeView& node, Problem p, c
         g.m = p.m;
         g.n = p.n;
         g.k = p.k;
-        g.a = {args.input<float>(0) + p.a[static_cast<size_t>(i)], p.k, 1};
-        g.b = {args.input<float>(1) + p.b[static_cast<size_t>(i)], p.n, 1};
+        g.a = {args.input<float>(0) + p.a[i], p.k, 1};
+        g.b = {args.input<float>(1) + p.b[i], p.n, 1};
         if (packed) g.packed_b = floats_of(*packed);
         g.c = args.output<float>(0) + at;
         g.c_row = p.n;

@@ -41,6 +41,12 @@ def group_normalization_18(node: Node) -> None:
     node.result(*walk.inline(function, node.scope, node.inputs, node.attributes, 1, node.name))
 
 
+@rule("RoiAlign", below=16)
+def roi_align_10(node: Node) -> None:
+    """Boxes were not moved by half a pixel; the attribute that says so came later, with another default."""
+    node.take_over(coordinate_transformation_mode="output_half_pixel")
+
+
 @rule("LpPool", "GlobalLpPool", below=2)
 def lp_pool_1(node: Node) -> None:
     """The exponent was a floating-point number."""
