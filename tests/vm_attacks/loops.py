@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 _COLLIDE = "P = (1 << 61) - 1\nKEYS = [P * i for i in range(1, 100_001)]\n"
-_BAD = "TEXT = 'a' * 4_000_000\nNEEDLE = 'b' + 'a' * 1_000_000\n"
-_BYTES = "TEXT = b'a' * 4_000_000\nNEEDLE = b'b' + b'a' * 1_000_000\n"
+_BAD = "TEXT = 'a' * 4_000_000\nNEEDLE = 'ab' + 'a' * 1_000_000\n"
+_BYTES = "TEXT = b'a' * 4_000_000\nNEEDLE = b'ab' + b'a' * 1_000_000\n"
 _LONG = "A = 'a' * 2_000_000 + 'b'\nB = 'a' * 2_000_000 + 'c'\n"
-_BIG = "N = 7 ** 1_000_000\nM = 7 ** 1_000_000 + 2\n"
+_BIG = "import random\nN, M = [random.Random(i).getrandbits(3_000_000) | 1 for i in (1, 2)]\n"
 
 
 def _f(setup: str, body: str) -> str:

@@ -183,8 +183,11 @@ PyObject_Hash(PyObject *v)
 {
 """,
             """\
-    extern int wvm_interrupted(void);
-    if (!PyUnicode_CheckExact(v) && wvm_interrupted()) {
+    /* Not texts and addresses: their hashes are asked for while things are taken apart. */
+    extern int wvm_interrupted_call(void);
+    if (!PyUnicode_CheckExact(v) &&
+        !(PyLong_CheckExact(v) && _PyLong_DigitCount((PyLongObject *)v) <= 3) &&
+        wvm_interrupted_call()) {
         return -1;
     }
 """,
