@@ -87,6 +87,8 @@ PythonUnlocked::~PythonUnlocked() {
   leave();
 }
 
+bool on_main_thread() { return PyThreadState_Get() == main_thread; }
+
 void drop_reference(PyObject* object) {
   if (const PythonLock lock; lock) Py_DECREF(object);
 }

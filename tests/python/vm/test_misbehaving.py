@@ -446,8 +446,8 @@ def test_threads_with_small_stacks(vm: VM, kilobytes: int, expected: set[str]) -
 
 
 def test_an_uncancellable_call_is_abandoned_and_counted(vm: VM) -> None:
-    # str.translate looks twenty million characters up, in C, and looks at nothing else meanwhile: what takes as
-    # long as its input is long is not asked to.
+    # str.translate looks twenty million characters up, in C, and looks at nothing else meanwhile: what takes
+    # as long as its input is long is not asked to.
     translate = "len(('\\u0101' * 20_000_000).translate({0x101: 0x102}))"
     source = f"def f():\n    return {translate}\ndef ok():\n    return 1\n"
     bundle = TaskBundle.from_source({"main": source}, vm)
