@@ -134,7 +134,7 @@ function(walle_vm_objects target optimise)
 endfunction()
 
 set(WALLE_VM_LOOP -O2 CACHE STRING "Optimisation of the VM's interpreter loop")
-set(WALLE_VM_NUMBERS -O3 CACHE STRING "Optimisation of the VM's numbers and lists")
+set(WALLE_VM_NUMBERS -O2 CACHE STRING "Optimisation of the VM's numbers and lists")
 set(WALLE_VM_HOT -O2 CACHE STRING "Optimisation of the VM's files that tasks spend their time in")
 set(WALLE_VM_COLD -Os CACHE STRING "Optimisation of the VM's other files")
 # Every instruction of the loop jumps to the next by itself; what g++ would share between them costs it

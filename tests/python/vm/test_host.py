@@ -167,7 +167,7 @@ SLOW = {
     ),
     "a sleep": "import time; time.sleep(1e6)",
     "a lock": "import threading\n    l = threading.Lock()\n    l.acquire()\n    l.acquire()",
-    "a search": "return ('a' * 10_000_000).rfind('b' + 'a' * 4_000_000)",
+    "a search": "return ('a' * 10_000_000).rfind('ab' + 'a' * 4_000_000)",
     "prints": "while True: print('x')",
 }
 
