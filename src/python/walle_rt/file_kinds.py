@@ -184,6 +184,8 @@ def kind_of_path(path: str) -> Kind | None:
     if place.is_dir():
         return _folder(place)
     try:
+        if not place.is_file():  # opening a pipe would wait for its writer
+            return None
         with place.open("rb") as file:
             return _of(file.read(_HEAD), path)
     except OSError:
