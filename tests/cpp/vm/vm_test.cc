@@ -161,7 +161,7 @@ TEST_F(VmTest, LogsAndState) {
 TEST_F(VmTest, PoolHandsOverWarmIsolates) {
   PoolOptions options;
   options.size = 2;
-  options.profile = Profile::std;
+  options.imports = std_imports();
   Result<std::unique_ptr<Pool>> pool = Pool::create(vm_, options);
   ASSERT_TRUE(pool.ok()) << pool.error().message();
   (*pool)->wait_until_full();
