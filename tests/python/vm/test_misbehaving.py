@@ -446,8 +446,8 @@ def test_threads_with_small_stacks(vm: VM, kilobytes: int, expected: set[str]) -
 
 
 def test_an_uncancellable_call_is_abandoned_and_counted(vm: VM) -> None:
-    # An error handler of an encoder writes five million references, in C, and looks at nothing else: what takes
-    # as long as its input is long is not asked to.
+    # An error handler of an encoder writes five million references, in C, and looks at nothing else:
+    # what takes as long as its input is long is not asked to.
     encoded = "len(('\\u0101' * 5_000_000).encode('ascii', 'xmlcharrefreplace'))"
     source = f"def f():\n    return {encoded}\ndef ok():\n    return 1\n"
     bundle = TaskBundle.from_source({"main": source}, vm)
