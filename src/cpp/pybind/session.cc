@@ -123,11 +123,12 @@ py::dict NativeSession::run(const py::dict& feeds, const py::object& wanted) {
 
 py::dict NativeSession::run_with(const py::dict& feeds, const py::object& wanted,
                                  std::optional<double> timeout,
-                                 const std::shared_ptr<runtime::CancelToken>& cancel, const py::object& out) {
+                                 const std::optional<std::shared_ptr<runtime::CancelToken>>& cancel,
+                                 const py::object& out) {
   const std::vector<bool> give = chosen(wanted);
   runtime::RunOptions options;
   if (timeout) options.timeout = timeout_from(*timeout);
-  options.cancel = cancel.get();
+  options.cancel = cancel ? cancel->get() : nullptr;
   if (out.is_none()) return run_chosen(feeds, give, std::move(options), nullptr);
   const py::list memory = result_arrays(out, wanted, output_names_, give);
   options.results = result_tensors(memory, model_->graph());

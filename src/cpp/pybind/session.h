@@ -22,7 +22,8 @@ class NativeSession {
   pybind11::dict run(const pybind11::dict& feeds, const pybind11::object& wanted);
   // With an end (seconds, a token) and memory for results, each None where it is not wanted.
   pybind11::dict run_with(const pybind11::dict& feeds, const pybind11::object& wanted,
-                          std::optional<double> timeout, const std::shared_ptr<runtime::CancelToken>& cancel,
+                          std::optional<double> timeout,
+                          const std::optional<std::shared_ptr<runtime::CancelToken>>& cancel,
                           const pybind11::object& out);
   runtime::Session& native() { return *session_; }
 

@@ -9,6 +9,19 @@ from .engine import because, insert_after, insert_before, replace
 
 EDITS = [
     *because(
+        "super.__new__(super).__get__(x) asks whether x is of no class at all",
+        insert_before(
+            "Objects/typeobject.c",
+            "    if (!Py_IS_TYPE(su, &PySuper_Type))\n        /* If su is an instance",
+            """\
+    if (su->type == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "uninitialized super object");
+        return NULL;
+    }
+""",
+        ),
+    ),
+    *because(
         "staticmethod.__new__(staticmethod)() and classmethod.__new__(classmethod).__isabstractmethod__ read "
         "a NULL",
         insert_after(

@@ -1,6 +1,6 @@
 """Isolates of the Python VM; use walle_rt.vm instead."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 _Log = Callable[[int, str], None] | None
@@ -31,7 +31,7 @@ class Bundle:
     def load(vm: Vm, path: str) -> Bundle: ...
     @staticmethod
     def pack(code: bytes, resources: Sequence[tuple[str, bytes]]) -> bytes: ...
-    def keep_sources(self, texts: dict[str, str]) -> None: ...
+    def keep_sources(self, texts: Mapping[str, str]) -> None: ...
     @property
     def data(self) -> bytes: ...
     @property
