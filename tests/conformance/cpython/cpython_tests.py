@@ -31,8 +31,8 @@ STACK = 64 << 20
 CLASS_LIMITS = Limits(wall_ms=120_000, heap_bytes=1 << 30)
 
 # "module: its test files", without .py. Without a row: logging, urllib.parse and uuid, whose files import at
-# their head what the VM lacks (socket servers, unicodedata, platform), so that no test of theirs can be loaded;
-# tests/python/vm/test_library.py has ours.
+# their head what the VM lacks (socket servers, unicodedata, platform), so that none of their tests can be
+# loaded; tests/python/vm/test_library.py has ours.
 TABLE = """
 abc: test_abc
 array: test_array
