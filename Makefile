@@ -6,6 +6,7 @@
 # and one runs what exporters write:
 #   make exporters
 .PHONY: demo test bench exporters setup configure build engine check cpp python instrumented sanitize fuzz \
+  fuzz-formats \
   damage docs tidy cross-tools test-arm64 test-arm64-zig link-macos clean
 .NOTPARALLEL:
 
@@ -37,7 +38,7 @@ build: configure
 engine: configure
 	cmake --build build/release --target _core
 
-test: check build cpp python docs damage sanitize fuzz
+test: check build cpp python docs damage sanitize fuzz-formats
 	$(call step,sizes)
 	@python tools/size_report.py
 	$(call step,all tests passed)
@@ -87,9 +88,15 @@ sanitize: instrumented
 	ctest --preset asan-ubsan
 
 FUZZ_SECONDS ?= 60
-fuzz: instrumented
+fuzz-formats: instrumented
 	$(call step,each fuzz target for $(FUZZ_SECONDS) s)
 	tests/fuzz/run.sh build/asan-ubsan $(FUZZ_SECONDS)
+
+# Objects of the VM: C of CPython, called by tasks with random arguments. Not part of `test` while one isolate
+# in some thousands still ends its process, at no seed that does so twice.
+fuzz: fuzz-formats build
+	$(call step,objects of the VM for $(FUZZ_SECONDS) s)
+	python tests/fuzz/object_fuzz.py $(FUZZ_SECONDS)
 
 # The VM for other targets. Bytecode does not depend on the target: the library of tasks is the native
 # build's.

@@ -34,5 +34,3 @@ fuzz_one() {
 export -f fuzz_one
 
 printf '%s\0' "$build"/*_fuzz | xargs -0 -n 1 -P 2 bash -euo pipefail -c 'fuzz_one "$0"'
-# The VM's objects are C of CPython, made by tasks: a program of the release libraries, led by no coverage.
-python object_fuzz.py "$seconds" "$seed"
