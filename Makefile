@@ -6,8 +6,7 @@
 # and one runs what exporters write:
 #   make exporters
 .PHONY: demo test bench exporters setup configure build engine check cpp python instrumented sanitize fuzz \
-  fuzz-formats \
-  damage docs tidy cross-tools test-arm64 test-arm64-zig link-macos clean
+  fuzz-formats damage docs tidy cross-tools test-arm64 test-arm64-zig link-macos clean
 .NOTPARALLEL:
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
