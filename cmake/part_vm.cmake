@@ -140,7 +140,8 @@ set(WALLE_VM_COLD -Os CACHE STRING "Optimisation of the VM's other files")
 # Every instruction of the loop jumps to the next by itself; what g++ would share between them costs it
 # registers there: programs of floats run 8 % faster without, and no better with -O3.
 walle_vm_objects(vm_core_loop "${WALLE_VM_LOOP};$<$<C_COMPILER_ID:GNU>:-fno-gcse>" Python/ceval)
-# -O3 here: floats and dictionaries of integers 4 % faster, libraries 37 KB larger.
+# -O2 here: -O3 makes floats and dictionaries of integers 4 % faster and the libraries 37 KB larger, which
+# walle.Tensor and the modules added since leave no room for (tools/size_report.py).
 walle_vm_objects(vm_core_numbers ${WALLE_VM_NUMBERS}
   Objects/floatobject Objects/listobject Objects/longobject)
 walle_vm_objects(vm_core_hot ${WALLE_VM_HOT} ${vm_hot})
