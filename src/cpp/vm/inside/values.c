@@ -196,7 +196,9 @@ static int from_python(PyObject* object, wvm_value* value, void** arena, int dep
 
 int wvm_from_python(PyObject* object, wvm_value* value, void** arena) {
   const int status = from_python(object, value, arena, 0);
-  wvm_discharge(wvm_current->leaving);
-  wvm_current->leaving = 0;
+  if (wvm_current->leaving != 0) {
+    wvm_discharge(wvm_current->leaving);
+    wvm_current->leaving = 0;
+  }
   return status;
 }
