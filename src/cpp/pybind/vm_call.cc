@@ -15,6 +15,7 @@ namespace {
 
 using vm::Isolate;
 
+// On the stack; a call of more arguments takes the way through Values, which allocates.
 constexpr size_t kFew = 6;
 
 // What a call left behind, for as long as this lives.

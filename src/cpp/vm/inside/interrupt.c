@@ -79,6 +79,7 @@ void wvm_stack_exhausted(void) {
   PyErr_NoMemory();
 }
 
+/* Found once per thread: asking takes microseconds, and on a process's first thread a read of /proc. */
 static _Thread_local char* stack_low;
 _Thread_local char* wvm_stack_floor;
 

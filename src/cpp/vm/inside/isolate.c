@@ -112,6 +112,7 @@ static int new_interpreter(wvm_isolate* isolate) {
 
 static void end_interpreter(wvm_isolate* isolate) {
   /* Unwinding from the first instruction: no destructor of the task can keep its interpreter alive. */
+  /* Ending takes memory here and there, and nobody could be told that there is none. */
   isolate->heap_cap = 0;
   isolate->ending = 1;
   atomic_store(&isolate->state, WVM_REASON_CANCELLED);
@@ -240,6 +241,7 @@ static PyObject* call_inside(wvm_isolate* isolate, const char* module, const cha
   size_t made = 0;
   while (made < count && (objects[made] = wvm_to_python(&args[made])) != NULL) ++made;
   if (made == count) {
+    /* The call may rebind the name that holds it. */
     Py_INCREF(function);
     answer = PyObject_Vectorcall(function, objects, count, NULL);
     Py_DECREF(function);

@@ -5,6 +5,8 @@
 
 #include "vm/inside/tensor.h"
 
+/* As deep as the host's converters go (pybind/vm_values.cc, capi/vm_values.cc): they recurse over the same
+ * value, on a stack that this side does not know. */
 enum { kMaxDepth = 64 };
 
 static PyObject* list_to_python(const wvm_value* value) {
