@@ -147,6 +147,28 @@ _DRAINS = {
     "reversed": "deque(it.chain.from_iterable(it.repeat(reversed([]))), maxlen=0)",
 }
 
+# A set of equal hashes that always holds deleted entries, so that each time it grows it drops them.
+_DELETED = (
+    _COLLIDE
+    + """\
+def f():
+    s = set()
+    for i, key in enumerate(KEYS):
+        s.add(key)
+        s.discard(KEYS[i // 2])
+        s.update(KEYS[i // 4:i // 4 + 3])
+"""
+)
+# The same with one entry deleted and hashes that differ where a table of that size does not look.
+_DELETED_MANY = """\
+def f():
+    s = set(i << 40 for i in range(200_000))
+    for i in range(1000):
+        s.discard(i << 40)
+        s |= {(i + j) << 41 for j in range(200_000)}
+        s -= {(i + j) << 41 for j in range(100_000)}
+"""
+
 _MRO = """\
 class P: pass
 for i in range(1200): P = type('P', (P,), {})
@@ -171,5 +193,7 @@ SCRIPTS: dict[str, str] = {
         f"drain: {name}": _f("import itertools as it\nfrom collections import deque\n", body)
         for name, body in _DRAINS.items()
     },
+    "equal hashes: set of deleted entries": _DELETED,
+    "equal low bits: set of deleted entries": _DELETED_MANY,
     "classes: an order of many ancestries": _MRO,
 }

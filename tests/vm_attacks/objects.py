@@ -45,6 +45,11 @@ _SINGLE = {
     "super repr": "repr(super.__new__(super))",
     "Struct size": "__import__('struct').Struct.__new__(__import__('struct').Struct).__sizeof__()",
     "Struct pack": "__import__('struct').Struct.__new__(__import__('struct').Struct).pack()",
+    "Struct pack into": (
+        "__import__('struct').Struct.__new__(__import__('struct').Struct).pack_into(bytearray(9))"
+    ),
+    "Struct format": "__import__('struct').Struct.__new__(__import__('struct').Struct).format",
+    "Struct repr": "repr(__import__('struct').Struct.__new__(__import__('struct').Struct))",
     "Struct unpack": "__import__('struct').Struct.__new__(__import__('struct').Struct).unpack(b'')",
     "raw pattern": "__import__('_sre').compile('a', 0, [1] * 100, 100, {}, ())",
     "raw pattern of jumps": "__import__('_sre').compile('a', 0, [18, 0, 18, 0, 1], 0, {}, ()).match('a')",

@@ -26,6 +26,7 @@ walle_status_t status_of(base::ErrorGroup group) {
 walle_status_t report(walle_status_t status, std::string_view message, walle_error_t* out) {
   if (!out) return status;
   out->status = status;
+  // Cut and always terminated: the struct lies on the caller's stack and has no room to grow.
   const size_t size = std::min(message.size(), sizeof(out->message) - 1);
   std::memcpy(out->message, message.data(), size);
   out->message[size] = '\0';

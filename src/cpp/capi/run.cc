@@ -161,6 +161,7 @@ walle_status_t walle_session_run_signature(walle_session_t* session, const char*
   return walle_session_run_with(session, &options, inputs, count, results, error);
 }
 
+// NULL without memory: there is no error to fill, and a run takes NULL for a token that nobody cancels.
 walle_cancel_t* walle_cancel_create(void) { return new (std::nothrow) walle_cancel_t; }
 void walle_cancel_request(walle_cancel_t* cancel) {
   if (cancel) cancel->token.cancel();

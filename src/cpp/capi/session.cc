@@ -50,6 +50,7 @@ void walle_session_free(walle_session_t* session) { delete session; }
 walle_status_t walle_session_explain(walle_session_t* session, const char** text, walle_error_t* error) {
   return guarded(error, [&]() -> walle::Status {
     if (!session || !text) return null_argument(session ? "text" : "session", "walle_session_explain");
+    // Kept by the session: the text lives until it is asked for again, and the caller frees nothing.
     session->plan.clear();
     for (const runtime::ExplainRow& row : session->session->explain().rows)
       session->plan += row.op + " " + row.backend + " " + row.algorithm + " " + row.output + " predicted " +

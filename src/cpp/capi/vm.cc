@@ -58,6 +58,7 @@ Result<walle_vm_options_t> read_options(const walle_vm_options_t* given) {
   if (given->struct_size < sizeof(size_t) || given->struct_size > walle::capi::kMaxStructBytes)
     return walle::argument_error("struct_size " + std::to_string(given->struct_size),
                                  "sizeof(walle_vm_options_t)", "walle_vm_create", "set struct_size");
+  // What the caller's header did not know stays 0, its default; what this library does not know is not read.
   std::memcpy(&options, given, std::min(given->struct_size, sizeof options));
   return options;
 }
@@ -114,6 +115,7 @@ extern "C" {
 walle_status_t walle_vm_open(const char* library_path, walle_vm_t** out, walle_error_t* error) {
   return guarded(error, [&]() -> Status {
     if (!library_path || !out) return null_argument(library_path ? "vm" : "library_path", "walle_vm_open");
+    // Here and below: who overlooks the status finds NULL and not what was there before.
     *out = nullptr;
     WALLE_ASSIGN(std::shared_ptr<const vm::Vm> opened, vm::Vm::open(library_path));
     *out = new walle_vm_t{
@@ -202,6 +204,7 @@ walle_status_t walle_vm_call(walle_vm_isolate_t* isolate, const char* module, co
   });
 }
 
+// From any thread, mostly while another is inside: whether the call ended by it, that call says.
 void walle_vm_cancel(walle_vm_isolate_t* isolate) {
   if (isolate) isolate->isolate->cancel();
 }

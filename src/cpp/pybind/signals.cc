@@ -4,17 +4,7 @@ namespace walle::pybind {
 
 namespace py = pybind11;
 
-namespace {
-thread_local Signals* innermost = nullptr;
-}  // namespace
-
-Signals::Signals() : on_main_thread_(on_main_thread()), outer_(innermost) {
-  if (on_main_thread_) innermost = this;
-}
-
-Signals::~Signals() {
-  if (on_main_thread_) innermost = outer_;
-}
+Signals* Signals::innermost_ = nullptr;
 
 bool Signals::must_stop() {
   const PythonLock lock;
@@ -24,12 +14,9 @@ bool Signals::must_stop() {
   return true;
 }
 
-void Signals::rethrow() {
-  if (raised_) throw py::error_already_set(std::move(*raised_));
-}
-
 bool Signals::take(py::error_already_set& error) {
   // Exceptions proper are the callback's own affair; KeyboardInterrupt and SystemExit are not.
+  Signals* innermost = on_main_thread() ? innermost_ : nullptr;
   if (innermost == nullptr || innermost->raised_ || error.matches(PyExc_Exception)) return false;
   innermost->raised_.emplace(std::move(error));
   return true;

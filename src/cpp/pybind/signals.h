@@ -12,11 +12,15 @@
 
 namespace walle::pybind {
 
-// Lives around one call; made and destroyed with Python's lock.
+// Lives around one call; made and destroyed with Python's lock. Inline, as every call makes one.
 class Signals : public vm::Attention {
  public:
-  Signals();
-  ~Signals() override;
+  Signals() : on_main_thread_(on_main_thread()), outer_(innermost_) {
+    if (on_main_thread_) innermost_ = this;
+  }
+  ~Signals() override {
+    if (on_main_thread_) innermost_ = outer_;
+  }
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
@@ -24,12 +28,18 @@ class Signals : public vm::Attention {
   vm::Attention* attention() { return on_main_thread_ ? this : nullptr; }
   bool must_stop() override;
   // After the call.
-  void rethrow();
+  void rethrow() {
+    if (raised_) [[unlikely]]
+      throw pybind11::error_already_set(std::move(*raised_));
+  }
 
   // From a callback of the call that runs on this thread: true where the error will end the call.
   static bool take(pybind11::error_already_set& error);
 
  private:
+  // The main thread's alone: no need for a thread's own variable, whose address takes a call to find.
+  static Signals* innermost_;
+
   bool on_main_thread_;
   Signals* outer_;
   std::optional<pybind11::error_already_set> raised_;

@@ -49,6 +49,7 @@ std::function<void(base::LogLevel, std::string_view)> log_to(const py::object& c
 
 Held<Isolate> create(const std::shared_ptr<Vm>& vm, const Limits& limits, const py::object& log,
                      const std::optional<std::string>& state) {
+  // Without Python's lock: making one waits for one that ends, which may wait for the lock to drop an array.
   vm::TaskContext context = context_of(log, state, limits);
   return hand_over(without_python([&] { return Isolate::create(vm, limits, std::move(context)); }));
 }
@@ -84,6 +85,7 @@ void bind_vm_isolate(py::module_& m) {
            py::arg("depth"), py::arg("stack_bytes"), py::arg("state_bytes"), py::arg("log_bytes"),
            py::arg("imports"), py::arg("host_calls"));
   py::class_<Isolate, Held<Isolate>> isolate(m, "Isolate", "One interpreter of its own.");
+  // Past pybind11's dispatcher: vm_call.cc says why.
   isolate.attr("call") = call_method(isolate);
   isolate.def_static("create", create, py::arg("vm"), py::arg("limits"), py::arg("log"), py::arg("state"))
       .def(

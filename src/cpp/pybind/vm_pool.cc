@@ -26,6 +26,7 @@ Held<Pool> create(const std::shared_ptr<vm::Vm>& vm, size_t size, std::vector<st
 
 py::object run(Pool& self, const std::optional<std::shared_ptr<Bundle>>& bundle, const std::string& module,
                const std::string& function, const py::args& args) {
+  // Converted before the lock is given away: the worker that runs the call never sees an object of the host.
   std::vector<vm::Value> values = arguments(args);
   unwrap(vm::refuse_forked_child("Pool.run"));
   Signals signals;

@@ -1,7 +1,7 @@
 #include "vm/bundle.h"
 
 #include <algorithm>
-#include <cstring>
+#include <cstdlib>
 
 #include "base/bytes.h"
 #include "base/mapped_file.h"
@@ -58,7 +58,8 @@ Result<std::shared_ptr<const Bundle>> Bundle::open(std::shared_ptr<const Vm> vm,
 }
 
 Status Bundle::read_parts() {
-  if (bytes_.size() >= 5 && std::memcmp(bytes_.data(), "WTASK", 5) == 0) {
+  // Without its version, so that another version of a task file is told as such and not as strange code.
+  if (base::as_text(std::span(bytes_.data(), bytes_.size())).starts_with("WTASK")) {
     WALLE_ASSIGN(file_, read_task_file(bytes_));
   } else {
     file_.code = bytes_;
@@ -68,7 +69,7 @@ Status Bundle::read_parts() {
 
 Status Bundle::open_code() {
   const Buffer& code = file_.code;
-  char error[256] = "";
+  char error[256] = "";  // one sentence; a longer one is cut
   handle_ =
       vm_->api().bundle_open(reinterpret_cast<const uint8_t*>(code.data()), code.size(), error, sizeof error);
   if (handle_ != nullptr) return {};

@@ -49,6 +49,7 @@ struct ValueBuilder {
 }  // namespace
 
 wvm_tensor* lend(Tensor tensor) {
+  // Called by C code inside a task, through which nothing may be thrown.
   auto* out = new (std::nothrow) Lent{{}, 1, std::move(tensor)};
   if (out == nullptr) return nullptr;
   const Shape& shape = out->tensor.shape();
@@ -69,6 +70,7 @@ const Tensor& tensor_of(const wvm_tensor* lent) { return reinterpret_cast<const 
 Buffer bytes_of(const wvm_tensor* lent) {
   const Tensor& tensor = tensor_of(lent);
   const auto size = static_cast<size_t>(tensor.bytes());
+  // The buffer itself where it can be, so that bytes which only pass through a task come back as they were.
   if (tensor.byte_offset() == 0 && tensor.buffer().size() == size) return tensor.buffer();
   return Buffer::window(std::make_shared<Tensor>(tensor), tensor.data(), size);
 }

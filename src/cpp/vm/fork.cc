@@ -2,21 +2,15 @@
 
 #include <pthread.h>
 
-#include <atomic>
-
 namespace walle::vm {
 
-namespace {
-std::atomic<bool> forked{false};
-}  // namespace
+std::atomic<bool> fork_detail::forked{false};
 
 void watch_for_forks() {
   static const int registered =
-      pthread_atfork(nullptr, nullptr, [] { forked.store(true, std::memory_order_relaxed); });
+      pthread_atfork(nullptr, nullptr, [] { fork_detail::forked.store(true, std::memory_order_relaxed); });
   static_cast<void>(registered);
 }
-
-bool is_forked_child() { return forked.load(std::memory_order_relaxed); }
 
 Status refuse_forked_child(const char* where) {
   if (!is_forked_child()) return {};

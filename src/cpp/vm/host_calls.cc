@@ -44,9 +44,11 @@ int deliver(Result<Value> answer, const char* name, wvm_host_result* result) {
     Error error = answer.take_error();
     if (!error.text().where.starts_with(name)) error.within(name);
     tell(error, &result->error);
+    // The isolate collects its garbage, which may hold tensors and models, and asks once more.
     result->exhausted = error.group() == base::ErrorGroup::resource;
     return -1;
   }
+  // Most answers; nothing is allocated for them.
   if (answer->is_scalar()) {
     BoundaryBuilder boundary;
     result->value = visit(*answer, boundary);

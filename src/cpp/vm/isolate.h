@@ -67,7 +67,7 @@ class Isolate {
   static Result<std::shared_ptr<Body>> make_body(const std::shared_ptr<const Vm>& vm, const Limits& limits,
                                                  const TaskContext& context);
   template <class Run>
-  void guarded(wvm_result& result, Attention* attention, Run run);
+  void guarded(wvm_result& result, Attention* attention, const Run& run);
   Outcome taken(wvm_result& result) const;
 
   std::shared_ptr<const Vm> vm_;

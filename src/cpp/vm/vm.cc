@@ -21,6 +21,8 @@ using Entry = const wvm_api* (*)(uint32_t);
 constexpr size_t kCompilerStack = size_t{32} << 20;
 
 Result<const wvm_api*> load(const std::string& path) {
+  // At once, so that what the system lacks is an error here and not in the middle of a task; local, because
+  // the host may be a Python whose functions have the same names.
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     return backend_error("the VM library '" + path + "' (" + std::string(dlerror()) + ")",
@@ -49,6 +51,8 @@ Result<std::shared_ptr<const Vm>> Vm::open(const std::string& path) {
   watch_for_forks();
   static std::mutex lock;
   static std::map<std::string, std::shared_ptr<const Vm>> opened;
+  // Held while one is opened: a library starts once per process. It is never closed, since its main
+  // interpreter never ends.
   const std::lock_guard guard(lock);
   std::shared_ptr<const Vm>& known = opened[path];
   if (known == nullptr) {

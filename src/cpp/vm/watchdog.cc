@@ -96,40 +96,41 @@ int64_t Watchdog::look_at(Watched& watched, int64_t now) {
   return std::min(wall, now + left);
 }
 
-// The flag is set before `ticking_` is read, and tick() does it the other way round: one of the two sees the
-// other.
-void Watchdog::attend(Watched& watched) {
-  watched.attended_.store(true, std::memory_order_seq_cst);
-  if (ticking_.load(std::memory_order_seq_cst)) return;
+void Watchdog::start_ticking() {
   const std::lock_guard guard(lock_);
   const int64_t now = read_clock(CLOCK_MONOTONIC);
   next_tick_ = now + kTick;
   quiet_at_ = now + kQuiet;
-  ticking_.store(true, std::memory_order_seq_cst);
+  ticking_.store(Ticking::yes, std::memory_order_seq_cst);
   wake_.notify_one();
 }
 
 bool Watchdog::nudge_attended() {
   bool any = false;
   for (Watched* watched : watched_) {
-    if (!watched->attended_.load(std::memory_order_seq_cst)) continue;
+    if (!watched->attended_.load(std::memory_order_relaxed)) continue;
     watched->api_.nudge(watched->isolate_);
     any = true;
   }
   return any;
 }
 
-// When to look again.
+// When to look again. A call that begins while the ticking ends has set its flag and then read "yes", so the
+// flag is there at the latest when that thread's stores have drained: microseconds, and the last look comes a
+// tenth of a second later. With an ordered store instead each call took 6 ns more.
 int64_t Watchdog::tick(int64_t now) {
-  if (!ticking_.load(std::memory_order_relaxed)) return INT64_MAX;
+  const Ticking state = ticking_.load(std::memory_order_relaxed);
+  if (state == Ticking::no) return INT64_MAX;
   if (now < next_tick_) return next_tick_;
   next_tick_ = now + kTick;
-  if (nudge_attended()) quiet_at_ = now + kQuiet;
-  if (now < quiet_at_) return next_tick_;
-  ticking_.store(false, std::memory_order_seq_cst);
-  if (!nudge_attended()) return INT64_MAX;
-  ticking_.store(true, std::memory_order_seq_cst);
-  quiet_at_ = now + kQuiet;
+  if (nudge_attended()) {
+    quiet_at_ = now + kQuiet;
+    ticking_.store(Ticking::yes, std::memory_order_seq_cst);
+  } else if (now >= quiet_at_) {
+    const bool was_last = state == Ticking::ending;
+    ticking_.store(was_last ? Ticking::no : Ticking::ending, std::memory_order_seq_cst);
+    if (was_last) return INT64_MAX;
+  }
   return next_tick_;
 }
 

@@ -42,23 +42,34 @@ class Watchdog {
   // The calling thread is about to run the isolate. Zero: no such limit; both zero: not armed.
   void arm(Watched& watched, uint32_t wall_ms, uint32_t cpu_ms);
   void disarm(Watched& watched);
-  // The call that begins now is nudged every tenth of a second, until it ends.
-  void attend(Watched& watched);
-  void unattend(Watched& watched) { watched.attended_.store(false, std::memory_order_relaxed); }
+  // The call that begins now is nudged every tenth of a second, until it ends. Both are paid by every call on
+  // Python's main thread: two plain stores and a load, as long as the watchdog ticks.
+  void attend(Watched& watched) {
+    watched.attended_.store(true, std::memory_order_relaxed);
+    // In this order for whoever looks at this thread; tick() says what makes the order of others not matter.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (ticking_.load(std::memory_order_relaxed) != Ticking::yes) [[unlikely]]
+      start_ticking();
+  }
+  static void unattend(Watched& watched) { watched.attended_.store(false, std::memory_order_relaxed); }
 
  private:
+  // ending: callers are told that it does not tick; a last look follows a tick later.
+  enum class Ticking : uint8_t { no, yes, ending };
+
   Watchdog() = default;
   void run();
   int64_t look_at(Watched& watched, int64_t now);
   int64_t stop(Watched& watched, int64_t armed, int reason, int64_t now);
   int64_t tick(int64_t now);
   bool nudge_attended();
+  void start_ticking();
 
   std::mutex lock_;
   std::condition_variable wake_;
   std::vector<Watched*> watched_;
   std::atomic<int64_t> next_{INT64_MAX};
-  std::atomic<bool> ticking_{false};
+  std::atomic<Ticking> ticking_{Ticking::no};
   int64_t next_tick_ = 0;
   int64_t quiet_at_ = 0;
   bool started_ = false;

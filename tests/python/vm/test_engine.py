@@ -30,6 +30,17 @@ held = []
 def hold(n):
     held.extend(engine.load('models/relu.walle') for _ in range(n))
     return len(held)
+class Holder:
+    pass
+def cycles(n, collect=True):
+    import gc
+    if not collect:
+        gc.disable()
+    for _ in range(n):
+        holder = Holder()
+        holder.me = holder
+        holder.model = engine.load('models/relu.walle')
+    return n
 def again(n):
     for _ in range(n):
         engine.load('models/relu.walle').close()
@@ -185,6 +196,16 @@ def test_models_are_bounded_and_closed(make: Any) -> None:
     for threads in (-1, 17):
         with pytest.raises(TaskFailed, match=f"threads={threads}"):
             make().call("load", "models/relu.walle", threads)
+
+
+@pytest.mark.parametrize("collect", [True, False])
+def test_models_in_cycles_are_collected_before_one_is_refused(make: Any, collect: bool) -> None:
+    isolate = make()
+    assert isolate.call("cycles", 17, collect) == 17
+    assert isolate.call("cycles", 100, collect) == 100
+    assert isolate.call("hold", 16) == 16  # the cycles' last ones have gone as well
+    with pytest.raises(TaskFailed, match="at most 16 loaded models"):
+        isolate.call("cycles", 1, collect)
 
 
 def test_reset_gives_models_up_and_keeps_the_bundle(make: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .engine import because, remove, replace
+from .engine import because, insert_after, insert_before, remove, replace
 
 EDITS = [
     *because(
@@ -25,6 +25,63 @@ EDITS = [
             """\
 #if 0
     {""",
+        ),
+    ),
+    *because(
+        "a list of imports counts for modules that are loaded already as well: the fast path would serve "
+        "them without asking the importer",
+        insert_before(
+            "Python/import.c",
+            """\
+    mod = import_get_module(tstate, abs_name);
+    if (mod == NULL && _PyErr_Occurred(tstate)) {
+        goto error;
+    }
+
+    if (mod != NULL && mod != Py_None) {
+        if (import_ensure_initialized(tstate->interp, mod, abs_name) < 0) {
+            goto error;
+        }
+    }
+    else {
+        Py_XDECREF(mod);
+        mod = import_find_and_load(tstate, abs_name);
+        if (mod == NULL) {
+            goto error;
+        }
+    }
+""",
+            """\
+    extern int wvm_check_import(PyObject *name);
+    if (wvm_check_import(abs_name) < 0) {
+        goto error;
+    }
+""",
+        ),
+    ),
+    *because(
+        "what C code imports for its own use (time.strptime its _strptime) is asked for in the frame of the "
+        "task that called it, and is the library's question all the same",
+        insert_before(
+            "Python/import.c",
+            """\
+    r = PyObject_CallFunction(import, "OOOOi", module_name, globals,
+                              globals, from_list, 0, NULL);
+""",
+            """\
+    extern void wvm_library_asks(void **question, PyObject *name);
+    extern void wvm_library_asked(void **question);
+    void *question[3];
+    wvm_library_asks(question, module_name);
+""",
+        ),
+        insert_after(
+            "Python/import.c",
+            """\
+    r = PyObject_CallFunction(import, "OOOOi", module_name, globals,
+                              globals, from_list, 0, NULL);
+""",
+            "    wvm_library_asked(question);\n",
         ),
     ),
 ]

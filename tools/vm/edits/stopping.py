@@ -491,6 +491,36 @@ set_insert_clean(setentry *table, size_t mask, PyObject *key, Py_hash_t hash)
             }
 """,
         ),
+        replace(
+            "Objects/setobject.c",
+            """\
+        so->fill = so->used;
+        for (entry = oldtable; entry <= oldtable + oldmask; entry++) {
+            if (entry->key != NULL && entry->key != dummy) {
+                set_insert_clean(newtable, newmask, entry->key, entry->hash);
+            }
+        }
+""",
+            """\
+        size_t probes = 0;
+        for (entry = oldtable; entry <= oldtable + oldmask; entry++) {
+            if (entry->key != NULL && entry->key != dummy) {
+                probes += set_insert_clean(newtable, newmask, entry->key, entry->hash);
+            }
+            if (probes > (1 << 16)) {
+                probes = 0;
+                if (wvm_must_stop()) {
+                    so->table = oldtable;
+                    so->mask = oldmask;
+                    PyMem_Free(newtable);
+                    wvm_interrupted();
+                    return -1;
+                }
+            }
+        }
+        so->fill = so->used;
+""",
+        ),
         insert_after(
             "Objects/setobject.c",
             """\

@@ -5,7 +5,7 @@ tests/fuzz/object_fuzz.py looks for more of them.
 
 from __future__ import annotations
 
-from .engine import because, insert_after, insert_before, replace
+from .engine import because, insert_after, insert_before, remove, replace
 
 EDITS = [
     *because(
@@ -50,6 +50,49 @@ EDITS = [
             "Modules/_struct.c",
             "    for (formatcode *code = self->s_codes; code->fmtdef != NULL; code++) {\n",
             "    for (formatcode *code = self->s_codes; code != NULL && code->fmtdef != NULL; code++) {\n",
+        ),
+    ),
+    *because(
+        "a Struct without a format says that it has -1 items: pack_into() of one argument read a second, and "
+        "its format, which is None, was read as bytes",
+        *(
+            replace(
+                "Modules/_struct.c",
+                f"    assert({name}->s_codes != NULL);\n",
+                f"""\
+    if ({name}->s_codes == NULL) {{
+        PyErr_SetString(PyExc_RuntimeError, "uninitialized Struct object");
+        return NULL;
+    }}
+""",
+                count,
+            )
+            for name, count in (("self", 3), ("soself", 2))
+        ),
+        *(
+            insert_before(
+                "Modules/_struct.c",
+                anchor,
+                """\
+    if (!PyBytes_Check(self->s_format)) {
+        PyErr_SetString(PyExc_RuntimeError, "uninitialized Struct object");
+        return NULL;
+    }
+""",
+            )
+            for anchor in (
+                "    return PyUnicode_FromStringAndSize(PyBytes_AS_STRING(self->s_format),\n",
+                "    PyObject* fmt = PyUnicode_FromStringAndSize(\n",
+            )
+        ),
+    ),
+    *because(
+        "a Struct that is initialised again and finds no memory would count items that its codes do not have",
+        remove("Modules/_struct.c", "    self->s_size = size;\n    self->s_len = len;\n"),
+        insert_after(
+            "Modules/_struct.c",
+            "        PyMem_Free(self->s_codes);\n    self->s_codes = codes;\n",
+            "    self->s_size = size;\n    self->s_len = len;\n",
         ),
     ),
     *because(

@@ -55,6 +55,7 @@ array::Number number_of(const wvm_operand& operand) {
   return number;
 }
 
+// Errors travel as text in the caller's own memory: below lies C, which frees nothing.
 int failed(const Error& error, wvm_error* out) {
   tell(error, out);
   return -1;
@@ -154,6 +155,7 @@ int index(const wvm_view* x, const wvm_index* items, size_t count, wvm_view* out
   return 0;
 }
 
+// The axes were checked where the task named them (inside/tensor_methods.c).
 int transpose(const wvm_view* x, const int* axes, wvm_view* out, wvm_error* /*error*/) {
   describe(tensor::transposed(layout_of(*x), std::span<const int>(axes, x->rank)), x->tensor, out);
   return 0;
@@ -165,6 +167,7 @@ int reshape(const wvm_view* x, const int64_t* shape, int rank, const wvm_memory*
   const Result<Shape> wanted =
       tensor::reshaped_shape(from.shape(), std::span<const int64_t>(shape, static_cast<size_t>(rank)));
   if (!wanted.ok()) return failed(wanted.error(), error);
+  // A view wherever strides can say it, as in NumPy: what is written to it reaches the original.
   if (const std::optional<Layout> layout = tensor::reshaped(from.layout, *wanted)) {
     describe(*layout, x->tensor, out);
     return 0;

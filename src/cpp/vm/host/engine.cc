@@ -10,7 +10,8 @@ namespace walle::vm::host {
 
 namespace {
 
-// Kernels keep tiles on the stack; a task's thread may have less than they need.
+// Kernels keep tiles on the stack; a task's thread may have less than they need: 256 KB suffice for an
+// isolate. A thread that is made for them has twice as much, so that its own frames do not count.
 constexpr size_t kEngineStack = size_t{1} << 20;
 
 template <class Run>

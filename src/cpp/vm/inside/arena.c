@@ -14,6 +14,7 @@ typedef struct chunk {
   held* tensors;
 } chunk;
 
+/* 2 KB with the head. Larger pieces have a chunk of their own, and what is left of the one before is lost. */
 enum { kChunkBytes = 2048 - sizeof(chunk) };
 
 void* wvm_arena_take(void** arena, size_t size) {

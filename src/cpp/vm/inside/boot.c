@@ -107,6 +107,7 @@ static PyStatus initialise(void) {
   wvm_install_allocators();
   PyPreConfig before;
   PyPreConfig_InitIsolatedConfig(&before);
+  /* The locale, signals and streams are the host's: nothing here may set, install or close them. */
   before.utf8_mode = 1;
   before.configure_locale = 0;
   PyStatus status = Py_PreInitialize(&before);
@@ -114,6 +115,8 @@ static PyStatus initialise(void) {
   wvm_install_arenas();
   PyConfig config;
   PyConfig_InitIsolatedConfig(&config);
+  /* No files: neither a path to compute nor bytecode to write. The importer is ours
+   * (wvm_prepare_interpreter). */
   config.site_import = 0;
   config.write_bytecode = 0;
   config.install_signal_handlers = 0;

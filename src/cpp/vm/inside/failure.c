@@ -5,6 +5,9 @@
 
 #include <frameobject.h>
 
+/* What a person reads of a failure, each bounded because the task decides how many there are. The text lies
+ * in the result's arena, outside the heap limit; what is made on the way there is a few such texts at a time,
+ * for which 1 MB above the limit is plenty. */
 enum { kMaxFrames = 64, kMaxMessage = 2000, kMaxNotes = 16, kMaxRelated = 32, kDescribingBytes = 1 << 20 };
 
 static const char* const kReasonText[] = {

@@ -41,6 +41,7 @@ static wvm_target* target_of(wvm_isolate* isolate, const char* module, const cha
 }
 
 static PyObject* import_module(PyObject* name) {
+  /* Out of the table, which keeps it: what is returned is borrowed. */
   PyObject* imported = PyImport_Import(name);
   Py_XDECREF(imported);
   return imported == NULL ? NULL : PyDict_GetItemWithError(PyImport_GetModuleDict(), name);

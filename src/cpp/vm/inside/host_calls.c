@@ -2,6 +2,8 @@
  * and converts the answer. The function's number travels as the bound `self`, a small integer. */
 #include "vm/inside/values.h"
 
+/* On the C stack, so that a call of 10 ns allocates nothing; no host call takes more than two
+ * (host_calls.inc). */
 enum { kInlineArgs = 8 };
 
 static const wvm_host_function* functions;
@@ -20,6 +22,7 @@ void wvm_raise(const wvm_error* error) {
 static PyObject* answer(int status, wvm_host_result* result) {
   if (status == 0 && result->free_result == NULL && result->value.kind < WVM_STR)
     return wvm_number_to_python(&result->value);
+  /* Tensors in the answer were made for the task and count as its memory; those that it passed in do not. */
   PyObject* object = NULL;
   wvm_current->charging = 1;
   if (status == 0) {

@@ -2,9 +2,11 @@
  * made out of the host-call table. */
 #include "vm/inside/inside.h"
 
-#include <frameobject.h>
+#include <internal/pycore_code.h>
+#include <internal/pycore_frame.h>
 #include <internal/pycore_import.h>
 #include <internal/pycore_pylifecycle.h>
+#include <opcode_ids.h>
 
 /* Where a module comes from; lib/_bootstrap.py uses the same numbers. */
 enum { kNowhere = 0, kBuiltin = 1, kModule = 2, kPackage = 3, kHost = 4 };
@@ -26,45 +28,139 @@ static wvm_module* find_module(const char* name, size_t size, wvm_bundle** owner
   return found;
 }
 
-/* The innermost frame that is not the importer's own decides, by a mark that only library code has: a task
- * may call the importer's functions itself, and name its files as the library's. */
-static int asked_by_task(void) {
-  PyFrameObject* frame = PyEval_GetFrame();
-  Py_XINCREF(frame);
-  int by_task = 0;
-  while (frame != NULL) {
-    PyCodeObject* code = PyFrame_GetCode(frame);
-    const int library = (code->co_flags & WVM_LIBRARY_CODE) != 0;
-    const int importer = library && PyUnicode_EqualToUTF8(code->co_filename, "<_bootstrap>");
-    Py_DECREF(code);
-    by_task = !library;
-    if (!importer) break;
-    PyFrameObject* outer = PyFrame_GetBack(frame);
-    Py_SETREF(frame, outer);
-    by_task = 0;
+/* Part of the importer: the library's own code in the files that import on behalf of whoever calls them. */
+static int is_importer(const PyCodeObject* code) {
+  return (code->co_flags & WVM_LIBRARY_CODE) != 0 &&
+         (PyUnicode_EqualToUTF8(code->co_filename, "<_bootstrap>") ||
+          PyUnicode_EqualToUTF8(code->co_filename, "<_warm>"));
+}
+
+/* The innermost frame that is not the importer's own. Walks the interpreter's records: asking for frame
+ * objects allocates one per level, and a task with a full heap would then count as nobody. */
+static _PyInterpreterFrame* asking_frame(void) {
+  _PyInterpreterFrame* frame = _PyThreadState_GetFrame(_PyThreadState_GET());
+  while (frame != NULL && is_importer(_PyFrame_GetCode(frame)))
+    frame = _PyFrame_GetFirstComplete(frame->previous);
+  return frame;
+}
+
+static int is_of_task(_PyInterpreterFrame* frame) {
+  return (_PyFrame_GetCode(frame)->co_flags & WVM_LIBRARY_CODE) == 0;
+}
+
+/* Whether the frame is at an import statement: what a task makes the library call may be __import__ itself
+ * (Counter(map(__import__, names))). */
+static int is_importing(_PyInterpreterFrame* frame) {
+  PyCodeObject* code = _PyFrame_GetCode(frame);
+  return _Py_GetBaseOpcode(code, (int)(frame->instr_ptr - _PyCode_CODE(code))) == IMPORT_NAME;
+}
+
+static size_t top_length(const char* name) { return strcspn(name, "."); }
+
+static int same_top(const char* one, const char* other) {
+  const size_t length = top_length(one);
+  return length == top_length(other) && memcmp(one, other, length) == 0;
+}
+
+/* C code that imports has no frame of its own, so it stands in that of the task which called it. The name is
+ * compared as well: between the two a task may have put an __import__ of its own that asks for another. */
+static int asked_by_c(const wvm_isolate* isolate, const _PyInterpreterFrame* frame, const char* name) {
+  for (const wvm_question* each = isolate->question; each != NULL; each = each->outer) {
+    const char* asked = each->frame == frame ? PyUnicode_AsUTF8(each->name) : NULL;
+    if (asked != NULL && same_top(asked, name)) return 1;
   }
-  Py_XDECREF(frame);
-  return by_task;
+  return 0;
+}
+
+/* Told by a mark that only library code has: a task may call the importer's functions itself, and name its
+ * files as the library's. What the library was made to call is asked by whoever made it; without a frame of
+ * the task's it is the host. */
+static int asked_by_task(const wvm_isolate* isolate, const char* name) {
+  _PyInterpreterFrame* frame = asking_frame();
+  if (frame == NULL || asked_by_c(isolate, frame, name)) return 0;
+  if (!is_of_task(frame) && is_importing(frame)) return 0;
+  while (frame != NULL && !is_of_task(frame)) frame = _PyFrame_GetFirstComplete(frame->previous);
+  return frame != NULL;
+}
+
+void wvm_library_asks(wvm_question* question, PyObject* name) {
+  wvm_isolate* isolate = wvm_current;
+  *question = (wvm_question){name, _PyThreadState_GetFrame(_PyThreadState_GET()),
+                             isolate == NULL ? NULL : isolate->question};
+  if (isolate != NULL) isolate->question = question;
+}
+
+void wvm_library_asked(const wvm_question* question) {
+  if (wvm_current != NULL) wvm_current->question = question->outer;
+}
+
+/* 1: on the list of imports; a list names whole packages. */
+static int is_listed(const wvm_isolate* isolate, const char* name) {
+  for (size_t i = 0; i < isolate->import_count; ++i) {
+    if (same_top(isolate->imports[i], name)) return 1;
+  }
+  return 0;
+}
+
+static int is_of_a_bundle(const char* name) {
+  wvm_bundle* owner;
+  return find_module(name, strlen(name), &owner) != NULL && owner != wvm_library();
+}
+
+/* -1 with ImportError. */
+static int refuse_import(wvm_isolate* isolate, PyObject* name) {
+  isolate->refused = WVM_REASON_IMPORT;
+  PyErr_Format(PyExc_ImportError, "import of %R is not allowed for this task", name);
+  return -1;
 }
 
 /* An allow-list is asked for top-level names, and only for imports written in the task itself: what a library
  * module imports for its own use is the library's business. -1 with ImportError. */
 static int check_import(PyObject* name) {
   wvm_isolate* isolate = wvm_current;
-  if (isolate == NULL || isolate->imports == NULL || !asked_by_task()) return 0;
+  if (isolate == NULL || isolate->imports == NULL) return 0;
   const char* text = PyUnicode_AsUTF8(name);
   if (text == NULL) return -1;
   /* What the importer itself asks for to say what there is instead of an absent module: texts alone. */
-  if (strcmp(text, "_instead") == 0) return 0;
-  const size_t length = strcspn(text, ".");
-  for (size_t i = 0; i < isolate->import_count; ++i) {
-    if (strlen(isolate->imports[i]) == length && memcmp(isolate->imports[i], text, length) == 0) return 0;
+  if (is_listed(isolate, text) || strcmp(text, "_instead") == 0) return 0;
+  if (is_of_a_bundle(text) || !asked_by_task(isolate, text)) return 0;
+  return refuse_import(isolate, name);
+}
+
+/* What the start of an interpreter makes without the importer. */
+static int is_from_the_start(const char* name) {
+  static const char* const kNames[] = {"sys", "builtins", "_walle", "_frozen_importlib"};
+  for (size_t i = 0; i < sizeof kNames / sizeof kNames[0]; ++i) {
+    if (strcmp(kNames[i], name) == 0) return 1;
   }
-  wvm_bundle* owner;
-  if (find_module(text, strlen(text), &owner) != NULL && owner != wvm_library()) return 0;
-  isolate->refused = WVM_REASON_IMPORT;
-  PyErr_Format(PyExc_ImportError, "import of %R is not allowed for this task", name);
-  return -1;
+  return 0;
+}
+
+/* No top-level name of the VM's own modules is as long. */
+enum { kTopRoom = 64 };
+
+static int is_of_the_vm(const char* name) {
+  char top[kTopRoom];
+  const size_t length = top_length(name);
+  if (length >= sizeof top) return 0;
+  memcpy(top, name, length);
+  top[length] = 0;
+  return find_builtin(top) != NULL || is_from_the_start(top) ||
+         wvm_bundle_find(wvm_library(), top, length) != NULL;
+}
+
+/* Asked for every import statement and call of __import__, also where the module is there already (an edit in
+ * import.c). What only sys.modules knows - the module of run(), what a task has put there - is the task's. */
+int wvm_check_import(PyObject* name) {
+  const wvm_isolate* isolate = wvm_current;
+  if (isolate == NULL || isolate->imports == NULL) return 0;
+  if (!PyUnicode_CheckExact(name)) { /* the table of modules may find it equal to another name */
+    PyErr_SetString(PyExc_TypeError, "the name of a module is a str");
+    return -1;
+  }
+  const char* text = PyUnicode_AsUTF8(name);
+  if (text == NULL) return -1;
+  return is_of_the_vm(text) ? check_import(name) : 0;
 }
 
 static int is_host_module(const char* name) {

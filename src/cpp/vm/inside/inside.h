@@ -30,6 +30,14 @@ typedef struct wvm_target {
 } wvm_target;
 enum { WVM_KEPT_TARGETS = 4 }; /* the three phases of a task, and one more */
 
+/* An import that C code of the library has under way: what it asked for, and in whose frame. Lives on the C
+ * stack of PyImport_Import, whose edit holds room for it as three pointers. */
+typedef struct wvm_question {
+  PyObject* name;
+  const struct _PyInterpreterFrame* frame;
+  struct wvm_question* outer;
+} wvm_question;
+
 /* Written by the isolate's thread, read by any: relaxed, and never a locked instruction. */
 typedef _Atomic uint64_t wvm_counter;
 
@@ -57,6 +65,7 @@ struct wvm_isolate {
   size_t import_count;
   uint8_t* host_calls; /* NULL: all allowed */
   int refused;         /* the reason of the last refusal: import or host call */
+  wvm_question* question;
   PyObject* tensor_type;
   wvm_target targets[WVM_KEPT_TARGETS];
   size_t next_target;
@@ -108,6 +117,9 @@ PyThreadState* wvm_main_thread(void);
 
 /* importer.c */
 PyObject* wvm_importer_module(void);
+int wvm_check_import(PyObject* name); /* -1 with ImportError: not on the task's list of imports */
+void wvm_library_asks(wvm_question* question, PyObject* name);
+void wvm_library_asked(const wvm_question* question);
 PyObject* wvm_host_module(const char* name); /* in host_calls.c; NULL without an exception: no such module */
 
 /* host_calls.c */

@@ -57,6 +57,7 @@ int wvm_unwinding(void) {
 int wvm_raise_if_interrupted(void) {
   if (!wvm_must_stop()) return 0;
   wvm_isolate* isolate = wvm_current;
+  /* In a host call that gave the interpreter away: nobody could see the exception. */
   if (isolate->thread != _PyThreadState_GET()) return 0;
   wvm_tally(&isolate->cancels);
   isolate->raising = 1;
@@ -78,6 +79,7 @@ void wvm_stack_exhausted(void) {
   PyErr_NoMemory();
 }
 
+/* Found once per thread: asking takes microseconds, and on a process's first thread a read of /proc. */
 static _Thread_local char* stack_low;
 _Thread_local char* wvm_stack_floor;
 
@@ -112,7 +114,7 @@ int wvm_stack_levels(size_t cap) {
 }
 
 /* Waiting happens in slices, each of which looks at the interrupt: there is no signal that could end a wait.
- */
+ * 5 ms are how late a cancelled sleeper may end, and 200 wake-ups a second of one that nobody cancels. */
 enum { kSliceMicroseconds = 5000 };
 
 static void wait_slice(PyTime_t nanoseconds) {

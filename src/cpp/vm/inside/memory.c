@@ -14,7 +14,9 @@
 
 _Thread_local wvm_isolate* wvm_current;
 
-/* A task that swallows MemoryError and asks again is stopped after this many refusals. */
+/* A task that swallows MemoryError and asks again is stopped after this many refusals in one call; ordinary
+ * code that copes with one meets few. Arenas are CPython's small ones (edits/memory.py): the limit is exact
+ * to one. Sixteen that wait for their next isolate are 4 MB, the most that is kept for nobody. */
 enum { kPatience = 1000, kArenaBytes = 256 * 1024, kKeptArenas = 16 };
 
 static int fits(size_t bytes) {
@@ -98,6 +100,8 @@ int wvm_charge(size_t bytes, int may_collect) {
 
 void wvm_discharge(size_t bytes) { count(-(ptrdiff_t)bytes); }
 
+/* The size that malloc really gave, not the one asked for: what small blocks cost beyond their bytes counts
+ * as well. glibc reads it from the word in front of the block. */
 static void* raw_malloc(void* context, size_t size) {
   (void)context;
   if (!room_for(size)) return NULL;
@@ -134,6 +138,7 @@ static void* raw_realloc(void* context, void* block, size_t size) {
 /* Arenas of ended isolates wait here for the next one: mapping and unmapping dominated creation before. */
 static void* kept[kKeptArenas];
 static int kept_count;
+/* Spins: it is held for some instructions, when an arena comes or goes. */
 static atomic_flag kept_lock = ATOMIC_FLAG_INIT;
 
 static void* take_kept(void) {

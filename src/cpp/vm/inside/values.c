@@ -5,6 +5,8 @@
 
 #include "vm/inside/tensor.h"
 
+/* As deep as the host's converters go (pybind/vm_values.cc, capi/vm_values.cc): they recurse over the same
+ * value, on a stack that this side does not know. */
 enum { kMaxDepth = 64 };
 
 static PyObject* list_to_python(const wvm_value* value) {
@@ -196,7 +198,9 @@ static int from_python(PyObject* object, wvm_value* value, void** arena, int dep
 
 int wvm_from_python(PyObject* object, wvm_value* value, void** arena) {
   const int status = from_python(object, value, arena, 0);
-  wvm_discharge(wvm_current->leaving);
-  wvm_current->leaving = 0;
+  if (wvm_current->leaving != 0) {
+    wvm_discharge(wvm_current->leaving);
+    wvm_current->leaving = 0;
+  }
   return status;
 }
