@@ -12,8 +12,19 @@ constexpr double kMicroseconds = 1e6;  // in a second
 
 // Keeps the catalogue it was made with: Python may go on declaring names in its own.
 struct OwnedSet {
-  OwnedSet(const Catalog& given, size_t queue, double utc_offset_s)
-      : catalog(given), set(catalog, {queue, static_cast<int64_t>(utc_offset_s * kMicroseconds)}) {}
+  OwnedSet(const Catalog& given, size_t queue, double utc_offset_s,
+           const std::vector<std::pair<int64_t, int64_t>>& offset_changes)
+      : catalog(given), set(catalog, options(queue, utc_offset_s, offset_changes)) {}
+
+  static MatcherOptions options(size_t queue, double utc_offset_s,
+                                const std::vector<std::pair<int64_t, int64_t>>& offset_changes) {
+    MatcherOptions out;
+    out.queue_capacity = queue;
+    out.utc_offset_us = static_cast<int64_t>(utc_offset_s * kMicroseconds);
+    for (const auto& [from, offset] : offset_changes) out.offset_changes.push_back({from, offset});
+    if (!out.offset_changes.empty()) out.utc_offset_us = out.offset_changes[0].offset_us;
+    return out;
+  }
 
   Catalog catalog;
   TriggerSet set;
@@ -60,6 +71,7 @@ py::dict stats(OwnedSet& s) {
   out["firings"] = matcher.stats().firings;
   out["suppressed"] = matcher.stats().suppressed;
   out["evicted_keys"] = matcher.stats().evicted_keys;
+  out["evicted_limits"] = matcher.stats().evicted_limits;
   out["coalesced"] = matcher.queue().coalesced();
   out["dropped"] = matcher.queue().dropped();
   out["nodes"] = matcher.node_count();
@@ -73,8 +85,8 @@ py::dict stats(OwnedSet& s) {
 
 void bind_stream_trigger_set(py::module_& m) {
   py::class_<OwnedSet>(m, "TriggerSet", "Triggers by name, matched by one shared-prefix trie.")
-      .def(py::init<const Catalog&, size_t, double>(), py::arg("catalog"), py::arg("queue"),
-           py::arg("utc_offset_s"))
+      .def(py::init<const Catalog&, size_t, double, const std::vector<std::pair<int64_t, int64_t>>&>(),
+           py::arg("catalog"), py::arg("queue"), py::arg("utc_offset_s"), py::arg("offset_changes"))
       .def(
           "add",
           [](OwnedSet& s, const std::string& name, const std::string& text) {

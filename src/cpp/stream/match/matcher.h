@@ -1,23 +1,26 @@
 // All triggers of a device against its event stream: add, remove, step, advance time, snapshot.
 //
 // A trigger is a number here; names and texts belong to TriggerSet. Each scope has one
-// trie (stream/match/trie.h): the device (which also serves session scope), page
-// instances, and each by(field). step() allocates nothing. Changes take effect between two
-// events: what was under way for other triggers goes on, and a new trigger only counts
-// matches that start behind its adding. One thread; firings wait in a bounded queue.
+// trie (stream/match/trie.h): the device, sessions, page instances, and each by(...). step() allocates
+// nothing. Changes take effect between two events: what was under way for other triggers goes on, and a new
+// trigger only counts matches that start behind its adding. One thread; firings wait in a bounded queue.
 #pragma once
 
 #include <memory>
 #include <tuple>
 
+#include "stream/match/aggregate_trigger.h"
 #include "stream/match/firing.h"
+#include "stream/match/keyed_limit.h"
+#include "stream/match/local_time.h"
 #include "stream/match/trie.h"
 
 namespace walle::stream {
 
 struct MatcherOptions {
-  size_t queue_capacity = 256;  // firings, 10 KB: far more than a task manager leaves waiting
-  int64_t utc_offset_us = 0;    // for `daily`
+  size_t queue_capacity = 256;                 // firings, 10 KB: far more than a task manager leaves waiting
+  int64_t utc_offset_us = 0;                   // of local time, for `daily` and `during`
+  std::vector<UtcOffset> offset_changes = {};  // ... and from when on it is another
 };
 
 struct MatcherStats {
@@ -25,6 +28,8 @@ struct MatcherStats {
   uint64_t suppressed = 0;  // matches held back by once, cooldown or rate
   // by(field) or page partitions given to a newer key while they held partial matches.
   uint64_t evicted_keys = 0;
+  // Keys of limits (`once per item`) and numbers of sums given up for newer ones while they still counted.
+  uint64_t evicted_limits = 0;
 };
 
 class Matcher {
@@ -43,7 +48,7 @@ class Matcher {
   void advance(int64_t ts);
 
   FiringQueue& queue() { return queue_; }
-  const MatcherStats& stats() const { return stats_; }
+  MatcherStats stats() const;
   uint64_t states() const { return states_; }
   int64_t last_ts() const { return started_ ? last_ts_ : INT64_MIN; }  // of the newest event
   size_t trigger_count() const { return live_triggers_; }
@@ -64,13 +69,19 @@ class Matcher {
   struct Hot {  // what completing a match reads
     uint64_t fingerprint = 0;
     uint16_t local = 0, extra = kNone, absence = kNone;
-    uint16_t group : 13 = 0, live : 1 = 0, every : 1 = 0, session : 1 = 0;
+    uint16_t group : 13 = 0, live : 1 = 0, every : 1 = 0;
   };
   static constexpr size_t kMaxGroups = 1u << 13;  // device, page and 8,190 by(field) scopes
   static constexpr int64_t kNever = INT64_MIN;    // the time of a firing that never was
   // Beyond what is needed now, so that not every trigger added grows the heap.
   static constexpr size_t kSpareTimers = 16;
-  struct Extra {  // limits and state guards: few triggers have them
+  struct PerKey {  // `once per item`
+    CompiledKey key;
+    KeyedLimit limit;
+  };
+  static constexpr size_t kMaxPerKey = 3;  // once, cooldown and rate
+  using LimitKeys = std::array<uint64_t, kMaxPerKey>;
+  struct Extra {  // limits, state guards, aggregates: few triggers have them
     std::vector<StateGuard> when = {};
     bool once = false;
     bool fired = false;
@@ -79,16 +90,23 @@ class Matcher {
     int64_t rate_us = 0;
     std::vector<int64_t> recent = {};  // ring of the last `rate` firing times
     size_t next = 0;
-    uint64_t last_match = 0;  // of a trigger with `every` and several variants: once per event
+    // Of a trigger with `every` and several variants: once per event and partition.
+    uint64_t last_match = 0;
+    const void* last_partition = nullptr;
+    std::vector<PerKey> per_key = {};
+    std::vector<DaySpan> during = {};
+    std::unique_ptr<AggregateTrigger> aggregate = {};
+    uint16_t cells = kNone;  // of the aggregate
     TimerKind timer = TimerKind::none;
     int64_t timer_us = 0;
   };
   struct Timer {
     int64_t deadline;
+    uint32_t order;  // of adding
     uint16_t trigger;
     uint16_t partition;  // kNone for a timer trigger
     friend bool operator>(const Timer& a, const Timer& b) {
-      return std::tie(a.deadline, a.trigger, a.partition) > std::tie(b.deadline, b.trigger, b.partition);
+      return std::tie(a.deadline, a.order, a.partition) > std::tie(b.deadline, b.order, b.partition);
     }
   };
   struct Pending {  // an armed trailing absence
@@ -98,6 +116,7 @@ class Matcher {
   struct Absence {
     int64_t for_us = 0;
     uint16_t guard = kNone, trigger = kNone;
+    uint16_t keys = kNone;         // cells: keys of limits of the event that armed it
     std::vector<Pending> pending;  // by partition
   };
 
@@ -108,34 +127,50 @@ class Matcher {
   }
   Result<uint16_t> group_for(const CompiledTrigger& t);
   std::vector<ResolvedStep> resolve(const std::vector<CompiledStep>& chain,
-                                    const std::vector<uint16_t>& predicates) const;
+                                    const std::vector<uint16_t>& predicates, uint64_t salt) const;
   std::vector<CompiledAtom> resolve(const std::vector<CompiledAtom>& atoms,
                                     const std::vector<uint16_t>& predicates) const;
   std::vector<uint16_t> intern_predicates(const CompiledTrigger& t);
   void fit_partitions(Group& g);
   uint16_t add_extra(const CompiledTrigger& t);
   Status add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, uint16_t id, Hot& hot);
-  Partition* partition_for(Group& g, const Event& e);
+  template <class Visit>
+  void visit_partitions(Group& g, const Event& e, Visit&& visit);
+  Partition* partition_for(Group& g, uint64_t wanted, uint64_t outer);
+  Partition& give_way(Group& g);
+  void drop_cells(Group& g, uint16_t first);
+  Status take_cells(Group& g, const CompiledTrigger& t, Extra& x, uint16_t absence);
   void complete(Group& g, Partition& p, uint16_t local, uint64_t start, const Event& e, uint64_t key);
-  void arm(Absence& a, Partition& p, uint16_t partition, uint64_t start, uint64_t key);
+  void arm(Absence& a, Partition& p, uint16_t partition, uint64_t start, uint64_t key, const LimitKeys& keys);
+  LimitKeys limit_keys(uint16_t extra, const Event& e) const;
+  bool is_time(const Extra& x, int64_t ts) const;
   bool states_allow(const Extra& x) const;
-  void fire(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts);
+  bool is_held(const Extra& x, int64_t ts, const LimitKeys& keys) const;
+  void note_firing(Extra& x, int64_t ts, const LimitKeys& keys);
+  // `salt`: of the partition, where several may fire at one event.
+  void fire(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts, const LimitKeys& keys, uint64_t salt);
+  void deliver();
   void fire_due(int64_t before);
   void fire_timer(const Timer& t, int64_t before);
   void push_timer(const Timer& t);
   void drop_timers(uint16_t trigger);
   void rewind_idle();
   int64_t next_period(const Extra& x, int64_t after) const;
+  int64_t last_period(const Extra& x, int64_t before) const;
   void start_timer(uint16_t id, int64_t now);
   void learn_kinds();
   void update_states(const Event& e);
 
   const Catalog& catalog_;
-  MatcherOptions options_;
+  LocalTime local_;
   PredicateMemo memo_;
   std::vector<EventKind> kinds_;  // by event: beside each other, unlike the declarations
   std::vector<std::unique_ptr<Group>> groups_;
   std::vector<Hot> hot_;
+  std::vector<uint32_t>
+      orders_;  // of adding, by trigger: in which those that fire at one event are given out
+  uint32_t next_order_ = 0;
+  std::vector<Firing> done_;  // of the current event, in the order in which matches ended
   std::vector<uint16_t> free_triggers_;
   std::vector<Extra> extras_;
   std::vector<uint16_t> free_extras_;
@@ -150,7 +185,6 @@ class Matcher {
   int64_t base_ = 0;  // time of the first event
   bool started_ = false;
   uint64_t key_ = 0;  // of the newest event
-  uint64_t session_ = 0, session_key_ = 0;
   uint64_t last_seq_ = 0;
   int64_t last_ts_ = 0;  // newest event
   int64_t now_ = 0;      // newest event or advance()

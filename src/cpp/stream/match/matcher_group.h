@@ -7,7 +7,7 @@ namespace walle::stream {
 
 struct Matcher::Group {
   Scope scope = Scope::device;
-  uint16_t by_field = 0;
+  CompiledKey by;  // of a by() scope
   Trie trie;
   std::vector<uint16_t> trigger_ids;  // local number -> trigger, kNone when free
   std::vector<Partition> partitions;  // all allocated when the group is made

@@ -8,6 +8,7 @@
 
 #include "stream/match/matcher.h"
 #include "stream/match/matcher_group.h"
+#include "stream/trigger/day_span.h"
 
 namespace walle::stream {
 
@@ -33,12 +34,20 @@ void Matcher::rewind_idle() {
   while (idle_next_ < idle_.size() && last_ts_ + idle_[idle_next_].first < now_) ++idle_next_;
 }
 
-// The first due time after `after`: periods count from 1970, days in local time.
+// The first due time after `after`: periods count from 1970, days in local time. A day's time that is skipped
+// in spring is due when the clock is set forward, one that comes twice in autumn the first time.
 int64_t Matcher::next_period(const Extra& x, int64_t after) const {
   if (x.timer == TimerKind::every) return (floor_div(after, x.timer_us) + 1) * x.timer_us;
-  const int64_t local = after + options_.utc_offset_us;
-  const int64_t today = floor_div(local, kDayUs) * kDayUs + x.timer_us;
-  return (today > local ? today : today + kDayUs) - options_.utc_offset_us;
+  // A day early, since the clock may have been set back over midnight.
+  for (int64_t day = floor_div(local_.of(after), kDayUs) - 1;; ++day)
+    if (const int64_t due = local_.utc_of(day * kDayUs + x.timer_us); due > after) return due;
+}
+
+// The last due time before `before`.
+int64_t Matcher::last_period(const Extra& x, int64_t before) const {
+  if (x.timer == TimerKind::every) return floor_div(before - 1, x.timer_us) * x.timer_us;
+  for (int64_t day = floor_div(local_.of(before), kDayUs) + 1;; --day)
+    if (const int64_t due = local_.utc_of(day * kDayUs + x.timer_us); due < before) return due;
 }
 
 void Matcher::start_timer(uint16_t id, int64_t now) {
@@ -52,7 +61,7 @@ void Matcher::start_timer(uint16_t id, int64_t now) {
     return;
   }
   timers_.reserve(timers_.size() + hot_.size() + kSpareTimers);
-  if (started_ || now_) push_timer({next_period(x, now), id, kNone});
+  if (started_ || now_) push_timer({next_period(x, now), orders_[id], id, kNone});
 }
 
 void Matcher::advance(int64_t ts) {
@@ -62,7 +71,7 @@ void Matcher::advance(int64_t ts) {
       if (!hot_[id].live || hot_[id].extra == kNone) continue;
       const Extra& x = extras_[hot_[id].extra];
       if (x.timer == TimerKind::every || x.timer == TimerKind::daily)
-        push_timer({next_period(x, ts), static_cast<uint16_t>(id), kNone});
+        push_timer({next_period(x, ts), orders_[id], static_cast<uint16_t>(id), kNone});
     }
   }
   // Time does not go back; a caller whose clock does is ignored until it has caught up.
@@ -78,16 +87,21 @@ void Matcher::fire_due(int64_t before) {
     const bool idle = idle_next_ < idle_.size() && last_ts_ + idle_[idle_next_].first < before;
     const bool timer = !timers_.empty() && timers_[0].deadline < before;
     if (!idle && !timer) return;
+    // One at a time: due times decide their order.
     // Of equal deadlines the idle one first: some order must be fixed, or replays would differ.
     if (idle && (!timer || last_ts_ + idle_[idle_next_].first <= timers_[0].deadline)) {
       const auto [after, id] = idle_[idle_next_++];
-      if (states_allow(extras_[hot_[id].extra])) fire(id, last_seq_, last_ts_ + after, last_ts_);
+      const Extra& x = extras_[hot_[id].extra];
+      if (states_allow(x) && is_time(x, last_ts_ + after))
+        fire(id, last_seq_, last_ts_ + after, last_ts_, {}, 0);
+      deliver();
       continue;
     }
     const Timer t = timers_[0];
     std::pop_heap(timers_.begin(), timers_.end(), std::greater<>());
     timers_.pop_back();
     fire_timer(t, before);
+    deliver();
   }
 }
 
@@ -96,13 +110,9 @@ void Matcher::fire_timer(const Timer& t, int64_t before) {
   if (t.partition == kNone) {
     const Extra& x = extras_[hot.extra];
     // Periods missed while the device was off fire once, for the last of them.
-    int64_t last = t.deadline;
-    if (x.timer == TimerKind::every)
-      last = floor_div(before - 1, x.timer_us) * x.timer_us;
-    else
-      last += floor_div(before - 1 - t.deadline, kDayUs) * kDayUs;
-    push_timer({next_period(x, last), t.trigger, kNone});
-    if (states_allow(x)) fire(t.trigger, last_seq_, last, last);
+    const int64_t last = last_period(x, before);
+    push_timer({next_period(x, last), t.order, t.trigger, kNone});
+    if (states_allow(x) && is_time(x, last)) fire(t.trigger, last_seq_, last, last, {}, 0);
     return;
   }
   Absence& a = absences_[hot.absence];
@@ -113,15 +123,18 @@ void Matcher::fire_timer(const Timer& t, int64_t before) {
   const int64_t deadline = time_of(pending.armed) + a.for_us;
   if (deadline > t.deadline) {  // armed anew since this timer was set
     pending.queued = true;
-    push_timer({deadline, t.trigger, t.partition});
+    push_timer({deadline, t.order, t.trigger, t.partition});
     return;
   }
   const bool broken = p.guards[a.guard] > pending.armed;
   const uint64_t start = pending.start;
   pending.armed = 0;
-  if (broken) return;
+  if (broken || (hot.extra != kNone && !is_time(extras_[hot.extra], deadline))) return;
   p.barriers[hot.local] = key_ceiling(deadline);
-  fire(t.trigger, last_seq_, deadline, time_of(start));
+  LimitKeys keys{};
+  if (a.keys != kNone) std::copy_n(p.guards.begin() + a.keys, keys.size(), keys.begin());
+  fire(t.trigger, last_seq_, deadline, time_of(start), keys,
+       groups_[hot.group]->scope == Scope::by ? p.key : 0);
 }
 
 }  // namespace walle::stream

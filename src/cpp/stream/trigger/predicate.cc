@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "stream/trigger/predicate_numbers.h"
+
 namespace walle::stream {
 
 namespace {
@@ -14,6 +16,14 @@ const char* symbol(PredicateOp op) {
     case PredicateOp::le: return "<=";
     case PredicateOp::gt: return ">";
     case PredicateOp::ge: return ">=";
+    case PredicateOp::contains: return "contains";
+    case PredicateOp::starts_with: return "starts_with";
+    case PredicateOp::ends_with: return "ends_with";
+    case PredicateOp::add: return "+";
+    case PredicateOp::subtract: return "-";
+    case PredicateOp::multiply: return "*";
+    case PredicateOp::divide: return "/";
+    case PredicateOp::modulo: return "%";
     default: return "?";
   }
 }
@@ -33,8 +43,31 @@ std::string literal_text(const Literal& l) {
 // of `or` nests no deeper in print than it was written.
 enum class Binding { loose, conjunction, term };
 
+enum class Rank { sum, product, factor };  // the same of arithmetic
+
+std::string number_text(const Predicate& p, size_t at, Rank around) {
+  const auto& n = p.nodes[at];
+  const auto joined = [&](Rank own, Rank right) {
+    const std::string text =
+        number_text(p, n.left, own) + " " + symbol(n.op) + " " + number_text(p, n.right, right);
+    return own < around ? "(" + text + ")" : text;
+  };
+  switch (n.op) {
+    case PredicateOp::number: return literal_text(n.literals[0]);
+    case PredicateOp::value: return n.field;
+    case PredicateOp::reference: return "$" + n.literals[0].text + "." + n.field;
+    // Parentheses, or the sign would become the number's.
+    case PredicateOp::negate: return "-(" + number_text(p, n.left, Rank::sum) + ")";
+    case PredicateOp::add:
+    case PredicateOp::subtract: return joined(Rank::sum, Rank::product);
+    default: return joined(Rank::product, Rank::factor);
+  }
+}
+
 std::string node_text(const Predicate& p, size_t at, Binding around) {
   const auto& n = p.nodes[at];
+  if (n.field.empty() && is_order(n.op))
+    return number_text(p, n.left, Rank::sum) + " " + symbol(n.op) + " " + number_text(p, n.right, Rank::sum);
   const auto joined = [&](const char* word, Binding own, Binding right) {
     std::string text = node_text(p, n.left, own) + word + node_text(p, n.right, right);
     return own < around ? "(" + text + ")" : text;
@@ -79,16 +112,28 @@ bool holds(PredicateOp op, int order) {
   }
 }
 
-bool evaluate_node(const Predicate& p, size_t at, const Event& event, const Catalog& catalog) {
+bool is_text_test(PredicateOp op) { return op >= PredicateOp::contains && op <= PredicateOp::ends_with; }
+
+bool text_holds(PredicateOp op, std::string_view value, std::string_view part) {
+  if (op == PredicateOp::contains) return value.find(part) != std::string_view::npos;
+  return op == PredicateOp::starts_with ? value.starts_with(part) : value.ends_with(part);
+}
+
+bool evaluate_node(const Predicate& p, size_t at, const Event& event, const Catalog& catalog,
+                   const Value* before) {
   const auto& n = p.nodes[at];
+  const auto operand = [&](uint16_t node) { return evaluate_node(p, node, event, catalog, before); };
   switch (n.op) {
     case PredicateOp::always: return true;
-    case PredicateOp::logical_or:
-      return evaluate_node(p, n.left, event, catalog) || evaluate_node(p, n.right, event, catalog);
-    case PredicateOp::logical_and:
-      return evaluate_node(p, n.left, event, catalog) && evaluate_node(p, n.right, event, catalog);
-    case PredicateOp::logical_not: return !evaluate_node(p, n.left, event, catalog);
+    case PredicateOp::logical_or: return operand(n.left) || operand(n.right);
+    case PredicateOp::logical_and: return operand(n.left) && operand(n.right);
+    case PredicateOp::logical_not: return !operand(n.left);
     default: break;
+  }
+  if (n.field.empty()) {
+    const Number a = number_at(p, n.left, event, catalog, before);
+    const Number b = number_at(p, n.right, event, catalog, before);
+    return a.known && b.known && holds(n.op, compare_numbers(a, b));
   }
   // By id: names were resolved when the trigger was compiled.
   const Value* v = event.field(catalog, n.field_id);
@@ -97,6 +142,7 @@ bool evaluate_node(const Predicate& p, size_t at, const Event& event, const Cata
   // Two-valued logic: `price > 10` and `price <= 10` are both false where there is no price, and `not` of
   // either is true.
   if (!v) return false;
+  if (is_text_test(n.op)) return v->type == FieldType::text && text_holds(n.op, v->text, n.literals[0].text);
   if (n.op != PredicateOp::in) return holds(n.op, compare(*v, n.literals[0]));
   return std::any_of(n.literals.begin(), n.literals.end(),
                      [&](const Literal& l) { return compare(*v, l) == 0; });
@@ -114,13 +160,19 @@ std::string Predicate::text() const {
   return nodes.empty() ? "" : node_text(*this, nodes.size() - 1, Binding::loose);
 }
 
-bool Predicate::evaluate(const Event& event, const Catalog& catalog) const {
-  return nodes.empty() || evaluate_node(*this, nodes.size() - 1, event, catalog);
+bool Predicate::evaluate(const Event& event, const Catalog& catalog, const Value* before) const {
+  return nodes.empty() || evaluate_node(*this, nodes.size() - 1, event, catalog, before);
+}
+
+bool Predicate::refers() const {
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [](const Node& n) { return n.op == PredicateOp::reference; });
 }
 
 Status Predicate::resolve(const Catalog& catalog, uint16_t event) {
   for (Node& n : nodes) {
-    if (n.field.empty()) continue;
+    // A reference is about the step before: the compiler resolves it there.
+    if (n.field.empty() || n.op == PredicateOp::reference) continue;
     const std::string where = "column " + std::to_string(n.position + 1);
     const auto id = catalog.find_field(n.field);
     int declared = 0;
@@ -130,6 +182,10 @@ Status Predicate::resolve(const Catalog& catalog, uint16_t event) {
       const FieldDecl* field = catalog.field(static_cast<uint16_t>(e), *id);
       if (!field) continue;
       ++declared;
+      if (n.op == PredicateOp::value && !fits(field->type, FieldType::i64))
+        return argument_error(
+            "field '" + n.field + "' of type " + std::string(field_type_name(field->type)) + " in arithmetic",
+            "a number", where, "calculate with fields of numbers");
       for (const Literal& l : n.literals)
         if (!fits(field->type, l.type))
           return argument_error("field '" + n.field + "' compared with " + literal_text(l),

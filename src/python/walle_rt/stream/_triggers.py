@@ -13,13 +13,14 @@ from ._catalog import Catalog, EventKind, FieldType, Value
 from ._log import EventLog
 from ._picture import svg
 from ._steps import Step
+from ._zones import offset_changes
 
 
 @dataclass(frozen=True)
 class Firing:
     """A completed trigger.
 
-    ``seq`` is the completing event (for timers the last one before), ``ts`` and ``start_ts`` its end and
+    ``seq`` is the completing event (for timers and trailing absences the last one before), ``ts`` and ``start_ts`` its end and
     first event in microseconds, ``idempotency`` a 64-bit number equal in every replay, ``coalesced`` how many
     later firings this one stands for because the queue was full.
     """
@@ -49,8 +50,8 @@ class Trigger:
 
         Args:
             pattern: text of the trigger language, or steps.
-            clauses: within="10m", gap="5s", scope="page", every=True, once=True, cooldown="1h",
-                rate="3 per 1h", when="wifi".
+            clauses: within="10m", gap="5s", scope="by(item, page)", every=True, once=True or "per item",
+                cooldown="1h", rate="3 per 1h per user", during="not 22:00-07:00", when="wifi".
 
         Raises:
             ArgumentError: the text is no trigger; the message says line and column.
@@ -90,16 +91,23 @@ class Trigger:
 class TriggerSet:
     """All triggers of a device, matched together by one shared-prefix trie. One thread."""
 
-    def __init__(self, catalog: Catalog, *, queue: int = 256, utc_offset_s: float = 0.0) -> None:
+    def __init__(
+        self, catalog: Catalog, *, queue: int = 256, utc_offset_s: float = 0.0, zone: str | None = None
+    ) -> None:
         """Match events of ``catalog``.
 
         Args:
             catalog: what events may come.
             queue: how many firings may wait; a further one is folded into the newest of its trigger, or
                 drops the oldest.
-            utc_offset_s: seconds that local time is ahead of UTC, for ``daily``.
+            utc_offset_s: seconds that local time is ahead of UTC, for ``daily`` and ``during``.
+            zone: instead, an IANA time zone with its daylight saving: "Europe/Berlin".
+
+        Raises:
+            ArgumentError: there is no such zone.
         """
-        self._core = _core.stream.TriggerSet(catalog._core, queue, utc_offset_s)
+        changes = offset_changes(zone) if zone else []
+        self._core = _core.stream.TriggerSet(catalog._core, queue, utc_offset_s, changes)
 
     def add(self, name: str, trigger: Trigger | str) -> None:
         """Add or replace a trigger between two events; the others go on undisturbed."""
@@ -162,7 +170,9 @@ class TriggerSet:
 
     @property
     def stats(self) -> dict[str, int]:
-        """Counters and sizes, among them events, firings, suppressed, evicted_keys, dropped, memory_bytes."""
+        """Counters and sizes, among them events, firings, suppressed, evicted_keys, evicted_limits, dropped,
+        memory_bytes.
+        """
         return self._core.stats()
 
 
