@@ -30,6 +30,11 @@ uint16_t take_local(std::vector<uint16_t>& ids, uint16_t id) {
   return static_cast<uint16_t>(place);
 }
 
+// What was refused or removed leaves rows no wider.
+void drop_last_free(std::vector<uint16_t>& ids) {
+  while (!ids.empty() && ids.back() == kNone) ids.pop_back();
+}
+
 // Of several variants, an event may end more than one: with `every`, each would fire.
 bool needs_extra(const CompiledTrigger& t) {
   const TriggerSpec& s = t.spec;
@@ -37,18 +42,6 @@ bool needs_extra(const CompiledTrigger& t) {
          (s.every && t.variants.size() > 1);
 }
 
-uint64_t partition_hash(const Value& v) {
-  base::Hasher h;
-  // The type goes in, or the integer 1 and true would share a partition.
-  h.value(static_cast<uint8_t>(v.type));
-  if (v.type == FieldType::text)
-    h.text(v.text);
-  else
-    h.value(v.i);
-  // 0 means "in no partition". Two values in 2^63 may share one; a matcher that kept the texts would allocate
-  // in step().
-  return h.finish() | 1;
-}
 }  // namespace
 
 Matcher::Matcher(const Catalog& catalog, MatcherOptions options)
@@ -80,11 +73,15 @@ Result<uint16_t> Matcher::group_for(const CompiledTrigger& t) {
     return resource_error("by(field) scope number " + std::to_string(groups_.size()),
                           "at most " + std::to_string(kMaxGroups - 2) + " different fields", "matcher",
                           "remove tasks or share fields");
-  auto g = std::make_unique<Group>();
-  g->scope = scope;
-  g->by_field = field;
-  // All at once, because step() allocates nothing: 1, one per nested page, or kMaxKeys of a field.
-  g->partitions.resize(scope == Scope::device ? 1 : scope == Scope::page ? kMaxOpenPages : kMaxKeys);
+  auto g = std::make_unique<Group>(Group{.scope = scope,
+                                         .by_field = field,
+                                         .by = scope == Scope::by ? t.spec.by : "",
+                                         .trie = {},
+                                         .trigger_ids = {},
+                                         .absence_ids = {},
+                                         .evicted = {},
+                                         .partitions = partitions_of(scope, t.spec.by)});
+  if (scope == Scope::device) g->partitions.take(0);
   groups_.push_back(std::move(g));
   return static_cast<uint16_t>(groups_.size() - 1);
 }
@@ -117,19 +114,6 @@ std::vector<uint16_t> Matcher::intern_predicates(const CompiledTrigger& t) {
   return out;
 }
 
-// All partitions have room for every node, guard and trigger
-// of their trie, so that a step never grows anything.
-void Matcher::fit_partitions(Group& g) {
-  for (Partition& p : g.partitions) {
-    tight::grow_to(p.slots, g.trie.node_capacity());
-    tight::grow_to(p.guards, g.trie.guard_capacity());
-    tight::grow_to(p.barriers, g.trigger_ids.size());
-    // A number given out again must not inherit the partial matches of its former owner.
-    for (const uint16_t n : g.trie.free_nodes()) p.slots[n] = {};
-    for (const uint16_t n : g.trie.free_guards()) p.guards[n] = 0;
-  }
-}
-
 // The chains and the trailing absence of `t`; on an error nothing of it stays.
 Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, uint16_t id, Hot& hot) {
   const uint64_t within = key_limit(t.spec.within_us.value_or(-1));
@@ -139,8 +123,9 @@ Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, 
     // Backwards over what succeeded; remove_chain() of a chain that add_chain() refused would remove another
     // task's.
     while (added-- > 0) g.trie.remove_chain(resolve(t.variants[added], predicates), local);
+    if (hot.absence != kNone) drop_absence(g, hot.absence);
     for (const uint16_t p : predicates) memo_.release(p);
-    fit_partitions(g);
+    forget_free_numbers(g);
     return s;
   };
   for (; added < t.variants.size(); ++added)
@@ -153,10 +138,9 @@ Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, 
     absences_[hot.absence] = {.for_us = t.spec.absent_us,
                               .guard = *guard,
                               .trigger = id,
-                              .pending = std::vector<Pending>(g.partitions.size())};
-    // An absence waits at most once in each partition: armed by an event, which allocates nothing.
-    timers_.reserve(timers_.size() + absences_.size() * kMaxKeys + hot_.size() + kSpareTimers);
+                              .place = take_local(g.absence_ids, hot.absence)};
   }
+  if (Status s = check_room(g); !s.ok()) return undo(std::move(s));
   return {};
 }
 
@@ -189,16 +173,25 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
   Group& g = *groups_[group];
   const uint16_t id = take_free(free_triggers_, hot_);
   hot.local = take_local(g.trigger_ids, id);
+  tight::grow_to(fired_, hot_.size());
   if (Status s = add_to_trie(g, t, hot.local, id, hot); !s.ok()) {
     g.trigger_ids[hot.local] = kNone;
+    drop_last_free(g.trigger_ids);
     free_triggers_.push_back(id);
     return s.take_error();
   }
   if (needs_extra(t)) hot.extra = add_extra(t);
   fit_partitions(g);
-  for (Partition& p : g.partitions) p.barriers[hot.local] = key_;  // only what starts from now on
+  for (Partition& p : g.partitions)
+    if (p.taken) p.barriers[hot.local] = key_;  // only what starts from now on
   hot_[id] = hot;
+  fired_[id] = {};
+  if (g.scope != Scope::device) {
+    tight::grow_to(g.evicted, g.trigger_ids.size());
+    g.evicted[hot.local] = {};
+  }
   ++live_triggers_;
+  reserve_timers();
   if (t.spec.timer != TimerKind::none) start_timer(id, now_);
   return id;
 }
@@ -209,11 +202,7 @@ void Matcher::remove(uint16_t id, const CompiledTrigger& t) {
   Group& g = *groups_[hot.group];
   const std::vector<uint16_t> predicates = intern_predicates(t);
   for (const auto& chain : t.variants) g.trie.remove_chain(resolve(chain, predicates), hot.local);
-  if (hot.absence != kNone) {
-    g.trie.release_guard(absences_[hot.absence].guard);
-    absences_[hot.absence] = {};
-    free_absences_.push_back(hot.absence);
-  }
+  if (hot.absence != kNone) drop_absence(g, hot.absence);
   for (const uint16_t p : predicates) {  // the one just taken and the one of add()
     memo_.release(p);
     memo_.release(p);
@@ -228,44 +217,25 @@ void Matcher::remove(uint16_t id, const CompiledTrigger& t) {
   rewind_idle();
   g.trigger_ids[hot.local] = kNone;
   hot = {};
+  drop_last_free(g.trigger_ids);
   free_triggers_.push_back(id);
-  fit_partitions(g);
+  forget_free_numbers(g);
   --live_triggers_;
 }
 
-// The partition of a page or by(field) scope; nullptr when the event is in none. The least recently used key
-// gives way to a new one.
-Partition* Matcher::partition_for(Group& g, const Event& e) {
-  uint64_t wanted = 0;
-  if (g.scope == Scope::page) {
-    wanted = e.page_instance;
-  } else if (const Value* v = e.field(catalog_, g.by_field)) {
-    wanted = partition_hash(*v);
-  }
-  // No page, or no such field: the event does not exist for this scope.
-  if (!wanted) return nullptr;
-  Partition* oldest = &g.partitions[0];
+void Matcher::drop_absence(Group& g, uint16_t absence) {
+  Absence& a = absences_[absence];
+  g.trie.release_guard(a.guard);
   for (Partition& p : g.partitions) {
-    if (p.used && p.key == wanted) return &p;
-    // A free one has used = 0 and so is the oldest. Linear over 16 or 64: they lie in a row, and a hash table
-    // would have to be kept in order of use as well.
-    if (p.used < oldest->used) oldest = &p;
+    // Its timers go with the trigger.
+    if (a.place >= g.partitions.shape().absences) break;
+    if (p.taken && p.pending[a.place].armed) g.partitions.end_wait(p);
+    p.pending[a.place] = {};
   }
-  if (oldest->used) {
-    const size_t at = oldest - g.partitions.data();
-    // Counted only if something was under way: giving up an empty key costs nobody a firing.
-    stats_.evicted_keys +=
-        std::any_of(oldest->slots.begin(), oldest->slots.end(), [](const Slot& s) { return s.start != 0; });
-    std::fill(oldest->slots.begin(), oldest->slots.end(), Slot{});
-    std::fill(oldest->guards.begin(), oldest->guards.end(), 0);
-    std::fill(oldest->barriers.begin(), oldest->barriers.end(), 0);
-    for (Absence& a : absences_)
-      if (a.trigger != kNone && groups_[hot_[a.trigger].group].get() == &g) a.pending[at].armed = 0;
-  }
-  oldest->key = wanted;
-  oldest->previous = 0;
-  oldest->lives = 0;
-  return oldest;
+  g.absence_ids[a.place] = kNone;
+  drop_last_free(g.absence_ids);
+  a = {};
+  free_absences_.push_back(absence);
 }
 
 // The catalogue may have grown since the last event.
@@ -282,9 +252,10 @@ void Matcher::update_states(const Event& e) {
   states_ = e.flags & kStateOn ? states_ | bit : states_ & ~bit;
 }
 
-void Matcher::step(const Event& e) {
+void Matcher::step(const Event& e, FiringSink& sink) {
+  sink_ = &sink;
   ++stats_.events;
-  if (!started_) advance(e.ts);
+  if (!started_) advance(e.ts, sink);
   // Before the event is matched: what was due earlier is not broken by it.
   if (idle_next_ < idle_.size() || !timers_.empty()) fire_due(e.ts);
   last_seq_ = e.seq;
@@ -308,9 +279,9 @@ void Matcher::step(const Event& e) {
   const uint16_t page = kind == EventKind::app_state ? kNoPage : e.page;
   for (const auto& group : groups_) {
     Group& g = *group;
-    Partition* p = g.scope == Scope::device ? &g.partitions[0] : partition_for(g, e);
+    if (g.trigger_ids.empty()) continue;  // all of its triggers are gone, and its rows with them
+    Partition* p = g.scope == Scope::device ? &g.partitions[0] : partition_for(g, e, kind);
     if (!p) continue;
-    p->used = key;
     g.trie.step(e.event, page, key, *p, memo_,
                 [&](uint16_t local, uint64_t start) { complete(g, *p, local, start, e, key); });
     p->previous = key;
@@ -329,7 +300,7 @@ void Matcher::complete(Group& g, Partition& p, uint16_t local, uint64_t start, c
     if (hot.every) x.last_match = key;
   }
   if (hot.absence != kNone) {
-    arm(absences_[hot.absence], p, static_cast<uint16_t>(&p - g.partitions.data()), start, key);
+    arm(g, absences_[hot.absence], p, start, key);
     return;
   }
   // skip_past: the next match must start behind this event.
@@ -339,14 +310,15 @@ void Matcher::complete(Group& g, Partition& p, uint16_t local, uint64_t start, c
 
 // Only the earliest completion matters: firing at its deadline skips past all that started before the
 // deadline, and what breaks it also breaks the later ones, which are all younger than its time.
-void Matcher::arm(Absence& a, Partition& p, uint16_t partition, uint64_t start, uint64_t key) {
-  Pending& pending = a.pending[partition];
+void Matcher::arm(Group& g, const Absence& a, Partition& p, uint64_t start, uint64_t key) {
+  Pending& pending = p.pending[a.place];
   if (pending.armed && p.guards[a.guard] <= pending.armed) return;
+  if (!pending.armed) g.partitions.add_wait(p);
   pending.armed = key;
   pending.start = start;
   if (pending.queued) return;  // its old timer finds the new deadline
   pending.queued = true;
-  push_timer({time_of(key) + a.for_us, a.trigger, partition});
+  push_timer({time_of(key) + a.for_us, a.trigger, g.partitions.number(p)});
 }
 
 bool Matcher::states_allow(const Extra& x) const {
@@ -362,6 +334,7 @@ void Matcher::fire(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts) {
                       (!x.recent.empty() && x.recent[x.next] != kNever && ts - x.recent[x.next] < x.rate_us);
     if (held) {
       ++stats_.suppressed;
+      ++x.suppressed;
       return;
     }
     x.fired = true;
@@ -373,11 +346,13 @@ void Matcher::fire(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts) {
     }
   }
   ++stats_.firings;
-  queue_.push({.trigger = id,
-               .seq = seq,
-               .ts = ts,
-               .start_ts = start_ts,
-               .idempotency = base::mix(base::mix(hot.fingerprint, seq), static_cast<uint64_t>(ts))});
+  ++fired_[id].count;
+  fired_[id].last_ts = ts;
+  sink_->fired({.trigger = id,
+                .seq = seq,
+                .ts = ts,
+                .start_ts = start_ts,
+                .idempotency = base::mix(base::mix(hot.fingerprint, seq), static_cast<uint64_t>(ts))});
 }
 
 size_t Matcher::node_count() const {
@@ -394,15 +369,14 @@ size_t Matcher::edge_count() const {
 
 size_t Matcher::memory_bytes() const {
   using tight::bytes;
-  size_t total = memo_.memory_bytes() + bytes(kinds_) + bytes(groups_) + bytes(hot_) + bytes(free_triggers_) +
+  size_t total = memo_.memory_bytes() + bytes(kinds_) + bytes(groups_) + bytes(hot_) + bytes(fired_) +
+                 bytes(free_triggers_) +
                  bytes(extras_) + bytes(free_extras_) + bytes(absences_) + bytes(free_absences_) +
                  bytes(timers_) + bytes(idle_) + queue_.memory_bytes();
   for (const Extra& x : extras_) total += bytes(x.when) + bytes(x.recent);
-  for (const Absence& a : absences_) total += bytes(a.pending);
-  for (const auto& g : groups_) {
-    total += sizeof(Group) + g->trie.memory_bytes() + bytes(g->trigger_ids) + bytes(g->partitions);
-    for (const Partition& p : g->partitions) total += bytes(p.slots) + bytes(p.guards) + bytes(p.barriers);
-  }
+  for (const auto& g : groups_)
+    total += sizeof(Group) + g->trie.memory_bytes() + bytes(g->trigger_ids) + bytes(g->absence_ids) +
+             bytes(g->evicted) + bytes(g->by) + g->partitions.memory_bytes();
   return total;
 }
 

@@ -17,7 +17,6 @@ inline constexpr int kMaxSteps = 16;        // after counts are written out
 inline constexpr int kMaxOptional = 4;      // optional steps: each doubles the variants
 inline constexpr size_t kMaxAtoms = 4096;   // of one trigger, after counts and optional steps are written out
 inline constexpr size_t kMaxNodes = 65535;  // all tasks together, per scope
-inline constexpr size_t kMaxKeys = 64;      // values kept per by(field) scope
 inline constexpr int kMaxRate = 64;
 // A leap year. Keys of events hold 570 years, so that no sum of a time and a duration overflows.
 inline constexpr int64_t kMaxDurationUs = 366 * kDayUs;
