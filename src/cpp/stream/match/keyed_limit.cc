@@ -106,9 +106,11 @@ void KeyedLimit::put(base::ByteWriter& out) const {
 }
 
 void KeyedLimit::get(base::ByteReader& in) {
-  clear();
+  base::ByteReader ahead = in;
   // A forged one may count otherwise.
-  if (in.get<uint32_t>() != static_cast<uint32_t>(count_)) return in.fail();
+  if (ahead.get<uint32_t>() != static_cast<uint32_t>(count_)) return pass(in);
+  in = ahead;
+  clear();
   for (uint32_t n = in.count(sizeof(uint64_t) * (1 + count_)); n-- > 0 && in.ok();) {
     const auto key = in.get<uint64_t>();
     for (int i = 0; i < count_; ++i) {

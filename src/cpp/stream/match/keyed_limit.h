@@ -27,7 +27,7 @@ class KeyedLimit {
 
   // The keys with their times, the least recently fired first.
   void put(base::ByteWriter& out) const;
-  // Fails where the bytes are none of put(); what does not fit is passed over.
+  // What put() wrote; that of another limit is passed over.
   void get(base::ByteReader& in);
   static void pass(base::ByteReader& in);  // reads over one
   void clear();

@@ -32,6 +32,11 @@ uint16_t take_local(std::vector<uint16_t>& ids, uint16_t id) {
   return static_cast<uint16_t>(place);
 }
 
+// What was refused or removed leaves rows no wider.
+void drop_last_free(std::vector<uint16_t>& ids) {
+  while (!ids.empty() && ids.back() == kNone) ids.pop_back();
+}
+
 // Of several variants, an event may end more than one: with `every`, each would fire.
 bool needs_extra(const CompiledTrigger& t) {
   const TriggerSpec& s = t.spec;
@@ -40,19 +45,13 @@ bool needs_extra(const CompiledTrigger& t) {
          (s.every && t.variants.size() > 1);
 }
 
-// Of a scope. A session's partition also waits for absences after it has ended: as many sessions as that.
-size_t partition_count(Scope scope) {
-  constexpr size_t kKeptSessions = 64;
-  if (scope == Scope::device) return 1;
-  if (scope == Scope::session) return kKeptSessions;
-  return scope == Scope::page ? kMaxOpenPages : kMaxKeys;
-}
 }  // namespace
 
 Matcher::Matcher(const Catalog& catalog, MatcherOptions options)
     : catalog_(catalog),
-      local_(options.utc_offset_us, std::move(options.offset_changes)),
-      queue_(options.queue_capacity) {
+      options_(std::move(options)),
+      local_(options_.utc_offset_us, std::move(options_.offset_changes)),
+      queue_(options_.queue_capacity) {
   memo_.catalog = &catalog_;
   learn_kinds();
 }
@@ -77,11 +76,15 @@ Result<uint16_t> Matcher::group_for(const CompiledTrigger& t) {
     return resource_error("by(field) scope number " + std::to_string(groups_.size()),
                           "at most " + std::to_string(kMaxGroups - 3) + " different fields", "matcher",
                           "remove tasks or share fields");
-  auto g = std::make_unique<Group>();
-  g->scope = scope;
-  g->by = t.by;
-  // All at once, because step() allocates nothing.
-  g->partitions.resize(partition_count(scope));
+  auto g = std::make_unique<Group>(Group{.scope = scope,
+                                         .by = t.by,
+                                         .by_text = format_key(t.spec.by),
+                                         .trie = {},
+                                         .trigger_ids = {},
+                                         .absence_ids = {},
+                                         .evicted = {},
+                                         .partitions = partitions_of(scope, format_key(t.spec.by))});
+  if (scope == Scope::device) g->partitions.take(0);
   groups_.push_back(std::move(g));
   return static_cast<uint16_t>(groups_.size() - 1);
 }
@@ -117,19 +120,6 @@ std::vector<uint16_t> Matcher::intern_predicates(const CompiledTrigger& t) {
   return out;
 }
 
-// All partitions have room for every node, guard and trigger
-// of their trie, so that a step never grows anything.
-void Matcher::fit_partitions(Group& g) {
-  for (Partition& p : g.partitions) {
-    tight::grow_to(p.slots, g.trie.node_capacity());
-    tight::grow_to(p.guards, g.trie.guard_capacity());
-    tight::grow_to(p.barriers, g.trigger_ids.size());
-    // A number given out again must not inherit the partial matches of its former owner.
-    for (const uint16_t n : g.trie.free_nodes()) p.slots[n] = {};
-    for (const uint16_t n : g.trie.free_guards()) p.guards[n] = 0;
-  }
-}
-
 // The chains and the trailing absence of `t`; on an error nothing of it stays.
 Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, uint16_t id, Hot& hot) {
   // An aggregate asks for its window itself.
@@ -141,8 +131,9 @@ Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, 
     // Backwards over what succeeded; remove_chain() of a chain that add_chain() refused would remove another
     // task's.
     while (added-- > 0) g.trie.remove_chain(resolve(t.variants[added], predicates, t.fingerprint), local);
+    if (hot.absence != kNone) drop_absence(g, hot.absence);
     for (const uint16_t p : predicates) memo_.release(p);
-    fit_partitions(g);
+    forget_free_numbers(g);
     return s;
   };
   for (; added < t.variants.size(); ++added)
@@ -156,10 +147,9 @@ Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, 
     absences_[hot.absence] = {.for_us = t.spec.absent_us,
                               .guard = *guard,
                               .trigger = id,
-                              .pending = std::vector<Pending>(g.partitions.size())};
-    // An absence waits at most once in each partition: armed by an event, which allocates nothing.
-    timers_.reserve(timers_.size() + absences_.size() * kMaxKeys + hot_.size() + kSpareTimers);
+                              .place = take_local(g.absence_ids, hot.absence)};
   }
+  if (Status s = check_room(g); !s.ok()) return undo(std::move(s));
   return {};
 }
 
@@ -174,9 +164,7 @@ Status Matcher::take_cells(Group& g, const CompiledTrigger& t, Extra& x, uint16_
 }
 
 void Matcher::drop_cells(Group& g, uint16_t first) {
-  if (first == kNone) return;
-  const size_t count = g.trie.release_cells(first);
-  for (Partition& p : g.partitions) std::fill_n(p.guards.begin() + first, count, 0);
+  if (first != kNone) g.trie.release_cells(first);
 }
 
 uint16_t Matcher::add_extra(const CompiledTrigger& t) {
@@ -219,8 +207,10 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
   Group& g = *groups_[group];
   const uint16_t id = take_free(free_triggers_, hot_);
   hot.local = take_local(g.trigger_ids, id);
+  tight::grow_to(fired_, hot_.size());
   if (Status s = add_to_trie(g, t, hot.local, id, hot); !s.ok()) {
     g.trigger_ids[hot.local] = kNone;
+    drop_last_free(g.trigger_ids);
     free_triggers_.push_back(id);
     return s.take_error();
   }
@@ -233,11 +223,18 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
     return s.take_error();
   }
   fit_partitions(g);
-  for (Partition& p : g.partitions) p.barriers[hot.local] = key_;  // only what starts from now on
+  for (Partition& p : g.partitions)
+    if (p.taken) p.barriers[hot.local] = key_;  // only what starts from now on
   tight::grow_to(orders_, hot_.size());
   orders_[id] = next_order_++;
   if (done_.capacity() < hot_.size()) done_.reserve(hot_.capacity());
+  fired_[id] = {};
+  if (g.scope != Scope::device) {
+    tight::grow_to(g.evicted, g.trigger_ids.size());
+    g.evicted[hot.local] = {};
+  }
   ++live_triggers_;
+  reserve_timers();
   if (t.spec.timer != TimerKind::none) start_timer(id, now_);
   return id;
 }
@@ -249,12 +246,7 @@ void Matcher::remove(uint16_t id, const CompiledTrigger& t) {
   const std::vector<uint16_t> predicates = intern_predicates(t);
   for (const auto& chain : t.variants)
     g.trie.remove_chain(resolve(chain, predicates, t.fingerprint), hot.local);
-  if (hot.absence != kNone) {
-    g.trie.release_guard(absences_[hot.absence].guard);
-    drop_cells(g, absences_[hot.absence].keys);
-    absences_[hot.absence] = {};
-    free_absences_.push_back(hot.absence);
-  }
+  if (hot.absence != kNone) drop_absence(g, hot.absence);
   for (const uint16_t p : predicates) {  // the one just taken and the one of add()
     memo_.release(p);
     memo_.release(p);
@@ -270,52 +262,16 @@ void Matcher::remove(uint16_t id, const CompiledTrigger& t) {
   rewind_idle();
   g.trigger_ids[hot.local] = kNone;
   hot = {};
+  drop_last_free(g.trigger_ids);
   free_triggers_.push_back(id);
-  fit_partitions(g);
+  forget_free_numbers(g);
   --live_triggers_;
-}
-
-// One of a key; the least recently used gives way to a new one.
-Partition* Matcher::partition_for(Group& g, uint64_t wanted, uint64_t outer) {
-  for (Partition& p : g.partitions)
-    if (p.used && p.key == wanted) return &p;
-  Partition& p = give_way(g);
-  p.key = wanted;
-  p.outer = outer;
-  p.previous = 0;
-  p.lives = 0;
-  return &p;
-}
-
-// A free one has used = 0 and so is the oldest.
-Partition& Matcher::give_way(Group& g) {
-  Partition* oldest = &g.partitions[0];
-  for (Partition& p : g.partitions)
-    if (p.used < oldest->used) oldest = &p;
-  if (!oldest->used) return *oldest;
-  const size_t at = oldest - g.partitions.data();
-  bool lost = false;
-  for (Absence& a : absences_)
-    if (a.trigger != kNone && groups_[hot_[a.trigger].group].get() == &g) {
-      lost |= a.pending[at].armed != 0;
-      a.pending[at].armed = 0;
-    }
-  // Counted only if something was under way: giving up an empty key costs nobody a firing. Nothing goes on in
-  // a session that has ended, but waiting.
-  if (g.scope != Scope::session)
-    lost |=
-        std::any_of(oldest->slots.begin(), oldest->slots.end(), [](const Slot& s) { return s.start != 0; });
-  stats_.evicted_keys += lost;
-  std::fill(oldest->slots.begin(), oldest->slots.end(), Slot{});
-  std::fill(oldest->guards.begin(), oldest->guards.end(), 0);
-  std::fill(oldest->barriers.begin(), oldest->barriers.end(), 0);
-  return *oldest;
 }
 
 // Those that an event belongs to. One that has no field of a key within a page belongs to all keys of its
 // page, whose matches it goes on with: it begins none.
 template <class Visit>
-void Matcher::visit_partitions(Group& g, const Event& e, Visit&& visit) {
+void Matcher::visit_partitions(Group& g, const Event& e, EventKind kind, Visit&& visit) {
   if (g.scope == Scope::device) return visit(g.partitions[0], true);
   ScopeKey key;
   if (g.scope == Scope::page)
@@ -324,10 +280,36 @@ void Matcher::visit_partitions(Group& g, const Event& e, Visit&& visit) {
     key.key = e.session + 1;  // 0 is a session like any other
   else
     key = scope_key(g.by, e, catalog_);
-  if (key.key) return visit(*partition_for(g, key.key, key.outer), true);
+  // The page's own events are matched first; then nothing more is expected of it.
+  const bool ends = kind == EventKind::page_exit && (g.scope == Scope::page || g.by.page);
+  if (key.key) {
+    Partition& p = *partition_for(g, key.key, key.outer);
+    visit(p, true);
+    if (ends) g.partitions.close(p);
+    return;
+  }
   if (!key.outer) return;
-  for (Partition& p : g.partitions)
-    if (p.used && p.outer == key.outer) visit(p, false);
+  for (Partition& p : g.partitions) {
+    if (!p.taken || p.outer != key.outer) continue;
+    visit(p, false);
+    if (ends) g.partitions.close(p);
+  }
+}
+
+void Matcher::drop_absence(Group& g, uint16_t absence) {
+  Absence& a = absences_[absence];
+  g.trie.release_guard(a.guard);
+  drop_cells(g, a.keys);
+  for (Partition& p : g.partitions) {
+    // Its timers go with the trigger.
+    if (a.place >= g.partitions.shape().absences) break;
+    if (p.taken && p.pending[a.place].armed) g.partitions.end_wait(p);
+    p.pending[a.place] = {};
+  }
+  g.absence_ids[a.place] = kNone;
+  drop_last_free(g.absence_ids);
+  a = {};
+  free_absences_.push_back(absence);
 }
 
 // The catalogue may have grown since the last event.
@@ -344,9 +326,10 @@ void Matcher::update_states(const Event& e) {
   states_ = e.flags & kStateOn ? states_ | bit : states_ & ~bit;
 }
 
-void Matcher::step(const Event& e) {
+void Matcher::step(const Event& e, FiringSink& sink) {
+  sink_ = &sink;
   ++stats_.events;
-  if (!started_) advance(e.ts);
+  if (!started_) advance(e.ts, sink);
   // Before the event is matched: what was due earlier is not broken by it.
   if (idle_next_ < idle_.size() || !timers_.empty()) fire_due(e.ts);
   last_seq_ = e.seq;
@@ -365,24 +348,25 @@ void Matcher::step(const Event& e) {
   const uint16_t page = kind == EventKind::app_state ? kNoPage : e.page;
   for (const auto& group : groups_) {
     Group& g = *group;
-    visit_partitions(g, e, [&](Partition& p, bool begins) {
-      p.used = key;
+    if (g.trigger_ids.empty()) continue;  // all of its triggers are gone, and its rows with them
+    visit_partitions(g, e, kind, [&](Partition& p, bool begins) {
       g.trie.step(e.event, page, key, p, memo_, begins,
                   [&](uint16_t local, uint64_t start) { complete(g, p, local, start, e, key); });
       p.previous = key;
     });
   }
-  if (!done_.empty()) deliver();
+  if (!done_.empty()) give_done(e);
 }
 
 // In the order in which triggers were added, whatever the trie's.
-void Matcher::deliver() {
+void Matcher::give_done(const Event& e) {
   if (done_.size() > 1)
-    std::sort(done_.begin(), done_.end(), [&](const Firing& a, const Firing& b) {
-      return std::tie(orders_[a.trigger], a.start_ts, a.idempotency) <
-             std::tie(orders_[b.trigger], b.start_ts, b.idempotency);
+    std::sort(done_.begin(), done_.end(), [&](const Done& a, const Done& b) {
+      return std::tie(orders_[a.trigger], a.start, a.partition) <
+             std::tie(orders_[b.trigger], b.start, b.partition);
     });
-  for (const Firing& f : done_) queue_.push(f);
+  for (const Done& d : done_)
+    give(d.trigger, e.seq, e.ts, time_of(d.start), &groups_[hot_[d.trigger].group]->partitions[d.partition]);
   done_.clear();
 }
 
@@ -409,12 +393,15 @@ void Matcher::complete(Group& g, Partition& p, uint16_t local, uint64_t start, c
     keys = limit_keys(hot.extra, e);
   }
   if (waits) {
-    arm(absences_[hot.absence], p, static_cast<uint16_t>(&p - g.partitions.data()), start, key, keys);
+    arm(g, absences_[hot.absence], p, start, key, keys);
     return;
   }
   // skip_past: the next match must start behind this event.
   if (!hot.every) p.barriers[local] = key;
-  fire(id, e.seq, e.ts, time_of(start), keys, g.scope == Scope::by ? p.key : 0);
+  if (!passes(id, e.ts, keys)) return;
+  // Only where an event belongs to several keys, each of which may fire, are there more than triggers.
+  if (done_.size() == done_.capacity()) give_done(e);
+  done_.push_back({.start = start, .partition = g.partitions.number(p), .trigger = id});
 }
 
 Matcher::LimitKeys Matcher::limit_keys(uint16_t extra, const Event& e) const {
@@ -426,16 +413,17 @@ Matcher::LimitKeys Matcher::limit_keys(uint16_t extra, const Event& e) const {
 
 // Only the earliest completion matters: firing at its deadline skips past all that started before the
 // deadline, and what breaks it also breaks the later ones, which are all younger than its time.
-void Matcher::arm(Absence& a, Partition& p, uint16_t partition, uint64_t start, uint64_t key,
+void Matcher::arm(Group& g, const Absence& a, Partition& p, uint64_t start, uint64_t key,
                   const LimitKeys& keys) {
-  Pending& pending = a.pending[partition];
+  Pending& pending = p.pending[a.place];
   if (pending.armed && p.guards[a.guard] <= pending.armed) return;
+  if (!pending.armed) g.partitions.add_wait(p);
   pending.armed = key;
   pending.start = start;
-  if (a.keys != kNone) std::copy(keys.begin(), keys.end(), p.guards.begin() + a.keys);
+  if (a.keys != kNone) std::copy(keys.begin(), keys.end(), p.guards + a.keys);
   if (pending.queued) return;  // its old timer finds the new deadline
   pending.queued = true;
-  push_timer({time_of(key) + a.for_us, orders_[a.trigger], a.trigger, partition});
+  push_timer({time_of(key) + a.for_us, orders_[a.trigger], a.trigger, g.partitions.number(p)});
 }
 
 bool Matcher::states_allow(const Extra& x) const {
@@ -465,26 +453,30 @@ void Matcher::note_firing(Extra& x, int64_t ts, const LimitKeys& keys) {
   x.next = (x.next + 1) % x.recent.size();
 }
 
-void Matcher::fire(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts, const LimitKeys& keys,
-                   uint64_t salt) {
+// Whether its limits let it fire now, which then counts.
+bool Matcher::passes(uint16_t id, int64_t ts, const LimitKeys& keys) {
   const Hot& hot = hot_[id];
   if (hot.extra != kNone) {
     Extra& x = extras_[hot.extra];
     if (is_held(x, ts, keys)) {
       ++stats_.suppressed;
-      return;
+      ++x.suppressed;
+      return false;
     }
     note_firing(x, ts, keys);
   }
   ++stats_.firings;
-  // Only where an event belongs to several keys, each of which may fire, are there more than triggers.
-  if (done_.size() == done_.capacity()) deliver();
-  const uint64_t name = base::mix(base::mix(hot.fingerprint, seq), static_cast<uint64_t>(ts));
-  done_.push_back({.trigger = id,
-                   .seq = seq,
-                   .ts = ts,
-                   .start_ts = start_ts,
-                   .idempotency = salt ? base::mix(name, salt) : name});
+  ++fired_[id].count;
+  fired_[id].last_ts = ts;
+  return true;
+}
+
+// `p`: null for timers. Of several keys each may fire at one event, or have one deadline.
+void Matcher::give(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts, const Partition* p) {
+  const Hot& hot = hot_[id];
+  uint64_t name = base::mix(base::mix(hot.fingerprint, seq), static_cast<uint64_t>(ts));
+  if (p && groups_[hot.group]->scope == Scope::by) name = base::mix(name, p->key);
+  sink_->fired({.trigger = id, .seq = seq, .ts = ts, .start_ts = start_ts, .idempotency = name});
 }
 
 MatcherStats Matcher::stats() const {
@@ -510,21 +502,18 @@ size_t Matcher::edge_count() const {
 
 size_t Matcher::memory_bytes() const {
   using tight::bytes;
-  size_t total = memo_.memory_bytes() + bytes(kinds_) + bytes(groups_) + bytes(hot_) + bytes(free_triggers_) +
-                 bytes(extras_) + bytes(free_extras_) + bytes(absences_) + bytes(free_absences_) +
-                 bytes(timers_) + bytes(idle_) + bytes(orders_) + bytes(done_) + queue_.memory_bytes() +
-                 local_.memory_bytes();
+  size_t total = memo_.memory_bytes() + bytes(kinds_) + bytes(groups_) + bytes(hot_) + bytes(fired_) +
+                 bytes(free_triggers_) + bytes(extras_) + bytes(free_extras_) + bytes(absences_) +
+                 bytes(free_absences_) + bytes(timers_) + bytes(idle_) + bytes(orders_) + bytes(done_) +
+                 queue_.memory_bytes() + local_.memory_bytes();
   for (const Extra& x : extras_) {
     total += bytes(x.when) + bytes(x.recent) + bytes(x.per_key) + bytes(x.during);
     for (const PerKey& k : x.per_key) total += bytes(k.key.fields) + k.limit.memory_bytes();
     if (x.aggregate) total += sizeof(AggregateTrigger);
   }
-  for (const Absence& a : absences_) total += bytes(a.pending);
-  for (const auto& g : groups_) {
-    total += sizeof(Group) + g->trie.memory_bytes() + bytes(g->trigger_ids) + bytes(g->partitions) +
-             bytes(g->by.fields);
-    for (const Partition& p : g->partitions) total += bytes(p.slots) + bytes(p.guards) + bytes(p.barriers);
-  }
+  for (const auto& g : groups_)
+    total += sizeof(Group) + g->trie.memory_bytes() + bytes(g->trigger_ids) + bytes(g->absence_ids) +
+             bytes(g->evicted) + bytes(g->by.fields) + bytes(g->by_text) + g->partitions.memory_bytes();
   return total;
 }
 

@@ -60,18 +60,45 @@ void Matcher::start_timer(uint16_t id, int64_t now) {
     if (static_cast<size_t>(at - idle_.begin()) < idle_next_) ++idle_next_;
     return;
   }
-  timers_.reserve(timers_.size() + hot_.size() + kSpareTimers);
-  if (started_ || now_) push_timer({next_period(x, now), orders_[id], id, kNone});
+  reserve_timers();
+  if (started_ || now_) push_timer({next_period(x, now), orders_[id], id, kNoPartition});
 }
 
-void Matcher::advance(int64_t ts) {
+// How many may wait at once: one of each timer trigger, one of an absence in each row of its scope.
+size_t Matcher::timers_at_most(bool all_keys) const {
+  size_t n = live_triggers_;
+  for (const auto& g : groups_)
+    n += g->absence_ids.size() * (all_keys ? g->partitions.most() : g->partitions.size());
+  return n;
+}
+
+// An event arms absences and pushes periods, and allocates nothing for that.
+void Matcher::reserve_timers() {
+  const size_t needed = timers_at_most(false);
+  if (timers_.capacity() >= needed) return;
+  timers_.reserve(needed + needed / 4 + kSpareTimers);
+}
+
+std::optional<int64_t> Matcher::next_deadline() const {
+  std::optional<int64_t> at;
+  if (!timers_.empty()) at = timers_[0].deadline;
+  if (idle_next_ < idle_.size() && (started_ || now_)) {
+    const int64_t idle = last_ts_ + idle_[idle_next_].first;
+    at = at ? std::min(*at, idle) : idle;
+  }
+  // Deadlines are strict: what is due at a time fires behind it.
+  return at ? std::optional(*at + 1) : std::nullopt;
+}
+
+void Matcher::advance(int64_t ts, FiringSink& sink) {
+  sink_ = &sink;
   if (!started_ && !now_) {  // time begins: timers added before get their first deadline
     now_ = last_ts_ = ts;
     for (size_t id = 0; id < hot_.size(); ++id) {
       if (!hot_[id].live || hot_[id].extra == kNone) continue;
       const Extra& x = extras_[hot_[id].extra];
       if (x.timer == TimerKind::every || x.timer == TimerKind::daily)
-        push_timer({next_period(x, ts), orders_[id], static_cast<uint16_t>(id), kNone});
+        push_timer({next_period(x, ts), orders_[id], static_cast<uint16_t>(id), kNoPartition});
     }
   }
   // Time does not go back; a caller whose clock does is ignored until it has caught up.
@@ -87,37 +114,36 @@ void Matcher::fire_due(int64_t before) {
     const bool idle = idle_next_ < idle_.size() && last_ts_ + idle_[idle_next_].first < before;
     const bool timer = !timers_.empty() && timers_[0].deadline < before;
     if (!idle && !timer) return;
-    // One at a time: due times decide their order.
     // Of equal deadlines the idle one first: some order must be fixed, or replays would differ.
     if (idle && (!timer || last_ts_ + idle_[idle_next_].first <= timers_[0].deadline)) {
       const auto [after, id] = idle_[idle_next_++];
       const Extra& x = extras_[hot_[id].extra];
-      if (states_allow(x) && is_time(x, last_ts_ + after))
-        fire(id, last_seq_, last_ts_ + after, last_ts_, {}, 0);
-      deliver();
+      if (states_allow(x) && is_time(x, last_ts_ + after) && passes(id, last_ts_ + after, {}))
+        give(id, last_seq_, last_ts_ + after, last_ts_, nullptr);
       continue;
     }
     const Timer t = timers_[0];
     std::pop_heap(timers_.begin(), timers_.end(), std::greater<>());
     timers_.pop_back();
     fire_timer(t, before);
-    deliver();
   }
 }
 
 void Matcher::fire_timer(const Timer& t, int64_t before) {
   const Hot& hot = hot_[t.trigger];
-  if (t.partition == kNone) {
+  if (t.partition == kNoPartition) {
     const Extra& x = extras_[hot.extra];
     // Periods missed while the device was off fire once, for the last of them.
     const int64_t last = last_period(x, before);
-    push_timer({next_period(x, last), t.order, t.trigger, kNone});
-    if (states_allow(x) && is_time(x, last)) fire(t.trigger, last_seq_, last, last, {}, 0);
+    push_timer({next_period(x, last), t.order, t.trigger, kNoPartition});
+    if (states_allow(x) && is_time(x, last) && passes(t.trigger, last, {}))
+      give(t.trigger, last_seq_, last, last, nullptr);
     return;
   }
-  Absence& a = absences_[hot.absence];
-  Pending& pending = a.pending[t.partition];
-  Partition& p = groups_[hot.group]->partitions[t.partition];
+  const Absence& a = absences_[hot.absence];
+  Partitions& partitions = groups_[hot.group]->partitions;
+  Partition& p = partitions[t.partition];
+  Pending& pending = p.pending[a.place];
   pending.queued = false;
   if (!pending.armed) return;
   const int64_t deadline = time_of(pending.armed) + a.for_us;
@@ -129,12 +155,12 @@ void Matcher::fire_timer(const Timer& t, int64_t before) {
   const bool broken = p.guards[a.guard] > pending.armed;
   const uint64_t start = pending.start;
   pending.armed = 0;
+  partitions.end_wait(p);
   if (broken || (hot.extra != kNone && !is_time(extras_[hot.extra], deadline))) return;
   p.barriers[hot.local] = key_ceiling(deadline);
   LimitKeys keys{};
-  if (a.keys != kNone) std::copy_n(p.guards.begin() + a.keys, keys.size(), keys.begin());
-  fire(t.trigger, last_seq_, deadline, time_of(start), keys,
-       groups_[hot.group]->scope == Scope::by ? p.key : 0);
+  if (a.keys != kNone) std::copy_n(p.guards + a.keys, keys.size(), keys.begin());
+  if (passes(t.trigger, deadline, keys)) give(t.trigger, last_seq_, deadline, time_of(start), &p);
 }
 
 }  // namespace walle::stream

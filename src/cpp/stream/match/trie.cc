@@ -125,7 +125,8 @@ uint16_t Trie::new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, ui
   const bool chained = chains_on(parent, s, gap, guard);
   const uint16_t node = take_node();
   // Depth in four bits: kMaxSteps is 16.
-  nodes_[node] = {.rare = rare,
+  nodes_[node] = {.parent = parent,
+                  .rare = rare,
                   .edges = static_cast<uint8_t>(s.atoms.size()),
                   .depth = static_cast<uint8_t>(depth & 15),
                   .chained = chained};
@@ -257,6 +258,23 @@ void Trie::remove_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger
     if (--nodes_[path[i]].uses == 0) free_node(i ? path[i - 1] : uint16_t{0}, path[i], steps[i]);
 }
 
+namespace {
+template <class T>
+void drop_last(std::vector<T>& all, std::vector<uint16_t>& free) {
+  for (;;) {
+    const auto last = std::find(free.begin(), free.end(), all.size() - 1);
+    if (last == free.end()) return;
+    free.erase(last);
+    all.pop_back();
+  }
+}
+}  // namespace
+
+void Trie::drop_last_free() {
+  drop_last(nodes_, free_nodes_);
+  drop_last(guards_, free_guards_);
+}
+
 size_t Trie::memory_bytes() const {
   return tight::bytes(nodes_) + tight::bytes(free_nodes_) + tight::bytes(terminals_) +
          tight::bytes(free_terminals_) + tight::bytes(guards_) + tight::bytes(free_guards_) +
@@ -267,17 +285,16 @@ void Trie::find_live(Partition& p) const {
   // Not in a snapshot, because it follows from the slots.
   p.lives = 0;
   const auto reached = [&](uint16_t node) {
-    const auto end = p.live.begin() + p.lives;
+    const auto end = p.live + p.lives;
     const bool live = nodes_[node].chained && p.slots[node].start != 0 && p.slots[node].last == p.previous;
-    if (live && std::find(p.live.begin(), end, node) == end && p.lives < p.live.size())
-      p.live[p.lives++] = node;
+    if (live && std::find(p.live, end, node) == end && p.lives < kMaxSteps) p.live[p.lives++] = node;
   };
   for (const ChainEdge& e : chains_.all()) {
     reached(e.node);
     reached(e.parent);
   }
   // Deepest first, as follow_chains() walks them: a step must not see a parent that this event has moved.
-  std::sort(p.live.begin(), p.live.begin() + p.lives,
+  std::sort(p.live, p.live + p.lives,
             [&](uint16_t a, uint16_t b) { return nodes_[a].depth > nodes_[b].depth; });
 }
 

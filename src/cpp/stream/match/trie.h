@@ -14,13 +14,13 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "stream/match/chain_edges.h"
 #include "stream/match/late_notes.h"
 #include "stream/match/limit_table.h"
+#include "stream/match/partition.h"
 #include "stream/match/predicate_memo.h"
 #include "stream/match/token_lists.h"
 #include "stream/trigger/trigger_compile.h"
@@ -33,25 +33,6 @@ inline constexpr int kKeyShift = 10;  // 1,024 events in one microsecond
 inline constexpr uint64_t key_limit(int64_t us) {
   return us < 0 ? ~uint64_t{0} : (static_cast<uint64_t>(us) + 1) << kKeyShift;
 }
-
-struct Slot {
-  uint64_t start = 0, last = 0;
-};
-
-// State of one partition of a scope: the device has one, page and by(field) scopes one per kept key.
-struct Partition {
-  uint64_t outer = 0;              // of keys within a page or session: what all of that page share
-  uint64_t key = 0;                // page instance or hash of the field's value; meaningless for the device
-  uint64_t used = 0;               // event key of its newest event; 0: free
-  uint64_t previous = 0;           // event key of the event before the current one
-  std::vector<Slot> slots;         // by node
-  std::vector<uint64_t> guards;    // by guard: its newest event
-  std::vector<uint64_t> barriers;  // by trigger of the trie: matches must start behind it
-  // Nodes of strict chains that the previous event reached,
-  // deepest first. Empty while the trie has no chain edges.
-  std::array<uint16_t, kMaxSteps> live{};
-  uint8_t lives = 0;
-};
 
 struct ResolvedStep {  // a CompiledStep whose predicates are interned
   Follow follow = Follow::first;
@@ -82,6 +63,9 @@ class Trie {
   void step(uint16_t event, uint16_t page, uint64_t key, Partition& p, PredicateMemo& memo, bool begins,
             Complete&& complete);
 
+  // Free numbers at the end are no longer counted by the capacities.
+  void drop_last_free();
+
   size_t node_count() const { return nodes_.size() - 1 - free_nodes_.size(); }
   size_t node_capacity() const { return nodes_.size(); }
   size_t guard_capacity() const { return guards_.size(); }
@@ -90,9 +74,14 @@ class Trie {
   // Words in a row for a trigger's own use, in every partition among its guards: zero at first and when the
   // partition gives way, in snapshots under `name`. Error: the limit of guards.
   Result<uint16_t> take_cells(size_t count, uint64_t name);
-  size_t release_cells(uint16_t first);  // how many there were
+  void release_cells(uint16_t first);
   size_t edge_count() const { return lists_.edge_count() + chains_.size(); }
   size_t memory_bytes() const;
+  bool has_chains() const { return !chains_.empty(); }
+  // Calls visit(trigger) for every chain of which `p` holds a part that may still be completed after `now`; a
+  // trigger with several chains may be visited for each.
+  template <class Visit>
+  void under_way(const Partition& p, uint64_t now, Visit&& visit) const;
   // Fills `live` from the slots, after a snapshot was restored.
   void find_live(Partition& p) const;
   // Nodes and guards by content, for snapshots: fingerprint -> number.
@@ -101,7 +90,7 @@ class Trie {
 
  private:
   struct Node {
-    uint16_t uses = 0, terminal = kNone;
+    uint16_t uses = 0, terminal = kNone, parent = 0;
     uint16_t rare = kNone;  // into rares_
     uint8_t edges = 0;
     uint8_t depth : 4 = 0, chained : 1 = 0;  // all steps up to here are those of a strict chain

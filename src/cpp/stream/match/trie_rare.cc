@@ -102,13 +102,8 @@ bool Trie::same_rare(uint16_t node, const ResolvedStep& s, const ResolvedStep* b
   return (r.newest != 0) == newest && (!newest || r.newest == find_late_guard(before->atoms, {}));
 }
 
-// Cells are guards that no event renews. The last block of the trie, or a free one that is large enough.
+// Cells are guards that no event renews: a block at the end, given back one by one.
 Result<uint16_t> Trie::take_cells(size_t count, uint64_t name) {
-  for (Cells& c : cells_)
-    if (c.name == 0 && c.count == count) {
-      c.name = name;
-      return c.first;
-    }
   if (guards_.size() + count >= kNone)
     return resource_error(std::to_string(count) + " words more for counts, sums and limits",
                           "at most 65534 of them and of guards over all tasks of a scope", "trigger trie",
@@ -120,13 +115,15 @@ Result<uint16_t> Trie::take_cells(size_t count, uint64_t name) {
   return first;
 }
 
-size_t Trie::release_cells(uint16_t first) {
-  for (Cells& c : cells_) {
-    if (c.first != first) continue;
-    c.name = 0;
-    return c.count;
+void Trie::release_cells(uint16_t first) {
+  const auto block =
+      std::find_if(cells_.begin(), cells_.end(), [&](const Cells& c) { return c.first == first; });
+  if (block == cells_.end()) return;
+  for (size_t i = 0; i < block->count; ++i) {
+    guards_[first + i].uses = 0;
+    tight::push(free_guards_, static_cast<uint16_t>(first + i));
   }
-  return 0;
+  cells_.erase(block);
 }
 
 size_t Trie::rare_bytes() const {

@@ -22,8 +22,8 @@ class Trie::Walk {
   Walk(const Trie& trie, uint64_t key, Partition& p, PredicateMemo& memo, Complete& complete)
       : trie_(trie),
         limits_(trie.limits_.data()),
-        slots_(p.slots.data()),
-        guards_(p.guards.data()),
+        slots_(p.slots),
+        guards_(p.guards),
         key_(key),
         p_(p),
         memo_(memo),
@@ -172,8 +172,23 @@ inline size_t Trie::follow_chains(uint32_t token, uint16_t list, Partition& p, E
   if (list == kNone) return n;
   const auto edges = lists_.edges(list);
   for (size_t i = edges.size(); i-- > 0 && edges[i].order >> 4 == 0;)
-    if (nodes_[edges[i].node].chained && p.lives < p.live.size()) p.live[p.lives++] = edges[i].node;
+    if (nodes_[edges[i].node].chained && p.lives < kMaxSteps) p.live[p.lives++] = edges[i].node;
   return n;
+}
+
+template <class Visit>
+void Trie::under_way(const Partition& p, uint64_t now, Visit&& visit) const {
+  const auto open = [&](uint16_t node, const Terminal& t) {
+    const uint64_t start = p.slots[node].start;
+    return start > p.barriers[t.trigger] && key_time(now) - key_time(start) < limits_[t.within];
+  };
+  for (const Node& end : nodes_)
+    for (uint16_t t = end.terminal; t != kNone; t = terminals_[t].next)
+      for (uint16_t node = end.parent; node != 0; node = nodes_[node].parent)
+        if (open(node, terminals_[t])) {
+          visit(terminals_[t].trigger);
+          break;
+        }
 }
 
 template <class Complete>

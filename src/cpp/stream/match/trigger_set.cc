@@ -1,6 +1,15 @@
 #include "stream/match/trigger_set.h"
 
+#include <functional>
+
 namespace walle::stream {
+
+namespace {
+Error unknown(const std::string& name, const char* where) {
+  return argument_error("trigger '" + name + "'", "a trigger of this set", where,
+                        "add it first, or correct its name");
+}
+}  // namespace
 
 Status TriggerSet::add(const std::string& name, std::string_view text) {
   WALLE_ASSIGN(const TriggerSpec spec, parse_trigger(text));
@@ -22,30 +31,32 @@ Status TriggerSet::add(const std::string& name, std::string_view text) {
 
 Status TriggerSet::remove(const std::string& name) {
   const auto it = entries_.find(name);
-  if (it == entries_.end())
-    return argument_error("trigger '" + name + "'", "a trigger of this set", "remove",
-                          "add it first, or correct its name");
+  if (it == entries_.end()) return unknown(name, "remove");
   // The matcher keeps no copy of what it was given: the compiled trigger names its path in the trie.
   matcher_.remove(it->second.id, it->second.compiled);
   entries_.erase(it);
   return {};
 }
 
-Status TriggerSet::step(const Event& event) {
+Result<TriggerStats> TriggerSet::stats_of(const std::string& name) const {
+  const auto it = entries_.find(name);
+  if (it == entries_.end()) return unknown(name, "stats");
+  return matcher_.stats_of(it->second.id);
+}
+
+Status TriggerSet::step(const Event& event, FiringSink& sink) {
   WALLE_TRY(check_contents(catalog_, event.event, event.contents));
   WALLE_TRY(check_time(event.ts));
-  matcher_.step(event);
+  matcher_.step(event, sink);
   return {};
 }
 
-Status TriggerSet::replay(EventLog& log, uint64_t from, const std::function<void(const Firing&)>& fired) {
+Status TriggerSet::replay(EventLog& log, uint64_t from, FiringSink& sink) {
   Status status;
   WALLE_TRY(log.read(from, [&](const Event& event) {
     status = check_time(event.ts);  // against steps before this replay: within a log times are in order
     if (!status.ok()) return false;
-    matcher_.step(event);
-    // After each event, so that the bounded queue never folds or drops anything in a replay.
-    for (Firing firing; matcher_.queue().pop(firing);) fired(firing);
+    matcher_.step(event, sink);
     return true;
   }));
   return status;

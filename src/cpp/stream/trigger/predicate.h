@@ -42,6 +42,9 @@ enum class PredicateOp : uint8_t {
   negate
 };
 
+inline bool is_order(PredicateOp op) { return op >= PredicateOp::eq && op <= PredicateOp::ge; }
+inline bool is_arithmetic(PredicateOp op) { return op >= PredicateOp::number; }
+
 struct Literal {
   FieldType type = FieldType::i64;
   int64_t i = 0;

@@ -15,9 +15,6 @@ struct Number {
   double d = 0;  // also of a whole number
 };
 
-inline bool is_arithmetic(PredicateOp op) { return op >= PredicateOp::number; }
-inline bool is_order(PredicateOp op) { return op >= PredicateOp::eq && op <= PredicateOp::ge; }
-
 Number number_at(const Predicate& p, size_t at, const Event& event, const Catalog& catalog,
                  const Value* before);
 // -1, 0, 1; precondition: both are known.

@@ -139,6 +139,8 @@ std::string when_text(const TriggerSpec& spec) {
 }
 }  // namespace
 
+std::string format_key(const EventKey& key) { return key_text(key); }
+
 std::string format_trigger(const TriggerSpec& spec) {
   std::string out;
   if (spec.timer == TimerKind::every) out = "every " + duration_text(spec.timer_us);

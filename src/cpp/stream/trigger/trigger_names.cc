@@ -1,7 +1,5 @@
 #include "stream/trigger/trigger_names.h"
 
-#include "stream/trigger/predicate_numbers.h"
-
 namespace walle::stream {
 
 namespace {

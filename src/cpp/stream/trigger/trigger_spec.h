@@ -17,7 +17,6 @@ inline constexpr int kMaxSteps = 16;        // after counts are written out
 inline constexpr int kMaxOptional = 4;      // optional steps: each doubles the variants
 inline constexpr size_t kMaxAtoms = 4096;   // of one trigger, after counts and optional steps are written out
 inline constexpr size_t kMaxNodes = 65535;  // all tasks together, per scope
-inline constexpr size_t kMaxKeys = 64;      // values kept per by(field) scope
 inline constexpr int kMaxRate = 64;
 inline constexpr int kMaxVariants =
     64;  // chains of one trigger: alternatives, orders of all() and optional steps
@@ -137,5 +136,6 @@ struct TriggerSpec {
 Result<TriggerSpec> parse_trigger(std::string_view text);
 // The canonical text; parse_trigger(format_trigger(s)) == s.
 std::string format_trigger(const TriggerSpec& spec);
+std::string format_key(const EventKey& key);  // what stands between the parentheses of by(...)
 
 }  // namespace walle::stream

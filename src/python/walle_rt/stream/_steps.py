@@ -80,6 +80,6 @@ def distinct(field: str, at_least: int, *, of: Step | None = None) -> Step:
 
 
 def summed(field: str, above: float, *, of: Step | None = None, keep: int | None = None) -> Step:
-    """A whole pattern: the sum of ``field`` exceeds ``above``; ``keep`` says how many numbers a window keeps."""
+    """A whole pattern: the sum of ``field`` exceeds ``above``; a window keeps ``keep`` numbers."""
     bound = f" > {above}" + (f" keep {keep}" if keep else "")
     return Step(f"sum({_name(field)}{f' of {of.text}' if of else ''}){bound}")

@@ -88,26 +88,51 @@ class Trigger:
         return hash(self.text)
 
 
+_DEFAULT_KEYS = 4096
+
+
 class TriggerSet:
     """All triggers of a device, matched together by one shared-prefix trie. One thread."""
 
     def __init__(
-        self, catalog: Catalog, *, queue: int = 256, utc_offset_s: float = 0.0, zone: str | None = None
+        self,
+        catalog: Catalog,
+        *,
+        queue: int = 256,
+        utc_offset_s: float = 0.0,
+        zone: str | None = None,
+        keys: int | Mapping[str, int] = _DEFAULT_KEYS,
+        page_instances: int = 256,
+        key_bytes: int = 64 << 20,
     ) -> None:
         """Match events of ``catalog``.
 
         Args:
             catalog: what events may come.
-            queue: how many firings may wait; a further one is folded into the newest of its trigger, or
-                drops the oldest.
+            queue: how many firings of an attached log may wait for ``take``; a further one is folded into the
+                newest of its trigger, or drops the oldest. What ``step`` and ``replay`` return is never cut.
             utc_offset_s: seconds that local time is ahead of UTC, for ``daily`` and ``during``.
             zone: instead, an IANA time zone with its daylight saving: "Europe/Berlin".
+            keys: how many values each ``by(field)`` scope keeps, or {field: number} (4,096 for the others).
+                A further value takes the place of the one not seen longest; those with nothing waiting go
+                first, and ``stats`` counts what was lost.
+            page_instances: how many page instances ``scope page`` keeps; those that have ended make room.
+            key_bytes: what all keys together may come to take. ``add`` refuses a trigger with which it could
+                be more; ``prices`` tells how much it is.
 
         Raises:
-            ArgumentError: there is no such zone.
+            ArgumentError: a number out of bounds, or no such zone.
         """
-        changes = offset_changes(zone) if zone else []
-        self._core = _core.stream.TriggerSet(catalog._core, queue, utc_offset_s, changes)
+        self._core = _core.stream.TriggerSet(
+            catalog._core,
+            queue,
+            utc_offset_s,
+            keys if isinstance(keys, int) else _DEFAULT_KEYS,
+            [] if isinstance(keys, int) else list(keys.items()),
+            page_instances,
+            key_bytes,
+            offset_changes(zone) if zone else [],
+        )
 
     def add(self, name: str, trigger: Trigger | str) -> None:
         """Add or replace a trigger between two events; the others go on undisturbed."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import functools
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ..errors import ArgumentError
 
 # What logs of phones may hold, and as long as a device lives; a day's step finds each change, since no zone
 # changes twice within one.
-_FIRST = datetime(2000, 1, 1, tzinfo=timezone.utc)
-_LAST = datetime(2045, 1, 1, tzinfo=timezone.utc)
+_FIRST = datetime(2000, 1, 1, tzinfo=UTC)
+_LAST = datetime(2045, 1, 1, tzinfo=UTC)
 _STEP = timedelta(days=1)
 
 
@@ -41,7 +41,7 @@ def offset_changes(zone: str) -> list[tuple[int, int]]:
     return [(_microseconds(at - _EPOCH), _microseconds(offset)) for at, offset in found]
 
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def _microseconds(span: timedelta) -> int:
