@@ -19,6 +19,11 @@ using stream::TriggerSet;
 using Ids = py::array_t<uint16_t>;
 using Times = py::array_t<int64_t>;
 
+struct Count : stream::FiringSink {
+  uint64_t count = 0;
+  void fired(const Firing&) override { ++count; }
+};
+
 class Matching {
  public:
   Matching(const py::bytes& catalog, const std::vector<std::string>& triggers)
@@ -32,7 +37,7 @@ class Matching {
     const auto page = pages.unchecked<1>();
     const auto time = ts.unchecked<1>();
     Matcher& matcher = set_.matcher();
-    uint64_t fired = 0;
+    Count fired;
     Event e;
     e.session = 1;
     const int64_t start = cpu_ns();
@@ -41,10 +46,9 @@ class Matching {
       e.event = event(i);
       e.page = page(i);
       e.ts = time(i);
-      matcher.step(e);
-      for (Firing firing; matcher.queue().pop(firing);) ++fired;
+      matcher.step(e, fired);
     }
-    return {fired, static_cast<double>(cpu_ns() - start) * 1e-9};
+    return {fired.count, static_cast<double>(cpu_ns() - start) * 1e-9};
   }
 
   size_t memory_bytes() { return set_.matcher().memory_bytes(); }

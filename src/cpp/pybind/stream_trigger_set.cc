@@ -12,23 +12,45 @@ constexpr double kMicroseconds = 1e6;  // in a second
 
 // Keeps the catalogue it was made with: Python may go on declaring names in its own.
 struct OwnedSet {
-  OwnedSet(const Catalog& given, size_t queue, double utc_offset_s)
-      : catalog(given), set(catalog, {queue, static_cast<int64_t>(utc_offset_s * kMicroseconds)}) {}
+  OwnedSet(const Catalog& given, const MatcherOptions& options) : catalog(given), set(catalog, options) {}
 
   Catalog catalog;
   TriggerSet set;
 };
 
+std::unique_ptr<OwnedSet> made(const Catalog& catalog, size_t queue, double utc_offset_s, size_t keys,
+                               std::vector<std::pair<std::string, size_t>> keys_of, size_t page_instances,
+                               size_t key_bytes,
+                               const std::vector<std::pair<int64_t, int64_t>>& offset_changes) {
+  MatcherOptions options{.queue_capacity = queue,
+                         .utc_offset_us = static_cast<int64_t>(utc_offset_s * kMicroseconds),
+                         .keys = keys,
+                         .keys_of = std::move(keys_of),
+                         .page_instances = page_instances,
+                         .key_bytes = key_bytes};
+  for (const auto& [from, offset] : offset_changes) options.offset_changes.push_back({from, offset});
+  if (!offset_changes.empty()) options.utc_offset_us = offset_changes[0].second;
+  unwrap(check_options(options));
+  return std::make_unique<OwnedSet>(catalog, options);
+}
+
 py::tuple firing(const TriggerSet& set, const Firing& f) {
   return py::make_tuple(set.name_of(f.trigger), f.seq, f.ts, f.start_ts, f.idempotency, f.coalesced);
 }
 
-// Everything that fired, taken out of the queue: Python has its own places to keep it.
-py::list waiting(TriggerSet& set) {
-  py::list out;
-  for (Firing f; set.matcher().queue().pop(f);) out.append(firing(set, f));
-  return out;
-}
+// Everything that fires in one call.
+class Collected : public FiringSink {
+ public:
+  void fired(const Firing& f) override { all_.push_back(f); }
+  py::list named_by(const TriggerSet& set) const {
+    py::list out;
+    for (const Firing& f : all_) out.append(firing(set, f));
+    return out;
+  }
+
+ private:
+  std::vector<Firing> all_;
+};
 
 py::list step(OwnedSet& s, const std::string& name, const std::string& page, const py::object& contents,
               int64_t ts, uint64_t seq, uint64_t session, uint64_t page_instance, bool on) {
@@ -38,19 +60,21 @@ py::list step(OwnedSet& s, const std::string& name, const std::string& page, con
   event.page_instance = page_instance;
   Contents values;
   event.contents = values.read(s.catalog, event.event, contents);
-  unwrap(s.set.step(event));
-  return waiting(s.set);
+  Collected fired;
+  unwrap(s.set.step(event, fired));
+  return fired.named_by(s.set);
 }
 
 py::list replay(OwnedSet& s, EventLog& log, uint64_t from_seq) {
-  py::list out;
-  unwrap(s.set.replay(log, from_seq, [&](const Firing& f) { out.append(firing(s.set, f)); }));
-  return out;
+  Collected fired;
+  unwrap(s.set.replay(log, from_seq, fired));
+  return fired.named_by(s.set);
 }
 
 py::list advance(OwnedSet& s, int64_t ts) {
-  s.set.matcher().advance(ts);
-  return waiting(s.set);
+  Collected fired;
+  s.set.matcher().advance(ts, fired);
+  return fired.named_by(s.set);
 }
 
 py::dict stats(OwnedSet& s) {
@@ -60,6 +84,7 @@ py::dict stats(OwnedSet& s) {
   out["firings"] = matcher.stats().firings;
   out["suppressed"] = matcher.stats().suppressed;
   out["evicted_keys"] = matcher.stats().evicted_keys;
+  out["evicted_limits"] = matcher.stats().evicted_limits;
   out["coalesced"] = matcher.queue().coalesced();
   out["dropped"] = matcher.queue().dropped();
   out["nodes"] = matcher.node_count();
@@ -73,8 +98,8 @@ py::dict stats(OwnedSet& s) {
 
 void bind_stream_trigger_set(py::module_& m) {
   py::class_<OwnedSet>(m, "TriggerSet", "Triggers by name, matched by one shared-prefix trie.")
-      .def(py::init<const Catalog&, size_t, double>(), py::arg("catalog"), py::arg("queue"),
-           py::arg("utc_offset_s"))
+      .def(py::init(&made), py::arg("catalog"), py::arg("queue"), py::arg("utc_offset_s"), py::arg("keys"),
+           py::arg("keys_of"), py::arg("page_instances"), py::arg("key_bytes"), py::arg("offset_changes"))
       .def(
           "add",
           [](OwnedSet& s, const std::string& name, const std::string& text) {

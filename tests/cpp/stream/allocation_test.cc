@@ -72,6 +72,10 @@ void operator delete[](void* p, std::align_val_t, const std::nothrow_t&) noexcep
 namespace walle::stream {
 namespace {
 
+struct Ignored : FiringSink {
+  void fired(const Firing&) override {}
+};
+
 // A counter that overlooks a form would pass every other test of this file.
 TEST(Allocation, EveryFormIsCounted) {
   struct alignas(64) Wide {
@@ -109,7 +113,8 @@ TEST(Allocation, StepAndAdvanceAllocateNothing) {
   const Catalog catalog = testing::small_world();
   for (uint64_t seed = 0; seed < 200; ++seed) {
     testing::RandomCase r(catalog, seed);
-    Matcher m(catalog, {8, 0});
+    Matcher m(catalog);
+    Ignored fired;
     for (int i = 0; i < 20; ++i) {
       auto t = compile_trigger(r.trigger(), catalog);
       if (t.ok()) {
@@ -119,12 +124,56 @@ TEST(Allocation, StepAndAdvanceAllocateNothing) {
     for (const char* timer : {"every 5us", "idle 2us", "daily 01:00"})
       ASSERT_TRUE(m.add(*compile_trigger(*parse_trigger(timer), catalog)).ok());
     const auto events = r.stream(200);
-    m.step(events[0].event);
+    m.step(events[0].event, fired);
+    for (size_t i = 1; i < events.size(); ++i) {
+      const int64_t before = g_allocations;
+      const uint64_t pages = m.stats().row_pages;
+      m.step(events[i].event, fired);
+      // Keys that are new may have brought a page.
+      if (m.stats().row_pages == pages) {
+        ASSERT_EQ(g_allocations - before, 0) << "seed " << seed;
+      }
+    }
     const int64_t before = g_allocations;
-    for (size_t i = 1; i < events.size(); ++i) m.step(events[i].event);
-    m.advance(events.back().event.ts + 100);
+    m.advance(events.back().event.ts + 100, fired);
     ASSERT_EQ(g_allocations - before, 0) << "seed " << seed;
   }
+}
+
+// Thousands of keys come twice: a page of rows for every 16 at first, and nothing after that. What all of
+// them take was told before the first event.
+TEST(Allocation, KnownKeysAllocateNothingAndNewOnesWhatWasTold) {
+  const Catalog catalog = testing::small_world();
+  constexpr size_t kKeys = 5000;
+  Matcher m(catalog, {.keys = kKeys});
+  for (const char* text : {"a ~ b within 5s scope by(x)", "a ~ b !~ c for 3s scope by(x)"})
+    ASSERT_TRUE(m.add(*compile_trigger(*parse_trigger(text), catalog)).ok());
+  const size_t told = m.memory_bytes_at_most();
+  ASSERT_EQ(m.key_prices().size(), 1u);
+  EXPECT_LE(m.memory_bytes(), 3000u) << "before the first event";
+  Ignored fired;
+  uint64_t seq = 0;
+  const auto round = [&](const char* event) {
+    for (int64_t key = 0; key < int64_t{kKeys}; ++key) {
+      const Value contents[] = {Value::of(key)};
+      Event e;
+      e.seq = ++seq;
+      e.ts = static_cast<int64_t>(seq);
+      e.event = *catalog.find_event(event);
+      e.contents = contents;
+      m.step(e, fired);
+    }
+  };
+  round("a");
+  EXPECT_EQ(m.stats().row_pages, (kKeys + 15) / 16);
+  const int64_t before = g_allocations;
+  round("b");
+  round("c");
+  EXPECT_EQ(g_allocations - before, 0);
+  EXPECT_EQ(m.stats().firings, kKeys);
+  EXPECT_EQ(m.stats().evicted_keys, 0u);
+  EXPECT_LE(m.memory_bytes(), told);
+  EXPECT_GE(m.memory_bytes(), told * 8 / 10) << "the price is no guess";
 }
 
 TEST(Allocation, MemoryBytesIsWhatTheAllocatorSaw) {
@@ -138,6 +187,13 @@ TEST(Allocation, MemoryBytesIsWhatTheAllocatorSaw) {
     Matcher m(catalog);
     for (const auto& t : triggers) ASSERT_TRUE(m.add(t).ok());
     ASSERT_EQ(static_cast<int64_t>(m.memory_bytes()), g_bytes - before) << "seed " << seed;
+    const int64_t added = g_bytes;
+    const auto events = r.stream(100);
+    const int64_t streamed = g_bytes;
+    for (const auto& e : events) m.step(e.event);
+    ASSERT_EQ(static_cast<int64_t>(m.memory_bytes()), g_bytes - before - (streamed - added))
+        << "seed " << seed;
+    ASSERT_LE(m.memory_bytes(), m.memory_bytes_at_most());
   }
 }
 

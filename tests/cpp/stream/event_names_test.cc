@@ -50,21 +50,22 @@ TEST(TriggerSetSteps, RefuseWhatALogWouldHaveMended) {
   const Catalog c = shop();
   TriggerSet set(c);
   ASSERT_TRUE(set.add("two", "click ~ click").ok());
+  FiringQueue fired(8);
   Event e = event_by_name(c, "click", "home", 1000, false).value();
   e.seq = 1;
-  ASSERT_TRUE(set.step(e).ok());
+  ASSERT_TRUE(set.step(e, fired).ok());
   e.seq = 2;
   e.ts = 999;
-  EXPECT_NE(message(set.step(e)).find("order of time"), std::string::npos);
+  EXPECT_NE(message(set.step(e, fired)).find("order of time"), std::string::npos);
   e.ts = 1001;
   const std::vector<Value> wrong = {Value::of(std::string_view("dear"))};
   e.contents = wrong;
-  EXPECT_NE(message(set.step(e)).find("field 'price'"), std::string::npos);
+  EXPECT_NE(message(set.step(e, fired)).find("field 'price'"), std::string::npos);
   EXPECT_EQ(set.matcher().stats().events, 1u) << "refused events leave no trace";
   e.contents = {};
-  ASSERT_TRUE(set.step(e).ok());
-  Firing fired;
-  EXPECT_TRUE(set.matcher().queue().pop(fired));
+  ASSERT_TRUE(set.step(e, fired).ok());
+  Firing firing;
+  EXPECT_TRUE(fired.pop(firing));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// What a completed trigger leaves: a record with a key that is the same in every replay, in a bounded queue.
+// What a completed trigger leaves: a record with a key that is the same in every replay, handed to a sink or
+// kept in a bounded queue.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +16,27 @@ struct Firing {
   uint64_t idempotency = 0;  // hash of trigger text, seq and ts: equal for equal firings of any replay
 };
 
-// Never grows. When full, a firing folds into the newest waiting one of its trigger; if there is none, the
-// oldest firing is dropped and counted.
-// One thread pushes and pops: the matcher's.
-class FiringQueue {
+// Gets every firing of a step while the step runs: none is lost, whatever their number.
+class FiringSink {
  public:
-  explicit FiringQueue(size_t capacity) : ring_(capacity ? capacity : 1) {}
+  virtual ~FiringSink() = default;
+  virtual void fired(const Firing& firing) = 0;
+};
 
+// For firings that wait until someone asks for them. Allocated at the first and never grown. When full, a
+// firing folds into the newest waiting one of its trigger; if there is none, the oldest firing is dropped and
+// counted. One thread pushes and pops: the matcher's.
+class FiringQueue : public FiringSink {
+ public:
+  explicit FiringQueue(size_t capacity) : capacity_(capacity ? capacity : 1) {}
+
+  void fired(const Firing& f) override { push(f); }
+  // Makes room now, so that no step has to.
+  void reserve() {
+    if (ring_.empty()) ring_.resize(capacity_);
+  }
   void push(const Firing& f) {
+    reserve();
     if (size_ == ring_.size()) {
       // Newest first: a trigger that floods the queue is found at once, and the fold keeps the order of the
       // others. Only a full queue pays the search.
@@ -58,6 +72,7 @@ class FiringQueue {
   // A division costs as much as a firing.
   size_t wrapped(size_t i) const { return i < ring_.size() ? i : i - ring_.size(); }
 
+  size_t capacity_;
   std::vector<Firing> ring_;
   size_t head_ = 0, size_ = 0;
   uint64_t dropped_ = 0, coalesced_ = 0;

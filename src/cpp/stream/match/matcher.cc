@@ -5,8 +5,10 @@
 
 #include "base/hash.h"
 #include "stream/event/sequencer.h"
+#include "stream/match/event_key.h"
 #include "stream/match/matcher_group.h"
 #include "stream/match/trie_step.h"
+#include "stream/trigger/day_span.h"
 
 namespace walle::stream {
 
@@ -30,29 +32,26 @@ uint16_t take_local(std::vector<uint16_t>& ids, uint16_t id) {
   return static_cast<uint16_t>(place);
 }
 
+// What was refused or removed leaves rows no wider.
+void drop_last_free(std::vector<uint16_t>& ids) {
+  while (!ids.empty() && ids.back() == kNone) ids.pop_back();
+}
+
 // Of several variants, an event may end more than one: with `every`, each would fire.
 bool needs_extra(const CompiledTrigger& t) {
   const TriggerSpec& s = t.spec;
   return s.once || s.cooldown_us || s.rate || !t.when.empty() || s.timer != TimerKind::none ||
+         !s.during.empty() || s.aggregate.kind != TriggerAggregateKind::none ||
          (s.every && t.variants.size() > 1);
 }
 
-uint64_t partition_hash(const Value& v) {
-  base::Hasher h;
-  // The type goes in, or the integer 1 and true would share a partition.
-  h.value(static_cast<uint8_t>(v.type));
-  if (v.type == FieldType::text)
-    h.text(v.text);
-  else
-    h.value(v.i);
-  // 0 means "in no partition". Two values in 2^63 may share one; a matcher that kept the texts would allocate
-  // in step().
-  return h.finish() | 1;
-}
 }  // namespace
 
 Matcher::Matcher(const Catalog& catalog, MatcherOptions options)
-    : catalog_(catalog), options_(options), queue_(options.queue_capacity) {
+    : catalog_(catalog),
+      options_(std::move(options)),
+      local_(options_.utc_offset_us, std::move(options_.offset_changes)),
+      queue_(options_.queue_capacity) {
   memo_.catalog = &catalog_;
   learn_kinds();
 }
@@ -70,21 +69,22 @@ uint64_t Matcher::next_key(int64_t ts) {
 }
 
 Result<uint16_t> Matcher::group_for(const CompiledTrigger& t) {
-  // A session is a suffix of the device's stream: its triggers share the device's trie, and a match must
-  // start behind the session's first event.
-  const Scope scope = t.spec.scope == Scope::session ? Scope::device : t.spec.scope;
-  const uint16_t field = scope == Scope::by ? t.by_field : 0;
+  const Scope scope = t.spec.scope;
   for (size_t i = 0; i < groups_.size(); ++i)
-    if (groups_[i]->scope == scope && groups_[i]->by_field == field) return static_cast<uint16_t>(i);
+    if (groups_[i]->scope == scope && groups_[i]->by == t.by) return static_cast<uint16_t>(i);
   if (groups_.size() == kMaxGroups)
     return resource_error("by(field) scope number " + std::to_string(groups_.size()),
-                          "at most " + std::to_string(kMaxGroups - 2) + " different fields", "matcher",
+                          "at most " + std::to_string(kMaxGroups - 3) + " different fields", "matcher",
                           "remove tasks or share fields");
-  auto g = std::make_unique<Group>();
-  g->scope = scope;
-  g->by_field = field;
-  // All at once, because step() allocates nothing: 1, one per nested page, or kMaxKeys of a field.
-  g->partitions.resize(scope == Scope::device ? 1 : scope == Scope::page ? kMaxOpenPages : kMaxKeys);
+  auto g = std::make_unique<Group>(Group{.scope = scope,
+                                         .by = t.by,
+                                         .by_text = format_key(t.spec.by),
+                                         .trie = {},
+                                         .trigger_ids = {},
+                                         .absence_ids = {},
+                                         .evicted = {},
+                                         .partitions = partitions_of(scope, format_key(t.spec.by))});
+  if (scope == Scope::device) g->partitions.take(0);
   groups_.push_back(std::move(g));
   return static_cast<uint16_t>(groups_.size() - 1);
 }
@@ -99,14 +99,17 @@ std::vector<CompiledAtom> Matcher::resolve(const std::vector<CompiledAtom>& atom
 }
 
 std::vector<ResolvedStep> Matcher::resolve(const std::vector<CompiledStep>& chain,
-                                           const std::vector<uint16_t>& predicates) const {
+                                           const std::vector<uint16_t>& predicates, uint64_t salt) const {
   std::vector<ResolvedStep> out;
   out.reserve(chain.size());
   for (const CompiledStep& s : chain)
     out.push_back({.follow = s.follow,
                    .gap_us = s.gap_us,
+                   .least_us = s.least_us,
                    .atoms = resolve(s.atoms, predicates),
-                   .guard = resolve(s.guard, predicates)});
+                   .guard = resolve(s.guard, predicates),
+                   .captures = s.captures,
+                   .salt = salt});
   return out;
 }
 
@@ -117,34 +120,25 @@ std::vector<uint16_t> Matcher::intern_predicates(const CompiledTrigger& t) {
   return out;
 }
 
-// All partitions have room for every node, guard and trigger
-// of their trie, so that a step never grows anything.
-void Matcher::fit_partitions(Group& g) {
-  for (Partition& p : g.partitions) {
-    tight::grow_to(p.slots, g.trie.node_capacity());
-    tight::grow_to(p.guards, g.trie.guard_capacity());
-    tight::grow_to(p.barriers, g.trigger_ids.size());
-    // A number given out again must not inherit the partial matches of its former owner.
-    for (const uint16_t n : g.trie.free_nodes()) p.slots[n] = {};
-    for (const uint16_t n : g.trie.free_guards()) p.guards[n] = 0;
-  }
-}
-
 // The chains and the trailing absence of `t`; on an error nothing of it stays.
 Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, uint16_t id, Hot& hot) {
-  const uint64_t within = key_limit(t.spec.within_us.value_or(-1));
+  // An aggregate asks for its window itself.
+  const bool aggregate = t.spec.aggregate.kind != TriggerAggregateKind::none;
+  const uint64_t within = key_limit(aggregate ? -1 : t.spec.within_us.value_or(-1));
   const std::vector<uint16_t> predicates = intern_predicates(t);
   size_t added = 0;
   const auto undo = [&](Status s) {
     // Backwards over what succeeded; remove_chain() of a chain that add_chain() refused would remove another
     // task's.
-    while (added-- > 0) g.trie.remove_chain(resolve(t.variants[added], predicates), local);
+    while (added-- > 0) g.trie.remove_chain(resolve(t.variants[added], predicates, t.fingerprint), local);
+    if (hot.absence != kNone) drop_absence(g, hot.absence);
     for (const uint16_t p : predicates) memo_.release(p);
-    fit_partitions(g);
+    forget_free_numbers(g);
     return s;
   };
   for (; added < t.variants.size(); ++added)
-    if (Status s = g.trie.add_chain(resolve(t.variants[added], predicates), local, within); !s.ok())
+    if (Status s = g.trie.add_chain(resolve(t.variants[added], predicates, t.fingerprint), local, within);
+        !s.ok())
       return undo(std::move(s));
   if (!t.absent.empty()) {
     auto guard = g.trie.add_guard(resolve(t.absent, predicates));
@@ -153,23 +147,48 @@ Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, 
     absences_[hot.absence] = {.for_us = t.spec.absent_us,
                               .guard = *guard,
                               .trigger = id,
-                              .pending = std::vector<Pending>(g.partitions.size())};
-    // An absence waits at most once in each partition: armed by an event, which allocates nothing.
-    timers_.reserve(timers_.size() + absences_.size() * kMaxKeys + hot_.size() + kSpareTimers);
+                              .place = take_local(g.absence_ids, hot.absence)};
   }
+  if (Status s = check_room(g); !s.ok()) return undo(std::move(s));
   return {};
+}
+
+// Words of every partition: what an aggregate remembers, and the keys of an absence's limits.
+Status Matcher::take_cells(Group& g, const CompiledTrigger& t, Extra& x, uint16_t absence) {
+  if (x.aggregate) {
+    WALLE_ASSIGN(x.cells, g.trie.take_cells(x.aggregate->cells(), base::mix(t.fingerprint, 1)));
+  }
+  if (absence == kNone || x.per_key.empty()) return {};
+  WALLE_ASSIGN(absences_[absence].keys, g.trie.take_cells(kMaxPerKey, base::mix(t.fingerprint, 2)));
+  return {};
+}
+
+void Matcher::drop_cells(Group& g, uint16_t first) {
+  if (first != kNone) g.trie.release_cells(first);
 }
 
 uint16_t Matcher::add_extra(const CompiledTrigger& t) {
   const uint16_t extra = take_free(free_extras_, extras_);
-  extras_[extra] = {.when = t.when,
-                    .once = t.spec.once,
-                    .cooldown_us = t.spec.cooldown_us,
-                    .last_fire = kNever,
-                    .rate_us = t.spec.rate_us,
-                    .recent = std::vector<int64_t>(t.spec.rate, kNever),
-                    .timer = t.spec.timer,
-                    .timer_us = t.spec.timer_us};
+  const TriggerSpec& s = t.spec;
+  // What has a key of its own is counted by key alone.
+  const bool once = s.once && t.once_per.empty();
+  const bool cooldown = s.cooldown_us && t.cooldown_per.empty();
+  const bool rate = s.rate && t.rate_per.empty();
+  Extra& x = extras_[extra];
+  x = {.when = t.when,
+       .once = once,
+       .cooldown_us = cooldown ? s.cooldown_us : 0,
+       .last_fire = kNever,
+       .rate_us = rate ? s.rate_us : 0,
+       .recent = std::vector<int64_t>(rate ? s.rate : 0, kNever),
+       .during = s.during,
+       .timer = s.timer,
+       .timer_us = s.timer_us};
+  if (s.once && !once) x.per_key.push_back({t.once_per, {1, KeyedLimit::kForever, s.once_per.keep}});
+  if (s.cooldown_us && !cooldown)
+    x.per_key.push_back({t.cooldown_per, {1, s.cooldown_us, s.cooldown_per.keep}});
+  if (s.rate && !rate) x.per_key.push_back({t.rate_per, {s.rate, s.rate_us, s.rate_per.keep}});
+  if (s.aggregate.kind != TriggerAggregateKind::none) x.aggregate = std::make_unique<AggregateTrigger>(t);
   return extra;
 }
 
@@ -181,7 +200,6 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
   Hot hot;
   hot.live = true;
   hot.every = t.spec.every;
-  hot.session = t.spec.scope == Scope::session;
   hot.fingerprint = t.fingerprint;
   WALLE_ASSIGN(const uint16_t group, group_for(t));
   // 13 bits: it shares two bytes with three flags, which keeps what completing a match reads in one line.
@@ -189,16 +207,34 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
   Group& g = *groups_[group];
   const uint16_t id = take_free(free_triggers_, hot_);
   hot.local = take_local(g.trigger_ids, id);
+  tight::grow_to(fired_, hot_.size());
   if (Status s = add_to_trie(g, t, hot.local, id, hot); !s.ok()) {
     g.trigger_ids[hot.local] = kNone;
+    drop_last_free(g.trigger_ids);
     free_triggers_.push_back(id);
     return s.take_error();
   }
   if (needs_extra(t)) hot.extra = add_extra(t);
-  fit_partitions(g);
-  for (Partition& p : g.partitions) p.barriers[hot.local] = key_;  // only what starts from now on
   hot_[id] = hot;
+  if (Status s = hot.extra == kNone ? Status() : take_cells(g, t, extras_[hot.extra], hot.absence); !s.ok()) {
+    fit_partitions(g);
+    ++live_triggers_;
+    remove(id, t);
+    return s.take_error();
+  }
+  fit_partitions(g);
+  for (Partition& p : g.partitions)
+    if (p.taken) p.barriers[hot.local] = key_;  // only what starts from now on
+  tight::grow_to(orders_, hot_.size());
+  orders_[id] = next_order_++;
+  if (done_.capacity() < hot_.size()) done_.reserve(hot_.capacity());
+  fired_[id] = {};
+  if (g.scope != Scope::device) {
+    tight::grow_to(g.evicted, g.trigger_ids.size());
+    g.evicted[hot.local] = {};
+  }
   ++live_triggers_;
+  reserve_timers();
   if (t.spec.timer != TimerKind::none) start_timer(id, now_);
   return id;
 }
@@ -208,17 +244,15 @@ void Matcher::remove(uint16_t id, const CompiledTrigger& t) {
   Hot& hot = hot_[id];
   Group& g = *groups_[hot.group];
   const std::vector<uint16_t> predicates = intern_predicates(t);
-  for (const auto& chain : t.variants) g.trie.remove_chain(resolve(chain, predicates), hot.local);
-  if (hot.absence != kNone) {
-    g.trie.release_guard(absences_[hot.absence].guard);
-    absences_[hot.absence] = {};
-    free_absences_.push_back(hot.absence);
-  }
+  for (const auto& chain : t.variants)
+    g.trie.remove_chain(resolve(chain, predicates, t.fingerprint), hot.local);
+  if (hot.absence != kNone) drop_absence(g, hot.absence);
   for (const uint16_t p : predicates) {  // the one just taken and the one of add()
     memo_.release(p);
     memo_.release(p);
   }
   if (hot.extra != kNone) {
+    drop_cells(g, extras_[hot.extra].cells);
     extras_[hot.extra] = {};
     free_extras_.push_back(hot.extra);
   }
@@ -228,44 +262,54 @@ void Matcher::remove(uint16_t id, const CompiledTrigger& t) {
   rewind_idle();
   g.trigger_ids[hot.local] = kNone;
   hot = {};
+  drop_last_free(g.trigger_ids);
   free_triggers_.push_back(id);
-  fit_partitions(g);
+  forget_free_numbers(g);
   --live_triggers_;
 }
 
-// The partition of a page or by(field) scope; nullptr when the event is in none. The least recently used key
-// gives way to a new one.
-Partition* Matcher::partition_for(Group& g, const Event& e) {
-  uint64_t wanted = 0;
-  if (g.scope == Scope::page) {
-    wanted = e.page_instance;
-  } else if (const Value* v = e.field(catalog_, g.by_field)) {
-    wanted = partition_hash(*v);
+// Those that an event belongs to. One that has no field of a key within a page belongs to all keys of its
+// page, whose matches it goes on with: it begins none.
+template <class Visit>
+void Matcher::visit_partitions(Group& g, const Event& e, EventKind kind, Visit&& visit) {
+  if (g.scope == Scope::device) return visit(g.partitions[0], true);
+  ScopeKey key;
+  if (g.scope == Scope::page)
+    key.key = e.page_instance;
+  else if (g.scope == Scope::session)
+    key.key = e.session + 1;  // 0 is a session like any other
+  else
+    key = scope_key(g.by, e, catalog_);
+  // The page's own events are matched first; then nothing more is expected of it.
+  const bool ends = kind == EventKind::page_exit && (g.scope == Scope::page || g.by.page);
+  if (key.key) {
+    Partition& p = *partition_for(g, key.key, key.outer);
+    visit(p, true);
+    if (ends) g.partitions.close(p);
+    return;
   }
-  // No page, or no such field: the event does not exist for this scope.
-  if (!wanted) return nullptr;
-  Partition* oldest = &g.partitions[0];
+  if (!key.outer) return;
   for (Partition& p : g.partitions) {
-    if (p.used && p.key == wanted) return &p;
-    // A free one has used = 0 and so is the oldest. Linear over 16 or 64: they lie in a row, and a hash table
-    // would have to be kept in order of use as well.
-    if (p.used < oldest->used) oldest = &p;
+    if (!p.taken || p.outer != key.outer) continue;
+    visit(p, false);
+    if (ends) g.partitions.close(p);
   }
-  if (oldest->used) {
-    const size_t at = oldest - g.partitions.data();
-    // Counted only if something was under way: giving up an empty key costs nobody a firing.
-    stats_.evicted_keys +=
-        std::any_of(oldest->slots.begin(), oldest->slots.end(), [](const Slot& s) { return s.start != 0; });
-    std::fill(oldest->slots.begin(), oldest->slots.end(), Slot{});
-    std::fill(oldest->guards.begin(), oldest->guards.end(), 0);
-    std::fill(oldest->barriers.begin(), oldest->barriers.end(), 0);
-    for (Absence& a : absences_)
-      if (a.trigger != kNone && groups_[hot_[a.trigger].group].get() == &g) a.pending[at].armed = 0;
+}
+
+void Matcher::drop_absence(Group& g, uint16_t absence) {
+  Absence& a = absences_[absence];
+  g.trie.release_guard(a.guard);
+  drop_cells(g, a.keys);
+  for (Partition& p : g.partitions) {
+    // Its timers go with the trigger.
+    if (a.place >= g.partitions.shape().absences) break;
+    if (p.taken && p.pending[a.place].armed) g.partitions.end_wait(p);
+    p.pending[a.place] = {};
   }
-  oldest->key = wanted;
-  oldest->previous = 0;
-  oldest->lives = 0;
-  return oldest;
+  g.absence_ids[a.place] = kNone;
+  drop_last_free(g.absence_ids);
+  a = {};
+  free_absences_.push_back(absence);
 }
 
 // The catalogue may have grown since the last event.
@@ -282,9 +326,10 @@ void Matcher::update_states(const Event& e) {
   states_ = e.flags & kStateOn ? states_ | bit : states_ & ~bit;
 }
 
-void Matcher::step(const Event& e) {
+void Matcher::step(const Event& e, FiringSink& sink) {
+  sink_ = &sink;
   ++stats_.events;
-  if (!started_) advance(e.ts);
+  if (!started_) advance(e.ts, sink);
   // Before the event is matched: what was due earlier is not broken by it.
   if (idle_next_ < idle_.size() || !timers_.empty()) fire_due(e.ts);
   last_seq_ = e.seq;
@@ -297,56 +342,88 @@ void Matcher::step(const Event& e) {
   last_ts_ = e.ts;
   idle_next_ = 0;
   if (kind == EventKind::app_state) update_states(e);
-  // The session's first event: matches of session scope must not start before it.
-  if (e.session != session_) {
-    session_ = e.session;
-    session_key_ = key;
-  }
   memo_.event = &e;
   // Keys never repeat, so the stamp of the last event makes all remembered values old.
   memo_.stamp = key;
   const uint16_t page = kind == EventKind::app_state ? kNoPage : e.page;
   for (const auto& group : groups_) {
     Group& g = *group;
-    Partition* p = g.scope == Scope::device ? &g.partitions[0] : partition_for(g, e);
-    if (!p) continue;
-    p->used = key;
-    g.trie.step(e.event, page, key, *p, memo_,
-                [&](uint16_t local, uint64_t start) { complete(g, *p, local, start, e, key); });
-    p->previous = key;
+    if (g.trigger_ids.empty()) continue;  // all of its triggers are gone, and its rows with them
+    visit_partitions(g, e, kind, [&](Partition& p, bool begins) {
+      g.trie.step(e.event, page, key, p, memo_, begins,
+                  [&](uint16_t local, uint64_t start) { complete(g, p, local, start, e, key); });
+      p.previous = key;
+    });
   }
+  if (!done_.empty()) give_done(e);
+}
+
+// In the order in which triggers were added, whatever the trie's.
+void Matcher::give_done(const Event& e) {
+  if (done_.size() > 1)
+    std::sort(done_.begin(), done_.end(), [&](const Done& a, const Done& b) {
+      return std::tie(orders_[a.trigger], a.start, a.partition) <
+             std::tie(orders_[b.trigger], b.start, b.partition);
+    });
+  for (const Done& d : done_)
+    give(d.trigger, e.seq, e.ts, time_of(d.start), &groups_[hot_[d.trigger].group]->partitions[d.partition]);
+  done_.clear();
 }
 
 void Matcher::complete(Group& g, Partition& p, uint16_t local, uint64_t start, const Event& e, uint64_t key) {
   const uint16_t id = g.trigger_ids[local];
   const Hot& hot = hot_[id];
-  if (hot.session && start < session_key_) return;
+  const bool waits = hot.absence != kNone;
+  LimitKeys keys{};
   if (hot.extra != kNone) {
     Extra& x = extras_[hot.extra];
+    // First of all: what is aggregated counts whatever the states are.
+    if (x.aggregate) {
+      start = x.aggregate->feed(&p.guards[x.cells], e, catalog_, key, p.barriers[local]);
+      if (!start) return;
+    }
     // States are asked when the match is complete, not while it grows: "when wifi" is about whether to act
-    // now.
-    if (!states_allow(x) || x.last_match == key) return;
-    if (hot.every) x.last_match = key;
+    // now. The time of day is that of the firing.
+    if (!states_allow(x) || (!waits && !is_time(x, e.ts))) return;
+    if (x.last_match == key && x.last_partition == &p) return;
+    if (hot.every) {
+      x.last_match = key;
+      x.last_partition = &p;
+    }
+    keys = limit_keys(hot.extra, e);
   }
-  if (hot.absence != kNone) {
-    arm(absences_[hot.absence], p, static_cast<uint16_t>(&p - g.partitions.data()), start, key);
+  if (waits) {
+    arm(g, absences_[hot.absence], p, start, key, keys);
     return;
   }
   // skip_past: the next match must start behind this event.
   if (!hot.every) p.barriers[local] = key;
-  fire(id, e.seq, e.ts, time_of(start));
+  if (!passes(id, e.ts, keys)) return;
+  // Only where an event belongs to several keys, each of which may fire, are there more than triggers.
+  if (done_.size() == done_.capacity()) give_done(e);
+  done_.push_back({.start = start, .partition = g.partitions.number(p), .trigger = id});
+}
+
+Matcher::LimitKeys Matcher::limit_keys(uint16_t extra, const Event& e) const {
+  LimitKeys keys{};
+  const std::vector<PerKey>& all = extras_[extra].per_key;
+  for (size_t i = 0; i < all.size(); ++i) keys[i] = limit_key(all[i].key, e, catalog_);
+  return keys;
 }
 
 // Only the earliest completion matters: firing at its deadline skips past all that started before the
 // deadline, and what breaks it also breaks the later ones, which are all younger than its time.
-void Matcher::arm(Absence& a, Partition& p, uint16_t partition, uint64_t start, uint64_t key) {
-  Pending& pending = a.pending[partition];
+void Matcher::arm(Group& g, const Absence& a, Partition& p, uint64_t start, uint64_t key,
+                  const LimitKeys& keys) {
+  Pending& pending = p.pending[a.place];
   if (pending.armed && p.guards[a.guard] <= pending.armed) return;
+  if (!pending.armed) g.partitions.add_wait(p);
   pending.armed = key;
   pending.start = start;
+  if (a.keys != kNone) std::copy(keys.begin(), keys.end(), p.guards + a.keys);
   if (pending.queued) return;  // its old timer finds the new deadline
   pending.queued = true;
-  push_timer({time_of(key) + a.for_us, a.trigger, partition});
+  push_timer({time_of(key) + a.for_us, orders_[a.trigger], a.trigger, g.partitions.number(p)});
 }
 
 bool Matcher::states_allow(const Extra& x) const {
@@ -354,30 +431,61 @@ bool Matcher::states_allow(const Extra& x) const {
                                        [&](const StateGuard& g) { return (states_ & g.mask) == g.value; });
 }
 
-void Matcher::fire(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts) {
+bool Matcher::is_time(const Extra& x, int64_t ts) const {
+  return x.during.empty() || is_during(x.during, local_.of(ts));
+}
+
+bool Matcher::is_held(const Extra& x, int64_t ts, const LimitKeys& keys) const {
+  if ((x.once && x.fired) || (x.cooldown_us && x.fired && ts - x.last_fire < x.cooldown_us)) return true;
+  if (!x.recent.empty() && x.recent[x.next] != kNever && ts - x.recent[x.next] < x.rate_us) return true;
+  for (size_t i = 0; i < x.per_key.size(); ++i)
+    if (!x.per_key[i].limit.allows(keys[i], ts)) return true;
+  return false;
+}
+
+void Matcher::note_firing(Extra& x, int64_t ts, const LimitKeys& keys) {
+  x.fired = true;
+  x.last_fire = ts;
+  for (size_t i = 0; i < x.per_key.size(); ++i) x.per_key[i].limit.note(keys[i], ts);
+  if (x.recent.empty()) return;
+  // The ring's oldest entry is the one `rate` firings ago: one comparison decides.
+  x.recent[x.next] = ts;
+  x.next = (x.next + 1) % x.recent.size();
+}
+
+// Whether its limits let it fire now, which then counts.
+bool Matcher::passes(uint16_t id, int64_t ts, const LimitKeys& keys) {
   const Hot& hot = hot_[id];
   if (hot.extra != kNone) {
     Extra& x = extras_[hot.extra];
-    const bool held = (x.once && x.fired) || (x.cooldown_us && x.fired && ts - x.last_fire < x.cooldown_us) ||
-                      (!x.recent.empty() && x.recent[x.next] != kNever && ts - x.recent[x.next] < x.rate_us);
-    if (held) {
+    if (is_held(x, ts, keys)) {
       ++stats_.suppressed;
-      return;
+      ++x.suppressed;
+      return false;
     }
-    x.fired = true;
-    x.last_fire = ts;
-    if (!x.recent.empty()) {
-      // The ring's oldest entry is the one `rate` firings ago: one comparison decides.
-      x.recent[x.next] = ts;
-      x.next = (x.next + 1) % x.recent.size();
-    }
+    note_firing(x, ts, keys);
   }
   ++stats_.firings;
-  queue_.push({.trigger = id,
-               .seq = seq,
-               .ts = ts,
-               .start_ts = start_ts,
-               .idempotency = base::mix(base::mix(hot.fingerprint, seq), static_cast<uint64_t>(ts))});
+  ++fired_[id].count;
+  fired_[id].last_ts = ts;
+  return true;
+}
+
+// `p`: null for timers. Of several keys each may fire at one event, or have one deadline.
+void Matcher::give(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts, const Partition* p) {
+  const Hot& hot = hot_[id];
+  uint64_t name = base::mix(base::mix(hot.fingerprint, seq), static_cast<uint64_t>(ts));
+  if (p && groups_[hot.group]->scope == Scope::by) name = base::mix(name, p->key);
+  sink_->fired({.trigger = id, .seq = seq, .ts = ts, .start_ts = start_ts, .idempotency = name});
+}
+
+MatcherStats Matcher::stats() const {
+  MatcherStats out = stats_;
+  for (const Extra& x : extras_) {
+    for (const PerKey& k : x.per_key) out.evicted_limits += k.limit.evicted();
+    if (x.aggregate) out.evicted_limits += x.aggregate->overflowed();
+  }
+  return out;
 }
 
 size_t Matcher::node_count() const {
@@ -394,15 +502,18 @@ size_t Matcher::edge_count() const {
 
 size_t Matcher::memory_bytes() const {
   using tight::bytes;
-  size_t total = memo_.memory_bytes() + bytes(kinds_) + bytes(groups_) + bytes(hot_) + bytes(free_triggers_) +
-                 bytes(extras_) + bytes(free_extras_) + bytes(absences_) + bytes(free_absences_) +
-                 bytes(timers_) + bytes(idle_) + queue_.memory_bytes();
-  for (const Extra& x : extras_) total += bytes(x.when) + bytes(x.recent);
-  for (const Absence& a : absences_) total += bytes(a.pending);
-  for (const auto& g : groups_) {
-    total += sizeof(Group) + g->trie.memory_bytes() + bytes(g->trigger_ids) + bytes(g->partitions);
-    for (const Partition& p : g->partitions) total += bytes(p.slots) + bytes(p.guards) + bytes(p.barriers);
+  size_t total = memo_.memory_bytes() + bytes(kinds_) + bytes(groups_) + bytes(hot_) + bytes(fired_) +
+                 bytes(free_triggers_) + bytes(extras_) + bytes(free_extras_) + bytes(absences_) +
+                 bytes(free_absences_) + bytes(timers_) + bytes(idle_) + bytes(orders_) + bytes(done_) +
+                 queue_.memory_bytes() + local_.memory_bytes();
+  for (const Extra& x : extras_) {
+    total += bytes(x.when) + bytes(x.recent) + bytes(x.per_key) + bytes(x.during);
+    for (const PerKey& k : x.per_key) total += bytes(k.key.fields) + k.limit.memory_bytes();
+    if (x.aggregate) total += sizeof(AggregateTrigger);
   }
+  for (const auto& g : groups_)
+    total += sizeof(Group) + g->trie.memory_bytes() + bytes(g->trigger_ids) + bytes(g->absence_ids) +
+             bytes(g->evicted) + bytes(g->by.fields) + bytes(g->by_text) + g->partitions.memory_bytes();
   return total;
 }
 

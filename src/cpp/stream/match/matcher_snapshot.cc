@@ -12,17 +12,18 @@
 namespace walle::stream {
 
 namespace {
-// "Walle stream snapshot", version 1.
-constexpr std::string_view kMagic = "WSS1";
+// "Walle stream snapshot", version 2.
+constexpr std::string_view kMagic = "WSS2";
 constexpr size_t kChecksumBytes = 4;
 // The least that one entry of each list takes: what its count is checked against.
 constexpr size_t kTimeBytes = 8;
-constexpr size_t kTriggerBytes = 8 + 1 + 8 + 4;  // fingerprint, fired, last firing, count of recent ones
-constexpr size_t kGroupBytes = 1 + 2 + 4;        // scope, field, count of partitions
-constexpr size_t kPartitionBytes = 3 * 8;        // key, used, previous
-constexpr size_t kNodeBytes = 3 * 8;             // fingerprint, start, last
-constexpr size_t kGuardBytes = 2 * 8;            // fingerprint, newest event
-constexpr size_t kMatchBytes = 4 * 8;            // fingerprint, barrier, armed, start
+constexpr size_t kTriggerBytes =
+    8 + 1 + 8 + 4 + 4;  // fingerprint, fired, last firing, counts of recent ones and limits
+constexpr size_t kGroupBytes = 1 + 1 + 4 + 4;  // scope, parts of the key, counts of fields and partitions
+constexpr size_t kPartitionBytes = 3 * 8 + 1;  // key, outer, newest event, whether its page has ended
+constexpr size_t kNodeBytes = 3 * 8;           // fingerprint, start, last
+constexpr size_t kGuardBytes = 2 * 8;          // fingerprint, newest event
+constexpr size_t kMatchBytes = 4 * 8;          // fingerprint, barrier, armed, start
 
 Error damaged() {
   return model_error("a damaged matcher snapshot", "what snapshot() wrote", "matcher snapshot",
@@ -51,8 +52,6 @@ class Matcher::SnapshotWriter {
     out_.put(m_.base_);
     out_.put(static_cast<uint8_t>(m_.started_));
     out_.put(m_.key_);
-    out_.put(m_.session_);
-    out_.put(m_.session_key_);
     out_.put(m_.last_seq_);
     out_.put(m_.last_ts_);
     out_.put(m_.now_);
@@ -71,6 +70,8 @@ class Matcher::SnapshotWriter {
       out_.put_count(x.recent.size());
       // Oldest first, so that the ring's position need not be stored.
       for (size_t i = 0; i < x.recent.size(); ++i) out_.put(x.recent[(x.next + i) % x.recent.size()]);
+      out_.put_count(x.per_key.size());
+      for (const PerKey& k : x.per_key) k.limit.put(out_);
     }
   }
 
@@ -78,18 +79,18 @@ class Matcher::SnapshotWriter {
     const Named nodes = g.trie.node_fingerprints(m_.memo_);
     const Named guards = g.trie.guard_fingerprints(m_.memo_);
     out_.put(g.scope);
-    out_.put(g.by_field);
-    const auto in_use = [](const Partition& p) { return p.used != 0; };
-    out_.put_count(std::count_if(g.partitions.begin(), g.partitions.end(), in_use));
-    for (size_t at = 0; at < g.partitions.size(); ++at)
-      if (in_use(g.partitions[at])) put_partition(g, at, nodes, guards);
+    out_.put(static_cast<uint8_t>(g.by.page | g.by.session << 1));
+    out_.put_count(g.by.fields.size());
+    for (const uint16_t field : g.by.fields) out_.put(field);
+    out_.put_count(g.partitions.taken());
+    g.partitions.in_order_of_use([&](const Partition& p) { put_partition(g, p, nodes, guards); });
   }
 
-  void put_partition(const Group& g, size_t at, const Named& nodes, const Named& guards) {
-    const Partition& p = g.partitions[at];
+  void put_partition(const Group& g, const Partition& p, const Named& nodes, const Named& guards) {
     out_.put(p.key);
-    out_.put(p.used);
+    out_.put(p.outer);
     out_.put(p.previous);
+    out_.put(static_cast<uint8_t>(p.closed));
     out_.put_count(nodes.size());
     for (const auto& [fingerprint, node] : nodes) {
       out_.put(fingerprint);
@@ -101,19 +102,19 @@ class Matcher::SnapshotWriter {
       out_.put(fingerprint);
       out_.put(p.guards[guard]);
     }
-    put_matches(g, at);
+    put_matches(g, p);
   }
 
-  void put_matches(const Group& g, size_t at) {
+  void put_matches(const Group& g, const Partition& p) {
     const auto& ids = g.trigger_ids;
     out_.put_count(ids.size() - std::count(ids.begin(), ids.end(), kNone));
     const Pending none;
     for (size_t local = 0; local < ids.size(); ++local) {
       if (ids[local] == kNone) continue;
       const Hot& h = m_.hot_[ids[local]];
-      const Pending& pending = h.absence == kNone ? none : m_.absences_[h.absence].pending[at];
+      const Pending& pending = h.absence == kNone ? none : p.pending[m_.absences_[h.absence].place];
       out_.put(h.fingerprint);
-      out_.put(g.partitions[at].barriers[local]);
+      out_.put(p.barriers[local]);
       out_.put(pending.armed);
       out_.put(pending.start);
     }
@@ -135,6 +136,7 @@ class Matcher::SnapshotReader {
   // How many entries had no counterpart.
   Result<size_t> read() {
     if (!in_.expect(kMagic)) return damaged();
+    forget();
     get_clock();
     get_triggers();
     for (uint32_t n = in_.count(kGroupBytes); n-- > 0 && in_.ok();) get_group();
@@ -146,6 +148,16 @@ class Matcher::SnapshotReader {
  private:
   using Triggers = std::unordered_multimap<uint64_t, uint16_t>;  // equal texts are interchangeable
   using Numbers = std::unordered_map<uint64_t, uint16_t>;        // of nodes or guards, by fingerprint
+
+  // What the matcher has seen so far.
+  void forget() {
+    m_.timers_.clear();
+    for (const auto& g : m_.groups_) {
+      g->partitions.clear();
+      m_.fit_partitions(*g);
+      if (g->scope == Scope::device) g->partitions.take(0);
+    }
+  }
 
   // One of the triggers left that has this text; kNone if there is none.
   static uint16_t take(Triggers& left, uint64_t fingerprint) {
@@ -175,8 +187,6 @@ class Matcher::SnapshotReader {
     m_.base_ = get_time();
     m_.started_ = in_.get<uint8_t>() != 0;
     m_.key_ = in_.get<uint64_t>();
-    m_.session_ = in_.get<uint64_t>();
-    m_.session_key_ = in_.get<uint64_t>();
     m_.last_seq_ = in_.get<uint64_t>();
     m_.last_ts_ = get_time();
     m_.now_ = get_time();
@@ -193,23 +203,32 @@ class Matcher::SnapshotReader {
       for (int64_t& ts : recent) ts = get_past_time();
       // A cooldown would subtract the time of what never was.
       if (fired && last_fire == kNever) in_.fail();
+      Extra* const x = id == kNone || m_.hot_[id].extra == kNone ? nullptr : &m_.extras_[m_.hot_[id].extra];
+      const uint32_t limits = in_.count(2 * sizeof(uint32_t));
+      for (uint32_t i = 0; i < limits && in_.ok(); ++i) {
+        if (x && i < x->per_key.size())
+          x->per_key[i].limit.get(in_);
+        else
+          KeyedLimit::pass(in_);
+      }
       unknown_ += id == kNone;
-      if (id == kNone || m_.hot_[id].extra == kNone) continue;
-      Extra& x = m_.extras_[m_.hot_[id].extra];
       // The same text has the same rate; a forged snapshot may not.
-      if (x.recent.size() != recent.size()) continue;
-      x.fired = fired;
-      x.last_fire = last_fire;
-      x.recent = std::move(recent);
-      x.next = 0;
+      if (!x || x->recent.size() != recent.size()) continue;
+      x->fired = fired;
+      x->last_fire = last_fire;
+      x->recent = std::move(recent);
+      x->next = 0;
     }
   }
 
   void get_group() {
     const auto scope = in_.get<uint8_t>();
-    const auto field = in_.get<uint16_t>();
+    const auto parts = in_.get<uint8_t>();
+    CompiledKey by{.fields = {}, .page = (parts & 1) != 0, .session = (parts & 2) != 0};
+    for (uint32_t n = in_.count(sizeof(uint16_t)); n-- > 0 && in_.ok();)
+      by.fields.push_back(in_.get<uint16_t>());
     const auto found = std::find_if(m_.groups_.begin(), m_.groups_.end(), [&](const auto& g) {
-      return static_cast<uint8_t>(g->scope) == scope && g->by_field == field;
+      return static_cast<uint8_t>(g->scope) == scope && g->by == by;
     });
     Group* g = found == m_.groups_.end() ? nullptr : found->get();
     Numbers nodes, guards;
@@ -218,21 +237,26 @@ class Matcher::SnapshotReader {
       for (const auto& [fingerprint, guard] : g->trie.guard_fingerprints(m_.memo_))
         guards[fingerprint] = guard;
     }
-    const uint32_t partitions = in_.count(kPartitionBytes);
-    for (uint32_t at = 0; at < partitions && in_.ok(); ++at) {
-      // A snapshot lists the partitions in use only; they get places from the front.
-      const bool kept = g && at < g->partitions.size();
-      get_partition(kept ? g : nullptr, at, nodes, guards);
-    }
+    for (uint32_t n = in_.count(kPartitionBytes); n-- > 0 && in_.ok();) get_partition(g, nodes, guards);
   }
 
-  // Without a group, what is read is only counted.
-  void get_partition(Group* g, size_t at, const Numbers& nodes, const Numbers& guards) {
+  // The partition of a key. More keys than this matcher is to keep give way in their order of use.
+  Partition* partition_of(Group* g, uint64_t key) {
+    // Only the device's has no key; a forged snapshot may say otherwise.
+    if (!g || !in_.ok() || (g->scope == Scope::device) != (key == 0)) return nullptr;
+    Partition* known = g->partitions.find(key);
+    return known ? known : m_.take_row(*g, key);
+  }
+
+  // Without a partition, what is read is only counted.
+  void get_partition(Group* g, const Numbers& nodes, const Numbers& guards) {
     Partition spare;
-    Partition& p = g ? g->partitions[at] : spare;
-    p.key = in_.get<uint64_t>();
-    p.used = in_.get<uint64_t>();
+    Partition* const kept = partition_of(g, in_.get<uint64_t>());
+    if (!kept) g = nullptr;
+    Partition& p = kept ? *kept : spare;
+    p.outer = in_.get<uint64_t>();
     p.previous = in_.get<uint64_t>();
+    const bool closed = in_.get<uint8_t>() != 0;
     for (uint32_t n = in_.count(kNodeBytes); n-- > 0 && in_.ok();) {
       const auto node = nodes.find(in_.get<uint64_t>());
       const Slot slot{in_.get<uint64_t>(), in_.get<uint64_t>()};
@@ -247,10 +271,11 @@ class Matcher::SnapshotReader {
       if (g && guard != guards.end()) p.guards[guard->second] = newest;
     }
     if (g) g->trie.find_live(p);
-    get_matches(g, at);
+    get_matches(g, p);
+    p.closed = closed;
   }
 
-  void get_matches(Group* g, size_t at) {
+  void get_matches(Group* g, Partition& p) {
     Triggers left = triggers_;
     for (uint32_t n = in_.count(kMatchBytes); n-- > 0 && in_.ok();) {
       const uint16_t id = take(left, in_.get<uint64_t>());
@@ -260,11 +285,14 @@ class Matcher::SnapshotReader {
       // A forged snapshot may name a trigger of another group, which has other partitions.
       if (!g || id == kNone || m_.groups_[m_.hot_[id].group].get() != g) continue;
       const Hot& h = m_.hot_[id];
-      g->partitions[at].barriers[h.local] = barrier;
-      if (h.absence == kNone) continue;
-      Absence& a = m_.absences_[h.absence];
-      a.pending[at] = {armed, start, armed != 0};
-      if (armed) m_.push_timer({m_.time_of(armed) + a.for_us, id, static_cast<uint16_t>(at)});
+      p.barriers[h.local] = barrier;
+      if (h.absence == kNone || !armed) continue;
+      const Absence& a = m_.absences_[h.absence];
+      Pending& pending = p.pending[a.place];
+      if (!pending.armed) g->partitions.add_wait(p);
+      if (!pending.queued)
+        m_.push_timer({m_.time_of(armed) + a.for_us, m_.orders_[id], id, g->partitions.number(p)});
+      pending = {armed, start, true};
     }
   }
 
@@ -277,7 +305,7 @@ class Matcher::SnapshotReader {
       const Extra& x = m_.extras_[extra];
       if (x.timer != TimerKind::every && x.timer != TimerKind::daily) continue;
       m_.drop_timers(id);
-      if (m_.started_) m_.push_timer({m_.next_period(x, m_.now_ - 1), id, kNone});
+      if (m_.started_) m_.push_timer({m_.next_period(x, m_.now_ - 1), m_.orders_[id], id, kNoPartition});
     }
   }
 

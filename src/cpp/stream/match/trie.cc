@@ -1,6 +1,7 @@
 #include "stream/match/trie.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/hash.h"
 
@@ -43,6 +44,12 @@ uint16_t Trie::take_guard(const std::vector<CompiledAtom>& atoms) {
     ++guards_[known].uses;
     return known;
   }
+  const uint16_t g = take_guard_number(atoms.size());
+  for (const CompiledAtom& a : atoms) lists_.add_guard(token_of(a), {g, predicate_of(a)});
+  return g;
+}
+
+uint16_t Trie::take_guard_number(size_t atoms) {
   uint16_t g = static_cast<uint16_t>(guards_.size());
   if (!free_guards_.empty()) {
     g = free_guards_.back();
@@ -50,19 +57,19 @@ uint16_t Trie::take_guard(const std::vector<CompiledAtom>& atoms) {
   } else {
     tight::push(guards_, Guard{});
   }
-  guards_[g] = {1, static_cast<uint16_t>(atoms.size())};
-  for (const CompiledAtom& a : atoms) lists_.add_guard(token_of(a), {g, predicate_of(a)});
+  guards_[g] = {1, static_cast<uint16_t>(atoms)};
   return g;
 }
 
 Result<uint16_t> Trie::add_guard(const std::vector<CompiledAtom>& atoms) {
-  WALLE_TRY(check_room({{Follow::later, -1, {}, atoms}}));
+  WALLE_TRY(check_room({{.follow = Follow::later, .guard = atoms}}));
   return take_guard(atoms);
 }
 
 void Trie::release_guard(uint16_t guard) {
   if (guard == 0 || --guards_[guard].uses) return;
   lists_.remove_guard(guard);
+  late_.remove_guard(guard);
   tight::push(free_guards_, guard);
 }
 
@@ -71,13 +78,14 @@ void Trie::release_guard(uint16_t guard) {
 bool Trie::chains_on(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard) const {
   const CompiledAtom& a = s.atoms[0];
   // One token, no condition: what (node, token) alone decides.
-  const bool plain =
-      s.atoms.size() == 1 && a.event != kAny && a.page != kAny && a.predicate < 0 && gap == 0 && guard == 0;
+  const bool plain = s.atoms.size() == 1 && a.event != kAny && a.page != kAny && a.predicate < 0 &&
+                     gap == 0 && guard == 0 && !s.rare();
   return plain &&
          (parent == 0 ? s.follow != Follow::next : s.follow == Follow::next && nodes_[parent].chained);
 }
 
-uint16_t Trie::find_child(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard) const {
+uint16_t Trie::find_child(uint16_t parent, const ResolvedStep& s, const ResolvedStep* before, uint16_t gap,
+                          uint16_t guard, uint16_t trigger) const {
   if (parent != 0 && chains_on(parent, s, gap, guard)) return chains_.find(parent, token_of(s.atoms[0]));
   const uint16_t first = lists_.find(token_of(s.atoms[0]));
   if (first == kNone) return kNone;
@@ -92,7 +100,8 @@ uint16_t Trie::find_child(uint16_t parent, const ResolvedStep& s, uint16_t gap, 
   const bool strict = s.follow == Follow::next;
   for (const Edge& e : lists_.edges(first)) {
     if (e.parent != parent || e.gap != gap || e.guard != guard || ((e.flags & kStrict) != 0) != strict ||
-        nodes_[e.node].edges != s.atoms.size() || e.predicate != predicate_of(s.atoms[0]))
+        nodes_[e.node].edges != s.atoms.size() || e.predicate != predicate_of(s.atoms[0]) ||
+        !same_rare(e.node, s, before, trigger))
       continue;
     if (std::all_of(s.atoms.begin() + 1, s.atoms.end(),
                     [&](const CompiledAtom& a) { return leads_to(a, e.node); }))
@@ -111,11 +120,14 @@ uint16_t Trie::take_node() {
   return node;
 }
 
-uint16_t Trie::new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard, uint8_t depth) {
+uint16_t Trie::new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard, uint8_t depth,
+                        uint16_t rare) {
   const bool chained = chains_on(parent, s, gap, guard);
   const uint16_t node = take_node();
   // Depth in four bits: kMaxSteps is 16.
-  nodes_[node] = {.edges = static_cast<uint8_t>(s.atoms.size()),
+  nodes_[node] = {.parent = parent,
+                  .rare = rare,
+                  .edges = static_cast<uint8_t>(s.atoms.size()),
                   .depth = static_cast<uint8_t>(depth & 15),
                   .chained = chained};
   // First steps stay in the token lists, since every event may start a match whatever came before.
@@ -136,7 +148,7 @@ uint16_t Trie::new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, ui
     // The class chooses the loop: without conditions an edge costs one load, one comparison and one
     // selection.
     if ((e.flags & kStrict) || gap || guard) e.order |= kConditional;
-    if ((e.flags & kSeveral) || e.predicate != kNone) e.order |= kSlow;
+    if ((e.flags & kSeveral) || e.predicate != kNone || rare != kNone) e.order |= kSlow;
     lists_.add_edge(token_of(a), e);
   }
   return node;
@@ -182,7 +194,7 @@ Status Trie::check_room(const std::vector<ResolvedStep>& steps) const {
   // The worst case, no step shared: room is asked for once, so that adding cannot fail half way.
   const bool fits = node_count() + steps.size() <= kMaxNodes - 1 &&
                     terminals_.size() - free_terminals_.size() < kNone - 1u &&
-                    guards_.size() - free_guards_.size() + steps.size() < kNone &&
+                    guards_.size() - free_guards_.size() + (2 + 2 * kMaxCaptures) * steps.size() < kNone &&
                     limits_.has_room(steps.size() + 1) && lists_.has_room(atoms);
   if (fits) return {};
   return resource_error(
@@ -197,11 +209,15 @@ Status Trie::add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger,
   uint16_t parent = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
     const ResolvedStep& s = steps[i];
-    const uint16_t gap = limits_.intern(key_limit(s.gap_us));
-    const uint16_t guard = s.guard.empty() ? uint16_t{0} : take_guard(s.guard);
-    uint16_t node = find_child(parent, s, gap, guard);
+    const ResolvedStep* const before = i ? &steps[i - 1] : nullptr;
+    // What must not have come before is no guard between two steps, and its time no gap.
+    const bool leading = s.leading();
+    const uint16_t gap = leading ? uint16_t{0} : limits_.intern(key_limit(s.gap_us));
+    const uint16_t guard = s.guard.empty() || leading ? uint16_t{0} : take_guard(s.guard);
+    uint16_t node = find_child(parent, s, before, gap, guard, trigger);
     if (node == kNone) {
-      node = new_node(parent, s, gap, guard, static_cast<uint8_t>(i));
+      const uint16_t rare = s.rare() ? new_rare(s, before, trigger) : kNone;
+      node = new_node(parent, s, gap, guard, static_cast<uint8_t>(i), rare);
     } else {  // the node holds its own use
       limits_.release(gap);
       release_guard(guard);
@@ -215,6 +231,7 @@ Status Trie::add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger,
 
 void Trie::free_node(uint16_t parent, uint16_t node, const ResolvedStep& s) {
   tight::push(free_nodes_, node);
+  if (nodes_[node].rare != kNone) free_rare(nodes_[node].rare);
   if (nodes_[node].chained && parent != 0) return chains_.remove(parent, token_of(s.atoms[0]));
   const Edge e = lists_.edge_of(token_of(s.atoms[0]), node, predicate_of(s.atoms[0]));
   for (const CompiledAtom& a : s.atoms) lists_.remove_edges(token_of(a), node);
@@ -225,9 +242,12 @@ void Trie::free_node(uint16_t parent, uint16_t node, const ResolvedStep& s) {
 void Trie::remove_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger) {
   std::vector<uint16_t> path;
   uint16_t parent = 0;
-  for (const ResolvedStep& s : steps) {
-    const uint16_t guard = s.guard.empty() ? uint16_t{0} : find_guard(s.guard);
-    parent = find_child(parent, s, limits_.find(key_limit(s.gap_us)), guard);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const ResolvedStep& s = steps[i];
+    const bool leading = s.leading();
+    const uint16_t guard = s.guard.empty() || leading ? uint16_t{0} : find_guard(s.guard);
+    const uint16_t gap = leading ? uint16_t{0} : limits_.find(key_limit(s.gap_us));
+    parent = find_child(parent, s, i ? &steps[i - 1] : nullptr, gap, guard, trigger);
     // The chain is not there, as after an add() that was refused.
     if (parent == kNone) return;
     path.push_back(parent);
@@ -238,27 +258,43 @@ void Trie::remove_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger
     if (--nodes_[path[i]].uses == 0) free_node(i ? path[i - 1] : uint16_t{0}, path[i], steps[i]);
 }
 
+namespace {
+template <class T>
+void drop_last(std::vector<T>& all, std::vector<uint16_t>& free) {
+  for (;;) {
+    const auto last = std::find(free.begin(), free.end(), all.size() - 1);
+    if (last == free.end()) return;
+    free.erase(last);
+    all.pop_back();
+  }
+}
+}  // namespace
+
+void Trie::drop_last_free() {
+  drop_last(nodes_, free_nodes_);
+  drop_last(guards_, free_guards_);
+}
+
 size_t Trie::memory_bytes() const {
   return tight::bytes(nodes_) + tight::bytes(free_nodes_) + tight::bytes(terminals_) +
          tight::bytes(free_terminals_) + tight::bytes(guards_) + tight::bytes(free_guards_) +
-         limits_.memory_bytes() + lists_.memory_bytes() + chains_.memory_bytes();
+         limits_.memory_bytes() + lists_.memory_bytes() + chains_.memory_bytes() + rare_bytes();
 }
 
 void Trie::find_live(Partition& p) const {
   // Not in a snapshot, because it follows from the slots.
   p.lives = 0;
   const auto reached = [&](uint16_t node) {
-    const auto end = p.live.begin() + p.lives;
+    const auto end = p.live + p.lives;
     const bool live = nodes_[node].chained && p.slots[node].start != 0 && p.slots[node].last == p.previous;
-    if (live && std::find(p.live.begin(), end, node) == end && p.lives < p.live.size())
-      p.live[p.lives++] = node;
+    if (live && std::find(p.live, end, node) == end && p.lives < kMaxSteps) p.live[p.lives++] = node;
   };
   for (const ChainEdge& e : chains_.all()) {
     reached(e.node);
     reached(e.parent);
   }
   // Deepest first, as follow_chains() walks them: a step must not see a parent that this event has moved.
-  std::sort(p.live.begin(), p.live.begin() + p.lives,
+  std::sort(p.live, p.live + p.lives,
             [&](uint16_t a, uint16_t b) { return nodes_[a].depth > nodes_[b].depth; });
 }
 
@@ -288,6 +324,13 @@ std::vector<std::pair<uint64_t, uint16_t>> Trie::guard_fingerprints(const Predic
     for (const GuardRef& g : lists_.guards(l))
       // From the lists, because guards do not store their events.
       parts[g.guard].push_back(atom_hash(lists_.token_of(l), g.predicate));
+  // Another name than that of a guard which is renewed before the edges are walked.
+  const std::vector<uint64_t> salts = late_salts();
+  for (const LateNote& n : late_.all())
+    parts[n.guard].push_back(base::mix(atom_hash(token_of(n.atom), predicate_of(n.atom)), salts[n.guard]));
+  for (const Cells& c : cells_)
+    for (size_t i = 0; i < c.count; ++i) parts[c.first + i].push_back(base::mix(c.name, i));
+  std::unordered_set<uint64_t> names;
   std::vector<std::pair<uint64_t, uint16_t>> out;
   for (size_t g = 0; g < parts.size(); ++g) {
     if (parts[g].empty()) continue;
@@ -295,7 +338,10 @@ std::vector<std::pair<uint64_t, uint16_t>> Trie::guard_fingerprints(const Predic
     std::sort(parts[g].begin(), parts[g].end());
     base::Hasher h;
     for (const uint64_t part : parts[g]) h.value(part);
-    out.emplace_back(h.finish(), static_cast<uint16_t>(g));
+    // What triggers of one text have each for themselves is named in order.
+    uint64_t name = h.finish();
+    while (!names.insert(name).second) name = base::mix(name, 1);
+    out.emplace_back(name, static_cast<uint16_t>(g));
   }
   return out;
 }
@@ -317,6 +363,8 @@ std::vector<std::pair<uint64_t, uint16_t>> Trie::node_fingerprints(const Predica
       w.parent = e.parent;
       w.used = true;
       w.edge = base::Hasher().value(limits_[e.gap]).value(guards[e.guard]).value(e.flags & kStrict).finish();
+      if (const uint16_t rare = nodes_[e.node].rare; rare != kNone)
+        w.edge = base::mix(w.edge, rare_fingerprint(rares_[rare], guards));
       w.parts.push_back(atom_hash(lists_.token_of(l), e.predicate));
     }
   for (const ChainEdge& e : chains_.all()) {

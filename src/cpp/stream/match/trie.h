@@ -14,12 +14,13 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "stream/match/chain_edges.h"
+#include "stream/match/late_notes.h"
 #include "stream/match/limit_table.h"
+#include "stream/match/partition.h"
 #include "stream/match/predicate_memo.h"
 #include "stream/match/token_lists.h"
 #include "stream/trigger/trigger_compile.h"
@@ -33,28 +34,15 @@ inline constexpr uint64_t key_limit(int64_t us) {
   return us < 0 ? ~uint64_t{0} : (static_cast<uint64_t>(us) + 1) << kKeyShift;
 }
 
-struct Slot {
-  uint64_t start = 0, last = 0;
-};
-
-// State of one partition of a scope: the device has one, page and by(field) scopes one per kept key.
-struct Partition {
-  uint64_t key = 0;                // page instance or hash of the field's value; meaningless for the device
-  uint64_t used = 0;               // event key of its newest event; 0: free
-  uint64_t previous = 0;           // event key of the event before the current one
-  std::vector<Slot> slots;         // by node
-  std::vector<uint64_t> guards;    // by guard: its newest event
-  std::vector<uint64_t> barriers;  // by trigger of the trie: matches must start behind it
-  // Nodes of strict chains that the previous event reached,
-  // deepest first. Empty while the trie has no chain edges.
-  std::array<uint16_t, kMaxSteps> live{};
-  uint8_t lives = 0;
-};
-
 struct ResolvedStep {  // a CompiledStep whose predicates are interned
-  Follow follow;
-  int64_t gap_us;
+  Follow follow = Follow::first;
+  int64_t gap_us = -1, least_us = -1;
   std::vector<CompiledAtom> atoms, guard;
+  std::vector<CapturedField> captures;
+  uint64_t salt = 0;  // of the trigger's text, in the name of what it shares with no other
+  // Nothing of it may have come before: the guard of a first step.
+  bool leading() const { return follow == Follow::first && !guard.empty(); }
+  bool rare() const { return follow == Follow::newest || least_us >= 0 || leading() || !captures.empty(); }
 };
 
 class Trie {
@@ -69,18 +57,31 @@ class Trie {
   void release_guard(uint16_t guard);
 
   // Steps `event` in `p`; calls complete(trigger, start) for every trigger one of whose chains ends here
-  // inside its window and behind its barrier. Defined in stream/match/trie_step.h, which callers include.
+  // inside its window and behind its barrier. `begins`: whether it may be a match's first event. Defined in
+  // stream/match/trie_step.h, which callers include.
   template <class Complete>
-  void step(uint16_t event, uint16_t page, uint64_t key, Partition& p, PredicateMemo& memo,
+  void step(uint16_t event, uint16_t page, uint64_t key, Partition& p, PredicateMemo& memo, bool begins,
             Complete&& complete);
+
+  // Free numbers at the end are no longer counted by the capacities.
+  void drop_last_free();
 
   size_t node_count() const { return nodes_.size() - 1 - free_nodes_.size(); }
   size_t node_capacity() const { return nodes_.size(); }
   size_t guard_capacity() const { return guards_.size(); }
   const std::vector<uint16_t>& free_nodes() const { return free_nodes_; }
   const std::vector<uint16_t>& free_guards() const { return free_guards_; }
+  // Words in a row for a trigger's own use, in every partition among its guards: zero at first and when the
+  // partition gives way, in snapshots under `name`. Error: the limit of guards.
+  Result<uint16_t> take_cells(size_t count, uint64_t name);
+  void release_cells(uint16_t first);
   size_t edge_count() const { return lists_.edge_count() + chains_.size(); }
   size_t memory_bytes() const;
+  bool has_chains() const { return !chains_.empty(); }
+  // Calls visit(trigger) for every chain of which `p` holds a part that may still be completed after `now`; a
+  // trigger with several chains may be visited for each.
+  template <class Visit>
+  void under_way(const Partition& p, uint64_t now, Visit&& visit) const;
   // Fills `live` from the slots, after a snapshot was restored.
   void find_live(Partition& p) const;
   // Nodes and guards by content, for snapshots: fingerprint -> number.
@@ -89,9 +90,21 @@ class Trie {
 
  private:
   struct Node {
-    uint16_t uses = 0, terminal = kNone;
+    uint16_t uses = 0, terminal = kNone, parent = 0;
+    uint16_t rare = kNone;  // into rares_
     uint8_t edges = 0;
     uint8_t depth : 4 = 0, chained : 1 = 0;  // all steps up to here are those of a strict chain
+  };
+  // Conditions that few steps have. Only edges of class kSlow ask for them.
+  struct Rare {
+    uint64_t least = 0;      // difference of key times that must be reached
+    uint64_t clear = 0;      // ... and since the newest event of `leading`
+    uint64_t salt = 0;       // names `leading`
+    uint16_t newest = 0;     // guard: the newest event of the step before
+    uint16_t leading = 0;    // guard: what must not have come before
+    uint16_t owner = kNone;  // the trigger that has `leading` for itself: it began to look when added
+    std::vector<CapturedField> captures = {};
+    std::vector<uint16_t> noted = {};  // guards: type and bits of each of `captures`
   };
   struct Terminal {
     uint16_t within, trigger, next;  // window in limits_
@@ -104,16 +117,30 @@ class Trie {
   Edge chain_edge(uint16_t parent, uint16_t node) const;
   size_t follow_chains(uint32_t token, uint16_t list, Partition& p, Edge* found) const;
   Status check_room(const std::vector<ResolvedStep>& steps) const;
-  uint16_t find_child(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard) const;
+  uint16_t find_child(uint16_t parent, const ResolvedStep& s, const ResolvedStep* before, uint16_t gap,
+                      uint16_t guard, uint16_t trigger) const;
+  bool same_rare(uint16_t node, const ResolvedStep& s, const ResolvedStep* before, uint16_t trigger) const;
+  bool notes_are(uint16_t guard, const std::vector<CompiledAtom>& atoms) const;
+  uint16_t new_rare(const ResolvedStep& s, const ResolvedStep* before, uint16_t trigger);
+  void free_rare(uint16_t rare);
+  uint16_t find_late_guard(const std::vector<CompiledAtom>& atoms, const LateNote& kind) const;
+  uint16_t take_late_guard(const std::vector<CompiledAtom>& atoms, const LateNote& kind, bool shared);
+  uint16_t take_guard_number(size_t atoms);
+  size_t rare_bytes() const;
+  std::vector<uint64_t> late_salts() const;
+  uint64_t rare_fingerprint(const Rare& r, const std::vector<uint64_t>& guards) const;
   uint16_t find_guard(const std::vector<CompiledAtom>& atoms) const;
   uint16_t take_guard(const std::vector<CompiledAtom>& atoms);
   uint16_t take_node();
-  uint16_t new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard, uint8_t depth);
+  uint16_t new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard, uint8_t depth,
+                    uint16_t rare);
   void free_node(uint16_t parent, uint16_t node, const ResolvedStep& s);
   void add_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigger, uint64_t within);
   void remove_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigger);
   void update_terminal_class(uint16_t node, const ResolvedStep& s);
 
+  template <class Edges>
+  void walk_edges(Edges& walk, uint16_t event, uint16_t page, Partition& p) const;
   template <class Complete>
   class Walk;  // one event through one partition: stream/match/trie_step.h
 
@@ -123,6 +150,14 @@ class Trie {
   std::vector<uint16_t> free_terminals_;
   std::vector<Guard> guards_;
   std::vector<uint16_t> free_guards_;
+  LateNotes late_;
+  std::vector<Rare> rares_;
+  std::vector<uint16_t> free_rares_;
+  struct Cells {
+    uint16_t first = 0, count = 0;
+    uint64_t name = 0;
+  };
+  std::vector<Cells> cells_;
   LimitTable limits_;  // gaps and windows, exclusive, in key units
   TokenLists lists_;
   ChainEdges chains_;

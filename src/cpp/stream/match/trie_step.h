@@ -22,8 +22,8 @@ class Trie::Walk {
   Walk(const Trie& trie, uint64_t key, Partition& p, PredicateMemo& memo, Complete& complete)
       : trie_(trie),
         limits_(trie.limits_.data()),
-        slots_(p.slots.data()),
-        guards_(p.guards.data()),
+        slots_(p.slots),
+        guards_(p.guards),
         key_(key),
         p_(p),
         memo_(memo),
@@ -32,6 +32,13 @@ class Trie::Walk {
   void note_guards(std::span<const GuardRef> guards) {
     for (const GuardRef& g : guards)
       if (g.predicate == kNone || memo_.holds(g.predicate)) guards_[g.guard] = key_;
+  }
+
+  // What may begin no match is also nothing that must not come before one.
+  void note_late(uint16_t event, uint16_t page, bool begins) {
+    trie_.late_.each(event, page, memo_, [&](const LateNote& n) {
+      if (begins || !n.leading) guards_[n.guard] = n.word(*memo_.event, *memo_.catalog, key_);
+    });
   }
 
   void all(std::span<const Edge> edges) {
@@ -69,9 +76,27 @@ class Trie::Walk {
   }
 
   // Another token of the same step may have matched already: once per event.
-  bool slow_conditions(const Edge& e) {
-    return !((e.flags & kSeveral) && slots_[e.node].last == key_) &&
-           (e.predicate == kNone || memo_.holds(e.predicate));
+  bool slow_conditions(const Edge& e, const Slot& parent) {
+    if ((e.flags & kSeveral) && slots_[e.node].last == key_) return false;
+    const uint16_t rare = trie_.nodes_[e.node].rare;
+    if (rare != kNone && !rare_conditions(trie_.rares_[rare], parent)) return false;
+    if (e.predicate == kNone) return true;
+    if (rare == kNone || trie_.rares_[rare].noted.empty()) return memo_.holds(e.predicate);
+    return compares(e.predicate, trie_.rares_[rare]);
+  }
+
+  // With numbers of the step before: the answer is this partition's, not one for all who ask.
+  bool compares(uint16_t predicate, const Rare& r) const {
+    Value before[kMaxCaptures];
+    for (size_t i = 0; i < r.captures.size(); ++i)
+      before[i] = noted_value(guards_[r.noted[2 * i]], guards_[r.noted[2 * i + 1]]);
+    return memo_.predicates[predicate].evaluate(*memo_.event, *memo_.catalog, before);
+  }
+
+  bool rare_conditions(const Rare& r, const Slot& parent) const {
+    const uint64_t leading = guards_[r.leading];
+    return key_time(key_) - key_time(parent.last) >= r.least && guards_[r.newest] <= parent.last &&
+           (leading == 0 || key_time(key_) - key_time(leading) >= r.clear);
   }
 
   void mixed(const Edge& e) {
@@ -79,7 +104,7 @@ class Trie::Walk {
     bool ok = (parent.start != 0) & conditions(e, parent);
     // Predicates are rare and evaluated at most once per event.
     if (e.order & kSlow) [[unlikely]]
-      ok = ok && slow_conditions(e);
+      ok = ok && slow_conditions(e, parent);
     set(slots_[e.node], parent, ok);
     if (ok & ((e.order & kTerminal) != 0)) finish(e, parent.start);
   }
@@ -147,15 +172,39 @@ inline size_t Trie::follow_chains(uint32_t token, uint16_t list, Partition& p, E
   if (list == kNone) return n;
   const auto edges = lists_.edges(list);
   for (size_t i = edges.size(); i-- > 0 && edges[i].order >> 4 == 0;)
-    if (nodes_[edges[i].node].chained && p.lives < p.live.size()) p.live[p.lives++] = edges[i].node;
+    if (nodes_[edges[i].node].chained && p.lives < kMaxSteps) p.live[p.lives++] = edges[i].node;
   return n;
 }
 
+template <class Visit>
+void Trie::under_way(const Partition& p, uint64_t now, Visit&& visit) const {
+  const auto open = [&](uint16_t node, const Terminal& t) {
+    const uint64_t start = p.slots[node].start;
+    return start > p.barriers[t.trigger] && key_time(now) - key_time(start) < limits_[t.within];
+  };
+  for (const Node& end : nodes_)
+    for (uint16_t t = end.terminal; t != kNone; t = terminals_[t].next)
+      for (uint16_t node = end.parent; node != 0; node = nodes_[node].parent)
+        if (open(node, terminals_[t])) {
+          visit(terminals_[t].trigger);
+          break;
+        }
+}
+
 template <class Complete>
-void Trie::step(uint16_t event, uint16_t page, uint64_t key, Partition& p, PredicateMemo& memo,
+void Trie::step(uint16_t event, uint16_t page, uint64_t key, Partition& p, PredicateMemo& memo, bool begins,
                 Complete&& complete) {
   Walk walk(*this, key, p, memo, complete);
-  p.slots[0] = {key, key};  // the root has just matched: first steps are edges like all others
+  p.slots[0] =
+      begins ? Slot{key, key} : Slot{};  // the root has just matched: first steps are edges like all others
+  walk_edges(walk, event, page, p);
+  // Behind all edges: the event is not its own predecessor.
+  if (!late_.empty()) [[unlikely]]
+    walk.note_late(event, page, begins);
+}
+
+template <class Edges>
+void Trie::walk_edges(Edges& walk, uint16_t event, uint16_t page, Partition& p) const {
   const uint16_t exact = lists_.find(TokenLists::token(event, page));
   Edge chains[kMaxSteps];
   const size_t chained =

@@ -1,6 +1,15 @@
 #include "stream/match/trigger_set.h"
 
+#include <functional>
+
 namespace walle::stream {
+
+namespace {
+Error unknown(const std::string& name, const char* where) {
+  return argument_error("trigger '" + name + "'", "a trigger of this set", where,
+                        "add it first, or correct its name");
+}
+}  // namespace
 
 Status TriggerSet::add(const std::string& name, std::string_view text) {
   WALLE_ASSIGN(const TriggerSpec spec, parse_trigger(text));
@@ -22,30 +31,32 @@ Status TriggerSet::add(const std::string& name, std::string_view text) {
 
 Status TriggerSet::remove(const std::string& name) {
   const auto it = entries_.find(name);
-  if (it == entries_.end())
-    return argument_error("trigger '" + name + "'", "a trigger of this set", "remove",
-                          "add it first, or correct its name");
+  if (it == entries_.end()) return unknown(name, "remove");
   // The matcher keeps no copy of what it was given: the compiled trigger names its path in the trie.
   matcher_.remove(it->second.id, it->second.compiled);
   entries_.erase(it);
   return {};
 }
 
-Status TriggerSet::step(const Event& event) {
+Result<TriggerStats> TriggerSet::stats_of(const std::string& name) const {
+  const auto it = entries_.find(name);
+  if (it == entries_.end()) return unknown(name, "stats");
+  return matcher_.stats_of(it->second.id);
+}
+
+Status TriggerSet::step(const Event& event, FiringSink& sink) {
   WALLE_TRY(check_contents(catalog_, event.event, event.contents));
   WALLE_TRY(check_time(event.ts));
-  matcher_.step(event);
+  matcher_.step(event, sink);
   return {};
 }
 
-Status TriggerSet::replay(EventLog& log, uint64_t from, const std::function<void(const Firing&)>& fired) {
+Status TriggerSet::replay(EventLog& log, uint64_t from, FiringSink& sink) {
   Status status;
   WALLE_TRY(log.read(from, [&](const Event& event) {
     status = check_time(event.ts);  // against steps before this replay: within a log times are in order
     if (!status.ok()) return false;
-    matcher_.step(event);
-    // After each event, so that the bounded queue never folds or drops anything in a replay.
-    for (Firing firing; matcher_.queue().pop(firing);) fired(firing);
+    matcher_.step(event, sink);
     return true;
   }));
   return status;
@@ -85,20 +96,32 @@ std::string atoms_label(const std::vector<CompiledAtom>& atoms, const CompiledTr
   return out;
 }
 
+std::string scope_label(const TriggerSpec& spec) {
+  constexpr const char* scopes[] = {"device", "session", "page", "by"};
+  std::string out = std::string("scope ") + scopes[static_cast<int>(spec.scope)];
+  for (const std::string& field : spec.by.fields) out += " " + field;
+  return out + (spec.by.page ? " page" : "") + (spec.by.session ? " session" : "");
+}
+
+std::string edge_label(const CompiledStep& s) {
+  constexpr const char* signs[] = {"", "> ", "~ ", "~> "};
+  std::string out = s.follow == Follow::first && !s.guard.empty() ? "~ " : signs[static_cast<int>(s.follow)];
+  if (s.gap_us < 0 && s.least_us < 0) return out;
+  const std::string most = s.gap_us >= 0 ? std::to_string(s.gap_us) : "";
+  return out + "(" + (s.least_us >= 0 ? std::to_string(s.least_us) + ".." + most : most) + "us) ";
+}
+
 Drawn draw(const std::vector<std::pair<std::string, CompiledTrigger>>& triggers, const Catalog& c) {
   Drawn root;
   for (const auto& [name, t] : triggers) {
-    // Sessions share the device's trie (Matcher::group_for), so the picture shows them there.
-    constexpr const char* scopes[] = {"device", "device", "page", "by "};
-    const std::string scope = std::string("scope ") + scopes[static_cast<int>(t.spec.scope)] + t.spec.by;
+    const std::string scope = scope_label(t.spec);
     // A timer has no steps and no place in the trie.
     if (t.spec.timer != TimerKind::none) root.children["timers"].ends.push_back(name + ": " + t.text);
     for (const auto& chain : t.variants) {
       Drawn* at = &root.children[scope];
       for (const CompiledStep& s : chain) {
         std::string label = s.guard.empty() ? "" : "!" + atoms_label(s.guard, t, c) + " ";
-        label += s.follow == Follow::first ? "" : s.follow == Follow::next ? "> " : "~ ";
-        if (s.gap_us >= 0) label += "(" + std::to_string(s.gap_us) + "us) ";
+        label += edge_label(s);
         label += atoms_label(s.atoms, t, c);
         at = &at->children[label];
       }

@@ -1,7 +1,6 @@
 // Triggers by name in front of a matcher: what a device's task manager adds, removes, replays and explains.
 #pragma once
 
-#include <functional>
 #include <map>
 
 #include "stream/event/event_log.h"
@@ -20,11 +19,13 @@ class TriggerSet {
   Status remove(const std::string& name);
   // Matches one event that does not come out of a log, and so may be anything: its contents are checked
   // against the declaration and its time against the newest event's. A refused event leaves no trace.
-  Status step(const Event& event);
-  // Matches every recorded event from `from` on; `fired` gets each firing before the next event is matched.
-  Status replay(EventLog& log, uint64_t from, const std::function<void(const Firing&)>& fired);
+  Status step(const Event& event, FiringSink& sink);
+  // Matches every recorded event from `from` on; `sink` gets each firing before the next event is matched.
+  Status replay(EventLog& log, uint64_t from, FiringSink& sink);
   const std::string& name_of(uint16_t id) const { return names_[id]; }
   std::vector<std::pair<std::string, std::string>> texts() const;  // name, canonical text
+  // Of one trigger, since it was added.
+  Result<TriggerStats> stats_of(const std::string& name) const;
   Matcher& matcher() { return matcher_; }
 
  private:

@@ -91,7 +91,17 @@ class EventLog:
 class TriggerSet:
     """Triggers by name, matched by one shared-prefix trie."""
 
-    def __init__(self, catalog: Catalog, queue: int, utc_offset_s: float) -> None: ...
+    def __init__(
+        self,
+        catalog: Catalog,
+        queue: int,
+        utc_offset_s: float,
+        keys: int,
+        keys_of: Sequence[tuple[str, int]],
+        page_instances: int,
+        key_bytes: int,
+        offset_changes: Sequence[tuple[int, int]],
+    ) -> None: ...
     def add(self, name: str, text: str) -> None: ...
     def remove(self, name: str) -> None: ...
     def texts(self) -> list[tuple[str, str]]: ...

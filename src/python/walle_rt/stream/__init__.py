@@ -28,7 +28,7 @@ from ._privacy import (
     spend_epsilon,
     spent_epsilon,
 )
-from ._steps import Step, event
+from ._steps import Step, all_of, counted, distinct, event, summed
 from ._triggers import Finding, Firing, Trigger, TriggerSet, catalog_of, explain, load_triggers
 
 __all__ = [
@@ -57,9 +57,12 @@ __all__ = [
     "Trigger",
     "TriggerSet",
     "aggregate",
+    "all_of",
     "as_of_join",
     "catalog_of",
+    "counted",
     "discrete_gaussian",
+    "distinct",
     "event",
     "explain",
     "gaussian_sum",
@@ -73,4 +76,5 @@ __all__ = [
     "signed_policy",
     "spend_epsilon",
     "spent_epsilon",
+    "summed",
 ]

@@ -13,13 +13,14 @@ from ._catalog import Catalog, EventKind, FieldType, Value
 from ._log import EventLog
 from ._picture import svg
 from ._steps import Step
+from ._zones import offset_changes
 
 
 @dataclass(frozen=True)
 class Firing:
     """A completed trigger.
 
-    ``seq`` is the completing event (for timers the last one before), ``ts`` and ``start_ts`` its end and
+    ``seq`` is the completing event (for timers and trailing absences the last one before), ``ts`` and ``start_ts`` its end and
     first event in microseconds, ``idempotency`` a 64-bit number equal in every replay, ``coalesced`` how many
     later firings this one stands for because the queue was full.
     """
@@ -49,8 +50,8 @@ class Trigger:
 
         Args:
             pattern: text of the trigger language, or steps.
-            clauses: within="10m", gap="5s", scope="page", every=True, once=True, cooldown="1h",
-                rate="3 per 1h", when="wifi".
+            clauses: within="10m", gap="5s", scope="by(item, page)", every=True, once=True or "per item",
+                cooldown="1h", rate="3 per 1h per user", during="not 22:00-07:00", when="wifi".
 
         Raises:
             ArgumentError: the text is no trigger; the message says line and column.
@@ -87,19 +88,51 @@ class Trigger:
         return hash(self.text)
 
 
+_DEFAULT_KEYS = 4096
+
+
 class TriggerSet:
     """All triggers of a device, matched together by one shared-prefix trie. One thread."""
 
-    def __init__(self, catalog: Catalog, *, queue: int = 256, utc_offset_s: float = 0.0) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        *,
+        queue: int = 256,
+        utc_offset_s: float = 0.0,
+        zone: str | None = None,
+        keys: int | Mapping[str, int] = _DEFAULT_KEYS,
+        page_instances: int = 256,
+        key_bytes: int = 64 << 20,
+    ) -> None:
         """Match events of ``catalog``.
 
         Args:
             catalog: what events may come.
-            queue: how many firings may wait; a further one is folded into the newest of its trigger, or
-                drops the oldest.
-            utc_offset_s: seconds that local time is ahead of UTC, for ``daily``.
+            queue: how many firings of an attached log may wait for ``take``; a further one is folded into the
+                newest of its trigger, or drops the oldest. What ``step`` and ``replay`` return is never cut.
+            utc_offset_s: seconds that local time is ahead of UTC, for ``daily`` and ``during``.
+            zone: instead, an IANA time zone with its daylight saving: "Europe/Berlin".
+            keys: how many values each ``by(field)`` scope keeps, or {field: number} (4,096 for the others).
+                A further value takes the place of the one not seen longest; those with nothing waiting go
+                first, and ``stats`` counts what was lost.
+            page_instances: how many page instances ``scope page`` keeps; those that have ended make room.
+            key_bytes: what all keys together may come to take. ``add`` refuses a trigger with which it could
+                be more; ``prices`` tells how much it is.
+
+        Raises:
+            ArgumentError: a number out of bounds, or no such zone.
         """
-        self._core = _core.stream.TriggerSet(catalog._core, queue, utc_offset_s)
+        self._core = _core.stream.TriggerSet(
+            catalog._core,
+            queue,
+            utc_offset_s,
+            keys if isinstance(keys, int) else _DEFAULT_KEYS,
+            [] if isinstance(keys, int) else list(keys.items()),
+            page_instances,
+            key_bytes,
+            offset_changes(zone) if zone else [],
+        )
 
     def add(self, name: str, trigger: Trigger | str) -> None:
         """Add or replace a trigger between two events; the others go on undisturbed."""
@@ -162,7 +195,9 @@ class TriggerSet:
 
     @property
     def stats(self) -> dict[str, int]:
-        """Counters and sizes, among them events, firings, suppressed, evicted_keys, dropped, memory_bytes."""
+        """Counters and sizes, among them events, firings, suppressed, evicted_keys, evicted_limits, dropped,
+        memory_bytes.
+        """
         return self._core.stats()
 
 
