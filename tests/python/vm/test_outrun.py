@@ -61,6 +61,7 @@ DEEP = {
     "mappingproxy, item": "x = {}\n    for i in range(200_000): x = types.MappingProxyType(x)\n    x[0]",
     "staticmethod": "x = int\n    for i in range(200_000): x = staticmethod(x)\n    x()",
     "alias": "x = int\n    for i in range(200_000): x = types.GenericAlias(x, (int,))\n    x.spam",
+    "alias, call": "x = len\n    for i in range(200_000): x = types.GenericAlias(x, (int,))\n    x('')",
 }
 
 
@@ -110,6 +111,34 @@ def other_keys(keys):
     return types.FunctionType(k.__code__.replace(co_consts=constants), {})
 """
     assert ended(f"{head}def f(): return {expression}") == expected
+
+
+# Which allocation is the first that fails depends on how the heap is filled.
+CONTEXTS = """
+from walle_rt.vm import Isolate, LimitExceeded, Limits, TaskBundle
+bundle = TaskBundle.from_source({"main": '''
+import contextvars
+V = contextvars.ContextVar("v")
+def f(n):
+    kept = [None] * n
+    for i in range(n):
+        V.set(i)
+        kept[i] = contextvars.copy_context()
+'''})
+ended = set()
+for step in range(60):
+    with Isolate(limits=Limits(heap_bytes=(4 << 20) + step * 4096)) as isolate:
+        isolate.load(bundle)
+        try:
+            isolate.call("f", 100_000 + step)
+        except LimitExceeded as error:
+            ended.add(error.limit)
+print(ended)
+"""
+
+
+def test_a_context_variable_without_memory_is_an_error() -> None:
+    assert run_python(CONTEXTS, seconds=60).stdout.strip() == "{'heap'}"
 
 
 def test_small_tensors_count_as_what_they_take() -> None:
