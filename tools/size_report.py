@@ -47,7 +47,7 @@ def vm_report(build: Path) -> int:
         if limits is not None:
             verdict = "within" if raw <= limits[0] and packed <= limits[1] else "OVER"
             over += verdict == "OVER"
-            verdict += f" {limits[0] / 1e6:.1f} / {limits[1] / 1e6:.1f} MB"
+            verdict += f" {limits[0] / 1e6:.2f} / {limits[1] / 1e6:.2f} MB"
         print(
             f"{f'{library.name} ({machine})':45s} {raw / 1e6:7.3f} MB  deflated {packed / 1e6:.3f} MB  "
             f"{verdict}"

@@ -19,6 +19,10 @@ code = g.__code__
 def run(**changes):
     made = code.replace(**changes)
     return types.FunctionType(made, globals(), closure=None)(1, 2)
+def k(x, y): return {"a": x, "b": y}
+def keys_run(keys):
+    constants = tuple(keys if type(each) is tuple else each for each in k.__code__.co_consts)
+    return types.FunctionType(k.__code__.replace(co_consts=constants), {})(1, 2)
 def gen_run(**changes):
     return next(types.FunctionType(gen.__code__.replace(**changes), globals())())
 """
@@ -44,6 +48,8 @@ _CHANGES = {
     "all flags": "run(co_flags=0x7fffffff)",
     "no lines": "run(co_linetable=b'')",
     "odd lines": "run(co_linetable=b'\\xff' * 100)",
+    "a str for keys": "keys_run('ab')",
+    "too few keys": "keys_run(('a',))",
     "no handlers": "run(co_exceptiontable=b'')",
     "odd handlers": "run(co_exceptiontable=b'\\x80\\x3f\\x00\\x01' * 10)",
     "handlers everywhere": "run(co_exceptiontable=bytes([128 | 0, 30, 2, 1]))",

@@ -48,6 +48,9 @@ _SINGLE = {
     "Struct pack into": (
         "__import__('struct').Struct.__new__(__import__('struct').Struct).pack_into(bytearray(9))"
     ),
+    "the compiler's instructions": (
+        "[t for t in object.__subclasses__() if t.__name__ == 'InstructionSequence'][0]().use_label(-1)"
+    ),
     "Struct format": "__import__('struct').Struct.__new__(__import__('struct').Struct).format",
     "Struct repr": "repr(__import__('struct').Struct.__new__(__import__('struct').Struct))",
     "Struct unpack": "__import__('struct').Struct.__new__(__import__('struct').Struct).unpack(b'')",

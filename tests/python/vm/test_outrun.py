@@ -61,6 +61,7 @@ DEEP = {
     "mappingproxy, item": "x = {}\n    for i in range(200_000): x = types.MappingProxyType(x)\n    x[0]",
     "staticmethod": "x = int\n    for i in range(200_000): x = staticmethod(x)\n    x()",
     "alias": "x = int\n    for i in range(200_000): x = types.GenericAlias(x, (int,))\n    x.spam",
+    "alias, call": "x = len\n    for i in range(200_000): x = types.GenericAlias(x, (int,))\n    x('')",
 }
 
 
@@ -80,6 +81,7 @@ ODD = {
     "Struct, unpack_from": ("struct.Struct.__new__(struct.Struct).unpack_from(b'')", "RuntimeError"),
     "Struct, repr": ("repr(struct.Struct.__new__(struct.Struct))", "RuntimeError"),
     "Struct, format": ("struct.Struct.__new__(struct.Struct).format", "RuntimeError"),
+    "the compiler's": ("a_class('InstructionSequence')().use_label(-1)", "TypeError"),
     "mark": ("_sre.compile('a', 0, [17, 1, 1], 0, {}, ())", "RuntimeError"),
     "deque": ("collections.deque([1]) * 10**11", "heap"),
     "CodeType": ("types.CodeType(0, 0, 0, 0, 0, 0, b'', (), (), (), '', '', '', 0, b'', b'')", "TypeError"),
@@ -88,6 +90,9 @@ ODD = {
     "another code": ("types.FunctionType(g.__code__.replace(co_code=b'S\\0' * 9), {})()", "ValueError"),
     "an iterator of none": ("next(types.FunctionType((i for i in ()).gi_code, {})(1))", "TypeError"),
     "another name": ("types.FunctionType(g.__code__.replace(co_name='h'), {})()", "[1, 2]"),
+    "keys that are a str": ("other_keys('ab')(1, 2)", "ValueError"),
+    "keys that are too few": ("other_keys(('a',))(1, 2)", "SystemError"),
+    "keys that are others": ("other_keys(('c', 'd'))(1, 2)['d']", "2"),
     "other constants": ("types.FunctionType(h.__code__.replace(co_consts=(None, 7)), {})()", "7"),
 }
 
@@ -95,8 +100,45 @@ ODD = {
 @pytest.mark.parametrize("what", ODD)
 def test_odd_objects_are_errors(what: str) -> None:
     expression, expected = ODD[what]
-    head = "import _sre, collections, struct, types\ndef g(): return [1, 2]\ndef h(): return 5\n"
+    head = """
+import _sre, collections, struct, types
+def a_class(name): return next(t for t in object.__subclasses__() if t.__name__ == name)
+def g(): return [1, 2]
+def h(): return 5
+def k(x, y): return {"a": x, "b": y}
+def other_keys(keys):
+    constants = tuple(keys if type(each) is tuple else each for each in k.__code__.co_consts)
+    return types.FunctionType(k.__code__.replace(co_consts=constants), {})
+"""
     assert ended(f"{head}def f(): return {expression}") == expected
+
+
+# Which allocation is the first that fails depends on how the heap is filled.
+CONTEXTS = """
+from walle_rt.vm import Isolate, LimitExceeded, Limits, TaskBundle
+bundle = TaskBundle.from_source({"main": '''
+import contextvars
+V = contextvars.ContextVar("v")
+def f(n):
+    kept = [None] * n
+    for i in range(n):
+        V.set(i)
+        kept[i] = contextvars.copy_context()
+'''})
+ended = set()
+for step in range(60):
+    with Isolate(limits=Limits(heap_bytes=(4 << 20) + step * 4096)) as isolate:
+        isolate.load(bundle)
+        try:
+            isolate.call("f", 100_000 + step)
+        except LimitExceeded as error:
+            ended.add(error.limit)
+print(ended)
+"""
+
+
+def test_a_context_variable_without_memory_is_an_error() -> None:
+    assert run_python(CONTEXTS, seconds=60).stdout.strip() == "{'heap'}"
 
 
 def test_small_tensors_count_as_what_they_take() -> None:

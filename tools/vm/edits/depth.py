@@ -60,6 +60,11 @@ EDITS = [
             "partial_vectorcall(partialobject *pto, PyObject *const *args,\n"
             "                   size_t nargsf, PyObject *kwnames)",
         ),
+        stack_check(
+            "Objects/genericaliasobject.c",
+            "ga_vectorcall(PyObject *self, PyObject *const *args,\n"
+            "              size_t nargsf, PyObject *kwnames)",
+        ),
         stack_check("Objects/object.c", "PyObject_Hash(PyObject *v)", "-1"),
         stack_check("Objects/object.c", "_PyObject_IsAbstract(PyObject *obj)", "-1"),
         stack_check("Objects/genericaliasobject.c", "_Py_make_parameters(PyObject *args)"),

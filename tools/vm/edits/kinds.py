@@ -83,6 +83,10 @@ error:
         ),
     ),
     *because(
+        "a dictionary of constant keys takes them from where its tuple should be",
+        _trusted("            assert(PyTuple_CheckExact(keys));\n", "PyTuple_GET_SIZE(keys) != oparg"),
+    ),
+    *because(
         "what a handler stores may be any object when it comes back",
         _trusted(
             "            assert(exc && PyExceptionInstance_Check(exc));\n",

@@ -26,6 +26,25 @@ EDITS = [
         ),
     ),
     *because(
+        "ContextVar.set() without memory for its token went on and dropped a reference to it",
+        insert_between(
+            "Python/context.c",
+            """\
+    PyContextToken *tok = token_new(ctx, var, old_val);
+    Py_XDECREF(old_val);
+""",
+            """\
+    if (tok == NULL) {
+        return NULL;
+    }
+""",
+            """\
+
+    if (contextvar_set(var, val)) {
+""",
+        ),
+    ),
+    *because(
         "the code of a function that cannot be made stays on the stack, where unwinding gives it back a "
         "second time",
         replace(

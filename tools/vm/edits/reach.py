@@ -16,6 +16,25 @@ EDITS = [
         ),
     ),
     *because(
+        "a type of the compiler's own tests, found among the subclasses of object: use_label(-1) wrote in "
+        "front of its memory",
+        replace(
+            "Python/instruction_sequence.c",
+            "    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,/* tp_flags */\n",
+            "    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,\n",
+        ),
+        replace(
+            "Python/instruction_sequence.c",
+            "    inst_seq_methods,                       /* tp_methods */\n",
+            "    0,                                      /* tp_methods */\n",
+        ),
+        replace(
+            "Python/instruction_sequence.c",
+            "    inst_seq_new,                           /* tp_new */\n",
+            "    0,                                      /* tp_new */\n",
+        ),
+    ),
+    *because(
         "the C library trusts the thread that it is given",
         replace(
             "Modules/timemodule.c",

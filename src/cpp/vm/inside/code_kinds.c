@@ -237,7 +237,8 @@ static int on_collections(walk* w, const code_unit* u) {
       push(w, kDict);
       return 1;
     case BUILD_CONST_KEY_MAP:
-      pop_objects(w, (int64_t)u->oparg + 1);
+      require(w, pop(w), kTuple); /* of as many keys: the interpreter looks at that */
+      pop_objects(w, u->oparg);
       push(w, kDict);
       return 1;
     case LIST_APPEND:
