@@ -51,6 +51,8 @@ py::dict report(const EventLog& log) {
   out["damage_offset"] = found.journal.damage_offset;
   out["damaged_segments"] = found.damaged_segments;
   out["index_rebuilt"] = found.index_rebuilt;
+  out["mended_copies"] = found.mended_copies;
+  out["state_lost"] = found.state_lost;
   out["repaired_times"] = stats.repaired_times;
   out["unpaired_pages"] = stats.unpaired_pages;
   out["closed_inner"] = stats.closed_inner;
@@ -77,13 +79,25 @@ void bind_stream_log(py::module_& m) {
           "state", [](EventLog& log, const std::string& name) { return unwrap(log.state(name)); },
           py::arg("name"))
       .def(
+          "lower",
+          [](EventLog& log, const std::string& event, const std::string& field, int to) {
+            unwrap(log.lower(event, field, enum_of(to, Sensitivity::secret, "sensitivity")));
+          },
+          py::arg("event"), py::arg("field"), py::arg("to"))
+      .def(
+          "acknowledge_state_loss",
+          [](EventLog& log, const std::map<std::string, double>& spent) {
+            unwrap(log.acknowledge_state_loss(spent));
+          },
+          py::arg("spent"))
+      .def(
           "cursor",
-          [](EventLog& log, const std::string& reader) { return unwrap(log.index().cursor(reader)); },
+          [](EventLog& log, const std::string& reader) { return unwrap(log.log_state().cursor(reader)); },
           py::arg("reader"))
       .def(
           "set_cursor",
           [](EventLog& log, const std::string& reader, uint64_t seq) {
-            unwrap(log.index().set_cursor(reader, seq));
+            unwrap(log.log_state().set_cursor(reader, seq));
           },
           py::arg("reader"), py::arg("seq"))
       .def("last_seq", &EventLog::last_seq)

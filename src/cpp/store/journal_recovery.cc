@@ -118,8 +118,10 @@ Status Journal::recover() {
   head_ = chain.end;
   head_offset_ = chain.end % ring_.size();
   committed_ = chain.seq;
-  synced_head_ = chain.end;
-  synced_seq_ = chain.seq - 1;
+  // What a killed process wrote may lie in the page cache alone: the next sync is for all of it, or a power
+  // loss could take a frame and with it those behind that were synced.
+  synced_head_ = best.offset;
+  synced_seq_ = best.seq - 1;
   recovery_ = {.first_seq = best.seq, .last_seq = chain.seq - 1, .lost = lost_behind()};
   if (recovery_.lost) recovery_.damage_offset = kJournalHeaderBytes + head_offset_;
   base::store_le(header_, 0, kJournalMagic);

@@ -8,7 +8,6 @@
 namespace walle::stream {
 
 namespace {
-constexpr const char* kCatalogFile = "/catalog.walc";
 constexpr const char* kJournalFile = "/journal.walj";
 constexpr const char* kIndexFile = "/index.sqlite";
 // Numbers of fixed width: names then sort as their numbers do, and a listing of the directory is in order.
@@ -30,22 +29,6 @@ int64_t total_bytes(const std::vector<store::SegmentEntry>& segments) {
   return total;
 }
 
-// What the log in `dir` knows stays; the caller's declarations extend it.
-Result<Catalog> extended_catalog(Env& env, const std::string& dir, const Catalog& given) {
-  WALLE_ASSIGN(const std::string bytes, env.read_file(dir + kCatalogFile));
-  WALLE_ASSIGN(Catalog known, Catalog::parse(bytes));
-  for (const EventDecl& e : given.events()) {
-    const auto old = known.find_event(e.name);
-    // A program that knows an event by its name alone (the built-in ones, say) does not take fields away from
-    // it.
-    if (old && known.events()[*old].fields.size() >= e.fields.size() && e.fields.empty()) continue;
-    WALLE_TRY(known.declare(e));
-  }
-  for (const std::string& p : given.pages()) WALLE_TRY(known.page(p));
-  for (const std::string& s : given.states()) WALLE_TRY(known.state(s));
-  return known;
-}
-
 // What an open had to mend is told even to those who never ask report().
 void log_report(const std::string& dir, const LogReport& report) {
   const std::string where = "event log '" + dir + "': ";
@@ -64,20 +47,11 @@ void log_report(const std::string& dir, const LogReport& report) {
 Result<std::unique_ptr<EventLog>> EventLog::open(Env& env, const std::string& dir, Catalog catalog,
                                                  EventLogOptions options) {
   WALLE_TRY(env.make_dirs(dir));
-  if (env.file_size(dir + kCatalogFile) >= 0) {
-    WALLE_ASSIGN(catalog, extended_catalog(env, dir, catalog));
-  }
   auto log = std::unique_ptr<EventLog>(new EventLog(env, dir, std::move(catalog), options));
   WALLE_ASSIGN(log->journal_, store::Journal::open(env, dir + kJournalFile, options.journal_bytes));
-  // Before the first append: a record whose event the catalogue on disk does not know could not be read
-  // again.
-  WALLE_TRY(log->store_catalog());
-  // SQLite opens files itself, past the Env: under a test's file system the index lives in memory and is
-  // rebuilt from the segments.
-  const bool real_files = &env == &Env::system();
-  WALLE_ASSIGN(log->index_, store::Index::open(real_files ? dir + kIndexFile : ":memory:"));
+  WALLE_TRY(log->open_state());
+  log->index_ = store::Index::open(log->index_path());
   log->report_.journal = log->journal_->recovery();
-  log->report_.index_rebuilt = log->index_->rebuilt();
   WALLE_TRY(log->adopt_segments());
   WALLE_TRY(log->recover_sequencer());
   log->synced_at_ = env.steady_us();
@@ -85,14 +59,40 @@ Result<std::unique_ptr<EventLog>> EventLog::open(Env& env, const std::string& di
   return log;
 }
 
+// What must outlive damage to any one file, each in two copies: the catalogue, and the state beside it. The
+// journal's lock is held: nobody else changes them.
+Status EventLog::open_state() {
+  WALLE_ASSIGN(CatalogFile file, CatalogFile::open(env_, dir_));
+  WALLE_ASSIGN(const auto files, env_.list_files(dir_));
+  const bool events = journal_->last_seq() > 0 || std::ranges::any_of(files, is_segment);
+  if (file.stored()) {
+    WALLE_ASSIGN(catalog_, extended_catalog(*file.stored(), catalog_));
+  } else if (events) {
+    return model_error("events without a catalogue", "catalog.walc or catalog.walc.twin beside them",
+                       "event log '" + dir_ + "'", "restore one of the two files, or move the log away");
+  }
+  // The state before the catalogue: one that is missing beside a catalogue of this layout was removed.
+  WALLE_ASSIGN(state_, LogState::open(env_, dir_,
+                                      {.catalog = file.stored() && !file.old_layout(),
+                                       .old_catalog = file.old_layout(),
+                                       .events = events,
+                                       .old_index = index_path()}));
+  report_.mended_copies = uint64_t{file.mended()} + uint64_t{state_->mended()};
+  report_.state_lost = state_->lost();
+  catalog_file_ = std::move(file);
+  // Before the first append: a record whose event the catalogue on disk does not know could not be read
+  // again.
+  return catalog_file_->store(catalog_);
+}
+
+// SQLite opens files itself, past the Env: under a test's file system there is no index.
+std::string EventLog::index_path() const { return &env_ == &Env::system() ? dir_ + kIndexFile : ""; }
+
 // The files are the truth: what is there is indexed, what is indexed but gone is forgotten, what does not
 // read is set aside. A segment whose events the journal still holds was written just before a crash: the
 // journal lets them go now.
 Status EventLog::adopt_segments() {
   WALLE_ASSIGN(const auto files, env_.list_files(dir_));
-  WALLE_ASSIGN(const auto indexed, index_->segments());
-  for (const auto& e : indexed)
-    if (std::find(files.begin(), files.end(), e.file) == files.end()) WALLE_TRY(index_->remove(e.file));
   for (const std::string& name : files) {
     if (!is_segment(name)) continue;
     WALLE_ASSIGN(const std::string bytes, env_.read_file(dir_ + "/" + name));
@@ -108,7 +108,6 @@ Status EventLog::adopt_segments() {
       // Kept, not deleted: somebody may want to look, and retention counts only what reads.
       WALLE_TRY(env_.replace_file(dir_ + "/" + name + ".damaged", bytes));
       WALLE_TRY(env_.remove_file(dir_ + "/" + name));
-      WALLE_TRY(index_->remove(name));
       continue;
     }
     segments_.push_back({.file = name,
@@ -117,9 +116,9 @@ Status EventLog::adopt_segments() {
                          .min_ts = segment->min_ts,
                          .max_ts = segment->max_ts,
                          .bytes = static_cast<int64_t>(bytes.size())});
-    if (std::none_of(indexed.begin(), indexed.end(), [&](const auto& e) { return e.file == name; }))
-      WALLE_TRY(index_->add(segments_.back()));
   }
+  index_->settle(segments_);
+  report_.index_rebuilt = index_->rebuilt();
   if (segments_.empty()) return {};
   const uint64_t last = segments_.back().last_seq;
   // The journal was lost or is older than the segments: numbers go on behind those already given out.
@@ -142,34 +141,34 @@ Status EventLog::recover_sequencer() {
   return {};
 }
 
-Status EventLog::store_catalog() {
-  const std::string path = dir_ + kCatalogFile;
-  const std::string bytes = catalog_.serialize();
-  // The size first: most opens find the same catalogue, and a replacement costs two syncs.
-  if (env_.file_size(path) == static_cast<int64_t>(bytes.size())) {
-    WALLE_ASSIGN(const std::string old, env_.read_file(path));
-    if (old == bytes) return {};
-  }
-  return env_.replace_file(path, bytes);
-}
-
 Status EventLog::declare(const EventDecl& event) {
   WALLE_TRY(catalog_.declare(event));
-  return store_catalog();
+  return catalog_file_->store(catalog_);
+}
+
+Status EventLog::lower(std::string_view event, std::string_view field, Sensitivity to) {
+  WALLE_TRY(catalog_.lower(event, field, to, last_seq() + 1));
+  return catalog_file_->store(catalog_);
+}
+
+Status EventLog::acknowledge_state_loss(const std::map<std::string, double>& spent) {
+  WALLE_TRY(state_->acknowledge_loss(spent));
+  report_.state_lost = false;
+  return {};
 }
 
 Result<uint16_t> EventLog::page(std::string_view name) {
   const bool known = catalog_.find_page(name).has_value() || name.empty();
   WALLE_ASSIGN(const uint16_t id, catalog_.page(name));
   // Durable before the id is given out, since the next record may carry it.
-  if (!known) WALLE_TRY(store_catalog());
+  if (!known) WALLE_TRY(catalog_file_->store(catalog_));
   return id;
 }
 
 Result<uint16_t> EventLog::state(std::string_view name) {
   const bool known = catalog_.find_state(name).has_value();
   WALLE_ASSIGN(const uint16_t id, catalog_.state(name));
-  if (!known) WALLE_TRY(store_catalog());
+  if (!known) WALLE_TRY(catalog_file_->store(catalog_));
   return id;
 }
 
@@ -298,7 +297,7 @@ Result<bool> EventLog::write_segment() {
                        .min_ts = segment.min_ts,
                        .max_ts = segment.max_ts,
                        .bytes = static_cast<int64_t>(bytes.size())});
-  WALLE_TRY(index_->add(segments_.back()));
+  index_->add(segments_.back());
   WALLE_TRY(journal_->release(last));
   return true;
 }
@@ -310,7 +309,7 @@ Status EventLog::retain() {
   const int64_t oldest = env_.wall_us() - options_.max_age_us;
   while (!segments_.empty() && (total > options_.quota_bytes || segments_.front().max_ts < oldest)) {
     WALLE_TRY(env_.remove_file(dir_ + "/" + segments_.front().file));
-    WALLE_TRY(index_->remove(segments_.front().file));
+    index_->remove(segments_.front().file);
     total -= segments_.front().bytes;
     segments_.erase(segments_.begin());
   }

@@ -11,7 +11,9 @@
 
 #include "store/index.h"
 #include "store/journal.h"
+#include "stream/event/catalog_file.h"
 #include "stream/event/event_segment.h"
+#include "stream/event/log_state.h"
 #include "stream/event/sequencer.h"
 
 namespace walle::stream {
@@ -31,6 +33,8 @@ struct LogReport {
   store::JournalRecovery journal;
   uint64_t damaged_segments = 0;  // files set aside because they do not read
   bool index_rebuilt = false;
+  uint64_t mended_copies = 0;  // catalogue and state: one of two copies was damaged or missing
+  bool state_lost = false;     // accounts and readers' places, until somebody acknowledges it
 };
 
 class EventLog {
@@ -53,9 +57,14 @@ class EventLog {
   Status declare(const EventDecl& event);
   Result<uint16_t> page(std::string_view name);
   Result<uint16_t> state(std::string_view name);
+  // A lower label for what is recorded from now on; events that are there keep theirs.
+  Status lower(std::string_view event, std::string_view field, Sensitivity to);
+  // See LogState::acknowledge_loss.
+  Status acknowledge_state_loss(const std::map<std::string, double>& spent);
 
   const Catalog& catalog() const { return catalog_; }
-  store::Index& index() { return *index_; }
+  // Readers' places and privacy accounts.
+  LogState& log_state() { return *state_; }
   const LogReport& report() const { return report_; }
   const SequencerStats& stats() const { return sequencer_.stats(); }
   uint64_t last_seq() const { return journal_->last_seq(); }
@@ -64,9 +73,10 @@ class EventLog {
  private:
   EventLog(Env& env, std::string dir, Catalog catalog, EventLogOptions options)
       : env_(env), dir_(std::move(dir)), catalog_(std::move(catalog)), options_(options) {}
+  Status open_state();
   Status adopt_segments();
   Status recover_sequencer();
-  Status store_catalog();
+  std::string index_path() const;
   Result<bool> write_segment();
   template <class Visit>
   Status read_journal(uint64_t from, Visit&& visit) const;
@@ -78,6 +88,8 @@ class EventLog {
   Catalog catalog_;
   EventLogOptions options_;
   std::unique_ptr<store::Journal> journal_;
+  std::optional<CatalogFile> catalog_file_;
+  std::unique_ptr<LogState> state_;
   std::unique_ptr<store::Index> index_;
   std::vector<store::SegmentEntry> segments_;
   mutable std::mutex files_;  // segments_ and the journal's tail

@@ -8,7 +8,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from .. import _core
-from ._catalog import Catalog, Value
+from ._catalog import Catalog, Sensitivity, Value
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,11 @@ class Event:
 
 @dataclass(frozen=True)
 class LogReport:
-    """What opening the log found, and what recording repaired since then."""
+    """What opening the log found, and what recording repaired since then.
+
+    ``mended_copies``: files of which one of two copies was damaged or missing, and the other one served.
+    ``state_lost``: what accounts have spent and where readers are is gone; see ``acknowledge_state_loss``.
+    """
 
     first_seq: int
     last_seq: int
@@ -39,6 +43,8 @@ class LogReport:
     damage_offset: int
     damaged_segments: int
     index_rebuilt: bool
+    mended_copies: int
+    state_lost: bool
     repaired_times: int
     unpaired_pages: int
     closed_inner: int
@@ -47,7 +53,7 @@ class LogReport:
 
 def is_event_log(directory: str | PathLike[str]) -> bool:
     """Whether a folder holds an event log; opening another one would begin a log in it."""
-    return (Path(directory) / "catalog.walc").is_file()
+    return any((Path(directory) / name).is_file() for name in ("catalog.walc", "catalog.walc.twin"))
 
 
 class EventLog:
@@ -59,7 +65,8 @@ class EventLog:
 
     Args:
         directory: where the log lies; created when it is missing.
-        catalog: what may be recorded; one already stored there is extended by it.
+        catalog: what may be recorded. One that is stored there is extended by it: further events and fields are
+            added, labels become the higher of both, and what an older program does not know stays.
         journal_bytes: size of the journal, which ``maintain`` moves into a segment when half of it is full.
         quota_bytes: what segments may take before the oldest are removed.
         max_age_s: age in seconds at which segments are removed.
@@ -142,12 +149,39 @@ class EventLog:
         self._core.sync()
 
     def cursor(self, reader: str) -> int:
-        """How far the named reader has come (0: never read)."""
+        """How far the named reader has come (0: never read).
+
+        Raises:
+            ResourceError: its place was lost; set it, or acknowledge the loss.
+        """
         return self._core.cursor(reader)
 
     def set_cursor(self, reader: str, seq: int) -> None:
-        """Remember durably that ``reader`` has handled every event up to ``seq``."""
+        """Remember that ``reader`` has handled every event up to ``seq``: on the disk, twice, when it returns."""
         self._core.set_cursor(reader, seq)
+
+    def lower(self, event: str, field: str, to: Sensitivity) -> None:
+        """Lower the label of a field for events that are recorded from now on; those there keep theirs.
+
+        Declare the lower label in the program's catalogue as well, which would raise it again at the next open.
+
+        Raises:
+            ArgumentError: an unknown event or field, or a label above the present one.
+        """
+        self._core.lower(event, field, int(to))
+
+    def acknowledge_state_loss(self, spent: Mapping[str, float] | None = None) -> None:
+        """Go on after both copies of the log's state were lost (``report.state_lost``).
+
+        Until then nothing can be spent from privacy accounts, and places of readers are errors.
+
+        Args:
+            spent: epsilon that each account is known to have spent; accounts not named start at 0.
+
+        Raises:
+            ArgumentError: nothing was lost, or an amount is negative.
+        """
+        self._core.acknowledge_state_loss(dict(spent or {}))
 
     @property
     def last_seq(self) -> int:
