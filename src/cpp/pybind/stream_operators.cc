@@ -57,7 +57,7 @@ Made noise(EventLog& log, const std::string& account, double limit, int kind, co
                             .epsilon = epsilon,
                             .delta = delta,
                             .resolution = resolution},
-                           PrivacyAccount(log.index(), account, limit), noise_source(seed)));
+                           PrivacyAccount(log.log_state(), account, limit), noise_source(seed)));
 }
 
 py::tuple joined(const py::dict& left, const Labels& left_labels, const std::vector<int64_t>& left_support,

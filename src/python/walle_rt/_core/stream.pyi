@@ -18,6 +18,7 @@ _Firing = tuple[str, int, int, int, int, int]  # trigger, seq, time, start time,
 _Labels = Mapping[str, tuple[int, str]]  # column: (sensitivity, path)
 _Batch = tuple[dict[str, list[Any]], dict[str, tuple[int, str]], list[int]]  # columns, labels, support
 _Aggregate = tuple[str, str, str, int, float, float]  # function, column, out, k, low, high
+_Loss = tuple[str, int, int, int, bool, int, str, str]  # as walle_rt.stream.Loss
 _Field = tuple[str, int, int, int]  # name, type, largest size, highest sensitivity
 # task, feature, fields, bytes and sends a day, minimum events, consent, expiry
 _Policy = tuple[str, str, Sequence[_Field], int, int, int, str, int]
@@ -31,6 +32,7 @@ class _Event(TypedDict):
     page_instance: int
     flags: int
     contents: dict[str, int | float | bool | str]
+    own_ts: int
 
 class _Report(TypedDict):
     first_seq: int
@@ -39,7 +41,12 @@ class _Report(TypedDict):
     damage_offset: int
     damaged_segments: int
     index_rebuilt: bool
+    mended_copies: int
+    state_lost: bool
+    erased: int
     repaired_times: int
+    late_events: int
+    rebased_clocks: int
     unpaired_pages: int
     closed_inner: int
     overflowed_pages: int
@@ -73,8 +80,20 @@ class EventLog:
         max_age_s: float,
         sync_events: int,
         sync_s: float,
+        read_only: bool,
+        maintenance_thread: bool,
+        recorded_times: bool,
     ) -> EventLog: ...
-    def append(self, event: str, page: str, contents: _Contents, ts: int | None, on: bool) -> int: ...
+    def append(
+        self,
+        event: str,
+        page: str,
+        contents: _Contents,
+        ts: int | None,
+        on: bool,
+        durable: bool,
+        late: bool,
+    ) -> int: ...
     def read(self, from_seq: int, limit: int) -> list[_Event]: ...
     def maintain(self) -> None: ...
     def compact(self) -> None: ...
@@ -83,6 +102,13 @@ class EventLog:
     def state(self, name: str) -> int: ...
     def cursor(self, reader: str) -> int: ...
     def set_cursor(self, reader: str, seq: int) -> None: ...
+    def lower(self, event: str, field: str, to: int) -> None: ...
+    def acknowledge_state_loss(self, spent: Mapping[str, float]) -> None: ...
+    def losses(self) -> list[_Loss]: ...
+    def acknowledge(self, seen: Sequence[_Loss]) -> None: ...
+    def erase(
+        self, event: str | None, page: str | None, field: str | None, value: int | float | bool | str | None
+    ) -> int: ...
     def last_seq(self) -> int: ...
     def segment_bytes(self) -> int: ...
     def catalog(self) -> Catalog: ...

@@ -13,6 +13,7 @@ def spend_epsilon(log: EventLog, account: str, epsilon: float, limit: float) -> 
 
     Raises:
         TaskError: ``limit`` would be passed; nothing is spent.
+        ResourceError: what was spent is lost (``EventLog.acknowledge_state_loss``), or cannot be written.
     """
     return _core.stream.spend_epsilon(log._core, account, limit, epsilon)
 
