@@ -40,6 +40,9 @@ class Contents {
   std::deque<std::string> texts_;
 };
 
+// A value by its Python type alone; a text is kept in `text`.
+stream::Value plain_value(py::handle given, std::string& text);
+
 py::dict event_dict(const stream::Event& event, const stream::Catalog& catalog);
 
 }  // namespace walle::pybind

@@ -14,6 +14,7 @@ namespace {
 using Seed = std::optional<uint64_t>;
 
 double spend(EventLog& log, const std::string& account, double limit, double epsilon) {
+  unwrap(log.check_process());
   PrivacyAccount privacy(log.log_state(), account, limit);
   unwrap(privacy.spend(epsilon));
   return unwrap(privacy.spent());
@@ -53,6 +54,7 @@ void bind_stream_privacy(py::module_& m) {
   m.def(
       "spent_epsilon",
       [](EventLog& log, const std::string& account) {
+        unwrap(log.check_process());
         // The limit counts when something is spent; asking needs none.
         return unwrap(PrivacyAccount(log.log_state(), account, 0).spent());
       },

@@ -147,7 +147,9 @@ def test_a_killed_process_has_spent_what_it_told(tmp_path: Path) -> None:
     EventLog(tmp_path / "log").close()
     told = 0.0
     for lines in range(1, 12):
-        child = subprocess.Popen([sys.executable, "-c", SPENDER, str(tmp_path / "log")], stdout=subprocess.PIPE)
+        child = subprocess.Popen(
+            [sys.executable, "-c", SPENDER, str(tmp_path / "log")], stdout=subprocess.PIPE
+        )
         assert child.stdout is not None
         for _ in range(lines):
             told = float(child.stdout.readline())
@@ -252,7 +254,9 @@ def test_rows_of_a_log_leave_as_they_are_declared(tmp_path: Path) -> None:
         rows = Batch.of_log(log, ["item", "name"])
         assert rows.columns["item"] == [3] and rows.columns["event"] == ["view"]
         fields = [FeatureField(n, FeatureType.TEXT, highest=SECRET) for n in ("event", "page")]
-        fields += [FeatureField(n, FeatureType.INT, highest=SECRET) for n in ("session", "page_instance", "item")]
+        fields += [
+            FeatureField(n, FeatureType.INT, highest=SECRET) for n in ("session", "page_instance", "item")
+        ]
         gate.allow("t", FeaturePolicy("raw", fields, 1 << 20, 9))
         with pytest.raises(TaskError, match="no graph made"):
             gate.send("t", "raw", Batch.of_log(log, ["item"]))
@@ -284,7 +288,9 @@ def test_vectors_and_missing_values_are_what_the_graph_gave(tmp_path: Path) -> N
     with EgressGate(tmp_path) as gate:
         gate.allow("t", FeaturePolicy("f", fields, 1 << 20, 9))
         vector = np.array([1, np.nan], np.float32)
-        made = Graph().select("v", "d").push(Batch({"ts": [1, 2], "v": [vector, None], "d": [float("nan"), 1]}))
+        made = (
+            Graph().select("v", "d").push(Batch({"ts": [1, 2], "v": [vector, None], "d": [float("nan"), 1]}))
+        )
         sent = unpack_batch(gate.send("t", "f", made))
         assert np.array_equal(sent.columns["v"][0], vector, equal_nan=True)
         assert np.isnan(sent.columns["d"][0]) and sent.columns["v"][1] is None

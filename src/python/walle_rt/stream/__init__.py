@@ -20,7 +20,7 @@ from ._egress import (
 )
 from ._graph import Graph
 from ._ipv import IPV_CODE, IPV_FLOATS, IpvEncoder, IpvFeature, ipv_feature, ipv_network
-from ._log import Event, EventLog, LogReport, is_event_log
+from ._log import Event, EventLog, LogReport, Loss, is_event_log
 from ._privacy import (
     discrete_gaussian,
     gaussian_sum,
@@ -54,6 +54,7 @@ __all__ = [
     "LedgerEntry",
     "LedgerReport",
     "LogReport",
+    "Loss",
     "Sensitivity",
     "Step",
     "Trigger",

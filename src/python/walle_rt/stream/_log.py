@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Any, Literal
 
 from .. import _core
+from ..errors import ArgumentError
 from ._catalog import Catalog, Sensitivity, Value
+
+_NativeLog = _core.stream.EventLog
 
 
 @dataclass(frozen=True)
 class Event:
     """One recorded event.
 
-    ``ts`` is microseconds since 1970 and never below the previous event's; ``session`` and ``page_instance``
-    are the sequence numbers of the session's first event and of the page's enter event (0: outside any page).
+    ``ts`` is microseconds since 1970 and never below the previous event's; ``own_ts`` is what the device's
+    clock said, which differs for late events and after the clock was set back. ``session`` and
+    ``page_instance`` are the sequence numbers of the session's first event and of the page's enter event (0:
+    outside any page).
     """
 
     seq: int
@@ -27,25 +33,52 @@ class Event:
     page_instance: int
     flags: int
     contents: dict[str, int | float | bool | str]
+    own_ts: int
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Events that are gone, reported at every open until ``EventLog.acknowledge``.
+
+    ``kind`` is ``journal`` (damaged, emptied or removed), ``damaged_segment``, ``missing_segment``, ``quota`` or
+    ``age`` (removed before ``reader`` had come so far) or ``stock`` (the record of losses was lost itself).
+    ``events`` lie between ``first_seq`` and ``last_seq``; where ``exact`` is false they are a bound.
+    """
+
+    kind: str
+    first_seq: int
+    last_seq: int
+    events: int
+    exact: bool
+    noticed_ts: int
+    reader: str
+    cause: str
 
 
 @dataclass(frozen=True)
 class LogReport:
     """What opening the log found, and what recording repaired since then.
 
-    ``mended_copies``: files of which one of two copies was damaged or missing, and the other one served.
+    ``lost``: events of all ``losses`` that nobody has acknowledged, but for those of readers; ``erased``: events
+    that ``erase`` has removed since the log began. ``repaired_times``: events whose time is not their own,
+    because they were late (``late_events``) or the clock had been set back; ``rebased_clocks``: how often time
+    went on after that. ``mended_copies``: files of which one of two copies was damaged or missing, and the other one served.
     ``state_lost``: what accounts have spent and where readers are is gone; see ``acknowledge_state_loss``.
     """
 
     first_seq: int
     last_seq: int
     lost: int
+    losses: tuple[Loss, ...]
     damage_offset: int
     damaged_segments: int
     index_rebuilt: bool
     mended_copies: int
     state_lost: bool
+    erased: int
     repaired_times: int
+    late_events: int
+    rebased_clocks: int
     unpaired_pages: int
     closed_inner: int
     overflowed_pages: int
@@ -57,11 +90,12 @@ def is_event_log(directory: str | PathLike[str]) -> bool:
 
 
 class EventLog:
-    """The device's durable event log in one directory.
+    """A durable event log, which nothing syncs unless you call ``maintain`` or say ``maintenance="thread"``.
 
     An appended event survives a killed process at once; it survives a power loss after the next sync, which
-    ``maintain`` makes due after ``sync_events`` events or ``sync_s`` seconds. One process at a time; not for
-    use from several threads.
+    ``maintain`` makes due after ``sync_events`` events or ``sync_s`` seconds, or at once with
+    ``append(..., durable=True)``. One process writes at a time, and any number read (``read_only``); not for
+    use from several threads. A child of ``os.fork`` cannot use its parent's log.
 
     Args:
         directory: where the log lies; created when it is missing.
@@ -72,6 +106,12 @@ class EventLog:
         max_age_s: age in seconds at which segments are removed.
         sync_events: appended events after which a sync is due.
         sync_s: seconds after which a sync is due.
+        maintenance: "host": you call ``maintain``; "thread": a native thread of the log does.
+        read_only: read what is there, beside a writer or on a disk that is full or read-only, and change
+            nothing. Each ``read`` sees what has been written by then. The log must exist, and its own
+            catalogue is used.
+        recorded_times: times given are those of a recording, and the device's clock does not say which events
+            are late.
 
     Raises:
         ArgumentError: the catalogue contradicts the stored one, or a size is out of bounds.
@@ -89,9 +129,16 @@ class EventLog:
         max_age_s: float = 30 * 86400.0,
         sync_events: int = 128,
         sync_s: float = 1.0,
+        maintenance: Literal["host", "thread"] = "host",
+        read_only: bool = False,
+        recorded_times: bool = False,
     ) -> None:
         """Open or create the log."""
-        self._core = _core.stream.EventLog.open(
+        if maintenance not in ("host", "thread"):
+            raise ArgumentError.of(
+                f"maintenance {maintenance!r}", '"host" or "thread"', "EventLog", "choose one of the two"
+            )
+        self._open: _NativeLog | None = _NativeLog.open(
             fspath(directory),
             (catalog or Catalog())._core,
             journal_bytes,
@@ -99,7 +146,23 @@ class EventLog:
             max_age_s,
             sync_events,
             sync_s,
+            read_only,
+            maintenance == "thread",
+            recorded_times,
         )
+
+    @classmethod
+    def open(
+        cls, directory: str | PathLike[str], catalog: Catalog | None = None, **options: Any
+    ) -> EventLog:
+        """The same as ``EventLog(directory, catalog, **options)``."""
+        return cls(directory, catalog, **options)
+
+    @property
+    def _core(self) -> _NativeLog:
+        if self._open is None:
+            raise ArgumentError.of("a closed event log", "an open one", "EventLog", "open it again")
+        return self._open
 
     def append(
         self,
@@ -108,6 +171,7 @@ class EventLog:
         contents: Mapping[str, Value] | None = None,
         *,
         ts: int | None = None,
+        durable: bool = False,
     ) -> int:
         """Record one event.
 
@@ -116,20 +180,23 @@ class EventLog:
             page: a declared page; "" for none.
             contents: values of declared fields; text of at most 16,384 bytes.
             ts: microseconds since 1970; default: now.
+            durable: return when the event, and everything before it, survives a power loss: one small write to
+                the disk.
 
         Returns:
             Its sequence number.
 
         Raises:
             ArgumentError: an unknown name, a wrong type, a text too long, or a time over a day ahead of the
-                clock.
-            ResourceError: the disk is full.
+                clock or before 2000, which would be seconds or milliseconds.
+            ResourceError: the disk is full, or this is a child of ``os.fork``.
         """
-        return self._core.append(event, page, None if contents is None else dict(contents), ts, False)
+        given = None if contents is None else dict(contents)
+        return self._core.append(event, page, given, ts, False, durable, False)
 
     def set_state(self, state: str, on: bool, *, ts: int | None = None) -> int:
         """Record that a declared state is on or off from now; returns the event's sequence number."""
-        return self._core.append("app_state", state, None, ts, on)
+        return self._core.append("app_state", state, None, ts, on, False, False)
 
     def read(self, from_seq: int = 0, limit: int = -1) -> Iterator[Event]:
         """Events with seq >= from_seq, oldest first, at most ``limit`` of them (-1: all)."""
@@ -183,6 +250,30 @@ class EventLog:
         """
         self._core.acknowledge_state_loss(dict(spent or {}))
 
+    def acknowledge(self, losses: Sequence[Loss]) -> None:
+        """Stop reporting these losses (of ``report.losses``); those noticed since then stay."""
+        self._core.acknowledge([astuple(loss) for loss in losses])
+
+    def erase(
+        self,
+        *,
+        event: str | None = None,
+        page: str | None = None,
+        field: str | None = None,
+        value: Value | None = None,
+    ) -> int:
+        """Remove events for good and durably, from segments and journal; returns how many.
+
+        Everything that is named must hold. One person's events: ``erase(field="user", value="ann")``; a page's:
+        ``erase(page="health")``; all that carry a field: ``erase(field="address")``. Their sequence numbers are
+        not given out again. Copies that ``record`` made, features that have left and blocks of the disk that
+        the file system has freed are beyond it.
+
+        Raises:
+            ArgumentError: a name that is not declared, nothing named, or a value without its field.
+        """
+        return self._core.erase(event, page, field, value)
+
     @property
     def last_seq(self) -> int:
         """Sequence number of the newest event (0: none)."""
@@ -203,11 +294,13 @@ class EventLog:
     @property
     def report(self) -> LogReport:
         """What opening found and recording repaired."""
-        return LogReport(**self._core.report())
+        losses = tuple(Loss(*told) for told in self._core.losses())
+        lost = sum(loss.events for loss in losses if not loss.reader)
+        return LogReport(**self._core.report() | {"losses": losses, "lost": lost})
 
     def close(self) -> None:
-        """Release the log; using it afterwards raises AttributeError."""
-        del self._core
+        """Release the log; using it afterwards raises ArgumentError."""
+        self._open = None
 
     def __enter__(self) -> EventLog:
         """Return self."""
