@@ -48,9 +48,10 @@ void bind_stream_catalog(py::module_& m) {
       .def(
           "extend",
           [](Catalog& c, const std::string& event, const std::string& field, int type, int sensitivity) {
-            unwrap(c.extend(event, {.name = field,
-                                    .type = enum_of(type, FieldType::text, "field type"),
-                                    .sensitivity = enum_of(sensitivity, Sensitivity::secret, "sensitivity")}));
+            unwrap(
+                c.extend(event, {.name = field,
+                                 .type = enum_of(type, FieldType::text, "field type"),
+                                 .sensitivity = enum_of(sensitivity, Sensitivity::secret, "sensitivity")}));
           },
           py::arg("event"), py::arg("field"), py::arg("type"), py::arg("sensitivity"))
       .def("label_at", label_at, py::arg("field"), py::arg("seq"),

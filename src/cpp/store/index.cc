@@ -50,7 +50,7 @@ Index::~Index() { close(); }
 
 bool Index::connect() {
   if (sqlite3_open(path_.c_str(), &db_) == SQLITE_OK &&
-      sqlite3_exec(db_, kSchema, nullptr, nullptr, nullptr) == SQLITE_OK && quick_check(db_))
+      sqlite3_exec(db_, kSchema, nullptr, nullptr, nullptr) == SQLITE_OK && whole(db_))
     return true;
   close();
   return false;
@@ -68,11 +68,10 @@ void Index::renew() {
   close();
   // All three, or the old log would be replayed into the new file.
   for (const char* suffix : {"", "-wal", "-shm"}) std::remove((path_ + suffix).c_str());
-  bool whole = connect();
-  for (const auto& [file, entry] : rows_) whole = whole && insert(entry);
-  if (whole) return;
+  if (connect() && rewrite()) return;
   close();
-  base::log(base::LogLevel::warning, "the event index '" + path_ + "' cannot be written; the log does without");
+  base::log(base::LogLevel::warning,
+            "the event index '" + path_ + "' cannot be written; the log does without");
 }
 
 bool Index::insert(const SegmentEntry& e) {
@@ -91,24 +90,24 @@ void Index::settle(const std::vector<SegmentEntry>& entries) {
   for (const SegmentEntry& e : entries) rows_[e.file] = e;
   if (!db_) return;
   std::map<std::string, SegmentEntry> before;
-  if (read_rows(db_, before) && settled(before)) return;
+  bool right = read_rows(db_, before);
+  bool same = right && before.size() == rows_.size();
+  for (const auto& [file, entry] : before) {
+    const auto now = rows_.find(file);
+    same = same && now != rows_.end();
+    // A row that is missing or left over is what a crash leaves; one that says something else is damage.
+    right = right && (now == rows_.end() || same_row(now->second, entry));
+  }
+  if (right && (same || rewrite())) return;
   rebuilt_ = true;
   renew();
 }
 
-// Adds and removes what a crash left undone. False: a row says something else than its file, or a change
-// failed.
-bool Index::settled(const std::map<std::string, SegmentEntry>& before) {
-  for (const auto& [file, entry] : before) {
-    const auto now = rows_.find(file);
-    if (now != rows_.end() && !same_row(now->second, entry)) return false;
-    if (now == rows_.end() &&
-        Statement(db_, "DELETE FROM segments WHERE file=?").bind(file).step() != SQLITE_DONE)
-      return false;
-  }
-  for (const auto& [file, entry] : rows_)
-    if (!before.contains(file) && !insert(entry)) return false;
-  return true;
+// All rows anew, in one transaction: a row that cannot be found by its name is gone with the others.
+bool Index::rewrite() {
+  bool done = sqlite3_exec(db_, "BEGIN; DELETE FROM segments", nullptr, nullptr, nullptr) == SQLITE_OK;
+  for (const auto& [file, entry] : rows_) done = done && insert(entry);
+  return done && sqlite3_exec(db_, "COMMIT", nullptr, nullptr, nullptr) == SQLITE_OK;
 }
 
 void Index::add(const SegmentEntry& entry) {

@@ -43,7 +43,7 @@ class Index {
   void close();
   void renew();
   bool insert(const SegmentEntry& entry);
-  bool settled(const std::map<std::string, SegmentEntry>& before);
+  bool rewrite();
 
   std::string path_;
   sqlite3* db_ = nullptr;  // nullptr: done without

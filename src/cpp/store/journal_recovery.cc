@@ -45,8 +45,10 @@ Status Journal::recover(const JournalOwner& owner) {
   head_ = chain.end;
   head_offset_ = chain.end % ring_.size();
   committed_ = chain.next;
-  synced_head_ = chain.end;
-  synced_seq_ = chain.next - 1;
+  // What a killed process wrote may lie in the page cache alone: the next sync is for all of it, or a power
+  // loss could take a frame and with it those behind that were synced.
+  synced_head_ = chain.tail.offset;
+  synced_seq_ = chain.tail.seq - 1;
   recovery_ = {.first_seq = chain.tail.seq,
                .last_seq = chain.next - 1,
                .lost = lost_behind(header_, ring_, chain),

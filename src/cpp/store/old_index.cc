@@ -6,7 +6,7 @@ namespace walle::store {
 
 namespace {
 bool read(sqlite3* db, OldIndex& out) {
-  if (!quick_check(db)) return false;
+  if (!whole(db)) return false;
   int code;
   Statement cursors(db, "SELECT reader,seq FROM cursors");
   while ((code = cursors.step()) == SQLITE_ROW)
@@ -23,10 +23,10 @@ std::optional<OldIndex> read_old_index(const std::string& path) {
   sqlite3* db = nullptr;
   OldIndex out;
   // Writable, so that what a killed process left in the write-ahead log is read; never created.
-  const bool whole =
+  const bool known =
       sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE, nullptr) == SQLITE_OK && read(db, out);
   sqlite3_close(db);
-  if (!whole) return std::nullopt;
+  if (!known) return std::nullopt;
   return out;
 }
 

@@ -1,5 +1,5 @@
-// What logs kept at first in their SQLite index although nothing else can say it: read once, when such a log is
-// opened for the first time, and never written.
+// What logs kept at first in their SQLite index although nothing else can say it: read once, when such a log
+// is opened for the first time, and never written.
 #pragma once
 
 #include <cstdint>

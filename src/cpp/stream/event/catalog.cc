@@ -63,8 +63,8 @@ std::vector<FieldDecl>::iterator field_named(EventDecl& event, std::string_view 
 
 Error lowers(const std::string& field, Sensitivity from, Sensitivity to, const std::string& where) {
   return argument_error("field '" + field + "' labelled " + std::string(sensitivity_name(to)),
-                        "at least " + std::string(sensitivity_name(from)) + ", as it was declared before", where,
-                        "keep the label, or lower it in the log for new events (EventLog.lower)");
+                        "at least " + std::string(sensitivity_name(from)) + ", as it was declared before",
+                        where, "keep the label, or lower it in the log for new events (EventLog.lower)");
 }
 
 // What lowered `next`'s labels before stays known; false with the field whose label would fall.
@@ -166,7 +166,8 @@ Status Catalog::adopt(const EventDecl& event) {
     if (at->type != f.type)
       return argument_error("another declaration of " + where + ": field '" + f.name + "' of type " +
                                 std::string(field_type_name(f.type)),
-                            std::string(field_type_name(at->type)), where, "declare a field under a new name");
+                            std::string(field_type_name(at->type)), where,
+                            "declare a field under a new name");
     at->sensitivity = std::max(at->sensitivity, f.sensitivity);
   }
   return declare(std::move(all)).status();
@@ -190,7 +191,7 @@ Status Catalog::extend(std::string_view event, FieldDecl field) {
 }
 
 Status Catalog::lower(std::string_view event, std::string_view field, Sensitivity to, uint64_t from_seq) {
-  WALLE_ASSIGN(EventDecl* known, known_event(event));
+  WALLE_ASSIGN(EventDecl * known, known_event(event));
   const auto at = field_named(*known, field);
   const std::string where = "event '" + known->name + "'";
   if (at == known->fields.end())

@@ -1,5 +1,5 @@
-// The catalogue of a log as it lies in the directory: two copies with checksums (store/twin_file.h), so that a
-// flipped bit neither keeps the log from opening nor changes a label.
+// The catalogue of a log as it lies in the directory: two copies with checksums (store/twin_file.h), so that
+// a flipped bit neither keeps the log from opening nor changes a label.
 //
 // Not synchronised; read and written under the log's lock.
 #pragma once
@@ -13,7 +13,8 @@ namespace walle::stream {
 
 class CatalogFile {
  public:
-  // An error when a catalogue is there and no copy of it can be believed: ids without their names are nothing.
+  // An error when a catalogue is there and no copy of it can be believed: ids without their names are
+  // nothing.
   static Result<CatalogFile> open(Env& env, const std::string& dir);
 
   const std::optional<Catalog>& stored() const { return stored_; }

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ._aggregate import Aggregate, aggregate
-from ._batch import Batch, as_of_join
+from ._batch import Batch, as_of_join, unpack_batch
 from ._catalog import Catalog, EventKind, FieldType, Sensitivity
 from ._egress import (
     EgressGate,
@@ -14,6 +14,7 @@ from ._egress import (
     FeaturePolicy,
     FeatureType,
     LedgerEntry,
+    LedgerReport,
     policy_bytes,
     signed_policy,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "IpvEncoder",
     "IpvFeature",
     "LedgerEntry",
+    "LedgerReport",
     "LogReport",
     "Loss",
     "Sensitivity",
@@ -74,4 +76,5 @@ __all__ = [
     "signed_policy",
     "spend_epsilon",
     "spent_epsilon",
+    "unpack_batch",
 ]
