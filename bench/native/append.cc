@@ -30,12 +30,12 @@ class Appender {
     }));
   }
 
-  py::array_t<int64_t> append(py::ssize_t count) {
+  py::array_t<int64_t> append(py::ssize_t count, bool durable) {
     py::array_t<int64_t> took(count);
     auto ns = took.mutable_unchecked<1>();
     for (py::ssize_t i = 0; i < count; ++i) {
       const int64_t start = wall_ns();
-      check(log_->append(event_).status());
+      check(log_->append(event_, durable).status());
       ns(i) = wall_ns() - start;
       if (i % kEventsPerMaintain == 0) check(log_->maintain());
     }
@@ -54,7 +54,8 @@ class Appender {
 void bind_append(py::module_& m) {
   py::class_<Appender>(m, "Appender", "Appends the newest event of an event log again and again.")
       .def(py::init<const std::string&, size_t>(), py::arg("directory"), py::arg("journal_bytes"))
-      .def("append", &Appender::append, py::arg("count"), "Wall-clock nanoseconds of each append.");
+      .def("append", &Appender::append, py::arg("count"), py::arg("durable") = false,
+           "Wall-clock nanoseconds of each append.");
 }
 
 }  // namespace walle::bench

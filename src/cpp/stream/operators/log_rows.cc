@@ -1,5 +1,6 @@
 // A log's events as rows whose labels are the catalogue's, as they were for each event.
 #include "stream/event/event_names.h"
+#include "stream/event/row_time.h"
 #include "stream/operators/traced_batch.h"
 
 namespace walle::stream {
@@ -49,9 +50,10 @@ Result<TracedBatch> TracedBatch::of_log(EventLog& log, const std::vector<std::st
   const Catalog& catalog = log.catalog();
   std::vector<uint16_t> ids;
   WALLE_ASSIGN(Batch out, empty_rows(catalog, fields, ids));
+  RowTime time;
   WALLE_TRY(log.read(from, [&](const Event& e) {
     if (limit >= 0 && std::cmp_greater_equal(out.rows(), limit)) return false;
-    out.ts.push_back(e.ts);
+    out.ts.push_back(time.of(e));
     out.columns[0].cells.emplace_back(catalog.events()[e.event].name);
     out.columns[1].cells.emplace_back(page_name(catalog, e));
     out.columns[2].cells.emplace_back(static_cast<int64_t>(e.session));

@@ -10,6 +10,7 @@ from .. import _core
 from ._catalog import Catalog, Sensitivity
 from ._log import Event, EventLog
 
+_OUT_OF_TIME = 1  # flag of an event that stands at the time of another one
 Columns = dict[str, list[Any]]
 Labels = dict[str, tuple[int, str]]
 
@@ -68,7 +69,7 @@ class Batch:
         events = list(events)
         oldest = min((e.seq for e in events), default=0)
         columns: Columns = {
-            "ts": [e.ts for e in events],
+            "ts": _row_times(events),
             "event": [e.event for e in events],
             "page": [e.page for e in events],
         }
@@ -133,6 +134,17 @@ class Batch:
         )
         out._rows = rows
         return out
+
+
+def _row_times(events: Sequence[Event]) -> list[int]:
+    """When events happened, as stream/event/row_time.h has it: what came late stands at its own time."""
+    times: list[int] = []
+    shift = 0
+    for e in events:
+        if not e.flags & _OUT_OF_TIME:
+            shift = e.ts - e.own_ts
+        times.append(e.own_ts + shift)
+    return times
 
 
 def unpack_batch(data: bytes) -> Batch:
