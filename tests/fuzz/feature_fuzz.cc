@@ -1,5 +1,5 @@
-// Any bytes as rows of a feature, and as a state file with its checksum made right: what is read is written to
-// the same bytes, and nothing is allocated that the bytes do not hold.
+// Any bytes as rows of a feature, and as a state file with its checksum made right: what is read is written
+// to the same bytes, and nothing is allocated that the bytes do not hold.
 #include <cstdlib>
 #include <string>
 

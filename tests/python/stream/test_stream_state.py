@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import run_command
 
 from walle_rt.errors import ArgumentError, ModelError, ResourceError, TaskError
 from walle_rt.stream import (
@@ -162,6 +163,37 @@ def test_a_killed_process_has_spent_what_it_told(tmp_path: Path) -> None:
             spent = spent_epsilon(log, "clicks")
             assert told <= spent <= told + 1
             assert not log.report.state_lost and not log.report.mended_copies
+
+
+# Both would send what the policy allows once.
+FORKED = """
+import os, sys
+from walle_rt.errors import ResourceError
+from walle_rt.stream import Batch, EgressGate, EventLog, FeatureField, FeaturePolicy, Graph, Sensitivity, spend_epsilon
+log, gate = EventLog(sys.argv[1] + "/log"), EgressGate(sys.argv[1] + "/gate")
+gate.allow("t", FeaturePolicy("f", [FeatureField("x", highest=Sensitivity.PERSONAL)], 1000, 1))
+made = Graph().select("x").push(Batch({"ts": [1], "x": [1]}))
+def use():
+    for spend in (lambda: spend_epsilon(log, "a", 1.0, 1.0), lambda: gate.send("t", "f", made)):
+        try:
+            spend()
+        except ResourceError as e:
+            assert "fork()" in str(e), e
+            print("refused", flush=True)
+        else:
+            print("spent", flush=True)
+pid = os.fork()
+if pid == 0:
+    use()
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+use()
+"""
+
+
+def test_a_child_of_fork_spends_nothing(tmp_path: Path) -> None:
+    done = run_command([sys.executable, "-c", FORKED, tmp_path])
+    assert done.stdout.split() == ["refused", "refused", "spent", "spent"]
 
 
 def test_either_copy_of_the_catalogue_is_a_log(tmp_path: Path) -> None:
