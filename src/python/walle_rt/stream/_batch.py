@@ -156,7 +156,9 @@ def unpack_batch(data: bytes) -> Batch:
         ModelError: the bytes are damaged.
     """
     columns, labels, support = _core.stream.unpack_batch(bytes(data))
-    return Batch(dict(columns), {k: Sensitivity(label) for k, (label, _) in labels.items()}, {}, list(support))
+    return Batch(
+        dict(columns), {k: Sensitivity(label) for k, (label, _) in labels.items()}, {}, list(support)
+    )
 
 
 def as_of_join(left: Batch, right: Batch, *keys: str, within_s: float = 0.0) -> Batch:
