@@ -351,7 +351,9 @@ def test_egress_batch_ledger_and_state(tmp_path: Path) -> None:
     vectors = [np.array([1, 2], np.float32), np.array([3, 4], np.float32)]
     columns = {"ts": [T0, T0 + 1], "n": [1, None], "x": [0.5, -2.0], "s": ["ä", ""], "v": vectors}
     batch = Graph().select(*"nxsv").push(Batch(columns))
-    types = zip("nxsv", [FeatureType.INT, FeatureType.FLOAT, FeatureType.TEXT, FeatureType.VECTOR], strict=True)
+    types = zip(
+        "nxsv", [FeatureType.INT, FeatureType.FLOAT, FeatureType.TEXT, FeatureType.VECTOR], strict=True
+    )
     fields = [FeatureField(c, t, highest=Sensitivity.PERSONAL) for c, t in types]
     policy = FeaturePolicy("f", fields, 10_000, 10)
     gate = EgressGate(tmp_path)
@@ -382,6 +384,7 @@ def test_egress_batch_ledger_and_state(tmp_path: Path) -> None:
 
 def test_state_of_a_log(tmp_path: Path) -> None:
     with EventLog(tmp_path, world()) as log:
+        fill(log)
         log.set_cursor("reader", 5)
         spend_epsilon(log, "clicks", 0.5, 1.0)
         catalog = log.catalog.to_bytes()

@@ -19,6 +19,7 @@ StateFile::Found as_found(TwinFile::Found found) {
 }  // namespace
 
 Result<std::unique_ptr<StateFile>> StateFile::open(Env& env, std::string path, bool read_only) {
+  base::watch_for_forks();
   WALLE_ASSIGN(TwinFile file, TwinFile::open(env, path, kKind));
   const TwinFile::Found found = file.found();
   auto made = std::unique_ptr<StateFile>(new StateFile(std::move(file), read_only));
@@ -74,8 +75,11 @@ Status StateFile::create() {
 // A copy of the map, changed and taken over once it is written: what get() says is what the file holds.
 Status StateFile::write(EntryMap next) {
   if (read_only_)
-    return resource_error("a change of state", "a log opened for writing", "'" + file_.twin_path() + "'",
+    return resource_error("a change of state", "a log opened for writing", "'" + file_.path() + "'",
                           "open it without read_only");
+  if (process_ != base::fork_generation())
+    return resource_error("a change of state in a child of fork()", "the process that opened it",
+                          "'" + file_.path() + "'", "open it after fork(), in one of the two processes");
   if (found_ == Found::lost) WALLE_TRY(file_.set_aside());
   base::ByteWriter out;
   put_entries(out, next);

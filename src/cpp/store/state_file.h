@@ -1,7 +1,8 @@
 // A small durable map from text to bytes in two copies (store/twin_file.h): what must outlive damage to any
 // one file and may not start empty without somebody being told. Accounts, readers' places, counters of a day.
 //
-// A change is all or nothing and on the disk, twice, when apply() returns. The layout is
+// A change is all or nothing and on the disk, twice, when apply() returns. In a child of fork() it is an
+// error: two processes that both count would each forget what the other has spent. The layout is
 // docs/reference/formats/state.md. Thread-safe.
 #pragma once
 
@@ -9,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/fork.h"
 #include "store/entry_map.h"
 #include "store/twin_file.h"
 
@@ -49,6 +51,7 @@ class StateFile {
   mutable std::mutex lock_;
   TwinFile file_;
   bool read_only_;
+  uint64_t process_ = base::fork_generation();
   Found found_ = Found::nothing;
   EntryMap entries_;
 };

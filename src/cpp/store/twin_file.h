@@ -41,6 +41,7 @@ class TwinFile {
   // Copies that cannot be believed, under names that end in ".damaged", for whoever wants to look.
   Status set_aside();
 
+  const std::string& path() const { return path_; }
   std::string twin_path() const { return path_ + ".twin"; }
 
  private:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import run_command
 
 from walle_rt.errors import ArgumentError, ModelError, ResourceError, TaskError
 from walle_rt.stream import (
@@ -147,7 +148,9 @@ def test_a_killed_process_has_spent_what_it_told(tmp_path: Path) -> None:
     EventLog(tmp_path / "log").close()
     told = 0.0
     for lines in range(1, 12):
-        child = subprocess.Popen([sys.executable, "-c", SPENDER, str(tmp_path / "log")], stdout=subprocess.PIPE)
+        child = subprocess.Popen(
+            [sys.executable, "-c", SPENDER, str(tmp_path / "log")], stdout=subprocess.PIPE
+        )
         assert child.stdout is not None
         for _ in range(lines):
             told = float(child.stdout.readline())
@@ -160,6 +163,37 @@ def test_a_killed_process_has_spent_what_it_told(tmp_path: Path) -> None:
             spent = spent_epsilon(log, "clicks")
             assert told <= spent <= told + 1
             assert not log.report.state_lost and not log.report.mended_copies
+
+
+# Both would send what the policy allows once.
+FORKED = """
+import os, sys
+from walle_rt.errors import ResourceError
+from walle_rt.stream import Batch, EgressGate, EventLog, FeatureField, FeaturePolicy, Graph, Sensitivity, spend_epsilon
+log, gate = EventLog(sys.argv[1] + "/log"), EgressGate(sys.argv[1] + "/gate")
+gate.allow("t", FeaturePolicy("f", [FeatureField("x", highest=Sensitivity.PERSONAL)], 1000, 1))
+made = Graph().select("x").push(Batch({"ts": [1], "x": [1]}))
+def use():
+    for spend in (lambda: spend_epsilon(log, "a", 1.0, 1.0), lambda: gate.send("t", "f", made)):
+        try:
+            spend()
+        except ResourceError as e:
+            assert "fork()" in str(e), e
+            print("refused", flush=True)
+        else:
+            print("spent", flush=True)
+pid = os.fork()
+if pid == 0:
+    use()
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+use()
+"""
+
+
+def test_a_child_of_fork_spends_nothing(tmp_path: Path) -> None:
+    done = run_command([sys.executable, "-c", FORKED, tmp_path])
+    assert done.stdout.split() == ["refused", "refused", "spent", "spent"]
 
 
 def test_either_copy_of_the_catalogue_is_a_log(tmp_path: Path) -> None:
@@ -252,7 +286,9 @@ def test_rows_of_a_log_leave_as_they_are_declared(tmp_path: Path) -> None:
         rows = Batch.of_log(log, ["item", "name"])
         assert rows.columns["item"] == [3] and rows.columns["event"] == ["view"]
         fields = [FeatureField(n, FeatureType.TEXT, highest=SECRET) for n in ("event", "page")]
-        fields += [FeatureField(n, FeatureType.INT, highest=SECRET) for n in ("session", "page_instance", "item")]
+        fields += [
+            FeatureField(n, FeatureType.INT, highest=SECRET) for n in ("session", "page_instance", "item")
+        ]
         gate.allow("t", FeaturePolicy("raw", fields, 1 << 20, 9))
         with pytest.raises(TaskError, match="no graph made"):
             gate.send("t", "raw", Batch.of_log(log, ["item"]))
@@ -284,7 +320,9 @@ def test_vectors_and_missing_values_are_what_the_graph_gave(tmp_path: Path) -> N
     with EgressGate(tmp_path) as gate:
         gate.allow("t", FeaturePolicy("f", fields, 1 << 20, 9))
         vector = np.array([1, np.nan], np.float32)
-        made = Graph().select("v", "d").push(Batch({"ts": [1, 2], "v": [vector, None], "d": [float("nan"), 1]}))
+        made = (
+            Graph().select("v", "d").push(Batch({"ts": [1, 2], "v": [vector, None], "d": [float("nan"), 1]}))
+        )
         sent = unpack_batch(gate.send("t", "f", made))
         assert np.array_equal(sent.columns["v"][0], vector, equal_nan=True)
         assert np.isnan(sent.columns["d"][0]) and sent.columns["v"][1] is None

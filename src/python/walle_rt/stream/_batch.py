@@ -19,9 +19,9 @@ Labels = dict[str, tuple[int, str]]
 class Batch:
     """Rows in event time.
 
-    What a graph gives is known to the egress gate as that graph's work, and nothing else leaves the device. Rows
-    that a program makes or changes are its own word: in a graph their columns count as personal at least and
-    each row as one event, whatever ``labels`` and ``support`` say.
+    What a graph gives is known to the egress gate as that graph's work, and nothing else leaves the device.
+    Rows that a program makes or changes are its own word: in a graph their columns count as personal at least
+    and each row as one event, whatever ``labels`` and ``support`` say.
 
     Attributes:
         columns: ``columns["ts"]`` in microseconds, every other column with as many values: int, float, bool,
@@ -43,8 +43,8 @@ class Batch:
     def of_log(cls, log: EventLog, fields: Sequence[str], from_seq: int = 0, limit: int = -1) -> Batch:
         """Events of a log as rows of event, page, session, page_instance and the named contents.
 
-        Columns carry the labels of the log's catalogue, as they were for each event: what is declared open may
-        leave, after a graph, as open.
+        Columns carry the labels of the log's catalogue, as they were for each event: what is declared open
+        may leave, after a graph, as open.
 
         Args:
             log: what is read.

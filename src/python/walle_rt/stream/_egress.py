@@ -68,8 +68,8 @@ def policy_bytes(task: str, policies: Sequence[FeaturePolicy], number: int) -> b
     Args:
         task: whose policy it is.
         policies: all that the task may send.
-        number: grows with every policy of the task. A device that has seen one takes no older one, and no other
-            one of the same number.
+        number: grows with every policy of the task. A device that has seen one takes no older one, and no
+            other one of the same number.
     """
     return _core.stream.pack_policies(task, [p._given(task) for p in policies], number)
 
@@ -108,8 +108,8 @@ class EgressGate:
     """Denies everything that no policy allows exactly, and records durably what left.
 
     Only what a graph made may leave, with the labels and the number of events behind each row that the graph
-    gave it: what a program says of its rows is not asked for. Budgets, consents and the newest policies outlive
-    the process and damage to any one file; where they are lost all the same, nothing leaves until
+    gave it: what a program says of its rows is not asked for. Budgets, consents and the newest policies
+    outlive the process and damage to any one file; where they are lost all the same, nothing leaves until
     ``acknowledge_loss``, and nothing more on that day.
     """
 
