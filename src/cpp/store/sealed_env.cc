@@ -1,5 +1,6 @@
 #include "store/sealed_env.h"
 
+#include "base/bytes.h"
 #include "store/twin_file.h"
 
 namespace walle::store {

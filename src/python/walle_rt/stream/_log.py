@@ -237,7 +237,7 @@ class EventLog:
         return self._core.cursor(reader)
 
     def set_cursor(self, reader: str, seq: int) -> None:
-        """Remember that ``reader`` has handled every event up to ``seq``: on the disk, twice, when it returns."""
+        """Remember durably that ``reader`` has handled every event up to ``seq``, the newest at most."""
         self._core.set_cursor(reader, seq)
 
     def lower(self, event: str, field: str, to: Sensitivity) -> None:
@@ -310,7 +310,9 @@ class EventLog:
         """What opening found and recording repaired."""
         losses = tuple(Loss(*told) for told in self._core.losses())
         lost = sum(loss.events for loss in losses if not loss.reader)
-        return LogReport(**self._core.report() | {"losses": losses, "lost": lost})
+        found = self._core.report()
+        found["lost"] = lost
+        return LogReport(**found, losses=losses)
 
     def close(self) -> None:
         """Release the log; using it afterwards raises ArgumentError."""
