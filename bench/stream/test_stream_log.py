@@ -57,8 +57,29 @@ def test_append(tmp_path: Path, benchmark: Any) -> None:
     assert p99 <= APPEND_P99_NS
 
 
+def test_sealed_append(tmp_path: Path, benchmark: Any) -> None:
+    """What a key costs: the same event into a log with one and into a log without, in turns."""
+    contents = {"item": 1, "text": "x" * 140}
+    catalog = Catalog().declare("click", EventKind.CLICK, {"item": FieldType.INT, "text": FieldType.TEXT})
+    appenders = {}
+    for name, key in (("plain", b""), ("sealed", bytes(range(32)))):
+        with EventLog(tmp_path / name, catalog, key=key or None) as log:
+            log.append("click", contents=contents)
+        appenders[name] = Appender(str(tmp_path / name), 16 << 20, key)
+    samples: dict[str, list[Any]] = {name: [] for name in appenders}
+
+    def both() -> None:
+        for name, appender in appenders.items():
+            samples[name].append(appender.append(20_000))
+
+    benchmark.pedantic(both, rounds=5, iterations=1)
+    p50 = {name: float(np.percentile(np.concatenate(ns), 50)) for name, ns in samples.items()}
+    benchmark.extra_info.update(p50)
+    print(f"\nappend of a 200 B event: p50 {p50['plain']:.0f} ns, with a key {p50['sealed']:.0f} ns")
+
+
 def test_durable_append(tmp_path: Path, benchmark: Any) -> None:
-    """One event that survives a power loss when append() returns, beside a row of SQLite with synchronous=FULL.
+    """One event that survives a power loss when append() returns, beside a row of SQLite's synchronous=FULL.
 
     In turns, because disks drift. Says nothing on a file system in memory, where a sync is free.
     """

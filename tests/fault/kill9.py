@@ -4,9 +4,9 @@
 
 A child appends events whose contents follow from their number and, after each append() returned, writes the
 number into shared memory. The parent kills it, opens the log and compares. Small journals, so that laps,
-compactions and releases are killed too; each log lives on over several trials. In some trials the writer forks
-and its child tries to append, which must be refused, and in some the parent reads beside the writer, which must
-show every event once.
+compactions and releases are killed too; each log lives on over several trials. In some trials the writer
+forks and its child tries to append, which must be refused, and in some the parent reads beside the writer,
+which must show every event once.
 """
 
 from __future__ import annotations

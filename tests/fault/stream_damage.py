@@ -2,11 +2,12 @@
 
     python -m tests.fault.stream_damage --cases 5000
 
-A log with segments, a journal, readers, a privacy account, secret and personal columns, and a gate with two of
-three sends spent, is copied; one file of the copy is flipped, zeroed, cut or deleted; then it is opened twice, as
-a program would. Of every case is asked: are the events what was written, is every missing one told as lost at
-both opens, is a number given out twice, is epsilon or a day's budget back, is a label lower, is a reader's place
-lost without an error. Cases run in child processes, so that a crash is one case's and is counted.
+A log with segments, a journal, readers, a privacy account, secret and personal columns, and a gate with two
+of three sends spent, is copied; one file of the copy is flipped, zeroed, cut or deleted; then it is opened
+twice, as a program would. Of every case is asked: are the events what was written, is every missing one told
+as lost at both opens, is a number given out twice, is epsilon or a day's budget back, is a label lower, is a
+reader's place lost without an error. Cases run in child processes, so that a crash is one case's and is
+counted.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from walle_rt.errors import Error
@@ -249,14 +251,14 @@ def run(cases: int = 1000, seed: int = 0, say: Callable[[str], None] = lambda _:
         folder = Path(scratch)
         templates = [folder / "closed", folder / "killed"]
         for template in templates:
-            status = in_child(lambda t=template: build(t, t.name == "killed"))  # type: ignore[misc]
+            status = in_child(partial(build, template, template.name == "killed"))
             assert status == 0, f"the log {template.name} could not be built"
         waiting = list(plan(templates, cases, seed))
         while waiting:
             batch, waiting = waiting[:CASES_PER_CHILD], waiting[CASES_PER_CHILD:]
             results = folder / "results"
             results.unlink(missing_ok=True)
-            status = in_child(lambda b=batch: run_cases(b, seed, results, folder))  # type: ignore[misc]
+            status = in_child(partial(run_cases, batch, seed, results, folder))
             lines = [json.loads(line) for line in results.read_text().splitlines()]
             done = [line for line in lines if "wrong" in line]
             for line in done:

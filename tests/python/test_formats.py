@@ -145,6 +145,7 @@ def record(payload: bytes) -> dict[str, Any]:
     """An event record; contents by position."""
     r = Reader(payload)
     event, page, flags, n, ts, session, instance = r.take("HHBBqQQ")
+    own = r.take("q") if flags & (1 | 16) else ts
     contents: dict[int, Any] = {}
     for _ in range(n):
         position, kind = r.take("BB")
@@ -160,6 +161,7 @@ def record(payload: bytes) -> dict[str, Any]:
         "page": page,
         "flags": flags,
         "ts": ts,
+        "own": own,
         "session": session,
         "instance": instance,
     } | {"contents": contents}
@@ -172,6 +174,7 @@ def same(decoded: dict[str, Any], read: Any, log_catalog: Catalog) -> bool:
     return (
         names[decoded["event"]] == read.event
         and decoded["ts"] == read.ts
+        and decoded["own"] == read.own_ts
         and decoded["session"] == read.session
         and decoded["flags"] == read.flags
         and contents == dict(read.contents)
@@ -382,9 +385,35 @@ def test_egress_batch_ledger_and_state(tmp_path: Path) -> None:
     assert not kept
 
 
+def test_stock_of_a_log(tmp_path: Path) -> None:
+    with EventLog(tmp_path, world(), journal_bytes=8192) as log:
+        fill(log, 30)
+        log.compact()
+        fill(log, 10)
+        written = log.last_seq
+    (tmp_path / "journal.walj").unlink()
+    with EventLog(tmp_path) as log:
+        (told,) = log.report.losses
+    r = Reader(twin(tmp_path / "stock.wals", b"STCK")[1])
+    version, closed, reserved, newest, compacted, removed, erased = r.take("BBQQQQQ")
+    assert (version, closed, removed, erased) == (1, 1, 0, 0) and written <= newest <= reserved
+    assert r.take("I") == 1
+    first, last, low, high, size, rows = r.take("QQqqqQ")
+    (file,) = tmp_path.glob("*.wseg")
+    head, _ = segment(file.read_bytes())
+    assert file.name == f"{first:016x}-{last:016x}.wseg" and compacted == last
+    assert (low, high, size, rows) == (head["min_ts"], head["max_ts"], file.stat().st_size, head["rows"])
+    assert r.take("I") == 1
+    kind, start, end, events, noticed, exact = r.take("BQQQqB")
+    assert (kind, start, end, events, exact) == (0, last + 1, written, written - last, 1)
+    assert noticed == told.noticed_ts and r.text() == "" and r.text() == told.cause
+    assert r.take("I") == 0 and r.done()
+
+
 def test_state_of_a_log(tmp_path: Path) -> None:
     with EventLog(tmp_path, world()) as log:
         fill(log)
+        fill(log, 5)
         log.set_cursor("reader", 5)
         spend_epsilon(log, "clicks", 0.5, 1.0)
         catalog = log.catalog.to_bytes()

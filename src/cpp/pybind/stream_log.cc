@@ -14,7 +14,8 @@ constexpr double kMicroseconds = 1e6;  // in a second
 
 std::unique_ptr<EventLog> open(const std::string& directory, const Catalog& catalog, size_t journal_bytes,
                                int64_t quota_bytes, double max_age_s, uint64_t sync_events, double sync_s,
-                               bool read_only, bool maintenance_thread, bool recorded_times) {
+                               bool read_only, bool maintenance_thread, bool recorded_times,
+                               const py::bytes& key) {
   const EventLogOptions options{.journal_bytes = journal_bytes,
                                 .quota_bytes = quota_bytes,
                                 .max_age_us = static_cast<int64_t>(max_age_s * kMicroseconds),
@@ -22,7 +23,8 @@ std::unique_ptr<EventLog> open(const std::string& directory, const Catalog& cata
                                 .sync_us = static_cast<int64_t>(sync_s * kMicroseconds),
                                 .read_only = read_only,
                                 .maintenance_thread = maintenance_thread,
-                                .recorded_times = recorded_times};
+                                .recorded_times = recorded_times,
+                                .key = key};
   return unwrap(EventLog::open(Env::system(), directory, catalog, options));
 }
 
@@ -58,8 +60,14 @@ std::vector<Told> losses(EventLog& log) {
 void acknowledge(EventLog& log, const std::vector<Told>& seen) {
   std::vector<Loss> out;
   for (const Loss& l : unwrap(log.losses())) {
-    const Told told{std::string(loss_kind_name(l.kind)), l.first, l.last, l.events, l.exact, l.noticed_us,
-                    l.reader, l.cause};
+    const Told told{std::string(loss_kind_name(l.kind)),
+                    l.first,
+                    l.last,
+                    l.events,
+                    l.exact,
+                    l.noticed_us,
+                    l.reader,
+                    l.cause};
     if (std::find(seen.begin(), seen.end(), told) != seen.end()) out.push_back(l);
   }
   unwrap(log.acknowledge(out));
@@ -114,7 +122,8 @@ void bind_stream_log(py::module_& m) {
   py::class_<EventLog>(m, "EventLog", "The device's durable event log in one directory.")
       .def_static("open", open, py::arg("directory"), py::arg("catalog"), py::arg("journal_bytes"),
                   py::arg("quota_bytes"), py::arg("max_age_s"), py::arg("sync_events"), py::arg("sync_s"),
-                  py::arg("read_only"), py::arg("maintenance_thread"), py::arg("recorded_times"))
+                  py::arg("read_only"), py::arg("maintenance_thread"), py::arg("recorded_times"),
+                  py::arg("key"))
       .def("append", append, py::arg("event"), py::arg("page"), py::arg("contents"), py::arg("ts"),
            py::arg("on"), py::arg("durable"), py::arg("late"))
       .def("read", read, py::arg("from_seq"), py::arg("limit"))
@@ -140,14 +149,11 @@ void bind_stream_log(py::module_& m) {
           },
           py::arg("spent"))
       .def(
-          "cursor",
-          [](EventLog& log, const std::string& reader) { return unwrap(log.cursor(reader)); },
+          "cursor", [](EventLog& log, const std::string& reader) { return unwrap(log.cursor(reader)); },
           py::arg("reader"))
       .def(
           "set_cursor",
-          [](EventLog& log, const std::string& reader, uint64_t seq) {
-            unwrap(log.set_cursor(reader, seq));
-          },
+          [](EventLog& log, const std::string& reader, uint64_t seq) { unwrap(log.set_cursor(reader, seq)); },
           py::arg("reader"), py::arg("seq"))
       .def("losses", losses, "[(kind, first, last, events, exact, noticed, reader, cause)].")
       .def("acknowledge", acknowledge, py::arg("seen"))

@@ -44,7 +44,8 @@ struct JournalOwner {
   // Number of the oldest frame that must still be in the journal; it is found even where the header is gone.
   std::function<Result<uint64_t>()> expected_first;
   // Told what was found before anything in the file is changed: what is lost can be written down elsewhere
-  // first, and no crash in between makes it forgotten. Returns the least number for the next frame, 0 for any.
+  // first, and no crash in between makes it forgotten. Returns the least number for the next frame, 0 for
+  // any.
   std::function<Result<uint64_t>(const JournalRecovery&, size_t capacity)> before_mending;
 };
 

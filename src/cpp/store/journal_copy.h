@@ -22,8 +22,12 @@ class JournalCopy {
   const JournalRecovery& recovery() const { return recovery_; }
 
  private:
-  std::span<const std::byte> header() const { return std::as_bytes(std::span(bytes_)).first(kJournalHeaderBytes); }
-  std::span<const std::byte> ring() const { return std::as_bytes(std::span(bytes_)).subspan(kJournalHeaderBytes); }
+  std::span<const std::byte> header() const {
+    return std::as_bytes(std::span(bytes_)).first(kJournalHeaderBytes);
+  }
+  std::span<const std::byte> ring() const {
+    return std::as_bytes(std::span(bytes_)).subspan(kJournalHeaderBytes);
+  }
   void follow(uint64_t expected);
 
   std::string bytes_;

@@ -90,10 +90,12 @@ TEST(LogClock, OwnTimesOutliveCompactionAndRestarts) {
   ASSERT_TRUE(put(*log, now).ok());
   const auto own = [&] {
     std::vector<int64_t> out;
-    EXPECT_TRUE(log->read(0, [&](const Event& e) {
-                     out.push_back(e.own_ts);
-                     return true;
-                   }).ok());
+    EXPECT_TRUE(log->read(0,
+                          [&](const Event& e) {
+                            out.push_back(e.own_ts);
+                            return true;
+                          })
+                    .ok());
     return out;
   };
   const auto before = own();

@@ -12,7 +12,8 @@ constexpr const char* kName = "Rumpelstilzchen";
 void two_people(EventLog& log, FaultEnv& env) {
   for (int part = 0; part < 3; ++part) {
     for (int i = 0; i < 10; ++i) fill(log, env, 1, i % 2 ? kName : "ann");
-    if (part < 2) ASSERT_TRUE(log.compact().ok());
+    if (part == 2) break;
+    ASSERT_TRUE(log.compact().ok());
   }
 }
 
@@ -93,7 +94,7 @@ TEST(LogErase, IsFinishedByTheNextOpenWhereverItWasCut) {
     const size_t left = numbers(*log).size();
     EXPECT_TRUE(left == 15 || (left == 30 && !erased)) << k << ": " << left;
     EXPECT_TRUE(losses(*log).empty()) << k;
-    if (left == 15) EXPECT_FALSE(mentions(env, kName)) << k;
+    EXPECT_EQ(mentions(env, kName), left == 30) << k;
   }
 }
 

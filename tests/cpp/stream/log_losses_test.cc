@@ -61,9 +61,9 @@ TEST(LogLosses, AnEmptiedOrDeletedJournalIsNoticedAndItsNumbersAreNotGivenOutAga
       FaultEnv env;
       four_parts(env);
       const std::string path = files(env, ".walj")[0];
-      if (deleted) ASSERT_TRUE(env.remove_file(path).ok());
-      else if (zeroed) std::ranges::fill(env.file(path), '\0');
-      else env.file(path).clear();
+      if (zeroed) std::ranges::fill(env.file(path), '\0');
+      if (!zeroed) env.file(path).clear();
+      ASSERT_TRUE(!deleted || env.remove_file(path).ok());
       expect_loss(env, {LossKind::journal, 61, 80, 20});
       auto log = open_log(env);
       const auto next = put(*log, env.wall_us());
@@ -200,6 +200,59 @@ TEST(LogLosses, OneCopyOfTheStockServesAndNoneIsTold) {
   ASSERT_EQ(losses(*log).size(), 1u);
   EXPECT_EQ(losses(*log)[0].kind, LossKind::stock);
   EXPECT_EQ(numbers(*log).size(), 80u);
+}
+
+TEST(LogStock, ReadsBackAndRefusesEveryCutAndTail) {
+  LogStock stock;
+  stock.reserved = 900;
+  stock.newest = 100;
+  stock.compacted = 80;
+  stock.segments.push_back({.file = segment_name(1, 80),
+                            .first_seq = 1,
+                            .last_seq = 80,
+                            .min_ts = kLeastTimeUs,
+                            .max_ts = kLeastTimeUs + 9,
+                            .bytes = 1234,
+                            .rows = 70});
+  stock.add({.kind = LossKind::quota, .first = 1, .last = 9, .events = 9, .reader = "r", .cause = "c"});
+  stock.erasing = {5, 6, 70};
+  const std::string bytes = stock.serialize();
+  const auto read = LogStock::parse(bytes);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->serialize(), bytes);
+  EXPECT_EQ(read->losses, stock.losses);
+  EXPECT_EQ(read->erasing, stock.erasing);
+  EXPECT_EQ(read->segments[0].file, stock.segments[0].file);
+  for (size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_FALSE(LogStock::parse(bytes.substr(0, size))) << size;
+  EXPECT_FALSE(LogStock::parse(bytes + '\0'));
+}
+
+TEST(LogStock, NewsOfOneLossIsNotAnother) {
+  LogStock stock;
+  const auto lose = [&](LossKind kind, uint64_t first, uint64_t last, std::string reader = "") {
+    stock.add({.kind = kind,
+               .first = first,
+               .last = last,
+               .events = last - first + 1,
+               .reader = reader,
+               .cause = "c"});
+  };
+  lose(LossKind::journal, 10, 20);
+  lose(LossKind::journal, 10, 20);  // noticed again after a crash
+  lose(LossKind::journal, 21, 30);
+  lose(LossKind::quota, 1, 5, "a");
+  lose(LossKind::quota, 6, 9, "a");
+  lose(LossKind::quota, 6, 9, "b");
+  ASSERT_EQ(stock.losses.size(), 4u);
+  EXPECT_EQ(stock.losses[0].events, 11u);
+  EXPECT_EQ(stock.losses[2].events, 9u);
+  EXPECT_EQ(stock.losses[2].last, 9u);
+  for (uint64_t n = 0; n < 5000; ++n) lose(LossKind::damaged_segment, 100 + 2 * n, 100 + 2 * n);
+  EXPECT_LE(stock.losses.size(), 1024u);
+  uint64_t told = 0;
+  for (const Loss& loss : stock.losses) told += loss.kind == LossKind::damaged_segment ? loss.events : 0;
+  EXPECT_EQ(told, 5000u) << "their sum is never cut";
 }
 
 TEST(LogLosses, DraftsThatACrashLeftAreRemoved) {

@@ -14,10 +14,10 @@ inline constexpr const char* kDir = "/log";
 
 inline Catalog marks() {
   Catalog c;
-  const auto made = c.declare({.name = "mark",
-                               .kind = EventKind::custom,
-                               .fields = {{.name = "n", .type = FieldType::i64},
-                                          {.name = "who", .type = FieldType::text}}});
+  const auto made = c.declare(
+      {.name = "mark",
+       .kind = EventKind::custom,
+       .fields = {{.name = "n", .type = FieldType::i64}, {.name = "who", .type = FieldType::text}}});
   if (!made.ok() || !c.page("home").ok() || !c.page("cart").ok()) std::abort();
   return c;
 }

@@ -117,7 +117,8 @@ void put_record(const Event& event, Writer& w) {
   w.put(event.ts);
   w.put(event.session);
   w.put(event.page_instance);
-  if (event.flags & kHasOwnTime) [[unlikely]] w.put(event.own_ts);
+  if (event.flags & kHasOwnTime) [[unlikely]]
+    w.put(event.own_ts);
   for (size_t i = 0; i < event.contents.size(); ++i) {
     const Value& v = event.contents[i];
     if (!v.present) continue;

@@ -140,6 +140,32 @@ bool EventLog::is_late(const Event& e) {
   return std::abs(now - sequencer_.last_own_ts()) <= kSessionGapUs && e.ts < now - kLateUs;
 }
 
+namespace {
+// Where a record is sealed before it is written, instead of a base::Crc32cWriter.
+class PlainWriter {
+ public:
+  template <class T>
+  void put(T value) {
+    out_.put(value);
+  }
+  void copy(const void* from, size_t size) { out_.put_bytes({static_cast<const char*>(from), size}); }
+  std::string_view written() const { return out_.written(); }
+
+ private:
+  base::ByteWriter out_;
+};
+}  // namespace
+
+Result<uint64_t> EventLog::commit(const Event& e, size_t size) {
+  if (!sealed_) return journal_->commit(size, [&](auto& w) { put_record(e, w); });
+  PlainWriter plain;
+  put_record(e, plain);
+  // Bound to its number: a frame cannot be put in the place of another.
+  const std::string number = store::put_number(journal_->last_seq() + 1);
+  WALLE_ASSIGN(const std::string sealed, sealed_->aead().seal(plain.written(), number));
+  return journal_->commit(sealed.size(), [&](auto& w) { w.copy(sealed.data(), sealed.size()); });
+}
+
 Result<Event> EventLog::append(Event e, bool durable) {
   WALLE_TRY(check_writable("append()"));
   // What is wrong with an event is looked for only when something is.
@@ -153,11 +179,11 @@ Result<Event> EventLog::append(Event e, bool durable) {
   const EventDecl& decl = catalog_.events()[e.event];
   // With the own time that the event may turn out to have. Two reasons to refuse, told apart: an event that
   // will never fit, and a journal that is full for now.
-  const size_t most = least + kOwnTimeBytes;
+  const size_t most = least + kOwnTimeBytes + (sealed_ ? base::kSealBytes : 0);
   if (!journal_->reserve(most)) {
     if (most > journal_->max_payload())
       return argument_error("an event of " + std::to_string(least) + " bytes",
-                            "at most " + std::to_string(journal_->max_payload() - kOwnTimeBytes),
+                            "at most " + std::to_string(journal_->max_payload() - (most - least)),
                             "append of '" + decl.name + "'",
                             "store large contents elsewhere and record their name");
     WALLE_TRY(compact());  // nobody maintained the log in time
@@ -166,8 +192,7 @@ Result<Event> EventLog::append(Event e, bool durable) {
                             "open the log with a larger journal");
   }
   sequencer_.place(e, decl.kind, journal_->last_seq() + 1, late);
-  const size_t size = e.flags & kHasOwnTime ? most : least;
-  e.seq = journal_->commit(size, [&](auto& w) { put_record(e, w); });
+  WALLE_ASSIGN(e.seq, commit(e, least + (e.flags & kHasOwnTime ? kOwnTimeBytes : 0)));
   if (durable) WALLE_TRY(journal_->sync_frames());
   if (maintainer_ && journal_->unsynced() >= options_.sync_events) maintainer_->poke();
   return e;

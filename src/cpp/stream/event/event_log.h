@@ -14,6 +14,7 @@
 #include "store/index.h"
 #include "store/journal.h"
 #include "store/journal_copy.h"
+#include "store/sealed_env.h"
 #include "stream/event/catalog_file.h"
 #include "stream/event/event_segment.h"
 #include "stream/event/log_maintainer.h"
@@ -41,6 +42,9 @@ struct EventLogOptions {
   // Times are those of a recording: the device's clock has no say in which events are late (kTimeLate is the
   // caller's then).
   bool recorded_times = false;
+  // 32 bytes with which everything but numbers, sizes and times of files is sealed (AES-256-GCM); empty:
+  // nothing is. A log keeps the choice it began with.
+  std::string key;
 };
 
 struct LogReport {
@@ -62,8 +66,7 @@ struct EraseRule {
 
 // A rule by names; an error names what is not declared.
 Result<EraseRule> erase_rule(const Catalog& catalog, const std::optional<std::string>& event,
-                             const std::optional<std::string>& page,
-                             const std::optional<std::string>& field);
+                             const std::optional<std::string>& page, const std::optional<std::string>& field);
 
 class EventLog {
  public:
@@ -117,11 +120,18 @@ class EventLog {
   int64_t segment_bytes() const;
 
  private:
-  EventLog(Env& env, std::string dir, Catalog catalog, EventLogOptions options)
-      : env_(env), dir_(std::move(dir)), catalog_(std::move(catalog)), options_(options) {}
+  EventLog(Env& env, std::unique_ptr<store::SealedEnv> sealed, std::string dir, Catalog catalog,
+           EventLogOptions options)
+      : below_(env),
+        sealed_(std::move(sealed)),
+        env_(sealed_ ? static_cast<Env&>(*sealed_) : env),
+        dir_(std::move(dir)),
+        catalog_(std::move(catalog)),
+        options_(std::move(options)) {}
   // event_log_open.cc
   Status open_to_write();
   Status open_to_read();
+  Status check_own_key();
   Result<uint64_t> load_stock();
   Result<uint64_t> take_stock(const store::JournalRecovery& found, size_t capacity);
   Status open_state();
@@ -146,10 +156,13 @@ class EventLog {
   Status erase_in(LogSegment& segment);
 
   Status check_event(const Event& e);
+  Result<uint64_t> commit(const Event& e, size_t size);
   Status check_writable(std::string_view what) const;
   bool is_late(const Event& e);
 
-  Env& env_;
+  Env& below_;
+  std::unique_ptr<store::SealedEnv> sealed_;  // with a key
+  Env& env_;                                  // the one of both that files go through
   std::string dir_;
   Catalog catalog_;
   EventLogOptions options_;
@@ -162,9 +175,9 @@ class EventLog {
   bool opened_ = false;  // to the end, for writing
   std::optional<store::TwinFile> stock_file_;
   LogStock stock_;
-  bool stock_known_ = true;     // false: its file was damaged or is gone
-  FoundSegments found_;         // what opening is still to do with files
-  mutable std::mutex files_;      // stock_, catalog_ while it grows, and the journal's tail
+  bool stock_known_ = true;   // false: its file was damaged or is gone
+  FoundSegments found_;       // what opening is still to do with files
+  mutable std::mutex files_;  // stock_, catalog_ while it grows, and the journal's tail
   std::mutex maintaining_;
   Sequencer sequencer_;
   // Times up to here are accepted without asking the clock, which costs as much as all other checks;

@@ -49,7 +49,8 @@ Result<EraseRule> erase_rule(const Catalog& catalog, const std::optional<std::st
 Result<uint64_t> EventLog::erase(const EraseRule& rule) {
   WALLE_TRY(check_writable("erase()"));
   if (rule.value && !rule.field)
-    return argument_error("a value without its field", "the field that holds it", "erase()", "name the field");
+    return argument_error("a value without its field", "the field that holds it", "erase()",
+                          "name the field");
   if (!rule.event && !rule.page && !rule.field)
     return argument_error("an erasure of nothing in particular", "an event, a page or a field", "erase()",
                           "say what is to be removed; to remove everything, remove the log's folder");

@@ -1,5 +1,5 @@
-// Opening a log, to write or to read, and closing it. What is found damaged or missing is written down as lost
-// before anything is mended, so that no crash makes it forgotten.
+// Opening a log, to write or to read, and closing it. What is found damaged or missing is written down as
+// lost before anything is mended, so that no crash makes it forgotten.
 #include <algorithm>
 
 #include "base/log.h"
@@ -40,7 +40,14 @@ void log_report(const std::string& dir, const LogReport& report, const LogStock&
 Result<std::unique_ptr<EventLog>> EventLog::open(Env& env, const std::string& dir, Catalog catalog,
                                                  EventLogOptions options) {
   base::watch_for_forks();
-  auto log = std::unique_ptr<EventLog>(new EventLog(env, dir, std::move(catalog), options));
+  std::unique_ptr<store::SealedEnv> sealed;
+  if (!options.key.empty()) {
+    WALLE_ASSIGN(auto aead, base::Aead::open(options.key));
+    sealed = std::make_unique<store::SealedEnv>(env, std::move(aead));
+    options.key.clear();
+  }
+  auto log =
+      std::unique_ptr<EventLog>(new EventLog(env, std::move(sealed), dir, std::move(catalog), options));
   if (options.read_only) {
     WALLE_TRY(log->open_to_read());
   } else {
@@ -51,17 +58,31 @@ Result<std::unique_ptr<EventLog>> EventLog::open(Env& env, const std::string& di
   return log;
 }
 
+// Before anything is read: with another key every file would look damaged.
+Status EventLog::check_own_key() {
+  auto files = env_.list_files(dir_);
+  // A folder that is not there has no key, and is told of in other words.
+  if (!files.ok() && options_.read_only) return {};
+  if (!files.ok()) return files.take_error();
+  const bool empty = std::ranges::none_of(*files, [](const std::string& f) {
+    return f.starts_with("catalog.walc") || f.starts_with(kStockFile + 1) || parse_segment_name(f);
+  });
+  return store::check_key(below_, dir_, sealed_ ? &sealed_->aead() : nullptr, !options_.read_only, empty);
+}
+
 Status EventLog::open_to_read() {
+  WALLE_TRY(check_own_key());
   const auto file = CatalogFile::open(env_, dir_);
   if (!file.ok()) return file.error();
   if (!file->stored())
     return argument_error("folder '" + dir_ + "' without an event log", "the folder of an event log",
                           "read_only", "check the path, or open it for writing to begin a log");
   WALLE_TRY(look_anew());
-  WALLE_ASSIGN(state_, LogState::open(env_, dir_, {.catalog = !file->old_layout(),
-                                                   .old_catalog = file->old_layout(),
-                                                   .events = last_seq() > 0,
-                                                   .old_index = index_path()},
+  WALLE_ASSIGN(state_, LogState::open(env_, dir_,
+                                      {.catalog = !file->old_layout(),
+                                       .old_catalog = file->old_layout(),
+                                       .events = last_seq() > 0,
+                                       .old_index = index_path()},
                                       true));
   index_ = store::Index::open("");
   report_.mended_copies += uint64_t{file->mended()} + uint64_t{state_->mended()};
@@ -72,7 +93,10 @@ Status EventLog::open_to_read() {
 Status EventLog::open_to_write() {
   // Under the journal's lock: what another process knows is not read before it has let go.
   const store::JournalOwner owner{
-      .expected_first = [this] { return load_stock(); },
+      .expected_first = [this]() -> Result<uint64_t> {
+        WALLE_TRY(check_own_key());
+        return load_stock();
+      },
       .before_mending = [this](const store::JournalRecovery& found,
                                size_t capacity) { return take_stock(found, capacity); }};
   WALLE_ASSIGN(journal_, store::Journal::open(env_, journal_path(), options_.journal_bytes, owner));

@@ -17,7 +17,8 @@ Status EventLog::read(uint64_t from, const std::function<bool(const Event&)>& vi
 }
 
 // `next` becomes the number that frames go on with.
-Status EventLog::read_segments(uint64_t from, uint64_t& next, const std::function<bool(const Event&)>& visit) {
+Status EventLog::read_segments(uint64_t from, uint64_t& next,
+                               const std::function<bool(const Event&)>& visit) {
   bool more = true;
   for (const LogSegment& entry : stock_.segments) {
     if (entry.last_seq < from) continue;
@@ -40,8 +41,14 @@ Status EventLog::read_frames(uint64_t from,
                              const std::function<bool(const Event&, size_t bytes)>& visit) const {
   Status status;
   std::vector<Value> values;
+  std::string plain;
   const auto frame = [&](uint64_t seq, std::span<const std::byte> bytes) {
-    auto e = read_record(bytes, catalog_, values);
+    if (sealed_ && !sealed_->aead().unseal(base::as_text(bytes), store::put_number(seq), plain)) {
+      status = model_error("a record that was not sealed with this log's key", "a record of this log",
+                           "event " + std::to_string(seq), "read the log with the key it was written with");
+      return false;
+    }
+    auto e = read_record(sealed_ ? std::as_bytes(std::span(plain)) : bytes, catalog_, values);
     if (!e.ok()) {
       status = e.take_error();
       return false;

@@ -20,8 +20,8 @@ constexpr size_t kMaxLosses = 1024;
 constexpr size_t kDigits = 16;
 constexpr std::string_view kEnding = ".wseg";
 
-constexpr std::string_view kKindNames[] = {"journal", "damaged_segment", "missing_segment",
-                                           "quota",   "age",             "stock"};
+constexpr std::string_view kKindNames[] = {"journal", "damaged_segment", "missing_segment", "quota", "age",
+                                           "stock"};
 
 bool per_reader(LossKind kind) { return kind == LossKind::quota || kind == LossKind::age; }
 
@@ -112,8 +112,8 @@ void LogStock::add(Loss loss) {
     return;
   }
   Loss& l = known == losses.end() ? losses.back() : *known;
-  l.events = per_reader(l.kind) || known == losses.end() ? l.events + loss.events
-                                                         : std::max(l.events, loss.events);
+  l.events =
+      per_reader(l.kind) || known == losses.end() ? l.events + loss.events : std::max(l.events, loss.events);
   l.first = std::min(l.first, loss.first);
   l.last = std::max(l.last, loss.last);
   l.exact = l.exact && loss.exact;

@@ -62,12 +62,12 @@ struct LogStock {
   uint64_t reserved = 0;
   uint64_t newest = 0;  // number given out, of a log that was closed
   bool closed = false;
-  uint64_t compacted = 0;  // numbers up to here have left the journal
-  uint64_t removed = 0;    // numbers up to here were removed by quota or age, not lost
-  uint64_t erased = 0;     // events removed on purpose since the log began
+  uint64_t compacted = 0;            // numbers up to here have left the journal
+  uint64_t removed = 0;              // numbers up to here were removed by quota or age, not lost
+  uint64_t erased = 0;               // events removed on purpose since the log began
   std::vector<LogSegment> segments;  // by number
-  std::vector<Loss> losses;                   // unacknowledged
-  std::vector<uint64_t> erasing;              // events of an erasure that has not ended
+  std::vector<Loss> losses;          // unacknowledged
+  std::vector<uint64_t> erasing;     // events of an erasure that has not ended
 
   void add(Loss loss);
   std::string serialize() const;

@@ -10,7 +10,8 @@ namespace walle::stream {
 class RowTime {
  public:
   int64_t of(const Event& e) {
-    // An event out of time has the newest one's; after a correction of the clock, its own is shifted as theirs.
+    // An event out of time has the newest one's; after a correction of the clock, its own is shifted as
+    // theirs.
     if (e.flags & kTimeRepaired) return e.own_ts + shift_;
     shift_ = e.ts - e.own_ts;
     return e.ts;

@@ -14,20 +14,19 @@ std::optional<LogSegment> entry_of(const std::string& file, const std::string& b
   const auto segment = store::decode_segment(bytes);
   if (!name || !segment.ok()) return std::nullopt;
   const auto* seqs = segment->find("seq");
-  const bool in_range = seqs && seqs->ints.size() == segment->rows &&
-                        std::ranges::all_of(seqs->ints, [&](int64_t seq) {
-                          return std::cmp_greater_equal(seq, name->first) &&
-                                 std::cmp_less_equal(seq, name->last);
-                        });
+  const bool in_range =
+      seqs && seqs->ints.size() == segment->rows && std::ranges::all_of(seqs->ints, [&](int64_t seq) {
+        return std::cmp_greater_equal(seq, name->first) && std::cmp_less_equal(seq, name->last);
+      });
   // A copy under another segment's name would put events where they do not belong.
   if (!in_range) return std::nullopt;
   return LogSegment{.file = file,
-                             .first_seq = name->first,
-                             .last_seq = name->last,
-                             .min_ts = segment->min_ts,
-                             .max_ts = segment->max_ts,
-                             .bytes = static_cast<int64_t>(bytes.size()),
-                             .rows = segment->rows};
+                    .first_seq = name->first,
+                    .last_seq = name->last,
+                    .min_ts = segment->min_ts,
+                    .max_ts = segment->max_ts,
+                    .bytes = static_cast<int64_t>(bytes.size()),
+                    .rows = segment->rows};
 }
 
 Loss loss_of(LossKind kind, const LogSegment& s, int64_t now_us, std::string cause) {
@@ -105,10 +104,8 @@ class SegmentCount {
       return {};
     }
     if (!entry)
-      return damaged({.file = file,
-                      .first_seq = name.first,
-                      .last_seq = name.last,
-                      .rows = name.last - name.first + 1});
+      return damaged(
+          {.file = file, .first_seq = name.first, .last_seq = name.last, .rows = name.last - name.first + 1});
     const auto at = std::ranges::lower_bound(stock_.segments, name.first, {}, &LogSegment::first_seq);
     const bool overlaps = (at != stock_.segments.end() && at->first_seq <= name.last) ||
                           (at != stock_.segments.begin() && std::prev(at)->last_seq >= name.first);

@@ -13,8 +13,8 @@ namespace walle::stream {
 inline constexpr uint64_t kLeastFrame = 48;
 
 struct FoundSegments {
-  std::vector<std::string> aside;     // files that do not read, or that hold what other segments hold
-  std::vector<std::string> removed;   // retention or a crash in it left them
+  std::vector<std::string> aside;    // files that do not read, or that hold what other segments hold
+  std::vector<std::string> removed;  // retention or a crash in it left them
   uint64_t damaged = 0;
 };
 

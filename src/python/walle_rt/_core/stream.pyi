@@ -90,6 +90,7 @@ class EventLog:
         read_only: bool,
         maintenance_thread: bool,
         recorded_times: bool,
+        key: bytes,
     ) -> EventLog: ...
     def append(
         self,

@@ -15,6 +15,15 @@ from ._catalog import Catalog, Sensitivity, Value
 _NativeLog = _core.stream.EventLog
 
 
+def _whole(key: bytes) -> bytes:
+    """A key that is one: the core takes an empty one for none."""
+    if not key:
+        raise ArgumentError.of(
+            "a key of 0 bytes", "32 bytes, or None", "EventLog", "draw it with os.urandom(32)"
+        )
+    return bytes(key)
+
+
 @dataclass(frozen=True)
 class Event:
     """One recorded event.
@@ -40,9 +49,9 @@ class Event:
 class Loss:
     """Events that are gone, reported at every open until ``EventLog.acknowledge``.
 
-    ``kind`` is ``journal`` (damaged, emptied or removed), ``damaged_segment``, ``missing_segment``, ``quota`` or
-    ``age`` (removed before ``reader`` had come so far) or ``stock`` (the record of losses was lost itself).
-    ``events`` lie between ``first_seq`` and ``last_seq``; where ``exact`` is false they are a bound.
+    ``kind`` is ``journal`` (damaged, emptied or removed), ``damaged_segment``, ``missing_segment``, ``quota``
+    or ``age`` (removed before ``reader`` had come so far) or ``stock`` (the record of losses was lost
+    itself). ``events`` lie between ``first_seq`` and ``last_seq``; where ``exact`` is false they are a bound.
     """
 
     kind: str
@@ -59,11 +68,12 @@ class Loss:
 class LogReport:
     """What opening the log found, and what recording repaired since then.
 
-    ``lost``: events of all ``losses`` that nobody has acknowledged, but for those of readers; ``erased``: events
-    that ``erase`` has removed since the log began. ``repaired_times``: events whose time is not their own,
-    because they were late (``late_events``) or the clock had been set back; ``rebased_clocks``: how often time
-    went on after that. ``mended_copies``: files of which one of two copies was damaged or missing, and the other one served.
-    ``state_lost``: what accounts have spent and where readers are is gone; see ``acknowledge_state_loss``.
+    ``lost``: events of all ``losses`` that nobody has acknowledged, but for those of readers; ``erased``:
+    events that ``erase`` has removed since the log began. ``repaired_times``: events whose time is not their
+    own, because they were late (``late_events``) or the clock had been set back; ``rebased_clocks``: how
+    often time went on after that. ``mended_copies``: files of which one of two copies was damaged or missing,
+    and the other one served. ``state_lost``: what accounts have spent and where readers are is gone; see
+    ``acknowledge_state_loss``.
     """
 
     first_seq: int
@@ -99,8 +109,8 @@ class EventLog:
 
     Args:
         directory: where the log lies; created when it is missing.
-        catalog: what may be recorded. One that is stored there is extended by it: further events and fields are
-            added, labels become the higher of both, and what an older program does not know stays.
+        catalog: what may be recorded. One that is stored there is extended by it: further events and fields
+            are added, labels become the higher of both, and what an older program does not know stays.
         journal_bytes: size of the journal, which ``maintain`` moves into a segment when half of it is full.
         quota_bytes: what segments may take before the oldest are removed.
         max_age_s: age in seconds at which segments are removed.
@@ -112,6 +122,9 @@ class EventLog:
             catalogue is used.
         recorded_times: times given are those of a recording, and the device's clock does not say which events
             are late.
+        key: 32 bytes with which everything that the log writes down of its events is sealed (AES-256-GCM of
+            OpenSSL's libcrypto, which must be installed). A log keeps the choice it began with. Whoever loses
+            the key has lost the log.
 
     Raises:
         ArgumentError: the catalogue contradicts the stored one, or a size is out of bounds.
@@ -132,6 +145,7 @@ class EventLog:
         maintenance: Literal["host", "thread"] = "host",
         read_only: bool = False,
         recorded_times: bool = False,
+        key: bytes | None = None,
     ) -> None:
         """Open or create the log."""
         if maintenance not in ("host", "thread"):
@@ -149,12 +163,11 @@ class EventLog:
             read_only,
             maintenance == "thread",
             recorded_times,
+            b"" if key is None else _whole(key),
         )
 
     @classmethod
-    def open(
-        cls, directory: str | PathLike[str], catalog: Catalog | None = None, **options: Any
-    ) -> EventLog:
+    def open(cls, directory: str | PathLike[str], catalog: Catalog | None = None, **options: Any) -> EventLog:
         """The same as ``EventLog(directory, catalog, **options)``."""
         return cls(directory, catalog, **options)
 
@@ -180,8 +193,8 @@ class EventLog:
             page: a declared page; "" for none.
             contents: values of declared fields; text of at most 16,384 bytes.
             ts: microseconds since 1970; default: now.
-            durable: return when the event, and everything before it, survives a power loss: one small write to
-                the disk.
+            durable: return when the event, and everything before it, survives a power loss: one small write
+                to the disk.
 
         Returns:
             Its sequence number.
@@ -224,13 +237,14 @@ class EventLog:
         return self._core.cursor(reader)
 
     def set_cursor(self, reader: str, seq: int) -> None:
-        """Remember that ``reader`` has handled every event up to ``seq``: on the disk, twice, when it returns."""
+        """Remember durably that ``reader`` has handled every event up to ``seq``, the newest at most."""
         self._core.set_cursor(reader, seq)
 
     def lower(self, event: str, field: str, to: Sensitivity) -> None:
         """Lower the label of a field for events that are recorded from now on; those there keep theirs.
 
-        Declare the lower label in the program's catalogue as well, which would raise it again at the next open.
+        Declare the lower label in the program's catalogue as well, which would raise it again at the next
+        open.
 
         Raises:
             ArgumentError: an unknown event or field, or a label above the present one.
@@ -264,10 +278,10 @@ class EventLog:
     ) -> int:
         """Remove events for good and durably, from segments and journal; returns how many.
 
-        Everything that is named must hold. One person's events: ``erase(field="user", value="ann")``; a page's:
-        ``erase(page="health")``; all that carry a field: ``erase(field="address")``. Their sequence numbers are
-        not given out again. Copies that ``record`` made, features that have left and blocks of the disk that
-        the file system has freed are beyond it.
+        Everything that is named must hold. One person's events: ``erase(field="user", value="ann")``; a
+        page's: ``erase(page="health")``; all that carry a field: ``erase(field="address")``. Their sequence
+        numbers are not given out again. Copies that ``record`` made, features that have left and blocks of
+        the disk that the file system has freed are beyond it.
 
         Raises:
             ArgumentError: a name that is not declared, nothing named, or a value without its field.
@@ -296,7 +310,9 @@ class EventLog:
         """What opening found and recording repaired."""
         losses = tuple(Loss(*told) for told in self._core.losses())
         lost = sum(loss.events for loss in losses if not loss.reader)
-        return LogReport(**self._core.report() | {"losses": losses, "lost": lost})
+        found = self._core.report()
+        found["lost"] = lost
+        return LogReport(**found, losses=losses)
 
     def close(self) -> None:
         """Release the log; using it afterwards raises ArgumentError."""

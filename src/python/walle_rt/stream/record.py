@@ -47,8 +47,10 @@ def record(log: EventLog, path: str | PathLike[str]) -> int:
     return count
 
 
-def replay_into(path: str | PathLike[str], directory: str | PathLike[str]) -> EventLog:
-    """Append a recording's events to a new log in ``directory``;
+def replay_into(
+    path: str | PathLike[str], directory: str | PathLike[str], *, key: bytes | None = None
+) -> EventLog:
+    """Append a recording's events to a new log in ``directory``, sealed with ``key`` if one is given;
     ModelError names the line that is no event.
     """
     log: EventLog | None = None
@@ -57,7 +59,7 @@ def replay_into(path: str | PathLike[str], directory: str | PathLike[str]) -> Ev
             line = json.loads(text)
             if log is None:
                 catalog = Catalog.from_bytes(bytes.fromhex(line["catalog"]))
-                log = EventLog(directory, catalog, max_age_s=1e9, recorded_times=True)
+                log = EventLog(directory, catalog, max_age_s=1e9, recorded_times=True, key=key)
             elif not _times_fit(line):
                 raise _no_event(
                     f"a line that is no event: its ts is {line['ts']!r}", f"{path}, line {number}"
