@@ -215,6 +215,22 @@ TEST(EgressGate, AClockThatGoesBackGivesNothingBack) {
   spend(env);
 }
 
+TEST(EgressGate, AClockThatWasOnManyDaysIsCountedOnAnEarlierOne) {
+  FaultEnv env;
+  const int64_t now = env.wall_us();
+  constexpr int64_t kDays = 12;
+  constexpr int64_t kBudget = 20;
+  for (int64_t day = 1; day <= kDays; ++day) {
+    env.set_wall_us(now + day * kDayUs);
+    ASSERT_TRUE(opened(env, kBudget)->send("t", "f", made()).ok()) << day;
+  }
+  env.set_wall_us(now);
+  const auto gate = opened(env, kBudget);
+  int64_t more = 0;
+  while (more <= kBudget && gate->send("t", "f", made()).ok()) ++more;
+  EXPECT_EQ(more, kBudget - kDays);
+}
+
 TEST(EgressGate, ConsentsOutliveTheProcess) {
   FaultEnv env;
   EgressPolicy asked = policy();

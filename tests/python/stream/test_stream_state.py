@@ -169,7 +169,7 @@ def test_a_killed_process_has_spent_what_it_told(tmp_path: Path) -> None:
 FORKED = """
 import os, sys
 from walle_rt.errors import ResourceError
-from walle_rt.stream import Batch, EgressGate, EventLog, FeatureField, FeaturePolicy, Graph, Sensitivity, spend_epsilon
+from walle_rt.stream import *
 log, gate = EventLog(sys.argv[1] + "/log"), EgressGate(sys.argv[1] + "/gate")
 gate.allow("t", FeaturePolicy("f", [FeatureField("x", highest=Sensitivity.PERSONAL)], 1000, 1))
 made = Graph().select("x").push(Batch({"ts": [1], "x": [1]}))

@@ -164,12 +164,11 @@ Status EgressGate::check_budget(const EgressPolicy& p, int64_t size, int64_t now
   if (ledger_->report().lost)
     return denied("a gate that has lost count of what was sent", "counters that can be believed", p.task,
                   p.feature, "acknowledge the loss (acknowledge_loss), and send tomorrow");
-  // UTC, not local time: a traveller's clock must not give a second budget. 1970 began at midnight.
-  const int64_t day = std::max(now, int64_t{0}) / kDayUs;
+  const int64_t day = day_of(now);
   if (ledger_->closed(day))
     return denied("a day whose spent budget is not known", "a day behind the loss of the counters", p.task,
                   p.feature, "send tomorrow");
-  const EgressLedger::Spent spent = ledger_->spent(p.task, p.feature, day);
+  const Spent spent = ledger_->spent(p.task, p.feature, day);
   if (size > p.bytes_per_day - spent.bytes)
     return denied(std::to_string(size) + " bytes after " + std::to_string(spent.bytes) + " today",
                   "at most " + std::to_string(p.bytes_per_day) + " a day", p.task, p.feature,

@@ -5,7 +5,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "stream/event/event.h"
+#include "stream/egress/spent_days.h"
 
 namespace walle::stream {
 
@@ -15,82 +15,17 @@ using Found = store::StateFile::Found;
 
 // Of the ledger's journal. A send takes 44 bytes and its two names: about 12,000 of them.
 constexpr size_t kLedgerBytes = 1 << 20;
-// Of a feature: more than one, because a clock that goes back must find what was spent on the day it goes
-// back to; not all, because every send writes them. Days on which something was sent.
-constexpr size_t kDaysKept = 8;
 
 constexpr const char* kLedgerFile = "/ledger.walj";
 constexpr const char* kStateFile = "/egress.wals";
 constexpr const char* kOldLedgerFile = "/egress.walj";  // of before there were counters
 
-const std::string kDay = "day/";
 const std::string kPolicy = "policy/";
 const std::string kConsent = "consent/";
 constexpr const char* kEntry = "entry";    // the newest send: its number in the journal, and its record
 constexpr const char* kClosed = "closed";  // the last day whose spent budgets are not known
 constexpr const char* kLost = "lost";
 constexpr const char* kLostEntries = "lost entries";
-
-struct Day {
-  int64_t day = 0;
-  EgressLedger::Spent spent;
-};
-
-// The task's size in front: a name may hold any byte.
-std::string day_key(const std::string& task, const std::string& feature) {
-  base::ByteWriter out;
-  out.put_bytes(kDay);
-  out.put_text(task);
-  out.put_bytes(feature);
-  return out.take();
-}
-
-std::vector<Day> read_days(const std::optional<std::string>& bytes) {
-  std::vector<Day> out;
-  base::ByteReader in(bytes ? std::string_view(*bytes) : std::string_view());
-  while (in.left() > 0) {
-    const auto day = in.get<int64_t>();
-    const auto sent = in.get<int64_t>();
-    out.push_back({day, {.bytes = sent, .sends = in.get<int64_t>()}});
-  }
-  return out;
-}
-
-std::string put_days(const std::vector<Day>& days) {
-  base::ByteWriter out;
-  for (const Day& d : days) {
-    out.put(d.day);
-    out.put(d.spent.bytes);
-    out.put(d.spent.sends);
-  }
-  return out.take();
-}
-
-// 1970 began at midnight; before it there is no clock.
-int64_t day_of(int64_t ts) { return std::max(ts, int64_t{0}) / kDayUs; }
-
-// A record of the ledger's journal; the feature's name takes what the task's leaves.
-std::string pack_entry(const LedgerEntry& e) {
-  base::ByteWriter out;
-  out.put(e.ts);
-  out.put(e.bytes);
-  out.put(e.rows);
-  out.put_text(e.task);
-  out.put_bytes(e.feature);
-  return out.take();
-}
-
-std::optional<LedgerEntry> read_entry(std::string_view bytes) {
-  base::ByteReader r(bytes);
-  LedgerEntry e;
-  e.ts = r.get<int64_t>();
-  e.bytes = r.get<int64_t>();
-  e.rows = r.get<int64_t>();
-  e.task = r.text();
-  e.feature = r.rest();
-  if (!r.ok()) return std::nullopt;
-  return e;
-}
 
 Error refused(std::string given, std::string expected, std::string where, std::string next) {
   return Error(base::ErrorGroup::task, {.given = std::move(given),
@@ -150,15 +85,11 @@ Status EgressLedger::migrate(const std::string& path) {
     else
       status = append(record);
     if (!entry || !status.ok()) return status.ok();
-    const std::string key = day_key(entry->task, entry->feature);
+    const std::string key = SpentDays::key(entry->task, entry->feature);
     const auto before = changes.find(key);
-    std::vector<Day> days = read_days(before == changes.end() ? std::nullopt : before->second);
-    const int64_t day = day_of(entry->ts);
-    if (days.empty() || days.back().day != day) days.push_back({.day = day});
-    days.back().spent.bytes += entry->bytes;
-    ++days.back().spent.sends;
-    if (days.size() > kDaysKept) days.erase(days.begin());
-    changes[key] = put_days(days);
+    SpentDays days(before == changes.end() ? std::nullopt : before->second);
+    days.add(*entry);
+    changes[key] = days.bytes();
     return true;
   });
   WALLE_TRY(std::move(status));
@@ -227,33 +158,13 @@ Status EgressLedger::append(std::string_view record) {
   return journal_->append(bytes).status();
 }
 
-EgressLedger::Spent EgressLedger::spent(const std::string& task, const std::string& feature,
-                                        int64_t day) const {
-  Spent out;
-  for (const Day& d : read_days(state_->get(day_key(task, feature)))) {
-    if (d.day < day) continue;
-    out.bytes += d.spent.bytes;
-    out.sends += d.spent.sends;
-  }
-  return out;
+Spent EgressLedger::spent(const std::string& task, const std::string& feature, int64_t day) const {
+  return SpentDays(state_->get(SpentDays::key(task, feature))).since(day);
 }
 
 bool EgressLedger::closed(int64_t day) const {
   const auto last = state_->number<int64_t>(kClosed);
   return last && day <= *last;
-}
-
-// The entry's day with one send more.
-Changes EgressLedger::counted(const LedgerEntry& e) const {
-  const std::string key = day_key(e.task, e.feature);
-  std::vector<Day> days = read_days(state_->get(key));
-  const int64_t day = day_of(e.ts);
-  const auto at = std::ranges::lower_bound(days, day, {}, &Day::day);
-  Day& today = at != days.end() && at->day == day ? *at : *days.insert(at, {.day = day});
-  today.spent.bytes += e.bytes;
-  ++today.spent.sends;
-  if (days.size() > kDaysKept) days.erase(days.begin());
-  return {{key, put_days(days)}};
 }
 
 Status EgressLedger::record(const LedgerEntry& e) {
@@ -264,9 +175,10 @@ Status EgressLedger::record(const LedgerEntry& e) {
   base::ByteWriter newest;
   newest.put(journal_->last_seq() + 1);
   newest.put_bytes(record);
-  Changes changes = counted(e);
-  changes[kEntry] = newest.take();
-  WALLE_TRY(state_->apply(changes));
+  const std::string key = SpentDays::key(e.task, e.feature);
+  SpentDays days(state_->get(key));
+  days.add(e);
+  WALLE_TRY(state_->apply({{key, days.bytes()}, {kEntry, newest.take()}}));
   WALLE_TRY(append(record));
   WALLE_TRY(journal_->sync());
   entries_.emplace_back(journal_->last_seq(), e);

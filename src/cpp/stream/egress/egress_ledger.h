@@ -14,13 +14,9 @@
 
 #include "store/journal.h"
 #include "store/state_file.h"
+#include "stream/egress/spent_days.h"
 
 namespace walle::stream {
-
-struct LedgerEntry {
-  int64_t ts = 0, bytes = 0, rows = 0;
-  std::string task, feature;
-};
 
 struct LedgerReport {
   bool lost = false;          // counters, newest policies and consents are gone: the gate is closed
@@ -30,10 +26,6 @@ struct LedgerReport {
 
 class EgressLedger {
  public:
-  struct Spent {
-    int64_t bytes = 0, sends = 0;
-  };
-
   static Result<std::unique_ptr<EgressLedger>> open(Env& env, const std::string& dir);
 
   // What a feature has sent on `day` (days since 1970, UTC) and, as far as the clock has been ahead, later.
@@ -62,7 +54,6 @@ class EgressLedger {
   Status read_journal();
   Status settle();
   Status append(std::string_view record);
-  store::StateFile::Changes counted(const LedgerEntry& entry) const;
 
   Env& env_;
   std::unique_ptr<store::Journal> journal_;
