@@ -228,7 +228,8 @@ def test_late_events_are_late_in_windows(tmp_path: Path) -> None:
     with EventLog(tmp_path, marks()) as log:
         for at in (0, 30, 90, 20, 100, 200):
             log.append("mark", "home", {"n": at}, ts=T0 + at * SECOND)
-        rows = Batch.of_events(log.read(), ["n"], log.catalog)
+        rows = Batch.of_log(log, ["n"])
+        assert rows.columns["ts"] == Batch.of_events(log.read(), ["n"], log.catalog).columns["ts"]
         assert rows.columns["ts"] == [T0 + at * SECOND for at in (0, 30, 90, 20, 100, 200)]
         counts = Graph().tumbling(60, aggregate("count"), lateness_s=120).run(rows)
         # The window of the late event is given again, with one event more.

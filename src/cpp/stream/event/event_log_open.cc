@@ -199,9 +199,8 @@ Status EventLog::settle_segments() {
   index_->settle(entries);
   report_.index_rebuilt = index_->rebuilt();
   const uint64_t last = stock_.segments.empty() ? 0 : stock_.segments.back().last_seq;
-  if (journal_->first_seq() <= last) WALLE_TRY(journal_->release(last));
   stock_.compacted = std::max(stock_.compacted, last);
-  return {};
+  return journal_->first_seq() <= stock_.compacted ? journal_->release(stock_.compacted) : Status();
 }
 
 // From here on, numbers up to `reserved` may be given out, and the log is not closed: both are on the disk
