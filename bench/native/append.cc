@@ -18,8 +18,9 @@ constexpr py::ssize_t kEventsPerMaintain = 64;
 // Appends the newest event of the log again and again.
 class Appender {
  public:
-  Appender(const std::string& directory, size_t journal_bytes)
-      : log_(value(EventLog::open(Env::system(), directory, {}, {.journal_bytes = journal_bytes}))) {
+  Appender(const std::string& directory, size_t journal_bytes, const py::bytes& key)
+      : log_(value(EventLog::open(Env::system(), directory, {},
+                                  {.journal_bytes = journal_bytes, .key = std::string(key)}))) {
     check(log_->read(log_->last_seq(), [&](const Event& event) {
       contents_.assign(event.contents.begin(), event.contents.end());
       for (stream::Value& v : contents_)
@@ -30,12 +31,12 @@ class Appender {
     }));
   }
 
-  py::array_t<int64_t> append(py::ssize_t count) {
+  py::array_t<int64_t> append(py::ssize_t count, bool durable) {
     py::array_t<int64_t> took(count);
     auto ns = took.mutable_unchecked<1>();
     for (py::ssize_t i = 0; i < count; ++i) {
       const int64_t start = wall_ns();
-      check(log_->append(event_).status());
+      check(log_->append(event_, durable).status());
       ns(i) = wall_ns() - start;
       if (i % kEventsPerMaintain == 0) check(log_->maintain());
     }
@@ -53,8 +54,10 @@ class Appender {
 
 void bind_append(py::module_& m) {
   py::class_<Appender>(m, "Appender", "Appends the newest event of an event log again and again.")
-      .def(py::init<const std::string&, size_t>(), py::arg("directory"), py::arg("journal_bytes"))
-      .def("append", &Appender::append, py::arg("count"), "Wall-clock nanoseconds of each append.");
+      .def(py::init<const std::string&, size_t, const py::bytes&>(), py::arg("directory"),
+           py::arg("journal_bytes"), py::arg("key") = py::bytes())
+      .def("append", &Appender::append, py::arg("count"), py::arg("durable") = false,
+           "Wall-clock nanoseconds of each append.");
 }
 
 }  // namespace walle::bench

@@ -23,6 +23,8 @@ from walle_rt.stream import Catalog, EventKind, EventLog, FieldType
 
 APPEND_P50_NS, APPEND_P99_NS = 150, 2000
 DISK_BAR = 1.3  # times the raw JSON
+DURABLE_BAR = 1.0  # times SQLite's row
+DURABLE_ROWS, DURABLE_ROUNDS = 200, 7
 DATA = Path(os.environ.get("WALLE_TEST_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 ROWS = 20_000
 
@@ -55,20 +57,75 @@ def test_append(tmp_path: Path, benchmark: Any) -> None:
     assert p99 <= APPEND_P99_NS
 
 
-def sqlite_table(path: Path) -> sqlite3.Connection:
-    """Rows as they come, each its own transaction; no sync per row, as our log has none per event."""
+def test_sealed_append(tmp_path: Path, benchmark: Any) -> None:
+    """What a key costs: the same event into a log with one and into a log without, in turns."""
+    contents = {"item": 1, "text": "x" * 140}
+    catalog = Catalog().declare("click", EventKind.CLICK, {"item": FieldType.INT, "text": FieldType.TEXT})
+    appenders = {}
+    for name, key in (("plain", b""), ("sealed", bytes(range(32)))):
+        with EventLog(tmp_path / name, catalog, key=key or None) as log:
+            log.append("click", contents=contents)
+        appenders[name] = Appender(str(tmp_path / name), 16 << 20, key)
+    samples: dict[str, list[Any]] = {name: [] for name in appenders}
+
+    def both() -> None:
+        for name, appender in appenders.items():
+            samples[name].append(appender.append(20_000))
+
+    benchmark.pedantic(both, rounds=5, iterations=1)
+    p50 = {name: float(np.percentile(np.concatenate(ns), 50)) for name, ns in samples.items()}
+    benchmark.extra_info.update(p50)
+    print(f"\nappend of a 200 B event: p50 {p50['plain']:.0f} ns, with a key {p50['sealed']:.0f} ns")
+
+
+def test_durable_append(tmp_path: Path, benchmark: Any) -> None:
+    """One event that survives a power loss when append() returns, beside a row of SQLite's synchronous=FULL.
+
+    In turns, because disks drift. Says nothing on a file system in memory, where a sync is free.
+    """
+    contents = {"item": 1, "text": "x" * 140}
+    catalog = (
+        Catalog()
+        .declare("click", EventKind.CLICK, {"item": FieldType.INT, "text": FieldType.TEXT})
+        .page("home")
+    )
+    with EventLog(tmp_path / "log", catalog) as log:
+        log.append("click", "home", contents)
+    appender = Appender(str(tmp_path / "log"), 4 << 20)
+    ours: list[float] = []
+    theirs: list[float] = []
+
+    def both() -> None:
+        ours.extend(appender.append(DURABLE_ROWS, durable=True) / 1e3)
+        path = tmp_path / f"full{len(theirs)}.sqlite"
+        theirs.append(sqlite_append_us(path, contents, DURABLE_ROWS, "full"))
+
+    benchmark.pedantic(both, rounds=DURABLE_ROUNDS, iterations=1)
+    mean, sqlite = float(np.mean(ours)), float(np.median(theirs))
+    benchmark.extra_info.update(durable_us=mean, sqlite_full_us=sqlite, ratio=mean / sqlite)
+    print(
+        f"\ndurable append: mean {mean:.0f} us, p50 {np.percentile(ours, 50):.0f} us; SQLite FULL row by row "
+        f"{sqlite:.0f} us: {mean / sqlite:.2f}x (bar {DURABLE_BAR})"
+    )
+    assert mean <= DURABLE_BAR * sqlite
+
+
+def sqlite_table(path: Path, synchronous: str = "normal") -> sqlite3.Connection:
+    """Rows as they come, each its own transaction; no sync per row unless ``synchronous`` is "full"."""
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("pragma journal_mode=wal")
-    db.execute("pragma synchronous=normal")
+    db.execute(f"pragma synchronous={synchronous}")
     db.execute(
         "create table events(seq integer primary key, ts integer, event text, page text, contents text)"
     )
     return db
 
 
-def sqlite_append_us(path: Path, contents: dict[str, Any], rows: int = 3000) -> float:
+def sqlite_append_us(
+    path: Path, contents: dict[str, Any], rows: int = 3000, synchronous: str = "normal"
+) -> float:
     """Microseconds per row."""
-    db = sqlite_table(path)
+    db = sqlite_table(path, synchronous)
     body = json.dumps(contents)
     start = time.perf_counter()
     for i in range(rows):

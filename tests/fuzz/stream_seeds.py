@@ -1,6 +1,6 @@
 """Seeds for the small targets: questions to a reader of bytes, journal rings, segments, trigger texts.
 
-python stream_seeds.py bytes_fuzz|frame_fuzz|segment_fuzz|trigger_fuzz FOLDER
+python stream_seeds.py bytes_fuzz|feature_fuzz|frame_fuzz|segment_fuzz|trigger_fuzz FOLDER
 """
 
 from __future__ import annotations
@@ -40,6 +40,14 @@ QUESTIONS = [
     (bytes([9, 0, 9]), bytes(9)),
 ]
 
+# Rows of a feature, entries of a state file, and one copy of that.
+FEATURES = [
+    b"\1\0\0\0\1\0\0\0n\2\0\0\0" + bytes(8) + b"\1" + bytes(8) + bytes(8) + b"\4\1\0\0\0" + bytes(4),
+    b"\1\0\0\0\1\0\0\0n\1\0\0\0" + bytes(8) + b"\3\2\0\0\0ab",
+    b"\2\0\0\0\1\0\0\0\2\0\0\0kvv\1\0\0\0\0\0\0\0l",
+    b"WALTWIN1" + bytes(4) + b"\1" + bytes(7) + b"STAT" + bytes(4),
+]
+
 
 def question(asked: bytes, given: bytes) -> bytes:
     """Both as halves of one input."""
@@ -74,6 +82,7 @@ def main(target: str, folder: Path) -> None:
         ring, segments = log_files(Path(scratch))
     seeds = {
         "bytes_fuzz": [question(*q) for q in QUESTIONS],
+        "feature_fuzz": FEATURES,
         "frame_fuzz": [ring],
         "segment_fuzz": segments,
         "trigger_fuzz": [t.encode() for t in TEXTS],

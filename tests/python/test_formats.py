@@ -25,8 +25,13 @@ from walle_rt.stream import (
     FeaturePolicy,
     FeatureType,
     FieldType,
+    Graph,
     Sensitivity,
     TriggerSet,
+    policy_bytes,
+    signed_policy,
+    spend_epsilon,
+    unpack_batch,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,6 +41,7 @@ sys.path.insert(0, str(ROOT / "tests" / "fault"))
 from seal import crc32c  # noqa: E402 - a sibling folder of the tests
 
 T0 = 1_700_000_000_000_000
+DAY = 86_400_000_000  # us
 FIELDS = {"i": FieldType.INT, "d": FieldType.FLOAT, "b": FieldType.BOOL, "t": FieldType.TEXT}
 CLICK, APP_STATE = 3, 5  # ids of built-in events
 
@@ -139,6 +145,7 @@ def record(payload: bytes) -> dict[str, Any]:
     """An event record; contents by position."""
     r = Reader(payload)
     event, page, flags, n, ts, session, instance = r.take("HHBBqQQ")
+    own = r.take("q") if flags & (1 | 16) else ts
     contents: dict[int, Any] = {}
     for _ in range(n):
         position, kind = r.take("BB")
@@ -154,6 +161,7 @@ def record(payload: bytes) -> dict[str, Any]:
         "page": page,
         "flags": flags,
         "ts": ts,
+        "own": own,
         "session": session,
         "instance": instance,
     } | {"contents": contents}
@@ -166,6 +174,7 @@ def same(decoded: dict[str, Any], read: Any, log_catalog: Catalog) -> bool:
     return (
         names[decoded["event"]] == read.event
         and decoded["ts"] == read.ts
+        and decoded["own"] == read.own_ts
         and decoded["session"] == read.session
         and decoded["flags"] == read.flags
         and contents == dict(read.contents)
@@ -319,25 +328,100 @@ def group(r: Reader, triggers: set[int]) -> int:
 # --- egress
 
 
-def test_egress_batch_and_ledger(tmp_path: Path) -> None:
+def twin(path: Path, kind: bytes) -> tuple[int, bytes]:
+    """Number and content of a twin file whose copies are whole."""
+    data = path.read_bytes()
+    assert data == path.with_name(path.name + ".twin").read_bytes()
+    magic, crc, number, of, size = struct.unpack_from("<8sIQ4sI", data)
+    assert magic == b"WALTWIN1" and of == kind and crc == crc32c(data[12:])
+    assert len(data) == 28 + size
+    return number, data[28:]
+
+
+def state(path: Path) -> dict[bytes, bytes]:
+    """Entries of a state file."""
+    r = Reader(twin(path, b"STAT")[1])
+    out = {}
+    for _ in range(r.take("I")):
+        key, value = r.take("II")
+        name = r.bytes(key)
+        out[name] = r.bytes(value)
+    assert r.done() and list(out) == sorted(out)
+    return out
+
+
+def test_egress_batch_ledger_and_state(tmp_path: Path) -> None:
     vectors = [np.array([1, 2], np.float32), np.array([3, 4], np.float32)]
     columns = {"ts": [T0, T0 + 1], "n": [1, None], "x": [0.5, -2.0], "s": ["ä", ""], "v": vectors}
-    batch = Batch(columns, dict.fromkeys("nxsv", Sensitivity.OPEN))
-    types = [FeatureType.INT, FeatureType.FLOAT, FeatureType.TEXT, FeatureType.VECTOR]
-    policy = FeaturePolicy("f", [FeatureField(c, t) for c, t in zip("nxsv", types, strict=True)], 10_000, 10)
+    batch = Graph().select(*"nxsv").push(Batch(columns))
+    types = zip(
+        "nxsv", [FeatureType.INT, FeatureType.FLOAT, FeatureType.TEXT, FeatureType.VECTOR], strict=True
+    )
+    fields = [FeatureField(c, t, highest=Sensitivity.PERSONAL) for c, t in types]
+    policy = FeaturePolicy("f", fields, 10_000, 10)
     gate = EgressGate(tmp_path)
-    gate.allow("task", policy)
+    signed = policy_bytes("task", [policy], 7)
+    gate.load(signed_policy(signed, "none", "k", b"s"), lambda *_: True)
+    gate.set_consents(["statistics"])
     sent = gate.send("task", "f", batch)
     r = Reader(sent)
     names = [r.text() for _ in range(r.take("I"))]
     rows = [(r.take("q"), [cell(r) for _ in names]) for _ in range(r.take("I"))]
     assert r.done() and names == list("nxsv")
     assert rows == [(T0, [1, 0.5, "ä", (1.0, 2.0)]), (T0 + 1, [None, -2.0, "", (3.0, 4.0)])]
-    ((_, entry),) = frames((tmp_path / "egress.walj").read_bytes())
+    assert unpack_batch(sent).columns["s"] == ["ä", ""]
+    (_, first), (number, entry) = frames((tmp_path / "ledger.walj").read_bytes())
+    assert first[8:] == struct.pack("<qqI", 0, 0, 0)
     r = Reader(entry)
     (ts, size, count), task = r.take("qqq"), r.text()
     assert (size, count, task, r.data[r.at :]) == (len(sent), 2, "task", b"f")
     assert ts == gate.ledger[0].ts
+    kept = state(tmp_path / "egress.wals")
+    assert kept.pop(b"entry") == struct.pack("<Q", number) + entry
+    assert kept.pop(b"day/" + struct.pack("<I", 4) + b"taskf") == struct.pack("<qqq", ts // DAY, len(sent), 1)
+    assert kept.pop(b"consent/statistics") == b""
+    hashed = fnv(struct.pack("<Q", len(signed)) + signed)
+    assert kept.pop(b"policy/task") == struct.pack("<QQ", 7, hashed)
+    assert not kept
+
+
+def test_stock_of_a_log(tmp_path: Path) -> None:
+    with EventLog(tmp_path, world(), journal_bytes=8192) as log:
+        fill(log, 30)
+        log.compact()
+        fill(log, 10)
+        written = log.last_seq
+    (tmp_path / "journal.walj").unlink()
+    with EventLog(tmp_path) as log:
+        (told,) = log.report.losses
+    r = Reader(twin(tmp_path / "stock.wals", b"STCK")[1])
+    version, closed, reserved, newest, compacted, removed, erased = r.take("BBQQQQQ")
+    assert (version, closed, removed, erased) == (1, 1, 0, 0) and written <= newest <= reserved
+    assert r.take("I") == 1
+    first, last, low, high, size, rows = r.take("QQqqqQ")
+    (file,) = tmp_path.glob("*.wseg")
+    head, _ = segment(file.read_bytes())
+    assert file.name == f"{first:016x}-{last:016x}.wseg" and compacted == last
+    assert (low, high, size, rows) == (head["min_ts"], head["max_ts"], file.stat().st_size, head["rows"])
+    assert r.take("I") == 1
+    kind, start, end, events, noticed, exact = r.take("BQQQqB")
+    assert (kind, start, end, events, exact) == (0, last + 1, written, written - last, 1)
+    assert noticed == told.noticed_ts and r.text() == "" and r.text() == told.cause
+    assert r.take("I") == 0 and r.done()
+
+
+def test_state_of_a_log(tmp_path: Path) -> None:
+    with EventLog(tmp_path, world()) as log:
+        fill(log)
+        fill(log, 5)
+        log.set_cursor("reader", 5)
+        spend_epsilon(log, "clicks", 0.5, 1.0)
+        catalog = log.catalog.to_bytes()
+    assert state(tmp_path / "state.wals") == {
+        b"cursor/reader": struct.pack("<Q", 5),
+        b"epsilon/clicks": struct.pack("<d", 0.5),
+    }
+    assert twin(tmp_path / "catalog.walc", b"CATL")[1] == catalog
 
 
 def cell(r: Reader) -> Any:

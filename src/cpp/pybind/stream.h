@@ -19,6 +19,7 @@ void bind_stream_catalog(py::module_& m);
 void bind_stream_log(py::module_& m);
 void bind_stream_triggers(py::module_& m);
 void bind_stream_trigger_set(py::module_& m);
+void bind_stream_rows(py::module_& m);
 void bind_stream_operators(py::module_& m);
 void bind_stream_encode(py::module_& m);
 void bind_stream_privacy(py::module_& m);
@@ -38,6 +39,9 @@ class Contents {
   std::vector<stream::Value> values_;
   std::deque<std::string> texts_;
 };
+
+// A value by its Python type alone; a text is kept in `text`.
+stream::Value plain_value(py::handle given, std::string& text);
 
 py::dict event_dict(const stream::Event& event, const stream::Catalog& catalog);
 

@@ -53,12 +53,10 @@ Column column_of(const std::string& name, const Labels& labels) {
   return column;
 }
 
-Batch batch_of(const py::dict& columns, const Labels& labels, const std::vector<int64_t>& support) {
+Batch batch_of(const py::dict& columns, const Labels& labels) {
   Batch batch;
+  if (columns.empty()) return batch;
   batch.ts = columns["ts"].cast<std::vector<int64_t>>();
-  batch.support = support;
-  if (!support.empty())  // without it every row stands for the one event it came from
-    check_rows("support", support.size(), batch.rows(), "leave it out for rows of one event each");
   for (const auto& [key, values] : columns) {
     const auto name = key.cast<std::string>();
     if (name == "ts") continue;  // the time of the rows, not a column that operators compute with

@@ -31,12 +31,31 @@ py::list events(const Catalog& catalog) {
   return out;
 }
 
+int label_at(const Catalog& catalog, const std::string& field, uint64_t seq) {
+  Sensitivity highest = Sensitivity::open;
+  for (const EventDecl& event : catalog.events())
+    for (const FieldDecl& declared : event.fields)
+      if (declared.name == field) highest = std::max(highest, declared.label_at(seq));
+  return static_cast<int>(highest);
+}
+
 }  // namespace
 
 void bind_stream_catalog(py::module_& m) {
   py::class_<Catalog>(m, "Catalog", "What a device may record; only grows.")
       .def(py::init<>())
       .def("declare", declare, py::arg("name"), py::arg("kind"), py::arg("fields"))
+      .def(
+          "extend",
+          [](Catalog& c, const std::string& event, const std::string& field, int type, int sensitivity) {
+            unwrap(
+                c.extend(event, {.name = field,
+                                 .type = enum_of(type, FieldType::text, "field type"),
+                                 .sensitivity = enum_of(sensitivity, Sensitivity::secret, "sensitivity")}));
+          },
+          py::arg("event"), py::arg("field"), py::arg("type"), py::arg("sensitivity"))
+      .def("label_at", label_at, py::arg("field"), py::arg("seq"),
+           "The highest label that events declare for a field, as it was for events from this number on.")
       .def(
           "page", [](Catalog& c, const std::string& name) { return unwrap(c.page(name)); }, py::arg("name"))
       .def(

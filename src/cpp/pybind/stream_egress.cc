@@ -3,6 +3,7 @@
 
 #include "pybind/stream_batch.h"
 #include "stream/egress/egress.h"
+#include "stream/egress/feature_bytes.h"
 
 namespace walle::pybind {
 
@@ -59,9 +60,18 @@ void check(const EgressGate& gate, const std::string& task, const std::string& f
   unwrap(gate.check_columns(task, feature, columns));
 }
 
-py::bytes send(EgressGate& gate, const std::string& task, const std::string& feature, const py::dict& columns,
-               const Labels& labels, const std::vector<int64_t>& support) {
-  return unwrap(gate.send(task, feature, batch_of(columns, labels, support)));
+py::bytes send(EgressGate& gate, const std::string& task, const std::string& feature,
+               const TracedBatch& rows) {
+  return unwrap(gate.send(task, feature, rows));
+}
+
+py::dict report(const EgressGate& gate) {
+  const LedgerReport found = gate.report();
+  py::dict out;
+  out["lost"] = found.lost;
+  out["lost_entries"] = found.lost_entries;
+  out["mended"] = found.mended;
+  return out;
 }
 
 py::list ledger(const EgressGate& gate) {
@@ -71,10 +81,10 @@ py::list ledger(const EgressGate& gate) {
   return out;
 }
 
-py::bytes packed(const std::string& task, const std::vector<GivenPolicy>& given) {
+py::bytes packed(const std::string& task, const std::vector<GivenPolicy>& given, uint64_t number) {
   std::vector<EgressPolicy> policies;
   for (const GivenPolicy& policy : given) policies.push_back(policy_of(policy));
-  return pack_policies(task, policies);
+  return pack_policies(task, policies, number);
 }
 
 }  // namespace
@@ -89,12 +99,22 @@ void bind_stream_egress(py::module_& m) {
           "allow", [](EgressGate& g, const GivenPolicy& policy) { unwrap(g.allow(policy_of(policy))); },
           py::arg("policy"))
       .def("load", load, py::arg("signed_policy"), py::arg("verify"))
-      .def("set_consents", &EgressGate::set_consents, py::arg("consents"))
+      .def(
+          "set_consents",
+          [](EgressGate& g, const std::vector<std::string>& consents) { unwrap(g.set_consents(consents)); },
+          py::arg("consents"))
+      .def("consents", &EgressGate::consents)
       .def("check", check, py::arg("task"), py::arg("feature"), py::arg("labels"))
-      .def("send", send, py::arg("task"), py::arg("feature"), py::arg("columns"), py::arg("labels"),
-           py::arg("support"))
-      .def("ledger", ledger, "[(time, task, feature, rows, bytes)], oldest first.");
-  m.def("pack_policies", packed, py::arg("task"), py::arg("policies"), "What is to be signed.");
+      .def("send", send, py::arg("task"), py::arg("feature"), py::arg("rows"))
+      .def("ledger", ledger, "[(time, task, feature, rows, bytes)], oldest first.")
+      .def("report", report)
+      .def("acknowledge_loss", [](EgressGate& g) { unwrap(g.acknowledge_loss()); });
+  m.def("pack_policies", packed, py::arg("task"), py::arg("policies"), py::arg("number"),
+        "What is to be signed.");
+  m.def(
+      "unpack_batch",
+      [](const py::bytes& data) { return columns_of(unwrap(unpack_batch(std::string_view(data)))); },
+      py::arg("data"));
   m.def(
       "sign_policy",
       [](const py::bytes& policy, const std::string& algorithm, const std::string& key_id,

@@ -16,6 +16,14 @@ Value Contents::value_of(py::handle given, FieldType declared) {
   return Value::of(std::string_view(texts_.emplace_back(given.cast<std::string>())));
 }
 
+Value plain_value(py::handle given, std::string& text) {
+  if (py::isinstance<py::bool_>(given)) return Value::of(given.cast<bool>());
+  if (py::isinstance<py::int_>(given)) return Value::of(given.cast<int64_t>());
+  if (py::isinstance<py::float_>(given)) return Value::of(given.cast<double>());
+  text = given.cast<std::string>();
+  return Value::of(std::string_view(text));
+}
+
 std::span<const Value> Contents::read(const Catalog& catalog, uint16_t event, const py::object& given) {
   values_.clear();
   texts_.clear();
@@ -55,6 +63,7 @@ py::dict event_dict(const Event& event, const Catalog& catalog) {
   out["page_instance"] = event.page_instance;
   out["flags"] = event.flags;
   out["contents"] = contents;
+  out["own_ts"] = event.own_ts;
   return out;
 }
 

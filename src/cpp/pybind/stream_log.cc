@@ -1,4 +1,6 @@
 // _core.stream.EventLog: the durable log of what happened.
+#include <algorithm>
+
 #include "pybind/stream.h"
 #include "stream/event/event_log.h"
 
@@ -11,23 +13,74 @@ namespace {
 constexpr double kMicroseconds = 1e6;  // in a second
 
 std::unique_ptr<EventLog> open(const std::string& directory, const Catalog& catalog, size_t journal_bytes,
-                               int64_t quota_bytes, double max_age_s, uint64_t sync_events, double sync_s) {
+                               int64_t quota_bytes, double max_age_s, uint64_t sync_events, double sync_s,
+                               bool read_only, bool maintenance_thread, bool recorded_times,
+                               const py::bytes& key) {
   const EventLogOptions options{.journal_bytes = journal_bytes,
                                 .quota_bytes = quota_bytes,
                                 .max_age_us = static_cast<int64_t>(max_age_s * kMicroseconds),
                                 .sync_events = sync_events,
-                                .sync_us = static_cast<int64_t>(sync_s * kMicroseconds)};
+                                .sync_us = static_cast<int64_t>(sync_s * kMicroseconds),
+                                .read_only = read_only,
+                                .maintenance_thread = maintenance_thread,
+                                .recorded_times = recorded_times,
+                                .key = key};
   return unwrap(EventLog::open(Env::system(), directory, catalog, options));
 }
 
+// What has no error of its own to say that this is a child of fork().
+const EventLog& here(const EventLog& log) {
+  unwrap(log.check_process());
+  return log;
+}
+
 uint64_t append(EventLog& log, const std::string& name, const std::string& page, const py::object& contents,
-                std::optional<int64_t> ts, bool on) {
+                std::optional<int64_t> ts, bool on, bool durable, bool late) {
+  here(log);
   // The log's own clock, so that tests may replace it in one place.
   const int64_t when = ts ? *ts : Env::system().wall_us();
   Event event = unwrap(event_by_name(log.catalog(), name, page, when, on));
+  if (late) event.flags |= kTimeLate;
   Contents values;  // owns the texts that the event points to, until it is appended
   event.contents = values.read(log.catalog(), event.event, contents);
-  return unwrap(log.append(event)).seq;
+  return unwrap(log.append(event, durable)).seq;
+}
+
+// kind, first, last, events, exact, noticed, reader, cause
+using Told = std::tuple<std::string, uint64_t, uint64_t, uint64_t, bool, int64_t, std::string, std::string>;
+
+std::vector<Told> losses(EventLog& log) {
+  std::vector<Told> out;
+  for (const Loss& l : unwrap(log.losses()))
+    out.emplace_back(std::string(loss_kind_name(l.kind)), l.first, l.last, l.events, l.exact, l.noticed_us,
+                     l.reader, l.cause);
+  return out;
+}
+
+void acknowledge(EventLog& log, const std::vector<Told>& seen) {
+  std::vector<Loss> out;
+  for (const Loss& l : unwrap(log.losses())) {
+    const Told told{std::string(loss_kind_name(l.kind)),
+                    l.first,
+                    l.last,
+                    l.events,
+                    l.exact,
+                    l.noticed_us,
+                    l.reader,
+                    l.cause};
+    if (std::find(seen.begin(), seen.end(), told) != seen.end()) out.push_back(l);
+  }
+  unwrap(log.acknowledge(out));
+}
+
+uint64_t erase(EventLog& log, const std::optional<std::string>& event, const std::optional<std::string>& page,
+               const std::optional<std::string>& field, const py::object& value) {
+  here(log);
+  std::string text;  // of the value, until it has been looked for
+  const EraseRule rule = unwrap(erase_rule(log.catalog(), event, page, field));
+  EraseRule given = rule;
+  if (!value.is_none()) given.value = plain_value(value, text);
+  return unwrap(log.erase(given));
 }
 
 // A negative limit is none.
@@ -42,7 +95,7 @@ py::list read(EventLog& log, uint64_t from_seq, int64_t limit) {
 }
 
 py::dict report(const EventLog& log) {
-  const LogReport& found = log.report();
+  const LogReport& found = here(log).report();
   const SequencerStats& stats = log.stats();
   py::dict out;
   out["first_seq"] = found.journal.first_seq;
@@ -51,7 +104,12 @@ py::dict report(const EventLog& log) {
   out["damage_offset"] = found.journal.damage_offset;
   out["damaged_segments"] = found.damaged_segments;
   out["index_rebuilt"] = found.index_rebuilt;
+  out["mended_copies"] = found.mended_copies;
+  out["state_lost"] = found.state_lost;
+  out["erased"] = found.erased;
   out["repaired_times"] = stats.repaired_times;
+  out["late_events"] = stats.late_events;
+  out["rebased_clocks"] = stats.rebased_clocks;
   out["unpaired_pages"] = stats.unpaired_pages;
   out["closed_inner"] = stats.closed_inner;
   out["overflowed_pages"] = stats.overflowed_pages;
@@ -63,9 +121,11 @@ py::dict report(const EventLog& log) {
 void bind_stream_log(py::module_& m) {
   py::class_<EventLog>(m, "EventLog", "The device's durable event log in one directory.")
       .def_static("open", open, py::arg("directory"), py::arg("catalog"), py::arg("journal_bytes"),
-                  py::arg("quota_bytes"), py::arg("max_age_s"), py::arg("sync_events"), py::arg("sync_s"))
+                  py::arg("quota_bytes"), py::arg("max_age_s"), py::arg("sync_events"), py::arg("sync_s"),
+                  py::arg("read_only"), py::arg("maintenance_thread"), py::arg("recorded_times"),
+                  py::arg("key"))
       .def("append", append, py::arg("event"), py::arg("page"), py::arg("contents"), py::arg("ts"),
-           py::arg("on"))
+           py::arg("on"), py::arg("durable"), py::arg("late"))
       .def("read", read, py::arg("from_seq"), py::arg("limit"))
       .def("maintain", [](EventLog& log) { unwrap(log.maintain()); })
       .def("compact", [](EventLog& log) { unwrap(log.compact()); })
@@ -77,18 +137,30 @@ void bind_stream_log(py::module_& m) {
           "state", [](EventLog& log, const std::string& name) { return unwrap(log.state(name)); },
           py::arg("name"))
       .def(
-          "cursor",
-          [](EventLog& log, const std::string& reader) { return unwrap(log.index().cursor(reader)); },
+          "lower",
+          [](EventLog& log, const std::string& event, const std::string& field, int to) {
+            unwrap(log.lower(event, field, enum_of(to, Sensitivity::secret, "sensitivity")));
+          },
+          py::arg("event"), py::arg("field"), py::arg("to"))
+      .def(
+          "acknowledge_state_loss",
+          [](EventLog& log, const std::map<std::string, double>& spent) {
+            unwrap(log.acknowledge_state_loss(spent));
+          },
+          py::arg("spent"))
+      .def(
+          "cursor", [](EventLog& log, const std::string& reader) { return unwrap(log.cursor(reader)); },
           py::arg("reader"))
       .def(
           "set_cursor",
-          [](EventLog& log, const std::string& reader, uint64_t seq) {
-            unwrap(log.index().set_cursor(reader, seq));
-          },
+          [](EventLog& log, const std::string& reader, uint64_t seq) { unwrap(log.set_cursor(reader, seq)); },
           py::arg("reader"), py::arg("seq"))
-      .def("last_seq", &EventLog::last_seq)
-      .def("segment_bytes", &EventLog::segment_bytes)
-      .def("catalog", [](const EventLog& log) { return log.catalog(); })
+      .def("losses", losses, "[(kind, first, last, events, exact, noticed, reader, cause)].")
+      .def("acknowledge", acknowledge, py::arg("seen"))
+      .def("erase", erase, py::arg("event"), py::arg("page"), py::arg("field"), py::arg("value"))
+      .def("last_seq", [](const EventLog& log) { return here(log).last_seq(); })
+      .def("segment_bytes", [](const EventLog& log) { return here(log).segment_bytes(); })
+      .def("catalog", [](const EventLog& log) { return here(log).catalog(); })
       .def("report", report);
 }
 

@@ -1,7 +1,6 @@
 // _core.stream.Operator and the functions that make operators.
-#include "pybind/stream_batch.h"
-#include "stream/event/event_log.h"
-#include "stream/operators/operators.h"
+#include "pybind/stream.h"
+#include "stream/operators/traced_batch.h"
 
 namespace walle::pybind {
 
@@ -57,27 +56,16 @@ Made noise(EventLog& log, const std::string& account, double limit, int kind, co
                             .epsilon = epsilon,
                             .delta = delta,
                             .resolution = resolution},
-                           PrivacyAccount(log.index(), account, limit), noise_source(seed)));
-}
-
-py::tuple joined(const py::dict& left, const Labels& left_labels, const std::vector<int64_t>& left_support,
-                 const py::dict& right, const Labels& right_labels, const std::vector<int64_t>& right_support,
-                 const Names& keys, int64_t within_us) {
-  return columns_of(unwrap(as_of_join(batch_of(left, left_labels, left_support),
-                                      batch_of(right, right_labels, right_support), keys, within_us)));
+                           PrivacyAccount(log.log_state(), account, limit), noise_source(seed)));
 }
 
 void bind_class(py::module_& m) {
   py::class_<Operator>(m, "Operator",
                        "Takes batches of rows and gives batches; holds the state between them.")
       .def(
-          "push",
-          [](Operator& o, const py::dict& columns, const Labels& labels,
-             const std::vector<int64_t>& support) {
-            return columns_of(unwrap(o.push(batch_of(columns, labels, support))));
-          },
-          py::arg("columns"), py::arg("labels"), py::arg("support"))
-      .def("finish", [](Operator& o) { return columns_of(unwrap(o.finish())); })
+          "push", [](Operator& o, const TracedBatch& rows) { return unwrap(TracedBatch::push(o, rows)); },
+          py::arg("rows"))
+      .def("finish", [](Operator& o) { return unwrap(TracedBatch::finish(o)); })
       .def("late", &Operator::late)
       .def("outside", &Operator::outside)
       .def("evicted", &Operator::evicted);
@@ -113,9 +101,6 @@ void bind_stream_operators(py::module_& m) {
   m.def("make_noise", noise, py::arg("log"), py::arg("account"), py::arg("limit"), py::arg("kind"),
         py::arg("column"), py::arg("low"), py::arg("high"), py::arg("epsilon"), py::arg("delta"),
         py::arg("resolution"), py::arg("seed"), py::keep_alive<0, 1>());
-  m.def("as_of_join", joined, py::arg("left"), py::arg("left_labels"), py::arg("left_support"),
-        py::arg("right"), py::arg("right_labels"), py::arg("right_support"), py::arg("keys"),
-        py::arg("within_us"));
 }
 
 }  // namespace walle::pybind

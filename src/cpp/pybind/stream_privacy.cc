@@ -14,7 +14,8 @@ namespace {
 using Seed = std::optional<uint64_t>;
 
 double spend(EventLog& log, const std::string& account, double limit, double epsilon) {
-  PrivacyAccount privacy(log.index(), account, limit);
+  unwrap(log.check_process());
+  PrivacyAccount privacy(log.log_state(), account, limit);
   unwrap(privacy.spend(epsilon));
   return unwrap(privacy.spent());
 }
@@ -53,8 +54,9 @@ void bind_stream_privacy(py::module_& m) {
   m.def(
       "spent_epsilon",
       [](EventLog& log, const std::string& account) {
+        unwrap(log.check_process());
         // The limit counts when something is spent; asking needs none.
-        return unwrap(PrivacyAccount(log.index(), account, 0).spent());
+        return unwrap(PrivacyAccount(log.log_state(), account, 0).spent());
       },
       py::arg("log"), py::arg("account"));
   m.def("spend_epsilon", spend, py::arg("log"), py::arg("account"), py::arg("limit"), py::arg("epsilon"));

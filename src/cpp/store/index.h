@@ -1,17 +1,15 @@
-// The SQLite index beside the segments: which file holds which events, and how far each named reader has
-// come. The files are the truth; a damaged or missing index is made anew from them (readers' cursors are lost
-// then, and that is reported).
+// The SQLite index beside the segments: which file holds which events, for whoever looks into a directory
+// without decoding its segments. It holds nothing that the files do not say, so nothing here fails: an index
+// that is damaged, missing or not writable is made anew from what its owner has read, or done without.
 //
-// The tables are in docs/reference/formats/sqlite-index.md. One thread at a time.
+// The table is in docs/reference/formats/sqlite-index.md. One thread at a time.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
-
-#include "base/status.h"
 
 struct sqlite3;
 
@@ -25,24 +23,32 @@ struct SegmentEntry {
 
 class Index {
  public:
-  // ":memory:" for tests. `rebuilt` tells whether a damaged file was replaced.
-  static Result<std::unique_ptr<Index>> open(const std::string& path);
+  // Without a path there is no file: SQLite opens files itself, past the Env, and a test's file system has
+  // none for it.
+  static std::unique_ptr<Index> open(const std::string& path);
   ~Index();
+  Index(const Index&) = delete;
+  Index& operator=(const Index&) = delete;
 
+  // Whether what the file said was wrong, and it was made anew.
   bool rebuilt() const { return rebuilt_; }
-  Status add(const SegmentEntry& entry);
-  Status remove(const std::string& file);
-  Result<std::vector<SegmentEntry>> segments() const;  // by first_seq
-  Status set_cursor(const std::string& reader, uint64_t seq);
-  Result<uint64_t> cursor(const std::string& reader) const;  // 0: never read
-  // Small durable values of other parts (privacy budgets, ledgers' heads).
-  Status set_value(const std::string& key, double value);
-  Result<double> value(const std::string& key) const;
+  // Exactly these from now on: what the files say.
+  void settle(const std::vector<SegmentEntry>& entries);
+  void add(const SegmentEntry& entry);
+  void remove(const std::string& file);
 
  private:
-  Index(sqlite3* db, bool rebuilt) : db_(db), rebuilt_(rebuilt) {}
-  sqlite3* db_;
-  bool rebuilt_;
+  explicit Index(std::string path) : path_(std::move(path)) {}
+  bool connect();
+  void close();
+  void renew();
+  bool insert(const SegmentEntry& entry);
+  bool rewrite();
+
+  std::string path_;
+  sqlite3* db_ = nullptr;  // nullptr: done without
+  std::map<std::string, SegmentEntry> rows_;
+  bool rebuilt_ = false;
 };
 
 }  // namespace walle::store

@@ -118,28 +118,52 @@ Status Journal::release(uint64_t upto) {
   return {};
 }
 
-Status Journal::sync() {
-  const uint64_t seq = last_seq(), head = head_.load(std::memory_order_acquire), from = synced_head_.load();
-  // Only what was written since: a sync of the whole ring would read 4 MB of clean pages' state each second.
-  if (head != from) {
-    const size_t size = ring_.size(), a = from % size, b = head % size;
-    if (head - from >= size) {  // more than a lap since the last time
-      WALLE_TRY(map_->sync(kJournalHeaderBytes, size));
-    } else if (b <= a) {
-      WALLE_TRY(map_->sync(kJournalHeaderBytes + a, size - a));
-      WALLE_TRY(map_->sync(kJournalHeaderBytes, b));
-    } else {
-      WALLE_TRY(map_->sync(kJournalHeaderBytes + a, b - a));
-    }
-    // The header last: the number it holds must never be newer than the frames on the disk, or a loss would
-    // be counted that was none.
-    WALLE_TRY(map_->sync(0, kJournalHeaderBytes));
-  }
-  map_->prefault(kJournalHeaderBytes + head % ring_.size(),
-                 std::min(kPrefault, ring_.size() - head % ring_.size()));
+// Only what was written since the last time: a sync of the whole ring would read 4 MB of clean pages' state
+// each second.
+Status Journal::sync_ring(uint64_t head) {
+  const uint64_t from = synced_head_.load();
+  const size_t size = ring_.size();
+  const size_t a = from % size;
+  const size_t b = head % size;
+  if (head - from >= size) return map_->sync(kJournalHeaderBytes, size);  // more than a lap
+  if (b > a) return map_->sync(kJournalHeaderBytes + a, b - a);
+  WALLE_TRY(map_->sync(kJournalHeaderBytes + a, size - a));
+  return b > 0 ? map_->sync(kJournalHeaderBytes, b) : Status();
+}
+
+Status Journal::sync_frames() {
+  const std::lock_guard lock(syncing_);
+  const uint64_t seq = last_seq();
+  const uint64_t head = head_.load(std::memory_order_acquire);
+  if (head == synced_head_.load()) return {};
+  WALLE_TRY(sync_ring(head));
   synced_head_.store(head);
   synced_seq_.store(seq, std::memory_order_release);
   return {};
+}
+
+Status Journal::sync() {
+  WALLE_TRY(sync_frames());
+  const std::lock_guard lock(syncing_);
+  const uint64_t seq = synced_seq_.load();
+  if (seq == header_seq_) return {};
+  // The header last: the number it holds must never be newer than the frames on the disk, or a loss would
+  // be counted that was none.
+  WALLE_TRY(map_->sync(0, kJournalHeaderBytes));
+  header_seq_ = seq;
+  const uint64_t head = head_.load(std::memory_order_acquire);
+  map_->prefault(kJournalHeaderBytes + head % ring_.size(),
+                 std::min(kPrefault, ring_.size() - head % ring_.size()));
+  return {};
+}
+
+Status Journal::clear_released() {
+  const size_t size = ring_.size();
+  const uint64_t free = tail_.load() + size - head_.load();
+  const size_t first = std::min<size_t>(free, size - head_offset_);
+  std::fill_n(ring_.begin() + static_cast<std::ptrdiff_t>(head_offset_), first, std::byte{0});
+  std::fill_n(ring_.begin(), free - first, std::byte{0});
+  return map_->sync(kJournalHeaderBytes, size);
 }
 
 size_t Journal::used() const {

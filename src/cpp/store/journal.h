@@ -9,13 +9,14 @@
 // frame's number will be is 0 (the end mark), a number no frame has; that place is always kept free. Numbers
 // stay below 2^62.
 //
-// Threads: one appender; at any time beside it one consumer (read, release) and one syncer (sync).
+// Threads: one appender; at any time beside it one consumer (read, release) and any number of syncers.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 
@@ -27,8 +28,6 @@ namespace walle::store {
 inline constexpr size_t kJournalHeaderBytes = 4096;  // a page: it is synced apart from the ring
 // A frame's head, and up to 8 bytes at a lap's end that are too few for one.
 inline constexpr size_t kEndMarkBytes = 24;
-// A device that records a million events a second is there in 146,000 years.
-inline constexpr uint64_t kMaxSeq = uint64_t{1} << 62;
 
 struct JournalRecovery {
   uint64_t first_seq = 0;  // oldest frame kept; first_seq > last_seq when the journal is empty
@@ -36,12 +35,25 @@ struct JournalRecovery {
   // Accepted frames that are gone: known from the header or from frames behind the damage.
   uint64_t lost = 0;
   uint64_t damage_offset = 0;  // file offset where reading stopped when lost > 0
+  bool had_tail = false;       // false of a new file, and of one whose header is gone
+};
+
+// Whoever keeps the journal's frames elsewhere in the end knows more than its file does. Both are asked while
+// the file is locked; when one fails, opening does.
+struct JournalOwner {
+  // Number of the oldest frame that must still be in the journal; it is found even where the header is gone.
+  std::function<Result<uint64_t>()> expected_first;
+  // Told what was found before anything in the file is changed: what is lost can be written down elsewhere
+  // first, and no crash in between makes it forgotten. Returns the least number for the next frame, 0 for
+  // any.
+  std::function<Result<uint64_t>(const JournalRecovery&, size_t capacity)> before_mending;
 };
 
 class Journal {
  public:
   // `capacity` counts the ring alone, a multiple of 4,096. An existing file keeps its own capacity.
-  static Result<std::unique_ptr<Journal>> open(Env& env, const std::string& path, size_t capacity);
+  static Result<std::unique_ptr<Journal>> open(Env& env, const std::string& path, size_t capacity,
+                                               const JournalOwner& owner = {});
 
   // Whether a payload of `size` bytes has space; after true the next commit() is of that size.
   bool reserve(size_t size);
@@ -61,6 +73,12 @@ class Journal {
   // Frames up to and including `seq` may be overwritten from now on, even after a power loss.
   Status release(uint64_t seq);
   Status sync();
+  // The frames alone: one write where sync() makes two. The header is only asked how many frames there should
+  // be, and what it says may be old.
+  Status sync_frames();
+  // Zeros wherever no kept frame lies: released frames stay readable otherwise until they are overwritten.
+  // The appender's.
+  Status clear_released();
 
   uint64_t last_seq() const { return committed_.load(std::memory_order_acquire) - 1; }
   uint64_t first_seq() const { return tail_seq_.load(std::memory_order_acquire); }
@@ -76,8 +94,8 @@ class Journal {
 
  private:
   Journal(std::unique_ptr<base::WritableMap> map, std::string path);
-  Status recover();
-  uint64_t lost_behind() const;
+  Status recover(const JournalOwner& owner);
+  Status mend(uint64_t expected, uint64_t next);
   void clear_unused(uint64_t from_seq);
   void write_tail(uint64_t seq, uint64_t offset);
   void write_last_seq(uint64_t seq);
@@ -86,6 +104,7 @@ class Journal {
   bool find_place(size_t size, size_t behind);
   std::byte* place(size_t size, bool marked);
   void move_head(size_t size);
+  Status sync_ring(uint64_t head);
   void accept(size_t size, uint64_t seq);
 
   std::unique_ptr<base::WritableMap> map_;
@@ -99,6 +118,8 @@ class Journal {
   std::atomic<uint64_t> tail_seq_{1};
   std::atomic<uint64_t> synced_seq_{0};
   std::atomic<uint64_t> synced_head_{0};
+  std::mutex syncing_;
+  uint64_t header_seq_ = 0;  // synced_seq_ when the header was last written
   uint64_t generation_ = 0;
   size_t skipped_ = 0;  // bytes of the lap the reserved frame leaves unused
   JournalRecovery recovery_;

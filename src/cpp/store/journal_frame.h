@@ -24,6 +24,8 @@ inline constexpr size_t kFrameAlignment = 8;  // so that a number is one aligned
 inline constexpr uint32_t kSkipFrame = 0xffffffffu;
 inline constexpr uint32_t kGapFrame = 0xfffffffeu;
 inline constexpr size_t kGapPayload = sizeof(uint64_t);
+// A device that records a million events a second is there in 146,000 years.
+inline constexpr uint64_t kMaxSeq = uint64_t{1} << 62;
 
 inline size_t frame_bytes(size_t payload) {
   return static_cast<size_t>(

@@ -10,22 +10,11 @@ namespace {
 
 constexpr std::string_view kMagic = "WALKV001";  // with the layout's version: another one is not read
 constexpr size_t kHeaderBytes = 16;              // magic, checksum, count
-constexpr size_t kEntryBytes = 8;                // the two sizes in front of a key and its value
 
-size_t entry_bytes(const std::string& key, const std::string& value) {
-  return kEntryBytes + key.size() + value.size();
-}
-
-std::string encode(const std::map<std::string, std::string>& entries, size_t size) {
+std::string encode(const EntryMap& entries, size_t size) {
   base::ByteWriter rest;
   rest.reserve(size);
-  rest.put_count(entries.size());
-  for (const auto& [key, value] : entries) {
-    rest.put_count(key.size());
-    rest.put_count(value.size());
-    rest.put_bytes(key);
-    rest.put_bytes(value);
-  }
+  put_entries(rest, entries);
   base::ByteWriter out;
   out.reserve(size);
   out.put_bytes(kMagic);
@@ -35,22 +24,12 @@ std::string encode(const std::map<std::string, std::string>& entries, size_t siz
 }
 
 // False: not what encode() writes.
-bool decode(std::string_view bytes, std::map<std::string, std::string>& entries) {
+bool decode(std::string_view bytes, EntryMap& entries) {
   base::ByteReader r(bytes);
   if (!r.expect(kMagic)) return false;
   const auto crc = r.get<uint32_t>();
   const std::string_view rest = bytes.substr(r.offset());
-  if (!r.ok() || crc != base::crc32c(0, rest.data(), rest.size())) return false;
-  const uint32_t count = r.count(kEntryBytes);
-  for (uint32_t i = 0; i < count; ++i) {
-    const auto key_size = r.get<uint32_t>();
-    const auto value_size = r.get<uint32_t>();
-    const std::string_view key = r.bytes(key_size);
-    const std::string_view value = r.bytes(value_size);
-    if (!r.ok()) return false;
-    entries.emplace(key, value);
-  }
-  return r.done() && entries.size() == count;  // no key twice
+  return r.ok() && crc == base::crc32c(0, rest.data(), rest.size()) && read_entries(r, entries);
 }
 
 }  // namespace

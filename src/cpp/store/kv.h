@@ -6,7 +6,6 @@
 // The file is docs/reference/formats/kv.md.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "base/env.h"
+#include "store/entry_map.h"
 
 namespace walle::store {
 
@@ -44,7 +44,7 @@ class KeyValue {
   Env& env_;
   std::string path_;
   mutable std::mutex lock_;
-  std::map<std::string, std::string> entries_;
+  EntryMap entries_;
   size_t bytes_ = 0;
 };
 

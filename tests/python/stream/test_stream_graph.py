@@ -254,7 +254,7 @@ def test_gate_denies_by_default_and_remembers(tmp_path: Path) -> None:
         gate.send("t", "f", made)
     del gate
     again = EgressGate(tmp_path)
-    assert len(again.ledger) == 2
+    assert len(again.ledger) == 2 and again.consents == ["statistics"]
     again.allow("t", FeaturePolicy("f", COUNTS, 1000, 2))
     with pytest.raises(TaskError, match="send number 3"):
         again.send("t", "f", made)
@@ -266,17 +266,15 @@ def test_gate_denies_by_default_and_remembers(tmp_path: Path) -> None:
 def test_gate_holds_features_to_their_schema(tmp_path: Path) -> None:
     gate = EgressGate(tmp_path)
     fields = [
-        FeatureField("v", FeatureType.VECTOR, 4),
-        FeatureField("s", FeatureType.TEXT, 3),
-        FeatureField("n"),
+        FeatureField("v", FeatureType.VECTOR, 4, Sensitivity.PERSONAL),
+        FeatureField("s", FeatureType.TEXT, 3, Sensitivity.PERSONAL),
+        FeatureField("n", highest=Sensitivity.PERSONAL),
     ]
     gate.allow("t", FeaturePolicy("f", fields, 1000, 9))
-    labels = dict.fromkeys("vsn", Sensitivity.OPEN)
 
     def batch(v: object = None, s: object = "abc", n: object = 1) -> Batch:
-        return Batch(
-            {"ts": [1], "v": [np.zeros(4, np.float32) if v is None else v], "s": [s], "n": [n]}, labels
-        )
+        vector = np.zeros(4, np.float32) if v is None else v
+        return Graph().select("v", "s", "n").push(Batch({"ts": [1], "v": [vector], "s": [s], "n": [n]}))
 
     assert len(gate.send("t", "f", batch())) == 4 + 3 * 5 + 4 + 8 + (1 + 4 + 16) + (1 + 4 + 3) + (1 + 8)
     for wrong, said in [
@@ -308,7 +306,7 @@ def test_raw_data_is_refused_when_the_task_is_built(tmp_path: Path) -> None:
 
 
 def test_signed_policies_are_verified_before_they_are_read(tmp_path: Path) -> None:
-    policy = policy_bytes("t", [FeaturePolicy("f", COUNTS, 1000, 2), FeaturePolicy("g", COUNTS, 10, 1)])
+    policy = policy_bytes("t", [FeaturePolicy("f", COUNTS, 1000, 2), FeaturePolicy("g", COUNTS, 10, 1)], 1)
     key = b"a key of the device's"
 
     def verify(given: bytes, algorithm: str, key_id: str, signature: bytes) -> bool:

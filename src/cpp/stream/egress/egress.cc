@@ -2,15 +2,11 @@
 
 #include <algorithm>
 
-#include "base/bytes.h"
+#include "stream/egress/feature_bytes.h"
 
 namespace walle::stream {
 
 namespace {
-// Of the ledger's journal. A send takes 44 bytes and its two names: about 12,000 of them, weeks of a task
-// that sends every few minutes, while a budget only ever looks at the present day.
-constexpr size_t kLedgerBytes = 1 << 20;
-
 // Of the group "task", not "argument": the caller did nothing wrong, the task's policy says no, and the task
 // manager treats the two differently.
 Error denied(std::string given, std::string expected, const std::string& task, const std::string& feature,
@@ -21,12 +17,8 @@ Error denied(std::string given, std::string expected, const std::string& task, c
                                         .next = std::move(next)});
 }
 
-// Linear, as field_of() and policy_for(): a device has tens of features and a feature tens of columns, and a
-// send is followed by a sync that takes a million times as long.
-bool contains(const std::vector<std::string>& v, const std::string& s) {
-  return std::find(v.begin(), v.end(), s) != v.end();
-}
-
+// Linear, as policy_for(): a device has tens of features and a feature tens of columns, and a send is
+// followed by syncs that take a million times as long.
 const FeatureField* field_of(const EgressPolicy& p, const std::string& name) {
   for (const FeatureField& f : p.fields)
     if (f.name == name) return &f;
@@ -65,67 +57,9 @@ std::string_view feature_type_name(FeatureType type) {
   return "unknown";
 }
 
-namespace {
-// The tag is the place among Cell's alternatives.
-void put_cell(base::ByteWriter& out, const Cell& cell) {
-  out.put(static_cast<uint8_t>(cell.index()));
-  if (const auto* integer = std::get_if<int64_t>(&cell)) out.put(*integer);
-  if (const auto* real = std::get_if<double>(&cell)) out.put(*real);
-  if (const auto* text = std::get_if<std::string>(&cell)) out.put_text(*text);
-  if (const auto* vector = std::get_if<Floats>(&cell)) {
-    out.put_count(vector->size());
-    for (const float f : *vector) out.put(f);
-  }
-}
-
-// A record of the ledger's journal; the feature's name takes what the task's leaves.
-std::string pack_entry(const LedgerEntry& e) {
-  base::ByteWriter out;
-  out.put(e.ts);
-  out.put(e.bytes);
-  out.put(e.rows);
-  out.put_text(e.task);
-  out.put_bytes(e.feature);
-  return out.take();
-}
-
-std::optional<LedgerEntry> read_entry(std::span<const std::byte> bytes) {
-  base::ByteReader r(bytes);
-  LedgerEntry e;
-  e.ts = r.get<int64_t>();
-  e.bytes = r.get<int64_t>();
-  e.rows = r.get<int64_t>();
-  e.task = r.text();
-  e.feature = r.rest();
-  if (!r.ok()) return std::nullopt;
-  return e;
-}
-}  // namespace
-
-std::string pack_batch(const Batch& b) {
-  base::ByteWriter out;
-  out.put_count(b.columns.size());
-  for (const Column& c : b.columns) out.put_text(c.name);
-  out.put_count(b.rows());
-  for (size_t r = 0; r < b.rows(); ++r) {
-    out.put(b.ts[r]);
-    for (const Column& c : b.columns) put_cell(out, c.cells[r]);
-  }
-  return out.take();
-}
-
 Result<std::unique_ptr<EgressGate>> EgressGate::open(Env& env, const std::string& dir) {
-  WALLE_TRY(env.make_dirs(dir));
-  WALLE_ASSIGN(auto journal, store::Journal::open(env, dir + "/egress.walj", kLedgerBytes));
-  auto gate = std::unique_ptr<EgressGate>(new EgressGate(env, std::move(journal)));
-  // The whole ledger into memory: the journal's size bounds it, and budgets are asked for at every send.
-  gate->journal_->read(0, [&](uint64_t, std::span<const std::byte> bytes) {
-    // An entry that does not parse comes from a newer version; it must not keep the device from sending, and
-    // the journal has checked its bytes.
-    if (auto entry = read_entry(bytes)) gate->entries_.push_back(std::move(*entry));
-    return true;
-  });
-  return gate;
+  WALLE_ASSIGN(auto ledger, EgressLedger::open(env, dir));
+  return std::unique_ptr<EgressGate>(new EgressGate(env, std::move(ledger)));
 }
 
 Status EgressGate::allow(EgressPolicy p) {
@@ -160,7 +94,7 @@ Status EgressGate::check_columns(const std::string& task, const std::string& fea
                                  const std::vector<Column>& columns) const {
   WALLE_ASSIGN(const EgressPolicy* p, policy_for(task, feature));
   // Consent before columns: a user who has not agreed should not be told which column was wrong.
-  if (!p->consent.empty() && !contains(consents_, p->consent))
+  if (!p->consent.empty() && !ledger_->consented(p->consent))
     return denied("no consent of class '" + p->consent + "'", "the user's consent", task, feature,
                   "ask the user, or send less");
   for (const Column& c : columns) {
@@ -198,9 +132,13 @@ Status EgressGate::check_cells(const EgressPolicy& p, const Batch& batch) const 
 }
 
 Result<std::string> EgressGate::send(const std::string& task, const std::string& feature,
-                                     const Batch& batch) {
+                                     const TracedBatch& traced) {
+  const Batch& batch = traced.rows();
   WALLE_TRY(check_columns(task, feature, batch.columns));
   WALLE_ASSIGN(const EgressPolicy* p, policy_for(task, feature));
+  if (traced.origin() != TracedBatch::Origin::graph)
+    return denied("rows that no graph made, or that were changed behind it", "what a graph gave", task,
+                  feature, "let an operator of a graph make what is sent");
   WALLE_TRY(check_cells(*p, batch));
   for (size_t r = 0; r < batch.rows(); ++r)
     if (batch.support_of(r) < p->minimum_events)
@@ -213,45 +151,31 @@ Result<std::string> EgressGate::send(const std::string& task, const std::string&
   const int64_t now = env_.wall_us();
   WALLE_TRY(check_budget(*p, size, now));
   // Recorded first: what may have left is always in the ledger.
-  WALLE_TRY(record({.ts = now,
-                    .bytes = size,
-                    .rows = static_cast<int64_t>(batch.rows()),
-                    .task = task,
-                    .feature = feature}));
+  WALLE_TRY(ledger_->record({.ts = now,
+                             .bytes = size,
+                             .rows = static_cast<int64_t>(batch.rows()),
+                             .task = task,
+                             .feature = feature}));
   return bytes;
 }
 
-// One more send of `size` bytes, after what the ledger holds of this day (UTC).
+// One more send of `size` bytes, after what the ledger has counted of this day (UTC).
 Status EgressGate::check_budget(const EgressPolicy& p, int64_t size, int64_t now) const {
-  // UTC, not local time: a traveller's clock must not give a second budget. 1970 began at midnight, so a
-  // remainder is enough.
-  const int64_t day = now - now % kDayUs;
-  int64_t used = 0, sends = 0;
-  for (const LedgerEntry& e : entries_) {
-    if (e.task != p.task || e.feature != p.feature || e.ts < day) continue;
-    used += e.bytes;
-    ++sends;
-  }
-  if (used + size > p.bytes_per_day)
-    return denied(std::to_string(size) + " bytes after " + std::to_string(used) + " today",
+  if (ledger_->report().lost)
+    return denied("a gate that has lost count of what was sent", "counters that can be believed", p.task,
+                  p.feature, "acknowledge the loss (acknowledge_loss), and send tomorrow");
+  const int64_t day = day_of(now);
+  if (ledger_->closed(day))
+    return denied("a day whose spent budget is not known", "a day behind the loss of the counters", p.task,
+                  p.feature, "send tomorrow");
+  const Spent spent = ledger_->spent(p.task, p.feature, day);
+  if (size > p.bytes_per_day - spent.bytes)
+    return denied(std::to_string(size) + " bytes after " + std::to_string(spent.bytes) + " today",
                   "at most " + std::to_string(p.bytes_per_day) + " a day", p.task, p.feature,
                   "send less, or tomorrow");
-  if (sends + 1 > p.sends_per_day)
-    return denied("send number " + std::to_string(sends + 1) + " today",
+  if (spent.sends + 1 > p.sends_per_day)
+    return denied("send number " + std::to_string(spent.sends + 1) + " today",
                   "at most " + std::to_string(p.sends_per_day), p.task, p.feature, "collect more per send");
-  return {};
-}
-
-Status EgressGate::record(const LedgerEntry& e) {
-  const std::string record = pack_entry(e);
-  const auto bytes = std::as_bytes(std::span(record));
-  auto seq = journal_->append(bytes);
-  if (!seq.ok()) {  // full: the oldest quarter, long out of any budget, makes room
-    WALLE_TRY(journal_->release(journal_->first_seq() + (journal_->last_seq() - journal_->first_seq()) / 4));
-    WALLE_TRY(journal_->append(bytes));
-  }
-  WALLE_TRY(journal_->sync());
-  entries_.push_back(e);
   return {};
 }
 

@@ -1,15 +1,17 @@
 // The only way out of the device: a feature leaves when the task's
 // policy allows exactly it, and the ledger records it.
 //
-// Denied by default: no policy, an expired one, an unlisted field, another type or size than the feature's
-// schema says, a label above the policy's, too few events behind a row, a spent byte or send budget. Budgets
-// count per UTC day over what the ledger holds, so a restart forgets nothing. One thread.
+// Denied by default: no policy, an expired one, rows that no graph made, an unlisted field, another type or
+// size than the feature's schema says, a label above the policy's, too few events behind a row, a spent byte
+// or send budget. Labels and events behind a row are the graph's (stream/operators/traced_batch.h), never the
+// caller's. Budgets count per UTC day; they, consents and the newest policies outlive the process and damage
+// to any one file (stream/egress/egress_ledger.h). One thread.
 #pragma once
 
 #include <functional>
 
-#include "store/journal.h"
-#include "stream/operators/batch.h"
+#include "stream/egress/egress_ledger.h"
+#include "stream/operators/traced_batch.h"
 
 namespace walle::stream {
 
@@ -36,47 +38,43 @@ struct EgressPolicy {  // of one feature of a task (schemas/egress.fbs)
 using PolicyVerifier = std::function<Status(std::string_view policy, std::string_view algorithm,
                                             std::string_view key_id, std::string_view signature)>;
 
-std::string pack_policies(const std::string& task,
-                          const std::vector<EgressPolicy>& policies);  // what is to be signed
+// What is to be signed. `number` grows with every policy of a task: a device that has seen one takes no older
+// one, and no other one of the same number.
+std::string pack_policies(const std::string& task, const std::vector<EgressPolicy>& policies,
+                          uint64_t number);
 std::string sign_policy(std::string_view policy, std::string_view algorithm, std::string_view key_id,
                         std::string_view signature);
-
-struct LedgerEntry {
-  int64_t ts = 0, bytes = 0, rows = 0;
-  std::string task, feature;
-};
 
 class EgressGate {
  public:
   static Result<std::unique_ptr<EgressGate>> open(Env& env, const std::string& dir);
 
-  // A SignedPolicy: verified, then checked, then every feature in it is allowed; on any error nothing is.
+  // A SignedPolicy: verified, then checked, then what it says replaces all that was allowed of the task; on
+  // any error nothing changes. One that is older than the newest seen is an error.
   Status load(std::string_view signed_policy, const PolicyVerifier& verify);
   Status allow(EgressPolicy policy);  // for whoever has checked a policy by other means
-  void set_consents(std::vector<std::string> consents) { consents_ = std::move(consents); }
+  // All that the user has agreed to, durably.
+  Status set_consents(const std::vector<std::string>& consents) { return ledger_->set_consents(consents); }
+  std::vector<std::string> consents() const { return ledger_->consents(); }
   // Whether a graph with these output columns could ever send: asked when a task is built. The error
   // names the column and its path.
   Status check_columns(const std::string& task, const std::string& feature,
                        const std::vector<Column>& columns) const;
   // Checks `batch`, records it, and returns its bytes to send.
-  Result<std::string> send(const std::string& task, const std::string& feature, const Batch& batch);
-  std::vector<LedgerEntry> ledger() const { return entries_; }
+  Result<std::string> send(const std::string& task, const std::string& feature, const TracedBatch& batch);
+  std::vector<LedgerEntry> ledger() const { return ledger_->entries(); }
+  LedgerReport report() const { return ledger_->report(); }
+  Status acknowledge_loss() { return ledger_->acknowledge_loss(env_.wall_us()); }
 
  private:
-  EgressGate(Env& env, std::unique_ptr<store::Journal> journal) : env_(env), journal_(std::move(journal)) {}
+  EgressGate(Env& env, std::unique_ptr<EgressLedger> ledger) : env_(env), ledger_(std::move(ledger)) {}
   Result<const EgressPolicy*> policy_for(const std::string& task, const std::string& feature) const;
   Status check_cells(const EgressPolicy& policy, const Batch& batch) const;
   Status check_budget(const EgressPolicy& policy, int64_t size, int64_t now) const;
-  Status record(const LedgerEntry& entry);
 
   Env& env_;
-  std::unique_ptr<store::Journal> journal_;
+  std::unique_ptr<EgressLedger> ledger_;
   std::vector<EgressPolicy> policies_;
-  std::vector<std::string> consents_;
-  std::vector<LedgerEntry> entries_;
 };
-
-// Rows as tagged, length-prefixed cells: docs/reference/formats/egress.md.
-std::string pack_batch(const Batch& batch);
 
 }  // namespace walle::stream

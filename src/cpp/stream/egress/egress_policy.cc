@@ -48,10 +48,12 @@ Result<EgressPolicy> read_policy(std::string_view task, const walle_rt::fb::Feat
 
 }  // namespace
 
-std::string pack_policies(const std::string& task, const std::vector<EgressPolicy>& policies) {
+std::string pack_policies(const std::string& task, const std::vector<EgressPolicy>& policies,
+                          uint64_t number) {
   walle_rt::fb::TaskPolicyT out;
   out.version = kVersion;
   out.task = task;
+  out.number = number;
   for (const EgressPolicy& p : policies) {
     auto feature = std::make_unique<walle_rt::fb::FeaturePolicyT>();
     feature->feature = p.feature;
@@ -104,18 +106,21 @@ Status EgressGate::load(std::string_view signed_policy, const PolicyVerifier& ve
   const auto* policy = flatbuffers::GetRoot<walle_rt::fb::TaskPolicy>(inner.data());
   if (policy->version() != kVersion)
     return damaged("a policy of version " + std::to_string(policy->version()));
-  if (!policy->features()) return {};
   // All or nothing: with half of a task's features allowed, the task would run and send half of what it
-  // should.
+  // should. And the whole policy of the task: a feature that the new one leaves out is not allowed any more.
+  const std::string task(text(policy->task()));
   std::vector<EgressPolicy> before = policies_;
-  for (const auto* f : *policy->features()) {
-    auto p = read_policy(text(policy->task()), *f);
-    Status allowed = p.ok() ? allow(std::move(*p)) : Status(p.take_error());
-    if (allowed.ok()) continue;
-    policies_ = std::move(before);
-    return allowed;
-  }
-  return {};
+  std::erase_if(policies_, [&](const EgressPolicy& p) { return p.task == task; });
+  Status status;
+  if (policy->features())
+    for (const auto* f : *policy->features()) {
+      auto p = read_policy(task, *f);
+      status = p.ok() ? allow(std::move(*p)) : Status(p.take_error());
+      if (!status.ok()) break;
+    }
+  if (status.ok()) status = ledger_->accept_policy(task, policy->number(), inner);
+  if (!status.ok()) policies_ = std::move(before);
+  return status;
 }
 
 }  // namespace walle::stream

@@ -37,7 +37,7 @@ bool extends(const EventDecl& old, const EventDecl& next) {
   const auto same = [](const FieldDecl& a, const FieldDecl& b) {
     return a.name == b.name && a.type == b.type;
   };
-  // Contents are stored by position, so a field may neither move nor change its type. Its label may change.
+  // Contents are stored by position, so a field may neither move nor change its type. Its label may rise.
   return old.kind == next.kind && old.fields.size() <= next.fields.size() &&
          std::equal(old.fields.begin(), old.fields.end(), next.fields.begin(), same);
 }
@@ -55,6 +55,28 @@ Status check_fields(const std::vector<FieldDecl>& fields, const std::string& whe
 
 const char* fb_name(EventKind kind) {
   return walle_rt::fb::EnumNameEventKind(static_cast<walle_rt::fb::EventKind>(kind));
+}
+
+std::vector<FieldDecl>::iterator field_named(EventDecl& event, std::string_view name) {
+  return std::ranges::find(event.fields, name, &FieldDecl::name);
+}
+
+Error lowers(const std::string& field, Sensitivity from, Sensitivity to, const std::string& where) {
+  return argument_error("field '" + field + "' labelled " + std::string(sensitivity_name(to)),
+                        "at least " + std::string(sensitivity_name(from)) + ", as it was declared before",
+                        where, "keep the label, or lower it in the log for new events (EventLog.lower)");
+}
+
+// What lowered `next`'s labels before stays known; false with the field whose label would fall.
+const FieldDecl* keep_labels(const EventDecl& old, EventDecl& next) {
+  for (size_t i = 0; i < old.fields.size(); ++i) {
+    const FieldDecl& before = old.fields[i];
+    FieldDecl& now = next.fields[i];
+    if (now.sensitivity < before.sensitivity) return &before;
+    now.personal_before = std::max(now.personal_before, before.personal_before);
+    now.secret_before = std::max(now.secret_before, before.secret_before);
+  }
+  return nullptr;
 }
 
 Error full(std::string_view what, size_t limit) {
@@ -109,6 +131,8 @@ Result<uint16_t> Catalog::declare(EventDecl event) {
     return argument_error("another declaration of " + where, "the same kind and leading fields", where,
                           "append new fields at the end, or declare an event under a new name");
   WALLE_TRY(check_fields(event.fields, where));
+  if (const FieldDecl* falls = known ? keep_labels(events_[*known], event) : nullptr)
+    return lowers(falls->name, falls->sensitivity, field_named(event, falls->name)->sensitivity, where);
   for (FieldDecl& f : event.fields) {
     if (fields_.size() >= kMaxFieldNames && !field_ids_.contains(f.name))
       return full("names of fields", kMaxFieldNames);
@@ -123,6 +147,67 @@ Result<uint16_t> Catalog::declare(EventDecl event) {
   event_ids_[event.name] = static_cast<uint16_t>(events_.size());
   events_.push_back(std::move(event));
   return static_cast<uint16_t>(events_.size() - 1);
+}
+
+Status Catalog::adopt(const EventDecl& event) {
+  const auto known = find_event(event.name);
+  if (!known) return declare(event).status();
+  EventDecl all = events_[*known];
+  const std::string where = "event '" + event.name + "'";
+  if (all.kind != event.kind)
+    return argument_error(where + " of another kind", fb_name(all.kind), where,
+                          "declare the kind that the log has, or an event under a new name");
+  for (const FieldDecl& f : event.fields) {
+    const auto at = field_named(all, f.name);
+    if (at == all.fields.end()) {
+      all.fields.push_back(f);
+      continue;
+    }
+    if (at->type != f.type)
+      return argument_error("another declaration of " + where + ": field '" + f.name + "' of type " +
+                                std::string(field_type_name(f.type)),
+                            std::string(field_type_name(at->type)), where,
+                            "declare a field under a new name");
+    at->sensitivity = std::max(at->sensitivity, f.sensitivity);
+  }
+  return declare(std::move(all)).status();
+}
+
+Result<EventDecl*> Catalog::known_event(std::string_view name) {
+  if (const auto id = find_event(name)) return &events_[*id];
+  return argument_error("event '" + std::string(name.substr(0, kMaxName)) + "'", "a declared event",
+                        "catalogue", "declare it first, or correct its name");
+}
+
+Status Catalog::extend(std::string_view event, FieldDecl field) {
+  WALLE_ASSIGN(const EventDecl* known, known_event(event));
+  EventDecl next = *known;
+  const auto at = field_named(next, field.name);
+  if (at == next.fields.end())
+    next.fields.push_back(std::move(field));
+  else
+    *at = std::move(field);  // declare() refuses another type and a lower label
+  return declare(std::move(next)).status();
+}
+
+Status Catalog::lower(std::string_view event, std::string_view field, Sensitivity to, uint64_t from_seq) {
+  WALLE_ASSIGN(EventDecl * known, known_event(event));
+  const auto at = field_named(*known, field);
+  const std::string where = "event '" + known->name + "'";
+  if (at == known->fields.end())
+    return argument_error("field '" + std::string(field.substr(0, kMaxName)) + "'", "a declared field", where,
+                          "correct its name");
+  if (to > at->sensitivity)
+    return argument_error("label " + std::string(sensitivity_name(to)) + " for field '" + at->name + "'",
+                          "at most " + std::string(sensitivity_name(at->sensitivity)), where,
+                          "declare the field with the higher label");
+  // Never back: an earlier lowering may have named a higher number.
+  if (at->sensitivity == Sensitivity::secret && to < Sensitivity::secret)
+    at->secret_before = std::max(at->secret_before, from_seq);
+  if (at->sensitivity >= Sensitivity::personal && to < Sensitivity::personal)
+    at->personal_before = std::max(at->personal_before, from_seq);
+  at->sensitivity = to;
+  return {};
 }
 
 Result<uint16_t> Catalog::page(std::string_view name) {
@@ -168,6 +253,8 @@ std::string Catalog::serialize() const {
       field->name = f.name;
       field->type = static_cast<walle_rt::fb::FieldType>(f.type);
       field->sensitivity = static_cast<walle_rt::fb::Sensitivity>(f.sensitivity);
+      field->personal_before = f.personal_before;
+      field->secret_before = f.secret_before;
       event->fields.push_back(std::move(field));
     }
     out.events.push_back(std::move(event));
@@ -190,7 +277,9 @@ std::optional<EventDecl> event_of(const walle_rt::fb::EventDeclaration& in) {
       return std::nullopt;
     out.fields.push_back({.name = f->name()->str(),
                           .type = static_cast<FieldType>(f->type()),
-                          .sensitivity = static_cast<Sensitivity>(f->sensitivity())});
+                          .sensitivity = static_cast<Sensitivity>(f->sensitivity()),
+                          .personal_before = f->personal_before(),
+                          .secret_before = f->secret_before()});
   }
   return out;
 }

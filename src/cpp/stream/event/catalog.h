@@ -1,10 +1,12 @@
 // What a device may record: events with typed fields, pages, and the named states guards test. Names are
 // interned once; everything behind the catalogue works on small numbers.
 //
-// Only grows: ids given out stay valid, fields of an event are
-// only appended. Not synchronised; built before use.
+// Only grows: ids given out stay valid, fields of an event are only appended, and labels only rise. Lowering
+// one is an act of its own (lower()) and counts for events that are recorded behind it. Not synchronised;
+// built before use.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -49,6 +51,17 @@ struct FieldDecl {
   FieldType type = FieldType::i64;
   Sensitivity sensitivity = Sensitivity::personal;
   uint16_t id = 0;  // interned name, the same in every event; filled by the catalogue
+  // Where the label was lowered: events with smaller numbers are at least personal, or secret, whatever it is
+  // now. 0: nowhere.
+  uint64_t personal_before = 0, secret_before = 0;
+
+  // Of the field in event `seq`.
+  Sensitivity label_at(uint64_t seq) const {
+    const Sensitivity then = seq < secret_before     ? Sensitivity::secret
+                             : seq < personal_before ? Sensitivity::personal
+                                                     : Sensitivity::open;
+    return std::max(sensitivity, then);
+  }
 };
 
 struct EventDecl {
@@ -62,8 +75,15 @@ class Catalog {
   // Holds the seven built-in events under the names of their kinds, without fields, and page "" as id 0.
   Catalog();
 
-  // A new event, or further fields for a known one (same kind, same leading fields).
+  // A new event, or further fields for a known one (same kind, same leading fields, labels not below theirs).
   Result<uint16_t> declare(EventDecl event);
+  // What another version of a program declares: fields are found by their names, further ones are appended, a
+  // label becomes the higher of both. An older version's fewer fields take none away.
+  Status adopt(const EventDecl& event);
+  // One more field for a known event, or a higher label for a known field.
+  Status extend(std::string_view event, FieldDecl field);
+  // A lower label for events from number `from_seq` on; those before keep the one they had.
+  Status lower(std::string_view event, std::string_view field, Sensitivity to, uint64_t from_seq);
   Result<uint16_t> page(std::string_view name);  // interned: known or new
   Result<uint16_t> state(std::string_view name);
 
@@ -90,6 +110,7 @@ class Catalog {
  private:
   using Ids = std::unordered_map<std::string, uint16_t>;
   static std::optional<uint16_t> find(const Ids& ids, std::string_view name);
+  Result<EventDecl*> known_event(std::string_view name);
 
   std::vector<EventDecl> events_;
   std::vector<std::string> pages_, states_, fields_;

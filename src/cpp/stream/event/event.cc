@@ -7,7 +7,7 @@
 namespace walle::stream {
 
 namespace {
-// event, page, flags, number of contents, ts, session, page instance
+// event, page, flags, number of contents, ts, session, page instance; the own time comes behind
 constexpr size_t kHeadBytes = 2 + 2 + 1 + 1 + 8 + 8 + 8;
 constexpr size_t kFieldBytes = 2;  // position and type in front of a content's value
 constexpr size_t kNumberBytes = kFieldBytes + 8;
@@ -20,7 +20,7 @@ Error damaged(std::string_view what) {
 }  // namespace
 
 size_t record_size(const Event& event) {
-  size_t size = kHeadBytes;
+  size_t size = kHeadBytes + (event.flags & kHasOwnTime ? kOwnTimeBytes : 0);
   for (const Value& v : event.contents)
     if (v.present) size += v.type == FieldType::text ? kTextBytes + v.text.size() : kNumberBytes;
   return size;
@@ -80,6 +80,7 @@ Result<Event> read_record(std::span<const std::byte> bytes, const Catalog& catal
   e.ts = r.get<int64_t>();
   e.session = r.get<uint64_t>();
   e.page_instance = r.get<uint64_t>();
+  e.own_ts = e.flags & kHasOwnTime ? r.get<int64_t>() : e.ts;
   if (!r.ok()) return damaged("a cut head");
   if (e.event >= catalog.events().size()) return damaged("unknown event id " + std::to_string(e.event));
   if (e.page >= catalog.page_count(e.event))

@@ -62,13 +62,26 @@ struct Value {
   }
 };
 
-// The stored time is not the one given: the clock went back, or the page or session had to be repaired.
 // Bits are stored in logs: new ones are added behind, none is reused.
-enum EventFlags : uint8_t { kTimeRepaired = 1, kPageUnpaired = 2, kPageClosedInner = 4, kStateOn = 8 };
+enum EventFlags : uint8_t {
+  kTimeRepaired = 1,  // older than the newest event, whose time it has
+  kPageUnpaired = 2,
+  kPageClosedInner = 4,
+  kStateOn = 8,
+  kTimeShifted = 16,  // the clock was set back: time runs ahead of it
+  kTimeLate = 32,     // with kTimeRepaired: older than the device's clock, too
+};
+// Where its own time is not its time, a record has both.
+inline constexpr uint8_t kHasOwnTime = kTimeRepaired | kTimeShifted;
+
+// The first second of 2000, below which times are seconds or milliseconds: as microseconds they would lie
+// in the 1970s, before any device that runs this.
+inline constexpr int64_t kLeastTimeUs = 946'684'800 * kSecondUs;
 
 struct Event {
   uint64_t seq = 0;
   int64_t ts = 0;              // us since 1970, never less than the previous event's
+  int64_t own_ts = 0;          // what the device's clock said; filled by the log
   uint64_t session = 0;        // seq of the session's first event
   uint64_t page_instance = 0;  // seq of the page's enter event, 0 outside any
   uint16_t event = 0;
@@ -87,7 +100,9 @@ struct Event {
   }
 };
 
+// Of an event as it is placed: with its own time where it has one apart.
 size_t record_size(const Event& event);
+inline constexpr size_t kOwnTimeBytes = 8;
 // The same for an event that is as declared; 0 for one that is not (check_contents says what is wrong).
 size_t checked_record_size(const EventDecl& decl, std::span<const Value> contents);
 // record_size(event) bytes; `w` is a base::Crc32cWriter. The numbers in front of the contents take as few
@@ -102,6 +117,8 @@ void put_record(const Event& event, Writer& w) {
   w.put(event.ts);
   w.put(event.session);
   w.put(event.page_instance);
+  if (event.flags & kHasOwnTime) [[unlikely]]
+    w.put(event.own_ts);
   for (size_t i = 0; i < event.contents.size(); ++i) {
     const Value& v = event.contents[i];
     if (!v.present) continue;

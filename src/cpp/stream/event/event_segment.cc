@@ -9,6 +9,9 @@ enum HeadColumn : size_t { kSeq, kTs, kEvent, kPage, kSession, kInstance, kFlags
 constexpr std::array<const char*, kHeadColumns> kHeadNames = {"seq",     "ts",       "event", "page",
                                                               "session", "instance", "flags"};
 
+// Of the events whose flags say that they have one, in order.
+constexpr const char* kOwnTime = "own";
+
 std::string column_name(char kind, size_t event, size_t field) {
   // "p3.1": whether field 1 of event 3 is there, "v3.1": its values where it is. By number, since names may
   // be long and the catalogue knows them.
@@ -52,6 +55,7 @@ void EventSegmentBuilder::add(const Event& e) {
   head_[kSession].push_back(static_cast<int64_t>(e.session));
   head_[kInstance].push_back(static_cast<int64_t>(e.page_instance));
   head_[kFlags].push_back(e.flags);
+  if (e.flags & kHasOwnTime) own_.push_back(e.own_ts);
   add_contents(e);
 }
 
@@ -91,6 +95,11 @@ store::Segment EventSegmentBuilder::finish() {
     column.ints = std::move(head_[i]);
     take(kHeadNames[i], column);
   }
+  if (!own_.empty()) {
+    store::SegmentColumn column;
+    column.ints = std::move(own_);
+    take(kOwnTime, column);
+  }
   for (size_t e = 0; e < fields_.size(); ++e)
     for (size_t f = 0; f < fields_[e].size(); ++f) {
       auto& [present, values] = fields_[e][f];
@@ -115,6 +124,7 @@ class RowReader {
       if (!head_[i] || head_[i]->ints.size() != segment_.rows)
         return damaged("without its column '" + std::string(kHeadNames[i]) + "'");
     }
+    own_ = segment_.find(kOwnTime);
     fields_.resize(catalog_.events().size());
     for (size_t e = 0; e < fields_.size(); ++e)
       for (size_t f = 0; f < catalog_.events()[e].fields.size(); ++f)
@@ -139,6 +149,11 @@ class RowReader {
     e.session = static_cast<uint64_t>(head_[kSession]->ints[row]);
     e.page_instance = static_cast<uint64_t>(head_[kInstance]->ints[row]);
     e.flags = static_cast<uint8_t>(head_[kFlags]->ints[row]);
+    e.own_ts = e.ts;
+    if (e.flags & kHasOwnTime) {
+      if (!own_ || own_row_ >= own_->ints.size()) return damaged("with fewer own times than its flags say");
+      e.own_ts = own_->ints[own_row_++];
+    }
     WALLE_TRY(read_contents(e.event));
     e.contents = values_;
     return e;
@@ -176,6 +191,8 @@ class RowReader {
   const store::Segment& segment_;
   const Catalog& catalog_;
   std::array<const store::SegmentColumn*, kHeadColumns> head_{};
+  const store::SegmentColumn* own_ = nullptr;
+  size_t own_row_ = 0;
   std::vector<std::vector<Cursor>> fields_;  // by event, by position
   std::vector<Value> values_;
 };

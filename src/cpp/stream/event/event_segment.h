@@ -32,6 +32,7 @@ class EventSegmentBuilder {
   size_t rows_ = 0;
   uint64_t first_seq_ = 0, last_seq_ = 0;
   std::array<std::vector<int64_t>, kHeadColumns> head_;
+  std::vector<int64_t> own_;                // times of those events whose own time is another one
   std::vector<std::vector<Field>> fields_;  // by event, by position
 };
 

@@ -4,16 +4,55 @@
 
 namespace walle::stream {
 
-void Sequencer::place(Event& e, EventKind kind, uint64_t seq) {
-  // Repaired rather than refused: clocks go back on every device (NTP, time zones set by hand), and a lost
-  // event is worse than one a second late.
-  if (e.ts < last_ts_) {
+// Whether the row of earlier events that goes on with `own` has become a correction of the clock.
+bool Sequencer::corrected(int64_t own) {
+  // Events of one process come in order but for a little; a row that goes back itself begins anew.
+  const bool goes_on = earlier_ && own >= earlier_first_;
+  if (!goes_on) earlier_first_ = own;
+  earlier_ = true;
+  earlier_last_ = std::max(goes_on ? earlier_last_ : own, own);
+  return earlier_last_ - earlier_first_ >= kRebaseAfterUs;
+}
+
+// The time of an event behind a pause that ends the session: what the pause takes beyond that is given back
+// to the clock.
+int64_t Sequencer::after_pause(int64_t own) const {
+  return std::min(own + shift_, std::max(own, last_ts_ + kSessionGapUs + 1));
+}
+
+void Sequencer::place_in_time(Event& e, bool late) {
+  e.own_ts = e.ts;
+  const int64_t shifted = last_ts_ == INT64_MIN ? e.ts : after_pause(e.ts);
+  if (shifted >= last_ts_) {
+    // By its own time where that is not before the newest one: the clock has caught up.
+    const bool caught_up = e.ts >= last_ts_;
+    e.ts = caught_up ? e.ts : shifted;
+    earlier_ = false;
+  } else if (!late && corrected(e.ts)) {
+    // As much later as the row of earlier events lasted, during which time stood still.
+    e.ts = last_ts_ + (earlier_last_ - earlier_first_);
+    e.flags |= kTimeShifted;
+    earlier_ = false;
+    ++stats_.rebased_clocks;
+  } else {
+    // Repaired rather than refused: a lost event is worse than one a little late.
     e.ts = last_ts_;
-    e.flags |= kTimeRepaired;
+    e.flags |= late ? kTimeRepaired | kTimeLate : kTimeRepaired;
     ++stats_.repaired_times;
+    stats_.late_events += late;
+    return;
   }
+  shift_ = e.ts - e.own_ts;
+  if (shift_ == 0) return;
+  e.flags |= kTimeShifted;
+  ++stats_.repaired_times;
+}
+
+void Sequencer::place(Event& e, EventKind kind, uint64_t seq, bool late) {
+  const int64_t before = last_ts_;
+  place_in_time(e, late);
   // A session is a matter of time alone: one that ended takes its open pages with it.
-  if (!session_ || e.ts - last_ts_ > kSessionGapUs) {
+  if (!session_ || e.ts - before > kSessionGapUs) {
     session_ = seq;
     depth_ = 0;
   }
@@ -52,8 +91,15 @@ void Sequencer::place(Event& e, EventKind kind, uint64_t seq) {
 }
 
 void Sequencer::recover(const Event& e) {
-  last_ts_ = std::max(last_ts_, e.ts);
   session_ = e.session;
+  if (e.flags & kTimeRepaired) {
+    // A row of earlier events goes on over a restart. It was none of a correction yet, or it would say so.
+    if (!(e.flags & kTimeLate)) static_cast<void>(corrected(e.own_ts));
+  } else {
+    earlier_ = false;
+    shift_ = e.flags & kTimeShifted ? e.ts - e.own_ts : 0;
+  }
+  last_ts_ = std::max(last_ts_, e.ts);
 }
 
 }  // namespace walle::stream

@@ -9,6 +9,8 @@
 // label; a count of rows has none to lower. Not synchronised.
 #pragma once
 
+#include <algorithm>
+#include <map>
 #include <memory>
 
 #include "stream/operators/aggregate.h"
@@ -25,6 +27,18 @@ class Operator {
   virtual uint64_t late() const { return 0; }         // rows after their window's lateness
   virtual uint64_t outside() const { return 0; }      // rows that belong to no page
   virtual uint64_t evicted() const { return 0; }      // keys whose state was given up
+
+  // The highest label under which a column of this name was ever given; TracedBatch keeps to it.
+  Sensitivity raised_label(const std::string& column, Sensitivity now) const {
+    const auto before = highest_.find(column);
+    return before == highest_.end() ? now : std::max(before->second, now);
+  }
+  void remember_labels(const Batch& in) {
+    for (const Column& c : in.columns) highest_[c.name] = raised_label(c.name, c.sensitivity);
+  }
+
+ private:
+  std::map<std::string, Sensitivity> highest_;
 };
 
 // Rows for which a predicate of the trigger language holds.

@@ -55,14 +55,15 @@ std::mt19937_64 noise_source(std::optional<uint64_t> seed) {
 Status PrivacyAccount::spend(double epsilon) {
   if (!positive(epsilon)) return bad("epsilon " + std::to_string(epsilon));
   WALLE_ASSIGN(const double before, spent());
-  // A limit of 1 must allow ten times 0.1, whose sum in doubles is a little more.
-  if (before + epsilon > limit_ * (1 + 1e-12))
+  // A limit of 1 must allow ten times 0.1, whose sum in doubles is a little more. Asked so that a limit which
+  // is no number allows nothing.
+  if (!(before + epsilon <= limit_ * (1 + 1e-12)))
     return Error(base::ErrorGroup::task,
                  {.given = "epsilon " + std::to_string(epsilon) + " after " + std::to_string(before),
                   .expected = "at most " + std::to_string(limit_) + " in all",
-                  .where = "privacy account '" + key_ + "'",
+                  .where = "privacy account '" + name_ + "'",
                   .next = "send nothing more that depends on this data"});
-  return index_.set_value(key_, before + epsilon);
+  return state_.set_spent(name_, before + epsilon);
 }
 
 Result<double> laplace_sum(std::span<const double> values, double low, double high, double epsilon,

@@ -5,23 +5,23 @@
 #include <random>
 #include <span>
 
-#include "store/index.h"
+#include "stream/event/log_state.h"
 
 namespace walle::stream {
 
-// One thread, as the index. Spending is written before it returns; two accounts of one name share what is
-// spent, not their limits.
+// One thread. Spending is on the disk, in two copies, before it returns; two accounts of one name share what
+// is spent, not their limits. Refuses everything while the log's state is lost (stream/event/log_state.h).
 class PrivacyAccount {
  public:
-  // `limit`: epsilon that may be spent under `name` for ever; kept in the index.
-  PrivacyAccount(store::Index& index, std::string name, double limit)
-      : index_(index), key_("epsilon/" + std::move(name)), limit_(limit) {}
+  // `limit`: epsilon that may be spent under `name` for ever; kept in the log's state.
+  PrivacyAccount(LogState& state, std::string name, double limit)
+      : state_(state), name_(std::move(name)), limit_(limit) {}
   Status spend(double epsilon);  // a task error when the limit would be passed; then nothing is spent
-  Result<double> spent() const { return index_.value(key_); }
+  Result<double> spent() const { return state_.spent(name_); }
 
  private:
-  store::Index& index_;
-  std::string key_;
+  LogState& state_;
+  std::string name_;
   double limit_;
 };
 

@@ -81,7 +81,7 @@ def _some_triggers(paths: list[Path]) -> dict[str, Trigger]:
 def _log_in(directory: Path) -> EventLog:
     """An existing log: opening another folder would begin one in it."""
     if is_event_log(directory):
-        return EventLog(directory)
+        return EventLog(directory, read_only=True)
     raise ArgumentError.of(
         f"folder '{directory}' without an event log",
         "a recording (.jsonl or .jsonl.gz) or the folder of an event log",

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ._aggregate import Aggregate, aggregate
-from ._batch import Batch, as_of_join
+from ._batch import Batch, as_of_join, unpack_batch
 from ._catalog import Catalog, EventKind, FieldType, Sensitivity
 from ._egress import (
     EgressGate,
@@ -14,12 +14,13 @@ from ._egress import (
     FeaturePolicy,
     FeatureType,
     LedgerEntry,
+    LedgerReport,
     policy_bytes,
     signed_policy,
 )
 from ._graph import Graph
 from ._ipv import IPV_CODE, IPV_FLOATS, IpvEncoder, IpvFeature, ipv_feature, ipv_network
-from ._log import Event, EventLog, LogReport, is_event_log
+from ._log import Event, EventLog, LogReport, Loss, is_event_log
 from ._privacy import (
     discrete_gaussian,
     gaussian_sum,
@@ -51,7 +52,9 @@ __all__ = [
     "IpvEncoder",
     "IpvFeature",
     "LedgerEntry",
+    "LedgerReport",
     "LogReport",
+    "Loss",
     "Sensitivity",
     "Step",
     "Trigger",
@@ -77,4 +80,5 @@ __all__ = [
     "spend_epsilon",
     "spent_epsilon",
     "summed",
+    "unpack_batch",
 ]

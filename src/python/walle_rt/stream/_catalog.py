@@ -55,6 +55,9 @@ class Catalog:
     ) -> Catalog:
         """Declare an event, or append fields to a declared one of the same kind; returns self.
 
+        A declared event is given with all its fields so far, in their order; ``extend`` appends one without.
+        Labels may rise and not fall.
+
         Args:
             name: of the event.
             kind: what it means to sessions and pages.
@@ -69,6 +72,24 @@ class Catalog:
             columns.append((field, int(kind_of), int(sensitivity)))
         self._core.declare(name, int(kind), columns)
         return self
+
+    def extend(
+        self, event: str, field: str, type: FieldType, sensitivity: Sensitivity = Sensitivity.PERSONAL
+    ) -> Catalog:
+        """Append a field to a declared event, or raise the label of one that it has; returns self.
+
+        Raises:
+            ArgumentError: an unknown event, another type than declared, or a lower label.
+        """
+        self._core.extend(event, field, int(type), int(sensitivity))
+        return self
+
+    def label_at(self, field: str, seq: int) -> Sensitivity:
+        """The label of a field in events from number ``seq`` on: the highest of all events that declare it.
+
+        Where a label was lowered (``EventLog.lower``), events recorded before keep the one they had.
+        """
+        return Sensitivity(self._core.label_at(field, seq))
 
     def page(self, *names: str) -> Catalog:
         """Declare pages; returns self."""

@@ -8,6 +8,7 @@ from enum import IntEnum
 from os import PathLike, fspath
 
 from .. import _core
+from ..errors import ArgumentError
 from ._batch import Batch
 from ._catalog import Sensitivity
 
@@ -61,9 +62,16 @@ class FeaturePolicy:
         return (task, self.feature, fields, *budgets, self.consent, self.expires_ts)
 
 
-def policy_bytes(task: str, policies: Sequence[FeaturePolicy]) -> bytes:
-    """The bytes of a task's policy that are to be signed (TaskPolicy of schemas/egress.fbs)."""
-    return _core.stream.pack_policies(task, [p._given(task) for p in policies])
+def policy_bytes(task: str, policies: Sequence[FeaturePolicy], number: int) -> bytes:
+    """The bytes of a task's policy that are to be signed (TaskPolicy of schemas/egress.fbs).
+
+    Args:
+        task: whose policy it is.
+        policies: all that the task may send.
+        number: grows with every policy of the task. A device that has seen one takes no older one, and no
+            other one of the same number.
+    """
+    return _core.stream.pack_policies(task, [p._given(task) for p in policies], number)
 
 
 def signed_policy(policy: bytes, algorithm: str, key_id: str, signature: bytes) -> bytes:
@@ -82,22 +90,62 @@ class LedgerEntry:
     bytes: int
 
 
+@dataclass(frozen=True)
+class LedgerReport:
+    """What opening a gate found.
+
+    ``lost``: counters, newest policies and consents are gone, and the gate is closed. ``lost_entries``: sends
+    that the ledger no longer knows; what they spent stays spent. Both stay until ``acknowledge_loss``.
+    ``mended``: one of two copies was damaged or missing, and the other one served.
+    """
+
+    lost: bool
+    lost_entries: int
+    mended: bool
+
+
 class EgressGate:
-    """Denies everything that no policy allows exactly, and records durably what left."""
+    """Denies everything that no policy allows exactly, and records durably what left.
+
+    Only what a graph made may leave, with the labels and the number of events behind each row that the graph
+    gave it: what a program says of its rows is not asked for. Budgets, consents and the newest policies
+    outlive the process and damage to any one file; where they are lost all the same, nothing leaves until
+    ``acknowledge_loss``, and nothing more on that day.
+    """
 
     def __init__(self, directory: str | PathLike[str]) -> None:
         """Open or create the ledger in ``directory``; without policies nothing may leave."""
-        self._core = _core.stream.EgressGate.open(fspath(directory))
+        self._gate: _core.stream.EgressGate | None = _core.stream.EgressGate.open(fspath(directory))
+
+    @property
+    def _core(self) -> _core.stream.EgressGate:
+        if self._gate is None:
+            raise ArgumentError.of("a closed gate", "an open one", "egress gate", "open it again")
+        return self._gate
+
+    def close(self) -> None:
+        """Release the ledger; using the gate afterwards is an ArgumentError."""
+        self._gate = None
+
+    def __enter__(self) -> EgressGate:
+        """Return self."""
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Close the gate."""
+        self.close()
 
     def load(self, signed_policy: bytes, verify: Verifier) -> None:
         """Allow what a signed policy of a task says, once ``verify`` has accepted its signature.
+
+        It replaces everything that was allowed of the task.
 
         Args:
             signed_policy: what ``signed_policy`` made (schemas/egress.fbs).
             verify: called with policy, algorithm, key id and signature; true when the signature is right.
 
         Raises:
-            TaskError: ``verify`` refused. Then nothing of the policy is allowed.
+            TaskError: ``verify`` refused, or a newer policy of the task has been seen. Then nothing changes.
             ModelError: the bytes are damaged.
         """
         self._core.load(bytes(signed_policy), verify)
@@ -107,8 +155,13 @@ class EgressGate:
         self._core.allow(policy._given(task))
 
     def set_consents(self, consents: Sequence[str]) -> None:
-        """Consent classes the user has given."""
+        """Set all consent classes that the user has given; kept until they are set again."""
         self._core.set_consents(list(consents))
+
+    @property
+    def consents(self) -> list[str]:
+        """Consent classes that the user has given."""
+        return self._core.consents()
 
     def check(self, task: str, feature: str, batch: Batch) -> None:
         """Raise TaskError, naming the column and its path, when these columns could never leave.
@@ -118,10 +171,22 @@ class EgressGate:
         self._core.check(task, feature, batch._labels())
 
     def send(self, task: str, feature: str, batch: Batch) -> bytes:
-        """Bytes to send, checked and recorded. TaskError when denied."""
-        return self._core.send(task, feature, *batch._given())
+        """Bytes to send, checked and recorded. TaskError when denied.
+
+        ``batch`` is what a graph gave, unchanged. ``unpack_batch`` reads the bytes.
+        """
+        return self._core.send(task, feature, batch._native())
 
     @property
     def ledger(self) -> list[LedgerEntry]:
         """Everything that left, oldest first."""
         return [LedgerEntry(*e) for e in self._core.ledger()]
+
+    @property
+    def report(self) -> LedgerReport:
+        """What opening found, and what is lost and not acknowledged."""
+        return LedgerReport(**self._core.report())
+
+    def acknowledge_loss(self) -> None:
+        """Open a gate again that has lost its counters; budgets of today stay spent."""
+        self._core.acknowledge_loss()

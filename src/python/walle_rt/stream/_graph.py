@@ -195,20 +195,15 @@ class Graph:
 
     def push(self, batch: Batch) -> Batch:
         """Feed rows in their order of arrival; returns what the last operator gives for them."""
-        return self._from(0, batch)
+        return Batch._made(self._through(0, batch._native()))
 
     def finish(self) -> Batch:
         """End the stream: everything open closes; returns the remaining rows."""
-        out = Batch({})
-        for i, operator in enumerate(self._operators):
-            out.append(self._from(i + 1, Batch._made(operator.finish())))
-        return out
+        return Batch._made(self._ended())
 
     def run(self, batch: Batch) -> Batch:
         """Feed a whole stream and end it."""
-        out = self.push(batch)
-        out.append(self.finish())
-        return out
+        return Batch._made(self._through(0, batch._native()).followed_by(self._ended()))
 
     def outputs(self, given: Mapping[str, Sensitivity]) -> Batch:
         """The columns, labels and paths that this graph would make of columns of these sensitivities.
@@ -216,10 +211,10 @@ class Graph:
         No row is needed. Ask a new graph, before its first rows: ``EgressGate.check`` then says when a task
         is built whether its results could ever leave.
         """
-        batch = Batch({"ts": [], **{name: [] for name in given}}, dict(given))
+        rows = _core.stream.Rows.supposed({name: int(label) for name, label in given.items()})
         for operator in self._operators:
-            batch = Batch._made(operator.push(*batch._given()))
-        return batch
+            rows = operator.push(rows)
+        return Batch._made(rows)
 
     @property
     def late(self) -> int:
@@ -236,9 +231,15 @@ class Graph:
         """Keys whose state was given up for others'."""
         return sum(o.evicted() for o in self._operators)
 
-    def _from(self, first: int, batch: Batch) -> Batch:
+    def _through(self, first: int, rows: _core.stream.Rows) -> _core.stream.Rows:
         for operator in self._operators[first:]:
-            if not len(batch):
-                return Batch({})
-            batch = Batch._made(operator.push(*batch._given()))
-        return batch
+            if not len(rows):
+                return _core.stream.Rows()
+            rows = operator.push(rows)
+        return rows
+
+    def _ended(self) -> _core.stream.Rows:
+        out = _core.stream.Rows()
+        for i, operator in enumerate(self._operators):
+            out = out.followed_by(self._through(i + 1, operator.finish()))
+        return out

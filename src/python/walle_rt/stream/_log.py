@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Any, Literal
 
 from .. import _core
-from ._catalog import Catalog, Value
+from ..errors import ArgumentError
+from ._catalog import Catalog, Sensitivity, Value
+
+_NativeLog = _core.stream.EventLog
+
+
+def _whole(key: bytes) -> bytes:
+    """A key that is one: the core takes an empty one for none."""
+    if not key:
+        raise ArgumentError.of(
+            "a key of 0 bytes", "32 bytes, or None", "EventLog", "draw it with os.urandom(32)"
+        )
+    return bytes(key)
 
 
 @dataclass(frozen=True)
 class Event:
     """One recorded event.
 
-    ``ts`` is microseconds since 1970 and never below the previous event's; ``session`` and ``page_instance``
-    are the sequence numbers of the session's first event and of the page's enter event (0: outside any page).
+    ``ts`` is microseconds since 1970 and never below the previous event's; ``own_ts`` is what the device's
+    clock said, which differs for late events and after the clock was set back. ``session`` and
+    ``page_instance`` are the sequence numbers of the session's first event and of the page's enter event (0:
+    outside any page).
     """
 
     seq: int
@@ -27,19 +42,53 @@ class Event:
     page_instance: int
     flags: int
     contents: dict[str, int | float | bool | str]
+    own_ts: int
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Events that are gone, reported at every open until ``EventLog.acknowledge``.
+
+    ``kind`` is ``journal`` (damaged, emptied or removed), ``damaged_segment``, ``missing_segment``, ``quota``
+    or ``age`` (removed before ``reader`` had come so far) or ``stock`` (the record of losses was lost
+    itself). ``events`` lie between ``first_seq`` and ``last_seq``; where ``exact`` is false they are a bound.
+    """
+
+    kind: str
+    first_seq: int
+    last_seq: int
+    events: int
+    exact: bool
+    noticed_ts: int
+    reader: str
+    cause: str
 
 
 @dataclass(frozen=True)
 class LogReport:
-    """What opening the log found, and what recording repaired since then."""
+    """What opening the log found, and what recording repaired since then.
+
+    ``lost``: events of all ``losses`` that nobody has acknowledged, but for those of readers; ``erased``:
+    events that ``erase`` has removed since the log began. ``repaired_times``: events whose time is not their
+    own, because they were late (``late_events``) or the clock had been set back; ``rebased_clocks``: how
+    often time went on after that. ``mended_copies``: files of which one of two copies was damaged or missing,
+    and the other one served. ``state_lost``: what accounts have spent and where readers are is gone; see
+    ``acknowledge_state_loss``.
+    """
 
     first_seq: int
     last_seq: int
     lost: int
+    losses: tuple[Loss, ...]
     damage_offset: int
     damaged_segments: int
     index_rebuilt: bool
+    mended_copies: int
+    state_lost: bool
+    erased: int
     repaired_times: int
+    late_events: int
+    rebased_clocks: int
     unpaired_pages: int
     closed_inner: int
     overflowed_pages: int
@@ -47,24 +96,35 @@ class LogReport:
 
 def is_event_log(directory: str | PathLike[str]) -> bool:
     """Whether a folder holds an event log; opening another one would begin a log in it."""
-    return (Path(directory) / "catalog.walc").is_file()
+    return any((Path(directory) / name).is_file() for name in ("catalog.walc", "catalog.walc.twin"))
 
 
 class EventLog:
-    """The device's durable event log in one directory.
+    """A durable event log, which nothing syncs unless you call ``maintain`` or say ``maintenance="thread"``.
 
     An appended event survives a killed process at once; it survives a power loss after the next sync, which
-    ``maintain`` makes due after ``sync_events`` events or ``sync_s`` seconds. One process at a time; not for
-    use from several threads.
+    ``maintain`` makes due after ``sync_events`` events or ``sync_s`` seconds, or at once with
+    ``append(..., durable=True)``. One process writes at a time, and any number read (``read_only``); not for
+    use from several threads. A child of ``os.fork`` cannot use its parent's log.
 
     Args:
         directory: where the log lies; created when it is missing.
-        catalog: what may be recorded; one already stored there is extended by it.
+        catalog: what may be recorded. One that is stored there is extended by it: further events and fields
+            are added, labels become the higher of both, and what an older program does not know stays.
         journal_bytes: size of the journal, which ``maintain`` moves into a segment when half of it is full.
         quota_bytes: what segments may take before the oldest are removed.
         max_age_s: age in seconds at which segments are removed.
         sync_events: appended events after which a sync is due.
         sync_s: seconds after which a sync is due.
+        maintenance: "host": you call ``maintain``; "thread": a native thread of the log does.
+        read_only: read what is there, beside a writer or on a disk that is full or read-only, and change
+            nothing. Each ``read`` sees what has been written by then. The log must exist, and its own
+            catalogue is used.
+        recorded_times: times given are those of a recording, and the device's clock does not say which events
+            are late.
+        key: 32 bytes with which everything that the log writes down of its events is sealed (AES-256-GCM of
+            OpenSSL's libcrypto, which must be installed). A log keeps the choice it began with. Whoever loses
+            the key has lost the log.
 
     Raises:
         ArgumentError: the catalogue contradicts the stored one, or a size is out of bounds.
@@ -82,9 +142,17 @@ class EventLog:
         max_age_s: float = 30 * 86400.0,
         sync_events: int = 128,
         sync_s: float = 1.0,
+        maintenance: Literal["host", "thread"] = "host",
+        read_only: bool = False,
+        recorded_times: bool = False,
+        key: bytes | None = None,
     ) -> None:
         """Open or create the log."""
-        self._core = _core.stream.EventLog.open(
+        if maintenance not in ("host", "thread"):
+            raise ArgumentError.of(
+                f"maintenance {maintenance!r}", '"host" or "thread"', "EventLog", "choose one of the two"
+            )
+        self._open: _NativeLog | None = _NativeLog.open(
             fspath(directory),
             (catalog or Catalog())._core,
             journal_bytes,
@@ -92,7 +160,22 @@ class EventLog:
             max_age_s,
             sync_events,
             sync_s,
+            read_only,
+            maintenance == "thread",
+            recorded_times,
+            b"" if key is None else _whole(key),
         )
+
+    @classmethod
+    def open(cls, directory: str | PathLike[str], catalog: Catalog | None = None, **options: Any) -> EventLog:
+        """The same as ``EventLog(directory, catalog, **options)``."""
+        return cls(directory, catalog, **options)
+
+    @property
+    def _core(self) -> _NativeLog:
+        if self._open is None:
+            raise ArgumentError.of("a closed event log", "an open one", "EventLog", "open it again")
+        return self._open
 
     def append(
         self,
@@ -101,6 +184,7 @@ class EventLog:
         contents: Mapping[str, Value] | None = None,
         *,
         ts: int | None = None,
+        durable: bool = False,
     ) -> int:
         """Record one event.
 
@@ -109,20 +193,23 @@ class EventLog:
             page: a declared page; "" for none.
             contents: values of declared fields; text of at most 16,384 bytes.
             ts: microseconds since 1970; default: now.
+            durable: return when the event, and everything before it, survives a power loss: one small write
+                to the disk.
 
         Returns:
             Its sequence number.
 
         Raises:
             ArgumentError: an unknown name, a wrong type, a text too long, or a time over a day ahead of the
-                clock.
-            ResourceError: the disk is full.
+                clock or before 2000, which would be seconds or milliseconds.
+            ResourceError: the disk is full, or this is a child of ``os.fork``.
         """
-        return self._core.append(event, page, None if contents is None else dict(contents), ts, False)
+        given = None if contents is None else dict(contents)
+        return self._core.append(event, page, given, ts, False, durable, False)
 
     def set_state(self, state: str, on: bool, *, ts: int | None = None) -> int:
         """Record that a declared state is on or off from now; returns the event's sequence number."""
-        return self._core.append("app_state", state, None, ts, on)
+        return self._core.append("app_state", state, None, ts, on, False, False)
 
     def read(self, from_seq: int = 0, limit: int = -1) -> Iterator[Event]:
         """Events with seq >= from_seq, oldest first, at most ``limit`` of them (-1: all)."""
@@ -142,12 +229,67 @@ class EventLog:
         self._core.sync()
 
     def cursor(self, reader: str) -> int:
-        """How far the named reader has come (0: never read)."""
+        """How far the named reader has come (0: never read).
+
+        Raises:
+            ResourceError: its place was lost; set it, or acknowledge the loss.
+        """
         return self._core.cursor(reader)
 
     def set_cursor(self, reader: str, seq: int) -> None:
-        """Remember durably that ``reader`` has handled every event up to ``seq``."""
+        """Remember durably that ``reader`` has handled every event up to ``seq``, the newest at most.
+
+        Two copies are written and synced, which takes milliseconds: set it once for many events.
+        """
         self._core.set_cursor(reader, seq)
+
+    def lower(self, event: str, field: str, to: Sensitivity) -> None:
+        """Lower the label of a field for events that are recorded from now on; those there keep theirs.
+
+        Declare the lower label in the program's catalogue as well, which would raise it again at the next
+        open.
+
+        Raises:
+            ArgumentError: an unknown event or field, or a label above the present one.
+        """
+        self._core.lower(event, field, int(to))
+
+    def acknowledge_state_loss(self, spent: Mapping[str, float] | None = None) -> None:
+        """Go on after both copies of the log's state were lost (``report.state_lost``).
+
+        Until then nothing can be spent from privacy accounts, and places of readers are errors.
+
+        Args:
+            spent: epsilon that each account is known to have spent; accounts not named start at 0.
+
+        Raises:
+            ArgumentError: nothing was lost, or an amount is negative.
+        """
+        self._core.acknowledge_state_loss(dict(spent or {}))
+
+    def acknowledge(self, losses: Sequence[Loss]) -> None:
+        """Stop reporting these losses (of ``report.losses``); those noticed since then stay."""
+        self._core.acknowledge([astuple(loss) for loss in losses])
+
+    def erase(
+        self,
+        *,
+        event: str | None = None,
+        page: str | None = None,
+        field: str | None = None,
+        value: Value | None = None,
+    ) -> int:
+        """Remove events for good and durably, from segments and journal; returns how many.
+
+        Everything that is named must hold. One person's events: ``erase(field="user", value="ann")``; a
+        page's: ``erase(page="health")``; all that carry a field: ``erase(field="address")``. Their sequence
+        numbers are not given out again. Copies that ``record`` made, features that have left and blocks of
+        the disk that the file system has freed are beyond it.
+
+        Raises:
+            ArgumentError: a name that is not declared, nothing named, or a value without its field.
+        """
+        return self._core.erase(event, page, field, value)
 
     @property
     def last_seq(self) -> int:
@@ -169,11 +311,15 @@ class EventLog:
     @property
     def report(self) -> LogReport:
         """What opening found and recording repaired."""
-        return LogReport(**self._core.report())
+        losses = tuple(Loss(*told) for told in self._core.losses())
+        lost = sum(loss.events for loss in losses if not loss.reader)
+        found = self._core.report()
+        found["lost"] = lost
+        return LogReport(**found, losses=losses)
 
     def close(self) -> None:
-        """Release the log; using it afterwards raises AttributeError."""
-        del self._core
+        """Release the log; using it afterwards raises ArgumentError."""
+        self._open = None
 
     def __enter__(self) -> EventLog:
         """Return self."""

@@ -18,6 +18,8 @@ from ..errors import ModelError
 from ._catalog import Catalog
 from ._log import EventLog
 
+_LATE = 32  # flag of an event that was late by the device's clock
+
 
 def _open(path: Path, mode: str) -> TextIO:
     """Text of a plain or gzipped file, for the caller to close."""
@@ -32,7 +34,10 @@ def record(log: EventLog, path: str | PathLike[str]) -> int:
     with _open(Path(path), "w") as out:
         out.write(json.dumps({"catalog": log.catalog.to_bytes().hex()}) + "\n")
         for e in log.read():
-            line: dict[str, Any] = {"event": e.event, "page": e.page, "ts": e.ts}
+            # The device's own times, from which the log makes the same event times again.
+            line: dict[str, Any] = {"event": e.event, "page": e.page, "ts": e.own_ts}
+            if e.flags & _LATE:
+                line["late"] = True
             if e.contents:
                 line["contents"] = e.contents
             if e.event == "app_state":
@@ -42,8 +47,10 @@ def record(log: EventLog, path: str | PathLike[str]) -> int:
     return count
 
 
-def replay_into(path: str | PathLike[str], directory: str | PathLike[str]) -> EventLog:
-    """Append a recording's events to a new log in ``directory``;
+def replay_into(
+    path: str | PathLike[str], directory: str | PathLike[str], *, key: bytes | None = None
+) -> EventLog:
+    """Append a recording's events to a new log in ``directory``, sealed with ``key`` if one is given;
     ModelError names the line that is no event.
     """
     log: EventLog | None = None
@@ -51,15 +58,16 @@ def replay_into(path: str | PathLike[str], directory: str | PathLike[str]) -> Ev
         try:
             line = json.loads(text)
             if log is None:
-                log = EventLog(directory, Catalog.from_bytes(bytes.fromhex(line["catalog"])), max_age_s=1e9)
+                catalog = Catalog.from_bytes(bytes.fromhex(line["catalog"]))
+                log = EventLog(directory, catalog, max_age_s=1e9, recorded_times=True, key=key)
             elif not _times_fit(line):
                 raise _no_event(
                     f"a line that is no event: its ts is {line['ts']!r}", f"{path}, line {number}"
                 )
-            elif line["event"] == "app_state":
-                log.set_state(line["page"], line["on"], ts=line["ts"])
             else:
-                log.append(line["event"], line["page"], line.get("contents"), ts=line["ts"])
+                contents, on = line.get("contents"), line["event"] == "app_state" and bool(line["on"])
+                late = bool(line.get("late", False))
+                log._core.append(line["event"], line["page"], contents, line["ts"], on, False, late)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
             why = str(e).partition("\n")[0]
             raise _no_event(f"a line that is no event: {why}", f"{path}, line {number}") from e

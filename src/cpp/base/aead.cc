@@ -1,0 +1,143 @@
+#include "base/aead.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+
+namespace walle::base {
+
+// The functions of OpenSSL 1.1 and 3 that are used, which are the same in both.
+struct Libcrypto {
+  void* (*context_new)() = nullptr;
+  void (*context_free)(void*) = nullptr;
+  const void* (*aes_256_gcm)() = nullptr;
+  int (*context_ctrl)(void*, int, int, void*) = nullptr;
+  int (*encrypt_init)(void*, const void*, void*, const unsigned char*, const unsigned char*) = nullptr;
+  int (*encrypt_update)(void*, unsigned char*, int*, const unsigned char*, int) = nullptr;
+  int (*encrypt_final)(void*, unsigned char*, int*) = nullptr;
+  int (*decrypt_init)(void*, const void*, void*, const unsigned char*, const unsigned char*) = nullptr;
+  int (*decrypt_update)(void*, unsigned char*, int*, const unsigned char*, int) = nullptr;
+  int (*decrypt_final)(void*, unsigned char*, int*) = nullptr;
+  int (*random_bytes)(unsigned char*, int) = nullptr;
+  bool whole = false;
+};
+
+namespace {
+constexpr int kGetTag = 0x10;  // EVP_CTRL_AEAD_GET_TAG and SET_TAG of <openssl/evp.h>, part of its ABI
+constexpr int kSetTag = 0x11;
+// The lengths are int; a file of a log is at most 2^28 bytes.
+constexpr size_t kMostBytes = size_t{1} << 30;
+
+template <class Function>
+bool find(void* library, const char* name, Function& out) {
+  out = reinterpret_cast<Function>(dlsym(library, name));
+  return out != nullptr;
+}
+
+Libcrypto load() {
+  Libcrypto c;
+  // Loaded for good: its own threads and atexit handlers do not outlive an unloading.
+  for (const char* name : {"libcrypto.so.3", "libcrypto.so.1.1", "libcrypto.3.dylib"}) {
+    void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!library) continue;
+    c.whole = find(library, "EVP_CIPHER_CTX_new", c.context_new) &&
+              find(library, "EVP_CIPHER_CTX_free", c.context_free) &&
+              find(library, "EVP_aes_256_gcm", c.aes_256_gcm) &&
+              find(library, "EVP_CIPHER_CTX_ctrl", c.context_ctrl) &&
+              find(library, "EVP_EncryptInit_ex", c.encrypt_init) &&
+              find(library, "EVP_EncryptUpdate", c.encrypt_update) &&
+              find(library, "EVP_EncryptFinal_ex", c.encrypt_final) &&
+              find(library, "EVP_DecryptInit_ex", c.decrypt_init) &&
+              find(library, "EVP_DecryptUpdate", c.decrypt_update) &&
+              find(library, "EVP_DecryptFinal_ex", c.decrypt_final) &&
+              find(library, "RAND_bytes", c.random_bytes);
+    if (c.whole) return c;
+  }
+  return c;
+}
+
+const Libcrypto& libcrypto() {
+  static const Libcrypto loaded = load();
+  return loaded;
+}
+
+const unsigned char* bytes_of(std::string_view text) {
+  return reinterpret_cast<const unsigned char*>(text.data());
+}
+unsigned char* bytes_of(std::string& text) { return reinterpret_cast<unsigned char*>(text.data()); }
+}  // namespace
+
+Result<std::shared_ptr<Aead>> Aead::open(std::string_view key) {
+  if (key.size() != kKeyBytes)
+    return argument_error("a key of " + std::to_string(key.size()) + " bytes", "32 bytes, for AES-256",
+                          "encryption at rest", "derive one of that size, or draw it with os.urandom(32)");
+  const Libcrypto& crypto = libcrypto();
+  if (!crypto.whole)
+    return resource_error("no libcrypto.so.3 or libcrypto.so.1.1", "OpenSSL's libcrypto",
+                          "encryption at rest",
+                          "install OpenSSL (Debian: libssl3), or open the log without a key");
+  std::shared_ptr<Aead> made(new Aead(crypto, key));
+  if (!made->sealing_ || !made->unsealing_)
+    return internal_error("libcrypto refused AES-256-GCM", "encryption at rest");
+  return made;
+}
+
+// The key's schedule is computed once: a call then sets the nonce alone.
+Aead::Aead(const Libcrypto& crypto, std::string_view key)
+    : crypto_(crypto), sealing_(crypto.context_new()), unsealing_(crypto.context_new()) {
+  std::ranges::copy(key, key_.begin());
+  const bool ready =
+      sealing_ && unsealing_ &&
+      crypto_.encrypt_init(sealing_, crypto_.aes_256_gcm(), nullptr, key_.data(), nullptr) == 1 &&
+      crypto_.decrypt_init(unsealing_, crypto_.aes_256_gcm(), nullptr, key_.data(), nullptr) == 1;
+  if (ready) return;
+  crypto_.context_free(sealing_);
+  sealing_ = nullptr;
+}
+
+Aead::~Aead() {
+  crypto_.context_free(sealing_);
+  crypto_.context_free(unsealing_);
+  // Through a volatile, or the compiler leaves out what nobody reads.
+  volatile unsigned char* key = key_.data();
+  for (size_t i = 0; i < key_.size(); ++i) key[i] = 0;
+}
+
+Result<std::string> Aead::seal(std::string_view plain, std::string_view bound) {
+  const Error failed = internal_error("libcrypto could not seal " + std::to_string(plain.size()) + " bytes",
+                                      "encryption at rest");
+  if (plain.size() > kMostBytes) return failed;
+  const std::lock_guard lock(lock_);
+  std::string out(kSealBytes + plain.size(), '\0');
+  unsigned char* nonce = bytes_of(out);
+  unsigned char* hidden = nonce + kNonceBytes;
+  int size = 0;
+  const bool done =
+      crypto_.random_bytes(nonce, kNonceBytes) == 1 &&
+      crypto_.encrypt_init(sealing_, nullptr, nullptr, nullptr, nonce) == 1 &&
+      crypto_.encrypt_update(sealing_, nullptr, &size, bytes_of(bound), static_cast<int>(bound.size())) ==
+          1 &&
+      crypto_.encrypt_update(sealing_, hidden, &size, bytes_of(plain), static_cast<int>(plain.size())) == 1 &&
+      crypto_.encrypt_final(sealing_, hidden + plain.size(), &size) == 1 &&
+      crypto_.context_ctrl(sealing_, kGetTag, kTagBytes, hidden + plain.size()) == 1;
+  if (!done) return failed;
+  return out;
+}
+
+bool Aead::unseal(std::string_view sealed, std::string_view bound, std::string& plain) {
+  if (sealed.size() < kSealBytes || sealed.size() > kMostBytes) return false;
+  const std::lock_guard lock(lock_);
+  const size_t size = sealed.size() - kSealBytes;
+  const unsigned char* hidden = bytes_of(sealed) + kNonceBytes;
+  std::string tag(sealed.substr(kNonceBytes + size));
+  plain.resize(size);
+  int written = 0;
+  return crypto_.decrypt_init(unsealing_, nullptr, nullptr, nullptr, bytes_of(sealed)) == 1 &&
+         crypto_.decrypt_update(unsealing_, nullptr, &written, bytes_of(bound),
+                                static_cast<int>(bound.size())) == 1 &&
+         crypto_.decrypt_update(unsealing_, bytes_of(plain), &written, hidden, static_cast<int>(size)) == 1 &&
+         crypto_.context_ctrl(unsealing_, kSetTag, kTagBytes, tag.data()) == 1 &&
+         crypto_.decrypt_final(unsealing_, bytes_of(plain) + size, &written) == 1;
+}
+
+}  // namespace walle::base

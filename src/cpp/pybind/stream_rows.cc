@@ -1,0 +1,59 @@
+// _core.stream.Rows: rows with where they come from, which Python can hold and not make.
+#include "pybind/stream_batch.h"
+#include "stream/operators/traced_batch.h"
+
+namespace walle::pybind {
+
+using namespace walle::stream;
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+TracedBatch given(const py::dict& columns, const Labels& labels) {
+  return TracedBatch::given(batch_of(columns, labels));
+}
+
+TracedBatch supposed(const std::map<std::string, int>& labels) {
+  TracedBatch::LabelsByName out;
+  for (const auto& [name, label] : labels) out[name] = enum_of(label, Sensitivity::secret, "sensitivity");
+  return TracedBatch::supposed(out);
+}
+
+TracedBatch of_log(EventLog& log, const Names& fields, uint64_t from_seq, int64_t limit) {
+  return unwrap(TracedBatch::of_log(log, fields, from_seq, limit));
+}
+
+}  // namespace
+
+void bind_stream_rows(py::module_& m) {
+  py::class_<TracedBatch>(m, "Rows", "Rows of known origin; nobody can change them.")
+      .def(py::init<>())
+      .def_static("given", given, py::arg("columns"), py::arg("labels"),
+                  "Rows by hand: personal at least, one event each.")
+      .def_static("supposed", supposed, py::arg("labels"), "Columns without rows, labelled as told.")
+      .def_static("of_log", of_log, py::arg("log"), py::arg("fields"), py::arg("from_seq"), py::arg("limit"))
+      .def(
+          "confirmed",
+          [](const TracedBatch& rows, const py::dict& columns, const Labels& labels) {
+            return rows.confirmed(batch_of(columns, labels));
+          },
+          py::arg("columns"), py::arg("labels"), "These rows if they are unchanged, else rows by hand.")
+      .def(
+          "followed_by",
+          [](const TracedBatch& rows, const TracedBatch& behind) { return unwrap(rows.followed_by(behind)); },
+          py::arg("behind"))
+      .def(
+          "columns", [](const TracedBatch& rows) { return columns_of(rows.rows()); },
+          "({\"ts\": ..., name: ...}, {name: (sensitivity, path)}, events behind each row).")
+      .def("by_hand", [](const TracedBatch& rows) { return rows.origin() == TracedBatch::Origin::given; })
+      .def("__len__", [](const TracedBatch& rows) { return rows.rows().rows(); });
+  m.def(
+      "as_of_join",
+      [](const TracedBatch& left, const TracedBatch& right, const Names& keys, int64_t within_us) {
+        return unwrap(TracedBatch::joined(left, right, keys, within_us));
+      },
+      py::arg("left"), py::arg("right"), py::arg("keys"), py::arg("within_us"));
+}
+
+}  // namespace walle::pybind

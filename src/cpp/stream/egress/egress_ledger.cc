@@ -1,0 +1,248 @@
+#include "stream/egress/egress_ledger.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "stream/egress/spent_days.h"
+
+namespace walle::stream {
+
+namespace {
+using Changes = store::StateFile::Changes;
+using Found = store::StateFile::Found;
+
+// Of the ledger's journal. A send takes 44 bytes and its two names: about 12,000 of them.
+constexpr size_t kLedgerBytes = 1 << 20;
+
+constexpr const char* kLedgerFile = "/ledger.walj";
+constexpr const char* kStateFile = "/egress.wals";
+constexpr const char* kOldLedgerFile = "/egress.walj";  // of before there were counters
+
+const std::string kPolicy = "policy/";
+const std::string kConsent = "consent/";
+constexpr const char* kEntry = "entry";    // the newest send: its number in the journal, and its record
+constexpr const char* kClosed = "closed";  // the last day whose spent budgets are not known
+constexpr const char* kLost = "lost";
+constexpr const char* kLostEntries = "lost entries";
+
+Error refused(std::string given, std::string expected, std::string where, std::string next) {
+  return Error(base::ErrorGroup::task, {.given = std::move(given),
+                                        .expected = std::move(expected),
+                                        .where = std::move(where),
+                                        .next = std::move(next)});
+}
+}  // namespace
+
+Result<std::unique_ptr<EgressLedger>> EgressLedger::open(Env& env, const std::string& dir) {
+  WALLE_TRY(env.make_dirs(dir));
+  // First, because it holds the lock of the directory.
+  WALLE_ASSIGN(auto journal, store::Journal::open(env, dir + kLedgerFile, kLedgerBytes));
+  WALLE_ASSIGN(auto state, store::StateFile::open(env, dir + kStateFile));
+  const Found found = state->found();
+  auto ledger = std::unique_ptr<EgressLedger>(new EgressLedger(env, std::move(journal), std::move(state)));
+  const std::string old = dir + kOldLedgerFile;
+  const bool has_old = env.file_size(old) >= 0;
+  if (found == Found::nothing && has_old)
+    WALLE_TRY(ledger->migrate(old));
+  else if (found == Found::nothing || found == Found::lost)
+    WALLE_TRY(ledger->begin());
+  // Behind the state: a crash before it does the migration again.
+  if (has_old) WALLE_TRY(env.remove_file(old));
+  WALLE_TRY(ledger->read_journal());
+  WALLE_TRY(ledger->settle());
+  const LedgerReport report = ledger->report();
+  if (report.lost || report.lost_entries > 0)
+    base::log(base::LogLevel::warning,
+              "egress ledger '" + dir + "': " +
+                  (report.lost ? "the counters were lost and the gate is closed"
+                               : std::to_string(report.lost_entries) + " entries were lost") +
+                  "; acknowledge_loss() when this is known");
+  return ledger;
+}
+
+// A first start, or a loss: the journal has a record from the first start on.
+Status EgressLedger::begin() {
+  if (state_->found() == Found::lost || journal_->last_seq() > 0) return state_->apply({{kLost, ""}});
+  return state_->create();
+}
+
+// Sends were counted by reading the ledger, which is all there was.
+Status EgressLedger::migrate(const std::string& path) {
+  const bool whole_size =
+      env_.file_size(path) == static_cast<int64_t>(kLedgerBytes + store::kJournalHeaderBytes);
+  WALLE_ASSIGN(const auto old, store::Journal::open(env_, path, kLedgerBytes));
+  Changes changes;
+  Status status;
+  // What a migration that was cut off has copied is there already, in order and from the first one on.
+  uint64_t copied = journal_->last_seq();
+  old->read(0, [&](uint64_t, std::span<const std::byte> bytes) {
+    const std::string_view record = base::as_text(bytes);
+    const auto entry = read_entry(record);
+    if (copied > 0)
+      --copied;
+    else
+      status = append(record);
+    if (!entry || !status.ok()) return status.ok();
+    const std::string key = SpentDays::key(entry->task, entry->feature);
+    const auto before = changes.find(key);
+    SpentDays days(before == changes.end() ? std::nullopt : before->second);
+    days.add(*entry);
+    changes[key] = days.bytes();
+    return true;
+  });
+  WALLE_TRY(std::move(status));
+  // A ledger that has lost entries does not know what was spent: today counts as spent.
+  const uint64_t lost = old->recovery().lost;
+  if (lost > 0 || !whole_size) changes[kClosed] = store::put_number(day_of(env_.wall_us()));
+  if (lost > 0) changes[kLostEntries] = store::put_number(lost);
+  WALLE_TRY(journal_->sync());
+  return changes.empty() ? state_->create() : state_->apply(changes);
+}
+
+Status EgressLedger::read_journal() {
+  journal_->read(0, [&](uint64_t seq, std::span<const std::byte> bytes) {
+    // An entry that does not parse comes from a newer version; it must not keep the device from sending, and
+    // the journal has checked its bytes. One without names tells only that there was a ledger.
+    auto entry = read_entry(base::as_text(bytes));
+    if (entry && !entry->task.empty()) entries_.emplace_back(seq, std::move(*entry));
+    return true;
+  });
+  if (journal_->last_seq() > 0) return {};
+  // So that a state which is missing later is known to have been there.
+  WALLE_TRY(append(pack_entry({.ts = env_.wall_us()})));
+  return journal_->sync();
+}
+
+// The newest send is in both files: what the journal lacks of it was cut off by a crash, and what it lacks
+// besides is lost.
+Status EgressLedger::settle() {
+  uint64_t lost = journal_->recovery().lost;
+  const std::optional<std::string> kept = state_->get(kEntry);
+  base::ByteReader in(kept ? std::string_view(*kept) : std::string_view());
+  const auto seq = in.get<uint64_t>();
+  const std::string_view record = in.rest();
+  const auto entry = read_entry(record);
+  const bool believable = kept && entry && seq > 0 && seq < store::kMaxSeq - 1;
+  const bool there = std::ranges::any_of(entries_, [&](const auto& e) { return e.first == seq; });
+  Changes changes;
+  if (believable && !there) {
+    if (journal_->last_seq() >= seq) lost -= std::min<uint64_t>(lost, 1);  // it is not: here it is
+    if (journal_->last_seq() + 1 < seq) {
+      lost += seq - 1 - journal_->last_seq();
+      journal_->skip_to(seq);
+    }
+  }
+  // Before the journal is mended, which would be all there is to tell of the loss.
+  if (lost > 0)
+    changes[kLostEntries] = store::put_number(state_->number<uint64_t>(kLostEntries).value_or(0) + lost);
+  if (!changes.empty()) WALLE_TRY(state_->apply(changes));
+  if (!believable || there) return {};
+  WALLE_TRY(append(record));
+  WALLE_TRY(journal_->sync());
+  entries_.emplace_back(journal_->last_seq(), *entry);
+  base::ByteWriter newest;
+  newest.put(journal_->last_seq());
+  newest.put_bytes(record);
+  return state_->apply({{kEntry, newest.take()}});
+}
+
+Status EgressLedger::append(std::string_view record) {
+  const auto bytes = std::as_bytes(std::span(record));
+  auto seq = journal_->append(bytes);
+  if (seq.ok()) return {};
+  // Full: the oldest quarter makes room. Budgets do not hang on it.
+  WALLE_TRY(journal_->release(journal_->first_seq() + (journal_->last_seq() - journal_->first_seq()) / 4));
+  while (!entries_.empty() && entries_.front().first < journal_->first_seq()) entries_.pop_front();
+  return journal_->append(bytes).status();
+}
+
+Spent EgressLedger::spent(const std::string& task, const std::string& feature, int64_t day) const {
+  return SpentDays(state_->get(SpentDays::key(task, feature))).since(day);
+}
+
+bool EgressLedger::closed(int64_t day) const {
+  const auto last = state_->number<int64_t>(kClosed);
+  return last && day <= *last;
+}
+
+Status EgressLedger::record(const LedgerEntry& e) {
+  const std::string record = pack_entry(e);
+  if (record.size() > journal_->max_payload())
+    return argument_error("names of " + std::to_string(e.task.size() + e.feature.size()) + " bytes",
+                          "names that a ledger can hold", "egress ledger", "choose shorter names");
+  base::ByteWriter newest;
+  newest.put(journal_->last_seq() + 1);
+  newest.put_bytes(record);
+  const std::string key = SpentDays::key(e.task, e.feature);
+  SpentDays days(state_->get(key));
+  days.add(e);
+  WALLE_TRY(state_->apply({{key, days.bytes()}, {kEntry, newest.take()}}));
+  WALLE_TRY(append(record));
+  WALLE_TRY(journal_->sync());
+  entries_.emplace_back(journal_->last_seq(), e);
+  return {};
+}
+
+std::vector<LedgerEntry> EgressLedger::entries() const {
+  std::vector<LedgerEntry> out;
+  for (const auto& [seq, entry] : entries_) out.push_back(entry);
+  return out;
+}
+
+Status EgressLedger::accept_policy(const std::string& task, uint64_t number, std::string_view policy) {
+  const std::string where = "egress policy of task '" + task + "'";
+  if (report().lost)
+    return refused("a policy", "a ledger that knows the newest one", where,
+                   "acknowledge the loss first (acknowledge_loss)");
+  const uint64_t hash = base::Hasher().text(policy).finish();
+  base::ByteWriter now;
+  now.put(number);
+  now.put(hash);
+  const std::optional<std::string> kept = state_->get(kPolicy + task);
+  base::ByteReader in(kept ? std::string_view(*kept) : std::string_view());
+  const auto newest = in.get<uint64_t>();
+  if (kept && number < newest)
+    return refused("policy number " + std::to_string(number), "at least " + std::to_string(newest), where,
+                   "fetch the task's current configuration");
+  if (kept && number == newest && *kept != now.written())
+    return refused("another policy of number " + std::to_string(number), "a number above it", where,
+                   "sign every new policy with a higher counter");
+  return state_->apply({{kPolicy + task, now.take()}});
+}
+
+Status EgressLedger::set_consents(const std::vector<std::string>& consents) {
+  Changes changes;
+  for (const std::string& key : state_->keys(kConsent)) changes[key] = std::nullopt;
+  for (const std::string& consent : consents) changes[kConsent + consent] = "";
+  return state_->apply(changes);
+}
+
+bool EgressLedger::consented(const std::string& consent) const {
+  return state_->get(kConsent + consent).has_value();
+}
+
+std::vector<std::string> EgressLedger::consents() const {
+  std::vector<std::string> out = state_->keys(kConsent);
+  for (std::string& name : out) name.erase(0, kConsent.size());
+  return out;
+}
+
+LedgerReport EgressLedger::report() const {
+  return {.lost = state_->get(kLost).has_value(),
+          .lost_entries = state_->number<uint64_t>(kLostEntries).value_or(0),
+          .mended = state_->found() == Found::mended};
+}
+
+Status EgressLedger::acknowledge_loss(int64_t now) {
+  Changes changes{{kLostEntries, std::nullopt}};
+  if (report().lost) {
+    changes[kLost] = std::nullopt;
+    const int64_t before = state_->number<int64_t>(kClosed).value_or(0);
+    changes[kClosed] = store::put_number(std::max(before, day_of(now)));
+  }
+  return state_->apply(changes);
+}
+
+}  // namespace walle::stream

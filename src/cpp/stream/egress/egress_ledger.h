@@ -1,0 +1,64 @@
+// What has left the device, how much of each day's budget is spent, and what a gate must not forget beside
+// it: the newest policy of each task and the consents. Fails closed.
+//
+// The ledger is a journal of sends, which forgets the oldest when it is full. Budgets are counted apart from
+// it, in a state file of two copies (store/state_file.h), so that neither its size nor damage to it gives
+// any back. One send is one durable step: counters and entry are written together, then the entry goes into
+// the journal, which the next open does where a crash came between.
+//
+// State that was there and is gone closes the gate until somebody acknowledges it, and the budgets of that
+// day with it. docs/reference/formats/egress.md. One thread.
+#pragma once
+
+#include <deque>
+
+#include "store/journal.h"
+#include "store/state_file.h"
+#include "stream/egress/spent_days.h"
+
+namespace walle::stream {
+
+struct LedgerReport {
+  bool lost = false;          // counters, newest policies and consents are gone: the gate is closed
+  uint64_t lost_entries = 0;  // sends that the journal no longer knows; their budget stays spent
+  bool mended = false;        // one of two copies was damaged or missing at the open
+};
+
+class EgressLedger {
+ public:
+  static Result<std::unique_ptr<EgressLedger>> open(Env& env, const std::string& dir);
+
+  // What a feature has sent on `day` (days since 1970, UTC) and, as far as the clock has been ahead, later.
+  Spent spent(const std::string& task, const std::string& feature, int64_t day) const;
+  // Whether what was spent on `day` is not known.
+  bool closed(int64_t day) const;
+  Status record(const LedgerEntry& entry);
+  std::vector<LedgerEntry> entries() const;
+
+  // Keeps `number` as the task's newest; an error when a newer one, or another policy of this number, was
+  // there.
+  Status accept_policy(const std::string& task, uint64_t number, std::string_view policy);
+  Status set_consents(const std::vector<std::string>& consents);
+  bool consented(const std::string& consent) const;
+  std::vector<std::string> consents() const;
+
+  LedgerReport report() const;
+  // The gate opens again; budgets of the day of `now` stay spent after a loss of counters.
+  Status acknowledge_loss(int64_t now);
+
+ private:
+  EgressLedger(Env& env, std::unique_ptr<store::Journal> journal, std::unique_ptr<store::StateFile> state)
+      : env_(env), journal_(std::move(journal)), state_(std::move(state)) {}
+  Status begin();
+  Status migrate(const std::string& path);
+  Status read_journal();
+  Status settle();
+  Status append(std::string_view record);
+
+  Env& env_;
+  std::unique_ptr<store::Journal> journal_;
+  std::unique_ptr<store::StateFile> state_;
+  std::deque<std::pair<uint64_t, LedgerEntry>> entries_;  // with their numbers in the journal
+};
+
+}  // namespace walle::stream

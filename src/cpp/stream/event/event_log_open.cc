@@ -1,0 +1,250 @@
+// Opening a log, to write or to read, and closing it. What is found damaged or missing is written down as
+// lost before anything is mended, so that no crash makes it forgotten.
+#include <algorithm>
+
+#include "base/log.h"
+#include "stream/event/event_log.h"
+
+namespace walle::stream {
+
+namespace {
+constexpr const char* kIndexFile = "/index.sqlite";
+constexpr const char* kStockFile = "/stock.wals";
+constexpr const char* kStockKind = "STCK";
+// How often the thread looks: half of the time after which a sync is due.
+constexpr int64_t kLooksPerSync = 2;
+
+std::string told(const Loss& loss) {
+  return std::to_string(loss.events) + " events between " + std::to_string(loss.first) + " and " +
+         std::to_string(loss.last) + " are lost" + (loss.exact ? "" : " at most") + ": " + loss.cause;
+}
+
+// What an open had to mend is told even to those who never ask report().
+void log_report(const std::string& dir, const LogReport& report, const LogStock& stock) {
+  const std::string where = "event log '" + dir + "': ";
+  if (report.journal.lost)
+    base::log(base::LogLevel::warning, where + std::to_string(report.journal.lost) +
+                                           " events lost behind damage at byte " +
+                                           std::to_string(report.journal.damage_offset) + " of the journal");
+  if (report.damaged_segments)
+    base::log(base::LogLevel::warning, where + std::to_string(report.damaged_segments) +
+                                           " segments do not read and were set aside as .damaged");
+  for (const Loss& loss : stock.losses)
+    if (loss.reader.empty() && !(loss.kind == LossKind::journal && report.journal.lost))
+      base::log(base::LogLevel::warning, where + told(loss));
+  if (report.index_rebuilt)
+    base::log(base::LogLevel::info, where + "the index was rebuilt from the segments");
+}
+}  // namespace
+
+Result<std::unique_ptr<EventLog>> EventLog::open(Env& env, const std::string& dir, Catalog catalog,
+                                                 EventLogOptions options) {
+  base::watch_for_forks();
+  std::unique_ptr<store::SealedEnv> sealed;
+  if (!options.key.empty()) {
+    WALLE_ASSIGN(auto aead, base::Aead::open(options.key));
+    sealed = std::make_unique<store::SealedEnv>(env, std::move(aead));
+    options.key.clear();
+  }
+  auto log =
+      std::unique_ptr<EventLog>(new EventLog(env, std::move(sealed), dir, std::move(catalog), options));
+  if (options.read_only) {
+    WALLE_TRY(log->open_to_read());
+  } else {
+    WALLE_TRY(env.make_dirs(dir));
+    WALLE_TRY(log->open_to_write());
+  }
+  log_report(dir, log->report_, log->stock_);
+  return log;
+}
+
+// Before anything is read: with another key every file would look damaged.
+Status EventLog::check_own_key() {
+  auto files = env_.list_files(dir_);
+  // A folder that is not there has no key, and is told of in other words.
+  if (!files.ok() && options_.read_only) return {};
+  if (!files.ok()) return files.take_error();
+  const bool empty = std::ranges::none_of(*files, [](const std::string& f) {
+    return f.starts_with("catalog.walc") || f.starts_with(kStockFile + 1) || parse_segment_name(f);
+  });
+  return store::check_key(below_, dir_, sealed_ ? &sealed_->aead() : nullptr, !options_.read_only, empty);
+}
+
+Status EventLog::open_to_read() {
+  WALLE_TRY(check_own_key());
+  const auto file = CatalogFile::open(env_, dir_);
+  if (!file.ok()) return file.error();
+  if (!file->stored())
+    return argument_error("folder '" + dir_ + "' without an event log", "the folder of an event log",
+                          "read_only", "check the path, or open it for writing to begin a log");
+  WALLE_TRY(look_anew());
+  WALLE_ASSIGN(state_, LogState::open(env_, dir_,
+                                      {.catalog = !file->old_layout(),
+                                       .old_catalog = file->old_layout(),
+                                       .events = last_seq() > 0,
+                                       .old_index = index_path()},
+                                      true));
+  index_ = store::Index::open("");
+  report_.mended_copies += uint64_t{file->mended()} + uint64_t{state_->mended()};
+  report_.state_lost = state_->lost();
+  return {};
+}
+
+Status EventLog::open_to_write() {
+  // Under the journal's lock: what another process knows is not read before it has let go.
+  const store::JournalOwner owner{
+      .expected_first = [this]() -> Result<uint64_t> {
+        WALLE_TRY(check_own_key());
+        return load_stock();
+      },
+      .before_mending = [this](const store::JournalRecovery& found,
+                               size_t capacity) { return take_stock(found, capacity); }};
+  WALLE_ASSIGN(journal_, store::Journal::open(env_, journal_path(), options_.journal_bytes, owner));
+  report_.journal = journal_->recovery();
+  WALLE_TRY(open_state());
+  index_ = store::Index::open(index_path());
+  WALLE_TRY(settle_segments());
+  WALLE_TRY(finish_erasing());
+  WALLE_TRY(reserve_numbers());
+  WALLE_TRY(recover_sequencer());
+  synced_at_ = env_.steady_us();
+  opened_ = true;
+  if (!options_.maintenance_thread) return {};
+  const auto maintain_and_tell = [this] {
+    const Status s = maintain();
+    if (!s.ok()) base::log(base::LogLevel::warning, "event log '" + dir_ + "': " + s.error().message());
+  };
+  maintainer_ = std::make_unique<LogMaintainer>(maintain_and_tell,
+                                                std::max<int64_t>(options_.sync_us / kLooksPerSync, 1000));
+  return {};
+}
+
+Result<store::TwinFile> EventLog::open_stock_file() const {
+  return store::TwinFile::open(env_, dir_ + kStockFile, kStockKind);
+}
+
+// The number of the oldest event that must be in the journal.
+Result<uint64_t> EventLog::load_stock() {
+  WALLE_ASSIGN(stock_file_, open_stock_file());
+  const store::TwinFile::Found found = stock_file_->found();
+  auto stock = LogStock::parse(stock_file_->content());
+  const bool there = found == store::TwinFile::Found::whole || found == store::TwinFile::Found::mended;
+  stock_known_ = there && stock;
+  stock_ = stock_known_ ? std::move(*stock) : LogStock();
+  report_.mended_copies = found == store::TwinFile::Found::mended;
+  return stock_known_ ? stock_.compacted + 1 : 0;
+}
+
+Result<uint64_t> EventLog::take_stock(const store::JournalRecovery& found, size_t capacity) {
+  WALLE_ASSIGN(const std::vector<std::string> files, env_.list_files(dir_));
+  // A catalogue is written behind the first stock, and so are a journal's tail and segments.
+  const bool other = found.had_tail || std::ranges::any_of(files, [](const std::string& f) {
+                       return f.starts_with("catalog.walc") || parse_segment_name(f);
+                     });
+  const bool fresh = stock_file_->found() == store::TwinFile::Found::nothing && !other;
+  stock_known_ = stock_known_ || fresh;
+  WALLE_ASSIGN(found_, take_stock_of_segments(env_, dir_, stock_known_, stock_));
+  report_.damaged_segments = found_.damaged;
+  const uint64_t next = take_stock_of_journal(found, capacity, stock_known_, env_.wall_us(), stock_);
+  if (options_.read_only) return next;
+  if (stock_file_->found() == store::TwinFile::Found::damaged) WALLE_TRY(stock_file_->set_aside());
+  for (const std::string& file : files)
+    if (file.ends_with(".wseg.new")) found_.removed.push_back(file);  // a crash left it
+  const std::string now = stock_.serialize();
+  if (now != stock_file_->content() || fresh) WALLE_TRY(stock_file_->write(now));
+  (void)stock_file_->mend().ok();  // the other copy serves where the disk is full
+  return next;
+}
+
+// What must outlive damage to any one file, each in two copies: the catalogue, and the state beside it. The
+// journal's lock is held: nobody else changes them.
+Status EventLog::open_state() {
+  WALLE_ASSIGN(CatalogFile file, CatalogFile::open(env_, dir_));
+  const bool events = journal_->last_seq() > 0 || !stock_.segments.empty();
+  if (file.stored()) {
+    WALLE_ASSIGN(catalog_, extended_catalog(*file.stored(), catalog_));
+  } else if (events) {
+    return model_error("events without a catalogue", "catalog.walc or catalog.walc.twin beside them",
+                       "event log '" + dir_ + "'", "restore one of the two files, or move the log away");
+  }
+  // The state before the catalogue: one that is missing beside a catalogue of this layout was removed.
+  WALLE_ASSIGN(state_, LogState::open(env_, dir_,
+                                      {.catalog = file.stored() && !file.old_layout(),
+                                       .old_catalog = file.old_layout(),
+                                       .events = events,
+                                       .old_index = index_path()}));
+  report_.mended_copies += uint64_t{file.mended()} + uint64_t{state_->mended()};
+  report_.state_lost = state_->lost();
+  catalog_file_ = std::move(file);
+  // Before the first append: a record whose event the catalogue on disk does not know could not be read
+  // again.
+  return catalog_file_->store(catalog_);
+}
+
+// SQLite opens files itself, past the Env: under a test's file system there is no index.
+std::string EventLog::index_path() const { return &env_ == &Env::system() ? dir_ + kIndexFile : ""; }
+
+// What was to be done with files once their loss is written down. A segment whose events the journal still
+// holds was written just before a crash: the journal lets them go now.
+Status EventLog::settle_segments() {
+  for (const std::string& name : found_.aside) {
+    // Kept, not deleted: somebody may want to look, and retention counts only what reads.
+    WALLE_ASSIGN(const std::string bytes, env_.read_file(dir_ + "/" + name));
+    WALLE_TRY(env_.replace_file(dir_ + "/" + name + ".damaged", bytes));
+    WALLE_TRY(env_.remove_file(dir_ + "/" + name));
+  }
+  for (const std::string& name : found_.removed) WALLE_TRY(env_.remove_file(dir_ + "/" + name));
+  std::vector<store::SegmentEntry> entries;
+  for (const LogSegment& s : stock_.segments) entries.push_back(s.entry());
+  index_->settle(entries);
+  report_.index_rebuilt = index_->rebuilt();
+  const uint64_t last = stock_.segments.empty() ? 0 : stock_.segments.back().last_seq;
+  stock_.compacted = std::max(stock_.compacted, last);
+  return journal_->first_seq() <= stock_.compacted ? journal_->release(stock_.compacted) : Status();
+}
+
+// From here on, numbers up to `reserved` may be given out, and the log is not closed: both are on the disk
+// before the first append.
+Status EventLog::reserve_numbers() {
+  const uint64_t room = journal_->capacity() - journal_->used();
+  stock_.closed = false;
+  stock_.reserved = std::max(stock_.reserved, last_seq() + room / kLeastFrame);
+  return store_stock();
+}
+
+Status EventLog::recover_sequencer() {
+  // The newest segment and the journal suffice: time and session are those of the newest event, and open
+  // pages are not recovered.
+  uint64_t from = 0;
+  for (const LogSegment& s : stock_.segments) {
+    if (s.rows > 0) from = s.first_seq;
+    sequencer_.not_before(s.max_ts);
+  }
+  WALLE_TRY(read(from, [&](const Event& e) {
+    sequencer_.recover(e);
+    return true;
+  }));
+  sequencer_.process_started();
+  return {};
+}
+
+// The newest number is known exactly from now on, should the journal be gone at the next open.
+void EventLog::close() {
+  stock_.closed = true;
+  stock_.newest = last_seq();
+  // Where it cannot be written, the next open knows a bound instead.
+  (void)store_stock().ok();
+}
+
+EventLog::~EventLog() {
+  if (!check_process().ok()) {
+    // A thread that is not here, and SQLite's locks, which are the parent's.
+    static_cast<void>(maintainer_.release());
+    static_cast<void>(index_.release());
+    return;
+  }
+  maintainer_.reset();
+  if (opened_) close();
+}
+
+}  // namespace walle::stream

@@ -1,0 +1,89 @@
+// Reading a log: segments, then frames, from the writer's own files or beside a writer.
+#include "stream/event/event_log.h"
+
+namespace walle::stream {
+
+Status EventLog::read(uint64_t from, const std::function<bool(const Event&)>& visit) {
+  WALLE_TRY(check_process());
+  // Held while visiting: compaction in another thread would move events from the journal to a segment behind
+  // the reader's back, who would then see them twice or not at all.
+  const std::lock_guard lock(files_);
+  if (options_.read_only) WALLE_TRY(look_anew());
+  bool more = true;
+  uint64_t next = from;
+  WALLE_TRY(read_segments(from, next, [&](const Event& e) { return more = visit(e); }));
+  if (!more) return {};
+  return read_frames(next, [&](const Event& e, size_t) { return visit(e); });
+}
+
+// `next` becomes the number that frames go on with.
+Status EventLog::read_segments(uint64_t from, uint64_t& next,
+                               const std::function<bool(const Event&)>& visit) {
+  bool more = true;
+  for (const LogSegment& entry : stock_.segments) {
+    if (entry.last_seq < from) continue;
+    if (!more) break;
+    auto bytes = env_.read_file(dir_ + "/" + entry.file);
+    if (!bytes.ok()) return bytes.take_error();
+    WALLE_ASSIGN(const store::Segment segment, store::decode_segment(*bytes));
+    WALLE_TRY(read_event_segment(segment, catalog_, [&](const Event& e) {
+      if (e.seq < from) return true;
+      return more = visit(e);
+    }));
+    // Segments and journal may overlap after a crash, and no event comes twice.
+    next = std::max(next, entry.last_seq + 1);
+  }
+  return {};
+}
+
+// Events of the journal from `from` on until `visit(event, bytes of its record)` returns false.
+Status EventLog::read_frames(uint64_t from,
+                             const std::function<bool(const Event&, size_t bytes)>& visit) const {
+  Status status;
+  std::vector<Value> values;
+  std::string plain;
+  const auto frame = [&](uint64_t seq, std::span<const std::byte> bytes) {
+    if (sealed_ && !sealed_->aead().unseal(base::as_text(bytes), store::put_number(seq), plain)) {
+      status = model_error("a record that was not sealed with this log's key", "a record of this log",
+                           "event " + std::to_string(seq), "read the log with the key it was written with");
+      return false;
+    }
+    auto e = read_record(sealed_ ? std::as_bytes(std::span(plain)) : bytes, catalog_, values);
+    if (!e.ok()) {
+      status = e.take_error();
+      return false;
+    }
+    e->seq = seq;
+    return visit(*e, bytes.size());
+  };
+  journal_ ? journal_->read(from, frame) : copy_.read(from, frame);
+  return status;
+}
+
+// What is there now, for a log that only reads. The stock, then the journal, and the stock again: where it is
+// the same, what has left the journal is in segments that it names. Segments are looked into when their list
+// has changed, once in thousands of events.
+Status EventLog::look_anew() {
+  constexpr int kAttempts = 8;
+  for (int i = 0; i < kAttempts; ++i) {
+    const std::string before = stock_file_ ? stock_file_->content() : "";
+    const bool first = !stock_file_;
+    WALLE_ASSIGN(store::TwinFile now, open_stock_file());
+    const bool changed = first || now.content() != before;
+    uint64_t expected = stock_.compacted + 1;
+    if (changed) {
+      WALLE_ASSIGN(expected, load_stock());
+    }
+    WALLE_ASSIGN(copy_, store::JournalCopy::read(env_, journal_path(), expected));
+    WALLE_ASSIGN(const CatalogFile catalog, CatalogFile::open(env_, dir_));
+    if (catalog.stored()) catalog_ = *catalog.stored();
+    if (changed) WALLE_TRY(take_stock(copy_.recovery(), copy_.capacity()).status());
+    WALLE_ASSIGN(const store::TwinFile after, open_stock_file());
+    if (after.content() == stock_file_->content()) break;
+    stock_file_.reset();  // the writer has moved on: once more from the beginning
+  }
+  report_.journal = copy_.recovery();
+  return {};
+}
+
+}  // namespace walle::stream

@@ -1,0 +1,102 @@
+#include "stream/operators/traced_batch.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "stream/operators/batch_rows.h"
+
+namespace walle::stream {
+
+namespace {
+// By bits: a NaN is the same NaN.
+bool same_cell(const Cell& a, const Cell& b) {
+  if (a.index() != b.index()) return false;
+  if (const auto* x = std::get_if<double>(&a)) return std::memcmp(x, std::get_if<double>(&b), sizeof *x) == 0;
+  if (const auto* x = std::get_if<Floats>(&a)) {
+    const Floats& y = *std::get_if<Floats>(&b);
+    return x->size() == y.size() && std::memcmp(x->data(), y.data(), x->size() * sizeof(float)) == 0;
+  }
+  return a == b;
+}
+
+bool same_cells(const Column& a, const Column& b) {
+  return a.name == b.name && std::ranges::equal(a.cells, b.cells, same_cell);
+}
+
+bool same_rows(const Batch& a, const Batch& b) {
+  return a.ts == b.ts && std::ranges::equal(a.columns, b.columns, same_cells);
+}
+}  // namespace
+
+TracedBatch TracedBatch::given(Batch rows) {
+  for (Column& c : rows.columns) c.sensitivity = std::max(c.sensitivity, Sensitivity::personal);
+  rows.support.clear();
+  return TracedBatch(std::move(rows), Origin::given);
+}
+
+TracedBatch TracedBatch::supposed(const LabelsByName& labels) {
+  Batch rows;
+  for (const auto& [name, label] : labels) rows.columns.push_back({.name = name, .sensitivity = label});
+  return TracedBatch(std::move(rows), Origin::given);
+}
+
+Result<TracedBatch> TracedBatch::push(Operator& op, const TracedBatch& in) {
+  const bool known = std::ranges::all_of(in.rows().columns, [&](const Column& c) {
+    return op.raised_label(c.name, c.sensitivity) == c.sensitivity;
+  });
+  Batch raised;
+  if (!known) {
+    raised = in.rows();
+    for (Column& c : raised.columns) c.sensitivity = op.raised_label(c.name, c.sensitivity);
+  }
+  const Batch& rows = known ? in.rows() : raised;
+  // Rows that somebody supposes are none.
+  if (rows.rows() > 0) op.remember_labels(rows);
+  WALLE_ASSIGN(Batch made, op.push(rows));
+  return TracedBatch(std::move(made), Origin::graph);
+}
+
+Result<TracedBatch> TracedBatch::finish(Operator& op) {
+  WALLE_ASSIGN(Batch made, op.finish());
+  return TracedBatch(std::move(made), Origin::graph);
+}
+
+Result<TracedBatch> TracedBatch::joined(const TracedBatch& left, const TracedBatch& right,
+                                        const std::vector<std::string>& keys, int64_t within_us) {
+  WALLE_ASSIGN(Batch made, as_of_join(left.rows(), right.rows(), keys, within_us));
+  return TracedBatch(std::move(made), Origin::graph);
+}
+
+Result<TracedBatch> TracedBatch::followed_by(const TracedBatch& behind) const {
+  const Batch& next = behind.rows();
+  if (rows().columns.empty() && rows().rows() == 0) return behind;
+  if (next.columns.empty() && next.rows() == 0) return *this;
+  Batch out = rows();
+  if (next.columns.size() != out.columns.size())
+    return argument_error(
+        std::to_string(next.columns.size()) + " columns behind " + std::to_string(out.columns.size()),
+        "the same columns", "batch", "append what one graph gave");
+  if (!out.support.empty() || !next.support.empty()) {
+    out.support.resize(out.rows(), 1);
+    for (size_t r = 0; r < next.rows(); ++r) out.support.push_back(next.support_of(r));
+  }
+  for (const Column& from : next.columns) {
+    WALLE_ASSIGN(const size_t at, column_of(out, from.name, "batch"));
+    Column& to = out.columns[at];
+    to.cells.insert(to.cells.end(), from.cells.begin(), from.cells.end());
+    to.sensitivity = std::max(to.sensitivity, from.sensitivity);
+    if (!from.path.empty()) to.path = from.path;
+  }
+  out.ts.insert(out.ts.end(), next.ts.begin(), next.ts.end());
+  return TracedBatch(std::move(out), std::min(origin_, behind.origin_));
+}
+
+TracedBatch TracedBatch::confirmed(const Batch& cells) const {
+  if (!same_rows(rows(), cells)) return given(cells);
+  Batch out = rows();
+  for (size_t c = 0; c < out.columns.size(); ++c)
+    out.columns[c].sensitivity = std::max(out.columns[c].sensitivity, cells.columns[c].sensitivity);
+  return TracedBatch(std::move(out), origin_);
+}
+
+}  // namespace walle::stream

@@ -1,0 +1,140 @@
+#include "store/twin_file.h"
+
+#include <gtest/gtest.h>
+
+#include "base/fault_env.h"
+
+namespace walle::store {
+namespace {
+
+using base::FaultEnv;
+using Found = TwinFile::Found;
+
+constexpr const char* kPath = "/file";
+constexpr const char* kTwin = "/file.twin";
+
+TwinFile opened(Env& env) {
+  auto file = TwinFile::open(env, kPath, "TEST");
+  EXPECT_TRUE(file.ok()) << file.error().message();
+  return std::move(*file);
+}
+
+void written(Env& env, std::string_view content) {
+  TwinFile file = opened(env);
+  const Status s = file.write(content);
+  ASSERT_TRUE(s.ok()) << s.error().message();
+}
+
+TEST(TwinFile, KeepsWhatWasWritten) {
+  FaultEnv env;
+  EXPECT_EQ(opened(env).found(), Found::nothing);
+  written(env, "one");
+  written(env, std::string("tw\0", 3));
+  env.lose_power();
+  TwinFile file = opened(env);
+  EXPECT_EQ(file.found(), Found::whole);
+  EXPECT_EQ(file.content(), std::string("tw\0", 3));
+  EXPECT_EQ(env.file(kPath), env.file(kTwin));
+}
+
+// What one copy becomes, the other serves, and nothing older: both hold every write.
+TEST(TwinFile, DamageToOneCopyTakesNothing) {
+  for (const char* damaged : {kPath, kTwin}) {
+    FaultEnv env;
+    written(env, "before");
+    written(env, "now");
+    const std::string good = env.file(damaged);
+    const auto check = [&](const std::string& what) {
+      TwinFile file = opened(env);
+      EXPECT_EQ(file.content(), "now") << what;
+      EXPECT_EQ(file.found(), Found::mended) << what;
+      ASSERT_TRUE(file.mend().ok());
+      EXPECT_EQ(env.file(damaged), good) << what;
+      EXPECT_EQ(opened(env).found(), Found::whole) << what;
+    };
+    for (size_t bit = 0; bit < 8 * good.size(); ++bit) {
+      env.file(damaged)[bit / 8] = static_cast<char>(good[bit / 8] ^ (1 << bit % 8));
+      check("bit " + std::to_string(bit));
+    }
+    for (size_t size = 0; size < good.size(); ++size) {
+      env.file(damaged) = good.substr(0, size);
+      check("size " + std::to_string(size));
+    }
+    env.file(damaged) = good + "x";
+    check("one byte more");
+    env.file(damaged) = std::string(good.size(), '\0');
+    check("zeros");
+    ASSERT_TRUE(env.remove_file(damaged).ok());
+    check("removed");
+  }
+}
+
+TEST(TwinFile, TellsNothingFromDamage) {
+  FaultEnv env;
+  written(env, "x");
+  env.file(kPath)[20] ^= 1;
+  env.file(kTwin)[20] ^= 1;
+  TwinFile file = opened(env);
+  EXPECT_EQ(file.found(), Found::damaged);
+  EXPECT_EQ(file.content(), "");
+  const std::string kept = env.file(kTwin);
+  ASSERT_TRUE(file.set_aside().ok());
+  EXPECT_EQ(env.file("/file.twin.damaged"), kept);
+  ASSERT_TRUE(file.write("y").ok());
+  EXPECT_EQ(opened(env).content(), "y");
+  ASSERT_TRUE(env.remove_file(kPath).ok());
+  ASSERT_TRUE(env.remove_file(kTwin).ok());
+  EXPECT_EQ(opened(env).found(), Found::nothing);
+}
+
+TEST(TwinFile, AnotherKindOrAHugeFileIsNoCopy) {
+  FaultEnv env;
+  written(env, "x");
+  auto other = TwinFile::open(env, kPath, "ELSE");
+  ASSERT_TRUE(other.ok());
+  EXPECT_EQ(other->found(), Found::damaged);
+  env.file(kPath) = encode_twin("TEST", 9, std::string(kMaxTwinBytes + 1, 'x'));
+  EXPECT_EQ(opened(env).content(), "x");
+  TwinFile file = opened(env);
+  EXPECT_FALSE(file.write(std::string(kMaxTwinBytes + 1, 'x')).ok());
+  EXPECT_EQ(opened(env).content(), "x");
+}
+
+// Whatever operation fails, and with whatever power loss behind it: what was said to be written is there.
+TEST(TwinFile, EveryFailingOperationLeavesTheOldOrTheNew) {
+  for (int64_t k = 0; k < 40; ++k) {
+    FaultEnv env;
+    written(env, "0");
+    int accepted = 0;
+    int tried = 0;
+    TwinFile file = opened(env);
+    env.fail_at(k);
+    for (int i = 1; i <= 3; ++i) {
+      tried = i;
+      if (file.write(std::to_string(i)).ok()) accepted = i;
+    }
+    env.fail_at(-1);
+    env.lose_power(k, 0.5);
+    const int found = std::stoi(opened(env).content());
+    EXPECT_GE(found, accepted) << k;
+    EXPECT_LE(found, tried) << k;
+  }
+}
+
+// A disk that does not answer is asked again, not taken for an empty one.
+TEST(TwinFile, AnUnreadableCopyIsNoMissingOne) {
+  FaultEnv env;
+  written(env, "x");
+  ASSERT_TRUE(env.remove_file(kTwin).ok());
+  for (int64_t k = 0; k < 4; ++k) {
+    env.fail_at(k);
+    const auto file = TwinFile::open(env, kPath, "TEST");
+    env.fail_at(-1);
+    if (file.ok()) {
+      EXPECT_EQ(file->content(), "x") << k;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace walle::store

@@ -1,0 +1,360 @@
+#include "stream/egress/egress.h"
+
+#include <gtest/gtest.h>
+
+#include "base/bytes.h"
+#include "base/fault_env.h"
+#include "stream/egress/feature_bytes.h"
+
+namespace walle::stream {
+namespace {
+
+using base::FaultEnv;
+
+constexpr const char* kLedger = "/gate/ledger.walj";
+constexpr const char* kState = "/gate/egress.wals";
+constexpr const char* kTwin = "/gate/egress.wals.twin";
+constexpr int64_t kSends = 3;
+
+TracedBatch made(int64_t value = 1) {
+  Batch rows;
+  rows.ts = {1};
+  rows.columns.push_back({.name = "x", .cells = {value}});
+  auto op = make_select({"x"});
+  auto out = TracedBatch::push(**op, TracedBatch::given(std::move(rows)));
+  EXPECT_TRUE(out.ok());
+  return *out;
+}
+
+EgressPolicy policy(std::string task = "t", int64_t sends = kSends) {
+  return {.task = std::move(task),
+          .feature = "f",
+          .fields = {{.name = "x", .type = FeatureType::integer, .highest = Sensitivity::personal}},
+          .bytes_per_day = 1 << 20,
+          .sends_per_day = sends,
+          .consent = ""};
+}
+
+std::unique_ptr<EgressGate> opened(Env& env, int64_t sends = kSends) {
+  auto gate = EgressGate::open(env, "/gate");
+  EXPECT_TRUE(gate.ok()) << gate.error().message();
+  if (!gate.ok()) return nullptr;
+  EXPECT_TRUE((*gate)->allow(policy("t", sends)).ok());
+  return std::move(*gate);
+}
+
+// All of the day's budget.
+void spend(FaultEnv& env) {
+  const auto gate = opened(env);
+  for (int i = 0; i < kSends; ++i) ASSERT_TRUE(gate->send("t", "f", made()).ok()) << i;
+  ASSERT_FALSE(gate->send("t", "f", made()).ok());
+}
+
+TEST(EgressGate, RowsThatNoGraphMadeDoNotLeave) {
+  FaultEnv env;
+  const auto gate = opened(env);
+  Batch rows = made().rows();
+  const auto by_hand = gate->send("t", "f", TracedBatch::given(rows));
+  ASSERT_FALSE(by_hand.ok());
+  EXPECT_NE(by_hand.error().message().find("no graph made"), std::string::npos);
+  EXPECT_TRUE(gate->send("t", "f", made().confirmed(rows)).ok());
+  rows.columns[0].cells = {int64_t{2}};
+  EXPECT_FALSE(gate->send("t", "f", made().confirmed(rows)).ok());
+  EXPECT_EQ(gate->ledger().size(), 1u);
+}
+
+// No single flipped bit of the counters gives a send back. Of the ledger's megabyte, all that is written.
+TEST(EgressGate, AFlippedBitGivesNoBudgetBack) {
+  FaultEnv env;
+  spend(env);
+  for (const char* path : {kState, kTwin, kLedger}) {
+    const std::string good = env.file(path);
+    const size_t used = path == kLedger ? size_t{4096} + 64 * kSends : good.size();
+    for (size_t bit = 0; bit < 8 * used; ++bit) {
+      if (path == kLedger && good[bit / 8] == 0 && bit >= 8 * 160 && bit < 8 * 4096) continue;
+      env.file(path) = good;
+      env.file(path)[bit / 8] = static_cast<char>(good[bit / 8] ^ (1 << bit % 8));
+      const auto gate = opened(env);
+      ASSERT_FALSE(gate->send("t", "f", made()).ok()) << path << " bit " << bit;
+      ASSERT_FALSE(gate->report().lost);
+    }
+    env.file(path) = good;
+  }
+}
+
+TEST(EgressGate, NoFileCutOrRemovedGivesBudgetBack) {
+  for (const char* path : {kState, kTwin, kLedger})
+    for (const double part : {0.0, 0.3, 0.6, 0.99, -1.0}) {
+      FaultEnv env;
+      spend(env);
+      if (part < 0)
+        ASSERT_TRUE(env.remove_file(path).ok());
+      else
+        env.file(path).resize(static_cast<size_t>(part * static_cast<double>(env.file(path).size())));
+      const auto gate = opened(env);
+      EXPECT_FALSE(gate->send("t", "f", made()).ok()) << path << " " << part;
+      EXPECT_FALSE(gate->report().lost);
+    }
+}
+
+// And says so until somebody knows: the second open as well.
+TEST(EgressGate, ALostLedgerIsReportedAndItsNewestEntryKept) {
+  FaultEnv env;
+  spend(env);
+  ASSERT_TRUE(env.remove_file(kLedger).ok());
+  for (int i = 0; i < 2; ++i) {
+    const auto gate = opened(env);
+    EXPECT_EQ(gate->report().lost_entries, 2u);
+    ASSERT_EQ(gate->ledger().size(), 1u);
+    EXPECT_EQ(gate->ledger()[0].task, "t");
+  }
+  ASSERT_TRUE(opened(env)->acknowledge_loss().ok());
+  EXPECT_EQ(opened(env)->report().lost_entries, 0u);
+  EXPECT_FALSE(opened(env)->send("t", "f", made()).ok());
+}
+
+TEST(EgressGate, LosingBothCountersClosesTheGateForTheDay) {
+  for (const bool removed : {false, true}) {
+    FaultEnv env;
+    {
+      (void)opened(env)->send("t", "f", made());
+    }
+    for (const char* path : {kState, kTwin})
+      if (removed)
+        ASSERT_TRUE(env.remove_file(path).ok());
+      else
+        env.file(path)[20] ^= 8;
+    for (int i = 0; i < 2; ++i) {
+      const auto gate = opened(env);
+      EXPECT_TRUE(gate->report().lost);
+      const auto refused = gate->send("t", "f", made());
+      ASSERT_FALSE(refused.ok());
+      EXPECT_NE(refused.error().message().find("acknowledge"), std::string::npos);
+    }
+    const auto gate = opened(env);
+    ASSERT_TRUE(gate->acknowledge_loss().ok());
+    EXPECT_FALSE(gate->send("t", "f", made()).ok());
+    env.advance_us(kDayUs);
+    EXPECT_TRUE(gate->send("t", "f", made()).ok());
+    EXPECT_FALSE(gate->report().lost);
+  }
+}
+
+TEST(EgressGate, AGateThatNeverSentKnowsThatItsStateIsGone) {
+  FaultEnv env;
+  {
+    (void)opened(env);
+  }
+  for (const char* path : {kState, kTwin}) ASSERT_TRUE(env.remove_file(path).ok());
+  EXPECT_TRUE(opened(env)->report().lost);
+}
+
+TEST(EgressGate, AKillWhileAGateIsMadeIsNoLoss) {
+  for (int64_t k = 0; k < 30; ++k) {
+    FaultEnv env;
+    env.fail_at(k);
+    {
+      (void)EgressGate::open(env, "/gate").ok();
+    }
+    env.fail_at(-1);
+    EXPECT_FALSE(opened(env)->report().lost) << k;
+  }
+}
+
+// Whatever operation fails: no more than the budget leaves, and all that left is in the ledger.
+TEST(EgressGate, EveryFailingOperationKeepsTheBudgetAndTheLedger) {
+  for (int64_t k = 0; k < 120; ++k) {
+    FaultEnv env;
+    int64_t left = 0;
+    env.fail_at(k);
+    for (int round = 0; round < 4; ++round) {
+      auto gate = EgressGate::open(env, "/gate");
+      if (!gate.ok()) continue;
+      ASSERT_TRUE((*gate)->allow(policy()).ok());
+      for (int i = 0; i < 2; ++i) left += (*gate)->send("t", "f", made()).ok();
+    }
+    env.fail_at(-1);
+    env.lose_power(k, 0.5);
+    const auto gate = opened(env);
+    while (gate->send("t", "f", made()).ok()) ++left;
+    ASSERT_LE(left, kSends) << k;
+    ASSERT_GE(left, kSends - 1) << k;  // a send that failed may have been counted
+    ASSERT_GE(std::ssize(gate->ledger()), left) << k;
+    ASSERT_EQ(gate->report().lost_entries, 0u) << k;
+  }
+}
+
+// The ledger forgets its oldest entries, the counters do not: with long names after a thousand sends.
+TEST(EgressGate, ADayOfMoreSendsThanTheLedgerHoldsIsCounted) {
+  FaultEnv env;
+  const std::string task(4000, 't');
+  constexpr int64_t kMany = 600;
+  auto gate = opened(env);
+  ASSERT_TRUE(gate->allow(policy(task, kMany)).ok());
+  for (int64_t i = 0; i < kMany; ++i) ASSERT_TRUE(gate->send(task, "f", made()).ok()) << i;
+  EXPECT_LT(std::ssize(gate->ledger()), kMany);
+  EXPECT_FALSE(gate->send(task, "f", made()).ok());
+  gate = nullptr;
+  gate = opened(env);
+  ASSERT_TRUE(gate->allow(policy(task, kMany)).ok());
+  EXPECT_FALSE(gate->send(task, "f", made()).ok());
+  EXPECT_LT(std::ssize(gate->ledger()), kMany);
+}
+
+TEST(EgressGate, AClockThatGoesBackGivesNothingBack) {
+  FaultEnv env;
+  const int64_t now = env.wall_us();
+  spend(env);
+  env.set_wall_us(now + 365 * kDayUs);
+  spend(env);
+  for (const int64_t back : {int64_t{0}, kDayUs, 300 * kDayUs}) {
+    env.set_wall_us(now + back);
+    EXPECT_FALSE(opened(env)->send("t", "f", made()).ok()) << back;
+  }
+  env.set_wall_us(now + 366 * kDayUs);
+  spend(env);
+}
+
+TEST(EgressGate, AClockThatWasOnManyDaysIsCountedOnAnEarlierOne) {
+  FaultEnv env;
+  const int64_t now = env.wall_us();
+  constexpr int64_t kDays = 12;
+  constexpr int64_t kBudget = 20;
+  for (int64_t day = 1; day <= kDays; ++day) {
+    env.set_wall_us(now + day * kDayUs);
+    ASSERT_TRUE(opened(env, kBudget)->send("t", "f", made()).ok()) << day;
+  }
+  env.set_wall_us(now);
+  const auto gate = opened(env, kBudget);
+  int64_t more = 0;
+  while (more <= kBudget && gate->send("t", "f", made()).ok()) ++more;
+  EXPECT_EQ(more, kBudget - kDays);
+}
+
+TEST(EgressGate, ConsentsOutliveTheProcess) {
+  FaultEnv env;
+  EgressPolicy asked = policy();
+  asked.consent = "statistics";
+  const auto sends = [&] {
+    const auto gate = opened(env);
+    EXPECT_TRUE(gate->allow(asked).ok());
+    return gate->send("t", "f", made()).ok();
+  };
+  EXPECT_FALSE(sends());
+  ASSERT_TRUE(opened(env)->set_consents({"statistics", "other"}).ok());
+  env.lose_power();
+  EXPECT_TRUE(sends());
+  EXPECT_EQ(opened(env)->consents(), (std::vector<std::string>{"other", "statistics"}));
+  ASSERT_TRUE(opened(env)->set_consents({}).ok());
+  EXPECT_FALSE(sends());
+}
+
+Status loaded(EgressGate& gate, const std::vector<EgressPolicy>& policies, uint64_t number) {
+  const std::string envelope = sign_policy(pack_policies("t", policies, number), "none", "k", "s");
+  return gate.load(envelope, [](auto...) { return Status(); });
+}
+
+TEST(EgressGate, AnOldPolicyIsNotReplayed) {
+  const auto sends = [&](EgressGate& gate) {
+    return gate.check_columns("t", "f", made().rows().columns).ok();
+  };
+  for (const uint64_t first : {uint64_t{0}, uint64_t{4}}) {
+    FaultEnv fresh;
+    auto gate = std::move(*EgressGate::open(fresh, "/gate"));
+    ASSERT_TRUE(loaded(*gate, {policy("t", 9)}, first).ok());
+    EXPECT_TRUE(sends(*gate));
+    ASSERT_TRUE(loaded(*gate, {policy("t", 1)}, 5).ok());
+    gate = nullptr;
+    gate = std::move(*EgressGate::open(fresh, "/gate"));
+    EXPECT_FALSE(loaded(*gate, {policy("t", 9)}, first).ok());
+    EXPECT_FALSE(sends(*gate)) << "refused policies allow nothing";
+    EXPECT_FALSE(loaded(*gate, {policy("t", 9)}, 5).ok()) << "another one of the same number";
+    ASSERT_TRUE(loaded(*gate, {policy("t", 1)}, 5).ok()) << "the same one, at every start";
+    EXPECT_TRUE(sends(*gate));
+    ASSERT_TRUE(loaded(*gate, {}, 6).ok());
+    EXPECT_FALSE(sends(*gate)) << "a policy is all that the task may send";
+  }
+}
+
+TEST(EgressGate, LostPoliciesAreNotTakenForNone) {
+  FaultEnv env;
+  {
+    ASSERT_TRUE(loaded(**EgressGate::open(env, "/gate"), {policy()}, 5).ok());
+  }
+  for (const char* path : {kState, kTwin}) ASSERT_TRUE(env.remove_file(path).ok());
+  const auto gate = std::move(*EgressGate::open(env, "/gate"));
+  EXPECT_FALSE(loaded(*gate, {policy()}, 4).ok());
+}
+
+// The ledger of before there were counters: what it says is counted once.
+TEST(EgressGate, ALedgerOfBeforeIsTakenOver) {
+  for (int64_t k = -1; k < 40; ++k) {
+    FaultEnv env;
+    {
+      auto old = store::Journal::open(env, "/gate/egress.walj", 1 << 20);
+      ASSERT_TRUE(old.ok());
+      for (int i = 0; i < kSends; ++i) {
+        base::ByteWriter entry;
+        entry.put(env.wall_us());
+        entry.put(int64_t{10});
+        entry.put(int64_t{1});
+        entry.put_text("t");
+        entry.put_bytes("f");
+        ASSERT_TRUE((*old)->append(std::as_bytes(std::span(entry.written()))).ok());
+      }
+      ASSERT_TRUE((*old)->sync().ok());
+    }
+    env.fail_at(k);
+    {
+      (void)EgressGate::open(env, "/gate").ok();
+    }
+    env.fail_at(-1);
+    env.lose_power(k, 0.5);
+    const auto gate = opened(env);
+    EXPECT_FALSE(gate->report().lost) << k;
+    EXPECT_FALSE(gate->send("t", "f", made()).ok()) << k;
+    EXPECT_EQ(std::ssize(gate->ledger()), kSends) << k;
+    EXPECT_LT(env.file_size("/gate/egress.walj"), 0);
+  }
+}
+
+TEST(FeatureBytes, AreReadBack) {
+  Batch rows;
+  rows.ts = {1, -2};
+  rows.columns.push_back({.name = "n", .cells = {int64_t{-5}, std::monostate()}});
+  rows.columns.push_back({.name = "v", .cells = {Floats{1.5F, -0.0F}, std::string("\0x", 2)}});
+  rows.columns.push_back({.name = "d", .cells = {0.1, std::string()}});
+  const std::string bytes = pack_batch(rows);
+  const auto read = unpack_batch(bytes);
+  ASSERT_TRUE(read.ok()) << read.error().message();
+  EXPECT_EQ(read->ts, rows.ts);
+  ASSERT_EQ(read->columns.size(), 3u);
+  for (size_t c = 0; c < 3; ++c) {
+    EXPECT_EQ(read->columns[c].name, rows.columns[c].name);
+    EXPECT_EQ(read->columns[c].cells, rows.columns[c].cells);
+    EXPECT_EQ(read->columns[c].sensitivity, Sensitivity::personal);
+  }
+  EXPECT_EQ(pack_batch(*read), bytes);
+}
+
+TEST(FeatureBytes, DamageIsAnErrorOrOtherRows) {
+  Batch rows;
+  rows.ts = {1, 2};
+  rows.columns.push_back({.name = "ab", .cells = {int64_t{5}, std::string("text")}});
+  rows.columns.push_back({.name = "c", .cells = {Floats{1, 2, 3}, 0.5}});
+  const std::string good = pack_batch(rows);
+  for (size_t size = 0; size < good.size(); ++size)
+    EXPECT_FALSE(unpack_batch(good.substr(0, size)).ok()) << size;
+  EXPECT_FALSE(unpack_batch(good + "x").ok());
+  for (size_t bit = 0; bit < 8 * good.size(); ++bit) {
+    std::string bad = good;
+    bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << bit % 8));
+    const auto read = unpack_batch(bad);
+    if (read.ok()) {
+      EXPECT_EQ(pack_batch(*read), bad) << bit;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace walle::stream
