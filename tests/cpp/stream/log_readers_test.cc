@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "stream/match/matcher.h"
 #include "stream/small_log.h"
 
 namespace walle::stream {
@@ -43,6 +44,38 @@ TEST(LogReaders, ReadBesideAWriterAndChangeNothing) {
   ASSERT_TRUE(writer->page("new").ok());
   ASSERT_TRUE(put(*writer, env.wall_us(), "bob", *writer->catalog().find_page("new")).ok());
   EXPECT_EQ(numbers(*reader).size(), 326u) << "a page that came after the reader";
+}
+
+// Seen by the address sanitizer where it is not so.
+TEST(LogReaders, MatchersOfAnOlderCatalogueMeetEventsTheyDoNotKnow) {
+  FaultEnv env;
+  fill(*open_log(env), env, 1);
+  auto reader = open_log(env, reading());
+  const Catalog older = reader->catalog();
+  auto matcher = std::make_unique<Matcher>(older);
+  ASSERT_TRUE(matcher->add(*compile_trigger(*parse_trigger("mark ~ mark"), older)).ok());
+  {
+    auto writer = open_log(env);
+    for (int i = 0; i < 100; ++i) {
+      const std::string name = "new" + std::to_string(i);
+      ASSERT_TRUE(writer->declare({.name = name, .kind = EventKind::custom, .fields = {}}).ok());
+      Event e;
+      e.event = *writer->catalog().find_event(name);
+      e.ts = env.wall_us();
+      ASSERT_TRUE(writer->append(e).ok());
+    }
+    fill(*writer, env, 1);
+  }
+  uint64_t seen = 0;
+  ASSERT_TRUE(reader
+                  ->read(0,
+                         [&](const Event& e) {
+                           matcher->step(e);
+                           return ++seen > 0;
+                         })
+                  .ok());
+  EXPECT_EQ(seen, 102u);
+  EXPECT_EQ(matcher->stats().firings, 1u);
 }
 
 TEST(LogReaders, ReadWhereNothingCanBeWritten) {

@@ -336,7 +336,8 @@ void Matcher::step(const Event& e, FiringSink& sink) {
   now_ = std::max(now_, e.ts);
   if (e.event >= kinds_.size()) [[unlikely]]
     learn_kinds();
-  const EventKind kind = kinds_[e.event];
+  // A log that is read beside its writer may hold events that this catalogue has not learned.
+  const EventKind kind = e.event < kinds_.size() ? kinds_[e.event] : EventKind::custom;
   if (kind == EventKind::timer) return;  // only time has passed
   const uint64_t key = next_key(e.ts);
   last_ts_ = e.ts;
