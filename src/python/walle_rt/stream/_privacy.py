@@ -11,6 +11,8 @@ from ._log import EventLog
 def spend_epsilon(log: EventLog, account: str, epsilon: float, limit: float) -> float:
     """Spend ``epsilon`` from a durable privacy account; returns the total spent.
 
+    Two copies are written and synced before it returns, which takes milliseconds.
+
     Raises:
         TaskError: ``limit`` would be passed; nothing is spent.
         ResourceError: what was spent is lost (``EventLog.acknowledge_state_loss``), or cannot be written.
