@@ -341,5 +341,5 @@ def test_damage_to_any_file_goes_never_unseen() -> None:
     from tests.fault.stream_damage import run
 
     told: list[str] = []
-    found = run(250, seed=3, say=told.append)
+    found = run(160, seed=3, say=told.append)  # every file meets every kind of damage
     assert not any(found.values()), told
