@@ -250,11 +250,14 @@ def test_without_the_extra(tmp_path: Path) -> None:
     assert len(done.stderr.splitlines()) == 1 and done.stdout == ""
 
 
+T0 = 1_700_000_000_000_000
+
+
 def test_stream_explain_and_replay(tmp_path: Path) -> None:
     catalog = Catalog().page("item")
     with EventLog(tmp_path / "log", catalog) as log:
         for second, event in enumerate(("page_enter", "click", "page_exit")):
-            log.append(event, "item", ts=(second + 1) * 1_000_000)
+            log.append(event, "item", ts=T0 + second * 1_000_000)
         record(log, tmp_path / "events.jsonl.gz")
     (tmp_path / "left.trigger").write_text("click > page_exit")
     shown = run_walle("stream", "explain", tmp_path, "--picture", tmp_path / "trie.svg")
@@ -274,7 +277,7 @@ def test_stream_explain_and_replay(tmp_path: Path) -> None:
 def write_recordings(folder: Path) -> None:
     """A good recording and many bad ones."""
     with EventLog(folder / "log", Catalog().page("item")) as log:
-        log.append("click", "item", ts=1_000_000)
+        log.append("click", "item", ts=T0)
         record(log, folder / "good.jsonl")
     good = (folder / "good.jsonl").read_bytes()
     head = good.split(b"\n")[0] + b"\n"
@@ -287,7 +290,7 @@ def write_recordings(folder: Path) -> None:
         "deep.jsonl": head + b"[" * 100_000 + b"\n",
         "huge.jsonl": head + b'{"event": "click", "page": "item", "ts": 1e300}\n',
         "large.jsonl": head + b'{"event": "click", "page": "item", "ts": %d}\n' % 10**30,
-        "contents.jsonl": head + b'{"event": "click", "page": "item", "ts": 2000000, "contents": 5}\n',
+        "contents.jsonl": head + b'{"event": "click", "page": "item", "ts": %d, "contents": 5}\n' % T0,
         "catalog.jsonl": b'{"catalog": 5}\n',
         "cut.jsonl.gz": whole[:-20],
         "damaged.jsonl.gz": whole[:20] + bytes(20) + whole[40:],

@@ -65,8 +65,8 @@ def replay_into(
                     f"a line that is no event: its ts is {line['ts']!r}", f"{path}, line {number}"
                 )
             else:
-                contents, on = line.get("contents"), line["event"] == "app_state" and bool(line["on"])
-                late = bool(line.get("late", False))
+                contents = dict(line["contents"]) if line.get("contents") is not None else None
+                on, late = line["event"] == "app_state" and bool(line["on"]), bool(line.get("late", False))
                 log._core.append(line["event"], line["page"], contents, line["ts"], on, False, late)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
             why = str(e).partition("\n")[0]
