@@ -140,8 +140,8 @@ TEST(Allocation, StepAndAdvanceAllocateNothing) {
   }
 }
 
-// Thousands of keys come twice: a page of rows for every 16 at first, and nothing after that. What all of them
-// take was told before the first event.
+// Thousands of keys come twice: a page of rows for every 16 at first, and nothing after that. What all of
+// them take was told before the first event.
 TEST(Allocation, KnownKeysAllocateNothingAndNewOnesWhatWasTold) {
   const Catalog catalog = testing::small_world();
   constexpr size_t kKeys = 5000;

@@ -1,4 +1,5 @@
-// Scopes with keys: thousands of them agree with enumeration, those that give way are chosen and counted as said.
+// Scopes with keys: thousands of them agree with enumeration, those that give way are chosen and counted as
+// said.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -166,7 +167,7 @@ TEST_F(GivingWay, TheLeastRecentlyUsedKeyGoesAndIsCountedForEachTriggerThatLoses
 
 TEST_F(GivingWay, NothingIsCountedWhereNothingWasUnderWay) {
   start({.keys = 4}, {"a ~ b within 3us scope by(x)"});
-  for (int64_t key = 0; key < 4; ++key) step("b", key);    // begins nothing
+  for (int64_t key = 0; key < 4; ++key) step("b", key);  // begins nothing
   for (int64_t key = 10; key < 14; ++key) step("c", key);
   EXPECT_EQ(m_->stats().evicted_keys, 0u);
   step("a", 20);

@@ -1,5 +1,5 @@
-// What a completed trigger leaves: a record with a key that is the same in every replay, handed to a sink or kept
-// in a bounded queue.
+// What a completed trigger leaves: a record with a key that is the same in every replay, handed to a sink or
+// kept in a bounded queue.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,9 @@ class FiringSink {
   virtual void fired(const Firing& firing) = 0;
 };
 
-// For firings that wait until someone asks for them. Allocated at the first and never grown. When full, a firing folds into the newest waiting one of its trigger; if there is none, the
-// oldest firing is dropped and counted.
-// One thread pushes and pops: the matcher's.
+// For firings that wait until someone asks for them. Allocated at the first and never grown. When full, a
+// firing folds into the newest waiting one of its trigger; if there is none, the oldest firing is dropped and
+// counted. One thread pushes and pops: the matcher's.
 class FiringQueue : public FiringSink {
  public:
   explicit FiringQueue(size_t capacity) : capacity_(capacity ? capacity : 1) {}

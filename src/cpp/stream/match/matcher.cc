@@ -7,6 +7,7 @@
 #include "stream/event/sequencer.h"
 #include "stream/match/matcher_group.h"
 #include "stream/match/trie_step.h"
+#include "stream/match/value_token.h"
 
 namespace walle::stream {
 
@@ -91,7 +92,12 @@ std::vector<CompiledAtom> Matcher::resolve(const std::vector<CompiledAtom>& atom
   std::vector<CompiledAtom> out = atoms;
   for (CompiledAtom& a : out)
     // From the trigger's own numbering to the matcher's, where equal predicates of all tasks are one.
-    if (a.predicate >= 0) a.predicate = a.of(predicates);
+    if (a.predicate >= 0) {
+      a.predicate = a.of(predicates);
+      const ValueToken asked = value_token(a.of(memo_.predicates));
+      a.value = asked.hash;
+      a.value_field = asked.field;
+    }
   return out;
 }
 
@@ -128,8 +134,10 @@ Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, 
     forget_free_numbers(g);
     return s;
   };
+  // A match that was held back may count later, when a state has changed or an absence was broken.
+  const bool repeats = t.spec.every || needs_extra(t) || !t.absent.empty();
   for (; added < t.variants.size(); ++added)
-    if (Status s = g.trie.add_chain(resolve(t.variants[added], predicates), local, within); !s.ok())
+    if (Status s = g.trie.add_chain(resolve(t.variants[added], predicates), local, within, repeats); !s.ok())
       return undo(std::move(s));
   if (!t.absent.empty()) {
     auto guard = g.trie.add_guard(resolve(t.absent, predicates));
@@ -370,9 +378,8 @@ size_t Matcher::edge_count() const {
 size_t Matcher::memory_bytes() const {
   using tight::bytes;
   size_t total = memo_.memory_bytes() + bytes(kinds_) + bytes(groups_) + bytes(hot_) + bytes(fired_) +
-                 bytes(free_triggers_) +
-                 bytes(extras_) + bytes(free_extras_) + bytes(absences_) + bytes(free_absences_) +
-                 bytes(timers_) + bytes(idle_) + queue_.memory_bytes();
+                 bytes(free_triggers_) + bytes(extras_) + bytes(free_extras_) + bytes(absences_) +
+                 bytes(free_absences_) + bytes(timers_) + bytes(idle_) + queue_.memory_bytes();
   for (const Extra& x : extras_) total += bytes(x.when) + bytes(x.recent);
   for (const auto& g : groups_)
     total += sizeof(Group) + g->trie.memory_bytes() + bytes(g->trigger_ids) + bytes(g->absence_ids) +

@@ -19,8 +19,8 @@
 
 namespace walle::stream {
 
-// Values kept per by(field) scope: a day's items and contacts of one person (the largest of the public logs that
-// tests replay has 3,067 in a day), in less than a megabyte for a trigger of a few steps.
+// Values kept per by(field) scope: a day's items and contacts of one person (the largest of the public logs
+// that tests replay has 3,067 in a day), in less than a megabyte for a trigger of a few steps.
 inline constexpr size_t kDefaultKeys = 4096;
 inline constexpr size_t kMostKeys = 1 << 20;
 // Page instances kept: nested ones number 16 at most, closed ones stay only while an absence waits in them.
@@ -48,8 +48,8 @@ struct MatcherStats {
 
 struct TriggerStats {  // since the trigger was added
   uint64_t fired = 0;
-  uint64_t suppressed = 0;  // by once, cooldown or rate
-  uint64_t evicted = 0;     // keys that gave way while this trigger had something under way in them
+  uint64_t suppressed = 0;      // by once, cooldown or rate
+  uint64_t evicted = 0;         // keys that gave way while this trigger had something under way in them
   int64_t last_ts = INT64_MIN;  // of its newest firing
 };
 
@@ -70,8 +70,8 @@ class Matcher {
   // The same trigger that add() got.
   void remove(uint16_t id, const CompiledTrigger& trigger);
 
-  // Every firing goes to `sink`. Precondition: event.event is an id of the catalogue, event.ts is not below the previous event's (the
-  // event log repairs times).
+  // Every firing goes to `sink`. Precondition: event.event is an id of the catalogue, event.ts is not below
+  // the previous event's (the event log repairs times).
   void step(const Event& event, FiringSink& sink);
   void step(const Event& event) { step(event, queue_); }
   // Event time has reached `ts` without an event: fires timers and absences due before it.

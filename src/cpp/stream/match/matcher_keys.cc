@@ -1,4 +1,5 @@
-// The matcher's keys: which partition an event belongs to, which one gives way, and what all of them may take.
+// The matcher's keys: which partition an event belongs to, which one gives way, and what all of them may
+// take.
 #include <algorithm>
 
 #include "base/hash.h"
@@ -138,7 +139,8 @@ void Matcher::end_broken_waits(Group& g, Partition& p) {
   }
 }
 
-// Counted for every trigger that loses something; giving up a key where nothing is under way costs nobody a firing.
+// Counted for every trigger that loses something; giving up a key where nothing is under way costs nobody a
+// firing.
 void Matcher::evict(Group& g, Partition& p) {
   end_broken_waits(g, p);
   bool lost = false;

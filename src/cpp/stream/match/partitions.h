@@ -1,8 +1,8 @@
 // The partitions of one scope: found by key, kept in order of use, made as keys come.
 //
-// State lies in rows of equal shape, some rows to a page. A page is allocated when a key finds every row taken
-// and the declared number not reached; that is the only allocation of a step, one per page of new keys and never
-// again for known ones. At the declared number a key gives way to a new one (oldest()).
+// State lies in rows of equal shape, some rows to a page. A page is allocated when a key finds every row
+// taken and the declared number not reached; that is the only allocation of a step, one per page of new keys
+// and never again for known ones. At the declared number a key gives way to a new one (oldest()).
 #pragma once
 
 #include <cstddef>
@@ -45,14 +45,15 @@ class Partitions {
   Partition* take(uint64_t key);
   // Makes it free, and its row as new but for timers that wait.
   void release(Partition& p);
-  // The one that gives way: the least recently used, those with waiting absences last. Precondition: one is taken.
+  // The one that gives way: the least recently used, those with waiting absences last. Precondition: one is
+  // taken.
   Partition& oldest() { return all_[(idle_.oldest != kNoPartition ? idle_ : waiting_).oldest]; }
   // The same, if its page has ended.
   Partition* ended();
-  void use(Partition& p);           // is the newest now
-  void add_wait(Partition& p);      // an absence was armed
-  void end_wait(Partition& p);      // an absence is no longer armed
-  void close(Partition& p);         // becomes the oldest, unless it waits
+  void use(Partition& p);       // is the newest now
+  void add_wait(Partition& p);  // an absence was armed
+  void end_wait(Partition& p);  // an absence is no longer armed
+  void close(Partition& p);     // becomes the oldest, unless it waits
 
   // Rows get room for `shape`; what they hold stays.
   void fit(const RowShape& shape);
@@ -61,7 +62,8 @@ class Partitions {
   size_t memory_bytes() const;
   // What memory_bytes() would be with rows that have room for `needed`, too, and the declared number of keys.
   size_t memory_bytes_at_most(const RowShape& needed) const;
-  // Calls visit(partition) for all that are taken: those without waits first, and within them the oldest first.
+  // Calls visit(partition) for all that are taken: those without waits first, and within them the oldest
+  // first.
   template <class Visit>
   void in_order_of_use(Visit&& visit) const {
     for (const Order& order : {idle_, waiting_})

@@ -51,7 +51,10 @@ uint16_t Trie::take_guard(const std::vector<CompiledAtom>& atoms) {
     tight::push(guards_, Guard{});
   }
   guards_[g] = {1, static_cast<uint16_t>(atoms.size())};
-  for (const CompiledAtom& a : atoms) lists_.add_guard(token_of(a), {g, predicate_of(a)});
+  for (const CompiledAtom& a : atoms) {
+    note_value(a);
+    lists_.add_guard(token_of(a), {g, predicate_of(a)});
+  }
   return g;
 }
 
@@ -121,7 +124,7 @@ uint16_t Trie::new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, ui
                   .chained = chained};
   // First steps stay in the token lists, since every event may start a match whatever came before.
   if (chained && parent != 0) {
-    chains_.add({token_of(s.atoms[0]), parent, node});
+    chains_.add({TokenLists::without_value(token_of(s.atoms[0])), parent, node});
     return node;
   }
   for (const CompiledAtom& a : s.atoms) {
@@ -138,6 +141,7 @@ uint16_t Trie::new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, ui
     // selection.
     if ((e.flags & kStrict) || gap || guard) e.order |= kConditional;
     if ((e.flags & kSeveral) || e.predicate != kNone) e.order |= kSlow;
+    note_value(a);
     lists_.add_edge(token_of(a), e);
   }
   return node;
@@ -145,14 +149,18 @@ uint16_t Trie::new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, ui
 
 void Trie::update_terminal_class(uint16_t node, const ResolvedStep& s) {
   if (nodes_[node].chained && nodes_[node].depth > 0) return;  // chain_edge() looks
+  bool repeats = false;
+  for (uint16_t t = nodes_[node].terminal; t != kNone; t = terminals_[t].next)
+    repeats |= terminals_[t].repeats;
   for (const CompiledAtom& a : s.atoms)
-    lists_.set_terminal(token_of(a), node, predicate_of(a), nodes_[node].terminal != kNone);
+    lists_.set_terminal(token_of(a), node, predicate_of(a), nodes_[node].terminal != kNone, repeats);
 }
 
-void Trie::add_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigger, uint64_t within) {
+void Trie::add_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigger, uint64_t within,
+                        bool repeats) {
   // In front of the list: which of several triggers at one node fires first is fixed by their adding, newest
   // first.
-  const Terminal added{limits_.intern(within), trigger, nodes_[node].terminal};
+  const Terminal added{limits_.intern(within), trigger, nodes_[node].terminal, repeats};
   uint16_t t = static_cast<uint16_t>(terminals_.size());
   if (!free_terminals_.empty()) {
     t = free_terminals_.back();
@@ -193,7 +201,8 @@ Status Trie::check_room(const std::vector<ResolvedStep>& steps) const {
       "trigger trie", "remove tasks or shorten their patterns");
 }
 
-Status Trie::add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger, uint64_t within) {
+Status Trie::add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger, uint64_t within,
+                       bool repeats) {
   WALLE_TRY(check_room(steps));
   uint16_t parent = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -210,7 +219,7 @@ Status Trie::add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger,
     ++nodes_[node].uses;
     parent = node;
   }
-  add_terminal(parent, steps.back(), trigger, within);
+  add_terminal(parent, steps.back(), trigger, within, repeats);
   return {};
 }
 
@@ -268,8 +277,7 @@ void Trie::find_live(Partition& p) const {
   const auto reached = [&](uint16_t node) {
     const auto end = p.live + p.lives;
     const bool live = nodes_[node].chained && p.slots[node].start != 0 && p.slots[node].last == p.previous;
-    if (live && std::find(p.live, end, node) == end && p.lives < kMaxSteps)
-      p.live[p.lives++] = node;
+    if (live && std::find(p.live, end, node) == end && p.lives < kMaxSteps) p.live[p.lives++] = node;
   };
   for (const ChainEdge& e : chains_.all()) {
     reached(e.node);

@@ -121,7 +121,7 @@ bool Predicate::evaluate(const Event& event, const Catalog& catalog) const {
 Status Predicate::resolve(const Catalog& catalog, uint16_t event) {
   for (Node& n : nodes) {
     if (n.field.empty()) continue;
-    const std::string where = "column " + std::to_string(n.position + 1);
+    const std::string where = "column " + std::to_string(n.column);
     const auto id = catalog.find_field(n.field);
     int declared = 0;
     // With "*" every event that declares the field must agree with the literal's type.
