@@ -23,6 +23,12 @@ TEXTS = [
     "every 15m when wifi",
     "daily 03:00",
     "idle 5s",
+    "a ~>(2s..9s) a !b ~> c[x < $a.x] scope by(s, page)",
+    "!(b | c) ~(3s) a or all(a, b, c@p)? ~ c once per x keep 3",
+    "count(a | b) == 3 every within 1m cooldown 5s per (s, session)",
+    "sum(x of a) > 2 keep 4 within 9s rate 2 per 1m per page",
+    "distinct(x) >= 1 scope session during mon-fri 08:00-20:00 or not sun",
+    'a[x * 2 + 1 > -(x) % 3 and s contains "k"] > b[x - $a.x != 0] !~ c for 3s scope session once per s',
 ]
 
 # As many questions (tests/fuzz/bytes_fuzz.cc) as bytes to read, which come behind them.

@@ -21,6 +21,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "forget": {"input_forget": 1, "states": True},
     "batch_first": {"layout": 1, "states": True},
     "activations": {"odd": True},
+    "rounded": {"round_state": 1, "lengths": True, "states": True},
 }
 ODD = {
     "RNN": (["Elu"], [0.8], []),
@@ -50,12 +51,13 @@ def case(op: str, direction: str, options: dict[str, Any]) -> tuple[dict[str, Ar
     if op == "LSTM":
         inputs["c"] = f(*state) if options.get("states") else None
         inputs["P"] = f(directions, 3 * hidden)
-    names = {"clip", "linear_before_reset", "input_forget", "layout"}
+    names = {"clip", "linear_before_reset", "input_forget", "layout", "round_state"}
     attributes = {key: value for key, value in options.items() if key in names}
     if op != "GRU":
         attributes.pop("linear_before_reset", None)
     if op != "LSTM":
         attributes.pop("input_forget", None)
+        attributes.pop("round_state", None)
     if options.get("odd"):
         activations, alpha, beta = ODD[op]
         attributes |= {"activations": activations * directions, "activation_alpha": alpha * directions}
@@ -79,6 +81,36 @@ def test_whole_equals_decomposed(op: str, direction: str, option: str) -> None:
             np.testing.assert_allclose(
                 whole[name], want, rtol=1e-4, atol=1e-5, err_msg=f"{name}, {threads} threads"
             )
+
+
+def test_a_state_that_is_rounded_is_another() -> None:
+    inputs, attributes = case("LSTM", "forward", {"states": True})
+    given = feeds(inputs, ["W", "R", "B"])
+
+    def last(**more: int) -> Array:
+        model = walle_rt.load(one_node("LSTM", inputs, 3, ["W", "R", "B"], 14, **attributes, **more))
+        return next(iter(model.session(threads=1).run(given).values()))
+
+    apart = np.abs(last(round_state=1) - last()).max()
+    assert 1e-5 < apart < 2e-2
+
+
+@pytest.mark.parametrize("kind", [np.nan, np.inf, 0.0])
+def test_a_rounded_state_without_a_range(kind: float) -> None:
+    inputs, attributes = case("LSTM", "forward", {"states": True})
+    inputs["h"] = np.full_like(inputs["h"], kind)
+    model = walle_rt.load(one_node("LSTM", inputs, 3, ["W", "R", "B"], 14, **attributes, round_state=1))
+    given = feeds(inputs, ["W", "R", "B"])
+    decomposed = model.session(threads=1, claim=False).run(given)
+    for name, got in model.session(threads=1).run(given).items():
+        np.testing.assert_allclose(got, decomposed[name], rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+def test_only_an_lstm_rounds_its_state() -> None:
+    inputs, attributes = case("GRU", "forward", {})
+    model = one_node("GRU", inputs, 2, ["W", "R", "B"], 14, **attributes, round_state=1)
+    with pytest.raises(walle_rt.Error, match="round_state"):
+        walle_rt.load(model).session(threads=1).run(feeds(inputs, ["W", "R", "B"]))
 
 
 def test_the_cpu_runs_them_whole() -> None:

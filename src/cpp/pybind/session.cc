@@ -110,7 +110,7 @@ py::dict NativeSession::run_chosen(const py::dict& feeds, const std::vector<bool
   const std::vector<ir::RuntimeValue> results = unwrap(std::move(ran));
   py::dict out;
   for (size_t i = 0; i < output_names_.size() && i < results.size(); ++i) {
-    if (!give[i]) continue;
+    if (!give.empty() && !give[i]) continue;
     const bool given = memory != nullptr && options.results[i].defined();
     out[output_names_[i]] = given ? py::object((*memory)[i]) : value_to_python(results[i]);
   }
@@ -118,7 +118,7 @@ py::dict NativeSession::run_chosen(const py::dict& feeds, const std::vector<bool
 }
 
 py::dict NativeSession::run(const py::dict& feeds, const py::object& wanted) {
-  return run_chosen(feeds, chosen(wanted), {}, nullptr);
+  return run_chosen(feeds, wanted.is_none() ? std::vector<bool>() : chosen(wanted), {}, nullptr);
 }
 
 py::dict NativeSession::run_with(const py::dict& feeds, const py::object& wanted,

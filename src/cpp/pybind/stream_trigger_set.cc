@@ -16,17 +16,21 @@ struct OwnedSet {
 
   Catalog catalog;
   TriggerSet set;
+  Status unmatched;  // of an attached log
 };
 
 std::unique_ptr<OwnedSet> made(const Catalog& catalog, size_t queue, double utc_offset_s, size_t keys,
                                std::vector<std::pair<std::string, size_t>> keys_of, size_t page_instances,
-                               size_t key_bytes) {
-  const MatcherOptions options{.queue_capacity = queue,
-                               .utc_offset_us = static_cast<int64_t>(utc_offset_s * kMicroseconds),
-                               .keys = keys,
-                               .keys_of = std::move(keys_of),
-                               .page_instances = page_instances,
-                               .key_bytes = key_bytes};
+                               size_t key_bytes,
+                               const std::vector<std::pair<int64_t, int64_t>>& offset_changes) {
+  MatcherOptions options{.queue_capacity = queue,
+                         .utc_offset_us = static_cast<int64_t>(utc_offset_s * kMicroseconds),
+                         .keys = keys,
+                         .keys_of = std::move(keys_of),
+                         .page_instances = page_instances,
+                         .key_bytes = key_bytes};
+  for (const auto& [from, offset] : offset_changes) options.offset_changes.push_back({from, offset});
+  if (!offset_changes.empty()) options.utc_offset_us = offset_changes[0].second;
   unwrap(check_options(options));
   return std::make_unique<OwnedSet>(catalog, options);
 }
@@ -68,21 +72,23 @@ void follow(OwnedSet& s, const EventLog& log) {
   if (log.catalog().events().size() >= s.catalog.events().size()) s.catalog = log.catalog();
 }
 
-// Records one event and matches it. What fires waits in the set's queue.
-uint64_t append(OwnedSet& s, EventLog& log, const std::string& name, const std::string& page,
-                const py::object& contents, std::optional<int64_t> ts, bool on) {
-  if (log.catalog().events().size() != s.catalog.events().size() ||
-      log.catalog().pages().size() != s.catalog.pages().size())
-    follow(s, log);
-  Event event = unwrap(event_by_name(log.catalog(), name, page, ts ? *ts : Env::system().wall_us(), on));
-  Contents values;  // owns the texts that the event points to, until it is matched
-  event.contents = values.read(log.catalog(), event.event, contents);
-  const Event recorded = unwrap(log.append(event));
-  unwrap(s.set.follow(recorded));
-  return recorded.seq;
+// Every event that the log records from now on is matched; what fires waits in the set's queue.
+void attach(OwnedSet& s, EventLog& log) {
+  if (log.followed())
+    unwrap(argument_error("a log that a trigger set is attached to", "a log without one", "attach",
+                          "detach the other set first"));
+  follow(s, log);
+  log.follow([&s, &log](const Event& recorded) {
+    // Names that were declared since: the log's catalogue only grows.
+    if (log.catalog().events().size() != s.catalog.events().size()) s.catalog = log.catalog();
+    if (Status matched = s.set.follow(recorded); !matched.ok() && s.unmatched.ok())
+      s.unmatched = std::move(matched);
+  });
 }
 
+// The first recorded event that could not be matched is told here: it was recorded all the same.
 py::list take(OwnedSet& s) {
+  unwrap(std::exchange(s.unmatched, Status()));
   py::list out;
   for (Firing f; s.set.matcher().queue().pop(f);) out.append(firing(s.set, f));
   return out;
@@ -128,6 +134,7 @@ py::dict stats(OwnedSet& s) {
   out["suppressed"] = matcher.stats().suppressed;
   out["evicted_keys"] = matcher.stats().evicted_keys;
   out["row_pages"] = matcher.stats().row_pages;
+  out["evicted_limits"] = matcher.stats().evicted_limits;
   out["coalesced"] = matcher.queue().coalesced();
   out["dropped"] = matcher.queue().dropped();
   out["nodes"] = matcher.node_count();
@@ -143,7 +150,7 @@ py::dict stats(OwnedSet& s) {
 void bind_stream_trigger_set(py::module_& m) {
   py::class_<OwnedSet>(m, "TriggerSet", "Triggers by name, matched by one shared-prefix trie.")
       .def(py::init(&made), py::arg("catalog"), py::arg("queue"), py::arg("utc_offset_s"), py::arg("keys"),
-           py::arg("keys_of"), py::arg("page_instances"), py::arg("key_bytes"))
+           py::arg("keys_of"), py::arg("page_instances"), py::arg("key_bytes"), py::arg("offset_changes"))
       .def(
           "add",
           [](OwnedSet& s, const std::string& name, const std::string& text) {
@@ -158,9 +165,10 @@ void bind_stream_trigger_set(py::module_& m) {
            py::arg("seq"), py::arg("session"), py::arg("page_instance"), py::arg("on"))
       .def("replay", replay, py::arg("log"), py::arg("from_seq"))
       .def("advance", advance, py::arg("ts"))
-      .def("follow", follow, py::arg("log"))
-      .def("append", append, py::arg("log"), py::arg("event"), py::arg("page"), py::arg("contents"),
-           py::arg("ts"), py::arg("on"))
+      // keep_alive: the log calls the set.
+      .def("attach", attach, py::arg("log"), py::keep_alive<2, 1>())
+      .def(
+          "detach", [](OwnedSet&, EventLog& log) { log.follow(nullptr); }, py::arg("log"))
       .def("take", take)
       .def("last_ts",
            [](OwnedSet& s) {

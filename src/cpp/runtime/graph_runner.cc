@@ -52,17 +52,28 @@ Result<std::vector<ir::RuntimeValue>> GraphRunner::run(std::vector<ir::RuntimeVa
     if (n < count) release(n);
   }
   std::vector<ir::RuntimeValue> results;
-  if (status.ok())
-    for (ir::ValueId id : graph_.outputs) results.push_back(env_[id]);
+  if (status.ok()) results = results_of_run();
   release(count + 1);
   if (!status.ok()) return status.take_error();
   return results;
 }
 
+// Copied and not moved: constants stay for the next run, and a value may be returned under two names.
+std::vector<ir::RuntimeValue> GraphRunner::results_of_run() const {
+  std::vector<ir::RuntimeValue> results;
+  results.reserve(graph_.outputs.size());
+  for (const ir::ValueId id : graph_.outputs) results.push_back(env_[id]);
+  return results;
+}
+
 // A node of the executor, or a segment; `next` moves behind it.
 Status GraphRunner::run_part(int& next, std::span<const Tensor> given) {
-  if (is_executor_node(graph_, graph_.nodes[next], env_)) return run_node(next++);
-  WALLE_ASSIGN(Segment * segment, segment_at(next));
+  // A segment that was made for these shapes answers the question that the operator's name would.
+  Segment* segment = known_segment(next);
+  if (!segment) {
+    if (is_executor_node(graph_, graph_.nodes[next], env_)) return run_node(next++);
+    WALLE_ASSIGN(segment, new_segment(next));
+  }
   WALLE_TRY(run_segment(*segment, given));
   next = segment->end;
   return {};
@@ -77,9 +88,13 @@ void GraphRunner::release(int before) {
   });
 }
 
-Result<Segment*> GraphRunner::segment_at(int begin) {
+Segment* GraphRunner::known_segment(int begin) const {
   for (const auto& s : segments_)
     if (s->begin == begin && s->matches(env_)) return s.get();
+  return nullptr;
+}
+
+Result<Segment*> GraphRunner::new_segment(int begin) {
   WALLE_ASSIGN(std::unique_ptr<Segment> built, build(begin));
   keep(std::move(built));
   return segments_.back().get();

@@ -32,13 +32,15 @@ class GraphRunner {
   friend class NodeContext;
 
   Result<std::vector<ir::RuntimeValue>> run_body(const ir::Graph& body, std::vector<ir::RuntimeValue> inputs);
-  Result<Segment*> segment_at(int begin);
+  Segment* known_segment(int begin) const;
+  Result<Segment*> new_segment(int begin);
   Result<std::unique_ptr<Segment>> build(int begin);
   void keep(std::unique_ptr<Segment> segment);
   Status run_part(int& next, std::span<const Tensor> given);
   Status run_segment(Segment& segment, std::span<const Tensor> given);
   Status run_node(int index);
   void release(int before);
+  std::vector<ir::RuntimeValue> results_of_run() const;
 
   const ir::Graph& graph_;
   SharedState& shared_;

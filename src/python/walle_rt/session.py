@@ -42,6 +42,7 @@ class Session:
         self._model = model
         self._native = native
         self._options = options
+        self._translated = bool(model._strings or model._maps)
         self._pool: ThreadPoolExecutor | None = None
         self._lock = Lock()
 
@@ -106,7 +107,7 @@ class Session:
             return self._run_signature(signature, inputs, outputs, RunOptions(timeout, cancel, out))
         if type(inputs) is not dict:
             inputs = _as_dict(inputs)
-        if self._model._strings or self._model._maps:
+        if self._translated:
             return self._run_translated(inputs, outputs, RunOptions(timeout, cancel, out))
         if timeout is None and cancel is None and out is None:
             return self._native.run(inputs, outputs)

@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 
-#include "stream/random_case.h"
+#include "stream/brute_values.h"
 
 namespace walle::stream::testing {
 
@@ -20,7 +20,7 @@ class BruteForce {
  public:
   BruteForce(const TriggerSpec& spec, const Catalog& catalog, const std::vector<Recorded>& events,
              size_t added_before)
-      : spec_(spec), catalog_(catalog), events_(events), first_(added_before) {}
+      : spec_(spec), catalog_(catalog), values_(catalog), events_(events), first_(added_before) {}
 
   std::vector<Fired> run(size_t end, int64_t final_time) {
     for (size_t n = 0; n < end; ++n) {
@@ -29,21 +29,7 @@ class BruteForce {
       if (catalog_.events()[e.event].kind == EventKind::app_state)
         states_[catalog_.states()[e.page]] = (e.flags & kStateOn) != 0;
       if (n < first_) continue;
-      const auto key = partition(e);
-      if (!key) continue;
-      std::vector<size_t> scope;
-      for (size_t i = first_; i <= n; ++i)
-        if (partition(events_[i].event) == key) scope.push_back(i);
-      const std::string owner = wait_key(e);
-      Part& part = parts_[owner];
-      if (!ends_here(scope, part) || !state_ok()) continue;
-      if (spec_.absent_us) {
-        if (part.armed && !absent_between(*part.armed, n, owner)) continue;
-        part.armed = n;
-      } else {
-        part.barrier = n;
-        fire(e.ts, e.seq);
-      }
+      for (const std::string& key : keys_of(n)) step(n, key);
     }
     absences_before(end, final_time);
     return fired_;
@@ -55,90 +41,172 @@ class BruteForce {
     std::optional<int64_t> barrier_time;  // ... or later than this time
     std::optional<size_t> armed;
   };
+  struct Placed {  // so far, by place in the scope; -1: none yet
+    int last = -1, start = -1;
+    const std::vector<Atom>* atoms = nullptr;  // of the step that `last` fits
+  };
 
-  bool is(const Atom& a, const Event& e) const {
-    const bool state = catalog_.events()[e.event].kind == EventKind::app_state;
-    if (a.event != "*" && a.event != catalog_.events()[e.event].name) return false;
-    if (a.page != "*" && (state || a.page != catalog_.pages()[e.page])) return false;
-    return a.predicate.empty() || holds(a.predicate, a.predicate.nodes.size() - 1, e);
+  void step(size_t n, const std::string& key) {
+    scope_.clear();
+    for (size_t i = first_; i <= n; ++i)
+      if (belongs(events_[i].event, key)) scope_.push_back(i);
+    Part& part = parts_[key];
+    if (!holds_here(part) || !state_ok()) return;
+    const Event& e = events_[n].event;
+    if (spec_.absent_us) {
+      if (part.armed && !absent_between(*part.armed, n, key)) return;
+      part.armed = n;
+      return;
+    }
+    if (!is_time(spec_.during, e.ts)) return;
+    part.barrier = n;
+    fire(e.ts, e.seq, e);
   }
-  bool is_any(const std::vector<Atom>& atoms, const Event& e) const {
+
+  const Event& event(int place) const { return events_[scope_[static_cast<size_t>(place)]].event; }
+  bool is_any(const std::vector<Atom>& atoms, const Event& e, const Event* before = nullptr) const {
     for (const Atom& a : atoms)
-      if (is(a, e)) return true;
+      if (values_.is(a, e, before)) return true;
     return false;
   }
-  bool holds(const Predicate& p, size_t at, const Event& e) const {
-    const auto& n = p.nodes[at];
-    if (n.op == PredicateOp::logical_not) return !holds(p, n.left, e);
-    if (e.contents.empty() || !e.contents[0].present) return false;
-    const int64_t x = e.contents[0].i, v = n.literals[0].i;
-    switch (n.op) {
-      case PredicateOp::eq: return x == v;
-      case PredicateOp::ne: return x != v;
-      case PredicateOp::lt: return x < v;
-      case PredicateOp::le: return x <= v;
-      case PredicateOp::gt: return x > v;
-      default: return x >= v;
-    }
-  }
-  std::optional<std::string> partition(const Event& e) const {
+
+  // The key that an event's own fields make; the part of it that all keys of its page share.
+  std::optional<std::string> own_key(const Event& e) const {
     if (spec_.scope == Scope::device) return "";
     if (spec_.scope == Scope::session) return std::to_string(e.session);
     if (spec_.scope == Scope::page)
       return e.page_instance ? std::optional(std::to_string(e.page_instance)) : std::nullopt;
-    if (e.contents.size() < 2 || !e.contents[1].present) return std::nullopt;
-    return std::string(e.contents[1].text);
+    auto out = outer_key(e);
+    for (const std::string& field : spec_.by.fields) {
+      const auto text = values_.text(e, field);
+      if (!text || !out) return std::nullopt;
+      *out += "," + *text;
+    }
+    return out;
+  }
+  std::optional<std::string> outer_key(const Event& e) const {
+    if (spec_.by.page && !e.page_instance) return std::nullopt;
+    return (spec_.by.page ? std::to_string(e.page_instance) : "") + "/" +
+           (spec_.by.session ? std::to_string(e.session) : "") + ":";
+  }
+  // Without any of the fields, it belongs to every key of its page or session.
+  bool is_shared(const Event& e) const {
+    if (spec_.scope != Scope::by || !(spec_.by.page || spec_.by.session) || !outer_key(e)) return false;
+    for (const std::string& field : spec_.by.fields)
+      if (values_.text(e, field)) return false;
+    return true;
+  }
+  bool belongs(const Event& e, const std::string& key) const {
+    if (is_shared(e)) return key.starts_with(*outer_key(e));
+    return own_key(e) == key;
+  }
+  std::set<std::string> keys_of(size_t n) const {
+    std::set<std::string> out;
+    const Event& e = events_[n].event;
+    if (!is_shared(e)) {
+      if (const auto key = own_key(e)) out.insert(*key);
+      return out;
+    }
+    for (size_t i = first_; i < n; ++i) {
+      const auto key = is_shared(events_[i].event) ? std::nullopt : own_key(events_[i].event);
+      if (key && belongs(e, *key)) out.insert(*key);
+    }
+    return out;
   }
 
-  // Waiting for something not to happen goes on when the
-  // session ends: a purchase in the next one still counts.
-  std::string wait_key(const Event& e) const {
-    return spec_.scope == Scope::session ? "" : partition(e).value_or("?");
+  // Does a match end at the scope's last event? Tries every assignment.
+  bool holds_here(const Part& part) const {
+    if (spec_.aggregate.kind != TriggerAggregateKind::none) return aggregate(part);
+    if (extend(spec_.steps, part, 0, 0, 0, {})) return true;
+    for (const auto& steps : spec_.others)
+      if (extend(steps, part, 0, 0, 0, {})) return true;
+    return false;
   }
 
-  // Does a match end at scope.back()? Tries every assignment.
-  bool ends_here(const std::vector<size_t>& scope, const Part& part) const {
-    return extend(scope, part, 0, 0, -1, -1);
+  // Steps before `s` are placed; `rep` copies of step s too, or those of its all() that `used` says.
+  bool extend(const std::vector<Step>& steps, const Part& part, size_t s, int rep, unsigned used,
+              const Placed& at) const {
+    const int end = static_cast<int>(scope_.size()) - 1;
+    if (s == steps.size()) return at.last == end && accepts(part, at.start);
+    const Step& step = steps[s];
+    const int wanted = step.all_of.empty() ? step.count : static_cast<int>(step.all_of.size());
+    if (rep == wanted) return extend(steps, part, s + 1, 0, 0, at);
+    if (rep == 0 && step.optional && extend(steps, part, s + 1, 0, 0, at)) return true;
+    if (step.all_of.empty()) return place(steps, part, s, rep, 0, step.any_of, at);
+    for (unsigned k = 0; k < step.all_of.size(); ++k)
+      if (!(used >> k & 1) && place(steps, part, s, rep, used | 1u << k, step.all_of[k], at)) return true;
+    return false;
   }
-
-  // Steps before `s` are placed (`rep` copies of step s too);
-  // `last` and `start` index into scope, -1: none yet.
-  bool extend(const std::vector<size_t>& scope, const Part& part, size_t s, int rep, int last,
-              int start) const {
-    const int end = static_cast<int>(scope.size()) - 1;
-    if (s == spec_.steps.size()) return last == end && accepts(scope, part, start);
-    const Step& step = spec_.steps[s];
-    if (rep == step.count) return extend(scope, part, s + 1, 0, last, start);
-    if (rep == 0 && step.optional && extend(scope, part, s + 1, 0, last, start)) return true;
-    for (int i = last + 1; i <= end; ++i) {
-      const Event& e = events_[scope[static_cast<size_t>(i)]].event;
-      if (!is_any(step.any_of, e)) continue;
-      if (last >= 0) {
-        if (rep == 0 && step.follow == Follow::next && i != last + 1) continue;
-        const auto gap = rep == 0 && step.gap_us ? step.gap_us : spec_.gap_us;
-        if (gap && e.ts - events_[scope[static_cast<size_t>(last)]].event.ts > *gap) continue;
-        if (rep == 0 && guarded(step, scope, last, i)) continue;
-      }
-      if (extend(scope, part, s, rep + 1, i, start < 0 ? i : start)) return true;
+  bool place(const std::vector<Step>& steps, const Part& part, size_t s, int rep, unsigned used,
+             const std::vector<Atom>& atoms, const Placed& at) const {
+    for (int i = at.last + 1; i < static_cast<int>(scope_.size()); ++i) {
+      const Event* before = at.last >= 0 ? &event(at.last) : nullptr;
+      if (!is_any(atoms, event(i), before)) continue;
+      if (!follows(steps[s], rep, at, i)) continue;
+      if (extend(steps, part, s, rep + 1, used, {i, at.start < 0 ? i : at.start, &atoms})) return true;
     }
     return false;
   }
-  bool guarded(const Step& step, const std::vector<size_t>& scope, int last, int here) const {
-    for (int k = last + 1; k <= here; ++k)
-      if (is_any(step.guard, events_[scope[static_cast<size_t>(k)]].event)) return true;
-    return false;
+
+  bool follows(const Step& step, int rep, const Placed& at, int i) const {
+    if (at.last < 0) {
+      if (is_shared(event(i))) return false;  // it goes on with matches, and begins none
+      return step.follow != Follow::first || clear_before(step, i);
+    }
+    const int64_t since = event(i).ts - event(at.last).ts;
+    const auto gap = rep == 0 && step.gap_us ? step.gap_us : spec_.gap_us;
+    if (gap && since > *gap) return false;
+    if (rep > 0) return true;
+    if (step.follow == Follow::next && i != at.last + 1) return false;
+    if (step.least_us && since < step.least_us) return false;
+    for (int k = at.last + 1; step.follow == Follow::newest && k < i; ++k)
+      if (is_any(*at.atoms, event(k))) return false;
+    for (int k = at.last + 1; k <= i; ++k)
+      if (is_any(step.guard, event(k))) return false;
+    return true;
   }
-  bool accepts(const std::vector<size_t>& scope, const Part& part, int start) const {
-    const size_t first = scope[static_cast<size_t>(start)];
-    const Event &a = events_[first].event, &b = events_[scope.back()].event;
-    if (spec_.within_us && b.ts - a.ts > *spec_.within_us) return false;
-    if (spec_.every) return true;
-    return (!part.barrier || first > *part.barrier) && (!part.barrier_time || a.ts > *part.barrier_time);
+  // Nothing of a first step's guard before it, or for its time.
+  bool clear_before(const Step& step, int i) const {
+    for (int k = 0; k < i; ++k)
+      if (!is_shared(event(k)) && is_any(step.guard, event(k)) &&
+          (!step.gap_us || event(i).ts - event(k).ts <= *step.gap_us))
+        return false;
+    return true;
+  }
+  bool behind_barrier(const Part& part, int place) const {
+    return spec_.every || ((!part.barrier || scope_[static_cast<size_t>(place)] > *part.barrier) &&
+                           (!part.barrier_time || event(place).ts > *part.barrier_time));
+  }
+  bool accepts(const Part& part, int start) const {
+    return !(spec_.within_us && events_[scope_.back()].event.ts - event(start).ts > *spec_.within_us) &&
+           behind_barrier(part, start);
+  }
+
+  // Counts, adds up or collects all events of the window, anew at each.
+  bool aggregate(const Part& part) const {
+    const TriggerAggregate& a = spec_.aggregate;
+    const auto counted = [&](int place) {
+      const Event& e = event(place);
+      return is_any(spec_.steps[0].any_of, e) && !is_shared(e) &&
+             (a.kind == TriggerAggregateKind::count || values_.text(e, a.field));
+    };
+    const int end = static_cast<int>(scope_.size()) - 1;
+    if (!counted(end)) return false;
+    double count = 0, sum = 0;
+    std::set<std::string> values;
+    for (int i = 0; i <= end; ++i) {
+      if (!counted(i) || !accepts(part, i)) continue;
+      ++count;
+      if (a.kind == TriggerAggregateKind::sum) sum += *values_.number(event(i), a.field);
+      if (a.kind == TriggerAggregateKind::distinct) values.insert(*values_.text(event(i), a.field));
+    }
+    if (a.kind == TriggerAggregateKind::distinct) count = static_cast<double>(values.size());
+    return BruteValues::holds(a.op, a.kind == TriggerAggregateKind::sum ? sum : count, a.bound.d);
   }
 
   bool absent_between(size_t armed, size_t upto, const std::string& key) const {
     for (size_t i = armed + 1; i <= upto && i < events_.size(); ++i)
-      if (wait_key(events_[i].event) == key && is_any(spec_.absent, events_[i].event)) return true;
+      if (belongs(events_[i].event, key) && is_any(spec_.absent, events_[i].event)) return true;
     return false;
   }
   void absences_before(size_t n, int64_t ts) {
@@ -149,11 +217,12 @@ class BruteForce {
     std::sort(due.begin(), due.end());
     for (const auto& [deadline, key] : due) {
       Part& part = parts_[key];
-      const bool broken = n > 0 && absent_between(*part.armed, n - 1, key);
+      const size_t armed = *part.armed;
+      const bool broken = n > 0 && absent_between(armed, n - 1, key);
       part.armed.reset();
-      if (broken) continue;
+      if (broken || !is_time(spec_.during, deadline)) continue;
       part.barrier_time = deadline;
-      fire(deadline, n ? events_[n - 1].event.seq : 0);
+      fire(deadline, n ? events_[n - 1].event.seq : 0, events_[armed].event);
     }
   }
   bool state_ok() {
@@ -165,22 +234,29 @@ class BruteForce {
     }
     return false;
   }
-  void fire(int64_t ts, uint64_t seq) {
-    if (spec_.once && !times_.empty()) return;
-    if (spec_.cooldown_us && !times_.empty() && ts - times_.back() < spec_.cooldown_us) return;
-    const auto rate = static_cast<size_t>(spec_.rate);
-    if (rate && times_.size() >= rate && ts - times_[times_.size() - rate] < spec_.rate_us) return;
-    times_.push_back(ts);
+
+  // `by`: the event whose key the limits are about.
+  void fire(int64_t ts, uint64_t seq, const Event& by) {
+    auto& once = once_[values_.key(spec_.once_per.key, by)];
+    auto& cooldown = cooldown_[values_.key(spec_.cooldown_per.key, by)];
+    auto& rate = rate_[values_.key(spec_.rate_per.key, by)];
+    const auto most = static_cast<size_t>(spec_.rate);
+    if (spec_.once && !once.empty()) return;
+    if (spec_.cooldown_us && !cooldown.empty() && ts - cooldown.back() < spec_.cooldown_us) return;
+    if (most && rate.size() >= most && ts - rate[rate.size() - most] < spec_.rate_us) return;
+    for (auto* times : {&once, &cooldown, &rate}) times->push_back(ts);
     fired_.push_back({ts, seq});
   }
 
   const TriggerSpec& spec_;
   const Catalog& catalog_;
+  const BruteValues values_;
   const std::vector<Recorded>& events_;
   size_t first_;
+  std::vector<size_t> scope_;  // events of the key that is looked at
   std::map<std::string, Part> parts_;
   std::map<std::string, bool> states_;
-  std::vector<int64_t> times_;
+  std::map<std::string, std::vector<int64_t>> once_, cooldown_, rate_;
   std::vector<Fired> fired_;
 };
 

@@ -74,7 +74,7 @@ TriggerSpec keyed_trigger(const Catalog& catalog, uint64_t seed) {
   for (RandomCase r(catalog, seed);;) {
     TriggerSpec spec = r.trigger();
     spec.scope = Scope::by;
-    spec.by = "who";
+    spec.by = {.fields = {"who"}};
     // Limits count over all keys, which enumeration person by person does not see.
     spec.once = false;
     spec.cooldown_us = spec.rate_us = 0;

@@ -15,6 +15,7 @@ struct Case {
   std::vector<size_t> add_at, remove_at;
   std::vector<Recorded> events;
   size_t cut;
+  int64_t end;  // a time at which most absences have come true
 };
 
 inline std::vector<std::vector<Fired>> run_matcher(const Case& c, const Catalog& catalog,

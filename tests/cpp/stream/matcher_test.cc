@@ -43,6 +43,7 @@ Case make_case(const Catalog& catalog, uint64_t seed) {
     c.remove_at.push_back(r.chance(90) ? static_cast<size_t>(length) : static_cast<size_t>(r.below(length)));
   }
   c.events = r.stream(length);
+  c.end = c.events.back().event.ts + 5 * r.unit();
   c.cut = r.chance(50) ? static_cast<size_t>(r.below(length)) : SIZE_MAX;
   return c;
 }
@@ -54,7 +55,7 @@ TEST(Matcher, AgreesWithEnumerationOnRandomCases) {
   int64_t fired = 0;
   for (int64_t seed = from; seed < (only ? from + 1 : n); ++seed) {
     const Case c = make_case(catalog, static_cast<uint64_t>(seed));
-    const int64_t end = c.events.back().event.ts + 5;
+    const int64_t end = c.end;
     const auto got = run_matcher(c, catalog, end);
     for (size_t t = 0; t < c.triggers.size(); ++t) {
       if (c.remove_at[t] < c.events.size()) {
@@ -105,7 +106,7 @@ TEST(Matcher, IrrelevantEventsAndUnrelatedTasksChangeNothing) {
     c.cut = SIZE_MAX;
     std::fill(c.add_at.begin(), c.add_at.end(), 0);
     std::fill(c.remove_at.begin(), c.remove_at.end(), c.events.size());
-    const int64_t end = c.events.back().event.ts + 5;
+    const int64_t end = c.end;
     const auto together = run_matcher(c, catalog, end);
     for (size_t t = 0; t < c.triggers.size(); ++t) {  // the task set split into single tasks
       Case alone = c;

@@ -18,6 +18,11 @@ constexpr const char* kTriggers[] = {
     "a ~ b ~ c scope by(who) every",
     "a !c ~ b within 20us cooldown 4us",
     "b rate 2 per 9us",
+    "count(a) > 2 within 40us scope by(who, page)",
+    "distinct(x of b) >= 1 once per who keep 3",
+    "sum(x) > 3 keep 4 within 30us rate 2 per 9us per (x, session)",
+    "a ~>(2us..) b[x >= $a.x] !~ c for 2us cooldown 3us per page",
+    "!c ~(3us) a ~ b scope session",
     "every 5us",
     "idle 2us",
 };

@@ -30,6 +30,35 @@ INSTANTIATE_TEST_SUITE_P(Groups, TriggerFormat,
                                          "a[x == 1 or (x == 2 or x == 3)]",
                                          "a[x == 1 and (x == 2 and not (x == 3 or exists s))]"));
 
+INSTANTIATE_TEST_SUITE_P(Limits, TriggerFormat,
+                         testing::Values("a once per x", "a once per (x, page) keep 5000",
+                                         "a cooldown 1h per session", "a rate 3 per 1d per \"page\"",
+                                         "a rate 3 per 1d per (\"session\", session)",
+                                         "a ~ b scope by(x, s, page)", "a ~ b scope by(\"page\", session)"));
+
+INSTANTIATE_TEST_SUITE_P(Edges, TriggerFormat,
+                         testing::Values("a ~>(7d..) a", "a !c ~>(1d..7d) b", "a >(1s..) b", "!c ~ a",
+                                         "!(b | c) ~(10m) a ~ b", "a ~> b[x < $a.x]",
+                                         "a > b[x - $\"a b\".\"x.y\" > 1]", "all(a, b | c, c@p) ~ a",
+                                         "a ~ all(b, c)? ~ a", "a ~ b or c > a{2} within 5m"));
+
+INSTANTIATE_TEST_SUITE_P(Aggregates, TriggerFormat,
+                         testing::Values("count(a) > 16 within 1h", "count(a | b@p) == 3 every",
+                                         "sum(x of a[x > 2]) >= -2.5", "sum(x) < 3 keep 20 within 1m",
+                                         "distinct(s of (a | b)) >= 5 scope session", "count > sum"));
+
+INSTANTIATE_TEST_SUITE_P(Arithmetic, TriggerFormat,
+                         testing::Values("a[x * 2 + 1 > 3]", "a[x * (2 + y) > -(x) - -3]",
+                                         "a[(x + 1) % 2 == 0]", "a[-(5) < x / y]",
+                                         "a[5 < x and not x - y != 0.5]",
+                                         "a[x - (y - 1) >= y or s contains \"k\"]",
+                                         "a[s starts_with \"k\" and s ends_with \"\"]", "a[x < y]"));
+
+INSTANTIATE_TEST_SUITE_P(Times, TriggerFormat,
+                         testing::Values("a during fri", "a during mon-fri 18:00-22:00 or sat,sun",
+                                         "a during not 22:00-07:00", "a during sat-mon 00:00-24:00",
+                                         "every 1h during 08:00-20:00 when wifi"));
+
 // Parentheses may nest 64 deep; print must not add any to a chain that has none.
 TEST(TriggerFormatChain, IsAsFlatAsItWasWritten) {
   std::string text = "a[x == 0";
@@ -51,7 +80,7 @@ TEST(TriggerFormatFloats, AreTheShortestThatReadBack) {
 // The canonical text is stored and read again: what is short only as it was written is refused at once.
 TEST(TriggerFormatLength, IsThatOfTheCanonicalText) {
   std::string guard = "a[x";
-  for (int i = 1; i < 128; ++i) guard += "||x";
+  for (int i = 1; i < 128; ++i) guard += " or x";
   guard += "]";
   std::string text;
   for (int step = 0; step < 16; ++step)

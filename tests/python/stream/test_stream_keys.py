@@ -184,3 +184,28 @@ def test_columns_in_predicates_count_letters() -> None:
     triggers = TriggerSet(shop())
     with pytest.raises(ArgumentError, match=r"column 27\b"):
         triggers.add("é", 'view[brand == "ééééé" and prise > 2]')
+
+
+def test_an_attached_set_matches_what_is_appended(tmp_path: Path) -> None:
+    with EventLog(tmp_path, shop(), max_age_s=1e9) as log:
+        log.append("view", contents={"item": 1}, ts=T0)
+        triggers = TriggerSet(log.catalog)
+        triggers.add("bought", "view ~ buy scope by(item)")
+        with pytest.raises(ArgumentError, match=r"TriggerSet\(log.catalog\)"):
+            TriggerSet(Catalog().declare("other")).attach(log)
+        triggers.attach(log)
+        for item in (1, 2):
+            log.append("view", contents={"item": item}, ts=T0 + 1)
+        assert triggers.take() == []
+        seq = log.append("buy", contents={"item": 2}, ts=T0 + 2)
+        assert [(f.trigger, f.seq, f.start_ts) for f in triggers.take()] == [("bought", seq, T0 + 1)]
+        with pytest.raises(ArgumentError, match="detach the other set"):
+            TriggerSet(log.catalog).attach(log)
+        triggers.step("view", ts=T0 + 100)
+        log.append("view", ts=T0 + 50)
+        with pytest.raises(ArgumentError, match="order of time"):
+            triggers.take()
+        assert triggers.take() == []
+        triggers.detach(log)
+        log.append("buy", contents={"item": 1}, ts=T0 + 200)
+        assert triggers.take() == []

@@ -30,6 +30,7 @@ Result<kernels::Rnn> rnn_of(const NodeView& node) {
                  .batch_first = s.batch_first,
                  .linear_before_reset = s.linear_before_reset,
                  .input_forget = s.input_forget,
+                 .round_state = s.round_state,
                  .clip = s.clip};
   for (int64_t d = 0; d < s.directions; ++d) {
     r.backward[d] = s.backward(d);

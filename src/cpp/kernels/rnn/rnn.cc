@@ -1,7 +1,9 @@
 #include "kernels/rnn/rnn.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "base/thread_pool.h"
 #include "kernels/workspace.h"
@@ -32,7 +34,7 @@ int64_t chunk_steps(const Rnn& r) {
 
 // Scratch of one direction, in floats, every part on its own cache line.
 struct Scratch {
-  int64_t projected, gates, h, cell, reset, bias, gemm;
+  int64_t projected, gates, h, cell, reset, rounded, bias, gemm;
 
   Scratch(const GemmTable& t, const Rnn& r, int threads) {
     const int64_t width = r.gates * r.hidden;
@@ -41,14 +43,37 @@ struct Scratch {
     h = whole_lines(r.batch * r.hidden);
     cell = h;
     reset = h;
+    rounded = r.round_state ? h : 0;
     bias = whole_lines(2 * width);
     const int64_t project = gemm_workspace_bytes(t, chunk_steps(r) * r.batch, width, r.input, false, true);
     const int64_t recur = gemm_workspace_bytes(t, r.batch, width, r.hidden, false, true);
     // One scratch for both products: they never run at the same time within a direction.
     gemm = whole_lines(std::max(project, recur) / kFloatBytes * std::max(threads, 1));
   }
-  int64_t total() const { return projected + gates + h + cell + reset + bias + gemm; }
+  int64_t total() const { return projected + gates + h + cell + reset + rounded + bias + gemm; }
 };
+
+// DynamicQuantizeLinear and DequantizeLinear in one: 256 codes over a range that holds 0, rounded half to
+// even. A range that is not finite leaves nothing but NaN, as the two operators do. Scalar: `count` products
+// of `4 * hidden` each follow.
+void round_to_codes(const float* x, int64_t count, float* out) {
+  float low = 0;
+  float high = 0;
+  bool finite = true;
+  for (int64_t i = 0; i < count; ++i) {
+    low = std::min(low, x[i]);
+    high = std::max(high, x[i]);
+    finite = finite && std::isfinite(x[i]);
+  }
+  const float scale = (high - low) / 255;
+  if (!finite || !std::isfinite(scale) || scale == 0) {
+    std::fill_n(out, count, scale == 0 && finite ? 0 : std::numeric_limits<float>::quiet_NaN());
+    return;
+  }
+  const float zero = std::nearbyint(-low / scale);
+  for (int64_t i = 0; i < count; ++i)
+    out[i] = (std::clamp(std::nearbyint(x[i] / scale) + zero, 0.0f, 255.0f) - zero) * scale;
+}
 
 class Direction {
  public:
@@ -66,7 +91,8 @@ class Direction {
     h_ = gates_ + s.gates;
     cell_ = h_ + s.h;
     reset_ = cell_ + s.cell;
-    bias_ = reset_ + s.reset;
+    rounded_ = reset_ + s.reset;
+    bias_ = rounded_ + s.rounded;
     work_ = reinterpret_cast<std::byte*>(bias_ + s.bias);
     input_weights_ = o.packed + d * rnn_packed_elements(gemm_, r);
     recurrent_weights_ = input_weights_ + packed_b_elements(gemm_, width_, r.input);
@@ -148,6 +174,13 @@ class Direction {
     run_gemm(gemm_, product, shared ? threads_ : 1, work_);
   }
 
+  // What a step's product reads.
+  const float* product_state() {
+    if (!r_.round_state) return h_;
+    round_to_codes(h_, r_.batch * r_.hidden, rounded_);
+    return rounded_;
+  }
+
   template <class Fn>
   void each_row(int64_t t, Fn fn) {
     const auto& a = r_.activations[d_];
@@ -179,7 +212,8 @@ class Direction {
       recur(reset_, two, r_.hidden, recurrent_weights_ + packed_b_elements(gemm_, two, r_.hidden), nullptr);
       each_row(t, steps_.gru_finish);
     } else {
-      recur(h_, 0, width_, recurrent_weights_, r_.kind == RnnKind::gru ? bias_ + width_ : nullptr);
+      recur(product_state(), 0, width_, recurrent_weights_,
+            r_.kind == RnnKind::gru ? bias_ + width_ : nullptr);
       each_row(t, r_.kind == RnnKind::gru    ? steps_.gru_linear
                   : r_.kind == RnnKind::lstm ? steps_.lstm
                                              : steps_.rnn);
@@ -206,7 +240,7 @@ class Direction {
   const GemmTable& gemm_;
   const RnnTable& steps_;
   int64_t first_ = 0;
-  float *projected_, *gates_, *h_, *cell_, *reset_, *bias_;
+  float *projected_, *gates_, *h_, *cell_, *reset_, *rounded_, *bias_;
   std::byte* work_;
   const float *input_weights_, *recurrent_weights_;
 };

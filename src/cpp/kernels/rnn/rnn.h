@@ -21,6 +21,7 @@ struct Rnn {
   bool batch_first = false;
   bool linear_before_reset = false;  // GRU
   bool input_forget = false;         // LSTM
+  bool round_state = false;          // LSTM: the state enters each product as 8-bit codes would say it
   float clip = 0;
   std::array<std::array<RnnActivation, 3>, 2> activations{};
 };

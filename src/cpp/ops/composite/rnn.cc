@@ -143,8 +143,13 @@ class Steps {
 
   Ref one_minus(Ref x) { return c_.sub(number(1), x); }
 
+  // To 256 codes over the whole batch's own range, as an integer product of the state would see it.
+  Ref rounded(Ref h) {
+    return c_.emit("DequantizeLinear", c_.emit_many("DynamicQuantizeLinear", {h}, {}, 3));
+  }
+
   void step_lstm(Ref x, Ref& h, Ref& cell) {
-    Ref sum = c_.add(x, c_.emit("MatMul", {h_, recurrent_}));
+    Ref sum = c_.add(x, c_.emit("MatMul", {s_.round_state ? rounded(h_) : h_, recurrent_}));
     if (recurrent_bias_ >= 0) sum = c_.add(sum, recurrent_bias_);
     const Ref i = activate(0, with_peephole(gate(sum, 0), 0, cell_));
     const Ref f = s_.input_forget ? one_minus(i) : activate(0, with_peephole(gate(sum, 2), 2, cell_));

@@ -56,6 +56,9 @@ Result<RnnSpec> rnn_spec(std::string_view op, const ir::Attributes& attrs, const
   s.batch_first = attrs.get_int("layout", 0) != 0;
   s.linear_before_reset = attrs.get_int("linear_before_reset", 0) != 0;
   s.input_forget = attrs.get_int("input_forget", 0) != 0;
+  s.round_state = attrs.get_int("round_state", 0) != 0;
+  if (s.round_state && s.kind != RnnKind::lstm)
+    return model_error("round_state = 1", "0 or no such attribute", std::string(op), "use LSTM");
   s.clip = static_cast<float>(attrs.get_float("clip", 0));
   // Also for NaN.
   if (!(s.clip >= 0))

@@ -20,6 +20,8 @@ struct RnnSpec {
   bool batch_first = false;    // layout 1
   bool linear_before_reset = false;
   bool input_forget = false;
+  // LSTM, and not of ONNX: what com.microsoft's DynamicQuantizeLSTM does to the state before each step.
+  bool round_state = false;
   float clip = 0;                                         // 0: none
   std::vector<std::array<RnnActivation, 3>> activations;  // per direction: f, g, h
 

@@ -217,6 +217,7 @@ Result<Event> EventLog::append(Event e) {
   }
   sequencer_.place(e, decl.kind, journal_->last_seq() + 1);
   e.seq = journal_->commit(size, [&](auto& w) { put_record(e, w); });
+  if (follower_) follower_(e);
   return e;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <mutex>
 
 #include "store/index.h"
@@ -41,6 +42,9 @@ class EventLog {
   // Checks, places and records one event; `event.ts` is the device's time. Returns it as recorded; its
   // contents borrow from the caller's.
   Result<Event> append(Event event);
+  // `follower` sees every event that append() records from now on; none for no one. Appender's thread.
+  void follow(std::function<void(const Event&)> follower) { follower_ = std::move(follower); }
+  bool followed() const { return follower_ != nullptr; }
   // Visits events with seq >= from, oldest first, until it returns false.
   Status read(uint64_t from, const std::function<bool(const Event&)>& visit);
 
@@ -85,6 +89,7 @@ class EventLog {
   // Times up to here are accepted without asking the clock, which costs as much as all other checks;
   // maintain() renews it.
   std::atomic<int64_t> latest_ts_{0};
+  std::function<void(const Event&)> follower_;
   LogReport report_;
   int64_t synced_at_ = 0;
 };

@@ -5,9 +5,11 @@
 
 #include "base/hash.h"
 #include "stream/event/sequencer.h"
+#include "stream/match/event_key.h"
 #include "stream/match/matcher_group.h"
 #include "stream/match/trie_step.h"
 #include "stream/match/value_token.h"
+#include "stream/trigger/day_span.h"
 
 namespace walle::stream {
 
@@ -40,13 +42,17 @@ void drop_last_free(std::vector<uint16_t>& ids) {
 bool needs_extra(const CompiledTrigger& t) {
   const TriggerSpec& s = t.spec;
   return s.once || s.cooldown_us || s.rate || !t.when.empty() || s.timer != TimerKind::none ||
+         !s.during.empty() || s.aggregate.kind != TriggerAggregateKind::none ||
          (s.every && t.variants.size() > 1);
 }
 
 }  // namespace
 
 Matcher::Matcher(const Catalog& catalog, MatcherOptions options)
-    : catalog_(catalog), options_(options), queue_(options.queue_capacity) {
+    : catalog_(catalog),
+      options_(std::move(options)),
+      local_(options_.utc_offset_us, std::move(options_.offset_changes)),
+      queue_(options_.queue_capacity) {
   memo_.catalog = &catalog_;
   learn_kinds();
 }
@@ -64,24 +70,21 @@ uint64_t Matcher::next_key(int64_t ts) {
 }
 
 Result<uint16_t> Matcher::group_for(const CompiledTrigger& t) {
-  // A session is a suffix of the device's stream: its triggers share the device's trie, and a match must
-  // start behind the session's first event.
-  const Scope scope = t.spec.scope == Scope::session ? Scope::device : t.spec.scope;
-  const uint16_t field = scope == Scope::by ? t.by_field : 0;
+  const Scope scope = t.spec.scope;
   for (size_t i = 0; i < groups_.size(); ++i)
-    if (groups_[i]->scope == scope && groups_[i]->by_field == field) return static_cast<uint16_t>(i);
+    if (groups_[i]->scope == scope && groups_[i]->by == t.by) return static_cast<uint16_t>(i);
   if (groups_.size() == kMaxGroups)
     return resource_error("by(field) scope number " + std::to_string(groups_.size()),
-                          "at most " + std::to_string(kMaxGroups - 2) + " different fields", "matcher",
+                          "at most " + std::to_string(kMaxGroups - 3) + " different fields", "matcher",
                           "remove tasks or share fields");
   auto g = std::make_unique<Group>(Group{.scope = scope,
-                                         .by_field = field,
-                                         .by = scope == Scope::by ? t.spec.by : "",
+                                         .by = t.by,
+                                         .by_text = format_key(t.spec.by),
                                          .trie = {},
                                          .trigger_ids = {},
                                          .absence_ids = {},
                                          .evicted = {},
-                                         .partitions = partitions_of(scope, t.spec.by)});
+                                         .partitions = partitions_of(scope, format_key(t.spec.by))});
   if (scope == Scope::device) g->partitions.take(0);
   groups_.push_back(std::move(g));
   return static_cast<uint16_t>(groups_.size() - 1);
@@ -102,14 +105,17 @@ std::vector<CompiledAtom> Matcher::resolve(const std::vector<CompiledAtom>& atom
 }
 
 std::vector<ResolvedStep> Matcher::resolve(const std::vector<CompiledStep>& chain,
-                                           const std::vector<uint16_t>& predicates) const {
+                                           const std::vector<uint16_t>& predicates, uint64_t salt) const {
   std::vector<ResolvedStep> out;
   out.reserve(chain.size());
   for (const CompiledStep& s : chain)
     out.push_back({.follow = s.follow,
                    .gap_us = s.gap_us,
+                   .least_us = s.least_us,
                    .atoms = resolve(s.atoms, predicates),
-                   .guard = resolve(s.guard, predicates)});
+                   .guard = resolve(s.guard, predicates),
+                   .captures = s.captures,
+                   .salt = salt});
   return out;
 }
 
@@ -122,13 +128,15 @@ std::vector<uint16_t> Matcher::intern_predicates(const CompiledTrigger& t) {
 
 // The chains and the trailing absence of `t`; on an error nothing of it stays.
 Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, uint16_t id, Hot& hot) {
-  const uint64_t within = key_limit(t.spec.within_us.value_or(-1));
+  // An aggregate asks for its window itself.
+  const bool aggregate = t.spec.aggregate.kind != TriggerAggregateKind::none;
+  const uint64_t within = key_limit(aggregate ? -1 : t.spec.within_us.value_or(-1));
   const std::vector<uint16_t> predicates = intern_predicates(t);
   size_t added = 0;
   const auto undo = [&](Status s) {
     // Backwards over what succeeded; remove_chain() of a chain that add_chain() refused would remove another
     // task's.
-    while (added-- > 0) g.trie.remove_chain(resolve(t.variants[added], predicates), local);
+    while (added-- > 0) g.trie.remove_chain(resolve(t.variants[added], predicates, t.fingerprint), local);
     if (hot.absence != kNone) drop_absence(g, hot.absence);
     for (const uint16_t p : predicates) memo_.release(p);
     forget_free_numbers(g);
@@ -137,7 +145,9 @@ Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, 
   // A match that was held back may count later, when a state has changed or an absence was broken.
   const bool repeats = t.spec.every || needs_extra(t) || !t.absent.empty();
   for (; added < t.variants.size(); ++added)
-    if (Status s = g.trie.add_chain(resolve(t.variants[added], predicates), local, within, repeats); !s.ok())
+    if (Status s =
+            g.trie.add_chain(resolve(t.variants[added], predicates, t.fingerprint), local, within, repeats);
+        !s.ok())
       return undo(std::move(s));
   if (!t.absent.empty()) {
     auto guard = g.trie.add_guard(resolve(t.absent, predicates));
@@ -152,16 +162,42 @@ Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, 
   return {};
 }
 
+// Words of every partition: what an aggregate remembers, and the keys of an absence's limits.
+Status Matcher::take_cells(Group& g, const CompiledTrigger& t, Extra& x, uint16_t absence) {
+  if (x.aggregate) {
+    WALLE_ASSIGN(x.cells, g.trie.take_cells(x.aggregate->cells(), base::mix(t.fingerprint, 1)));
+  }
+  if (absence == kNone || x.per_key.empty()) return {};
+  WALLE_ASSIGN(absences_[absence].keys, g.trie.take_cells(kMaxPerKey, base::mix(t.fingerprint, 2)));
+  return {};
+}
+
+void Matcher::drop_cells(Group& g, uint16_t first) {
+  if (first != kNone) g.trie.release_cells(first);
+}
+
 uint16_t Matcher::add_extra(const CompiledTrigger& t) {
   const uint16_t extra = take_free(free_extras_, extras_);
-  extras_[extra] = {.when = t.when,
-                    .once = t.spec.once,
-                    .cooldown_us = t.spec.cooldown_us,
-                    .last_fire = kNever,
-                    .rate_us = t.spec.rate_us,
-                    .recent = std::vector<int64_t>(t.spec.rate, kNever),
-                    .timer = t.spec.timer,
-                    .timer_us = t.spec.timer_us};
+  const TriggerSpec& s = t.spec;
+  // What has a key of its own is counted by key alone.
+  const bool once = s.once && t.once_per.empty();
+  const bool cooldown = s.cooldown_us && t.cooldown_per.empty();
+  const bool rate = s.rate && t.rate_per.empty();
+  Extra& x = extras_[extra];
+  x = {.when = t.when,
+       .once = once,
+       .cooldown_us = cooldown ? s.cooldown_us : 0,
+       .last_fire = kNever,
+       .rate_us = rate ? s.rate_us : 0,
+       .recent = std::vector<int64_t>(rate ? s.rate : 0, kNever),
+       .during = s.during,
+       .timer = s.timer,
+       .timer_us = s.timer_us};
+  if (s.once && !once) x.per_key.push_back({t.once_per, {1, KeyedLimit::kForever, s.once_per.keep}});
+  if (s.cooldown_us && !cooldown)
+    x.per_key.push_back({t.cooldown_per, {1, s.cooldown_us, s.cooldown_per.keep}});
+  if (s.rate && !rate) x.per_key.push_back({t.rate_per, {s.rate, s.rate_us, s.rate_per.keep}});
+  if (s.aggregate.kind != TriggerAggregateKind::none) x.aggregate = std::make_unique<AggregateTrigger>(t);
   return extra;
 }
 
@@ -173,7 +209,6 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
   Hot hot;
   hot.live = true;
   hot.every = t.spec.every;
-  hot.session = t.spec.scope == Scope::session;
   hot.fingerprint = t.fingerprint;
   WALLE_ASSIGN(const uint16_t group, group_for(t));
   // 13 bits: it shares two bytes with three flags, which keeps what completing a match reads in one line.
@@ -182,6 +217,7 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
   const uint16_t id = take_free(free_triggers_, hot_);
   hot.local = take_local(g.trigger_ids, id);
   tight::grow_to(fired_, hot_.size());
+  tight::grow_to(last_fired_, hot_.size());
   if (Status s = add_to_trie(g, t, hot.local, id, hot); !s.ok()) {
     g.trigger_ids[hot.local] = kNone;
     drop_last_free(g.trigger_ids);
@@ -189,11 +225,21 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
     return s.take_error();
   }
   if (needs_extra(t)) hot.extra = add_extra(t);
+  hot_[id] = hot;
+  if (Status s = hot.extra == kNone ? Status() : take_cells(g, t, extras_[hot.extra], hot.absence); !s.ok()) {
+    fit_partitions(g);
+    ++live_triggers_;
+    remove(id, t);
+    return s.take_error();
+  }
   fit_partitions(g);
   for (Partition& p : g.partitions)
     if (p.taken) p.barriers[hot.local] = key_;  // only what starts from now on
-  hot_[id] = hot;
-  fired_[id] = {};
+  tight::grow_to(orders_, hot_.size());
+  orders_[id] = next_order_++;
+  // More at one event than these are rare.
+  if (done_.capacity() == 0) done_.reserve(kUsualFirings);
+  fired_[id] = 0;
   if (g.scope != Scope::device) {
     tight::grow_to(g.evicted, g.trigger_ids.size());
     g.evicted[hot.local] = {};
@@ -209,13 +255,17 @@ void Matcher::remove(uint16_t id, const CompiledTrigger& t) {
   Hot& hot = hot_[id];
   Group& g = *groups_[hot.group];
   const std::vector<uint16_t> predicates = intern_predicates(t);
-  for (const auto& chain : t.variants) g.trie.remove_chain(resolve(chain, predicates), hot.local);
+  for (const auto& chain : t.variants)
+    g.trie.remove_chain(resolve(chain, predicates, t.fingerprint), hot.local);
   if (hot.absence != kNone) drop_absence(g, hot.absence);
   for (const uint16_t p : predicates) {  // the one just taken and the one of add()
     memo_.release(p);
     memo_.release(p);
   }
   if (hot.extra != kNone) {
+    const TimerKind timer = extras_[hot.extra].timer;
+    periodic_triggers_ -= timer == TimerKind::every || timer == TimerKind::daily;
+    drop_cells(g, extras_[hot.extra].cells);
     extras_[hot.extra] = {};
     free_extras_.push_back(hot.extra);
   }
@@ -231,9 +281,38 @@ void Matcher::remove(uint16_t id, const CompiledTrigger& t) {
   --live_triggers_;
 }
 
+// Those that an event belongs to. One that has no field of a key within a page belongs to all keys of its
+// page, whose matches it goes on with: it begins none.
+template <class Visit>
+void Matcher::visit_partitions(Group& g, const Event& e, EventKind kind, Visit&& visit) {
+  if (g.scope == Scope::device) return visit(g.partitions[0], true);
+  ScopeKey key;
+  if (g.scope == Scope::page)
+    key.key = e.page_instance;
+  else if (g.scope == Scope::session)
+    key.key = e.session + 1;  // 0 is a session like any other
+  else
+    key = scope_key(g.by, e, catalog_);
+  // The page's own events are matched first; then nothing more is expected of it.
+  const bool ends = kind == EventKind::page_exit && (g.scope == Scope::page || g.by.page);
+  if (key.key) {
+    Partition& p = *partition_for(g, key.key, key.outer);
+    visit(p, true);
+    if (ends) g.partitions.close(p);
+    return;
+  }
+  if (!key.outer) return;
+  for (Partition& p : g.partitions) {
+    if (!p.taken || p.outer != key.outer) continue;
+    visit(p, false);
+    if (ends) g.partitions.close(p);
+  }
+}
+
 void Matcher::drop_absence(Group& g, uint16_t absence) {
   Absence& a = absences_[absence];
   g.trie.release_guard(a.guard);
+  drop_cells(g, a.keys);
   for (Partition& p : g.partitions) {
     // Its timers go with the trigger.
     if (a.place >= g.partitions.shape().absences) break;
@@ -276,11 +355,6 @@ void Matcher::step(const Event& e, FiringSink& sink) {
   last_ts_ = e.ts;
   idle_next_ = 0;
   if (kind == EventKind::app_state) update_states(e);
-  // The session's first event: matches of session scope must not start before it.
-  if (e.session != session_) {
-    session_ = e.session;
-    session_key_ = key;
-  }
   memo_.event = &e;
   // Keys never repeat, so the stamp of the last event makes all remembered values old.
   memo_.stamp = key;
@@ -288,45 +362,80 @@ void Matcher::step(const Event& e, FiringSink& sink) {
   for (const auto& group : groups_) {
     Group& g = *group;
     if (g.trigger_ids.empty()) continue;  // all of its triggers are gone, and its rows with them
-    Partition* p = g.scope == Scope::device ? &g.partitions[0] : partition_for(g, e, kind);
-    if (!p) continue;
-    g.trie.step(e.event, page, key, *p, memo_,
-                [&](uint16_t local, uint64_t start) { complete(g, *p, local, start, e, key); });
-    p->previous = key;
+    visit_partitions(g, e, kind, [&](Partition& p, bool begins) {
+      g.trie.step(e.event, page, key, p, memo_, begins,
+                  [&](uint16_t local, uint64_t start) { complete(g, p, local, start, e, key); });
+      p.previous = key;
+    });
   }
+  if (!done_.empty()) give_done(e);
+}
+
+// In the order in which triggers were added, whatever the trie's.
+void Matcher::give_done(const Event& e) {
+  if (done_.size() > 1)
+    std::sort(done_.begin(), done_.end(), [&](const Done& a, const Done& b) {
+      if (a.order != b.order) return a.order < b.order;
+      return std::tie(a.start, a.partition) < std::tie(b.start, b.partition);
+    });
+  for (const Done& d : done_)
+    give(d.trigger, e.seq, e.ts, time_of(d.start), &groups_[hot_[d.trigger].group]->partitions[d.partition]);
+  done_.clear();
 }
 
 void Matcher::complete(Group& g, Partition& p, uint16_t local, uint64_t start, const Event& e, uint64_t key) {
   const uint16_t id = g.trigger_ids[local];
   const Hot& hot = hot_[id];
-  if (hot.session && start < session_key_) return;
+  const bool waits = hot.absence != kNone;
+  LimitKeys keys{};
   if (hot.extra != kNone) {
     Extra& x = extras_[hot.extra];
+    // First of all: what is aggregated counts whatever the states are.
+    if (x.aggregate) {
+      start = x.aggregate->feed(&p.guards[x.cells], e, catalog_, key, p.barriers[local]);
+      if (!start) return;
+    }
     // States are asked when the match is complete, not while it grows: "when wifi" is about whether to act
-    // now.
-    if (!states_allow(x) || x.last_match == key) return;
-    if (hot.every) x.last_match = key;
+    // now. The time of day is that of the firing.
+    if (!states_allow(x) || (!waits && !is_time(x, e.ts))) return;
+    if (x.last_match == key && x.last_partition == &p) return;
+    if (hot.every) {
+      x.last_match = key;
+      x.last_partition = &p;
+    }
+    keys = limit_keys(hot.extra, e);
   }
-  if (hot.absence != kNone) {
-    arm(g, absences_[hot.absence], p, start, key);
+  if (waits) {
+    arm(g, absences_[hot.absence], p, start, key, keys);
     return;
   }
   // skip_past: the next match must start behind this event.
   if (!hot.every) p.barriers[local] = key;
-  fire(id, e.seq, e.ts, time_of(start));
+  if (!passes(id, e.ts, keys)) return;
+  stats_.row_pages += done_.size() == done_.capacity();
+  done_.push_back({.start = start, .order = orders_[id], .partition = g.partitions.number(p), .trigger = id});
+}
+
+Matcher::LimitKeys Matcher::limit_keys(uint16_t extra, const Event& e) const {
+  LimitKeys keys{};
+  const std::vector<PerKey>& all = extras_[extra].per_key;
+  for (size_t i = 0; i < all.size(); ++i) keys[i] = limit_key(all[i].key, e, catalog_);
+  return keys;
 }
 
 // Only the earliest completion matters: firing at its deadline skips past all that started before the
 // deadline, and what breaks it also breaks the later ones, which are all younger than its time.
-void Matcher::arm(Group& g, const Absence& a, Partition& p, uint64_t start, uint64_t key) {
+void Matcher::arm(Group& g, const Absence& a, Partition& p, uint64_t start, uint64_t key,
+                  const LimitKeys& keys) {
   Pending& pending = p.pending[a.place];
   if (pending.armed && p.guards[a.guard] <= pending.armed) return;
   if (!pending.armed) g.partitions.add_wait(p);
   pending.armed = key;
   pending.start = start;
+  if (a.keys != kNone) std::copy(keys.begin(), keys.end(), p.guards + a.keys);
   if (pending.queued) return;  // its old timer finds the new deadline
   pending.queued = true;
-  push_timer({time_of(key) + a.for_us, a.trigger, g.partitions.number(p)});
+  push_timer({time_of(key) + a.for_us, orders_[a.trigger], a.trigger, g.partitions.number(p)});
 }
 
 bool Matcher::states_allow(const Extra& x) const {
@@ -334,33 +443,61 @@ bool Matcher::states_allow(const Extra& x) const {
                                        [&](const StateGuard& g) { return (states_ & g.mask) == g.value; });
 }
 
-void Matcher::fire(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts) {
+bool Matcher::is_time(const Extra& x, int64_t ts) const {
+  return x.during.empty() || is_during(x.during, local_.of(ts));
+}
+
+bool Matcher::is_held(const Extra& x, int64_t ts, const LimitKeys& keys) const {
+  if ((x.once && x.fired) || (x.cooldown_us && x.fired && ts - x.last_fire < x.cooldown_us)) return true;
+  if (!x.recent.empty() && x.recent[x.next] != kNever && ts - x.recent[x.next] < x.rate_us) return true;
+  for (size_t i = 0; i < x.per_key.size(); ++i)
+    if (!x.per_key[i].limit.allows(keys[i], ts)) return true;
+  return false;
+}
+
+void Matcher::note_firing(Extra& x, int64_t ts, const LimitKeys& keys) {
+  x.fired = true;
+  x.last_fire = ts;
+  for (size_t i = 0; i < x.per_key.size(); ++i) x.per_key[i].limit.note(keys[i], ts);
+  if (x.recent.empty()) return;
+  // The ring's oldest entry is the one `rate` firings ago: one comparison decides.
+  x.recent[x.next] = ts;
+  x.next = (x.next + 1) % x.recent.size();
+}
+
+// Whether its limits let it fire now, which then counts.
+bool Matcher::passes(uint16_t id, int64_t ts, const LimitKeys& keys) {
   const Hot& hot = hot_[id];
   if (hot.extra != kNone) {
     Extra& x = extras_[hot.extra];
-    const bool held = (x.once && x.fired) || (x.cooldown_us && x.fired && ts - x.last_fire < x.cooldown_us) ||
-                      (!x.recent.empty() && x.recent[x.next] != kNever && ts - x.recent[x.next] < x.rate_us);
-    if (held) {
+    if (is_held(x, ts, keys)) {
       ++stats_.suppressed;
       ++x.suppressed;
-      return;
+      return false;
     }
-    x.fired = true;
-    x.last_fire = ts;
-    if (!x.recent.empty()) {
-      // The ring's oldest entry is the one `rate` firings ago: one comparison decides.
-      x.recent[x.next] = ts;
-      x.next = (x.next + 1) % x.recent.size();
-    }
+    note_firing(x, ts, keys);
   }
   ++stats_.firings;
-  ++fired_[id].count;
-  fired_[id].last_ts = ts;
-  sink_->fired({.trigger = id,
-                .seq = seq,
-                .ts = ts,
-                .start_ts = start_ts,
-                .idempotency = base::mix(base::mix(hot.fingerprint, seq), static_cast<uint64_t>(ts))});
+  ++fired_[id];
+  last_fired_[id] = ts;
+  return true;
+}
+
+// `p`: null for timers. Of several keys each may fire at one event, or have one deadline.
+void Matcher::give(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts, const Partition* p) {
+  const Hot& hot = hot_[id];
+  uint64_t name = base::mix(base::mix(hot.fingerprint, seq), static_cast<uint64_t>(ts));
+  if (p && groups_[hot.group]->scope == Scope::by) name = base::mix(name, p->key);
+  sink_->fired({.trigger = id, .seq = seq, .ts = ts, .start_ts = start_ts, .idempotency = name});
+}
+
+MatcherStats Matcher::stats() const {
+  MatcherStats out = stats_;
+  for (const Extra& x : extras_) {
+    for (const PerKey& k : x.per_key) out.evicted_limits += k.limit.evicted();
+    if (x.aggregate) out.evicted_limits += x.aggregate->overflowed();
+  }
+  return out;
 }
 
 size_t Matcher::node_count() const {
@@ -378,12 +515,17 @@ size_t Matcher::edge_count() const {
 size_t Matcher::memory_bytes() const {
   using tight::bytes;
   size_t total = memo_.memory_bytes() + bytes(kinds_) + bytes(groups_) + bytes(hot_) + bytes(fired_) +
-                 bytes(free_triggers_) + bytes(extras_) + bytes(free_extras_) + bytes(absences_) +
-                 bytes(free_absences_) + bytes(timers_) + bytes(idle_) + queue_.memory_bytes();
-  for (const Extra& x : extras_) total += bytes(x.when) + bytes(x.recent);
+                 bytes(last_fired_) + bytes(free_triggers_) + bytes(extras_) + bytes(free_extras_) +
+                 bytes(absences_) + bytes(free_absences_) + bytes(timers_) + bytes(idle_) + bytes(orders_) +
+                 bytes(done_) + queue_.memory_bytes() + local_.memory_bytes();
+  for (const Extra& x : extras_) {
+    total += bytes(x.when) + bytes(x.recent) + bytes(x.per_key) + bytes(x.during);
+    for (const PerKey& k : x.per_key) total += bytes(k.key.fields) + k.limit.memory_bytes();
+    if (x.aggregate) total += sizeof(AggregateTrigger);
+  }
   for (const auto& g : groups_)
     total += sizeof(Group) + g->trie.memory_bytes() + bytes(g->trigger_ids) + bytes(g->absence_ids) +
-             bytes(g->evicted) + bytes(g->by) + g->partitions.memory_bytes();
+             bytes(g->evicted) + bytes(g->by.fields) + bytes(g->by_text) + g->partitions.memory_bytes();
   return total;
 }
 

@@ -1,19 +1,22 @@
 // All triggers of a device against its event stream: add, remove, step, advance time, snapshot.
 //
 // A trigger is a number here; names and texts belong to TriggerSet. Each scope has one
-// trie (stream/match/trie.h): the device (which also serves session scope), page
-// instances, and each by(field). step() allocates nothing but a page of rows for keys that
-// are new (stream/match/partitions.h), up to what memory_bytes_at_most() told before the
-// first event. Changes take effect between two events: what was under way for other triggers
-// goes on, and a new trigger only counts matches that start behind its adding. One thread;
-// every firing goes to the sink of the step, or into a bounded queue.
+// trie (stream/match/trie.h): the device, sessions, page instances, and each by(...). step()
+// allocates nothing but a page of rows for keys that are new (stream/match/partitions.h), up
+// to what memory_bytes_at_most() told before the first event. Changes take effect between two
+// events: what was under way for other triggers goes on, and a new trigger only counts matches
+// that start behind its adding. One thread; every firing goes to the sink of the step, or
+// into a bounded queue.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <tuple>
 
+#include "stream/match/aggregate_trigger.h"
 #include "stream/match/firing.h"
+#include "stream/match/keyed_limit.h"
+#include "stream/match/local_time.h"
 #include "stream/match/partitions.h"
 #include "stream/match/trie.h"
 
@@ -29,8 +32,9 @@ inline constexpr size_t kDefaultPageInstances = 256;
 inline constexpr size_t kDefaultKeyBytes = size_t{64} << 20;
 
 struct MatcherOptions {
-  size_t queue_capacity = 256;  // firings, 12 KB: far more than a task manager leaves waiting
-  int64_t utc_offset_us = 0;    // for `daily`
+  size_t queue_capacity = 256;                 // firings, 12 KB: far more than a task manager leaves waiting
+  int64_t utc_offset_us = 0;                   // of local time, for `daily` and `during`
+  std::vector<UtcOffset> offset_changes = {};  // ... and from when on it is another
   size_t keys = kDefaultKeys;
   std::vector<std::pair<std::string, size_t>> keys_of = {};  // by(...) scopes with a number of their own
   size_t page_instances = kDefaultPageInstances;
@@ -43,11 +47,14 @@ struct MatcherStats {
   uint64_t suppressed = 0;  // matches held back by once, cooldown or rate
   // by(field) or page partitions given to a newer key while they held partial matches or waiting absences.
   uint64_t evicted_keys = 0;
-  uint64_t row_pages = 0;  // allocated by steps, for new keys
+  // Keys of limits (`once per item`) and numbers of sums given up for newer ones while they still counted.
+  uint64_t evicted_limits = 0;
+  // Allocated by steps: pages of rows for new keys, and room for more firings at one event than ever before.
+  uint64_t row_pages = 0;
 };
 
 struct TriggerStats {  // since the trigger was added
-  uint64_t fired = 0;
+  uint32_t fired = 0;
   uint64_t suppressed = 0;      // by once, cooldown or rate
   uint64_t evicted = 0;         // keys that gave way while this trigger had something under way in them
   int64_t last_ts = INT64_MIN;  // of its newest firing
@@ -81,7 +88,7 @@ class Matcher {
   std::optional<int64_t> next_deadline() const;
 
   FiringQueue& queue() { return queue_; }
-  const MatcherStats& stats() const { return stats_; }
+  MatcherStats stats() const;
   TriggerStats stats_of(uint16_t id) const;
   uint64_t states() const { return states_; }
   int64_t last_ts() const { return started_ ? last_ts_ : INT64_MIN; }  // of the newest event
@@ -106,13 +113,20 @@ class Matcher {
   struct Hot {  // what completing a match reads
     uint64_t fingerprint = 0;
     uint16_t local = 0, extra = kNone, absence = kNone;
-    uint16_t group : 13 = 0, live : 1 = 0, every : 1 = 0, session : 1 = 0;
+    uint16_t group : 13 = 0, live : 1 = 0, every : 1 = 0;
   };
   static constexpr size_t kMaxGroups = 1u << 13;  // device, page and 8,190 by(field) scopes
   static constexpr int64_t kNever = INT64_MIN;    // the time of a firing that never was
   // Beyond what is needed now, so that not every trigger added grows the heap.
   static constexpr size_t kSpareTimers = 16;
-  struct Extra {  // limits and state guards: few triggers have them
+  static constexpr size_t kUsualFirings = 64;  // at one event
+  struct PerKey {                              // `once per item`
+    CompiledKey key;
+    KeyedLimit limit;
+  };
+  static constexpr size_t kMaxPerKey = 3;  // once, cooldown and rate
+  using LimitKeys = std::array<uint64_t, kMaxPerKey>;
+  struct Extra {  // limits, state guards, aggregates: few triggers have them
     std::vector<StateGuard> when = {};
     bool once = false;
     bool fired = false;
@@ -122,29 +136,39 @@ class Matcher {
     uint64_t suppressed = 0;
     std::vector<int64_t> recent = {};  // ring of the last `rate` firing times
     size_t next = 0;
-    uint64_t last_match = 0;  // of a trigger with `every` and several variants: once per event
+    // Of a trigger with `every` and several variants: once per event and partition.
+    uint64_t last_match = 0;
+    const void* last_partition = nullptr;
+    std::vector<PerKey> per_key = {};
+    std::vector<DaySpan> during = {};
+    std::unique_ptr<AggregateTrigger> aggregate = {};
+    uint16_t cells = kNone;  // of the aggregate
     TimerKind timer = TimerKind::none;
     int64_t timer_us = 0;
   };
   struct Timer {
     int64_t deadline;
+    uint32_t order;  // of adding
     uint16_t trigger;
     uint32_t partition;  // kNoPartition for a timer trigger
     friend bool operator>(const Timer& a, const Timer& b) {
-      return std::tie(a.deadline, a.trigger, a.partition) > std::tie(b.deadline, b.trigger, b.partition);
+      return std::tie(a.deadline, a.order, a.partition) > std::tie(b.deadline, b.order, b.partition);
     }
   };
   struct Absence {
     int64_t for_us = 0;
     uint16_t guard = kNone, trigger = kNone;
+    uint16_t keys = kNone;   // cells: keys of limits of the event that armed it
     uint16_t place = kNone;  // in the rows of its scope's partitions
   };
   struct Evicted {
     uint32_t count = 0, at = 0;  // `at`: number of the last eviction that counted
   };
-  struct Fired {  // all triggers have one: 16 bytes
-    uint64_t count = 0;
-    int64_t last_ts = kNever;
+  struct Done {  // a match that ended at the current event and fires
+    uint64_t start = 0;
+    uint32_t order = 0;  // of the trigger: compared without looking it up
+    uint32_t partition = 0;
+    uint16_t trigger = 0;
   };
 
   uint64_t next_key(int64_t ts);
@@ -154,7 +178,7 @@ class Matcher {
   }
   Result<uint16_t> group_for(const CompiledTrigger& t);
   std::vector<ResolvedStep> resolve(const std::vector<CompiledStep>& chain,
-                                    const std::vector<uint16_t>& predicates) const;
+                                    const std::vector<uint16_t>& predicates, uint64_t salt) const;
   std::vector<CompiledAtom> resolve(const std::vector<CompiledAtom>& atoms,
                                     const std::vector<uint16_t>& predicates) const;
   std::vector<uint16_t> intern_predicates(const CompiledTrigger& t);
@@ -165,34 +189,52 @@ class Matcher {
   uint16_t add_extra(const CompiledTrigger& t);
   void drop_absence(Group& g, uint16_t absence);
   Status add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, uint16_t id, Hot& hot);
-  Partition* partition_for(Group& g, const Event& e, EventKind kind);
+  template <class Visit>
+  void visit_partitions(Group& g, const Event& e, EventKind kind, Visit&& visit);
+  void drop_cells(Group& g, uint16_t first);
+  Status take_cells(Group& g, const CompiledTrigger& t, Extra& x, uint16_t absence);
+  Partition* partition_for(Group& g, uint64_t wanted, uint64_t outer);
   Partition* take_row(Group& g, uint64_t key);
   Partition& oldest_partition(Group& g);
   void end_broken_waits(Group& g, Partition& p);
   void evict(Group& g, Partition& p);
+  bool is_counting(const Partition& p, uint16_t id) const;
   void reserve_timers();
   size_t timers_at_most(bool all_keys) const;
   void complete(Group& g, Partition& p, uint16_t local, uint64_t start, const Event& e, uint64_t key);
-  void arm(Group& g, const Absence& a, Partition& p, uint64_t start, uint64_t key);
+  void arm(Group& g, const Absence& a, Partition& p, uint64_t start, uint64_t key, const LimitKeys& keys);
+  LimitKeys limit_keys(uint16_t extra, const Event& e) const;
+  bool is_time(const Extra& x, int64_t ts) const;
   bool states_allow(const Extra& x) const;
-  void fire(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts);
+  bool is_held(const Extra& x, int64_t ts, const LimitKeys& keys) const;
+  void note_firing(Extra& x, int64_t ts, const LimitKeys& keys);
+  bool passes(uint16_t id, int64_t ts, const LimitKeys& keys);
+  void give(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts, const Partition* p);
+  void give_done(const Event& e);
   void fire_due(int64_t before);
   void fire_timer(const Timer& t, int64_t before);
   void push_timer(const Timer& t);
   void drop_timers(uint16_t trigger);
   void rewind_idle();
   int64_t next_period(const Extra& x, int64_t after) const;
+  int64_t last_period(const Extra& x, int64_t before) const;
   void start_timer(uint16_t id, int64_t now);
   void learn_kinds();
   void update_states(const Event& e);
 
   const Catalog& catalog_;
   MatcherOptions options_;
+  LocalTime local_;
   PredicateMemo memo_;
   std::vector<EventKind> kinds_;  // by event: beside each other, unlike the declarations
   std::vector<std::unique_ptr<Group>> groups_;
   std::vector<Hot> hot_;
-  std::vector<Fired> fired_;  // by trigger
+  std::vector<uint32_t>
+      orders_;  // of adding, by trigger: in which those that fire at one event are given out
+  uint32_t next_order_ = 0;
+  std::vector<Done> done_;           // of the current event, in the order in which matches ended
+  std::vector<uint32_t> fired_;      // how often, by trigger
+  std::vector<int64_t> last_fired_;  // and when last: all triggers have these 12 bytes
   std::vector<uint16_t> free_triggers_;
   std::vector<Extra> extras_;
   std::vector<uint16_t> free_extras_;
@@ -209,11 +251,11 @@ class Matcher {
   int64_t base_ = 0;  // time of the first event
   bool started_ = false;
   uint64_t key_ = 0;  // of the newest event
-  uint64_t session_ = 0, session_key_ = 0;
   uint64_t last_seq_ = 0;
   int64_t last_ts_ = 0;  // newest event
   int64_t now_ = 0;      // newest event or advance()
   size_t live_triggers_ = 0;
+  size_t periodic_triggers_ = 0;  // `every` and `daily`
 };
 
 }  // namespace walle::stream

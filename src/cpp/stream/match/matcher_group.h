@@ -8,8 +8,8 @@ namespace walle::stream {
 
 struct Matcher::Group {
   Scope scope = Scope::device;
-  uint16_t by_field = 0;
-  std::string by;  // as written
+  CompiledKey by;       // of a by() scope
+  std::string by_text;  // as written
   Trie trie;
   std::vector<uint16_t> trigger_ids;  // local number -> trigger, kNone when free
   std::vector<uint16_t> absence_ids;  // place in a partition's row -> absence, kNone when free

@@ -1,8 +1,9 @@
 // The matcher's keys: which partition an event belongs to, which one gives way, and what all of them may
 // take.
 #include <algorithm>
+#include <bit>
 
-#include "base/hash.h"
+#include "stream/match/event_key.h"
 #include "stream/match/matcher.h"
 #include "stream/match/matcher_group.h"
 #include "stream/match/trie_step.h"
@@ -12,23 +13,12 @@ namespace walle::stream {
 namespace {
 // Rows allocated together: a key more costs a sixteenth of an allocation, a scope with one key 16 rows.
 constexpr size_t kRowsPerPage = 16;
+// Sessions that wait for absences after they have ended; one goes on.
+constexpr size_t kKeptSessions = 64;
 // Of page instances few are open at a time.
 constexpr size_t kPageRowsPerPage = 4;
 // How many waiting keys are asked whether what they wait for has come already, before the oldest gives way.
 constexpr int kLooks = 16;
-
-uint64_t partition_hash(const Value& v) {
-  base::Hasher h;
-  // The type goes in, or the integer 1 and true would share a partition.
-  h.value(static_cast<uint8_t>(v.type));
-  if (v.type == FieldType::text)
-    h.text(v.text);
-  else
-    h.value(v.i);
-  // 0 means "in no partition". Two values in 2^63 may share one; a matcher that kept the texts would allocate
-  // in step().
-  return h.finish() | 1;
-}
 
 Status check_keys(const std::string& what, size_t keys) {
   if (keys >= 1 && keys <= kMostKeys) return {};
@@ -46,6 +36,7 @@ Status check_options(const MatcherOptions& options) {
 
 Partitions Matcher::partitions_of(Scope scope, const std::string& by) const {
   if (scope == Scope::device) return Partitions(1, 1);
+  if (scope == Scope::session) return Partitions(kKeptSessions, kPageRowsPerPage);
   if (scope == Scope::page) return Partitions(options_.page_instances, kPageRowsPerPage);
   const auto own = std::ranges::find(options_.keys_of, by, [](const auto& k) { return k.first; });
   return Partitions(own == options_.keys_of.end() ? options_.keys : own->second, kRowsPerPage);
@@ -77,25 +68,16 @@ Status Matcher::check_room(const Group& g) const {
                         "declare fewer keys or page instances, or more key_bytes");
 }
 
-// The partition of a page or by(field) scope; nullptr when the event is in none.
-Partition* Matcher::partition_for(Group& g, const Event& e, EventKind kind) {
-  uint64_t wanted = 0;
-  if (g.scope == Scope::page) {
-    wanted = e.page_instance;
-  } else if (const Value* v = e.field(catalog_, g.by_field)) {
-    wanted = partition_hash(*v);
-  }
-  // No page, or no such field: the event does not exist for this scope.
-  if (!wanted) return nullptr;
+// The partition of a page, session or by(...) scope.
+Partition* Matcher::partition_for(Group& g, uint64_t wanted, uint64_t outer) {
   Partition* p = g.partitions.find(wanted);
   if (p) {
     g.partitions.use(*p);
-  } else {
-    if (Partition* ended = g.partitions.ended()) g.partitions.release(*ended);
-    p = take_row(g, wanted);
+    return p;
   }
-  // Its own events are matched first; then nothing more is expected of the page.
-  if (g.scope == Scope::page && kind == EventKind::page_exit) g.partitions.close(*p);
+  if (Partition* ended = g.partitions.ended()) g.partitions.release(*ended);
+  p = take_row(g, wanted);
+  p->outer = outer;
   return p;
 }
 
@@ -139,6 +121,13 @@ void Matcher::end_broken_waits(Group& g, Partition& p) {
   }
 }
 
+// Whether an aggregate has taken something in.
+bool Matcher::is_counting(const Partition& p, uint16_t id) const {
+  if (id == kNone || hot_[id].extra == kNone) return false;
+  const Extra& x = extras_[hot_[id].extra];
+  return x.aggregate && p.guards[x.cells] != 0;
+}
+
 // Counted for every trigger that loses something; giving up a key where nothing is under way costs nobody a
 // firing.
 void Matcher::evict(Group& g, Partition& p) {
@@ -149,7 +138,12 @@ void Matcher::evict(Group& g, Partition& p) {
     lost = true;
     if (std::exchange(g.evicted[local].at, evictions_) != evictions_) ++g.evicted[local].count;
   };
-  g.trie.under_way(p, key_, lose);
+  // Nothing goes on in a session that has ended, but waiting.
+  if (g.scope != Scope::session) {
+    g.trie.under_way(p, key_, lose);
+    for (size_t local = 0; local < g.trigger_ids.size(); ++local)
+      if (is_counting(p, g.trigger_ids[local])) lose(static_cast<uint16_t>(local));
+  }
   for (const uint16_t id : g.absence_ids)
     if (id != kNone && p.pending[absences_[id].place].armed) lose(hot_[absences_[id].trigger].local);
   stats_.evicted_keys += lost;
@@ -159,10 +153,10 @@ void Matcher::evict(Group& g, Partition& p) {
 TriggerStats Matcher::stats_of(uint16_t id) const {
   const Hot& hot = hot_[id];
   const Group& g = *groups_[hot.group];
-  return {.fired = fired_[id].count,
+  return {.fired = fired_[id],
           .suppressed = hot.extra == kNone ? 0 : extras_[hot.extra].suppressed,
           .evicted = hot.local < g.evicted.size() ? g.evicted[hot.local].count : 0,
-          .last_ts = fired_[id].last_ts};
+          .last_ts = fired_[id] ? last_fired_[id] : kNever};
 }
 
 std::vector<KeyPrice> Matcher::key_prices() const {
@@ -171,7 +165,7 @@ std::vector<KeyPrice> Matcher::key_prices() const {
     if (g->scope == Scope::device) continue;
     const size_t bytes = g->partitions.memory_bytes_at_most(g->shape());
     out.push_back({.scope = g->scope,
-                   .by = g->by,
+                   .by = g->by_text,
                    .keys = g->partitions.most(),
                    .bytes_per_key = bytes / g->partitions.most(),
                    .bytes = bytes});
@@ -183,6 +177,8 @@ size_t Matcher::memory_bytes_at_most() const {
   size_t bytes = memory_bytes() - tight::bytes(timers_);
   for (const auto& g : groups_)
     bytes += g->partitions.memory_bytes_at_most(g->shape()) - g->partitions.memory_bytes();
+  // Every trigger at one event, and a vector that doubles.
+  bytes += (std::max(done_.capacity(), std::bit_ceil(live_triggers_)) - done_.capacity()) * sizeof(Done);
   // What reserve_timers() may come to reserve.
   const size_t timers = timers_at_most(true);
   return bytes + std::max(timers_.capacity(), timers + timers / 4 + kSpareTimers) * sizeof(Timer);

@@ -17,12 +17,13 @@ constexpr std::string_view kMagic = "WSS2";
 constexpr size_t kChecksumBytes = 4;
 // The least that one entry of each list takes: what its count is checked against.
 constexpr size_t kTimeBytes = 8;
-constexpr size_t kTriggerBytes = 8 + 1 + 8 + 4;  // fingerprint, fired, last firing, count of recent ones
-constexpr size_t kGroupBytes = 1 + 2 + 4;        // scope, field, count of partitions
-constexpr size_t kPartitionBytes = 2 * 8 + 1;    // key, newest event, whether its page has ended
-constexpr size_t kNodeBytes = 3 * 8;             // fingerprint, start, last
-constexpr size_t kGuardBytes = 2 * 8;            // fingerprint, newest event
-constexpr size_t kMatchBytes = 4 * 8;            // fingerprint, barrier, armed, start
+constexpr size_t kTriggerBytes =
+    8 + 1 + 8 + 4 + 4;  // fingerprint, fired, last firing, counts of recent ones and limits
+constexpr size_t kGroupBytes = 1 + 1 + 4 + 4;  // scope, parts of the key, counts of fields and partitions
+constexpr size_t kPartitionBytes = 3 * 8 + 1;  // key, outer, newest event, whether its page has ended
+constexpr size_t kNodeBytes = 3 * 8;           // fingerprint, start, last
+constexpr size_t kGuardBytes = 2 * 8;          // fingerprint, newest event
+constexpr size_t kMatchBytes = 4 * 8;          // fingerprint, barrier, armed, start
 
 Error damaged() {
   return model_error("a damaged matcher snapshot", "what snapshot() wrote", "matcher snapshot",
@@ -51,8 +52,6 @@ class Matcher::SnapshotWriter {
     out_.put(m_.base_);
     out_.put(static_cast<uint8_t>(m_.started_));
     out_.put(m_.key_);
-    out_.put(m_.session_);
-    out_.put(m_.session_key_);
     out_.put(m_.last_seq_);
     out_.put(m_.last_ts_);
     out_.put(m_.now_);
@@ -71,6 +70,8 @@ class Matcher::SnapshotWriter {
       out_.put_count(x.recent.size());
       // Oldest first, so that the ring's position need not be stored.
       for (size_t i = 0; i < x.recent.size(); ++i) out_.put(x.recent[(x.next + i) % x.recent.size()]);
+      out_.put_count(x.per_key.size());
+      for (const PerKey& k : x.per_key) k.limit.put(out_);
     }
   }
 
@@ -78,13 +79,16 @@ class Matcher::SnapshotWriter {
     const Named nodes = g.trie.node_fingerprints(m_.memo_);
     const Named guards = g.trie.guard_fingerprints(m_.memo_);
     out_.put(g.scope);
-    out_.put(g.by_field);
+    out_.put(static_cast<uint8_t>(g.by.page | g.by.session << 1));
+    out_.put_count(g.by.fields.size());
+    for (const uint16_t field : g.by.fields) out_.put(field);
     out_.put_count(g.partitions.taken());
     g.partitions.in_order_of_use([&](const Partition& p) { put_partition(g, p, nodes, guards); });
   }
 
   void put_partition(const Group& g, const Partition& p, const Named& nodes, const Named& guards) {
     out_.put(p.key);
+    out_.put(p.outer);
     out_.put(p.previous);
     out_.put(static_cast<uint8_t>(p.closed));
     out_.put_count(nodes.size());
@@ -183,8 +187,6 @@ class Matcher::SnapshotReader {
     m_.base_ = get_time();
     m_.started_ = in_.get<uint8_t>() != 0;
     m_.key_ = in_.get<uint64_t>();
-    m_.session_ = in_.get<uint64_t>();
-    m_.session_key_ = in_.get<uint64_t>();
     m_.last_seq_ = in_.get<uint64_t>();
     m_.last_ts_ = get_time();
     m_.now_ = get_time();
@@ -201,23 +203,32 @@ class Matcher::SnapshotReader {
       for (int64_t& ts : recent) ts = get_past_time();
       // A cooldown would subtract the time of what never was.
       if (fired && last_fire == kNever) in_.fail();
+      Extra* const x = id == kNone || m_.hot_[id].extra == kNone ? nullptr : &m_.extras_[m_.hot_[id].extra];
+      const uint32_t limits = in_.count(2 * sizeof(uint32_t));
+      for (uint32_t i = 0; i < limits && in_.ok(); ++i) {
+        if (x && i < x->per_key.size())
+          x->per_key[i].limit.get(in_);
+        else
+          KeyedLimit::pass(in_);
+      }
       unknown_ += id == kNone;
-      if (id == kNone || m_.hot_[id].extra == kNone) continue;
-      Extra& x = m_.extras_[m_.hot_[id].extra];
       // The same text has the same rate; a forged snapshot may not.
-      if (x.recent.size() != recent.size()) continue;
-      x.fired = fired;
-      x.last_fire = last_fire;
-      x.recent = std::move(recent);
-      x.next = 0;
+      if (!x || x->recent.size() != recent.size()) continue;
+      x->fired = fired;
+      x->last_fire = last_fire;
+      x->recent = std::move(recent);
+      x->next = 0;
     }
   }
 
   void get_group() {
     const auto scope = in_.get<uint8_t>();
-    const auto field = in_.get<uint16_t>();
+    const auto parts = in_.get<uint8_t>();
+    CompiledKey by{.fields = {}, .page = (parts & 1) != 0, .session = (parts & 2) != 0};
+    for (uint32_t n = in_.count(sizeof(uint16_t)); n-- > 0 && in_.ok();)
+      by.fields.push_back(in_.get<uint16_t>());
     const auto found = std::find_if(m_.groups_.begin(), m_.groups_.end(), [&](const auto& g) {
-      return static_cast<uint8_t>(g->scope) == scope && g->by_field == field;
+      return static_cast<uint8_t>(g->scope) == scope && g->by == by;
     });
     Group* g = found == m_.groups_.end() ? nullptr : found->get();
     Numbers nodes, guards;
@@ -243,6 +254,7 @@ class Matcher::SnapshotReader {
     Partition* const kept = partition_of(g, in_.get<uint64_t>());
     if (!kept) g = nullptr;
     Partition& p = kept ? *kept : spare;
+    p.outer = in_.get<uint64_t>();
     p.previous = in_.get<uint64_t>();
     const bool closed = in_.get<uint8_t>() != 0;
     for (uint32_t n = in_.count(kNodeBytes); n-- > 0 && in_.ok();) {
@@ -278,7 +290,8 @@ class Matcher::SnapshotReader {
       const Absence& a = m_.absences_[h.absence];
       Pending& pending = p.pending[a.place];
       if (!pending.armed) g->partitions.add_wait(p);
-      if (!pending.queued) m_.push_timer({m_.time_of(armed) + a.for_us, id, g->partitions.number(p)});
+      if (!pending.queued)
+        m_.push_timer({m_.time_of(armed) + a.for_us, m_.orders_[id], id, g->partitions.number(p)});
       pending = {armed, start, true};
     }
   }
@@ -292,7 +305,7 @@ class Matcher::SnapshotReader {
       const Extra& x = m_.extras_[extra];
       if (x.timer != TimerKind::every && x.timer != TimerKind::daily) continue;
       m_.drop_timers(id);
-      if (m_.started_) m_.push_timer({m_.next_period(x, m_.now_ - 1), id, kNoPartition});
+      if (m_.started_) m_.push_timer({m_.next_period(x, m_.now_ - 1), m_.orders_[id], id, kNoPartition});
     }
   }
 

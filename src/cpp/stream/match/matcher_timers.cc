@@ -8,6 +8,7 @@
 
 #include "stream/match/matcher.h"
 #include "stream/match/matcher_group.h"
+#include "stream/trigger/day_span.h"
 
 namespace walle::stream {
 
@@ -33,12 +34,20 @@ void Matcher::rewind_idle() {
   while (idle_next_ < idle_.size() && last_ts_ + idle_[idle_next_].first < now_) ++idle_next_;
 }
 
-// The first due time after `after`: periods count from 1970, days in local time.
+// The first due time after `after`: periods count from 1970, days in local time. A day's time that is skipped
+// in spring is due when the clock is set forward, one that comes twice in autumn the first time.
 int64_t Matcher::next_period(const Extra& x, int64_t after) const {
   if (x.timer == TimerKind::every) return (floor_div(after, x.timer_us) + 1) * x.timer_us;
-  const int64_t local = after + options_.utc_offset_us;
-  const int64_t today = floor_div(local, kDayUs) * kDayUs + x.timer_us;
-  return (today > local ? today : today + kDayUs) - options_.utc_offset_us;
+  // A day early, since the clock may have been set back over midnight.
+  for (int64_t day = floor_div(local_.of(after), kDayUs) - 1;; ++day)
+    if (const int64_t due = local_.utc_of(day * kDayUs + x.timer_us); due > after) return due;
+}
+
+// The last due time before `before`.
+int64_t Matcher::last_period(const Extra& x, int64_t before) const {
+  if (x.timer == TimerKind::every) return floor_div(before - 1, x.timer_us) * x.timer_us;
+  for (int64_t day = floor_div(local_.of(before), kDayUs) + 1;; --day)
+    if (const int64_t due = local_.utc_of(day * kDayUs + x.timer_us); due < before) return due;
 }
 
 void Matcher::start_timer(uint16_t id, int64_t now) {
@@ -51,13 +60,14 @@ void Matcher::start_timer(uint16_t id, int64_t now) {
     if (static_cast<size_t>(at - idle_.begin()) < idle_next_) ++idle_next_;
     return;
   }
+  ++periodic_triggers_;
   reserve_timers();
-  if (started_ || now_) push_timer({next_period(x, now), id, kNoPartition});
+  if (started_ || now_) push_timer({next_period(x, now), orders_[id], id, kNoPartition});
 }
 
 // How many may wait at once: one of each timer trigger, one of an absence in each row of its scope.
 size_t Matcher::timers_at_most(bool all_keys) const {
-  size_t n = live_triggers_;
+  size_t n = periodic_triggers_;
   for (const auto& g : groups_)
     n += g->absence_ids.size() * (all_keys ? g->partitions.most() : g->partitions.size());
   return n;
@@ -89,7 +99,7 @@ void Matcher::advance(int64_t ts, FiringSink& sink) {
       if (!hot_[id].live || hot_[id].extra == kNone) continue;
       const Extra& x = extras_[hot_[id].extra];
       if (x.timer == TimerKind::every || x.timer == TimerKind::daily)
-        push_timer({next_period(x, ts), static_cast<uint16_t>(id), kNoPartition});
+        push_timer({next_period(x, ts), orders_[id], static_cast<uint16_t>(id), kNoPartition});
     }
   }
   // Time does not go back; a caller whose clock does is ignored until it has caught up.
@@ -108,7 +118,9 @@ void Matcher::fire_due(int64_t before) {
     // Of equal deadlines the idle one first: some order must be fixed, or replays would differ.
     if (idle && (!timer || last_ts_ + idle_[idle_next_].first <= timers_[0].deadline)) {
       const auto [after, id] = idle_[idle_next_++];
-      if (states_allow(extras_[hot_[id].extra])) fire(id, last_seq_, last_ts_ + after, last_ts_);
+      const Extra& x = extras_[hot_[id].extra];
+      if (states_allow(x) && is_time(x, last_ts_ + after) && passes(id, last_ts_ + after, {}))
+        give(id, last_seq_, last_ts_ + after, last_ts_, nullptr);
       continue;
     }
     const Timer t = timers_[0];
@@ -123,13 +135,10 @@ void Matcher::fire_timer(const Timer& t, int64_t before) {
   if (t.partition == kNoPartition) {
     const Extra& x = extras_[hot.extra];
     // Periods missed while the device was off fire once, for the last of them.
-    int64_t last = t.deadline;
-    if (x.timer == TimerKind::every)
-      last = floor_div(before - 1, x.timer_us) * x.timer_us;
-    else
-      last += floor_div(before - 1 - t.deadline, kDayUs) * kDayUs;
-    push_timer({next_period(x, last), t.trigger, kNoPartition});
-    if (states_allow(x)) fire(t.trigger, last_seq_, last, last);
+    const int64_t last = last_period(x, before);
+    push_timer({next_period(x, last), t.order, t.trigger, kNoPartition});
+    if (states_allow(x) && is_time(x, last) && passes(t.trigger, last, {}))
+      give(t.trigger, last_seq_, last, last, nullptr);
     return;
   }
   const Absence& a = absences_[hot.absence];
@@ -141,16 +150,18 @@ void Matcher::fire_timer(const Timer& t, int64_t before) {
   const int64_t deadline = time_of(pending.armed) + a.for_us;
   if (deadline > t.deadline) {  // armed anew since this timer was set
     pending.queued = true;
-    push_timer({deadline, t.trigger, t.partition});
+    push_timer({deadline, t.order, t.trigger, t.partition});
     return;
   }
   const bool broken = p.guards[a.guard] > pending.armed;
   const uint64_t start = pending.start;
   pending.armed = 0;
   partitions.end_wait(p);
-  if (broken) return;
+  if (broken || (hot.extra != kNone && !is_time(extras_[hot.extra], deadline))) return;
   p.barriers[hot.local] = key_ceiling(deadline);
-  fire(t.trigger, last_seq_, deadline, time_of(start));
+  LimitKeys keys{};
+  if (a.keys != kNone) std::copy_n(p.guards + a.keys, keys.size(), keys.begin());
+  if (passes(t.trigger, deadline, keys)) give(t.trigger, last_seq_, deadline, time_of(start), &p);
 }
 
 }  // namespace walle::stream

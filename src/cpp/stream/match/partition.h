@@ -20,6 +20,7 @@ struct Pending {  // an armed trailing absence
 // of size: thousands of keys have one each.
 struct Partition {
   uint64_t key = 0;              // page instance or hash of the field's value; meaningless for the device
+  uint64_t outer = 0;            // of keys within a page or session: what all of it share
   uint64_t previous = 0;         // event key of its newest event before the current one
   Slot* slots = nullptr;         // by node
   uint64_t* guards = nullptr;    // by guard: its newest event

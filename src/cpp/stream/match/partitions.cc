@@ -100,6 +100,7 @@ void Partitions::release(Partition& p) {
   // A timer that waits finds nothing armed, or what the row's next key has armed by then.
   for (size_t i = 0; i < shape_.absences; ++i) p.pending[i] = {.queued = p.pending[i].queued};
   p.previous = 0;
+  p.outer = 0;
   p.waits = 0;
   p.lives = 0;
   p.taken = p.closed = false;

@@ -1,6 +1,7 @@
 #include "stream/match/trie.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/hash.h"
 
@@ -43,14 +44,7 @@ uint16_t Trie::take_guard(const std::vector<CompiledAtom>& atoms) {
     ++guards_[known].uses;
     return known;
   }
-  uint16_t g = static_cast<uint16_t>(guards_.size());
-  if (!free_guards_.empty()) {
-    g = free_guards_.back();
-    free_guards_.pop_back();
-  } else {
-    tight::push(guards_, Guard{});
-  }
-  guards_[g] = {1, static_cast<uint16_t>(atoms.size())};
+  const uint16_t g = take_guard_number(atoms.size());
   for (const CompiledAtom& a : atoms) {
     note_value(a);
     lists_.add_guard(token_of(a), {g, predicate_of(a)});
@@ -58,14 +52,27 @@ uint16_t Trie::take_guard(const std::vector<CompiledAtom>& atoms) {
   return g;
 }
 
+uint16_t Trie::take_guard_number(size_t atoms) {
+  uint16_t g = static_cast<uint16_t>(guards_.size());
+  if (!free_guards_.empty()) {
+    g = free_guards_.back();
+    free_guards_.pop_back();
+  } else {
+    tight::push(guards_, Guard{});
+  }
+  guards_[g] = {1, static_cast<uint16_t>(atoms)};
+  return g;
+}
+
 Result<uint16_t> Trie::add_guard(const std::vector<CompiledAtom>& atoms) {
-  WALLE_TRY(check_room({{Follow::later, -1, {}, atoms}}));
+  WALLE_TRY(check_room({{.follow = Follow::later, .guard = atoms}}));
   return take_guard(atoms);
 }
 
 void Trie::release_guard(uint16_t guard) {
   if (guard == 0 || --guards_[guard].uses) return;
   lists_.remove_guard(guard);
+  late_.remove_guard(guard);
   tight::push(free_guards_, guard);
 }
 
@@ -74,13 +81,14 @@ void Trie::release_guard(uint16_t guard) {
 bool Trie::chains_on(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard) const {
   const CompiledAtom& a = s.atoms[0];
   // One token, no condition: what (node, token) alone decides.
-  const bool plain =
-      s.atoms.size() == 1 && a.event != kAny && a.page != kAny && a.predicate < 0 && gap == 0 && guard == 0;
+  const bool plain = s.atoms.size() == 1 && a.event != kAny && a.page != kAny && a.predicate < 0 &&
+                     gap == 0 && guard == 0 && !s.rare();
   return plain &&
          (parent == 0 ? s.follow != Follow::next : s.follow == Follow::next && nodes_[parent].chained);
 }
 
-uint16_t Trie::find_child(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard) const {
+uint16_t Trie::find_child(uint16_t parent, const ResolvedStep& s, const ResolvedStep* before, uint16_t gap,
+                          uint16_t guard, uint16_t trigger) const {
   if (parent != 0 && chains_on(parent, s, gap, guard)) return chains_.find(parent, token_of(s.atoms[0]));
   const uint16_t first = lists_.find(token_of(s.atoms[0]));
   if (first == kNone) return kNone;
@@ -95,7 +103,8 @@ uint16_t Trie::find_child(uint16_t parent, const ResolvedStep& s, uint16_t gap, 
   const bool strict = s.follow == Follow::next;
   for (const Edge& e : lists_.edges(first)) {
     if (e.parent != parent || e.gap != gap || e.guard != guard || ((e.flags & kStrict) != 0) != strict ||
-        nodes_[e.node].edges != s.atoms.size() || e.predicate != predicate_of(s.atoms[0]))
+        nodes_[e.node].edges != s.atoms.size() || e.predicate != predicate_of(s.atoms[0]) ||
+        !same_rare(e.node, s, before, trigger))
       continue;
     if (std::all_of(s.atoms.begin() + 1, s.atoms.end(),
                     [&](const CompiledAtom& a) { return leads_to(a, e.node); }))
@@ -114,11 +123,13 @@ uint16_t Trie::take_node() {
   return node;
 }
 
-uint16_t Trie::new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard, uint8_t depth) {
+uint16_t Trie::new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard, uint8_t depth,
+                        uint16_t rare) {
   const bool chained = chains_on(parent, s, gap, guard);
   const uint16_t node = take_node();
   // Depth in four bits: kMaxSteps is 16.
   nodes_[node] = {.parent = parent,
+                  .rare = rare,
                   .edges = static_cast<uint8_t>(s.atoms.size()),
                   .depth = static_cast<uint8_t>(depth & 15),
                   .chained = chained};
@@ -140,7 +151,7 @@ uint16_t Trie::new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, ui
     // The class chooses the loop: without conditions an edge costs one load, one comparison and one
     // selection.
     if ((e.flags & kStrict) || gap || guard) e.order |= kConditional;
-    if ((e.flags & kSeveral) || e.predicate != kNone) e.order |= kSlow;
+    if ((e.flags & kSeveral) || e.predicate != kNone || rare != kNone) e.order |= kSlow;
     note_value(a);
     lists_.add_edge(token_of(a), e);
   }
@@ -160,7 +171,10 @@ void Trie::add_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigge
                         bool repeats) {
   // In front of the list: which of several triggers at one node fires first is fixed by their adding, newest
   // first.
-  const Terminal added{limits_.intern(within), trigger, nodes_[node].terminal, repeats};
+  const Terminal added{.within = limits_.intern(within),
+                       .repeats = repeats,
+                       .trigger = trigger,
+                       .next = nodes_[node].terminal};
   uint16_t t = static_cast<uint16_t>(terminals_.size());
   if (!free_terminals_.empty()) {
     t = free_terminals_.back();
@@ -191,7 +205,7 @@ Status Trie::check_room(const std::vector<ResolvedStep>& steps) const {
   // The worst case, no step shared: room is asked for once, so that adding cannot fail half way.
   const bool fits = node_count() + steps.size() <= kMaxNodes - 1 &&
                     terminals_.size() - free_terminals_.size() < kNone - 1u &&
-                    guards_.size() - free_guards_.size() + steps.size() < kNone &&
+                    guards_.size() - free_guards_.size() + (2 + 2 * kMaxCaptures) * steps.size() < kNone &&
                     limits_.has_room(steps.size() + 1) && lists_.has_room(atoms);
   if (fits) return {};
   return resource_error(
@@ -207,11 +221,15 @@ Status Trie::add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger,
   uint16_t parent = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
     const ResolvedStep& s = steps[i];
-    const uint16_t gap = limits_.intern(key_limit(s.gap_us));
-    const uint16_t guard = s.guard.empty() ? uint16_t{0} : take_guard(s.guard);
-    uint16_t node = find_child(parent, s, gap, guard);
+    const ResolvedStep* const before = i ? &steps[i - 1] : nullptr;
+    // What must not have come before is no guard between two steps, and its time no gap.
+    const bool leading = s.leading();
+    const uint16_t gap = leading ? uint16_t{0} : limits_.intern(key_limit(s.gap_us));
+    const uint16_t guard = s.guard.empty() || leading ? uint16_t{0} : take_guard(s.guard);
+    uint16_t node = find_child(parent, s, before, gap, guard, trigger);
     if (node == kNone) {
-      node = new_node(parent, s, gap, guard, static_cast<uint8_t>(i));
+      const uint16_t rare = s.rare() ? new_rare(s, before, trigger) : kNone;
+      node = new_node(parent, s, gap, guard, static_cast<uint8_t>(i), rare);
     } else {  // the node holds its own use
       limits_.release(gap);
       release_guard(guard);
@@ -225,6 +243,7 @@ Status Trie::add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger,
 
 void Trie::free_node(uint16_t parent, uint16_t node, const ResolvedStep& s) {
   tight::push(free_nodes_, node);
+  if (nodes_[node].rare != kNone) free_rare(nodes_[node].rare);
   if (nodes_[node].chained && parent != 0) return chains_.remove(parent, token_of(s.atoms[0]));
   const Edge e = lists_.edge_of(token_of(s.atoms[0]), node, predicate_of(s.atoms[0]));
   for (const CompiledAtom& a : s.atoms) lists_.remove_edges(token_of(a), node);
@@ -235,9 +254,12 @@ void Trie::free_node(uint16_t parent, uint16_t node, const ResolvedStep& s) {
 void Trie::remove_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger) {
   std::vector<uint16_t> path;
   uint16_t parent = 0;
-  for (const ResolvedStep& s : steps) {
-    const uint16_t guard = s.guard.empty() ? uint16_t{0} : find_guard(s.guard);
-    parent = find_child(parent, s, limits_.find(key_limit(s.gap_us)), guard);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const ResolvedStep& s = steps[i];
+    const bool leading = s.leading();
+    const uint16_t guard = s.guard.empty() || leading ? uint16_t{0} : find_guard(s.guard);
+    const uint16_t gap = leading ? uint16_t{0} : limits_.find(key_limit(s.gap_us));
+    parent = find_child(parent, s, i ? &steps[i - 1] : nullptr, gap, guard, trigger);
     // The chain is not there, as after an add() that was refused.
     if (parent == kNone) return;
     path.push_back(parent);
@@ -268,7 +290,7 @@ void Trie::drop_last_free() {
 size_t Trie::memory_bytes() const {
   return tight::bytes(nodes_) + tight::bytes(free_nodes_) + tight::bytes(terminals_) +
          tight::bytes(free_terminals_) + tight::bytes(guards_) + tight::bytes(free_guards_) +
-         limits_.memory_bytes() + lists_.memory_bytes() + chains_.memory_bytes();
+         limits_.memory_bytes() + lists_.memory_bytes() + chains_.memory_bytes() + rare_bytes();
 }
 
 void Trie::find_live(Partition& p) const {
@@ -314,6 +336,13 @@ std::vector<std::pair<uint64_t, uint16_t>> Trie::guard_fingerprints(const Predic
     for (const GuardRef& g : lists_.guards(l))
       // From the lists, because guards do not store their events.
       parts[g.guard].push_back(atom_hash(lists_.token_of(l), g.predicate));
+  // Another name than that of a guard which is renewed before the edges are walked.
+  const std::vector<uint64_t> salts = late_salts();
+  for (const LateNote& n : late_.all())
+    parts[n.guard].push_back(base::mix(atom_hash(token_of(n.atom), predicate_of(n.atom)), salts[n.guard]));
+  for (const Cells& c : cells_)
+    for (size_t i = 0; i < c.count; ++i) parts[c.first + i].push_back(base::mix(c.name, i));
+  std::unordered_set<uint64_t> names;
   std::vector<std::pair<uint64_t, uint16_t>> out;
   for (size_t g = 0; g < parts.size(); ++g) {
     if (parts[g].empty()) continue;
@@ -321,7 +350,10 @@ std::vector<std::pair<uint64_t, uint16_t>> Trie::guard_fingerprints(const Predic
     std::sort(parts[g].begin(), parts[g].end());
     base::Hasher h;
     for (const uint64_t part : parts[g]) h.value(part);
-    out.emplace_back(h.finish(), static_cast<uint16_t>(g));
+    // What triggers of one text have each for themselves is named in order.
+    uint64_t name = h.finish();
+    while (!names.insert(name).second) name = base::mix(name, 1);
+    out.emplace_back(name, static_cast<uint16_t>(g));
   }
   return out;
 }
@@ -343,6 +375,8 @@ std::vector<std::pair<uint64_t, uint16_t>> Trie::node_fingerprints(const Predica
       w.parent = e.parent;
       w.used = true;
       w.edge = base::Hasher().value(limits_[e.gap]).value(guards[e.guard]).value(e.flags & kStrict).finish();
+      if (const uint16_t rare = nodes_[e.node].rare; rare != kNone)
+        w.edge = base::mix(w.edge, rare_fingerprint(rares_[rare], guards));
       w.parts.push_back(atom_hash(lists_.token_of(l), e.predicate));
     }
   for (const ChainEdge& e : chains_.all()) {

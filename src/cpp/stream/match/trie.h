@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "stream/match/chain_edges.h"
+#include "stream/match/late_notes.h"
 #include "stream/match/limit_table.h"
 #include "stream/match/partition.h"
 #include "stream/match/predicate_memo.h"
@@ -34,9 +35,14 @@ inline constexpr uint64_t key_limit(int64_t us) {
 }
 
 struct ResolvedStep {  // a CompiledStep whose predicates are interned
-  Follow follow;
-  int64_t gap_us;
+  Follow follow = Follow::first;
+  int64_t gap_us = -1, least_us = -1;
   std::vector<CompiledAtom> atoms, guard;
+  std::vector<CapturedField> captures;
+  uint64_t salt = 0;  // of the trigger's text, in the name of what it shares with no other
+  // Nothing of it may have come before: the guard of a first step.
+  bool leading() const { return follow == Follow::first && !guard.empty(); }
+  bool rare() const { return follow == Follow::newest || least_us >= 0 || leading() || !captures.empty(); }
 };
 
 class Trie {
@@ -53,9 +59,10 @@ class Trie {
   void release_guard(uint16_t guard);
 
   // Steps `event` in `p`; calls complete(trigger, start) for every trigger one of whose chains ends here
-  // inside its window and behind its barrier. Defined in stream/match/trie_step.h, which callers include.
+  // inside its window and behind its barrier. `begins`: whether it may be a match's first event. Defined in
+  // stream/match/trie_step.h, which callers include.
   template <class Complete>
-  void step(uint16_t event, uint16_t page, uint64_t key, Partition& p, PredicateMemo& memo,
+  void step(uint16_t event, uint16_t page, uint64_t key, Partition& p, PredicateMemo& memo, bool begins,
             Complete&& complete);
 
   // Free numbers at the end are no longer counted by the capacities.
@@ -66,6 +73,10 @@ class Trie {
   size_t guard_capacity() const { return guards_.size(); }
   const std::vector<uint16_t>& free_nodes() const { return free_nodes_; }
   const std::vector<uint16_t>& free_guards() const { return free_guards_; }
+  // Words in a row for a trigger's own use, in every partition among its guards: zero at first and when the
+  // partition gives way, in snapshots under `name`. Error: the limit of guards.
+  Result<uint16_t> take_cells(size_t count, uint64_t name);
+  void release_cells(uint16_t first);
   size_t edge_count() const { return lists_.edge_count() + chains_.size(); }
   size_t memory_bytes() const;
   bool has_chains() const { return !chains_.empty(); }
@@ -82,12 +93,24 @@ class Trie {
  private:
   struct Node {
     uint16_t uses = 0, terminal = kNone, parent = 0;
+    uint16_t rare = kNone;  // into rares_
     uint8_t edges = 0;
     uint8_t depth : 4 = 0, chained : 1 = 0;  // all steps up to here are those of a strict chain
   };
+  // Conditions that few steps have. Only edges of class kSlow ask for them.
+  struct Rare {
+    uint64_t least = 0;      // difference of key times that must be reached
+    uint64_t clear = 0;      // ... and since the newest event of `leading`
+    uint64_t salt = 0;       // names `leading`
+    uint16_t newest = 0;     // guard: the newest event of the step before
+    uint16_t leading = 0;    // guard: what must not have come before
+    uint16_t owner = kNone;  // the trigger that has `leading` for itself: it began to look when added
+    std::vector<CapturedField> captures = {};
+    std::vector<uint16_t> noted = {};  // guards: type and bits of each of `captures`
+  };
   struct Terminal {
-    uint16_t within, trigger, next;  // window in limits_
-    bool repeats;
+    uint16_t within : 15, repeats : 1;  // window in limits_
+    uint16_t trigger, next;
   };
   struct Guard {
     uint16_t uses = 0, atoms = 0;
@@ -106,16 +129,30 @@ class Trie {
   Edge chain_edge(uint16_t parent, uint16_t node) const;
   size_t follow_chains(uint32_t token, uint16_t list, Partition& p, Edge* found) const;
   Status check_room(const std::vector<ResolvedStep>& steps) const;
-  uint16_t find_child(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard) const;
+  uint16_t find_child(uint16_t parent, const ResolvedStep& s, const ResolvedStep* before, uint16_t gap,
+                      uint16_t guard, uint16_t trigger) const;
+  bool same_rare(uint16_t node, const ResolvedStep& s, const ResolvedStep* before, uint16_t trigger) const;
+  bool notes_are(uint16_t guard, const std::vector<CompiledAtom>& atoms) const;
+  uint16_t new_rare(const ResolvedStep& s, const ResolvedStep* before, uint16_t trigger);
+  void free_rare(uint16_t rare);
+  uint16_t find_late_guard(const std::vector<CompiledAtom>& atoms, const LateNote& kind) const;
+  uint16_t take_late_guard(const std::vector<CompiledAtom>& atoms, const LateNote& kind, bool shared);
+  uint16_t take_guard_number(size_t atoms);
+  size_t rare_bytes() const;
+  std::vector<uint64_t> late_salts() const;
+  uint64_t rare_fingerprint(const Rare& r, const std::vector<uint64_t>& guards) const;
   uint16_t find_guard(const std::vector<CompiledAtom>& atoms) const;
   uint16_t take_guard(const std::vector<CompiledAtom>& atoms);
   uint16_t take_node();
-  uint16_t new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard, uint8_t depth);
+  uint16_t new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard, uint8_t depth,
+                    uint16_t rare);
   void free_node(uint16_t parent, uint16_t node, const ResolvedStep& s);
   void add_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigger, uint64_t within, bool repeats);
   void remove_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigger);
   void update_terminal_class(uint16_t node, const ResolvedStep& s);
 
+  template <class Edges>
+  void walk_edges(Edges& walk, uint16_t event, uint16_t page, Partition& p) const;
   template <class Complete>
   class Walk;  // one event through one partition: stream/match/trie_step.h
 
@@ -125,6 +162,14 @@ class Trie {
   std::vector<uint16_t> free_terminals_;
   std::vector<Guard> guards_;
   std::vector<uint16_t> free_guards_;
+  LateNotes late_;
+  std::vector<Rare> rares_;
+  std::vector<uint16_t> free_rares_;
+  struct Cells {
+    uint16_t first = 0, count = 0;
+    uint64_t name = 0;
+  };
+  std::vector<Cells> cells_;
   LimitTable limits_;  // gaps and windows, exclusive, in key units
   TokenLists lists_;
   ChainEdges chains_;

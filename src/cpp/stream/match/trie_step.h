@@ -35,6 +35,15 @@ class Trie::Walk {
       if (g.predicate == kNone || memo_.holds(g.predicate)) guards_[g.guard] = key_;
   }
 
+  // What may begin no match is also nothing that must not come before one.
+  void note_late(uint16_t event, uint16_t page, bool begins) {
+    trie_.late_.each(event, page, memo_, [&](const LateNote& n) {
+      if (begins || !n.leading) guards_[n.guard] = n.word(*memo_.event, *memo_.catalog, key_);
+    });
+  }
+
+  const PredicateMemo& memo() const { return memo_; }
+
   void all(std::span<const Edge> edges) {
     const Edge* at = edges.data();
     const Edge* const end = at + edges.size();
@@ -70,9 +79,27 @@ class Trie::Walk {
   }
 
   // Another token of the same step may have matched already: once per event.
-  bool slow_conditions(const Edge& e) {
-    return !((e.flags & kSeveral) && slots_[e.node].last == key_) &&
-           (e.predicate == kNone || memo_.holds(e.predicate));
+  bool slow_conditions(const Edge& e, const Slot& parent) {
+    if ((e.flags & kSeveral) && slots_[e.node].last == key_) return false;
+    const uint16_t rare = trie_.nodes_[e.node].rare;
+    if (rare != kNone && !rare_conditions(trie_.rares_[rare], parent)) return false;
+    if (e.predicate == kNone) return true;
+    if (rare == kNone || trie_.rares_[rare].noted.empty()) return memo_.holds(e.predicate);
+    return compares(e.predicate, trie_.rares_[rare]);
+  }
+
+  // With numbers of the step before: the answer is this partition's, not one for all who ask.
+  bool compares(uint16_t predicate, const Rare& r) const {
+    Value before[kMaxCaptures];
+    for (size_t i = 0; i < r.captures.size(); ++i)
+      before[i] = noted_value(guards_[r.noted[2 * i]], guards_[r.noted[2 * i + 1]]);
+    return memo_.predicates[predicate].evaluate(*memo_.event, *memo_.catalog, before);
+  }
+
+  bool rare_conditions(const Rare& r, const Slot& parent) const {
+    const uint64_t leading = guards_[r.leading];
+    return key_time(key_) - key_time(parent.last) >= r.least && guards_[r.newest] <= parent.last &&
+           (leading == 0 || key_time(key_) - key_time(leading) >= r.clear);
   }
 
   void mixed(const Edge& e) {
@@ -80,28 +107,62 @@ class Trie::Walk {
     bool ok = (parent.start != 0) & conditions(e, parent);
     // Predicates are rare and evaluated at most once per event.
     if (e.order & kSlow) [[unlikely]]
-      ok = ok && slow_conditions(e);
+      ok = ok && slow_conditions(e, parent);
     Slot& slot = slots_[e.node];
     const bool ends = ok & ((e.order & kTerminal) != 0) & news(e, slot, parent);
     set(slot, parent, ok);
-    if (ends) finish(e, parent.start);
+    if (ends) finish(trie_.nodes_[e.node].terminal, parent.start);
   }
 
   template <bool terminal, bool conditional>
   const Edge* loop(const Edge* at, const Edge* end) {
+    Ends ends;
     for (const uint8_t order = at->order; at != end && at->order == order; ++at) {
       const Edge e = *at;
       const Slot parent = slots_[e.parent];
       bool ok = parent.start != 0;
       if constexpr (conditional) ok &= conditions(e, parent);
       Slot& slot = slots_[e.node];
-      const bool ends = terminal & ok & news(e, slot, parent);
+      const bool news_here = terminal & ok & news(e, slot, parent);
       set(slot, parent, ok);
       if constexpr (terminal) {
-        if (ends) finish(e, parent.start);
+        ends.all[ends.count] = {parent.start, e.node};
+        ends.count += news_here;
+        if (ends.count == kEnds) finish(ends);
       }
     }
+    if constexpr (terminal) finish(ends);
     return at;
+  }
+
+  // Ends of patterns, put aside while edges are walked: who waits for them is looked up for many at once,
+  // without a guess for each, of which few would be right.
+  static constexpr size_t kEnds = 64;
+  struct End {
+    uint64_t start;
+    uint16_t node;
+  };
+  struct Ends {
+    size_t count = 0;
+    End all[kEnds];
+  };
+
+  void finish(Ends& ends) {
+    End fits[kEnds];  // the end of a chain in place of its node
+    size_t count = 0;
+    for (size_t i = 0; i < ends.count; ++i) {
+      const uint64_t start = ends.all[i].start;
+      const uint16_t t = trie_.nodes_[ends.all[i].node].terminal;
+      const Terminal& done = trie_.terminals_[t];
+      fits[count] = {start, t};
+      count += (done.next != kNone) | in_time(done, start);
+    }
+    for (size_t i = 0; i < count; ++i) finish(fits[i].node, fits[i].start);
+    ends.count = 0;
+  }
+
+  bool in_time(const Terminal& done, uint64_t start) const {
+    return (start > p_.barriers[done.trigger]) & (key_time(key_) - key_time(start) < limits_[done.within]);
   }
 
   // Few ends are: between two of them the start is mostly the same, and looking up who waits costs more than
@@ -114,12 +175,11 @@ class Trie::Walk {
     slot = {ok ? parent.start : slot.start, ok ? key_ : slot.last};
   }
 
-  void finish(const Edge& e, uint64_t start) {
+  void finish(uint16_t first, uint64_t start) {
     // A list: nearly every end has one trigger, and those that share their whole pattern are few.
-    for (uint16_t t = trie_.nodes_[e.node].terminal; t != kNone; t = trie_.terminals_[t].next) {
+    for (uint16_t t = first; t != kNone; t = trie_.terminals_[t].next) {
       const Terminal& done = trie_.terminals_[t];
-      if ((start > p_.barriers[done.trigger]) & (key_time(key_) - key_time(start) < limits_[done.within]))
-        complete_(done.trigger, start);
+      if (in_time(done, start)) complete_(done.trigger, start);
     }
   }
 
@@ -194,10 +254,19 @@ void Trie::under_way(const Partition& p, uint64_t now, Visit&& visit) const {
 }
 
 template <class Complete>
-void Trie::step(uint16_t event, uint16_t page, uint64_t key, Partition& p, PredicateMemo& memo,
+void Trie::step(uint16_t event, uint16_t page, uint64_t key, Partition& p, PredicateMemo& memo, bool begins,
                 Complete&& complete) {
   Walk walk(*this, key, p, memo, complete);
-  p.slots[0] = {key, key};  // the root has just matched: first steps are edges like all others
+  p.slots[0] =
+      begins ? Slot{key, key} : Slot{};  // the root has just matched: first steps are edges like all others
+  walk_edges(walk, event, page, p);
+  // Behind all edges: the event is not its own predecessor.
+  if (!late_.empty()) [[unlikely]]
+    walk.note_late(event, page, begins);
+}
+
+template <class Edges>
+void Trie::walk_edges(Edges& walk, uint16_t event, uint16_t page, Partition& p) const {
   const uint16_t exact = lists_.find(TokenLists::token(event, page));
   Edge chains[kMaxSteps];
   const size_t chained =
@@ -222,7 +291,7 @@ void Trie::step(uint16_t event, uint16_t page, uint64_t key, Partition& p, Predi
   add({chains, chained});
   // Guards of all lists are renewed before any edge is looked at, because an event that is both guard and
   // step counts for the guard first.
-  each_list(event, page, memo, [&](uint16_t list) {
+  each_list(event, page, walk.memo(), [&](uint16_t list) {
     walk.note_guards(lists_.guards(list));
     add(lists_.edges(list));
   });

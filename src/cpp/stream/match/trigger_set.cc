@@ -128,20 +128,32 @@ std::string atoms_label(const std::vector<CompiledAtom>& atoms, const CompiledTr
   return out;
 }
 
+std::string scope_label(const TriggerSpec& spec) {
+  constexpr const char* scopes[] = {"device", "session", "page", "by"};
+  std::string out = std::string("scope ") + scopes[static_cast<int>(spec.scope)];
+  for (const std::string& field : spec.by.fields) out += " " + field;
+  return out + (spec.by.page ? " page" : "") + (spec.by.session ? " session" : "");
+}
+
+std::string edge_label(const CompiledStep& s) {
+  constexpr const char* signs[] = {"", "> ", "~ ", "~> "};
+  std::string out = s.follow == Follow::first && !s.guard.empty() ? "~ " : signs[static_cast<int>(s.follow)];
+  if (s.gap_us < 0 && s.least_us < 0) return out;
+  const std::string most = s.gap_us >= 0 ? std::to_string(s.gap_us) : "";
+  return out + "(" + (s.least_us >= 0 ? std::to_string(s.least_us) + ".." + most : most) + "us) ";
+}
+
 Drawn draw(const std::vector<std::pair<std::string, CompiledTrigger>>& triggers, const Catalog& c) {
   Drawn root;
   for (const auto& [name, t] : triggers) {
-    // Sessions share the device's trie (Matcher::group_for), so the picture shows them there.
-    constexpr const char* scopes[] = {"device", "device", "page", "by "};
-    const std::string scope = std::string("scope ") + scopes[static_cast<int>(t.spec.scope)] + t.spec.by;
+    const std::string scope = scope_label(t.spec);
     // A timer has no steps and no place in the trie.
     if (t.spec.timer != TimerKind::none) root.children["timers"].ends.push_back(name + ": " + t.text);
     for (const auto& chain : t.variants) {
       Drawn* at = &root.children[scope];
       for (const CompiledStep& s : chain) {
         std::string label = s.guard.empty() ? "" : "!" + atoms_label(s.guard, t, c) + " ";
-        label += s.follow == Follow::first ? "" : s.follow == Follow::next ? "> " : "~ ";
-        if (s.gap_us >= 0) label += "(" + std::to_string(s.gap_us) + "us) ";
+        label += edge_label(s);
         label += atoms_label(s.atoms, t, c);
         at = &at->children[label];
       }

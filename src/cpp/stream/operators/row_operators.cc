@@ -169,7 +169,11 @@ class Dedupe final : public Operator {
 Result<std::unique_ptr<Operator>> make_filter(std::string_view predicate) {
   // One grammar and one parser for predicates, wherever they stand.
   WALLE_ASSIGN(TriggerSpec spec, parse_trigger("*[" + std::string(predicate) + "]"));
-  return std::unique_ptr<Operator>(new Filter(std::move(spec.steps[0].any_of[0].predicate)));
+  Predicate& p = spec.steps[0].any_of[0].predicate;
+  if (p.refers())
+    return argument_error("a filter that compares with the step before", "a predicate over one row", "filter",
+                          "compare columns of the row, or make one with state(out, \"previous\")");
+  return std::unique_ptr<Operator>(new Filter(std::move(p)));
 }
 
 Result<std::unique_ptr<Operator>> make_map(std::string out, std::string left, char op, std::string right) {

@@ -14,6 +14,14 @@ const char* symbol(PredicateOp op) {
     case PredicateOp::le: return "<=";
     case PredicateOp::gt: return ">";
     case PredicateOp::ge: return ">=";
+    case PredicateOp::contains: return "contains";
+    case PredicateOp::starts_with: return "starts_with";
+    case PredicateOp::ends_with: return "ends_with";
+    case PredicateOp::add: return "+";
+    case PredicateOp::subtract: return "-";
+    case PredicateOp::multiply: return "*";
+    case PredicateOp::divide: return "/";
+    case PredicateOp::modulo: return "%";
     default: return "?";
   }
 }
@@ -33,8 +41,31 @@ std::string literal_text(const Literal& l) {
 // of `or` nests no deeper in print than it was written.
 enum class Binding { loose, conjunction, term };
 
+enum class Rank { sum, product, factor };  // the same of arithmetic
+
+std::string number_text(const Predicate& p, size_t at, Rank around) {
+  const auto& n = p.nodes[at];
+  const auto joined = [&](Rank own, Rank right) {
+    const std::string text =
+        number_text(p, n.left, own) + " " + symbol(n.op) + " " + number_text(p, n.right, right);
+    return own < around ? "(" + text + ")" : text;
+  };
+  switch (n.op) {
+    case PredicateOp::number: return literal_text(n.literals[0]);
+    case PredicateOp::value: return n.field;
+    case PredicateOp::reference: return "$" + n.literals[0].text + "." + n.field;
+    // Parentheses, or the sign would become the number's.
+    case PredicateOp::negate: return "-(" + number_text(p, n.left, Rank::sum) + ")";
+    case PredicateOp::add:
+    case PredicateOp::subtract: return joined(Rank::sum, Rank::product);
+    default: return joined(Rank::product, Rank::factor);
+  }
+}
+
 std::string node_text(const Predicate& p, size_t at, Binding around) {
   const auto& n = p.nodes[at];
+  if (n.field.empty() && is_order(n.op))
+    return number_text(p, n.left, Rank::sum) + " " + symbol(n.op) + " " + number_text(p, n.right, Rank::sum);
   const auto joined = [&](const char* word, Binding own, Binding right) {
     std::string text = node_text(p, n.left, own) + word + node_text(p, n.right, right);
     return own < around ? "(" + text + ")" : text;
@@ -54,54 +85,6 @@ std::string node_text(const Predicate& p, size_t at, Binding around) {
   }
 }
 
-// -1, 0, 1; integers are compared as integers, because a double cannot tell all of them apart.
-int compare(const Value& v, const Literal& l) {
-  const auto sign = [](auto a, auto b) { return a < b ? -1 : a > b ? 1 : 0; };
-  switch (v.type) {
-    case FieldType::i64:
-      return l.type == FieldType::i64 ? sign(v.i, l.i) : sign(static_cast<double>(v.i), l.d);
-    case FieldType::f64: return sign(v.d, l.d);
-    case FieldType::boolean: return sign(v.i, l.i);
-    case FieldType::text: return sign(v.text.compare(l.text), 0);
-  }
-  return 0;
-}
-
-bool holds(PredicateOp op, int order) {
-  switch (op) {
-    case PredicateOp::eq: return order == 0;
-    case PredicateOp::ne: return order != 0;
-    case PredicateOp::lt: return order < 0;
-    case PredicateOp::le: return order <= 0;
-    case PredicateOp::gt: return order > 0;
-    case PredicateOp::ge: return order >= 0;
-    default: return false;
-  }
-}
-
-bool evaluate_node(const Predicate& p, size_t at, const Event& event, const Catalog& catalog) {
-  const auto& n = p.nodes[at];
-  switch (n.op) {
-    case PredicateOp::always: return true;
-    case PredicateOp::logical_or:
-      return evaluate_node(p, n.left, event, catalog) || evaluate_node(p, n.right, event, catalog);
-    case PredicateOp::logical_and:
-      return evaluate_node(p, n.left, event, catalog) && evaluate_node(p, n.right, event, catalog);
-    case PredicateOp::logical_not: return !evaluate_node(p, n.left, event, catalog);
-    default: break;
-  }
-  // By id: names were resolved when the trigger was compiled.
-  const Value* v = event.field(catalog, n.field_id);
-  // The only question whose answer is "true" for what a comparison cannot see.
-  if (n.op == PredicateOp::exists) return v != nullptr;
-  // Two-valued logic: `price > 10` and `price <= 10` are both false where there is no price, and `not` of
-  // either is true.
-  if (!v) return false;
-  if (n.op != PredicateOp::in) return holds(n.op, compare(*v, n.literals[0]));
-  return std::any_of(n.literals.begin(), n.literals.end(),
-                     [&](const Literal& l) { return compare(*v, l) == 0; });
-}
-
 bool fits(FieldType field, FieldType literal) {
   // Integers and floats compare with each other; a text with a number would always be false, which nobody
   // means.
@@ -114,13 +97,15 @@ std::string Predicate::text() const {
   return nodes.empty() ? "" : node_text(*this, nodes.size() - 1, Binding::loose);
 }
 
-bool Predicate::evaluate(const Event& event, const Catalog& catalog) const {
-  return nodes.empty() || evaluate_node(*this, nodes.size() - 1, event, catalog);
+bool Predicate::refers() const {
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [](const Node& n) { return n.op == PredicateOp::reference; });
 }
 
 Status Predicate::resolve(const Catalog& catalog, uint16_t event) {
   for (Node& n : nodes) {
-    if (n.field.empty()) continue;
+    // A reference is about the step before: the compiler resolves it there.
+    if (n.field.empty() || n.op == PredicateOp::reference) continue;
     const std::string where = "column " + std::to_string(n.column);
     const auto id = catalog.find_field(n.field);
     int declared = 0;
@@ -130,6 +115,10 @@ Status Predicate::resolve(const Catalog& catalog, uint16_t event) {
       const FieldDecl* field = catalog.field(static_cast<uint16_t>(e), *id);
       if (!field) continue;
       ++declared;
+      if (n.op == PredicateOp::value && !fits(field->type, FieldType::i64))
+        return argument_error(
+            "field '" + n.field + "' of type " + std::string(field_type_name(field->type)) + " in arithmetic",
+            "a number", where, "calculate with fields of numbers");
       for (const Literal& l : n.literals)
         if (!fits(field->type, l.type))
           return argument_error("field '" + n.field + "' compared with " + literal_text(l),

@@ -1,7 +1,8 @@
 // A predicate over an event's declared fields: `price > 10 and (brand in ("a", "b") or not sale)`.
 //
 // Two-valued: a comparison with a field the event lacks is false. Depends on the one event alone, so its
-// value is computed at most once per event whatever the number of patterns that ask (stream/match/matcher.h).
+// value is computed at most once per event whatever the number of patterns that ask (stream/match/matcher.h);
+// only one that names the step before (`price < $view.price`) also depends on that step's event.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,25 @@ enum class PredicateOp : uint8_t {
   gt,
   ge,
   in,
-  exists
+  exists,
+  contains,  // of texts
+  starts_with,
+  ends_with,
+  // Numbers, as operands of comparisons without a field of their own.
+  number,
+  value,      // of a field
+  reference,  // of a field of the step before: its event's name is the literal, `right` the place of its
+              // value
+  add,
+  subtract,
+  multiply,
+  divide,
+  modulo,
+  negate
 };
+
+inline bool is_order(PredicateOp op) { return op >= PredicateOp::eq && op <= PredicateOp::ge; }
+inline bool is_arithmetic(PredicateOp op) { return op >= PredicateOp::number; }
 
 struct Literal {
   FieldType type = FieldType::i64;
@@ -38,9 +56,10 @@ struct Literal {
 struct Predicate {
   struct Node {
     PredicateOp op = PredicateOp::always;
-    uint16_t left = 0, right = 0;  // operands of the logical operators
-    std::string field;             // of the comparisons
-    uint16_t field_id = 0;         // filled by resolve()
+    uint16_t left = 0,
+             right = 0;     // operands of logical operators, arithmetic, and comparisons without a field
+    std::string field;      // of the comparisons
+    uint16_t field_id = 0;  // filled by resolve()
     std::vector<Literal> literals;
     int position = 0;  // byte in the trigger's text
     int column = 1;    // the same in letters, from 1
@@ -53,7 +72,9 @@ struct Predicate {
 
   bool empty() const { return nodes.empty(); }
   std::string text() const;  // canonical: equal predicates print equally
-  bool evaluate(const Event& event, const Catalog& catalog) const;
+  // `before`: the values that references name, in the order of their places.
+  bool evaluate(const Event& event, const Catalog& catalog, const Value* before = nullptr) const;
+  bool refers() const;  // to the step before
   // Fields to ids, literal types against the declarations of `event` (kAny: of any event that has the field).
   Status resolve(const Catalog& catalog, uint16_t event);
   friend bool operator==(const Predicate&, const Predicate&) = default;

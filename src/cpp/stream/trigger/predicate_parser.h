@@ -8,5 +8,7 @@ namespace walle::stream {
 
 // Up to the lexeme that cannot belong to it.
 Status parse_predicate(LexemeCursor& in, Predicate& out);
+// With its sign; an integer where it is one.
+Status parse_number(LexemeCursor& in, Literal& out);
 
 }  // namespace walle::stream

@@ -21,16 +21,33 @@ struct CompiledAtom {
   friend auto operator<=>(const CompiledAtom&, const CompiledAtom&) = default;
 };
 
+inline constexpr size_t kMaxCaptures = 8;  // of one step
+
+// A number of the step before, which this step's predicates compare with.
+struct CapturedField {
+  uint16_t event = 0, field = 0;
+  friend bool operator==(const CapturedField&, const CapturedField&) = default;
+};
+
 struct CompiledStep {
   Follow follow = Follow::first;
-  int64_t gap_us = -1;
+  // At most and at least. Of a first step with a guard: for how long there must have been none of it.
+  int64_t gap_us = -1, least_us = -1;
   std::vector<CompiledAtom> atoms, guard;  // sorted, none implied by another
+  std::vector<CapturedField> captures;
   friend bool operator==(const CompiledStep&, const CompiledStep&) = default;
 };
 
 struct StateGuard {
   uint64_t mask = 0, value = 0;  // holds when (states & mask) == value
   friend bool operator==(const StateGuard&, const StateGuard&) = default;
+};
+
+struct CompiledKey {
+  std::vector<uint16_t> fields;  // ids, sorted
+  bool page = false, session = false;
+  bool empty() const { return fields.empty() && !page && !session; }
+  friend bool operator==(const CompiledKey&, const CompiledKey&) = default;
 };
 
 struct CompiledTrigger {
@@ -41,7 +58,10 @@ struct CompiledTrigger {
   std::vector<Predicate> predicates;
   std::vector<CompiledAtom> absent;
   std::vector<StateGuard> when;  // any of them
-  uint16_t by_field = 0;
+  CompiledKey by;
+  CompiledKey once_per, cooldown_per, rate_per;
+  uint16_t aggregate_field = 0;
+  bool whole = false;  // the aggregated field is an integer in every event that has it
 };
 
 struct Finding {

@@ -30,6 +30,7 @@ std::string save_compiled(const CompiledTrigger& trigger, const Catalog& catalog
       auto step = std::make_unique<walle_rt::fb::TriggerStepT>();
       step->follow = static_cast<uint8_t>(s.follow);
       step->gap_us = s.gap_us;
+      step->least_us = s.least_us;
       step->atoms = pack(s.atoms);
       step->guard = pack(s.guard);
       variant->steps.push_back(std::move(step));

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "stream/trigger/day_span.h"
 #include "stream/trigger/duration.h"
 #include "stream/trigger/trigger_lexer.h"
 #include "stream/trigger/trigger_spec.h"
@@ -27,11 +28,23 @@ std::string duration_text(int64_t us) {
   return "";  // not reached: every duration is whole microseconds
 }
 
-// Predicates print their field names bare; names that need quotes are quoted here.
+// Predicates print their names bare; names that need quotes are quoted here.
 std::string predicate_text(const Predicate& p) {
   Predicate copy = p;
-  for (auto& n : copy.nodes)
-    if (!n.field.empty()) n.field = quoted(n.field);
+  for (auto& n : copy.nodes) {
+    if (n.field.empty()) continue;
+    if (n.op != PredicateOp::reference) {
+      n.field = quoted(n.field);
+      continue;
+    }
+    // Both or none: bare they are one word, whose last point parts them.
+    std::string& event = n.literals[0].text;
+    const bool plain =
+        quoted(event) == event && quoted(n.field) == n.field && n.field.find('.') == std::string::npos;
+    if (plain) continue;
+    event = "\"" + event + "\"";
+    n.field = "\"" + n.field + "\"";
+  }
   return copy.text();
 }
 
@@ -50,18 +63,67 @@ std::string atoms_text(const std::vector<Atom>& atoms) {
   return out + ")";
 }
 
-std::string step_text(const Step& s) {
+std::string gap_text(const Step& s) {
+  if (!s.gap_us && !s.least_us) return "";
+  const std::string most = s.gap_us ? duration_text(*s.gap_us) : "";
+  return "(" + (s.least_us ? duration_text(s.least_us) + ".." + most : most) + ")";
+}
+
+std::string edge_text(const Step& s) {
   std::string out;
-  // The first step has no edge before it.
-  if (s.follow != Follow::first) {
-    if (!s.guard.empty()) out += " !" + atoms_text(s.guard);
-    out += s.follow == Follow::next ? " >" : " ~";
-    if (s.gap_us) out += "(" + duration_text(*s.gap_us) + ")";
-    out += " ";
+  // The first step has an edge before it only if something must be absent there.
+  if (s.follow == Follow::first)
+    return s.guard.empty() ? "" : "!" + atoms_text(s.guard) + " ~" + gap_text(s) + " ";
+  if (!s.guard.empty()) out += " !" + atoms_text(s.guard);
+  out += s.follow == Follow::next ? " >" : s.follow == Follow::newest ? " ~>" : " ~";
+  return out + gap_text(s) + " ";
+}
+
+std::string step_text(const Step& s) {
+  std::string out = edge_text(s);
+  if (s.all_of.empty()) {
+    out += atoms_text(s.any_of);
+  } else {
+    out += "all(";
+    for (size_t i = 0; i < s.all_of.size(); ++i) out += (i ? ", " : "") + atoms_text(s.all_of[i]);
+    out += ")";
   }
-  out += atoms_text(s.any_of);
   if (s.count != 1) out += "{" + std::to_string(s.count) + "}";
   if (s.optional) out += "?";
+  return out;
+}
+
+std::string aggregate_text(const TriggerSpec& spec) {
+  const TriggerAggregate& a = spec.aggregate;
+  const std::vector<Atom>& of = spec.steps[0].any_of;
+  std::string out = a.kind == TriggerAggregateKind::count ? "count(" + atoms_text(of) : "";
+  if (a.kind != TriggerAggregateKind::count) {
+    out = (a.kind == TriggerAggregateKind::sum ? "sum(" : "distinct(") + quoted(a.field);
+    if (of != std::vector<Atom>(1)) out += " of " + atoms_text(of);
+  }
+  // Of the one event whose field is the number: the predicate knows how operators and numbers are written.
+  Predicate bound;
+  bound.nodes.push_back({.op = a.op, .field = ")", .literals = {a.bound}});
+  out += bound.text();
+  if (a.keep) out += " keep " + std::to_string(a.keep);
+  return out;
+}
+
+std::string key_text(const EventKey& key) {
+  std::string out;
+  for (const std::string& f : key.fields)
+    // Bare these two are the instance and the session.
+    out += (out.empty() ? "" : ", ") + (f == "page" || f == "session" ? "\"" + f + "\"" : quoted(f));
+  if (key.page) out += out.empty() ? "page" : ", page";
+  if (key.session) out += out.empty() ? "session" : ", session";
+  return out;
+}
+
+std::string per_text(const LimitKey& limit) {
+  if (limit.key.empty()) return "";
+  const size_t parts = limit.key.fields.size() + limit.key.page + limit.key.session;
+  std::string out = " per " + (parts == 1 ? key_text(limit.key) : "(" + key_text(limit.key) + ")");
+  if (limit.keep != kDefaultLimitKeys) out += " keep " + std::to_string(limit.keep);
   return out;
 }
 
@@ -77,6 +139,8 @@ std::string when_text(const TriggerSpec& spec) {
 }
 }  // namespace
 
+std::string format_key(const EventKey& key) { return key_text(key); }
+
 std::string format_trigger(const TriggerSpec& spec) {
   std::string out;
   if (spec.timer == TimerKind::every) out = "every " + duration_text(spec.timer_us);
@@ -87,17 +151,28 @@ std::string format_trigger(const TriggerSpec& spec) {
     const auto two = [](int64_t v) { return (v < 10 ? "0" : "") + std::to_string(v); };
     out = "daily " + two(minutes / 60) + ":" + two(minutes % 60);
   }
-  for (const Step& s : spec.steps) out += step_text(s);
+  if (spec.aggregate.kind != TriggerAggregateKind::none) {
+    out += aggregate_text(spec);
+  } else {
+    for (const Step& s : spec.steps) out += step_text(s);
+  }
+  for (const auto& steps : spec.others) {
+    out += " or ";
+    for (const Step& s : steps) out += step_text(s);
+  }
   if (spec.absent_us) out += " !~ " + atoms_text(spec.absent) + " for " + duration_text(spec.absent_us);
   if (spec.within_us) out += " within " + duration_text(*spec.within_us);
   if (spec.gap_us) out += " gap " + duration_text(*spec.gap_us);
   if (spec.scope == Scope::session) out += " scope session";
   if (spec.scope == Scope::page) out += " scope page";
-  if (spec.scope == Scope::by) out += " scope by(" + quoted(spec.by) + ")";
+  if (spec.scope == Scope::by) out += " scope by(" + key_text(spec.by) + ")";
   if (spec.every) out += " every";
-  if (spec.once) out += " once";
-  if (spec.cooldown_us) out += " cooldown " + duration_text(spec.cooldown_us);
-  if (spec.rate) out += " rate " + std::to_string(spec.rate) + " per " + duration_text(spec.rate_us);
+  if (spec.once) out += " once" + per_text(spec.once_per);
+  if (spec.cooldown_us) out += " cooldown " + duration_text(spec.cooldown_us) + per_text(spec.cooldown_per);
+  if (spec.rate)
+    out += " rate " + std::to_string(spec.rate) + " per " + duration_text(spec.rate_us) +
+           per_text(spec.rate_per);
+  if (!spec.during.empty()) out += " during " + format_during(spec.during);
   if (!spec.when.empty()) out += when_text(spec);
   return out;
 }

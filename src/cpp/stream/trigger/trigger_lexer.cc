@@ -23,8 +23,8 @@ constexpr size_t kShown = 100;       // bytes: what a terminal shows in one line
 constexpr size_t kShownBefore = 60;  // more than half, because what is wrong often begins before its place
 
 // Longest first.
-constexpr std::array<std::string_view, 8> kDouble = {"**", "!~", "==", "!=", "<=", ">=", "&&", "||"};
-constexpr std::string_view kSingle = "@*()[]{}|,!~><?=-";
+constexpr std::array<std::string_view, 9> kDouble = {"**", "!~", "~>", "==", "!=", "<=", ">=", "&&", "||"};
+constexpr std::string_view kSingle = "@*()[]{}|,!~><?=-+/%$.";
 }  // namespace
 
 namespace {
@@ -56,9 +56,9 @@ std::string place_in(std::string_view source, int position) {
 }
 
 bool is_reserved(std::string_view word) {
-  static constexpr std::string_view words[] = {"within",   "gap",  "scope", "skip_past", "every",  "once",
-                                               "cooldown", "rate", "when",  "for",       "daily",  "idle",
-                                               "and",      "or",   "not",   "in",        "exists", "per"};
+  static constexpr std::string_view words[] = {
+      "within", "gap",  "scope", "skip_past", "every", "once", "cooldown", "rate", "when",   "for",
+      "daily",  "idle", "and",   "or",        "not",   "in",   "exists",   "per",  "during", "keep"};
   return std::find(std::begin(words), std::end(words), word) != std::end(words);
 }
 

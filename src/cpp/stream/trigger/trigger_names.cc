@@ -5,6 +5,7 @@ namespace walle::stream {
 namespace {
 
 FieldType suggested_type(const Predicate::Node& comparison) {
+  if (is_arithmetic(comparison.op)) return FieldType::f64;
   // A whole number in a trigger says little: `price > 10` is meant for prices with cents.
   if (comparison.literals.empty() || comparison.literals[0].type == FieldType::i64) return FieldType::f64;
   return comparison.literals[0].type;
@@ -19,16 +20,30 @@ void add_atoms(const std::vector<Atom>& atoms, TriggerNames& names) {
   }
 }
 
+void add_steps(const std::vector<Step>& steps, TriggerNames& names) {
+  for (const Step& step : steps) {
+    add_atoms(step.any_of, names);
+    add_atoms(step.guard, names);
+    for (const auto& one : step.all_of) add_atoms(one, names);
+  }
+}
+
+void add_key(const EventKey& key, TriggerNames& names) {
+  for (const std::string& field : key.fields) names.fields.try_emplace(field, FieldType::text);
+}
+
 }  // namespace
 
 TriggerNames names_in(const TriggerSpec& spec) {
   TriggerNames names;
-  for (const Step& step : spec.steps) {
-    add_atoms(step.any_of, names);
-    add_atoms(step.guard, names);
-  }
+  add_steps(spec.steps, names);
+  for (const auto& steps : spec.others) add_steps(steps, names);
   add_atoms(spec.absent, names);
-  if (!spec.by.empty()) names.fields.try_emplace(spec.by, FieldType::text);
+  if (spec.aggregate.kind == TriggerAggregateKind::sum) names.fields[spec.aggregate.field] = FieldType::f64;
+  if (spec.aggregate.kind == TriggerAggregateKind::distinct)
+    names.fields.try_emplace(spec.aggregate.field, FieldType::text);
+  for (const EventKey& key : {spec.by, spec.once_per.key, spec.cooldown_per.key, spec.rate_per.key})
+    add_key(key, names);
   for (const auto& all : spec.when)
     for (const StateTerm& term : all) names.states.insert(term.name);
   return names;

@@ -1,17 +1,15 @@
 // Recursive descent over the lexemes; the grammar is in docs/reference/trigger-language.md.
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
-#include "stream/trigger/duration.h"
+#include "stream/trigger/clause_parser.h"
 #include "stream/trigger/predicate_parser.h"
-#include "stream/trigger/trigger_spec.h"
+#include "stream/trigger/value_parser.h"
 
 namespace walle::stream {
 
 namespace {
 
-constexpr size_t kMaxAlternatives = 64;  // events of one set
+constexpr size_t kMaxAlternatives = 64;  // events of one set, and patterns of one trigger
 
 class Parser : LexemeCursor {
  public:
@@ -20,11 +18,20 @@ class Parser : LexemeCursor {
   Result<TriggerSpec> trigger() {
     if (is_timer()) {
       WALLE_TRY(timer());
+    } else if (is_aggregate()) {
+      WALLE_TRY(aggregate());
     } else {
-      WALLE_TRY(pattern());
+      WALLE_TRY(pattern(spec_.steps));
+      while (accept_word("or")) {
+        if (spec_.absent_us)
+          return wrong("a clause", "write a trigger of its own: an absence ends a pattern");
+        WALLE_TRY(pattern(spec_.others.emplace_back()));
+        if (spec_.absent_us) return wrong("a clause", "write a trigger of its own for the absence");
+        if (spec_.others.size() >= kMaxAlternatives)
+          return wrong("at most " + std::to_string(kMaxAlternatives) + " patterns", "split the trigger");
+      }
     }
-    // Clauses in any order: nobody remembers one, and format_trigger() writes them in the canonical one.
-    while (!at_end()) WALLE_TRY(clause());
+    WALLE_TRY(parse_clauses(*this, spec_));
     return std::move(spec_);
   }
 
@@ -38,79 +45,120 @@ class Parser : LexemeCursor {
     const std::string kind = take().text;
     if (kind == "daily") {
       spec_.timer = TimerKind::daily;
-      return time_of_day(spec_.timer_us);
+      WALLE_ASSIGN(const int minute, parse_time_of_day(*this, false));
+      spec_.timer_us = minute * kMinuteUs;
+      return {};
     }
     spec_.timer = kind == "every" ? TimerKind::every : TimerKind::idle;
-    return duration(spec_.timer_us);
-  }
-
-  Status time_of_day(int64_t& us) {
-    const Lexeme l = take();
-    int hour = -1, minute = -1;
-    const char* end = l.text.data() + l.text.size();
-    // "03:00" is one lexeme: colons belong to numbers.
-    auto a = std::from_chars(l.text.data(), end, hour);
-    if (a.ec == std::errc() && a.ptr != end && *a.ptr == ':') {
-      const auto b = std::from_chars(a.ptr + 1, end, minute);
-      if (b.ec != std::errc() || b.ptr != end) minute = -1;
-    }
-    if (hour < 0 || hour > 23 || minute < 0 || minute > 59)
-      return wrong_at(l, "a time of day such as 03:00", "write hours and minutes");
-    us = hour * kHourUs + minute * kMinuteUs;
+    WALLE_ASSIGN(spec_.timer_us, parse_duration(*this));
     return {};
   }
 
-  // 1 to `most`.
-  Result<int> whole(int most, const std::string& what, std::string next) {
-    const Lexeme l = take();
-    const char* const end = l.text.data() + l.text.size();
-    int n = 0;
-    const auto r = std::from_chars(l.text.data(), end, n);
-    // All of the lexeme, so that "3x" or "3.5" is no count.
-    if (l.kind == TokenKind::number && r.ec == std::errc() && r.ptr == end && n >= 1 && n <= most) return n;
-    return wrong_at(l, what + " from 1 to " + std::to_string(most), std::move(next));
+  bool opens(std::string_view word) const {
+    return is_word(word) && peek(1).kind == TokenKind::sign && peek(1).text == "(";
+  }
+  bool is_aggregate() const {
+    // No event can have a parenthesis behind it, so that these words stay names of events elsewhere.
+    return opens("count") || opens("sum") || opens("distinct") || opens("min") || opens("max") ||
+           opens("mean");
   }
 
-  Status duration(int64_t& us) {
-    const Lexeme l = take();
-    double value = 0;
-    const char* end = l.text.data() + l.text.size();
-    const auto r = std::from_chars(l.text.data(), end, value);
-    if (l.kind != TokenKind::number || r.ec != std::errc())
-      return wrong_at(l, "a duration such as 500ms, 10s, 15m, 2h or 7d", "write a number and its unit");
-    const std::string_view name(r.ptr, end);
-    const auto* unit = std::find_if(std::begin(kDurationUnits), std::end(kDurationUnits),
-                                    [&](const DurationUnit& u) { return u.name == name; });
-    if (unit == std::end(kDurationUnits))
-      return wrong_at(l, "a duration in us, ms, s, m, h or d", "add one of these units to the number");
-    // Through a double: 1.5h is allowed. Up to 366 days of microseconds are exact in it.
-    const double total = std::round(value * static_cast<double>(unit->us));
-    if (!(total >= 1 && total <= static_cast<double>(kMaxDurationUs)))
-      return wrong_at(l, "a duration from 1us to 366d", "choose one in this range");
-    us = static_cast<int64_t>(total);
-    return {};
-  }
-
-  Status pattern() {
+  Status aggregate() {
+    TriggerAggregate& a = spec_.aggregate;
+    const Lexeme kind = take();
+    a.kind = kind.text == "count"      ? TriggerAggregateKind::count
+             : kind.text == "sum"      ? TriggerAggregateKind::sum
+             : kind.text == "distinct" ? TriggerAggregateKind::distinct
+                                       : TriggerAggregateKind::none;
+    if (a.kind == TriggerAggregateKind::none)
+      return wrong_at(kind, "count, sum or distinct",
+                      "a least or greatest value is a predicate, a[price > 100]; a mean is an operator's");
+    take();
     Step step;
-    WALLE_TRY(step_body(step));
+    step.position = peek().position;
+    if (a.kind == TriggerAggregateKind::count) {
+      WALLE_TRY(set(step.any_of));
+    } else {
+      if (!is_name() || peek().text.empty()) return wrong("a field name", "write sum(price of buy)");
+      a.field = take().text;
+      if (accept_word("of")) {
+        WALLE_TRY(set(step.any_of));
+      } else {
+        step.any_of.emplace_back();
+      }
+    }
+    WALLE_TRY(expect(")", "close what is aggregated: count(a)"));
     spec_.steps.push_back(std::move(step));
+    return bound();
+  }
+
+  Status bound() {
+    TriggerAggregate& a = spec_.aggregate;
+    const Lexeme at = peek();
+    static constexpr std::pair<std::string_view, PredicateOp> ops[] = {{"==", PredicateOp::eq},
+                                                                       {">=", PredicateOp::ge},
+                                                                       {">", PredicateOp::gt},
+                                                                       {"<=", PredicateOp::le},
+                                                                       {"<", PredicateOp::lt}};
+    const auto* op = std::find_if(std::begin(ops), std::end(ops), [&](const auto& o) { return is(o.first); });
+    const bool known =
+        op != std::end(ops) && (a.kind == TriggerAggregateKind::sum
+                                    ? op->first != "=="
+                                    : op->second != PredicateOp::lt && op->second != PredicateOp::le);
+    if (!known)
+      return a.kind == TriggerAggregateKind::sum
+                 ? wrong(">, >=, < or <= and a number", "write sum(price) > 100")
+                 : wrong(">, >= or == and a number",
+                         "write count(a) > 16; what stays below a number is an absence, a !~ b for 1h");
+    take();
+    a.op = op->second;
+    WALLE_TRY(parse_number(*this, a.bound));
+    const bool counts = a.kind != TriggerAggregateKind::sum;
+    const bool fits = a.bound.type == FieldType::i64 && a.bound.i >= 1 && a.bound.i < kMaxCounted;
+    if (counts && !(fits || (a.bound.type == FieldType::i64 && a.bound.i == 0 && a.op == PredicateOp::gt)))
+      return wrong_at(at, "a whole number from 1 to " + std::to_string(kMaxCounted - 1), "choose one");
+    if (!accept_word("keep")) return {};
+    if (counts) return wrong("a clause", "counts keep what they need, remove 'keep'");
+    WALLE_ASSIGN(a.keep, parse_whole(*this, kMaxCounted, "a number of events", "write keep 256"));
+    return {};
+  }
+
+  Status pattern(std::vector<Step>& steps) {
+    WALLE_TRY(first_step(steps));
     while (peek().kind == TokenKind::sign) {
       // A trailing absence ends the pattern: nothing can follow what did not happen.
       if (accept("!~")) {
         WALLE_TRY(atoms(spec_.absent));
         if (!accept_word("for"))
           return wrong("'for' and a duration", "a trailing absence needs a time: !~ b for 10s");
-        return duration(spec_.absent_us);
+        WALLE_ASSIGN(spec_.absent_us, parse_duration(*this));
+        return {};
       }
       Step next;
       WALLE_TRY(edge(next));
       WALLE_TRY(step_body(next));
-      spec_.steps.push_back(std::move(next));
+      steps.push_back(std::move(next));
       // Asked while parsing too: a text of 64 KB must not build a tree of thousands of steps first.
-      if (std::cmp_greater(spec_.steps.size(), kMaxSteps))
+      if (std::cmp_greater(steps.size(), kMaxSteps))
         return wrong("at most " + std::to_string(kMaxSteps) + " steps", "split the trigger");
     }
+    return {};
+  }
+
+  // `!x ~ a`: none of x before a, since the scope began or for the duration given.
+  Status first_step(std::vector<Step>& steps) {
+    Step step;
+    if (accept("!")) {
+      WALLE_TRY(atoms(step.guard));
+      WALLE_TRY(expect("~", "write !x ~ a: no x before a"));
+      if (is("(") && peek(1).kind == TokenKind::number) {
+        take();
+        WALLE_ASSIGN(step.gap_us, parse_duration(*this));
+        WALLE_TRY(expect(")", "close the time: !x ~(10m) a"));
+      }
+    }
+    WALLE_TRY(step_body(step));
+    steps.push_back(std::move(step));
     return {};
   }
 
@@ -125,31 +173,64 @@ class Parser : LexemeCursor {
     } else if (accept("!")) {
       WALLE_TRY(atoms(step.guard));
       // `!x` guards the way to a later step; between neighbours there is nothing to guard.
-      if (!accept("~")) return wrong("'~' after the guard", "write a !x ~ b: no x between a and b");
-      step.follow = Follow::later;
+      if (!is("~") && !is("~>")) return wrong("'~' after the guard", "write a !x ~ b: no x between a and b");
+      step.follow = take().text == "~" ? Follow::later : Follow::newest;
     } else if (accept("~")) {
       step.follow = Follow::later;
+    } else if (accept("~>")) {
+      step.follow = Follow::newest;
     } else {
-      return wrong("an edge ('>', '~', '**' or '!x ~') or a clause", "join steps with an edge");
+      return wrong("an edge ('>', '~', '~>', '**' or '!x ~') or a clause", "join steps with an edge");
     }
     // A parenthesis behind an edge is its gap if a number follows, else a set of events.
     if (is("(") && peek(1).kind == TokenKind::number) {
       take();
-      int64_t us = 0;
-      WALLE_TRY(duration(us));
-      step.gap_us = us;
+      WALLE_TRY(gap(step));
       return expect(")", "close the gap: ~(5s)");
     }
     return {};
   }
 
+  // 5s: at most; 7d..: at least; 1d..7d: between. One lexeme: points belong to numbers.
+  Status gap(Step& step) {
+    const Lexeme l = take();
+    const size_t points = l.text.find("..");
+    if (points == std::string::npos) {
+      WALLE_ASSIGN(step.gap_us, duration_of(*this, l, l.text));
+      return {};
+    }
+    const std::string_view text = l.text;
+    WALLE_ASSIGN(step.least_us, duration_of(*this, l, text.substr(0, points)));
+    if (points + 2 == text.size()) return {};
+    WALLE_ASSIGN(step.gap_us, duration_of(*this, l, text.substr(points + 2)));
+    if (*step.gap_us < step.least_us)
+      return wrong_at(l, "the shorter time first", "write ~>(1d..7d): at least a day, at most seven");
+    return {};
+  }
+
   Status step_body(Step& step) {
     step.position = peek().position;
+    if (opens("all")) return together(step);
     WALLE_TRY(atoms(step.any_of));
     if (accept("{")) {
-      WALLE_ASSIGN(step.count, whole(kMaxSteps, "a count", "write a{3}"));
+      WALLE_ASSIGN(step.count, parse_whole(*this, kMaxSteps, "a count", "write a{3}"));
       WALLE_TRY(expect("}", "close the count: a{3}"));
     }
+    step.optional = accept("?");
+    return {};
+  }
+
+  // all(a, b | c): each of them, in any order.
+  Status together(Step& step) {
+    take();
+    take();
+    do {
+      WALLE_TRY(set(step.all_of.emplace_back()));
+      if (std::cmp_greater(step.all_of.size(), kMaxTogether))
+        return wrong("at most " + std::to_string(kMaxTogether) + " events in all()", "split the trigger");
+    } while (accept(","));
+    if (step.all_of.size() < 2) return wrong("another event", "write all(a, b): both, in any order");
+    WALLE_TRY(expect(")", "close the events: all(a, b)"));
     step.optional = accept("?");
     return {};
   }
@@ -161,6 +242,13 @@ class Parser : LexemeCursor {
       out.push_back(std::move(a));
       return {};
     }
+    WALLE_TRY(set(out));
+    return expect(")", "close the set: (a | b)");
+  }
+
+  // a | b, or one set in parentheses.
+  Status set(std::vector<Atom>& out) {
+    if (is("(")) return atoms(out);
     do {
       Atom a;
       WALLE_TRY(atom(a));
@@ -168,7 +256,7 @@ class Parser : LexemeCursor {
       if (out.size() > kMaxAlternatives)
         return wrong("at most " + std::to_string(kMaxAlternatives) + " alternatives", "split the trigger");
     } while (accept("|"));
-    return expect(")", "close the set: (a | b)");
+    return {};
   }
 
   Status name(std::string& out, std::string_view what) {
@@ -201,94 +289,7 @@ class Parser : LexemeCursor {
     return {};
   }
 
-  // Each clause once; `seen_` remembers.
-  Status clause() {
-    const Lexeme l = take();
-    if (l.kind != TokenKind::word)
-      return wrong_at(l, "a clause: within, gap, scope, skip_past, every, once, cooldown, rate or when",
-                      "remove or correct it");
-    const std::string& word = l.text;
-    if (std::find(seen_.begin(), seen_.end(), word) != seen_.end())
-      return wrong_at(l, "each clause once", "remove one of them");
-    // Twice would leave it to the reader which one counts.
-    seen_.push_back(word);
-    int64_t us = 0;
-    if (word == "within") {
-      WALLE_TRY(duration(us));
-      spec_.within_us = us;
-      return {};
-    }
-    if (word == "gap") {
-      WALLE_TRY(duration(us));
-      spec_.gap_us = us;
-      return {};
-    }
-    if (word == "scope") return scope();
-    if (word == "skip_past" || word == "every") {
-      // They contradict each other.
-      if (std::count(seen_.begin(), seen_.end(), word == "every" ? "skip_past" : "every"))
-        return wrong_at(l, "skip_past or every", "choose one");
-      spec_.every = word == "every";
-      return {};
-    }
-    if (word == "once") {
-      spec_.once = true;
-      return {};
-    }
-    if (word == "cooldown") return duration(spec_.cooldown_us);
-    if (word == "rate") return rate();
-    if (word == "when") return when();
-    return wrong_at(l, "a clause: within, gap, scope, skip_past, every, once, cooldown, rate or when",
-                    "join steps with '>' or '~'");
-  }
-
-  Status scope() {
-    const Lexeme l = take();
-    // Plain words, not names: a scope in quotes is refused as an unknown one.
-    if (l.text == "device")
-      spec_.scope = Scope::device;
-    else if (l.text == "session")
-      spec_.scope = Scope::session;
-    else if (l.text == "page")
-      spec_.scope = Scope::page;
-    else if (l.text == "by") {
-      spec_.scope = Scope::by;
-      WALLE_TRY(expect("(", "write scope by(item)"));
-      if (peek().kind != TokenKind::word && peek().kind != TokenKind::text)
-        return wrong("a field name", "write scope by(item)");
-      spec_.by = take().text;
-      if (spec_.by.empty()) return wrong("a field name", "write scope by(item)");
-      return expect(")", "write scope by(item)");
-    } else {
-      return wrong_at(l, "device, session, page or by(field)", "choose a scope");
-    }
-    return {};
-  }
-
-  Status rate() {
-    WALLE_ASSIGN(spec_.rate, whole(kMaxRate, "a number of firings", "write rate 3 per 1h"));
-    if (!accept_word("per")) return wrong("'per' and a duration", "write rate 3 per 1h");
-    return duration(spec_.rate_us);
-  }
-
-  Status when() {
-    do {
-      spec_.when.emplace_back();
-      do {
-        StateTerm t;
-        t.wanted = !(accept_word("not") || accept("!"));
-        if (!is_name()) return wrong("the name of a state", "write when wifi and not low_battery");
-        t.name = take().text;
-        // A disjunction of conjunctions: `and` binds tighter, and there are no parentheses, so that a guard
-        // stays a few masks.
-        spec_.when.back().push_back(std::move(t));
-      } while (accept_word("and") || accept("&&"));
-    } while (accept_word("or") || accept("||"));
-    return {};
-  }
-
   TriggerSpec spec_;
-  std::vector<std::string> seen_;
 };
 
 }  // namespace

@@ -18,6 +18,15 @@ inline constexpr int kMaxOptional = 4;      // optional steps: each doubles the 
 inline constexpr size_t kMaxAtoms = 4096;   // of one trigger, after counts and optional steps are written out
 inline constexpr size_t kMaxNodes = 65535;  // all tasks together, per scope
 inline constexpr int kMaxRate = 64;
+inline constexpr int kMaxVariants =
+    64;  // chains of one trigger: alternatives, orders of all() and optional steps
+inline constexpr int kMaxTogether = 4;  // events of one all(): their orders are written out, 24 of four
+// Of an aggregate: what it counts up to, or how many numbers it keeps for a sum, in every partition.
+inline constexpr int kMaxCounted = 4096;
+inline constexpr int kMaxKeyFields = 4;
+// Keys that a limit `per` something remembers: 24 KB. More are asked for with `keep`.
+inline constexpr int kDefaultLimitKeys = 1024;
+inline constexpr int kMaxLimitKeys = 65'534;
 // A leap year. Keys of events hold 570 years, so that no sum of a time and a duration overflows.
 inline constexpr int64_t kMaxDurationUs = 366 * kDayUs;
 
@@ -30,20 +39,24 @@ struct Atom {  // event@page[predicate]; "*" is any
   }
 };
 
-enum class Follow : uint8_t { first, next, later };  // how a step follows the one before it: -, `>`, `~`
+// How a step follows the one before it: -, `>`, `~`, `~>` (the newest such event before it).
+enum class Follow : uint8_t { first, next, later, newest };
 
 struct Step {
   Follow follow = Follow::first;
-  std::vector<Atom>
-      guard;  // `!X ~`: none of these between the step before (excluded) and this one (included)
+  // `!X ~`: none of these between the step before (excluded) and this one (included). In front of the first
+  // step: none since the scope began, or for gap_us.
+  std::vector<Atom> guard;
   std::optional<int64_t> gap_us;  // at most this long after the step before
+  int64_t least_us = 0;           // at least this long after it; 0: no such bound
   std::vector<Atom> any_of;
+  std::vector<std::vector<Atom>> all_of;  // `all(a, b)`: each of these, in any order; any_of is empty then
   int count = 1;
   bool optional = false;
   int position = 0;
   friend bool operator==(const Step& a, const Step& b) {
     return a.follow == b.follow && a.guard == b.guard && a.gap_us == b.gap_us && a.any_of == b.any_of &&
-           a.count == b.count && a.optional == b.optional;
+           a.least_us == b.least_us && a.all_of == b.all_of && a.count == b.count && a.optional == b.optional;
   }
 };
 
@@ -56,8 +69,48 @@ struct StateTerm {
   friend bool operator==(const StateTerm&, const StateTerm&) = default;
 };
 
+// What belongs together: equal values of fields, within a page instance or session if it says so.
+struct EventKey {
+  std::vector<std::string> fields;
+  bool page = false, session = false;
+  bool empty() const { return fields.empty() && !page && !session; }
+  friend bool operator==(const EventKey&, const EventKey&) = default;
+};
+
+// `once per item keep 1000`: a limit of its own for each key; without a key one for the trigger.
+struct LimitKey {
+  EventKey key;
+  int keep = kDefaultLimitKeys;
+  friend bool operator==(const LimitKey&, const LimitKey&) = default;
+};
+
+enum class TriggerAggregateKind : uint8_t { none, count, sum, distinct };
+
+// `sum(price of buy) > 100`: asked at each event of the trigger's only step.
+struct TriggerAggregate {
+  TriggerAggregateKind kind = TriggerAggregateKind::none;
+  std::string field;  // of sum and distinct
+  PredicateOp op = PredicateOp::gt;
+  Literal bound;
+  int keep = 0;  // numbers that a sum within a window keeps
+  friend bool operator==(const TriggerAggregate&, const TriggerAggregate&) = default;
+};
+
+// `fri 18:00-22:00` in local time. One that ends before it begins goes on past midnight, and its days are
+// those on which it begins.
+struct DaySpan {
+  bool wanted = true;
+  uint8_t days = kEveryDay;  // bit 0: Monday
+  int from_minute = 0, to_minute = kDayMinutes;
+  static constexpr uint8_t kEveryDay = 0x7f;
+  static constexpr int kDayMinutes = 24 * 60;
+  friend bool operator==(const DaySpan&, const DaySpan&) = default;
+};
+
 struct TriggerSpec {
-  std::vector<Step> steps;  // empty for a timer
+  std::vector<Step> steps;                // empty for a timer
+  std::vector<std::vector<Step>> others;  // further patterns, joined by `or`
+  TriggerAggregate aggregate;             // over the events of the only step
   TimerKind timer = TimerKind::none;
   int64_t timer_us = 0;      // period, time of day, or idle time
   std::vector<Atom> absent;  // trailing `!~X for D`
@@ -65,12 +118,16 @@ struct TriggerSpec {
   std::optional<int64_t> within_us;
   std::optional<int64_t> gap_us;  // for every edge without its own
   Scope scope = Scope::device;
-  std::string by;
+  EventKey by;
   bool every = false;  // after-match: every instead of skip_past
   bool once = false;
+  LimitKey once_per;
   int64_t cooldown_us = 0;
+  LimitKey cooldown_per;
   int rate = 0;  // at most `rate` firings per rate_us
   int64_t rate_us = 0;
+  LimitKey rate_per;
+  std::vector<DaySpan> during;               // any of them; empty: always
   std::vector<std::vector<StateTerm>> when;  // or of ands; empty: always
   friend bool operator==(const TriggerSpec&, const TriggerSpec&) = default;
 };
@@ -79,5 +136,6 @@ struct TriggerSpec {
 Result<TriggerSpec> parse_trigger(std::string_view text);
 // The canonical text; parse_trigger(format_trigger(s)) == s.
 std::string format_trigger(const TriggerSpec& spec);
+std::string format_key(const EventKey& key);  // what stands between the parentheses of by(...)
 
 }  // namespace walle::stream

@@ -28,7 +28,7 @@ from ._privacy import (
     spend_epsilon,
     spent_epsilon,
 )
-from ._steps import Step, event
+from ._steps import Step, all_of, counted, distinct, event, summed
 from ._triggers import (
     Finding,
     Firing,
@@ -69,9 +69,12 @@ __all__ = [
     "TriggerSet",
     "TriggerStats",
     "aggregate",
+    "all_of",
     "as_of_join",
     "catalog_of",
+    "counted",
     "discrete_gaussian",
+    "distinct",
     "event",
     "explain",
     "gaussian_sum",
@@ -85,4 +88,5 @@ __all__ = [
     "signed_policy",
     "spend_epsilon",
     "spent_epsilon",
+    "summed",
 ]

@@ -26,6 +26,22 @@ class Step:
         """``other`` comes later, with any events between except ``unless``."""
         return self._joined(f"!{unless.text} ~" if unless else "~", other, gap)
 
+    def newest(self, other: Step, *, unless: Step | None = None, gap: str | None = None) -> Step:
+        """``other`` comes later, counted from the newest such event before it.
+
+        ``gap`` may have a lower bound, "7d.." or "1d..7d", and ``other`` may compare its numbers with that
+        event's: ``event("buy", where="price < $view.price")``.
+        """
+        return self._joined(f"!{unless.text} ~>" if unless else "~>", other, gap)
+
+    def without(self, earlier: Step, *, for_: str | None = None) -> Step:
+        """Begins the pattern: none of ``earlier`` came before, in the scope or for the time given."""
+        return Step(f"!{earlier.text} ~{f'({for_})' if for_ else ''} {self.text}")
+
+    def or_else(self, other: Step) -> Step:
+        """Either of two whole patterns."""
+        return Step(f"{self.text} or {other.text}")
+
     def __or__(self, other: Step) -> Step:
         """Either of two single events."""
         return Step(f"({self.text.strip('()')} | {other.text.strip('()')})")
@@ -46,3 +62,24 @@ class Step:
 def event(name: str = "*", page: str = "*", where: str = "") -> Step:
     """One event of this name on this page whose declared fields satisfy ``where``; "*" is any."""
     return Step(_name(name) + ("" if page == "*" else "@" + _name(page)) + (f"[{where}]" if where else ""))
+
+
+def all_of(*steps: Step) -> Step:
+    """Each of two to four single events, in any order."""
+    return Step(f"all({', '.join(s.text for s in steps)})")
+
+
+def counted(of: Step, at_least: int) -> Step:
+    """A whole pattern: the event came so often, in the trigger's window and scope."""
+    return Step(f"count({of.text}) >= {at_least}")
+
+
+def distinct(field: str, at_least: int, *, of: Step | None = None) -> Step:
+    """A whole pattern: so many different values of ``field``."""
+    return Step(f"distinct({_name(field)}{f' of {of.text}' if of else ''}) >= {at_least}")
+
+
+def summed(field: str, above: float, *, of: Step | None = None, keep: int | None = None) -> Step:
+    """A whole pattern: the sum of ``field`` exceeds ``above``; a window keeps ``keep`` numbers."""
+    bound = f" > {above}" + (f" keep {keep}" if keep else "")
+    return Step(f"sum({_name(field)}{f' of {of.text}' if of else ''}){bound}")

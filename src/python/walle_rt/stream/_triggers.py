@@ -14,13 +14,14 @@ from ._log import EventLog
 from ._picture import svg
 from ._steps import Step
 from ._times import Time, micros
+from ._zones import offset_changes
 
 
 @dataclass(frozen=True)
 class Firing:
     """A completed trigger.
 
-    ``seq`` is the completing event (for timers the last one before), ``ts`` and ``start_ts`` its end and
+    ``seq`` is the completing event (for timers and trailing absences the last one before), ``ts`` and ``start_ts`` its end and
     first event in microseconds, ``idempotency`` a 64-bit number equal in every replay, ``coalesced`` how many
     later firings this one stands for because the queue was full.
     """
@@ -74,8 +75,8 @@ class Trigger:
 
         Args:
             pattern: text of the trigger language, or steps.
-            clauses: within="10m", gap="5s", scope="page", every=True, once=True, cooldown="1h",
-                rate="3 per 1h", when="wifi".
+            clauses: within="10m", gap="5s", scope="by(item, page)", every=True, once=True or "per item",
+                cooldown="1h", rate="3 per 1h per user", during="not 22:00-07:00", when="wifi".
 
         Raises:
             ArgumentError: the text is no trigger; the message says line and column.
@@ -124,6 +125,7 @@ class TriggerSet:
         *,
         queue: int = 256,
         utc_offset_s: float = 0.0,
+        zone: str | None = None,
         keys: int | Mapping[str, int] = _DEFAULT_KEYS,
         page_instances: int = 256,
         key_bytes: int = 64 << 20,
@@ -134,7 +136,8 @@ class TriggerSet:
             catalog: what events may come.
             queue: how many firings of an attached log may wait for ``take``; a further one is folded into the
                 newest of its trigger, or drops the oldest. What ``step`` and ``replay`` return is never cut.
-            utc_offset_s: seconds that local time is ahead of UTC, for ``daily``.
+            utc_offset_s: seconds that local time is ahead of UTC, for ``daily`` and ``during``.
+            zone: instead, an IANA time zone with its daylight saving: "Europe/Berlin".
             keys: how many values each ``by(field)`` scope keeps, or {field: number} (4,096 for the others).
                 A further value takes the place of the one not seen longest; those with nothing waiting go
                 first, and ``stats`` counts what was lost.
@@ -143,7 +146,7 @@ class TriggerSet:
                 be more; ``prices`` tells how much it is.
 
         Raises:
-            ArgumentError: a number out of bounds.
+            ArgumentError: a number out of bounds, or no such zone.
         """
         self._core = _core.stream.TriggerSet(
             catalog._core,
@@ -153,6 +156,7 @@ class TriggerSet:
             [] if isinstance(keys, int) else list(keys.items()),
             page_instances,
             key_bytes,
+            offset_changes(zone) if zone else [],
         )
 
     def add(self, name: str, trigger: Trigger | str) -> None:
@@ -209,6 +213,28 @@ class TriggerSet:
         """
         return [Firing(*f) for f in self._core.replay(log._core, from_seq)]
 
+    def attach(self, log: EventLog) -> None:
+        """Match every event that is appended to ``log`` from now on; ``take`` gives what fired.
+
+        Events that the log holds already are not matched: ``replay`` them first. One set at a time.
+
+        Raises:
+            ArgumentError: another set is attached, or the log's catalogue has other names than the set's.
+        """
+        self._core.attach(log._core)
+
+    def detach(self, log: EventLog) -> None:
+        """No longer match what is appended to ``log``."""
+        self._core.detach(log._core)
+
+    def take(self) -> list[Firing]:
+        """What fired since the last call on events of an attached log.
+
+        Raises:
+            ArgumentError: an event was recorded and not matched, because the set had seen a later one.
+        """
+        return [Firing(*f) for f in self._core.take()]
+
     def advance(self, ts: Time) -> list[Firing]:
         """Let time reach ``ts`` (microseconds or a datetime) without an event.
 
@@ -236,7 +262,9 @@ class TriggerSet:
 
     @property
     def stats(self) -> dict[str, int]:
-        """Counters and sizes, among them events, firings, suppressed, evicted_keys, dropped, memory_bytes."""
+        """Counters and sizes, among them events, firings, suppressed, evicted_keys, evicted_limits, dropped,
+        memory_bytes.
+        """
         return self._core.stats()
 
     def stats_of(self, name: str) -> TriggerStats:

@@ -1,0 +1,75 @@
+// What a predicate says of an event.
+#include <algorithm>
+
+#include "stream/trigger/predicate_numbers.h"
+
+namespace walle::stream {
+
+namespace {
+// -1, 0, 1; integers are compared as integers, because a double cannot tell all of them apart.
+int compare(const Value& v, const Literal& l) {
+  const auto sign = [](auto a, auto b) { return a < b ? -1 : a > b ? 1 : 0; };
+  switch (v.type) {
+    case FieldType::i64:
+      return l.type == FieldType::i64 ? sign(v.i, l.i) : sign(static_cast<double>(v.i), l.d);
+    case FieldType::f64: return sign(v.d, l.d);
+    case FieldType::boolean: return sign(v.i, l.i);
+    case FieldType::text: return sign(v.text.compare(l.text), 0);
+  }
+  return 0;
+}
+
+bool holds(PredicateOp op, int order) {
+  switch (op) {
+    case PredicateOp::eq: return order == 0;
+    case PredicateOp::ne: return order != 0;
+    case PredicateOp::lt: return order < 0;
+    case PredicateOp::le: return order <= 0;
+    case PredicateOp::gt: return order > 0;
+    case PredicateOp::ge: return order >= 0;
+    default: return false;
+  }
+}
+
+bool is_text_test(PredicateOp op) { return op >= PredicateOp::contains && op <= PredicateOp::ends_with; }
+
+bool text_holds(PredicateOp op, std::string_view value, std::string_view part) {
+  if (op == PredicateOp::contains) return value.find(part) != std::string_view::npos;
+  return op == PredicateOp::starts_with ? value.starts_with(part) : value.ends_with(part);
+}
+
+bool evaluate_node(const Predicate& p, size_t at, const Event& event, const Catalog& catalog,
+                   const Value* before) {
+  const auto& n = p.nodes[at];
+  const auto operand = [&](uint16_t node) { return evaluate_node(p, node, event, catalog, before); };
+  switch (n.op) {
+    case PredicateOp::always: return true;
+    case PredicateOp::logical_or: return operand(n.left) || operand(n.right);
+    case PredicateOp::logical_and: return operand(n.left) && operand(n.right);
+    case PredicateOp::logical_not: return !operand(n.left);
+    default: break;
+  }
+  if (n.field.empty()) {
+    const Number a = number_at(p, n.left, event, catalog, before);
+    const Number b = number_at(p, n.right, event, catalog, before);
+    return a.known && b.known && holds(n.op, compare_numbers(a, b));
+  }
+  // By id: names were resolved when the trigger was compiled.
+  const Value* v = event.field(catalog, n.field_id);
+  // The only question whose answer is "true" for what a comparison cannot see.
+  if (n.op == PredicateOp::exists) return v != nullptr;
+  // Two-valued logic: `price > 10` and `price <= 10` are both false where there is no price, and `not` of
+  // either is true.
+  if (!v) return false;
+  if (is_text_test(n.op)) return v->type == FieldType::text && text_holds(n.op, v->text, n.literals[0].text);
+  if (n.op != PredicateOp::in) return holds(n.op, compare(*v, n.literals[0]));
+  return std::any_of(n.literals.begin(), n.literals.end(),
+                     [&](const Literal& l) { return compare(*v, l) == 0; });
+}
+}  // namespace
+
+bool Predicate::evaluate(const Event& event, const Catalog& catalog, const Value* before) const {
+  return nodes.empty() || evaluate_node(*this, nodes.size() - 1, event, catalog, before);
+}
+
+}  // namespace walle::stream

@@ -1,0 +1,74 @@
+#include "stream/trigger/predicate_numbers.h"
+
+#include <cmath>
+
+namespace walle::stream {
+
+namespace {
+Number whole(int64_t i) { return {.known = true, .whole = true, .i = i, .d = static_cast<double>(i)}; }
+Number real(double d) { return {.known = std::isfinite(d), .whole = false, .i = 0, .d = d}; }
+
+Number of_value(const Value* v) {
+  if (!v || !v->present) return {};
+  if (v->type == FieldType::i64) return whole(v->i);
+  if (v->type == FieldType::f64) return real(v->d);
+  return {};
+}
+
+Number of_whole(PredicateOp op, int64_t a, int64_t b) {
+  int64_t out = 0;
+  bool overflow = false;
+  switch (op) {
+    case PredicateOp::add: overflow = __builtin_add_overflow(a, b, &out); break;
+    case PredicateOp::subtract: overflow = __builtin_sub_overflow(a, b, &out); break;
+    case PredicateOp::multiply: overflow = __builtin_mul_overflow(a, b, &out); break;
+    default:  // the remainder, with the sign of b as in Python
+      if (b == 0) return {};
+      // The one quotient that overflows, whose remainder is 0.
+      out = b == -1 ? 0 : a % b;
+      if (out != 0 && (out < 0) != (b < 0)) out += b;
+  }
+  return overflow ? Number{} : whole(out);
+}
+
+Number of_real(PredicateOp op, double a, double b) {
+  switch (op) {
+    case PredicateOp::add: return real(a + b);
+    case PredicateOp::subtract: return real(a - b);
+    case PredicateOp::multiply: return real(a * b);
+    case PredicateOp::divide: return b == 0 ? Number{} : real(a / b);
+    default: return b == 0 ? Number{} : real(a - b * std::floor(a / b));
+  }
+}
+}  // namespace
+
+Number number_at(const Predicate& p, size_t at, const Event& event, const Catalog& catalog,
+                 const Value* before) {
+  const auto& n = p.nodes[at];
+  switch (n.op) {
+    case PredicateOp::number: {
+      const Literal& l = n.literals[0];
+      return l.type == FieldType::i64 ? whole(l.i) : real(l.d);
+    }
+    case PredicateOp::value: return of_value(event.field(catalog, n.field_id));
+    case PredicateOp::reference: return of_value(before ? before + n.right : nullptr);
+    case PredicateOp::negate: {
+      const Number a = number_at(p, n.left, event, catalog, before);
+      if (!a.known) return {};
+      return a.whole ? of_whole(PredicateOp::subtract, 0, a.i) : real(-a.d);
+    }
+    default: break;
+  }
+  const Number a = number_at(p, n.left, event, catalog, before);
+  const Number b = number_at(p, n.right, event, catalog, before);
+  if (!a.known || !b.known) return {};
+  if (a.whole && b.whole && n.op != PredicateOp::divide) return of_whole(n.op, a.i, b.i);
+  return of_real(n.op, a.d, b.d);
+}
+
+int compare_numbers(const Number& a, const Number& b) {
+  const auto sign = [](auto x, auto y) { return x < y ? -1 : x > y ? 1 : 0; };
+  return a.whole && b.whole ? sign(a.i, b.i) : sign(a.d, b.d);
+}
+
+}  // namespace walle::stream
