@@ -8,6 +8,7 @@
 #include "stream/match/event_key.h"
 #include "stream/match/matcher_group.h"
 #include "stream/match/trie_step.h"
+#include "stream/match/value_token.h"
 #include "stream/trigger/day_span.h"
 
 namespace walle::stream {
@@ -94,7 +95,12 @@ std::vector<CompiledAtom> Matcher::resolve(const std::vector<CompiledAtom>& atom
   std::vector<CompiledAtom> out = atoms;
   for (CompiledAtom& a : out)
     // From the trigger's own numbering to the matcher's, where equal predicates of all tasks are one.
-    if (a.predicate >= 0) a.predicate = a.of(predicates);
+    if (a.predicate >= 0) {
+      a.predicate = a.of(predicates);
+      const ValueToken asked = value_token(a.of(memo_.predicates));
+      a.value = asked.hash;
+      a.value_field = asked.field;
+    }
   return out;
 }
 
@@ -136,8 +142,11 @@ Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, 
     forget_free_numbers(g);
     return s;
   };
+  // A match that was held back may count later, when a state has changed or an absence was broken.
+  const bool repeats = t.spec.every || needs_extra(t) || !t.absent.empty();
   for (; added < t.variants.size(); ++added)
-    if (Status s = g.trie.add_chain(resolve(t.variants[added], predicates, t.fingerprint), local, within);
+    if (Status s =
+            g.trie.add_chain(resolve(t.variants[added], predicates, t.fingerprint), local, within, repeats);
         !s.ok())
       return undo(std::move(s));
   if (!t.absent.empty()) {

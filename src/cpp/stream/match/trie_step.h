@@ -7,6 +7,7 @@
 #include <span>
 
 #include "stream/match/trie.h"
+#include "stream/match/value_token.h"
 
 namespace walle::stream {
 
@@ -105,8 +106,10 @@ class Trie::Walk {
     // Predicates are rare and evaluated at most once per event.
     if (e.order & kSlow) [[unlikely]]
       ok = ok && slow_conditions(e, parent);
-    set(slots_[e.node], parent, ok);
-    if (ok & ((e.order & kTerminal) != 0)) finish(e, parent.start);
+    Slot& slot = slots_[e.node];
+    const bool ends = ok & ((e.order & kTerminal) != 0) & news(e, slot, parent);
+    set(slot, parent, ok);
+    if (ends) finish(e, parent.start);
   }
 
   template <bool terminal, bool conditional>
@@ -116,12 +119,20 @@ class Trie::Walk {
       const Slot parent = slots_[e.parent];
       bool ok = parent.start != 0;
       if constexpr (conditional) ok &= conditions(e, parent);
-      set(slots_[e.node], parent, ok);
+      Slot& slot = slots_[e.node];
+      const bool ends = terminal & ok & news(e, slot, parent);
+      set(slot, parent, ok);
       if constexpr (terminal) {
-        if (ok) finish(e, parent.start);
+        if (ends) finish(e, parent.start);
       }
     }
     return at;
+  }
+
+  // Few ends are: between two of them the start is mostly the same, and looking up who waits costs more than
+  // an edge.
+  static bool news(const Edge& e, const Slot& slot, const Slot& parent) {
+    return (slot.start != parent.start) | ((e.flags & kRepeats) != 0);
   }
 
   void set(Slot& slot, const Slot& parent, bool ok) const {
@@ -156,7 +167,7 @@ inline Edge Trie::chain_edge(uint16_t parent, uint16_t node) const {
           .guard = 0,
           .predicate = kNone,
           .order = static_cast<uint8_t>(order),
-          .flags = kStrict};
+          .flags = kStrict | kRepeats};
 }
 
 // The chain edges that lead on from what the previous event reached, deepest first, to `found`, and notes
@@ -174,6 +185,22 @@ inline size_t Trie::follow_chains(uint32_t token, uint16_t list, Partition& p, E
   for (size_t i = edges.size(); i-- > 0 && edges[i].order >> 4 == 0;)
     if (nodes_[edges[i].node].chained && p.lives < kMaxSteps) p.live[p.lives++] = edges[i].node;
   return n;
+}
+
+template <class Visit>
+void Trie::each_list(uint16_t event, uint16_t page, const PredicateMemo& memo, Visit&& visit) const {
+  constexpr uint16_t any = kAny;
+  for (const uint32_t token : {TokenLists::token(event, page), TokenLists::token(event, any),
+                               TokenLists::token(any, page), TokenLists::token(any, any)}) {
+    const uint16_t list = lists_.find(token);
+    if (list != kNone) visit(list);
+    if (!lists_.has_values()) continue;
+    for (const TokenLists::FieldAt& f : lists_.fields_at(token)) {
+      const Value* v = memo.event->field(*memo.catalog, f.field);
+      const uint16_t with = v ? lists_.find(TokenLists::with_value(token, value_hash(f.field, *v))) : kNone;
+      if (with != kNone) visit(with);
+    }
+  }
 }
 
 template <class Visit>
@@ -197,25 +224,27 @@ void Trie::step(uint16_t event, uint16_t page, uint64_t key, Partition& p, Predi
   Walk walk(*this, key, p, memo, complete);
   p.slots[0] =
       begins ? Slot{key, key} : Slot{};  // the root has just matched: first steps are edges like all others
-  walk_edges(walk, event, page, p);
+  walk_edges(walk, event, page, memo, p);
   // Behind all edges: the event is not its own predecessor.
   if (!late_.empty()) [[unlikely]]
     walk.note_late(event, page, begins);
 }
 
 template <class Edges>
-void Trie::walk_edges(Edges& walk, uint16_t event, uint16_t page, Partition& p) const {
+void Trie::walk_edges(Edges& walk, uint16_t event, uint16_t page, const PredicateMemo& memo,
+                      Partition& p) const {
   const uint16_t exact = lists_.find(TokenLists::token(event, page));
   Edge chains[kMaxSteps];
   const size_t chained =
       chains_.empty() ? 0 : follow_chains(TokenLists::token(event, page), exact, p, chains);
-  if (!lists_.has_wildcards() && chained == 0) {
+  if (!lists_.has_wildcards() && !lists_.has_values() && chained == 0) {
     if (exact == kNone) return;
     walk.note_guards(lists_.guards(exact));
     walk.all(lists_.edges(exact));
     return;
   }
-  constexpr int kRuns = 1 + 4;  // the chain edges, and a list for each of an event's tokens
+  // The chain edges, a list for each of an event's tokens, and one for each of its values at each of them.
+  constexpr size_t kRuns = 1 + 4 + 4 * kMaxFields;
   const Edge* at[kRuns];
   const Edge* end[kRuns];
   int n = 0;
@@ -226,15 +255,12 @@ void Trie::walk_edges(Edges& walk, uint16_t event, uint16_t page, Partition& p) 
     ++n;
   };
   add({chains, chained});
-  // From the most to the least specific token; guards of all four are renewed before any edge is looked at,
-  // because an event that is both guard and step counts for the guard first.
-  for (const uint16_t list :
-       {exact, lists_.find(TokenLists::token(event, kAny)), lists_.find(TokenLists::token(kAny, page)),
-        lists_.find(TokenLists::token(kAny, kAny))}) {
-    if (list == kNone) continue;
+  // Guards of all lists are renewed before any edge is looked at, because an event that is both guard and
+  // step counts for the guard first.
+  each_list(event, page, memo, [&](uint16_t list) {
     walk.note_guards(lists_.guards(list));
     add(lists_.edges(list));
-  }
+  });
   if (n == 1) return walk.all({at[0], end[0]});
   // Several tokens: deepest first over all of them, so that no step sees a parent this very event has moved.
   while (n > 0) {
