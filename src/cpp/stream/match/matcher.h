@@ -212,6 +212,7 @@ class Matcher {
   bool passes(uint16_t id, int64_t ts, const LimitKeys& keys);
   void give(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts, const Partition* p);
   void give_done(const Event& e);
+  void count_ends(const CompiledTrigger& t, int change);
   void fire_due(int64_t before);
   void fire_timer(const Timer& t, int64_t before);
   void push_timer(const Timer& t);
@@ -233,8 +234,9 @@ class Matcher {
   std::vector<uint32_t>
       orders_;  // of adding, by trigger: in which those that fire at one event are given out
   uint32_t next_order_ = 0;
-  std::vector<Done> done_;    // of the current event, in the order in which matches ended
-  std::vector<Fired> fired_;  // by trigger
+  std::vector<uint16_t> ends_;  // triggers whose last step is any event, then by event
+  std::vector<Done> done_;      // of the current event, in the order in which matches ended
+  std::vector<Fired> fired_;    // by trigger
   std::vector<uint16_t> free_triggers_;
   std::vector<Extra> extras_;
   std::vector<uint16_t> free_extras_;

@@ -66,7 +66,9 @@ void Matcher::start_timer(uint16_t id, int64_t now) {
 
 // How many may wait at once: one of each timer trigger, one of an absence in each row of its scope.
 size_t Matcher::timers_at_most(bool all_keys) const {
-  size_t n = live_triggers_;
+  size_t n = std::count_if(extras_.begin(), extras_.end(), [](const Extra& x) {
+    return x.timer == TimerKind::every || x.timer == TimerKind::daily;
+  });
   for (const auto& g : groups_)
     n += g->absence_ids.size() * (all_keys ? g->partitions.most() : g->partitions.size());
   return n;
