@@ -150,6 +150,17 @@ def test_a_value_with_other_readers_is_kept() -> None:
     assert np.min(fused[y]) < 0 <= np.min(fused["v1"])
 
 
+def test_a_factor_before_rounding_stays_behind_the_exact_sum() -> None:
+    """A tenth of a sum of integers is often a tie, and a sum of tenths is beside it."""
+    net = Net((3, 9, 10))
+    weights = RNG.integers(-9, 10, (10, 8)).astype(np.float32)
+    product = net.op("Mul", net.op("MatMul", "x", net.constant(weights)), net.constant(0.1))
+    model = net.model(net.op("Round", product))
+    x = RNG.integers(-9, 10, net.shape).astype(np.float32)
+    got, _ = run(model, x)
+    np.testing.assert_array_equal(got, np.rint((x @ weights) * np.float32(0.1)))
+
+
 def test_an_unknown_instruction_set_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     net = Net((2, 5, 9, 11))
     model = walle_rt.load(net.model(conv_bn_relu(net)))

@@ -133,8 +133,8 @@ py::dict stats(OwnedSet& s) {
   out["firings"] = matcher.stats().firings;
   out["suppressed"] = matcher.stats().suppressed;
   out["evicted_keys"] = matcher.stats().evicted_keys;
-  out["row_pages"] = matcher.stats().row_pages;
   out["evicted_limits"] = matcher.stats().evicted_limits;
+  out["row_pages"] = matcher.stats().row_pages;
   out["coalesced"] = matcher.queue().coalesced();
   out["dropped"] = matcher.queue().dropped();
   out["nodes"] = matcher.node_count();

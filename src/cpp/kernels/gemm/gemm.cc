@@ -19,6 +19,10 @@ constexpr int64_t kMinDepth = 256;
 // At least as deep in the first-level cache, whatever it says of its size: a tile that starts and ends pays
 // 43 to 57 ns for bias, residual and activation (measured on Zen 4), which 64 steps already outweigh.
 constexpr int64_t kMinInner = 64;
+// The second level feeds a tile as well (5 of its 32 bytes a cycle), and C is read again less often: 1 to 5 %
+// on a Zen 4 core (128 x 768 x 3072: 101 -> 106 GFLOP/s). Not for a few rows, whose C costs little to read: 1
+// x 2048 x 1000 takes 0.28 ms, and 0.34 with four.
+constexpr int64_t kInnerCaches = 4;
 constexpr int64_t kMaxGroup = 32;  // B panels made together: 4 KiB of a row of C with 32 columns each
 
 using base::ceil_div;
@@ -32,9 +36,8 @@ struct Blocking {
 };
 
 // Of the second-level cache half is for A, a quarter for a group of B panels; the rest is for C and whatever
-// else runs. Of the first-level cache an eighth is left to C's tile. An inner part four times as deep has
-// since been measured 1 to 5 % faster on a Zen 4 core (128 x 768 x 3072: 101 -> 106 GFLOP/s): the second
-// level feeds the tile as well, and C is read again less often.
+// else runs. The inner part is kInnerCaches times as deep as the first-level cache holds panels of A and B,
+// of which an eighth is left to C's tile.
 Blocking blocking_for(const GemmTable& t, int64_t m, int64_t k) {
   const base::CpuFeatures& cpu = base::cpu_features();
   Blocking b{};
@@ -43,7 +46,8 @@ Blocking blocking_for(const GemmTable& t, int64_t m, int64_t k) {
   const int64_t floats = cpu.l2_bytes / 2 / kFloatBytes;
   const int64_t depth_blocks = std::max<int64_t>(ceil_div(k, std::max(floats / b.rows, kMinDepth)), 1);
   b.depth = std::max<int64_t>(ceil_div(k, depth_blocks), 1);
-  const int64_t fits = std::max(cpu.l1_bytes * 7 / 8 / (kFloatBytes * (t.nr + t.mr)), kMinInner);
+  const int64_t caches = m > t.mr_plain ? kInnerCaches : 1;
+  const int64_t fits = std::max(caches * cpu.l1_bytes * 7 / 8 / (kFloatBytes * (t.nr + t.mr)), kMinInner);
   b.inner = std::max<int64_t>(ceil_div(b.depth, ceil_div(b.depth, fits)), 1);
   b.group = std::clamp<int64_t>(cpu.l2_bytes / 4 / (kFloatBytes * t.nr * b.depth), 1, kMaxGroup);
   return b;
@@ -185,6 +189,10 @@ class Worker {
     if (t.epilogue.residual) t.epilogue.residual += (p.i + r) * g_.c_row + p.j + q;
     const float* a = p.a + r / table_.mr * p.a_panel;
     int64_t l = 0;
+    // Weights come from memory, where the hardware follows a panel but not from one to the next. One tile of
+    // rows asks for all of it; the others would only repeat that.
+    const bool more = g_.packed_b && p.j + q + table_.nr < g_.n;
+    t.b_next = more && r == 0 ? g_.k * table_.nr : 0;
     do {  // at least once, so that k = 0 still writes the epilogue of zero
       t.k = std::min(blocks_.inner, p.depth - l);
       t.a = a + l * (p.a_panel ? table_.mr : 1);

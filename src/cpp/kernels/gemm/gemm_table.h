@@ -18,6 +18,7 @@ struct GemmBlock {
   int64_t a_row = 0;
   const float* b = nullptr;
   int64_t b_row = 0;
+  int64_t b_next = 0;  // elements to the panel that is wanted next; 0: not known
   float* c = nullptr;
   int64_t c_row = 0;
   bool first = true;  // C starts from the bias instead of its present value

@@ -139,7 +139,16 @@ class Chain {
     return {};
   }
 
+  // Codes of a quantised layer: an exact sum of integers, times one factor, rounded. In the weights the
+  // factor would make the sum inexact, and ties, which such sums do meet, would become the code beside.
+  bool rounded_next(int reader) const {
+    const auto& readers = uses_.readers(program_.nodes[reader].outputs[0]);
+    return std::ranges::any_of(readers, [&](int n) { return program_.nodes[n].op->name == "Round"; });
+  }
+
   Status scale(int reader, Ref other, bool divide) {
+    // Where a float layer is quantised, its result is divided, and no sum was exact before.
+    if (!divide && rounded_next(reader)) return {};
     std::vector<float> factors = per_channel(other);
     const ProgramValue& weights = program_.at(node_.inputs[kWeights]);
     std::vector<float> shifted = bias();

@@ -1,5 +1,6 @@
 // The epilogue pass: what follows a float32 Conv or MatMul element by element is folded into it.
-//   scale      Mul, Div by a constant per channel (batch normalisation): into the weights
+//   scale      Mul, Div by a constant per channel (batch normalisation): into the weights;
+//              a Mul in front of a Round stays
 //   bias       Add, Sub of a constant per channel: into input 2
 //   residual   Add of a computed value of the result's shape: input 3
 //   activation what tensor/kinds/activation.inc lists, and x * Sigmoid(x): attributes "activation",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "base/hash.h"
 #include "stream/event/sequencer.h"
@@ -229,6 +230,7 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
   if (Status s = hot.extra == kNone ? Status() : take_cells(g, t, extras_[hot.extra], hot.absence); !s.ok()) {
     fit_partitions(g);
     ++live_triggers_;
+    count_ends(t, 1);
     remove(id, t);
     return s.take_error();
   }
@@ -237,8 +239,7 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
     if (p.taken) p.barriers[hot.local] = key_;  // only what starts from now on
   tight::grow_to(orders_, hot_.size());
   orders_[id] = next_order_++;
-  // More at one event than these are rare.
-  if (done_.capacity() == 0) done_.reserve(kUsualFirings);
+  count_ends(t, 1);
   fired_[id] = 0;
   if (g.scope != Scope::device) {
     tight::grow_to(g.evicted, g.trigger_ids.size());
@@ -250,8 +251,28 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
   return id;
 }
 
+// How many triggers may fire at one event: those that end with it, and those that end with any.
+void Matcher::count_ends(const CompiledTrigger& t, int change) {
+  std::set<uint16_t> events;
+  for (const auto& chain : t.variants)
+    for (const CompiledAtom& a : chain.back().atoms) events.insert(a.event);
+  // Who ends with any event is not counted for one of them, too.
+  if (events.count(kAny)) events = {kAny};
+  for (const uint16_t event : events) {
+    const size_t at = event == kAny ? 0 : event + size_t{1};
+    tight::grow_to(ends_, at + 1);
+    ends_[at] = static_cast<uint16_t>(ends_[at] + change);
+  }
+  if (ends_.empty()) return;
+  size_t most = 0;
+  for (size_t at = 1; at < ends_.size(); ++at) most = std::max<size_t>(most, ends_[at]);
+  most += ends_[0];
+  if (done_.capacity() < most) done_.reserve(most + most / 16);
+}
+
 void Matcher::remove(uint16_t id, const CompiledTrigger& t) {
   if (id >= hot_.size() || !hot_[id].live) return;
+  count_ends(t, -1);
   Hot& hot = hot_[id];
   Group& g = *groups_[hot.group];
   const std::vector<uint16_t> predicates = intern_predicates(t);
@@ -412,6 +433,8 @@ void Matcher::complete(Group& g, Partition& p, uint16_t local, uint64_t start, c
   // skip_past: the next match must start behind this event.
   if (!hot.every) p.barriers[local] = key;
   if (!passes(id, e.ts, keys)) return;
+  // There is room for all triggers that may end with the event; of several keys that it belongs to, each may
+  // fire.
   stats_.row_pages += done_.size() == done_.capacity();
   done_.push_back({.start = start, .order = orders_[id], .partition = g.partitions.number(p), .trigger = id});
 }
@@ -517,7 +540,7 @@ size_t Matcher::memory_bytes() const {
   size_t total = memo_.memory_bytes() + bytes(kinds_) + bytes(groups_) + bytes(hot_) + bytes(fired_) +
                  bytes(last_fired_) + bytes(free_triggers_) + bytes(extras_) + bytes(free_extras_) +
                  bytes(absences_) + bytes(free_absences_) + bytes(timers_) + bytes(idle_) + bytes(orders_) +
-                 bytes(done_) + queue_.memory_bytes() + local_.memory_bytes();
+                 bytes(done_) + bytes(ends_) + queue_.memory_bytes() + local_.memory_bytes();
   for (const Extra& x : extras_) {
     total += bytes(x.when) + bytes(x.recent) + bytes(x.per_key) + bytes(x.during);
     for (const PerKey& k : x.per_key) total += bytes(k.key.fields) + k.limit.memory_bytes();

@@ -119,8 +119,7 @@ class Matcher {
   static constexpr int64_t kNever = INT64_MIN;    // the time of a firing that never was
   // Beyond what is needed now, so that not every trigger added grows the heap.
   static constexpr size_t kSpareTimers = 16;
-  static constexpr size_t kUsualFirings = 64;  // at one event
-  struct PerKey {                              // `once per item`
+  struct PerKey {  // `once per item`
     CompiledKey key;
     KeyedLimit limit;
   };
@@ -211,6 +210,7 @@ class Matcher {
   bool passes(uint16_t id, int64_t ts, const LimitKeys& keys);
   void give(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts, const Partition* p);
   void give_done(const Event& e);
+  void count_ends(const CompiledTrigger& t, int change);
   void fire_due(int64_t before);
   void fire_timer(const Timer& t, int64_t before);
   void push_timer(const Timer& t);
@@ -232,6 +232,7 @@ class Matcher {
   std::vector<uint32_t>
       orders_;  // of adding, by trigger: in which those that fire at one event are given out
   uint32_t next_order_ = 0;
+  std::vector<uint16_t> ends_;       // triggers whose last step is any event, then by event
   std::vector<Done> done_;           // of the current event, in the order in which matches ended
   std::vector<uint32_t> fired_;      // how often, by trigger
   std::vector<int64_t> last_fired_;  // and when last: all triggers have these 12 bytes

@@ -21,9 +21,9 @@ from ._zones import offset_changes
 class Firing:
     """A completed trigger.
 
-    ``seq`` is the completing event (for timers and trailing absences the last one before), ``ts`` and ``start_ts`` its end and
-    first event in microseconds, ``idempotency`` a 64-bit number equal in every replay, ``coalesced`` how many
-    later firings this one stands for because the queue was full.
+    ``seq`` is the completing event (for timers and trailing absences the last one before), ``ts`` and
+    ``start_ts`` its end and first event in microseconds, ``idempotency`` a number equal in every replay,
+    ``coalesced`` how many later firings this one stands for because the queue was full.
     """
 
     trigger: str
