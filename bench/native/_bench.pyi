@@ -17,9 +17,13 @@ class Matching:
 
     def __init__(self, catalog: bytes, triggers: Sequence[str]) -> None: ...
     def run(
-        self, events: npt.NDArray[np.uint16], pages: npt.NDArray[np.uint16], ts: npt.NDArray[np.int64]
+        self,
+        events: npt.NDArray[np.uint16],
+        pages: npt.NDArray[np.uint16],
+        ts: npt.NDArray[np.int64],
+        values: npt.NDArray[np.int64],
     ) -> tuple[int, float]:
-        """(firings, CPU seconds); ids are the catalogue's, ts in microseconds."""
+        """(firings, CPU seconds); ids are the catalogue's, ts in microseconds, values of the first field."""
     @property
     def memory_bytes(self) -> int: ...
     @property

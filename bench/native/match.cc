@@ -15,6 +15,7 @@ using stream::Event;
 using stream::Firing;
 using stream::Matcher;
 using stream::TriggerSet;
+using stream::Value;
 
 using Ids = py::array_t<uint16_t>;
 using Times = py::array_t<int64_t>;
@@ -31,8 +32,12 @@ class Matching {
     for (size_t i = 0; i < triggers.size(); ++i) check(set_.add("t" + std::to_string(i), triggers[i]));
   }
 
-  std::pair<uint64_t, double> run(const Ids& events, const Ids& pages, const Times& ts) {
+  // `values`: of the events' first field; empty for events without contents.
+  std::pair<uint64_t, double> run(const Ids& events, const Ids& pages, const Times& ts, const Times& values) {
     check_columns(events, pages, ts);
+    if (values.size() != 0 && values.size() != ts.size()) throw py::value_error("values differ in length");
+    const auto value_at = values.unchecked<1>();
+    Value content[1];
     const auto event = events.unchecked<1>();
     const auto page = pages.unchecked<1>();
     const auto time = ts.unchecked<1>();
@@ -46,6 +51,10 @@ class Matching {
       e.event = event(i);
       e.page = page(i);
       e.ts = time(i);
+      if (value_at.size() != 0) {
+        content[0] = Value::of(value_at(i));
+        e.contents = content;
+      }
       matcher.step(e, fired);
     }
     return {fired.count, static_cast<double>(cpu_ns() - start) * 1e-9};
@@ -81,7 +90,7 @@ void bind_match(py::module_& m) {
   py::class_<Matching>(m, "Matching", "A set of triggers that columns of events are matched against.")
       .def(py::init<const py::bytes&, const std::vector<std::string>&>(), py::arg("catalog"),
            py::arg("triggers"))
-      .def("run", &Matching::run, py::arg("events"), py::arg("pages"), py::arg("ts"),
+      .def("run", &Matching::run, py::arg("events"), py::arg("pages"), py::arg("ts"), py::arg("values"),
            "(firings, CPU seconds); ids are the catalogue's, ts in microseconds.")
       .def_property_readonly("memory_bytes", &Matching::memory_bytes)
       .def_property_readonly("nodes", &Matching::nodes);

@@ -8,6 +8,8 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from stream_workload import EVENTS, PAGES, Pattern, Stream
 
 
@@ -49,6 +51,13 @@ def pending_ns(patterns: list[Pattern], given: Stream) -> float:
                 waiting[patterns[i][nxt]].append((i, nxt))
 
     return _ns_per_event(run, len(keys))
+
+
+def asking_ns(count: int, items: npt.NDArray[np.int64]) -> float:
+    """Every task asks each event for its own item."""
+    predicates: list[Callable[[dict[str, int]], bool]] = [lambda e, i=i: e["item"] == i for i in range(count)]
+    events = [{"item": item} for item in items.tolist()]
+    return _ns_per_event(lambda: sum(p(e) for e in events for p in predicates), len(events))
 
 
 def re_ns(patterns: list[Pattern], given: Stream, count: int) -> float:

@@ -16,7 +16,7 @@ from commands import run_command, run_python, run_walle
 from onnx.helper import make_node
 
 import walle_rt
-from walle_rt.stream import Catalog, EventLog
+from walle_rt.stream import Catalog, EventLog, FieldType
 from walle_rt.stream.record import record
 
 
@@ -272,6 +272,28 @@ def test_stream_explain_and_replay(tmp_path: Path) -> None:
     assert found["triggers"] == {"left": "click > page_exit"} and "=> left" in found["trie"]
     long = " > ".join(["an_event_with_a_rather_long_name"] * 10)
     assert answer("stream", "explain", long)["triggers"] == {"trigger": long}, "longer than any file's name"
+
+
+def test_stream_tells_what_waits_and_what_it_takes(tmp_path: Path) -> None:
+    catalog = Catalog().declare("view", fields={"item": FieldType.INT})
+    start = 1_700_000_000_000_000
+    with EventLog(tmp_path / "log", catalog) as log:
+        for item in (1, 2):
+            log.append("view", contents={"item": item}, ts=start + item * 1_000_000)
+    (tmp_path / "alone.trigger").write_text("view !~ view for 1h scope by(item)")
+    (tmp_path / "tick.trigger").write_text("every 15m")
+    command = ["stream", "replay", tmp_path / "log", "--triggers", tmp_path]
+    done = run_walle(*command, says="2 events, 0 firings, 2 absences waiting at the end")
+    assert [line.split()[1:3] + line.split()[-1:] for line in done.stdout.splitlines()] == [
+        ["alone", "seq=2", "waiting"]
+    ] * 2
+    found = answer(*command)
+    assert found["firings"] == [] and found["evicted"] == {}
+    assert [f["ts"] for f in found["waiting"]] == [start + 3_601_000_000, start + 3_602_000_000]
+    shown = run_walle("stream", "explain", tmp_path).stdout
+    assert "memory: " in shown and "by(item): 4,096 keys of " in shown
+    memory = answer("stream", "explain", tmp_path)["memory"]
+    assert memory["bytes"] < memory["scopes"][0]["bytes"] < memory["bytes_at_most"] < 1 << 20
 
 
 def write_recordings(folder: Path) -> None:

@@ -34,7 +34,7 @@ class Contents {
                                       const py::object& given);
 
  private:
-  stream::Value value_of(py::handle given, stream::FieldType declared);
+  stream::Value value_of(py::handle given, const stream::FieldDecl& field);
 
   std::vector<stream::Value> values_;
   std::deque<std::string> texts_;

@@ -5,15 +5,48 @@ namespace walle::pybind {
 
 using namespace walle::stream;
 
+namespace {
+[[noreturn]] void refuse(const std::string& given, const std::string& expected, const FieldDecl& field,
+                         const std::string& next_step) {
+  throw CoreError(argument_error(given + " for field '" + field.name + "'", expected, "contents", next_step));
+}
+
+// What counts as an integer in Python, NumPy's among them.
+Value integer_of(py::handle given, const FieldDecl& field) {
+  const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(given.ptr()));
+  if (!number) throw py::error_already_set();
+  if (field.type == FieldType::f64) {
+    const double v = PyLong_AsDouble(number.ptr());
+    if (!PyErr_Occurred()) return Value::of(v);
+  } else {
+    const int64_t v = PyLong_AsLongLong(number.ptr());
+    if (!PyErr_Occurred()) return Value::of(v);
+  }
+  PyErr_Clear();
+  refuse("the integer " + py::str(number).cast<std::string>(), "an integer of 64 bits", field,
+         "record it as a text or a float");
+}
+
+bool is_numpy(py::handle given, std::string_view name) {
+  const std::string type = py::str(py::type::of(given).attr("__module__")).cast<std::string>();
+  return type == "numpy" &&
+         py::str(py::type::of(given).attr("__name__")).cast<std::string>().starts_with(name);
+}
+}  // namespace
+
 // An int is a float where a float is declared, as everywhere in Python; other mismatches are the catalogue's
 // to refuse.
-Value Contents::value_of(py::handle given, FieldType declared) {
+Value Contents::value_of(py::handle given, const FieldDecl& field) {
   if (py::isinstance<py::bool_>(given)) return Value::of(given.cast<bool>());
-  if (py::isinstance<py::int_>(given) && declared != FieldType::f64) return Value::of(given.cast<int64_t>());
-  if (py::isinstance<py::int_>(given) || py::isinstance<py::float_>(given))
-    return Value::of(given.cast<double>());
+  if (PyIndex_Check(given.ptr())) return integer_of(given, field);
+  if (py::isinstance<py::float_>(given)) return Value::of(given.cast<double>());
   // A deque: the texts that came before stay where the values point.
-  return Value::of(std::string_view(texts_.emplace_back(given.cast<std::string>())));
+  if (py::isinstance<py::str>(given))
+    return Value::of(std::string_view(texts_.emplace_back(given.cast<std::string>())));
+  if (is_numpy(given, "bool")) return Value::of(given.attr("__bool__")().cast<bool>());
+  if (is_numpy(given, "float")) return Value::of(given.attr("__float__")().cast<double>());
+  refuse("a value of Python's type " + py::str(py::type::of(given).attr("__name__")).cast<std::string>(),
+         "int, float, bool, str or None", field, "convert it, a time for example to microseconds");
 }
 
 Value plain_value(py::handle given, std::string& text) {
@@ -32,7 +65,7 @@ std::span<const Value> Contents::read(const Catalog& catalog, uint16_t event, co
   values_.resize(fields.size());  // by position in the declaration; what the dict lacks stays absent
   for (const auto& [name, value] : given.cast<py::dict>()) {
     const size_t at = unwrap(field_by_name(catalog, event, name.cast<std::string>()));
-    if (!value.is_none()) values_[at] = value_of(value, fields[at].type);
+    if (!value.is_none()) values_[at] = value_of(value, fields[at]);
   }
   return values_;
 }

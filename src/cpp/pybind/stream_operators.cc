@@ -84,8 +84,10 @@ void bind_rows(py::module_& m) {
   m.def("make_select", [](const Names& columns) { return unwrap(make_select(columns)); }, py::arg("columns"));
   m.def(
       "make_dedupe",
-      [](const Names& keys, int64_t within_us) { return unwrap(make_dedupe(keys, within_us)); },
-      py::arg("keys"), py::arg("within_us"));
+      [](const Names& keys, int64_t within_us, size_t max_keys) {
+        return unwrap(make_dedupe(keys, within_us, max_keys));
+      },
+      py::arg("keys"), py::arg("within_us"), py::arg("max_keys"));
 }
 
 }  // namespace

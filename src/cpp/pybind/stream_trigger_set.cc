@@ -16,6 +16,7 @@ struct OwnedSet {
 
   Catalog catalog;
   TriggerSet set;
+  Status unmatched;  // of an attached log
 };
 
 std::unique_ptr<OwnedSet> made(const Catalog& catalog, size_t queue, double utc_offset_s, size_t keys,
@@ -65,7 +66,36 @@ py::list step(OwnedSet& s, const std::string& name, const std::string& page, con
   return fired.named_by(s.set);
 }
 
+// The set's names are the log's: what was declared since is adopted.
+void follow(OwnedSet& s, const EventLog& log) {
+  unwrap(check_same_names(s.catalog, log.catalog()));
+  if (log.catalog().events().size() >= s.catalog.events().size()) s.catalog = log.catalog();
+}
+
+// Every event that the log records from now on is matched; what fires waits in the set's queue.
+void attach(OwnedSet& s, EventLog& log) {
+  if (log.followed())
+    unwrap(argument_error("a log that a trigger set is attached to", "a log without one", "attach",
+                          "detach the other set first"));
+  follow(s, log);
+  log.follow([&s, &log](const Event& recorded) {
+    // Names that were declared since: the log's catalogue only grows.
+    if (log.catalog().events().size() != s.catalog.events().size()) s.catalog = log.catalog();
+    if (Status matched = s.set.follow(recorded); !matched.ok() && s.unmatched.ok())
+      s.unmatched = std::move(matched);
+  });
+}
+
+// The first recorded event that could not be matched is told here: it was recorded all the same.
+py::list take(OwnedSet& s) {
+  unwrap(std::exchange(s.unmatched, Status()));
+  py::list out;
+  for (Firing f; s.set.matcher().queue().pop(f);) out.append(firing(s.set, f));
+  return out;
+}
+
 py::list replay(OwnedSet& s, EventLog& log, uint64_t from_seq) {
+  follow(s, log);
   Collected fired;
   unwrap(s.set.replay(log, from_seq, fired));
   return fired.named_by(s.set);
@@ -77,6 +107,25 @@ py::list advance(OwnedSet& s, int64_t ts) {
   return fired.named_by(s.set);
 }
 
+// How a trigger's `scope` clause says it.
+std::string scope_name(const KeyPrice& p) {
+  return p.scope == Scope::page ? "page" : p.scope == Scope::session ? "session" : "by(" + p.by + ")";
+}
+
+// [(scope, keys, bytes per key, bytes at most)]
+py::list prices(OwnedSet& s) {
+  py::list out;
+  for (const KeyPrice& p : s.set.matcher().key_prices())
+    out.append(py::make_tuple(scope_name(p), p.keys, p.bytes_per_key, p.bytes));
+  return out;
+}
+
+py::tuple stats_of(OwnedSet& s, const std::string& name) {
+  const TriggerStats found = unwrap(s.set.stats_of(name));
+  const py::object last = found.fired ? py::object(py::int_(found.last_ts)) : py::none();
+  return py::make_tuple(found.fired, found.suppressed, found.evicted, last);
+}
+
 py::dict stats(OwnedSet& s) {
   Matcher& matcher = s.set.matcher();
   py::dict out;
@@ -85,11 +134,13 @@ py::dict stats(OwnedSet& s) {
   out["suppressed"] = matcher.stats().suppressed;
   out["evicted_keys"] = matcher.stats().evicted_keys;
   out["evicted_limits"] = matcher.stats().evicted_limits;
+  out["row_pages"] = matcher.stats().row_pages;
   out["coalesced"] = matcher.queue().coalesced();
   out["dropped"] = matcher.queue().dropped();
   out["nodes"] = matcher.node_count();
   out["edges"] = matcher.edge_count();
   out["memory_bytes"] = matcher.memory_bytes();
+  out["memory_bytes_at_most"] = matcher.memory_bytes_at_most();
   out["triggers"] = matcher.trigger_count();
   return out;
 }
@@ -114,6 +165,19 @@ void bind_stream_trigger_set(py::module_& m) {
            py::arg("seq"), py::arg("session"), py::arg("page_instance"), py::arg("on"))
       .def("replay", replay, py::arg("log"), py::arg("from_seq"))
       .def("advance", advance, py::arg("ts"))
+      // keep_alive: the log calls the set.
+      .def("attach", attach, py::arg("log"), py::keep_alive<2, 1>())
+      .def(
+          "detach", [](OwnedSet&, EventLog& log) { log.follow(nullptr); }, py::arg("log"))
+      .def("take", take)
+      .def("last_ts",
+           [](OwnedSet& s) {
+             const int64_t ts = s.set.matcher().last_ts();
+             return ts == INT64_MIN ? std::optional<int64_t>() : ts;
+           })
+      .def("next_deadline", [](OwnedSet& s) { return s.set.matcher().next_deadline(); })
+      .def("prices", prices, "[(scope, keys, bytes per key, bytes at most)].")
+      .def("stats_of", stats_of, py::arg("name"), "(fired, suppressed, evicted, last_ts).")
       .def("snapshot", [](OwnedSet& s) { return py::bytes(s.set.matcher().snapshot()); })
       .def(
           "restore",

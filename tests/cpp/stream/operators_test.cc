@@ -81,6 +81,14 @@ TEST(Dedupe, LetsTheFirstOfAKeyThrough) {
       << "without keys all rows are alike";
 }
 
+TEST(Dedupe, ForgetsTheKeyNotSeenLongestAndCountsIt) {
+  auto op = *make_dedupe({"id"}, 0, 2);
+  EXPECT_EQ(push(*op, batch({0, 1, 2, 3, 4, 5}, {{"id", ints({1, 2, 1, 3, 1, 2})}})).ts,
+            (std::vector<int64_t>{0, 1, 3, 5}));
+  EXPECT_EQ(op->evicted(), 2u);
+  refuses(make_dedupe({"id"}, 0, 0), "no key");
+}
+
 TEST(State, RemembersPerKey) {
   const Batch in = batch({0, 1'000'000, 1'500'000, 4'000'000},
                          {{"id", ints({1, 2, 1, 1})}, {"v", {2.0, 3.0, kAbsent, 7.0}}});

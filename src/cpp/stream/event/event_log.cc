@@ -193,6 +193,8 @@ Result<Event> EventLog::append(Event e, bool durable) {
   }
   sequencer_.place(e, decl.kind, journal_->last_seq() + 1, late);
   WALLE_ASSIGN(e.seq, commit(e, least + (e.flags & kHasOwnTime ? kOwnTimeBytes : 0)));
+  // Before the sync: an event whose sync fails is recorded all the same.
+  if (follower_) follower_(e);
   if (durable) WALLE_TRY(journal_->sync_frames());
   if (maintainer_ && journal_->unsynced() >= options_.sync_events) maintainer_->poke();
   return e;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <mutex>
 
 #include "base/fork.h"
@@ -78,6 +79,9 @@ class EventLog {
   // contents borrow from the caller's. `durable`: on the disk, with all before it, when it returns; after an
   // error of that sync alone the event is recorded.
   Result<Event> append(Event event, bool durable = false);
+  // `follower` sees every event that append() records from now on; none for no one. Appender's thread.
+  void follow(std::function<void(const Event&)> follower) { follower_ = std::move(follower); }
+  bool followed() const { return follower_ != nullptr; }
   // Visits events with seq >= from, oldest first, until it returns false. A log that only reads looks anew
   // each time.
   Status read(uint64_t from, const std::function<bool(const Event&)>& visit);
@@ -183,6 +187,7 @@ class EventLog {
   // Times up to here are accepted without asking the clock, which costs as much as all other checks;
   // maintain() renews it.
   std::atomic<int64_t> latest_ts_{0};
+  std::function<void(const Event&)> follower_;
   LogReport report_;
   int64_t synced_at_ = 0;
   std::unique_ptr<LogMaintainer> maintainer_;  // last: its thread uses all of the above

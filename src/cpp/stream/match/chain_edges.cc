@@ -25,7 +25,7 @@ void ChainEdges::add(const ChainEdge& e) {
 
 // The table is made anew: an open-addressing table has no
 // holes. 20 us with 10,000 edges, and removing is rare.
-void ChainEdges::remove(uint16_t parent, uint32_t token) {
+void ChainEdges::remove(uint16_t parent, uint64_t token) {
   std::erase_if(edges_, [&](const ChainEdge& e) { return e.parent == parent && e.token == token; });
   index_all(index_.size());
 }

@@ -27,7 +27,7 @@ class ChainEdges {
   const std::vector<ChainEdge>& all() const { return edges_; }
 
   // The node that `token` leads to; kNone when there is none.
-  uint16_t find(uint16_t parent, uint32_t token) const {
+  uint16_t find(uint16_t parent, uint64_t token) const {
     if (index_.empty()) return kNone;
     const size_t mask = index_.size() - 1;
     for (size_t i = slot_of(parent, token) & mask;; i = (i + 1) & mask) {
@@ -37,15 +37,14 @@ class ChainEdges {
     }
   }
   void add(const ChainEdge& e);  // precondition: not there yet, fewer than kNone edges
-  void remove(uint16_t parent, uint32_t token);
+  void remove(uint16_t parent, uint64_t token);
   size_t memory_bytes() const { return tight::bytes(edges_) + tight::bytes(index_); }
 
  private:
   // Two odd multipliers of well spread bits (2^64 over the golden ratio, and another), so that node and token
   // do not cancel; the top 24 bits, because those depend on all bits below.
-  static size_t slot_of(uint16_t parent, uint32_t token) {
-    return static_cast<size_t>(
-        (token * uint64_t{0x9e3779b97f4a7c15} ^ parent * uint64_t{0xd6e8feb86659fd93}) >> 40);
+  static size_t slot_of(uint16_t parent, uint64_t token) {
+    return static_cast<size_t>((token * 0x9e3779b97f4a7c15 ^ parent * uint64_t{0xd6e8feb86659fd93}) >> 40);
   }
   void put_in_index(size_t at);
   void index_all(size_t slots);

@@ -44,7 +44,8 @@ class LimitTable {
   size_t memory_bytes() const { return tight::bytes(limits_) + tight::bytes(uses_); }
 
  private:
-  static constexpr size_t kMost = 0xffff;  // numbers are two bytes
+  // Numbers are 15 bits: an end of a chain has a flag beside it.
+  static constexpr size_t kMost = 0x7fff;
   std::vector<uint64_t> limits_;
   std::vector<uint32_t> uses_;
 };

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "base/hash.h"
 #include "stream/event/sequencer.h"
 #include "stream/match/event_key.h"
 #include "stream/match/matcher_group.h"
 #include "stream/match/trie_step.h"
+#include "stream/match/value_token.h"
 #include "stream/trigger/day_span.h"
 
 namespace walle::stream {
@@ -94,7 +96,12 @@ std::vector<CompiledAtom> Matcher::resolve(const std::vector<CompiledAtom>& atom
   std::vector<CompiledAtom> out = atoms;
   for (CompiledAtom& a : out)
     // From the trigger's own numbering to the matcher's, where equal predicates of all tasks are one.
-    if (a.predicate >= 0) a.predicate = a.of(predicates);
+    if (a.predicate >= 0) {
+      a.predicate = a.of(predicates);
+      const ValueToken asked = value_token(a.of(memo_.predicates));
+      a.value = asked.hash;
+      a.value_field = asked.field;
+    }
   return out;
 }
 
@@ -136,8 +143,11 @@ Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, 
     forget_free_numbers(g);
     return s;
   };
+  // A match that was held back may count later, when a state has changed or an absence was broken.
+  const bool repeats = t.spec.every || needs_extra(t) || !t.absent.empty();
   for (; added < t.variants.size(); ++added)
-    if (Status s = g.trie.add_chain(resolve(t.variants[added], predicates, t.fingerprint), local, within);
+    if (Status s =
+            g.trie.add_chain(resolve(t.variants[added], predicates, t.fingerprint), local, within, repeats);
         !s.ok())
       return undo(std::move(s));
   if (!t.absent.empty()) {
@@ -208,6 +218,7 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
   const uint16_t id = take_free(free_triggers_, hot_);
   hot.local = take_local(g.trigger_ids, id);
   tight::grow_to(fired_, hot_.size());
+  tight::grow_to(last_fired_, hot_.size());
   if (Status s = add_to_trie(g, t, hot.local, id, hot); !s.ok()) {
     g.trigger_ids[hot.local] = kNone;
     drop_last_free(g.trigger_ids);
@@ -219,6 +230,7 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
   if (Status s = hot.extra == kNone ? Status() : take_cells(g, t, extras_[hot.extra], hot.absence); !s.ok()) {
     fit_partitions(g);
     ++live_triggers_;
+    count_ends(t, 1);
     remove(id, t);
     return s.take_error();
   }
@@ -227,8 +239,8 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
     if (p.taken) p.barriers[hot.local] = key_;  // only what starts from now on
   tight::grow_to(orders_, hot_.size());
   orders_[id] = next_order_++;
-  if (done_.capacity() < hot_.size()) done_.reserve(hot_.capacity());
-  fired_[id] = {};
+  count_ends(t, 1);
+  fired_[id] = 0;
   if (g.scope != Scope::device) {
     tight::grow_to(g.evicted, g.trigger_ids.size());
     g.evicted[hot.local] = {};
@@ -239,8 +251,28 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
   return id;
 }
 
+// How many triggers may fire at one event: those that end with it, and those that end with any.
+void Matcher::count_ends(const CompiledTrigger& t, int change) {
+  std::set<uint16_t> events;
+  for (const auto& chain : t.variants)
+    for (const CompiledAtom& a : chain.back().atoms) events.insert(a.event);
+  // Who ends with any event is not counted for one of them, too.
+  if (events.count(kAny)) events = {kAny};
+  for (const uint16_t event : events) {
+    const size_t at = event == kAny ? 0 : event + size_t{1};
+    tight::grow_to(ends_, at + 1);
+    ends_[at] = static_cast<uint16_t>(ends_[at] + change);
+  }
+  if (ends_.empty()) return;
+  size_t most = 0;
+  for (size_t at = 1; at < ends_.size(); ++at) most = std::max<size_t>(most, ends_[at]);
+  most += ends_[0];
+  if (done_.capacity() < most) done_.reserve(most + most / 16);
+}
+
 void Matcher::remove(uint16_t id, const CompiledTrigger& t) {
   if (id >= hot_.size() || !hot_[id].live) return;
+  count_ends(t, -1);
   Hot& hot = hot_[id];
   Group& g = *groups_[hot.group];
   const std::vector<uint16_t> predicates = intern_predicates(t);
@@ -252,6 +284,8 @@ void Matcher::remove(uint16_t id, const CompiledTrigger& t) {
     memo_.release(p);
   }
   if (hot.extra != kNone) {
+    const TimerKind timer = extras_[hot.extra].timer;
+    periodic_triggers_ -= timer == TimerKind::every || timer == TimerKind::daily;
     drop_cells(g, extras_[hot.extra].cells);
     extras_[hot.extra] = {};
     free_extras_.push_back(hot.extra);
@@ -363,8 +397,8 @@ void Matcher::step(const Event& e, FiringSink& sink) {
 void Matcher::give_done(const Event& e) {
   if (done_.size() > 1)
     std::sort(done_.begin(), done_.end(), [&](const Done& a, const Done& b) {
-      return std::tie(orders_[a.trigger], a.start, a.partition) <
-             std::tie(orders_[b.trigger], b.start, b.partition);
+      if (a.order != b.order) return a.order < b.order;
+      return std::tie(a.start, a.partition) < std::tie(b.start, b.partition);
     });
   for (const Done& d : done_)
     give(d.trigger, e.seq, e.ts, time_of(d.start), &groups_[hot_[d.trigger].group]->partitions[d.partition]);
@@ -400,9 +434,10 @@ void Matcher::complete(Group& g, Partition& p, uint16_t local, uint64_t start, c
   // skip_past: the next match must start behind this event.
   if (!hot.every) p.barriers[local] = key;
   if (!passes(id, e.ts, keys)) return;
-  // Only where an event belongs to several keys, each of which may fire, are there more than triggers.
-  if (done_.size() == done_.capacity()) give_done(e);
-  done_.push_back({.start = start, .partition = g.partitions.number(p), .trigger = id});
+  // There is room for all triggers that may end with the event; of several keys that it belongs to, each may
+  // fire.
+  stats_.row_pages += done_.size() == done_.capacity();
+  done_.push_back({.start = start, .order = orders_[id], .partition = g.partitions.number(p), .trigger = id});
 }
 
 Matcher::LimitKeys Matcher::limit_keys(uint16_t extra, const Event& e) const {
@@ -467,8 +502,8 @@ bool Matcher::passes(uint16_t id, int64_t ts, const LimitKeys& keys) {
     note_firing(x, ts, keys);
   }
   ++stats_.firings;
-  ++fired_[id].count;
-  fired_[id].last_ts = ts;
+  ++fired_[id];
+  last_fired_[id] = ts;
   return true;
 }
 
@@ -504,9 +539,9 @@ size_t Matcher::edge_count() const {
 size_t Matcher::memory_bytes() const {
   using tight::bytes;
   size_t total = memo_.memory_bytes() + bytes(kinds_) + bytes(groups_) + bytes(hot_) + bytes(fired_) +
-                 bytes(free_triggers_) + bytes(extras_) + bytes(free_extras_) + bytes(absences_) +
-                 bytes(free_absences_) + bytes(timers_) + bytes(idle_) + bytes(orders_) + bytes(done_) +
-                 queue_.memory_bytes() + local_.memory_bytes();
+                 bytes(last_fired_) + bytes(free_triggers_) + bytes(extras_) + bytes(free_extras_) +
+                 bytes(absences_) + bytes(free_absences_) + bytes(timers_) + bytes(idle_) + bytes(orders_) +
+                 bytes(done_) + bytes(ends_) + queue_.memory_bytes() + local_.memory_bytes();
   for (const Extra& x : extras_) {
     total += bytes(x.when) + bytes(x.recent) + bytes(x.per_key) + bytes(x.during);
     for (const PerKey& k : x.per_key) total += bytes(k.key.fields) + k.limit.memory_bytes();

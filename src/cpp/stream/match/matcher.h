@@ -49,11 +49,12 @@ struct MatcherStats {
   uint64_t evicted_keys = 0;
   // Keys of limits (`once per item`) and numbers of sums given up for newer ones while they still counted.
   uint64_t evicted_limits = 0;
-  uint64_t row_pages = 0;  // allocated by steps, for new keys
+  // Allocated by steps: pages of rows for new keys, and room for more firings at one event than ever before.
+  uint64_t row_pages = 0;
 };
 
 struct TriggerStats {  // since the trigger was added
-  uint64_t fired = 0;
+  uint32_t fired = 0;
   uint64_t suppressed = 0;      // by once, cooldown or rate
   uint64_t evicted = 0;         // keys that gave way while this trigger had something under way in them
   int64_t last_ts = INT64_MIN;  // of its newest firing
@@ -164,12 +165,9 @@ class Matcher {
   };
   struct Done {  // a match that ended at the current event and fires
     uint64_t start = 0;
+    uint32_t order = 0;  // of the trigger: compared without looking it up
     uint32_t partition = 0;
     uint16_t trigger = 0;
-  };
-  struct Fired {  // all triggers have one: 16 bytes
-    uint64_t count = 0;
-    int64_t last_ts = kNever;
   };
 
   uint64_t next_key(int64_t ts);
@@ -212,6 +210,7 @@ class Matcher {
   bool passes(uint16_t id, int64_t ts, const LimitKeys& keys);
   void give(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts, const Partition* p);
   void give_done(const Event& e);
+  void count_ends(const CompiledTrigger& t, int change);
   void fire_due(int64_t before);
   void fire_timer(const Timer& t, int64_t before);
   void push_timer(const Timer& t);
@@ -233,8 +232,10 @@ class Matcher {
   std::vector<uint32_t>
       orders_;  // of adding, by trigger: in which those that fire at one event are given out
   uint32_t next_order_ = 0;
-  std::vector<Done> done_;    // of the current event, in the order in which matches ended
-  std::vector<Fired> fired_;  // by trigger
+  std::vector<uint16_t> ends_;       // triggers whose last step is any event, then by event
+  std::vector<Done> done_;           // of the current event, in the order in which matches ended
+  std::vector<uint32_t> fired_;      // how often, by trigger
+  std::vector<int64_t> last_fired_;  // and when last: all triggers have these 12 bytes
   std::vector<uint16_t> free_triggers_;
   std::vector<Extra> extras_;
   std::vector<uint16_t> free_extras_;
@@ -255,6 +256,7 @@ class Matcher {
   int64_t last_ts_ = 0;  // newest event
   int64_t now_ = 0;      // newest event or advance()
   size_t live_triggers_ = 0;
+  size_t periodic_triggers_ = 0;  // `every` and `daily`
 };
 
 }  // namespace walle::stream

@@ -1,6 +1,7 @@
 // The matcher's keys: which partition an event belongs to, which one gives way, and what all of them may
 // take.
 #include <algorithm>
+#include <bit>
 
 #include "stream/match/event_key.h"
 #include "stream/match/matcher.h"
@@ -152,10 +153,10 @@ void Matcher::evict(Group& g, Partition& p) {
 TriggerStats Matcher::stats_of(uint16_t id) const {
   const Hot& hot = hot_[id];
   const Group& g = *groups_[hot.group];
-  return {.fired = fired_[id].count,
+  return {.fired = fired_[id],
           .suppressed = hot.extra == kNone ? 0 : extras_[hot.extra].suppressed,
           .evicted = hot.local < g.evicted.size() ? g.evicted[hot.local].count : 0,
-          .last_ts = fired_[id].last_ts};
+          .last_ts = fired_[id] ? last_fired_[id] : kNever};
 }
 
 std::vector<KeyPrice> Matcher::key_prices() const {
@@ -176,6 +177,8 @@ size_t Matcher::memory_bytes_at_most() const {
   size_t bytes = memory_bytes() - tight::bytes(timers_);
   for (const auto& g : groups_)
     bytes += g->partitions.memory_bytes_at_most(g->shape()) - g->partitions.memory_bytes();
+  // Every trigger at one event, and a vector that doubles.
+  bytes += (std::max(done_.capacity(), std::bit_ceil(live_triggers_)) - done_.capacity()) * sizeof(Done);
   // What reserve_timers() may come to reserve.
   const size_t timers = timers_at_most(true);
   return bytes + std::max(timers_.capacity(), timers + timers / 4 + kSpareTimers) * sizeof(Timer);

@@ -60,13 +60,14 @@ void Matcher::start_timer(uint16_t id, int64_t now) {
     if (static_cast<size_t>(at - idle_.begin()) < idle_next_) ++idle_next_;
     return;
   }
+  ++periodic_triggers_;
   reserve_timers();
   if (started_ || now_) push_timer({next_period(x, now), orders_[id], id, kNoPartition});
 }
 
 // How many may wait at once: one of each timer trigger, one of an absence in each row of its scope.
 size_t Matcher::timers_at_most(bool all_keys) const {
-  size_t n = live_triggers_;
+  size_t n = periodic_triggers_;
   for (const auto& g : groups_)
     n += g->absence_ids.size() * (all_keys ? g->partitions.most() : g->partitions.size());
   return n;

@@ -5,7 +5,7 @@
 namespace walle::stream {
 
 namespace {
-bool is_wildcard(uint32_t token) { return (token >> 16) == kAny || (token & 0xffff) == kAny; }
+bool is_wildcard(uint64_t token) { return (token >> 16 & 0xffff) == kAny || (token & 0xffff) == kAny; }
 // Deepest first, and within a depth by class.
 int rank(const Edge& e) { return (15 - (e.order >> 4)) << 4 | (e.order & 15); }
 }  // namespace
@@ -39,7 +39,7 @@ void TokenLists::index_all(size_t slots) {
   }
 }
 
-uint16_t TokenLists::get(uint32_t token) {
+uint16_t TokenLists::get(uint64_t token) {
   if (const uint16_t known = find(token); known != kNone) return known;
   const bool full = lists_.size() * 2 > index_.size();
   if (full) drop_empty_lists();  // tasks that came and went leave some
@@ -58,6 +58,16 @@ uint16_t TokenLists::get(uint32_t token) {
   return index_[i] = at;
 }
 
+// Never removed: an event that finds nothing there has looked up one value in vain.
+void TokenLists::note_field(uint32_t token, uint16_t field) {
+  const FieldAt noted{token, field};
+  const auto at = std::lower_bound(fields_.begin(), fields_.end(), noted);
+  if (at != fields_.end() && *at == noted) return;
+  const auto place = at - fields_.begin();
+  tight::make_room(fields_);
+  fields_.insert(fields_.begin() + place, noted);
+}
+
 size_t TokenLists::place_of(uint16_t list, const Edge& e) const {
   const auto own = edges(list);
   // Linear within the token: ordering matters to step(), which runs per event, not to adding, which runs per
@@ -66,7 +76,7 @@ size_t TokenLists::place_of(uint16_t list, const Edge& e) const {
   return behind - own.begin() + lists_[list].edges;
 }
 
-void TokenLists::add_edge(uint32_t token, const Edge& e) {
+void TokenLists::add_edge(uint64_t token, const Edge& e) {
   const uint16_t list = get(token);
   tight::make_room(edges_);
   edges_.insert(edges_.begin() + static_cast<ptrdiff_t>(place_of(list, e)), e);
@@ -79,24 +89,26 @@ void TokenLists::erase_edge(uint16_t list, size_t at) {
   for (size_t l = list + 1u; l < lists_.size(); ++l) --lists_[l].edges;
 }
 
-const Edge& TokenLists::edge_of(uint32_t token, uint16_t node, uint16_t predicate) const {
+const Edge& TokenLists::edge_of(uint64_t token, uint16_t node, uint16_t predicate) const {
   const auto own = edges(find(token));
   return *std::find_if(own.begin(), own.end(),
                        [&](const Edge& e) { return e.node == node && e.predicate == predicate; });
 }
 
-void TokenLists::set_terminal(uint32_t token, uint16_t node, uint16_t predicate, bool terminal) {
+void TokenLists::set_terminal(uint64_t token, uint16_t node, uint16_t predicate, bool terminal,
+                              bool repeats) {
   const Edge& old = edge_of(token, node, predicate);
   // A copy: erasing moves what `old` points to.
   Edge e = old;
   // The class is part of the place: an edge that becomes terminal moves within its list.
   e.order = static_cast<uint8_t>((e.order & ~kTerminal) | (terminal ? kTerminal : 0));
-  if (e.order == old.order) return;
+  e.flags = static_cast<uint8_t>((e.flags & ~kRepeats) | (repeats ? kRepeats : 0));
+  if (e.order == old.order && e.flags == old.flags) return;
   erase_edge(find(token), &old - edges_.data());
   add_edge(token, e);
 }
 
-void TokenLists::remove_edges(uint32_t token, uint16_t node) {
+void TokenLists::remove_edges(uint64_t token, uint16_t node) {
   const uint16_t list = find(token);
   // A node may have several edges at one token, with different predicates.
   for (size_t at = lists_[list].edges; at < lists_[list + 1u].edges;)
@@ -106,7 +118,7 @@ void TokenLists::remove_edges(uint32_t token, uint16_t node) {
       ++at;
 }
 
-void TokenLists::add_guard(uint32_t token, const GuardRef& g) {
+void TokenLists::add_guard(uint64_t token, const GuardRef& g) {
   const uint16_t list = get(token);
   tight::make_room(guards_);
   guards_.insert(guards_.begin() + lists_[list + 1u].guards, g);
@@ -126,7 +138,8 @@ void TokenLists::remove_guard(uint16_t guard) {
 }
 
 size_t TokenLists::memory_bytes() const {
-  return tight::bytes(lists_) + tight::bytes(edges_) + tight::bytes(guards_) + tight::bytes(index_);
+  return tight::bytes(lists_) + tight::bytes(edges_) + tight::bytes(guards_) + tight::bytes(index_) +
+         tight::bytes(fields_);
 }
 
 }  // namespace walle::stream

@@ -45,7 +45,10 @@ uint16_t Trie::take_guard(const std::vector<CompiledAtom>& atoms) {
     return known;
   }
   const uint16_t g = take_guard_number(atoms.size());
-  for (const CompiledAtom& a : atoms) lists_.add_guard(token_of(a), {g, predicate_of(a)});
+  for (const CompiledAtom& a : atoms) {
+    note_value(a);
+    lists_.add_guard(token_of(a), {g, predicate_of(a)});
+  }
   return g;
 }
 
@@ -132,7 +135,7 @@ uint16_t Trie::new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, ui
                   .chained = chained};
   // First steps stay in the token lists, since every event may start a match whatever came before.
   if (chained && parent != 0) {
-    chains_.add({token_of(s.atoms[0]), parent, node});
+    chains_.add({TokenLists::without_value(token_of(s.atoms[0])), parent, node});
     return node;
   }
   for (const CompiledAtom& a : s.atoms) {
@@ -149,6 +152,7 @@ uint16_t Trie::new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, ui
     // selection.
     if ((e.flags & kStrict) || gap || guard) e.order |= kConditional;
     if ((e.flags & kSeveral) || e.predicate != kNone || rare != kNone) e.order |= kSlow;
+    note_value(a);
     lists_.add_edge(token_of(a), e);
   }
   return node;
@@ -156,14 +160,21 @@ uint16_t Trie::new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, ui
 
 void Trie::update_terminal_class(uint16_t node, const ResolvedStep& s) {
   if (nodes_[node].chained && nodes_[node].depth > 0) return;  // chain_edge() looks
+  bool repeats = false;
+  for (uint16_t t = nodes_[node].terminal; t != kNone; t = terminals_[t].next)
+    repeats |= terminals_[t].repeats;
   for (const CompiledAtom& a : s.atoms)
-    lists_.set_terminal(token_of(a), node, predicate_of(a), nodes_[node].terminal != kNone);
+    lists_.set_terminal(token_of(a), node, predicate_of(a), nodes_[node].terminal != kNone, repeats);
 }
 
-void Trie::add_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigger, uint64_t within) {
+void Trie::add_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigger, uint64_t within,
+                        bool repeats) {
   // In front of the list: which of several triggers at one node fires first is fixed by their adding, newest
   // first.
-  const Terminal added{limits_.intern(within), trigger, nodes_[node].terminal};
+  const Terminal added{.within = limits_.intern(within),
+                       .repeats = repeats,
+                       .trigger = trigger,
+                       .next = nodes_[node].terminal};
   uint16_t t = static_cast<uint16_t>(terminals_.size());
   if (!free_terminals_.empty()) {
     t = free_terminals_.back();
@@ -204,7 +215,8 @@ Status Trie::check_room(const std::vector<ResolvedStep>& steps) const {
       "trigger trie", "remove tasks or shorten their patterns");
 }
 
-Status Trie::add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger, uint64_t within) {
+Status Trie::add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger, uint64_t within,
+                       bool repeats) {
   WALLE_TRY(check_room(steps));
   uint16_t parent = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -225,7 +237,7 @@ Status Trie::add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger,
     ++nodes_[node].uses;
     parent = node;
   }
-  add_terminal(parent, steps.back(), trigger, within);
+  add_terminal(parent, steps.back(), trigger, within, repeats);
   return {};
 }
 

@@ -50,7 +50,9 @@ class Trie {
   Trie();
   // Adds a chain for `trigger` (local number) with its window in key units, exclusive; shares every node that
   // already exists. Error: the node limit.
-  Status add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger, uint64_t within);
+  // Without `repeats`, an end whose match starts where that of the end before did is none: what held that one
+  // back, window or barrier, holds this one back, too.
+  Status add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger, uint64_t within, bool repeats);
   void remove_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger);
   // A guard outside any edge (trailing absence); the caller reads its newest event from the partition.
   Result<uint16_t> add_guard(const std::vector<CompiledAtom>& atoms);
@@ -107,12 +109,22 @@ class Trie {
     std::vector<uint16_t> noted = {};  // guards: type and bits of each of `captures`
   };
   struct Terminal {
-    uint16_t within, trigger, next;  // window in limits_
+    uint16_t within : 15, repeats : 1;  // window in limits_
+    uint16_t trigger, next;
   };
   struct Guard {
     uint16_t uses = 0, atoms = 0;
   };
-  static uint32_t token_of(const CompiledAtom& a) { return TokenLists::token(a.event, a.page); }
+  static uint64_t token_of(const CompiledAtom& a) {
+    return TokenLists::with_value(TokenLists::token(a.event, a.page), a.value);
+  }
+  // Calls visit(list) for each list of the event's tokens, from the most to the least specific, and of its
+  // values.
+  template <class Visit>
+  void each_list(uint16_t event, uint16_t page, const PredicateMemo& memo, Visit&& visit) const;
+  void note_value(const CompiledAtom& a) {
+    if (a.value) lists_.note_field(TokenLists::token(a.event, a.page), a.value_field);
+  }
   bool chains_on(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard) const;
   Edge chain_edge(uint16_t parent, uint16_t node) const;
   size_t follow_chains(uint32_t token, uint16_t list, Partition& p, Edge* found) const;
@@ -135,12 +147,12 @@ class Trie {
   uint16_t new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard, uint8_t depth,
                     uint16_t rare);
   void free_node(uint16_t parent, uint16_t node, const ResolvedStep& s);
-  void add_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigger, uint64_t within);
+  void add_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigger, uint64_t within, bool repeats);
   void remove_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigger);
   void update_terminal_class(uint16_t node, const ResolvedStep& s);
 
   template <class Edges>
-  void walk_edges(Edges& walk, uint16_t event, uint16_t page, Partition& p) const;
+  void walk_edges(Edges& walk, uint16_t event, uint16_t page, const PredicateMemo& memo, Partition& p) const;
   template <class Complete>
   class Walk;  // one event through one partition: stream/match/trie_step.h
 

@@ -16,7 +16,11 @@ uint64_t least_key(int64_t us) { return us < 0 ? 0 : static_cast<uint64_t>(us) <
 std::vector<CompiledAtom> noted_from(const ResolvedStep& s, const ResolvedStep& before) {
   std::vector<CompiledAtom> out = before.atoms;
   if (s.follow == Follow::next)
-    for (CompiledAtom& a : out) a.predicate = -1;
+    for (CompiledAtom& a : out) {
+      a.predicate = -1;
+      a.value = 0;
+      a.value_field = 0;
+    }
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "stream/match/trie.h"
+#include "stream/match/value_token.h"
 
 namespace walle::stream {
 
@@ -40,6 +41,8 @@ class Trie::Walk {
       if (begins || !n.leading) guards_[n.guard] = n.word(*memo_.event, *memo_.catalog, key_);
     });
   }
+
+  const PredicateMemo& memo() const { return memo_; }
 
   void all(std::span<const Edge> edges) {
     const Edge* at = edges.data();
@@ -105,35 +108,78 @@ class Trie::Walk {
     // Predicates are rare and evaluated at most once per event.
     if (e.order & kSlow) [[unlikely]]
       ok = ok && slow_conditions(e, parent);
-    set(slots_[e.node], parent, ok);
-    if (ok & ((e.order & kTerminal) != 0)) finish(e, parent.start);
+    Slot& slot = slots_[e.node];
+    const bool ends = ok & ((e.order & kTerminal) != 0) & news(e, slot, parent);
+    set(slot, parent, ok);
+    if (ends) finish(trie_.nodes_[e.node].terminal, parent.start);
   }
 
   template <bool terminal, bool conditional>
   const Edge* loop(const Edge* at, const Edge* end) {
+    Ends ends;
     for (const uint8_t order = at->order; at != end && at->order == order; ++at) {
       const Edge e = *at;
       const Slot parent = slots_[e.parent];
       bool ok = parent.start != 0;
       if constexpr (conditional) ok &= conditions(e, parent);
-      set(slots_[e.node], parent, ok);
+      Slot& slot = slots_[e.node];
+      const bool news_here = terminal & ok & news(e, slot, parent);
+      set(slot, parent, ok);
       if constexpr (terminal) {
-        if (ok) finish(e, parent.start);
+        ends.all[ends.count] = {parent.start, e.node};
+        ends.count += news_here;
+        if (ends.count == kEnds) finish(ends);
       }
     }
+    if constexpr (terminal) finish(ends);
     return at;
+  }
+
+  // Ends of patterns, put aside while edges are walked: who waits for them is looked up for many at once,
+  // without a guess for each, of which few would be right.
+  static constexpr size_t kEnds = 64;
+  struct End {
+    uint64_t start;
+    uint16_t node;
+  };
+  struct Ends {
+    size_t count = 0;
+    End all[kEnds];
+  };
+
+  void finish(Ends& ends) {
+    End fits[kEnds];  // the end of a chain in place of its node
+    size_t count = 0;
+    for (size_t i = 0; i < ends.count; ++i) {
+      const uint64_t start = ends.all[i].start;
+      const uint16_t t = trie_.nodes_[ends.all[i].node].terminal;
+      const Terminal& done = trie_.terminals_[t];
+      fits[count] = {start, t};
+      count += (done.next != kNone) | in_time(done, start);
+    }
+    for (size_t i = 0; i < count; ++i) finish(fits[i].node, fits[i].start);
+    ends.count = 0;
+  }
+
+  bool in_time(const Terminal& done, uint64_t start) const {
+    return (start > p_.barriers[done.trigger]) & (key_time(key_) - key_time(start) < limits_[done.within]);
+  }
+
+  // Few ends are: between two of them the start is mostly the same, and looking up who waits costs more than
+  // an edge.
+  static bool news(const Edge& e, const Slot& slot, const Slot& parent) {
+    return (slot.start != parent.start) | ((e.flags & kRepeats) != 0);
   }
 
   void set(Slot& slot, const Slot& parent, bool ok) const {
     slot = {ok ? parent.start : slot.start, ok ? key_ : slot.last};
   }
 
-  void finish(const Edge& e, uint64_t start) {
+  void finish(uint16_t first, uint64_t start) {
     // A list: nearly every end has one trigger, and those that share their whole pattern are few.
-    for (uint16_t t = trie_.nodes_[e.node].terminal; t != kNone; t = trie_.terminals_[t].next) {
+    for (uint16_t t = first; t != kNone; t = trie_.terminals_[t].next) {
       const Terminal& done = trie_.terminals_[t];
-      if ((start > p_.barriers[done.trigger]) & (key_time(key_) - key_time(start) < limits_[done.within]))
-        complete_(done.trigger, start);
+      if (in_time(done, start)) complete_(done.trigger, start);
     }
   }
 
@@ -156,7 +202,7 @@ inline Edge Trie::chain_edge(uint16_t parent, uint16_t node) const {
           .guard = 0,
           .predicate = kNone,
           .order = static_cast<uint8_t>(order),
-          .flags = kStrict};
+          .flags = kStrict | kRepeats};
 }
 
 // The chain edges that lead on from what the previous event reached, deepest first, to `found`, and notes
@@ -174,6 +220,22 @@ inline size_t Trie::follow_chains(uint32_t token, uint16_t list, Partition& p, E
   for (size_t i = edges.size(); i-- > 0 && edges[i].order >> 4 == 0;)
     if (nodes_[edges[i].node].chained && p.lives < kMaxSteps) p.live[p.lives++] = edges[i].node;
   return n;
+}
+
+template <class Visit>
+void Trie::each_list(uint16_t event, uint16_t page, const PredicateMemo& memo, Visit&& visit) const {
+  constexpr uint16_t any = kAny;
+  for (const uint32_t token : {TokenLists::token(event, page), TokenLists::token(event, any),
+                               TokenLists::token(any, page), TokenLists::token(any, any)}) {
+    const uint16_t list = lists_.find(token);
+    if (list != kNone) visit(list);
+    if (!lists_.has_values()) continue;
+    for (const TokenLists::FieldAt& f : lists_.fields_at(token)) {
+      const Value* v = memo.event->field(*memo.catalog, f.field);
+      const uint16_t with = v ? lists_.find(TokenLists::with_value(token, value_hash(f.field, *v))) : kNone;
+      if (with != kNone) visit(with);
+    }
+  }
 }
 
 template <class Visit>
@@ -197,25 +259,27 @@ void Trie::step(uint16_t event, uint16_t page, uint64_t key, Partition& p, Predi
   Walk walk(*this, key, p, memo, complete);
   p.slots[0] =
       begins ? Slot{key, key} : Slot{};  // the root has just matched: first steps are edges like all others
-  walk_edges(walk, event, page, p);
+  walk_edges(walk, event, page, memo, p);
   // Behind all edges: the event is not its own predecessor.
   if (!late_.empty()) [[unlikely]]
     walk.note_late(event, page, begins);
 }
 
 template <class Edges>
-void Trie::walk_edges(Edges& walk, uint16_t event, uint16_t page, Partition& p) const {
+void Trie::walk_edges(Edges& walk, uint16_t event, uint16_t page, const PredicateMemo& memo,
+                      Partition& p) const {
   const uint16_t exact = lists_.find(TokenLists::token(event, page));
   Edge chains[kMaxSteps];
   const size_t chained =
       chains_.empty() ? 0 : follow_chains(TokenLists::token(event, page), exact, p, chains);
-  if (!lists_.has_wildcards() && chained == 0) {
+  if (!lists_.has_wildcards() && !lists_.has_values() && chained == 0) {
     if (exact == kNone) return;
     walk.note_guards(lists_.guards(exact));
     walk.all(lists_.edges(exact));
     return;
   }
-  constexpr int kRuns = 1 + 4;  // the chain edges, and a list for each of an event's tokens
+  // The chain edges, a list for each of an event's tokens, and one for each of its values at each of them.
+  constexpr size_t kRuns = 1 + 4 + 4 * kMaxFields;
   const Edge* at[kRuns];
   const Edge* end[kRuns];
   int n = 0;
@@ -226,15 +290,12 @@ void Trie::walk_edges(Edges& walk, uint16_t event, uint16_t page, Partition& p) 
     ++n;
   };
   add({chains, chained});
-  // From the most to the least specific token; guards of all four are renewed before any edge is looked at,
-  // because an event that is both guard and step counts for the guard first.
-  for (const uint16_t list :
-       {exact, lists_.find(TokenLists::token(event, kAny)), lists_.find(TokenLists::token(kAny, page)),
-        lists_.find(TokenLists::token(kAny, kAny))}) {
-    if (list == kNone) continue;
+  // Guards of all lists are renewed before any edge is looked at, because an event that is both guard and
+  // step counts for the guard first.
+  each_list(event, page, walk.memo(), [&](uint16_t list) {
     walk.note_guards(lists_.guards(list));
     add(lists_.edges(list));
-  }
+  });
   if (n == 1) return walk.all({at[0], end[0]});
   // Several tokens: deepest first over all of them, so that no step sees a parent this very event has moved.
   while (n > 0) {

@@ -51,6 +51,38 @@ Status TriggerSet::step(const Event& event, FiringSink& sink) {
   return {};
 }
 
+Status TriggerSet::follow(const Event& recorded) {
+  WALLE_TRY(check_time(recorded.ts));
+  matcher_.step(recorded);
+  return {};
+}
+
+namespace {
+template <class T, class Same>
+Status check_prefix(const std::vector<T>& set, const std::vector<T>& log, const char* what, Same&& same) {
+  for (size_t i = 0; i < std::min(set.size(), log.size()); ++i)
+    if (!same(set[i], log[i]))
+      return argument_error("a log whose " + std::string(what) + " number " + std::to_string(i) +
+                                " is another than the trigger set's",
+                            "one catalogue, or a set of the log's", "trigger set",
+                            "make the set with the log's catalogue: TriggerSet(log.catalog)");
+  return {};
+}
+}  // namespace
+
+Status check_same_names(const Catalog& set, const Catalog& log) {
+  WALLE_TRY(check_prefix(set.pages(), log.pages(), "page", std::equal_to<>()));
+  WALLE_TRY(check_prefix(set.states(), log.states(), "state", std::equal_to<>()));
+  WALLE_TRY(check_prefix(set.field_names(), log.field_names(), "field", std::equal_to<>()));
+  const auto same_event = [](const EventDecl& a, const EventDecl& b) {
+    if (a.name != b.name || a.kind != b.kind) return false;
+    for (size_t i = 0; i < std::min(a.fields.size(), b.fields.size()); ++i)
+      if (a.fields[i].id != b.fields[i].id || a.fields[i].type != b.fields[i].type) return false;
+    return true;
+  };
+  return check_prefix(set.events(), log.events(), "event", same_event);
+}
+
 Status TriggerSet::replay(EventLog& log, uint64_t from, FiringSink& sink) {
   Status status;
   WALLE_TRY(log.read(from, [&](const Event& event) {

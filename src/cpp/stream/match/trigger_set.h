@@ -22,6 +22,8 @@ class TriggerSet {
   Status step(const Event& event, FiringSink& sink);
   // Matches every recorded event from `from` on; `sink` gets each firing before the next event is matched.
   Status replay(EventLog& log, uint64_t from, FiringSink& sink);
+  // Matches an event that a log has just recorded; its firings go into the matcher's queue.
+  Status follow(const Event& recorded);
   const std::string& name_of(uint16_t id) const { return names_[id]; }
   std::vector<std::pair<std::string, std::string>> texts() const;  // name, canonical text
   // Of one trigger, since it was added.
@@ -40,6 +42,9 @@ class TriggerSet {
   std::map<std::string, Entry> entries_;
   std::vector<std::string> names_;  // by matcher id
 };
+
+// Whether ids mean the same in both: names and types agree as far as both go.
+Status check_same_names(const Catalog& set, const Catalog& log);
 
 // The trie that triggers make, as indented text or as a Graphviz
 // picture: one line or box per node, shared prefixes once.

@@ -47,8 +47,12 @@ Result<std::unique_ptr<Operator>> make_filter(std::string_view predicate);
 Result<std::unique_ptr<Operator>> make_map(std::string out, std::string left, char op, std::string right);
 // Only the named columns.
 Result<std::unique_ptr<Operator>> make_select(std::vector<std::string> columns);
-// The first row of each key within `within_us` of the one last let through (0: ever).
-Result<std::unique_ptr<Operator>> make_dedupe(std::vector<std::string> keys, int64_t within_us);
+// Keys that dedupe remembers: some 8 MB of short ones.
+inline constexpr size_t kDedupeKeys = 65'536;
+// The first row of each key within `within_us` of the one last let through (0: ever). Beyond `max_keys` the
+// key not seen longest is forgotten, and counted in evicted().
+Result<std::unique_ptr<Operator>> make_dedupe(std::vector<std::string> keys, int64_t within_us,
+                                              size_t max_keys = kDedupeKeys);
 
 // page: rows of one page instance (column page_instance), closed by the row whose column event is
 // "page_exit", or after size_us without a row. whole: all rows of a key, closed by finish().

@@ -1,6 +1,8 @@
 // Operators that look at one row at a time, and dedupe.
 #include <algorithm>
 #include <charconv>
+#include <list>
+#include <map>
 
 #include "stream/operators/batch_rows.h"
 #include "stream/operators/operators.h"
@@ -113,7 +115,8 @@ class Select final : public Operator {
 
 class Dedupe final : public Operator {
  public:
-  Dedupe(std::vector<std::string> keys, int64_t within) : keys_(std::move(keys)), within_(within) {}
+  Dedupe(std::vector<std::string> keys, int64_t within, size_t most)
+      : keys_(std::move(keys)), within_(within), most_(most) {}
   Result<Batch> push(const Batch& in) override {
     WALLE_TRY(check_times(in, "dedupe"));
     WALLE_ASSIGN(const auto columns, columns_of(in, keys_, "dedupe"));
@@ -121,18 +124,44 @@ class Dedupe final : public Operator {
     for (size_t r = 0; r < in.rows(); ++r) {
       // The time is renewed by rows that pass, not by those held back: a steady stream of repeats gets
       // through once per `within`.
-      const auto [it, fresh] = seen_.emplace(key_of(in, r, columns), in.ts[r]);
-      if (!fresh && (!within_ || in.ts[r] - it->second <= within_)) continue;
-      it->second = in.ts[r];
+      const auto [it, fresh] = seen_.emplace(key_of(in, r, columns), Seen{in.ts[r], {}});
+      if (fresh) {
+        uses_.push_front(&it->first);
+        it->second.use = uses_.begin();
+        forget_oldest();
+      } else {
+        uses_.splice(uses_.begin(), uses_, it->second.use);
+        if (!within_ || in.ts[r] - it->second.passed <= within_) continue;
+      }
+      it->second.passed = in.ts[r];
       copy_row(in, r, out);
     }
     return out;
   }
 
+  uint64_t evicted() const override { return evicted_; }
+
  private:
+  struct Seen {
+    int64_t passed;
+    std::list<const Key*>::iterator use;
+  };
+
+  // A row of a key that has given way passes again.
+  void forget_oldest() {
+    if (seen_.size() <= most_) return;
+    const auto oldest = seen_.find(*uses_.back());
+    uses_.pop_back();
+    seen_.erase(oldest);
+    ++evicted_;
+  }
+
   std::vector<std::string> keys_;
   int64_t within_;
-  std::map<Key, int64_t> seen_;
+  size_t most_;
+  std::map<Key, Seen> seen_;
+  std::list<const Key*> uses_;  // most recent first
+  uint64_t evicted_ = 0;
 };
 
 }  // namespace
@@ -158,9 +187,11 @@ Result<std::unique_ptr<Operator>> make_select(std::vector<std::string> columns) 
   return std::unique_ptr<Operator>(new Select(std::move(columns)));
 }
 
-Result<std::unique_ptr<Operator>> make_dedupe(std::vector<std::string> keys, int64_t within_us) {
+Result<std::unique_ptr<Operator>> make_dedupe(std::vector<std::string> keys, int64_t within_us,
+                                              size_t max_keys) {
   WALLE_TRY(check_duration(within_us, "within", "dedupe"));
-  return std::unique_ptr<Operator>(new Dedupe(std::move(keys), within_us));
+  if (max_keys == 0) return argument_error("no key", "at least one", "dedupe", "say how many are remembered");
+  return std::unique_ptr<Operator>(new Dedupe(std::move(keys), within_us, max_keys));
 }
 
 }  // namespace walle::stream

@@ -14,6 +14,8 @@ class LexemeCursor {
   // Past the end it is the end again, so that no rule of the grammar must ask first.
   const Lexeme& peek(size_t ahead = 0) const { return lexemes_[std::min(at_ + ahead, lexemes_.size() - 1)]; }
   const Lexeme& take() { return lexemes_[at_ < lexemes_.size() - 1 ? at_++ : at_]; }
+  // Of the next lexeme, in letters of the whole text from 1.
+  int column() const { return column_in(source_, peek().position); }
   bool at_end() const { return peek().kind == TokenKind::end; }
 
   bool is(std::string_view sign) const { return peek().kind == TokenKind::sign && peek().text == sign; }

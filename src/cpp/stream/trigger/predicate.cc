@@ -106,7 +106,7 @@ Status Predicate::resolve(const Catalog& catalog, uint16_t event) {
   for (Node& n : nodes) {
     // A reference is about the step before: the compiler resolves it there.
     if (n.field.empty() || n.op == PredicateOp::reference) continue;
-    const std::string where = "column " + std::to_string(n.position + 1);
+    const std::string where = "column " + std::to_string(n.column);
     const auto id = catalog.find_field(n.field);
     int declared = 0;
     // With "*" every event that declares the field must agree with the literal's type.

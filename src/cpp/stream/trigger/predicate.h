@@ -61,7 +61,8 @@ struct Predicate {
     std::string field;      // of the comparisons
     uint16_t field_id = 0;  // filled by resolve()
     std::vector<Literal> literals;
-    int position = 0;  // column in the trigger's text
+    int position = 0;  // byte in the trigger's text
+    int column = 1;    // the same in letters, from 1
     friend bool operator==(const Node& a, const Node& b) {
       return a.op == b.op && a.left == b.left && a.right == b.right && a.field == b.field &&
              a.literals == b.literals;

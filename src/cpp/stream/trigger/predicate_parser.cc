@@ -228,6 +228,7 @@ class PredicateParser {
     Predicate::Node n;
     const bool exists = in_.accept_word("exists");
     n.position = in_.peek().position;
+    n.column = in_.column();
     if (!in_.is_name()) return in_.wrong("a field name", "compare a field: price > 10");
     n.field = in_.take().text;
     if (n.field.empty()) return in_.wrong("a field name", "name the field");

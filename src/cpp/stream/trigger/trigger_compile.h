@@ -9,6 +9,9 @@ namespace walle::stream {
 struct CompiledAtom {
   uint16_t event = kAny, page = kAny;
   int32_t predicate = -1;  // into CompiledTrigger::predicates
+  // The matcher's: hash of a value that the predicate asks for, and its field (stream/match/value_token.h).
+  uint32_t value = 0;
+  uint16_t value_field = 0;
   // Of the predicate in `all`; precondition: there is one.
   template <class T>
   const T& of(const std::vector<T>& all) const {

@@ -34,6 +34,10 @@ bool goes_on(char c) { return static_cast<uint8_t>(c) >> 6 == 0b10; }
 size_t letters(std::string_view text) { return text.size() - std::ranges::count_if(text, goes_on); }
 }  // namespace
 
+int column_in(std::string_view source, int position) {
+  return 1 + static_cast<int>(letters(source.substr(0, static_cast<size_t>(std::max(position, 0)))));
+}
+
 std::string place_in(std::string_view source, int position) {
   const size_t at = std::min<size_t>(std::max(position, 0), source.size());
   const size_t before = at == 0 ? std::string_view::npos : source.rfind('\n', at - 1);

@@ -21,6 +21,8 @@ struct Lexeme {
   int length = 0;
 };
 
+// The letter of `source` at a byte, from 1.
+int column_in(std::string_view source, int position);
 // "line 2, column 7:", then the line and a mark under the place: the `where` of every error about a trigger's
 // text.
 std::string place_in(std::string_view source, int position);

@@ -16,6 +16,7 @@ from ..stream import (
     EventLog,
     Finding,
     Firing,
+    KeyPrice,
     Trigger,
     TriggerSet,
     catalog_of,
@@ -30,6 +31,9 @@ from .options import Json
 
 app = typer.Typer(help="Events and triggers on the device.", no_args_is_help=True)
 
+
+# No absence waits longer: 366 days are the longest duration of the language.
+_LONGEST_WAIT_US = 367 * 86400 * 1_000_000
 
 Recording = Annotated[
     Path, typer.Argument(help="A recording (.jsonl or .jsonl.gz) or an event log's directory.")
@@ -53,12 +57,32 @@ def replay(file: Recording, triggers: Triggers, json_: Json = False) -> None:
             for name, trigger in _some_triggers(triggers).items():
                 found.add(name, trigger)
             firings, events = found.replay(log), log.last_seq
+            waiting = _waiting(found)
+            evicted = {name: n for name in found.triggers if (n := found.stats_of(name).evicted)}
     if json_:
-        emit_json({"events": events, "firings": [_firing(f) for f in firings]})
+        told = {"events": events, "firings": [_firing(f) for f in firings]}
+        emit_json(told | {"waiting": [_firing(f) for f in waiting], "evicted": evicted})
         return
     for f in firings:
-        out.print(f"{f.ts} {f.trigger} seq={f.seq} start={f.start_ts} key={f.idempotency:016x}")
-    err.print(f"{events} events, {len(firings)} firings")
+        out.print(_line(f))
+    for f in waiting:
+        out.print(f"{_line(f)} waiting")
+    err.print(f"{events} events, {len(firings)} firings, {len(waiting)} absences waiting at the end")
+    for name, n in evicted.items():
+        err.print(f"{name}: {n} keys gave way to others while it had something under way in them")
+
+
+def _line(f: Firing) -> str:
+    return f"{f.ts} {f.trigger} seq={f.seq} start={f.start_ts} key={f.idempotency:016x}"
+
+
+def _waiting(triggers: TriggerSet) -> list[Firing]:
+    """What the absences that wait when the recording ends would fire, if nothing came after it."""
+    absences = {name for name, t in triggers.triggers.items() if "!~" in t.text}
+    newest = triggers.last_ts
+    if not absences or newest is None:
+        return []
+    return [f for f in triggers.advance(newest + _LONGEST_WAIT_US) if f.trigger in absences]
 
 
 def _firing(firing: Firing) -> dict[str, object]:
@@ -103,20 +127,41 @@ def explain_command(
     if picture:
         picture.write_text(explain(texts, names, form=picture.suffix.lstrip(".")), encoding="utf-8")
     trie = explain(texts, names)
+    memory = _memory(texts, names)
     remarks = [(name, finding) for name, t in texts.items() for finding in t.lint()]
     if json_:
         emit_json(
             {
                 "triggers": {name: t.text for name, t in texts.items()},
                 "trie": trie,
+                "memory": dataclasses.asdict(memory),
                 "remarks": [_remark(name, finding) for name, finding in remarks],
                 "picture": None if picture is None else str(picture),
             }
         )
         return
     out.print(trie, end="")
+    out.print(f"memory: {memory.bytes:,} bytes before the first event, at most {memory.bytes_at_most:,}")
+    for p in memory.scopes:
+        out.print(f"  {p.scope}: {p.keys:,} keys of {p.bytes_per_key:,} bytes, {p.bytes:,} in all")
     for name, finding in remarks:
         err.print(f"{name}: {'error' if finding.error else 'warning'}: {finding.message}")
+
+
+@dataclasses.dataclass(frozen=True)
+class _Memory:
+    bytes: int
+    bytes_at_most: int
+    scopes: list[KeyPrice]
+
+
+def _memory(texts: dict[str, Trigger], names: Catalog) -> _Memory:
+    """What matching these triggers takes: known before they are deployed."""
+    found = TriggerSet(names)
+    for name, trigger in texts.items():
+        found.add(name, trigger)
+    stats = found.stats
+    return _Memory(stats["memory_bytes"], stats["memory_bytes_at_most"], found.prices)
 
 
 def _remark(name: str, finding: Finding) -> dict[str, object]:

@@ -30,7 +30,17 @@ from ._privacy import (
     spent_epsilon,
 )
 from ._steps import Step, all_of, counted, distinct, event, summed
-from ._triggers import Finding, Firing, Trigger, TriggerSet, catalog_of, explain, load_triggers
+from ._triggers import (
+    Finding,
+    Firing,
+    KeyPrice,
+    Trigger,
+    TriggerSet,
+    TriggerStats,
+    catalog_of,
+    explain,
+    load_triggers,
+)
 
 __all__ = [
     "IPV_CODE",
@@ -51,6 +61,7 @@ __all__ = [
     "Graph",
     "IpvEncoder",
     "IpvFeature",
+    "KeyPrice",
     "LedgerEntry",
     "LedgerReport",
     "LogReport",
@@ -59,6 +70,7 @@ __all__ = [
     "Step",
     "Trigger",
     "TriggerSet",
+    "TriggerStats",
     "aggregate",
     "all_of",
     "as_of_join",

@@ -43,9 +43,13 @@ class Graph:
         self._operators.append(_core.stream.make_select(list(columns)))
         return self
 
-    def dedupe(self, *keys: str, within_s: float = 0.0) -> Graph:
-        """Keep the first row of each key, and one again after ``within_s`` (0: never again)."""
-        self._operators.append(_core.stream.make_dedupe(list(keys), round(within_s * 1e6)))
+    def dedupe(self, *keys: str, within_s: float = 0.0, max_keys: int = 65_536) -> Graph:
+        """Keep the first row of each key, and one again after ``within_s`` (0: never again).
+
+        Beyond ``max_keys`` the key not seen longest is forgotten and counted in ``evicted``: its next row
+        passes.
+        """
+        self._operators.append(_core.stream.make_dedupe(list(keys), round(within_s * 1e6), max_keys))
         return self
 
     def key_by(self, *columns: str) -> Graph:

@@ -13,6 +13,7 @@ from ._catalog import Catalog, EventKind, FieldType, Value
 from ._log import EventLog
 from ._picture import svg
 from ._steps import Step
+from ._times import Time, micros
 from ._zones import offset_changes
 
 
@@ -31,6 +32,30 @@ class Firing:
     start_ts: int
     idempotency: int
     coalesced: int
+
+
+@dataclass(frozen=True)
+class TriggerStats:
+    """Counters of one trigger since it was added.
+
+    ``suppressed`` matches were held back by once, cooldown or rate; ``evicted`` keys gave way to others while
+    something of this trigger was under way in them; ``last_ts`` is the time of the newest firing.
+    """
+
+    fired: int
+    suppressed: int
+    evicted: int
+    last_ts: int | None
+
+
+@dataclass(frozen=True)
+class KeyPrice:
+    """What one scope with keys may come to take: nothing before its first event, ``bytes`` with all keys."""
+
+    scope: str
+    keys: int
+    bytes_per_key: int
+    bytes: int
 
 
 @dataclass(frozen=True)
@@ -153,7 +178,7 @@ class TriggerSet:
         page: str = "",
         contents: Mapping[str, Value] | None = None,
         *,
-        ts: int,
+        ts: Time,
         seq: int = 0,
         session: int = 1,
         page_instance: int = 0,
@@ -165,7 +190,7 @@ class TriggerSet:
             event: a declared name.
             page: a declared page; for app_state the name of the state.
             contents: values of declared fields.
-            ts: microseconds since 1970; not below the previous event's.
+            ts: microseconds since 1970 or a datetime; not below the previous event's.
             seq: sequence number that firings tell.
             session: sequence number of the session's first event.
             page_instance: sequence number of the page's enter event; 0 outside any page.
@@ -175,15 +200,57 @@ class TriggerSet:
             ArgumentError: an unknown name, a wrong type, or a time that goes back.
         """
         given = None if contents is None else dict(contents)
-        return [Firing(*f) for f in self._core.step(event, page, given, ts, seq, session, page_instance, on)]
+        when = micros(ts, "step")
+        fired = self._core.step(event, page, given, when, seq, session, page_instance, on)
+        return [Firing(*f) for f in fired]
 
     def replay(self, log: EventLog, from_seq: int = 0) -> list[Firing]:
-        """Match every recorded event from ``from_seq`` on."""
+        """Match every recorded event from ``from_seq`` on.
+
+        Raises:
+            ArgumentError: the log's catalogue has other names than the set's, or its events are older than
+                what was matched already.
+        """
         return [Firing(*f) for f in self._core.replay(log._core, from_seq)]
 
-    def advance(self, ts: int) -> list[Firing]:
-        """Let time reach ``ts`` (microseconds) without an event: timers and absences due before it fire."""
-        return [Firing(*f) for f in self._core.advance(ts)]
+    def attach(self, log: EventLog) -> None:
+        """Match every event that is appended to ``log`` from now on; ``take`` gives what fired.
+
+        Events that the log holds already are not matched: ``replay`` them first. One set at a time.
+
+        Raises:
+            ArgumentError: another set is attached, or the log's catalogue has other names than the set's.
+        """
+        self._core.attach(log._core)
+
+    def detach(self, log: EventLog) -> None:
+        """No longer match what is appended to ``log``."""
+        self._core.detach(log._core)
+
+    def take(self) -> list[Firing]:
+        """What fired since the last call on events of an attached log.
+
+        Raises:
+            ArgumentError: an event was recorded and not matched, because the set had seen a later one.
+        """
+        return [Firing(*f) for f in self._core.take()]
+
+    def advance(self, ts: Time) -> list[Firing]:
+        """Let time reach ``ts`` (microseconds or a datetime) without an event.
+
+        Timers and absences that were due before it fire.
+        """
+        return [Firing(*f) for f in self._core.advance(micros(ts, "advance"))]
+
+    @property
+    def last_ts(self) -> int | None:
+        """Time of the newest event; None before the first."""
+        return self._core.last_ts()
+
+    @property
+    def next_deadline(self) -> int | None:
+        """The earliest time at which ``advance`` may have something to fire; None when nothing waits."""
+        return self._core.next_deadline()
 
     def snapshot(self) -> bytes:
         """The state of matching, without the triggers."""
@@ -199,6 +266,15 @@ class TriggerSet:
         memory_bytes.
         """
         return self._core.stats()
+
+    def stats_of(self, name: str) -> TriggerStats:
+        """Counters of one trigger; ArgumentError when there is none of this name."""
+        return TriggerStats(*self._core.stats_of(name))
+
+    @property
+    def prices(self) -> list[KeyPrice]:
+        """What the keys of each ``by(...)`` and page scope may come to take."""
+        return [KeyPrice(*p) for p in self._core.prices()]
 
 
 def explain(triggers: Mapping[str, Trigger | str], catalog: Catalog, *, form: str = "text") -> str:
