@@ -47,12 +47,12 @@ def views() -> list[tuple[int, int, int]]:
 @pytest.mark.parametrize("cut", [0, 6000])
 def test_no_key_of_the_clickstream_is_lost(cut: int) -> None:
     given = views()
-    catalog = Catalog().declare("view", fields={"session": FieldType.INT, "item": FieldType.INT})
+    catalog = Catalog().declare("view", fields={"visit": FieldType.INT, "item": FieldType.INT})
 
     def made() -> TriggerSet:
         triggers = TriggerSet(catalog)
-        triggers.add("two", "view ~ view within 1h scope by(session)")
-        triggers.add("left", "view !~ view for 1h scope by(session)")
+        triggers.add("two", "view ~ view within 1h scope by(visit)")
+        triggers.add("left", "view !~ view for 1h scope by(visit)")
         return triggers
 
     triggers = made()
@@ -61,7 +61,7 @@ def test_no_key_of_the_clickstream_is_lost(cut: int) -> None:
         if seq == cut:
             state, triggers = triggers.snapshot(), made()
             assert triggers.restore(state) == 0
-        for f in triggers.step("view", "", {"session": session, "item": item}, ts=ts, seq=seq):
+        for f in triggers.step("view", "", {"visit": session, "item": item}, ts=ts, seq=seq):
             fired[f.trigger] += 1
     for f in triggers.advance(given[-1][0] + 7200 * SECOND):
         fired[f.trigger] += 1
