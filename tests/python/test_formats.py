@@ -282,6 +282,7 @@ def test_snapshot(tmp_path: Path) -> None:
         "click > mark scope page",
         "click !mark ~ click rate 3 per 1h",
         "every 15m when wifi",
+        "click cooldown 1h per page keep 8",
     ]
     matching = TriggerSet(world())
     for n, text in enumerate(texts):
@@ -292,16 +293,20 @@ def test_snapshot(tmp_path: Path) -> None:
         newest = log.last_seq
     data = matching.snapshot()
     r = Reader(data[:-4])
-    assert crc32c(r.data) == struct.unpack("<I", data[-4:])[0] and r.bytes(4) == b"WSS1"
-    base, started, key, _session, _session_key, last_seq, last_ts, now, states = r.take("qBQQQQqqQ")
+    assert crc32c(r.data) == struct.unpack("<I", data[-4:])[0] and r.bytes(4) == b"WSS2"
+    base, started, key, last_seq, last_ts, now, states = r.take("qBQQqqQ")
     assert (base, started, last_seq, last_ts, now) == (T0, 1, newest, T0 + 39_000, T0 + 39_000)
     assert key >> 10 == last_ts - base + 1 and states == 0
-    fired = {}
+    fired, limits = {}, {}
     for _ in range(r.take("I")):
         fingerprint, once, last_fire = r.take("QBq")
         fired[fingerprint] = (once, last_fire, [r.take("q") for _ in range(r.take("I"))])
+        limits[fingerprint] = [limit(r) for _ in range(r.take("I"))]
     assert set(fired) == {text_fingerprint(text) for text in texts}
     assert len(fired[text_fingerprint(texts[2])][2]) == 3
+    assert [len(kept) for kept in limits.values()].count(1) == 1
+    (per_page,) = limits[text_fingerprint(texts[4])]
+    assert per_page and all(len(times) == 1 and times[0] >= T0 for times in per_page.values())
     scopes = [group(r, set(fired)) for _ in range(r.take("I"))]
     assert r.done() and sorted(scopes) == [0, 2]
     # The root's child for `click` on any page: the atom (3, any), no gap, no guard, not strict.
@@ -310,11 +315,19 @@ def test_snapshot(tmp_path: Path) -> None:
     assert struct.pack("<Q", fnv(struct.pack("<QQQ", 0, edge, atom))) in data
 
 
+def limit(r: Reader) -> dict[int, list[int]]:
+    """Reads a limit per key: the times of each key's firings."""
+    times, keys = r.take("II")
+    return {r.take("Q"): [r.take("q") for _ in range(times)] for _ in range(keys)}
+
+
 def group(r: Reader, triggers: set[int]) -> int:
     """Reads one trie's part; its scope."""
-    scope, _field = r.take("BH")
+    scope, parts = r.take("BB")
+    assert parts == 0 and r.take("I") == 0
     for _ in range(r.take("I")):
-        r.take("QQQ")
+        _key, _outer, _newest, closed = r.take("QQQB")
+        assert closed in (0, 1)
         for _ in range(r.take("I")):
             _fingerprint, start, last = r.take("QQQ")
             assert start <= last

@@ -47,7 +47,7 @@ def test_columns_fire_what_steps_fire() -> None:
         for i, (e, p, t) in enumerate(zip(events.tolist(), pages.tolist(), ts.tolist(), strict=True))
     )
     matching = Matching(catalog.to_bytes(), texts)
-    fired, seconds = matching.run(events, pages, ts)
+    fired, seconds = matching.run(events, pages, ts, np.zeros(500, np.int64))
     assert fired == stepped > 100
     assert 0 < seconds < 1
     assert (matching.nodes, matching.memory_bytes) == (
@@ -59,14 +59,17 @@ def test_columns_fire_what_steps_fire() -> None:
 def test_columns_outside_the_catalogue_are_refused() -> None:
     matching = Matching(world().to_bytes(), ["click ~ click"])
     ids, ts = np.array([3, 3], np.uint16), np.array([T0 + 1, T0 + 2])
+    values = np.array([1, 2])
     for events, pages in ((ids + 900, ids), (ids, ids + 900)):
         with pytest.raises(ValueError, match="row 0 has an id"):
-            matching.run(events, pages, ts)
+            matching.run(events, pages, ts, values)
     with pytest.raises(ValueError, match="row 1 is not in order of time"):
-        matching.run(ids, ids - 2, ts[::-1].copy())
+        matching.run(ids, ids - 2, ts[::-1].copy(), values)
     with pytest.raises(ValueError, match="length"):
-        matching.run(ids, ids[:1], ts)
-    assert matching.run(ids, ids - 2, ts)[0] == 1
+        matching.run(ids, ids[:1], ts, values)
+    with pytest.raises(ValueError, match="length"):
+        matching.run(ids, ids - 2, ts, values[:1])
+    assert matching.run(ids, ids - 2, ts, values)[0] == 1
 
 
 def test_ipv_takes_time(tmp_path: Path) -> None:
