@@ -220,7 +220,9 @@ TEST_F(GivingWay, PagesThatHaveEndedMakeRoomForOthers) {
   const size_t before = m_->memory_bytes();
   for (uint64_t page = 1; page <= 5000; ++page) {
     step("a", 1, page);
-    if (page % 2) EXPECT_EQ(step("b", 1, page), 1u);
+    if (page % 2) {
+      EXPECT_EQ(step("b", 1, page), 1u);
+    }
     step("page_exit", 1, page);
   }
   EXPECT_EQ(m_->stats().row_pages, 1u);

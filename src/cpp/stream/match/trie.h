@@ -152,7 +152,7 @@ class Trie {
   void update_terminal_class(uint16_t node, const ResolvedStep& s);
 
   template <class Edges>
-  void walk_edges(Edges& walk, uint16_t event, uint16_t page, const PredicateMemo& memo, Partition& p) const;
+  void walk_edges(Edges& walk, uint16_t event, uint16_t page, Partition& p) const;
   template <class Complete>
   class Walk;  // one event through one partition: stream/match/trie_step.h
 

@@ -259,15 +259,14 @@ void Trie::step(uint16_t event, uint16_t page, uint64_t key, Partition& p, Predi
   Walk walk(*this, key, p, memo, complete);
   p.slots[0] =
       begins ? Slot{key, key} : Slot{};  // the root has just matched: first steps are edges like all others
-  walk_edges(walk, event, page, memo, p);
+  walk_edges(walk, event, page, p);
   // Behind all edges: the event is not its own predecessor.
   if (!late_.empty()) [[unlikely]]
     walk.note_late(event, page, begins);
 }
 
 template <class Edges>
-void Trie::walk_edges(Edges& walk, uint16_t event, uint16_t page, const PredicateMemo& memo,
-                      Partition& p) const {
+void Trie::walk_edges(Edges& walk, uint16_t event, uint16_t page, Partition& p) const {
   const uint16_t exact = lists_.find(TokenLists::token(event, page));
   Edge chains[kMaxSteps];
   const size_t chained =

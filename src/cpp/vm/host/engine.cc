@@ -72,7 +72,10 @@ Value described(const ir::Graph& graph, const std::vector<ir::ValueId>& ids) {
     Value shape;
     if (v.shape) {
       List dims;
-      for (const ir::Dim& dim : *v.shape) dims.push_back(dim.size >= 0 ? Value(dim.size) : Value());
+      for (const ir::Dim& dim : *v.shape) {
+        dims.emplace_back();
+        if (dim.size >= 0) dims.back() = Value(dim.size);
+      }
       shape = std::move(dims);
     }
     list.push_back(

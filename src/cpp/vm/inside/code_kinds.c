@@ -268,7 +268,10 @@ static int on_calls(walk* w, const code_unit* u, uint32_t start) {
       push(w, kObject);
       if (u->oparg & 1) push(w, kObject | kNull);
       return 1;
-    case CALL_KW: keyword_names(w, start, u->oparg); pop(w); /* fall through: the rest is as for CALL */
+    case CALL_KW:
+      keyword_names(w, start, u->oparg);
+      pop(w);
+      __attribute__((fallthrough)); /* the rest is as for CALL */
     case CALL:
       pop_objects(w, u->oparg);
       pop_callable(w);
