@@ -10,7 +10,7 @@ namespace {
 
 using base::FaultEnv;
 
-constexpr EventLogOptions kSmall{.journal_bytes = 8192};
+const EventLogOptions kSmall{.journal_bytes = 8192};
 
 Catalog declared(std::vector<FieldDecl> fields) {
   Catalog c;
