@@ -148,8 +148,8 @@ set(WALLE_VM_COLD -Os CACHE STRING "Optimisation of the VM's other files")
 # registers there: programs of floats run 8 % faster without, and no better with -O3.
 walle_vm_objects(vm_core_loop "${WALLE_VM_LOOP};$<$<C_COMPILER_ID:GNU>:-fno-gcse>" Python/ceval)
 # -O3 makes programs of floats 10 % faster for 8 KB. Integers and lists gain 8 % from it for 29 KB: the full
-# flavour has them, the device flavour keeps to its size (tools/size_report.py) with the two passes of -O3 that
-# the gain comes from (loops 6.1 -> 5.7 ms, 0.4 KB deflated).
+# flavour has them, the device flavour keeps to its size (tools/size_report.py) with the two passes of -O3
+# that the gain comes from (loops 6.1 -> 5.7 ms, 0.4 KB deflated).
 walle_vm_objects(vm_core_floats ${WALLE_VM_FLOATS} Objects/floatobject)
 walle_vm_objects(vm_core_numbers "${WALLE_VM_NUMBERS}" Objects/listobject Objects/longobject)
 walle_vm_objects(vm_core_numbers_full ${WALLE_VM_NUMBERS_FULL} Objects/listobject Objects/longobject)
