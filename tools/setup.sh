@@ -54,6 +54,7 @@ base() {
   if command -v apt-get >/dev/null; then
     apt_install g++ make git ccache python3 libgtest-dev zlib1g-dev libsqlite3-dev binutils ca-certificates
     apt_install libpng16-16 libturbojpeg0 # what ImageDecoder looks for at run time
+    apt_install libssl3 tzdata            # what encrypted logs and time zones look for
   fi
   # Debian's own Python keeps venv and headers in packages of their own; any other brings them along.
   if [ "$(command -v python3)" = /usr/bin/python3 ] && command -v apt-get >/dev/null; then

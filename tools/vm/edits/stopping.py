@@ -4,6 +4,20 @@ from __future__ import annotations
 
 from .engine import because, insert_after, insert_before, insert_between, remove, replace
 
+# Once in 65,536 entries looked at, in both loops of set_table_resize(): the old table stays.
+_STOP_A_GROWING_SET = """\
+            if (probes > (1 << 16)) {
+                probes = 0;
+                if (wvm_must_stop()) {
+                    so->table = oldtable;
+                    so->mask = oldmask;
+                    PyMem_Free(newtable);
+                    wvm_interrupted();
+                    return -1;
+                }
+            }
+"""
+
 EDITS = [
     *because(
         "a cancelled task unwinds past every handler: no except or finally block can keep it alive",
@@ -479,17 +493,8 @@ set_insert_clean(setentry *table, size_t mask, PyObject *key, Py_hash_t hash)
             if (entry->key != NULL) {
                 probes += set_insert_clean(newtable, newmask, entry->key, entry->hash);
             }
-            if (probes > (1 << 16)) {
-                probes = 0;
-                if (wvm_must_stop()) {
-                    so->table = oldtable;
-                    so->mask = oldmask;
-                    PyMem_Free(newtable);
-                    wvm_interrupted();
-                    return -1;
-                }
-            }
-""",
+"""
+            + _STOP_A_GROWING_SET,
         ),
         replace(
             "Objects/setobject.c",
@@ -507,16 +512,9 @@ set_insert_clean(setentry *table, size_t mask, PyObject *key, Py_hash_t hash)
             if (entry->key != NULL && entry->key != dummy) {
                 probes += set_insert_clean(newtable, newmask, entry->key, entry->hash);
             }
-            if (probes > (1 << 16)) {
-                probes = 0;
-                if (wvm_must_stop()) {
-                    so->table = oldtable;
-                    so->mask = oldmask;
-                    PyMem_Free(newtable);
-                    wvm_interrupted();
-                    return -1;
-                }
-            }
+"""
+            + _STOP_A_GROWING_SET
+            + """\
         }
         so->fill = so->used;
 """,

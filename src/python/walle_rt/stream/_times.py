@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import SupportsIndex
 
 from ..errors import ArgumentError
@@ -12,7 +12,7 @@ Time = SupportsIndex | datetime
 
 # What the log and the matcher can add and subtract without overflow.
 _MOST = 1 << 60
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)  # noqa: UP017 - mypy's stubs of 3.10 lack datetime.UTC
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def micros(ts: Time, where: str) -> int:
@@ -20,7 +20,7 @@ def micros(ts: Time, where: str) -> int:
     if isinstance(ts, datetime):
         if ts.utcoffset() is None:
             raise _refused(f"a datetime without time zone: {ts.isoformat()}", where)
-        return (ts - _EPOCH) // timedelta(microseconds=1)
+        return (ts - EPOCH) // timedelta(microseconds=1)
     try:
         out = operator.index(ts)
     except TypeError:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ..errors import ArgumentError
+from ._times import EPOCH
 
 # What logs of phones may hold, and as long as a device lives; a day's step finds each change, since no zone
 # changes twice within one.
@@ -38,10 +39,7 @@ def offset_changes(zone: str) -> list[tuple[int, int]]:
         if _offset(at + _STEP, local) != found[-1][1]:
             found.append(_change(at, at + _STEP, local))
         at += _STEP
-    return [(_microseconds(at - _EPOCH), _microseconds(offset)) for at, offset in found]
-
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+    return [(_microseconds(at - EPOCH), _microseconds(offset)) for at, offset in found]
 
 
 def _microseconds(span: timedelta) -> int:
