@@ -58,9 +58,10 @@ ROOMS: dict[str, Room] = {
     "stream/match": Room(8.2, ("stream/trigger",)),
     "stream/operators": Room(8.2, ("stream/trigger",)),
     "stream/egress": Room(8.3, ("stream/operators",)),
+    "stream/processor": Room(8.4, ("stream/match",)),
     "link": Room(8, ("store",)),
     "container": Room(
-        9, ("train", "array", "audio", "vision", "vm", "stream/match", "stream/egress", "link")
+        9, ("train", "array", "audio", "vision", "vm", "stream/processor", "stream/egress", "link")
     ),
     "capi": Room(10, ("container", "runtime")),
     "pybind": Room(10, ("container", "runtime")),
