@@ -5,12 +5,17 @@
 // size than the feature's schema says, a label above the policy's, too few events behind a row, a spent byte
 // or send budget. Labels and events behind a row are the graph's (stream/operators/traced_batch.h), never the
 // caller's. Budgets count per UTC day; they, consents and the newest policies outlive the process and damage
-// to any one file (stream/egress/egress_ledger.h). One thread.
+// to any one file (stream/egress/egress_ledger.h).
+//
+// A send is permit(), which checks it and sets its budget aside, and then apply(), which writes it down; or
+// whoever owns a redo journal writes permits into it and calls redo() (container/device/commits.h). Permits
+// that wait count as spent for every other. Thread-safe.
 #pragma once
 
 #include <functional>
 
 #include "stream/egress/egress_ledger.h"
+#include "stream/egress/permit.h"
 #include "stream/operators/traced_batch.h"
 
 namespace walle::stream {
@@ -60,11 +65,24 @@ class EgressGate {
   // names the column and its path.
   Status check_columns(const std::string& task, const std::string& feature,
                        const std::vector<Column>& columns) const;
-  // Checks `batch`, records it, and returns its bytes to send.
+  // Checks `batch` and packs it. Its budget is set aside until the permit is applied or let go.
+  Result<Permit> permit(const std::string& task, const std::string& feature, const TracedBatch& batch);
+  // Writes the send down; durable when it returns.
+  Status apply(const Permit& permit);
+  // Both: the bytes to send.
   Result<std::string> send(const std::string& task, const std::string& feature, const TracedBatch& batch);
   std::vector<LedgerEntry> ledger() const { return ledger_->entries(); }
   LedgerReport report() const { return ledger_->report(); }
   Status acknowledge_loss() { return ledger_->acknowledge_loss(env_.wall_us()); }
+
+  // For the owner of a redo journal. Frame `number` holds this send; nothing where the ledger's files have
+  // it. What was set aside for it is spent from here on.
+  void redo(uint64_t number, const Permit& permit);
+  // All sends of redo() and `number`, durably in the ledger.
+  Status checkpoint(uint64_t number);
+  uint64_t applied() const;
+  // The journal's newest frames are gone: what they spent is not known, and today's budgets count as spent.
+  Status close_today();
 
  private:
   EgressGate(Env& env, std::unique_ptr<EgressLedger> ledger) : env_(env), ledger_(std::move(ledger)) {}
