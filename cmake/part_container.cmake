@@ -1,2 +1,2 @@
 # The compute container (docs/concepts/house.md): what a task is, and what runs it.
-walle_room(container USES vm stream/match stream/egress SCHEMAS task)
+walle_room(container USES vm stream/processor stream/egress SCHEMAS task)

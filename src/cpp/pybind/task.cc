@@ -23,7 +23,7 @@ namespace {
 using GivenPhase = std::pair<uint32_t, uint32_t>;          // wall, cpu
 using GivenTrigger = std::pair<std::string, std::string>;  // name, text
 using GivenColumn = std::pair<std::string, int>;           // name, type
-using GivenTable = std::tuple<std::string, std::vector<GivenColumn>, uint64_t, int64_t>;
+using GivenTable = std::tuple<std::string, std::vector<GivenColumn>, int64_t, int64_t>;
 using GivenFeatureField = std::tuple<std::string, int, uint32_t, int>;  // name, type, max size, highest
 // name, fields, bytes and sends a day, minimum events, consent, expiry, graph
 using GivenFeature = std::tuple<std::string, std::vector<GivenFeatureField>, int64_t, int64_t, int64_t,
@@ -43,12 +43,12 @@ PhaseLimits phase_of(const py::dict& given, const char* key) {
   return {.wall_ms = wall, .cpu_ms = cpu};
 }
 
-std::vector<TableDecl> tables_of(const std::vector<GivenTable>& given) {
-  std::vector<TableDecl> out;
+std::vector<store::TableDecl> tables_of(const std::vector<GivenTable>& given) {
+  std::vector<store::TableDecl> out;
   for (const auto& [name, columns, bytes, age] : given) {
     out.push_back({.name = name, .columns = {}, .max_bytes = bytes, .max_age_us = age});
     for (const auto& [column, type] : columns)
-      out.back().columns.push_back({column, enum_of(type, ColumnType::bytes, "column type")});
+      out.back().columns.push_back({column, enum_of(type, store::CellType::bytes, "column type")});
   }
   return out;
 }
@@ -95,8 +95,8 @@ Manifest manifest_of(const py::dict& given) {
   for (const auto& [name, text] : given["triggers"].cast<std::vector<GivenTrigger>>())
     m.triggers.push_back({name, text});
   take(given, "queue", m.queue);
-  m.when_full = enum_of(given["when_full"].cast<int>(), QueuePolicy::drop_new, "queue policy");
-  take(given, "from_start", m.from_start);
+  m.when_full = enum_of(given["when_full"].cast<int>(), stream::WhenFull::drop_new, "queue policy");
+  m.past = enum_of(given["past"].cast<int>(), stream::Past::delivered, "past");
   take(given, "module", m.module);
   take(given, "main", m.main_function);
   take(given, "preprocess", m.preprocess);
@@ -128,9 +128,9 @@ int number(T value) {
 
 std::vector<GivenTable> given_tables(const Manifest& m) {
   std::vector<GivenTable> out;
-  for (const TableDecl& t : m.tables) {
+  for (const store::TableDecl& t : m.tables) {
     std::vector<GivenColumn> columns;
-    for (const ColumnDecl& c : t.columns) columns.emplace_back(c.name, number(c.type));
+    for (const store::ColumnDecl& c : t.columns) columns.emplace_back(c.name, number(c.type));
     out.emplace_back(t.name, columns, t.max_bytes, t.max_age_us);
   }
   return out;
@@ -161,7 +161,7 @@ std::vector<GivenEvent> given_events(const Manifest& m) {
 py::dict dict_of(const Manifest& m) {
   const auto phase = [](const PhaseLimits& p) { return GivenPhase(p.wall_ms, p.cpu_ms); };
   std::vector<GivenTrigger> triggers;
-  for (const TriggerDecl& t : m.triggers) triggers.emplace_back(t.name, t.text);
+  for (const stream::TriggerText& t : m.triggers) triggers.emplace_back(t.name, t.text);
   py::dict out;
   out["name"] = m.name;
   out["version"] = m.version;
@@ -170,7 +170,7 @@ py::dict dict_of(const Manifest& m) {
   out["triggers"] = triggers;
   out["queue"] = m.queue;
   out["when_full"] = number(m.when_full);
-  out["from_start"] = m.from_start;
+  out["past"] = number(m.past);
   out["module"] = m.module;
   out["main"] = m.main_function;
   out["preprocess"] = m.preprocess;

@@ -44,15 +44,17 @@ Status distinct(const std::string& what, const std::vector<T>& all, NameOf name_
 
 Status check_triggers(const Manifest& m) {
   WALLE_TRY(within("number of triggers", m.triggers.size(), 1, kMaxTaskTriggers));
-  for (const TriggerDecl& t : m.triggers) {
+  for (const stream::TriggerText& t : m.triggers) {
     WALLE_TRY(check_name("trigger", t.name));
     if (auto spec = stream::parse_trigger(t.text); !spec.ok())
       return std::move(spec.take_error().within("trigger '" + t.name + "' of task '" + m.name + "'"));
   }
-  WALLE_TRY(distinct("trigger", m.triggers, [](const TriggerDecl& t) -> std::string_view { return t.name; }));
-  WALLE_TRY(within("queue", m.queue, 1, kMaxTaskQueue));
-  return within("queue policy", static_cast<uint64_t>(m.when_full), 0,
-                static_cast<uint64_t>(QueuePolicy::drop_new));
+  WALLE_TRY(distinct("trigger", m.triggers,
+                     [](const stream::TriggerText& t) -> std::string_view { return t.name; }));
+  WALLE_TRY(within("queue", m.queue, 1, stream::kMaxQueue));
+  WALLE_TRY(within("queue policy", static_cast<uint64_t>(m.when_full), 0,
+                   static_cast<uint64_t>(stream::WhenFull::drop_new)));
+  return within("past", static_cast<uint64_t>(m.past), 0, static_cast<uint64_t>(stream::Past::delivered));
 }
 
 Status check_function(const std::string& what, const std::string& name, bool dotted = false) {
@@ -108,22 +110,25 @@ Status check_names(const std::string& what, const std::vector<std::string>& name
   return distinct(what, names, [](const std::string& n) -> std::string_view { return n; });
 }
 
-Status check_tables(const std::vector<TableDecl>& tables) {
+Status check_tables(const std::vector<store::TableDecl>& tables) {
   WALLE_TRY(within("number of result tables", tables.size(), 0, kMaxTaskTables));
-  for (const TableDecl& t : tables) {
+  for (const store::TableDecl& t : tables) {
     WALLE_TRY(check_name("result table", t.name));
-    WALLE_TRY(within("columns of table " + t.name, t.columns.size(), 1, kMaxTableColumns));
-    for (const ColumnDecl& c : t.columns) {
-      if (!valid_identifier(c.name, false) || c.name.size() > kMaxTaskName)
+    WALLE_TRY(within("columns of table " + t.name, t.columns.size(), 1, store::kMaxTableColumns));
+    for (const store::ColumnDecl& c : t.columns) {
+      if (!valid_identifier(c.name, false) || c.name.size() > store::kMaxColumnName)
         return wrong("column '" + shown_name(c.name) + "' of table '" + t.name + "'", "a plain name");
       WALLE_TRY(within("type of column " + c.name, static_cast<uint64_t>(c.type), 0,
-                       static_cast<uint64_t>(ColumnType::bytes)));
+                       static_cast<uint64_t>(store::CellType::bytes)));
     }
-    WALLE_TRY(distinct("column", t.columns, [](const ColumnDecl& c) -> std::string_view { return c.name; }));
-    WALLE_TRY(within("max_bytes of table " + t.name, t.max_bytes, 4096, kMaxTaskBytes));
+    WALLE_TRY(
+        distinct("column", t.columns, [](const store::ColumnDecl& c) -> std::string_view { return c.name; }));
+    WALLE_TRY(
+        within("max_bytes of table " + t.name, static_cast<uint64_t>(t.max_bytes), 4096, kMaxTaskBytes));
     if (t.max_age_us < 0) return wrong("a negative max_age of table '" + t.name + "'", "at least 0");
   }
-  return distinct("result table", tables, [](const TableDecl& t) -> std::string_view { return t.name; });
+  return distinct("result table", tables,
+                  [](const store::TableDecl& t) -> std::string_view { return t.name; });
 }
 
 Status check_features(const Manifest& m) {
@@ -133,9 +138,9 @@ Status check_features(const Manifest& m) {
     WALLE_TRY(check_name("egress feature", p.feature));
     if (p.task != m.name)
       return wrong("feature '" + p.feature + "' of task '" + shown_name(p.task) + "'", "this task's own");
-    WALLE_TRY(within("fields of feature " + p.feature, p.fields.size(), 1, kMaxTableColumns));
+    WALLE_TRY(within("fields of feature " + p.feature, p.fields.size(), 1, store::kMaxTableColumns));
     for (const stream::FeatureField& field : p.fields)
-      if (field.name.empty() || field.name.size() > kMaxTaskName ||
+      if (field.name.empty() || field.name.size() > store::kMaxColumnName ||
           field.type > stream::FeatureType::vector || field.highest > stream::Sensitivity::secret)
         return wrong("field '" + shown_name(field.name) + "' of feature '" + p.feature + "'",
                      "a name of at most 64 bytes, a known type and sensitivity");
@@ -168,7 +173,7 @@ Status verify_manifest(const Manifest& m) {
   WALLE_TRY(check_name("task", m.name));
   if (!valid_version(m.version))
     return wrong("version '" + shown_name(m.version) + "'", "a semantic version, as 1.0.0");
-  if (m.vm.size() > kMaxTaskName ||
+  if (m.vm.size() > store::kMaxColumnName ||
       !std::all_of(m.vm.begin(), m.vm.end(), [](char c) { return c == '.' || (c >= '0' && c <= '9'); }))
     return wrong("vm '" + shown_name(m.vm) + "'", "a version of Python, as 3.13");
   WALLE_TRY(check_triggers(m));

@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "base/status.h"
+#include "store/table_decl.h"
 #include "stream/egress/egress.h"
 #include "stream/event/catalog.h"
+#include "stream/processor/task_firing.h"
 
 namespace walle::container {
 
@@ -24,40 +26,17 @@ inline constexpr std::string_view kManifestName = ".walle/manifest";
 inline constexpr size_t kMaxManifestBytes = size_t{1} << 20;
 inline constexpr size_t kMaxTaskTriggers = 64;
 inline constexpr size_t kMaxTaskTables = 16;
-inline constexpr size_t kMaxTableColumns = 64;
 inline constexpr size_t kMaxTaskFeatures = 32;
 inline constexpr size_t kMaxTaskFacts = 16;
-inline constexpr size_t kMaxTaskNames = 256;       // imports, host calls, events, pages: of each
-inline constexpr size_t kMaxTaskName = 64;         // bytes of the task's and a table's name
-inline constexpr uint32_t kMaxTaskQueue = 65'536;  // waiting firings
+inline constexpr size_t kMaxTaskNames = 256;  // imports, host calls, events, pages: of each
 inline constexpr uint32_t kMaxPhaseMs = 600'000;
 inline constexpr uint64_t kMaxTaskBytes = uint64_t{1} << 34;  // of heap, log, state or a table
 inline constexpr uint8_t kHighestPriority = 9;
 inline constexpr uint32_t kMaxBreaker = 1000;
 
-struct TriggerDecl {
-  std::string name, text;
-};
-
-// What happens to a firing for which the task's queue has no room.
-enum class QueuePolicy : uint8_t { coalesce, drop_oldest, drop_new };
-enum class ColumnType : uint8_t { i64, f64, boolean, text, bytes };
-
 struct PhaseLimits {
   uint32_t wall_ms = 1000;
   uint32_t cpu_ms = 0;  // 0: no limit of its own
-};
-
-struct ColumnDecl {
-  std::string name;
-  ColumnType type = ColumnType::i64;
-};
-
-struct TableDecl {
-  std::string name;
-  std::vector<ColumnDecl> columns;
-  uint64_t max_bytes = uint64_t{1} << 20;
-  int64_t max_age_us = 0;  // 0: rows do not grow too old
 };
 
 struct EgressFeature {
@@ -70,10 +49,10 @@ struct Manifest {
   std::string vm;             // "3.13"; empty: whichever the bundle was compiled for
   uint8_t priority = 5;       // 0 to kHighestPriority, which runs first
 
-  std::vector<TriggerDecl> triggers;  // names differ; a firing's index is the position here
+  std::vector<stream::TriggerText> triggers;  // names differ; a firing's index is the position here
   uint32_t queue = 256;
-  QueuePolicy when_full = QueuePolicy::coalesce;
-  bool from_start = false;  // events from before the installation count, too
+  stream::WhenFull when_full = stream::WhenFull::coalesce;
+  stream::Past past = stream::Past::ignored;  // what events from before the installation give
 
   // Either main_function(event), or preprocess(event) -> execute(inputs) -> postprocess(outputs), of which
   // execute is there: a function, or a resource that the engine runs. Functions live in `module`.
@@ -90,7 +69,7 @@ struct Manifest {
   std::vector<std::string> imports;           // top-level modules; no other
   std::vector<std::string> host_calls;        // "walle.kv.get" or "walle.kv"; no other
 
-  std::vector<TableDecl> tables;
+  std::vector<store::TableDecl> tables;
   std::vector<EgressFeature> features;
   std::vector<std::string> requires_facts;  // execute waits until all of them hold
   uint32_t breaker = 5;                     // failures in a row until the task is set aside

@@ -56,11 +56,12 @@ PhaseLimits read_phase(const TaskPhase* in) {
   return in ? PhaseLimits{.wall_ms = in->wall_ms(), .cpu_ms = in->cpu_ms()} : PhaseLimits{};
 }
 
-TableDecl read_table(Reader& r, const TaskTable& in) {
+store::TableDecl read_table(Reader& r, const TaskTable& in) {
   return {.name = r.text(in.name()),
           .columns = r.each(in.columns(),
                             [&](const TaskColumn& c) {
-                              return ColumnDecl{r.text(c.name()), static_cast<ColumnType>(c.type())};
+                              return store::ColumnDecl{r.text(c.name()),
+                                                       static_cast<store::CellType>(c.type())};
                             }),
           .max_bytes = in.max_bytes(),
           .max_age_us = in.max_age_us()};
@@ -102,11 +103,11 @@ Manifest read_values(Reader& r, const TaskManifest& in) {
   m.vm = r.text(in.vm());
   m.priority = in.priority();
   m.triggers = r.each(in.triggers(), [&](const TaskTrigger& t) {
-    return TriggerDecl{.name = r.text(t.name()), .text = r.text(t.text())};
+    return stream::TriggerText{.name = r.text(t.name()), .text = r.text(t.text())};
   });
   m.queue = in.queue();
-  m.when_full = static_cast<QueuePolicy>(in.when_full());
-  m.from_start = in.from_start();
+  m.when_full = static_cast<stream::WhenFull>(in.when_full());
+  m.past = static_cast<stream::Past>(in.past());
   m.module = r.text(in.module_());
   m.main_function = r.text(in.main());
   m.preprocess = r.text(in.preprocess());
@@ -138,10 +139,10 @@ std::unique_ptr<TaskPhaseT> phase(const PhaseLimits& limits) {
   return out;
 }
 
-std::unique_ptr<TaskTableT> table(const TableDecl& decl) {
+std::unique_ptr<TaskTableT> table(const store::TableDecl& decl) {
   auto out = std::make_unique<TaskTableT>();
   out->name = decl.name;
-  for (const ColumnDecl& c : decl.columns) {
+  for (const store::ColumnDecl& c : decl.columns) {
     out->columns.push_back(std::make_unique<TaskColumnT>());
     out->columns.back()->name = c.name;
     out->columns.back()->type = static_cast<uint8_t>(c.type);
@@ -192,14 +193,14 @@ TaskManifestT values_of(const Manifest& m) {
   out.task_version = m.version;
   out.vm = m.vm;
   out.priority = m.priority;
-  for (const TriggerDecl& t : m.triggers) {
+  for (const stream::TriggerText& t : m.triggers) {
     out.triggers.push_back(std::make_unique<TaskTriggerT>());
     out.triggers.back()->name = t.name;
     out.triggers.back()->text = t.text;
   }
   out.queue = m.queue;
   out.when_full = static_cast<uint8_t>(m.when_full);
-  out.from_start = m.from_start;
+  out.past = static_cast<uint8_t>(m.past);
   out.module_ = m.module;
   out.main = m.main_function;
   out.preprocess = m.preprocess;
@@ -214,7 +215,7 @@ TaskManifestT values_of(const Manifest& m) {
   out.state_bytes = m.state_bytes;
   out.imports = m.imports;
   out.host_calls = m.host_calls;
-  for (const TableDecl& t : m.tables) out.tables.push_back(table(t));
+  for (const store::TableDecl& t : m.tables) out.tables.push_back(table(t));
   for (const EgressFeature& f : m.features) out.features.push_back(feature(f));
   out.requires_ = m.requires_facts;
   out.breaker = m.breaker;
