@@ -42,9 +42,8 @@ Status DeviceCore::open_rooms() {
   WALLE_ASSIGN(pool_, vm::Pool::create(vm_, std::move(pool)));
   const std::string kv_dir = dir_ + "/kv";
   WALLE_TRY(env_.make_dirs(kv_dir));
-  rooms.reset(
-      new TaskRooms{env_, options_, kv_dir, *pool_, *processor, *commits, facts,
-                    [this](const std::string& task, const std::string& why) { set_aside(task, why); }});
+  rooms = std::make_unique<TaskRooms>(env_, options_, kv_dir, *pool_, *processor, *commits, facts);
+  rooms->set_aside = [this](const std::string& task, const std::string& why) { set_aside(task, why); };
   turns_.reserve(stream::kMaxTasks);
   return {};
 }

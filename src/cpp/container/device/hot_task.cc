@@ -4,7 +4,6 @@
 #include "container/device/clock.h"
 #include "container/host/slots.h"
 #include "container/host/task_state.h"
-#include "vm/convert.h"
 
 namespace walle::container {
 

@@ -13,6 +13,7 @@
 #include "container/device/seat.h"
 #include "container/device/task_rooms.h"
 #include "container/task/task_version.h"
+#include "vm/convert.h"
 #include "vm/isolate.h"
 
 namespace walle::container {

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/status.h"
 #include "store/table_row.h"
 #include "vm/abi.h"
 
