@@ -90,6 +90,8 @@ class Matcher {
   FiringQueue& queue() { return queue_; }
   MatcherStats stats() const;
   TriggerStats stats_of(uint16_t id) const;
+  // No event has come, nor any time, and there are periods that would count from it.
+  bool awaits_clock() const { return !started_ && !now_ && periodic_triggers_ > 0; }
   uint64_t states() const { return states_; }
   int64_t last_ts() const { return started_ ? last_ts_ : INT64_MIN; }  // of the newest event
   size_t trigger_count() const { return live_triggers_; }
@@ -148,10 +150,13 @@ class Matcher {
   struct Timer {
     int64_t deadline;
     uint32_t order;  // of adding
-    uint16_t trigger;
+    uint32_t
+        tie;  // of several keys with one deadline: from the key, since rows are other ones after a restart
     uint32_t partition;  // kNoPartition for a timer trigger
+    uint16_t trigger;
     friend bool operator>(const Timer& a, const Timer& b) {
-      return std::tie(a.deadline, a.order, a.partition) > std::tie(b.deadline, b.order, b.partition);
+      return std::tie(a.deadline, a.order, a.tie, a.partition) >
+             std::tie(b.deadline, b.order, b.tie, b.partition);
     }
   };
   struct Absence {
@@ -209,11 +214,14 @@ class Matcher {
   void note_firing(Extra& x, int64_t ts, const LimitKeys& keys);
   bool passes(uint16_t id, int64_t ts, const LimitKeys& keys);
   void give(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts, const Partition* p);
+  uint64_t key_of(const Done& d) const;
   void give_done(const Event& e);
   void count_ends(const CompiledTrigger& t, int change);
   void fire_due(int64_t before);
   void fire_timer(const Timer& t, int64_t before);
   void push_timer(const Timer& t);
+  void start_period(uint16_t id, int64_t deadline);
+  void wait_for(const Partition& p, uint32_t number, uint16_t trigger, int64_t deadline);
   void drop_timers(uint16_t trigger);
   void rewind_idle();
   int64_t next_period(const Extra& x, int64_t after) const;
