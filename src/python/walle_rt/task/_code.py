@@ -1,4 +1,4 @@
-"""A task's Python files against what its task.toml says: functions that exist, imports and host calls that are
+"""A task's Python files against its task.toml: functions that exist, imports and host calls that are
 declared.
 """
 
@@ -17,7 +17,9 @@ _NOT_IMPORTED = {"__future__", "walle"}
 _PHASES = ("main", "preprocess", "execute", "postprocess")
 
 
-def check_code(reader: Reader, spec: TaskSpec, sources: Sources, library: list[str], calls: list[str]) -> None:
+def check_code(
+    reader: Reader, spec: TaskSpec, sources: Sources, library: list[str], calls: list[str]
+) -> None:
     """Add what is wrong to the reader's mistakes. ``library``: modules of the VM, none if it is not there."""
     trees = dict(_parsed(reader, sources))
     _check_functions(reader, spec, sources, trees)
@@ -37,7 +39,9 @@ def _parsed(reader: Reader, sources: Sources) -> Iterator[tuple[str, ast.Module]
         except (SyntaxError, ValueError, RecursionError) as error:
             line = getattr(error, "lineno", None) or 1
             what = getattr(error, "msg", None) or str(error)
-            reader.mistakes.append(Mistake(file, line, f"a syntax error: {what}", "Python 3.13", "correct the line"))
+            reader.mistakes.append(
+                Mistake(file, line, f"a syntax error: {what}", "Python 3.13", "correct the line")
+            )
 
 
 def _check_functions(reader: Reader, spec: TaskSpec, sources: Sources, trees: dict[str, ast.Module]) -> None:
@@ -45,7 +49,9 @@ def _check_functions(reader: Reader, spec: TaskSpec, sources: Sources, trees: di
         modules = sorted(sources.modules)
         expected = "one of " + ", ".join(modules) if modules else "a .py file"
         where = ("entry", "module")
-        reader.wrong(where, f"no module '{spec.module}'", expected, one_of(spec.module, modules, "add the file"))
+        reader.wrong(
+            where, f"no module '{spec.module}'", expected, one_of(spec.module, modules, "add the file")
+        )
         return
     if spec.module not in trees:
         return
@@ -59,11 +65,15 @@ def _check_functions(reader: Reader, spec: TaskSpec, sources: Sources, trees: di
         if name not in functions:
             expected = "one of " + ", ".join(functions) if functions else "a function"
             hint = one_of(name, functions, f"write def {name}(...) in {file}")
-            reader.wrong(("entry", phase), f"{phase} = '{name}', which {file} does not define", expected, hint)
+            reader.wrong(
+                ("entry", phase), f"{phase} = '{name}', which {file} does not define", expected, hint
+            )
         elif (why := _uncallable(functions[name])) is not None:
             next_step = f"write def {name}({'event' if phase in ('main', 'preprocess') else 'inputs'}):"
             line = functions[name].lineno
-            reader.mistakes.append(Mistake(file, line, f"{name}() {why}", "a function of one argument", next_step))
+            reader.mistakes.append(
+                Mistake(file, line, f"{name}() {why}", "a function of one argument", next_step)
+            )
 
 
 def _bound(node: ast.stmt) -> Iterator[str]:
@@ -76,7 +86,12 @@ def _bound(node: ast.stmt) -> Iterator[str]:
     elif isinstance(node, ast.ClassDef):
         yield node.name
     elif isinstance(node, ast.If | ast.Try):
-        yield from (name for inner in ast.iter_child_nodes(node) if isinstance(inner, ast.stmt) for name in _bound(inner))
+        yield from (
+            name
+            for inner in ast.iter_child_nodes(node)
+            if isinstance(inner, ast.stmt)
+            for name in _bound(inner)
+        )
 
 
 def _uncallable(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
@@ -110,10 +125,14 @@ def _check_imports(
                 continue
             if library and top not in {each.partition(".")[0] for each in library}:
                 hint = one_of(top, library, "walle task vm lists what there is")
-                reader.mistakes.append(Mistake(file, node.lineno, f"import of '{top}'", "a module of the VM", hint))
+                reader.mistakes.append(
+                    Mistake(file, node.lineno, f"import of '{top}'", "a module of the VM", hint)
+                )
                 continue
             expected = "a module that capabilities.imports of task.toml names"
-            reader.mistakes.append(Mistake(file, node.lineno, f"import of '{top}'", expected, f'add "{top}" there'))
+            reader.mistakes.append(
+                Mistake(file, node.lineno, f"import of '{top}'", expected, f'add "{top}" there')
+            )
 
 
 def _check_calls(reader: Reader, spec: TaskSpec, file: str, tree: ast.Module, calls: list[str]) -> set[str]:
@@ -136,7 +155,9 @@ def _check_calls(reader: Reader, spec: TaskSpec, file: str, tree: ast.Module, ca
         if missing and name not in told:
             told.add(name)
             expected = "a host call that capabilities.host_calls of task.toml names"
-            reader.mistakes.append(Mistake(file, node.lineno, f"use of {name}", expected, f'add "{module}" there'))
+            reader.mistakes.append(
+                Mistake(file, node.lineno, f"use of {name}", expected, f'add "{module}" there')
+            )
     return used
 
 
@@ -171,7 +192,9 @@ def _check_capabilities(
     for name in spec.imports if library else ():
         if name not in tops:
             hint = one_of(name, tops, "walle task vm lists what there is")
-            reader.wrong(("capabilities", "imports"), f"import '{name}'", "a module of the VM's library", hint)
+            reader.wrong(
+                ("capabilities", "imports"), f"import '{name}'", "a module of the VM's library", hint
+            )
     for name in spec.host_calls:
         where = ("capabilities", "host_calls")
         if name not in modules and name not in calls:
@@ -179,4 +202,10 @@ def _check_capabilities(
             hint = f"did you mean '{near}'?" if near else "walle task vm lists what there is"
             reader.wrong(where, f"host call '{name}'", "one of " + ", ".join(sorted(modules)), hint)
         elif used is not None and not any(m == name or name.startswith(m + ".") for m in used):
-            reader.wrong(where, f"host call '{name}', which no file uses", "calls that are used", "remove it", error=False)
+            reader.wrong(
+                where,
+                f"host call '{name}', which no file uses",
+                "calls that are used",
+                "remove it",
+                error=False,
+            )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from typing import Any
@@ -58,10 +57,7 @@ class Reader:
         known = ", ".join(schema.keys)
         what = f"key '{name}' in [{'.'.join(path)}]" if path else f"table [{name}]"
         elsewhere = [f"[{table}]" for table in _tables_with(name)] if path else []
-        near = difflib.get_close_matches(name, list(schema.keys), 1, 0.5)
-        hint = f"did you mean '{near[0]}'?" if near else "remove it"
-        if not near and elsewhere:
-            hint = f"move it to {elsewhere[0]}"
+        hint = f"move it to {elsewhere[0]}" if elsewhere else one_of(name, schema.keys, "remove it")
         self.wrong((*path, name), what, f"one of {known}", hint)
 
     def _entry(self, path: Path, given: dict[str, Any], name: str, schema: Key | Table | Named) -> Any:
@@ -69,8 +65,16 @@ class Reader:
             return self._key(path, given, name, schema)
         if name not in given:
             if schema.required:
-                self.wrong(path[:-1], f"no [{'.'.join(path)}]", schema.doc.rstrip("."), f"add [{'.'.join(path)}]")
-            return {} if isinstance(schema, Named) else self._table(path, {}, schema) if not schema.required else {}
+                self.wrong(
+                    path[:-1], f"no [{'.'.join(path)}]", schema.doc.rstrip("."), f"add [{'.'.join(path)}]"
+                )
+            return (
+                {}
+                if isinstance(schema, Named)
+                else self._table(path, {}, schema)
+                if not schema.required
+                else {}
+            )
         if isinstance(schema, Table):
             return self._table(path, given[name], schema)
         return self._names(path, given[name], schema)
@@ -99,7 +103,10 @@ class Reader:
             what = f"{len(given)} entries" if isinstance(given, dict) else _shown(given)
             least = 1 if schema.required else 0
             self.wrong(
-                path, f"[{'.'.join(path)}] of {what}", f"a table of {least} to {schema.most} entries", schema.doc
+                path,
+                f"[{'.'.join(path)}] of {what}",
+                f"a table of {least} to {schema.most} entries",
+                schema.doc,
             )
             return {}
         out = {}
@@ -107,18 +114,26 @@ class Reader:
             try:
                 schema.name.read(name)
             except Refused:
-                self.wrong((*path, name), f"name '{name[:_SHOWN]}'", schema.name.expected, "choose another name")
+                self.wrong(
+                    (*path, name), f"name '{name[:_SHOWN]}'", schema.name.expected, "choose another name"
+                )
                 continue
             inner = (*path, name)
             entry = schema.value
-            out[name] = self._value(inner, value, entry) if isinstance(entry, Key) else self._table(inner, value, entry)
+            out[name] = (
+                self._value(inner, value, entry)
+                if isinstance(entry, Key)
+                else self._table(inner, value, entry)
+            )
         return out
 
 
 def read_text(data: bytes) -> tuple[str, list[Mistake]]:
     """The text of a file, or why it is none."""
     if len(data) > _MAX_BYTES:
-        return "", [Mistake(FILE, 0, f"a file of {len(data)} bytes", "at most 1 MiB", "keep data in resources")]
+        return "", [
+            Mistake(FILE, 0, f"a file of {len(data)} bytes", "at most 1 MiB", "keep data in resources")
+        ]
     try:
         return data.decode("utf-8"), []
     except UnicodeDecodeError as error:

@@ -76,23 +76,29 @@ _TASK = Table(
         "priority": Key(k.whole(0, 9), "which task goes first where several wait: 9 before 0", 5, "5"),
         "requires": Key(
             k.listing(k.IDENTIFIER, "facts", 16),
-            "facts of the device that `execute` (or `main`) waits for, such as `charging`; the application sets them",
+            "facts of the device that `execute` (or `main`) waits for, such as `charging`; "
+            "the application sets them",
             [],
             "none",
         ),
         "breaker": Key(
-            k.whole(1, 1000), "failures in a row after which the task is set aside until it is replaced", 5, "5"
+            k.whole(1, 1000),
+            "failures in a row after which the task is set aside until it is replaced",
+            5,
+            "5",
         ),
     },
     required=True,
 )
 
 _ENTRY = Table(
-    "What runs when a trigger fires: either `main(event)`, or `execute`, with `preprocess(event)` in front of it "
-    "and `postprocess(outputs)` behind it.",
+    "What runs when a trigger fires: either `main(event)`, or `execute`, with `preprocess(event)` in front "
+    "of it and `postprocess(outputs)` behind it.",
     {
         "module": Key(k.DOTTED, "where the functions are", "main", '"main"'),
-        "main": Key(k.IDENTIFIER, "the one function: called with the event, returns rows of results or None", ""),
+        "main": Key(
+            k.IDENTIFIER, "the one function: called with the event, returns rows of results or None", ""
+        ),
         "preprocess": Key(k.IDENTIFIER, "called with the event, returns the inputs of `execute`", ""),
         "execute": Key(
             k.FILE,
@@ -155,14 +161,17 @@ _EGRESS = Table(
 _RESULTS = Table(
     "One table of results, which the device keeps.",
     {
-        "columns": Named("Columns and their types.", k.IDENTIFIER, Key(COLUMN_TYPES, "type of the column"), True, 64),
+        "columns": Named(
+            "Columns and their types.", k.IDENTIFIER, Key(COLUMN_TYPES, "type of the column"), True, 64
+        ),
         "max_bytes": Key(k.size(4096, _BYTES), "beyond it the oldest rows go", 1 << 20, '"1M"'),
         "max_age": Key(k.DURATION, "older rows go", 0, "none goes for its age"),
     },
 )
 
 _EVENTS = Table(
-    "An event that the triggers or the code name: adopted into the device's catalogue when the task is installed.",
+    "An event that the triggers or the code name: adopted into the device's catalogue when the task is "
+    "installed.",
     {
         "kind": Key(
             KINDS, "what it means to sessions and pages", -1, "of the built-in event of its name, else custom"
@@ -200,8 +209,8 @@ ROOT = Table(
                 "size": Key(k.whole(1, 65536), "how many may wait", 256, "256"),
                 "when_full": Key(
                     k.choice("coalesce", "drop_oldest", "drop_new"),
-                    "what becomes of one more: it is folded into the newest of its trigger, or the oldest or itself "
-                    "goes; all are counted",
+                    "what becomes of one more: it is folded into the newest of its trigger, or the oldest "
+                    "or itself goes; all are counted",
                     0,
                     '"coalesce"',
                 ),
@@ -219,7 +228,10 @@ ROOT = Table(
             "What the code may reach; what is not named is refused.",
             {
                 "imports": Key(
-                    k.listing(k.IDENTIFIER, "modules"), "modules of the VM's library; `walle` always may", [], "none"
+                    k.listing(k.IDENTIFIER, "modules"),
+                    "modules of the VM's library; `walle` always may",
+                    [],
+                    "none",
                 ),
                 "host_calls": Key(
                     k.listing(k.DOTTED, "host calls"),

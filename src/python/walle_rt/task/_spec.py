@@ -146,7 +146,12 @@ def _manifest(spec: TaskSpec) -> dict[str, Any]:
         limits = spec.limits.get(phase, PhaseLimits())
         out[f"{phase}_limits"] = (limits.wall_ms, limits.cpu_ms)
     out["tables"] = [
-        (name, [(c, COLUMN_TYPES.index(kind)) for c, kind in table.columns.items()], table.max_bytes, table.max_age_us)
+        (
+            name,
+            [(c, COLUMN_TYPES.index(kind)) for c, kind in table.columns.items()],
+            table.max_bytes,
+            table.max_age_us,
+        )
         for name, table in spec.results.items()
     ]
     out["features"] = [

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ..errors import ArgumentError
-from ..stream import Catalog, EventKind, FeatureField, FeaturePolicy, FeatureType, FieldType, Sensitivity, Trigger
+from ..stream import (
+    Catalog,
+    EventKind,
+    FeatureField,
+    FeaturePolicy,
+    FeatureType,
+    FieldType,
+    Sensitivity,
+    Trigger,
+)
+from ._mistakes import one_of
 from ._read import Reader
 from ._schema import PHASES as SECTIONS
 from ._spec import COLUMN_TYPES, PAST, WHEN_FULL, EventDecl, PhaseLimits, ResultTable, TaskSpec
@@ -57,7 +68,9 @@ def _check_entry(reader: Reader, entry: dict[str, Any]) -> None:
     if not entry:
         return
     if entry["main"] and phases:
-        reader.wrong(("entry", phases[0]), f"'{phases[0]}' beside 'main'", "either main, or phases", "remove one")
+        reader.wrong(
+            ("entry", phases[0]), f"'{phases[0]}' beside 'main'", "either main, or phases", "remove one"
+        )
     elif not entry["main"] and not entry["execute"]:
         given = "an entry without 'main' and 'execute'"
         reader.wrong(("entry",), given, "one of both", 'add main = "main"')
@@ -73,7 +86,9 @@ def _limits(reader: Reader, main: bool) -> dict[str, PhaseLimits]:
     for phase in unused:
         if reader.lines.has(("limits", phase)):
             expected = "limits.main" if main else "limits.preprocess, limits.execute or limits.postprocess"
-            reader.wrong(("limits", phase), f"[limits.{phase}] of a task without {phase}", expected, "rename it")
+            reader.wrong(
+                ("limits", phase), f"[limits.{phase}] of a task without {phase}", expected, "rename it"
+            )
     return {phase: PhaseLimits(**given["main" if main else phase]) for phase in SECTIONS}
 
 
@@ -106,7 +121,8 @@ def _policy(name: str, given: dict[str, Any]) -> FeaturePolicy:
 def _event(name: str, given: dict[str, Any]) -> EventDecl:
     kind = EventKind(given["kind"]) if given["kind"] >= 0 else _BUILT_IN.get(name, EventKind.CUSTOM)
     fields = {
-        field: (FieldType(of["type"] or 0), Sensitivity(of["sensitivity"])) for field, of in given["fields"].items()
+        field: (FieldType(of["type"] or 0), Sensitivity(of["sensitivity"]))
+        for field, of in given["fields"].items()
     }
     return EventDecl(kind, fields)
 
@@ -126,12 +142,34 @@ def _triggers(reader: Reader, spec: TaskSpec) -> dict[str, str]:
                 trigger.compile(catalog)
         except ArgumentError as error:
             given = f"trigger '{name}': {error.given.partition(chr(10))[0]}"
-            reader.wrong(where, given, error.expected, f"{error.next_step} ({error.where.partition(chr(10))[0]})")
+            place = error.where.partition("\n")[0].rstrip(":")
+            hint = _near(error.given, spec) or error.next_step
+            reader.wrong(where, given, f"{error.expected} ({place})", hint)
             continue
         for finding in trigger.lint():
             expected = "a trigger that fires as it reads" if not finding.error else "a trigger that can fire"
-            reader.wrong(where, f"trigger '{name}': {finding.message}", expected, "see docs/reference/trigger-language.md", error=finding.error)
+            reader.wrong(
+                where,
+                f"trigger '{name}': {finding.message}",
+                expected,
+                "see docs/reference/trigger-language.md",
+                error=finding.error,
+            )
     return found
+
+
+def _near(given: str, spec: TaskSpec) -> str:
+    """What a trigger surely meant by a name that is not declared; "" where nothing is near."""
+    found = re.match(r"(event|field|page|state) '([^']*)'", given)
+    if found is None:
+        return ""
+    known = {
+        "event": [*_BUILT_IN, *spec.events],
+        "field": [field for event in spec.events.values() for field in event.fields],
+        "page": spec.pages,
+        "state": spec.states,
+    }[found[1]]
+    return one_of(found[2], known, "")
 
 
 def _catalog(reader: Reader, spec: TaskSpec) -> Catalog | None:
