@@ -70,8 +70,8 @@ class DeviceTest : public testing::Test {
   }
   // The same with a table `rows` of one column.
   static Manifest with_table(Manifest m) {
-    m.tables = {{.name = "rows",
-                 .columns = {{"item", store::CellType::i64}, {"text", store::CellType::text}}}};
+    m.tables = {
+        {.name = "rows", .columns = {{"item", store::CellType::i64}, {"text", store::CellType::text}}}};
     return m;
   }
 

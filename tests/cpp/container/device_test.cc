@@ -10,7 +10,8 @@
 namespace walle::container {
 namespace {
 
-const char* const kRow = "def main(event):\n    return {'item': event['fields']['item'], 'text': event['event']}\n";
+const char* const kRow =
+    "def main(event):\n    return {'item': event['fields']['item'], 'text': event['event']}\n";
 
 std::vector<int64_t> first(int64_t count) {
   std::vector<int64_t> out(static_cast<size_t>(count));

@@ -147,7 +147,7 @@ void DeviceCore::cool_down(int64_t longest_us, size_t most, uint64_t most_bytes)
     bytes -= std::min(bytes, runner->heap_bytes());
     --left;
     runner->cool();
-    turns_.done(*runner, 0, steady_us(), false);
+    turns_.release(*runner, steady_us(), false);
   }
 }
 

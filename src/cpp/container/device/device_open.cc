@@ -34,6 +34,7 @@ Status DeviceCore::open_rooms() {
   // First: the folder's lock, and what the processor asks for.
   WALLE_ASSIGN(commits, Commits::open(env_, dir_, options_.commits));
   options_.processor.settled = [this](std::string_view task) { return commits->settled(std::string(task)); };
+  options_.processor.sync_settled = [this] { return commits->sync(); };
   WALLE_ASSIGN(processor, stream::Processor::open(env_, dir_, options_.catalog, options_.processor));
   WALLE_ASSIGN(registry_, TaskRegistry::open(env_, dir_));
   vm::PoolOptions pool;

@@ -30,11 +30,4 @@ void FairQueue::charge(Member& member, int64_t us) {
   member.pass += std::max(kLeast, used * kScale / std::max<uint32_t>(member.weight, 1));
 }
 
-void FairQueue::erase(const Member& member) {
-  const auto found = std::find(heap_.begin(), heap_.end(), &member);
-  if (found == heap_.end()) return;
-  heap_.erase(found);
-  std::make_heap(heap_.begin(), heap_.end(), later);
-}
-
 }  // namespace walle::container

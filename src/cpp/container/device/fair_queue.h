@@ -34,8 +34,6 @@ class FairQueue {
   Member* pop();
   // What a member that was popped has used.
   static void charge(Member& member, int64_t us);
-  // Takes it out where it is in.
-  void erase(const Member& member);
   size_t size() const { return heap_.size(); }
 
  private:

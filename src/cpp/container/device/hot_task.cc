@@ -120,12 +120,11 @@ HotTask::End HotTask::run_model(const PhaseLimits& limits, Seat& seat) {
 
 vm::Value HotTask::take() const { return vm::incoming(*value_); }
 
-Status HotTask::resume(const vm::Value& value) {
+void HotTask::resume(const vm::Value& value) {
   resumed_from_ = value;
   resumed_ = std::make_unique<vm::BoundaryBuilder>();
   resumed_value_ = vm::visit(resumed_from_, *resumed_);
   value_ = &resumed_value_;
-  return {};
 }
 
 void HotTask::fail(const wvm_result& result, const PhaseLimits& limits) {

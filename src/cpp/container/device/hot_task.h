@@ -39,7 +39,7 @@ class HotTask {
   const wvm_value& value() const { return *value_; }
   // Takes the value out of the boundary, to be kept beyond this object's calls, and puts such a one in.
   vm::Value take() const;
-  Status resume(const vm::Value& value);
+  void resume(const vm::Value& value);
   // Lets go of all that belongs to one firing.
   void end();
 

@@ -149,7 +149,7 @@ TaskRunner::TurnEnd TaskRunner::run_firing(Seat& seat) {
   if (!work_.error) {
     Status warmed = warm();
     if (!warmed.ok()) return retry_later(warmed.error());
-    if (run_phases(seat) == HotTask::End::lost) return TurnEnd::lost;
+    if (begin() && run_phases(seat) == HotTask::End::lost) return TurnEnd::lost;
   }
   return finish();
 }
@@ -161,10 +161,11 @@ TaskRunner::TurnEnd TaskRunner::park_firing(Seat& seat) {
   work_.waited_us = steady_us() - woken_us;
   Status warmed = warm();
   if (!warmed.ok()) return retry_later(warmed.error());
-  switch (run_preprocess(seat)) {
-    case HotTask::End::lost: return TurnEnd::lost;
-    case HotTask::End::failed: break;
-    case HotTask::End::done: work_.between = hot_->take(); work_.preprocessed = true;
+  if (begin()) {
+    const HotTask::End end = run_preprocess(seat);
+    if (end == HotTask::End::lost) return TurnEnd::lost;
+    work_.preprocessed = end == HotTask::End::done;
+    if (work_.preprocessed) work_.between = hot_->take();
   }
   hot_->end();
   parked_.push_back(std::move(work_));

@@ -71,6 +71,7 @@ class TaskRunner final : public Turns::Member, public std::enable_shared_from_th
   TurnEnd retry_later(const Error& error);
   // task_runner_phases.cc
   Status warm();
+  bool begin();
   HotTask::End run_phases(Seat& seat);
   HotTask::End run_preprocess(Seat& seat);
   HotTask::End run_execute(Seat& seat);

@@ -13,7 +13,18 @@ Status TaskRunner::warm() {
     const std::lock_guard lock(lock_);
     ++info_.isolates;
   }
-  return work_.preprocessed ? hot_->resume(work_.between) : hot_->begin(work_.firing);
+  return {};
+}
+
+// An event that cannot be read is the firing's failure: it would never be otherwise.
+bool TaskRunner::begin() {
+  if (work_.preprocessed) {
+    hot_->resume(work_.between);
+    return true;
+  }
+  const Status begun = hot_->begin(work_.firing);
+  if (!begun.ok()) fail_phase(Phase::start, begun.error());
+  return begun.ok();
 }
 
 template <class Call>

@@ -59,19 +59,21 @@ bool Turns::claim(Member& member) {
   return true;
 }
 
+// Under the lock.
+void Turns::end_turn(Member& member, int64_t now_us, bool more) {
+  --running_;
+  const bool again = more || member.state == State::running_woken;
+  member.state = State::idle;
+  if (again) queue(member, now_us);
+}
+
 void Turns::done(Member& member, int64_t busy_us, int64_t now_us, bool more) {
   bool call = false;
   bool quiet = false;
   {
     const std::lock_guard lock(lock_);
     FairQueue::charge(member, busy_us);
-    --running_;
-    if (member.state != State::gone) {
-      const bool again = more || member.state == State::running_woken;
-      member.state = State::idle;
-      if (again) queue(member, now_us);
-    }
-    // The worker that calls takes the next one itself.
+    end_turn(member, now_us, more);
     call = queue_.size() > 1 && waiting_workers_ != 0;
     quiet = running_ == 0 && queue_.size() == 0;
   }
@@ -79,14 +81,14 @@ void Turns::done(Member& member, int64_t busy_us, int64_t now_us, bool more) {
   if (quiet) idle_.notify_all();
 }
 
-void Turns::drop(Member& member) {
+void Turns::release(Member& member, int64_t now_us, bool more) {
   bool quiet = false;
   {
     const std::lock_guard lock(lock_);
-    if (member.state == State::queued) queue_.erase(member);
-    member.state = State::gone;
+    end_turn(member, now_us, more);
     quiet = running_ == 0 && queue_.size() == 0;
   }
+  work_.notify_one();
   if (quiet) idle_.notify_all();
 }
 

@@ -15,7 +15,7 @@ namespace walle::container {
 
 class Turns {
  public:
-  enum class State : uint8_t { idle, queued, running, running_woken, gone };
+  enum class State : uint8_t { idle, queued, running, running_woken };
 
   // Part of whatever is run.
   struct Member : FairQueue::Member {
@@ -35,12 +35,13 @@ class Turns {
   void wake(Member& member, int64_t now_us);
   // The next one, for this worker alone until done(). nullptr: closed.
   std::shared_ptr<Member> next();
-  // A member that has nothing to do, for the caller alone until done(). False: it has, or is gone.
-  bool claim(Member& member);
-  // Its turn has taken so long; `more`: it has something left to do.
+  // A worker's turn has ended and has taken so long; `more`: the member has something left to do. The worker
+  // comes for the next one itself.
   void done(Member& member, int64_t busy_us, int64_t now_us, bool more);
-  // It is not given to anybody any more. A turn under way goes on.
-  void drop(Member& member);
+  // A member that has nothing to do, for the caller alone until release(). False: it has.
+  bool claim(Member& member);
+  // Of what was claimed, or belonged to a worker that is lost.
+  void release(Member& member, int64_t now_us, bool more);
   State state(const Member& member) const;
 
   // Until no member is queued or running. False: not by then.
@@ -51,6 +52,7 @@ class Turns {
 
  private:
   void queue(Member& member, int64_t now_us);
+  void end_turn(Member& member, int64_t now_us, bool more);
 
   mutable std::mutex lock_;
   std::condition_variable work_;  // for workers

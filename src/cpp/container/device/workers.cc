@@ -73,8 +73,7 @@ size_t Workers::keep_watch() {
   }
   for (const std::shared_ptr<TaskRunner>& runner : lost) {
     runner->lose_worker();
-    const int64_t now = steady_us();
-    turns_.done(*runner, 0, now, true);
+    turns_.release(*runner, steady_us(), true);
     if (!start_one()) base::log(base::LogLevel::warning, "a lost worker could not be replaced: no thread");
   }
   return lost.size();
