@@ -19,6 +19,7 @@ void bind_stream_catalog(py::module_& m);
 void bind_stream_log(py::module_& m);
 void bind_stream_triggers(py::module_& m);
 void bind_stream_trigger_set(py::module_& m);
+void bind_stream_processor(py::module_& m);
 void bind_stream_rows(py::module_& m);
 void bind_stream_operators(py::module_& m);
 void bind_stream_encode(py::module_& m);

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "base/trace.h"
 #include "container/device/device_core.h"
 #include "container/host/host_calls.h"
 

@@ -33,7 +33,7 @@ void Keeper::wake() {
 }
 
 void Keeper::run() {
-  base::trace_thread_name("device keeper");
+  base::name_trace_thread("device keeper");
   std::unique_lock lock(lock_);
   int quiet = 0;
   for (int tick = 1; !ended_; ++tick) {

@@ -1,7 +1,5 @@
 #include "container/device/task_result.h"
 
-#include "container/device/task_info.h"
-
 namespace walle::container {
 
 std::string_view phase_name(Phase phase) {
@@ -14,18 +12,6 @@ std::string_view phase_name(Phase phase) {
     case Phase::results: return "results";
   }
   return "start";
-}
-
-std::string_view task_status_name(TaskStatus status) {
-  switch (status) {
-    case TaskStatus::idle: return "idle";
-    case TaskStatus::queued: return "queued";
-    case TaskStatus::running: return "running";
-    case TaskStatus::waiting: return "waiting";
-    case TaskStatus::set_aside: return "set aside";
-    case TaskStatus::broken: return "broken";
-  }
-  return "idle";
 }
 
 std::string TaskError::text() const {

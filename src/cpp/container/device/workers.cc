@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/trace.h"
 #include "container/device/clock.h"
 #include "vm/thread.h"
 
@@ -42,6 +43,7 @@ bool Workers::start_one() {
 }
 
 void Workers::work(const std::shared_ptr<Place>& place) {
+  base::name_trace_thread("device worker");
   while (std::shared_ptr<Turns::Member> member = turns_.next()) {
     auto runner = std::static_pointer_cast<TaskRunner>(member);
     {

@@ -60,13 +60,12 @@ Matcher::Matcher(const Catalog& catalog, MatcherOptions options)
 Matcher::~Matcher() = default;
 
 uint64_t Matcher::next_key(int64_t ts) {
-  // From the first event on: 54 bits of microseconds last 570 years, those since 1970 would do as well but
-  // leave less.
-  if (!started_) base_ = ts;
+  // From a century before the first event on: 54 bits of microseconds last 570 years.
+  if (!started_ && !has_base_) base_ = std::max(ts - kBeforeUs, -kMaxTimeUs);
   started_ = true;
   // Time 1, number 0 is the first microsecond: a key is never 0. A microsecond with more than 1,024 events
   // runs over into the next one.
-  const uint64_t at = static_cast<uint64_t>(ts - base_ + 1) << kKeyShift;
+  const uint64_t at = static_cast<uint64_t>(std::max<int64_t>(ts - base_ + 1, 1)) << kKeyShift;
   return key_ = std::max(at, key_ + 1);
 }
 

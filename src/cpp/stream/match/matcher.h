@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <tuple>
 
 #include "stream/match/aggregate_trigger.h"
@@ -94,6 +95,9 @@ class Matcher {
   bool awaits_clock() const { return !started_ && !now_ && periodic_triggers_ > 0; }
   uint64_t states() const { return states_; }
   int64_t last_ts() const { return started_ ? last_ts_ : INT64_MIN; }  // of the newest event
+  uint64_t last_seq() const { return last_seq_; }
+  bool has_begun() const { return started_ || now_ != 0; }
+  int64_t now() const { return now_; }
   size_t trigger_count() const { return live_triggers_; }
   size_t node_count() const;
   size_t edge_count() const;
@@ -102,6 +106,15 @@ class Matcher {
   // The same when every scope has all its keys and every absence waits in each.
   size_t memory_bytes_at_most() const;
   std::vector<KeyPrice> key_prices() const;
+
+  // For triggers that are to count matches from before they were added: for_past() makes a matcher that gets
+  // them alone and steps the same events up to the newest one here; take_past() takes over what it holds for
+  // them. Nothing changes for other triggers. Error: the two have not come to one point.
+  struct PastTrigger {
+    uint16_t here = 0, past = 0;
+  };
+  std::unique_ptr<Matcher> for_past() const;
+  Status take_past(const Matcher& past, std::span<const PastTrigger> triggers);
 
   // The state of matching, without the triggers: restore() expects a matcher with the same triggers (in any
   // order) and returns how many entries of the snapshot had no counterpart.
@@ -112,13 +125,16 @@ class Matcher {
   struct Group;
   class SnapshotWriter;  // stream/match/matcher_snapshot.cc
   class SnapshotReader;
-  struct Hot {  // what completing a match reads
+  class PastGroup;  // stream/match/matcher_past.cc
+  struct Hot {      // what completing a match reads
     uint64_t fingerprint = 0;
     uint16_t local = 0, extra = kNone, absence = kNone;
     uint16_t group : 13 = 0, live : 1 = 0, every : 1 = 0;
   };
   static constexpr size_t kMaxGroups = 1u << 13;  // device, page and 8,190 by(field) scopes
   static constexpr int64_t kNever = INT64_MIN;    // the time of a firing that never was
+  // What keys can say before the first event, so that a past may be taken over: 100 years of 570.
+  static constexpr int64_t kBeforeUs = 100 * kMaxDurationUs;
   // Beyond what is needed now, so that not every trigger added grows the heap.
   static constexpr size_t kSpareTimers = 16;
   struct PerKey {  // `once per item`
@@ -227,6 +243,9 @@ class Matcher {
   int64_t next_period(const Extra& x, int64_t after) const;
   int64_t last_period(const Extra& x, int64_t before) const;
   void start_timer(uint16_t id, int64_t now);
+  void start_periods();
+  void take_clock(const Matcher& past);
+  void take_limits(uint16_t mine, const Matcher& past, uint16_t theirs);
   void learn_kinds();
   void update_states(const Event& e);
 
@@ -257,9 +276,10 @@ class Matcher {
   MatcherStats stats_;
   uint32_t evictions_ = 0;  // of keys, whether or not something was under way in them
   uint64_t states_ = 0;
-  int64_t base_ = 0;  // time of the first event
+  int64_t base_ = 0;  // from which keys count
   bool started_ = false;
-  uint64_t key_ = 0;  // of the newest event
+  bool has_base_ = false;  // before the first event: another matcher's
+  uint64_t key_ = 0;       // of the newest event
   uint64_t last_seq_ = 0;
   int64_t last_ts_ = 0;  // newest event
   int64_t now_ = 0;      // newest event or advance()

@@ -172,8 +172,8 @@ class Matcher::SnapshotReader {
     get_triggers();
     for (uint32_t n = in_.count(kGroupBytes); n-- > 0 && in_.ok();) get_group();
     if (!in_.done()) return damaged();
-    m_.rewind_idle();  // idle times follow from the clock
-    start_periods();
+    m_.rewind_idle();    // idle times follow from the clock
+    m_.start_periods();  // of triggers that the snapshot does not know
     return unknown_;
   }
 
@@ -352,20 +352,6 @@ class Matcher::SnapshotReader {
       if (!pending.queued) m_.wait_for(p, g->partitions.number(p), id, m_.time_of(armed) + a.for_us);
       pending = {armed, start, true};
     }
-  }
-
-  // Of triggers that the snapshot does not know.
-  void start_periods() {
-    if (!m_.started_ && !m_.now_) return;
-    std::vector<bool> waits(m_.hot_.size());
-    for (const Timer& t : m_.timers_) waits[t.trigger] = waits[t.trigger] || t.partition == kNoPartition;
-    for (const auto& [fingerprint, ids] : triggers_)
-      for (const uint16_t id : ids) {
-        if (waits[id] || m_.hot_[id].extra == kNone) continue;
-        const Extra& x = m_.extras_[m_.hot_[id].extra];
-        if (x.timer != TimerKind::every && x.timer != TimerKind::daily) continue;
-        m_.start_period(id, m_.next_period(x, m_.now_));
-      }
   }
 
   Matcher& m_;

@@ -65,6 +65,19 @@ int64_t Matcher::last_period(const Extra& x, int64_t before) const {
     if (const int64_t due = local_.utc_of(day * kDayUs + x.timer_us); due < before) return due;
 }
 
+// Of all triggers that have a period and wait for none.
+void Matcher::start_periods() {
+  if (!started_ && !now_) return;
+  std::vector<bool> waits(hot_.size());
+  for (const Timer& t : timers_) waits[t.trigger] = waits[t.trigger] || t.partition == kNoPartition;
+  for (size_t id = 0; id < hot_.size(); ++id) {
+    if (waits[id] || !hot_[id].live || hot_[id].extra == kNone) continue;
+    const Extra& x = extras_[hot_[id].extra];
+    if (x.timer == TimerKind::every || x.timer == TimerKind::daily)
+      start_period(static_cast<uint16_t>(id), next_period(x, now_));
+  }
+}
+
 void Matcher::start_timer(uint16_t id, int64_t now) {
   const Extra& x = extras_[hot_[id].extra];
   if (x.timer == TimerKind::idle) {
@@ -110,12 +123,7 @@ void Matcher::advance(int64_t ts, FiringSink& sink) {
   sink_ = &sink;
   if (!started_ && !now_) {  // time begins: timers added before get their first deadline
     now_ = last_ts_ = ts;
-    for (size_t id = 0; id < hot_.size(); ++id) {
-      if (!hot_[id].live || hot_[id].extra == kNone) continue;
-      const Extra& x = extras_[hot_[id].extra];
-      if (x.timer == TimerKind::every || x.timer == TimerKind::daily)
-        start_period(static_cast<uint16_t>(id), next_period(x, ts));
-    }
+    start_periods();
   }
   // Time does not go back; a caller whose clock does is ignored until it has caught up.
   if (ts < now_) return;

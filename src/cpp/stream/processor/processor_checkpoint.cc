@@ -30,8 +30,8 @@ StoredTask stored(const TaskTable& table, const Task& task) {
 ProcessorState Processor::Parts::state() const {
   ProcessorState out{.lost = lost,
                      .seen = seen,
-                     .session = before.session,
-                     .page_instance = before.page_instance,
+                     .session = places.session(),
+                     .page_instance = places.page_instance(),
                      .next_order = table->next_order(),
                      .tasks = {},
                      .former = former,

@@ -39,13 +39,15 @@ Task& Processor::Parts::task_for(const TaskTriggers& given) {
 
 Status Processor::Parts::change(Task& task, const TaskTriggers& given,
                                 std::vector<CompiledTrigger> compiled) {
+  std::vector<TaskTrigger*> fresh;
   {
     const std::lock_guard lock(queues);
-    std::vector<TaskTrigger*> fresh;
     task.queue.hold(true);
     task.queue.reshape(given.queue, given.when_full);
     WALLE_TRY(table->change(task, given, std::move(compiled), fresh));
   }
+  if (given.past != Past::ignored && !fresh.empty())
+    WALLE_TRY(add_past(task, fresh, given.past == Past::delivered));
   return checkpoint_locked();
 }
 

@@ -33,6 +33,28 @@ class ReadyTasks {
   std::vector<std::string_view> more_;
 };
 
+// From what the matcher gives to what a task gets; told of every event before and after it is matched.
+class FiringPlaces {
+ public:
+  void begin(const Event& e) { current_ = {e.seq, e.session, e.page_instance}; }
+  void end(const Event& e, const Catalog& catalog) {
+    const bool timer =
+        e.event < catalog.events().size() && catalog.events()[e.event].kind == EventKind::timer;
+    if (!timer) before_ = current_;
+  }
+  // All but its number.
+  TaskFiring place(const Firing& f, const MatchPlace& place, std::string_view trigger) const;
+  void go_on_from(uint64_t session, uint64_t page_instance) { before_ = {0, session, page_instance}; }
+  uint64_t session() const { return before_.session; }
+  uint64_t page_instance() const { return before_.page_instance; }
+
+ private:
+  struct Where {
+    uint64_t seq = 0, session = 0, page_instance = 0;
+  };
+  Where current_, before_;  // the event that is matched, and the newest of before that is no timer's
+};
+
 struct Processor::Parts final : public FiringSink {
   Parts(Env& env, std::string dir, ProcessorOptions given)
       : below(env), dir(std::move(dir)), options(std::move(given)) {}
@@ -56,6 +78,7 @@ struct Processor::Parts final : public FiringSink {
   Status write(const std::string& bytes, uint64_t seen_then);
   Status checkpoint_locked();
   // processor_install.cc
+  Status add_past(Task& task, const std::vector<TaskTrigger*>& fresh, bool deliver);
   Task& task_for(const TaskTriggers& given);
   Status change(Task& task, const TaskTriggers& given, std::vector<CompiledTrigger> compiled);
   Status install(const TaskTriggers& given);
@@ -80,11 +103,8 @@ struct Processor::Parts final : public FiringSink {
   std::atomic<uint64_t> seen{0};           // number of the newest event that was matched
   std::atomic<uint64_t> saved{0};          // the same of the newest checkpoint
   bool lost = false;
-  struct Where {
-    uint64_t seq = 0, session = 0, page_instance = 0;
-  };
-  Where current, before;  // the event that is matched, and the newest of before that is no timer's
-  ReadyTasks ready;       // of the call that runs
+  FiringPlaces places;
+  ReadyTasks ready;  // of the call that runs
   std::shared_ptr<const Ready> on_ready;
   ProcessorReport report;
 };

@@ -16,11 +16,10 @@ void ReadyTasks::add(std::string_view task) {
   }
 }
 
-void Processor::Parts::fired_in(const Firing& f, const MatchPlace& place) {
-  const TaskTable::Owner& owner = table->owner(f.trigger);
-  const Where& at = f.seq == current.seq ? current : before;
+TaskFiring FiringPlaces::place(const Firing& f, const MatchPlace& place, std::string_view trigger) const {
+  const Where& at = f.seq == current_.seq ? current_ : before_;
   TaskFiring out{.key = f.idempotency,
-                 .trigger_name = owner.trigger,
+                 .trigger_name = trigger,
                  .seq = f.seq,
                  .ts = f.ts,
                  .start_ts = f.start_ts,
@@ -28,6 +27,12 @@ void Processor::Parts::fired_in(const Firing& f, const MatchPlace& place) {
                  .page_instance = at.page_instance};
   if (place.scope == Scope::page) out.page_instance = place.key;
   if (place.scope == Scope::session) out.session = place.key - 1;
+  return out;
+}
+
+void Processor::Parts::fired_in(const Firing& f, const MatchPlace& place) {
+  const TaskTable::Owner& owner = table->owner(f.trigger);
+  TaskFiring out = places.place(f, place, owner.trigger);
   const std::lock_guard lock(queues);
   out.number = ++owner.task->newest;
   owner.task->queue.push(out);
@@ -36,7 +41,7 @@ void Processor::Parts::fired_in(const Firing& f, const MatchPlace& place) {
 
 void Processor::Parts::step(const Event& recorded) {
   Matcher& matcher = table->matcher();
-  current = {recorded.seq, recorded.session, recorded.page_instance};
+  places.begin(recorded);
   seen.store(recorded.seq, std::memory_order_relaxed);
   if (recorded.ts >= matcher.last_ts()) [[likely]] {
     matcher.step(recorded, *this);
@@ -47,9 +52,7 @@ void Processor::Parts::step(const Event& recorded) {
     in_order.ts = matcher.last_ts();
     matcher.step(in_order, *this);
   }
-  const auto& events = log->catalog().events();
-  const bool timer = recorded.event < events.size() && events[recorded.event].kind == EventKind::timer;
-  if (!timer) before = current;
+  places.end(recorded, log->catalog());
 }
 
 // Outside of all locks: whoever is told may call back.
