@@ -18,7 +18,7 @@ import walle_rt
 from walle_rt import _core
 
 STUBS = Path(walle_rt.__file__).with_name("_core")
-MODULES = {"__init__": _core, "stream": _core.stream, "vm": _core.vm}
+MODULES = {"__init__": _core, "stream": _core.stream, "task": _core.task, "vm": _core.vm}
 
 Function = ast.FunctionDef
 # How pybind11 writes what the stubs call a number, and what needs no prefix in a stub.

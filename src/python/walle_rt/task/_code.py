@@ -142,7 +142,9 @@ def _check_calls(reader: Reader, spec: TaskSpec, file: str, tree: ast.Module, ca
     used: set[str] = set()
     told: set[str] = set()
     for node in ast.walk(tree):
-        name = _dotted(node, aliases) if isinstance(node, ast.Attribute) else ""
+        if not isinstance(node, ast.Attribute):
+            continue
+        name = _dotted(node, aliases)
         module = next((m for m in modules if name == m or name.startswith(m + ".")), "")
         if not module:
             continue
