@@ -43,13 +43,14 @@ class Device:
 
     def __init__(self, directory: str, vm_library: str, workers: int) -> None: ...
     def install(self, bundle: bytes, /) -> None: ...
+    def remove(self, task: str, /) -> None: ...
     def record(self, count: int, /) -> npt.NDArray[np.int64]:
         """Wall-clock nanoseconds of each record()."""
     def first_lines(self, count: int, gap_us: int, settle: bool = True) -> npt.NDArray[np.int64]:
         """Wall-clock nanoseconds from before record() to the first line that a task logs."""
     def drain(self, count: int, /) -> float:
         """Seconds from the first event to the last result."""
-    def tap(self) -> int:
+    def tap(self, item: int) -> int:
         """Record one event; the clock's nanoseconds before it."""
     def wait_idle(self) -> None: ...
     def ends(self) -> dict[str, list[int]]:

@@ -61,6 +61,11 @@ class BenchDevice {
     value(device_->install(std::move(bytes)));
   }
 
+  void remove(const std::string& task) {
+    const py::gil_scoped_release release;
+    check(device_->remove(task));
+  }
+
   // Nanoseconds of each record(), one after another.
   py::array_t<int64_t> record(py::ssize_t count) {
     std::vector<int64_t> took;
@@ -107,10 +112,10 @@ class BenchDevice {
   }
 
   // One event now; the nanoseconds at which its task's result came are in ends().
-  int64_t tap_at() {
+  int64_t tap_at(int64_t item) {
     const py::gil_scoped_release release;
     const int64_t start = wall_ns();
-    tap(0);
+    tap(item);
     return start;
   }
   void wait_idle() {
@@ -186,12 +191,13 @@ void bind_device(py::module_& m) {
       .def(py::init<const std::string&, const std::string&, uint32_t>(), py::arg("directory"),
            py::arg("vm_library"), py::arg("workers"))
       .def("install", &BenchDevice::install)
+      .def("remove", &BenchDevice::remove)
       .def("record", &BenchDevice::record, "Wall-clock nanoseconds of each record().")
       .def("first_lines", &BenchDevice::first_lines, py::arg("count"), py::arg("gap_us"),
            py::arg("settle") = true,
            "Wall-clock nanoseconds from before record() to the first line that a task logs.")
       .def("drain", &BenchDevice::drain, "Seconds from the first event to the last result.")
-      .def("tap", &BenchDevice::tap_at, "Records one event; the clock's nanoseconds before it.")
+      .def("tap", &BenchDevice::tap_at, py::arg("item"), "Records one event; the clock's nanoseconds before it.")
       .def("wait_idle", &BenchDevice::wait_idle)
       .def("ends", &BenchDevice::ends, "By task, the clock's nanoseconds when each result came.")
       .def("counts", &BenchDevice::counts)
