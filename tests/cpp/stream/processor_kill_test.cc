@@ -84,9 +84,9 @@ class Script {
 };
 
 // One run of a script, with what its caller keeps.
-class Run {
+class Trial {
  public:
-  explicit Run(bool with_deaths) : with_deaths_(with_deaths) {
+  explicit Trial(bool with_deaths) : with_deaths_(with_deaths) {
     env_.set_wall_us(kStart + 400 * kDayUs);
     p_ = open_processor(env_, small_processor(&done_));
   }
@@ -161,8 +161,8 @@ TEST(ProcessorKill, EveryFiringIsDoneOnceUnderItsNumber) {
   size_t fired = 0;
   for (uint64_t seed = from; seed < (only ? from + 1 : kCases); ++seed) {
     const Script script(seed);
-    const Done want = Run(false).of(script);
-    const Done got = Run(true).of(script);
+    const Done want = Trial(false).of(script);
+    const Done got = Trial(true).of(script);
     for (const auto& [name, firings] : want.firings) {
       fired += firings.size();
       const auto at = got.firings.find(name);
