@@ -34,6 +34,8 @@ struct ProcessorOptions {
   // that a checkpoint knows, and at install(). None: as the checkpoint says, so that a firing that was
   // settled behind it comes again.
   std::function<uint64_t(std::string_view task)> settled;
+  // Makes what was settled durable against a power loss; asked before a checkpoint is written that says so.
+  std::function<Status()> sync_settled;
   // maintain() makes a checkpoint when so many events have come since the last: they take 10 ms to be matched
   // again.
   uint64_t checkpoint_events = 32'768;

@@ -149,6 +149,8 @@ Status Processor::Parts::count_missed() {
 Status Processor::Parts::write(const std::string& bytes, uint64_t seen_then) {
   // The log first: a state that has seen events which a power loss takes would wait for their numbers.
   WALLE_TRY(log->sync());
+  // And what is settled: it would be in no record, and nobody would do it again.
+  if (options.sync_settled) WALLE_TRY(options.sync_settled());
   if (Status written = file->write(bytes); !written.ok()) {
     written.error().within("checkpoint of the processor");
     return written;
