@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-from recordings import RATE, Recording
+from recordings import RATE, Recording, noise
 
 import walle_rt
 
@@ -26,6 +26,7 @@ TRIM = 6.0  # a word's frames are at most this much quieter than its loudest, in
 PITCHES = (0.94, 1.0, 1.06)
 WIDTH = 1.5  # of what counts as alike, in mean squared deviations
 RIDGE = 0.1
+QUIET = RATE // 8  # samples in front of a word and behind it
 
 Floats = npt.NDArray[Any]
 
@@ -67,7 +68,7 @@ def trimmed(mels: Floats) -> Floats:
     """Without the quiet frames in front of a word and behind it: what main.py does."""
     loudness = mels.mean(axis=1)
     heard = np.flatnonzero(loudness > loudness.max() - TRIM)
-    return mels[max(heard[0] - 2, 0) : heard[-1] + 3]
+    return mels[max(heard[0] - 3, 0) : heard[-1] + 4]
 
 
 def _shaped(mels: Floats) -> Floats:
@@ -171,15 +172,16 @@ def right(network: walle_rt.Model, mels: list[Floats], words: npt.NDArray[np.int
 
 
 def features_of(recordings: list[Recording]) -> list[Floats]:
-    """Log-mel features of whole recordings, by the engine."""
+    """Log-mel features by the engine, of words with quiet around them as a stream has it."""
     session = log_mel().session(threads=1)
+    rng = np.random.default_rng(2)
     out = []
     for recording in recordings:
-        count = len(recording.samples)
         # A session plans anew for every length it has not seen: whole eighths of a second are few lengths.
-        padded = np.pad(recording.samples, (0, -count % (RATE // 8)))
-        mels = np.array(session.run({"signal": padded[None, :, None]})["mels"])
-        out.append(mels[: (count - WINDOW) // HOP + 1])
+        behind = QUIET + -len(recording.samples) % (RATE // 8)
+        samples = np.pad(recording.samples, (QUIET, behind))
+        heard = (samples + noise(len(samples), rng)).astype(np.float32)
+        out.append(np.array(session.run({"signal": heard[None, :, None]})["mels"]))
     return out
 
 

@@ -60,7 +60,7 @@ def tones() -> list[Recording]:
 
 def noise(length: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
     """A quiet room."""
-    return rng.standard_normal(length) * 3e-4
+    return rng.standard_normal(length) * 3e-5
 
 
 def stream(words: list[Recording]) -> tuple[Floats, list[tuple[float, float, int]]]:

@@ -114,7 +114,7 @@ def trimmed(mels):
     loudness = mels.mean(axis=1).tolist()
     least = max(loudness) - TRIM
     heard = [i for i, value in enumerate(loudness) if value > least]
-    return mels[max(heard[0] - 2, 0) : heard[-1] + 3].copy()
+    return mels[max(heard[0] - 3, 0) : heard[-1] + 4].copy()
 
 
 listener = None
