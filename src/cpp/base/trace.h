@@ -3,17 +3,17 @@
 //   base::TraceSpan span("append");            // to the end of the block
 //   base::trace_counter("queue", depth);
 //
-// Off, either costs one relaxed load of a variable that no one writes. On, a thread writes into a ring of its
-// own without a lock; full rings count what they drop. Names are literals: only their addresses are kept.
+// Off, either costs one relaxed load of a variable that nobody writes. On, a thread writes into a buffer of
+// its own without a lock: a span when it ends, so that a recording holds the spans that ended in it. Full
+// buffers count what they drop. Names are literals, or trace_name() of a text: only addresses are kept.
 //
-// start and stop: any thread, one recording at a time. Events that begin before start() or end behind stop()
-// are left out or cut at the ends.
+// start_trace() and stop_trace() may be called from any thread; there is one recording at a time.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "base/status.h"
 
@@ -21,37 +21,39 @@ namespace walle::base {
 
 namespace trace_detail {
 extern std::atomic<bool> on;
-void begin(const char* name, int64_t value, bool valued);
-void end(const char* name);
+int64_t now_ns();
+void span(const char* name, int64_t start_ns, int64_t value);
 void counter(const char* name, int64_t value);
 }  // namespace trace_detail
 
 inline bool trace_enabled() { return trace_detail::on.load(std::memory_order_relaxed); }
 
+// A span's value where it has none.
+inline constexpr int64_t kNoTraceValue = INT64_MIN;
+
 class TraceSpan {
  public:
-  explicit TraceSpan(const char* name) {
-    if (trace_enabled()) [[unlikely]]
-      start(name, 0, false);
-  }
   // With one number of the caller's: a sequence number, a count of rows.
-  TraceSpan(const char* name, int64_t value) {
-    if (trace_enabled()) [[unlikely]]
-      start(name, value, true);
+  explicit TraceSpan(const char* name, int64_t value = kNoTraceValue) {
+    if (trace_enabled()) [[unlikely]] {
+      name_ = name;
+      value_ = value;
+      start_ns_ = trace_detail::now_ns();
+    }
   }
   ~TraceSpan() {
     if (name_) [[unlikely]]
-      trace_detail::end(name_);
+      trace_detail::span(name_, start_ns_, value_);
   }
+  // A number that is known only later.
+  void set_value(int64_t value) { value_ = value; }
   TraceSpan(const TraceSpan&) = delete;
   TraceSpan& operator=(const TraceSpan&) = delete;
 
  private:
-  void start(const char* name, int64_t value, bool valued) {
-    name_ = name;
-    trace_detail::begin(name, value, valued);
-  }
   const char* name_ = nullptr;
+  int64_t start_ns_ = 0;
+  int64_t value_ = kNoTraceValue;
 };
 
 // The value of a track from now on.
@@ -60,11 +62,22 @@ inline void trace_counter(const char* name, int64_t value) {
     trace_detail::counter(name, value);
 }
 
-// Names this thread in recordings, kept until the thread ends. Copies `name`; cheap enough to call always.
-void trace_thread_name(std::string_view name);
+// A span that began elsewhere, as on a queue: `start_ns` from trace_clock() when it did.
+inline int64_t trace_clock() { return trace_enabled() ? trace_detail::now_ns() : 0; }
+inline void trace_since(const char* name, int64_t start_ns, int64_t value = kNoTraceValue) {
+  if (trace_enabled() && start_ns != 0) [[unlikely]]
+    trace_detail::span(name, start_ns, value);
+}
+
+// An address that stays: names that are made while the program runs (a node's, a task's). The first 4,096
+// different ones; all others share one. Asked only while trace_enabled().
+const char* trace_name(std::string_view name);
+
+// Names this thread in recordings from now on. Without it, it is called as the system calls it.
+void name_trace_thread(std::string_view name);
 
 struct TraceOptions {
-  size_t events_per_thread = 65'536;  // 32 bytes each; what comes behind them is counted and dropped
+  size_t events_per_thread = 65'536;  // 40 bytes each, taken as they are used
 };
 
 struct TraceSummary {
@@ -74,7 +87,7 @@ struct TraceSummary {
 
 // An error where a recording is under way.
 Status start_trace(TraceOptions options = {});
-// Ends the recording and gives it as JSON in Chrome's trace event format.
+// Ends the recording and gives it as JSON in Chrome's trace event format; an error where there is none.
 Result<std::string> stop_trace(TraceSummary* summary = nullptr);
 
 }  // namespace walle::base

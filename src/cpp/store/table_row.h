@@ -35,6 +35,20 @@ struct TableRows {
   std::string bytes;
 };
 
+// The same, borrowed: of a frame.
+struct TableRowsView {
+  std::string_view table;
+  uint32_t rows = 0;
+  uint16_t columns = 0;
+  std::string_view bytes;
+
+  TableRowsView() = default;
+  TableRowsView(std::string_view name, uint32_t count, uint16_t width, std::string_view packed)
+      : table(name), rows(count), columns(width), bytes(packed) {}
+  TableRowsView(const TableRows& r)  // NOLINT: implicit on purpose
+      : table(r.table), rows(r.rows), columns(r.columns), bytes(r.bytes) {}
+};
+
 // Checks and appends one row, whose cells are by position; those left out are absent. An integer may stand
 // in a column of floats. On an error `rows` is as it was. `rows.table` and `rows.columns` are set by the
 // first row.

@@ -29,6 +29,9 @@ struct TableLoss {
   bool operator==(const TableLoss&) const = default;
 };
 
+// Joins what overlaps, and everything where there are too many already.
+void add_loss(std::vector<TableLoss>& losses, TableLoss loss);
+
 struct TableSegment {
   uint64_t first = 0, last = 0;  // numbers of its rows
   uint64_t rows = 0;
@@ -41,6 +44,7 @@ struct TableEntry {
   uint64_t since = 0;     // commits up to this number are none of this table: it was declared behind them
   uint64_t next = 1;      // number of the next row, as of the commit the stock stands at
   uint64_t reserved = 0;  // numbers up to here may have been given out since
+  uint64_t floor = 1;     // no new row gets a number below: those are lost
   uint64_t removed = 0;   // rows that size and age have taken
   uint64_t removed_to = 0;             // numbers up to here
   std::vector<TableSegment> segments;  // by number

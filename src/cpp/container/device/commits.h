@@ -47,8 +47,13 @@ struct Commit {
 
 struct CommitsReport {
   store::JournalRecovery journal;
-  uint64_t replayed = 0;  // frames that some file lacked
+  uint64_t replayed = 0;   // frames that some file lacked
+  uint64_t unread = 0;     // frames that are none: of a newer version
+  uint64_t lost = 0;       // commits that the journal has lost, at most
+  bool state_lost = false;  // settled numbers are not known, until acknowledged
 };
+
+struct FrameOut;  // container/device/commit_frame.h
 
 class Commits {
  public:
@@ -67,7 +72,7 @@ class Commits {
   // Tables of this folder; rows go in through commit() alone.
   Status declare(const store::TableDecl& decl);
   Status drop(const std::string& table);
-  const store::Tables& tables() const { return *tables_; }
+  store::Tables& tables() { return *tables_; }
   Status acknowledge(const std::vector<store::TableLoss>& seen);
 
   stream::EgressGate& gate() { return *gate_; }
@@ -78,26 +83,37 @@ class Commits {
                                                         size_t limit = SIZE_MAX);
   // Records up to `seq` have arrived.
   Status acknowledge(const std::string& stream, uint64_t seq);
+  Status acknowledge_outbox_loss();
 
   Status sync();
   // Syncs when due, and checkpoints when the journal is half full or a batch is. Call it often.
   Status maintain();
   Status checkpoint();
   const CommitsReport& report() const { return report_; }
+  // Settled numbers were lost: firings that were done may be done again. Behind this, nobody is told.
+  Status acknowledge_state_loss();
   uint64_t last() const { return journal_->last_seq(); }
 
  private:
   Commits(Env& env, std::unique_ptr<store::SealedEnv> sealed, std::string dir, CommitsOptions options);
   Status check_process() const;
-  Status recover();
+  Result<FrameOut> compose(const Commit& commit) const;
+  Error bad_rows(const store::TableRows& rows) const;
+  template <class Write>
+  Result<uint64_t> place(size_t size, std::string_view task, std::unique_lock<std::mutex>& lock,
+                         Write&& write);
+  Result<uint64_t> append(const std::string& frame);
+  void apply_send(uint64_t number, uint64_t seq, const stream::Permit& permit);
+  // commits_open.cc
+  Result<uint64_t> open_parts();
+  Result<uint64_t> take_stock(const store::JournalRecovery& found, size_t capacity);
   Status replay();
-  Status check(const Commit& commit) const;
-  Result<uint64_t> append(std::string_view frame);
-  bool apply(uint64_t number, std::string_view frame);
+  void apply(uint64_t number, bool fresh, std::string_view frame);
+  store::StateFile::Changes state_changes(uint64_t number) const;
 
   Env& below_;
-  std::unique_ptr<store::SealedEnv> sealed_;
-  Env& env_;
+  std::unique_ptr<store::SealedEnv> sealed_;  // with a key
+  Env& env_;                                  // the one of both that files go through
   std::string dir_;
   CommitsOptions options_;
   uint64_t process_ = base::fork_generation();
@@ -110,8 +126,9 @@ class Commits {
   std::mutex checkpointing_;  // taken first
   std::map<std::string, uint64_t, std::less<>> settled_;
   CommitsReport report_;
-  int64_t synced_at_ = 0;
-  int64_t checkpointed_at_ = 0;
+  std::atomic<int64_t> synced_at_{0};
+  std::atomic<int64_t> checkpointed_at_{0};
+  bool opened_ = false;
 };
 
 }  // namespace walle::container

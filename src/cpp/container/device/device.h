@@ -1,7 +1,8 @@
 // Device: one folder in which events are recorded and tasks run. record() of an event ends in stored results
 // of every task whose trigger it completed.
 //
-//   event -> log -> triggers -> the task's queue -> a worker and the task's isolate -> one commit -> on_result
+//   event -> log -> triggers -> the task's queue -> a worker and the task's isolate -> one commit ->
+//   on_result
 //
 // Exactly once: a firing's rows, its sends and that it is done are one frame of the redo journal. After a
 // crash, whatever is not in a frame runs again under the same number, and what is in one never does. What a

@@ -20,8 +20,8 @@ struct DeviceOptions {
   stream::ProcessorOptions processor;  // `settled` is the device's own
   CommitsOptions commits;
 
-  uint32_t workers = 2;                                    // at most kMaxWorkers
-  uint32_t ready_isolates = 2;                             // warm ones that wait for a task: 0.4 MB each
+  uint32_t workers = 2;                                       // at most kMaxWorkers
+  uint32_t ready_isolates = 2;                                // warm ones that wait for a task: 0.4 MB each
   std::vector<std::string> warm_imports = vm::std_imports();  // what those have imported
   // A task that was not called for so long, or is the one of more than so many, gives its isolate back.
   int64_t cold_after_us = 60'000'000;

@@ -32,7 +32,7 @@ struct TaskError {
   std::string text() const;
 };
 
-struct PhaseTimes {  // us; 0: the phase was not entered
+struct PhaseTimes {                                      // us; 0: the phase was not entered
   int64_t preprocess = 0, execute = 0, postprocess = 0;  // a task with one main(event) has execute
 };
 

@@ -7,15 +7,15 @@
 //
 // Like tables (store/tables.h) it owns no journal: add() and acknowledge() carry the number of the frame
 // that made them durable, checkpoint() writes all that waits into a file of two copies
-// (docs/reference/formats/outbox.md), and a replay does nothing twice. A lost file closes nothing: its streams
-// are marked until somebody acknowledges the loss, and their numbers go on behind all that were used.
+// (docs/reference/formats/outbox.md), and a replay does nothing twice. Records that a damaged journal or file
+// has taken are counted as lost until somebody acknowledges it, and their numbers are not used again.
 // Thread-safe.
 #pragma once
 
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include "base/env.h"
@@ -48,42 +48,66 @@ struct OutboxStream {
   uint64_t lost = 0;  // records that a damaged journal or file has taken; at most, until acknowledged
 };
 
+// All that waits at one moment, as bytes; empty where the file has it.
+struct OutboxStep {
+  uint64_t number = 0;
+  std::string content;
+};
+
 class Outbox {
  public:
-  // The folder is its own.
-  static Result<std::unique_ptr<Outbox>> open(Env& env, std::string dir, OutboxOptions options = {},
-                                              bool read_only = false);
+  enum class Access : uint8_t {
+    create,    // a folder without an outbox gets one
+    existing,  // there has been one: a file that is not there was removed
+    read_only
+  };
+  // `path` of its file, whose folder is there.
+  static Result<std::unique_ptr<Outbox>> open(Env& env, const std::string& path, OutboxOptions options = {},
+                                              Access access = Access::create);
 
   // Number of the next record of a stream.
   uint64_t next(const std::string& stream) const;
-  // Frame `number` says this; nothing where it is in the file.
+  // Frame `number` says this; nothing where it is in the file. A replay gives the numbers that were given.
   void add(uint64_t number, const std::string& stream, OutboxRecord record);
   void acknowledge(uint64_t number, const std::string& stream, uint64_t seq);
-  // All that waits, durably, and `number` with it. `reserve`: how many records may come before the next one.
-  Status checkpoint(uint64_t number, uint64_t reserve);
+  bool would_change(const std::string& stream, uint64_t seq) const;
+  // What the file lacks up to frame `number`, taken while nothing of a later one is added. `reserve`: how many
+  // records may come before the next one, at most; their numbers are set aside.
+  OutboxStep begin_checkpoint(uint64_t number, uint64_t reserve);
+  // Durable when it returns; after an error the next step has it all. One step at a time.
+  Status checkpoint(const OutboxStep& step);
   uint64_t applied() const;
-  // The newest frames are gone: their numbers, in every stream, are not used again.
+  // The owner's newest frames are gone, and with them records of any stream. Before the replay of those left.
   Status lose_newest();
-  // A stream whose newest number somebody else knows; for when the file is lost.
-  void not_before(const std::string& stream, uint64_t newest);
+  // A number that somebody else knows to be given out: for when the file is lost.
+  void not_before(const std::string& stream, uint64_t seq);
+  // Behind the replay: numbers go on where none can have been given out.
+  void settle();
 
   // Records with seq >= from that wait, oldest first, at most `limit`.
   std::vector<OutboxRecord> read(const std::string& stream, uint64_t from = 0, size_t limit = SIZE_MAX) const;
   std::vector<OutboxStream> streams() const;
-  bool lost() const;  // the file was; until acknowledged
-  Status acknowledge_loss();
+  // The file was lost: streams and numbers that no frame tells of are not known. Until acknowledged.
+  bool lost() const;
+  // Durable with the next checkpoint.
+  void acknowledge_loss();
 
  private:
   struct Stream {
-    uint64_t newest = 0, acknowledged = 0, reserved = 0, dropped = 0, dropped_bytes = 0, lost = 0;
+    uint64_t newest = 0, acknowledged = 0;
+    uint64_t reserved = 0;  // numbers up to here may have been given out since the last checkpoint
+    uint64_t floor = 0;     // no number up to here is given out any more
+    uint64_t dropped = 0, dropped_bytes = 0, lost = 0;
     std::deque<OutboxRecord> waiting;
     uint64_t bytes = 0;
   };
   Outbox(store::TwinFile file, OutboxOptions options, bool read_only)
       : file_(std::move(file)), options_(options), read_only_(read_only) {}
   bool make_room(const OutboxRecord& record);
+  void drop_oldest(Stream& stream, uint8_t priority);
   std::string serialize(uint64_t number) const;
   bool parse(std::string_view bytes);
+  Status write(const std::string& content);
 
   mutable std::mutex lock_;
   store::TwinFile file_;

@@ -1,5 +1,5 @@
-// The device's stream processor: event log, catalogue and the triggers of all tasks as one object. An event is
-// appended, matched, and what fires waits in its task's queue: all of it durable against kill -9.
+// The device's stream processor: event log, catalogue and the triggers of all tasks as one object. An event
+// is appended, matched, and what fires waits in its task's queue: all of it durable against kill -9.
 //
 // The log says what happened, and everything else follows from it. A checkpoint is ONE state in one file: the
 // matcher's snapshot, the place in the log up to which it has seen events, the tasks with their triggers, and
@@ -34,6 +34,8 @@ struct ProcessorOptions {
   // that a checkpoint knows, and at install(). None: as the checkpoint says, so that a firing that was
   // settled behind it comes again.
   std::function<uint64_t(std::string_view task)> settled;
+  // Makes what was settled durable against a power loss; asked before a checkpoint is written that says so.
+  std::function<Status()> sync_settled;
   // maintain() makes a checkpoint when so many events have come since the last: they take 10 ms to be matched
   // again.
   uint64_t checkpoint_events = 32'768;
@@ -45,7 +47,8 @@ struct ProcessorReport {  // of the open
   // Events behind the checkpoint that are no longer in the log: removed by quota or age, damaged, or erased.
   uint64_t missed = 0;
   bool mended = false;  // one of two copies of the state was damaged or missing
-  // Both were: tasks have to be installed again, and what was under way is gone. Stays until acknowledge_loss().
+  // Both were: tasks have to be installed again, and what was under way is gone. Stays until
+  // acknowledge_loss().
   bool lost = false;
 };
 
@@ -65,9 +68,9 @@ class Processor {
   // The earliest time at which advance() has something to do.
   std::optional<int64_t> next_deadline() const;
 
-  // Puts a task in, or replaces the one of its name, between two events: triggers of the same name and text go
-  // on with what they have under way, what waits stays, and numbers go on. Durable when it returns; after an
-  // error everything is as before.
+  // Puts a task in, or replaces the one of its name, between two events: triggers of the same name and text
+  // go on with what they have under way, what waits stays, and numbers go on. Durable when it returns; after
+  // an error everything is as before.
   Status install(const TaskTriggers& task);
   // What waits is dropped and counted as settled. A task that comes back under the name goes on with its
   // numbers.
@@ -76,10 +79,11 @@ class Processor {
   Result<TaskStats> stats(std::string_view task) const;
 
   // Called behind record(), advance() and install(), outside of all locks and from their thread, for every
-  // task that got a firing; and now for those whose firings wait since before. One at a time; none for no one.
+  // task that got a firing; and now for those whose firings wait since before. One at a time; none for no
+  // one.
   void on_ready(std::function<void(std::string_view task)> ready);
-  // The next firing that waits, in flight until it is settled. False: none waits, there is no such task, or as
-  // many as its queue holds are in flight.
+  // The next firing that waits, in flight until it is settled. False: none waits, there is no such task, or
+  // as many as its queue holds are in flight.
   bool take(std::string_view task, TaskFiring& out);
   // All firings of the task up to `number` are done, whether or not they were taken.
   void settle(std::string_view task, uint64_t number);
@@ -95,8 +99,8 @@ class Processor {
   Result<uint16_t> state(std::string_view name);
 
   const Catalog& catalog() const;
-  // For reading, cursors, losses and accounts. What is appended to it past the processor is matched only after
-  // a restart: record() instead.
+  // For reading, cursors, losses and accounts. What is appended to it past the processor is matched only
+  // after a restart: record() instead.
   EventLog& log();
   const ProcessorReport& report() const;
   // Forgets ProcessorReport::lost, durably.

@@ -5,6 +5,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
+from . import device as device
 from . import stream as stream
 from . import task as task
 from . import vm as vm
