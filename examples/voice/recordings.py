@@ -36,8 +36,9 @@ def spoken() -> list[Recording]:
         for name in sorted(n for n in archive.namelist() if n.endswith(".wav")):
             word, speaker, _ = Path(name).stem.split("_")
             with wave.open(io.BytesIO(archive.read(name))) as wav:
-                samples = np.frombuffer(wav.readframes(wav.getnframes()), "<i2")
-            out.append(Recording(int(word), speaker, (samples / 32768).astype(np.float32)))
+                samples = np.frombuffer(wav.readframes(wav.getnframes()), "<i2").astype(np.float32)
+            # At one loudness, as a microphone with gain control gives it: one speaker is ten times quieter.
+            out.append(Recording(int(word), speaker, samples / max(np.abs(samples).max(), 1) / 2))
     return out
 
 
@@ -60,7 +61,7 @@ def tones() -> list[Recording]:
 
 def noise(length: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
     """A quiet room."""
-    return rng.standard_normal(length) * 3e-5
+    return rng.standard_normal(length) * 1e-4
 
 
 def stream(words: list[Recording]) -> tuple[Floats, list[tuple[float, float, int]]]:
