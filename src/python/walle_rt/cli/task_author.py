@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from ..errors import TaskError
@@ -20,6 +21,19 @@ EXIT_TASK = dict(EXIT_CODES)[TaskError]
 TASK_FILE = "task.toml"
 
 Folder = Annotated[Path, typer.Argument(help="The task's folder, with its task.toml.")]
+
+
+def plain(value: Any) -> Any:
+    """A task's result as JSON can say it: arrays as lists, bytes as hexadecimal text."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, bytes | memoryview):
+        return value.hex()
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return value
 
 
 @command
@@ -70,7 +84,8 @@ def compile_(
     is_task = (source / TASK_FILE).is_file()
     bundle = Task(source).compile(sources=sources) if is_task else TaskBundle.compile(source, sources=sources)
     bundle.save(output)
-    size, resources = file_size(output), bundle.resources
+    size = file_size(output)
+    resources = {name: size for name, size in bundle.resources.items() if not name.startswith(".walle/")}
     if json_:
         emit_json(
             {
