@@ -13,7 +13,7 @@ import typer
 from ..device import Device, TaskResult
 from ..errors import ArgumentError, Error, ResourceError
 from ..task._events import Line, open_events
-from .console import emit_json, err, out, size_text
+from .console import emit_json, out, size_text
 from .exits import command
 from .options import Json
 from .task_author import EXIT_TASK
@@ -78,8 +78,8 @@ def run(
     if json_:
         emit_json({"device": status | {"recorded": count}})
     else:
-        err.print(f"{count} events recorded")
-        _show(status, err)
+        out.print(f"{count} events recorded")
+        _show(status)
     if not ended:
         raise ResourceError.of(
             f"firings that did not end within {timeout:g} s",
@@ -105,7 +105,7 @@ def status(directory: Directory, json_: Json = False) -> None:
     if json_:
         emit_json(told)
     else:
-        _show(told, out)
+        _show(told)
 
 
 def _some(tasks: list[str]) -> list[str]:
@@ -159,16 +159,16 @@ def _status(device: Device) -> dict[str, Any]:
     }
 
 
-def _show(told: dict[str, Any], to: Any) -> None:
-    to.print(f"{told['path']}: {told['stats']['last_event']} events, {len(told['tasks'])} tasks")
+def _show(told: dict[str, Any]) -> None:
+    out.print(f"{told['path']}: {told['stats']['last_event']} events, {len(told['tasks'])} tasks")
     for name, info in told["tasks"].items():
-        to.print(f"  {name} {info['version']}: {_state(info)}")
+        out.print(f"  {name} {info['version']}: {_state(info)}")
     for name, table in told["tables"].items():
-        to.print(f"  table {name}: {table['rows']} rows")
+        out.print(f"  table {name}: {table['rows']} rows")
     for name, stream in told["outbox"].items():
-        to.print(f"  outbox {name}: {stream['waiting']} records wait, {stream['waiting_bytes']} bytes")
+        out.print(f"  outbox {name}: {stream['waiting']} records wait, {stream['waiting_bytes']} bytes")
     if told["stats"]["trouble"]:
-        to.print(f"  trouble: {told['stats']['trouble']}")
+        out.print(f"  trouble: {told['stats']['trouble']}")
 
 
 def _state(info: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from ..errors import TaskError
 from ..task import Mistake, Task, check
 from ..task._new import new_task
 from ..vm import TaskBundle
-from .console import emit_json, err, file_size, out, size_text
+from .console import emit_json, file_size, out, size_text
 from .exits import EXIT_CODES, command
 from .options import Json
 
@@ -49,7 +49,7 @@ def init(
         return
     for file in files:
         out.print(str(file))
-    err.print(f"next: walle task test {folder}")
+    out.print(f"next: walle task test {folder}")
 
 
 @command
@@ -62,7 +62,7 @@ def lint(folder: Folder, json_: Json = False) -> None:
     else:
         for mistake in found:
             out.print(f"{'error' if mistake.error else 'warning'}: {mistake}")
-        err.print(f"{folder}: {errors} errors, {len(found) - errors} warnings")
+        out.print(f"{folder}: {errors} errors, {len(found) - errors} warnings")
     if errors:
         raise typer.Exit(EXIT_TASK)
 

@@ -15,7 +15,7 @@ from ..errors import ArgumentError
 from ..task import Task
 from ..task._events import Line, open_events
 from ..task._trial import Trial, try_task
-from .console import emit_json, err, out, size_text
+from .console import emit_json, out, size_text
 from .exits import command
 from .options import Json
 from .task_author import EXIT_TASK, Folder, plain
@@ -186,12 +186,12 @@ def _show(trial: Trial) -> None:
     info = trial.info
     waiting = f", {info.parked} wait for {', '.join(info.missing_facts)}" if info and info.parked else ""
     failed = sum(firing.error is not None for firing in trial.firings)
-    err.print(
+    out.print(
         f"{trial.events} events, {len(trial.firings)} firings, {failed} failed{waiting}; memory of the "
         f"isolate at most {size_text(trial.heap_bytes)}"
     )
     if info is not None and info.status == "set_aside":
-        err.print(f"set aside: {info.error}")
+        out.print(f"set aside: {info.error}")
 
 
 def _indented(lines: Iterable[str]) -> str:
