@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/nearest_name.h"
 #include "base/utf8.h"
 
 namespace walle::store {
@@ -38,6 +39,18 @@ std::optional<size_t> TableDecl::find(std::string_view column) const {
   for (size_t i = 0; i < columns.size(); ++i)
     if (columns[i].name == column) return i;
   return std::nullopt;
+}
+
+Result<size_t> column_at(const TableDecl& decl, std::string_view column) {
+  if (const auto at = decl.find(column)) return *at;
+  std::vector<std::string> known;
+  for (const ColumnDecl& c : decl.columns) known.push_back(c.name);
+  const std::string_view near = base::nearest_name(column, known);
+  std::string names;
+  for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
+  return bad_table(decl, "column " + quoted(column), "one of " + names,
+                   near.empty() ? "declare the column" : "did you mean '" + std::string(near) + "'?")
+      .of_kind(base::ErrorKind::no_such_key);
 }
 
 Status check_table(const TableDecl& decl) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "base/nearest_name.h"
 #include "store/tables_private.h"
 
 namespace walle::store {
@@ -16,19 +15,8 @@ Result<std::vector<ColumnDecl>> selected(const TableDecl& decl, const std::vecto
   if (names.empty()) return decl.columns;
   std::vector<ColumnDecl> out;
   for (const std::string& name : names) {
-    const auto at = decl.find(name);
-    if (at) {
-      out.push_back(decl.columns[*at]);
-      continue;
-    }
-    std::vector<std::string> known;
-    for (const ColumnDecl& c : decl.columns) known.push_back(c.name);
-    const std::string_view near = base::nearest_name(name, known);
-    return argument_error("column '" + name + "'", "a column of the table",
-                          "result table '" + decl.name + "'",
-                          near.empty() ? "ask for the table's columns"
-                                       : "did you mean '" + std::string(near) + "'?")
-        .of_kind(base::ErrorKind::no_such_key);
+    WALLE_ASSIGN(const size_t at, column_at(decl, name));
+    out.push_back(decl.columns[at]);
   }
   return out;
 }

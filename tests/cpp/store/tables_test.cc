@@ -93,7 +93,9 @@ TEST(Tables, ARowIsReadAsSoonAsItIsApplied) {
   Writer writer(*tables);
   for (uint64_t n = 1; n <= 300; ++n) {
     writer.commit(1);
-    if (n % 50 == 0) ASSERT_TRUE(tables->checkpoint(writer.frame(), 1000).ok());
+    if (n % 50 == 0) {
+      ASSERT_TRUE(tables->checkpoint(writer.frame(), 1000).ok());
+    }
     if (n % 17 == 0) expect_all(*tables, n);
   }
   expect_all(*tables, 300);
@@ -155,7 +157,9 @@ TEST(Tables, AReplayFromAnyFrameGivesEachRowOnce) {
   Writer writer(*tables);
   for (int i = 0; i < 30; ++i) {
     writer.commit(i % 4);
-    if (i % 7 == 3) ASSERT_TRUE(tables->checkpoint(writer.frame(), 100).ok());
+    if (i % 7 == 3) {
+      ASSERT_TRUE(tables->checkpoint(writer.frame(), 100).ok());
+    }
   }
   const uint64_t last = tables->next_row("clicks") - 1;
   tables = opened(env);
@@ -380,7 +384,8 @@ TEST(Tables, FlippedBitsAreToldOf) {
   for (int trial = 0; trial < 300; ++trial) {
     FaultEnv env;
     for (const std::string& f : files)
-      ASSERT_TRUE(env.Env::replace_file(std::string(kDir) + "/" + f, whole.file(std::string(kDir) + "/" + f)).ok());
+      ASSERT_TRUE(
+          env.Env::replace_file(std::string(kDir) + "/" + f, whole.file(std::string(kDir) + "/" + f)).ok());
     std::string& bytes = env.file(std::string(kDir) + "/" + files[random() % files.size()]);
     bytes[random() % bytes.size()] ^= static_cast<char>(1 << random() % 8);
     auto tables = opened(env, Tables::Access::existing);
@@ -484,8 +489,9 @@ TEST(TableSegment, NamesHaveOneSpelling) {
   ASSERT_TRUE(parsed);
   EXPECT_EQ(parsed->table, "a.b");
   EXPECT_EQ(parsed->last, 255u);
-  for (const char* other : {"a.b.0000000000000001-00000000000000FF.wtab", ".0000000000000001-00000000000000ff.wtab",
-                            "a.0000000000000002-0000000000000001.wtab", "a.wtab", ""})
+  for (const char* other :
+       {"a.b.0000000000000001-00000000000000FF.wtab", ".0000000000000001-00000000000000ff.wtab",
+        "a.0000000000000002-0000000000000001.wtab", "a.wtab", ""})
     EXPECT_FALSE(parse_table_segment_name(other)) << other;
 }
 

@@ -27,6 +27,11 @@
 
 namespace walle::container {
 
+// Names in a device's folder.
+inline constexpr const char* kCommitsJournal = "/commits.walj";
+inline constexpr const char* kCommitsState = "/commits.wals";
+inline constexpr const char* kCommitsTables = "/tables";
+
 struct CommitsOptions {
   // A commit takes at most a quarter of it.
   size_t journal_bytes = 8 << 20;

@@ -8,9 +8,6 @@
 namespace walle::container {
 
 namespace {
-constexpr const char* kJournalFile = "/commits.walj";
-constexpr const char* kStateFile = "/commits.wals";
-constexpr const char* kTables = "/tables";
 constexpr const char* kEgress = "/egress";
 constexpr const char* kOutbox = "/outbox";
 
@@ -40,7 +37,7 @@ Result<std::unique_ptr<Commits>> Commits::open(Env& env, const std::string& dir,
     WALLE_ASSIGN(auto aead, base::Aead::open(options.key));
     sealed = std::make_unique<store::SealedEnv>(env, std::move(aead));
   }
-  for (const char* folder : {"", kTables, kEgress, kOutbox}) WALLE_TRY(env.make_dirs(dir + folder));
+  for (const char* folder : {"", kCommitsTables, kEgress, kOutbox}) WALLE_TRY(env.make_dirs(dir + folder));
   auto commits =
       std::unique_ptr<Commits>(new Commits(env, std::move(sealed), dir, std::move(options)));
   Commits& c = *commits;
@@ -49,7 +46,7 @@ Result<std::unique_ptr<Commits>> Commits::open(Env& env, const std::string& dir,
       .expected_first = [&c] { return c.open_parts(); },
       .before_mending = [&c](const store::JournalRecovery& found,
                              size_t capacity) { return c.take_stock(found, capacity); }};
-  WALLE_ASSIGN(c.journal_, store::Journal::open(env, dir + kJournalFile, c.options_.journal_bytes, owner));
+  WALLE_ASSIGN(c.journal_, store::Journal::open(env, dir + kCommitsJournal, c.options_.journal_bytes, owner));
   c.options_.key.clear();
   c.report_.journal = c.journal_->recovery();
   WALLE_TRY(c.replay());
@@ -63,14 +60,14 @@ Result<std::unique_ptr<Commits>> Commits::open(Env& env, const std::string& dir,
 Result<uint64_t> Commits::open_parts() {
   WALLE_ASSIGN(const auto files, env_.list_files(dir_));
   const bool empty =
-      std::ranges::none_of(files, [](const std::string& f) { return f.starts_with(kStateFile + 1); });
+      std::ranges::none_of(files, [](const std::string& f) { return f.starts_with(kCommitsState + 1); });
   WALLE_TRY(store::check_key(below_, dir_, sealed_ ? &sealed_->aead() : nullptr, true, empty));
-  WALLE_ASSIGN(state_, store::StateFile::open(env_, dir_ + kStateFile));
+  WALLE_ASSIGN(state_, store::StateFile::open(env_, dir_ + kCommitsState));
   // The state is written behind the parts' first files: beside it, one that is missing was removed.
   const bool there = state_->found() != Found::nothing;
   using store::Tables;
   using stream::Outbox;
-  WALLE_ASSIGN(tables_, Tables::open(env_, dir_ + kTables,
+  WALLE_ASSIGN(tables_, Tables::open(env_, dir_ + kCommitsTables,
                                      there ? Tables::Access::existing : Tables::Access::create));
   WALLE_ASSIGN(gate_, stream::EgressGate::open(below_, dir_ + kEgress, options_.key));
   WALLE_ASSIGN(outbox_, Outbox::open(env_, dir_ + kOutbox + "/outbox.wals", options_.outbox,
