@@ -1,2 +1,4 @@
-# The compute container (docs/concepts/house.md): what a task is, and what runs it.
-walle_room(container USES vm stream/match stream/egress SCHEMAS task)
+# The container: host calls, tasks, the device (docs/concepts/house.md, floor 9).
+walle_room(container/host USES vm runtime array store stream/match stream/egress)
+walle_room(container/task USES container/host SCHEMAS task)
+walle_room(container/device USES container/task)
