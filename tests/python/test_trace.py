@@ -23,7 +23,8 @@ def events(path: Path, phase: str = "X") -> list[dict[str, Any]]:
 
 
 def test_one_file_shows_runs_steps_and_commits_over_threads(tmp_path: Path) -> None:
-    session = walle_rt.load(model([make_node("Relu", ["x"], ["y"], name="positive")], {"x": [2, 3]}, ["y"])).session()
+    node = make_node("Relu", ["x"], ["y"], name="positive")
+    session = walle_rt.load(model([node], {"x": [2, 3]}, ["y"])).session()
     with ResultStore(tmp_path / "rows") as store:
         store.declare("t", {"n": "i64"})
 
@@ -64,15 +65,17 @@ def test_full_buffers_are_counted(tmp_path: Path) -> None:
 
 
 def test_one_recording_at_a_time_and_an_error_in_the_block_ends_it(tmp_path: Path) -> None:
+    second = walle_rt.trace(tmp_path / "no.json")
     with pytest.raises(KeyError), walle_rt.trace(tmp_path / "first.json"):
-        with pytest.raises(walle_rt.ArgumentError, match="one at a time"), walle_rt.trace(tmp_path / "no.json"):
+        with pytest.raises(walle_rt.ArgumentError, match="one at a time"), second:
             pass
         raise KeyError
     assert events(tmp_path / "first.json") == []
     assert not (tmp_path / "no.json").exists()
     with walle_rt.trace(tmp_path / "second.json"):
         pass
-    with pytest.raises(walle_rt.ResourceError, match="cannot write trace"), walle_rt.trace(tmp_path / "a" / "b"):
+    nowhere = walle_rt.trace(tmp_path / "a" / "b")
+    with pytest.raises(walle_rt.ResourceError, match="cannot write trace"), nowhere:
         pass
     with pytest.raises(walle_rt.ArgumentError), walle_rt.trace(tmp_path / "x", events_per_thread=0):
         pass

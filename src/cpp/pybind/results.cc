@@ -204,7 +204,8 @@ void bind_results(py::module_& m) {
           [](Commits& c, const std::string& name, const GivenColumns& columns, int64_t max_bytes,
              int64_t max_age_us) { unwrap(c.declare(decl_of(name, columns, max_bytes, max_age_us))); },
           py::arg("name"), py::arg("columns"), py::arg("max_bytes"), py::arg("max_age_us"))
-      .def("drop", [](Commits& c, const std::string& name) { unwrap(c.drop(name)); }, py::arg("name"))
+      .def(
+          "drop", [](Commits& c, const std::string& name) { unwrap(c.drop(name)); }, py::arg("name"))
       .def(
           "append",
           [](Commits& c, const std::string& table, const py::list& rows) {
@@ -216,10 +217,12 @@ void bind_results(py::module_& m) {
             unwrap(c.commit(commit));
           },
           py::arg("table"), py::arg("rows"))
-      .def("maintain", [](Commits& c) { unwrap(c.maintain()); }, py::call_guard<py::gil_scoped_release>())
-      .def("checkpoint", [](Commits& c) { unwrap(c.checkpoint()); },
-           py::call_guard<py::gil_scoped_release>())
-      .def("sync", [](Commits& c) { unwrap(c.sync()); }, py::call_guard<py::gil_scoped_release>())
+      .def(
+          "maintain", [](Commits& c) { unwrap(c.maintain()); }, py::call_guard<py::gil_scoped_release>())
+      .def(
+          "checkpoint", [](Commits& c) { unwrap(c.checkpoint()); }, py::call_guard<py::gil_scoped_release>())
+      .def(
+          "sync", [](Commits& c) { unwrap(c.sync()); }, py::call_guard<py::gil_scoped_release>())
       .def("acknowledge_losses", [](Commits& c) { unwrap(c.acknowledge(c.tables().losses())); });
 }
 

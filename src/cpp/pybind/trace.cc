@@ -10,9 +10,7 @@ namespace py = pybind11;
 void bind_trace(py::module_& m) {
   m.def(
       "start_trace",
-      [](size_t events_per_thread) {
-        unwrap(base::start_trace({.events_per_thread = events_per_thread}));
-      },
+      [](size_t events_per_thread) { unwrap(base::start_trace({.events_per_thread = events_per_thread})); },
       py::arg("events_per_thread"));
   m.def(
       "stop_trace",

@@ -63,9 +63,9 @@ Status check_table(const TableDecl& decl) {
     return bad_table(decl, std::to_string(decl.columns.size()) + " columns",
                      "1 to " + std::to_string(kMaxTableColumns), "declare what a row holds");
   if (decl.max_bytes <= 0 || decl.max_age_us < 0)
-    return bad_table(
-        decl, std::to_string(decl.max_bytes) + " bytes and " + std::to_string(decl.max_age_us) + " us",
-        "a positive size, and an age of 0 (none) or more", "correct the limits");
+    return bad_table(decl,
+                     std::to_string(decl.max_bytes) + " bytes and " + std::to_string(decl.max_age_us) + " us",
+                     "a positive size, and an age of 0 (none) or more", "correct the limits");
   for (const ColumnDecl& c : decl.columns) {
     if (c.name.empty() || c.name.size() > kMaxColumnName || !base::valid_utf8(c.name))
       return bad_table(decl, "a column named " + quoted(c.name),
@@ -90,9 +90,8 @@ Status check_growth(const TableDecl& before, const TableDecl& after) {
                        "keep the columns that are there, or give the table another name");
     if (!(after.columns[i] == old))
       return bad_table(
-          after,
-          std::string(cell_type_name(after.columns[i].type)) + " " + quoted(after.columns[i].name), expected,
-          "add new columns behind the others, or give the table another name");
+          after, std::string(cell_type_name(after.columns[i].type)) + " " + quoted(after.columns[i].name),
+          expected, "add new columns behind the others, or give the table another name");
   }
   return {};
 }

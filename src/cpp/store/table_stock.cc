@@ -62,7 +62,8 @@ TableLoss get_loss(base::ByteReader& in) {
 
 void put_entry(base::ByteWriter& out, const TableEntry& e) {
   put_table(out, e.decl);
-  for (const uint64_t number : {e.since, e.next, e.reserved, e.floor, e.removed, e.removed_to}) out.put(number);
+  for (const uint64_t number : {e.since, e.next, e.reserved, e.floor, e.removed, e.removed_to})
+    out.put(number);
   out.put_count(e.segments.size());
   for (const TableSegment& s : e.segments) put_segment(out, s);
 }

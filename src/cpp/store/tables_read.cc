@@ -1,5 +1,5 @@
-// Reading tables beside their writer: a list of what there is, taken under the lock, and then files and chunks
-// without it.
+// Reading tables beside their writer: a list of what there is, taken under the lock, and then files and
+// chunks without it.
 #include <algorithm>
 
 #include "base/log.h"
@@ -59,8 +59,8 @@ Result<bool> Tables::read_segment(const std::string& table, const TableSegment& 
   if (!now || std::ranges::none_of(now->segments, same)) return false;
   // The disk may be asked again; nothing is decided by an error of it.
   if (there && !bytes.ok()) return bytes.take_error();
-  WALLE_TRY(lose_segment(table, segment,
-                         there ? TableLossKind::damaged_segment : TableLossKind::missing_segment));
+  WALLE_TRY(
+      lose_segment(table, segment, there ? TableLossKind::damaged_segment : TableLossKind::missing_segment));
   return false;
 }
 
@@ -129,9 +129,9 @@ Result<TableColumns> Tables::read(const std::string& table, uint64_t from, uint6
     if (whole) return out;
   }
   if (snapshot(table))
-    return resource_error("result table '" + table + "' changed at each of " + std::to_string(kAttempts) +
-                              " attempts",
-                          "a moment without a checkpoint", "'" + dir_ + "'", "read it again");
+    return resource_error(
+        "result table '" + table + "' changed at each of " + std::to_string(kAttempts) + " attempts",
+        "a moment without a checkpoint", "'" + dir_ + "'", "read it again");
   const std::lock_guard guard(lock_);
   return unknown(table);
 }

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,7 @@ class Rows:
     _present: dict[str, npt.NDArray[np.bool_]] = field(repr=False)
 
     def __len__(self) -> int:
+        """How many rows there are."""
         return len(self.numbers)
 
     def __getitem__(self, column: str) -> npt.NDArray[Any]:
@@ -143,8 +145,7 @@ class Rows:
 
     def to_arrow(self) -> Any:
         """A pyarrow.Table of ``number``, ``time`` and the columns. ImportError without pyarrow."""
-        import pyarrow
-
+        pyarrow = import_module("pyarrow")
         types = {
             ColumnType.I64: pyarrow.int64(),
             ColumnType.F64: pyarrow.float64(),
@@ -162,8 +163,7 @@ class Rows:
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame indexed by row number. ImportError without pandas."""
-        import pandas
-
+        pandas = import_module("pandas")
         columns: dict[str, Any] = {"time": pandas.to_datetime(self.times, unit="us", utc=True)}
         for name in self.types:
             whole = bool(self._present[name].all())
@@ -294,8 +294,9 @@ class ResultStore(ResultTables):
         for name, kind in columns.items():
             known = _TYPE_NAMES.get(kind) if isinstance(kind, str) else kind
             if known is None:
+                types = ", ".join(_TYPE_NAMES)
                 raise ArgumentError.of(
-                    f"type {kind!r}", f"one of {', '.join(_TYPE_NAMES)}", f"column '{name}'", "correct the type"
+                    f"type {kind!r}", f"one of {types}", f"column '{name}'", "correct the type"
                 )
             given.append((name, int(known)))
         age = 0 if max_age_s is None else round(max_age_s * _US)
@@ -341,9 +342,11 @@ class ResultStore(ResultTables):
         self._writer = None
 
     def __enter__(self) -> ResultStore:
+        """Itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Close it."""
         self.close()
 
     def _reading(self) -> _core.results.Writer:

@@ -42,14 +42,14 @@ class Trace:
 def trace(path: str | os.PathLike[str], *, events_per_thread: int = 65_536) -> Iterator[Trace]:
     """Record what all threads of the process do, into one file for Perfetto or chrome://tracing.
 
-    The file shows spans by thread - appends, runs of models and each of their steps, commits, writes of result
-    tables, egress - and counters as tracks. A span is written when it ends: one that is still under way at the
-    end of the block is not in the file. Nothing is written while the block runs.
+    The file shows spans by thread - runs of models and each of their steps, commits, writes of result tables,
+    egress - and counters as tracks. A span is recorded when it ends: one that is still under way at the end
+    of the block is not in the file. Nothing is written while the block runs.
 
     Args:
         path: the JSON file to write; times in it are microseconds since the block was entered.
-        events_per_thread: room for so many spans and counters of each thread, 32 bytes each and taken as it is
-            used; what comes behind them is dropped and counted.
+        events_per_thread: room for so many spans and counters of each thread, 32 bytes each and taken as it
+            is used; what comes behind them is dropped and counted.
 
     Raises:
         ArgumentError: a recording is under way already, or there is room for no event.

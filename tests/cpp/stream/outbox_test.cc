@@ -158,11 +158,12 @@ TEST(Outbox, LostFramesAndLostFilesAreToldOfAndNumbersGoOn) {
   auto outbox = opened(env);
   for (uint64_t n = 1; n <= 3; ++n) outbox->add(n, "a", record(n));
   save(*outbox, 3);
-  ASSERT_TRUE(outbox->lose_newest().ok());
+  ASSERT_TRUE(outbox->lose_newest(kReserve).ok());
   outbox->add(4, "a", record(4));  // one that is left
   outbox->settle();
   EXPECT_EQ(outbox->next("a"), 3 + kReserve + 1);
   EXPECT_EQ(info(*outbox, "a").lost, kReserve - 1);
+  EXPECT_EQ(outbox->next("another"), kReserve + 1);
   outbox = opened(env);
   EXPECT_TRUE(outbox->lost());
   outbox->settle();

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import subprocess
@@ -133,14 +132,14 @@ def test_readers_see_what_is_there_beside_the_writer(tmp_path: Path) -> None:
     with ResultStore(tmp_path) as store:
         store.declare("t", COLUMNS)
         reader = ResultTables(tmp_path)
-        before = sorted(os.listdir(tmp_path))
+        before = sorted(tmp_path.iterdir())
         for n in range(1, 51):
             store.append("t", row(n))
             if n % 20 == 0:
                 store.checkpoint()
             assert reader.last("t", 1).numbers.tolist() == [n]
         assert reader.read("t").to_dicts() == [absent(n) for n in range(1, 51)]
-        assert sorted(os.listdir(tmp_path)) == before
+        assert sorted(tmp_path.iterdir()) == before
         with pytest.raises(walle_rt.ResourceError, match="already open"):
             ResultStore(tmp_path)
 

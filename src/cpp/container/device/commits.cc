@@ -148,7 +148,7 @@ Status Commits::declare(const store::TableDecl& decl) {
   // No frame comes in between: one with rows of this table would be taken for another's.
   const std::lock_guard checkpointing(checkpointing_);
   const std::lock_guard lock(lock_);
-  return tables_->declare(decl, journal_->last_seq());
+  return tables_->declare(decl, journal_->last_seq(), journal_->capacity() / kLeastRow);
 }
 
 Status Commits::drop(const std::string& table) {

@@ -52,9 +52,9 @@ struct Commit {
 
 struct CommitsReport {
   store::JournalRecovery journal;
-  uint64_t replayed = 0;   // frames that some file lacked
-  uint64_t unread = 0;     // frames that are none: of a newer version
-  uint64_t lost = 0;       // commits that the journal has lost, at most
+  uint64_t replayed = 0;    // frames that some file lacked
+  uint64_t unread = 0;      // frames that are none: of a newer version
+  uint64_t lost = 0;        // commits that the journal has lost, at most
   bool state_lost = false;  // settled numbers are not known, until acknowledged
 };
 

@@ -38,8 +38,7 @@ Result<std::unique_ptr<Commits>> Commits::open(Env& env, const std::string& dir,
     sealed = std::make_unique<store::SealedEnv>(env, std::move(aead));
   }
   for (const char* folder : {"", kCommitsTables, kEgress, kOutbox}) WALLE_TRY(env.make_dirs(dir + folder));
-  auto commits =
-      std::unique_ptr<Commits>(new Commits(env, std::move(sealed), dir, std::move(options)));
+  auto commits = std::unique_ptr<Commits>(new Commits(env, std::move(sealed), dir, std::move(options)));
   Commits& c = *commits;
   // Under the journal's lock: what another process knows is not read before it has let go.
   const store::JournalOwner owner{
@@ -84,8 +83,8 @@ Result<uint64_t> Commits::open_parts() {
 // The least number that the next frame may have. What is lost is written down here, before the journal is
 // mended and tells of it no more.
 Result<uint64_t> Commits::take_stock(const store::JournalRecovery& found, size_t capacity) {
-  const uint64_t in_parts =
-      std::max({tables_->applied(), gate_->applied(), outbox_->applied(), state_->number<uint64_t>(kApplied).value_or(0)});
+  const uint64_t in_parts = std::max({tables_->applied(), gate_->applied(), outbox_->applied(),
+                                      state_->number<uint64_t>(kApplied).value_or(0)});
   const uint64_t kept = found.last_seq + found.lost;
   const bool fresh = state_->found() == Found::nothing && found.last_seq == 0 && !found.had_tail;
   report_.state_lost = !fresh && (state_->found() == Found::nothing || state_->found() == Found::lost);
@@ -102,15 +101,14 @@ Result<uint64_t> Commits::take_stock(const store::JournalRecovery& found, size_t
   const bool unknown_state = !fresh && !applied && !found.had_tail;
   if (found.lost == 0 && given <= std::max(found.last_seq, in_parts) && !unknown_state)
     return std::max(found.last_seq, in_parts) + 1;
-  report_.lost = given > found.last_seq ? given - found.last_seq : 0;
+  report_.lost = given - std::min(given, std::max(found.last_seq, in_parts));
   const std::string cause =
       found.lost > 0 ? "damage at byte " + std::to_string(found.damage_offset) + " of the commits' journal"
                      : "the commits' journal was emptied, removed or replaced by an older one";
   base::log(base::LogLevel::warning, "device '" + dir_ + "': at most " + std::to_string(report_.lost) +
-                                         " commits are lost: " + cause +
-                                         "; today's budgets count as spent");
+                                         " commits are lost: " + cause + "; today's budgets count as spent");
   WALLE_TRY(tables_->lose_newest(cause));
-  WALLE_TRY(outbox_->lose_newest());
+  WALLE_TRY(outbox_->lose_newest(capacity / kLeastFrame));
   WALLE_TRY(gate_->close_today());
   return std::max(given, in_parts) + 1;
 }
@@ -149,8 +147,7 @@ void Commits::apply(uint64_t number, bool fresh, std::string_view bytes) {
   if (!fresh) return;
   const std::string task(f.task);
   if (f.kind == FrameKind::forget) settled_.erase(task);
-  if (f.kind == FrameKind::commit && f.number > 0)
-    settled_[task] = std::max(settled_[task], f.number);
+  if (f.kind == FrameKind::commit && f.number > 0) settled_[task] = std::max(settled_[task], f.number);
 }
 
 // What the state holds once the parts have everything up to `number`. With the lock.

@@ -1,4 +1,5 @@
-// The result tables of a device's folder for whoever only reads, beside the device that writes or without one.
+// The result tables of a device's folder for whoever only reads, beside the device that writes or without
+// one.
 #pragma once
 
 #include "store/sealed_env.h"

@@ -6,8 +6,7 @@
 
 namespace walle::container {
 
-FiringScope::FiringScope(store::Tables& tables, std::vector<ScopeTable> declared, Env& env,
-                         size_t most_bytes)
+FiringScope::FiringScope(store::Tables& tables, std::vector<ScopeTable> declared, Env& env, size_t most_bytes)
     : tables_(tables), declared_(std::move(declared)), env_(env), most_bytes_(most_bytes) {}
 
 Result<const ScopeTable*> FiringScope::find(std::string_view table) const {
@@ -20,10 +19,10 @@ Result<const ScopeTable*> FiringScope::find(std::string_view table) const {
     all += (all.empty() ? "" : ", ") + t.name;
   }
   const std::string_view near = base::nearest_name(table, names);
-  return argument_error("result table '" + std::string(table.substr(0, store::kMaxTableName)) + "'",
-                        all.empty() ? "a task that declares result tables" : "one of: " + all,
-                        "walle.results",
-                        near.empty() ? "declare it in task.toml" : "did you mean '" + std::string(near) + "'?")
+  return argument_error(
+             "result table '" + std::string(table.substr(0, store::kMaxTableName)) + "'",
+             all.empty() ? "a task that declares result tables" : "one of: " + all, "walle.results",
+             near.empty() ? "declare it in task.toml" : "did you mean '" + std::string(near) + "'?")
       .of_kind(base::ErrorKind::no_such_key);
 }
 

@@ -15,7 +15,7 @@ namespace walle::container {
 
 // A table as a task knows it: by its own name, while the device's tables have one name space.
 struct ScopeTable {
-  std::string name;  // "clicks"
+  std::string name;       // "clicks"
   store::TableDecl decl;  // of "shop.clicks", with the columns that this version of the task declared
 };
 

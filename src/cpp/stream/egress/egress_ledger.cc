@@ -24,11 +24,11 @@ constexpr const char* kOldLedgerFile = "/egress.walj";  // of before there were 
 
 const std::string kPolicy = "policy/";
 const std::string kConsent = "consent/";
-constexpr const char* kEntry = "entry";    // the newest send: its number in the journal, and its record
+constexpr const char* kEntry = "entry";  // the newest send: its number in the journal, and its record
 // Sends that one checkpoint wrote: the number of the first in the journal, and the records as texts.
 constexpr const char* kBatch = "entries";
 constexpr const char* kApplied = "applied";  // the frame of somebody's journal up to which all is counted
-constexpr const char* kClosed = "closed";  // the last day whose spent budgets are not known
+constexpr const char* kClosed = "closed";    // the last day whose spent budgets are not known
 constexpr const char* kLost = "lost";
 constexpr const char* kLostEntries = "lost entries";
 
