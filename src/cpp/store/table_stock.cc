@@ -54,7 +54,9 @@ TableLoss get_loss(base::ByteReader& in) {
   l.last = in.get<uint64_t>();
   l.rows = in.get<uint64_t>();
   l.noticed_us = in.get<int64_t>();
-  l.exact = in.get<uint8_t>() != 0;
+  const auto exact = in.get<uint8_t>();
+  if (exact > 1) in.fail();
+  l.exact = exact == 1;
   l.table = in.text();
   l.cause = in.text();
   return l;
