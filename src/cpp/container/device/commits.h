@@ -102,7 +102,7 @@ class Commits {
  private:
   Commits(Env& env, std::unique_ptr<store::SealedEnv> sealed, std::string dir, CommitsOptions options);
   Status check_process() const;
-  Result<FrameOut> compose(const Commit& commit) const;
+  Status compose(const Commit& commit);
   Error bad_rows(const store::TableRows& rows) const;
   template <class Write>
   Result<uint64_t> place(size_t size, std::string_view task, std::unique_lock<std::mutex>& lock,
@@ -130,6 +130,8 @@ class Commits {
   mutable std::mutex lock_;
   std::mutex checkpointing_;  // taken first
   std::map<std::string, uint64_t, std::less<>> settled_;
+  // Of the commit under way; kept, so that a commit takes no memory of its own.
+  std::unique_ptr<FrameOut> frame_;
   CommitsReport report_;
   std::atomic<int64_t> synced_at_{0};
   std::atomic<int64_t> checkpointed_at_{0};

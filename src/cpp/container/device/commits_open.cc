@@ -28,7 +28,8 @@ Commits::Commits(Env& env, std::unique_ptr<store::SealedEnv> sealed, std::string
       sealed_(std::move(sealed)),
       env_(sealed_ ? static_cast<Env&>(*sealed_) : env),
       dir_(std::move(dir)),
-      options_(std::move(options)) {}
+      options_(std::move(options)),
+      frame_(std::make_unique<FrameOut>()) {}
 
 Result<std::unique_ptr<Commits>> Commits::open(Env& env, const std::string& dir, CommitsOptions options) {
   base::watch_for_forks();
