@@ -177,6 +177,7 @@ void Tables::lose_rows(const TableRowsView& rows, uint64_t first, std::string ca
                      .rows = rows.rows,
                      .noticed_us = env_.wall_us(),
                      .cause = std::move(cause)});
+  unwritten_loss_ = true;
 }
 
 uint64_t Tables::applied() const {
@@ -214,7 +215,7 @@ Status Tables::lose_newest(const std::string& cause) {
 Status Tables::settle() {
   const std::lock_guard writing(checkpointing_);
   const std::lock_guard guard(lock_);
-  bool changed = false;
+  bool changed = std::exchange(unwritten_loss_, false);
   for (auto& [name, live] : live_) {
     // Rows that the replay found are not lost.
     for (TableLoss& l : losses_) {

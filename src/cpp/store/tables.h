@@ -145,6 +145,7 @@ class Tables {
   // Files that nobody lists any more, or that only a stock lists whose write failed half way: removed behind
   // the next one that succeeds. With checkpointing_.
   std::vector<std::string> unlisted_;
+  bool unwritten_loss_ = false;
   bool in_doubt_ = false;           // the write of the newest stock failed: either may be on the disk
   std::vector<std::string> aside_;  // of load(): files that do not read
   TablesReport report_;

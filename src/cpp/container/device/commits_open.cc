@@ -50,8 +50,10 @@ Result<std::unique_ptr<Commits>> Commits::open(Env& env, const std::string& dir,
   c.options_.key.clear();
   c.report_.journal = c.journal_->recovery();
   WALLE_TRY(c.replay());
-  // Until it is closed again, the newest number is not known.
-  WALLE_TRY(c.state_->apply({{kNewest, std::nullopt}}));
+  // Until it is closed again, the newest number is not known. That there is an applied one tells that there
+  // has been a journal.
+  const uint64_t applied = c.state_->number<uint64_t>(kApplied).value_or(0);
+  WALLE_TRY(c.state_->apply({{kNewest, std::nullopt}, {kApplied, store::put_number(applied)}}));
   c.opened_ = true;
   return commits;
 }
@@ -87,22 +89,23 @@ Result<uint64_t> Commits::take_stock(const store::JournalRecovery& found, size_t
   const uint64_t in_parts = std::max({tables_->applied(), gate_->applied(), outbox_->applied(),
                                       state_->number<uint64_t>(kApplied).value_or(0)});
   const uint64_t kept = found.last_seq + found.lost;
-  const bool fresh = state_->found() == Found::nothing && found.last_seq == 0 && !found.had_tail;
-  report_.state_lost = !fresh && (state_->found() == Found::nothing || state_->found() == Found::lost);
-  if (fresh) WALLE_TRY(state_->create());
-  if (report_.state_lost) WALLE_TRY(state_->apply({{kStateLost, ""}}));
-  report_.state_lost = state_->get(kStateLost).has_value();
+  const bool there = state_->found() == Found::whole || state_->found() == Found::mended;
   const auto applied = state_->number<uint64_t>(kApplied);
   const auto newest = state_->number<uint64_t>(kNewest);
+  // A folder that was never opened to the end has no commits, whatever files a crash left of it.
+  const bool empty = found.last_seq == 0 && !found.had_tail && in_parts == 0;
+  const bool fresh = empty && !applied && state_->found() != Found::lost;
+  if (fresh && !there) WALLE_TRY(state_->create());
+  if (!fresh && !there) WALLE_TRY(state_->apply({{kStateLost, ""}}));
+  report_.state_lost = state_->get(kStateLost).has_value();
   // A journal that goes on where the parts end is the one that was left. Frames are synced before parts have
   // them, so not even a power loss makes it end before.
   const bool same = found.had_tail ? kept >= applied.value_or(0) : kept > applied.value_or(0) || fresh;
   const uint64_t reserved = std::max(kept, in_parts) + capacity / kLeastFrame;
   const uint64_t given = newest ? *newest : same ? kept : reserved;
-  const bool unknown_state = !fresh && !applied && !found.had_tail;
-  if (found.lost == 0 && given <= std::max(found.last_seq, in_parts) && !unknown_state)
-    return std::max(found.last_seq, in_parts) + 1;
-  report_.lost = given - std::min(given, std::max(found.last_seq, in_parts));
+  const uint64_t known = std::max(found.last_seq, in_parts);
+  if (found.lost == 0 && given <= known) return known + 1;
+  report_.lost = given - std::min(given, known);
   const std::string cause =
       found.lost > 0 ? "damage at byte " + std::to_string(found.damage_offset) + " of the commits' journal"
                      : "the commits' journal was emptied, removed or replaced by an older one";
