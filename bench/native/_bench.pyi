@@ -63,3 +63,17 @@ class Device:
 
 def session_us(model: bytes, count: int) -> float:
     """Mean wall-clock microseconds of Session.run on zeros."""
+class ResultAppender:
+    """Commits rows to a result table, one at a time."""
+
+    def __init__(self, directory: str) -> None: ...
+    def append(
+        self, items: npt.NDArray[np.int64], scores: npt.NDArray[np.float64], labels: Sequence[str]
+    ) -> npt.NDArray[np.int64]:
+        """Wall-clock nanoseconds of each row."""
+    def checkpoint(self) -> None: ...
+    def bytes(self) -> int:
+        """Of the table's segments."""
+
+def trace_ns(count: int) -> tuple[float, float]:
+    """CPU nanoseconds of one span of a trace that is off, and of the loop without it."""

@@ -8,6 +8,7 @@ void bind_append(pybind11::module_& m);
 void bind_match(pybind11::module_& m);
 void bind_ipv(pybind11::module_& m);
 void bind_device(pybind11::module_& m);
+void bind_results(pybind11::module_& m);
 }  // namespace walle::bench
 
 PYBIND11_MODULE(_bench, m) {
@@ -16,4 +17,5 @@ PYBIND11_MODULE(_bench, m) {
   walle::bench::bind_match(m);
   walle::bench::bind_ipv(m);
   walle::bench::bind_device(m);
+  walle::bench::bind_results(m);
 }
