@@ -42,7 +42,7 @@ py::tuple firing(const TriggerSet& set, const Firing& f) {
 // Everything that fires in one call.
 class Collected : public FiringSink {
  public:
-  void fired(const Firing& f) override { all_.push_back(f); }
+  void fired(const Firing& f, const MatchPlace&) override { all_.push_back(f); }
   py::list named_by(const TriggerSet& set) const {
     py::list out;
     for (const Firing& f : all_) out.append(firing(set, f));
@@ -98,6 +98,13 @@ py::list replay(OwnedSet& s, EventLog& log, uint64_t from_seq) {
   follow(s, log);
   Collected fired;
   unwrap(s.set.replay(log, from_seq, fired));
+  return fired.named_by(s.set);
+}
+
+py::list add_with_past(OwnedSet& s, const std::string& name, const std::string& text, EventLog& log) {
+  follow(s, log);
+  Collected fired;
+  unwrap(s.set.add(name, text, log, fired));
   return fired.named_by(s.set);
 }
 
@@ -157,6 +164,7 @@ void bind_stream_trigger_set(py::module_& m) {
             unwrap(s.set.add(name, text));
           },
           py::arg("name"), py::arg("text"))
+      .def("add_with_past", add_with_past, py::arg("name"), py::arg("text"), py::arg("log"))
       .def(
           "remove", [](OwnedSet& s, const std::string& name) { unwrap(s.set.remove(name)); }, py::arg("name"))
       .def(

@@ -1,0 +1,54 @@
+#include "container/host/task_state.h"
+
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+#include "container/host/value_codec.h"
+
+namespace walle::container {
+
+namespace {
+
+// Each file is written as a whole, so two maps of one file would undo each other's changes.
+Result<std::shared_ptr<store::KeyValue>> shared_store(const std::string& path) {
+  static std::mutex lock;
+  static std::map<std::string, std::weak_ptr<store::KeyValue>> opened;
+  if (path.empty()) return store::KeyValue::open(Env::system(), path);
+  std::error_code code;
+  const std::string name = std::filesystem::weakly_canonical(path, code).string();
+  const std::lock_guard guard(lock);
+  std::weak_ptr<store::KeyValue>& slot = opened[code ? path : name];
+  if (std::shared_ptr<store::KeyValue> known = slot.lock()) return known;
+  WALLE_ASSIGN(std::shared_ptr<store::KeyValue> made,
+               store::KeyValue::open(Env::system(), path, store::KeyValue::Damaged::is_set_aside));
+  slot = made;
+  return made;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<TaskState>> TaskState::open(const std::string& path, size_t quota_bytes) {
+  WALLE_ASSIGN(std::shared_ptr<store::KeyValue> store, shared_store(path));
+  return std::shared_ptr<TaskState>(
+      new TaskState(std::move(store), quota_bytes != 0 ? quota_bytes : kDefaultQuota));
+}
+
+Result<vm::Value> TaskState::get(const std::string& key, vm::Value otherwise) const {
+  const std::optional<std::string> bytes = store_->get(key);
+  if (!bytes) return otherwise;
+  std::optional<vm::Value> value = decode_value(*bytes);
+  if (value) return std::move(*value);
+  return resource_error("the value of key '" + key + "'", "a value that walle.kv.put wrote", "walle.kv.get",
+                        "delete the key");
+}
+
+Status TaskState::put(const std::string& key, const vm::Value& value) {
+  std::optional<std::string> bytes = encode_value(value);
+  if (bytes) return store_->put(key, std::move(*bytes), quota_);
+  return argument_error("a value with a tensor or more than 32 levels",
+                        "None, bool, int, float, str, bytes, list or map", "walle.kv.put",
+                        "store tobytes() of a tensor");
+}
+
+}  // namespace walle::container
