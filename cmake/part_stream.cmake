@@ -1,7 +1,8 @@
 # The on-device stream processor, one room per stage (docs/concepts/stream.md): what happened, what is waited
-# for, what waits, what is computed, what may leave.
+# for, what waits, what is computed and by which chain, what may leave.
 walle_room(stream/event USES store tensor base SCHEMAS event)
 walle_room(stream/trigger USES stream/event SCHEMAS trigger)
 walle_room(stream/match USES stream/trigger)
 walle_room(stream/operators USES stream/trigger)
+walle_room(stream/graph USES stream/operators SCHEMAS graph)
 walle_room(stream/egress USES stream/operators SCHEMAS egress)

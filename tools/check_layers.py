@@ -57,10 +57,11 @@ ROOMS: dict[str, Room] = {
     "stream/trigger": Room(8.1, ("stream/event",)),
     "stream/match": Room(8.2, ("stream/trigger",)),
     "stream/operators": Room(8.2, ("stream/trigger",)),
+    "stream/graph": Room(8.3, ("stream/operators",)),
     "stream/egress": Room(8.3, ("stream/operators",)),
     "link": Room(8, ("store",)),
     "container": Room(
-        9, ("train", "array", "audio", "vision", "vm", "stream/match", "stream/egress", "link")
+        9, ("train", "array", "audio", "vision", "vm", "stream/match", "stream/graph", "stream/egress", "link")
     ),
     "capi": Room(10, ("container", "runtime")),
     "pybind": Room(10, ("container", "runtime")),

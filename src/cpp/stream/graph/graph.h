@@ -1,0 +1,71 @@
+// A chain of operators at work: takes rows, gives rows, and holds what is open between them.
+//
+// What a graph gives depends on its rows and their order alone, never on how they were cut into batches. It
+// runs one stream, from the first push() to finish(); feed another stream through another graph. Not
+// synchronised; may move between threads. After an error rows of the failed batch may have been taken in:
+// give the graph up.
+#pragma once
+
+#include "stream/graph/graph_spec.h"
+#include "stream/operators/traced_batch.h"
+
+namespace walle::stream {
+
+// What a spec names and does not hold; whoever makes a graph of it gives it. Each refuses unless somebody
+// says better: a graph that needs nothing needs no resources.
+class GraphResources {
+ public:
+  virtual ~GraphResources() = default;
+  // The network that the model `name` is. Called once for each operator that names it.
+  virtual Result<std::shared_ptr<Encoder>> encoder(const std::string& name);
+  virtual Result<PrivacyAccount> account(const std::string& name, double limit);
+  // Where noise is drawn from: the system's entropy.
+  virtual std::mt19937_64 random();
+};
+
+class GraphStage;  // stream/graph/stage.h
+
+class Graph {
+ public:
+  using Labels = TracedBatch::LabelsByName;
+
+  Graph();  // without operators: rows pass unchanged
+  ~Graph();
+  Graph(Graph&&) noexcept;
+  Graph& operator=(Graph&&) noexcept;
+
+  // Verifies first. `resources` need not outlive the call; what they gave must outlive the graph.
+  static Result<Graph> make(const GraphSpec& spec, GraphResources& resources);
+  static Result<Graph> make(const GraphSpec& spec);  // one that names nothing
+  // One more operator behind the others.
+  Status add(GraphStep step, GraphResources& resources);
+
+  // Rows in their order of arrival, into input 0 or, for the right side of a join that has it, input 1;
+  // returns what the last operator gives for them.
+  Result<TracedBatch> push(const TracedBatch& rows, size_t input = 0);
+  // No more rows: everything open closes, joins are made. Returns the remaining rows.
+  Result<TracedBatch> finish();
+  // A whole stream of input 0, ended.
+  Result<TracedBatch> run(const TracedBatch& rows);
+
+  const GraphSpec& spec() const { return spec_; }
+  uint64_t late() const;     // rows after their window's lateness: counted, in no result
+  uint64_t outside() const;  // rows of page operators that belonged to no page: counted, in no result
+  uint64_t evicted() const;  // keys whose state was given up for others'
+
+ private:
+  friend class JoinStage;  // runs its right side with layouts kept
+  Result<TracedBatch> through(size_t first, const TracedBatch& rows);
+
+  GraphSpec spec_;
+  std::vector<std::unique_ptr<GraphStage>> stages_;
+};
+
+// The columns with labels and paths that a graph would make of columns with these labels, without any row:
+// asked when a task is built, and given to EgressGate::check_columns. `second`: of its second input.
+Result<std::vector<Column>> columns_made(const GraphSpec& spec, const Graph::Labels& given,
+                                         const Graph::Labels& second = {});
+// The labels that rows of a log with these contents have at least (TracedBatch::of_log).
+Result<Graph::Labels> labels_of_log(const Catalog& catalog, const std::vector<std::string>& fields);
+
+}  // namespace walle::stream
