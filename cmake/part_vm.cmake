@@ -7,7 +7,7 @@
 #   vm_full, vm_device   libwalle_vm_full.so, libwalle_vm_device.so
 option(WALLE_VM "Build the Python VM libraries (needs the CPython source, see tools/vm/fetch_cpython.py)" ON)
 
-walle_room(vm USES runtime store array)
+walle_room(vm USES tensor)
 target_link_libraries(walle_vm PUBLIC ${CMAKE_DL_LIBS})
 
 if(NOT WALLE_VM)

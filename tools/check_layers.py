@@ -31,8 +31,8 @@ class Room:
 
 
 # search stands on backends/backend.h in the same row of the table, hence the half floor; array has one
-# because the VM's own tensors compute with it; the stages of stream/ are a staircase of their own inside
-# floor 8.
+# because rooms of floor 8 may compute with it; the stages of stream/ are a staircase of their own inside
+# floor 8, those of container/ inside floor 9.
 ROOMS: dict[str, Room] = {
     "base": Room(0, ()),
     "tensor": Room(1, ("base",)),
@@ -52,7 +52,7 @@ ROOMS: dict[str, Room] = {
     "array": Room(7.5, ("kernels",)),
     "audio": Room(8, ("runtime", "kernels")),
     "vision": Room(8, ("runtime", "kernels")),
-    "vm": Room(8, ("runtime", "store", "array")),
+    "vm": Room(8, ("tensor",)),
     "stream/event": Room(8, ("store", "tensor")),
     "stream/trigger": Room(8.1, ("stream/event",)),
     "stream/match": Room(8.2, ("stream/trigger",)),
@@ -60,11 +60,24 @@ ROOMS: dict[str, Room] = {
     "stream/graph": Room(8.3, ("stream/operators",)),
     "stream/egress": Room(8.3, ("stream/operators",)),
     "link": Room(8, ("store",)),
-    "container": Room(
-        9, ("train", "array", "audio", "vision", "vm", "stream/match", "stream/graph", "stream/egress", "link")
+    "container/host": Room(
+        9,
+        (
+            "train",
+            "array",
+            "audio",
+            "vision",
+            "runtime",
+            "vm",
+            "stream/match",
+            "stream/graph",
+            "stream/egress",
+        ),
     ),
-    "capi": Room(10, ("container", "runtime")),
-    "pybind": Room(10, ("container", "runtime")),
+    "container/task": Room(9.1, ("container/host",)),
+    "container/device": Room(9.2, ("container/task", "link")),
+    "capi": Room(10, ("container/device",)),
+    "pybind": Room(10, ("container/device",)),
 }
 GENERATED = {"schemas", "walle"}  # FlatBuffers headers made while building; the public C header
 
@@ -75,9 +88,6 @@ MUTUAL: dict[frozenset[str], str] = {
         "a control operator's body is a graph: the runner runs nodes, and a node runs bodies"
     ),
     frozenset({"runtime/model", "runtime/session"}): "a model makes the sessions that hold it",
-    frozenset({"vm/bundle", "vm/context", "vm/host_calls", "vm/vm"}): (
-        "opening a VM hands it the table of host calls, which work on the bundles of that VM"
-    ),
 }
 
 

@@ -8,7 +8,7 @@
 
 #include <internal/pycore_code.h>
 
-wvm_isolate* wvm_create(const wvm_limits* limits, void* user, wvm_result* failure);
+wvm_isolate* wvm_create(void* user, wvm_result* failure);
 void wvm_destroy(wvm_isolate* isolate);
 
 /* Names of code objects are interned for the life of their interpreter, hence a new one now and then. */
@@ -28,13 +28,12 @@ static void require(int condition, const char* what) {
 }
 
 static void enter_isolate(void) {
-  static const wvm_limits limits = {.allow_all_imports = 1};
   if (isolate != NULL && accepted % kInputsPerIsolate == 0) {
     wvm_destroy(isolate);
     isolate = NULL;
   }
   wvm_result failure;
-  if (isolate == NULL) isolate = wvm_create(&limits, NULL, &failure);
+  if (isolate == NULL) isolate = wvm_create(NULL, &failure);
   require(isolate != NULL, "no isolate");
   wvm_regain_interpreter(isolate);
 }

@@ -19,7 +19,21 @@ std::string_view error_group_name(ErrorGroup group);
 
 // What a language with many kinds of exceptions needs to know beyond the group; by_group where the group says
 // it all.
-enum class ErrorKind { by_group, wrong_type, no_such_key, no_such_index, overflow, no_memory };
+enum class ErrorKind {
+  by_group,
+  wrong_type,
+  no_such_key,
+  no_such_index,
+  overflow,
+  no_memory,
+  not_found,  // neither a key nor an index nor a file
+  no_such_file,
+  file_exists,
+  not_permitted,
+  timed_out,
+  not_connected,
+  not_supported,
+};
 
 struct ErrorText {
   std::string given;     // what was found, with the offending value

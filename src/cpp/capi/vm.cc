@@ -6,6 +6,9 @@
 
 #include "capi/guard.h"
 #include "capi/vm_values.h"
+#include "container/host/host_calls.h"
+#include "container/host/slots.h"
+#include "container/host/task_state.h"
 #include "vm/isolate.h"
 
 namespace vm = walle::vm;
@@ -87,8 +90,8 @@ Result<vm::TaskContext> context_of(const walle_vm_options_t& options) {
     };
   }
   if (options.state_path) {
-    const size_t quota = options.state_bytes ? options.state_bytes : vm::TaskState::kDefaultQuota;
-    WALLE_ASSIGN(context.kv, vm::TaskState::open(options.state_path, quota));
+    WALLE_ASSIGN(auto state, walle::container::TaskState::open(options.state_path, options.state_bytes));
+    context.set(walle::container::kKvSlot, std::move(state));
   }
   return context;
 }
@@ -117,7 +120,8 @@ walle_status_t walle_vm_open(const char* library_path, walle_vm_t** out, walle_e
     if (!library_path || !out) return null_argument(library_path ? "vm" : "library_path", "walle_vm_open");
     // Here and below: who overlooks the status finds NULL and not what was there before.
     *out = nullptr;
-    WALLE_ASSIGN(std::shared_ptr<const vm::Vm> opened, vm::Vm::open(library_path));
+    WALLE_ASSIGN(std::shared_ptr<const vm::Vm> opened,
+                 vm::Vm::open(library_path, walle::container::host_calls()));
     *out = new walle_vm_t{
         .vm = opened, .id = opened->id(), .flavour = opened->flavour(), .python = opened->python()};
     return {};

@@ -16,6 +16,7 @@ namespace py = pybind11;
 // bind_vm_<name>() lives in pybind/vm_<name>.cc.
 void bind_vm_library(py::module_& m);
 void bind_vm_bundle(py::module_& m);
+void bind_vm_terms(py::module_& m);
 void bind_vm_isolate(py::module_& m);
 void bind_vm_pool(py::module_& m);
 
@@ -35,8 +36,10 @@ Held<T> hand_over(Result<std::unique_ptr<T>> made) {
   return Held<T>(unwrap(std::move(made)).release());
 }
 
-// `log`: called with (level, line), or None; `state`: the file of walle.kv.
-vm::TaskContext context_of(const py::object& log, const std::optional<std::string>& state,
-                           const vm::Limits& limits);
+// What an isolate is given: made once, given to many.
+struct VmTerms {
+  vm::Limits limits;
+  vm::TaskContext context;
+};
 
 }  // namespace walle::pybind

@@ -1,4 +1,5 @@
 // _core.vm.Vm: a VM library, loaded once.
+#include "container/host/host_calls.h"
 #include "pybind/vm.h"
 #include "vm/vm.h"
 
@@ -11,7 +12,8 @@ namespace {
 using GivenSource = std::tuple<std::string, std::string, std::string, bool>;  // name, file, text, package
 
 std::shared_ptr<Vm> open(const std::string& path) {
-  return std::const_pointer_cast<Vm>(unwrap(without_python([&] { return Vm::open(path); })));
+  return std::const_pointer_cast<Vm>(
+      unwrap(without_python([&] { return Vm::open(path, container::host_calls()); })));
 }
 
 py::bytes compile(const Vm& self, const std::vector<GivenSource>& sources) {

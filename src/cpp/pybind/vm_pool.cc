@@ -14,24 +14,24 @@ using vm::Pool;
 namespace {
 
 Held<Pool> create(const std::shared_ptr<vm::Vm>& vm, size_t size, std::vector<std::string> imports,
-                  const vm::Limits& limits, const py::object& log, const std::optional<std::string>& state,
                   uint32_t grace_ms) {
-  vm::PoolOptions options{.size = size,
-                          .imports = std::move(imports),
-                          .limits = limits,
-                          .context = context_of(log, state, limits),
-                          .grace_ms = grace_ms};
+  vm::PoolOptions options{.size = size, .imports = std::move(imports), .grace_ms = grace_ms};
   return hand_over(without_python([&] { return Pool::create(vm, std::move(options)); }));
 }
 
-py::object run(Pool& self, const std::optional<std::shared_ptr<Bundle>>& bundle, const std::string& module,
-               const std::string& function, const py::args& args) {
+Held<vm::Isolate> take(Pool& self, const VmTerms& terms) {
+  return hand_over(without_python([&] { return self.take(terms.limits, terms.context); }));
+}
+
+py::object run(Pool& self, const VmTerms& terms, const std::optional<std::shared_ptr<Bundle>>& bundle,
+               const std::string& module, const std::string& function, const py::args& args) {
   // Converted before the lock is given away: the worker that runs the call never sees an object of the host.
   std::vector<vm::Value> values = arguments(args);
   unwrap(vm::refuse_forked_child("Pool.run"));
   Signals signals;
   const vm::Outcome outcome = without_python([&] {
-    return self.run(bundle.value_or(nullptr), module, function, std::move(values), signals.attention());
+    return self.run(bundle.value_or(nullptr), module, function, std::move(values), terms.limits,
+                    terms.context, signals.attention());
   });
   signals.rethrow();
   return finish(outcome);
@@ -48,10 +48,9 @@ void bind_vm_pool(py::module_& m) {
   m.def("std_imports", &vm::std_imports, "What most tasks import.");
   m.def("most_ready", [] { return vm::kMaxReady; });
   py::class_<Pool, Held<Pool>>(m, "Pool", "Isolates ready to be used.")
-      .def_static("create", create, py::arg("vm"), py::arg("size"), py::arg("imports"), py::arg("limits"),
-                  py::arg("log"), py::arg("state"), py::arg("grace_ms"))
-      .def("take", [](Pool& self) { return hand_over(without_python([&] { return self.take(); })); })
-      .def("run", run, py::arg("bundle"), py::arg("module"), py::arg("function"))
+      .def_static("create", create, py::arg("vm"), py::arg("size"), py::arg("imports"), py::arg("grace_ms"))
+      .def("take", take, py::arg("terms"))
+      .def("run", run, py::arg("terms"), py::arg("bundle"), py::arg("module"), py::arg("function"))
       .def("wait_until_full", [](Pool& self) { without_python([&] { self.wait_until_full(); }); })
       .def("stats", stats, "Ready, handed out, made on demand, worker threads given up.");
 }

@@ -18,8 +18,9 @@
 extern "C" {
 #endif
 
-#define WVM_ABI 3u
+#define WVM_ABI 4u
 #define WVM_MAX_RANK 8
+#define WVM_MAX_HOST_ARGS 16
 
 typedef enum {
   WVM_NONE = 0,
@@ -127,7 +128,7 @@ typedef struct wvm_stats {
 typedef struct wvm_isolate wvm_isolate;
 typedef struct wvm_bundle wvm_bundle;
 
-/* What a host call's error is in the task. */
+/* What a host call's error is in the task: the exception of that name. */
 typedef enum {
   WVM_RUNTIME_ERROR = 0,
   WVM_TYPE_ERROR = 1,
@@ -136,17 +137,23 @@ typedef enum {
   WVM_INDEX_ERROR = 4,
   WVM_OVERFLOW_ERROR = 5,
   WVM_OS_ERROR = 6,
-  WVM_MEMORY_ERROR = 7
+  WVM_MEMORY_ERROR = 7,
+  WVM_PERMISSION_ERROR = 8,
+  WVM_TIMEOUT_ERROR = 9,
+  WVM_LOOKUP_ERROR = 10,
+  WVM_FILE_NOT_FOUND_ERROR = 11,
+  WVM_FILE_EXISTS_ERROR = 12,
+  WVM_CONNECTION_ERROR = 13,
+  WVM_NOT_IMPLEMENTED_ERROR = 14
 } wvm_error_kind;
 
+/* Whoever is given one frees its text with free(): it may be of any length. */
 typedef struct wvm_error {
-  int kind; /* wvm_error_kind */
-  char text[512];
+  int kind;   /* wvm_error_kind */
+  char* text; /* from malloc(); NULL where there was no memory for it */
 } wvm_error;
 
-/* One function that the host lends to tasks. `module` is "walle.kv", arguments are borrowed for the call. The
- * host fills `result` and may set `free_result` (called right after conversion). Returns 0, or -1 with
- * `error` filled in, which names the function. */
+/* What the host fills in and the VM has cleared. `free_result` is called right after conversion. */
 typedef struct wvm_host_result {
   wvm_value value;
   void (*free_result)(void* state);
@@ -155,14 +162,20 @@ typedef struct wvm_host_result {
   wvm_error error;
 } wvm_host_result;
 
+/* One function that the host lends to tasks; lives as long as the process. Arguments are borrowed for the
+ * call. Those that come by keyword stand in their places, and what was left out in front of them is WVM_NONE;
+ * `count` ends with the last one given. call() returns 0, or -1 with the result's `error` filled in, which
+ * names the function. */
 typedef struct wvm_host_function {
-  const char* module;
+  const char* module; /* "walle.kv" */
   const char* name;
   const char* doc;
-  uint32_t min_args;
-  uint32_t max_args;
+  const char* const* keywords; /* max_args names of the parameters; NULL: by position alone */
+  uint16_t min_args;
+  uint16_t max_args; /* at most WVM_MAX_HOST_ARGS */
   uint32_t blocking; /* nonzero: the interpreter is released around the call; costs about 0.1 us */
-  int (*call)(void* isolate_user, const wvm_value* args, size_t count, wvm_host_result* result);
+  int (*call)(const struct wvm_host_function* self, void* isolate_user, const wvm_value* args, size_t count,
+              wvm_host_result* result);
 } wvm_host_function;
 
 /* A window of a tensor: its element (i, j, ...) is the tensor's element offset + i * stride[0] + j *
@@ -289,8 +302,12 @@ typedef struct wvm_api {
   const char* python;  /* "3.13.5" */
   /* Once per process and library; later calls return the first answer. 0 or -1 with `error`. */
   int (*start)(const wvm_host* host, char* error, size_t error_size);
-  wvm_isolate* (*create)(const wvm_limits* limits, void* user, wvm_result* failure);
+  /* Without limits; `user` is what host calls and the log are given. */
+  wvm_isolate* (*create)(void* user, wvm_result* failure);
   void (*destroy)(wvm_isolate*);
+  /* The limits of an isolate that is idle, from its next call on; what it has imported stays. -1: no memory,
+   * and nothing has changed. */
+  int (*limit)(wvm_isolate*, const wvm_limits* limits);
   /* Makes a bundle's modules importable; the isolate keeps its own reference. */
   int (*attach)(wvm_isolate*, wvm_bundle*, wvm_result*);
   void (*call)(wvm_isolate*, const char* module, const char* function, const wvm_value* args, size_t count,

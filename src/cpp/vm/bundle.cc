@@ -57,6 +57,23 @@ Result<std::shared_ptr<const Bundle>> Bundle::open(std::shared_ptr<const Vm> vm,
   return std::shared_ptr<const Bundle>(std::move(bundle));
 }
 
+Result<std::shared_ptr<const Bundle>> Bundle::open(std::shared_ptr<const Vm> vm, Buffer code,
+                                                   std::vector<Resource> files) {
+  std::ranges::sort(files, {}, &Resource::name);
+  for (size_t i = 0; i < files.size(); ++i) {
+    const std::string& name = files[i].name;
+    if (!valid_resource_name(name) || (i > 0 && name == files[i - 1].name)) {
+      return argument_error("resource name '" + name + "'", "a relative name of plain parts, each used once",
+                            "opening a task bundle from parts", "rename the file");
+    }
+  }
+  std::shared_ptr<Bundle> bundle(new Bundle(std::move(vm), std::move(code)));
+  bundle->file_.code = bundle->bytes_;
+  bundle->file_.resources = std::move(files);
+  WALLE_TRY(bundle->open_code());
+  return std::shared_ptr<const Bundle>(std::move(bundle));
+}
+
 Status Bundle::read_parts() {
   // Without its version, so that another version of a task file is told as such and not as strange code.
   if (base::as_text(std::span(bytes_.data(), bytes_.size())).starts_with("WTASK")) {

@@ -21,6 +21,11 @@ class Bundle {
   static Result<std::shared_ptr<const Bundle>> open(std::shared_ptr<const Vm> vm, std::string bytes);
   // Shares the bytes, which must not change.
   static Result<std::shared_ptr<const Bundle>> open(std::shared_ptr<const Vm> vm, Buffer bytes);
+  // From parts that lie apart: `code` is the bytecode container alone, `files` its resources, in any order
+  // and used where they lie. Their bytes are the caller's word (a digest, say); names are checked, one file a
+  // name.
+  static Result<std::shared_ptr<const Bundle>> open(std::shared_ptr<const Vm> vm, Buffer code,
+                                                    std::vector<Resource> files);
   // Small files are read; large ones are mapped, and their large resources are used where they lie. Such a
   // file must not be truncated or written while the bundle lives: it is replaced by renaming another one to
   // its name.
@@ -36,6 +41,7 @@ class Bundle {
   void keep_source(std::string file, std::string text) { sources_[std::move(file)] = std::move(text); }
   // nullptr: no such resource.
   const Resource* find(std::string_view name) const;
+  // What it was opened from; of parts, the code.
   const Buffer& bytes() const { return bytes_; }
   const Vm& vm() const { return *vm_; }
   wvm_bundle* handle() const { return handle_; }

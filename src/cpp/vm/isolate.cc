@@ -4,7 +4,6 @@
 
 #include "vm/convert.h"
 #include "vm/fork.h"
-#include "vm/host_calls.h"
 #include "vm/reaper.h"
 
 namespace walle::vm {
@@ -15,6 +14,15 @@ struct Isolate::Body {
   TaskContext context;
   wvm_isolate* handle = nullptr;
   std::unique_ptr<Watched> watched;
+
+  Status limit(const Limits& limits) const;
+  // What the host gave, without what calls have added to it.
+  void start_from(const TaskContext& given, const Limits& limits) {
+    std::vector<std::shared_ptr<const Bundle>> attached = std::move(context.bundles);
+    context = given;
+    context.bundles = std::move(attached);
+    context.log_quota = LogQuota(limits.log_bytes);
+  }
 
   ~Body() {
     if (handle == nullptr || is_forked_child()) return;
@@ -36,40 +44,12 @@ Outcome refusal(const char* message) {
 
 }  // namespace
 
-Isolate::Isolate(std::shared_ptr<const Vm> vm, Limits limits, TaskContext context)
-    : vm_(std::move(vm)), limits_(std::move(limits)), context_(std::move(context)) {}
-
-Result<std::shared_ptr<Isolate::Body>> Isolate::make_body(const std::shared_ptr<const Vm>& vm,
-                                                          const Limits& limits, const TaskContext& context) {
+Result<std::shared_ptr<Isolate::Body>> Isolate::make_body(const std::shared_ptr<const Vm>& vm) {
   WALLE_TRY(refuse_forked_child("Isolate::create"));
   auto body = std::make_shared<Body>();
   body->vm = vm;
-  body->context = context;
-  body->context.log_quota = LogQuota(limits.log_bytes);
-  std::vector<const char*> imports;
-  for (const std::string& name : limits.imports.value_or(std::vector<std::string>())) {
-    // The list is compared with top-level names, so a dotted one would silently allow nothing.
-    if (name.empty() || name.find('.') != std::string::npos) {
-      return argument_error("import '" + name + "'", "names of top-level modules", "Limits, imports",
-                            "allow 'json' for json.decoder");
-    }
-  }
-  if (limits.imports) {
-    for (const std::string& name : *limits.imports) imports.push_back(name.c_str());
-  }
-  std::vector<uint8_t> host_calls;
-  if (limits.host_calls) {
-    WALLE_ASSIGN(host_calls, allowed_host_calls(*limits.host_calls));
-  }
-  const wvm_limits plain{limits.heap_bytes,
-                         limits.stack_bytes,
-                         limits.python_depth,
-                         !limits.imports,
-                         imports.data(),
-                         imports.size(),
-                         limits.host_calls ? host_calls.data() : nullptr};
   wvm_result failure{};
-  body->handle = vm->api().create(&plain, &body->context, &failure);
+  body->handle = vm->api().create(&body->context, &failure);
   if (body->handle == nullptr) {
     const Outcome outcome = incoming(failure);
     vm->api().release_result(&failure);
@@ -83,11 +63,75 @@ Result<std::shared_ptr<Isolate::Body>> Isolate::make_body(const std::shared_ptr<
   return body;
 }
 
+namespace {
+
+Status check_imports(const Limits& limits) {
+  if (!limits.imports) return {};
+  for (const std::string& name : *limits.imports) {
+    // The list is compared with top-level names, so a dotted one would silently allow nothing.
+    if (name.empty() || name.find('.') != std::string::npos) {
+      return argument_error("import '" + name + "'", "names of top-level modules", "Limits, imports",
+                            "allow 'json' for json.decoder");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status Isolate::check(const Vm& vm, const Limits& limits) {
+  WALLE_TRY(check_imports(limits));
+  return limits.host_calls ? vm.allowed(*limits.host_calls).status() : Status();
+}
+
+Status Isolate::Body::limit(const Limits& limits) const {
+  WALLE_TRY(check_imports(limits));
+  std::vector<const char*> imports;
+  if (limits.imports) {
+    for (const std::string& name : *limits.imports) imports.push_back(name.c_str());
+  }
+  std::vector<uint8_t> host_calls;
+  if (limits.host_calls) {
+    WALLE_ASSIGN(host_calls, vm->allowed(*limits.host_calls));
+  }
+  const wvm_limits plain{limits.heap_bytes,
+                         limits.stack_bytes,
+                         limits.python_depth,
+                         !limits.imports,
+                         imports.data(),
+                         imports.size(),
+                         limits.host_calls ? host_calls.data() : nullptr};
+  if (vm->api().limit(handle, &plain) == 0) return {};
+  return resource_error("an isolate's limits", "memory for their lists of names", "Isolate", "free memory");
+}
+
+Result<std::unique_ptr<Isolate>> Isolate::create_bare(std::shared_ptr<const Vm> vm) {
+  std::unique_ptr<Isolate> isolate(new Isolate(std::move(vm)));
+  WALLE_ASSIGN(isolate->body_, make_body(isolate->vm_));
+  return isolate;
+}
+
 Result<std::unique_ptr<Isolate>> Isolate::create(std::shared_ptr<const Vm> vm, Limits limits,
                                                  TaskContext context) {
-  std::unique_ptr<Isolate> isolate(new Isolate(std::move(vm), std::move(limits), std::move(context)));
-  WALLE_ASSIGN(isolate->body_, make_body(isolate->vm_, isolate->limits_, isolate->context_));
+  WALLE_ASSIGN(std::unique_ptr<Isolate> isolate, create_bare(std::move(vm)));
+  WALLE_TRY(isolate->give(std::move(limits), std::move(context)));
   return isolate;
+}
+
+Status Isolate::give(Limits limits, TaskContext context) {
+  WALLE_TRY(refuse_forked_child("Isolate::give"));
+  if (busy_.test_and_set(std::memory_order_acquire)) {
+    return resource_error("an isolate that is running", "an idle isolate", "Isolate::give",
+                          "wait for the call to end");
+  }
+  Status limited = body_->limit(limits);
+  if (limited.ok()) {
+    limits_ = std::move(limits);
+    context_ = std::move(context);
+    body_->start_from(context_, limits_);
+  }
+  busy_.clear(std::memory_order_release);
+  return limited;
 }
 
 Isolate::~Isolate() {
@@ -190,7 +234,7 @@ Outcome Isolate::taken(wvm_result& result) const {
 Outcome Isolate::invoke(const char* module, const char* function, std::span<const Value> args,
                         Attention* attention) {
   BoundaryBuilder boundary;
-  // Host calls take no more either; a longer list is worth its allocation.
+  // As a rule no more; a longer list is worth its allocation.
   std::array<wvm_value, 8> few;
   std::vector<wvm_value> many(args.size() > few.size() ? args.size() : 0);
   wvm_value* plain = many.empty() ? few.data() : many.data();
@@ -238,8 +282,10 @@ Status Isolate::reset() {
                           "cancel the call and wait for it");
   }
   // Made before the old one is given up: where memory is short the isolate stays as it is.
-  Result<std::shared_ptr<Body>> fresh = make_body(vm_, limits_, context_);
-  if (fresh.ok()) {
+  Result<std::shared_ptr<Body>> fresh = make_body(vm_);
+  Status done = fresh.ok() ? (*fresh)->limit(limits_) : fresh.status();
+  if (done.ok()) {
+    (*fresh)->start_from(context_, limits_);
     std::shared_ptr<Body> old = std::move(fresh).value();
     {
       const std::lock_guard lock(replacing_);
@@ -255,7 +301,7 @@ Status Isolate::reset() {
     }
   }
   busy_.clear(std::memory_order_release);
-  return fresh.status();
+  return done;
 }
 
 }  // namespace walle::vm

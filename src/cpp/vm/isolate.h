@@ -30,10 +30,17 @@ class Isolate {
  public:
   static Result<std::unique_ptr<Isolate>> create(std::shared_ptr<const Vm> vm, Limits limits,
                                                  TaskContext context);
+  // Warm and nobody's: without limits and context, until it is given them.
+  static Result<std::unique_ptr<Isolate>> create_bare(std::shared_ptr<const Vm> vm);
   ~Isolate();
   Isolate(const Isolate&) = delete;
   Isolate& operator=(const Isolate&) = delete;
 
+  // An argument error for limits that give() would refuse whatever memory there is.
+  static Status check(const Vm& vm, const Limits& limits);
+  // From now on under these limits and in this context; what it has imported stays. For an isolate that no
+  // task has used: what one left behind would be the next one's. An error leaves all as it was.
+  Status give(Limits limits, TaskContext context);
   // The bundle's modules become importable.
   Status attach(std::shared_ptr<const Bundle> bundle);
   // Imports the module if needed and calls its function on the calling thread. `attention`, unless nullptr,
@@ -63,9 +70,8 @@ class Isolate {
 
  private:
   struct Body;
-  Isolate(std::shared_ptr<const Vm> vm, Limits limits, TaskContext context);
-  static Result<std::shared_ptr<Body>> make_body(const std::shared_ptr<const Vm>& vm, const Limits& limits,
-                                                 const TaskContext& context);
+  explicit Isolate(std::shared_ptr<const Vm> vm) : vm_(std::move(vm)) {}
+  static Result<std::shared_ptr<Body>> make_body(const std::shared_ptr<const Vm>& vm);
   template <class Run>
   void guarded(wvm_result& result, Attention* attention, const Run& run);
   Outcome taken(wvm_result& result) const;

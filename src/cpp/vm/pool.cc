@@ -72,7 +72,7 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
   }
 
   Result<std::unique_ptr<Isolate>> make() const {
-    WALLE_ASSIGN(std::unique_ptr<Isolate> isolate, Isolate::create(vm, options.limits, options.context));
+    WALLE_ASSIGN(std::unique_ptr<Isolate> isolate, Isolate::create_bare(vm));
     for (const std::string& module : options.imports) {
       const Outcome outcome = isolate->call("_warm", "load", {Value(module)});
       if (!outcome.ok() && outcome.failure->reason == Reason::none)
@@ -133,11 +133,12 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
   // False: the job is still running when nobody waits for it any longer.
   bool wait(Job& job, Isolate& isolate, Attention* attention) const {
     using Clock = std::chrono::steady_clock;
-    const std::chrono::milliseconds patience{int64_t{options.limits.wall_ms} + options.grace_ms};
-    Clock::time_point end = options.limits.wall_ms == 0 ? Clock::time_point::max() : Clock::now() + patience;
+    const uint32_t wall_ms = isolate.limits().wall_ms;
+    const std::chrono::milliseconds patience{int64_t{wall_ms} + options.grace_ms};
+    Clock::time_point end = wall_ms == 0 ? Clock::time_point::max() : Clock::now() + patience;
     std::unique_lock guard(job.lock);
     while (!job.done && Clock::now() < end) {
-      if (attention == nullptr && options.limits.wall_ms == 0) {
+      if (attention == nullptr && wall_ms == 0) {
         job.changed.wait(guard);
         continue;
       }
@@ -168,12 +169,13 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
                    Reason::abandoned);
   }
 
-  bool post(std::function<void()> job) {
+  bool post(std::function<void()> job, size_t stack) {
+    // More than the workers have: a thread of its own for this call.
+    if (stack > kDefaultStack) return start_thread(stack, std::move(job));
     const std::lock_guard guard(lock);
     jobs.push_back(std::move(job));
-    const size_t stack = options.limits.stack_bytes ? options.limits.stack_bytes : kDefaultStack;
     if (idle_workers < jobs.size() &&
-        !start_thread(stack, [self = shared_from_this()] { self->work(); }) && idle_workers == 0) {
+        !start_thread(kDefaultStack, [self = shared_from_this()] { self->work(); }) && idle_workers == 0) {
       jobs.pop_back();
       return false;
     }
@@ -215,7 +217,7 @@ Pool::~Pool() {
   left.swap(state_->ready);
 }
 
-Result<std::unique_ptr<Isolate>> Pool::take() {
+Result<std::unique_ptr<Isolate>> Pool::take(Limits limits, TaskContext context) {
   WALLE_TRY(refuse_forked_child("Pool.take"));
   std::unique_ptr<Isolate> isolate;
   std::unique_lock guard(state_->lock);
@@ -229,28 +231,35 @@ Result<std::unique_ptr<Isolate>> Pool::take() {
   const bool wake = state_->must_wake_filler();
   guard.unlock();
   if (wake) state_->wanted.notify_one();  // without the lock, which the woken thread takes first
-  if (isolate == nullptr) return state_->make();
+  if (isolate == nullptr) {
+    WALLE_ASSIGN(isolate, state_->make());
+  }
+  WALLE_TRY(isolate->give(std::move(limits), std::move(context)));
   return isolate;
 }
 
 Outcome Pool::run(std::shared_ptr<const Bundle> bundle, const std::string& module,
-                  const std::string& function, std::vector<Value> args, Attention* attention) {
+                  const std::string& function, std::vector<Value> args, Limits limits, TaskContext context,
+                  Attention* attention) {
   auto job = std::make_shared<Job>();
-  Result<std::unique_ptr<Isolate>> taken = take();
+  Result<std::unique_ptr<Isolate>> taken = take(std::move(limits), std::move(context));
+  if (!taken.ok() && taken.error().group() == base::ErrorGroup::argument)
+    return refusal("ValueError", taken.error().message(), Reason::none);
   if (!taken.ok()) return refusal("MemoryError", taken.error().message(), Reason::heap);
   std::shared_ptr<Isolate> isolate = std::move(taken).value();
   if (bundle != nullptr) {
     const Status attached = isolate->attach(std::move(bundle));
     if (!attached.ok()) return refusal("ValueError", attached.error().message(), Reason::none);
   }
-  const bool posted = state_->post([job, isolate, module, function, args = std::move(args)]() mutable {
+  auto call = [job, isolate, module, function, args = std::move(args)]() mutable {
     Outcome outcome = isolate->call(module, function, args);
     isolate.reset();
     const std::lock_guard guard(job->lock);
     job->outcome = std::move(outcome);
     job->done = true;
     job->changed.notify_all();
-  });
+  };
+  const bool posted = state_->post(std::move(call), isolate->limits().stack_bytes);
   if (!posted) return refusal("MemoryError", "no thread can be started", Reason::none);
   if (state_->wait(*job, *isolate, attention)) return std::move(job->outcome);
   return state_->abandon();

@@ -1,9 +1,10 @@
 // Pool: isolates that are ready before they are asked for, and worker threads that may be given up.
 //
-// take() hands over a warm isolate in microseconds; once half of them are out, a filler thread makes up for
-// it in the background. run() executes one task call on a worker thread: a call that neither ends nor can be
-// stopped (it sits in a C loop that looks at no interrupt) is abandoned together with its thread after the
-// wall limit and a grace period, and counted.
+// Those that wait belong to nobody: limits and context are given when one is taken, so one pool serves all
+// tasks. take() hands a warm isolate over in microseconds; once half of them are out, a filler thread makes
+// up for it in the background. run() executes one task call on a worker thread: a call that neither ends nor
+// can be stopped (it sits in a C loop that looks at no interrupt) is abandoned together with its thread after
+// the wall limit and a grace period, and counted.
 #pragma once
 
 #include <condition_variable>
@@ -24,8 +25,6 @@ inline constexpr size_t kMaxReady = 1024;
 struct PoolOptions {
   size_t size = 4;                   // at most kMaxReady
   std::vector<std::string> imports;  // modules of the library that a ready isolate has imported already
-  Limits limits;
-  TaskContext context;
   uint32_t grace_ms = 1000;
 };
 
@@ -43,10 +42,11 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  Result<std::unique_ptr<Isolate>> take();
+  Result<std::unique_ptr<Isolate>> take(Limits limits = {}, TaskContext context = {});
   // A fresh isolate for this call alone. `bundle` may be nullptr.
   Outcome run(std::shared_ptr<const Bundle> bundle, const std::string& module, const std::string& function,
-              std::vector<Value> args, Attention* attention = nullptr);
+              std::vector<Value> args, Limits limits = {}, TaskContext context = {},
+              Attention* attention = nullptr);
   PoolStats stats() const;
   // Blocks until `size` isolates are ready.
   void wait_until_full();

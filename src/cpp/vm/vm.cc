@@ -2,12 +2,13 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 
+#include "vm/attention.h"
 #include "vm/convert.h"
 #include "vm/fork.h"
-#include "vm/host_calls.h"
 #include "vm/thread.h"
 
 namespace walle::vm {
@@ -19,6 +20,22 @@ using Entry = const wvm_api* (*)(uint32_t);
 // CPython's compiler recurses with the source's nesting, up to limits made for 8 MB; with room for builds
 // whose frames are larger (debug, sanitizers).
 constexpr size_t kCompilerStack = size_t{32} << 20;
+
+void forward_log(void* user, int level, const char* text, size_t size) {
+  auto* context = static_cast<TaskContext*>(user);
+  context->log_quota.send(context->log, static_cast<base::LogLevel>(level), {text, size});
+}
+
+int must_stop(void* user) {
+  const auto* context = static_cast<TaskContext*>(user);
+  return context != nullptr && context->attention != nullptr && context->attention->must_stop();
+}
+
+wvm_tensor* allocate_tensor(uint8_t dtype, uint8_t rank, const int64_t* shape) {
+  Result<Tensor> tensor =
+      Tensor::allocate(static_cast<DType>(dtype), Shape(std::span<const int64_t>(shape, rank)));
+  return tensor.ok() ? lend(std::move(tensor).value()) : nullptr;
+}
 
 Result<const wvm_api*> load(const std::string& path) {
   // At once, so that what the system lacks is an error here and not in the middle of a task; local, because
@@ -35,18 +52,29 @@ Result<const wvm_api*> load(const std::string& path) {
     return backend_error("'" + path + "', which does not serve this version of the VM boundary",
                          "boundary version " + std::to_string(WVM_ABI), "Vm::open", "rebuild the VM library");
   }
+  return api;
+}
+
+Status start(const wvm_api& api, const HostCalls& calls) {
+  // Never freed: interpreters ask it until the process ends.
+  const auto* host = new wvm_host{.log = forward_log,
+                                  .allocate_tensor = allocate_tensor,
+                                  .arrays = calls.arrays,
+                                  .must_stop = must_stop,
+                                  .functions = calls.functions.data(),
+                                  .function_count = calls.functions.size()};
   char error[256] = "";
   // Started on a thread of its own: CPython remembers the thread that initialises it, which may be any thread
   // of the host.
   int status = -1;
-  run_on_thread(kCompilerStack, [&] { status = api->start(host_table(), error, sizeof error); });
+  run_on_thread(kCompilerStack, [&] { status = api.start(host, error, sizeof error); });
   if (status != 0) return internal_error("the VM does not start: " + std::string(error), "Vm::open");
-  return api;
+  return {};
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const Vm>> Vm::open(const std::string& path) {
+Result<std::shared_ptr<const Vm>> Vm::open(const std::string& path, const HostCalls& calls) {
   WALLE_TRY(refuse_forked_child("Vm::open"));
   watch_for_forks();
   static std::mutex lock;
@@ -57,9 +85,39 @@ Result<std::shared_ptr<const Vm>> Vm::open(const std::string& path) {
   std::shared_ptr<const Vm>& known = opened[path];
   if (known == nullptr) {
     WALLE_ASSIGN(const wvm_api* api, load(path));
-    known.reset(new Vm(api));
+    // The same library under another name has started already.
+    const auto same = std::ranges::find_if(
+        opened, [&](const auto& entry) { return entry.second != nullptr && entry.second->api_ == api; });
+    if (same == opened.end()) WALLE_TRY(start(*api, calls));
+    known = same != opened.end() ? same->second : std::shared_ptr<const Vm>(new Vm(api, calls.functions));
   }
-  return known;
+  if (known->calls_.data() == calls.functions.data() && known->calls_.size() == calls.functions.size())
+    return known;
+  return argument_error("the VM library '" + path + "' with " + std::to_string(calls.functions.size()) +
+                            " other host calls than it was opened with before",
+                        "the same table of host calls in all of the process", "Vm::open",
+                        "keep one table and open every VM with it");
+}
+
+Result<std::vector<uint8_t>> Vm::allowed(const std::vector<std::string>& names) const {
+  std::vector<uint8_t> flags(calls_.size());
+  for (const std::string_view name : names) {
+    bool known = false;
+    for (size_t i = 0; i < flags.size(); ++i) {
+      const std::string_view module = calls_[i].module;
+      const bool within = name.size() > module.size() && name.starts_with(module) &&
+                          name[module.size()] == '.' && name.substr(module.size() + 1) == calls_[i].name;
+      if (name != module && !within) continue;
+      flags[i] = 1;
+      known = true;
+    }
+    if (!known) {
+      return argument_error("host call '" + std::string(name) + "'",
+                            "a host call as walle.kv.get or a module of them as walle.kv",
+                            "Limits, host_calls", "see walle task vm for all of them");
+    }
+  }
+  return flags;
 }
 
 std::vector<std::string> Vm::library() const {

@@ -1,7 +1,8 @@
 // Vm: one loaded VM library. Opened once per path and kept for the life of the process (CPython cannot be
 // unloaded).
 //
-// Thread-safe. Looked for at: the path given, WALLE_VM_LIBRARY, beside the running module (walle_rt/vm).
+// A VM has the host calls that it was first opened with. Thread-safe. Looked for at: the path given,
+// WALLE_VM_LIBRARY, beside the running module (walle_rt/vm).
 #pragma once
 
 #include <memory>
@@ -10,6 +11,7 @@
 
 #include "base/status.h"
 #include "vm/abi.h"
+#include "vm/host_call.h"
 #include "vm/outcome.h"
 
 namespace walle::vm {
@@ -23,7 +25,8 @@ struct Source {
 
 class Vm {
  public:
-  static Result<std::shared_ptr<const Vm>> open(const std::string& path);
+  // An argument error where the library is open already, with other host calls.
+  static Result<std::shared_ptr<const Vm>> open(const std::string& path, const HostCalls& calls);
 
   std::string id() const { return api_->id; }
   std::string flavour() const { return api_->flavour; }
@@ -36,11 +39,17 @@ class Vm {
   // the source.
   Result<std::string> compile(const std::vector<Source>& sources) const;
 
+  std::span<const HostCall> host_calls() const { return calls_; }
+  // One flag per host call: named as "walle.kv.get", or its whole module as "walle.kv". An unknown name is an
+  // error.
+  Result<std::vector<uint8_t>> allowed(const std::vector<std::string>& names) const;
+
   const wvm_api& api() const { return *api_; }
 
  private:
-  explicit Vm(const wvm_api* api) : api_(api) {}
+  Vm(const wvm_api* api, std::span<const HostCall> calls) : api_(api), calls_(calls) {}
   const wvm_api* api_;
+  std::span<const HostCall> calls_;
 };
 
 Error task_error(const Failure& failure, const std::string& where);

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "container/host/host_calls.h"
 #include "vm/bundle.h"
 #include "vm/isolate.h"
 #include "vm/vm.h"
@@ -36,7 +37,7 @@ class VmTest : public testing::Test {
   }
 
   static void open(const std::string& flavour, std::shared_ptr<const Vm>& vm) {
-    Result<std::shared_ptr<const Vm>> opened = Vm::open(library_path(flavour));
+    Result<std::shared_ptr<const Vm>> opened = Vm::open(library_path(flavour), container::host_calls());
     ASSERT_TRUE(opened.ok()) << opened.error().message();
     vm = *opened;
   }

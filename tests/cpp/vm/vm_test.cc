@@ -4,8 +4,9 @@
 #include <future>
 #include <thread>
 
+#include "container/host/slots.h"
+#include "container/host/task_state.h"
 #include "vm/fixture.h"
-#include "vm/host_calls.h"
 #include "vm/pool.h"
 #include "vm/reaper.h"
 
@@ -19,7 +20,8 @@ TEST_F(VmTest, NamesItself) {
 }
 
 TEST_F(VmTest, MissingLibraryIsAnErrorWithANextStep) {
-  const Result<std::shared_ptr<const Vm>> opened = Vm::open("/nowhere/libwalle_vm.so");
+  const Result<std::shared_ptr<const Vm>> opened =
+      Vm::open("/nowhere/libwalle_vm.so", container::host_calls());
   ASSERT_FALSE(opened.ok());
   EXPECT_NE(opened.error().message().find("WALLE_VM"), std::string::npos);
 }
@@ -147,7 +149,8 @@ TEST_F(VmTest, LogsAndState) {
   std::vector<std::string> lines;
   TaskContext context;
   context.log = [&](base::LogLevel, std::string_view line) { lines.emplace_back(line); };
-  context.kv = *TaskState::open("");
+  const auto state = *container::TaskState::open("");
+  context.set(container::kKvSlot, state);
   auto task = isolate(
       "import walle\ndef f():\n    print('a')\n    walle.log.info('b')\n    walle.kv.put('k', [1])\n    "
       "return walle.kv.get('k')\n",
@@ -155,7 +158,7 @@ TEST_F(VmTest, LogsAndState) {
   const Outcome outcome = task->call("main", "f", {});
   ASSERT_TRUE(outcome.ok()) << outcome.failure->text();
   EXPECT_EQ(lines, (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(context.kv->keys(""), std::vector<std::string>{"k"});
+  EXPECT_EQ(state->keys(""), std::vector<std::string>{"k"});
 }
 
 TEST_F(VmTest, PoolHandsOverWarmIsolates) {
@@ -174,18 +177,19 @@ TEST_F(VmTest, PoolHandsOverWarmIsolates) {
 }
 
 TEST_F(VmTest, HostCallTableIsNamed) {
-  const std::vector<std::string> names = host_call_names();
+  const std::vector<std::string> names = container::host_call_names();
   for (const char* name : {"walle.kv.put", "walle.log.info", "walle.time.now", "walle.engine.run"})
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
-  const wvm_host* host = host_table();
-  for (size_t i = 0; i < host->function_count; ++i) {
+  const std::span<const HostCall> calls = vm_->host_calls();
+  ASSERT_EQ(calls.size(), names.size());
+  for (size_t i = 0; i < calls.size(); ++i) {
     const std::string name = names[i];  // what may take long lets others of this interpreter's process go on
     const bool slow = name == "walle.engine.run" || name == "walle.engine.load" || name == "walle.kv.put";
-    EXPECT_TRUE(host->functions[i].blocking || !slow) << name;
+    EXPECT_TRUE(calls[i].blocking || !slow) << name;
   }
-  const std::vector<uint8_t> flags = *allowed_host_calls({"walle.log", "walle.kv.get"});
-  EXPECT_FALSE(allowed_host_calls({"walle.kv.got"}).ok());
-  EXPECT_FALSE(allowed_host_calls({"kv"}).ok());
+  const std::vector<uint8_t> flags = *vm_->allowed({"walle.log", "walle.kv.get"});
+  EXPECT_FALSE(vm_->allowed({"walle.kv.got"}).ok());
+  EXPECT_FALSE(vm_->allowed({"kv"}).ok());
   ASSERT_EQ(flags.size(), names.size());
   for (size_t i = 0; i < names.size(); ++i)
     EXPECT_EQ(flags[i], names[i].rfind("walle.log.", 0) == 0 || names[i] == "walle.kv.get") << names[i];

@@ -3,8 +3,9 @@
 
 #include "vm/inside/inside.h"
 
-wvm_isolate* wvm_create(const wvm_limits* limits, void* user, wvm_result* failure);
+wvm_isolate* wvm_create(void* user, wvm_result* failure);
 void wvm_destroy(wvm_isolate* isolate);
+int wvm_limit(wvm_isolate* isolate, const wvm_limits* limits);
 int wvm_attach(wvm_isolate* isolate, wvm_bundle* bundle, wvm_result* result);
 void wvm_call(wvm_isolate* isolate, const char* module, const char* function, const wvm_value* args,
               size_t count, wvm_result* result);
@@ -70,6 +71,7 @@ static const wvm_api kApi = {
     .start = start_once,
     .create = wvm_create,
     .destroy = wvm_destroy,
+    .limit = wvm_limit,
     .attach = wvm_attach,
     .call = wvm_call,
     .cancel = wvm_interrupt,

@@ -2,21 +2,30 @@
  * and converts the answer. The function's number travels as the bound `self`, a small integer. */
 #include "vm/inside/values.h"
 
-/* On the C stack, so that a call of 10 ns allocates nothing; no host call takes more than two
- * (host_calls.inc). */
-enum { kInlineArgs = 8 };
-
 static const wvm_host_function* functions;
 static PyMethodDef* definitions; /* one per host function, made while the VM starts */
 
 void wvm_raise(const wvm_error* error) {
   PyObject* const kinds[] = {
-      [WVM_RUNTIME_ERROR] = PyExc_RuntimeError, [WVM_TYPE_ERROR] = PyExc_TypeError,
-      [WVM_VALUE_ERROR] = PyExc_ValueError,     [WVM_KEY_ERROR] = PyExc_KeyError,
-      [WVM_INDEX_ERROR] = PyExc_IndexError,     [WVM_OVERFLOW_ERROR] = PyExc_OverflowError,
-      [WVM_OS_ERROR] = PyExc_OSError,           [WVM_MEMORY_ERROR] = PyExc_MemoryError,
+      [WVM_RUNTIME_ERROR] = PyExc_RuntimeError,
+      [WVM_TYPE_ERROR] = PyExc_TypeError,
+      [WVM_VALUE_ERROR] = PyExc_ValueError,
+      [WVM_KEY_ERROR] = PyExc_KeyError,
+      [WVM_INDEX_ERROR] = PyExc_IndexError,
+      [WVM_OVERFLOW_ERROR] = PyExc_OverflowError,
+      [WVM_OS_ERROR] = PyExc_OSError,
+      [WVM_MEMORY_ERROR] = PyExc_MemoryError,
+      [WVM_PERMISSION_ERROR] = PyExc_PermissionError,
+      [WVM_TIMEOUT_ERROR] = PyExc_TimeoutError,
+      [WVM_LOOKUP_ERROR] = PyExc_LookupError,
+      [WVM_FILE_NOT_FOUND_ERROR] = PyExc_FileNotFoundError,
+      [WVM_FILE_EXISTS_ERROR] = PyExc_FileExistsError,
+      [WVM_CONNECTION_ERROR] = PyExc_ConnectionError,
+      [WVM_NOT_IMPLEMENTED_ERROR] = PyExc_NotImplementedError,
   };
-  if (!PyErr_Occurred()) PyErr_SetString(kinds[error->kind], error->text);
+  if (!PyErr_Occurred())
+    PyErr_SetString(kinds[error->kind], error->text ? error->text : "no memory for the error's text");
+  free(error->text);
 }
 
 static PyObject* answer(int status, wvm_host_result* result) {
@@ -42,9 +51,9 @@ static PyObject* answer(int status, wvm_host_result* result) {
 
 static int invoke(const wvm_host_function* function, wvm_isolate* isolate, const wvm_value* args,
                   size_t count, wvm_host_result* result) {
-  if (!function->blocking) return function->call(isolate->user, args, count, result);
+  if (!function->blocking) return function->call(function, isolate->user, args, count, result);
   wvm_release_interpreter();
-  const int status = function->call(isolate->user, args, count, result);
+  const int status = function->call(function, isolate->user, args, count, result);
   wvm_regain_interpreter(isolate);
   return status;
 }
@@ -53,12 +62,45 @@ static int invoke_afresh(const wvm_host_function* function, wvm_isolate* isolate
                          size_t count, wvm_host_result* result) {
   result->free_result = NULL;
   result->exhausted = 0;
-  result->error.kind = WVM_RUNTIME_ERROR;
-  result->error.text[0] = 0;
   return invoke(function, isolate, args, count, result);
 }
 
-static PyObject* host_call(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+/* Where the parameter `name` stands, or -1. */
+static int place_of(const wvm_host_function* function, PyObject* name) {
+  for (int i = 0; function->keywords != NULL && i < function->max_args; ++i) {
+    if (PyUnicode_EqualToUTF8(name, function->keywords[i])) return i;
+  }
+  return -1;
+}
+
+/* Arguments by keyword to their places in `all`, behind the `count` that came by position. Gives how many
+ * there are, with NULL for those left out; -1 with a TypeError. */
+static Py_ssize_t place(const wvm_host_function* function, PyObject* const* args, Py_ssize_t count,
+                        PyObject* names, PyObject** all) {
+  Py_ssize_t last = count;
+  memset(all, 0, WVM_MAX_HOST_ARGS * sizeof *all);
+  memcpy(all, args, (size_t)count * sizeof *all);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
+    PyObject* name = PyTuple_GET_ITEM(names, i);
+    const int at = place_of(function, name);
+    if (at < 0 || all[at] != NULL) {
+      PyErr_Format(PyExc_TypeError, at < 0 ? "%s.%s has no parameter %R" : "%s.%s got %R twice",
+                   function->module, function->name, name);
+      return -1;
+    }
+    all[at] = args[count + i];
+    if (at >= last) last = at + 1;
+  }
+  for (Py_ssize_t i = 0; i < function->min_args; ++i) {
+    if (all[i] != NULL) continue;
+    PyErr_Format(PyExc_TypeError, "%s.%s needs '%s'", function->module, function->name,
+                 function->keywords[i]);
+    return -1;
+  }
+  return last;
+}
+
+static PyObject* host_call(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   const size_t number = (size_t)_PyLong_CompactValue((PyLongObject*)self);
   const wvm_host_function* function = &functions[number];
   wvm_isolate* isolate = wvm_current;
@@ -67,21 +109,31 @@ static PyObject* host_call(PyObject* self, PyObject* const* args, Py_ssize_t cou
     return PyErr_Format(PyExc_PermissionError, "%s.%s is not allowed for this task", function->module,
                         function->name);
   }
-  if ((size_t)count < function->min_args || (size_t)count > function->max_args || count > kInlineArgs) {
+  if (names != NULL && PyTuple_GET_SIZE(names) == 0) names = NULL;
+  if (count > function->max_args || (names == NULL && count < function->min_args)) {
     return PyErr_Format(PyExc_TypeError, "%s.%s takes %u to %u arguments, got %zd", function->module,
                         function->name, function->min_args, function->max_args, count);
   }
-  wvm_value values[kInlineArgs];
+  PyObject* placed[WVM_MAX_HOST_ARGS];
+  if (names != NULL) {
+    count = place(function, args, count, names, placed);
+    if (count < 0) return NULL;
+    args = placed;
+  }
+  /* On the C stack, so that a call of 10 ns allocates nothing. */
+  wvm_value values[WVM_MAX_HOST_ARGS];
   void* arena = NULL;
   PyObject* object = NULL;
   Py_ssize_t converted = 0;
-  while (converted < count && wvm_number_from_python(args[converted], &values[converted], &arena) == 0)
+  while (converted < count &&
+         wvm_number_from_python(args[converted] ? args[converted] : Py_None, &values[converted], &arena) == 0)
     ++converted;
   if (converted == count) {
     wvm_host_result result;
     int status = invoke_afresh(function, isolate, values, (size_t)count, &result);
     /* What stands in the way may be garbage of the task. A second refusal is final. */
     if (status != 0 && result.exhausted && !wvm_must_stop()) {
+      free(result.error.text);
       wvm_collect_garbage();
       status = invoke_afresh(function, isolate, values, (size_t)count, &result);
     }
@@ -98,8 +150,8 @@ int wvm_prepare_host_calls(void) {
   PyMethodDef* made = calloc(host->function_count, sizeof(PyMethodDef));
   if (made == NULL) return -1;
   for (size_t i = 0; i < host->function_count; ++i) {
-    made[i] = (PyMethodDef){host->functions[i].name, (PyCFunction)(void*)host_call, METH_FASTCALL,
-                            host->functions[i].doc};
+    made[i] = (PyMethodDef){host->functions[i].name, (PyCFunction)(void*)host_call,
+                            METH_FASTCALL | METH_KEYWORDS, host->functions[i].doc};
   }
   functions = host->functions;
   definitions = made;

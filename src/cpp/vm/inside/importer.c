@@ -96,7 +96,7 @@ void wvm_library_asked(const wvm_question* question) {
 
 /* 1: on the list of imports; a list names whole packages. */
 static int is_listed(const wvm_isolate* isolate, const char* name) {
-  for (size_t i = 0; i < isolate->import_count; ++i) {
+  for (size_t i = 0; isolate->imports[i] != NULL; ++i) {
     if (same_top(isolate->imports[i], name)) return 1;
   }
   return 0;

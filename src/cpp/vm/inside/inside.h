@@ -61,8 +61,7 @@ struct wvm_isolate {
   void* user;
   wvm_bundle** bundles;
   size_t bundle_count;
-  char** imports; /* NULL: all allowed */
-  size_t import_count;
+  char** imports; /* NULL: all allowed; ends with NULL */
   uint8_t* host_calls; /* NULL: all allowed */
   int refused;         /* the reason of the last refusal: import or host call */
   wvm_question* question;
@@ -124,7 +123,7 @@ PyObject* wvm_host_module(const char* name); /* in host_calls.c; NULL without an
 
 /* host_calls.c */
 int wvm_prepare_host_calls(void);
-void wvm_raise(const wvm_error* error); /* an exception that is set already stays */
+void wvm_raise(const wvm_error* error); /* frees its text; an exception that is set already stays */
 
 /* container.c, code_reader.c, code_verify.c, code_writer.c */
 typedef struct wvm_module {

@@ -10,8 +10,8 @@
 #include <internal/pycore_runtime.h>
 
 /* 60 levels and the reserve are 186 KB (interrupt.c): what a thread of 256 KB has left below its host's
- * frames. 1000 nested calls are CPython's own default. */
-enum { kMinLevels = 60, kDefaultDepth = 1000 };
+ * frames. */
+enum { kMinLevels = 60 };
 
 static pthread_mutex_t lifecycle = PTHREAD_MUTEX_INITIALIZER;
 
@@ -62,35 +62,52 @@ static void leave(wvm_isolate* isolate) {
   attach_thread(isolate->outer);
 }
 
+static void free_names(char** names) {
+  for (size_t i = 0; names != NULL && names[i] != NULL; ++i) free(names[i]);
+  free(names);
+}
+
+/* With a NULL behind them; NULL: no memory. */
 static char** copy_names(const char* const* names, size_t count) {
   char** copy = calloc(count + 1, sizeof(char*));
-  for (size_t i = 0; copy != NULL && i < count; ++i) copy[i] = strdup(names[i]);
+  for (size_t i = 0; copy != NULL && i < count; ++i) {
+    if ((copy[i] = strdup(names[i])) != NULL) continue;
+    free_names(copy);
+    return NULL;
+  }
   return copy;
 }
 
 static void free_shell(wvm_isolate* isolate) {
-  for (size_t i = 0; isolate->imports != NULL && i < isolate->import_count; ++i) free(isolate->imports[i]);
+  free_names(isolate->imports);
   for (size_t i = 0; i < isolate->bundle_count; ++i) wvm_bundle_drop(isolate->bundles[i]);
-  free(isolate->imports);
   free(isolate->bundles);
   free(isolate->host_calls);
   free(isolate);
 }
 
-static wvm_isolate* make_shell(const wvm_limits* limits, void* user) {
-  wvm_isolate* isolate = calloc(1, sizeof *isolate);
-  if (isolate == NULL) return NULL;
-  isolate->user = user;
-  isolate->stack_cap = limits->stack_bytes;
-  if (!limits->allow_all_imports) {
-    isolate->imports = copy_names(limits->imports, limits->import_count);
-    isolate->import_count = limits->import_count;
-  }
+int wvm_limit(wvm_isolate* isolate, const wvm_limits* limits) {
   const size_t functions = wvm_host_table()->function_count;
-  if (limits->host_calls != NULL && (isolate->host_calls = malloc(functions + 1)) != NULL) {
-    memcpy(isolate->host_calls, limits->host_calls, functions);
+  char** imports = limits->allow_all_imports ? NULL : copy_names(limits->imports, limits->import_count);
+  uint8_t* host_calls = limits->host_calls ? malloc(functions + 1) : NULL;
+  if ((imports == NULL && !limits->allow_all_imports) || (host_calls == NULL && limits->host_calls != NULL)) {
+    free_names(imports);
+    free(host_calls);
+    return -1;
   }
-  return isolate;
+  if (host_calls != NULL) memcpy(host_calls, limits->host_calls, functions);
+  free_names(isolate->imports);
+  free(isolate->host_calls);
+  isolate->imports = imports;
+  isolate->host_calls = host_calls;
+  isolate->stack_cap = limits->stack_bytes;
+  isolate->heap_cap = limits->heap_bytes;
+  isolate->collect_at = 0;
+  wvm_isolate* outer = step_aside();
+  attach_thread(isolate);
+  Py_SetRecursionLimit(limits->python_depth ? (int)limits->python_depth : Py_DEFAULT_RECURSION_LIMIT);
+  attach_thread(outer);
+  return 0;
 }
 
 static int new_interpreter(wvm_isolate* isolate) {
@@ -135,7 +152,7 @@ static int prepare_quietly(wvm_isolate* isolate) {
   return status;
 }
 
-static wvm_isolate* create_locked(wvm_isolate* isolate, const wvm_limits* limits, wvm_result* failure) {
+static wvm_isolate* create_locked(wvm_isolate* isolate, wvm_result* failure) {
   wvm_current = isolate;
   if (new_interpreter(isolate) < 0) {
     wvm_current = NULL;
@@ -150,23 +167,22 @@ static wvm_isolate* create_locked(wvm_isolate* isolate, const wvm_limits* limits
     free_shell(isolate);
     return NULL;
   }
-  Py_SetRecursionLimit(limits->python_depth ? (int)limits->python_depth : kDefaultDepth);
-  isolate->heap_cap = limits->heap_bytes;
   leave(isolate);
   return isolate;
 }
 
-wvm_isolate* wvm_create(const wvm_limits* limits, void* user, wvm_result* failure) {
+wvm_isolate* wvm_create(void* user, wvm_result* failure) {
   memset(failure, 0, sizeof *failure);
-  wvm_isolate* isolate = wvm_stack_levels(0) < kMinLevels ? NULL : make_shell(limits, user);
+  wvm_isolate* isolate = wvm_stack_levels(0) < kMinLevels ? NULL : calloc(1, sizeof *isolate);
   if (isolate == NULL) {
     wvm_fail_plain(failure, "MemoryError",
                    "no memory for another isolate, or this thread's stack is below 256 KB");
     return NULL;
   }
+  isolate->user = user;
   wvm_isolate* outer = step_aside();
   pthread_mutex_lock(&lifecycle);
-  isolate = create_locked(isolate, limits, failure);
+  isolate = create_locked(isolate, failure);
   pthread_mutex_unlock(&lifecycle);
   attach_thread(outer);
   return isolate;
@@ -302,8 +318,7 @@ void wvm_read_stats(const wvm_isolate* isolate, wvm_stats* stats) {
 
 #if WALLE_VM_FULL
 int wvm_compile(const wvm_source* sources, size_t count, wvm_blob* blob, wvm_result* failure) {
-  const wvm_limits limits = {.allow_all_imports = 1};
-  wvm_isolate* isolate = wvm_create(&limits, NULL, failure);
+  wvm_isolate* isolate = wvm_create(NULL, failure);
   if (isolate == NULL) return -1;
   int status = enter(isolate, failure);
   if (status == 0) {

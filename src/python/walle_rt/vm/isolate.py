@@ -12,7 +12,7 @@ from .. import _core
 from ..errors import ArgumentError
 from .bundle import TaskBundle
 from .library import VM
-from .limits import Limits, native_limits
+from .limits import Limits, native_terms
 
 Log = Callable[[int, str], None]
 
@@ -66,9 +66,7 @@ class Isolate:
         """Create the interpreter (about 0.7 ms)."""
         self.vm = vm or VM()
         self._hold(
-            _core.vm.Isolate.create(
-                self.vm._native, native_limits(limits), log, None if state is None else str(state)
-            )
+            _core.vm.Isolate.create(self.vm._native, native_terms(self.vm._native, limits, log, state))
         )
 
     @classmethod

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from .. import _core
@@ -66,3 +67,13 @@ def native_limits(limits: Limits | None) -> _core.vm.Limits:
         None if given.imports is None else list(given.imports),
         None if given.host_calls is None else list(given.host_calls),
     )
+
+
+def native_terms(
+    vm: _core.vm.Vm,
+    limits: Limits | None,
+    log: Callable[[int, str], None] | None,
+    state: str | os.PathLike[str] | None,
+) -> _core.vm.Terms:
+    """What isolates of ``vm`` are given; ArgumentError as of native_limits() and for unknown host calls."""
+    return _core.vm.Terms(vm, native_limits(limits), log, None if state is None else str(state))

@@ -13,7 +13,7 @@ from ..errors import ArgumentError
 from .bundle import TaskBundle
 from .isolate import Isolate, Log
 from .library import VM
-from .limits import Limits, native_limits
+from .limits import Limits, native_terms
 
 _MOST_READY: int = _core.vm.most_ready()
 
@@ -47,9 +47,9 @@ class Pool:
         profile: what a ready isolate has imported already: nothing ("bare"), what most tasks import ("std"),
             or the modules of the library that this pool's tasks declare, as ["json", "re"]. Ten usual imports
             cost 10 to 17 ms and 1.9 MB on a first call; from such a pool they cost it nothing.
-        limits: of each isolate, as for Isolate.
-        log: as for Isolate.
-        state: as for Isolate.
+        limits: of each isolate that take() and run() are not told otherwise, as for Isolate.
+        log: likewise.
+        state: likewise.
         grace_ms: how long run() waits after the wall limit before it gives a thread up, in milliseconds.
 
     Raises:
@@ -75,24 +75,52 @@ class Pool:
                 f"size={size}", f"0 to {_MOST_READY}", "Pool", "ask for as many as run at once"
             )
         self.vm = vm or VM()
+        self._given = (limits, log, state)
+        self._terms = native_terms(self.vm._native, limits, log, state)
         self._native = _core.vm.Pool.create(
             self.vm._native,
             size,
             _imports_of(profile),
-            native_limits(limits),
-            log,
-            None if state is None else str(state),
             grace_ms,
         )
 
-    def take(self) -> Isolate:
-        """A warm isolate, the caller's to keep; made on the spot when none is ready."""
-        return Isolate._adopt(self.vm, self._native.take())
+    def _terms_for(
+        self, limits: Limits | None, log: Log | None, state: str | os.PathLike[str] | None
+    ) -> _core.vm.Terms:
+        if limits is None and log is None and state is None:
+            return self._terms
+        own = self._given
+        return native_terms(
+            self.vm._native, limits or own[0], log or own[1], own[2] if state is None else state
+        )
+
+    def take(
+        self,
+        *,
+        limits: Limits | None = None,
+        log: Log | None = None,
+        state: str | os.PathLike[str] | None = None,
+    ) -> Isolate:
+        """A warm isolate, the caller's to keep; made on the spot when none is ready.
+
+        Ready isolates belong to nobody: what is given here takes the place of the pool's own limits, log and
+        state, so that one pool serves tasks of every kind.
+
+        Raises:
+            ArgumentError: as for Isolate.
+        """
+        return Isolate._adopt(self.vm, self._native.take(self._terms_for(limits, log, state)))
 
     @contextlib.contextmanager
-    def isolate(self) -> Iterator[Isolate]:
+    def isolate(
+        self,
+        *,
+        limits: Limits | None = None,
+        log: Log | None = None,
+        state: str | os.PathLike[str] | None = None,
+    ) -> Iterator[Isolate]:
         """take() for a with block."""
-        isolate = self.take()
+        isolate = self.take(limits=limits, log=log, state=state)
         try:
             yield isolate
         finally:
@@ -110,7 +138,9 @@ class Pool:
                 abandoned after `grace_ms` (limit "abandoned").
             ArgumentError: an argument cannot cross.
         """
-        return self._native.run(None if bundle is None else bundle._native, module, function, *args)
+        return self._native.run(
+            self._terms, None if bundle is None else bundle._native, module, function, *args
+        )
 
     def wait_until_full(self) -> None:
         """Block until `size` isolates are ready."""

@@ -3,10 +3,10 @@
 
 #include "array/elementwise.h"
 #include "array/reduce.h"
+#include "container/host/host_calls.h"
 #include "vm/convert.h"
-#include "vm/host_calls.h"
 
-namespace walle::vm::host {
+namespace walle::container::host {
 
 namespace {
 
@@ -57,7 +57,7 @@ array::Number number_of(const wvm_operand& operand) {
 
 // Errors travel as text in the caller's own memory: below lies C, which frees nothing.
 int failed(const Error& error, wvm_error* out) {
-  tell(error, out);
+  vm::tell(error, out);
   return -1;
 }
 
@@ -65,7 +65,7 @@ int finish(Result<Tensor> made, array::Budget& budget, wvm_view* out, wvm_error*
   if (!made.ok()) return failed(made.error(), error);
   const int64_t bytes = made->bytes();
   const Layout layout = Layout::dense(made->shape());
-  wvm_tensor* tensor = lend(std::move(made).value());
+  wvm_tensor* tensor = vm::lend(std::move(made).value());
   if (tensor == nullptr) {
     budget.give_back(bytes);
     return failed(
@@ -180,16 +180,16 @@ int reshape(const wvm_view* x, const int64_t* shape, int rank, const wvm_memory*
 
 wvm_tensor* dense(const wvm_view* x) {
   const Strided from = strided(*x);
-  const Tensor& whole = tensor_of(x->tensor);
+  const Tensor& whole = vm::tensor_of(x->tensor);
   if (from.layout.is_dense()) {
     const auto skipped = static_cast<size_t>(from.layout.offset * dtype_size(from.dtype));
-    return lend(Tensor(from.dtype, from.shape(), whole.buffer(), whole.byte_offset() + skipped));
+    return vm::lend(Tensor(from.dtype, from.shape(), whole.buffer(), whole.byte_offset() + skipped));
   }
   Result<Tensor> copied = Tensor::allocate(from.dtype, from.shape());
   if (!copied.ok()) return nullptr;
   array::copy(from,
               {from.dtype, static_cast<std::byte*>(copied->mutable_data()), Layout::dense(from.shape())});
-  return lend(std::move(copied).value());
+  return vm::lend(std::move(copied).value());
 }
 
 }  // namespace
@@ -205,4 +205,4 @@ const wvm_arrays kArrays = {.binary = binary,
                             .reshape = reshape,
                             .dense = dense};
 
-}  // namespace walle::vm::host
+}  // namespace walle::container::host

@@ -1,9 +1,9 @@
 // walle.time: the host's clocks.
 #include <chrono>
 
-#include "vm/host_calls.h"
+#include "container/host/host_calls.h"
 
-namespace walle::vm::host {
+namespace walle::container::host {
 
 double time_monotonic_call(TaskContext& /*context*/, HostArgs /*args*/) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -18,4 +18,4 @@ double time_resolution_call(TaskContext& /*context*/, HostArgs /*args*/) {
   return static_cast<double>(Period::num) / static_cast<double>(Period::den);
 }
 
-}  // namespace walle::vm::host
+}  // namespace walle::container::host

@@ -1,4 +1,4 @@
-#include "vm/host/log_quota.h"
+#include "vm/log_quota.h"
 
 #include <string>
 

@@ -1,11 +1,11 @@
 // walle.log: lines to the host, with a level. print() arrives as info, sys.stderr as error.
-#include "vm/host_calls.h"
+#include "container/host/host_calls.h"
 
-namespace walle::vm::host {
+namespace walle::container::host {
 
 namespace {
 Result<Value> send(TaskContext& context, HostArgs args, base::LogLevel level) {
-  WALLE_ASSIGN(const std::string_view text, text_arg(args, 0));
+  WALLE_ASSIGN(const std::string_view text, vm::text_arg(args, 0));
   context.log_quota.send(context.log, level, text);
   return Value();
 }
@@ -24,4 +24,4 @@ Result<Value> log_error_call(TaskContext& context, HostArgs args) {
   return send(context, args, base::LogLevel::error);
 }
 
-}  // namespace walle::vm::host
+}  // namespace walle::container::host

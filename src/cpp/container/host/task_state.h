@@ -10,7 +10,7 @@
 #include "store/kv.h"
 #include "vm/value.h"
 
-namespace walle::vm {
+namespace walle::container {
 
 class TaskState {
  public:
@@ -18,10 +18,11 @@ class TaskState {
 
   // A damaged file is set aside, which the log says, and the state starts empty: a task whose device lost
   // power at the wrong moment must still run. Empty path: memory only, shared with nobody.
-  static Result<std::shared_ptr<TaskState>> open(const std::string& path, size_t quota_bytes = kDefaultQuota);
+  // Quota 0: the default.
+  static Result<std::shared_ptr<TaskState>> open(const std::string& path, size_t quota_bytes = 0);
 
-  Result<Value> get(const std::string& key, Value otherwise) const;
-  Status put(const std::string& key, const Value& value);
+  Result<vm::Value> get(const std::string& key, vm::Value otherwise) const;
+  Status put(const std::string& key, const vm::Value& value);
   Result<bool> erase(const std::string& key) { return store_->erase(key); }
   std::vector<std::string> keys(const std::string& prefix) const { return store_->keys(prefix); }
 
@@ -31,4 +32,4 @@ class TaskState {
   size_t quota_;
 };
 
-}  // namespace walle::vm
+}  // namespace walle::container

@@ -11,7 +11,7 @@
 #include "runtime/session.h"
 #include "tensor/buffer.h"
 
-namespace walle::vm {
+namespace walle::container {
 
 class EngineModels {
  public:
@@ -31,4 +31,4 @@ class EngineModels {
   int64_t next_ = 1;
 };
 
-}  // namespace walle::vm
+}  // namespace walle::container

@@ -7,11 +7,11 @@
 
 #include "vm/value.h"
 
-namespace walle::vm {
+namespace walle::container {
 
 // nullopt: a tensor, or more than 32 levels.
-std::optional<std::string> encode_value(const Value& value);
+std::optional<std::string> encode_value(const vm::Value& value);
 // nullopt: not what encode_value() wrote.
-std::optional<Value> decode_value(std::string_view bytes);
+std::optional<vm::Value> decode_value(std::string_view bytes);
 
-}  // namespace walle::vm
+}  // namespace walle::container

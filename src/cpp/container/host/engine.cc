@@ -1,12 +1,14 @@
 // walle.engine: models of the task's own bundle, run on native buffers while the interpreter is released. The
 // part of it that tasks see as classes is lib/walle/engine.py.
 #include "base/thread_pool.h"
+#include "container/host/engine_models.h"
+#include "container/host/host_calls.h"
+#include "container/host/slots.h"
+#include "vm/bundle.h"
 #include "vm/convert.h"
-#include "vm/host/engine_models.h"
-#include "vm/host_calls.h"
 #include "vm/thread.h"
 
-namespace walle::vm::host {
+namespace walle::container::host {
 
 namespace {
 
@@ -16,17 +18,18 @@ constexpr size_t kEngineStack = size_t{1} << 20;
 
 template <class Run>
 auto with_stack(Run run) {
-  if (stack_left() >= kEngineStack) return run();
+  if (vm::stack_left() >= kEngineStack) return run();
   std::optional<decltype(run())> result;
-  run_on_thread(2 * kEngineStack, [&] { result.emplace(run()); });
+  vm::run_on_thread(2 * kEngineStack, [&] { result.emplace(run()); });
   return std::move(*result);
 }
 
-Result<const Resource*> resource_of(const TaskContext& context, std::string_view name) {
+Result<const vm::Resource*> resource_of(const TaskContext& context, std::string_view name) {
   std::string names;
   for (const auto& bundle : context.bundles) {
-    if (const Resource* found = bundle->find(name)) return found;
-    for (const Resource& resource : bundle->resources()) names += (names.empty() ? "" : ", ") + resource.name;
+    if (const vm::Resource* found = bundle->find(name)) return found;
+    for (const vm::Resource& resource : bundle->resources())
+      names += (names.empty() ? "" : ", ") + resource.name;
   }
   return argument_error("resource '" + std::string(name) + "'",
                         names.empty() ? "a bundle with resources" : "one of: " + names, "",
@@ -34,17 +37,12 @@ Result<const Resource*> resource_of(const TaskContext& context, std::string_view
       .of_kind(base::ErrorKind::no_such_key);
 }
 
-Result<int64_t> int_arg(HostArgs args, size_t index) {
-  if (args[index].kind == WVM_INT) return args[index].as.integer;
-  WALLE_ASSIGN(const double number, number_arg(args, index));
-  return static_cast<int64_t>(number);
-}
-
 Result<runtime::Session*> session_of(const TaskContext& context, HostArgs args) {
-  WALLE_ASSIGN(const int64_t handle, int_arg(args, 0));
-  if (context.models == nullptr)
+  WALLE_ASSIGN(const int64_t handle, vm::int_arg(args, 0));
+  const EngineModels* models = context.room(kEngineSlot);
+  if (models == nullptr)
     return argument_error("a number", "a loaded model", "walle.engine", "call walle.engine.load first");
-  return context.models->find(handle);
+  return models->find(handle);
 }
 
 Result<std::vector<runtime::NamedValue>> inputs_from(const wvm_value& given) {
@@ -53,7 +51,7 @@ Result<std::vector<runtime::NamedValue>> inputs_from(const wvm_value& given) {
                           "name every input")
         .of_kind(base::ErrorKind::wrong_type);
   std::vector<runtime::NamedValue> inputs;
-  const Value map = incoming(given);
+  const Value map = vm::incoming(given);
   for (const auto& [name, value] : *map.get<Map>()) {
     const Tensor* tensor = value.get<Tensor>();
     if (tensor == nullptr)
@@ -87,17 +85,18 @@ Value described(const ir::Graph& graph, const std::vector<ir::ValueId>& ids) {
 }  // namespace
 
 Result<Value> engine_load_call(TaskContext& context, HostArgs args) {
-  WALLE_ASSIGN(const std::string_view name, text_arg(args, 0));
-  WALLE_ASSIGN(const int64_t threads, int_arg(args, 1));
+  WALLE_ASSIGN(const std::string_view name, vm::text_arg(args, 0));
+  WALLE_ASSIGN(const int64_t threads, vm::int_arg(args, 1));
   if (threads < 0 || threads > EngineModels::kMaxThreads)
     return argument_error("threads=" + std::to_string(threads),
                           "0 (all of the device) to " + std::to_string(EngineModels::kMaxThreads),
                           "walle.engine.load", "use 1");
-  WALLE_ASSIGN(const Resource* resource, resource_of(context, name));
-  if (context.models == nullptr) context.models = std::make_shared<EngineModels>();
+  WALLE_ASSIGN(const vm::Resource* resource, resource_of(context, name));
+  if (context.room(kEngineSlot) == nullptr) context.set(kEngineSlot, std::make_shared<EngineModels>());
   const int chosen = threads == 0 ? base::available_processors() : static_cast<int>(threads);
-  WALLE_ASSIGN(const int64_t handle,
-               with_stack([&] { return context.models->load(resource->name, resource->bytes, chosen); }));
+  WALLE_ASSIGN(const int64_t handle, with_stack([&] {
+                 return context.room(kEngineSlot)->load(resource->name, resource->bytes, chosen);
+               }));
   return Value(handle);
 }
 
@@ -129,22 +128,23 @@ Result<Value> engine_outputs_call(TaskContext& context, HostArgs args) {
 }
 
 Result<Value> engine_close_call(TaskContext& context, HostArgs args) {
-  WALLE_ASSIGN(const int64_t handle, int_arg(args, 0));
-  return Value(context.models != nullptr && context.models->release(handle));
+  WALLE_ASSIGN(const int64_t handle, vm::int_arg(args, 0));
+  EngineModels* models = context.room(kEngineSlot);
+  return Value(models != nullptr && models->release(handle));
 }
 
 Result<Value> engine_resources_call(TaskContext& context, HostArgs /*args*/) {
   List names;
   for (const auto& bundle : context.bundles) {
-    for (const Resource& resource : bundle->resources()) names.emplace_back(resource.name);
+    for (const vm::Resource& resource : bundle->resources()) names.emplace_back(resource.name);
   }
   return Value(std::move(names));
 }
 
 Result<Value> engine_read_call(TaskContext& context, HostArgs args) {
-  WALLE_ASSIGN(const std::string_view name, text_arg(args, 0));
-  WALLE_ASSIGN(const Resource* resource, resource_of(context, name));
+  WALLE_ASSIGN(const std::string_view name, vm::text_arg(args, 0));
+  WALLE_ASSIGN(const vm::Resource* resource, resource_of(context, name));
   return Value(resource->bytes);
 }
 
-}  // namespace walle::vm::host
+}  // namespace walle::container::host

@@ -1,12 +1,17 @@
-#include "vm/host/value_codec.h"
+#include "container/host/value_codec.h"
 
 #include <algorithm>
 
 #include "base/bytes.h"
 
-namespace walle::vm {
+namespace walle::container {
 
 namespace {
+
+using vm::Bytes;
+using vm::List;
+using vm::Map;
+using vm::Value;
 
 constexpr int kMaxDepth = 32;      // half of what crosses the boundary: state is kept flat; bounds recursion
 constexpr size_t kLeastValue = 1;  // a tag
@@ -119,17 +124,17 @@ class Decoder {
 
 }  // namespace
 
-std::optional<std::string> encode_value(const Value& value) {
+std::optional<std::string> encode_value(const vm::Value& value) {
   Encoder encoder;
   if (!visit(value, encoder)) return std::nullopt;
   return encoder.take();
 }
 
-std::optional<Value> decode_value(std::string_view bytes) {
+std::optional<vm::Value> decode_value(std::string_view bytes) {
   Decoder decoder(bytes);
   Value value = decoder.value(0);
   if (!decoder.done()) return std::nullopt;
   return value;
 }
 
-}  // namespace walle::vm
+}  // namespace walle::container

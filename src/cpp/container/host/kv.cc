@@ -1,13 +1,15 @@
 // walle.kv: small durable state of the task, kept by the host.
+#include "container/host/host_calls.h"
+#include "container/host/slots.h"
+#include "container/host/task_state.h"
 #include "vm/convert.h"
-#include "vm/host_calls.h"
 
-namespace walle::vm::host {
+namespace walle::container::host {
 
 namespace {
 Result<TaskState*> state_of(const TaskContext& context) {
   // No default in memory: a task that believes its state to be durable would lose it without a word.
-  if (context.kv != nullptr) return context.kv.get();
+  if (TaskState* state = context.room(kKvSlot)) return state;
   return resource_error("a task without durable state", "a state file given by the host", "walle.kv",
                         "create the isolate with state=PATH");
 }
@@ -15,20 +17,20 @@ Result<TaskState*> state_of(const TaskContext& context) {
 
 Result<Value> kv_get_call(TaskContext& context, HostArgs args) {
   WALLE_ASSIGN(const TaskState* state, state_of(context));
-  WALLE_ASSIGN(const std::string_view key, text_arg(args, 0));
-  return state->get(std::string(key), args.size() == 2 ? incoming(args[1]) : Value());
+  WALLE_ASSIGN(const std::string_view key, vm::text_arg(args, 0));
+  return state->get(std::string(key), args.size() == 2 ? vm::incoming(args[1]) : Value());
 }
 
 Result<Value> kv_put_call(TaskContext& context, HostArgs args) {
   WALLE_ASSIGN(TaskState * state, state_of(context));
-  WALLE_ASSIGN(const std::string_view key, text_arg(args, 0));
-  WALLE_TRY(state->put(std::string(key), incoming(args[1])));
+  WALLE_ASSIGN(const std::string_view key, vm::text_arg(args, 0));
+  WALLE_TRY(state->put(std::string(key), vm::incoming(args[1])));
   return Value();
 }
 
 Result<Value> kv_delete_call(TaskContext& context, HostArgs args) {
   WALLE_ASSIGN(TaskState * state, state_of(context));
-  WALLE_ASSIGN(const std::string_view key, text_arg(args, 0));
+  WALLE_ASSIGN(const std::string_view key, vm::text_arg(args, 0));
   WALLE_ASSIGN(const bool there, state->erase(std::string(key)));
   return Value(there);
 }
@@ -36,8 +38,8 @@ Result<Value> kv_delete_call(TaskContext& context, HostArgs args) {
 Result<Value> kv_keys_call(TaskContext& context, HostArgs args) {
   WALLE_ASSIGN(const TaskState* state, state_of(context));
   std::string prefix;
-  if (!args.empty()) {
-    WALLE_ASSIGN(const std::string_view given, text_arg(args, 0));
+  if (vm::has_arg(args, 0)) {
+    WALLE_ASSIGN(const std::string_view given, vm::text_arg(args, 0));
     prefix = given;
   }
   List list;
@@ -45,4 +47,4 @@ Result<Value> kv_keys_call(TaskContext& context, HostArgs args) {
   return Value(std::move(list));
 }
 
-}  // namespace walle::vm::host
+}  // namespace walle::container::host

@@ -1,12 +1,12 @@
-#include "vm/host/task_state.h"
+#include "container/host/task_state.h"
 
 #include <filesystem>
 #include <map>
 #include <mutex>
 
-#include "vm/host/value_codec.h"
+#include "container/host/value_codec.h"
 
-namespace walle::vm {
+namespace walle::container {
 
 namespace {
 
@@ -30,19 +30,20 @@ Result<std::shared_ptr<store::KeyValue>> shared_store(const std::string& path) {
 
 Result<std::shared_ptr<TaskState>> TaskState::open(const std::string& path, size_t quota_bytes) {
   WALLE_ASSIGN(std::shared_ptr<store::KeyValue> store, shared_store(path));
-  return std::shared_ptr<TaskState>(new TaskState(std::move(store), quota_bytes));
+  return std::shared_ptr<TaskState>(
+      new TaskState(std::move(store), quota_bytes != 0 ? quota_bytes : kDefaultQuota));
 }
 
-Result<Value> TaskState::get(const std::string& key, Value otherwise) const {
+Result<vm::Value> TaskState::get(const std::string& key, vm::Value otherwise) const {
   const std::optional<std::string> bytes = store_->get(key);
   if (!bytes) return otherwise;
-  std::optional<Value> value = decode_value(*bytes);
+  std::optional<vm::Value> value = decode_value(*bytes);
   if (value) return std::move(*value);
   return resource_error("the value of key '" + key + "'", "a value that walle.kv.put wrote", "walle.kv.get",
                         "delete the key");
 }
 
-Status TaskState::put(const std::string& key, const Value& value) {
+Status TaskState::put(const std::string& key, const vm::Value& value) {
   std::optional<std::string> bytes = encode_value(value);
   if (bytes) return store_->put(key, std::move(*bytes), quota_);
   return argument_error("a value with a tensor or more than 32 levels",
@@ -50,4 +51,4 @@ Status TaskState::put(const std::string& key, const Value& value) {
                         "store tobytes() of a tensor");
 }
 
-}  // namespace walle::vm
+}  // namespace walle::container

@@ -1,4 +1,4 @@
-#include "vm/host/engine_models.h"
+#include "container/host/engine_models.h"
 
 #include <mutex>
 #include <span>
@@ -6,7 +6,7 @@
 #include "ir/walle_file.h"
 #include "runtime/model.h"
 
-namespace walle::vm {
+namespace walle::container {
 
 namespace {
 
@@ -58,4 +58,4 @@ Result<runtime::Session*> EngineModels::find(int64_t handle) const {
   return argument_error("a model that was closed", "a loaded model", "walle.engine", "load it again");
 }
 
-}  // namespace walle::vm
+}  // namespace walle::container

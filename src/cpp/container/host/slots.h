@@ -1,0 +1,21 @@
+// Whose state lies where in a task's context (vm/context.h): one slot for each module of host calls that
+// keeps something for a task.
+//
+// Set by whoever takes the isolate, but for the engine's, which its first load() makes.
+#pragma once
+
+#include "vm/context.h"
+
+namespace walle::container {
+
+class TaskState;     // container/host/task_state.h
+class EngineModels;  // container/host/engine_models.h
+class FiringScope;   // what the running firing reads and leaves: walle.results
+class StreamScope;   // what the running firing may read of the stream: walle.stream
+
+inline constexpr vm::Slot<TaskState> kKvSlot{0};
+inline constexpr vm::Slot<EngineModels> kEngineSlot{1};
+inline constexpr vm::Slot<FiringScope> kResultsSlot{2};
+inline constexpr vm::Slot<StreamScope> kStreamSlot{3};
+
+}  // namespace walle::container
