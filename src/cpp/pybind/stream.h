@@ -9,6 +9,7 @@
 #include "pybind/enums.h"
 #include "pybind/errors.h"
 #include "stream/event/event_names.h"
+#include "stream/event/event_query.h"
 
 namespace walle::pybind {
 
@@ -20,11 +21,15 @@ void bind_stream_log(py::module_& m);
 void bind_stream_triggers(py::module_& m);
 void bind_stream_trigger_set(py::module_& m);
 void bind_stream_rows(py::module_& m);
-void bind_stream_operators(py::module_& m);
-void bind_stream_encode(py::module_& m);
+void bind_stream_graph(py::module_& m);
 void bind_stream_privacy(py::module_& m);
 void bind_stream_egress(py::module_& m);
 void bind_stream_ipv(py::module_& m);
+
+// Which events are asked for: from_seq, to_seq, from_ts, to_ts, session, page_instance; all inclusive.
+using GivenQuery = std::tuple<uint64_t, std::optional<uint64_t>, std::optional<int64_t>, std::optional<int64_t>,
+                              std::optional<uint64_t>, std::optional<uint64_t>>;
+stream::EventQuery query_of(const GivenQuery& given);
 
 // The values of one event; keeps the texts its Values borrow from.
 class Contents {

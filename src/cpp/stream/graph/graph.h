@@ -20,15 +20,13 @@ class GraphResources {
   virtual Result<std::shared_ptr<Encoder>> encoder(const std::string& name);
   virtual Result<PrivacyAccount> account(const std::string& name, double limit);
   // Where noise is drawn from: the system's entropy.
-  virtual std::mt19937_64 random();
+  virtual std::mt19937_64 random(const NoiseStep& step);
 };
 
 class GraphStage;  // stream/graph/stage.h
 
 class Graph {
  public:
-  using Labels = TracedBatch::LabelsByName;
-
   Graph();  // without operators: rows pass unchanged
   ~Graph();
   Graph(Graph&&) noexcept;
@@ -54,18 +52,19 @@ class Graph {
   uint64_t evicted() const;  // keys whose state was given up for others'
 
  private:
-  friend class JoinStage;  // runs its right side with layouts kept
+  friend class JoinStage;
   Result<TracedBatch> through(size_t first, const TracedBatch& rows);
+  // As push(), but batches that have become empty go on: they still have columns. For graphs without joins.
+  Result<TracedBatch> with_layout(const TracedBatch& rows);
 
   GraphSpec spec_;
   std::vector<std::unique_ptr<GraphStage>> stages_;
 };
 
 // The columns with labels and paths that a graph would make of columns with these labels, without any row:
-// asked when a task is built, and given to EgressGate::check_columns. `second`: of its second input.
-Result<std::vector<Column>> columns_made(const GraphSpec& spec, const Graph::Labels& given,
-                                         const Graph::Labels& second = {});
-// The labels that rows of a log with these contents have at least (TracedBatch::of_log).
-Result<Graph::Labels> labels_of_log(const Catalog& catalog, const std::vector<std::string>& fields);
+// asked when a task is built, and given to EgressGate::check_columns. `second`: of its second input. The
+// labels that rows of a log have are TracedBatch::labels_of_log().
+Result<TracedBatch> columns_made(const GraphSpec& spec, const TracedBatch::LabelsByName& given,
+                                 const TracedBatch::LabelsByName& second = {});
 
 }  // namespace walle::stream

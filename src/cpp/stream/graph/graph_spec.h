@@ -10,7 +10,6 @@
 #include <variant>
 #include <vector>
 
-#include "stream/operators/ipv.h"
 #include "stream/operators/operators.h"
 
 namespace walle::stream {

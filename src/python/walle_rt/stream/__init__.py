@@ -29,6 +29,7 @@ from ._privacy import (
     spend_epsilon,
     spent_epsilon,
 )
+from ._query import EventQuery
 from ._steps import Step, all_of, counted, distinct, event, summed
 from ._triggers import (
     Finding,
@@ -52,6 +53,7 @@ __all__ = [
     "Event",
     "EventKind",
     "EventLog",
+    "EventQuery",
     "FeatureField",
     "FeaturePolicy",
     "FeatureType",
