@@ -77,7 +77,9 @@ def test_a_long_error_reaches_the_task_whole(vm: VM, bundle: TaskBundle) -> None
 
 def test_one_pool_serves_tasks_of_every_kind(vm: VM, bundle: TaskBundle, tmp_path: Path) -> None:
     said: list[str] = []
-    pool = Pool(vm, size=2, limits=Limits(heap_bytes=8 << 20), log=lambda _, line: said.append("pool " + line))
+    pool = Pool(
+        vm, size=2, limits=Limits(heap_bytes=8 << 20), log=lambda _, line: said.append("pool " + line)
+    )
     with pool.isolate() as usual:
         usual.load(bundle)
         usual.call("say", "a")

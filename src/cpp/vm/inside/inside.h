@@ -61,7 +61,7 @@ struct wvm_isolate {
   void* user;
   wvm_bundle** bundles;
   size_t bundle_count;
-  char** imports; /* NULL: all allowed; ends with NULL */
+  char** imports;      /* NULL: all allowed; ends with NULL */
   uint8_t* host_calls; /* NULL: all allowed */
   int refused;         /* the reason of the last refusal: import or host call */
   wvm_question* question;
