@@ -56,34 +56,67 @@ Result<Batch> empty_rows(const Catalog& catalog, const std::vector<std::string>&
 }
 }  // namespace
 
-Result<TracedBatch> TracedBatch::of_log(EventLog& log, const std::vector<std::string>& fields,
-                                        const EventQuery& query, int64_t limit) {
-  std::vector<uint16_t> ids;
-  Batch out;
-  RowTime time;
-  const Catalog* catalog = nullptr;
-  const auto begin = [&](const Catalog& now) -> Status {
-    catalog = &now;
-    WALLE_ASSIGN(out, empty_rows(now, fields, ids));
+namespace {
+// Fills a batch event by event.
+class LogRows {
+ public:
+  explicit LogRows(size_t text_bytes) : text_left_(text_bytes) {}
+
+  Status begin(const Catalog& catalog, const std::vector<std::string>& fields) {
+    catalog_ = &catalog;
+    WALLE_ASSIGN(rows_, empty_rows(catalog, fields, ids_));
     return {};
-  };
-  WALLE_TRY(log.read(query, begin, [&](const Event& e) {
-    if (limit >= 0 && std::cmp_greater_equal(out.rows(), limit)) return false;
-    out.ts.push_back(time.of(e));
-    out.columns[0].cells.emplace_back(catalog->events()[e.event].name);
-    out.columns[1].cells.emplace_back(page_name(*catalog, e));
-    out.columns[2].cells.emplace_back(static_cast<int64_t>(e.session));
-    out.columns[3].cells.emplace_back(static_cast<int64_t>(e.page_instance));
-    for (size_t i = 0; i < ids.size(); ++i) {
-      Column& column = out.columns[kHead + i];
-      column.cells.push_back(cell_of(e.field(*catalog, ids[i])));
+  }
+
+  // False where texts are too many.
+  bool add(const Event& e) {
+    rows_.ts.push_back(time_.of(e));
+    rows_.columns[0].cells.emplace_back(catalog_->events()[e.event].name);
+    rows_.columns[1].cells.emplace_back(page_name(*catalog_, e));
+    rows_.columns[2].cells.emplace_back(static_cast<int64_t>(e.session));
+    rows_.columns[3].cells.emplace_back(static_cast<int64_t>(e.page_instance));
+    for (size_t i = 0; i < ids_.size(); ++i) {
+      Column& column = rows_.columns[kHead + i];
+      const Value* value = e.field(*catalog_, ids_[i]);
+      if (value && value->type == FieldType::text) {
+        if (value->text.size() > text_left_) return false;
+        text_left_ -= value->text.size();
+      }
+      column.cells.push_back(cell_of(value));
       // Of the event itself: a label that was lowered later stays what it was for this one.
-      if (const FieldDecl* declared = catalog->field(e.event, ids[i]))
+      if (const FieldDecl* declared = catalog_->field(e.event, ids_[i]))
         column.sensitivity = std::max(column.sensitivity, declared->label_at(e.seq));
     }
     return true;
+  }
+
+  size_t count() const { return rows_.rows(); }
+  Batch take() { return std::move(rows_); }
+
+ private:
+  const Catalog* catalog_ = nullptr;
+  std::vector<uint16_t> ids_;
+  Batch rows_;
+  RowTime time_;
+  size_t text_left_;
+};
+}  // namespace
+
+Result<TracedBatch> TracedBatch::of_log(EventLog& log, const std::vector<std::string>& fields,
+                                        const EventQuery& query, int64_t limit, size_t text_bytes) {
+  LogRows rows(text_bytes);
+  bool fits = true;
+  const auto begin = [&](const Catalog& catalog) { return rows.begin(catalog, fields); };
+  WALLE_TRY(log.read(query, begin, [&](const Event& e) {
+    if (limit >= 0 && std::cmp_greater_equal(rows.count(), limit)) return false;
+    fits = rows.add(e);
+    return fits;
   }));
-  return TracedBatch(std::move(out), Origin::log);
+  if (!fits)
+    return resource_error("events with more than " + std::to_string(text_bytes) + " bytes of text",
+                          "at most so many at once", "rows of a log",
+                          "ask for less of the log, or fewer fields");
+  return TracedBatch(rows.take(), Origin::log);
 }
 
 Result<TracedBatch::LabelsByName> TracedBatch::labels_of_log(const Catalog& catalog,
