@@ -137,16 +137,8 @@ std::vector<std::unique_ptr<fb::StreamStepT>> pack(const std::vector<GraphStep>&
 
 // ---- reading ----
 
-std::string text(const flatbuffers::String* s) { return s ? s->str() : std::string(); }
-
 using Texts = flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>;
-std::vector<std::string> texts(const Texts* given) {
-  std::vector<std::string> out;
-  if (!given) return out;
-  out.reserve(given->size());
-  for (const auto* s : *given) out.push_back(text(s));
-  return out;
-}
+using Steps = flatbuffers::Vector<flatbuffers::Offset<fb::StreamStep>>;
 
 // FlatBuffers checks that a byte is there, not that it is one of the enumeration's.
 template <class Enum>
@@ -155,123 +147,152 @@ bool number_of(uint8_t given, Enum last, Enum& out) {
   return given <= static_cast<uint8_t>(last);
 }
 
-bool read(const fb::StreamAggregate* in, AggregateSpec& out) {
-  if (!in) return false;
-  out.column = text(in->column());
-  out.out = text(in->out());
-  out.k = in->k();
-  out.low = in->low();
-  out.high = in->high();
-  return number_of(in->function(), AggregateKind::histogram, out.kind);
-}
-
-using Steps = flatbuffers::Vector<flatbuffers::Offset<fb::StreamStep>>;
-bool read(const Steps* in, std::vector<GraphStep>& out);
-
-// nullopt: a number that stands for nothing.
-std::optional<GraphStep> read(const fb::StreamFilter& in) {
-  return GraphStep{FilterStep{.predicate = text(in.predicate())}};
-}
-std::optional<GraphStep> read(const fb::StreamMap& in) {
-  return GraphStep{MapStep{.out = text(in.out()),
-                           .left = text(in.left()),
-                           .op = static_cast<char>(in.op()),
-                           .right = text(in.right())}};
-}
-std::optional<GraphStep> read(const fb::StreamSelect& in) {
-  return GraphStep{SelectStep{.columns = texts(in.columns())}};
-}
-std::optional<GraphStep> read(const fb::StreamDedupe& in) {
-  return GraphStep{
-      DedupeStep{.keys = texts(in.keys()), .within_us = in.within_us(), .max_keys = in.max_keys()}};
-}
-std::optional<GraphStep> read(const fb::StreamWindow& in) {
-  WindowSpec out{.size_us = in.size_us(),
-                 .slide_us = in.slide_us(),
-                 .disorder_us = in.disorder_us(),
-                 .lateness_us = in.lateness_us(),
-                 .keys = texts(in.keys()),
-                 .aggregates = {}};
-  if (!number_of(in.kind(), WindowKind::whole, out.kind)) return std::nullopt;
-  if (!in.aggregates()) return GraphStep{std::move(out)};
-  for (const auto* a : *in.aggregates())
-    if (!read(a, out.aggregates.emplace_back())) return std::nullopt;
-  return GraphStep{std::move(out)};
-}
-std::optional<GraphStep> read(const fb::StreamState& in) {
-  StateSpec out{.keys = texts(in.keys()),
-                .column = text(in.column()),
-                .aggregate = {},
-                .out = text(in.out()),
-                .max_keys = in.max_keys()};
-  if (!number_of(in.kind(), StateKind::running, out.kind)) return std::nullopt;
-  if (out.kind == StateKind::running && !read(in.aggregate(), out.aggregate)) return std::nullopt;
-  return GraphStep{std::move(out)};
-}
-std::optional<GraphStep> read(const fb::StreamEncode& in) {
-  return GraphStep{
-      EncodeStep{.columns = texts(in.columns()), .out = text(in.out()), .model = text(in.model())}};
-}
-std::optional<GraphStep> read(const fb::StreamNoise& in) {
-  NoiseStep out{.noise = {.column = text(in.column()),
-                          .low = in.low(),
-                          .high = in.high(),
-                          .epsilon = in.epsilon(),
-                          .delta = in.delta(),
-                          .resolution = in.resolution()},
-                .account = text(in.account()),
-                .limit = in.limit()};
-  if (!number_of(in.kind(), NoiseKind::response, out.noise.kind)) return std::nullopt;
-  return GraphStep{std::move(out)};
-}
-std::optional<GraphStep> read(const fb::StreamIpv& in) {
-  return GraphStep{IpvSpec{.depth = text(in.depth()),
-                           .item = text(in.item()),
-                           .out = text(in.out()),
-                           .idle_us = in.idle_us(),
-                           .disorder_us = in.disorder_us()}};
-}
-std::optional<GraphStep> read(const fb::StreamJoin& in) {
-  JoinStep out{
-      .keys = texts(in.keys()), .within_us = in.within_us(), .second_input = in.second_input(), .right = {}};
-  if (!read(in.right(), out.right)) return std::nullopt;
-  return GraphStep{std::move(out)};
-}
-
-template <class Table>
-std::optional<GraphStep> read_as(const fb::StreamStep& step) {
-  const auto* table = step.op_as<Table>();
-  return table ? read(*table) : std::nullopt;
-}
-
-std::optional<GraphStep> read_step(const fb::StreamStep& step) {
-  switch (step.op_type()) {
-    case fb::StreamOperator::StreamFilter: return read_as<fb::StreamFilter>(step);
-    case fb::StreamOperator::StreamMap: return read_as<fb::StreamMap>(step);
-    case fb::StreamOperator::StreamSelect: return read_as<fb::StreamSelect>(step);
-    case fb::StreamOperator::StreamDedupe: return read_as<fb::StreamDedupe>(step);
-    case fb::StreamOperator::StreamWindow: return read_as<fb::StreamWindow>(step);
-    case fb::StreamOperator::StreamState: return read_as<fb::StreamState>(step);
-    case fb::StreamOperator::StreamEncode: return read_as<fb::StreamEncode>(step);
-    case fb::StreamOperator::StreamNoise: return read_as<fb::StreamNoise>(step);
-    case fb::StreamOperator::StreamIpv: return read_as<fb::StreamIpv>(step);
-    case fb::StreamOperator::StreamJoin: return read_as<fb::StreamJoin>(step);
-    case fb::StreamOperator::NONE: break;
+// Verified bytes to steps. One table or text may be named a thousand times: 1 MB of bytes must not become a
+// thousand times as much, so operators and bytes of text are counted as they are copied.
+class Reader {
+ public:
+  // False where a number stands for nothing, or where there is more than a graph may have.
+  bool read(const Steps* in, std::vector<GraphStep>& out) {
+    if (!in) return true;
+    for (const auto* step : *in)
+      if (steps_++ == kMaxGraphSteps || !step || !read_step(*step, out.emplace_back())) return false;
+    return true;
   }
-  // The verifier lets a union's unknown members pass: a later version's operator.
-  return std::nullopt;
-}
 
-bool read(const Steps* in, std::vector<GraphStep>& out) {
-  if (!in) return true;
-  for (const auto* step : *in) {
-    auto read = step ? read_step(*step) : std::nullopt;
-    // One table may be named a thousand times: 1 MB of bytes must not become a thousand times as much.
-    if (!read || out.size() == kMaxGraphSteps) return false;
-    out.push_back(std::move(*read));
+  bool fits() const { return fits_; }
+
+ private:
+  std::string text(const flatbuffers::String* s) {
+    if (!s) return {};
+    fits_ = fits_ && s->size() <= text_left_;
+    if (!fits_) return {};
+    text_left_ -= s->size();
+    return s->str();
   }
-  return true;
-}
+
+  std::vector<std::string> texts(const Texts* given) {
+    std::vector<std::string> out;
+    if (!given) return out;
+    for (const auto* s : *given) {
+      // One more than may be, so that it is noticed.
+      if (out.size() > kMaxGraphNames) break;
+      out.push_back(text(s));
+    }
+    return out;
+  }
+
+  bool read(const fb::StreamAggregate* in, AggregateSpec& out) {
+    if (!in) return false;
+    out.column = text(in->column());
+    out.out = text(in->out());
+    out.k = in->k();
+    out.low = in->low();
+    out.high = in->high();
+    return number_of(in->function(), AggregateKind::histogram, out.kind);
+  }
+
+  // False where a number stands for nothing.
+  bool read(const fb::StreamFilter& in, FilterStep& out) {
+    out.predicate = text(in.predicate());
+    return true;
+  }
+  bool read(const fb::StreamMap& in, MapStep& out) {
+    out.out = text(in.out());
+    out.left = text(in.left());
+    out.op = static_cast<char>(in.op());
+    out.right = text(in.right());
+    return true;
+  }
+  bool read(const fb::StreamSelect& in, SelectStep& out) {
+    out.columns = texts(in.columns());
+    return true;
+  }
+  bool read(const fb::StreamDedupe& in, DedupeStep& out) {
+    out.keys = texts(in.keys());
+    out.within_us = in.within_us();
+    out.max_keys = in.max_keys();
+    return true;
+  }
+  bool read(const fb::StreamWindow& in, WindowSpec& out) {
+    out.size_us = in.size_us();
+    out.slide_us = in.slide_us();
+    out.disorder_us = in.disorder_us();
+    out.lateness_us = in.lateness_us();
+    out.keys = texts(in.keys());
+    if (!number_of(in.kind(), WindowKind::whole, out.kind)) return false;
+    if (!in.aggregates()) return true;
+    for (const auto* a : *in.aggregates())
+      if (out.aggregates.size() == kMaxGraphNames || !read(a, out.aggregates.emplace_back())) return false;
+    return true;
+  }
+  bool read(const fb::StreamState& in, StateSpec& out) {
+    out.keys = texts(in.keys());
+    out.column = text(in.column());
+    out.out = text(in.out());
+    out.max_keys = in.max_keys();
+    if (!number_of(in.kind(), StateKind::running, out.kind)) return false;
+    return out.kind != StateKind::running || read(in.aggregate(), out.aggregate);
+  }
+  bool read(const fb::StreamEncode& in, EncodeStep& out) {
+    out.columns = texts(in.columns());
+    out.out = text(in.out());
+    out.model = text(in.model());
+    return true;
+  }
+  bool read(const fb::StreamNoise& in, NoiseStep& out) {
+    out.noise.column = text(in.column());
+    out.noise.low = in.low();
+    out.noise.high = in.high();
+    out.noise.epsilon = in.epsilon();
+    out.noise.delta = in.delta();
+    out.noise.resolution = in.resolution();
+    out.account = text(in.account());
+    out.limit = in.limit();
+    return number_of(in.kind(), NoiseKind::response, out.noise.kind);
+  }
+  bool read(const fb::StreamIpv& in, IpvSpec& out) {
+    out.depth = text(in.depth());
+    out.item = text(in.item());
+    out.out = text(in.out());
+    out.idle_us = in.idle_us();
+    out.disorder_us = in.disorder_us();
+    return true;
+  }
+  bool read(const fb::StreamJoin& in, JoinStep& out) {
+    out.keys = texts(in.keys());
+    out.within_us = in.within_us();
+    out.second_input = in.second_input();
+    return read(in.right(), out.right);
+  }
+
+  template <class Table, class Step>
+  bool read_as(const fb::StreamStep& in, GraphStep& out) {
+    const auto* table = in.op_as<Table>();
+    return table && read(*table, out.what.emplace<Step>());
+  }
+
+  bool read_step(const fb::StreamStep& in, GraphStep& out) {
+    switch (in.op_type()) {
+      case fb::StreamOperator::StreamFilter: return read_as<fb::StreamFilter, FilterStep>(in, out);
+      case fb::StreamOperator::StreamMap: return read_as<fb::StreamMap, MapStep>(in, out);
+      case fb::StreamOperator::StreamSelect: return read_as<fb::StreamSelect, SelectStep>(in, out);
+      case fb::StreamOperator::StreamDedupe: return read_as<fb::StreamDedupe, DedupeStep>(in, out);
+      case fb::StreamOperator::StreamWindow: return read_as<fb::StreamWindow, WindowSpec>(in, out);
+      case fb::StreamOperator::StreamState: return read_as<fb::StreamState, StateSpec>(in, out);
+      case fb::StreamOperator::StreamEncode: return read_as<fb::StreamEncode, EncodeStep>(in, out);
+      case fb::StreamOperator::StreamNoise: return read_as<fb::StreamNoise, NoiseStep>(in, out);
+      case fb::StreamOperator::StreamIpv: return read_as<fb::StreamIpv, IpvSpec>(in, out);
+      case fb::StreamOperator::StreamJoin: return read_as<fb::StreamJoin, JoinStep>(in, out);
+      case fb::StreamOperator::NONE: break;
+    }
+    // The verifier lets a union's unknown members pass: a later version's operator.
+    return false;
+  }
+
+  size_t steps_ = 0;
+  size_t text_left_ = kMaxGraphBytes;
+  bool fits_ = true;
+};
 
 Error damaged(std::string given) {
   return model_error(std::move(given), "a graph as Graph.to_bytes() writes it, version 1", "stream graph",
@@ -325,8 +346,9 @@ Result<GraphSpec> parse_graph(std::string_view bytes) {
   const auto* in = fb::GetStreamGraph(data);
   if (in->version() != kVersion) return damaged("a graph of version " + std::to_string(in->version()));
   GraphSpec out;
-  if (!read(in->steps(), out.steps))
-    return damaged("a graph with an operator that this version does not know");
+  Reader reader;
+  if (!reader.read(in->steps(), out.steps) || !reader.fits())
+    return damaged("a graph with too many operators, or with one that this version does not know");
   if (Status status = verify(out); !status.ok()) {
     const base::ErrorText& why = status.error().text();
     return model_error(why.given, why.expected, "stream graph: " + why.where, why.next);
