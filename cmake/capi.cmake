@@ -1,6 +1,6 @@
-# libwalle: the C library. It exports the functions of walle.h and vm.h and nothing else (a version script;
-# tools/check_symbols.py looks), and installs so that find_package(walle CONFIG) finds it: below a prefix, or
-# in a wheel below walle_rt/.
+# libwalle: the C library. It exports the functions of walle.h, vm.h and device.h and nothing else (a version
+# script; tools/check_symbols.py looks), and installs so that find_package(walle CONFIG) finds it: below a
+# prefix, or in a wheel below walle_rt/.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 if(SKBUILD)

@@ -59,6 +59,7 @@ ROOMS: dict[str, Room] = {
     "stream/operators": Room(8.2, ("stream/trigger",)),
     "stream/graph": Room(8.3, ("stream/operators",)),
     "stream/egress": Room(8.3, ("stream/operators",)),
+    "stream/processor": Room(8.4, ("stream/match",)),
     "link": Room(8, ("store",)),
     "container/host": Room(
         9,
@@ -74,7 +75,7 @@ ROOMS: dict[str, Room] = {
             "stream/egress",
         ),
     ),
-    "container/task": Room(9.1, ("container/host",)),
+    "container/task": Room(9.1, ("container/host", "stream/processor")),
     "container/device": Room(9.2, ("container/task", "link")),
     "capi": Room(10, ("container/device",)),
     "pybind": Room(10, ("container/device",)),

@@ -69,6 +69,9 @@ def catalog() -> Catalog:
     return Catalog().declare("mark", fields=fields).page("home", "cart")
 
 
+LABELS = {"n": Sensitivity.OPEN, "who": Sensitivity.SECRET, "price": Sensitivity.PERSONAL}
+
+
 def contents(n: int) -> dict[str, int | float | str]:
     return {"n": n, "who": chr(97 + n % 26) * (n % 17), "price": n / 4}
 
@@ -193,7 +196,7 @@ class Case:
 
     def labels(self, log: EventLog) -> None:
         declared = {name: label for name, _, fields in log.catalog.events for name, _, label in fields}
-        if declared != {"n": "open", "who": "secret", "price": "personal"}:
+        if declared != LABELS:
             self.wrong.add("label")
 
     def state(self, log: EventLog) -> None:

@@ -36,7 +36,7 @@ def test_consumers(tmp_path: Path) -> None:
     configure = ["cmake", "-S", source, "-B", build, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}"]
     subprocess.run(configure, check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["cmake", "--build", build], check=True, stdout=subprocess.DEVNULL)
-    for program in ("consumer_c", "consumer_cc", "consumer_vm"):
+    for program in ("consumer_c", "consumer_cc", "consumer_vm", "consumer_device"):
         done = subprocess.run([build / program], capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, ""), done.stderr
         assert "walle" in done.stdout or "ok" in done.stdout

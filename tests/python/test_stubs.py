@@ -18,13 +18,20 @@ import walle_rt
 from walle_rt import _core
 
 STUBS = Path(walle_rt.__file__).with_name("_core")
-MODULES = {"__init__": _core, "stream": _core.stream, "vm": _core.vm}
+MODULES = {
+    "__init__": _core,
+    "device": _core.device,
+    "stream": _core.stream,
+    "task": _core.task,
+    "vm": _core.vm,
+}
 
 Function = ast.FunctionDef
 # How pybind11 writes what the stubs call a number, and what needs no prefix in a stub.
 SHORTER = {
     "typing.SupportsInt | typing.SupportsIndex": "int",
     "typing.SupportsFloat | typing.SupportsIndex": "float",
+    "walle_rt._core.device.": "",
     "walle_rt._core.stream.": "",
     "walle_rt._core.vm.": "",
     "walle_rt._core.": "",

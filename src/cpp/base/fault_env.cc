@@ -50,6 +50,7 @@ class FaultWriter final : public FileWriter {
 
 Status FaultEnv::step(std::string_view what, const std::string& path, bool writes) {
   ++operations_;
+  if (writes && hook_) hook_();
   // Down to -1 and no further: one operation fails, those after it work again, as after a passing fault.
   if (countdown_ >= 0 && countdown_-- == 0)
     return resource_error("cannot " + std::string(what) + " '" + path + "': Input/output error",
@@ -64,6 +65,18 @@ Status FaultEnv::step(std::string_view what, const std::string& path, bool write
                           "the operation to succeed", "file " + path,
                           "free space on the disk or lower the quota");
   return {};
+}
+
+std::unique_ptr<FaultEnv> FaultEnv::copy() const {
+  auto out = std::make_unique<FaultEnv>();
+  for (const auto& [path, file] : files_) {
+    auto own = std::make_shared<FaultFile>(*file);
+    own->locked = false;
+    out->files_[path] = std::move(own);
+  }
+  out->wall_us_ = wall_us_;
+  out->steady_us_ = steady_us_;
+  return out;
 }
 
 int64_t FaultEnv::used_bytes() const {
@@ -129,6 +142,7 @@ Status FaultEnv::replace_file(const std::string& path, uint64_t size, FileAccess
   // A replacement is synced before it is renamed, and its directory after.
   next->durable_name = true;
   const auto old = files_.count(path) ? files_[path] : nullptr;
+  if (hook_) hook_();  // and in step() once more, when the new file is there
   files_[path] = next;
   if (Status s = step("replace", path, true); !s.ok()) {
     if (old)

@@ -36,6 +36,10 @@ class FaultEnv final : public Env {
   }
   int64_t operations() const { return operations_; }
   std::string& file(const std::string& path) { return files_[path]->live; }
+  // Called before each operation that writes: a test that keeps copy() there has what kill -9 would leave.
+  void before_writes(std::function<void()> hook) { hook_ = std::move(hook); }
+  // Files as a surviving machine sees them at this moment; nobody holds them, nothing fails.
+  std::unique_ptr<FaultEnv> copy() const;
 
   Result<std::unique_ptr<WritableMap>> map_writable(const std::string& path, size_t size) override;
   Result<std::string> read_file(const std::string& path) override { return read_prefix(path, SIZE_MAX); }
@@ -57,6 +61,7 @@ class FaultEnv final : public Env {
   int64_t used_bytes() const;
 
   std::map<std::string, std::shared_ptr<FaultFile>> files_;
+  std::function<void()> hook_;
   int64_t countdown_ = -1;
   int64_t operations_ = 0;
   int64_t disk_bytes_ = -1;

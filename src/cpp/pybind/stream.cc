@@ -9,6 +9,7 @@ void bind_stream(py::module_& m) {
   bind_stream_log(sub);
   bind_stream_triggers(sub);
   bind_stream_trigger_set(sub);
+  bind_stream_processor(sub);
   bind_stream_rows(sub);
   bind_stream_graph(sub);
   bind_stream_privacy(sub);

@@ -20,6 +20,7 @@ void bind_stream_catalog(py::module_& m);
 void bind_stream_log(py::module_& m);
 void bind_stream_triggers(py::module_& m);
 void bind_stream_trigger_set(py::module_& m);
+void bind_stream_processor(py::module_& m);
 void bind_stream_rows(py::module_& m);
 void bind_stream_graph(py::module_& m);
 void bind_stream_privacy(py::module_& m);
@@ -30,6 +31,9 @@ void bind_stream_ipv(py::module_& m);
 using GivenQuery = std::tuple<uint64_t, std::optional<uint64_t>, std::optional<int64_t>, std::optional<int64_t>,
                               std::optional<uint64_t>, std::optional<uint64_t>>;
 stream::EventQuery query_of(const GivenQuery& given);
+using GivenField = std::tuple<std::string, int, int>;  // name, type, sensitivity
+// What a catalogue is asked to declare; CoreError for a number that no enumeration has.
+stream::EventDecl event_decl(const std::string& name, int kind, const std::vector<GivenField>& fields);
 
 // The values of one event; keeps the texts its Values borrow from.
 class Contents {

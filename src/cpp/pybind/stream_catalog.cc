@@ -5,18 +5,20 @@ namespace walle::pybind {
 
 using namespace walle::stream;
 
-namespace {
-
-using GivenField = std::tuple<std::string, int, int>;  // name, type, sensitivity
-
-// The number that events of this name carry in the log.
-uint16_t declare(Catalog& catalog, const std::string& name, int kind, const std::vector<GivenField>& fields) {
+EventDecl event_decl(const std::string& name, int kind, const std::vector<GivenField>& fields) {
   EventDecl declared{.name = name, .kind = enum_of(kind, EventKind::custom, "event kind"), .fields = {}};
   for (const auto& [field, type, sensitivity] : fields)
     declared.fields.push_back({.name = field,
                                .type = enum_of(type, FieldType::text, "field type"),
                                .sensitivity = enum_of(sensitivity, Sensitivity::secret, "sensitivity")});
-  return unwrap(catalog.declare(std::move(declared)));
+  return declared;
+}
+
+namespace {
+
+// The number that events of this name carry in the log.
+uint16_t declare(Catalog& catalog, const std::string& name, int kind, const std::vector<GivenField>& fields) {
+  return unwrap(catalog.declare(event_decl(name, kind, fields)));
 }
 
 py::list events(const Catalog& catalog) {
@@ -24,8 +26,8 @@ py::list events(const Catalog& catalog) {
   for (const EventDecl& event : catalog.events()) {
     py::list fields;
     for (const FieldDecl& field : event.fields)
-      fields.append(
-          py::make_tuple(field.name, field_type_name(field.type), sensitivity_name(field.sensitivity)));
+      fields.append(py::make_tuple(field.name, static_cast<int>(field.type),
+                                   static_cast<int>(field.sensitivity)));
     out.append(py::make_tuple(event.name, static_cast<int>(event.kind), fields));
   }
   return out;

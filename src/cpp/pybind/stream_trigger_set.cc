@@ -101,6 +101,13 @@ py::list replay(OwnedSet& s, EventLog& log, uint64_t from_seq) {
   return fired.named_by(s.set);
 }
 
+py::list add_with_past(OwnedSet& s, const std::string& name, const std::string& text, EventLog& log) {
+  follow(s, log);
+  Collected fired;
+  unwrap(s.set.add(name, text, log, fired));
+  return fired.named_by(s.set);
+}
+
 py::list advance(OwnedSet& s, int64_t ts) {
   Collected fired;
   s.set.matcher().advance(ts, fired);
@@ -157,6 +164,7 @@ void bind_stream_trigger_set(py::module_& m) {
             unwrap(s.set.add(name, text));
           },
           py::arg("name"), py::arg("text"))
+      .def("add_with_past", add_with_past, py::arg("name"), py::arg("text"), py::arg("log"))
       .def(
           "remove", [](OwnedSet& s, const std::string& name) { unwrap(s.set.remove(name)); }, py::arg("name"))
       .def(

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "backends/host_memory.h"
+#include "base/trace.h"
 #include "runtime/step_labels.h"
 
 namespace walle::runtime {
@@ -108,13 +109,21 @@ Status Executable::run_steps(Profiler* profiler, RunControl* control) {
     // Not before the first step: whoever calls has just looked.
     if (control && i > 0 && control->due()) WALLE_TRY(control->look());
     const auto begin = profiler ? profiler->now() : Profiler::Clock::time_point();
+    const int64_t traced = base::trace_clock();
     Status status = execute(steps_[i]);
     if (profiler && status.ok()) status = flush();  // so that a device's time is counted where it was spent
+    if (traced != 0) [[unlikely]]
+      trace(i, traced);
     if (!status.ok()) [[unlikely]]
       return status.take_error().within(step_name(program_, plan_, plan_.steps[i]));
     if (profiler) record(*profiler, i, begin);
   }
   return {};
+}
+
+void Executable::trace(size_t step, int64_t start_ns) const {
+  const StepLabels labels = labels_of(program_, plan_, plan_.steps[step]);
+  base::trace_since(base::trace_name(labels.op + " " + labels.node), start_ns);
 }
 
 void Executable::record(Profiler& profiler, size_t step, Profiler::Clock::time_point begin) {

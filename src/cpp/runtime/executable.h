@@ -77,6 +77,7 @@ class Executable {
   Status execute(const BoundStep& step) const;
   Status copy(const search::Copy& copy, backends::Handle from, backends::Handle to) const;
   Status flush() const;
+  void trace(size_t step, int64_t start_ns) const;
   void record(Profiler& profiler, size_t step, Profiler::Clock::time_point begin);
 
   ops::Program program_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/trace.h"
 #include "runtime/lent_values.h"
 #include "runtime/result_memory.h"
 #include "runtime/value_names.h"
@@ -111,6 +112,7 @@ Result<Session::Values> Session::run(Values inputs, const RunOptions& options, c
   if (ends) WALLE_TRY(ends->look_if_due());
   const RunScope scope(shared_, holder_, ends);
   const auto begin = profiler_ ? profiler_->now() : Profiler::Clock::time_point();
+  const base::TraceSpan span("session.run");
   Result<Values> results = run_locked(std::move(inputs), options, overridden);
   if (profiler_) record_run(begin);
   return results;

@@ -41,6 +41,11 @@ class Isolate {
   // From now on under these limits and in this context; what it has imported stays. For an isolate that no
   // task has used: what one left behind would be the next one's. An error leaves all as it was.
   Status give(Limits limits, TaskContext context);
+  // Time limits of the calls to come, each of which may have its own. From the thread that calls next.
+  void limit_time(uint32_t wall_ms, uint32_t cpu_ms) {
+    limits_.wall_ms = wall_ms;
+    limits_.cpu_ms = cpu_ms;
+  }
   // The bundle's modules become importable.
   Status attach(std::shared_ptr<const Bundle> bundle);
   // Imports the module if needed and calls its function on the calling thread. `attention`, unless nullptr,

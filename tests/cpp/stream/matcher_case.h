@@ -13,10 +13,30 @@ struct Case {
   std::vector<TriggerSpec> specs;
   std::vector<CompiledTrigger> triggers;
   std::vector<size_t> add_at, remove_at;
+  std::vector<bool> past = {};  // whether one that is added late counts what was before; none where shorter
   std::vector<Recorded> events;
   size_t cut;
   int64_t end;  // a time at which most absences have come true
 };
+
+// From when on trigger `t` counts.
+inline size_t counts_from(const Case& c, size_t t) {
+  return t < c.past.size() && c.past[t] ? 0 : c.add_at[t];
+}
+
+// Adds trigger `t` with all that was before event `at`; what that completed goes to `out`.
+inline uint16_t add_with_past(Matcher& m, const Case& c, size_t t, size_t at, std::vector<Fired>& out) {
+  const auto past = m.for_past();
+  const uint16_t there = *past->add(c.triggers[t]);
+  for (size_t i = 0; i < at; ++i) {
+    past->step(c.events[i].event);
+    for (Firing f; past->queue().pop(f);) out.push_back({f.ts, f.seq});
+  }
+  const Matcher::PastTrigger pair{.here = *m.add(c.triggers[t]), .past = there};
+  const Status taken = m.take_past(*past, {&pair, 1});
+  EXPECT_TRUE(taken.ok()) << taken.error().message();
+  return pair.here;
+}
 
 inline std::vector<std::vector<Fired>> run_matcher(const Case& c, const Catalog& catalog,
                                                    int64_t final_time) {
@@ -30,7 +50,8 @@ inline std::vector<std::vector<Fired>> run_matcher(const Case& c, const Catalog&
   };
   for (size_t i = 0; i < c.events.size(); ++i) {
     for (size_t t = 0; t < ids.size(); ++t) {
-      if (i == c.add_at[t] && i < c.remove_at[t]) ids[t] = *m->add(c.triggers[t]);
+      if (i == c.add_at[t] && i < c.remove_at[t])
+        ids[t] = counts_from(c, t) == i ? *m->add(c.triggers[t]) : add_with_past(*m, c, t, i, out[t]);
       if (i == c.remove_at[t] && ids[t] != kNone) {
         m->remove(ids[t], c.triggers[t]);
         ids[t] = kNone;

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "base/hash.h"
 #include "stream/matcher_case.h"
 
 namespace walle::stream {
@@ -11,6 +12,7 @@ namespace {
 
 using testing::BruteForce;
 using testing::Case;
+using testing::counts_from;
 using testing::Fired;
 using testing::RandomCase;
 using testing::Recorded;
@@ -38,6 +40,8 @@ Case make_case(const Catalog& catalog, uint64_t seed) {
     auto t = compile_trigger(spec, catalog);
     if (!t.ok()) continue;  // the linter refuses triggers that cannot fire
     c.specs.push_back(spec);
+    // Of two with one text each has state of its own.
+    t->fingerprint = base::mix(t->fingerprint, c.triggers.size());
     c.triggers.push_back(*t);
     c.add_at.push_back(r.chance(80) ? 0 : static_cast<size_t>(r.below(length)));
     c.remove_at.push_back(r.chance(90) ? static_cast<size_t>(length) : static_cast<size_t>(r.below(length)));
@@ -45,6 +49,7 @@ Case make_case(const Catalog& catalog, uint64_t seed) {
   c.events = r.stream(length);
   c.end = c.events.back().event.ts + 5 * r.unit();
   c.cut = r.chance(50) ? static_cast<size_t>(r.below(length)) : SIZE_MAX;
+  for (size_t t = 0; t < c.triggers.size(); ++t) c.past.push_back(r.chance(50));
   return c;
 }
 
@@ -61,13 +66,15 @@ TEST(Matcher, AgreesWithEnumerationOnRandomCases) {
       if (c.remove_at[t] < c.events.size()) {
         if (c.add_at[t] >= c.remove_at[t]) continue;
         // Up to its removal: what it fired must be a prefix of what it would have fired.
-        const auto whole = BruteForce(c.specs[t], catalog, c.events, c.add_at[t]).run(c.events.size(), end);
+        const auto whole =
+            BruteForce(c.specs[t], catalog, c.events, counts_from(c, t)).run(c.events.size(), end);
         ASSERT_LE(got[t].size(), whole.size()) << "seed " << seed << ": " << c.triggers[t].text;
         ASSERT_TRUE(std::equal(got[t].begin(), got[t].end(), whole.begin()))
             << "seed " << seed << ": " << c.triggers[t].text;
         continue;
       }
-      const auto want = BruteForce(c.specs[t], catalog, c.events, c.add_at[t]).run(c.events.size(), end);
+      const auto want =
+          BruteForce(c.specs[t], catalog, c.events, counts_from(c, t)).run(c.events.size(), end);
       fired += static_cast<int64_t>(want.size());
       ASSERT_EQ(got[t].size(), want.size())
           << "seed " << seed << " trigger " << t << ": " << c.triggers[t].text;

@@ -5,12 +5,18 @@
 // size than the feature's schema says, a label above the policy's, too few events behind a row, a spent byte
 // or send budget. Labels and events behind a row are the graph's (stream/operators/traced_batch.h), never the
 // caller's. Budgets count per UTC day; they, consents and the newest policies outlive the process and damage
-// to any one file (stream/egress/egress_ledger.h). One thread.
+// to any one file (stream/egress/egress_ledger.h).
+//
+// A send is permit(), which checks it and sets its budget aside, and then apply(), which writes it down; or
+// whoever owns a redo journal writes permits into it and calls redo() (container/device/commits.h). Permits
+// that wait count as spent for every other. Thread-safe.
 #pragma once
 
 #include <functional>
 
+#include "store/sealed_env.h"
 #include "stream/egress/egress_ledger.h"
+#include "stream/egress/permit.h"
 #include "stream/operators/traced_batch.h"
 
 namespace walle::stream {
@@ -47,12 +53,16 @@ std::string sign_policy(std::string_view policy, std::string_view algorithm, std
 
 class EgressGate {
  public:
-  static Result<std::unique_ptr<EgressGate>> open(Env& env, const std::string& dir);
+  // `key`: 32 bytes that seal the ledger and its state; empty: nothing is sealed.
+  static Result<std::unique_ptr<EgressGate>> open(Env& env, const std::string& dir,
+                                                  const std::string& key = {});
 
   // A SignedPolicy: verified, then checked, then what it says replaces all that was allowed of the task; on
   // any error nothing changes. One that is older than the newest seen is an error.
   Status load(std::string_view signed_policy, const PolicyVerifier& verify);
   Status allow(EgressPolicy policy);  // for whoever has checked a policy by other means
+  // Nothing of this task may leave any more. What it has spent, and its newest signed policy, stay known.
+  void revoke(const std::string& task);
   // All that the user has agreed to, durably.
   Status set_consents(const std::vector<std::string>& consents) { return ledger_->set_consents(consents); }
   std::vector<std::string> consents() const { return ledger_->consents(); }
@@ -60,20 +70,43 @@ class EgressGate {
   // names the column and its path.
   Status check_columns(const std::string& task, const std::string& feature,
                        const std::vector<Column>& columns) const;
-  // Checks `batch`, records it, and returns its bytes to send.
+  // Checks `batch` and packs it. Its budget is set aside until the permit is applied or let go.
+  Result<Permit> permit(const std::string& task, const std::string& feature, const TracedBatch& batch);
+  // Writes the send down; durable when it returns.
+  Status apply(const Permit& permit);
+  // Both: the bytes to send.
   Result<std::string> send(const std::string& task, const std::string& feature, const TracedBatch& batch);
   std::vector<LedgerEntry> ledger() const { return ledger_->entries(); }
   LedgerReport report() const { return ledger_->report(); }
   Status acknowledge_loss() { return ledger_->acknowledge_loss(env_.wall_us()); }
 
+  // For the owner of a redo journal. Frame `number` holds this send; nothing where the ledger's files have
+  // it. What was set aside for it is spent from here on.
+  void redo(uint64_t number, const Permit& permit);
+  // What the ledger's files lack up to frame `number`, taken while nothing of a later one is redone; and
+  // written, durably when it returns.
+  LedgerStep begin_checkpoint(uint64_t number) { return ledger_->begin_checkpoint(number); }
+  Status checkpoint(LedgerStep step) { return ledger_->checkpoint(std::move(step)); }
+  uint64_t applied() const { return ledger_->applied(); }
+  // The journal's newest frames are gone: what they spent is not known, and today's budgets count as spent.
+  Status close_today() { return ledger_->close_day(env_.wall_us()); }
+
  private:
-  EgressGate(Env& env, std::unique_ptr<EgressLedger> ledger) : env_(env), ledger_(std::move(ledger)) {}
-  Result<const EgressPolicy*> policy_for(const std::string& task, const std::string& feature) const;
+  struct Reserved;
+  struct Hold;
+  EgressGate(Env& env, std::unique_ptr<store::SealedEnv> sealed);
+  Result<EgressPolicy> policy_for(const std::string& task, const std::string& feature) const;
+  Status check_columns(const EgressPolicy& policy, const std::vector<Column>& columns) const;
   Status check_cells(const EgressPolicy& policy, const Batch& batch) const;
-  Status check_budget(const EgressPolicy& policy, int64_t size, int64_t now) const;
+  Status check_budget(const EgressPolicy& policy, const LedgerEntry& entry) const;
+  static Status check_policy(const EgressPolicy& policy);
+  static void settle(const Permit& permit);
 
   Env& env_;
+  std::unique_ptr<store::SealedEnv> sealed_;
   std::unique_ptr<EgressLedger> ledger_;
+  std::shared_ptr<Reserved> reserved_;
+  mutable std::mutex lock_;
   std::vector<EgressPolicy> policies_;
 };
 

@@ -15,6 +15,8 @@ using Found = store::StateFile::Found;
 
 // Of the ledger's journal. A send takes 44 bytes and its two names: about 12,000 of them.
 constexpr size_t kLedgerBytes = 1 << 20;
+// Of task and feature together, well below what a frame takes.
+constexpr size_t kMaxNames = 64 << 10;
 
 constexpr const char* kLedgerFile = "/ledger.walj";
 constexpr const char* kStateFile = "/egress.wals";
@@ -23,6 +25,9 @@ constexpr const char* kOldLedgerFile = "/egress.walj";  // of before there were 
 const std::string kPolicy = "policy/";
 const std::string kConsent = "consent/";
 constexpr const char* kEntry = "entry";    // the newest send: its number in the journal, and its record
+// Sends that one checkpoint wrote: the number of the first in the journal, and the records as texts.
+constexpr const char* kBatch = "entries";
+constexpr const char* kApplied = "applied";  // the frame of somebody's journal up to which all is counted
 constexpr const char* kClosed = "closed";  // the last day whose spent budgets are not known
 constexpr const char* kLost = "lost";
 constexpr const char* kLostEntries = "lost entries";
@@ -35,13 +40,16 @@ Error refused(std::string given, std::string expected, std::string where, std::s
 }
 }  // namespace
 
-Result<std::unique_ptr<EgressLedger>> EgressLedger::open(Env& env, const std::string& dir) {
+Result<std::unique_ptr<EgressLedger>> EgressLedger::open(Env& env, const std::string& dir,
+                                                         std::shared_ptr<base::Aead> aead) {
   WALLE_TRY(env.make_dirs(dir));
   // First, because it holds the lock of the directory.
   WALLE_ASSIGN(auto journal, store::Journal::open(env, dir + kLedgerFile, kLedgerBytes));
   WALLE_ASSIGN(auto state, store::StateFile::open(env, dir + kStateFile));
   const Found found = state->found();
-  auto ledger = std::unique_ptr<EgressLedger>(new EgressLedger(env, std::move(journal), std::move(state)));
+  auto ledger = std::unique_ptr<EgressLedger>(
+      new EgressLedger(env, std::move(journal), std::move(state), std::move(aead)));
+  ledger->applied_ = ledger->state_->number<uint64_t>(kApplied).value_or(0);
   const std::string old = dir + kOldLedgerFile;
   const bool has_old = env.file_size(old) >= 0;
   if (found == Found::nothing && has_old)
@@ -52,6 +60,7 @@ Result<std::unique_ptr<EgressLedger>> EgressLedger::open(Env& env, const std::st
   if (has_old) WALLE_TRY(env.remove_file(old));
   WALLE_TRY(ledger->read_journal());
   WALLE_TRY(ledger->settle());
+  WALLE_TRY(ledger->settle_batch());
   const LedgerReport report = ledger->report();
   if (report.lost || report.lost_entries > 0)
     base::log(base::LogLevel::warning,
@@ -102,10 +111,12 @@ Status EgressLedger::migrate(const std::string& path) {
 }
 
 Status EgressLedger::read_journal() {
+  std::string plain;
   journal_->read(0, [&](uint64_t seq, std::span<const std::byte> bytes) {
+    if (aead_ && !aead_->unseal(base::as_text(bytes), store::put_number(seq), plain)) return true;
     // An entry that does not parse comes from a newer version; it must not keep the device from sending, and
     // the journal has checked its bytes. One without names tells only that there was a ledger.
-    auto entry = read_entry(base::as_text(bytes));
+    auto entry = read_entry(aead_ ? std::string_view(plain) : base::as_text(bytes));
     if (entry && !entry->task.empty()) entries_.emplace_back(seq, std::move(*entry));
     return true;
   });
@@ -148,18 +159,61 @@ Status EgressLedger::settle() {
   return state_->apply({{kEntry, newest.take()}});
 }
 
+// As settle(), of what one checkpoint wrote together: the journal may have the first of them.
+Status EgressLedger::settle_batch() {
+  const std::optional<std::string> kept = state_->get(kBatch);
+  base::ByteReader in(kept ? std::string_view(*kept) : std::string_view());
+  auto seq = in.get<uint64_t>();
+  if (!kept || seq == 0 || seq >= store::kMaxSeq - kept->size()) return {};
+  if (journal_->last_seq() + 1 < seq) {
+    const uint64_t lost = seq - 1 - journal_->last_seq();
+    WALLE_TRY(state_->apply(
+        {{kLostEntries, store::put_number(state_->number<uint64_t>(kLostEntries).value_or(0) + lost)}}));
+    journal_->skip_to(seq);
+  }
+  bool missing = false;
+  for (; in.left() > 0; ++seq) {
+    const std::string_view record = in.text();
+    const auto entry = read_entry(record);
+    if (!in.ok() || !entry) break;
+    if (seq <= journal_->last_seq()) continue;
+    WALLE_TRY(append(record));
+    entries_.emplace_back(journal_->last_seq(), *entry);
+    missing = true;
+  }
+  return missing ? journal_->sync() : Status();
+}
+
 Status EgressLedger::append(std::string_view record) {
+  std::string sealed;
+  if (aead_) {
+    // Bound to its number: an entry cannot be put in the place of another.
+    WALLE_ASSIGN(sealed, aead_->seal(record, store::put_number(journal_->last_seq() + 1)));
+    record = sealed;
+  }
   const auto bytes = std::as_bytes(std::span(record));
   auto seq = journal_->append(bytes);
   if (seq.ok()) return {};
   // Full: the oldest quarter makes room. Budgets do not hang on it.
   WALLE_TRY(journal_->release(journal_->first_seq() + (journal_->last_seq() - journal_->first_seq()) / 4));
-  while (!entries_.empty() && entries_.front().first < journal_->first_seq()) entries_.pop_front();
+  {
+    const std::lock_guard guard(lock_);
+    while (!entries_.empty() && entries_.front().first < journal_->first_seq()) entries_.pop_front();
+  }
   return journal_->append(bytes).status();
 }
 
+// With the lock.
+SpentDays& EgressLedger::days_of(const std::string& key) {
+  const auto known = days_.find(key);
+  return known != days_.end() ? known->second : days_.emplace(key, SpentDays(state_->get(key))).first->second;
+}
+
 Spent EgressLedger::spent(const std::string& task, const std::string& feature, int64_t day) const {
-  return SpentDays(state_->get(SpentDays::key(task, feature))).since(day);
+  const std::string key = SpentDays::key(task, feature);
+  const std::lock_guard guard(lock_);
+  const auto known = days_.find(key);
+  return known != days_.end() ? known->second.since(day) : SpentDays(state_->get(key)).since(day);
 }
 
 bool EgressLedger::closed(int64_t day) const {
@@ -167,27 +221,119 @@ bool EgressLedger::closed(int64_t day) const {
   return last && day <= *last;
 }
 
+Status EgressLedger::close_day(int64_t now) {
+  const int64_t before = state_->number<int64_t>(kClosed).value_or(0);
+  return state_->apply({{kClosed, store::put_number(std::max(before, day_of(now)))}});
+}
+
+Status EgressLedger::check(const LedgerEntry& e) const {
+  if (e.task.size() + e.feature.size() <= kMaxNames) return {};
+  return argument_error("names of " + std::to_string(e.task.size() + e.feature.size()) + " bytes",
+                        "names that a ledger can hold, together at most " + std::to_string(kMaxNames),
+                        "egress ledger", "choose shorter names");
+}
+
 Status EgressLedger::record(const LedgerEntry& e) {
+  WALLE_TRY(check(e));
   const std::string record = pack_entry(e);
-  if (record.size() > journal_->max_payload())
-    return argument_error("names of " + std::to_string(e.task.size() + e.feature.size()) + " bytes",
-                          "names that a ledger can hold", "egress ledger", "choose shorter names");
+  const std::lock_guard writing(writing_);
   base::ByteWriter newest;
   newest.put(journal_->last_seq() + 1);
   newest.put_bytes(record);
   const std::string key = SpentDays::key(e.task, e.feature);
-  SpentDays days(state_->get(key));
-  days.add(e);
-  WALLE_TRY(state_->apply({{key, days.bytes()}, {kEntry, newest.take()}}));
+  Changes changes{{kEntry, newest.take()}};
+  {
+    const std::lock_guard guard(lock_);
+    SpentDays days = days_of(key);
+    days.add(e);
+    changes[key] = days.bytes();
+  }
+  WALLE_TRY(state_->apply(changes));
+  {
+    const std::lock_guard guard(lock_);
+    days_of(key).add(e);
+  }
   WALLE_TRY(append(record));
   WALLE_TRY(journal_->sync());
+  const std::lock_guard guard(lock_);
   entries_.emplace_back(journal_->last_seq(), e);
   return {};
 }
 
+void EgressLedger::redo(uint64_t number, const LedgerEntry& e) {
+  const std::lock_guard guard(lock_);
+  if (number <= applied_) return;
+  const std::string key = SpentDays::key(e.task, e.feature);
+  days_of(key).add(e);
+  changed_days_.insert(key);
+  unwritten_.push_back(e);
+}
+
+LedgerStep EgressLedger::begin_checkpoint(uint64_t number) {
+  const std::lock_guard guard(lock_);
+  LedgerStep step{.number = number};
+  if (unwritten_.empty()) return step;
+  for (const std::string& key : changed_days_) step.changes[key] = days_of(key).bytes();
+  step.days.assign(changed_days_.begin(), changed_days_.end());
+  step.entries = unwritten_.size();
+  step.changes[kApplied] = store::put_number(number);
+  changed_days_.clear();
+  return step;
+}
+
+Status EgressLedger::checkpoint(LedgerStep step) {
+  if (step.entries == 0) return {};
+  const std::lock_guard writing(writing_);
+  std::vector<std::string> records;
+  base::ByteWriter batch;
+  batch.put(journal_->last_seq() + 1);
+  {
+    const std::lock_guard guard(lock_);
+    for (size_t i = 0; i < step.entries; ++i) {
+      records.push_back(pack_entry(unwritten_[i]));
+      batch.put_text(records.back());
+    }
+  }
+  step.changes[kBatch] = batch.take();
+  if (Status written = state_->apply(step.changes); !written.ok()) {
+    const std::lock_guard guard(lock_);
+    changed_days_.insert(step.days.begin(), step.days.end());
+    return written;
+  }
+  // Counted: from here on a failure costs nothing, the next open appends what is missing.
+  {
+    const std::lock_guard guard(lock_);
+    applied_ = step.number;
+  }
+  return write_entries(records);
+}
+
+Status EgressLedger::write_entries(const std::vector<std::string>& records) {
+  uint64_t lost = 0;
+  for (const std::string& record : records) {
+    lost += !append(record).ok();
+    const std::lock_guard guard(lock_);
+    if (lost == 0) entries_.emplace_back(journal_->last_seq(), unwritten_.front());
+    unwritten_.pop_front();
+  }
+  // Their budget is counted all the same.
+  if (lost > 0)
+    WALLE_TRY(state_->apply(
+        {{kBatch, std::nullopt},
+         {kLostEntries, store::put_number(state_->number<uint64_t>(kLostEntries).value_or(0) + lost)}}));
+  return journal_->sync();
+}
+
+uint64_t EgressLedger::applied() const {
+  const std::lock_guard guard(lock_);
+  return applied_;
+}
+
 std::vector<LedgerEntry> EgressLedger::entries() const {
+  const std::lock_guard guard(lock_);
   std::vector<LedgerEntry> out;
   for (const auto& [seq, entry] : entries_) out.push_back(entry);
+  out.insert(out.end(), unwritten_.begin(), unwritten_.end());
   return out;
 }
 

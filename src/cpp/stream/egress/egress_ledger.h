@@ -6,12 +6,18 @@
 // any back. One send is one durable step: counters and entry are written together, then the entry goes into
 // the journal, which the next open does where a crash came between.
 //
+// An owner of a redo journal has its own durable step: it calls redo() with what its frames say, which counts
+// in memory at once, and brings the files up to a frame by begin_checkpoint() and checkpoint().
+//
 // State that was there and is gone closes the gate until somebody acknowledges it, and the budgets of that
-// day with it. docs/reference/formats/egress.md. One thread.
+// day with it. docs/reference/formats/egress.md. Thread-safe.
 #pragma once
 
 #include <deque>
+#include <mutex>
+#include <set>
 
+#include "base/aead.h"
 #include "store/journal.h"
 #include "store/state_file.h"
 #include "stream/egress/spent_days.h"
@@ -24,16 +30,38 @@ struct LedgerReport {
   bool mended = false;        // one of two copies was damaged or missing at the open
 };
 
+// Part of the state on its way to the disk.
+struct LedgerStep {
+  store::StateFile::Changes changes;
+  std::vector<std::string> days;  // keys among them
+  size_t entries = 0;
+  uint64_t number = 0;
+};
+
 class EgressLedger {
  public:
-  static Result<std::unique_ptr<EgressLedger>> open(Env& env, const std::string& dir);
+  // `aead` seals what the journal holds; files that are replaced as a whole are the Env's.
+  static Result<std::unique_ptr<EgressLedger>> open(Env& env, const std::string& dir,
+                                                    std::shared_ptr<base::Aead> aead = nullptr);
 
   // What a feature has sent on `day` (days since 1970, UTC) and, as far as the clock has been ahead, later.
   Spent spent(const std::string& task, const std::string& feature, int64_t day) const;
   // Whether what was spent on `day` is not known.
   bool closed(int64_t day) const;
+  // Whether it can be written down at all.
+  Status check(const LedgerEntry& entry) const;
   Status record(const LedgerEntry& entry);
   std::vector<LedgerEntry> entries() const;
+
+  // Frame `number` of somebody's journal is this send; nothing where the state has it already.
+  void redo(uint64_t number, const LedgerEntry& entry);
+  // What the files lack up to frame `number`; nothing may be redone of a later one before it is taken.
+  LedgerStep begin_checkpoint(uint64_t number);
+  // Durable when it returns; after an error the next step has it all. One step at a time.
+  Status checkpoint(LedgerStep step);
+  uint64_t applied() const;
+  // Budgets of days up to that of `now` count as spent.
+  Status close_day(int64_t now);
 
   // Keeps `number` as the task's newest; an error when a newer one, or another policy of this number, was
   // there.
@@ -47,18 +75,29 @@ class EgressLedger {
   Status acknowledge_loss(int64_t now);
 
  private:
-  EgressLedger(Env& env, std::unique_ptr<store::Journal> journal, std::unique_ptr<store::StateFile> state)
-      : env_(env), journal_(std::move(journal)), state_(std::move(state)) {}
+  EgressLedger(Env& env, std::unique_ptr<store::Journal> journal, std::unique_ptr<store::StateFile> state,
+               std::shared_ptr<base::Aead> aead)
+      : env_(env), journal_(std::move(journal)), state_(std::move(state)), aead_(std::move(aead)) {}
   Status begin();
   Status migrate(const std::string& path);
   Status read_journal();
   Status settle();
+  Status settle_batch();
   Status append(std::string_view record);
+  Status write_entries(const std::vector<std::string>& records);
+  SpentDays& days_of(const std::string& key);
 
   Env& env_;
   std::unique_ptr<store::Journal> journal_;
   std::unique_ptr<store::StateFile> state_;
+  std::shared_ptr<base::Aead> aead_;
+  std::mutex writing_;  // of the files; taken first
+  mutable std::mutex lock_;
   std::deque<std::pair<uint64_t, LedgerEntry>> entries_;  // with their numbers in the journal
+  std::deque<LedgerEntry> unwritten_;                     // redone, not yet in the journal
+  std::map<std::string, SpentDays> days_;                 // ahead of the state
+  std::set<std::string> changed_days_;
+  uint64_t applied_ = 0;
 };
 
 }  // namespace walle::stream

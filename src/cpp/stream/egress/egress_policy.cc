@@ -1,5 +1,8 @@
 // Policies as FlatBuffers (schemas/egress.fbs). What is signed
 // is bytes: they are verified before they are read.
+#include <algorithm>
+#include <iterator>
+
 #include "base/utf8.h"
 #include "schemas/egress_generated.h"
 #include "stream/egress/egress.h"
@@ -109,18 +112,20 @@ Status EgressGate::load(std::string_view signed_policy, const PolicyVerifier& ve
   // All or nothing: with half of a task's features allowed, the task would run and send half of what it
   // should. And the whole policy of the task: a feature that the new one leaves out is not allowed any more.
   const std::string task(text(policy->task()));
-  std::vector<EgressPolicy> before = policies_;
-  std::erase_if(policies_, [&](const EgressPolicy& p) { return p.task == task; });
-  Status status;
+  std::vector<EgressPolicy> allowed;
   if (policy->features())
     for (const auto* f : *policy->features()) {
-      auto p = read_policy(task, *f);
-      status = p.ok() ? allow(std::move(*p)) : Status(p.take_error());
-      if (!status.ok()) break;
+      WALLE_ASSIGN(EgressPolicy p, read_policy(task, *f));
+      WALLE_TRY(check_policy(p));
+      // The last of two for one feature counts, as in allow().
+      std::erase_if(allowed, [&](const EgressPolicy& o) { return o.feature == p.feature; });
+      allowed.push_back(std::move(p));
     }
-  if (status.ok()) status = ledger_->accept_policy(task, policy->number(), inner);
-  if (!status.ok()) policies_ = std::move(before);
-  return status;
+  WALLE_TRY(ledger_->accept_policy(task, policy->number(), inner));
+  const std::lock_guard guard(lock_);
+  std::erase_if(policies_, [&](const EgressPolicy& p) { return p.task == task; });
+  std::ranges::move(allowed, std::back_inserter(policies_));
+  return {};
 }
 
 }  // namespace walle::stream

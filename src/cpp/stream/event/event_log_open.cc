@@ -221,7 +221,7 @@ Status EventLog::recover_sequencer() {
     sequencer_.not_before(s.max_ts);
   }
   WALLE_TRY(read(from, [&](const Event& e) {
-    sequencer_.recover(e);
+    sequencer_.recover(e, catalog_.events()[e.event].kind);
     return true;
   }));
   sequencer_.process_started();

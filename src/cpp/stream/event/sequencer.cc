@@ -17,7 +17,8 @@ bool Sequencer::corrected(int64_t own) {
 // The time of an event behind a pause that ends the session: what the pause takes beyond that is given back
 // to the clock.
 int64_t Sequencer::after_pause(int64_t own) const {
-  return std::min(own + shift_, std::max(own, last_ts_ + kSessionGapUs + 1));
+  const int64_t begun = active_ts_ == INT64_MIN ? last_ts_ : active_ts_;
+  return std::min(own + shift_, std::max({own, last_ts_, begun + kSessionGapUs + 1}));
 }
 
 void Sequencer::place_in_time(Event& e, bool late) {
@@ -49,14 +50,16 @@ void Sequencer::place_in_time(Event& e, bool late) {
 }
 
 void Sequencer::place(Event& e, EventKind kind, uint64_t seq, bool late) {
-  const int64_t before = last_ts_;
   place_in_time(e, late);
-  // A session is a matter of time alone: one that ended takes its open pages with it.
-  if (!session_ || e.ts - before > kSessionGapUs) {
-    session_ = seq;
-    depth_ = 0;
-  }
   last_ts_ = e.ts;
+  // A session is a matter of time alone: one that ended takes its open pages with it.
+  if (kind != EventKind::timer) {
+    if (!session_ || e.ts - active_ts_ > kSessionGapUs) {
+      session_ = seq;
+      depth_ = 0;
+    }
+    active_ts_ = e.ts;
+  }
   e.session = session_;
   e.page_instance = 0;
   // These are about the device, not about a page.
@@ -90,8 +93,10 @@ void Sequencer::place(Event& e, EventKind kind, uint64_t seq, bool late) {
   depth_ = at - 1;
 }
 
-void Sequencer::recover(const Event& e) {
+void Sequencer::recover(const Event& e, EventKind kind) {
   session_ = e.session;
+  // What lies before the newest segment is not read: where that holds timers alone, the first stands for it.
+  if (kind != EventKind::timer || active_ts_ == INT64_MIN) active_ts_ = std::max(active_ts_, e.ts);
   if (e.flags & kTimeRepaired) {
     // A row of earlier events goes on over a restart. It was none of a correction yet, or it would say so.
     if (!(e.flags & kTimeLate)) static_cast<void>(corrected(e.own_ts));

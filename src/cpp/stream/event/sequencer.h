@@ -5,6 +5,7 @@
 // Times never go back, and clocks do. An event older than the newest one is either late, and time stands
 // still for it, or the clock was corrected: after two minutes of nothing but earlier times, time runs on
 // from where it stood, ahead of the clock by a fixed shift. Pauses between sessions take the shift back.
+// A timer event says only that time has passed: it neither begins a session nor keeps one from ending.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +40,7 @@ class Sequencer {
   // device's time, which own_ts keeps. `late`: whether the device's clock says so; no correction then.
   void place(Event& e, EventKind kind, uint64_t seq, bool late);
   // Follows an event that was placed earlier. Page instances left open by a killed process stay closed.
-  void recover(const Event& e);
+  void recover(const Event& e, EventKind kind);
   void process_started() { depth_ = 0; }
   // Of events that are not there any more.
   void not_before(int64_t ts) { last_ts_ = std::max(last_ts_, ts); }
@@ -58,7 +59,8 @@ class Sequencer {
   bool corrected(int64_t own);
 
   int64_t last_ts_ = INT64_MIN;
-  int64_t shift_ = 0;  // by which time runs ahead of the clock
+  int64_t active_ts_ = INT64_MIN;  // of the newest event that is no timer's
+  int64_t shift_ = 0;              // by which time runs ahead of the clock
   // A row of earlier events, unbroken by one in time: own times of its first and newest.
   bool earlier_ = false;
   int64_t earlier_first_ = 0;

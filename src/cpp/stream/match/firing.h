@@ -5,15 +5,24 @@
 #include <cstdint>
 #include <vector>
 
+#include "stream/trigger/trigger_spec.h"
+
 namespace walle::stream {
 
 struct Firing {
   uint16_t trigger = 0;
-  uint32_t coalesced = 0;    // further firings folded into this one while the queue was full
-  uint64_t seq = 0;          // the event that completed it; for timers the last event before
-  int64_t ts = 0;            // event time, us
-  int64_t start_ts = 0;      // of the latest match: its first event
-  uint64_t idempotency = 0;  // hash of trigger text, seq and ts: equal for equal firings of any replay
+  uint32_t coalesced = 0;  // further firings folded into this one while the queue was full
+  uint64_t seq = 0;        // the event that completed it; for timers the last event before
+  int64_t ts = 0;          // event time, us
+  int64_t start_ts = 0;    // of the latest match: its first event
+  // Hash of trigger text, seq, ts and what the scope matched in: equal for equal firings of any replay.
+  uint64_t idempotency = 0;
+};
+
+// Where a match lay.
+struct MatchPlace {
+  Scope scope = Scope::device;
+  uint64_t key = 0;  // of scope session the session's number + 1, of scope page the page instance
 };
 
 // Gets every firing of a step while the step runs: none is lost, whatever their number.
@@ -21,6 +30,10 @@ class FiringSink {
  public:
   virtual ~FiringSink() = default;
   virtual void fired(const Firing& firing) = 0;
+  virtual void fired_in(const Firing& firing, const MatchPlace& place) {
+    (void)place;
+    fired(firing);
+  }
 };
 
 // For firings that wait until someone asks for them. Allocated at the first and never grown. When full, a

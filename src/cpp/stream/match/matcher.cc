@@ -60,13 +60,12 @@ Matcher::Matcher(const Catalog& catalog, MatcherOptions options)
 Matcher::~Matcher() = default;
 
 uint64_t Matcher::next_key(int64_t ts) {
-  // From the first event on: 54 bits of microseconds last 570 years, those since 1970 would do as well but
-  // leave less.
-  if (!started_) base_ = ts;
+  // From a century before the first event on: 54 bits of microseconds last 570 years.
+  if (!started_ && !has_base_) base_ = std::max(ts - kBeforeUs, -kMaxTimeUs);
   started_ = true;
   // Time 1, number 0 is the first microsecond: a key is never 0. A microsecond with more than 1,024 events
   // runs over into the next one.
-  const uint64_t at = static_cast<uint64_t>(ts - base_ + 1) << kKeyShift;
+  const uint64_t at = static_cast<uint64_t>(std::max<int64_t>(ts - base_ + 1, 1)) << kKeyShift;
   return key_ = std::max(at, key_ + 1);
 }
 
@@ -393,15 +392,25 @@ void Matcher::step(const Event& e, FiringSink& sink) {
   if (!done_.empty()) give_done(e);
 }
 
-// In the order in which triggers were added, whatever the trie's.
+uint64_t Matcher::key_of(const Done& d) const {
+  return groups_[hot_[d.trigger].group]->partitions[d.partition].key;
+}
+
+// In the order in which triggers were added, whatever the trie's; of several keys by start and key, whatever
+// their rows, which a restart gives anew. Limits are asked in this order, too.
 void Matcher::give_done(const Event& e) {
   if (done_.size() > 1)
     std::sort(done_.begin(), done_.end(), [&](const Done& a, const Done& b) {
       if (a.order != b.order) return a.order < b.order;
-      return std::tie(a.start, a.partition) < std::tie(b.start, b.partition);
+      if (a.start != b.start) return a.start < b.start;
+      return key_of(a) < key_of(b);
     });
-  for (const Done& d : done_)
-    give(d.trigger, e.seq, e.ts, time_of(d.start), &groups_[hot_[d.trigger].group]->partitions[d.partition]);
+  for (const Done& d : done_) {
+    const Hot& hot = hot_[d.trigger];
+    const LimitKeys keys = hot.extra == kNone ? LimitKeys{} : limit_keys(hot.extra, e);
+    if (!passes(d.trigger, e.ts, keys)) continue;
+    give(d.trigger, e.seq, e.ts, time_of(d.start), &groups_[hot.group]->partitions[d.partition]);
+  }
   done_.clear();
 }
 
@@ -409,7 +418,6 @@ void Matcher::complete(Group& g, Partition& p, uint16_t local, uint64_t start, c
   const uint16_t id = g.trigger_ids[local];
   const Hot& hot = hot_[id];
   const bool waits = hot.absence != kNone;
-  LimitKeys keys{};
   if (hot.extra != kNone) {
     Extra& x = extras_[hot.extra];
     // First of all: what is aggregated counts whatever the states are.
@@ -425,15 +433,14 @@ void Matcher::complete(Group& g, Partition& p, uint16_t local, uint64_t start, c
       x.last_match = key;
       x.last_partition = &p;
     }
-    keys = limit_keys(hot.extra, e);
   }
   if (waits) {
+    const LimitKeys keys = hot.extra == kNone ? LimitKeys{} : limit_keys(hot.extra, e);
     arm(g, absences_[hot.absence], p, start, key, keys);
     return;
   }
   // skip_past: the next match must start behind this event.
   if (!hot.every) p.barriers[local] = key;
-  if (!passes(id, e.ts, keys)) return;
   // There is room for all triggers that may end with the event; of several keys that it belongs to, each may
   // fire.
   stats_.row_pages += done_.size() == done_.capacity();
@@ -459,7 +466,7 @@ void Matcher::arm(Group& g, const Absence& a, Partition& p, uint64_t start, uint
   if (a.keys != kNone) std::copy(keys.begin(), keys.end(), p.guards + a.keys);
   if (pending.queued) return;  // its old timer finds the new deadline
   pending.queued = true;
-  push_timer({time_of(key) + a.for_us, orders_[a.trigger], a.trigger, g.partitions.number(p)});
+  wait_for(p, g.partitions.number(p), a.trigger, time_of(key) + a.for_us);
 }
 
 bool Matcher::states_allow(const Extra& x) const {
@@ -511,8 +518,9 @@ bool Matcher::passes(uint16_t id, int64_t ts, const LimitKeys& keys) {
 void Matcher::give(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts, const Partition* p) {
   const Hot& hot = hot_[id];
   uint64_t name = base::mix(base::mix(hot.fingerprint, seq), static_cast<uint64_t>(ts));
-  if (p && groups_[hot.group]->scope == Scope::by) name = base::mix(name, p->key);
-  sink_->fired({.trigger = id, .seq = seq, .ts = ts, .start_ts = start_ts, .idempotency = name});
+  const MatchPlace place = p ? MatchPlace{groups_[hot.group]->scope, p->key} : MatchPlace{};
+  if (place.key) name = base::mix(name, place.key);
+  sink_->fired_in({.trigger = id, .seq = seq, .ts = ts, .start_ts = start_ts, .idempotency = name}, place);
 }
 
 MatcherStats Matcher::stats() const {

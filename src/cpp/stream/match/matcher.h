@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <tuple>
 
 #include "stream/match/aggregate_trigger.h"
@@ -90,8 +91,13 @@ class Matcher {
   FiringQueue& queue() { return queue_; }
   MatcherStats stats() const;
   TriggerStats stats_of(uint16_t id) const;
+  // No event has come, nor any time, and there are periods that would count from it.
+  bool awaits_clock() const { return !started_ && !now_ && periodic_triggers_ > 0; }
   uint64_t states() const { return states_; }
   int64_t last_ts() const { return started_ ? last_ts_ : INT64_MIN; }  // of the newest event
+  uint64_t last_seq() const { return last_seq_; }
+  bool has_begun() const { return started_ || now_ != 0; }
+  int64_t now() const { return now_; }
   size_t trigger_count() const { return live_triggers_; }
   size_t node_count() const;
   size_t edge_count() const;
@@ -100,6 +106,15 @@ class Matcher {
   // The same when every scope has all its keys and every absence waits in each.
   size_t memory_bytes_at_most() const;
   std::vector<KeyPrice> key_prices() const;
+
+  // For triggers that are to count matches from before they were added: for_past() makes a matcher that gets
+  // them alone and steps the same events up to the newest one here; take_past() takes over what it holds for
+  // them. Nothing changes for other triggers. Error: the two have not come to one point.
+  struct PastTrigger {
+    uint16_t here = 0, past = 0;
+  };
+  std::unique_ptr<Matcher> for_past() const;
+  Status take_past(const Matcher& past, std::span<const PastTrigger> triggers);
 
   // The state of matching, without the triggers: restore() expects a matcher with the same triggers (in any
   // order) and returns how many entries of the snapshot had no counterpart.
@@ -110,13 +125,16 @@ class Matcher {
   struct Group;
   class SnapshotWriter;  // stream/match/matcher_snapshot.cc
   class SnapshotReader;
-  struct Hot {  // what completing a match reads
+  class PastGroup;  // stream/match/matcher_past.cc
+  struct Hot {      // what completing a match reads
     uint64_t fingerprint = 0;
     uint16_t local = 0, extra = kNone, absence = kNone;
     uint16_t group : 13 = 0, live : 1 = 0, every : 1 = 0;
   };
   static constexpr size_t kMaxGroups = 1u << 13;  // device, page and 8,190 by(field) scopes
   static constexpr int64_t kNever = INT64_MIN;    // the time of a firing that never was
+  // What keys can say before the first event, so that a past may be taken over: 100 years of 570.
+  static constexpr int64_t kBeforeUs = 100 * kMaxDurationUs;
   // Beyond what is needed now, so that not every trigger added grows the heap.
   static constexpr size_t kSpareTimers = 16;
   struct PerKey {  // `once per item`
@@ -148,10 +166,13 @@ class Matcher {
   struct Timer {
     int64_t deadline;
     uint32_t order;  // of adding
-    uint16_t trigger;
+    uint32_t
+        tie;  // of several keys with one deadline: from the key, since rows are other ones after a restart
     uint32_t partition;  // kNoPartition for a timer trigger
+    uint16_t trigger;
     friend bool operator>(const Timer& a, const Timer& b) {
-      return std::tie(a.deadline, a.order, a.partition) > std::tie(b.deadline, b.order, b.partition);
+      return std::tie(a.deadline, a.order, a.tie, a.partition) >
+             std::tie(b.deadline, b.order, b.tie, b.partition);
     }
   };
   struct Absence {
@@ -209,16 +230,22 @@ class Matcher {
   void note_firing(Extra& x, int64_t ts, const LimitKeys& keys);
   bool passes(uint16_t id, int64_t ts, const LimitKeys& keys);
   void give(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts, const Partition* p);
+  uint64_t key_of(const Done& d) const;
   void give_done(const Event& e);
   void count_ends(const CompiledTrigger& t, int change);
   void fire_due(int64_t before);
   void fire_timer(const Timer& t, int64_t before);
   void push_timer(const Timer& t);
+  void start_period(uint16_t id, int64_t deadline);
+  void wait_for(const Partition& p, uint32_t number, uint16_t trigger, int64_t deadline);
   void drop_timers(uint16_t trigger);
   void rewind_idle();
   int64_t next_period(const Extra& x, int64_t after) const;
   int64_t last_period(const Extra& x, int64_t before) const;
   void start_timer(uint16_t id, int64_t now);
+  void start_periods();
+  void take_clock(const Matcher& past);
+  void take_limits(uint16_t mine, const Matcher& past, uint16_t theirs);
   void learn_kinds();
   void update_states(const Event& e);
 
@@ -249,9 +276,10 @@ class Matcher {
   MatcherStats stats_;
   uint32_t evictions_ = 0;  // of keys, whether or not something was under way in them
   uint64_t states_ = 0;
-  int64_t base_ = 0;  // time of the first event
+  int64_t base_ = 0;  // from which keys count
   bool started_ = false;
-  uint64_t key_ = 0;  // of the newest event
+  bool has_base_ = false;  // before the first event: another matcher's
+  uint64_t key_ = 0;       // of the newest event
   uint64_t last_seq_ = 0;
   int64_t last_ts_ = 0;  // newest event
   int64_t now_ = 0;      // newest event or advance()

@@ -12,18 +12,20 @@
 namespace walle::stream {
 
 namespace {
-// "Walle stream snapshot", version 2.
-constexpr std::string_view kMagic = "WSS2";
+// "Walle stream snapshot", version 3.
+constexpr std::string_view kMagic = "WSS3";
 constexpr size_t kChecksumBytes = 4;
 // The least that one entry of each list takes: what its count is checked against.
 constexpr size_t kTimeBytes = 8;
-constexpr size_t kTriggerBytes =
-    8 + 1 + 8 + 4 + 4;  // fingerprint, fired, last firing, counts of recent ones and limits
-constexpr size_t kGroupBytes = 1 + 1 + 4 + 4;  // scope, parts of the key, counts of fields and partitions
-constexpr size_t kPartitionBytes = 3 * 8 + 1;  // key, outer, newest event, whether its page has ended
-constexpr size_t kNodeBytes = 3 * 8;           // fingerprint, start, last
-constexpr size_t kGuardBytes = 2 * 8;          // fingerprint, newest event
-constexpr size_t kMatchBytes = 4 * 8;          // fingerprint, barrier, armed, start
+// Fingerprint, fired, last firing, next period, counts of recent firings and of limits.
+constexpr size_t kTriggerBytes = 8 + 1 + 8 + 8 + 4 + 4;
+constexpr size_t kGroupBytes = 1 + 1 + 5 * 4;  // scope, parts of the key, counts of five lists
+constexpr size_t kNameBytes = 8;               // a fingerprint
+constexpr size_t kPartitionBytes =
+    3 * 8 + 1 + 3 * 4;                     // key, outer, newest event, closed, counts of three lists
+constexpr size_t kNodeBytes = 2 + 2 * 8;   // place among the names, start, last
+constexpr size_t kGuardBytes = 2 + 8;      // place, newest event
+constexpr size_t kMatchBytes = 2 + 3 * 8;  // place, barrier, armed, start
 
 Error damaged() {
   return model_error("a damaged matcher snapshot", "what snapshot() wrote", "matcher snapshot",
@@ -58,15 +60,29 @@ class Matcher::SnapshotWriter {
     out_.put(m_.states_);
   }
 
+  // In order of adding: of several triggers with one text, each gets its own state again.
+  std::vector<uint16_t> in_order(std::vector<uint16_t> ids) const {
+    std::erase(ids, kNone);
+    std::ranges::sort(ids, {}, [&](uint16_t id) { return m_.orders_[id]; });
+    return ids;
+  }
+
   void put_triggers() {
-    out_.put_count(m_.live_triggers_);
+    std::vector<uint16_t> ids;
+    for (size_t id = 0; id < m_.hot_.size(); ++id)
+      if (m_.hot_[id].live) ids.push_back(static_cast<uint16_t>(id));
+    std::vector<int64_t> periods(m_.hot_.size(), kNever);
+    for (const Timer& t : m_.timers_)
+      if (t.partition == kNoPartition) periods[t.trigger] = t.deadline;
+    out_.put_count(ids.size());
     const Extra none;
-    for (const Hot& h : m_.hot_) {
-      if (!h.live) continue;
+    for (const uint16_t id : in_order(std::move(ids))) {
+      const Hot& h = m_.hot_[id];
       const Extra& x = h.extra == kNone ? none : m_.extras_[h.extra];
       out_.put(h.fingerprint);
       out_.put(static_cast<uint8_t>(x.fired));
       out_.put(x.last_fire);
+      out_.put(periods[id]);
       out_.put_count(x.recent.size());
       // Oldest first, so that the ring's position need not be stored.
       for (size_t i = 0; i < x.recent.size(); ++i) out_.put(x.recent[(x.next + i) % x.recent.size()]);
@@ -78,45 +94,57 @@ class Matcher::SnapshotWriter {
   void put_group(const Group& g) {
     const Named nodes = g.trie.node_fingerprints(m_.memo_);
     const Named guards = g.trie.guard_fingerprints(m_.memo_);
+    const std::vector<uint16_t> triggers = in_order(g.trigger_ids);
     out_.put(g.scope);
     out_.put(static_cast<uint8_t>(g.by.page | g.by.session << 1));
     out_.put_count(g.by.fields.size());
     for (const uint16_t field : g.by.fields) out_.put(field);
+    put_names(nodes);
+    put_names(guards);
+    out_.put_count(triggers.size());
+    for (const uint16_t id : triggers) out_.put(m_.hot_[id].fingerprint);
     out_.put_count(g.partitions.taken());
-    g.partitions.in_order_of_use([&](const Partition& p) { put_partition(g, p, nodes, guards); });
+    g.partitions.in_order_of_use([&](const Partition& p) { put_partition(p, nodes, guards, triggers); });
   }
 
-  void put_partition(const Group& g, const Partition& p, const Named& nodes, const Named& guards) {
+  void put_names(const Named& names) {
+    out_.put_count(names.size());
+    for (const auto& [fingerprint, number] : names) out_.put(fingerprint);
+  }
+
+  // Of most keys only a few nodes hold something: what is as in a new row is left out.
+  void put_partition(const Partition& p, const Named& nodes, const Named& guards,
+                     const std::vector<uint16_t>& triggers) {
     out_.put(p.key);
     out_.put(p.outer);
     out_.put(p.previous);
     out_.put(static_cast<uint8_t>(p.closed));
-    out_.put_count(nodes.size());
-    for (const auto& [fingerprint, node] : nodes) {
-      out_.put(fingerprint);
-      out_.put(p.slots[node].start);
-      out_.put(p.slots[node].last);
-    }
-    out_.put_count(guards.size());
-    for (const auto& [fingerprint, guard] : guards) {
-      out_.put(fingerprint);
-      out_.put(p.guards[guard]);
-    }
-    put_matches(g, p);
+    put_some(nodes.size(), [&](size_t i) {
+      const Slot& slot = p.slots[nodes[i].second];
+      return Words<2>{slot.start, slot.last};
+    });
+    put_some(guards.size(), [&](size_t i) { return Words<1>{p.guards[guards[i].second]}; });
+    put_some(triggers.size(), [&](size_t i) {
+      const Hot& h = m_.hot_[triggers[i]];
+      const Pending pending = h.absence == kNone ? Pending() : p.pending[m_.absences_[h.absence].place];
+      return Words<3>{p.barriers[h.local], pending.armed, pending.start};
+    });
   }
 
-  void put_matches(const Group& g, const Partition& p) {
-    const auto& ids = g.trigger_ids;
-    out_.put_count(ids.size() - std::count(ids.begin(), ids.end(), kNone));
-    const Pending none;
-    for (size_t local = 0; local < ids.size(); ++local) {
-      if (ids[local] == kNone) continue;
-      const Hot& h = m_.hot_[ids[local]];
-      const Pending& pending = h.absence == kNone ? none : p.pending[m_.absences_[h.absence].place];
-      out_.put(h.fingerprint);
-      out_.put(p.barriers[local]);
-      out_.put(pending.armed);
-      out_.put(pending.start);
+  template <size_t n>
+  using Words = std::array<uint64_t, n>;
+  // Those of `count` entries that hold anything but zeros, each behind its place.
+  template <class Entry>
+  void put_some(size_t count, const Entry& entry) {
+    using Row = decltype(entry(0));
+    size_t some = 0;
+    for (size_t i = 0; i < count; ++i) some += entry(i) != Row{};
+    out_.put_count(some);
+    for (size_t i = 0; i < count; ++i) {
+      const Row row = entry(i);
+      if (row == Row{}) continue;
+      out_.put(static_cast<uint16_t>(i));
+      for (const uint64_t word : row) out_.put(word);
     }
   }
 
@@ -130,7 +158,10 @@ class Matcher::SnapshotReader {
  public:
   SnapshotReader(Matcher& matcher, std::string_view bytes) : m_(matcher), in_(bytes) {
     for (size_t id = 0; id < m_.hot_.size(); ++id)
-      if (m_.hot_[id].live) triggers_.emplace(m_.hot_[id].fingerprint, static_cast<uint16_t>(id));
+      if (m_.hot_[id].live) triggers_[m_.hot_[id].fingerprint].push_back(static_cast<uint16_t>(id));
+    // Backwards: the one that was added first is taken first.
+    for (auto& [fingerprint, ids] : triggers_)
+      std::ranges::sort(ids, std::greater<>(), [&](uint16_t id) { return m_.orders_[id]; });
   }
 
   // How many entries had no counterpart.
@@ -141,13 +172,15 @@ class Matcher::SnapshotReader {
     get_triggers();
     for (uint32_t n = in_.count(kGroupBytes); n-- > 0 && in_.ok();) get_group();
     if (!in_.done()) return damaged();
-    start_timers();
+    m_.rewind_idle();    // idle times follow from the clock
+    m_.start_periods();  // of triggers that the snapshot does not know
     return unknown_;
   }
 
  private:
-  using Triggers = std::unordered_multimap<uint64_t, uint16_t>;  // equal texts are interchangeable
-  using Numbers = std::unordered_map<uint64_t, uint16_t>;        // of nodes or guards, by fingerprint
+  using Triggers = std::unordered_map<uint64_t, std::vector<uint16_t>>;  // by fingerprint
+  using Named = std::vector<std::pair<uint64_t, uint16_t>>;
+  using Numbers = std::vector<uint16_t>;  // of the snapshot's names here; kNone for those that are not
 
   // What the matcher has seen so far.
   void forget() {
@@ -162,9 +195,9 @@ class Matcher::SnapshotReader {
   // One of the triggers left that has this text; kNone if there is none.
   static uint16_t take(Triggers& left, uint64_t fingerprint) {
     const auto it = left.find(fingerprint);
-    if (it == left.end()) return kNone;
-    const uint16_t id = it->second;
-    left.erase(it);
+    if (it == left.end() || it->second.empty()) return kNone;
+    const uint16_t id = it->second.back();
+    it->second.pop_back();
     return id;
   }
 
@@ -199,6 +232,7 @@ class Matcher::SnapshotReader {
       const uint16_t id = take(left, in_.get<uint64_t>());
       const bool fired = in_.get<uint8_t>() != 0;
       const int64_t last_fire = get_past_time();
+      const int64_t period = get_past_time();
       std::vector<int64_t> recent(in_.count(kTimeBytes));
       for (int64_t& ts : recent) ts = get_past_time();
       // A cooldown would subtract the time of what never was.
@@ -212,6 +246,8 @@ class Matcher::SnapshotReader {
           KeyedLimit::pass(in_);
       }
       unknown_ += id == kNone;
+      if (x && period != kNever && (x->timer == TimerKind::every || x->timer == TimerKind::daily))
+        m_.start_period(id, period);
       // The same text has the same rate; a forged snapshot may not.
       if (!x || x->recent.size() != recent.size()) continue;
       x->fired = fired;
@@ -231,13 +267,38 @@ class Matcher::SnapshotReader {
       return static_cast<uint8_t>(g->scope) == scope && g->by == by;
     });
     Group* g = found == m_.groups_.end() ? nullptr : found->get();
-    Numbers nodes, guards;
-    if (g) {
-      for (const auto& [fingerprint, node] : g->trie.node_fingerprints(m_.memo_)) nodes[fingerprint] = node;
-      for (const auto& [fingerprint, guard] : g->trie.guard_fingerprints(m_.memo_))
-        guards[fingerprint] = guard;
+    const Numbers nodes = get_names(g ? g->trie.node_fingerprints(m_.memo_) : Named());
+    const Numbers guards = get_names(g ? g->trie.guard_fingerprints(m_.memo_) : Named());
+    const Numbers triggers = get_group_triggers(g);
+    for (uint32_t n = in_.count(kPartitionBytes); n-- > 0 && in_.ok();)
+      get_partition(g, nodes, guards, triggers);
+  }
+
+  Numbers get_names(const Named& here) {
+    const std::unordered_map<uint64_t, uint16_t> numbers(here.begin(), here.end());
+    Numbers out(in_.count(kNameBytes), kNone);
+    for (uint16_t& number : out)
+      if (const auto at = numbers.find(in_.get<uint64_t>()); at != numbers.end()) number = at->second;
+    return out;
+  }
+
+  // A forged snapshot may name a trigger of another group, which has other partitions.
+  Numbers get_group_triggers(const Group* g) {
+    Triggers left = triggers_;
+    Numbers out(in_.count(kNameBytes), kNone);
+    for (uint16_t& id : out) {
+      id = take(left, in_.get<uint64_t>());
+      if (id != kNone && m_.groups_[m_.hot_[id].group].get() != g) id = kNone;
     }
-    for (uint32_t n = in_.count(kPartitionBytes); n-- > 0 && in_.ok();) get_partition(g, nodes, guards);
+    return out;
+  }
+
+  // The counterpart of what an entry names by its place; a place that is none fails the reader.
+  uint16_t get_number(const Numbers& numbers) {
+    const auto at = in_.get<uint16_t>();
+    if (at < numbers.size()) return numbers[at];
+    in_.fail();
+    return kNone;
   }
 
   // The partition of a key. More keys than this matcher is to keep give way in their order of use.
@@ -249,7 +310,7 @@ class Matcher::SnapshotReader {
   }
 
   // Without a partition, what is read is only counted.
-  void get_partition(Group* g, const Numbers& nodes, const Numbers& guards) {
+  void get_partition(Group* g, const Numbers& nodes, const Numbers& guards, const Numbers& triggers) {
     Partition spare;
     Partition* const kept = partition_of(g, in_.get<uint64_t>());
     if (!kept) g = nullptr;
@@ -258,54 +319,38 @@ class Matcher::SnapshotReader {
     p.previous = in_.get<uint64_t>();
     const bool closed = in_.get<uint8_t>() != 0;
     for (uint32_t n = in_.count(kNodeBytes); n-- > 0 && in_.ok();) {
-      const auto node = nodes.find(in_.get<uint64_t>());
+      const uint16_t node = get_number(nodes);
       const Slot slot{in_.get<uint64_t>(), in_.get<uint64_t>()};
-      if (g && node != nodes.end())
-        p.slots[node->second] = slot;
+      if (g && node != kNone)
+        p.slots[node] = slot;
       else
         unknown_ += slot.start != 0;
     }
     for (uint32_t n = in_.count(kGuardBytes); n-- > 0 && in_.ok();) {
-      const auto guard = guards.find(in_.get<uint64_t>());
+      const uint16_t guard = get_number(guards);
       const auto newest = in_.get<uint64_t>();
-      if (g && guard != guards.end()) p.guards[guard->second] = newest;
+      if (g && guard != kNone) p.guards[guard] = newest;
     }
     if (g) g->trie.find_live(p);
-    get_matches(g, p);
+    get_matches(g, p, triggers);
     p.closed = closed;
   }
 
-  void get_matches(Group* g, Partition& p) {
-    Triggers left = triggers_;
+  void get_matches(Group* g, Partition& p, const Numbers& triggers) {
     for (uint32_t n = in_.count(kMatchBytes); n-- > 0 && in_.ok();) {
-      const uint16_t id = take(left, in_.get<uint64_t>());
+      const uint16_t id = get_number(triggers);
       const auto barrier = in_.get<uint64_t>();
       const auto armed = in_.get<uint64_t>();
       const auto start = in_.get<uint64_t>();
-      // A forged snapshot may name a trigger of another group, which has other partitions.
-      if (!g || id == kNone || m_.groups_[m_.hot_[id].group].get() != g) continue;
+      if (!g || id == kNone) continue;
       const Hot& h = m_.hot_[id];
       p.barriers[h.local] = barrier;
       if (h.absence == kNone || !armed) continue;
       const Absence& a = m_.absences_[h.absence];
       Pending& pending = p.pending[a.place];
       if (!pending.armed) g->partitions.add_wait(p);
-      if (!pending.queued)
-        m_.push_timer({m_.time_of(armed) + a.for_us, m_.orders_[id], id, g->partitions.number(p)});
+      if (!pending.queued) m_.wait_for(p, g->partitions.number(p), id, m_.time_of(armed) + a.for_us);
       pending = {armed, start, true};
-    }
-  }
-
-  // Idle times and periods follow from the clock: they are not in the snapshot.
-  void start_timers() {
-    m_.rewind_idle();
-    for (const auto& [fingerprint, id] : triggers_) {
-      const uint16_t extra = m_.hot_[id].extra;
-      if (extra == kNone) continue;
-      const Extra& x = m_.extras_[extra];
-      if (x.timer != TimerKind::every && x.timer != TimerKind::daily) continue;
-      m_.drop_timers(id);
-      if (m_.started_) m_.push_timer({m_.next_period(x, m_.now_ - 1), m_.orders_[id], id, kNoPartition});
     }
   }
 

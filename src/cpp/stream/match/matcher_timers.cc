@@ -22,6 +22,21 @@ void Matcher::push_timer(const Timer& t) {
   std::push_heap(timers_.begin(), timers_.end(), std::greater<>());
 }
 
+// Of an absence. Differences of low bits suffice: page instances and sessions are numbers, other keys hashes
+// whose bit 0 is always set.
+void Matcher::wait_for(const Partition& p, uint32_t number, uint16_t trigger, int64_t deadline) {
+  push_timer({.deadline = deadline,
+              .order = orders_[trigger],
+              .tie = static_cast<uint32_t>(p.key >> (groups_[hot_[trigger].group]->scope == Scope::by)),
+              .partition = number,
+              .trigger = trigger});
+}
+
+void Matcher::start_period(uint16_t id, int64_t deadline) {
+  push_timer(
+      {.deadline = deadline, .order = orders_[id], .tie = 0, .partition = kNoPartition, .trigger = id});
+}
+
 void Matcher::drop_timers(uint16_t trigger) {
   std::erase_if(timers_, [&](const Timer& t) { return t.trigger == trigger; });
   // Linear, like the erasing before it; dropping happens when a task is removed.
@@ -50,6 +65,19 @@ int64_t Matcher::last_period(const Extra& x, int64_t before) const {
     if (const int64_t due = local_.utc_of(day * kDayUs + x.timer_us); due < before) return due;
 }
 
+// Of all triggers that have a period and wait for none.
+void Matcher::start_periods() {
+  if (!started_ && !now_) return;
+  std::vector<bool> waits(hot_.size());
+  for (const Timer& t : timers_) waits[t.trigger] = waits[t.trigger] || t.partition == kNoPartition;
+  for (size_t id = 0; id < hot_.size(); ++id) {
+    if (waits[id] || !hot_[id].live || hot_[id].extra == kNone) continue;
+    const Extra& x = extras_[hot_[id].extra];
+    if (x.timer == TimerKind::every || x.timer == TimerKind::daily)
+      start_period(static_cast<uint16_t>(id), next_period(x, now_));
+  }
+}
+
 void Matcher::start_timer(uint16_t id, int64_t now) {
   const Extra& x = extras_[hot_[id].extra];
   if (x.timer == TimerKind::idle) {
@@ -62,7 +90,7 @@ void Matcher::start_timer(uint16_t id, int64_t now) {
   }
   ++periodic_triggers_;
   reserve_timers();
-  if (started_ || now_) push_timer({next_period(x, now), orders_[id], id, kNoPartition});
+  if (started_ || now_) start_period(id, next_period(x, now));
 }
 
 // How many may wait at once: one of each timer trigger, one of an absence in each row of its scope.
@@ -95,12 +123,7 @@ void Matcher::advance(int64_t ts, FiringSink& sink) {
   sink_ = &sink;
   if (!started_ && !now_) {  // time begins: timers added before get their first deadline
     now_ = last_ts_ = ts;
-    for (size_t id = 0; id < hot_.size(); ++id) {
-      if (!hot_[id].live || hot_[id].extra == kNone) continue;
-      const Extra& x = extras_[hot_[id].extra];
-      if (x.timer == TimerKind::every || x.timer == TimerKind::daily)
-        push_timer({next_period(x, ts), orders_[id], static_cast<uint16_t>(id), kNoPartition});
-    }
+    start_periods();
   }
   // Time does not go back; a caller whose clock does is ignored until it has caught up.
   if (ts < now_) return;
@@ -136,7 +159,7 @@ void Matcher::fire_timer(const Timer& t, int64_t before) {
     const Extra& x = extras_[hot.extra];
     // Periods missed while the device was off fire once, for the last of them.
     const int64_t last = last_period(x, before);
-    push_timer({next_period(x, last), t.order, t.trigger, kNoPartition});
+    start_period(t.trigger, next_period(x, last));
     if (states_allow(x) && is_time(x, last) && passes(t.trigger, last, {}))
       give(t.trigger, last_seq_, last, last, nullptr);
     return;
@@ -150,7 +173,7 @@ void Matcher::fire_timer(const Timer& t, int64_t before) {
   const int64_t deadline = time_of(pending.armed) + a.for_us;
   if (deadline > t.deadline) {  // armed anew since this timer was set
     pending.queued = true;
-    push_timer({deadline, t.order, t.trigger, t.partition});
+    wait_for(p, t.partition, t.trigger, deadline);
     return;
   }
   const bool broken = p.guards[a.guard] > pending.armed;

@@ -143,6 +143,12 @@ void Partitions::close(Partition& p) {
   link_oldest(p);
 }
 
+void Partitions::make_oldest(Partition& p, bool closed) {
+  p.closed = closed;
+  unlink(p);
+  link_oldest(p);
+}
+
 void Partitions::link_newest(Partition& p) {
   Order& order = order_of(p);
   const uint32_t at = number(p);

@@ -54,6 +54,7 @@ class Partitions {
   void add_wait(Partition& p);  // an absence was armed
   void end_wait(Partition& p);  // an absence is no longer armed
   void close(Partition& p);     // becomes the oldest, unless it waits
+  void make_oldest(Partition& p, bool closed);
 
   // Rows get room for `shape`; what they hold stays.
   void fit(const RowShape& shape);

@@ -310,6 +310,17 @@ void Trie::find_live(Partition& p) const {
             [&](uint16_t a, uint16_t b) { return nodes_[a].depth > nodes_[b].depth; });
 }
 
+void Trie::raise_barriers(Partition& p, const std::vector<uint64_t>& filled,
+                          const std::vector<bool>& fresh) const {
+  for (uint16_t end = 1; end < nodes_.size(); ++end)
+    for (uint16_t t = nodes_[end].terminal; t != kNone; t = terminals_[t].next) {
+      if (fresh[terminals_[t].trigger]) continue;
+      uint64_t& barrier = p.barriers[terminals_[t].trigger];
+      for (uint16_t node = end; node != 0; node = nodes_[node].parent)
+        barrier = std::max(barrier, filled[node]);
+    }
+}
+
 namespace {
 // Hashes of atoms; the text of a predicate that many edges share is made once.
 class AtomHasher {

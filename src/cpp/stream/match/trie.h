@@ -86,6 +86,10 @@ class Trie {
   void under_way(const Partition& p, uint64_t now, Visit&& visit) const;
   // Fills `live` from the slots, after a snapshot was restored.
   void find_live(Partition& p) const;
+  // No trigger but those that `fresh` names counts a match that starts where a node on its way was filled in
+  // (`filled`, by node; 0 for none), or before.
+  void raise_barriers(Partition& p, const std::vector<uint64_t>& filled,
+                      const std::vector<bool>& fresh) const;
   // Nodes and guards by content, for snapshots: fingerprint -> number.
   std::vector<std::pair<uint64_t, uint16_t>> node_fingerprints(const PredicateMemo& memo) const;
   std::vector<std::pair<uint64_t, uint16_t>> guard_fingerprints(const PredicateMemo& memo) const;

@@ -2,6 +2,8 @@
 
 #include <functional>
 
+#include "base/hash.h"
+
 namespace walle::stream {
 
 namespace {
@@ -11,7 +13,7 @@ Error unknown(const std::string& name, const char* where) {
 }
 }  // namespace
 
-Status TriggerSet::add(const std::string& name, std::string_view text) {
+Result<CompiledTrigger> TriggerSet::compile(const std::string& name, std::string_view text) const {
   WALLE_ASSIGN(const TriggerSpec spec, parse_trigger(text));
   auto compiled = compile_trigger(spec, catalog_, text);
   if (!compiled.ok()) {
@@ -19,13 +21,67 @@ Status TriggerSet::add(const std::string& name, std::string_view text) {
     e.within("trigger '" + name + "'");
     return e;
   }
-  // Only after the new text has compiled: a faulty update leaves the old trigger working.
-  if (entries_.count(name)) WALLE_TRY(remove(name));
-  WALLE_ASSIGN(const uint16_t id, matcher_.add(*compiled));
+  // Of several triggers with one text, only the first is named by it alone: each has state of its own.
+  for (const auto& [other, entry] : entries_)
+    if (other != name && entry.compiled.fingerprint == compiled->fingerprint)
+      compiled->fingerprint = base::mix(compiled->fingerprint, base::Hasher().text(name).finish());
+  return compiled;
+}
+
+void TriggerSet::enter(const std::string& name, uint16_t id, CompiledTrigger compiled) {
   // By id and kept after removal, so that a firing still in the queue can be named.
   if (names_.size() <= id) names_.resize(id + 1u);
   names_[id] = name;
-  entries_.emplace(name, Entry{id, std::move(*compiled)});
+  entries_.insert_or_assign(name, Entry{id, std::move(compiled)});
+}
+
+Status TriggerSet::add(const std::string& name, std::string_view text) {
+  WALLE_ASSIGN(CompiledTrigger compiled, compile(name, text));
+  // Only after the new text has compiled: a faulty update leaves the old trigger working.
+  if (entries_.count(name)) WALLE_TRY(remove(name));
+  WALLE_ASSIGN(const uint16_t id, matcher_.add(compiled));
+  enter(name, id, std::move(compiled));
+  return {};
+}
+
+namespace {
+// What fires while the past is replayed, until the trigger has its number here.
+class Kept : public FiringSink {
+ public:
+  void fired(const Firing& f) override { all_.push_back(f); }
+  void give(uint16_t trigger, FiringSink& sink) {
+    for (Firing& f : all_) {
+      f.trigger = trigger;
+      sink.fired(f);
+    }
+  }
+
+ private:
+  std::vector<Firing> all_;
+};
+}  // namespace
+
+Status TriggerSet::add(const std::string& name, std::string_view text, EventLog& log, FiringSink& sink) {
+  WALLE_ASSIGN(CompiledTrigger compiled, compile(name, text));
+  const std::unique_ptr<Matcher> past = matcher_.for_past();
+  WALLE_ASSIGN(const uint16_t there, past->add(compiled));
+  const uint64_t newest = matcher_.has_begun() ? matcher_.last_seq() : UINT64_MAX;
+  Kept kept;
+  WALLE_TRY(log.read(0, [&](const Event& event) {
+    if (event.seq > newest) return false;
+    past->step(event, kept);
+    return true;
+  }));
+  if (matcher_.has_begun()) past->advance(matcher_.now(), kept);
+  WALLE_ASSIGN(const uint16_t here, matcher_.add(compiled));
+  const Matcher::PastTrigger pair{.here = here, .past = there};
+  if (Status taken = matcher_.take_past(*past, {&pair, 1}); !taken.ok()) {
+    matcher_.remove(here, compiled);
+    return taken;
+  }
+  if (entries_.count(name)) WALLE_TRY(remove(name));
+  enter(name, here, std::move(compiled));
+  kept.give(here, sink);
   return {};
 }
 

@@ -16,6 +16,10 @@ class TriggerSet {
 
   // Replaces a trigger of the same name; the other triggers go on undisturbed.
   Status add(const std::string& name, std::string_view text);
+  // The same, and the trigger counts matches from before: every recorded event up to the newest that was
+  // matched here (all, where none was) is matched for it alone. What those completed goes to `sink`; the
+  // others notice nothing.
+  Status add(const std::string& name, std::string_view text, EventLog& past, FiringSink& sink);
   Status remove(const std::string& name);
   // Matches one event that does not come out of a log, and so may be anything: its contents are checked
   // against the declaration and its time against the newest event's. A refused event leaves no trace.
@@ -32,6 +36,8 @@ class TriggerSet {
 
  private:
   Status check_time(int64_t ts) const;
+  Result<CompiledTrigger> compile(const std::string& name, std::string_view text) const;
+  void enter(const std::string& name, uint16_t id, CompiledTrigger compiled);
 
   struct Entry {
     uint16_t id;

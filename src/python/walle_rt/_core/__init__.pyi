@@ -5,7 +5,9 @@ from typing import Any, TypedDict
 
 import numpy as np
 
+from . import device as device
 from . import stream as stream
+from . import task as task
 from . import vm as vm
 
 _Value = tuple[str, str, str, tuple[int | str | None, ...] | None]

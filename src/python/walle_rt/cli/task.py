@@ -1,4 +1,4 @@
-"""``walle task``: compile a folder of Python into a bundle, run one call of it, describe the VM."""
+"""``walle task``: author, compile, run and test tasks, describe the VM."""
 
 from __future__ import annotations
 
@@ -12,16 +12,14 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from ..errors import TaskError
 from ..vm import VM, Isolate, Limits, TaskBundle, TaskFailed, host_calls, library_path
-from .console import emit_json, err, file_size, out, size_text
-from .exits import EXIT_CODES, command
+from .console import emit_json, err, out, size_text
+from .exits import command
 from .options import Json
+from .task_author import EXIT_TASK, compile_, init, lint
 from .task_options import parse_arguments, parse_limits, parse_names
 
-EXIT_TASK = dict(EXIT_CODES)[TaskError]
-
-app = typer.Typer(help="Compile, run and inspect tasks.", no_args_is_help=True)
+app = typer.Typer(help="Author, test, compile and run tasks.", no_args_is_help=True)
 
 
 def plain(value: Any) -> Any:
@@ -37,33 +35,8 @@ def plain(value: Any) -> Any:
     return value
 
 
-@app.command("compile")
-@command
-def compile_(
-    source: Annotated[Path, typer.Argument(help="Folder with main.py and whatever it imports.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The bundle to write (.wtask).")],
-    sources: Annotated[
-        bool, typer.Option(help="Keep the Python text in the bundle: tracebacks show its lines.")
-    ] = True,
-    json_: Json = False,
-) -> None:
-    """Compile a folder of Python files into a task bundle; other files travel with it."""
-    bundle = TaskBundle.compile(source, sources=sources)
-    bundle.save(output)
-    size, resources = file_size(output), bundle.resources
-    if json_:
-        emit_json(
-            {
-                "output": str(output),
-                "bytes": size,
-                "modules": bundle.modules,
-                "resources": resources,
-                "vm": bundle.vm.id,
-            }
-        )
-    else:
-        files = f", {len(resources)} other files" if resources else ""
-        out.print(f"{output}: {len(bundle.modules)} modules{files}, {size_text(size)}, for {bundle.vm.id}")
+for _name, _made in (("init", init), ("lint", lint), ("compile", compile_)):
+    app.command(_name)(_made)
 
 
 def told(error: TaskFailed) -> dict[str, Any]:

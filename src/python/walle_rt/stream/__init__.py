@@ -30,6 +30,7 @@ from ._privacy import (
     spent_epsilon,
 )
 from ._query import EventQuery
+from ._processor import Past, Processor, ProcessorReport, TaskFiring, TaskStats, WhenFull
 from ._steps import Step, all_of, counted, distinct, event, summed
 from ._triggers import (
     Finding,
@@ -68,11 +69,17 @@ __all__ = [
     "LedgerReport",
     "LogReport",
     "Loss",
+    "Past",
+    "Processor",
+    "ProcessorReport",
     "Sensitivity",
     "Step",
+    "TaskFiring",
+    "TaskStats",
     "Trigger",
     "TriggerSet",
     "TriggerStats",
+    "WhenFull",
     "aggregate",
     "all_of",
     "as_of_join",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from .. import _core
 
@@ -51,7 +51,9 @@ class Catalog:
         self,
         name: str,
         kind: EventKind = EventKind.CUSTOM,
-        fields: Mapping[str, FieldType | tuple[FieldType, Sensitivity]] | None = None,
+        fields: Mapping[str, FieldType | tuple[FieldType, Sensitivity]]
+        | Sequence[tuple[str, FieldType, Sensitivity]]
+        | None = None,
     ) -> Catalog:
         """Declare an event, or append fields to a declared one of the same kind; returns self.
 
@@ -61,13 +63,15 @@ class Catalog:
         Args:
             name: of the event.
             kind: what it means to sessions and pages.
-            fields: {name: type} or {name: (type, sensitivity)}; PERSONAL where none is said.
+            fields: {name: type} or {name: (type, sensitivity)}; PERSONAL where none is said. Or as ``events``
+                gives them: [(name, type, sensitivity)].
 
         Raises:
             ArgumentError: a bad or repeated name, or a declaration that contradicts an earlier one.
         """
         columns = []
-        for field, given in (fields or {}).items():
+        named = fields.items() if isinstance(fields, Mapping) else [(f, (t, s)) for f, t, s in fields or ()]
+        for field, given in named:
             kind_of, sensitivity = given if isinstance(given, tuple) else (given, Sensitivity.PERSONAL)
             columns.append((field, int(kind_of), int(sensitivity)))
         self._core.declare(name, int(kind), columns)
@@ -104,9 +108,12 @@ class Catalog:
         return self
 
     @property
-    def events(self) -> list[tuple[str, EventKind, list[tuple[str, str, str]]]]:
-        """Declared events by id: (name, kind, [(field, type, sensitivity)])."""
-        return [(name, EventKind(kind), list(fields)) for name, kind, fields in self._core.events()]
+    def events(self) -> list[tuple[str, EventKind, list[tuple[str, FieldType, Sensitivity]]]]:
+        """Declared events by id, as ``declare`` takes them: (name, kind, [(field, type, sensitivity)])."""
+        return [
+            (name, EventKind(kind), [(f, FieldType(t), Sensitivity(s)) for f, t, s in fields])
+            for name, kind, fields in self._core.events()
+        ]
 
     @property
     def pages(self) -> list[str]:

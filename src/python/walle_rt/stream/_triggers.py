@@ -159,9 +159,27 @@ class TriggerSet:
             offset_changes(zone) if zone else [],
         )
 
-    def add(self, name: str, trigger: Trigger | str) -> None:
-        """Add or replace a trigger between two events; the others go on undisturbed."""
-        self._core.add(name, trigger.text if isinstance(trigger, Trigger) else trigger)
+    def add(self, name: str, trigger: Trigger | str, *, replay: EventLog | None = None) -> list[Firing]:
+        """Add or replace a trigger between two events; the others go on undisturbed.
+
+        Args:
+            name: of the trigger in this set.
+            trigger: its condition.
+            replay: a log whose events are matched for this trigger alone, up to the newest that the set has
+                matched (all, where it has matched none), so that its matches may begin in the past.
+
+        Returns:
+            What the past completed, oldest first; empty without ``replay``.
+
+        Raises:
+            ArgumentError: a text that is no trigger, or the log of another catalogue.
+            ResourceError: no room for it, or a past that does not end where the set has come to.
+        """
+        text = trigger.text if isinstance(trigger, Trigger) else trigger
+        if replay is None:
+            self._core.add(name, text)
+            return []
+        return [Firing(*f) for f in self._core.add_with_past(name, text, replay._core)]
 
     def remove(self, name: str) -> None:
         """Remove a trigger; ArgumentError when there is none of this name."""

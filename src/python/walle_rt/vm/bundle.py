@@ -93,7 +93,9 @@ class TaskBundle:
         return TaskBundle._compile(Sources.of(modules, resources or {}), vm)
 
     @staticmethod
-    def _compile(sources: Sources, vm: VM | None, *, keep: bool = False) -> TaskBundle:
+    def _compile(
+        sources: Sources, vm: VM | None, *, keep: bool = False, manifest: bytes | None = None
+    ) -> TaskBundle:
         vm = vm or VM()
         for name, (file, *_) in sources.modules.items():
             if name in vm._native.library:
@@ -106,6 +108,8 @@ class TaskBundle:
         data = vm._native.compile([(name, *rest) for name, rest in sources.modules.items()])
         texts = {file: text for file, text, _ in sources.modules.values()}
         parts = dict(sources.resources)
+        if manifest is not None:
+            parts[_core.task.MANIFEST] = manifest
         if keep:
             parts |= {_core.vm.SOURCE_FOLDER + file: text.encode() for file, text in texts.items()}
         if parts:

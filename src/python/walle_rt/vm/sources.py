@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,12 +15,16 @@ class Sources:
     resources: dict[str, bytes] = field(default_factory=dict)
 
     @classmethod
-    def below(cls, root: Path) -> Sources:
-        """Every file below ``root`` but hidden ones and __pycache__."""
+    def below(cls, root: Path, leave_out: Callable[[str], bool] | None = None) -> Sources:
+        """Every file below ``root`` but hidden ones, __pycache__, and those whose name, relative and with
+        '/' between folders, is to be left out.
+        """
         found = cls()
         for path in sorted(root.rglob("*")):
             inside = path.relative_to(root)
             if not path.is_file() or any(_left_out(part) for part in inside.parts):
+                continue
+            if leave_out is not None and leave_out(inside.as_posix()):
                 continue
             if path.suffix != ".py":
                 found.resources[inside.as_posix()] = path.read_bytes()

@@ -1,0 +1,185 @@
+// Opening a device's commits: what its parts have of the journal's frames, what they lack, and what is gone.
+#include <algorithm>
+
+#include "base/log.h"
+#include "container/device/commit_frame.h"
+#include "container/device/commits.h"
+
+namespace walle::container {
+
+namespace {
+constexpr const char* kJournalFile = "/commits.walj";
+constexpr const char* kStateFile = "/commits.wals";
+constexpr const char* kTables = "/tables";
+constexpr const char* kEgress = "/egress";
+constexpr const char* kOutbox = "/outbox";
+
+constexpr const char* kApplied = "applied";  // all parts have the frames up to this one
+constexpr const char* kNewest = "newest";    // number of the newest frame, of a device that was closed
+constexpr const char* kStateLost = "lost";
+const std::string kSettled = "settled/";
+const std::string kStream = "stream/";
+
+// Of a frame: {crc, size, number} and the least payload.
+constexpr size_t kLeastFrame = 24;
+
+using Found = store::StateFile::Found;
+}  // namespace
+
+Commits::Commits(Env& env, std::unique_ptr<store::SealedEnv> sealed, std::string dir, CommitsOptions options)
+    : below_(env),
+      sealed_(std::move(sealed)),
+      env_(sealed_ ? static_cast<Env&>(*sealed_) : env),
+      dir_(std::move(dir)),
+      options_(std::move(options)) {}
+
+Result<std::unique_ptr<Commits>> Commits::open(Env& env, const std::string& dir, CommitsOptions options) {
+  base::watch_for_forks();
+  std::unique_ptr<store::SealedEnv> sealed;
+  if (!options.key.empty()) {
+    WALLE_ASSIGN(auto aead, base::Aead::open(options.key));
+    sealed = std::make_unique<store::SealedEnv>(env, std::move(aead));
+  }
+  for (const char* folder : {"", kTables, kEgress, kOutbox}) WALLE_TRY(env.make_dirs(dir + folder));
+  auto commits =
+      std::unique_ptr<Commits>(new Commits(env, std::move(sealed), dir, std::move(options)));
+  Commits& c = *commits;
+  // Under the journal's lock: what another process knows is not read before it has let go.
+  const store::JournalOwner owner{
+      .expected_first = [&c] { return c.open_parts(); },
+      .before_mending = [&c](const store::JournalRecovery& found,
+                             size_t capacity) { return c.take_stock(found, capacity); }};
+  WALLE_ASSIGN(c.journal_, store::Journal::open(env, dir + kJournalFile, c.options_.journal_bytes, owner));
+  c.options_.key.clear();
+  c.report_.journal = c.journal_->recovery();
+  WALLE_TRY(c.replay());
+  // Until it is closed again, the newest number is not known.
+  WALLE_TRY(c.state_->apply({{kNewest, std::nullopt}}));
+  c.opened_ = true;
+  return commits;
+}
+
+// The number of the oldest frame that must be in the journal.
+Result<uint64_t> Commits::open_parts() {
+  WALLE_ASSIGN(const auto files, env_.list_files(dir_));
+  const bool empty =
+      std::ranges::none_of(files, [](const std::string& f) { return f.starts_with(kStateFile + 1); });
+  WALLE_TRY(store::check_key(below_, dir_, sealed_ ? &sealed_->aead() : nullptr, true, empty));
+  WALLE_ASSIGN(state_, store::StateFile::open(env_, dir_ + kStateFile));
+  // The state is written behind the parts' first files: beside it, one that is missing was removed.
+  const bool there = state_->found() != Found::nothing;
+  using store::Tables;
+  using stream::Outbox;
+  WALLE_ASSIGN(tables_, Tables::open(env_, dir_ + kTables,
+                                     there ? Tables::Access::existing : Tables::Access::create));
+  WALLE_ASSIGN(gate_, stream::EgressGate::open(below_, dir_ + kEgress, options_.key));
+  WALLE_ASSIGN(outbox_, Outbox::open(env_, dir_ + kOutbox + "/outbox.wals", options_.outbox,
+                                     there ? Outbox::Access::existing : Outbox::Access::create));
+  for (const std::string& key : state_->keys(kSettled))
+    settled_[key.substr(kSettled.size())] = state_->number<uint64_t>(key).value_or(0);
+  if (outbox_->lost())
+    for (const std::string& key : state_->keys(kStream))
+      outbox_->not_before(key.substr(kStream.size()), state_->number<uint64_t>(key).value_or(0));
+  const auto applied = state_->number<uint64_t>(kApplied);
+  return applied ? *applied + 1 : 0;
+}
+
+// The least number that the next frame may have. What is lost is written down here, before the journal is
+// mended and tells of it no more.
+Result<uint64_t> Commits::take_stock(const store::JournalRecovery& found, size_t capacity) {
+  const uint64_t in_parts =
+      std::max({tables_->applied(), gate_->applied(), outbox_->applied(), state_->number<uint64_t>(kApplied).value_or(0)});
+  const uint64_t kept = found.last_seq + found.lost;
+  const bool fresh = state_->found() == Found::nothing && found.last_seq == 0 && !found.had_tail;
+  report_.state_lost = !fresh && (state_->found() == Found::nothing || state_->found() == Found::lost);
+  if (fresh) WALLE_TRY(state_->create());
+  if (report_.state_lost) WALLE_TRY(state_->apply({{kStateLost, ""}}));
+  report_.state_lost = state_->get(kStateLost).has_value();
+  const auto applied = state_->number<uint64_t>(kApplied);
+  const auto newest = state_->number<uint64_t>(kNewest);
+  // A journal that goes on where the parts end is the one that was left. Frames are synced before parts have
+  // them, so not even a power loss makes it end before.
+  const bool same = found.had_tail ? kept >= applied.value_or(0) : kept > applied.value_or(0) || fresh;
+  const uint64_t reserved = std::max(kept, in_parts) + capacity / kLeastFrame;
+  const uint64_t given = newest ? *newest : same ? kept : reserved;
+  const bool unknown_state = !fresh && !applied && !found.had_tail;
+  if (found.lost == 0 && given <= std::max(found.last_seq, in_parts) && !unknown_state)
+    return std::max(found.last_seq, in_parts) + 1;
+  report_.lost = given > found.last_seq ? given - found.last_seq : 0;
+  const std::string cause =
+      found.lost > 0 ? "damage at byte " + std::to_string(found.damage_offset) + " of the commits' journal"
+                     : "the commits' journal was emptied, removed or replaced by an older one";
+  base::log(base::LogLevel::warning, "device '" + dir_ + "': at most " + std::to_string(report_.lost) +
+                                         " commits are lost: " + cause +
+                                         "; today's budgets count as spent");
+  WALLE_TRY(tables_->lose_newest(cause));
+  WALLE_TRY(outbox_->lose_newest());
+  WALLE_TRY(gate_->close_today());
+  return std::max(given, in_parts) + 1;
+}
+
+Status Commits::replay() {
+  const uint64_t applied = state_->number<uint64_t>(kApplied).value_or(0);
+  std::string plain;
+  journal_->read(0, [&](uint64_t number, std::span<const std::byte> bytes) {
+    std::string_view frame = base::as_text(bytes);
+    if (sealed_ && !sealed_->aead().unseal(frame, store::put_number(number), plain)) {
+      ++report_.unread;
+      return true;
+    }
+    apply(number, number > applied, sealed_ ? std::string_view(plain) : frame);
+    return true;
+  });
+  WALLE_TRY(tables_->settle());
+  outbox_->settle();
+  // Of the group model: whoever wrote such frames was a newer version, or somebody else.
+  if (report_.unread > 0)
+    base::log(base::LogLevel::warning,
+              "device '" + dir_ + "': " + std::to_string(report_.unread) + " commits do not read");
+  return {};
+}
+
+void Commits::apply(uint64_t number, bool fresh, std::string_view bytes) {
+  FrameIn f;
+  if (!read_frame(bytes, f)) {
+    ++report_.unread;
+    return;
+  }
+  report_.replayed += fresh;
+  for (const FrameRows& r : f.rows) tables_->apply(number, r.first, r.rows);
+  for (const FrameIn::Send& s : f.sends) apply_send(number, s.seq, s.permit);
+  if (f.kind == FrameKind::acknowledge) outbox_->acknowledge(number, std::string(f.stream), f.number);
+  if (!fresh) return;
+  const std::string task(f.task);
+  if (f.kind == FrameKind::forget) settled_.erase(task);
+  if (f.kind == FrameKind::commit && f.number > 0)
+    settled_[task] = std::max(settled_[task], f.number);
+}
+
+// What the state holds once the parts have everything up to `number`. With the lock.
+store::StateFile::Changes Commits::state_changes(uint64_t number) const {
+  store::StateFile::Changes out;
+  out[kApplied] = store::put_number(number);
+  for (const std::string& key : state_->keys(kSettled)) out[key] = std::nullopt;
+  for (const auto& [task, firing] : settled_) out[kSettled + task] = store::put_number(firing);
+  for (const stream::OutboxStream& s : outbox_->streams())
+    // As far as numbers may be given out until the next checkpoint.
+    out[kStream + s.name] = store::put_number(s.newest + journal_->capacity() / kLeastFrame);
+  return out;
+}
+
+Status Commits::acknowledge_state_loss() {
+  WALLE_TRY(check_process());
+  WALLE_TRY(state_->apply({{kStateLost, std::nullopt}}));
+  report_.state_lost = false;
+  return {};
+}
+
+// The newest number is known exactly from now on, should the journal be gone at the next open. Where it
+// cannot be written, the next open knows a bound instead.
+Commits::~Commits() {
+  if (opened_ && check_process().ok())
+    (void)state_->apply({{kNewest, store::put_number(journal_->last_seq())}}).ok();
+}
+
+}  // namespace walle::container

@@ -1,0 +1,191 @@
+#include "container/device/device_core.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/nearest_name.h"
+#include "container/device/clock.h"
+
+namespace walle::container {
+
+Status DeviceCore::check_open() const {
+  if (open_.load(std::memory_order_acquire)) return {};
+  return resource_error("a device that was closed", "an open device", "Device", "open the folder again");
+}
+
+Result<stream::Event> DeviceCore::record(const stream::Event& event, bool durable) {
+  WALLE_TRY(check_open());
+  Result<stream::Event> recorded = processor->record(event, durable);
+  keeper_->poke();
+  return recorded;
+}
+
+void DeviceCore::set_fact(const std::string& name, bool holds) {
+  if (!facts.set(name, holds) || !holds || !check_open().ok()) return;
+  const std::shared_lock lock(tasks_lock_);
+  for (const auto& [_, runner] : tasks_) {
+    if (runner->wants_facts()) turns_.wake(*runner, steady_us());
+  }
+}
+
+DeviceCore::Runner DeviceCore::find(std::string_view name) const {
+  const std::shared_lock lock(tasks_lock_);
+  const auto found = tasks_.find(name);
+  return found == tasks_.end() ? nullptr : found->second;
+}
+
+DeviceCore::Runner DeviceCore::find_or_make(const std::string& name) {
+  const std::unique_lock lock(tasks_lock_);
+  Runner& runner = tasks_[name];
+  if (runner == nullptr) runner = std::make_shared<TaskRunner>(*rooms, name);
+  return runner;
+}
+
+size_t DeviceCore::task_count() const {
+  const std::shared_lock lock(tasks_lock_);
+  return tasks_.size();
+}
+
+Error DeviceCore::unknown(const std::string& name) const {
+  std::vector<std::string> names;
+  {
+    const std::shared_lock lock(tasks_lock_);
+    for (const auto& [known, runner] : tasks_) {
+      if (!runner->retired()) names.push_back(known);
+    }
+  }
+  const std::string near(base::nearest_name(name, names));
+  return argument_error("task '" + name + "'", "an installed task", "Device",
+                        near.empty() ? "install it first" : "did you mean '" + near + "'?")
+      .of_kind(base::ErrorKind::no_such_key);
+}
+
+std::vector<TaskInfo> DeviceCore::tasks() const {
+  const std::shared_lock lock(tasks_lock_);
+  std::vector<TaskInfo> out;
+  for (const auto& [name, runner] : tasks_) {
+    if (!runner->retired()) out.push_back(runner->info(turns_.state(*runner)));
+  }
+  return out;
+}
+
+Result<TaskInfo> DeviceCore::task(const std::string& name) const {
+  const Runner runner = find(name);
+  if (runner == nullptr || runner->retired()) return unknown(name);
+  return runner->info(turns_.state(*runner));
+}
+
+DeviceStats DeviceCore::stats() const {
+  DeviceStats out;
+  {
+    const std::shared_lock lock(tasks_lock_);
+    for (const auto& [_, runner] : tasks_) out.tasks += runner->retired() ? 0 : 1;
+  }
+  out.hot = rooms->hot.load(std::memory_order_relaxed);
+  out.workers = workers_.count();
+  out.firings = rooms->firings.load(std::memory_order_relaxed);
+  out.failures = rooms->failures.load(std::memory_order_relaxed);
+  out.lost_workers = rooms->lost_workers.load(std::memory_order_relaxed);
+  out.last_event = processor->log().last_seq();
+  out.trouble = rooms->trouble();
+  return out;
+}
+
+bool DeviceCore::wait_idle(int64_t timeout_us) { return turns_.wait_idle(std::max<int64_t>(timeout_us, 0)); }
+
+void DeviceCore::trim() { cool_down(0, 0, 0); }
+
+Status DeviceCore::advance(int64_t now_us) {
+  WALLE_TRY(check_open());
+  return processor->advance(now_us);
+}
+
+Status DeviceCore::maintain() {
+  const Status logged = processor->maintain();
+  const Status written = commits->maintain();
+  const Status& failed = logged.ok() ? written : logged;
+  if (!failed.ok()) {
+    rooms->trouble(failed.error().message());
+  } else if (!wake_stalled()) {
+    rooms->trouble("");
+  }
+  cool_down(options_.cold_after_us, options_.hot_tasks, options_.hot_bytes);
+  return failed;
+}
+
+// Those that could not start or write try again; whether there are any.
+bool DeviceCore::wake_stalled() {
+  const std::shared_lock lock(tasks_lock_);
+  bool any = false;
+  for (const auto& [_, runner] : tasks_) {
+    if (!runner->stalled()) continue;
+    any = true;
+    turns_.wake(*runner, steady_us());
+  }
+  return any;
+}
+
+// The one that was used longest ago goes first.
+void DeviceCore::cool_down(int64_t longest_us, size_t most, uint64_t most_bytes) {
+  std::vector<Runner> hot;
+  uint64_t bytes = 0;
+  {
+    const std::shared_lock lock(tasks_lock_);
+    for (const auto& [_, runner] : tasks_) {
+      if (!runner->hot()) continue;
+      hot.push_back(runner);
+      bytes += runner->heap_bytes();
+    }
+  }
+  std::ranges::sort(hot, {}, &TaskRunner::last_used_us);
+  const int64_t now = steady_us();
+  size_t left = hot.size();
+  for (const Runner& runner : hot) {
+    const bool cold = now - runner->last_used_us() >= longest_us;
+    if (!cold && left <= most && bytes <= most_bytes) break;
+    if (!turns_.claim(*runner)) continue;  // busy: not a cold one
+    bytes -= std::min(bytes, runner->heap_bytes());
+    --left;
+    runner->cool();
+    turns_.release(*runner, steady_us(), false);
+  }
+}
+
+bool DeviceCore::watch() {
+  if (workers_.keep_watch() != 0) return true;
+  const uint64_t newest = processor->log().last_seq();
+  const bool news = seen_event_.exchange(newest) != newest;
+  if (options_.background && !options_.processor.log.recorded_times) {
+    const std::optional<int64_t> due = processor->next_deadline();
+    const int64_t now = env_.wall_us();
+    if (due && *due <= now) {
+      if (const Status advanced = processor->advance(now); !advanced.ok())
+        rooms->trouble(advanced.error().message());
+      return true;
+    }
+  }
+  return news || workers_.any_busy() || turns_.queued() != 0 || rooms->hot.load() != 0;
+}
+
+int64_t DeviceCore::sleeps_us() const {
+  constexpr int64_t kHourUs = int64_t{3600} * 1'000'000;
+  if (!options_.background || options_.processor.log.recorded_times) return kHourUs;
+  const std::optional<int64_t> due = processor->next_deadline();
+  return due ? *due - env_.wall_us() : kHourUs;
+}
+
+void DeviceCore::set_aside(const std::string& name, const std::string& why) {
+  const std::lock_guard lock(installing_);
+  const Runner runner = find(name);
+  const auto entry = registry_->tasks().find(name);
+  // Replaced since.
+  if (runner == nullptr || entry == registry_->tasks().end() || !runner->is_set_aside()) return;
+  InstalledTask changed = entry->second;
+  changed.set_aside = why;
+  const Status kept = registry_->put(name, std::move(changed));
+  if (!kept.ok())
+    base::log(base::LogLevel::warning,
+              "task '" + name + "' is set aside, until a restart: " + kept.error().message());
+}
+
+}  // namespace walle::container

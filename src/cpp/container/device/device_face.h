@@ -1,0 +1,56 @@
+// DeviceFace: what the bindings put in front of a device. Events, tasks and tables by name, from any thread,
+// while tasks are installed.
+//
+// A catalogue is not synchronised, so readers look names up in a copy that is made anew behind every
+// declaration and installation: ids never change, and a name that is too new for a reader's copy was not
+// declared when it asked. A closed device answers every call with an error that says so.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "container/device/device.h"
+#include "store/table_columns.h"
+
+namespace walle::container {
+
+class DeviceFace {
+ public:
+  static Result<std::unique_ptr<DeviceFace>> open(Env& env, const std::string& dir, DeviceOptions options);
+
+  // The device, or the error of one that is closed; `call` is what was asked.
+  Result<Device*> device(const char* call) const;
+  Status close();
+  bool closed() const { return closed_.load(std::memory_order_acquire); }
+
+  std::shared_ptr<const stream::Catalog> catalog() const;
+  Status declare(const stream::EventDecl& event);
+  Status declare_page(std::string_view page);
+  Status declare_state(std::string_view state);
+  Result<std::string> install(std::string bundle);
+  Result<std::string> install_file(const std::string& path);
+
+  // Rows of a task's table; the error names the tables that there are. `columns`: none is all.
+  Result<store::TableColumns> read(const std::string& task, const std::string& table, uint64_t from,
+                                   uint64_t limit, const std::vector<std::string>& columns = {}) const;
+  Result<store::TableColumns> last(const std::string& task, const std::string& table, uint64_t count) const;
+  Result<store::TableInfo> info(const std::string& task, const std::string& table) const;
+  // Names of a task's tables; of a task that was removed, too.
+  Result<std::vector<std::string>> tables(const std::string& task) const;
+
+ private:
+  explicit DeviceFace(std::unique_ptr<Device> device) : device_(std::move(device)) {}
+  // Runs `change` and copies the catalogue, which it may have changed even where it failed.
+  template <class Change>
+  auto changing(const char* call, const Change& change);
+  Result<std::string> known_table(Device& device, const std::string& task, const std::string& table) const;
+
+  std::unique_ptr<Device> device_;
+  std::atomic<bool> closed_ = false;
+  std::mutex changing_;         // around whatever changes the catalogue
+  mutable std::mutex copying_;  // around catalog_ alone, for as long as a pointer is copied
+  std::shared_ptr<const stream::Catalog> catalog_;
+};
+
+}  // namespace walle::container

@@ -1,0 +1,127 @@
+// Installing, replacing and removing tasks while events come in.
+#include <algorithm>
+
+#include "base/log.h"
+#include "container/device/device_core.h"
+
+namespace walle::container {
+
+// What a version needs to be there, all of which only grows: a crash behind it leaves a table without rows.
+Status DeviceCore::prepare(const TaskVersion& version) {
+  const Manifest& manifest = version.manifest;
+  for (const stream::EventDecl& event : manifest.events) WALLE_TRY(adopt_event(event));
+  for (const std::string& page : manifest.pages) WALLE_TRY(processor->page(page).status());
+  for (const std::string& state : manifest.states) WALLE_TRY(processor->state(state).status());
+  for (store::TableDecl table : manifest.tables) {
+    table.name = table_name(manifest.name, table.name);
+    const std::optional<store::TableDecl> known = commits->tables().find(table.name);
+    if (!known || *known != table) WALLE_TRY(commits->declare(table));
+  }
+  for (const EgressFeature& feature : manifest.features) WALLE_TRY(commits->gate().allow(feature.policy));
+  return {};
+}
+
+// Fields are found by their names: what is new is appended, what is there stays.
+Status DeviceCore::adopt_event(const stream::EventDecl& wanted) {
+  const stream::Catalog& catalog = processor->catalog();
+  const std::optional<uint16_t> id = catalog.find_event(wanted.name);
+  if (!id) return processor->declare(wanted);
+  stream::EventDecl grown = catalog.events()[*id];
+  const size_t before = grown.fields.size();
+  for (const stream::FieldDecl& field : wanted.fields) {
+    const auto known = std::ranges::find(grown.fields, field.name, &stream::FieldDecl::name);
+    if (known == grown.fields.end()) {
+      grown.fields.push_back(field);
+    } else if (known->type != field.type) {
+      return argument_error("field '" + field.name + "' of event '" + wanted.name + "' as " +
+                                std::string(stream::field_type_name(field.type)),
+                            std::string(stream::field_type_name(known->type)) + ", as the device has it",
+                            "installing a task", "use the device's type, or another name");
+    }
+  }
+  return grown.fields.size() == before ? Status() : processor->declare(grown);
+}
+
+Status DeviceCore::put_triggers(const TaskVersion& version) {
+  const Manifest& manifest = version.manifest;
+  stream::TaskTriggers triggers;
+  triggers.task = manifest.name;
+  triggers.triggers = manifest.triggers;
+  triggers.queue = manifest.queue;
+  triggers.when_full = manifest.when_full;
+  triggers.past = manifest.past;
+  return processor->install(triggers);
+}
+
+bool DeviceCore::has_triggers(const TaskVersion& version) const {
+  const Manifest& manifest = version.manifest;
+  const Result<stream::TaskStats> known = processor->stats(manifest.name);
+  if (!known.ok() || known->queue != manifest.queue || known->when_full != manifest.when_full) return false;
+  return std::ranges::equal(known->triggers, manifest.triggers, [](const auto& a, const auto& b) {
+    return a.name == b.name && a.text == b.text;
+  });
+}
+
+void DeviceCore::adopt(const std::shared_ptr<const TaskVersion>& version) {
+  const Runner runner = find_or_make(version->manifest.name);
+  turns_.set_weight(*runner, FairQueue::weight_of(version->manifest.priority));
+  runner->replace(version);
+}
+
+// Two durable steps, the entry of the registry and the triggers. The entry comes first, because it is what
+// the next open makes the triggers fit to; where the second step fails the first is taken back.
+Result<std::string> DeviceCore::install(std::string bytes) {
+  const std::lock_guard lock(installing_);
+  WALLE_TRY(check_open());
+  WALLE_ASSIGN(std::shared_ptr<const vm::Bundle> checked, vm::Bundle::open(vm_, bytes));
+  WALLE_ASSIGN(std::shared_ptr<const TaskVersion> version, TaskVersion::open(std::move(checked)));
+  const std::string name = version->manifest.name;
+  if (!find(name) && task_count() >= stream::kMaxTasks) {
+    return resource_error("task '" + name + "' as number " + std::to_string(stream::kMaxTasks + 1),
+                          "at most " + std::to_string(stream::kMaxTasks) + " tasks", "Device.install",
+                          "remove tasks that are not needed");
+  }
+  WALLE_TRY(prepare(*version));
+  WALLE_ASSIGN(const std::string file, registry_->store(name, version->manifest.version, bytes));
+  // From its file: large resources are then mapped and not held twice.
+  bytes = {};
+  WALLE_ASSIGN(std::shared_ptr<const vm::Bundle> bundle, registry_->load(vm_, file));
+  WALLE_ASSIGN(version, TaskVersion::open(std::move(bundle)));
+  const auto former = registry_->tasks().find(name);
+  const std::optional<InstalledTask> before =
+      former == registry_->tasks().end() ? std::nullopt : std::optional(former->second);
+  Status put = registry_->put(name, {.version = version->manifest.version, .file = file, .set_aside = ""});
+  if (put.ok() && !has_triggers(*version)) {
+    put = put_triggers(*version);
+    if (!put.ok()) take_back(name, before);
+  }
+  registry_->sweep();
+  if (!put.ok()) return put.take_error();
+  adopt(version);
+  wake(*find(name));
+  return name;
+}
+
+void DeviceCore::take_back(const std::string& name, const std::optional<InstalledTask>& before) {
+  const Status back = before ? registry_->put(name, *before) : registry_->erase(name);
+  if (back.ok()) return;
+  base::log(base::LogLevel::error, "task '" + name + "': the install failed, and so did taking it back (" +
+                                       back.error().message() + "): after a restart the new version may run");
+}
+
+Status DeviceCore::remove(const std::string& name) {
+  const std::lock_guard lock(installing_);
+  WALLE_TRY(check_open());
+  if (!registry_->tasks().contains(name)) return unknown(name);
+  WALLE_TRY(registry_->erase(name));
+  const Runner runner = find(name);
+  if (runner) {
+    runner->retire();
+    wake(*runner);  // lets go of its isolate
+  }
+  const Status removed = processor->remove(name);
+  registry_->sweep();
+  return removed;
+}
+
+}  // namespace walle::container

@@ -1,0 +1,135 @@
+// Opening and closing a device: what lies in its folder, and what does not fit together after a crash.
+#include <algorithm>
+
+#include "base/log.h"
+#include "container/device/device_core.h"
+#include "container/host/host_calls.h"
+
+namespace walle::container {
+
+namespace {
+
+Status check_options(const DeviceOptions& options) {
+  if (options.workers >= 1 && options.workers <= kMaxWorkers) return {};
+  return argument_error("workers=" + std::to_string(options.workers), "1 to " + std::to_string(kMaxWorkers),
+                        "Device", "use as many as there are processors for tasks");
+}
+
+}  // namespace
+
+Result<std::shared_ptr<DeviceCore>> DeviceCore::open(Env& env, const std::string& dir,
+                                                     DeviceOptions options) {
+  WALLE_TRY(check_options(options));
+  std::shared_ptr<DeviceCore> core(new DeviceCore(env, dir, std::move(options)));
+  WALLE_TRY(core->open_rooms());
+  WALLE_TRY(core->load_tasks());
+  WALLE_TRY(core->start());
+  return core;
+}
+
+Status DeviceCore::open_rooms() {
+  WALLE_ASSIGN(vm_, vm::Vm::open(options_.vm_library, host_calls()));
+  WALLE_TRY(env_.make_dirs(dir_));
+  // First: the folder's lock, and what the processor asks for.
+  WALLE_ASSIGN(commits, Commits::open(env_, dir_, options_.commits));
+  options_.processor.settled = [this](std::string_view task) { return commits->settled(std::string(task)); };
+  options_.processor.sync_settled = [this] { return commits->sync(); };
+  WALLE_ASSIGN(processor, stream::Processor::open(env_, dir_, options_.catalog, options_.processor));
+  WALLE_ASSIGN(registry_, TaskRegistry::open(env_, dir_));
+  vm::PoolOptions pool;
+  pool.size = options_.ready_isolates;
+  pool.imports = options_.warm_imports;
+  WALLE_ASSIGN(pool_, vm::Pool::create(vm_, std::move(pool)));
+  const std::string kv_dir = dir_ + "/kv";
+  WALLE_TRY(env_.make_dirs(kv_dir));
+  rooms = std::make_unique<TaskRooms>(env_, options_, kv_dir, *pool_, *processor, *commits, facts);
+  rooms->set_aside = [this](const std::string& task, const std::string& why) { set_aside(task, why); };
+  turns_.reserve(stream::kMaxTasks);
+  return {};
+}
+
+Status DeviceCore::load_tasks() {
+  for (const auto& [name, entry] : registry_->tasks()) {
+    const Status loaded = load_task(name, entry);
+    if (loaded.ok()) continue;
+    // One task that cannot run keeps no other from running.
+    base::log(base::LogLevel::warning, "task '" + name + "' does not run: " + loaded.error().message());
+    find_or_make(name)->set_broken(entry.version, loaded.error().message());
+  }
+  registry_->sweep();
+  return drop_strangers();
+}
+
+Status DeviceCore::load_task(const std::string& name, const InstalledTask& entry) {
+  WALLE_ASSIGN(std::shared_ptr<const vm::Bundle> bundle, registry_->load(vm_, entry.file));
+  WALLE_ASSIGN(const std::shared_ptr<const TaskVersion> version, TaskVersion::open(std::move(bundle)));
+  if (version->manifest.name != name) {
+    return model_error("the bundle of task '" + version->manifest.name + "'", "that of task '" + name + "'",
+                       "tasks/" + entry.file, "install the task again");
+  }
+  WALLE_TRY(prepare(*version));
+  // A crash between the two steps of an install left the triggers of the version before.
+  if (!has_triggers(*version)) WALLE_TRY(put_triggers(*version));
+  adopt(version);
+  if (!entry.set_aside.empty()) find_or_make(name)->set_aside(entry.set_aside);
+  return {};
+}
+
+// Tasks that the processor knows and the registry does not: a crash between the two steps of a removal. With
+// a registry that is lost they are all there is, and what waits for them is kept.
+Status DeviceCore::drop_strangers() {
+  if (registry_->lost()) return {};
+  for (const std::string& name : processor->tasks()) {
+    if (!registry_->tasks().contains(name)) WALLE_TRY(processor->remove(name));
+  }
+  return {};
+}
+
+Status DeviceCore::start() {
+  open_.store(true);
+  WALLE_TRY(workers_.start(options_.workers, weak_from_this()));
+  processor->on_ready([this](std::string_view task) {
+    if (const Runner runner = find(task)) wake(*runner);
+  });
+  Keeper::Duties duties;
+  duties.watch = [this] { return watch(); };
+  duties.maintain = [this] {
+    if (options_.background) (void)maintain().ok();  // stats() tell of what failed
+  };
+  duties.sleeps_us = [this] { return sleeps_us(); };
+  keeper_ = std::make_unique<Keeper>(std::move(duties));
+  return {};
+}
+
+Status DeviceCore::close() {
+  if (!open_.exchange(false)) return {};
+  processor->on_ready(nullptr);
+  turns_.close();
+  workers_.wait_until_left();  // the keeper gives up those that do not leave
+  keeper_.reset();
+  Status written = commits->checkpoint();
+  const Status matched = processor->checkpoint();
+  return written.ok() ? matched : written;
+}
+
+void DeviceCore::destroy() {
+  (void)close().ok();
+  if (rooms->lost_workers.load() != 0) return;  // whoever is lost may still use it all
+  {
+    const std::unique_lock lock(tasks_lock_);
+    tasks_.clear();
+  }
+  rooms.reset();
+  pool_.reset();
+  processor.reset();
+  commits.reset();
+}
+
+DeviceCore::~DeviceCore() {
+  // Opening may have stopped anywhere.
+  if (open_.load()) (void)close().ok();
+  keeper_.reset();
+  tasks_.clear();
+}
+
+}  // namespace walle::container

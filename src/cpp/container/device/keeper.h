@@ -1,0 +1,50 @@
+// The device's own thread: gives up workers whose calls do not end, advances time, syncs, checkpoints and
+// lets go of the cold.
+//
+// While there is something to watch it looks ten times a second; when nothing has happened for a while it
+// sleeps until time itself has something to do, so that an idle device stays asleep. Destroyed on another
+// thread than its own.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace walle::container {
+
+class Keeper {
+ public:
+  struct Duties {
+    std::function<bool()> watch;         // ten times a second; whether there is anything to watch
+    std::function<void()> maintain;      // once a second while there is something to watch, and once after it
+    std::function<int64_t()> sleeps_us;  // how long it may sleep when there is nothing to watch
+  };
+
+  explicit Keeper(Duties duties);
+  // Waits for the duty under way.
+  ~Keeper();
+  Keeper(const Keeper&) = delete;
+  Keeper& operator=(const Keeper&) = delete;
+
+  // Something has happened. From any thread; costs a load while the keeper is awake.
+  void poke() {
+    if (!asleep_.load(std::memory_order_seq_cst)) return;
+    wake();
+  }
+
+ private:
+  void wake();
+  void run();
+
+  Duties duties_;
+  std::mutex lock_;
+  std::condition_variable wake_;
+  std::atomic<bool> asleep_{false};
+  bool ended_ = false;
+  std::thread thread_;
+};
+
+}  // namespace walle::container

@@ -1,0 +1,96 @@
+#include "container/device/result_rows.h"
+
+#include <array>
+#include <string>
+
+#include "base/nearest_name.h"
+#include "vm/convert.h"
+
+namespace walle::container {
+
+namespace {
+
+struct KindName {
+  std::string_view none() { return "None"; }
+  std::string_view boolean(bool) { return "bool"; }
+  std::string_view integer(int64_t) { return "int"; }
+  std::string_view real(double) { return "float"; }
+  std::string_view text(std::string_view) { return "str"; }
+  std::string_view bytes(std::string_view) { return "bytes"; }
+  std::string_view list(std::span<const wvm_value>) { return "list"; }
+  std::string_view map(const vm::MapEntries&) { return "dict"; }
+  std::string_view tensor(const Tensor&) { return "walle.Tensor"; }
+  std::string_view buffer(const Buffer&) { return "memoryview"; }
+};
+
+std::string kind_name(const wvm_value& value) {
+  KindName names;
+  return std::string(vm::visit(value, names));
+}
+
+std::string where(const store::TableDecl& decl, size_t row) {
+  return "table '" + decl.name + "', row " + std::to_string(row) + " of what the task returned";
+}
+
+Error no_column(const store::TableDecl& decl, std::string_view name, size_t row) {
+  std::string columns;
+  std::vector<std::string> names;
+  for (const store::ColumnDecl& column : decl.columns) {
+    columns += (columns.empty() ? "" : ", ") + column.name;
+    names.push_back(column.name);
+  }
+  const std::string near(base::nearest_name(name, names));
+  return argument_error("column '" + std::string(name) + "'", "one of: " + columns, where(decl, row),
+                        near.empty() ? "declare the column in task.toml" : "did you mean '" + near + "'?")
+      .of_kind(base::ErrorKind::no_such_key);
+}
+
+Result<store::Cell> cell_of(const wvm_value& value, const store::ColumnDecl& column) {
+  switch (value.kind) {
+    case WVM_NONE: return store::Cell();
+    case WVM_BOOL: return store::Cell::of(value.as.integer != 0);
+    case WVM_INT: return store::Cell::of(value.as.integer);
+    case WVM_FLOAT: return store::Cell::of(value.as.real);
+    case WVM_STR: return store::Cell::of(std::string_view(value.as.text, value.size));
+    case WVM_BYTES: return store::Cell::of_bytes(std::string_view(value.as.text, value.size));
+    default: break;
+  }
+  return argument_error("a " + kind_name(value) + " in column '" + column.name + "'",
+                        std::string(store::cell_type_name(column.type)) + " or None", "",
+                        "store numbers, text or bytes; tobytes() of a tensor")
+      .of_kind(base::ErrorKind::wrong_type);
+}
+
+Status add_one(const wvm_value& value, const store::TableDecl& decl, int64_t ts_us, size_t row,
+               store::TableRows& rows) {
+  if (value.kind != WVM_MAP) {
+    return argument_error("a " + kind_name(value), "None, a dict of columns, or a list of such dicts",
+                          where(decl, row), "return {column: value}")
+        .of_kind(base::ErrorKind::wrong_type);
+  }
+  std::array<store::Cell, store::kMaxTableColumns> cells{};
+  for (const auto& [key, item] : vm::entries_of(value)) {
+    const std::optional<size_t> at = decl.find(key);
+    if (!at) return no_column(decl, key, row);
+    Result<store::Cell> cell = cell_of(item, decl.columns[*at]);
+    if (!cell.ok()) {
+      Error error = cell.take_error();
+      error.within(where(decl, row));
+      return error;
+    }
+    cells[*at] = *cell;
+  }
+  return store::add_row(decl, ts_us, std::span(cells).first(decl.columns.size()), rows);
+}
+
+}  // namespace
+
+Status add_rows(const wvm_value& value, const store::TableDecl& decl, int64_t ts_us, store::TableRows& rows) {
+  if (value.kind == WVM_NONE) return {};
+  if (value.kind != WVM_LIST) return add_one(value, decl, ts_us, 1, rows);
+  size_t row = 0;
+  for (const wvm_value& item : vm::items_of(value)) WALLE_TRY(add_one(item, decl, ts_us, ++row, rows));
+  return {};
+}
+
+}  // namespace walle::container

@@ -1,0 +1,219 @@
+#include "container/device/task_runner.h"
+
+#include "base/log.h"
+#include "container/device/clock.h"
+
+namespace walle::container {
+
+void TaskRunner::replace(std::shared_ptr<const TaskVersion> version) {
+  const std::lock_guard lock(lock_);
+  if (!info_.version.empty()) ++info_.replaced;
+  info_.version = version->manifest.version;
+  info_.priority = version->manifest.priority;
+  info_.error.clear();
+  set_aside_.clear();
+  broken_ = retired_ = false;
+  next_version_ = std::move(version);
+}
+
+void TaskRunner::retire() {
+  const std::lock_guard lock(lock_);
+  next_version_ = adopted_ = nullptr;
+  info_ = {};
+  set_aside_.clear();
+  retired_ = drop_taken_ = true;
+}
+
+bool TaskRunner::is_set_aside() const {
+  const std::lock_guard lock(lock_);
+  return !set_aside_.empty();
+}
+
+bool TaskRunner::retired() const {
+  const std::lock_guard lock(lock_);
+  return retired_;
+}
+
+void TaskRunner::set_broken(std::string version, std::string why) {
+  const std::lock_guard lock(lock_);
+  info_.version = std::move(version);
+  info_.error = std::move(why);
+  broken_ = true;
+}
+
+void TaskRunner::set_aside(std::string why) {
+  const std::lock_guard lock(lock_);
+  info_.error = why;
+  set_aside_ = std::move(why);
+}
+
+TaskInfo TaskRunner::info(Turns::State state) const {
+  TaskInfo out;
+  std::shared_ptr<const TaskVersion> version;
+  {
+    const std::lock_guard lock(lock_);
+    out = info_;
+    out.status = broken_               ? TaskStatus::broken
+                 : !set_aside_.empty() ? TaskStatus::set_aside
+                                       : TaskStatus::idle;
+    version = next_version_ ? next_version_ : adopted_;
+  }
+  out.name = name_;
+  out.hot = hot();
+  out.heap_bytes = heap_bytes();
+  if (version) out.missing_facts = rooms_.facts.missing(version->manifest.requires_facts);
+  if (out.status == TaskStatus::idle) {
+    if (state == Turns::State::queued) out.status = TaskStatus::queued;
+    if (state == Turns::State::running || state == Turns::State::running_woken)
+      out.status = TaskStatus::running;
+    if (out.status == TaskStatus::idle && wants_facts()) out.status = TaskStatus::waiting;
+  }
+  Result<stream::TaskStats> queue = rooms_.processor.stats(name_);
+  if (queue.ok()) out.queue = std::move(queue).value();
+  return out;
+}
+
+// What was preprocessed by the version before begins anew: phases of two versions never mix.
+void TaskRunner::adopt() {
+  {
+    const std::lock_guard lock(lock_);
+    if (drop_taken_) {
+      again_.clear();
+      parked_.clear();
+      drop_taken_ = false;
+    }
+    if (next_version_ == nullptr) return;
+    version_ = adopted_ = std::move(next_version_);
+    info_.failures_in_row = 0;
+    info_.parked = 0;
+  }
+  failures_in_row_ = 0;
+  commit_decl_ = {};
+  cool();
+  for (auto work = parked_.rbegin(); work != parked_.rend(); ++work) again_.push_front(work->firing);
+  parked_.clear();
+}
+
+bool TaskRunner::can_run() const {
+  const std::lock_guard lock(lock_);
+  return version_ != nullptr && !broken_ && !retired_ && set_aside_.empty();
+}
+
+bool TaskRunner::next_firing() {
+  work_.phase = Phase::start;
+  work_.preprocessed = work_.started = false;
+  work_.error.reset();
+  work_.value = {};
+  work_.times = {};
+  if (!again_.empty()) {
+    work_.firing = again_.front();
+    again_.pop_front();
+    return true;
+  }
+  return rooms_.processor.take(name_, work_.firing);
+}
+
+TaskRunner::TurnEnd TaskRunner::turn(Seat& seat) {
+  // Before anything of a new version: what is written now is the old one's.
+  if (uncommitted_) {
+    const TurnEnd end = finish();
+    if (uncommitted_) return end;
+  }
+  adopt();
+  if (!can_run()) {
+    cool();
+    return TurnEnd::idle;
+  }
+  if (rooms_.facts.all(version_->manifest.requires_facts)) {
+    waits_for_facts_.store(false, std::memory_order_relaxed);
+    return run_firing(seat);
+  }
+  // Before the first look: a fact that is set from now on finds it waiting.
+  if (!waits_for_facts_.exchange(true)) return TurnEnd::more;
+  return version_->manifest.preprocess.empty() ? TurnEnd::idle : park_firing(seat);
+}
+
+TaskRunner::TurnEnd TaskRunner::run_firing(Seat& seat) {
+  if (!parked_.empty()) {
+    work_ = std::move(parked_.front());
+    parked_.pop_front();
+    const std::lock_guard lock(lock_);
+    info_.parked = parked_.size();
+  } else if (!next_firing()) {
+    return TurnEnd::idle;
+  }
+  if (!work_.started) {
+    work_.started = true;
+    work_.waited_us = steady_us() - woken_us;
+  }
+  if (!work_.error) {
+    Status warmed = warm();
+    if (!warmed.ok()) return retry_later(warmed.error());
+    if (begin() && run_phases(seat) == HotTask::End::lost) return TurnEnd::lost;
+  }
+  return finish();
+}
+
+// A failure waits as well: settling it would settle those before it.
+TaskRunner::TurnEnd TaskRunner::park_firing(Seat& seat) {
+  if (parked_.size() >= kMaxParked || !next_firing()) return TurnEnd::idle;
+  work_.started = true;
+  work_.waited_us = steady_us() - woken_us;
+  Status warmed = warm();
+  if (!warmed.ok()) return retry_later(warmed.error());
+  if (begin()) {
+    const HotTask::End end = run_preprocess(seat);
+    if (end == HotTask::End::lost) return TurnEnd::lost;
+    work_.preprocessed = end == HotTask::End::done;
+    if (work_.preprocessed) work_.between = hot_->take();
+  }
+  hot_->end();
+  parked_.push_back(std::move(work_));
+  const std::lock_guard lock(lock_);
+  info_.parked = parked_.size();
+  return TurnEnd::more;
+}
+
+// Nothing of the firing has happened: it is run when there is room again.
+TaskRunner::TurnEnd TaskRunner::retry_later(const Error& error) {
+  rooms_.trouble("task '" + name_ + "' cannot start: " + error.message());
+  if (work_.preprocessed)
+    parked_.push_front(std::move(work_));
+  else
+    again_.push_front(work_.firing);
+  stalled_.store(true, std::memory_order_relaxed);
+  return TurnEnd::idle;
+}
+
+void TaskRunner::cool() {
+  hot_.reset();
+  is_hot_.store(false, std::memory_order_relaxed);
+  heap_bytes_.store(0, std::memory_order_relaxed);
+}
+
+void TaskRunner::lose_worker() {
+  PhaseFailure failure;
+  failure.failure.type = "Abandoned";
+  failure.failure.message =
+      "the call passed its time inside native code that cannot be stopped; its worker was given up";
+  failure.failure.reason = vm::Reason::abandoned;
+  const Manifest& manifest = version_->manifest;
+  const PhaseLimits& limits = work_.phase == Phase::preprocess    ? manifest.preprocess_limits
+                              : work_.phase == Phase::postprocess ? manifest.postprocess_limits
+                                                                  : manifest.execute_limits;
+  failure.allowed = std::to_string(limits.wall_ms) + " ms";
+  cool();
+  fail_phase(failure);
+  rooms_.lost_workers.fetch_add(1, std::memory_order_relaxed);
+  {
+    const std::lock_guard lock(lock_);
+    ++info_.lost_workers;
+  }
+  // One that was to wait for facts waits with its failure, behind those before it.
+  if (work_.phase == Phase::preprocess && !parked_.empty())
+    parked_.push_back(std::move(work_));
+  else
+    (void)finish();
+}
+
+}  // namespace walle::container

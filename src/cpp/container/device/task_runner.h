@@ -1,0 +1,121 @@
+// TaskRunner: the life of one installed task - which version runs, when it is hot, what became of its
+// firings.
+//
+// A turn runs one firing, or one phase of it: preprocess at once, the rest when the task's facts hold; or it
+// tries again to write what could not be written. Firings are settled in their order, whatever waits.
+//
+// Threads: turn() and what it calls belong to the worker that has the turn, lose_worker() to the keeper,
+// which then has it; cool() to whoever claimed an idle task; the other calls come from any thread. What those
+// read lies under `lock_`; the rest is the turn's.
+#pragma once
+
+#include <deque>
+#include <optional>
+
+#include "container/device/hot_task.h"
+#include "container/device/task_info.h"
+#include "container/device/turns.h"
+
+namespace walle::container {
+
+// A firing between two phases.
+struct Work {
+  stream::TaskFiring firing;
+  Phase phase = Phase::start;
+  bool preprocessed = false;
+  vm::Value between;  // what preprocess gave, while it waits for facts
+  std::optional<TaskError> error;
+  vm::Value value;  // what came of it, for on_result alone
+  PhaseTimes times;
+  int64_t waited_us = 0;
+  bool started = false;
+};
+
+class TaskRunner final : public Turns::Member, public std::enable_shared_from_this<TaskRunner> {
+ public:
+  TaskRunner(TaskRooms& rooms, std::string name) : rooms_(rooms), name_(std::move(name)) {}
+  std::shared_ptr<Turns::Member> self() override { return shared_from_this(); }
+  const std::string& name() const { return name_; }
+
+  // The version that the next firing begins on.
+  void replace(std::shared_ptr<const TaskVersion> version);
+  // It does not run: its bundle does not open, or it was set aside.
+  void set_broken(std::string version, std::string why);
+  void set_aside(std::string why);
+  // It is not installed any more, until it is replaced; what it had taken is dropped.
+  void retire();
+  bool retired() const;
+  bool is_set_aside() const;
+  TaskInfo info(Turns::State state) const;
+  // Something outside has changed for which it may have waited.
+  bool wants_facts() const { return waits_for_facts_.load(std::memory_order_relaxed); }
+  bool stalled() const { return stalled_.load(std::memory_order_relaxed); }
+  int64_t last_used_us() const { return last_used_us_.load(std::memory_order_relaxed); }
+  bool hot() const { return is_hot_.load(std::memory_order_relaxed); }
+  uint64_t heap_bytes() const { return heap_bytes_.load(std::memory_order_relaxed); }
+
+  enum class TurnEnd : uint8_t { idle, more, lost };
+  TurnEnd turn(Seat& seat);
+  // The turn's worker is lost in a call: ends the firing.
+  void lose_worker();
+  // Lets go of isolate and sessions.
+  void cool();
+
+ private:
+  // task_runner.cc
+  void adopt();
+  bool next_firing();
+  bool can_run() const;
+  TurnEnd run_firing(Seat& seat);
+  TurnEnd park_firing(Seat& seat);
+  TurnEnd retry_later(const Error& error);
+  // task_runner_phases.cc
+  Status warm();
+  bool begin();
+  HotTask::End run_phases(Seat& seat);
+  HotTask::End run_preprocess(Seat& seat);
+  HotTask::End run_execute(Seat& seat);
+  template <class Call>
+  HotTask::End timed(Phase phase, int64_t& us, const Call& call);
+  void fail_phase(const PhaseFailure& failure);
+  void fail_phase(Phase phase, const Error& error);
+  // task_runner_commit.cc
+  Status collect();
+  TurnEnd finish();
+  Status commit();
+  void settle();
+  void count_failure();
+  void tell_listener();
+
+  TaskRooms& rooms_;
+  const std::string name_;
+
+  mutable std::mutex lock_;
+  std::shared_ptr<const TaskVersion> next_version_;  // to be adopted by the next turn
+  std::shared_ptr<const TaskVersion> adopted_;       // version_, for others than the turn
+  TaskInfo info_;                                    // but for what info() adds
+  std::string set_aside_;                            // why; empty: it runs
+  bool broken_ = false;
+  bool retired_ = false;
+  bool drop_taken_ = false;  // by the next turn: what was taken for a task that has been removed since
+
+  std::atomic<bool> waits_for_facts_{false}, stalled_{false}, is_hot_{false};
+  std::atomic<int64_t> last_used_us_{0};
+  std::atomic<uint64_t> heap_bytes_{0};
+
+  std::shared_ptr<const TaskVersion> version_;
+  std::shared_ptr<HotTask> hot_;
+  Work work_;                 // of the firing that runs
+  bool uncommitted_ = false;  // work_ is done and waits to be written
+  std::deque<Work> parked_;   // preprocessed, oldest first, all older than what waits in the queue
+  std::deque<stream::TaskFiring> again_;  // taken from the queue before, to be run from their beginning
+  Commit commit_;
+  store::TableDecl commit_decl_;  // of the first table, under its name among the device's; made when needed
+  uint64_t frame_ = 0;
+  uint32_t failures_in_row_ = 0;
+};
+
+// Preprocessed firings of one task that wait for facts; others stay in the queue, where its policy is.
+inline constexpr size_t kMaxParked = 64;
+
+}  // namespace walle::container

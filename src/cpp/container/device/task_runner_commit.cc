@@ -1,0 +1,130 @@
+// What a firing leaves: rows, sends and that it is done, in one frame.
+#include "base/log.h"
+#include "base/trace.h"
+#include "container/device/clock.h"
+#include "container/device/result_rows.h"
+#include "container/device/task_runner.h"
+
+namespace walle::container {
+
+// Into commit_, whose memory is kept from firing to firing.
+Status TaskRunner::collect() {
+  commit_.rows.clear();
+  commit_.sends.clear();
+  if (work_.error) return {};
+  const std::vector<store::TableDecl>& tables = version_->manifest.tables;
+  if (tables.empty()) return {};
+  if (commit_decl_.name.empty()) {
+    commit_decl_ = tables[0];
+    commit_decl_.name = table_name(name_, tables[0].name);
+  }
+  store::TableRows rows;
+  WALLE_TRY(add_rows(hot_->value(), commit_decl_, rooms_.env.wall_us(), rows));
+  if (rows.rows != 0) commit_.rows.push_back(std::move(rows));
+  return {};
+}
+
+TaskRunner::TurnEnd TaskRunner::finish() {
+  if (!uncommitted_) {
+    const Status collected = collect();
+    if (!collected.ok()) {
+      commit_.rows.clear();
+      commit_.sends.clear();
+      fail_phase(Phase::results, collected.error());
+    } else if (!work_.error && rooms_.callback() != nullptr) {
+      work_.value = hot_->take();
+    }
+    if (hot_ != nullptr) {
+      hot_->end();
+      heap_bytes_.store(hot_->heap_bytes(), std::memory_order_relaxed);
+    }
+    uncommitted_ = true;
+  }
+  const Status written = commit();
+  if (!written.ok()) {
+    // A full disk passes; the firing has run, and is not run again.
+    rooms_.trouble("task '" + name_ + "', firing " + std::to_string(work_.firing.number) +
+                   " is done and cannot be written yet: " + written.error().message());
+    stalled_.store(true, std::memory_order_relaxed);
+    return TurnEnd::idle;
+  }
+  stalled_.store(false, std::memory_order_relaxed);
+  uncommitted_ = false;
+  settle();
+  tell_listener();
+  return TurnEnd::more;
+}
+
+Status TaskRunner::commit() {
+  const base::TraceSpan span("commit");
+  if (commit_.task.empty()) commit_.task = name_;
+  commit_.number = work_.firing.number;
+  Result<uint64_t> frame = rooms_.commits.commit(commit_);
+  if (!frame.ok() && frame.error().group() == base::ErrorGroup::argument) {
+    // These rows will never be taken: the firing is a failure, which leaves nothing but that it is done.
+    fail_phase(Phase::results, frame.error());
+    commit_.rows.clear();
+    commit_.sends.clear();
+    frame = rooms_.commits.commit(commit_);
+  }
+  WALLE_ASSIGN(frame_, std::move(frame));
+  return {};
+}
+
+void TaskRunner::settle() {
+  rooms_.processor.settle(name_, work_.firing.number);
+  rooms_.firings.fetch_add(1, std::memory_order_relaxed);
+  last_used_us_.store(steady_us(), std::memory_order_relaxed);
+  if (work_.error) {
+    count_failure();
+    return;
+  }
+  failures_in_row_ = 0;
+  const std::lock_guard lock(lock_);
+  ++info_.firings;
+  info_.failures_in_row = 0;
+  info_.busy_us += work_.times.preprocess + work_.times.execute + work_.times.postprocess;
+}
+
+void TaskRunner::count_failure() {
+  rooms_.failures.fetch_add(1, std::memory_order_relaxed);
+  std::string text = work_.error->text();
+  // A task that was stopped has not cleaned up behind itself: the next firing gets a fresh isolate.
+  if (work_.error->limit != vm::Reason::none) cool();
+  base::log(base::LogLevel::warning, text);
+  const bool too_many = ++failures_in_row_ >= std::max(1u, version_->manifest.breaker);
+  {
+    const std::lock_guard lock(lock_);
+    ++info_.firings;
+    ++info_.failures;
+    info_.failures_in_row = failures_in_row_;
+    info_.busy_us += work_.times.preprocess + work_.times.execute + work_.times.postprocess;
+    info_.error = text;
+    // A newer version has not failed yet.
+    if (!too_many || next_version_ != nullptr) return;
+    set_aside_ = "set aside after " + std::to_string(failures_in_row_) +
+                 " failures in a row, until it is replaced; the last one: " + text;
+    info_.error = set_aside_;
+    text = set_aside_;
+  }
+  rooms_.set_aside(name_, text);
+}
+
+void TaskRunner::tell_listener() {
+  const std::shared_ptr<const ResultCallback> callback = rooms_.callback();
+  if (callback == nullptr) return;
+  TaskResult result;
+  result.task = name_;
+  result.version = version_->manifest.version;
+  result.firing = work_.firing;
+  result.error = std::move(work_.error);
+  result.value = std::move(work_.value);
+  for (const store::TableRows& rows : commit_.rows) result.rows += rows.rows;
+  result.sends = static_cast<uint32_t>(commit_.sends.size());
+  result.commit = frame_;
+  result.times = work_.times;
+  result.waited_us = work_.waited_us;
+  (*callback)(result);
+}
+
+}  // namespace walle::container

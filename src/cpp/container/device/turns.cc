@@ -1,0 +1,122 @@
+#include "container/device/turns.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace walle::container {
+
+void Turns::reserve(size_t members) {
+  const std::lock_guard lock(lock_);
+  queue_.reserve(members);
+}
+
+void Turns::set_weight(Member& member, uint32_t weight) {
+  const std::lock_guard lock(lock_);
+  member.weight = weight;
+}
+
+void Turns::queue(Member& member, int64_t now_us) {
+  member.state = State::queued;
+  member.woken_us = now_us;
+  queue_.push(member);
+}
+
+void Turns::wake(Member& member, int64_t now_us) {
+  bool call = false;
+  {
+    const std::lock_guard lock(lock_);
+    if (member.state == State::running) member.state = State::running_woken;
+    if (member.state != State::idle) return;
+    queue(member, now_us);
+    call = waiting_workers_ != 0;
+  }
+  // Without the lock, which the woken thread takes first; and only where somebody waits: a system call costs
+  // as much as the append that came before it.
+  if (call) work_.notify_one();
+}
+
+std::shared_ptr<Turns::Member> Turns::next() {
+  std::unique_lock lock(lock_);
+  for (;;) {
+    if (closed_) return nullptr;
+    if (FairQueue::Member* found = queue_.pop()) {
+      auto& member = static_cast<Member&>(*found);
+      member.state = State::running;
+      ++running_;
+      return member.self();
+    }
+    ++waiting_workers_;
+    work_.wait(lock);
+    --waiting_workers_;
+  }
+}
+
+bool Turns::claim(Member& member) {
+  const std::lock_guard lock(lock_);
+  if (member.state != State::idle) return false;
+  member.state = State::running;
+  ++running_;
+  return true;
+}
+
+// Under the lock.
+void Turns::end_turn(Member& member, int64_t now_us, bool more) {
+  --running_;
+  const bool again = more || member.state == State::running_woken;
+  member.state = State::idle;
+  if (again) queue(member, now_us);
+}
+
+void Turns::done(Member& member, int64_t busy_us, int64_t now_us, bool more) {
+  bool call = false;
+  bool quiet = false;
+  {
+    const std::lock_guard lock(lock_);
+    FairQueue::charge(member, busy_us);
+    end_turn(member, now_us, more);
+    call = queue_.size() > 1 && waiting_workers_ != 0;
+    quiet = running_ == 0 && queue_.size() == 0;
+  }
+  if (call) work_.notify_one();
+  if (quiet) idle_.notify_all();
+}
+
+void Turns::release(Member& member, int64_t now_us, bool more) {
+  bool quiet = false;
+  {
+    const std::lock_guard lock(lock_);
+    end_turn(member, now_us, more);
+    quiet = running_ == 0 && queue_.size() == 0;
+  }
+  work_.notify_one();
+  if (quiet) idle_.notify_all();
+}
+
+Turns::State Turns::state(const Member& member) const {
+  const std::lock_guard lock(lock_);
+  return member.state;
+}
+
+bool Turns::wait_idle(int64_t timeout_us) {
+  std::unique_lock lock(lock_);
+  const auto quiet = [this] { return closed_ || (running_ == 0 && queue_.size() == 0); };
+  // Beyond a year steady_clock's sum of both might overflow.
+  constexpr int64_t kYearUs = int64_t{366} * 86'400'000'000;
+  return idle_.wait_for(lock, std::chrono::microseconds(std::min(timeout_us, kYearUs)), quiet);
+}
+
+void Turns::close() {
+  {
+    const std::lock_guard lock(lock_);
+    closed_ = true;
+  }
+  work_.notify_all();
+  idle_.notify_all();
+}
+
+size_t Turns::queued() const {
+  const std::lock_guard lock(lock_);
+  return queue_.size();
+}
+
+}  // namespace walle::container

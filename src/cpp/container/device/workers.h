@@ -1,0 +1,47 @@
+// The worker threads of a device, and giving up one that sits in a call which does not end.
+//
+// Threads are detached: one that is given up may run on for ever, with what it holds. `alive` is what they
+// hold: everything their work needs lives at least as long as the last of them. start() and stop() belong to
+// one thread; keep_watch() to the keeper.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "container/device/seat.h"
+#include "container/device/task_runner.h"
+#include "container/device/turns.h"
+
+namespace walle::container {
+
+class Workers {
+ public:
+  explicit Workers(Turns& turns) : turns_(turns) {}
+  // A resource error where not even one thread can be had.
+  Status start(uint32_t count, std::weak_ptr<void> alive);
+  // Gives up the workers whose call has passed its time and starts others. Gives how many.
+  size_t keep_watch();
+  bool any_busy();
+  // Until all but those given up have ended. Turns must be closed.
+  void wait_until_left();
+  size_t count() const;
+
+ private:
+  struct Place {
+    Seat seat;
+    std::shared_ptr<TaskRunner> runner;  // of the turn under way; `lock_`
+  };
+  bool start_one();
+  void work(const std::shared_ptr<Place>& place);
+
+  Turns& turns_;
+  std::weak_ptr<void> alive_;
+  mutable std::mutex lock_;
+  std::condition_variable left_;
+  std::vector<std::shared_ptr<Place>> places_;
+};
+
+}  // namespace walle::container

@@ -1,0 +1,221 @@
+/* device.h: record events and let the tasks they trigger run, durably. C99; part of libwalle, beside walle.h,
+ * whose rules on errors and ownership hold, and vm.h, whose values are used.
+ *
+ * A device is one folder. Tasks are installed into it as compiled bundles (.wtask files with a task's
+ * manifest: `walle task compile`); an application records events and never calls a task itself: what a task's
+ * trigger matches runs it on a worker thread, and what it returns is stored in its result tables in the same
+ * step that marks the firing as done. After a crash, a firing whose results are not stored runs again, and
+ * one whose results are stored never does.
+ *
+ * Any function may be called from any thread, but for walle_device_free, which is called last. A folder has
+ * one device at a time; a child of fork() cannot use its parent's.
+ */
+#ifndef WALLE_DEVICE_H
+#define WALLE_DEVICE_H
+
+#include <walle/vm.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct walle_device_t walle_device_t;
+typedef struct walle_device_rows_t walle_device_rows_t;
+typedef struct walle_device_tasks_t walle_device_tasks_t;
+
+/* Lines of tasks, from the thread that runs them; level as in walle_vm_log_t. */
+typedef void (*walle_device_log_t)(void* user, const char* task, int level, const char* text, size_t size);
+
+/* Set struct_size to sizeof(walle_device_options_t) and everything else to zero for the defaults, but for
+ * vm_library, which has none. */
+typedef struct walle_device_options_t {
+  size_t struct_size;
+  const char* vm_library;  /* libwalle_vm_device.so, or _full */
+  uint32_t workers;        /* threads that run tasks, at most 64; 0: 2 */
+  uint32_t ready_isolates; /* warm interpreters that wait for a task, 0.4 MB each; 0: 2 */
+  uint32_t hot_tasks;      /* tasks that keep their interpreter between firings; 0: 32 */
+  uint32_t cold_after_ms;  /* a task that was not called for so long gives it back; 0: 60,000 */
+  uint32_t grace_ms;       /* beyond a phase's limit, until its thread is given up; 0: 1,000 */
+  uint32_t no_background;  /* nonzero: no thread of its own; call walle_device_advance often */
+  const void* key;         /* 32 bytes that seal what is written, copied; NULL: not sealed */
+  size_t key_bytes;
+  walle_device_log_t log; /* NULL: lines go to the log of the process */
+  void* log_user;
+} walle_device_options_t;
+
+/* Opens the folder, or makes it, and takes up what was under way. */
+WALLE_API walle_status_t walle_device_open(const char* path, const walle_device_options_t* options,
+                                           walle_device_t** device, walle_error_t* error);
+/* Ends the firings that run, leaves others for the next open, and writes everything. From then on every call
+ * but walle_device_free is WALLE_ARGUMENT. To close once more does nothing. */
+WALLE_API walle_status_t walle_device_close(walle_device_t* device, walle_error_t* error);
+/* Closes it, if nobody has, and gives it up. */
+WALLE_API void walle_device_free(walle_device_t* device);
+
+/* ---- what may be recorded ---- */
+
+typedef enum walle_field_type_t {
+  WALLE_FIELD_I64 = 0,
+  WALLE_FIELD_F64 = 1,
+  WALLE_FIELD_BOOL = 2,
+  WALLE_FIELD_TEXT = 3 /* at most 16,384 bytes */
+} walle_field_type_t;
+
+/* How much a field says about a person: what a policy lets leave the device goes by it. */
+typedef enum walle_sensitivity_t { WALLE_OPEN = 0, WALLE_PERSONAL = 1, WALLE_SECRET = 2 } walle_sensitivity_t;
+
+typedef struct walle_field_t {
+  const char* name;
+  walle_field_type_t type;
+  walle_sensitivity_t sensitivity;
+} walle_field_t;
+
+/* Declares an event, or adds fields to one that is declared; durable. The events page_enter, page_scroll,
+ * exposure, click, page_exit, app_state and timer are there without fields, which may be added. What a task
+ * declares in its manifest is there once it is installed. */
+WALLE_API walle_status_t walle_device_declare(walle_device_t* device, const char* event,
+                                              const walle_field_t* fields, size_t count,
+                                              walle_error_t* error);
+WALLE_API walle_status_t walle_device_declare_page(walle_device_t* device, const char* page,
+                                                   walle_error_t* error);
+WALLE_API walle_status_t walle_device_declare_state(walle_device_t* device, const char* state,
+                                                    walle_error_t* error);
+
+/* ---- events ---- */
+
+/* A field and its value: WALLE_KIND_INT, FLOAT, BOOL or STR; an int is a float where a float is declared. */
+typedef struct walle_content_t {
+  const char* field;
+  walle_vm_value_t value;
+} walle_content_t;
+
+/* Set struct_size to sizeof(walle_event_t). */
+typedef struct walle_event_t {
+  size_t struct_size;
+  const char* name;
+  const char* page; /* a declared page; for app_state a declared state; NULL or "": none */
+  int64_t ts;       /* us since 1970; 0: now */
+  uint32_t on;      /* of app_state: whether the state begins or ends */
+  uint32_t durable; /* nonzero: it survives a power loss when the call returns; otherwise a killed process */
+  const walle_content_t* contents;
+  size_t count;
+} walle_event_t;
+
+/* Never waits for a task. *seq, unless seq is NULL, is the event's number. */
+WALLE_API walle_status_t walle_device_record(walle_device_t* device, const walle_event_t* event,
+                                             uint64_t* seq, walle_error_t* error);
+/* Device time has reached `now` (us since 1970; 0: the clock's) without an event, and maintenance that is due
+ * is done. Only needed with no_background. */
+WALLE_API walle_status_t walle_device_advance(walle_device_t* device, int64_t now, walle_error_t* error);
+
+/* ---- tasks ---- */
+
+/* Installs a bundle, or replaces the task of its name: a firing that runs ends on the old version, the next
+ * one begins on the new. Durable; after an error all is as before. */
+WALLE_API walle_status_t walle_device_install(walle_device_t* device, const char* path, walle_error_t* error);
+/* The same of bytes, which are copied. */
+WALLE_API walle_status_t walle_device_install_data(walle_device_t* device, const void* data, size_t bytes,
+                                                   walle_error_t* error);
+/* What waits is dropped; the tables stay. */
+WALLE_API walle_status_t walle_device_remove(walle_device_t* device, const char* task, walle_error_t* error);
+/* What holds on this device - "charging", "unmetered", "idle" ... - and what tasks with `requires` wait for.
+ */
+WALLE_API walle_status_t walle_device_set_fact(walle_device_t* device, const char* fact, int holds,
+                                               walle_error_t* error);
+
+/* Strings belong to the list. */
+typedef struct walle_task_info_t {
+  const char* name;
+  const char* version;
+  const char* status; /* "idle", "queued", "running", "waiting" (for facts), "set_aside", "broken" */
+  const char* error;  /* the newest failure; of a task that was set aside or is broken, why; "" without one */
+  uint64_t firings, failures; /* done since the device was opened */
+  uint32_t failures_in_row;
+  uint32_t hot; /* has an interpreter */
+  uint64_t heap_bytes;
+  uint64_t lost_workers; /* calls that could not be stopped */
+  uint64_t waiting, dropped, coalesced;
+} walle_task_info_t;
+
+/* A list of all tasks by name, as they are now. */
+WALLE_API walle_status_t walle_device_tasks(walle_device_t* device, walle_device_tasks_t** tasks,
+                                            walle_error_t* error);
+WALLE_API size_t walle_device_tasks_count(const walle_device_tasks_t* tasks);
+/* NULL beyond the last. */
+WALLE_API const walle_task_info_t* walle_device_tasks_at(const walle_device_tasks_t* tasks, size_t index);
+WALLE_API void walle_device_tasks_free(walle_device_tasks_t* tasks);
+
+/* ---- results ---- */
+
+/* What one firing has come to. Everything it points to lives as long as the callback. */
+typedef struct walle_task_result_t {
+  const char* task;
+  const char* version;
+  uint64_t number; /* of the firing: 1, 2, 3 ... of the task */
+  const char* trigger;
+  uint64_t seq; /* of the event that completed it */
+  int64_t ts;   /* of the match, us */
+  int ok;
+  const walle_vm_value_t* value; /* what the task returned; NULL without */
+  const char* error;             /* "" when ok: task, version, phase, limit, line, in one text */
+  const char* phase;             /* of a failure: "preprocess", "execute" ... */
+  uint32_t rows, sends;          /* stored rows, features that wait to leave */
+  int64_t preprocess_us, execute_us, postprocess_us, waited_us;
+} walle_task_result_t;
+
+/* Called from the worker threads when a firing's results are stored, for one task's firings in their order;
+ * its worker waits for it. It may record events and read tables; it must not close the device. NULL: nobody
+ * is called any more, once this returns and callbacks under way have ended. A callback is not called again
+ * after a crash: what must not be missed is in the tables. */
+typedef void (*walle_device_result_fn)(void* user, const walle_task_result_t* result);
+WALLE_API walle_status_t walle_device_on_result(walle_device_t* device, walle_device_result_fn callback,
+                                                void* user, walle_error_t* error);
+
+typedef enum walle_cell_type_t {
+  WALLE_CELL_I64 = 0,
+  WALLE_CELL_F64 = 1,
+  WALLE_CELL_BOOL = 2, /* as integers, 0 or 1 */
+  WALLE_CELL_TEXT = 3,
+  WALLE_CELL_BYTES = 4
+} walle_cell_type_t;
+
+typedef struct walle_text_t {
+  const char* data; /* a zero behind it besides */
+  size_t size;
+} walle_text_t;
+
+/* One column of the rows that were read; arrays have an entry per row, 0 or "" where `present` is 0. */
+typedef struct walle_column_t {
+  const char* name;
+  walle_cell_type_t type;
+  const uint8_t* present;
+  const int64_t* integers;   /* of I64 and BOOL, otherwise NULL */
+  const double* reals;       /* of F64 */
+  const walle_text_t* texts; /* of TEXT and BYTES */
+} walle_column_t;
+
+/* Rows of a task's table with numbers >= from, at most `limit` of them (0: all), oldest first. Row numbers
+ * start at 1 and are never used twice, so that a reader goes on behind the last number it has seen. */
+WALLE_API walle_status_t walle_device_read(walle_device_t* device, const char* task, const char* table,
+                                           uint64_t from, uint64_t limit, walle_device_rows_t** rows,
+                                           walle_error_t* error);
+WALLE_API size_t walle_device_rows_count(const walle_device_rows_t* rows);
+/* One number, and one time (us since 1970), per row. */
+WALLE_API const uint64_t* walle_device_rows_numbers(const walle_device_rows_t* rows);
+WALLE_API const int64_t* walle_device_rows_times(const walle_device_rows_t* rows);
+WALLE_API size_t walle_device_rows_columns(const walle_device_rows_t* rows);
+/* By position, or by name; NULL: there is none. Belongs to the rows. */
+WALLE_API const walle_column_t* walle_device_rows_column(const walle_device_rows_t* rows, size_t index);
+WALLE_API const walle_column_t* walle_device_rows_find(const walle_device_rows_t* rows, const char* name);
+WALLE_API void walle_device_rows_free(walle_device_rows_t* rows);
+
+/* Waits until no task is queued or running, at most timeout_ms; *idle says whether it came to that. Tasks
+ * that wait for facts or are set aside do not count. */
+WALLE_API walle_status_t walle_device_wait(walle_device_t* device, uint32_t timeout_ms, int* idle,
+                                           walle_error_t* error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* WALLE_DEVICE_H */

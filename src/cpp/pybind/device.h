@@ -1,0 +1,38 @@
+// The topics of _core.device, and what they share.
+#pragma once
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "container/device/device_face.h"
+#include "pybind/errors.h"
+#include "pybind/python_lock.h"
+
+namespace walle::pybind {
+
+namespace py = pybind11;
+
+// Closing waits for firings, whose callbacks wait for Python's lock.
+using DeviceHeld = std::unique_ptr<container::DeviceFace, DeleteUnlocked>;
+using DeviceClass = py::class_<container::DeviceFace, DeviceHeld>;
+
+// bind_device_<name>() lives in pybind/device_<name>.cc.
+void bind_device_tasks(DeviceClass& device);
+void bind_device_results(DeviceClass& device);
+void bind_device_outbox(DeviceClass& device);
+
+// Runs `body` without Python's lock.
+template <class Body>
+auto unlocked(const Body& body) {
+  const PythonUnlocked guard;
+  return body();
+}
+
+// The same, on the open device.
+template <class Body>
+auto on_device(container::DeviceFace& face, const char* call, const Body& body) {
+  container::Device* device = unwrap(face.device(call));
+  return unlocked([&] { return body(*device); });
+}
+
+}  // namespace walle::pybind

@@ -1,0 +1,44 @@
+// _core.device.Device: what waits to leave the device.
+#include "pybind/device.h"
+
+namespace walle::pybind {
+
+using container::Device;
+using container::DeviceFace;
+
+namespace {
+
+// [(name, newest, acknowledged, waiting, waiting_bytes, dropped, dropped_bytes, lost)]
+py::list streams(DeviceFace& self) {
+  const auto all = on_device(self, "outbox", [](Device& d) { return d.commits().outbox().streams(); });
+  py::list out;
+  for (const stream::OutboxStream& s : all)
+    out.append(py::make_tuple(s.name, s.newest, s.acknowledged, s.waiting, s.waiting_bytes, s.dropped,
+                              s.dropped_bytes, s.lost));
+  return out;
+}
+
+// [(seq, ts, priority, task, feature, bytes)]
+py::list read(DeviceFace& self, const std::string& stream, uint64_t from, std::optional<size_t> limit) {
+  const auto records = unwrap(on_device(self, "outbox", [&](Device& device) {
+    return device.commits().read_outbox(stream, from, limit.value_or(SIZE_MAX));
+  }));
+  py::list out;
+  for (const stream::OutboxRecord& r : records)
+    out.append(py::make_tuple(r.seq, r.ts, r.priority, r.task, r.feature, py::bytes(r.bytes)));
+  return out;
+}
+
+void acknowledge(DeviceFace& self, const std::string& stream, uint64_t seq) {
+  unwrap(on_device(self, "acknowledge", [&](Device& d) { return d.commits().acknowledge(stream, seq); }));
+}
+
+}  // namespace
+
+void bind_device_outbox(DeviceClass& device) {
+  device.def("outbox_streams", streams)
+      .def("outbox_read", read, py::arg("stream"), py::arg("start"), py::arg("limit"))
+      .def("outbox_acknowledge", acknowledge, py::arg("stream"), py::arg("seq"));
+}
+
+}  // namespace walle::pybind

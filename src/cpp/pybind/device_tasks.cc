@@ -1,0 +1,156 @@
+// _core.device.Device: tasks, facts, and what firings come to.
+#include "pybind/device.h"
+#include "pybind/vm_values.h"
+
+namespace walle::pybind {
+
+using container::Device;
+using container::DeviceFace;
+using container::TaskInfo;
+using container::TaskResult;
+
+namespace {
+
+py::object text(std::string_view v) { return py::str(v.data(), v.size()); }
+
+// The names are those of walle_rt.device.TaskInfo.
+py::dict info_dict(const TaskInfo& info) {
+  py::dict out;
+  out["name"] = info.name;
+  out["version"] = info.version;
+  out["status"] = text(container::task_status_name(info.status));
+  out["error"] = info.error;
+  out["priority"] = info.priority;
+  out["hot"] = info.hot;
+  out["heap_bytes"] = info.heap_bytes;
+  out["missing_facts"] = py::tuple(py::cast(info.missing_facts));
+  out["firings"] = info.firings;
+  out["failures"] = info.failures;
+  out["failures_in_row"] = info.failures_in_row;
+  out["lost_workers"] = info.lost_workers;
+  out["isolates"] = info.isolates;
+  out["replaced"] = info.replaced;
+  out["parked"] = info.parked;
+  out["busy_us"] = info.busy_us;
+  out["newest"] = info.queue.newest;
+  out["settled"] = info.queue.settled;
+  out["waiting"] = info.queue.waiting;
+  out["in_flight"] = info.queue.in_flight;
+  out["dropped"] = info.queue.dropped;
+  out["coalesced"] = info.queue.coalesced;
+  py::list triggers;
+  for (const stream::TaskTriggerStats& t : info.queue.triggers)
+    triggers.append(py::make_tuple(t.name, t.text, t.stats.fired, t.stats.suppressed));
+  out["triggers"] = py::tuple(triggers);
+  return out;
+}
+
+// Names of walle_rt.device.TaskFailure.
+py::object error_dict(const std::optional<container::TaskError>& error) {
+  if (!error) return py::none();
+  py::dict out;
+  out["text"] = error->text();
+  out["phase"] = text(container::phase_name(error->phase));
+  out["limit"] = text(vm::reason_name(error->limit));
+  out["allowed"] = error->allowed;
+  out["type"] = error->type;
+  out["message"] = error->message;
+  out["file"] = error->file;
+  out["function"] = error->function;
+  out["line"] = error->line;
+  out["source"] = error->source;
+  out["traceback"] = error->traceback;
+  return out;
+}
+
+// Names of walle_rt.device.TaskResult.
+py::dict result_dict(const TaskResult& result) {
+  PythonBuilder values;
+  py::dict out;
+  out["task"] = result.task;
+  out["version"] = result.version;
+  out["number"] = result.firing.number;
+  out["key"] = result.firing.key;
+  out["trigger"] = text(result.firing.trigger_name);
+  out["seq"] = result.firing.seq;
+  out["ts"] = result.firing.ts;
+  out["start_ts"] = result.firing.start_ts;
+  out["session"] = result.firing.session;
+  out["page_instance"] = result.firing.page_instance;
+  out["coalesced"] = result.firing.coalesced;
+  out["value"] = vm::visit(result.value, values);
+  out["error"] = error_dict(result.error);
+  out["rows"] = result.rows;
+  out["sends"] = result.sends;
+  out["commit"] = result.commit;
+  out["preprocess_us"] = result.times.preprocess;
+  out["execute_us"] = result.times.execute;
+  out["postprocess_us"] = result.times.postprocess;
+  out["waited_us"] = result.waited_us;
+  return out;
+}
+
+// Called by workers: an error of the callback is nobody's but Python's hook for such.
+void on_result(DeviceFace& self, const py::object& callback) {
+  std::function<void(const TaskResult&)> call;
+  if (!callback.is_none()) {
+    const std::shared_ptr<PyObject> held(callback.inc_ref().ptr(), drop_reference);
+    call = [held](const TaskResult& result) {
+      const PythonLock lock;
+      if (!lock) return;
+      try {
+        py::handle(held.get())(result_dict(result));
+      } catch (py::error_already_set& error) {
+        error.discard_as_unraisable("walle_rt.device on_result callback");
+      }
+    };
+  }
+  on_device(self, "on_result", [&](Device& device) { device.on_result(std::move(call)); });
+}
+
+std::string install(DeviceFace& self, const py::bytes& bundle) {
+  std::string bytes = bundle;  // while Python's lock is held
+  return unwrap(unlocked([&] { return self.install(std::move(bytes)); }));
+}
+
+std::string install_file(DeviceFace& self, const std::string& path) {
+  return unwrap(unlocked([&] { return self.install_file(path); }));
+}
+
+void remove(DeviceFace& self, const std::string& task) {
+  unwrap(on_device(self, "remove", [&](Device& device) { return device.remove(task); }));
+}
+
+void set_fact(DeviceFace& self, const std::string& name, bool holds) {
+  on_device(self, "set_fact", [&](Device& device) { device.set_fact(name, holds); });
+}
+
+std::map<std::string, bool> facts(DeviceFace& self) {
+  return on_device(self, "facts", [](Device& device) { return device.facts(); });
+}
+
+py::list tasks(DeviceFace& self) {
+  py::list out;
+  for (const TaskInfo& info : on_device(self, "tasks", [](Device& device) { return device.tasks(); }))
+    out.append(info_dict(info));
+  return out;
+}
+
+py::dict task(DeviceFace& self, const std::string& name) {
+  return info_dict(unwrap(on_device(self, "task", [&](Device& device) { return device.task(name); })));
+}
+
+}  // namespace
+
+void bind_device_tasks(DeviceClass& device) {
+  device.def("install", install, py::arg("bundle"))
+      .def("install_file", install_file, py::arg("path"))
+      .def("remove", remove, py::arg("task"))
+      .def("set_fact", set_fact, py::arg("name"), py::arg("holds"))
+      .def("facts", facts)
+      .def("on_result", on_result, py::arg("callback"))
+      .def("tasks", tasks)
+      .def("task", task, py::arg("name"));
+}
+
+}  // namespace walle::pybind

@@ -1,0 +1,112 @@
+#include "store/table_decl.h"
+
+#include <algorithm>
+
+#include "base/utf8.h"
+
+namespace walle::store {
+
+namespace {
+constexpr std::string_view kTypeNames[] = {"i64", "f64", "bool", "text", "bytes"};
+constexpr size_t kColumnBytes = 5;  // of a column in a declaration, at least: type and size of its name
+
+// Part of a file's name on every system: no separators, and nothing that hides a file.
+bool file_word(std::string_view name) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
+  };
+  return !name.empty() && name[0] != '.' && std::ranges::all_of(name, plain);
+}
+
+// Errors quote names from anywhere: enough of one to know it by.
+std::string quoted(std::string_view name) {
+  constexpr size_t kShown = 80;
+  return "'" + std::string(name.substr(0, kShown)) + (name.size() > kShown ? "...'" : "'");
+}
+
+Error bad_table(const TableDecl& decl, std::string given, std::string expected, std::string next) {
+  return argument_error(std::move(given), std::move(expected), "result table " + quoted(decl.name),
+                        std::move(next));
+}
+}  // namespace
+
+std::string_view cell_type_name(CellType type) { return kTypeNames[static_cast<size_t>(type)]; }
+
+std::optional<size_t> TableDecl::find(std::string_view column) const {
+  // Linear: tens of columns, and names differ in their first bytes.
+  for (size_t i = 0; i < columns.size(); ++i)
+    if (columns[i].name == column) return i;
+  return std::nullopt;
+}
+
+Status check_table(const TableDecl& decl) {
+  if (decl.name.size() > kMaxTableName || !file_word(decl.name))
+    return bad_table(decl, "a name of " + std::to_string(decl.name.size()) + " bytes",
+                     "1 to " + std::to_string(kMaxTableName) +
+                         " letters, digits, '_', '-' or '.', the first of them no '.'",
+                     "choose another name");
+  if (decl.columns.empty() || decl.columns.size() > kMaxTableColumns)
+    return bad_table(decl, std::to_string(decl.columns.size()) + " columns",
+                     "1 to " + std::to_string(kMaxTableColumns), "declare what a row holds");
+  if (decl.max_bytes <= 0 || decl.max_age_us < 0)
+    return bad_table(
+        decl, std::to_string(decl.max_bytes) + " bytes and " + std::to_string(decl.max_age_us) + " us",
+        "a positive size, and an age of 0 (none) or more", "correct the limits");
+  for (const ColumnDecl& c : decl.columns) {
+    if (c.name.empty() || c.name.size() > kMaxColumnName || !base::valid_utf8(c.name))
+      return bad_table(decl, "a column named " + quoted(c.name),
+                       "1 to " + std::to_string(kMaxColumnName) + " bytes of UTF-8", "rename the column");
+    if (static_cast<size_t>(c.type) >= std::size(kTypeNames))
+      return bad_table(decl, "type " + std::to_string(static_cast<int>(c.type)) + " of column " + c.name,
+                       "i64, f64, bool, text or bytes", "correct the type");
+    if (std::ranges::count(decl.columns, c.name, &ColumnDecl::name) > 1)
+      return bad_table(decl, "two columns named " + quoted(c.name), "a name of its own for each",
+                       "rename one of them");
+  }
+  return {};
+}
+
+Status check_growth(const TableDecl& before, const TableDecl& after) {
+  for (size_t i = 0; i < before.columns.size(); ++i) {
+    const ColumnDecl& old = before.columns[i];
+    const std::string expected = std::string(cell_type_name(old.type)) + " " + quoted(old.name) +
+                                 " as column " + std::to_string(i + 1) + ", which has rows already";
+    if (i >= after.columns.size())
+      return bad_table(after, "no column " + quoted(old.name), expected,
+                       "keep the columns that are there, or give the table another name");
+    if (!(after.columns[i] == old))
+      return bad_table(
+          after,
+          std::string(cell_type_name(after.columns[i].type)) + " " + quoted(after.columns[i].name), expected,
+          "add new columns behind the others, or give the table another name");
+  }
+  return {};
+}
+
+void put_table(base::ByteWriter& out, const TableDecl& decl) {
+  out.put_text(decl.name);
+  out.put(decl.max_bytes);
+  out.put(decl.max_age_us);
+  out.put_count(decl.columns.size());
+  for (const ColumnDecl& c : decl.columns) {
+    out.put(c.type);
+    out.put_text(c.name);
+  }
+}
+
+bool read_table(base::ByteReader& in, TableDecl& out) {
+  out.name = in.text();
+  out.max_bytes = in.get<int64_t>();
+  out.max_age_us = in.get<int64_t>();
+  const uint32_t columns = in.count(kColumnBytes);
+  if (columns > kMaxTableColumns) in.fail();
+  for (uint32_t i = 0; i < columns && in.ok(); ++i) {
+    const auto type = in.get<uint8_t>();
+    if (type >= std::size(kTypeNames)) in.fail();
+    out.columns.push_back({.name = std::string(in.text()), .type = static_cast<CellType>(type)});
+  }
+  return in.ok() && check_table(out).ok();
+}
+
+}  // namespace walle::store

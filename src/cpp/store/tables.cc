@@ -1,0 +1,248 @@
+#include "store/tables.h"
+
+#include <algorithm>
+
+#include "base/nearest_name.h"
+#include "store/tables_private.h"
+
+namespace walle::store {
+
+namespace {
+// A reader copies the chunk that grows; a few thousand rows share one.
+constexpr size_t kChunkBytes = 64 << 10;
+}  // namespace
+
+Tables::Tables(Env& env, std::string dir, bool read_only)
+    : env_(env), dir_(std::move(dir)), read_only_(read_only) {}
+
+Tables::~Tables() = default;
+
+std::string Tables::path(const std::string& table, const TableSegment& segment) const {
+  return dir_ + "/" + table_segment_name(table, segment.first, segment.last);
+}
+
+TableStock Tables::stock() const {
+  const std::lock_guard guard(lock_);
+  return compose();
+}
+
+// The stock of this moment. With the lock.
+TableStock Tables::compose() const {
+  TableStock out;
+  out.applied = applied_;
+  out.losses = losses_;
+  for (const auto& [name, live] : live_) out.tables.push_back(live->entry);
+  return out;
+}
+
+Status Tables::declare(const TableDecl& decl, uint64_t since) {
+  WALLE_TRY(check_table(decl));
+  const std::lock_guard writing(checkpointing_);
+  const std::lock_guard guard(lock_);
+  const auto known = live_.find(decl.name);
+  if (known != live_.end()) {
+    TableEntry& entry = known->second->entry;
+    WALLE_TRY(check_growth(entry.decl, decl));
+    TableDecl before = std::exchange(entry.decl, decl);
+    Status stored = write_stock(compose());
+    if (!stored.ok()) entry.decl = std::move(before);
+    return stored;
+  }
+  if (live_.size() >= kMaxTables)
+    return resource_error(std::to_string(live_.size()) + " result tables",
+                          "at most " + std::to_string(kMaxTables), "'" + dir_ + "'",
+                          "drop those of tasks that are gone");
+  auto live = std::make_unique<Live>();
+  live->entry.decl = decl;
+  live->entry.since = since;
+  // Numbers that are lost under this name are not given out again.
+  for (const TableLoss& l : losses_)
+    if (l.table == decl.name) live->entry.next = std::max(live->entry.next, l.last + 1);
+  live->next = live->entry.next;
+  const auto added = live_.emplace(decl.name, std::move(live)).first;
+  Status stored = write_stock(compose());
+  if (!stored.ok()) live_.erase(added);
+  return stored;
+}
+
+Status Tables::drop(const std::string& name) {
+  const std::lock_guard writing(checkpointing_);
+  const std::lock_guard guard(lock_);
+  auto found = live_.find(name);
+  if (found == live_.end()) return unknown(name).take_error();
+  auto gone = live_.extract(found);
+  Status stored = write_stock(compose());
+  if (!stored.ok()) {
+    live_.insert(std::move(gone));
+    return stored;
+  }
+  for (const TableSegment& s : gone.mapped()->entry.segments) unlisted_.push_back(path(name, s));
+  remove_files();
+  return {};
+}
+
+std::optional<TableDecl> Tables::find(const std::string& name) const {
+  const std::lock_guard guard(lock_);
+  const auto found = live_.find(name);
+  if (found == live_.end()) return std::nullopt;
+  return found->second->entry.decl;
+}
+
+Result<TableColumns> Tables::unknown(const std::string& table) const {
+  std::vector<std::string> names;
+  for (const auto& [name, live] : live_) names.push_back(name);
+  const std::string_view near = base::nearest_name(table, names);
+  return argument_error("result table '" + table + "'", "a table that was declared", "'" + dir_ + "'",
+                        near.empty() ? "declare it first" : "did you mean '" + std::string(near) + "'?")
+      .of_kind(base::ErrorKind::no_such_key);
+}
+
+std::vector<TableInfo> Tables::tables() const {
+  std::vector<std::string> names;
+  {
+    const std::lock_guard guard(lock_);
+    for (const auto& [name, live] : live_) names.push_back(name);
+  }
+  std::vector<TableInfo> out;
+  for (const std::string& name : names)
+    if (auto one = info(name); one.ok()) out.push_back(*std::move(one));
+  return out;
+}
+
+Result<TableInfo> Tables::info(const std::string& name) const {
+  const std::lock_guard guard(lock_);
+  const auto found = live_.find(name);
+  if (found == live_.end()) return unknown(name).take_error();
+  const Live& live = *found->second;
+  TableInfo out;
+  out.decl = live.entry.decl;
+  out.waiting = out.rows = live.waiting_rows;
+  out.segments = live.entry.segments.size();
+  out.removed = live.entry.removed;
+  for (const TableSegment& s : live.entry.segments) {
+    out.rows += s.rows;
+    out.bytes += s.bytes;
+  }
+  if (!live.waiting.empty()) out.first = live.waiting.front()->first;
+  if (!live.entry.segments.empty()) out.first = live.entry.segments.front().first;
+  out.last = live.next - 1;
+  return out;
+}
+
+uint64_t Tables::next_row(std::string_view table) const {
+  const auto at = place(table);
+  return at ? at->row : 0;
+}
+
+std::optional<Tables::Place> Tables::place(std::string_view table) const {
+  const std::lock_guard guard(lock_);
+  const auto found = live_.find(table);
+  if (found == live_.end()) return std::nullopt;
+  return Place{.row = found->second->next, .columns = found->second->entry.decl.columns.size()};
+}
+
+void Tables::apply(uint64_t number, uint64_t first, const TableRowsView& rows) {
+  const std::lock_guard guard(lock_);
+  const auto found = live_.find(rows.table);
+  if (rows.rows == 0) return;
+  if (found == live_.end()) {
+    // Of a table that was dropped, unless its declaration is gone with the stock.
+    if (report_.stock_lost) lose_rows(rows, first, "its declaration was lost");
+    return;
+  }
+  Live& live = *found->second;
+  // A frame is in the segments whole or not at all: its first row tells.
+  if (number <= live.entry.since || first < live.next) return;
+  const bool grows = !live.closed && live.waiting.back()->columns == rows.columns && first == live.next &&
+                     live.waiting.back()->bytes.size() < kChunkBytes;
+  if (!grows) {
+    live.waiting.push_back(std::make_shared<Chunk>());
+    live.waiting.back()->first = first;
+    live.waiting.back()->columns = rows.columns;
+    live.closed = false;
+  }
+  Chunk& chunk = *live.waiting.back();
+  chunk.bytes += rows.bytes;
+  chunk.rows += rows.rows;
+  live.next = first + rows.rows;
+  live.waiting_rows += rows.rows;
+}
+
+void Tables::lose_rows(const TableRowsView& rows, uint64_t first, std::string cause) {
+  add_loss(losses_, {.kind = TableLossKind::stock,
+                     .table = std::string(rows.table),
+                     .first = first,
+                     .last = first + rows.rows - 1,
+                     .rows = rows.rows,
+                     .noticed_us = env_.wall_us(),
+                     .cause = std::move(cause)});
+}
+
+uint64_t Tables::applied() const {
+  const std::lock_guard guard(lock_);
+  return applied_;
+}
+
+uint64_t Tables::waiting_rows() const {
+  const std::lock_guard guard(lock_);
+  uint64_t most = 0;
+  for (const auto& [name, live] : live_) most = std::max(most, live->waiting_rows);
+  return most;
+}
+
+Status Tables::lose_newest(const std::string& cause) {
+  const std::lock_guard writing(checkpointing_);
+  const std::lock_guard guard(lock_);
+  for (auto& [name, live] : live_) {
+    TableEntry& e = live->entry;
+    if (e.reserved < e.next) continue;  // no number can have been given out
+    TableLoss loss{.kind = TableLossKind::journal,
+                   .table = name,
+                   .first = e.next,
+                   .last = e.reserved,
+                   .rows = e.reserved - e.next + 1,
+                   .exact = false,
+                   .noticed_us = env_.wall_us(),
+                   .cause = cause};
+    e.floor = e.reserved + 1;
+    add_loss(losses_, std::move(loss));
+  }
+  return read_only_ ? Status() : write_stock(compose());
+}
+
+Status Tables::settle() {
+  const std::lock_guard writing(checkpointing_);
+  const std::lock_guard guard(lock_);
+  bool changed = false;
+  for (auto& [name, live] : live_) {
+    // Rows that the replay found are not lost.
+    for (TableLoss& l : losses_) {
+      const bool narrower = l.table == name && l.kind == TableLossKind::journal && !l.exact &&
+                            l.first < live->next && l.last >= live->next;
+      if (!narrower) continue;
+      l.first = live->next;
+      l.rows = l.last - l.first + 1;
+      changed = true;
+    }
+    live->next = std::max(live->next, live->entry.floor);
+  }
+  return changed && !read_only_ ? write_stock(compose()) : Status();
+}
+
+std::vector<TableLoss> Tables::losses() const {
+  const std::lock_guard guard(lock_);
+  return losses_;
+}
+
+Status Tables::acknowledge(const std::vector<TableLoss>& seen) {
+  const std::lock_guard writing(checkpointing_);
+  const std::lock_guard guard(lock_);
+  std::vector<TableLoss> before = losses_;
+  for (const TableLoss& loss : seen) std::erase(losses_, loss);
+  if (losses_.size() == before.size()) return {};
+  Status stored = write_stock(compose());
+  if (!stored.ok()) losses_ = std::move(before);
+  return stored;
+}
+
+}  // namespace walle::store

@@ -1,0 +1,146 @@
+#include "stream/processor/processor_state.h"
+
+#include "base/bytes.h"
+
+namespace walle::stream {
+
+namespace {
+constexpr uint32_t kVersion = 1;
+// The least that one entry of each list takes: what its count is checked against.
+constexpr size_t kTaskBytes = 4 + 4 + 1 + 4 * 8 + 4 + 4;
+constexpr size_t kTriggerBytes = 4 + 4 + 8 + 4 + 8 + 8 + 8;
+constexpr size_t kFiringBytes = 7 * 8 + 4 + 4;
+constexpr size_t kFormerBytes = 4 + 8;
+
+void put_trigger(base::ByteWriter& out, const StoredTrigger& t) {
+  out.put_text(t.name);
+  out.put_text(t.text);
+  out.put(t.order);
+  out.put(t.stats.fired);
+  out.put(t.stats.suppressed);
+  out.put(t.stats.evicted);
+  out.put(t.stats.last_ts);
+}
+
+void put_firing(base::ByteWriter& out, const StoredFiring& stored) {
+  const TaskFiring& f = stored.firing;
+  out.put(f.number);
+  out.put(f.key);
+  out.put(f.seq);
+  out.put(f.ts);
+  out.put(f.start_ts);
+  out.put(f.session);
+  out.put(f.page_instance);
+  out.put(f.coalesced);
+  out.put_text(stored.trigger_name);
+}
+
+void put_task(base::ByteWriter& out, const StoredTask& t) {
+  out.put_text(t.name);
+  out.put(t.queue);
+  out.put(t.when_full);
+  out.put(t.newest);
+  out.put(t.settled);
+  out.put(t.dropped);
+  out.put(t.coalesced);
+  out.put_count(t.triggers.size());
+  for (const StoredTrigger& trigger : t.triggers) put_trigger(out, trigger);
+  out.put_count(t.waiting.size());
+  for (const StoredFiring& firing : t.waiting) put_firing(out, firing);
+}
+
+StoredTrigger get_trigger(base::ByteReader& in) {
+  StoredTrigger t;
+  t.name = in.text();
+  t.text = in.text();
+  t.order = in.get<uint64_t>();
+  t.stats.fired = in.get<uint32_t>();
+  t.stats.suppressed = in.get<uint64_t>();
+  t.stats.evicted = in.get<uint64_t>();
+  t.stats.last_ts = in.get<int64_t>();
+  return t;
+}
+
+StoredFiring get_firing(base::ByteReader& in) {
+  StoredFiring out;
+  TaskFiring& f = out.firing;
+  f.number = in.get<uint64_t>();
+  f.key = in.get<uint64_t>();
+  f.seq = in.get<uint64_t>();
+  f.ts = in.get<int64_t>();
+  f.start_ts = in.get<int64_t>();
+  f.session = in.get<uint64_t>();
+  f.page_instance = in.get<uint64_t>();
+  f.coalesced = in.get<uint32_t>();
+  out.trigger_name = in.text();
+  return out;
+}
+
+StoredTask get_task(base::ByteReader& in) {
+  StoredTask t;
+  t.name = in.text();
+  t.queue = in.get<uint32_t>();
+  const auto when_full = in.get<uint8_t>();
+  if (t.queue < 1 || t.queue > kMaxQueue || when_full > static_cast<uint8_t>(WhenFull::drop_new)) in.fail();
+  t.when_full = static_cast<WhenFull>(when_full);
+  t.newest = in.get<uint64_t>();
+  t.settled = in.get<uint64_t>();
+  t.dropped = in.get<uint64_t>();
+  t.coalesced = in.get<uint64_t>();
+  for (uint32_t n = in.count(kTriggerBytes); n-- > 0 && in.ok();) t.triggers.push_back(get_trigger(in));
+  uint64_t before = t.settled;
+  for (uint32_t n = in.count(kFiringBytes); n-- > 0 && in.ok();) {
+    t.waiting.push_back(get_firing(in));
+    const uint64_t number = t.waiting.back().firing.number;
+    if (number <= before || number > t.newest) in.fail();
+    before = number;
+  }
+  return t;
+}
+}  // namespace
+
+std::string encode_state(const ProcessorState& state) {
+  base::ByteWriter out;
+  out.put(kVersion);
+  out.put(static_cast<uint8_t>(state.lost));
+  out.put(state.seen);
+  out.put(state.session);
+  out.put(state.page_instance);
+  out.put(state.next_order);
+  out.put_count(state.tasks.size());
+  for (const StoredTask& task : state.tasks) put_task(out, task);
+  out.put_count(state.former.size());
+  for (const auto& [name, newest] : state.former) {
+    out.put_text(name);
+    out.put(newest);
+  }
+  out.put_text(state.snapshot);
+  return out.take();
+}
+
+Result<ProcessorState> decode_state(std::string_view bytes) {
+  base::ByteReader in(bytes);
+  ProcessorState state;
+  const auto version = in.get<uint32_t>();
+  if (in.ok() && version != kVersion)
+    return model_error("a processor's state of version " + std::to_string(version),
+                       "version " + std::to_string(kVersion), "processor",
+                       "open it with the release that wrote it");
+  state.lost = in.get<uint8_t>() != 0;
+  state.seen = in.get<uint64_t>();
+  state.session = in.get<uint64_t>();
+  state.page_instance = in.get<uint64_t>();
+  state.next_order = in.get<uint64_t>();
+  for (uint32_t n = in.count(kTaskBytes); n-- > 0 && in.ok();) state.tasks.push_back(get_task(in));
+  for (uint32_t n = in.count(kFormerBytes); n-- > 0 && in.ok();) {
+    const std::string name(in.text());
+    state.former[name] = in.get<uint64_t>();
+  }
+  state.snapshot = in.text();
+  if (!in.done())
+    return model_error("a damaged state of the processor", "what a checkpoint wrote", "processor",
+                       "install the tasks again");
+  return state;
+}
+
+}  // namespace walle::stream

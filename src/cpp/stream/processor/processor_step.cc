@@ -1,0 +1,129 @@
+// What happens at every event: append, match, number what fires, put it into queues, tell who waits for it.
+#include <algorithm>
+
+#include "stream/processor/processor_parts.h"
+
+namespace walle::stream {
+
+void ReadyTasks::add(std::string_view task) {
+  // Names are interned: equal ones are one.
+  const auto same = [&](std::string_view known) { return known.data() == task.data(); };
+  if (std::any_of(few_.begin(), few_.begin() + static_cast<ptrdiff_t>(size_), same)) return;
+  if (size_ < few_.size()) {
+    few_[size_++] = task;
+  } else if (std::ranges::none_of(more_, same)) {
+    more_.push_back(task);
+  }
+}
+
+TaskFiring FiringPlaces::place(const Firing& f, const MatchPlace& place, std::string_view trigger) const {
+  const Where& at = f.seq == current_.seq ? current_ : before_;
+  TaskFiring out{.key = f.idempotency,
+                 .trigger_name = trigger,
+                 .seq = f.seq,
+                 .ts = f.ts,
+                 .start_ts = f.start_ts,
+                 .session = at.session,
+                 .page_instance = at.page_instance};
+  if (place.scope == Scope::page) out.page_instance = place.key;
+  if (place.scope == Scope::session) out.session = place.key - 1;
+  return out;
+}
+
+void Processor::Parts::fired_in(const Firing& f, const MatchPlace& place) {
+  const TaskTable::Owner& owner = table->owner(f.trigger);
+  TaskFiring out = places.place(f, place, owner.trigger);
+  const std::lock_guard lock(queues);
+  out.number = ++owner.task->newest;
+  owner.task->queue.push(out);
+  ready.add(owner.task->name);
+}
+
+void Processor::Parts::step(const Event& recorded) {
+  Matcher& matcher = table->matcher();
+  places.begin(recorded);
+  seen.store(recorded.seq, std::memory_order_relaxed);
+  if (recorded.ts >= matcher.last_ts()) [[likely]] {
+    matcher.step(recorded, *this);
+  } else {
+    // Only where the log has lost events that a checkpoint had seen: matching takes times in order for
+    // granted.
+    Event in_order = recorded;
+    in_order.ts = matcher.last_ts();
+    matcher.step(in_order, *this);
+  }
+  places.end(recorded, log->catalog());
+}
+
+// Outside of all locks: whoever is told may call back.
+void Processor::Parts::tell(const ReadyTasks& told) const {
+  if (told.empty()) return;
+  std::shared_ptr<const Ready> to;
+  {
+    const std::lock_guard lock(queues);
+    to = on_ready;
+  }
+  if (to) told.each([&](std::string_view task) { (*to)(task); });
+}
+
+Result<Event> Processor::record(const Event& event, bool durable) {
+  ReadyTasks told;
+  Result<Event> recorded = [&] {
+    const std::lock_guard lock(parts_->matching);
+    // The log calls step() itself: also where the sync behind it fails.
+    auto out = parts_->log->append(event, durable);
+    if (!parts_->ready.empty()) [[unlikely]]
+      std::swap(told, parts_->ready);
+    return out;
+  }();
+  parts_->tell(told);
+  return recorded;
+}
+
+Status Processor::advance(int64_t now) {
+  Event timer;
+  timer.ts = now;
+  {
+    const std::lock_guard lock(parts_->matching);
+    const Matcher& matcher = parts_->table->matcher();
+    const std::optional<int64_t> due = matcher.next_deadline();
+    if (due ? *due > now : !matcher.awaits_clock()) return parts_->log->check_process();
+    timer.event = *parts_->log->catalog().find_event("timer");  // built in
+  }
+  return record(timer).status();
+}
+
+std::optional<int64_t> Processor::next_deadline() const {
+  const std::lock_guard lock(parts_->matching);
+  return parts_->table->matcher().next_deadline();
+}
+
+void Processor::on_ready(std::function<void(std::string_view)> ready) {
+  ReadyTasks waiting;
+  {
+    const std::lock_guard lock(parts_->queues);
+    parts_->on_ready = ready ? std::make_shared<const Parts::Ready>(std::move(ready)) : nullptr;
+    for (const auto& [name, task] : parts_->table->all())
+      if (task->queue.waiting()) waiting.add(task->name);
+  }
+  parts_->tell(waiting);
+}
+
+bool Processor::take(std::string_view name, TaskFiring& out) {
+  const std::lock_guard lock(parts_->queues);
+  Task* task = parts_->table->find(name);
+  if (!task || !task->queue.take(out)) return false;
+  const auto at = std::ranges::find_if(
+      task->triggers, [&](const TaskTrigger& t) { return t.name.data() == out.trigger_name.data(); });
+  out.trigger = at == task->triggers.end() ? kNoTrigger : static_cast<uint32_t>(at - task->triggers.begin());
+  return true;
+}
+
+void Processor::settle(std::string_view name, uint64_t number) {
+  const std::lock_guard lock(parts_->queues);
+  Task* task = parts_->table->find(name);
+  // What has not fired yet cannot be done: such a number would swallow firings to come.
+  if (task) task->queue.settle(std::min(number, task->newest));
+}
+
+}  // namespace walle::stream

@@ -1,0 +1,32 @@
+"""The task runtime: record events, and the tasks they trigger run and leave results.
+
+    with Device("device/") as device:
+        device.install("tasks/cart")
+        device.record("click", page="cart")
+        device.wait()
+        for row in device.results("cart"):
+            print(row)
+
+A device is one folder. Everything that a firing leaves - result rows, features that wait to leave the device,
+and that it is done - becomes durable in one step, so that after a crash nothing is lost and nothing is there
+twice.
+"""
+
+from ._device import Device
+from ._info import DeviceStats, OutboxRecord, OutboxStream, TaskFailure, TaskInfo, TaskResult, TriggerInfo
+from ._results import Results, Rows
+from ._watch import Watch
+
+__all__ = [
+    "Device",
+    "DeviceStats",
+    "OutboxRecord",
+    "OutboxStream",
+    "Results",
+    "Rows",
+    "TaskFailure",
+    "TaskInfo",
+    "TaskResult",
+    "TriggerInfo",
+    "Watch",
+]

@@ -1,0 +1,413 @@
+"""A device: one folder in which events are recorded and tasks run."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import weakref
+from collections.abc import Callable, Mapping
+from os import PathLike, fspath
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from .. import _core
+from ..errors import ArgumentError
+from ..stream import Catalog, EventKind, FieldType, Sensitivity
+from ..stream._catalog import Value
+from ..task import Task
+from ..vm import TaskBundle, library_path
+from ._info import (
+    DeviceStats,
+    OutboxRecord,
+    OutboxStream,
+    TaskInfo,
+    TaskResult,
+    info_of,
+    result_of,
+)
+from ._results import Results
+from ._watch import Watch
+
+Log = Callable[[str, int, str], None]
+OnResult = Callable[[TaskResult], None]
+
+_NativeDevice = _core.device.Device
+
+
+class _Listeners:
+    """Whom results are told to. Not the device itself: its native half holds this, and must not keep it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._each: dict[object, OnResult] = {}
+
+    def add(self, key: object, listener: OnResult) -> None:
+        with self._lock:
+            self._each = {**self._each, key: listener}
+
+    def remove(self, key: object) -> None:
+        with self._lock:
+            self._each = {k: each for k, each in self._each.items() if k is not key}
+
+    def tell(self, told: dict[str, Any]) -> None:
+        """From a worker, for one firing after the other of a task."""
+        listeners = list(self._each.values())
+        if not listeners:
+            return
+        result = result_of(told)
+        for listener in listeners:
+            listener(result)
+
+
+class Device:
+    """One folder in which events are recorded, and tasks run whose triggers they complete.
+
+    Every method may be called from any thread; a firing's results are durable before anybody is told of them.
+    A folder has one device at a time; a child of ``os.fork`` cannot use its parent's.
+
+    Args:
+        path: the folder; made when it is missing.
+        catalog: what may be recorded; extends the one that is stored there. What tasks declare in their
+            manifests is added when they are installed.
+        workers: threads that run tasks, 1 to 64.
+        ready: warm interpreters that wait for a task, 0.4 MB each.
+        hot_tasks: tasks that keep their interpreter between firings.
+        cold_after_s: seconds after which an unused interpreter is given back.
+        grace_ms: milliseconds beyond a phase's wall-clock limit after which its thread is given up.
+        background: a native thread advances time and keeps the folder in order; without it call ``advance``
+            often.
+        key: 32 bytes with which everything that is written is sealed; None: nothing is. A folder keeps the
+            choice it began with.
+        log: called with (task, level, line) on the thread that runs the task; level 0 debug, 1 info, 2
+            warning, 3 error. None: lines go to the logger ``walle_rt``.
+        vm_library: another VM library than the package's device flavour.
+
+    Raises:
+        ArgumentError: an option out of bounds, or a catalogue that contradicts the stored one.
+        BackendError: the VM library is missing.
+        ResourceError: another process has the folder open, or the disk is full or read-only.
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        catalog: Catalog | None = None,
+        *,
+        workers: int = 2,
+        ready: int = 2,
+        hot_tasks: int = 32,
+        cold_after_s: float = 60.0,
+        grace_ms: int = 1000,
+        background: bool = True,
+        key: bytes | None = None,
+        log: Log | None = None,
+        vm_library: str | PathLike[str] | None = None,
+    ) -> None:
+        """Open or make the folder, and take up what was under way."""
+        if key is not None and not key:
+            raise ArgumentError.of(
+                "a key of 0 bytes", "32 bytes, or None", "Device", "draw it with os.urandom(32)"
+            )
+        for name, value in (("workers", workers), ("ready", ready), ("hot_tasks", hot_tasks)):
+            if value < 0:
+                raise ArgumentError.of(f"{name}={value}", "zero or a positive number", "Device", "pass one")
+        self._native: _NativeDevice = _NativeDevice.open(
+            fspath(path),
+            fspath(vm_library or library_path("device")),
+            (catalog or Catalog())._core,
+            workers,
+            ready,
+            hot_tasks,
+            cold_after_s,
+            grace_ms,
+            background,
+            b"" if key is None else bytes(key),
+            log,
+        )
+        self.path = Path(path)
+        self._listeners = _Listeners()
+        self._watches: weakref.WeakSet[Watch] = weakref.WeakSet()
+        self._native.on_result(self._listeners.tell)
+        # A device that nobody closes ends in order all the same, before Python does.
+        self._finalizer = weakref.finalize(self, self._native.close)
+
+    # -- events ------------------------------------------------------------------------------------------
+
+    def declare(
+        self,
+        name: str,
+        kind: EventKind = EventKind.CUSTOM,
+        fields: Mapping[str, FieldType | tuple[FieldType, Sensitivity]] | None = None,
+    ) -> None:
+        """Declare an event, or append fields to a declared one, durably; see ``Catalog.declare``.
+
+        Raises:
+            ArgumentError: a declaration that contradicts an earlier one.
+        """
+        columns = []
+        for field, given in (fields or {}).items():
+            type_of, sensitivity = given if isinstance(given, tuple) else (given, Sensitivity.PERSONAL)
+            columns.append((field, int(type_of), int(sensitivity)))
+        self._native.declare(name, int(kind), columns)
+
+    def declare_page(self, *names: str) -> None:
+        """Declare pages, durably."""
+        for name in names:
+            self._native.page(name)
+
+    def declare_state(self, *names: str) -> None:
+        """Declare states that ``when`` clauses test, durably."""
+        for name in names:
+            self._native.state(name)
+
+    @property
+    def catalog(self) -> Catalog:
+        """What may be recorded now; a copy."""
+        return Catalog.from_bytes(self._native.catalog.serialize())
+
+    def record(
+        self,
+        event: str,
+        page: str = "",
+        contents: Mapping[str, Value] | None = None,
+        *,
+        ts: int | None = None,
+        on: bool = True,
+        durable: bool = False,
+    ) -> int:
+        """Record one event; tasks that it triggers run on the workers, and this does not wait for them.
+
+        Args:
+            event: a declared name.
+            page: a declared page ("" for none); of ``app_state`` a declared state.
+            contents: values of declared fields; text of at most 16,384 bytes.
+            ts: microseconds since 1970; default: now.
+            on: of ``app_state``: whether the state begins or ends.
+            durable: return when the event survives a power loss; otherwise it survives a killed process.
+
+        Returns:
+            The event's number.
+
+        Raises:
+            ArgumentError: a name that is not declared, a value of another type, or a closed device.
+            ResourceError: the disk is full.
+        """
+        return self._native.record(event, page, None if contents is None else dict(contents), ts, on, durable)
+
+    def advance(self, now: int | None = None) -> None:
+        """Device time has reached ``now`` (microseconds since 1970; default: the clock) without an event.
+
+        What is due fires, and maintenance is done. Only needed with ``background=False``.
+        """
+        self._native.advance(now)
+
+    # -- tasks -------------------------------------------------------------------------------------------
+
+    def install(self, task: str | PathLike[str] | bytes | TaskBundle) -> str:
+        """Install a task, or replace the one of its name; durable when it returns.
+
+        A firing that runs ends on the old version, the next begins on the new. After an error all is as
+        before.
+
+        Args:
+            task: a task's folder (compiled here, which needs the full VM), a ``.wtask`` file, its bytes, or a
+                bundle.
+
+        Returns:
+            The task's name.
+
+        Raises:
+            ArgumentError: no such file or folder.
+            TaskError: the folder or the bundle is none that can be installed; the message says where.
+        """
+        if isinstance(task, TaskBundle):
+            return self._native.install(task.data)
+        if isinstance(task, (bytes, bytearray, memoryview)):
+            return self._native.install(bytes(task))
+        if Path(task).is_dir():
+            return self._native.install(Task(fspath(task)).compile(sources=True).data)
+        return self._native.install_file(fspath(task))
+
+    def remove(self, task: str) -> None:
+        """Remove a task. What waits is dropped; its tables, its state and what waits to leave stay.
+
+        Raises:
+            ArgumentError: there is no such task.
+        """
+        self._native.remove(task)
+
+    def tasks(self) -> dict[str, TaskInfo]:
+        """Every installed task by name."""
+        return {told["name"]: info_of(told) for told in self._native.tasks()}
+
+    def task(self, name: str) -> TaskInfo:
+        """One installed task.
+
+        Raises:
+            ArgumentError: there is no such task.
+        """
+        return info_of(self._native.task(name))
+
+    def set_facts(self, **facts: bool) -> None:
+        """What holds on this device - ``charging=True, unmetered=False`` - for tasks that require it.
+
+        A fact that was never set does not hold.
+        """
+        for name, holds in facts.items():
+            self._native.set_fact(name, holds)
+
+    @property
+    def facts(self) -> dict[str, bool]:
+        """What was set."""
+        return self._native.facts()
+
+    def stats(self) -> DeviceStats:
+        """Counters since the device was opened."""
+        return DeviceStats(**self._native.stats())
+
+    def trim(self) -> None:
+        """Let go of the interpreters of tasks that do not run: for a device that is short of memory."""
+        self._native.trim()
+
+    # -- results -----------------------------------------------------------------------------------------
+
+    def on_result(self, callback: OnResult) -> Callable[[], None]:
+        """Have ``callback`` called with a ``TaskResult`` behind every firing; returns what ends that.
+
+        It is called by the workers, for one task's firings in their order, and its worker waits for it; what
+        it raises goes to ``sys.unraisablehook``. It may record events and read results, not close the device.
+        After a crash it is not called again: what must not be missed is in the tables.
+        """
+        key = object()
+        self._listeners.add(key, callback)
+        return lambda: self._listeners.remove(key)
+
+    def watch(self, task: str | None = None, *, limit: int = 1024) -> Watch:
+        """Results of firings (of one task, or of all) for the running event loop; see ``Watch``.
+
+        Raises:
+            RuntimeError: no event loop runs on this thread.
+        """
+
+        def subscribe(watch: Watch) -> Callable[[], None]:
+            here = weakref.ref(watch)
+
+            def send(result: TaskResult) -> None:
+                told = here()
+                if told is not None:
+                    told._send(result)
+
+            self._watches.add(watch)
+            return self.on_result(send)
+
+        return Watch(subscribe, task, limit)
+
+    def results(self, task: str, table: str | None = None) -> Results:
+        """A task's result table; without ``table`` its only one.
+
+        Raises:
+            ArgumentError: there is no such table, or the task has none or several; the message names them.
+        """
+        names = self._native.tables(task)
+        if table is None and len(names) == 1:
+            table = names[0]
+        if table is None:
+            expected = f"one of {', '.join(names)}" if names else "a task that declares result tables"
+            raise ArgumentError.of(
+                f"task '{task}' and no table", expected, "Device.results", "name the table"
+            )
+        found = Results(self._native, task, table)
+        found.types  # noqa: B018 (an unknown table is an error now, not when it is read)
+        return found
+
+    def tables(self, task: str) -> list[str]:
+        """Names of a task's result tables; of a removed task, too."""
+        return self._native.tables(task)
+
+    def outbox(self) -> dict[str, OutboxStream]:
+        """What waits to leave the device, by stream."""
+        return {told[0]: OutboxStream(*told) for told in self._native.outbox_streams()}
+
+    def read_outbox(self, stream: str, start: int = 0, limit: int | None = None) -> list[OutboxRecord]:
+        """Records of a stream with numbers from ``start`` on that wait, oldest first."""
+        return [OutboxRecord(*told) for told in self._native.outbox_read(stream, start, limit)]
+
+    def acknowledge(self, stream: str, seq: int) -> None:
+        """Records of a stream up to ``seq`` (inclusive) have arrived and need not be kept."""
+        self._native.outbox_acknowledge(stream, seq)
+
+    # -- the end -----------------------------------------------------------------------------------------
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait until no task is queued or running; False: not within that time.
+
+        Tasks that wait for facts or are set aside do not count.
+        """
+        return self._native.wait(timeout_s)
+
+    def close(self) -> None:
+        """End the firings that run, leave others for the next open, and write everything.
+
+        Every later call is an ArgumentError, but for another ``close``.
+        """
+        self._finalizer.detach()
+        self._native.close()
+        for watch in list(self._watches):
+            watch._end()
+
+    @property
+    def closed(self) -> bool:
+        """Whether ``close`` was called."""
+        return self._native.closed
+
+    def __enter__(self) -> Device:
+        """The device itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    # -- the same for asyncio ----------------------------------------------------------------------------
+
+    async def arecord(
+        self,
+        event: str,
+        page: str = "",
+        contents: Mapping[str, Value] | None = None,
+        *,
+        ts: int | None = None,
+        on: bool = True,
+        durable: bool = False,
+    ) -> int:
+        """``record`` on a thread of the event loop's executor, for a disk that may take its time."""
+        return await asyncio.to_thread(self.record, event, page, contents, ts=ts, on=on, durable=durable)
+
+    async def ainstall(self, task: str | PathLike[str] | bytes | TaskBundle) -> str:
+        """``install``, likewise."""
+        return await asyncio.to_thread(self.install, task)
+
+    async def await_idle(self, timeout_s: float | None = None) -> bool:
+        """``wait``, likewise."""
+        return await asyncio.to_thread(self.wait, timeout_s)
+
+    async def aclose(self) -> None:
+        """``close``, likewise."""
+        await asyncio.to_thread(self.close)
+
+    async def __aenter__(self) -> Device:
+        """The device itself."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it without stopping the event loop."""
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        """Short description."""
+        return f"Device({str(self.path)!r}{', closed' if self.closed else ''})"

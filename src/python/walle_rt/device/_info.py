@@ -1,0 +1,223 @@
+"""What a device says about itself, its tasks, and what their firings have come to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class TaskFailure:
+    """Why a firing failed.
+
+    Attributes:
+        text: all of the below but the traceback, in one line.
+        phase: start, main, preprocess, execute, postprocess or results (what was returned is made rows).
+        limit: "" or the limit that was exceeded: wall, cpu, heap, stack, import, host_call, abandoned.
+        allowed: what that limit was, "1000 ms" say.
+        type: the exception's class, "ValueError" say.
+        message: its message.
+        file: of the innermost line of the task's own code; "" where none was reached.
+        function: of that line.
+        line: its number; 0: not known.
+        source: its text; "" where the bundle came without its sources.
+        traceback: as Python prints it.
+    """
+
+    text: str
+    phase: str
+    limit: str
+    allowed: str
+    type: str
+    message: str
+    file: str
+    function: str
+    line: int
+    source: str
+    traceback: str
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """What one firing of a task has come to.
+
+    Attributes:
+        task: its name.
+        version: of the bundle that ran.
+        number: of the firing: 1, 2, 3 ... of the task, the same after a crash; those that were dropped or
+            folded count.
+        key: a hash that no other firing of the device has.
+        trigger: the name of the trigger that fired.
+        seq: number of the event that completed it.
+        ts: event time in microseconds since 1970.
+        start_ts: of the match's first event.
+        session: of the match, as for events.
+        page_instance: likewise.
+        coalesced: further firings that were folded into this one.
+        value: what the task returned; None after a failure.
+        error: why it failed, or None.
+        rows: stored result rows.
+        sends: features that wait to leave the device.
+        commit: number of the step that made all of it durable.
+        preprocess_us: time of the phase in microseconds, 0 where it was not entered; a task with one main
+            has execute_us alone.
+        execute_us: likewise.
+        postprocess_us: likewise.
+        waited_us: from when the task had something to do to the begin of its first phase.
+    """
+
+    task: str
+    version: str
+    number: int
+    key: int
+    trigger: str
+    seq: int
+    ts: int
+    start_ts: int
+    session: int
+    page_instance: int
+    coalesced: int
+    value: Any
+    error: TaskFailure | None
+    rows: int
+    sends: int
+    commit: int
+    preprocess_us: int
+    execute_us: int
+    postprocess_us: int
+    waited_us: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether the firing did not fail."""
+        return self.error is None
+
+
+def result_of(told: dict[str, Any]) -> TaskResult:
+    """The result that a native callback was given."""
+    error = told.pop("error")
+    return TaskResult(**told, error=None if error is None else TaskFailure(**error))
+
+
+@dataclass(frozen=True)
+class TriggerInfo:
+    """One trigger of a task: its name, its text, how often it fired, and how often once, cooldown or rate
+    kept it from it, since it was installed with this text.
+    """
+
+    name: str
+    text: str
+    fired: int
+    suppressed: int
+
+
+@dataclass(frozen=True)
+class TaskInfo:
+    """What is known of an installed task. Counts of firings are those since the device was opened.
+
+    Attributes:
+        name: of the task.
+        version: of the bundle that runs.
+        status: idle, queued (waits for a worker), running, waiting (for ``missing_facts``), set_aside (failed
+            too often in a row; runs again when it is replaced) or broken (its bundle does not open).
+        error: the newest failure; of a task that was set aside or is broken, why; "" without one.
+        priority: 0 to 9, which runs first.
+        hot: whether it has an interpreter.
+        heap_bytes: of that, at the end of its last call.
+        missing_facts: what its ``requires`` names and does not hold.
+        firings: done.
+        failures: of them failed.
+        failures_in_row: since the last one that did not.
+        lost_workers: calls that could not be stopped.
+        isolates: interpreters that were made for it.
+        replaced: versions.
+        parked: firings whose execute phase waits for facts.
+        busy_us: time of workers, in microseconds.
+        newest: number of the newest firing.
+        settled: all up to here are done.
+        waiting: in the queue.
+        in_flight: handed to workers.
+        dropped: firings for which the queue had no room, since the task was first installed.
+        coalesced: likewise folded into others.
+        triggers: of its manifest.
+    """
+
+    name: str
+    version: str
+    status: str
+    error: str
+    priority: int
+    hot: bool
+    heap_bytes: int
+    missing_facts: tuple[str, ...]
+    firings: int
+    failures: int
+    failures_in_row: int
+    lost_workers: int
+    isolates: int
+    replaced: int
+    parked: int
+    busy_us: int
+    newest: int
+    settled: int
+    waiting: int
+    in_flight: int
+    dropped: int
+    coalesced: int
+    triggers: tuple[TriggerInfo, ...]
+
+
+def info_of(told: dict[str, Any]) -> TaskInfo:
+    """The task that the native device describes."""
+    triggers = tuple(TriggerInfo(*each) for each in told.pop("triggers"))
+    return TaskInfo(**told, triggers=triggers)
+
+
+@dataclass(frozen=True)
+class DeviceStats:
+    """Counters since the device was opened.
+
+    ``last_event`` is the number of the newest event; ``trouble`` the newest failure of maintenance (a full
+    disk, say), "" without one.
+    """
+
+    tasks: int
+    hot: int
+    workers: int
+    firings: int
+    failures: int
+    lost_workers: int
+    last_event: int
+    trouble: str
+
+
+@dataclass(frozen=True)
+class OutboxStream:
+    """One stream of what waits to leave: its counts, since it began.
+
+    ``dropped`` records were pushed out or not taken for want of room; ``lost`` is how many, at most, a
+    damaged file has taken.
+    """
+
+    name: str
+    newest: int
+    acknowledged: int
+    waiting: int
+    waiting_bytes: int
+    dropped: int
+    dropped_bytes: int
+    lost: int
+
+
+@dataclass(frozen=True)
+class OutboxRecord:
+    """One feature that waits to leave: its number in the stream, when it was sent (microseconds since 1970),
+    its priority, whose it is, and its bytes.
+    """
+
+    seq: int
+    ts: int
+    priority: int
+    task: str
+    feature: str
+    data: bytes

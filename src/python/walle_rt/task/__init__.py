@@ -1,0 +1,12 @@
+"""Tasks as folders: task.toml, Python files, resources; read, checked, compiled.
+
+>>> from walle_rt.task import Task, check
+"""
+
+from __future__ import annotations
+
+from ._folder import Task, check
+from ._mistakes import Mistake
+from ._spec import EventDecl, PhaseLimits, ResultTable, TaskSpec
+
+__all__ = ["EventDecl", "Mistake", "PhaseLimits", "ResultTable", "Task", "TaskSpec", "check"]

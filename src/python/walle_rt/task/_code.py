@@ -1,0 +1,213 @@
+"""A task's Python files against its task.toml: functions that exist, imports and host calls that are
+declared.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..vm.sources import Sources
+from ._mistakes import Mistake, nearest, one_of
+from ._read import Reader
+from ._spec import TaskSpec
+
+# Written as an import, but none.
+_NOT_IMPORTED = {"__future__", "walle"}
+_PHASES = ("main", "preprocess", "execute", "postprocess")
+
+
+def check_code(
+    reader: Reader, spec: TaskSpec, sources: Sources, library: list[str], calls: list[str]
+) -> None:
+    """Add what is wrong to the reader's mistakes. ``library``: modules of the VM, none if it is not there."""
+    trees = dict(_parsed(reader, sources))
+    _check_functions(reader, spec, sources, trees)
+    own = {name.partition(".")[0] for name in sources.modules}
+    used: set[str] = set()
+    for name, tree in trees.items():
+        file = sources.modules[name][0]
+        _check_imports(reader, spec, file, tree, own, library)
+        used |= _check_calls(reader, spec, file, tree, calls)
+    _check_capabilities(reader, spec, library, calls, used if len(trees) == len(sources.modules) else None)
+
+
+def _parsed(reader: Reader, sources: Sources) -> Iterator[tuple[str, ast.Module]]:
+    for name, (file, text, _) in sources.modules.items():
+        try:
+            yield name, ast.parse(text, file)
+        except (SyntaxError, ValueError, RecursionError) as error:
+            line = getattr(error, "lineno", None) or 1
+            what = getattr(error, "msg", None) or str(error)
+            reader.mistakes.append(
+                Mistake(file, line, f"a syntax error: {what}", "Python 3.13", "correct the line")
+            )
+
+
+def _check_functions(reader: Reader, spec: TaskSpec, sources: Sources, trees: dict[str, ast.Module]) -> None:
+    if spec.module not in sources.modules:
+        modules = sorted(sources.modules)
+        expected = "one of " + ", ".join(modules) if modules else "a .py file"
+        where = ("entry", "module")
+        reader.wrong(
+            where, f"no module '{spec.module}'", expected, one_of(spec.module, modules, "add the file")
+        )
+        return
+    if spec.module not in trees:
+        return
+    file, body = sources.modules[spec.module][0], trees[spec.module].body
+    functions = {n.name: n for n in body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
+    other = {name for node in body for name in _bound(node)}
+    names = (spec.main, spec.preprocess, spec.execute_function, spec.postprocess)
+    for phase, name in zip(_PHASES, names, strict=True):
+        if not name or (name in other and name not in functions):
+            continue
+        if name not in functions:
+            expected = "one of " + ", ".join(functions) if functions else "a function"
+            hint = one_of(name, functions, f"write def {name}(...) in {file}")
+            reader.wrong(
+                ("entry", phase), f"{phase} = '{name}', which {file} does not define", expected, hint
+            )
+        elif (why := _uncallable(functions[name])) is not None:
+            next_step = f"write def {name}({'event' if phase in ('main', 'preprocess') else 'inputs'}):"
+            line = functions[name].lineno
+            reader.mistakes.append(
+                Mistake(file, line, f"{name}() {why}", "a function of one argument", next_step)
+            )
+
+
+def _bound(node: ast.stmt) -> Iterator[str]:
+    """Names that a statement at a module's top binds without def."""
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        yield from (t.id for target in targets for t in ast.walk(target) if isinstance(t, ast.Name))
+    elif isinstance(node, ast.Import | ast.ImportFrom):
+        yield from ((alias.asname or alias.name.partition(".")[0]) for alias in node.names)
+    elif isinstance(node, ast.ClassDef):
+        yield node.name
+    elif isinstance(node, ast.If | ast.Try):
+        yield from (
+            name
+            for inner in ast.iter_child_nodes(node)
+            if isinstance(inner, ast.stmt)
+            for name in _bound(inner)
+        )
+
+
+def _uncallable(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
+    """Why it cannot be called with one argument."""
+    given = function.args
+    positional = len(given.posonlyargs) + len(given.args)
+    if isinstance(function, ast.AsyncFunctionDef):
+        return "is async, and a task is one call"
+    if function.decorator_list:
+        return None
+    if positional - len(given.defaults) > 1 or (positional == 0 and given.vararg is None):
+        return f"takes {positional} arguments"
+    if any(default is None for default in given.kw_defaults):
+        return "asks for keyword arguments"
+    return None
+
+
+def _check_imports(
+    reader: Reader, spec: TaskSpec, file: str, tree: ast.Module, own: set[str], library: list[str]
+) -> None:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names = [node.module or ""]
+        else:
+            continue
+        for name in names:
+            top = name.partition(".")[0]
+            if top in own or top in spec.imports or top in _NOT_IMPORTED:
+                continue
+            if library and top not in {each.partition(".")[0] for each in library}:
+                hint = one_of(top, library, "walle task vm lists what there is")
+                reader.mistakes.append(
+                    Mistake(file, node.lineno, f"import of '{top}'", "a module of the VM", hint)
+                )
+                continue
+            expected = "a module that capabilities.imports of task.toml names"
+            reader.mistakes.append(
+                Mistake(file, node.lineno, f"import of '{top}'", expected, f'add "{top}" there')
+            )
+
+
+def _check_calls(reader: Reader, spec: TaskSpec, file: str, tree: ast.Module, calls: list[str]) -> set[str]:
+    """Mistakes about host calls; returns the modules of walle that the file uses."""
+    modules = {call.rpartition(".")[0] for call in calls}
+    aliases = dict(_walle_names(tree, modules))
+    used: set[str] = set()
+    told: set[str] = set()
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Attribute):
+            continue
+        name = _dotted(node, aliases)
+        module = next((m for m in modules if name == m or name.startswith(m + ".")), "")
+        if not module:
+            continue
+        used.add(module)
+        if module in spec.host_calls or name == module:
+            continue
+        declared = [call for call in spec.host_calls if call.startswith(module + ".")]
+        # A face in bytecode may have names of its own; what it calls is then up to the device.
+        missing = not declared or (name in calls and name not in declared)
+        if missing and name not in told:
+            told.add(name)
+            expected = "a host call that capabilities.host_calls of task.toml names"
+            reader.mistakes.append(
+                Mistake(file, node.lineno, f"use of {name}", expected, f'add "{module}" there')
+            )
+    return used
+
+
+def _walle_names(tree: ast.Module, modules: set[str]) -> Iterator[tuple[str, str]]:
+    """What names stand for walle or one of its modules."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name == "walle" or alias.name in modules:
+                    yield (alias.asname or "walle", alias.name if alias.asname else "walle")
+        elif isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "walle":
+            for alias in node.names:
+                yield alias.asname or alias.name, f"{node.module}.{alias.name}"
+
+
+def _dotted(node: ast.expr, aliases: dict[str, str]) -> str:
+    """An attribute as dotted name, "" where it begins with something else than walle."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name) or node.id not in aliases:
+        return ""
+    return ".".join([aliases[node.id], *reversed(parts)])
+
+
+def _check_capabilities(
+    reader: Reader, spec: TaskSpec, library: list[str], calls: list[str], used: set[str] | None
+) -> None:
+    modules = {call.rpartition(".")[0] for call in calls}
+    tops = {each.partition(".")[0] for each in library}
+    for name in spec.imports if library else ():
+        if name not in tops:
+            hint = one_of(name, tops, "walle task vm lists what there is")
+            reader.wrong(
+                ("capabilities", "imports"), f"import '{name}'", "a module of the VM's library", hint
+            )
+    for name in spec.host_calls:
+        where = ("capabilities", "host_calls")
+        if name not in modules and name not in calls:
+            near = nearest(name, [*modules, *calls]) or nearest(name.rpartition(".")[0], modules)
+            hint = f"did you mean '{near}'?" if near else "walle task vm lists what there is"
+            reader.wrong(where, f"host call '{name}'", "one of " + ", ".join(sorted(modules)), hint)
+        elif used is not None and not any(m == name or name.startswith(m + ".") for m in used):
+            reader.wrong(
+                where,
+                f"host call '{name}', which no file uses",
+                "calls that are used",
+                "remove it",
+                error=False,
+            )

@@ -1,0 +1,144 @@
+"""Kinds of values in task.toml: what each looks like, and what it is read as."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_TIMES = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
+_NUMBER = r"(0|[1-9][0-9]{0,8})"
+_VERSION = re.compile(
+    rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}"
+    rf"(-({_NUMBER}|[0-9]*[A-Za-z-][0-9A-Za-z-]*)(\.({_NUMBER}|[0-9]*[A-Za-z-][0-9A-Za-z-]*))*)?"
+    r"(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?"
+)
+
+
+class Refused(Exception):  # noqa: N818 - never seen outside: Mistake is what a user reads
+    """A value of another kind."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """``expected`` says what is accepted; ``read`` turns it into what the rest works with, or is Refused."""
+
+    expected: str
+    read: Callable[[Any], Any]
+    choices: tuple[str, ...] = ()
+
+
+def _matching(pattern: re.Pattern[str]) -> Callable[[Any], str]:
+    def read(value: Any) -> str:
+        if not isinstance(value, str) or len(value) > 255 or not pattern.fullmatch(value):
+            raise Refused
+        return value
+
+    return read
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise Refused
+    return value
+
+
+def _yes(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise Refused
+    return value
+
+
+def whole(least: int, most: int) -> Kind:
+    """An integer between two others, both included."""
+
+    def read(value: Any) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise Refused
+        return value
+
+    return Kind(f"an integer from {least:,} to {most:,}", read)
+
+
+def size(least: int, most: int) -> Kind:
+    """Bytes: an integer, or a text with K, M or G."""
+
+    def read(value: Any) -> int:
+        if isinstance(value, str) and (match := re.fullmatch(r"([0-9]{1,12})([KMG]?)", value)):
+            value = int(match[1]) * _UNITS[match[2]]
+        return int(number.read(value))
+
+    number = whole(least, most)
+    return Kind(f'bytes from {least:,} to {most:,}, as 65536 or "64K" (K, M, G)', read)
+
+
+def _duration(value: Any) -> int:
+    match = re.fullmatch(r"([1-9][0-9]{0,5})([smhd])", value) if isinstance(value, str) else None
+    seconds = int(match[1]) * _TIMES[match[2]] if match else 0
+    if not 0 < seconds <= 3660 * 86400:
+        raise Refused
+    return seconds * 1_000_000
+
+
+def _moment(value: Any) -> int:
+    if isinstance(value, datetime.datetime):
+        moment = value if value.tzinfo else value.replace(tzinfo=datetime.UTC)
+    elif isinstance(value, datetime.date):
+        moment = datetime.datetime(value.year, value.month, value.day, tzinfo=datetime.UTC)
+    else:
+        raise Refused
+    if moment.year < 1970 or moment.timestamp() <= 0:
+        raise Refused
+    return int(moment.timestamp()) * 1_000_000 + moment.microsecond
+
+
+def choice(*names: str) -> Kind:
+    """One of some words; read as its position."""
+
+    def read(value: Any) -> int:
+        if not isinstance(value, str) or value not in names:
+            raise Refused
+        return names.index(value)
+
+    return Kind("one of " + ", ".join(f'"{name}"' for name in names), read, names)
+
+
+def listing(kind: Kind, what: str, most: int = 256) -> Kind:
+    """A list without repetitions."""
+
+    def read(value: Any) -> list[Any]:
+        if not isinstance(value, list) or len(value) > most:
+            raise Refused
+        out = [kind.read(each) for each in value]
+        if len(set(out)) != len(out):
+            raise Refused
+        return out
+
+    return Kind(f"a list of at most {most} {what}, each once", read)
+
+
+def _path(value: Any) -> str:
+    parts: Sequence[str] = _text(value).split("/")
+    if len(value) > 255 or "\\" in value or any(part in ("", ".", "..") for part in parts):
+        raise Refused
+    return str(value)
+
+
+NAME_RULE = "1 to 64 of a-z, 0-9, - and _, of which the first is a letter"
+TEXT = Kind("a text", _text)
+YES = Kind("true or false", _yes)
+NAME = Kind(f"a name: {NAME_RULE}", _matching(_NAME))
+IDENTIFIER = Kind("a Python name", _matching(_IDENTIFIER))
+DOTTED = Kind(
+    "a Python name, with dots", _matching(re.compile(rf"{_IDENTIFIER.pattern}(\.{_IDENTIFIER.pattern})*"))
+)
+VERSION = Kind('a semantic version, as "1.0.0"', _matching(_VERSION))
+PYTHON = Kind('a version of Python, as "3.13"', _matching(re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){1,2}")))
+DURATION = Kind('a duration up to ten years, as "30d" (s, m, h, d)', _duration)
+MOMENT = Kind("a date or a date and time, as 2030-01-01 (UTC)", _moment)
+FILE = Kind("the relative name of a file, with / between folders", _path)

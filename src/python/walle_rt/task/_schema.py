@@ -1,0 +1,269 @@
+"""task.toml as data: every key there is, what it takes, what it means. The reader walks it, the page of
+docs/reference/task-toml.md is made of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import _kinds as k
+
+REQUIRED: Any = object()
+# Far above what tasks need; the numbers of src/cpp/container/task/manifest.h.
+_MS = k.whole(1, 600_000)
+_BYTES = 1 << 34
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key with a value. ``default`` is what the reader gives for a missing one: already read."""
+
+    kind: k.Kind
+    doc: str
+    default: Any = REQUIRED
+    shown: str = ""  # the default as the page says it
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of fixed keys; with ``short``, that key's value alone may stand in its place."""
+
+    doc: str
+    keys: Mapping[str, Key | Table | Named] = field(default_factory=dict)
+    short: str = ""
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class Named:
+    """A table whose keys the author chooses."""
+
+    doc: str
+    name: k.Kind
+    value: Key | Table
+    required: bool = False
+    most: int = 256
+
+
+COLUMN_TYPES = k.choice("int", "float", "bool", "text", "bytes")
+FIELD_TYPES = k.choice("int", "float", "bool", "text")
+FEATURE_TYPES = k.choice("int", "float", "text", "vector")
+LABELS = k.choice("open", "personal", "secret")
+KINDS = k.choice(
+    "page_enter", "page_scroll", "exposure", "click", "page_exit", "app_state", "timer", "custom"
+)
+PHASES = ("preprocess", "execute", "postprocess")
+
+
+def _phase(of: str) -> Table:
+    return Table(
+        f"Of one call of {of}.",
+        {
+            "wall_ms": Key(_MS, "wall-clock time in milliseconds", 1000, "1000"),
+            "cpu_ms": Key(_MS, "processor time in milliseconds", 0, "no limit of its own"),
+        },
+    )
+
+
+_TASK = Table(
+    "What the task is.",
+    {
+        "name": Key(k.NAME, "of the task: one on a device, and part of its folders there"),
+        "version": Key(k.VERSION, "of this task; a device replaces one by another whichever is higher"),
+        "vm": Key(k.PYTHON, "the Python that the task was written for", "", "whichever compiles it"),
+        "priority": Key(k.whole(0, 9), "which task goes first where several wait: 9 before 0", 5, "5"),
+        "requires": Key(
+            k.listing(k.IDENTIFIER, "facts", 16),
+            "facts of the device that `execute` (or `main`) waits for, such as `charging`; "
+            "the application sets them",
+            [],
+            "none",
+        ),
+        "breaker": Key(
+            k.whole(1, 1000),
+            "failures in a row after which the task is set aside until it is replaced",
+            5,
+            "5",
+        ),
+    },
+    required=True,
+)
+
+_ENTRY = Table(
+    "What runs when a trigger fires: either `main(event)`, or `execute`, with `preprocess(event)` in front "
+    "of it and `postprocess(outputs)` behind it.",
+    {
+        "module": Key(k.DOTTED, "where the functions are", "main", '"main"'),
+        "main": Key(
+            k.IDENTIFIER, "the one function: called with the event, returns rows of results or None", ""
+        ),
+        "preprocess": Key(k.IDENTIFIER, "called with the event, returns the inputs of `execute`", ""),
+        "execute": Key(
+            k.FILE,
+            "a function, called with the inputs, or the file of a model: then the engine runs it on "
+            "`preprocess`'s dict of tensors, and Python is not entered",
+            "",
+        ),
+        "postprocess": Key(k.IDENTIFIER, "called with the outputs, returns rows of results or None", ""),
+    },
+    required=True,
+)
+
+_LIMITS = Table(
+    "What the task may use; a call that exceeds one ends with an error that names it.",
+    {
+        "heap_bytes": Key(k.size(1 << 20, _BYTES), "memory of its isolate", 32 << 20, '"32M"'),
+        "log_bytes": Key(k.size(0, _BYTES), "what one call may log", 64 << 10, '"64K"'),
+        "state_bytes": Key(k.size(0, _BYTES), "what `walle.kv` may keep", 64 << 10, '"64K"'),
+        "main": _phase("`main`"),
+        "preprocess": _phase("`preprocess`"),
+        "execute": _phase("`execute`"),
+        "postprocess": _phase("`postprocess`"),
+    },
+)
+
+_EGRESS = Table(
+    "What may leave the device under this name, through the gate; nothing else does.",
+    {
+        "fields": Named(
+            "Columns of the feature; a type alone stands for a table of it.",
+            k.TEXT,
+            Table(
+                "One column.",
+                {
+                    "type": Key(FEATURE_TYPES, "of its values"),
+                    "max_size": Key(
+                        k.whole(0, (1 << 32) - 1), "bytes of a text, floats of a vector; 0: any", 0, "0"
+                    ),
+                    "highest": Key(LABELS, "the highest sensitivity it may have", 0, '"open"'),
+                },
+                short="type",
+            ),
+            required=True,
+            most=64,
+        ),
+        "bytes_per_day": Key(k.size(0, 1 << 40), "budget, per UTC day"),
+        "sends_per_day": Key(k.whole(0, 1 << 40), "budget, per UTC day"),
+        "minimum_events": Key(k.whole(1, 1 << 40), "events that every row must summarise", 1, "1"),
+        "consent": Key(k.NAME, "class of consent that the user must have given", "", "none needed"),
+        "expires": Key(k.MOMENT, "from then on nothing is sent", 0, "never"),
+        "graph": Key(
+            k.FILE,
+            "the operator graph whose rows are sent; checked when the task is compiled",
+            "",
+            "the code chooses",
+        ),
+    },
+)
+
+_RESULTS = Table(
+    "One table of results, which the device keeps.",
+    {
+        "columns": Named(
+            "Columns and their types.", k.IDENTIFIER, Key(COLUMN_TYPES, "type of the column"), True, 64
+        ),
+        "max_bytes": Key(k.size(4096, _BYTES), "beyond it the oldest rows go", 1 << 20, '"1M"'),
+        "max_age": Key(k.DURATION, "older rows go", 0, "none goes for its age"),
+    },
+)
+
+_EVENTS = Table(
+    "An event that the triggers or the code name: adopted into the device's catalogue when the task is "
+    "installed.",
+    {
+        "kind": Key(
+            KINDS, "what it means to sessions and pages", -1, "of the built-in event of its name, else custom"
+        ),
+        "fields": Named(
+            "Its contents; a type alone stands for a table of it.",
+            k.TEXT,
+            Table(
+                "One field.",
+                {
+                    "type": Key(FIELD_TYPES, "of its values"),
+                    "sensitivity": Key(LABELS, "how much it says about a person", 1, '"personal"'),
+                },
+                short="type",
+            ),
+            most=64,
+        ),
+    },
+)
+
+ROOT = Table(
+    "",
+    {
+        "task": _TASK,
+        "triggers": Named(
+            "When the task runs: names and texts of the trigger language.",
+            k.NAME,
+            Key(k.TEXT, "a trigger"),
+            True,
+            64,
+        ),
+        "queue": Table(
+            "Firings that wait for the task.",
+            {
+                "size": Key(k.whole(1, 65536), "how many may wait", 256, "256"),
+                "when_full": Key(
+                    k.choice("coalesce", "drop_oldest", "drop_new"),
+                    "what becomes of one more: it is folded into the newest of its trigger, or the oldest "
+                    "or itself goes; all are counted",
+                    0,
+                    '"coalesce"',
+                ),
+                "past": Key(
+                    k.choice("ignored", "warmed", "delivered"),
+                    "events from before the installation: not looked at, may begin a match, or fire too",
+                    0,
+                    '"ignored"',
+                ),
+            },
+        ),
+        "entry": _ENTRY,
+        "limits": _LIMITS,
+        "capabilities": Table(
+            "What the code may reach; what is not named is refused.",
+            {
+                "imports": Key(
+                    k.listing(k.IDENTIFIER, "modules"),
+                    "modules of the VM's library; `walle` always may",
+                    [],
+                    "none",
+                ),
+                "host_calls": Key(
+                    k.listing(k.DOTTED, "host calls"),
+                    "as `walle.kv.get`, or all of a module as `walle.kv`",
+                    [],
+                    "none",
+                ),
+            },
+        ),
+        "results": Named("Tables of results.", k.NAME, _RESULTS, most=16),
+        "egress": Named("Features that may leave.", k.NAME, _EGRESS, most=32),
+        "events": Named("Events that the task needs.", k.TEXT, _EVENTS),
+        "catalog": Table(
+            "Other names that triggers use.",
+            {
+                "pages": Key(k.listing(k.TEXT, "pages"), "as in `click@home`", [], "none"),
+                "states": Key(k.listing(k.TEXT, "states", 64), "as in `when wifi`", [], "none"),
+            },
+        ),
+        "resources": Table(
+            "Which other files of the folder travel with the task. Hidden files and task.toml do not.",
+            {
+                "include": Key(
+                    k.listing(k.TEXT, "patterns"),
+                    "as `models/*.walle`; `*` stands for any characters",
+                    ["*"],
+                    '["*"]',
+                ),
+                "exclude": Key(
+                    k.listing(k.TEXT, "patterns"), "files that stay, Python files included", [], "none"
+                ),
+            },
+        ),
+    },
+)

@@ -1,0 +1,211 @@
+"""A task as task.toml says it, and as the manifest that travels with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import _core
+from ..stream import Catalog, EventKind, FeatureField, FeaturePolicy, FeatureType, FieldType, Sensitivity
+
+
+@dataclass(frozen=True)
+class PhaseLimits:
+    """Of one call: wall-clock and processor time in milliseconds; a ``cpu_ms`` of 0 is no limit."""
+
+    wall_ms: int = 1000
+    cpu_ms: int = 0
+
+
+@dataclass(frozen=True)
+class ResultTable:
+    """A table of results: {column: "int", "float", "bool", "text" or "bytes"}.
+
+    ``max_bytes`` and ``max_age_us`` say what of it is kept; an age of 0 is none.
+    """
+
+    columns: dict[str, str]
+    max_bytes: int = 1 << 20
+    max_age_us: int = 0
+
+
+@dataclass(frozen=True)
+class EventDecl:
+    """An event that a task needs: its kind, and {field: (type, sensitivity)}."""
+
+    kind: EventKind
+    fields: dict[str, tuple[FieldType, Sensitivity]]
+
+
+@dataclass(frozen=True)
+class TaskSpec:
+    """What a task's task.toml says; docs/reference/task-toml.md is the reference.
+
+    Attributes:
+        name: of the task.
+        version: semantic version.
+        vm: the Python it was written for, as "3.13"; "": any.
+        priority: 0 to 9; 9 goes first.
+        triggers: {name: canonical text}.
+        queue: firings that may wait.
+        when_full: "coalesce", "drop_oldest" or "drop_new".
+        past: "ignored", "warmed" or "delivered".
+        module: where the functions are.
+        main: the one function, or "" where the task has phases.
+        preprocess: function of a task with phases, or "".
+        execute_function: function of a task with phases, or "".
+        execute_model: resource that the engine runs, or "".
+        postprocess: function of a task with phases, or "".
+        limits: of the three phases; main has those of execute.
+        heap_bytes: memory of the isolate.
+        log_bytes: what one call may log.
+        state_bytes: what walle.kv may keep.
+        imports: modules of the VM's library that the code may import.
+        host_calls: host calls it may use.
+        results: result tables by name.
+        egress: policies by feature.
+        graphs: {feature: resource of the operator graph whose rows it is}.
+        requires: facts that execute waits for.
+        breaker: failures in a row until the task is set aside.
+        events: declarations by name.
+        pages: that the triggers name.
+        states: that the triggers name.
+    """
+
+    name: str
+    version: str
+    vm: str = ""
+    priority: int = 5
+    triggers: dict[str, str] = field(default_factory=dict)
+    queue: int = 256
+    when_full: str = "coalesce"
+    past: str = "ignored"
+    module: str = "main"
+    main: str = ""
+    preprocess: str = ""
+    execute_function: str = ""
+    execute_model: str = ""
+    postprocess: str = ""
+    limits: dict[str, PhaseLimits] = field(default_factory=dict)
+    heap_bytes: int = 32 << 20
+    log_bytes: int = 64 << 10
+    state_bytes: int = 64 << 10
+    imports: list[str] = field(default_factory=list)
+    host_calls: list[str] = field(default_factory=list)
+    results: dict[str, ResultTable] = field(default_factory=dict)
+    egress: dict[str, FeaturePolicy] = field(default_factory=dict)
+    graphs: dict[str, str] = field(default_factory=dict)
+    requires: list[str] = field(default_factory=list)
+    breaker: int = 5
+    events: dict[str, EventDecl] = field(default_factory=dict)
+    pages: list[str] = field(default_factory=list)
+    states: list[str] = field(default_factory=list)
+
+    def catalog(self) -> Catalog:
+        """The declared events, pages and states, beside what every catalogue has.
+
+        Raises:
+            ArgumentError: a declaration that contradicts the built-in events.
+        """
+        catalog = Catalog()
+        for name, decl in self.events.items():
+            catalog.declare(name, decl.kind, decl.fields)
+        return catalog.page(*self.pages).state(*self.states)
+
+    def to_manifest(self) -> bytes:
+        """The manifest that travels with the task (schemas/task.fbs).
+
+        Raises:
+            TaskError: what reading a task.toml would have refused.
+        """
+        return _core.task.pack_manifest(_manifest(self))
+
+    @classmethod
+    def from_manifest(cls, data: bytes) -> TaskSpec:
+        """Read what to_manifest wrote; TaskError when it is damaged or says what no task may."""
+        return _spec(_core.task.read_manifest(bytes(data)))
+
+
+COLUMN_TYPES = ("int", "float", "bool", "text", "bytes")
+WHEN_FULL = ("coalesce", "drop_oldest", "drop_new")
+PAST = ("ignored", "warmed", "delivered")
+PHASES = ("preprocess", "execute", "postprocess")
+# Same names, same values in both.
+_PLAIN = (
+    *("name", "version", "vm", "priority", "queue", "module", "main", "preprocess", "execute_function"),
+    *("execute_model", "postprocess", "heap_bytes", "log_bytes", "state_bytes", "imports", "host_calls"),
+    *("requires", "breaker", "pages", "states"),
+)
+
+
+def _manifest(spec: TaskSpec) -> dict[str, Any]:
+    out: dict[str, Any] = {name: getattr(spec, name) for name in _PLAIN}
+    out["triggers"] = list(spec.triggers.items())
+    out["when_full"], out["past"] = WHEN_FULL.index(spec.when_full), PAST.index(spec.past)
+    for phase in PHASES:
+        limits = spec.limits.get(phase, PhaseLimits())
+        out[f"{phase}_limits"] = (limits.wall_ms, limits.cpu_ms)
+    out["tables"] = [
+        (
+            name,
+            [(c, COLUMN_TYPES.index(kind)) for c, kind in table.columns.items()],
+            table.max_bytes,
+            table.max_age_us,
+        )
+        for name, table in spec.results.items()
+    ]
+    out["features"] = [
+        (
+            name,
+            [(f.name, int(f.type), f.max_size, int(f.highest)) for f in p.fields],
+            p.bytes_per_day,
+            p.sends_per_day,
+            p.minimum_events,
+            p.consent,
+            p.expires_ts,
+            spec.graphs.get(name, ""),
+        )
+        for name, p in spec.egress.items()
+    ]
+    out["events"] = [
+        (name, int(e.kind), [(f, int(kind), int(label)) for f, (kind, label) in e.fields.items()])
+        for name, e in spec.events.items()
+    ]
+    return out
+
+
+def _spec(given: dict[str, Any]) -> TaskSpec:
+    features = {}
+    for name, fields, size, sends, events, consent, expires, _ in given["features"]:
+        columns = [
+            FeatureField(column, FeatureType(kind), max_size=most, highest=Sensitivity(label))
+            for column, kind, most, label in fields
+        ]
+        features[name] = FeaturePolicy(
+            feature=name,
+            fields=columns,
+            bytes_per_day=size,
+            sends_per_day=sends,
+            minimum_events=events,
+            consent=consent,
+            expires_ts=expires,
+        )
+    return TaskSpec(
+        **{name: given[name] for name in _PLAIN},
+        triggers=dict(given["triggers"]),
+        when_full=WHEN_FULL[given["when_full"]],
+        past=PAST[given["past"]],
+        limits={phase: PhaseLimits(*given[f"{phase}_limits"]) for phase in PHASES},
+        results={
+            name: ResultTable({c: COLUMN_TYPES[kind] for c, kind in columns}, size, age)
+            for name, columns, size, age in given["tables"]
+        },
+        egress=features,
+        graphs={f[0]: f[7] for f in given["features"] if f[7]},
+        events={
+            name: EventDecl(
+                EventKind(kind), {f: (FieldType(of), Sensitivity(label)) for f, of, label in fields}
+            )
+            for name, kind, fields in given["events"]
+        },
+    )

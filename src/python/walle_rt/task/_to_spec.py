@@ -1,0 +1,190 @@
+"""From the values of a task.toml to the task they describe, and what is wrong between its tables."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..errors import ArgumentError
+from ..stream import (
+    Catalog,
+    EventKind,
+    FeatureField,
+    FeaturePolicy,
+    FeatureType,
+    FieldType,
+    Sensitivity,
+    Trigger,
+)
+from ._mistakes import one_of
+from ._read import Reader
+from ._schema import PHASES as SECTIONS
+from ._spec import COLUMN_TYPES, PAST, WHEN_FULL, EventDecl, PhaseLimits, ResultTable, TaskSpec
+
+_BUILT_IN = {name: kind for name, kind, _ in Catalog().events}
+
+
+def spec_of(reader: Reader) -> TaskSpec:
+    """The task; what is wrong with it is added to the reader's mistakes, and left out of the result."""
+    v = reader.values
+    main, execute = v["entry"].get("main", ""), v["entry"].get("execute", "")
+    _check_entry(reader, v["entry"])
+    is_function = execute.isidentifier()
+    spec = TaskSpec(
+        name=v["task"].get("name") or "",
+        version=v["task"].get("version") or "",
+        vm=v["task"].get("vm", ""),
+        priority=v["task"].get("priority", 5),
+        queue=v["queue"]["size"],
+        when_full=WHEN_FULL[v["queue"]["when_full"]],
+        past=PAST[v["queue"]["past"]],
+        module=v["entry"].get("module", "main"),
+        main=main,
+        preprocess=v["entry"].get("preprocess", ""),
+        execute_function=execute if is_function else "",
+        execute_model="" if is_function else execute,
+        postprocess=v["entry"].get("postprocess", ""),
+        limits=_limits(reader, bool(main)),
+        heap_bytes=v["limits"]["heap_bytes"],
+        log_bytes=v["limits"]["log_bytes"],
+        state_bytes=v["limits"]["state_bytes"],
+        imports=sorted({*v["capabilities"]["imports"], "walle"}),
+        host_calls=v["capabilities"]["host_calls"],
+        results={name: _table(table) for name, table in v["results"].items()},
+        egress={name: _policy(name, table) for name, table in v["egress"].items()},
+        graphs={name: table["graph"] for name, table in v["egress"].items() if table.get("graph")},
+        requires=v["task"].get("requires", []),
+        breaker=v["task"].get("breaker", 5),
+        events={name: _event(name, table) for name, table in v["events"].items()},
+        pages=v["catalog"]["pages"],
+        states=v["catalog"]["states"],
+    )
+    spec.triggers.update(_triggers(reader, spec))
+    return spec
+
+
+def _check_entry(reader: Reader, entry: dict[str, Any]) -> None:
+    phases = [phase for phase in SECTIONS if entry.get(phase)]
+    if not entry:
+        return
+    if entry["main"] and phases:
+        reader.wrong(
+            ("entry", phases[0]), f"'{phases[0]}' beside 'main'", "either main, or phases", "remove one"
+        )
+    elif not entry["main"] and not entry["execute"]:
+        given = "an entry without 'main' and 'execute'"
+        reader.wrong(("entry",), given, "one of both", 'add main = "main"')
+    elif entry["execute"] and not entry["execute"].isidentifier() and not entry["preprocess"]:
+        given = f"the model '{entry['execute']}' without 'preprocess'"
+        expected = "a function that makes the model's inputs of the event"
+        reader.wrong(("entry", "execute"), given, expected, 'add preprocess = "preprocess"')
+
+
+def _limits(reader: Reader, main: bool) -> dict[str, PhaseLimits]:
+    given = reader.values["limits"]
+    unused = SECTIONS if main else ("main",)
+    for phase in unused:
+        if reader.lines.has(("limits", phase)):
+            expected = "limits.main" if main else "limits.preprocess, limits.execute or limits.postprocess"
+            reader.wrong(
+                ("limits", phase), f"[limits.{phase}] of a task without {phase}", expected, "rename it"
+            )
+    return {phase: PhaseLimits(**given["main" if main else phase]) for phase in SECTIONS}
+
+
+def _table(given: dict[str, Any]) -> ResultTable:
+    columns = {name: COLUMN_TYPES[kind] for name, kind in given["columns"].items() if kind is not None}
+    return ResultTable(columns, given["max_bytes"], given["max_age"])
+
+
+def _policy(name: str, given: dict[str, Any]) -> FeaturePolicy:
+    fields = [
+        FeatureField(
+            column,
+            FeatureType(field["type"] or 0),
+            max_size=field["max_size"],
+            highest=Sensitivity(field["highest"]),
+        )
+        for column, field in given["fields"].items()
+    ]
+    return FeaturePolicy(
+        name,
+        fields,
+        bytes_per_day=given["bytes_per_day"] or 0,
+        sends_per_day=given["sends_per_day"] or 0,
+        minimum_events=given["minimum_events"],
+        consent=given["consent"],
+        expires_ts=given["expires"],
+    )
+
+
+def _event(name: str, given: dict[str, Any]) -> EventDecl:
+    kind = EventKind(given["kind"]) if given["kind"] >= 0 else _BUILT_IN.get(name, EventKind.CUSTOM)
+    fields = {
+        field: (FieldType(of["type"] or 0), Sensitivity(of["sensitivity"]))
+        for field, of in given["fields"].items()
+    }
+    return EventDecl(kind, fields)
+
+
+def _triggers(reader: Reader, spec: TaskSpec) -> dict[str, str]:
+    """The triggers that parse, checked against what is declared and linted."""
+    catalog = _catalog(reader, spec)
+    found = {}
+    for name, text in reader.values["triggers"].items():
+        where = ("triggers", name)
+        if text is None:
+            continue
+        try:
+            trigger = Trigger(text)
+            found[name] = trigger.text
+            if catalog is not None:
+                trigger.compile(catalog)
+        except ArgumentError as error:
+            given = f"trigger '{name}': {error.given.partition(chr(10))[0]}"
+            place = error.where.partition("\n")[0].rstrip(":")
+            hint = _near(error.given, spec) or error.next_step
+            reader.wrong(where, given, f"{error.expected} ({place})", hint)
+            continue
+        for finding in trigger.lint():
+            expected = "a trigger that fires as it reads" if not finding.error else "a trigger that can fire"
+            reader.wrong(
+                where,
+                f"trigger '{name}': {finding.message}",
+                expected,
+                "see docs/reference/trigger-language.md",
+                error=finding.error,
+            )
+    return found
+
+
+def _near(given: str, spec: TaskSpec) -> str:
+    """What a trigger surely meant by a name that is not declared; "" where nothing is near."""
+    found = re.match(r"(event|field|page|state) '([^']*)'", given)
+    if found is None:
+        return ""
+    known = {
+        "event": [*_BUILT_IN, *spec.events],
+        "field": [field for event in spec.events.values() for field in event.fields],
+        "page": spec.pages,
+        "state": spec.states,
+    }[found[1]]
+    return one_of(found[2], known, "")
+
+
+def _catalog(reader: Reader, spec: TaskSpec) -> Catalog | None:
+    """What is declared; None where the declarations contradict each other."""
+    catalog = Catalog()
+    before = len(reader.mistakes)
+    for name, decl in spec.events.items():
+        try:
+            catalog.declare(name, decl.kind, decl.fields)
+        except ArgumentError as error:
+            reader.wrong(("events", name), error.given, error.expected, error.next_step)
+    for what, names, declare in (("pages", spec.pages, catalog.page), ("states", spec.states, catalog.state)):
+        for name in names:
+            try:
+                declare(name)
+            except ArgumentError as error:
+                reader.wrong(("catalog", what), error.given, error.expected, error.next_step)
+    return catalog if len(reader.mistakes) == before else None

@@ -1,0 +1,247 @@
+// Manifests: what is packed is read, what means nothing is refused by name, and no bytes do harm.
+#include "container/task/manifest.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+
+#include "container/task/task_names.h"
+
+namespace walle::container {
+namespace {
+
+using stream::Sensitivity;
+
+Manifest whole() {
+  Manifest m;
+  m.name = "ipv-1";
+  m.version = "1.2.3-rc.1+build.7";
+  m.vm = "3.13";
+  m.priority = 9;
+  m.triggers = {{"left", "page_exit@item"}, {"daily", "daily 03:00"}};
+  m.queue = 7;
+  m.when_full = stream::WhenFull::drop_new;
+  m.past = stream::Past::delivered;
+  m.module = "pages.item";
+  m.preprocess = "before";
+  m.execute_model = "models/encoder.walle";
+  m.postprocess = "after";
+  m.preprocess_limits = {.wall_ms = 10, .cpu_ms = 5};
+  m.execute_limits = {.wall_ms = 600'000, .cpu_ms = 0};
+  m.heap_bytes = uint64_t{1} << 20;
+  m.log_bytes = 0;
+  m.state_bytes = 1;
+  m.imports = {"json", "walle"};
+  m.host_calls = {"walle.kv", "walle.log.info"};
+  m.tables = {{.name = "visits",
+               .columns = {{"item", store::CellType::i64}, {"code", store::CellType::bytes}},
+               .max_bytes = 4096,
+               .max_age_us = 1}};
+  m.features = {{.policy = {.task = "ipv-1",
+                            .feature = "ipv",
+                            .fields = {{.name = "code",
+                                        .type = stream::FeatureType::vector,
+                                        .max_size = 32,
+                                        .highest = Sensitivity::personal}},
+                            .bytes_per_day = 4096,
+                            .sends_per_day = 10,
+                            .minimum_events = 12,
+                            .consent = "features",
+                            .expires_ts = 5},
+                 .graph = "page.graph"}};
+  m.requires_facts = {"charging", "idle"};
+  m.breaker = 3;
+  m.events = {
+      {.name = "exposure",
+       .kind = stream::EventKind::exposure,
+       .fields = {{.name = "item", .type = stream::FieldType::i64, .sensitivity = Sensitivity::open}}}};
+  m.pages = {"item"};
+  m.states = {"wifi"};
+  return m;
+}
+
+Manifest least() {
+  Manifest m;
+  m.name = "t";
+  m.version = "0.0.0";
+  m.triggers = {{"x", "click"}};
+  m.main_function = "main";
+  return m;
+}
+
+std::string packed(const Manifest& m) {
+  auto bytes = pack_manifest(m);
+  EXPECT_TRUE(bytes.ok()) << bytes.error().message();
+  return bytes.ok() ? *bytes : std::string();
+}
+
+TEST(Manifest, WhatIsPackedIsRead) {
+  for (const Manifest& m : {whole(), least()}) {
+    const std::string bytes = packed(m);
+    const auto read = read_manifest(bytes);
+    ASSERT_TRUE(read.ok()) << read.error().message();
+    // Equal manifests give equal bytes, so that this compares every member that is packed.
+    EXPECT_EQ(packed(*read), bytes);
+  }
+  const Manifest read = *read_manifest(packed(whole()));
+  EXPECT_EQ(read.triggers[1].text, "daily 03:00");
+  EXPECT_EQ(read.past, stream::Past::delivered);
+  EXPECT_EQ(read.execute_limits.wall_ms, 600'000u);
+  EXPECT_EQ(read.tables[0].columns[1].type, store::CellType::bytes);
+  EXPECT_EQ(read.features[0].policy.task, "ipv-1");
+  EXPECT_EQ(read.features[0].policy.fields[0].highest, Sensitivity::personal);
+  EXPECT_EQ(read.features[0].graph, "page.graph");
+  EXPECT_EQ(read.events[0].fields[0].sensitivity, Sensitivity::open);
+  EXPECT_EQ(read.breaker, 3u);
+}
+
+// One change to a right manifest, and what the message names.
+struct Wrong {
+  const char* says;
+  std::function<void(Manifest&)> change;
+};
+
+TEST(Manifest, WhatMeansNothingIsRefusedByName) {
+  const std::vector<Wrong> all = {
+      {"task ''", [](Manifest& m) { m.name = ""; }},
+      {"task '../x'", [](Manifest& m) { m.name = "../x"; }},
+      {"version '1.0'", [](Manifest& m) { m.version = "1.0"; }},
+      {"vm 'x'", [](Manifest& m) { m.vm = "x"; }},
+      {"priority 10", [](Manifest& m) { m.priority = 10; }},
+      {"number of triggers 0", [](Manifest& m) { m.triggers.clear(); }},
+      {"number of triggers 65", [](Manifest& m) { m.triggers.resize(65, {"a", "click"}); }},
+      {"trigger 'left' twice", [](Manifest& m) { m.triggers[1].name = "left"; }},
+      {"trigger 'left' of task", [](Manifest& m) { m.triggers[0].text = "click ~"; }},
+      {"queue 0", [](Manifest& m) { m.queue = 0; }},
+      {"queue 65537", [](Manifest& m) { m.queue = 65'537; }},
+      {"queue policy 3", [](Manifest& m) { m.when_full = static_cast<stream::WhenFull>(3); }},
+      {"past 3", [](Manifest& m) { m.past = static_cast<stream::Past>(3); }},
+      {"module ''", [](Manifest& m) { m.module = ""; }},
+      {"main function and phases", [](Manifest& m) { m.main_function = "main"; }},
+      {"no execute", [](Manifest& m) { m.execute_model = ""; }},
+      {"two things to execute", [](Manifest& m) { m.execute_function = "f"; }},
+      {"preprocess 'a b'", [](Manifest& m) { m.preprocess = "a b"; }},
+      {"without preprocess", [](Manifest& m) { m.preprocess = ""; }},
+      {"model '../m'", [](Manifest& m) { m.execute_model = "../m"; }},
+      {"preprocess.wall_ms 0", [](Manifest& m) { m.preprocess_limits.wall_ms = 0; }},
+      {"execute.wall_ms 600001", [](Manifest& m) { m.execute_limits.wall_ms = 600'001; }},
+      {"postprocess.cpu_ms", [](Manifest& m) { m.postprocess_limits.cpu_ms = 600'001; }},
+      {"heap_bytes 0", [](Manifest& m) { m.heap_bytes = 0; }},
+      {"state_bytes", [](Manifest& m) { m.state_bytes = kMaxTaskBytes + 1; }},
+      {"imports 'a.b'", [](Manifest& m) { m.imports = {"a.b"}; }},
+      {"imports 'a' twice", [](Manifest& m) { m.imports = {"a", "a"}; }},
+      {"host calls ''", [](Manifest& m) { m.host_calls = {""}; }},
+      {"number of host calls", [](Manifest& m) { m.host_calls.resize(kMaxTaskNames + 1, "a"); }},
+      {"result table 'A'", [](Manifest& m) { m.tables[0].name = "A"; }},
+      {"result table 'visits' twice", [](Manifest& m) { m.tables.push_back(m.tables[0]); }},
+      {"columns of table visits 0", [](Manifest& m) { m.tables[0].columns.clear(); }},
+      {"column 'item' twice", [](Manifest& m) { m.tables[0].columns[1].name = "item"; }},
+      {"column 'a-b'", [](Manifest& m) { m.tables[0].columns[1].name = "a-b"; }},
+      {"type of column code",
+       [](Manifest& m) { m.tables[0].columns[1].type = static_cast<store::CellType>(5); }},
+      {"max_bytes of table visits", [](Manifest& m) { m.tables[0].max_bytes = 4095; }},
+      {"max_bytes of table visits", [](Manifest& m) { m.tables[0].max_bytes = -1; }},
+      {"max_age", [](Manifest& m) { m.tables[0].max_age_us = -1; }},
+      {"of task 'other'", [](Manifest& m) { m.features[0].policy.task = "other"; }},
+      {"fields of feature ipv 0", [](Manifest& m) { m.features[0].policy.fields.clear(); }},
+      {"field ''", [](Manifest& m) { m.features[0].policy.fields[0].name = ""; }},
+      {"field 'code'",
+       [](Manifest& m) { m.features[0].policy.fields[0].type = static_cast<stream::FeatureType>(4); }},
+      {"budgets", [](Manifest& m) { m.features[0].policy.sends_per_day = -1; }},
+      {"budgets", [](Manifest& m) { m.features[0].policy.minimum_events = 0; }},
+      {"graph '/x'", [](Manifest& m) { m.features[0].graph = "/x"; }},
+      {"required facts 'a b'", [](Manifest& m) { m.requires_facts = {"a b"}; }},
+      {"breaker 0", [](Manifest& m) { m.breaker = 0; }},
+      {"event 'click'",
+       [](Manifest& m) { m.events = {{.name = "click", .kind = stream::EventKind::timer, .fields = {}}}; }},
+      {"event ''", [](Manifest& m) { m.events[0].name = ""; }},
+      {"state ''", [](Manifest& m) { m.states = {""}; }},
+  };
+  for (const Wrong& wrong : all) {
+    Manifest m = whole();
+    wrong.change(m);
+    const Status refused = verify_manifest(m);
+    ASSERT_FALSE(refused.ok()) << wrong.says;
+    EXPECT_NE(refused.error().message().find(wrong.says), std::string::npos) << refused.error().message();
+    EXPECT_FALSE(pack_manifest(m).ok());
+  }
+}
+
+// The limits themselves are allowed.
+TEST(Manifest, BoundsAreInclusive) {
+  Manifest m = whole();
+  m.queue = stream::kMaxQueue;
+  m.breaker = kMaxBreaker;
+  m.state_bytes = m.log_bytes = m.heap_bytes = kMaxTaskBytes;
+  m.priority = 0;
+  m.name = m.features[0].policy.task = std::string(64, 'a');
+  EXPECT_TRUE(verify_manifest(m).ok()) << verify_manifest(m).error().message();
+  m.name += 'a';
+  EXPECT_FALSE(verify_manifest(m).ok());
+}
+
+TEST(Manifest, OneThatIsTooLargeIsNotWritten) {
+  Manifest m = least();
+  for (int i = 0; i < 64; ++i)
+    m.triggers.push_back({"t" + std::to_string(i), std::string(20'000, ' ') + "click"});
+  m.triggers.erase(m.triggers.begin());
+  const auto bytes = pack_manifest(m);
+  ASSERT_FALSE(bytes.ok());
+  EXPECT_NE(bytes.error().message().find("at most 1 MiB"), std::string::npos);
+  EXPECT_FALSE(read_manifest(std::string(kMaxManifestBytes + 1, 'x')).ok());
+}
+
+// A flip gives a refusal or another manifest that means something, never harm.
+TEST(Manifest, EveryFlippedBitIsSurvived) {
+  const std::string good = packed(whole());
+  size_t refused = 0;
+  for (size_t bit = 0; bit < 8 * good.size(); ++bit) {
+    std::string bad = good;
+    bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << bit % 8));
+    const auto read = read_manifest(bad);
+    if (!read.ok())
+      ++refused;
+    else
+      EXPECT_TRUE(verify_manifest(*read).ok());
+  }
+  EXPECT_GT(refused, 0u);
+  // FlatBuffers ends with padding or texts: cut ones are refused all the same, or read what is whole.
+  for (size_t size = 0; size < good.size(); ++size)
+    if (const auto read = read_manifest(std::string_view(good).substr(0, size)); read.ok())
+      EXPECT_TRUE(verify_manifest(*read).ok());
+}
+
+TEST(Manifest, RandomDamageIsSurvived) {
+  const auto seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  const std::string good = packed(whole());
+  for (int round = 0; round < 2000; ++round) {
+    std::string bad = good;
+    for (int n = 1 + static_cast<int>(random() % 8); n > 0; --n)
+      bad[random() % bad.size()] = static_cast<char>(random());
+    if (const auto read = read_manifest(bad); read.ok()) EXPECT_TRUE(verify_manifest(*read).ok());
+  }
+}
+
+TEST(TaskNames, WhatIsAVersion) {
+  for (const char* good : {"0.0.0", "1.20.300", "1.0.0-rc.1", "1.0.0-0a", "1.0.0+001", "1.0.0--+-"})
+    EXPECT_TRUE(valid_version(good)) << good;
+  for (const char* bad : {"", "1", "1.0", "1.0.0.0", "01.0.0", "1.0.0-", "1.0.0-01", "1.0.0+", "v1.0.0",
+                          "1.0.0 ", "1..0", "1.0.1234567890"})
+    EXPECT_FALSE(valid_version(bad)) << bad;
+}
+
+TEST(TaskNames, WhatIsAName) {
+  for (const char* good : {"a", "a-b_c", "z9"}) EXPECT_TRUE(valid_task_name(good)) << good;
+  for (const char* bad : {"", "A", "9", "a.b", "a/b", "-a", "\xc3\xa4"})
+    EXPECT_FALSE(valid_task_name(bad)) << bad;
+  EXPECT_TRUE(valid_identifier("walle.kv.get", true));
+  EXPECT_FALSE(valid_identifier("walle.kv", false));
+  for (const char* bad : {"", ".", "a.", ".a", "a..b", "1a", "a.1"})
+    EXPECT_FALSE(valid_identifier(bad, true)) << bad;
+}
+
+}  // namespace
+}  // namespace walle::container

@@ -1,0 +1,81 @@
+// Workers and tasks: one worker at a time for each, nothing woken is forgotten, and idle means idle.
+#include "container/device/turns.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace walle::container {
+namespace {
+
+constexpr int64_t kPatienceUs = 60'000'000;
+
+struct Job final : Turns::Member, std::enable_shared_from_this<Job> {
+  std::shared_ptr<Turns::Member> self() override { return shared_from_this(); }
+  std::atomic<int> waiting{0}, running{0}, done{0};
+};
+
+TEST(Turns, EveryWakingIsServedAndNoTaskRunsTwiceAtOnce) {
+  constexpr int kJobs = 8, kWakings = 2000;
+  Turns turns;
+  turns.reserve(kJobs);
+  std::vector<std::shared_ptr<Job>> jobs(kJobs);
+  for (auto& job : jobs) job = std::make_shared<Job>();
+  std::atomic<bool> overlapped{false};
+  std::vector<std::thread> workers;
+  for (int i = 0; i < 3; ++i) {
+    workers.emplace_back([&] {
+      while (const std::shared_ptr<Turns::Member> member = turns.next()) {
+        Job& job = static_cast<Job&>(*member);
+        if (job.running.fetch_add(1) != 0) overlapped = true;
+        const bool had = job.waiting.load() > 0;
+        if (had) {
+          job.waiting.fetch_sub(1);
+          job.done.fetch_add(1);
+        }
+        job.running.fetch_sub(1);
+        turns.done(job, 1, 0, had);
+      }
+    });
+  }
+  std::vector<std::thread> wakers;
+  for (int i = 0; i < 2; ++i) {
+    wakers.emplace_back([&, i] {
+      for (int k = 0; k < kWakings; ++k) {
+        Job& job = *jobs[static_cast<size_t>((k + i) % kJobs)];
+        job.waiting.fetch_add(1);
+        turns.wake(job, 0);
+      }
+    });
+  }
+  for (std::thread& thread : wakers) thread.join();
+  EXPECT_TRUE(turns.wait_idle(kPatienceUs));
+  turns.close();
+  for (std::thread& thread : workers) thread.join();
+  int done = 0;
+  for (const auto& job : jobs) done += job->done;
+  EXPECT_EQ(done, 2 * kWakings);
+  EXPECT_FALSE(overlapped);
+}
+
+TEST(Turns, ClaimedIsRunning) {
+  Turns turns;
+  turns.reserve(1);
+  const auto job = std::make_shared<Job>();
+  ASSERT_TRUE(turns.claim(*job));
+  EXPECT_FALSE(turns.claim(*job));
+  turns.wake(*job, 0);
+  EXPECT_FALSE(turns.wait_idle(0));
+  turns.release(*job, 0, false);
+  EXPECT_EQ(turns.queued(), 1u);
+  EXPECT_FALSE(turns.claim(*job));
+  EXPECT_EQ(turns.next(), job);
+  turns.done(*job, 0, 0, false);
+  EXPECT_TRUE(turns.wait_idle(0));
+}
+
+}  // namespace
+}  // namespace walle::container

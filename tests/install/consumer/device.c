@@ -1,0 +1,175 @@
+/* An application that embeds tasks and owns no Python: `consumer_device VM_LIBRARY FOLDER BUNDLE NEWER`.
+ * Installs a compiled task, records events, reads what came of them, opens the folder again, and replaces the
+ * task. Without arguments: checks that wrong calls are refused. Prints one line per promise kept. */
+#include <stdio.h>
+#include <string.h>
+#include <walle/device.h>
+
+static int bad;
+
+static void promise(int kept, const char* what) {
+  printf("%s  %s\n", kept ? "ok" : "FAILED", what);
+  if (!kept) bad = 1;
+}
+
+/* For calls that must not fail: says why one did. */
+static int fine(walle_status_t status, const walle_error_t* error) {
+  if (status != WALLE_OK) printf("        %d: %s\n", (int)status, error->message);
+  return status == WALLE_OK;
+}
+
+static void refuses_mistakes(void) {
+  walle_error_t error;
+  walle_device_t* device = NULL;
+  walle_device_rows_t* rows = NULL;
+  walle_device_options_t options;
+  memset(&options, 0, sizeof(options));
+  options.struct_size = sizeof(options);
+  promise(walle_device_open("x", NULL, &device, &error) == WALLE_ARGUMENT && device == NULL,
+          "a device without options is refused");
+  promise(walle_device_open("x", &options, &device, &error) == WALLE_ARGUMENT &&
+              strstr(error.message, "vm_library") != NULL,
+          "the error names the library that is missing");
+  promise(walle_device_record(NULL, NULL, NULL, &error) == WALLE_ARGUMENT, "an event for NULL is refused");
+  promise(walle_device_read(NULL, "t", "r", 0, 0, &rows, NULL) == WALLE_ARGUMENT, "rows of NULL are refused");
+  promise(walle_device_rows_count(NULL) == 0 && walle_device_rows_column(NULL, 0) == NULL &&
+              walle_device_tasks_at(NULL, 0) == NULL,
+          "there is nothing in NULL");
+  walle_device_free(NULL);
+  walle_device_rows_free(NULL);
+  walle_device_tasks_free(NULL);
+}
+
+typedef struct told_t {
+  int calls, good;
+  int64_t sum; /* of the values that came back */
+} told_t;
+
+/* main(event) returns {"price": ..., "name": ...}. Calls of one task come one after the other. */
+static void on_result(void* user, const walle_task_result_t* result) {
+  told_t* told = (told_t*)user;
+  size_t i;
+  ++told->calls;
+  if (!result->ok || strcmp(result->task, "shop") != 0 || result->number != (uint64_t)told->calls) return;
+  ++told->good;
+  for (i = 0; result->value && result->value->kind == WALLE_KIND_MAP && i < result->value->size; ++i) {
+    const walle_vm_value_t* key = &result->value->as.items[2 * i];
+    if (strcmp(key->as.text, "price") == 0) told->sum += key[1].as.integer;
+  }
+}
+
+static int buy(walle_device_t* device, int64_t price, const char* name, uint64_t* seq, walle_error_t* error) {
+  walle_content_t contents[2];
+  walle_event_t event;
+  memset(&event, 0, sizeof(event));
+  memset(contents, 0, sizeof(contents));
+  contents[0].field = "price";
+  contents[0].value.kind = WALLE_KIND_INT;
+  contents[0].value.as.integer = price;
+  contents[1].field = "name";
+  contents[1].value.kind = WALLE_KIND_STR;
+  contents[1].value.as.text = name;
+  contents[1].value.size = strlen(name);
+  event.struct_size = sizeof(event);
+  event.name = "buy";
+  event.contents = contents;
+  event.count = 2;
+  return fine(walle_device_record(device, &event, seq, error), error);
+}
+
+static walle_device_t* open_device(char** arguments, walle_error_t* error) {
+  walle_device_options_t options;
+  walle_device_t* device = NULL;
+  memset(&options, 0, sizeof(options));
+  options.struct_size = sizeof(options);
+  options.vm_library = arguments[1];
+  promise(fine(walle_device_open(arguments[2], &options, &device, error), error), "the folder is a device");
+  return device;
+}
+
+static void records_and_reads(char** arguments) {
+  static const walle_field_t fields[] = {{"price", WALLE_FIELD_I64, WALLE_OPEN},
+                                         {"name", WALLE_FIELD_TEXT, WALLE_PERSONAL}};
+  walle_error_t error;
+  walle_device_rows_t* rows = NULL;
+  walle_device_tasks_t* tasks = NULL;
+  const walle_column_t *price, *name;
+  told_t told = {0, 0, 0};
+  uint64_t seq = 0;
+  int idle = 0, i;
+  walle_device_t* device = open_device(arguments, &error);
+  if (device == NULL) return;
+  promise(fine(walle_device_declare(device, "buy", fields, 2, &error), &error), "an event is declared");
+  promise(fine(walle_device_install(device, arguments[3], &error), &error), "a task is installed");
+  promise(fine(walle_device_on_result(device, on_result, &told, &error), &error), "results are asked for");
+  for (i = 1; i <= 10; ++i) {
+    if (!buy(device, i, i % 2 ? "odd" : "even", &seq, &error)) bad = 1;
+  }
+  promise(seq >= 10, "events are numbered");
+  promise(fine(walle_device_wait(device, 30000, &idle, &error), &error) && idle, "the tasks are done");
+  promise(told.calls == 10 && told.good == 10 && told.sum == 55, "every firing told what it came to");
+  promise(fine(walle_device_read(device, "shop", "sales", 0, 0, &rows, &error), &error) &&
+              walle_device_rows_count(rows) == 10 && walle_device_rows_columns(rows) == 2,
+          "every firing left a row");
+  price = walle_device_rows_find(rows, "price");
+  name = walle_device_rows_find(rows, "name");
+  promise(price && price->type == WALLE_CELL_I64 && price->present[9] && price->integers[9] == 10 &&
+              walle_device_rows_numbers(rows)[9] == 10 && walle_device_rows_times(rows)[9] > 0,
+          "numbers are in columns");
+  promise(name && name->type == WALLE_CELL_TEXT && name->texts[0].size == 3 &&
+              memcmp(name->texts[0].data, "odd", 4) == 0,
+          "texts are, too");
+  promise(walle_device_rows_find(rows, "absent") == NULL, "there are no other columns");
+  walle_device_rows_free(rows);
+  promise(fine(walle_device_read(device, "shop", "sales", 9, 1, &rows, &error), &error) &&
+              walle_device_rows_count(rows) == 1 && walle_device_rows_numbers(rows)[0] == 9,
+          "a reader goes on where it was");
+  walle_device_rows_free(rows);
+  promise(walle_device_read(device, "shop", "sale", 0, 0, &rows, &error) == WALLE_ARGUMENT && rows == NULL &&
+              strstr(error.message, "sales") != NULL,
+          "an unknown table is refused, and the near one named");
+  promise(fine(walle_device_tasks(device, &tasks, &error), &error) && walle_device_tasks_count(tasks) == 1 &&
+              strcmp(walle_device_tasks_at(tasks, 0)->name, "shop") == 0 &&
+              walle_device_tasks_at(tasks, 0)->firings == 10,
+          "the device knows its task");
+  walle_device_tasks_free(tasks);
+  promise(fine(walle_device_set_fact(device, "charging", 1, &error), &error), "a fact is set");
+  promise(
+      fine(walle_device_close(device, &error), &error) && fine(walle_device_close(device, &error), &error),
+      "the device is closed");
+  promise(walle_device_install(device, arguments[3], &error) == WALLE_ARGUMENT, "and says so afterwards");
+  walle_device_free(device);
+}
+
+/* The second version returns a price of 1000 more. */
+static void goes_on(char** arguments) {
+  walle_error_t error;
+  walle_device_rows_t* rows = NULL;
+  int idle = 0;
+  walle_device_t* device = open_device(arguments, &error);
+  if (device == NULL) return;
+  promise(fine(walle_device_read(device, "shop", "sales", 0, 0, &rows, &error), &error) &&
+              walle_device_rows_count(rows) == 10,
+          "rows are there after a restart");
+  walle_device_rows_free(rows);
+  promise(fine(walle_device_install(device, arguments[4], &error), &error), "the task is replaced");
+  promise(buy(device, 11, "new", NULL, &error), "an event is recorded");
+  promise(fine(walle_device_wait(device, 30000, &idle, &error), &error) && idle, "the task is done");
+  promise(fine(walle_device_read(device, "shop", "sales", 11, 0, &rows, &error), &error) &&
+              walle_device_rows_count(rows) == 1 &&
+              walle_device_rows_find(rows, "price")->integers[0] == 1011,
+          "the new version has run");
+  walle_device_rows_free(rows);
+  promise(fine(walle_device_remove(device, "shop", &error), &error), "the task is removed");
+  promise(walle_device_remove(device, "shop", &error) != WALLE_OK, "which can be done once");
+  walle_device_free(device);
+}
+
+int main(int count, char** arguments) {
+  refuses_mistakes();
+  if (count == 5) {
+    records_and_reads(arguments);
+    goes_on(arguments);
+  }
+  return bad;
+}
