@@ -1,5 +1,5 @@
 // Graphs as data: written down and read again, refused, printed, asked what they read and make.
-#include "stream/graph/graph_spec.h"
+#include "stream/graph/graph_check.h"
 
 #include "base/bytes.h"
 #include "stream/random_graph.h"

@@ -1,7 +1,7 @@
 #include "stream/graph/graph.h"
 
 #include "stream/graph/graph_check.h"
-#include "stream/graph/stage.h"
+#include "stream/graph/join_stage.h"
 
 namespace walle::stream {
 
@@ -39,8 +39,11 @@ struct StageMaker {
   }
   Result<Stage> operator()(const IpvSpec& s) const { return staged(make_ipv(s)); }
   Result<Stage> operator()(const JoinStep& s) const {
-    Graph right;
-    for (const GraphStep& step : s.right) WALLE_TRY(right.add(step, resources));
+    StageChain right;
+    for (const GraphStep& step : s.right) {
+      WALLE_ASSIGN(Stage stage, std::visit(*this, step.what));
+      right.add(std::move(stage));
+    }
     return Stage(new JoinStage(s, std::move(right)));
   }
 };
@@ -78,17 +81,12 @@ Result<PrivacyAccount> GraphResources::account(const std::string& name, double) 
 }
 std::mt19937_64 GraphResources::random(const NoiseStep&) { return noise_source(std::nullopt); }
 
-Graph::Graph() = default;
-Graph::~Graph() = default;
-Graph::Graph(Graph&&) noexcept = default;
-Graph& Graph::operator=(Graph&&) noexcept = default;
-
 Result<Graph> Graph::make(const GraphSpec& spec, GraphResources& resources) {
   WALLE_TRY(verify(spec));
   Graph out;
   for (const GraphStep& step : spec.steps) {
     WALLE_ASSIGN(Stage stage, std::visit(StageMaker{resources}, step.what));
-    out.stages_.push_back(std::move(stage));
+    out.stages_.add(std::move(stage));
   }
   out.spec_ = spec;
   return out;
@@ -105,7 +103,7 @@ Status Graph::add(GraphStep step, GraphResources& resources) {
   WALLE_TRY(check_size(steps));
   WALLE_TRY(verify_step(step));
   WALLE_ASSIGN(Stage stage, std::visit(StageMaker{resources}, step.what));
-  stages_.push_back(std::move(stage));
+  stages_.add(std::move(stage));
   spec_.steps.push_back(std::move(step));
   return {};
 }
@@ -116,59 +114,14 @@ Result<TracedBatch> Graph::push(const TracedBatch& rows, size_t input) {
     return argument_error("rows for input " + std::to_string(input),
                           inputs == 1 ? "input 0, the only one" : "input 0 or 1", "graph",
                           "push into an input that a join has");
-  for (const auto& stage : stages_) WALLE_TRY(stage->feed(rows, input));
-  return input == 0 ? through(0, rows) : TracedBatch();
-}
-
-// Operators behind one that gives no row are not asked: what they would give has no row either.
-Result<TracedBatch> Graph::through(size_t first, const TracedBatch& rows) {
-  TracedBatch out = rows;
-  for (size_t i = first; i < stages_.size(); ++i) {
-    if (out.rows().rows() == 0) return TracedBatch();
-    WALLE_ASSIGN(out, stages_[i]->push(out));
-  }
-  return out;
-}
-
-Result<TracedBatch> Graph::with_layout(const TracedBatch& rows) {
-  TracedBatch out = rows;
-  if (out.rows().columns.empty()) return out;
-  for (const auto& stage : stages_) {
-    WALLE_ASSIGN(out, stage->push(out));
-  }
-  return out;
-}
-
-Result<TracedBatch> Graph::finish() {
-  TracedBatch out;
-  for (size_t i = 0; i < stages_.size(); ++i) {
-    WALLE_ASSIGN(const TracedBatch rest, stages_[i]->finish());
-    WALLE_ASSIGN(const TracedBatch made, through(i + 1, rest));
-    WALLE_ASSIGN(out, out.followed_by(made));
-  }
-  return out;
+  WALLE_TRY(stages_.feed(rows, input));
+  return input == 0 ? stages_.push(rows) : TracedBatch();
 }
 
 Result<TracedBatch> Graph::run(const TracedBatch& rows) {
   WALLE_ASSIGN(const TracedBatch made, push(rows));
   WALLE_ASSIGN(const TracedBatch rest, finish());
   return made.followed_by(rest);
-}
-
-uint64_t Graph::late() const {
-  uint64_t sum = 0;
-  for (const auto& stage : stages_) sum += stage->late();
-  return sum;
-}
-uint64_t Graph::outside() const {
-  uint64_t sum = 0;
-  for (const auto& stage : stages_) sum += stage->outside();
-  return sum;
-}
-uint64_t Graph::evicted() const {
-  uint64_t sum = 0;
-  for (const auto& stage : stages_) sum += stage->evicted();
-  return sum;
 }
 
 Result<TracedBatch> columns_made(const GraphSpec& spec, const TracedBatch::LabelsByName& given,

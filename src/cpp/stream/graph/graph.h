@@ -7,7 +7,7 @@
 #pragma once
 
 #include "stream/graph/graph_spec.h"
-#include "stream/operators/traced_batch.h"
+#include "stream/graph/stage.h"
 
 namespace walle::stream {
 
@@ -23,14 +23,9 @@ class GraphResources {
   virtual std::mt19937_64 random(const NoiseStep& step);
 };
 
-class GraphStage;  // stream/graph/stage.h
-
 class Graph {
  public:
-  Graph();  // without operators: rows pass unchanged
-  ~Graph();
-  Graph(Graph&&) noexcept;
-  Graph& operator=(Graph&&) noexcept;
+  Graph() = default;  // without operators: rows pass unchanged
 
   // Verifies first. `resources` need not outlive the call; what they gave must outlive the graph.
   static Result<Graph> make(const GraphSpec& spec, GraphResources& resources);
@@ -42,23 +37,22 @@ class Graph {
   // returns what the last operator gives for them.
   Result<TracedBatch> push(const TracedBatch& rows, size_t input = 0);
   // No more rows: everything open closes, joins are made. Returns the remaining rows.
-  Result<TracedBatch> finish();
+  Result<TracedBatch> finish() { return stages_.finish(); }
   // A whole stream of input 0, ended.
   Result<TracedBatch> run(const TracedBatch& rows);
 
   const GraphSpec& spec() const { return spec_; }
-  uint64_t late() const;     // rows after their window's lateness: counted, in no result
-  uint64_t outside() const;  // rows of page operators that belonged to no page: counted, in no result
-  uint64_t evicted() const;  // keys whose state was given up for others'
+  uint64_t late() const {
+    return stages_.late();
+  }  // rows after their window's lateness: counted, in no result
+  uint64_t outside() const {
+    return stages_.outside();
+  }  // rows of page operators that belonged to no page: counted, in no result
+  uint64_t evicted() const { return stages_.evicted(); }  // keys whose state was given up for others'
 
  private:
-  friend class JoinStage;
-  Result<TracedBatch> through(size_t first, const TracedBatch& rows);
-  // As push(), but batches that have become empty go on: they still have columns. For graphs without joins.
-  Result<TracedBatch> with_layout(const TracedBatch& rows);
-
   GraphSpec spec_;
-  std::vector<std::unique_ptr<GraphStage>> stages_;
+  StageChain stages_;
 };
 
 // The columns with labels and paths that a graph would make of columns with these labels, without any row:

@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 #include "schemas/graph_generated.h"
-#include "stream/graph/graph_spec.h"
+#include "stream/graph/graph_check.h"
 
 namespace walle::stream {
 

@@ -77,12 +77,9 @@ struct GraphSpec {
   friend bool operator==(const GraphSpec&, const GraphSpec&) = default;
 };
 
-// What no row could be right for is an argument error that names the operator by its place from 1; so is what
-// passes the limits above.
-Status verify(const GraphSpec& spec);
-
-// docs/reference/formats/graph.md. Errors: an argument error for a spec that verify() refuses; a model error
-// for bytes that are damaged, of another version, or describe what verify() refuses.
+// docs/reference/formats/graph.md. Errors: an argument error for a spec that verify()
+// (stream/graph/graph_check.h) refuses; a model error for bytes that are damaged, of another version, or
+// describe what verify() refuses.
 Result<std::string> graph_bytes(const GraphSpec& spec);
 Result<GraphSpec> parse_graph(std::string_view bytes);
 

@@ -1,6 +1,6 @@
-#include <span>
+#include "stream/graph/join_stage.h"
 
-#include "stream/graph/stage.h"
+#include <span>
 
 namespace walle::stream {
 
@@ -35,7 +35,7 @@ Result<TracedBatch> WaitingRows::all() const { return joined_up(pieces_); }
 Status JoinStage::feed(const TracedBatch& rows, size_t input) {
   if (input != (step_.second_input ? 1u : 0u)) return {};
   // Through all operators even where no row is left: the join needs to know the right side's columns.
-  WALLE_ASSIGN(const TracedBatch made, right_.with_layout(rows));
+  WALLE_ASSIGN(const TracedBatch made, right_.push_layout(rows));
   return right_rows_.add(made, "right");
 }
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "stream/graph/graph.h"
+#include "stream/operators/traced_batch.h"
 
 namespace walle::stream {
 
@@ -33,34 +33,26 @@ class OperatorStage final : public GraphStage {
   std::unique_ptr<Operator> op_;
 };
 
-// Rows that wait, as they came; one batch when somebody asks.
-class WaitingRows {
+// Stages behind each other.
+class StageChain {
  public:
-  // Error: more than kMaxJoinRows wait.
-  Status add(const TracedBatch& rows, std::string_view side);
-  Result<TracedBatch> all() const;
-  bool none() const { return pieces_.empty(); }
+  void add(std::unique_ptr<GraphStage> stage) { stages_.push_back(std::move(stage)); }
+
+  Status feed(const TracedBatch& rows, size_t input);
+  // Stages behind one that gives no row are not asked: what they would give has no row either.
+  Result<TracedBatch> push(const TracedBatch& rows) { return through(0, rows); }
+  // As push(), but batches that have become empty go on: they still have columns.
+  Result<TracedBatch> push_layout(const TracedBatch& rows);
+  Result<TracedBatch> finish();
+
+  uint64_t late() const;
+  uint64_t outside() const;
+  uint64_t evicted() const;
 
  private:
-  std::vector<TracedBatch> pieces_;
-  size_t rows_ = 0;
-};
+  Result<TracedBatch> through(size_t first, const TracedBatch& rows);
 
-// Both sides wait for the stream's end, as as_of_join() needs them whole.
-class JoinStage final : public GraphStage {
- public:
-  JoinStage(JoinStep step, Graph right) : step_(std::move(step)), right_(std::move(right)) {}
-  Status feed(const TracedBatch& rows, size_t input) override;
-  Result<TracedBatch> push(const TracedBatch& rows) override;
-  Result<TracedBatch> finish() override;
-  uint64_t late() const override { return right_.late(); }
-  uint64_t outside() const override { return right_.outside(); }
-  uint64_t evicted() const override { return right_.evicted(); }
-
- private:
-  JoinStep step_;
-  Graph right_;
-  WaitingRows left_rows_, right_rows_;
+  std::vector<std::unique_ptr<GraphStage>> stages_;
 };
 
 }  // namespace walle::stream

@@ -29,8 +29,8 @@ from ._privacy import (
     spend_epsilon,
     spent_epsilon,
 )
-from ._query import EventQuery
 from ._processor import Past, Processor, ProcessorReport, TaskFiring, TaskStats, WhenFull
+from ._query import EventQuery
 from ._steps import Step, all_of, counted, distinct, event, summed
 from ._triggers import (
     Finding,
