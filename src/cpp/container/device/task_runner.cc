@@ -165,7 +165,10 @@ TaskRunner::TurnEnd TaskRunner::park_firing(Seat& seat) {
     const HotTask::End end = run_preprocess(seat);
     if (end == HotTask::End::lost) return TurnEnd::lost;
     work_.preprocessed = end == HotTask::End::done;
-    if (work_.preprocessed) work_.between = hot_->take();
+    if (work_.preprocessed) {
+      work_.between = hot_->take();
+      work_.sends = hot_->take_sends();
+    }
   }
   hot_->end();
   parked_.push_back(std::move(work_));
