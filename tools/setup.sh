@@ -143,5 +143,8 @@ case $part in
     tools/arm64_sysroot.sh build/arm64-sysroot
     pip_install cross tools/requirements-cross.txt -- "-r tools/requirements-cross.txt"
     ;;
-  *) echo "setup: unknown part '$part'; known: demo, bench, exporters, fuzz, golden, tuf, arm64" >&2; exit 2 ;;
+  *)
+    echo "setup: unknown part '$part'; known: demo, bench, exporters, fuzz, golden, tuf, arm64" >&2
+    exit 2
+    ;;
 esac

@@ -162,7 +162,8 @@ TEST_F(Updates, ADiskThatFailsAtAnyPointLeavesAWholeStore) {
   expect_refreshed();
   repository->publish({"root", "targets", "snapshot", "timestamp"});
   std::map<std::string, std::string> before;
-  for (const std::string& name : *env.list_files("/tuf")) before["/tuf/" + name] = *env.read_file("/tuf/" + name);
+  for (const std::string& name : *env.list_files("/tuf"))
+    before["/tuf/" + name] = *env.read_file("/tuf/" + name);
   const int64_t start = env.operations();
   expect_refreshed();
   const int64_t steps = env.operations() - start;

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from tuf.api.exceptions import RepositoryError
+from tuf.api.exceptions import RepositoryError, StorageError
 from tuf.api.metadata import (
     DelegatedRole,
     Delegations,
@@ -342,6 +342,13 @@ class TaskRepository:
     def _read(self, name: str) -> Any:
         try:
             return Metadata.from_file(str(self._metadata / name))
+        except StorageError:
+            raise ResourceError.of(
+                f"no '{name}'",
+                "a repository",
+                f"'{self._metadata}'",
+                "check the path, or make one: walle keys init",
+            ) from None
         except RepositoryError as error:
             raise ResourceError.of(
                 f"'{name}' that cannot be read ({error})",
