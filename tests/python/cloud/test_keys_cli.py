@@ -52,10 +52,10 @@ def test_mistakes_are_told(made: Path) -> None:
         "rotate", "repo", "nobody", *rest, code=3, says="one of root, timestamp, snapshot, targets, director"
     )
     fails("rotate", "repo", "timestamp", *rest, code=3, says="private keys for 0 signatures of 'snapshot'")
-    fails("revoke", "repo", "root", "zz", *rest, code=2, says="0 keys of 'root' begin with 'zz'")
+    fails("revoke", "repo", "root", "zz", *rest, code=3, says="0 keys of 'root' begin with 'zz'")
     fails("scenario", "repo", "../x", *rest, code=3, says="scenario '../x'")
     fails(
-        "init", "r2", "--offline", "a", "--online", "b", "--scheme", "dsa", code=2, says="ed25519, ecdsa, rsa"
+        "init", "r2", "--offline", "a", "--online", "b", "--scheme", "dsa", code=3, says="ed25519, ecdsa, rsa"
     )
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import ResourceError
+from ..errors import ArgumentError, ResourceError
 from .console import emit_json, out
 from .exits import command
 from .options import Json
@@ -45,14 +45,16 @@ def _scheme(name: str) -> Any:
     trust = _trust()
     if name not in list(trust.Scheme):
         known = ", ".join(trust.Scheme)
-        raise typer.BadParameter(f"'{name}'; expected one of {known}", param_hint="--scheme")
+        raise ArgumentError.of(f"'{name}'", f"one of {known}", "--scheme", "ed25519 suits most")
     return trust.Scheme(name)
 
 
 def _folder(path: Path, passphrase: Path | None) -> Any:
     words = passphrase.read_bytes().splitlines() if passphrase else []
     if passphrase and not words:
-        raise typer.BadParameter("an empty file", param_hint="--passphrase-file")
+        raise ArgumentError.of(
+            "an empty file", "a passphrase in its first line", "--passphrase-file", "write one into it"
+        )
     return _trust().KeyFolder(path, words[0] if words else None)
 
 
@@ -143,7 +145,12 @@ def revoke(
     opened = _open(repository, keys, passphrase)
     found = [known for known in opened.keyids(role) if known.startswith(keyid)]
     if len(found) != 1:
-        raise typer.BadParameter(f"{len(found)} keys of '{role}' begin with '{keyid}'", param_hint="KEYID")
+        raise ArgumentError.of(
+            f"{len(found)} keys of '{role}' begin with '{keyid}'",
+            "one key",
+            "walle keys revoke",
+            "see `walle keys list --json`",
+        )
     opened.replace_keys(role, found, _folder(into, passphrase), _scheme(scheme))
     _show(opened, json_)
 
