@@ -219,6 +219,28 @@ def test_a_publisher_that_dies_leaves_the_state_of_before(
         assert device.read(path_of(version)) == b"x"
 
 
+@pytest.mark.parametrize("role", ["root", "targets", "snapshot", "timestamp"])
+def test_a_change_of_keys_that_dies_behind_the_root_is_ended(
+    world: World, device: Device, monkeypatch: pytest.MonkeyPatch, role: str
+) -> None:
+    device.updater()
+    fresh = KeyFolder(world.folder / "fresh")
+
+    def dies(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    repository = world.opened(world.offline, world.online, world.team, fresh)
+    with monkeypatch.context() as patched:
+        patched.setattr(repository, "_commit", dies)
+        with pytest.raises(KeyboardInterrupt):
+            repository.replace_keys(role, repository.keyids(role), fresh)
+    if role != "root":
+        with pytest.raises(RepositoryError):
+            device.updater()
+    repository.sign_again()
+    device.updater()
+
+
 def test_one_writer_at_a_time(world: World) -> None:
     from walle_rt.cloud.trust.files import only_writer
 

@@ -4,9 +4,13 @@ namespace walle::link {
 
 namespace {
 constexpr size_t kMostQuoted = 80;
-const std::string kNoText;
-const Json::Array kNoArray;
-const Json::Object kNoObject;
+
+// What is given instead of a member that is not there.
+template <class T>
+const T& none() {
+  static const T empty;
+  return empty;
+}
 }  // namespace
 
 Error malformed(std::string given, std::string expected, const std::string& where) {
@@ -35,10 +39,10 @@ const Json* Fields::need(std::string_view key, std::string_view type) {
 
 const std::string& Fields::text(std::string_view key) {
   const Json* found = need(key, "a text");
-  if (!found) return kNoText;
+  if (!found) return none<std::string>();
   if (const std::string* text = found->text()) return *text;
   fail("\"" + std::string(key) + "\" of another type", "a text");
-  return kNoText;
+  return none<std::string>();
 }
 
 int64_t Fields::integer(std::string_view key, int64_t least, int64_t most) {
@@ -61,18 +65,18 @@ bool Fields::boolean(std::string_view key) {
 
 const Json::Array& Fields::array(std::string_view key) {
   const Json* found = need(key, "an array");
-  if (!found) return kNoArray;
+  if (!found) return none<Json::Array>();
   if (const Json::Array* array = found->array()) return *array;
   fail("\"" + std::string(key) + "\" of another type", "an array");
-  return kNoArray;
+  return none<Json::Array>();
 }
 
 const Json::Object& Fields::object(std::string_view key) {
   const Json* found = need(key, "an object");
-  if (!found) return kNoObject;
+  if (!found) return none<Json::Object>();
   if (const Json::Object* object = found->object()) return *object;
   fail("\"" + std::string(key) + "\" of another type", "an object");
-  return kNoObject;
+  return none<Json::Object>();
 }
 
 }  // namespace walle::link

@@ -1,6 +1,7 @@
 #include "link/trust/json.h"
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 

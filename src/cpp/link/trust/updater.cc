@@ -1,5 +1,7 @@
 #include "link/trust/updater.h"
 
+#include <algorithm>
+
 #include "link/limits.h"
 #include "link/trust/fields.h"
 #include "link/trust/path_match.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <set>
+#include <span>
 
-#include "base/bytes.h"
 #include "link/limits.h"
 #include "link/trust/fields.h"
 #include "link/trust/path_match.h"

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from tuf.api.exceptions import RepositoryError, StorageError
+from tuf.api.exceptions import RepositoryError, StorageError, UnsignedMetadataError
 from tuf.api.metadata import (
     DelegatedRole,
     Delegations,
@@ -213,9 +213,19 @@ class TaskRepository:
         return sorted(self._versions(self._load_scenario(scenario), task), key=lambda v: v.published)
 
     def sign_again(self) -> None:
-        """New signatures of the online roles, before the old ones expire."""
+        """New signatures of the online roles, before the old ones expire.
+
+        Ends a change of keys whose process died behind the new root, too: whatever that root's keys have not
+        signed yet is signed now.
+        """
         with only_writer(self.folder):
-            self._commit({DIRECTOR: self._bumped(self._load(DIRECTOR), DIRECTOR)})
+            changed = {DIRECTOR: self._bumped(self._load(DIRECTOR), DIRECTOR)}
+            targets = self._load("targets")
+            try:
+                self._load_root().signed.verify_delegate("targets", targets.signed_bytes, targets.signatures)
+            except UnsignedMetadataError:
+                changed["targets"] = self._bumped(targets, "targets")
+            self._commit(changed)
 
     # -- keys ----------------------------------------------------------------------------------------------
 
