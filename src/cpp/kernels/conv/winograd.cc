@@ -8,7 +8,7 @@
 
 namespace walle::kernels {
 
-WALLE_PICK_PER_ISA(WinogradTable, kWinogradF32, winograd_table)
+WALLE_PICK_PER_ISA(ChannelLanesTable, kChannelLanesF32, winograd_table)
 
 namespace {
 using base::ceil_div;
@@ -88,14 +88,14 @@ class Worker {
     // Tiles of a single row need its columns only; those of several rows all of them.
     const int64_t left = top == bottom ? p.first % w_.across : 0;
     const int64_t right = top == bottom ? left + p.count : w_.across;
-    WinogradStrip strip{.plane = s.h * s.w,
-                        .h = s.h,
-                        .w = s.w,
-                        .row = top * w_.unit - s.pt,
-                        .col = left * w_.unit - s.pl,
-                        .rows = (bottom - top + 1) * w_.unit + 2,
-                        .cols = (right - left) * w_.unit + 2,
-                        .out = strip_};
+    LaneStrip strip{.plane = s.h * s.w,
+                    .h = s.h,
+                    .w = s.w,
+                    .row = top * w_.unit - s.pt,
+                    .col = left * w_.unit - s.pl,
+                    .rows = (bottom - top + 1) * w_.unit + 2,
+                    .cols = (right - left) * w_.unit + 2,
+                    .out = strip_};
     WinogradInput input{.strip = strip_,
                         .cols = strip.cols,
                         .first = p.first,
@@ -109,7 +109,7 @@ class Worker {
       strip.channels = std::min(lanes, s.c - b * lanes);
       w_.table->strip(strip);
       input.out = inputs_ + (b * w_.block + at) * lanes;
-      w_.table->input(w_.unit, input);
+      w_.table->winograd_input(w_.unit, input);
     }
   }
 
@@ -141,7 +141,7 @@ class Worker {
                          .epilogue = epilogue_};
       if (out.epilogue.row_bias) out.epilogue.row_bias += m;
       if (out.epilogue.residual) out.epilogue.residual += first;
-      w_.table->output(w_.unit, out);
+      w_.table->winograd_output(w_.unit, out);
     });
   }
 
@@ -164,7 +164,7 @@ bool winograd_fits(const ConvShape& s) {
 double winograd_error(int unit) { return unit == 2 ? 1.5 : unit == 4 ? 4 : 16; }
 
 Winograd make_winograd(const ConvShape& shape, int unit, Isa isa) {
-  Winograd w{.shape = shape, .unit = unit, .table = &winograd_table(isa)};
+  Winograd w{.shape = shape, .unit = unit, .table = &channel_lanes_table(isa)};
   w.across = ceil_div(shape.ow, unit);
   w.down = ceil_div(shape.oh, unit);
   // Transformed inputs of a block take half of the second-level cache; but two register blocks at least,
@@ -197,8 +197,8 @@ int64_t winograd_weight_elements(const Winograd& w) { return panels(w) * panel_e
 void winograd_weights(const Winograd& w, const float* filters, float* out) {
   for (int64_t q = 0; q < panels(w); ++q) {
     const int64_t m = q * panel(w);
-    w.table->weights(w.unit, filters + m * w.shape.c * 9, std::min(panel(w), w.shape.m - m), w.shape.c,
-                     out + q * panel_elements(w));
+    w.table->winograd_weights(w.unit, filters + m * w.shape.c * 9, std::min(panel(w), w.shape.m - m),
+                              w.shape.c, out + q * panel_elements(w));
   }
 }
 

@@ -4,12 +4,10 @@
 // Immutable after make_winograd; run_winograd may be called from any thread with a workspace of its own.
 #pragma once
 
+#include "kernels/conv/channel_lanes.h"
 #include "kernels/conv/conv.h"
-#include "kernels/conv/winograd_table.h"
 
 namespace walle::kernels {
-
-const WinogradTable& winograd_table(Isa isa);
 
 inline constexpr int kWinogradUnits[] = {2, 4, 6};
 
@@ -25,7 +23,7 @@ double winograd_error(int unit);
 struct Winograd {
   ConvShape shape;
   int unit = 0;
-  const WinogradTable* table = nullptr;
+  const ChannelLanesTable* table = nullptr;
   int64_t across = 0, down = 0;  // tiles of an image
   int64_t block = 0;             // tiles transformed at once
 

@@ -1,5 +1,5 @@
-// What winograd_simd.cc exports per instruction set. Plain data and function pointers: shared by files of
-// different flags.
+// What channel_lanes_simd.cc exports per instruction set. Plain data and function pointers: shared by files
+// of different flags.
 //
 // Channels lie in lanes: a vector is one pixel, or one position of a tile, of `lanes` channels. Transforms
 // are then additions of whole vectors whatever the unit, and the product broadcasts tiles and spreads output
@@ -10,12 +10,13 @@
 
 namespace walle::kernels {
 
-// The unit is the outputs along a tile's side, 2, 4 or 6; a tile then has (unit + 2)^2 positions.
+// Of Winograd's filtering: the unit is the outputs along a tile's side, 2, 4 or 6; a tile then has (unit +
+// 2)^2 positions.
 inline constexpr int winograd_side(int unit) { return unit + 2; }
 inline constexpr int winograd_positions(int unit) { return winograd_side(unit) * winograd_side(unit); }
 
 // A window of one block of channels: channels side by side, zeros outside the image and behind the last one.
-struct WinogradStrip {
+struct LaneStrip {
   const float* image = nullptr;  // first channel
   int64_t plane = 0;             // elements from channel to channel
   int64_t channels = 0;          // 1 to lanes
@@ -36,7 +37,7 @@ struct WinogradInput {
 };
 
 // Of every position, tiles x channels times channels x filters.
-struct WinogradProduct {
+struct LaneProduct {
   int64_t positions = 0, tiles = 0, channels = 0;
   int64_t filters = 0;       // 1 to 2 * lanes
   const float* a = nullptr;  // [position][block of channels][tile][lanes]
@@ -58,15 +59,28 @@ struct WinogradOutput {
   Epilogue epilogue;     // row_bias and residual already at this channel
 };
 
-struct WinogradTable {
+// Consecutive pixels back to rows.
+struct LaneOutput {
+  const float* sums = nullptr;  // [pixel][2 * lanes]
+  int64_t pixels = 0;
+  int64_t filters = 0;  // 1 to 2 * lanes
+  float* out = nullptr;
+  int64_t plane = 0;  // elements from channel to channel
+  Epilogue epilogue;  // row_bias and residual already at this channel and pixel
+};
+
+struct ChannelLanesTable {
   int lanes = 0;
-  int rows = 0;  // tiles of one register block
-  // Filters [filters][channels][3][3] to [position][channel][2 * lanes], zeros behind the last filter.
-  void (*weights)(int unit, const float* filters, int64_t count, int64_t channels, float* out);
-  void (*strip)(const WinogradStrip& strip);
-  void (*input)(int unit, const WinogradInput& input);
-  void (*product)(const WinogradProduct& product);
-  void (*output)(int unit, const WinogradOutput& output);
+  int rows = 0;  // pixels, or tiles, of one register block
+  void (*strip)(const LaneStrip& strip);
+  void (*product)(const LaneProduct& product);
+  // Filters [count][channels] to [channel][2 * lanes], zeros behind the last filter.
+  void (*weights)(const float* filters, int64_t count, int64_t channels, float* out);
+  void (*pixels)(const LaneOutput& output);
+  // Filters [count][channels][3][3] to [position][channel][2 * lanes].
+  void (*winograd_weights)(int unit, const float* filters, int64_t count, int64_t channels, float* out);
+  void (*winograd_input)(int unit, const WinogradInput& input);
+  void (*winograd_output)(int unit, const WinogradOutput& output);
 };
 
 }  // namespace walle::kernels
