@@ -28,7 +28,7 @@ struct Candidate {
   int choice = 0;               // the backend's own tag, given back to prepare()
   // Bound of its error against float64, as a multiple of the error of the sums an operator is defined by in
   // its own arithmetic. Above 1: another way to the result, which sessions may forbid (accuracy="strict").
-  double error = 1;
+  float error = 1;
 };
 
 // A node with its operands' types: all a backend may look at.

@@ -48,7 +48,7 @@ class Rough final : public Fake {
   using Fake::Fake;
   std::vector<backends::Candidate> candidates(const backends::NodeView& node, int threads) const override {
     std::vector<backends::Candidate> all = Fake::candidates(node, threads);
-    all.push_back({"rough", {}, 1.0 / threads, 0, 2, 10.0});
+    all.push_back({"rough", {}, 1.0 / threads, 0, 2, 10});
     return all;
   }
 };

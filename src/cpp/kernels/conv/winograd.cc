@@ -161,7 +161,7 @@ bool winograd_fits(const ConvShape& s) {
          s.c >= 8;
 }
 
-double winograd_error(int unit) { return unit == 2 ? 1.5 : unit == 4 ? 4 : 16; }
+float winograd_error(int unit) { return unit == 2 ? 1.5f : unit == 4 ? 4 : 16; }
 
 Winograd make_winograd(const ConvShape& shape, int unit, Isa isa) {
   Winograd w{.shape = shape, .unit = unit, .table = &channel_lanes_table(isa)};

@@ -18,7 +18,7 @@ bool winograd_fits(const ConvShape& shape);
 // Bound of the error against float64, as a multiple of what the direct sum in float32 makes (roots of the
 // mean square): 1.5, 4 and 16 for units of 2, 4 and 6. Measured: 1.0, 3.1 and 13 for 16 channels; 0.8, 2.3
 // and 10 for 256.
-double winograd_error(int unit);
+float winograd_error(int unit);
 
 struct Winograd {
   ConvShape shape;
