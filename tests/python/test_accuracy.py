@@ -36,7 +36,7 @@ def deviation(accuracy: str, x: np.ndarray, search: bool = True) -> tuple[str, f
     """The algorithm and its error, root of the mean square."""
     session = walle_rt.load(convolution()).session(threads=1, accuracy=accuracy, search=search)
     got = session.run({"x": x})["y"]
-    (algorithm,) = (row.algorithm for row in session.explain() if row.op == "Conv")
+    (algorithm,) = (row.algorithm for row in session.explain().rows if row.op == "Conv")
     return algorithm, float(np.sqrt(np.mean((got - exact(x)) ** 2)))
 
 
