@@ -112,7 +112,7 @@ def test_models_travel_as_names() -> None:
     with pytest.raises(ResourceError, match="the model 'model1'"):
         Graph.from_bytes(data)
     made = Graph.from_bytes(data, models={"model1": other}).run(batch)
-    np.testing.assert_array_equal(np.stack(made.columns["code"]), np.tanh([[1.0], [1.5]]).astype(np.float32))
+    np.testing.assert_allclose(np.stack(made.columns["code"]), np.tanh([[1.0], [1.5]]), rtol=1e-6)
     named = Graph().encode("x", session, "a", "b", model="m").encode("y", session, "x", "x")
     assert str(named).count('model "m"') == 2, "one session has one name"
     with pytest.raises(ArgumentError, match="two models called 'm'"):
