@@ -398,6 +398,15 @@ def test_egress_batch_ledger_and_state(tmp_path: Path) -> None:
     assert not kept
 
 
+def test_stream_graph() -> None:
+    data = Graph().filter("x > 1").select("x").to_bytes()
+    magic, size = struct.unpack_from("<8sI", data)
+    assert magic == b"WALGRAP1" and len(data) == 12 + size + 4
+    content = data[12 : 12 + size]
+    assert content[4:8] == b"WALG" and b"x > 1" in content
+    assert struct.unpack("<I", data[-4:])[0] == crc32c(data[:-4])
+
+
 def test_stock_of_a_log(tmp_path: Path) -> None:
     with EventLog(tmp_path, world(), journal_bytes=8192) as log:
         fill(log, 30)
