@@ -38,7 +38,12 @@ NOT_RUN = {
     ("README.md", MAKE_DEMO): "this test is part of make test, and both take minutes",
 }
 # Pages whose blocks need the VM's libraries, which a build without the CPython source lacks.
-NEED_VM = {"docs/concepts/vm.md", "docs/reference/task-python.md", "docs/how-to/use-from-c.md"}
+NEED_VM = {
+    "docs/concepts/vm.md",
+    "docs/reference/task-python.md",
+    "docs/reference/walle-results.md",
+    "docs/how-to/use-from-c.md",
+}
 # Pages about a checkout: their commands, which only read, run in this one.
 AT_ROOT = {"docs/concepts/house.md"}
 # Folders whose pages open with something that runs, before their first section.
