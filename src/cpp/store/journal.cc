@@ -68,6 +68,7 @@ void Journal::move_head(size_t size) {
 }
 
 void Journal::accept(size_t size, uint64_t seq) {
+  places_.note(seq, head_.load(std::memory_order_relaxed) + skipped_);
   // Head before number: a consumer that sees the new number finds its frame within the head.
   move_head(size);
   write_last_seq(seq);
@@ -87,12 +88,25 @@ Result<uint64_t> Journal::append(std::span<const std::byte> payload) {
   return commit(payload.size(), [&](auto& w) { w.copy(payload.data(), payload.size()); });
 }
 
+// Where reading from `from` begins: a noted frame before it, or the oldest.
+FramePlaces::Place Journal::begin_of(uint64_t from) const {
+  const FramePlaces::Place oldest{tail_seq_.load(std::memory_order_acquire),
+                                  tail_.load(std::memory_order_acquire)};
+  const uint64_t newest = committed_.load(std::memory_order_acquire) - 1;
+  const auto noted = places_.before(std::min(from, newest));
+  const uint64_t head = head_.load(std::memory_order_acquire);
+  if (!noted || noted->seq <= oldest.seq || noted->at < oldest.at || noted->at >= head) return oldest;
+  const ChainPlace place = chain_place(ring_, noted->at % ring_.size());
+  return place.kind == FrameView::Kind::frame && place.seq == noted->seq ? *noted : oldest;
+}
+
 void Journal::read(uint64_t from,
                    const std::function<bool(uint64_t, std::span<const std::byte>)>& visit) const {
   const uint64_t end = committed_.load(std::memory_order_acquire);
-  uint64_t at = tail_.load(std::memory_order_acquire), seq = tail_seq_.load(std::memory_order_acquire);
+  auto [seq, at] = begin_of(from);
   while (seq < end) {
     const ChainPlace place = chain_place(ring_, at % ring_.size());
+    if (place.kind == FrameView::Kind::frame) places_.note(place.seq, at);
     const bool wanted = place.kind == FrameView::Kind::frame && place.seq >= from;
     if (wanted && !visit(place.seq, place.payload)) return;
     if (place.kind != FrameView::Kind::skip) seq = place.next_seq;

@@ -21,6 +21,7 @@
 #include <string>
 
 #include "base/env.h"
+#include "store/frame_places.h"
 #include "store/journal_frame.h"
 
 namespace walle::store {
@@ -101,6 +102,7 @@ class Journal {
   void write_last_seq(uint64_t seq);
   void write_gap(uint64_t next_seq);
   void mark_end(size_t offset);
+  FramePlaces::Place begin_of(uint64_t from) const;
   bool find_place(size_t size, size_t behind);
   std::byte* place(size_t size, bool marked);
   void move_head(size_t size);
@@ -122,6 +124,7 @@ class Journal {
   uint64_t header_seq_ = 0;  // synced_seq_ when the header was last written
   uint64_t generation_ = 0;
   size_t skipped_ = 0;  // bytes of the lap the reserved frame leaves unused
+  mutable FramePlaces places_;
   JournalRecovery recovery_;
 };
 
