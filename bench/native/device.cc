@@ -21,7 +21,7 @@ namespace {
 constexpr int64_t kPatienceUs = 600'000'000;
 
 py::array_t<int64_t> array_of(const std::vector<int64_t>& values) {
-  return {static_cast<py::ssize_t>(values.size()), values.data()};
+  return py::array_t<int64_t>(static_cast<py::ssize_t>(values.size()), values.data());
 }
 
 // Records the event `tap` with one field, `item`. A task's first line is the one that logs.
