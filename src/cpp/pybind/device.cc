@@ -3,6 +3,7 @@
 #include "pybind/device.h"
 
 #include <chrono>
+#include <limits>
 
 #include "pybind/signals.h"
 #include "pybind/stream.h"
@@ -40,7 +41,7 @@ auto log_to(const py::object& callback) {
 
 DeviceHeld open(const std::string& path, const std::string& vm_library, const Catalog& catalog,
                 uint32_t workers, uint32_t ready, uint32_t hot_tasks, double cold_after_s, uint32_t grace_ms,
-                bool background, const py::bytes& key, const py::object& log) {
+                bool background, bool recorded, const py::bytes& key, const py::object& log) {
   container::DeviceOptions options;
   options.vm_library = vm_library;
   options.catalog = catalog;
@@ -50,6 +51,11 @@ DeviceHeld open(const std::string& path, const std::string& vm_library, const Ca
   options.cold_after_us = static_cast<int64_t>(cold_after_s * kMicroseconds);
   options.grace_ms = grace_ms;
   options.background = background;
+  if (recorded) {
+    // Events of a recording may be older than any that a device keeps.
+    options.processor.log.recorded_times = true;
+    options.processor.log.max_age_us = std::numeric_limits<int64_t>::max() / 4;
+  }
   options.commits.key = key;
   options.processor.log.key = options.commits.key;
   if (!log.is_none()) options.log = log_to(log);
@@ -127,7 +133,8 @@ void bind_device(py::module_& m) {
   device
       .def_static("open", open, py::arg("path"), py::arg("vm_library"), py::arg("catalog"),
                   py::arg("workers"), py::arg("ready"), py::arg("hot_tasks"), py::arg("cold_after_s"),
-                  py::arg("grace_ms"), py::arg("background"), py::arg("key"), py::arg("log"))
+                  py::arg("grace_ms"), py::arg("background"), py::arg("recorded"), py::arg("key"),
+                  py::arg("log"))
       .def("record", record, py::arg("event"), py::arg("page"), py::arg("contents"), py::arg("ts"),
            py::arg("on"), py::arg("durable"))
       .def("declare", declare, py::arg("name"), py::arg("kind"), py::arg("fields"))

@@ -33,12 +33,23 @@ void acknowledge(DeviceFace& self, const std::string& stream, uint64_t seq) {
   unwrap(on_device(self, "acknowledge", [&](Device& d) { return d.commits().acknowledge(stream, seq); }));
 }
 
+void set_consents(DeviceFace& self, const std::vector<std::string>& consents) {
+  unwrap(
+      on_device(self, "set_consents", [&](Device& d) { return d.commits().gate().set_consents(consents); }));
+}
+
+std::vector<std::string> consents(DeviceFace& self) {
+  return on_device(self, "consents", [](Device& d) { return d.commits().gate().consents(); });
+}
+
 }  // namespace
 
 void bind_device_outbox(DeviceClass& device) {
   device.def("outbox_streams", streams)
       .def("outbox_read", read, py::arg("stream"), py::arg("start"), py::arg("limit"))
-      .def("outbox_acknowledge", acknowledge, py::arg("stream"), py::arg("seq"));
+      .def("outbox_acknowledge", acknowledge, py::arg("stream"), py::arg("seq"))
+      .def("set_consents", set_consents, py::arg("consents"))
+      .def("consents", consents);
 }
 
 }  // namespace walle::pybind

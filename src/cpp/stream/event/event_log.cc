@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "base/trace.h"
+
 namespace walle::stream {
 
 namespace {
@@ -167,6 +169,7 @@ Result<uint64_t> EventLog::commit(const Event& e, size_t size) {
 }
 
 Result<Event> EventLog::append(Event e, bool durable) {
+  const base::TraceSpan span("append");
   WALLE_TRY(check_writable("append()"));
   // What is wrong with an event is looked for only when something is.
   const bool known = e.event < catalog_.events().size() && e.page < catalog_.page_count(e.event);
@@ -192,7 +195,9 @@ Result<Event> EventLog::append(Event e, bool durable) {
                             "open the log with a larger journal");
   }
   sequencer_.place(e, decl.kind, journal_->last_seq() + 1, late);
+  const uint64_t place = journal_->next_place().at;
   WALLE_ASSIGN(e.seq, commit(e, least + (e.flags & kHasOwnTime ? kOwnTimeBytes : 0)));
+  if (JournalMarks::due(e.seq)) marks_.note({.seq = e.seq, .ts = e.ts, .at = place});
   // Before the sync: an event whose sync fails is recorded all the same.
   if (follower_) follower_(e);
   if (durable) WALLE_TRY(journal_->sync_frames());

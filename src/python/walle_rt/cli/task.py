@@ -6,36 +6,31 @@ import dataclasses
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from ..vm import VM, Isolate, Limits, TaskBundle, TaskFailed, host_calls, library_path
 from .console import emit_json, err, out, size_text
 from .exits import command
 from .options import Json
-from .task_author import EXIT_TASK, compile_, init, lint
+from .task_author import EXIT_TASK, compile_, init, lint, plain
 from .task_options import parse_arguments, parse_limits, parse_names
+from .task_test import bench, test
 
 app = typer.Typer(help="Author, test, compile and run tasks.", no_args_is_help=True)
 
 
-def plain(value: Any) -> Any:
-    """A task's result as JSON can say it: arrays as lists, bytes as hexadecimal text."""
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, bytes | memoryview):
-        return value.hex()
-    if isinstance(value, list):
-        return [plain(item) for item in value]
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    return value
-
-
-for _name, _made in (("init", init), ("lint", lint), ("compile", compile_)):
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "init": init,
+    "lint": lint,
+    "test": test,
+    "bench": bench,
+    "compile": compile_,
+}
+for _name, _made in _COMMANDS.items():
     app.command(_name)(_made)
 
 

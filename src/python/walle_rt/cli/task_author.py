@@ -6,13 +6,14 @@ import dataclasses
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from ..errors import TaskError
 from ..task import Mistake, Task, check
 from ..task._new import new_task
 from ..vm import TaskBundle
-from .console import emit_json, err, file_size, out, size_text
+from .console import emit_json, file_size, out, size_text
 from .exits import EXIT_CODES, command
 from .options import Json
 
@@ -20,6 +21,19 @@ EXIT_TASK = dict(EXIT_CODES)[TaskError]
 TASK_FILE = "task.toml"
 
 Folder = Annotated[Path, typer.Argument(help="The task's folder, with its task.toml.")]
+
+
+def plain(value: Any) -> Any:
+    """A task's result as JSON can say it: arrays as lists, bytes as hexadecimal text."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, bytes | memoryview):
+        return value.hex()
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return value
 
 
 @command
@@ -35,7 +49,7 @@ def init(
         return
     for file in files:
         out.print(str(file))
-    err.print(f"next: walle task test {folder}")
+    out.print(f"next: walle task test {folder}")
 
 
 @command
@@ -48,7 +62,7 @@ def lint(folder: Folder, json_: Json = False) -> None:
     else:
         for mistake in found:
             out.print(f"{'error' if mistake.error else 'warning'}: {mistake}")
-        err.print(f"{folder}: {errors} errors, {len(found) - errors} warnings")
+        out.print(f"{folder}: {errors} errors, {len(found) - errors} warnings")
     if errors:
         raise typer.Exit(EXIT_TASK)
 
@@ -70,7 +84,8 @@ def compile_(
     is_task = (source / TASK_FILE).is_file()
     bundle = Task(source).compile(sources=sources) if is_task else TaskBundle.compile(source, sources=sources)
     bundle.save(output)
-    size, resources = file_size(output), bundle.resources
+    size = file_size(output)
+    resources = {name: size for name, size in bundle.resources.items() if not name.startswith(".walle/")}
     if json_:
         emit_json(
             {

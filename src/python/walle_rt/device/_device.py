@@ -84,6 +84,8 @@ class Device:
         grace_ms: milliseconds beyond a phase's wall-clock limit after which its thread is given up.
         background: a native thread advances time and keeps the folder in order; without it call ``advance``
             often.
+        recorded: times of events are those of a recording: the clock has no say in which are late, nothing
+            grows too old, and time passes by events and ``advance`` alone.
         key: 32 bytes with which everything that is written is sealed; None: nothing is. A folder keeps the
             choice it began with.
         log: called with (task, level, line) on the thread that runs the task; level 0 debug, 1 info, 2
@@ -107,6 +109,7 @@ class Device:
         cold_after_s: float = 60.0,
         grace_ms: int = 1000,
         background: bool = True,
+        recorded: bool = False,
         key: bytes | None = None,
         log: Log | None = None,
         vm_library: str | PathLike[str] | None = None,
@@ -129,6 +132,7 @@ class Device:
             cold_after_s,
             grace_ms,
             background,
+            recorded,
             b"" if key is None else bytes(key),
             log,
         )
@@ -343,6 +347,15 @@ class Device:
     def acknowledge(self, stream: str, seq: int) -> None:
         """Records of a stream up to ``seq`` (inclusive) have arrived and need not be kept."""
         self._native.outbox_acknowledge(stream, seq)
+
+    def set_consents(self, *consents: str) -> None:
+        """All classes of consent that the user has given, durably; those not named are taken back."""
+        self._native.set_consents(list(consents))
+
+    @property
+    def consents(self) -> list[str]:
+        """What the user has agreed to."""
+        return self._native.consents()
 
     # -- the end -----------------------------------------------------------------------------------------
 

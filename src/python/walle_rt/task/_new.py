@@ -16,8 +16,8 @@ name = "{name}"
 version = "0.1.0"
 
 [triggers]
-# Somebody looked at an item and left its page.
-seen = "click ~ page_exit within 10m"
+# Somebody opens the page of an item and looks closer.
+seen = "page_enter@item ~ click@item within 10m"
 
 [entry]
 {entry}
@@ -35,19 +35,22 @@ max_age = "30d"
 [events.click]
 fields = {{ item = {{ type = "int", sensitivity = "open" }} }}
 
+[catalog]
+pages = ["item"]
+
 [resources]
 exclude = ["events.jsonl"]
 """
 
 _MAIN = '''\
-"""Counts how often each item was looked at."""
+"""Counts how often each item was looked at closer."""
 
 import walle
 
 
 def main(event):
     """Called for every firing of a trigger; what it returns is a row of the first result table."""
-    item = event["start"]["fields"]["item"]
+    item = event["fields"]["item"]
     visits = walle.kv.get(f"item {item}", 0) + 1
     walle.kv.put(f"item {item}", visits)
     walle.log.info(f"item {item}: visit {visits}")

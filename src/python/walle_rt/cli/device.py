@@ -1,0 +1,184 @@
+"""``walle device``: run tasks on a device's folder, and look into one."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..device import Device, TaskResult
+from ..errors import ArgumentError, Error, ResourceError
+from ..task._events import Line, open_events
+from .console import emit_json, out, size_text
+from .exits import command
+from .options import Json
+from .task_author import EXIT_TASK
+from .task_test import firing_line, firing_told
+
+app = typer.Typer(help="Record events on a device and run its tasks.", no_args_is_help=True)
+
+# Enough for the bundles of a release; beyond it a shell pattern has surely gone astray.
+_MOST_TASKS = 256
+Directory = Annotated[Path, typer.Argument(help="The device's folder.")]
+
+
+@app.command()
+@command
+def run(
+    directory: Directory,
+    events: Annotated[
+        str, typer.Option(help="A recording or JSON lines, an event log's folder, or - for standard input.")
+    ],
+    tasks: Annotated[
+        list[str] | None, typer.Option("--tasks", help="A task's folder or .wtask to install; repeatable.")
+    ] = None,
+    fact: Annotated[list[str] | None, typer.Option("--fact", help="A fact that holds; repeatable.")] = None,
+    consent: Annotated[
+        list[str] | None, typer.Option("--consent", help="What the user has agreed to; repeatable.")
+    ] = None,
+    recorded: Annotated[
+        bool,
+        typer.Option(help="Events keep their own times, and only they make time pass; else they are new."),
+    ] = True,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Threads that run tasks.")] = 2,
+    timeout: Annotated[float, typer.Option(min=0, help="Seconds to wait for the last firings.")] = 60.0,
+    json_: Json = False,
+) -> None:
+    """Install tasks, record events as they come, and print every firing; exit code 7 where one failed.
+
+    With --json one object a firing, and a last one for the device.
+    """
+    failed = 0
+
+    def tell(result: TaskResult) -> None:
+        nonlocal failed
+        failed += result.error is not None
+        _print_firing(result, json_)
+
+    with (
+        open_events(events) as (catalog, lines),
+        Device(directory, catalog, workers=workers, recorded=recorded) as device,
+    ):
+        if consent is not None:
+            device.set_consents(*consent)
+        device.set_facts(**dict.fromkeys(fact or (), True))
+        device.on_result(tell)
+        for task in _some(tasks or []):
+            device.install(task)
+        count = 0
+        for line in lines:
+            _record(device, line, recorded)
+            count += 1
+        ended = device.wait(timeout)
+        status = _status(device)
+    if json_:
+        emit_json({"device": status | {"recorded": count}})
+    else:
+        out.print(f"{count} events recorded")
+        _show(status)
+    if not ended:
+        raise ResourceError.of(
+            f"firings that did not end within {timeout:g} s",
+            "idle tasks",
+            "--timeout",
+            "open it again: they go on",
+        )
+    if failed:
+        raise typer.Exit(EXIT_TASK)
+
+
+@app.command()
+@command
+def status(directory: Directory, json_: Json = False) -> None:
+    """Say which tasks a device has, how they are, what their tables hold and what waits to leave.
+
+    Opens the folder, so that what was under way goes on; nobody else may have it open.
+    """
+    if not (directory / "log").is_dir():
+        raise ArgumentError.of(f"'{directory}'", "a device's folder", "walle device status", "check the path")
+    with Device(directory, background=False) as device:
+        told = _status(device)
+    if json_:
+        emit_json(told)
+    else:
+        _show(told)
+
+
+def _some(tasks: list[str]) -> list[str]:
+    if len(tasks) > _MOST_TASKS:
+        raise ArgumentError.of(
+            f"{len(tasks)} tasks", f"at most {_MOST_TASKS}", "--tasks", "check the pattern"
+        )
+    return tasks
+
+
+def _record(device: Device, line: Line, recorded: bool) -> None:
+    try:
+        device.record(line.event, line.page, line.contents, ts=line.ts if recorded else None, on=line.on)
+    except Error as error:
+        where = f"{line.place}, {error.where}" if error.where else line.place
+        raise type(error).of(error.given, error.expected, where, error.next_step) from None
+
+
+def _print_firing(result: TaskResult, as_json: bool) -> None:
+    """From a worker: one write a line, so that lines of two workers do not mix."""
+    if as_json:
+        emit_json(firing_told(result))
+        return
+    text = f"{result.task} {firing_line(result)}\n"
+    if result.error is not None:
+        text += "".join(f"  {line}\n" for line in [result.error.text, *result.error.traceback.splitlines()])
+    # A reader that has left, as `head` does, must not end the worker.
+    with suppress(BrokenPipeError):
+        sys.stdout.write(text)
+
+
+def _status(device: Device) -> dict[str, Any]:
+    tables = {}
+    tasks = device.tasks()
+    for name in tasks:
+        for table in device.tables(name):
+            results = device.results(name, table)
+            tables[f"{name}.{table}"] = {
+                "rows": len(results),
+                "newest": results.newest,
+                "removed": results.removed,
+            }
+    return {
+        "path": str(device.path),
+        "stats": dataclasses.asdict(device.stats()),
+        "tasks": {name: dataclasses.asdict(info) for name, info in tasks.items()},
+        "tables": tables,
+        "outbox": {name: dataclasses.asdict(stream) for name, stream in device.outbox().items()},
+        "facts": device.facts,
+        "consents": device.consents,
+    }
+
+
+def _show(told: dict[str, Any]) -> None:
+    out.print(f"{told['path']}: {told['stats']['last_event']} events, {len(told['tasks'])} tasks")
+    for name, info in told["tasks"].items():
+        out.print(f"  {name} {info['version']}: {_state(info)}")
+    for name, table in told["tables"].items():
+        out.print(f"  table {name}: {table['rows']} rows")
+    for name, stream in told["outbox"].items():
+        out.print(f"  outbox {name}: {stream['waiting']} records wait, {stream['waiting_bytes']} bytes")
+    if told["stats"]["trouble"]:
+        out.print(f"  trouble: {told['stats']['trouble']}")
+
+
+def _state(info: dict[str, Any]) -> str:
+    parts = [info["status"], f"{info['firings']} firings", f"{info['failures']} failed"]
+    if info["waiting"] or info["in_flight"] or info["parked"]:
+        parts.append(f"{info['waiting'] + info['in_flight'] + info['parked']} wait")
+    if info["missing_facts"]:
+        parts.append(f"waits for {', '.join(info['missing_facts'])}")
+    if info["heap_bytes"]:
+        parts.append(f"isolate {size_text(info['heap_bytes'])}")
+    if info["error"]:
+        parts.append(info["error"])
+    return ", ".join(parts)
