@@ -44,6 +44,7 @@ NEED_VM = {
     "docs/how-to/use-from-c.md",
     "docs/reference/device.md",
     "docs/reference/task-python.md",
+    "docs/reference/walle-stream.md",
 }
 # Pages about a checkout: their commands, which only read, run in this one.
 AT_ROOT = {"docs/concepts/house.md"}

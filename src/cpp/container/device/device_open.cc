@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "container/device/device_core.h"
 #include "container/host/host_calls.h"
+#include "vm/reaper.h"
 
 namespace walle::container {
 
@@ -125,6 +126,8 @@ void DeviceCore::destroy() {
     const std::unique_lock lock(tasks_lock_);
     tasks_.clear();
   }
+  // Isolates end on a thread of their own, and what they run then may still ask for rows and events.
+  vm::Reaper::instance().drain();
   rooms.reset();
   pool_.reset();
   processor.reset();

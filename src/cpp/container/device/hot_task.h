@@ -10,8 +10,11 @@
 
 #include "container/device/firing_event.h"
 #include "container/device/model_phase.h"
+#include "container/device/outgoing.h"
 #include "container/device/seat.h"
 #include "container/device/task_rooms.h"
+#include "container/host/firing_scope.h"
+#include "container/host/stream_scope.h"
 #include "container/task/task_version.h"
 #include "vm/convert.h"
 #include "vm/isolate.h"
@@ -31,6 +34,8 @@ class HotTask {
 
   enum class End : uint8_t { done, failed, lost };  // lost: the worker was given up; it touches nothing more
 
+  // What the last firing appended and sent, and nobody took, is forgotten.
+  void begin_scopes();
   // What the last phase gave is the argument of the next; begin() makes it the firing's event.
   Status begin(const stream::TaskFiring& firing);
   End call(const std::string& function, const PhaseLimits& limits, Seat& seat);
@@ -43,6 +48,12 @@ class HotTask {
   // Lets go of all that belongs to one firing.
   void end();
 
+  // Runs the graphs of the task's features over the events of the match and sends what they give. What the
+  // gate does not let pass is said in the log: whether a feature may leave today is not the task's doing.
+  Status send_features(const stream::TaskFiring& firing);
+  // What its code has appended and sent since begin_scopes(); nothing is left.
+  std::vector<store::TableRows> take_rows() { return scope_->take(); }
+  std::vector<stream::Permit> take_sends() { return outgoing_->take(); }
   // From any thread.
   void cancel() {
     cancelled_.cancel();
@@ -57,12 +68,18 @@ class HotTask {
       : rooms_(rooms), version_(std::move(version)) {}
   void release();
   Status load_model();
+  Status make_scopes();
+  Status send_feature(const EgressFeature& feature);
   void fail(const wvm_result& result, const PhaseLimits& limits);
   void fail(const Error& error, const PhaseLimits& limits);
   int64_t end_of(const PhaseLimits& limits) const;
 
   TaskRooms& rooms_;
   std::shared_ptr<const TaskVersion> version_;
+  std::shared_ptr<FiringScope> scope_;
+  std::shared_ptr<Outgoing> outgoing_;
+  std::shared_ptr<StreamScope> stream_;
+  vm::TaskContext context_;  // as the isolate's, for host calls that the device makes itself
   std::unique_ptr<vm::Isolate> isolate_;
   std::unique_ptr<ModelPhase> model_;
   runtime::CancelToken cancelled_;

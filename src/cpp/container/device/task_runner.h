@@ -25,7 +25,9 @@ struct Work {
   bool preprocessed = false;
   vm::Value between;  // what preprocess gave, while it waits for facts
   std::optional<TaskError> error;
-  vm::Value value;  // what came of it, for on_result alone
+  std::vector<store::TableRows> rows;  // that preprocess appended, while it waits
+  std::vector<stream::Permit> sends;   // and sent
+  vm::Value value;                     // what came of it, for on_result alone
   PhaseTimes times;
   int64_t waited_us = 0;
   bool started = false;
