@@ -124,6 +124,7 @@ void DeviceCore::destroy() {
   if (rooms->lost_workers.load() != 0) return;  // whoever is lost may still use it all
   {
     const std::unique_lock lock(tasks_lock_);
+    for (const auto& [_, runner] : tasks_) runner->cool();
     tasks_.clear();
   }
   // Isolates end on a thread of their own, and what they run then may still ask for rows and events.
