@@ -37,3 +37,43 @@ def ipv_ns(
     repeat: int,
 ) -> float:
     """Mean CPU nanoseconds of one feature and code."""
+
+class Device:
+    """A device that records taps: events `tap` with one field, `item`."""
+
+    def __init__(self, directory: str, vm_library: str, workers: int) -> None: ...
+    def install(self, bundle: bytes, /) -> None: ...
+    def remove(self, task: str, /) -> None: ...
+    def record(self, count: int, /) -> npt.NDArray[np.int64]:
+        """Wall-clock nanoseconds of each record()."""
+    def first_lines(self, count: int, gap_us: int, settle: bool = True) -> npt.NDArray[np.int64]:
+        """Wall-clock nanoseconds from before record() to the first line that a task logs."""
+    def drain(self, count: int, /) -> float:
+        """Seconds from the first event to the last result."""
+    def tap(self, item: int) -> int:
+        """Record one event; the clock's nanoseconds before it."""
+    def wait_idle(self) -> None: ...
+    def ends(self) -> dict[str, list[int]]:
+        """By task, the clock's nanoseconds when each result came."""
+    def counts(self) -> dict[str, int]: ...
+    def error(self) -> str:
+        """The newest error of a task."""
+    def execute_us(self) -> int:
+        """Microseconds of all execute phases since the last call."""
+
+def session_us(model: bytes, count: int) -> float:
+    """Mean wall-clock microseconds of Session.run on zeros."""
+class ResultAppender:
+    """Commits rows to a result table, one at a time."""
+
+    def __init__(self, directory: str) -> None: ...
+    def append(
+        self, items: npt.NDArray[np.int64], scores: npt.NDArray[np.float64], labels: Sequence[str]
+    ) -> npt.NDArray[np.int64]:
+        """Wall-clock nanoseconds of each row."""
+    def checkpoint(self) -> None: ...
+    def bytes(self) -> int:
+        """Of the table's segments."""
+
+def trace_ns(count: int) -> tuple[float, float]:
+    """CPU nanoseconds of one span of a trace that is off, and of the loop without it."""

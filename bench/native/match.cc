@@ -22,7 +22,7 @@ using Times = py::array_t<int64_t>;
 
 struct Count : stream::FiringSink {
   uint64_t count = 0;
-  void fired(const Firing&) override { ++count; }
+  void fired(const Firing&, const stream::MatchPlace&) override { ++count; }
 };
 
 class Matching {

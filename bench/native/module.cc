@@ -7,6 +7,8 @@ namespace walle::bench {
 void bind_append(pybind11::module_& m);
 void bind_match(pybind11::module_& m);
 void bind_ipv(pybind11::module_& m);
+void bind_device(pybind11::module_& m);
+void bind_results(pybind11::module_& m);
 }  // namespace walle::bench
 
 PYBIND11_MODULE(_bench, m) {
@@ -14,4 +16,6 @@ PYBIND11_MODULE(_bench, m) {
   walle::bench::bind_append(m);
   walle::bench::bind_match(m);
   walle::bench::bind_ipv(m);
+  walle::bench::bind_device(m);
+  walle::bench::bind_results(m);
 }

@@ -1,4 +1,4 @@
-"""Damage every file of an event log and of an egress gate, one at a time: nothing goes unseen.
+"""Damage every file of an event log, an egress gate and a processor, one at a time: nothing goes unseen.
 
     python -m tests.fault.stream_damage --cases 5000
 
@@ -6,7 +6,8 @@ A log with segments, a journal, readers, a privacy account, secret and personal 
 of three sends spent, is copied; one file of the copy is flipped, zeroed, cut or deleted; then it is opened
 twice, as a program would. Of every case is asked: are the events what was written, is every missing one told
 as lost at both opens, is a number given out twice, is epsilon or a day's budget back, is a label lower, is a
-reader's place lost without an error. Cases run in child processes, so that a crash is one case's and is
+reader's place lost without an error. Of a processor is asked: is every firing handed out once under its number,
+or told as lost. Cases run in child processes, so that a crash is one case's and is
 counted.
 """
 
@@ -35,6 +36,7 @@ from walle_rt.stream import (
     FeatureType,
     FieldType,
     Graph,
+    Processor,
     Sensitivity,
     aggregate,
     spend_epsilon,
@@ -55,6 +57,7 @@ WRONGS = (
     "budget",
     "label",
     "place",  # a reader's place that is another one, without an error
+    "firings",  # one that is missing and nobody tells of, or that comes twice
     "unopened",  # a log that one damaged file keeps from opening
     "crash",
 )
@@ -110,6 +113,92 @@ def build(directory: Path, killed: bool) -> None:
         os._exit(0)
     gate.close()
     log.close()
+
+
+TASKS = {"each": {"all": "mark"}, "some": {"third": "mark[n % 7 == 3]", "pair": "mark[n == 1] ~ mark"}}
+SETTLED, CHECKPOINT = 100, 250
+
+
+def open_processor(directory: Path, settled: dict[str, int]) -> Processor:
+    return Processor(
+        directory, catalog(), settled=settled, journal_bytes=JOURNAL_BYTES, max_age_s=1e9, key_bytes=1 << 20
+    )
+
+
+def drain(processor: Processor, task: str) -> list[int]:
+    """Numbers of what waits, which is settled."""
+    out = []
+    while (firing := processor.take(task)) is not None:
+        out.append(firing.number)
+        processor.settle(task, firing.number)
+    return out
+
+
+def build_processor(directory: Path) -> None:
+    """A processor as a killed process leaves it: a checkpoint, events behind it, firings done and not done."""
+    processor = open_processor(directory, {})
+    for task, triggers in TASKS.items():
+        processor.install(task, triggers, queue=4096)
+    for n in range(1, EVENTS + 1):
+        processor.record("mark", "home", contents(n))
+        if n % PER_SEGMENT == 0:
+            processor.maintain()
+        if n == CHECKPOINT:
+            for _ in range(SETTLED):
+                firing = processor.take("each")
+                assert firing is not None
+                processor.settle("each", firing.number)
+            processor.checkpoint()
+    os._exit(0)
+
+
+class ProcessorCase:
+    """What one damaged processor turns out to be."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.wrong: set[str] = set()
+        self.settled = {"each": SETTLED}
+        self.newest = 0
+
+    def run(self) -> set[str]:
+        for number in range(2):
+            try:
+                processor = open_processor(self.directory, self.settled)
+            except Error:
+                self.wrong.add("unopened")
+                return self.wrong
+            with processor:
+                self.look(processor, first=number == 0)
+        return self.wrong
+
+    def look(self, processor: Processor, first: bool) -> None:
+        report = processor.report
+        if report.lost:
+            for task, triggers in TASKS.items():
+                processor.install(task, triggers, queue=4096)
+        got = {task: drain(processor, task) for task in TASKS}
+        want = {
+            "each": list(range(SETTLED + 1, EVENTS + 1)),
+            "some": list(range(1, 2 + sum(n % 7 == 3 for n in range(1, EVENTS + 1)))),
+        }
+        told = report.lost or report.missed > 0 or self.log_lost()
+        if got != (want if first else {task: [] for task in TASKS}) and not told:
+            self.wrong.add("firings")
+        seq = processor.record("mark", "home", contents(8))
+        if seq <= self.newest:
+            self.wrong.add("numbers")
+        self.newest = seq
+        got["each"] += drain(processor, "each")
+        for task, numbers in got.items():
+            before = self.settled.get(task, 0)
+            if numbers != sorted(set(numbers)) or (numbers and numbers[0] <= before):
+                self.wrong.add("firings")
+            self.settled[task] = max([before, *numbers])
+
+    def log_lost(self) -> bool:
+        with EventLog(self.directory / "log", read_only=True) as log:
+            return log.report.lost > 0
 
 
 def in_child(work: Callable[[], None]) -> int:
@@ -229,7 +318,7 @@ def plan(templates: list[Path], cases: int, seed: int) -> Iterator[tuple[int, Pa
     """Number, template, file and kind of each case; every file meets every kind in turn."""
     for n in range(cases):
         template = templates[n % len(templates)]
-        names = sorted(p.name for p in template.iterdir())
+        names = sorted(str(p.relative_to(template)) for p in template.rglob("*") if p.is_file())
         turn = n // len(templates)
         yield n, template, names[turn % len(names)], KINDS[turn // len(names) % len(KINDS)]
 
@@ -241,7 +330,8 @@ def run_cases(batch: list[tuple[int, Path, str, str]], seed: int, results: Path,
             copy = folder / f"case{n}"
             shutil.copytree(template, copy)
             how = damage(copy / name, kind, random.Random(seed * 1_000_003 + n))
-            wrong = sorted(Case(copy).run())
+            case = ProcessorCase(copy) if template.name == "processor" else Case(copy)
+            wrong = sorted(case.run())
             shutil.rmtree(copy)
             told = {"case": n, "file": name, "how": how, "template": template.name, "wrong": wrong}
             print(json.dumps(told), file=out, flush=True)
@@ -256,6 +346,8 @@ def run(cases: int = 1000, seed: int = 0, say: Callable[[str], None] = lambda _:
         for template in templates:
             status = in_child(partial(build, template, template.name == "killed"))
             assert status == 0, f"the log {template.name} could not be built"
+        templates.append(folder / "processor")
+        assert in_child(partial(build_processor, templates[-1])) == 0, "the processor could not be built"
         waiting = list(plan(templates, cases, seed))
         while waiting:
             batch, waiting = waiting[:CASES_PER_CHILD], waiting[CASES_PER_CHILD:]

@@ -77,7 +77,7 @@ const char* trace_name(std::string_view name);
 void name_trace_thread(std::string_view name);
 
 struct TraceOptions {
-  size_t events_per_thread = 65'536;  // 40 bytes each, taken as they are used
+  size_t events_per_thread = 65'536;  // 32 bytes each, taken as they are used
 };
 
 struct TraceSummary {

@@ -26,8 +26,8 @@ py::list events(const Catalog& catalog) {
   for (const EventDecl& event : catalog.events()) {
     py::list fields;
     for (const FieldDecl& field : event.fields)
-      fields.append(py::make_tuple(field.name, static_cast<int>(field.type),
-                                   static_cast<int>(field.sensitivity)));
+      fields.append(
+          py::make_tuple(field.name, static_cast<int>(field.type), static_cast<int>(field.sensitivity)));
     out.append(py::make_tuple(event.name, static_cast<int>(event.kind), fields));
   }
   return out;

@@ -93,8 +93,10 @@ void bind_stream_egress(py::module_& m) {
   py::class_<EgressGate>(m, "EgressGate", "Denies everything that no policy allows exactly.")
       .def_static(
           "open",
-          [](const std::string& directory) { return unwrap(EgressGate::open(Env::system(), directory)); },
-          py::arg("directory"))
+          [](const std::string& directory, const py::bytes& key) {
+            return unwrap(EgressGate::open(Env::system(), directory, key));
+          },
+          py::arg("directory"), py::arg("key") = py::bytes())
       .def(
           "allow", [](EgressGate& g, const GivenPolicy& policy) { unwrap(g.allow(policy_of(policy))); },
           py::arg("policy"))

@@ -77,8 +77,8 @@ void install(Processor& p, const std::string& name, const Triggers& triggers, ui
 py::object take(Processor& p, const std::string& task) {
   TaskFiring f;
   if (!p.take(task, f)) return py::none();
-  return py::make_tuple(task, f.number, f.key, std::string(f.trigger_name), f.seq, f.ts, f.start_ts, f.session,
-                        f.page_instance, f.coalesced, f.trigger != kNoTrigger);
+  return py::make_tuple(task, f.number, f.key, std::string(f.trigger_name), f.seq, f.ts, f.start_ts,
+                        f.session, f.page_instance, f.coalesced, f.trigger != kNoTrigger);
 }
 
 py::dict stats(const Processor& p, const std::string& name) {
@@ -173,8 +173,7 @@ void bind_stream_processor(py::module_& m) {
       .def("report", report)
       .def(
           "acknowledge_loss", [](Processor& p) { unwrap(p.acknowledge_loss()); }, Free())
-      .def(
-          "memory_bytes", [](const Processor& p) { return p.memory_bytes(); }, Free());
+      .def("memory_bytes", [](const Processor& p) { return p.memory_bytes(); }, Free());
 }
 
 }  // namespace walle::pybind

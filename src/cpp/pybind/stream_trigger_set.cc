@@ -42,7 +42,7 @@ py::tuple firing(const TriggerSet& set, const Firing& f) {
 // Everything that fires in one call.
 class Collected : public FiringSink {
  public:
-  void fired(const Firing& f) override { all_.push_back(f); }
+  void fired(const Firing& f, const MatchPlace&) override { all_.push_back(f); }
   py::list named_by(const TriggerSet& set) const {
     py::list out;
     for (const Firing& f : all_) out.append(firing(set, f));

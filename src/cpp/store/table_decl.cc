@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/nearest_name.h"
 #include "base/utf8.h"
 
 namespace walle::store {
@@ -40,6 +41,18 @@ std::optional<size_t> TableDecl::find(std::string_view column) const {
   return std::nullopt;
 }
 
+Result<size_t> column_at(const TableDecl& decl, std::string_view column) {
+  if (const auto at = decl.find(column)) return *at;
+  std::vector<std::string> known;
+  for (const ColumnDecl& c : decl.columns) known.push_back(c.name);
+  const std::string_view near = base::nearest_name(column, known);
+  std::string names;
+  for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
+  return bad_table(decl, "column " + quoted(column), "one of " + names,
+                   near.empty() ? "declare the column" : "did you mean '" + std::string(near) + "'?")
+      .of_kind(base::ErrorKind::no_such_key);
+}
+
 Status check_table(const TableDecl& decl) {
   if (decl.name.size() > kMaxTableName || !file_word(decl.name))
     return bad_table(decl, "a name of " + std::to_string(decl.name.size()) + " bytes",
@@ -50,9 +63,9 @@ Status check_table(const TableDecl& decl) {
     return bad_table(decl, std::to_string(decl.columns.size()) + " columns",
                      "1 to " + std::to_string(kMaxTableColumns), "declare what a row holds");
   if (decl.max_bytes <= 0 || decl.max_age_us < 0)
-    return bad_table(
-        decl, std::to_string(decl.max_bytes) + " bytes and " + std::to_string(decl.max_age_us) + " us",
-        "a positive size, and an age of 0 (none) or more", "correct the limits");
+    return bad_table(decl,
+                     std::to_string(decl.max_bytes) + " bytes and " + std::to_string(decl.max_age_us) + " us",
+                     "a positive size, and an age of 0 (none) or more", "correct the limits");
   for (const ColumnDecl& c : decl.columns) {
     if (c.name.empty() || c.name.size() > kMaxColumnName || !base::valid_utf8(c.name))
       return bad_table(decl, "a column named " + quoted(c.name),
@@ -77,9 +90,8 @@ Status check_growth(const TableDecl& before, const TableDecl& after) {
                        "keep the columns that are there, or give the table another name");
     if (!(after.columns[i] == old))
       return bad_table(
-          after,
-          std::string(cell_type_name(after.columns[i].type)) + " " + quoted(after.columns[i].name), expected,
-          "add new columns behind the others, or give the table another name");
+          after, std::string(cell_type_name(after.columns[i].type)) + " " + quoted(after.columns[i].name),
+          expected, "add new columns behind the others, or give the table another name");
   }
   return {};
 }

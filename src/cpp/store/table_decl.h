@@ -40,6 +40,9 @@ struct TableDecl {
   bool operator==(const TableDecl&) const = default;
 };
 
+// Where a column stands; an error of kind no_such_key, with the nearest name, where there is none.
+Result<size_t> column_at(const TableDecl& decl, std::string_view column);
+
 Status check_table(const TableDecl& decl);
 // Whether rows of `before` are rows of `after`; the error names the column that is not the same.
 Status check_growth(const TableDecl& before, const TableDecl& after);

@@ -28,11 +28,11 @@ bool fits(CellType type, Kind kind) {
 }
 
 Error wrong_cell(const TableDecl& decl, size_t column, Kind given) {
-  return argument_error(std::string(kKindNames[static_cast<size_t>(given)]),
-                        std::string(kTypeNames[static_cast<size_t>(decl.columns[column].type)]) +
-                            ", or nothing",
-                        "column '" + decl.columns[column].name + "' of result table '" + decl.name + "'",
-                        "convert the value, or declare the column with the other type")
+  return argument_error(
+             std::string(kKindNames[static_cast<size_t>(given)]),
+             std::string(kTypeNames[static_cast<size_t>(decl.columns[column].type)]) + ", or nothing",
+             "column '" + decl.columns[column].name + "' of result table '" + decl.name + "'",
+             "convert the value, or declare the column with the other type")
       .of_kind(base::ErrorKind::wrong_type);
 }
 
@@ -105,10 +105,10 @@ Status add_row(const TableDecl& decl, int64_t ts_us, std::span<const Cell> cells
                           "result table '" + decl.name + "'", "leave out what has no column");
   const auto columns = static_cast<uint16_t>(decl.columns.size());
   if (rows.rows > 0 && (rows.columns != columns || rows.table != decl.name))
-    return argument_error("rows of table '" + rows.table + "' with " + std::to_string(rows.columns) +
-                              " columns",
-                          "rows of one table with the columns it has now", "result table '" + decl.name + "'",
-                          "begin anew after declaring columns");
+    return argument_error(
+        "rows of table '" + rows.table + "' with " + std::to_string(rows.columns) + " columns",
+        "rows of one table with the columns it has now", "result table '" + decl.name + "'",
+        "begin anew after declaring columns");
   WALLE_ASSIGN(const size_t most, checked_size(decl, cells));
   if (rows.rows == 0) {
     rows.table = decl.name;

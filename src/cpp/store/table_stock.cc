@@ -54,7 +54,9 @@ TableLoss get_loss(base::ByteReader& in) {
   l.last = in.get<uint64_t>();
   l.rows = in.get<uint64_t>();
   l.noticed_us = in.get<int64_t>();
-  l.exact = in.get<uint8_t>() != 0;
+  const auto exact = in.get<uint8_t>();
+  if (exact > 1) in.fail();
+  l.exact = exact == 1;
   l.table = in.text();
   l.cause = in.text();
   return l;
@@ -62,7 +64,8 @@ TableLoss get_loss(base::ByteReader& in) {
 
 void put_entry(base::ByteWriter& out, const TableEntry& e) {
   put_table(out, e.decl);
-  for (const uint64_t number : {e.since, e.next, e.reserved, e.floor, e.removed, e.removed_to}) out.put(number);
+  for (const uint64_t number : {e.since, e.next, e.reserved, e.floor, e.removed, e.removed_to})
+    out.put(number);
   out.put_count(e.segments.size());
   for (const TableSegment& s : e.segments) put_segment(out, s);
 }

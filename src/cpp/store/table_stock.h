@@ -1,6 +1,6 @@
 // What the result tables of one folder must not forget, whatever happens to their other files: which tables
-// and segments there are, which row numbers may have been given out, what has left and what is lost. Kept in a
-// twin file (docs/reference/formats/tables.md).
+// and segments there are, which row numbers may have been given out, what has left and what is lost. Kept in
+// a twin file (docs/reference/formats/tables.md).
 #pragma once
 
 #include "store/table_decl.h"
@@ -41,12 +41,12 @@ struct TableSegment {
 
 struct TableEntry {
   TableDecl decl;
-  uint64_t since = 0;     // commits up to this number are none of this table: it was declared behind them
-  uint64_t next = 1;      // number of the next row, as of the commit the stock stands at
-  uint64_t reserved = 0;  // numbers up to here may have been given out since
-  uint64_t floor = 1;     // no new row gets a number below: those are lost
-  uint64_t removed = 0;   // rows that size and age have taken
-  uint64_t removed_to = 0;             // numbers up to here
+  uint64_t since = 0;       // commits up to this number are none of this table: it was declared behind them
+  uint64_t next = 1;        // number of the next row, as of the commit the stock stands at
+  uint64_t reserved = 0;    // numbers up to here may have been given out since
+  uint64_t floor = 1;       // no new row gets a number below: those are lost
+  uint64_t removed = 0;     // rows that size and age have taken
+  uint64_t removed_to = 0;  // numbers up to here
   std::vector<TableSegment> segments;  // by number
 };
 

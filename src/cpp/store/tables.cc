@@ -35,7 +35,7 @@ TableStock Tables::compose() const {
   return out;
 }
 
-Status Tables::declare(const TableDecl& decl, uint64_t since) {
+Status Tables::declare(const TableDecl& decl, uint64_t since, uint64_t reserve) {
   WALLE_TRY(check_table(decl));
   const std::lock_guard writing(checkpointing_);
   const std::lock_guard guard(lock_);
@@ -59,6 +59,7 @@ Status Tables::declare(const TableDecl& decl, uint64_t since) {
   for (const TableLoss& l : losses_)
     if (l.table == decl.name) live->entry.next = std::max(live->entry.next, l.last + 1);
   live->next = live->entry.next;
+  live->entry.reserved = live->next + reserve;
   const auto added = live_.emplace(decl.name, std::move(live)).first;
   Status stored = write_stock(compose());
   if (!stored.ok()) live_.erase(added);
@@ -176,6 +177,7 @@ void Tables::lose_rows(const TableRowsView& rows, uint64_t first, std::string ca
                      .rows = rows.rows,
                      .noticed_us = env_.wall_us(),
                      .cause = std::move(cause)});
+  unwritten_loss_ = true;
 }
 
 uint64_t Tables::applied() const {
@@ -213,7 +215,7 @@ Status Tables::lose_newest(const std::string& cause) {
 Status Tables::settle() {
   const std::lock_guard writing(checkpointing_);
   const std::lock_guard guard(lock_);
-  bool changed = false;
+  bool changed = std::exchange(unwritten_loss_, false);
   for (auto& [name, live] : live_) {
     // Rows that the replay found are not lost.
     for (TableLoss& l : losses_) {

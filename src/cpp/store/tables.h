@@ -51,8 +51,9 @@ class Tables {
   ~Tables();
 
   // Durable when it returns. A table that is there may grow columns and change its limits. `since`: the
-  // number of the owner's newest frame, none of which has rows of a table that is new.
-  Status declare(const TableDecl& decl, uint64_t since);
+  // number of the owner's newest frame, none of which has rows of a table that is new. `reserve`: as of
+  // checkpoint().
+  Status declare(const TableDecl& decl, uint64_t since, uint64_t reserve = 0);
   // The table and its rows are gone for good when it returns.
   Status drop(const std::string& name);
   // A copy: declarations grow.
@@ -144,7 +145,8 @@ class Tables {
   // Files that nobody lists any more, or that only a stock lists whose write failed half way: removed behind
   // the next one that succeeds. With checkpointing_.
   std::vector<std::string> unlisted_;
-  bool in_doubt_ = false;  // the write of the newest stock failed: either may be on the disk
+  bool unwritten_loss_ = false;
+  bool in_doubt_ = false;           // the write of the newest stock failed: either may be on the disk
   std::vector<std::string> aside_;  // of load(): files that do not read
   TablesReport report_;
 };

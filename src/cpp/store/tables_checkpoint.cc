@@ -1,5 +1,5 @@
-// What has gathered in memory as segments. File, then stock, then what is not needed any more: whatever is cut
-// off here is done by the next open.
+// What has gathered in memory as segments. File, then stock, then what is not needed any more: whatever is
+// cut off here is done by the next open.
 #include <algorithm>
 
 #include "base/log.h"
@@ -9,9 +9,9 @@
 namespace walle::store {
 
 namespace {
-// Rows of one segment, packed, by the table's limit: a table of a few segments could only forget nearly all or
-// nothing. Files below 64 KiB cost more in names and heads than they say.
-constexpr int64_t kLeastPiece = 64 << 10;
+// Rows of one segment, packed, by the table's limit: a table of a few segments could only forget nearly all
+// or nothing. Smaller files cost more in names and heads than they say.
+constexpr int64_t kLeastPiece = 4 << 10;
 constexpr int64_t kMostPiece = 8 << 20;
 constexpr int64_t kPiecesPerTable = 8;
 // Of a segment that others are merged into: it is written whole each time.

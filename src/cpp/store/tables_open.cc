@@ -51,7 +51,7 @@ Status Tables::load(bool existing) {
     losses_ = std::move(stock->losses);
     for (TableEntry& e : stock->tables) {
       auto live = std::make_unique<Live>();
-      live->next = std::max(e.next, e.floor);
+      live->next = e.next;
       live->entry = std::move(e);
       live_.emplace(live->entry.decl.name, std::move(live));
     }

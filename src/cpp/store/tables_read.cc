@@ -1,9 +1,8 @@
-// Reading tables beside their writer: a list of what there is, taken under the lock, and then files and chunks
-// without it.
+// Reading tables beside their writer: a list of what there is, taken under the lock, and then files and
+// chunks without it.
 #include <algorithm>
 
 #include "base/log.h"
-#include "base/nearest_name.h"
 #include "store/tables_private.h"
 
 namespace walle::store {
@@ -16,19 +15,8 @@ Result<std::vector<ColumnDecl>> selected(const TableDecl& decl, const std::vecto
   if (names.empty()) return decl.columns;
   std::vector<ColumnDecl> out;
   for (const std::string& name : names) {
-    const auto at = decl.find(name);
-    if (at) {
-      out.push_back(decl.columns[*at]);
-      continue;
-    }
-    std::vector<std::string> known;
-    for (const ColumnDecl& c : decl.columns) known.push_back(c.name);
-    const std::string_view near = base::nearest_name(name, known);
-    return argument_error("column '" + name + "'", "a column of the table",
-                          "result table '" + decl.name + "'",
-                          near.empty() ? "ask for the table's columns"
-                                       : "did you mean '" + std::string(near) + "'?")
-        .of_kind(base::ErrorKind::no_such_key);
+    WALLE_ASSIGN(const size_t at, column_at(decl, name));
+    out.push_back(decl.columns[at]);
   }
   return out;
 }
@@ -71,8 +59,8 @@ Result<bool> Tables::read_segment(const std::string& table, const TableSegment& 
   if (!now || std::ranges::none_of(now->segments, same)) return false;
   // The disk may be asked again; nothing is decided by an error of it.
   if (there && !bytes.ok()) return bytes.take_error();
-  WALLE_TRY(lose_segment(table, segment,
-                         there ? TableLossKind::damaged_segment : TableLossKind::missing_segment));
+  WALLE_TRY(
+      lose_segment(table, segment, there ? TableLossKind::damaged_segment : TableLossKind::missing_segment));
   return false;
 }
 
@@ -141,9 +129,9 @@ Result<TableColumns> Tables::read(const std::string& table, uint64_t from, uint6
     if (whole) return out;
   }
   if (snapshot(table))
-    return resource_error("result table '" + table + "' changed at each of " + std::to_string(kAttempts) +
-                              " attempts",
-                          "a moment without a checkpoint", "'" + dir_ + "'", "read it again");
+    return resource_error(
+        "result table '" + table + "' changed at each of " + std::to_string(kAttempts) + " attempts",
+        "a moment without a checkpoint", "'" + dir_ + "'", "read it again");
   const std::lock_guard guard(lock_);
   return unknown(table);
 }

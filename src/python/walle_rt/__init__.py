@@ -21,6 +21,7 @@ from .log import set_log_level
 from .model import Model
 from .run_options import CancelToken
 from .session import Session
+from .tracing import Trace, trace
 from .values import Signature, ValueInfo
 
 __version__ = "0.1.0"
@@ -42,6 +43,7 @@ __all__ = [
     "Session",
     "Signature",
     "TaskError",
+    "Trace",
     "ValueInfo",
     "__version__",
     "cmake_dir",
@@ -49,4 +51,5 @@ __all__ = [
     "library_dir",
     "load",
     "set_log_level",
+    "trace",
 ]

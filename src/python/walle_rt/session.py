@@ -14,7 +14,7 @@ from . import _core, maps, strings
 from .errors import ArgumentError
 from .explain import Explanation
 from .run_options import CancelToken, Out, RunOptions
-from .trace import write_trace
+from .tracing import write_trace
 
 if TYPE_CHECKING:
     from .model import Model

@@ -24,7 +24,9 @@ double number(const std::string& json, const std::string& name, const std::strin
 }
 
 TEST(Trace, OffNothingIsKept) {
-  { TraceSpan span("never"); }
+  {
+    TraceSpan span("never");
+  }
   trace_counter("never", 1);
   trace_since("never", 5);
   EXPECT_EQ(trace_clock(), 0);
@@ -40,7 +42,9 @@ TEST(Trace, SpansNestAndCountersHaveTheirValues) {
   name_trace_thread("the \"first\" thread");
   {
     TraceSpan outer("outer", 7);
-    { TraceSpan inner("inner"); }
+    {
+      TraceSpan inner("inner");
+    }
     trace_counter("depth", -3);
   }
   TraceSummary summary;

@@ -89,7 +89,7 @@ class DeviceTest : public testing::Test {
   }
 
   void open() {
-    Result<std::unique_ptr<Device>> opened = Device::open(Env::system(), dir_, options_);
+    Result<std::unique_ptr<Device>> opened = Device::open(*env_, dir_, options_);
     ASSERT_TRUE(opened.ok()) << opened.error().message();
     device_ = std::move(opened).value();
   }
@@ -106,7 +106,7 @@ class DeviceTest : public testing::Test {
     const stream::Value contents[] = {stream::Value::of(item), stream::Value::of(0.5),
                                       stream::Value::of(label)};
     stream::Event event;
-    event.ts = Env::system().wall_us();
+    event.ts = env_->wall_us();
     event.event = *device_->catalog().find_event("tap");
     event.contents = contents;
     return device_->record(event);
@@ -131,6 +131,7 @@ class DeviceTest : public testing::Test {
   }
 
   std::shared_ptr<const vm::Vm> vm_;
+  Env* env_ = &Env::system();
   std::string dir_;
   DeviceOptions options_;
   std::unique_ptr<Device> device_;

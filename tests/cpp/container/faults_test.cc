@@ -26,6 +26,7 @@ class FaultsTest : public DeviceTest {
     bytes_ = bundle(task_, kRow);
   }
   bool open_on(base::FaultEnv& env) {
+    env_ = &env;
     Result<std::unique_ptr<Device>> opened = Device::open(env, dir_, options_);
     if (opened.ok()) device_ = std::move(opened).value();
     return opened.ok();

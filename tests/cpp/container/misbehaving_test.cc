@@ -250,5 +250,31 @@ TEST_F(MisbehavingTest, AnEndlessTaskKeepsNoOtherFromRunning) {
   ASSERT_TRUE(device_->wait_idle(kPatienceUs));
 }
 
+TEST_F(MisbehavingTest, CloseStopsWhatDoesNotEndAndItRunsAgain) {
+  device_.reset();
+  options_.grace_ms = 50;
+  open();
+  Manifest m = with_table(manifest("long"));
+  install(
+      m,
+      "import walle\ndef main(event):\n    walle.log.info('in')\n"
+      "    if not walle.kv.get('stopped'):\n        walle.kv.put('stopped', True)\n        while True: pass\n"
+      "    return {'item': event['fields']['item']}\n");
+  tap(1);
+  for (;;) {
+    const std::lock_guard lock(lines_lock_);
+    if (!lines_.empty()) break;
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  ASSERT_TRUE(device_->close().ok());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+  device_.reset();
+  open();
+  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
+  EXPECT_EQ(items("long"), std::vector<int64_t>{1});
+  EXPECT_EQ(info("long").failures, 0u);
+  EXPECT_EQ(lines_.size(), 2u);
+}
+
 }  // namespace
 }  // namespace walle::container

@@ -73,7 +73,7 @@ namespace walle::stream {
 namespace {
 
 struct Ignored : FiringSink {
-  void fired(const Firing&) override {}
+  void fired(const Firing&, const MatchPlace&) override {}
 };
 
 // A counter that overlooks a form would pass every other test of this file.

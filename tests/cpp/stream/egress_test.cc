@@ -318,6 +318,98 @@ TEST(EgressGate, ALedgerOfBeforeIsTakenOver) {
   }
 }
 
+TEST(EgressGate, APermitSetsItsBudgetAsideUntilItIsLetGo) {
+  FaultEnv env;
+  const auto gate = opened(env);
+  std::vector<Permit> permits;
+  for (int64_t i = 0; i < kSends; ++i) permits.push_back(gate->permit("t", "f", made(i)).value());
+  EXPECT_FALSE(gate->permit("t", "f", made()).ok());
+  EXPECT_EQ(gate->ledger().size(), 0u);
+  const Permit copy = permits.back();
+  permits.pop_back();
+  EXPECT_FALSE(gate->permit("t", "f", made()).ok());  // a copy holds it
+  ASSERT_TRUE(gate->apply(copy).ok());
+  ASSERT_TRUE(gate->apply(permits[0]).ok());
+  EXPECT_EQ(gate->ledger().size(), 2u);
+  permits.clear();
+  EXPECT_TRUE(gate->send("t", "f", made()).ok());
+  EXPECT_FALSE(gate->send("t", "f", made()).ok());
+}
+
+TEST(EgressGate, APermitMayOutliveItsGate) {
+  FaultEnv env;
+  Permit permit;
+  {
+    permit = opened(env)->permit("t", "f", made()).value();
+  }
+  EXPECT_GT(permit.bytes.size(), 0u);
+}
+
+TEST(EgressGate, ARevokedTaskSendsNothingAndItsBudgetStaysSpent) {
+  FaultEnv env;
+  const auto gate = opened(env);
+  for (int i = 0; i < kSends; ++i) ASSERT_TRUE(gate->send("t", "f", made()).ok());
+  gate->revoke("t");
+  EXPECT_NE(gate->send("t", "f", made()).error().message().find("without a policy"), std::string::npos);
+  ASSERT_TRUE(gate->allow(policy()).ok());
+  EXPECT_FALSE(gate->send("t", "f", made()).ok());
+}
+
+// Sends that somebody else's journal holds: counted at once, in the files with a checkpoint, and once only
+// whatever operation of it fails and whatever is replayed.
+TEST(EgressGate, RedoneSendsAreCountedOnceWhateverFails) {
+  for (int64_t fail = -1; fail < 12; ++fail) {
+    FaultEnv env;
+    {
+      const auto gate = opened(env);
+      ASSERT_TRUE(gate->send("t", "f", made()).ok());
+      const Permit permit = gate->permit("t", "f", made(2)).value();
+      gate->redo(7, permit);
+      EXPECT_EQ(gate->ledger().size(), 2u);
+      EXPECT_TRUE(gate->permit("t", "f", made()).ok());  // the third
+      env.fail_at(fail);
+      (void)gate->checkpoint(gate->begin_checkpoint(7)).ok();
+      env.fail_at(-1);
+    }
+    for (int open = 0; open < 2; ++open) {
+      const auto gate = opened(env);
+      const Permit replayed{
+          .entry = {.ts = env.wall_us(), .bytes = 10, .rows = 1, .task = "t", .feature = "f"}};
+      gate->redo(7, replayed);
+      EXPECT_EQ(gate->ledger().size(), 2u) << fail;
+      EXPECT_EQ(gate->report().lost_entries, 0u);
+      const Permit third = gate->permit("t", "f", made()).value();
+      EXPECT_FALSE(gate->permit("t", "f", made()).ok()) << fail;
+      ASSERT_TRUE(gate->checkpoint(gate->begin_checkpoint(7)).ok());
+      EXPECT_EQ(gate->applied(), 7u);
+    }
+  }
+}
+
+TEST(EgressGate, AKeySealsLedgerAndState) {
+  FaultEnv env;
+  const std::string key(32, 'k');
+  {
+    auto gate = EgressGate::open(env, "/gate", key);
+    if (!gate.ok() && gate.error().message().find("libcrypto") != std::string::npos) GTEST_SKIP();
+    ASSERT_TRUE(gate.ok()) << gate.error().message();
+    ASSERT_TRUE((*gate)->allow(policy("canary")).ok());
+    for (int i = 0; i < kSends; ++i) ASSERT_TRUE((*gate)->send("canary", "f", made()).ok());
+  }
+  for (const std::string& file : *env.list_files("/gate"))
+    EXPECT_EQ(env.file("/gate/" + file).find("canary"), std::string::npos) << file;
+  EXPECT_FALSE(EgressGate::open(env, "/gate").ok());
+  EXPECT_FALSE(EgressGate::open(env, "/gate", std::string(32, 'x')).ok());
+  auto gate = EgressGate::open(env, "/gate", key);
+  ASSERT_TRUE((*gate)->allow(policy("canary")).ok());
+  EXPECT_EQ((*gate)->ledger().size(), static_cast<size_t>(kSends));
+  EXPECT_FALSE((*gate)->send("canary", "f", made()).ok());
+  // One that began without a key keeps to that.
+  FaultEnv plain;
+  spend(plain);
+  EXPECT_FALSE(EgressGate::open(plain, "/gate", key).ok());
+}
+
 TEST(FeatureBytes, AreReadBack) {
   Batch rows;
   rows.ts = {1, -2};

@@ -13,7 +13,7 @@ namespace {
 
 struct Kept : FiringSink {
   std::vector<Firing> all;
-  void fired(const Firing& f) override { all.push_back(f); }
+  void fired(const Firing& f, const MatchPlace&) override { all.push_back(f); }
 };
 
 CompiledTrigger compiled(const std::string& text, const Catalog& catalog) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <random>
 
 #include "base/hash.h"
 #include "stream/matcher_case.h"
@@ -104,6 +105,62 @@ TEST(Trigger, CanonicalTextParsesToTheSameTree) {
     ASSERT_TRUE(loaded.ok()) << loaded.error().message();
     ASSERT_EQ(loaded->variants, compiled_once->variants);
   }
+}
+
+// Hundreds at one event, of several scopes, while triggers come and go: each time in the order of adding, and
+// of one trigger's keys by start.
+TEST(Matcher, WhatEndsTogetherFiresInTheOrderOfAdding) {
+  const Catalog catalog = testing::small_world();
+  constexpr uint64_t kSeed = 23;
+  std::mt19937_64 random(kSeed);
+  RecordProperty("seed", static_cast<int>(kSeed));
+  const char* texts[] = {"a ~ b",        "b",         "* ~ b scope by(who)", "a ~ b scope by(who, page)",
+                         "count(b) > 1", "a b?  ~ b", "a ~ b scope session"};
+  Matcher m(catalog, {.queue_capacity = 4096});
+  struct Added {
+    uint16_t id;
+    uint64_t order;
+    CompiledTrigger compiled;
+  };
+  std::vector<Added> added;
+  uint64_t next = 0, fired = 0, most = 0;
+  for (uint64_t seq = 1; seq <= 600; ++seq) {
+    for (int i = 0; i < 12; ++i) {
+      if (random() % 5 < 2 && !added.empty()) {
+        const size_t at = random() % added.size();
+        m.remove(added[at].id, added[at].compiled);
+        added.erase(added.begin() + static_cast<ptrdiff_t>(at));
+      } else if (added.size() < 300) {
+        const char* text = texts[random() % std::size(texts)];
+        if (!parse_trigger(text).ok()) continue;
+        CompiledTrigger t = compiled(text, catalog);
+        t.fingerprint = base::mix(t.fingerprint, next);
+        const auto id = m.add(t);
+        ASSERT_TRUE(id.ok());
+        added.push_back({*id, next++, std::move(t)});
+      }
+    }
+    const std::vector<Value> contents{Value::of(int64_t{1}),
+                                      Value::of(std::string_view(seq % 3 ? "u" : "v"))};
+    Event e;
+    e.seq = seq;
+    e.ts = static_cast<int64_t>(seq);
+    e.event = *catalog.find_event(seq % 2 ? "a" : "b");
+    e.page = 1;
+    e.page_instance = 1 + seq / 50;
+    e.session = 1;
+    if (seq % 7) e.contents = contents;
+    m.step(e);
+    std::vector<std::pair<uint64_t, int64_t>> given;
+    for (Firing f; m.queue().pop(f);)
+      for (const Added& t : added)
+        if (t.id == f.trigger) given.emplace_back(t.order, f.start_ts);
+    ASSERT_TRUE(std::is_sorted(given.begin(), given.end())) << seq;
+    fired += given.size();
+    most = std::max<uint64_t>(most, given.size());
+  }
+  EXPECT_GT(fired, 10'000u);
+  EXPECT_GT(most, 50u);
 }
 
 TEST(Matcher, IrrelevantEventsAndUnrelatedTasksChangeNothing) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "base/fault_env.h"
@@ -98,8 +99,8 @@ TEST(Outbox, WhatIsLowestAndOldestLeavesAFullOutboxAndIsCounted) {
     const Kept now{r.priority, r.ts, stream, r.seq};
     outbox->add(i + 1, stream, r);
     if (kept.size() == 20) {
-      const auto least = std::ranges::min_element(
-          kept, {}, [](const Kept& k) { return std::pair(k.priority, k.ts); });
+      const auto least =
+          std::ranges::min_element(kept, {}, [](const Kept& k) { return std::pair(k.priority, k.ts); });
       if (least->priority > now.priority) {
         ++dropped[stream];
         continue;
@@ -157,11 +158,12 @@ TEST(Outbox, LostFramesAndLostFilesAreToldOfAndNumbersGoOn) {
   auto outbox = opened(env);
   for (uint64_t n = 1; n <= 3; ++n) outbox->add(n, "a", record(n));
   save(*outbox, 3);
-  ASSERT_TRUE(outbox->lose_newest().ok());
+  ASSERT_TRUE(outbox->lose_newest(kReserve).ok());
   outbox->add(4, "a", record(4));  // one that is left
   outbox->settle();
   EXPECT_EQ(outbox->next("a"), 3 + kReserve + 1);
   EXPECT_EQ(info(*outbox, "a").lost, kReserve - 1);
+  EXPECT_EQ(outbox->next("another"), kReserve + 1);
   outbox = opened(env);
   EXPECT_TRUE(outbox->lost());
   outbox->settle();
@@ -199,9 +201,9 @@ TEST(Outbox, OneFlippedBitTakesNothing) {
 
 TEST(Outbox, LimitsThatNoFileHoldsAreRefused) {
   FaultEnv env;
-  for (const OutboxOptions& bad : {OutboxOptions{.max_bytes = 0}, OutboxOptions{.max_records = 0},
-                                   OutboxOptions{.max_bytes = 16 << 20},
-                                   OutboxOptions{.max_records = 1 << 20}})
+  for (const OutboxOptions& bad :
+       {OutboxOptions{.max_bytes = 0}, OutboxOptions{.max_records = 0}, OutboxOptions{.max_bytes = 16 << 20},
+        OutboxOptions{.max_records = 1 << 20}})
     EXPECT_FALSE(Outbox::open(env, kPath, bad).ok());
 }
 

@@ -24,7 +24,7 @@ Catalog typed_world() {
 
 struct Names : FiringSink {
   std::vector<uint16_t> ids;
-  void fired(const Firing& f) override { ids.push_back(f.trigger); }
+  void fired(const Firing& f, const MatchPlace&) override { ids.push_back(f.trigger); }
 };
 
 // Every equality stands beside its own double negation, which no index finds.

@@ -28,9 +28,13 @@ Status Commits::check_process() const {
                         "close it before fork() and open it in one of the two");
 }
 
-// Numbers of rows and records, which the frame holds: a replay needs nothing else. With the lock.
-Result<FrameOut> Commits::compose(const Commit& c) const {
-  FrameOut f{.task = c.task, .number = c.number};
+// The frame with the numbers of rows and records, so that a replay needs nothing else. With the lock.
+Status Commits::compose(const Commit& c) {
+  FrameOut& f = *frame_;
+  f.task = c.task;
+  f.number = c.number;
+  f.rows.clear();
+  f.sends.clear();
   if (c.number > 0) {
     const auto known = settled_.find(c.task);
     if (known != settled_.end() && c.number <= known->second)
@@ -38,7 +42,6 @@ Result<FrameOut> Commits::compose(const Commit& c) const {
                             "a number above " + std::to_string(known->second), "task '" + c.task + "'",
                             "hand out only what lies behind settled()");
   }
-  f.rows.reserve(c.rows.size());
   for (const store::TableRows& r : c.rows) {
     if (r.rows == 0) continue;
     const auto place = tables_->place(r.table);
@@ -48,14 +51,13 @@ Result<FrameOut> Commits::compose(const Commit& c) const {
       if (before.rows.table == r.table) first = before.first + before.rows.rows;
     f.rows.push_back({.rows = r, .first = first});
   }
-  f.sends.reserve(c.sends.size());
   for (const stream::Permit& p : c.sends) {
     uint64_t seq = 0;
     for (const FrameSend& before : f.sends)
       if (before.permit->stream == p.stream) seq = before.seq + 1;
     f.sends.push_back({.permit = &p, .seq = seq > 0 ? seq : outbox_->next(p.stream)});
   }
-  return f;
+  return {};
 }
 
 Error Commits::bad_rows(const store::TableRows& r) const {
@@ -72,7 +74,9 @@ Result<uint64_t> Commits::place(size_t size, std::string_view task, std::unique_
                                 Write&& write) {
   const size_t most = size + (sealed_ ? base::kSealBytes : 0);
   if (most > journal_->max_payload()) return too_large(most, journal_->max_payload(), task);
+  bool waited = false;
   while (!journal_->reserve(most)) {
+    waited = true;
     lock.unlock();
     WALLE_TRY(checkpoint());  // nobody maintained it in time
     lock.lock();
@@ -81,19 +85,19 @@ Result<uint64_t> Commits::place(size_t size, std::string_view task, std::unique_
       return resource_error("no space in the journal after a checkpoint", "space for one commit",
                             "'" + dir_ + "'", "open the device with a larger journal");
   }
-  return write();
+  return write(waited);
 }
 
 Result<uint64_t> Commits::commit(const Commit& c) {
   WALLE_TRY(check_process());
   const base::TraceSpan span("commit", static_cast<int64_t>(c.number));
   std::unique_lock lock(lock_);
-  WALLE_ASSIGN(FrameOut f, compose(c));
+  WALLE_TRY(compose(c));
+  const FrameOut& f = *frame_;
   FrameSize size;
   put_frame(f, size);
-  WALLE_ASSIGN(const uint64_t number, place(size.size(), c.task, lock, [&]() -> Result<uint64_t> {
-                 // Others may have committed while the lock was let go.
-                 WALLE_ASSIGN(f, compose(c));
+  WALLE_ASSIGN(const uint64_t number, place(size.size(), c.task, lock, [&](bool waited) -> Result<uint64_t> {
+                 if (waited) WALLE_TRY(compose(c));  // others have committed meanwhile
                  if (!sealed_) return journal_->commit(size.size(), [&](auto& w) { put_frame(f, w); });
                  FrameText plain;
                  put_frame(f, plain);
@@ -137,7 +141,7 @@ Status Commits::forget(const std::string& task) {
   const std::string frame = forget_frame(task);
   std::unique_lock lock(lock_);
   if (!settled_.contains(task)) return {};
-  WALLE_TRY(place(frame.size(), task, lock, [&] { return append(frame); }));
+  WALLE_TRY(place(frame.size(), task, lock, [&](bool) { return append(frame); }));
   settled_.erase(task);
   lock.unlock();
   return journal_->sync_frames();
@@ -148,7 +152,7 @@ Status Commits::declare(const store::TableDecl& decl) {
   // No frame comes in between: one with rows of this table would be taken for another's.
   const std::lock_guard checkpointing(checkpointing_);
   const std::lock_guard lock(lock_);
-  return tables_->declare(decl, journal_->last_seq());
+  return tables_->declare(decl, journal_->last_seq(), journal_->capacity() / kLeastRow);
 }
 
 Status Commits::drop(const std::string& table) {
@@ -174,7 +178,7 @@ Status Commits::acknowledge(const std::string& stream, uint64_t seq) {
   const std::string frame = acknowledge_frame(stream, seq);
   std::unique_lock lock(lock_);
   if (!outbox_->would_change(stream, seq)) return {};
-  WALLE_ASSIGN(const uint64_t number, place(frame.size(), stream, lock, [&] { return append(frame); }));
+  WALLE_ASSIGN(const uint64_t number, place(frame.size(), stream, lock, [&](bool) { return append(frame); }));
   outbox_->acknowledge(number, stream, seq);
   return {};
 }

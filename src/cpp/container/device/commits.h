@@ -27,6 +27,11 @@
 
 namespace walle::container {
 
+// Names in a device's folder.
+inline constexpr const char* kCommitsJournal = "/commits.walj";
+inline constexpr const char* kCommitsState = "/commits.wals";
+inline constexpr const char* kCommitsTables = "/tables";
+
 struct CommitsOptions {
   // A commit takes at most a quarter of it.
   size_t journal_bytes = 8 << 20;
@@ -47,9 +52,9 @@ struct Commit {
 
 struct CommitsReport {
   store::JournalRecovery journal;
-  uint64_t replayed = 0;   // frames that some file lacked
-  uint64_t unread = 0;     // frames that are none: of a newer version
-  uint64_t lost = 0;       // commits that the journal has lost, at most
+  uint64_t replayed = 0;    // frames that some file lacked
+  uint64_t unread = 0;      // frames that are none: of a newer version
+  uint64_t lost = 0;        // commits that the journal has lost, at most
   bool state_lost = false;  // settled numbers are not known, until acknowledged
 };
 
@@ -97,7 +102,7 @@ class Commits {
  private:
   Commits(Env& env, std::unique_ptr<store::SealedEnv> sealed, std::string dir, CommitsOptions options);
   Status check_process() const;
-  Result<FrameOut> compose(const Commit& commit) const;
+  Status compose(const Commit& commit);
   Error bad_rows(const store::TableRows& rows) const;
   template <class Write>
   Result<uint64_t> place(size_t size, std::string_view task, std::unique_lock<std::mutex>& lock,
@@ -125,6 +130,8 @@ class Commits {
   mutable std::mutex lock_;
   std::mutex checkpointing_;  // taken first
   std::map<std::string, uint64_t, std::less<>> settled_;
+  // Of the commit under way; kept, so that a commit takes no memory of its own.
+  std::unique_ptr<FrameOut> frame_;
   CommitsReport report_;
   std::atomic<int64_t> synced_at_{0};
   std::atomic<int64_t> checkpointed_at_{0};

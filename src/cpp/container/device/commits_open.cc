@@ -8,9 +8,6 @@
 namespace walle::container {
 
 namespace {
-constexpr const char* kJournalFile = "/commits.walj";
-constexpr const char* kStateFile = "/commits.wals";
-constexpr const char* kTables = "/tables";
 constexpr const char* kEgress = "/egress";
 constexpr const char* kOutbox = "/outbox";
 
@@ -31,7 +28,8 @@ Commits::Commits(Env& env, std::unique_ptr<store::SealedEnv> sealed, std::string
       sealed_(std::move(sealed)),
       env_(sealed_ ? static_cast<Env&>(*sealed_) : env),
       dir_(std::move(dir)),
-      options_(std::move(options)) {}
+      options_(std::move(options)),
+      frame_(std::make_unique<FrameOut>()) {}
 
 Result<std::unique_ptr<Commits>> Commits::open(Env& env, const std::string& dir, CommitsOptions options) {
   base::watch_for_forks();
@@ -40,21 +38,22 @@ Result<std::unique_ptr<Commits>> Commits::open(Env& env, const std::string& dir,
     WALLE_ASSIGN(auto aead, base::Aead::open(options.key));
     sealed = std::make_unique<store::SealedEnv>(env, std::move(aead));
   }
-  for (const char* folder : {"", kTables, kEgress, kOutbox}) WALLE_TRY(env.make_dirs(dir + folder));
-  auto commits =
-      std::unique_ptr<Commits>(new Commits(env, std::move(sealed), dir, std::move(options)));
+  for (const char* folder : {"", kCommitsTables, kEgress, kOutbox}) WALLE_TRY(env.make_dirs(dir + folder));
+  auto commits = std::unique_ptr<Commits>(new Commits(env, std::move(sealed), dir, std::move(options)));
   Commits& c = *commits;
   // Under the journal's lock: what another process knows is not read before it has let go.
   const store::JournalOwner owner{
       .expected_first = [&c] { return c.open_parts(); },
       .before_mending = [&c](const store::JournalRecovery& found,
                              size_t capacity) { return c.take_stock(found, capacity); }};
-  WALLE_ASSIGN(c.journal_, store::Journal::open(env, dir + kJournalFile, c.options_.journal_bytes, owner));
+  WALLE_ASSIGN(c.journal_, store::Journal::open(env, dir + kCommitsJournal, c.options_.journal_bytes, owner));
   c.options_.key.clear();
   c.report_.journal = c.journal_->recovery();
   WALLE_TRY(c.replay());
-  // Until it is closed again, the newest number is not known.
-  WALLE_TRY(c.state_->apply({{kNewest, std::nullopt}}));
+  // Until it is closed again, the newest number is not known. That there is an applied one tells that there
+  // has been a journal.
+  const uint64_t applied = c.state_->number<uint64_t>(kApplied).value_or(0);
+  WALLE_TRY(c.state_->apply({{kNewest, std::nullopt}, {kApplied, store::put_number(applied)}}));
   c.opened_ = true;
   return commits;
 }
@@ -63,14 +62,14 @@ Result<std::unique_ptr<Commits>> Commits::open(Env& env, const std::string& dir,
 Result<uint64_t> Commits::open_parts() {
   WALLE_ASSIGN(const auto files, env_.list_files(dir_));
   const bool empty =
-      std::ranges::none_of(files, [](const std::string& f) { return f.starts_with(kStateFile + 1); });
+      std::ranges::none_of(files, [](const std::string& f) { return f.starts_with(kCommitsState + 1); });
   WALLE_TRY(store::check_key(below_, dir_, sealed_ ? &sealed_->aead() : nullptr, true, empty));
-  WALLE_ASSIGN(state_, store::StateFile::open(env_, dir_ + kStateFile));
+  WALLE_ASSIGN(state_, store::StateFile::open(env_, dir_ + kCommitsState));
   // The state is written behind the parts' first files: beside it, one that is missing was removed.
   const bool there = state_->found() != Found::nothing;
   using store::Tables;
   using stream::Outbox;
-  WALLE_ASSIGN(tables_, Tables::open(env_, dir_ + kTables,
+  WALLE_ASSIGN(tables_, Tables::open(env_, dir_ + kCommitsTables,
                                      there ? Tables::Access::existing : Tables::Access::create));
   WALLE_ASSIGN(gate_, stream::EgressGate::open(below_, dir_ + kEgress, options_.key));
   WALLE_ASSIGN(outbox_, Outbox::open(env_, dir_ + kOutbox + "/outbox.wals", options_.outbox,
@@ -87,33 +86,33 @@ Result<uint64_t> Commits::open_parts() {
 // The least number that the next frame may have. What is lost is written down here, before the journal is
 // mended and tells of it no more.
 Result<uint64_t> Commits::take_stock(const store::JournalRecovery& found, size_t capacity) {
-  const uint64_t in_parts =
-      std::max({tables_->applied(), gate_->applied(), outbox_->applied(), state_->number<uint64_t>(kApplied).value_or(0)});
+  const uint64_t in_parts = std::max({tables_->applied(), gate_->applied(), outbox_->applied(),
+                                      state_->number<uint64_t>(kApplied).value_or(0)});
   const uint64_t kept = found.last_seq + found.lost;
-  const bool fresh = state_->found() == Found::nothing && found.last_seq == 0 && !found.had_tail;
-  report_.state_lost = !fresh && (state_->found() == Found::nothing || state_->found() == Found::lost);
-  if (fresh) WALLE_TRY(state_->create());
-  if (report_.state_lost) WALLE_TRY(state_->apply({{kStateLost, ""}}));
-  report_.state_lost = state_->get(kStateLost).has_value();
+  const bool there = state_->found() == Found::whole || state_->found() == Found::mended;
   const auto applied = state_->number<uint64_t>(kApplied);
   const auto newest = state_->number<uint64_t>(kNewest);
+  // A folder that was never opened to the end has no commits, whatever files a crash left of it.
+  const bool empty = found.last_seq == 0 && !found.had_tail && in_parts == 0;
+  const bool fresh = empty && !applied && state_->found() != Found::lost;
+  if (fresh && !there) WALLE_TRY(state_->create());
+  if (!fresh && !there) WALLE_TRY(state_->apply({{kStateLost, ""}}));
+  report_.state_lost = state_->get(kStateLost).has_value();
   // A journal that goes on where the parts end is the one that was left. Frames are synced before parts have
   // them, so not even a power loss makes it end before.
   const bool same = found.had_tail ? kept >= applied.value_or(0) : kept > applied.value_or(0) || fresh;
   const uint64_t reserved = std::max(kept, in_parts) + capacity / kLeastFrame;
   const uint64_t given = newest ? *newest : same ? kept : reserved;
-  const bool unknown_state = !fresh && !applied && !found.had_tail;
-  if (found.lost == 0 && given <= std::max(found.last_seq, in_parts) && !unknown_state)
-    return std::max(found.last_seq, in_parts) + 1;
-  report_.lost = given > found.last_seq ? given - found.last_seq : 0;
+  const uint64_t known = std::max(found.last_seq, in_parts);
+  if (found.lost == 0 && given <= known) return known + 1;
+  report_.lost = given - std::min(given, known);
   const std::string cause =
       found.lost > 0 ? "damage at byte " + std::to_string(found.damage_offset) + " of the commits' journal"
                      : "the commits' journal was emptied, removed or replaced by an older one";
   base::log(base::LogLevel::warning, "device '" + dir_ + "': at most " + std::to_string(report_.lost) +
-                                         " commits are lost: " + cause +
-                                         "; today's budgets count as spent");
+                                         " commits are lost: " + cause + "; today's budgets count as spent");
   WALLE_TRY(tables_->lose_newest(cause));
-  WALLE_TRY(outbox_->lose_newest());
+  WALLE_TRY(outbox_->lose_newest(capacity / kLeastFrame));
   WALLE_TRY(gate_->close_today());
   return std::max(given, in_parts) + 1;
 }
@@ -152,8 +151,7 @@ void Commits::apply(uint64_t number, bool fresh, std::string_view bytes) {
   if (!fresh) return;
   const std::string task(f.task);
   if (f.kind == FrameKind::forget) settled_.erase(task);
-  if (f.kind == FrameKind::commit && f.number > 0)
-    settled_[task] = std::max(settled_[task], f.number);
+  if (f.kind == FrameKind::commit && f.number > 0) settled_[task] = std::max(settled_[task], f.number);
 }
 
 // What the state holds once the parts have everything up to `number`. With the lock.

@@ -78,8 +78,9 @@ class Device {
   Status advance(int64_t now_us);
   Status maintain();
 
-  // Firings under way end, others wait for the next open; then everything is written. Calls after it are
-  // errors.
+  // Firings under way end, or are stopped after DeviceOptions::grace_ms and run again after the next open, as
+  // those do that wait; then everything is written. Calls after it are errors; the folder is free when the
+  // object is gone.
   Status close();
 
  private:

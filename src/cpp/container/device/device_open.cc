@@ -105,7 +105,13 @@ Status DeviceCore::close() {
   if (!open_.exchange(false)) return {};
   processor->on_ready(nullptr);
   turns_.close();
-  workers_.wait_until_left();  // the keeper gives up those that do not leave
+  // What takes longer is stopped and runs again after the next open; the keeper gives up what cannot be.
+  std::chrono::milliseconds patience(options_.grace_ms);
+  while (!workers_.wait_until_left(patience)) {
+    const std::shared_lock lock(tasks_lock_);
+    for (const auto& [_, runner] : tasks_) runner->cancel();
+    patience = std::chrono::milliseconds(50);
+  }
   keeper_.reset();
   Status written = commits->checkpoint();
   const Status matched = processor->checkpoint();

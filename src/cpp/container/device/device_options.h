@@ -27,7 +27,7 @@ struct DeviceOptions {
   int64_t cold_after_us = 60'000'000;
   uint32_t hot_tasks = 32;
   uint64_t hot_bytes = uint64_t{256} << 20;  // heaps of isolates that wait for their task's next firing
-  // Beyond a phase's wall-clock limit: then its worker is given up.
+  // Beyond a phase's wall-clock limit: then its worker is given up. At close(): then calls are stopped.
   uint32_t grace_ms = 1000;
   // A thread advances time, syncs, checkpoints and lets go of the cold.
   bool background = true;

@@ -106,7 +106,7 @@ HotTask::End HotTask::run_model(const PhaseLimits& limits, Seat& seat) {
   seat.enter(end_of(limits));
   const Status loaded = load_model();
   Result<wvm_value> outputs =
-      loaded.ok() ? model_->run(*value_, limits.wall_ms) : Result<wvm_value>(loaded.error());
+      loaded.ok() ? model_->run(*value_, limits.wall_ms, cancelled_) : Result<wvm_value>(loaded.error());
   if (!seat.leave()) return End::lost;
   if (!outputs.ok()) {
     fail(outputs.error(), limits);
@@ -136,7 +136,8 @@ void HotTask::fail(const wvm_result& result, const PhaseLimits& limits) {
 void HotTask::fail(const Error& error, const PhaseLimits& limits) {
   const bool late = error.group() == base::ErrorGroup::timeout;
   failure_.failure = vm::Failure{.type = late ? "LimitExceeded" : "ModelError", .message = error.message()};
-  failure_.failure.reason = late ? vm::Reason::wall : vm::Reason::none;
+  const bool cancelled = error.group() == base::ErrorGroup::cancelled;
+  failure_.failure.reason = late ? vm::Reason::wall : cancelled ? vm::Reason::cancelled : vm::Reason::none;
   failure_.allowed = late ? allowed_of(vm::Reason::wall, limits, version_->manifest) : "";
 }
 

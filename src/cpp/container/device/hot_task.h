@@ -43,6 +43,11 @@ class HotTask {
   // Lets go of all that belongs to one firing.
   void end();
 
+  // From any thread.
+  void cancel() {
+    cancelled_.cancel();
+    isolate_->cancel();
+  }
   PhaseFailure& failure() { return failure_; }
   const TaskVersion& version() const { return *version_; }
   uint64_t heap_bytes() const { return isolate_->stats().heap_bytes; }
@@ -60,6 +65,7 @@ class HotTask {
   std::shared_ptr<const TaskVersion> version_;
   std::unique_ptr<vm::Isolate> isolate_;
   std::unique_ptr<ModelPhase> model_;
+  runtime::CancelToken cancelled_;
   FiringEvent event_;
   wvm_result result_{};  // of the last call; released by the next or end()
   bool has_result_ = false;

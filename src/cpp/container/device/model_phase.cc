@@ -52,10 +52,12 @@ Result<runtime::Session::Values> ModelPhase::values_of(const wvm_value& inputs) 
   return values;
 }
 
-Result<wvm_value> ModelPhase::run(const wvm_value& inputs, uint32_t wall_ms) {
+Result<wvm_value> ModelPhase::run(const wvm_value& inputs, uint32_t wall_ms,
+                                  const runtime::CancelToken& cancel) {
   release();
   WALLE_ASSIGN(runtime::Session::Values values, values_of(inputs));
   runtime::RunOptions options;
+  options.cancel = &cancel;
   if (wall_ms != 0) options.timeout = std::chrono::milliseconds(wall_ms);
   WALLE_ASSIGN(const runtime::Session::Values results, session_->run(std::move(values), options));
   const ir::Graph& graph = session_->model().graph();

@@ -19,7 +19,7 @@ class ModelPhase {
 
   // `inputs`: {input's name: tensor}, or the tensor itself for a model with one input. Gives {output's name:
   // tensor}. An error of group timeout where it takes longer than `wall_ms`; 0: as long as it takes.
-  Result<wvm_value> run(const wvm_value& inputs, uint32_t wall_ms);
+  Result<wvm_value> run(const wvm_value& inputs, uint32_t wall_ms, const runtime::CancelToken& cancel);
 
  private:
   ModelPhase() = default;

@@ -150,6 +150,10 @@ TaskRunner::TurnEnd TaskRunner::run_firing(Seat& seat) {
     Status warmed = warm();
     if (!warmed.ok()) return retry_later(warmed.error());
     if (begin() && run_phases(seat) == HotTask::End::lost) return TurnEnd::lost;
+    if (was_cancelled()) {
+      put_back();
+      return TurnEnd::idle;
+    }
   }
   return finish();
 }
@@ -164,6 +168,10 @@ TaskRunner::TurnEnd TaskRunner::park_firing(Seat& seat) {
   if (begin()) {
     const HotTask::End end = run_preprocess(seat);
     if (end == HotTask::End::lost) return TurnEnd::lost;
+    if (was_cancelled()) {
+      put_back();
+      return TurnEnd::idle;
+    }
     work_.preprocessed = end == HotTask::End::done;
     if (work_.preprocessed) work_.between = hot_->take();
   }
@@ -177,15 +185,35 @@ TaskRunner::TurnEnd TaskRunner::park_firing(Seat& seat) {
 // Nothing of the firing has happened: it is run when there is room again.
 TaskRunner::TurnEnd TaskRunner::retry_later(const Error& error) {
   rooms_.trouble("task '" + name_ + "' cannot start: " + error.message());
-  if (work_.preprocessed)
-    parked_.push_front(std::move(work_));
-  else
-    again_.push_front(work_.firing);
+  put_back();
   stalled_.store(true, std::memory_order_relaxed);
   return TurnEnd::idle;
 }
 
+bool TaskRunner::was_cancelled() const { return work_.error && work_.error->limit == vm::Reason::cancelled; }
+
+void TaskRunner::put_back() {
+  work_.error.reset();
+  if (work_.preprocessed)
+    parked_.push_front(std::move(work_));
+  else
+    again_.push_front(work_.firing);
+}
+
+void TaskRunner::cancel() {
+  std::shared_ptr<HotTask> hot;
+  {
+    const std::lock_guard lock(lock_);
+    hot = cancellable_;
+  }
+  if (hot != nullptr) hot->cancel();
+}
+
 void TaskRunner::cool() {
+  {
+    const std::lock_guard lock(lock_);
+    cancellable_.reset();
+  }
   hot_.reset();
   is_hot_.store(false, std::memory_order_relaxed);
   heap_bytes_.store(0, std::memory_order_relaxed);

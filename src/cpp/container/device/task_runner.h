@@ -60,6 +60,9 @@ class TaskRunner final : public Turns::Member, public std::enable_shared_from_th
   void lose_worker();
   // Lets go of isolate and sessions.
   void cool();
+  // The call under way ends soon, if it can be stopped, and its firing is as if it had not begun. From any
+  // thread; the device closes.
+  void cancel();
 
  private:
   // task_runner.cc
@@ -69,6 +72,8 @@ class TaskRunner final : public Turns::Member, public std::enable_shared_from_th
   TurnEnd run_firing(Seat& seat);
   TurnEnd park_firing(Seat& seat);
   TurnEnd retry_later(const Error& error);
+  void put_back();
+  bool was_cancelled() const;
   // task_runner_phases.cc
   Status warm();
   bool begin();
@@ -92,6 +97,7 @@ class TaskRunner final : public Turns::Member, public std::enable_shared_from_th
 
   mutable std::mutex lock_;
   std::shared_ptr<const TaskVersion> next_version_;  // to be adopted by the next turn
+  std::shared_ptr<HotTask> cancellable_;             // hot_, for cancel()
   std::shared_ptr<const TaskVersion> adopted_;       // version_, for others than the turn
   TaskInfo info_;                                    // but for what info() adds
   std::string set_aside_;                            // why; empty: it runs

@@ -67,6 +67,11 @@ Status TaskRunner::commit() {
     commit_.sends.clear();
     frame = rooms_.commits.commit(commit_);
   }
+  if (!frame.ok() && frame.error().group() == base::ErrorGroup::argument) {
+    // Not even that it is done: it is by the record, which would say so for ever.
+    base::log(base::LogLevel::error, "task '" + name_ + "': " + frame.error().message());
+    frame = uint64_t{0};
+  }
   WALLE_ASSIGN(frame_, std::move(frame));
   return {};
 }

@@ -11,6 +11,7 @@ Status TaskRunner::warm() {
     WALLE_ASSIGN(hot_, HotTask::make(rooms_, version_));
     is_hot_.store(true, std::memory_order_relaxed);
     const std::lock_guard lock(lock_);
+    cancellable_ = hot_;
     ++info_.isolates;
   }
   return {};

@@ -86,9 +86,9 @@ bool Workers::any_busy() {
   return std::ranges::any_of(places_, [](const auto& place) { return place->seat.busy(); });
 }
 
-void Workers::wait_until_left() {
+bool Workers::wait_until_left(std::chrono::milliseconds patience) {
   std::unique_lock lock(lock_);
-  left_.wait(lock, [this] { return places_.empty(); });
+  return left_.wait_for(lock, patience, [this] { return places_.empty(); });
 }
 
 size_t Workers::count() const {

@@ -5,6 +5,7 @@
 // one thread; keep_watch() to the keeper.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -25,8 +26,8 @@ class Workers {
   // Gives up the workers whose call has passed its time and starts others. Gives how many.
   size_t keep_watch();
   bool any_busy();
-  // Until all but those given up have ended. Turns must be closed.
-  void wait_until_left();
+  // Until all but those given up have ended; turns must be closed. False: not by then.
+  bool wait_until_left(std::chrono::milliseconds patience);
   size_t count() const;
 
  private:

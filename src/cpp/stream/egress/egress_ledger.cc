@@ -24,11 +24,11 @@ constexpr const char* kOldLedgerFile = "/egress.walj";  // of before there were 
 
 const std::string kPolicy = "policy/";
 const std::string kConsent = "consent/";
-constexpr const char* kEntry = "entry";    // the newest send: its number in the journal, and its record
+constexpr const char* kEntry = "entry";  // the newest send: its number in the journal, and its record
 // Sends that one checkpoint wrote: the number of the first in the journal, and the records as texts.
 constexpr const char* kBatch = "entries";
 constexpr const char* kApplied = "applied";  // the frame of somebody's journal up to which all is counted
-constexpr const char* kClosed = "closed";  // the last day whose spent budgets are not known
+constexpr const char* kClosed = "closed";    // the last day whose spent budgets are not known
 constexpr const char* kLost = "lost";
 constexpr const char* kLostEntries = "lost entries";
 
@@ -203,17 +203,14 @@ Status EgressLedger::append(std::string_view record) {
   return journal_->append(bytes).status();
 }
 
-// With the lock.
-SpentDays& EgressLedger::days_of(const std::string& key) {
-  const auto known = days_.find(key);
-  return known != days_.end() ? known->second : days_.emplace(key, SpentDays(state_->get(key))).first->second;
-}
-
 Spent EgressLedger::spent(const std::string& task, const std::string& feature, int64_t day) const {
   const std::string key = SpentDays::key(task, feature);
   const std::lock_guard guard(lock_);
-  const auto known = days_.find(key);
-  return known != days_.end() ? known->second.since(day) : SpentDays(state_->get(key)).since(day);
+  Spent out = SpentDays(state_->get(key)).since(day);
+  const auto redone = redone_days_.find(key);
+  if (redone == redone_days_.end()) return out;
+  const Spent more = redone->second.since(day);
+  return {.bytes = out.bytes + more.bytes, .sends = out.sends + more.sends};
 }
 
 bool EgressLedger::closed(int64_t day) const {
@@ -241,18 +238,9 @@ Status EgressLedger::record(const LedgerEntry& e) {
   newest.put(journal_->last_seq() + 1);
   newest.put_bytes(record);
   const std::string key = SpentDays::key(e.task, e.feature);
-  Changes changes{{kEntry, newest.take()}};
-  {
-    const std::lock_guard guard(lock_);
-    SpentDays days = days_of(key);
-    days.add(e);
-    changes[key] = days.bytes();
-  }
-  WALLE_TRY(state_->apply(changes));
-  {
-    const std::lock_guard guard(lock_);
-    days_of(key).add(e);
-  }
+  SpentDays days(state_->get(key));
+  days.add(e);
+  WALLE_TRY(state_->apply({{key, days.bytes()}, {kEntry, newest.take()}}));
   WALLE_TRY(append(record));
   WALLE_TRY(journal_->sync());
   const std::lock_guard guard(lock_);
@@ -263,61 +251,65 @@ Status EgressLedger::record(const LedgerEntry& e) {
 void EgressLedger::redo(uint64_t number, const LedgerEntry& e) {
   const std::lock_guard guard(lock_);
   if (number <= applied_) return;
-  const std::string key = SpentDays::key(e.task, e.feature);
-  days_of(key).add(e);
-  changed_days_.insert(key);
-  unwritten_.push_back(e);
+  redone_days_.try_emplace(SpentDays::key(e.task, e.feature), std::nullopt).first->second.add(e);
+  redone_.push_back(e);
+}
+
+// With the lock.
+void EgressLedger::count_redone() {
+  redone_days_.clear();
+  for (const LedgerEntry& e : redone_)
+    redone_days_.try_emplace(SpentDays::key(e.task, e.feature), std::nullopt).first->second.add(e);
 }
 
 LedgerStep EgressLedger::begin_checkpoint(uint64_t number) {
   const std::lock_guard guard(lock_);
-  LedgerStep step{.number = number};
-  if (unwritten_.empty()) return step;
-  for (const std::string& key : changed_days_) step.changes[key] = days_of(key).bytes();
-  step.days.assign(changed_days_.begin(), changed_days_.end());
-  step.entries = unwritten_.size();
-  step.changes[kApplied] = store::put_number(number);
-  changed_days_.clear();
-  return step;
+  return {.number = number, .entries = redone_.size()};
 }
 
 Status EgressLedger::checkpoint(LedgerStep step) {
   if (step.entries == 0) return {};
   const std::lock_guard writing(writing_);
+  std::map<std::string, SpentDays> days;
   std::vector<std::string> records;
   base::ByteWriter batch;
   batch.put(journal_->last_seq() + 1);
   {
     const std::lock_guard guard(lock_);
     for (size_t i = 0; i < step.entries; ++i) {
-      records.push_back(pack_entry(unwritten_[i]));
+      const std::string key = SpentDays::key(redone_[i].task, redone_[i].feature);
+      const auto known = days.find(key);
+      SpentDays& spent =
+          known != days.end() ? known->second : days.emplace(key, state_->get(key)).first->second;
+      spent.add(redone_[i]);
+      records.push_back(pack_entry(redone_[i]));
       batch.put_text(records.back());
     }
   }
-  step.changes[kBatch] = batch.take();
-  if (Status written = state_->apply(step.changes); !written.ok()) {
-    const std::lock_guard guard(lock_);
-    changed_days_.insert(step.days.begin(), step.days.end());
-    return written;
-  }
+  Changes changes{{kBatch, batch.take()}, {kApplied, store::put_number(step.number)}};
+  for (const auto& [key, spent] : days) changes[key] = spent.bytes();
+  WALLE_TRY(state_->apply(changes));
   // Counted: from here on a failure costs nothing, the next open appends what is missing.
-  {
-    const std::lock_guard guard(lock_);
-    applied_ = step.number;
-  }
-  return write_entries(records);
+  return write_entries(records, step.number);
 }
 
-Status EgressLedger::write_entries(const std::vector<std::string>& records) {
-  uint64_t lost = 0;
+Status EgressLedger::write_entries(const std::vector<std::string>& records, uint64_t number) {
+  std::vector<uint64_t> numbers;
   for (const std::string& record : records) {
-    lost += !append(record).ok();
+    if (!append(record).ok()) break;
+    numbers.push_back(journal_->last_seq());
+  }
+  {
     const std::lock_guard guard(lock_);
-    if (lost == 0) entries_.emplace_back(journal_->last_seq(), unwritten_.front());
-    unwritten_.pop_front();
+    applied_ = number;
+    for (size_t i = 0; i < records.size(); ++i) {
+      if (i < numbers.size()) entries_.emplace_back(numbers[i], redone_.front());
+      redone_.pop_front();
+    }
+    count_redone();
   }
   // Their budget is counted all the same.
-  if (lost > 0)
+  if (const uint64_t lost = records.size() - numbers.size(); lost > 0)
     WALLE_TRY(state_->apply(
         {{kBatch, std::nullopt},
          {kLostEntries, store::put_number(state_->number<uint64_t>(kLostEntries).value_or(0) + lost)}}));
@@ -333,7 +325,7 @@ std::vector<LedgerEntry> EgressLedger::entries() const {
   const std::lock_guard guard(lock_);
   std::vector<LedgerEntry> out;
   for (const auto& [seq, entry] : entries_) out.push_back(entry);
-  out.insert(out.end(), unwritten_.begin(), unwritten_.end());
+  out.insert(out.end(), redone_.begin(), redone_.end());
   return out;
 }
 

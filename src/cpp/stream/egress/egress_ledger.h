@@ -15,7 +15,6 @@
 
 #include <deque>
 #include <mutex>
-#include <set>
 
 #include "base/aead.h"
 #include "store/journal.h"
@@ -30,12 +29,10 @@ struct LedgerReport {
   bool mended = false;        // one of two copies was damaged or missing at the open
 };
 
-// Part of the state on its way to the disk.
+// How far a checkpoint goes.
 struct LedgerStep {
-  store::StateFile::Changes changes;
-  std::vector<std::string> days;  // keys among them
-  size_t entries = 0;
-  uint64_t number = 0;
+  uint64_t number = 0;  // frames up to this one
+  size_t entries = 0;   // sends of them that the files lack
 };
 
 class EgressLedger {
@@ -84,8 +81,8 @@ class EgressLedger {
   Status settle();
   Status settle_batch();
   Status append(std::string_view record);
-  Status write_entries(const std::vector<std::string>& records);
-  SpentDays& days_of(const std::string& key);
+  Status write_entries(const std::vector<std::string>& records, uint64_t number);
+  void count_redone();
 
   Env& env_;
   std::unique_ptr<store::Journal> journal_;
@@ -94,9 +91,8 @@ class EgressLedger {
   std::mutex writing_;  // of the files; taken first
   mutable std::mutex lock_;
   std::deque<std::pair<uint64_t, LedgerEntry>> entries_;  // with their numbers in the journal
-  std::deque<LedgerEntry> unwritten_;                     // redone, not yet in the journal
-  std::map<std::string, SpentDays> days_;                 // ahead of the state
-  std::set<std::string> changed_days_;
+  std::deque<LedgerEntry> redone_;                        // not yet in the files
+  std::map<std::string, SpentDays> redone_days_;          // what they spent, beside what the state says
   uint64_t applied_ = 0;
 };
 

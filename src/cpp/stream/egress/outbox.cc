@@ -82,7 +82,8 @@ Result<std::unique_ptr<Outbox>> Outbox::open(Env& env, const std::string& path, 
 uint64_t Outbox::next(const std::string& stream) const {
   const std::lock_guard guard(lock_);
   const auto found = streams_.find(stream);
-  return found == streams_.end() ? 1 : std::max(found->second.newest, found->second.floor) + 1;
+  if (found == streams_.end()) return floor_ + 1;
+  return std::max(found->second.newest, found->second.floor) + 1;
 }
 
 void Outbox::add(uint64_t number, const std::string& stream, OutboxRecord record) {
@@ -188,10 +189,12 @@ uint64_t Outbox::applied() const {
   return applied_;
 }
 
-Status Outbox::lose_newest() {
+Status Outbox::lose_newest(uint64_t reserve) {
   std::string content;
   {
     const std::lock_guard guard(lock_);
+    lost_ = true;
+    floor_ = std::max(floor_, reserve);
     for (auto& [name, s] : streams_) {
       s.floor = std::max(s.floor, s.reserved);
       s.lost += s.reserved > s.newest ? s.reserved - s.newest : 0;
@@ -251,8 +254,7 @@ std::vector<OutboxStream> Outbox::streams() const {
 
 bool Outbox::lost() const {
   const std::lock_guard guard(lock_);
-  if (lost_) return true;
-  return std::ranges::any_of(streams_, [](const auto& s) { return s.second.lost > 0; });
+  return lost_;
 }
 
 // With the next checkpoint, which the owner makes at once.
@@ -270,6 +272,7 @@ std::string Outbox::serialize(uint64_t number) const {
   out.put(kVersion);
   out.put(static_cast<uint8_t>(lost_));
   out.put(number);
+  out.put(floor_);
   out.put_count(streams_.size());
   for (const auto& [name, s] : streams_) {
     out.put_text(name);
@@ -287,6 +290,7 @@ bool Outbox::parse(std::string_view bytes) {
   if (in.get<uint8_t>() != kVersion) return false;
   lost_ = in.get<uint8_t>() != 0;
   applied_ = in.get<uint64_t>();
+  floor_ = in.get<uint64_t>();
   for (uint32_t n = in.count(kStreamBytes); n > 0 && in.ok(); --n) {
     const auto [at, fresh] = streams_.emplace(in.text(), Stream());
     Stream& s = at->second;
@@ -306,7 +310,7 @@ bool Outbox::parse(std::string_view bytes) {
       s.waiting.push_back(std::move(r));
     }
   }
-  return in.done() && applied_ < store::kMaxSeq;
+  return in.done() && applied_ < store::kMaxSeq && floor_ < store::kMaxSeq;
 }
 
 }  // namespace walle::stream

@@ -71,14 +71,15 @@ class Outbox {
   void add(uint64_t number, const std::string& stream, OutboxRecord record);
   void acknowledge(uint64_t number, const std::string& stream, uint64_t seq);
   bool would_change(const std::string& stream, uint64_t seq) const;
-  // What the file lacks up to frame `number`, taken while nothing of a later one is added. `reserve`: how many
-  // records may come before the next one, at most; their numbers are set aside.
+  // What the file lacks up to frame `number`, taken while nothing of a later one is added. `reserve`: how
+  // many records may come before the next one, at most; their numbers are set aside.
   OutboxStep begin_checkpoint(uint64_t number, uint64_t reserve);
   // Durable when it returns; after an error the next step has it all. One step at a time.
   Status checkpoint(const OutboxStep& step);
   uint64_t applied() const;
-  // The owner's newest frames are gone, and with them records of any stream. Before the replay of those left.
-  Status lose_newest();
+  // The owner's newest frames are gone, and with them records of any stream, also of such as nobody knows:
+  // `reserve` of each at most. Before the replay of those left.
+  Status lose_newest(uint64_t reserve);
   // A number that somebody else knows to be given out: for when the file is lost.
   void not_before(const std::string& stream, uint64_t seq);
   // Behind the replay: numbers go on where none can have been given out.
@@ -87,7 +88,8 @@ class Outbox {
   // Records with seq >= from that wait, oldest first, at most `limit`.
   std::vector<OutboxRecord> read(const std::string& stream, uint64_t from = 0, size_t limit = SIZE_MAX) const;
   std::vector<OutboxStream> streams() const;
-  // The file was lost: streams and numbers that no frame tells of are not known. Until acknowledged.
+  // Records were lost, of streams that are known or of others, with frames or with the file. Until
+  // acknowledged.
   bool lost() const;
   // Durable with the next checkpoint.
   void acknowledge_loss();
@@ -115,6 +117,7 @@ class Outbox {
   bool read_only_;
   uint64_t applied_ = 0;
   bool lost_ = false;
+  uint64_t floor_ = 0;  // of streams that come: a lost frame may have known them
   bool changed_ = false;
   std::map<std::string, Stream> streams_;
   uint64_t bytes_ = 0, records_ = 0;  // waiting in all streams

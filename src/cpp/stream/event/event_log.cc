@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "base/trace.h"
+
 namespace walle::stream {
 
 namespace {
@@ -167,6 +169,7 @@ Result<uint64_t> EventLog::commit(const Event& e, size_t size) {
 }
 
 Result<Event> EventLog::append(Event e, bool durable) {
+  const base::TraceSpan span("append");
   WALLE_TRY(check_writable("append()"));
   // What is wrong with an event is looked for only when something is.
   const bool known = e.event < catalog_.events().size() && e.page < catalog_.page_count(e.event);

@@ -29,11 +29,7 @@ struct MatchPlace {
 class FiringSink {
  public:
   virtual ~FiringSink() = default;
-  virtual void fired(const Firing& firing) = 0;
-  virtual void fired_in(const Firing& firing, const MatchPlace& place) {
-    (void)place;
-    fired(firing);
-  }
+  virtual void fired(const Firing& firing, const MatchPlace& place) = 0;
 };
 
 // For firings that wait until someone asks for them. Allocated at the first and never grown. When full, a
@@ -43,7 +39,7 @@ class FiringQueue : public FiringSink {
  public:
   explicit FiringQueue(size_t capacity) : capacity_(capacity ? capacity : 1) {}
 
-  void fired(const Firing& f) override { push(f); }
+  void fired(const Firing& f, const MatchPlace&) override { push(f); }
   // Makes room now, so that no step has to.
   void reserve() {
     if (ring_.empty()) ring_.resize(capacity_);

@@ -126,8 +126,14 @@ class Matcher {
   class SnapshotWriter;  // stream/match/matcher_snapshot.cc
   class SnapshotReader;
   class PastGroup;  // stream/match/matcher_past.cc
-  struct Hot {      // what completing a match reads
+  // What completing a match and firing read and write: half a cache line.
+  struct Hot {
     uint64_t fingerprint = 0;
+    int64_t last_fired = INT64_MIN;
+    uint32_t fired = 0;
+    // Place in the order of adding: in which those that fire at one event are given out. Renumbered when
+    // removed triggers have left as many gaps.
+    uint16_t order = 0;
     uint16_t local = 0, extra = kNone, absence = kNone;
     uint16_t group : 13 = 0, live : 1 = 0, every : 1 = 0;
   };
@@ -184,9 +190,8 @@ class Matcher {
   struct Evicted {
     uint32_t count = 0, at = 0;  // `at`: number of the last eviction that counted
   };
-  struct Done {  // a match that ended at the current event and fires
+  struct Done {  // a match that ended at the current event
     uint64_t start = 0;
-    uint32_t order = 0;  // of the trigger: compared without looking it up
     uint32_t partition = 0;
     uint16_t trigger = 0;
   };
@@ -232,6 +237,10 @@ class Matcher {
   void give(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts, const Partition* p);
   uint64_t key_of(const Done& d) const;
   void give_done(const Event& e);
+  bool give_by_place(const Event& e);
+  void give_one(const Done& d, const Event& e);
+  void take_order(uint16_t id);
+  void renumber();
   void count_ends(const CompiledTrigger& t, int change);
   void fire_due(int64_t before);
   void fire_timer(const Timer& t, int64_t before);
@@ -256,13 +265,11 @@ class Matcher {
   std::vector<EventKind> kinds_;  // by event: beside each other, unlike the declarations
   std::vector<std::unique_ptr<Group>> groups_;
   std::vector<Hot> hot_;
-  std::vector<uint32_t>
-      orders_;  // of adding, by trigger: in which those that fire at one event are given out
+  std::vector<uint64_t> ended_;     // a bit for each place: a match of its trigger ended at this event ...
+  std::vector<uint16_t> ended_at_;  // ... which is done_[ended_at_[place]]
   uint32_t next_order_ = 0;
-  std::vector<uint16_t> ends_;       // triggers whose last step is any event, then by event
-  std::vector<Done> done_;           // of the current event, in the order in which matches ended
-  std::vector<uint32_t> fired_;      // how often, by trigger
-  std::vector<int64_t> last_fired_;  // and when last: all triggers have these 12 bytes
+  std::vector<uint16_t> ends_;  // triggers whose last step is any event, then by event
+  std::vector<Done> done_;      // of the current event, in the order in which matches ended
   std::vector<uint16_t> free_triggers_;
   std::vector<Extra> extras_;
   std::vector<uint16_t> free_extras_;

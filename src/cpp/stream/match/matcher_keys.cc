@@ -153,10 +153,10 @@ void Matcher::evict(Group& g, Partition& p) {
 TriggerStats Matcher::stats_of(uint16_t id) const {
   const Hot& hot = hot_[id];
   const Group& g = *groups_[hot.group];
-  return {.fired = fired_[id],
+  return {.fired = hot.fired,
           .suppressed = hot.extra == kNone ? 0 : extras_[hot.extra].suppressed,
           .evicted = hot.local < g.evicted.size() ? g.evicted[hot.local].count : 0,
-          .last_ts = fired_[id] ? last_fired_[id] : kNever};
+          .last_ts = hot.last_fired};
 }
 
 std::vector<KeyPrice> Matcher::key_prices() const {

@@ -63,7 +63,7 @@ class Matcher::SnapshotWriter {
   // In order of adding: of several triggers with one text, each gets its own state again.
   std::vector<uint16_t> in_order(std::vector<uint16_t> ids) const {
     std::erase(ids, kNone);
-    std::ranges::sort(ids, {}, [&](uint16_t id) { return m_.orders_[id]; });
+    std::ranges::sort(ids, {}, [&](uint16_t id) { return m_.hot_[id].order; });
     return ids;
   }
 
@@ -161,7 +161,7 @@ class Matcher::SnapshotReader {
       if (m_.hot_[id].live) triggers_[m_.hot_[id].fingerprint].push_back(static_cast<uint16_t>(id));
     // Backwards: the one that was added first is taken first.
     for (auto& [fingerprint, ids] : triggers_)
-      std::ranges::sort(ids, std::greater<>(), [&](uint16_t id) { return m_.orders_[id]; });
+      std::ranges::sort(ids, std::greater<>(), [&](uint16_t id) { return m_.hot_[id].order; });
   }
 
   // How many entries had no counterpart.

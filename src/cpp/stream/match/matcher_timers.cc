@@ -26,7 +26,7 @@ void Matcher::push_timer(const Timer& t) {
 // whose bit 0 is always set.
 void Matcher::wait_for(const Partition& p, uint32_t number, uint16_t trigger, int64_t deadline) {
   push_timer({.deadline = deadline,
-              .order = orders_[trigger],
+              .order = hot_[trigger].order,
               .tie = static_cast<uint32_t>(p.key >> (groups_[hot_[trigger].group]->scope == Scope::by)),
               .partition = number,
               .trigger = trigger});
@@ -34,7 +34,7 @@ void Matcher::wait_for(const Partition& p, uint32_t number, uint16_t trigger, in
 
 void Matcher::start_period(uint16_t id, int64_t deadline) {
   push_timer(
-      {.deadline = deadline, .order = orders_[id], .tie = 0, .partition = kNoPartition, .trigger = id});
+      {.deadline = deadline, .order = hot_[id].order, .tie = 0, .partition = kNoPartition, .trigger = id});
 }
 
 void Matcher::drop_timers(uint16_t trigger) {

@@ -48,16 +48,16 @@ namespace {
 // What fires while the past is replayed, until the trigger has its number here.
 class Kept : public FiringSink {
  public:
-  void fired(const Firing& f) override { all_.push_back(f); }
+  void fired(const Firing& f, const MatchPlace& place) override { all_.emplace_back(f, place); }
   void give(uint16_t trigger, FiringSink& sink) {
-    for (Firing& f : all_) {
+    for (auto& [f, place] : all_) {
       f.trigger = trigger;
-      sink.fired(f);
+      sink.fired(f, place);
     }
   }
 
  private:
-  std::vector<Firing> all_;
+  std::vector<std::pair<Firing, MatchPlace>> all_;
 };
 }  // namespace
 

@@ -71,8 +71,8 @@ Status Processor::Parts::find_state(ProcessorState& state) {
   } else {
     state.lost = log->log_state().file().get(kMark).has_value();
   }
-  // From the start of the log, though for no task yet: states that are on, and the order of events that have one
-  // time, are then those that a task finds which is to count the past.
+  // From the start of the log, though for no task yet: states that are on, and the order of events that have
+  // one time, are then those that a task finds which is to count the past.
   state.seen = 0;
   return {};
 }

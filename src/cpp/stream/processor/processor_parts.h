@@ -69,8 +69,7 @@ struct Processor::Parts final : public FiringSink {
   Status replay();
   Status count_missed();
   // processor_step.cc
-  void fired(const Firing&) override {}
-  void fired_in(const Firing& f, const MatchPlace& place) override;
+  void fired(const Firing& f, const MatchPlace& place) override;
   void step(const Event& recorded);
   void tell(const ReadyTasks& ready) const;
   // processor_checkpoint.cc

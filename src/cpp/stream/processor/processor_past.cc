@@ -18,8 +18,7 @@ class PastFirings final : public FiringSink {
     past.step(e, *this);
     places_.end(e, catalog_);
   }
-  void fired(const Firing&) override {}
-  void fired_in(const Firing& f, const MatchPlace& place) override {
+  void fired(const Firing& f, const MatchPlace& place) override {
     all_.push_back(places_.place(f, place, names_[f.trigger]));
   }
   const std::vector<TaskFiring>& all() const { return all_; }

@@ -30,7 +30,7 @@ TaskFiring FiringPlaces::place(const Firing& f, const MatchPlace& place, std::st
   return out;
 }
 
-void Processor::Parts::fired_in(const Firing& f, const MatchPlace& place) {
+void Processor::Parts::fired(const Firing& f, const MatchPlace& place) {
   const TaskTable::Owner& owner = table->owner(f.trigger);
   TaskFiring out = places.place(f, place, owner.trigger);
   const std::lock_guard lock(queues);

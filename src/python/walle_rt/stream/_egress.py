@@ -113,9 +113,21 @@ class EgressGate:
     ``acknowledge_loss``, and nothing more on that day.
     """
 
-    def __init__(self, directory: str | PathLike[str]) -> None:
-        """Open or create the ledger in ``directory``; without policies nothing may leave."""
-        self._gate: _core.stream.EgressGate | None = _core.stream.EgressGate.open(fspath(directory))
+    def __init__(self, directory: str | PathLike[str], *, key: bytes | None = None) -> None:
+        """Open or create the ledger in ``directory``; without policies nothing may leave.
+
+        Args:
+            directory: the folder of ledger and state.
+            key: 32 bytes that seal both (AES-256-GCM); None: nothing is sealed. A ledger keeps the choice it
+                began with.
+
+        Raises:
+            ArgumentError: another key than the ledger was sealed with.
+            ResourceError: somebody else has it open, or no libcrypto is installed.
+        """
+        self._gate: _core.stream.EgressGate | None = _core.stream.EgressGate.open(
+            fspath(directory), key or b""
+        )
 
     @property
     def _core(self) -> _core.stream.EgressGate:

@@ -117,8 +117,8 @@ class Processor:
         catalog: what may be recorded, as for ``EventLog``.
         settled: {task: number} up to which firings are done, by the caller's own durable record; tasks that
             are not named are as the last checkpoint says.
-        journal_bytes: as for ``EventLog``; so are ``quota_bytes``, ``max_age_s``, ``sync_events``, ``sync_s``,
-            ``maintenance``, ``recorded_times`` and ``key``.
+        journal_bytes: as for ``EventLog``; so are ``quota_bytes``, ``max_age_s``, ``sync_events``,
+            ``sync_s``, ``maintenance``, ``recorded_times`` and ``key``.
         quota_bytes: what segments may take before the oldest are removed.
         max_age_s: age in seconds at which segments are removed.
         sync_events: recorded events after which a sync is due.

@@ -96,7 +96,8 @@ void expect_exactly(Commits& commits, uint64_t settled, const std::string& where
   auto a = commits.tables().read("a");
   ASSERT_TRUE(a.ok()) << a.error().message();
   std::vector<int64_t> expected;
-  for (uint64_t f = 1; f <= settled; ++f) expected.insert(expected.end(), rows_of(f), static_cast<int64_t>(f));
+  for (uint64_t f = 1; f <= settled; ++f)
+    expected.insert(expected.end(), rows_of(f), static_cast<int64_t>(f));
   ASSERT_EQ(a->columns[0].ints, expected);
   for (size_t i = 0; i < a->rows(); ++i) ASSERT_EQ(a->numbers[i], i + 1);
   ASSERT_EQ(commits.tables().read("b")->rows(), settled);
@@ -133,9 +134,15 @@ TEST(Commits, AKillAtAnyWriteLeavesAllOfAFiringOrNothing) {
     ASSERT_TRUE(commits->commit(what_leaves(*commits, f)).ok());
     accepted = f;
     keep();
-    if (f % 5 == 0) ASSERT_TRUE(commits->checkpoint().ok());
-    if (f % 7 == 0) ASSERT_TRUE(commits->acknowledge("f", f / 4).ok());
-    if (f % 11 == 0) ASSERT_TRUE(commits->sync().ok());
+    if (f % 5 == 0) {
+      ASSERT_TRUE(commits->checkpoint().ok());
+    }
+    if (f % 7 == 0) {
+      ASSERT_TRUE(commits->acknowledge("f", f / 4).ok());
+    }
+    if (f % 11 == 0) {
+      ASSERT_TRUE(commits->sync().ok());
+    }
   }
   env.before_writes(nullptr);
   EXPECT_GT(kills.size(), 100u);
@@ -166,7 +173,9 @@ TEST(Commits, AKillWhileOpeningChangesNothing) {
     ASSERT_TRUE(commits->declare(table("b")).ok());
     for (uint64_t f = 1; f <= 9; ++f) {
       ASSERT_TRUE(commits->commit(what_leaves(*commits, f)).ok());
-      if (f == 4) ASSERT_TRUE(commits->checkpoint().ok());
+      if (f == 4) {
+        ASSERT_TRUE(commits->checkpoint().ok());
+      }
     }
   }
   std::vector<std::unique_ptr<FaultEnv>> kills;
@@ -206,7 +215,9 @@ TEST(Commits, AFailureOfAnyOperationKeepsWhatWasAccepted) {
     uint64_t accepted = 0;
     for (uint64_t f = 1; f <= 12; ++f) {
       const Commit c = what_leaves(*commits, f);
-      if (!commits->commit(c).ok()) ASSERT_TRUE(commits->commit(c).ok());
+      if (!commits->commit(c).ok()) {
+        ASSERT_TRUE(commits->commit(c).ok());
+      }
       accepted = f;
       if (f % 4 == 0) (void)commits->checkpoint().ok();
     }
@@ -259,7 +270,9 @@ TEST(Commits, APowerLossKeepsWhatWasSynced) {
       ASSERT_TRUE(commits->declare(table("b")).ok());
       for (uint64_t f = 1; f <= 20; ++f) {
         ASSERT_TRUE(commits->commit(what_leaves(*commits, f)).ok());
-        if (f == 8) ASSERT_TRUE(commits->checkpoint().ok());
+        if (f == 8) {
+          ASSERT_TRUE(commits->checkpoint().ok());
+        }
         if (f == 13) ASSERT_EQ(commits->read_outbox("f").value().size(), 7u);  // synced before it is read
         if (f == 8 || f == 13) synced = f;
       }
@@ -353,11 +366,15 @@ TEST(Commits, ALostJournalIsToldOfAndItsNumbersAreNotReused) {
       ASSERT_TRUE(commits->declare(table("b")).ok());
       for (uint64_t f = 1; f <= 9; ++f) {
         ASSERT_TRUE(commits->commit(what_leaves(*commits, f)).ok());
-        if (f == 4) ASSERT_TRUE(commits->checkpoint().ok());
+        if (f == 4) {
+          ASSERT_TRUE(commits->checkpoint().ok());
+        }
       }
     }
     std::string& journal = env.file("/device/commits.walj");
-    if (how == 0) ASSERT_TRUE(env.remove_file("/device/commits.walj").ok());
+    if (how == 0) {
+      ASSERT_TRUE(env.remove_file("/device/commits.walj").ok());
+    }
     if (how == 1) std::fill(journal.begin(), journal.end(), '\0');
     if (how == 2) {
       const size_t at = journal.rfind(std::string(3 * 7, 'x'));  // in the middle of what was not applied

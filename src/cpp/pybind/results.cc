@@ -1,0 +1,229 @@
+// _core.results: result tables of a folder, written to or only read.
+#include "container/device/commits.h"
+#include "container/device/results_reader.h"
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include "pybind/enums.h"
+#include "pybind/errors.h"
+
+namespace walle::pybind {
+
+namespace py = pybind11;
+using container::Commit;
+using container::Commits;
+using container::CommitsOptions;
+using container::ResultsReader;
+using store::Cell;
+using store::CellType;
+
+namespace {
+
+// name, type, of each column
+using GivenColumns = std::vector<std::pair<std::string, int>>;
+
+store::TableDecl decl_of(const std::string& name, const GivenColumns& columns, int64_t max_bytes,
+                         int64_t max_age_us) {
+  store::TableDecl out{.name = name, .columns = {}, .max_bytes = max_bytes, .max_age_us = max_age_us};
+  for (const auto& [column, type] : columns)
+    out.columns.push_back({.name = column, .type = enum_of(type, CellType::bytes, "column type")});
+  return out;
+}
+
+Cell cell_of(const py::handle& value, const std::string& column) {
+  PyObject* const o = value.ptr();
+  if (o == Py_None) return {};
+  if (PyBool_Check(o)) return Cell::of(o == Py_True);
+  if (PyFloat_Check(o)) return Cell::of(PyFloat_AS_DOUBLE(o));
+  if (PyLong_Check(o)) {
+    const long long number = PyLong_AsLongLong(o);
+    if (number == -1 && PyErr_Occurred()) throw py::error_already_set();
+    return Cell::of(static_cast<int64_t>(number));
+  }
+  Py_ssize_t size = 0;
+  if (PyUnicode_Check(o)) {
+    const char* const text = PyUnicode_AsUTF8AndSize(o, &size);
+    if (!text) throw py::error_already_set();
+    return Cell::of(std::string_view(text, static_cast<size_t>(size)));
+  }
+  if (PyBytes_Check(o))
+    return Cell::of_bytes({PyBytes_AS_STRING(o), static_cast<size_t>(PyBytes_GET_SIZE(o))});
+  unwrap(Status(argument_error("a value of type " + std::string(Py_TYPE(o)->tp_name),
+                               "int, float, bool, str, bytes or None", "column '" + column + "'",
+                               "convert the value")));
+  return {};
+}
+
+store::TableRows rows_of(const store::TableDecl& decl, const py::list& rows, int64_t ts_us) {
+  store::TableRows out;
+  std::vector<Cell> cells;
+  for (const py::handle& row : rows) {
+    cells.assign(decl.columns.size(), Cell());
+    for (const auto& [key, value] : py::cast<py::dict>(row)) {
+      const auto name = py::cast<std::string>(key);
+      cells[unwrap(store::column_at(decl, name))] = cell_of(value, name);
+    }
+    unwrap(store::add_row(decl, ts_us, cells, out));
+  }
+  return out;
+}
+
+// The vector becomes the array's memory.
+template <class T>
+py::array array_of(std::vector<T>&& values, const py::dtype& dtype = py::dtype::of<T>()) {
+  auto* const owned = new std::vector<T>(std::move(values));
+  const py::capsule owner(owned, [](void* p) { delete static_cast<std::vector<T>*>(p); });
+  return py::array(dtype, {owned->size()}, {sizeof(T)}, owned->data(), owner);
+}
+
+// Arrays of numbers; lists of str and bytes.
+py::object values_of(store::ReadColumn&& c) {
+  if (c.decl.type == CellType::f64) return array_of(std::move(c.floats));
+  if (c.decl.type == CellType::i64) return array_of(std::move(c.ints));
+  if (c.decl.type == CellType::boolean)
+    return array_of(std::vector<uint8_t>(c.ints.begin(), c.ints.end()), py::dtype::of<bool>());
+  py::list out(c.texts.size());
+  for (size_t i = 0; i < c.texts.size(); ++i) {
+    if (!c.present[i])
+      out[i] = py::none();
+    else if (c.decl.type == CellType::text)
+      out[i] = py::str(c.texts[i]);
+    else
+      out[i] = py::bytes(c.texts[i]);
+  }
+  return out;
+}
+
+// numbers, times, [(name, type, present, values)]
+py::tuple columns_of(store::TableColumns&& rows) {
+  py::list columns;
+  for (store::ReadColumn& c : rows.columns) {
+    const py::str name(c.decl.name);
+    const int type = static_cast<int>(c.decl.type);
+    const py::array present = array_of(std::vector<uint8_t>(c.present), py::dtype::of<bool>());
+    columns.append(py::make_tuple(name, type, present, values_of(std::move(c))));
+  }
+  return py::make_tuple(array_of(std::move(rows.numbers)), array_of(std::move(rows.ts)), columns);
+}
+
+py::tuple read(store::Tables& tables, const std::string& table, uint64_t from, std::optional<uint64_t> limit,
+               const std::vector<std::string>& columns) {
+  auto rows = [&] {
+    const py::gil_scoped_release free;
+    return tables.read(table, from, limit.value_or(UINT64_MAX), columns);
+  }();
+  return columns_of(unwrap(std::move(rows)));
+}
+
+py::tuple last(store::Tables& tables, const std::string& table, uint64_t count) {
+  auto rows = [&] {
+    const py::gil_scoped_release free;
+    return tables.last(table, count);
+  }();
+  return columns_of(unwrap(std::move(rows)));
+}
+
+py::dict told(const store::TableInfo& info) {
+  py::dict out;
+  py::list columns;
+  for (const store::ColumnDecl& c : info.decl.columns)
+    columns.append(py::make_tuple(c.name, static_cast<int>(c.type)));
+  out["name"] = info.decl.name;
+  out["columns"] = columns;
+  out["max_bytes"] = info.decl.max_bytes;
+  out["max_age_us"] = info.decl.max_age_us;
+  out["rows"] = info.rows;
+  out["waiting"] = info.waiting;
+  out["first"] = info.first;
+  out["last"] = info.last;
+  out["bytes"] = info.bytes;
+  out["segments"] = info.segments;
+  out["removed"] = info.removed;
+  return out;
+}
+
+py::list infos(const store::Tables& tables) {
+  py::list out;
+  for (const store::TableInfo& info : tables.tables()) out.append(told(info));
+  return out;
+}
+
+// kind, table, first, last, rows, exact, noticed, cause
+using Told = std::tuple<std::string, std::string, uint64_t, uint64_t, uint64_t, bool, int64_t, std::string>;
+
+std::vector<Told> losses(const store::Tables& tables) {
+  std::vector<Told> out;
+  for (const store::TableLoss& l : tables.losses())
+    out.emplace_back(std::string(store::table_loss_name(l.kind)), l.table, l.first, l.last, l.rows, l.exact,
+                     l.noticed_us, l.cause);
+  return out;
+}
+
+template <class Owner>
+py::class_<Owner> bind_reading(py::class_<Owner> c) {
+  return c
+      .def(
+          "read",
+          [](Owner& o, const std::string& table, uint64_t from, std::optional<uint64_t> limit,
+             const std::vector<std::string>& columns) {
+            return read(o.tables(), table, from, limit, columns);
+          },
+          py::arg("table"), py::arg("start"), py::arg("limit"), py::arg("columns"))
+      .def(
+          "last",
+          [](Owner& o, const std::string& table, uint64_t count) { return last(o.tables(), table, count); },
+          py::arg("table"), py::arg("count"))
+      .def("tables", [](Owner& o) { return infos(o.tables()); })
+      .def("losses", [](Owner& o) { return losses(o.tables()); });
+}
+
+}  // namespace
+
+void bind_results(py::module_& m) {
+  auto sub = m.def_submodule("results", "Result tables; walle_rt.results is the documented face.");
+  bind_reading(py::class_<ResultsReader>(sub, "Reader"))
+      .def_static(
+          "open",
+          [](const std::string& directory, const py::bytes& key) {
+            return unwrap(ResultsReader::open(Env::system(), directory, key));
+          },
+          py::arg("directory"), py::arg("key"));
+  bind_reading(py::class_<Commits>(sub, "Writer"))
+      .def_static(
+          "open",
+          [](const std::string& directory, const py::bytes& key, size_t journal_bytes) {
+            CommitsOptions options;
+            options.key = key;
+            options.journal_bytes = journal_bytes;
+            return unwrap(Commits::open(Env::system(), directory, options));
+          },
+          py::arg("directory"), py::arg("key"), py::arg("journal_bytes"))
+      .def(
+          "declare",
+          [](Commits& c, const std::string& name, const GivenColumns& columns, int64_t max_bytes,
+             int64_t max_age_us) { unwrap(c.declare(decl_of(name, columns, max_bytes, max_age_us))); },
+          py::arg("name"), py::arg("columns"), py::arg("max_bytes"), py::arg("max_age_us"))
+      .def(
+          "drop", [](Commits& c, const std::string& name) { unwrap(c.drop(name)); }, py::arg("name"))
+      .def(
+          "append",
+          [](Commits& c, const std::string& table, const py::list& rows) {
+            const auto decl = c.tables().find(table);
+            if (!decl) unwrap(c.tables().info(table).status());
+            Commit commit;
+            commit.rows.push_back(rows_of(*decl, rows, Env::system().wall_us()));
+            const py::gil_scoped_release free;
+            unwrap(c.commit(commit));
+          },
+          py::arg("table"), py::arg("rows"))
+      .def(
+          "maintain", [](Commits& c) { unwrap(c.maintain()); }, py::call_guard<py::gil_scoped_release>())
+      .def(
+          "checkpoint", [](Commits& c) { unwrap(c.checkpoint()); }, py::call_guard<py::gil_scoped_release>())
+      .def(
+          "sync", [](Commits& c) { unwrap(c.sync()); }, py::call_guard<py::gil_scoped_release>())
+      .def("acknowledge_losses", [](Commits& c) { unwrap(c.acknowledge(c.tables().losses())); });
+}
+
+}  // namespace walle::pybind

@@ -1,0 +1,379 @@
+"""Result tables: what tasks leave, read as rows or as columns.
+
+A table has declared columns and only grows: rows are appended and numbered 1, 2, 3 ..., the oldest leave when
+the table is larger or older than it may be. An appended row survives kill -9 when the call returns.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from .errors import ArgumentError
+
+_US = 1_000_000
+_BATCH_ROWS = 4096  # read at once by rows(): what a table's segments have
+
+
+class ColumnType(IntEnum):
+    """What a column holds; any value may be absent (None)."""
+
+    I64 = 0
+    F64 = 1
+    BOOL = 2
+    TEXT = 3
+    BYTES = 4
+
+
+_TYPE_NAMES = {
+    "i64": ColumnType.I64,
+    "f64": ColumnType.F64,
+    "bool": ColumnType.BOOL,
+    "text": ColumnType.TEXT,
+    "bytes": ColumnType.BYTES,
+}
+
+
+@dataclass(frozen=True)
+class TableInfo:
+    """A table and how much of it there is.
+
+    Attributes:
+        name: the table.
+        columns: types by name, in order.
+        max_bytes: of its segments on the disk; the oldest leave above it.
+        max_age_s: of rows, in seconds; None: they do not grow too old.
+        rows: that can be read.
+        waiting: those of them that are in the journal and not yet in a segment.
+        first: number of the oldest row; 0 for none.
+        last: number of the newest row that ever was; 0 for none.
+        bytes: of its segments on the disk.
+        segments: how many files they are.
+        removed: rows that have left by size or age.
+    """
+
+    name: str
+    columns: dict[str, ColumnType]
+    max_bytes: int
+    max_age_s: float | None
+    rows: int
+    waiting: int
+    first: int
+    last: int
+    bytes: int
+    segments: int
+    removed: int
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Rows of a table that are gone, until somebody acknowledges it.
+
+    Attributes:
+        kind: "journal", "damaged_segment", "missing_segment" or "stock" (what the table knew of itself).
+        table: its name.
+        first: number of the first row that is gone.
+        last: number of the last one.
+        rows: how many rows there were between the two.
+        exact: whether ``rows`` is known; otherwise it is the most that can be lost.
+        noticed: when, in microseconds since 1970.
+        cause: what was found.
+    """
+
+    kind: str
+    table: str
+    first: int
+    last: int
+    rows: int
+    exact: bool
+    noticed: int
+    cause: str
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a table as columns.
+
+    Attributes:
+        numbers: of the rows, ascending; shape [n], uint64.
+        times: when each row was made, in microseconds since 1970; shape [n], int64.
+        types: of the columns, by name, in order.
+    """
+
+    numbers: npt.NDArray[np.uint64]
+    times: npt.NDArray[np.int64]
+    types: dict[str, ColumnType]
+    _values: dict[str, Any] = field(repr=False)
+    _present: dict[str, npt.NDArray[np.bool_]] = field(repr=False)
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+        return len(self.numbers)
+
+    def __getitem__(self, column: str) -> npt.NDArray[Any]:
+        """A column's values, shape [n]: int64, float64, bool, or objects (str, bytes or None).
+
+        A number that is absent reads as 0, or NaN in a column of floats; ``present`` tells the two apart.
+
+        Raises:
+            KeyError: no such column.
+        """
+        values = self._values[column]
+        if isinstance(values, list):
+            out = np.empty(len(values), dtype=object)
+            out[:] = values
+            return out
+        array: npt.NDArray[Any] = values
+        return np.where(self._present[column], array, np.nan) if array.dtype == np.float64 else array
+
+    def present(self, column: str) -> npt.NDArray[np.bool_]:
+        """Whether each row has a value in a column; shape [n], bool. KeyError: no such column."""
+        return self._present[column]
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The rows, each as a dict of its columns; None where there is no value."""
+        columns = {name: self._list(name) for name in self.types}
+        return [{name: values[i] for name, values in columns.items()} for i in range(len(self))]
+
+    def to_arrow(self) -> Any:
+        """A pyarrow.Table of ``number``, ``time`` and the columns. ImportError without pyarrow."""
+        pyarrow = import_module("pyarrow")
+        types = {
+            ColumnType.I64: pyarrow.int64(),
+            ColumnType.F64: pyarrow.float64(),
+            ColumnType.BOOL: pyarrow.bool_(),
+            ColumnType.TEXT: pyarrow.string(),
+            ColumnType.BYTES: pyarrow.binary(),
+        }
+        arrays = {"number": pyarrow.array(self.numbers), "time": pyarrow.array(self.times)}
+        for name, kind in self.types.items():
+            values = self._values[name]
+            # Arrow's mask is of what is not there.
+            mask = None if isinstance(values, list) else ~self._present[name]
+            arrays[name] = pyarrow.array(values, type=types[kind], mask=mask)
+        return pyarrow.table(arrays)
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame indexed by row number. ImportError without pandas."""
+        pandas = import_module("pandas")
+        columns: dict[str, Any] = {"time": pandas.to_datetime(self.times, unit="us", utc=True)}
+        for name in self.types:
+            whole = bool(self._present[name].all())
+            columns[name] = self[name] if whole else pandas.array(self._list(name))
+        return pandas.DataFrame(columns, index=pandas.Index(self.numbers, name="number"))
+
+    def _list(self, name: str) -> list[Any]:
+        values = self._values[name]
+        if isinstance(values, list):
+            return values
+        return [v if p else None for v, p in zip(values.tolist(), self._present[name].tolist(), strict=True)]
+
+
+class ResultTables:
+    """The result tables of a folder, read beside whoever writes them.
+
+    Reading needs no lock and changes nothing; each call sees the folder as it is then. Thread-safe.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str], *, key: bytes = b"") -> None:
+        """Open the folder of a device, or one that a ``ResultStore`` wrote.
+
+        Args:
+            directory: the folder.
+            key: the 32 bytes that its files were sealed with; none where they were not.
+
+        Raises:
+            ArgumentError: no such folder, or another key.
+        """
+        self._directory, self._key = os.fspath(directory), key
+        self._reading()
+
+    def tables(self) -> dict[str, TableInfo]:
+        """The tables by name."""
+        return {info["name"]: _info(info) for info in self._reading().tables()}
+
+    def read(
+        self,
+        table: str,
+        start: int = 0,
+        limit: int | None = None,
+        columns: Sequence[str] = (),
+    ) -> Rows:
+        """Rows with numbers from ``start`` on, oldest first.
+
+        Args:
+            table: its name.
+            start: the least number of a row; the row of that number is read, too.
+            limit: how many rows at most.
+            columns: those to read; none: all.
+
+        Raises:
+            ArgumentError: no such table or column; the nearest name is told.
+            ResourceError: the disk does not read.
+        """
+        return _rows(self._reading().read(table, start, limit, list(columns)))
+
+    def last(self, table: str, count: int) -> Rows:
+        """The newest ``count`` rows, oldest first. ArgumentError: no such table."""
+        return _rows(self._reading().last(table, count))
+
+    def rows(self, table: str, start: int = 0) -> Iterator[dict[str, Any]]:
+        """Rows one after another, each a dict with ``number``, ``time`` and its columns."""
+        while True:
+            batch = self.read(table, start, _BATCH_ROWS)
+            for number, time, row in zip(
+                batch.numbers.tolist(), batch.times.tolist(), batch.to_dicts(), strict=True
+            ):
+                yield {"number": number, "time": time, **row}
+            if len(batch) < _BATCH_ROWS:
+                return
+            start = int(batch.numbers[-1]) + 1
+
+    def losses(self) -> list[Loss]:
+        """Rows that are gone, and have not been acknowledged."""
+        return [Loss(*told) for told in self._reading().losses()]
+
+    def _reading(self) -> _core.results.Reader | _core.results.Writer:
+        return _core.results.Reader.open(self._directory, self._key)
+
+
+class ResultStore(ResultTables):
+    """Result tables that are written to: one writer per folder. Thread-safe; a context manager.
+
+    A device has one of its own; this is for programs that want the tables alone.
+    """
+
+    def __init__(
+        self, directory: str | os.PathLike[str], *, key: bytes = b"", journal_bytes: int = 8 << 20
+    ) -> None:
+        """Open or create the folder.
+
+        Args:
+            directory: the folder.
+            key: 32 bytes that seal every file (AES-256-GCM); none: nothing is sealed.
+            journal_bytes: of the ring that holds rows until they are in segments; an append takes at most a
+                quarter of it.
+
+        Raises:
+            ResourceError: somebody else writes to it, or the disk is full.
+            ArgumentError: another key than it was sealed with.
+        """
+        self._writer: _core.results.Writer | None = _core.results.Writer.open(
+            os.fspath(directory), key, journal_bytes
+        )
+        super().__init__(directory, key=key)
+
+    def declare(
+        self,
+        table: str,
+        columns: Mapping[str, ColumnType | str],
+        *,
+        max_bytes: int = 1 << 20,
+        max_age_s: float | None = None,
+    ) -> None:
+        """Make a table, durably; one that is there may grow columns and change its limits.
+
+        Args:
+            table: 1 to 160 letters, digits, ``_``, ``-`` and ``.``.
+            columns: types by name: "i64", "f64", "bool", "text", "bytes".
+            max_bytes: of its segments; the oldest leave, the newest stays.
+            max_age_s: rows leave when all of their segment are older; None: never.
+
+        Raises:
+            ArgumentError: a name or type that is none, or columns that are not those of the rows there are.
+        """
+        given = []
+        for name, kind in columns.items():
+            known = _TYPE_NAMES.get(kind) if isinstance(kind, str) else kind
+            if known is None:
+                types = ", ".join(_TYPE_NAMES)
+                raise ArgumentError.of(
+                    f"type {kind!r}", f"one of {types}", f"column '{name}'", "correct the type"
+                )
+            given.append((name, int(known)))
+        age = 0 if max_age_s is None else round(max_age_s * _US)
+        self._reading().declare(table, given, max_bytes, age)
+
+    def drop(self, table: str) -> None:
+        """Remove a table and its rows for good. ArgumentError: no such table."""
+        self._reading().drop(table)
+
+    def append(self, table: str, row: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> None:
+        """Append a row, or several at once: all of them or none.
+
+        Values are int, float, bool, str, bytes or None by column, also NumPy's; columns that are left out are
+        absent. The rows survive kill -9 when the call returns, and a loss of power after ``sync``.
+
+        Raises:
+            ArgumentError: no such table or column, a value of another type, rows larger than a quarter of the
+                journal.
+            OverflowError: an integer of more than 64 bits.
+            ResourceError: the disk is full; nothing was appended.
+        """
+        rows = [row] if isinstance(row, Mapping) else list(row)
+        self._reading().append(table, [{k: _plain(v) for k, v in r.items()} for r in rows])
+
+    def sync(self) -> None:
+        """Everything appended is on the disk when it returns."""
+        self._reading().sync()
+
+    def maintain(self) -> None:
+        """Sync and write batches where that is due; call it every second or so."""
+        self._reading().maintain()
+
+    def checkpoint(self) -> None:
+        """Write everything that waits into segments, and let what is too old or too much leave."""
+        self._reading().checkpoint()
+
+    def acknowledge_losses(self) -> None:
+        """Forget the losses that ``losses()`` tells."""
+        self._reading().acknowledge_losses()
+
+    def close(self) -> None:
+        """Give the folder back. Twice is allowed."""
+        self._writer = None
+
+    def __enter__(self) -> ResultStore:
+        """Itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def _reading(self) -> _core.results.Writer:
+        if self._writer is None:
+            raise ArgumentError.of(
+                "a call of a result store that is closed", "an open one", "result store", "open it again"
+            )
+        return self._writer
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _info(told: Any) -> TableInfo:
+    values = dict(told)
+    age = values.pop("max_age_us")
+    values["columns"] = {name: ColumnType(kind) for name, kind in told["columns"]}
+    return TableInfo(max_age_s=age / _US if age else None, **values)
+
+
+def _rows(told: _core.results._Columns) -> Rows:
+    numbers, times, columns = told
+    return Rows(
+        numbers,
+        times,
+        {name: ColumnType(kind) for name, kind, _, _ in columns},
+        {name: values for name, _, _, values in columns},
+        {name: present for name, _, present, _ in columns},
+    )
