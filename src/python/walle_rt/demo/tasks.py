@@ -23,7 +23,7 @@ _OPTIONS = {"ipv": ("--pages", "60"), "voice": ("--words", "40"), "clicks": ("--
 
 
 def run(examples: Path, shared: Path, output: Path) -> None:
-    """All three, with what each makes of its events; ``shared`` holds data and models unless told otherwise."""
+    """All three, and what each makes of its events; ``shared`` holds data and models where nothing is set."""
     if not (VM.available() and VM.available("device")):
         heading("Tasks are left out")
         line("the VM's libraries are not built: walle doctor says why")
