@@ -6,7 +6,7 @@
 # and one runs what exporters write:
 #   make exporters
 .PHONY: demo test bench exporters setup configure build engine check cpp python instrumented sanitize fuzz \
-  fuzz-formats damage docs tidy cross-tools test-arm64 test-arm64-zig link-macos clean
+  fuzz-formats damage docs tuf-conformance tidy cross-tools test-arm64 test-arm64-zig link-macos clean
 .NOTPARALLEL:
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -135,6 +135,13 @@ damage: build
 demo: engine
 	@tools/setup.sh demo
 	python -m walle_rt.demo
+
+# The public conformance suite of The Update Framework against the native client. Not part of `test`: it is
+# fetched from the network, and its packages live in a venv of their own.
+tuf-conformance: configure
+	@tools/setup.sh tuf
+	cmake --build build/release --target walle-tuf
+	.venv-tuf/bin/python tests/conformance/tuf/run.py
 
 # Models as exporters write them, beside onnxruntime; each exporter's packages live in a venv of their own.
 exporters: engine

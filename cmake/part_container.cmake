@@ -1,5 +1,5 @@
 # The compute container: host calls, what a task is, and the device that runs it (docs/concepts/house.md,
 # floor 9).
-walle_room(container/host USES vm runtime array store stream/match stream/egress)
+walle_room(container/host USES vm runtime array store stream/match stream/graph stream/egress)
 walle_room(container/task USES container/host stream/processor SCHEMAS task)
 walle_room(container/device USES container/task)

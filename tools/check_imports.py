@@ -4,6 +4,8 @@ Read from the sources, nothing is imported. An import inside a function counts l
 a circle, it does not remove it. One under `if TYPE_CHECKING:` does not count, as it never runs. Whoever takes
 a module from another package runs that package's __init__.py first; inside the package it has begun already.
 
+Only the package itself and the commands for it import walle_rt.cloud.
+
     check_imports.py [SOURCE]    SOURCE holds the package walle_rt; default: this checkout's src/python
 """
 
@@ -18,6 +20,8 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "python"
 PACKAGE = "walle_rt"
 ALLOWED = {"numpy"}  # besides the standard library, for whoever installs no extra
+SERVER = f"{PACKAGE}.cloud"  # the server's side, which no device has
+SERVER_COMMANDS = {f"{PACKAGE}.cli.keys"}  # and the commands that import it when they run
 NATIVE = f"{PACKAGE}._core"  # the extension module, which imports nothing while it is loaded
 
 
@@ -101,6 +105,11 @@ def loaded_by(start: str, edges: dict[str, set[str]]) -> set[str]:
     return seen
 
 
+def is_server(module: str) -> bool:
+    """Whether a module is of the server's side."""
+    return f"{module}.".startswith(f"{SERVER}.")
+
+
 class Tree:
     """Which module of a source tree imports which, and what of other packages."""
 
@@ -140,6 +149,12 @@ class Tree:
             steps = [(m, n) for m in circle for n in sorted(self.edges[m]) if n in circle]
             lines = [f"  {self.files[m]}:{self.lines[m, n]} imports {n}" for m, n in steps]
             told.append("\n".join([f"circle of {', '.join(circle)}:", *lines]))
+        told += [
+            f"{self.files[m]}:{self.lines[m, n]}: {m} must not import {n}, which is the server's side"
+            for m in sorted(self.edges)
+            for n in sorted(self.edges[m])
+            if is_server(n) and not is_server(m) and m not in SERVER_COMMANDS
+        ]
         first = loaded_by(PACKAGE, self.at_once)
         told += [
             f"{self.files[name]}:{line}: `import {PACKAGE}` must not need {top}"

@@ -24,7 +24,7 @@ FOLDERS = ["src", "tests", "tools", "bench", "cmake", "toolchains", "examples"]
 NAMES = ["Makefile", "CMakeLists.txt"]
 
 ROOMS = (
-    *("base", "store", "stream", "tensor", "ops", "kernels", "raster", "ir"),
+    *("base", "store", "stream", "link", "tensor", "ops", "kernels", "raster", "ir"),
     *("backends", "search", "runtime", "vm", "capi", "pybind"),
 )
 

@@ -5,6 +5,7 @@
 #   tools/setup.sh bench     also the runtimes to compare with
 #   tools/setup.sh exporters also .venv-exporters with the exporters whose models are tried
 #   tools/setup.sh fuzz      also clang with libFuzzer
+#   tools/setup.sh tuf      also .venv-tuf and a checkout of the public TUF conformance suite
 #   tools/setup.sh golden    also the JDK that makes tests/golden/flink_cep.xz anew
 #   tools/setup.sh arm64     also cross compiler, a linker for small libraries, emulator and arm64 libraries
 # A second call finds everything in place and does nothing.
@@ -54,7 +55,8 @@ base() {
   if command -v apt-get >/dev/null; then
     apt_install g++ make git ccache python3 libgtest-dev zlib1g-dev libsqlite3-dev binutils ca-certificates
     apt_install libpng16-16 libturbojpeg0 # what ImageDecoder looks for at run time
-    apt_install libssl3 tzdata            # what encrypted logs and time zones look for
+    apt_install libssl3 tzdata            # what encrypted logs, signatures and time zones look for
+    apt_install nlohmann-json3-dev        # headers, for what reads signed metadata
   fi
   # Debian's own Python keeps venv and headers in packages of their own; any other brings them along.
   if [ "$(command -v python3)" = /usr/bin/python3 ] && command -v apt-get >/dev/null; then
@@ -95,6 +97,23 @@ exporters() {
   echo "$want" >"$stamp"
 }
 
+# The suite pins its packages to the byte: a venv of its own. WALLE_TUF_CONFORMANCE names a checkout that is
+# there already.
+tuf() {
+  local suite=${WALLE_TUF_CONFORMANCE:-build/tuf-conformance}
+  if command -v apt-get >/dev/null; then apt_install faketime; fi
+  if [ ! -f "$suite/pyproject.toml" ]; then
+    git clone -q https://github.com/theupdateframework/tuf-conformance "$suite"
+  fi
+  [ -x .venv-tuf/bin/python ] || python3 -m venv .venv-tuf
+  local stamp=.venv-tuf/walle.sha256 want
+  want=$(sha256sum "$suite/pyproject.toml")
+  if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$want" ]; then return 0; fi
+  echo "setup: installing what $suite/pyproject.toml asks for"
+  .venv-tuf/bin/python -m pip install -q --disable-pip-version-check "$suite"
+  echo "$want" >"$stamp"
+}
+
 base
 case $part in
   base) ;;
@@ -108,6 +127,7 @@ case $part in
       "-r tools/requirements-bench.txt" "--no-deps pnnx"
     ;;
   exporters) exporters ;;
+  tuf) tuf ;;
   golden) if command -v apt-get >/dev/null; then apt_install openjdk-17-jdk-headless; fi ;;
   fuzz)
     if command -v apt-get >/dev/null; then
@@ -123,5 +143,8 @@ case $part in
     tools/arm64_sysroot.sh build/arm64-sysroot
     pip_install cross tools/requirements-cross.txt -- "-r tools/requirements-cross.txt"
     ;;
-  *) echo "setup: unknown part '$part'; known: demo, bench, exporters, fuzz, golden, arm64" >&2; exit 2 ;;
+  *)
+    echo "setup: unknown part '$part'; known: demo, bench, exporters, fuzz, golden, tuf, arm64" >&2
+    exit 2
+    ;;
 esac

@@ -296,6 +296,23 @@ def test_stream_tells_what_waits_and_what_it_takes(tmp_path: Path) -> None:
     assert memory["bytes"] < memory["scopes"][0]["bytes"] < memory["bytes_at_most"] < 1 << 20
 
 
+def test_stream_replays_a_sealed_log(tmp_path: Path) -> None:
+    key = bytes(range(32))
+    with EventLog(tmp_path / "log", Catalog().page("item"), key=key) as log:
+        log.append("click", "item", ts=1_700_000_000_000_000)
+    (tmp_path / "one.trigger").write_text("click\n")
+    keys = {"raw": key, "digits": key.hex().encode() + b"\n", "short": b"abc", "other": bytes(32)}
+    for name, content in keys.items():
+        (tmp_path / name).write_bytes(content)
+    command = ["stream", "replay", tmp_path / "log", "--triggers", tmp_path / "one.trigger"]
+    for name in ("raw", "digits"):
+        assert run_walle(*command, "--key-file", tmp_path / name, says="1 events, 1 firings").stdout
+    run_walle(*command, "--key-file", tmp_path / "short", code=3, says="of 3 bytes")
+    run_walle(*command, "--key-file", tmp_path / "other", code=3, says="key")
+    run_walle(*command, "--key-file", tmp_path / "absent", code=5, says="absent")
+    run_walle(*command, code=3, says="key")
+
+
 def write_recordings(folder: Path) -> None:
     """A good recording and many bad ones."""
     with EventLog(folder / "log", Catalog().page("item")) as log:

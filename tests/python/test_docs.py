@@ -20,6 +20,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,10 @@ NEED_VM = {
     "docs/how-to/use-from-c.md",
     "docs/reference/device.md",
     "docs/reference/task-python.md",
+    "docs/reference/walle-stream.md",
 }
+# Pages about the server's side, which an extra brings.
+NEED_CLOUD = {"docs/concepts/trust.md"}
 # Pages about a checkout: their commands, which only read, run in this one.
 AT_ROOT = {"docs/concepts/house.md"}
 # Folders whose pages open with something that runs, before their first section.
@@ -61,6 +65,8 @@ def runnable(page: str) -> list[Block]:
 def test_blocks_run(page: str, tmp_path: Path) -> None:
     if page in NEED_VM and not VM.available():
         pytest.skip(f"no VM library at {library_path()}")
+    if page in NEED_CLOUD and find_spec("tuf") is None:
+        pytest.skip("no package 'tuf' (the extra [cloud])")
     given = [{"language": b.language, "text": b.text, "place": f"{page}:{b.line}"} for b in runnable(page)]
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(

@@ -26,6 +26,9 @@ struct Candidate {
   double cost_ms = 0;                                       // predicted
   int64_t workspace_bytes = 0;  // scratch memory during run, planned into the arena
   int choice = 0;               // the backend's own tag, given back to prepare()
+  // Bound of its error against float64, as a multiple of the error of the sums an operator is defined by in
+  // its own arithmetic. Above 1: another way to the result, which sessions may forbid (accuracy="strict").
+  float error = 1;
 };
 
 // A node with its operands' types: all a backend may look at.

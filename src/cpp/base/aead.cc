@@ -1,8 +1,8 @@
 #include "base/aead.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
+
+#include "base/libcrypto.h"
 
 namespace walle::base {
 
@@ -28,31 +28,20 @@ constexpr int kSetTag = 0x11;
 // The lengths are int; a file of a log is at most 2^28 bytes.
 constexpr size_t kMostBytes = size_t{1} << 30;
 
-template <class Function>
-bool find(void* library, const char* name, Function& out) {
-  out = reinterpret_cast<Function>(dlsym(library, name));
-  return out != nullptr;
-}
-
 Libcrypto load() {
   Libcrypto c;
-  // Loaded for good: its own threads and atexit handlers do not outlive an unloading.
-  for (const char* name : {"libcrypto.so.3", "libcrypto.so.1.1", "libcrypto.3.dylib"}) {
-    void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (!library) continue;
-    c.whole = find(library, "EVP_CIPHER_CTX_new", c.context_new) &&
-              find(library, "EVP_CIPHER_CTX_free", c.context_free) &&
-              find(library, "EVP_aes_256_gcm", c.aes_256_gcm) &&
-              find(library, "EVP_CIPHER_CTX_ctrl", c.context_ctrl) &&
-              find(library, "EVP_EncryptInit_ex", c.encrypt_init) &&
-              find(library, "EVP_EncryptUpdate", c.encrypt_update) &&
-              find(library, "EVP_EncryptFinal_ex", c.encrypt_final) &&
-              find(library, "EVP_DecryptInit_ex", c.decrypt_init) &&
-              find(library, "EVP_DecryptUpdate", c.decrypt_update) &&
-              find(library, "EVP_DecryptFinal_ex", c.decrypt_final) &&
-              find(library, "RAND_bytes", c.random_bytes);
-    if (c.whole) return c;
-  }
+  void* library = open_libcrypto();
+  c.whole = find_function(library, "EVP_CIPHER_CTX_new", c.context_new) &&
+            find_function(library, "EVP_CIPHER_CTX_free", c.context_free) &&
+            find_function(library, "EVP_aes_256_gcm", c.aes_256_gcm) &&
+            find_function(library, "EVP_CIPHER_CTX_ctrl", c.context_ctrl) &&
+            find_function(library, "EVP_EncryptInit_ex", c.encrypt_init) &&
+            find_function(library, "EVP_EncryptUpdate", c.encrypt_update) &&
+            find_function(library, "EVP_EncryptFinal_ex", c.encrypt_final) &&
+            find_function(library, "EVP_DecryptInit_ex", c.decrypt_init) &&
+            find_function(library, "EVP_DecryptUpdate", c.decrypt_update) &&
+            find_function(library, "EVP_DecryptFinal_ex", c.decrypt_final) &&
+            find_function(library, "RAND_bytes", c.random_bytes);
   return c;
 }
 

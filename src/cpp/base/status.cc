@@ -64,6 +64,9 @@ Error backend_error(std::string given, std::string expected, std::string where, 
 Error timeout_error(std::string given, std::string expected, std::string where, std::string next) {
   return make(ErrorGroup::timeout, std::move(given), std::move(expected), std::move(where), std::move(next));
 }
+Error network_error(std::string given, std::string expected, std::string where, std::string next) {
+  return make(ErrorGroup::network, std::move(given), std::move(expected), std::move(where), std::move(next));
+}
 Error cancelled_error(std::string given, std::string where) {
   return make(ErrorGroup::cancelled, std::move(given), "a run that is left alone", std::move(where),
               "run again when the result is wanted: the session can be used as before");

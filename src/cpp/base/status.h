@@ -71,6 +71,8 @@ Error model_error(std::string given, std::string expected, std::string where, st
 Error resource_error(std::string given, std::string expected, std::string where, std::string next);
 Error backend_error(std::string given, std::string expected, std::string where, std::string next);
 Error timeout_error(std::string given, std::string expected, std::string where, std::string next);
+// What came over the network, or did not: a server that does not answer, a reply that cannot be believed.
+Error network_error(std::string given, std::string expected, std::string where, std::string next);
 Error cancelled_error(std::string given, std::string where);
 Error internal_error(std::string given, std::string where);
 
@@ -122,6 +124,7 @@ using base::cancelled_error;
 using base::Error;
 using base::internal_error;
 using base::model_error;
+using base::network_error;
 using base::resource_error;
 using base::Result;
 using base::Status;

@@ -68,6 +68,64 @@ typedef float vf4_any __attribute__((vector_size(16), aligned(4), may_alias));
 #endif
 }
 
+// Which lanes of a vector a load touches.
+#if defined(WALLE_ISA_AVX512)
+using Lanes = __mmask16;
+#elif defined(WALLE_ISA_AVX2)
+using Lanes = vi;
+#else
+struct Lanes {
+  int first, last;
+};
+#endif
+
+// Lanes first <= l < last. Any bounds.
+[[maybe_unused]] inline Lanes lanes_between(int64_t first, int64_t last) {
+  const int64_t from = first < 0 ? 0 : first > kLanes ? kLanes : first;
+  const int64_t to = last < from ? from : last > kLanes ? kLanes : last;
+#if defined(WALLE_ISA_AVX512)
+  return static_cast<__mmask16>((1u << to) - (1u << from));
+#elif defined(WALLE_ISA_AVX2)
+  const vi lane = {0, 1, 2, 3, 4, 5, 6, 7};
+  return (lane >= static_cast<int32_t>(from)) & (lane < static_cast<int32_t>(to));
+#else
+  return {static_cast<int>(from), static_cast<int>(to)};
+#endif
+}
+
+// The other lanes read as 0 and their memory is not touched, so p may point outside of an array.
+[[maybe_unused]] inline vf load_lanes(const float* p, Lanes which) {
+#if defined(WALLE_ISA_AVX512)
+  return reinterpret_cast<vf>(_mm512_maskz_loadu_ps(which, p));
+#elif defined(WALLE_ISA_AVX2)
+  return reinterpret_cast<vf>(_mm256_maskload_ps(p, reinterpret_cast<__m256i>(which)));
+#else
+  float lanes[kLanes] = {};
+  for (int i = which.first; i < which.last; ++i) lanes[i] = p[i];
+  return load(lanes);
+#endif
+}
+
+// Every second lane of a and then of b, from the first or from the second on.
+[[maybe_unused]] inline vf even_lanes(vf a, vf b) {
+#if defined(WALLE_ISA_AVX512)
+  return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+#elif defined(WALLE_ISA_AVX2)
+  return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
+#else
+  return __builtin_shufflevector(a, b, 0, 2, 4, 6);
+#endif
+}
+[[maybe_unused]] inline vf odd_lanes(vf a, vf b) {
+#if defined(WALLE_ISA_AVX512)
+  return __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+#elif defined(WALLE_ISA_AVX2)
+  return __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
+#else
+  return __builtin_shufflevector(a, b, 1, 3, 5, 7);
+#endif
+}
+
 // A NaN in x stays (the x86 instructions return their second operand when either is NaN).
 // The maskz form with all lanes on (0xffff): the plain intrinsic of g++ 12 passes an undefined vector, which
 // -Wmaybe-uninitialized reports.

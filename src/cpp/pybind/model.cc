@@ -64,11 +64,13 @@ ModelPtr create(const ModelDataHandle& handle, bool fold) {
 }
 
 std::unique_ptr<NativeSession> session(const ModelPtr& model, const std::string& backend, int threads,
-                                       const std::string& precision, bool search, bool merge, bool fuse,
-                                       bool claim, bool fold, const std::string& placement) {
+                                       const std::string& precision, const std::string& accuracy, bool search,
+                                       bool merge, bool fuse, bool claim, bool fold,
+                                       const std::string& placement) {
   const runtime::SessionOptions options{.backend = backend,
                                         .threads = threads,
                                         .precision = precision,
+                                        .accuracy = accuracy,
                                         .search = search,
                                         .merge = merge,
                                         .fuse = fuse,
@@ -115,8 +117,9 @@ void bind_model(py::module_& m) {
       .def(
           "text", [](const ModelPtr& model) { return ir::dump(model->graph()); }, "One line per node.")
       .def("session", session, py::arg("backend"), py::arg("threads"), py::arg("precision"),
-           py::arg("search") = true, py::arg("merge") = true, py::arg("fuse") = true, py::arg("claim") = true,
-           py::arg("fold") = true, py::arg("placement") = "cost");
+           py::arg("accuracy") = "normal", py::arg("search") = true, py::arg("merge") = true,
+           py::arg("fuse") = true, py::arg("claim") = true, py::arg("fold") = true,
+           py::arg("placement") = "cost");
 }
 
 }  // namespace walle::pybind

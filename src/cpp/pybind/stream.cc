@@ -11,8 +11,7 @@ void bind_stream(py::module_& m) {
   bind_stream_trigger_set(sub);
   bind_stream_processor(sub);
   bind_stream_rows(sub);
-  bind_stream_operators(sub);
-  bind_stream_encode(sub);
+  bind_stream_graph(sub);
   bind_stream_privacy(sub);
   bind_stream_egress(sub);
   bind_stream_ipv(sub);

@@ -9,6 +9,7 @@
 #include "pybind/enums.h"
 #include "pybind/errors.h"
 #include "stream/event/event_names.h"
+#include "stream/event/event_query.h"
 
 namespace walle::pybind {
 
@@ -21,12 +22,15 @@ void bind_stream_triggers(py::module_& m);
 void bind_stream_trigger_set(py::module_& m);
 void bind_stream_processor(py::module_& m);
 void bind_stream_rows(py::module_& m);
-void bind_stream_operators(py::module_& m);
-void bind_stream_encode(py::module_& m);
+void bind_stream_graph(py::module_& m);
 void bind_stream_privacy(py::module_& m);
 void bind_stream_egress(py::module_& m);
 void bind_stream_ipv(py::module_& m);
 
+// Which events are asked for: from_seq, to_seq, from_ts, to_ts, session, page_instance; all inclusive.
+using GivenQuery = std::tuple<uint64_t, std::optional<uint64_t>, std::optional<int64_t>, std::optional<int64_t>,
+                              std::optional<uint64_t>, std::optional<uint64_t>>;
+stream::EventQuery query_of(const GivenQuery& given);
 using GivenField = std::tuple<std::string, int, int>;  // name, type, sensitivity
 // What a catalogue is asked to declare; CoreError for a number that no enumeration has.
 stream::EventDecl event_decl(const std::string& name, int kind, const std::vector<GivenField>& fields);

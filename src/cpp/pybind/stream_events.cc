@@ -34,6 +34,16 @@ bool is_numpy(py::handle given, std::string_view name) {
 }
 }  // namespace
 
+EventQuery query_of(const GivenQuery& given) {
+  const auto& [from, to, from_ts, to_ts, session, page_instance] = given;
+  return {.from = from,
+          .to = to.value_or(UINT64_MAX),
+          .from_ts = from_ts.value_or(INT64_MIN),
+          .to_ts = to_ts.value_or(INT64_MAX),
+          .session = session,
+          .page_instance = page_instance};
+}
+
 // An int is a float where a float is declared, as everywhere in Python; other mismatches are the catalogue's
 // to refuse.
 Value Contents::value_of(py::handle given, const FieldDecl& field) {

@@ -84,9 +84,9 @@ uint64_t erase(EventLog& log, const std::optional<std::string>& event, const std
 }
 
 // A negative limit is none.
-py::list read(EventLog& log, uint64_t from_seq, int64_t limit) {
+py::list read(EventLog& log, const GivenQuery& query, int64_t limit) {
   py::list out;
-  unwrap(log.read(from_seq, [&](const Event& event) {
+  unwrap(log.read(query_of(query), nullptr, [&](const Event& event) {
     if (limit >= 0 && static_cast<int64_t>(out.size()) >= limit) return false;
     out.append(event_dict(event, log.catalog()));
     return true;
@@ -126,7 +126,7 @@ void bind_stream_log(py::module_& m) {
                   py::arg("key"))
       .def("append", append, py::arg("event"), py::arg("page"), py::arg("contents"), py::arg("ts"),
            py::arg("on"), py::arg("durable"), py::arg("late"))
-      .def("read", read, py::arg("from_seq"), py::arg("limit"))
+      .def("read", read, py::arg("query"), py::arg("limit"))
       .def("maintain", [](EventLog& log) { unwrap(log.maintain()); })
       .def("compact", [](EventLog& log) { unwrap(log.compact()); })
       .def("sync", [](EventLog& log) { unwrap(log.sync()); })

@@ -14,14 +14,8 @@ TracedBatch given(const py::dict& columns, const Labels& labels) {
   return TracedBatch::given(batch_of(columns, labels));
 }
 
-TracedBatch supposed(const std::map<std::string, int>& labels) {
-  TracedBatch::LabelsByName out;
-  for (const auto& [name, label] : labels) out[name] = enum_of(label, Sensitivity::secret, "sensitivity");
-  return TracedBatch::supposed(out);
-}
-
-TracedBatch of_log(EventLog& log, const Names& fields, uint64_t from_seq, int64_t limit) {
-  return unwrap(TracedBatch::of_log(log, fields, from_seq, limit));
+TracedBatch of_log(EventLog& log, const Names& fields, const GivenQuery& query, int64_t limit) {
+  return unwrap(TracedBatch::of_log(log, fields, query_of(query), limit));
 }
 
 }  // namespace
@@ -31,8 +25,7 @@ void bind_stream_rows(py::module_& m) {
       .def(py::init<>())
       .def_static("given", given, py::arg("columns"), py::arg("labels"),
                   "Rows by hand: personal at least, one event each.")
-      .def_static("supposed", supposed, py::arg("labels"), "Columns without rows, labelled as told.")
-      .def_static("of_log", of_log, py::arg("log"), py::arg("fields"), py::arg("from_seq"), py::arg("limit"))
+      .def_static("of_log", of_log, py::arg("log"), py::arg("fields"), py::arg("query"), py::arg("limit"))
       .def(
           "confirmed",
           [](const TracedBatch& rows, const py::dict& columns, const Labels& labels) {

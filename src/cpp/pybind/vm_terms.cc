@@ -1,8 +1,10 @@
 // _core.vm.Limits and _core.vm.Terms: what an isolate may use, and whom it talks to.
 #include "container/host/slots.h"
+#include "container/host/stream_scope.h"
 #include "container/host/task_state.h"
 #include "pybind/signals.h"
 #include "pybind/vm.h"
+#include "stream/egress/egress.h"
 #include "vm/isolate.h"
 
 namespace walle::pybind {
@@ -54,6 +56,23 @@ VmTerms terms_of(const std::shared_ptr<Vm>& vm, const Limits& limits, const py::
   return terms;
 }
 
+// Log and gate live as long as whatever was made of the terms, and are let go of on any thread.
+void set_stream(VmTerms& terms, const py::object& log, const std::string& task, const py::object& gate) {
+  auto& events = log.cast<stream::EventLog&>();
+  auto* way_out = gate.is_none() ? nullptr : gate.cast<stream::EgressGate*>();
+  const std::shared_ptr<PyObject> held_log(py::object(log).release().ptr(), drop_reference);
+  const std::shared_ptr<PyObject> held_gate(py::object(gate).release().ptr(), drop_reference);
+  container::StreamScope::Send send;
+  if (way_out != nullptr)
+    send = [way_out, task](const std::string& feature, const stream::TracedBatch& rows) {
+      return way_out->send(task, feature, rows).status();
+    };
+  terms.context.set(container::kStreamSlot,
+                    std::shared_ptr<container::StreamScope>(
+                        new container::StreamScope(events, task, std::move(send)),
+                        [held_log, held_gate](container::StreamScope* scope) { delete scope; }));
+}
+
 }  // namespace
 
 void bind_vm_terms(py::module_& m) {
@@ -62,7 +81,9 @@ void bind_vm_terms(py::module_& m) {
            py::arg("depth"), py::arg("stack_bytes"), py::arg("state_bytes"), py::arg("log_bytes"),
            py::arg("imports"), py::arg("host_calls"));
   py::class_<VmTerms>(m, "Terms", "What isolates are given: limits, a log, a state file.")
-      .def(py::init(&terms_of), py::arg("vm"), py::arg("limits"), py::arg("log"), py::arg("state"));
+      .def(py::init(&terms_of), py::arg("vm"), py::arg("limits"), py::arg("log"), py::arg("state"))
+      .def("set_stream", set_stream, py::arg("log"), py::arg("task"), py::arg("gate"),
+           "For one isolate: the log that walle.stream reads, and the gate that it sends through, if any.");
 }
 
 }  // namespace walle::pybind

@@ -12,8 +12,11 @@ namespace walle::runtime {
 namespace {
 Result<search::SearchOptions> search_options(const SessionOptions& options) {
   WALLE_ASSIGN(const std::optional<uint64_t> seed, placement_seed(options.placement));
-  return search::SearchOptions{
-      .threads = options.threads, .search = options.search, .random_placement = seed};
+  WALLE_ASSIGN(const double most_error, error_limit(options.accuracy));
+  return search::SearchOptions{.threads = options.threads,
+                               .search = options.search,
+                               .most_error = most_error,
+                               .random_placement = seed};
 }
 }  // namespace
 

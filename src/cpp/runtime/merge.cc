@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/passes/distribute_product.h"
 #include "ops/passes/fuse_epilogue.h"
 #include "ops/passes/fuse_gelu.h"
 #include "ops/passes/merge_rasters.h"
@@ -29,6 +30,9 @@ Status merge(ops::Program& program, const std::vector<const backends::Backend*>&
   if (options.merge) WALLE_TRY(ops::merge_rasters(program));
   // Before the epilogues, one of which a Gelu may become.
   if (options.fuse) WALLE_TRY(ops::fuse_gelu(program));
+  // Behind merging, which shows what a product's rows are made of; before the epilogues, one of which the sum
+  // of two products becomes.
+  if (options.fuse && options.accuracy != "strict") WALLE_TRY(ops::distribute_products(program));
   if (options.fuse) WALLE_TRY(ops::fuse_epilogues(program));
   ops::remove_dead_nodes(program);
   return {};

@@ -97,6 +97,7 @@ Result<std::unique_ptr<Session>> Model::session(const SessionOptions& options) c
   if (options.precision != "float32")
     return argument_error("precision='" + options.precision + "'", "'float32'", "session",
                           "leave precision at its default");
+  WALLE_TRY(error_limit(options.accuracy).status());
   WALLE_TRY(placement_seed(options.placement).status());
   WALLE_TRY(ir::check_files(data_));
   WALLE_ASSIGN(std::vector<const backends::Backend*> backends, backends_named(options.backend));

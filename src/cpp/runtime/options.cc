@@ -1,7 +1,10 @@
 #include "runtime/options.h"
 
 #include <charconv>
+#include <limits>
 #include <string_view>
+
+#include "search/plan.h"
 
 namespace walle::runtime {
 
@@ -16,6 +19,14 @@ Result<std::optional<uint64_t>> placement_seed(const std::string& placement) {
   }
   return argument_error("placement='" + placement + "'", "'cost' or 'random:' and an integer below 2^64",
                         "session", "leave placement at its default");
+}
+
+Result<double> error_limit(const std::string& accuracy) {
+  if (accuracy == "strict") return search::kStrictError;
+  if (accuracy == "normal") return search::kNormalError;
+  if (accuracy == "fast") return std::numeric_limits<double>::infinity();
+  return argument_error("accuracy='" + accuracy + "'", "'strict', 'normal' or 'fast'", "session",
+                        "leave accuracy at its default");
 }
 
 }  // namespace walle::runtime

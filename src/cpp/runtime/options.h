@@ -13,6 +13,9 @@ struct SessionOptions {
   std::string backend = "cpu";
   int threads = 1;
   std::string precision = "float32";
+  // How far a faster way to a result may stray from the sums an operator is defined by: "strict" takes none,
+  // "normal" those with at most four times their rounding error, "fast" any.
+  std::string accuracy = "normal";
   bool search = true;  // choose algorithms by cost; false: the first candidate
   bool merge = true;   // merge rasters
   bool fuse = true;    // fold epilogues into kernels
@@ -24,5 +27,9 @@ struct SessionOptions {
 
 // The seed of "random:SEED", nothing for "cost"; an argument error for anything else.
 Result<std::optional<uint64_t>> placement_seed(const std::string& placement);
+
+// What "strict", "normal" or "fast" allows of backends::Candidate::error; an argument error for anything
+// else.
+Result<double> error_limit(const std::string& accuracy);
 
 }  // namespace walle::runtime

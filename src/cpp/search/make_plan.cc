@@ -22,11 +22,12 @@ struct Choices {
 };
 
 Result<Choices> find_choices(const ops::Program& program, const Views& views, const Backends& backends,
-                             int threads) {
+                             const SearchOptions& options) {
   Choices out;
   for (size_t i = 0; i < program.nodes.size(); ++i) {
     if (views.skipped[i]) continue;  // it became a view: nothing to run
-    WALLE_ASSIGN(std::vector<Choice> choices, choices_for(program, program.nodes[i], backends, threads));
+    WALLE_ASSIGN(std::vector<Choice> choices,
+                 choices_for(program, program.nodes[i], backends, options.threads, options.most_error));
     std::vector<double> row(backends.size(), std::numeric_limits<double>::infinity());
     for (const Choice& c : choices) {
       double& best = row[std::ranges::find(backends, c.backend) - backends.begin()];
@@ -113,7 +114,7 @@ Result<Plan> make_plan(const ops::Program& program, const Backends& backends, co
   const Views views = find_views(program);
   plan.aliases = views.aliases;
   WALLE_ASSIGN(const std::vector<int> memory_of, find_memories(backends, plan));
-  WALLE_ASSIGN(Choices choices, find_choices(program, views, backends, options.threads));
+  WALLE_ASSIGN(Choices choices, find_choices(program, views, backends, options));
   const Flow flow = flow_of(program, views);
   const std::vector<size_t> taken = decide(choices, flow, backends, memory_of, options);
   add_steps(std::move(choices), taken, flow, plan);

@@ -11,7 +11,8 @@ namespace walle::search {
 
 struct SearchOptions {
   int threads = 1;
-  bool search = true;  // false: the first candidate of the first backend, undecided by cost
+  bool search = true;                // false: the first candidate of the first backend, undecided by cost
+  double most_error = kNormalError;  // of a candidate, see backends::Candidate
   std::optional<uint64_t> random_placement;  // tests: every node on any backend that runs it, by this seed
 };
 

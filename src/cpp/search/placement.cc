@@ -8,12 +8,14 @@
 namespace walle::search {
 
 Result<std::vector<Choice>> choices_for(const ops::Program& program, const ops::ProgramNode& node,
-                                        const std::vector<const backends::Backend*>& backends, int threads) {
+                                        const std::vector<const backends::Backend*>& backends, int threads,
+                                        double most_error) {
   std::vector<Choice> out;
   const backends::NodeView view(program, node);
   for (const backends::Backend* b : backends) {
     if (!b->supports(view)) continue;
-    for (backends::Candidate& c : b->candidates(view, threads)) out.push_back({b, std::move(c)});
+    for (backends::Candidate& c : b->candidates(view, threads))
+      if (c.error <= most_error) out.push_back({b, std::move(c)});
   }
   if (!out.empty()) return out;
   // What nobody runs is mostly a matter of dtypes: the message shows them all.

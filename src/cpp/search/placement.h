@@ -24,9 +24,10 @@ struct Placement {
   double cost_ms = 0;        // of nodes and copies
 };
 
-// Every choice for a node, backends in order; a backend error when there is none.
+// Every choice for a node whose error is allowed, backends in order; a backend error when there is none.
 Result<std::vector<Choice>> choices_for(const ops::Program& program, const ops::ProgramNode& node,
-                                        const std::vector<const backends::Backend*>& backends, int threads);
+                                        const std::vector<const backends::Backend*>& backends, int threads,
+                                        double most_error = kNormalError);
 
 // costs[node][backend] is infinity where the backend cannot run the node; memory_of[backend] numbers
 // memories.

@@ -19,6 +19,10 @@ namespace walle::search {
 // A memory of a plan by number. Graph inputs, results and constants belong to the host's.
 inline constexpr int kHost = 0;
 
+// What Candidate::error may be for accuracy="strict" and "normal"; for "fast" there is no bound.
+inline constexpr double kStrictError = 1;
+inline constexpr double kNormalError = 4;
+
 struct Choice {
   const backends::Backend* backend = nullptr;
   backends::Candidate candidate;

@@ -87,10 +87,14 @@ Result<uint64_t> Journal::append(std::span<const std::byte> payload) {
   return commit(payload.size(), [&](auto& w) { w.copy(payload.data(), payload.size()); });
 }
 
-void Journal::read(uint64_t from,
-                   const std::function<bool(uint64_t, std::span<const std::byte>)>& visit) const {
+void Journal::read(uint64_t from, const std::function<bool(uint64_t, std::span<const std::byte>)>& visit,
+                   JournalPlace start) const {
   const uint64_t end = committed_.load(std::memory_order_acquire);
   uint64_t at = tail_.load(std::memory_order_acquire), seq = tail_seq_.load(std::memory_order_acquire);
+  if (start.seq > seq && start.at > at) {
+    at = start.at;
+    seq = start.seq;
+  }
   while (seq < end) {
     const ChainPlace place = chain_place(ring_, at % ring_.size());
     const bool wanted = place.kind == FrameView::Kind::frame && place.seq >= from;

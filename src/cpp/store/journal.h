@@ -49,6 +49,12 @@ struct JournalOwner {
   std::function<Result<uint64_t>(const JournalRecovery&, size_t capacity)> before_mending;
 };
 
+// Where a frame lies, in bytes ever placed. Good as long as the frame is kept.
+struct JournalPlace {
+  uint64_t at = 0;
+  uint64_t seq = 0;  // 0: nowhere
+};
+
 class Journal {
  public:
   // `capacity` counts the ring alone, a multiple of 4,096. An existing file keeps its own capacity.
@@ -68,8 +74,14 @@ class Journal {
   }
   Result<uint64_t> append(std::span<const std::byte> payload);
 
-  // Calls `visit` for every kept frame with seq >= from, oldest first, until it returns false.
-  void read(uint64_t from, const std::function<bool(uint64_t, std::span<const std::byte>)>& visit) const;
+  // Calls `visit` for every kept frame with seq >= from, oldest first, until it returns false. Looks from
+  // `start` on where that is a place next_place() gave and its frame is kept, else from the oldest frame.
+  void read(uint64_t from, const std::function<bool(uint64_t, std::span<const std::byte>)>& visit,
+            JournalPlace start = {}) const;
+  // The appender's, between reserve() and commit(): where the frame will lie.
+  JournalPlace next_place() const {
+    return {head_.load(std::memory_order_relaxed) + skipped_, committed_.load(std::memory_order_relaxed)};
+  }
   // Frames up to and including `seq` may be overwritten from now on, even after a power loss.
   Status release(uint64_t seq);
   Status sync();

@@ -87,6 +87,7 @@ class Model:
         backend: str = "cpu",
         threads: int | None = None,
         precision: str = "float32",
+        accuracy: str = "normal",
         search: bool = True,
         merge: bool = True,
         fuse: bool = True,
@@ -100,6 +101,9 @@ class Model:
             backend: where to run, or several in order of preference ("opencl,cpu").
             threads: at most this many, from 1 to 1024; by default every processor this process may keep busy.
             precision: of the arithmetic: "float32".
+            accuracy: of faster ways to a result, such as Winograd's for convolutions of 3 x 3: "strict" takes
+                none of them, "normal" those whose rounding error against float64 is at most four times that
+                of plain float32 sums, "fast" any.
             search: choose algorithms by cost. This and the following switches are there for comparison.
             merge: merge rasters.
             fuse: fuse epilogues into kernels.
@@ -119,6 +123,7 @@ class Model:
             "backend": check_text("backend", backend),
             "threads": count,
             "precision": check_text("precision", precision),
+            "accuracy": check_text("accuracy", accuracy),
             "search": search,
             "merge": merge,
             "fuse": fuse,
@@ -126,7 +131,9 @@ class Model:
             "fold": fold,
             "placement": check_text("placement", placement),
         }
-        native = self._native.session(backend, count, precision, search, merge, fuse, claim, fold, placement)
+        native = self._native.session(
+            backend, count, precision, accuracy, search, merge, fuse, claim, fold, placement
+        )
         return Session(self, native, options)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -114,6 +114,48 @@ TEST_F(RandomShapes, Convolutions) {
   }
 }
 
+TEST_F(RandomShapes, DepthwiseImages) {
+  for (int round = 0; round < 80; ++round) {
+    ConvShape s;
+    s.kh = s.kw = round % 2 ? 3 : 5;
+    s.sh = s.sw = between(1, 2);
+    s.pt = between(0, s.kh);
+    s.pl = between(0, s.kw);
+    s.h = between(s.kh, 30);
+    s.w = between(s.kw, 70);
+    // Padding behind the image may differ from that before it, up to windows wholly outside.
+    s.oh = (s.h + s.pt + between(0, s.kh) - s.kh) / s.sh + 1;
+    s.ow = (s.w + s.pl + between(0, s.kw) - s.kw) / s.sw + 1;
+    s.n = between(1, 2);
+    s.c = s.groups = between(2, 5);
+    s.m = s.c * between(1, 2);
+    const auto x = random_floats(s.n * s.c * s.h * s.w, any()), w = random_floats(s.m * s.depth(), any());
+    const auto bias = random_floats(s.m, any()), residual = random_floats(s.n * s.m * s.oh * s.ow, any());
+    Epilogue e;
+    if (round % 3) e.row_bias = bias.data();
+    if (round % 5 == 0) e.residual = residual.data();
+    e.activation = round % 4 == 0   ? Activation::hard_swish
+                   : round % 4 == 1 ? Activation::clamp
+                                    : Activation::none;
+    e.beta = 0.5f;
+    std::vector<float> want(static_cast<size_t>(s.n * s.m * s.oh * s.ow));
+    conv_reference(s, x.data(), w.data(), e.row_bias, e, want.data(), 1);
+    for (Isa isa : supported_isas())
+      for (int threads : {1, 2}) {
+        SCOPED_TRACE("round " + std::to_string(round) + " window " + std::to_string(s.kh) + " stride " +
+                     std::to_string(s.sh) + " input " + std::to_string(s.c) + "x" + std::to_string(s.h) +
+                     "x" + std::to_string(s.w) + " " + trace(isa, threads));
+        const Conv conv = make_conv(s, isa);
+        EXPECT_EQ(conv.in_place, conv_table(isa).depthwise_image != nullptr);
+        std::vector<float> got(want.size(), -7);
+        run_conv(conv, x.data(), w.data(), nullptr, e, got.data(), threads,
+                 aligned(scratch(conv_workspace_bytes(conv, threads, false))));
+        expect_close(got, want, 2e-5);
+      }
+    if (HasFailure()) return;
+  }
+}
+
 TEST_F(RandomShapes, Pools) {
   for (int round = 0; round < 60; ++round) {
     PoolShape s;

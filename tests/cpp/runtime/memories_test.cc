@@ -226,6 +226,17 @@ TEST(Constants, ReachAMemoryOncePerModel) {
   EXPECT_EQ(constants.made, 1);
 }
 
+TEST(Options, AccuracyIsOneOfThree) {
+  const auto model = doubling();
+  for (const char* good : {"strict", "normal", "fast"})
+    EXPECT_TRUE(model->session({.accuracy = good}).ok()) << good;
+  for (const char* bad : {"", "Strict", "exact"}) {
+    const auto session = model->session({.accuracy = bad});
+    ASSERT_FALSE(session.ok()) << bad;
+    EXPECT_EQ(session.error().group(), base::ErrorGroup::argument);
+  }
+}
+
 TEST(Options, PlacementIsCostOrALot) {
   const auto model = doubling();
   for (const char* good : {"cost", "random:0", "random:18446744073709551615"})

@@ -170,5 +170,18 @@ TEST(Plan, TakesTheCheapestWithSearchAndTheFirstWithout) {
   EXPECT_EQ(make_plan(p, {&some}, {.threads = 2})->predicted_ms, 1.0);
 }
 
+TEST(Plan, TakesNothingThatStraysFurtherThanAllowed) {
+  const Rough some("some", "Relu");
+  const ops::Program p = one_node(kRelu);
+  const auto algorithm = [&](double most_error) {
+    return make_plan(p, {&some}, {.most_error = most_error})->steps[0].chosen.candidate.algorithm;
+  };
+  EXPECT_EQ(algorithm(kStrictError), "fast");
+  EXPECT_EQ(algorithm(kNormalError), "fast");
+  EXPECT_EQ(algorithm(9.9), "fast");
+  EXPECT_EQ(algorithm(10), "rough") << "the bound is allowed";
+  EXPECT_EQ(make_plan(p, {&some}, {})->steps[0].losers.size(), 1u) << "what is forbidden is no loser either";
+}
+
 }  // namespace
 }  // namespace walle::search

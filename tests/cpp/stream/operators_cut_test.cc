@@ -62,6 +62,9 @@ struct Case {
       case 4: return std::move(*make_select({"v", "id"}));
       default: break;
     }
+    if (which == 14)
+      return std::move(*make_ipv(
+          {.depth = "v", .item = "id", .idle_us = 1 + below(40), .disorder_us = below(2) * below(30)}));
     if (which < 9) {
       const auto kind = static_cast<StateKind>(which - 5);
       return std::move(*make_state({kind,
@@ -76,7 +79,7 @@ struct Case {
 
   std::mt19937_64 random;
 };
-constexpr int kOperators = 14;
+constexpr int kOperators = 15;
 
 struct Output {
   Batch rows;

@@ -120,7 +120,7 @@ TEST(TracedBatch, RowsOfALogCarryTheLabelsOfTheirTime) {
   ASSERT_TRUE((*log)->lower("view", "x", Sensitivity::open).ok());
   put(2);
   const auto label = [&](uint64_t from, int64_t limit) {
-    const auto read = TracedBatch::of_log(**log, {"x"}, from, limit);
+    const auto read = TracedBatch::of_log(**log, {"x"}, {.from = from}, limit);
     EXPECT_TRUE(read.ok());
     EXPECT_EQ(read->origin(), Origin::log);
     return read->rows().columns[4].sensitivity;
@@ -128,9 +128,10 @@ TEST(TracedBatch, RowsOfALogCarryTheLabelsOfTheirTime) {
   EXPECT_EQ(label(0, -1), Sensitivity::secret);
   EXPECT_EQ(label(1, 1), Sensitivity::secret);
   EXPECT_EQ(label(2, -1), Sensitivity::open);
-  EXPECT_EQ(TracedBatch::of_log(**log, {"x"}, 2, -1)->rows().columns[4].cells, std::vector<Cell>{int64_t{2}});
-  EXPECT_FALSE(TracedBatch::of_log(**log, {"y"}, 0, -1).ok());
-  EXPECT_FALSE(TracedBatch::of_log(**log, {"x", "x"}, 0, -1).ok());
+  EXPECT_EQ(TracedBatch::of_log(**log, {"x"}, {.from = 2}, -1)->rows().columns[4].cells,
+            std::vector<Cell>{int64_t{2}});
+  EXPECT_FALSE(TracedBatch::of_log(**log, {"y"}, {}, -1).ok());
+  EXPECT_FALSE(TracedBatch::of_log(**log, {"x", "x"}, {}, -1).ok());
 }
 
 }  // namespace

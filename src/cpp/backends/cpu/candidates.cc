@@ -27,11 +27,15 @@ Candidate single_candidate(const NodeView& node, std::string algorithm, int thre
 
 Candidate rated_candidate(const NodeView& node, std::string algorithm, double gflops, int threads,
                           int choice) {
-  const ir::Cost cost = node.cost();
+  return rated_candidate(node, std::move(algorithm), node.cost().flops, gflops, threads, choice);
+}
+
+Candidate rated_candidate(const NodeView& node, std::string algorithm, double flops, double gflops,
+                          int threads, int choice) {
   Candidate c;
   c.algorithm = std::move(algorithm);
   // Vector kernels prefetch: whichever takes longer hides the other.
-  c.cost_ms = std::max(cost.flops / (gflops * 1e6), cost.bytes / (kGigabytes * 1e6)) / threads + kStartMs;
+  c.cost_ms = std::max(flops / (gflops * 1e6), node.cost().bytes / (kGigabytes * 1e6)) / threads + kStartMs;
   c.choice = choice;
   return c;
 }

@@ -1,21 +1,22 @@
 // Conv on the CPU, in the canonical form of ops/atomic/conv.cc.
 //
-// Two kernels: the definition for every dtype, and for float32 an implicit matrix product or, where every
-// group is one channel, depthwise lines (kernels/conv). Constant weights are packed once per model.
+// The definition for every dtype, and for float32 an implicit matrix product or, where every group is one
+// channel, depthwise lines (kernels/conv), and channels in lanes (conv_lanes.h). Constant weights are packed
+// once per model.
 #include "kernels/conv/conv.h"
+#include "backends/cpu/conv_lanes.h"
 #include "backends/cpu/epilogue.h"
 #include "kernels/conv/conv_reference.h"
 
 namespace walle::backends::cpu {
 
 namespace {
-enum Choice { kReference, kSimd };
+enum Choice { kReference, kSimd, kLanes, kWinograd };  // kWinograd + the unit
 
-// Predicted speed of one thread. Measured on an AVX-512 core: reference 0.3 to 1, products 142 (3 x 3) to 153
-// (1 x 1), depthwise 35; half of it is what AVX2 does. The reference never wins; the figures are for
-// placement, and for the predicted time that users read.
+// Predicted speed of one thread. Measured on an AVX-512 core: reference 0.3 to 1, products 98, depthwise 20
+// to 50; 0.62 of it is taken, as in conv_lanes.cc, whose candidates are weighed against these.
 constexpr double kReferenceGflops = 0.5;
-constexpr double kProductGflops = 70;
+constexpr double kProductGflops = 62;
 constexpr double kDepthwiseGflops = 15;
 
 kernels::ConvShape shape_of(const NodeView& node) {
@@ -66,9 +67,16 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   if (!isa || node.out_shape(0).elements() == 0) return;  // planes and tiles are made of at least one element
   const kernels::Conv conv = kernels::make_conv(shape_of(node), *isa);
   const double gflops = conv.shape.depthwise() ? kDepthwiseGflops : kProductGflops;
-  Candidate simd = rated_candidate(node, simd_name(conv, *isa), gflops, threads, kSimd);
+  Candidate simd =
+      rated_candidate(node, simd_name(conv, *isa), kernels::conv_flops(conv), gflops, threads, kSimd);
   simd.workspace_bytes = kernels::conv_workspace_bytes(conv, threads, node.constant(1) != nullptr);
   out.push_back(std::move(simd));
+  // Weights of another form are worth their making once per model, not once per run.
+  if (!node.constant(1)) return;
+  if (auto lanes = lane_candidate(node, conv.shape, *isa, threads, kLanes)) out.push_back(std::move(*lanes));
+  for (int unit : kernels::kWinogradUnits)
+    if (auto winograd = winograd_candidate(node, conv.shape, unit, *isa, threads, kWinograd + unit))
+      out.push_back(std::move(*winograd));
 }
 
 template <class T>
@@ -118,6 +126,9 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c
                                         PrepareContext& context) {
   WALLE_ASSIGN(const kernels::Epilogue e, epilogue_of(node.attrs()));
   if (candidate.choice == kSimd) return simd_kernel(node, e, context);
+  if (candidate.choice == kLanes) return lane_kernel(node, shape_of(node), e, context);
+  if (candidate.choice > kWinograd)
+    return winograd_kernel(node, shape_of(node), candidate.choice - kWinograd, e, context);
   std::unique_ptr<Kernel> kernel;
   tensor::visit_numeric(node.dtype(0), [&](auto tag) {
     kernel = reference_kernel<typename decltype(tag)::type>(shape_of(node), e, node.has(2), node.has(3));

@@ -27,6 +27,10 @@ Candidate single_candidate(const NodeView& node, std::string algorithm, int thre
 Candidate rated_candidate(const NodeView& node, std::string algorithm, double gflops, int threads,
                           int choice);
 
+// The same of a kernel that knows its own work.
+Candidate rated_candidate(const NodeView& node, std::string algorithm, double flops, double gflops,
+                          int threads, int choice);
+
 // The instruction set of float32 vector kernels; nothing for other dtypes.
 std::optional<kernels::Isa> float_isa(const NodeView& node);
 

@@ -40,10 +40,26 @@ Result<std::shared_ptr<HotTask>> HotTask::make(TaskRooms& rooms, std::shared_ptr
                  TaskState::open(rooms.kv_dir + "/" + manifest.name, manifest.state_bytes));
     context.set(kKvSlot, std::move(state));
   }
+  made->open_stream(context);
   WALLE_ASSIGN(made->isolate_, rooms.pool.take(made->version_->limits, std::move(context)));
   WALLE_TRY(made->isolate_->attach(made->version_->bundle));
   rooms.hot.fetch_add(1, std::memory_order_relaxed);
   return made;
+}
+
+// What the gate lets pass leaves with the firing's rows, in one commit. A call that is given up goes on with
+// an object that nobody commits.
+void HotTask::open_stream(vm::TaskContext& context) {
+  const std::string& task = version_->manifest.name;
+  stream_ = std::make_shared<StreamScope>(
+      rooms_.processor.log(), task,
+      [this, &gate = rooms_.commits.gate()](const std::string& feature, const stream::TracedBatch& rows) {
+        auto permit = gate.permit(version_->manifest.name, feature, rows);
+        if (!permit.ok()) return Status(permit.take_error());
+        sends_.push_back(std::move(permit).value());
+        return Status();
+      });
+  context.set(kStreamSlot, stream_);
 }
 
 HotTask::~HotTask() {
@@ -58,6 +74,8 @@ void HotTask::release() {
 
 void HotTask::end() {
   release();
+  if (stream_ != nullptr) stream_->begin();
+  sends_.clear();
   resumed_.reset();
   resumed_from_ = {};
 }

@@ -12,6 +12,7 @@
 #include "container/device/model_phase.h"
 #include "container/device/seat.h"
 #include "container/device/task_rooms.h"
+#include "container/host/stream_scope.h"
 #include "container/task/task_version.h"
 #include "vm/convert.h"
 #include "vm/isolate.h"
@@ -40,6 +41,8 @@ class HotTask {
   // Takes the value out of the boundary, to be kept beyond this object's calls, and puts such a one in.
   vm::Value take() const;
   void resume(const vm::Value& value);
+  // What the firing has let through the gate; nothing is left.
+  std::vector<stream::Permit> take_sends() { return std::exchange(sends_, {}); }
   // Lets go of all that belongs to one firing.
   void end();
 
@@ -56,6 +59,7 @@ class HotTask {
   HotTask(TaskRooms& rooms, std::shared_ptr<const TaskVersion> version)
       : rooms_(rooms), version_(std::move(version)) {}
   void release();
+  void open_stream(vm::TaskContext& context);
   Status load_model();
   void fail(const wvm_result& result, const PhaseLimits& limits);
   void fail(const Error& error, const PhaseLimits& limits);
@@ -66,6 +70,8 @@ class HotTask {
   std::unique_ptr<vm::Isolate> isolate_;
   std::unique_ptr<ModelPhase> model_;
   runtime::CancelToken cancelled_;
+  std::shared_ptr<StreamScope> stream_;
+  std::vector<stream::Permit> sends_;
   FiringEvent event_;
   wvm_result result_{};  // of the last call; released by the next or end()
   bool has_result_ = false;

@@ -173,7 +173,10 @@ TaskRunner::TurnEnd TaskRunner::park_firing(Seat& seat) {
       return TurnEnd::idle;
     }
     work_.preprocessed = end == HotTask::End::done;
-    if (work_.preprocessed) work_.between = hot_->take();
+    if (work_.preprocessed) {
+      work_.between = hot_->take();
+      work_.sends = hot_->take_sends();
+    }
   }
   hot_->end();
   parked_.push_back(std::move(work_));

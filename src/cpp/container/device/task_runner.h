@@ -23,7 +23,8 @@ struct Work {
   stream::TaskFiring firing;
   Phase phase = Phase::start;
   bool preprocessed = false;
-  vm::Value between;  // what preprocess gave, while it waits for facts
+  vm::Value between;                  // what preprocess gave, while it waits for facts
+  std::vector<stream::Permit> sends;  // what it let through the gate
   std::optional<TaskError> error;
   vm::Value value;  // what came of it, for on_result alone
   PhaseTimes times;

@@ -1,4 +1,7 @@
 // What a firing leaves: rows, sends and that it is done, in one frame.
+#include <algorithm>
+#include <iterator>
+
 #include "base/log.h"
 #include "base/trace.h"
 #include "container/device/clock.h"
@@ -12,6 +15,8 @@ Status TaskRunner::collect() {
   commit_.rows.clear();
   commit_.sends.clear();
   if (work_.error) return {};
+  commit_.sends = std::exchange(work_.sends, {});
+  std::ranges::move(hot_->take_sends(), std::back_inserter(commit_.sends));
   const std::vector<store::TableDecl>& tables = version_->manifest.tables;
   if (tables.empty()) return {};
   if (commit_decl_.name.empty()) {

@@ -1,41 +1,16 @@
 // walle.engine: models of the task's own bundle, run on native buffers while the interpreter is released. The
 // part of it that tasks see as classes is lib/walle/engine.py.
 #include "base/thread_pool.h"
+#include "container/host/bundle_resource.h"
 #include "container/host/engine_models.h"
+#include "container/host/engine_stack.h"
 #include "container/host/host_calls.h"
 #include "container/host/slots.h"
-#include "vm/bundle.h"
 #include "vm/convert.h"
-#include "vm/thread.h"
 
 namespace walle::container::host {
 
 namespace {
-
-// Kernels keep tiles on the stack; a task's thread may have less than they need: 256 KB suffice for an
-// isolate. A thread that is made for them has twice as much, so that its own frames do not count.
-constexpr size_t kEngineStack = size_t{1} << 20;
-
-template <class Run>
-auto with_stack(Run run) {
-  if (vm::stack_left() >= kEngineStack) return run();
-  std::optional<decltype(run())> result;
-  vm::run_on_thread(2 * kEngineStack, [&] { result.emplace(run()); });
-  return std::move(*result);
-}
-
-Result<const vm::Resource*> resource_of(const TaskContext& context, std::string_view name) {
-  std::string names;
-  for (const auto& bundle : context.bundles) {
-    if (const vm::Resource* found = bundle->find(name)) return found;
-    for (const vm::Resource& resource : bundle->resources())
-      names += (names.empty() ? "" : ", ") + resource.name;
-  }
-  return argument_error("resource '" + std::string(name) + "'",
-                        names.empty() ? "a bundle with resources" : "one of: " + names, "",
-                        "put the file into the task's folder and compile it again")
-      .of_kind(base::ErrorKind::no_such_key);
-}
 
 Result<runtime::Session*> session_of(const TaskContext& context, HostArgs args) {
   WALLE_ASSIGN(const int64_t handle, vm::int_arg(args, 0));

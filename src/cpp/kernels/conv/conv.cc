@@ -125,7 +125,44 @@ void run_dense(const Conv& c, const float* x, const float* weights, const float*
 
 // Of one thread: the planes of a channel, and rows before their gaps are closed.
 int64_t depthwise_floats(const Conv& c) {
+  if (c.in_place) return 0;
   return plane_floats(c, 1) + whole_lines(c.shape.oh * c.planes.pitch + kSlackFloats);
+}
+
+// Square windows of 3 and 5 without dilation, as nearly all depthwise layers have them.
+bool reads_image(const ConvShape& s) {
+  return s.depthwise() && s.kh == s.kw && (s.kh == 3 || s.kh == 5) && s.sh == s.sw && s.sh <= 2 &&
+         s.dh == 1 && s.dw == 1;
+}
+
+// Channels of all images, in equal shares.
+void run_images(const Conv& c, const float* x, const float* weights, const Epilogue& e, float* y,
+                int threads) {
+  const ConvShape& s = c.shape;
+  const int64_t channels = s.n * s.m;
+  const int64_t multiplier = s.m / s.c;
+  const int64_t outputs = s.oh * s.ow;
+  const int64_t shares = std::min<int64_t>(threads, channels);
+  base::parallel_for(shares, threads, [&](int64_t share) {
+    for (int64_t i = channels * share / shares; i < channels * (share + 1) / shares; ++i) {
+      const int64_t m = i % s.m;
+      c.table->depthwise_image(s.kh, s.sh,
+                               {.image = x + i / multiplier * s.h * s.w,
+                                .weights = weights + m * s.taps(),
+                                .h = s.h,
+                                .w = s.w,
+                                .pt = s.pt,
+                                .pl = s.pl,
+                                .oh = s.oh,
+                                .ow = s.ow,
+                                .out = y + i * outputs,
+                                .residual = e.residual ? e.residual + i * outputs : nullptr,
+                                .bias = e.row_bias ? e.row_bias[m] : 0,
+                                .activation = e.activation,
+                                .alpha = e.alpha,
+                                .beta = e.beta});
+    }
+  });
 }
 
 void run_depthwise(const Conv& c, const float* x, const float* weights, const Epilogue& e, float* y,
@@ -180,6 +217,7 @@ Conv& Conv::operator=(Conv&& other) noexcept {
   tap = std::move(other.tap);
   offset = std::move(other.offset);
   direct = other.direct;
+  in_place = other.in_place;
   pointwise = other.pointwise;
   planes.phase = phases.data();
   return *this;
@@ -190,6 +228,7 @@ Conv make_conv(const ConvShape& shape, Isa isa) {
   c.shape = shape;
   c.gemm = &gemm_table(isa);
   c.table = &conv_table(isa);
+  c.in_place = c.table->depthwise_image && reads_image(shape);
   find_planes(c);
   // Without stride and leading padding the input is its own plane, unless a window reaches past its end.
   c.direct = !shape.depthwise() && shape.sh == 1 && shape.sw == 1 && shape.pt == 0 && shape.pl == 0 &&
@@ -203,6 +242,18 @@ Conv make_conv(const ConvShape& shape, Isa isa) {
   c.pointwise = c.direct && shape.taps() == 1 && shape.oh == shape.h && shape.ow == shape.w;
   find_offsets(c);
   return c;
+}
+
+double conv_flops(const Conv& c) {
+  const ConvShape& s = c.shape;
+  const int64_t outputs = s.oh * s.ow;
+  const auto filters = static_cast<double>(s.n * s.m);
+  if (s.depthwise()) return 2 * filters * static_cast<double>(outputs * s.taps());
+  // Whole panels, and half of one where a single vector holds the rest.
+  const int64_t half = c.gemm->nr / 2;
+  const int64_t rest = outputs % c.gemm->nr;
+  const int64_t columns = outputs - rest + base::round_up(rest, rest <= half ? half : c.gemm->nr);
+  return 2 * filters * static_cast<double>(columns) * static_cast<double>(s.depth());
 }
 
 int64_t packed_weight_elements(const Conv& c) {
@@ -234,7 +285,9 @@ int64_t conv_workspace_bytes(const Conv& c, int threads, bool weights_packed) {
 void run_conv(const Conv& c, const float* x, const float* weights, const float* packed, const Epilogue& e,
               float* y, int threads, std::byte* workspace) {
   if (c.shape.n == 0 || c.shape.m == 0 || c.shape.oh * c.shape.ow == 0) return;
-  if (c.shape.depthwise())
+  if (c.in_place)
+    run_images(c, x, packed ? packed : weights, e, y, threads);
+  else if (c.shape.depthwise())
     run_depthwise(c, x, packed ? packed : weights, e, y, threads, workspace);
   else
     run_dense(c, x, packed ? nullptr : weights, packed, e, y, threads, workspace);

@@ -38,6 +38,7 @@ struct Conv {
   std::vector<int64_t> tap;     // offset of each tap inside a channel's planes
   std::vector<int64_t> offset;  // of each row of B, relative to the group's first channel
   bool direct = false;          // the input serves as its own planes
+  bool in_place = false;        // depthwise over the image as it lies: no planes
   bool pointwise = false;       // 1 x 1, stride 1: the input is B
 
   Conv() = default;
@@ -46,6 +47,10 @@ struct Conv {
 };
 
 Conv make_conv(const ConvShape& shape, Isa isa);
+
+// Floating point operations of a run, for the search: columns that fill up a vector count as the work they
+// are.
+double conv_flops(const Conv& conv);
 
 // Weights [m, c / groups, kh, kw] in the kernel's own order (a copy of the weights when depthwise).
 int64_t packed_weight_elements(const Conv& conv);

@@ -1,7 +1,6 @@
 // The parts of convolution that touch every element: splitting
 // the input into planes, packing B panels, depthwise lines.
-#include "kernels/conv/conv_table.h"
-#include "kernels/simd_activation.h"
+#include "kernels/conv/depthwise_simd.h"
 
 namespace walle::kernels::WALLE_ISA_NS {
 
@@ -189,6 +188,9 @@ void depthwise(const DepthwiseTask& t) {
 }  // namespace
 
 extern const ConvTable kConvF32;
-const ConvTable kConvF32 = {.fill_planes = fill_planes, .pack_panel = pack_panel, .depthwise = depthwise};
+const ConvTable kConvF32 = {.fill_planes = fill_planes,
+                            .pack_panel = pack_panel,
+                            .depthwise = depthwise,
+                            .depthwise_image = kLanes > 4 ? depthwise_image : nullptr};
 
 }  // namespace walle::kernels::WALLE_ISA_NS

@@ -26,6 +26,11 @@ int64_t counted(int64_t out, int64_t stride, int64_t taps, int64_t dilation, int
 }
 
 int64_t plane_floats(const Pool& p) {
+  // The line of a maximum: all that windows of a row read, and what whole vectors read behind it.
+  if (p.in_place) {
+    const PoolShape& s = p.shape;
+    return whole_lines(std::max(s.pl + s.w, (s.ow - 1) * s.sw + s.kw) + kSlackFloats);
+  }
   const ConvPlanes& planes = p.planes.planes;
   return whole_lines(planes.count * planes.rows * planes.pitch + kSlackFloats);
 }
@@ -60,6 +65,7 @@ Pool make_pool(const PoolShape& s, Isa isa) {
                          .groups = 2};
   Pool p{.shape = s, .table = &pool_table(isa), .planes = make_conv(window, isa), .factor = {}};
   if (!s.mean) {
+    p.in_place = s.dh == 1 && s.dw == 1 && s.sw <= 2;
     // What no maximum takes; a mean needs 0, the planes' default.
     p.planes.planes.fill = -std::numeric_limits<float>::infinity();
     return p;
@@ -73,7 +79,34 @@ Pool make_pool(const PoolShape& s, Isa isa) {
 
 int64_t pool_workspace_bytes(const Pool& p, int threads) { return threads * plane_floats(p) * kFloatBytes; }
 
+namespace {
+void run_images(const Pool& p, const float* x, float* y, int threads, std::byte* workspace) {
+  const PoolShape& s = p.shape;
+  const int64_t shares = std::min<int64_t>(threads, s.channels);
+  base::parallel_for(shares, threads, [&](int64_t share) {
+    float* line = reinterpret_cast<float*>(workspace) + share * plane_floats(p);
+    // Once for all channels: only the columns of the image are written again.
+    std::fill_n(line, plane_floats(p), -std::numeric_limits<float>::infinity());
+    for (int64_t c = s.channels * share / shares; c < s.channels * (share + 1) / shares; ++c)
+      p.table->max_image({.image = x + c * s.h * s.w,
+                          .h = s.h,
+                          .w = s.w,
+                          .pt = s.pt,
+                          .pl = s.pl,
+                          .kh = s.kh,
+                          .kw = s.kw,
+                          .sh = s.sh,
+                          .sw = s.sw,
+                          .oh = s.oh,
+                          .ow = s.ow,
+                          .line = line,
+                          .out = y + c * s.oh * s.ow});
+  });
+}
+}  // namespace
+
 void run_pool(const Pool& p, const float* x, float* y, int threads, std::byte* workspace) {
+  if (p.in_place) return run_images(p, x, y, threads, workspace);
   const PoolShape& s = p.shape;
   const ConvPlanes& planes = p.planes.planes;
   const int64_t shares = std::min<int64_t>(threads, s.channels);

@@ -8,6 +8,14 @@ namespace {
 float row_maximum(const float* x, int64_t n) {
   vf best = splat(-__builtin_inff());
   int64_t i = 0;
+  // Four at once: one chain of maxima waits for itself, 4 cycles a vector.
+  if (n >= 4 * kLanes) {
+    vf part[4] = {best, best, best, best};
+    for (; i + 4 * kLanes <= n; i += 4 * kLanes)
+#pragma GCC unroll 4
+      for (int q = 0; q < 4; ++q) part[q] = max_keep_nan(part[q], load(x + i + q * kLanes));
+    best = max_keep_nan(max_keep_nan(part[0], part[1]), max_keep_nan(part[2], part[3]));
+  }
   for (; i + kLanes <= n; i += kLanes) best = max_keep_nan(best, load(x + i));
   float last = max_lanes(best);
   for (; i < n; ++i) last = x[i] > last || x[i] != x[i] ? x[i] : last;

@@ -195,7 +195,9 @@ Result<Event> EventLog::append(Event e, bool durable) {
                             "open the log with a larger journal");
   }
   sequencer_.place(e, decl.kind, journal_->last_seq() + 1, late);
+  const uint64_t place = journal_->next_place().at;
   WALLE_ASSIGN(e.seq, commit(e, least + (e.flags & kHasOwnTime ? kOwnTimeBytes : 0)));
+  if (JournalMarks::due(e.seq)) marks_.note({.seq = e.seq, .ts = e.ts, .at = place});
   // Before the sync: an event whose sync fails is recorded all the same.
   if (follower_) follower_(e);
   if (durable) WALLE_TRY(journal_->sync_frames());

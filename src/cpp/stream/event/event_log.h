@@ -17,7 +17,9 @@
 #include "store/journal_copy.h"
 #include "store/sealed_env.h"
 #include "stream/event/catalog_file.h"
+#include "stream/event/event_query.h"
 #include "stream/event/event_segment.h"
+#include "stream/event/journal_marks.h"
 #include "stream/event/log_maintainer.h"
 #include "stream/event/log_state.h"
 #include "stream/event/log_stock.h"
@@ -85,6 +87,11 @@ class EventLog {
   // Visits events with seq >= from, oldest first, until it returns false. A log that only reads looks anew
   // each time.
   Status read(uint64_t from, const std::function<bool(const Event&)>& visit);
+  // The same for the events asked for: opens the segments they can lie in, and of the journal looks at little
+  // more than them. `begin` is called before the first event, while nobody changes the catalogue it is given;
+  // its error ends the reading.
+  using Begin = std::function<Status(const Catalog&)>;
+  Status read(const EventQuery& query, const Begin& begin, const std::function<bool(const Event&)>& visit);
 
   // Syncs when due, compacts a journal that is more than half
   // full, removes what retention says. Call it often.
@@ -148,8 +155,10 @@ class EventLog {
   void close();
   // event_log_reader.cc
   Status look_anew();
-  Status read_segments(uint64_t from, uint64_t& next, const std::function<bool(const Event&)>& visit);
-  Status read_frames(uint64_t from, const std::function<bool(const Event&, size_t bytes)>& visit) const;
+  Status read_segments(const EventQuery& query, uint64_t& next,
+                       const std::function<bool(const Event&)>& visit);
+  Status read_frames(uint64_t from, const std::function<bool(const Event&, size_t bytes)>& visit,
+                     store::JournalPlace start = {}) const;
   // event_log_maintain.cc
   Status compact_all();
   Result<bool> write_segment();
@@ -183,6 +192,7 @@ class EventLog {
   FoundSegments found_;       // what opening is still to do with files
   mutable std::mutex files_;  // stock_, catalog_ while it grows, and the journal's tail
   std::mutex maintaining_;
+  JournalMarks marks_;
   Sequencer sequencer_;
   // Times up to here are accepted without asking the clock, which costs as much as all other checks;
   // maintain() renews it.

@@ -58,7 +58,7 @@ Result<uint64_t> EventLog::erase(const EraseRule& rule) {
   WALLE_TRY(compact_all());
   std::vector<uint64_t> found;
   uint64_t next = 0;
-  WALLE_TRY(read_segments(0, next, [&](const Event& e) {
+  WALLE_TRY(read_segments({}, next, [&](const Event& e) {
     if (matches(rule, catalog_, e)) found.push_back(e.seq);
     return true;
   }));

@@ -4,25 +4,43 @@
 namespace walle::stream {
 
 Status EventLog::read(uint64_t from, const std::function<bool(const Event&)>& visit) {
+  return read(EventQuery{.from = from}, nullptr, visit);
+}
+
+Status EventLog::read(const EventQuery& query, const Begin& begin,
+                      const std::function<bool(const Event&)>& visit) {
   WALLE_TRY(check_process());
   // Held while visiting: compaction in another thread would move events from the journal to a segment behind
   // the reader's back, who would then see them twice or not at all.
   const std::lock_guard lock(files_);
   if (options_.read_only) WALLE_TRY(look_anew());
+  if (begin) WALLE_TRY(begin(catalog_));
   bool more = true;
-  uint64_t next = from;
-  WALLE_TRY(read_segments(from, next, [&](const Event& e) { return more = visit(e); }));
-  if (!more) return {};
-  return read_frames(next, [&](const Event& e, size_t) { return visit(e); });
+  QueryReader reader(query, catalog_);
+  const auto look = [&](const Event& e) {
+    const QueryReader::Verdict verdict = reader.of(e);
+    more = verdict != QueryReader::Verdict::stop && (verdict == QueryReader::Verdict::skip || visit(e));
+    return more;
+  };
+  uint64_t next = query.first();
+  WALLE_TRY(read_segments(query, next, look));
+  if (!more || next > query.to) return {};
+  const auto mark = marks_.before(next, query.from_ts);
+  const store::JournalPlace start = mark ? store::JournalPlace{mark->at, mark->seq} : store::JournalPlace{};
+  return read_frames(next, [&](const Event& e, size_t) { return look(e); }, start);
 }
 
 // `next` becomes the number that frames go on with.
-Status EventLog::read_segments(uint64_t from, uint64_t& next,
+Status EventLog::read_segments(const EventQuery& query, uint64_t& next,
                                const std::function<bool(const Event&)>& visit) {
   bool more = true;
+  const uint64_t from = query.first();
   for (const LogSegment& entry : stock_.segments) {
     if (entry.last_seq < from) continue;
-    if (!more) break;
+    if (!more || entry.first_seq > query.to || entry.min_ts > query.to_ts) break;
+    // Segments and journal may overlap after a crash, and no event comes twice.
+    next = std::max(next, entry.last_seq + 1);
+    if (entry.max_ts < query.from_ts) continue;
     auto bytes = env_.read_file(dir_ + "/" + entry.file);
     if (!bytes.ok()) return bytes.take_error();
     WALLE_ASSIGN(const store::Segment segment, store::decode_segment(*bytes));
@@ -30,15 +48,13 @@ Status EventLog::read_segments(uint64_t from, uint64_t& next,
       if (e.seq < from) return true;
       return more = visit(e);
     }));
-    // Segments and journal may overlap after a crash, and no event comes twice.
-    next = std::max(next, entry.last_seq + 1);
   }
   return {};
 }
 
 // Events of the journal from `from` on until `visit(event, bytes of its record)` returns false.
-Status EventLog::read_frames(uint64_t from,
-                             const std::function<bool(const Event&, size_t bytes)>& visit) const {
+Status EventLog::read_frames(uint64_t from, const std::function<bool(const Event&, size_t bytes)>& visit,
+                             store::JournalPlace start) const {
   Status status;
   std::vector<Value> values;
   std::string plain;
@@ -56,7 +72,10 @@ Status EventLog::read_frames(uint64_t from,
     e->seq = seq;
     return visit(*e, bytes.size());
   };
-  journal_ ? journal_->read(from, frame) : copy_.read(from, frame);
+  if (journal_)
+    journal_->read(from, frame, start);
+  else
+    copy_.read(from, frame);
   return status;
 }
 

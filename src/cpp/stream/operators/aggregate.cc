@@ -79,7 +79,8 @@ Result<AggregateKind> aggregate_kind(std::string_view name) {
 }
 
 Status check_aggregate(const AggregateSpec& a) {
-  const bool bins = a.kind != AggregateKind::histogram || (a.k >= 1 && a.k <= kMaxBins && a.high > a.low);
+  const bool range = a.high > a.low && std::isfinite(a.high - a.low);
+  const bool bins = a.kind != AggregateKind::histogram || (a.k >= 1 && a.k <= kMaxBins && range);
   if (bins && (a.kind != AggregateKind::top_k || a.k >= 1)) return {};
   return argument_error("aggregate '" + a.out + "'",
                         "1 to " + std::to_string(kMaxBins) + " bins or entries and low < high", "aggregate",
@@ -113,8 +114,8 @@ void Accumulator::add(const AggregateSpec& spec, const Cell& cell) {
     case AggregateKind::histogram: {
       bins_.resize(spec.k);
       const double at = (number(cell) - spec.low) / (spec.high - spec.low) * spec.k;
-      const auto bin =
-          static_cast<size_t>(std::clamp(at, 0.0, spec.k - 1.0));  // outliers count in the outer ones
+      // Outliers count in the outer ones, what is not a number in the first.
+      const auto bin = at > 0 ? static_cast<size_t>(std::min(at, spec.k - 1.0)) : 0;
       ++bins_[bin];
       return;
     }

@@ -15,6 +15,7 @@ struct AggregateSpec {
   std::string column, out;
   int k = 10;                // top_k: entries; histogram: bins
   double low = 0, high = 1;  // histogram
+  friend bool operator==(const AggregateSpec&, const AggregateSpec&) = default;
 };
 
 Result<AggregateKind> aggregate_kind(std::string_view name);

@@ -1,4 +1,5 @@
 // A log's events as rows whose labels are the catalogue's, as they were for each event.
+#include "base/nearest_name.h"
 #include "stream/event/event_names.h"
 #include "stream/event/row_time.h"
 #include "stream/operators/traced_batch.h"
@@ -28,6 +29,14 @@ Sensitivity declared_label(const Catalog& catalog, uint16_t field) {
   return highest;
 }
 
+Error unknown_field(const Catalog& catalog, const std::string& name) {
+  const std::string_view near = base::nearest_name(name, catalog.field_names());
+  return argument_error(
+             "field '" + name + "'", "a field that events of the catalogue declare", "rows of a log",
+             near.empty() ? "declare it, or correct the name" : "did you mean '" + std::string(near) + "'?")
+      .of_kind(base::ErrorKind::no_such_key);
+}
+
 Result<Batch> empty_rows(const Catalog& catalog, const std::vector<std::string>& fields,
                          std::vector<uint16_t>& ids) {
   Batch out;
@@ -35,9 +44,11 @@ Result<Batch> empty_rows(const Catalog& catalog, const std::vector<std::string>&
     out.columns.push_back({.name = name});
   for (const std::string& name : fields) {
     const auto id = catalog.find_field(name);
-    if (!id || out.find(name))
-      return argument_error("field '" + name + "'", "distinct fields that events of the catalogue declare",
-                            "rows of a log", "correct the name");
+    if (!id) return unknown_field(catalog, name);
+    if (out.find(name))
+      return argument_error("field '" + name + "' twice, or the name of a column that all rows have",
+                            "distinct fields that events of the catalogue declare", "rows of a log",
+                            "correct the name");
     ids.push_back(*id);
     out.columns.push_back({.name = name, .sensitivity = declared_label(catalog, *id)});
   }
@@ -45,29 +56,76 @@ Result<Batch> empty_rows(const Catalog& catalog, const std::vector<std::string>&
 }
 }  // namespace
 
-Result<TracedBatch> TracedBatch::of_log(EventLog& log, const std::vector<std::string>& fields, uint64_t from,
-                                        int64_t limit) {
-  const Catalog& catalog = log.catalog();
-  std::vector<uint16_t> ids;
-  WALLE_ASSIGN(Batch out, empty_rows(catalog, fields, ids));
-  RowTime time;
-  WALLE_TRY(log.read(from, [&](const Event& e) {
-    if (limit >= 0 && std::cmp_greater_equal(out.rows(), limit)) return false;
-    out.ts.push_back(time.of(e));
-    out.columns[0].cells.emplace_back(catalog.events()[e.event].name);
-    out.columns[1].cells.emplace_back(page_name(catalog, e));
-    out.columns[2].cells.emplace_back(static_cast<int64_t>(e.session));
-    out.columns[3].cells.emplace_back(static_cast<int64_t>(e.page_instance));
-    for (size_t i = 0; i < ids.size(); ++i) {
-      Column& column = out.columns[kHead + i];
-      column.cells.push_back(cell_of(e.field(catalog, ids[i])));
+namespace {
+// Fills a batch event by event.
+class LogRows {
+ public:
+  explicit LogRows(size_t text_bytes) : text_left_(text_bytes) {}
+
+  Status begin(const Catalog& catalog, const std::vector<std::string>& fields) {
+    catalog_ = &catalog;
+    WALLE_ASSIGN(rows_, empty_rows(catalog, fields, ids_));
+    return {};
+  }
+
+  // False where texts are too many.
+  bool add(const Event& e) {
+    rows_.ts.push_back(time_.of(e));
+    rows_.columns[0].cells.emplace_back(catalog_->events()[e.event].name);
+    rows_.columns[1].cells.emplace_back(page_name(*catalog_, e));
+    rows_.columns[2].cells.emplace_back(static_cast<int64_t>(e.session));
+    rows_.columns[3].cells.emplace_back(static_cast<int64_t>(e.page_instance));
+    for (size_t i = 0; i < ids_.size(); ++i) {
+      Column& column = rows_.columns[kHead + i];
+      const Value* value = e.field(*catalog_, ids_[i]);
+      if (value && value->type == FieldType::text) {
+        if (value->text.size() > text_left_) return false;
+        text_left_ -= value->text.size();
+      }
+      column.cells.push_back(cell_of(value));
       // Of the event itself: a label that was lowered later stays what it was for this one.
-      if (const FieldDecl* declared = catalog.field(e.event, ids[i]))
+      if (const FieldDecl* declared = catalog_->field(e.event, ids_[i]))
         column.sensitivity = std::max(column.sensitivity, declared->label_at(e.seq));
     }
     return true;
+  }
+
+  size_t count() const { return rows_.rows(); }
+  Batch take() { return std::move(rows_); }
+
+ private:
+  const Catalog* catalog_ = nullptr;
+  std::vector<uint16_t> ids_;
+  Batch rows_;
+  RowTime time_;
+  size_t text_left_;
+};
+}  // namespace
+
+Result<TracedBatch> TracedBatch::of_log(EventLog& log, const std::vector<std::string>& fields,
+                                        const EventQuery& query, int64_t limit, size_t text_bytes) {
+  LogRows rows(text_bytes);
+  bool fits = true;
+  const auto begin = [&](const Catalog& catalog) { return rows.begin(catalog, fields); };
+  WALLE_TRY(log.read(query, begin, [&](const Event& e) {
+    if (limit >= 0 && std::cmp_greater_equal(rows.count(), limit)) return false;
+    fits = rows.add(e);
+    return fits;
   }));
-  return TracedBatch(std::move(out), Origin::log);
+  if (!fits)
+    return resource_error("events with more than " + std::to_string(text_bytes) + " bytes of text",
+                          "at most so many at once", "rows of a log",
+                          "ask for less of the log, or fewer fields");
+  return TracedBatch(rows.take(), Origin::log);
+}
+
+Result<TracedBatch::LabelsByName> TracedBatch::labels_of_log(const Catalog& catalog,
+                                                             const std::vector<std::string>& fields) {
+  std::vector<uint16_t> ids;
+  WALLE_ASSIGN(const Batch rows, empty_rows(catalog, fields, ids));
+  LabelsByName out;
+  for (const Column& c : rows.columns) out[c.name] = c.sensitivity;
+  return out;
 }
 
 }  // namespace walle::stream

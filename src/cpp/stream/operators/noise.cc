@@ -58,17 +58,27 @@ class Noise final : public Operator {
 
 }  // namespace
 
-Result<std::unique_ptr<Operator>> make_noise(NoiseSpec spec, PrivacyAccount account, std::mt19937_64 random) {
+Status check_noise(const NoiseSpec& spec) {
   const bool whole =
       // Randomised response names its categories by whole numbers; a million of them would already answer
       // with noise alone.
       spec.low == std::floor(spec.low) && spec.high == std::floor(spec.high) && spec.high - spec.low < 1e6;
-  if (!(spec.low < spec.high) || !std::isfinite(spec.low) || !std::isfinite(spec.high) ||
-      !(spec.epsilon > 0) || (spec.kind == NoiseKind::response && !whole))
-    return argument_error("noise of epsilon " + std::to_string(spec.epsilon) + " for " +
-                              std::to_string(spec.low) + " to " + std::to_string(spec.high),
-                          "low < high and a positive epsilon; whole numbers for randomised response",
-                          "noise on '" + spec.column + "'", "correct the parameters");
+  const bool range = spec.low < spec.high && std::isfinite(spec.low) && std::isfinite(spec.high);
+  const bool steps =
+      spec.kind == NoiseKind::response || (spec.resolution > 0 && std::isfinite(spec.resolution));
+  const bool fails = spec.kind == NoiseKind::gaussian && !(spec.delta > 0 && spec.delta < 1);
+  if (range && spec.epsilon > 0 && std::isfinite(spec.epsilon) && steps && !fails &&
+      (spec.kind != NoiseKind::response || whole))
+    return {};
+  return argument_error("noise of epsilon " + std::to_string(spec.epsilon) + " for " +
+                            std::to_string(spec.low) + " to " + std::to_string(spec.high),
+                        "low < high, a positive epsilon and resolution, delta between 0 and 1; whole numbers "
+                        "for randomised response",
+                        "noise on '" + spec.column + "'", "correct the parameters");
+}
+
+Result<std::unique_ptr<Operator>> make_noise(NoiseSpec spec, PrivacyAccount account, std::mt19937_64 random) {
+  WALLE_TRY(check_noise(spec));
   return std::unique_ptr<Operator>(new Noise(std::move(spec), std::move(account), random));
 }
 

@@ -64,6 +64,7 @@ struct WindowSpec {
   int64_t disorder_us = 0, lateness_us = 0;
   std::vector<std::string> keys;
   std::vector<AggregateSpec> aggregates;
+  friend bool operator==(const WindowSpec&, const WindowSpec&) = default;
 };
 // One row per key and window: keys, window_start, window_end, revision, aggregates; ts is the window's end.
 Result<std::unique_ptr<Operator>> make_window(WindowSpec spec);
@@ -77,8 +78,21 @@ struct StateSpec {
   AggregateSpec aggregate;  // running: over the key's rows up to and with this one
   std::string out;
   size_t max_keys = 4096;  // the least recently seen key is forgotten, and counted
+  friend bool operator==(const StateSpec&, const StateSpec&) = default;
 };
 Result<std::unique_ptr<Operator>> make_state(StateSpec spec);
+
+// The item page view feature (stream/operators/ipv.h) of rows of page events: one row per page instance, with
+// page_instance, window_start, window_end and the vector `out`. Rows have the columns page_instance and event,
+// and what was scrolled to, shown and clicked in `depth` (a number) and `item` (an integer). A page ends with
+// its page_exit, after `idle_us` without a row, or with kIpvRows rows; later rows of it are late.
+inline constexpr size_t kIpvRows = 65'536;
+struct IpvSpec {
+  std::string depth = "depth", item = "item", out = "ipv";
+  int64_t idle_us = 30 * kMinuteUs, disorder_us = 0;
+  friend bool operator==(const IpvSpec&, const IpvSpec&) = default;
+};
+Result<std::unique_ptr<Operator>> make_ipv(IpvSpec spec);
 
 // A network that turns vectors into shorter ones; implemented by whoever has an engine.
 class Encoder {
@@ -102,7 +116,9 @@ struct NoiseSpec {
   // delta: the chance that the promise of epsilon fails; below one over the number of users, says the usual
   // rule. resolution: the step of what is told, and of the noise.
   double epsilon = 1, delta = 1e-6, resolution = 1e-3;
+  friend bool operator==(const NoiseSpec&, const NoiseSpec&) = default;
 };
+Status check_noise(const NoiseSpec& spec);
 Result<std::unique_ptr<Operator>> make_noise(NoiseSpec spec, PrivacyAccount account, std::mt19937_64 random);
 
 // For each row of `left`, the columns of the newest row of `right` with equal keys and a time not above its

@@ -13,11 +13,9 @@ void PageEvents::keep(const Event& event) {
 
 Result<PageEvents> PageEvents::read(EventLog& log, uint64_t instance) {
   PageEvents page;
-  // An instance is named by the number of its enter event: nothing of it lies before.
-  WALLE_TRY(log.read(instance, [&](const Event& event) {
-    if (event.page_instance != instance) return true;
+  WALLE_TRY(log.read(EventQuery::of_page(instance), nullptr, [&](const Event& event) {
     page.keep(event);
-    return log.catalog().events()[event.event].kind != EventKind::page_exit;
+    return true;
   }));
   return page;
 }

@@ -10,7 +10,8 @@ namespace walle::stream {
 
 class PageEvents {
  public:
-  // From the page's enter event to its exit, or to the log's end; none where the log has no such instance.
+  // From the page's enter event to its exit, or to the end of its session; none where the log has no such
+  // instance.
   static Result<PageEvents> read(EventLog& log, uint64_t instance);
 
   PageEvents(PageEvents&&) = default;

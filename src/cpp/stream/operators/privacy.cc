@@ -63,7 +63,9 @@ Status PrivacyAccount::spend(double epsilon) {
                   .expected = "at most " + std::to_string(limit_) + " in all",
                   .where = "privacy account '" + name_ + "'",
                   .next = "send nothing more that depends on this data"});
-  return state_.set_spent(name_, before + epsilon);
+  if (!state_)
+    return internal_error("an account that only stands for one", "privacy account '" + name_ + "'");
+  return state_->set_spent(name_, before + epsilon);
 }
 
 Result<double> laplace_sum(std::span<const double> values, double low, double high, double epsilon,

@@ -15,14 +15,18 @@ class PrivacyAccount {
  public:
   // `limit`: epsilon that may be spent under `name` for ever; kept in the log's state.
   PrivacyAccount(LogState& state, std::string name, double limit)
-      : state_(state), name_(std::move(name)), limit_(limit) {}
+      : state_(&state), name_(std::move(name)), limit_(limit) {}
+  // One that stands for an account and refuses to spend: for graphs that are only looked at.
+  static PrivacyAccount closed(std::string name) { return PrivacyAccount(std::move(name)); }
   Status spend(double epsilon);  // a task error when the limit would be passed; then nothing is spent
-  Result<double> spent() const { return state_.spent(name_); }
+  Result<double> spent() const { return state_ ? state_->spent(name_) : 0; }
 
  private:
-  LogState& state_;
+  explicit PrivacyAccount(std::string name) : name_(std::move(name)) {}
+
+  LogState* state_ = nullptr;
   std::string name_;
-  double limit_;
+  double limit_ = 0;
 };
 
 // The generator that noise is drawn from: seeded from the system's entropy, or with `seed` in tests, whose

@@ -170,6 +170,10 @@ Result<std::unique_ptr<Operator>> make_filter(std::string_view predicate) {
   // One grammar and one parser for predicates, wherever they stand.
   WALLE_ASSIGN(TriggerSpec spec, parse_trigger("*[" + std::string(predicate) + "]"));
   Predicate& p = spec.steps[0].any_of[0].predicate;
+  // The text stands between brackets: one that closes them and opens others would be a whole trigger.
+  if (format_trigger(spec) != "*[" + p.text() + "]")
+    return argument_error("filter '" + std::string(predicate) + "'", "a predicate over one row", "filter",
+                          "leave out what is not of the predicate");
   if (p.refers())
     return argument_error("a filter that compares with the step before", "a predicate over one row", "filter",
                           "compare columns of the row, or make one with state(out, \"previous\")");

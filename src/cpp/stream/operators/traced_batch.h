@@ -28,10 +28,13 @@ class TracedBatch {
   // Columns of no rows with labels as they are told: what a graph would make of them can be asked, and
   // nothing else.
   static TracedBatch supposed(const LabelsByName& labels);
-  // Events from number `from` on, at most `limit` (negative: all), as rows of event, page, session,
-  // page_instance and the named contents, absent where an event has none.
-  static Result<TracedBatch> of_log(EventLog& log, const std::vector<std::string>& fields, uint64_t from,
-                                    int64_t limit);
+  // The events asked for, oldest first, at most `limit` (negative: all), as rows of event, page, session,
+  // page_instance and the named contents, absent where an event has none. A field that no event declares is
+  // an error of the kind no_such_key; texts of more than `text_bytes` in all are a resource error.
+  static Result<TracedBatch> of_log(EventLog& log, const std::vector<std::string>& fields,
+                                    const EventQuery& query, int64_t limit, size_t text_bytes = SIZE_MAX);
+  // The labels that such rows have at least.
+  static Result<LabelsByName> labels_of_log(const Catalog& catalog, const std::vector<std::string>& fields);
   static Result<TracedBatch> push(Operator& op, const TracedBatch& in);
   static Result<TracedBatch> finish(Operator& op);
   static Result<TracedBatch> joined(const TracedBatch& left, const TracedBatch& right,

@@ -154,6 +154,7 @@ class Model:
         backend: str,
         threads: int,
         precision: str,
+        accuracy: str = "normal",
         search: bool = True,
         merge: bool = True,
         fuse: bool = True,

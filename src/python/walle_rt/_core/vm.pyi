@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from .stream import EgressGate, EventLog
+
 _Log = Callable[[int, str], None] | None
 
 SOURCE_FOLDER: str
@@ -59,6 +61,8 @@ class Terms:
     """What isolates are given: limits, a log, a state file."""
 
     def __init__(self, vm: Vm, limits: Limits, log: _Log, state: str | None) -> None: ...
+    def set_stream(self, log: EventLog, task: str, gate: EgressGate | None) -> None:
+        """For one isolate: the log that walle.stream reads, and the gate that it sends through, if any."""
 
 class Isolate:
     """One interpreter of its own."""

@@ -13,7 +13,7 @@ from . import bench, convert, doctor, inspect, run
 from .exits import EXIT_HELP
 
 # Groups of commands that other parts of walle_rt bring along: module walle_rt.cli.<name> with a typer app.
-GROUPS = ("task", "stream", "serve", "device", "demo", "tune", "vm")
+GROUPS = ("task", "stream", "serve", "device", "demo", "tune", "vm", "keys")
 
 
 def print_version(value: bool) -> None:

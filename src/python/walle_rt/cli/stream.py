@@ -27,7 +27,7 @@ from ..stream import (
 from ..stream.record import replay_into
 from .console import emit_json, err, out
 from .exits import command
-from .options import Json
+from .options import Json, KeyFile, read_key
 
 app = typer.Typer(help="Events and triggers on the device.", no_args_is_help=True)
 
@@ -48,10 +48,10 @@ Picture = Annotated[Path | None, typer.Option("--picture", help="Also draw it in
 
 @app.command("replay")
 @command
-def replay(file: Recording, triggers: Triggers, json_: Json = False) -> None:
+def replay(file: Recording, triggers: Triggers, key_file: KeyFile = None, json_: Json = False) -> None:
     """Print every firing of the triggers over the recorded events, in order."""
     with tempfile.TemporaryDirectory() as scratch:
-        log = _log_in(file) if file.is_dir() else replay_into(file, Path(scratch) / "log")
+        log = _log_in(file, key_file) if file.is_dir() else replay_into(file, Path(scratch) / "log")
         with log:
             found = TriggerSet(log.catalog)
             for name, trigger in _some_triggers(triggers).items():
@@ -102,10 +102,10 @@ def _some_triggers(paths: list[Path]) -> dict[str, Trigger]:
     return texts
 
 
-def _log_in(directory: Path) -> EventLog:
+def _log_in(directory: Path, key_file: Path | None) -> EventLog:
     """An existing log: opening another folder would begin one in it."""
     if is_event_log(directory):
-        return EventLog(directory, read_only=True)
+        return EventLog(directory, read_only=True, key=read_key(key_file))
     raise ArgumentError.of(
         f"folder '{directory}' without an event log",
         "a recording (.jsonl or .jsonl.gz) or the folder of an event log",

@@ -30,6 +30,7 @@ from ._privacy import (
     spent_epsilon,
 )
 from ._processor import Past, Processor, ProcessorReport, TaskFiring, TaskStats, WhenFull
+from ._query import EventQuery
 from ._steps import Step, all_of, counted, distinct, event, summed
 from ._triggers import (
     Finding,
@@ -53,6 +54,7 @@ __all__ = [
     "Event",
     "EventKind",
     "EventLog",
+    "EventQuery",
     "FeatureField",
     "FeaturePolicy",
     "FeatureType",

@@ -9,6 +9,7 @@ from typing import Any
 from .. import _core
 from ._catalog import Catalog, Sensitivity
 from ._log import Event, EventLog
+from ._query import EventQuery, asked
 
 _OUT_OF_TIME = 1  # flag of an event that stands at the time of another one
 Columns = dict[str, list[Any]]
@@ -40,7 +41,15 @@ class Batch:
     _rows: _core.stream.Rows | None = field(default=None, init=False, repr=False, compare=False)
 
     @classmethod
-    def of_log(cls, log: EventLog, fields: Sequence[str], from_seq: int = 0, limit: int = -1) -> Batch:
+    def of_log(
+        cls,
+        log: EventLog,
+        fields: Sequence[str],
+        from_seq: int = 0,
+        limit: int = -1,
+        *,
+        where: EventQuery | None = None,
+    ) -> Batch:
         """Events of a log as rows of event, page, session, page_instance and the named contents.
 
         Columns carry the labels of the log's catalogue, as they were for each event: what is declared open
@@ -50,12 +59,14 @@ class Batch:
             log: what is read.
             fields: names of contents; absent in events without them.
             from_seq: the first event.
-            limit: how many at most; negative: all.
+            limit: how many at most, the oldest ones; negative: all.
+            where: only events of a match, a session, a page instance or a time range.
 
         Raises:
             ArgumentError: a field that no event declares.
         """
-        return cls._made(_core.stream.Rows.of_log(log._core, list(fields), from_seq, limit))
+        rows = _core.stream.Rows.of_log(log._core, list(fields), asked(from_seq, where), limit)
+        return cls._made(rows)
 
     @classmethod
     def of_events(

@@ -1,6 +1,4 @@
-"""Native stream operators over columnar batches,
-as a chain that gives the same result however the rows are batched.
-"""
+"""A chain of native stream operators over columnar batches: data that a task can carry, and at work."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from .. import _core
 from ..errors import ArgumentError
 from ..session import Session
-from ._aggregate import Aggregate, aggregate
+from ._aggregate import Aggregate
 from ._batch import Batch
 from ._catalog import Sensitivity
 from ._log import EventLog
@@ -18,29 +16,84 @@ from ._log import EventLog
 class Graph:
     """A chain of operators; each method adds one and returns the graph.
 
-    Times are in seconds. A graph holds the state of its windows: feed one stream through one graph. Methods
+    Times are in seconds. A graph holds the state of its windows: feed one stream through one graph. What it
+    gives depends on its rows and their order alone, never on how they were cut into batches. Methods
     raise ArgumentError for what no row could be right for (no aggregate, an unknown mechanism, a predicate
     that does not parse); a column that rows lack is an ArgumentError when they come.
+
+    ``print(graph)`` shows its operators, one a line; ``len(graph)`` counts them. ``to_bytes`` is what a task
+    carries: it runs without Python.
     """
 
     def __init__(self) -> None:
         """Start with no operator: rows pass unchanged."""
-        self._operators: list[_core.stream.Operator] = []
+        self._native = _core.stream.Graph()
         self._keys: list[str] = []
+        self._models: dict[str, Session] = {}
+
+    @classmethod
+    def from_bytes(
+        cls, data: bytes, *, log: EventLog | None = None, models: Mapping[str, Session] | None = None
+    ) -> Graph:
+        """A new graph of ``to_bytes``, without rows yet.
+
+        Args:
+            data: what ``to_bytes`` gave; anybody may have made it.
+            log: keeps the privacy accounts that noise spends from.
+            models: a session for each model that the graph encodes with, by its name.
+
+        Raises:
+            ModelError: the bytes are damaged, of another version, or describe no graph.
+            ResourceError: a model or the log is missing.
+        """
+        graph = cls()
+        graph._models = dict(models or {})
+        sessions = {name: session._native for name, session in graph._models.items()}
+        graph._native = _core.stream.Graph.from_bytes(
+            bytes(data), None if log is None else log._core, sessions
+        )
+        return graph
+
+    def to_bytes(self) -> bytes:
+        """The operators as bytes with a checksum (docs/reference/formats/graph.md).
+
+        Models and privacy accounts travel as names; rows, state, logs and seeds of noise do not.
+
+        Raises:
+            ArgumentError: the graph is larger than 1 MB.
+        """
+        return self._native.to_bytes()
+
+    def __str__(self) -> str:
+        """One line per operator."""
+        return self._native.text()
+
+    def __repr__(self) -> str:
+        """How many operators."""
+        return f"<Graph of {len(self)} operators>"
+
+    def __len__(self) -> int:
+        """Number of operators; the right side of a join counts as one with it."""
+        return len(self._native)
+
+    @property
+    def fields(self) -> list[str]:
+        """The contents that events must be read with for this graph: ``Batch.of_log(log, graph.fields)``."""
+        return self._native.fields()
 
     def filter(self, predicate: str) -> Graph:
         """Keep rows for which a predicate of the trigger language holds."""
-        self._operators.append(_core.stream.make_filter(predicate))
+        self._native.add_filter(predicate)
         return self
 
     def map(self, out: str, left: str, op: str = "=", right: float | str = "") -> Graph:
         """Column out = left op right with op + - * /, ``right`` a number or a column; op "=" copies."""
-        self._operators.append(_core.stream.make_map(out, left, op, str(right)))
+        self._native.add_map(out, left, op, str(right))
         return self
 
     def select(self, *columns: str) -> Graph:
         """Keep only these columns."""
-        self._operators.append(_core.stream.make_select(list(columns)))
+        self._native.add_select(list(columns))
         return self
 
     def dedupe(self, *keys: str, within_s: float = 0.0, max_keys: int = 65_536) -> Graph:
@@ -49,7 +102,7 @@ class Graph:
         Beyond ``max_keys`` the key not seen longest is forgotten and counted in ``evicted``: its next row
         passes.
         """
-        self._operators.append(_core.stream.make_dedupe(list(keys), round(within_s * 1e6), max_keys))
+        self._native.add_dedupe(list(keys), round(within_s * 1e6), max_keys)
         return self
 
     def key_by(self, *columns: str) -> Graph:
@@ -71,9 +124,7 @@ class Graph:
                 "a window without aggregates", "at least one", "window", 'add aggregate("count")'
             )
         size, slide, disorder, lateness = (round(t * 1e6) for t in (size_s, slide_s, disorder_s, lateness_s))
-        self._operators.append(
-            _core.stream.make_window(kind, size, slide, disorder, lateness, self._keys, list(aggregates))
-        )
+        self._native.add_window(kind, size, slide, disorder, lateness, self._keys, list(aggregates))
         return self
 
     def tumbling(
@@ -121,17 +172,17 @@ class Graph:
         ``max_keys`` the least recently seen one is forgotten and counted in ``evicted``.
         """
         kinds = ("previous", "first", "since")
-        running = what if isinstance(what, Aggregate) else aggregate("count")
+        running = what if isinstance(what, Aggregate) else None
         if not isinstance(what, Aggregate) and what not in kinds:
             expected = "previous, first, since or an aggregate"
             raise ArgumentError.of(f"state '{what}'", expected, f"state '{out}'", "choose one of these")
         kind = kinds.index(what) if isinstance(what, str) else 3
         if isinstance(what, Aggregate):
             column = what.column
-        self._operators.append(_core.stream.make_state(kind, self._keys, column, running, out, max_keys))
+        self._native.add_state(kind, self._keys, column, running, out, max_keys)
         return self
 
-    def encode(self, out: str, session: Session, *columns: str) -> Graph:
+    def encode(self, out: str, session: Session, *columns: str, model: str = "") -> Graph:
         """Replace numbers and vectors by the vector ``out`` that a model makes of them.
 
         Encoding lowers no label.
@@ -140,8 +191,55 @@ class Graph:
             out: name of the new column, a float32 array of shape [codes] per row.
             session: of a model with one float32 input [N, width] and a float32 output [N, codes].
             columns: numbers and vectors that are together ``width`` values.
+            model: the model's name in ``to_bytes``, in a task the resource it is; "" numbers it: model1,
+                model2 ...
+
+        Raises:
+            ArgumentError: another session has this name in the graph.
         """
-        self._operators.append(_core.stream.make_encode(list(columns), out, session._native))
+        known = [name for name, other in self._models.items() if other is session]
+        if not model:
+            model = known[0] if known else f"model{len(self._models) + 1}"
+        self._native.add_encode(list(columns), out, model, session._native)
+        self._models[model] = session
+        return self
+
+    def ipv(
+        self,
+        out: str = "ipv",
+        *,
+        depth: str = "depth",
+        item: str = "item",
+        idle_s: float = 1800.0,
+        disorder_s: float = 0.0,
+    ) -> Graph:
+        """One row per page instance: page_instance, window_start, window_end and its item page view feature.
+
+        ``out`` is the vector of ``ipv_feature``, float32 [332]. Rows need page_instance, event, and the
+        columns ``depth`` (of page_scroll) and ``item`` (of exposure and click). A page ends with its
+        page_exit, after ``idle_s`` without a row, or with 65,536 rows; what comes later is counted in
+        ``late``, rows outside any page in ``outside``.
+        """
+        idle, disorder = round(idle_s * 1e6), round(disorder_s * 1e6)
+        self._native.add_ipv(depth, item, out, idle, disorder)
+        return self
+
+    def as_of_join(
+        self, right: Graph, *keys: str, within_s: float = 0.0, second_input: bool = False
+    ) -> Graph:
+        """Give each row the columns of the newest row of ``right`` that is not younger.
+
+        It does so when the stream ends. Columns that both sides have come as ``NAME_right``; rows without a
+        partner stay. Both sides wait, at most 1,048,576 rows each.
+
+        Args:
+            right: computes its rows from what this graph is given; without a join of its own. Its operators
+                are copied, and its rows are not.
+            keys: columns of both that must be equal.
+            within_s: how many seconds older the right row may be, inclusive; 0: any.
+            second_input: ``right`` computes from the rows of ``push(rows, 1)`` instead.
+        """
+        self._native.add_join(right._native, list(keys), round(within_s * 1e6), second_input)
         return self
 
     def noise(
@@ -180,70 +278,58 @@ class Graph:
         if mechanism not in kinds:
             expected = "laplace, gaussian or response"
             raise ArgumentError.of(f"mechanism '{mechanism}'", expected, f"noise on '{column}'", "choose one")
-        self._operators.append(
-            _core.stream.make_noise(
-                log._core,
-                account,
-                limit,
-                kinds.index(mechanism),
-                column,
-                low,
-                high,
-                epsilon,
-                delta,
-                resolution,
-                seed,
-            )
+        self._native.add_noise(
+            log._core,
+            account,
+            limit,
+            kinds.index(mechanism),
+            column,
+            low,
+            high,
+            epsilon,
+            delta,
+            resolution,
+            seed,
         )
         return self
 
-    def push(self, batch: Batch) -> Batch:
-        """Feed rows in their order of arrival; returns what the last operator gives for them."""
-        return Batch._made(self._through(0, batch._native()))
+    def push(self, batch: Batch, input: int = 0) -> Batch:
+        """Feed rows in their order of arrival; returns what the last operator gives for them.
+
+        ``input``: 1 for the right side of a join that has the second input.
+        """
+        return Batch._made(self._native.push(batch._native(), input))
 
     def finish(self) -> Batch:
-        """End the stream: everything open closes; returns the remaining rows."""
-        return Batch._made(self._ended())
+        """End the stream: everything open closes, joins are made; returns the remaining rows."""
+        return Batch._made(self._native.finish())
 
     def run(self, batch: Batch) -> Batch:
         """Feed a whole stream and end it."""
-        return Batch._made(self._through(0, batch._native()).followed_by(self._ended()))
+        return Batch._made(self._native.run(batch._native()))
 
-    def outputs(self, given: Mapping[str, Sensitivity]) -> Batch:
+    def outputs(
+        self, given: Mapping[str, Sensitivity], second: Mapping[str, Sensitivity] | None = None
+    ) -> Batch:
         """The columns, labels and paths that this graph would make of columns of these sensitivities.
 
-        No row is needed. Ask a new graph, before its first rows: ``EgressGate.check`` then says when a task
-        is built whether its results could ever leave.
+        No row is needed: ``EgressGate.check`` says when a task is built whether its results could ever leave.
+        ``second``: of the second input.
         """
-        rows = _core.stream.Rows.supposed({name: int(label) for name, label in given.items()})
-        for operator in self._operators:
-            rows = operator.push(rows)
-        return Batch._made(rows)
+        first, other = ({k: int(v) for k, v in labels.items()} for labels in (given, second or {}))
+        return Batch._made(self._native.outputs(first, other))
 
     @property
     def late(self) -> int:
         """Rows that came after their window's lateness: counted, in no result."""
-        return sum(o.late() for o in self._operators)
+        return self._native.late()
 
     @property
     def outside(self) -> int:
         """Rows of page windows that belonged to no page: counted, in no result."""
-        return sum(o.outside() for o in self._operators)
+        return self._native.outside()
 
     @property
     def evicted(self) -> int:
         """Keys whose state was given up for others'."""
-        return sum(o.evicted() for o in self._operators)
-
-    def _through(self, first: int, rows: _core.stream.Rows) -> _core.stream.Rows:
-        for operator in self._operators[first:]:
-            if not len(rows):
-                return _core.stream.Rows()
-            rows = operator.push(rows)
-        return rows
-
-    def _ended(self) -> _core.stream.Rows:
-        out = _core.stream.Rows()
-        for i, operator in enumerate(self._operators):
-            out = out.followed_by(self._through(i + 1, operator.finish()))
-        return out
+        return self._native.evicted()

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from .. import _core
 from ..errors import ArgumentError
 from ._catalog import Catalog, Sensitivity, Value
+from ._query import EventQuery, asked
 
 _NativeLog = _core.stream.EventLog
 
@@ -211,9 +212,12 @@ class EventLog:
         """Record that a declared state is on or off from now; returns the event's sequence number."""
         return self._core.append("app_state", state, None, ts, on, False, False)
 
-    def read(self, from_seq: int = 0, limit: int = -1) -> Iterator[Event]:
-        """Events with seq >= from_seq, oldest first, at most ``limit`` of them (-1: all)."""
-        for e in self._core.read(from_seq, limit):
+    def read(self, from_seq: int = 0, limit: int = -1, *, where: EventQuery | None = None) -> Iterator[Event]:
+        """Events with seq >= from_seq, oldest first, at most ``limit`` of them (-1: all).
+
+        ``where``: only those of a match, a session, a page instance or a time range.
+        """
+        for e in self._core.read(asked(from_seq, where), limit):
             yield Event(**e)
 
     def maintain(self) -> None:

@@ -1,11 +1,7 @@
-// A model's session as the encoder of a stream operator: here alone engine and stream processor meet, because
-// rooms of one floor do not know each other.
-#include <cstring>
+#include "pybind/session_encoder.h"
 
 #include "pybind/python_lock.h"
 #include "pybind/session.h"
-#include "pybind/stream.h"
-#include "stream/operators/operators.h"
 
 namespace walle::pybind {
 
@@ -16,7 +12,7 @@ namespace {
 // The model's first input and output: rows of floats in, rows of floats out.
 class SessionEncoder final : public Encoder {
  public:
-  explicit SessionEncoder(py::object session)
+  explicit SessionEncoder(pybind11::object session)
       : session_(session.cast<NativeSession&>().native()), owner_(session.release().ptr()) {}
   ~SessionEncoder() override { drop_reference(owner_); }  // on any thread
   SessionEncoder(const SessionEncoder&) = delete;
@@ -45,13 +41,8 @@ class SessionEncoder final : public Encoder {
 
 }  // namespace
 
-void bind_stream_encode(py::module_& m) {
-  m.def(
-      "make_encode",
-      [](const std::vector<std::string>& columns, const std::string& out, const py::object& session) {
-        return unwrap(make_encode(columns, out, std::make_shared<SessionEncoder>(session)));
-      },
-      py::arg("columns"), py::arg("out"), py::arg("session"));
+std::shared_ptr<Encoder> session_encoder(pybind11::object session) {
+  return std::make_shared<SessionEncoder>(std::move(session));
 }
 
 }  // namespace walle::pybind

@@ -1,0 +1,117 @@
+#include "container/host/stream_scope.h"
+
+#include "container/host/engine_models.h"
+#include "container/host/engine_stack.h"
+
+namespace walle::container {
+
+namespace {
+
+// The model's first input and output: rows of floats in, rows of floats out.
+class EngineEncoder final : public stream::Encoder {
+ public:
+  static Result<std::shared_ptr<stream::Encoder>> make(const std::string& name, const Buffer& model) {
+    auto out = std::make_shared<EngineEncoder>();
+    WALLE_ASSIGN(const int64_t handle, with_stack([&] { return out->models_.load(name, model, 1); }));
+    WALLE_ASSIGN(out->session_, out->models_.find(handle));
+    return std::shared_ptr<stream::Encoder>(std::move(out));
+  }
+
+  Status run(std::span<const float> in, size_t rows, stream::Floats& out) override {
+    const auto width = static_cast<int64_t>(in.size() / rows);  // the operator never asks for zero rows
+    WALLE_ASSIGN(Tensor given, Tensor::from(Shape{static_cast<int64_t>(rows), width}, in));
+    std::vector<ir::RuntimeValue> inputs;
+    inputs.emplace_back(std::move(given));
+    WALLE_ASSIGN(const auto results, with_stack([&] { return session_->run(std::move(inputs)); }));
+    const Tensor* made = results.empty() ? nullptr : results[0].tensor();
+    if (made == nullptr || made->dtype() != DType::float32)
+      return argument_error("a model whose first output is no float32 tensor",
+                            "one float32 input [N, width] and output [N, codes]", "encode",
+                            "choose another model");
+    const std::span<const float> codes = made->as<float>();
+    out.assign(codes.begin(), codes.end());
+    return {};
+  }
+
+ private:
+  EngineModels models_;  // of its own: what the script loads and closes is another matter
+  runtime::Session* session_ = nullptr;
+};
+
+size_t cells_of(const stream::TracedBatch& rows) {
+  return rows.rows().rows() * (rows.rows().columns.size() + 1);
+}
+
+}  // namespace
+
+Status StreamScope::send(const std::string& feature, const stream::TracedBatch& rows) const {
+  if (send_) return send_(feature, rows);
+  return Error(base::ErrorGroup::task, {.given = "feature '" + feature + "'",
+                                        .expected = "a device with an egress gate",
+                                        .where = "walle.stream.send",
+                                        .next = "run the task on a device that has one"})
+      .of_kind(base::ErrorKind::not_permitted);
+}
+
+Result<stream::TracedBatch> StreamScope::read(const std::vector<std::string>& fields,
+                                              const stream::EventQuery& query) {
+  // Time, event, page, session and page instance are there always.
+  const size_t most = std::min(kMaxRows, kMaxCells / (fields.size() + 5));
+  // One more than may be: whether there are more is known only by the next.
+  WALLE_ASSIGN(stream::TracedBatch rows,
+               stream::TracedBatch::of_log(log_, fields, query, static_cast<int64_t>(most) + 1, kMaxText));
+  if (rows.rows().rows() <= most) return rows;
+  return resource_error("more than " + std::to_string(most) + " events",
+                        "at most so many at once with " + std::to_string(fields.size()) + " fields",
+                        "walle.stream", "ask for a shorter range: of=[from_ts, to_ts]");
+}
+
+Result<int64_t> StreamScope::hold(stream::TracedBatch rows) {
+  const size_t cells = cells_of(rows);
+  if (held_.size() == kMaxHeld || cells > kMaxCells - cells_)
+    return resource_error(
+        std::to_string(held_.size()) + " batches of " + std::to_string(cells_) +
+            " cells held, and one more of " + std::to_string(cells),
+        "at most " + std::to_string(kMaxHeld) + " batches and " + std::to_string(kMaxCells) + " cells",
+        "walle.stream", "give up rows that are done with: rows.close()");
+  cells_ += cells;
+  held_.emplace(next_, std::move(rows));
+  return next_++;
+}
+
+Result<const stream::TracedBatch*> StreamScope::rows(int64_t handle) const {
+  const auto found = held_.find(handle);
+  if (found != held_.end()) return &found->second;
+  return argument_error("rows that are closed, or of an earlier firing", "rows of this firing",
+                        "walle.stream", "run the graph again");
+}
+
+bool StreamScope::release(int64_t handle) {
+  const auto found = held_.find(handle);
+  if (found == held_.end()) return false;
+  cells_ -= cells_of(found->second);
+  held_.erase(found);
+  return true;
+}
+
+Result<const stream::GraphSpec*> StreamScope::graph(const std::string& name, const Buffer& bytes) {
+  const auto found = graphs_.find(name);
+  if (found != graphs_.end()) return &found->second;
+  auto parsed = stream::parse_graph({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  if (!parsed.ok()) {
+    Error error = parsed.take_error();
+    error.within("resource '" + name + "'");
+    return error;
+  }
+  return &graphs_.emplace(name, std::move(*parsed)).first->second;
+}
+
+Result<std::shared_ptr<stream::Encoder>> StreamScope::encoder(const std::string& name, const Buffer& model) {
+  const auto found = encoders_.find(name);
+  if (found != encoders_.end()) return found->second;
+  WALLE_ASSIGN(auto made, EngineEncoder::make(name, model));
+  encoders_.emplace(name, made);
+  return made;
+}
+
+}  // namespace walle::container

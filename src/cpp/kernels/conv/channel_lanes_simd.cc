@@ -1,0 +1,178 @@
+// Convolutions with channels in lanes: Winograd's transforms, the product at each position, and what lies
+// between them and rows of pixels.
+#include "kernels/conv/lane_product_simd.h"
+#include "kernels/conv/winograd_points_simd.h"
+#include "kernels/simd_activation.h"
+
+namespace walle::kernels::WALLE_ISA_NS {
+
+namespace {
+void spread_weights(const float* filters, int64_t count, int64_t channels, float* out) {
+  for (int64_t ch = 0; ch < channels; ++ch)
+    for (int64_t q = 0; q < kNr; ++q) out[ch * kNr + q] = q < count ? filters[q * channels + ch] : 0;
+}
+
+void winograd_weights(int unit, const float* filters, int64_t count, int64_t channels, float* out) {
+  for (int64_t ch = 0; ch < channels; ++ch) {
+    double g[9][kNr] = {};
+    for (int64_t q = 0; q < count; ++q)
+      for (int t = 0; t < 9; ++t) g[t][q] = filters[(q * channels + ch) * 9 + t];
+    float* to = out + ch * kNr;
+    if (unit == 2) one_channel<1>(g, to, channels * kNr);
+    if (unit == 4) one_channel<2>(g, to, channels * kNr);
+    if (unit == 6) one_channel<3>(g, to, channels * kNr);
+  }
+}
+
+template <int N>
+void input_tiles(const WinogradInput& in) {
+  constexpr int kSide = 2 * N + 2;
+  const int64_t pitch = in.cols * kLanes;
+  for (int64_t q = 0; q < in.count; ++q) {
+    const int64_t p = in.first + q;
+    const float* from =
+        in.strip + (p / in.across * 2 * N - in.row) * pitch + (p % in.across * 2 * N - in.col) * kLanes;
+    vf half[kSide][kSide];
+    for (int j = 0; j < kSide; ++j) {
+      vf d[kSide], v[kSide];
+#pragma GCC unroll 8
+      for (int i = 0; i < kSide; ++i) d[i] = load(from + i * pitch + j * kLanes);
+      forward<N>(d, v);
+#pragma GCC unroll 8
+      for (int i = 0; i < kSide; ++i) half[i][j] = v[i];
+    }
+    float* to = in.out + q * kLanes;
+    for (int i = 0; i < kSide; ++i) {
+      vf v[kSide];
+      forward<N>(half[i], v);
+#pragma GCC unroll 8
+      for (int j = 0; j < kSide; ++j) store(to + j * in.step, v[j]);
+      to += kSide * in.step;
+    }
+  }
+}
+
+void input(int unit, const WinogradInput& in) {
+  if (unit == 2) input_tiles<1>(in);
+  if (unit == 4) input_tiles<2>(in);
+  if (unit == 6) input_tiles<3>(in);
+}
+
+// The activation, while channels are in lanes. A residual is added in rows of pixels and comes before it.
+template <int P>
+inline void finish_row(vf (&y)[P], const Epilogue& e) {
+  if (e.residual || e.activation == Activation::none) return;
+  if (e.activation == Activation::clamp) {
+#pragma GCC unroll 6
+    for (int j = 0; j < P; ++j) y[j] = clamp(y[j], e.alpha, e.beta);
+  } else {
+    activate_block(reinterpret_cast<float*>(y), 0, 1, P * kLanes, e.activation, e.alpha, e.beta);
+  }
+}
+
+// One tile of one vector of channels, [channel] being the first.
+template <int N>
+void output_tile(const WinogradOutput& o, const float* sums, int64_t ty, int64_t tx, int64_t channel,
+                 vf bias) {
+  constexpr int kSide = 2 * N + 2;
+  constexpr int kUnit = 2 * N;
+  const Epilogue& e = o.epilogue;
+  vf half[kUnit][kSide];
+  for (int j = 0; j < kSide; ++j) {
+    vf m[kSide], y[kUnit];
+#pragma GCC unroll 8
+    for (int i = 0; i < kSide; ++i) m[i] = load(sums + (i * kSide + j) * o.step);
+    inverse<N>(m, y);
+#pragma GCC unroll 6
+    for (int i = 0; i < kUnit; ++i) half[i][j] = y[i];
+  }
+  const int64_t plane = o.oh * o.ow;
+  const int64_t channels = min64(o.filters - channel, kLanes);
+  const int64_t rows = min64(o.oh - ty * kUnit, kUnit);
+  const int64_t cols = min64(o.ow - tx * kUnit, kUnit);
+  const bool bounded = e.activation == Activation::clamp;
+  for (int64_t r = 0; r < rows; ++r) {
+    vf y[kUnit];
+    inverse<N>(half[r], y);
+#pragma GCC unroll 6
+    for (int j = 0; j < kUnit; ++j) y[j] += bias;
+    finish_row(y, e);
+    const int64_t at = channel * plane + (ty * kUnit + r) * o.ow + tx * kUnit;
+#pragma GCC unroll 2
+    for (int col = 0; col < kUnit; col += 4) {
+      if (col >= cols) break;
+      emit_row<kUnit>(y, col,
+                      {.out = o.out + at + col,
+                       .residual = e.residual ? e.residual + at + col : nullptr,
+                       .plane = plane,
+                       .pixels = min64(cols - col, 4),
+                       .channels = channels,
+                       .bounded = bounded,
+                       .low = e.alpha,
+                       .high = e.beta});
+    }
+    if (e.residual && e.activation > Activation::clamp)
+      activate_block(o.out + at, plane, channels, cols, e.activation, e.alpha, e.beta);
+  }
+}
+
+template <int N>
+void output_tiles(const WinogradOutput& o) {
+  for (int64_t channel = 0; channel < o.filters; channel += kLanes) {
+    const float* from = o.epilogue.row_bias;
+    const vf bias = from ? load_n(from + channel, min64(o.filters - channel, kLanes)) : vf{};
+    for (int64_t q = 0; q < o.count; ++q) {
+      const int64_t p = o.first + q;
+      output_tile<N>(o, o.sums + q * kNr + channel, p / o.across, p % o.across, channel, bias);
+    }
+  }
+}
+
+void output(int unit, const WinogradOutput& o) {
+  if (unit == 2) output_tiles<1>(o);
+  if (unit == 4) output_tiles<2>(o);
+  if (unit == 6) output_tiles<3>(o);
+}
+
+// Sums [pixel][2 * lanes] back to rows, four pixels at a time.
+void pixels(const LaneOutput& o) {
+  const Epilogue& e = o.epilogue;
+  const bool bounded = e.activation == Activation::clamp;
+  for (int64_t channel = 0; channel < o.filters; channel += kLanes) {
+    const int64_t channels = min64(o.filters - channel, kLanes);
+    const vf bias = e.row_bias ? load_n(e.row_bias + channel, channels) : vf{};
+    for (int64_t p = 0; p < o.pixels; p += 4) {
+      const int64_t n = min64(o.pixels - p, 4);
+      vf y[4];
+#pragma GCC unroll 4
+      for (int q = 0; q < 4; ++q) y[q] = load(o.sums + (p + min64(q, n - 1)) * kNr + channel) + bias;
+      finish_row(y, e);
+      const int64_t at = channel * o.plane + p;
+      emit_row<4>(y, 0,
+                  {.out = o.out + at,
+                   .residual = e.residual ? e.residual + at : nullptr,
+                   .plane = o.plane,
+                   .pixels = n,
+                   .channels = channels,
+                   .bounded = bounded,
+                   .low = e.alpha,
+                   .high = e.beta});
+      if (e.residual && e.activation > Activation::clamp)
+        activate_block(o.out + at, o.plane, channels, n, e.activation, e.alpha, e.beta);
+    }
+  }
+}
+}  // namespace
+
+extern const ChannelLanesTable kChannelLanesF32;
+const ChannelLanesTable kChannelLanesF32 = {.lanes = kLanes,
+                                            .rows = kMr,
+                                            .strip = strip,
+                                            .product = product,
+                                            .weights = spread_weights,
+                                            .pixels = pixels,
+                                            .winograd_weights = winograd_weights,
+                                            .winograd_input = input,
+                                            .winograd_output = output};
+
+}  // namespace walle::kernels::WALLE_ISA_NS

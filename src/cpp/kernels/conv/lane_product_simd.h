@@ -1,0 +1,80 @@
+// Products whose output channels lie in lanes: rows of pixels, or tiles, are broadcast. Only
+// channel_lanes_simd.cc includes this.
+#pragma once
+
+#include "kernels/conv/lane_rows_simd.h"
+
+namespace walle::kernels::WALLE_ISA_NS {
+namespace {
+
+constexpr int kNr = 2 * kLanes;
+// As in gemm_simd.cc: accumulators, two vectors of B and one broadcast fill the registers.
+#if defined(WALLE_ISA_AVX512)
+constexpr int kMr = 14;
+#elif defined(WALLE_ISA_NEON)
+constexpr int kMr = 12;
+#else
+constexpr int kMr = 6;
+#endif
+
+template <int M, int V>
+void tile(const float* a, int64_t a_block, const float* b, int64_t channels, float* c) {
+  vf acc[M][V] = {};
+  for (int64_t block = 0; block < channels; block += kLanes) {
+    const float* __restrict p = a;
+    const int64_t n = min64(kLanes, channels - block);
+#pragma GCC unroll 2
+    for (int64_t l = 0; l < n; ++l) {
+      vf bv[V];
+#pragma GCC unroll 2
+      for (int v = 0; v < V; ++v) bv[v] = load(b + v * kLanes);
+#pragma GCC unroll 14
+      for (int i = 0; i < M; ++i) {
+        const vf av = splat(p[i * kLanes]);
+#pragma GCC unroll 2
+        for (int v = 0; v < V; ++v) acc[i][v] += av * bv[v];
+      }
+      ++p;
+      b += kNr;
+    }
+    a += a_block;
+  }
+#pragma GCC unroll 14
+  for (int i = 0; i < M; ++i)
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) store(c + i * kNr + v * kLanes, acc[i][v]);
+}
+
+using Tile = void (*)(const float*, int64_t, const float*, int64_t, float*);
+
+template <int V>
+Tile tile_for(int64_t rows) {
+  static constexpr Tile tiles[] = {
+      tile<1, V>,  tile<2, V>,  tile<3, V>, tile<4, V>,  tile<5, V>,  tile<6, V>,
+#if defined(WALLE_ISA_AVX512) || defined(WALLE_ISA_NEON)
+      tile<7, V>,  tile<8, V>,  tile<9, V>, tile<10, V>, tile<11, V>, tile<12, V>,
+#if defined(WALLE_ISA_AVX512)
+      tile<13, V>, tile<14, V>,
+#endif
+#endif
+  };
+  static_assert(sizeof tiles / sizeof tiles[0] == static_cast<unsigned long>(kMr));
+  return tiles[rows - 1];
+}
+
+void product(const LaneProduct& p) {
+  const bool narrow = p.filters <= kLanes;
+  // Equal register blocks: 16 tiles as 8 + 8 keep the multiply-adds busy, 14 + 2 would wait for latency.
+  const int64_t blocks = (p.tiles + kMr - 1) / kMr;
+  for (int64_t t = 0; t < p.positions; ++t)
+    for (int64_t i = 0; i < blocks; ++i) {
+      const int64_t from = p.tiles * i / blocks;
+      const int64_t rows = p.tiles * (i + 1) / blocks - from;
+      (narrow ? tile_for<1>(rows) : tile_for<2>(rows))(p.a + t * p.a_step + from * kLanes, p.a_block,
+                                                       p.b + t * p.channels * kNr, p.channels,
+                                                       p.c + t * p.c_step + from * kNr);
+    }
+}
+
+}  // namespace
+}  // namespace walle::kernels::WALLE_ISA_NS

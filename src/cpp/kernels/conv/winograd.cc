@@ -1,0 +1,225 @@
+#include "kernels/conv/winograd.h"
+
+#include <algorithm>
+
+#include "base/cpu_features.h"
+#include "base/thread_pool.h"
+#include "kernels/workspace.h"
+
+namespace walle::kernels {
+
+WALLE_PICK_PER_ISA(ChannelLanesTable, kChannelLanesF32, winograd_table)
+
+namespace {
+using base::ceil_div;
+using base::round_up;
+
+int64_t blocks_of_channels(const Winograd& w) { return ceil_div(w.shape.c, w.table->lanes); }
+int64_t panel(const Winograd& w) { return 2 * w.table->lanes; }
+int64_t panels(const Winograd& w) { return ceil_div(w.shape.m, panel(w)); }
+int64_t panel_elements(const Winograd& w) { return winograd_positions(w.unit) * w.shape.c * panel(w); }
+
+// From position to position of a tile, an odd number of cache lines: transforms store and load a whole tile
+// at this distance, and a power of two would put all of it into one set of the cache.
+int64_t odd_lines(const Winograd& w, int64_t vectors) { return (vectors | 1) * w.table->lanes; }
+int64_t input_step(const Winograd& w) { return odd_lines(w, blocks_of_channels(w) * w.block); }
+int64_t sums_step(const Winograd& w) { return odd_lines(w, 2 * w.block); }
+
+// Rows of tiles that `count` consecutive ones of an image touch, at most.
+int64_t rows_of_tiles(const Winograd& w, int64_t count) {
+  return std::min((count + w.across - 2) / w.across + 1, w.down);
+}
+
+// Of one thread: pixels of a block of channels side by side, transformed inputs, sums of one panel.
+int64_t strip_floats(const Winograd& w) {
+  const int64_t rows = rows_of_tiles(w, w.block) * w.unit + 2;
+  return whole_lines(rows * (w.across * w.unit + 2) * w.table->lanes);
+}
+int64_t input_floats(const Winograd& w) { return whole_lines(winograd_positions(w.unit) * input_step(w)); }
+int64_t sums_floats(const Winograd& w) { return whole_lines(winograd_positions(w.unit) * sums_step(w)); }
+int64_t thread_floats(const Winograd& w) { return strip_floats(w) + input_floats(w) + sums_floats(w); }
+
+// Consecutive tiles of one image, numbered within it.
+struct Piece {
+  int64_t image, first, count;
+};
+
+// One thread's share: some tiles of all images by some panels of output channels.
+class Worker {
+ public:
+  Worker(const Winograd& w, const float* x, const float* weights, const Epilogue& e, float* y,
+         std::byte* workspace)
+      : w_(w),
+        x_(x),
+        weights_(weights),
+        epilogue_(e),
+        y_(y),
+        strip_(reinterpret_cast<float*>(workspace)),
+        inputs_(strip_ + strip_floats(w)),
+        sums_(inputs_ + input_floats(w)) {}
+
+  void run(int64_t t0, int64_t t1, int64_t p0, int64_t p1) {
+    const int64_t blocks = ceil_div(t1 - t0, w_.block);
+    for (int64_t i = 0; i < blocks; ++i) {
+      const int64_t from = t0 + (t1 - t0) * i / blocks;
+      const int64_t to = t0 + (t1 - t0) * (i + 1) / blocks;
+      pieces(from, to, [&](const Piece& p, int64_t at) { make_inputs(p, at); });
+      for (int64_t q = p0; q < p1; ++q) run_panel(q, from, to);
+    }
+  }
+
+ private:
+  // fn(piece, its place in the block) for every image that tiles [from, to) touch.
+  template <class Fn>
+  void pieces(int64_t from, int64_t to, Fn fn) const {
+    const int64_t each = w_.across * w_.down;
+    for (int64_t t = from; t < to;) {
+      const int64_t end = std::min(to, (t / each + 1) * each);
+      fn(Piece{.image = t / each, .first = t % each, .count = end - t}, t - from);
+      t = end;
+    }
+  }
+
+  void make_inputs(const Piece& p, int64_t at) {
+    const ConvShape& s = w_.shape;
+    const int64_t lanes = w_.table->lanes;
+    const int64_t top = p.first / w_.across;
+    const int64_t bottom = (p.first + p.count - 1) / w_.across;
+    // Tiles of a single row need its columns only; those of several rows all of them.
+    const int64_t left = top == bottom ? p.first % w_.across : 0;
+    const int64_t right = top == bottom ? left + p.count : w_.across;
+    LaneStrip strip{.plane = s.h * s.w,
+                    .h = s.h,
+                    .w = s.w,
+                    .row = top * w_.unit - s.pt,
+                    .col = left * w_.unit - s.pl,
+                    .rows = (bottom - top + 1) * w_.unit + 2,
+                    .cols = (right - left) * w_.unit + 2,
+                    .out = strip_};
+    WinogradInput input{.strip = strip_,
+                        .cols = strip.cols,
+                        .first = p.first,
+                        .count = p.count,
+                        .across = w_.across,
+                        .row = top * w_.unit,
+                        .col = left * w_.unit,
+                        .step = input_step(w_)};
+    for (int64_t b = 0; b < blocks_of_channels(w_); ++b) {
+      strip.image = x_ + (p.image * s.c + b * lanes) * s.h * s.w;
+      strip.channels = std::min(lanes, s.c - b * lanes);
+      w_.table->strip(strip);
+      input.out = inputs_ + (b * w_.block + at) * lanes;
+      w_.table->winograd_input(w_.unit, input);
+    }
+  }
+
+  void run_panel(int64_t q, int64_t from, int64_t to) {
+    const ConvShape& s = w_.shape;
+    const int64_t m = q * panel(w_);
+    const int64_t filters = std::min(panel(w_), s.m - m);
+    w_.table->product({.positions = winograd_positions(w_.unit),
+                       .tiles = to - from,
+                       .channels = s.c,
+                       .filters = filters,
+                       .a = inputs_,
+                       .a_step = input_step(w_),
+                       .a_block = w_.block * w_.table->lanes,
+                       .b = weights_ + q * panel_elements(w_),
+                       .c = sums_,
+                       .c_step = sums_step(w_)});
+    pieces(from, to, [&](const Piece& p, int64_t at) {
+      const int64_t first = (p.image * s.m + m) * s.oh * s.ow;
+      WinogradOutput out{.sums = sums_ + at * panel(w_),
+                         .step = sums_step(w_),
+                         .first = p.first,
+                         .count = p.count,
+                         .across = w_.across,
+                         .oh = s.oh,
+                         .ow = s.ow,
+                         .filters = filters,
+                         .out = y_ + first,
+                         .epilogue = epilogue_};
+      if (out.epilogue.row_bias) out.epilogue.row_bias += m;
+      if (out.epilogue.residual) out.epilogue.residual += first;
+      w_.table->winograd_output(w_.unit, out);
+    });
+  }
+
+  const Winograd& w_;
+  const float* x_;
+  const float* weights_;
+  const Epilogue& epilogue_;
+  float* y_;
+  float* strip_;
+  float* inputs_;
+  float* sums_;
+};
+}  // namespace
+
+bool winograd_fits(const ConvShape& s) {
+  return s.kh == 3 && s.kw == 3 && s.sh == 1 && s.sw == 1 && s.dh == 1 && s.dw == 1 && s.groups == 1 &&
+         s.c >= 8;
+}
+
+float winograd_error(int unit) { return unit == 2 ? 1.5f : unit == 4 ? 4 : 16; }
+
+Winograd make_winograd(const ConvShape& shape, int unit, Isa isa) {
+  Winograd w{.shape = shape, .unit = unit, .table = &channel_lanes_table(isa)};
+  w.across = ceil_div(shape.ow, unit);
+  w.down = ceil_div(shape.oh, unit);
+  // Transformed inputs of a block take half of the second-level cache; but two register blocks at least,
+  // because the weights of every position are read anew for every block: 4.6 bytes a cycle for 14 tiles, and
+  // memory gives 8.
+  const int64_t tile_bytes = winograd_positions(unit) * shape.c * kFloatBytes;
+  const int64_t fit = base::cpu_features().l2_bytes / 2 / std::max<int64_t>(tile_bytes, 1);
+  const int64_t most = std::max<int64_t>(fit, 2 * w.table->rows);
+  w.block = std::max<int64_t>(ceil_div(w.tiles(), ceil_div(std::max<int64_t>(w.tiles(), 1), most)), 1);
+  return w;
+}
+
+WinogradWork winograd_work(const Winograd& w) {
+  const int64_t lanes = w.table->lanes;
+  const auto positions = static_cast<double>(winograd_positions(w.unit));
+  const auto tiles = static_cast<double>(w.tiles());
+  const auto filters = static_cast<double>(round_up(w.shape.m, lanes));
+  const double blocks = tiles / static_cast<double>(w.block);
+  WinogradWork work;
+  work.product_flops = 2 * positions * tiles * static_cast<double>(w.shape.c) * filters;
+  work.input_floats = positions * tiles * static_cast<double>(round_up(w.shape.c, lanes));
+  work.output_floats = positions * tiles * filters;
+  work.weight_bytes =
+      blocks * positions * static_cast<double>(w.shape.c) * filters * static_cast<double>(kFloatBytes);
+  return work;
+}
+
+int64_t winograd_weight_elements(const Winograd& w) { return panels(w) * panel_elements(w); }
+
+void winograd_weights(const Winograd& w, const float* filters, float* out) {
+  for (int64_t q = 0; q < panels(w); ++q) {
+    const int64_t m = q * panel(w);
+    w.table->winograd_weights(w.unit, filters + m * w.shape.c * 9, std::min(panel(w), w.shape.m - m),
+                              w.shape.c, out + q * panel_elements(w));
+  }
+}
+
+int64_t winograd_workspace_bytes(const Winograd& w, int threads) {
+  return threads * thread_floats(w) * kFloatBytes;
+}
+
+void run_winograd(const Winograd& w, const float* x, const float* weights, const Epilogue& e, float* y,
+                  int threads, std::byte* workspace) {
+  if (w.tiles() == 0 || w.shape.m == 0) return;
+  // By tiles as long as each thread has a full register block; what is left of the threads by panels, which
+  // transforms the inputs anew for every share: two hundredths of a layer with 256 channels.
+  const int64_t by_tiles = std::clamp<int64_t>(w.tiles() / w.table->rows, 1, threads);
+  const int64_t by_panels = std::min<int64_t>(threads / by_tiles, panels(w));
+  base::parallel_for(by_tiles * by_panels, threads, [&](int64_t share) {
+    const int64_t t = share % by_tiles;
+    const int64_t q = share / by_tiles;
+    Worker worker(w, x, weights, e, y, workspace + share * thread_floats(w) * kFloatBytes);
+    worker.run(w.tiles() * t / by_tiles, w.tiles() * (t + 1) / by_tiles, panels(w) * q / by_panels,
+               panels(w) * (q + 1) / by_panels);
+  });
+}
+
+}  // namespace walle::kernels

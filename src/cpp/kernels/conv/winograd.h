@@ -1,0 +1,56 @@
+// f32 convolution with 3 x 3 windows and stride 1 by Winograd's minimal filtering: with unit u, (u + 2)^2
+// products stand for 9 u^2, that is 2.25, 4 and 5.06 times less arithmetic for u = 2, 4 and 6.
+//
+// Immutable after make_winograd; run_winograd may be called from any thread with a workspace of its own.
+#pragma once
+
+#include "kernels/conv/channel_lanes.h"
+#include "kernels/conv/conv.h"
+
+namespace walle::kernels {
+
+inline constexpr int kWinogradUnits[] = {2, 4, 6};
+
+// 3 x 3, no stride, dilation or groups, any padding; eight channels at least, because with fewer the direct
+// sum is so short that transforms both take longer and round more.
+bool winograd_fits(const ConvShape& shape);
+
+// Bound of the error against float64, as a multiple of what the direct sum in float32 makes (roots of the
+// mean square): 1.5, 4 and 16 for units of 2, 4 and 6. Measured: 1.0, 3.1 and 13 for 16 channels; 0.8, 2.3
+// and 10 for 256.
+float winograd_error(int unit);
+
+struct Winograd {
+  ConvShape shape;
+  int unit = 0;
+  const ChannelLanesTable* table = nullptr;
+  int64_t across = 0, down = 0;  // tiles of an image
+  int64_t block = 0;             // tiles transformed at once
+
+  int64_t tiles() const { return shape.n * across * down; }
+};
+
+Winograd make_winograd(const ConvShape& shape, int unit, Isa isa);
+
+// What a run does, for the search. Lanes that hold nothing and rows of a register block that are missing
+// count as the work they are.
+struct WinogradWork {
+  double product_flops = 0;
+  double input_floats = 0;   // of tile positions made
+  double output_floats = 0;  // of tile positions read
+  double weight_bytes = 0;   // read once for every block of tiles
+};
+WinogradWork winograd_work(const Winograd& w);
+
+// Filters [m, c, 3, 3] transformed.
+int64_t winograd_weight_elements(const Winograd& w);
+void winograd_weights(const Winograd& w, const float* filters, float* out);
+
+int64_t winograd_workspace_bytes(const Winograd& w, int threads);
+
+// `weights` as winograd_weights makes them. The residual has the output's shape; the bias is
+// epilogue.row_bias.
+void run_winograd(const Winograd& w, const float* x, const float* weights, const Epilogue& epilogue, float* y,
+                  int threads, std::byte* workspace);
+
+}  // namespace walle::kernels

@@ -1,0 +1,194 @@
+// The item page view feature as an operator: rows of page events in, one vector per page instance out.
+#include <algorithm>
+#include <map>
+
+#include "stream/operators/batch_rows.h"
+#include "stream/operators/ipv.h"
+#include "stream/operators/operators.h"
+
+namespace walle::stream {
+
+namespace {
+
+// The built-in events by their names, and what the feature takes of them at position 0 of their contents.
+constexpr IpvFields kFields{.scroll_depth = 0, .exposure_item = 0, .click_item = 0};
+
+class Ipv final : public Operator {
+ public:
+  explicit Ipv(IpvSpec spec) : spec_(std::move(spec)) {}
+
+  Result<Batch> push(const Batch& in) override {
+    WALLE_TRY(check_times(in, "ipv"));
+    WALLE_TRY(bind(in));
+    Batch out = layout();
+    for (size_t r = 0; r < in.rows(); ++r) {
+      place(in, r, out);
+      // After the row is placed: a row never closes the page it belongs to.
+      const int64_t mark = in.ts[r] - spec_.disorder_us;
+      if (mark <= watermark_) continue;
+      watermark_ = mark;
+      if (watermark_ >= due_) close(out);
+    }
+    return out;
+  }
+
+  Result<Batch> finish() override {
+    Batch out = layout();
+    watermark_ = INT64_MAX;
+    close(out);
+    return out;
+  }
+
+  uint64_t late() const override { return late_; }
+  uint64_t outside() const override { return outside_; }
+
+ private:
+  struct Row {
+    int64_t ts;
+    uint16_t event;
+    Value content;  // a number, or absent
+  };
+  struct Page {
+    std::vector<Row> rows;  // none of one that has been given out
+    int64_t last = INT64_MIN, end = 0, support = 0;
+    bool exited = false, given = false;
+  };
+
+  Status bind(const Batch& in) {
+    WALLE_ASSIGN(columns_, columns_of(in, {"page_instance", "event", spec_.depth, spec_.item}, "ipv"));
+    label_ = Sensitivity::open;
+    path_.clear();
+    for (const size_t c : columns_) {
+      label_ = std::max(label_, in.columns[c].sensitivity);
+      const Column& column = in.columns[c];
+      path_ += (path_.empty() ? "" : ", ") + (column.path.empty() ? column.name : column.path);
+    }
+    path_ += " > ipv";
+    key_ = {.name = "page_instance",
+            .sensitivity = in.columns[columns_[0]].sensitivity,
+            .path = path_through(in.columns[columns_[0]], "key of ipv")};
+    return {};
+  }
+
+  // A number where the feature asks for one; anything else is as if it were not there.
+  static Value content_of(EventKind kind, const Cell& depth, const Cell& item) {
+    double number = 0;
+    if (kind == EventKind::page_scroll && number_of(depth, number)) return value_of(depth);
+    const bool shown = kind == EventKind::exposure || kind == EventKind::click;
+    return shown && std::holds_alternative<int64_t>(item) ? value_of(item) : Value();
+  }
+
+  void place(const Batch& in, size_t row, Batch& out) {
+    const auto* number = std::get_if<int64_t>(&in.columns[columns_[0]].cells[row]);
+    // 0 is "no page" in the event log.
+    if (!number || *number == 0) {
+      ++outside_;
+      return;
+    }
+    Page& page = pages_[*number];
+    if (page.given) {
+      ++late_;
+      return;
+    }
+    const auto* name = std::get_if<std::string>(&in.columns[columns_[1]].cells[row]);
+    const auto event = name ? catalog_.find_event(*name) : std::nullopt;
+    // Others are events of the page that the feature does not look into; they count for its time.
+    const uint16_t id = event ? *event : static_cast<uint16_t>(EventKind::timer);
+    page.rows.push_back({in.ts[row], id,
+                         content_of(static_cast<EventKind>(id), in.columns[columns_[2]].cells[row],
+                                    in.columns[columns_[3]].cells[row])});
+    page.support += in.support_of(row);
+    page.last = std::max(page.last, in.ts[row]);
+    page.exited = page.exited || id == static_cast<uint16_t>(EventKind::page_exit);
+    page.end = page.exited ? page.last : page.last + spec_.idle_us;
+    due_ = std::min(due_, page.end);
+    if (page.rows.size() == kIpvRows) give(*number, page, out);
+  }
+
+  // Pages that the watermark has reached, in order of their ends; forgets those given out when nothing of
+  // them can come any more.
+  void close(Batch& out) {
+    std::vector<std::pair<int64_t, int64_t>> closing;
+    due_ = INT64_MAX;
+    for (auto it = pages_.begin(); it != pages_.end();) {
+      Page& page = it->second;
+      if (page.given && forgotten_at(page) <= watermark_) {
+        it = pages_.erase(it);
+        continue;
+      }
+      if (!page.given && page.end <= watermark_)
+        closing.emplace_back(page.end, it->first);
+      else
+        due_ = std::min(due_, page.given ? forgotten_at(page) : page.end);
+      ++it;
+    }
+    std::sort(closing.begin(), closing.end());
+    for (const auto& [end, number] : closing) {
+      Page& page = pages_[number];
+      give(number, page, out);
+      due_ = std::min(due_, forgotten_at(page));
+    }
+  }
+  // finish() sets the watermark to the largest number; sums must not wrap.
+  int64_t forgotten_at(const Page& page) const {
+    return page.end > INT64_MAX - spec_.idle_us ? INT64_MAX : page.end + spec_.idle_us;
+  }
+
+  void give(int64_t number, Page& page, Batch& out) {
+    // The feature is of events in their order; of equal times the first that came is the first.
+    std::stable_sort(page.rows.begin(), page.rows.end(),
+                     [](const Row& a, const Row& b) { return a.ts < b.ts; });
+    std::vector<Event> events;
+    events.reserve(page.rows.size());
+    for (const Row& row : page.rows) {
+      Event& e = events.emplace_back();
+      e.ts = row.ts;
+      e.event = row.event;
+      if (row.content.present) e.contents = std::span(&row.content, 1);
+    }
+    Floats feature(kIpvFloats);
+    ipv_feature(events, catalog_, kFields, std::span<float, kIpvFloats>(feature.data(), kIpvFloats));
+    out.ts.push_back(page.end);
+    out.support.push_back(page.support);
+    out.columns[0].cells.emplace_back(number);
+    out.columns[1].cells.emplace_back(page.rows.front().ts);
+    out.columns[2].cells.emplace_back(page.end);
+    out.columns[3].cells.emplace_back(std::move(feature));
+    page.given = true;
+    page.rows = {};
+  }
+
+  Batch layout() const {
+    Batch out;
+    out.columns.push_back(key_);
+    for (const char* name : {"window_start", "window_end"})
+      out.columns.push_back({.name = name, .sensitivity = Sensitivity::open, .path = "window"});
+    out.columns.push_back({.name = spec_.out, .sensitivity = label_, .path = path_});
+    return out;
+  }
+
+  IpvSpec spec_;
+  Catalog catalog_;  // the built-in events alone
+  std::vector<size_t> columns_;
+  Column key_{.name = "page_instance"};
+  Sensitivity label_ = Sensitivity::personal;
+  std::string path_;
+  std::map<int64_t, Page> pages_;
+  int64_t watermark_ = INT64_MIN;
+  int64_t due_ = INT64_MAX;  // the next watermark that closes or forgets a page
+  uint64_t late_ = 0, outside_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Operator>> make_ipv(IpvSpec spec) {
+  if (spec.out.empty() || spec.depth.empty() || spec.item.empty() || spec.idle_us <= 0)
+    return argument_error(
+        "ipv '" + spec.out + "' with an idle time of " + std::to_string(spec.idle_us) + " us",
+        "three names and a positive time", "ipv", "correct it");
+  WALLE_TRY(check_duration(spec.idle_us, "idle", "ipv"));
+  WALLE_TRY(check_duration(spec.disorder_us, "disorder", "ipv"));
+  return std::unique_ptr<Operator>(new Ipv(std::move(spec)));
+}
+
+}  // namespace walle::stream

@@ -1,0 +1,168 @@
+"""``walle keys``: the keys of a repository of tasks, and who may sign what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import ArgumentError, ResourceError
+from .console import emit_json, out
+from .exits import command
+from .options import Json
+
+app = typer.Typer(help="Keys of a repository: make, show, rotate, revoke.", no_args_is_help=True)
+
+Repository = Annotated[Path, typer.Argument(help="The repository's folder, which is served to devices.")]
+Offline = Annotated[Path, typer.Option("--offline", help="Folder of the keys of root and targets.")]
+Online = Annotated[Path, typer.Option("--online", help="Folder of the server's keys.")]
+Into = Annotated[Path, typer.Option("--into", help="Folder that gets the new private keys.")]
+Keys = Annotated[list[Path], typer.Option("--keys", help="A folder of private keys; may be repeated.")]
+SchemeName = Annotated[str, typer.Option("--scheme", help="ed25519, ecdsa (P-256) or rsa (PSS).")]
+Passphrase = Annotated[
+    Path | None, typer.Option("--passphrase-file", help="Its first line encrypts and opens the keys.")
+]
+Role = Annotated[str, typer.Argument(help="root, targets, snapshot, timestamp, director or a scenario.")]
+
+
+def _trust() -> ModuleType:
+    """The server's part, which an extra brings."""
+    try:
+        from ..cloud import trust
+    except ModuleNotFoundError as error:
+        raise ResourceError.of(
+            f"no package '{error.name}'",
+            "the extra [cloud]",
+            "walle keys",
+            "pip install 'walle_rt[cloud]'",
+        ) from None
+    return trust
+
+
+def _scheme(name: str) -> Any:
+    trust = _trust()
+    if name not in list(trust.Scheme):
+        known = ", ".join(trust.Scheme)
+        raise ArgumentError.of(f"'{name}'", f"one of {known}", "--scheme", "ed25519 suits most")
+    return trust.Scheme(name)
+
+
+def _folder(path: Path, passphrase: Path | None) -> Any:
+    words = passphrase.read_bytes().splitlines() if passphrase else []
+    if passphrase and not words:
+        raise ArgumentError.of(
+            "an empty file", "a passphrase in its first line", "--passphrase-file", "write one into it"
+        )
+    return _trust().KeyFolder(path, words[0] if words else None)
+
+
+@app.command("init")
+@command
+def init(
+    repository: Repository,
+    offline: Offline,
+    online: Online,
+    root_keys: Annotated[int, typer.Option("--root-keys", min=1, max=16, help="Keys of root.")] = 1,
+    root_threshold: Annotated[int, typer.Option("--root-threshold", min=1, help="How many must sign.")] = 1,
+    scheme: SchemeName = "ed25519",
+    passphrase: Passphrase = None,
+    json_: Json = False,
+) -> None:
+    """Make the keys of a new repository and sign it, empty."""
+    made = _trust().TaskRepository(repository, [])
+    made.create(
+        offline=_folder(offline, passphrase),
+        online=_folder(online, passphrase),
+        scheme=_scheme(scheme),
+        root_keys=root_keys,
+        root_threshold=root_threshold,
+    )
+    _show(made, json_)
+    if not json_:
+        out.print(f"devices begin with {repository / 'metadata' / '1.root.json'}")
+        out.print(f"keep {offline} on a medium that no network reaches")
+
+
+@app.command("list")
+@command
+def list_(repository: Repository, json_: Json = False) -> None:
+    """The roles and the ids of the keys that may sign them."""
+    _show(_trust().TaskRepository(repository, []), json_)
+
+
+@app.command("scenario")
+@command
+def scenario(
+    repository: Repository,
+    name: Annotated[str, typer.Argument(help="Its name: the first part of its tasks' paths.")],
+    keys: Keys,
+    into: Into,
+    scheme: SchemeName = "ed25519",
+    passphrase: Passphrase = None,
+    json_: Json = False,
+) -> None:
+    """Add a scenario with a key of its own; the key of targets must be among --keys."""
+    opened = _open(repository, keys, passphrase)
+    opened.add_scenario(name, _folder(into, passphrase), _scheme(scheme))
+    _show(opened, json_)
+
+
+@app.command("rotate")
+@command
+def rotate(
+    repository: Repository,
+    role: Role,
+    keys: Keys,
+    into: Into,
+    scheme: SchemeName = "ed25519",
+    passphrase: Passphrase = None,
+    json_: Json = False,
+) -> None:
+    """New keys for a role, as many as it has."""
+    opened = _open(repository, keys, passphrase)
+    opened.replace_keys(role, opened.keyids(role), _folder(into, passphrase), _scheme(scheme))
+    _show(opened, json_)
+
+
+@app.command("revoke")
+@command
+def revoke(
+    repository: Repository,
+    role: Role,
+    keyid: Annotated[str, typer.Argument(help="The key's id, or how it begins.")],
+    keys: Keys,
+    into: Into,
+    scheme: SchemeName = "ed25519",
+    passphrase: Passphrase = None,
+    json_: Json = False,
+) -> None:
+    """A new key in the place of one that was lost or stolen: it signs nothing from then on.
+
+    What the role lists is signed again as it stands: look at it first where the thief may have changed it.
+    """
+    opened = _open(repository, keys, passphrase)
+    found = [known for known in opened.keyids(role) if known.startswith(keyid)]
+    if len(found) != 1:
+        raise ArgumentError.of(
+            f"{len(found)} keys of '{role}' begin with '{keyid}'",
+            "one key",
+            "walle keys revoke",
+            "see `walle keys list --json`",
+        )
+    opened.replace_keys(role, found, _folder(into, passphrase), _scheme(scheme))
+    _show(opened, json_)
+
+
+def _open(repository: Path, keys: list[Path], passphrase: Path | None) -> Any:
+    return _trust().TaskRepository(repository, [_folder(path, passphrase) for path in keys])
+
+
+def _show(repository: Any, json_: bool) -> None:
+    roles = {role: repository.keyids(role) for role in repository.roles()}
+    if json_:
+        emit_json({"roles": roles})
+        return
+    for role, keyids in roles.items():
+        out.print(f"{role:12s} {' '.join(keyid[:16] for keyid in keyids)}")

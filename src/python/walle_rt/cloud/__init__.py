@@ -1,0 +1,4 @@
+"""The server's side: what signs, releases and receives. Needs the extra ``[cloud]``.
+
+Nothing that runs on a device imports this package (``tools/check_imports.py`` looks).
+"""

@@ -1,0 +1,11 @@
+"""What devices may believe: keys, and the signed list of task versions (The Update Framework).
+
+The offline keys of ``root`` and ``targets`` say which keys count; a key per scenario says which versions of
+its tasks are authentic; the online keys of ``snapshot`` and ``timestamp`` say what is current, and the online
+``director`` chooses among what is authentic. docs/concepts/trust.md tells who can do what with a stolen key.
+"""
+
+from .keys import KeyFolder, Scheme
+from .repository import Expiry, TaskRepository, Version
+
+__all__ = ["Expiry", "KeyFolder", "Scheme", "TaskRepository", "Version"]

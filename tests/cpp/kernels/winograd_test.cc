@@ -1,0 +1,170 @@
+// Winograd's convolution against the definition, every unit on every instruction set, and how far it rounds.
+#include "kernels/conv/winograd.h"
+
+#include <limits>
+#include <random>
+
+#include "kernels/compare.h"
+#include "kernels/conv/conv_reference.h"
+#include "tensor/buffer.h"
+
+namespace walle::kernels {
+namespace {
+
+ConvShape shape_of(int64_t n, int64_t c, int64_t h, int64_t w, int64_t m, int64_t pt, int64_t pl) {
+  ConvShape s;
+  s.n = n;
+  s.c = c;
+  s.h = h;
+  s.w = w;
+  s.m = m;
+  s.kh = s.kw = 3;
+  s.pt = pt;
+  s.pl = pl;
+  s.oh = h + 2 * pt - 2;
+  s.ow = w + 2 * pl - 2;
+  return s;
+}
+
+// Every value a buffer of scratch may not leave behind.
+std::vector<float> run(const ConvShape& s, int unit, Isa isa, const std::vector<float>& x,
+                       const std::vector<float>& filters, const Epilogue& e, int threads) {
+  const Winograd w = make_winograd(s, unit, isa);
+  std::vector<float> weights(static_cast<size_t>(winograd_weight_elements(w)), -7);
+  winograd_weights(w, filters.data(), weights.data());
+  const auto bytes = static_cast<size_t>(winograd_workspace_bytes(w, threads));
+  auto workspace = Buffer::allocate(bytes);
+  std::fill_n(reinterpret_cast<float*>(workspace->data()), bytes / sizeof(float),
+              std::numeric_limits<float>::quiet_NaN());
+  std::vector<float> y(static_cast<size_t>(s.n * s.m * s.oh * s.ow), -7);
+  run_winograd(w, x.data(), weights.data(), e, y.data(), threads, workspace->data());
+  return y;
+}
+
+// Rounding grows with the unit; what is compared here are mistakes, not the last bits.
+double tolerance(int unit) { return unit == 6 ? 4e-4 : 4e-5; }
+
+TEST(Winograd, RandomShapesMatchTheDefinition) {
+  const uint32_t seed = std::random_device()();
+  std::mt19937 rng(seed);
+  const auto between = [&](int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(rng() % static_cast<uint64_t>(high - low + 1));
+  };
+  for (int round = 0; round < 40; ++round) {
+    const int64_t pt = between(0, 2), pl = between(0, 2);
+    const ConvShape s =
+        shape_of(between(1, 3), between(8, 40), between(3, 26), between(3, 30), between(1, 70), pt, pl);
+    ASSERT_TRUE(winograd_fits(s));
+    const auto x = random_floats(s.n * s.c * s.h * s.w, rng()),
+               filters = random_floats(s.m * s.depth(), rng());
+    const auto bias = random_floats(s.m, rng()), residual = random_floats(s.n * s.m * s.oh * s.ow, rng());
+    Epilogue e;
+    if (round % 2) e.row_bias = bias.data();
+    if (round % 3 == 0) e.residual = residual.data();
+    e.activation = round % 4 == 0 ? Activation::none : round % 4 == 3 ? Activation::silu : Activation::clamp;
+    e.alpha = -0.5f;
+    e.beta = round % 8 == 1 ? 2.0f : std::numeric_limits<float>::infinity();
+    std::vector<float> want(static_cast<size_t>(s.n * s.m * s.oh * s.ow));
+    conv_reference(s, x.data(), filters.data(), e.row_bias, e, want.data(), 2);
+    for (Isa isa : supported_isas())
+      for (int unit : kWinogradUnits)
+        for (int threads : {1, 2, 3}) {
+          SCOPED_TRACE("round " + std::to_string(round) + " input " + std::to_string(s.n) + "x" +
+                       std::to_string(s.c) + "x" + std::to_string(s.h) + "x" + std::to_string(s.w) +
+                       " filters " + std::to_string(s.m) + " unit " + std::to_string(unit) + " " +
+                       std::string(isa_name(isa)) + " threads " + std::to_string(threads) + " seed " +
+                       std::to_string(seed));
+          expect_close(run(s, unit, isa, x, filters, e, threads), want, tolerance(unit));
+        }
+    if (HasFailure()) return;
+  }
+}
+
+// One thread's tiles in several blocks, and blocks that reach from one image into the next.
+TEST(Winograd, BlocksOfTilesCrossRowsAndImages) {
+  const ConvShape s = shape_of(3, 300, 18, 30, 5, 1, 1);
+  const auto x = random_floats(s.n * s.c * s.h * s.w, 1), filters = random_floats(s.m * s.depth(), 2);
+  std::vector<float> want(static_cast<size_t>(s.n * s.m * s.oh * s.ow));
+  conv_reference<float>(s, x.data(), filters.data(), nullptr, {}, want.data(), 2);
+  for (Isa isa : supported_isas())
+    for (int unit : kWinogradUnits) {
+      const Winograd w = make_winograd(s, unit, isa);
+      ASSERT_GT(w.tiles(), w.block) << "too small a case";
+      // Sums of 2700 terms lie around 30.
+      expect_close(run(s, unit, isa, x, filters, {}, 1), want, tolerance(unit) * 10);
+    }
+}
+
+double rms_error(const std::vector<float>& got, const std::vector<double>& want) {
+  double sum = 0;
+  for (size_t i = 0; i < got.size(); ++i) sum += (got[i] - want[i]) * (got[i] - want[i]);
+  return std::sqrt(sum / static_cast<double>(got.size()));
+}
+
+// The bound that sessions decide by, against a plain running sum in float32.
+TEST(Winograd, ErrorsAreWithinTheStatedBounds) {
+  for (const int64_t channels : {8, 16, 64, 256})
+    for (const bool positive : {false, true}) {
+      const ConvShape s = shape_of(1, channels, 14, 14, 16, 1, 1);
+      auto x = random_floats(s.c * s.h * s.w, 5);
+      if (positive)
+        for (float& v : x) v = std::max(v, 0.0f);  // as behind a ReLU
+      const auto filters = random_floats(s.m * s.depth(), 6);
+      std::vector<double> want;
+      std::vector<float> plain;
+      for (int64_t m = 0; m < s.m; ++m)
+        for (int64_t o = 0; o < s.oh * s.ow; ++o) {
+          want.push_back(conv_at(s, x.data(), filters.data(), 0, m, o / s.ow, o % s.ow));
+          float sum = 0;
+          for (int64_t c = 0; c < s.c; ++c)
+            for (int64_t t = 0; t < 9; ++t) {
+              const int64_t ih = o / s.ow - 1 + t / 3, iw = o % s.ow - 1 + t % 3;
+              if (ih < 0 || ih >= s.h || iw < 0 || iw >= s.w) continue;
+              sum += x[(c * s.h + ih) * s.w + iw] * filters[(m * s.c + c) * 9 + t];
+            }
+          plain.push_back(sum);
+        }
+      const double direct = rms_error(plain, want);
+      for (Isa isa : supported_isas())
+        for (int unit : kWinogradUnits)
+          EXPECT_LE(rms_error(run(s, unit, isa, x, filters, {}, 1), want), winograd_error(unit) * direct)
+              << channels << " channels, unit " << unit << ", " << isa_name(isa);
+    }
+}
+
+TEST(Winograd, FitsWindowsOfThreeWithoutStrideDilationOrGroups) {
+  const ConvShape good = shape_of(1, 8, 14, 14, 8, 1, 1);
+  EXPECT_TRUE(winograd_fits(good));
+  ConvShape bad = good;
+  bad.kw = 1;
+  EXPECT_FALSE(winograd_fits(bad));
+  bad = good;
+  bad.sh = 2;
+  EXPECT_FALSE(winograd_fits(bad));
+  bad = good;
+  bad.dw = 2;
+  EXPECT_FALSE(winograd_fits(bad));
+  bad = good;
+  bad.groups = 2;
+  EXPECT_FALSE(winograd_fits(bad));
+  bad = good;
+  bad.c = 7;
+  EXPECT_FALSE(winograd_fits(bad));
+}
+
+// The larger the unit, the less arithmetic per pixel, as long as tiles are not mostly border.
+TEST(Winograd, WorkFollowsTheUnit) {
+  const ConvShape large = shape_of(1, 64, 48, 48, 64, 1, 1);
+  const auto flops = [&](const ConvShape& s, int unit) {
+    return winograd_work(make_winograd(s, unit, Isa::scalar)).product_flops;
+  };
+  const double direct = 2.0 * 48 * 48 * 64 * 64 * 9;
+  EXPECT_DOUBLE_EQ(flops(large, 2) * 2.25, direct);
+  EXPECT_DOUBLE_EQ(flops(large, 4) * 4, direct);
+  EXPECT_DOUBLE_EQ(flops(large, 6) * 81 / 16, direct);
+  const ConvShape small = shape_of(1, 64, 4, 4, 64, 1, 1);
+  EXPECT_LT(flops(small, 4), flops(small, 6));
+}
+
+}  // namespace
+}  // namespace walle::kernels
