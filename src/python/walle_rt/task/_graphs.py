@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 
 from ..errors import ArgumentError, Error
 from ..loading import load
 from ..session import Session
-from ..stream import Catalog, EgressGate, Graph
+from ..stream import Batch, EgressGate, EventLog, Graph
 from ._mistakes import one_of
 from ._read import Reader
 from ._spec import TaskSpec
@@ -20,7 +21,9 @@ def check_graphs(reader: Reader, spec: TaskSpec, resources: Mapping[str, bytes])
         where = ("egress", feature, "graph")
         if name not in resources:
             known = ", ".join(sorted(resources)) or "a file in the folder"
-            reader.wrong(where, f"the graph '{name}', which is not there", known, one_of(name, resources, "add it"))
+            reader.wrong(
+                where, f"the graph '{name}', which is not there", known, one_of(name, resources, "add it")
+            )
             continue
         try:
             _check(spec, feature, _graph(resources[name], resources))
@@ -46,6 +49,9 @@ def _check(spec: TaskSpec, feature: str, graph: Graph) -> None:
     except ArgumentError:
         return  # said already, with its line
     with tempfile.TemporaryDirectory(prefix="walle-gate-") as scratch:
-        gate = EgressGate(scratch)
+        # The labels that rows of a device's log have, as a log without rows gives them.
+        with EventLog(Path(scratch) / "log", catalog) as log:
+            labels = Batch.of_log(log, graph.fields).labels
+        gate = EgressGate(Path(scratch) / "gate")
         gate.allow(spec.name, spec.egress[feature])
-        gate.check(spec.name, feature, graph.outputs(catalog))
+        gate.check(spec.name, feature, graph.outputs(labels))
