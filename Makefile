@@ -33,9 +33,9 @@ configure: setup
 build: configure
 	cmake --build build/release
 
-# The Python extension alone: what the demo needs.
+# The Python extension and the VM: what the demo needs.
 engine: configure
-	cmake --build build/release --target _core
+	cmake --build build/release --target engine
 
 test: check build cpp python docs damage sanitize fuzz-formats
 	$(call step,sizes)

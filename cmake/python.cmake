@@ -22,3 +22,10 @@ if(SKBUILD)
 else()
   set_target_properties(_core PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_SOURCE_DIR}/src/python/walle_rt)
 endif()
+
+# What the demo and the examples need: the extension, and the VM's libraries where they are built.
+add_custom_target(engine)
+add_dependencies(engine _core)
+if(TARGET vm_full)
+  add_dependencies(engine vm_full vm_device)
+endif()

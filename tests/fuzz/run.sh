@@ -17,6 +17,7 @@ fuzz_one() {
   case $name in
     model_fuzz) python seeds.py "$learnt" ;;
     bundle_fuzz) python bundle_seeds.py "$learnt" ;;
+    manifest_fuzz) python manifest_seeds.py "$learnt" ;;
     tuf_fuzz) python tuf_seeds.py "$learnt" ;;
     *) python stream_seeds.py "$name" "$learnt" ;;
   esac

@@ -29,7 +29,7 @@ class Ranking:
 
 def main(event):
     global ranking
-    # The graph and its encoder run natively, and what they give leaves as it is: this code could not change it.
+    # The graph and its encoder run natively; what they give leaves as it is, and this code cannot change it.
     rows = walle.stream.run("page.graph", event, of="page")
     if len(rows):
         walle.stream.send("ipv", rows)

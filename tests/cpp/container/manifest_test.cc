@@ -155,8 +155,8 @@ TEST(Manifest, WhatMeansNothingIsRefusedByName) {
       {"breaker 0", [](Manifest& m) { m.breaker = 0; }},
       {"event 'click'",
        [](Manifest& m) { m.events = {{.name = "click", .kind = stream::EventKind::timer, .fields = {}}}; }},
-      {"event ''", [](Manifest& m) { m.events[0].name = ""; }},
-      {"state ''", [](Manifest& m) { m.states = {""}; }},
+      {"event name ''", [](Manifest& m) { m.events[0].name = ""; }},
+      {"state name ''", [](Manifest& m) { m.states = {""}; }},
   };
   for (const Wrong& wrong : all) {
     Manifest m = whole();

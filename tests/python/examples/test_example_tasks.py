@@ -68,7 +68,7 @@ def test_ipv_sends_codes_and_ranks(environment: dict[str, str], tmp_path: Path) 
     told = tested(tmp_path / "task", tmp_path)
     assert [row["events"] for row in told["tables"]["pages"]] == truth["events"]
     assert [row["best"] for row in told["tables"]["pages"]] == truth["best"]
-    # One code a page, of 32 floats, as the encoder makes it of the page's feature by hand; nothing else leaves.
+    # One code a page, as the encoder makes it of the page's feature by hand; nothing else leaves.
     assert [sorted(sent["columns"]) for sent in told["sent"]] == [["code", "ts"]] * len(truth["codes"])
     for sent, code in zip(told["sent"], truth["codes"], strict=True):
         assert sent["columns"]["code"][0] == pytest.approx(code, abs=1e-5)

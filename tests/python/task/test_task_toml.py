@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from walle_rt.errors import ResourceError, TaskError
-from walle_rt.stream import EventKind, FieldType, Sensitivity
+from walle_rt.stream import EventKind, FieldType, Graph, Sensitivity
 from walle_rt.task import Mistake, Task, TaskSpec, check
 from walle_rt.task._lines import Lines
 from walle_rt.task._page import rewritten
@@ -271,6 +271,32 @@ def test_the_manifest_travels_in_the_bundle(tmp_path: Path) -> None:
     assert compiled.files == ["main.py", "words.txt"]
     assert sorted(bundle.resources) == [".walle/manifest", "words.txt"]
     assert bundle.modules == ["main"]
+
+
+GRAPH = RIGHT.replace('fields = { item = "int" }', 'graph = "g"\nfields = { item = "int", title = "text" }')
+
+
+def test_a_graph_that_could_never_send_is_told_with_its_path(tmp_path: Path) -> None:
+    folder = task(tmp_path, GRAPH)
+    (folder / "g").write_bytes(Graph().map("copy", "title").select("item", "copy").to_bytes())
+    toml = GRAPH.replace('title = "text" }\nbytes', 'copy = "text" }\nbytes')
+    (folder / "task.toml").write_text(toml)
+    (found,) = check(folder)
+    assert (found.file, found.line, found.error) == ("task.toml", 19, True)
+    assert "copy" in str(found) and "title" in str(found), found
+    # Allowed as personal, the same graph is right.
+    (folder / "task.toml").write_text(
+        toml.replace('copy = "text"', 'copy = { type = "text", highest = "personal" }')
+    )
+    assert check(folder) == []
+
+
+def test_a_damaged_graph_is_told(tmp_path: Path) -> None:
+    folder = task(tmp_path, GRAPH)
+    good = Graph().select("item").to_bytes()
+    for bad in (b"", good[:-1], good[:-9] + bytes(9), b"x" * 5000):
+        (folder / "g").write_bytes(bad)
+        assert [m.line for m in check(folder) if m.error] == [19], bad
 
 
 @needs_vm

@@ -1,4 +1,4 @@
-"""``python -m walle_rt.demo``: search in the documentation;
+"""``python -m walle_rt.demo``: search in the documentation; tasks on events of a device;
 faces and objects in pictures where models are at hand.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import walle_rt
 
-from . import search
+from . import search, tasks
 from .report import Stopwatch, heading, line
 
 
@@ -84,11 +84,14 @@ def main() -> None:
     else:
         heading("Faces and objects are left out")
         line(f"{models} is absent: set WALLE_TEST_MODELS to a folder of ONNX models and pictures")
+    if (root / "examples").is_dir():
+        tasks.run(root / "examples", root.parent / "shared", given.output)
     heading(f"Done in {time.perf_counter() - start:.1f} s. How to go on")
     line("ask something else    python -m walle_rt.demo --question 'How are weights stored?'")
     line("your own model        walle convert model.onnx -o model.walle && walle run model.walle --help")
     line("see what runs where   walle inspect model.walle --stage=plan")
     line("compare with peers    make bench")
+    line("your own task         walle task init mine && walle task test mine")
     line("read on               docs/concepts/pipeline.md")
 
 
