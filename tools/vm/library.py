@@ -87,6 +87,7 @@ OWN = [
     "traceback",
     "walle",
     "walle.engine",
+    "walle.stream",
 ]
 
 # Imports that are not there, and why nothing is lost: each is tried and done without, or belongs to a part

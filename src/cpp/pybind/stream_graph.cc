@@ -148,12 +148,12 @@ void add_join(NativeGraph& g, const NativeGraph& right, const Names& keys, int64
                  .right = right.graph.spec().steps});
 }
 
-std::unique_ptr<NativeGraph> from_bytes(const std::string& data, const py::object& log,
+std::unique_ptr<NativeGraph> from_bytes(const py::bytes& data, const py::object& log,
                                         const std::map<std::string, py::object>& models) {
   auto out = std::make_unique<NativeGraph>();
   if (!log.is_none()) out->resources.add_log_for_all(log);
   for (const auto& [name, session] : models) out->resources.add_model(name, session);
-  out->graph = unwrap(Graph::make(unwrap(parse_graph(data)), out->resources));
+  out->graph = unwrap(Graph::make(unwrap(parse_graph(std::string_view(data))), out->resources));
   return out;
 }
 

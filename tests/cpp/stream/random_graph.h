@@ -54,7 +54,10 @@ class RandomGraph {
     GraphSpec out;
     for (int64_t n = below(4); n > 0; --n) out.steps.push_back({row_step()});
     if (below(3)) out.steps.push_back({last_step()});
-    if (joins && below(4) == 0)
+    // What has no column to join by has no join.
+    const bool keyed = out.steps.empty() || !(std::holds_alternative<EncodeStep>(out.steps.back().what) ||
+                                              std::holds_alternative<IpvSpec>(out.steps.back().what));
+    if (joins && below(4) == 0 && keyed)
       out.steps.push_back({JoinStep{
           .keys = {"id"}, .within_us = below(2) * below(50), .second_input = false, .right = right_side()}});
     return out;
