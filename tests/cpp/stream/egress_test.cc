@@ -396,7 +396,8 @@ TEST(EgressGate, AKeySealsLedgerAndState) {
     ASSERT_TRUE((*gate)->allow(policy("canary")).ok());
     for (int i = 0; i < kSends; ++i) ASSERT_TRUE((*gate)->send("canary", "f", made()).ok());
   }
-  for (const std::string& file : *env.list_files("/gate"))
+  const std::vector<std::string> files = env.list_files("/gate").value();
+  for (const std::string& file : files)
     EXPECT_EQ(env.file("/gate/" + file).find("canary"), std::string::npos) << file;
   EXPECT_FALSE(EgressGate::open(env, "/gate").ok());
   EXPECT_FALSE(EgressGate::open(env, "/gate", std::string(32, 'x')).ok());
