@@ -143,19 +143,30 @@ def reference(events: list[tuple[str, int, dict[str, object]]]) -> dict[str, lis
     return found
 
 
-def verify(directory: Path, accepted: int) -> int:
-    """How many rows there are; AssertionError when an event or a row is missing, doubled or wrong."""
-    rows: dict[str, list[tuple[int, int]]] = {}
+def come_to_rest(directory: Path) -> None:
+    """Open as an application would: what the killed one left is done."""
     with Device(directory, catalog(), workers=2, ready=1) as device:
         assert device.wait(IDLE_S), "the device does not come to rest"
+
+
+def stored(directory: Path) -> dict[str, list[tuple[int, int]]]:
+    """(number, seq) of every row by task; time stands still, and what it fired last is done before."""
+    rows = {}
     with Device(directory, catalog(), workers=2, ready=1, background=False) as device:
-        # Time went on meanwhile: what it fired is done by now, or waits for the next open.
-        assert device.wait(IDLE_S)
+        assert device.wait(IDLE_S), "the device does not come to rest"
         for name in TRIGGERS:
             info = device.task(name)
             assert info.dropped == 0 and info.status == "idle", f"task {name}: {info}"
             columns = device.results(name).columns()
             rows[name] = [(int(a), int(b)) for a, b in zip(columns["number"], columns["seq"], strict=True)]
+    return rows
+
+
+def verify(directory: Path, accepted: int) -> int:
+    """How many rows there are; AssertionError when an event or a row is missing, doubled or wrong."""
+    # Each in a call of its own: the folder is free when its device is gone.
+    come_to_rest(directory)
+    rows = stored(directory)
     with EventLog(directory / "log", read_only=True) as log:
         assert log.last_seq >= accepted, f"{accepted - log.last_seq} accepted events lost"
         assert log.report.lost == 0

@@ -142,6 +142,7 @@ def run(trials: int, seed: int = 0) -> dict[str, int]:
         if trial % TRIALS_PER_DEVICE == 0:
             directory = Path(tempfile.mkdtemp(prefix="walle-processor-"))
             words[0] = words[1] = 0
+        before = words[1]
         pid = os.fork()
         if pid == 0:
             try:
@@ -150,7 +151,8 @@ def run(trials: int, seed: int = 0) -> dict[str, int]:
                 os._exit(1)
         until = time.monotonic() + 60
         # The first process of a device lives until its tasks are there: the reference begins with them.
-        while words[0] == 0 and time.monotonic() < until:
+        # Half of the others are killed while they open it.
+        while (words[0] == 0 or (trial % 2 and words[1] == before)) and time.monotonic() < until:
             time.sleep(0.0005)
         time.sleep(rng.random() ** 2 * 0.05)
         os.kill(pid, signal.SIGKILL)

@@ -27,8 +27,10 @@ from walle_rt.stream import (
     FeatureType,
     FieldType,
     Graph,
+    Processor,
     Sensitivity,
     TriggerSet,
+    WhenFull,
     policy_bytes,
     signed_policy,
     spend_epsilon,
@@ -377,17 +379,20 @@ def test_snapshot(tmp_path: Path) -> None:
         newest = log.last_seq
     data = matching.snapshot()
     r = Reader(data[:-4])
-    assert crc32c(r.data) == struct.unpack("<I", data[-4:])[0] and r.bytes(4) == b"WSS2"
+    assert crc32c(r.data) == struct.unpack("<I", data[-4:])[0] and r.bytes(4) == b"WSS3"
     base, started, key, last_seq, last_ts, now, states = r.take("qBQQqqQ")
-    assert (base, started, last_seq, last_ts, now) == (T0, 1, newest, T0 + 39_000, T0 + 39_000)
+    century = 100 * 366 * 86_400_000_000
+    assert (base, started, last_seq, last_ts, now) == (T0 - century, 1, newest, T0 + 39_000, T0 + 39_000)
     assert key >> 10 == last_ts - base + 1 and states == 0
-    fired, limits = {}, {}
+    fired, limits, periods = {}, {}, {}
     for _ in range(r.take("I")):
-        fingerprint, once, last_fire = r.take("QBq")
+        fingerprint, once, last_fire, periods[fingerprint] = r.take("QBqq")
         fired[fingerprint] = (once, last_fire, [r.take("q") for _ in range(r.take("I"))])
         limits[fingerprint] = [limit(r) for _ in range(r.take("I"))]
     assert set(fired) == {text_fingerprint(text) for text in texts}
     assert len(fired[text_fingerprint(texts[2])][2]) == 3
+    every = periods.pop(text_fingerprint(texts[3]))
+    assert every % 900_000_000 == 0 and every >= now and set(periods.values()) == {-(2**63)}
     assert [len(kept) for kept in limits.values()].count(1) == 1
     (per_page,) = limits[text_fingerprint(texts[4])]
     assert per_page and all(len(times) == 1 and times[0] >= T0 for times in per_page.values())
@@ -409,16 +414,20 @@ def group(r: Reader, triggers: set[int]) -> int:
     """Reads one trie's part; its scope."""
     scope, parts = r.take("BB")
     assert parts == 0 and r.take("I") == 0
+    nodes, guards, names = ([r.take("Q") for _ in range(r.take("I"))] for _ in range(3))
+    assert set(names) <= triggers
     for _ in range(r.take("I")):
         _key, _outer, _newest, closed = r.take("QQQB")
         assert closed in (0, 1)
         for _ in range(r.take("I")):
-            _fingerprint, start, last = r.take("QQQ")
-            assert start <= last
+            place, start, last = r.take("HQQ")
+            assert place < len(nodes) and 0 < start <= last
         for _ in range(r.take("I")):
-            r.take("QQ")
+            place, word = r.take("HQ")
+            assert place < len(guards) and word
         for _ in range(r.take("I")):
-            assert r.take("QQQQ")[0] in triggers
+            place, *words = r.take("HQQQ")
+            assert place < len(names) and any(words)
     return int(scope)
 
 
@@ -536,6 +545,41 @@ def cell(r: Reader) -> Any:
     if tag == 4:
         return r.take(f"{r.take('I')}f")
     return [lambda: None, lambda: r.take("q"), lambda: r.take("d"), r.text][tag]()
+
+
+# --- processor
+
+
+def test_processor(tmp_path: Path) -> None:
+    with Processor(tmp_path, world()) as device:
+        device.install(
+            "one", {"clicks": "click", "both": "click ~ mark"}, queue=7, when_full=WhenFull.DROP_NEW
+        )
+        device.install("gone", {"t": "mark"})
+        device.record("mark")
+        device.record("click")
+        device.record("click")
+        device.settle("one", 1)
+        device.remove("gone")
+        waiting = device.take("one")
+        assert waiting is not None
+        device.checkpoint()
+    _number, content = twin(tmp_path / "processor.wals", b"PROC")
+    r = Reader(content)
+    text = r.text
+    assert r.take("IBQ") == (1, 0, 3)
+    session, page_instance, order, tasks = r.take("QQQI")
+    assert (session, page_instance, order, tasks) == (1, 0, 3, 1)
+    assert (text(), r.take("IBQQQQI")) == ("one", (7, 2, 2, 1, 0, 0, 2))
+    triggers = [(text(), text(), *r.take("QIQQq")) for _ in range(2)]
+    assert triggers[0][:4] == ("clicks", "click", 0, 2) and triggers[0][-1] == waiting.ts
+    assert triggers[1] == ("both", "click ~ mark", 1, 0, 0, 0, -(2**63))
+    assert r.take("I") == 1
+    firing = r.take("QQQqqQQI")
+    assert firing == (2, waiting.key, 3, waiting.ts, waiting.start_ts, 1, 0, 0)
+    assert (text(), r.take("I"), text(), r.take("Q")) == ("clicks", 1, "gone", 1)
+    snapshot = r.bytes(r.take("I"))
+    assert snapshot[:4] == b"WSS3" and r.done()
 
 
 # --- models and tasks

@@ -221,7 +221,6 @@ def test_threads_share_one(tmp_path: Path) -> None:
 
 
 def test_a_key_seals_the_state(tmp_path: Path) -> None:
-    pytest.importorskip("cryptography", reason="says whether libcrypto is there")
     key = bytes(range(32))
     with opened(tmp_path, key=key) as p:
         p.install("a", {"canary": "view[item == 4242]"})
