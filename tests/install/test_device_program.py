@@ -26,6 +26,8 @@ when_full = "drop_new"
 main = "main"
 [results.sales]
 columns = {{ price = "int", name = "text" }}
+[events.buy]
+fields = {{ price = {{ type = "int", sensitivity = "open" }}, name = "text" }}
 """
 MAIN = """
 def main(event):
