@@ -26,6 +26,8 @@ when_full = "drop_new"
 main = "main"
 [results.sales]
 columns = {{ price = "int", name = "text" }}
+[events.buy]
+fields = {{ price = {{ type = "int", sensitivity = "open" }}, name = "text" }}
 """
 MAIN = """
 def main(event):
@@ -71,4 +73,4 @@ def test_a_program_without_python_runs_a_task(program: Path, tmp_path: Path) -> 
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
-    assert done.stdout.count("ok  ") == 29 and "FAILED" not in done.stdout
+    assert done.stdout.count("ok  ") == 30 and "FAILED" not in done.stdout

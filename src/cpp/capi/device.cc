@@ -73,7 +73,7 @@ Result<container::DeviceOptions> options_of(const walle_device_options_t& given)
 }
 
 // The device of a handle, or why there is none.
-Result<Device*> open_device(const walle_device_t* device, const char* function) {
+Result<std::shared_ptr<Device>> open_device(const walle_device_t* device, const char* function) {
   if (!device) return null_argument("device", function);
   return device->face->device(function);
 }
@@ -187,7 +187,6 @@ walle_status_t walle_device_open(const char* path, const walle_device_options_t*
 walle_status_t walle_device_close(walle_device_t* device, walle_error_t* error) {
   return guarded(error, [&]() -> Status {
     if (!device) return null_argument("device", "walle_device_close");
-    if (device->face->closed()) return {};
     return device->face->close();
   });
 }
@@ -235,7 +234,7 @@ walle_status_t walle_device_declare_state(walle_device_t* device, const char* st
 walle_status_t walle_device_record(walle_device_t* device, const walle_event_t* event, uint64_t* seq,
                                    walle_error_t* error) {
   return guarded(error, [&]() -> Status {
-    WALLE_ASSIGN(Device * open, open_device(device, "walle_device_record"));
+    WALLE_ASSIGN(const std::shared_ptr<Device> open, open_device(device, "walle_device_record"));
     WALLE_ASSIGN(const walle_event_t given, read_struct(event, "event", "walle_device_record"));
     if (!given.name) return null_argument("event->name", "walle_device_record");
     const std::shared_ptr<const stream::Catalog> catalog = device->face->catalog();
@@ -252,7 +251,7 @@ walle_status_t walle_device_record(walle_device_t* device, const walle_event_t* 
 
 walle_status_t walle_device_advance(walle_device_t* device, int64_t now, walle_error_t* error) {
   return guarded(error, [&]() -> Status {
-    WALLE_ASSIGN(Device * open, open_device(device, "walle_device_advance"));
+    WALLE_ASSIGN(const std::shared_ptr<Device> open, open_device(device, "walle_device_advance"));
     WALLE_TRY(open->advance(now ? now : walle::Env::system().wall_us()));
     return open->maintain();
   });
@@ -275,7 +274,7 @@ walle_status_t walle_device_install_data(walle_device_t* device, const void* dat
 
 walle_status_t walle_device_remove(walle_device_t* device, const char* task, walle_error_t* error) {
   return guarded(error, [&]() -> Status {
-    WALLE_ASSIGN(Device * open, open_device(device, "walle_device_remove"));
+    WALLE_ASSIGN(const std::shared_ptr<Device> open, open_device(device, "walle_device_remove"));
     if (!task) return null_argument("task", "walle_device_remove");
     return open->remove(task);
   });
@@ -284,7 +283,7 @@ walle_status_t walle_device_remove(walle_device_t* device, const char* task, wal
 walle_status_t walle_device_set_fact(walle_device_t* device, const char* fact, int holds,
                                      walle_error_t* error) {
   return guarded(error, [&]() -> Status {
-    WALLE_ASSIGN(Device * open, open_device(device, "walle_device_set_fact"));
+    WALLE_ASSIGN(const std::shared_ptr<Device> open, open_device(device, "walle_device_set_fact"));
     if (!fact) return null_argument("fact", "walle_device_set_fact");
     open->set_fact(fact, holds != 0);
     return {};
@@ -296,7 +295,7 @@ walle_status_t walle_device_tasks(walle_device_t* device, walle_device_tasks_t**
   return guarded(error, [&]() -> Status {
     if (!tasks) return null_argument("tasks", "walle_device_tasks");
     *tasks = nullptr;
-    WALLE_ASSIGN(const Device* open, open_device(device, "walle_device_tasks"));
+    WALLE_ASSIGN(const std::shared_ptr<Device> open, open_device(device, "walle_device_tasks"));
     auto made = std::make_unique<walle_device_tasks_t>();
     made->tasks = open->tasks();
     std::ranges::transform(made->tasks, std::back_inserter(made->plain), plain_info);
@@ -316,7 +315,7 @@ void walle_device_tasks_free(walle_device_tasks_t* tasks) { delete tasks; }
 walle_status_t walle_device_on_result(walle_device_t* device, walle_device_result_fn callback, void* user,
                                       walle_error_t* error) {
   return guarded(error, [&]() -> Status {
-    WALLE_ASSIGN(Device * open, open_device(device, "walle_device_on_result"));
+    WALLE_ASSIGN(const std::shared_ptr<Device> open, open_device(device, "walle_device_on_result"));
     std::function<void(const container::TaskResult&)> call;
     if (callback)
       call = [callback, user](const container::TaskResult& result) { call_back(callback, user, result); };
@@ -371,7 +370,7 @@ void walle_device_rows_free(walle_device_rows_t* rows) { delete rows; }
 walle_status_t walle_device_wait(walle_device_t* device, uint32_t timeout_ms, int* idle,
                                  walle_error_t* error) {
   return guarded(error, [&]() -> Status {
-    WALLE_ASSIGN(Device * open, open_device(device, "walle_device_wait"));
+    WALLE_ASSIGN(const std::shared_ptr<Device> open, open_device(device, "walle_device_wait"));
     const bool done = open->wait_idle(int64_t{timeout_ms} * 1000);
     if (idle) *idle = done;
     return {};

@@ -65,13 +65,17 @@ DeviceHeld open(const std::string& path, const std::string& vm_library, const Ca
 
 uint64_t record(DeviceFace& self, const std::string& name, const std::string& page,
                 const py::object& contents, std::optional<int64_t> ts, bool on, bool durable) {
-  Device* device = unwrap(self.device("record"));
+  std::shared_ptr<Device> device = unwrap(self.device("record"));
   const std::shared_ptr<const Catalog> catalog = self.catalog();
   const int64_t when = ts ? *ts : Env::system().wall_us();
   stream::Event event = unwrap(stream::event_by_name(*catalog, name, page, when, on));
   Contents values;  // owns the texts that the event points to, until it is recorded
   event.contents = values.read(*catalog, event.event, contents);
-  return unwrap(unlocked([&] { return device->record(event, durable); })).seq;
+  return unwrap(unlocked([&] {
+           const std::shared_ptr<Device> held = std::move(device);
+           return held->record(event, durable);
+         }))
+      .seq;
 }
 
 void declare(DeviceFace& self, const std::string& name, int kind, const std::vector<GivenField>& fields) {
@@ -146,9 +150,7 @@ void bind_device(py::module_& m) {
       .def("stats", stats)
       .def_property_readonly("closed", &DeviceFace::closed)
       .def_property_readonly("catalog", [](DeviceFace& self) { return Catalog(*self.catalog()); })
-      .def("close", [](DeviceFace& self) {
-        unwrap(unlocked([&] { return self.closed() ? Status() : self.close(); }));
-      });
+      .def("close", [](DeviceFace& self) { unwrap(unlocked([&] { return self.close(); })); });
   bind_device_tasks(device);
   bind_device_results(device);
   bind_device_outbox(device);

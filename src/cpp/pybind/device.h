@@ -31,8 +31,12 @@ auto unlocked(const Body& body) {
 // The same, on the open device.
 template <class Body>
 auto on_device(container::DeviceFace& face, const char* call, const Body& body) {
-  container::Device* device = unwrap(face.device(call));
-  return unlocked([&] { return body(*device); });
+  std::shared_ptr<container::Device> device = unwrap(face.device(call));
+  return unlocked([&] {
+    // Given up without Python's lock: it may be the last hold on a device that was closed meanwhile.
+    const std::shared_ptr<container::Device> held = std::move(device);
+    return body(*held);
+  });
 }
 
 }  // namespace walle::pybind

@@ -29,7 +29,7 @@ class FaceTest : public DeviceTest {
                  stream::event_by_name(*catalog, name, "", Env::system().wall_us(), false));
     const stream::Value contents[] = {stream::Value::of(item)};
     event.contents = contents;
-    WALLE_ASSIGN(Device * device, face_->device("record"));
+    WALLE_ASSIGN(const std::shared_ptr<Device> device, face_->device("record"));
     return device->record(event).status();
   }
   void wait() { ASSERT_TRUE((*face_->device("wait"))->wait_idle(kPatienceUs)); }
@@ -100,6 +100,14 @@ TEST_F(FaceTest, TablesAreFoundByTaskAndName) {
   EXPECT_TRUE(face_->tables("sto")->empty());
   ASSERT_TRUE((*face_->device("remove"))->remove("store").ok());
   EXPECT_EQ(face_->read("store", "rows", 0, UINT64_MAX)->rows(), 5u);
+}
+
+TEST_F(FaceTest, AClosedDeviceGivesItsFolderBack) {
+  open_face();
+  ASSERT_TRUE(face_->close().ok());
+  ASSERT_TRUE(face_->close().ok());
+  Result<std::unique_ptr<Device>> again = Device::open(Env::system(), dir_, options_);
+  EXPECT_TRUE(again.ok()) << again.error().message();
 }
 
 TEST_F(FaceTest, AClosedDeviceSaysSo) {

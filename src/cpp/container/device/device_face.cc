@@ -13,14 +13,26 @@ Result<std::unique_ptr<DeviceFace>> DeviceFace::open(Env& env, const std::string
   return face;
 }
 
-Result<Device*> DeviceFace::device(const char* call) const {
-  if (!closed()) return device_.get();
+Result<std::shared_ptr<Device>> DeviceFace::device(const char* call) const {
+  {
+    const std::lock_guard guard(copying_);
+    if (!closed() && device_ != nullptr) return device_;
+  }
   return argument_error("a closed device", "an open one", call, "open the folder again");
 }
 
 Status DeviceFace::close() {
   closed_.store(true, std::memory_order_release);
-  return device_->close();
+  std::shared_ptr<Device> device;
+  {
+    const std::lock_guard guard(copying_);
+    device = device_;
+  }
+  if (device == nullptr) return {};
+  Status status = device->close();
+  const std::lock_guard guard(copying_);
+  device_.reset();
+  return status;
 }
 
 std::shared_ptr<const stream::Catalog> DeviceFace::catalog() const {
@@ -31,7 +43,7 @@ std::shared_ptr<const stream::Catalog> DeviceFace::catalog() const {
 template <class Change>
 auto DeviceFace::changing(const char* call, const Change& change) {
   const std::lock_guard guard(changing_);
-  const Result<Device*> open = device(call);
+  const Result<std::shared_ptr<Device>> open = device(call);
   using Answer = decltype(change(**open));
   if (!open.ok()) return Answer(open.error());
   Answer answer = change(**open);
@@ -62,7 +74,7 @@ Result<std::string> DeviceFace::install_file(const std::string& path) {
 }
 
 Result<std::vector<std::string>> DeviceFace::tables(const std::string& task) const {
-  WALLE_ASSIGN(Device * open, device("tables"));
+  WALLE_ASSIGN(const std::shared_ptr<Device> open, device("tables"));
   const std::string prefix = table_name(task, "");
   std::vector<std::string> names;
   for (const store::TableInfo& info : open->commits().tables().tables()) {
@@ -92,20 +104,20 @@ Result<std::string> DeviceFace::known_table(Device& device, const std::string& t
 
 Result<store::TableColumns> DeviceFace::read(const std::string& task, const std::string& table, uint64_t from,
                                              uint64_t limit, const std::vector<std::string>& columns) const {
-  WALLE_ASSIGN(Device * open, device("results"));
+  WALLE_ASSIGN(const std::shared_ptr<Device> open, device("results"));
   WALLE_ASSIGN(const std::string name, known_table(*open, task, table));
   return open->commits().tables().read(name, from, limit, columns);
 }
 
 Result<store::TableColumns> DeviceFace::last(const std::string& task, const std::string& table,
                                              uint64_t count) const {
-  WALLE_ASSIGN(Device * open, device("results"));
+  WALLE_ASSIGN(const std::shared_ptr<Device> open, device("results"));
   WALLE_ASSIGN(const std::string name, known_table(*open, task, table));
   return open->commits().tables().last(name, count);
 }
 
 Result<store::TableInfo> DeviceFace::info(const std::string& task, const std::string& table) const {
-  WALLE_ASSIGN(Device * open, device("results"));
+  WALLE_ASSIGN(const std::shared_ptr<Device> open, device("results"));
   WALLE_ASSIGN(const std::string name, known_table(*open, task, table));
   return open->commits().tables().info(name);
 }

@@ -19,8 +19,10 @@ class DeviceFace {
  public:
   static Result<std::unique_ptr<DeviceFace>> open(Env& env, const std::string& dir, DeviceOptions options);
 
-  // The device, or the error of one that is closed; `call` is what was asked.
-  Result<Device*> device(const char* call) const;
+  // The device, or the error of one that is closed; `call` is what was asked. Hold it no longer than the
+  // call: the folder is given back when the last holder of a closed device lets go.
+  Result<std::shared_ptr<Device>> device(const char* call) const;
+  // To close once more does nothing. Not from an on_result callback, whose end it waits for.
   Status close();
   bool closed() const { return closed_.load(std::memory_order_acquire); }
 
@@ -40,16 +42,17 @@ class DeviceFace {
   Result<std::vector<std::string>> tables(const std::string& task) const;
 
  private:
-  explicit DeviceFace(std::unique_ptr<Device> device) : device_(std::move(device)) {}
+  explicit DeviceFace(std::shared_ptr<Device> device) : device_(std::move(device)) {}
   // Runs `change` and copies the catalogue, which it may have changed even where it failed.
   template <class Change>
   auto changing(const char* call, const Change& change);
   Result<std::string> known_table(Device& device, const std::string& task, const std::string& table) const;
 
-  std::unique_ptr<Device> device_;
   std::atomic<bool> closed_ = false;
-  std::mutex changing_;         // around whatever changes the catalogue
-  mutable std::mutex copying_;  // around catalog_ alone, for as long as a pointer is copied
+  std::mutex changing_;  // around whatever changes the catalogue
+  // Around the two pointers below, for as long as one is copied.
+  mutable std::mutex copying_;
+  std::shared_ptr<Device> device_;  // nullptr: closed
   std::shared_ptr<const stream::Catalog> catalog_;
 };
 
