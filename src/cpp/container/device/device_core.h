@@ -62,6 +62,7 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   Status load_tasks();
   Status load_task(const std::string& name, const InstalledTask& entry);
   Status drop_strangers();
+  void let_go_of_tasks();
   // device_install.cc
   Status prepare(const TaskVersion& version);
   Status put_triggers(const TaskVersion& version);

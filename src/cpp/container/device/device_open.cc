@@ -87,7 +87,6 @@ Status DeviceCore::drop_strangers() {
 }
 
 Status DeviceCore::start() {
-  open_.store(true);
   WALLE_TRY(workers_.start(options_.workers, weak_from_this()));
   processor->on_ready([this](std::string_view task) {
     if (const Runner runner = find(task)) wake(*runner);
@@ -99,6 +98,7 @@ Status DeviceCore::start() {
   };
   duties.sleeps_us = [this] { return sleeps_us(); };
   keeper_ = std::make_unique<Keeper>(std::move(duties));
+  open_.store(true);
   return {};
 }
 
@@ -113,22 +113,27 @@ Status DeviceCore::close() {
     for (const auto& [_, runner] : tasks_) runner->cancel();
     patience = std::chrono::milliseconds(50);
   }
-  keeper_.reset();
+  keeper_->stop();  // and there, because others may still poke it
   Status written = commits->checkpoint();
   const Status matched = processor->checkpoint();
   return written.ok() ? matched : written;
 }
 
-void DeviceCore::destroy() {
-  (void)close().ok();
-  if (rooms->lost_workers.load() != 0) return;  // whoever is lost may still use it all
+// Isolates end on a thread of their own, and what they run then may still ask for rows and events.
+void DeviceCore::let_go_of_tasks() {
   {
     const std::unique_lock lock(tasks_lock_);
+    if (tasks_.empty()) return;
     for (const auto& [_, runner] : tasks_) runner->cool();
     tasks_.clear();
   }
-  // Isolates end on a thread of their own, and what they run then may still ask for rows and events.
   vm::Reaper::instance().drain();
+}
+
+void DeviceCore::destroy() {
+  (void)close().ok();
+  if (rooms->lost_workers.load() != 0) return;  // whoever is lost may still use it all
+  let_go_of_tasks();
   rooms.reset();
   pool_.reset();
   processor.reset();
@@ -138,8 +143,8 @@ void DeviceCore::destroy() {
 DeviceCore::~DeviceCore() {
   // Opening may have stopped anywhere.
   if (open_.load()) (void)close().ok();
-  keeper_.reset();
-  tasks_.clear();
+  if (keeper_ != nullptr) keeper_->stop();
+  let_go_of_tasks();
 }
 
 }  // namespace walle::container

@@ -17,13 +17,13 @@ constexpr int64_t kLongestSleepUs = int64_t{3600} * 1'000'000;
 
 Keeper::Keeper(Duties duties) : duties_(std::move(duties)), thread_([this] { run(); }) {}
 
-Keeper::~Keeper() {
+void Keeper::stop() {
   {
     const std::lock_guard lock(lock_);
     ended_ = true;
   }
   wake_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void Keeper::wake() {

@@ -2,8 +2,8 @@
 // lets go of the cold.
 //
 // While there is something to watch it looks ten times a second; when nothing has happened for a while it
-// sleeps until time itself has something to do, so that an idle device stays asleep. Destroyed on another
-// thread than its own.
+// sleeps until time itself has something to do, so that an idle device stays asleep. Stopped from
+// another thread than its own.
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,9 @@ class Keeper {
   };
 
   explicit Keeper(Duties duties);
-  // Waits for the duty under way.
-  ~Keeper();
+  ~Keeper() { stop(); }
+  // Waits for the duty under way; there is no other one.
+  void stop();
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
 

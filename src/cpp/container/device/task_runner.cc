@@ -103,6 +103,7 @@ bool TaskRunner::next_firing() {
   work_.phase = Phase::start;
   work_.preprocessed = work_.started = false;
   work_.error.reset();
+  work_.between = {};
   work_.value = {};
   work_.rows.clear();
   work_.sends.clear();

@@ -34,7 +34,7 @@ bool Workers::start_one() {
     const std::lock_guard lock(lock_);
     places_.push_back(place);
   }
-  const bool started = vm::start_thread(kStackBytes, [this, place, alive = alive_.lock()] { work(place); });
+  const bool started = vm::start_thread(kStackBytes, [alive = alive_.lock(), this, place] { work(place); });
   if (!started) {
     const std::lock_guard lock(lock_);
     std::erase(places_, place);
@@ -52,7 +52,7 @@ void Workers::work(const std::shared_ptr<Place>& place) {
     }
     const int64_t begin = steady_us();
     const TaskRunner::TurnEnd end = runner->turn(place->seat);
-    if (end == TaskRunner::TurnEnd::lost) return;  // keep_watch() has taken the place and the turn
+    if (end == TaskRunner::TurnEnd::lost) break;  // keep_watch() has taken the place and the turn
     const int64_t now = steady_us();
     turns_.done(*runner, now - begin, now, end == TaskRunner::TurnEnd::more);
   }
