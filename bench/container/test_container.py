@@ -204,7 +204,7 @@ def test_endless_task(tmp_path: Path) -> None:
             made.remove("endless")
     ratio = min(beside) / min(calm)
     print(
-        f"\np99 of another task's first line: {min(calm):.0f} us, beside an endless one {min(beside):.0f} us: "
-        f"{ratio:.2f}x (bar {ENDLESS_BAR})"
+        f"\np99 of another task's first line: {min(calm):.0f} us, "
+        f"beside an endless one {min(beside):.0f} us: {ratio:.2f}x (bar {ENDLESS_BAR})"
     )
     assert ratio <= ENDLESS_BAR

@@ -1,8 +1,8 @@
 """The paper's three mixes through the runtime: pytest bench/container -k mixes -s.
 
 Light, middle and heavy tasks are triggered as a user's clicks would. Own locks: a device with four workers,
-an isolate per task. Shared lock: the same functions by hand, four threads of the host's Python and a queue. Each
-class is relative to its time alone on the same side, so that the interpreters' own speeds do not count.
+an isolate per task. Shared lock: the same functions by hand, four threads of the host's Python and a queue.
+Each class is relative to its time alone on the same side, so that the interpreters' own speeds do not count.
 """
 
 from __future__ import annotations

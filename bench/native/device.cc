@@ -21,7 +21,7 @@ namespace {
 constexpr int64_t kPatienceUs = 600'000'000;
 
 py::array_t<int64_t> array_of(const std::vector<int64_t>& values) {
-  return {static_cast<py::ssize_t>(values.size()), values.data()};
+  return py::array_t<int64_t>(static_cast<py::ssize_t>(values.size()), values.data());
 }
 
 // Records the event `tap` with one field, `item`. A task's first line is the one that logs.
@@ -197,7 +197,8 @@ void bind_device(py::module_& m) {
            py::arg("settle") = true,
            "Wall-clock nanoseconds from before record() to the first line that a task logs.")
       .def("drain", &BenchDevice::drain, "Seconds from the first event to the last result.")
-      .def("tap", &BenchDevice::tap_at, py::arg("item"), "Records one event; the clock's nanoseconds before it.")
+      .def("tap", &BenchDevice::tap_at, py::arg("item"),
+           "Records one event; the clock's nanoseconds before it.")
       .def("wait_idle", &BenchDevice::wait_idle)
       .def("ends", &BenchDevice::ends, "By task, the clock's nanoseconds when each result came.")
       .def("counts", &BenchDevice::counts)

@@ -8,9 +8,9 @@ over pairs that fails now and then, one over time that passes, one of three phas
 starts the next. In the end every accepted event must be in the log, and the tables must hold what a processor
 that is never killed says: of every firing that did not fail one row, under its number.
 
-*Replaces.* While events flow, a task of three phases is replaced again and again by another version. No firing
-may be lost or doubled, no row may have phases of two versions, patterns begun under one version must end under
-the other, and the process may not grow.
+*Replaces.* While events flow, a task of three phases is replaced again and again by another version. No
+firing may be lost or doubled, no row may have phases of two versions, patterns begun under one version must
+end under the other, and the process may not grow.
 """
 
 from __future__ import annotations

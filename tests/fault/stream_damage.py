@@ -6,9 +6,8 @@ A log with segments, a journal, readers, a privacy account, secret and personal 
 of three sends spent, is copied; one file of the copy is flipped, zeroed, cut or deleted; then it is opened
 twice, as a program would. Of every case is asked: are the events what was written, is every missing one told
 as lost at both opens, is a number given out twice, is epsilon or a day's budget back, is a label lower, is a
-reader's place lost without an error. Of a processor is asked: is every firing handed out once under its number,
-or told as lost. Cases run in child processes, so that a crash is one case's and is
-counted.
+reader's place lost without an error. Of a processor is asked: is every firing handed out once under its
+number, or told as lost. Cases run in child processes, so that a crash is one case's and is counted.
 """
 
 from __future__ import annotations
@@ -135,7 +134,7 @@ def drain(processor: Processor, task: str) -> list[int]:
 
 
 def build_processor(directory: Path) -> None:
-    """A processor as a killed process leaves it: a checkpoint, events behind it, firings done and not done."""
+    """A processor as a killed process leaves it: behind a checkpoint, with firings done and not done."""
     processor = open_processor(directory, {})
     for task, triggers in TASKS.items():
         processor.install(task, triggers, queue=4096)

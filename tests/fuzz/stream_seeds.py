@@ -1,6 +1,6 @@
 """Seeds for the small targets: questions to a reader of bytes, journal rings, segments, trigger texts.
 
-python stream_seeds.py bytes_fuzz|feature_fuzz|frame_fuzz|segment_fuzz|trigger_fuzz FOLDER
+python stream_seeds.py bytes_fuzz|feature_fuzz|frame_fuzz|graph_fuzz|segment_fuzz|trigger_fuzz FOLDER
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from walle_rt.stream import Catalog, EventKind, EventLog, FieldType
+from walle_rt.stream import Catalog, EventKind, EventLog, FieldType, Graph, aggregate
 
 TEXTS = [
     "a",
@@ -49,6 +49,23 @@ FEATURES = [
 ]
 
 
+def graphs() -> list[bytes]:
+    """Graphs with every operator but noise, whole and without their envelope."""
+    some = [aggregate("count"), aggregate("top_k", "k", k=2), aggregate("histogram", "x", k=3, high=9.0)]
+    made = [
+        Graph().filter('x > 1 and event in ("click", "b")').map("w", "x", "*", 2).select("w", "k"),
+        Graph().dedupe("k", within_s=2.0).key_by("k").state("s", "previous", "x").state("r", some[0]),
+        Graph().key_by("k").tumbling(10, *some, disorder_s=1.0, lateness_s=2.0).filter("count > 0"),
+        Graph().sliding(9, 3, some[0]).reduce(aggregate("sum", "count")),
+        Graph().key_by("k").session(5, *some),
+        Graph().page(*some, idle_s=30.0),
+        Graph().ipv(depth="x", item="page_instance").map("v", "ipv"),
+        Graph().as_of_join(Graph().map("y", "x").select("k", "y"), "k", within_s=3.0),
+    ]
+    whole = [g.to_bytes() for g in made]
+    return whole + [data[12:-4] for data in whole]
+
+
 def question(asked: bytes, given: bytes) -> bytes:
     """Both as halves of one input."""
     return asked.ljust(len(given), b"\x08")[: len(given)] + given
@@ -84,6 +101,7 @@ def main(target: str, folder: Path) -> None:
         "bytes_fuzz": [question(*q) for q in QUESTIONS],
         "feature_fuzz": FEATURES,
         "frame_fuzz": [ring],
+        "graph_fuzz": graphs(),
         "segment_fuzz": segments,
         "trigger_fuzz": [t.encode() for t in TEXTS],
     }[target]

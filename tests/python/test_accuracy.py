@@ -73,3 +73,28 @@ def test_without_search_the_definition_computes() -> None:
     plain, error = deviation("normal", x, search=False)
     assert plain == "conv_reference"
     assert error < 1e-5
+
+
+def test_strict_leaves_products_as_they_are() -> None:
+    """Otherwise the repeated half of the rows is multiplied once."""
+    nodes = [
+        make_node("Expand", ["one", "shape"], ["many"]),
+        make_node("Concat", ["many", "x"], ["rows"], axis=-1),
+        make_node("MatMul", ["rows", "w"], ["y"]),
+    ]
+    weights = {
+        "shape": np.array([3, 20, 80], np.int64),
+        "w": RNG.standard_normal((160, 24), np.float32),
+    }
+    loaded = walle_rt.load(model(nodes, {"one": [3, 1, 80], "x": [3, 20, 80]}, ["y"], weights))
+    feeds = {
+        "one": RNG.standard_normal((3, 1, 80), np.float32),
+        "x": RNG.standard_normal((3, 20, 80), np.float32),
+    }
+    results, products = {}, {}
+    for accuracy in ("strict", "normal"):
+        session = loaded.session(threads=1, accuracy=accuracy)
+        results[accuracy] = session.run(feeds)["y"]
+        products[accuracy] = sum(row.op == "MatMul" for row in session.explain().rows)
+    assert products == {"strict": 1, "normal": 2}
+    np.testing.assert_allclose(results["normal"], results["strict"], rtol=0, atol=1e-4)

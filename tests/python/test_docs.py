@@ -45,6 +45,7 @@ NEED_VM = {
     "docs/how-to/use-from-c.md",
     "docs/reference/device.md",
     "docs/reference/task-python.md",
+    "docs/reference/walle-results.md",
     "docs/reference/walle-stream.md",
 }
 # Pages about the server's side, which an extra brings.

@@ -15,6 +15,7 @@ from build_model import model
 from onnx.helper import make_node
 
 import walle_rt
+from walle_rt.results import ResultStore
 from walle_rt.stream import (
     Batch,
     Catalog,
@@ -259,6 +260,89 @@ def test_segment(tmp_path: Path) -> None:
         assert got == [e.contents.get(name) for e in clicks]
 
 
+# --- result tables: frames of commits, segments, stock
+
+
+COLUMNS = {"user": "text", "n": "i64", "score": "f64", "new": "bool", "code": "bytes"}
+
+
+def result(n: int) -> dict[str, Any]:
+    """Row n of the tests, without what it does not have."""
+    whole = {"user": f"u{n % 3}", "n": n * n - 5, "score": n / 8, "new": n % 2 == 0, "code": bytes([n] * n)}
+    return {name: v for at, (name, v) in enumerate(whole.items()) if (n + at) % 4}
+
+
+def rows_of(data: bytes, columns: int, count: int) -> list[dict[str, Any]]:
+    """Rows as a frame has them."""
+    r, out = Reader(data), []
+    for _ in range(count):
+        r.take("q")
+        mask = int.from_bytes(r.bytes((columns + 7) // 8), "little")
+        row: dict[str, Any] = {}
+        for at, (name, kind) in enumerate(COLUMNS.items()):
+            if mask >> at & 1:
+                row[name] = {
+                    "i64": lambda: r.take("q"),
+                    "f64": lambda: r.take("d"),
+                    "bool": lambda: bool(r.take("B")),
+                    "text": lambda: r.bytes(r.varint()).decode(),
+                    "bytes": lambda: r.bytes(r.varint()),
+                }[kind]()
+        out.append(row)
+    assert r.done()
+    return out
+
+
+def test_commits_and_result_tables(tmp_path: Path) -> None:
+    with ResultStore(tmp_path, journal_bytes=65536) as store:
+        store.declare("shop.rows", COLUMNS, max_bytes=5000, max_age_s=60)
+        store.append("shop.rows", [result(n) for n in range(5)])
+        store.append("shop.rows", result(5))
+        journal = frames((tmp_path / "commits.walj").read_bytes())
+        store.checkpoint()
+        times = store.read("shop.rows").times
+    found = []
+    for _, payload in journal:
+        r = Reader(payload)
+        assert r.take("B") == 1 and r.text() == "" and r.take("Q") == 0 and r.take("I") == 1
+        assert r.text() == "shop.rows" and r.take("Q") == len(found) + 1
+        count, columns = r.take("I"), r.take("H")
+        found += rows_of(r.bytes(r.take("I")), columns, count)
+        assert r.take("I") == 0 and r.done()
+    assert found == [result(n) for n in range(6)]
+    (file,) = (tmp_path / "tables").glob("*.wtab")
+    assert file.name == f"shop.rows.{1:016x}-{6:016x}.wtab"
+    head, columns = segment(file.read_bytes())
+    assert head == {"first": 1, "rows": 6, "min_ts": times.min(), "max_ts": times.max()}
+    assert columns["#"] == list(range(1, 7)) and columns["@"] == times.tolist()
+    for letter, name in zip("tifby", COLUMNS, strict=True):
+        present = columns.get("?" + name, [1] * 6)
+        values = iter(columns[letter + name])
+        got = [next(values) if there else None for there in present]
+        if letter == "t":
+            got = [v.decode() if isinstance(v, bytes) else v for v in got]
+        if letter == "y":
+            got = [v.encode("latin-1") if isinstance(v, str) else v for v in got]
+        assert got == [result(n).get(name) for n in range(6)], name
+    r = Reader(twin(tmp_path / "tables" / "tables.wals", b"TABL")[1])
+    assert (r.take("B"), r.take("Q"), r.take("I"), r.text()) == (1, 2, 1, "shop.rows")
+    assert (r.take("q"), r.take("q"), r.take("I")) == (5000, 60_000_000, 5)
+    assert [(r.take("B"), r.text()) for _ in range(5)] == [
+        (3, "user"),
+        (0, "n"),
+        (1, "score"),
+        (2, "new"),
+        (4, "code"),
+    ]
+    since, following, reserved, floor, removed, removed_to = r.take("6Q")
+    assert (since, following, floor, removed, removed_to) == (0, 7, 1, 0, 0) and reserved > 7
+    assert r.take("I") == 1
+    assert r.take("QQQqqq") == (1, 6, 6, times.min(), times.max(), file.stat().st_size)
+    assert r.take("I") == 0 and r.done()
+    settled = state(tmp_path / "commits.wals")
+    assert settled[b"applied"] == settled[b"newest"] == struct.pack("<Q", 2)
+
+
 # --- snapshot
 
 
@@ -396,6 +480,15 @@ def test_egress_batch_ledger_and_state(tmp_path: Path) -> None:
     hashed = fnv(struct.pack("<Q", len(signed)) + signed)
     assert kept.pop(b"policy/task") == struct.pack("<QQ", 7, hashed)
     assert not kept
+
+
+def test_stream_graph() -> None:
+    data = Graph().filter("x > 1").select("x").to_bytes()
+    magic, size = struct.unpack_from("<8sI", data)
+    assert magic == b"WALGRAP1" and len(data) == 12 + size + 4
+    content = data[12 : 12 + size]
+    assert content[4:8] == b"WALG" and b"x > 1" in content
+    assert struct.unpack("<I", data[-4:])[0] == crc32c(data[:-4])
 
 
 def test_stock_of_a_log(tmp_path: Path) -> None:

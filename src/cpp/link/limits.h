@@ -6,7 +6,7 @@
 
 namespace walle::link {
 
-// Of one metadata file. Three versions of 300 tasks in 20 roles take 6 KB per role and 2 KB of snapshot.
+// Of one metadata file. Of 300 tasks in 20 roles, three versions each, a role and the snapshot take 8.8 KB.
 inline constexpr uint64_t kMostRootBytes = 512'000;
 inline constexpr uint64_t kMostTimestampBytes = 16'384;
 inline constexpr uint64_t kMostSnapshotBytes = 2'000'000;
@@ -23,7 +23,7 @@ inline constexpr size_t kMostDelegatedRoles = 4096;
 inline constexpr size_t kMostJsonDepth = 32;
 inline constexpr size_t kMostJsonValues = 250'000;
 
-// Each signature costs a verification (RSA: up to 0.3 ms).
+// Each signature may cost a verification.
 inline constexpr size_t kMostSignatures = 256;
 
 // Of a role's name as a file name: what file systems take, less the suffix.

@@ -10,10 +10,10 @@ constexpr int kEd25519 = 1087;          // EVP_PKEY_ED25519
 constexpr int kSetPadding = 0x1001;     // EVP_PKEY_CTRL_RSA_PADDING: in 1.1 the setters are macros
 constexpr int kSetSaltLength = 0x1002;  // EVP_PKEY_CTRL_RSA_PSS_SALTLEN
 constexpr int kPssPadding = 6;          // RSA_PKCS1_PSS_PADDING
-constexpr int kAnySaltLength =
-    -2;  // RSA_PSS_SALTLEN_AUTO: signers differ (python-tuf: digest, others: longest)
+// RSA_PSS_SALTLEN_AUTO: signers differ, python-tuf takes the digest's length and others the longest.
+constexpr int kAnySaltLength = -2;
 constexpr int kLeastRsaBytes = 2048 / 8;
-constexpr int kMostRsaBytes = 8192 / 8;  // 0.3 ms to verify; libcrypto would take 16384
+constexpr int kMostRsaBytes = 8192 / 8;  // libcrypto would take 16384
 constexpr size_t kMostKeyBytes = 2048;
 
 // What a SubjectPublicKeyInfo must begin with: sizes, algorithm and curve (RFC 5480), up to the point.

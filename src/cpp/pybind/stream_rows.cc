@@ -42,6 +42,15 @@ void bind_stream_rows(py::module_& m) {
       .def("by_hand", [](const TracedBatch& rows) { return rows.origin() == TracedBatch::Origin::given; })
       .def("__len__", [](const TracedBatch& rows) { return rows.rows().rows(); });
   m.def(
+      "labels_of_log",
+      [](const Catalog& catalog, const Names& fields) {
+        std::map<std::string, int> out;
+        for (const auto& [name, label] : unwrap(TracedBatch::labels_of_log(catalog, fields)))
+          out[name] = static_cast<int>(label);
+        return out;
+      },
+      py::arg("catalog"), py::arg("fields"), "{column: sensitivity} that rows of a log have at least.");
+  m.def(
       "as_of_join",
       [](const TracedBatch& left, const TracedBatch& right, const Names& keys, int64_t within_us) {
         return unwrap(TracedBatch::joined(left, right, keys, within_us));

@@ -88,7 +88,7 @@ Status run(const Arguments& arguments) {
 int main(int count, char** words) {
   walle::tuf::Arguments arguments;
   if (!walle::tuf::read_arguments(count, words, arguments)) {
-    std::fputs(kUsage, stderr);
+    std::fputs(walle::tuf::kUsage, stderr);
     return 2;
   }
   const walle::Status done = walle::tuf::run(arguments);

@@ -167,6 +167,52 @@ TEST_F(DeviceTest, AModelsInputsAreChecked) {
   }
 }
 
+TEST_F(DeviceTest, AppendedRowsAndTheReturnedOneAreOneCommit) {
+  Manifest m = with_table(manifest("both"));
+  m.host_calls = {"walle.results"};
+  open();
+  listen();
+  install(m,
+          "import walle\n"
+          "def main(event):\n"
+          "    n = event['fields']['item']\n"
+          "    walle.results.append('rows', {'item': n * 10})\n"
+          "    assert walle.results.last('rows', 1)['item'][0] == n * 10\n"
+          "    if n == 2:\n        raise ValueError('no')\n"
+          "    return {'item': n}\n");
+  for (int i = 1; i <= 3; ++i) tap(i);
+  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
+  ASSERT_EQ(results_.size(), 3u);
+  EXPECT_FALSE(results_[0].error) << results_[0].error->text();
+  EXPECT_TRUE(results_[1].error);
+  EXPECT_EQ(results_[0].rows, 2u);
+  EXPECT_EQ(results_[1].rows, 0u);
+  EXPECT_EQ(items("both"), (std::vector<int64_t>{10, 1, 30, 3}));
+}
+
+TEST_F(DeviceTest, RowsOfPreprocessWaitForTheFacts) {
+  Manifest m = with_table(manifest("later"));
+  m.host_calls = {"walle.results"};
+  m.main_function.clear();
+  m.preprocess = "before";
+  m.execute_function = "work";
+  m.requires_facts = {"charging"};
+  open();
+  install(m,
+          "import walle\n"
+          "def before(event):\n"
+          "    walle.results.append('rows', {'item': event['fields']['item'] * 10})\n"
+          "    return event['fields']['item']\n"
+          "def work(item):\n    return {'item': item}\n");
+  tap(1);
+  tap(2);
+  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
+  EXPECT_TRUE(items("later").empty());
+  device_->set_fact("charging", true);
+  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
+  EXPECT_EQ(items("later"), (std::vector<int64_t>{10, 1, 20, 2}));
+}
+
 TEST_F(DeviceTest, AModelThatIsNotThereIsAnErrorOfTheInstall) {
   open();
   const Result<std::string> installed = device_->install(

@@ -109,9 +109,9 @@ TEST(Pem, IsReadStrictly) {
   const std::string head = "-----BEGIN PUBLIC KEY-----\n";
   const std::string tail = "\n-----END PUBLIC KEY-----";
   EXPECT_TRUE(from_pem(head + "YWJj" + tail, der));
-  for (const std::string bad : {std::string(), head, tail, head + "YWJ" + tail, head + "YW=j" + tail,
-                                head + "Y===" + tail, head + "YW!j" + tail, "x" + head + "YWJj" + tail,
-                                std::string("-----BEGIN PUBLIC KEY-----END PUBLIC KEY-----")})
+  for (const std::string& bad : {std::string(), head, tail, head + "YWJ" + tail, head + "YW=j" + tail,
+                                 head + "Y===" + tail, head + "YW!j" + tail, "x" + head + "YWJj" + tail,
+                                 std::string("-----BEGIN PUBLIC KEY-----END PUBLIC KEY-----")})
     EXPECT_FALSE(from_pem(bad, der)) << bad;
 }
 

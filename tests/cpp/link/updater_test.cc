@@ -124,7 +124,7 @@ TEST_F(Updates, DownloadsWholeTargetsOrNone) {
   EXPECT_EQ(*env.read_file("/blob"), std::string(100'000, 'm'));
   EXPECT_TRUE(*updater->is_cached(**found, "/blob"));
 
-  for (const std::string wrong :
+  for (const std::string& wrong :
        {std::string(100'000, 'n'), std::string(99'999, 'm'), std::string(100'001, 'm'), std::string()}) {
     server.files[sent_as] = wrong;
     EXPECT_FALSE(updater->download(**found, "/other").ok());
@@ -137,6 +137,7 @@ TEST_F(Updates, DownloadsWholeTargetsOrNone) {
 }
 
 TEST_F(Updates, TheFirstRootServesWhereTheKeptOneIsDamaged) {
+  repository->publish({"root"});
   expect_refreshed();
   env.file("/tuf/root.json") = "{";
   repository->publish({"root"});

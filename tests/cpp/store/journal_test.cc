@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
@@ -41,6 +42,46 @@ size_t check_contents(const Journal& j) {
     return true;
   });
   return n;
+}
+
+// From any number on the same frames, however the ring has been lapped, skipped ahead in and opened anew.
+TEST(Journal, ReadingBeginsAnywhere) {
+  constexpr uint64_t kSeed = 5;
+  RecordProperty("seed", static_cast<int>(kSeed));
+  std::mt19937_64 random(kSeed);
+  FaultEnv env;
+  auto j = Journal::open(env, "/j", 64 << 10);
+  ASSERT_TRUE(j.ok());
+  for (int round = 0; round < 400; ++round) {
+    for (int i = 0; i < 40; ++i) {
+      if (!append(**j).ok()) {
+        ASSERT_TRUE((*j)->release((*j)->first_seq() + random() % 150).ok());
+      }
+    }
+    if (random() % 20 == 0) (*j)->skip_to((*j)->last_seq() + 1 + random() % 1000);
+    if (random() % 15 == 0) {
+      j->reset();
+      j = Journal::open(env, "/j", 64 << 10);
+      ASSERT_TRUE(j.ok());
+    }
+    std::vector<uint64_t> all;
+    (*j)->read(0, [&](uint64_t seq, std::span<const std::byte>) {
+      all.push_back(seq);
+      return true;
+    });
+    for (int i = 0; i < 10; ++i) {
+      const uint64_t from = (*j)->first_seq() + random() % ((*j)->last_seq() - (*j)->first_seq() + 5);
+      std::vector<uint64_t> some;
+      (*j)->read(from, [&](uint64_t seq, std::span<const std::byte> bytes) {
+        EXPECT_EQ(base::as_text(bytes), payload_of(seq, size_of(seq)));
+        some.push_back(seq);
+        return some.size() < 20;
+      });
+      std::vector<uint64_t> want(std::lower_bound(all.begin(), all.end(), from), all.end());
+      want.resize(std::min<size_t>(want.size(), 20));
+      ASSERT_EQ(some, want) << "round " << round << " from " << from;
+    }
+  }
 }
 
 TEST(Crc32c, BothWaysGiveThePublishedValue) {

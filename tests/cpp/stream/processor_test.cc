@@ -211,6 +211,9 @@ TEST_F(ProcessorTest, WhoIsReadyIsTold) {
   EXPECT_EQ(told, std::set<std::string>{"one"}) << "what waits since before";
   ASSERT_TRUE(put(*p, "b", kStart).ok());
   EXPECT_TRUE(told.contains("two"));
+  told.clear();
+  install(*p, task("one", {"a", "b"}));
+  EXPECT_TRUE(told.contains("one")) << "while it was installed, what waits could not be taken";
   p->on_ready(nullptr);
   ASSERT_TRUE(put(*p, "b", kStart).ok());
 }

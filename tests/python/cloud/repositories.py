@@ -12,6 +12,12 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+pytest.importorskip("tuf", reason="no package 'tuf' (the extra [cloud])")
+pytest.importorskip("securesystemslib", reason="no package 'securesystemslib' (the extra [cloud])")
+pytest.importorskip("cryptography", reason="no package 'cryptography' (the extra [cloud])")
+
 from tuf.ngclient import Updater, UpdaterConfig
 from tuf.ngclient.fetcher import FetcherInterface
 

@@ -112,7 +112,7 @@ def test_models_travel_as_names() -> None:
     with pytest.raises(ResourceError, match="the model 'model1'"):
         Graph.from_bytes(data)
     made = Graph.from_bytes(data, models={"model1": other}).run(batch)
-    np.testing.assert_array_equal(np.stack(made.columns["code"]), np.tanh([[1.0], [1.5]]).astype(np.float32))
+    np.testing.assert_allclose(np.stack(made.columns["code"]), np.tanh([[1.0], [1.5]]), rtol=1e-6)
     named = Graph().encode("x", session, "a", "b", model="m").encode("y", session, "x", "x")
     assert str(named).count('model "m"') == 2, "one session has one name"
     with pytest.raises(ArgumentError, match="two models called 'm'"):
@@ -165,6 +165,13 @@ def test_outputs_need_no_row_no_model_and_spend_nothing(tmp_path: Path) -> None:
         raw = Graph().as_of_join(Graph().map("brief", "x").select("k", "brief"), "k").select("k", "brief")
         with pytest.raises(TaskError, match=r"column 'brief' \(x > map brief > as-of join\) labelled secret"):
             gate.check("t", "f", raw.outputs(given))
+        catalog = Catalog().declare("a", fields=[("k", FieldType.TEXT, Sensitivity.OPEN)])
+        catalog.extend("a", "x", FieldType.INT, Sensitivity.SECRET)
+        assert graph.outputs(catalog).labels == {"k": Sensitivity.OPEN, "brief": Sensitivity.OPEN}
+        with pytest.raises(TaskError, match="labelled secret"):
+            gate.check("t", "f", raw.outputs(catalog))
+        with pytest.raises(ArgumentError, match="field 'nothing'"):
+            Graph().select("nothing").outputs(catalog)
         two = Graph().as_of_join(Graph(), "k", second_input=True)
         labels = two.outputs({"k": Sensitivity.OPEN}, {"k": Sensitivity.OPEN, "r": Sensitivity.SECRET}).labels
         assert labels == {"k": Sensitivity.OPEN, "r": Sensitivity.SECRET}

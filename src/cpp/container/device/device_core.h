@@ -48,8 +48,8 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   Status remove(const std::string& name);
 
   Facts facts;
+  std::unique_ptr<Commits> commits;  // outlives the processor, which asks it
   std::unique_ptr<stream::Processor> processor;
-  std::unique_ptr<Commits> commits;
   std::unique_ptr<TaskRooms> rooms;
 
  private:

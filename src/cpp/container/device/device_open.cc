@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "container/device/device_core.h"
 #include "container/host/host_calls.h"
+#include "vm/reaper.h"
 
 namespace walle::container {
 
@@ -123,8 +124,11 @@ void DeviceCore::destroy() {
   if (rooms->lost_workers.load() != 0) return;  // whoever is lost may still use it all
   {
     const std::unique_lock lock(tasks_lock_);
+    for (const auto& [_, runner] : tasks_) runner->cool();
     tasks_.clear();
   }
+  // Isolates end on a thread of their own, and what they run then may still ask for rows and events.
+  vm::Reaper::instance().drain();
   rooms.reset();
   pool_.reset();
   processor.reset();

@@ -1,5 +1,7 @@
 #include "container/device/firing_event.h"
 
+#include <functional>
+
 namespace walle::container {
 
 namespace {
@@ -90,12 +92,13 @@ Status FiringEvent::fill(const stream::TaskFiring& firing, stream::Processor& pr
   put_firing(firing);
   bool found = false;
   if (firing.seq != 0) {
-    WALLE_TRY(processor.log().read(firing.seq, [&](const stream::Event& event) {
+    const auto visit = [&](const stream::Event& event) {
       found = event.seq == firing.seq;
       // The catalogue grows under the log's lock, which is held here.
       if (found) put_event(event, processor.catalog());
       return false;
-    }));
+    };
+    WALLE_TRY(processor.log().read(firing.seq, std::ref(visit)));
   }
   if (!found) {
     add("event", none());

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "container/device/clock.h"
+#include "container/host/host_calls.h"
 #include "container/host/slots.h"
 #include "container/host/task_state.h"
 
@@ -33,33 +34,71 @@ std::string allowed_of(vm::Reason reason, const PhaseLimits& limits, const Manif
 Result<std::shared_ptr<HotTask>> HotTask::make(TaskRooms& rooms, std::shared_ptr<const TaskVersion> version) {
   std::shared_ptr<HotTask> made(new HotTask(rooms, std::move(version)));
   const Manifest& manifest = made->version_->manifest;
-  vm::TaskContext context;
-  context.log = log_of(rooms.options, manifest.name);
-  if (!rooms.kv_dir.empty()) {
-    WALLE_ASSIGN(std::shared_ptr<TaskState> state,
-                 TaskState::open(rooms.kv_dir + "/" + manifest.name, manifest.state_bytes));
-    context.set(kKvSlot, std::move(state));
-  }
-  made->open_stream(context);
-  WALLE_ASSIGN(made->isolate_, rooms.pool.take(made->version_->limits, std::move(context)));
+  made->context_.log = log_of(rooms.options, manifest.name);
+  WALLE_TRY(made->make_scopes());
+  WALLE_ASSIGN(made->isolate_, rooms.pool.take(made->version_->limits, made->context_));
   WALLE_TRY(made->isolate_->attach(made->version_->bundle));
+  made->context_.bundles.push_back(made->version_->bundle);
   rooms.hot.fetch_add(1, std::memory_order_relaxed);
   return made;
 }
 
-// What the gate lets pass leaves with the firing's rows, in one commit. A call that is given up goes on with
-// an object that nobody commits.
-void HotTask::open_stream(vm::TaskContext& context) {
-  const std::string& task = version_->manifest.name;
+// What its code finds behind walle.kv, walle.results and walle.stream. They outlive this object where the
+// isolate does, which ends on a thread of its own.
+Status HotTask::make_scopes() {
+  const Manifest& manifest = version_->manifest;
+  if (!rooms_.kv_dir.empty()) {
+    WALLE_ASSIGN(std::shared_ptr<TaskState> state,
+                 TaskState::open(rooms_.kv_dir + "/" + manifest.name, manifest.state_bytes));
+    context_.set(kKvSlot, std::move(state));
+  }
+  std::vector<ScopeTable> tables;
+  for (const store::TableDecl& decl : manifest.tables) {
+    tables.push_back({.name = decl.name, .decl = decl});
+    tables.back().decl.name = table_name(manifest.name, decl.name);
+  }
+  scope_ = std::make_shared<FiringScope>(rooms_.commits.tables(), std::move(tables), rooms_.env);
+  outgoing_ = std::make_shared<Outgoing>(rooms_.commits.gate(), manifest.name, manifest.priority);
   stream_ = std::make_shared<StreamScope>(
-      rooms_.processor.log(), task,
-      [this, &gate = rooms_.commits.gate()](const std::string& feature, const stream::TracedBatch& rows) {
-        auto permit = gate.permit(version_->manifest.name, feature, rows);
-        if (!permit.ok()) return Status(permit.take_error());
-        sends_.push_back(std::move(permit).value());
-        return Status();
+      rooms_.processor.log(), manifest.name,
+      [out = outgoing_](const std::string& feature, const stream::TracedBatch& rows) {
+        return out->send(feature, rows);
       });
-  context.set(kStreamSlot, stream_);
+  context_.set(kResultsSlot, scope_);
+  context_.set(kStreamSlot, stream_);
+  return {};
+}
+
+Status HotTask::send_features(const stream::TaskFiring& firing) {
+  bool filled = false;
+  for (const EgressFeature& feature : version_->manifest.features) {
+    if (feature.graph.empty()) continue;
+    if (!filled) WALLE_TRY(event_.fill(firing, rooms_.processor));
+    filled = true;
+    WALLE_TRY(send_feature(feature));
+  }
+  return {};
+}
+
+Status HotTask::send_feature(const EgressFeature& feature) {
+  vm::BoundaryBuilder values;
+  const wvm_value run[] = {values.text(feature.graph), event_.value()};
+  WALLE_ASSIGN(const vm::Value handle, host::stream_run_call(context_, run));
+  const wvm_value rows = values.integer(*handle.get<int64_t>());
+  WALLE_ASSIGN(const vm::Value size, host::stream_size_call(context_, std::span(&rows, 1)));
+  if (*size.get<int64_t>() == 0) return {};
+  const wvm_value send[] = {values.text(feature.policy.feature), rows};
+  const Result<vm::Value> sent = host::stream_send_call(context_, send);
+  if (sent.ok()) return {};
+  if (sent.error().group() != base::ErrorGroup::task) return sent.error();
+  if (context_.log) context_.log(base::LogLevel::warning, sent.error().message());
+  return {};
+}
+
+void HotTask::begin_scopes() {
+  scope_->forget();
+  outgoing_->forget();
+  stream_->begin();
 }
 
 HotTask::~HotTask() {
@@ -74,8 +113,6 @@ void HotTask::release() {
 
 void HotTask::end() {
   release();
-  if (stream_ != nullptr) stream_->begin();
-  sends_.clear();
   resumed_.reset();
   resumed_from_ = {};
 }

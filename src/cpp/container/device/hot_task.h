@@ -10,8 +10,10 @@
 
 #include "container/device/firing_event.h"
 #include "container/device/model_phase.h"
+#include "container/device/outgoing.h"
 #include "container/device/seat.h"
 #include "container/device/task_rooms.h"
+#include "container/host/firing_scope.h"
 #include "container/host/stream_scope.h"
 #include "container/task/task_version.h"
 #include "vm/convert.h"
@@ -32,6 +34,8 @@ class HotTask {
 
   enum class End : uint8_t { done, failed, lost };  // lost: the worker was given up; it touches nothing more
 
+  // What the last firing appended and sent, and nobody took, is forgotten.
+  void begin_scopes();
   // What the last phase gave is the argument of the next; begin() makes it the firing's event.
   Status begin(const stream::TaskFiring& firing);
   End call(const std::string& function, const PhaseLimits& limits, Seat& seat);
@@ -41,11 +45,15 @@ class HotTask {
   // Takes the value out of the boundary, to be kept beyond this object's calls, and puts such a one in.
   vm::Value take() const;
   void resume(const vm::Value& value);
-  // What the firing has let through the gate; nothing is left.
-  std::vector<stream::Permit> take_sends() { return std::exchange(sends_, {}); }
   // Lets go of all that belongs to one firing.
   void end();
 
+  // Runs the graphs of the task's features over the events of the match and sends what they give. What the
+  // gate does not let pass is said in the log: whether a feature may leave today is not the task's doing.
+  Status send_features(const stream::TaskFiring& firing);
+  // What its code has appended and sent since begin_scopes(); nothing is left.
+  std::vector<store::TableRows> take_rows() { return scope_->take(); }
+  std::vector<stream::Permit> take_sends() { return outgoing_->take(); }
   // From any thread.
   void cancel() {
     cancelled_.cancel();
@@ -59,19 +67,22 @@ class HotTask {
   HotTask(TaskRooms& rooms, std::shared_ptr<const TaskVersion> version)
       : rooms_(rooms), version_(std::move(version)) {}
   void release();
-  void open_stream(vm::TaskContext& context);
   Status load_model();
+  Status make_scopes();
+  Status send_feature(const EgressFeature& feature);
   void fail(const wvm_result& result, const PhaseLimits& limits);
   void fail(const Error& error, const PhaseLimits& limits);
   int64_t end_of(const PhaseLimits& limits) const;
 
   TaskRooms& rooms_;
   std::shared_ptr<const TaskVersion> version_;
+  std::shared_ptr<FiringScope> scope_;
+  std::shared_ptr<Outgoing> outgoing_;
+  std::shared_ptr<StreamScope> stream_;
+  vm::TaskContext context_;  // as the isolate's, for host calls that the device makes itself
   std::unique_ptr<vm::Isolate> isolate_;
   std::unique_ptr<ModelPhase> model_;
   runtime::CancelToken cancelled_;
-  std::shared_ptr<StreamScope> stream_;
-  std::vector<stream::Permit> sends_;
   FiringEvent event_;
   wvm_result result_{};  // of the last call; released by the next or end()
   bool has_result_ = false;

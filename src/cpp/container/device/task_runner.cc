@@ -104,6 +104,8 @@ bool TaskRunner::next_firing() {
   work_.preprocessed = work_.started = false;
   work_.error.reset();
   work_.value = {};
+  work_.rows.clear();
+  work_.sends.clear();
   work_.times = {};
   if (!again_.empty()) {
     work_.firing = again_.front();
@@ -175,6 +177,7 @@ TaskRunner::TurnEnd TaskRunner::park_firing(Seat& seat) {
     work_.preprocessed = end == HotTask::End::done;
     if (work_.preprocessed) {
       work_.between = hot_->take();
+      work_.rows = hot_->take_rows();
       work_.sends = hot_->take_sends();
     }
   }

@@ -23,10 +23,11 @@ struct Work {
   stream::TaskFiring firing;
   Phase phase = Phase::start;
   bool preprocessed = false;
-  vm::Value between;                  // what preprocess gave, while it waits for facts
-  std::vector<stream::Permit> sends;  // what it let through the gate
+  vm::Value between;  // what preprocess gave, while it waits for facts
   std::optional<TaskError> error;
-  vm::Value value;  // what came of it, for on_result alone
+  std::vector<store::TableRows> rows;  // that preprocess appended, while it waits
+  std::vector<stream::Permit> sends;   // and sent
+  vm::Value value;                     // what came of it, for on_result alone
   PhaseTimes times;
   int64_t waited_us = 0;
   bool started = false;

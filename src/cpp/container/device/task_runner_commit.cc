@@ -1,7 +1,4 @@
 // What a firing leaves: rows, sends and that it is done, in one frame.
-#include <algorithm>
-#include <iterator>
-
 #include "base/log.h"
 #include "base/trace.h"
 #include "container/device/clock.h"
@@ -12,11 +9,19 @@ namespace walle::container {
 
 // Into commit_, whose memory is kept from firing to firing.
 Status TaskRunner::collect() {
-  commit_.rows.clear();
-  commit_.sends.clear();
-  if (work_.error) return {};
+  if (work_.error) {
+    commit_.rows.clear();
+    commit_.sends.clear();
+    work_.rows.clear();
+    work_.sends.clear();
+    if (hot_ != nullptr) hot_->begin_scopes();
+    return {};
+  }
+  WALLE_TRY(hot_->send_features(work_.firing));
+  commit_.rows = std::exchange(work_.rows, {});
+  for (store::TableRows& rows : hot_->take_rows()) commit_.rows.push_back(std::move(rows));
   commit_.sends = std::exchange(work_.sends, {});
-  std::ranges::move(hot_->take_sends(), std::back_inserter(commit_.sends));
+  for (stream::Permit& permit : hot_->take_sends()) commit_.sends.push_back(std::move(permit));
   const std::vector<store::TableDecl>& tables = version_->manifest.tables;
   if (tables.empty()) return {};
   if (commit_decl_.name.empty()) {

@@ -19,6 +19,7 @@ Status TaskRunner::warm() {
 
 // An event that cannot be read is the firing's failure: it would never be otherwise.
 bool TaskRunner::begin() {
+  hot_->begin_scopes();
   if (work_.preprocessed) {
     hot_->resume(work_.between);
     return true;

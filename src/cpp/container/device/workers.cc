@@ -57,6 +57,8 @@ void Workers::work(const std::shared_ptr<Place>& place) {
     turns_.done(*runner, now - begin, now, end == TaskRunner::TurnEnd::more);
   }
   const std::lock_guard lock(lock_);
+  // This thread holds its place a little longer than the device may live, and with it the runner.
+  place->runner.reset();
   std::erase(places_, place);
   left_.notify_all();
 }

@@ -34,13 +34,14 @@ Status check_module(const Manifest& manifest, const vm::Bundle& bundle) {
                near.empty() ? "name the file that has the task's functions" : "did you mean '" + near + "'?");
 }
 
-Result<const vm::Resource*> model_of(const Manifest& manifest, const vm::Bundle& bundle) {
-  if (manifest.execute_model.empty()) return nullptr;
-  if (const vm::Resource* found = bundle.find(manifest.execute_model)) return found;
+// `what` is what the manifest wants it for: "model".
+Result<const vm::Resource*> resource_of(const Manifest& manifest, const vm::Bundle& bundle, const char* what,
+                                        const std::string& name) {
+  if (const vm::Resource* found = bundle.find(name)) return found;
   std::vector<std::string> names;
   for (const vm::Resource& resource : bundle.resources()) names.push_back(resource.name);
-  const std::string near(base::nearest_name(manifest.execute_model, names));
-  return unfit(manifest, "model '" + manifest.execute_model + "', which is no file of the bundle",
+  const std::string near(base::nearest_name(name, names));
+  return unfit(manifest, std::string(what) + " '" + name + "', which is no file of the bundle",
                "a resource of the task",
                near.empty() ? "put the file into the task's folder and compile it again"
                             : "did you mean '" + near + "'?");
@@ -66,7 +67,12 @@ Result<std::shared_ptr<const TaskVersion>> TaskVersion::open(std::shared_ptr<con
   WALLE_ASSIGN(version->manifest, manifest_of(*bundle));
   const Manifest& manifest = version->manifest;
   WALLE_TRY(check_module(manifest, *bundle));
-  WALLE_ASSIGN(version->model, model_of(manifest, *bundle));
+  if (!manifest.execute_model.empty()) {
+    WALLE_ASSIGN(version->model, resource_of(manifest, *bundle, "model", manifest.execute_model));
+  }
+  for (const EgressFeature& feature : manifest.features) {
+    if (!feature.graph.empty()) WALLE_TRY(resource_of(manifest, *bundle, "graph", feature.graph).status());
+  }
   version->limits = limits_of(manifest);
   Status allowed = vm::Isolate::check(bundle->vm(), version->limits);
   if (!allowed.ok()) {

@@ -23,7 +23,8 @@ Status EventLog::read(const EventQuery& query, const Begin& begin,
     return more;
   };
   uint64_t next = query.first();
-  WALLE_TRY(read_segments(query, next, look));
+  // By reference here and below: a copy in a std::function would be an allocation for each event read.
+  WALLE_TRY(read_segments(query, next, std::ref(look)));
   if (!more || next > query.to) return {};
   const auto mark = marks_.before(next, query.from_ts);
   const store::JournalPlace start = mark ? store::JournalPlace{mark->at, mark->seq} : store::JournalPlace{};
@@ -73,7 +74,7 @@ Status EventLog::read_frames(uint64_t from, const std::function<bool(const Event
     return visit(*e, bytes.size());
   };
   if (journal_)
-    journal_->read(from, frame, start);
+    journal_->read(from, std::ref(frame), start);
   else
     copy_.read(from, frame);
   return status;

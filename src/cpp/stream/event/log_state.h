@@ -5,8 +5,10 @@
 // catalogue that tells of them - does not start at nothing: accounts refuse to be spent from and readers are
 // told, now and at every open, until somebody acknowledges the loss and says what is known to be spent.
 //
-// Readers may be asked for from any thread; an account is spent from by one at a time.
+// Readers may be asked for from any thread; whoever spends from an account holds spending().
 #pragma once
+
+#include <mutex>
 
 #include "store/state_file.h"
 
@@ -31,6 +33,8 @@ class LogState {
   // What has been spent. An error after a loss.
   Result<double> spent(const std::string& account) const;
   Status set_spent(const std::string& account, double epsilon);
+  // Held from asking what is spent to setting it: tasks on several threads share one log.
+  std::mutex& spending() { return spending_; }
 
   // Accounts and places were lost, and nobody has acknowledged it yet.
   bool lost() const { return unwritten_loss_ || file_->get(kLost).has_value(); }
@@ -49,6 +53,7 @@ class LogState {
   Status begin(const Beside& beside, bool read_only);
 
   std::unique_ptr<store::StateFile> file_;
+  std::mutex spending_;
   bool unwritten_loss_ = false;  // found by who only reads
 };
 

@@ -54,6 +54,9 @@ std::mt19937_64 noise_source(std::optional<uint64_t> seed) {
 
 Status PrivacyAccount::spend(double epsilon) {
   if (!positive(epsilon)) return bad("epsilon " + std::to_string(epsilon));
+  if (!state_)
+    return internal_error("an account that only stands for one", "privacy account '" + name_ + "'");
+  const std::lock_guard lock(state_->spending());
   WALLE_ASSIGN(const double before, spent());
   // A limit of 1 must allow ten times 0.1, whose sum in doubles is a little more. Asked so that a limit which
   // is no number allows nothing.
@@ -63,8 +66,6 @@ Status PrivacyAccount::spend(double epsilon) {
                   .expected = "at most " + std::to_string(limit_) + " in all",
                   .where = "privacy account '" + name_ + "'",
                   .next = "send nothing more that depends on this data"});
-  if (!state_)
-    return internal_error("an account that only stands for one", "privacy account '" + name_ + "'");
   return state_->set_spent(name_, before + epsilon);
 }
 

@@ -65,10 +65,12 @@ Status Processor::Parts::install(const TaskTriggers& given) {
   if (changed.ok()) {
     task.queue.hold(false);
     former.erase(given.task);
-    return {};
+  } else {
+    undo(*table, task, before);
   }
-  undo(*table, task, before);
-  if (fresh) table->all().erase(given.task);
+  // Who asked while the queue was held was told that nothing waits.
+  if (task.queue.waiting() > 0) ready.add(task.name);
+  if (!changed.ok() && fresh) table->all().erase(given.task);
   return changed;
 }
 
@@ -108,7 +110,7 @@ Status Processor::install(const TaskTriggers& task) {
     installed = parts_->install(task);
     std::swap(told, parts_->ready);
   }
-  if (installed.ok()) parts_->tell(told);
+  parts_->tell(told);
   return installed;
 }
 

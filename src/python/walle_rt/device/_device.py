@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import weakref
 from collections.abc import Callable, Mapping
@@ -33,6 +34,12 @@ Log = Callable[[str, int, str], None]
 OnResult = Callable[[TaskResult], None]
 
 _NativeDevice = _core.device.Device
+
+
+def _end(native: _NativeDevice, process: int) -> None:
+    # A child of fork() exits, too, and the device is its parent's.
+    if os.getpid() == process:
+        native.close()
 
 
 class _Listeners:
@@ -134,7 +141,7 @@ class Device:
         self._watches: weakref.WeakSet[Watch] = weakref.WeakSet()
         self._native.on_result(self._listeners.tell)
         # A device that nobody closes ends in order all the same, before Python does.
-        self._finalizer = weakref.finalize(self, self._native.close)
+        self._finalizer = weakref.finalize(self, _end, self._native, os.getpid())
 
     # -- events ------------------------------------------------------------------------------------------
 

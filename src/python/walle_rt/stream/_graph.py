@@ -9,7 +9,7 @@ from ..errors import ArgumentError
 from ..session import Session
 from ._aggregate import Aggregate
 from ._batch import Batch
-from ._catalog import Sensitivity
+from ._catalog import Catalog, Sensitivity
 from ._log import EventLog
 
 
@@ -309,14 +309,24 @@ class Graph:
         return Batch._made(self._native.run(batch._native()))
 
     def outputs(
-        self, given: Mapping[str, Sensitivity], second: Mapping[str, Sensitivity] | None = None
+        self, given: Mapping[str, Sensitivity] | Catalog, second: Mapping[str, Sensitivity] | None = None
     ) -> Batch:
         """The columns, labels and paths that this graph would make of columns of these sensitivities.
 
         No row is needed: ``EgressGate.check`` says when a task is built whether its results could ever leave.
-        ``second``: of the second input.
+
+        Args:
+            given: sensitivities by column, or the catalogue of the log whose ``fields`` the graph reads.
+            second: of the second input.
+
+        Raises:
+            ArgumentError: the graph reads a column that is not there.
         """
-        first, other = ({k: int(v) for k, v in labels.items()} for labels in (given, second or {}))
+        if isinstance(given, Catalog):
+            first = _core.stream.labels_of_log(given._core, self.fields)
+        else:
+            first = {k: int(v) for k, v in given.items()}
+        other = {k: int(v) for k, v in (second or {}).items()}
         return Batch._made(self._native.outputs(first, other))
 
     @property

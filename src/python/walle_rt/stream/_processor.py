@@ -107,8 +107,8 @@ class Processor:
     """A log and the triggers of tasks over it: what is recorded is matched, and firings wait for their task.
 
     Everything survives a killed process: the events, and with them every firing. A firing is handed out
-    until it is settled, under the same number each time. Whoever does something with it that must happen once writes
-    the number down together with what was done, and says the numbers at the next open (``settled``).
+    until it is settled, under the same number each time. Whoever does something with it that must happen once
+    writes the number down together with what was done, and says the numbers at the next open (``settled``).
 
     Thread-safe. A child of ``os.fork`` cannot use its parent's processor.
 

@@ -1,0 +1,33 @@
+// What a firing sends through the gate: permits that have set budget aside and leave with the commit, or are
+// let go with a firing that failed.
+//
+// Used by the thread that runs the firing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "container/device/commits.h"
+
+namespace walle::container {
+
+class Outgoing {
+ public:
+  // A task that sends in a loop holds so many batches at most.
+  static constexpr size_t kMostSends = 256;
+
+  Outgoing(stream::EgressGate& gate, std::string task, uint8_t priority)
+      : gate_(gate), task_(std::move(task)), priority_(priority) {}
+
+  Status send(const std::string& feature, const stream::TracedBatch& rows);
+  std::vector<stream::Permit> take() { return std::exchange(permits_, {}); }
+  void forget() { permits_.clear(); }
+
+ private:
+  stream::EgressGate& gate_;
+  std::string task_;
+  uint8_t priority_;
+  std::vector<stream::Permit> permits_;
+};
+
+}  // namespace walle::container

@@ -1,0 +1,52 @@
+// What a hot task's firing allocates outside its isolate, counted by an operator new of this program's own.
+// The sanitizers have theirs.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "container/device_case.h"
+
+namespace {
+std::atomic<bool> counting{false};
+std::atomic<int64_t> allocations{0};
+thread_local bool is_test_thread = false;
+}  // namespace
+
+void* operator new(size_t size) {
+  if (counting.load(std::memory_order_relaxed) && !is_test_thread) allocations.fetch_add(1);
+  if (void* made = std::malloc(size != 0 ? size : 1)) return made;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+
+namespace walle::container {
+namespace {
+
+TEST_F(DeviceTest, AHotFiringAllocatesForNothingButReadingItsEvent) {
+  is_test_thread = true;
+  options_.workers = 1;
+  options_.background = false;
+  open();
+  install(manifest("hot"), "def main(event):\n    assert event['fields']['item'] > 0\n");
+  const auto run = [this](int64_t events) {
+    for (int64_t i = 1; i <= events; ++i) {
+      tap(i);
+      ASSERT_TRUE(device_->wait_idle(kPatienceUs));
+    }
+  };
+  run(50);
+  counting = true;
+  run(100);
+  counting = false;
+  EXPECT_EQ(info("hot").failures, 0u) << info("hot").error;
+  // The log decodes the event into a vector of its own.
+  EXPECT_LE(allocations.load(), 100);
+}
+
+}  // namespace
+}  // namespace walle::container
+
+#endif
