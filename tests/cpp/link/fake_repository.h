@@ -113,13 +113,20 @@ class FakeRepository {
     server_->files[url(role, versioned ? state.version : 0)] = bytes;
   }
 
+  // The canonical form leaves line ends in texts as they are, which a file of JSON may not have.
+  static std::string as_text(const Json& value) {
+    std::string text;
+    for (const char c : value.canonical()) text += c == '\n' ? std::string("\\n") : std::string(1, c);
+    return text;
+  }
+
   static std::string signed_bytes(const Json& content,
                                   const std::vector<std::shared_ptr<SigningKey>>& signers) {
     Json::Array signatures;
     for (const auto& key : signers)
       signatures.push_back(Json(
           Json::Object{{"keyid", Json(key->id())}, {"sig", Json(to_hex(key->sign(content.canonical())))}}));
-    return Json(Json::Object{{"signatures", Json(std::move(signatures))}, {"signed", content}}).canonical();
+    return as_text(Json(Json::Object{{"signatures", Json(std::move(signatures))}, {"signed", content}}));
   }
 
   static std::string url(const std::string& role, int64_t version) {

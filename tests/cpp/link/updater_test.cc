@@ -163,15 +163,16 @@ TEST_F(Updates, ADiskThatFailsAtAnyPointLeavesAWholeStore) {
   expect_refreshed();
   repository->publish({"root", "targets", "snapshot", "timestamp"});
   std::map<std::string, std::string> before;
-  for (const std::string& name : *env.list_files("/tuf"))
-    before["/tuf/" + name] = *env.read_file("/tuf/" + name);
+  const std::vector<std::string> names = *env.list_files("/tuf");
+  for (const std::string& name : names) before["/tuf/" + name] = *env.read_file("/tuf/" + name);
   const int64_t start = env.operations();
   expect_refreshed();
   const int64_t steps = env.operations() - start;
   ASSERT_GT(steps, 4);
   int failures = 0;
   for (int64_t k = 0; k < steps; ++k) {
-    for (const std::string& name : *env.list_files("/tuf")) ASSERT_TRUE(env.remove_file("/tuf/" + name).ok());
+    const std::vector<std::string> names = *env.list_files("/tuf");
+    for (const std::string& name : names) ASSERT_TRUE(env.remove_file("/tuf/" + name).ok());
     for (const auto& [path, bytes] : before) ASSERT_TRUE(env.replace_file(path, bytes).ok());
     auto updater = Updater::open(env, server, options());
     ASSERT_TRUE(updater.ok());
