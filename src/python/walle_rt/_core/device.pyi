@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import stream
+from .stream import Catalog
 
 _Contents = dict[str, int | float | bool | str | None] | None
 _Log = Callable[[str, int, str], None] | None
@@ -25,7 +25,7 @@ class Device:
     def open(
         path: str,
         vm_library: str,
-        catalog: stream.Catalog,
+        catalog: Catalog,
         workers: int,
         ready: int,
         hot_tasks: int,
@@ -49,7 +49,7 @@ class Device:
     @property
     def closed(self) -> bool: ...
     @property
-    def catalog(self) -> stream.Catalog: ...
+    def catalog(self) -> Catalog: ...
     def close(self) -> None: ...
     def install(self, bundle: bytes) -> str: ...
     def install_file(self, path: str) -> str: ...
