@@ -142,10 +142,8 @@ void add_ipv(NativeGraph& g, const std::string& depth, const std::string& item, 
 void add_join(NativeGraph& g, const NativeGraph& right, const Names& keys, int64_t within_us,
               bool second_input) {
   g.resources.add(right.resources);
-  g.add(JoinStep{.keys = keys,
-                 .within_us = within_us,
-                 .second_input = second_input,
-                 .right = right.graph.spec().steps});
+  g.add(JoinStep{
+      .keys = keys, .within_us = within_us, .second_input = second_input, .right = right.graph.spec().steps});
 }
 
 std::unique_ptr<NativeGraph> from_bytes(const py::bytes& data, const py::object& log,

@@ -47,7 +47,7 @@ def run(graph, firing, of='match'):
     assert len(rows) == len(rows.ts)
     return {k: v.tolist() if isinstance(v, walle.Tensor) else v for k, v in made.items()}
 def twice(first, second, firing):
-    return run(second, stream.run(first, firing, 'session'))
+    return run(second, stream.run(first, firing, 'session', ['item', 'price']))
 def send(graph, feature, firing):
     stream.send(feature, stream.run(graph, firing))
 def misuse(what, firing):
