@@ -1,7 +1,7 @@
 """A page that was left: the item to show next.
 
-The page's feature needs no line here: task.toml names its graph, which the device runs natively for every firing,
-and the gate lets out what it gives. This code could not change it.
+The page's feature needs no line here: task.toml names its graph, which the device runs natively for every
+firing, and the gate lets out what it gives. This code could not change it.
 """
 
 import json
