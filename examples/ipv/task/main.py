@@ -1,4 +1,8 @@
-"""A page that was left: its feature through the gate, and the item to show next."""
+"""A page that was left: the item to show next.
+
+The page's feature needs no line here: task.toml names its graph, which the device runs natively for every
+firing, and the gate lets out what it gives. This code could not change it.
+"""
 
 import json
 
@@ -29,10 +33,6 @@ class Ranking:
 
 def main(event):
     global ranking
-    # The graph and its encoder run natively; what they give leaves as it is, and this code cannot change it.
-    rows = walle.stream.run("page.graph", event, of="page")
-    if len(rows):
-        walle.stream.send("ipv", rows)
     seen = walle.stream.events(event, of="page", fields=["item"])
     if ranking is None:
         ranking = Ranking()

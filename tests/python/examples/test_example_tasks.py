@@ -29,7 +29,7 @@ def prepared(name: str, folder: Path, environment: dict[str, str], *options: obj
     return dict(json.loads((folder / "truth.json").read_text()))
 
 
-def tested(task: Path, folder: Path, *options: object) -> Any:
+def trial_of(task: Path, folder: Path, *options: object) -> Any:
     run_walle("task", "lint", task)
     told = run_walle("task", "test", task, "--events", folder / "events.jsonl", *options, "--json").json
     assert all(firing["error"] is None for firing in told["firings"])
@@ -40,7 +40,7 @@ def tested(task: Path, folder: Path, *options: object) -> Any:
 def test_voice_hears_words_of_speakers_it_never_heard(environment: dict[str, str], tmp_path: Path) -> None:
     truth = prepared("voice", tmp_path, environment, "--words", 20)
     assert sum(truth["accuracy"].values()) / len(truth["accuracy"]) >= 0.9
-    told = tested(tmp_path / "task", tmp_path)
+    told = trial_of(tmp_path / "task", tmp_path)
     rows = told["tables"]["words"]
     assert told["sent"] == [] and len(told["firings"]) == told["events"]
     right = 0
@@ -53,7 +53,7 @@ def test_voice_hears_words_of_speakers_it_never_heard(environment: dict[str, str
 @pytest.mark.parametrize("environment", DATA)
 def test_clicks_counts_what_is_counted_by_hand(environment: dict[str, str], tmp_path: Path) -> None:
     truth = prepared("clicks", tmp_path, environment, "--days", 5)
-    told = tested(EXAMPLES / "clicks" / "task", tmp_path, "--after", "1d")
+    told = trial_of(EXAMPLES / "clicks" / "task", tmp_path, "--after", "1d")
     days = {row["day"]: {end: row[end] for end in ("bought", "abandoned")} for row in told["tables"]["days"]}
     assert days == truth["days"]
     carts = told["tables"]["carts"]
@@ -65,7 +65,7 @@ def test_clicks_counts_what_is_counted_by_hand(environment: dict[str, str], tmp_
 @pytest.mark.parametrize("environment", DATA)
 def test_ipv_sends_codes_and_ranks(environment: dict[str, str], tmp_path: Path) -> None:
     truth = prepared("ipv", tmp_path, environment, "--pages", 12)
-    told = tested(tmp_path / "task", tmp_path)
+    told = trial_of(tmp_path / "task", tmp_path)
     assert [row["events"] for row in told["tables"]["pages"]] == truth["events"]
     assert [row["best"] for row in told["tables"]["pages"]] == truth["best"]
     # One code a page, as the encoder makes it of the page's feature by hand; nothing else leaves.

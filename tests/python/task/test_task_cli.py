@@ -142,7 +142,7 @@ def test_bench_gives_percentiles(visits: Path) -> None:
 # Files of events, and what is said of them.
 BAD_EVENTS = [
     (b"{", BAD_MODEL, "a line that is no JSON"),
-    (b'{"event": "click", "ts": 1}\n[1]\n', BAD_MODEL, "line 2"),
+    (b'{"event": "click", "ts": 1700000000000000}\n[1]\n', BAD_MODEL, "line 2"),
     (b'{"evnt": "click"}', BAD_MODEL, "key 'evnt'"),
     (b'{"page": "item"}', BAD_MODEL, "without the name of an event"),
     (b'{"event": "click", "ts": "now"}', BAD_MODEL, "ts 'now'"),

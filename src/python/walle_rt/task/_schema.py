@@ -151,7 +151,8 @@ _EGRESS = Table(
         "expires": Key(k.MOMENT, "from then on nothing is sent", 0, "never"),
         "graph": Key(
             k.FILE,
-            "the operator graph whose rows are sent; checked when the task is compiled",
+            "the operator graph that the device runs over the events of every firing's match, and whose "
+            "rows are sent; checked when the task is compiled",
             "",
             "the code chooses",
         ),
