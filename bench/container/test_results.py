@@ -48,7 +48,7 @@ def test_row(tmp_path: Path, benchmark: Any) -> None:
     sqlite_us, sqlite_ratio = sqlite_rows(tmp_path / "rows.sqlite", *given[0][:2])
     benchmark.extra_info.update(p50_ns=p50, p99_ns=p99, disk_ratio=ratio, sqlite_us=sqlite_us)
     print(
-        f"\nresult row of 32 B: p50 {p50:.0f} ns (bar {ROW_P50_NS}), p99 {p99:.0f} ns; "
+        f"\nresult row of {given[0][2] / ROWS:.0f} B: p50 {p50:.0f} ns (bar {ROW_P50_NS}), p99 {p99:.0f} ns; "
         f"{ratio:.2f} times its bytes on disk (bar {DISK_BAR}); "
         f"SQLite row by row, WAL: {sqlite_us:.1f} us, {sqlite_ratio:.2f} times"
     )
