@@ -2,6 +2,7 @@
 // The sanitizers have theirs.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -25,7 +26,7 @@ void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 namespace walle::container {
 namespace {
 
-TEST_F(DeviceTest, AHotFiringAllocatesForNothingButReadingItsEvent) {
+TEST_F(DeviceTest, AHotFiringAllocatesNothing) {
   is_test_thread = true;
   options_.workers = 1;
   options_.background = false;
@@ -38,12 +39,17 @@ TEST_F(DeviceTest, AHotFiringAllocatesForNothingButReadingItsEvent) {
     }
   };
   run(50);
-  counting = true;
-  run(100);
-  counting = false;
+  // The pool's filler makes isolates beside the first firings; each of these allocates in every round.
+  int64_t least = INT64_MAX;
+  for (int round = 0; round < 5 && least > 0; ++round) {
+    allocations = 0;
+    counting = true;
+    run(100);
+    counting = false;
+    least = std::min(least, allocations.load());
+  }
   EXPECT_EQ(info("hot").failures, 0u) << info("hot").error;
-  // The log decodes the event into a vector of its own.
-  EXPECT_LE(allocations.load(), 100);
+  EXPECT_EQ(least, 0);
 }
 
 }  // namespace

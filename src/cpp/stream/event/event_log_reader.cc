@@ -56,8 +56,11 @@ Status EventLog::read_segments(const EventQuery& query, uint64_t& next,
 // Events of the journal from `from` on until `visit(event, bytes of its record)` returns false.
 Status EventLog::read_frames(uint64_t from, const std::function<bool(const Event&, size_t bytes)>& visit,
                              store::JournalPlace start) const {
+  // Kept from read to read, because tasks read one event a firing; a read inside `visit` finds none and makes
+  // its own.
+  static thread_local std::vector<Value> spare;
   Status status;
-  std::vector<Value> values;
+  std::vector<Value> values = std::move(spare);
   std::string plain;
   const auto frame = [&](uint64_t seq, std::span<const std::byte> bytes) {
     if (sealed_ && !sealed_->aead().unseal(base::as_text(bytes), store::put_number(seq), plain)) {
@@ -77,6 +80,7 @@ Status EventLog::read_frames(uint64_t from, const std::function<bool(const Event
     journal_->read(from, std::ref(frame), start);
   else
     copy_.read(from, frame);
+  spare = std::move(values);
   return status;
 }
 
