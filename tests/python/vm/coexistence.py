@@ -23,7 +23,7 @@ import warnings
 from ctypes import CFUNCTYPE, POINTER, byref, c_char, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 
-ABI = 3
+ABI = 4
 INT = 2
 
 
@@ -58,20 +58,6 @@ class Result(ctypes.Structure):
         ("reason", c_int),
         ("failure", Failure),
         ("arena", c_void_p),
-    )
-
-
-class Limits(ctypes.Structure):
-    """wvm_limits."""
-
-    _fields_ = (
-        ("heap_bytes", c_uint64),
-        ("stack_bytes", c_uint64),
-        ("python_depth", c_uint32),
-        ("allow_all_imports", c_uint32),
-        ("imports", c_void_p),
-        ("import_count", c_size_t),
-        ("host_calls", c_void_p),
     )
 
 
@@ -118,8 +104,9 @@ class Api(ctypes.Structure):
         ("flavour", c_char_p),
         ("python", c_char_p),
         ("start", CFUNCTYPE(c_int, POINTER(Host), c_char_p, c_size_t)),
-        ("create", CFUNCTYPE(c_void_p, POINTER(Limits), c_void_p, POINTER(Result))),
+        ("create", CFUNCTYPE(c_void_p, c_void_p, POINTER(Result))),
         ("destroy", CFUNCTYPE(None, c_void_p)),
+        ("limit", c_void_p),
         ("attach", CFUNCTYPE(c_int, c_void_p, c_void_p, POINTER(Result))),
         (
             "call",
@@ -177,7 +164,7 @@ class Isolate:
         """Create and attach."""
         self.api, self.bytes = library.api, bundle
         failure = Result()
-        self.handle = self.api.create(byref(Limits(allow_all_imports=1)), None, byref(failure))
+        self.handle = self.api.create(None, byref(failure))
         check(bool(self.handle), failure.failure.message)
         error = ctypes.create_string_buffer(256)
         self.bundle = self.api.bundle_open(ctypes.cast(self.bytes, c_void_p), len(self.bytes), error, 256)
