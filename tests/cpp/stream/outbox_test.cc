@@ -98,8 +98,8 @@ TEST(Outbox, WhatIsLowestAndOldestLeavesAFullOutboxAndIsCounted) {
     const Kept now{r.priority, r.ts, stream, r.seq};
     outbox->add(i + 1, stream, r);
     if (kept.size() == 20) {
-      const auto least =
-          std::ranges::min_element(kept, {}, [](const Kept& k) { return std::pair(k.priority, k.ts); });
+      const auto least = std::ranges::min_element(
+          kept, {}, [](const Kept& k) { return std::pair(k.priority, k.ts); });
       if (least->priority > now.priority) {
         ++dropped[stream];
         continue;
@@ -199,9 +199,9 @@ TEST(Outbox, OneFlippedBitTakesNothing) {
 
 TEST(Outbox, LimitsThatNoFileHoldsAreRefused) {
   FaultEnv env;
-  for (const OutboxOptions& bad :
-       {OutboxOptions{.max_bytes = 0}, OutboxOptions{.max_records = 0}, OutboxOptions{.max_bytes = 16 << 20},
-        OutboxOptions{.max_records = 1 << 20}})
+  for (const OutboxOptions& bad : {OutboxOptions{.max_bytes = 0}, OutboxOptions{.max_records = 0},
+                                   OutboxOptions{.max_bytes = 16 << 20},
+                                   OutboxOptions{.max_records = 1 << 20}})
     EXPECT_FALSE(Outbox::open(env, kPath, bad).ok());
 }
 
