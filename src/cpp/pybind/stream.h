@@ -28,8 +28,8 @@ void bind_stream_egress(py::module_& m);
 void bind_stream_ipv(py::module_& m);
 
 // Which events are asked for: from_seq, to_seq, from_ts, to_ts, session, page_instance; all inclusive.
-using GivenQuery = std::tuple<uint64_t, std::optional<uint64_t>, std::optional<int64_t>, std::optional<int64_t>,
-                              std::optional<uint64_t>, std::optional<uint64_t>>;
+using GivenQuery = std::tuple<uint64_t, std::optional<uint64_t>, std::optional<int64_t>,
+                              std::optional<int64_t>, std::optional<uint64_t>, std::optional<uint64_t>>;
 stream::EventQuery query_of(const GivenQuery& given);
 using GivenField = std::tuple<std::string, int, int>;  // name, type, sensitivity
 // What a catalogue is asked to declare; CoreError for a number that no enumeration has.

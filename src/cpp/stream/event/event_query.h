@@ -15,11 +15,13 @@ namespace walle::stream {
 struct EventQuery {
   uint64_t from = 0, to = UINT64_MAX;              // numbers
   int64_t from_ts = INT64_MIN, to_ts = INT64_MAX;  // us, of Event::ts
-  std::optional<uint64_t> session = {};                 // the session that began with this event
-  std::optional<uint64_t> page_instance = {};           // the page instance entered with this event
+  std::optional<uint64_t> session = {};            // the session that began with this event
+  std::optional<uint64_t> page_instance = {};      // the page instance entered with this event
 
   // What a trigger's match lies between: from the time of its first event to the event that completed it.
-  static EventQuery match(int64_t start_ts, uint64_t seq) { return {.to = seq, .from_ts = start_ts, .session = {}, .page_instance = {}}; }
+  static EventQuery match(int64_t start_ts, uint64_t seq) {
+    return {.to = seq, .from_ts = start_ts, .session = {}, .page_instance = {}};
+  }
   // Up to event `to`, and with it: later events of an open session or page are not part of what fired.
   static EventQuery of_session(uint64_t session, uint64_t to = UINT64_MAX) {
     return {.to = to, .session = session, .page_instance = {}};

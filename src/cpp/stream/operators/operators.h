@@ -83,9 +83,9 @@ struct StateSpec {
 Result<std::unique_ptr<Operator>> make_state(StateSpec spec);
 
 // The item page view feature (stream/operators/ipv.h) of rows of page events: one row per page instance, with
-// page_instance, window_start, window_end and the vector `out`. Rows have the columns page_instance and event,
-// and what was scrolled to, shown and clicked in `depth` (a number) and `item` (an integer). A page ends with
-// its page_exit, after `idle_us` without a row, or with kIpvRows rows; later rows of it are late.
+// page_instance, window_start, window_end and the vector `out`. Rows have the columns page_instance and
+// event, and what was scrolled to, shown and clicked in `depth` (a number) and `item` (an integer). A page
+// ends with its page_exit, after `idle_us` without a row, or with kIpvRows rows; later rows of it are late.
 inline constexpr size_t kIpvRows = 65'536;
 struct IpvSpec {
   std::string depth = "depth", item = "item", out = "ipv";

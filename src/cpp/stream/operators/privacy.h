@@ -10,7 +10,8 @@
 namespace walle::stream {
 
 // Spending is on the disk, in two copies, before it returns; any thread may spend, and two accounts of one
-// name share what is spent, not their limits. Refuses everything while the log's state is lost (stream/event/log_state.h).
+// name share what is spent, not their limits. Refuses everything while the log's state is lost
+// (stream/event/log_state.h).
 class PrivacyAccount {
  public:
   // `limit`: epsilon that may be spent under `name` for ever; kept in the log's state.
