@@ -36,7 +36,7 @@ def test_downwards_and_inside_a_room_is_allowed(tmp_path: Path) -> None:
     }
     done = check(tmp_path, files, "walle_room(base)\nwalle_room(tensor USES base)\n")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "8 includes of 8 files in 28 rooms read: 0 violations\n"
+    assert re.fullmatch(r"8 includes of 8 files in \d+ rooms read: 0 violations\n", done.stdout)
 
 
 @pytest.mark.parametrize(
