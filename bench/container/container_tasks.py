@@ -17,10 +17,12 @@ TOML = """
 name = "{name}"
 version = "1.0.0"
 priority = {priority}
-queue = {queue}
 
 [triggers]
 tapped = "{trigger}"
+
+[queue]
+size = {queue}
 
 [entry]
 {entry}
