@@ -129,8 +129,8 @@ class _Check:
                 if pattern != "*" and not any(fnmatchcase(name, pattern) for name in names):
                     hint = one_of(pattern, names, "correct the pattern, or remove it")
                     given = f"resources.{key} '{pattern}', which no file matches"
-                    expected, error = "patterns of files that are there", key == "include"
-                    self._reader.wrong(("resources", key), given, expected, hint, error=error)
+                    expected, harmful = "patterns of files that are there", key == "include"
+                    self._reader.wrong(("resources", key), given, expected, hint, error=harmful)
 
     def _check_model(self) -> None:
         name = self.spec.execute_model
