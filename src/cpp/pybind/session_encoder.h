@@ -1,5 +1,5 @@
-// A model's session as the encoder of a stream graph: here alone engine and stream processor meet on the host,
-// because rooms of one floor do not know each other.
+// A model's session as the encoder of a stream graph: here alone engine and stream processor meet on the
+// host, because rooms of one floor do not know each other.
 #pragma once
 
 #include <pybind11/pybind11.h>

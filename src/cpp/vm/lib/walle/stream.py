@@ -69,7 +69,7 @@ def run(graph, source, of="match", fields=None):
 
 
 def send(feature, rows):
-    """Send rows of a graph as a feature, when this firing ends well; PermissionError where the gate says no."""
+    """Send rows of a graph as a feature when this firing ends well; PermissionError if the gate refuses."""
     if not isinstance(rows, Rows):
         raise TypeError("rows must be what walle.stream.run gave, not %s" % type(rows).__name__)
     _calls.send(feature, rows._handle)
