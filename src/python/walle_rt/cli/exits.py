@@ -9,7 +9,6 @@ from functools import wraps
 from pathlib import Path
 from typing import ParamSpec
 
-import click
 import typer
 
 from ..errors import (
@@ -46,6 +45,12 @@ EXIT_HELP = (
     "130 interrupted."
 )
 
+# Click's base class of what is wrong with arguments: typer 0.29 brings a click of its own instead of asking
+# for the package, and names the base nowhere.
+_WRONG_USAGE: type[Exception] = next(
+    cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException"
+)
+
 P = ParamSpec("P")
 
 
@@ -68,7 +73,7 @@ def command(function: Callable[P, None]) -> Callable[P, None]:
         except KeyboardInterrupt:
             err.print("interrupted")
             raise typer.Exit(EXIT_INTERRUPTED) from None
-        except (typer.Exit, click.exceptions.ClickException, click.exceptions.Abort):
+        except (typer.Exit, typer.Abort, _WRONG_USAGE):
             raise
         except Exception as error:
             raise typer.Exit(complain(_fault(error), bool(kwargs.get("json_")))) from None
