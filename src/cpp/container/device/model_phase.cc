@@ -41,8 +41,9 @@ Result<runtime::Session::Values> ModelPhase::values_of(const wvm_value& inputs) 
   }
   if (inputs.kind != WVM_MAP) return no_input(graph, "what preprocess returned, which is no dict");
   for (const auto& [name, item] : vm::entries_of(inputs)) {
-    const auto at =
-        std::ranges::find_if(graph.inputs, [&](ir::ValueId id) { return graph.at(id).name == name; });
+    // clang 14 lets no lambda capture a structured binding.
+    const auto at = std::ranges::find_if(
+        graph.inputs, [&, wanted = name](ir::ValueId id) { return graph.at(id).name == wanted; });
     if (at == graph.inputs.end()) return no_input(graph, "input '" + std::string(name) + "'");
     if (item.kind != WVM_TENSOR) return no_input(graph, "input '" + std::string(name) + "', no tensor");
     values[at - graph.inputs.begin()] = vm::tensor_of(item.as.tensor);

@@ -22,13 +22,19 @@ class Json {
   using Array = std::vector<Json>;
   using Object = std::vector<Member>;  // sorted by the bytes of the key, which is the order of code points
 
-  Json() = default;
-  explicit Json(bool value) : value_(value) {}
-  explicit Json(int64_t value) : value_(value) {}
-  explicit Json(std::string value) : value_(std::move(value)) {}
-  explicit Json(Array value) : value_(std::move(value)) {}
+  // Defined below Member: clang 14 asks for a whole one wherever a vector of them may be destroyed.
+  Json();
+  explicit Json(bool value);
+  explicit Json(int64_t value);
+  explicit Json(std::string value);
+  explicit Json(Array value);
   // Sorts; keys that are there twice stay, and parse_json() refuses them.
   explicit Json(Object value);
+  Json(const Json& other);
+  Json(Json&& other) noexcept;
+  Json& operator=(const Json& other);
+  Json& operator=(Json&& other) noexcept;
+  ~Json();
 
   bool is_null() const { return value_.index() == 0; }
   const bool* boolean() const { return std::get_if<bool>(&value_); }
@@ -52,6 +58,17 @@ struct Json::Member {
   std::string key;
   Json value;
 };
+
+inline Json::Json() = default;
+inline Json::Json(bool value) : value_(value) {}
+inline Json::Json(int64_t value) : value_(value) {}
+inline Json::Json(std::string value) : value_(std::move(value)) {}
+inline Json::Json(Array value) : value_(std::move(value)) {}
+inline Json::Json(const Json& other) = default;
+inline Json::Json(Json&& other) noexcept = default;
+inline Json& Json::operator=(const Json& other) = default;
+inline Json& Json::operator=(Json&& other) noexcept = default;
+inline Json::~Json() = default;
 
 // `where` names the text in errors.
 Result<Json> parse_json(std::string_view text, const std::string& where);
