@@ -9,6 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from walle_rt.results import ResultStore
 from walle_rt.stream import Catalog, EventKind, EventLog, FieldType, Graph, aggregate
 
 TEXTS = [
@@ -91,13 +92,26 @@ def log_files(folder: Path) -> tuple[bytes, list[bytes]]:
     ]
 
 
+def commits(folder: Path) -> list[bytes]:
+    """Every file that result tables of a device leave: the redo ring, the stock, segments."""
+    columns = {"i": "i64", "f": "f64", "b": "bool", "t": "text", "y": "bytes"}
+    with ResultStore(folder) as store:
+        store.declare("t", columns)
+        for n in range(40):
+            row = {"i": n * n, "f": n / 8, "b": n % 2 == 0, "t": "x" * (n % 7), "y": b"y" * (n % 3)}
+            store.append("t", [{k: v for k, v in row.items() if (n + ord(k)) % 5}])
+    return [f.read_bytes()[-16384:] for f in sorted(folder.rglob("*")) if f.is_file()]
+
+
 def main(target: str, folder: Path) -> None:
     """Write the target's seeds once; a folder that has some is left alone."""
     if any(folder.glob("seed_*")):
         return
     with tempfile.TemporaryDirectory() as scratch:
-        ring, segments = log_files(Path(scratch))
+        ring, segments = log_files(Path(scratch) / "log")
+        of_commits = commits(Path(scratch) / "results") if target == "commits_fuzz" else []
     seeds = {
+        "commits_fuzz": of_commits,
         "bytes_fuzz": [question(*q) for q in QUESTIONS],
         "feature_fuzz": FEATURES,
         "frame_fuzz": [ring],

@@ -67,7 +67,7 @@ class HostCallTest : public VmTest {
     if (IsSkipped()) return;
     // One copy for all tests of the process: each would be a VM that never ends.
     static const fs::path copy = [] {
-      const fs::path to = fs::temp_directory_path() / ("walle_host_call_test." + std::to_string(getpid()));
+      const fs::path to = fs::temp_directory_path() / ("libwalle_vm_host_calls." + std::to_string(getpid()));
       fs::copy_file(library_path("full"), to, fs::copy_options::overwrite_existing);
       return to;
     }();
