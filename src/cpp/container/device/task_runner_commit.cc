@@ -4,6 +4,7 @@
 #include "container/device/clock.h"
 #include "container/device/result_rows.h"
 #include "container/device/task_runner.h"
+#include "container/device/telling.h"
 
 namespace walle::container {
 
@@ -139,6 +140,7 @@ void TaskRunner::tell_listener() {
   result.commit = frame_;
   result.times = work_.times;
   result.waited_us = work_.waited_us;
+  const Telling telling;
   (*callback)(result);
 }
 
