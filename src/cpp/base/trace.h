@@ -70,8 +70,8 @@ inline void trace_since(const char* name, int64_t start_ns, int64_t value = kNoT
     trace_detail::span(name, start_ns, value);
 }
 
-// What waited in a queue until now. It has a track of its own: on this thread's it would overlap with what the
-// thread did meanwhile.
+// What waited in a queue until now. It has a track of its own: on this thread's it would overlap with what
+// the thread did meanwhile.
 inline void trace_wait(const char* name, int64_t start_ns, int64_t value = kNoTraceValue) {
   if (trace_enabled()) [[unlikely]]
     trace_detail::wait(name, start_ns, value);

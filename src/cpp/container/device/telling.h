@@ -1,7 +1,7 @@
 // Telling: this thread is inside an on_result callback.
 //
-// A device that is being closed waits for its callbacks, and what such a callback asks it meanwhile is answered:
-// otherwise whoever closes would turn a harmless question into an error, some of the time.
+// A device that is being closed waits for its callbacks, and what such a callback asks it meanwhile is
+// answered: otherwise whoever closes would turn a harmless question into an error, some of the time.
 #pragma once
 
 namespace walle::container {
