@@ -11,6 +11,8 @@ using namespace testing;
 
 GraphSpec one_of_all() {
   const AggregateSpec sum{AggregateKind::sum, "v", "total", 10, 0, 1};
+  // Named: g++ 12 says of a temporary in the list that it may be destroyed before it is made.
+  const NoiseStep noise{{NoiseKind::gaussian, "w", 0, 9, 0.5, 1e-6, 0.01}, "daily", 3};
   GraphSpec out;
   out.steps = {{FilterStep{"v > 2"}},
                {MapStep{"w", "v", '*', "2"}},
@@ -18,7 +20,7 @@ GraphSpec one_of_all() {
                {StateSpec{StateKind::running, {"id"}, "v", sum, "so_far", 7}},
                {EncodeStep{{"v", "w"}, "code", "models/small.walle"}},
                {JoinStep{{"id"}, kMinuteUs, true, {{SelectStep{{"id", "rate"}}}}}},
-               {NoiseStep{{NoiseKind::gaussian, "w", 0, 9, 0.5, 1e-6, 0.01}, "daily", 3}},
+               {noise},
                {WindowSpec{WindowKind::sliding,
                            10 * kSecondUs,
                            2 * kSecondUs,

@@ -19,7 +19,8 @@ void ReadyTasks::add(std::string_view task) {
 
 TaskFiring FiringPlaces::place(const Firing& f, const MatchPlace& place, std::string_view trigger) const {
   const Where& at = f.seq == current_.seq ? current_ : before_;
-  TaskFiring out{.key = f.idempotency,
+  // 63 bits, so that it is the same number where integers have a sign: in scripts, in columns of tables.
+  TaskFiring out{.key = f.idempotency & uint64_t{INT64_MAX},
                  .trigger_name = trigger,
                  .seq = f.seq,
                  .ts = f.ts,
