@@ -9,7 +9,7 @@ if(NOT WALLE_JSON_INCLUDE)
   message(FATAL_ERROR "nlohmann/json.hpp is missing. Install it (Debian: nlohmann-json3-dev; "
     "tools/setup.sh does), or set WALLE_JSON_INCLUDE to the folder above nlohmann/.")
 endif()
-walle_room(link SMALL APART USES store base)
+walle_room(link SMALL APART USES store base SCHEMAS package)
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/json_headers)
 file(CREATE_LINK ${WALLE_JSON_INCLUDE}/nlohmann ${CMAKE_BINARY_DIR}/json_headers/nlohmann SYMBOLIC)
 target_include_directories(walle_link SYSTEM PRIVATE ${CMAKE_BINARY_DIR}/json_headers)
