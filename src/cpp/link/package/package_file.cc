@@ -1,7 +1,7 @@
 // A package's manifest as FlatBuffers with a checksum behind it (schemas/package.fbs). The checksum is there
 // for damage: authentic is what a signed digest names. FlatBuffers' verifier vouches for offsets and lengths,
 // verify_package() for what is said.
-#include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "base/bytes.h"
@@ -63,8 +63,9 @@ Package read_values(const PackageManifest& in) {
 
 flatbuffers::Offset<walle_rt::fb::PackageFile> write_file(flatbuffers::FlatBufferBuilder& to,
                                                           const PackageFile& file) {
-  PackageDigest digest;
-  std::memcpy(digest.mutable_bytes()->Data(), file.sha256.data(), kSha256Bytes);
+  std::array<uint8_t, kSha256Bytes> bytes;
+  std::memcpy(bytes.data(), file.sha256.data(), kSha256Bytes);
+  const PackageDigest digest{flatbuffers::span<const uint8_t, kSha256Bytes>(bytes)};
   return CreatePackageFile(to, to.CreateString(file.name), &digest, file.size,
                            static_cast<uint8_t>(file.kind));
 }
