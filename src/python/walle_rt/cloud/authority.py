@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from ..errors import ArgumentError
-from .trust.files import write_whole
+from ..whole_files import write_whole
 
 DEVICE_DAYS = 365
 _AUTHORITY_DAYS = 3650

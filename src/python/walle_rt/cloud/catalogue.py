@@ -7,7 +7,7 @@ import hashlib
 from sqlalchemy import select
 
 from ..errors import ArgumentError, ResourceError
-from .formats import read_manifest
+from ..task import Package
 from .model.audit import append
 from .model.tables import Scenario, Version
 from .state import ServerState
@@ -24,11 +24,12 @@ def publish(
     same bytes again completes it.
 
     Raises:
+        TaskError: bytes that are no manifest.
         ArgumentError: a manifest of something else, or of a version that has other bytes.
         ResourceError: files that were not uploaded.
     """
     where = f"{scenario}/{task} {version}"
-    package = read_manifest(manifest)
+    package = Package.from_bytes(manifest)
     named = (package.scenario, package.task, package.version)
     if named != (scenario, task, version):
         raise ArgumentError.of(
@@ -37,7 +38,7 @@ def publish(
             "publish",
             "publish under the names that the package was packed with",
         )
-    missing = [name for name, digest, size in package.files if not _whole(state, digest, size)]
+    missing = [file.name for file in package.files if not _whole(state, file.sha256, file.size)]
     if missing:
         raise ResourceError.of(
             f"{len(missing)} files that are not there, or of another size ('{missing[0]}')",

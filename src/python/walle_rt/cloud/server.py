@@ -20,7 +20,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ..errors import ResourceError
-from .state import ServerState
+from .companion import Companion
 from .web import metrics
 from .web.app import build
 
@@ -105,7 +105,7 @@ class ReleaseLoop(threading.Thread):
             self.join(30)
 
 
-def serve(state: ServerState, ready: Callable[[str], None]) -> None:
+def serve(state: Companion, ready: Callable[[str], None]) -> None:
     """Serve until SIGINT or SIGTERM; ``ready`` gets the address when requests are taken.
 
     Raises:

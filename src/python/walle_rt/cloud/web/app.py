@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, FastAPI, Response
 
 from ... import __version__
-from ..state import ServerState
+from ..companion import Companion
 from . import accounts, devices, errors, metrics, pages, releases, scenarios
 from .auth import Somebody, operator
 from .device_path import PREFIX, DevicePath
@@ -47,7 +47,7 @@ def version(_: Somebody) -> dict[str, str]:
     return {"walle_rt": __version__}
 
 
-def build_admin(state: ServerState) -> FastAPI:
+def build_admin(state: Companion) -> FastAPI:
     """The admin API and the dashboard."""
     app = FastAPI(
         title="walle_rt",
@@ -65,7 +65,7 @@ def build_admin(state: ServerState) -> FastAPI:
     return app
 
 
-def build(state: ServerState) -> App:
+def build(state: Companion) -> App:
     """Everything, as ``walle serve`` runs it."""
     device = state.around_device_path(DevicePath(state))
     app = Front(build_admin(state), device)

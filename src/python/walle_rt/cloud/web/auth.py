@@ -13,20 +13,20 @@ from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 
 from ..model.accounts import Person, Role, person_of
-from ..state import ServerState
+from ..companion import Companion
 from .errors import Refusal
 
 COOKIE = "walle"
 bearer = HTTPBearer(auto_error=False, description="A token of /api/v1/login or /api/v1/tokens")
 
 
-def state_of(request: Request) -> ServerState:
+def state_of(request: Request) -> Companion:
     """The server that a request came to."""
-    state: ServerState = request.app.state.server
+    state: Companion = request.app.state.server
     return state
 
 
-State = Annotated[ServerState, Depends(state_of)]
+State = Annotated[Companion, Depends(state_of)]
 
 
 def anyone(request: Request, state: State, given: Annotated[Any, Depends(bearer)]) -> Person:

@@ -22,7 +22,7 @@ from starlette.concurrency import run_in_threadpool
 
 from ...errors import ArgumentError, Error
 from .. import enrolment
-from ..state import ServerState
+from ..companion import Companion
 from . import metrics
 from .guard import Receive, Scope, Send, answer
 
@@ -42,7 +42,7 @@ NEVER = b"no-cache"
 class DevicePath:
     """The application behind ``/v1/``."""
 
-    def __init__(self, state: ServerState) -> None:
+    def __init__(self, state: Companion) -> None:
         """Keep the server's state."""
         self._state = state
         self._repository = state.settings.folder / "repository"

@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from ..model.accounts import Role
 from ..model.tables import Counter, Epoch, Release, ReportDetail
-from ..state import ServerState
+from ..companion import Companion
 from .accounts import Name, Number
 from .auth import Releaser, Somebody, State, Viewer, need
 from .errors import Refusal, not_found
@@ -182,7 +182,7 @@ def epoch(_: Somebody, state: State) -> EpochRow:
     return EpochRow(epoch=row.number, sha256=row.sha256, reason=row.reason, created=row.created)
 
 
-def status_of(state: ServerState, number: int) -> ReleaseStatus:
+def status_of(state: Companion, number: int) -> ReleaseStatus:
     """Everything about a release."""
     with state.database.reading() as session:
         row = session.get_one(Release, number)
@@ -194,7 +194,7 @@ def status_of(state: ServerState, number: int) -> ReleaseStatus:
     return ReleaseStatus(**known, policy=row.policy, progress=state.desk.progress(number), reports=reports)
 
 
-def _allowed(state: ServerState, number: int, person: Any, least: Role) -> None:
+def _allowed(state: Companion, number: int, person: Any, least: Role) -> None:
     """A release of a scenario that one may not see is no release, and neither is one that there is not."""
     with state.database.reading() as session:
         row = session.get(Release, number)
