@@ -90,6 +90,20 @@ class Desk:
         assert reply.status_code < 300, (reply.status_code, reply.text)
         return reply.json() if reply.content else None
 
+    def status_of(self, method: str, path: str) -> int:
+        """The status for a path that clients would tidy up before they send it."""
+        sent: list[dict[str, Any]] = []
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: dict[str, Any]) -> None:
+            sent.append(message)
+
+        scope = {"type": "http", "method": method, "path": path, "headers": [], "query_string": b""}
+        self.wait(self.app(scope, receive, send))
+        return int(sent[0]["status"])
+
     def operator(self, name: str, *, admin: bool = False, one_time: bool = False, **roles: str) -> str:
         """An operator with roles; returns a token."""
         with self.state.database.writing() as session:
