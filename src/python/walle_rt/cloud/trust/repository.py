@@ -26,7 +26,8 @@ from tuf.api.metadata import (
 from tuf.api.serialization.json import JSONSerializer
 
 from ...errors import ArgumentError, ResourceError
-from .files import only_writer, write_whole
+from ...whole_files import write_whole
+from .files import only_writer
 from .keys import KeyFolder, Scheme
 
 DIRECTOR = "director"
@@ -226,6 +227,11 @@ class TaskRepository:
             except UnsignedMetadataError:
                 changed["targets"] = self._bumped(targets, "targets")
             self._commit(changed)
+
+    def expires(self, role: str) -> datetime:
+        """When the present signature of a role stops counting."""
+        expires: datetime = self._load(role).signed.expires
+        return expires
 
     # -- keys ----------------------------------------------------------------------------------------------
 
