@@ -26,7 +26,7 @@ struct MqttEvent {
 struct MqttSessionOptions {
   std::string client;
   int keepalive_s = 120;
-  int64_t answer_us = 15'000'000;  // for CONNACK and PINGRESP
+  int64_t answer_us = 15'000'000;  // for CONNACK and PINGRESP; twice that for PUBACK
   std::vector<MqttSubscription> subscriptions;
 };
 
@@ -57,12 +57,16 @@ class MqttSession {
 
  private:
   Result<MqttEvent> take(const MqttPacket& packet);
+  Error overdue(std::string_view packet, int64_t waited) const;
+  int64_t taken_by() const;
 
   MqttSessionOptions options_;
   std::string in_, out_;
   size_t read_ = 0, sent_ = 0;  // of them
   bool begun_ = false, accepted_ = false;
-  int64_t began_ = 0, last_sent_ = 0, ping_sent_ = 0;  // steady us; 0: no ping waits for its answer
+  size_t untaken_ = 0;                        // published, without PUBACK
+  int64_t began_ = 0, last_sent_ = 0, heard_ = 0;  // steady us
+  int64_t ping_sent_ = 0;                     // 0: none waits for its answer
 };
 
 }  // namespace walle::link

@@ -7,11 +7,12 @@
 // twice.
 //
 // turn() is the whole of it, without a thread: tests call it, on an Env with a clock of their own. start()
-// runs it on a thread. notify(), network_changed(), stats() and stop() are for any thread; the listener is
+// runs it on a thread, once. notify(), network_changed(), stats() and stop() are for any thread; the listener is
 // called by the tunnel's and must not wait.
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -94,12 +95,16 @@ class Tunnel {
  private:
   Tunnel(Env& env, RecordSource& source, Socket& socket, TunnelOptions options, TunnelListener listener);
   void run();
+  bool connected() const { return state_ == TunnelState::connecting || state_ == TunnelState::online; }
   void connect(int64_t now);
+  void close(TunnelState state);
   void fail(const Error& error, int64_t now);
-  bool receive(int64_t now);
-  bool flush(int64_t now);
-  void take(const MqttEvent& event, int64_t now);
+  Status converse(int64_t now);
+  Status receive(int64_t now);
+  Status take(const MqttEvent& event, int64_t now);
+  Status hear(const MqttPublish& publish, int64_t now);
   void upload(int64_t now);
+  Status flush(int64_t now);
   int64_t sleeps(int64_t now) const;
   void set_state(TunnelState state);
   void publish_stats();
@@ -109,15 +114,22 @@ class Tunnel {
   Socket& socket_;
   TunnelOptions options_;
   TunnelListener listener_;
+  std::string up_, ack_, down_;  // topics
   std::minstd_rand random_;
   Backoff backoff_;
   MqttSession session_;
   Uploads uploads_;
   TunnelState state_ = TunnelState::offline;
-  int64_t next_try_ = 0;  // steady us, while offline
-  std::atomic<bool> news_{true}, network_changed_{false}, stop_{false};
-  mutable std::mutex lock_;  // of stats_
-  TunnelStats stats_, counted_;
+  int64_t next_try_ = 0;     // steady us, while offline
+  int64_t accepted_at_ = 0;  // of this connection; 0: not yet
+  uint64_t published_ = 0;
+  bool more_ = false;  // the socket had more than one turn takes
+  TunnelStats counted_;
+  std::atomic<bool> news_{false}, network_changed_{false}, stop_{false};
+  mutable std::mutex lock_;  // of what stands below
+  std::condition_variable told_;
+  TunnelStats stats_;
+  bool idle_ = false;
   std::thread thread_;
 };
 
