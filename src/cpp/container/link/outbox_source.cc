@@ -13,8 +13,7 @@ Result<std::vector<link::SourceStream>> OutboxSource::streams() {
 Result<std::vector<link::TunnelRecord>> OutboxSource::read(const std::string& stream, uint64_t from,
                                                            size_t limit) {
   WALLE_ASSIGN(const std::shared_ptr<Device> device, device_.device("tunnel"));
-  WALLE_ASSIGN(std::vector<stream::OutboxRecord> records,
-               device->commits().read_outbox(stream, from, limit));
+  WALLE_ASSIGN(std::vector<stream::OutboxRecord> records, device->commits().read_outbox(stream, from, limit));
   std::vector<link::TunnelRecord> out;
   out.reserve(records.size());
   for (stream::OutboxRecord& r : records)

@@ -15,7 +15,8 @@ Bytef* input(std::string_view bytes) { return reinterpret_cast<Bytef*>(const_cas
 std::optional<std::string> deflated(std::string_view bytes, std::string_view dictionary) {
   z_stream z{};
   // Raw: message.h has sizes and a checksum of its own, and names the dictionary.
-  if (bytes.empty() || deflateInit2(&z, kLevel, Z_DEFLATED, -MAX_WBITS, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
+  if (bytes.empty() ||
+      deflateInit2(&z, kLevel, Z_DEFLATED, -MAX_WBITS, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
     return std::nullopt;
   std::string out(bytes.size() - 1, '\0');
   bool done = dictionary.empty() ||

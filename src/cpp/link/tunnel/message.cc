@@ -41,7 +41,8 @@ std::string pack_records(const std::vector<TunnelRecord>& records) {
   const TunnelRecord* last = &none;
   for (const TunnelRecord& r : records) {
     out.put_varint(r.seq - last->seq);
-    out.put_varint(zigzag(static_cast<int64_t>(static_cast<uint64_t>(r.ts) - static_cast<uint64_t>(last->ts))));
+    out.put_varint(
+        zigzag(static_cast<int64_t>(static_cast<uint64_t>(r.ts) - static_cast<uint64_t>(last->ts))));
     put_short(out, r.task == last->task ? std::string_view() : r.task);
     put_short(out, r.feature == last->feature ? std::string_view() : r.feature);
     put_short(out, r.bytes);
@@ -60,7 +61,8 @@ bool read_records(std::string_view bytes, std::vector<TunnelRecord>& out) {
     TunnelRecord r;
     const uint64_t step = in.varint();
     r.seq = last.seq + step;
-    r.ts = static_cast<int64_t>(static_cast<uint64_t>(last.ts) + static_cast<uint64_t>(unzigzag(in.varint())));
+    r.ts =
+        static_cast<int64_t>(static_cast<uint64_t>(last.ts) + static_cast<uint64_t>(unzigzag(in.varint())));
     r.task = short_text(in, kMostTunnelNameBytes);
     r.feature = short_text(in, kMostTunnelNameBytes);
     r.bytes = short_text(in, kMostMessageBytes);

@@ -79,7 +79,7 @@ bool is_topic(std::string_view topic) {
 std::string mqtt_connect(const MqttConnect& connect) {
   std::string body;
   put_text(body, "MQTT");
-  body += '\4';                                  // 3.1.1
+  body += '\4';  // 3.1.1
   body += static_cast<char>(connect.clean ? 2 : 0);
   put_u16(body, connect.keepalive_s);
   put_text(body, connect.client);

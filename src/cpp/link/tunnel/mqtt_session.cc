@@ -24,8 +24,9 @@ void MqttSession::begin(int64_t now) {
   end();
   begun_ = true;
   began_ = last_sent_ = now;
-  out_ = mqtt_connect(
-      {.client = options_.client, .keepalive_s = static_cast<uint16_t>(options_.keepalive_s), .clean = false});
+  out_ = mqtt_connect({.client = options_.client,
+                       .keepalive_s = static_cast<uint16_t>(options_.keepalive_s),
+                       .clean = false});
   out_ += mqtt_subscribe(kSubscribeId, options_.subscriptions);
 }
 
@@ -139,8 +140,8 @@ Status MqttSession::keep_alive(int64_t now) {
 int64_t MqttSession::deadline() const {
   if (!begun_) return std::numeric_limits<int64_t>::max();
   if (!accepted_) return began_ + options_.answer_us;
-  const int64_t quiet = ping_sent_ ? ping_sent_ + options_.answer_us
-                                   : last_sent_ + options_.keepalive_s * int64_t{1'000'000};
+  const int64_t quiet =
+      ping_sent_ ? ping_sent_ + options_.answer_us : last_sent_ + options_.keepalive_s * int64_t{1'000'000};
   return untaken_ ? std::min(quiet, taken_by()) : quiet;
 }
 

@@ -64,9 +64,9 @@ class MqttSession {
   std::string in_, out_;
   size_t read_ = 0, sent_ = 0;  // of them
   bool begun_ = false, accepted_ = false;
-  size_t untaken_ = 0;                        // published, without PUBACK
+  size_t untaken_ = 0;                             // published, without PUBACK
   int64_t began_ = 0, last_sent_ = 0, heard_ = 0;  // steady us
-  int64_t ping_sent_ = 0;                     // 0: none waits for its answer
+  int64_t ping_sent_ = 0;                          // 0: none waits for its answer
 };
 
 }  // namespace walle::link

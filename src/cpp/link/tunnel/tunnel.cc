@@ -125,10 +125,9 @@ TunnelStats Tunnel::stats() const {
 
 bool Tunnel::drain(int64_t timeout_us) {
   std::unique_lock lock(lock_);
+  news_ = true;
   idle_ = false;  // the thread says so anew
-  lock.unlock();
-  notify();
-  lock.lock();
+  socket_.wake();
   told_.wait_for(lock, std::chrono::microseconds(timeout_us),
                  [&] { return idle_ || stats_.state == TunnelState::stopped; });
   return idle_;

@@ -7,8 +7,8 @@
 // twice.
 //
 // turn() is the whole of it, without a thread: tests call it, on an Env with a clock of their own. start()
-// runs it on a thread, once. notify(), network_changed(), stats() and stop() are for any thread; the listener is
-// called by the tunnel's and must not wait.
+// runs it on a thread, once. notify(), network_changed(), stats() and stop() are for any thread; the listener
+// is called by the tunnel's and must not wait.
 #pragma once
 
 #include <atomic>

@@ -37,7 +37,8 @@ Status Uploads::fill(int64_t now) {
     unsettled_ = false;
     for (auto& [name, stream] : streams_) WALLE_TRY(settle(name, stream));
   }
-  if (!news_ || pending_bytes_ >= kFullMessageBytes || in_flight_.size() >= options_.most_in_flight) return {};
+  if (!news_ || pending_bytes_ >= kFullMessageBytes || in_flight_.size() >= options_.most_in_flight)
+    return {};
   WALLE_ASSIGN(const std::vector<SourceStream> found, source_.streams());
   for (const SourceStream& s : found) {
     const auto [at, fresh] = streams_.try_emplace(s.name);
@@ -119,7 +120,8 @@ std::string Uploads::compose(int64_t now) {
   PackedMessage packed = pack_message(sections);
   for (size_t i = 0; i < sections.size(); ++i)
     if (sections[i].remember)
-      streams_[sections[i].stream].offered[dictionary_id(packed.remembered[i])] = std::move(packed.remembered[i]);
+      streams_[sections[i].stream].offered[dictionary_id(packed.remembered[i])] =
+          std::move(packed.remembered[i]);
   counts_.record_bytes += packed.record_bytes;
   if (in_flight_.empty()) progress_at_ = now;
   in_flight_[message] = taken;
