@@ -106,7 +106,7 @@ class Tunnel:
             most_backoff_s: between two connections, at most.
 
         Raises:
-            ArgumentError: an address or id that is none, a key that is not the certificate's, a closed device.
+            ArgumentError: an address or id that is none, a key of another certificate, a closed device.
             ResourceError: no OpenSSL on this machine, or a file that cannot be read.
         """
         options = {

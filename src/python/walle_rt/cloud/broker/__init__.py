@@ -1,4 +1,4 @@
-"""The broker between devices and the sink: Mosquitto, started and supervised with a generated configuration."""
+"""The broker between devices and the sink: a supervised Mosquitto with a generated configuration."""
 
 from ._mosquitto import Broker, find_mosquitto
 from ._settings import BrokerSettings

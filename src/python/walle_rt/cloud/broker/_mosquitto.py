@@ -79,10 +79,10 @@ class Broker:
         return f"mqtts://{self.settings.host or '127.0.0.1'}:{self.port}"
 
     @property
-    def pid(self) -> int:
-        """Of the process that runs now; 0: none."""
+    def pid(self) -> int | None:
+        """Of the process that runs now."""
         process = self._process
-        return process.pid if process and process.poll() is None else 0
+        return process.pid if process and process.poll() is None else None
 
     def close(self) -> None:
         """End it; what it holds for clients that are away is on the disk."""

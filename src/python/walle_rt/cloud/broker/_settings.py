@@ -53,16 +53,21 @@ class BrokerSettings:
             raise ArgumentError.of(repr(bad[0]), "one line", "BrokerSettings", "rename it")
         if not self.sink or set(self.sink) & set("+#/ "):
             raise ArgumentError.of(
-                f"sink={self.sink!r}", "a name without '+', '#', '/' and spaces", "BrokerSettings", "rename it"
+                f"sink={self.sink!r}",
+                "a name without '+', '#', '/' and spaces",
+                "BrokerSettings",
+                "rename it",
             )
         limits = ("most_connections", "most_packet_bytes", "queued_messages", "queued_bytes", "away_days")
         for name in limits:
             # 0 means "no limit" or "nothing" to Mosquitto, which of the two changed between its releases.
             if getattr(self, name) < 1:
-                raise ArgumentError.of(f"{name}={getattr(self, name)}", "1 or more", "BrokerSettings", "set it")
+                raise ArgumentError.of(
+                    f"{name}={getattr(self, name)}", "1 or more", "BrokerSettings", "set it"
+                )
 
     def access_rules(self) -> str:
-        """Who may write and read what: a device its own topics, the sink all of them, nobody else anything."""
+        """Who may do what: a device its own topics, the sink those of all, nobody else anything."""
         return f"""# Written anew at every start.
 user {self.sink}
 topic read w/+/up

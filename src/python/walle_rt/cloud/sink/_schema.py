@@ -49,7 +49,7 @@ def open_database(path: Path) -> sqlite3.Connection:
     path.parent.mkdir(parents=True, exist_ok=True)
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     db.execute("PRAGMA journal_mode = WAL")
-    # With NORMAL, SQLite's own default in this mode, a power loss takes the newest commits: they are acknowledged.
+    # Of NORMAL, the choice of most in this mode, a power loss takes the newest commits: acknowledged ones.
     db.execute("PRAGMA synchronous = FULL")
     db.execute("PRAGMA wal_autocheckpoint = 4000")
     (version,) = db.execute("PRAGMA user_version").fetchone()

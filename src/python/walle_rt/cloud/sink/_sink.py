@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import random
 import select
@@ -156,10 +157,9 @@ class Sink:
         self.close()
 
     def _wake(self) -> None:
-        try:
+        # A full socket rings as well, and a closed one has nobody behind it.
+        with contextlib.suppress(OSError):
             self._ring.send(b"\0")
-        except OSError:
-            pass  # a full socket rings as well, and a closed one has nobody behind it
 
     def _run(self) -> None:
         wait = _LEAST_BACKOFF_S
@@ -228,10 +228,8 @@ class _Conversation:
         writing = [self._socket] if self._out else []
         ready, _, _ = select.select([self._socket, self._sink._bell], writing, [], timeout)
         if self._sink._bell in ready:
-            try:
+            with contextlib.suppress(BlockingIOError):
                 self._sink._bell.recv(4096)
-            except BlockingIOError:
-                pass
 
     def _receive(self) -> list[Packet]:
         packets: list[Packet] = []

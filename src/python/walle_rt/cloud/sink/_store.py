@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -274,8 +273,8 @@ class SinkStore:
             (schemas,) = db.execute("SELECT count(*) FROM schemas").fetchone()
             if schemas >= self._limits.schemas:
                 raise _RefusedError(f"a new schema, and there are {schemas}")
-            cursor = db.execute("INSERT INTO schemas (task, feature, columns) VALUES (?, ?, ?)", key)
-            found = (cursor.lastrowid,)
+            db.execute("INSERT INTO schemas (task, feature, columns) VALUES (?, ?, ?)", key)
+            found = db.execute(query, key).fetchone()
             cells = "".join(f", {column_name(i)}" for i in range(len(names)))
             db.execute(
                 f"CREATE TABLE {table_name(found[0])} (source INTEGER NOT NULL, seq INTEGER NOT NULL,"

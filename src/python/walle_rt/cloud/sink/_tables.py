@@ -44,7 +44,10 @@ class FeatureTables:
         """
         if not Path(path).is_file():
             raise ArgumentError.of(
-                f"'{fspath(path)}', which is no file", "a sink's database", "FeatureTables", "start a sink first"
+                f"'{fspath(path)}', which is no file",
+                "a sink's database",
+                "FeatureTables",
+                "start a sink first",
             )
         uri = Path(path).absolute().as_uri() + "?mode=ro"
         self._db = sqlite3.connect(uri, uri=True, check_same_thread=False)
