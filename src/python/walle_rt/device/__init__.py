@@ -15,6 +15,7 @@ twice.
 from ._device import Device
 from ._info import DeviceStats, OutboxRecord, OutboxStream, TaskFailure, TaskInfo, TaskResult, TriggerInfo
 from ._results import Results, Rows
+from ._tunnel import Tunnel, TunnelStats
 from ._watch import Watch
 
 __all__ = [
@@ -28,5 +29,7 @@ __all__ = [
     "TaskInfo",
     "TaskResult",
     "TriggerInfo",
+    "Tunnel",
+    "TunnelStats",
     "Watch",
 ]
