@@ -1,0 +1,50 @@
+#include "link/agent/pull_timer.h"
+
+#include <algorithm>
+
+namespace walle::link {
+
+namespace {
+constexpr double kUsPerSecond = 1e6;
+constexpr int64_t kMostDoubtUs = int64_t{600} * 1'000'000;
+}  // namespace
+
+PullTimer::PullTimer(uint64_t seed, PullTimes times, int64_t now_us)
+    : random_(seed), times_(times), due_us_(now_us) {}
+
+double PullTimer::random() { return std::uniform_real_distribution<double>(0, 1)(random_); }
+
+void PullTimer::heard(uint64_t epoch, int64_t now_us, uint32_t spread_s) {
+  if (epoch <= epoch_) return;
+  wanted_ = std::max(wanted_, epoch);
+  const auto wait = static_cast<int64_t>(random() * spread_s * kUsPerSecond);
+  due_us_ = std::min(due_us_, std::max(now_us + wait, not_before_us_));
+}
+
+void PullTimer::ask(int64_t now_us) { due_us_ = std::min(due_us_, now_us); }
+
+void PullTimer::pulled(bool ok, uint64_t epoch, int64_t now_us) {
+  if (!ok) {
+    // Decorrelated: neither in step with other devices nor with itself.
+    const double most = std::max<double>(3.0 * static_cast<double>(retry_us_), times_.retry_us);
+    const double wait = static_cast<double>(times_.retry_us) +
+                        random() * (most - static_cast<double>(times_.retry_us));
+    retry_us_ = std::min(static_cast<int64_t>(wait), times_.most_retry_us);
+    due_us_ = now_us + retry_us_;
+    return;
+  }
+  retry_us_ = 0;
+  epoch_ = std::max(epoch_, epoch);
+  due_us_ = now_us + static_cast<int64_t>((0.5 + random()) * static_cast<double>(times_.every_us));
+  if (wanted_ > epoch_) {
+    // Heard of, and not there: a plan that is still on its way to the server's cache, or a lie.
+    doubted_us_ = std::min(std::max(2 * doubted_us_, times_.doubted_us), kMostDoubtUs);
+    not_before_us_ = now_us + doubted_us_;
+  } else {
+    doubted_us_ = 0;
+    not_before_us_ = INT64_MIN;
+  }
+  wanted_ = epoch_;
+}
+
+}  // namespace walle::link
