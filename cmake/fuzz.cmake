@@ -9,7 +9,7 @@ file(GLOB fuzz_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzz
 foreach(source IN LISTS fuzz_sources)
   get_filename_component(name ${source} NAME_WE)
   add_executable(${name} ${source})
-  walle_link_all_rooms(${name})
+  walle_link_rooms(${name})
   target_link_libraries(${name} PRIVATE walle_flags)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
 endforeach()

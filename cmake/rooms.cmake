@@ -1,16 +1,14 @@
-# walle_room(<folder> [SMALL] [APART] [USES <folder>...] [SCHEMAS <name>...] [LIBS <target>...])
+# walle_room(<folder> [SMALL] [USES <folder>...] [SCHEMAS <name>...] [LIBS <target>...])
 #
 # One object library per folder of src/cpp; its own sub-folders belong to it unless they are rooms themselves
 # (backends/cpu). Files are found by name: a new operator or kernel needs no line here. *_simd.cc files are
 # compiled once per instruction set (cmake/isa.cmake). SMALL is for rooms that only plan: they are optimised
-# for size. WALLE_ROOMS collects every room, for libraries that take them all; rooms APART, which no library
-# needs yet, are linked by tests and tools alone.
+# for size. WALLE_ROOMS collects every room, for libraries and tests that take them all.
 set(WALLE_ROOMS "" CACHE INTERNAL "")
-set(WALLE_ROOMS_APART "" CACHE INTERNAL "")
 include(isa)
 
 function(walle_room folder)
-  cmake_parse_arguments(ARG "SMALL;APART" "" "USES;SCHEMAS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "SMALL" "" "USES;SCHEMAS;LIBS" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
   set(dir ${PROJECT_SOURCE_DIR}/src/cpp/${folder})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
@@ -44,19 +42,10 @@ function(walle_room folder)
   if(simd)
     walle_compile_per_isa(walle_${name} ${simd})
   endif()
-  if(ARG_APART)
-    set(WALLE_ROOMS_APART ${WALLE_ROOMS_APART} walle_${name} CACHE INTERNAL "")
-  else()
-    set(WALLE_ROOMS ${WALLE_ROOMS} walle_${name} CACHE INTERNAL "")
-  endif()
+  set(WALLE_ROOMS ${WALLE_ROOMS} walle_${name} CACHE INTERNAL "")
 endfunction()
 
 # Links every room registered so far into `target`, privately.
 function(walle_link_rooms target)
   target_link_libraries(${target} PRIVATE ${WALLE_ROOMS})
-endfunction()
-
-# The same with the rooms apart.
-function(walle_link_all_rooms target)
-  target_link_libraries(${target} PRIVATE ${WALLE_ROOMS} ${WALLE_ROOMS_APART})
 endfunction()

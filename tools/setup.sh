@@ -56,7 +56,7 @@ base() {
     apt_install g++ make git ccache python3 libgtest-dev zlib1g-dev libsqlite3-dev binutils ca-certificates
     apt_install libpng16-16 libturbojpeg0 # what ImageDecoder looks for at run time
     apt_install libssl3 tzdata            # what encrypted logs, signatures and time zones look for
-    apt_install nlohmann-json3-dev        # headers, for what reads signed metadata
+    apt_install nlohmann-json3-dev        # headers every build needs: link/ reads signed metadata
   fi
   # Debian's own Python keeps venv and headers in packages of their own; any other brings them along.
   if [ "$(command -v python3)" = /usr/bin/python3 ] && command -v apt-get >/dev/null; then
