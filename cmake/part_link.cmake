@@ -7,7 +7,7 @@ if(NOT WALLE_JSON_INCLUDE)
     "Install it (Debian: apt-get install nlohmann-json3-dev, as tools/setup.sh does), or set "
     "WALLE_JSON_INCLUDE to the folder above nlohmann/. Headers alone: nothing is linked.")
 endif()
-walle_room(link SMALL USES store base SCHEMAS plan report)
+walle_room(link SMALL USES store base SCHEMAS package plan report)
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/json_headers)
 file(CREATE_LINK ${WALLE_JSON_INCLUDE}/nlohmann ${CMAKE_BINARY_DIR}/json_headers/nlohmann SYMBOLIC)
 target_include_directories(walle_link SYSTEM PRIVATE ${CMAKE_BINARY_DIR}/json_headers)

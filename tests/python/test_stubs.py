@@ -21,6 +21,7 @@ STUBS = Path(walle_rt.__file__).with_name("_core")
 MODULES = {
     "__init__": _core,
     "device": _core.device,
+    "package": _core.package,
     "stream": _core.stream,
     "task": _core.task,
     "vm": _core.vm,

@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/checked.h"
 #include "base/crc32c.h"
+#include "base/names.h"
 #include "base/utf8.h"
 
 namespace walle::vm {
@@ -18,7 +19,6 @@ constexpr std::string_view kMagic = "WTASK001";  // the last digits are the form
 constexpr size_t kHeaderBytes = 24;              // magic, checksum, index bytes, count, zero
 constexpr size_t kPartBytes = 24;                // offset, size, checksum, length of the name
 constexpr size_t kAlignment = 64;                // a resource may be a model, whose weights want a cache line
-constexpr size_t kMaxName = 255;                 // what file systems allow
 
 Error damaged(const std::string& what, size_t bytes) {
   return Error(base::ErrorGroup::task, {"a task file of " + std::to_string(bytes) + " bytes: " + what,
@@ -46,20 +46,7 @@ struct Index {
 
 }  // namespace
 
-bool valid_resource_name(std::string_view name) {
-  if (name.empty() || name.size() > kMaxName || !base::valid_utf8(name)) return false;
-  // Resources come from files and may become files again: nothing that leaves a folder, on any system.
-  if (std::any_of(name.begin(), name.end(),
-                  [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\\' || c == 0x7f; }))
-    return false;
-  for (size_t at = 0; at <= name.size();) {
-    const size_t end = std::min(name.find('/', at), name.size());
-    const std::string_view part = name.substr(at, end - at);
-    if (part.empty() || part == "." || part == "..") return false;
-    at = end + 1;
-  }
-  return true;
-}
+bool valid_resource_name(std::string_view name) { return base::valid_part_name(name); }
 
 std::string line_of(std::string_view text, int number) {
   constexpr size_t kMostBytes = 200;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -9,12 +10,14 @@ from typing import Any
 
 from .. import _core
 from ..errors import ArgumentError, Error, ResourceError, TaskError
+from ..file_kinds import WALLE_MAGIC
 from ..loading import load
 from ..vm import VM, TaskBundle, host_calls
 from ..vm.sources import Sources
 from ._code import check_code
 from ._graphs import check_graphs
 from ._mistakes import Mistake, one_of, raise_first
+from ._package import FileKind, Package, PackageFile, PackedTask
 from ._read import FILE, Reader, read_text
 from ._spec import TaskSpec
 from ._to_spec import spec_of
@@ -61,7 +64,51 @@ class Task:
             ArgumentError: a module is named like one of the library.
             BackendError: the VM library is missing.
         """
-        vm = vm or VM()
+        vm = self._checked(vm or VM())
+        return TaskBundle._compile(self._sources, vm, keep=sources, manifest=self.spec.to_manifest())
+
+    def pack(self, scenario: str, vm: VM | None = None) -> PackedTask:
+        """Compile it into a package, which is published: a manifest, and files by their SHA-256.
+
+        The same folder gives the same bytes on every machine and day. The Python text stays behind.
+
+        Args:
+            scenario: whose task it is: the repository that it is published in.
+            vm: the library to compile with (default: the full flavour).
+
+        Raises:
+            TaskError: as compile(); a scenario's name that is none; more or larger files than a package may
+                have.
+            ArgumentError: a module is named like one of the library.
+            BackendError: the VM library is missing.
+        """
+        vm = self._checked(vm or VM())
+        code = TaskBundle._bytecode(self._sources, vm)
+        TaskBundle(code, vm)  # what a device would refuse is not published
+        parts = [(_core.package.CODE, code, FileKind.CODE)]
+        parts.append((_core.package.MANIFEST, self.spec.to_manifest(), FileKind.POLICY))
+        parts += [(name, data, FileKind.RESOURCE) for name, data in self._sources.resources.items()]
+        # By the bytes of their names, as everything that reads a package has them.
+        parts.sort(key=lambda part: part[0].encode())
+        blobs = {hashlib.sha256(data).hexdigest(): data for _, data, _ in parts}
+        files = [PackageFile(n, hashlib.sha256(d).hexdigest(), len(d), k) for n, d, k in parts]
+        spec = self.spec
+        has_model = any(data.startswith(WALLE_MAGIC) for _, data, _ in parts)
+        package = Package(
+            scenario=scenario,
+            task=spec.name,
+            version=spec.version,
+            vm=vm.id,
+            op_set=_core.op_set() if has_model else "",
+            ram_bytes=spec.heap_bytes + sum(map(len, blobs.values())),
+            facts=sorted(spec.requires),
+            capabilities=sorted(spec.host_calls),
+            imports=sorted(spec.imports),
+            files=files,
+        )
+        return PackedTask(package, package.to_bytes(), blobs)
+
+    def _checked(self, vm: VM) -> VM:
         wanted = self.spec.vm
         if wanted and not f"{vm.python}.".startswith(f"{wanted}."):
             raise TaskError.of(
@@ -70,7 +117,7 @@ class Task:
                 f"{self.folder / FILE}, task.vm",
                 "check that the task runs there, and change vm",
             )
-        return TaskBundle._compile(self._sources, vm, keep=sources, manifest=self.spec.to_manifest())
+        return vm
 
 
 def check(folder: str | os.PathLike[str]) -> list[Mistake]:

@@ -97,15 +97,7 @@ class TaskBundle:
         sources: Sources, vm: VM | None, *, keep: bool = False, manifest: bytes | None = None
     ) -> TaskBundle:
         vm = vm or VM()
-        for name, (file, *_) in sources.modules.items():
-            if name in vm._native.library:
-                raise ArgumentError.of(
-                    f"'{file}', module {name}",
-                    "names that the VM's own library does not use",
-                    "TaskBundle.compile",
-                    "rename it: the library's module would be imported instead",
-                )
-        data = vm._native.compile([(name, *rest) for name, rest in sources.modules.items()])
+        data = TaskBundle._bytecode(sources, vm)
         texts = {file: text for file, text, _ in sources.modules.values()}
         parts = dict(sources.resources)
         if manifest is not None:
@@ -117,6 +109,19 @@ class TaskBundle:
         bundle = TaskBundle(data, vm)
         bundle._native.keep_sources(texts)
         return bundle
+
+    @staticmethod
+    def _bytecode(sources: Sources, vm: VM) -> bytes:
+        """The bytecode container alone."""
+        for name, (file, *_) in sources.modules.items():
+            if name in vm._native.library:
+                raise ArgumentError.of(
+                    f"'{file}', module {name}",
+                    "names that the VM's own library does not use",
+                    "TaskBundle.compile",
+                    "rename it: the library's module would be imported instead",
+                )
+        return vm._native.compile([(name, *rest) for name, rest in sources.modules.items()])
 
     @staticmethod
     def load(

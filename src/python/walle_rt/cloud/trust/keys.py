@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import (
 from securesystemslib.signer import CryptoSigner, SSlibKey
 
 from ...errors import ArgumentError
-from .files import write_whole
+from ...whole_files import write_whole
 
 
 class Scheme(StrEnum):

@@ -26,7 +26,8 @@ from tuf.api.metadata import (
 from tuf.api.serialization.json import JSONSerializer
 
 from ...errors import ArgumentError, ResourceError
-from .files import only_writer, write_whole
+from ...whole_files import write_whole
+from .files import only_writer
 from .keys import KeyFolder, Scheme
 
 DIRECTOR = "director"

@@ -1,0 +1,127 @@
+// A package's manifest as FlatBuffers with a checksum behind it (schemas/package.fbs). The checksum is there
+// for damage: authentic is what a signed digest names. FlatBuffers' verifier vouches for offsets and lengths,
+// verify_package() for what is said.
+#include <array>
+#include <cstring>
+
+#include "base/bytes.h"
+#include "link/package/package.h"
+#include "schemas/package_generated.h"
+
+namespace walle::link {
+
+namespace {
+
+using namespace walle_rt::fb;
+
+// Other versions are refused, not guessed at: a field that this build does not know might be the one that
+// forbids.
+constexpr uint32_t kVersion = 1;
+constexpr size_t kChecksumBytes = 4;
+constexpr size_t kLeastFlatBuffer = 8;  // the root's offset and the identifier, which it reads unasked
+constexpr flatbuffers::uoffset_t kMaxTables = kMostPackageFiles + 1;
+constexpr int kMaxDepth = 4;
+
+using Texts = flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>;
+
+Error damaged(const std::string& given) {
+  return Error(base::ErrorGroup::task,
+               {given, "what `walle task pack` wrote (schemas/package.fbs, version 1)",
+                "the manifest of a package", "fetch it again, or pack the task again"});
+}
+
+std::vector<std::string> texts(const Texts* all) {
+  std::vector<std::string> out;
+  if (all == nullptr) return out;
+  for (const flatbuffers::String* text : *all) out.push_back(text->str());
+  return out;
+}
+
+PackageFile read_file(const walle_rt::fb::PackageFile& in) {
+  const auto* digest = reinterpret_cast<const char*>(in.sha256()->bytes()->Data());
+  return {.name = in.name()->str(),
+          .sha256 = std::string(digest, kSha256Bytes),
+          .size = in.size(),
+          .kind = static_cast<FileKind>(in.kind())};
+}
+
+Package read_values(const PackageManifest& in) {
+  Package out;
+  out.scenario = in.scenario()->str();
+  out.task = in.task()->str();
+  out.version = in.task_version()->str();
+  out.vm = in.vm()->str();
+  if (in.op_set() != nullptr) out.op_set = in.op_set()->str();
+  out.ram_bytes = in.ram_bytes();
+  out.facts = texts(in.facts());
+  out.capabilities = texts(in.capabilities());
+  out.imports = texts(in.imports());
+  if (in.files() == nullptr) return out;
+  for (const walle_rt::fb::PackageFile* file : *in.files()) out.files.push_back(read_file(*file));
+  return out;
+}
+
+flatbuffers::Offset<walle_rt::fb::PackageFile> write_file(flatbuffers::FlatBufferBuilder& to,
+                                                          const PackageFile& file) {
+  std::array<uint8_t, kSha256Bytes> bytes;
+  std::memcpy(bytes.data(), file.sha256.data(), kSha256Bytes);
+  const PackageDigest digest{flatbuffers::span<const uint8_t, kSha256Bytes>(bytes)};
+  return CreatePackageFile(to, to.CreateString(file.name), &digest, file.size,
+                           static_cast<uint8_t>(file.kind));
+}
+
+}  // namespace
+
+Result<Package> read_package(std::string_view bytes) {
+  const std::string size = std::to_string(bytes.size()) + " bytes";
+  if (bytes.size() > kMostPackageBytes)
+    return damaged("a manifest of " + size + ", more than " + std::to_string(kMostPackageBytes));
+  if (bytes.size() < kLeastFlatBuffer + kChecksumBytes) return damaged("a manifest of " + size);
+  base::ByteReader whole(bytes);
+  const std::string_view table = whole.bytes(bytes.size() - kChecksumBytes);
+  if (!whole.checksum()) return damaged("a manifest of " + size + " whose checksum does not match");
+  // FlatBuffers wants its bytes aligned, and these may lie anywhere.
+  std::vector<uint64_t> aligned((table.size() + 7) / 8);
+  std::memcpy(aligned.data(), table.data(), table.size());
+  const auto* data = reinterpret_cast<const uint8_t*>(aligned.data());
+  flatbuffers::Verifier verifier(data, table.size(), kMaxDepth, kMaxTables);
+  if (!VerifyPackageManifestBuffer(verifier)) return damaged("a damaged manifest of " + size);
+  const PackageManifest& in = *GetPackageManifest(data);
+  if (in.version() != kVersion) return damaged("a manifest of version " + std::to_string(in.version()));
+  Package out = read_values(in);
+  WALLE_TRY(verify_package(out));
+  return out;
+}
+
+Result<std::string> pack_package(const Package& package) {
+  WALLE_TRY(verify_package(package));
+  flatbuffers::FlatBufferBuilder to;
+  std::vector<flatbuffers::Offset<walle_rt::fb::PackageFile>> files;
+  for (const PackageFile& file : package.files) files.push_back(write_file(to, file));
+  // One after the other and not as arguments of one call, whose order is the compiler's: the bytes are to be
+  // the same whoever built this.
+  const auto listed = to.CreateVector(files);
+  const auto imports = to.CreateVectorOfStrings(package.imports);
+  const auto capabilities = to.CreateVectorOfStrings(package.capabilities);
+  const auto facts = to.CreateVectorOfStrings(package.facts);
+  const auto op_set = to.CreateString(package.op_set);
+  const auto vm = to.CreateString(package.vm);
+  const auto version = to.CreateString(package.version);
+  const auto task = to.CreateString(package.task);
+  const auto scenario = to.CreateString(package.scenario);
+  FinishPackageManifestBuffer(
+      to, CreatePackageManifest(to, kVersion, scenario, task, version, vm, op_set, package.ram_bytes, facts,
+                                capabilities, imports, listed));
+  base::ByteWriter out;
+  out.put_bytes({reinterpret_cast<const char*>(to.GetBufferPointer()), to.GetSize()});
+  out.put_checksum();
+  if (out.size() > kMostPackageBytes) {
+    return Error(base::ErrorGroup::task,
+                 {"a manifest of " + std::to_string(out.size()) + " bytes",
+                  "at most " + std::to_string(kMostPackageBytes), "packing task '" + package.task + "'",
+                  "put many small files into one"});
+  }
+  return out.take();
+}
+
+}  // namespace walle::link
