@@ -11,14 +11,15 @@
 #include <vector>
 
 #include "base/status.h"
+#include "link/package/package.h"
 
 namespace walle::link {
 
 // Why a version is not to run, in the words of the task runtime.
 struct TaskTrouble {
-  std::string phase;    // "install", "load", "preprocess", "execute", "postprocess", "main", "start"
-  std::string type;     // "ValueError", "ProcessDied"; of a limit, its kind: "wall", "memory"
-  std::string limit;    // what it passed: "wall 1000 ms"; empty: none
+  std::string phase;    // "probation", "preprocess", "execute" ...
+  std::string type;     // "ValueError", "ProcessDied"
+  std::string limit;    // the one it met: "wall_clock"; empty: none
   std::string message;  // for people, from the task: it never leaves the device
 };
 
@@ -49,7 +50,7 @@ class AgentHost {
   virtual ~AgentHost() = default;
   virtual std::vector<HostedTask> tasks() = 0;
   // Whether this device can run it: VM, memory, host calls. Before anything large is fetched.
-  virtual Status suits(const std::string& manifest) = 0;
+  virtual Status suits(const Package& package) = 0;
   // Runs the version on what the device has recorded; nothing of it is kept, nothing leaves. An error where
   // that could not be done (a full disk), which says nothing about the version.
   virtual Result<Probation> probation(const StagedPackage& staged) = 0;

@@ -11,23 +11,24 @@ namespace walle::link {
 namespace {
 constexpr const char* kKind = "AGNT";
 constexpr uint16_t kVersion = 1;
+constexpr uint8_t kCohorts = 2, kTold = 3;
 // Of what one entry takes at least: texts' sizes and numbers.
-constexpr size_t kLeastTask = 4 + 4 + 3 * (4 + 4 + 8) + 1 + 4 + 1 + 8;
-constexpr size_t kLeastRefusal = 8 + 4;
+constexpr size_t kLeastTask = 4 + 4 + 3 * (4 + 4 + 4) + 1 + 4 + 4 + 1 + 1;
+constexpr size_t kLeastRefusal = 4 + 4;
 constexpr std::array<std::string_view, kStages> kStageNames{"none",       "fetching",  "trying",
                                                             "activating", "returning", "removing"};
 
 void put(base::ByteWriter& out, const ChosenPackage& package) {
   out.put_text(package.digest);
   out.put_text(package.version);
-  out.put(package.release);
+  out.put_text(package.release);
 }
 
 ChosenPackage get_package(base::ByteReader& in) {
   ChosenPackage out;
   out.digest = in.text();
   out.version = in.text();
-  out.release = in.get<uint64_t>();
+  out.release = in.text();
   return out;
 }
 
@@ -36,35 +37,39 @@ void put(base::ByteWriter& out, const ManagedTask& task) {
   for (const ChosenPackage* package : {&task.active, &task.last_good, &task.coming}) put(out, *package);
   out.put(task.stage);
   out.put(task.tries);
-  out.put<uint8_t>(task.reported);
-  out.put(task.failures);
+  out.put_text(task.trial);
+  out.put(task.cohort);
+  out.put(task.told);
+}
+
+template <class Enum>
+Enum get_one_of(base::ByteReader& in, uint8_t count) {
+  const auto value = in.get<uint8_t>();
+  if (value < count) return static_cast<Enum>(value);
+  in.fail();
+  return Enum{};
 }
 
 ManagedTask get_task(base::ByteReader& in) {
   ManagedTask out;
   out.scenario = in.text();
   for (ChosenPackage* package : {&out.active, &out.last_good, &out.coming}) *package = get_package(in);
-  const auto stage = in.get<uint8_t>();
-  if (stage >= kStages)
-    in.fail();
-  else
-    out.stage = static_cast<Stage>(stage);
+  out.stage = get_one_of<Stage>(in, kStages);
   out.tries = in.get<uint32_t>();
-  const auto reported = in.get<uint8_t>();
-  if (reported > 1) in.fail();
-  out.reported = reported == 1;
-  out.failures = in.get<uint64_t>();
+  out.trial = in.text();
+  out.cohort = get_one_of<Cohort>(in, kCohorts);
+  out.told = get_one_of<Told>(in, kTold);
   return out;
 }
 }  // namespace
 
 std::string_view stage_name(Stage stage) { return kStageNames[static_cast<size_t>(stage)]; }
 
-bool AgentMemory::refused(uint64_t release, const std::string& digest) const {
+bool AgentMemory::refused(const std::string& release, const std::string& digest) const {
   return std::ranges::find(refusals, Refusal{release, digest}) != refusals.end();
 }
 
-void AgentMemory::refuse(uint64_t release, const std::string& digest) {
+void AgentMemory::refuse(const std::string& release, const std::string& digest) {
   if (refused(release, digest)) return;
   if (refusals.size() >= kMostRefusals) refusals.erase(refusals.begin());
   refusals.push_back({release, digest});
@@ -74,6 +79,8 @@ std::string encode_memory(const AgentMemory& memory) {
   base::ByteWriter out;
   out.put(kVersion);
   out.put(memory.epoch);
+  out.put(memory.plan_time_s);
+  out.put(memory.carried_out);
   out.put(memory.report_seq);
   out.put(memory.lost_reports);
   out.put_count(memory.tasks.size());
@@ -83,7 +90,7 @@ std::string encode_memory(const AgentMemory& memory) {
   }
   out.put_count(memory.refusals.size());
   for (const Refusal& refusal : memory.refusals) {
-    out.put(refusal.release);
+    out.put_text(refusal.release);
     out.put_text(refusal.digest);
   }
   out.put_count(memory.reports.size());
@@ -96,6 +103,8 @@ bool decode_memory(std::string_view bytes, AgentMemory& memory) {
   base::ByteReader in(bytes);
   if (in.get<uint16_t>() != kVersion) return false;
   read.epoch = in.get<uint64_t>();
+  read.plan_time_s = in.get<int64_t>();
+  read.carried_out = in.get<uint32_t>();
   read.report_seq = in.get<uint64_t>();
   read.lost_reports = in.get<uint64_t>();
   for (uint32_t left = in.count(kLeastTask); left > 0 && in.ok(); --left) {
@@ -105,8 +114,8 @@ bool decode_memory(std::string_view bytes, AgentMemory& memory) {
     read.tasks.emplace_hint(read.tasks.end(), std::move(name), get_task(in));
   }
   for (uint32_t left = in.count(kLeastRefusal); left > 0 && in.ok(); --left) {
-    const auto release = in.get<uint64_t>();
-    read.refusals.push_back({release, std::string(in.text())});
+    std::string release(in.text());
+    read.refusals.push_back({std::move(release), std::string(in.text())});
   }
   for (uint32_t left = in.count(sizeof(uint32_t)); left > 0 && in.ok(); --left)
     read.reports.emplace_back(in.text());

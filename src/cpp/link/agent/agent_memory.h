@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "link/policy/decide.h"
 #include "store/twin_file.h"
 
 namespace walle::link {
@@ -19,13 +20,12 @@ namespace walle::link {
 inline constexpr size_t kMostManagedTasks = 4096;
 inline constexpr size_t kMostRefusals = 256;
 inline constexpr size_t kMostPendingReports = 256;
-inline constexpr size_t kMostReportBytes = 4096;
 
 // A package as a release named it.
 struct ChosenPackage {
   std::string digest;  // of the manifest, in hexadecimal; empty: none
   std::string version;
-  uint64_t release = 0;
+  std::string release;  // PlanRelease::id
 
   bool empty() const { return digest.empty(); }
   friend bool operator==(const ChosenPackage&, const ChosenPackage&) = default;
@@ -43,34 +43,42 @@ enum class Stage : uint8_t {
 inline constexpr uint8_t kStages = 6;
 std::string_view stage_name(Stage stage);
 
+enum class Told : uint8_t { nothing, runs, fails };
+
 struct ManagedTask {
   std::string scenario;
   ChosenPackage active, last_good, coming;
   Stage stage = Stage::none;
-  uint32_t tries = 0;      // of the probation: processes that began it
-  bool reported = false;   // the server knows that `active` runs
-  uint64_t failures = 0;   // of `active`, that the server knows of
+  uint32_t tries = 0;  // of the probation: processes that began it
+  // The gray release that the device has a place in, and as what; empty: none.
+  std::string trial;
+  Cohort cohort = Cohort::treated;
+  // What the server knows of the version that runs: nothing, that it does, that it failed.
+  Told told = Told::nothing;
 
   friend bool operator==(const ManagedTask&, const ManagedTask&) = default;
 };
 
 // A version that failed here: its release does not put it in a second time, another release may.
 struct Refusal {
-  uint64_t release = 0;
-  std::string digest;
+  std::string release, digest;
   friend bool operator==(const Refusal&, const Refusal&) = default;
 };
 
 struct AgentMemory {
   uint64_t epoch = 0;  // of the newest plan that was followed
+  // The latest time at which a plan was believed: a clock that is set back takes nobody out of a ramp. One
+  // that ran ahead is at most a day ahead of the truth here, since then nothing is believed.
+  int64_t plan_time_s = 0;
+  uint32_t carried_out = 0;  // Decision::digest of what was installed, or tried and turned down
   std::map<std::string, ManagedTask> tasks;
   std::vector<Refusal> refusals;  // oldest first
   std::deque<std::string> reports;  // packed, oldest first
   uint64_t report_seq = 0;          // of the newest ever made
   uint64_t lost_reports = 0;        // that found the queue full
 
-  bool refused(uint64_t release, const std::string& digest) const;
-  void refuse(uint64_t release, const std::string& digest);
+  bool refused(const std::string& release, const std::string& digest) const;
+  void refuse(const std::string& release, const std::string& digest);
   friend bool operator==(const AgentMemory&, const AgentMemory&) = default;
 };
 
