@@ -3,8 +3,9 @@
 //
 // An implementation follows no more than a few redirects of a GET and none of a POST, has time limits of its
 // own for connecting and for a reply that comes no further, and keeps nothing of a body: how much of it is
-// wanted says the sink, whose error ends the transfer. So a server that never stops sending meets its reader's
-// limit and not the device's memory. Not synchronised: one transport, one thread; but cancel() comes from any.
+// wanted says the sink, whose error ends the transfer. So a server that never stops sending meets its
+// reader's limit and not the device's memory. Not synchronised: one transport, one thread; but cancel() comes
+// from any.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +46,8 @@ class Transport {
   virtual ~Transport() = default;
   // Which one runs, for logs: "libcurl", "the app's".
   virtual std::string name() const = 0;
-  // The HTTP status of the reply. Only bodies of 200 and 206 reach the sink. An error where there was no reply,
-  // where it was cut off (fewer bytes than Content-Length said), and the sink's own.
+  // The HTTP status of the reply. Only bodies of 200 and 206 reach the sink. An error where there was no
+  // reply, where it was cut off (fewer bytes than Content-Length said), and the sink's own.
   virtual Result<int> get(const HttpGet& request, const BodySink& body) = 0;
   // The same for a POST; the body of any 2xx reaches the sink. One that only fetches says so.
   virtual Result<int> post(const HttpPost& request, const BodySink& body);

@@ -31,8 +31,8 @@ Result<std::unique_ptr<Agent>> Agent::open(Env& env, Transport& transport, Agent
   WALLE_ASSIGN(BlobFolder blobs,
                BlobFolder::open(env, *crypto, options.folder + kAgentBlobs, options.checkpoint_bytes));
   WALLE_ASSIGN(AgentMemoryFile file, AgentMemoryFile::open(env, options.folder + kAgentMemory));
-  auto agent = std::unique_ptr<Agent>(new Agent(env, transport, host, *crypto, std::move(blobs),
-                                                std::move(file), std::move(options)));
+  auto agent = std::unique_ptr<Agent>(
+      new Agent(env, transport, host, *crypto, std::move(blobs), std::move(file), std::move(options)));
   WALLE_TRY(agent->recover());
   return agent;
 }
@@ -153,8 +153,7 @@ void Agent::sweep() {
   const Result<std::vector<std::string>> files = env_->list_files(options_.folder + kAgentPackages);
   if (!files.ok()) return;
   for (const std::string& file : *files) {
-    if (!packages.contains(file))
-      (void)env_->remove_file(options_.folder + kAgentPackages + "/" + file).ok();
+    if (!packages.contains(file)) (void)env_->remove_file(options_.folder + kAgentPackages + "/" + file).ok();
   }
 }
 

@@ -50,8 +50,8 @@ struct AgentOptions {
 // What a pull has done with one task.
 struct TaskStep {
   enum class What : uint8_t {
-    kept,       // it is what it should be, or it was turned down before
-    activated,  // another version runs from now on
+    kept,         // it is what it should be, or it was turned down before
+    activated,    // another version runs from now on
     turned_down,  // it failed here; the one before runs on
     removed,
     waits,  // for a place in a gray release
@@ -63,7 +63,7 @@ struct TaskStep {
 };
 
 struct Pull {
-  uint64_t epoch = 0;  // of the plan that holds; 0: there is none yet
+  uint64_t epoch = 0;    // of the plan that holds; 0: there is none yet
   uint64_t fetched = 0;  // bytes of files
   std::vector<TaskStep> steps;
   // Whether everything was carried out; otherwise pull again.

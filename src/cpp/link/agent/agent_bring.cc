@@ -73,7 +73,8 @@ Status Agent::bring_version(Updater& updater, const PlanRelease& release, Pull& 
     if (!is_fault(staged.error())) return staged;
     return turn_down(release.task, trouble_of("verify", "WrongPackage", staged.error()));
   }
-  WALLE_ASSIGN(const StagedPackage staged, staged_package(memory().tasks.at(release.task).coming, release.task));
+  WALLE_ASSIGN(const StagedPackage staged,
+               staged_package(memory().tasks.at(release.task).coming, release.task));
   if (memory().tasks.at(release.task).stage != Stage::activating) {
     WALLE_ASSIGN(const bool good, try_out(staged));
     if (!good) return {};
@@ -87,8 +88,8 @@ Status Agent::begin(const PlanRelease& release) {
   ManagedTask& task = next.tasks[release.task];
   const ChosenPackage wanted{to_hex(release.sha256), release.version, release.id};
   if (task.scenario.empty()) task.scenario = release.scenario;
-  if (task.coming == wanted && (task.stage == Stage::fetching || task.stage == Stage::trying ||
-                                task.stage == Stage::activating))
+  if (task.coming == wanted &&
+      (task.stage == Stage::fetching || task.stage == Stage::trying || task.stage == Stage::activating))
     return {};
   task.coming = wanted;
   task.stage = Stage::fetching;
@@ -264,7 +265,7 @@ Status Agent::turn_down(const std::string& name, const TaskTrouble& trouble) {
                                          " is turned down (" + trouble.phase + "): " + trouble.message);
   next.refuse(task.coming.release, task.coming.digest);
   const bool ran = trouble.phase != "verify" && trouble.phase != "stage";
-  const ReportStatus status = !ran                   ? ReportStatus::install_error
+  const ReportStatus status = !ran                    ? ReportStatus::install_error
                               : trouble.limit.empty() ? ReportStatus::phase_error
                                                       : ReportStatus::limit;
   queue(next, name, task.coming, status, &trouble, nullptr);
@@ -277,8 +278,10 @@ Status Agent::turn_down(const std::string& name, const TaskTrouble& trouble) {
 }
 
 TaskStep Agent::remove(const std::string& name) {
-  TaskStep out{.task = name, .version = memory().tasks.at(name).active.version,
-               .what = TaskStep::What::removed, .error = ""};
+  TaskStep out{.task = name,
+               .version = memory().tasks.at(name).active.version,
+               .what = TaskStep::What::removed,
+               .error = ""};
   AgentMemory next = memory();
   next.tasks[name].stage = Stage::removing;
   Status done = file_.save(next);

@@ -1,8 +1,8 @@
 // The device as the agent sees it: which tasks it has, how they fare, and the four things that are done to
 // them. What knows tasks and isolates implements it (container/link/); tests have one in memory.
 //
-// Called from the agent's thread alone. An install is all or nothing and durable when it returns: the agent's
-// own state says only what it was about to do, and what holds is what tasks() says after a crash.
+// Called from the agent's thread, but for cancel(). An install is all or nothing and durable when it returns:
+// the agent's own state says only what it was about to do, and what holds is what tasks() says after a crash.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct TaskTrouble {
 
 struct HostedTask {
   std::string name, version;
-  std::string package;  // digest in hexadecimal; empty for what did not come as a package
+  std::string package;                 // digest in hexadecimal; empty for what did not come as a package
   uint64_t firings = 0, failures = 0;  // of this version, since the process began
   bool stopped = false;                // it was set aside, or does not open
   uint32_t deaths = 0;                 // processes in a row that ended while it ran
@@ -58,6 +58,8 @@ class AgentHost {
   virtual Status install(const StagedPackage& staged) = 0;
   // Of a task that is not there: done.
   virtual Status remove(const std::string& task) = 0;
+  // A probation under way ends soon with an error. From any thread.
+  virtual void cancel() {}
 };
 
 }  // namespace walle::link

@@ -72,7 +72,7 @@ struct AgentMemory {
   int64_t plan_time_s = 0;
   uint32_t carried_out = 0;  // Decision::digest of what was installed, or tried and turned down
   std::map<std::string, ManagedTask> tasks;
-  std::vector<Refusal> refusals;  // oldest first
+  std::vector<Refusal> refusals;    // oldest first
   std::deque<std::string> reports;  // packed, oldest first
   uint64_t report_seq = 0;          // of the newest ever made
   uint64_t lost_reports = 0;        // that found the queue full

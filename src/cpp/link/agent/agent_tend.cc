@@ -51,7 +51,8 @@ void Agent::queue(AgentMemory& next, const std::string& name, const ChosenPackag
   report.seq = ++next.report_seq;
   Result<std::string> bytes = write_reports({report});
   if (!bytes.ok()) {
-    base::log(base::LogLevel::error, "a report of task '" + name + "' was not made: " + bytes.error().message());
+    base::log(base::LogLevel::error,
+              "a report of task '" + name + "' was not made: " + bytes.error().message());
     return;
   }
   if (next.reports.size() >= kMostPendingReports) {
@@ -172,7 +173,8 @@ Status Agent::send_reports() {
                          "look at the server's log");
   }
   if (never)
-    base::log(base::LogLevel::warning, std::to_string(count) + " reports were refused by the server (status " +
+    base::log(base::LogLevel::warning, std::to_string(count) +
+                                           " reports were refused by the server (status " +
                                            std::to_string(*status) + ") and are dropped");
   send_wait_us_ = 0;
   AgentMemory next = memory();

@@ -1,9 +1,9 @@
 // Files by their digest: what packages are made of, on their way to the device and while one needs them.
 //
 // A file that comes lies at its place in full size from the first byte on, so a full disk is an error before
-// anything is fetched; beside it, while it is not whole, "<digest>.part" says up to where its bytes are on the
-// disk. So a transfer that was cut goes on behind its last byte, and one whose process died behind the last
-// checkpoint. What lies there is believed when its digest was computed again, and at no other time.
+// anything is fetched; beside it, while it is not whole, "<digest>.part" says up to where its bytes are on
+// the disk. So a transfer that was cut goes on behind its last byte, and one whose process died behind the
+// last checkpoint. What lies there is believed when its digest was computed again, and at no other time.
 //
 // One owner at a time; not synchronised. docs/reference/formats/agent-state.md.
 #pragma once

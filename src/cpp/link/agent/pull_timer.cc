@@ -23,14 +23,20 @@ void PullTimer::heard(uint64_t epoch, int64_t now_us, uint32_t spread_s) {
 
 void PullTimer::ask(int64_t now_us) { due_us_ = std::min(due_us_, now_us); }
 
-void PullTimer::pulled(bool ok, uint64_t epoch, int64_t now_us) {
-  if (!ok) {
-    // Decorrelated: neither in step with other devices nor with itself.
-    const double most = std::max<double>(3.0 * static_cast<double>(retry_us_), times_.retry_us);
-    const double wait = static_cast<double>(times_.retry_us) +
-                        random() * (most - static_cast<double>(times_.retry_us));
-    retry_us_ = std::min(static_cast<int64_t>(wait), times_.most_retry_us);
-    due_us_ = now_us + retry_us_;
+// Decorrelated: neither in step with other devices nor with itself.
+int64_t PullTimer::retry_wait(PullEnd end) {
+  const auto least = static_cast<double>(times_.retry_us);
+  const double most =
+      end == PullEnd::waits ? 2 * least : std::max(3.0 * static_cast<double>(retry_us_), least);
+  const auto wait = static_cast<int64_t>(least + random() * (most - least));
+  retry_us_ = end == PullEnd::waits ? 0 : std::min(wait, times_.most_retry_us);
+  return std::min(wait, times_.most_retry_us);
+}
+
+void PullTimer::pulled(PullEnd end, uint64_t epoch, int64_t now_us) {
+  if (end != PullEnd::settled) {
+    if (end == PullEnd::waits) epoch_ = std::max(epoch_, epoch);
+    due_us_ = now_us + retry_wait(end);
     return;
   }
   retry_us_ = 0;

@@ -17,6 +17,10 @@ struct PullTimes {
   int64_t doubted_us = 10'000'000;  // behind an epoch that was not there
 };
 
+// How a pull ended: as it should; with something that waits for a place in a gray release, which is asked for
+// again at a steady pace; without a plan, or with something that did not work.
+enum class PullEnd : uint8_t { settled, waits, failed };
+
 class PullTimer {
  public:
   PullTimer(uint64_t seed, PullTimes times, int64_t now_us);
@@ -26,17 +30,18 @@ class PullTimer {
   // Somebody wants a pull now.
   void ask(int64_t now_us);
   // A pull ended; `epoch` is that of the plan which holds.
-  void pulled(bool ok, uint64_t epoch, int64_t now_us);
+  void pulled(PullEnd end, uint64_t epoch, int64_t now_us);
 
   int64_t due_us() const { return due_us_; }
 
  private:
   double random();
+  int64_t retry_wait(PullEnd end);
 
   std::mt19937_64 random_;
   PullTimes times_;
-  uint64_t epoch_ = 0;    // that holds
-  uint64_t wanted_ = 0;   // the newest that was heard of
+  uint64_t epoch_ = 0;   // that holds
+  uint64_t wanted_ = 0;  // the newest that was heard of
   int64_t due_us_;
   int64_t retry_us_ = 0;  // of the last failure
   int64_t doubted_us_ = 0;
