@@ -15,7 +15,8 @@ namespace walle::link {
 inline constexpr const char* kMetadataUrl = "mem://meta/";
 inline constexpr const char* kTargetUrl = "mem://targets/";
 
-// Serves `files` by URL, from a byte on where one is asked for; everything else is a 404. Keeps what is posted.
+// Serves `files` by URL, from a byte on where one is asked for; everything else is a 404. Keeps what is
+// posted.
 class FakeServer final : public Transport {
  public:
   std::string name() const override { return "in memory"; }

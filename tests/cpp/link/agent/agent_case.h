@@ -44,11 +44,11 @@ class CloudRoutes final : public Transport {
 // A device whose tasks are lines of the file /host: "task version digest".
 class FakeHost final : public AgentHost {
  public:
-  explicit FakeHost(Env& env) : env_(env) {}
+  explicit FakeHost(Env& env) : env_(env), there_(read()) {}
 
   std::vector<HostedTask> tasks() override {
     std::vector<HostedTask> out;
-    for (const auto& [name, entry] : read()) {
+    for (const auto& [name, entry] : there_) {
       HostedTask task;
       if (const auto known = fare.find(entry.first); known != fare.end()) task = known->second;
       task.name = name;
@@ -72,26 +72,26 @@ class FakeHost final : public AgentHost {
   Status install(const StagedPackage& staged) override {
     expect_whole(staged);
     if (install_error) return *install_error;
-    auto tasks = read();
+    auto tasks = there_;
     tasks[staged.task] = {staged.version, staged.digest};
     WALLE_TRY(write(tasks));
     installs.push_back(staged.version);
     return {};
   }
   Status remove(const std::string& task) override {
-    auto tasks = read();
+    auto tasks = there_;
     if (tasks.erase(task) == 0) return {};
     return write(tasks);
   }
 
   // Of `task`; empty: it is not there.
   std::string version(const std::string& task) {
-    const auto tasks = read();
+    const auto tasks = there_;
     const auto found = tasks.find(task);
     return found == tasks.end() ? "" : found->second.first;
   }
   void put_by_hand(const std::string& task, const std::string& version) {
-    auto tasks = read();
+    auto tasks = there_;
     tasks[task] = {version, ""};
     EXPECT_TRUE(write(tasks).ok());
   }
@@ -135,10 +135,13 @@ class FakeHost final : public AgentHost {
   Status write(const Entries& tasks) {
     std::string text;
     for (const auto& [name, entry] : tasks) text += name + " " + entry.first + " " + entry.second + "\n";
-    return env_.replace_file("/host", text);
+    WALLE_TRY(env_.replace_file("/host", text));
+    there_ = tasks;
+    return {};
   }
 
   Env& env_;
+  Entries there_;
 };
 
 class AgentCase : public testing::Test {
@@ -169,9 +172,9 @@ class AgentCase : public testing::Test {
       file.name = name;
       EXPECT_TRUE(from_hex(FakeRepository::sha256(content), file.sha256));
       file.size = content.size();
-      file.kind = name == kCodeName                      ? FileKind::code
+      file.kind = name == kCodeName                   ? FileKind::code
                   : name.starts_with(kReservedFolder) ? FileKind::policy
-                                                         : FileKind::resource;
+                                                      : FileKind::resource;
       package.files.push_back(std::move(file));
       server.files[blob_url(content)] = content;
     }
