@@ -228,6 +228,11 @@ class TaskRepository:
                 changed["targets"] = self._bumped(targets, "targets")
             self._commit(changed)
 
+    def expires(self, role: str) -> datetime:
+        """When the present signature of a role stops counting."""
+        expires: datetime = self._load(role).signed.expires
+        return expires
+
     # -- keys ----------------------------------------------------------------------------------------------
 
     def roles(self) -> list[str]:

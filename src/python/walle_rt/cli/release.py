@@ -1,0 +1,127 @@
+"""``walle release``: versions on their way to devices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .console import emit_json, out
+from .exits import command
+from .options import Json
+from .server_api import Server, ServerApi, part
+
+app = typer.Typer(help="Releases: start, pause, halt, roll back, kill, look.", no_args_is_help=True)
+
+Number = Annotated[int, typer.Argument(min=1, help="The release's number.")]
+Reason = Annotated[str, typer.Option("--reason", help="Why; it stands in the audit log.")]
+
+
+@app.command("start")
+@command
+def start(
+    task: Annotated[str, typer.Argument(help="SCENARIO/TASK.")],
+    version: Annotated[str, typer.Argument(help="A version that was published.")],
+    policy: Annotated[Path | None, typer.Option("--policy", help="Whom and how fast (TOML).")] = None,
+    server: Server = None,
+    json_: Json = False,
+) -> None:
+    """Start a release."""
+    scenario, _, name = task.partition("/")
+    given = {"task": name, "version": version, "policy": policy.read_text() if policy else ""}
+    _show(ServerApi.of(server).post(f"/scenarios/{part(scenario)}/releases", given), json_)
+
+
+@app.command("status")
+@command
+def status(number: Number, server: Server = None, json_: Json = False) -> None:
+    """How far a release is."""
+    _show(ServerApi.of(server).get(f"/releases/{number}"), json_)
+
+
+@app.command("list")
+@command
+def list_(
+    scenario: Annotated[str, typer.Argument(help="The scenario's name.")],
+    server: Server = None,
+    json_: Json = False,
+) -> None:
+    """Releases of a scenario, newest first."""
+    rows = ServerApi.of(server).get(f"/scenarios/{part(scenario)}/releases")
+    if json_:
+        emit_json({"releases": rows})
+        return
+    for row in rows:
+        out.print(f"{row['id']:6d} {row['task']} {row['version']:12s} {row['state']:12s} {row['reason']}")
+
+
+@app.command("failures")
+@command
+def failures(number: Number, server: Server = None, json_: Json = False) -> None:
+    """Failures as devices reported them, newest first."""
+    rows = ServerApi.of(server).get(f"/releases/{number}/failures")
+    if json_:
+        emit_json({"failures": rows})
+        return
+    for row in rows:
+        out.print(f"{row['at']:.0f} {row['cohort']:8s} {row['status']:14s} {row['phase']:12s} {row['error']}")
+
+
+def _act(number: int, act: str, reason: str, server: str | None, json_: bool) -> None:
+    _show(ServerApi.of(server).post(f"/releases/{number}/{act}", {"reason": reason}), json_)
+
+
+@app.command("pause")
+@command
+def pause(number: Number, reason: Reason = "", server: Server = None, json_: Json = False) -> None:
+    """Nobody else gets it until it is resumed; who has it keeps it."""
+    _act(number, "pause", reason, server, json_)
+
+
+@app.command("resume")
+@command
+def resume(number: Number, reason: Reason = "", server: Server = None, json_: Json = False) -> None:
+    """Go on where it was paused."""
+    _act(number, "resume", reason, server, json_)
+
+
+@app.command("halt")
+@command
+def halt(number: Number, reason: Reason = "", server: Server = None, json_: Json = False) -> None:
+    """End it: devices go back to what they had."""
+    _act(number, "halt", reason, server, json_)
+
+
+@app.command("rollback")
+@command
+def rollback(number: Number, reason: Reason = "", server: Server = None, json_: Json = False) -> None:
+    """A new release of the version before, to everybody."""
+    _act(number, "rollback", reason, server, json_)
+
+
+@app.command("kill")
+@command
+def kill(number: Number, reason: Reason = "", server: Server = None, json_: Json = False) -> None:
+    """Its task runs nowhere any more, at once."""
+    _act(number, "kill", reason, server, json_)
+
+
+@app.command("revive")
+@command
+def revive(number: Number, reason: Reason = "", server: Server = None, json_: Json = False) -> None:
+    """Take a kill back."""
+    _act(number, "revive", reason, server, json_)
+
+
+def _show(told: dict[str, Any], json_: bool) -> None:
+    if json_:
+        emit_json(told)
+        return
+    out.print(f"release {told['id']}: {told['scenario']}/{told['task']} {told['version']} is {told['state']}")
+    if told["reason"]:
+        out.print(f"  because {told['reason']}")
+    for name, value in told["progress"].items():
+        out.print(f"  {name:18s} {value}")
+    for cohort, counts in sorted(told["reports"].items()):
+        out.print(f"  {cohort:18s} {', '.join(f'{count} {status}' for status, count in sorted(counts.items()))}")

@@ -1,0 +1,59 @@
+"""Serve devices and operators from a folder: releases, packages, reports, uploads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import ResourceError
+from .console import emit_json, out
+from .exits import command
+from .options import Json
+
+
+@command
+def main(
+    folder: Annotated[Path, typer.Argument(help="The server's folder; made when there is none.")],
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any that is free.")] = 8470,
+    mqtt_url: Annotated[
+        str | None, typer.Option("--mqtt-url", help="Another broker: mqtts://host:port. Default: one beside us.")
+    ] = None,
+    db: Annotated[
+        str | None, typer.Option("--db", help="postgresql://user@host/name; default: SQLite in the folder.")
+    ] = None,
+    name: Annotated[
+        list[str] | None, typer.Option("--name", help="A name that devices reach the server by; may be repeated.")
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Serve devices and operators from a folder."""
+    try:
+        from ..cloud.companion import Companion
+        from ..cloud.logs import to_stderr
+        from ..cloud.server import serve
+        from ..cloud.state import FIRST_OPERATOR, Settings
+    except ModuleNotFoundError as error:
+        raise ResourceError.of(
+            f"no package '{error.name}'", "the extra [cloud]", "walle serve", "pip install 'walle_rt[cloud]'"
+        ) from None
+    to_stderr()
+    state = Companion(Settings(folder, host, port, db, mqtt_url, list(name or [])))
+
+    def ready(address: str) -> None:
+        if json_:
+            login = {"name": FIRST_OPERATOR, "password": state.first_password} if state.first_password else None
+            emit_json({"address": address, "folder": str(folder), "login": login})
+        else:
+            out.print(f"serving {folder} at {address}")
+            if state.first_password:
+                out.print(f"log in as {FIRST_OPERATOR} with the one-time password {state.first_password}")
+                out.print(f"move {folder / 'keys' / 'offline'} to a medium that no network reaches")
+        out.file.flush()
+
+    try:
+        serve(state, ready)
+    finally:
+        state.close()

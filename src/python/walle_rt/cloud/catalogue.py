@@ -1,0 +1,109 @@
+"""Versions of tasks: what publishing one means on the server."""
+
+from __future__ import annotations
+
+import hashlib
+
+from sqlalchemy import select
+
+from ..errors import ArgumentError, ResourceError
+from ..task import Package
+from .model.audit import append
+from .model.tables import Scenario, Version
+from .state import ServerState
+
+MOST_MANIFEST = 1024 * 1024
+
+
+def publish(
+    state: ServerState, scenario: str, task: str, version: str, manifest: bytes, by: str
+) -> Version:
+    """Check a package against its manifest, list it in the trust, note it.
+
+    A process that dies behind the trust leaves a version that is authentic and that nobody released; publishing the
+    same bytes again completes it.
+
+    Raises:
+        TaskError: bytes that are no manifest.
+        ArgumentError: a manifest of something else, or of a version that has other bytes.
+        ResourceError: files that were not uploaded.
+    """
+    where = f"{scenario}/{task} {version}"
+    package = Package.from_bytes(manifest)
+    named = (package.scenario, package.task, package.version)
+    if named != (scenario, task, version):
+        raise ArgumentError.of(
+            f"the manifest of {package.scenario}/{package.task} {package.version}",
+            where,
+            "publish",
+            "publish under the names that the package was packed with",
+        )
+    missing = [file.name for file in package.files if not _whole(state, file.sha256, file.size)]
+    if missing:
+        raise ResourceError.of(
+            f"{len(missing)} files that are not there, or of another size ('{missing[0]}')",
+            "every file of the package",
+            where,
+            "upload them first",
+        )
+    with state.signing:
+        known = _find(state, scenario, task, version)
+        if known is not None:
+            if known.sha256 == hashlib.sha256(manifest).hexdigest():
+                return known
+            raise ArgumentError.of(
+                "other bytes than it was published with", "a version of its own", where, "raise the version"
+            )
+        _need_scenario(state, scenario)
+        listed = state.repository.publish(scenario, task, version, manifest)
+        row = Version(
+            scenario=scenario,
+            task=task,
+            version=version,
+            path=listed.path,
+            sha256=listed.sha256,
+            size=listed.size,
+            by=by,
+            created=state.now(),
+        )
+        with state.database.writing() as session:
+            session.add(row)
+            session.flush()
+            append(session, state.now(), by, "version.publish", where, {"sha256": listed.sha256})
+        return row
+
+
+def find_version(state: ServerState, scenario: str, task: str, version: str) -> Version:
+    """A version that was published.
+
+    Raises:
+        ArgumentError: there is none.
+    """
+    row = _find(state, scenario, task, version)
+    if row is None:
+        raise ArgumentError.of(
+            f"version '{version}' of '{task}'",
+            "one that was published",
+            f"scenario '{scenario}'",
+            "publish it first: walle task publish",
+        )
+    return row
+
+
+def _find(state: ServerState, scenario: str, task: str, version: str) -> Version | None:
+    same = (Version.scenario == scenario, Version.task == task, Version.version == version)
+    with state.database.reading() as session:
+        return session.scalars(select(Version).where(*same)).first()
+
+
+def _need_scenario(state: ServerState, scenario: str) -> None:
+    with state.database.reading() as session:
+        if session.get(Scenario, scenario) is None:
+            raise ArgumentError.of(
+                f"scenario '{scenario}'", "one that was added", "publish", "ask an administrator to add it"
+            )
+
+
+def _whole(state: ServerState, digest: str, size: int) -> bool:
+    path = state.blobs.path(digest)
+    return path.is_file() and path.stat().st_size == size

@@ -1,0 +1,60 @@
+"""The server's parts put together: what routes use and what the loop turns."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from .desk import Desk
+from .enrolment import Doorman, note_seen
+from .inbox import Inbox
+from .state import ServerState, Settings
+
+LOG = logging.getLogger("walle_rt.cloud")
+
+Stop = Callable[[], None]
+
+
+class Companion(ServerState):
+    """A server's folder with everything that works on it."""
+
+    def __init__(self, settings: Settings, now: Callable[[], float] = time.time) -> None:
+        """Open the folder; goes on where a process before was stopped."""
+        super().__init__(settings, now)
+        self.doorman = Doorman(self)
+        self.desk = Desk(self, self._announce)
+        self.inbox = Inbox(self.desk.decode, self.desk.store)
+        self._seen_lock = threading.Lock()
+        self._seen: dict[str, float] = {}
+
+    def turn(self) -> None:
+        """One turn of the loop."""
+        self.desk.turn()
+        self.sign_again_if_due()
+        with self._seen_lock:
+            seen, self._seen = self._seen, {}
+        if seen:
+            note_seen(self, seen)
+
+    def saw(self, device: str) -> None:
+        """A device was heard of."""
+        with self._seen_lock:
+            self._seen[device] = self.now()
+
+    def around_device_path(self, app: Any) -> Any:
+        """The device's path with the check of device headers around it."""
+        return app
+
+    def broker_address(self) -> dict[str, Any] | None:
+        """Where devices find the broker; None where there is none."""
+        return None
+
+    def start_beside(self) -> list[Stop]:
+        """Start broker and sink; returns what stops them."""
+        return []
+
+    def _announce(self, epoch: int, urgent: bool) -> None:
+        """Tell devices on the tunnel that there is a new plan."""

@@ -1,0 +1,67 @@
+"""Reports on their way into the database: many devices' in one transaction.
+
+A report is answered when it is durable. While one transaction runs the next reports gather, so the disk is waited for once per
+batch and not per device: 2,000 devices that report at once cost a few transactions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+
+from ..errors import NetworkError
+
+MOST_WAITING = 4096  # batches of reports; beyond that devices are sent away until later
+MOST_TOGETHER = 256
+
+Given = tuple[str, Any]
+
+
+class Inbox:
+    """Gathers what ``decode`` makes of bodies and gives it to ``store``, a list at a time.
+
+    Lives in one event loop. ``store`` runs in a thread, once at a time, and returns a reply per item.
+    """
+
+    def __init__(
+        self, decode: Callable[[str, bytes], Any], store: Callable[[list[Given]], list[dict[str, Any]]]
+    ) -> None:
+        """Nothing waits yet."""
+        self._decode, self._store = decode, store
+        self._waiting: list[tuple[Given, asyncio.Future[dict[str, Any]]]] = []
+        self._task: asyncio.Task[None] | None = None
+
+    async def take(self, device: str, body: bytes) -> dict[str, Any]:
+        """What one device sent; returns when it is durable.
+
+        Raises:
+            ArgumentError: the bytes are no reports, or another device's.
+            NetworkError: too much waits.
+        """
+        if len(self._waiting) >= MOST_WAITING:
+            raise NetworkError.of(
+                f"{len(self._waiting)} batches that wait", "fewer", "/v1/reports", "send it again later"
+            )
+        item = self._decode(device, body)
+        future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._waiting.append(((device, item), future))
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._write())
+        return await future
+
+    async def _write(self) -> None:
+        while self._waiting:
+            batch, self._waiting = self._waiting[:MOST_TOGETHER], self._waiting[MOST_TOGETHER:]
+            try:
+                replies = await run_in_threadpool(self._store, [given for given, _ in batch])
+            except Exception as error:
+                for _, future in batch:
+                    if not future.done():
+                        future.set_exception(error)
+                continue
+            for (_, future), reply in zip(batch, replies, strict=True):
+                if not future.done():
+                    future.set_result(reply)

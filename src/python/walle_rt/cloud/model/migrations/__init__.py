@@ -1,0 +1,1 @@
+"""Alembic's steps, oldest first; each is frozen once it was released."""

@@ -1,0 +1,21 @@
+"""${message}"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = ${repr(up_revision)}
+down_revision = ${repr(down_revision)}
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """One step forward."""
+    ${upgrades}
+
+
+def downgrade() -> None:
+    """And back."""
+    ${downgrades}

@@ -1,0 +1,195 @@
+"""What the server remembers, as tables.
+
+Times are seconds since 1970 in UTC. Digests are 64 hexadecimal digits. Secrets (passwords, tokens, codes) stand here as
+hashes alone. No table has a row per device *and* release: exposure and reports are counters per minute, beside a
+sample and all failures.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    String,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+# SQLite counts rows up by itself only in a column that is INTEGER to the letter.
+_NUMBER = BigInteger().with_variant(Integer, "sqlite")
+
+
+class Base(DeclarativeBase):
+    """All tables of the server."""
+
+
+class Operator(Base):
+    """Somebody who may log in."""
+
+    __tablename__ = "operators"
+    id: Mapped[int] = mapped_column(_NUMBER, primary_key=True)
+    name: Mapped[str] = mapped_column(String(64), unique=True)
+    password: Mapped[str] = mapped_column(String(200))  # Argon2id, with its salt and cost
+    one_time: Mapped[bool] = mapped_column(Boolean)  # the password must be changed before anything else
+    admin: Mapped[bool] = mapped_column(Boolean)
+    disabled: Mapped[bool] = mapped_column(Boolean)
+    created: Mapped[float] = mapped_column(Double)
+
+
+class Grant(Base):
+    """An operator's role in a scenario."""
+
+    __tablename__ = "grants"
+    operator_id: Mapped[int] = mapped_column(ForeignKey("operators.id"), primary_key=True)
+    scenario: Mapped[str] = mapped_column(ForeignKey("scenarios.name"), primary_key=True)
+    role: Mapped[str] = mapped_column(String(16))
+
+
+class Token(Base):
+    """What a request proves itself with: of a session, or of a program (CI)."""
+
+    __tablename__ = "tokens"
+    id: Mapped[int] = mapped_column(_NUMBER, primary_key=True)
+    operator_id: Mapped[int] = mapped_column(ForeignKey("operators.id"), index=True)
+    digest: Mapped[str] = mapped_column(String(64), unique=True)
+    kind: Mapped[str] = mapped_column(String(16))  # session | api
+    name: Mapped[str] = mapped_column(String(64))
+    scenario: Mapped[str | None] = mapped_column(String(64))  # an API token may be narrower than its operator
+    role: Mapped[str | None] = mapped_column(String(16))
+    created: Mapped[float] = mapped_column(Double)
+    expires: Mapped[float] = mapped_column(Double, index=True)
+
+
+class Scenario(Base):
+    """A team's area: one repository, one role of the trust."""
+
+    __tablename__ = "scenarios"
+    name: Mapped[str] = mapped_column(String(64), primary_key=True)
+    created: Mapped[float] = mapped_column(Double)
+
+
+class Version(Base):
+    """One published version of a task; immutable."""
+
+    __tablename__ = "versions"
+    __table_args__ = (UniqueConstraint("scenario", "task", "version"),)
+    id: Mapped[int] = mapped_column(_NUMBER, primary_key=True)
+    scenario: Mapped[str] = mapped_column(ForeignKey("scenarios.name"))
+    task: Mapped[str] = mapped_column(String(64))
+    version: Mapped[str] = mapped_column(String(64))
+    path: Mapped[str] = mapped_column(String(300))  # the target of the trust
+    sha256: Mapped[str] = mapped_column(String(64))
+    size: Mapped[int] = mapped_column(BigInteger)
+    by: Mapped[str] = mapped_column(String(64))
+    created: Mapped[float] = mapped_column(Double)
+
+
+class Release(Base):
+    """One version on its way to devices, and how far it is."""
+
+    __tablename__ = "releases"
+    id: Mapped[int] = mapped_column(_NUMBER, primary_key=True)
+    scenario: Mapped[str] = mapped_column(ForeignKey("scenarios.name"), index=True)
+    task: Mapped[str] = mapped_column(String(64))
+    version: Mapped[str] = mapped_column(String(64))
+    policy: Mapped[str] = mapped_column(Text)  # TOML, as it was given
+    state: Mapped[str] = mapped_column(String(16), index=True)
+    reason: Mapped[str] = mapped_column(Text)
+    controller: Mapped[str] = mapped_column(Text)  # JSON: what the controller goes on from after a restart
+    rolled_back: Mapped[int | None] = mapped_column(ForeignKey("releases.id"))  # whose content this one undoes
+    by: Mapped[str] = mapped_column(String(64))
+    created: Mapped[float] = mapped_column(Double)
+    changed: Mapped[float] = mapped_column(Double)
+
+
+class Counter(Base):
+    """How many reports of one kind came within one minute."""
+
+    __tablename__ = "report_counters"
+    release_id: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    minute: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    cohort: Mapped[str] = mapped_column(String(16), primary_key=True)
+    status: Mapped[str] = mapped_column(String(16), primary_key=True)
+    count: Mapped[int] = mapped_column(BigInteger)
+
+
+class ReportDetail(Base):
+    """A report as it came: every failure, and a sample of the others."""
+
+    __tablename__ = "report_details"
+    __table_args__ = (Index("report_details_of_release", "release_id", "at"),)
+    id: Mapped[int] = mapped_column(_NUMBER, primary_key=True)
+    release_id: Mapped[int] = mapped_column(BigInteger)
+    at: Mapped[float] = mapped_column(Double)
+    bucket: Mapped[str] = mapped_column(String(32))  # the device's pseudonym
+    cohort: Mapped[str] = mapped_column(String(16))
+    status: Mapped[str] = mapped_column(String(16))
+    task: Mapped[str] = mapped_column(String(64))
+    version: Mapped[str] = mapped_column(String(64))
+    phase: Mapped[str] = mapped_column(String(32))
+    error: Mapped[str] = mapped_column(String(200))
+    firings: Mapped[int] = mapped_column(BigInteger)
+    failures: Mapped[int] = mapped_column(BigInteger)
+
+
+class Device(Base):
+    """An enrolled device: who it is, not what it runs."""
+
+    __tablename__ = "devices"
+    id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    public_key: Mapped[bytes] = mapped_column(LargeBinary)  # SubjectPublicKeyInfo, DER
+    serial: Mapped[str] = mapped_column(String(48), unique=True)  # of its certificate
+    label: Mapped[str] = mapped_column(String(64))
+    enrolled: Mapped[float] = mapped_column(Double)
+    expires: Mapped[float] = mapped_column(Double)
+    seen: Mapped[float] = mapped_column(Double, index=True)
+    epoch: Mapped[int] = mapped_column(BigInteger)  # of its last report
+    report_seq: Mapped[int] = mapped_column(BigInteger)  # the highest that was counted
+    revoked: Mapped[bool] = mapped_column(Boolean)
+
+
+class EnrolmentCode(Base):
+    """Lets one device in, once."""
+
+    __tablename__ = "enrolment_codes"
+    id: Mapped[int] = mapped_column(_NUMBER, primary_key=True)
+    digest: Mapped[str] = mapped_column(String(64), unique=True)
+    label: Mapped[str] = mapped_column(String(64))
+    by: Mapped[str] = mapped_column(String(64))
+    created: Mapped[float] = mapped_column(Double)
+    expires: Mapped[float] = mapped_column(Double)
+    device: Mapped[str | None] = mapped_column(String(64))  # who took it
+
+
+class AuditEntry(Base):
+    """One act of an operator; each names the hash of the one before."""
+
+    __tablename__ = "audit"
+    n: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    at: Mapped[float] = mapped_column(Double)
+    who: Mapped[str] = mapped_column(String(64))
+    act: Mapped[str] = mapped_column(String(64))
+    subject: Mapped[str] = mapped_column(String(300))
+    detail: Mapped[str] = mapped_column(Text)  # JSON
+    before: Mapped[str] = mapped_column(String(64))
+    hash: Mapped[str] = mapped_column(String(64))
+
+
+class Epoch(Base):
+    """A plan that was decided on. The newest whose signature is out is what devices get."""
+
+    __tablename__ = "epochs"
+    number: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    plan: Mapped[bytes] = mapped_column(LargeBinary)
+    sha256: Mapped[str] = mapped_column(String(64))
+    reason: Mapped[str] = mapped_column(Text)
+    urgent: Mapped[bool] = mapped_column(Boolean)  # a kill: devices ask at once, without jitter
+    created: Mapped[float] = mapped_column(Double)
+    signed: Mapped[float | None] = mapped_column(Double)
+    announced: Mapped[float | None] = mapped_column(Double)

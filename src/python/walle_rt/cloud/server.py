@@ -1,0 +1,186 @@
+"""``walle serve``: one process with uvicorn, the release loop, and what is beside them.
+
+The loop is a thread: once a second releases move on, a plan that changed is signed and told, and signatures are made anew
+before they expire. An error in a turn is logged and counted, and the next turn tries again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from ..errors import ResourceError
+from .companion import Companion
+from .web import metrics
+from .web.app import build
+
+LOG = logging.getLogger("walle_rt.cloud")
+_HEAD_S = 10.0  # within which a request's head lines must have come
+_AFTER_S = 20  # a connection without requests ends
+_MOST_CONNECTIONS = 4096
+_STOP_S = 5
+
+
+class Patient(HttpToolsProtocol):
+    """uvicorn's protocol, with a limit of time for head lines.
+
+    uvicorn itself waits for ever for the head of a request: a few thousand connections that send a byte a minute would
+    keep everybody else out.
+    """
+
+    def connection_made(self, transport: Any) -> None:  # type: ignore[override]
+        """Somebody connects."""
+        super().connection_made(transport)
+        self._head_timer: asyncio.TimerHandle | None = self.loop.call_later(_HEAD_S, self._too_slow)
+
+    def on_message_begin(self) -> None:
+        """A request begins."""
+        self._end_timer()
+        self._head_timer = self.loop.call_later(_HEAD_S, self._too_slow)
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """Its head lines are here."""
+        self._end_timer()
+        super().on_headers_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection has ended."""
+        self._end_timer()
+        super().connection_lost(exc)
+
+    def _end_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _too_slow(self) -> None:
+        self._head_timer = None
+        if not self.transport.is_closing():
+            self.transport.abort()
+
+
+class ReleaseLoop(threading.Thread):
+    """Calls ``turn`` every ``every_s`` until it is stopped."""
+
+    def __init__(self, turn: Callable[[], None], every_s: float) -> None:
+        """Prepare; ``start()`` begins."""
+        super().__init__(name="walle-releases", daemon=True)
+        self._turn, self._every_s = turn, every_s
+        self._wake, self._over = threading.Event(), False
+
+    def run(self) -> None:
+        """Turn after turn."""
+        while not self._over:
+            began = time.monotonic()
+            try:
+                self._turn()
+            except Exception:
+                metrics.LOOP_FAILURES.inc()
+                LOG.exception("a turn of the release loop failed")
+            took = time.monotonic() - began
+            metrics.LOOP_SECONDS.observe(took)
+            self._wake.wait(max(0.0, self._every_s - took))
+            self._wake.clear()
+
+    def soon(self) -> None:
+        """The next turn begins at once: somebody has decided something."""
+        self._wake.set()
+
+    def stop(self) -> None:
+        """End after the turn that runs."""
+        self._over = True
+        self._wake.set()
+        if self.is_alive():
+            self.join(30)
+
+
+def serve(state: Companion, ready: Callable[[str], None]) -> None:
+    """Serve until SIGINT or SIGTERM; ``ready`` gets the address when requests are taken.
+
+    Raises:
+        ResourceError: the address is taken.
+    """
+    settings = state.settings
+    listening = _listen(settings.host, settings.port)
+    loop = ReleaseLoop(state.turn, settings.tick_s)
+    state.wake = loop.soon
+    config = uvicorn.Config(
+        build(state),
+        http=Patient,
+        loop="uvloop",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=_AFTER_S,
+        timeout_graceful_shutdown=_STOP_S,
+        limit_concurrency=_MOST_CONNECTIONS,
+        h11_max_incomplete_event_size=16 * 1024,
+    )
+    server = _Server(config, lambda: ready(_address(listening)))
+    beside = state.start_beside()
+    loop.start()
+    try:
+        server.run(sockets=[listening])
+    finally:
+        loop.stop()
+        for stop in reversed(beside):
+            with contextlib.suppress(Exception):
+                stop()
+
+
+class _Server(uvicorn.Server):
+    """Says when it takes requests, and leaves the signals' default actions to whoever called."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Any:
+        """As uvicorn's, without raising the signal again at the end: the exit code is 0 after a wished end."""
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, action in before.items():
+                signal.signal(number, action)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # handed on to each connection on Linux
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        raise ResourceError.of(
+            f"{host}:{port}, which cannot be listened on ({error.strerror or error})",
+            "an address of this machine and a free port",
+            "--host, --port",
+            "take another port; 0 takes any that is free",
+        ) from None
+    return listening
+
+
+def _address(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,0 +1,177 @@
+"""The server's folder, and everything that is opened from it.
+
+    walle.db        the database, unless a URL names another (with walle.db-wal, walle.db-shm)
+    blobs/          files of packages by digest
+    repository/     signed metadata and targets, as devices read them
+    keys/offline    root and targets: move them away after the set-up
+    keys/online     snapshot, timestamp and director
+    keys/scenarios  one folder per scenario
+    keys/ca         the certificate authority of devices
+    .running        held by the process that serves the folder
+"""
+
+from __future__ import annotations
+
+import fcntl
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import func, select
+
+from ..errors import ArgumentError, ResourceError
+from .authority import Authority
+from .blob_folder import BlobFolder
+from .model import Database
+from .model.accounts import add_operator, new_password
+from .model.audit import append
+from .model.tables import Operator, Scenario
+from .trust import KeyFolder, TaskRepository
+
+FIRST_OPERATOR = "admin"
+_SIGN_AGAIN = timedelta(hours=8)  # of the timestamp's day: a weekend's outage of two nights is told in time
+
+
+@dataclass
+class Settings:
+    """What ``walle serve`` was asked for."""
+
+    folder: Path
+    host: str = "127.0.0.1"
+    port: int = 8470
+    db: str | None = None
+    mqtt_url: str | None = None
+    hosts: list[str] = field(default_factory=list)  # names that devices reach the server by
+    max_upload: int = 2 * 1024**3  # bytes of one file
+    max_body: int = 1024**2  # bytes of any other request
+    tick_s: float = 1.0
+
+    @property
+    def database(self) -> str:
+        """The database's URL."""
+        return self.db or f"sqlite:///{(self.folder / 'walle.db').resolve()}"
+
+
+class ServerState:
+    """One server's folder, open; one process at a time.
+
+    Threads: any may call anything. ``signing`` is held while the repository's metadata change.
+
+    Raises:
+        ResourceError: another process serves the folder, or the database cannot be opened.
+    """
+
+    def __init__(self, settings: Settings, now: Callable[[], float] = time.time) -> None:
+        """Open the folder; make what is missing."""
+        self.settings, self.now = settings, now
+        folder = settings.folder
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._lock = _only_server(folder)
+        self.signing = threading.RLock()
+        self.first_password: str | None = None
+        try:
+            self.database = Database(settings.database)
+            self.database.migrate()
+            self.blobs = BlobFolder(folder / "blobs")
+            self.authority = Authority(folder / "keys" / "ca")
+            self.repository = self._open_repository()
+            self._first_operator()
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        self.database.close()
+        self._lock.close()
+
+    def utc(self) -> datetime:
+        """The clock as python-tuf and certificates want it."""
+        return datetime.fromtimestamp(self.now(), UTC)
+
+    def _keys(self, name: str) -> KeyFolder:
+        return KeyFolder(self.settings.folder / "keys" / name)
+
+    def _open_repository(self) -> TaskRepository:
+        folder = self.settings.folder
+        scenarios = folder / "keys" / "scenarios"
+        names = sorted(f.name for f in scenarios.iterdir()) if scenarios.is_dir() else []
+        keys = [self._keys("online"), self._keys("offline"), *(self._keys(f"scenarios/{n}") for n in names)]
+        opened = TaskRepository(folder / "repository", keys, now=self.utc)
+        metadata = folder / "repository" / "metadata"
+        if not (metadata / "timestamp.json").is_file():
+            # A process that died while it made the repository left a root that nothing stands on: nobody has
+            # seen it, as it was never served.
+            for leftover in metadata.glob("*.json"):
+                leftover.unlink()
+            opened.create(offline=self._keys("offline"), online=self._keys("online"))
+        return opened
+
+    def _first_operator(self) -> None:
+        """Without any operator: one that may do everything, with a password that is printed once."""
+        with self.database.writing() as session:
+            if session.scalar(select(func.count()).select_from(Operator)):
+                return
+            self.first_password = new_password()
+            add_operator(session, FIRST_OPERATOR, self.first_password, self.now(), admin=True)
+            append(session, self.now(), "walle serve", "operator.add", FIRST_OPERATOR, {"admin": True})
+
+    # -- trust ---------------------------------------------------------------------------------------------
+
+    def add_scenario(self, name: str, by: str) -> None:
+        """A scenario with a key of its own, in the trust and in the database.
+
+        The trust comes first: a process that dies between is continued by asking once more.
+
+        Raises:
+            ArgumentError: no name, or taken.
+        """
+        with self.signing:
+            with self.database.reading() as session:
+                taken = session.get(Scenario, name) is not None
+            if taken:
+                raise ArgumentError.of(f"scenario '{name}'", "a new name", "scenarios", "choose another name")
+            if name not in self.repository.roles():
+                self._need_offline_keys()
+                self.repository.add_scenario(name, self._keys(f"scenarios/{name}"))
+            with self.database.writing() as session:
+                session.add(Scenario(name=name, created=self.now()))
+                session.flush()
+                append(session, self.now(), by, "scenario.add", name)
+
+    def _need_offline_keys(self) -> None:
+        if not any(keyid in self._keys("offline") for keyid in self.repository.keyids("targets")):
+            raise ResourceError.of(
+                "no key of 'targets' on this server",
+                "keys/offline in the server's folder while a scenario is added",
+                "scenarios",
+                "bring the offline keys back for this, or run `walle keys scenario` beside them",
+            )
+
+    def sign_again_if_due(self) -> bool:
+        """New signatures where the present ones are past a third of the shortest time; whether it was due."""
+        with self.signing:
+            timestamp: Any = self.repository.expires("timestamp")
+            if timestamp - self.utc() > timedelta(days=1) - _SIGN_AGAIN:
+                return False
+            self.repository.sign_again()
+            return True
+
+
+def _only_server(folder: Path) -> Any:
+    lock = (folder / ".running").open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        raise ResourceError.of(
+            f"'{folder}', which another process serves",
+            "one server per folder",
+            "walle serve",
+            "stop the other one, or take another folder",
+        ) from None
+    return lock

@@ -1,0 +1,154 @@
+"""The whole application: who answers which path, with limits, figures and a log line around each request."""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+import time
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, FastAPI, Response
+
+from ... import __version__
+from ..companion import Companion
+from . import accounts, devices, errors, metrics, pages, releases, scenarios
+from .auth import Somebody, operator
+from .device_path import PREFIX, DevicePath
+from .guard import App, Guard, Receive, Scope, Send
+
+LOG = logging.getLogger("walle_rt.cloud")
+
+_SAFETY = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"content-security-policy", b"default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'"),
+]
+
+root = APIRouter(tags=["server"])
+
+
+@root.get("/healthz")
+def health() -> dict[str, str]:
+    """Whether the server answers. Tells nothing, so it asks for nothing."""
+    return {"status": "ok"}
+
+
+@root.get("/metrics", response_class=Response)
+def figures(_: Annotated[Any, Depends(operator)]) -> Response:
+    """Figures for Prometheus, whose ``authorization`` setting takes an API token."""
+    return Response(metrics.text(), media_type="text/plain; version=0.0.4")
+
+
+@root.get("/api/v1/version")
+def version(_: Somebody) -> dict[str, str]:
+    """What runs here."""
+    return {"walle_rt": __version__}
+
+
+def build_admin(state: Companion) -> FastAPI:
+    """The admin API and the dashboard."""
+    app = FastAPI(
+        title="walle_rt",
+        version=__version__,
+        openapi_url="/api/v1/openapi.json",
+        docs_url=None,  # its page loads scripts from another host
+        redoc_url=None,
+    )
+    app.state.server = state
+    errors.install(app)
+    app.include_router(root)
+    for module in (accounts, scenarios, releases, devices):
+        app.include_router(module.router, prefix="/api/v1")
+    app.include_router(pages.router)
+    return app
+
+
+def build(state: Companion) -> App:
+    """Everything, as ``walle serve`` runs it."""
+    device = state.around_device_path(DevicePath(state))
+    app = Front(build_admin(state), device)
+    return Guard(Watched(app), state.settings.max_body, state.settings.max_upload)
+
+
+class Front:
+    """Hands a request to the device's path or to the admin's."""
+
+    def __init__(self, admin: App, device: App) -> None:
+        """Keep both."""
+        self._admin, self._device = admin, device
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] == "http" and scope["path"].startswith(PREFIX):
+            await self._device(scope, receive, send)
+        else:
+            await self._admin(scope, receive, send)
+
+
+class Watched:
+    """Counts and logs requests, and answers where everything else has failed."""
+
+    def __init__(self, app: App) -> None:
+        """Keep the application."""
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), 0
+        device = scope["path"].startswith(PREFIX)
+
+        async def noted(message: dict[str, Any]) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                if not device:
+                    message["headers"] = [*message["headers"], *_SAFETY]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        except Exception as error:
+            status = await _failed(scope, error, status, noted)
+        finally:
+            took = time.perf_counter() - began
+            area = "device" if device else "admin"
+            metrics.REQUESTS.labels(area, str(status)).inc()
+            metrics.SECONDS.labels(area).observe(took)
+            if not device or status >= 400:  # devices ask too often for a line each
+                _log(scope, status, took)
+
+
+async def _failed(scope: Scope, error: Exception, status: int, send: Send) -> int:
+    """What nobody foresaw: a number for the log, where the error stands; nothing of it in the answer."""
+    if isinstance(error, TimeoutError) or type(error).__name__ == "BodyTooLargeError":
+        raise error
+    number = secrets.token_hex(4)
+    LOG.exception("request failed", exc_info=error, extra={"number": number, "path": scope["path"]})
+    if status:
+        return status  # the reply had begun: it ends short of its length
+    content = errors.body("InternalError", "an error in the server", "none", number, "look into the server's log")
+    text = json.dumps(content).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(text)).encode())]
+    await send({"type": "http.response.start", "status": 500, "headers": headers})
+    await send({"type": "http.response.body", "body": text})
+    return 500
+
+
+def _log(scope: Scope, status: int, took: float) -> None:
+    client = scope.get("client") or ("", 0)
+    LOG.info(
+        "request",
+        extra={
+            "method": scope["method"],
+            "path": scope["path"],
+            "status": status,
+            "ms": round(took * 1000, 2),
+            "client": client[0],
+            "operator": scope.get("state", {}).get("person"),
+        },
+    )

@@ -1,0 +1,120 @@
+"""Admin API: devices and the codes that let them in; the audit log."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, Field
+from sqlalchemy import select
+
+from .. import enrolment
+from ..model.audit import first_broken
+from ..model.tables import AuditEntry, Device
+from .accounts import NAME
+from .auth import Admin, State
+from .errors import not_found
+
+router = APIRouter(tags=["devices"])
+
+MOST_ROWS = 1000
+DeviceId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+
+
+class DeviceRow(BaseModel):
+    """An enrolled device."""
+
+    id: str
+    label: str
+    enrolled: float
+    expires: float
+    seen: float
+    epoch: int
+    revoked: bool
+
+
+class NewCodes(BaseModel):
+    """How many codes, for what, and for how long."""
+
+    label: str = Field(default="device", pattern=NAME)
+    count: int = Field(default=1, ge=1, le=enrolment.MOST_CODES)
+    hours: float = Field(default=24, gt=0, le=24 * 365)
+
+
+class Codes(BaseModel):
+    """Codes; each lets one device in, once. They are told once."""
+
+    codes: list[str]
+
+
+class AuditRow(BaseModel):
+    """One act of an operator."""
+
+    n: int
+    at: float
+    who: str
+    act: str
+    subject: str
+    detail: dict[str, Any]
+    hash: str
+
+
+class Audit(BaseModel):
+    """Entries, newest first; ``broken`` is the first entry that does not follow from those before."""
+
+    entries: list[AuditRow]
+    broken: int | None
+
+
+@router.get("/devices")
+def list_devices(
+    _: Admin,
+    state: State,
+    after: Annotated[str, Query(max_length=64)] = "",
+    limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 100,
+) -> list[DeviceRow]:
+    """Devices in the order of their ids, from the one behind ``after`` on."""
+    with state.database.reading() as session:
+        rows = session.scalars(select(Device).where(Device.id > after).order_by(Device.id).limit(limit))
+        return [DeviceRow.model_validate(row, from_attributes=True) for row in rows]
+
+
+@router.delete("/devices/{device}", status_code=204)
+def remove_device(device: DeviceId, person: Admin, state: State) -> None:
+    """The device's key counts no more."""
+    if not enrolment.revoke(state, device, person.name):
+        raise not_found(f"device '{device}'", "devices", "see /api/v1/devices")
+    state.doorman.forget(device)
+
+
+@router.post("/device-codes", status_code=201)
+def make_codes(given: NewCodes, person: Admin, state: State) -> Codes:
+    """Codes that let devices in."""
+    codes = enrolment.make_codes(state, person.name, given.label, given.count, given.hours * 3600)
+    return Codes(codes=codes)
+
+
+@router.get("/audit")
+def audit(
+    _: Admin,
+    state: State,
+    before: Annotated[int, Query(ge=1, le=2**53)] = 2**53,
+    limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 100,
+) -> Audit:
+    """Acts of operators below number ``before``, and whether the whole chain holds."""
+    with state.database.reading() as session:
+        chosen = select(AuditEntry).where(AuditEntry.n < before).order_by(AuditEntry.n.desc()).limit(limit)
+        entries = [
+            AuditRow(
+                n=row.n,
+                at=row.at,
+                who=row.who,
+                act=row.act,
+                subject=row.subject,
+                detail=json.loads(row.detail),
+                hash=row.hash,
+            )
+            for row in session.scalars(chosen)
+        ]
+        return Audit(entries=entries, broken=first_broken(session))

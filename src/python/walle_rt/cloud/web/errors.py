@@ -1,0 +1,90 @@
+"""Errors as answers: JSON with the four parts of every error of walle_rt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from ... import errors
+
+# A command line's mistake is a 400; what the server lacks is a 409: asking again is of no use until somebody acts.
+_STATUS: list[tuple[type[errors.Error], int]] = [
+    (errors.ArgumentError, 400),
+    (errors.TaskError, 400),
+    (errors.ModelError, 400),
+    (errors.ResourceError, 409),
+    (errors.NetworkError, 503),
+    (errors.DeadlineError, 503),
+]
+
+
+class Problem(BaseModel):
+    """What went wrong: what was given, what was expected, where, and one next step."""
+
+    error: str
+    given: str
+    expected: str
+    where: str
+    next: str
+
+
+class Refusal(Exception):
+    """An answer with a status of its own."""
+
+    def __init__(
+        self, status: int, given: str, expected: str, where: str, next_step: str, **headers: str
+    ) -> None:
+        """Keep the parts."""
+        super().__init__(f"{given}; expected {expected}")
+        self.status, self.headers = status, {k.replace("_", "-"): v for k, v in headers.items()}
+        self.given, self.expected, self.where, self.next_step = given, expected, where, next_step
+
+
+def body(error: str, given: str, expected: str, where: str, next_step: str) -> dict[str, str]:
+    """The JSON of a problem."""
+    return {"error": error, "given": given, "expected": expected, "where": where, "next": next_step}
+
+
+def not_found(what: str, where: str, next_step: str) -> Refusal:
+    """404."""
+    return Refusal(404, what, "one that exists", where, next_step)
+
+
+def conflict(given: str, expected: str, where: str, next_step: str) -> Refusal:
+    """409."""
+    return Refusal(409, given, expected, where, next_step)
+
+
+def install(app: FastAPI) -> None:
+    """Give an application these answers."""
+
+    async def refused(_request: Request, error: Any) -> JSONResponse:
+        content = body("Refusal", error.given, error.expected, error.where, error.next_step)
+        return JSONResponse(content, error.status, headers=error.headers)
+
+    async def failed(_request: Request, error: Any) -> JSONResponse:
+        status = next((code for kind, code in _STATUS if isinstance(error, kind)), 500)
+        content = body(type(error).__name__, error.given, error.expected, error.where, error.next_step)
+        return JSONResponse(content, status)
+
+    async def invalid(_request: Request, error: Any) -> JSONResponse:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        return JSONResponse(
+            body("Refusal", first["msg"], "what /api/v1/openapi.json describes", where, "correct it"), 422
+        )
+
+    async def http(_request: Request, error: Any) -> JSONResponse:
+        next_step = "see /api/v1/openapi.json"
+        content = body("Refusal", str(error.detail), "another request", "HTTP", next_step)
+        return JSONResponse(content, error.status_code, headers=error.headers)
+
+    app.add_exception_handler(Refusal, refused)
+    app.add_exception_handler(errors.Error, failed)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, http)

@@ -1,0 +1,110 @@
+"""Limits of every request, before anything reads it: how large a body may be, and how slowly it may come.
+
+Plain ASGI around everything else. A body that is too large is refused by what it says of itself, or else where it passes the
+limit; a client that sends or takes nothing for ``IDLE_S`` is let go. Head lines have a limit of time in ``server.py``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.exceptions import HTTPException
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+IDLE_S = 30.0
+_UPLOAD = re.compile(r"/api/v1/scenarios/[^/]+/blobs/[0-9a-f]{64}")
+
+
+class BodyTooLargeError(HTTPException):
+    """Passed the limit while it came. Of the kind that FastAPI hands on when it happens inside of a body."""
+
+    def __init__(self) -> None:
+        """413."""
+        super().__init__(413, "a body that is too large")
+
+
+class Guard:
+    """Holds the limits around ``app``."""
+
+    def __init__(self, app: App, max_body: int, max_upload: int, idle_s: float = IDLE_S) -> None:
+        """Keep the limits, in bytes and seconds."""
+        self._app, self._max_body, self._max_upload, self._idle_s = app, max_body, max_upload, idle_s
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, or the events of the server's life."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        most = self._max_upload if _UPLOAD.fullmatch(scope["path"]) else self._max_body
+        said = next((v for k, v in scope["headers"] if k == b"content-length"), b"0")
+        if len(said) > 18 or not said.isdigit() or int(said) > most:
+            await _refuse(send, most)
+            return
+        state = _Request(receive, send, most, self._idle_s)
+        try:
+            await self._app(scope, state.receive, state.send)
+        except BodyTooLargeError:
+            if not state.began:
+                await _refuse(send, most)
+        except TimeoutError:
+            if not state.late:
+                raise
+            if not state.began:
+                await answer(send, 408, "a body that does not come", "it within the time", "send it again")
+
+
+class _Request:
+    """One request and its reply."""
+
+    def __init__(self, receive: Receive, send: Send, most: int, idle_s: float) -> None:
+        self._receive, self._send, self._left, self._idle_s = receive, send, most, idle_s
+        self._whole = False
+        self.began = self.late = False
+
+    async def receive(self) -> dict[str, Any]:
+        if self._whole:  # what is waited for from now on is the end of the connection
+            return await self._receive()
+        try:
+            message = await asyncio.wait_for(self._receive(), self._idle_s)
+        except TimeoutError:
+            self.late = True
+            raise
+        if message["type"] == "http.request":
+            self._left -= len(message.get("body", b""))
+            self._whole = not message.get("more_body", False)
+            if self._left < 0:
+                raise BodyTooLargeError()
+        return message
+
+    async def send(self, message: dict[str, Any]) -> None:
+        self.began = True
+        try:
+            await asyncio.wait_for(self._send(message), self._idle_s)
+        except TimeoutError:
+            self.late = True
+            raise
+
+
+async def _refuse(send: Send, most: int) -> None:
+    await answer(send, 413, "a body that is too large", f"at most {most} bytes", "send less")
+
+
+async def answer(send: Send, status: int, given: str, expected: str, next_step: str) -> None:
+    """A problem as JSON; ends the connection, as the rest of the request may still be on its way."""
+    content = {"error": "Refusal", "given": given, "expected": expected, "where": "HTTP", "next": next_step}
+    text = json.dumps(content).encode()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(text)).encode()),
+        (b"connection", b"close"),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": text})

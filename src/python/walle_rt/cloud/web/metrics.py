@@ -1,0 +1,33 @@
+"""Figures for Prometheus. One registry per process, as its client has it."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+REGISTRY = CollectorRegistry()
+
+REQUESTS = Counter("walle_requests_total", "Requests by area and status.", ["area", "status"], registry=REGISTRY)
+SECONDS = Histogram(
+    "walle_request_seconds",
+    "Time of a request, to the last byte of its reply.",
+    ["area"],
+    registry=REGISTRY,
+    buckets=(0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10),
+)
+SENT_BYTES = Counter("walle_files_sent_bytes_total", "Bytes of metadata and blobs sent.", registry=REGISTRY)
+REPORTS = Counter("walle_reports_total", "Reports by status.", ["status"], registry=REGISTRY)
+REPEATED = Counter("walle_reports_repeated_total", "Reports that came a second time.", registry=REGISTRY)
+EPOCH = Gauge("walle_epoch", "Number of the plan that is out.", registry=REGISTRY)
+RELEASES = Gauge("walle_releases", "Releases by state.", ["state"], registry=REGISTRY)
+LOOP_SECONDS = Histogram(
+    "walle_loop_seconds",
+    "One turn of the release loop.",
+    registry=REGISTRY,
+    buckets=(0.001, 0.01, 0.1, 0.3, 1, 3),
+)
+LOOP_FAILURES = Counter("walle_loop_failures_total", "Turns that ended with an error.", registry=REGISTRY)
+
+
+def text() -> bytes:
+    """Everything, as Prometheus reads it."""
+    return generate_latest(REGISTRY)

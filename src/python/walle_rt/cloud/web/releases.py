@@ -1,0 +1,205 @@
+"""Admin API: releases - start, look, pause, resume, halt, roll back, kill."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, Field
+from sqlalchemy import select
+
+from ..model.accounts import Role
+from ..model.tables import Counter, Epoch, Release, ReportDetail
+from ..companion import Companion
+from .accounts import Name, Number
+from .auth import Releaser, Somebody, State, Viewer, need
+from .errors import Refusal, not_found
+
+router = APIRouter(tags=["releases"])
+
+MOST_ROWS = 1000
+Act = Literal["pause", "resume", "halt", "rollback", "kill", "revive"]
+
+
+class NewRelease(BaseModel):
+    """A version on its way, and the policy (TOML) that says to whom and how fast."""
+
+    task: str = Field(max_length=64)
+    version: str = Field(max_length=64)
+    policy: str = Field(default="", max_length=64 * 1024)
+
+
+class Reason(BaseModel):
+    """Why; it stands in the audit log."""
+
+    reason: str = Field(default="", max_length=500)
+
+
+class ReleaseRow(BaseModel):
+    """A release and how far it is."""
+
+    id: int
+    scenario: str
+    task: str
+    version: str
+    state: str
+    reason: str
+    by: str
+    created: float
+    changed: float
+    rolled_back: int | None
+
+
+class ReleaseStatus(ReleaseRow):
+    """With its policy, the controller's figures, and counters by cohort and status."""
+
+    policy: str
+    progress: dict[str, Any]
+    reports: dict[str, dict[str, int]]
+
+
+class MinuteRow(BaseModel):
+    """Reports of one minute."""
+
+    minute: int
+    cohort: str
+    status: str
+    count: int
+
+
+class FailureRow(BaseModel):
+    """One report that tells of a failure."""
+
+    at: float
+    bucket: str
+    cohort: str
+    status: str
+    version: str
+    phase: str
+    error: str
+    firings: int
+    failures: int
+
+
+class EpochRow(BaseModel):
+    """The plan that is out."""
+
+    epoch: int
+    sha256: str
+    reason: str
+    created: float
+
+
+@router.get("/scenarios/{scenario}/releases")
+def list_releases(
+    scenario: Name,
+    _: Viewer,
+    state: State,
+    limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 100,
+) -> list[ReleaseRow]:
+    """Releases of a scenario, newest first."""
+    chosen = select(Release).where(Release.scenario == scenario).order_by(Release.id.desc()).limit(limit)
+    with state.database.reading() as session:
+        return [ReleaseRow.model_validate(row, from_attributes=True) for row in session.scalars(chosen)]
+
+
+@router.post("/scenarios/{scenario}/releases", status_code=201)
+def start_release(scenario: Name, given: NewRelease, person: Releaser, state: State) -> ReleaseStatus:
+    """Start a release; devices learn of it within a second."""
+    number = state.desk.start(scenario, given.task, given.version, given.policy, person.name)
+    return status_of(state, number)
+
+
+@router.get("/releases/{number}")
+def release(number: Number, person: Somebody, state: State) -> ReleaseStatus:
+    """How far a release is."""
+    _allowed(state, number, person, Role.VIEWER)
+    return status_of(state, number)
+
+
+@router.get("/releases/{number}/minutes")
+def minutes(
+    number: Number,
+    person: Somebody,
+    state: State,
+    since: Annotated[int, Query(ge=0, le=2**53)] = 0,
+) -> list[MinuteRow]:
+    """Reports per minute (since 1970), cohort and status; a day of them at most."""
+    _allowed(state, number, person, Role.VIEWER)
+    chosen = (
+        select(Counter)
+        .where(Counter.release_id == number, Counter.minute >= since)
+        .order_by(Counter.minute)
+        .limit(24 * 60 * 12)
+    )
+    with state.database.reading() as session:
+        return [MinuteRow.model_validate(row, from_attributes=True) for row in session.scalars(chosen)]
+
+
+@router.get("/releases/{number}/failures")
+def failures(
+    number: Number,
+    person: Somebody,
+    state: State,
+    limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 100,
+) -> list[FailureRow]:
+    """Failures as they were reported, newest first."""
+    _allowed(state, number, person, Role.VIEWER)
+    chosen = (
+        select(ReportDetail)
+        .where(ReportDetail.release_id == number, ReportDetail.status.not_in(("ok", "claim")))
+        .order_by(ReportDetail.at.desc())
+        .limit(limit)
+    )
+    with state.database.reading() as session:
+        return [FailureRow.model_validate(row, from_attributes=True) for row in session.scalars(chosen)]
+
+
+@router.post("/releases/{number}/{act}")
+def act_on(
+    number: Number,
+    act: Annotated[Act, Path()],
+    given: Reason,
+    person: Somebody,
+    state: State,
+) -> ReleaseStatus:
+    """Pause, resume, halt, roll back, kill, or take a kill back.
+
+    ``rollback`` starts a release of the version before; the reply is that one.
+    """
+    _allowed(state, number, person, Role.RELEASER)
+    return status_of(state, state.desk.act(number, act, given.reason, person.name))
+
+
+@router.get("/epoch")
+def epoch(_: Somebody, state: State) -> EpochRow:
+    """The plan that is out."""
+    chosen = select(Epoch).where(Epoch.signed.is_not(None)).order_by(Epoch.number.desc()).limit(1)
+    with state.database.reading() as session:
+        row = session.scalars(chosen).first()
+    if row is None:
+        return EpochRow(epoch=0, sha256="", reason="nothing was released yet", created=0)
+    return EpochRow(epoch=row.number, sha256=row.sha256, reason=row.reason, created=row.created)
+
+
+def status_of(state: Companion, number: int) -> ReleaseStatus:
+    """Everything about a release."""
+    with state.database.reading() as session:
+        row = session.get_one(Release, number)
+        reports: dict[str, dict[str, int]] = {}
+        for counter in session.scalars(select(Counter).where(Counter.release_id == number)):
+            cohort = reports.setdefault(counter.cohort, {})
+            cohort[counter.status] = cohort.get(counter.status, 0) + counter.count
+    known = ReleaseRow.model_validate(row, from_attributes=True).model_dump()
+    return ReleaseStatus(**known, policy=row.policy, progress=state.desk.progress(number), reports=reports)
+
+
+def _allowed(state: Companion, number: int, person: Any, least: Role) -> None:
+    """A release of a scenario that one may not see is no release, and neither is one that there is not."""
+    with state.database.reading() as session:
+        row = session.get(Release, number)
+    if row is None:
+        if person.admin and not person.narrowed:
+            raise not_found(f"release {number}", "releases", "see /api/v1/scenarios/NAME/releases")
+        raise Refusal(403, f"release {number}", "one that you may see", "releases", "ask an owner of its scenario")
+    need(person, row.scenario, least)

@@ -1,0 +1,138 @@
+"""Admin API: scenarios, tasks, versions, and the files of packages."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request
+from pydantic import BaseModel, Field
+from sqlalchemy import select
+from starlette.concurrency import run_in_threadpool
+
+from ..catalogue import publish
+from ..model.accounts import Role
+from ..model.tables import Scenario, Version
+from .accounts import Name
+from .auth import Admin, Author, Somebody, State, Viewer
+from .errors import not_found
+
+router = APIRouter(tags=["tasks"])
+
+DIGEST = r"^[0-9a-f]{64}$"
+Digest = Annotated[str, Path(pattern=DIGEST)]
+VersionName = Annotated[str, Path(pattern=r"^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$", max_length=64)]
+
+
+class NewScenario(BaseModel):
+    """A scenario to add."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")
+
+
+class ScenarioRow(BaseModel):
+    """A scenario, and what the asker may do in it."""
+
+    name: str
+    role: str
+
+
+class TaskRow(BaseModel):
+    """A task and its newest version."""
+
+    name: str
+    versions: int
+    newest: str
+
+
+class VersionRow(BaseModel):
+    """A published version; ``sha256`` and ``size`` are the manifest's."""
+
+    version: str
+    path: str
+    sha256: str
+    size: int
+    by: str
+    created: float
+
+
+class Digests(BaseModel):
+    """Digests of files."""
+
+    digests: list[Annotated[str, Field(pattern=DIGEST)]] = Field(max_length=10_000)
+
+
+@router.get("/scenarios")
+def list_scenarios(person: Somebody, state: State) -> list[ScenarioRow]:
+    """The scenarios that one may see."""
+    with state.database.reading() as session:
+        names = session.scalars(select(Scenario.name).order_by(Scenario.name)).all()
+    held = [(name, person.role(name)) for name in names]
+    return [ScenarioRow(name=name, role=role.name.lower()) for name, role in held if role is not None]
+
+
+@router.post("/scenarios", status_code=201)
+def add_scenario(given: NewScenario, person: Admin, state: State) -> ScenarioRow:
+    """A scenario with a key of its own; needs the offline keys of ``targets`` on the server."""
+    state.add_scenario(given.name, person.name)
+    return ScenarioRow(name=given.name, role=Role.OWNER.name.lower())
+
+
+@router.get("/scenarios/{scenario}/tasks")
+def list_tasks(scenario: Name, _: Viewer, state: State) -> list[TaskRow]:
+    """The tasks that have a version."""
+    found: dict[str, TaskRow] = {}
+    with state.database.reading() as session:
+        for row in session.scalars(_versions(scenario)):
+            task = found.setdefault(row.task, TaskRow(name=row.task, versions=0, newest=row.version))
+            task.versions, task.newest = task.versions + 1, row.version
+    return sorted(found.values(), key=lambda task: task.name)
+
+
+@router.get("/scenarios/{scenario}/tasks/{task}/versions")
+def list_versions(scenario: Name, task: Name, _: Viewer, state: State) -> list[VersionRow]:
+    """The versions of a task, oldest first."""
+    with state.database.reading() as session:
+        rows = session.scalars(_versions(scenario).where(Version.task == task)).all()
+    if not rows:
+        raise not_found(f"task '{task}'", f"scenario '{scenario}'", "publish a version of it")
+    return [VersionRow.model_validate(row, from_attributes=True) for row in rows]
+
+
+@router.post("/scenarios/{scenario}/blobs/missing")
+def missing_blobs(scenario: Name, given: Digests, _: Author, state: State) -> Digests:
+    """Those of the digests whose files the server does not have."""
+    return Digests(digests=[digest for digest in given.digests if digest not in state.blobs])
+
+
+@router.put("/scenarios/{scenario}/blobs/{digest}", status_code=204, openapi_extra={"requestBody": {
+    "required": True, "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+}})  # fmt: skip
+async def upload_blob(scenario: Name, digest: Digest, request: Request, _: Author, state: State) -> None:
+    """A file of a package; a second time changes nothing."""
+    upload = await run_in_threadpool(state.blobs.receive, digest)
+    try:
+        async for chunk in request.stream():
+            upload.write(chunk)  # into the page cache: waits for the disk only where it cannot keep up
+        await run_in_threadpool(upload.keep)
+    except BaseException:
+        upload.drop()
+        raise
+
+
+@router.put("/scenarios/{scenario}/tasks/{task}/versions/{version}", openapi_extra={"requestBody": {
+    "required": True, "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+}})  # fmt: skip
+async def publish_version(
+    scenario: Name, task: Name, version: VersionName, request: Request, person: Author, state: State
+) -> VersionRow:
+    """Publish a version: the body is its manifest (.walp), whose files were uploaded before.
+
+    The same bytes a second time change nothing; other bytes are refused for ever.
+    """
+    manifest = await request.body()
+    row = await run_in_threadpool(publish, state, scenario, task, version, manifest, person.name)
+    return VersionRow.model_validate(row, from_attributes=True)
+
+
+def _versions(scenario: str):  # type: ignore[no-untyped-def]
+    return select(Version).where(Version.scenario == scenario).order_by(Version.id)
