@@ -184,7 +184,7 @@ Status Agent::fetch_package(Updater& updater, const PlanRelease& release, const 
       package.version != release.version)
     return model_error("the package of '" + package.path() + "'", "that of '" + release.path + "'",
                        "release '" + release.id + "'", "publish the version again");
-  WALLE_TRY(host_->suits(package));
+  WALLE_TRY(host_->suits(manifest));
   return fetch_files(package, pull.fetched);
 }
 

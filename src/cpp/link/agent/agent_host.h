@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
-#include "link/package/package.h"
 
 namespace walle::link {
 
@@ -50,7 +50,7 @@ class AgentHost {
   virtual ~AgentHost() = default;
   virtual std::vector<HostedTask> tasks() = 0;
   // Whether this device can run it: VM, memory, host calls. Before anything large is fetched.
-  virtual Status suits(const Package& package) = 0;
+  virtual Status suits(std::string_view manifest) = 0;
   // Runs the version on what the device has recorded; nothing of it is kept, nothing leaves. An error where
   // that could not be done (a full disk), which says nothing about the version.
   virtual Result<Probation> probation(const StagedPackage& staged) = 0;

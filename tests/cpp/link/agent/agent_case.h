@@ -58,7 +58,8 @@ class FakeHost final : public AgentHost {
     }
     return out;
   }
-  Status suits(const Package& package) override {
+  Status suits(std::string_view manifest) override {
+    WALLE_ASSIGN(const Package package, read_package(manifest));
     if (package.vm == "cpython-3.13.5/walle-2") return {};
     return argument_error("VM " + package.vm, "cpython-3.13.5/walle-2", "a package", "pack it again");
   }
