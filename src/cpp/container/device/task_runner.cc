@@ -12,6 +12,9 @@ void TaskRunner::replace(std::shared_ptr<const TaskVersion> version) {
   info_.package = version->package;
   info_.priority = version->manifest.priority;
   info_.error.clear();
+  info_.error_phase.clear();
+  info_.error_type.clear();
+  info_.error_limit.clear();
   set_aside_.clear();
   broken_ = retired_ = false;
   next_version_ = std::move(version);

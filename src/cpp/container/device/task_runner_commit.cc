@@ -118,6 +118,9 @@ void TaskRunner::count_failure() {
     info_.failures_in_row = failures_in_row_;
     info_.busy_us += work_.times.preprocess + work_.times.execute + work_.times.postprocess;
     info_.error = text;
+    info_.error_phase = phase_name(work_.error->phase);
+    info_.error_type = work_.error->type;
+    info_.error_limit = vm::reason_name(work_.error->limit);
     // A newer version has not failed yet.
     if (!too_many || next_version_ != nullptr) return;
     set_aside_ = "set aside after " + std::to_string(failures_in_row_) +

@@ -52,6 +52,10 @@ class Companion(ServerState):
         """Where devices find the broker; None where there is none."""
         return None
 
+    def tunnel_rates(self) -> dict[str, list[tuple[float, float]]]:
+        """Records per second of each schema over the last hour, for the plot."""
+        return {}
+
     def start_beside(self) -> list[Stop]:
         """Start broker and sink; returns what stops them."""
         return []

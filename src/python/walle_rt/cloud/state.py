@@ -49,6 +49,7 @@ class Settings:
     max_upload: int = 2 * 1024**3  # bytes of one file
     max_body: int = 1024**2  # bytes of any other request
     tick_s: float = 1.0
+    public_https: bool = False  # behind something that ends TLS: the dashboard's cookie is for https alone
 
     @property
     def database(self) -> str:

@@ -169,6 +169,11 @@ def end_sessions(session: Session, operator_id: int) -> None:
     session.execute(delete(Token).where(Token.operator_id == operator_id))
 
 
+def end_token(session: Session, number: int) -> None:
+    """One token stops counting."""
+    session.execute(delete(Token).where(Token.id == number))
+
+
 def forget_expired(session: Session, now: float) -> None:
     """Drop tokens that are over."""
     session.execute(delete(Token).where(Token.expires <= now))

@@ -192,7 +192,7 @@ def login(given: Login, state: State) -> Session_:
 def logout(person: Anyone, state: State) -> None:
     """The token of this request stops counting."""
     with state.database.writing() as session:
-        session.execute(delete(Token).where(Token.id == person.token_id))
+        accounts.end_token(session, person.token_id)
 
 
 @router.get("/me")

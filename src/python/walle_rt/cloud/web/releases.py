@@ -194,6 +194,13 @@ def status_of(state: Companion, number: int) -> ReleaseStatus:
     return ReleaseStatus(**known, policy=row.policy, progress=state.desk.progress(number), reports=reports)
 
 
+def scenario_of(state: Companion, number: int) -> str:
+    """The scenario of a release; empty where there is none."""
+    with state.database.reading() as session:
+        row = session.get(Release, number)
+        return row.scenario if row else ""
+
+
 def _allowed(state: Companion, number: int, person: Any, least: Role) -> None:
     """A release of a scenario that one may not see is no release, and neither is one that there is not."""
     with state.database.reading() as session:
