@@ -33,7 +33,7 @@ from sqlalchemy import create_engine
 
 from walle_rt.cloud.companion import Companion
 from walle_rt.cloud.enrolment import signed_bytes
-from walle_rt.cloud.model.accounts import add_operator, hash_password, make_token
+from walle_rt.cloud.model.accounts import hash_password, make_token
 from walle_rt.cloud.model.tables import Grant, Operator
 from walle_rt.cloud.state import Settings
 from walle_rt.cloud.web.app import build
@@ -108,7 +108,12 @@ class Desk:
         """An operator with roles; returns a token."""
         with self.state.database.writing() as session:
             made = Operator(
-                name=name, password=_HASH, one_time=one_time, admin=admin, disabled=False, created=self.clock()
+                name=name,
+                password=_HASH,
+                one_time=one_time,
+                admin=admin,
+                disabled=False,
+                created=self.clock(),
             )
             session.add(made)
             session.flush()

@@ -1,7 +1,7 @@
 """The admin API as commands use it: the standard library's HTTP, and where the token lies.
 
-A command asks the server of WALLE_SERVER with the token of WALLE_TOKEN; without them that of the last `walle operator login`,
-kept in ``$XDG_CONFIG_HOME/walle/server.json``, which its owner alone may read.
+A command asks the server of WALLE_SERVER with the token of WALLE_TOKEN; without them that of the last `walle
+operator login`, kept in ``$XDG_CONFIG_HOME/walle/server.json``, which its owner alone may read.
 """
 
 from __future__ import annotations
@@ -95,7 +95,10 @@ class ServerApi:
             port = -1
         if parts.scheme not in ("http", "https") or not parts.hostname or port == -1:
             raise ArgumentError.of(
-                f"'{url}'", "an address as http://127.0.0.1:8470", "--server", "see what `walle serve` printed"
+                f"'{url}'",
+                "an address as http://127.0.0.1:8470",
+                "--server",
+                "see what `walle serve` printed",
             )
         self.url, self._token = url.rstrip("/"), token
         self._host, self._port, self._secure = parts.hostname, port, parts.scheme == "https"

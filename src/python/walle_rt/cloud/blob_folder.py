@@ -17,8 +17,8 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 class BlobFolder:
     """Blobs as ``<first two digits>/<digest>``; a file that is there is whole and right.
 
-    Uploads lie in ``.uploads`` until their digest was checked; what a killed process left there is removed at the
-    next start.
+    Uploads lie in ``.uploads`` until their digest was checked; what a killed process left there is removed at
+    the next start.
     """
 
     def __init__(self, folder: Path) -> None:

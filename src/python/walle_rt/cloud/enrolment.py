@@ -5,7 +5,8 @@ A request carries ``Authorization: Walle <device id>:<seconds>:<signature>``: th
     walle-v1 LF <method> LF <path> LF <seconds> LF <SHA-256 of the body, hexadecimal>
 
 with ECDSA on P-256 over SHA-256, DER in base64url without padding. The server takes it within five minutes of its clock. A
-request that is sent again within that time says the same again, which the sequence numbers of reports make harmless.
+request that is sent again within that time says the same again, which the sequence numbers of reports make
+harmless.
 """
 
 from __future__ import annotations
@@ -67,13 +68,16 @@ def make_codes(state: ServerState, by: str, label: str, count: int, lasts: float
 def enrol(state: ServerState, code: str, request: bytes) -> Enrolled:
     """Let one device in: its certificate for a code.
 
-    The code is spent in the transaction that adds the device. A device whose answer was lost needs another code.
+    The code is spent in the transaction that adds the device. A device whose answer was lost needs another
+    code.
 
     Raises:
         CodeRefused: unknown, used, or over (from the second it expires in).
         ArgumentError: a certificate request that is none.
     """
-    refused = CodeRefused.of("a code that does not count", "a new one", "code", "ask for one: walle device-code")
+    refused = CodeRefused.of(
+        "a code that does not count", "a new one", "code", "ask for one: walle device-code"
+    )
     if not _CODE.fullmatch(code):
         raise refused
     now = state.now()

@@ -1,7 +1,8 @@
 """The audit log: every act of an operator, chained by hashes.
 
-An entry's hash covers the one before, so an entry that is changed, taken out or put in breaks the chain from there on. Who
-can write the database can forge the whole rest of the chain: keep the newest hash elsewhere (``GET /api/v1/audit``).
+An entry's hash covers the one before, so an entry that is changed, taken out or put in breaks the chain from
+there on. Who can write the database can forge the whole rest of the chain: keep the newest hash elsewhere
+(``GET /api/v1/audit``).
 """
 
 from __future__ import annotations

@@ -209,6 +209,18 @@ class TaskRepository:
             write_whole(self._blob(path, hashlib.sha256(content).hexdigest()), content)
             self._commit({DIRECTOR: self._bumped(director, DIRECTOR)})
 
+    def direct_plan(self, plan: bytes) -> None:
+        """Sign the plan of releases as the target ``director/plan.wale``. Needs the director's key alone.
+
+        What it names is not looked up here: a device takes a package only where its scenario's role lists it.
+        """
+        with only_writer(self.folder):
+            director = self._load(DIRECTOR)
+            path = f"{DIRECTOR}/plan.wale"
+            director.signed.targets[path] = TargetFile.from_data(path, plan, ["sha256"])
+            write_whole(self._blob(path, hashlib.sha256(plan).hexdigest()), plan)
+            self._commit({DIRECTOR: self._bumped(director, DIRECTOR)})
+
     def versions(self, scenario: str, task: str) -> list[Version]:
         """The versions of a task that are listed, oldest first."""
         return sorted(self._versions(self._load_scenario(scenario), task), key=lambda v: v.published)

@@ -1,7 +1,8 @@
 """Who asks, and whether they may.
 
-A token comes as ``Authorization: Bearer ...`` or, from the dashboard, as the cookie ``walle``, which browsers send to this
-site alone (``SameSite=Strict``) and scripts cannot read. 401: no token that counts. 403: it counts, and does not allow this.
+A token comes as ``Authorization: Bearer ...`` or, from the dashboard, as the cookie ``walle``, which browsers
+send to this site alone (``SameSite=Strict``) and scripts cannot read. 401: no token that counts. 403: it
+counts, and does not allow this.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import Annotated, Any
 from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 
-from ..model.accounts import Person, Role, person_of
 from ..companion import Companion
+from ..model.accounts import Person, Role, person_of
 from .errors import Refusal
 
 COOKIE = "walle"

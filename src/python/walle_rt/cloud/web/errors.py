@@ -12,7 +12,8 @@ from starlette.exceptions import HTTPException
 
 from ... import errors
 
-# A command line's mistake is a 400; what the server lacks is a 409: asking again is of no use until somebody acts.
+# A command line's mistake is a 400; what the server lacks is a 409: asking again is of no use until somebody
+# acts.
 _STATUS: list[tuple[type[errors.Error], int]] = [
     (errors.ArgumentError, 400),
     (errors.TaskError, 400),

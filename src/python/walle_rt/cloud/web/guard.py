@@ -1,7 +1,8 @@
 """Limits of every request, before anything reads it: how large a body may be, and how slowly it may come.
 
-Plain ASGI around everything else. A body that is too large is refused by what it says of itself, or else where it passes the
-limit; a client that sends or takes nothing for ``IDLE_S`` is let go. Head lines have a limit of time in ``server.py``.
+Plain ASGI around everything else. A body that is too large is refused by what it says of itself, or else
+where it passes the limit; a client that sends or takes nothing for ``IDLE_S`` is let go. Head lines have a
+limit of time in ``server.py``.
 """
 
 from __future__ import annotations
