@@ -2,4 +2,4 @@
 # floor 9).
 walle_room(container/host USES vm runtime array store stream/match stream/graph stream/egress)
 walle_room(container/task USES container/host stream/processor SCHEMAS task)
-walle_room(container/device USES container/task)
+walle_room(container/device USES container/task link)

@@ -24,7 +24,7 @@ WHOLE = Package(
     "ipv",
     "1.2.3-rc.1",
     "cpython-3.13.5/walle-2",
-    1 << 63,
+    "0123456789abcdef",
     1 << 25,
     facts=["charging", "idle"],
     capabilities=["walle.engine", "walle.kv"],

@@ -26,7 +26,7 @@ Package package_of(const py::dict& given) {
   out.task = given["task"].cast<std::string>();
   out.version = given["version"].cast<std::string>();
   out.vm = given["vm"].cast<std::string>();
-  out.op_set = given["op_set"].cast<uint64_t>();
+  out.op_set = given["op_set"].cast<std::string>();
   out.ram_bytes = given["ram_bytes"].cast<uint64_t>();
   out.facts = given["facts"].cast<std::vector<std::string>>();
   out.capabilities = given["capabilities"].cast<std::vector<std::string>>();

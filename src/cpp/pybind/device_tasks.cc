@@ -18,6 +18,7 @@ py::dict info_dict(const TaskInfo& info) {
   py::dict out;
   out["name"] = info.name;
   out["version"] = info.version;
+  out["package"] = info.package;
   out["status"] = text(container::task_status_name(info.status));
   out["error"] = info.error;
   out["priority"] = info.priority;
@@ -113,6 +114,11 @@ std::string install(DeviceFace& self, const py::bytes& bundle) {
   return unwrap(unlocked([&] { return self.install(std::move(bytes)); }));
 }
 
+std::string install_package(DeviceFace& self, const py::bytes& manifest, const std::string& blobs) {
+  const std::string bytes(manifest);
+  return unwrap(unlocked([&] { return self.install_package(bytes, blobs); }));
+}
+
 std::string install_file(DeviceFace& self, const std::string& path) {
   return unwrap(unlocked([&] { return self.install_file(path); }));
 }
@@ -145,6 +151,7 @@ py::dict task(DeviceFace& self, const std::string& name) {
 void bind_device_tasks(DeviceClass& device) {
   device.def("install", install, py::arg("bundle"))
       .def("install_file", install_file, py::arg("path"))
+      .def("install_package", install_package, py::arg("manifest"), py::arg("blobs"))
       .def("remove", remove, py::arg("task"))
       .def("set_fact", set_fact, py::arg("name"), py::arg("holds"))
       .def("facts", facts)

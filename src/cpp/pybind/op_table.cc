@@ -1,6 +1,7 @@
 // _core.op_table(): every operator with its class and arity, as the native table has them.
 #include <pybind11/stl.h>
 
+#include "ops/op_set.h"
 #include "ops/registry.h"
 #include "pybind/errors.h"
 
@@ -33,6 +34,7 @@ void bind_op_table(py::module_& m) {
         return rows;
       },
       "One dictionary per operator of the native table, in table order.");
+  m.def("op_set", &ops::op_set_id, "The id of this set of operators: 16 hexadecimal digits.");
 }
 
 }  // namespace walle::pybind

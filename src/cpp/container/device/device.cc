@@ -1,7 +1,11 @@
 #include "container/device/device.h"
 
+#include <filesystem>
+
+#include "base/bytes.h"
 #include "base/mapped_file.h"
 #include "container/device/device_core.h"
+#include "container/device/package_version.h"
 
 namespace walle::container {
 
@@ -37,8 +41,18 @@ const stream::Catalog& Device::catalog() const { return core_->processor->catalo
 
 Result<std::string> Device::install(std::string bundle) { return core_->install(std::move(bundle)); }
 
+Result<std::string> Device::install_package(std::string_view manifest, const std::string& blobs) {
+  return core_->install_package(manifest, blobs);
+}
+
+Status Device::suits(std::string_view manifest) const { return core_->suits(manifest); }
+
 Result<std::string> Device::install_file(const std::string& path) {
   WALLE_ASSIGN(const std::shared_ptr<base::MappedFile> file, base::MappedFile::open(path));
+  if (path.ends_with(kPackageSuffix)) {
+    const std::string beside = (std::filesystem::path(path).parent_path() / "blobs").string();
+    return core_->install_package(base::as_text(file->bytes()), beside);
+  }
   return core_->install(std::string(base::as_text(file->bytes())));
 }
 

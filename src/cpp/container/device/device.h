@@ -49,7 +49,15 @@ class Device {
   // version, the next one begins on the new, and triggers whose name and text stay go on with what they have
   // under way. Durable when it returns its name; after an error all is as before.
   Result<std::string> install(std::string bundle);
+  // Of a .walp, a package's manifest, the files lie in the folder `blobs` beside it.
   Result<std::string> install_file(const std::string& path);
+  // The same from the parts of a package: the manifest's bytes, and a folder with every file under its
+  // SHA-256 in hexadecimal (docs/reference/formats/package.md). Sizes, digests and names are verified before
+  // anything runs. Large files get a second name where the file system allows and are copied elsewhere:
+  // nobody may write in place to what lies in the folder; it may be removed.
+  Result<std::string> install_package(std::string_view manifest, const std::string& blobs);
+  // Whether this device can run it, as far as its manifest tells: before the files are fetched.
+  Status suits(std::string_view manifest) const;
   // A firing that runs is the last one; what waits is dropped. Its tables, its walle.kv and what waits in the
   // outbox stay, and a task of the name that comes later goes on with them, and with its numbers.
   Status remove(const std::string& name);

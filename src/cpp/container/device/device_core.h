@@ -45,6 +45,8 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
 
   // device_install.cc
   Result<std::string> install(std::string bundle);
+  Result<std::string> install_package(std::string_view manifest, const std::string& blobs);
+  Status suits(std::string_view manifest) const;
   Status remove(const std::string& name);
 
   Facts facts;
@@ -67,6 +69,10 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   Status prepare(const TaskVersion& version);
   Status put_triggers(const TaskVersion& version);
   bool has_triggers(const TaskVersion& version) const;
+  Result<std::string> install_parts(const link::Package& package, std::string_view manifest,
+                                    const std::string& blobs);
+  Result<std::string> activate(const std::shared_ptr<const TaskVersion>& version, const std::string& file);
+  Status check_room(const std::string& name) const;
   void adopt(const std::shared_ptr<const TaskVersion>& version);
   Status adopt_event(const stream::EventDecl& wanted);
   void take_back(const std::string& name, const std::optional<InstalledTask>& before);

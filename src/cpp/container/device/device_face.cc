@@ -69,6 +69,10 @@ Result<std::string> DeviceFace::install(std::string bundle) {
   return changing("install", [&](Device& device) { return device.install(std::move(bundle)); });
 }
 
+Result<std::string> DeviceFace::install_package(std::string_view manifest, const std::string& blobs) {
+  return changing("install_package", [&](Device& device) { return device.install_package(manifest, blobs); });
+}
+
 Result<std::string> DeviceFace::install_file(const std::string& path) {
   return changing("install", [&](Device& device) { return device.install_file(path); });
 }

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "container/device/device_core.h"
+#include "container/device/package_version.h"
 
 namespace walle::container {
 
@@ -68,25 +69,53 @@ void DeviceCore::adopt(const std::shared_ptr<const TaskVersion>& version) {
   runner->replace(version);
 }
 
-// Two durable steps, the entry of the registry and the triggers. The entry comes first, because it is what
-// the next open makes the triggers fit to; where the second step fails the first is taken back.
 Result<std::string> DeviceCore::install(std::string bytes) {
   const std::lock_guard lock(installing_);
   WALLE_TRY(check_open());
   WALLE_ASSIGN(std::shared_ptr<const vm::Bundle> checked, vm::Bundle::open(vm_, bytes));
   WALLE_ASSIGN(std::shared_ptr<const TaskVersion> version, TaskVersion::open(std::move(checked)));
   const std::string name = version->manifest.name;
-  if (!find(name) && task_count() >= stream::kMaxTasks) {
-    return resource_error("task '" + name + "' as number " + std::to_string(stream::kMaxTasks + 1),
-                          "at most " + std::to_string(stream::kMaxTasks) + " tasks", "Device.install",
-                          "remove tasks that are not needed");
-  }
+  WALLE_TRY(check_room(name));
   WALLE_TRY(prepare(*version));
   WALLE_ASSIGN(const std::string file, registry_->store(name, version->manifest.version, bytes));
   // From its file: large resources are then mapped and not held twice.
   bytes = {};
-  WALLE_ASSIGN(std::shared_ptr<const vm::Bundle> bundle, registry_->load(vm_, file));
-  WALLE_ASSIGN(version, TaskVersion::open(std::move(bundle)));
+  WALLE_ASSIGN(version, registry_->load(vm_, file));
+  return activate(version, file);
+}
+
+// Taken over first and verified where it will be used: what is verified is what runs, and is read once.
+Result<std::string> DeviceCore::install_package(std::string_view manifest, const std::string& blobs) {
+  const std::lock_guard lock(installing_);
+  WALLE_TRY(check_open());
+  WALLE_ASSIGN(const link::Package package, link::read_package(manifest));
+  WALLE_TRY(check_package(*vm_, package));
+  WALLE_TRY(check_room(package.task));
+  Result<std::string> installed = install_parts(package, manifest, blobs);
+  if (!installed.ok()) registry_->sweep();
+  return installed;
+}
+
+Result<std::string> DeviceCore::install_parts(const link::Package& package, std::string_view manifest,
+                                              const std::string& blobs) {
+  WALLE_ASSIGN(const std::string file, registry_->store_package(package, manifest, blobs));
+  WALLE_ASSIGN(const std::shared_ptr<const TaskVersion> version, registry_->load(vm_, file));
+  WALLE_TRY(prepare(*version));
+  return activate(version, file);
+}
+
+Status DeviceCore::check_room(const std::string& name) const {
+  if (find(name) || task_count() < stream::kMaxTasks) return {};
+  return resource_error("task '" + name + "' as number " + std::to_string(stream::kMaxTasks + 1),
+                        "at most " + std::to_string(stream::kMaxTasks) + " tasks", "Device.install",
+                        "remove tasks that are not needed");
+}
+
+// Two durable steps, the entry of the registry and the triggers. The entry comes first, because it is what
+// the next open makes the triggers fit to; where the second step fails the first is taken back.
+Result<std::string> DeviceCore::activate(const std::shared_ptr<const TaskVersion>& version,
+                                         const std::string& file) {
+  const std::string name = version->manifest.name;
   const auto former = registry_->tasks().find(name);
   const std::optional<InstalledTask> before =
       former == registry_->tasks().end() ? std::nullopt : std::optional(former->second);
@@ -107,6 +136,11 @@ void DeviceCore::take_back(const std::string& name, const std::optional<Installe
   if (back.ok()) return;
   base::log(base::LogLevel::error, "task '" + name + "': the install failed, and so did taking it back (" +
                                        back.error().message() + "): after a restart the new version may run");
+}
+
+Status DeviceCore::suits(std::string_view manifest) const {
+  WALLE_ASSIGN(const link::Package package, link::read_package(manifest));
+  return check_package(*vm_, package);
 }
 
 Status DeviceCore::remove(const std::string& name) {

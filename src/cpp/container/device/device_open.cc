@@ -62,8 +62,7 @@ Status DeviceCore::load_tasks() {
 }
 
 Status DeviceCore::load_task(const std::string& name, const InstalledTask& entry) {
-  WALLE_ASSIGN(std::shared_ptr<const vm::Bundle> bundle, registry_->load(vm_, entry.file));
-  WALLE_ASSIGN(const std::shared_ptr<const TaskVersion> version, TaskVersion::open(std::move(bundle)));
+  WALLE_ASSIGN(const std::shared_ptr<const TaskVersion> version, registry_->load(vm_, entry.file));
   if (version->manifest.name != name) {
     return model_error("the bundle of task '" + version->manifest.name + "'", "that of task '" + name + "'",
                        "tasks/" + entry.file, "install the task again");

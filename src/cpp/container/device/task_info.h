@@ -22,6 +22,7 @@ std::string_view task_status_name(TaskStatus status);
 
 struct TaskInfo {
   std::string name, version;
+  std::string package;  // digest of the package that this version came in; empty: it came as a bundle
   TaskStatus status = TaskStatus::idle;
   int priority = 0;
   bool hot = false;         // has an isolate

@@ -5,6 +5,8 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "container/device/package_version.h"
+#include "link/crypto.h"
 
 namespace walle::container {
 
@@ -34,6 +36,24 @@ std::optional<InstalledTask> unpacked(std::string_view bytes) {
   return entry;
 }
 
+Result<std::shared_ptr<const vm::Bundle>> load_bundle(Env& env, const std::shared_ptr<const vm::Vm>& vm,
+                                                      const std::string& path) {
+  // Mapped where there is a file to map, so that a model is used where it lies.
+  if (&env == &Env::system()) return vm::Bundle::load(vm, path);
+  WALLE_ASSIGN(std::string bytes, env.read_file(path));
+  return vm::Bundle::open(vm, std::move(bytes));
+}
+
+std::string file_name(const std::string& task, const std::string& version, std::string_view bytes,
+                      std::string_view suffix) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string digest;
+  for (uint64_t rest = base::Hasher().bytes(bytes.data(), bytes.size()).finish(); digest.size() < 16;
+       rest >>= 4)
+    digest += kDigits[rest & 15];
+  return task + "-" + version + "-" + digest + std::string(suffix);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<TaskRegistry>> TaskRegistry::open(Env& env, const std::string& dir) {
@@ -55,13 +75,16 @@ Result<std::unique_ptr<TaskRegistry>> TaskRegistry::open(Env& env, const std::st
 
 Result<std::string> TaskRegistry::store(const std::string& task, const std::string& version,
                                         std::string_view bundle) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string digest;
-  for (uint64_t rest = base::Hasher().bytes(bundle.data(), bundle.size()).finish(); digest.size() < 16;
-       rest >>= 4)
-    digest += kDigits[rest & 15];
-  std::string file = task + "-" + version + "-" + digest + ".wtask";
+  std::string file = file_name(task, version, bundle, ".wtask");
   WALLE_TRY(env_.replace_file(dir_ + "/tasks/" + file, bundle));
+  return file;
+}
+
+Result<std::string> TaskRegistry::store_package(const link::Package& package, std::string_view manifest,
+                                                const std::string& blobs) {
+  WALLE_TRY(parts_.adopt(package, blobs));
+  std::string file = file_name(package.task, package.version, manifest, kPackageSuffix);
+  WALLE_TRY(env_.replace_file(dir_ + "/tasks/" + file, manifest));
   return file;
 }
 
@@ -87,15 +110,37 @@ void TaskRegistry::sweep() {
         std::ranges::any_of(tasks_, [&](const auto& entry) { return entry.second.file == file; });
     if (!named) (void)env_.remove_file(dir_ + "/tasks/" + file).ok();
   }
+  sweep_parts();
 }
 
-Result<std::shared_ptr<const vm::Bundle>> TaskRegistry::load(const std::shared_ptr<const vm::Vm>& vm,
-                                                             const std::string& file) const {
-  const std::string path = dir_ + "/tasks/" + file;
-  // Mapped where there is a file to map, so that a model is used where it lies.
-  if (&env_ == &Env::system()) return vm::Bundle::load(vm, path);
-  WALLE_ASSIGN(std::string bytes, env_.read_file(path));
-  return vm::Bundle::open(vm, std::move(bytes));
+void TaskRegistry::sweep_parts() {
+  std::set<std::string> named;
+  for (const auto& [_, entry] : tasks_) {
+    if (!entry.file.ends_with(kPackageSuffix)) continue;
+    const Result<std::string> manifest = read_manifest_file(entry.file);
+    if (!manifest.ok()) return;
+    const Result<link::Package> package = link::read_package(*manifest);
+    // Nobody knows any more which parts are its own.
+    if (!package.ok()) return;
+    for (const link::PackageFile& file : package->files) named.insert(link::to_hex(file.sha256));
+  }
+  parts_.keep_only(named);
+}
+
+Result<std::string> TaskRegistry::read_manifest_file(const std::string& file) const {
+  return env_.read_prefix(dir_ + "/tasks/" + file, link::kMostPackageBytes + 1);
+}
+
+Result<std::shared_ptr<const TaskVersion>> TaskRegistry::load(const std::shared_ptr<const vm::Vm>& vm,
+                                                              const std::string& file) const {
+  if (file.ends_with(kPackageSuffix)) {
+    WALLE_ASSIGN(const std::string manifest, read_manifest_file(file));
+    WALLE_ASSIGN(const link::Package package, link::read_package(manifest));
+    WALLE_ASSIGN(std::string digest, package_digest(manifest));
+    return open_package(env_, vm, package, std::move(digest), parts_.dir());
+  }
+  WALLE_ASSIGN(std::shared_ptr<const vm::Bundle> bundle, load_bundle(env_, vm, dir_ + "/tasks/" + file));
+  return TaskVersion::open(std::move(bundle));
 }
 
 }  // namespace walle::container

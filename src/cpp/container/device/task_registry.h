@@ -1,9 +1,10 @@
-// What is installed on a device: each task's bundle, a file of its own, and which one holds, in a state file
-// of two copies (docs/reference/formats/installed-tasks.md).
+// What is installed on a device: each task's bundle, a file of its own, or the manifest of its package, whose
+// parts lie apart, and which one holds, in a state file of two copies
+// (docs/reference/formats/installed-tasks.md).
 //
-// A bundle's file is named by its content and is there before anything names it; the one change of the state
-// file decides. So a crash leaves the old version or the new one, and files that nobody names, which the next
-// open removes. Not synchronised.
+// A bundle's or manifest's file is named by its content and is there, with its parts, before anything names
+// it; the one change of the state file decides. So a crash leaves the old version or the new one, and files
+// that nobody names, which the next open removes. Not synchronised.
 #pragma once
 
 #include <map>
@@ -13,8 +14,9 @@
 #include <vector>
 
 #include "base/env.h"
+#include "container/device/package_parts.h"
+#include "container/task/task_version.h"
 #include "store/state_file.h"
-#include "vm/bundle.h"
 
 namespace walle::container {
 
@@ -32,22 +34,29 @@ class TaskRegistry {
   // Both copies of the list were damaged: it is empty, and bundles lie there that nobody names.
   bool lost() const { return state_->found() == store::StateFile::Found::lost; }
 
-  // Writes the bundle's file; returns its name. Nothing is installed by that.
+  // Writes the bundle's file, or takes the package's parts over from `blobs` and writes its manifest; returns
+  // the file's name. Nothing is installed by that, and nothing is verified but sizes.
   Result<std::string> store(const std::string& task, const std::string& version, std::string_view bundle);
+  Result<std::string> store_package(const link::Package& package, std::string_view manifest,
+                                    const std::string& blobs);
   // Durable when they return; after an error the former entry holds.
   Status put(const std::string& task, InstalledTask entry);
   Status erase(const std::string& task);
   // Removes files that no entry names. What cannot be removed stays for the next time.
   void sweep();
 
-  Result<std::shared_ptr<const vm::Bundle>> load(const std::shared_ptr<const vm::Vm>& vm,
-                                                 const std::string& file) const;
+  // What store() or store_package() wrote, verified whole.
+  Result<std::shared_ptr<const TaskVersion>> load(const std::shared_ptr<const vm::Vm>& vm,
+                                                  const std::string& file) const;
 
  private:
   TaskRegistry(Env& env, std::string dir, std::unique_ptr<store::StateFile> state)
-      : env_(env), dir_(std::move(dir)), state_(std::move(state)) {}
+      : env_(env), dir_(std::move(dir)), parts_(env, dir_ + "/tasks/parts"), state_(std::move(state)) {}
+  Result<std::string> read_manifest_file(const std::string& file) const;
+  void sweep_parts();
   Env& env_;
   std::string dir_;
+  PackageParts parts_;
   std::unique_ptr<store::StateFile> state_;
   std::map<std::string, InstalledTask> tasks_;
 };

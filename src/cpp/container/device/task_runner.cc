@@ -9,6 +9,7 @@ void TaskRunner::replace(std::shared_ptr<const TaskVersion> version) {
   const std::lock_guard lock(lock_);
   if (!info_.version.empty()) ++info_.replaced;
   info_.version = version->manifest.version;
+  info_.package = version->package;
   info_.priority = version->manifest.priority;
   info_.error.clear();
   set_aside_.clear();

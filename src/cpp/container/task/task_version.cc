@@ -62,8 +62,10 @@ vm::Limits limits_of(const Manifest& manifest) {
 
 }  // namespace
 
-Result<std::shared_ptr<const TaskVersion>> TaskVersion::open(std::shared_ptr<const vm::Bundle> bundle) {
+Result<std::shared_ptr<const TaskVersion>> TaskVersion::open(std::shared_ptr<const vm::Bundle> bundle,
+                                                             std::string package) {
   auto version = std::make_shared<TaskVersion>();
+  version->package = std::move(package);
   WALLE_ASSIGN(version->manifest, manifest_of(*bundle));
   const Manifest& manifest = version->manifest;
   WALLE_TRY(check_module(manifest, *bundle));

@@ -14,12 +14,15 @@ struct TaskVersion {
   Manifest manifest;
   std::shared_ptr<const vm::Bundle> bundle;
   vm::Limits limits;  // of its isolates; time is given phase by phase
+  // Digest of the package that it came in, in hexadecimal; empty: it came as a bundle.
+  std::string package;
   // Of execute_model; nullptr without one.
   const vm::Resource* model = nullptr;
 
   // A task error where the bundle has no manifest, or one that does not fit it: a module or a model that is
   // not there, a host call that this device does not have.
-  static Result<std::shared_ptr<const TaskVersion>> open(std::shared_ptr<const vm::Bundle> bundle);
+  static Result<std::shared_ptr<const TaskVersion>> open(std::shared_ptr<const vm::Bundle> bundle,
+                                                         std::string package = "");
 
   const PhaseLimits& first_limits() const {
     return manifest.phased() ? manifest.preprocess_limits : manifest.execute_limits;

@@ -110,8 +110,9 @@ WALLE_API walle_status_t walle_device_advance(walle_device_t* device, int64_t no
 
 /* ---- tasks ---- */
 
-/* Installs a bundle, or replaces the task of its name: a firing that runs ends on the old version, the next
- * one begins on the new. Durable; after an error all is as before. */
+/* Installs a bundle (.wtask), or a package's manifest (.walp) whose files lie in the folder `blobs` beside
+ * it, or replaces the task of its name: a firing that runs ends on the old version, the next one begins on
+ * the new. Durable; after an error all is as before. */
 WALLE_API walle_status_t walle_device_install(walle_device_t* device, const char* path, walle_error_t* error);
 /* The same of bytes, which are copied. */
 WALLE_API walle_status_t walle_device_install_data(walle_device_t* device, const void* data, size_t bytes,

@@ -10,7 +10,7 @@ namespace walle::link {
 
 namespace {
 
-constexpr size_t kMaxVmId = 64;
+constexpr size_t kMaxId = 64;
 constexpr size_t kMaxName = 64;  // of a scenario, a fact, a capability, an import
 constexpr size_t kShown = 40;
 
@@ -29,6 +29,11 @@ bool plain(char c, std::string_view also) {
 bool valid_scenario(std::string_view name) {
   return !name.empty() && name.size() <= kMaxName && plain(name[0], "") &&
          std::ranges::all_of(name, [](char c) { return plain(c, "_-"); });
+}
+
+// Of a VM, of a set of operators.
+bool valid_id(std::string_view id) {
+  return id.size() <= kMaxId && std::ranges::all_of(id, [](char c) { return plain(c, "._-/+"); });
 }
 
 // Names that are compared with those of the task's own manifest, where their grammar is checked: here only
@@ -56,11 +61,10 @@ Status check_identity(const Package& package) {
   if (!base::valid_task_name(package.task)) return wrong("task " + shown(package.task), base::kTaskNameRule);
   if (!base::valid_version(package.version))
     return wrong("version " + shown(package.version), "a semantic version, as 1.0.0");
-  const std::string& vm = package.vm;
-  if (vm.empty() || vm.size() > kMaxVmId ||
-      !std::ranges::all_of(vm, [](char c) { return plain(c, "._-/+"); })) {
-    return wrong("VM " + shown(vm), "the id of a VM, as cpython-3.13.5/walle-2");
-  }
+  if (package.vm.empty() || !valid_id(package.vm))
+    return wrong("VM " + shown(package.vm), "the id of a VM, as cpython-3.13.5/walle-2");
+  if (!valid_id(package.op_set))
+    return wrong("operators " + shown(package.op_set), "the id of a set of operators");
   return {};
 }
 

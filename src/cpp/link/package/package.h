@@ -46,8 +46,8 @@ struct PackageFile {
 
 struct Package {
   std::string scenario, task, version;
-  std::string vm;          // "cpython-3.13.5/walle-2"
-  uint64_t op_set = 0;     // of the engine it was packed with; 0: none was asked
+  std::string vm;          // id: "cpython-3.13.5/walle-2"
+  std::string op_set;      // id, of the engine it was packed with; empty: it holds no model
   uint64_t ram_bytes = 0;  // its heap's limit and its files
   std::vector<std::string> facts, capabilities, imports;  // sorted, each once
   std::vector<PackageFile> files;                         // sorted by name, each once

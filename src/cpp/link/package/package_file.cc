@@ -51,7 +51,7 @@ Package read_values(const PackageManifest& in) {
   out.task = in.task()->str();
   out.version = in.task_version()->str();
   out.vm = in.vm()->str();
-  out.op_set = in.op_set();
+  if (in.op_set() != nullptr) out.op_set = in.op_set()->str();
   out.ram_bytes = in.ram_bytes();
   out.facts = texts(in.facts());
   out.capabilities = texts(in.capabilities());
@@ -104,13 +104,14 @@ Result<std::string> pack_package(const Package& package) {
   const auto imports = to.CreateVectorOfStrings(package.imports);
   const auto capabilities = to.CreateVectorOfStrings(package.capabilities);
   const auto facts = to.CreateVectorOfStrings(package.facts);
+  const auto op_set = to.CreateString(package.op_set);
   const auto vm = to.CreateString(package.vm);
   const auto version = to.CreateString(package.version);
   const auto task = to.CreateString(package.task);
   const auto scenario = to.CreateString(package.scenario);
   FinishPackageManifestBuffer(
-      to, CreatePackageManifest(to, kVersion, scenario, task, version, vm, package.op_set, package.ram_bytes,
-                                facts, capabilities, imports, listed));
+      to, CreatePackageManifest(to, kVersion, scenario, task, version, vm, op_set, package.ram_bytes, facts,
+                                capabilities, imports, listed));
   base::ByteWriter out;
   out.put_bytes({reinterpret_cast<const char*>(to.GetBufferPointer()), to.GetSize()});
   out.put_checksum();

@@ -18,6 +18,7 @@ from .exits import command
 from .options import Json
 from .task_author import EXIT_TASK, compile_, init, lint, plain
 from .task_options import parse_arguments, parse_limits, parse_names
+from .task_package import pack, publish
 from .task_test import bench, test
 
 app = typer.Typer(help="Author, test, compile and run tasks.", no_args_is_help=True)
@@ -29,6 +30,8 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "test": test,
     "bench": bench,
     "compile": compile_,
+    "pack": pack,
+    "publish": publish,
 }
 for _name, _made in _COMMANDS.items():
     app.command(_name)(_made)

@@ -222,8 +222,9 @@ class Device:
         before.
 
         Args:
-            task: a task's folder (compiled here, which needs the full VM), a ``.wtask`` file, its bytes, or a
-                bundle.
+            task: a task's folder (compiled here, which needs the full VM), a ``.wtask`` file, its bytes, a
+                bundle, or a ``.walp`` file with the folder ``blobs`` beside it, as ``walle task pack`` writes
+                them.
 
         Returns:
             The task's name.
@@ -239,6 +240,27 @@ class Device:
         if Path(task).is_dir():
             return self._native.install(Task(fspath(task)).compile(sources=True).data)
         return self._native.install_file(fspath(task))
+
+    def install_package(self, manifest: bytes, blobs: str | PathLike[str]) -> str:
+        """Install a task from the parts of a package; as install() in all else.
+
+        Sizes, digests and names are verified before anything runs. Files get a second name where the file
+        system allows and are copied elsewhere: nobody may write in place to what lies in the folder; it may be
+        removed.
+
+        Args:
+            manifest: the bytes of a ``.walp`` file.
+            blobs: a folder with every file of the package under its SHA-256 in hexadecimal.
+
+        Returns:
+            The task's name.
+
+        Raises:
+            TaskError: the manifest is damaged or for another VM, a file is missing, damaged or another one, or
+                the task is none that can be installed; the message says which.
+            ResourceError: the disk is full, or there is no libcrypto to verify with.
+        """
+        return self._native.install_package(bytes(manifest), fspath(blobs))
 
     def remove(self, task: str) -> None:
         """Remove a task. What waits is dropped; its tables, its state and what waits to leave stay.

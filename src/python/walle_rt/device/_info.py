@@ -118,6 +118,7 @@ class TaskInfo:
     Attributes:
         name: of the task.
         version: of the bundle that runs.
+        package: SHA-256 of the package that it came in, in hexadecimal; "" where it came as a bundle.
         status: idle, queued (waits for a worker), running, waiting (for ``missing_facts``), set_aside (failed
             too often in a row; runs again when it is replaced) or broken (its bundle does not open).
         error: the newest failure; of a task that was set aside or is broken, why; "" without one.
@@ -144,6 +145,7 @@ class TaskInfo:
 
     name: str
     version: str
+    package: str
     status: str
     error: str
     priority: int

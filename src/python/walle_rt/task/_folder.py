@@ -17,7 +17,7 @@ from ..vm.sources import Sources
 from ._code import check_code
 from ._graphs import check_graphs
 from ._mistakes import Mistake, one_of, raise_first
-from ._package import FileKind, Package, PackageFile, PackedTask, op_set
+from ._package import FileKind, Package, PackageFile, PackedTask
 from ._read import FILE, Reader, read_text
 from ._spec import TaskSpec
 from ._to_spec import spec_of
@@ -99,7 +99,7 @@ class Task:
             task=spec.name,
             version=spec.version,
             vm=vm.id,
-            op_set=op_set() if has_model else 0,
+            op_set=_core.op_set() if has_model else "",
             ram_bytes=spec.heap_bytes + sum(map(len, blobs.values())),
             facts=sorted(spec.requires),
             capabilities=sorted(spec.host_calls),

@@ -43,7 +43,7 @@ class Package:
         task: its name.
         version: semantic version.
         vm: id of the VM that the code was compiled for.
-        op_set: number of the operators that the engine had; 0 where no file is a model.
+        op_set: id of the operators of the engine it was packed with; empty where no file is a model.
         ram_bytes: the heap's limit and all files.
         facts: that execute waits for.
         capabilities: host calls it may use.
@@ -55,7 +55,7 @@ class Package:
     task: str
     version: str
     vm: str
-    op_set: int = 0
+    op_set: str = ""
     ram_bytes: int = 0
     facts: list[str] = field(default_factory=list)
     capabilities: list[str] = field(default_factory=list)
@@ -133,12 +133,6 @@ def _holds(blob: Path, content: bytes) -> bool:
         return blob.stat().st_size == len(content) and blob.read_bytes() == content
     except FileNotFoundError:
         return False
-
-
-def op_set() -> int:
-    """The number of this engine's operators: 64 bits of the SHA-256 of their sorted names."""
-    names = "\n".join(sorted(row["name"] for row in _core.op_table()))
-    return int.from_bytes(hashlib.sha256(names.encode()).digest()[:8], "little")
 
 
 def read_package(path: str | os.PathLike[str]) -> Package:

@@ -1,0 +1,271 @@
+"""A scenario's bare repository, and what is read and written there without a working tree."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dulwich.errors import HookError, NotGitRepository
+from dulwich.hooks import Hook
+from dulwich.index import commit_tree
+from dulwich.objects import Blob, Commit, Tag
+from dulwich.repo import Repo
+
+from ...errors import ArgumentError, ResourceError
+from ..blobs import BlobStore
+from .pointers import LARGEST_FILE, Pointer
+from .rules import BRANCH, NOTHING, TAG, RefusedError, check_update, package_of
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_FILE = 0o100644
+_MOST_PUSH = 64 << 20  # bytes of one push: files over 64 KiB are not in it
+
+
+@dataclass(frozen=True)
+class Author:
+    """Who a commit says it is from."""
+
+    name: str
+    email: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what would end the line that it stands in."""
+        if not self.name.strip() or re.search(r"[<>\n\0]", self.name + self.email):
+            raise ArgumentError.of(
+                f"author {self.name!r} <{self.email!r}>",
+                "a name without < > and line ends",
+                "author",
+                "name one",
+            )
+
+    def to_bytes(self) -> bytes:
+        """As git writes it."""
+        return f"{self.name} <{self.email}>".encode()
+
+
+@dataclass(frozen=True)
+class PublishedVersion:
+    """A version's tag.
+
+    Attributes:
+        task: whose it is.
+        version: semantic version.
+        package: package digest, SHA-256 in hexadecimal.
+        commit: id of the commit that it was made from.
+        by: who published it.
+        seconds: since 1970, when.
+    """
+
+    task: str
+    version: str
+    package: str
+    commit: str
+    by: str
+    seconds: int
+
+
+class ScenarioRepository:
+    """A scenario: a bare git repository ``<folder>/<scenario>.git``.
+
+    Every change keeps the rules of ``rules.py``, which pushes over HTTP keep too.
+
+    Args:
+        folder: of all scenarios.
+        scenario: its name.
+        blobs: where large files lie; None: pointers are not looked at.
+
+    Raises:
+        ArgumentError: a name that is none.
+        ResourceError: there is no such repository; ``create`` makes one.
+    """
+
+    def __init__(self, folder: Path | str, scenario: str, blobs: BlobStore | None = None) -> None:
+        """Open it."""
+        self.path = _path(folder, scenario)
+        self.scenario, self._blobs = scenario, blobs
+        try:
+            self.repo: Any = Repo(str(self.path))
+        except (NotGitRepository, FileNotFoundError):
+            raise ResourceError.of(
+                f"no repository of scenario '{scenario}'",
+                f"'{self.path}'",
+                "git",
+                "add the scenario first, or check its name",
+            ) from None
+        self.repo.hooks["update"] = _Update(self.repo, blobs)
+
+    @classmethod
+    def create(cls, folder: Path | str, scenario: str, blobs: BlobStore | None = None) -> ScenarioRepository:
+        """Make the repository, or open the one that is there."""
+        path = _path(folder, scenario)
+        if not (path / "HEAD").is_file():
+            Repo.init_bare(str(path), mkdir=not path.is_dir()).close()
+        made = cls(folder, scenario, blobs)
+        config = made.repo.get_config()
+        config.set((b"receive",), b"maxInputSize", str(_MOST_PUSH).encode())
+        config.write_to_path()
+        return made
+
+    def close(self) -> None:
+        """Let go of its files."""
+        self.repo.close()
+
+    # -- what is there -------------------------------------------------------------------------------------
+
+    def tasks(self) -> list[str]:
+        """Names of the tasks: the branches."""
+        return sorted(match[1].decode() for ref in self.repo.get_refs() if (match := BRANCH.fullmatch(ref)))
+
+    def tip(self, task: str) -> bytes | None:
+        """The newest commit of a task."""
+        found: bytes | None = self.repo.get_refs().get(f"refs/heads/{task}".encode())
+        return found
+
+    def versions(self, task: str) -> list[PublishedVersion]:
+        """A task's versions, in the order in which they were published."""
+        found = [_version(self.repo[sha]) for ref, sha in self.repo.get_refs().items() if _names(ref, task)]
+        return sorted(found, key=lambda each: (each.seconds, each.version))
+
+    def version(self, task: str, version: str) -> PublishedVersion | None:
+        """One version; None where it was not published."""
+        sha = self.repo.get_refs().get(f"refs/tags/{task}/{version}".encode())
+        return _version(self.repo[sha]) if sha else None
+
+    def files(self, commit: bytes) -> dict[str, bytes]:
+        """The files of a commit as they lie in git: pointers where they are large."""
+        return read_files(self.repo, commit)
+
+    # -- what is added -------------------------------------------------------------------------------------
+
+    def commit(self, task: str, files: Mapping[str, bytes], message: str, author: Author) -> bytes:
+        """Put files on top of a task's branch, large ones as pointers to what lies in the blob store.
+
+        The newest commit where it has the same files.
+
+        Raises:
+            RefusedError: the rules do not allow it.
+        """
+        tip = self.tip(task)
+        made = make_commit(self.repo, tip, files, message, author)
+        if made != tip:
+            self._set(f"refs/heads/{task}".encode(), tip or NOTHING, made)
+        return made
+
+    def tag(self, task: str, version: str, package: str, commit: bytes, author: Author) -> None:
+        """Name a commit a version.
+
+        Raises:
+            RefusedError: the version was published.
+        """
+        made = make_tag(self.repo, task, version, package, commit, author)
+        ref = f"refs/tags/{task}/{version}".encode()
+        self._set(ref, self.repo.get_refs().get(ref, NOTHING), made)
+
+    def _set(self, ref: bytes, old: bytes, new: bytes) -> None:
+        check_update(self.repo, ref, old, new, self._blobs)
+        done = (
+            self.repo.refs.add_if_new(ref, new)
+            if old == NOTHING
+            else self.repo.refs.set_if_equals(ref, old, new)
+        )
+        if not done:
+            raise RefusedError.of(
+                f"'{ref.decode()}', which somebody else has just changed",
+                "a branch that stays as it was read",
+                "git",
+                "try once more",
+            )
+
+
+class _Update(Hook):
+    """The rules, asked for each branch and tag of a push."""
+
+    def __init__(self, repo: Any, blobs: BlobStore | None) -> None:
+        self._repo, self._blobs = repo, blobs
+
+    def execute(self, *args: Any) -> Any:
+        """As dulwich calls it: reference, old and new id."""
+        ref, old, new = args
+        try:
+            # What is there decides, not what the pusher thinks is there.
+            check_update(self._repo, ref, self._repo.get_refs().get(ref, NOTHING), new, self._blobs)
+        except RefusedError as error:
+            # git shows one line: what is wrong, and what to do.
+            raise HookError(f"{error.given}: {error.next_step}") from None
+        if self._repo.get_refs().get(ref, NOTHING) != old:
+            raise HookError("it has changed: fetch first")
+        return None, None
+
+
+# -- objects: the same in a scenario's repository and in the one that a publisher sends from ---------------
+
+
+def in_git(content: bytes) -> bytes:
+    """A file as it lies in git: itself, or the pointer to it."""
+    return content if len(content) <= LARGEST_FILE else Pointer.to(content).to_bytes()
+
+
+def make_commit(
+    repo: Any, tip: bytes | None, files: Mapping[str, bytes], message: str, author: Author
+) -> bytes:
+    """A commit of these files on top of ``tip``; ``tip`` itself where it has the same ones."""
+    entries = []
+    for name, content in files.items():
+        blob = Blob.from_string(in_git(content))
+        repo.object_store.add_object(blob)
+        entries.append((name.encode(), blob.id, _FILE))
+    tree = commit_tree(repo.object_store, entries)
+    if tip is not None and repo[tip].tree == tree:
+        return tip
+    commit: Any = Commit()
+    commit.tree, commit.parents = tree, [tip] if tip else []
+    commit.author = commit.committer = author.to_bytes()
+    commit.author_time = commit.commit_time = int(time.time())
+    commit.author_timezone = commit.commit_timezone = 0
+    commit.encoding, commit.message = b"UTF-8", message.strip().encode() + b"\n"
+    repo.object_store.add_object(commit)
+    made: bytes = commit.id
+    return made
+
+
+def make_tag(repo: Any, task: str, version: str, package: str, commit: bytes, author: Author) -> bytes:
+    """The tag object of a version."""
+    tag: Any = Tag()
+    tag.name, tag.object = f"{task}/{version}".encode(), (Commit, commit)
+    tag.tagger, tag.tag_time, tag.tag_timezone = author.to_bytes(), int(time.time()), 0
+    tag.message = f"{task} {version}\n\npackage sha256:{package}\n".encode()
+    repo.object_store.add_object(tag)
+    made: bytes = tag.id
+    return made
+
+
+def read_files(repo: Any, commit: bytes) -> dict[str, bytes]:
+    """The files of a commit as they lie in git."""
+    entries = repo.object_store.iter_tree_contents(repo[commit].tree)
+    return {entry.path.decode(): repo[entry.sha].data for entry in entries}
+
+
+def _names(ref: bytes, task: str) -> bool:
+    match = TAG.fullmatch(ref)
+    return match is not None and match[1].decode() == task
+
+
+def _version(tag: Any) -> PublishedVersion:
+    task, _, version = tag.name.decode().partition("/")
+    by = (tag.tagger or b"").decode(errors="replace")
+    return PublishedVersion(task, version, package_of(tag), tag.object[1].decode(), by, tag.tag_time or 0)
+
+
+def _path(folder: Path | str, scenario: str) -> Path:
+    if not _NAME.fullmatch(scenario):
+        raise ArgumentError.of(
+            f"scenario '{scenario[:80]}'",
+            "1 to 64 lower-case letters, digits, '_' and '-', a letter or digit first",
+            "git",
+            "check the name",
+        )
+    return Path(folder) / f"{scenario}.git"

@@ -1,0 +1,137 @@
+"""What may be pushed to a scenario, however it comes: over HTTP, or by ``walle task publish``."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from dulwich.graph import can_fast_forward
+from dulwich.objects import Commit, Tag
+
+from ...errors import ArgumentError
+from ..blobs import BlobStore
+from .pointers import LARGEST_FILE, Pointer
+
+NOTHING = b"0" * 40  # the id of what is not there
+MOST_FILES = 4096  # of one version
+MOST_COMMITS = 10_000  # of one push
+TASK_FILE = b"task.toml"
+_TASK = rb"[a-z][a-z0-9_-]{0,63}"
+BRANCH = re.compile(rb"refs/heads/(" + _TASK + rb")")
+TAG = re.compile(
+    rb"refs/tags/(" + _TASK + rb")/((?:0|[1-9]\d{0,8})(?:\.(?:0|[1-9]\d{0,8})){2}(?:-[0-9A-Za-z.-]{1,48})?)"
+)
+PACKAGE = re.compile(rb"^package sha256:([0-9a-f]{64})$", re.MULTILINE)
+_FILE_MODES = (0o100644, 0o100755)
+_BAD_NAME = re.compile(rb"[\x00-\x1f\x7f\\]")
+
+
+class RefusedError(ArgumentError):
+    """Why a branch or tag is not taken."""
+
+
+def _refused(given: str, next_step: str) -> RefusedError:
+    return RefusedError.of(given, "what a scenario's repository may hold", "git", next_step)
+
+
+def check_update(repo: Any, ref: bytes, old: bytes, new: bytes, blobs: BlobStore | None) -> None:
+    """Whether ``ref`` may go from ``old`` to ``new``, whose objects are in ``repo`` already.
+
+    Raises:
+        RefusedError: it may not; nothing was changed.
+    """
+    if new == NOTHING:
+        raise _refused(
+            "a branch or version that is to be deleted", "leave it: a version means the same for ever"
+        )
+    try:
+        if BRANCH.fullmatch(ref):
+            _check_branch(repo, old, new, blobs)
+        elif match := TAG.fullmatch(ref):
+            _check_tag(repo, match[1], match[2], old, new)
+        else:
+            raise _refused(f"{_shown(ref)}", "name branches as tasks, and tags TASK/1.2.3")
+    except KeyError as error:
+        raise _refused(f"object {_shown(error.args[0])}, which is not there", "push it too") from None
+
+
+def package_of(tag: Any) -> str:
+    """The package digest that a version's tag says, in hexadecimal; empty where it says none."""
+    match = PACKAGE.search(tag.message or b"")
+    return match[1].decode() if match else ""
+
+
+def _check_branch(repo: Any, old: bytes, new: bytes, blobs: BlobStore | None) -> None:
+    if not isinstance(repo[new], Commit):
+        raise _refused("a branch that is no commit", "push a commit")
+    if old != NOTHING and not can_fast_forward(repo, old, new):
+        raise _refused("a branch that does not go forward", "fetch, and put your commits on top")
+    past = [] if old == NOTHING else [old]
+    walker = repo.get_walker(include=[new], exclude=past, max_entries=MOST_COMMITS + 1)
+    commits = [entry.commit for entry in walker]
+    if len(commits) > MOST_COMMITS:
+        raise _refused(f"more than {MOST_COMMITS} new commits", "push them in parts")
+    seen: set[bytes] = set()
+    for commit in commits:
+        _check_tree(repo, commit.tree, blobs, seen)
+    if TASK_FILE not in repo[repo[new].tree]:
+        raise _refused("a branch without task.toml at its root", "make the task's folder the root")
+
+
+def _check_tree(repo: Any, tree: bytes, blobs: BlobStore | None, seen: set[bytes]) -> None:
+    """Every file of a commit, each content once in ``seen``."""
+    for count, entry in enumerate(repo.object_store.iter_tree_contents(tree), 1):
+        if count > MOST_FILES:
+            raise _refused(f"more than {MOST_FILES} files in one commit", "put many small files into one")
+        if not _plain(entry.path):
+            raise _refused(f"a file named {_shown(entry.path)}", "use relative paths of plain parts")
+        if entry.mode not in _FILE_MODES:
+            raise _refused(f"{_shown(entry.path)}, a link or a submodule", "put the file itself there")
+        if entry.sha not in seen:
+            seen.add(entry.sha)
+            _check_file(entry.path, repo[entry.sha].data, blobs)
+
+
+def _check_file(name: bytes, content: bytes, blobs: BlobStore | None) -> None:
+    if len(content) > LARGEST_FILE:
+        raise _refused(
+            f"{_shown(name)} of {len(content)} bytes, more than {LARGEST_FILE}",
+            "let `walle task publish` upload it and put a pointer there",
+        )
+    pointer = Pointer.read(content)
+    if pointer is None or blobs is None:
+        return
+    if pointer.sha256 not in blobs or blobs.size(pointer.sha256) != pointer.size:
+        raise _refused(
+            f"{_shown(name)}, a pointer to a file that was not uploaded", "run `walle task publish`"
+        )
+
+
+def _check_tag(repo: Any, task: bytes, version: bytes, old: bytes, new: bytes) -> None:
+    if old != NOTHING:
+        raise _refused("a version that was published", "raise the version: one means the same for ever")
+    tag = repo[new]
+    if not isinstance(tag, Tag) or not isinstance(repo[tag.object[1]], Commit):
+        raise _refused("a version that is no annotated tag of a commit", "let `walle task publish` make it")
+    if tag.name != task + b"/" + version:
+        raise _refused(f"a tag that is named {_shown(tag.name)} inside", "make the tag anew")
+    if not package_of(tag):
+        raise _refused("a tag without a line 'package sha256:...'", "let `walle task publish` make it")
+
+
+def _plain(name: bytes) -> bool:
+    """Nothing that leaves a folder, or means something to git, on any system."""
+    try:
+        name.decode()
+    except UnicodeDecodeError:
+        return False
+    return not _BAD_NAME.search(name) and all(map(_plain_part, name.split(b"/")))
+
+
+def _plain_part(part: bytes) -> bool:
+    folded = part.rstrip(b". ").lower()  # as some file systems read it
+    return folded != b"" and folded not in (b".git", b"git~1")
+
+
+def _shown(name: bytes) -> str:
+    return f"'{name[:60].decode(errors='replace')}'"
