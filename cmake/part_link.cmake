@@ -1,6 +1,6 @@
 # What connects a device with its server (docs/concepts/trust.md, docs/concepts/release.md): a room of
-# libwalle and of _core like any other, so every build needs the headers of JSON for Modern C++. They suit every
-# target: a cross build takes the host's, through a folder that holds them alone.
+# libwalle and of _core like any other, so every build needs the headers of JSON for Modern C++. They suit
+# every target: a cross build takes the host's, through a folder that holds them alone.
 find_path(WALLE_JSON_INCLUDE nlohmann/json.hpp NO_CMAKE_FIND_ROOT_PATH)
 if(NOT WALLE_JSON_INCLUDE)
   message(FATAL_ERROR "nlohmann/json.hpp is missing: the room link/ reads signed metadata with it. "

@@ -8,12 +8,18 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "link/policy/device_header.h"
 #include "link/policy/plan.h"
 
 namespace walle::link {
+
+// A policy's `bucket("salt")`: where the device lies among all, in 2^-32. Different salts, independent
+// places.
+uint64_t salt_of(std::string_view salt);
+uint32_t bucket_value(uint64_t salt, uint32_t bucket);
 
 enum class Cohort : uint8_t { treated, control };
 

@@ -21,6 +21,8 @@ inline constexpr size_t kMostPlanBytes = 4'000'000;
 inline constexpr size_t kMostReleases = 2048;
 inline constexpr size_t kMostSegments = 4096;  // of all releases together
 inline constexpr size_t kMostKills = 2048;
+inline constexpr size_t kMostConditions = 24;  // of one segment: each field once, and buckets
+inline constexpr size_t kMostPlanText = 128;   // of a name, a version or an id; of a path three of them
 
 struct PlanRamp {
   uint64_t from = 0;
@@ -76,7 +78,7 @@ struct PlanData {
   std::vector<PlanKill> kills;
 };
 
-class SegmentIndex;
+class DecisionTable;
 
 class Plan {
  public:
@@ -93,11 +95,11 @@ class Plan {
   bool killed(std::string_view scenario, std::string_view task) const;
 
  private:
-  friend struct DecideAccess;
-  Plan(PlanData data, std::unique_ptr<SegmentIndex> index);
+  friend struct PlanAccess;  // of decide.cc
+  Plan(PlanData data, std::unique_ptr<const DecisionTable> table);
 
   PlanData data_;
-  std::unique_ptr<SegmentIndex> index_;
+  std::unique_ptr<const DecisionTable> table_;
 };
 
 // The bytes of a plan, the same for the same data. Read back before they are returned: what Plan::read
