@@ -60,14 +60,23 @@ class Desk:
     """A server in this process, asked over ASGI from an event loop of its own thread."""
 
     def __init__(self, folder: Path, clock: Clock | None = None, **settings: Any) -> None:
-        self.clock = clock or Clock()
-        self.state = Companion(Settings(folder, **settings), self.clock)
+        self.clock, self._settings = clock or Clock(), Settings(folder, **settings)
+        self.state = Companion(self._settings, self.clock)
         self.app = build(self.state)
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
         self._client = httpx.AsyncClient(transport=transport, base_url="http://server", timeout=30)
         self.admin = self.operator("boss", admin=True)
+
+    def reopen(self) -> None:
+        """As after a restart: what is not on the disk is gone."""
+        self.wait(self._client.aclose())
+        self.state.close()
+        self.state = Companion(self._settings, self.clock)
+        self.app = build(self.state)
+        transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
+        self._client = httpx.AsyncClient(transport=transport, base_url="http://server", timeout=30)
 
     def close(self) -> None:
         self.wait(self._client.aclose())

@@ -25,7 +25,8 @@ from sqlalchemy import func, select
 
 from ..errors import ArgumentError, ResourceError
 from .authority import Authority
-from .blob_folder import BlobFolder
+from .blobs import BlobStore
+from .git import ScenarioRepository
 from .model import Database
 from .model.accounts import add_operator, new_password
 from .model.audit import append
@@ -78,7 +79,7 @@ class ServerState:
         try:
             self.database = Database(settings.database)
             self.database.migrate()
-            self.blobs = BlobFolder(folder / "blobs")
+            self.blobs = BlobStore(folder / "blobs", most_blob_bytes=settings.max_upload)
             self.authority = Authority(folder / "keys" / "ca")
             self.repository = self._open_repository()
             self._first_operator()
@@ -140,6 +141,8 @@ class ServerState:
             if name not in self.repository.roles():
                 self._need_offline_keys()
                 self.repository.add_scenario(name, self._keys(f"scenarios/{name}"))
+            (self.settings.folder / "git").mkdir(exist_ok=True)
+            ScenarioRepository.create(self.settings.folder / "git", name, self.blobs)
             with self.database.writing() as session:
                 session.add(Scenario(name=name, created=self.now()))
                 session.flush()
