@@ -1,4 +1,4 @@
-"""A server for tests: in this process over ASGI, on SQLite and on PostgreSQL, or as `walle serve` in a child process."""
+"""A server for tests: in this process over ASGI, on SQLite and PostgreSQL, or `walle serve` as a child."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from typing import Any
 
 import pytest
 
-for needed in ("fastapi", "uvicorn", "sqlalchemy", "alembic", "argon2", "httpx", "tuf"):
-    pytest.importorskip(needed, reason=f"no package '{needed}' (the extra [cloud])")
+pytest.importorskip("fastapi", reason="no package 'fastapi' (the extra [cloud])")
+pytest.importorskip("sqlalchemy", reason="no package 'sqlalchemy' (the extra [cloud])")
+pytest.importorskip("httpx", reason="no package 'httpx' (the extra [dev])")
 
 import httpx
 from cryptography import x509

@@ -34,7 +34,10 @@ def desk(database: str | None, tmp_path: Path) -> Iterator[Desk]:
 
 def packed(version: str, task: str = "rank", text: str = "code") -> tuple[bytes, dict[str, bytes]]:
     """The manifest of a package and its files by digest."""
-    contents = {_core.package.CODE: f"{text} of {task} {version}".encode(), _core.package.MANIFEST: b"manifest"}
+    contents = {
+        _core.package.CODE: f"{text} of {task} {version}".encode(),
+        _core.package.MANIFEST: b"manifest",
+    }
     blobs = {hashlib.sha256(content).hexdigest(): content for content in contents.values()}
     kinds = (FileKind.CODE, FileKind.POLICY)
     files = [
@@ -161,7 +164,9 @@ class Fleet:
         return self.desk.ask("POST", "/v1/reports", content=body, headers=proof)
 
 
-EVERYBODY = "[ramp]\nfrom = 1.0\nseconds = 0\nreport_seconds = 30\ncontrol = 0.0\n[guard]\noutstanding = 1000\n"
+EVERYBODY = (
+    "[ramp]\nfrom = 1.0\nseconds = 0\nreport_seconds = 30\ncontrol = 0.0\n[guard]\noutstanding = 1000\n"
+)
 
 
 def test_reports_are_counted_once(desk: Desk) -> None:
@@ -191,7 +196,9 @@ def test_reports_that_are_refused(desk: Desk) -> None:
     release, fleet = start(desk, "1.1.0", EVERYBODY), Fleet(desk, 2)
     ann, bob = fleet.devices
     body = pack_reports([Report(_core.policy.device_pseudonym(bob.id), release, "shop", "rank", seq=1)])
-    others = desk.ask("POST", "/v1/reports", content=body, headers=ann.proof("POST", "/v1/reports", body, desk.clock()))
+    others = desk.ask(
+        "POST", "/v1/reports", content=body, headers=ann.proof("POST", "/v1/reports", body, desk.clock())
+    )
     assert others.status_code == 400 and "another device" in others.json()["given"]
     assert desk.ask("POST", "/v1/reports", content=body).status_code == 401
     for content in (b"", b"x" * 50, body[:-1], body + b"x"):

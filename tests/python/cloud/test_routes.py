@@ -1,4 +1,4 @@
-"""Every route of the OpenAPI document: refused without a token, with a wrong one, without the role; and never a 500."""
+"""Every route of the OpenAPI document is refused without a token, with a wrong one, and without the role."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is asked of the admin API, the answer is no 500: requests made up from its own OpenAPI document."""
+"""No request made up from the OpenAPI document of the admin API is answered with a 500."""
 
 from __future__ import annotations
 

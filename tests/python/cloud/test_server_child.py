@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 from cloud.servers import Child
-from cloud.test_releases import EVERYBODY
 from commands import run_walle
 
 NEW = "a password of one's own"
@@ -29,7 +28,7 @@ class Operators:
         self.environment = {"XDG_CONFIG_HOME": str(folder / "config"), "WALLE_SERVER": child.url}
 
     def run(self, *words: str, **more: Any) -> Any:
-        return run_walle(*words, folder=self.folder, env=self.environment, **more)
+        return run_walle(*words, folder=self.folder, environment=self.environment, **more)
 
     def log_in(self) -> None:
         (self.folder / "first").write_text(self.child.told["login"]["password"] + "\n")
@@ -81,11 +80,20 @@ def test_mistakes_are_told(operators: Operators) -> None:
     run("operator", "add", "../x", code=3, says="body.name")
     run("release", "list", "shop", "--server", "ftp://x", code=3, says="no token")
     run("operator", "login", "ftp://x", "admin", "--password-file", "first", code=3, says="an address as")
-    run("operator", "login", operators.child.url, "admin", "--password-file", "first", code=3, says="that is wrong")
+    run(
+        "operator",
+        "login",
+        operators.child.url,
+        "admin",
+        "--password-file",
+        "first",
+        code=3,
+        says="that is wrong",
+    )
     gone = {**operators.environment, "WALLE_SERVER": "http://127.0.0.1:9", "WALLE_TOKEN": "x"}
-    run_walle("release", "list", "shop", folder=operators.folder, env=gone, code=8, says="no answer")
+    run_walle("release", "list", "shop", folder=operators.folder, environment=gone, code=8, says="no answer")
     bad = {**operators.environment, "WALLE_TOKEN": "wrong"}
-    done = run_walle("release", "list", "shop", "--json", folder=operators.folder, env=bad, code=3)
+    done = run_walle("release", "list", "shop", "--json", folder=operators.folder, environment=bad, code=3)
     assert done.json["given"] == "a token that does not count"
     mode = (operators.folder / "config" / "walle" / "server.json").stat().st_mode & 0o777
     assert mode == 0o600
@@ -98,7 +106,9 @@ def test_one_server_per_folder_and_port(operators: Operators) -> None:
     run_walle("serve", "other", "--port", port, code=5, says="cannot be listened on", folder=operators.folder)
     run_walle("serve", "third", "--db", "mysql://x", code=3, says="not supported", folder=operators.folder)
     unreachable = "postgresql://walle:secret@127.0.0.1:9/x"
-    done = run_walle("serve", "fourth", "--db", unreachable, code=5, says="cannot be opened", folder=operators.folder)
+    done = run_walle(
+        "serve", "fourth", "--db", unreachable, code=5, says="cannot be opened", folder=operators.folder
+    )
     assert "secret" not in done.stderr
 
 
@@ -109,8 +119,10 @@ def test_every_log_line_is_json_and_holds_no_secret(operators: Operators) -> Non
     requests = [line for line in told if line["message"] == "request"]
     assert {"time", "level", "logger", "method", "path", "status", "ms", "client"} <= set(requests[-1])
     text = "\n".join(lines)
-    assert NEW not in text and operators.child.told["login"]["password"] not in text and "walle_" not in text.replace(
-        "walle_rt", ""
+    assert (
+        NEW not in text
+        and operators.child.told["login"]["password"] not in text
+        and "walle_" not in text.replace("walle_rt", "")
     )
 
 
@@ -133,7 +145,9 @@ def test_plain_git_with_a_token(operators: Operators) -> None:
 
     def git(*words: str) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
-        return subprocess.run(["git", *words], capture_output=True, text=True, env=environment, check=False, timeout=60)
+        return subprocess.run(
+            ["git", *words], capture_output=True, text=True, env=environment, check=False, timeout=60
+        )
 
     good, bad = f"http://x:{token}@{host}/git/shop.git", f"http://x:wrong@{host}/git/shop.git"
     assert git("ls-remote", good).returncode == 0

@@ -178,7 +178,8 @@ def _private_key(path: Path) -> ec.EllipticCurvePrivateKey:
 
 
 def _pem_of(key: ec.EllipticCurvePrivateKey) -> bytes:
-    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    made: bytes = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return made
 
 
 def _general_name(host: str) -> x509.GeneralName:

@@ -1,8 +1,9 @@
 """The desk of releases: what operators decide and devices report, and the plans that follow.
 
-The controller (``walle_rt.cloud.release``) is logic alone; here it meets the database, the signing keys and the
-tunnel. One thread at a time, and one transaction per call: what a call changed and the plan that follows from it are durable
-together. Signing comes after, and is made up for by the next turn, or the next start, when the process dies between.
+The controller (``walle_rt.cloud.release``) is logic alone; here it meets the database, the signing keys and
+the tunnel. One thread at a time, and one transaction per call: what a call changed and the plan that follows
+from it are durable together. Signing comes after, and is made up for by the next turn, or the next start,
+when the process dies between.
 """
 
 from __future__ import annotations
@@ -328,8 +329,10 @@ def _wish(scenario: str, task: str, version: str, text: str) -> Wish:
 
 
 def _toml(tables: dict[str, Any]) -> str:
-    """Tables of plain values; JSON's texts and numbers are TOML's, too. Anything else becomes a text, which the
-    reader refuses with the key's name."""
+    """Tables of plain values; JSON's texts and numbers are TOML's, too.
+
+    Anything else becomes a text, which the reader refuses with the key's name.
+    """
     lines = []
     for name, table in tables.items():
         lines.append(f"[{json.dumps(name)}]")

@@ -4,9 +4,9 @@ A request carries ``Authorization: Walle <device id>:<seconds>:<signature>``: th
 
     walle-v1 LF <method> LF <path> LF <seconds> LF <SHA-256 of the body, hexadecimal>
 
-with ECDSA on P-256 over SHA-256, DER in base64url without padding. The server takes it within five minutes of its clock. A
-request that is sent again within that time says the same again, which the sequence numbers of reports make
-harmless.
+with ECDSA on P-256 over SHA-256, DER in base64url without padding. The server takes it within five minutes of
+its clock. A request that is sent again within that time says the same again, which the sequence numbers of
+reports make harmless.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _HEADER = re.compile(r"Walle ([A-Za-z0-9_-]{1,64}):(\d{1,12}):([A-Za-z0-9_-]{16,
 _KEPT_KEYS = 20_000  # 91 bytes each
 
 
-class CodeRefused(ArgumentError):
+class CodeRefusedError(ArgumentError):
     """An enrolment code that does not count."""
 
 
@@ -72,10 +72,10 @@ def enrol(state: ServerState, code: str, request: bytes) -> Enrolled:
     code.
 
     Raises:
-        CodeRefused: unknown, used, or over (from the second it expires in).
+        CodeRefusedError: unknown, used, or over (from the second it expires in).
         ArgumentError: a certificate request that is none.
     """
-    refused = CodeRefused.of(
+    refused = CodeRefusedError.of(
         "a code that does not count", "a new one", "code", "ask for one: walle device-code"
     )
     if not _CODE.fullmatch(code):

@@ -1,7 +1,7 @@
 """The store of the release controller over the server's database.
 
-The controller writes as it goes; here that is held back until the transaction's end where it would be written often: a batch of 256
-reports of one release changes its counts 256 times, and the row once.
+The controller writes as it goes; here that is held back until the transaction's end where it would be written
+often: a batch of 256 reports of one release changes its counts 256 times, and the row once.
 """
 
 from __future__ import annotations

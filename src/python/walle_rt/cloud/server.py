@@ -38,7 +38,7 @@ class Patient(HttpToolsProtocol):
     minute would keep everybody else out.
     """
 
-    def connection_made(self, transport: Any) -> None:  # type: ignore[override]
+    def connection_made(self, transport: Any) -> None:
         """Somebody connects."""
         super().connection_made(transport)
         self._head_timer: asyncio.TimerHandle | None = self.loop.call_later(_HEAD_S, self._too_slow)
@@ -154,7 +154,7 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Any:
-        """As uvicorn's, without raising the signal again at the end: the exit code is 0 after a wished end."""
+        """As uvicorn's, without raising the signal again at the end: the exit code is 0 then."""
         before = {
             number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)
         }

@@ -153,7 +153,7 @@ class DevicePath:
                     return
                 made = await run_in_threadpool(enrolment.renew, self._state, device, csr)
                 self._state.doorman.forget(device)
-        except enrolment.CodeRefused as error:
+        except enrolment.CodeRefusedError as error:
             await _refused(send, 403, error)
             return
         except ArgumentError as error:
@@ -231,9 +231,7 @@ async def _empty(send: Send, status: int, headers: list[tuple[bytes, bytes]] | N
     await send({"type": "http.response.body", "body": b""})
 
 
-async def _json(
-    send: Send, status: int, content: Any, more: Iterable[tuple[bytes, bytes]] = ()
-) -> None:
+async def _json(send: Send, status: int, content: Any, more: Iterable[tuple[bytes, bytes]] = ()) -> None:
     text = json.dumps(content).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(text)).encode()), *more]
     await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -1,12 +1,12 @@
 """The scenarios' git repositories under ``/git/<scenario>.git``, with the operators' tokens and roles.
 
-``git`` asks for a name and a password; an API token is the password, whatever the name. Dulwich answers as WSGI, so a
-request takes one of a few threads for as long as it runs.
+``git`` asks for a name and a password; an API token is the password, whatever the name. Dulwich answers as
+WSGI, so a request takes one of a few threads for as long as it runs.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from a2wsgi import WSGIMiddleware
 
@@ -33,6 +33,6 @@ def git_app(state: Companion) -> App:
         least = Role.AUTHOR if pushes else Role.VIEWER
         return 200 if held is not None and held >= least and not person.one_time else 403
 
-    served = GitApp(state.settings.folder / "git", authorize, state.blobs)
-    app: App = WSGIMiddleware(served, workers=_THREADS)
-    return app
+    served: Any = GitApp(state.settings.folder / "git", authorize, state.blobs)
+    app: Any = WSGIMiddleware(served, workers=_THREADS)
+    return cast(App, app)

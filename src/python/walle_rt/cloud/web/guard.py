@@ -47,7 +47,13 @@ class Guard:
             await self._app(scope, receive, send)
             return
         path = scope["path"]
-        most = self._max_upload if _UPLOAD.fullmatch(path) else _MOST_PUSH if _GIT.fullmatch(path) else self._max_body
+        most = (
+            self._max_upload
+            if _UPLOAD.fullmatch(path)
+            else _MOST_PUSH
+            if _GIT.fullmatch(path)
+            else self._max_body
+        )
         said = next((v for k, v in scope["headers"] if k == b"content-length"), b"0")
         if len(said) > 18 or not said.isdigit() or int(said) > most:
             await _refuse(send, most)

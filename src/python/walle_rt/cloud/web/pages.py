@@ -24,7 +24,7 @@ from ..model.tables import AuditEntry, Device, Epoch, Release, ReportDetail, Sce
 from . import plots, releases
 from .accounts import log_in
 from .auth import COOKIE, need, state_of
-from .errors import Refusal
+from .errors import RefusalError
 
 router = APIRouter(include_in_schema=False)
 
@@ -50,7 +50,7 @@ def visitor(request: Request) -> Person:
     with state.database.reading() as session:
         person = person_of(session, secret, state.now()) if secret else None
     if person is None or person.one_time:
-        raise Refusal(303, "no session", "a log-in", request.url.path, "log in", location="/login")
+        raise RefusalError(303, "no session", "a log-in", request.url.path, "log in", location="/login")
     return person
 
 
@@ -62,20 +62,20 @@ async def form_of(request: Request) -> dict[str, str]:
     """A form's fields, sent from a page of this site.
 
     Raises:
-        Refusal: 403, it comes from elsewhere; 413, too large.
+        RefusalError: 403, it comes from elsewhere; 413, too large.
     """
     origin = request.headers.get("origin", "")
     if urlsplit(origin).netloc != request.headers.get("host"):
-        raise Refusal(
+        raise RefusalError(
             403, f"a form from '{origin[:80]}'", "one of this site", request.url.path, "use its pages"
         )
     body = await request.body()
     if len(body) > _MOST_FORM:
-        raise Refusal(413, "a large form", f"at most {_MOST_FORM} bytes", request.url.path, "send less")
+        raise RefusalError(413, "a large form", f"at most {_MOST_FORM} bytes", request.url.path, "send less")
     try:
         return {k: v[0] for k, v in parse_qs(body.decode(), max_num_fields=16).items()}
     except ValueError:
-        raise Refusal(
+        raise RefusalError(
             400, "a form that cannot be read", "name=value", request.url.path, "correct it"
         ) from None
 
@@ -102,7 +102,7 @@ async def login(form: Form, state: State) -> Response:
         made = await run_in_threadpool(
             log_in, state, form.get("name", "")[:64], form.get("password", "")[:256]
         )
-    except Refusal as error:
+    except RefusalError as error:
         return page("login", status=error.status, problem=f"{error.given}; {error.next_step}")
     if made.one_time:
         return page(
@@ -136,7 +136,7 @@ def tasks(person: Visitor, state: State) -> HTMLResponse:
         hour = state.now() - 3600
         seen = session.scalar(select(func.count()).select_from(Device).where(Device.seen > hour))
     rates = plots.lines(state.tunnel_rates(), "/s", "records on the tunnel")
-    figures = {"epoch": newest or 0, "devices": devices, "seen": seen}
+    figures: dict[str, Any] = {"epoch": newest or 0, "devices": devices, "seen": seen}
     return page("tasks", person, scenarios=shown, tunnel=rates, refresh=_REFRESH_S, **figures)
 
 
@@ -217,7 +217,7 @@ def _release_role(state: Companion, number: str, person: Person) -> Role:
     scenario = releases.scenario_of(state, number)
     role = person.role(scenario) if scenario else None
     if role is None:
-        raise Refusal(
+        raise RefusalError(
             403, f"release {number}", "one that you may see", "releases", "ask an owner of its scenario"
         )
     return role

@@ -13,7 +13,7 @@ Point = tuple[float, float]
 
 
 def lines(series: Mapping[str, Sequence[Point]], unit: str, title: str, most: float | None = None) -> str:
-    """Series of (seconds since 1970, value) in one plot with a legend; ``most`` fixes the top of the scale."""
+    """Series of (seconds since 1970, value) with a legend; ``most`` fixes the top of the scale."""
     points = [point for each in series.values() for point in each]
     if not points:
         return _empty(title)
@@ -48,7 +48,8 @@ def bars(values: Mapping[str, float], title: str) -> str:
     top = rows[0][1] or 1
     height = 20 * len(rows) + 8
     out = [
-        f'<svg class="plot" viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{escape(title, quote=True)}">'
+        f'<svg class="plot" viewBox="0 0 {_WIDTH} {height}" role="img" '
+        f'aria-label="{escape(title, quote=True)}">'
     ]
     for number, (name, value) in enumerate(rows):
         y = 4 + 20 * number

@@ -13,7 +13,7 @@ from ..model.accounts import Role
 from ..model.tables import Counter, Epoch, Release, ReportDetail
 from .accounts import Name
 from .auth import Releaser, Somebody, State, Viewer, need
-from .errors import Refusal, not_found
+from .errors import RefusalError, not_found
 
 router = APIRouter(tags=["releases"])
 
@@ -209,7 +209,7 @@ def _allowed(state: Companion, number: str, person: Any, least: Role) -> None:
     if row is None:
         if person.admin and not person.narrowed:
             raise not_found(f"release {number}", "releases", "see /api/v1/scenarios/NAME/releases")
-        raise Refusal(
+        raise RefusalError(
             403, f"release {number}", "one that you may see", "releases", "ask an owner of its scenario"
         )
     need(person, row.scenario, least)
