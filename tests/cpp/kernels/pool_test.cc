@@ -1,5 +1,7 @@
 #include "kernels/pool/pool.h"
 
+#include <algorithm>
+
 #include "kernels/compare.h"
 #include "kernels/pool/pool_reference.h"
 #include "tensor/buffer.h"
@@ -46,6 +48,28 @@ TEST(Pool, EverySetMatchesTheDefinition) {
           expect_close(y, want, 1e-6);
         }
     }
+}
+
+// Whatever comes before or after it in its window, in the widest vector and in what is left of a row.
+TEST(Pool, AMaximumKeepsNaN) {
+  for (const PoolShape& base : {make(2, 40, 41, 3, 1, 1, 1, false), make(2, 40, 41, 3, 2, 1, 1, false),
+                                make(2, 40, 41, 3, 1, 2, 1, false), make(2, 40, 41, 2, 2, 1, 0, false)}) {
+    PoolShape s = base;
+    s.mean = false;
+    auto x = random_floats(s.channels * s.h * s.w, 3);
+    for (size_t i = 5; i < x.size(); i += 37) x[i] = __builtin_nanf("");
+    std::vector<float> want(static_cast<size_t>(s.channels * s.oh * s.ow));
+    pool_reference(s, x.data(), want.data(), 1);
+    ASSERT_TRUE(std::ranges::any_of(want, [](float v) { return std::isnan(v); }));
+    for (Isa isa : supported_isas()) {
+      SCOPED_TRACE(std::string(isa_name(isa)) + " stride " + std::to_string(s.sh));
+      const Pool pool = make_pool(s, isa);
+      auto workspace = Buffer::allocate(static_cast<size_t>(pool_workspace_bytes(pool, 1)));
+      std::vector<float> y(want.size(), -7);
+      run_pool(pool, x.data(), y.data(), 1, workspace->data());
+      expect_close(y, want, 1e-6);
+    }
+  }
 }
 
 }  // namespace

@@ -5,10 +5,6 @@
 namespace walle::kernels::WALLE_ISA_NS {
 
 namespace {
-// Not std::min: see simd.h for why these files take nothing inline from the standard library.
-inline int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-inline int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
-
 // Columns c with 0 <= c * stride + offset < size.
 struct Inside {
   int64_t first, last;

@@ -5,6 +5,13 @@
 namespace walle::kernels::WALLE_ISA_NS {
 
 namespace {
+// NaN on either side stays, as in the definition: the instruction behind max_keep_nan forgets one on its
+// left.
+inline vf larger(vf a, vf b) {
+  const vf most = max_keep_nan(a, b);
+  return a != a ? a : most;
+}
+
 template <bool Mean>
 inline vf pooled(const PoolTask& t, const float* from) {
   // From the first tap, not from a neutral element: one operation less per window, and a window has at least
@@ -12,7 +19,7 @@ inline vf pooled(const PoolTask& t, const float* from) {
   vf acc = load(from + t.tap[0]);
   for (int64_t i = 1; i < t.taps; ++i) {
     const vf x = load(from + t.tap[i]);
-    acc = Mean ? acc + x : max_keep_nan(acc, x);
+    acc = Mean ? acc + x : larger(acc, x);
   }
   return acc;
 }
@@ -50,10 +57,10 @@ void max_of_rows(const MaxPoolTask& t, int64_t first, int64_t last) {
     const int64_t n = t.w - c < kLanes ? t.w - c : kLanes;
     vf best = splat(-__builtin_inff());
     if (n == kLanes) {
-      for (int64_t r = first; r < last; ++r) best = max_keep_nan(best, load(from + r * t.w));
+      for (int64_t r = first; r < last; ++r) best = larger(best, load(from + r * t.w));
       store(t.line + t.pl + c, best);
     } else {
-      for (int64_t r = first; r < last; ++r) best = max_keep_nan(best, load_n(from + r * t.w, n));
+      for (int64_t r = first; r < last; ++r) best = larger(best, load_n(from + r * t.w, n));
       store_n(t.line + t.pl + c, best, n);
     }
   }
@@ -66,12 +73,12 @@ void max_of_columns(const MaxPoolTask& t, float* out) {
     vf best = splat(-__builtin_inff());
     for (int64_t i = 0; i < t.kw; i += S) {
       if constexpr (S == 1) {
-        best = max_keep_nan(best, load(from + i));
+        best = larger(best, load(from + i));
       } else {
         const vf a = load(from + i);
         const vf b = load(from + i + kLanes);
-        best = max_keep_nan(best, even_lanes(a, b));
-        if (i + 1 < t.kw) best = max_keep_nan(best, odd_lanes(a, b));
+        best = larger(best, even_lanes(a, b));
+        if (i + 1 < t.kw) best = larger(best, odd_lanes(a, b));
       }
     }
     if (t.ow - j >= kLanes)
