@@ -15,9 +15,12 @@
 
 namespace walle::stream {
 
+// In ten bytes: there is one for each step of a strict trigger.
 struct ChainEdge {
-  uint32_t token;
-  uint16_t parent, node;
+  uint16_t event, page, parent;
+  uint16_t node = kNone;      // for chains that go on
+  uint16_t terminal = kNone;  // list of the trie's triggers whose chain ends here
+  uint32_t token() const { return TokenLists::token(event, page); }
 };
 
 class ChainEdges {
@@ -26,18 +29,20 @@ class ChainEdges {
   size_t size() const { return edges_.size(); }
   const std::vector<ChainEdge>& all() const { return edges_; }
 
-  // The node that `token` leads to; kNone when there is none.
-  uint16_t find(uint16_t parent, uint64_t token) const {
-    if (index_.empty()) return kNone;
+  // What `token` leads to; nullptr when nothing. Until the next change.
+  const ChainEdge* find(uint16_t parent, uint64_t token) const {
+    if (index_.empty()) return nullptr;
     const size_t mask = index_.size() - 1;
     for (size_t i = slot_of(parent, token) & mask;; i = (i + 1) & mask) {
       const uint16_t at = index_[i];
-      if (at == kNone) return kNone;
-      if (edges_[at].parent == parent && edges_[at].token == token) return edges_[at].node;
+      if (at == kNone) return nullptr;
+      if (edges_[at].parent == parent && edges_[at].token() == token) return &edges_[at];
     }
   }
-  void add(const ChainEdge& e);  // precondition: not there yet, fewer than kNone edges
-  void remove(uint16_t parent, uint64_t token);
+  // Added if it is not there. Precondition: fewer than kNone edges.
+  ChainEdge& get(uint16_t parent, uint32_t token);
+  // When it leads to no node and ends no chain.
+  void drop_if_unused(uint16_t parent, uint32_t token);
   size_t memory_bytes() const { return tight::bytes(edges_) + tight::bytes(index_); }
 
  private:

@@ -143,11 +143,11 @@ Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, 
     forget_free_numbers(g);
     return s;
   };
-  // A match that was held back may count later, when a state has changed or an absence was broken.
-  const bool repeats = t.spec.every || needs_extra(t) || !t.absent.empty();
+  // It fires, whatever else is, and not again for what started before.
+  const bool plain = !t.spec.every && !needs_extra(t) && t.absent.empty();
   for (; added < t.variants.size(); ++added)
     if (Status s =
-            g.trie.add_chain(resolve(t.variants[added], predicates, t.fingerprint), local, within, repeats);
+            g.trie.add_chain(resolve(t.variants[added], predicates, t.fingerprint), local, within, plain);
         !s.ok())
       return undo(std::move(s));
   if (!t.absent.empty()) {
@@ -383,8 +383,14 @@ void Matcher::step(const Event& e, FiringSink& sink) {
     Group& g = *group;
     if (g.trigger_ids.empty()) continue;  // all of its triggers are gone, and its rows with them
     visit_partitions(g, e, kind, [&](Partition& p, bool begins) {
-      g.trie.step(e.event, page, key, p, memo_, begins,
-                  [&](uint16_t local, uint64_t start) { complete(g, p, local, start, e, key); });
+      const uint32_t number = g.partitions.number(p);
+      g.trie.step(e.event, page, key, p, memo_, begins, [&](uint16_t local, uint64_t start, bool plain) {
+        if (!plain) return complete(g, p, local, start, e, key);
+        const uint16_t id = g.trigger_ids[local];
+        // Read when all ends of the event are known: by then it is here.
+        __builtin_prefetch(&hot_[id]);
+        put_done({.start = start, .partition = number, .trigger = id});
+      });
       p.previous = key;
     });
   }
@@ -403,29 +409,37 @@ void Matcher::give_one(const Done& d, const Event& e) {
   give(d.trigger, e.seq, e.ts, time_of(d.start), &groups_[hot.group]->partitions[d.partition]);
 }
 
+namespace {
+template <class Visit>
+void each_bit(uint64_t bits, size_t word, Visit&& visit) {
+  for (; bits; bits &= bits - 1) visit(word * 64 + static_cast<size_t>(std::countr_zero(bits)));
+}
+}  // namespace
+
 // By a bit for each place in the order of adding: sorting took a quarter of the time of events that end many
 // matches. False, and nothing given, where a trigger's matches ended in several partitions.
 bool Matcher::give_by_place(const Event& e) {
-  bool several = false;
-  for (size_t i = 0; i < done_.size() && !several; ++i) {
+  uint64_t several = 0;
+  for (size_t i = 0; i < done_.size(); ++i) {
     const uint16_t place = hot_[done_[i].trigger].order;
     const uint64_t bit = uint64_t{1} << place % 64;
-    several = ended_[place / 64] & bit;
+    several |= ended_[place / 64] & bit;
     ended_[place / 64] |= bit;
+    ended_words_[place / 64 / 64] |= uint64_t{1} << place / 64 % 64;
     ended_at_[place] = static_cast<uint16_t>(i);
   }
-  for (size_t word = 0; word < ended_.size(); ++word) {
-    uint64_t bits = std::exchange(ended_[word], 0);
-    for (; bits && !several; bits &= bits - 1)
-      give_one(done_[ended_at_[word * 64 + static_cast<size_t>(std::countr_zero(bits))]], e);
-  }
-  return !several;
+  for (size_t at = 0; at < ended_words_.size(); ++at)
+    each_bit(std::exchange(ended_words_[at], 0), at, [&](size_t word) {
+      const uint64_t bits = std::exchange(ended_[word], 0);
+      if (!several) each_bit(bits, word, [&](size_t place) { give_one(done_[ended_at_[place]], e); });
+    });
+  return several == 0;
 }
 
 // In the order in which triggers were added, whatever the trie's; of several keys by start and key, whatever
 // their rows, which a restart gives anew.
 void Matcher::give_done(const Event& e) {
-  constexpr size_t kFew = 12;  // are sorted faster than the bits of all triggers are looked through
+  constexpr size_t kFew = 3;  // are sorted faster than bits are set and found
   const bool many = done_.size() > kFew && done_.size() < kNone;
   if (many && give_by_place(e)) return done_.clear();
   if (done_.size() > 1)
@@ -442,6 +456,7 @@ void Matcher::give_done(const Event& e) {
 void Matcher::take_order(uint16_t id) {
   hot_[id].order = static_cast<uint16_t>(next_order_++);
   tight::grow_to(ended_, next_order_ / 64 + 1);
+  tight::grow_to(ended_words_, ended_.size() / 64 + 1);
   tight::grow_to(ended_at_, next_order_);
 }
 
@@ -483,10 +498,7 @@ void Matcher::complete(Group& g, Partition& p, uint16_t local, uint64_t start, c
   }
   // skip_past: the next match must start behind this event.
   if (!hot.every) p.barriers[local] = key;
-  // There is room for all triggers that may end with the event; of several keys that it belongs to, each may
-  // fire.
-  stats_.row_pages += done_.size() == done_.capacity();
-  done_.push_back({.start = start, .partition = g.partitions.number(p), .trigger = id});
+  put_done({.start = start, .partition = g.partitions.number(p), .trigger = id});
 }
 
 Matcher::LimitKeys Matcher::limit_keys(uint16_t extra, const Event& e) const {
@@ -590,8 +602,8 @@ size_t Matcher::memory_bytes() const {
   using tight::bytes;
   size_t total = memo_.memory_bytes() + bytes(kinds_) + bytes(groups_) + bytes(hot_) + bytes(free_triggers_) +
                  bytes(extras_) + bytes(free_extras_) + bytes(absences_) + bytes(free_absences_) +
-                 bytes(timers_) + bytes(idle_) + bytes(ended_) + bytes(ended_at_) + bytes(done_) +
-                 bytes(ends_) + queue_.memory_bytes() + local_.memory_bytes();
+                 bytes(timers_) + bytes(idle_) + bytes(ended_) + bytes(ended_words_) + bytes(ended_at_) +
+                 bytes(done_) + bytes(ends_) + queue_.memory_bytes() + local_.memory_bytes();
   for (const Extra& x : extras_) {
     total += bytes(x.when) + bytes(x.recent) + bytes(x.per_key) + bytes(x.during);
     for (const PerKey& k : x.per_key) total += bytes(k.key.fields) + k.limit.memory_bytes();

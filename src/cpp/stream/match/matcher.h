@@ -235,6 +235,12 @@ class Matcher {
   void note_firing(Extra& x, int64_t ts, const LimitKeys& keys);
   bool passes(uint16_t id, int64_t ts, const LimitKeys& keys);
   void give(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts, const Partition* p);
+  void put_done(const Done& d) {
+    // There is room for all triggers that may end with the event; of several keys that it belongs to, each
+    // may fire.
+    stats_.row_pages += done_.size() == done_.capacity();
+    done_.push_back(d);
+  }
   uint64_t key_of(const Done& d) const;
   void give_done(const Event& e);
   bool give_by_place(const Event& e);
@@ -265,8 +271,9 @@ class Matcher {
   std::vector<EventKind> kinds_;  // by event: beside each other, unlike the declarations
   std::vector<std::unique_ptr<Group>> groups_;
   std::vector<Hot> hot_;
-  std::vector<uint64_t> ended_;     // a bit for each place: a match of its trigger ended at this event ...
-  std::vector<uint16_t> ended_at_;  // ... which is done_[ended_at_[place]]
+  std::vector<uint64_t> ended_;        // a bit for each place: a match of its trigger ended at this event ...
+  std::vector<uint64_t> ended_words_;  // ... and for each word of these: some did
+  std::vector<uint16_t> ended_at_;     // ... which is done_[ended_at_[place]]
   uint32_t next_order_ = 0;
   std::vector<uint16_t> ends_;  // triggers whose last step is any event, then by event
   std::vector<Done> done_;      // of the current event, in the order in which matches ended

@@ -10,10 +10,15 @@ bool is_wildcard(uint64_t token) { return (token >> 16 & 0xffff) == kAny || (tok
 int rank(const Edge& e) { return (15 - (e.order >> 4)) << 4 | (e.order & 15); }
 }  // namespace
 
+bool TokenLists::is_empty(size_t list) const {
+  const List& a = lists_[list];
+  const List& b = lists_[list + 1];
+  return a.edges == b.edges && a.guards == b.guards && a.ends == b.ends;
+}
+
 size_t TokenLists::empty_lists() const {
   size_t n = 0;
-  for (size_t l = 0; l + 1 < lists_.size(); ++l)
-    n += lists_[l].edges == lists_[l + 1].edges && lists_[l].guards == lists_[l + 1].guards;
+  for (size_t l = 0; l + 1 < lists_.size(); ++l) n += is_empty(l);
   return n;
 }
 
@@ -21,7 +26,7 @@ void TokenLists::drop_empty_lists() {
   size_t kept = 0;
   wildcards_ = false;
   for (size_t l = 0; l + 1 < lists_.size(); ++l) {
-    if (lists_[l].edges == lists_[l + 1].edges && lists_[l].guards == lists_[l + 1].guards) continue;
+    if (is_empty(l)) continue;
     wildcards_ |= is_wildcard(lists_[l].token);
     lists_[kept++] = lists_[l];
   }
@@ -95,15 +100,13 @@ const Edge& TokenLists::edge_of(uint64_t token, uint16_t node, uint16_t predicat
                        [&](const Edge& e) { return e.node == node && e.predicate == predicate; });
 }
 
-void TokenLists::set_terminal(uint64_t token, uint16_t node, uint16_t predicate, bool terminal,
-                              bool repeats) {
+void TokenLists::set_terminal(uint64_t token, uint16_t node, uint16_t predicate, bool terminal) {
   const Edge& old = edge_of(token, node, predicate);
   // A copy: erasing moves what `old` points to.
   Edge e = old;
   // The class is part of the place: an edge that becomes terminal moves within its list.
   e.order = static_cast<uint8_t>((e.order & ~kTerminal) | (terminal ? kTerminal : 0));
-  e.flags = static_cast<uint8_t>((e.flags & ~kRepeats) | (repeats ? kRepeats : 0));
-  if (e.order == old.order && e.flags == old.flags) return;
+  if (e.order == old.order) return;
   erase_edge(find(token), &old - edges_.data());
   add_edge(token, e);
 }
@@ -116,6 +119,29 @@ void TokenLists::remove_edges(uint64_t token, uint16_t node) {
       erase_edge(list, at);
     else
       ++at;
+}
+
+// Behind the others of its class: the ends of one trigger are asked in the order of its variants, whatever
+// other triggers there are.
+void TokenLists::add_end(uint64_t token, const End& e) {
+  const uint16_t list = get(token);
+  const size_t place = e.conditional() ? lists_[list + 1u].ends : lists_[list].ends + lists_[list].free_ends;
+  tight::make_room(ends_);
+  ends_.insert(ends_.begin() + static_cast<ptrdiff_t>(place), e);
+  lists_[list].free_ends += !e.conditional();
+  for (size_t l = list + 1u; l < lists_.size(); ++l) ++lists_[l].ends;
+}
+
+bool TokenLists::remove_end(uint64_t token, const End& e) {
+  const uint16_t list = find(token);
+  if (list == kNone) return false;
+  const auto last = ends_.begin() + lists_[list + 1u].ends;
+  const auto at = std::find(ends_.begin() + lists_[list].ends, last, e);
+  if (at == last) return false;
+  ends_.erase(at);
+  lists_[list].free_ends -= !e.conditional();
+  for (size_t l = list + 1u; l < lists_.size(); ++l) --lists_[l].ends;
+  return true;
 }
 
 void TokenLists::add_guard(uint64_t token, const GuardRef& g) {
@@ -138,8 +164,8 @@ void TokenLists::remove_guard(uint16_t guard) {
 }
 
 size_t TokenLists::memory_bytes() const {
-  return tight::bytes(lists_) + tight::bytes(edges_) + tight::bytes(guards_) + tight::bytes(index_) +
-         tight::bytes(fields_);
+  return tight::bytes(lists_) + tight::bytes(edges_) + tight::bytes(guards_) + tight::bytes(ends_) +
+         tight::bytes(index_) + tight::bytes(fields_);
 }
 
 }  // namespace walle::stream

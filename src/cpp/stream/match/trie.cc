@@ -89,7 +89,10 @@ bool Trie::chains_on(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint1
 
 uint16_t Trie::find_child(uint16_t parent, const ResolvedStep& s, const ResolvedStep* before, uint16_t gap,
                           uint16_t guard, uint16_t trigger) const {
-  if (parent != 0 && chains_on(parent, s, gap, guard)) return chains_.find(parent, token_of(s.atoms[0]));
+  if (parent != 0 && chains_on(parent, s, gap, guard)) {
+    const ChainEdge* e = chains_.find(parent, token_of(s.atoms[0]));
+    return e ? e->node : kNone;
+  }
   const uint16_t first = lists_.find(token_of(s.atoms[0]));
   if (first == kNone) return kNone;
   const auto leads_to = [&](const CompiledAtom& a, uint16_t node) {
@@ -135,7 +138,7 @@ uint16_t Trie::new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, ui
                   .chained = chained};
   // First steps stay in the token lists, since every event may start a match whatever came before.
   if (chained && parent != 0) {
-    chains_.add({TokenLists::without_value(token_of(s.atoms[0])), parent, node});
+    chains_.get(parent, TokenLists::without_value(token_of(s.atoms[0]))).node = node;
     return node;
   }
   for (const CompiledAtom& a : s.atoms) {
@@ -159,22 +162,14 @@ uint16_t Trie::new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, ui
 }
 
 void Trie::update_terminal_class(uint16_t node, const ResolvedStep& s) {
-  if (nodes_[node].chained && nodes_[node].depth > 0) return;  // chain_edge() looks
-  bool repeats = false;
-  for (uint16_t t = nodes_[node].terminal; t != kNone; t = terminals_[t].next)
-    repeats |= terminals_[t].repeats;
   for (const CompiledAtom& a : s.atoms)
-    lists_.set_terminal(token_of(a), node, predicate_of(a), nodes_[node].terminal != kNone, repeats);
+    lists_.set_terminal(token_of(a), node, predicate_of(a), nodes_[node].terminal != kNone);
 }
 
-void Trie::add_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigger, uint64_t within,
-                        bool repeats) {
+void Trie::push_terminal(uint16_t& first, uint16_t trigger, uint64_t within, bool plain) {
   // In front of the list: which of several triggers at one node fires first is fixed by their adding, newest
   // first.
-  const Terminal added{.within = limits_.intern(within),
-                       .repeats = repeats,
-                       .trigger = trigger,
-                       .next = nodes_[node].terminal};
+  const Terminal added{.within = limits_.intern(within), .plain = plain, .trigger = trigger, .next = first};
   uint16_t t = static_cast<uint16_t>(terminals_.size());
   if (!free_terminals_.empty()) {
     t = free_terminals_.back();
@@ -183,20 +178,46 @@ void Trie::add_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigge
   } else {
     tight::push(terminals_, added);
   }
-  nodes_[node].terminal = t;
-  update_terminal_class(node, last);
+  first = t;
 }
 
-void Trie::remove_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigger) {
+bool Trie::drop_terminal(uint16_t& first, uint16_t trigger) {
   // A pointer to the link, so that the first of the list is no special case.
-  for (uint16_t* at = &nodes_[node].terminal; *at != kNone; at = &terminals_[*at].next) {
+  for (uint16_t* at = &first; *at != kNone; at = &terminals_[*at].next) {
     if (terminals_[*at].trigger != trigger) continue;
     limits_.release(terminals_[*at].within);
     tight::push(free_terminals_, *at);
     *at = terminals_[*at].next;
-    break;
+    return true;
   }
-  update_terminal_class(node, last);
+  return false;
+}
+
+// Whether a step needs no node as a chain's last one: one token, and nothing to ask but a gap and a guard.
+bool Trie::is_end(const ResolvedStep& s) {
+  return s.atoms.size() == 1 && s.atoms[0].predicate < 0 && !s.rare();
+}
+
+bool Trie::hangs_on_chain(uint16_t parent, const ResolvedStep& last) const {
+  return parent != 0 && last.guard.empty() && last.gap_us < 0 && chains_on(parent, last, 0, 0);
+}
+
+void Trie::add_end(uint16_t parent, const ResolvedStep& last, uint16_t trigger, uint64_t within, bool plain) {
+  const uint64_t token = token_of(last.atoms[0]);
+  if (hangs_on_chain(parent, last)) {
+    ChainEdge& e = chains_.get(parent, TokenLists::without_value(token));
+    return push_terminal(e.terminal, trigger, within, plain);
+  }
+  constexpr uint16_t kLimitBits = 0x7fff;  // of every number in limits_
+  const uint16_t guard = last.guard.empty() ? uint16_t{0} : take_guard(last.guard);
+  const auto gap = static_cast<uint16_t>(limits_.intern(key_limit(last.gap_us)) & kLimitBits);
+  lists_.add_end(token, {.parent = parent,
+                         .guard = guard,
+                         .trigger = trigger,
+                         .gap = static_cast<uint16_t>(gap & kLimitBits),
+                         .strict = last.follow == Follow::next,
+                         .within = static_cast<uint16_t>(limits_.intern(within) & kLimitBits),
+                         .plain = plain});
 }
 
 Status Trie::check_room(const std::vector<ResolvedStep>& steps) const {
@@ -205,6 +226,7 @@ Status Trie::check_room(const std::vector<ResolvedStep>& steps) const {
   // The worst case, no step shared: room is asked for once, so that adding cannot fail half way.
   const bool fits = node_count() + steps.size() <= kMaxNodes - 1 &&
                     terminals_.size() - free_terminals_.size() < kNone - 1u &&
+                    chains_.size() + steps.size() < kNone &&
                     guards_.size() - free_guards_.size() + (2 + 2 * kMaxCaptures) * steps.size() < kNone &&
                     limits_.has_room(steps.size() + 1) && lists_.has_room(atoms);
   if (fits) return {};
@@ -215,56 +237,111 @@ Status Trie::check_room(const std::vector<ResolvedStep>& steps) const {
       "trigger trie", "remove tasks or shorten their patterns");
 }
 
+// The node of step `at` behind `parent`, made if it is not there.
+uint16_t Trie::use_node(uint16_t parent, const std::vector<ResolvedStep>& steps, size_t at,
+                        uint16_t trigger) {
+  const ResolvedStep& s = steps[at];
+  const ResolvedStep* const before = at ? &steps[at - 1] : nullptr;
+  // What must not have come before is no guard between two steps, and its time no gap.
+  const bool leading = s.leading();
+  const uint16_t gap = leading ? uint16_t{0} : limits_.intern(key_limit(s.gap_us));
+  const uint16_t guard = s.guard.empty() || leading ? uint16_t{0} : take_guard(s.guard);
+  uint16_t node = find_child(parent, s, before, gap, guard, trigger);
+  if (node == kNone) {
+    const uint16_t rare = s.rare() ? new_rare(s, before, trigger) : kNone;
+    node = new_node(parent, s, gap, guard, static_cast<uint8_t>(at), rare);
+  } else {  // the node holds its own use
+    limits_.release(gap);
+    release_guard(guard);
+  }
+  ++nodes_[node].uses;
+  return node;
+}
+
 Status Trie::add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger, uint64_t within,
-                       bool repeats) {
+                       bool plain) {
   WALLE_TRY(check_room(steps));
   uint16_t parent = 0;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const ResolvedStep& s = steps[i];
-    const ResolvedStep* const before = i ? &steps[i - 1] : nullptr;
-    // What must not have come before is no guard between two steps, and its time no gap.
-    const bool leading = s.leading();
-    const uint16_t gap = leading ? uint16_t{0} : limits_.intern(key_limit(s.gap_us));
-    const uint16_t guard = s.guard.empty() || leading ? uint16_t{0} : take_guard(s.guard);
-    uint16_t node = find_child(parent, s, before, gap, guard, trigger);
-    if (node == kNone) {
-      const uint16_t rare = s.rare() ? new_rare(s, before, trigger) : kNone;
-      node = new_node(parent, s, gap, guard, static_cast<uint8_t>(i), rare);
-    } else {  // the node holds its own use
-      limits_.release(gap);
-      release_guard(guard);
-    }
-    ++nodes_[node].uses;
-    parent = node;
+  const size_t last = steps.size() - 1;
+  for (size_t i = 0; i < last; ++i) parent = use_node(parent, steps, i, trigger);
+  if (is_end(steps[last])) {
+    add_end(parent, steps[last], trigger, within, plain);
+    return {};
   }
-  add_terminal(parent, steps.back(), trigger, within, repeats);
+  const uint16_t node = use_node(parent, steps, last, trigger);
+  push_terminal(nodes_[node].terminal, trigger, within, plain);
+  update_terminal_class(node, steps[last]);
   return {};
 }
 
 void Trie::free_node(uint16_t parent, uint16_t node, const ResolvedStep& s) {
   tight::push(free_nodes_, node);
   if (nodes_[node].rare != kNone) free_rare(nodes_[node].rare);
-  if (nodes_[node].chained && parent != 0) return chains_.remove(parent, token_of(s.atoms[0]));
+  if (nodes_[node].chained && parent != 0) {
+    const uint32_t token = TokenLists::without_value(token_of(s.atoms[0]));
+    chains_.get(parent, token).node = kNone;
+    return chains_.drop_if_unused(parent, token);
+  }
   const Edge e = lists_.edge_of(token_of(s.atoms[0]), node, predicate_of(s.atoms[0]));
   for (const CompiledAtom& a : s.atoms) lists_.remove_edges(token_of(a), node);
   limits_.release(e.gap);
   release_guard(e.guard);
 }
 
+uint16_t Trie::known_node(uint16_t parent, const std::vector<ResolvedStep>& steps, size_t at,
+                          uint16_t trigger) const {
+  const ResolvedStep& s = steps[at];
+  const bool leading = s.leading();
+  const uint16_t guard = s.guard.empty() || leading ? uint16_t{0} : find_guard(s.guard);
+  const uint16_t gap = leading ? uint16_t{0} : limits_.find(key_limit(s.gap_us));
+  return find_child(parent, s, at ? &steps[at - 1] : nullptr, gap, guard, trigger);
+}
+
+// False when it is not there.
+bool Trie::remove_end(uint16_t parent, const ResolvedStep& last, uint16_t trigger) {
+  const uint64_t token = token_of(last.atoms[0]);
+  if (hangs_on_chain(parent, last)) {
+    const uint32_t chained = TokenLists::without_value(token);
+    const bool there = chains_.find(parent, chained) != nullptr &&
+                       drop_terminal(chains_.get(parent, chained).terminal, trigger);
+    if (there) chains_.drop_if_unused(parent, chained);
+    return there;
+  }
+  const uint16_t list = lists_.find(token);
+  if (list == kNone) return false;
+  const uint16_t guard = last.guard.empty() ? uint16_t{0} : find_guard(last.guard);
+  const uint16_t gap = limits_.find(key_limit(last.gap_us));
+  const bool strict = last.follow == Follow::next;
+  const auto all = lists_.ends(list);
+  const auto found = std::find_if(all.begin(), all.end(), [&](const End& e) {
+    return e.parent == parent && e.trigger == trigger && e.guard == guard && e.gap == gap &&
+           (e.strict != 0) == strict;
+  });
+  if (found == all.end()) return false;
+  const End e = *found;  // a copy: it moves
+  lists_.remove_end(token, e);
+  limits_.release(e.gap);
+  limits_.release(e.within);
+  release_guard(e.guard);
+  return true;
+}
+
 void Trie::remove_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger) {
   std::vector<uint16_t> path;
   uint16_t parent = 0;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const ResolvedStep& s = steps[i];
-    const bool leading = s.leading();
-    const uint16_t guard = s.guard.empty() || leading ? uint16_t{0} : find_guard(s.guard);
-    const uint16_t gap = leading ? uint16_t{0} : limits_.find(key_limit(s.gap_us));
-    parent = find_child(parent, s, i ? &steps[i - 1] : nullptr, gap, guard, trigger);
+  const ResolvedStep& last = steps.back();
+  for (size_t i = 0; i < steps.size() - is_end(last); ++i) {
+    parent = known_node(parent, steps, i, trigger);
     // The chain is not there, as after an add() that was refused.
     if (parent == kNone) return;
     path.push_back(parent);
   }
-  remove_terminal(parent, steps.back(), trigger);
+  if (is_end(last)) {
+    if (!remove_end(parent, last, trigger)) return;
+  } else {
+    drop_terminal(nodes_[parent].terminal, trigger);
+    update_terminal_class(parent, last);
+  }
   // From the end: a node goes only after its children, whose edges name it.
   for (size_t i = path.size(); i-- > 0;)
     if (--nodes_[path[i]].uses == 0) free_node(i ? path[i - 1] : uint16_t{0}, path[i], steps[i]);
@@ -302,7 +379,7 @@ void Trie::find_live(Partition& p) const {
     if (live && std::find(p.live, end, node) == end && p.lives < kMaxSteps) p.live[p.lives++] = node;
   };
   for (const ChainEdge& e : chains_.all()) {
-    reached(e.node);
+    if (e.node != kNone) reached(e.node);
     reached(e.parent);
   }
   // Deepest first, as follow_chains() walks them: a step must not see a parent that this event has moved.
@@ -312,13 +389,11 @@ void Trie::find_live(Partition& p) const {
 
 void Trie::raise_barriers(Partition& p, const std::vector<uint64_t>& filled,
                           const std::vector<bool>& fresh) const {
-  for (uint16_t end = 1; end < nodes_.size(); ++end)
-    for (uint16_t t = nodes_[end].terminal; t != kNone; t = terminals_[t].next) {
-      if (fresh[terminals_[t].trigger]) continue;
-      uint64_t& barrier = p.barriers[terminals_[t].trigger];
-      for (uint16_t node = end; node != 0; node = nodes_[node].parent)
-        barrier = std::max(barrier, filled[node]);
-    }
+  each_end([&](uint16_t before, uint16_t trigger, uint16_t) {
+    if (fresh[trigger]) return;
+    for (uint16_t node = before; node != 0; node = nodes_[node].parent)
+      p.barriers[trigger] = std::max(p.barriers[trigger], filled[node]);
+  });
 }
 
 namespace {
@@ -391,11 +466,12 @@ std::vector<std::pair<uint64_t, uint16_t>> Trie::node_fingerprints(const Predica
       w.parts.push_back(atom_hash(lists_.token_of(l), e.predicate));
     }
   for (const ChainEdge& e : chains_.all()) {
+    if (e.node == kNone) continue;
     Whole& w = all[e.node];
     w.parent = e.parent;
     w.used = true;
     w.edge = base::Hasher().value(limits_[0]).value(guards[0]).value(static_cast<int>(kStrict)).finish();
-    w.parts.push_back(atom_hash(e.token, kNone));
+    w.parts.push_back(atom_hash(e.token(), kNone));
   }
   std::vector<std::pair<uint64_t, uint16_t>> out;
   std::vector<uint64_t> hashes(nodes_.size());

@@ -1,11 +1,13 @@
 // All patterns of one scope as a shared-prefix trie, indexed by token (event@page, event@*, *@page, *@*).
 //
-// Each node keeps ONE slot {start, last}: the latest start among partial matches that end at this node, and
-// the event that ended the newest of them. That is exact for windows, gaps and guards, because latest starts
-// never decrease from one ending event to the next, and every such condition admits a suffix of the past:
-// what the newest partial match fails, all older ones fail (docs/concepts/stream.md has the proof). Cost is
-// the edges that carry an event's tokens, less those of strict chains, which are found from the nodes that
-// have just matched (stream/match/chain_edges.h).
+// A node is a prefix that something goes on from; the last step of a pattern is an end that hangs on its
+// token (stream/match/token_lists.h), unless it asks for more than a gap and a guard. Each node keeps ONE
+// slot {start, last}: the latest start among partial matches that end at this node, and the event that ended
+// the newest of them. That is exact for windows, gaps and guards, because latest starts never decrease from
+// one ending event to the next, and every such condition admits a suffix of the past: what the newest partial
+// match fails, all older ones fail (docs/concepts/stream.md has the proof). Cost is the edges that carry an
+// event's tokens, less those of strict chains, which are found from the nodes that have just matched
+// (stream/match/chain_edges.h).
 //
 // Times are keys: microseconds since the matcher's first event << kKeyShift, plus a running number within the
 // microsecond, so that one comparison decides both order and time. 0 means "none".
@@ -50,17 +52,17 @@ class Trie {
   Trie();
   // Adds a chain for `trigger` (local number) with its window in key units, exclusive; shares every node that
   // already exists. Error: the node limit.
-  // Without `repeats`, an end whose match starts where that of the end before did is none: what held that one
-  // back, window or barrier, holds this one back, too.
-  Status add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger, uint64_t within, bool repeats);
+  // `plain`: see step().
+  Status add_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger, uint64_t within, bool plain);
   void remove_chain(const std::vector<ResolvedStep>& steps, uint16_t trigger);
   // A guard outside any edge (trailing absence); the caller reads its newest event from the partition.
   Result<uint16_t> add_guard(const std::vector<CompiledAtom>& atoms);
   void release_guard(uint16_t guard);
 
-  // Steps `event` in `p`; calls complete(trigger, start) for every trigger one of whose chains ends here
-  // inside its window and behind its barrier. `begins`: whether it may be a match's first event. Defined in
-  // stream/match/trie_step.h, which callers include.
+  // Steps `event` in `p`; calls complete(trigger, start, plain) for every trigger one of whose chains ends
+  // here inside its window and behind its barrier, which rises to this event where the chain is plain.
+  // `begins`: whether it may be a match's first event. Defined in stream/match/trie_step.h, which callers
+  // include.
   template <class Complete>
   void step(uint16_t event, uint16_t page, uint64_t key, Partition& p, PredicateMemo& memo, bool begins,
             Complete&& complete);
@@ -96,7 +98,8 @@ class Trie {
 
  private:
   struct Node {
-    uint16_t uses = 0, terminal = kNone, parent = 0;
+    uint16_t uses = 0, terminal = kNone,
+             parent = 0;    // terminal: ends that are no End, since they ask for more
     uint16_t rare = kNone;  // into rares_
     uint8_t edges = 0;
     uint8_t depth : 4 = 0, chained : 1 = 0;  // all steps up to here are those of a strict chain
@@ -113,7 +116,7 @@ class Trie {
     std::vector<uint16_t> noted = {};  // guards: type and bits of each of `captures`
   };
   struct Terminal {
-    uint16_t within : 15, repeats : 1;  // window in limits_
+    uint16_t within : 15, plain : 1;  // window in limits_
     uint16_t trigger, next;
   };
   struct Guard {
@@ -131,7 +134,15 @@ class Trie {
   }
   bool chains_on(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard) const;
   Edge chain_edge(uint16_t parent, uint16_t node) const;
-  size_t follow_chains(uint32_t token, uint16_t list, Partition& p, Edge* found) const;
+  struct Chained {  // what an event leads on to in strict chains
+    Edge edges[kMaxSteps];
+    size_t count = 0;
+    struct {
+      uint16_t parent, terminal;
+    } ends[kMaxSteps];
+    size_t end_count = 0;
+  };
+  void follow_chains(uint32_t token, uint16_t list, Partition& p, Chained& found) const;
   Status check_room(const std::vector<ResolvedStep>& steps) const;
   uint16_t find_child(uint16_t parent, const ResolvedStep& s, const ResolvedStep* before, uint16_t gap,
                       uint16_t guard, uint16_t trigger) const;
@@ -151,9 +162,19 @@ class Trie {
   uint16_t new_node(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard, uint8_t depth,
                     uint16_t rare);
   void free_node(uint16_t parent, uint16_t node, const ResolvedStep& s);
-  void add_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigger, uint64_t within, bool repeats);
-  void remove_terminal(uint16_t node, const ResolvedStep& last, uint16_t trigger);
+  uint16_t use_node(uint16_t parent, const std::vector<ResolvedStep>& steps, size_t at, uint16_t trigger);
+  uint16_t known_node(uint16_t parent, const std::vector<ResolvedStep>& steps, size_t at,
+                      uint16_t trigger) const;
+  bool hangs_on_chain(uint16_t parent, const ResolvedStep& last) const;
+  static bool is_end(const ResolvedStep& s);
+  void add_end(uint16_t parent, const ResolvedStep& last, uint16_t trigger, uint64_t within, bool plain);
+  bool remove_end(uint16_t parent, const ResolvedStep& last, uint16_t trigger);
+  void push_terminal(uint16_t& first, uint16_t trigger, uint64_t within, bool plain);
+  bool drop_terminal(uint16_t& first, uint16_t trigger);
   void update_terminal_class(uint16_t node, const ResolvedStep& s);
+  // Calls visit(node before the last step, trigger, window).
+  template <class Visit>
+  void each_end(Visit&& visit) const;
 
   template <class Edges>
   void walk_edges(Edges& walk, uint16_t event, uint16_t page, Partition& p) const;
@@ -178,5 +199,16 @@ class Trie {
   TokenLists lists_;
   ChainEdges chains_;
 };
+
+template <class Visit>
+void Trie::each_end(Visit&& visit) const {
+  for (const End& e : lists_.all_ends()) visit(e.parent, e.trigger, e.within);
+  const auto each = [&](uint16_t parent, uint16_t first) {
+    for (uint16_t t = first; t != kNone; t = terminals_[t].next)
+      visit(parent, terminals_[t].trigger, terminals_[t].within);
+  };
+  for (const ChainEdge& e : chains_.all()) each(e.parent, e.terminal);
+  for (const Node& n : nodes_) each(n.parent, n.terminal);
+}
 
 }  // namespace walle::stream

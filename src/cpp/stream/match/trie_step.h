@@ -44,6 +44,22 @@ class Trie::Walk {
 
   const PredicateMemo& memo() const { return memo_; }
 
+  void ends(const TokenLists& lists, uint16_t list) {
+    const std::span<const End> all = lists.ends(list);
+    const size_t free = lists.free_ends(list);
+    look<false>(all.first(free));
+    look<true>(all.subspan(free));
+  }
+
+  // The triggers of a list of terminals.
+  void finish(uint16_t first, uint64_t start) {
+    // Nearly every end has one trigger, and those that share their whole pattern are few.
+    for (uint16_t t = first; t != kNone; t = trie_.terminals_[t].next) {
+      const Terminal& done = trie_.terminals_[t];
+      if (in_time(done.trigger, done.within, start)) tell(done.trigger, start, done.plain);
+    }
+  }
+
   void all(std::span<const Edge> edges) {
     const Edge* at = edges.data();
     const Edge* const end = at + edges.size();
@@ -57,10 +73,8 @@ class Trie::Walk {
   // The edges of equal order from `at` on; returns the first edge behind them.
   const Edge* run(const Edge* at, const Edge* end) {
     switch (at->order & 15) {
-      case 0: return loop<false, false>(at, end);
-      case kTerminal: return loop<true, false>(at, end);
-      case kConditional: return loop<false, true>(at, end);
-      case kConditional | kTerminal: return loop<true, true>(at, end);
+      case 0: return loop<false>(at, end);
+      case kConditional: return loop<true>(at, end);
       default:
         for (const uint8_t order = at->order; at != end && at->order == order; ++at) mixed(*at);
         return at;
@@ -72,10 +86,13 @@ class Trie::Walk {
   // guess per class. Longer lists run class by class.
   static constexpr ptrdiff_t kMixedEdges = 16;
 
-  bool conditions(const Edge& e, const Slot& parent) const {
+  bool conditions(bool strict, uint16_t guard, uint16_t gap, const Slot& parent) const {
     // & and |, not && and ||: all three are computed, none is branched on.
-    return (((e.flags & kStrict) == 0) | (parent.last == p_.previous)) & (guards_[e.guard] <= parent.last) &
-           (key_time(key_) - key_time(parent.last) < limits_[e.gap]);
+    return (!strict | (parent.last == p_.previous)) & (guards_[guard] <= parent.last) &
+           (key_time(key_) - key_time(parent.last) < limits_[gap]);
+  }
+  bool conditions(const Edge& e, const Slot& parent) const {
+    return conditions((e.flags & kStrict) != 0, e.guard, e.gap, parent);
   }
 
   // Another token of the same step may have matched already: once per event.
@@ -105,82 +122,67 @@ class Trie::Walk {
   void mixed(const Edge& e) {
     const Slot parent = slots_[e.parent];
     bool ok = (parent.start != 0) & conditions(e, parent);
-    // Predicates are rare and evaluated at most once per event.
-    if (e.order & kSlow) [[unlikely]]
-      ok = ok && slow_conditions(e, parent);
     Slot& slot = slots_[e.node];
-    const bool ends = ok & ((e.order & kTerminal) != 0) & news(e, slot, parent);
+    if (e.order & kSlow) [[unlikely]] {
+      // Predicates are rare and evaluated at most once per event.
+      ok = ok && slow_conditions(e, parent);
+      if (ok && (e.order & kTerminal)) finish(trie_.nodes_[e.node].terminal, parent.start);
+    }
     set(slot, parent, ok);
-    if (ends) finish(trie_.nodes_[e.node].terminal, parent.start);
   }
 
-  template <bool terminal, bool conditional>
+  template <bool conditional>
   const Edge* loop(const Edge* at, const Edge* end) {
-    Ends ends;
     for (const uint8_t order = at->order; at != end && at->order == order; ++at) {
-      const Edge e = *at;
+      const Edge& e = *at;
       const Slot parent = slots_[e.parent];
       bool ok = parent.start != 0;
       if constexpr (conditional) ok &= conditions(e, parent);
-      Slot& slot = slots_[e.node];
-      const bool news_here = terminal & ok & news(e, slot, parent);
-      set(slot, parent, ok);
-      if constexpr (terminal) {
-        ends.all[ends.count] = {parent.start, e.node};
-        ends.count += news_here;
-        if (ends.count == kEnds) finish(ends);
-      }
+      set(slots_[e.node], parent, ok);
     }
-    if constexpr (terminal) finish(ends);
     return at;
   }
 
-  // Ends of patterns, put aside while edges are walked: who waits for them is looked up for many at once,
-  // without a guess for each, of which few would be right.
+  // Ends that have come true, put aside while the others are looked at: who waits for them is looked up for
+  // many at once, without a guess for each, of which few would be right.
   static constexpr size_t kEnds = 64;
-  struct End {
-    uint64_t start;
-    uint16_t node;
-  };
-  struct Ends {
-    size_t count = 0;
-    End all[kEnds];
-  };
 
-  void finish(Ends& ends) {
-    End fits[kEnds];  // the end of a chain in place of its node
-    size_t count = 0;
-    for (size_t i = 0; i < ends.count; ++i) {
-      const uint64_t start = ends.all[i].start;
-      const uint16_t t = trie_.nodes_[ends.all[i].node].terminal;
-      const Terminal& done = trie_.terminals_[t];
-      fits[count] = {start, t};
-      count += (done.next != kNone) | in_time(done, start);
+  template <bool conditional>
+  void look(std::span<const End> ends) {
+    struct True {
+      uint64_t start;
+      uint16_t trigger;
+      bool plain;
+    } all[kEnds];
+    while (!ends.empty()) {
+      const std::span<const End> some = ends.first(std::min(ends.size(), kEnds));
+      ends = ends.subspan(some.size());
+      size_t count = 0;
+      for (const End& e : some) {
+        const Slot parent = slots_[e.parent];
+        bool ok = in_time(e.trigger, e.within, parent.start);
+        if constexpr (conditional) ok &= conditions(e.strict, e.guard, e.gap, parent);
+        all[count] = {parent.start, e.trigger, e.plain != 0};
+        count += ok;
+      }
+      // Again: another end of the same trigger may have raised its barrier.
+      for (size_t i = 0; i < count; ++i)
+        if (all[i].start > p_.barriers[all[i].trigger]) tell(all[i].trigger, all[i].start, all[i].plain);
     }
-    for (size_t i = 0; i < count; ++i) finish(fits[i].node, fits[i].start);
-    ends.count = 0;
   }
 
-  bool in_time(const Terminal& done, uint64_t start) const {
-    return (start > p_.barriers[done.trigger]) & (key_time(key_) - key_time(start) < limits_[done.within]);
+  // No barrier lies below 0, which is the start of what never began.
+  bool in_time(uint16_t trigger, uint16_t within, uint64_t start) const {
+    return (start > p_.barriers[trigger]) & (key_time(key_) - key_time(start) < limits_[within]);
   }
 
-  // Few ends are: between two of them the start is mostly the same, and looking up who waits costs more than
-  // an edge.
-  static bool news(const Edge& e, const Slot& slot, const Slot& parent) {
-    return (slot.start != parent.start) | ((e.flags & kRepeats) != 0);
+  void tell(uint16_t trigger, uint64_t start, bool plain) {
+    if (plain) p_.barriers[trigger] = key_;
+    complete_(trigger, start, plain);
   }
 
   void set(Slot& slot, const Slot& parent, bool ok) const {
     slot = {ok ? parent.start : slot.start, ok ? key_ : slot.last};
-  }
-
-  void finish(uint16_t first, uint64_t start) {
-    // A list: nearly every end has one trigger, and those that share their whole pattern are few.
-    for (uint16_t t = first; t != kNone; t = trie_.terminals_[t].next) {
-      const Terminal& done = trie_.terminals_[t];
-      if (in_time(done, start)) complete_(done.trigger, start);
-    }
   }
 
   const Trie& trie_;
@@ -194,32 +196,31 @@ class Trie::Walk {
 };
 
 inline Edge Trie::chain_edge(uint16_t parent, uint16_t node) const {
-  const Node& n = nodes_[node];
-  const int order = n.depth << 4 | kConditional | (n.terminal != kNone ? kTerminal : 0);
   return {.parent = parent,
           .node = node,
           .gap = 0,
           .guard = 0,
           .predicate = kNone,
-          .order = static_cast<uint8_t>(order),
-          .flags = kStrict | kRepeats};
+          .order = static_cast<uint8_t>(nodes_[node].depth << 4 | kConditional),
+          .flags = kStrict};
 }
 
-// The chain edges that lead on from what the previous event reached, deepest first, to `found`, and notes
+// The chain edges that lead on from what the previous event reached, deepest first, and the ends there; notes
 // what this event reaches. `list` holds the token's first steps.
-inline size_t Trie::follow_chains(uint32_t token, uint16_t list, Partition& p, Edge* found) const {
-  size_t n = 0;
+inline void Trie::follow_chains(uint32_t token, uint16_t list, Partition& p, Chained& found) const {
   for (size_t i = 0; i < p.lives; ++i) {
-    const uint16_t node = chains_.find(p.live[i], token);
-    if (node != kNone && p.slots[p.live[i]].last == p.previous) found[n++] = chain_edge(p.live[i], node);
+    const uint16_t parent = p.live[i];
+    const ChainEdge* const e = chains_.find(parent, token);
+    if (e == nullptr || p.slots[parent].last != p.previous) continue;
+    if (e->terminal != kNone) found.ends[found.end_count++] = {parent, e->terminal};
+    if (e->node != kNone) found.edges[found.count++] = chain_edge(parent, e->node);
   }
-  for (size_t i = 0; i < n; ++i) p.live[i] = found[i].node;
-  p.lives = static_cast<uint8_t>(n);
-  if (list == kNone) return n;
+  for (size_t i = 0; i < found.count; ++i) p.live[i] = found.edges[i].node;
+  p.lives = static_cast<uint8_t>(found.count);
+  if (list == kNone) return;
   const auto edges = lists_.edges(list);
   for (size_t i = edges.size(); i-- > 0 && edges[i].order >> 4 == 0;)
     if (nodes_[edges[i].node].chained && p.lives < kMaxSteps) p.live[p.lives++] = edges[i].node;
-  return n;
 }
 
 template <class Visit>
@@ -240,17 +241,14 @@ void Trie::each_list(uint16_t event, uint16_t page, const PredicateMemo& memo, V
 
 template <class Visit>
 void Trie::under_way(const Partition& p, uint64_t now, Visit&& visit) const {
-  const auto open = [&](uint16_t node, const Terminal& t) {
-    const uint64_t start = p.slots[node].start;
-    return start > p.barriers[t.trigger] && key_time(now) - key_time(start) < limits_[t.within];
-  };
-  for (const Node& end : nodes_)
-    for (uint16_t t = end.terminal; t != kNone; t = terminals_[t].next)
-      for (uint16_t node = end.parent; node != 0; node = nodes_[node].parent)
-        if (open(node, terminals_[t])) {
-          visit(terminals_[t].trigger);
-          break;
-        }
+  each_end([&](uint16_t before, uint16_t trigger, uint16_t within) {
+    for (uint16_t node = before; node != 0; node = nodes_[node].parent) {
+      const uint64_t start = p.slots[node].start;
+      if (start <= p.barriers[trigger] || key_time(now) - key_time(start) >= limits_[within]) continue;
+      visit(trigger);
+      break;
+    }
+  });
 }
 
 template <class Complete>
@@ -268,19 +266,21 @@ void Trie::step(uint16_t event, uint16_t page, uint64_t key, Partition& p, Predi
 template <class Edges>
 void Trie::walk_edges(Edges& walk, uint16_t event, uint16_t page, Partition& p) const {
   const uint16_t exact = lists_.find(TokenLists::token(event, page));
-  Edge chains[kMaxSteps];
-  const size_t chained =
-      chains_.empty() ? 0 : follow_chains(TokenLists::token(event, page), exact, p, chains);
-  if (!lists_.has_wildcards() && !lists_.has_values() && chained == 0) {
+  Chained chained;
+  if (!chains_.empty()) follow_chains(TokenLists::token(event, page), exact, p, chained);
+  const bool alone = !lists_.has_wildcards() && !lists_.has_values();
+  if (alone && chained.count + chained.end_count == 0) {
     if (exact == kNone) return;
     walk.note_guards(lists_.guards(exact));
+    walk.ends(lists_, exact);
     walk.all(lists_.edges(exact));
     return;
   }
-  // The chain edges, a list for each of an event's tokens, and one for each of its values at each of them.
-  constexpr size_t kRuns = 1 + 4 + 4 * kMaxFields;
-  const Edge* at[kRuns];
-  const Edge* end[kRuns];
+  // A list for each of an event's tokens, and one for each of its values at each of them; the chain edges.
+  constexpr size_t kLists = 4 + 4 * kMaxFields;
+  uint16_t lists[kLists];
+  const Edge* at[1 + kLists];
+  const Edge* end[1 + kLists];
   int n = 0;
   const auto add = [&](std::span<const Edge> edges) {
     if (edges.empty()) return;
@@ -288,13 +288,19 @@ void Trie::walk_edges(Edges& walk, uint16_t event, uint16_t page, Partition& p) 
     end[n] = at[n] + edges.size();
     ++n;
   };
-  add({chains, chained});
-  // Guards of all lists are renewed before any edge is looked at, because an event that is both guard and
-  // step counts for the guard first.
+  add({chained.edges, chained.count});
+  // Guards of all lists are renewed before anything is asked, because an event that is both guard and step
+  // counts for the guard first.
+  size_t count = 0;
   each_list(event, page, walk.memo(), [&](uint16_t list) {
     walk.note_guards(lists_.guards(list));
     add(lists_.edges(list));
+    lists[count++] = list;
   });
+  // Ends before edges: none sees a slot that this very event has moved.
+  for (size_t i = 0; i < chained.end_count; ++i)
+    walk.finish(chained.ends[i].terminal, p.slots[chained.ends[i].parent].start);
+  for (size_t i = 0; i < count; ++i) walk.ends(lists_, lists[i]);
   if (n == 1) return walk.all({at[0], end[0]});
   // Several tokens: deepest first over all of them, so that no step sees a parent this very event has moved.
   while (n > 0) {
