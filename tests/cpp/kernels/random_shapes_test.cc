@@ -70,6 +70,41 @@ TEST_F(RandomShapes, Products) {
   }
 }
 
+// One row has a kernel of its own, which passes over B as it lies.
+TEST_F(RandomShapes, ProductsOfOneRow) {
+  for (int round = 0; round < 40; ++round) {
+    const int64_t n = round % 8 ? between(1, 100) : between(4000, 9000), k = between(0, 70);
+    const auto a = random_floats(k, any()), b = random_floats(k * n, any()), bias = random_floats(n, any()),
+               residual = random_floats(n, any());
+    Epilogue e;
+    if (round % 3 == 1) e.col_bias = bias.data();
+    if (round % 3 == 2) e.row_bias = bias.data();
+    if (round % 4 > 1) e.residual = residual.data();
+    e.activation = round % 5 == 0 ? Activation::clamp : round % 5 == 1 ? Activation::silu : Activation::none;
+    e.beta = 0.5f;
+    std::vector<float> want(static_cast<size_t>(n));
+    gemm_reference(1, n, k, a.data(), b.data(), want.data(), e, 1);
+    for (Isa isa : supported_isas())
+      for (int threads : {1, 2}) {
+        SCOPED_TRACE(std::to_string(n) + "x" + std::to_string(k) + " " + trace(isa, threads));
+        const GemmTable& table = gemm_table(isa);
+        std::vector<float> got(want.size(), -7);
+        const Gemm g{.m = 1,
+                     .n = n,
+                     .k = k,
+                     .a = {a.data(), k, 1},
+                     .b = {b.data(), n, 1},
+                     .c = got.data(),
+                     .c_row = n,
+                     .epilogue = e};
+        run_gemm(table, g, threads,
+                 aligned(scratch(threads * gemm_workspace_bytes(table, 1, n, k, false, false))));
+        expect_close(got, want, 2e-5);
+      }
+    if (HasFailure()) return;
+  }
+}
+
 TEST_F(RandomShapes, Convolutions) {
   for (int round = 0; round < 60; ++round) {
     ConvShape s;

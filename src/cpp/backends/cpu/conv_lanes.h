@@ -1,9 +1,11 @@
 // Conv with channels in lanes, float32 over constant weights, which are brought into their form once per
-// model: windows of 1 x 1 on small maps, and 3 x 3 by Winograd's minimal filtering.
+// model: windows of 1 x 1 on small maps, larger ones over few channels, and 3 x 3 by Winograd's minimal
+// filtering.
 #pragma once
 
 #include "backends/cpu/cpu_op.h"
 #include "kernels/conv/channel_lanes.h"
+#include "kernels/conv/lane_windows.h"
 #include "kernels/conv/winograd.h"
 
 namespace walle::backends::cpu {
@@ -11,11 +13,15 @@ namespace walle::backends::cpu {
 // Nothing where the shape does not fit.
 std::optional<Candidate> lane_candidate(const NodeView& node, const kernels::ConvShape& shape,
                                         kernels::Isa isa, int threads, int choice);
+std::optional<Candidate> window_candidate(const NodeView& node, const kernels::ConvShape& shape,
+                                          kernels::Isa isa, int threads, int choice);
 std::optional<Candidate> winograd_candidate(const NodeView& node, const kernels::ConvShape& shape, int unit,
                                             kernels::Isa isa, int threads, int choice);
 
 Result<std::unique_ptr<Kernel>> lane_kernel(const NodeView& node, const kernels::ConvShape& shape,
                                             const kernels::Epilogue& e, PrepareContext& context);
+Result<std::unique_ptr<Kernel>> window_kernel(const NodeView& node, const kernels::ConvShape& shape,
+                                              const kernels::Epilogue& e, PrepareContext& context);
 Result<std::unique_ptr<Kernel>> winograd_kernel(const NodeView& node, const kernels::ConvShape& shape,
                                                 int unit, const kernels::Epilogue& e,
                                                 PrepareContext& context);

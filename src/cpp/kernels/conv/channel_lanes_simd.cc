@@ -134,32 +134,73 @@ void output(int unit, const WinogradOutput& o) {
   if (unit == 6) output_tiles<3>(o);
 }
 
-// Sums [pixel][2 * lanes] back to rows, four pixels at a time.
-void pixels(const LaneOutput& o) {
+#if defined(WALLE_ISA_AVX512)
+// As many pixels as channels, of which `n` exist.
+inline void square_of_pixels(const LaneOutput& o, int64_t channel, int64_t p, int64_t n, vf bias) {
   const Epilogue& e = o.epilogue;
-  const bool bounded = e.activation == Activation::clamp;
+  const vf low = splat(e.activation == Activation::clamp ? e.alpha : -__builtin_inff());
+  const vf high = splat(e.activation == Activation::clamp ? e.beta : __builtin_inff());
+  vf y[16];
+#pragma GCC unroll 16
+  for (int q = 0; q < 16; ++q) y[q] = load(o.sums + (p + min64(q, n - 1)) * kNr + channel) + bias;
+  transpose16(y);
+  const int64_t channels = min64(o.filters - channel, kLanes);
+  const int64_t plane = o.plane;
+  const float* from = e.residual ? e.residual + channel * plane + p : nullptr;
+  float* to = o.out + channel * plane + p;
+#pragma GCC unroll 16
+  for (int q = 0; q < 16; ++q) {
+    if (q >= channels) break;
+    vf x = y[q];
+    if (from) x += load_n(from + q * plane, n);
+    store_n(to + q * plane, min_keep_nan(high, max_keep_nan(low, x)), n);
+  }
+}
+#endif
+
+// Sums [pixel][2 * lanes] back to rows, four pixels at a time.
+void four_pixels(const LaneOutput& o, int64_t channel, int64_t p, vf bias) {
+  const Epilogue& e = o.epilogue;
+  const int64_t channels = min64(o.filters - channel, kLanes);
+  const int64_t n = min64(o.pixels - p, 4);
+  vf y[4];
+#pragma GCC unroll 4
+  for (int q = 0; q < 4; ++q) y[q] = load(o.sums + (p + min64(q, n - 1)) * kNr + channel) + bias;
+  finish_row(y, e);
+  const int64_t at = channel * o.plane + p;
+  emit_row<4>(y, 0,
+              {.out = o.out + at,
+               .residual = e.residual ? e.residual + at : nullptr,
+               .plane = o.plane,
+               .pixels = n,
+               .channels = channels,
+               .bounded = e.activation == Activation::clamp,
+               .low = e.alpha,
+               .high = e.beta});
+}
+
+void pixels(const LaneOutput& given) {
+  LaneOutput o = given;
+  Epilogue& e = o.epilogue;
+  const bool curved = e.activation > Activation::clamp;
+  // All pixels at once: called for four of them at a time a hard swish took as long as the product (27 x 32).
+  if (curved && !e.residual) {
+    for (int64_t p = 0; e.row_bias && p < o.pixels; ++p)
+      for (int64_t q = 0; q < o.filters; ++q) o.sums[p * kNr + q] += e.row_bias[q];
+    activate_block(o.sums, kNr, o.pixels, o.filters, e.activation, e.alpha, e.beta);
+    e.row_bias = nullptr;
+    e.activation = Activation::none;
+  }
   for (int64_t channel = 0; channel < o.filters; channel += kLanes) {
     const int64_t channels = min64(o.filters - channel, kLanes);
     const vf bias = e.row_bias ? load_n(e.row_bias + channel, channels) : vf{};
-    for (int64_t p = 0; p < o.pixels; p += 4) {
-      const int64_t n = min64(o.pixels - p, 4);
-      vf y[4];
-#pragma GCC unroll 4
-      for (int q = 0; q < 4; ++q) y[q] = load(o.sums + (p + min64(q, n - 1)) * kNr + channel) + bias;
-      finish_row(y, e);
-      const int64_t at = channel * o.plane + p;
-      emit_row<4>(y, 0,
-                  {.out = o.out + at,
-                   .residual = e.residual ? e.residual + at : nullptr,
-                   .plane = o.plane,
-                   .pixels = n,
-                   .channels = channels,
-                   .bounded = bounded,
-                   .low = e.alpha,
-                   .high = e.beta});
-      if (e.residual && e.activation > Activation::clamp)
-        activate_block(o.out + at, o.plane, channels, n, e.activation, e.alpha, e.beta);
-    }
+    int64_t p = 0;
+#if defined(WALLE_ISA_AVX512)
+    for (; o.pixels - p > 8; p += kLanes) square_of_pixels(o, channel, p, min64(o.pixels - p, kLanes), bias);
+#endif
+    for (; p < o.pixels; p += 4) four_pixels(o, channel, p, bias);
+    if (curved && e.residual)
+      activate_block(o.out + channel * o.plane, o.plane, channels, o.pixels, e.activation, e.alpha, e.beta);
   }
 }
 }  // namespace
@@ -169,6 +210,7 @@ const ChannelLanesTable kChannelLanesF32 = {.lanes = kLanes,
                                             .rows = kMr,
                                             .strip = strip,
                                             .product = product,
+                                            .windows = windows,
                                             .weights = spread_weights,
                                             .pixels = pixels,
                                             .winograd_weights = winograd_weights,

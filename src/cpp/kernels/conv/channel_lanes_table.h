@@ -48,6 +48,18 @@ struct LaneProduct {
   int64_t c_step = 0;
 };
 
+// One row of outputs over copied rows of the input.
+struct LaneWindows {
+  const float* rows = nullptr;
+  const int64_t* offset = nullptr;  // of each element of the first window
+  int64_t depth = 0;
+  int64_t step = 1;          // 1 or 2: elements from window to window
+  int64_t pixels = 0;        // at least `rows` of the table
+  int64_t filters = 0;       // 1 to 2 * lanes
+  const float* b = nullptr;  // [depth][2 * lanes]
+  float* c = nullptr;        // [pixel][2 * lanes]
+};
+
 // Tiles of one image back to rows of pixels, `filters` channels of the result.
 struct WinogradOutput {
   const float* sums = nullptr;  // of the first tile
@@ -61,7 +73,7 @@ struct WinogradOutput {
 
 // Consecutive pixels back to rows.
 struct LaneOutput {
-  const float* sums = nullptr;  // [pixel][2 * lanes]
+  float* sums = nullptr;  // [pixel][2 * lanes]; scratch
   int64_t pixels = 0;
   int64_t filters = 0;  // 1 to 2 * lanes
   float* out = nullptr;
@@ -74,6 +86,7 @@ struct ChannelLanesTable {
   int rows = 0;  // pixels, or tiles, of one register block
   void (*strip)(const LaneStrip& strip);
   void (*product)(const LaneProduct& product);
+  void (*windows)(const LaneWindows& windows);
   // Filters [count][channels] to [channel][2 * lanes], zeros behind the last filter.
   void (*weights)(const float* filters, int64_t count, int64_t channels, float* out);
   void (*pixels)(const LaneOutput& output);

@@ -76,5 +76,40 @@ void product(const LaneProduct& p) {
     }
 }
 
+// kMr windows side by side, S elements apart.
+template <int V, int S>
+void window_tile(const LaneWindows& w, const float* rows, float* c) {
+  vf acc[kMr][V] = {};
+  const float* b = w.b;
+  for (int64_t l = 0; l < w.depth; ++l) {
+    const float* p = rows + w.offset[l];
+    vf bv[V];
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) bv[v] = load(b + v * kLanes);
+#pragma GCC unroll 14
+    for (int i = 0; i < kMr; ++i) {
+      const vf av = splat(p[i * S]);
+#pragma GCC unroll 2
+      for (int v = 0; v < V; ++v) acc[i][v] += av * bv[v];
+    }
+    b += kNr;
+  }
+#pragma GCC unroll 14
+  for (int i = 0; i < kMr; ++i)
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) store(c + i * kNr + v * kLanes, acc[i][v]);
+}
+
+void windows(const LaneWindows& w) {
+  const bool narrow = w.filters <= kLanes;
+  const auto tile_of = w.step == 1 ? (narrow ? window_tile<1, 1> : window_tile<2, 1>)
+                                   : (narrow ? window_tile<1, 2> : window_tile<2, 2>);
+  for (int64_t at = 0; at < w.pixels; at += kMr) {
+    // The last tile ends with the row and repeats what the one before it did.
+    const int64_t from = min64(at, w.pixels - kMr);
+    tile_of(w, w.rows + from * w.step, w.c + from * kNr);
+  }
+}
+
 }  // namespace
 }  // namespace walle::kernels::WALLE_ISA_NS

@@ -33,6 +33,11 @@ struct GemmTable {
   int nr = 0;        // columns of a packed B panel
   int mr_plain = 0;  // most rows that may be read unpacked
   void (*block)(const GemmBlock& block);
+  // One plain row by all columns of a plain B of any width, first and last; `b_next` not 0: B comes from
+  // memory and is asked for ahead.
+  void (*row)(const GemmBlock& block);
+  // One plain row by panels of B that are `b_next` elements apart, first and last.
+  void (*row_panels)(const GemmBlock& block);
   // rows x k of A (any strides) to ceil(rows / mr) panels, zero-padded.
   void (*pack_a)(const float* a, int64_t row_stride, int64_t col_stride, int64_t rows, int64_t k, float* out);
   // k x cols of B (any strides) to ceil(cols / nr) panels
