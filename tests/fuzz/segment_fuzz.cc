@@ -47,10 +47,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const Catalog catalog = all_types();
   std::string bytes(reinterpret_cast<const char*>(data), size);
   mend(bytes);
-  const auto segment = walle::store::decode_segment(bytes);
+  (void)walle::store::decode_segment(bytes).ok();
+  auto segment = walle::store::SegmentReader::open(bytes);
   if (!segment.ok()) return 0;
   size_t seen = 0;
-  const auto read = read_event_segment(*segment, catalog, [&](const Event& e) {
+  const auto read = read_event_segment(*segment, catalog, 0, [&](const Event& e) {
     if (e.page >= catalog.page_count(e.event)) __builtin_trap();
     for (const Value& v : e.contents)
       if (v.present && v.type == FieldType::text) seen += std::string(v.text).size();

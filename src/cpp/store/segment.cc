@@ -2,6 +2,7 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <bit>
 #include <optional>
 #include <unordered_map>
@@ -204,15 +205,13 @@ void put_column(ByteWriter& out, const SegmentColumn& c) {
   out.put_bytes(stored);
 }
 
-// `bytes` are the whole segment, of which `r` stands at a column; takes what its values need from `room`.
-Result<SegmentColumn> get_column(std::string_view bytes, ByteReader& r, uint64_t rows, int64_t& room) {
-  const size_t at = r.offset();
-  const ColumnHead h = get_column_head(r);
-  const std::string_view head = bytes.substr(at, r.offset() - at);
-  const auto crc = r.get<uint32_t>();
-  const std::string_view stored = r.bytes(h.stored_size);
-  if (!r.ok()) return damaged("a cut column", at);
-  if (crc != column_crc(head, stored)) return damaged("column checksum", at);
+Status check_column(std::string_view head, std::string_view stored, uint32_t crc, size_t at) {
+  return crc == column_crc(head, stored) ? Status() : damaged("column checksum", at);
+}
+
+// Takes what its values need from `room`.
+Result<SegmentColumn> get_column(const ColumnHead& h, std::string_view stored, uint64_t rows, size_t at,
+                                 int64_t& room) {
   const bool possible = h.type <= static_cast<uint8_t>(ColumnType::texts) && h.codec <= kZlib &&
                         h.raw_size <= kMaxRaw && h.values <= rows &&
                         (h.codec != kPlain || h.raw_size == h.stored_size);
@@ -265,17 +264,58 @@ std::string encode_segment(const Segment& s) {
   return out.take();
 }
 
-Result<Segment> decode_segment(std::string_view bytes) {
-  Segment s;
+Result<SegmentReader> SegmentReader::open(std::string_view bytes) {
+  SegmentReader out;
   ByteReader r(bytes);
-  WALLE_ASSIGN(const uint32_t columns, read_head(r, s));
-  int64_t room = kMaxDecoded;
+  WALLE_ASSIGN(const uint32_t columns, read_head(r, out.segment_));
+  out.room_ = kMaxDecoded;
   for (uint32_t i = 0; i < columns; ++i) {
-    WALLE_ASSIGN(SegmentColumn column, get_column(bytes, r, s.rows, room));
-    s.columns.push_back(std::move(column));
+    const size_t at = r.offset();
+    const ColumnHead h = get_column_head(r);
+    Column c{.name = h.name, .head = bytes.substr(at, r.offset() - at), .stored = {}, .at = at, .read = {}};
+    c.crc = r.get<uint32_t>();
+    c.stored = r.bytes(h.stored_size);
+    if (!r.ok()) return damaged("a cut column", at);
+    out.columns_.push_back(std::move(c));
   }
   if (!r.done()) return damaged("bytes behind the last column", r.offset());
-  return s;
+  return out;
+}
+
+Status SegmentReader::check() const {
+  for (const Column& c : columns_) WALLE_TRY(check_column(c.head, c.stored, c.crc, c.at));
+  return {};
+}
+
+Status SegmentReader::unpack(Column& c) {
+  if (c.read) return {};
+  WALLE_TRY(check_column(c.head, c.stored, c.crc, c.at));
+  ByteReader head(c.head);
+  WALLE_ASSIGN(c.read, get_column(get_column_head(head), c.stored, segment_.rows, c.at, room_));
+  return {};
+}
+
+Result<const SegmentColumn*> SegmentReader::find(std::string_view name) {
+  for (Column& c : columns_) {
+    if (c.name != name) continue;
+    WALLE_TRY(unpack(c));
+    return &*c.read;
+  }
+  return nullptr;
+}
+
+size_t SegmentReader::unpacked() const {
+  return static_cast<size_t>(
+      std::ranges::count_if(columns_, [](const Column& c) { return c.read.has_value(); }));
+}
+
+Result<Segment> decode_segment(std::string_view bytes) {
+  WALLE_ASSIGN(SegmentReader reader, SegmentReader::open(bytes));
+  for (SegmentReader::Column& c : reader.columns_) {
+    WALLE_TRY(reader.unpack(c));
+    reader.segment_.columns.push_back(std::move(*c.read));
+  }
+  return std::move(reader.segment_);
 }
 
 }  // namespace walle::store

@@ -91,9 +91,9 @@ Status EventLog::erase_in(LogSegment& segment) {
   if (begin == stock_.erasing.end() || *begin > segment.last_seq) return {};
   const std::string path = dir_ + "/" + segment.file;
   WALLE_ASSIGN(const std::string bytes, env_.read_file(path));
-  WALLE_ASSIGN(const store::Segment old, store::decode_segment(bytes));
+  WALLE_ASSIGN(store::SegmentReader old, store::SegmentReader::open(bytes));
   EventSegmentBuilder builder(catalog_);
-  WALLE_TRY(read_event_segment(old, catalog_, [&](const Event& e) {
+  WALLE_TRY(read_event_segment(old, catalog_, 0, [&](const Event& e) {
     if (!std::ranges::binary_search(stock_.erasing, e.seq)) builder.add(e);
     return true;
   }));
@@ -101,8 +101,8 @@ Status EventLog::erase_in(LogSegment& segment) {
   // One without events stays, as the place of their numbers and with their times: what comes behind it is not
   // earlier.
   if (next.rows == 0) next.first_seq = segment.first_seq;
-  next.min_ts = old.min_ts;
-  next.max_ts = old.max_ts;
+  next.min_ts = old.min_ts();
+  next.max_ts = old.max_ts();
   const std::string made = store::encode_segment(next);
   WALLE_TRY(env_.replace_file(path, made));
   segment.rows = next.rows;

@@ -44,11 +44,10 @@ Status EventLog::read_segments(const EventQuery& query, uint64_t& next,
     if (entry.max_ts < query.from_ts) continue;
     auto bytes = env_.read_file(dir_ + "/" + entry.file);
     if (!bytes.ok()) return bytes.take_error();
-    WALLE_ASSIGN(const store::Segment segment, store::decode_segment(*bytes));
-    WALLE_TRY(read_event_segment(segment, catalog_, [&](const Event& e) {
-      if (e.seq < from) return true;
-      return more = visit(e);
-    }));
+    WALLE_ASSIGN(store::SegmentReader segment, store::SegmentReader::open(*bytes));
+    // All of it: no event of a segment that was damaged since is visited.
+    WALLE_TRY(segment.check());
+    WALLE_TRY(read_event_segment(segment, catalog_, from, [&](const Event& e) { return more = visit(e); }));
   }
   return {};
 }

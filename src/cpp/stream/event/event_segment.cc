@@ -116,20 +116,28 @@ namespace {
 // One event after another out of a segment's columns. Contents borrow from it and from the reader.
 class RowReader {
  public:
-  RowReader(const store::Segment& segment, const Catalog& catalog) : segment_(segment), catalog_(catalog) {}
+  RowReader(store::SegmentReader& segment, const Catalog& catalog) : segment_(segment), catalog_(catalog) {}
 
   Status find_columns() {
     for (size_t i = 0; i < kHeadColumns; ++i) {
-      head_[i] = segment_.find(kHeadNames[i]);
-      if (!head_[i] || head_[i]->ints.size() != segment_.rows)
+      WALLE_ASSIGN(head_[i], segment_.find(kHeadNames[i]));
+      if (!head_[i] || head_[i]->ints.size() != segment_.rows())
         return damaged("without its column '" + std::string(kHeadNames[i]) + "'");
     }
-    own_ = segment_.find(kOwnTime);
+    WALLE_ASSIGN(own_, segment_.find(kOwnTime));
     fields_.resize(catalog_.events().size());
-    for (size_t e = 0; e < fields_.size(); ++e)
-      for (size_t f = 0; f < catalog_.events()[e].fields.size(); ++f)
-        fields_[e].push_back({segment_.find(column_name('p', e, f)), segment_.find(column_name('v', e, f))});
     return {};
+  }
+
+  // The first row whose event has this number or a higher one; rows before it are not read. Numbers grow.
+  size_t first_row(uint64_t from) {
+    const std::vector<int64_t>& seqs = head_[kSeq]->ints;
+    const auto at = std::ranges::partition_point(seqs, [&](int64_t s) { return std::cmp_less(s, from); });
+    const auto row = static_cast<size_t>(at - seqs.begin());
+    own_row_ = static_cast<size_t>(std::count_if(head_[kFlags]->ints.begin(),
+                                                 head_[kFlags]->ints.begin() + static_cast<ptrdiff_t>(row),
+                                                 [](int64_t flags) { return flags & kHasOwnTime; }));
+    return row;
   }
 
   // Rows in order, each once.
@@ -154,6 +162,7 @@ class RowReader {
       if (!own_ || own_row_ >= own_->ints.size()) return damaged("with fewer own times than its flags say");
       e.own_ts = own_->ints[own_row_++];
     }
+    WALLE_TRY(find_fields(e.event, row));
     WALLE_TRY(read_contents(e.event));
     e.contents = values_;
     return e;
@@ -161,12 +170,35 @@ class RowReader {
 
  private:
   struct Cursor {  // of one field: the next row of its event, the next value that is there
-    const store::SegmentColumn *present, *values;
+    const store::SegmentColumn* present = nullptr;
+    const store::SegmentColumn* values = nullptr;
     size_t row = 0, value = 0;
   };
 
+  // When the first event of a kind is read, at `row`: its columns, and where they stand there.
+  Status find_fields(uint16_t event, size_t row) {
+    if (fields_[event]) return {};
+    std::vector<Cursor>& found = fields_[event].emplace();
+    const auto events = head_[kEvent]->ints.begin();
+    const auto before =
+        static_cast<size_t>(std::count(events, events + static_cast<ptrdiff_t>(row), int64_t{event}));
+    for (size_t f = 0; f < catalog_.events()[event].fields.size(); ++f) {
+      Cursor c{.row = before, .value = before};
+      WALLE_ASSIGN(c.present, segment_.find(column_name('p', event, f)));
+      WALLE_ASSIGN(c.values, segment_.find(column_name('v', event, f)));
+      if (c.present) {
+        const std::vector<int64_t>& there = c.present->ints;
+        const size_t rows = std::min(before, there.size());
+        c.value = rows - static_cast<size_t>(
+                             std::count(there.begin(), there.begin() + static_cast<ptrdiff_t>(rows), 0));
+      }
+      found.push_back(c);
+    }
+    return {};
+  }
+
   Status read_contents(uint16_t event) {
-    auto& fields = fields_[event];
+    std::vector<Cursor>& fields = *fields_[event];
     values_.assign(fields.size(), Value());
     for (size_t f = 0; f < fields.size(); ++f) {
       Cursor& c = fields[f];
@@ -184,25 +216,26 @@ class RowReader {
 
   Error damaged(std::string_view what) const {
     return model_error("a segment " + std::string(what), "events of this catalogue",
-                       "segment of seq " + std::to_string(segment_.first_seq),
+                       "segment of seq " + std::to_string(segment_.first_seq()),
                        "open the log with the catalogue it was written with");
   }
 
-  const store::Segment& segment_;
+  store::SegmentReader& segment_;
   const Catalog& catalog_;
   std::array<const store::SegmentColumn*, kHeadColumns> head_{};
   const store::SegmentColumn* own_ = nullptr;
   size_t own_row_ = 0;
-  std::vector<std::vector<Cursor>> fields_;  // by event, by position
+  // By event, by position; none of those of which no event was read.
+  std::vector<std::optional<std::vector<Cursor>>> fields_;
   std::vector<Value> values_;
 };
 }  // namespace
 
-Status read_event_segment(const store::Segment& s, const Catalog& catalog,
+Status read_event_segment(store::SegmentReader& s, const Catalog& catalog, uint64_t from,
                           const std::function<bool(const Event&)>& visit) {
   RowReader rows(s, catalog);
   WALLE_TRY(rows.find_columns());
-  for (size_t i = 0; i < s.rows; ++i) {
+  for (size_t i = rows.first_row(from); i < s.rows(); ++i) {
     WALLE_ASSIGN(const Event e, rows.read(i));
     if (!visit(e)) break;
   }

@@ -36,7 +36,9 @@ class EventSegmentBuilder {
   std::vector<std::vector<Field>> fields_;  // by event, by position
 };
 
-Status read_event_segment(const store::Segment& segment, const Catalog& catalog,
+// Events with numbers >= `from`, until `visit` returns false. Of their contents only the columns of those
+// kinds are unpacked that are visited.
+Status read_event_segment(store::SegmentReader& segment, const Catalog& catalog, uint64_t from,
                           const std::function<bool(const Event&)>& visit);
 
 }  // namespace walle::stream

@@ -24,9 +24,21 @@ struct PredicateMemo {
     known[p] = stamp << 1 | value;
     return value;
   }
+  // The number of this predicate, which has one use more. Precondition: fewer than 65,535 are in use.
   uint16_t intern(const Predicate& p);
   void release(uint16_t p);
   size_t memory_bytes() const;
+
+ private:
+  uint16_t find(const Predicate& p, uint32_t hash) const;
+  uint16_t take_number();
+  void put_in_index(uint16_t at);
+  void drop_from_index(uint16_t at);
+
+  std::vector<uint32_t> hashes_;  // of those in use
+  std::vector<uint16_t> free_;
+  // By hash: a power of two, at most half full. A set without predicates has none, each takes 10 bytes of it.
+  std::vector<uint16_t> index_;
 };
 
 }  // namespace walle::stream

@@ -84,7 +84,7 @@ class Trie::Walk {
  private:
   // Up to so many edges of a token are walked in one mixed loop: choosing a loop per class would cost a wrong
   // guess per class. Longer lists run class by class.
-  static constexpr ptrdiff_t kMixedEdges = 16;
+  static constexpr ptrdiff_t kMixedEdges = 4;
 
   bool conditions(bool strict, uint16_t guard, uint16_t gap, const Slot& parent) const {
     // & and |, not && and ||: all three are computed, none is branched on.
