@@ -51,7 +51,9 @@ class Device {
   Result<std::string> install(std::string bundle);
   Result<std::string> install_file(const std::string& path);
   // A firing that runs is the last one; what waits is dropped. Its tables, its walle.kv and what waits in the
-  // outbox stay, and a task of the name that comes later goes on with them, and with its numbers.
+  // outbox stay, and a task of the name that comes later goes on with them, and with its numbers. Nothing of
+  // it may leave any more, not even what the firing that runs would send; what it has spent of its budgets
+  // today stays spent.
   Status remove(const std::string& name);
 
   // What holds on this device: charging, unmetered, idle ... Any name; one that was never set does not hold.
