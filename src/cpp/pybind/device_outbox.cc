@@ -1,4 +1,4 @@
-// _core.device.Device: what waits to leave the device.
+// _core.device.Device: what waits to leave the device, and what its tables have lost.
 #include "pybind/device.h"
 
 namespace walle::pybind {
@@ -42,12 +42,34 @@ std::vector<std::string> consents(DeviceFace& self) {
   return on_device(self, "consents", [](Device& d) { return d.commits().gate().consents(); });
 }
 
+// Of all tables; reads every segment first where `verify` says so.
+// [(kind, table, first, last, rows, exact, noticed, cause)]
+py::list losses(DeviceFace& self, bool verify) {
+  const auto all = unwrap(on_device(self, "losses", [&](Device& d) -> Result<std::vector<store::TableLoss>> {
+    store::Tables& tables = d.commits().tables();
+    if (verify) WALLE_TRY(tables.verify());
+    return tables.losses();
+  }));
+  py::list out;
+  for (const store::TableLoss& l : all)
+    out.append(py::make_tuple(store::table_loss_name(l.kind), l.table, l.first, l.last, l.rows, l.exact,
+                              l.noticed_us, l.cause));
+  return out;
+}
+
+void acknowledge_losses(DeviceFace& self) {
+  unwrap(on_device(self, "acknowledge_losses",
+                   [](Device& d) { return d.commits().acknowledge(d.commits().tables().losses()); }));
+}
+
 }  // namespace
 
 void bind_device_outbox(DeviceClass& device) {
   device.def("outbox_streams", streams)
       .def("outbox_read", read, py::arg("stream"), py::arg("start"), py::arg("limit"))
       .def("outbox_acknowledge", acknowledge, py::arg("stream"), py::arg("seq"))
+      .def("losses", losses, py::arg("verify"))
+      .def("acknowledge_losses", acknowledge_losses)
       .def("set_consents", set_consents, py::arg("consents"))
       .def("consents", consents);
 }

@@ -21,16 +21,16 @@ struct Copy {
   std::string content;
 };
 
-Copy read_copy(Env& env, const std::string& path, std::string_view kind) {
+Copy read_copy(Env& env, const std::string& path, std::string_view kind, size_t most) {
   Copy out;
   if (env.file_size(path) < 0) return out;
   out.there = true;
   // One byte more than any copy has: a file of any size is looked at, and none is loaded that cannot be one.
-  auto bytes = env.read_prefix(path, kHeadBytes + kMaxTwinBytes + 1);
+  auto bytes = env.read_prefix(path, kHeadBytes + most + 1);
   if (!bytes.ok())
     out.unread = bytes.take_error();
   else
-    out.whole = decode_twin(*bytes, kind, out.number, out.content);
+    out.whole = decode_twin(*bytes, kind, out.number, out.content, most);
   return out;
 }
 }  // namespace
@@ -48,7 +48,8 @@ std::string encode_twin(std::string_view kind, uint64_t number, std::string_view
   return out.take();
 }
 
-bool decode_twin(std::string_view bytes, std::string_view kind, uint64_t& number, std::string& content) {
+bool decode_twin(std::string_view bytes, std::string_view kind, uint64_t& number, std::string& content,
+                 size_t most) {
   base::ByteReader r(bytes);
   if (!r.expect(kMagic)) return false;
   const auto crc = r.get<uint32_t>();
@@ -57,16 +58,16 @@ bool decode_twin(std::string_view bytes, std::string_view kind, uint64_t& number
   const auto counted = r.get<uint64_t>();
   if (!r.expect(kind)) return false;
   const std::string_view text = r.text();
-  if (!r.done() || counted == 0 || counted >= kMaxNumber || text.size() > kMaxTwinBytes) return false;
+  if (!r.done() || counted == 0 || counted >= kMaxNumber || text.size() > most) return false;
   number = counted;
   content = text;
   return true;
 }
 
-Result<TwinFile> TwinFile::open(Env& env, std::string path, std::string kind) {
-  TwinFile out(env, std::move(path), std::move(kind));
-  Copy a = read_copy(env, out.path_, out.kind_);
-  Copy b = read_copy(env, out.twin_path(), out.kind_);
+Result<TwinFile> TwinFile::open(Env& env, std::string path, std::string kind, size_t most) {
+  TwinFile out(env, std::move(path), std::move(kind), most);
+  Copy a = read_copy(env, out.path_, out.kind_, most);
+  Copy b = read_copy(env, out.twin_path(), out.kind_, most);
   out.number_ = std::max(a.number, b.number);
   if (!a.whole && !b.whole) {
     if (a.unread) return std::move(*a.unread);
@@ -88,7 +89,7 @@ Status TwinFile::mend() {
   // Under the number that it has: nothing was written, and the whole copy is not touched.
   const std::string bytes = encode_twin(kind_, number_, content_);
   for (const std::string& path : {path_, twin_path()}) {
-    const Copy copy = read_copy(*env_, path, kind_);
+    const Copy copy = read_copy(*env_, path, kind_, most_);
     if (copy.whole && copy.number == number_ && copy.content == content_) continue;
     WALLE_TRY(env_->replace_file(path, bytes));
   }
@@ -97,9 +98,9 @@ Status TwinFile::mend() {
 }
 
 Status TwinFile::write(std::string_view content) {
-  if (content.size() > kMaxTwinBytes)
+  if (content.size() > most_)
     return resource_error(std::to_string(content.size()) + " bytes of state",
-                          "at most " + std::to_string(kMaxTwinBytes), "'" + path_ + "'",
+                          "at most " + std::to_string(most_), "'" + path_ + "'",
                           "remove names that are no longer needed");
   // A new number for every try: what a failed one left in one copy is older than the next success.
   const std::string bytes = encode_twin(kind_, ++number_, content);
@@ -113,9 +114,9 @@ Status TwinFile::write(std::string_view content) {
 
 Status TwinFile::set_aside() {
   for (const std::string& path : {path_, twin_path()}) {
-    const Copy copy = read_copy(*env_, path, kind_);
+    const Copy copy = read_copy(*env_, path, kind_, most_);
     if (!copy.there || copy.whole) continue;
-    WALLE_ASSIGN(const std::string bytes, env_->read_prefix(path, kMaxTwinBytes));
+    WALLE_ASSIGN(const std::string bytes, env_->read_prefix(path, kHeadBytes + most_));
     WALLE_TRY(env_->replace_file(path + ".damaged", bytes));
   }
   return {};

@@ -16,7 +16,8 @@
 
 namespace walle::store {
 
-// Of a content. What needs more belongs into a journal or into segments: every write replaces it twice.
+// Of a content, unless its owner says more. What needs more belongs into a journal or into segments: every
+// write replaces it twice.
 inline constexpr size_t kMaxTwinBytes = size_t{16} << 20;
 
 class TwinFile {
@@ -28,9 +29,10 @@ class TwinFile {
     damaged   // no copy can be believed
   };
 
-  // `kind`: four letters that say whose content it is. An error only when no copy is whole and one could not
-  // be read: the disk may be asked again, and nothing is to be decided before.
-  static Result<TwinFile> open(Env& env, std::string path, std::string kind);
+  // `kind`: four letters that say whose content it is. `most`: bytes of a content, at most. An error only
+  // when no copy is whole and one could not be read: the disk may be asked again, and nothing is to be
+  // decided before.
+  static Result<TwinFile> open(Env& env, std::string path, std::string kind, size_t most = kMaxTwinBytes);
 
   Found found() const { return found_; }
   const std::string& content() const { return content_; }  // empty where none was found
@@ -45,11 +47,12 @@ class TwinFile {
   std::string twin_path() const { return path_ + ".twin"; }
 
  private:
-  TwinFile(Env& env, std::string path, std::string kind)
-      : env_(&env), path_(std::move(path)), kind_(std::move(kind)) {}
+  TwinFile(Env& env, std::string path, std::string kind, size_t most)
+      : env_(&env), path_(std::move(path)), kind_(std::move(kind)), most_(most) {}
 
   Env* env_;
   std::string path_, kind_, content_;
+  size_t most_;
   uint64_t number_ = 0;  // of the newest write that was tried
   Found found_ = Found::nothing;
   bool uneven_ = false;  // the copies differ, or one is not there
@@ -57,6 +60,7 @@ class TwinFile {
 
 // One copy's bytes, and back: false for what encode_twin() does not write. For tests and tools.
 std::string encode_twin(std::string_view kind, uint64_t number, std::string_view content);
-bool decode_twin(std::string_view bytes, std::string_view kind, uint64_t& number, std::string& content);
+bool decode_twin(std::string_view bytes, std::string_view kind, uint64_t& number, std::string& content,
+                 size_t most = kMaxTwinBytes);
 
 }  // namespace walle::store

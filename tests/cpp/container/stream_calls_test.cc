@@ -81,6 +81,45 @@ TEST_F(StreamCalls, AFiringThatFailsSendsNothingAndItsBudgetIsBack) {
   EXPECT_EQ(sent().size(), 2u);
 }
 
+TEST_F(StreamCalls, WhatARemovedTaskMaySendIsGoneAndItsBudgetStaysSpent) {
+  open();
+  Manifest m = task();
+  m.features[0].policy.sends_per_day = 2;
+  m.breaker = 100;
+  const auto allowed = [&] {
+    return device_->commits().gate().check_columns("shop", "sums", {{.name = "taps"}, {.name = "largest"}});
+  };
+  EXPECT_FALSE(allowed().ok());
+  install(m, kMain, {{"sums.graph", sums()}});
+  EXPECT_TRUE(allowed().ok()) << allowed().error().message();
+  tap(1);
+  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
+  ASSERT_TRUE(device_->remove("shop").ok());
+  ASSERT_FALSE(allowed().ok());
+  EXPECT_NE(allowed().error().message().find("without a policy"), std::string::npos);
+  // One send is left of the two.
+  install(m, kMain, {{"sums.graph", sums()}});
+  EXPECT_TRUE(allowed().ok());
+  for (const int64_t item : {2, 3}) {
+    tap(item);
+    ASSERT_TRUE(device_->wait_idle(kPatienceUs));
+  }
+  EXPECT_EQ(sent().size(), 2u);
+  EXPECT_EQ(items("shop"), (std::vector<int64_t>{1, 2}));
+}
+
+TEST_F(StreamCalls, AVersionWithoutAFeatureTakesItsPolicyAway) {
+  open();
+  install(task(), kMain, {{"sums.graph", sums()}});
+  Manifest m = task();
+  m.version = "2";
+  m.features.clear();
+  install(m, kMain, {{"sums.graph", sums()}});
+  const Status now = device_->commits().gate().check_columns("shop", "sums", {});
+  ASSERT_FALSE(now.ok());
+  EXPECT_NE(now.error().message().find("without a policy"), std::string::npos);
+}
+
 TEST_F(StreamCalls, RowsDoNotOutliveTheirFiring) {
   open();
   install(task(), R"(

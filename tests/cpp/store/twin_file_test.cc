@@ -136,5 +136,18 @@ TEST(TwinFile, AnUnreadableCopyIsNoMissingOne) {
   }
 }
 
+TEST(TwinFile, AnOwnerMayAllowMoreThanTheUsualSize) {
+  FaultEnv env;
+  constexpr size_t kMore = 2 * kMaxTwinBytes;
+  const std::string large(kMaxTwinBytes + 1, 'x');
+  EXPECT_FALSE(opened(env).write(large).ok());
+  auto file = TwinFile::open(env, kPath, "TEST", kMore);
+  ASSERT_TRUE(file.ok());
+  ASSERT_TRUE(file->write(large).ok());
+  EXPECT_FALSE(file->write(std::string(kMore + 1, 'x')).ok());
+  EXPECT_EQ(TwinFile::open(env, kPath, "TEST", kMore)->content(), large);
+  EXPECT_EQ(opened(env).found(), Found::damaged) << "more than this reader takes";
+}
+
 }  // namespace
 }  // namespace walle::store

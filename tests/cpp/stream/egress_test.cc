@@ -355,6 +355,22 @@ TEST(EgressGate, ARevokedTaskSendsNothingAndItsBudgetStaysSpent) {
   EXPECT_FALSE(gate->send("t", "f", made()).ok());
 }
 
+TEST(EgressGate, AVersionKeepsTheFeaturesThatItNames) {
+  FaultEnv env;
+  const auto gate = opened(env);
+  EgressPolicy other = policy();
+  other.feature = "other";
+  ASSERT_TRUE(gate->allow(other).ok());
+  other.task = "u";
+  ASSERT_TRUE(gate->allow(other).ok());
+  gate->keep_only("t", {"f"});
+  EXPECT_TRUE(gate->send("t", "f", made()).ok());
+  EXPECT_NE(gate->send("t", "other", made()).error().message().find("without a policy"), std::string::npos);
+  EXPECT_TRUE(gate->send("u", "other", made()).ok()) << "of another task";
+  gate->keep_only("t", {});
+  EXPECT_FALSE(gate->send("t", "f", made()).ok());
+}
+
 // Sends that somebody else's journal holds: counted at once, in the files with a checkpoint, and once only
 // whatever operation of it fails and whatever is replayed.
 TEST(EgressGate, RedoneSendsAreCountedOnceWhateverFails) {

@@ -357,5 +357,31 @@ TEST_F(ProcessorTest, WhatTheLogLetGoUnmatchedIsCounted) {
   EXPECT_EQ(p->report().missed + p->report().replayed, 60u);
 }
 
+// 5,000 persons with 200 partial matches each, of 18 bytes.
+TEST(Processor, AStateOfMoreThanSixteenMegabytesIsWrittenAndFoundAgain) {
+  constexpr int kPersons = 5000, kTriggers = 200;
+  base::FaultEnv env;
+  ProcessorOptions options = small_processor();
+  options.log.journal_bytes = 4 << 20;
+  options.matcher.keys = kPersons;
+  auto p = open_processor(env, options);
+  std::vector<std::string> texts;
+  for (int gap = 1; gap <= kTriggers; ++gap)
+    texts.push_back("a ~(" + std::to_string(gap) + "s) b ~ c scope by(who)");
+  install(*p, task("many", texts));
+  for (int i = 0; i < kPersons; ++i) {
+    const std::string who = std::to_string(i);
+    ASSERT_TRUE(put(*p, "a", kStart + i, who).ok());
+    ASSERT_TRUE(put(*p, "b", kStart + i, who).ok());
+  }
+  install(*p, task("one more", {"a"}));
+  EXPECT_GT(env.file(std::string(kDevice) + "/processor.wals").size(), size_t{16} << 20);
+  kill(env, p);
+  p = open_processor(env, options);
+  EXPECT_FALSE(p->report().lost);
+  ASSERT_TRUE(put(*p, "c", kStart + kPersons, "17").ok());
+  EXPECT_EQ(drain(*p, "many").size(), static_cast<size_t>(kTriggers));
+}
+
 }  // namespace
 }  // namespace walle::stream::testing

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from commands import run_command, run_walle
 
+from walle_rt.device import Device
 from walle_rt.stream import EventLog
 from walle_rt.stream.record import record
 from walle_rt.task import Task
@@ -206,6 +207,24 @@ def test_a_device_runs_a_bundle(visits: Path, tmp_path: Path) -> None:
     assert told["tasks"]["visits"]["version"] == "0.1.0" and told["stats"]["last_event"] >= 18
     assert told["tables"]["visits.visits"]["rows"] == 6
     assert "visits 0.1.0: idle" in run_walle("device", "status", device).stdout
+
+
+def test_a_device_tells_of_damage_until_it_is_acknowledged(visits: Path, tmp_path: Path) -> None:
+    device = tmp_path / "device"
+    run_walle("device", "run", device, "--tasks", visits, "--events", visits / "events.jsonl")
+    [segment] = (device / "tables").glob("visits.visits.*.wtab")
+    damaged = bytearray(segment.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    segment.write_bytes(damaged)
+    # Nobody has read it: a start does not.
+    assert answer("device", "status", device)["losses"] == []
+    [loss] = answer("device", "status", device, "--verify")["losses"]
+    assert (loss["kind"], loss["table"], loss["rows"]) == ("damaged_segment", "visits.visits", 3)
+    assert answer("device", "status", device)["losses"] == [loss]
+    assert "lost of table visits.visits: 3 rows from" in run_walle("device", "status", device).stdout
+    with Device(device, background=False) as opened:
+        opened.acknowledge_losses()
+    assert answer("device", "status", device, "--verify")["losses"] == []
 
 
 def test_a_device_that_is_none(visits: Path, tmp_path: Path) -> None:

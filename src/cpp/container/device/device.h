@@ -59,7 +59,9 @@ class Device {
   // Whether this device can run it, as far as its manifest tells: before the files are fetched.
   Status suits(std::string_view manifest) const;
   // A firing that runs is the last one; what waits is dropped. Its tables, its walle.kv and what waits in the
-  // outbox stay, and a task of the name that comes later goes on with them, and with its numbers.
+  // outbox stay, and a task of the name that comes later goes on with them, and with its numbers. Nothing of
+  // it may leave any more, not even what the firing that runs would send; what it has spent of its budgets
+  // today stays spent.
   Status remove(const std::string& name);
 
   // What holds on this device: charging, unmetered, idle ... Any name; one that was never set does not hold.

@@ -78,6 +78,7 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   Status check_room(const std::string& name) const;
   void adopt(const std::shared_ptr<const TaskVersion>& version);
   Status adopt_event(const stream::EventDecl& wanted);
+  void keep_features(const Manifest& manifest);
   void take_back(const std::string& name, const std::optional<InstalledTask>& before);
   // device_core.cc
   Runner find(std::string_view name) const;

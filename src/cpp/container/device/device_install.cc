@@ -125,10 +125,21 @@ Result<std::string> DeviceCore::activate(const std::shared_ptr<const TaskVersion
     if (!put.ok()) take_back(name, before);
   }
   registry_->sweep();
-  if (!put.ok()) return put.take_error();
+  if (!put.ok()) {
+    if (!before) commits->gate().revoke(name);
+    return put.take_error();
+  }
+  keep_features(version->manifest);
   adopt(version);
   wake(*find(name));
   return name;
+}
+
+// What an earlier version of the task could send and this one cannot.
+void DeviceCore::keep_features(const Manifest& manifest) {
+  std::vector<std::string> features;
+  for (const EgressFeature& feature : manifest.features) features.push_back(feature.policy.feature);
+  commits->gate().keep_only(manifest.name, features);
 }
 
 void DeviceCore::take_back(const std::string& name, const std::optional<InstalledTask>& before) {
@@ -148,6 +159,8 @@ Status DeviceCore::remove(const std::string& name) {
   WALLE_TRY(check_open());
   if (!registry_->tasks().contains(name)) return unknown(name);
   WALLE_TRY(registry_->erase(name));
+  // At once: what its last firing would still send is refused. Its budgets stay spent, should it come back.
+  commits->gate().revoke(name);
   const Runner runner = find(name);
   if (runner) {
     runner->retire();

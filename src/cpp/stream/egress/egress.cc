@@ -130,6 +130,13 @@ void EgressGate::revoke(const std::string& task) {
   std::erase_if(policies_, [&](const EgressPolicy& p) { return p.task == task; });
 }
 
+void EgressGate::keep_only(const std::string& task, const std::vector<std::string>& features) {
+  const std::lock_guard guard(lock_);
+  std::erase_if(policies_, [&](const EgressPolicy& p) {
+    return p.task == task && std::ranges::find(features, p.feature) == features.end();
+  });
+}
+
 // A copy: another thread may replace it meanwhile.
 Result<EgressPolicy> EgressGate::policy_for(const std::string& task, const std::string& feature) const {
   const std::lock_guard guard(lock_);

@@ -63,6 +63,8 @@ class EgressGate {
   Status allow(EgressPolicy policy);  // for whoever has checked a policy by other means
   // Nothing of this task may leave any more. What it has spent, and its newest signed policy, stay known.
   void revoke(const std::string& task);
+  // The same of all its features but these.
+  void keep_only(const std::string& task, const std::vector<std::string>& features);
   // All that the user has agreed to, durably.
   Status set_consents(const std::vector<std::string>& consents) { return ledger_->set_consents(consents); }
   std::vector<std::string> consents() const { return ledger_->consents(); }

@@ -8,6 +8,8 @@ namespace walle::stream {
 
 namespace {
 constexpr const char* kKind = "PROC";
+// Matching holds 64 MB for keys unless it is told more, and a key takes as much in a snapshot as in memory.
+constexpr size_t kMaxStateBytes = size_t{256} << 20;
 // In the log's own state: that a processor has been here, should its files be gone.
 constexpr const char* kMark = "processor";
 }  // namespace
@@ -41,7 +43,7 @@ Status Processor::Parts::open(Catalog catalog) {
   WALLE_ASSIGN(log, EventLog::open(below, dir + "/log", std::move(catalog), options.log));
   options.log.key.clear();
   table.emplace(log->catalog(), options.matcher);
-  WALLE_ASSIGN(file, store::TwinFile::open(*files, path(), kKind));
+  WALLE_ASSIGN(file, store::TwinFile::open(*files, path(), kKind, kMaxStateBytes));
   ProcessorState found;
   WALLE_TRY(find_state(found));
   WALLE_TRY(restore(found));

@@ -93,15 +93,19 @@ def run(
 
 @app.command()
 @command
-def status(directory: Directory, json_: Json = False) -> None:
-    """Say which tasks a device has, how they are, what their tables hold and what waits to leave.
+def status(
+    directory: Directory,
+    verify: Annotated[bool, typer.Option("--verify", help="Read all tables first, to find damage.")] = False,
+    json_: Json = False,
+) -> None:
+    """Say which tasks a device has, how they are, what their tables hold, have lost and wait to send.
 
     Opens the folder, so that what was under way goes on; nobody else may have it open.
     """
     if not (directory / "log").is_dir():
         raise ArgumentError.of(f"'{directory}'", "a device's folder", "walle device status", "check the path")
     with Device(directory, background=False) as device:
-        told = _status(device)
+        told = _status(device, verify)
     if json_:
         emit_json(told)
     else:
@@ -137,7 +141,8 @@ def _print_firing(result: TaskResult, as_json: bool) -> None:
         sys.stdout.write(text)
 
 
-def _status(device: Device) -> dict[str, Any]:
+def _status(device: Device, verify: bool = False) -> dict[str, Any]:
+    losses = device.losses(verify=verify)  # before the tables are told: they hold what is left
     tables = {}
     tasks = device.tasks()
     for name in tasks:
@@ -153,6 +158,7 @@ def _status(device: Device) -> dict[str, Any]:
         "stats": dataclasses.asdict(device.stats()),
         "tasks": {name: dataclasses.asdict(info) for name, info in tasks.items()},
         "tables": tables,
+        "losses": [dataclasses.asdict(loss) for loss in losses],
         "outbox": {name: dataclasses.asdict(stream) for name, stream in device.outbox().items()},
         "facts": device.facts,
         "consents": device.consents,
@@ -165,6 +171,10 @@ def _show(told: dict[str, Any]) -> None:
         out.print(f"  {name} {info['version']}: {_state(info)}")
     for name, table in told["tables"].items():
         out.print(f"  table {name}: {table['rows']} rows")
+    for loss in told["losses"]:
+        at_most = "" if loss["exact"] else "at most "
+        rows = f"{at_most}{loss['rows']} rows from {loss['first']} to {loss['last']}"
+        out.print(f"  lost of table {loss['table']}: {rows}: {loss['cause']}")
     for name, stream in told["outbox"].items():
         out.print(f"  outbox {name}: {stream['waiting']} records wait, {stream['waiting_bytes']} bytes")
     if told["stats"]["trouble"]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from .. import _core
 from ..errors import ArgumentError
+from ..results import Loss
 from ..stream import Catalog, EventKind, FieldType, Sensitivity
 from ..stream._catalog import Value
 from ..task import Task
@@ -369,6 +370,18 @@ class Device:
     def acknowledge(self, stream: str, seq: int) -> None:
         """Records of a stream up to ``seq`` (inclusive) have arrived and need not be kept."""
         self._native.outbox_acknowledge(stream, seq)
+
+    def losses(self, *, verify: bool = False) -> list[Loss]:
+        """Rows of result tables that are gone, told at every open until acknowledged.
+
+        A segment whose bytes were damaged is noticed when somebody reads it; ``verify`` reads all of them
+        first.
+        """
+        return [Loss(*told) for told in self._native.losses(verify)]
+
+    def acknowledge_losses(self) -> None:
+        """Forget what ``losses()`` tells now, durably."""
+        self._native.acknowledge_losses()
 
     def set_consents(self, *consents: str) -> None:
         """All classes of consent that the user has given, durably; those not named are taken back."""
