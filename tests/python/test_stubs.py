@@ -21,6 +21,7 @@ STUBS = Path(walle_rt.__file__).with_name("_core")
 MODULES = {
     "__init__": _core,
     "device": _core.device,
+    "policy": _core.policy,
     "stream": _core.stream,
     "task": _core.task,
     "vm": _core.vm,
@@ -32,6 +33,7 @@ SHORTER = {
     "typing.SupportsInt | typing.SupportsIndex": "int",
     "typing.SupportsFloat | typing.SupportsIndex": "float",
     "walle_rt._core.device.": "",
+    "walle_rt._core.policy.": "",
     "walle_rt._core.stream.": "",
     "walle_rt._core.vm.": "",
     "walle_rt._core.": "",

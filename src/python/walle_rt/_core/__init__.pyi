@@ -6,6 +6,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from . import device as device
+from . import policy as policy
 from . import results as results
 from . import stream as stream
 from . import task as task
