@@ -81,7 +81,9 @@ def leaf(rng: random.Random) -> tuple[str, Holds]:
         return text, lambda d: (d[field] in some) != negated
     if kind == 1:
         version = rng.choice(["1.0.0", "1.2.3", "2.0.0", "2.0.1"])
-        return f"app_version {sign} {version}", lambda d: compare(order(str(d["app_version"])), order(version))
+        return f"app_version {sign} {version}", lambda d: compare(
+            order(str(d["app_version"])), order(version)
+        )
     if kind == 2:
         version = f"{rng.randrange(10, 18)}.{rng.randrange(3)}"
         return f"os_version {sign} {version}", lambda d: compare(order(str(d["os_version"])), order(version))
@@ -98,9 +100,12 @@ def leaf(rng: random.Random) -> tuple[str, Holds]:
             return COMPARE[sign](Fraction(native.bucket_value(native.salt_of("s"), bucket), 2**32), value)
 
         return f"bucket('s') {sign} {share}", in_bucket
-    return 'app_version in "^1.2 || ~2.0.0"', lambda d: (
-        ((1, 2, 0), True) <= order(str(d["app_version"])) < ((2, 0, 0), False)
-        or ((2, 0, 0), True) <= order(str(d["app_version"])) < ((2, 1, 0), False)
+    return (
+        'app_version in "^1.2 || ~2.0.0"',
+        lambda d: (
+            ((1, 2, 0), True) <= order(str(d["app_version"])) < ((2, 0, 0), False)
+            or ((2, 0, 0), True) <= order(str(d["app_version"])) < ((2, 1, 0), False)
+        ),
     )
 
 
@@ -175,7 +180,9 @@ def test_ranges(text: str, inside: list[str], outside: list[str]) -> None:
             assert any(low <= key <= high for low, high in spans) == expected, version
 
 
-@pytest.mark.parametrize("text", ["", "||", "1 ||", "1.2.3-beta", "2048", "1.1024", "x.1", ">", "1.2.3.4", "a", "^ ^1"])
+@pytest.mark.parametrize(
+    "text", ["", "||", "1 ||", "1.2.3-beta", "2048", "1.1024", "x.1", ">", "1.2.3.4", "a", "^ ^1"]
+)
 def test_ranges_that_are_none(text: str) -> None:
     with pytest.raises(BadVersionError):
         ranged(text, APP)
@@ -227,7 +234,25 @@ def test_any_text_is_a_policy_or_an_error() -> None:
     seed = random.SystemRandom().randrange(2**32)
     print(f"seed {seed}")
     rng = random.Random(seed)
-    words = ["os", "app", "==", "in", "not", "(", ")", "{", "}", ",", "'ios'", "1.2", "and", "or", "bucket", "<", "%"]
+    words = [
+        "os",
+        "app",
+        "==",
+        "in",
+        "not",
+        "(",
+        ")",
+        "{",
+        "}",
+        ",",
+        "'ios'",
+        "1.2",
+        "and",
+        "or",
+        "bucket",
+        "<",
+        "%",
+    ]
     for _ in range(3000):
         text = " ".join(rng.choice(words) for _ in range(rng.randrange(12)))
         try:

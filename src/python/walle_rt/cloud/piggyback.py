@@ -32,7 +32,9 @@ class Piggyback:
     HTTP passes through. ``plan`` may be replaced from any thread.
     """
 
-    def __init__(self, app: App, plan: native.Plan | None = None, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, app: App, plan: native.Plan | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
         """Wrap ``app``; without a plan nothing is added."""
         self._app = app
         self._clock = clock

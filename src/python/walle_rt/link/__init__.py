@@ -1,9 +1,9 @@
 """The device's header on requests that an app makes anyway, and what replies say about it.
 
-    header = device_header(app="com.example.shop", app_version="2.1.0", device_id=device_id)
-    session.headers[HEADER] = header                    # requests.Session, httpx.Client: every request
-    ...
-    epoch = up(reply.headers)                           # None: the device is up to date
+header = device_header(app="com.example.shop", app_version="2.1.0", device_id=device_id)
+session.headers[HEADER] = header                    # requests.Session, httpx.Client: every request
+...
+epoch = up(reply.headers)                           # None: the device is up to date
 """
 
 from __future__ import annotations
