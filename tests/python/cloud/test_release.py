@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -60,9 +59,10 @@ def test_an_incident_of_the_whole_app_is_not_blamed_on_the_release() -> None:
     blamed = []
     for seed in range(200):
         share = (0.03, 0.05, 0.2, 0.5)[seed % 4]
-        incident: Callable[[float, bool], float] = lambda now, control, s=share: (
-            s if 100 < now < 400 else 0.002
-        )  # noqa: E731
+
+        def incident(now: float, control: bool, share: float = share) -> float:
+            return share if 100 < now < 400 else 0.002
+
         if exposed(Fleet(seed, incident).run()) is not None:
             blamed.append((seed, share))
     print(f"blamed: {len(blamed)} of 200, {blamed}")
@@ -116,7 +116,7 @@ def test_acts_that_a_state_does_not_allow_are_refused() -> None:
         controller.roll_back(release, "ada", 1)
     with pytest.raises(ArgumentError, match="release 'nothing'"):
         controller.full("nothing", "ada", 1)
-    with pytest.raises(ArgumentError, match="task '../x'"):
+    with pytest.raises(ArgumentError, match=r"task '\.\./x'"):
         controller.kill("shop", "../x", "ada", 1)
     with pytest.raises(ArgumentError, match=r"shop/rank 3\.0\.0"):
         controller.draft(wish("3.0.0"), package("2.0.0"), "ada", 1)
