@@ -50,11 +50,13 @@ def test_a_release_that_fails_in_5_percent_exposes_few() -> None:
     assert median <= 250
 
 
+@pytest.mark.timeout(900)
 def test_a_healthy_release_is_never_halted() -> None:
     for seed in range(200):
         assert exposed(Fleet(seed, lambda now, control: 0.002).run()) is None, f"seed {seed}"
 
 
+@pytest.mark.timeout(900)
 def test_an_incident_of_the_whole_app_is_not_blamed_on_the_release() -> None:
     blamed = []
     for seed in range(200):

@@ -1,7 +1,7 @@
 """Device headers, plans and reports; use walle_rt.cloud.release and walle_rt.link instead."""
 
 from collections.abc import Sequence
-from typing import Any, TypedDict
+from typing import TypedDict
 
 _Condition = tuple[int, int, Sequence[tuple[int, int]]]  # field, salt, spans
 _Ramp = tuple[int, int, int, int, int, int]
@@ -17,7 +17,7 @@ REPORT_STATUSES: Sequence[str]
 HEADER: str
 REPLY: str
 
-class PlanRelease(TypedDict):
+class _PlanRelease(TypedDict):
     id: str
     scenario: str
     task: str
@@ -48,9 +48,7 @@ def profile_header(
     epoch: int = 0,
 ) -> str: ...
 def header_fields(text: str) -> dict[str, int]: ...
-def write_plan(
-    epoch: int, releases: Sequence[tuple[Any, ...]], kills: Sequence[tuple[str, str]]
-) -> bytes: ...
+def write_plan(epoch: int, releases: Sequence[_Release], kills: Sequence[tuple[str, str]]) -> bytes: ...
 def write_reports(reports: Sequence[_Report]) -> bytes: ...
 def read_reports(data: bytes) -> list[_Report]: ...
 
@@ -61,10 +59,10 @@ class Plan:
     @property
     def epoch(self) -> int: ...
     @property
-    def releases(self) -> list[PlanRelease]: ...
+    def releases(self) -> list[_PlanRelease]: ...
     @property
     def kills(self) -> list[tuple[str, str]]: ...
     def decide(self, header: str, now_s: int) -> tuple[int, list[tuple[str | None, str | None, bool]]]:
         """(digest, [(release that runs, gray release it is counted for, whether as control)])."""
-    def check(self, header: str | bytes, now_s: int) -> int:
+    def check(self, header: str, now_s: int) -> int:
         """0: the device is up to date; 1: it is not; -1: that is no header."""

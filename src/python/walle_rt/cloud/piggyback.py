@@ -70,5 +70,5 @@ class Piggyback:
             return False
         for name, value in headers:
             if name == _ASKED:
-                return plan.check(value, int(self._clock())) == _OUT_OF_DATE
+                return plan.check(value.decode("latin-1"), int(self._clock())) == _OUT_OF_DATE
         return False

@@ -141,7 +141,7 @@ class Release:
         share = self.share(now_s)
         return min(self.ramp.control_share, share, 1 - share) if self.gray else 0.0
 
-    def native(self) -> tuple[Any, ...]:
+    def native(self) -> Any:
         """As `_core.policy.write_plan` takes it."""
         p = self.package
         ramp = None

@@ -22,7 +22,7 @@ from .window import SECONDS, Window
 # How far ahead of the server's clock a device's may be and still be let in where its ramp says so.
 CLOCK_SLACK_S = 5.0
 # A device that has to wait comes back after this, and later the longer the queue is.
-LEAST_WAIT_S = 5.0
+LEAST_WAIT_S = 10.0
 MOST_WAIT_S = 1800.0
 
 
@@ -68,6 +68,7 @@ class Trial:
         self._deadlines: list[tuple[float, int, bool]] = []
         self.statuses: Counter[str] = Counter()
         self.sprt = Sprt(release.guard)
+        self._salt = native.salt_of(release.id)
         self._failed = set(store.failed(release.id))
         kept = store.counts(release.id)
         if kept:
@@ -126,7 +127,7 @@ class Trial:
 
     def _wait_for_place(self, now_s: float, device: int, control: bool) -> float:
         """Seconds until the ramp reaches the device, 0 where it has."""
-        place = native.bucket_value(native.salt_of(self.release.id), device >> 32) / native.WHOLE
+        place = native.bucket_value(self._salt, device >> 32) / native.WHOLE
         then = now_s + CLOCK_SLACK_S
         if control:
             return 0.0 if place >= 1 - self.release.control(then) else LEAST_WAIT_S
