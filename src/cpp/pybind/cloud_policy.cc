@@ -166,9 +166,9 @@ py::bytes pack_reports(const std::vector<GivenReport>& given) {
   return unwrap(write_reports(reports));
 }
 
-py::list unpack_reports(std::string_view bytes) {
+py::list unpack_reports(const py::bytes& data) {
   py::list out;
-  for (const Report& r : unwrap(read_reports(bytes)))
+  for (const Report& r : unwrap(read_reports(std::string_view(data))))
     out.append(py::make_tuple(r.device, r.release, r.scenario, r.task, r.version, r.cohort == Cohort::control,
                               static_cast<uint8_t>(r.status), r.phase, r.error_type, r.limit, r.firings,
                               r.failures, r.epoch, r.seq));
