@@ -35,6 +35,7 @@ from walle_rt.stream import EventLog
 
 AT_ONCE = 6  # devices
 DRAIN_S = 120.0
+START_S = 60.0
 EVENTS = 30  # of each life of a device, at most
 
 
@@ -42,7 +43,7 @@ class CuttingRelay:
     """Between a device and the broker: bytes pass until a connection's random end."""
 
     def __init__(self, port: int, seed: int) -> None:
-        self.cuts = 0
+        self.cuts = self._connections = 0
         self._to, self._rng = port, random.Random(seed)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._listener.getsockname()[1])
@@ -61,14 +62,16 @@ class CuttingRelay:
             threading.Thread(target=self._relay, args=(near,), daemon=True).start()
 
     def _relay(self, near: socket.socket) -> None:
-        # Some within the handshake, most among messages, some never.
-        left = {near: self._rng.choice([200, 1500, 4000, 20_000, 1 << 40]) * self._rng.random() * 2}
+        # Some within the handshake, most among messages, some never; later ones, later: it is to end one day.
+        self._connections += 1
+        farther = 2 * self._rng.random() * (1 + self._connections / 10)
+        left = {near: self._rng.choice([200, 1500, 4000, 20_000, 1 << 40]) * farther}
         try:
             far = socket.create_connection(("127.0.0.1", self._to), 5)
         except OSError:
             near.close()
             return
-        left[far] = self._rng.choice([500, 3000, 5000, 20_000, 1 << 40]) * self._rng.random() * 2
+        left[far] = self._rng.choice([500, 3000, 5000, 20_000, 1 << 40]) * farther
         other = {near: far, far: near}
         with near, far:
             try:
@@ -129,7 +132,10 @@ def sink_process(given: dict[str, str]) -> None:
     endpoint = Endpoint(
         given["url"], Path(given["authorities"]), Path(given["certificate"]), Path(given["key"])
     )
-    Sink(endpoint, ChaoticStore(given["database"]))
+    sink = Sink(endpoint, ChaoticStore(given["database"]))
+    while not sink.wait_connected(60):
+        pass
+    Path(given["ready"]).touch()
     while True:
         time.sleep(60)
 
@@ -148,7 +154,7 @@ def device_process(given: dict[str, str]) -> None:
         certificate=given["certificate"],
         key=given["key"],
         resend_s=0.7,
-        connect_s=3.0,
+        connect_s=10.0,
         least_backoff_s=0.02,
         most_backoff_s=0.3,
     )
@@ -195,9 +201,15 @@ class Chaos:
 
     def _kill(self) -> None:
         while not self._ended.is_set():
-            given = {**self._given, "seed": str(self._rng.getrandbits(32))}
+            ready = self.world.folder / "sink.ready"
+            ready.unlink(missing_ok=True)
+            given = {**self._given, "seed": str(self._rng.getrandbits(32)), "ready": str(ready)}
             sink = child("sink", given)
-            self._ended.wait(self._rng.uniform(1.0, 6.0))
+            # One that is killed before it works stores nothing; how long that takes is the machine's affair.
+            end = time.monotonic() + START_S
+            while not ready.exists() and not self._ended.is_set() and time.monotonic() < end:
+                time.sleep(0.02)
+            self._ended.wait(self._rng.uniform(0.2, 4.0))
             sink.send_signal(signal.SIGKILL)
             sink.wait()
             self.found.sink_kills += 1

@@ -1,4 +1,4 @@
-"""What an event says in its other fields is in no byte that leaves: neither plain nor inflated nor encoded."""
+"""What an event's other fields say is in no byte that leaves: neither plain nor inflated nor encoded."""
 
 from __future__ import annotations
 
