@@ -10,6 +10,7 @@ holds must be in the sink's table, each once, and its outbox must be empty.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import random
 import select
@@ -267,6 +268,7 @@ class Chaos:
 
 def run(seeds: int, first: int = 0) -> Found:
     """Try so many devices, from seed ``first`` on."""
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="walle-tunnel-") as scratch:
         chaos = Chaos(Path(scratch), first)
         try:

@@ -19,6 +19,7 @@ fuzz_one() {
     bundle_fuzz) python bundle_seeds.py "$learnt" ;;
     manifest_fuzz) python manifest_seeds.py "$learnt" ;;
     tuf_fuzz) python tuf_seeds.py "$learnt" ;;
+    tunnel_fuzz) python tunnel_seeds.py "$learnt" ;;
     *) python stream_seeds.py "$name" "$learnt" ;;
   esac
   local limits=(-seed="$seed" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=3000
