@@ -61,10 +61,10 @@ class Flow:
             if self._rng.random() < LOSS:
                 arrives += 2 * half * (1 if segments - i > 3 else 2)
                 self._window = self._threshold = max(2.0, self._window / 2)
-            arrives = max(arrives, self._last_arrival)
-            self._last_arrival, self._last_sent = arrives, leaves
+            # Acknowledged by itself (SACK), handed over in order.
             heapq.heappush(self._acks, arrives + half)
-            out.append(arrives)
+            self._last_arrival, self._last_sent = max(arrives, self._last_arrival), leaves
+            out.append(self._last_arrival)
         return out
 
 

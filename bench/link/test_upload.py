@@ -27,7 +27,7 @@ from tunnel_world import World
 from walle_rt import ResourceError, _core
 from walle_rt.cloud.broker import find_mosquitto
 from walle_rt.cloud.sink import Message, SinkStore
-from walle_rt.device import Device, Tunnel
+from walle_rt.device import Tunnel
 from walle_rt.vm import VM
 
 try:
@@ -66,11 +66,11 @@ def words(size: int) -> str:
     return "".join(RANDOM.choices(string.printable, k=size))
 
 
-def record(device: Device, size: int) -> None:
-    contents = {"n": RANDOM.getrandbits(40), "text": words(min(size, 15_000))}
+def contents_of(size: int) -> dict[str, int | str]:
+    contents: dict[str, int | str] = {"n": RANDOM.getrandbits(40), "text": words(min(size, 15_000))}
     if size > 15_000:
         contents["more"] = words(size - 15_000)
-    device.record("say", contents=contents)
+    return contents
 
 
 def until(what: Callable[[], bool], timeout_s: float = 20.0) -> None:
@@ -95,9 +95,9 @@ def test_a_persistent_connection(world: World, mobile: str, name: str, size: int
     tunnel = world.tunnel(device, f"persistent-{size}", url=mobile)
     times = []
     for i in range(count + 3):
-        seen = tunnel.stats().acknowledged
+        seen, contents = tunnel.stats().acknowledged, contents_of(size)
         began = time.perf_counter()
-        record(device, size)
+        device.record("say", contents=contents)
         until(lambda seen=seen: tunnel.stats().acknowledged > seen)  # type: ignore[misc]
         if i >= 3:  # the first ones connect, and install
             times.append((time.perf_counter() - began) * 1e3)
@@ -114,7 +114,7 @@ def test_another_connection(world: World, mobile: str, kind: str) -> None:
     times: list[float] = []
     sizes: list[int] = []
     for i in range(21):
-        record(device, 3000)
+        device.record("say", contents=contents_of(3000))
         assert device.wait(20)
         if kind == "new":
             (device.path / "tunnel.session").unlink(missing_ok=True)
