@@ -1,10 +1,10 @@
-"""A mobile link as a process of an ordinary user: what TCP over 4G does to bytes, done to bytes of the loopback.
+"""A mobile link as a process of an ordinary user: what TCP over 4G does to bytes, done on loopback.
 
 Per direction of a connection: segments of 1,400 bytes leave in order, no more at a time than a congestion
-window that starts at ten segments, grows by one with each that is acknowledged, is halved by a loss and starts
-anew after an idle time; a bottleneck serialises them; each travels half a round trip; a lost one comes a round
-trip later where others follow it (fast retransmit) and two where none does (tail loss probe, RFC 8985), and
-everything behind it waits. A connection's first byte comes a round trip after its SYN.
+window that starts at ten segments, grows by one with each acknowledgement, is halved when a loss is seen, and
+starts anew after an idle time. A bottleneck serialises them, and each travels half a round trip. A lost one
+comes a round trip later where others follow it (fast retransmit) and two where none does (tail loss probe,
+RFC 8985), and everything behind it waits. A connection's first byte comes a round trip after its SYN.
 
     python mobile_relay.py PORT      prints the port it listens on
 """
@@ -41,6 +41,7 @@ class Flow:
         self._rng, self._link = rng, link
         self._window, self._threshold = float(FIRST_WINDOW), 1e9
         self._acks: list[float] = []  # when what is in flight is acknowledged
+        self._losses: list[float] = []  # when the sender sees that something was lost
         self._last_arrival = self._last_sent = 0.0
         self.hold_until = 0.0
 
@@ -54,13 +55,16 @@ class Flow:
             while self._acks and (self._acks[0] <= at or len(self._acks) >= int(self._window)):
                 at = max(at, heapq.heappop(self._acks))
                 self._window += 1 if self._window < self._threshold else 1 / self._window
+                if self._losses and self._losses[0] <= at:
+                    heapq.heappop(self._losses)
+                    self._window = self._threshold = max(2.0, self._window / 2)
             half = self._rng.uniform(LEAST_RTT_S, MOST_RTT_S) / 2
             leaves = max(at, self._link.free_at) + SEGMENT * 8 / BITS_PER_S
             self._link.free_at = leaves
             arrives = leaves + half
             if self._rng.random() < LOSS:
+                heapq.heappush(self._losses, arrives + half)
                 arrives += 2 * half * (1 if segments - i > 3 else 2)
-                self._window = self._threshold = max(2.0, self._window / 2)
             # Acknowledged by itself (SACK), handed over in order.
             heapq.heappush(self._acks, arrives + half)
             self._last_arrival, self._last_sent = max(arrives, self._last_arrival), leaves
