@@ -68,7 +68,16 @@ struct Pull {
   std::vector<TaskStep> steps;
   // Whether everything was carried out; otherwise pull again.
   bool settled = true;
+  int64_t wait_s = 0;  // what the server asked of those that wait for a place, the least
 };
+
+// What the server says to a device that wants to try a release (docs/reference/cloud-api.md).
+struct ClaimAnswer {
+  bool granted = true;
+  int64_t wait_s = 0;  // otherwise: when to ask again; 0: never
+};
+// The answer in the reply to a claim of `release`; granted where it holds none.
+ClaimAnswer read_claim_answer(std::string_view reply, const std::string& release);
 
 class Agent {
  public:
@@ -101,7 +110,8 @@ class Agent {
   TaskStep bring(Updater& updater, const Plan& plan, const Choice& choice, Pull& pull);
   Status bring_version(Updater& updater, const PlanRelease& release, Pull& pull);
   Status begin(const PlanRelease& release);
-  Status claim(const PlanRelease& trial, Cohort cohort);
+  Result<ClaimAnswer> claim(const PlanRelease& trial, Cohort cohort);
+  Result<ClaimAnswer> ask_for_place(const Report& report);
   Status authentic(Updater& updater, const PlanRelease& release, FoundTarget& found);
   Status fetch_package(Updater& updater, const PlanRelease& release, const FoundTarget& found, Pull& pull);
   Status fetch_files(const Package& package, uint64_t& fetched);
@@ -120,7 +130,7 @@ class Agent {
   void queue(AgentMemory& next, const std::string& name, const ChosenPackage& package, ReportStatus status,
              const TaskTrouble* trouble, const HostedTask* hosted);
   Status send_reports();
-  Result<int> post(const std::string& path, const std::string& body);
+  Result<Fetched> post(const std::string& path, const std::string& body);
 
   Env* env_;
   Transport* transport_;

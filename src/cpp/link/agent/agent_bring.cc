@@ -4,11 +4,13 @@
 #include "base/log.h"
 #include "link/agent/agent.h"
 #include "link/package/package.h"
+#include "link/trust/json.h"
 
 namespace walle::link {
 
 namespace {
 constexpr int kTooMany = 429, kUnavailable = 503;
+constexpr int64_t kBusyServerS = 10, kMostWaitS = 86'400;
 constexpr std::string_view kDirectorFolder = "director";
 
 // Whether the version is to blame, and not the network, the disk or the moment.
@@ -36,8 +38,13 @@ TaskStep Agent::bring(Updater& updater, const Plan& plan, const Choice& choice, 
   using What = TaskStep::What;
   if (choice.trial != kNoRelease) {
     const PlanRelease& trial = plan.releases()[choice.trial];
-    const Status claimed = claim(trial, choice.cohort);
-    if (!claimed.ok()) return step_of(trial, What::waits, claimed.error().message());
+    const Result<ClaimAnswer> place = claim(trial, choice.cohort);
+    if (!place.ok()) return step_of(trial, What::later, place.error().message());
+    if (!place->granted) {
+      if (place->wait_s == 0) return step_of(trial, What::kept);
+      pull.wait_s = pull.wait_s == 0 ? place->wait_s : std::min(pull.wait_s, place->wait_s);
+      return step_of(trial, What::waits, "no place in release '" + trial.id + "' yet");
+    }
   }
   if (choice.release == kNoRelease) return step_of(plan.releases()[choice.trial], What::kept);
   const PlanRelease& release = plan.releases()[choice.release];
@@ -98,10 +105,10 @@ Status Agent::begin(const PlanRelease& release) {
 }
 
 // A place in a gray release, in either cohort, before anything changes.
-Status Agent::claim(const PlanRelease& trial, Cohort cohort) {
+Result<ClaimAnswer> Agent::claim(const PlanRelease& trial, Cohort cohort) {
   const auto known = memory().tasks.find(trial.task);
   if (known != memory().tasks.end() && known->second.trial == trial.id && known->second.cohort == cohort)
-    return {};
+    return ClaimAnswer();
   AgentMemory next = memory();
   Report report;
   report.device = options_.device;
@@ -115,21 +122,41 @@ Status Agent::claim(const PlanRelease& trial, Cohort cohort) {
   report.seq = ++next.report_seq;
   // Before it is sent: a number that is used twice would hide the second report.
   WALLE_TRY(file_.save(next));
-  WALLE_ASSIGN(const std::string batch, write_reports({report}));
-  WALLE_ASSIGN(const int status, post("/v1/reports", batch));
-  if (status == kTooMany || status == kUnavailable)
-    return network_error("status " + std::to_string(status), "a place in release '" + trial.id + "'",
-                         "'" + options_.url + "'", "wait: the release lets in so many at a time");
-  if (status / 100 != 2)
-    return network_error("status " + std::to_string(status), "200", "'" + options_.url + "/v1/reports'",
-                         "look at the server's log");
+  WALLE_ASSIGN(const ClaimAnswer answer, ask_for_place(report));
+  if (!answer.granted) return answer;
   ManagedTask& task = next.tasks[trial.task];
   if (task.scenario.empty()) task.scenario = trial.scenario;
   task.trial = trial.id;
   task.cohort = cohort;
   task.told = Told::nothing;
   active_since_[trial.task] = env_->steady_us();
-  return file_.save(std::move(next));
+  WALLE_TRY(file_.save(std::move(next)));
+  return answer;
+}
+
+Result<ClaimAnswer> Agent::ask_for_place(const Report& report) {
+  WALLE_ASSIGN(const std::string batch, write_reports({report}));
+  WALLE_ASSIGN(const Fetched reply, post("/v1/reports", batch));
+  if (reply.status == kTooMany || reply.status == kUnavailable) return ClaimAnswer{false, kBusyServerS};
+  if (reply.status / 100 == 2) return read_claim_answer(reply.body, report.release);
+  return network_error("status " + std::to_string(reply.status), "200", "'" + options_.url + "/v1/reports'",
+                       "look at the server's log");
+}
+
+ClaimAnswer read_claim_answer(std::string_view reply, const std::string& release) {
+  const Result<Json> said = parse_json(reply, "a reply");
+  const Json* claims = said.ok() ? said->find("claims") : nullptr;
+  if (!claims || !claims->array()) return {};
+  for (const Json& claim : *claims->array()) {
+    const Json* name = claim.find("release");
+    const Json* granted = claim.find("granted");
+    const Json* wait = claim.find("wait_s");
+    if (!name || !name->text() || *name->text() != release || !granted || !granted->boolean()) continue;
+    if (*granted->boolean()) return {};
+    const int64_t seconds = wait && wait->integer() ? *wait->integer() : kBusyServerS;
+    return {false, std::clamp<int64_t>(seconds, 0, kMostWaitS)};
+  }
+  return {};
 }
 
 // The director chooses; whether there is such a thing says the scenario. A path of the director's own folder

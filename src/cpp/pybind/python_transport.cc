@@ -1,0 +1,88 @@
+#include "pybind/python_transport.h"
+
+#include <atomic>
+
+#include "pybind/python_lock.h"
+
+namespace walle::pybind {
+
+namespace py = pybind11;
+
+namespace {
+
+py::list headers_of(const std::vector<link::HttpHeader>& headers) {
+  py::list out;
+  for (const link::HttpHeader& header : headers) out.append(py::make_tuple(header.name, header.value));
+  return out;
+}
+
+class PythonTransport final : public link::Transport {
+ public:
+  explicit PythonTransport(const py::object& object)
+      : object_(object.inc_ref().ptr(), drop_reference), name_(py::str(object.attr("name"))) {}
+
+  std::string name() const override { return name_; }
+
+  Result<int> get(const link::HttpGet& request, const link::BodySink& body) override {
+    return call(request.url, body, [&](const py::object& sink) {
+      return py::handle(object_.get())
+          .attr("get")(request.url, request.from, headers_of(request.headers), sink);
+    });
+  }
+
+  Result<int> post(const link::HttpPost& request, const link::BodySink& body) override {
+    return call(request.url, body, [&](const py::object& sink) {
+      return py::handle(object_.get())
+          .attr("post")(request.url, request.content_type, py::bytes(request.body),
+                        headers_of(request.headers), sink);
+    });
+  }
+
+  void cancel() override {
+    const PythonLock lock;
+    if (!lock) return;
+    try {
+      if (py::hasattr(object_.get(), "cancel")) py::handle(object_.get()).attr("cancel")();
+    } catch (py::error_already_set& error) {
+      error.discard_as_unraisable("cancel() of a transport");
+    }
+  }
+
+ private:
+  // Whatever Python raises is an error of the network: a transport has no other reason to.
+  template <class Call>
+  Result<int> call(const std::string& url, const link::BodySink& body, const Call& ask) {
+    const PythonLock lock;
+    if (!lock) return cancelled_error("a request", "'" + url + "', of a Python that ends");
+    Status failed;
+    try {
+      // Kept by nobody behind this call: it refers to what lies on this stack.
+      bool over = false;
+      const py::cpp_function sink([&](const py::bytes& piece) {
+        if (over) throw py::value_error("a piece behind the end of its request");
+        failed = body(std::string_view(piece));
+        if (!failed.ok()) throw py::value_error("the rest is not wanted");
+      });
+      const py::object status = ask(sink);
+      over = true;
+      return status.cast<int>();
+    } catch (py::error_already_set& error) {
+      if (!failed.ok()) return failed.take_error();
+      return network_error(error.what(), "a reply", "'" + url + "'", "check the address and the network");
+    } catch (const py::cast_error&) {
+      return network_error("a status that is no int", "the HTTP status of the reply", "'" + url + "'",
+                           "correct the transport that was given");
+    }
+  }
+
+  std::shared_ptr<PyObject> object_;
+  std::string name_;
+};
+
+}  // namespace
+
+std::unique_ptr<link::Transport> python_transport(const py::object& object) {
+  return std::make_unique<PythonTransport>(object);
+}
+
+}  // namespace walle::pybind
