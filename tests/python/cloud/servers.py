@@ -1,4 +1,4 @@
-"""A server for tests: in this process over ASGI, on SQLite and on PostgreSQL, or as `walle serve` in a child process."""
+"""A server for tests: in this process over ASGI, on SQLite and PostgreSQL, or `walle serve` as a child."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from typing import Any
 
 import pytest
 
-for needed in ("fastapi", "uvicorn", "sqlalchemy", "alembic", "argon2", "httpx", "tuf"):
-    pytest.importorskip(needed, reason=f"no package '{needed}' (the extra [cloud])")
+pytest.importorskip("fastapi", reason="no package 'fastapi' (the extra [cloud])")
+pytest.importorskip("sqlalchemy", reason="no package 'sqlalchemy' (the extra [cloud])")
+pytest.importorskip("httpx", reason="no package 'httpx' (the extra [dev])")
 
 import httpx
 from cryptography import x509
@@ -33,7 +34,7 @@ from sqlalchemy import create_engine
 
 from walle_rt.cloud.companion import Companion
 from walle_rt.cloud.enrolment import signed_bytes
-from walle_rt.cloud.model.accounts import add_operator, hash_password, make_token
+from walle_rt.cloud.model.accounts import hash_password, make_token
 from walle_rt.cloud.model.tables import Grant, Operator
 from walle_rt.cloud.state import Settings
 from walle_rt.cloud.web.app import build
@@ -60,14 +61,23 @@ class Desk:
     """A server in this process, asked over ASGI from an event loop of its own thread."""
 
     def __init__(self, folder: Path, clock: Clock | None = None, **settings: Any) -> None:
-        self.clock = clock or Clock()
-        self.state = Companion(Settings(folder, **settings), self.clock)
+        self.clock, self._settings = clock or Clock(), Settings(folder, **settings)
+        self.state = Companion(self._settings, self.clock)
         self.app = build(self.state)
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
         self._client = httpx.AsyncClient(transport=transport, base_url="http://server", timeout=30)
         self.admin = self.operator("boss", admin=True)
+
+    def reopen(self) -> None:
+        """As after a restart: what is not on the disk is gone."""
+        self.wait(self._client.aclose())
+        self.state.close()
+        self.state = Companion(self._settings, self.clock)
+        self.app = build(self.state)
+        transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
+        self._client = httpx.AsyncClient(transport=transport, base_url="http://server", timeout=30)
 
     def close(self) -> None:
         self.wait(self._client.aclose())
@@ -108,7 +118,12 @@ class Desk:
         """An operator with roles; returns a token."""
         with self.state.database.writing() as session:
             made = Operator(
-                name=name, password=_HASH, one_time=one_time, admin=admin, disabled=False, created=self.clock()
+                name=name,
+                password=_HASH,
+                one_time=one_time,
+                admin=admin,
+                disabled=False,
+                created=self.clock(),
             )
             session.add(made)
             session.flush()

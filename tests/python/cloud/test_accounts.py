@@ -87,7 +87,9 @@ def test_roles_include_those_before(desk: Desk) -> None:
         assert reply.status_code == 403, (path, reply.text)
     desk.done("PUT", "/scenarios/shop/roles/ann", json={"role": "owner"})
     desk.done("PUT", "/scenarios/shop/roles/ann", ann, json={"role": "viewer"})
-    assert desk.ask("POST", "/api/v1/scenarios/shop/blobs/missing", ann, json={"digests": []}).status_code == 403
+    assert (
+        desk.ask("POST", "/api/v1/scenarios/shop/blobs/missing", ann, json={"digests": []}).status_code == 403
+    )
     desk.done("DELETE", "/scenarios/shop/roles/ann")
     assert desk.done("GET", "/scenarios", ann) == []
 
@@ -104,7 +106,9 @@ def test_an_api_token_is_narrower_than_its_operator(desk: Desk) -> None:
     assert desk.ask("GET", "/api/v1/operators", token).status_code == 403
     assert desk.ask("GET", "/api/v1/scenarios/maps/tasks", token).status_code == 403
     assert desk.ask("POST", "/api/v1/tokens", token, json=given).status_code == 403
-    assert desk.ask("PUT", "/api/v1/me/password", token, json={"old": PASSWORD, "new": NEW}).status_code == 403
+    assert (
+        desk.ask("PUT", "/api/v1/me/password", token, json={"old": PASSWORD, "new": NEW}).status_code == 403
+    )
     ann = desk.operator("ann", shop="viewer")
     assert desk.ask("POST", "/api/v1/tokens", ann, json=given).status_code == 403
     assert desk.ask("DELETE", f"/api/v1/tokens/{made['id']}", ann).status_code == 404

@@ -34,7 +34,9 @@ def upload(desk: Desk, content: bytes = CONTENT, digest: str | None = None) -> A
 
 
 def test_blobs_whole_and_in_parts(desk: Desk) -> None:
-    assert desk.done("POST", "/scenarios/shop/blobs/missing", json={"digests": [DIGEST]})["digests"] == [DIGEST]
+    assert desk.done("POST", "/scenarios/shop/blobs/missing", json={"digests": [DIGEST]})["digests"] == [
+        DIGEST
+    ]
     assert desk.ask("GET", f"/v1/blobs/{DIGEST}").status_code == 404
     assert upload(desk).status_code == 204
     assert upload(desk).status_code == 204
@@ -62,7 +64,9 @@ def test_blobs_whole_and_in_parts(desk: Desk) -> None:
     assert head.headers["content-length"] == str(size) and not head.content
 
 
-@pytest.mark.parametrize("text", ["", "bytes=", "bytes=-", "bytes=5-3", "bytes=a-b", "lines=1-2", "bytes=0-1,5-6"])
+@pytest.mark.parametrize(
+    "text", ["", "bytes=", "bytes=-", "bytes=5-3", "bytes=a-b", "lines=1-2", "bytes=0-1,5-6"]
+)
 def test_ranges_that_are_none_give_the_whole(text: str) -> None:
     assert span(text, 10) == (0, 10, 200)
 
@@ -95,7 +99,10 @@ def upload_chunks(desk: Desk, chunks: Any) -> Any:
 
 def test_metadata_as_the_repository_has_it(desk: Desk) -> None:
     folder = desk.state.settings.folder / "repository" / "metadata"
-    for name, cache in (("timestamp.json", "no-cache"), ("1.root.json", "public, max-age=31536000, immutable")):
+    for name, cache in (
+        ("timestamp.json", "no-cache"),
+        ("1.root.json", "public, max-age=31536000, immutable"),
+    ):
         reply = desk.ask("GET", f"/v1/tuf/metadata/{name}")
         assert reply.content == (folder / name).read_bytes() and reply.headers["cache-control"] == cache
     assert desk.ask("GET", "/v1/tuf/metadata/9.root.json").status_code == 404
@@ -103,7 +110,8 @@ def test_metadata_as_the_repository_has_it(desk: Desk) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["/v1/tuf/metadata/../../walle.db", "/v1/tuf/metadata/..\\walle.db", "/v1/tuf/targets/../metadata/1.root.json",
+    ["/v1/tuf/metadata/../../walle.db", "/v1/tuf/metadata/..\\walle.db",
+    "/v1/tuf/targets/../metadata/1.root.json",
      "/v1/tuf/targets//etc/passwd", "/v1/blobs/" + "../" * 8 + "etc/passwd", "/v1/blobs/" + "A" * 64, "/v1/",
      "/v1/tuf/targets/shop/rank/\0", "/v1/nothing"],
 )  # fmt: skip
@@ -173,21 +181,31 @@ def test_a_device_proves_itself_with_its_key(desk: Desk) -> None:
     other = desk.device()
     other.id = device.id
     assert status(other.proof("POST", path, body, now)) == 401
-    for header in ("Walle", "Walle x:1:AAAA", f"Walle {device.id}:{int(now)}:!!!", "Bearer x", "Walle " + "x" * 500):
+    for header in (
+        "Walle",
+        "Walle x:1:AAAA",
+        f"Walle {device.id}:{int(now)}:!!!",
+        "Bearer x",
+        "Walle " + "x" * 500,
+    ):
         assert status({"Authorization": header}) == 401
     assert status(device.proof("POST", path, body, now - SKEW_S + 1)) == 200
     assert status(good) == 401  # its key is another one now
     assert status(renewed.proof("POST", path, body, now)) == 200
     desk.done("DELETE", f"/devices/{device.id}")
     assert status(renewed.proof("POST", path, body, now)) == 401
-    assert desk.done("GET", "/devices", params={"after": ""})[0]["id"] <= desk.done("GET", "/devices")[1]["id"]
+    assert (
+        desk.done("GET", "/devices", params={"after": ""})[0]["id"] <= desk.done("GET", "/devices")[1]["id"]
+    )
 
 
 def test_a_device_whose_certificate_is_over_is_out(desk: Desk) -> None:
     device = desk.device()
     desk.clock.forward(365 * 86400 + 10)
     body = ('{"csr": "' + device.request().replace("\n", "\\n") + '"}').encode()
-    reply = desk.ask("POST", "/v1/enrol", content=body, headers=device.proof("POST", "/v1/enrol", body, desk.clock()))
+    reply = desk.ask(
+        "POST", "/v1/enrol", content=body, headers=device.proof("POST", "/v1/enrol", body, desk.clock())
+    )
     assert reply.status_code == 401
 
 
@@ -197,6 +215,9 @@ def test_the_server_has_a_certificate_of_the_same_authority(desk: Desk) -> None:
     made = x509.load_pem_x509_certificate(chain.read_bytes())
     made.verify_directly_issued_by(authority.certificate)
     assert (key.stat().st_mode & 0o777) == 0o600
-    assert authority.server_certificate("broker", ["127.0.0.1", "localhost"], now)[0].read_bytes() == chain.read_bytes()
+    assert (
+        authority.server_certificate("broker", ["127.0.0.1", "localhost"], now)[0].read_bytes()
+        == chain.read_bytes()
+    )
     authority.server_certificate("broker", ["localhost"], now)
     assert x509.load_pem_x509_certificate(chain.read_bytes()) != made

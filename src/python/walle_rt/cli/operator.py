@@ -28,7 +28,9 @@ def _password(file: Path | None, what: str) -> str:
     if file is not None:
         lines = file.read_text().splitlines()
         if not lines or not lines[0]:
-            raise ArgumentError.of("an empty file", "a password in its first line", str(file), "write one into it")
+            raise ArgumentError.of(
+                "an empty file", "a password in its first line", str(file), "write one into it"
+            )
         return lines[0]
     if not sys.stdin.isatty():
         line = sys.stdin.readline().rstrip("\n")
@@ -58,7 +60,11 @@ def login(
     told = api.post("/login", {"name": name, "password": _password(password_file, "password")})
     keep_login(Login(url, told["token"]))
     more = "; change the one-time password now: walle operator password" if told["one_time"] else ""
-    _show({"server": url, "name": name, "one_time": told["one_time"]}, json_, f"logged in to {url} as {name}{more}")
+    _show(
+        {"server": url, "name": name, "one_time": told["one_time"]},
+        json_,
+        f"logged in to {url} as {name}{more}",
+    )
 
 
 @app.command("logout")

@@ -14,7 +14,7 @@ from .server_api import Server, ServerApi, part
 
 app = typer.Typer(help="Releases: start, pause, halt, roll back, kill, look.", no_args_is_help=True)
 
-Number = Annotated[int, typer.Argument(min=1, help="The release's number.")]
+Number = Annotated[str, typer.Argument(help="The release: TASK-NUMBER.")]
 Reason = Annotated[str, typer.Option("--reason", help="Why; it stands in the audit log.")]
 
 
@@ -37,7 +37,7 @@ def start(
 @command
 def status(number: Number, server: Server = None, json_: Json = False) -> None:
     """How far a release is."""
-    _show(ServerApi.of(server).get(f"/releases/{number}"), json_)
+    _show(ServerApi.of(server).get(f"/releases/{part(number)}"), json_)
 
 
 @app.command("list")
@@ -53,14 +53,14 @@ def list_(
         emit_json({"releases": rows})
         return
     for row in rows:
-        out.print(f"{row['id']:6d} {row['task']} {row['version']:12s} {row['state']:12s} {row['reason']}")
+        out.print(f"{row['id']:16s} {row['task']} {row['version']:12s} {row['state']:12s} {row['reason']}")
 
 
 @app.command("failures")
 @command
 def failures(number: Number, server: Server = None, json_: Json = False) -> None:
     """Failures as devices reported them, newest first."""
-    rows = ServerApi.of(server).get(f"/releases/{number}/failures")
+    rows = ServerApi.of(server).get(f"/releases/{part(number)}/failures")
     if json_:
         emit_json({"failures": rows})
         return
@@ -68,8 +68,8 @@ def failures(number: Number, server: Server = None, json_: Json = False) -> None
         out.print(f"{row['at']:.0f} {row['cohort']:8s} {row['status']:14s} {row['phase']:12s} {row['error']}")
 
 
-def _act(number: int, act: str, reason: str, server: str | None, json_: bool) -> None:
-    _show(ServerApi.of(server).post(f"/releases/{number}/{act}", {"reason": reason}), json_)
+def _act(number: str, act: str, reason: str, server: str | None, json_: bool) -> None:
+    _show(ServerApi.of(server).post(f"/releases/{part(number)}/{act}", {"reason": reason}), json_)
 
 
 @app.command("pause")
@@ -84,6 +84,13 @@ def pause(number: Number, reason: Reason = "", server: Server = None, json_: Jso
 def resume(number: Number, reason: Reason = "", server: Server = None, json_: Json = False) -> None:
     """Go on where it was paused."""
     _act(number, "resume", reason, server, json_)
+
+
+@app.command("full")
+@command
+def full(number: Number, reason: Reason = "", server: Server = None, json_: Json = False) -> None:
+    """Everybody whom its policy suits gets it."""
+    _act(number, "full", reason, server, json_)
 
 
 @app.command("halt")
@@ -124,4 +131,6 @@ def _show(told: dict[str, Any], json_: bool) -> None:
     for name, value in told["progress"].items():
         out.print(f"  {name:18s} {value}")
     for cohort, counts in sorted(told["reports"].items()):
-        out.print(f"  {cohort:18s} {', '.join(f'{count} {status}' for status, count in sorted(counts.items()))}")
+        out.print(
+            f"  {cohort:18s} {', '.join(f'{count} {status}' for status, count in sorted(counts.items()))}"
+        )

@@ -19,13 +19,15 @@ def main(
     host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any that is free.")] = 8470,
     mqtt_url: Annotated[
-        str | None, typer.Option("--mqtt-url", help="Another broker: mqtts://host:port. Default: one beside us.")
+        str | None,
+        typer.Option("--mqtt-url", help="Another broker: mqtts://host:port. Default: one beside us."),
     ] = None,
     db: Annotated[
         str | None, typer.Option("--db", help="postgresql://user@host/name; default: SQLite in the folder.")
     ] = None,
     name: Annotated[
-        list[str] | None, typer.Option("--name", help="A name that devices reach the server by; may be repeated.")
+        list[str] | None,
+        typer.Option("--name", help="A name that devices reach the server by; may be repeated."),
     ] = None,
     json_: Json = False,
 ) -> None:
@@ -44,7 +46,9 @@ def main(
 
     def ready(address: str) -> None:
         if json_:
-            login = {"name": FIRST_OPERATOR, "password": state.first_password} if state.first_password else None
+            login = (
+                {"name": FIRST_OPERATOR, "password": state.first_password} if state.first_password else None
+            )
             emit_json({"address": address, "folder": str(folder), "login": login})
         else:
             out.print(f"serving {folder} at {address}")

@@ -1,7 +1,7 @@
 """The admin API as commands use it: the standard library's HTTP, and where the token lies.
 
-A command asks the server of WALLE_SERVER with the token of WALLE_TOKEN; without them that of the last `walle operator login`,
-kept in ``$XDG_CONFIG_HOME/walle/server.json``, which its owner alone may read.
+A command asks the server of WALLE_SERVER with the token of WALLE_TOKEN; without them that of the last `walle
+operator login`, kept in ``$XDG_CONFIG_HOME/walle/server.json``, which its owner alone may read.
 """
 
 from __future__ import annotations
@@ -95,7 +95,10 @@ class ServerApi:
             port = -1
         if parts.scheme not in ("http", "https") or not parts.hostname or port == -1:
             raise ArgumentError.of(
-                f"'{url}'", "an address as http://127.0.0.1:8470", "--server", "see what `walle serve` printed"
+                f"'{url}'",
+                "an address as http://127.0.0.1:8470",
+                "--server",
+                "see what `walle serve` printed",
             )
         self.url, self._token = url.rstrip("/"), token
         self._host, self._port, self._secure = parts.hostname, port, parts.scheme == "https"
@@ -131,6 +134,29 @@ class ServerApi:
         """PUT of bytes."""
         return self._ask("PUT", path, content, "application/octet-stream")
 
+    def get_bytes(self, path: str) -> bytes:
+        """GET of bytes, of a path of the whole server."""
+        connection = self._connection()
+        try:
+            connection.request("GET", self._base + path, headers={"Accept": "application/octet-stream"})
+            reply = connection.getresponse()
+            content = reply.read()
+        except (OSError, http.client.HTTPException) as error:
+            raise self._silent(error) from None
+        finally:
+            connection.close()
+        if reply.status != 200:
+            _told(reply.status, content, f"GET {path}")
+        return content
+
+    def _silent(self, error: Exception) -> NetworkError:
+        return NetworkError.of(
+            f"no answer ({type(error).__name__}: {error})",
+            "a server that runs",
+            self.url,
+            "start it: walle serve; or check --server",
+        )
+
     def put_file(self, path: str, file: Path) -> Any:
         """PUT of a file, which is never in memory whole."""
         with file.open("rb") as opened:
@@ -159,12 +185,7 @@ class ServerApi:
             reply = connection.getresponse()
             content = reply.read()
         except (OSError, http.client.HTTPException) as error:
-            raise NetworkError.of(
-                f"no answer ({type(error).__name__}: {error})",
-                "a server that runs",
-                self.url,
-                "start it: walle serve; or check --server",
-            ) from None
+            raise self._silent(error) from None
         finally:
             connection.close()
         return _told(reply.status, content, f"{method} {path}")

@@ -1,7 +1,8 @@
 """The certificate authority of the server: who is a device of ours.
 
-ECDSA on P-256 all the way: a device's certificate and the authority's are 0.9 KB together, where RSA took 2.3 KB of
-every handshake. A certificate says one thing, its common name: the device id, which is the name in the broker, too.
+ECDSA on P-256 all the way: a device's certificate and the authority's are 0.9 KB together, where RSA took 2.3
+KB of every handshake. A certificate says one thing, its common name: the device id, which is the name in the
+broker, too.
 """
 
 from __future__ import annotations
@@ -76,7 +77,9 @@ class Authority:
         chain, key_file = self.folder / f"{name}.pem", self.folder / f"{name}.key"
         if chain.is_file() and key_file.is_file():
             old = x509.load_pem_x509_certificate(chain.read_bytes())
-            if _hosts(old) == sorted(hosts) and old.not_valid_after_utc - now > timedelta(days=_SERVER_DAYS / 3):
+            if _hosts(old) == sorted(hosts) and old.not_valid_after_utc - now > timedelta(
+                days=_SERVER_DAYS / 3
+            ):
                 return chain, key_file
         key = ec.generate_private_key(ec.SECP256R1())
         usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
@@ -175,7 +178,8 @@ def _private_key(path: Path) -> ec.EllipticCurvePrivateKey:
 
 
 def _pem_of(key: ec.EllipticCurvePrivateKey) -> bytes:
-    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    made: bytes = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return made
 
 
 def _general_name(host: str) -> x509.GeneralName:

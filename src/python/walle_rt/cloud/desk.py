@@ -1,23 +1,372 @@
-"""The desk of releases: what operators decide and devices report, in the database, and the plans that follow."""
+"""The desk of releases: what operators decide and devices report, and the plans that follow.
+
+The controller (``walle_rt.cloud.release``) is logic alone; here it meets the database, the signing keys and
+the tunnel. One thread at a time, and one transaction per call: what a call changed and the plan that follows
+from it are durable together. Signing comes after, and is made up for by the next turn, or the next start,
+when the process dies between.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import json
+import logging
+import threading
+import tomllib
+from collections import Counter as Count
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from sqlalchemy import select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session
+
+from .. import _core
+from ..errors import ArgumentError, Error
+from .catalogue import find_version
+from .model.tables import Counter, Device, Epoch, RampPoint, ReportDetail
+from .release import Controller, Package, Release, Report, State, Wish, read_wish, unpack_reports
+from .release_store import DatabaseStore
 from .state import ServerState
+from .web import metrics
+
+LOG = logging.getLogger("walle_rt.cloud")
+
+ACTS = {  # of an operator, and the states in which pages offer it
+    "pause": (State.GRAY,),
+    "resume": (State.PAUSED,),
+    "full": (State.GRAY, State.PAUSED),
+    "halt": (State.GRAY, State.PAUSED),
+    "rollback": (State.GRAY, State.PAUSED, State.FULL, State.HALTED),
+    "kill": (State.GRAY, State.PAUSED, State.FULL),
+    "revive": (),
+}
+_SAMPLE = 100  # of the reports that tell of no failure one in so many is kept as it came
+_RAMP_STEP = 0.005  # of a share, between two points of the plot
+Replies = list[dict[str, Any]]
 
 
 class Desk:
-    """Holds the controller of releases over the database."""
+    """The controller over the database. Any thread may call; they wait for each other.
+
+    Args:
+        state: the server's folder.
+        announce: tells devices on the tunnel of an epoch; ``True`` for a kill.
+    """
 
     def __init__(self, state: ServerState, announce: Callable[[int, bool], None]) -> None:
+        """Go on where the process before stopped."""
         self._state, self._announce = state, announce
+        self._lock = threading.RLock()
+        self._drawn: dict[str, float] = {}
+        self._urgent = False
+        self._load()
 
-    def turn(self) -> None: ...
-    def decode(self, device: str, body: bytes) -> Any: ...
-    def store(self, given: list[tuple[str, Any]]) -> list[dict[str, Any]]:
-        return [{} for _ in given]
-    def start(self, *a: Any) -> int: return 0
-    def act(self, *a: Any) -> int: return 0
-    def progress(self, n: int) -> dict[str, Any]: return {}
+    def _load(self) -> None:
+        with self._state.database.reading() as session:
+            self._store = DatabaseStore()
+            self._store.enter(session, "", self._state.now())
+            self._controller = Controller(self._store)
+            self._store.epoch()
+
+    # -- operators -----------------------------------------------------------------------------------------
+
+    def start(self, scenario: str, task: str, version: str, text: str, by: str) -> str:
+        """A release of a published version; ``text`` is its TOML. Returns its id.
+
+        Raises:
+            ArgumentError: an unknown version, a mistake in the text, or another release of the task is gray.
+        """
+        wish = _wish(scenario, task, version, text)
+        row = find_version(self._state, scenario, task, version)
+        package = Package(scenario, task, version, row.sha256, row.size)
+        with self._transaction(by) as now:
+            self._refuse_second(package)
+            made = self._controller.draft(wish, package, by, now)
+            self._controller.start(made.id, by, now)
+        self._state.wake()
+        return made.id
+
+    def act(self, number: str, act: str, reason: str, by: str) -> str:
+        """Pause, resume, full, halt, rollback, kill or revive; returns the release to look at.
+
+        Raises:
+            ArgumentError: the release is in no state for that.
+        """
+        with self._transaction(by) as now:
+            package = self._controller.release(number).package
+            if act in ("kill", "revive"):
+                self._urgent = self._urgent or act == "kill"
+                change = self._controller.kill if act == "kill" else self._controller.revive
+                change(package.scenario, package.task, by, now, reason)
+            elif act == "rollback":
+                number = self._controller.roll_back(number, by, now, reason).id
+            elif act in ("pause", "halt"):
+                getattr(self._controller, act)(number, by, now, reason)
+            else:
+                getattr(self._controller, act)(number, by, now)
+        self._state.wake()
+        return number
+
+    def _refuse_second(self, package: Package) -> None:
+        """Before anything of the new release is written."""
+        for other in self._controller.releases():
+            same = (other.package.scenario, other.package.task) == (package.scenario, package.task)
+            if same and other.gray:
+                raise ArgumentError.of(
+                    f"release '{other.id}' of the same task is {other.state}",
+                    "one gray release of a task at a time",
+                    "walle release start",
+                    f"walle release halt {other.id}, or full",
+                )
+
+    def progress(self, number: str) -> dict[str, Any]:
+        """How far a release is, in figures."""
+        with self._lock, self._state.database.reading() as session:
+            now = self._state.now()
+            release = self._controller.release(number)
+            self._store.enter(session, "", now)  # for a release whose trial is over and not in memory
+            trial = self._controller.trial(number)
+            treated, control = trial.counts(), trial.counts(True)
+            return {
+                "share": release.share(now),
+                "control_share": release.control(now),
+                "claimed": treated.claimed,
+                "good": treated.good,
+                "bad": treated.bad,
+                "missing": treated.missing,
+                "outstanding": trial.outstanding(),
+                "most_outstanding": trial.most_outstanding(),
+                "control_good": control.good,
+                "control_bad": control.bad,
+                "evidence": trial.sprt.sum,
+                "halts_at": trial.sprt.upper,
+                "killed": (release.package.scenario, release.package.task) in self._controller.kills(),
+            }
+
+    def possible(self, number: str) -> list[str]:
+        """What may be done with a release."""
+        with self._lock:
+            release = self._controller.release(number)
+            key = (release.package.scenario, release.package.task)
+            if key in self._controller.kills():
+                return ["revive"]
+            return [act for act, states in ACTS.items() if release.state in states]
+
+    def ramp(self, number: str) -> dict[str, list[tuple[float, float]]]:
+        """The share of devices over time, in percent, for the plot."""
+        with self._state.database.reading() as session:
+            chosen = select(RampPoint).where(RampPoint.release_id == number).order_by(RampPoint.at)
+            points = [(row.at, 100 * row.share) for row in session.scalars(chosen)]
+        if points:
+            points.append((self._state.now(), points[-1][1]))
+        return {"share": points} if points else {}
+
+    # -- devices -------------------------------------------------------------------------------------------
+
+    def decode(self, device: str, body: bytes) -> list[Report]:
+        """The reports of a batch.
+
+        Raises:
+            ArgumentError: it is none, or tells of another device.
+        """
+        reports = unpack_reports(body)
+        pseudonym = _core.policy.device_pseudonym(device)
+        if any(report.device != pseudonym for report in reports):
+            raise ArgumentError.of(
+                "reports of another device", f"those of '{device}'", "/v1/reports", "send your own"
+            )
+        return reports
+
+    def store(self, given: list[tuple[str, list[Report]]]) -> Replies:
+        """Count the batches of several devices, durably; one reply each."""
+        with self._transaction("") as now:
+            session = self._session
+            ids = {device for device, _ in given}
+            known = {row.id: row for row in session.scalars(select(Device).where(Device.id.in_(ids)))}
+            counters: Count[tuple[str, int, str, str]] = Count()
+            replies = [self._take(known[device], reports, now, counters) for device, reports in given]
+            _add_counters(session, counters)
+        for (_, _, _, status), count in counters.items():
+            metrics.REPORTS.labels(status).inc(count)
+        return replies
+
+    def _take(
+        self, device: Device, reports: list[Report], now: float, counters: Count[tuple[str, int, str, str]]
+    ) -> dict[str, Any]:
+        reply: dict[str, Any] = {"taken": 0, "granted": True, "wait_s": 0.0}
+        device.seen = max(device.seen, now)
+        for report in reports:
+            # A claim may overtake reports that wait on the device, and asking twice changes nothing.
+            if report.status != "claim":
+                if report.seq <= device.report_seq:
+                    metrics.REPEATED.inc()
+                    continue
+                device.report_seq = report.seq
+            if not self._is_ours(report):
+                continue
+            answer = self._controller.report(now, report)
+            if not answer.granted:
+                reply["granted"], reply["wait_s"] = False, max(reply["wait_s"], answer.wait_s)
+                continue
+            reply["taken"] += 1
+            device.epoch = max(device.epoch, min(report.epoch, self._controller.epoch))
+            cohort = "control" if report.control else "treated"
+            counters[report.release, int(now // 60), cohort, report.status] += 1
+            if report.status not in ("ok", "claim") or (report.seq + report.device) % _SAMPLE == 0:
+                self._session.add(_detail(report, cohort, now))
+        return reply
+
+    def _is_ours(self, report: Report) -> bool:
+        try:
+            package = self._controller.release(report.release).package
+        except ArgumentError:
+            return False
+        return (package.scenario, package.task) == (report.scenario, report.task)
+
+    # -- the loop ------------------------------------------------------------------------------------------
+
+    def turn(self) -> None:
+        """Count what is missing, draw the ramps, sign and tell a plan that is new."""
+        with self._transaction("") as now:
+            for number in self._controller.tick(now):
+                LOG.warning("release halted", extra={"release": number})
+            self._draw(now)
+        self._sign()
+        states = Count(str(release.state) for release in self._controller.releases())
+        for state in State:
+            metrics.RELEASES.labels(str(state)).set(states.get(str(state), 0))
+
+    def _draw(self, now: float) -> None:
+        for release in self._controller.releases():
+            share = release.share(now)
+            if release.state == State.DRAFT or abs(share - self._drawn.get(release.id, -1.0)) < _RAMP_STEP:
+                continue
+            if release.id not in self._drawn and not release.gray:
+                self._drawn[release.id] = share  # of a process before: its points are there
+                if release.state != State.FULL or not release.replaces:
+                    continue
+            self._drawn[release.id] = share
+            self._session.merge(RampPoint(release_id=release.id, at=now, share=share))
+
+    def _sign(self) -> None:
+        """Sign the newest plan, unless it is out, and tell devices of it, unless they were told."""
+        with self._state.database.reading() as session:
+            row = session.scalars(select(Epoch).order_by(Epoch.number.desc()).limit(1)).first()
+        if row is None:
+            return
+        if row.signed is None:
+            with self._state.signing:
+                self._state.repository.direct_plan(row.plan)
+            self._mark(row.number, signed=self._state.now())
+            LOG.info("plan signed", extra={"epoch": row.number, "reason": row.reason})
+        metrics.EPOCH.set(row.number)
+        if row.announced is None:
+            self._announce(row.number, row.urgent)
+            self._mark(row.number, announced=self._state.now())
+
+    def _mark(self, number: int, **values: float) -> None:
+        with self._state.database.writing() as session:
+            session.execute(update(Epoch).where(Epoch.number == number).values(**values))
+
+    # -- transactions --------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _transaction(self, by: str) -> Iterator[float]:
+        """The controller's changes and the plan that follows, as one transaction; yields the time."""
+        now = self._state.now()
+        with self._lock:
+            try:
+                with self._state.database.writing() as session:
+                    self._session = session
+                    self._store.enter(session, by, now)
+                    yield now
+                    self._store.leave()
+                    if self._store.raised:
+                        session.add(self._new_epoch(by, now))
+            except Error:
+                if self._store.raised:
+                    self._load()
+                raise  # refused before anything was changed
+            except BaseException:
+                self._load()  # the controller is ahead of the database
+                raise
+
+    def _new_epoch(self, by: str, now: float) -> Epoch:
+        plan = self._controller.plan()
+        urgent, self._urgent = self._urgent, False
+        digest = hashlib.sha256(plan).hexdigest()
+        return Epoch(
+            number=self._controller.epoch,
+            plan=plan,
+            sha256=digest,
+            reason=by or "guard",
+            urgent=urgent,
+            created=now,
+        )
+
+
+def _wish(scenario: str, task: str, version: str, text: str) -> Wish:
+    """The TOML text of a release, in which names that the request says may be left out."""
+    try:
+        given = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return read_wish(text)  # which tells the mistake
+    head = given.get("release", {})
+    if not isinstance(head, dict):
+        return read_wish(text)
+    tables = {**given, "release": {"scenario": scenario, "task": task, "version": version, **head}}
+    wish = read_wish(_toml(tables) if all(isinstance(table, dict) for table in tables.values()) else text)
+    if (wish.scenario, wish.task, wish.version) != (scenario, task, version):
+        raise ArgumentError.of(
+            f"a text for {wish.scenario}/{wish.task} {wish.version}",
+            f"one for {scenario}/{task} {version}",
+            "[release]",
+            "leave scenario, task and version out of it",
+        )
+    return wish
+
+
+def _toml(tables: dict[str, Any]) -> str:
+    """Tables of plain values; JSON's texts and numbers are TOML's, too.
+
+    Anything else becomes a text, which the reader refuses with the key's name.
+    """
+    lines = []
+    for name, table in tables.items():
+        lines.append(f"[{json.dumps(name)}]")
+        for key, value in table.items():
+            plain = value if isinstance(value, str | int | float | bool) else str(value)
+            lines.append(f"{json.dumps(key)} = {json.dumps(plain)}")
+    return "\n".join(lines)
+
+
+def _detail(report: Report, cohort: str, now: float) -> ReportDetail:
+    return ReportDetail(
+        release_id=report.release,
+        at=now,
+        bucket=f"{report.device:016x}",
+        cohort=cohort,
+        status=report.status,
+        task=report.task,
+        version=report.version,
+        phase=report.phase,
+        error=report.error_type or report.limit,
+        firings=report.firings,
+        failures=report.failures,
+    )
+
+
+def _add_counters(session: Session, counters: Count[tuple[str, int, str, str]]) -> None:
+    insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
+    for (release, minute, cohort, status), count in counters.items():
+        made = insert(Counter).values(
+            release_id=release, minute=minute, cohort=cohort, status=status, count=count
+        )
+        keys = ["release_id", "minute", "cohort", "status"]
+        more = {"count": Counter.count + made.excluded.count}
+        session.execute(made.on_conflict_do_update(index_elements=keys, set_=more))
+
+
+__all__ = ["ACTS", "Desk", "Release"]

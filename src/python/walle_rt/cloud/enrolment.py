@@ -4,8 +4,9 @@ A request carries ``Authorization: Walle <device id>:<seconds>:<signature>``: th
 
     walle-v1 LF <method> LF <path> LF <seconds> LF <SHA-256 of the body, hexadecimal>
 
-with ECDSA on P-256 over SHA-256, DER in base64url without padding. The server takes it within five minutes of its clock. A
-request that is sent again within that time says the same again, which the sequence numbers of reports make harmless.
+with ECDSA on P-256 over SHA-256, DER in base64url without padding. The server takes it within five minutes of
+its clock. A request that is sent again within that time says the same again, which the sequence numbers of
+reports make harmless.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _HEADER = re.compile(r"Walle ([A-Za-z0-9_-]{1,64}):(\d{1,12}):([A-Za-z0-9_-]{16,
 _KEPT_KEYS = 20_000  # 91 bytes each
 
 
-class CodeRefused(ArgumentError):
+class CodeRefusedError(ArgumentError):
     """An enrolment code that does not count."""
 
 
@@ -67,13 +68,16 @@ def make_codes(state: ServerState, by: str, label: str, count: int, lasts: float
 def enrol(state: ServerState, code: str, request: bytes) -> Enrolled:
     """Let one device in: its certificate for a code.
 
-    The code is spent in the transaction that adds the device. A device whose answer was lost needs another code.
+    The code is spent in the transaction that adds the device. A device whose answer was lost needs another
+    code.
 
     Raises:
-        CodeRefused: unknown, used, or over (from the second it expires in).
+        CodeRefusedError: unknown, used, or over (from the second it expires in).
         ArgumentError: a certificate request that is none.
     """
-    refused = CodeRefused.of("a code that does not count", "a new one", "code", "ask for one: walle device-code")
+    refused = CodeRefusedError.of(
+        "a code that does not count", "a new one", "code", "ask for one: walle device-code"
+    )
     if not _CODE.fullmatch(code):
         raise refused
     now = state.now()

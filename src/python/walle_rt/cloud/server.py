@@ -1,7 +1,7 @@
 """``walle serve``: one process with uvicorn, the release loop, and what is beside them.
 
-The loop is a thread: once a second releases move on, a plan that changed is signed and told, and signatures are made anew
-before they expire. An error in a turn is logged and counted, and the next turn tries again.
+The loop is a thread: once a second releases move on, a plan that changed is signed and told, and signatures
+are made anew before they expire. An error in a turn is logged and counted, and the next turn tries again.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _STOP_S = 5
 class Patient(HttpToolsProtocol):
     """uvicorn's protocol, with a limit of time for head lines.
 
-    uvicorn itself waits for ever for the head of a request: a few thousand connections that send a byte a minute would
-    keep everybody else out.
+    uvicorn itself waits for ever for the head of a request: a few thousand connections that send a byte a
+    minute would keep everybody else out.
     """
 
-    def connection_made(self, transport: Any) -> None:  # type: ignore[override]
+    def connection_made(self, transport: Any) -> None:
         """Somebody connects."""
         super().connection_made(transport)
         self._head_timer: asyncio.TimerHandle | None = self.loop.call_later(_HEAD_S, self._too_slow)
@@ -154,8 +154,10 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Any:
-        """As uvicorn's, without raising the signal again at the end: the exit code is 0 after a wished end."""
-        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        """As uvicorn's, without raising the signal again at the end: the exit code is 0 then."""
+        before = {
+            number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)
+        }
         try:
             yield
         finally:

@@ -1,13 +1,13 @@
 """The server's folder, and everything that is opened from it.
 
-    walle.db        the database, unless a URL names another (with walle.db-wal, walle.db-shm)
-    blobs/          files of packages by digest
-    repository/     signed metadata and targets, as devices read them
-    keys/offline    root and targets: move them away after the set-up
-    keys/online     snapshot, timestamp and director
-    keys/scenarios  one folder per scenario
-    keys/ca         the certificate authority of devices
-    .running        held by the process that serves the folder
+walle.db        the database, unless a URL names another (with walle.db-wal, walle.db-shm)
+blobs/          files of packages by digest
+repository/     signed metadata and targets, as devices read them
+keys/offline    root and targets: move them away after the set-up
+keys/online     snapshot, timestamp and director
+keys/scenarios  one folder per scenario
+keys/ca         the certificate authority of devices
+.running        held by the process that serves the folder
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from sqlalchemy import func, select
 
 from ..errors import ArgumentError, ResourceError
 from .authority import Authority
-from .blob_folder import BlobFolder
+from .blobs import BlobStore
+from .git import ScenarioRepository
 from .model import Database
 from .model.accounts import add_operator, new_password
 from .model.audit import append
@@ -74,10 +75,11 @@ class ServerState:
         self._lock = _only_server(folder)
         self.signing = threading.RLock()
         self.first_password: str | None = None
+        self.wake: Callable[[], None] = lambda: None  # makes the loop turn at once
         try:
             self.database = Database(settings.database)
             self.database.migrate()
-            self.blobs = BlobFolder(folder / "blobs")
+            self.blobs = BlobStore(folder / "blobs", most_blob_bytes=settings.max_upload)
             self.authority = Authority(folder / "keys" / "ca")
             self.repository = self._open_repository()
             self._first_operator()
@@ -139,6 +141,8 @@ class ServerState:
             if name not in self.repository.roles():
                 self._need_offline_keys()
                 self.repository.add_scenario(name, self._keys(f"scenarios/{name}"))
+            (self.settings.folder / "git").mkdir(exist_ok=True)
+            ScenarioRepository.create(self.settings.folder / "git", name, self.blobs)
             with self.database.writing() as session:
                 session.add(Scenario(name=name, created=self.now()))
                 session.flush()

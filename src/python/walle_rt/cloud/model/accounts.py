@@ -1,7 +1,8 @@
 """Operators, their passwords, tokens and roles.
 
-Passwords are hashed with Argon2id; a token is 32 random bytes of which the SHA-256 is kept (nothing to guess, so nothing to
-slow down). A session's token counts for 12 hours, an API token for as long as it was made for, at most a year.
+Passwords are hashed with Argon2id; a token is 32 random bytes of which the SHA-256 is kept (nothing to guess,
+so nothing to slow down). A session's token counts for 12 hours, an API token for as long as it was made for,
+at most a year.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ class Person:
         return Role.OWNER if self.admin and not self.narrowed else self.roles.get(scenario)
 
 
-# 46 MiB and one pass of Argon2id, OWASP's first choice; one at a time, or a burst of log-ins would take gigabytes.
+# 46 MiB and one pass of Argon2id, OWASP's first choice; one at a time, or a burst of log-ins would take
+# gigabytes.
 _HASHER = PasswordHasher(time_cost=1, memory_cost=47104, parallelism=1)
 _ONE_AT_A_TIME = threading.Lock()
 _NOBODY = _HASHER.hash(secrets.token_hex(16))

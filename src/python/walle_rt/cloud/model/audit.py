@@ -1,7 +1,8 @@
 """The audit log: every act of an operator, chained by hashes.
 
-An entry's hash covers the one before, so an entry that is changed, taken out or put in breaks the chain from there on. Who
-can write the database can forge the whole rest of the chain: keep the newest hash elsewhere (``GET /api/v1/audit``).
+An entry's hash covers the one before, so an entry that is changed, taken out or put in breaks the chain from
+there on. Who can write the database can forge the whole rest of the chain: keep the newest hash elsewhere
+(``GET /api/v1/audit``).
 """
 
 from __future__ import annotations
@@ -47,9 +48,9 @@ def hash_of(entry: AuditEntry) -> str:
 
 def first_broken(session: Session) -> int | None:
     """The number of the first entry that does not follow from those before; None where all do."""
-    before, n = FIRST, 0
-    for entry in session.scalars(select(AuditEntry).order_by(AuditEntry.n).execution_options(yield_per=1000)):
-        n += 1
+    before = FIRST
+    chosen = select(AuditEntry).order_by(AuditEntry.n).execution_options(yield_per=1000)
+    for n, entry in enumerate(session.scalars(chosen), 1):
         if entry.n != n or entry.before != before or entry.hash != hash_of(entry):
             return n
         before = entry.hash

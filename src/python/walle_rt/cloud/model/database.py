@@ -1,7 +1,8 @@
 """Connections to the server's database, and its migrations.
 
-SQLite: one writer at a time, which begins as a writer (``BEGIN IMMEDIATE``): a reader that turns into a writer would fail
-at once where another one writes, whatever the timeout. ``synchronous=FULL``: what was answered is on the disk.
+SQLite: one writer at a time, which begins as a writer (``BEGIN IMMEDIATE``): a reader that turns into a
+writer would fail at once where another one writes, whatever the timeout. ``synchronous=FULL``: what was
+answered is on the disk.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What the server remembers, as tables.
 
-Times are seconds since 1970 in UTC. Digests are 64 hexadecimal digits. Secrets (passwords, tokens, codes) stand here as
-hashes alone. No table has a row per device *and* release: exposure and reports are counters per minute, beside a
-sample and all failures.
+Times are seconds since 1970 in UTC. Digests are 64 hexadecimal digits. Secrets (passwords, tokens, codes)
+stand here as hashes alone. No table has a row per device *and* release: exposure and reports are counters per
+minute, beside a sample and all failures.
 """
 
 from __future__ import annotations
@@ -94,25 +94,62 @@ class Release(Base):
     """One version on its way to devices, and how far it is."""
 
     __tablename__ = "releases"
-    id: Mapped[int] = mapped_column(_NUMBER, primary_key=True)
+    id: Mapped[str] = mapped_column(String(96), primary_key=True)
+    number: Mapped[int] = mapped_column(BigInteger, unique=True)
     scenario: Mapped[str] = mapped_column(ForeignKey("scenarios.name"), index=True)
     task: Mapped[str] = mapped_column(String(64))
-    version: Mapped[str] = mapped_column(String(64))
-    policy: Mapped[str] = mapped_column(Text)  # TOML, as it was given
+    version: Mapped[str] = mapped_column(String(128))
     state: Mapped[str] = mapped_column(String(16), index=True)
     reason: Mapped[str] = mapped_column(Text)
-    controller: Mapped[str] = mapped_column(Text)  # JSON: what the controller goes on from after a restart
-    rolled_back: Mapped[int | None] = mapped_column(ForeignKey("releases.id"))  # whose content this one undoes
+    policy: Mapped[str] = mapped_column(Text)
+    replaces: Mapped[str] = mapped_column(String(96))  # the release that this one takes back
+    body: Mapped[str] = mapped_column(Text)  # JSON: all of it, as the controller reads it
+    counts: Mapped[str] = mapped_column(Text)  # JSON: the controller's numbers
     by: Mapped[str] = mapped_column(String(64))
     created: Mapped[float] = mapped_column(Double)
     changed: Mapped[float] = mapped_column(Double)
+
+
+class Claim(Base):
+    """A device that was let into a gray release and has not reported: as many as the guard allows."""
+
+    __tablename__ = "claims"
+    release_id: Mapped[str] = mapped_column(ForeignKey("releases.id"), primary_key=True)
+    device: Mapped[str] = mapped_column(String(16), primary_key=True)  # pseudonym, hexadecimal
+    control: Mapped[bool] = mapped_column(Boolean, primary_key=True)
+    until: Mapped[float] = mapped_column(Double)
+
+
+class FailedDevice(Base):
+    """A device that a release has failed on: it counts once."""
+
+    __tablename__ = "failed_devices"
+    release_id: Mapped[str] = mapped_column(ForeignKey("releases.id"), primary_key=True)
+    device: Mapped[str] = mapped_column(String(16), primary_key=True)
+
+
+class RampPoint(Base):
+    """The share of devices that a release was open to, for plots."""
+
+    __tablename__ = "ramp_points"
+    release_id: Mapped[str] = mapped_column(ForeignKey("releases.id"), primary_key=True)
+    at: Mapped[float] = mapped_column(Double, primary_key=True)
+    share: Mapped[float] = mapped_column(Double)
+
+
+class Kill(Base):
+    """A task that runs nowhere."""
+
+    __tablename__ = "kills"
+    scenario: Mapped[str] = mapped_column(ForeignKey("scenarios.name"), primary_key=True)
+    task: Mapped[str] = mapped_column(String(64), primary_key=True)
 
 
 class Counter(Base):
     """How many reports of one kind came within one minute."""
 
     __tablename__ = "report_counters"
-    release_id: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    release_id: Mapped[str] = mapped_column(String(96), primary_key=True)
     minute: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     cohort: Mapped[str] = mapped_column(String(16), primary_key=True)
     status: Mapped[str] = mapped_column(String(16), primary_key=True)
@@ -125,14 +162,14 @@ class ReportDetail(Base):
     __tablename__ = "report_details"
     __table_args__ = (Index("report_details_of_release", "release_id", "at"),)
     id: Mapped[int] = mapped_column(_NUMBER, primary_key=True)
-    release_id: Mapped[int] = mapped_column(BigInteger)
+    release_id: Mapped[str] = mapped_column(String(96))
     at: Mapped[float] = mapped_column(Double)
     bucket: Mapped[str] = mapped_column(String(32))  # the device's pseudonym
     cohort: Mapped[str] = mapped_column(String(16))
     status: Mapped[str] = mapped_column(String(16))
     task: Mapped[str] = mapped_column(String(64))
-    version: Mapped[str] = mapped_column(String(64))
-    phase: Mapped[str] = mapped_column(String(32))
+    version: Mapped[str] = mapped_column(String(128))
+    phase: Mapped[str] = mapped_column(String(128))
     error: Mapped[str] = mapped_column(String(200))
     firings: Mapped[int] = mapped_column(BigInteger)
     failures: Mapped[int] = mapped_column(BigInteger)

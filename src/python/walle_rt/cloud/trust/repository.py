@@ -166,7 +166,7 @@ class TaskRepository:
         _checked_name(task, "task")
         if not _SEMVER.fullmatch(version):
             raise ArgumentError.of(f"version '{version}'", "as 1.2.3", f"task '{task}'", "see semver.org")
-        path = f"{scenario}/{task}/{task}-{version}.wtask"
+        path = f"{scenario}/{task}/{task}-{version}.walp"
         digest = hashlib.sha256(content).hexdigest()
         with only_writer(self.folder):
             role = self._load_scenario(scenario)
@@ -207,6 +207,18 @@ class TaskRepository:
             path = f"{DIRECTOR}/{name}"
             director.signed.targets[path] = TargetFile.from_data(path, content, ["sha256"])
             write_whole(self._blob(path, hashlib.sha256(content).hexdigest()), content)
+            self._commit({DIRECTOR: self._bumped(director, DIRECTOR)})
+
+    def direct_plan(self, plan: bytes) -> None:
+        """Sign the plan of releases as the target ``director/plan.wale``. Needs the director's key alone.
+
+        What it names is not looked up here: a device takes a package only where its scenario's role lists it.
+        """
+        with only_writer(self.folder):
+            director = self._load(DIRECTOR)
+            path = f"{DIRECTOR}/plan.wale"
+            director.signed.targets[path] = TargetFile.from_data(path, plan, ["sha256"])
+            write_whole(self._blob(path, hashlib.sha256(plan).hexdigest()), plan)
             self._commit({DIRECTOR: self._bumped(director, DIRECTOR)})
 
     def versions(self, scenario: str, task: str) -> list[Version]:

@@ -10,13 +10,13 @@ from pydantic import BaseModel, Field
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
+from ..companion import Companion
 from ..model import accounts
 from ..model.accounts import MAX_PASSWORD, MIN_PASSWORD, MOST_API_DAYS, Person, Role
 from ..model.audit import append
 from ..model.tables import Grant, Operator, Scenario, Token
-from ..companion import Companion
 from .auth import Admin, Anyone, Owner, Somebody, State
-from .errors import Refusal, conflict, not_found
+from .errors import RefusalError, conflict, not_found
 
 router = APIRouter(tags=["accounts"])
 
@@ -123,8 +123,8 @@ class MadeToken(TokenRow):
 class Attempts:
     """Slows down who guesses: after five failures in a row a name waits, twice as long each time.
 
-    The name waits, not the address: whoever guesses has many addresses. So somebody may keep an operator out for as long
-    as they keep trying; sessions that are open go on.
+    The name waits, not the address: whoever guesses has many addresses. So somebody may keep an operator out
+    for as long as they keep trying; sessions that are open go on.
     """
 
     FREE = 5
@@ -162,19 +162,26 @@ def log_in(state: Companion, name: str, password: str, attempts: Attempts = _ATT
     """A session for whoever knows the password.
 
     Raises:
-        Refusal: 401 wrong name or password, 429 too many attempts.
+        RefusalError: 401 wrong name or password, 429 too many attempts.
     """
     where = "/api/v1/login"
     wait = attempts.wait_s(f"{id(state)} {name}", state.now())
     if wait > 0:
-        raise Refusal(
-            429, "too many wrong passwords", "fewer attempts", where, f"wait {wait:.0f} s", Retry_After=f"{wait:.0f}"
+        raise RefusalError(
+            429,
+            "too many wrong passwords",
+            "fewer attempts",
+            where,
+            f"wait {wait:.0f} s",
+            Retry_After=f"{wait:.0f}",
         )
     with state.database.reading() as session:
         found = session.scalars(select(Operator).where(Operator.name == name)).first()
     right = accounts.password_matches(found.password if found else None, password)
     if found is None or not right or found.disabled:
-        raise Refusal(401, "a name or password that is wrong", "those of an operator", where, "try again")
+        raise RefusalError(
+            401, "a name or password that is wrong", "those of an operator", where, "try again"
+        )
     attempts.passed(f"{id(state)} {name}")
     with state.database.writing() as session:
         accounts.forget_expired(session, state.now())
@@ -199,24 +206,30 @@ def logout(person: Anyone, state: State) -> None:
 def me(person: Anyone) -> Me:
     """Who the token stands for."""
     roles: dict[str, RoleName] = {name: _role_name(role) for name, role in person.roles.items()}
-    return Me(name=person.name, admin=person.admin and not person.narrowed, one_time=person.one_time, roles=roles)
+    return Me(
+        name=person.name, admin=person.admin and not person.narrowed, one_time=person.one_time, roles=roles
+    )
 
 
 @router.put("/me/password", status_code=204)
 def change_password(given: NewPassword, person: Anyone, state: State) -> None:
     """Another password; every other session ends, and every API token."""
     if person.narrowed:
-        raise Refusal(403, "an API token", "a session", "/api/v1/me/password", "log in with the password")
+        raise RefusalError(
+            403, "an API token", "a session", "/api/v1/me/password", "log in with the password"
+        )
     wait = _ATTEMPTS.wait_s(f"{id(state)} {person.name}", state.now())
     if wait > 0:
-        raise Refusal(429, "too many wrong passwords", "fewer attempts", "password", f"wait {wait:.0f} s")
+        raise RefusalError(
+            429, "too many wrong passwords", "fewer attempts", "password", f"wait {wait:.0f} s"
+        )
     with state.database.reading() as session:
         kept = session.get_one(Operator, person.id).password
     if not accounts.password_matches(kept, given.old):
-        raise Refusal(403, "a wrong password", "the present one", "old", "try again")
+        raise RefusalError(403, "a wrong password", "the present one", "old", "try again")
     _ATTEMPTS.passed(f"{id(state)} {person.name}")
     if given.new == given.old:
-        raise Refusal(400, "the password of before", "another one", "new", "choose another one")
+        raise RefusalError(400, "the password of before", "another one", "new", "choose another one")
     hashed = accounts.hash_password(given.new)
     with state.database.writing() as session:
         row = session.get_one(Operator, person.id)
@@ -322,7 +335,7 @@ def make_token(given: NewToken, person: Somebody, state: State) -> MadeToken:
     role = Role[given.role.upper()]
     held = person.role(given.scenario)
     if person.narrowed or held is None or held < role:
-        raise Refusal(
+        raise RefusalError(
             403,
             f"a token for role '{given.role}' in '{given.scenario}'",
             "at most your own role, from a session",

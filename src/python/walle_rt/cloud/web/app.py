@@ -15,6 +15,8 @@ from ..companion import Companion
 from . import accounts, devices, errors, metrics, pages, releases, scenarios
 from .auth import Somebody, operator
 from .device_path import PREFIX, DevicePath
+from .git import PREFIX as GIT
+from .git import git_app
 from .guard import App, Guard, Receive, Scope, Send
 
 LOG = logging.getLogger("walle_rt.cloud")
@@ -68,21 +70,24 @@ def build_admin(state: Companion) -> FastAPI:
 def build(state: Companion) -> App:
     """Everything, as ``walle serve`` runs it."""
     device = state.around_device_path(DevicePath(state))
-    app = Front(build_admin(state), device)
+    app = Front(build_admin(state), device, git_app(state))
     return Guard(Watched(app), state.settings.max_body, state.settings.max_upload)
 
 
 class Front:
-    """Hands a request to the device's path or to the admin's."""
+    """Hands a request to the device's path, to git or to the admin's."""
 
-    def __init__(self, admin: App, device: App) -> None:
-        """Keep both."""
-        self._admin, self._device = admin, device
+    def __init__(self, admin: Any, device: App, git: App) -> None:
+        """Keep them."""
+        self._admin, self._device, self._git = admin, device, git
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if scope["type"] == "http" and scope["path"].startswith(PREFIX):
             await self._device(scope, receive, send)
+        elif scope["type"] == "http" and scope["path"].startswith(GIT):
+            below = {**scope, "path": scope["path"].removeprefix(GIT[:-1]), "root_path": ""}
+            await self._git(below, receive, send)
         else:
             await self._admin(scope, receive, send)
 
@@ -131,7 +136,9 @@ async def _failed(scope: Scope, error: Exception, status: int, send: Send) -> in
     LOG.exception("request failed", exc_info=error, extra={"number": number, "path": scope["path"]})
     if status:
         return status  # the reply had begun: it ends short of its length
-    content = errors.body("InternalError", "an error in the server", "none", number, "look into the server's log")
+    content = errors.body(
+        "InternalError", "an error in the server", "none", number, "look into the server's log"
+    )
     text = json.dumps(content).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(text)).encode())]
     await send({"type": "http.response.start", "status": 500, "headers": headers})

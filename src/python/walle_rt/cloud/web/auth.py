@@ -1,7 +1,8 @@
 """Who asks, and whether they may.
 
-A token comes as ``Authorization: Bearer ...`` or, from the dashboard, as the cookie ``walle``, which browsers send to this
-site alone (``SameSite=Strict``) and scripts cannot read. 401: no token that counts. 403: it counts, and does not allow this.
+A token comes as ``Authorization: Bearer ...`` or, from the dashboard, as the cookie ``walle``, which browsers
+send to this site alone (``SameSite=Strict``) and scripts cannot read. 401: no token that counts. 403: it
+counts, and does not allow this.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from typing import Annotated, Any
 from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 
-from ..model.accounts import Person, Role, person_of
 from ..companion import Companion
-from .errors import Refusal
+from ..model.accounts import Person, Role, person_of
+from .errors import RefusalError
 
 COOKIE = "walle"
 bearer = HTTPBearer(auto_error=False, description="A token of /api/v1/login or /api/v1/tokens")
@@ -36,7 +37,7 @@ def anyone(request: Request, state: State, given: Annotated[Any, Depends(bearer)
         person = person_of(session, secret, state.now()) if secret else None
     if person is None:
         given_text = "a token that does not count" if secret else "no token"
-        raise Refusal(
+        raise RefusalError(
             401,
             given_text,
             "Authorization: Bearer TOKEN",
@@ -51,7 +52,7 @@ def anyone(request: Request, state: State, given: Annotated[Any, Depends(bearer)
 def operator(request: Request, person: Annotated[Person, Depends(anyone)]) -> Person:
     """Whoever has a token that counts, and a password of their own."""
     if person.one_time:
-        raise Refusal(
+        raise RefusalError(
             403,
             "a one-time password",
             "one of your own first",
@@ -64,7 +65,7 @@ def operator(request: Request, person: Annotated[Person, Depends(anyone)]) -> Pe
 def admin(request: Request, person: Annotated[Person, Depends(operator)]) -> Person:
     """Who manages the server itself."""
     if not person.admin or person.narrowed:
-        raise Refusal(
+        raise RefusalError(
             403, f"operator '{person.name}'", "an administrator", request.url.path, "ask one of them"
         )
     return person
@@ -74,7 +75,7 @@ def need(person: Person, scenario: str, least: Role) -> None:
     """Refuse who has less than this role in the scenario; whoever has none cannot tell whether it exists."""
     held = person.role(scenario)
     if held is None or held < least:
-        raise Refusal(
+        raise RefusalError(
             403,
             f"operator '{person.name}' with role '{held.name.lower() if held else 'none'}'",
             f"role '{least.name.lower()}' in scenario '{scenario}'",

@@ -6,15 +6,18 @@
     POST /v1/reports                                        a batch of reports, from an enrolled device
     POST /v1/enrol                                          a certificate for a code, or for the old key
 
-Metadata and files need no proof of who asks: their digests are signed, and caches of others may hold them. Replies to a
-request with ``X-Walle`` carry ``X-Walle-Up`` (``walle_rt.cloud.Piggyback`` around this application).
+Metadata and files need no proof of who asks: their digests are signed, and caches of others may hold them.
+Replies to a request with ``X-Walle`` carry ``X-Walle-Up`` (``walle_rt.cloud.Piggyback`` around this
+application).
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +31,9 @@ from .guard import Receive, Scope, Send, answer
 
 PREFIX = "/v1/"
 _METADATA = re.compile(r"/v1/tuf/metadata/((?:[0-9]{1,10}\.)?[a-z0-9][a-z0-9_-]{0,63}\.json)")
-_TARGET = re.compile(r"/v1/tuf/targets/((?:[a-z0-9][a-z0-9_-]{0,63}/){1,2}[0-9a-f]{64}\.[A-Za-z0-9._-]{1,200})")
+_TARGET = re.compile(
+    r"/v1/tuf/targets/((?:[a-z0-9][a-z0-9_-]{0,63}/){1,2}[0-9a-f]{64}\.[A-Za-z0-9._-]{1,200})"
+)
 _BLOB = re.compile(r"/v1/blobs/([0-9a-f]{64})")
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 _CHUNK = 256 * 1024
@@ -62,13 +67,17 @@ class DevicePath:
             elif path == "/v1/device":
                 await _empty(send, 204)
             else:
-                await answer(send, 404, f"'{path[:100]}'", "a path of docs/reference/cloud-api.md", "check it")
+                await answer(
+                    send, 404, f"'{path[:100]}'", "a path of docs/reference/cloud-api.md", "check it"
+                )
         elif method == "POST" and path == "/v1/reports":
             await self._reports(scope, receive, send)
         elif method == "POST" and path == "/v1/enrol":
             await self._enrol(scope, receive, send)
         else:
-            await answer(send, 405, f"{method[:20]} {path[:100]}", "GET, or POST where documented", "check it")
+            await answer(
+                send, 405, f"{method[:20]} {path[:100]}", "GET, or POST where documented", "check it"
+            )
 
     async def _file(self, scope: Scope, send: Send, path: Path, etag: str, cache: bytes) -> None:
         try:
@@ -120,7 +129,10 @@ class DevicePath:
         except Error as error:
             await _refused(send, 400 if isinstance(error, ArgumentError) else 503, error)
             return
-        await _json(send, 200, reply)
+        if reply["granted"]:
+            await _json(send, 200, reply)
+        else:  # a claim, which comes alone: the device asks again later
+            await _json(send, 429, reply, [(b"retry-after", str(math.ceil(reply["wait_s"])).encode())])
 
     async def _enrol(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = await _body(receive, _MOST_ENROL)
@@ -128,7 +140,9 @@ class DevicePath:
             given: Any = json.loads(body or b"")
             csr, code = str(given["csr"]).encode(), str(given.get("code", ""))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            await answer(send, 400, "a body that is no request", '{"code": "...", "csr": "PEM"}', "correct it")
+            await answer(
+                send, 400, "a body that is no request", '{"code": "...", "csr": "PEM"}', "correct it"
+            )
             return
         try:
             if code:
@@ -139,7 +153,7 @@ class DevicePath:
                     return
                 made = await run_in_threadpool(enrolment.renew, self._state, device, csr)
                 self._state.doorman.forget(device)
-        except enrolment.CodeRefused as error:
+        except enrolment.CodeRefusedError as error:
             await _refused(send, 403, error)
             return
         except ArgumentError as error:
@@ -163,7 +177,11 @@ class DevicePath:
         device = await run_in_threadpool(self._state.doorman.device_of, *given)
         if device is None:
             await answer(
-                send, 401, "no proof of an enrolled device", "Authorization: Walle ID:SECONDS:SIGNATURE", "enrol"
+                send,
+                401,
+                "no proof of an enrolled device",
+                "Authorization: Walle ID:SECONDS:SIGNATURE",
+                "enrol",
             )
         return device
 
@@ -213,9 +231,9 @@ async def _empty(send: Send, status: int, headers: list[tuple[bytes, bytes]] | N
     await send({"type": "http.response.body", "body": b""})
 
 
-async def _json(send: Send, status: int, content: Any) -> None:
+async def _json(send: Send, status: int, content: Any, more: Iterable[tuple[bytes, bytes]] = ()) -> None:
     text = json.dumps(content).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(text)).encode())]
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(text)).encode()), *more]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": text})
 

@@ -12,7 +12,8 @@ from starlette.exceptions import HTTPException
 
 from ... import errors
 
-# A command line's mistake is a 400; what the server lacks is a 409: asking again is of no use until somebody acts.
+# A command line's mistake is a 400; what the server lacks is a 409: asking again is of no use until somebody
+# acts.
 _STATUS: list[tuple[type[errors.Error], int]] = [
     (errors.ArgumentError, 400),
     (errors.TaskError, 400),
@@ -33,7 +34,7 @@ class Problem(BaseModel):
     next: str
 
 
-class Refusal(Exception):
+class RefusalError(Exception):
     """An answer with a status of its own."""
 
     def __init__(
@@ -50,14 +51,14 @@ def body(error: str, given: str, expected: str, where: str, next_step: str) -> d
     return {"error": error, "given": given, "expected": expected, "where": where, "next": next_step}
 
 
-def not_found(what: str, where: str, next_step: str) -> Refusal:
+def not_found(what: str, where: str, next_step: str) -> RefusalError:
     """404."""
-    return Refusal(404, what, "one that exists", where, next_step)
+    return RefusalError(404, what, "one that exists", where, next_step)
 
 
-def conflict(given: str, expected: str, where: str, next_step: str) -> Refusal:
+def conflict(given: str, expected: str, where: str, next_step: str) -> RefusalError:
     """409."""
-    return Refusal(409, given, expected, where, next_step)
+    return RefusalError(409, given, expected, where, next_step)
 
 
 def install(app: FastAPI) -> None:
@@ -84,7 +85,7 @@ def install(app: FastAPI) -> None:
         content = body("Refusal", str(error.detail), "another request", "HTTP", next_step)
         return JSONResponse(content, error.status_code, headers=error.headers)
 
-    app.add_exception_handler(Refusal, refused)
+    app.add_exception_handler(RefusalError, refused)
     app.add_exception_handler(errors.Error, failed)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, http)

@@ -1,7 +1,8 @@
 """Limits of every request, before anything reads it: how large a body may be, and how slowly it may come.
 
-Plain ASGI around everything else. A body that is too large is refused by what it says of itself, or else where it passes the
-limit; a client that sends or takes nothing for ``IDLE_S`` is let go. Head lines have a limit of time in ``server.py``.
+Plain ASGI around everything else. A body that is too large is refused by what it says of itself, or else
+where it passes the limit; a client that sends or takes nothing for ``IDLE_S`` is let go. Head lines have a
+limit of time in ``server.py``.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 IDLE_S = 30.0
 _UPLOAD = re.compile(r"/api/v1/scenarios/[^/]+/blobs/[0-9a-f]{64}")
+_GIT = re.compile(r"/git/[^/]+\.git/git-(upload|receive)-pack")
+_MOST_PUSH = 80 << 20  # what the git application takes
 
 
 class BodyTooLargeError(HTTPException):
@@ -43,7 +46,14 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        most = self._max_upload if _UPLOAD.fullmatch(scope["path"]) else self._max_body
+        path = scope["path"]
+        most = (
+            self._max_upload
+            if _UPLOAD.fullmatch(path)
+            else _MOST_PUSH
+            if _GIT.fullmatch(path)
+            else self._max_body
+        )
         said = next((v for k, v in scope["headers"] if k == b"content-length"), b"0")
         if len(said) > 18 or not said.isdigit() or int(said) > most:
             await _refuse(send, most)

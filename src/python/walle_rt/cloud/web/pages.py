@@ -1,7 +1,7 @@
 """The dashboard: pages that the server renders. No script, no build step, plots as SVG.
 
-A page needs a session, as the API does; without one the browser is sent to the log-in. Forms are taken from pages of this
-site alone (``Origin``), beside the cookie that no other site's form brings along.
+A page needs a session, as the API does; without one the browser is sent to the log-in. Forms are taken from
+pages of this site alone (``Origin``), beside the cookie that no other site's form brings along.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..model.tables import AuditEntry, Device, Epoch, Release, ReportDetail, Sce
 from . import plots, releases
 from .accounts import log_in
 from .auth import COOKIE, need, state_of
-from .errors import Refusal
+from .errors import RefusalError
 
 router = APIRouter(include_in_schema=False)
 
@@ -50,7 +50,7 @@ def visitor(request: Request) -> Person:
     with state.database.reading() as session:
         person = person_of(session, secret, state.now()) if secret else None
     if person is None or person.one_time:
-        raise Refusal(303, "no session", "a log-in", request.url.path, "log in", location="/login")
+        raise RefusalError(303, "no session", "a log-in", request.url.path, "log in", location="/login")
     return person
 
 
@@ -62,18 +62,22 @@ async def form_of(request: Request) -> dict[str, str]:
     """A form's fields, sent from a page of this site.
 
     Raises:
-        Refusal: 403, it comes from elsewhere; 413, too large.
+        RefusalError: 403, it comes from elsewhere; 413, too large.
     """
     origin = request.headers.get("origin", "")
     if urlsplit(origin).netloc != request.headers.get("host"):
-        raise Refusal(403, f"a form from '{origin[:80]}'", "one of this site", request.url.path, "use its pages")
+        raise RefusalError(
+            403, f"a form from '{origin[:80]}'", "one of this site", request.url.path, "use its pages"
+        )
     body = await request.body()
     if len(body) > _MOST_FORM:
-        raise Refusal(413, "a large form", f"at most {_MOST_FORM} bytes", request.url.path, "send less")
+        raise RefusalError(413, "a large form", f"at most {_MOST_FORM} bytes", request.url.path, "send less")
     try:
         return {k: v[0] for k, v in parse_qs(body.decode(), max_num_fields=16).items()}
     except ValueError:
-        raise Refusal(400, "a form that cannot be read", "name=value", request.url.path, "correct it") from None
+        raise RefusalError(
+            400, "a form that cannot be read", "name=value", request.url.path, "correct it"
+        ) from None
 
 
 Form = Annotated[dict[str, str], Depends(form_of)]
@@ -95,11 +99,15 @@ def login_page() -> HTMLResponse:
 async def login(form: Form, state: State) -> Response:
     """A session as a cookie."""
     try:
-        made = await run_in_threadpool(log_in, state, form.get("name", "")[:64], form.get("password", "")[:256])
-    except Refusal as error:
+        made = await run_in_threadpool(
+            log_in, state, form.get("name", "")[:64], form.get("password", "")[:256]
+        )
+    except RefusalError as error:
         return page("login", status=error.status, problem=f"{error.given}; {error.next_step}")
     if made.one_time:
-        return page("login", status=403, problem="change the one-time password first: walle operator password")
+        return page(
+            "login", status=403, problem="change the one-time password first: walle operator password"
+        )
     reply = RedirectResponse("/", 303)
     lasts = int(made.expires - state.now())
     secure = state.settings.public_https
@@ -128,12 +136,12 @@ def tasks(person: Visitor, state: State) -> HTMLResponse:
         hour = state.now() - 3600
         seen = session.scalar(select(func.count()).select_from(Device).where(Device.seen > hour))
     rates = plots.lines(state.tunnel_rates(), "/s", "records on the tunnel")
-    figures = {"epoch": newest or 0, "devices": devices, "seen": seen}
+    figures: dict[str, Any] = {"epoch": newest or 0, "devices": devices, "seen": seen}
     return page("tasks", person, scenarios=shown, tunnel=rates, refresh=_REFRESH_S, **figures)
 
 
 @router.get("/releases/{number}")
-def release(number: int, person: Visitor, state: State) -> HTMLResponse:
+def release(number: releases.ReleaseId, person: Visitor, state: State) -> HTMLResponse:
     """A release: ramp, reports, failures, and what one may do."""
     role = _release_role(state, number, person)
     row = releases.status_of(state, number)
@@ -157,7 +165,7 @@ def release(number: int, person: Visitor, state: State) -> HTMLResponse:
 
 
 @router.post("/releases/{number}/{act}")
-def act(number: int, act: releases.Act, form: Form, person: Visitor, state: State) -> Response:
+def act(number: releases.ReleaseId, act: releases.Act, form: Form, person: Visitor, state: State) -> Response:
     """What the buttons do."""
     if _release_role(state, number, person) < Role.RELEASER:
         need(person, releases.scenario_of(state, number), Role.RELEASER)
@@ -194,17 +202,24 @@ def _scenario(session: Any, name: str, role: Role) -> dict[str, Any]:
     found: dict[str, dict[str, Any]] = {}
     for row in session.scalars(select(Version).where(Version.scenario == name).order_by(Version.id)):
         task = found.setdefault(row.task, {"name": row.task, "versions": 0})
-        task |= {"versions": task["versions"] + 1, "newest": row.version, "created": row.created, "by": row.by}
-    chosen = select(Release).where(Release.scenario == name).order_by(Release.id.desc()).limit(_ROWS)
+        task |= {
+            "versions": task["versions"] + 1,
+            "newest": row.version,
+            "created": row.created,
+            "by": row.by,
+        }
+    chosen = select(Release).where(Release.scenario == name).order_by(Release.number.desc()).limit(_ROWS)
     rows = session.scalars(chosen).all()
     return {"name": name, "role": role.name.lower(), "tasks": list(found.values()), "releases": rows}
 
 
-def _release_role(state: Companion, number: int, person: Person) -> Role:
+def _release_role(state: Companion, number: str, person: Person) -> Role:
     scenario = releases.scenario_of(state, number)
     role = person.role(scenario) if scenario else None
     if role is None:
-        raise Refusal(403, f"release {number}", "one that you may see", "releases", "ask an owner of its scenario")
+        raise RefusalError(
+            403, f"release {number}", "one that you may see", "releases", "ask an owner of its scenario"
+        )
     return role
 
 

@@ -13,7 +13,7 @@ Point = tuple[float, float]
 
 
 def lines(series: Mapping[str, Sequence[Point]], unit: str, title: str, most: float | None = None) -> str:
-    """Series of (seconds since 1970, value) in one plot with a legend; ``most`` fixes the top of the scale."""
+    """Series of (seconds since 1970, value) with a legend; ``most`` fixes the top of the scale."""
     points = [point for each in series.values() for point in each]
     if not points:
         return _empty(title)
@@ -31,8 +31,12 @@ def lines(series: Mapping[str, Sequence[Point]], unit: str, title: str, most: fl
     for number, (name, each) in enumerate(series.items()):
         colour = _COLOURS[number % len(_COLOURS)]
         path = " ".join(place(point) for point in sorted(each))
-        out.append(f'<polyline class="line {colour}" points="{path}"><title>{escape(name)}</title></polyline>')
-        out.append(f'<text class="name {colour}" x="{_LEFT + 6}" y="{_TOP + 14 + 15 * number}">{escape(name)}</text>')
+        out.append(
+            f'<polyline class="line {colour}" points="{path}"><title>{escape(name)}</title></polyline>'
+        )
+        out.append(
+            f'<text class="name {colour}" x="{_LEFT + 6}" y="{_TOP + 14 + 15 * number}">{escape(name)}</text>'
+        )
     return "".join([*out, "</svg>"])
 
 
@@ -43,7 +47,10 @@ def bars(values: Mapping[str, float], title: str) -> str:
         return _empty(title)
     top = rows[0][1] or 1
     height = 20 * len(rows) + 8
-    out = [f'<svg class="plot" viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{escape(title, quote=True)}">']
+    out = [
+        f'<svg class="plot" viewBox="0 0 {_WIDTH} {height}" role="img" '
+        f'aria-label="{escape(title, quote=True)}">'
+    ]
     for number, (name, value) in enumerate(rows):
         y = 4 + 20 * number
         width = max(1.0, (_WIDTH - 260) * value / top)

@@ -8,17 +8,18 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 from sqlalchemy import select
 
+from ..companion import Companion
 from ..model.accounts import Role
 from ..model.tables import Counter, Epoch, Release, ReportDetail
-from ..companion import Companion
-from .accounts import Name, Number
+from .accounts import Name
 from .auth import Releaser, Somebody, State, Viewer, need
-from .errors import Refusal, not_found
+from .errors import RefusalError, not_found
 
 router = APIRouter(tags=["releases"])
 
 MOST_ROWS = 1000
-Act = Literal["pause", "resume", "halt", "rollback", "kill", "revive"]
+Act = Literal["pause", "resume", "full", "halt", "rollback", "kill", "revive"]
+ReleaseId = Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9_-]{0,95}$")]
 
 
 class NewRelease(BaseModel):
@@ -38,7 +39,7 @@ class Reason(BaseModel):
 class ReleaseRow(BaseModel):
     """A release and how far it is."""
 
-    id: int
+    id: str
     scenario: str
     task: str
     version: str
@@ -47,7 +48,7 @@ class ReleaseRow(BaseModel):
     by: str
     created: float
     changed: float
-    rolled_back: int | None
+    replaces: str
 
 
 class ReleaseStatus(ReleaseRow):
@@ -98,7 +99,7 @@ def list_releases(
     limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 100,
 ) -> list[ReleaseRow]:
     """Releases of a scenario, newest first."""
-    chosen = select(Release).where(Release.scenario == scenario).order_by(Release.id.desc()).limit(limit)
+    chosen = select(Release).where(Release.scenario == scenario).order_by(Release.number.desc()).limit(limit)
     with state.database.reading() as session:
         return [ReleaseRow.model_validate(row, from_attributes=True) for row in session.scalars(chosen)]
 
@@ -111,7 +112,7 @@ def start_release(scenario: Name, given: NewRelease, person: Releaser, state: St
 
 
 @router.get("/releases/{number}")
-def release(number: Number, person: Somebody, state: State) -> ReleaseStatus:
+def release(number: ReleaseId, person: Somebody, state: State) -> ReleaseStatus:
     """How far a release is."""
     _allowed(state, number, person, Role.VIEWER)
     return status_of(state, number)
@@ -119,7 +120,7 @@ def release(number: Number, person: Somebody, state: State) -> ReleaseStatus:
 
 @router.get("/releases/{number}/minutes")
 def minutes(
-    number: Number,
+    number: ReleaseId,
     person: Somebody,
     state: State,
     since: Annotated[int, Query(ge=0, le=2**53)] = 0,
@@ -138,7 +139,7 @@ def minutes(
 
 @router.get("/releases/{number}/failures")
 def failures(
-    number: Number,
+    number: ReleaseId,
     person: Somebody,
     state: State,
     limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 100,
@@ -157,13 +158,13 @@ def failures(
 
 @router.post("/releases/{number}/{act}")
 def act_on(
-    number: Number,
+    number: ReleaseId,
     act: Annotated[Act, Path()],
     given: Reason,
     person: Somebody,
     state: State,
 ) -> ReleaseStatus:
-    """Pause, resume, halt, roll back, kill, or take a kill back.
+    """Pause, resume, open to all, halt, roll back, kill, or take a kill back.
 
     ``rollback`` starts a release of the version before; the reply is that one.
     """
@@ -182,7 +183,7 @@ def epoch(_: Somebody, state: State) -> EpochRow:
     return EpochRow(epoch=row.number, sha256=row.sha256, reason=row.reason, created=row.created)
 
 
-def status_of(state: Companion, number: int) -> ReleaseStatus:
+def status_of(state: Companion, number: str) -> ReleaseStatus:
     """Everything about a release."""
     with state.database.reading() as session:
         row = session.get_one(Release, number)
@@ -194,19 +195,21 @@ def status_of(state: Companion, number: int) -> ReleaseStatus:
     return ReleaseStatus(**known, policy=row.policy, progress=state.desk.progress(number), reports=reports)
 
 
-def scenario_of(state: Companion, number: int) -> str:
+def scenario_of(state: Companion, number: str) -> str:
     """The scenario of a release; empty where there is none."""
     with state.database.reading() as session:
         row = session.get(Release, number)
         return row.scenario if row else ""
 
 
-def _allowed(state: Companion, number: int, person: Any, least: Role) -> None:
+def _allowed(state: Companion, number: str, person: Any, least: Role) -> None:
     """A release of a scenario that one may not see is no release, and neither is one that there is not."""
     with state.database.reading() as session:
         row = session.get(Release, number)
     if row is None:
         if person.admin and not person.narrowed:
             raise not_found(f"release {number}", "releases", "see /api/v1/scenarios/NAME/releases")
-        raise Refusal(403, f"release {number}", "one that you may see", "releases", "ask an owner of its scenario")
+        raise RefusalError(
+            403, f"release {number}", "one that you may see", "releases", "ask an owner of its scenario"
+        )
     need(person, row.scenario, least)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request
 from pydantic import BaseModel, Field
@@ -19,6 +19,13 @@ from .errors import not_found
 router = APIRouter(tags=["tasks"])
 
 DIGEST = r"^[0-9a-f]{64}$"
+# Said by hand, as the body is read piece by piece.
+_BYTES: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
 Digest = Annotated[str, Path(pattern=DIGEST)]
 VersionName = Annotated[str, Path(pattern=r"^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$", max_length=64)]
 
@@ -104,9 +111,7 @@ def missing_blobs(scenario: Name, given: Digests, _: Author, state: State) -> Di
     return Digests(digests=[digest for digest in given.digests if digest not in state.blobs])
 
 
-@router.put("/scenarios/{scenario}/blobs/{digest}", status_code=204, openapi_extra={"requestBody": {
-    "required": True, "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
-}})  # fmt: skip
+@router.put("/scenarios/{scenario}/blobs/{digest}", status_code=204, openapi_extra=_BYTES)
 async def upload_blob(scenario: Name, digest: Digest, request: Request, _: Author, state: State) -> None:
     """A file of a package; a second time changes nothing."""
     upload = await run_in_threadpool(state.blobs.receive, digest)
@@ -119,9 +124,7 @@ async def upload_blob(scenario: Name, digest: Digest, request: Request, _: Autho
         raise
 
 
-@router.put("/scenarios/{scenario}/tasks/{task}/versions/{version}", openapi_extra={"requestBody": {
-    "required": True, "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
-}})  # fmt: skip
+@router.put("/scenarios/{scenario}/tasks/{task}/versions/{version}", openapi_extra=_BYTES)
 async def publish_version(
     scenario: Name, task: Name, version: VersionName, request: Request, person: Author, state: State
 ) -> VersionRow:

@@ -1,0 +1,44 @@
+"""Who runs what: policies, releases and their states, the guard that halts them, the log of who did what.
+
+    controller = Controller(MemoryStore())
+    wish = read_wish(Path("rank.toml").read_text())
+    release = controller.draft(wish, package, actor="ada", now_s=time.time())
+    controller.start(release.id, actor="ada", now_s=time.time())
+    repository.direct(...)  # signs controller.plan()
+
+docs/concepts/release.md tells how it fits together, docs/reference/release-policy.md what policies can say.
+"""
+
+from ..._core.policy import Plan
+from .audit import AuditEntry, verify
+from .controller import Controller
+from .policy import Policy
+from .ramp import Guard, Ramp
+from .release import Package, Release, State, Wish, read_wish, write_plan
+from .reports import Report, pack_reports, unpack_reports
+from .store import MemoryStore, Store
+from .trial import Claim, Counts, Trial
+
+__all__ = [
+    "AuditEntry",
+    "Claim",
+    "Controller",
+    "Counts",
+    "Guard",
+    "MemoryStore",
+    "Package",
+    "Plan",
+    "Policy",
+    "Ramp",
+    "Release",
+    "Report",
+    "State",
+    "Store",
+    "Trial",
+    "Wish",
+    "pack_reports",
+    "read_wish",
+    "unpack_reports",
+    "verify",
+    "write_plan",
+]

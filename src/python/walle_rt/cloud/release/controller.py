@@ -1,0 +1,300 @@
+"""Releases from draft to full: what operators do, what devices report, and the plan that follows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NoReturn
+
+from ...errors import ArgumentError
+from .audit import AuditEntry, Detail
+from .policy import Policy
+from .release import LIVE, Package, Release, State, Wish, write_plan
+from .reports import Report
+from .store import Store
+from .trial import Claim, Trial
+
+GUARD = "guard"  # the actor of what the controller does by itself
+
+# What an operator may do, in which states.
+_ALLOWED = {
+    "start": (State.DRAFT,),
+    "pause": (State.GRAY,),
+    "resume": (State.PAUSED,),
+    "full": (State.GRAY, State.PAUSED),
+    "halt": (State.DRAFT, State.GRAY, State.PAUSED),
+    "roll back": (State.GRAY, State.PAUSED, State.FULL, State.HALTED),
+}
+
+
+class Controller:
+    """All releases of a server, as logic alone: time is an argument, the database a `Store`.
+
+    Every change of what devices should run raises `epoch` and makes another `plan`; the growth of a ramp does not.
+    Not synchronised: one caller at a time.
+    """
+
+    def __init__(self, store: Store) -> None:
+        """As the store has it."""
+        self._store = store
+        self._releases = {release.id: release for release in store.releases()}
+        self._kills = set(store.kills())
+        self._trials: dict[str, Trial] = {}
+        self._newest = next(iter(list(store.audit())[-1:]), None)
+        self._plan: tuple[int, bytes] | None = None
+        for release in self._releases.values():
+            if release.gray:
+                self._trials[release.id] = Trial(release, store)
+
+    # ---- what is ----
+
+    @property
+    def epoch(self) -> int:
+        """Of the newest plan; 0 before anything was released."""
+        return self._store.epoch()
+
+    def plan(self) -> bytes:
+        """The plan of this epoch (docs/reference/formats/plan.md), to be signed as ``director/plan.wale``."""
+        epoch = self.epoch
+        if self._plan is None or self._plan[0] != epoch:
+            self._plan = (epoch, write_plan(epoch, list(self._releases.values()), list(self._kills)))
+        return self._plan[1]
+
+    def releases(self) -> list[Release]:
+        """All there ever were, oldest first."""
+        return sorted(self._releases.values(), key=lambda release: release.number)
+
+    def release(self, release_id: str) -> Release:
+        """One by its id.
+
+        Raises:
+            ArgumentError: there is none.
+        """
+        found = self._releases.get(release_id)
+        if found is None:
+            raise ArgumentError.of(
+                f"release '{release_id}'", "one that was made", "release", "walle release list shows them"
+            )
+        return found
+
+    def trial(self, release_id: str) -> Trial:
+        """The numbers of a release that is or was gray."""
+        release = self.release(release_id)
+        if release_id not in self._trials:
+            self._trials[release_id] = Trial(release, self._store)
+        return self._trials[release_id]
+
+    def kills(self) -> list[tuple[str, str]]:
+        """(scenario, task) of all that is killed."""
+        return sorted(self._kills)
+
+    # ---- what operators do ----
+
+    def draft(self, wish: Wish, package: Package, actor: str, now_s: float) -> Release:
+        """A new release of ``package``, which is in no plan yet.
+
+        Raises:
+            ArgumentError: the wish is for another package; a mistake in its policy.
+        """
+        if (wish.scenario, wish.task, wish.version) != (package.scenario, package.task, package.version):
+            raise ArgumentError.of(
+                f"package {package.path}", f"{wish.scenario}/{wish.task} {wish.version}", "release", "publish it first"
+            )
+        Policy(wish.policy)
+        number = max((release.number for release in self._releases.values()), default=0) + 1
+        release = Release(
+            f"{wish.task}-{number}", number, package, wish.policy, wish.ramp, wish.guard, created_s=int(now_s)
+        )
+        self._put(release)
+        self._note(now_s, actor, "draft", release.id, {"version": package.version})
+        return release
+
+    def start(self, release_id: str, actor: str, now_s: float) -> Release:
+        """Draft to gray: its ramp begins now.
+
+        Raises:
+            ArgumentError: it is no draft, or another release of the task is gray.
+        """
+        release = self._may(release_id, "start")
+        for other in self._of_task(release):
+            if other.gray:
+                self._refuse(
+                    f"release '{other.id}' of the same task is {other.state}",
+                    "one gray release of a task at a time",
+                    f"walle release halt {other.id}, or full",
+                )
+        return self._move(release.moved(State.GRAY, started_s=int(now_s)), actor, "start", now_s)
+
+    def pause(self, release_id: str, actor: str, now_s: float, reason: str = "") -> Release:
+        """Gray to paused: who is in stays in."""
+        release = self._may(release_id, "pause")
+        held = release.share(now_s)
+        return self._move(release.moved(State.PAUSED, reason, held_share=held), actor, "pause", now_s)
+
+    def resume(self, release_id: str, actor: str, now_s: float) -> Release:
+        """Paused to gray: the ramp goes on from where it stood."""
+        release = self._may(release_id, "resume")
+        ramp = release.ramp.resumed(release.held_share)
+        return self._move(release.moved(State.GRAY, ramp=ramp, started_s=int(now_s)), actor, "resume", now_s)
+
+    def full(self, release_id: str, actor: str, now_s: float) -> Release:
+        """Gray to full: everybody whom its policy suits, without claims and without a guard."""
+        release = self._may(release_id, "full")
+        made = self._move(release.moved(State.FULL), actor, "full", now_s)
+        self._retire_behind(made)
+        return made
+
+    def halt(self, release_id: str, actor: str, now_s: float, reason: str = "") -> Release:
+        """Out of the plan: devices that have it go back to what lies behind it, nobody gets it any more."""
+        return self._move(self._may(release_id, "halt").moved(State.HALTED, reason), actor, "halt", now_s)
+
+    def roll_back(self, release_id: str, actor: str, now_s: float, reason: str = "") -> Release:
+        """A new release, full at once, that points at the newest older content that was full.
+
+        Raises:
+            ArgumentError: there was none; `kill` the task instead.
+        """
+        release = self._may(release_id, "roll back")
+        before = [
+            other
+            for other in self._of_task(release)
+            if other.number < release.number
+            and other.state in (State.FULL, State.RETIRED)
+            and other.package.sha256 != release.package.sha256
+        ]
+        if not before:
+            self._refuse(
+                f"release '{release_id}', before which nothing was full",
+                "an older one to go back to",
+                f"walle release kill {release.package.scenario}/{release.package.task}",
+            )
+        old = max(before, key=lambda other: other.number)
+        number = max(self._releases[key].number for key in self._releases) + 1
+        made = replace(
+            release,
+            id=f"{release.package.task}-{number}",
+            number=number,
+            package=old.package,
+            state=State.FULL,
+            created_s=int(now_s),
+            reason=reason,
+            replaces=release.id,
+        )
+        self._put(release.moved(State.ROLLED_BACK, reason))
+        self._move(made, actor, "roll back", now_s, {"release": release.id, "version": old.package.version})
+        self._retire_behind(made)
+        return made
+
+    def kill(self, scenario: str, task: str, actor: str, now_s: float, reason: str = "") -> None:
+        """The task runs nowhere from now on, whatever releases say. Once more does nothing."""
+        if (scenario, task) in self._kills:
+            return
+        self._killing(self._kills | {(scenario, task)}, scenario, task, "kill", actor, now_s, reason)
+
+    def revive(self, scenario: str, task: str, actor: str, now_s: float, reason: str = "") -> None:
+        """Takes a kill back: releases count again."""
+        if (scenario, task) in self._kills:
+            self._killing(self._kills - {(scenario, task)}, scenario, task, "revive", actor, now_s, reason)
+
+    # ---- what devices do ----
+
+    def claim(self, now_s: float, release_id: str, device: int, control: bool = False) -> Claim:
+        """A device asks for a place in a gray release; ``device`` is its pseudonym."""
+        release = self._releases.get(release_id)
+        if release is None or not release.gray or self._killed(release):
+            return Claim(False)
+        return self.trial(release_id).claim(now_s, device, control)
+
+    def report(self, now_s: float, report: Report) -> Claim:
+        """A report came in; of a claim, the answer to it. One of an unknown release is passed over.
+
+        Halts the release where its guard says so: `epoch` has grown then.
+        """
+        if report.status == "claim":
+            return self.claim(now_s, report.release, report.device, report.control)
+        release = self._releases.get(report.release)
+        if release is not None and release.state != State.DRAFT:
+            trial = self.trial(release.id)
+            if trial.report(now_s, report.device, report.control, report.status):
+                self._halt_by_guard(trial, now_s)
+        return Claim(True)
+
+    def tick(self, now_s: float) -> list[str]:
+        """Counts reports that are missing; call it every second or so. Returns the releases halted by that."""
+        halted = []
+        for trial in [t for t in self._trials.values() if t.release.gray]:
+            if trial.expire(now_s):
+                self._halt_by_guard(trial, now_s)
+                halted.append(trial.release.id)
+        return halted
+
+    # ---- how ----
+
+    def _may(self, release_id: str, act: str) -> Release:
+        release = self.release(release_id)
+        if release.state not in _ALLOWED[act]:
+            states = " or ".join(_ALLOWED[act])
+            self._refuse(f"release '{release_id}', which is {release.state}", f"one that is {states}", "look at it first", act)
+        return release
+
+    @staticmethod
+    def _refuse(given: str, expected: str, next_step: str, act: str = "release") -> NoReturn:
+        raise ArgumentError.of(given, expected, act, next_step)
+
+    def _of_task(self, release: Release) -> Iterable[Release]:
+        key = (release.package.scenario, release.package.task)
+        return [r for r in self._releases.values() if (r.package.scenario, r.package.task) == key and r.id != release.id]
+
+    def _killed(self, release: Release) -> bool:
+        return (release.package.scenario, release.package.task) in self._kills
+
+    def _put(self, release: Release) -> None:
+        self._releases[release.id] = release
+        self._store.put_release(release)
+        if release.id in self._trials:
+            self._trials[release.id].release = release
+
+    def _move(self, release: Release, actor: str, act: str, now_s: float, detail: Detail | None = None) -> Release:
+        """Into its new state, with a new plan and a line in the audit log."""
+        before = self._releases.get(release.id)
+        was_live = before is not None and before.state in LIVE
+        self._put(release)
+        if was_live or release.state in LIVE:
+            self._store.put_epoch(self.epoch + 1)
+        told: Detail = {"state": str(release.state), **(detail or {})}
+        if release.reason:
+            told = {**told, "reason": release.reason}
+        self._note(now_s, actor, act, release.id, told)
+        return release
+
+    def _retire_behind(self, release: Release) -> None:
+        """Older releases that no device comes to any more: this one suits all that they suited."""
+        all_of_them = Policy(release.policy).everybody
+        for other in self._of_task(release):
+            if other.state == State.FULL and other.number < release.number:
+                if all_of_them or other.policy == release.policy:
+                    self._put(other.moved(State.RETIRED, f"'{release.id}' is in its place"))
+
+    def _killing(
+        self, kills: set[tuple[str, str]], scenario: str, task: str, act: str, actor: str, now_s: float, reason: str
+    ) -> None:
+        Package(scenario, task, "0.0.0", "0" * 64, 0)  # the names must be names
+        self._kills = kills
+        self._store.put_kills(sorted(kills))
+        self._store.put_epoch(self.epoch + 1)
+        self._note(now_s, actor, act, f"{scenario}/{task}", {"reason": reason} if reason else {})
+
+    def _halt_by_guard(self, trial: Trial, now_s: float) -> None:
+        treated, control = trial.counts(), trial.counts(True)
+        reason = (
+            f"{treated.bad} of {treated.good + treated.bad} reports are failures, {treated.missing} of them missing; "
+            f"{control.bad} of {control.good + control.bad} in the control cohort"
+        )
+        detail: Detail = {"exposed": treated.claimed, "outstanding": trial.outstanding()}
+        self._move(trial.release.moved(State.HALTED, reason), GUARD, "halt", now_s, detail)
+
+    def _note(self, now_s: float, actor: str, act: str, subject: str, detail: Detail) -> None:
+        newest = self._newest
+        entry = AuditEntry(newest.number + 1 if newest else 1, now_s, actor, act, subject, detail)
+        self._newest = replace(entry, previous=newest.hash if newest else entry.previous).sealed()
+        self._store.add_audit(self._newest)

@@ -1,0 +1,154 @@
+"""Where a controller keeps what must outlive the process: the seam to a database, and one in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+from .audit import AuditEntry
+from .release import Release
+
+# Device's pseudonym, whether it is control, time until which it must report.
+ClaimRow = tuple[int, bool, float]
+
+
+class Store(Protocol):
+    """What a controller asks of its database.
+
+    A controller reads once, when it is made, and writes as it goes: what one of its calls writes belongs into one
+    transaction. After a write that failed the controller is ahead of the store; make a new one.
+    """
+
+    def epoch(self) -> int:
+        """Of the newest plan; 0 before the first."""
+        ...
+
+    def put_epoch(self, epoch: int) -> None:
+        """Remember it."""
+        ...
+
+    def kills(self) -> Iterable[tuple[str, str]]:
+        """(scenario, task) of everything that is killed."""
+        ...
+
+    def put_kills(self, kills: list[tuple[str, str]]) -> None:
+        """All of them, in place of those before."""
+        ...
+
+    def releases(self) -> Iterable[Release]:
+        """All there ever were."""
+        ...
+
+    def put_release(self, release: Release) -> None:
+        """Add it, or replace the one of its id."""
+        ...
+
+    def counts(self, release: str) -> Mapping[str, Any]:
+        """What `put_counts` wrote; empty where it never did."""
+        ...
+
+    def put_counts(self, release: str, counts: Mapping[str, Any]) -> None:
+        """A small table of numbers; called with every report."""
+        ...
+
+    def claims(self, release: str) -> Iterable[ClaimRow]:
+        """Devices that were let in and have not reported."""
+        ...
+
+    def put_claim(self, release: str, device: int, control: bool, until_s: float) -> None:
+        """One more."""
+        ...
+
+    def drop_claim(self, release: str, device: int, control: bool) -> None:
+        """One less."""
+        ...
+
+    def failed(self, release: str) -> Iterable[int]:
+        """Devices that have failed."""
+        ...
+
+    def add_failed(self, release: str, device: int) -> None:
+        """One more."""
+        ...
+
+    def audit(self) -> Iterable[AuditEntry]:
+        """Oldest first."""
+        ...
+
+    def add_audit(self, entry: AuditEntry) -> None:
+        """Behind all others."""
+        ...
+
+
+class MemoryStore:
+    """A `Store` that ends with the process: for tests and simulations."""
+
+    def __init__(self) -> None:
+        """Empty."""
+        self._epoch = 0
+        self._kills: list[tuple[str, str]] = []
+        self._releases: dict[str, Release] = {}
+        self._counts: dict[str, Mapping[str, Any]] = {}
+        self._claims: dict[str, dict[tuple[int, bool], float]] = {}
+        self._failed: dict[str, set[int]] = {}
+        self._audit: list[AuditEntry] = []
+
+    def epoch(self) -> int:
+        """Of the newest plan."""
+        return self._epoch
+
+    def put_epoch(self, epoch: int) -> None:
+        """Remember it."""
+        self._epoch = epoch
+
+    def kills(self) -> Iterable[tuple[str, str]]:
+        """All that are killed."""
+        return list(self._kills)
+
+    def put_kills(self, kills: list[tuple[str, str]]) -> None:
+        """Replace them."""
+        self._kills = list(kills)
+
+    def releases(self) -> Iterable[Release]:
+        """All there ever were."""
+        return list(self._releases.values())
+
+    def put_release(self, release: Release) -> None:
+        """Add or replace it."""
+        self._releases[release.id] = release
+
+    def counts(self, release: str) -> Mapping[str, Any]:
+        """What was put last."""
+        return self._counts.get(release, {})
+
+    def put_counts(self, release: str, counts: Mapping[str, Any]) -> None:
+        """Replace them."""
+        self._counts[release] = dict(counts)
+
+    def claims(self, release: str) -> Iterable[ClaimRow]:
+        """Devices without a report."""
+        return [(device, control, until) for (device, control), until in self._claims.get(release, {}).items()]
+
+    def put_claim(self, release: str, device: int, control: bool, until_s: float) -> None:
+        """One more."""
+        self._claims.setdefault(release, {})[device, control] = until_s
+
+    def drop_claim(self, release: str, device: int, control: bool) -> None:
+        """One less."""
+        self._claims.get(release, {}).pop((device, control), None)
+
+    def failed(self, release: str) -> Iterable[int]:
+        """Devices that have failed."""
+        return set(self._failed.get(release, ()))
+
+    def add_failed(self, release: str, device: int) -> None:
+        """One more."""
+        self._failed.setdefault(release, set()).add(device)
+
+    def audit(self) -> Iterable[AuditEntry]:
+        """Oldest first."""
+        return list(self._audit)
+
+    def add_audit(self, entry: AuditEntry) -> None:
+        """Behind all others."""
+        self._audit.append(entry)

@@ -1,0 +1,197 @@
+"""A gray release on trial: who was let in, who has reported, and whether it must stop.
+
+Both cohorts are treated alike: a device claims a place, has until a deadline to report, and without one counts as a
+failure. A treated device's good report ends its part; its first failure counts whenever it comes, and once: no
+device halts a release alone. A control device claims again after each report, and is let in as often as treated
+ones are: so at any time there is a rate to compare with, however small the control cohort is.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..._core import policy as native
+from .release import Release, State
+from .sprt import Sprt
+from .store import Store
+from .window import Window
+
+# How far ahead of the server's clock a device's may be and still be let in where its ramp says so.
+CLOCK_SLACK_S = 5.0
+# A device that has to wait comes back after this, and later the longer the queue is.
+LEAST_WAIT_S = 5.0
+MOST_WAIT_S = 1800.0
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The answer to a device that wants to try a release.
+
+    Attributes:
+        granted: it may, and must report.
+        wait_s: otherwise: when to ask again; 0: never - the plan has changed, or it has failed here before.
+    """
+
+    granted: bool
+    wait_s: float = 0.0
+
+
+@dataclass
+class Counts:
+    """One cohort's numbers."""
+
+    claimed: int = 0
+    good: int = 0
+    bad: int = 0  # missing ones among them
+    missing: int = 0
+
+
+@dataclass
+class _Cohort:
+    counts: Counts = field(default_factory=Counts)
+    waiting: dict[int, float] = field(default_factory=dict)  # device -> deadline
+    let_in: Window = field(default_factory=Window)  # and how many had to wait
+    reports: Window = field(default_factory=Window)  # and how many of them were failures
+
+
+class Trial:
+    """One gray release's state; written to the store as it changes."""
+
+    def __init__(self, release: Release, store: Store) -> None:
+        """As the store has it."""
+        self.release = release
+        self._store = store
+        self._cohorts = {control: _Cohort() for control in (False, True)}
+        self._deadlines: list[tuple[float, int, bool]] = []
+        self.statuses: Counter[str] = Counter()
+        self.sprt = Sprt(release.guard)
+        self._failed = set(store.failed(release.id))
+        kept = store.counts(release.id)
+        if kept:
+            self._cohorts[False].counts = Counts(**kept["treated"])
+            self._cohorts[True].counts = Counts(**kept["control"])
+            self.statuses.update(kept["statuses"])
+            self.sprt.sum = kept["sum"]
+        for device, control, until in store.claims(release.id):
+            self._cohorts[control].waiting[device] = until
+            heapq.heappush(self._deadlines, (until, device, control))
+
+    def counts(self, control: bool = False) -> Counts:
+        """Of a cohort."""
+        return self._cohorts[control].counts
+
+    def outstanding(self, control: bool = False) -> int:
+        """Devices that were let in and have not reported."""
+        return len(self._cohorts[control].waiting)
+
+    def most_outstanding(self) -> int:
+        """How many may be: what is at stake grows with what is known."""
+        guard = self.release.guard
+        return max(guard.outstanding, int(guard.outstanding_share * self._cohorts[False].counts.good))
+
+    def control_rate(self, now_s: float) -> float:
+        """The control cohort's failures among its reports of the last minute; 0 without any."""
+        reports, failures = self._cohorts[True].reports.sums(now_s)
+        return failures / reports if reports else 0.0
+
+    def claim(self, now_s: float, device: int, control: bool) -> Claim:
+        """A device asks to be let in; one that was and has not reported may once more."""
+        if self.release.state not in (State.GRAY, State.PAUSED) or (not control and device in self._failed):
+            return Claim(False)
+        cohort = self._cohorts[control]
+        if device in cohort.waiting:
+            return Claim(True)
+        ahead = self._wait_for_place(now_s, device, control)
+        if ahead > 0:
+            return Claim(False, ahead)
+        full = len(cohort.waiting) >= self.most_outstanding() or self.release.state == State.PAUSED
+        let_in, refused = cohort.let_in.sums(now_s)
+        most = self._cohorts[False].let_in.sums(now_s)[0] if control else self.release.ramp.per_minute
+        if full or let_in >= most:
+            cohort.let_in.add(now_s, 0, 1)
+            # As many come a second as were let in lately, however many wait.
+            return Claim(False, min(LEAST_WAIT_S * (1 + refused / max(let_in, 1)), MOST_WAIT_S))
+        until = now_s + self.release.ramp.report_seconds
+        cohort.waiting[device] = until
+        cohort.let_in.add(now_s, 1)
+        cohort.counts.claimed += 1
+        heapq.heappush(self._deadlines, (until, device, control))
+        self._store.put_claim(self.release.id, device, control, until)
+        self._save()
+        return Claim(True)
+
+    def _wait_for_place(self, now_s: float, device: int, control: bool) -> float:
+        """Seconds until the ramp reaches the device, 0 where it has."""
+        place = native.bucket_value(native.salt_of(self.release.id), device >> 32) / native.WHOLE
+        then = now_s + CLOCK_SLACK_S
+        if control:
+            return 0.0 if place >= 1 - self.release.control(then) else LEAST_WAIT_S
+        if place < self.release.share(then):
+            return 0.0
+        ramp = self.release.ramp
+        if self.release.state == State.PAUSED or place >= ramp.end_share:
+            return MOST_WAIT_S
+        steepness = (ramp.end_share - ramp.start_share) / max(ramp.seconds, 1)
+        reached = self.release.started_s + max(place - ramp.start_share, 0.0) / steepness if steepness else now_s
+        return min(max(reached - now_s, LEAST_WAIT_S), MOST_WAIT_S)
+
+    def report(self, now_s: float, device: int, control: bool, status: str) -> bool:
+        """A report came in; True: halt."""
+        self.statuses[status] += 1
+        failed = status != "ok"
+        known = self._drop(device, control)
+        # What nobody was waiting for counts only as a first failure: made-up good reports could hide those.
+        if not known and (control or not failed or device in self._failed):
+            self._save()
+            return False
+        return self._count(now_s, device, control, failed)
+
+    def expire(self, now_s: float) -> bool:
+        """Count those whose deadline has passed as failures; True: halt. At the deadline it has not passed."""
+        halt = False
+        while self._deadlines and self._deadlines[0][0] < now_s:
+            _, device, control = heapq.heappop(self._deadlines)
+            if device in self._cohorts[control].waiting:
+                self._drop(device, control)
+                self._cohorts[control].counts.missing += 1
+                self.statuses["missing"] += 1
+                halt = self._count(now_s, device, control, True) or halt
+        return halt
+
+    def refused_lately(self, now_s: float) -> bool:
+        """Whether anybody had to wait in the last minute."""
+        return any(cohort.let_in.sums(now_s)[1] for cohort in self._cohorts.values())
+
+    def _drop(self, device: int, control: bool) -> bool:
+        known = self._cohorts[control].waiting.pop(device, None) is not None
+        if known:
+            self._store.drop_claim(self.release.id, device, control)
+        return known
+
+    def _count(self, now_s: float, device: int, control: bool, failed: bool) -> bool:
+        cohort = self._cohorts[control]
+        cohort.counts.bad += failed
+        cohort.counts.good += not failed
+        cohort.reports.add(now_s, 1, failed)
+        if failed and not control:
+            self._failed.add(device)
+            self._store.add_failed(self.release.id, device)
+        halt = not control and self.sprt.add(failed, self.control_rate(now_s))
+        self._save()
+        return halt and self.release.state in (State.GRAY, State.PAUSED)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers, as stores keep them."""
+        return {
+            "treated": vars(self._cohorts[False].counts).copy(),
+            "control": vars(self._cohorts[True].counts).copy(),
+            "statuses": dict(self.statuses),
+            "sum": self.sprt.sum,
+        }
+
+    def _save(self) -> None:
+        self._store.put_counts(self.release.id, self.to_dict())
+
