@@ -105,7 +105,18 @@ Status TlsSocket::open(int64_t timeout_us) {
   counts_.handshake_us = env_.steady_us() - began;
   ++counts_.opened;
   if (tls_->resumed()) ++counts_.resumed;
+  tell();
   return {};
+}
+
+void TlsSocket::tell() {
+  const std::lock_guard lock(lock_);
+  told_ = counts_;
+}
+
+SocketCounts TlsSocket::counts() const {
+  const std::lock_guard lock(lock_);
+  return told_;
 }
 
 // Each address of the host in the resolver's order.
@@ -186,6 +197,7 @@ void TlsSocket::close() {
   sealed_.clear();
   if (fd_ >= 0) ::close(fd_);
   fd_ = -1;
+  tell();
 }
 
 // What was encrypted, to the kernel.
@@ -244,6 +256,7 @@ Result<size_t> TlsSocket::receive(std::span<char> to) {
 }
 
 void TlsSocket::wait(int64_t timeout_us, bool writable) {
+  tell();
   const short events = static_cast<short>(POLLIN | (writable || !sealed_.empty() ? POLLOUT : 0));
   std::array<pollfd, 2> fds = {pollfd{.fd = pipe_[0], .events = POLLIN, .revents = 0},
                                pollfd{.fd = fd_, .events = events, .revents = 0}};

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "base/env.h"
@@ -44,8 +45,8 @@ class TlsSocket final : public Socket {
   void wake() override;
   void interrupt() override;
 
-  // Of the thread that uses it.
-  const SocketCounts& counts() const { return counts_; }
+  // From any thread; as of the end of the newest open(), wait() or close().
+  SocketCounts counts() const;
 
  private:
   TlsSocket(Env& env, BrokerAddress address) : env_(env), address_(std::move(address)) {}
@@ -54,6 +55,7 @@ class TlsSocket final : public Socket {
   Status await(short events, int64_t until, std::string_view what);
   Status flush();
   Result<bool> fill();
+  void tell();
   Error broken(std::string_view doing, int code) const;
 
   Env& env_;
@@ -62,6 +64,8 @@ class TlsSocket final : public Socket {
   std::unique_ptr<TlsStream> tls_;
   std::string sealed_;  // what the kernel has not taken
   SocketCounts counts_;
+  mutable std::mutex lock_;  // of told_
+  SocketCounts told_;
   int fd_ = -1;
   int pipe_[2] = {-1, -1};  // wakes poll()
   std::atomic<bool> interrupted_{false};

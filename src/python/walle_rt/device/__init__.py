@@ -16,6 +16,7 @@ from ._cloud import CloudState, CloudStep, CloudTask, Transport
 from ._device import Device
 from ._info import DeviceStats, OutboxRecord, OutboxStream, TaskFailure, TaskInfo, TaskResult, TriggerInfo
 from ._results import Results, Rows
+from ._tunnel import Tunnel, TunnelStats
 from ._watch import Watch
 
 __all__ = [
@@ -33,5 +34,7 @@ __all__ = [
     "TaskResult",
     "Transport",
     "TriggerInfo",
+    "Tunnel",
+    "TunnelStats",
     "Watch",
 ]
