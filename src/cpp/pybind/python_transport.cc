@@ -16,6 +16,12 @@ py::list headers_of(const std::vector<link::HttpHeader>& headers) {
   return out;
 }
 
+// Whose pieces a sink takes; a transport may keep the sink for longer.
+struct Wanted {
+  const link::BodySink* body;
+  Status failed;
+};
+
 class PythonTransport final : public link::Transport {
  public:
   explicit PythonTransport(const py::object& object)
@@ -54,20 +60,20 @@ class PythonTransport final : public link::Transport {
   Result<int> call(const std::string& url, const link::BodySink& body, const Call& ask) {
     const PythonLock lock;
     if (!lock) return cancelled_error("a request", "'" + url + "', of a Python that ends");
-    Status failed;
+    const auto wanted = std::make_shared<Wanted>(Wanted{.body = &body, .failed = {}});
     try {
-      // Kept by nobody behind this call: it refers to what lies on this stack.
-      bool over = false;
-      const py::cpp_function sink([&](const py::bytes& piece) {
-        if (over) throw py::value_error("a piece behind the end of its request");
-        failed = body(std::string_view(piece));
-        if (!failed.ok()) throw py::value_error("the rest is not wanted");
+      const py::cpp_function sink([wanted](const py::bytes& piece) {
+        if (wanted->body == nullptr) throw py::value_error("a piece behind the end of its request");
+        wanted->failed = (*wanted->body)(std::string_view(piece));
+        if (!wanted->failed.ok()) throw py::value_error("the rest is not wanted");
       });
       const py::object status = ask(sink);
-      over = true;
+      wanted->body = nullptr;
+      if (!wanted->failed.ok()) return wanted->failed.take_error();
       return status.cast<int>();
     } catch (py::error_already_set& error) {
-      if (!failed.ok()) return failed.take_error();
+      wanted->body = nullptr;
+      if (!wanted->failed.ok()) return wanted->failed.take_error();
       return network_error(error.what(), "a reply", "'" + url + "'", "check the address and the network");
     } catch (const py::cast_error&) {
       return network_error("a status that is no int", "the HTTP status of the reply", "'" + url + "'",

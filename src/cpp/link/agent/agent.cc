@@ -111,16 +111,8 @@ Status Agent::follow(Updater& updater, const Plan& plan, Pull& pull) {
   WALLE_TRY(file_.save(std::move(next)));
   const Decision decision = decide(plan, header(), memory().plan_time_s);
 
-  std::set<std::string> chosen;
-  for (const Choice& choice : decision.choices) {
-    if (choice.release != kNoRelease) chosen.insert(plan.releases()[choice.release].task);
-  }
   // Before anything is fetched: a kill order is in a hurry.
-  std::vector<std::string> unwanted;
-  for (const auto& [name, task] : memory().tasks) {
-    if (!chosen.contains(name)) unwanted.push_back(name);
-  }
-  for (const std::string& name : unwanted) pull.steps.push_back(remove(name));
+  WALLE_TRY(remove_unwanted(plan, decision, pull));
   for (const Choice& choice : decision.choices) {
     const uint32_t named = choice.release != kNoRelease ? choice.release : choice.trial;
     if (named != kNoRelease) pull.steps.push_back(bring(updater, plan, choice, pull));
@@ -133,6 +125,28 @@ Status Agent::follow(Updater& updater, const Plan& plan, Pull& pull) {
   AgentMemory done = memory();
   done.carried_out = decision.digest;
   return file_.save(std::move(done));
+}
+
+// What came with a plan and has no place in this one. A task of which nothing ever ran is only forgotten: one
+// of its name may have been put in by hand.
+Status Agent::remove_unwanted(const Plan& plan, const Decision& decision, Pull& pull) {
+  std::set<std::string> chosen, tried;
+  for (const Choice& choice : decision.choices) {
+    if (choice.release != kNoRelease) chosen.insert(plan.releases()[choice.release].task);
+    if (choice.trial != kNoRelease) tried.insert(plan.releases()[choice.trial].task);
+  }
+  std::vector<std::string> unwanted;
+  AgentMemory next = memory();
+  for (const auto& [name, task] : memory().tasks) {
+    if (chosen.contains(name)) continue;
+    if (!task.active.empty() || task.stage == Stage::removing)
+      unwanted.push_back(name);
+    else if (!tried.contains(name))
+      next.tasks.erase(name);
+  }
+  WALLE_TRY(file_.save(std::move(next)));
+  for (const std::string& name : unwanted) pull.steps.push_back(remove(name));
+  return {};
 }
 
 // Files that no version needs any more, and those of versions that never came.

@@ -105,6 +105,7 @@ class Agent {
   Status recover();
   Result<Plan> newest_plan(Updater& updater);
   Status follow(Updater& updater, const Plan& plan, Pull& pull);
+  Status remove_unwanted(const Plan& plan, const Decision& decision, Pull& pull);
   void sweep();
   // agent_bring.cc
   TaskStep bring(Updater& updater, const Plan& plan, const Choice& choice, Pull& pull);
