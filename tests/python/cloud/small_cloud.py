@@ -32,7 +32,7 @@ class SmallCloud:
         self.codes = {"a-code-of-one-device"}
         self.reports: list[dict[str, Any]] = []
         self.asked: list[str] = []
-        self.claims: Callable[[], dict[str, Any]] = dict
+        self.wait_s: int | None = None  # a gray release has no place
         self.spoil: Callable[[str, bytes], bytes] = lambda path, body: body
         keys = [KeyFolder(folder / name) for name in ("offline", "online", "team")]
         known = (folder / "repository" / "metadata" / "1.root.json").exists()
@@ -142,9 +142,12 @@ class SmallCloud:
                     return
                 assert self.headers["Authorization"].startswith("Walle d-1:")
                 batch = _core.policy.read_reports(body)
-                reply = cloud.claims() if any(report["status"] == "claim" for report in batch) else {}
+                asks = any(report["status"] == "claim" for report in batch)
+                if asks and cloud.wait_s is not None:
+                    self.answer(429, json.dumps({"granted": False, "wait_s": cloud.wait_s}).encode())
+                    return
                 cloud.reports += batch
-                self.answer(200, json.dumps(reply).encode())
+                self.answer(200, b"{}")
 
             def log_message(self, format: str, *args: Any) -> None:
                 pass

@@ -147,12 +147,12 @@ def test_a_reply_of_the_app_makes_it_pull(opened: Open, folder: Folder, cloud: S
 
 def test_no_place_no_change(opened: Open, folder: Folder, cloud: SmallCloud) -> None:
     device = opened()
-    cloud.claims = lambda: {"claims": [{"release": "r1", "granted": False, "wait_s": 1}]}
+    cloud.wait_s = 1
     cloud.release(1, ("r1", cloud.publish(folder())), gray=True)
     connect(device, cloud)
     assert [step.what for step in device.pull().steps] == ["waits"]
     assert device.tasks() == {}
-    cloud.claims = lambda: {"claims": [{"release": "r1", "granted": True, "wait_s": 0}]}
+    cloud.wait_s = None
     assert [step.what for step in device.pull().steps] == ["activated"]
 
 

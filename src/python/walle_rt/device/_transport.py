@@ -5,6 +5,7 @@ One connection is kept open from request to request. Called from the agent's thr
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import socket
 import ssl
@@ -63,9 +64,9 @@ class HttpTransport:
         return reply.status
 
     def post(self, url: str, content_type: str, body: bytes, headers: Headers, sink: Sink) -> int:
-        """Send ``body``; what comes back goes to ``sink`` where it is a success. Returns the status."""
+        """Send ``body``; what comes back with a success or 429 goes to ``sink``. Returns the status."""
         reply = self._ask("POST", url, body, {**dict(headers), "Content-Type": content_type})
-        self._give(reply, sink if reply.status // 100 == 2 else None, 0)
+        self._give(reply, sink if reply.status // 100 == 2 or reply.status == 429 else None, 0)
         return reply.status
 
     def cancel(self) -> None:
@@ -74,10 +75,8 @@ class HttpTransport:
             self._cancelled = True
             connection = self._connection
         if connection is not None and connection.sock is not None:
-            try:
+            with contextlib.suppress(OSError):  # it has ended by itself
                 connection.sock.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass  # it has ended by itself
 
     def _ask(
         self, method: str, url: str, body: bytes | None, headers: dict[str, str]
