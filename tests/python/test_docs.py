@@ -50,7 +50,7 @@ NEED_VM = {
     "docs/reference/walle-stream.md",
 }
 # Pages about the server's side, which an extra brings.
-NEED_CLOUD = {"docs/concepts/trust.md"}
+NEED_CLOUD = {"docs/concepts/trust.md", "docs/concepts/tunnel.md"}
 # Pages about a checkout: their commands, which only read, run in this one.
 AT_ROOT = {"docs/concepts/house.md"}
 # Folders whose pages open with something that runs, before their first section.
