@@ -133,26 +133,31 @@ class HttpTransport:
 
     def _give(self, reply: http.client.HTTPResponse, sink: Sink | None, skip: int) -> None:
         whole = False
-        begun, came = time.monotonic(), 0
         try:
-            while piece := reply.read1(_CHUNK):
-                came += len(piece)
-                gone = time.monotonic() - begun
-                if gone > _STALL_S:
-                    if came < _STALL_BYTES * gone:
-                        raise TimeoutError(f"{came} bytes in {gone:.0f} s")
-                    begun, came = time.monotonic(), 0
-                if sink is None:
-                    break  # nobody wants it, and it may be endless
-                wanted = piece[min(skip, len(piece)) :]
-                skip -= len(piece) - len(wanted)
-                if wanted:
-                    sink(wanted)
+            if sink is None:
+                reply.read(_CHUNK)  # of an error; more than this nobody needs
+                whole = reply.isclosed()
             else:
-                # read1() says nothing of a reply that was cut off.
-                if reply.length:
-                    raise http.client.IncompleteRead(b"", reply.length)
+                self._read(reply, sink, skip)
                 whole = True
         finally:
             if not whole or reply.will_close:
                 self._close()
+
+    def _read(self, reply: http.client.HTTPResponse, sink: Sink, skip: int) -> None:
+        begun, came = time.monotonic(), 0
+        while piece := reply.read1(_CHUNK):
+            came += len(piece)
+            gone = time.monotonic() - begun
+            if gone > _STALL_S:
+                if came < _STALL_BYTES * gone:
+                    raise TimeoutError(f"{came} bytes in {gone:.0f} s")
+                begun, came = time.monotonic(), 0
+            wanted = piece[min(skip, len(piece)) :]
+            skip -= len(piece) - len(wanted)
+            if wanted:
+                sink(wanted)
+        # read1() says nothing of a reply that was cut off.
+        if reply.length:
+            raise http.client.IncompleteRead(b"", reply.length)
+        reply.close()  # which read1() leaves to others, and the connection waits for
