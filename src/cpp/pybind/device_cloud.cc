@@ -27,10 +27,10 @@ std::string_view what_name(link::TaskStep::What what) {
 }
 
 // `transport`: "libcurl", or an object of Python.
-CloudHeld connect(const DeviceFace& device, const std::string& url, const py::bytes& root,
-                  const std::string& app, const std::string& app_version, const std::string& os_version,
-                  const std::string& model, const std::string& enrol_code, const py::object& transport,
-                  const std::string& authorities, double report_after_s, double pull_every_s) {
+CloudHeld connect(DeviceFace& device, const std::string& url, const py::bytes& root, const std::string& app,
+                  const std::string& app_version, const std::string& os_version, const std::string& model,
+                  const std::string& enrol_code, const py::object& transport, const std::string& authorities,
+                  double report_after_s, double pull_every_s) {
   std::unique_ptr<link::Transport> way;
   if (py::isinstance<py::str>(transport))
     way = unwrap(link::curl_transport({.authorities = authorities}));
@@ -88,8 +88,9 @@ bool wait_pulls(DeviceCloud& self, uint64_t count, double timeout_s) {
 
 void bind_device_cloud(py::module_& m) {
   py::module_ sub = m.attr("device").cast<py::module_>();
-  sub.def("has_libcurl", [] { return link::curl_transport().ok(); },
-          "Whether a libcurl is installed; it is loaded by asking.");
+  sub.def(
+      "has_libcurl", [] { return link::curl_transport().ok(); },
+      "Whether a libcurl is installed; it is loaded by asking.");
   py::class_<DeviceCloud, CloudHeld>(sub, "Cloud")
       .def_static("connect", connect, py::keep_alive<0, 1>(), py::arg("device"), py::arg("url"),
                   py::arg("root"), py::arg("app"), py::arg("app_version"), py::arg("os_version"),

@@ -29,7 +29,7 @@ class DeviceCloud {
   // Enrols where the device has not, and starts. Errors: an address or a name that is none, no code where one
   // is needed, a server that refuses it, no libcrypto, a closed device. A server that is not there is none,
   // once the device has enrolled.
-  static Result<std::unique_ptr<DeviceCloud>> connect(Env& env, const DeviceFace& device,
+  static Result<std::unique_ptr<DeviceCloud>> connect(Env& env, DeviceFace& device,
                                                       std::unique_ptr<link::Transport> transport,
                                                       CloudOptions options);
   ~DeviceCloud() { stop(); }
