@@ -40,7 +40,7 @@ Result<std::unique_ptr<link::Identity>> identity_of(Env& env, link::Transport& t
 }
 }  // namespace
 
-Result<std::unique_ptr<DeviceCloud>> DeviceCloud::connect(Env& env, const DeviceFace& face,
+Result<std::unique_ptr<DeviceCloud>> DeviceCloud::connect(Env& env, DeviceFace& face,
                                                           std::unique_ptr<link::Transport> transport,
                                                           CloudOptions options) {
   WALLE_TRY(check_url(options.url));

@@ -15,7 +15,7 @@ namespace walle::container {
 class DeviceHost final : public link::AgentHost {
  public:
   // The device outlives it. `folder`: where probations are held.
-  DeviceHost(Env& env, const DeviceFace& device, std::string folder)
+  DeviceHost(Env& env, DeviceFace& device, std::string folder)
       : env_(env), device_(device), folder_(std::move(folder)) {}
 
   std::vector<link::HostedTask> tasks() override;
@@ -33,7 +33,7 @@ class DeviceHost final : public link::AgentHost {
   };
 
   Env& env_;
-  const DeviceFace& device_;
+  DeviceFace& device_;
   std::string folder_;
   std::atomic<bool> cancelled_{false};
   std::map<std::string, Before> before_;

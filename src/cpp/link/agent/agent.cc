@@ -44,6 +44,21 @@ DeviceHeader Agent::header() const {
   return out;
 }
 
+// Neither has a firing of it ended, nor did it live long enough to be told of. What the control cohort keeps
+// is nothing new.
+bool Agent::is_new(const ManagedTask& task) {
+  return task.stage == Stage::none && !task.active.empty() && task.told == Told::nothing &&
+         (task.trial.empty() || task.cohort == Cohort::treated);
+}
+
+Status Agent::close() {
+  AgentMemory next = memory();
+  for (auto& [_, task] : next.tasks) {
+    if (is_new(task)) task.tries = 0;
+  }
+  return file_.save(std::move(next));
+}
+
 // What a process was in the middle of when it ended. What is installed says the host.
 Status Agent::recover() {
   const std::vector<HostedTask> hosted = host_->tasks();
@@ -56,11 +71,13 @@ Status Agent::recover() {
     // Somebody else has put another one in its place, or removed it: what is there is not ours.
     if (task.stage == Stage::none && package != task.active.digest) task.active = task.last_good = {};
     if (task.told == Told::nothing) active_since_[name] = env_->steady_us();
+    if (is_new(task)) ++task.tries;
   }
   // After a loss of the memory: what came as a package goes on as one.
   for (const HostedTask& task : hosted) {
-    if (!task.package.empty() && !next.tasks.contains(task.name))
-      next.tasks[task.name].active = {task.package, task.version, ""};
+    if (task.package.empty() || next.tasks.contains(task.name)) continue;
+    next.tasks[task.name].active = {task.package, task.version, ""};
+    next.tasks[task.name].told = Told::runs;
   }
   WALLE_TRY(file_.save(std::move(next)));
   for (const std::string& name : installed) WALLE_TRY(finish_install(name));
@@ -111,16 +128,8 @@ Status Agent::follow(Updater& updater, const Plan& plan, Pull& pull) {
   WALLE_TRY(file_.save(std::move(next)));
   const Decision decision = decide(plan, header(), memory().plan_time_s);
 
-  std::set<std::string> chosen;
-  for (const Choice& choice : decision.choices) {
-    if (choice.release != kNoRelease) chosen.insert(plan.releases()[choice.release].task);
-  }
   // Before anything is fetched: a kill order is in a hurry.
-  std::vector<std::string> unwanted;
-  for (const auto& [name, task] : memory().tasks) {
-    if (!chosen.contains(name)) unwanted.push_back(name);
-  }
-  for (const std::string& name : unwanted) pull.steps.push_back(remove(name));
+  WALLE_TRY(remove_unwanted(plan, decision, pull));
   for (const Choice& choice : decision.choices) {
     const uint32_t named = choice.release != kNoRelease ? choice.release : choice.trial;
     if (named != kNoRelease) pull.steps.push_back(bring(updater, plan, choice, pull));
@@ -133,6 +142,28 @@ Status Agent::follow(Updater& updater, const Plan& plan, Pull& pull) {
   AgentMemory done = memory();
   done.carried_out = decision.digest;
   return file_.save(std::move(done));
+}
+
+// What came with a plan and has no place in this one. A task of which nothing ever ran is only forgotten: one
+// of its name may have been put in by hand.
+Status Agent::remove_unwanted(const Plan& plan, const Decision& decision, Pull& pull) {
+  std::set<std::string> chosen, tried;
+  for (const Choice& choice : decision.choices) {
+    if (choice.release != kNoRelease) chosen.insert(plan.releases()[choice.release].task);
+    if (choice.trial != kNoRelease) tried.insert(plan.releases()[choice.trial].task);
+  }
+  std::vector<std::string> unwanted;
+  AgentMemory next = memory();
+  for (const auto& [name, task] : memory().tasks) {
+    if (chosen.contains(name)) continue;
+    if (!task.active.empty() || task.stage == Stage::removing)
+      unwanted.push_back(name);
+    else if (!tried.contains(name))
+      next.tasks.erase(name);
+  }
+  WALLE_TRY(file_.save(std::move(next)));
+  for (const std::string& name : unwanted) pull.steps.push_back(remove(name));
+  return {};
 }
 
 // Files that no version needs any more, and those of versions that never came.

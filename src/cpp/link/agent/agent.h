@@ -68,7 +68,16 @@ struct Pull {
   std::vector<TaskStep> steps;
   // Whether everything was carried out; otherwise pull again.
   bool settled = true;
+  int64_t wait_s = 0;  // what the server asked of those that wait for a place, the least
 };
+
+// What the server says to a device that wants to try a release (docs/reference/cloud-api.md).
+struct ClaimAnswer {
+  bool granted = true;
+  int64_t wait_s = 0;  // otherwise: when to ask again; 0: never
+};
+// Of the reply to a claim without a place: {"wait_s": 30}; 10 where it says no whole number.
+int64_t read_wait_s(std::string_view reply);
 
 class Agent {
  public:
@@ -82,7 +91,9 @@ class Agent {
   // Returns whether something is on its way: a version whose first report is due, a report that waits.
   bool tend();
 
-  // Whether the version of a task is still watched, or reports wait.
+  // The process ends in order: it says nothing against the versions that run.
+  Status close();
+
   const AgentMemory& memory() const { return file_.now(); }
   // As it travels on requests: with what was carried out.
   DeviceHeader header() const;
@@ -94,14 +105,17 @@ class Agent {
 
   // agent.cc
   Status recover();
+  static bool is_new(const ManagedTask& task);
   Result<Plan> newest_plan(Updater& updater);
   Status follow(Updater& updater, const Plan& plan, Pull& pull);
+  Status remove_unwanted(const Plan& plan, const Decision& decision, Pull& pull);
   void sweep();
   // agent_bring.cc
   TaskStep bring(Updater& updater, const Plan& plan, const Choice& choice, Pull& pull);
   Status bring_version(Updater& updater, const PlanRelease& release, Pull& pull);
   Status begin(const PlanRelease& release);
-  Status claim(const PlanRelease& trial, Cohort cohort);
+  Result<ClaimAnswer> claim(const PlanRelease& trial, Cohort cohort);
+  Result<ClaimAnswer> ask_for_place(const Report& report);
   Status authentic(Updater& updater, const PlanRelease& release, FoundTarget& found);
   Status fetch_package(Updater& updater, const PlanRelease& release, const FoundTarget& found, Pull& pull);
   Status fetch_files(const Package& package, uint64_t& fetched);
@@ -120,7 +134,7 @@ class Agent {
   void queue(AgentMemory& next, const std::string& name, const ChosenPackage& package, ReportStatus status,
              const TaskTrouble* trouble, const HostedTask* hosted);
   Status send_reports();
-  Result<int> post(const std::string& path, const std::string& body);
+  Result<Fetched> post(const std::string& path, const std::string& body);
 
   Env* env_;
   Transport* transport_;

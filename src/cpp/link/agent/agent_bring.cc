@@ -4,11 +4,13 @@
 #include "base/log.h"
 #include "link/agent/agent.h"
 #include "link/package/package.h"
+#include "link/trust/json.h"
 
 namespace walle::link {
 
 namespace {
 constexpr int kTooMany = 429, kUnavailable = 503;
+constexpr int64_t kBusyServerS = 10, kMostWaitS = 86'400;
 constexpr std::string_view kDirectorFolder = "director";
 
 // Whether the version is to blame, and not the network, the disk or the moment.
@@ -36,8 +38,13 @@ TaskStep Agent::bring(Updater& updater, const Plan& plan, const Choice& choice, 
   using What = TaskStep::What;
   if (choice.trial != kNoRelease) {
     const PlanRelease& trial = plan.releases()[choice.trial];
-    const Status claimed = claim(trial, choice.cohort);
-    if (!claimed.ok()) return step_of(trial, What::waits, claimed.error().message());
+    const Result<ClaimAnswer> place = claim(trial, choice.cohort);
+    if (!place.ok()) return step_of(trial, What::later, place.error().message());
+    if (!place->granted) {
+      if (place->wait_s == 0) return step_of(trial, What::kept);
+      pull.wait_s = pull.wait_s == 0 ? place->wait_s : std::min(pull.wait_s, place->wait_s);
+      return step_of(trial, What::waits, "no place in release '" + trial.id + "' yet");
+    }
   }
   if (choice.release == kNoRelease) return step_of(plan.releases()[choice.trial], What::kept);
   const PlanRelease& release = plan.releases()[choice.release];
@@ -98,10 +105,10 @@ Status Agent::begin(const PlanRelease& release) {
 }
 
 // A place in a gray release, in either cohort, before anything changes.
-Status Agent::claim(const PlanRelease& trial, Cohort cohort) {
+Result<ClaimAnswer> Agent::claim(const PlanRelease& trial, Cohort cohort) {
   const auto known = memory().tasks.find(trial.task);
   if (known != memory().tasks.end() && known->second.trial == trial.id && known->second.cohort == cohort)
-    return {};
+    return ClaimAnswer();
   AgentMemory next = memory();
   Report report;
   report.device = options_.device;
@@ -115,21 +122,33 @@ Status Agent::claim(const PlanRelease& trial, Cohort cohort) {
   report.seq = ++next.report_seq;
   // Before it is sent: a number that is used twice would hide the second report.
   WALLE_TRY(file_.save(next));
-  WALLE_ASSIGN(const std::string batch, write_reports({report}));
-  WALLE_ASSIGN(const int status, post("/v1/reports", batch));
-  if (status == kTooMany || status == kUnavailable)
-    return network_error("status " + std::to_string(status), "a place in release '" + trial.id + "'",
-                         "'" + options_.url + "'", "wait: the release lets in so many at a time");
-  if (status / 100 != 2)
-    return network_error("status " + std::to_string(status), "200", "'" + options_.url + "/v1/reports'",
-                         "look at the server's log");
+  WALLE_ASSIGN(const ClaimAnswer answer, ask_for_place(report));
+  if (!answer.granted) return answer;
   ManagedTask& task = next.tasks[trial.task];
   if (task.scenario.empty()) task.scenario = trial.scenario;
   task.trial = trial.id;
   task.cohort = cohort;
   task.told = Told::nothing;
   active_since_[trial.task] = env_->steady_us();
-  return file_.save(std::move(next));
+  WALLE_TRY(file_.save(std::move(next)));
+  return answer;
+}
+
+Result<ClaimAnswer> Agent::ask_for_place(const Report& report) {
+  WALLE_ASSIGN(const std::string batch, write_reports({report}));
+  WALLE_ASSIGN(const Fetched reply, post("/v1/reports", batch));
+  if (reply.status / 100 == 2) return ClaimAnswer{};
+  if (reply.status == kTooMany) return ClaimAnswer{false, read_wait_s(reply.body)};
+  if (reply.status == kUnavailable) return ClaimAnswer{false, kBusyServerS};
+  return network_error("status " + std::to_string(reply.status), "200", "'" + options_.url + "/v1/reports'",
+                       "look at the server's log");
+}
+
+int64_t read_wait_s(std::string_view reply) {
+  const Result<Json> said = parse_json(reply, "a reply");
+  const Json* wait = said.ok() ? said->find("wait_s") : nullptr;
+  if (!wait || !wait->integer()) return kBusyServerS;
+  return std::clamp<int64_t>(*wait->integer(), 0, kMostWaitS);
 }
 
 // The director chooses; whether there is such a thing says the scenario. A path of the director's own folder
@@ -250,7 +269,7 @@ Status Agent::finish_install(const std::string& name) {
   task.active = std::move(task.coming);
   task.coming = {};
   task.stage = Stage::none;
-  task.tries = 0;
+  task.tries = 1;
   task.told = Told::nothing;
   active_since_[name] = env_->steady_us();
   base::log(base::LogLevel::info, "task '" + name + "' runs version " + task.active.version);

@@ -85,9 +85,13 @@ bool Agent::tend() {
 
 Status Agent::watch(const HostedTask& hosted) {
   const ManagedTask& task = memory().tasks.at(hosted.name);
-  if (hosted.deaths >= kMostDeaths) {
+  // This process is the last that is counted, and it lives.
+  const uint32_t deaths = is_new(task) && task.tries > 0 && hosted.firings == 0
+                              ? std::max(hosted.deaths, task.tries - 1)
+                              : hosted.deaths;
+  if (deaths >= kMostDeaths) {
     const TaskTrouble died{"execute", "ProcessDied", "",
-                           "the process ended " + std::to_string(hosted.deaths) + " times while it ran"};
+                           "the process ended " + std::to_string(deaths) + " times while it ran"};
     return give_back(hosted, died);
   }
   if (hosted.stopped) return give_back(hosted, hosted.trouble);
@@ -101,6 +105,7 @@ Status Agent::watch(const HostedTask& hosted) {
                                                              : ReportStatus::limit;
   queue(next, hosted.name, task.active, status, fails ? &hosted.trouble : nullptr, &hosted);
   next.tasks[hosted.name].told = fails ? Told::fails : Told::runs;
+  next.tasks[hosted.name].tries = 0;
   return file_.save(std::move(next));
 }
 
@@ -114,6 +119,7 @@ Status Agent::give_back(const HostedTask& hosted, const TaskTrouble& trouble) {
   next.refuse(task.active.release, task.active.digest);
   queue(next, hosted.name, task.active, ReportStatus::rolled_back, &trouble, &hosted);
   task.told = Told::fails;
+  task.tries = 0;
   task.coming = std::move(task.last_good);
   task.last_good = {};
   task.stage = Stage::returning;
@@ -143,13 +149,12 @@ Status Agent::finish_return(const std::string& name) {
   return {};
 }
 
-Result<int> Agent::post(const std::string& path, const std::string& body) {
+Result<Fetched> Agent::post(const std::string& path, const std::string& body) {
   HttpPost request{.url = options_.url + path, .content_type = "application/octet-stream", .body = body};
   if (options_.signs) {
     WALLE_ASSIGN(request.headers, options_.signs(path, body));
   }
-  WALLE_ASSIGN(const Fetched reply, send(*transport_, request, kMostReplyBytes));
-  return reply.status;
+  return send(*transport_, request, kMostReplyBytes);
 }
 
 Status Agent::send_reports() {
@@ -161,21 +166,22 @@ Status Agent::send_reports() {
     if (kept.ok()) std::ranges::move(*kept, std::back_inserter(batch));
   }
   WALLE_ASSIGN(const std::string body, write_reports(batch));
-  const Result<int> status = post("/v1/reports", body);
-  const bool taken = status.ok() && *status / 100 == 2;
+  const Result<Fetched> reply = post("/v1/reports", body);
+  const int status = reply.ok() ? reply->status : 0;
+  const bool taken = status / 100 == 2;
   // A server that will never take them keeps none of the later ones from it.
-  const bool never = status.ok() && (*status == 400 || *status == 413 || *status == 422);
+  const bool never = status == 400 || status == 413 || status == 422;
   if (!taken && !never) {
     send_wait_us_ = std::clamp(2 * send_wait_us_, kFirstWaitUs, kMostWaitUs);
     send_not_before_us_ = env_->steady_us() + send_wait_us_;
-    if (!status.ok()) return Error(status.error());
-    return network_error("status " + std::to_string(*status), "200", "'" + options_.url + "/v1/reports'",
+    if (!reply.ok()) return Error(reply.error());
+    return network_error("status " + std::to_string(status), "200", "'" + options_.url + "/v1/reports'",
                          "look at the server's log");
   }
   if (never)
     base::log(base::LogLevel::warning, std::to_string(count) +
                                            " reports were refused by the server (status " +
-                                           std::to_string(*status) + ") and are dropped");
+                                           std::to_string(status) + ") and are dropped");
   send_wait_us_ = 0;
   AgentMemory next = memory();
   next.reports.erase(next.reports.begin(), next.reports.begin() + static_cast<std::ptrdiff_t>(count));

@@ -9,6 +9,7 @@
 namespace walle::link {
 
 namespace {
+constexpr int64_t kUsPerSecond = 1'000'000;
 constexpr int64_t kBusyUs = 1'000'000, kIdleUs = 60'000'000;
 
 // Not of the clock alone: devices that get power back together would draw the same numbers.
@@ -96,7 +97,9 @@ void AgentThread::stop() {
   }
   transport_->cancel();
   host_->cancel();
-  if (thread_.joinable()) thread_.join();
+  if (!thread_.joinable()) return;
+  thread_.join();
+  (void)agent_->close().ok();  // a disk that is full costs a count
 }
 
 void AgentThread::tell() {
@@ -122,13 +125,15 @@ void AgentThread::pull() {
   if (pulled.ok()) status_.steps = std::move(pulled->steps);
   status_.memory = agent_->memory();
   header_ = agent_->header();
-  timer_.pulled(end, agent_->memory().epoch, now);
+  timer_.pulled(end, agent_->memory().epoch, now, pulled.ok() ? pulled->wait_s * kUsPerSecond : 0);
   if (end == PullEnd::failed && !stopping_)
     base::log(base::LogLevel::warning, "a pull did not end as it should: " + status_.error);
   ended_.notify_all();
 }
 
 void AgentThread::run() {
+  // First how they fare: what fired before this is no crash loop, whatever becomes of the pull.
+  (void)agent_->tend();
   std::unique_lock guard(lock_);
   while (!stopping_) {
     const bool due = timer_.due_us() <= env_.steady_us();

@@ -24,19 +24,22 @@ void PullTimer::heard(uint64_t epoch, int64_t now_us, uint32_t spread_s) {
 void PullTimer::ask(int64_t now_us) { due_us_ = std::min(due_us_, now_us); }
 
 // Decorrelated: neither in step with other devices nor with itself.
-int64_t PullTimer::retry_wait(PullEnd end) {
-  const auto least = static_cast<double>(times_.retry_us);
+int64_t PullTimer::retry_wait(PullEnd end, int64_t wait_us) {
+  const auto least = static_cast<double>(end == PullEnd::waits && wait_us > 0 ? wait_us : times_.retry_us);
   const double most =
       end == PullEnd::waits ? 2 * least : std::max(3.0 * static_cast<double>(retry_us_), least);
   const auto wait = static_cast<int64_t>(least + random() * (most - least));
-  retry_us_ = end == PullEnd::waits ? 0 : std::min(wait, times_.most_retry_us);
-  return std::min(wait, times_.most_retry_us);
+  if (end == PullEnd::waits) {
+    retry_us_ = 0;
+    return wait;
+  }
+  return retry_us_ = std::min(wait, times_.most_retry_us);
 }
 
-void PullTimer::pulled(PullEnd end, uint64_t epoch, int64_t now_us) {
+void PullTimer::pulled(PullEnd end, uint64_t epoch, int64_t now_us, int64_t wait_us) {
   if (end != PullEnd::settled) {
     if (end == PullEnd::waits) epoch_ = std::max(epoch_, epoch);
-    due_us_ = now_us + retry_wait(end);
+    due_us_ = now_us + retry_wait(end, wait_us);
     return;
   }
   retry_us_ = 0;

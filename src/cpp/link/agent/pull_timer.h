@@ -30,13 +30,14 @@ class PullTimer {
   // Somebody wants a pull now.
   void ask(int64_t now_us);
   // A pull ended; `epoch` is that of the plan which holds.
-  void pulled(PullEnd end, uint64_t epoch, int64_t now_us);
+  // `wait_us`: of a pull that waits, what the server asked for at least.
+  void pulled(PullEnd end, uint64_t epoch, int64_t now_us, int64_t wait_us = 0);
 
   int64_t due_us() const { return due_us_; }
 
  private:
   double random();
-  int64_t retry_wait(PullEnd end);
+  int64_t retry_wait(PullEnd end, int64_t wait_us);
 
   std::mt19937_64 random_;
   PullTimes times_;

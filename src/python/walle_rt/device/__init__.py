@@ -12,6 +12,7 @@ and that it is done - becomes durable in one step, so that after a crash nothing
 twice.
 """
 
+from ._cloud import CloudState, CloudStep, CloudTask, Transport
 from ._device import Device
 from ._info import DeviceStats, OutboxRecord, OutboxStream, TaskFailure, TaskInfo, TaskResult, TriggerInfo
 from ._results import Results, Rows
@@ -19,6 +20,9 @@ from ._tunnel import Tunnel, TunnelStats
 from ._watch import Watch
 
 __all__ = [
+    "CloudState",
+    "CloudStep",
+    "CloudTask",
     "Device",
     "DeviceStats",
     "OutboxRecord",
@@ -28,6 +32,7 @@ __all__ = [
     "TaskFailure",
     "TaskInfo",
     "TaskResult",
+    "Transport",
     "TriggerInfo",
     "Tunnel",
     "TunnelStats",
