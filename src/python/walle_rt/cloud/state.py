@@ -117,8 +117,8 @@ class ServerState:
     def _first_operator(self) -> None:
         """Without any operator: one that may do everything, with a password that is printed once.
 
-        As long as it was not changed each start makes another one: a process that died before it was read would
-        have locked everybody out.
+        As long as it was not changed each start makes another one: a process that died before it was read
+        would have locked everybody out.
         """
         with self.database.writing() as session:
             first = session.scalars(select(Operator).where(Operator.name == FIRST_OPERATOR)).first()
