@@ -79,10 +79,9 @@ class HttpGit:
     def __init__(self, url: str, token: str) -> None:
         """Nothing is asked yet."""
         base, _, name = url.rstrip("/").rpartition("/")
-        self._url, self._path = url, f"/{name}".encode()
-        self._client = HttpGitClient(
-            base, extra_headers={"Authorization": f"Bearer {token}"}, quiet=True, timeout=60.0
-        )
+        self._url, self._path = url, name.encode()  # relative: a leading slash would drop what lies before
+        # As git sends a token; a header of our own would travel to wherever a redirect leads, and is not sent.
+        self._client = HttpGitClient(base, username="token", password=token, quiet=True, timeout=60.0)
 
     def published(self, task: str, version: str) -> str | None:
         """As GitTarget says."""
