@@ -36,7 +36,7 @@ def server(world: World) -> Iterator[Server]:
 
 
 def path_of(version: str, task: str = "rank") -> str:
-    return f"shop/{task}/{task}-{version}.wtask"
+    return f"shop/{task}/{task}-{version}.walp"
 
 
 def test_publishes_what_devices_read(world: World, device: Device) -> None:
@@ -135,11 +135,11 @@ def test_a_stolen_scenario_key_signs_for_its_scenario_alone(world: World, device
     world.opened().add_scenario("live", KeyFolder(world.folder / "live"))
     thief = world.opened(world.online, world.team)
     role = thief._load("shop")
-    role.signed.targets["live/t/t-1.0.0.wtask"] = TargetFile.from_data(
-        "live/t/t-1.0.0.wtask", b"e", ["sha256"]
+    role.signed.targets["live/t/t-1.0.0.walp"] = TargetFile.from_data(
+        "live/t/t-1.0.0.walp", b"e", ["sha256"]
     )
     thief._commit({"shop": thief._bumped(role, "shop")})
-    assert device.read("live/t/t-1.0.0.wtask") is None
+    assert device.read("live/t/t-1.0.0.walp") is None
 
 
 @pytest.mark.parametrize("role", ["root", "targets", "snapshot", "timestamp", "director", "shop"])
@@ -190,7 +190,8 @@ def test_a_publisher_that_dies_leaves_the_state_of_before(
     world: World, device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At each write: the device reads the old state or the new one, and the next publisher goes on."""
-    from walle_rt.cloud.trust import files, repository
+    from walle_rt import whole_files
+    from walle_rt.cloud.trust import repository
 
     writes = 0
 
@@ -203,7 +204,7 @@ def test_a_publisher_that_dies_leaves_the_state_of_before(
             if writes == k:
                 raise KeyboardInterrupt
             writes += 1
-            files.write_whole(path, content, mode)
+            whole_files.write_whole(path, content, mode)
 
         monkeypatch.setattr(repository, "write_whole", write)
 
@@ -285,10 +286,10 @@ def test_a_refresh_after_one_changed_task_is_small(tmp_path: Path) -> None:
     device = Device(world.path, tmp_path / "device")
     updater = device.updater()
     for s in range(20):
-        assert updater.get_targetinfo(f"scenario{s:02d}/task00/task00-1.0.2.wtask")
+        assert updater.get_targetinfo(f"scenario{s:02d}/task00/task00-1.0.2.walp")
     repository.publish("scenario07", "task03", "2.0.0", b"new")
     updater = device.updater()
-    assert updater.get_targetinfo("scenario07/task03/task03-2.0.0.wtask")
+    assert updater.get_targetinfo("scenario07/task03/task03-2.0.0.walp")
     print(f"refresh after one changed task of 300: {device.files.bytes} bytes")
     assert device.files.bytes <= 20_000
 
@@ -300,7 +301,7 @@ def fill(repository: TaskRepository, scenario: str) -> None:
     role = repository._load(scenario)
     for t in range(15):
         for v in range(3):
-            path = f"{scenario}/task{t:02d}/task{t:02d}-1.0.{v}.wtask"
+            path = f"{scenario}/task{t:02d}/task{t:02d}-1.0.{v}.walp"
             target = TargetFile.from_data(path, f"{path}".encode(), ["sha256"])
             target.unrecognized_fields["custom"] = {"n": v + 1}
             role.signed.targets[path] = target

@@ -76,7 +76,9 @@ class Authority:
         chain, key_file = self.folder / f"{name}.pem", self.folder / f"{name}.key"
         if chain.is_file() and key_file.is_file():
             old = x509.load_pem_x509_certificate(chain.read_bytes())
-            if _hosts(old) == sorted(hosts) and old.not_valid_after_utc - now > timedelta(days=_SERVER_DAYS / 3):
+            if _hosts(old) == sorted(hosts) and old.not_valid_after_utc - now > timedelta(
+                days=_SERVER_DAYS / 3
+            ):
                 return chain, key_file
         key = ec.generate_private_key(ec.SECP256R1())
         usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])

@@ -15,9 +15,7 @@ from .state import ServerState
 MOST_MANIFEST = 1024 * 1024
 
 
-def publish(
-    state: ServerState, scenario: str, task: str, version: str, manifest: bytes, by: str
-) -> Version:
+def publish(state: ServerState, scenario: str, task: str, version: str, manifest: bytes, by: str) -> Version:
     """Check a package against its manifest, list it in the trust, note it.
 
     A process that dies behind the trust leaves a version that is authentic and that nobody released; publishing the

@@ -18,6 +18,12 @@ class Desk:
     def decode(self, device: str, body: bytes) -> Any: ...
     def store(self, given: list[tuple[str, Any]]) -> list[dict[str, Any]]:
         return [{} for _ in given]
-    def start(self, *a: Any) -> int: return 0
-    def act(self, *a: Any) -> int: return 0
-    def progress(self, n: int) -> dict[str, Any]: return {}
+
+    def start(self, *a: Any) -> int:
+        return 0
+
+    def act(self, *a: Any) -> int:
+        return 0
+
+    def progress(self, n: int) -> dict[str, Any]:
+        return {}

@@ -73,7 +73,9 @@ def enrol(state: ServerState, code: str, request: bytes) -> Enrolled:
         CodeRefused: unknown, used, or over (from the second it expires in).
         ArgumentError: a certificate request that is none.
     """
-    refused = CodeRefused.of("a code that does not count", "a new one", "code", "ask for one: walle device-code")
+    refused = CodeRefused.of(
+        "a code that does not count", "a new one", "code", "ask for one: walle device-code"
+    )
     if not _CODE.fullmatch(code):
         raise refused
     now = state.now()

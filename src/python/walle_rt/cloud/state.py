@@ -1,13 +1,13 @@
 """The server's folder, and everything that is opened from it.
 
-    walle.db        the database, unless a URL names another (with walle.db-wal, walle.db-shm)
-    blobs/          files of packages by digest
-    repository/     signed metadata and targets, as devices read them
-    keys/offline    root and targets: move them away after the set-up
-    keys/online     snapshot, timestamp and director
-    keys/scenarios  one folder per scenario
-    keys/ca         the certificate authority of devices
-    .running        held by the process that serves the folder
+walle.db        the database, unless a URL names another (with walle.db-wal, walle.db-shm)
+blobs/          files of packages by digest
+repository/     signed metadata and targets, as devices read them
+keys/offline    root and targets: move them away after the set-up
+keys/online     snapshot, timestamp and director
+keys/scenarios  one folder per scenario
+keys/ca         the certificate authority of devices
+.running        held by the process that serves the folder
 """
 
 from __future__ import annotations

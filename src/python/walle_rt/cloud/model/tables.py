@@ -102,7 +102,9 @@ class Release(Base):
     state: Mapped[str] = mapped_column(String(16), index=True)
     reason: Mapped[str] = mapped_column(Text)
     controller: Mapped[str] = mapped_column(Text)  # JSON: what the controller goes on from after a restart
-    rolled_back: Mapped[int | None] = mapped_column(ForeignKey("releases.id"))  # whose content this one undoes
+    rolled_back: Mapped[int | None] = mapped_column(
+        ForeignKey("releases.id")
+    )  # whose content this one undoes
     by: Mapped[str] = mapped_column(String(64))
     created: Mapped[float] = mapped_column(Double)
     changed: Mapped[float] = mapped_column(Double)

@@ -166,7 +166,7 @@ class TaskRepository:
         _checked_name(task, "task")
         if not _SEMVER.fullmatch(version):
             raise ArgumentError.of(f"version '{version}'", "as 1.2.3", f"task '{task}'", "see semver.org")
-        path = f"{scenario}/{task}/{task}-{version}.wtask"
+        path = f"{scenario}/{task}/{task}-{version}.walp"
         digest = hashlib.sha256(content).hexdigest()
         with only_writer(self.folder):
             role = self._load_scenario(scenario)

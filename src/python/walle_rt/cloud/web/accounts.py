@@ -168,7 +168,12 @@ def log_in(state: Companion, name: str, password: str, attempts: Attempts = _ATT
     wait = attempts.wait_s(f"{id(state)} {name}", state.now())
     if wait > 0:
         raise Refusal(
-            429, "too many wrong passwords", "fewer attempts", where, f"wait {wait:.0f} s", Retry_After=f"{wait:.0f}"
+            429,
+            "too many wrong passwords",
+            "fewer attempts",
+            where,
+            f"wait {wait:.0f} s",
+            Retry_After=f"{wait:.0f}",
         )
     with state.database.reading() as session:
         found = session.scalars(select(Operator).where(Operator.name == name)).first()
@@ -199,7 +204,9 @@ def logout(person: Anyone, state: State) -> None:
 def me(person: Anyone) -> Me:
     """Who the token stands for."""
     roles: dict[str, RoleName] = {name: _role_name(role) for name, role in person.roles.items()}
-    return Me(name=person.name, admin=person.admin and not person.narrowed, one_time=person.one_time, roles=roles)
+    return Me(
+        name=person.name, admin=person.admin and not person.narrowed, one_time=person.one_time, roles=roles
+    )
 
 
 @router.put("/me/password", status_code=204)

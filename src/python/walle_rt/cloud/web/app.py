@@ -131,7 +131,9 @@ async def _failed(scope: Scope, error: Exception, status: int, send: Send) -> in
     LOG.exception("request failed", exc_info=error, extra={"number": number, "path": scope["path"]})
     if status:
         return status  # the reply had begun: it ends short of its length
-    content = errors.body("InternalError", "an error in the server", "none", number, "look into the server's log")
+    content = errors.body(
+        "InternalError", "an error in the server", "none", number, "look into the server's log"
+    )
     text = json.dumps(content).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(text)).encode())]
     await send({"type": "http.response.start", "status": 500, "headers": headers})

@@ -28,7 +28,9 @@ from .guard import Receive, Scope, Send, answer
 
 PREFIX = "/v1/"
 _METADATA = re.compile(r"/v1/tuf/metadata/((?:[0-9]{1,10}\.)?[a-z0-9][a-z0-9_-]{0,63}\.json)")
-_TARGET = re.compile(r"/v1/tuf/targets/((?:[a-z0-9][a-z0-9_-]{0,63}/){1,2}[0-9a-f]{64}\.[A-Za-z0-9._-]{1,200})")
+_TARGET = re.compile(
+    r"/v1/tuf/targets/((?:[a-z0-9][a-z0-9_-]{0,63}/){1,2}[0-9a-f]{64}\.[A-Za-z0-9._-]{1,200})"
+)
 _BLOB = re.compile(r"/v1/blobs/([0-9a-f]{64})")
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 _CHUNK = 256 * 1024
@@ -62,13 +64,17 @@ class DevicePath:
             elif path == "/v1/device":
                 await _empty(send, 204)
             else:
-                await answer(send, 404, f"'{path[:100]}'", "a path of docs/reference/cloud-api.md", "check it")
+                await answer(
+                    send, 404, f"'{path[:100]}'", "a path of docs/reference/cloud-api.md", "check it"
+                )
         elif method == "POST" and path == "/v1/reports":
             await self._reports(scope, receive, send)
         elif method == "POST" and path == "/v1/enrol":
             await self._enrol(scope, receive, send)
         else:
-            await answer(send, 405, f"{method[:20]} {path[:100]}", "GET, or POST where documented", "check it")
+            await answer(
+                send, 405, f"{method[:20]} {path[:100]}", "GET, or POST where documented", "check it"
+            )
 
     async def _file(self, scope: Scope, send: Send, path: Path, etag: str, cache: bytes) -> None:
         try:
@@ -128,7 +134,9 @@ class DevicePath:
             given: Any = json.loads(body or b"")
             csr, code = str(given["csr"]).encode(), str(given.get("code", ""))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            await answer(send, 400, "a body that is no request", '{"code": "...", "csr": "PEM"}', "correct it")
+            await answer(
+                send, 400, "a body that is no request", '{"code": "...", "csr": "PEM"}', "correct it"
+            )
             return
         try:
             if code:
@@ -163,7 +171,11 @@ class DevicePath:
         device = await run_in_threadpool(self._state.doorman.device_of, *given)
         if device is None:
             await answer(
-                send, 401, "no proof of an enrolled device", "Authorization: Walle ID:SECONDS:SIGNATURE", "enrol"
+                send,
+                401,
+                "no proof of an enrolled device",
+                "Authorization: Walle ID:SECONDS:SIGNATURE",
+                "enrol",
             )
         return device
 

@@ -6,7 +6,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 REGISTRY = CollectorRegistry()
 
-REQUESTS = Counter("walle_requests_total", "Requests by area and status.", ["area", "status"], registry=REGISTRY)
+REQUESTS = Counter(
+    "walle_requests_total", "Requests by area and status.", ["area", "status"], registry=REGISTRY
+)
 SECONDS = Histogram(
     "walle_request_seconds",
     "Time of a request, to the last byte of its reply.",

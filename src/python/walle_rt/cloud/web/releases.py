@@ -201,5 +201,7 @@ def _allowed(state: Companion, number: int, person: Any, least: Role) -> None:
     if row is None:
         if person.admin and not person.narrowed:
             raise not_found(f"release {number}", "releases", "see /api/v1/scenarios/NAME/releases")
-        raise Refusal(403, f"release {number}", "one that you may see", "releases", "ask an owner of its scenario")
+        raise Refusal(
+            403, f"release {number}", "one that you may see", "releases", "ask an owner of its scenario"
+        )
     need(person, row.scenario, least)
