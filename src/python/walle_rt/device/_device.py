@@ -255,8 +255,8 @@ class Device:
             The task's name.
 
         Raises:
-            TaskError: the manifest is damaged or for another VM, a file is missing, damaged or another one, or
-                the task is none that can be installed; the message says which.
+            TaskError: the manifest is damaged or for another VM, a file is missing or another one, or the
+                task is none that can be installed; the message says which.
             ResourceError: the disk is full, or there is no libcrypto to verify with.
         """
         return self._native.install_package(bytes(manifest), fspath(blobs))
