@@ -135,7 +135,9 @@ def test_a_stolen_scenario_key_signs_for_its_scenario_alone(world: World, device
     world.opened().add_scenario("live", KeyFolder(world.folder / "live"))
     thief = world.opened(world.online, world.team)
     role = thief._load("shop")
-    role.signed.targets["live/t/t-1.0.0.walp"] = TargetFile.from_data("live/t/t-1.0.0.walp", b"e", ["sha256"])
+    role.signed.targets["live/t/t-1.0.0.walp"] = TargetFile.from_data(
+        "live/t/t-1.0.0.walp", b"e", ["sha256"]
+    )
     thief._commit({"shop": thief._bumped(role, "shop")})
     assert device.read("live/t/t-1.0.0.walp") is None
 
@@ -188,7 +190,8 @@ def test_a_publisher_that_dies_leaves_the_state_of_before(
     world: World, device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At each write: the device reads the old state or the new one, and the next publisher goes on."""
-    from walle_rt.cloud.trust import files, repository
+    from walle_rt import whole_files
+    from walle_rt.cloud.trust import repository
 
     writes = 0
 
@@ -201,7 +204,7 @@ def test_a_publisher_that_dies_leaves_the_state_of_before(
             if writes == k:
                 raise KeyboardInterrupt
             writes += 1
-            files.write_whole(path, content, mode)
+            whole_files.write_whole(path, content, mode)
 
         monkeypatch.setattr(repository, "write_whole", write)
 

@@ -223,8 +223,7 @@ class Device:
 
         Args:
             task: a task's folder (compiled here, which needs the full VM), a ``.wtask`` file, its bytes, a
-                bundle, or a ``.walp`` file with the folder ``blobs`` beside it, as ``walle task pack`` writes
-                them.
+                bundle, or a ``.walp`` file beside the folder ``blobs``, as ``walle task pack`` writes them.
 
         Returns:
             The task's name.
@@ -245,8 +244,8 @@ class Device:
         """Install a task from the parts of a package; as install() in all else.
 
         Sizes, digests and names are verified before anything runs. Files get a second name where the file
-        system allows and are copied elsewhere: nobody may write in place to what lies in the folder; it may be
-        removed.
+        system allows and are copied elsewhere: nobody may write in place to what lies in the folder; it may
+        be removed.
 
         Args:
             manifest: the bytes of a ``.walp`` file.
@@ -256,8 +255,8 @@ class Device:
             The task's name.
 
         Raises:
-            TaskError: the manifest is damaged or for another VM, a file is missing, damaged or another one, or
-                the task is none that can be installed; the message says which.
+            TaskError: the manifest is damaged or for another VM, a file is missing or another one, or the
+                task is none that can be installed; the message says which.
             ResourceError: the disk is full, or there is no libcrypto to verify with.
         """
         return self._native.install_package(bytes(manifest), fspath(blobs))
