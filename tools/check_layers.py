@@ -77,8 +77,9 @@ ROOMS: dict[str, Room] = {
     ),
     "container/task": Room(9.1, ("container/host", "stream/processor")),
     "container/device": Room(9.2, ("container/task", "link")),
-    "capi": Room(10, ("container/device",)),
-    "pybind": Room(10, ("container/device",)),
+    "container/link": Room(9.3, ("container/device", "link")),
+    "capi": Room(10, ("container/link",)),
+    "pybind": Room(10, ("container/link",)),
 }
 GENERATED = {"schemas", "walle"}  # FlatBuffers headers made while building; the public C header
 

@@ -79,6 +79,20 @@ base() {
   fi
 }
 
+# `walle serve` starts a Mosquitto of its own. Debian's package starts one, too, which takes port 1883 and
+# listens to anybody on this machine: where we are the ones to install it, its service is not started.
+broker() {
+  if ! dpkg-query -W -f='${Status}' mosquitto 2>/dev/null | grep -q "ok installed"; then
+    apt_install mosquitto mosquitto-clients
+    if [ -d /run/systemd/system ]; then
+      local as_root=()
+      [ "$(id -u)" = 0 ] || as_root=(sudo)
+      "${as_root[@]}" systemctl disable --now mosquitto >/dev/null 2>&1 || true
+    fi
+  fi
+  apt_install mosquitto-clients # mosquitto_pub, for tests
+}
+
 # Their packages pin what ours do not, and are gigabytes: a venv of their own. Three come without their
 # dependencies: tf2onnx would bring an old protobuf, timm and torchvision a torch for GPUs. torchvision is the
 # release for the torch that the list pins.

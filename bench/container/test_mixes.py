@@ -61,7 +61,7 @@ def on_device(folder: Path, events: list[tuple[float, str]]) -> Times:
         bundle(
             SPIN + f"def main(event):\n    work({turns})\n",
             name=f"{name}{lane}",
-            trigger=f"tap[item = {list(CLASSES).index(name) * LANES + lane}]",
+            trigger=f"tap[item == {list(CLASSES).index(name) * LANES + lane}]",
         )
         for name, turns in CLASSES.items()
         for lane in range(LANES)

@@ -9,28 +9,22 @@ from __future__ import annotations
 
 import importlib
 import itertools
-import multiprocessing
 import platform
 import random
 import statistics
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from vm_programs import SPIN, best, isolate_of, on_host, seconds
 
+from two_cores import ROUNDS, Body, processes
 from walle_rt.vm import VM
 
 HOST = on_host(SPIN)
 ITERATIONS = 600_000
-# For the ratio with a bar. On a shared machine one of two busy cores took 1.5 times the processor time in
-# most rounds, for threads and processes alike. 50 rounds gave 1.41x to 1.93x; 150 gave 1.92x to 2.00x, or the
-# skip below.
-ROUNDS = 150
-Body = Callable[[], Any]
 
 
 def together(bodies: list[Body]) -> float:
@@ -59,38 +53,12 @@ def scaling(*pairs: list[Body], count: int = 25) -> list[float]:
     return ratios
 
 
-def process_loop(pipe: Any) -> None:
-    pipe.send(None)
-    while (n := pipe.recv()) is not None:
-        pipe.send(HOST["work"](n))
-
-
-@contextmanager
-def processes(count: int) -> Iterator[tuple[list[Body], float]]:
-    """Bodies that run the work in processes of their own, and the seconds that one takes to start."""
-    context = multiprocessing.get_context("spawn")
-    pipes, started, running = [], [], []
-    for _ in range(count):
-        begin = time.perf_counter()
-        ours, theirs = context.Pipe()
-        process = context.Process(target=process_loop, args=(theirs,))
-        process.start()
-        ours.recv()
-        started.append(time.perf_counter() - begin)
-        pipes.append(ours)
-        running.append(process)
-    yield [lambda p=pipe: (p.send(ITERATIONS), p.recv()) for pipe in pipes], min(started)
-    for pipe, process in zip(pipes, running, strict=True):
-        pipe.send(None)
-        process.join()
-
-
 def test_two_isolates_on_two_cores(vm: VM) -> None:
     """Two processes in the same rounds show whether the machine had two cores to give."""
     isolates = [isolate_of(vm, SPIN) for _ in range(2)]
     for isolate in isolates:
         isolate.call("work", 1000)
-    with processes(2) as (bodies, start):
+    with processes(2, SPIN, ITERATIONS) as (bodies, start):
         own, apart = scaling(
             [lambda i=isolate: i.call("work", ITERATIONS) for isolate in isolates], bodies, count=ROUNDS
         )

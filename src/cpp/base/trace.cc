@@ -25,10 +25,14 @@ constexpr size_t kMostThreads = 1024;
 constexpr size_t kMostEvents = 1 << 24;  // of one thread
 constexpr size_t kMostNames = 4096;
 
+// Told apart by their durations, so that an event stays half a cache line.
+constexpr int64_t kCounter = -1;
+constexpr int64_t kWait = -2;
+
 struct Event {
   const char* name;
   int64_t start_ns;
-  int64_t duration_ns;  // of a span; negative: a counter
+  int64_t duration_ns;  // of a span; kCounter; of a wait kWait less the nanoseconds
   int64_t value;
 };
 
@@ -140,8 +144,27 @@ void put_metadata(std::string& out, const char* kind, uint32_t thread, std::stri
   out += "}}";
 }
 
+// One half of a nestable asynchronous event; its address tells it from the others of its name.
+void put_wait_end(std::string& out, const Event& e, uint32_t thread, int64_t at_ns, bool begin) {
+  out += R"(,{"name":)";
+  put_text(out, e.name);
+  out += R"(,"cat":"wait","pid":1,"tid":)" + std::to_string(thread);
+  out += R"(,"id":")" + std::to_string(reinterpret_cast<uintptr_t>(&e)) + R"(","ph":")";
+  out += begin ? "b" : "e";
+  out += R"(","ts":)";
+  put_us(out, std::max(at_ns, int64_t{0}));
+  if (begin && e.value != kNoTraceValue) out += R"(,"args":{"value":)" + std::to_string(e.value) + "}";
+  out += "}";
+}
+
 void put_event(std::string& out, const Event& e, uint32_t thread, int64_t start_ns) {
-  const bool counter = e.duration_ns < 0;
+  if (e.duration_ns <= kWait) {
+    const int64_t begin = e.start_ns - start_ns;
+    put_wait_end(out, e, thread, begin, true);
+    put_wait_end(out, e, thread, begin + kWait - e.duration_ns, false);
+    return;
+  }
+  const bool counter = e.duration_ns == kCounter;
   out += R"(,{"name":)";
   put_text(out, e.name);
   out += counter ? R"(,"ph":"C","pid":1,"tid":)" : R"(,"ph":"X","pid":1,"tid":)";
@@ -170,8 +193,13 @@ void trace_detail::span(const char* name, int64_t start_ns, int64_t value) {
   add({.name = name, .start_ns = start_ns, .duration_ns = duration, .value = value});
 }
 
+void trace_detail::wait(const char* name, int64_t start_ns, int64_t value) {
+  const int64_t waited = std::max(now_ns() - start_ns, int64_t{0});
+  add({.name = name, .start_ns = start_ns, .duration_ns = kWait - waited, .value = value});
+}
+
 void trace_detail::counter(const char* name, int64_t value) {
-  add({.name = name, .start_ns = now_ns(), .duration_ns = -1, .value = value});
+  add({.name = name, .start_ns = now_ns(), .duration_ns = kCounter, .value = value});
 }
 
 const char* trace_name(std::string_view name) {

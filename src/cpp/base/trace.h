@@ -23,6 +23,7 @@ namespace trace_detail {
 extern std::atomic<bool> on;
 int64_t now_ns();
 void span(const char* name, int64_t start_ns, int64_t value);
+void wait(const char* name, int64_t start_ns, int64_t value);
 void counter(const char* name, int64_t value);
 }  // namespace trace_detail
 
@@ -67,6 +68,13 @@ inline int64_t trace_clock() { return trace_enabled() ? trace_detail::now_ns() :
 inline void trace_since(const char* name, int64_t start_ns, int64_t value = kNoTraceValue) {
   if (trace_enabled() && start_ns != 0) [[unlikely]]
     trace_detail::span(name, start_ns, value);
+}
+
+// What waited in a queue until now. It has a track of its own: on this thread's it would overlap with what
+// the thread did meanwhile.
+inline void trace_wait(const char* name, int64_t start_ns, int64_t value = kNoTraceValue) {
+  if (trace_enabled()) [[unlikely]]
+    trace_detail::wait(name, start_ns, value);
 }
 
 // An address that stays: names that are made while the program runs (a node's, a task's). The first 4,096

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "capi/device_handle.h"
 #include "capi/guard.h"
 #include "capi/vm_values.h"
-#include "container/device/device_face.h"
 #include "stream/event/event_names.h"
 
 namespace container = walle::container;
@@ -16,10 +16,6 @@ using walle::Result;
 using walle::Status;
 using walle::capi::guarded;
 using walle::capi::null_argument;
-
-struct walle_device_t {
-  std::unique_ptr<container::DeviceFace> face;
-};
 
 // The C structs that are handed out point into these members, which therefore live as long as the list.
 struct walle_device_tasks_t {
@@ -179,7 +175,7 @@ walle_status_t walle_device_open(const char* path, const walle_device_options_t*
     WALLE_ASSIGN(const walle_device_options_t given, read_struct(options, "options", "walle_device_open"));
     WALLE_ASSIGN(container::DeviceOptions made, options_of(given));
     WALLE_ASSIGN(auto face, container::DeviceFace::open(walle::Env::system(), path, std::move(made)));
-    *device = new walle_device_t{std::move(face)};
+    *device = new walle_device_t(std::move(face));
     return {};
   });
 }
@@ -187,6 +183,7 @@ walle_status_t walle_device_open(const char* path, const walle_device_options_t*
 walle_status_t walle_device_close(walle_device_t* device, walle_error_t* error) {
   return guarded(error, [&]() -> Status {
     if (!device) return null_argument("device", "walle_device_close");
+    device->disconnect();
     return device->face->close();
   });
 }

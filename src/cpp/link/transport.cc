@@ -2,16 +2,32 @@
 
 namespace walle::link {
 
-Result<Fetched> fetch(Transport& transport, const std::string& url, uint64_t most) {
-  Fetched out;
-  const auto collect = [&](std::string_view piece) -> Status {
-    if (piece.size() > most - out.body.size())
+namespace {
+BodySink collect(std::string& into, const std::string& url, uint64_t most) {
+  return [&into, &url, most](std::string_view piece) -> Status {
+    if (piece.size() > most - into.size())
       return network_error("more than " + std::to_string(most) + " bytes", "at most that many",
                            "'" + url + "'", "look at what the server sends; nothing of it was used");
-    out.body += piece;
+    into += piece;
     return {};
   };
-  WALLE_ASSIGN(out.status, transport.get({url}, collect));
+}
+}  // namespace
+
+Result<int> Transport::post(const HttpPost& request, const BodySink&) {
+  return network_error("a POST", "a transport that sends; this one (" + name() + ") only fetches",
+                       "'" + request.url + "'", "give a transport with post()");
+}
+
+Result<Fetched> fetch(Transport& transport, const std::string& url, uint64_t most) {
+  Fetched out;
+  WALLE_ASSIGN(out.status, transport.get({.url = url}, collect(out.body, url, most)));
+  return out;
+}
+
+Result<Fetched> send(Transport& transport, const HttpPost& request, uint64_t most) {
+  Fetched out;
+  WALLE_ASSIGN(out.status, transport.post(request, collect(out.body, request.url, most)));
   return out;
 }
 

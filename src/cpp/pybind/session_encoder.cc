@@ -1,5 +1,6 @@
 #include "pybind/session_encoder.h"
 
+#include "container/host/encode_rows.h"
 #include "pybind/python_lock.h"
 #include "pybind/session.h"
 
@@ -19,19 +20,9 @@ class SessionEncoder final : public Encoder {
   SessionEncoder& operator=(const SessionEncoder&) = delete;
 
   Status run(std::span<const float> in, size_t rows, Floats& out) override {
-    const auto width = static_cast<int64_t>(in.size() / rows);  // the operator never asks for zero rows
-    std::vector<ir::RuntimeValue> inputs;
-    WALLE_ASSIGN(Tensor given, Tensor::from(Shape{static_cast<int64_t>(rows), width}, in));
-    inputs.emplace_back(std::move(given));
+    WALLE_ASSIGN(std::vector<ir::RuntimeValue> inputs, container::encoder_inputs(in, rows));
     WALLE_ASSIGN(const auto results, session_.run(std::move(inputs)));
-    const Tensor* made = results.empty() ? nullptr : results[0].tensor();
-    if (made == nullptr || made->dtype() != DType::float32)
-      return argument_error("a model whose first output is no float32 tensor",
-                            "one float32 input [N, width] and output [N, codes]", "encode",
-                            "choose another model");
-    const std::span<const float> codes = made->as<float>();
-    out.assign(codes.begin(), codes.end());
-    return {};
+    return container::take_codes(results, out);
   }
 
  private:

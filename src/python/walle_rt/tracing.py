@@ -42,9 +42,10 @@ class Trace:
 def trace(path: str | os.PathLike[str], *, events_per_thread: int = 65_536) -> Iterator[Trace]:
     """Record what all threads of the process do, into one file for Perfetto or chrome://tracing.
 
-    The file shows spans by thread - runs of models and each of their steps, commits, writes of result tables,
-    egress - and counters as tracks. A span is recorded when it ends: one that is still under way at the end
-    of the block is not in the file. Nothing is written while the block runs.
+    The file shows spans by thread - an event's append and match, a task's phases, runs of models and each of
+    their steps, commits, writes of result tables, egress -, waits in queues beside them, and counters as
+    tracks: events, firings, failures, firings that wait for each task. A span is recorded when it ends: one
+    that is still under way at the end of the block is not in the file. Nothing is written while it runs.
 
     Args:
         path: the JSON file to write; times in it are microseconds since the block was entered.

@@ -123,6 +123,24 @@ TEST(Trace, ASpanOfBeforeARecordingIsCutAndOneOfAnEarlierRecordingIsNotInALaterO
   EXPECT_EQ(stop_trace().value().find("across"), std::string::npos);
 }
 
+TEST(Trace, AWaitHasATrackOfItsOwn) {
+  ASSERT_TRUE(start_trace().ok());
+  const int64_t began = trace_detail::now_ns();
+  {
+    const TraceSpan meanwhile("meanwhile");
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  trace_wait("queue wait", began, 7);
+  TraceSummary summary;
+  const std::string json = stop_trace(&summary).value();
+  EXPECT_EQ(summary.events, 2u);
+  EXPECT_EQ(count(json, R"("ph":"b")"), 1u);
+  EXPECT_EQ(count(json, R"("ph":"e")"), 1u);
+  EXPECT_EQ(count(json, R"("ph":"X")"), 1u);
+  EXPECT_EQ(count(json, R"("cat":"wait")"), 2u);
+  EXPECT_NE(json.find(R"("args":{"value":7})"), std::string::npos);
+}
+
 TEST(Trace, NamesThatAreMadeAreKeptAndBounded) {
   const char* name = trace_name(std::string("node ") + "1");
   EXPECT_EQ(name, trace_name("node 1"));

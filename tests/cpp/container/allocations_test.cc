@@ -15,13 +15,14 @@ std::atomic<int64_t> allocations{0};
 thread_local bool is_test_thread = false;
 }  // namespace
 
-void* operator new(size_t size) {
+// Not inlined: g++ 12 would see malloc() end in delete and call it a mismatch.
+[[gnu::noinline]] void* operator new(size_t size) {
   if (counting.load(std::memory_order_relaxed) && !is_test_thread) allocations.fetch_add(1);
   if (void* made = std::malloc(size != 0 ? size : 1)) return made;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace walle::container {
 namespace {

@@ -124,5 +124,24 @@ TEST_F(FaceTest, AClosedDeviceSaysSo) {
   EXPECT_NE(refused.error().message().find("closed device"), std::string::npos);
 }
 
+TEST_F(FaceTest, ACallbackIsAnsweredWhileOthersClose) {
+  open_face();
+  Manifest m = manifest("slow");
+  ASSERT_TRUE(face_->install(bundle(m, kRow)).ok());
+  std::atomic<bool> inside = false;
+  std::atomic<int> answered = 0;
+  (*face_->device("on_result"))->on_result([&](const TaskResult&) {
+    inside = true;
+    while (!face_->closed()) std::this_thread::yield();
+    const Result<std::shared_ptr<Device>> device = face_->device("tasks");
+    answered = device.ok() && (*device)->tasks().size() == 1 ? 1 : -1;
+  });
+  ASSERT_TRUE(record("tap", 1).ok());
+  while (!inside) std::this_thread::yield();
+  ASSERT_TRUE(face_->close().ok());
+  EXPECT_EQ(answered, 1);
+  EXPECT_FALSE(face_->device("tasks").ok());
+}
+
 }  // namespace
 }  // namespace walle::container

@@ -208,8 +208,9 @@ TEST(Manifest, EveryFlippedBitIsSurvived) {
   EXPECT_GT(refused, 0u);
   // FlatBuffers ends with padding or texts: cut ones are refused all the same, or read what is whole.
   for (size_t size = 0; size < good.size(); ++size)
-    if (const auto read = read_manifest(std::string_view(good).substr(0, size)); read.ok())
+    if (const auto read = read_manifest(std::string_view(good).substr(0, size)); read.ok()) {
       EXPECT_TRUE(verify_manifest(*read).ok());
+    }
 }
 
 TEST(Manifest, RandomDamageIsSurvived) {
@@ -221,7 +222,9 @@ TEST(Manifest, RandomDamageIsSurvived) {
     std::string bad = good;
     for (int n = 1 + static_cast<int>(random() % 8); n > 0; --n)
       bad[random() % bad.size()] = static_cast<char>(random());
-    if (const auto read = read_manifest(bad); read.ok()) EXPECT_TRUE(verify_manifest(*read).ok());
+    if (const auto read = read_manifest(bad); read.ok()) {
+      EXPECT_TRUE(verify_manifest(*read).ok());
+    }
   }
 }
 

@@ -15,7 +15,8 @@ namespace walle::link {
 inline constexpr const char* kMetadataUrl = "mem://meta/";
 inline constexpr const char* kTargetUrl = "mem://targets/";
 
-// Serves `files` by URL; everything else is a 404.
+// Serves `files` by URL, from a byte on where one is asked for; everything else is a 404. Keeps what is
+// posted.
 class FakeServer final : public Transport {
  public:
   std::string name() const override { return "in memory"; }
@@ -32,20 +33,36 @@ class FakeServer final : public Transport {
     }
     const auto found = files.find(request.url);
     if (found == files.end()) return 404;
+    if (request.from > found->second.size()) return 416;
     // In small pieces, as networks deliver.
-    for (size_t at = 0; at < found->second.size(); at += 1000) {
-      const std::string_view piece = std::string_view(found->second).substr(at, 1000);
+    size_t left = cut.contains(request.url) ? cut[request.url] : SIZE_MAX;
+    for (size_t at = request.from; at < found->second.size(); at += kPiece) {
+      if (left == 0) return network_error("a connection that was cut", "the rest", request.url, "try again");
+      const std::string_view piece = std::string_view(found->second).substr(at, std::min(kPiece, left));
+      left -= piece.size();
       sent += piece.size();
       WALLE_TRY(body(piece));
+      if (piece.size() < kPiece && at + piece.size() < found->second.size())
+        return network_error("a connection that was cut", "the rest", request.url, "try again");
     }
-    return 200;
+    return request.from > 0 ? 206 : 200;
+  }
+  Result<int> post(const HttpPost& request, const BodySink&) override {
+    if (on_post) on_post(request);
+    if (post_status == 0) return network_error("no connection", "a server", request.url, "try again");
+    if (post_status == 200) posted.push_back(request.body);
+    return post_status;
   }
 
+  static constexpr size_t kPiece = 1000;
   std::map<std::string, std::string> files;
-  std::vector<std::string> asked;
+  std::map<std::string, size_t> cut;  // a connection that ends behind so many bytes
+  std::vector<std::string> asked, posted;
   std::string broken, endless;
   uint64_t sent = 0;
+  int post_status = 200;  // 0: nobody answers
   std::function<void(const std::string&)> on_get;
+  std::function<void(const HttpPost&)> on_post;
 };
 
 struct FakeRole {

@@ -171,8 +171,8 @@ TEST_F(Updates, ADiskThatFailsAtAnyPointLeavesAWholeStore) {
   ASSERT_GT(steps, 4);
   int failures = 0;
   for (int64_t k = 0; k < steps; ++k) {
-    const std::vector<std::string> names = *env.list_files("/tuf");
-    for (const std::string& name : names) ASSERT_TRUE(env.remove_file("/tuf/" + name).ok());
+    const std::vector<std::string> left = *env.list_files("/tuf");
+    for (const std::string& name : left) ASSERT_TRUE(env.remove_file("/tuf/" + name).ok());
     for (const auto& [path, bytes] : before) ASSERT_TRUE(env.replace_file(path, bytes).ok());
     auto updater = Updater::open(env, server, options());
     ASSERT_TRUE(updater.ok());

@@ -1,4 +1,8 @@
 // Graphs as data: written down and read again, refused, printed, asked what they read and make.
+// g++ 12 says of temporaries in nested lists that they may be destroyed before they are made (bug 105562).
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include "stream/graph/graph_check.h"
 
 #include "base/bytes.h"

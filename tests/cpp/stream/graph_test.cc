@@ -1,4 +1,8 @@
 // Graphs at work: as the operators one by one, however rows are cut, from data or built by hand.
+// g++ 12 says of temporaries in nested lists that they may be destroyed before they are made (bug 105562).
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include "stream/graph/graph.h"
 
 #include "base/fault_env.h"

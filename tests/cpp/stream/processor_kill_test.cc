@@ -114,7 +114,9 @@ class Trial {
         (void)p_->remove(s.task.task).ok();
         break;
       case Step::checkpoint:
-        if (with_deaths_) EXPECT_TRUE(p_->checkpoint().ok());
+        if (with_deaths_) {
+          EXPECT_TRUE(p_->checkpoint().ok());
+        }
         break;
       case Step::work: work(s.amount); break;
       case Step::die: die(); break;

@@ -316,3 +316,31 @@ for price in range(50):
     gc.collect()
     assert gone() is None
     opened().close()
+
+
+def test_a_firing_has_one_key_for_the_script_and_for_the_host(opened: Open, folder: Folder) -> None:
+    told: list[TaskResult] = []
+    device = opened()
+    source = "def main(event):\n    return {'price': event['key']}\n"
+    device.install(folder(source))
+    device.on_result(told.append)
+    for price in range(20):
+        device.record("buy", contents={"price": price})
+    assert device.wait(30)
+    keys = device.results("shop").columns()["price"].tolist()
+    assert [result.key for result in told] == keys
+    assert all(key >= 0 for key in keys) and len(set(keys)) == len(keys)
+
+
+def test_a_script_lists_its_own_resources(opened: Open, folder: Folder) -> None:
+    device = opened()
+    source = "from walle import engine\ndef main(event):\n    return {'name': ','.join(engine.resources())}\n"
+    task = folder(source)
+    toml = (task / "task.toml").read_text().replace('"walle.kv"]', '"walle.kv", "walle.engine"]')
+    (task / "task.toml").write_text(toml)
+    (task / "words.txt").write_text("one two")
+    device.install(task)
+    device.record("buy", contents={"price": 1})
+    assert device.wait(30)
+    assert device.task("shop").error == ""
+    assert list(device.results("shop").columns()["name"]) == ["words.txt"]

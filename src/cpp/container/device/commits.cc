@@ -107,7 +107,17 @@ Result<uint64_t> Commits::commit(const Commit& c) {
   for (const FrameRows& r : f.rows) tables_->apply(number, r.first, r.rows);
   for (const FrameSend& s : f.sends) apply_send(number, s.seq, *s.permit);
   if (c.number > 0) settled_[c.task] = c.number;
+  if (!f.sends.empty()) {
+    lock.unlock();
+    const std::lock_guard telling(telling_);
+    if (on_send_) on_send_();
+  }
   return number;
+}
+
+void Commits::on_send(std::function<void()> callback) {
+  const std::lock_guard telling(telling_);
+  on_send_ = std::move(callback);
 }
 
 void Commits::apply_send(uint64_t number, uint64_t seq, const stream::Permit& p) {

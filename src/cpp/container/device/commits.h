@@ -16,6 +16,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 
 #include "base/fork.h"
 #include "store/journal.h"
@@ -88,6 +89,9 @@ class Commits {
                                                         size_t limit = SIZE_MAX);
   // Records up to `seq` have arrived.
   Status acknowledge(const std::string& stream, uint64_t seq);
+  // Called behind each commit that sends, by the thread that commits; it must not wait, and not call this.
+  // None for no one; behind the return the one before is not called any more.
+  void on_send(std::function<void()> callback);
   Status acknowledge_outbox_loss();
 
   Status sync();
@@ -129,6 +133,8 @@ class Commits {
   std::unique_ptr<stream::Outbox> outbox_;
   mutable std::mutex lock_;
   std::mutex checkpointing_;  // taken first
+  std::mutex telling_;        // of on_send_; nothing is taken with it
+  std::function<void()> on_send_;
   std::map<std::string, uint64_t, std::less<>> settled_;
   // Of the commit under way; kept, so that a commit takes no memory of its own.
   std::unique_ptr<FrameOut> frame_;

@@ -72,6 +72,12 @@ Result<TaskInfo> Device::task(const std::string& name) const { return core_->tas
 
 DeviceStats Device::stats() const { return core_->stats(); }
 
+const std::string& Device::dir() const { return core_->dir(); }
+
+const DeviceOptions& Device::options() const { return core_->options(); }
+
+std::string Device::vm_id() const { return core_->vm_id(); }
+
 Commits& Device::commits() { return *core_->commits; }
 
 stream::Processor& Device::processor() { return *core_->processor; }

@@ -74,6 +74,9 @@ class Device {
   std::vector<TaskInfo> tasks() const;  // by name
   Result<TaskInfo> task(const std::string& name) const;
   DeviceStats stats() const;
+  const std::string& dir() const;
+  const DeviceOptions& options() const;  // as it was opened with
+  std::string vm_id() const;
   // Result tables, outbox, gate, ledger. A task's table is named as table_name() says.
   Commits& commits();
   stream::Processor& processor();

@@ -38,6 +38,9 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   std::vector<TaskInfo> tasks() const;
   Result<TaskInfo> task(const std::string& name) const;
   DeviceStats stats() const;
+  const std::string& dir() const { return dir_; }
+  const DeviceOptions& options() const { return options_; }
+  std::string vm_id() const { return vm_->id(); }
   bool wait_idle(int64_t timeout_us);
   void trim();
   Status advance(int64_t now_us);

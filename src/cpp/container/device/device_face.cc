@@ -1,6 +1,7 @@
 #include "container/device/device_face.h"
 
 #include "base/nearest_name.h"
+#include "container/device/telling.h"
 #include "container/task/task_version.h"
 
 namespace walle::container {
@@ -16,7 +17,7 @@ Result<std::unique_ptr<DeviceFace>> DeviceFace::open(Env& env, const std::string
 Result<std::shared_ptr<Device>> DeviceFace::device(const char* call) const {
   {
     const std::lock_guard guard(copying_);
-    if (!closed() && device_ != nullptr) return device_;
+    if (device_ != nullptr && (!closed() || Telling::here())) return device_;
   }
   return argument_error("a closed device", "an open one", call, "open the folder again");
 }

@@ -19,8 +19,9 @@ class DeviceFace {
  public:
   static Result<std::unique_ptr<DeviceFace>> open(Env& env, const std::string& dir, DeviceOptions options);
 
-  // The device, or the error of one that is closed; `call` is what was asked. Hold it no longer than the
-  // call: the folder is given back when the last holder of a closed device lets go.
+  // The device, or the error of one that is closed; `call` is what was asked. An on_result callback gets it
+  // until close() has waited for that callback's end. Hold it no longer than the call: the folder is given
+  // back when the last holder of a closed device lets go.
   Result<std::shared_ptr<Device>> device(const char* call) const;
   // To close once more does nothing. Not from an on_result callback, whose end it waits for.
   Status close();

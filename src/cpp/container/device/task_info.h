@@ -29,9 +29,13 @@ struct TaskInfo {
   uint64_t heap_bytes = 0;  // of that isolate, at the end of its last call
   std::vector<std::string> missing_facts;
   std::string error;  // the newest failure; of one that was set aside or is broken, why
+  // The same failure in parts: the phase, the exception's type, the limit it met; empty where there is none.
+  std::string error_phase, error_type, error_limit;
 
   uint64_t firings = 0, failures = 0;  // done since the device was opened
   uint32_t failures_in_row = 0;
+  // Processes in a row that ended while this version ran: they were killed, or it took them with it.
+  uint32_t deaths = 0;
   uint64_t lost_workers = 0;  // calls that could not be stopped
   uint64_t isolates = 0;      // made for it: one, and one more for each time it got cold
   uint64_t replaced = 0;      // versions since the device was opened

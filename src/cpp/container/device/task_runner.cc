@@ -12,6 +12,9 @@ void TaskRunner::replace(std::shared_ptr<const TaskVersion> version) {
   info_.package = version->package;
   info_.priority = version->manifest.priority;
   info_.error.clear();
+  info_.error_phase.clear();
+  info_.error_type.clear();
+  info_.error_limit.clear();
   set_aside_.clear();
   broken_ = retired_ = false;
   next_version_ = std::move(version);
@@ -147,8 +150,7 @@ TaskRunner::TurnEnd TaskRunner::run_firing(Seat& seat) {
     return TurnEnd::idle;
   }
   if (!work_.started) {
-    work_.started = true;
-    work_.waited_us = steady_us() - woken_us;
+    waited();
   }
   if (!work_.error) {
     Status warmed = warm();
@@ -165,8 +167,7 @@ TaskRunner::TurnEnd TaskRunner::run_firing(Seat& seat) {
 // A failure waits as well: settling it would settle those before it.
 TaskRunner::TurnEnd TaskRunner::park_firing(Seat& seat) {
   if (parked_.size() >= kMaxParked || !next_firing()) return TurnEnd::idle;
-  work_.started = true;
-  work_.waited_us = steady_us() - woken_us;
+  waited();
   Status warmed = warm();
   if (!warmed.ok()) return retry_later(warmed.error());
   if (begin()) {

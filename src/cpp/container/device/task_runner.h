@@ -77,6 +77,7 @@ class TaskRunner final : public Turns::Member, public std::enable_shared_from_th
   void put_back();
   bool was_cancelled() const;
   // task_runner_phases.cc
+  void waited();
   Status warm();
   bool begin();
   HotTask::End run_phases(Seat& seat);

@@ -4,6 +4,7 @@
 #include "container/device/clock.h"
 #include "container/device/result_rows.h"
 #include "container/device/task_runner.h"
+#include "container/device/telling.h"
 
 namespace walle::container {
 
@@ -88,7 +89,8 @@ Status TaskRunner::commit() {
 
 void TaskRunner::settle() {
   rooms_.processor.settle(name_, work_.firing.number);
-  rooms_.firings.fetch_add(1, std::memory_order_relaxed);
+  base::trace_counter("firings",
+                      static_cast<int64_t>(rooms_.firings.fetch_add(1, std::memory_order_relaxed)) + 1);
   last_used_us_.store(steady_us(), std::memory_order_relaxed);
   if (work_.error) {
     count_failure();
@@ -102,7 +104,8 @@ void TaskRunner::settle() {
 }
 
 void TaskRunner::count_failure() {
-  rooms_.failures.fetch_add(1, std::memory_order_relaxed);
+  base::trace_counter("failures",
+                      static_cast<int64_t>(rooms_.failures.fetch_add(1, std::memory_order_relaxed)) + 1);
   std::string text = work_.error->text();
   // A task that was stopped has not cleaned up behind itself: the next firing gets a fresh isolate.
   if (work_.error->limit != vm::Reason::none) cool();
@@ -115,6 +118,9 @@ void TaskRunner::count_failure() {
     info_.failures_in_row = failures_in_row_;
     info_.busy_us += work_.times.preprocess + work_.times.execute + work_.times.postprocess;
     info_.error = text;
+    info_.error_phase = phase_name(work_.error->phase);
+    info_.error_type = work_.error->type;
+    info_.error_limit = vm::reason_name(work_.error->limit);
     // A newer version has not failed yet.
     if (!too_many || next_version_ != nullptr) return;
     set_aside_ = "set aside after " + std::to_string(failures_in_row_) +
@@ -139,6 +145,7 @@ void TaskRunner::tell_listener() {
   result.commit = frame_;
   result.times = work_.times;
   result.waited_us = work_.waited_us;
+  const Telling telling;
   (*callback)(result);
 }
 

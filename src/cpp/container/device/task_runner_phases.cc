@@ -5,6 +5,13 @@
 
 namespace walle::container {
 
+// The first phase begins: from the moment that the task had something to do.
+void TaskRunner::waited() {
+  work_.started = true;
+  work_.waited_us = steady_us() - woken_us;
+  base::trace_wait("queue wait", woken_us * 1000, static_cast<int64_t>(work_.firing.number));
+}
+
 Status TaskRunner::warm() {
   stalled_.store(false, std::memory_order_relaxed);
   if (hot_ == nullptr) {

@@ -108,10 +108,15 @@ Result<Value> engine_close_call(TaskContext& context, HostArgs args) {
   return Value(models != nullptr && models->release(handle));
 }
 
+constexpr std::string_view kRuntimePrefix = ".walle/";
+
 Result<Value> engine_resources_call(TaskContext& context, HostArgs /*args*/) {
   List names;
   for (const auto& bundle : context.bundles) {
-    for (const vm::Resource& resource : bundle->resources()) names.emplace_back(resource.name);
+    for (const vm::Resource& resource : bundle->resources()) {
+      // The runtime's own, as the manifest: whoever lists resources to load them all wants the task's.
+      if (!resource.name.starts_with(kRuntimePrefix)) names.emplace_back(resource.name);
+    }
   }
   return Value(std::move(names));
 }

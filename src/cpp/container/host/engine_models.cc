@@ -16,6 +16,9 @@ struct Parsed {
   std::shared_ptr<runtime::Model> model;
 };
 
+// Under the lock from the look to the entry: isolates that load one model at the same moment wait for one
+// parse, instead of each holding a copy until the last but one is dropped. Other models wait for it, too,
+// which is short because weights are not copied.
 Result<std::shared_ptr<Parsed>> parse(const std::string& name, const Buffer& bytes) {
   static std::mutex lock;
   static std::map<const std::byte*, std::weak_ptr<Parsed>> known;

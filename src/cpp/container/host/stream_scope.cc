@@ -1,5 +1,6 @@
 #include "container/host/stream_scope.h"
 
+#include "container/host/encode_rows.h"
 #include "container/host/engine_models.h"
 #include "container/host/engine_stack.h"
 
@@ -18,19 +19,9 @@ class EngineEncoder final : public stream::Encoder {
   }
 
   Status run(std::span<const float> in, size_t rows, stream::Floats& out) override {
-    const auto width = static_cast<int64_t>(in.size() / rows);  // the operator never asks for zero rows
-    WALLE_ASSIGN(Tensor given, Tensor::from(Shape{static_cast<int64_t>(rows), width}, in));
-    std::vector<ir::RuntimeValue> inputs;
-    inputs.emplace_back(std::move(given));
+    WALLE_ASSIGN(std::vector<ir::RuntimeValue> inputs, encoder_inputs(in, rows));
     WALLE_ASSIGN(const auto results, with_stack([&] { return session_->run(std::move(inputs)); }));
-    const Tensor* made = results.empty() ? nullptr : results[0].tensor();
-    if (made == nullptr || made->dtype() != DType::float32)
-      return argument_error("a model whose first output is no float32 tensor",
-                            "one float32 input [N, width] and output [N, codes]", "encode",
-                            "choose another model");
-    const std::span<const float> codes = made->as<float>();
-    out.assign(codes.begin(), codes.end());
-    return {};
+    return take_codes(results, out);
   }
 
  private:

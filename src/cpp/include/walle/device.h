@@ -215,6 +215,78 @@ WALLE_API void walle_device_rows_free(walle_device_rows_t* rows);
 WALLE_API walle_status_t walle_device_wait(walle_device_t* device, uint32_t timeout_ms, int* idle,
                                            walle_error_t* error);
 
+/* ---- the server ---- */
+
+/* Takes a piece of a reply's body; nonzero: no more is wanted, end the request. */
+typedef int (*walle_http_sink_t)(void* sink, const void* data, size_t size);
+
+typedef struct walle_http_request_t {
+  size_t struct_size;
+  const char* method; /* "GET" or "POST" */
+  const char* url;
+  uint64_t from;            /* of a GET: bytes from here on, "Range: bytes=FROM-"; 0: all */
+  const char* content_type; /* of a POST */
+  const void* body;
+  size_t body_bytes;
+  const char* const* headers; /* name, value, name, value ... */
+  size_t header_count;        /* of pairs */
+} walle_http_request_t;
+
+/* The app's own HTTP stack. Returns the status of the reply, or 0 where there was none or it was cut off.
+ * Gives the body to take() piece by piece: of 200 and 206 to a GET, of any 2xx to a POST; of a server that
+ * answers 200 to a `from`, what lies before is left out. Called from one thread, which waits for it. */
+typedef int (*walle_http_t)(void* user, const walle_http_request_t* request, walle_http_sink_t take,
+                            void* sink);
+
+/* Set struct_size to sizeof(walle_cloud_options_t); zero is the default where one is named. */
+typedef struct walle_cloud_options_t {
+  size_t struct_size;
+  const char* url; /* of the server, "https://cloud.example.com" */
+  const void*
+      root; /* the bytes of its root.json, which came with the app; NULL: the one that enrolling brings */
+  size_t root_bytes;
+  const char* app;         /* names for policies: the app's, */
+  const char* app_version; /* its version, "10.30.4", */
+  const char* os_version;  /* "17.4", or NULL, */
+  const char* device;      /* the device's model, or NULL */
+  const char* enrol_code;  /* lets the device in, once; NULL where the folder has enrolled */
+  const char* authorities; /* PEM file for libcurl; NULL: the system's */
+  walle_http_t http;       /* NULL: libcurl, which must then be installed */
+  void* http_user;
+  uint32_t
+      report_after_ms; /* a new version runs so long without a firing before the server is told; 0: 20,000 */
+} walle_cloud_options_t;
+
+/* Follows a server, whose plans decide from now on which tasks run here; a thread pulls at once and when
+ * there is news. Waits for the network only where the device enrols. Once per open device. */
+WALLE_API walle_status_t walle_device_connect(walle_device_t* device, const walle_cloud_options_t* options,
+                                              walle_error_t* error);
+/* Follows nobody any more; tasks stay. Closing does it, too. */
+WALLE_API walle_status_t walle_device_disconnect(walle_device_t* device, walle_error_t* error);
+/* The value of the header X-Walle for the app's next request, 48 characters and a zero. */
+WALLE_API walle_status_t walle_device_header(walle_device_t* device, char text[49], walle_error_t* error);
+/* A header of a reply to the app: X-Walle-Up, in any case, makes the device pull if it tells of a newer plan.
+ * Others cost nothing. */
+WALLE_API walle_status_t walle_device_saw_header(walle_device_t* device, const char* name, const char* value,
+                                                 walle_error_t* error);
+/* Pulls now; does not wait for it. */
+WALLE_API walle_status_t walle_device_pull(walle_device_t* device, walle_error_t* error);
+
+/* Set struct_size to sizeof(walle_cloud_state_t). */
+typedef struct walle_cloud_state_t {
+  size_t struct_size;
+  uint64_t epoch;     /* of the plan that is followed; 0: none yet */
+  uint64_t pulls;     /* that have ended since connect */
+  uint64_t reports;   /* that the server has not got yet */
+  uint32_t pulling;   /* whether one is under way */
+  char device_id[65]; /* at the server */
+  char transport[64]; /* what carries requests: "libcurl", "the app's" */
+  char error[512];    /* of the newest pull; "": it worked */
+} walle_cloud_state_t;
+
+WALLE_API walle_status_t walle_device_cloud(walle_device_t* device, walle_cloud_state_t* state,
+                                            walle_error_t* error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -110,7 +110,7 @@ Ref first(LowerContext& c, Ref x, int64_t count) {
 Status lower_half(LowerContext& c, const DftSpec& s) {
   const Shape in = c.shape(c.in(0));
   const int64_t have = std::min(s.half(), in[s.axis]);
-  if (!c.may_tabulate(s.n * 2, 4)) return {};
+  if (!c.may_tabulate(s.n * 2, kNumberWork)) return {};
   std::vector<int64_t> from;
   std::vector<double> signs;
   for (int64_t k = 0; k < s.n; ++k) {

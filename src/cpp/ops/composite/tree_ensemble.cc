@@ -93,7 +93,7 @@ Ref conditions(LowerContext& c, const TreeEnsemble& e) {
 Ref taken_paths(LowerContext& c, const TreeEnsemble& e, const std::vector<TreePath>& all) {
   const size_t nodes = e.feature.size();
   const size_t paths = all.size();
-  if (!c.may_tabulate(static_cast<int64_t>(nodes * paths), 1)) return kNoRef;
+  if (!c.may_tabulate(static_cast<int64_t>(nodes * paths), kFlagWork)) return kNoRef;
   std::vector<double> signs(nodes * paths, 0.0);
   std::vector<double> wanted(paths, 0.0);
   for (size_t p = 0; p < paths; ++p) {
@@ -134,7 +134,7 @@ Ref aggregated(LowerContext& c, const TreeEnsemble& e, const std::vector<TreePat
   const auto paths = static_cast<int64_t>(all.size());
   const int64_t how = c.attrs().get_int("aggregate_function", kSum);
   const bool extreme = how == kMin || how == kMax;
-  if (!c.may_tabulate(paths * e.targets, 4)) return kNoRef;
+  if (!c.may_tabulate(paths * e.targets, kNumberWork)) return kNoRef;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double none = how == kMin ? kInfinity : how == kMax ? -kInfinity : 0.0;
   // Sums of leaves in double: boosting adds up thousands of small numbers.

@@ -2,9 +2,8 @@
 #include <algorithm>
 #include <map>
 
-#include "stream/operators/batch_rows.h"
 #include "stream/operators/ipv.h"
-#include "stream/operators/operators.h"
+#include "stream/operators/watermarked.h"
 
 namespace walle::stream {
 
@@ -13,34 +12,9 @@ namespace {
 // The built-in events by their names, and what the feature takes of them at position 0 of their contents.
 constexpr IpvFields kFields{.scroll_depth = 0, .exposure_item = 0, .click_item = 0};
 
-class Ipv final : public Operator {
+class Ipv final : public Watermarked {
  public:
-  explicit Ipv(IpvSpec spec) : spec_(std::move(spec)) {}
-
-  Result<Batch> push(const Batch& in) override {
-    WALLE_TRY(check_times(in, "ipv"));
-    WALLE_TRY(bind(in));
-    Batch out = layout();
-    for (size_t r = 0; r < in.rows(); ++r) {
-      place(in, r, out);
-      // After the row is placed: a row never closes the page it belongs to.
-      const int64_t mark = in.ts[r] - spec_.disorder_us;
-      if (mark <= watermark_) continue;
-      watermark_ = mark;
-      if (watermark_ >= due_) close(out);
-    }
-    return out;
-  }
-
-  Result<Batch> finish() override {
-    Batch out = layout();
-    watermark_ = INT64_MAX;
-    close(out);
-    return out;
-  }
-
-  uint64_t late() const override { return late_; }
-  uint64_t outside() const override { return outside_; }
+  explicit Ipv(IpvSpec spec) : Watermarked("ipv", spec.disorder_us), spec_(std::move(spec)) {}
 
  private:
   struct Row {
@@ -54,7 +28,7 @@ class Ipv final : public Operator {
     bool exited = false, given = false;
   };
 
-  Status bind(const Batch& in) {
+  Status bind(const Batch& in) override {
     WALLE_ASSIGN(columns_, columns_of(in, {"page_instance", "event", spec_.depth, spec_.item}, "ipv"));
     label_ = Sensitivity::open;
     path_.clear();
@@ -78,7 +52,7 @@ class Ipv final : public Operator {
     return shown && std::holds_alternative<int64_t>(item) ? value_of(item) : Value();
   }
 
-  void place(const Batch& in, size_t row, Batch& out) {
+  void place(const Batch& in, size_t row, Batch& out) override {
     const auto* number = std::get_if<int64_t>(&in.columns[columns_[0]].cells[row]);
     // 0 is "no page" in the event log.
     if (!number || *number == 0) {
@@ -107,7 +81,7 @@ class Ipv final : public Operator {
 
   // Pages that the watermark has reached, in order of their ends; forgets those given out when nothing of
   // them can come any more.
-  void close(Batch& out) {
+  void close(Batch& out) override {
     std::vector<std::pair<int64_t, int64_t>> closing;
     due_ = INT64_MAX;
     for (auto it = pages_.begin(); it != pages_.end();) {
@@ -158,7 +132,7 @@ class Ipv final : public Operator {
     page.rows = {};
   }
 
-  Batch layout() const {
+  Batch layout() const override {
     Batch out;
     out.columns.push_back(key_);
     for (const char* name : {"window_start", "window_end"})
@@ -174,9 +148,6 @@ class Ipv final : public Operator {
   Sensitivity label_ = Sensitivity::personal;
   std::string path_;
   std::map<int64_t, Page> pages_;
-  int64_t watermark_ = INT64_MIN;
-  int64_t due_ = INT64_MAX;  // the next watermark that closes or forgets a page
-  uint64_t late_ = 0, outside_ = 0;
 };
 
 }  // namespace

@@ -54,10 +54,9 @@ Result<Batch> empty_rows(const Catalog& catalog, const std::vector<std::string>&
   }
   return out;
 }
-}  // namespace
 
-namespace {
-// Fills a batch event by event.
+// Fills a batch event by event, up to `text_bytes` of text: of all that a row holds only its texts have no
+// bound of their own.
 class LogRows {
  public:
   explicit LogRows(size_t text_bytes) : text_left_(text_bytes) {}

@@ -1,8 +1,7 @@
 // Windows over event time with mergeable aggregates.
 #include <algorithm>
 
-#include "stream/operators/batch_rows.h"
-#include "stream/operators/operators.h"
+#include "stream/operators/watermarked.h"
 
 namespace walle::stream {
 
@@ -14,34 +13,9 @@ constexpr int64_t kMaxOverlaps = 1000;
 // Rounds down before 1970 too, where C++ division rounds up.
 int64_t floor_to(int64_t v, int64_t step) { return v / step * step - (v % step < 0 ? step : 0); }
 
-class Window final : public Operator {
+class Window final : public Watermarked {
  public:
-  explicit Window(WindowSpec spec) : spec_(std::move(spec)) {}
-
-  Result<Batch> push(const Batch& in) override {
-    WALLE_TRY(check_times(in, "window"));
-    WALLE_TRY(bind(in));
-    Batch out = layout();
-    for (size_t r = 0; r < in.rows(); ++r) {
-      place(in, r, out);
-      // After the row is placed: a row never closes the window it belongs to.
-      const int64_t mark = in.ts[r] - spec_.disorder_us;
-      if (mark <= watermark_) continue;
-      watermark_ = mark;
-      if (watermark_ >= due_) close(out);
-    }
-    return out;
-  }
-
-  Result<Batch> finish() override {
-    Batch out = layout();
-    watermark_ = INT64_MAX;
-    close(out);
-    return out;
-  }
-
-  uint64_t late() const override { return late_; }
-  uint64_t outside() const override { return outside_; }
+  explicit Window(WindowSpec spec) : Watermarked("window", spec.disorder_us), spec_(std::move(spec)) {}
 
  private:
   struct Open {
@@ -54,7 +28,7 @@ class Window final : public Operator {
   };
   using Id = std::pair<Key, int64_t>;  // key, start
 
-  Status bind(const Batch& in) {
+  Status bind(const Batch& in) override {
     WALLE_ASSIGN(keys_, columns_of(in, spec_.keys, "window keys"));
     inputs_.clear();
     for (const AggregateSpec& a : spec_.aggregates) {
@@ -82,7 +56,7 @@ class Window final : public Operator {
     w.last = std::max(w.last, in.ts[row]);
   }
 
-  void place(const Batch& in, size_t row, Batch& out) {
+  void place(const Batch& in, size_t row, Batch& out) override {
     const Key key = key_of(in, row, keys_);
     switch (spec_.kind) {
       case WindowKind::session: return place_session(in, row, key, out);
@@ -219,7 +193,7 @@ class Window final : public Operator {
 
   // Windows that the watermark has reached, in order of end,
   // start and key; forgets those past their lateness.
-  void close(Batch& out) {
+  void close(Batch& out) override {
     std::vector<std::pair<int64_t, Id>> closing;
     due_ = INT64_MAX;
     for (auto it = windows_.begin(); it != windows_.end();) {
@@ -279,7 +253,7 @@ class Window final : public Operator {
         learn(inputs_[a], spec_.aggregates[a].out);
   }
 
-  Batch layout() const {
+  Batch layout() const override {
     Batch out;
     for (const std::string& k : spec_.keys) out.columns.push_back({k, Sensitivity::personal, {}});
     if (spec_.kind == WindowKind::page) out.columns.push_back({"page_instance", Sensitivity::personal, {}});
@@ -298,9 +272,6 @@ class Window final : public Operator {
   size_t page_ = 0, event_ = 0;
   std::map<Id, Open> windows_;
   std::vector<std::pair<Sensitivity, std::string>> labels_;
-  int64_t watermark_ = INT64_MIN;
-  int64_t due_ = INT64_MAX;  // the next watermark that closes or forgets a window
-  uint64_t late_ = 0, outside_ = 0;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // What happens at every event: append, match, number what fires, put it into queues, tell who waits for it.
 #include <algorithm>
 
+#include "base/trace.h"
 #include "stream/processor/processor_parts.h"
 
 namespace walle::stream {
@@ -18,7 +19,8 @@ void ReadyTasks::add(std::string_view task) {
 
 TaskFiring FiringPlaces::place(const Firing& f, const MatchPlace& place, std::string_view trigger) const {
   const Where& at = f.seq == current_.seq ? current_ : before_;
-  TaskFiring out{.key = f.idempotency,
+  // 63 bits, so that it is the same number where integers have a sign: in scripts, in columns of tables.
+  TaskFiring out{.key = f.idempotency & uint64_t{INT64_MAX},
                  .trigger_name = trigger,
                  .seq = f.seq,
                  .ts = f.ts,
@@ -30,17 +32,30 @@ TaskFiring FiringPlaces::place(const Firing& f, const MatchPlace& place, std::st
   return out;
 }
 
+namespace {
+// A track per task: firings that wait. Under `queues`.
+void trace_depth(const Task& task) {
+  if (!base::trace_enabled()) [[likely]]
+    return;
+  base::trace_counter(base::trace_name("queue of " + std::string(task.name)),
+                      static_cast<int64_t>(task.queue.waiting()));
+}
+}  // namespace
+
 void Processor::Parts::fired(const Firing& f, const MatchPlace& place) {
   const TaskTable::Owner& owner = table->owner(f.trigger);
   TaskFiring out = places.place(f, place, owner.trigger);
   const std::lock_guard lock(queues);
   out.number = ++owner.task->newest;
   owner.task->queue.push(out);
+  trace_depth(*owner.task);
   ready.add(owner.task->name);
 }
 
 void Processor::Parts::step(const Event& recorded) {
   Matcher& matcher = table->matcher();
+  const base::TraceSpan span("match", static_cast<int64_t>(recorded.seq));
+  base::trace_counter("events", static_cast<int64_t>(recorded.seq));
   places.begin(recorded);
   seen.store(recorded.seq, std::memory_order_relaxed);
   if (recorded.ts >= matcher.last_ts()) [[likely]] {
@@ -113,6 +128,7 @@ bool Processor::take(std::string_view name, TaskFiring& out) {
   const std::lock_guard lock(parts_->queues);
   Task* task = parts_->table->find(name);
   if (!task || !task->queue.take(out)) return false;
+  trace_depth(*task);
   const auto at = std::ranges::find_if(
       task->triggers, [&](const TaskTrigger& t) { return t.name.data() == out.trigger_name.data(); });
   out.trigger = at == task->triggers.end() ? kNoTrigger : static_cast<uint32_t>(at - task->triggers.begin());

@@ -49,7 +49,7 @@ struct TaskFiring {
   uint64_t number = 0;  // 1, 2, 3 ... of the task, the same in every replay; dropped and folded ones count
   // Hash of task, trigger's name and text, seq, ts, and of what the scope matched in: equal for no two
   // firings of a device.
-  uint64_t key = 0;
+  uint64_t key = 0;               // below 2^63
   uint32_t trigger = kNoTrigger;  // place among the task's triggers as they are now; kNoTrigger: not there
                                   // any more, the firing is one of a version before
   std::string_view trigger_name;  // holds as long as the processor

@@ -10,6 +10,7 @@ from . import package as package
 from . import results as results
 from . import stream as stream
 from . import task as task
+from . import tunnel as tunnel
 from . import vm as vm
 
 _Value = tuple[str, str, str, tuple[int | str | None, ...] | None]

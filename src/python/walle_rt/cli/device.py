@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..device import Device, TaskResult
+from ..device import CloudState, Device, TaskResult
 from ..errors import ArgumentError, Error, ResourceError
 from ..task._events import Line, open_events
 from .console import emit_json, out, size_text
@@ -46,6 +46,15 @@ def run(
     ] = True,
     workers: Annotated[int, typer.Option(min=1, max=64, help="Threads that run tasks.")] = 2,
     timeout: Annotated[float, typer.Option(min=0, help="Seconds to wait for the last firings.")] = 60.0,
+    cloud: Annotated[
+        str | None, typer.Option(help="Address of a server to follow: its plans install.")
+    ] = None,
+    root: Annotated[Path | None, typer.Option(help="The server's root.json; else the one it shows.")] = None,
+    enrol: Annotated[str | None, typer.Option(help="A one-time code, where the device is new there.")] = None,
+    authorities: Annotated[Path | None, typer.Option(help="PEM file: whom the server is signed by.")] = None,
+    transport: Annotated[str, typer.Option(help="auto, libcurl or python.")] = "auto",
+    app_name: Annotated[str, typer.Option("--app", help="The app's name, for policies.")] = "walle",
+    app_version: Annotated[str, typer.Option(help="The app's version, for policies.")] = "1.0.0",
     json_: Json = False,
 ) -> None:
     """Install tasks, record events as they come, and print every firing; exit code 7 where one failed.
@@ -69,6 +78,17 @@ def run(
         device.on_result(tell)
         for task in _some(tasks or []):
             device.install(task)
+        if cloud is not None:
+            device.connect(
+                cloud,
+                root=root,
+                app=app_name,
+                app_version=app_version,
+                enrol_code=enrol,
+                authorities=authorities,
+                transport=transport,
+            )
+            _tell_pull(device.pull(timeout), json_)
         count = 0
         for line in lines:
             _record(device, line, recorded)
@@ -106,6 +126,17 @@ def status(directory: Directory, json_: Json = False) -> None:
         emit_json(told)
     else:
         _show(told)
+
+
+def _tell_pull(state: CloudState, as_json: bool) -> None:
+    if as_json:
+        emit_json({"cloud": dataclasses.asdict(state)})
+        return
+    out.print(f"{state.device} follows epoch {state.epoch} by {state.transport}")
+    for step in state.steps:
+        out.print(f"  {step.task} {step.version}: {step.what}{': ' + step.error if step.error else ''}")
+    if state.error:
+        out.print(f"  {state.error}")
 
 
 def _some(tasks: list[str]) -> list[str]:

@@ -12,12 +12,17 @@ and that it is done - becomes durable in one step, so that after a crash nothing
 twice.
 """
 
+from ._cloud import CloudState, CloudStep, CloudTask, Transport
 from ._device import Device
 from ._info import DeviceStats, OutboxRecord, OutboxStream, TaskFailure, TaskInfo, TaskResult, TriggerInfo
 from ._results import Results, Rows
+from ._tunnel import Tunnel, TunnelStats
 from ._watch import Watch
 
 __all__ = [
+    "CloudState",
+    "CloudStep",
+    "CloudTask",
     "Device",
     "DeviceStats",
     "OutboxRecord",
@@ -27,6 +32,9 @@ __all__ = [
     "TaskFailure",
     "TaskInfo",
     "TaskResult",
+    "Transport",
     "TriggerInfo",
+    "Tunnel",
+    "TunnelStats",
     "Watch",
 ]

@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +18,16 @@ from ..stream import Catalog, EventKind, FieldType, Sensitivity
 from ..stream._catalog import Value
 from ..task import Task
 from ..vm import TaskBundle, library_path
+from ._cloud import (
+    HEADER,
+    CloudState,
+    Transport,
+    epoch_said,
+    make_transport,
+    os_version,
+    root_bytes,
+    state_of,
+)
 from ._info import (
     DeviceStats,
     OutboxRecord,
@@ -34,12 +44,18 @@ Log = Callable[[str, int, str], None]
 OnResult = Callable[[TaskResult], None]
 
 _NativeDevice = _core.device.Device
+_NativeCloud = _core.device.Cloud
 
 
 def _end(native: _NativeDevice, process: int) -> None:
     # A child of fork() exits, too, and the device is its parent's.
     if os.getpid() == process:
         native.close()
+
+
+def _leave(cloud: _NativeCloud, process: int) -> None:
+    if os.getpid() == process:
+        cloud.stop()
 
 
 class _Listeners:
@@ -139,6 +155,7 @@ class Device:
         self.path = Path(path)
         self._listeners = _Listeners()
         self._watches: weakref.WeakSet[Watch] = weakref.WeakSet()
+        self._cloud: _NativeCloud | None = None
         self._native.on_result(self._listeners.tell)
         # A device that nobody closes ends in order all the same, before Python does.
         self._finalizer = weakref.finalize(self, _end, self._native, os.getpid())
@@ -378,6 +395,119 @@ class Device:
         """What the user has agreed to."""
         return self._native.consents()
 
+    # -- the cloud -----------------------------------------------------------------------------------------
+
+    def connect(
+        self,
+        url: str,
+        *,
+        root: bytes | str | PathLike[str] | None,
+        app: str,
+        app_version: str,
+        enrol_code: str | None = None,
+        device: str = "",
+        transport: str | Transport = "auto",
+        authorities: str | PathLike[str] | None = None,
+        report_after_s: float = 20.0,
+        pull_every_h: float = 12.0,
+    ) -> CloudState:
+        """Follow a server: its plans decide from now on which tasks run here.
+
+        A thread pulls at once, when ``saw`` hears of a newer plan, and every ``pull_every_h`` hours, give or take
+        a half. What it installs is signed by its author, was fetched whole, and has run here on recorded
+        events; what fails gives way to the last good version.
+
+        Args:
+            url: of the server; ``https://``, or ``http://`` for one on the same machine.
+            root: the server's ``root.json``, or its path, which comes with the app; None: the one that
+                enrolling brings, which is as believable as that connection.
+            app: the app's name, for policies.
+            app_version: its version, "10.30.4".
+            enrol_code: lets the device in, once; not needed again for this folder.
+            device: model of the device, for policies.
+            transport: "auto": libcurl where it is installed, else "python" (``http.client``); either name, or the
+                app's own.
+            authorities: PEM file of those who may vouch for the server's name; None: the system's.
+            report_after_s: seconds that a new version runs without a firing before the server is told that it
+                does.
+            pull_every_h: hours between two pulls that nobody asked for.
+
+        Returns:
+            How things stand before the first pull; ``cloud`` tells later.
+
+        Raises:
+            ArgumentError: an address, a name, a version or a transport that is none; no code where one is needed;
+                a device that is connected.
+            NetworkError: the server cannot be reached, or refuses the code, while the device enrols.
+            ResourceError: no libcrypto, or no libcurl where it was asked for.
+        """
+        if self._cloud is not None:
+            raise ArgumentError.of(
+                "a device that is connected", "one that is not", "Device.connect", "disconnect() it first"
+            )
+        vouching = "" if authorities is None else fspath(authorities)
+        self._cloud = _NativeCloud.connect(
+            self._native,
+            url,
+            root_bytes(root),
+            app,
+            app_version,
+            os_version(),
+            device,
+            enrol_code or "",
+            make_transport(transport, vouching),
+            vouching,
+            report_after_s,
+            pull_every_h * 3600.0,
+        )
+        # Behind the device's own, and so called before it.
+        self._cloud_finalizer = weakref.finalize(self, _leave, self._cloud, os.getpid())
+        return state_of(self._cloud.status())
+
+    def disconnect(self) -> None:
+        """Follow nobody any more; tasks stay as they are. Waits for the step under way, which is cut short."""
+        cloud, self._cloud = self._cloud, None
+        if cloud is not None:
+            self._cloud_finalizer.detach()
+            cloud.stop()
+
+    @property
+    def cloud(self) -> CloudState | None:
+        """How the device stands with its server; None where it is not connected."""
+        return None if self._cloud is None else state_of(self._cloud.status())
+
+    @property
+    def request_headers(self) -> dict[str, str]:
+        """What to send with the app's own requests to its server, so that replies may say that a newer plan is
+        there: one header, 56 bytes with its name. Empty where the device is not connected."""
+        return {} if self._cloud is None else {HEADER: self._cloud.header()}
+
+    def saw(self, headers: Mapping[str, str] | Iterable[tuple[str, str]]) -> None:
+        """Look at the headers of a reply to the app: one that says that a newer plan is there makes the device
+        pull. Costs nothing otherwise, and waits for nothing."""
+        said = None if self._cloud is None else epoch_said(headers)
+        if said is not None and self._cloud is not None:
+            self._cloud.saw(said)
+
+    def pull(self, timeout_s: float = 60.0) -> CloudState:
+        """Pull now, and wait until that has ended.
+
+        Raises:
+            ArgumentError: the device is not connected.
+            TimeoutError: it takes longer; it goes on.
+        """
+        if self._cloud is None:
+            raise ArgumentError.of(
+                "a device that is not connected", "connect() first", "Device.pull", "connect it to its server"
+            )
+        state = state_of(self._cloud.status())
+        # One that is under way may have read the plan already.
+        wanted = state.pulls + (2 if state.pulling else 1)
+        self._cloud.pull()
+        if not self._cloud.wait_pulls(wanted, timeout_s):
+            raise TimeoutError(f"a pull that takes more than {timeout_s} s")
+        return state_of(self._cloud.status())
+
     # -- the end -----------------------------------------------------------------------------------------
 
     def wait(self, timeout_s: float | None = None) -> bool:
@@ -392,6 +522,7 @@ class Device:
 
         Every later call is an ArgumentError, but for another ``close``.
         """
+        self.disconnect()
         self._finalizer.detach()
         self._native.close()
         for watch in list(self._watches):

@@ -273,7 +273,9 @@ TEST(Commits, APowerLossKeepsWhatWasSynced) {
         if (f == 8) {
           ASSERT_TRUE(commits->checkpoint().ok());
         }
-        if (f == 13) ASSERT_EQ(commits->read_outbox("f").value().size(), 7u);  // synced before it is read
+        if (f == 13) {
+          ASSERT_EQ(commits->read_outbox("f").value().size(), 7u);  // synced before it is read
+        }
         if (f == 8 || f == 13) synced = f;
       }
       const auto cut = env.copy();
@@ -430,7 +432,8 @@ TEST(Commits, WithAKeyNothingIsReadable) {
   store::TableDecl decl = table("a");
   {
     auto opening = Commits::open(env, kDir, sealed);
-    if (!opening.ok() && opening.error().message().find("libcrypto") != std::string::npos) GTEST_SKIP();
+    if (!opening.ok() && opening.error().message().find("libcrypto") != std::string::npos)
+      GTEST_SKIP() << "no libcrypto is installed";
     ASSERT_TRUE(opening.ok()) << opening.error().message();
     auto commits = *std::move(opening);
     allow(*commits);

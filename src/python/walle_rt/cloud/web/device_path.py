@@ -163,7 +163,7 @@ class DevicePath:
             "device": made.device,
             "certificate": made.certificate,
             "authority": made.authority,
-            "expires": made.expires,
+            "expires": int(made.expires),
             "broker": self._state.broker_address(),
             "root": json.loads(self._first_root()),
         })  # fmt: skip

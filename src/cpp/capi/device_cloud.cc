@@ -1,0 +1,212 @@
+// The C API over container::DeviceCloud.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "capi/device_handle.h"
+#include "capi/guard.h"
+#include "link/transport_curl.h"
+#include "walle/device.h"
+
+namespace container = walle::container;
+using walle::Result;
+using walle::Status;
+using walle::capi::guarded;
+using walle::capi::null_argument;
+
+namespace {
+
+using Cloud = std::shared_ptr<container::DeviceCloud>;
+
+// The app's own stack behind a callback.
+class CallbackTransport final : public walle::link::Transport {
+ public:
+  CallbackTransport(walle_http_t http, void* user) : http_(http), user_(user) {}
+
+  std::string name() const override { return "the app's"; }
+  void cancel() override { cancelled_.store(true); }
+
+  Result<int> get(const walle::link::HttpGet& request, const walle::link::BodySink& body) override {
+    walle_http_request_t asked{};
+    asked.method = "GET";
+    asked.url = request.url.c_str();
+    asked.from = request.from;
+    return ask(asked, request.headers, body);
+  }
+  Result<int> post(const walle::link::HttpPost& request, const walle::link::BodySink& body) override {
+    walle_http_request_t asked{};
+    asked.method = "POST";
+    asked.url = request.url.c_str();
+    asked.content_type = request.content_type.c_str();
+    asked.body = request.body.data();
+    asked.body_bytes = request.body.size();
+    return ask(asked, request.headers, body);
+  }
+
+ private:
+  struct Reader {
+    const walle::link::BodySink& body;
+    const std::atomic<bool>& cancelled;
+    Status failed;
+  };
+
+  static int take(void* sink, const void* data, size_t size) {
+    auto& reader = *static_cast<Reader*>(sink);
+    if (reader.failed.ok()) reader.failed = reader.body({static_cast<const char*>(data), size});
+    return reader.failed.ok() && !reader.cancelled.load() ? 0 : 1;
+  }
+
+  Result<int> ask(walle_http_request_t& asked, const std::vector<walle::link::HttpHeader>& headers,
+                  const walle::link::BodySink& body) {
+    if (cancelled_.load()) return walle::cancelled_error("a request", asked.url);
+    std::vector<const char*> texts;
+    for (const walle::link::HttpHeader& header : headers) {
+      texts.push_back(header.name.c_str());
+      texts.push_back(header.value.c_str());
+    }
+    asked.struct_size = sizeof asked;
+    asked.headers = texts.data();
+    asked.header_count = headers.size();
+    Reader reader{.body = body, .cancelled = cancelled_, .failed = {}};
+    const int status = http_(user_, &asked, take, &reader);
+    if (!reader.failed.ok()) return reader.failed.take_error();
+    if (status > 0) return status;
+    return walle::network_error("no reply", "a reply", std::string("'") + asked.url + "'",
+                                "look at what the app's HTTP stack says");
+  }
+
+  walle_http_t http_;
+  void* user_;
+  std::atomic<bool> cancelled_{false};
+};
+
+Result<walle_cloud_options_t> options_of(const walle_cloud_options_t* given) {
+  walle_cloud_options_t out{};
+  if (!given) return null_argument("options", "walle_device_connect");
+  if (given->struct_size < sizeof(size_t) || given->struct_size > walle::capi::kMaxStructBytes)
+    return walle::argument_error("struct_size " + std::to_string(given->struct_size),
+                                 "sizeof(walle_cloud_options_t)", "walle_device_connect", "set struct_size");
+  std::memcpy(&out, given, std::min(given->struct_size, sizeof out));
+  for (const auto& [text, name] :
+       {std::pair{out.url, "url"}, {out.app, "app"}, {out.app_version, "app_version"}})
+    if (!text) return null_argument(name, "walle_device_connect");
+  return out;
+}
+
+std::string text_or_empty(const char* text) { return text ? text : ""; }
+
+// The connection of a handle, or why there is none.
+Result<Cloud> connected(walle_device_t* device, const char* function) {
+  if (!device) return null_argument("device", function);
+  Cloud cloud = device->connection();
+  if (cloud) return cloud;
+  return walle::argument_error("a device that is not connected", "walle_device_connect first", function,
+                               "connect it to its server");
+}
+
+template <size_t size>
+void copy_text(char (&out)[size], const std::string& text) {
+  const size_t length = std::min(text.size(), size - 1);
+  std::memcpy(out, text.data(), length);
+  out[length] = 0;
+}
+
+bool same_letters(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+}  // namespace
+
+walle_status_t walle_device_connect(walle_device_t* device, const walle_cloud_options_t* options,
+                                    walle_error_t* error) {
+  return guarded(error, [&]() -> Status {
+    if (!device) return null_argument("device", "walle_device_connect");
+    const auto twice = [] {
+      return walle::argument_error("a device that is connected", "one that is not", "walle_device_connect",
+                                   "disconnect it first");
+    };
+    if (device->connection()) return twice();
+    WALLE_ASSIGN(const walle_cloud_options_t given, options_of(options));
+    std::unique_ptr<walle::link::Transport> transport;
+    if (given.http) {
+      transport = std::make_unique<CallbackTransport>(given.http, given.http_user);
+    } else {
+      WALLE_ASSIGN(transport, walle::link::curl_transport({.authorities = text_or_empty(given.authorities)}));
+    }
+    container::CloudOptions made;
+    made.url = given.url;
+    if (given.root) made.root.assign(static_cast<const char*>(given.root), given.root_bytes);
+    made.profile.app = given.app;
+    made.profile.app_version = given.app_version;
+    made.profile.os_version = text_or_empty(given.os_version);
+    made.profile.device = text_or_empty(given.device);
+    made.enrol_code = text_or_empty(given.enrol_code);
+    if (given.report_after_ms) made.report_after_us = int64_t{given.report_after_ms} * 1000;
+    WALLE_ASSIGN(Cloud cloud, container::DeviceCloud::connect(walle::Env::system(), *device->face,
+                                                              std::move(transport), std::move(made)));
+    if (!device->set_connection(std::move(cloud))) return twice();
+    return {};
+  });
+}
+
+walle_status_t walle_device_disconnect(walle_device_t* device, walle_error_t* error) {
+  return guarded(error, [&]() -> Status {
+    if (!device) return null_argument("device", "walle_device_disconnect");
+    device->disconnect();
+    return {};
+  });
+}
+
+walle_status_t walle_device_header(walle_device_t* device, char text[49], walle_error_t* error) {
+  return guarded(error, [&]() -> Status {
+    if (!text) return null_argument("text", "walle_device_header");
+    text[0] = 0;
+    WALLE_ASSIGN(const Cloud cloud, connected(device, "walle_device_header"));
+    const std::string header = cloud->header();
+    std::memcpy(text, header.c_str(), std::min<size_t>(header.size(), walle::link::kHeaderText) + 1);
+    return {};
+  });
+}
+
+walle_status_t walle_device_saw_header(walle_device_t* device, const char* name, const char* value,
+                                       walle_error_t* error) {
+  return guarded(error, [&]() -> Status {
+    if (!name || !value) return null_argument(name ? "value" : "name", "walle_device_saw_header");
+    if (!same_letters(name, walle::link::kReplyName)) return {};
+    WALLE_ASSIGN(const Cloud cloud, connected(device, "walle_device_saw_header"));
+    cloud->saw(value);
+    return {};
+  });
+}
+
+walle_status_t walle_device_pull(walle_device_t* device, walle_error_t* error) {
+  return guarded(error, [&]() -> Status {
+    WALLE_ASSIGN(const Cloud cloud, connected(device, "walle_device_pull"));
+    cloud->pull();
+    return {};
+  });
+}
+
+walle_status_t walle_device_cloud(walle_device_t* device, walle_cloud_state_t* state, walle_error_t* error) {
+  return guarded(error, [&]() -> Status {
+    if (!state) return null_argument("state", "walle_device_cloud");
+    const size_t size = state->struct_size;
+    if (size < sizeof(size_t) || size > walle::capi::kMaxStructBytes)
+      return walle::argument_error("struct_size " + std::to_string(size), "sizeof(walle_cloud_state_t)",
+                                   "walle_device_cloud", "set struct_size");
+    WALLE_ASSIGN(const Cloud cloud, connected(device, "walle_device_cloud"));
+    const walle::link::AgentStatus told = cloud->status();
+    walle_cloud_state_t out{};
+    out.struct_size = size;
+    out.epoch = told.memory.epoch;
+    out.pulls = told.pulls;
+    out.reports = told.memory.reports.size();
+    out.pulling = told.pulling;
+    copy_text(out.device_id, cloud->identity().device());
+    copy_text(out.transport, told.transport);
+    copy_text(out.error, told.error);
+    std::memcpy(state, &out, std::min(size, sizeof out));
+    return {};
+  });
+}

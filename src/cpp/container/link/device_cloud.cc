@@ -1,0 +1,86 @@
+#include "container/link/device_cloud.h"
+
+#include <unistd.h>
+
+#include <charconv>
+
+#include "base/log.h"
+#include "container/link/device_host.h"
+#include "ops/op_set.h"
+
+namespace walle::container {
+
+namespace {
+constexpr int64_t kUsPerSecond = 1'000'000;
+constexpr uint64_t kMebibyte = 1 << 20;
+
+uint64_t memory_mb() {
+  const long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+  return pages > 0 && bytes > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(bytes) / kMebibyte : 0;
+}
+
+// No blank, no quote, no line end: it goes into requests as it is.
+Status check_url(const std::string& url) {
+  const bool scheme = url.starts_with("https://") || url.starts_with("http://");
+  bool plain = url.size() <= 2048 && url.find_first_of("?#\"'<>\\") == std::string::npos;
+  for (const char c : url) plain = plain && c > 0x20 && c < 0x7f;
+  if (scheme && plain && url.size() > std::string_view("https://").size()) return {};
+  return argument_error("url '" + url.substr(0, 100) + "'", "https://host[:port], without blanks or a query",
+                        "connect", "give the address that walle serve prints");
+}
+
+Result<std::unique_ptr<link::Identity>> identity_of(Env& env, link::Transport& transport,
+                                                    const std::string& folder, const CloudOptions& options) {
+  WALLE_ASSIGN(std::unique_ptr<link::Identity> known, link::Identity::open(env, folder));
+  if (known) return known;
+  if (options.enrol_code.empty())
+    return argument_error("a device that has not enrolled, and no code", "a one-time code", "connect",
+                          "ask for one: walle device-code");
+  return link::Identity::enrol(env, transport, options.url, folder, options.enrol_code);
+}
+}  // namespace
+
+Result<std::unique_ptr<DeviceCloud>> DeviceCloud::connect(Env& env, const DeviceFace& face,
+                                                          std::unique_ptr<link::Transport> transport,
+                                                          CloudOptions options) {
+  WALLE_TRY(check_url(options.url));
+  while (options.url.ends_with('/')) options.url.pop_back();
+  WALLE_ASSIGN(const std::shared_ptr<Device> device, face.device("connect"));
+  const std::string folder = device->dir() + kCloudFolder;
+  WALLE_TRY(env.make_dirs(folder));
+  auto out = std::unique_ptr<DeviceCloud>(new DeviceCloud());
+  WALLE_ASSIGN(out->identity_, identity_of(env, *transport, folder, options));
+
+  link::DeviceProfile& profile = options.profile;
+  profile.device_id = out->identity_->device();
+  profile.vm = device->vm_id();
+  profile.op_set = ops::op_set_id();
+  if (profile.ram_mb == 0) profile.ram_mb = memory_mb();
+  link::AgentOptions agent;
+  WALLE_ASSIGN(agent.header, link::header_of(profile));
+  agent.device = link::device_pseudonym(profile.device_id);
+  agent.folder = folder + "/agent";
+  agent.url = options.url;
+  agent.first_root = options.root.empty() ? out->identity_->root() : options.root;
+  agent.report_after_us = options.report_after_us;
+  agent.signs = [&env, identity = out->identity_](const std::string& path, std::string_view body) {
+    return identity->proof("POST", path, body, env.wall_us() / kUsPerSecond);
+  };
+  base::log(base::LogLevel::info,
+            "device " + profile.device_id + " follows '" + options.url + "' by " + transport->name());
+  WALLE_ASSIGN(out->agent_,
+               link::AgentThread::start(env, std::move(transport),
+                                        std::make_unique<DeviceHost>(env, face, folder + "/probation"),
+                                        std::move(agent), options.times));
+  return out;
+}
+
+std::string DeviceCloud::header() const { return link::encode_text(agent_->header()); }
+
+void DeviceCloud::saw(std::string_view up) {
+  uint64_t epoch = 0;
+  const auto [end, error] = std::from_chars(up.data(), up.data() + up.size(), epoch);
+  if (error == std::errc() && end == up.data() + up.size()) agent_->heard(epoch);
+}
+
+}  // namespace walle::container

@@ -1,0 +1,61 @@
+#include "container/link/device_host.h"
+
+#include "container/link/probation.h"
+#include "container/link/task_trouble.h"
+
+namespace walle::container {
+
+namespace {
+constexpr const char* kAgent = "the agent";
+}  // namespace
+
+std::vector<link::HostedTask> DeviceHost::tasks() {
+  std::vector<link::HostedTask> out;
+  const Result<std::shared_ptr<Device>> device = device_.device(kAgent);
+  if (!device.ok()) return out;
+  for (const TaskInfo& info : (*device)->tasks()) {
+    link::HostedTask task;
+    task.name = info.name;
+    task.version = info.version;
+    task.package = info.package;
+    const auto before = before_.find(info.name);
+    const bool counted = before != before_.end() && before->second.package == info.package;
+    task.firings = info.firings - (counted ? before->second.firings : 0);
+    task.failures = info.failures - (counted ? before->second.failures : 0);
+    task.stopped = info.status == TaskStatus::set_aside || info.status == TaskStatus::broken;
+    task.deaths = info.deaths;
+    if (task.failures > 0 || task.stopped) task.trouble = trouble_of(info);
+    out.push_back(std::move(task));
+  }
+  return out;
+}
+
+Status DeviceHost::suits(std::string_view manifest) {
+  WALLE_ASSIGN(const std::shared_ptr<Device> device, device_.device(kAgent));
+  return device->suits(manifest);
+}
+
+Result<link::Probation> DeviceHost::probation(const link::StagedPackage& staged) {
+  WALLE_ASSIGN(const std::shared_ptr<Device> device, device_.device(kAgent));
+  return hold_probation(env_, *device, staged, folder_, cancelled_);
+}
+
+Status DeviceHost::install(const link::StagedPackage& staged) {
+  WALLE_ASSIGN(const std::shared_ptr<Device> device, device_.device(kAgent));
+  Before before{.package = staged.digest};
+  if (const Result<TaskInfo> old = device->task(staged.task); old.ok()) {
+    before.firings = old->firings;
+    before.failures = old->failures;
+  }
+  WALLE_TRY(device->install_package(staged.manifest, staged.blobs).status());
+  before_[staged.task] = std::move(before);
+  return {};
+}
+
+Status DeviceHost::remove(const std::string& task) {
+  WALLE_ASSIGN(const std::shared_ptr<Device> device, device_.device(kAgent));
+  if (!device->task(task).ok()) return {};
+  return device->remove(task);
+}
+
+}  // namespace walle::container

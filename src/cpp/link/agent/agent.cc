@@ -1,0 +1,174 @@
+#include "link/agent/agent.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "link/package/package.h"
+
+namespace walle::link {
+
+namespace {
+constexpr int64_t kUsPerSecond = 1'000'000;
+}  // namespace
+
+Agent::Agent(Env& env, Transport& transport, AgentHost& host, const Crypto& crypto, BlobFolder blobs,
+             AgentMemoryFile file, AgentOptions options)
+    : env_(&env),
+      transport_(&transport),
+      host_(&host),
+      crypto_(&crypto),
+      blobs_(std::move(blobs)),
+      file_(std::move(file)),
+      options_(std::move(options)) {}
+
+Agent::~Agent() = default;
+
+Result<std::unique_ptr<Agent>> Agent::open(Env& env, Transport& transport, AgentHost& host,
+                                           AgentOptions options) {
+  WALLE_ASSIGN(const Crypto* const crypto, Crypto::system());
+  while (options.url.ends_with('/')) options.url.pop_back();
+  WALLE_TRY(env.make_dirs(options.folder + kAgentPackages));
+  WALLE_ASSIGN(BlobFolder blobs,
+               BlobFolder::open(env, *crypto, options.folder + kAgentBlobs, options.checkpoint_bytes));
+  WALLE_ASSIGN(AgentMemoryFile file, AgentMemoryFile::open(env, options.folder + kAgentMemory));
+  auto agent = std::unique_ptr<Agent>(
+      new Agent(env, transport, host, *crypto, std::move(blobs), std::move(file), std::move(options)));
+  WALLE_TRY(agent->recover());
+  return agent;
+}
+
+DeviceHeader Agent::header() const {
+  DeviceHeader out = options_.header;
+  out.active = memory().carried_out;
+  out.epoch = static_cast<uint32_t>(memory().epoch);
+  return out;
+}
+
+// What a process was in the middle of when it ended. What is installed says the host.
+Status Agent::recover() {
+  const std::vector<HostedTask> hosted = host_->tasks();
+  AgentMemory next = memory();
+  std::vector<std::string> installed;
+  for (auto& [name, task] : next.tasks) {
+    const auto there = std::ranges::find(hosted, name, &HostedTask::name);
+    const std::string package = there == hosted.end() ? "" : there->package;
+    if (task.stage == Stage::activating && package == task.coming.digest) installed.push_back(name);
+    // Somebody else has put another one in its place, or removed it: what is there is not ours.
+    if (task.stage == Stage::none && package != task.active.digest) task.active = task.last_good = {};
+    if (task.told == Told::nothing) active_since_[name] = env_->steady_us();
+  }
+  // After a loss of the memory: what came as a package goes on as one.
+  for (const HostedTask& task : hosted) {
+    if (!task.package.empty() && !next.tasks.contains(task.name))
+      next.tasks[task.name].active = {task.package, task.version, ""};
+  }
+  WALLE_TRY(file_.save(std::move(next)));
+  for (const std::string& name : installed) WALLE_TRY(finish_install(name));
+  sweep();
+  return {};
+}
+
+Result<Plan> Agent::newest_plan(Updater& updater) {
+  WALLE_TRY(updater.refresh());
+  WALLE_ASSIGN(const std::optional<FoundTarget> found, updater.find(kPlanTarget));
+  if (!found)
+    return network_error("a repository without " + std::string(kPlanTarget), "a plan",
+                         "'" + options_.url + "'", "release something, or check the address");
+  if (found->target.length > kMostPlanBytes)
+    return network_error("a plan of " + std::to_string(found->target.length) + " bytes",
+                         "at most " + std::to_string(kMostPlanBytes), "'" + options_.url + "'",
+                         "release less at once");
+  const std::string file = options_.folder + kAgentPlan;
+  WALLE_ASSIGN(const bool cached, updater.is_cached(*found, file));
+  if (!cached) WALLE_TRY(updater.download(*found, file));
+  WALLE_ASSIGN(const std::string bytes, env_->read_prefix(file, kMostPlanBytes));
+  return Plan::read(bytes);
+}
+
+Result<Pull> Agent::pull() {
+  UpdaterOptions trust;
+  trust.folder = options_.folder + kAgentTrust;
+  trust.metadata_url = options_.url + "/v1/tuf/metadata";
+  trust.target_url = options_.url + "/v1/tuf/targets";
+  trust.first_root = options_.first_root;
+  WALLE_ASSIGN(const std::unique_ptr<Updater> updater, Updater::open(*env_, *transport_, std::move(trust)));
+  WALLE_ASSIGN(const Plan plan, newest_plan(*updater));
+  // The director's metadata has a higher version and an older plan in it: nobody who works rightly signs so.
+  if (plan.epoch() < memory().epoch)
+    return network_error("a plan of epoch " + std::to_string(plan.epoch()),
+                         "at least " + std::to_string(memory().epoch) + ", which was followed before",
+                         "'" + options_.url + "'", "look at who signs for the director");
+  Pull out;
+  out.epoch = plan.epoch();
+  WALLE_TRY(follow(*updater, plan, out));
+  return out;
+}
+
+Status Agent::follow(Updater& updater, const Plan& plan, Pull& pull) {
+  AgentMemory next = memory();
+  next.epoch = plan.epoch();
+  next.plan_time_s = std::max(next.plan_time_s, env_->wall_us() / kUsPerSecond);
+  WALLE_TRY(file_.save(std::move(next)));
+  const Decision decision = decide(plan, header(), memory().plan_time_s);
+
+  // Before anything is fetched: a kill order is in a hurry.
+  WALLE_TRY(remove_unwanted(plan, decision, pull));
+  for (const Choice& choice : decision.choices) {
+    const uint32_t named = choice.release != kNoRelease ? choice.release : choice.trial;
+    if (named != kNoRelease) pull.steps.push_back(bring(updater, plan, choice, pull));
+  }
+  for (const TaskStep& step : pull.steps) {
+    if (step.what == TaskStep::What::later || step.what == TaskStep::What::waits) pull.settled = false;
+  }
+  sweep();
+  if (!pull.settled) return {};
+  AgentMemory done = memory();
+  done.carried_out = decision.digest;
+  return file_.save(std::move(done));
+}
+
+// What came with a plan and has no place in this one. A task of which nothing ever ran is only forgotten: one
+// of its name may have been put in by hand.
+Status Agent::remove_unwanted(const Plan& plan, const Decision& decision, Pull& pull) {
+  std::set<std::string> chosen, tried;
+  for (const Choice& choice : decision.choices) {
+    if (choice.release != kNoRelease) chosen.insert(plan.releases()[choice.release].task);
+    if (choice.trial != kNoRelease) tried.insert(plan.releases()[choice.trial].task);
+  }
+  std::vector<std::string> unwanted;
+  AgentMemory next = memory();
+  for (const auto& [name, task] : memory().tasks) {
+    if (chosen.contains(name)) continue;
+    if (!task.active.empty() || task.stage == Stage::removing)
+      unwanted.push_back(name);
+    else if (!tried.contains(name))
+      next.tasks.erase(name);
+  }
+  WALLE_TRY(file_.save(std::move(next)));
+  for (const std::string& name : unwanted) pull.steps.push_back(remove(name));
+  return {};
+}
+
+// Files that no version needs any more, and those of versions that never came.
+void Agent::sweep() {
+  std::set<std::string> packages, blobs;
+  for (const auto& [_, task] : memory().tasks) {
+    for (const ChosenPackage* package : {&task.active, &task.last_good, &task.coming}) {
+      if (package->empty()) continue;
+      packages.insert(package->digest + ".walp");
+      const Result<std::string> manifest = manifest_of(package->digest);
+      if (!manifest.ok()) continue;
+      const Result<Package> read = read_package(*manifest);
+      if (!read.ok()) continue;
+      for (const PackageFile& file : read->files) blobs.insert(to_hex(file.sha256));
+    }
+  }
+  blobs_.sweep(blobs);
+  const Result<std::vector<std::string>> files = env_->list_files(options_.folder + kAgentPackages);
+  if (!files.ok()) return;
+  for (const std::string& file : *files) {
+    if (!packages.contains(file)) (void)env_->remove_file(options_.folder + kAgentPackages + "/" + file).ok();
+  }
+}
+
+}  // namespace walle::link

@@ -1,0 +1,157 @@
+#include "link/agent/agent_memory.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/bytes.h"
+#include "base/log.h"
+
+namespace walle::link {
+
+namespace {
+constexpr const char* kKind = "AGNT";
+constexpr uint16_t kVersion = 1;
+constexpr uint8_t kCohorts = 2, kTold = 3;
+// Of what one entry takes at least: texts' sizes and numbers.
+constexpr size_t kLeastTask = 4 + 4 + 3 * (4 + 4 + 4) + 1 + 4 + 4 + 1 + 1;
+constexpr size_t kLeastRefusal = 4 + 4;
+constexpr std::array<std::string_view, kStages> kStageNames{"none",       "fetching",  "trying",
+                                                            "activating", "returning", "removing"};
+
+void put(base::ByteWriter& out, const ChosenPackage& package) {
+  out.put_text(package.digest);
+  out.put_text(package.version);
+  out.put_text(package.release);
+}
+
+ChosenPackage get_package(base::ByteReader& in) {
+  ChosenPackage out;
+  out.digest = in.text();
+  out.version = in.text();
+  out.release = in.text();
+  return out;
+}
+
+void put(base::ByteWriter& out, const ManagedTask& task) {
+  out.put_text(task.scenario);
+  for (const ChosenPackage* package : {&task.active, &task.last_good, &task.coming}) put(out, *package);
+  out.put(task.stage);
+  out.put(task.tries);
+  out.put_text(task.trial);
+  out.put(task.cohort);
+  out.put(task.told);
+}
+
+template <class Enum>
+Enum get_one_of(base::ByteReader& in, uint8_t count) {
+  const auto value = in.get<uint8_t>();
+  if (value < count) return static_cast<Enum>(value);
+  in.fail();
+  return Enum{};
+}
+
+ManagedTask get_task(base::ByteReader& in) {
+  ManagedTask out;
+  out.scenario = in.text();
+  for (ChosenPackage* package : {&out.active, &out.last_good, &out.coming}) *package = get_package(in);
+  out.stage = get_one_of<Stage>(in, kStages);
+  out.tries = in.get<uint32_t>();
+  out.trial = in.text();
+  out.cohort = get_one_of<Cohort>(in, kCohorts);
+  out.told = get_one_of<Told>(in, kTold);
+  return out;
+}
+}  // namespace
+
+std::string_view stage_name(Stage stage) { return kStageNames[static_cast<size_t>(stage)]; }
+
+bool AgentMemory::refused(const std::string& release, const std::string& digest) const {
+  return std::ranges::find(refusals, Refusal{release, digest}) != refusals.end();
+}
+
+void AgentMemory::refuse(const std::string& release, const std::string& digest) {
+  if (refused(release, digest)) return;
+  if (refusals.size() >= kMostRefusals) refusals.erase(refusals.begin());
+  refusals.push_back({release, digest});
+}
+
+std::string encode_memory(const AgentMemory& memory) {
+  base::ByteWriter out;
+  out.put(kVersion);
+  out.put(memory.epoch);
+  out.put(memory.plan_time_s);
+  out.put(memory.carried_out);
+  out.put(memory.report_seq);
+  out.put(memory.lost_reports);
+  out.put_count(memory.tasks.size());
+  for (const auto& [name, task] : memory.tasks) {
+    out.put_text(name);
+    put(out, task);
+  }
+  out.put_count(memory.refusals.size());
+  for (const Refusal& refusal : memory.refusals) {
+    out.put_text(refusal.release);
+    out.put_text(refusal.digest);
+  }
+  out.put_count(memory.reports.size());
+  for (const std::string& report : memory.reports) out.put_text(report);
+  return out.take();
+}
+
+bool decode_memory(std::string_view bytes, AgentMemory& memory) {
+  AgentMemory read;
+  base::ByteReader in(bytes);
+  if (in.get<uint16_t>() != kVersion) return false;
+  read.epoch = in.get<uint64_t>();
+  read.plan_time_s = in.get<int64_t>();
+  read.carried_out = in.get<uint32_t>();
+  read.report_seq = in.get<uint64_t>();
+  read.lost_reports = in.get<uint64_t>();
+  for (uint32_t left = in.count(kLeastTask); left > 0 && in.ok(); --left) {
+    std::string name(in.text());
+    // Sorted, each once: one content has one form.
+    if (!read.tasks.empty() && name <= read.tasks.rbegin()->first) return false;
+    read.tasks.emplace_hint(read.tasks.end(), std::move(name), get_task(in));
+  }
+  for (uint32_t left = in.count(kLeastRefusal); left > 0 && in.ok(); --left) {
+    std::string release(in.text());
+    read.refusals.push_back({std::move(release), std::string(in.text())});
+  }
+  for (uint32_t left = in.count(sizeof(uint32_t)); left > 0 && in.ok(); --left)
+    read.reports.emplace_back(in.text());
+  if (!in.done() || read.tasks.size() > kMostManagedTasks || read.refusals.size() > kMostRefusals ||
+      read.reports.size() > kMostPendingReports)
+    return false;
+  memory = std::move(read);
+  return true;
+}
+
+Result<AgentMemoryFile> AgentMemoryFile::open(Env& env, const std::string& path) {
+  WALLE_ASSIGN(store::TwinFile file, store::TwinFile::open(env, path, kKind));
+  const store::TwinFile::Found found = file.found();
+  AgentMemoryFile out(std::move(file));
+  if (found == store::TwinFile::Found::nothing) return out;
+  out.found_ = Found::whole;
+  if (found == store::TwinFile::Found::damaged || !decode_memory(out.file_.content(), out.memory_)) {
+    base::log(base::LogLevel::warning,
+              "'" + path + "': both copies are damaged; what is installed stays, and is looked up again");
+    out.found_ = Found::lost;
+    WALLE_TRY(out.file_.set_aside());
+    return out;
+  }
+  // Reading goes on where this fails; the next save tries again and says why it cannot.
+  (void)out.file_.mend().ok();
+  return out;
+}
+
+Status AgentMemoryFile::save(AgentMemory next) {
+  if (next == memory_ && found_ == Found::whole && !unsure_) return {};
+  unsure_ = true;
+  WALLE_TRY(file_.write(encode_memory(next)));
+  unsure_ = false;
+  memory_ = std::move(next);
+  found_ = Found::whole;
+  return {};
+}
+
+}  // namespace walle::link

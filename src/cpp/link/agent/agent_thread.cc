@@ -1,0 +1,148 @@
+#include "link/agent/agent_thread.h"
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+
+#include "base/log.h"
+
+namespace walle::link {
+
+namespace {
+constexpr int64_t kUsPerSecond = 1'000'000;
+constexpr int64_t kBusyUs = 1'000'000, kIdleUs = 60'000'000;
+
+// Not of the clock alone: devices that get power back together would draw the same numbers.
+uint64_t some_seed() {
+  std::random_device device;
+  return uint64_t{device()} << 32 | device();
+}
+
+PullEnd end_of(const Pull& pull) {
+  if (pull.settled) return PullEnd::settled;
+  const bool failed = std::ranges::any_of(
+      pull.steps, [](const TaskStep& step) { return step.what == TaskStep::What::later; });
+  return failed ? PullEnd::failed : PullEnd::waits;
+}
+
+std::string first_error(const Pull& pull) {
+  for (const TaskStep& step : pull.steps) {
+    if (step.what == TaskStep::What::later) return "task '" + step.task + "': " + step.error;
+  }
+  return {};
+}
+}  // namespace
+
+AgentThread::AgentThread(Env& env, std::unique_ptr<Transport> transport, std::unique_ptr<AgentHost> host,
+                         PullTimes times)
+    : env_(env),
+      transport_(std::move(transport)),
+      host_(std::move(host)),
+      timer_(some_seed(), times, env.steady_us()) {}
+
+Result<std::unique_ptr<AgentThread>> AgentThread::start(Env& env, std::unique_ptr<Transport> transport,
+                                                        std::unique_ptr<AgentHost> host, AgentOptions options,
+                                                        PullTimes times) {
+  auto out = std::unique_ptr<AgentThread>(new AgentThread(env, std::move(transport), std::move(host), times));
+  WALLE_ASSIGN(out->agent_, Agent::open(env, *out->transport_, *out->host_, std::move(options)));
+  out->status_.transport = out->transport_->name();
+  out->tell();
+  AgentThread* const self = out.get();
+  out->thread_ = std::thread([self] { self->run(); });
+  return out;
+}
+
+void AgentThread::heard(uint64_t epoch, uint32_t spread_s) {
+  const std::lock_guard guard(lock_);
+  timer_.heard(epoch, env_.steady_us(), spread_s);
+  poked_ = true;
+  wake_.notify_one();
+}
+
+void AgentThread::ask() {
+  const std::lock_guard guard(lock_);
+  timer_.ask(env_.steady_us());
+  poked_ = true;
+  wake_.notify_one();
+}
+
+void AgentThread::poke() {
+  const std::lock_guard guard(lock_);
+  poked_ = true;
+  wake_.notify_one();
+}
+
+bool AgentThread::wait_pulls(uint64_t count, int64_t timeout_us) {
+  std::unique_lock guard(lock_);
+  return ended_.wait_for(guard, std::chrono::microseconds(std::max<int64_t>(timeout_us, 0)),
+                         [&] { return status_.pulls >= count; });
+}
+
+AgentStatus AgentThread::status() const {
+  const std::lock_guard guard(lock_);
+  return status_;
+}
+
+DeviceHeader AgentThread::header() const {
+  const std::lock_guard guard(lock_);
+  return header_;
+}
+
+void AgentThread::stop() {
+  const std::lock_guard one(stop_lock_);
+  {
+    const std::lock_guard guard(lock_);
+    stopping_ = true;
+    wake_.notify_one();
+  }
+  transport_->cancel();
+  host_->cancel();
+  if (thread_.joinable()) thread_.join();
+}
+
+void AgentThread::tell() {
+  const std::lock_guard guard(lock_);
+  status_.memory = agent_->memory();
+  status_.trouble = agent_->trouble();
+  header_ = agent_->header();
+}
+
+void AgentThread::pull() {
+  {
+    const std::lock_guard guard(lock_);
+    status_.pulling = true;
+  }
+  Result<Pull> pulled = agent_->pull();
+  const int64_t now = env_.steady_us();
+  const std::lock_guard guard(lock_);
+  status_.pulling = false;
+  ++status_.pulls;
+  const PullEnd end = pulled.ok() ? end_of(*pulled) : PullEnd::failed;
+  status_.error = pulled.ok() ? first_error(*pulled) : pulled.error().message();
+  if (end == PullEnd::settled) status_.pulled_at_us = env_.wall_us();
+  if (pulled.ok()) status_.steps = std::move(pulled->steps);
+  status_.memory = agent_->memory();
+  header_ = agent_->header();
+  timer_.pulled(end, agent_->memory().epoch, now, pulled.ok() ? pulled->wait_s * kUsPerSecond : 0);
+  if (end == PullEnd::failed && !stopping_)
+    base::log(base::LogLevel::warning, "a pull did not end as it should: " + status_.error);
+  ended_.notify_all();
+}
+
+void AgentThread::run() {
+  std::unique_lock guard(lock_);
+  while (!stopping_) {
+    const bool due = timer_.due_us() <= env_.steady_us();
+    poked_ = false;
+    guard.unlock();
+    if (due) pull();
+    const bool busy = agent_->tend();
+    tell();
+    guard.lock();
+    const int64_t wait = std::min(timer_.due_us() - env_.steady_us(), busy ? kBusyUs : kIdleUs);
+    wake_.wait_for(guard, std::chrono::microseconds(std::max<int64_t>(wait, 0)),
+                   [&] { return stopping_ || poked_ || timer_.due_us() <= env_.steady_us(); });
+  }
+}
+
+}  // namespace walle::link

@@ -1,0 +1,169 @@
+#include "link/agent/identity.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "link/crypto.h"
+#include "link/limits.h"
+#include "link/trust/json.h"
+#include "store/twin_file.h"
+
+namespace walle::link {
+
+namespace {
+constexpr const char* kKind = "IDNT";
+constexpr uint16_t kVersion = 1;
+constexpr uint64_t kMostReplyBytes = 1'000'000;  // a root is at most half of it
+constexpr size_t kMostNameBytes = 64, kMostHostBytes = 255, kMostPemBytes = 65'536;
+constexpr int64_t kMostPort = 65'535;
+constexpr int kOk = 200, kForbidden = 403;
+
+bool plain_name(std::string_view name) {
+  return !name.empty() && name.size() <= kMostNameBytes && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  });
+}
+
+Error bad_reply(const std::string& given, const std::string& url) {
+  return network_error(given, "a device id, a certificate and an authority", "'" + url + "'",
+                       "look whether this is a server of walle_rt");
+}
+
+std::string text_of(const Json& object, std::string_view key, size_t most) {
+  const Json* found = object.find(key);
+  const std::string* text = found ? found->text() : nullptr;
+  return text && text->size() <= most ? *text : std::string();
+}
+
+Broker broker_of(const Json& reply) {
+  Broker out;
+  const Json* broker = reply.find("broker");
+  if (!broker || !broker->object()) return out;
+  out.host = text_of(*broker, "host", kMostHostBytes);
+  const Json* port = broker->find("port");
+  const int64_t* number = port ? port->integer() : nullptr;
+  if (!out.host.empty() && number && *number > 0 && *number <= kMostPort)
+    out.port = static_cast<uint16_t>(*number);
+  return out;
+}
+
+std::string base64url(std::string_view bytes) {
+  static constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  std::string out;
+  uint32_t word = 0;
+  int bits = 0;
+  for (const char c : bytes) {
+    word = word << 8 | static_cast<unsigned char>(c);
+    for (bits += 8; bits >= 6; bits -= 6) out += kDigits[word >> (bits - 6) & 63];
+  }
+  if (bits > 0) out += kDigits[word << (6 - bits) & 63];
+  return out;
+}
+
+// The canonical form leaves control characters in texts as they are, which JSON may not have.
+std::string as_text(const Json& value) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string out;
+  for (const char c : value.canonical()) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= ' ')
+      out += c;
+    else
+      (out += "\\u00") += {kHex[byte >> 4], kHex[byte & 15]};
+  }
+  return out;
+}
+
+std::string quoted_pem(std::string_view pem) {
+  std::string out;
+  for (const char c : pem) out += c == '\n' ? std::string("\\n") : std::string(1, c);
+  return out;
+}
+}  // namespace
+
+// The one that is there, of a request whose reply was lost, or a new one.
+Result<std::unique_ptr<DeviceKey>> Identity::key_of(Env& env, const std::string& folder) {
+  const std::string path = folder + "/device.key";
+  if (env.file_size(path) >= 0) {
+    WALLE_ASSIGN(const std::string pem, env.read_prefix(path, kMostPemBytes));
+    auto read = DeviceKey::read(pem);
+    if (read.ok()) return read;
+  }
+  WALLE_ASSIGN(std::unique_ptr<DeviceKey> made, DeviceKey::make());
+  WALLE_ASSIGN(const std::string pem, made->private_pem());
+  WALLE_TRY(env.replace_file(path, pem));
+  return made;
+}
+
+Result<std::unique_ptr<Identity>> Identity::open(Env& env, const std::string& folder) {
+  WALLE_ASSIGN(const store::TwinFile file, store::TwinFile::open(env, folder + "/identity.wals", kKind));
+  if (file.found() == store::TwinFile::Found::nothing) return std::unique_ptr<Identity>();
+  base::ByteReader in(file.content());
+  const bool known = in.get<uint16_t>() == kVersion;
+  const std::string device(in.text());
+  const std::string host(in.text());
+  const auto port = in.get<uint16_t>();
+  const std::string root(in.text());
+  if (!known || !in.done() || !plain_name(device))
+    return resource_error("both copies damaged", "who this device is", "'" + folder + "/identity.wals'",
+                          "remove the folder and enrol the device again");
+  WALLE_ASSIGN(const std::string pem, env.read_prefix(folder + "/device.key", kMostPemBytes));
+  WALLE_ASSIGN(std::unique_ptr<DeviceKey> key, DeviceKey::read(pem));
+  auto out = std::unique_ptr<Identity>(new Identity(folder, std::move(key)));
+  out->device_ = device;
+  out->broker_ = {host, port};
+  out->root_ = root;
+  return out;
+}
+
+Result<std::unique_ptr<Identity>> Identity::enrol(Env& env, Transport& transport, const std::string& url,
+                                                  const std::string& folder, const std::string& code) {
+  if (!plain_name(code))
+    return argument_error("a code of " + std::to_string(code.size()) + " characters",
+                          "1 to 64 letters, digits, - and _", "enrol_code", "copy it from walle device-code");
+  WALLE_TRY(env.make_dirs(folder));
+  WALLE_ASSIGN(const std::unique_ptr<DeviceKey> key, key_of(env, folder));
+  WALLE_ASSIGN(const std::string csr, key->request("device"));
+  const HttpPost request{.url = url + "/v1/enrol",
+                         .content_type = "application/json",
+                         .body = R"({"code": ")" + code + R"(", "csr": ")" + quoted_pem(csr) + "\"}"};
+  WALLE_ASSIGN(const Fetched reply, send(transport, request, kMostReplyBytes));
+  if (reply.status == kForbidden)
+    return network_error("a code that does not count", "one that is new, and used once", "'" + url + "'",
+                         "ask for another code");
+  if (reply.status != kOk) return bad_reply("status " + std::to_string(reply.status), url);
+  WALLE_ASSIGN(const Json said, parse_json(reply.body, "the reply of '" + url + "/v1/enrol'"));
+  const std::string device = text_of(said, "device", kMostNameBytes);
+  const std::string certificate = text_of(said, "certificate", kMostPemBytes);
+  const std::string authority = text_of(said, "authority", kMostPemBytes);
+  if (!plain_name(device) || certificate.empty() || authority.empty())
+    return bad_reply("a reply that lacks one of them", url);
+  const Json* root = said.find("root");
+  const std::string root_text = root && root->object() ? as_text(*root) : std::string();
+  const Broker broker = broker_of(said);
+
+  WALLE_TRY(env.replace_file(folder + "/device.pem", certificate));
+  WALLE_TRY(env.replace_file(folder + "/authority.pem", authority));
+  base::ByteWriter out;
+  out.put(kVersion);
+  out.put_text(device);
+  out.put_text(broker.host);
+  out.put(broker.port);
+  out.put_text(root_text);
+  WALLE_ASSIGN(store::TwinFile file, store::TwinFile::open(env, folder + "/identity.wals", kKind));
+  WALLE_TRY(file.write(out.written()));
+  return open(env, folder);
+}
+
+Result<std::vector<HttpHeader>> Identity::proof(const std::string& method, const std::string& path,
+                                                std::string_view body, int64_t now_s) const {
+  WALLE_ASSIGN(const Crypto* const crypto, Crypto::system());
+  WALLE_ASSIGN(const std::string digest, digest_hex(*crypto, DigestKind::sha256, body));
+  const std::string seconds = std::to_string(now_s);
+  WALLE_ASSIGN(const std::string signature,
+               key_->sign("walle-v1\n" + method + "\n" + path + "\n" + seconds + "\n" + digest));
+  return std::vector<HttpHeader>{
+      {"Authorization", "Walle " + device_ + ":" + seconds + ":" + base64url(signature)}};
+}
+
+}  // namespace walle::link

@@ -1,0 +1,204 @@
+"""Finds Mosquitto, starts it, starts it again when it ends, and ends it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections import deque
+from pathlib import Path
+from types import TracebackType
+
+from ...errors import ResourceError
+from ._settings import BrokerSettings
+
+LOG = logging.getLogger("walle_rt.cloud.broker")
+
+_START_S = 20.0
+_STOP_S = 10.0
+_PLACES = ("/usr/sbin", "/usr/local/sbin", "/opt/homebrew/sbin")  # not on everybody's PATH
+# Of rules and users as they are meant: the topic of epochs is everybody's.
+_EXPECTED = ("Warning: ACL pattern 'w/epoch'", "Warning: Mosquitto should not be run as root")
+_REMEDY = "install it (Debian: apt-get install mosquitto), or name another broker with mqtt_url"
+
+
+def find_mosquitto() -> str:
+    """Path of the program.
+
+    Raises:
+        ResourceError: there is none, or one before 2.0.
+    """
+    path = shutil.which("mosquitto") or shutil.which("mosquitto", path=os.pathsep.join(_PLACES))
+    if path is None:
+        raise ResourceError.of("no program 'mosquitto'", "Mosquitto 2.0 or later", "the broker", _REMEDY)
+    said = subprocess.run([path, "-h"], capture_output=True, text=True, timeout=_STOP_S, check=False).stdout
+    found = re.search(r"version (\d+)\.(\d+)", said)
+    if found is None or int(found[1]) < 2:
+        version = found[0] if found else "no version"
+        raise ResourceError.of(f"'{path}' with {version}", "Mosquitto 2.0 or later", "the broker", _REMEDY)
+    return path
+
+
+class Broker:
+    """One Mosquitto that runs while this object is open.
+
+    Threads: any. A broker that a killed process left behind in the same folder is ended first.
+    """
+
+    def __init__(self, settings: BrokerSettings) -> None:
+        """Start it; returns when it takes connections.
+
+        Raises:
+            ResourceError: no Mosquitto, or one that does not start; the message has its last words.
+        """
+        self.settings = settings
+        self.restarts = 0
+        self._program = find_mosquitto()
+        self._closing = threading.Event()
+        self._words: deque[str] = deque(maxlen=20)
+        self._process: subprocess.Popen[str] | None = None
+        folder = settings.folder
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _end_leftover(folder)
+        self.port = settings.port or _free_port(settings.host)
+        _write(folder / "access", settings.access_rules())
+        _write(folder / "mosquitto.conf", settings.configuration(self.port))
+        self._start()
+        self._watch = threading.Thread(target=self._supervise, name="walle-broker", daemon=True)
+        self._watch.start()
+
+    @property
+    def url(self) -> str:
+        """Its address on this machine, as a device takes it."""
+        return f"mqtts://{self.settings.host or '127.0.0.1'}:{self.port}"
+
+    @property
+    def pid(self) -> int | None:
+        """Of the process that runs now."""
+        process = self._process
+        return process.pid if process and process.poll() is None else None
+
+    def close(self) -> None:
+        """End it; what it holds for clients that are away is on the disk."""
+        self._closing.set()
+        process = self._process
+        if process is not None and process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(_STOP_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        if self._watch is not threading.current_thread():
+            self._watch.join()
+
+    def __enter__(self) -> Broker:
+        """The broker runs."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End it."""
+        self.close()
+
+    def _start(self) -> None:
+        command = [self._program, "-c", str(self.settings.folder / "mosquitto.conf")]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
+        threading.Thread(
+            target=self._listen, args=(self._process,), name="walle-broker-log", daemon=True
+        ).start()
+        until = time.monotonic() + _START_S
+        while time.monotonic() < until:
+            if self._process.poll() is not None:
+                break
+            if _answers(self.settings.host, self.port):
+                return
+            time.sleep(0.01)
+        self._process.kill()
+        self._process.wait()
+        words = "; ".join(self._words) or "nothing"
+        raise ResourceError.of(
+            f"Mosquitto that does not start; it said: {words}",
+            f"a broker on port {self.port}",
+            str(self.settings.folder / "mosquitto.conf"),
+            "look whether the port is free and the certificates can be read",
+        )
+
+    def _listen(self, process: subprocess.Popen[str]) -> None:
+        assert process.stderr is not None
+        for line in process.stderr:
+            text = re.sub(r"^\d+: ", "", line.strip())
+            self._words.append(text)
+            serious = ("Error" in text or "Warning" in text) and not text.startswith(_EXPECTED)
+            (LOG.warning if serious else LOG.debug)("%s", text)
+
+    def _supervise(self) -> None:
+        wait = 0.1
+        while not self._closing.is_set():
+            process = self._process
+            assert process is not None
+            began = time.monotonic()
+            code = process.wait()
+            if self._closing.is_set():
+                return
+            LOG.error("the broker ended with status %d and is started again", code)
+            wait = 0.1 if time.monotonic() - began > 60 else min(wait * 2, 10.0)
+            if self._closing.wait(wait):
+                return
+            try:
+                self._start()
+                self.restarts += 1
+            except ResourceError as error:
+                LOG.error("%s", error)
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text)
+    path.chmod(0o600)  # Mosquitto refuses in time what others may read
+
+
+def _free_port(host: str) -> int:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])
+
+
+def _answers(host: str, port: int) -> bool:
+    try:
+        with socket.create_connection((host or "127.0.0.1", port), timeout=1.0):
+            return True
+    except OSError:
+        return False
+
+
+def _end_leftover(folder: Path) -> None:
+    """End the broker of a process that was killed: it would hold the port and the database."""
+    try:
+        pid = int((folder / "mosquitto.pid").read_text())
+        command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except (OSError, ValueError):
+        return
+    # The number may be another process's by now: only one that runs this very configuration is ours.
+    if os.fsencode(folder / "mosquitto.conf") not in command:
+        return
+    LOG.warning("ending the broker %d that another process left behind", pid)
+    until = time.monotonic() + _STOP_S
+    sign = signal.SIGTERM
+    while True:
+        try:
+            os.kill(pid, sign)
+        except ProcessLookupError:
+            return
+        if time.monotonic() > until:
+            sign = signal.SIGKILL
+        time.sleep(0.02)

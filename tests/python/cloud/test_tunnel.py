@@ -1,0 +1,246 @@
+"""Device, Mosquitto and sink as processes and sockets: what arrives, once each, whatever ends in between."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tunnel_world import World, waiting
+
+from walle_rt import ArgumentError, ResourceError
+from walle_rt.cloud.broker import BrokerSettings, find_mosquitto
+from walle_rt.device import Tunnel
+from walle_rt.vm import VM, library_path
+
+try:
+    find_mosquitto()
+except ResourceError as error:
+    pytest.skip(str(error), allow_module_level=True)
+if not VM.available("full"):
+    pytest.skip(f"no VM library at {library_path()}", allow_module_level=True)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path)
+    yield made
+    made.close()
+
+
+def until(what: Callable[[], object], timeout_s: float = 20.0) -> None:
+    end = time.monotonic() + timeout_s
+    while not what():
+        assert time.monotonic() < end, "it does not happen"
+        time.sleep(0.01)
+
+
+def say(device: object, numbers: range, text: str = "hello") -> None:
+    for n in numbers:
+        device.record("say", contents={"n": n, "text": f"{text} {n}"})  # type: ignore[attr-defined]
+
+
+def test_what_an_event_says_is_in_the_sinks_table(world: World) -> None:
+    sink = world.sink()
+    device = world.device("d1")
+    states: list[str] = []
+    tunnel = world.tunnel(device, "d1", on_state=states.append)
+    say(device, range(10))
+    assert device.wait(20) and tunnel.drain(20)
+    assert world.numbers("d1") == list(range(10))
+    assert waiting(device) == 0
+    stats = tunnel.stats()
+    assert (stats.acknowledged, stats.refused, stats.failures, stats.state) == (10, 0, 0, "online")
+    assert sink.stats().records == 10 and sink.stats().duplicates == 0
+    assert states == ["connecting", "online"]
+
+
+def test_records_wait_for_the_sink_and_not_for_the_broker(world: World) -> None:
+    device = world.device("d1")
+    tunnel = world.tunnel(device, "d1", resend_s=0.5)
+    say(device, range(5))
+    assert device.wait(20)
+    assert not tunnel.drain(1.0)
+    assert waiting(device) == 5, "the broker has them, and that proves nothing"
+    world.sink()
+    assert tunnel.drain(20)
+    assert world.numbers("d1") == list(range(5))
+
+
+def test_a_second_connection_is_resumed_also_by_another_tunnel(world: World) -> None:
+    world.sink()
+    device = world.device("d1")
+    tunnel = world.tunnel(device, "d1")
+    say(device, range(1))
+    assert device.wait(20) and tunnel.drain(20)
+    full = tunnel.stats().handshake_bytes
+    tunnel.network_changed()
+    until(lambda: tunnel.stats().connections == 2)
+    assert tunnel.stats().resumed == 1
+    assert tunnel.stats().handshake_bytes - full < full
+    tunnel.close()
+    again = world.tunnel(device, "d1")
+    until(lambda: again.stats().connections == 1)
+    assert again.stats().resumed == 1
+    session = device.path / "tunnel.session"
+    assert session.stat().st_mode & 0o077 == 0, "a session is a secret"
+    again.close()
+    # Damage, and a session of another identity, cost a full handshake and nothing else.
+    session.write_bytes(session.read_bytes()[:-1])
+    damaged = world.tunnel(device, "d1")
+    until(lambda: damaged.stats().connections == 1)
+    assert damaged.stats().resumed == 0
+    damaged.close()
+    other = world.tunnel(device, "d2", session=session)
+    until(lambda: other.stats().connections == 1)
+    assert other.stats().resumed == 0
+
+
+def test_the_broker_may_be_killed(world: World) -> None:
+    world.sink()
+    device = world.device("d1")
+    tunnel = world.tunnel(device, "d1", resend_s=1.0)
+    for round_ in range(3):
+        say(device, range(round_ * 20, round_ * 20 + 20))
+        world.kill_broker()
+        say(device, range(100 + round_ * 20, 120 + round_ * 20))
+        until(lambda restarts=round_ + 1: world.broker.restarts == restarts)  # type: ignore[misc]
+    assert device.wait(20)
+    until(lambda: tunnel.drain(1), 60)
+    assert world.numbers("d1") == [*range(60), *range(100, 160)]
+    assert world.broker.restarts == 3
+
+
+def test_a_full_queue_loses_nothing(tmp_path: Path) -> None:
+    world = World(tmp_path, queued_messages=3)
+    try:
+        world.sink().close()  # the broker knows it, and queues three messages for it
+        device = world.device("d1")
+        tunnel = world.tunnel(device, "d1", resend_s=1.0)
+        for n in range(30):
+            say(device, range(n, n + 1), "x" * 4000)
+            assert device.wait(20)
+        sink = world.sink()
+        assert tunnel.drain(60)
+        assert world.numbers("d1") == list(range(30))
+        assert tunnel.stats().resent > 0, "nothing was dropped: the test shows nothing"
+        assert sink.stats().records == 30
+    finally:
+        world.close()
+
+
+def test_epochs_are_kept_for_who_comes_later_and_answers_for_who_is_away(world: World) -> None:
+    sink = world.sink()
+    epochs: list[tuple[int, int]] = []
+    answers: list[bytes] = []
+    sink.announce(7, 3)
+    device = world.device("d1")
+    tunnel = world.tunnel(device, "d1", on_epoch=epochs.append, on_down=answers.append)
+    until(lambda: epochs)
+    assert epochs == [(7, 3)]
+    sink.announce(8)
+    until(lambda: len(epochs) > 1)
+    assert epochs[1] == (8, 0)
+    assert sink.answer("d1", b"first")
+    until(lambda: answers)
+    tunnel.close()
+    assert sink.answer("d1", b"while away")
+    assert sink.answer("d2", b"another's")
+    again = world.tunnel(device, "d1", on_epoch=epochs.append, on_down=answers.append)
+    until(lambda: len(answers) > 1)
+    assert answers == [b"first", b"while away"]
+    until(lambda: again.stats().epochs == 1)
+    until(lambda: sink.stats().online == 1)
+
+
+def test_another_authority_is_refused_on_both_sides(world: World, tmp_path: Path) -> None:
+    stranger = World(tmp_path / "stranger")
+    try:
+        device = world.device("d1")
+        # A device of another authority at our broker: it does not even believe the broker.
+        tunnel = stranger.tunnel(device, "d1", url=world.broker.url)
+        until(lambda: tunnel.stats().failures > 0)
+        assert "certificate" in tunnel.stats().last_error
+        assert tunnel.stats().connections == 0
+        tunnel.close()
+        # And one that believes the broker and is not believed.
+        who = stranger.authority.issue("d1")
+        refused = Tunnel(
+            device,
+            world.broker.url,
+            "d1",
+            authorities=world.authority.path,
+            certificate=who.certificate,
+            key=who.key,
+        )
+        until(lambda: refused.stats().failures > 0)
+        assert refused.stats().connections == 0
+        refused.close()
+    finally:
+        stranger.close()
+
+
+def test_the_brokers_name_must_be_its_certificates(world: World) -> None:
+    device = world.device("d1")
+    tunnel = world.tunnel(device, "d1", url=world.broker.url.replace("127.0.0.1", "127.0.0.2"))
+    until(lambda: tunnel.stats().failures > 0)
+    named = world.tunnel(device, "d2", url=world.broker.url.replace("127.0.0.1", "localhost"))
+    until(lambda: named.stats().connections == 1)
+    assert tunnel.stats().connections == 0
+
+
+def mosquitto_pub(world: World, name: str, topic: str, payload: bytes, *more: str) -> None:
+    who = world.identity(name)
+    command = ["mosquitto_pub", "-h", "127.0.0.1", "-p", str(world.broker.port), "-q", "1", "-t", topic]
+    command += ["--cafile", str(world.authority.path), "--cert", str(who.certificate), "--key", str(who.key)]
+    subprocess.run([*command, "-s", *more], input=payload, check=False, timeout=20, capture_output=True)
+
+
+@pytest.mark.skipif(shutil.which("mosquitto_pub") is None, reason="no mosquitto_pub (mosquitto-clients)")
+def test_a_device_writes_its_own_topic_and_no_other(world: World) -> None:
+    """Shown by what is delivered: a broker answers a refused PUBLISH with PUBACK all the same."""
+    from walle_rt import _core
+
+    sink = world.sink()
+    record = (1, 0, "t", "f", b"\0\0\0\0\0\0\0\0")
+    payload = _core.tunnel.pack_message([("s", b"", False, [record])])
+    epochs: list[tuple[int, int]] = []
+    device = world.device("d1")
+    answers: list[bytes] = []
+    tunnel = world.tunnel(device, "d1", on_epoch=epochs.append, on_down=answers.append)
+    until(lambda: tunnel.stats().state == "online")
+    mosquitto_pub(world, "thief", "w/d1/up", payload)
+    mosquitto_pub(world, "thief", "w/d1/down", b"from a thief")
+    mosquitto_pub(world, "thief", "w/d1/ack", payload)
+    mosquitto_pub(world, "thief", "w/epoch", _core.tunnel.pack_epoch(99, 0), "-r")
+    mosquitto_pub(world, "thief", "w/thief/up", payload)
+    until(lambda: sink.stats().records == 1)
+    assert world.stored() == [("thief", "s", 1)], "the record under another's name did not arrive"
+    assert sink.answer("d1", b"from the sink")
+    until(lambda: answers)
+    assert answers == [b"from the sink"] and epochs == []
+
+
+def test_settings_refuse_what_a_configuration_would_take_for_something_else(tmp_path: Path) -> None:
+    good = {"folder": tmp_path, "authorities": tmp_path, "certificate": tmp_path, "key": tmp_path}
+    for bad in ({"host": "a\nallow_anonymous true"}, {"sink": "a/b"}, {"queued_messages": 0}, {"sink": ""}):
+        with pytest.raises(ArgumentError):
+            BrokerSettings(**(good | bad))  # type: ignore[arg-type]
+
+
+def test_errors_say_what_to_do(world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    device = world.device("d1")
+    for url in ("mqtt://127.0.0.1", "http://x", "", "mqtts://host:0", "mqtts://host:99999", "a b"):
+        with pytest.raises(ArgumentError, match="mqtts://host:port"):
+            world.tunnel(device, "d1", url=url or "mqtts://")
+    with pytest.raises(ArgumentError, match="device id"):
+        Tunnel(device, world.broker.url, "a/b", authorities=world.authority.path, certificate="", key="")
+    with pytest.raises(ResourceError, match="authorities"):
+        Tunnel(device, world.broker.url, "a", authorities=tmp_path / "none", certificate="", key="")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("walle_rt.cloud.broker._mosquitto._PLACES", ())
+    with pytest.raises(ResourceError, match="apt-get install mosquitto"):
+        find_mosquitto()
