@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Error
+from ..whole_files import write_whole
 from .authority import Authority
 from .broker import Broker, BrokerSettings
 from .sink import Endpoint, FeatureTables, Sink, SinkStore
@@ -57,8 +58,10 @@ class TunnelEnd:
         self._broker: Broker | None = None
         if mqtt_url is None:
             chain, key = authority.server_certificate("broker", hosts, now)
-            settings = BrokerSettings(folder / "broker", authorities, chain, key, host=host, port=0)
+            port = _kept_port(folder / "broker" / "port")
+            settings = BrokerSettings(folder / "broker", authorities, chain, key, host=host, port=port)
             self._broker = Broker(settings)
+            write_whole(folder / "broker" / "port", str(self._broker.port).encode())
         self.url = mqtt_url or (self._broker.url if self._broker else "")
         chain, key = authority.client_certificate("sink", SINK_NAME, now)
         try:
@@ -120,6 +123,14 @@ class TunnelEnd:
     def tables(self) -> FeatureTables:
         """What devices have sent, to be read beside the sink."""
         return FeatureTables(self.database)
+
+
+def _kept_port(file: Path) -> int:
+    """The port of before: devices were told it when they enrolled. 0 where there was none."""
+    try:
+        return int(file.read_text())
+    except (FileNotFoundError, ValueError):
+        return 0
 
 
 def open_tunnel(*given: Any) -> TunnelEnd | None:

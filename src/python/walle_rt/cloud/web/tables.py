@@ -40,6 +40,24 @@ class Rows(BaseModel):
     rows: list[list[Any]]
 
 
+class BrokerRow(BaseModel):
+    """Where devices find the broker; an empty address where there is none."""
+
+    url: str
+    online: int
+    records: int
+
+
+@router.get("/broker")
+def broker(_: Admin, state: State) -> BrokerRow:
+    """The broker and what came through it since the server was started."""
+    tunnel = state.tunnel
+    if tunnel is None:
+        return BrokerRow(url="", online=0, records=0)
+    stats = tunnel.stats()
+    return BrokerRow(url=tunnel.url, online=stats["online"], records=stats["records"])
+
+
 @router.get("/tables")
 def list_tables(_: Admin, state: State) -> list[TableRow]:
     """One table per schema that has come."""
