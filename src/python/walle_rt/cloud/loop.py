@@ -1,7 +1,7 @@
 """The whole loop on one machine: a server, two devices, a release that works and one that does not.
 
-Every step that is told has happened, or an error says which did not. Server and devices are processes of
-their own, which talk over the network alone.
+``walle demo`` shows it. Every step that is told has happened, or an error says which did not. Server and
+devices are processes of their own, which talk over the network alone.
 """
 
 from __future__ import annotations
