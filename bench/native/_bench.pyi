@@ -77,3 +77,6 @@ class ResultAppender:
 
 def trace_ns(count: int) -> tuple[float, float]:
     """CPU nanoseconds of one span of a trace that is off, and of the loop without it."""
+
+def policy_ns(plan: bytes, headers: Sequence[str], now_s: int, rounds: int) -> float:
+    """Mean CPU nanoseconds of one check of a header."""

@@ -9,6 +9,7 @@ void bind_match(pybind11::module_& m);
 void bind_ipv(pybind11::module_& m);
 void bind_device(pybind11::module_& m);
 void bind_results(pybind11::module_& m);
+void bind_policy(pybind11::module_& m);
 }  // namespace walle::bench
 
 PYBIND11_MODULE(_bench, m) {
@@ -18,4 +19,5 @@ PYBIND11_MODULE(_bench, m) {
   walle::bench::bind_ipv(m);
   walle::bench::bind_device(m);
   walle::bench::bind_results(m);
+  walle::bench::bind_policy(m);
 }

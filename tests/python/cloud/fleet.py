@@ -1,6 +1,4 @@
-"""A fleet of simulated devices against a controller, with a clock of its own: nothing waits, nothing is random but
-by its seed.
-"""
+"""A fleet of simulated devices against a controller, with a clock and a seed of its own."""
 
 from __future__ import annotations
 
@@ -24,7 +22,9 @@ def wish(version: str = "1.0.0", policy: str = "", ramp: Ramp | None = None, tas
     return Wish("shop", task, version, policy, ramp or Ramp())
 
 
-def started(controller: Controller, version: str = "1.0.0", ramp: Ramp | None = None, now: float = 0.0) -> str:
+def started(
+    controller: Controller, version: str = "1.0.0", ramp: Ramp | None = None, now: float = 0.0
+) -> str:
     release = controller.draft(wish(version, ramp=ramp), package(version), "ada", now)
     return controller.start(release.id, "ada", now).id
 
@@ -66,6 +66,9 @@ class Fleet:
             now, _, what, device, control = heapq.heappop(events)
             if now > until_s or controller.release(release).state != State.GRAY:
                 break
+            treated = controller.trial(release).counts()
+            if treated.good + treated.bad >= self.count:
+                break
             if what == "tick":
                 controller.tick(now)
             elif what == "claim":
@@ -81,7 +84,9 @@ class Fleet:
                 if failed and self.silent:
                     continue
                 status = "phase_error" if failed else "ok"
-                controller.report(now, Report(device, release, "shop", "rank", control=control, status=status))
+                controller.report(
+                    now, Report(device, release, "shop", "rank", control=control, status=status)
+                )
         return controller
 
     def _reached(self, place: float) -> float:

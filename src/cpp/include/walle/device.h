@@ -81,6 +81,31 @@ WALLE_API walle_status_t walle_device_declare_page(walle_device_t* device, const
 WALLE_API walle_status_t walle_device_declare_state(walle_device_t* device, const char* state,
                                                     walle_error_t* error);
 
+/* ---- who the device is to its server ---- */
+
+/* Set struct_size to sizeof(walle_device_profile_t); NULL or "" is unknown. */
+typedef struct walle_device_profile_t {
+  size_t struct_size;
+  const char* app;         /* "com.example.shop" */
+  const char* app_version; /* "2.1.0" */
+  const char* device_id;   /* needed: the id it enrolled with, or any that stays the same */
+  const char* device;      /* the model: "Pixel 8" */
+  const char* os;          /* "linux", "android", "ios", "macos", "windows"; NULL: the one of this build */
+  const char* os_version;  /* "17.4" */
+  const char* op_set;      /* ids of the operator set and the VM */
+  const char* vm;
+  uint64_t ram_mb;
+  uint64_t epoch;  /* of the plan it went by */
+  uint32_t active; /* digest of the decision it carried out last */
+} walle_device_profile_t;
+
+#define WALLE_DEVICE_HEADER_BYTES 49 /* 48 characters of base64url and a zero */
+
+/* Writes what travels as the header X-Walle on any request of the app; a reply with X-Walle-Up asks the
+ * device to come up to that epoch. Needs no device: an app that only talks to its service calls it, too. */
+WALLE_API walle_status_t walle_device_header(const walle_device_profile_t* profile,
+                                             char text[WALLE_DEVICE_HEADER_BYTES], walle_error_t* error);
+
 /* ---- events ---- */
 
 /* A field and its value: WALLE_KIND_INT, FLOAT, BOOL or STR; an int is a float where a float is declared. */

@@ -80,25 +80,6 @@ class Digest {
 
 }  // namespace
 
-uint64_t salt_of(std::string_view salt) { return base::Hasher().text("bucket").text(salt).finish(); }
-
-uint32_t bucket_value(uint64_t salt, uint32_t bucket) {
-  return static_cast<uint32_t>(base::mix(salt, bucket) >> 32);
-}
-
-uint64_t share_at(const PlanRamp& ramp, int64_t now_s) {
-  if (now_s < ramp.start_s) return 0;
-  // The difference of two times is in an unsigned number's range, also of the farthest apart.
-  const uint64_t gone = static_cast<uint64_t>(now_s) - static_cast<uint64_t>(ramp.start_s);
-  if (gone >= ramp.seconds) return ramp.to;
-  return ramp.from + (ramp.to - ramp.from) * gone / ramp.seconds;  // below 2^64: both are at most 2^32
-}
-
-uint64_t control_at(const PlanRamp& ramp, int64_t now_s) {
-  const uint64_t treated = share_at(ramp, now_s);
-  return std::min({ramp.control, treated, kWhole - treated});
-}
-
 Decision decide(const Plan& plan, const DeviceHeader& header, int64_t now_s) {
   Decision out;
   Digest digest(PlanAccess::table(plan));

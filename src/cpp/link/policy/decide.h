@@ -16,11 +16,6 @@
 
 namespace walle::link {
 
-// A policy's `bucket("salt")`: where the device lies among all, in 2^-32. Different salts, independent
-// places.
-uint64_t salt_of(std::string_view salt);
-uint32_t bucket_value(uint64_t salt, uint32_t bucket);
-
 enum class Cohort : uint8_t { treated, control };
 
 inline constexpr uint32_t kNoRelease = 0xffffffff;

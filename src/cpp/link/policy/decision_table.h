@@ -12,8 +12,9 @@
 #include <span>
 #include <vector>
 
+#include "base/status.h"
 #include "link/policy/device_header.h"
-#include "link/policy/plan.h"
+#include "link/policy/plan_data.h"
 
 namespace walle::link {
 

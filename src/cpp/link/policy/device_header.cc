@@ -155,6 +155,12 @@ uint32_t bucket_of(std::string_view device_id) {
   return static_cast<uint32_t>(device_pseudonym(device_id) >> 32);
 }
 
+uint64_t salt_of(std::string_view salt) { return base::Hasher().text("bucket").text(salt).finish(); }
+
+uint32_t bucket_value(uint64_t salt, uint32_t bucket) {
+  return static_cast<uint32_t>(base::mix(salt, bucket) >> 32);
+}
+
 uint8_t ram_class_of(uint64_t mebibytes) {
   return static_cast<uint8_t>(std::min<uint64_t>(mebibytes / kRamStepMb, 255));
 }

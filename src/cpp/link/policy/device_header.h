@@ -61,6 +61,10 @@ uint32_t name_hash(std::string_view name);
 // The pseudonym of a device in reports, and its upper half.
 uint64_t device_pseudonym(std::string_view device_id);
 uint32_t bucket_of(std::string_view device_id);
+// A policy's `bucket("salt")`: where the device lies among all, in 2^-32. Different salts, independent
+// places.
+uint64_t salt_of(std::string_view salt);
+uint32_t bucket_value(uint64_t salt, uint32_t bucket);
 // In steps of 128 MiB, rounded down; the last one is "at least 32,640 MiB".
 uint8_t ram_class_of(uint64_t mebibytes);
 inline constexpr uint64_t kRamStepMb = 128;

@@ -7,6 +7,7 @@ import numpy as np
 
 from . import device as device
 from . import package as package
+from . import policy as policy
 from . import results as results
 from . import stream as stream
 from . import task as task

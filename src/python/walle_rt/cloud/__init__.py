@@ -2,3 +2,7 @@
 
 Nothing that runs on a device imports this package (``tools/check_imports.py`` looks).
 """
+
+from .piggyback import Piggyback
+
+__all__ = ["Piggyback"]

@@ -1,9 +1,9 @@
 """Policy text to a tree of conditions: docs/reference/release-policy.md is its reference.
 
-    any  := all ("or" all)*
-    all  := one ("and" one)*
-    one  := "not" one | "(" any ")" | "bucket" "(" string ")" compare share
-          | field compare value | field ["not"] "in" ("{" value ("," value)* "}" | range)
+any  := all ("or" all)*
+all  := one ("and" one)*
+one  := "not" one | "(" any ")" | "bucket" "(" string ")" compare share
+      | field compare value | field ["not"] "in" ("{" value ("," value)* "}" | range)
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...errors import ArgumentError
 from ...task._mistakes import nearest
 from ._spans import Key, Spans, normal, others
 from ._tokens import Token, place, tokens
-from ._versions import APP, OS, BadVersion, compared, ranged, wrong
+from ._versions import APP, OS, BadVersionError, compared, ranged, wrong
 
 COMPARES = ("==", "!=", "<", "<=", ">", ">=")
 DEEPEST = 64  # levels of parentheses and "not"
@@ -108,7 +108,9 @@ class Parser:
             raise self._wrong(self._shown(self._now), f"'{word}'")
         self._take()
 
-    def _wrong(self, given: str, expected: str, next_step: str = _MANUAL, at: Token | None = None) -> ArgumentError:
+    def _wrong(
+        self, given: str, expected: str, next_step: str = _MANUAL, at: Token | None = None
+    ) -> ArgumentError:
         return ArgumentError.of(given, expected, place(self._text, (at or self._now).at), next_step)
 
     @staticmethod
@@ -210,7 +212,7 @@ class Parser:
     def _checked(self, token: Token, read: Callable[[], Spans]) -> Spans:
         try:
             return read()
-        except BadVersion as error:
+        except BadVersionError as error:
             raise wrong(error, place(self._text, token.at)) from None
 
     def _values(self, field: Token, operator: str, value: Token) -> Spans:
@@ -226,7 +228,7 @@ class Parser:
             raise self._wrong(f"'{operator}' between names", "==, !=, 'in' or 'not in'", at=field)
         if value.kind != "string" or not value.text:
             raise self._wrong(self._shown(value), f"a name in quotes for '{name}'", at=value)
-        number, most = FIELDS[name]
+        _, most = FIELDS[name]
         one = self._system(value) if name == "os" else native.name_hash(value.text) & most
         spans = ((one, one),)
         return spans if operator == "==" else others(spans, most)

@@ -1,8 +1,8 @@
 """Versions and ranges of them as spans of the numbers that device headers carry.
 
-Order is semver's: a pre-release comes before its version. A part that is left out stands for any, so "1.2" is
-every 1.2.x, and ``<1.2``, ``1.2`` and ``>1.2`` together are all versions. ``^``, ``~``, ``x`` and ``a - b`` leave
-out the pre-releases of the version they end before.
+Order is semver's: a pre-release comes before its version. A part that is left out stands for any, so "1.2"
+is every 1.2.x, and ``<1.2``, ``1.2`` and ``>1.2`` together are all versions. ``^``, ``~``, ``x`` and
+``a - b`` leave out the pre-releases of the version they end before.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from ...errors import ArgumentError
 from ._spans import Spans, both, normal
 
 _PART = r"(?:0|[1-9]\d*|[xX*])"
-_VERSION = re.compile(rf"v?({_PART})(?:\.({_PART}))?(?:\.({_PART}))?(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?")
+_VERSION = re.compile(
+    rf"v?({_PART})(?:\.({_PART}))?(?:\.({_PART}))?(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?"
+)
 _COMPARATOR = re.compile(r"\s*(\^|~|<=|>=|<|>|==|=|)\s*([^\s|^~<>=]+)")
 _HYPHEN = re.compile(r"\s*(\S+)\s+-\s+(\S+)\s*")
 
 
-class BadVersion(Exception):
+class BadVersionError(Exception):
     """A text that is no version or range: what is wrong with it, what was expected."""
 
 
@@ -67,7 +69,7 @@ class _Version:
 def _parse(text: str, kind: Kind) -> _Version:
     found = _VERSION.fullmatch(text)
     if found is None:
-        raise BadVersion(f"'{text}'", "a version, as 1.2.3 or 1.2")
+        raise BadVersionError(f"'{text}'", "a version, as 1.2.3 or 1.2")
     words = [w for w in found.groups()[:3] if w is not None]
     parts: list[int] = []
     for word in words:
@@ -75,18 +77,18 @@ def _parse(text: str, kind: Kind) -> _Version:
             break
         parts.append(int(word))
     if any(word not in "xX*" for word in words[len(parts) :]):
-        raise BadVersion(f"'{text}'", "no number behind an 'x'")
+        raise BadVersionError(f"'{text}'", "no number behind an 'x'")
     if len(parts) > len(kind.bits):
-        raise BadVersion(f"'{text}'", f"at most {len(kind.bits)} parts: headers carry no more")
+        raise BadVersionError(f"'{text}'", f"at most {len(kind.bits)} parts: headers carry no more")
     for part, bits in zip(parts, kind.bits, strict=False):
         if part >= 1 << bits:
             largest = ".".join(str((1 << b) - 1) for b in kind.bits)
-            raise BadVersion(f"'{text}'", f"parts up to {largest}: headers carry no larger ones")
+            raise BadVersionError(f"'{text}'", f"parts up to {largest}: headers carry no larger ones")
     pre = found.group(4)
     if pre is not None and not kind.tells_pre_releases:
-        raise BadVersion(f"'{text}'", "numbers alone")
+        raise BadVersionError(f"'{text}'", "numbers alone")
     if pre is not None and (pre != "0" or len(parts) < len(kind.bits)):
-        raise BadVersion(
+        raise BadVersionError(
             f"'{text}'",
             "'-0' behind three numbers: headers say that a version is a pre-release, not which one",
         )
@@ -137,7 +139,7 @@ def _comparators(text: str, kind: Kind) -> Spans:
     while text[at:].strip():
         found = _COMPARATOR.match(text, at)
         if found is None:
-            raise BadVersion(f"'{text[at:].strip()}'", "a comparison, as >=1.2 or ^1.2.3")
+            raise BadVersionError(f"'{text[at:].strip()}'", "a comparison, as >=1.2 or ^1.2.3")
         operator, version = found.groups()
         if operator in ("^", "~"):
             parsed = _parse(version, kind)
@@ -154,12 +156,12 @@ def ranged(text: str, kind: Kind) -> Spans:
     spans: list[tuple[int, int]] = []
     for alternative in text.split("||"):
         if not alternative.strip():
-            raise BadVersion(f"'{text}'", "a version or a comparison on each side of '||'")
+            raise BadVersionError(f"'{text}'", "a version or a comparison on each side of '||'")
         spans += _comparators(alternative, kind)
     return normal(spans)
 
 
-def wrong(error: BadVersion, where: str) -> ArgumentError:
+def wrong(error: BadVersionError, where: str) -> ArgumentError:
     """The error for whoever wrote it."""
     given, expected = error.args
     return ArgumentError.of(given, expected, where, "see docs/reference/release-policy.md")

@@ -1,4 +1,4 @@
-"""What operators did, in a chain of hashes: nothing can be changed, taken out or put in without it being seen."""
+"""What operators did, in a chain of hashes: a change, an entry taken out or put in, is seen."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def verify(entries: Iterable[AuditEntry], head: str | None = None) -> str:
 
     Args:
         entries: all of them, oldest first.
-        head: a hash remembered elsewhere, of any entry that must still be there: without one, entries cut off the
-            end are not missed.
+        head: a hash remembered elsewhere, of any entry that must still be there: without one, entries cut off
+            the end are not missed.
 
     Raises:
         ResourceError: an entry was changed, removed, added or moved; it names the first that does not fit.

@@ -30,7 +30,8 @@ _ALLOWED = {
 class Controller:
     """All releases of a server, as logic alone: time is an argument, the database a `Store`.
 
-    Every change of what devices should run raises `epoch` and makes another `plan`; the growth of a ramp does not.
+    Every change of what devices should run raises `epoch` and makes another `plan`; the growth of a ramp does
+    not.
     Not synchronised: one caller at a time.
     """
 
@@ -98,7 +99,10 @@ class Controller:
         """
         if (wish.scenario, wish.task, wish.version) != (package.scenario, package.task, package.version):
             raise ArgumentError.of(
-                f"package {package.path}", f"{wish.scenario}/{wish.task} {wish.version}", "release", "publish it first"
+                f"package {package.path}",
+                f"{wish.scenario}/{wish.task} {wish.version}",
+                "release",
+                "publish it first",
             )
         Policy(wish.policy)
         number = max((release.number for release in self._releases.values()), default=0) + 1
@@ -220,7 +224,7 @@ class Controller:
         return Claim(True)
 
     def tick(self, now_s: float) -> list[str]:
-        """Counts reports that are missing; call it every second or so. Returns the releases halted by that."""
+        """Counts missing reports; call it every second or so. Returns the releases that this halted."""
         halted = []
         for trial in [t for t in self._trials.values() if t.release.gray]:
             if trial.expire(now_s):
@@ -234,7 +238,12 @@ class Controller:
         release = self.release(release_id)
         if release.state not in _ALLOWED[act]:
             states = " or ".join(_ALLOWED[act])
-            self._refuse(f"release '{release_id}', which is {release.state}", f"one that is {states}", "look at it first", act)
+            self._refuse(
+                f"release '{release_id}', which is {release.state}",
+                f"one that is {states}",
+                "look at it first",
+                act,
+            )
         return release
 
     @staticmethod
@@ -243,7 +252,11 @@ class Controller:
 
     def _of_task(self, release: Release) -> Iterable[Release]:
         key = (release.package.scenario, release.package.task)
-        return [r for r in self._releases.values() if (r.package.scenario, r.package.task) == key and r.id != release.id]
+        return [
+            r
+            for r in self._releases.values()
+            if (r.package.scenario, r.package.task) == key and r.id != release.id
+        ]
 
     def _killed(self, release: Release) -> bool:
         return (release.package.scenario, release.package.task) in self._kills
@@ -254,7 +267,9 @@ class Controller:
         if release.id in self._trials:
             self._trials[release.id].release = release
 
-    def _move(self, release: Release, actor: str, act: str, now_s: float, detail: Detail | None = None) -> Release:
+    def _move(
+        self, release: Release, actor: str, act: str, now_s: float, detail: Detail | None = None
+    ) -> Release:
         """Into its new state, with a new plan and a line in the audit log."""
         before = self._releases.get(release.id)
         was_live = before is not None and before.state in LIVE
@@ -271,12 +286,19 @@ class Controller:
         """Older releases that no device comes to any more: this one suits all that they suited."""
         all_of_them = Policy(release.policy).everybody
         for other in self._of_task(release):
-            if other.state == State.FULL and other.number < release.number:
-                if all_of_them or other.policy == release.policy:
-                    self._put(other.moved(State.RETIRED, f"'{release.id}' is in its place"))
+            behind = other.state == State.FULL and other.number < release.number
+            if behind and (all_of_them or other.policy == release.policy):
+                self._put(other.moved(State.RETIRED, f"'{release.id}' is in its place"))
 
     def _killing(
-        self, kills: set[tuple[str, str]], scenario: str, task: str, act: str, actor: str, now_s: float, reason: str
+        self,
+        kills: set[tuple[str, str]],
+        scenario: str,
+        task: str,
+        act: str,
+        actor: str,
+        now_s: float,
+        reason: str,
     ) -> None:
         Package(scenario, task, "0.0.0", "0" * 64, 0)  # the names must be names
         self._kills = kills
@@ -287,7 +309,8 @@ class Controller:
     def _halt_by_guard(self, trial: Trial, now_s: float) -> None:
         treated, control = trial.counts(), trial.counts(True)
         reason = (
-            f"{treated.bad} of {treated.good + treated.bad} reports are failures, {treated.missing} of them missing; "
+            f"{treated.bad} of {treated.good + treated.bad} reports are failures, "
+            f"{treated.missing} of them missing; "
             f"{control.bad} of {control.good + control.bad} in the control cohort"
         )
         detail: Detail = {"exposed": treated.claimed, "outstanding": trial.outstanding()}

@@ -74,8 +74,8 @@ class Policy:
     operators are those of docs/reference/release-policy.md.
 
     Raises:
-        ArgumentError: a mistake in the text, with its line and column and, where a name was misspelt, the nearest
-            one; a policy that suits no device; one with more than 256 alternatives.
+        ArgumentError: a mistake in the text, with its line and column and, where a name was misspelt, the
+            nearest one; a policy that suits no device; one with more than 256 alternatives.
     """
 
     def __init__(self, text: str = "") -> None:
@@ -83,7 +83,9 @@ class Policy:
         self._text = text.strip()
         self._segments = _segments(Parser(text).tree())
         if not self._segments:
-            raise ArgumentError.of(_NEVER, "one that some device could meet", "policy", "look for contradictions")
+            raise ArgumentError.of(
+                _NEVER, "one that some device could meet", "policy", "look for contradictions"
+            )
 
     @property
     def text(self) -> str:

@@ -39,7 +39,9 @@ class Ramp:
         _check(0 <= self.control_share <= 1, f"{self.control_share}", "0 to 1", "ramp.control")
         _check(0 <= self.seconds < 2**31, f"{self.seconds} s", "0 to 2^31 - 1", "ramp.seconds")
         _check(self.per_minute >= 1, f"{self.per_minute}", "at least 1", "ramp.per_minute")
-        _check(1 <= self.report_seconds < 2**31, f"{self.report_seconds} s", "at least 1", "ramp.report_seconds")
+        _check(
+            1 <= self.report_seconds < 2**31, f"{self.report_seconds} s", "at least 1", "ramp.report_seconds"
+        )
 
     def share(self, elapsed_s: float) -> float:
         """The share let in so many seconds after the start: 0 before it, ``start_share`` at it."""
@@ -54,7 +56,12 @@ class Ramp:
         whole = self.end_share - self.start_share
         left = round(self.seconds * (self.end_share - share) / whole) if whole else 0
         return Ramp(
-            min(share, self.end_share), self.end_share, left, self.per_minute, self.control_share, self.report_seconds
+            min(share, self.end_share),
+            self.end_share,
+            left,
+            self.per_minute,
+            self.control_share,
+            self.report_seconds,
         )
 
 
@@ -85,7 +92,9 @@ class Guard:
         errors = f"errors {self.false_alarm} and {self.missed}"
         _check(0 < self.false_alarm < 0.5 and 0 < self.missed < 0.5, errors, "each within 0 and 0.5", "guard")
         _check(self.outstanding >= 1, f"{self.outstanding}", "at least 1", "guard.outstanding")
-        _check(0 <= self.outstanding_share <= 1, f"{self.outstanding_share}", "0 to 1", "guard.outstanding_share")
+        _check(
+            0 <= self.outstanding_share <= 1, f"{self.outstanding_share}", "0 to 1", "guard.outstanding_share"
+        )
 
 
 def fixed(share: float) -> int:

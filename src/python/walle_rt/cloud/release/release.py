@@ -59,9 +59,13 @@ class Package:
                 expected = "1 to 64 lower-case letters, digits, '_' and '-', a letter or digit first"
                 raise ArgumentError.of(f"{what} '{text}'", expected, "release", _MANUAL)
         if not _VERSION.fullmatch(self.version) or len(self.version) > 128:
-            raise ArgumentError.of(f"version '{self.version}'", "a semantic version, as 1.2.0", "release", _MANUAL)
+            raise ArgumentError.of(
+                f"version '{self.version}'", "a semantic version, as 1.2.0", "release", _MANUAL
+            )
         if not re.fullmatch(r"[0-9a-f]{64}", self.sha256):
-            raise ArgumentError.of(f"sha256 '{self.sha256}'", "64 hexadecimal digits", "release", "give the package's")
+            raise ArgumentError.of(
+                f"sha256 '{self.sha256}'", "64 hexadecimal digits", "release", "give the package's"
+            )
 
     @property
     def path(self) -> str:
@@ -169,7 +173,10 @@ def _known(given: Mapping[str, Any], known: Mapping[str, Any], where: str) -> No
         if key not in known:
             near = nearest(key, known)
             raise ArgumentError.of(
-                f"'{key}'", f"one of {', '.join(known)}", where, f"did you mean '{near}'?" if near else _MANUAL
+                f"'{key}'",
+                f"one of {', '.join(known)}",
+                where,
+                f"did you mean '{near}'?" if near else _MANUAL,
             )
 
 
@@ -193,7 +200,8 @@ def read_wish(text: str) -> Wish:
     """A release's TOML text: ``[release]``, ``[ramp]``, ``[guard]`` (docs/reference/release-policy.md).
 
     Raises:
-        ArgumentError: no TOML, a key that is unknown or missing, a value of another type, a mistake in the policy.
+        ArgumentError: no TOML, a key that is unknown or missing, a value of another type, a mistake in the
+            policy.
     """
     try:
         given = tomllib.loads(text)
@@ -206,12 +214,14 @@ def read_wish(text: str) -> Wish:
     _known(head, {"scenario": 0, "task": 0, "version": 0, "policy": 0}, "[release]")
     for key in ("scenario", "task", "version"):
         if key not in head:
-            raise ArgumentError.of(f"no '{key}'", "a text", "[release]", f"add {key} = \"...\"")
+            raise ArgumentError.of(f"no '{key}'", "a text", "[release]", f'add {key} = "..."')
     for key, value in head.items():
         if not isinstance(value, str):
             raise ArgumentError.of(f"{key} = {value!r}", "a text", "[release]", _MANUAL)
     Policy(head.get("policy", ""))
-    Package(head["scenario"], head["task"], head["version"], "0" * 64, 0)  # names are told now, not at the start
+    Package(
+        head["scenario"], head["task"], head["version"], "0" * 64, 0
+    )  # names are told now, not at the start
     return Wish(
         **head,
         ramp=_table(given, "ramp", _RAMP_KEYS, Ramp),
@@ -220,7 +230,7 @@ def read_wish(text: str) -> Wish:
 
 
 def write_plan(epoch: int, releases: list[Release], kills: list[tuple[str, str]]) -> bytes:
-    """The plan of live releases: those of a task behind each other, newest first; the same bytes for the same."""
+    """The plan of live releases: those of a task behind each other, newest first."""
     live = [r for r in releases if r.state in LIVE]
     live.sort(key=lambda r: (r.package.scenario, r.package.task, -r.number))
     return native.write_plan(epoch, [r.native() for r in live], sorted(kills))

@@ -51,7 +51,9 @@ def pack_reports(reports: Iterable[Report]) -> bytes:
     rows = []
     for r in reports:
         if r.status not in STATUSES:
-            raise ArgumentError.of(f"status '{r.status}'", f"one of {', '.join(STATUSES)}", "report", "use one")
+            raise ArgumentError.of(
+                f"status '{r.status}'", f"one of {', '.join(STATUSES)}", "report", "use one"
+            )
         status = STATUSES.index(r.status)
         names = (r.device, r.release, r.scenario, r.task, r.version, r.control, status)
         rows.append((*names, r.phase, r.error_type, r.limit, r.firings, r.failures, r.epoch, r.seq))
@@ -66,6 +68,24 @@ def unpack_reports(data: bytes) -> list[Report]:
     """
     out = []
     for row in native.read_reports(data):
-        device, release, scenario, task, version, control, status, *rest = row
-        out.append(Report(device, release, scenario, task, version, control, STATUSES[status], *rest))
+        device, release, scenario, task, version, control, status = row[:7]
+        phase, error_type, limit, firings, failures, epoch, seq = row[7:]
+        out.append(
+            Report(
+                device=device,
+                release=release,
+                scenario=scenario,
+                task=task,
+                version=version,
+                control=control,
+                status=STATUSES[status],
+                phase=phase,
+                error_type=error_type,
+                limit=limit,
+                firings=firings,
+                failures=failures,
+                epoch=epoch,
+                seq=seq,
+            )
+        )
     return out

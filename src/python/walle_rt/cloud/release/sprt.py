@@ -1,9 +1,9 @@
 """Wald's sequential probability ratio test, begun anew whenever it is sure that all is well.
 
-Wald, "Sequential Tests of Statistical Hypotheses" (1945). What differs: a release is watched for as long as it
-grows, so the lower bound ends no test but restarts it - otherwise much good evidence would have to be outweighed
-before a late failure is seen. CUSUM, which never lets the sum fall below 0, had three times the false halts at the
-same delay.
+Wald, "Sequential Tests of Statistical Hypotheses" (1945). What differs: a release is watched for as long as
+it grows, so the lower bound ends no test but restarts it - otherwise much good evidence would have to be
+outweighed before a late failure is seen. CUSUM, which never lets the sum fall below 0, had three times the
+false halts at the same delay.
 """
 
 from __future__ import annotations

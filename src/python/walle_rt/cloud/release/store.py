@@ -15,8 +15,8 @@ ClaimRow = tuple[int, bool, float]
 class Store(Protocol):
     """What a controller asks of its database.
 
-    A controller reads once, when it is made, and writes as it goes: what one of its calls writes belongs into one
-    transaction. After a write that failed the controller is ahead of the store; make a new one.
+    A controller reads once, when it is made, and writes as it goes: what one of its calls writes belongs into
+    one transaction. After a write that failed the controller is ahead of the store; make a new one.
     """
 
     def epoch(self) -> int:
@@ -127,7 +127,9 @@ class MemoryStore:
 
     def claims(self, release: str) -> Iterable[ClaimRow]:
         """Devices without a report."""
-        return [(device, control, until) for (device, control), until in self._claims.get(release, {}).items()]
+        return [
+            (device, control, until) for (device, control), until in self._claims.get(release, {}).items()
+        ]
 
     def put_claim(self, release: str, device: int, control: bool, until_s: float) -> None:
         """One more."""

@@ -1,9 +1,9 @@
 """A gray release on trial: who was let in, who has reported, and whether it must stop.
 
-Both cohorts are treated alike: a device claims a place, has until a deadline to report, and without one counts as a
-failure. A treated device's good report ends its part; its first failure counts whenever it comes, and once: no
-device halts a release alone. A control device claims again after each report, and is let in as often as treated
-ones are: so at any time there is a rate to compare with, however small the control cohort is.
+Both cohorts are treated alike: a device claims a place, has until a deadline to report, and without one
+counts as a failure. A treated device's good report ends its part; its first failure counts whenever it comes,
+and once: no device halts a release alone. A control device claims again after each report, and is let in as
+often as treated ones are: so at any time there is a rate to compare with, however small the cohort is.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..._core import policy as native
 from .release import Release, State
 from .sprt import Sprt
 from .store import Store
-from .window import Window
+from .window import SECONDS, Window
 
 # How far ahead of the server's clock a device's may be and still be let in where its ramp says so.
 CLOCK_SLACK_S = 5.0
@@ -112,8 +112,9 @@ class Trial:
         most = self._cohorts[False].let_in.sums(now_s)[0] if control else self.release.ramp.per_minute
         if full or let_in >= most:
             cohort.let_in.add(now_s, 0, 1)
-            # As many come a second as were let in lately, however many wait.
-            return Claim(False, min(LEAST_WAIT_S * (1 + refused / max(let_in, 1)), MOST_WAIT_S))
+            # As many come a second as were let in lately, however many wait; nobody was: within a minute.
+            queue = refused / let_in if let_in else SECONDS / LEAST_WAIT_S
+            return Claim(False, min(LEAST_WAIT_S * (1 + queue), MOST_WAIT_S))
         until = now_s + self.release.ramp.report_seconds
         cohort.waiting[device] = until
         cohort.let_in.add(now_s, 1)
@@ -135,7 +136,9 @@ class Trial:
         if self.release.state == State.PAUSED or place >= ramp.end_share:
             return MOST_WAIT_S
         steepness = (ramp.end_share - ramp.start_share) / max(ramp.seconds, 1)
-        reached = self.release.started_s + max(place - ramp.start_share, 0.0) / steepness if steepness else now_s
+        reached = (
+            self.release.started_s + max(place - ramp.start_share, 0.0) / steepness if steepness else now_s
+        )
         return min(max(reached - now_s, LEAST_WAIT_S), MOST_WAIT_S)
 
     def report(self, now_s: float, device: int, control: bool, status: str) -> bool:
@@ -150,7 +153,7 @@ class Trial:
         return self._count(now_s, device, control, failed)
 
     def expire(self, now_s: float) -> bool:
-        """Count those whose deadline has passed as failures; True: halt. At the deadline it has not passed."""
+        """Count those whose deadline has passed (at it, it has not) as failures; True: halt."""
         halt = False
         while self._deadlines and self._deadlines[0][0] < now_s:
             _, device, control = heapq.heappop(self._deadlines)
@@ -194,4 +197,3 @@ class Trial:
 
     def _save(self) -> None:
         self._store.put_counts(self.release.id, self.to_dict())
-
