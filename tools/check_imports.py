@@ -22,7 +22,7 @@ PACKAGE = "walle_rt"
 ALLOWED = {"numpy"}  # besides the standard library, for whoever installs no extra
 SERVER = f"{PACKAGE}.cloud"  # the server's side, which no device has
 # Those that import it when they run.
-SERVER_COMMANDS = {f"{PACKAGE}.cli.{name}" for name in ("keys", "serve", "task_package")}
+SERVER_COMMANDS = {f"{PACKAGE}.cli.{name}" for name in ("demo", "keys", "serve", "task_package")}
 NATIVE = f"{PACKAGE}._core"  # the extension module, which imports nothing while it is loaded
 
 

@@ -135,9 +135,7 @@ def test_a_stolen_scenario_key_signs_for_its_scenario_alone(world: World, device
     world.opened().add_scenario("live", KeyFolder(world.folder / "live"))
     thief = world.opened(world.online, world.team)
     role = thief._load("shop")
-    role.signed.targets["live/t/t-1.0.0.walp"] = TargetFile.from_data(
-        "live/t/t-1.0.0.walp", b"e", ["sha256"]
-    )
+    role.signed.targets["live/t/t-1.0.0.walp"] = TargetFile.from_data("live/t/t-1.0.0.walp", b"e", ["sha256"])
     thief._commit({"shop": thief._bumped(role, "shop")})
     assert device.read("live/t/t-1.0.0.walp") is None
 
