@@ -54,7 +54,8 @@ class Served:
     def mounted(self, environ: dict[str, Any], start: Any) -> Any:
         path = environ["PATH_INFO"]
         if environ.get("SCRIPT_NAME") != "/git":
-            environ["SCRIPT_NAME"], environ["PATH_INFO"] = "/git", path.removeprefix("/git")
+            environ["SCRIPT_NAME"] = "/git"
+            environ["PATH_INFO"] = path[4:] if path.startswith("/git/") else "/"
         return self.app(environ, start)
 
     def url(self, user: str = "writer", scenario: str = "shop") -> str:

@@ -263,7 +263,9 @@ def server(tmp_path: Path) -> Iterator[ApiInMemory]:
     app = GitApp(tmp_path / "server" / "git", authorize, blobs)
 
     def mounted(environ: dict[str, Any], start: Any) -> Iterable[bytes]:
-        environ["SCRIPT_NAME"], environ["PATH_INFO"] = "/git", environ["PATH_INFO"].removeprefix("/git")
+        # As it is mounted: what asks for a repository beside /git gets none.
+        path = environ["PATH_INFO"]
+        environ["SCRIPT_NAME"], environ["PATH_INFO"] = "/git", path[4:] if path.startswith("/git/") else "/"
         return app(environ, start)
 
     httpd = make_server("127.0.0.1", 0, mounted, WSGIServer, Quiet)
