@@ -21,6 +21,7 @@ fuzz_one() {
     tuf_fuzz) python tuf_seeds.py "$learnt" ;;
     package_fuzz) python package_seeds.py "$learnt" ;;
     policy_fuzz) python policy_seeds.py "$learnt" ;;
+    tunnel_fuzz) python tunnel_seeds.py "$learnt" ;;
     *) python stream_seeds.py "$name" "$learnt" ;;
   esac
   local limits=(-seed="$seed" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=3000

@@ -54,6 +54,7 @@ NEED_VM = {
 # Pages about the server's side, which an extra brings.
 NEED_CLOUD = {
     "docs/concepts/trust.md",
+    "docs/concepts/tunnel.md",
     "docs/how-to/publish-a-task.md",
     "docs/how-to/run-a-server.md",
     "docs/reference/cloud-api.md",

@@ -1,7 +1,7 @@
 """The sink's half of MQTT 3.1.1: what it says and hears of the broker, as bytes.
 
-For a client of one thread that handles all that has come at once: what it says of a thousand messages leaves in
-one write. Libraries hand over one message at a time.
+For a client of one thread that handles all that has come at once: what it says of a thousand messages leaves
+in one write. Libraries hand over one message at a time.
 """
 
 from __future__ import annotations

@@ -191,6 +191,10 @@ class _Conversation:
         """Connect."""
         self._sink = sink
         self._socket: ssl.SSLSocket = sink._endpoint.connect(_ANSWER_S)
+        # Not select(): it takes no descriptor above 1,023, and a server holds a connection for each device.
+        self._poll = select.poll()
+        self._poll.register(self._socket, select.POLLIN)
+        self._poll.register(sink._bell, select.POLLIN)
         self._reader = Reader(_MOST_PACKET)
         self._out = bytearray()
         self._number = 0
@@ -225,9 +229,9 @@ class _Conversation:
     def _wait(self) -> None:
         # What TLS has decrypted already nobody's poll sees.
         timeout = 0.0 if self._socket.pending() else 1.0
-        writing = [self._socket] if self._out else []
-        ready, _, _ = select.select([self._socket, self._sink._bell], writing, [], timeout)
-        if self._sink._bell in ready:
+        self._poll.modify(self._socket, select.POLLIN | (select.POLLOUT if self._out else 0))
+        ready = {number for number, _ in self._poll.poll(timeout * 1000)}
+        if self._sink._bell.fileno() in ready:
             with contextlib.suppress(BlockingIOError):
                 self._sink._bell.recv(4096)
 

@@ -178,7 +178,8 @@ class SinkStore:
                 stored.append(seq)
             except _RefusedError as why:
                 self._refuse(batch, received, device, stream, [seq], str(why))
-        batch.said[device].append((stream, STORED, remembered, stored))
+        if stored or remembered:
+            batch.said[device].append((stream, STORED, remembered, stored))
 
     def _is_new(self, batch: _Batch, source: _Source, seq: int) -> bool:
         if seq > source.newest:

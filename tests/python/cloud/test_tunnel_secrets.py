@@ -1,0 +1,130 @@
+"""What an event's other fields say is in no byte that leaves: neither plain nor inflated nor encoded."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+import socket
+import ssl
+import threading
+import time
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tunnel_world import World
+
+from walle_rt import ResourceError
+from walle_rt.cloud.broker import find_mosquitto
+from walle_rt.vm import VM, library_path
+
+try:
+    find_mosquitto()
+except ResourceError as error:
+    pytest.skip(str(error), allow_module_level=True)
+if not VM.available("full"):
+    pytest.skip(f"no VM library at {library_path()}", allow_module_level=True)
+
+
+class Wiretap:
+    """Ends the device's TLS, keeps every byte it sends, and passes it on to the broker as the device."""
+
+    def __init__(self, world: World, name: str) -> None:
+        self.heard = bytearray()
+        who = world.identity(name)
+        self._server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._server.load_cert_chain(world.server.certificate, world.server.key)
+        self._client = ssl.create_default_context(cafile=str(world.authority.path))
+        self._client.load_cert_chain(who.certificate, who.key)
+        self._to = world.broker.port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"mqtts://127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def close(self) -> None:
+        self._listener.close()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                near, _ = self._listener.accept()
+                device = self._server.wrap_socket(near, server_side=True)
+                broker = self._client.wrap_socket(
+                    socket.create_connection(("127.0.0.1", self._to)), server_hostname="127.0.0.1"
+                )
+            except OSError:
+                return
+            threading.Thread(target=self._pass, args=(device, broker, self.heard), daemon=True).start()
+            threading.Thread(target=self._pass, args=(broker, device, bytearray()), daemon=True).start()
+
+    @staticmethod
+    def _pass(source: ssl.SSLSocket, to: ssl.SSLSocket, heard: bytearray) -> None:
+        try:
+            while data := source.recv(65536):
+                heard += data
+                to.sendall(data)
+        except OSError:
+            pass
+
+
+def inflations(data: bytes) -> Iterator[bytes]:
+    """What every place of ``data`` inflates to, as far as it does."""
+    for start in range(len(data)):
+        for window in (-15, 15):
+            try:
+                out = zlib.decompressobj(window).decompress(data[start:], 1 << 16)
+            except zlib.error:
+                continue
+            if len(out) > 8:
+                yield out
+
+
+def forms(canary: bytes) -> list[bytes]:
+    """The canary as it stands, in hexadecimal, and in base64 at each of the three alignments."""
+    out = [canary, canary.hex().encode(), canary.hex().upper().encode()]
+    for shift in range(3):
+        encoded = base64.b64encode(b"\0" * shift + canary)
+        out.append(encoded[4 if shift else 0 : len(encoded) - 4])
+    return out
+
+
+def holds(data: bytes, canary: bytes) -> bool:
+    places = [data, *inflations(data)]
+    return any(form in place for form in forms(canary) for place in places)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path)
+    yield made
+    made.close()
+
+
+def test_no_byte_that_leaves_holds_a_secret(world: World) -> None:
+    world.sink()
+    tap = Wiretap(world, "d1")
+    device = world.device("d1")
+    tunnel = world.tunnel(device, "d1", url=tap.url)
+    canary, shown = (secrets.token_hex(12).encode() for _ in range(2))
+    for n in range(40):
+        contents = {"n": n, "text": f"{shown.decode()} {n}", "secret": canary.decode()}
+        device.record("say", contents=contents)
+    assert device.wait(30) and tunnel.drain(30)
+    assert world.numbers("d1") == list(range(40))
+    tunnel.close()
+    time.sleep(0.2)
+    heard = bytes(tap.heard)
+    tap.close()
+    assert b"w/d1/up" in heard, "nothing was heard: the test shows nothing"
+    assert holds(heard, shown), "what may leave is not found either: the search finds nothing"
+    assert not holds(heard, canary)
+
+
+@pytest.mark.parametrize("form", range(6))
+def test_the_search_finds_what_is_hidden(form: int) -> None:
+    canary = secrets.token_hex(12).encode()
+    hidden = forms(canary)[form]
+    assert holds(b"head" + hidden + b"tail", canary)
+    assert holds(b"head" + zlib.compress(b"some words " * 3 + hidden + b" more"), canary)
+    assert not holds(b"head" + zlib.compress(b"some words " * 30), canary)
