@@ -232,7 +232,8 @@ def main(words: list[str] | None = None) -> int:
         print(f"FAILED: {failure}")
     print(
         f"install kills: {count.kills} killed, {count.installs} installs that ended, "
-        f"{count.turned_down} turned down, {len(count.failures)} mixes or errors, {time.monotonic() - begun:.0f} s"
+        f"{count.turned_down} turned down, {len(count.failures)} mixes or errors, "
+        f"{time.monotonic() - begun:.0f} s"
     )
     return 1 if count.failures else 0
 

@@ -49,7 +49,7 @@ class Transport {
   // The HTTP status of the reply. Only bodies of 200 and 206 reach the sink. An error where there was no
   // reply, where it was cut off (fewer bytes than Content-Length said), and the sink's own.
   virtual Result<int> get(const HttpGet& request, const BodySink& body) = 0;
-  // The same for a POST; the body of any 2xx reaches the sink. One that only fetches says so.
+  // The same for a POST; the bodies of any 2xx and of 429 reach the sink. One that only fetches says so.
   virtual Result<int> post(const HttpPost& request, const BodySink& body);
   // What is under way, and whatever is asked from now on, ends soon with an error. From any thread.
   virtual void cancel() {}

@@ -40,7 +40,7 @@ enum Option : int {
 constexpr int kResponseCode = 0x200002;  // CURLINFO_RESPONSE_CODE
 constexpr long kHttpOnly = 1, kHttpsOnly = 2, kGlobalAll = 3, kMostRedirects = 3;
 constexpr size_t kErrorBytes = 256;
-constexpr int kOk = 200, kPartial = 206;
+constexpr int kOk = 200, kPartial = 206, kTooMany = 429;
 
 struct Functions {
   int (*global_init)(long) = nullptr;
@@ -88,14 +88,14 @@ struct Exchange {
   void* easy;
   const BodySink& sink;
   const std::atomic<bool>& cancelled;
-  bool any_success = false;  // the body of any 2xx is wanted
-  uint64_t skip = 0;         // of a server that sent all of it
+  bool is_post = false;
+  uint64_t skip = 0;  // of a server that sent all of it
   Status failed;
 
   bool wanted() {
     long status = 0;
     f.easy_getinfo(easy, kResponseCode, &status);
-    if (status != kPartial && status != kOk) return any_success && status / 100 == 2;
+    if (status != kPartial && status != kOk) return is_post && (status / 100 == 2 || status == kTooMany);
     if (status == kPartial) skip = 0;
     return true;
   }
@@ -137,7 +137,7 @@ class CurlTransport final : public Transport {
 
   Result<int> post(const HttpPost& request, const BodySink& body) override {
     Exchange exchange{.f = f_, .easy = easy_, .sink = body, .cancelled = cancelled_, .failed = {}};
-    exchange.any_success = true;
+    exchange.is_post = true;
     f_.easy_reset(easy_);
     f_.easy_setopt(easy_, kPost, 1L);
     f_.easy_setopt(easy_, kPostFields, request.body.data());

@@ -47,10 +47,11 @@ class FakeServer final : public Transport {
     }
     return request.from > 0 ? 206 : 200;
   }
-  Result<int> post(const HttpPost& request, const BodySink&) override {
+  Result<int> post(const HttpPost& request, const BodySink& body) override {
     if (on_post) on_post(request);
     if (post_status == 0) return network_error("no connection", "a server", request.url, "try again");
     if (post_status == 200) posted.push_back(request.body);
+    if (post_status == 429) WALLE_TRY(body(wait_reply));
     return post_status;
   }
 
@@ -60,7 +61,8 @@ class FakeServer final : public Transport {
   std::vector<std::string> asked, posted;
   std::string broken, endless;
   uint64_t sent = 0;
-  int post_status = 200;  // 0: nobody answers
+  int post_status = 200;                                       // 0: nobody answers
+  std::string wait_reply = R"({"granted":false,"wait_s":7})";  // of a 429
   std::function<void(const std::string&)> on_get;
   std::function<void(const HttpPost&)> on_post;
 };

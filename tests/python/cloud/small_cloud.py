@@ -1,5 +1,5 @@
-"""The device's side of a server in a folder, for tests that need no operators: signed plans and packages, files
-with ranges, enrolment, and what devices told. Its replies can be spoiled.
+"""The device's side of a server in a folder, for tests that need no operators: signed plans and packages,
+files with ranges, enrolment, and what devices told. Its replies can be spoiled.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 from walle_rt import _core
 from walle_rt.cloud.authority import Authority
+from walle_rt.cloud.release.reports import Report, unpack_reports
 from walle_rt.cloud.trust import KeyFolder, TaskRepository
 from walle_rt.task import PackedTask, Task
 
@@ -30,9 +31,9 @@ class SmallCloud:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.codes = {"a-code-of-one-device"}
-        self.reports: list[dict[str, Any]] = []
+        self.reports: list[Report] = []
         self.asked: list[str] = []
-        self.claims: Callable[[], dict[str, Any]] = dict
+        self.wait_s: int | None = None  # a gray release has no place
         self.spoil: Callable[[str, bytes], bytes] = lambda path, body: body
         keys = [KeyFolder(folder / name) for name in ("offline", "online", "team")]
         known = (folder / "repository" / "metadata" / "1.root.json").exists()
@@ -77,7 +78,7 @@ class SmallCloud:
 
     def told(self) -> list[str]:
         """Statuses of the reports that came, claims among them."""
-        return [report["status"] for report in self.reports]
+        return [report.status for report in self.reports]
 
     def close(self) -> None:
         self._server.shutdown()
@@ -141,10 +142,13 @@ class SmallCloud:
                     self.answer(status, json.dumps(reply).encode())
                     return
                 assert self.headers["Authorization"].startswith("Walle d-1:")
-                batch = _core.policy.read_reports(body)
-                reply = cloud.claims() if any(report["status"] == "claim" for report in batch) else {}
+                batch = unpack_reports(body)
+                asks = any(report.status == "claim" for report in batch)
+                if asks and cloud.wait_s is not None:
+                    self.answer(429, json.dumps({"granted": False, "wait_s": cloud.wait_s}).encode())
+                    return
                 cloud.reports += batch
-                self.answer(200, json.dumps(reply).encode())
+                self.answer(200, b"{}")
 
             def log_message(self, format: str, *args: Any) -> None:
                 pass

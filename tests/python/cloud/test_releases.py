@@ -303,4 +303,7 @@ def test_replies_tell_devices_to_come(desk: Desk) -> None:
     assert desk.ask("GET", "/v1/device").headers.get("x-walle-up") is None
     for damaged in ("x", header[:-1], header + "A", "!" * 48):
         assert told(damaged) is None
-    assert desk.ask("GET", "/v1/tuf/metadata/timestamp.json", headers={"X-Walle": header}).headers["x-walle-up"] == "1"
+    assert (
+        desk.ask("GET", "/v1/tuf/metadata/timestamp.json", headers={"X-Walle": header}).headers["x-walle-up"]
+        == "1"
+    )

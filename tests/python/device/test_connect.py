@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import stat
 import sys
 import time
@@ -90,7 +89,7 @@ def test_the_next_version_is_tried_on_what_was_recorded(
     assert device.task("shop").version == "1.0.0"
     until(lambda: "phase_error" in cloud.told())
     report = cloud.reports[-1]
-    assert (report["error_type"], report["version"], report["phase"]) == ("KeyError", "1.1.0", "main")
+    assert (report.error_type, report.version, report.phase) == ("KeyError", "1.1.0", "main")
     # What the probation did is nobody's: one row, of the one firing.
     assert len(device.results("shop").last(9)["price"]) == 1
     assert not (device.path / "cloud" / "probation").exists()
@@ -147,12 +146,12 @@ def test_a_reply_of_the_app_makes_it_pull(opened: Open, folder: Folder, cloud: S
 
 def test_no_place_no_change(opened: Open, folder: Folder, cloud: SmallCloud) -> None:
     device = opened()
-    cloud.claims = lambda: {"claims": [{"release": "r1", "granted": False, "wait_s": 1}]}
+    cloud.wait_s = 1
     cloud.release(1, ("r1", cloud.publish(folder())), gray=True)
     connect(device, cloud)
     assert [step.what for step in device.pull().steps] == ["waits"]
     assert device.tasks() == {}
-    cloud.claims = lambda: {"claims": [{"release": "r1", "granted": True, "wait_s": 0}]}
+    cloud.wait_s = None
     assert [step.what for step in device.pull().steps] == ["activated"]
 
 
@@ -194,7 +193,7 @@ def test_who_a_device_is_lies_in_its_folder_for_its_user_alone(opened: Open, clo
     files = list((device.path / "cloud").glob("*.*"))
     assert {file.name for file in files} >= {"device.key", "device.pem", "authority.pem", "identity.wals"}
     for file in files:
-        assert stat.S_IMODE(os.stat(file).st_mode) == 0o600, file
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
     device.close()
     # No code any more, and a root that came with the enrolment.
     again = opened()

@@ -44,12 +44,14 @@ class DeviceCloud {
   bool wait_pulls(uint64_t count, int64_t timeout_us) { return agent_->wait_pulls(count, timeout_us); }
   link::AgentStatus status() const { return agent_->status(); }
   const link::Identity& identity() const { return *identity_; }
-  void stop() { agent_->stop(); }
+  void stop() {
+    if (agent_) agent_->stop();
+  }
 
  private:
   DeviceCloud() = default;
   std::shared_ptr<link::Identity> identity_;
-  std::unique_ptr<link::AgentThread> agent_;
+  std::unique_ptr<link::AgentThread> agent_;  // nullptr: connect() did not get there
 };
 
 // In a device's folder.

@@ -258,7 +258,7 @@ typedef struct walle_http_request_t {
 } walle_http_request_t;
 
 /* The app's own HTTP stack. Returns the status of the reply, or 0 where there was none or it was cut off.
- * Gives the body to take() piece by piece: of 200 and 206 to a GET, of any 2xx to a POST; of a server that
+ * Gives the body to take() piece by piece: of 200 and 206 to a GET, of any 2xx and 429 to a POST; of a server that
  * answers 200 to a `from`, what lies before is left out. Called from one thread, which waits for it. */
 typedef int (*walle_http_t)(void* user, const walle_http_request_t* request, walle_http_sink_t take,
                             void* sink);

@@ -44,6 +44,21 @@ DeviceHeader Agent::header() const {
   return out;
 }
 
+// Neither has a firing of it ended, nor did it live long enough to be told of. What the control cohort keeps
+// is nothing new.
+bool Agent::is_new(const ManagedTask& task) {
+  return task.stage == Stage::none && !task.active.empty() && task.told == Told::nothing &&
+         (task.trial.empty() || task.cohort == Cohort::treated);
+}
+
+Status Agent::close() {
+  AgentMemory next = memory();
+  for (auto& [_, task] : next.tasks) {
+    if (is_new(task)) task.tries = 0;
+  }
+  return file_.save(std::move(next));
+}
+
 // What a process was in the middle of when it ended. What is installed says the host.
 Status Agent::recover() {
   const std::vector<HostedTask> hosted = host_->tasks();
@@ -56,11 +71,13 @@ Status Agent::recover() {
     // Somebody else has put another one in its place, or removed it: what is there is not ours.
     if (task.stage == Stage::none && package != task.active.digest) task.active = task.last_good = {};
     if (task.told == Told::nothing) active_since_[name] = env_->steady_us();
+    if (is_new(task)) ++task.tries;
   }
   // After a loss of the memory: what came as a package goes on as one.
   for (const HostedTask& task : hosted) {
-    if (!task.package.empty() && !next.tasks.contains(task.name))
-      next.tasks[task.name].active = {task.package, task.version, ""};
+    if (task.package.empty() || next.tasks.contains(task.name)) continue;
+    next.tasks[task.name].active = {task.package, task.version, ""};
+    next.tasks[task.name].told = Told::runs;
   }
   WALLE_TRY(file_.save(std::move(next)));
   for (const std::string& name : installed) WALLE_TRY(finish_install(name));

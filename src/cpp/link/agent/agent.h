@@ -76,8 +76,8 @@ struct ClaimAnswer {
   bool granted = true;
   int64_t wait_s = 0;  // otherwise: when to ask again; 0: never
 };
-// The answer in the reply to a claim of `release`; granted where it holds none.
-ClaimAnswer read_claim_answer(std::string_view reply, const std::string& release);
+// Of the reply to a claim without a place: {"wait_s": 30}; 10 where it says no whole number.
+int64_t read_wait_s(std::string_view reply);
 
 class Agent {
  public:
@@ -91,7 +91,9 @@ class Agent {
   // Returns whether something is on its way: a version whose first report is due, a report that waits.
   bool tend();
 
-  // Whether the version of a task is still watched, or reports wait.
+  // The process ends in order: it says nothing against the versions that run.
+  Status close();
+
   const AgentMemory& memory() const { return file_.now(); }
   // As it travels on requests: with what was carried out.
   DeviceHeader header() const;
@@ -103,6 +105,7 @@ class Agent {
 
   // agent.cc
   Status recover();
+  static bool is_new(const ManagedTask& task);
   Result<Plan> newest_plan(Updater& updater);
   Status follow(Updater& updater, const Plan& plan, Pull& pull);
   Status remove_unwanted(const Plan& plan, const Decision& decision, Pull& pull);

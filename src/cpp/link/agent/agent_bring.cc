@@ -137,26 +137,18 @@ Result<ClaimAnswer> Agent::claim(const PlanRelease& trial, Cohort cohort) {
 Result<ClaimAnswer> Agent::ask_for_place(const Report& report) {
   WALLE_ASSIGN(const std::string batch, write_reports({report}));
   WALLE_ASSIGN(const Fetched reply, post("/v1/reports", batch));
-  if (reply.status == kTooMany || reply.status == kUnavailable) return ClaimAnswer{false, kBusyServerS};
-  if (reply.status / 100 == 2) return read_claim_answer(reply.body, report.release);
+  if (reply.status / 100 == 2) return ClaimAnswer{};
+  if (reply.status == kTooMany) return ClaimAnswer{false, read_wait_s(reply.body)};
+  if (reply.status == kUnavailable) return ClaimAnswer{false, kBusyServerS};
   return network_error("status " + std::to_string(reply.status), "200", "'" + options_.url + "/v1/reports'",
                        "look at the server's log");
 }
 
-ClaimAnswer read_claim_answer(std::string_view reply, const std::string& release) {
+int64_t read_wait_s(std::string_view reply) {
   const Result<Json> said = parse_json(reply, "a reply");
-  const Json* claims = said.ok() ? said->find("claims") : nullptr;
-  if (!claims || !claims->array()) return {};
-  for (const Json& claim : *claims->array()) {
-    const Json* name = claim.find("release");
-    const Json* granted = claim.find("granted");
-    const Json* wait = claim.find("wait_s");
-    if (!name || !name->text() || *name->text() != release || !granted || !granted->boolean()) continue;
-    if (*granted->boolean()) return {};
-    const int64_t seconds = wait && wait->integer() ? *wait->integer() : kBusyServerS;
-    return {false, std::clamp<int64_t>(seconds, 0, kMostWaitS)};
-  }
-  return {};
+  const Json* wait = said.ok() ? said->find("wait_s") : nullptr;
+  if (!wait || !wait->integer()) return kBusyServerS;
+  return std::clamp<int64_t>(*wait->integer(), 0, kMostWaitS);
 }
 
 // The director chooses; whether there is such a thing says the scenario. A path of the director's own folder
@@ -277,7 +269,7 @@ Status Agent::finish_install(const std::string& name) {
   task.active = std::move(task.coming);
   task.coming = {};
   task.stage = Stage::none;
-  task.tries = 0;
+  task.tries = 1;
   task.told = Told::nothing;
   active_since_[name] = env_->steady_us();
   base::log(base::LogLevel::info, "task '" + name + "' runs version " + task.active.version);

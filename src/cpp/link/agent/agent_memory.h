@@ -49,7 +49,9 @@ struct ManagedTask {
   std::string scenario;
   ChosenPackage active, last_good, coming;
   Stage stage = Stage::none;
-  uint32_t tries = 0;  // of the probation: processes that began it
+  // Processes that began its probation; of `active`, until something is told of it, those that it began in
+  // and that did not end in order.
+  uint32_t tries = 0;
   // The gray release that the device has a place in, and as what; empty: none.
   std::string trial;
   Cohort cohort = Cohort::treated;

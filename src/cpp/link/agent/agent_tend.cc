@@ -85,9 +85,13 @@ bool Agent::tend() {
 
 Status Agent::watch(const HostedTask& hosted) {
   const ManagedTask& task = memory().tasks.at(hosted.name);
-  if (hosted.deaths >= kMostDeaths) {
+  // This process is the last that is counted, and it lives.
+  const uint32_t deaths = is_new(task) && task.tries > 0 && hosted.firings == 0
+                              ? std::max(hosted.deaths, task.tries - 1)
+                              : hosted.deaths;
+  if (deaths >= kMostDeaths) {
     const TaskTrouble died{"execute", "ProcessDied", "",
-                           "the process ended " + std::to_string(hosted.deaths) + " times while it ran"};
+                           "the process ended " + std::to_string(deaths) + " times while it ran"};
     return give_back(hosted, died);
   }
   if (hosted.stopped) return give_back(hosted, hosted.trouble);
@@ -101,6 +105,7 @@ Status Agent::watch(const HostedTask& hosted) {
                                                              : ReportStatus::limit;
   queue(next, hosted.name, task.active, status, fails ? &hosted.trouble : nullptr, &hosted);
   next.tasks[hosted.name].told = fails ? Told::fails : Told::runs;
+  next.tasks[hosted.name].tries = 0;
   return file_.save(std::move(next));
 }
 
@@ -114,6 +119,7 @@ Status Agent::give_back(const HostedTask& hosted, const TaskTrouble& trouble) {
   next.refuse(task.active.release, task.active.digest);
   queue(next, hosted.name, task.active, ReportStatus::rolled_back, &trouble, &hosted);
   task.told = Told::fails;
+  task.tries = 0;
   task.coming = std::move(task.last_good);
   task.last_good = {};
   task.stage = Stage::returning;

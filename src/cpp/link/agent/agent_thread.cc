@@ -97,7 +97,9 @@ void AgentThread::stop() {
   }
   transport_->cancel();
   host_->cancel();
-  if (thread_.joinable()) thread_.join();
+  if (!thread_.joinable()) return;
+  thread_.join();
+  (void)agent_->close().ok();  // a disk that is full costs a count
 }
 
 void AgentThread::tell() {
@@ -130,6 +132,8 @@ void AgentThread::pull() {
 }
 
 void AgentThread::run() {
+  // First how they fare: what fired before this is no crash loop, whatever becomes of the pull.
+  (void)agent_->tend();
   std::unique_lock guard(lock_);
   while (!stopping_) {
     const bool due = timer_.due_us() <= env_.steady_us();

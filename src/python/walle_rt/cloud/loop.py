@@ -148,10 +148,9 @@ class Loop:
         """Two devices enrol."""
         began = time.monotonic()
         codes = self.api.post("/device-codes", {"count": 2, "label": "demo"})["codes"]
-        broker = self._broker()
         for number, code in enumerate(codes, 1):
             folder = self.folder / f"device-{number}"
-            words = [str(folder), self.url, code, f"demo {number}", broker]
+            words = [str(folder), self.url, code, f"demo {number}"]
             line = [sys.executable, "-m", "walle_rt.demo.follower", *words]
             with (self.folder / f"device-{number}.log").open("w") as log:
                 pipe = subprocess.PIPE

@@ -1,6 +1,6 @@
 """A device of the demo: a process that follows a server, records events and sends features.
 
-    python -m walle_rt.demo.follower FOLDER URL CODE MODEL BROKER
+    python -m walle_rt.demo.follower FOLDER URL CODE MODEL
 
 It prints a JSON line whenever how it stands with its server changes, and records an event five times a
 second. It ends with its standard input.
@@ -12,10 +12,9 @@ import json
 import sys
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
-from ..device import Device, Tunnel
+from ..device import Device
 from ..stream import Catalog, FieldType, Sensitivity
 
 EVERY_S = 0.2
@@ -33,20 +32,7 @@ def tell(**what: Any) -> None:
     sys.stdout.flush()
 
 
-def open_tunnel(device: Device, folder: Path, broker: str, name: str) -> Tunnel:
-    """The tunnel with the certificate that enrolling brought; a new plan makes the device pull."""
-    return Tunnel(
-        device,
-        broker,
-        name,
-        authorities=folder / "authority.pem",
-        certificate=folder / "device.pem",
-        key=folder / "device.key",
-        on_epoch=lambda said: device.saw({"X-Walle-Up": str(said[0])}),
-    )
-
-
-def main(folder: str, url: str, code: str, model: str, broker: str) -> None:
+def main(folder: str, url: str, code: str, model: str) -> None:
     """Follow the server until standard input ends."""
     over = threading.Event()
 
@@ -60,12 +46,7 @@ def main(folder: str, url: str, code: str, model: str, broker: str) -> None:
             url, root=None, app="demo", app_version="1.0.0", enrol_code=code, device=model, report_after_s=1.0
         )
         tell(device=state.device, transport=state.transport)
-        identity = next(Path(folder).rglob("device.pem")).parent
-        tunnel = open_tunnel(device, identity, broker, state.device) if broker else None
         follow(device, over)
-        if tunnel is not None:
-            tunnel.drain(5)
-            tunnel.close()
 
 
 def follow(device: Device, over: threading.Event) -> None:

@@ -20,10 +20,10 @@ REPLY_HEADER = "X-Walle-Up"
 class Transport(Protocol):
     """What carries a device's requests, instead of libcurl or ``http.client``.
 
-    ``get`` and ``post`` return the HTTP status of the reply and give pieces of its body to ``sink``: of 200 and
-    206 to a GET, of any 2xx to a POST. ``start`` asks for the bytes from there on (``Range``); of a server
-    that sends all of it, what lies before is left out. They raise where there was no reply or it was cut off,
-    and pass on what ``sink`` raises. Called from one thread.
+    ``get`` and ``post`` return the HTTP status of the reply and give pieces of its body to ``sink``: of 200
+    and 206 to a GET, of any 2xx and 429 to a POST. ``start`` asks for the bytes from there on (``Range``); of
+    a server that sends all of it, what lies before is left out. They raise where there was no reply or it was
+    cut off, and pass on what ``sink`` raises. Called from one thread.
     """
 
     name: str

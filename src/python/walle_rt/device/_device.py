@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ..errors import ArgumentError
@@ -39,6 +39,9 @@ from ._info import (
 )
 from ._results import Results
 from ._watch import Watch
+
+if TYPE_CHECKING:
+    from ._tunnel import Tunnel
 
 Log = Callable[[str, int, str], None]
 OnResult = Callable[[TaskResult], None]
@@ -156,6 +159,7 @@ class Device:
         self._listeners = _Listeners()
         self._watches: weakref.WeakSet[Watch] = weakref.WeakSet()
         self._cloud: _NativeCloud | None = None
+        self._tunnel: Tunnel | None = None
         self._native.on_result(self._listeners.tell)
         # A device that nobody closes ends in order all the same, before Python does.
         self._finalizer = weakref.finalize(self, _end, self._native, os.getpid())
@@ -272,8 +276,8 @@ class Device:
             The task's name.
 
         Raises:
-            TaskError: the manifest is damaged or for another VM, a file is missing or another one, or the
-                task is none that can be installed; the message says which.
+            TaskError: the manifest is damaged or for another VM, a file is missing, damaged or another one,
+                or the task is none that can be installed; the message says which.
             ResourceError: the disk is full, or there is no libcrypto to verify with.
         """
         return self._native.install_package(bytes(manifest), fspath(blobs))
@@ -408,13 +412,15 @@ class Device:
         device: str = "",
         transport: str | Transport = "auto",
         authorities: str | PathLike[str] | None = None,
+        broker: str | None = None,
+        on_answer: Callable[[bytes], object] | None = None,
         report_after_s: float = 20.0,
         pull_every_h: float = 12.0,
     ) -> CloudState:
         """Follow a server: its plans decide from now on which tasks run here.
 
-        A thread pulls at once, when ``saw`` hears of a newer plan, and every ``pull_every_h`` hours, give or take
-        a half. What it installs is signed by its author, was fetched whole, and has run here on recorded
+        A thread pulls at once, when ``saw`` hears of a newer plan, and every ``pull_every_h`` hours, give or
+        take a half. What it installs is signed by its author, was fetched whole, and has run here on recorded
         events; what fails gives way to the last good version.
 
         Args:
@@ -425,9 +431,12 @@ class Device:
             app_version: its version, "10.30.4".
             enrol_code: lets the device in, once; not needed again for this folder.
             device: model of the device, for policies.
-            transport: "auto": libcurl where it is installed, else "python" (``http.client``); either name, or the
-                app's own.
+            transport: "auto": libcurl where it is installed, else "python" (``http.client``); either name, or
+                the app's own.
             authorities: PEM file of those who may vouch for the server's name; None: the system's.
+            broker: address for the tunnel, ``mqtts://host:port``; None: the one that the server named when
+                the device enrolled, "": no tunnel.
+            on_answer: called with what comes back on the tunnel, on its thread.
             report_after_s: seconds that a new version runs without a firing before the server is told that it
                 does.
             pull_every_h: hours between two pulls that nobody asked for.
@@ -436,8 +445,8 @@ class Device:
             How things stand before the first pull; ``cloud`` tells later.
 
         Raises:
-            ArgumentError: an address, a name, a version or a transport that is none; no code where one is needed;
-                a device that is connected.
+            ArgumentError: an address, a name, a version or a transport that is none; no code where one is
+                needed; a device that is connected.
             NetworkError: the server cannot be reached, or refuses the code, while the device enrols.
             ResourceError: no libcrypto, or no libcurl where it was asked for.
         """
@@ -462,10 +471,49 @@ class Device:
         )
         # Behind the device's own, and so called before it.
         self._cloud_finalizer = weakref.finalize(self, _leave, self._cloud, os.getpid())
-        return state_of(self._cloud.status())
+        state = state_of(self._cloud.status())
+        try:
+            self._open_tunnel(self._cloud, state.device, broker, on_answer)
+        except BaseException:
+            self.disconnect()
+            raise
+        return state
+
+    def _open_tunnel(
+        self,
+        cloud: _NativeCloud,
+        device_id: str,
+        broker: str | None,
+        on_answer: Callable[[bytes], object] | None,
+    ) -> None:
+        host, port = cloud.broker()
+        if broker is None and port:
+            broker = f"mqtts://[{host}]:{port}" if ":" in host else f"mqtts://{host}:{port}"
+        if not broker:
+            return
+        from ._tunnel import Tunnel
+
+        authority, certificate, key = cloud.files()
+        self._tunnel = Tunnel(
+            self,
+            broker,
+            device_id,
+            authorities=authority,
+            certificate=certificate,
+            key=key,
+            session=self.path / "cloud" / "tls-session",
+            on_epoch=lambda said: cloud.heard(*said),
+            on_down=on_answer,
+        )
 
     def disconnect(self) -> None:
-        """Follow nobody any more; tasks stay as they are. Waits for the step under way, which is cut short."""
+        """Follow nobody any more; tasks stay as they are, and what waits in the outbox.
+
+        Waits for the step under way, which is cut short.
+        """
+        tunnel, self._tunnel = self._tunnel, None
+        if tunnel is not None:
+            tunnel.close()
         cloud, self._cloud = self._cloud, None
         if cloud is not None:
             self._cloud_finalizer.detach()
@@ -477,14 +525,23 @@ class Device:
         return None if self._cloud is None else state_of(self._cloud.status())
 
     @property
+    def tunnel(self) -> Tunnel | None:
+        """The connection on which the outbox leaves; None where there is none."""
+        return self._tunnel
+
+    @property
     def request_headers(self) -> dict[str, str]:
-        """What to send with the app's own requests to its server, so that replies may say that a newer plan is
-        there: one header, 56 bytes with its name. Empty where the device is not connected."""
+        """What to send with the app's own requests to its server, for ``saw`` to hear of newer plans.
+
+        One header of 48 characters; empty where the device is not connected.
+        """
         return {} if self._cloud is None else {HEADER: self._cloud.header()}
 
     def saw(self, headers: Mapping[str, str] | Iterable[tuple[str, str]]) -> None:
-        """Look at the headers of a reply to the app: one that says that a newer plan is there makes the device
-        pull. Costs nothing otherwise, and waits for nothing."""
+        """Look at the headers of a reply to the app: one that says that a newer plan is there means a pull.
+
+        Costs nothing otherwise, and waits for nothing.
+        """
         said = None if self._cloud is None else epoch_said(headers)
         if said is not None and self._cloud is not None:
             self._cloud.saw(said)

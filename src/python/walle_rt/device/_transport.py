@@ -5,6 +5,7 @@ One connection is kept open from request to request. Called from the agent's thr
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import socket
 import ssl
@@ -63,9 +64,9 @@ class HttpTransport:
         return reply.status
 
     def post(self, url: str, content_type: str, body: bytes, headers: Headers, sink: Sink) -> int:
-        """Send ``body``; what comes back goes to ``sink`` where it is a success. Returns the status."""
+        """Send ``body``; what comes back with a success or 429 goes to ``sink``. Returns the status."""
         reply = self._ask("POST", url, body, {**dict(headers), "Content-Type": content_type})
-        self._give(reply, sink if reply.status // 100 == 2 else None, 0)
+        self._give(reply, sink if reply.status // 100 == 2 or reply.status == 429 else None, 0)
         return reply.status
 
     def cancel(self) -> None:
@@ -74,10 +75,8 @@ class HttpTransport:
             self._cancelled = True
             connection = self._connection
         if connection is not None and connection.sock is not None:
-            try:
+            with contextlib.suppress(OSError):  # it has ended by itself
                 connection.sock.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass  # it has ended by itself
 
     def _ask(
         self, method: str, url: str, body: bytes | None, headers: dict[str, str]
@@ -134,26 +133,31 @@ class HttpTransport:
 
     def _give(self, reply: http.client.HTTPResponse, sink: Sink | None, skip: int) -> None:
         whole = False
-        begun, came = time.monotonic(), 0
         try:
-            while piece := reply.read1(_CHUNK):
-                came += len(piece)
-                gone = time.monotonic() - begun
-                if gone > _STALL_S:
-                    if came < _STALL_BYTES * gone:
-                        raise TimeoutError(f"{came} bytes in {gone:.0f} s")
-                    begun, came = time.monotonic(), 0
-                if sink is None:
-                    break  # nobody wants it, and it may be endless
-                wanted = piece[min(skip, len(piece)) :]
-                skip -= len(piece) - len(wanted)
-                if wanted:
-                    sink(wanted)
+            if sink is None:
+                reply.read(_CHUNK)  # of an error; more than this nobody needs
+                whole = reply.isclosed()
             else:
-                # read1() says nothing of a reply that was cut off.
-                if reply.length:
-                    raise http.client.IncompleteRead(b"", reply.length)
+                self._read(reply, sink, skip)
                 whole = True
         finally:
             if not whole or reply.will_close:
                 self._close()
+
+    def _read(self, reply: http.client.HTTPResponse, sink: Sink, skip: int) -> None:
+        begun, came = time.monotonic(), 0
+        while piece := reply.read1(_CHUNK):
+            came += len(piece)
+            gone = time.monotonic() - begun
+            if gone > _STALL_S:
+                if came < _STALL_BYTES * gone:
+                    raise TimeoutError(f"{came} bytes in {gone:.0f} s")
+                begun, came = time.monotonic(), 0
+            wanted = piece[min(skip, len(piece)) :]
+            skip -= len(piece) - len(wanted)
+            if wanted:
+                sink(wanted)
+        # read1() says nothing of a reply that was cut off.
+        if reply.length:
+            raise http.client.IncompleteRead(b"", reply.length)
+        reply.close()  # which read1() leaves to others, and the connection waits for

@@ -175,6 +175,43 @@ TEST_F(Agents, AProcessThatDiesInItThreeTimesIsACrashLoop) {
   EXPECT_EQ(reports().back().error_type, "ProcessDied");
 }
 
+TEST_F(Agents, ProcessesThatEndBeforeItHasFiredAreACrashLoop) {
+  direct({publish("1.0.0")});
+  pulled();
+  host->fare["1.0.0"].firings = 1;
+  agent->tend();
+  direct({publish("1.1.0")});
+  pulled();
+  for (uint32_t death = 1; death < kMostDeaths; ++death) {
+    restart();
+    agent->tend();
+    EXPECT_EQ(host->version("rank"), "1.1.0") << death;
+  }
+  restart();
+  agent->tend();
+  EXPECT_EQ(host->version("rank"), "1.0.0");
+  EXPECT_EQ(reports().back().error_type, "ProcessDied");
+  EXPECT_EQ(reports().back().status, ReportStatus::rolled_back);
+}
+
+TEST_F(Agents, ProcessesThatEndInOrderOrBehindAFiringAreNone) {
+  direct({publish("1.0.0")});
+  pulled();
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(agent->close().ok());
+    restart();
+    agent->tend();
+  }
+  EXPECT_EQ(host->version("rank"), "1.0.0");
+  host->fare["1.0.0"].firings = 1;
+  agent->tend();
+  for (int i = 0; i < 10; ++i) {
+    restart();
+    agent->tend();
+  }
+  EXPECT_EQ(host->version("rank"), "1.0.0");
+}
+
 TEST_F(Agents, AProbationThatKillsTheProcessIsTriedThreeTimes) {
   direct({publish("1.0.0")});
   pulled();
@@ -212,6 +249,7 @@ TEST_F(Agents, APlaceIsClaimedBeforeAnythingChanges) {
   server.post_status = 429;
   Pull pull = pulled();
   EXPECT_EQ(pull.steps[0].what, What::waits);
+  EXPECT_EQ(pull.wait_s, 7);
   EXPECT_FALSE(pull.settled);
   EXPECT_EQ(host->version("rank"), "");
   EXPECT_EQ(agent->header().active, 0u);
@@ -227,6 +265,25 @@ TEST_F(Agents, APlaceIsClaimedBeforeAnythingChanges) {
   EXPECT_LT(reports()[0].seq, reports()[1].seq);
   agent->tend();
   EXPECT_EQ(reports().size(), 2u);
+}
+
+TEST_F(Agents, APlaceThatIsNeverGivenIsNotAskedForAgain) {
+  direct({gray(publish("1.0.0"))});
+  server.post_status = 429;
+  server.wait_reply = R"({"granted":false,"wait_s":0})";
+  const Pull pull = pulled();
+  EXPECT_EQ(pull.steps[0].what, What::kept);
+  EXPECT_TRUE(pull.settled);
+  EXPECT_EQ(host->version("rank"), "");
+}
+
+TEST(ClaimReply, SaysWhenToAskAgain) {
+  EXPECT_EQ(read_wait_s(R"({"wait_s":30})"), 30);
+  EXPECT_EQ(read_wait_s(R"({"wait_s":0})"), 0);
+  EXPECT_EQ(read_wait_s(R"({"wait_s":-5})"), 0);
+  EXPECT_EQ(read_wait_s(R"({"wait_s":1000000000})"), 86'400) << "a day at most";
+  for (const char* other : {"", "{}", "[]", R"({"wait_s":1.5})", R"({"wait_s":"5"})"})
+    EXPECT_EQ(read_wait_s(other), 10) << other;
 }
 
 TEST_F(Agents, TheFirstFiringIsToldAtOnceAndTheFirstFailureToo) {
