@@ -289,8 +289,8 @@ def test_signatures_are_made_anew_in_time(desk: Desk) -> None:
 
 def test_replies_tell_devices_to_come(desk: Desk) -> None:
     header = _core.policy.profile_header(
-        app="shop", app_version="1.2.3", os="linux", os_version="12.0", device="x", op_set="", vm="", device_id="d-1",
-        ram_mb=4096,
+        app="shop", app_version="1.2.3", os="linux", os_version="12.0", device="x", op_set="", vm="",
+        device_id="d-1", ram_mb=4096,
     )  # fmt: skip
 
     def told(given: str) -> str | None:

@@ -1,4 +1,4 @@
-"""`walle serve` with broker and sink: a device that enrolled over HTTP sends features, which become tables."""
+"""`walle serve` with broker and sink: what an enrolled device sends becomes tables."""
 
 from __future__ import annotations
 
