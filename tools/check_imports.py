@@ -21,7 +21,8 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "python"
 PACKAGE = "walle_rt"
 ALLOWED = {"numpy"}  # besides the standard library, for whoever installs no extra
 SERVER = f"{PACKAGE}.cloud"  # the server's side, which no device has
-SERVER_COMMANDS = {f"{PACKAGE}.cli.keys", f"{PACKAGE}.cli.serve"}  # which import it when they run
+# Those that import it when they run.
+SERVER_COMMANDS = {f"{PACKAGE}.cli.{name}" for name in ("demo", "keys", "serve", "task_package")}
 NATIVE = f"{PACKAGE}._core"  # the extension module, which imports nothing while it is loaded
 
 

@@ -43,6 +43,8 @@ NEED_VM = {
     "docs/concepts/container.md",
     "docs/concepts/vm.md",
     "docs/how-to/first-task.md",
+    "docs/how-to/publish-a-task.md",
+    "docs/how-to/run-a-server.md",
     "docs/how-to/use-from-c.md",
     "docs/reference/device.md",
     "docs/reference/task-python.md",
@@ -50,7 +52,13 @@ NEED_VM = {
     "docs/reference/walle-stream.md",
 }
 # Pages about the server's side, which an extra brings.
-NEED_CLOUD = {"docs/concepts/trust.md", "docs/concepts/tunnel.md"}
+NEED_CLOUD = {
+    "docs/concepts/trust.md",
+    "docs/concepts/tunnel.md",
+    "docs/how-to/publish-a-task.md",
+    "docs/how-to/run-a-server.md",
+    "docs/reference/cloud-api.md",
+}
 # Pages about a checkout: their commands, which only read, run in this one.
 AT_ROOT = {"docs/concepts/house.md"}
 # Folders whose pages open with something that runs, before their first section.

@@ -285,3 +285,25 @@ def test_signatures_are_made_anew_in_time(desk: Desk) -> None:
     desk.clock.forward(9 * 3600)
     desk.state.turn()
     assert desk.state.repository.expires("timestamp") > before
+
+
+def test_replies_tell_devices_to_come(desk: Desk) -> None:
+    header = _core.policy.profile_header(
+        app="shop", app_version="1.2.3", os="linux", os_version="12.0", device="x", op_set="", vm="",
+        device_id="d-1", ram_mb=4096,
+    )  # fmt: skip
+
+    def told(given: str) -> str | None:
+        return desk.ask("GET", "/v1/device", headers={"X-Walle": given}).headers.get("x-walle-up")
+
+    assert told(header) is None  # nothing was released
+    publish(desk, "1.0.0")
+    start(desk, "1.0.0", EVERYBODY.replace("1.0\n", "1.0\n"))
+    assert told(header) == "1"
+    assert desk.ask("GET", "/v1/device").headers.get("x-walle-up") is None
+    for damaged in ("x", header[:-1], header + "A", "!" * 48):
+        assert told(damaged) is None
+    assert (
+        desk.ask("GET", "/v1/tuf/metadata/timestamp.json", headers={"X-Walle": header}).headers["x-walle-up"]
+        == "1"
+    )

@@ -188,7 +188,8 @@ def test_a_publisher_that_dies_leaves_the_state_of_before(
     world: World, device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At each write: the device reads the old state or the new one, and the next publisher goes on."""
-    from walle_rt.cloud.trust import files, repository
+    from walle_rt import whole_files
+    from walle_rt.cloud.trust import repository
 
     writes = 0
 
@@ -201,7 +202,7 @@ def test_a_publisher_that_dies_leaves_the_state_of_before(
             if writes == k:
                 raise KeyboardInterrupt
             writes += 1
-            files.write_whole(path, content, mode)
+            whole_files.write_whole(path, content, mode)
 
         monkeypatch.setattr(repository, "write_whole", write)
 

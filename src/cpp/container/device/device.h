@@ -47,7 +47,8 @@ class Device {
 
   // Puts a .wtask with a manifest in, or replaces the task of its name: a firing that runs ends on the old
   // version, the next one begins on the new, and triggers whose name and text stay go on with what they have
-  // under way. Durable when it returns its name; after an error all is as before.
+  // under way. Durable when it returns its name. After an error all is as before, but that a disk that failed
+  // in the last step may show the new version, whole, at the next open.
   Result<std::string> install(std::string bundle);
   // Of a .walp, a package's manifest, the files lie in the folder `blobs` beside it.
   Result<std::string> install_file(const std::string& path);

@@ -89,20 +89,30 @@ Result<std::string> TaskRegistry::store_package(const link::Package& package, st
 }
 
 Status TaskRegistry::put(const std::string& task, InstalledTask entry) {
-  WALLE_TRY(state_->apply({{kPrefix + task, packed(entry)}}));
+  WALLE_TRY(change(task, packed(entry)));
   tasks_[task] = std::move(entry);
   return {};
 }
 
 Status TaskRegistry::erase(const std::string& task) {
-  WALLE_TRY(state_->apply({{kPrefix + task, std::nullopt}}));
+  WALLE_TRY(change(task, std::nullopt));
   tasks_.erase(task);
+  return {};
+}
+
+Status TaskRegistry::change(const std::string& task, std::optional<std::string> entry) {
+  const bool was_unsure = unsure_;
+  const bool writes = state_->get(kPrefix + task) != entry;
+  // One of the two copies may be written when it fails, and then the next open goes by that one.
+  unsure_ = true;
+  WALLE_TRY(state_->apply({{kPrefix + task, std::move(entry)}}));
+  unsure_ = was_unsure && !writes;
   return {};
 }
 
 void TaskRegistry::sweep() {
   // What a damaged list named is all there is of it: somebody may want to install it again.
-  if (lost()) return;
+  if (lost() || unsure_) return;
   auto files = env_.list_files(dir_ + "/tasks");
   if (!files.ok()) return;
   for (const std::string& file : *files) {

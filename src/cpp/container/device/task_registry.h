@@ -39,7 +39,8 @@ class TaskRegistry {
   Result<std::string> store(const std::string& task, const std::string& version, std::string_view bundle);
   Result<std::string> store_package(const link::Package& package, std::string_view manifest,
                                     const std::string& blobs);
-  // Durable when they return; after an error the former entry holds.
+  // Durable when they return. After an error the former entry holds, but the next open may find either: what
+  // both name stays until a change succeeds.
   Status put(const std::string& task, InstalledTask entry);
   Status erase(const std::string& task);
   // Removes files that no entry names. What cannot be removed stays for the next time.
@@ -53,12 +54,14 @@ class TaskRegistry {
   TaskRegistry(Env& env, std::string dir, std::unique_ptr<store::StateFile> state)
       : env_(env), dir_(std::move(dir)), parts_(env, dir_ + "/tasks/parts"), state_(std::move(state)) {}
   Result<std::string> read_manifest_file(const std::string& file) const;
+  Status change(const std::string& task, std::optional<std::string> entry);
   void sweep_parts();
   Env& env_;
   std::string dir_;
   PackageParts parts_;
   std::unique_ptr<store::StateFile> state_;
   std::map<std::string, InstalledTask> tasks_;
+  bool unsure_ = false;  // which entries the file holds
 };
 
 }  // namespace walle::container

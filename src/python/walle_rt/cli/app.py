@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from . import bench, convert, device_code, doctor, inspect, run, serve
+from . import bench, convert, demo, device_code, doctor, inspect, run, serve
 from .exits import EXIT_HELP
 
 # Groups of commands that other parts of walle_rt bring along: module walle_rt.cli.<name> with a typer app.
-GROUPS = ("task", "stream", "device", "demo", "tune", "vm", "keys", "operator", "release")
+GROUPS = ("task", "stream", "device", "tune", "vm", "keys", "operator", "release")
 
 
 def print_version(value: bool) -> None:
@@ -41,7 +41,7 @@ def build() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(root)
-    for module in (convert, run, inspect, bench, doctor, serve, device_code):
+    for module in (convert, run, inspect, bench, doctor, serve, device_code, demo):
         name = module.__name__.rsplit(".", 1)[1].replace("_", "-")
         app.command(name=name, help=module.__doc__)(module.main)
     for name in GROUPS:

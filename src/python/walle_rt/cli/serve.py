@@ -29,6 +29,12 @@ def main(
         list[str] | None,
         typer.Option("--name", help="A name that devices reach the server by; may be repeated."),
     ] = None,
+    https: Annotated[
+        bool,
+        typer.Option(
+            "--https", help="Something before us ends TLS: the dashboard's cookie is for https alone."
+        ),
+    ] = False,
     json_: Json = False,
 ) -> None:
     """Serve devices and operators from a folder."""
@@ -42,7 +48,7 @@ def main(
             f"no package '{error.name}'", "the extra [cloud]", "walle serve", "pip install 'walle_rt[cloud]'"
         ) from None
     to_stderr()
-    state = Companion(Settings(folder, host, port, db, mqtt_url, list(name or [])))
+    state = Companion(Settings(folder, host, port, db, mqtt_url, list(name or []), public_https=https))
 
     def ready(address: str) -> None:
         if json_:

@@ -18,7 +18,7 @@ from .exits import command
 from .options import Json
 from .task_author import EXIT_TASK, compile_, init, lint, plain
 from .task_options import parse_arguments, parse_limits, parse_names
-from .task_package import pack, publish
+from .task_package import fetch, pack, publish
 from .task_test import bench, test
 
 app = typer.Typer(help="Author, test, compile and run tasks.", no_args_is_help=True)
@@ -32,6 +32,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "compile": compile_,
     "pack": pack,
     "publish": publish,
+    "fetch": fetch,
 }
 for _name, _made in _COMMANDS.items():
     app.command(_name)(_made)

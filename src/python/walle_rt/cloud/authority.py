@@ -74,17 +74,32 @@ class Authority:
     def server_certificate(self, name: str, hosts: list[str], now: datetime) -> tuple[Path, Path]:
         """Certificate chain and key for a service of this machine, ``<name>.pem`` and ``<name>.key``; as long
         as a third of its time is left and its hosts are the same, the one of before."""
+        usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
+        names = x509.SubjectAlternativeName([_general_name(host) for host in hosts])
+        return self._kept(name, hosts[0], now, [usage, names], sorted(hosts))
+
+    def client_certificate(self, name: str, common_name: str, now: datetime) -> tuple[Path, Path]:
+        """The same for a client of the broker."""
+        usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH])
+        return self._kept(name, common_name, now, [usage], [])
+
+    def _kept(
+        self,
+        name: str,
+        common_name: str,
+        now: datetime,
+        extensions: list[x509.ExtensionType],
+        hosts: list[str],
+    ) -> tuple[Path, Path]:
         chain, key_file = self.folder / f"{name}.pem", self.folder / f"{name}.key"
         if chain.is_file() and key_file.is_file():
             old = x509.load_pem_x509_certificate(chain.read_bytes())
-            if _hosts(old) == sorted(hosts) and old.not_valid_after_utc - now > timedelta(
-                days=_SERVER_DAYS / 3
-            ):
+            third = timedelta(days=_SERVER_DAYS / 3)
+            if _hosts(old) == hosts and old.not_valid_after_utc - now > third:
                 return chain, key_file
         key = ec.generate_private_key(ec.SECP256R1())
-        usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
-        names = x509.SubjectAlternativeName([_general_name(host) for host in hosts])
-        made = self._sign(hosts[0], key.public_key(), now, _SERVER_DAYS, [usage, names])
+        made = self._sign(common_name, key.public_key(), now, _SERVER_DAYS, extensions)
+        chain.unlink(missing_ok=True)  # a process that dies between leaves none, and the next one makes both
         write_whole(key_file, _pem_of(key), 0o600)
         write_whole(chain, made.public_bytes(Encoding.PEM) + self.pem.encode())
         return chain, key_file
@@ -190,7 +205,10 @@ def _general_name(host: str) -> x509.GeneralName:
 
 
 def _hosts(certificate: x509.Certificate) -> list[str]:
-    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    try:
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return []
     return sorted(str(name.value) for name in names)
 
 

@@ -12,6 +12,8 @@ from .desk import Desk
 from .enrolment import Doorman, note_seen
 from .inbox import Inbox
 from .state import ServerState, Settings
+from .tunnel_end import TunnelEnd, open_tunnel
+from .web import metrics
 
 LOG = logging.getLogger("walle_rt.cloud")
 
@@ -24,6 +26,7 @@ class Companion(ServerState):
     def __init__(self, settings: Settings, now: Callable[[], float] = time.time) -> None:
         """Open the folder; goes on where a process before was stopped."""
         super().__init__(settings, now)
+        self.tunnel: TunnelEnd | None = None
         self.doorman = Doorman(self)
         self.desk = Desk(self, self._announce)
         self.inbox = Inbox(self.desk.decode, self.desk.store)
@@ -38,27 +41,36 @@ class Companion(ServerState):
             seen, self._seen = self._seen, {}
         if seen:
             note_seen(self, seen)
+        if self.tunnel is not None:
+            self.tunnel.note(self.now())
+            metrics.tunnel(self.tunnel.stats())
 
     def saw(self, device: str) -> None:
         """A device was heard of."""
         with self._seen_lock:
             self._seen[device] = self.now()
 
-    def around_device_path(self, app: Any) -> Any:
-        """The device's path with the check of device headers around it."""
-        return app
-
     def broker_address(self) -> dict[str, Any] | None:
         """Where devices find the broker; None where there is none."""
-        return None
+        return self.tunnel.address() if self.tunnel else None
 
     def tunnel_rates(self) -> dict[str, list[tuple[float, float]]]:
         """Records per second of each schema over the last hour, for the plot."""
-        return {}
+        return self.tunnel.rates() if self.tunnel else {}
 
     def start_beside(self) -> list[Stop]:
         """Start broker and sink; returns what stops them."""
-        return []
+        hosts = self.settings.hosts or sorted(
+            {"localhost", "127.0.0.1", self.settings.host} - {"0.0.0.0", "::"}
+        )
+        given = (self.settings.folder, self.authority, hosts, self.settings.host, self.settings.mqtt_url)
+        self.tunnel = open_tunnel(*given)
+        if self.tunnel is None:
+            return []
+        self.desk.announce_again()
+        return [self.tunnel.close]
 
     def _announce(self, epoch: int, urgent: bool) -> None:
         """Tell devices on the tunnel that there is a new plan."""
+        if self.tunnel is not None:
+            self.tunnel.announce(epoch, urgent)

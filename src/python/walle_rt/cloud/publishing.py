@@ -28,9 +28,6 @@ class Api(Protocol):
 
     url: str
 
-    def get_bytes(self, path: str) -> bytes:
-        """GET of bytes."""
-
     def post(self, path: str, given: Any = None) -> Any:
         """POST of JSON, below /api/v1."""
 
@@ -112,8 +109,12 @@ class ServerTarget:
 
     def __init__(self, api: Api, token: str, scenario: str) -> None:
         """Nothing is asked yet."""
-        self._api, self._at = api, f"/scenarios/{scenario}"
-        self.git: GitTarget = HttpGit(f"{api.url}/git/{scenario}.git", token)
+        self._api, self._at, self._git = (
+            api,
+            f"/scenarios/{scenario}",
+            HttpGit(_git_url(api, scenario), token),
+        )
+        self.git: GitTarget = self._git
 
     def missing(self, digests: Iterable[str]) -> list[str]:
         """As Target says."""
@@ -126,11 +127,15 @@ class ServerTarget:
 
     def download(self, digest: str) -> bytes:
         """As Target says."""
-        return self._api.get_bytes(f"/v1/blobs/{digest}")
+        return self._git.blob(digest)
 
     def list_version(self, task: str, version: str, manifest: bytes) -> None:
         """As Target says."""
         self._api.put_bytes(f"{self._at}/tasks/{task}/versions/{version}", manifest)
+
+
+def _git_url(api: Api, scenario: str) -> str:
+    return f"{api.url}/git/{scenario}.git"
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from .authority import Authority
 from .blobs import BlobStore
 from .git import ScenarioRepository
 from .model import Database
-from .model.accounts import add_operator, new_password
+from .model.accounts import add_operator, hash_password, new_password
 from .model.audit import append
 from .model.tables import Operator, Scenario
 from .trust import KeyFolder, TaskRepository
@@ -115,11 +115,20 @@ class ServerState:
         return opened
 
     def _first_operator(self) -> None:
-        """Without any operator: one that may do everything, with a password that is printed once."""
+        """Without any operator: one that may do everything, with a password that is printed once.
+
+        As long as it was not changed each start makes another one: a process that died before it was read
+        would have locked everybody out.
+        """
         with self.database.writing() as session:
-            if session.scalar(select(func.count()).select_from(Operator)):
+            first = session.scalars(select(Operator).where(Operator.name == FIRST_OPERATOR)).first()
+            others = session.scalar(select(func.count()).select_from(Operator)) or 0
+            if others > (first is not None) or (first is not None and not first.one_time):
                 return
             self.first_password = new_password()
+            if first is not None:
+                first.password = hash_password(self.first_password)
+                return
             add_operator(session, FIRST_OPERATOR, self.first_password, self.now(), admin=True)
             append(session, self.now(), "walle serve", "operator.add", FIRST_OPERATOR, {"admin": True})
 

@@ -245,8 +245,7 @@ class Device:
 
         Args:
             task: a task's folder (compiled here, which needs the full VM), a ``.wtask`` file, its bytes, a
-                bundle, or a ``.walp`` file with the folder ``blobs`` beside it, as ``walle task pack`` writes
-                them.
+                bundle, or a ``.walp`` file beside the folder ``blobs``, as ``walle task pack`` writes them.
 
         Returns:
             The task's name.

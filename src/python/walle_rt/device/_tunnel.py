@@ -8,9 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike, fspath
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from .. import _core
-from ._device import Device
+
+if TYPE_CHECKING:
+    from ._device import Device
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import urllib3
-from dulwich.client import HttpGitClient
+from dulwich.client import HttpGitClient, HTTPUnauthorized
 from dulwich.errors import GitProtocolError, NotGitRepository, SendPackError
 from dulwich.repo import Repo
 
 from ...errors import ArgumentError, NetworkError
 from .repository import Author, ScenarioRepository, make_commit, make_tag
 from .rules import RefusedError, package_of
+
+_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -79,9 +81,11 @@ class HttpGit:
     def __init__(self, url: str, token: str) -> None:
         """Nothing is asked yet."""
         base, _, name = url.rstrip("/").rpartition("/")
-        self._url, self._path = url, f"/{name}".encode()
-        self._client = HttpGitClient(
-            base, extra_headers={"Authorization": f"Bearer {token}"}, quiet=True, timeout=60.0
+        self._url, self._path = url, name.encode()  # relative: a leading slash would drop what lies before
+        self._headers = {"Authorization": f"Bearer {token}"}
+        # As git itself would send it: dulwich takes no other header along on every request.
+        self._client: Any = HttpGitClient(
+            base, username="token", password=token, quiet=True, timeout=_TIMEOUT_S
         )
 
     def published(self, task: str, version: str) -> str | None:
@@ -115,17 +119,36 @@ class HttpGit:
             )
         return commit.decode()
 
+    def blob(self, digest: str) -> bytes:
+        """The file that a pointer stands for; ArgumentError where the server does not have it."""
+        with self._told():
+            reply = self._client.pool_manager.request(
+                "GET", f"{self._url}/blobs/{digest}", headers=self._headers, timeout=_TIMEOUT_S
+            )
+        if reply.status != 200:
+            raise ArgumentError.of(
+                f"status {reply.status} for file {digest[:16]}...",
+                "one that was uploaded",
+                self._url,
+                "check the scenario and your token, or publish the task again from where the file is",
+            )
+        return bytes(reply.data)
+
     def _refs(self) -> dict[bytes, bytes]:
         return dict(self._client.get_refs(self._path).refs)
 
     def _fetch(self, repo: Any, sha: bytes) -> None:
-        self._client.fetch(self._path, repo, determine_wants=lambda _refs, _depth=None: [sha], depth=1)
+        self._client.fetch(self._path, repo, determine_wants=lambda _refs, **_: [sha], depth=1)
 
     @contextmanager
     def _told(self) -> Iterator[None]:
         """What may come of the network, in this library's words."""
         try:
             yield
+        except HTTPUnauthorized:
+            raise ArgumentError.of(
+                "a token that does not count", "one that the server gave you", self._url, "log in again"
+            ) from None
         except NotGitRepository:
             raise ArgumentError.of(
                 "no such repository", "a scenario of the server", self._url, "check --scenario and --server"

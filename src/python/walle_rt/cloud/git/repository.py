@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import re
+import secrets
+import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,13 +16,14 @@ from typing import Any
 from dulwich.errors import HookError, NotGitRepository
 from dulwich.hooks import Hook
 from dulwich.index import commit_tree
+from dulwich.object_store import MemoryObjectStore
 from dulwich.objects import Blob, Commit, Tag
 from dulwich.repo import Repo
 
 from ...errors import ArgumentError, ResourceError
 from ..blobs import BlobStore
 from .pointers import LARGEST_FILE, Pointer
-from .rules import BRANCH, NOTHING, TAG, RefusedError, check_update, package_of
+from .rules import BRANCH, NOTHING, TAG, RefusedError, check_name, check_update, package_of
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _FILE = 0o100644
@@ -102,13 +107,9 @@ class ScenarioRepository:
     def create(cls, folder: Path | str, scenario: str, blobs: BlobStore | None = None) -> ScenarioRepository:
         """Make the repository, or open the one that is there."""
         path = _path(folder, scenario)
-        if not (path / "HEAD").is_file():
-            Repo.init_bare(str(path), mkdir=not path.is_dir()).close()
-        made = cls(folder, scenario, blobs)
-        config = made.repo.get_config()
-        config.set((b"receive",), b"maxInputSize", str(_MOST_PUSH).encode())
-        config.write_to_path()
-        return made
+        if not path.is_dir():
+            _make(path)
+        return cls(folder, scenario, blobs)
 
     def close(self) -> None:
         """Let go of its files."""
@@ -149,10 +150,11 @@ class ScenarioRepository:
         Raises:
             RefusedError: the rules do not allow it.
         """
-        tip = self.tip(task)
-        made = make_commit(self.repo, tip, files, message, author)
-        if made != tip:
-            self._set(f"refs/heads/{task}".encode(), tip or NOTHING, made)
+        with self.writing():
+            tip = self.tip(task)
+            made = make_commit(self.repo, tip, files, message, author)
+            if made != tip:
+                self._set(f"refs/heads/{task}".encode(), tip or NOTHING, made)
         return made
 
     def tag(self, task: str, version: str, package: str, commit: bytes, author: Author) -> None:
@@ -161,9 +163,23 @@ class ScenarioRepository:
         Raises:
             RefusedError: the version was published.
         """
-        made = make_tag(self.repo, task, version, package, commit, author)
-        ref = f"refs/tags/{task}/{version}".encode()
-        self._set(ref, self.repo.get_refs().get(ref, NOTHING), made)
+        with self.writing():
+            made = make_tag(self.repo, task, version, package, commit, author)
+            ref = f"refs/tags/{task}/{version}".encode()
+            self._set(ref, self.repo.get_refs().get(ref, NOTHING), made)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """One writer at a time, of all threads and processes; others wait.
+
+        Git's own locks are files that a killed process leaves for ever: whoever has this lock removes them.
+        """
+        with (self.path / "walle.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            for left in [*self.path.glob("*.lock"), *(self.path / "refs").rglob("*.lock")]:
+                if left.name != "walle.lock":
+                    left.unlink(missing_ok=True)
+            yield
 
     def _set(self, ref: bytes, old: bytes, new: bytes) -> None:
         check_update(self.repo, ref, old, new, self._blobs)
@@ -212,13 +228,17 @@ def in_git(content: bytes) -> bytes:
 def make_commit(
     repo: Any, tip: bytes | None, files: Mapping[str, bytes], message: str, author: Author
 ) -> bytes:
-    """A commit of these files on top of ``tip``; ``tip`` itself where it has the same ones."""
-    entries = []
+    """A commit of these files on top of ``tip``; ``tip`` itself where it has the same ones.
+
+    RefusedError for a name that is no relative path of plain parts.
+    """
+    made, entries = MemoryObjectStore(), []
     for name, content in files.items():
+        check_name(name.encode())
         blob = Blob.from_string(in_git(content))
-        repo.object_store.add_object(blob)
+        made.add_object(blob)
         entries.append((name.encode(), blob.id, _FILE))
-    tree = commit_tree(repo.object_store, entries)
+    tree = commit_tree(made, entries)
     if tip is not None and repo[tip].tree == tree:
         return tip
     commit: Any = Commit()
@@ -227,9 +247,9 @@ def make_commit(
     commit.author_time = commit.commit_time = int(time.time())
     commit.author_timezone = commit.commit_timezone = 0
     commit.encoding, commit.message = b"UTF-8", message.strip().encode() + b"\n"
-    repo.object_store.add_object(commit)
-    made: bytes = commit.id
-    return made
+    made.add_object(commit)
+    _add(repo, [made[sha] for sha in made])
+    return bytes(commit.id)
 
 
 def make_tag(repo: Any, task: str, version: str, package: str, commit: bytes, author: Author) -> bytes:
@@ -238,15 +258,34 @@ def make_tag(repo: Any, task: str, version: str, package: str, commit: bytes, au
     tag.name, tag.object = f"{task}/{version}".encode(), (Commit, commit)
     tag.tagger, tag.tag_time, tag.tag_timezone = author.to_bytes(), int(time.time()), 0
     tag.message = f"{task} {version}\n\npackage sha256:{package}\n".encode()
-    repo.object_store.add_object(tag)
-    made: bytes = tag.id
-    return made
+    _add(repo, [tag])
+    return bytes(tag.id)
+
+
+def _add(repo: Any, objects: list[Any]) -> None:
+    """As one pack: loose objects are written under locks that a killed process leaves."""
+    repo.object_store.add_objects([(each, None) for each in objects])
 
 
 def read_files(repo: Any, commit: bytes) -> dict[str, bytes]:
     """The files of a commit as they lie in git."""
     entries = repo.object_store.iter_tree_contents(repo[commit].tree)
     return {entry.path.decode(): repo[entry.sha].data for entry in entries}
+
+
+def _make(path: Path) -> None:
+    """Beside its place, and renamed: a repository that is there is whole."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
+    draft.mkdir(parents=True)
+    repo = Repo.init_bare(str(draft))
+    config = repo.get_config()
+    config.set((b"receive",), b"maxInputSize", str(_MOST_PUSH).encode())
+    config.write_to_path()
+    repo.close()
+    try:
+        draft.rename(path)
+    except OSError:  # somebody else has just made it
+        shutil.rmtree(draft)
 
 
 def _names(ref: bytes, task: str) -> bool:

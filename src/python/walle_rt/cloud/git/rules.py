@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import stat
+from collections.abc import Iterator
 from typing import Any
 
 from dulwich.graph import can_fast_forward
@@ -23,7 +25,8 @@ TAG = re.compile(
 )
 PACKAGE = re.compile(rb"^package sha256:([0-9a-f]{64})$", re.MULTILINE)
 _FILE_MODES = (0o100644, 0o100755)
-_BAD_NAME = re.compile(rb"[\x00-\x1f\x7f\\]")
+_BAD_NAME = re.compile(rb"[\x00-\x1f\x7f/\\]")
+_MOST_DEPTH = 32  # of folders
 
 
 class RefusedError(ArgumentError):
@@ -61,7 +64,7 @@ def package_of(tag: Any) -> str:
     return match[1].decode() if match else ""
 
 
-def _check_branch(repo: Any, old: bytes, new: bytes, blobs: BlobStore | None) -> None:
+def _check_branch(repo: Any, old: Any, new: Any, blobs: BlobStore | None) -> None:
     if not isinstance(repo[new], Commit):
         raise _refused("a branch that is no commit", "push a commit")
     if old != NOTHING and not can_fast_forward(repo, old, new):
@@ -80,16 +83,28 @@ def _check_branch(repo: Any, old: bytes, new: bytes, blobs: BlobStore | None) ->
 
 def _check_tree(repo: Any, tree: bytes, blobs: BlobStore | None, seen: set[bytes]) -> None:
     """Every file of a commit, each content once in ``seen``."""
-    for count, entry in enumerate(repo.object_store.iter_tree_contents(tree), 1):
+    for count, (name, mode, sha) in enumerate(_entries(repo, tree, b"", 1), 1):
         if count > MOST_FILES:
-            raise _refused(f"more than {MOST_FILES} files in one commit", "put many small files into one")
-        if not _plain(entry.path):
-            raise _refused(f"a file named {_shown(entry.path)}", "use relative paths of plain parts")
-        if entry.mode not in _FILE_MODES:
-            raise _refused(f"{_shown(entry.path)}, a link or a submodule", "put the file itself there")
-        if entry.sha not in seen:
-            seen.add(entry.sha)
-            _check_file(entry.path, repo[entry.sha].data, blobs)
+            raise _refused(f"more than {MOST_FILES} files and folders", "put many small files into one")
+        if stat.S_ISDIR(mode):
+            continue
+        if mode not in _FILE_MODES:
+            raise _refused(f"{_shown(name)}, a link or a submodule", "put the file itself there")
+        if sha not in seen:
+            seen.add(sha)
+            _check_file(name, repo[sha].data, blobs)
+
+
+def _entries(repo: Any, tree: bytes, folder: bytes, depth: int) -> Iterator[tuple[bytes, int, bytes]]:
+    """Name, mode and id of all that is in a tree. A few small trees may name each other a million times."""
+    if depth > _MOST_DEPTH:
+        raise _refused(f"folder {_shown(folder)}, {_MOST_DEPTH} deep", "use fewer folders")
+    for part, mode, sha in repo[tree].iteritems():
+        if not _plain(part):
+            raise _refused(f"a file named {_shown(folder + part)}", "use relative paths of plain parts")
+        yield folder + part, mode, sha
+        if stat.S_ISDIR(mode):
+            yield from _entries(repo, sha, folder + part + b"/", depth + 1)
 
 
 def _check_file(name: bytes, content: bytes, blobs: BlobStore | None) -> None:
@@ -119,18 +134,20 @@ def _check_tag(repo: Any, task: bytes, version: bytes, old: bytes, new: bytes) -
         raise _refused("a tag without a line 'package sha256:...'", "let `walle task publish` make it")
 
 
-def _plain(name: bytes) -> bool:
+def check_name(name: bytes) -> None:
+    """Whether a file's name is a relative path of plain parts; RefusedError where it is not."""
+    if not all(map(_plain, name.split(b"/"))):
+        raise _refused(f"a file named {_shown(name)}", "use relative paths of plain parts")
+
+
+def _plain(part: bytes) -> bool:
     """Nothing that leaves a folder, or means something to git, on any system."""
     try:
-        name.decode()
+        part.decode()
     except UnicodeDecodeError:
         return False
-    return not _BAD_NAME.search(name) and all(map(_plain_part, name.split(b"/")))
-
-
-def _plain_part(part: bytes) -> bool:
     folded = part.rstrip(b". ").lower()  # as some file systems read it
-    return folded != b"" and folded not in (b".git", b"git~1")
+    return not _BAD_NAME.search(part) and folded not in (b"", b".git", b"git~1")
 
 
 def _shown(name: bytes) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import re
+import shutil
+import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from dulwich.errors import GitProtocolError, NotGitRepository
 from dulwich.server import Backend
 from dulwich.web import HTTPGitApplication
 
-from ...errors import Error
+from ...errors import Error, ResourceError
 from ..blobs import BlobStore
 from .body import TooLargeError, body_of
 from .repository import ScenarioRepository
@@ -24,20 +26,29 @@ Start = Callable[..., Any]
 # 200 for yes.
 Authorize = Callable[[Environ, str, bool], int]
 
-_PATH = re.compile(r"/([a-z0-9][a-z0-9_-]{0,63})\.git/(info/refs|git-upload-pack|git-receive-pack)")
+_PATH = re.compile(
+    r"/([a-z0-9][a-z0-9_-]{0,63})\.git/(info/refs|git-upload-pack|git-receive-pack|blobs/[0-9a-f]{64})"
+)
 _SERVICES = ("git-upload-pack", "git-receive-pack")
+_BLOB = "blobs/"
 _REASONS = {
+    200: "OK",
+    206: "Partial Content",
+    304: "Not Modified",
     400: "Bad Request",
     401: "Unauthorized",
     403: "Forbidden",
     404: "Not Found",
     413: "Content Too Large",
+    416: "Range Not Satisfiable",
 }
 _MOST_BODY = 80 << 20  # bytes of one request: a push of 64 MiB and what is around it
 
 
 class GitApp:
     """A WSGI application with one repository per scenario below it: ``<mounted at>/<scenario>.git``.
+
+    ``<scenario>.git/blobs/<SHA-256>`` are the files that its pointers stand for.
 
     Pushes keep the rules of ``rules.py``: branches go forward, versions are made once, large files are
     pointers to what was uploaded. ``git`` asks for a name and password after a 401; an API token is the
@@ -54,33 +65,108 @@ class GitApp:
 
     def __init__(self, folder: Path | str, authorize: Authorize, blobs: BlobStore | None = None) -> None:
         """Keep them."""
-        self._authorize = authorize
-        self._git = HTTPGitApplication(_Scenarios(Path(folder), blobs))
+        self._folder, self._authorize, self._blobs = Path(folder), authorize, blobs
+        self._git = HTTPGitApplication(_Scenarios(self._folder, blobs))
 
     def __call__(self, environ: Environ, start_response: Start) -> Iterable[bytes]:
         """Serve one request."""
         match = _PATH.fullmatch(environ.get("PATH_INFO", ""))
         service = _service(environ, match[2]) if match else ""
-        if match is None or service not in _SERVICES:
+        if match is None or service not in (*_SERVICES, _BLOB):
             return _refuse(start_response, 404)
         status = self._authorize(environ, match[1], service == "git-receive-pack")
         if status != 200:
             return _refuse(start_response, status)
-        return self._serve(environ, start_response)
+        if service == _BLOB:
+            return self._blob(environ, match[2].rpartition("/")[2], start_response)
+        if service == "git-receive-pack" and environ["REQUEST_METHOD"] == "POST":
+            return self._receive(environ, match[1], start_response)
+        return self._serve(environ, body_of(environ, _MOST_BODY), start_response)
 
-    def _serve(self, environ: Environ, start_response: Start) -> Iterable[bytes]:
-        plain = {**environ, "wsgi.input": body_of(environ, _MOST_BODY), "CONTENT_LENGTH": ""}
+    def _receive(self, environ: Environ, scenario: str, start_response: Start) -> Iterable[bytes]:
+        """A push, read to its end first: a slow sender keeps nobody else from writing."""
+        with tempfile.TemporaryFile() as spooled:
+            try:
+                shutil.copyfileobj(body_of(environ, _MOST_BODY), spooled)
+                repository = ScenarioRepository(self._folder, scenario, self._blobs)
+            except TooLargeError:
+                yield from _refuse(start_response, 413)
+                return
+            except (GitProtocolError, AssertionError, ValueError):
+                yield from _refuse(start_response, 400)
+                return
+            except ResourceError:
+                yield from _refuse(start_response, 404)
+                return
+            spooled.seek(0)
+            with repository.writing():
+                yield from self._serve(environ, spooled, start_response)
+
+    def _blob(self, environ: Environ, digest: str, start_response: Start) -> Iterable[bytes]:
+        """The file that a pointer stands for, or a range of it."""
+        if self._blobs is None or digest not in self._blobs:
+            return _refuse(start_response, 404)
+        part = self._blobs.part(
+            digest,
+            range_=environ.get("HTTP_RANGE", ""),
+            if_range=environ.get("HTTP_IF_RANGE", ""),
+            if_none_match=environ.get("HTTP_IF_NONE_MATCH", ""),
+        )
+        headers = {"Content-Type": "application/octet-stream", **part.headers}
+        start_response(f"{part.status} {_REASONS[part.status]}", list(headers.items()))
+        return self._blobs.chunks(digest, part.start, part.stop)
+
+    def _serve(self, environ: Environ, body: Any, start_response: Start) -> Iterable[bytes]:
+        plain = {**environ, "wsgi.input": body, "CONTENT_LENGTH": ""}
         for name in ("HTTP_CONTENT_ENCODING", "HTTP_TRANSFER_ENCODING"):
             plain.pop(name, None)
+        reply = _Reply(start_response)
         try:
-            yield from self._git(plain, start_response)
+            for chunk in self._git(plain, reply.start):
+                reply.write(chunk)
         except (NotGitRepository, Error):
-            yield from _refuse(start_response, 404)
+            yield from reply.refuse(404)
         except TooLargeError:
-            yield from _refuse(start_response, 413)
+            yield from reply.refuse(413)
         except (GitProtocolError, AssertionError, ValueError, KeyError, EOFError):
-            # Where the reply has begun git tells of a broken one.
-            yield from _refuse(start_response, 400)
+            yield from reply.refuse(400)
+        yield from reply.end()
+
+
+class _Reply:
+    """Begins with the first byte: until then a request that turns out to be wrong can be told so."""
+
+    def __init__(self, start_response: Start) -> None:
+        self._start = start_response
+        self._head: tuple[str, list[tuple[str, str]]] | None = None
+        self._write: Callable[[bytes], Any] | None = None
+
+    def start(
+        self, status: str, headers: list[tuple[str, str]], exc_info: Any = None
+    ) -> Callable[[bytes], Any]:
+        """As WSGI's start_response."""
+        self._head = (status, headers)
+        return self.write
+
+    def write(self, data: bytes) -> Any:
+        """As what start_response returns."""
+        if self._write is None:
+            assert self._head is not None
+            self._write = self._start(*self._head)
+        return self._write(data)
+
+    def refuse(self, status: int) -> list[bytes]:
+        """Say so; where the reply has begun it ends early, and git tells of that."""
+        if self._write is not None:
+            return []
+        self._head, self._write = None, lambda _: None
+        return _refuse(self._start, status)
+
+    def end(self) -> list[bytes]:
+        """A reply without a byte begins, too."""
+        if self._write is None and self._head is not None:
+            self._start(*self._head)
+        return []
 
 
 class _Scenarios(Backend):
@@ -98,7 +184,9 @@ class _Scenarios(Backend):
 
 
 def _service(environ: Environ, called: str) -> str:
-    """Which of git's two services a request is for; the first one only names it in its query."""
+    """Which of git's two services a request is for, or a blob; ``info/refs`` names it in its query."""
+    if called.startswith(_BLOB):
+        return _BLOB if environ.get("REQUEST_METHOD") == "GET" else ""
     if called != "info/refs":
         return called if environ.get("REQUEST_METHOD") == "POST" else ""
     if environ.get("REQUEST_METHOD") != "GET":
@@ -117,9 +205,9 @@ def _refuse(start_response: Start, status: int) -> list[bytes]:
 
 def token_of(environ: Environ) -> str:
     """The token that a request comes with: a bearer's, or the password that ``git`` was given; else empty."""
-    kind, _, given = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
+    kind, _, given = str(environ.get("HTTP_AUTHORIZATION", "")).partition(" ")
     if kind.lower() == "bearer":
-        return str(given.strip())
+        return given.strip()
     if kind.lower() != "basic":
         return ""
     try:

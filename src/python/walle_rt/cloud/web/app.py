@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, FastAPI, Response
 
 from ... import __version__
 from ..companion import Companion
-from . import accounts, devices, errors, metrics, pages, releases, scenarios
+from . import accounts, devices, errors, metrics, pages, releases, scenarios, tables
 from .auth import Somebody, operator
 from .device_path import PREFIX, DevicePath
 from .git import PREFIX as GIT
@@ -61,7 +61,7 @@ def build_admin(state: Companion) -> FastAPI:
     app.state.server = state
     errors.install(app)
     app.include_router(root)
-    for module in (accounts, scenarios, releases, devices):
+    for module in (accounts, scenarios, releases, devices, tables):
         app.include_router(module.router, prefix="/api/v1")
     app.include_router(pages.router)
     return app
@@ -69,8 +69,7 @@ def build_admin(state: Companion) -> FastAPI:
 
 def build(state: Companion) -> App:
     """Everything, as ``walle serve`` runs it."""
-    device = state.around_device_path(DevicePath(state))
-    app = Front(build_admin(state), device, git_app(state))
+    app = Front(build_admin(state), DevicePath(state), git_app(state))
     return Guard(Watched(app), state.settings.max_body, state.settings.max_upload)
 
 

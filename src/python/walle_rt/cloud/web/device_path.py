@@ -7,8 +7,7 @@
     POST /v1/enrol                                          a certificate for a code, or for the old key
 
 Metadata and files need no proof of who asks: their digests are signed, and caches of others may hold them.
-Replies to a request with ``X-Walle`` carry ``X-Walle-Up`` (``walle_rt.cloud.Piggyback`` around this
-application).
+Replies to a request with ``X-Walle`` carry ``X-Walle-Up``, too.
 """
 
 from __future__ import annotations
@@ -55,6 +54,8 @@ class DevicePath:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         path, method = scope["path"], scope["method"]
+        if header := _header(scope, b"x-walle"):
+            send = self._telling(send, header)
         if method in ("GET", "HEAD"):
             if found := _BLOB.fullmatch(path):
                 digest = found.group(1)
@@ -78,6 +79,18 @@ class DevicePath:
             await answer(
                 send, 405, f"{method[:20]} {path[:100]}", "GET, or POST where documented", "check it"
             )
+
+    def _telling(self, send: Send, header: str) -> Send:
+        """Replies say where the device has not carried out what it should."""
+
+        async def told(message: dict[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                newer = self._state.desk.newer(header)
+                if newer is not None:
+                    message["headers"] = [*message["headers"], (b"x-walle-up", str(newer).encode())]
+            await send(message)
+
+        return told
 
     async def _file(self, scope: Scope, send: Send, path: Path, etag: str, cache: bytes) -> None:
         try:

@@ -30,6 +30,15 @@ LOOP_SECONDS = Histogram(
 LOOP_FAILURES = Counter("walle_loop_failures_total", "Turns that ended with an error.", registry=REGISTRY)
 
 
+TUNNEL = Gauge("walle_tunnel", "The sink's figures since it was started.", ["figure"], registry=REGISTRY)
+
+
+def tunnel(stats: dict[str, float]) -> None:
+    """What the sink tells of itself."""
+    for name, value in stats.items():
+        TUNNEL.labels(name).set(float(value))
+
+
 def text() -> bytes:
     """Everything, as Prometheus reads it."""
     return generate_latest(REGISTRY)
