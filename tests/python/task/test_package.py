@@ -154,9 +154,12 @@ def test_a_device_installs_what_was_packed_and_tells_its_digest(folder: Path, tm
         assert device.results("shop", "sales").columns()["price"].tolist() == [9]
         assert device.task("shop").failures == 0
         shutil.rmtree(tmp_path / "out")
-        with pytest.raises(TaskError, match="no file"):
-            device.install_package(packed.manifest, tmp_path / "out")
-        assert device.task("shop").version == "1.2.3"
+        # What is there already is not asked for again; what is not is told by name.
+        assert device.install_package(packed.manifest, tmp_path / "out") == "shop"
+        (folder / "words.txt").write_text("other words\n")
+        with pytest.raises(TaskError, match=r"no file .* expected file 'words\.txt'"):
+            device.install_package(Task(folder).pack("store-1").manifest, tmp_path / "out")
+        assert device.task("shop").package == packed.digest
 
 
 def test_packing_two_tasks_into_a_folder_shares_what_they_share(folder: Path, tmp_path: Path) -> None:
