@@ -135,6 +135,8 @@ damage: build
 demo: engine
 	@tools/setup.sh demo
 	python -m walle_rt.demo
+	$(call step,the loop: a server$(comma) two devices$(comma) a release that works and one that is halted)
+	python -m walle_rt demo
 
 # The public conformance suite of The Update Framework against the native client. Not part of `test`: it is
 # fetched from the network, and its packages live in a venv of their own.

@@ -50,6 +50,20 @@ pip_install() {
   echo "$want" >"$stamp"
 }
 
+# `walle serve` starts a Mosquitto of its own. Debian's package starts one, too, which takes port 1883 and
+# listens to anybody on this machine: where we are the ones to install it, its service is not started.
+broker() {
+  if ! dpkg-query -W -f='${Status}' mosquitto 2>/dev/null | grep -q "ok installed"; then
+    apt_install mosquitto mosquitto-clients
+    if [ -d /run/systemd/system ]; then
+      local as_root=()
+      [ "$(id -u)" = 0 ] || as_root=(sudo)
+      "${as_root[@]}" systemctl disable --now mosquitto >/dev/null 2>&1 || true
+    fi
+  fi
+  apt_install mosquitto-clients # mosquitto_pub, for tests
+}
+
 base() {
   local python=python3
   if command -v apt-get >/dev/null; then
@@ -57,6 +71,7 @@ base() {
     apt_install libpng16-16 libturbojpeg0 # what ImageDecoder looks for at run time
     apt_install libssl3 tzdata            # what encrypted logs, signatures and time zones look for
     apt_install nlohmann-json3-dev        # headers every build needs: link/ reads signed metadata
+    broker
   fi
   # Debian's own Python keeps venv and headers in packages of their own; any other brings them along.
   if [ "$(command -v python3)" = /usr/bin/python3 ] && command -v apt-get >/dev/null; then
@@ -77,20 +92,6 @@ base() {
     printf '#!%s\nfrom walle_rt.cli.main import main\n\nmain()\n' "$PWD/.venv/bin/python" >.venv/bin/walle
     chmod +x .venv/bin/walle
   fi
-}
-
-# `walle serve` starts a Mosquitto of its own. Debian's package starts one, too, which takes port 1883 and
-# listens to anybody on this machine: where we are the ones to install it, its service is not started.
-broker() {
-  if ! dpkg-query -W -f='${Status}' mosquitto 2>/dev/null | grep -q "ok installed"; then
-    apt_install mosquitto mosquitto-clients
-    if [ -d /run/systemd/system ]; then
-      local as_root=()
-      [ "$(id -u)" = 0 ] || as_root=(sudo)
-      "${as_root[@]}" systemctl disable --now mosquitto >/dev/null 2>&1 || true
-    fi
-  fi
-  apt_install mosquitto-clients # mosquitto_pub, for tests
 }
 
 # Their packages pin what ours do not, and are gigabytes: a venv of their own. Three come without their

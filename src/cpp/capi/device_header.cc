@@ -13,14 +13,14 @@ using walle::capi::null_argument;
 
 namespace {
 
-constexpr const char* kFunction = "walle_device_header";
+constexpr const char* kFunction = "walle_profile_header";
 
 std::string text_of(const char* given) { return given ? given : ""; }
 
 }  // namespace
 
-extern "C" walle_status_t walle_device_header(const walle_device_profile_t* profile,
-                                              char text[WALLE_DEVICE_HEADER_BYTES], walle_error_t* error) {
+extern "C" walle_status_t walle_profile_header(const walle_device_profile_t* profile,
+                                               char text[WALLE_DEVICE_HEADER_BYTES], walle_error_t* error) {
   static_assert(WALLE_DEVICE_HEADER_BYTES == link::kHeaderText + 1);
   return guarded(error, [&]() -> Status {
     if (!profile || !text) return null_argument(profile ? "text" : "profile", kFunction);

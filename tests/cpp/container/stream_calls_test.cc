@@ -112,7 +112,7 @@ TEST_F(StreamCalls, AVersionWithoutAFeatureTakesItsPolicyAway) {
   open();
   install(task(), kMain, {{"sums.graph", sums()}});
   Manifest m = task();
-  m.version = "2";
+  m.version = "2.0.0";
   m.features.clear();
   install(m, kMain, {{"sums.graph", sums()}});
   const Status now = device_->commits().gate().check_columns("shop", "sums", {});

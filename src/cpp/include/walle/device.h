@@ -103,8 +103,8 @@ typedef struct walle_device_profile_t {
 
 /* Writes what travels as the header X-Walle on any request of the app; a reply with X-Walle-Up asks the
  * device to come up to that epoch. Needs no device: an app that only talks to its service calls it, too. */
-WALLE_API walle_status_t walle_device_header(const walle_device_profile_t* profile,
-                                             char text[WALLE_DEVICE_HEADER_BYTES], walle_error_t* error);
+WALLE_API walle_status_t walle_profile_header(const walle_device_profile_t* profile,
+                                              char text[WALLE_DEVICE_HEADER_BYTES], walle_error_t* error);
 
 /* ---- events ---- */
 
@@ -258,8 +258,8 @@ typedef struct walle_http_request_t {
 } walle_http_request_t;
 
 /* The app's own HTTP stack. Returns the status of the reply, or 0 where there was none or it was cut off.
- * Gives the body to take() piece by piece: of 200 and 206 to a GET, of any 2xx and 429 to a POST; of a server that
- * answers 200 to a `from`, what lies before is left out. Called from one thread, which waits for it. */
+ * Gives the body to take() piece by piece: of 200 and 206 to a GET, of any 2xx and 429 to a POST; of a server
+ * that answers 200 to a `from`, what lies before is left out. Called from one thread, which waits for it. */
 typedef int (*walle_http_t)(void* user, const walle_http_request_t* request, walle_http_sink_t take,
                             void* sink);
 
@@ -289,7 +289,8 @@ WALLE_API walle_status_t walle_device_connect(walle_device_t* device, const wall
 /* Follows nobody any more; tasks stay. Closing does it, too. */
 WALLE_API walle_status_t walle_device_disconnect(walle_device_t* device, walle_error_t* error);
 /* The value of the header X-Walle for the app's next request, 48 characters and a zero. */
-WALLE_API walle_status_t walle_device_header(walle_device_t* device, char text[49], walle_error_t* error);
+WALLE_API walle_status_t walle_device_header(walle_device_t* device, char text[WALLE_DEVICE_HEADER_BYTES],
+                                             walle_error_t* error);
 /* A header of a reply to the app: X-Walle-Up, in any case, makes the device pull if it tells of a newer plan.
  * Others cost nothing. */
 WALLE_API walle_status_t walle_device_saw_header(walle_device_t* device, const char* name, const char* value,

@@ -113,6 +113,7 @@ void AgentThread::pull() {
   {
     const std::lock_guard guard(lock_);
     status_.pulling = true;
+    timer_.begins();
   }
   Result<Pull> pulled = agent_->pull();
   const int64_t now = env_.steady_us();

@@ -45,6 +45,11 @@ void PullTimer::pulled(PullEnd end, uint64_t epoch, int64_t now_us, int64_t wait
   retry_us_ = 0;
   epoch_ = std::max(epoch_, epoch);
   due_us_ = now_us + static_cast<int64_t>((0.5 + random()) * static_cast<double>(times_.every_us));
+  if (wanted_ > epoch_ && wanted_ > wanted_before_) {
+    // Heard of while the pull was under way, which had the plan before: told once, it is pulled for now.
+    due_us_ = now_us;
+    return;
+  }
   if (wanted_ > epoch_) {
     // Heard of, and not there: a plan that is still on its way to the server's cache, or a lie.
     doubted_us_ = std::min(std::max(2 * doubted_us_, times_.doubted_us), kMostDoubtUs);

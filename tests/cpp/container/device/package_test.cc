@@ -306,7 +306,9 @@ TEST_F(PackageFaultsTest, AnyOperationOfAnInstallMayFail) {
     // A disk that failed between the two copies of the list leaves the choice to the next open.
     open();
     const std::string version = running();
-    if (installed) EXPECT_EQ(version, "2.0.0");
+    if (installed) {
+      EXPECT_EQ(version, "2.0.0");
+    }
     EXPECT_EQ(parts().size(), 3u);
     device_.reset();
     if (HasFailure()) return;
@@ -334,7 +336,9 @@ TEST_F(PackageFaultsTest, TheDiskMayBeFull) {
     refused += !installed.ok();
     env.limit_disk(-1);
     EXPECT_EQ(running(), installed.ok() ? "2.0.0" : "1.0.0");
-    if (!installed.ok()) EXPECT_EQ(parts().size(), 3u);
+    if (!installed.ok()) {
+      EXPECT_EQ(parts().size(), 3u);
+    }
     device_.reset();
   }
   EXPECT_GE(refused, 4u);

@@ -59,6 +59,7 @@ TEST(PullTimer, AnEpochThatIsNotThereCostsFewerAndFewerPulls) {
   for (; now < kHour; now += kSecond / 10) {
     timer.heard(1'000'000, now);
     if (timer.due_us() > now) continue;
+    timer.begins();
     timer.pulled(PullEnd::settled, 5, now);
     ++pulls;
   }
@@ -67,6 +68,30 @@ TEST(PullTimer, AnEpochThatIsNotThereCostsFewerAndFewerPulls) {
   // A true one still counts, within the time that is left.
   timer.heard(6, now);
   EXPECT_LE(timer.due_us(), now + 600 * kSecond);
+}
+
+TEST(PullTimer, WhatIsHeardWhileAPullIsUnderWayIsPulledForBehindIt) {
+  PullTimer timer(1, {}, 0);
+  timer.heard(6, kSecond);
+  timer.begins();
+  timer.heard(7, 2 * kSecond);  // told once
+  timer.pulled(PullEnd::settled, 6, 3 * kSecond);
+  EXPECT_EQ(timer.due_us(), 3 * kSecond);
+  timer.begins();
+  timer.pulled(PullEnd::settled, 7, 4 * kSecond);
+  EXPECT_GE(timer.due_us(), 6 * kHour);
+}
+
+TEST(PullTimer, ALieHeardWhileAPullIsUnderWayCostsOneMore) {
+  PullTimer timer(1, {}, 0);
+  timer.begins();
+  timer.heard(1'000'000, kSecond);
+  timer.pulled(PullEnd::settled, 5, kSecond);
+  EXPECT_EQ(timer.due_us(), kSecond);
+  timer.begins();
+  timer.heard(1'000'000, 2 * kSecond);
+  timer.pulled(PullEnd::settled, 5, 2 * kSecond);
+  EXPECT_GE(timer.due_us(), 6 * kHour);
 }
 
 TEST(PullTimer, FailuresComeBackLaterAndLater) {

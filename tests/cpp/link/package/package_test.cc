@@ -191,7 +191,9 @@ TEST(Package, AlterationsUnderAGoodChecksumAreSurvived) {
     bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << bit % 8));
     const Result<Package> read = read_package(with_checksum(bad));
     refused += !read.ok();
-    if (read.ok()) EXPECT_TRUE(verify_package(*read).ok()) << "bit " << bit;
+    if (read.ok()) {
+      EXPECT_TRUE(verify_package(*read).ok()) << "bit " << bit;
+    }
   }
   EXPECT_GT(refused, table.size());
   const auto seed = std::random_device{}();
@@ -202,7 +204,9 @@ TEST(Package, AlterationsUnderAGoodChecksumAreSurvived) {
     for (int n = 1 + static_cast<int>(random() % 8); n > 0 && !bad.empty(); --n)
       bad[random() % bad.size()] = static_cast<char>(random());
     const Result<Package> read = read_package(with_checksum(bad));
-    if (read.ok()) EXPECT_TRUE(verify_package(*read).ok());
+    if (read.ok()) {
+      EXPECT_TRUE(verify_package(*read).ok());
+    }
   }
 }
 

@@ -191,7 +191,7 @@ def _service(environ: Environ, called: str) -> str:
         return called if environ.get("REQUEST_METHOD") == "POST" else ""
     if environ.get("REQUEST_METHOD") != "GET":
         return ""
-    return parse_qs(environ.get("QUERY_STRING", "")).get("service", [""])[0]
+    return str(parse_qs(environ.get("QUERY_STRING", "")).get("service", [""])[0])
 
 
 def _refuse(start_response: Start, status: int) -> list[bytes]:
