@@ -66,12 +66,12 @@ class SmallCloud:
 
     def release(self, epoch: int, *wanted: tuple[str, PackedTask], gray: bool = False,
                 kills: tuple[str, ...] = ()) -> None:  # fmt: skip
-        """The plan from now on: (release id, package) each; gray for all devices at once."""
+        """The plan from now on: (release id, package) each; the first gray, for all devices at once."""
         ramp = (WHOLE, WHOLE, 0, 0, 0, 600) if gray else None
         releases = [
             (name, SCENARIO, p.package.task, p.package.version, p.package.path,
-             hashlib.sha256(p.manifest).digest(), len(p.manifest), [], ramp)
-            for name, p in wanted
+             hashlib.sha256(p.manifest).digest(), len(p.manifest), [], ramp if at == 0 else None)
+            for at, (name, p) in enumerate(wanted)
         ]  # fmt: skip
         plan = _core.policy.write_plan(epoch, releases, [(SCENARIO, task) for task in kills])
         self.repository.direct_plan(plan)

@@ -69,7 +69,7 @@ def test_a_task_is_published_pulled_and_runs(
     assert state.transport == {"python": "http.client", "libcurl": "libcurl"}[transport]
     assert state.tasks["shop"].version == "1.0.0" and state.tasks["shop"].release == "r1"
     buy(device)
-    assert device.results("shop").last(1)["price"].tolist() == [8]
+    assert device.results("shop").last(1).column("price").tolist() == [8]
     until(lambda: cloud.told() == ["claim", "ok"])
 
 
@@ -91,7 +91,7 @@ def test_the_next_version_is_tried_on_what_was_recorded(
     report = cloud.reports[-1]
     assert (report.error_type, report.version, report.phase) == ("KeyError", "1.1.0", "main")
     # What the probation did is nobody's: one row, of the one firing.
-    assert len(device.results("shop").last(9)["price"]) == 1
+    assert len(device.results("shop").last(9).column("price")) == 1
     assert not (device.path / "cloud" / "probation").exists()
 
 
@@ -113,7 +113,7 @@ def test_a_version_that_fails_later_gives_way(opened: Open, folder: Folder, clou
     device.pull()
     assert device.task("shop").version == "1.0.0", "the release had its turn"
     buy(device)
-    assert device.results("shop").last(1)["price"].tolist() == [8]
+    assert device.results("shop").last(1).column("price").tolist() == [8]
 
 
 def test_a_kill_order_removes_the_task(opened: Open, folder: Folder, cloud: SmallCloud) -> None:
