@@ -67,8 +67,8 @@ if version() is not None:
     assert device.wait(60), "a firing that does not end"
     told = device.task("rank")
     assert told.failures == 0, told.error
-    row = device.results("rank").last(1)
-    runs = [int(row["code"][0]), int(row["resource"][0])]
+    row = device.results("rank").last(1)[0]
+    runs = [row["code"], row["resource"]]
 print(json.dumps({"runs": runs, "version": version()}), flush=True)
 device.connect(url, root=root, app="app", app_version="1.0.0", enrol_code=code, transport="python")
 state = device.pull(120)

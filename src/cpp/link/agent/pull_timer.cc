@@ -21,7 +21,15 @@ void PullTimer::heard(uint64_t epoch, int64_t now_us, uint32_t spread_s) {
   due_us_ = std::min(due_us_, std::max(now_us + wait, not_before_us_));
 }
 
-void PullTimer::ask(int64_t now_us) { due_us_ = std::min(due_us_, now_us); }
+void PullTimer::ask(int64_t now_us) {
+  asked_ = true;
+  due_us_ = std::min(due_us_, now_us);
+}
+
+void PullTimer::begins() {
+  wanted_before_ = wanted_;
+  asked_ = false;
+}
 
 // Decorrelated: neither in step with other devices nor with itself.
 int64_t PullTimer::retry_wait(PullEnd end, int64_t wait_us) {
@@ -37,6 +45,12 @@ int64_t PullTimer::retry_wait(PullEnd end, int64_t wait_us) {
 }
 
 void PullTimer::pulled(PullEnd end, uint64_t epoch, int64_t now_us, int64_t wait_us) {
+  settle(end, epoch, now_us, wait_us);
+  // What was asked for while this one was under way may have happened too late for it.
+  if (asked_) due_us_ = now_us;
+}
+
+void PullTimer::settle(PullEnd end, uint64_t epoch, int64_t now_us, int64_t wait_us) {
   if (end != PullEnd::settled) {
     if (end == PullEnd::waits) epoch_ = std::max(epoch_, epoch);
     due_us_ = now_us + retry_wait(end, wait_us);

@@ -27,10 +27,10 @@ class PullTimer {
 
   // In a reply's header, or in a message of the tunnel with the seconds over which devices are to spread.
   void heard(uint64_t epoch, int64_t now_us, uint32_t spread_s = 0);
-  // Somebody wants a pull now.
+  // Somebody wants a pull that begins from now on.
   void ask(int64_t now_us);
   // A pull begins: what is heard from now on may have come too late for it.
-  void begins() { wanted_before_ = wanted_; }
+  void begins();
   // A pull ended; `epoch` is that of the plan which holds.
   // `wait_us`: of a pull that waits, what the server asked for at least.
   void pulled(PullEnd end, uint64_t epoch, int64_t now_us, int64_t wait_us = 0);
@@ -38,6 +38,7 @@ class PullTimer {
   int64_t due_us() const { return due_us_; }
 
  private:
+  void settle(PullEnd end, uint64_t epoch, int64_t now_us, int64_t wait_us);
   double random();
   int64_t retry_wait(PullEnd end, int64_t wait_us);
 
@@ -46,6 +47,7 @@ class PullTimer {
   uint64_t epoch_ = 0;          // that holds
   uint64_t wanted_ = 0;         // the newest that was heard of
   uint64_t wanted_before_ = 0;  // the same, when the last pull began
+  bool asked_ = false;          // since the last pull began
   int64_t due_us_;
   int64_t retry_us_ = 0;  // of the last failure
   int64_t doubted_us_ = 0;

@@ -82,6 +82,19 @@ TEST(PullTimer, WhatIsHeardWhileAPullIsUnderWayIsPulledForBehindIt) {
   EXPECT_GE(timer.due_us(), 6 * kHour);
 }
 
+TEST(PullTimer, WhoAsksWhileAPullIsUnderWayGetsAnother) {
+  PullTimer timer(1, {}, 0);
+  for (const PullEnd end : {PullEnd::settled, PullEnd::waits, PullEnd::failed}) {
+    timer.begins();
+    timer.ask(kSecond);
+    timer.pulled(end, 5, 2 * kSecond);
+    EXPECT_EQ(timer.due_us(), 2 * kSecond);
+    timer.begins();
+    timer.pulled(end, 5, 3 * kSecond);
+    EXPECT_GT(timer.due_us(), 3 * kSecond);
+  }
+}
+
 TEST(PullTimer, ALieHeardWhileAPullIsUnderWayCostsOneMore) {
   PullTimer timer(1, {}, 0);
   timer.begins();
