@@ -121,11 +121,12 @@ def test_a_full_queue_loses_nothing(tmp_path: Path) -> None:
         world.sink().close()  # the broker knows it, and queues three messages for it
         device = world.device("d1")
         tunnel = world.tunnel(device, "d1", resend_s=1.0)
-        # Each is a message of its own: what packs into less than 3 KB waits for company.
+        until(lambda: tunnel.stats().state == "online")
+        # Each is a message of its own: what packs into less than 3 KB, or waits to be connected, gets company.
         random = Random(30)
         for n in range(30):
             say(device, range(n, n + 1), random.randbytes(4000).hex())
-            assert device.wait(20)
+            until(lambda sent=n + 1: tunnel.stats().in_flight >= sent)
         sink = world.sink()
         assert tunnel.drain(60)
         assert world.numbers("d1") == list(range(30))
