@@ -122,7 +122,7 @@ def test_a_full_queue_loses_nothing(tmp_path: Path) -> None:
         device = world.device("d1")
         tunnel = world.tunnel(device, "d1", resend_s=1.0)
         until(lambda: tunnel.stats().state == "online")
-        # Each is a message of its own: what packs into less than 3 KB, or waits to be connected, gets company.
+        # Each is a message of its own: what packs into less than 3 KB, or waits for a way, gets company.
         random = Random(30)
         for n in range(30):
             say(device, range(n, n + 1), random.randbytes(4000).hex())
