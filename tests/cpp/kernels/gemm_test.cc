@@ -105,6 +105,33 @@ TEST(Gemm, BiasResidualAndEveryActivation) {
   }
 }
 
+// Whoever compares or normalises results may rely on it: a softmax over large logits shows the last bit.
+TEST(Gemm, EqualColumnsGiveEqualResultsWhereverTheyStand) {
+  const int64_t k = 517;
+  const auto a = random_floats(k, 1), column = random_floats(k, 2);
+  for (const int64_t n : {7, 40, 333, 1000}) {
+    std::vector<float> b(static_cast<size_t>(k * n));
+    for (int64_t l = 0; l < k; ++l)
+      for (int64_t j = 0; j < n; ++j) b[static_cast<size_t>(l * n + j)] = column[static_cast<size_t>(l)];
+    for (const Isa isa : supported_isas()) {
+      std::vector<float> out(static_cast<size_t>(n));
+      Gemm g;
+      g.m = 1;
+      g.n = n;
+      g.k = k;
+      g.a = {a.data(), k, 1};
+      g.b = {b.data(), n, 1};
+      g.c = out.data();
+      g.c_row = n;
+      const GemmTable& table = gemm_table(isa);
+      auto workspace =
+          Buffer::allocate(static_cast<size_t>(gemm_workspace_bytes(table, 1, n, k, false, false)) + 64);
+      run_gemm(table, g, 1, workspace->data());
+      for (const float each : out) ASSERT_EQ(each, out[0]) << isa_name(isa) << ", " << n << " columns";
+    }
+  }
+}
+
 TEST(Gemm, NanAndInfinityGoThroughAClamp) {
   for (Isa isa : supported_isas()) {
     const float a[] = {1}, b[] = {__builtin_nanf("")};

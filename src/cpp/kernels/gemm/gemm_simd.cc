@@ -248,10 +248,14 @@ void add_rows(const GemmBlock& t, int64_t l, int64_t cols) {
     }
     store(c + j, even + odd);
   }
+  // Summed as the lanes are: equal columns give equal results wherever they stand (a softmax over logits of
+  // 1e5 shows the last bit).
   for (; j < cols; ++j) {
-    float sum = c[j];
-    for (int u = 0; u < U; ++u) sum += t.a[l + u] * b[u * t.b_row + j];
-    c[j] = sum;
+    float even = c[j];
+    float odd = 0;
+#pragma GCC unroll 8
+    for (int u = 0; u < U; ++u) (u % 2 ? odd : even) += t.a[l + u] * b[u * t.b_row + j];
+    c[j] = even + odd;
   }
 }
 
