@@ -32,6 +32,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 from sqlalchemy import create_engine
 
+from walle_rt.cloud.broker._mosquitto import _end_leftover
 from walle_rt.cloud.companion import Companion
 from walle_rt.cloud.enrolment import signed_bytes
 from walle_rt.cloud.model.accounts import hash_password, make_token
@@ -240,9 +241,12 @@ class Child:
         self.url = self.told["address"]
 
     def kill(self) -> None:
-        """As the machine's power does."""
+        """As the machine's power does; its broker, which outlives a killed server, too."""
         self.process.kill()
         self.process.wait(30)
+        broker = self.log.with_suffix("") / "broker"
+        if broker.is_dir():
+            _end_leftover(broker)
 
     def stop(self) -> int:
         """As an operator does; the exit code."""
