@@ -1,4 +1,4 @@
-"""Sizes of the libraries built, beside their targets; status 1 when a VM library exceeds its limit
+"""Sizes of the libraries built, beside their targets; status 1 when one exceeds its limit
 (sizes of the source: check_style.py).
 """
 
@@ -63,22 +63,29 @@ def sections(library: Path) -> dict[str, int]:
     return dict(zip(("text", "data", "bss"), (int(word) for word in text[1].split()[:3]), strict=True))
 
 
-# Bytes that a room should add to libwalle at most: text and data of its objects, before the linker drops what
-# is unused. A target and no limit: what connects a device to its server is still to be made smaller.
-ROOM_TARGETS = {"link": 250_000}
+# Bytes of a room of libwalle: its target and its limit. Text and data of its objects, before the linker drops
+# what is unused or stands in several (of link/ 0.32 MB are left). What connects a device with its server grew
+# over its target with the agent and the tunnel: until it is smaller, the limit keeps it from growing on.
+ROOM_SIZES = {"link": (250_000, 600_000)}
 
 
-def room_report(build: Path) -> None:
-    """Print what these rooms add, beside their targets."""
-    for room, target in ROOM_TARGETS.items():
+def room_report(build: Path) -> int:
+    """Print what these rooms add and return how many exceed their limit."""
+    over = 0
+    for room, (target, limit) in ROOM_SIZES.items():
         objects = sorted((build / "CMakeFiles" / f"walle_{room}.dir").rglob("*.o"))
         if not objects:
             continue
         found = [sections(o) for o in objects]
         size = sum(parts["text"] + parts["data"] for parts in found)
+        over += size > limit
         verdict = "within" if size <= target else "over"
         name = f"{room}/ of libwalle"
-        print(f"{name:45s} {size / 1e6:7.3f} MB  {verdict} its target of {target / 1e6:.3f} MB")
+        print(
+            f"{name:45s} {size / 1e6:7.3f} MB  {verdict} its target of {target / 1e6:.3f} MB, "
+            f"limit {limit / 1e6:.3f} MB"
+        )
+    return over
 
 
 def main() -> int:
@@ -86,8 +93,7 @@ def main() -> int:
     for library in libraries(build):
         parts = sections(library)
         print(f"{library.name:45s} {library.stat().st_size / 1e6:7.2f} MB  text {parts['text'] / 1e6:.2f} MB")
-    room_report(build)
-    return 1 if vm_report(build) else 0
+    return 1 if vm_report(build) + room_report(build) else 0
 
 
 if __name__ == "__main__":
