@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
 import pytest
-from tunnel_world import World, waiting
+from tunnel_world import World, until, waiting
 
 from walle_rt import ArgumentError, ResourceError
 from walle_rt.cloud.broker import BrokerSettings, find_mosquitto
@@ -30,13 +29,6 @@ def world(tmp_path: Path) -> Iterator[World]:
     made = World(tmp_path)
     yield made
     made.close()
-
-
-def until(what: Callable[[], object], timeout_s: float = 20.0) -> None:
-    end = time.monotonic() + timeout_s
-    while not what():
-        assert time.monotonic() < end, "it does not happen"
-        time.sleep(0.01)
 
 
 def say(device: object, numbers: range, text: str = "hello") -> None:

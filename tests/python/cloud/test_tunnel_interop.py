@@ -5,12 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tunnel_world import World
+from tunnel_world import World, until
 
 from walle_rt import ResourceError, _core
 from walle_rt.cloud.broker import find_mosquitto
@@ -29,13 +29,6 @@ def world(tmp_path: Path) -> Iterator[World]:
     made = World(tmp_path)
     yield made
     made.close()
-
-
-def until(what: Callable[[], object], timeout_s: float = 20.0) -> None:
-    end = time.monotonic() + timeout_s
-    while not what():
-        assert time.monotonic() < end, "it does not happen"
-        time.sleep(0.01)
 
 
 class Paho:

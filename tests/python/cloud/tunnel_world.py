@@ -160,3 +160,11 @@ class World:
 
 def waiting(device: Device) -> int:
     return sum(stream.waiting for stream in device.outbox().values())
+
+
+def until(what: Callable[[], object], timeout_s: float = 20.0) -> None:
+    """Wait for what another thread or process does."""
+    end = time.monotonic() + timeout_s
+    while not what():
+        assert time.monotonic() < end, "it does not happen"
+        time.sleep(0.01)
