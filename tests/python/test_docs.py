@@ -31,7 +31,9 @@ from walle_rt.vm import VM, library_path
 
 RUN = {"python", "sh", "c", "cmake"}
 INSTALL = "pip install 'walle_rt[cli,convert]'"
-MAKE_DEMO = "make demo    # trained models on real text and pictures, checked, timed, explained"
+MAKE_DEMO = (
+    "make demo    # trained models on real text and pictures, tasks on real events, a server with two devices"
+)
 # Blocks that are not run: (page, first line) and why.
 NOT_RUN = {
     ("README.md", INSTALL): "asks a package index; tests/install installs the wheel",
