@@ -5,6 +5,7 @@
 #include "kernels/compare.h"
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/norm/layer_norm.h"
+#include "kernels/reduce/reduce.h"
 #include "kernels/rows.h"
 #include "kernels/softmax/softmax.h"
 
@@ -108,6 +109,25 @@ TEST(LayerNorm, RowsMatchTheReference) {
       expect_close(got, want, 1e-4);
     }
   }
+}
+
+// The same bits on every set: the order of additions is part of what a sum is.
+TEST(Reduce, SumsOfRowsAreTheReferences) {
+  for (int64_t n : {1, 3, 15, 16, 17, 49, 196, 2047, 2048, 2049, 5000})
+    for (int64_t rows : {1, 3, 4, 5, 9}) {
+      auto x = random_floats(rows * n, 7);
+      for (float& v : x) v = v * 3 + 100;
+      x[static_cast<size_t>(rows * n / 2)] = -0.0f;
+      const int last = 1;
+      const ReducePlan plan = make_reduce_plan({rows, n}, {&last, 1});
+      std::vector<float> want(static_cast<size_t>(rows)), got(want.size());
+      run_reduce(ReduceKind::sum, DType::float32, plan, x.data(), want.data(), 1);
+      for (Isa isa : supported_isas()) {
+        reduce_table(isa).row_sums(x.data(), got.data(), rows, n);
+        SCOPED_TRACE(std::string(isa_name(isa)) + " n " + std::to_string(n));
+        expect_close(got, want, 0);
+      }
+    }
 }
 
 }  // namespace

@@ -1,7 +1,12 @@
-// Reductions on the CPU, over any set of axes: a plan brings them to rows that lie together or columns that
-// are walked side by side (kernels/reduce/reduce.h).
+// Reductions on the CPU.
+//
+// Two kernels: a reference for every set of axes, dtype and kind, which walks rows that lie together or
+// columns side by side, and vector rows for sums and means of float32 over the last axes, where global
+// pooling and squeeze-excite have them.
 #include "kernels/reduce/reduce.h"
 #include "backends/cpu/cpu_op.h"
+#include "kernels/parallel.h"
+#include "kernels/rows.h"
 #include "ops/rules/axis.h"
 
 namespace walle::backends::cpu {
@@ -14,20 +19,62 @@ bool supports(const NodeView& node) {
   return kind && kernels::reduce_supports(*kind, node.dtype(0)) && (!node.has(1) || node.constant(1));
 }
 
-void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  out.push_back(single_candidate(node, "reduce_reference", threads));
-}
+enum Choice { kReference, kRows };
 
-Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext&) {
+// Predicted gain over the reference; measured 2.3 on one AVX-512 core, rows of 49, of 196 and of 3136.
+constexpr double kRowsGain = 2.3;
+
+Result<kernels::ReducePlan> plan_of(const NodeView& node) {
   std::vector<int64_t> given;
   if (node.has(1)) {
     WALLE_ASSIGN(given, node.constant(1)->to_i64());
   }
   const bool noop = node.attrs().get_int("noop_with_empty_axes", 0) != 0;
   WALLE_ASSIGN(const std::vector<int> axes, ops::reduce_axes(given, node.shape(0).rank(), noop));
-  const kernels::ReducePlan plan = kernels::make_reduce_plan(node.shape(0), axes);
-  return make_kernel([plan, kind = *tensor::reduce_kind(node.op().name),
-                      dtype = node.dtype(0)](const HostArgs& a) -> Status {
+  return kernels::make_reduce_plan(node.shape(0), axes);
+}
+
+// Whether the plan is [kept, reduced] or [reduced] and has elements.
+bool is_rows(const kernels::ReducePlan& plan) {
+  return plan.rank >= 1 && plan.rank <= 2 && plan.reduced[plan.rank - 1] && plan.kept_elements > 0 &&
+         plan.reduced_elements > 0;
+}
+
+void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
+  out.push_back(single_candidate(node, "reduce_reference", threads));
+  const auto kind = tensor::reduce_kind(node.op().name);
+  if (kind != ReduceKind::sum && kind != ReduceKind::mean) return;
+  const auto isa = float_isa(node);
+  const auto plan = plan_of(node);
+  if (!isa || !plan.ok() || !is_rows(*plan)) return;
+  Candidate rows = single_candidate(node, "reduce_f32_rows_" + std::string(isa_name(*isa)), threads);
+  rows.cost_ms /= kRowsGain;
+  rows.choice = kRows;
+  out.push_back(std::move(rows));
+}
+
+Result<std::unique_ptr<Kernel>> rows_kernel(const kernels::ReducePlan& plan, bool mean) {
+  WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
+  // The mean is divided by the count, as in the reference: a factor 1 / count would round twice.
+  const float count = mean ? static_cast<float>(plan.reduced_elements) : 1.0f;
+  return make_kernel([rows = plan.kept_elements, n = plan.reduced_elements, count,
+                      run = kernels::reduce_table(isa).row_sums](const HostArgs& a) -> Status {
+    const float* x = a.input<float>(0);
+    float* y = a.output<float>(0);
+    kernels::parallel_ranges(rows, kernels::items_of(kernels::kVectorGrain, n), a.threads,
+                             [&](int64_t begin, int64_t end) {
+                               run(x + begin * n, y + begin, end - begin, n);
+                               for (int64_t i = begin; i < end; ++i) y[i] /= count;
+                             });
+    return {};
+  });
+}
+
+Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate, PrepareContext&) {
+  WALLE_ASSIGN(const kernels::ReducePlan plan, plan_of(node));
+  const ReduceKind kind = *tensor::reduce_kind(node.op().name);
+  if (candidate.choice == kRows) return rows_kernel(plan, kind == ReduceKind::mean);
+  return make_kernel([plan, kind, dtype = node.dtype(0)](const HostArgs& a) -> Status {
     kernels::run_reduce(kind, dtype, plan, a.input<void>(0), a.output<void>(0), a.threads);
     return {};
   });

@@ -5,6 +5,7 @@
 
 #include "kernels/eltwise/integer_math.h"
 #include "kernels/parallel.h"
+#include "kernels/reduce/reduce_table.h"
 
 namespace walle::kernels {
 
@@ -54,25 +55,21 @@ struct Min {
   static T step(T a, T b) { return a < b || a != a ? a : b; }
 };
 
-// A contiguous run folded in lanes, which the compiler makes a vector of, block by block. A block of floats
-// is no more than 128 additions deep, so that its rounding error stays small however long the run is.
-constexpr int64_t kLanes = 8;
-constexpr int64_t kBlock = 128 * kLanes;
+// A contiguous run folded in lanes, block by block, in the order that reduce_table.h fixes.
 
 template <class T, template <class> class Op>
 T fold_run(const T* x, int64_t n) {
   using Total = typename Op<T>::Total;
   Total total = static_cast<Total>(Op<T>::neutral());
-  for (int64_t at = 0; at < n; at += kBlock) {
-    const int64_t m = std::min(kBlock, n - at);
-    T lane[kLanes];
+  for (int64_t at = 0; at < n; at += kSumBlock) {
+    const int64_t m = std::min(kSumBlock, n - at);
+    T lane[kSumLanes];
     for (T& l : lane) l = Op<T>::neutral();
     int64_t i = 0;
-    for (; i + kLanes <= m; i += kLanes)
-      for (int64_t k = 0; k < kLanes; ++k) lane[k] = Op<T>::step(lane[k], x[at + i + k]);
-    for (; i < m; ++i) lane[0] = Op<T>::step(lane[0], x[at + i]);
-    // In halves, always the same way: the result does not depend on the instruction set.
-    for (int64_t width = kLanes / 2; width > 0; width /= 2)
+    for (; i + kSumLanes <= m; i += kSumLanes)
+      for (int64_t k = 0; k < kSumLanes; ++k) lane[k] = Op<T>::step(lane[k], x[at + i + k]);
+    for (int64_t k = 0; i + k < m; ++k) lane[k] = Op<T>::step(lane[k], x[at + i + k]);
+    for (int64_t width = kSumLanes / 2; width > 0; width /= 2)
       for (int64_t k = 0; k < width; ++k) lane[k] = Op<T>::step(lane[k], lane[k + width]);
     total = Op<Total>::step(total, static_cast<Total>(lane[0]));
   }
