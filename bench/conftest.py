@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from cases import Cases, compared
 from results import RESULTS, Results
-from walle_rt.bench import durations, peers, report
+from walle_rt.bench import durations, peers, report, roof
 from walle_rt.bench.tables import curve_table, table
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -89,6 +89,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.section("how time grows with the input, one thread")
         for line in curve_table(results.curves):
             write(line)
+    if results.operators or results.comparisons:
+        results.roof = roof.measured().as_dict()
     for title, lines in results.sections:
         terminalreporter.section(title)
         for line in lines:

@@ -19,6 +19,7 @@ class Results:
     curves: list[Point] = field(default_factory=list)
     operators: list[dict[str, Any]] = field(default_factory=list)
     sessions: list[dict[str, Any]] = field(default_factory=list)
+    two_threads: list[dict[str, Any]] = field(default_factory=list)  # ms: 1, 2 threads quiet; 1, 2 busy
     startup: list[dict[str, Any]] = field(default_factory=list)
     roof: dict[str, float] = field(default_factory=dict)
     sections: list[tuple[str, list[str]]] = field(default_factory=list)  # title and lines of further tables
@@ -36,6 +37,7 @@ class Results:
             "curves": [p.as_dict() for p in self.curves],
             "operators": self.operators,
             "sessions": self.sessions,
+            "two_threads": self.two_threads,
             "startup": self.startup,
             "roof": self.roof,
         }

@@ -103,7 +103,9 @@ class Builder:
         self.channels[y] = out
         return self.activation(y, act)
 
-    def conv_transpose(self, x: str, out: int, kernel: int, *, stride: int = 2, act: str | None = "Relu") -> str:
+    def conv_transpose(
+        self, x: str, out: int, kernel: int, *, stride: int = 2, act: str | None = "Relu"
+    ) -> str:
         """Transposed convolution with bias that multiplies the size by its stride."""
         fan_in = self.channels[x]
         taps = (kernel / stride) ** 2  # those that meet one pixel of the result

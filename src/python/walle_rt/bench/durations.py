@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 FILE = "durations.json"
-# Seconds of a bench that never ran here, by what its id begins with; measured on two cores of an x86-64 server.
+# Seconds of a bench that never ran here, by what its id begins with; of two cores of an x86-64 server.
 GUESSES = {
     "bench/test_peers.py": 14.0,
     "bench/test_curves.py": 12.0,

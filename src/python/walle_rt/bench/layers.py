@@ -14,11 +14,16 @@ from .profiles import Nodes, Row
 
 # Nodes that begin a layer. What is not here belongs to the layer whose result it reads.
 ANCHORS = frozenset(
-    """Attention AveragePool BatchNormalization Conv ConvTranspose DeformConv Einsum GRU Gather GatherElements
-    GatherND Gemm GlobalAveragePool GlobalMaxPool GridSample GroupNormalization GroupQueryAttention If
-    InstanceNormalization LRN LSTM LayerNormalization Loop LpPool MatMul MaxPool MultiHeadAttention
-    QLinearConv QLinearMatMul RMSNormalization RNN ReduceL2 ReduceMax ReduceMean ReduceMin ReduceSum Resize
-    RotaryEmbedding Scan ScatterND Softmax TopK TreeEnsembleClassifier TreeEnsembleRegressor Upsample""".split()
+    name
+    for line in (
+        "Attention AveragePool BatchNormalization Conv ConvTranspose DeformConv Einsum GRU Gather",
+        "GatherElements GatherND Gemm GlobalAveragePool GlobalMaxPool GridSample GroupNormalization",
+        "GroupQueryAttention If InstanceNormalization LRN LSTM LayerNormalization Loop LpPool MatMul MaxPool",
+        "MultiHeadAttention QLinearConv QLinearMatMul RMSNormalization RNN ReduceL2 ReduceMax ReduceMean",
+        "ReduceMin ReduceSum Resize RotaryEmbedding Scan ScatterND Softmax TopK TreeEnsembleClassifier",
+        "TreeEnsembleRegressor Upsample",
+    )
+    for name in line.split()
 )
 ELSEWHERE = "(elsewhere)"
 

@@ -47,7 +47,9 @@ def roofline(pyplot: Any, found: dict[str, Any]) -> Figure | None:
             for o in operators
             if engine in o["milliseconds"]
         ]
-        axes.scatter([p[0] for p in points], [p[1] for p in points], s=22, label=engine, color=COLOURS[engine])
+        axes.scatter(
+            [p[0] for p in points], [p[1] for p in points], s=22, label=engine, color=COLOURS[engine]
+        )
         if engine == "walle":
             for x, y, name in points:
                 axes.annotate(name, (x, y), fontsize=6, xytext=(3, 3), textcoords="offset points")

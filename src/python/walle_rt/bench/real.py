@@ -31,7 +31,9 @@ REAL: dict[str, Real] = {
     "real_yunet": Real("yunet_n_320_320.onnx"),
     "real_resnet20": Real("resnet20_cifar10_from_th.onnx", {"input": (1, 3, 32, 32)}),
     # 512 samples and the 64 before them; "sr" chooses a branch.
-    "real_silero_vad": Real("silero_vad.onnx", {"input": (1, 576), "state": (2, 1, 128)}, {"sr": 16_000}, open=True),
+    "real_silero_vad": Real(
+        "silero_vad.onnx", {"input": (1, 576), "state": (2, 1, 128)}, {"sr": 16_000}, open=True
+    ),
     "real_mnist8": Real("mnist8.onnx"),
 }
 
@@ -80,4 +82,3 @@ def path(name: str, cache: Path) -> Path:
         unfinished.write_bytes(fixed(onnx.load(str(source)), REAL[name]).SerializeToString())
         unfinished.rename(copy)
     return copy
-

@@ -1,11 +1,13 @@
-"""Why a layer takes longer than a peer's: estimates from what the plan says of its steps, the largest one wins.
+"""Why a layer takes longer than a peer's: estimates from what the plan says of its steps.
+
+The largest estimate is the reason:
 
     roof      our steps run at the machine's roof: the peer does less work (Winograd, a fused operator)
-    packing   operands and borders are copied into scratch memory first
-    tails     lanes of the register tile that hold no result, because its sizes do not divide the layer's
-    layout    steps that only move values
-    overhead  steps so short that calling them is what takes time
-    kernel    none of these explains a quarter of it: the inner loop itself
+packing   operands and borders are copied into scratch memory first
+tails     lanes of the register tile that hold no result, because its sizes do not divide the layer's
+layout    steps that only move values
+overhead  steps so short that calling them is what takes time
+kernel    none of these explains a quarter of it: the inner loop itself
 """
 
 from __future__ import annotations

@@ -29,9 +29,7 @@ def _windows(x: Array, kernel: tuple[int, ...], strides: list[int], dilations: l
 
 
 def _same_pads(size: tuple[int, ...], span: list[int], strides: list[int], upper: bool) -> list[int]:
-    total = [
-        max((-(-n // s) - 1) * s + k - n, 0) for n, k, s in zip(size, span, strides, strict=True)
-    ]
+    total = [max((-(-n // s) - 1) * s + k - n, 0) for n, k, s in zip(size, span, strides, strict=True)]
     small = [t // 2 for t in total]
     large = [t - s for t, s in zip(total, small, strict=True)]
     return [*small, *large] if upper else [*large, *small]
@@ -92,7 +90,9 @@ class ConvTranspose(OpRun):  # type: ignore[misc]
         n, _, rows, columns = x.shape
         full = [
             (count - 1) * s + (k - 1) * d + 1 + extra
-            for count, s, k, d, extra in zip((rows, columns), strides, w.shape[2:], dilations, more, strict=True)
+            for count, s, k, d, extra in zip(
+                (rows, columns), strides, w.shape[2:], dilations, more, strict=True
+            )
         ]
         y = np.zeros((n, w.shape[1], *full), x.dtype)
         for i, j in product(range(w.shape[2]), range(w.shape[3])):
@@ -161,7 +161,9 @@ def _raise_graph(graph: onnx.GraphProto) -> None:
                 _raise_graph(attribute.g)
             if node.op_type == "Cast" and attribute.name == "to" and attribute.i in _RAISED:
                 attribute.i = TensorProto.DOUBLE
-        if node.op_type == "Constant" and any(a.name in ("value_float", "value_floats") for a in node.attribute):
+        if node.op_type == "Constant" and any(
+            a.name in ("value_float", "value_floats") for a in node.attribute
+        ):
             values = helper.get_attribute_value(node.attribute[0])
             del node.attribute[:]
             array = np.asarray(values, np.float64)
@@ -179,7 +181,9 @@ def in_float64(model: onnx.ModelProto) -> onnx.ModelProto:
 def evaluate(model: onnx.ModelProto, feeds: dict[str, Array]) -> list[Array]:
     """The outputs in float64; raises whatever onnx's evaluator raises where it cannot."""
     raised = {k: v.astype(np.float64) if v.dtype.kind == "f" else v for k, v in feeds.items()}
-    evaluator = ReferenceEvaluator(in_float64(model), new_ops=[BatchNormalization, Conv, ConvTranspose, MaxPool])
+    evaluator = ReferenceEvaluator(
+        in_float64(model), new_ops=[BatchNormalization, Conv, ConvTranspose, MaxPool]
+    )
     return [np.asarray(value) for value in evaluator.run(None, raised)]
 
 

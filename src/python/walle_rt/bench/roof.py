@@ -32,6 +32,11 @@ class Roof:
     bytes: float  # of memory
     cached: float  # of the outer caches
 
+    def as_dict(self) -> dict[str, float]:
+        """For JSON: 10^9 per second."""
+        rates = {"gflops": self.flops, "gbytes": self.bytes, "cached_gbytes": self.cached}
+        return {name: rate / 1e9 for name, rate in rates.items()}
+
     def rate(self, moved: float) -> float:
         """Bytes per second for a step that touches so many."""
         return self.cached if moved <= 4 * CACHED_BYTES else self.bytes

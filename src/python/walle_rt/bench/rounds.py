@@ -75,7 +75,7 @@ def measure(
     most: int | None = None,
     snapshot: Callable[[], load.Snapshot] = load.snapshot,
 ) -> Rounds:
-    """Time every run in every round until so many were quiet, or ``most`` (default: three times as many) done.
+    """Time every run in every round until so many were quiet, or ``most`` (default: three times as many).
 
     Each run is called once before; the order turns by one each round.
     """

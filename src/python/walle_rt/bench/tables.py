@@ -75,8 +75,10 @@ def shortcomings(results: Sequence[Comparison]) -> list[str]:
 
 
 def curve_table(points: Sequence[Point]) -> list[str]:
-    """Per model: time at each size, ours and the best peer's, the ratio, and the power that time grows with."""
-    lines = [f"{'model':18s}{'size':>6s}{'walle':>12s}{'best peer':>12s}{'ratio':>8s}{'grows':>8s}{'peer':>8s}"]
+    """Per model and size: ours and the best peer's, the ratio, and the power that time grows with."""
+    lines = [
+        f"{'model':18s}{'size':>6s}{'walle':>12s}{'best peer':>12s}{'ratio':>8s}{'grows':>8s}{'peer':>8s}"
+    ]
     for model in dict.fromkeys(point.model for point in points):
         own = [p for p in points if p.model == model and p.found.best_peer is not None]
         own.sort(key=lambda point: point.size)

@@ -54,7 +54,7 @@ class Why:
             "peer": self.peer,
             "thrown": self.thrown,
             "disturbed": self.disturbed,
-            "roof": {"gflops": self.roof.flops / 1e9, "gbytes": self.roof.bytes / 1e9, "cached_gbytes": self.roof.cached / 1e9},
+            "roof": self.roof.as_dict(),
             "lost_ms": sum(layer.lost_ms for layer, _ in self.layers),
             "by_reason": self.by_reason(),
             "layers": [layer_dict(layer, verdict) for layer, verdict in self.layers],
@@ -74,7 +74,9 @@ def layer_dict(layer: Layer, verdict: Verdict) -> dict[str, Any]:
         "roof_share": verdict.roof_share,
         "reason": verdict.reason,
         "estimates_ms": verdict.estimates,
-        "ours": [{"kind": r.kind, "algorithm": r.algorithm, "ms": r.ms, "output": r.output} for r in layer.ours],
+        "ours": [
+            {"kind": r.kind, "algorithm": r.algorithm, "ms": r.ms, "output": r.output} for r in layer.ours
+        ],
         "peer": [{"kind": r.kind, "algorithm": r.algorithm, "ms": r.ms} for r in layer.theirs],
     }
 
@@ -102,9 +104,7 @@ def why(model: Path, feeds: Feeds, cache: Path, rounds: int = ROUNDS) -> Why:
     ours = profiles.profile("walle", model, feeds, cache)
     ceiling = roof.measured()
     pairs = [(layer, reasons.judge(layer, ceiling)) for layer in layers.side_by_side(nodes, ours, theirs)]
-    return Why(
-        model.name, milliseconds, missing, peer, ceiling, pairs, found.thrown, found.disturbed
-    )
+    return Why(model.name, milliseconds, missing, peer, ceiling, pairs, found.thrown, found.disturbed)
 
 
 def _best_profile(

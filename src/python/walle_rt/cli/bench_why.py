@@ -86,7 +86,7 @@ def with_sizes(model: Path, shapes: dict[str, tuple[int, ...]], folder: Path) ->
 
 @contextmanager
 def peers_are_quiet() -> Iterator[None]:
-    """Send what other engines print to nowhere: they write to the descriptors, past sys.stdout and sys.stderr."""
+    """Send what other engines print to nowhere: they write past sys.stdout and sys.stderr."""
     streams = (sys.stdout, sys.stderr)
     for stream in streams:
         stream.flush()

@@ -72,7 +72,8 @@ def sentence_encoder(
     """A whole sentence-embedding model around trained weights named as Hugging Face names them.
 
     Inputs ``input_ids`` and ``attention_mask``, int64 [batch, tokens]; output ``embedding``, float32 [batch,
-    width]: the mean of the token vectors under the mask, scaled to length one. Numbers in ``shape`` fix an axis.
+    width]: the mean of the token vectors under the mask, scaled to length one. Numbers in ``shape`` fix an
+    axis.
     """
     b = Builder("sentence_encoder")
     ids = b.input("input_ids", list(shape), np.int64)

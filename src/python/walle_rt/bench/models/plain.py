@@ -47,7 +47,9 @@ def efficientnet_b0(batch: int = 1, size: int = 224) -> onnx.ModelProto:
 
 
 def segmenter(batch: int = 1, size: int = 256) -> onnx.ModelProto:
-    """A small U-Net (Ronneberger et al., 2015) whose way up is transposed convolution, 256x256 by default."""
+    """A small U-Net (Ronneberger et al., 2015) whose way up is transposed convolution, 256x256 by default,
+    2.0 GMAC.
+    """
     b = Builder("segmenter", seed=21)
     if size % 16:
         raise ValueError(f"size {size} of segmenter: expected a multiple of 16, for example 256")

@@ -1,4 +1,4 @@
-"""ViT-S/16 (Dosovitskiy et al., 2020; Touvron et al., 2020): a transformer over patches, norms before parts."""
+"""ViT-S/16 (Dosovitskiy et al., 2020; Touvron et al., 2020): a transformer over patches."""
 
 from __future__ import annotations
 

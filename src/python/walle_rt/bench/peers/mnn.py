@@ -18,9 +18,7 @@ from ..builder import Array
 from . import Feeds, Run, Unavailable, need
 
 _CONVERT = "import sys, _tools; _tools.mnnconvert(sys.argv)"
-SETTINGS = (
-    "CPU, module API, precision high (float32), power high, memory high (Winograd may use more of it)"
-)
+SETTINGS = "CPU, module API, precision high (float32), power high, memory high (Winograd may use more of it)"
 
 
 def convert(model: Path, cache: Path) -> Path:

@@ -8,7 +8,8 @@ from ..builder import Array
 from . import Feeds, Run, need
 
 SETTINGS = (
-    "CPUExecutionProvider, all graph optimisations (layout among them), sequential, threads spin, memory arena"
+    "CPUExecutionProvider, all graph optimisations (layout among them), sequential, threads that spin, "
+    "memory arena"
 )
 
 

@@ -45,6 +45,7 @@ class Nodes:
         self.ops: dict[str, str] = {}
         self.inputs: dict[str, list[str]] = {}
         self._known: dict[str, str] = {}
+        self.values = {value.name for value in (*model.graph.input, *model.graph.initializer)}
         for node in model.graph.node:
             name = self.name(node)
             self.order.append(name)
@@ -52,6 +53,7 @@ class Nodes:
             self.inputs[name] = list(node.input)
             for value in node.output:
                 self._known.setdefault(value, name)
+                self.values.add(value)
         for name in self.order:
             self._known[name] = name
         self.place = {name: i for i, name in enumerate(self.order)}

@@ -75,8 +75,8 @@ def covered(node: onnx.NodeProto | None, nodes: Nodes) -> tuple[str, ...]:
     if node.op_type.startswith("Reorder"):
         return tuple(ends)
     borders, found, waiting = set(node.input), set(), list(ends)
-    if not any(nodes.producer(value) for value in borders):
-        return tuple(ends)  # its inputs are of another layout: how far it reaches back is not known
+    if not node.input or node.input[0] not in nodes.values:
+        return tuple(ends)  # its input is of another layout: how far it reaches back is not known
     while waiting:
         name = waiting.pop()
         if name in found:
