@@ -1,8 +1,8 @@
 """Several engines on one ONNX file: time in interleaved rounds and error against float64, in one run.
 
 An engine's first run is made in a child process: one that crashes, hangs or answers wrongly is left out with
-that reason, and cannot take the others with it. A child that ended well is not started again for the same
-model and the same version of the engine.
+that reason, and cannot take the others with it. What came of it is kept for the same model and version of the
+engine.
 """
 
 from __future__ import annotations
@@ -112,8 +112,20 @@ def answer_file(engine: str, model: Path, threads: int, cache: Path) -> Path:
 def probe(engine: str, model: Path, name: str, threads: int, cache: Path) -> str | None:
     """Run once in a child; None when all is well, otherwise what happened."""
     answer = answer_file(engine, model, threads, cache)
-    if answer.exists() and answer.stat().st_mtime > model.stat().st_mtime:
-        return None
+    refusal = answer.with_suffix(".txt")
+    for known in (answer, refusal):
+        if known.exists() and known.stat().st_mtime > model.stat().st_mtime:
+            return known.read_text() if known is refusal else None
+    reason = _first_run(engine, model, name, threads, cache)
+    # A converter takes its time to fail, too; what is not installed may be so the next time.
+    if reason is not None and "not installed" not in reason:
+        cache.mkdir(parents=True, exist_ok=True)
+        refusal.write_text(reason)
+    return reason
+
+
+def _first_run(engine: str, model: Path, name: str, threads: int, cache: Path) -> str | None:
+    answer = answer_file(engine, model, threads, cache)
     given = [engine, str(model), name, str(threads), str(cache), str(answer)]
     command = [sys.executable, "-m", __name__, *given]
     try:
