@@ -51,6 +51,15 @@ def results(request: pytest.FixtureRequest) -> Results:
     return request.config.stash[RESULTS]
 
 
+@pytest.fixture(scope="session")
+def peak_gflops(results: Results) -> float:
+    """What one core computes at most in float32, from registers alone."""
+    import _bench
+
+    results.roof["peak_gflops"] = _bench.peak_gflops()
+    return results.roof["peak_gflops"]
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if {"model", "model_threads"} <= set(metafunc.fixturenames):
         chosen = compared(Cases.of(metafunc.config))
@@ -90,7 +99,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         for line in curve_table(results.curves):
             write(line)
     if results.operators or results.comparisons:
-        results.roof = roof.measured().as_dict()
+        results.roof.update(roof.measured().as_dict())
     for title, lines in results.sections:
         terminalreporter.section(title)
         for line in lines:

@@ -18,7 +18,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from cases import Cases
 from results import Results
-from walle_rt.bench import accuracy, roof
+from walle_rt.bench import accuracy
 from walle_rt.bench.peers import Unavailable, prepare
 from walle_rt.bench.reference import evaluate
 from walle_rt.bench.rounds import measure
@@ -121,7 +121,7 @@ def ring(engine: str, path: Path, feeds: dict[str, np.ndarray], threads: int, ca
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_operator(name: str, cache: Path, cases: Cases, results: Results) -> None:
+def test_operator(name: str, cache: Path, cases: Cases, results: Results, peak_gflops: float) -> None:
     threads, case = min(cases.threads), CASES[name]
     cache.mkdir(parents=True, exist_ok=True)
     path = cache / f"operator.{name}.onnx"
@@ -141,7 +141,7 @@ def test_operator(name: str, cache: Path, cases: Cases, results: Results) -> Non
     found = measure(runs, cases.rounds)
     # The least call of a ring would be that of the luckiest set of weights: medians here.
     ms = {engine: found.median_ms(engine) for engine in runs}
-    peak = roof.measured().flops * threads
+    peak = 1e9 * peak_gflops * threads
     text = ", ".join(
         f"{engine} {v * 1e3:.0f} us ({case.flops / v / 1e6:.0f} GFLOP/s,"
         f" {case.flops / v * 1e3 / peak:.0%} of peak, error {errors[engine]:.1e})"

@@ -36,8 +36,8 @@ def test_there_is_an_end_to_it() -> None:
     assert len(found.quiet) == 7 and found.thrown == 5
     assert not found.disturbed and len(found.kept("a")) == 2  # two quiet rounds are enough
     found = measure({"a": lambda: None}, 4, slot_seconds=0, snapshot=watch("ql"))
-    assert len(found.quiet) == 12  # three times as many by default
-    assert found.disturbed and len(found.kept("a")) == 12
+    assert len(found.quiet) == 8  # twice as many by default
+    assert found.disturbed and len(found.kept("a")) == 8
 
 
 def test_one_round_that_was_asked_for_is_enough_where_it_is_quiet() -> None:

@@ -55,14 +55,13 @@ def roofline(pyplot: Any, found: dict[str, Any]) -> Figure | None:
                 axes.annotate(name, (x, y), fontsize=6, xytext=(3, 3), textcoords="offset points")
     lowest, highest = (end(o["flops"] / o["bytes"] for o in operators) for end in (min, max))
     span = [lowest / 2, highest * 2]
+    peak = roof.get("peak_gflops", roof["gflops"])
     for key, style in (("gbytes", "-"), ("cached_gbytes", "--")):
-        axes.plot(span, [min(x * roof[key], roof["gflops"]) for x in span], alpha=0)  # only for the limits
-        knee = roof["gflops"] / roof[key]
-        xs = sorted({span[0], knee, span[1]})
-        ys = [min(x * roof[key], roof["gflops"]) for x in xs]
+        xs = sorted({span[0], peak / roof[key], span[1]})
+        ys = [min(x * roof[key], peak) for x in xs]
         axes.plot(xs, ys, style, color="black", lw=1, label=f"{roof[key]:.0f} GB/s")
     axes.set(xscale="log", yscale="log", xlim=span, xlabel="FLOP per byte", ylabel="GFLOP/s")
-    axes.set_title(f"operators at one thread under the roof of one core ({roof['gflops']:.0f} GFLOP/s)")
+    axes.set_title(f"operators at one thread under the roof of one core ({peak:.0f} GFLOP/s)")
     axes.legend()
     return figure
 

@@ -17,7 +17,7 @@ from . import load
 
 SLOT_SECONDS = 0.04  # one run's share of a round: long enough to warm caches up again after the others
 FEWEST = 2  # quiet rounds that a figure needs
-MOST_TIMES = 3  # rounds at most, in multiples of those asked for
+MOST_TIMES = 2  # rounds at most, in multiples of those asked for
 
 Run = Callable[[], Any]
 
@@ -75,7 +75,7 @@ def measure(
     most: int | None = None,
     snapshot: Callable[[], load.Snapshot] = load.snapshot,
 ) -> Rounds:
-    """Time every run in every round until so many were quiet, or ``most`` (default: three times as many).
+    """Time every run in every round until so many were quiet, or ``most`` (default: twice as many).
 
     Each run is called once before; the order turns by one each round.
     """
