@@ -41,6 +41,11 @@ def test_document_holds_its_sections() -> None:
     assert whole["machine"]["cores"] >= 1
 
 
+def test_points_of_a_curve_share_their_model() -> None:
+    point = Point("m", 10, Comparison("m:s10", 1, {"walle": 1.0})).as_dict()
+    assert (point["model"], point["variant"], point["size"]) == ("m", "m:s10", 10)
+
+
 def test_what_is_missing_is_told() -> None:
     whole = report.document(figures())
     del whole["roof"], whole["models"][1]["ratio"]

@@ -33,7 +33,7 @@ class Point:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {"model": self.model, "size": self.size, **self.found.as_dict(), "variant": self.found.model}
+        return {**self.found.as_dict(), "variant": self.found.model, "model": self.model, "size": self.size}
 
 
 def growth(sizes: Sequence[int], times: Sequence[float]) -> list[float]:

@@ -131,6 +131,8 @@ def curves(pyplot: Any, found: dict[str, Any]) -> Figure | None:
             xs, ys = zip(*line, strict=True)
             axes.plot(xs, ys, "o-", ms=3, lw=1, color=COLOURS[engine], label=engine)
         axes.set(xscale="log", yscale="log", title=model)
+        axes.set_xticks([p["size"] for p in own], [str(p["size"]) for p in own])
+        axes.minorticks_off()
         axes.tick_params(labelsize=6)
     for axes in list(grid.flat)[len(models) :]:
         axes.axis("off")
