@@ -7,7 +7,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from walle_rt.bench.layers import ELSEWHERE, Layer, homes, side_by_side
-from walle_rt.bench.profiles import Nodes, Row
+from walle_rt.bench.profiles import Nodes, Row, claim
 from walle_rt.bench.profiles.onnxruntime import covered, rows_of
 from walle_rt.bench.profiles.openvino import origins
 from walle_rt.bench.reasons import AT_ROOF, LEVEL_MS, filled, judge, packing_ms, useful
@@ -126,6 +126,21 @@ def test_origins_are_what_was_fused() -> None:
     assert origins("conv_3/WithoutBiases", "conv_3/WithoutBiases,conv_3,add_4", nodes) == ("conv_3", "add_4")
     assert origins("x_abcd_acdb_conv_1/WithoutBiases", "", nodes) == ("conv_1",)
     assert origins("Constant_7", "Constant_7", nodes) == ()
+
+
+def test_recurrent_layers_are_claimed_in_order() -> None:
+    model = graph()
+    for i, op in ((0, "GRU"), (2, "GRU"), (3, "LSTM")):
+        model.graph.node[i].op_type = op
+    rows = [
+        Row((), "GRUSequence", 1.0),
+        Row((), "LSTM", 1.0),
+        Row((), "GRUSequence", 2.0),
+        Row((), "Add", 1.0),
+    ]
+    claim([*rows, late := Row((), "GRUCell", 1.0)], Nodes(model))
+    assert [row.nodes for row in rows] == [("conv_1",), ("add_4",), ("conv_3",), ()]
+    assert late.nodes == ()  # there are two
 
 
 def layer(ms: float, peer_ms: float, **row: object) -> Layer:

@@ -18,6 +18,7 @@ from ..peers import Feeds, Unavailable
 
 NAMES = ("onnxruntime", "openvino", "MNN")  # whose wheels offer a profile; ncnn's are built without
 RUNS = 8
+_RECURRENT = ("GRU", "LSTM", "RNN")
 
 
 @dataclass
@@ -82,6 +83,19 @@ class Nodes:
         return None
 
 
+def claim(rows: list[Row], nodes: Nodes) -> None:
+    """Give recurrent layers that an engine calls by a name of its own to the file's nodes, in their order."""
+    taken = {name for row in rows for name in row.nodes}
+    for row in rows:
+        if row.nodes:
+            continue
+        for name in nodes.order:
+            if nodes.ops[name] in _RECURRENT and row.kind.startswith(nodes.ops[name]) and name not in taken:
+                row.nodes = (name,)
+                taken.add(name)
+                break
+
+
 def profile(engine: str, model: Path, feeds: Feeds, cache: Path) -> list[Row]:
     """The rows of one run on one thread.
 
@@ -93,4 +107,5 @@ def profile(engine: str, model: Path, feeds: Feeds, cache: Path) -> list[Row]:
     module: Any = importlib.import_module(f".{engine.lower()}", __name__)
     nodes = Nodes(onnx.load(str(model), load_external_data=False))
     rows: list[Row] = module.profile(model, nodes, feeds, cache, RUNS)
+    claim(rows, nodes)
     return rows
