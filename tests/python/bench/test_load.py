@@ -31,9 +31,9 @@ def test_others_are_the_machine_without_this_process() -> None:
         (1.0, load.OTHER_SHARE + 0.01, 0, False),
         (0.01, load.OTHER_SECONDS, 0, True),  # three ticks are not seen in a short round
         (0.01, load.OTHER_SECONDS + 0.001, 0, False),
-        (1.0, 0.0, int(load.SWITCHES + load.SWITCHES_PER_SECOND), True),
-        (1.0, 0.0, int(load.SWITCHES + load.SWITCHES_PER_SECOND) + 1, False),
-        (1.0, None, 0, True),
+        (1.0, None, int(load.SWITCHES + load.SWITCHES_PER_SECOND), True),
+        (1.0, None, int(load.SWITCHES + load.SWITCHES_PER_SECOND) + 1, False),
+        (1.0, 0.0, 10_000, True),  # pools of engines that wait by spinning switch with one another
     ],
 )
 def test_limits(seconds: float, other: float | None, switches: int, quiet: bool) -> None:

@@ -12,7 +12,9 @@ from pathlib import Path
 OTHER_SHARE = 0.15
 # /proc/stat counts in ticks of 10 ms, of each processor: so much is not seen as load.
 OTHER_SECONDS = 0.03
-# A neighbour on the same processor takes turns every 3 or 4 ms; timers and interrupts switch far less often.
+# Where the system says nothing of others. A neighbour on the same processor takes turns every 3 or 4 ms; timers
+# and interrupts switch far less often. Not looked at otherwise: threads of an engine that still spin after its
+# turn switch with the next one's, on a machine that is quiet.
 SWITCHES_PER_SECOND = 40.0
 SWITCHES = 8
 _IDLE = (3, 4)  # idle and waiting for a disk, of the fields behind "cpu"
@@ -40,9 +42,9 @@ class Load:
     @property
     def quiet(self) -> bool:
         """Whether a figure of this time is one of this process alone."""
-        if self.switches > SWITCHES + SWITCHES_PER_SECOND * self.seconds:
-            return False
-        return self.other is None or self.other <= max(OTHER_SECONDS, OTHER_SHARE * self.seconds)
+        if self.other is not None:
+            return self.other <= max(OTHER_SECONDS, OTHER_SHARE * self.seconds)
+        return self.switches <= SWITCHES + SWITCHES_PER_SECOND * self.seconds
 
 
 def busy_seconds(stat: str, ticks: int) -> float | None:
