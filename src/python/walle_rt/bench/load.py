@@ -13,7 +13,7 @@ OTHER_SHARE = 0.15
 # /proc/stat counts in ticks of 10 ms, of each processor: so much is not seen as load.
 OTHER_SECONDS = 0.03
 # Where the system says nothing of others. A neighbour on the same processor takes turns every 3 or 4 ms;
-# timers and interrupts switch far less often. Not looked at otherwise: threads of an engine that spin on after
+# timers and interrupts switch far less often. Not looked at otherwise: threads of an engine that spin behind
 # its turn switch with the next one's, on a machine that is quiet.
 SWITCHES_PER_SECOND = 40.0
 SWITCHES = 8
