@@ -150,10 +150,17 @@ exporters: engine
 	@tools/setup.sh exporters
 	.venv-exporters/bin/python tests/exporters/run.py
 
+# Everything measured is built first: the extension, the VM's libraries, and what benches measure with. It
+# says beforehand how long it takes. `make bench BENCH=--quick` takes minutes; BENCH="bench/test_peers.py
+# --models vgg" is one model. Figures and plots are in bench/report.
+BENCH ?= bench
 bench: engine
 	cmake --build build/release --target _bench
 	@tools/setup.sh bench
-	python -m pytest bench --benchmark-columns=min,median,rounds --benchmark-sort=name
+	@python -c "from walle_rt.vm import VM; print(*('bench: no VM library ' + f + ': its benches are skipped' \
+	  for f in ('full', 'device') if not VM.available(f)), sep='\n', end='')"
+	python -m pytest $(if $(filter bench%,$(BENCH)),,bench) $(BENCH) -raP \
+	  --benchmark-columns=min,median,rounds --benchmark-sort=name
 
 clean:
 	rm -rf build demo_output .pytest_cache .mypy_cache .ruff_cache

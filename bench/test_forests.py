@@ -10,6 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from cases import Cases
 from walle_rt.bench.compare import interleave
 from walle_rt.bench.peers import Unavailable, prepare
 
@@ -63,9 +64,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", list(CASES))
-def test_forest(name: str, benchmark: Any, cache: Path, request: pytest.FixtureRequest) -> None:
+def test_forest(name: str, benchmark: Any, cache: Path, cases: Cases) -> None:
     trees, depth, classes, rows = CASES[name]
-    threads = request.config.getoption("--threads")
+    threads = min(cases.threads)
     cache.mkdir(parents=True, exist_ok=True)
     path = cache / f"{name}.onnx"
     onnx.save(forest(trees, depth, classes), str(path))
@@ -77,7 +78,7 @@ def test_forest(name: str, benchmark: Any, cache: Path, request: pytest.FixtureR
         pytest.skip(f"nothing to compare with: {reason}")
     for got, want in zip(runs["walle"](), runs["onnxruntime"](), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
-    best = interleave(runs, request.config.getoption("--rounds"))
+    best = interleave(runs, cases.rounds)
     ratio = best["walle"] / best["onnxruntime"]
     print(f"\n{name}: " + ", ".join(f"{engine} {ms * 1e3:.1f} us" for engine, ms in best.items()))
     benchmark.extra_info.update(milliseconds=best, ratio=ratio, threads=threads)

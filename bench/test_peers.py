@@ -1,38 +1,32 @@
 """Our engine and every installed peer on the same ONNX files;
-none of ours takes more than 3x the best peer.
+none of ours takes more than 3x the best peer, and none of our results is wrong.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import onnx
 import pytest
 
-from results import RESULTS
-from walle_rt.bench import zoo
+from cases import Cases
+from results import Results
+from walle_rt.bench import accuracy, real
 from walle_rt.bench.compare import compare
-from walle_rt.bench.peers import prepare
 
-LIMIT = 3.0  # at one thread; with more the table is printed and nothing is asserted
+LIMIT = 3.0  # at one thread; with more the table is printed and nothing is asserted of time
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("model", list(zoo.MODELS))
-def test_model(model: str, benchmark: Any, cache: Path, request: pytest.FixtureRequest) -> None:
-    threads = request.config.getoption("--threads")
-    rounds = request.config.getoption("--rounds")
-    result = compare(model, cache, threads, rounds)
-    if threads == 1 and result.ratio is not None and result.ratio > LIMIT:
+def test_model(model: str, model_threads: int, cache: Path, cases: Cases, results: Results) -> None:
+    if model in real.REAL and (missing := real.reason(model)):
+        pytest.skip(missing)
+    result = compare(model, cache, model_threads, cases.rounds)
+    if model_threads == 1 and result.ratio is not None and result.ratio > LIMIT:
         # Once more: a busy moment of the machine can hit one engine in every round of a short run.
-        result.improve(compare(model, cache, threads, rounds))
-    request.config.stash[RESULTS].append(result)
-    path = zoo.path(model, cache)
-    run = prepare("walle", path, zoo.feeds(onnx.load(str(path))), threads, cache)
-    benchmark.extra_info.update(peers=result.milliseconds, left_out=result.reasons, threads=threads)
-    benchmark.pedantic(run, rounds=5, iterations=1, warmup_rounds=1)
+        result.improve(compare(model, cache, model_threads, cases.rounds))
+    results.comparisons.append(result)
+    assert result.errors.get("walle", 0.0) <= accuracy.WRONG, f"{model}: our result is wrong"
     if result.ratio is None:
         pytest.skip(f"no peer runs {model}: {result.reasons}")
-    if threads == 1:
+    if model_threads == 1 and not result.disturbed:
         assert result.ratio <= LIMIT, f"{model}: {result.ratio:.2f}x {result.best_peer}"

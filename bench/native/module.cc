@@ -10,6 +10,7 @@ void bind_ipv(pybind11::module_& m);
 void bind_device(pybind11::module_& m);
 void bind_results(pybind11::module_& m);
 void bind_policy(pybind11::module_& m);
+void bind_peak(pybind11::module_& m);
 }  // namespace walle::bench
 
 PYBIND11_MODULE(_bench, m) {
@@ -20,4 +21,5 @@ PYBIND11_MODULE(_bench, m) {
   walle::bench::bind_device(m);
   walle::bench::bind_results(m);
   walle::bench::bind_policy(m);
+  walle::bench::bind_peak(m);
 }

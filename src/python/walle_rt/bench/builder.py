@@ -66,6 +66,13 @@ class Builder:
         self.weights.append(numpy_helper.from_array(np.ascontiguousarray(values, dtype), name))
         return name
 
+    def scalar(self, value: float, dtype: npt.DTypeLike = np.float32) -> str:
+        """Store one number of rank 0; ``constant`` gives a single number rank 1."""
+        self._count += 1
+        name = f"w{self._count}"
+        self.weights.append(numpy_helper.from_array(np.asarray(value, dtype), name))
+        return name
+
     def random(self, shape: tuple[int, ...], deviation: float) -> Array:
         """Normally distributed float32 values."""
         return (self.rng.standard_normal(shape, np.float32) * np.float32(deviation)).astype(np.float32)
@@ -96,10 +103,26 @@ class Builder:
         self.channels[y] = out
         return self.activation(y, act)
 
+    def conv_transpose(
+        self, x: str, out: int, kernel: int, *, stride: int = 2, act: str | None = "Relu"
+    ) -> str:
+        """Transposed convolution with bias that multiplies the size by its stride."""
+        fan_in = self.channels[x]
+        taps = (kernel / stride) ** 2  # those that meet one pixel of the result
+        weight = self.random((fan_in, out, kernel, kernel), (2.0 / (fan_in * taps)) ** 0.5)
+        y = self.op(
+            "ConvTranspose", x, self.constant(weight), self.constant(self.random((out,), 0.05)),
+            kernel_shape=[kernel, kernel], strides=[stride, stride], pads=[(kernel - stride) // 2] * 4,
+        )  # fmt: skip
+        self.channels[y] = out
+        return self.activation(str(y), act)
+
     def activation(self, x: str, kind: str | None) -> str:
-        """Relu, Relu6, HardSwish, HardSigmoid, Sigmoid, Tanh, Gelu, or nothing."""
+        """Relu, Relu6, HardSwish, HardSigmoid, Sigmoid, Silu, Tanh, Gelu, or nothing."""
         if kind is None:
             return x
+        if kind == "Silu":
+            return str(self.op("Mul", x, self.op("Sigmoid", x)))
         if kind == "Relu6":
             return str(self.op("Clip", x, self.constant(0.0), self.constant(6.0)))
         if kind == "HardSigmoid":

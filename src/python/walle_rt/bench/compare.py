@@ -1,44 +1,66 @@
-"""Interleaved timing of several engines on one ONNX file.
+"""Several engines on one ONNX file: time in interleaved rounds and error against float64, in one run.
 
-Rounds go through all engines in turn, so that a slow minute of the machine hits everybody; the figure is the
-minimum over the rounds, the only one that a busy machine cannot lower. An engine's first run is made in a
-child process: one that crashes, hangs or answers wrongly is left out with that reason, and cannot take the
-others with it.
+An engine's first run is made in a child process: one that crashes, hangs or answers wrongly is left out with
+that reason, and cannot take the others with it. What came of it is kept for the same model and version of the
+engine.
 """
 
 from __future__ import annotations
 
-import gc
+import math
 import subprocess
 import sys
-import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import onnx
 
-from . import zoo
+from . import accuracy, zoo
 from .builder import Array
-from .peers import PEERS, Run, Unavailable, prepare
+from .peers import PEERS, Run, Unavailable, prepare, version
+from .reference import reference
+from .rounds import Rounds, interleave, measure
 
-SLOT_SECONDS = 0.04  # one engine's share of a round: long enough to warm caches up again after the others
+__all__ = ["Comparison", "compare", "geometric_mean", "interleave", "probe"]
+
 PROBE_SECONDS = 180.0
+ERROR_LIMIT = 2.0  # our error over the best peer's; more is told at the end
 
 
 @dataclass
 class Comparison:
-    """Milliseconds per engine for one model, and why an engine has none."""
+    """Milliseconds and error per engine for one model, and why an engine has none."""
 
     model: str
     threads: int
-    milliseconds: dict[str, float] = field(default_factory=dict)
+    milliseconds: dict[str, float] = field(default_factory=dict)  # the fastest call of the rounds that count
+    medians: dict[str, float] = field(default_factory=dict)
+    errors: dict[str, float] = field(default_factory=dict)  # against float64, in parts of the output's range
+    rounds: dict[str, list[float]] = field(default_factory=dict)  # milliseconds of each round that counts
     reasons: dict[str, str] = field(default_factory=dict)
+    thrown: int = 0  # rounds with other load on the machine
+    disturbed: bool = False  # too few were without: all count
+    no_reference: str = ""  # why errors are against our own result instead of float64
+
+    def take(self, found: Rounds) -> None:
+        """Keep the figures of these rounds."""
+        for name in found.slots:
+            self.milliseconds[name] = found.least_ms(name)
+            self.medians[name] = found.median_ms(name)
+            self.rounds[name] = found.rounds_ms(name)
+        self.thrown, self.disturbed = found.thrown, found.disturbed
 
     def improve(self, other: Comparison) -> None:
         """Take over what another run of the same comparison measured faster."""
-        for engine, value in other.milliseconds.items():
-            self.milliseconds[engine] = min(value, self.milliseconds.get(engine, value))
+        for ours, theirs in ((self.milliseconds, other.milliseconds), (self.medians, other.medians)):
+            for engine, value in theirs.items():
+                ours[engine] = min(value, ours.get(engine, value))
+        for engine, values in other.rounds.items():
+            self.rounds.setdefault(engine, []).extend(values)
+        self.thrown += other.thrown
+        self.disturbed = self.disturbed and other.disturbed
 
     @property
     def best_peer(self) -> str | None:
@@ -49,29 +71,63 @@ class Comparison:
     @property
     def ratio(self) -> float | None:
         """Our latency divided by the best peer's."""
-        best = self.best_peer
-        if best is None or "walle" not in self.milliseconds:
-            return None
-        return self.milliseconds["walle"] / self.milliseconds[best]
+        return self._over_best(self.milliseconds)
+
+    @property
+    def median_ratio(self) -> float | None:
+        """The same of medians, each with its own best peer."""
+        return self._over_best(self.medians)
+
+    @property
+    def error_ratio(self) -> float | None:
+        """Our error divided by the best peer's."""
+        return accuracy.ratio(self.errors)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            **vars(self),
+            "best_peer": self.best_peer,
+            "ratio": self.ratio,
+            "median_ratio": self.median_ratio,
+            "error_ratio": self.error_ratio,
+        }
+
+    def _over_best(self, times: dict[str, float]) -> float | None:
+        peers = [value for name, value in times.items() if name != "walle"]
+        return times["walle"] / min(peers) if peers and "walle" in times else None
 
 
-def agree(got: list[Array], want: list[Array]) -> bool:
-    """Whether two engines computed the same thing: 1 % of the output's range, in any layout of unit axes."""
-    if len(got) != len(want):
-        return False
-    for g, w in zip(got, want, strict=True):
-        if g.size != w.size:
-            return False
-        spread = float(np.ptp(w)) or 1.0
-        if not np.all(np.abs(g.ravel() - w.ravel()) <= 1e-2 * max(spread, 1e-3)):
-            return False
-    return True
+def geometric_mean(values: Iterable[float | None]) -> float | None:
+    """Of those that there are; None without any."""
+    logs = [math.log(value) for value in values if value is not None]
+    return math.exp(sum(logs) / len(logs)) if logs else None
 
 
-def probe(engine: str, model: Path, threads: int, cache: Path) -> str | None:
+def answer_file(engine: str, model: Path, threads: int, cache: Path) -> Path:
+    """Where a child leaves the outputs; named by the version that computed them."""
+    return cache / f"{model.stem}.{engine}-{version(engine)}.t{threads}.npz"
+
+
+def probe(engine: str, model: Path, name: str, threads: int, cache: Path) -> str | None:
     """Run once in a child; None when all is well, otherwise what happened."""
-    answer = cache / f"{model.stem}.{engine}.npz"
-    command = [sys.executable, "-m", __name__, engine, str(model), str(threads), str(cache), str(answer)]
+    answer = answer_file(engine, model, threads, cache)
+    refusal = answer.with_suffix(".txt")
+    for known in (answer, refusal):
+        if known.exists() and known.stat().st_mtime > model.stat().st_mtime:
+            return known.read_text() if known is refusal else None
+    reason = _first_run(engine, model, name, threads, cache)
+    # A converter takes its time to fail, too; what is not installed may be so the next time.
+    if reason is not None and "not installed" not in reason:
+        cache.mkdir(parents=True, exist_ok=True)
+        refusal.write_text(reason)
+    return reason
+
+
+def _first_run(engine: str, model: Path, name: str, threads: int, cache: Path) -> str | None:
+    answer = answer_file(engine, model, threads, cache)
+    given = [engine, str(model), name, str(threads), str(cache), str(answer)]
+    command = [sys.executable, "-m", __name__, *given]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_SECONDS, check=False)
     except subprocess.TimeoutExpired:
@@ -85,84 +141,50 @@ def probe(engine: str, model: Path, threads: int, cache: Path) -> str | None:
     return None
 
 
-def compare(name: str, cache: Path, threads: int = 1, rounds: int = 10) -> Comparison:
-    """Time ours and every peer on one generated model."""
+def compare(
+    name: str, cache: Path, threads: int = 1, rounds: int = 10, peers: Iterable[str] = PEERS
+) -> Comparison:
+    """Time ours and these peers on one model.
+
+    Raises:
+        real.Absent: a trained model's file is not on this machine.
+    """
     model = zoo.path(name, cache)
-    feeds = zoo.feeds(onnx.load(str(model)))
+    feeds = zoo.inputs(name, model)
     result = Comparison(name, threads)
     runs: dict[str, Run] = {"walle": prepare("walle", model, feeds, threads, cache)}
-    wanted = [np.array(value) for value in runs["walle"]()]
-    for engine in PEERS:
-        reason = probe(engine, model, threads, cache)
+    ours = [np.array(value) for value in runs["walle"]()]
+    try:
+        wanted = reference(model, feeds, cache)
+        result.errors["walle"] = accuracy.error(ours, wanted)
+    except Exception as error:  # the evaluator raises whatever NumPy does
+        result.no_reference = f"{type(error).__name__}: {str(error)[:160]}"
+        wanted = ours
+    for engine in peers:
+        reason = probe(engine, model, name, threads, cache)
         if reason is None:
-            with np.load(cache / f"{model.stem}.{engine}.npz") as arrays:
-                if not agree([arrays[key] for key in arrays.files], wanted):
-                    reason = "computes something else"
-        if reason is None:
-            runs[engine] = prepare(engine, model, feeds, threads, cache)
-        else:
+            run = prepare(engine, model, feeds, threads, cache)
+            found = accuracy.error([np.array(value) for value in run()], wanted)
+            if found <= accuracy.WRONG:
+                runs[engine], result.errors[engine] = run, found
+            else:
+                reason = f"computes something else: {found:.2g} of the output's range beside the reference"
+        if reason is not None:
             result.reasons[engine] = reason
-    result.milliseconds = interleave(runs, rounds)
+    result.take(measure(runs, rounds))
     return result
 
 
-def interleave(runs: dict[str, Run], rounds: int) -> dict[str, float]:
-    """Minimum milliseconds per run over the rounds; the order turns by one each round."""
-    best = dict.fromkeys(runs, float("inf"))
-    names = list(runs)
-    for run in runs.values():
-        run()
-    gc.disable()
+def _child(engine: str, model: str, name: str, threads: str, cache: str, answer: str) -> int:
     try:
-        for turn in range(rounds):
-            shift = turn % len(names)
-            for name in names[shift:] + names[:shift]:
-                best[name] = min(best[name], _slot(runs[name]))
-    finally:
-        gc.enable()
-    return {name: seconds * 1e3 for name, seconds in best.items()}
-
-
-def _slot(run: Run) -> float:
-    end = time.perf_counter() + SLOT_SECONDS
-    best = float("inf")
-    while True:
-        start = time.perf_counter()
-        run()
-        stop = time.perf_counter()
-        best = min(best, stop - start)
-        if stop >= end:
-            return best
-
-
-def table(results: list[Comparison]) -> list[str]:
-    """The results as lines of text: one model per row, one engine per column, reasons below."""
-    engines = ["walle", *[peer for peer in PEERS if any(peer in r.milliseconds for r in results)]]
-    lines = [f"{'model':20s}" + "".join(f"{engine:>13s}" for engine in engines) + f"{'ratio':>8s}  best peer"]
-    for r in results:
-        cells = "".join(
-            f"{r.milliseconds[e]:13.3f}" if e in r.milliseconds else f"{'-':>13s}" for e in engines
-        )
-        ratio = f"{r.ratio:8.2f}" if r.ratio is not None else f"{'-':>8s}"
-        lines.append(f"{r.model:20s}{cells}{ratio}  {r.best_peer or 'none'}")
-    for peer in PEERS:
-        by_reason: dict[str, list[str]] = {}
-        for r in results:
-            if peer in r.reasons:
-                by_reason.setdefault(r.reasons[peer], []).append(r.model)
-        for reason, models in by_reason.items():
-            where = "all models" if len(models) == len(results) else ", ".join(models)
-            lines.append(f"{peer} is left out of {where}: {reason}")
-    return lines
-
-
-def _child(engine: str, model: str, threads: str, cache: str, answer: str) -> int:
-    try:
-        run = prepare(engine, Path(model), zoo.feeds(onnx.load(model)), int(threads), Path(cache))
-        np.savez(answer, *run())
+        run = prepare(engine, Path(model), zoo.inputs(name, Path(model)), int(threads), Path(cache))
+        outputs: list[Array] = run()
     except Unavailable as error:
         print(error)
         return 3
+    unfinished = Path(f"{answer}.part.npz")
+    np.savez(unfinished, *outputs)
+    unfinished.rename(answer)
     return 0
 
 

@@ -9,8 +9,10 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from ..errors import ArgumentError
 from ..loading import load
 from ..made_up import made_up_inputs
+from .bench_why import explain_loss
 from .console import emit_json, out, working
 from .exits import command
 from .options import Dims, Json, model_dims, symbols
@@ -27,10 +29,25 @@ def main(
     profile: Annotated[
         Path | None, typer.Option("--profile", help="Write a trace of one run for Perfetto.")
     ] = None,
+    why: Annotated[
+        bool, typer.Option("--why", help="Where time goes beside the best other runtime, layer by layer.")
+    ] = False,
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Of --why: interleaved rounds.")] = 5,
+    top: Annotated[int, typer.Option("--top", min=1, help="Of --why: layers shown.")] = 20,
     dim: Dims = None,
     json_: Json = False,
 ) -> None:
     """Time runs one after the other; the shapes that were measured are printed with the result."""
+    if why:
+        if threads != 1 or profile:
+            raise ArgumentError.of(
+                "--why with --profile" if profile else f"--why with --threads {threads}",
+                "one thread and no trace: profiles of several threads do not add up",
+                "--why",
+                "leave the other option out",
+            )
+        explain_loss(model, dim, rounds, top, json_)
+        return
     with working(f"loading {model.name}", json_):
         start = time.perf_counter()
         loaded = load(model)

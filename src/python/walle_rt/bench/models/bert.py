@@ -22,6 +22,8 @@ class Size:
     epsilon: float = 1e-12
 
 
+MINILM = Size(layers=6, width=384, heads=12, inner=1536)
+VOCABULARY, PLACES = 30_522, 512
 BASE = Size(layers=12, width=768, heads=12, inner=3072)
 Linear = Callable[[str, str, int, int], str]
 Norm = Callable[[str, str], str]
@@ -51,28 +53,31 @@ def _layer(b: Builder, x: str, mask: str | None, size: Size, prefix: str, linear
     return norm(str(b.op("Add", out, x)), f"{prefix}output.LayerNorm")
 
 
-def bert_base(sequence: int = 128) -> onnx.ModelProto:
-    """The BERT-base encoder stack on embedded tokens, batch 1, 11 GMAC at 128 tokens; seeded weights."""
-    b = Builder(f"bert_base_{sequence}", seed=12)
-    x = b.input("hidden", [1, sequence, BASE.width])
+def bert_base(size: int = 128, batch: int = 1) -> onnx.ModelProto:
+    """The BERT-base encoder stack on embedded tokens, 11 GMAC at 128 tokens; seeded weights."""
+    b = Builder(f"bert_base_{size}", seed=12)
+    x = b.input("hidden", [batch, size, BASE.width])
     for i in range(BASE.layers):
         x = _layer(
             b, x, None, BASE, f"encoder.layer.{i}.",
             lambda v, _, fan_in, out: b.linear(v, fan_in, out), lambda v, _: b.layer_norm(v, BASE.width),
         )  # fmt: skip
-    b.output(x, "encoded", [1, sequence, BASE.width])
+    b.output(x, "encoded", [batch, size, BASE.width])
     return b.model()
 
 
-def sentence_encoder(weights: Mapping[str, Array], size: Size) -> onnx.ModelProto:
+def sentence_encoder(
+    weights: Mapping[str, Array], size: Size, shape: tuple[int | str, int | str] = ("batch", "tokens")
+) -> onnx.ModelProto:
     """A whole sentence-embedding model around trained weights named as Hugging Face names them.
 
     Inputs ``input_ids`` and ``attention_mask``, int64 [batch, tokens]; output ``embedding``, float32 [batch,
-    width]: the mean of the token vectors under the mask, scaled to length one.
+    width]: the mean of the token vectors under the mask, scaled to length one. Numbers in ``shape`` fix an
+    axis.
     """
     b = Builder("sentence_encoder")
-    ids = b.input("input_ids", ["batch", "tokens"], np.int64)
-    attention = b.input("attention_mask", ["batch", "tokens"], np.int64)
+    ids = b.input("input_ids", list(shape), np.int64)
+    attention = b.input("attention_mask", list(shape), np.int64)
 
     def linear(x: str, name: str, _in: int, _out: int) -> str:
         y = b.op("MatMul", x, b.constant(weights[f"{name}.weight"].T))
@@ -111,6 +116,40 @@ def sentence_encoder(weights: Mapping[str, Array], size: Size) -> onnx.ModelProt
     mean = b.op("Div", total, b.op("ReduceSum", column, b.constant([1], "int64"), keepdims=0))
     length = b.op("ReduceL2", mean, axes=[1], keepdims=1)
     b.output(
-        str(b.op("Div", mean, b.op("Max", length, b.constant(1e-12)))), "embedding", ["batch", size.width]
+        str(b.op("Div", mean, b.op("Max", length, b.constant(1e-12)))), "embedding", [shape[0], size.width]
     )
     return b.model()
+
+
+def bert_base_256(batch: int = 1) -> onnx.ModelProto:
+    """The BERT-base encoder stack at 256 tokens."""
+    return bert_base(256, batch)
+
+
+def minilm(batch: int = 1, size: int = 128) -> onnx.ModelProto:
+    """A sentence encoder of MiniLM-L6's sizes, ids in, 128 tokens by default, 1.4 GMAC; seeded weights."""
+    random = Builder("weights", seed=6).random
+    weights: dict[str, Array] = {
+        "embeddings.word_embeddings.weight": random((VOCABULARY, MINILM.width), 0.05),
+        "embeddings.position_embeddings.weight": random((PLACES, MINILM.width), 0.05),
+        "embeddings.token_type_embeddings.weight": random((2, MINILM.width), 0.05),
+    }
+
+    def linear(name: str, fan_in: int, out: int) -> None:
+        weights[f"{name}.weight"] = random((out, fan_in), fan_in**-0.5)
+        weights[f"{name}.bias"] = random((out,), 0.02)
+
+    def norm(name: str) -> None:
+        weights[f"{name}.weight"] = 1 + random((MINILM.width,), 0.02)
+        weights[f"{name}.bias"] = random((MINILM.width,), 0.02)
+
+    norm("embeddings.LayerNorm")
+    for i in range(MINILM.layers):
+        prefix, width = f"encoder.layer.{i}.", MINILM.width
+        for part in ("self.query", "self.key", "self.value", "output.dense"):
+            linear(f"{prefix}attention.{part}", width, width)
+        norm(f"{prefix}attention.output.LayerNorm")
+        linear(f"{prefix}intermediate.dense", width, MINILM.inner)
+        linear(f"{prefix}output.dense", MINILM.inner, width)
+        norm(f"{prefix}output.LayerNorm")
+    return sentence_encoder(weights, MINILM, (batch, size))

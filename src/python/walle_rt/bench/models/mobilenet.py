@@ -7,22 +7,22 @@ import onnx
 from ..builder import Builder
 
 
-def mobilenet_v1() -> onnx.ModelProto:
-    """MobileNetV1 1.0, 224x224, 0.57 GMAC."""
+def mobilenet_v1(batch: int = 1, size: int = 224) -> onnx.ModelProto:
+    """MobileNetV1 1.0, 224x224 by default, 0.57 GMAC."""
     b = Builder("mobilenet_v1", seed=1)
-    x = b.conv(b.input("input", [1, 3, 224, 224]), 32, 3, stride=2)
+    x = b.conv(b.input("input", [batch, 3, size, size]), 32, 3, stride=2)
     steps = [(64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *[(512, 1)] * 5, (1024, 2), (1024, 1)]
     for width, stride in steps:
         x = b.conv(x, b.channels[x], 3, stride=stride, groups=b.channels[x])
         x = b.conv(x, width, 1)
-    b.output(b.classifier(x, 1024), "logits", [1, 1000])
+    b.output(b.classifier(x, 1024), "logits", [batch, 1000])
     return b.model()
 
 
-def mobilenet_v2() -> onnx.ModelProto:
-    """MobileNetV2 1.0, 224x224, 0.30 GMAC."""
+def mobilenet_v2(batch: int = 1, size: int = 224) -> onnx.ModelProto:
+    """MobileNetV2 1.0, 224x224 by default, 0.30 GMAC."""
     b = Builder("mobilenet_v2", seed=2)
-    x = b.conv(b.input("input", [1, 3, 224, 224]), 32, 3, stride=2, act="Relu6")
+    x = b.conv(b.input("input", [batch, 3, size, size]), 32, 3, stride=2, act="Relu6")
     stages = [
         (1, 16, 1, 1),
         (6, 24, 2, 2),
@@ -36,7 +36,7 @@ def mobilenet_v2() -> onnx.ModelProto:
         for i in range(count):
             x = _inverted(b, x, expand, width, first_stride if i == 0 else 1)
     x = b.conv(x, 1280, 1, act="Relu6")
-    b.output(b.classifier(x, 1280), "logits", [1, 1000])
+    b.output(b.classifier(x, 1280), "logits", [batch, 1000])
     return b.model()
 
 
@@ -57,10 +57,10 @@ _V3_SMALL = [
 ]  # fmt: skip
 
 
-def mobilenet_v3_small() -> onnx.ModelProto:
-    """MobileNetV3-Small 1.0, 224x224, 0.06 GMAC."""
+def mobilenet_v3_small(batch: int = 1, size: int = 224) -> onnx.ModelProto:
+    """MobileNetV3-Small 1.0, 224x224 by default, 0.06 GMAC."""
     b = Builder("mobilenet_v3_small", seed=3)
-    x = b.conv(b.input("input", [1, 3, 224, 224]), 16, 3, stride=2, act="HardSwish")
+    x = b.conv(b.input("input", [batch, 3, size, size]), 16, 3, stride=2, act="HardSwish")
     for kernel, inner, width, squeeze, act, stride in _V3_SMALL:
         y = b.conv(x, inner, 1, act=act) if inner != b.channels[x] else x
         y = b.conv(y, inner, kernel, stride=stride, groups=inner, act=act)
@@ -71,5 +71,5 @@ def mobilenet_v3_small() -> onnx.ModelProto:
         x = str(b.op("Add", x, y)) if stride == 1 and b.channels[x] == width else y
     x = b.conv(x, 576, 1, act="HardSwish")
     pooled = str(b.op("Flatten", b.op("GlobalAveragePool", x), axis=1))
-    b.output(b.dense(b.dense(pooled, 576, 1024, "HardSwish"), 1024, 1000), "logits", [1, 1000])
+    b.output(b.dense(b.dense(pooled, 576, 1024, "HardSwish"), 1024, 1000), "logits", [batch, 1000])
     return b.model()

@@ -23,22 +23,22 @@ def _join(b: Builder, x: str, y: str, width: int, stride: int) -> str:
     return b.activation(b.op("Add", y, shortcut), "Relu")
 
 
-def _resnet(name: str, blocks: tuple[int, ...], bottleneck: bool) -> onnx.ModelProto:
+def _resnet(name: str, blocks: tuple[int, ...], bottleneck: bool, batch: int, size: int) -> onnx.ModelProto:
     b = Builder(name, seed=18)
-    x = b.max_pool(b.conv(b.input("input", [1, 3, 224, 224]), 64, 7, stride=2), 3, 2, 1)
+    x = b.max_pool(b.conv(b.input("input", [batch, 3, size, size]), 64, 7, stride=2), 3, 2, 1)
     for stage, count in enumerate(blocks):
         for i in range(count):
             stride = 2 if stage > 0 and i == 0 else 1
             x = (_bottleneck if bottleneck else _basic)(b, x, 64 << stage, stride)
-    b.output(b.classifier(x, b.channels[x]), "logits", [1, 1000])
+    b.output(b.classifier(x, b.channels[x]), "logits", [batch, 1000])
     return b.model()
 
 
-def resnet18() -> onnx.ModelProto:
-    """ResNet-18, 224x224, 1.8 GMAC."""
-    return _resnet("resnet18", (2, 2, 2, 2), bottleneck=False)
+def resnet18(batch: int = 1, size: int = 224) -> onnx.ModelProto:
+    """ResNet-18, 224x224 by default, 1.8 GMAC."""
+    return _resnet("resnet18", (2, 2, 2, 2), bottleneck=False, batch=batch, size=size)
 
 
-def resnet50() -> onnx.ModelProto:
-    """ResNet-50, 224x224, 4.1 GMAC."""
-    return _resnet("resnet50", (3, 4, 6, 3), bottleneck=True)
+def resnet50(batch: int = 1, size: int = 224) -> onnx.ModelProto:
+    """ResNet-50, 224x224 by default, 4.1 GMAC."""
+    return _resnet("resnet50", (3, 4, 6, 3), bottleneck=True, batch=batch, size=size)

@@ -8,6 +8,7 @@ instead of a figure.
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +21,7 @@ Run = Callable[[], list[Array]]
 
 NAMES = ("walle", "onnxruntime", "openvino", "MNN", "ncnn", "litert", "torch")
 PEERS = NAMES[1:]
+_PACKAGES = {"walle": "walle_rt", "litert": "ai-edge-litert"}  # whose name is not the engine's
 
 
 class Unavailable(Exception):  # noqa: N818 - an answer, not a failure
@@ -32,6 +34,19 @@ def need(module: str, package: str) -> ModuleType:
         return importlib.import_module(module)
     except ImportError as error:
         raise Unavailable(f"not installed (pip install {package})") from error
+
+
+def version(name: str) -> str:
+    """The installed version of an engine's package, "none" without it."""
+    try:
+        return importlib.metadata.version(_PACKAGES.get(name, name))
+    except importlib.metadata.PackageNotFoundError:
+        return "none"
+
+
+def settings(name: str) -> str:
+    """In words, how an engine is set: what its documentation recommends for latency on a CPU in float32."""
+    return str(importlib.import_module(f".{name.lower()}", __name__).SETTINGS)
 
 
 def prepare(name: str, model: Path, feeds: Feeds, threads: int, cache: Path) -> Run:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from . import Feeds, Run, Unavailable, need
 
+SETTINGS = "not run: it takes no ONNX"
+
 
 def prepare(model: Path, feeds: Feeds, threads: int, cache: Path) -> Run:
     """Always unavailable for ONNX files."""

@@ -18,6 +18,7 @@ from ..builder import Array
 from . import Feeds, Run, Unavailable, need
 
 _CONVERT = "import sys, _tools; _tools.mnnconvert(sys.argv)"
+SETTINGS = "CPU, module API, precision high (float32), power high, memory high (Winograd may use more of it)"
 
 
 def convert(model: Path, cache: Path) -> Path:
@@ -47,7 +48,7 @@ def prepare(model: Path, feeds: Feeds, threads: int, cache: Path) -> Run:
     options: dict[str, Any] = {
         "backend": 0,
         "precision": "high",
-        "memory": 0,
+        "memory": 1,
         "power": 1,
         "numThread": threads,
     }

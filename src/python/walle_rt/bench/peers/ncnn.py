@@ -16,6 +16,10 @@ import onnx
 from ..builder import Array
 from . import Feeds, Run, Unavailable, need
 
+SETTINGS = (
+    "packing layout, Winograd and sgemm convolution on, no fp16 or bf16, weights released after packing"
+)
+
 
 def _converter() -> Path:
     spec = importlib.util.find_spec("pnnx")
@@ -28,7 +32,7 @@ def convert(model: Path, cache: Path) -> Path:
     """The .param file of an ONNX file's twin, made once in a folder of its own:
     pnnx writes beside its input.
     """
-    folder = cache / f"{model.stem}.ncnn"
+    folder = (cache / f"{model.stem}.ncnn").resolve()  # the converter is called from within it
     param = folder / "model.ncnn.param"
     if not param.exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -54,9 +58,12 @@ def prepare(model: Path, feeds: Feeds, threads: int, cache: Path) -> Run:
     net.opt.num_threads = threads
     net.opt.use_fp16_packed = net.opt.use_fp16_storage = net.opt.use_fp16_arithmetic = False
     net.opt.use_bf16_storage = False
+    net.opt.use_packing_layout = net.opt.use_winograd_convolution = net.opt.use_sgemm_convolution = True
+    net.opt.lightmode = True
     if net.load_param(str(param)) != 0 or net.load_model(str(param.with_suffix(".bin"))) != 0:
         raise Unavailable("cannot load what its converter wrote")
-    order = [value.name for value in onnx.load(str(model), load_external_data=False).graph.input]
+    graph = onnx.load(str(model), load_external_data=False).graph
+    order, outputs = [value.name for value in graph.input], len(graph.output)
     arrays = []
     for name in order:
         array = feeds[name][0] if feeds[name].ndim > 1 else feeds[name]
@@ -67,9 +74,12 @@ def prepare(model: Path, feeds: Feeds, threads: int, cache: Path) -> Run:
         extractor = net.create_extractor()
         for i, mat in enumerate(mats):
             extractor.input(f"in{i}", mat)
-        status, out = extractor.extract("out0")
-        if status != 0:
-            raise Unavailable(f"extract failed with {status}")
-        return [np.array(out)]
+        found = []
+        for i in range(outputs):
+            status, out = extractor.extract(f"out{i}")
+            if status != 0:
+                raise Unavailable(f"extract failed with {status}")
+            found.append(np.array(out))
+        return found
 
     return run

@@ -9,12 +9,19 @@ import numpy as np
 from ..builder import Array
 from . import Feeds, Run, need
 
+SETTINGS = "CPU, performance hint LATENCY, one stream, f32 inference precision, inputs bound once"
+
 
 def prepare(model: Path, feeds: Feeds, threads: int, cache: Path) -> Run:
     """Compile for latency with one stream."""
     ov = need("openvino", "openvino")
     core = ov.Core()
-    options = {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": "f32"}
+    options = {
+        "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_NUM_THREADS": threads,
+        "NUM_STREAMS": 1,
+        "INFERENCE_PRECISION_HINT": "f32",
+    }
     compiled = core.compile_model(core.read_model(str(model)), "CPU", options)
     request = compiled.create_infer_request()
     for name, array in feeds.items():

@@ -9,6 +9,8 @@ import walle_rt
 from ..builder import Array
 from . import Feeds, Run
 
+SETTINGS = "backend cpu, precision float32, plan by the cost model"
+
 
 def prepare(model: Path, feeds: Feeds, threads: int, cache: Path) -> Run:
     """Load the ONNX file and open a float32 session."""
