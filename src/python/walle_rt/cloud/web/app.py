@@ -60,7 +60,7 @@ def build_admin(state: Companion) -> FastAPI:
         redoc_url=None,
     )
     app.state.server = state
-    errors.install(app)
+    errors.install(app, pages.problem)
     app.include_router(root)
     for module in (accounts, scenarios, releases, devices, tables):
         app.include_router(module.router, prefix="/api/v1")
