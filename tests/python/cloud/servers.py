@@ -94,7 +94,13 @@ class Desk:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(600)
 
     async def raw(
-        self, method: str, path: str, body: bytes, headers: dict[str, str]
+        self,
+        method: str,
+        path: str,
+        body: bytes,
+        headers: dict[str, str],
+        client: str = "127.0.0.1",
+        scheme: str = "http",
     ) -> tuple[int, dict[str, str], bytes]:
         """A request straight into the application, in its event loop: a tenth of what a client costs."""
         sent: list[dict[str, Any]] = []
@@ -102,7 +108,7 @@ class Desk:
         given.append((b"content-length", str(len(body)).encode()))
         scope = {
             "type": "http", "method": method, "path": path, "raw_path": path.encode(), "headers": given,
-            "query_string": b"", "scheme": "http", "server": ("server", 80), "client": ("127.0.0.1", 1),
+            "query_string": b"", "scheme": scheme, "server": ("server", 80), "client": (client, 1),
             "http_version": "1.1", "root_path": "",
         }  # fmt: skip
         asked = iter([{"type": "http.request", "body": body, "more_body": False}])

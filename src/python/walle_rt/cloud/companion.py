@@ -60,9 +60,7 @@ class Companion(ServerState):
 
     def start_beside(self) -> list[Stop]:
         """Start broker and sink; returns what stops them."""
-        hosts = self.settings.hosts or sorted(
-            {"localhost", "127.0.0.1", self.settings.host} - {"0.0.0.0", "::"}
-        )
+        hosts = self.settings.names()
         given = (self.settings.folder, self.authority, hosts, self.settings.host, self.settings.mqtt_url)
         self.tunnel = open_tunnel(*given)
         if self.tunnel is None:

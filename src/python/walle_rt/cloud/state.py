@@ -51,11 +51,24 @@ class Settings:
     max_body: int = 1024**2  # bytes of any other request
     tick_s: float = 1.0
     public_https: bool = False  # behind something that ends TLS: the dashboard's cookie is for https alone
+    tls: bool = False  # with a certificate of the server's own authority
+    certificate: Path | None = None  # chain and key of another one, PEM
+    key: Path | None = None
+    plain_enrolment: bool = False  # codes may come over plain HTTP from other machines
 
     @property
     def database(self) -> str:
         """The database's URL."""
         return self.db or f"sqlite:///{(self.folder / 'walle.db').resolve()}"
+
+    @property
+    def ends_tls(self) -> bool:
+        """Whether connections are encrypted here."""
+        return self.tls or self.certificate is not None
+
+    def names(self) -> list[str]:
+        """What certificates of the server's own authority say it is called."""
+        return self.hosts or sorted({"localhost", "127.0.0.1", self.host} - {"0.0.0.0", "::"})
 
 
 class ServerState:

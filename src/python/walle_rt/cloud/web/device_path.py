@@ -12,6 +12,7 @@ Replies to a request with ``X-Walle`` carry ``X-Walle-Up``, too.
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import math
 import os
@@ -157,6 +158,15 @@ class DevicePath:
                 send, 400, "a body that is no request", '{"code": "...", "csr": "PEM"}', "correct it"
             )
             return
+        if code and not self._private(scope):
+            await answer(
+                send,
+                403,
+                "a code over plain HTTP from another machine, which others can read",
+                "https",
+                "ask for a new code and enrol over https; walle serve --plain-enrolment allows it",
+            )
+            return
         try:
             if code:
                 made = await run_in_threadpool(enrolment.enrol, self._state, code, csr)
@@ -180,6 +190,12 @@ class DevicePath:
             "broker": self._state.broker_address(),
             "root": json.loads(self._first_root()),
         })  # fmt: skip
+
+    def _private(self, scope: Scope) -> bool:
+        """Whether nobody can have listened on the way; renewals bring no secret and need it not."""
+        settings, client = self._state.settings, scope.get("client")
+        encrypted = scope.get("scheme") == "https" or settings.public_https
+        return encrypted or settings.plain_enrolment or client is None or _is_loopback(client[0])
 
     async def _device(self, scope: Scope, send: Send, body: bytes | None) -> str | None:
         if body is None:
@@ -217,6 +233,13 @@ def span(wanted: str, size: int) -> tuple[int, int, int]:
     if last and int(last) < begin:
         return 0, size, 200
     return (begin, end, 206) if begin < size else (0, 0, 416)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _header(scope: Scope, name: bytes) -> str:

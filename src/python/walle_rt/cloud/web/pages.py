@@ -115,7 +115,7 @@ async def login(form: Form, state: State) -> Response:
         )
     reply = RedirectResponse("/", 303)
     lasts = int(made.expires - state.now())
-    secure = state.settings.public_https
+    secure = state.settings.public_https or state.settings.ends_tls
     reply.set_cookie(COOKIE, made.token, max_age=lasts, httponly=True, samesite="strict", secure=secure)
     return reply
 
@@ -242,7 +242,7 @@ def _figures(told: dict[str, Any]) -> dict[str, str]:
         "control cohort": f"{100 * told['control_share']:.3g} %",
         "let in": f"{told['claimed']}",
         "good": f"{told['good']}",
-        "failed": f"{told['bad']}, {told['missing']} of them missing" if told["missing"] else f"{told['bad']}",
+        "failed": f"{told['bad']}" + (f", {told['missing']} missing" if told["missing"] else ""),
         "outstanding": f"{told['outstanding']} of at most {told['most_outstanding']}",
         "failed in control": f"{told['control_bad']} of {told['control_good'] + told['control_bad']}",
         "evidence": f"{told['evidence']:.3g}, halts at {told['halts_at']:.3g}",
