@@ -322,7 +322,7 @@ class Desk:
             number=self._controller.epoch,
             plan=plan,
             sha256=digest,
-            reason=by or "guard",
+            reason=by or self._controller.last_actor,
             urgent=urgent,
             created=now,
         )
