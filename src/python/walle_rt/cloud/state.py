@@ -147,13 +147,18 @@ class ServerState:
 
     # -- trust ---------------------------------------------------------------------------------------------
 
-    def add_scenario(self, name: str, by: str) -> None:
+    def add_scenario(self, name: str, by: str, team: dict[str, Any] | None = None) -> None:
         """A scenario with a key of its own, in the trust and in the database.
 
         The trust comes first: a process that dies between is continued by asking once more.
 
+        Args:
+            name: of the scenario.
+            by: who adds it.
+            team: what ``first_role`` made, where the key stays with the team.
+
         Raises:
-            ArgumentError: no name, or taken.
+            ArgumentError: no name, or taken; a key or a role that is none.
         """
         with self.signing:
             with self.database.reading() as session:
@@ -162,13 +167,17 @@ class ServerState:
                 raise ArgumentError.of(f"scenario '{name}'", "a new name", "scenarios", "choose another name")
             if name not in self.repository.roles():
                 self._need_offline_keys()
-                self.repository.add_scenario(name, self._keys(f"scenarios/{name}"))
+                if team is None:
+                    self.repository.add_scenario(name, self._keys(f"scenarios/{name}"))
+                else:
+                    given = (str(team["keyid"]), team["key"], str(team["role"]).encode())
+                    self.repository.add_team_scenario(name, *given)
             (self.settings.folder / "git").mkdir(exist_ok=True)
             ScenarioRepository.create(self.settings.folder / "git", name, self.blobs)
             with self.database.writing() as session:
                 session.add(Scenario(name=name, created=self.now()))
                 session.flush()
-                append(session, self.now(), by, "scenario.add", name)
+                append(session, self.now(), by, "scenario.add", name, {"key": team["keyid"]} if team else None)
 
     def _need_offline_keys(self) -> None:
         if not any(keyid in self._keys("offline") for keyid in self.repository.keyids("targets")):
