@@ -1,6 +1,8 @@
 """The server's folder, and everything that is opened from it.
 
 walle.db        the database, unless a URL names another (with walle.db-wal, walle.db-shm)
+features.db     what devices have sent
+retention.toml  how long that is kept; yours to write
 blobs/          files of packages by digest
 repository/     signed metadata and targets, as devices read them
 keys/offline    root and targets: move them away after the set-up
