@@ -2,13 +2,13 @@
 
     python -m tests.fault.release --failing 20 --healthy 200 --incident 200
 
-*Failing*: in 5 % of its reports; it must be halted, with a median of at most 250 devices exposed. *Healthy*: in
-0.2 %, as everything before it; it must never be halted. *Incident*: the whole app fails in 3 to 50 % for five
-minutes; at most one in ten may be blamed on the release.
+*Failing*: in 5 % of its reports; it must be halted, with a median of at most 250 devices exposed. *Healthy*:
+in 0.2 %, as everything before it; it must never be halted. *Incident*: the whole app fails in 3 to 50 % for
+five minutes; at most one in ten may be blamed on the release.
 
 Each seed is a server of its own: the ASGI application, database, desk and inbox, and the bytes of the wire
-(tests/python/cloud/served_fleet.py). The clock alone is made up. A failing seed costs about two seconds of a core,
-the others ten.
+(tests/python/cloud/served_fleet.py). The clock alone is made up. A failing seed costs about two seconds of a
+core, the others ten.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def run(seeds: dict[str, int], first: int = 0, jobs: int = 1) -> dict[str, list[
     """So many seeds of each story, in so many processes."""
     with tempfile.TemporaryDirectory(prefix="walle-release-") as folder:
         stage = Stage(Path(folder) / "server", DEVICES)
-        wanted = [(stage, story, seed) for story, count in seeds.items() for seed in range(first, first + count)]
+        wanted = [
+            (stage, story, seed) for story, count in seeds.items() for seed in range(first, first + count)
+        ]
         if jobs > 1:
             with ProcessPoolExecutor(jobs) as pool:
                 outcomes = list(pool.map(_one, wanted))

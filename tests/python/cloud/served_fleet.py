@@ -122,8 +122,8 @@ class Stage:
 
 @contextmanager
 def in_one_thread() -> Iterator[None]:
-    """What the server hands to threads runs where it is called: their hand-overs took four fifths of the time,
-    and with a clock that stands still within a second nothing waits for anything."""
+    """What the server hands to threads runs where it is called: their hand-overs took four fifths of the
+    time, and with a clock that stands still within a second nothing waits for anything."""
 
     async def here(what: Callable[..., Any], *given: Any) -> Any:
         return what(*given)
@@ -149,9 +149,7 @@ class ServedFleet:
         mean_s: between being let in and the report, on average.
     """
 
-    def __init__(
-        self, desk: Desk, stage: Stage, seed: int, fails: FailureRate, mean_s: float = 20.0
-    ) -> None:
+    def __init__(self, desk: Desk, stage: Stage, seed: int, fails: FailureRate, mean_s: float = 20.0) -> None:
         self._desk, self._fails, self._mean_s = desk, fails, mean_s
         self._rng = random.Random(seed)
         self._task = f"rank-{seed}"
@@ -243,9 +241,7 @@ class ServedFleet:
             after = self._rng.expovariate(1 / self._mean_s)
             self._at(self._now + after, lambda: self._tried(device, control, digest))
         elif told["wait_s"]:
-            self._at(
-                self._now + told["wait_s"] * self._rng.uniform(0.75, 1.25), lambda: self._free(device)
-            )
+            self._at(self._now + told["wait_s"] * self._rng.uniform(0.75, 1.25), lambda: self._free(device))
         else:
             device.over, device.cohort = True, False
 

@@ -182,7 +182,7 @@ def test_every_page_in_a_browser(desk: Desk, browser: Any) -> None:
     long = "ranking-of-" + "items-" * 8 + "all"
     for task in (long, "rank"):
         publish(desk, "1.1.0", task)
-    given = {"task": long, "version": "1.1.0", "policy": '[release]\npolicy = \'device == "Pixel 8"\'\n'}
+    given = {"task": long, "version": "1.1.0", "policy": "[release]\npolicy = 'device == \"Pixel 8\"'\n"}
     gray = desk.done("POST", "/scenarios/shop/releases", json=given)["id"]
     release, fleet = start(desk, "1.1.0", EVERYBODY), Fleet(desk, 1)
     fleet.send(fleet.devices[0], release, "claim")

@@ -271,7 +271,11 @@ def test_a_release_that_fails_as_its_time_comes_is_halted_and_not_full() -> None
 
 
 def test_what_cannot_become_full_by_itself_is_refused() -> None:
-    for wrong in ({"full_after": -2}, {"full_after": 2**31}, {"full_after": 0, "end_share": 0.5, "start_share": 0}):
+    for wrong in (
+        {"full_after": -2},
+        {"full_after": 2**31},
+        {"full_after": 0, "end_share": 0.5, "start_share": 0},
+    ):
         with pytest.raises(ArgumentError, match="full_after"):
             Ramp(**wrong)  # type: ignore[arg-type]
 

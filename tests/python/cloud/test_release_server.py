@@ -1,4 +1,4 @@
-"""What a release costs before it is halted, in the real server: `python -m tests.fault.release` has more seeds."""
+"""What a release costs before it is halted, in the real server (tests/fault/release.py has more seeds)."""
 
 from __future__ import annotations
 

@@ -24,7 +24,9 @@ def stored(path: Path, *seqs: int, at: float, feature: str = "f") -> SinkStore:
     with sqlite3.connect(path) as db:
         known = f"(SELECT id FROM sources WHERE stream = '{feature}')"
         marks = ", ".join(map(str, seqs))
-        db.execute(f"UPDATE records SET received = ? WHERE source = {known} AND seq IN ({marks})", (int(at * 1e6),))
+        db.execute(
+            f"UPDATE records SET received = ? WHERE source = {known} AND seq IN ({marks})", (int(at * 1e6),)
+        )
     return store
 
 

@@ -168,6 +168,8 @@ def test_a_team_signs_with_a_key_of_its_own(operators: Operators, tmp_path: Path
     role = operators.folder / "server" / "repository" / "metadata" / "2.maps.json"
     [signature] = json.loads(role.read_text())["signatures"]
     assert signature["keyid"] == json.loads(given.read_text())["keyid"]
-    assert not any(file.name.startswith(signature["keyid"]) for file in (operators.folder / "server").rglob("*"))
+    assert not any(
+        file.name.startswith(signature["keyid"]) for file in (operators.folder / "server").rglob("*")
+    )
     given.write_text("{")
     operators.run("operator", "scenario", "more", "--team", str(given), code=3, says="walle keys team")

@@ -1,10 +1,9 @@
-"""TLS that ends in `walle serve`: who believes it, what it refuses, and codes that must not travel in the open."""
+"""TLS that ends in `walle serve`: who believes it, and codes that must not travel in the open."""
 
 from __future__ import annotations
 
 import http.client
 import json
-import os
 import ssl
 import time
 from collections.abc import Iterator
@@ -105,9 +104,7 @@ def code_of(child: Child, password: str) -> str:
     return str(told["codes"][0])
 
 
-def test_a_device_enrols_where_it_believes_the_server(
-    child: Child, tmp_path: Path, transport: str
-) -> None:
+def test_a_device_enrols_where_it_believes_the_server(child: Child, tmp_path: Path, transport: str) -> None:
     code = code_of(child, "a password of one's own")
     given = {"root": None, "app": "shop", "app_version": "1.0.0", "transport": transport, "broker": ""}
     with device.Device(tmp_path / "device") as there:
@@ -136,9 +133,7 @@ def test_a_code_goes_to_no_other_machine_in_the_open(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("settings", [{}, {"plain_enrolment": True}, {"public_https": True}])
-def test_the_server_refuses_a_code_that_came_in_the_open(
-    tmp_path: Path, settings: dict[str, bool]
-) -> None:
+def test_the_server_refuses_a_code_that_came_in_the_open(tmp_path: Path, settings: dict[str, bool]) -> None:
     with opened_desk(tmp_path, **settings) as desk:
         made, code = Device(), desk.done("POST", "/device-codes", json={})["codes"][0]
         body = json.dumps({"code": code, "csr": made.request()}).encode()
@@ -181,10 +176,10 @@ def test_files_that_somebody_brings(tmp_path: Path) -> None:
     child = Child(tmp_path / "server", "--certificate", str(chain), "--key", str(key))
     try:
         assert asked(child.url, trusting(one.folder / "ca.pem"))[0] == 200
-        os.replace(other_key, key)
+        other_key.replace(key)
         time.sleep(1.5)  # a turn between the two: half a pair is not taken up
         assert asked(child.url, trusting(one.folder / "ca.pem"))[0] == 200
-        os.replace(other_chain, chain)
+        other_chain.replace(chain)
         ends = time.monotonic() + 20
         while time.monotonic() < ends:
             try:

@@ -122,7 +122,9 @@ def team(
 ) -> None:
     """A key that stays with its team, and the file with which a server's administrator adds the scenario."""
     trust = _trust()
-    made = trust.first_role(_folder(into, passphrase), _scheme(scheme), datetime.now(UTC), trust.Expiry().scenario)
+    made = trust.first_role(
+        _folder(into, passphrase), _scheme(scheme), datetime.now(UTC), trust.Expiry().scenario
+    )
     output.write_text(json.dumps(made, indent=1) + "\n")
     if json_:
         emit_json({"keyid": made["keyid"], "output": str(output)})

@@ -10,8 +10,8 @@ _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 def one_range(header: str, size: int) -> tuple[int, int] | None:
     """First byte of the range and the one behind its last; equal where it has no byte of the file (416).
 
-    None: the header is to be passed over, and the whole file is the answer: no header, several ranges, another
-    unit, a range whose end lies before its begin.
+    None: the header is to be passed over, and the whole file is the answer: no header, several ranges,
+    another unit, a range whose end lies before its begin.
     """
     found = _RANGE.fullmatch(header.replace(" ", ""))
     if found is None or found.groups() == ("", ""):

@@ -179,7 +179,9 @@ class ServerState:
             with self.database.writing() as session:
                 session.add(Scenario(name=name, created=self.now()))
                 session.flush()
-                append(session, self.now(), by, "scenario.add", name, {"key": team["keyid"]} if team else None)
+                append(
+                    session, self.now(), by, "scenario.add", name, {"key": team["keyid"]} if team else None
+                )
 
     def _need_offline_keys(self) -> None:
         if not any(keyid in self._keys("offline") for keyid in self.repository.keyids("targets")):

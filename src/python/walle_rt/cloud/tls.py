@@ -1,8 +1,8 @@
 """TLS in the server itself: whose certificate it shows, and how a new one is taken up.
 
-Either files that somebody brings (``--certificate``, ``--key``), or a certificate of the server's own authority
-(``--tls``), the one that signs devices: whoever is given ``keys/ca/ca.pem`` believes this server and no other.
-TLS 1.2 and later, with the ciphers that Python's ``ssl`` prefers.
+Either files that somebody brings (``--certificate``, ``--key``), or a certificate of the server's own
+authority (``--tls``), the one that signs devices: whoever is given ``keys/ca/ca.pem`` believes this server
+and no other. TLS 1.2 and later, with the ciphers that Python's ``ssl`` prefers.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Shown:
         self._seen = self._load()
 
     def again(self) -> None:
-        """Look for newer files; connections to come are shown them. What is wrong with them is logged, and the
-        old certificate stays."""
+        """Look for newer files; connections to come are shown them. What is wrong with them is logged, and
+        the old certificate stays."""
         try:
             if _state(self._files()) != self._seen:
                 self._seen = self._load()
@@ -50,7 +50,9 @@ class Shown:
         chain, key = self._files()
         try:
             seen = _state((chain, key))
-            trial = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)  # a pair that does not match must not be half taken
+            trial = ssl.SSLContext(
+                ssl.PROTOCOL_TLS_SERVER
+            )  # a pair that does not match must not be half taken
             trial.load_cert_chain(chain, key, password=_no_password)
             self.context.load_cert_chain(chain, key, password=_no_password)
         except (OSError, ValueError) as error:
@@ -96,5 +98,3 @@ def _state(files: Files) -> list[tuple[int, int]]:
 
 def _no_password() -> str:
     raise ValueError("a key with a password")
-
-

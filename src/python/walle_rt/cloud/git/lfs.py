@@ -4,8 +4,8 @@
     GET  <scenario>.git/blobs/<SHA-256>               one of them (serve.py)
     PUT  <scenario>.git/info/lfs/objects/<SHA-256>    a new one
 
-As its specification has it (git-lfs/docs/api/batch.md). Locks are not kept: their paths are 404, which clients
-take for a server without locks.
+As its specification has it (git-lfs/docs/api/batch.md). Locks are not kept: their paths are 404, which
+clients take for a server without locks.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 Answer = tuple[int, dict[str, Any]]
 
 
-class Mistake(Exception):
+class MistakeError(Exception):
     """An answer that refuses the whole request."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -40,44 +40,45 @@ def read_batch(body: bytes) -> dict[str, Any]:
     """A request, as far as it must be right as a whole.
 
     Raises:
-        Mistake: 422, no such request; 409, digests of another kind.
+        MistakeError: 422, no such request; 409, digests of another kind.
     """
     try:
         given: Any = json.loads(body)
     except (ValueError, RecursionError):
-        raise Mistake(422, "no JSON") from None
+        raise MistakeError(422, "no JSON") from None
     if not isinstance(given, dict) or given.get("operation") not in ("download", "upload"):
-        raise Mistake(422, "expected an operation 'download' or 'upload'")
+        raise MistakeError(422, "expected an operation 'download' or 'upload'")
     if given.get("hash_algo", "sha256") != "sha256":
-        raise Mistake(409, "expected hash_algo sha256")
+        raise MistakeError(409, "expected hash_algo sha256")
     objects = given.get("objects")
     if not isinstance(objects, list) or len(objects) > _MOST_OBJECTS:
-        raise Mistake(422, f"expected at most {_MOST_OBJECTS} objects")
+        raise MistakeError(422, f"expected at most {_MOST_OBJECTS} objects")
     transfers = given.get("transfers", ["basic"])
     if not isinstance(transfers, list) or (transfers and "basic" not in transfers):
-        raise Mistake(422, "expected the transfer 'basic' among those offered")
+        raise MistakeError(422, "expected the transfer 'basic' among those offered")
     return given
 
 
-def answer_batch(given: dict[str, Any], blobs: BlobStore, base: str, header: dict[str, str]) -> dict[str, Any]:
+def answer_batch(
+    given: dict[str, Any], blobs: BlobStore, base: str, header: dict[str, str]
+) -> dict[str, Any]:
     """What is there of the objects, or where they go; ``header`` comes along with those requests."""
     uploads = given["operation"] == "upload"
     objects = [_object(each, uploads, blobs, base, header) for each in given["objects"]]
     return {"transfer": "basic", "hash_algo": "sha256", "objects": objects}
 
 
-def _object(
-    each: Any, uploads: bool, blobs: BlobStore, base: str, header: dict[str, str]
-) -> dict[str, Any]:
+def _object(each: Any, uploads: bool, blobs: BlobStore, base: str, header: dict[str, str]) -> dict[str, Any]:
     digest, size = (each.get("oid"), each.get("size")) if isinstance(each, dict) else (None, None)
     known = isinstance(digest, str) and _DIGEST.fullmatch(digest) is not None
     if not known or not isinstance(size, int) or isinstance(size, bool) or size < 0:
         error = {"code": 422, "message": "expected an oid (SHA-256) and a size"}
         return {"oid": str(digest)[:64], "size": 0, "error": error}
+    digest = str(digest)
     told: dict[str, Any] = {"oid": digest, "size": size}
     there = digest in blobs
-    if there and blobs.size(str(digest)) != size:
-        return {**told, "error": {"code": 422, "message": f"it has {blobs.size(str(digest))} bytes"}}
+    if there and blobs.size(digest) != size:
+        return {**told, "error": {"code": 422, "message": f"it has {blobs.size(digest)} bytes"}}
     if uploads and not there:
         if size > blobs.most_blob_bytes:
             return {**told, "error": {"code": 422, "message": f"at most {blobs.most_blob_bytes} bytes"}}
@@ -95,7 +96,7 @@ def store(blobs: BlobStore, digest: str, pieces: Iterable[bytes]) -> None:
     """An upload's bytes.
 
     Raises:
-        Mistake: 422, the bytes have another digest; 507, they do not fit.
+        MistakeError: 422, the bytes have another digest; 507, they do not fit.
     """
     try:
         with blobs.receive(digest) as upload:
@@ -103,6 +104,6 @@ def store(blobs: BlobStore, digest: str, pieces: Iterable[bytes]) -> None:
                 upload.write(piece)
             upload.keep()
     except ArgumentError as error:
-        raise Mistake(422, str(error)) from None
+        raise MistakeError(422, str(error)) from None
     except ResourceError as error:
-        raise Mistake(507, str(error)) from None
+        raise MistakeError(507, str(error)) from None

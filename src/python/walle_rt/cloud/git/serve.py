@@ -140,7 +140,7 @@ class GitApp:
         """A request of ``git lfs``."""
         try:
             status, told = self._lfs_answer(environ, scenario, called)
-        except lfs.Mistake as error:
+        except lfs.MistakeError as error:
             status, told = error.status, {"message": str(error)}
         except TooLargeError:
             status, told = 413, {"message": "a body that is too large"}

@@ -231,8 +231,8 @@ class Controller:
         return Claim(True)
 
     def tick(self, now_s: float) -> list[str]:
-        """Counts missing reports and makes releases full that have waited long enough; call it every second or
-        so. Returns the releases that this halted."""
+        """Counts missing reports and makes releases full that have waited long enough; call it every second
+        or so. Returns the releases that this halted."""
         halted = []
         for trial in [t for t in self._trials.values() if t.release.gray]:
             if trial.expire(now_s):
@@ -245,8 +245,8 @@ class Controller:
     def ripe(self, now_s: float) -> list[str]:
         """Gray releases that are full from now on by their ``full_after``, from that very second on.
 
-        One that nobody has reported well of is none, whatever the time: silence is no evidence. Neither is one
-        for which a device has had to wait within the last minute, as all of those would come in at once.
+        One that nobody has reported well of is none, whatever the time: silence is no evidence. Neither is
+        one for which a device has had to wait within the last minute, as all of those would come in at once.
         """
         return [
             trial.release.id

@@ -166,7 +166,7 @@ class Trial:
         return halt
 
     def refused_lately(self, now_s: float) -> bool:
-        """Whether a device had to wait for a place in the last minute; those of the control cohort do not count."""
+        """Whether a treated device had to wait for a place in the last minute."""
         return self._cohorts[False].let_in.sums(now_s)[1] > 0
 
     def _drop(self, device: int, control: bool) -> bool:

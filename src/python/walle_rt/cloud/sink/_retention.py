@@ -7,9 +7,9 @@
     days = 7
     rows = 1_000_000
 
-What lies behind a limit is deleted from its table, oldest first, as it came to the sink (a device's clock may say
-anything). The mark of each record, some 30 bytes, stays: it is what a record that comes a second time is known
-by. Nothing is deleted where no limit is declared.
+What lies behind a limit is deleted from its table, oldest first, as it came to the sink (a device's clock may
+say anything). The mark of each record, some 30 bytes, stays: it is what a record that comes a second time is
+known by. Nothing is deleted where no limit is declared.
 """
 
 from __future__ import annotations
@@ -135,4 +135,3 @@ class Keeper:
                 break
             count += 1
         return (oldest[count - 1][0], count) if count else (0, 0)
-

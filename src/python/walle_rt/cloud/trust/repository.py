@@ -182,14 +182,17 @@ class TaskRepository:
         scenario. Returns the versions that are new.
 
         Raises:
-            ArgumentError: not the next version of the role, not signed by the scenario's key, or something else
+            ArgumentError: not the next version of the role, not signed by the scenario's key, or something
+            else
                 in it than versions that were listed and those of ``contents``.
         """
         made = team.read_role(signed)
         with only_writer(self.folder):
             before = self._load_scenario(scenario)
             self._check_signed(self._load("targets"), scenario, made, before.signed, contents)
-            new = [target for path, target in made.signed.targets.items() if path not in before.signed.targets]
+            new = [
+                target for path, target in made.signed.targets.items() if path not in before.signed.targets
+            ]
             for target in new:
                 digest = target.hashes["sha256"]
                 self._refuse_other_bytes(target.path, digest)

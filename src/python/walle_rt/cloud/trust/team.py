@@ -1,8 +1,8 @@
 """A scenario whose key stays with its team: what the team signs by itself, and the server checks and stores.
 
-The team makes a key and signs an empty role; an administrator adds the scenario with the two. From then on the
-team fetches the role, lists a version in it, signs it, and sends it back. The server never sees the private key:
-whoever takes the whole server over can still sign no code.
+The team makes a key and signs an empty role; an administrator adds the scenario with the two. From then on
+the team fetches the role, lists a version in it, signs it, and sends it back. The server never sees the
+private key: whoever takes the whole server over can still sign no code.
 """
 
 from __future__ import annotations
@@ -123,14 +123,18 @@ def read_key(keyid: str, given: Mapping[str, Any]) -> Any:
     return key
 
 
-def check_next(before: Any, made: Any, scenario: str, contents: Mapping[str, bytes], now: datetime, days: int) -> None:
+def check_next(
+    before: Any, made: Any, scenario: str, contents: Mapping[str, bytes], now: datetime, days: int
+) -> None:
     """Whether ``made`` may follow ``before``: one version on, and nothing new in it but ``contents``.
 
     Raises:
         ArgumentError: it may not.
     """
     if made.version != before.version + 1:
-        raise _refused(f"version {made.version} of the role", f"{before.version + 1}", "fetch the role and sign anew")
+        raise _refused(
+            f"version {made.version} of the role", f"{before.version + 1}", "fetch the role and sign anew"
+        )
     if made.delegations is not None or made.unrecognized_fields:
         raise _refused("a role that delegates, or has fields of its own", "a list of versions")
     if not now < made.expires <= now + timedelta(days=days + 1):
@@ -146,7 +150,9 @@ def check_next(before: Any, made: Any, scenario: str, contents: Mapping[str, byt
         tasks[found[1]] = tasks.get(found[1], 0) + 1
         if path in before.targets:
             if target.to_dict() != before.targets[path].to_dict():
-                raise _refused(f"'{path}' with other bytes than it was published with", "a version of its own")
+                raise _refused(
+                    f"'{path}' with other bytes than it was published with", "a version of its own"
+                )
         elif path not in contents:
             raise _refused(f"'{path}', which was not sent along", "the version that is published")
         else:
@@ -166,7 +172,9 @@ def target_is(target: Any, content: bytes) -> None:
         raise _refused(f"'{target.path}' with other fields", "a place among its task's versions")
 
 
-def _refused(given: str, expected: str, next_step: str = "sign it with walle task publish --keys") -> ArgumentError:
+def _refused(
+    given: str, expected: str, next_step: str = "sign it with walle task publish --keys"
+) -> ArgumentError:
     return ArgumentError.of(given, expected, "signed role", next_step)
 
 

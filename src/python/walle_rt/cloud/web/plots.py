@@ -20,8 +20,8 @@ def lines(
     most: float | None = None,
     marks: Mapping[str, float] | None = None,
 ) -> str:
-    """Series of (seconds since 1970, value) below their legend; ``most`` fixes the top of the scale, ``marks``
-    are moments with a name."""
+    """Series of (seconds since 1970, value) below their legend; ``most`` fixes the top of the scale,
+    ``marks`` are moments with a name."""
     points = [point for each in series.values() for point in each]
     if not points:
         return _empty(title)

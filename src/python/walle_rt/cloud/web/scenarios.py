@@ -178,7 +178,7 @@ def show_role(scenario: Name, _: Author, state: State) -> SignedRole:
 def publish_signed(
     scenario: Name, task: Name, version: VersionName, given: SignedVersion, person: Author, state: State
 ) -> VersionRow:
-    """Publish a version that the scenario's team has signed. Of one that is listed the signature is renewed."""
+    """Publish a version that the scenario's team has signed; renew the signature of one that is listed."""
     try:
         manifest = base64.b64decode(given.manifest, validate=True)
     except ValueError:
