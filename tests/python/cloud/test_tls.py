@@ -43,6 +43,7 @@ def trusting(authority: str | Path) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=str(authority))
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of TLS 1.1, which is to be refused
 def test_whoever_has_the_authority_believes_the_server_and_nobody_else(child: Child, tmp_path: Path) -> None:
     assert child.url.startswith("https://127.0.0.1:")
     assert asked(child.url, trusting(child.told["authority"])) == (200, "TLSv1.3")
@@ -115,7 +116,8 @@ def test_a_device_enrols_where_it_believes_the_server(child: Child, tmp_path: Pa
         ends = time.monotonic() + 30
         while not (told := there.cloud).pulls and time.monotonic() < ends:
             time.sleep(0.05)
-        assert told.pulls and not told.error, told.error
+        # It read the signed metadata over TLS, in which nothing was released.
+        assert told.pulls and "without director/plan.wale" in told.error, told.error
 
 
 def test_a_code_goes_to_no_other_machine_in_the_open(tmp_path: Path) -> None:
