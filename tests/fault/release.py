@@ -61,13 +61,13 @@ def run(seeds: dict[str, int], first: int = 0, jobs: int = 1) -> dict[str, list[
     return found
 
 
-def report(found: dict[str, list[Outcome]]) -> tuple[list[str], bool]:
+def report(found: dict[str, list[Outcome]], first: int = 0) -> tuple[list[str], bool]:
     """A line for each story, and whether all held."""
     lines, held = [], True
     for story, outcomes in found.items():
         if not outcomes:
             continue
-        halted = [(seed, o) for seed, o in enumerate(outcomes) if o.state == "halted"]
+        halted = [(seed, o) for seed, o in enumerate(outcomes, first) if o.state == "halted"]
         exposed = sorted(o.claimed for _, o in halted)
         if story == "failing":
             median = statistics.median(exposed) if exposed else None
@@ -95,7 +95,7 @@ def main() -> int:
     given = parser.parse_args()
     began = time.monotonic()
     seeds = {story: getattr(given, story) for story in _STORIES}
-    lines, held = report(run(seeds, given.first, given.jobs))
+    lines, held = report(run(seeds, given.first, given.jobs), given.first)
     for line in lines:
         print(line)
     print(f"release: {DEVICES} devices, {time.monotonic() - began:.0f} s")

@@ -12,6 +12,7 @@ import heapq
 import json
 import os
 import random
+import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -25,7 +26,7 @@ from cloud.servers import Clock, Desk, Device
 from cloud.test_releases import publish
 
 from walle_rt import _core
-from walle_rt.cloud import inbox
+from walle_rt.cloud import enrolment, inbox
 from walle_rt.cloud.release import Plan, Report, pack_reports
 from walle_rt.cloud.web import device_path
 from walle_rt.link import device_header
@@ -79,7 +80,8 @@ class Stage:
         try:
             self.admin = desk.admin
             desk.done("POST", "/scenarios", json={"name": "shop"})
-            self.devices = desk.wait_long(self._enrol(desk, count))
+            with in_one_thread(), ids_by_seed():
+                self.devices = desk.wait_long(self._enrol(desk, count))
         finally:
             desk.close()
 
@@ -118,6 +120,28 @@ class Stage:
                     yield desk
             finally:
                 desk.close()
+
+
+class _Seeded:
+    """Stands for the module ``secrets`` where devices get their ids: a seed is to mean the same every day."""
+
+    token_urlsafe = staticmethod(secrets.token_urlsafe)
+
+    def __init__(self) -> None:
+        self._rng = random.Random(0)
+
+    def token_hex(self, count: int) -> str:
+        return self._rng.randbytes(count).hex()
+
+
+@contextmanager
+def ids_by_seed() -> Iterator[None]:
+    """Devices that enrol get the same ids in every run."""
+    enrolment.secrets = _Seeded()  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        enrolment.secrets = secrets
 
 
 @contextmanager
