@@ -142,6 +142,7 @@ walle_status_t walle_device_connect(walle_device_t* device, const walle_cloud_op
     made.profile.os_version = text_or_empty(given.os_version);
     made.profile.device = text_or_empty(given.device);
     made.enrol_code = text_or_empty(given.enrol_code);
+    made.plain_enrolment = given.plain_enrolment != 0;
     if (given.report_after_ms) made.report_after_us = int64_t{given.report_after_ms} * 1000;
     WALLE_ASSIGN(Cloud cloud, container::DeviceCloud::connect(walle::Env::system(), *device->face,
                                                               std::move(transport), std::move(made)));

@@ -30,7 +30,7 @@ std::string_view what_name(link::TaskStep::What what) {
 CloudHeld connect(DeviceFace& device, const std::string& url, const py::bytes& root, const std::string& app,
                   const std::string& app_version, const std::string& os_version, const std::string& model,
                   const std::string& enrol_code, const py::object& transport, const std::string& authorities,
-                  double report_after_s, double pull_every_s) {
+                  double report_after_s, double pull_every_s, bool plain_enrolment) {
   std::unique_ptr<link::Transport> way;
   if (py::isinstance<py::str>(transport))
     way = unwrap(link::curl_transport({.authorities = authorities}));
@@ -44,6 +44,7 @@ CloudHeld connect(DeviceFace& device, const std::string& url, const py::bytes& r
   options.profile.os_version = os_version;
   options.profile.device = model;
   options.enrol_code = enrol_code;
+  options.plain_enrolment = plain_enrolment;
   options.report_after_us = static_cast<int64_t>(report_after_s * kMicroseconds);
   options.times.every_us = static_cast<int64_t>(pull_every_s * kMicroseconds);
   auto connected = unlocked(
@@ -95,7 +96,7 @@ void bind_device_cloud(py::module_& m) {
       .def_static("connect", connect, py::keep_alive<0, 1>(), py::arg("device"), py::arg("url"),
                   py::arg("root"), py::arg("app"), py::arg("app_version"), py::arg("os_version"),
                   py::arg("model"), py::arg("enrol_code"), py::arg("transport"), py::arg("authorities"),
-                  py::arg("report_after_s"), py::arg("pull_every_s"))
+                  py::arg("report_after_s"), py::arg("pull_every_s"), py::arg("plain_enrolment") = false)
       .def("header", &DeviceCloud::header)
       .def("saw", &DeviceCloud::saw, py::arg("up"))
       .def("heard", &DeviceCloud::heard, py::arg("epoch"), py::arg("spread_s"))

@@ -61,7 +61,9 @@ class Clock:
 class Desk:
     """A server in this process, asked over ASGI from an event loop of its own thread."""
 
-    def __init__(self, folder: Path, clock: Clock | None = None, **settings: Any) -> None:
+    def __init__(
+        self, folder: Path, clock: Clock | None = None, admin: str | None = None, **settings: Any
+    ) -> None:
         self.clock, self._settings = clock or Clock(), Settings(folder, **settings)
         self.state = Companion(self._settings, self.clock)
         self.app = build(self.state)
@@ -69,7 +71,7 @@ class Desk:
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
         self._client = httpx.AsyncClient(transport=transport, base_url="http://server", timeout=30)
-        self.admin = self.operator("boss", admin=True)
+        self.admin = admin or self.operator("boss", admin=True)
 
     def reopen(self) -> None:
         """As after a restart: what is not on the disk is gone."""
@@ -87,6 +89,39 @@ class Desk:
 
     def wait(self, coroutine: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(60)
+
+    def wait_long(self, coroutine: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(600)
+
+    async def raw(
+        self,
+        method: str,
+        path: str,
+        body: bytes,
+        headers: dict[str, str],
+        client: str = "127.0.0.1",
+        scheme: str = "http",
+    ) -> tuple[int, dict[str, str], bytes]:
+        """A request straight into the application, in its event loop: a tenth of what a client costs."""
+        sent: list[dict[str, Any]] = []
+        given = [(k.lower().encode(), v.encode()) for k, v in headers.items()]
+        given.append((b"content-length", str(len(body)).encode()))
+        scope = {
+            "type": "http", "method": method, "path": path, "raw_path": path.encode(), "headers": given,
+            "query_string": b"", "scheme": scheme, "server": ("server", 80), "client": (client, 1),
+            "http_version": "1.1", "root_path": "",
+        }  # fmt: skip
+        asked = iter([{"type": "http.request", "body": body, "more_body": False}])
+
+        async def receive() -> dict[str, Any]:
+            return next(asked, {"type": "http.disconnect"})
+
+        async def send(message: dict[str, Any]) -> None:
+            sent.append(message)
+
+        await self.app(scope, receive, send)
+        told = {k.decode().lower(): v.decode() for k, v in sent[0]["headers"]}
+        return int(sent[0]["status"]), told, b"".join(part.get("body", b"") for part in sent[1:])
 
     def ask(self, method: str, path: str, token: str | None = None, **more: Any) -> httpx.Response:
         headers = dict(more.pop("headers", {}))

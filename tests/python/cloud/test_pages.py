@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
+import socket
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -95,6 +98,8 @@ def test_nothing_that_was_typed_becomes_a_page(desk: Desk) -> None:
     publish(desk, "1.1.0")
     release = start(desk, "1.1.0", EVERYBODY)
     act(desk, release, "halt", reason="<script>alert(1)</script>")
+    told = desk.ask("GET", "/<script>", headers={"Accept": "text/html"})
+    assert told.status_code == 404 and "<script" not in told.text
     for path in ("/", f"/releases/{release}", "/log"):
         page = visit(desk, path, desk.admin).text
         assert "<script" not in page and "&lt;script&gt;" in page
@@ -114,29 +119,92 @@ def test_plots_are_whole_for_any_points() -> None:
     assert "nothing yet" in plots.lines({}, "", "t") and "nothing yet" in plots.bars({}, "t")
 
 
-def test_in_a_browser(tmp_path: Path) -> None:
-    selenium = pytest.importorskip(
-        "selenium", reason="no package 'selenium' (apt-get install python3-selenium)"
-    )
-    driver, browser = shutil.which("chromedriver"), shutil.which("chromium")
-    if driver is None or browser is None:
+@pytest.fixture
+def browser() -> Iterator[Any]:
+    """Debian's Chromium without a window."""
+    pytest.importorskip("selenium", reason="no package 'selenium' (the extra [dev])")
+    driver, found = shutil.which("chromedriver"), shutil.which("chromium")
+    if driver is None or found is None:
         pytest.skip("no chromium (apt-get install chromium chromium-driver)")
-    from selenium.webdriver.common.by import By
+    from selenium import webdriver
 
-    options = selenium.webdriver.ChromeOptions()
-    options.binary_location = browser
+    options = webdriver.ChromeOptions()
+    options.binary_location = found
     for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
         options.add_argument(word)
-    child = Child(tmp_path / "server")
-    service = selenium.webdriver.chrome.service.Service(driver)
-    page = selenium.webdriver.Chrome(options=options, service=service)
+    made = webdriver.Chrome(options=options, service=webdriver.chrome.service.Service(driver))
     try:
-        page.get(child.url)
-        assert page.current_url.endswith("/login")
-        page.find_element(By.NAME, "name").send_keys("admin")
-        page.find_element(By.NAME, "password").send_keys(child.told["login"]["password"])
-        page.find_element(By.TAG_NAME, "button").click()
-        assert "change the one-time password" in page.find_element(By.CLASS_NAME, "problem").text
+        yield made
     finally:
-        page.quit()
+        made.quit()
+
+
+@contextmanager
+def listening(desk: Desk) -> Iterator[str]:
+    """The server of a test on a port."""
+    import uvicorn
+
+    taken = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(desk.app, log_level="error", lifespan="off"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(30)
+
+
+def fill_in(browser: Any, name: str, password: str) -> None:
+    from selenium.webdriver.common.by import By
+
+    browser.find_element(By.NAME, "name").send_keys(name)
+    browser.find_element(By.NAME, "password").send_keys(password)
+    browser.find_element(By.TAG_NAME, "button").click()
+
+
+def test_the_first_log_in_in_a_browser(tmp_path: Path, browser: Any) -> None:
+    from selenium.webdriver.common.by import By
+
+    child = Child(tmp_path / "server")
+    try:
+        browser.get(child.url)
+        assert browser.current_url.endswith("/login")
+        fill_in(browser, "admin", child.told["login"]["password"])
+        assert "change the one-time password" in browser.find_element(By.CLASS_NAME, "problem").text
+    finally:
         child.kill()
+
+
+def test_every_page_in_a_browser(desk: Desk, browser: Any) -> None:
+    from selenium.webdriver.common.by import By
+
+    long = "ranking-of-" + "items-" * 8 + "all"
+    for task in (long, "rank"):
+        publish(desk, "1.1.0", task)
+    given = {"task": long, "version": "1.1.0", "policy": "[release]\npolicy = 'device == \"Pixel 8\"'\n"}
+    gray = desk.done("POST", "/scenarios/shop/releases", json=given)["id"]
+    release, fleet = start(desk, "1.1.0", EVERYBODY), Fleet(desk, 1)
+    fleet.send(fleet.devices[0], release, "claim")
+    fleet.send(fleet.devices[0], release, "phase_error", phase="execute", error_type="Boom")
+    desk.clock.forward(60)
+    act(desk, release, "halt", reason="it went wrong")
+    with listening(desk) as url:
+        browser.get(url)
+        fill_in(browser, "boss", PASSWORD)
+        assert browser.current_url == f"{url}/"
+        for path in ("/", f"/releases/{release}", f"/releases/{gray}", "/devices", "/log", "/nothing"):
+            for width in (1100, 520):  # the least that Chromium has
+                browser.set_window_size(width, 900)
+                browser.get(url + path)
+                wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+                assert browser.execute_script(wide) <= 0, f"{path} is wider than {width}"
+                assert browser.find_elements(By.CSS_SELECTOR, "h1, .problem"), path
+        browser.get(f"{url}/releases/{release}")
+        assert [each.text for each in browser.find_elements(By.CSS_SELECTOR, "text.halted")] == ["halted"]
+        names = browser.find_elements(By.CSS_SELECTOR, "text.name")
+        lines = browser.find_elements(By.CSS_SELECTOR, "line.grid")
+        tops = [line.location["y"] for line in lines[:3]]
+        assert names[0].location["y"] < min(tops), "the legend is above the plot"
+        browser.find_element(By.CSS_SELECTOR, "header button").click()
+        assert browser.current_url.endswith("/login"), "logged out by the button in the head"

@@ -202,6 +202,84 @@ def test_clocks_that_run_ahead_get_no_place() -> None:
     assert max(answer.wait_s for answer in answers) > 500
 
 
+RIPENS = replace(AT_ONCE, seconds=100, full_after=50)
+
+
+def ripening(ramp: Ramp = RIPENS, good: int = 1) -> tuple[MemoryStore, Controller, str]:
+    store = MemoryStore()
+    controller = Controller(store)
+    release = started(controller, ramp=ramp)
+    for device in range(good):
+        assert controller.claim(0, release, device).granted
+        controller.report(1, Report(device, release, "shop", "rank"))
+    return store, controller, release
+
+
+def test_a_release_is_full_by_its_policy_from_the_second_on() -> None:
+    store, controller, release = ripening()
+    epoch = controller.epoch
+    assert controller.tick(149.9) == [] and controller.release(release).state == State.GRAY
+    assert controller.tick(150) == [] and controller.release(release).state == State.FULL
+    assert controller.epoch == epoch + 1 and controller.last_actor == "policy"
+    entry = list(store.audit())[-1]
+    assert (entry.actor, entry.act, entry.subject) == ("policy", "full", release)
+    assert controller.tick(151) == [] and controller.epoch == epoch + 1
+    verify(store.audit())
+
+
+def test_a_release_becomes_full_by_itself_only_where_that_was_asked_for() -> None:
+    _, controller, release = ripening(replace(RIPENS, full_after=-1))
+    controller.tick(10**9)
+    assert controller.release(release).state == State.GRAY
+    _, controller, release = ripening(replace(RIPENS, seconds=0, full_after=0))
+    controller.tick(1)
+    assert controller.release(release).state == State.FULL
+
+
+def test_silence_a_queue_a_pause_and_a_kill_keep_a_release_gray() -> None:
+    _, controller, release = ripening(good=0)
+    controller.tick(10_000)
+    assert controller.release(release).state == State.GRAY, "nobody has reported"
+    _, controller, release = ripening(replace(RIPENS, per_minute=1))
+    assert not controller.claim(100, release, 5).granted or not controller.claim(100, release, 6).granted
+    controller.tick(150)
+    assert controller.release(release).state == State.GRAY, "a device waits"
+    controller.tick(161)
+    assert controller.release(release).state == State.FULL, "and has not come back for a minute"
+    _, controller, release = ripening()
+    controller.pause(release, "ada", 90)
+    controller.tick(10_000)
+    assert controller.release(release).state == State.PAUSED
+    controller.resume(release, "ada", 10_000)
+    controller.tick(10_049.9)
+    assert controller.release(release).state == State.GRAY, "the rest of its ramp begins with resume"
+    controller.tick(10_050)
+    assert controller.release(release).state == State.FULL
+    _, controller, release = ripening()
+    controller.kill("shop", "rank", "ada", 10)
+    controller.tick(10_000)
+    assert controller.release(release).state == State.GRAY
+
+
+def test_a_release_that_fails_as_its_time_comes_is_halted_and_not_full() -> None:
+    _, controller, release = ripening(replace(RIPENS, report_seconds=100))
+    for device in range(10, 40):
+        assert controller.claim(49, release, device).granted
+    assert controller.tick(149) == [] and controller.release(release).state == State.GRAY
+    assert controller.tick(150) == [release]
+    assert controller.release(release).state == State.HALTED
+
+
+def test_what_cannot_become_full_by_itself_is_refused() -> None:
+    for wrong in (
+        {"full_after": -2},
+        {"full_after": 2**31},
+        {"full_after": 0, "end_share": 0.5, "start_share": 0},
+    ):
+        with pytest.raises(ArgumentError, match="full_after"):
+            Ramp(**wrong)  # type: ignore[arg-type]
+
+
 def test_everything_survives_a_restart() -> None:
     store = MemoryStore()
     before = Controller(store)

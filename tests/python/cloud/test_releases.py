@@ -242,6 +242,25 @@ def test_a_failing_release_is_halted_and_survives_a_restart(database: str | None
         assert desk.done("GET", "/audit")["broken"] is None
 
 
+def test_a_release_that_was_good_is_full_by_its_policy(desk: Desk) -> None:
+    publish(desk, "1.1.0")
+    release = start(desk, "1.1.0", EVERYBODY.replace("[guard]", "full_after = 60\n[guard]"))
+    fleet, epoch = Fleet(desk, 1), plan(desk).epoch
+    fleet.send(fleet.devices[0], release, "claim")
+    fleet.send(fleet.devices[0], release, "ok")
+    desk.clock.forward(59)
+    desk.reopen()
+    desk.state.turn()
+    assert desk.done("GET", f"/releases/{release}")["state"] == "gray"
+    desk.clock.forward(2)
+    desk.state.turn()
+    assert desk.done("GET", f"/releases/{release}")["state"] == "full"
+    assert plan(desk).epoch == epoch + 1
+    entry = desk.done("GET", "/audit")["entries"][0]
+    assert (entry["who"], entry["act"], entry["subject"]) == ("policy", "release.full", release)
+    assert desk.done("GET", "/epoch")["reason"] == "policy" and desk.done("GET", "/audit")["broken"] is None
+
+
 def test_a_kill_and_its_end(desk: Desk) -> None:
     publish(desk, "1.0.0")
     release = start(desk, "1.0.0", EVERYBODY)

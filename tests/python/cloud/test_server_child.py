@@ -154,3 +154,22 @@ def test_plain_git_with_a_token(operators: Operators) -> None:
     assert git("ls-remote", bad).returncode != 0
     assert git("ls-remote", f"http://{host}/git/shop.git").returncode != 0
     assert git("ls-remote", f"http://x:{token}@{host}/git/maps.git").returncode != 0
+
+
+def test_a_team_signs_with_a_key_of_its_own(operators: Operators, tmp_path: Path) -> None:
+    keys, given = tmp_path / "keys", tmp_path / "maps.json"
+    run_walle("keys", "team", "--into", str(keys), "-o", str(given), folder=tmp_path)
+    operators.run("operator", "scenario", "maps", "--team", str(given))
+    run_walle("task", "init", str(tmp_path / "task"), folder=tmp_path)
+    publish = ("task", "publish", str(tmp_path / "task"), "--scenario", "maps")
+    operators.run(*publish, code=3, says="at least 1")
+    operators.run(*publish, "--keys", str(tmp_path), code=3, says="no key of the scenario")
+    operators.run(*publish, "--keys", str(keys))
+    role = operators.folder / "server" / "repository" / "metadata" / "2.maps.json"
+    [signature] = json.loads(role.read_text())["signatures"]
+    assert signature["keyid"] == json.loads(given.read_text())["keyid"]
+    assert not any(
+        file.name.startswith(signature["keyid"]) for file in (operators.folder / "server").rglob("*")
+    )
+    given.write_text("{")
+    operators.run("operator", "scenario", "more", "--team", str(given), code=3, says="walle keys team")

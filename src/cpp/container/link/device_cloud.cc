@@ -29,6 +29,18 @@ Status check_url(const std::string& url) {
                         "connect", "give the address that walle serve prints");
 }
 
+// Of an http:// address: whether it names this machine, so that nobody listens on the way.
+bool is_loopback(std::string_view url) {
+  std::string_view host = url.substr(std::string_view("http://").size());
+  host = host.substr(0, host.find('/'));
+  if (host.find('@') != std::string_view::npos) return false;
+  if (host.starts_with("[::1]")) return true;
+  host = host.substr(0, host.find(':'));
+  if (host == "localhost") return true;
+  // 127.0.0.0/8 in digits alone: 127.example.com is a name like others.
+  return host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
 Result<std::unique_ptr<link::Identity>> identity_of(Env& env, link::Transport& transport,
                                                     const std::string& folder, const CloudOptions& options) {
   WALLE_ASSIGN(std::unique_ptr<link::Identity> known, link::Identity::open(env, folder));
@@ -36,6 +48,11 @@ Result<std::unique_ptr<link::Identity>> identity_of(Env& env, link::Transport& t
   if (options.enrol_code.empty())
     return argument_error("a device that has not enrolled, and no code", "a one-time code", "connect",
                           "ask for one: walle device-code");
+  if (options.url.starts_with("http://") && !options.plain_enrolment && !is_loopback(options.url))
+    return argument_error(
+        "a code for '" + options.url.substr(0, 100) + "', which anybody on the way could read",
+        "https://, or http:// to this machine", "connect",
+        "serve with `walle serve --tls`, or allow plain_enrolment in a network of your own");
   return link::Identity::enrol(env, transport, options.url, folder, options.enrol_code);
 }
 }  // namespace

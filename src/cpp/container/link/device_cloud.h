@@ -20,6 +20,8 @@ struct CloudOptions {
   // app, app_version, device, os_version as the app says; what is empty of the rest is found out.
   link::DeviceProfile profile;
   std::string enrol_code;  // needed once
+  // Whether the code may travel over http:// to another machine, where whoever listens can use it first.
+  bool plain_enrolment = false;
   link::PullTimes times;
   int64_t report_after_us = 20'000'000;
 };

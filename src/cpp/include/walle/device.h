@@ -280,6 +280,8 @@ typedef struct walle_cloud_options_t {
   void* http_user;
   uint32_t
       report_after_ms; /* a new version runs so long without a firing before the server is told; 0: 20,000 */
+  uint32_t
+      plain_enrolment; /* not 0: the code may go to another machine over http://, where others can read it */
 } walle_cloud_options_t;
 
 /* Follows a server, whose plans decide from now on which tasks run here; a thread pulls at once and when

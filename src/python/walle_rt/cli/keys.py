@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
@@ -107,6 +109,28 @@ def scenario(
     opened = _open(repository, keys, passphrase)
     opened.add_scenario(name, _folder(into, passphrase), _scheme(scheme))
     _show(opened, json_)
+
+
+@app.command("team")
+@command
+def team(
+    into: Into,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The file for whoever adds the scenario.")],
+    scheme: SchemeName = "ed25519",
+    passphrase: Passphrase = None,
+    json_: Json = False,
+) -> None:
+    """A key that stays with its team, and the file with which a server's administrator adds the scenario."""
+    trust = _trust()
+    made = trust.first_role(
+        _folder(into, passphrase), _scheme(scheme), datetime.now(UTC), trust.Expiry().scenario
+    )
+    output.write_text(json.dumps(made, indent=1) + "\n")
+    if json_:
+        emit_json({"keyid": made["keyid"], "output": str(output)})
+        return
+    out.print(f"key {made['keyid'][:16]} in {into}: keep it, nobody else has it")
+    out.print(f"an administrator adds the scenario: walle operator scenario NAME --team {output}")
 
 
 @app.command("rotate")

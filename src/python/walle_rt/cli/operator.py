@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -176,9 +177,25 @@ def token(
 
 @app.command("scenario")
 @command
-def scenario_(name: Scenario, server: Server = None, json_: Json = False) -> None:
+def scenario_(
+    name: Scenario,
+    team: Annotated[
+        Path | None,
+        typer.Option("--team", help="What `walle keys team` wrote: the key stays with its team."),
+    ] = None,
+    server: Server = None,
+    json_: Json = False,
+) -> None:
     """Add a scenario."""
-    told = ServerApi.of(server).post("/scenarios", {"name": name})
+    given: dict[str, Any] = {"name": name}
+    if team is not None:
+        try:
+            given["team"] = json.loads(team.read_text())
+        except ValueError:
+            raise ArgumentError.of(
+                f"'{team}'", "the file that walle keys team wrote", "--team", "ask the team for it"
+            ) from None
+    told = ServerApi.of(server).post("/scenarios", given)
     _show(told, json_, f"added {name}")
 
 

@@ -35,6 +35,17 @@ def main(
             "--https", help="Something before us ends TLS: the dashboard's cookie is for https alone."
         ),
     ] = False,
+    tls: Annotated[
+        bool, typer.Option("--tls", help="HTTPS with a certificate of the server's own authority.")
+    ] = False,
+    certificate: Annotated[
+        Path | None, typer.Option("--certificate", help="HTTPS with this certificate chain, PEM; with --key.")
+    ] = None,
+    key: Annotated[Path | None, typer.Option("--key", help="The certificate's key, PEM.")] = None,
+    plain_enrolment: Annotated[
+        bool,
+        typer.Option("--plain-enrolment", help="Devices of other machines may enrol over plain HTTP."),
+    ] = False,
     json_: Json = False,
 ) -> None:
     """Serve devices and operators from a folder."""
@@ -48,16 +59,23 @@ def main(
             f"no package '{error.name}'", "the extra [cloud]", "walle serve", "pip install 'walle_rt[cloud]'"
         ) from None
     to_stderr()
-    state = Companion(Settings(folder, host, port, db, mqtt_url, list(name or []), public_https=https))
+    settings = Settings(folder, host, port, db, mqtt_url, list(name or []), public_https=https)
+    settings.tls, settings.certificate, settings.key = tls, certificate, key
+    settings.plain_enrolment = plain_enrolment
+    state = Companion(settings)
+
+    authority = str(folder / "keys" / "ca" / "ca.pem") if tls else None
 
     def ready(address: str) -> None:
         if json_:
             login = (
                 {"name": FIRST_OPERATOR, "password": state.first_password} if state.first_password else None
             )
-            emit_json({"address": address, "folder": str(folder), "login": login})
+            emit_json({"address": address, "folder": str(folder), "login": login, "authority": authority})
         else:
             out.print(f"serving {folder} at {address}")
+            if authority:
+                out.print(f"who is to believe this server needs {authority}")
             if state.first_password:
                 out.print(f"log in as {FIRST_OPERATOR} with the one-time password {state.first_password}")
                 out.print(f"move {folder / 'keys' / 'offline'} to a medium that no network reaches")

@@ -23,7 +23,8 @@ To = Annotated[
     typer.Option("--to", help="Publish into this folder with --keys, instead of a server."),
 ]
 Keys = Annotated[
-    list[Path] | None, typer.Option("--keys", help="With --to: a folder of private keys; repeatable.")
+    list[Path] | None,
+    typer.Option("--keys", help="A folder of private keys, to sign here and not on the server; repeatable."),
 ]
 
 
@@ -132,15 +133,11 @@ def _target(
 ) -> Any:
     if to is not None and server is not None:
         raise ArgumentError.of("--to and --server", "one of both", "walle task publish", "leave one out")
+    folders = [publishing.KeyFolder(path) for path in keys or []]
     if to is not None:
-        folders = [publishing.KeyFolder(path) for path in keys or []]
         return publishing.FolderTarget(to, scenario, folders)
-    if keys:
-        raise ArgumentError.of(
-            "--keys without --to", "--to with --keys: a server has its keys", "--keys", "leave --keys out"
-        )
     login = find_login(server)
-    return publishing.ServerTarget(ServerApi(login.url, login.token), login.token, scenario)
+    return publishing.ServerTarget(ServerApi(login.url, login.token), login.token, scenario, folders)
 
 
 def _author(publishing: ModuleType, given: str) -> Any:

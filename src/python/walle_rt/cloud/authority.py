@@ -76,7 +76,10 @@ class Authority:
         as a third of its time is left and its hosts are the same, the one of before."""
         usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
         names = x509.SubjectAlternativeName([_general_name(host) for host in hosts])
-        return self._kept(name, hosts[0], now, [usage, names], sorted(hosts))
+        # Python from 3.13 on believes no certificate of a server without it.
+        ours = self.certificate.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+        signer = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(ours)
+        return self._kept(name, hosts[0], now, [usage, names, signer], sorted(hosts))
 
     def client_certificate(self, name: str, common_name: str, now: datetime) -> tuple[Path, Path]:
         """The same for a client of the broker."""

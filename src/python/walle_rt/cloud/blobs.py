@@ -19,9 +19,9 @@ from types import TracebackType
 from typing import BinaryIO
 
 from ..errors import ArgumentError, ResourceError
+from .ranges import one_range
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_RANGE = re.compile(r"bytes=(\d{0,19})-(\d{0,19})")
 _STEP = 1 << 18  # bytes read or hashed at a time
 _ABANDONED_S = 24 * 3600.0  # an upload that nothing was written to for so long has no sender any more
 
@@ -170,7 +170,7 @@ class BlobStore:
         known = [each.strip().removeprefix("W/") for each in if_none_match.split(",")]
         if etag in known or "*" in known:
             return Part(304, 0, 0, size, headers)
-        wanted = _range(range_, size) if range_ and if_range in ("", etag) else None
+        wanted = one_range(range_, size) if range_ and if_range in ("", etag) else None
         if wanted is None:
             return Part(200, 0, size, size, headers | {"Content-Length": str(size)})
         start, stop = wanted
@@ -201,19 +201,6 @@ class BlobStore:
                 freed += self.path(digest).stat().st_size
                 self.path(digest).unlink()
         return freed
-
-
-def _range(header: str, size: int) -> tuple[int, int] | None:
-    """Start and stop of the one range that is asked for; None where the header is to be passed over."""
-    match = _RANGE.fullmatch(header.replace(" ", ""))
-    if not match or not (match[1] or match[2]):
-        return None
-    if not match[1]:  # the last so many bytes
-        return max(0, size - int(match[2])), size
-    start, last = int(match[1]), int(match[2]) if match[2] else size - 1
-    if match[2] and last < start:
-        return None
-    return start, min(last + 1, size)
 
 
 class Upload:

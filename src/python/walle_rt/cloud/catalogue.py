@@ -11,12 +11,23 @@ from ..task import Package
 from .model.audit import append
 from .model.tables import Scenario, Version
 from .state import ServerState
+from .trust import Version as Listed
 
 MOST_MANIFEST = 1024 * 1024
 
 
-def publish(state: ServerState, scenario: str, task: str, version: str, manifest: bytes, by: str) -> Version:
+def publish(
+    state: ServerState,
+    scenario: str,
+    task: str,
+    version: str,
+    manifest: bytes,
+    by: str,
+    signed: bytes | None = None,
+) -> Version:
     """Check a package against its manifest, list it in the trust, note it.
+
+    ``signed`` is the scenario's role with the version in it, where the team has signed it by itself.
 
     A process that dies behind the trust leaves a version that is authentic and that nobody released;
     publishing the same bytes again completes it.
@@ -48,12 +59,14 @@ def publish(state: ServerState, scenario: str, task: str, version: str, manifest
         known = _find(state, scenario, task, version)
         if known is not None:
             if known.sha256 == hashlib.sha256(manifest).hexdigest():
+                if signed is not None:
+                    state.repository.accept(scenario, signed, {known.path: manifest})
                 return known
             raise ArgumentError.of(
                 "other bytes than it was published with", "a version of its own", where, "raise the version"
             )
         _need_scenario(state, scenario)
-        listed = state.repository.publish(scenario, task, version, manifest)
+        listed = _list(state, scenario, task, version, manifest, signed)
         row = Version(
             scenario=scenario,
             task=task,
@@ -69,6 +82,21 @@ def publish(state: ServerState, scenario: str, task: str, version: str, manifest
             session.flush()
             append(session, state.now(), by, "version.publish", where, {"sha256": listed.sha256})
         return row
+
+
+def _list(
+    state: ServerState, scenario: str, task: str, version: str, manifest: bytes, signed: bytes | None
+) -> Listed:
+    if signed is None:
+        return state.repository.publish(scenario, task, version, manifest)
+    path = f"{scenario}/{task}/{task}-{version}.walp"
+    state.repository.accept(scenario, signed, {path: manifest})
+    for listed in state.repository.versions(scenario, task):
+        if listed.path == path:
+            return listed
+    raise ArgumentError.of(
+        f"a role without {path}", "one that lists it", "signed role", "sign it with walle task publish --keys"
+    )
 
 
 def find_version(state: ServerState, scenario: str, task: str, version: str) -> Version:

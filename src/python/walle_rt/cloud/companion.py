@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -11,10 +12,12 @@ from typing import Any
 from .desk import Desk
 from .enrolment import Doorman, note_seen
 from .inbox import Inbox
+from .sink import Keeper, read_limits
 from .state import ServerState, Settings
 from .tunnel_end import TunnelEnd, open_tunnel
 from .web import metrics
 
+_SWEEP_S = 60.0
 LOG = logging.getLogger("walle_rt.cloud")
 
 Stop = Callable[[], None]
@@ -30,6 +33,9 @@ class Companion(ServerState):
         self.doorman = Doorman(self)
         self.desk = Desk(self, self._announce)
         self.inbox = Inbox(self.desk.decode, self.desk.store)
+        folder = settings.folder
+        self.keeper = Keeper(folder / "features.db", read_limits(folder / "retention.toml"))
+        self._swept_at = -_SWEEP_S
         self._seen_lock = threading.Lock()
         self._seen: dict[str, float] = {}
 
@@ -41,9 +47,24 @@ class Companion(ServerState):
             seen, self._seen = self._seen, {}
         if seen:
             note_seen(self, seen)
+        self._sweep()
         if self.tunnel is not None:
             self.tunnel.note(self.now())
             metrics.tunnel(self.tunnel.stats())
+
+    def _sweep(self) -> None:
+        """Once a minute: rows of features that lie behind their limit."""
+        now = self.now()
+        if abs(now - self._swept_at) < _SWEEP_S:
+            return
+        self._swept_at, before = now, dict(self.keeper.deleted)
+        try:
+            if self.keeper.sweep(now):
+                LOG.info("rows deleted", extra={"rows": self.keeper.deleted})
+        except sqlite3.Error as error:  # a full disk, a writer that takes long: the next one goes on
+            LOG.warning("rows not deleted", extra={"reason": str(error)})
+        for name, rows in self.keeper.deleted.items():
+            metrics.DELETED.labels(name).inc(rows - before.get(name, 0))
 
     def saw(self, device: str) -> None:
         """A device was heard of."""
@@ -60,9 +81,7 @@ class Companion(ServerState):
 
     def start_beside(self) -> list[Stop]:
         """Start broker and sink; returns what stops them."""
-        hosts = self.settings.hosts or sorted(
-            {"localhost", "127.0.0.1", self.settings.host} - {"0.0.0.0", "::"}
-        )
+        hosts = self.settings.names()
         given = (self.settings.folder, self.authority, hosts, self.settings.host, self.settings.mqtt_url)
         self.tunnel = open_tunnel(*given)
         if self.tunnel is None:

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,7 +20,7 @@ from ..task import Package, Task
 from .blobs import BlobStore
 from .git import LARGEST_FILE, Author, Pointer, ScenarioRepository
 from .git.remote import Edition, GitTarget, HttpGit, LocalGit
-from .trust import KeyFolder, TaskRepository
+from .trust import Expiry, KeyFolder, TaskRepository, next_role
 
 _ROOT_FILES = (".gitattributes", ".gitignore")  # hidden files that belong to a repository
 
@@ -28,8 +30,14 @@ class Api(Protocol):
 
     url: str
 
+    def get(self, path: str) -> Any:
+        """GET, below /api/v1."""
+
     def post(self, path: str, given: Any = None) -> Any:
         """POST of JSON, below /api/v1."""
+
+    def put(self, path: str, given: Any) -> Any:
+        """PUT of JSON, below /api/v1."""
 
     def put_bytes(self, path: str, content: bytes) -> Any:
         """PUT of bytes, below /api/v1."""
@@ -105,10 +113,12 @@ class FolderTarget:
 
 
 class ServerTarget:
-    """A companion server; it has the scenario's key."""
+    """A companion server, which has the scenario's key, unless that is in ``keys``: then what makes a version
+    authentic is signed here, and the server checks and stores it."""
 
-    def __init__(self, api: Api, token: str, scenario: str) -> None:
+    def __init__(self, api: Api, token: str, scenario: str, keys: Iterable[KeyFolder] = ()) -> None:
         """Nothing is asked yet."""
+        self._scenario, self._keys = scenario, list(keys)
         self._api, self._at, self._git = (
             api,
             f"/scenarios/{scenario}",
@@ -131,7 +141,15 @@ class ServerTarget:
 
     def list_version(self, task: str, version: str, manifest: bytes) -> None:
         """As Target says."""
-        self._api.put_bytes(f"{self._at}/tasks/{task}/versions/{version}", manifest)
+        at = f"{self._at}/tasks/{task}/versions/{version}"
+        if not self._keys:
+            self._api.put_bytes(at, manifest)
+            return
+        told = self._api.get(f"{self._at}/role")
+        path = f"{self._scenario}/{task}/{task}-{version}.walp"
+        given = (told["role"], path, manifest, self._keys, told["keyids"])
+        signed = next_role(*given, datetime.now(UTC), Expiry().scenario)
+        self._api.put(f"{at}/signed", {"manifest": base64.b64encode(manifest).decode(), "role": signed})
 
 
 def _git_url(api: Api, scenario: str) -> str:

@@ -21,6 +21,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ..errors import ResourceError
 from .companion import Companion
+from .tls import shown_of
 from .web import metrics
 from .web.app import build
 
@@ -109,11 +110,19 @@ def serve(state: Companion, ready: Callable[[str], None]) -> None:
     """Serve until SIGINT or SIGTERM; ``ready`` gets the address when requests are taken.
 
     Raises:
-        ResourceError: the address is taken.
+        ArgumentError: a certificate without its key.
+        ResourceError: the address is taken, or the certificate cannot be used.
     """
     settings = state.settings
+    shown = shown_of(state)
     listening = _listen(settings.host, settings.port)
-    loop = ReleaseLoop(state.turn, settings.tick_s)
+
+    def turn() -> None:
+        state.turn()
+        if shown is not None:
+            shown.again()
+
+    loop = ReleaseLoop(turn, settings.tick_s)
     state.wake = loop.soon
     config = uvicorn.Config(
         build(state),
@@ -128,7 +137,11 @@ def serve(state: Companion, ready: Callable[[str], None]) -> None:
         limit_concurrency=_MOST_CONNECTIONS,
         h11_max_incomplete_event_size=16 * 1024,
     )
-    server = _Server(config, lambda: ready(_address(listening)))
+    if shown is not None:
+        config.load()
+        config.ssl = shown.context
+    scheme = "http" if shown is None else "https"
+    server = _Server(config, lambda: ready(f"{scheme}://{_address(listening)}"))
     beside = state.start_beside()
     loop.start()
     try:
@@ -185,4 +198,4 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _address(listening: socket.socket) -> str:
     host, port = listening.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

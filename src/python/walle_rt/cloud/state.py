@@ -1,6 +1,8 @@
 """The server's folder, and everything that is opened from it.
 
 walle.db        the database, unless a URL names another (with walle.db-wal, walle.db-shm)
+features.db     what devices have sent
+retention.toml  how long that is kept; yours to write
 blobs/          files of packages by digest
 repository/     signed metadata and targets, as devices read them
 keys/offline    root and targets: move them away after the set-up
@@ -51,11 +53,24 @@ class Settings:
     max_body: int = 1024**2  # bytes of any other request
     tick_s: float = 1.0
     public_https: bool = False  # behind something that ends TLS: the dashboard's cookie is for https alone
+    tls: bool = False  # with a certificate of the server's own authority
+    certificate: Path | None = None  # chain and key of another one, PEM
+    key: Path | None = None
+    plain_enrolment: bool = False  # codes may come over plain HTTP from other machines
 
     @property
     def database(self) -> str:
         """The database's URL."""
         return self.db or f"sqlite:///{(self.folder / 'walle.db').resolve()}"
+
+    @property
+    def ends_tls(self) -> bool:
+        """Whether connections are encrypted here."""
+        return self.tls or self.certificate is not None
+
+    def names(self) -> list[str]:
+        """What certificates of the server's own authority say it is called."""
+        return self.hosts or sorted({"localhost", "127.0.0.1", self.host} - {"0.0.0.0", "::"})
 
 
 class ServerState:
@@ -134,13 +149,18 @@ class ServerState:
 
     # -- trust ---------------------------------------------------------------------------------------------
 
-    def add_scenario(self, name: str, by: str) -> None:
+    def add_scenario(self, name: str, by: str, team: dict[str, Any] | None = None) -> None:
         """A scenario with a key of its own, in the trust and in the database.
 
         The trust comes first: a process that dies between is continued by asking once more.
 
+        Args:
+            name: of the scenario.
+            by: who adds it.
+            team: what ``first_role`` made, where the key stays with the team.
+
         Raises:
-            ArgumentError: no name, or taken.
+            ArgumentError: no name, or taken; a key or a role that is none.
         """
         with self.signing:
             with self.database.reading() as session:
@@ -149,13 +169,19 @@ class ServerState:
                 raise ArgumentError.of(f"scenario '{name}'", "a new name", "scenarios", "choose another name")
             if name not in self.repository.roles():
                 self._need_offline_keys()
-                self.repository.add_scenario(name, self._keys(f"scenarios/{name}"))
+                if team is None:
+                    self.repository.add_scenario(name, self._keys(f"scenarios/{name}"))
+                else:
+                    given = (str(team["keyid"]), team["key"], str(team["role"]).encode())
+                    self.repository.add_team_scenario(name, *given)
             (self.settings.folder / "git").mkdir(exist_ok=True)
             ScenarioRepository.create(self.settings.folder / "git", name, self.blobs)
             with self.database.writing() as session:
                 session.add(Scenario(name=name, created=self.now()))
                 session.flush()
-                append(session, self.now(), by, "scenario.add", name)
+                append(
+                    session, self.now(), by, "scenario.add", name, {"key": team["keyid"]} if team else None
+                )
 
     def _need_offline_keys(self) -> None:
         if not any(keyid in self._keys("offline") for keyid in self.repository.keyids("targets")):

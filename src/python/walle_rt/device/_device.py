@@ -429,6 +429,7 @@ class Device:
         on_answer: Callable[[bytes], object] | None = None,
         report_after_s: float = 20.0,
         pull_every_h: float = 12.0,
+        plain_enrolment: bool = False,
     ) -> CloudState:
         """Follow a server: its plans decide from now on which tasks run here.
 
@@ -453,13 +454,15 @@ class Device:
             report_after_s: seconds that a new version runs without a firing before the server is told that it
                 does.
             pull_every_h: hours between two pulls that nobody asked for.
+            plain_enrolment: whether ``enrol_code`` may go to another machine over ``http://``, where whoever
+                listens on the way can use it first.
 
         Returns:
             How things stand before the first pull; ``cloud`` tells later.
 
         Raises:
             ArgumentError: an address, a name, a version or a transport that is none; no code where one is
-                needed; a device that is connected.
+                needed, or one that would go to another machine over ``http://``; a device that is connected.
             NetworkError: the server cannot be reached, or refuses the code, while the device enrols.
             ResourceError: no libcrypto, or no libcurl where it was asked for.
         """
@@ -481,6 +484,7 @@ class Device:
             vouching,
             report_after_s,
             pull_every_h * 3600.0,
+            plain_enrolment,
         )
         # Behind the device's own, and so called before it.
         self._cloud_finalizer = weakref.finalize(self, _leave, self._cloud, os.getpid())

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -17,6 +19,7 @@ from dulwich.web import HTTPGitApplication
 
 from ...errors import Error, ResourceError
 from ..blobs import BlobStore
+from . import lfs
 from .body import TooLargeError, body_of
 from .repository import ScenarioRepository
 
@@ -27,7 +30,8 @@ Start = Callable[..., Any]
 Authorize = Callable[[Environ, str, bool], int]
 
 _PATH = re.compile(
-    r"/([a-z0-9][a-z0-9_-]{0,63})\.git/(info/refs|git-upload-pack|git-receive-pack|blobs/[0-9a-f]{64})"
+    r"/([a-z0-9][a-z0-9_-]{0,63})\.git/"
+    r"(info/refs|git-upload-pack|git-receive-pack|blobs/[0-9a-f]{64}|info/lfs/objects/(?:batch|[0-9a-f]{64}))"
 )
 _SERVICES = ("git-upload-pack", "git-receive-pack")
 _BLOB = "blobs/"
@@ -40,15 +44,19 @@ _REASONS = {
     403: "Forbidden",
     404: "Not Found",
     413: "Content Too Large",
+    409: "Conflict",
     416: "Range Not Satisfiable",
+    422: "Unprocessable Content",
+    507: "Insufficient Storage",
 }
+_CHUNK = 256 * 1024
 _MOST_BODY = 80 << 20  # bytes of one request: a push of 64 MiB and what is around it
 
 
 class GitApp:
     """A WSGI application with one repository per scenario below it: ``<mounted at>/<scenario>.git``.
 
-    ``<scenario>.git/blobs/<SHA-256>`` are the files that its pointers stand for.
+    ``<scenario>.git/blobs/<SHA-256>`` are the files that its pointers stand for; ``git lfs`` finds them, too.
 
     Pushes keep the rules of ``rules.py``: branches go forward, versions are made once, large files are
     pointers to what was uploaded. ``git`` asks for a name and password after a 401; an API token is the
@@ -61,17 +69,29 @@ class GitApp:
         authorize: called with the WSGI environment, the scenario and whether the request pushes; returns 200,
             401, 403 or 404.
         blobs: where large files lie; None: pointers are not looked at.
+        mounted: the path before a scenario's, which addresses in answers need.
+        https: whether clients come by https, however the request looks here.
     """
 
-    def __init__(self, folder: Path | str, authorize: Authorize, blobs: BlobStore | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path | str,
+        authorize: Authorize,
+        blobs: BlobStore | None = None,
+        mounted: str = "",
+        https: bool = False,
+    ) -> None:
         """Keep them."""
         self._folder, self._authorize, self._blobs = Path(folder), authorize, blobs
+        self._mounted, self._https = mounted, https
         self._git = HTTPGitApplication(_Scenarios(self._folder, blobs))
 
     def __call__(self, environ: Environ, start_response: Start) -> Iterable[bytes]:
         """Serve one request."""
         match = _PATH.fullmatch(environ.get("PATH_INFO", ""))
         service = _service(environ, match[2]) if match else ""
+        if match is not None and service in (lfs.BATCH, lfs.OBJECT):
+            return self._lfs(environ, match[1], match[2], start_response)
         if match is None or service not in (*_SERVICES, _BLOB):
             return _refuse(start_response, 404)
         status = self._authorize(environ, match[1], service == "git-receive-pack")
@@ -115,6 +135,42 @@ class GitApp:
         headers = {"Content-Type": "application/octet-stream", **part.headers}
         start_response(f"{part.status} {_REASONS[part.status]}", list(headers.items()))
         return self._blobs.chunks(digest, part.start, part.stop)
+
+    def _lfs(self, environ: Environ, scenario: str, called: str, start_response: Start) -> Iterable[bytes]:
+        """A request of ``git lfs``."""
+        try:
+            status, told = self._lfs_answer(environ, scenario, called)
+        except lfs.MistakeError as error:
+            status, told = error.status, {"message": str(error)}
+        except TooLargeError:
+            status, told = 413, {"message": "a body that is too large"}
+        if status in (401, 403, 404):
+            return _refuse(start_response, status)
+        content = json.dumps(told).encode()
+        headers = [("Content-Type", lfs.TYPE), ("Content-Length", str(len(content)))]
+        start_response(f"{status} {_REASONS[status]}", headers)
+        return [content]
+
+    def _lfs_answer(self, environ: Environ, scenario: str, called: str) -> lfs.Answer:
+        if self._blobs is None:
+            return 404, {}
+        if called != lfs.BATCH:
+            status = self._authorize(environ, scenario, True)
+            if status == 200:
+                body = body_of(environ, self._blobs.most_blob_bytes)
+                lfs.store(self._blobs, called.rpartition("/")[2], iter(partial(body.read, _CHUNK), b""))
+            return status, {}
+        status = self._authorize(environ, scenario, False)  # before anything is read
+        if status != 200:
+            return status, {}
+        body = body_of(environ, lfs.MOST_BATCH)
+        given = lfs.read_batch(b"".join(iter(partial(body.read, _CHUNK), b"")))
+        if given["operation"] == "upload" and (status := self._authorize(environ, scenario, True)) != 200:
+            return status, {}
+        scheme = "https" if self._https else environ["wsgi.url_scheme"]
+        base = f"{scheme}://{environ.get('HTTP_HOST', '')}{self._mounted}/{scenario}.git"
+        header = {"Authorization": str(environ.get("HTTP_AUTHORIZATION", ""))}
+        return 200, lfs.answer_batch(given, self._blobs, base, header)
 
     def _serve(self, environ: Environ, body: Any, start_response: Start) -> Iterable[bytes]:
         plain = {**environ, "wsgi.input": body, "CONTENT_LENGTH": ""}
@@ -185,6 +241,10 @@ class _Scenarios(Backend):
 
 def _service(environ: Environ, called: str) -> str:
     """Which of git's two services a request is for, or a blob; ``info/refs`` names it in its query."""
+    if called == lfs.BATCH:
+        return called if environ.get("REQUEST_METHOD") == "POST" else ""
+    if called.startswith(lfs.OBJECT):
+        return lfs.OBJECT if environ.get("REQUEST_METHOD") == "PUT" else ""
     if called.startswith(_BLOB):
         return _BLOB if environ.get("REQUEST_METHOD") == "GET" else ""
     if called != "info/refs":

@@ -14,7 +14,9 @@ from .reports import Report
 from .store import Store
 from .trial import Claim, Trial
 
-GUARD = "guard"  # the actor of what the controller does by itself
+# The actors of what the controller does by itself.
+GUARD = "guard"
+POLICY = "policy"
 
 # What an operator may do, in which states.
 _ALLOWED = {
@@ -53,6 +55,11 @@ class Controller:
     def epoch(self) -> int:
         """Of the newest plan; 0 before anything was released."""
         return self._store.epoch()
+
+    @property
+    def last_actor(self) -> str:
+        """Who did what was done last; "" before anybody did anything since the controller was made."""
+        return self._newest.actor if self._newest else ""
 
     def plan(self) -> bytes:
         """The plan of this epoch (docs/reference/formats/plan.md), to be signed as ``director/plan.wale``."""
@@ -224,13 +231,32 @@ class Controller:
         return Claim(True)
 
     def tick(self, now_s: float) -> list[str]:
-        """Counts missing reports; call it every second or so. Returns the releases that this halted."""
+        """Counts missing reports and makes releases full that have waited long enough; call it every second
+        or so. Returns the releases that this halted."""
         halted = []
         for trial in [t for t in self._trials.values() if t.release.gray]:
             if trial.expire(now_s):
                 self._halt_by_guard(trial, now_s)
                 halted.append(trial.release.id)
+        for release_id in self.ripe(now_s):
+            self.full(release_id, POLICY, now_s)
         return halted
+
+    def ripe(self, now_s: float) -> list[str]:
+        """Gray releases that are full from now on by their ``full_after``, from that very second on.
+
+        One that nobody has reported well of is none, whatever the time: silence is no evidence. Neither is
+        one for which a device has had to wait within the last minute, as all of those would come in at once.
+        """
+        return [
+            trial.release.id
+            for trial in self._trials.values()
+            if trial.release.state == State.GRAY
+            and not self._killed(trial.release)
+            and trial.release.ripe(now_s)
+            and trial.counts().good > 0
+            and not trial.refused_lately(now_s)
+        ]
 
     # ---- how ----
 

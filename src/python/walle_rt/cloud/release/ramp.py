@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..._core import policy as native
 from ...errors import ArgumentError
@@ -23,6 +23,8 @@ class Ramp:
         per_minute: devices let in at most, over any minute and for each cohort.
         control_share: share that keeps what it has and reports like the treated; never more than those.
         report_seconds: a device that was let in and has not reported within so long counts as a failure.
+        full_after: seconds behind the ramp's end after which the release is full by itself, unless it was
+            halted; -1: an operator says so. Needs an ``end_share`` of 1: the rest would come in at once.
     """
 
     start_share: float = 0.01
@@ -31,6 +33,7 @@ class Ramp:
     per_minute: int = 100_000
     control_share: float = 0.1
     report_seconds: int = 600
+    full_after: int = -1
 
     def __post_init__(self) -> None:
         """Refuse what no device could follow."""
@@ -42,6 +45,10 @@ class Ramp:
         _check(
             1 <= self.report_seconds < 2**31, f"{self.report_seconds} s", "at least 1", "ramp.report_seconds"
         )
+        after, ends = self.full_after, self.end_share == 1
+        known = after == -1 or 0 <= after < 2**31
+        _check(known, f"{after} s", "0 or more; -1 or nothing: an operator does", "ramp.full_after")
+        _check(after == -1 or ends, f"a ramp to {self.end_share}", "one to 1", "ramp.full_after")
 
     def share(self, elapsed_s: float) -> float:
         """The share let in so many seconds after the start: 0 before it, ``start_share`` at it."""
@@ -55,14 +62,7 @@ class Ramp:
         """The rest of it from ``share`` on, as steep as before."""
         whole = self.end_share - self.start_share
         left = round(self.seconds * (self.end_share - share) / whole) if whole else 0
-        return Ramp(
-            min(share, self.end_share),
-            self.end_share,
-            left,
-            self.per_minute,
-            self.control_share,
-            self.report_seconds,
-        )
+        return replace(self, start_share=min(share, self.end_share), seconds=left)
 
 
 @dataclass(frozen=True)

@@ -128,6 +128,11 @@ class Release:
         """Whether its ramp decides who has it."""
         return self.state in (State.GRAY, State.PAUSED)
 
+    def ripe(self, now_s: float) -> bool:
+        """Whether its time as a gray one is over by its ramp's ``full_after``."""
+        ramp = self.ramp
+        return ramp.full_after >= 0 and now_s >= self.started_s + ramp.seconds + ramp.full_after
+
     def share(self, now_s: float) -> float:
         """The share of the devices it is for that may have it."""
         if self.state == State.FULL:
@@ -164,6 +169,7 @@ _RAMP_KEYS = {
     "per_minute": "per_minute",
     "control": "control_share",
     "report_seconds": "report_seconds",
+    "full_after": "full_after",
 }
 _GUARD_KEYS = {f.name: f.name for f in fields(Guard)}
 

@@ -166,8 +166,8 @@ class Trial:
         return halt
 
     def refused_lately(self, now_s: float) -> bool:
-        """Whether anybody had to wait in the last minute."""
-        return any(cohort.let_in.sums(now_s)[1] for cohort in self._cohorts.values())
+        """Whether a treated device had to wait for a place in the last minute."""
+        return self._cohorts[False].let_in.sums(now_s)[1] > 0
 
     def _drop(self, device: int, control: bool) -> bool:
         known = self._cohorts[control].waiting.pop(device, None) is not None

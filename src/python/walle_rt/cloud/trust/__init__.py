@@ -7,5 +7,6 @@ its tasks are authentic; the online keys of ``snapshot`` and ``timestamp`` say w
 
 from .keys import KeyFolder, Scheme
 from .repository import Expiry, TaskRepository, Version
+from .team import first_role, next_role
 
-__all__ = ["Expiry", "KeyFolder", "Scheme", "TaskRepository", "Version"]
+__all__ = ["Expiry", "KeyFolder", "Scheme", "TaskRepository", "Version", "first_role", "next_role"]

@@ -27,11 +27,11 @@ from tuf.api.serialization.json import JSONSerializer
 
 from ...errors import ArgumentError, ResourceError
 from ...whole_files import write_whole
+from . import team
 from .files import only_writer
 from .keys import KeyFolder, Scheme
 
 DIRECTOR = "director"
-KEPT_VERSIONS = 3  # of a task: more would make every refresh larger, and nobody rolls back further at once
 _TOP = ("root", "timestamp", "snapshot", "targets")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _SEMVER = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z.-]+))?")
@@ -154,6 +154,73 @@ class TaskRepository:
             made: Any = Metadata(Targets(expires=self._expires(scenario)))
             self._commit({"targets": self._bumped(targets, "targets"), scenario: made})
 
+    def add_team_scenario(self, scenario: str, keyid: str, key: Mapping[str, Any], signed: bytes) -> None:
+        """Delegate ``<scenario>/...`` to a key that stays with its team, whose empty role comes signed along.
+
+        Needs the key of ``targets``.
+
+        Raises:
+            ArgumentError: the name is none, or taken; no key that devices verify; a role that the key has not
+                signed, or that is not empty.
+        """
+        _checked_name(scenario, "scenario")
+        public, made = team.read_key(keyid, key), team.read_role(signed)
+        with only_writer(self.folder):
+            targets = self._load("targets")
+            if scenario in _TOP or scenario in targets.signed.delegations.roles:
+                raise ArgumentError.of(
+                    f"scenario '{scenario}', which exists", "a new name", "repository", "choose another name"
+                )
+            self._delegate(targets.signed, scenario, [f"{scenario}/*/*"], public)
+            nothing: Any = Targets()
+            nothing.version = 0
+            self._check_signed(targets, scenario, made, nothing, {})
+            self._commit({"targets": self._bumped(targets, "targets")}, accepted={scenario: (made, signed)})
+
+    def accept(self, scenario: str, signed: bytes, contents: Mapping[str, bytes]) -> list[Version]:
+        """A scenario's role as its team has signed it, with the files that are new in it; needs no key of the
+        scenario. Returns the versions that are new.
+
+        Raises:
+            ArgumentError: not the next version of the role, not signed by the scenario's key, or something
+            else
+                in it than versions that were listed and those of ``contents``.
+        """
+        made = team.read_role(signed)
+        with only_writer(self.folder):
+            before = self._load_scenario(scenario)
+            self._check_signed(self._load("targets"), scenario, made, before.signed, contents)
+            new = [
+                target for path, target in made.signed.targets.items() if path not in before.signed.targets
+            ]
+            for target in new:
+                digest = target.hashes["sha256"]
+                self._refuse_other_bytes(target.path, digest)
+                write_whole(self._blob(target.path, digest), contents[target.path])
+            self._commit({}, accepted={scenario: (made, signed)})
+            return [_version(target) for target in new]
+
+    def role(self, scenario: str) -> tuple[str, list[str], bool]:
+        """A scenario's signed role, the ids of its keys, and whether one of them is at hand here."""
+        metadata = self._load_scenario(scenario)
+        text = metadata.to_bytes(JSONSerializer(compact=True)).decode()
+        keyids = self.keyids(scenario)
+        return text, keyids, any(keyid in folder for keyid in keyids for folder in self._keys)
+
+    def _check_signed(
+        self, targets: Any, scenario: str, made: Any, before: Any, contents: Mapping[str, bytes]
+    ) -> None:
+        try:
+            targets.signed.verify_delegate(scenario, made.signed_bytes, made.signatures)
+        except (UnsignedMetadataError, ValueError) as error:
+            raise ArgumentError.of(
+                f"a role that is not signed as it must be ({error})",
+                f"the signature of a key of '{scenario}'",
+                "signed role",
+                "sign it with walle task publish --keys",
+            ) from None
+        team.check_next(before, made.signed, scenario, contents, self._now(), self._expiry.scenario)
+
     def publish(self, scenario: str, task: str, version: str, content: bytes) -> Version:
         """List one version of a task; the oldest beyond the last three drops out of the list.
 
@@ -173,12 +240,7 @@ class TaskRepository:
             self._refuse_other_bytes(path, digest)
             if path in role.signed.targets:
                 return _version(role.signed.targets[path])
-            listed = self._versions(role, task)
-            for old in sorted(listed, key=lambda v: v.published)[: max(0, len(listed) - KEPT_VERSIONS + 1)]:
-                del role.signed.targets[old.path]
-            target: Any = TargetFile.from_data(path, content, ["sha256"])
-            target.unrecognized_fields["custom"] = {"n": 1 + max((v.published for v in listed), default=0)}
-            role.signed.targets[path] = target
+            target = team.add_version(role.signed, path, content)
             write_whole(self._blob(path, digest), content)
             self._commit({scenario: self._bumped(role, scenario)})
             return _version(target)
@@ -234,11 +296,22 @@ class TaskRepository:
         with only_writer(self.folder):
             changed = {DIRECTOR: self._bumped(self._load(DIRECTOR), DIRECTOR)}
             targets = self._load("targets")
+            changed |= {name: self._bumped(role, name) for name, role in self._due(targets)}
             try:
                 self._load_root().signed.verify_delegate("targets", targets.signed_bytes, targets.signatures)
             except UnsignedMetadataError:
                 changed["targets"] = self._bumped(targets, "targets")
             self._commit(changed)
+
+    def _due(self, targets: Any) -> Iterable[tuple[str, Any]]:
+        """Scenarios whose signature has a third of its time left, and whose keys are at hand here."""
+        soon = self._now() + timedelta(days=self._expiry.scenario / 3)
+        for name, entry in targets.signed.delegations.roles.items():
+            at_hand = sum(any(keyid in folder for folder in self._keys) for keyid in entry.keyids)
+            if name != DIRECTOR and at_hand >= entry.threshold:
+                role = self._load(name)
+                if role.signed.expires < soon:
+                    yield name, role
 
     def expires(self, role: str) -> datetime:
         """When the present signature of a role stops counting."""
@@ -438,8 +511,12 @@ class TaskRepository:
         *,
         first: bool = False,
         delegations: Any = None,
+        accepted: Mapping[str, tuple[Any, bytes]] | None = None,
     ) -> None:
-        """Sign the changed targets files, then the snapshot that names them, then the timestamp."""
+        """Sign the changed targets files, then the snapshot that names them, then the timestamp.
+
+        What is ``accepted`` was signed elsewhere, and is kept byte for byte.
+        """
         root = self._load_root().signed
         snapshot = snapshot or self._load("snapshot")
         timestamp = timestamp or self._load("timestamp")
@@ -449,6 +526,9 @@ class TaskRepository:
             metadata.signatures.clear()
             self._sign(metadata, entry.keyids, entry.threshold, role)
             self._save(metadata, f"{metadata.signed.version}.{role}.json")
+            snapshot.signed.meta[f"{role}.json"] = MetaFile(metadata.signed.version)
+        for role, (metadata, content) in (accepted or {}).items():
+            write_whole(self._metadata / f"{metadata.signed.version}.{role}.json", content)
             snapshot.signed.meta[f"{role}.json"] = MetaFile(metadata.signed.version)
         for role, metadata in (("snapshot", snapshot), ("timestamp", timestamp)):
             metadata.signed.version += 0 if first else 1
@@ -472,5 +552,4 @@ def _checked_name(name: str, what: str) -> None:
 
 
 def _version(target: Any) -> Version:
-    custom = target.unrecognized_fields.get("custom", {})
-    return Version(target.path, target.hashes["sha256"], target.length, int(custom.get("n", 0)))
+    return Version(target.path, target.hashes["sha256"], target.length, team.number(target))

@@ -24,7 +24,8 @@ LOG = logging.getLogger("walle_rt.cloud")
 _SAFETY = [
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
+    # Not no-referrer: with that, browsers send forms of our own pages with `Origin: null`, which are refused.
+    (b"referrer-policy", b"same-origin"),
     (b"content-security-policy", b"default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'"),
 ]
 
@@ -59,7 +60,7 @@ def build_admin(state: Companion) -> FastAPI:
         redoc_url=None,
     )
     app.state.server = state
-    errors.install(app)
+    errors.install(app, pages.problem)
     app.include_router(root)
     for module in (accounts, scenarios, releases, devices, tables):
         app.include_router(module.router, prefix="/api/v1")

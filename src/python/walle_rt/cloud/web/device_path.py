@@ -12,6 +12,7 @@ Replies to a request with ``X-Walle`` carry ``X-Walle-Up``, too.
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import math
 import os
@@ -25,6 +26,7 @@ from starlette.concurrency import run_in_threadpool
 from ...errors import ArgumentError, Error
 from .. import enrolment
 from ..companion import Companion
+from ..ranges import one_range
 from . import metrics
 from .guard import Receive, Scope, Send, answer
 
@@ -34,7 +36,6 @@ _TARGET = re.compile(
     r"/v1/tuf/targets/((?:[a-z0-9][a-z0-9_-]{0,63}/){1,2}[0-9a-f]{64}\.[A-Za-z0-9._-]{1,200})"
 )
 _BLOB = re.compile(r"/v1/blobs/([0-9a-f]{64})")
-_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 _CHUNK = 256 * 1024
 _MOST_ENROL = 16 * 1024
 MOST_REPORTS = 256 * 1024
@@ -110,8 +111,10 @@ class DevicePath:
             wanted = _header(scope, b"range")
             if wanted and _header(scope, b"if-range") not in ("", etag):
                 wanted = ""
-            begin, end, status = span(wanted, size)
-            if status == 416:
+            part = one_range(wanted, size)
+            begin, end = part or (0, size)
+            status = 200 if part is None else 206
+            if part is not None and begin >= end:
                 await _empty(send, 416, [(b"content-range", f"bytes */{size}".encode())])
                 return
             if status == 206:
@@ -157,6 +160,15 @@ class DevicePath:
                 send, 400, "a body that is no request", '{"code": "...", "csr": "PEM"}', "correct it"
             )
             return
+        if code and not self._private(scope):
+            await answer(
+                send,
+                403,
+                "a code over plain HTTP from another machine, which others can read",
+                "https",
+                "ask for a new code and enrol over https; walle serve --plain-enrolment allows it",
+            )
+            return
         try:
             if code:
                 made = await run_in_threadpool(enrolment.enrol, self._state, code, csr)
@@ -181,6 +193,12 @@ class DevicePath:
             "root": json.loads(self._first_root()),
         })  # fmt: skip
 
+    def _private(self, scope: Scope) -> bool:
+        """Whether nobody can have listened on the way; renewals bring no secret and need it not."""
+        settings, client = self._state.settings, scope.get("client")
+        encrypted = scope.get("scheme") == "https" or settings.public_https
+        return encrypted or settings.plain_enrolment or client is None or _is_loopback(client[0])
+
     async def _device(self, scope: Scope, send: Send, body: bytes | None) -> str | None:
         if body is None:
             await answer(send, 413, "a body that is too large", f"at most {MOST_REPORTS} bytes", "send less")
@@ -202,21 +220,11 @@ class DevicePath:
         return (self._repository / "metadata" / "1.root.json").read_bytes()
 
 
-def span(wanted: str, size: int) -> tuple[int, int, int]:
-    """First byte, the one behind the last, and the status, for one Range of a file.
-
-    More than one range, or another unit, is answered with the whole file, as RFC 9110 allows.
-    """
-    found = _RANGE.fullmatch(wanted)
-    if not found or found.groups() == ("", ""):
-        return 0, size, 200
-    first, last = found.groups()
-    if not first:
-        return (max(0, size - int(last)), size, 206) if int(last) and size else (0, 0, 416)
-    begin, end = int(first), min(size, int(last) + 1) if last else size
-    if last and int(last) < begin:
-        return 0, size, 200
-    return (begin, end, 206) if begin < size else (0, 0, 416)
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _header(scope: Scope, name: bytes) -> str:

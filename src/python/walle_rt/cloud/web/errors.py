@@ -1,12 +1,13 @@
-"""Errors as answers: JSON with the four parts of every error of walle_rt."""
+"""Errors as answers: JSON with the four parts of every error of walle_rt, or a page that says them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
@@ -61,29 +62,41 @@ def conflict(given: str, expected: str, where: str, next_step: str) -> RefusalEr
     return RefusalError(409, given, expected, where, next_step)
 
 
-def install(app: FastAPI) -> None:
-    """Give an application these answers."""
+Page = Callable[[dict[str, str], int], Response]
 
-    async def refused(_request: Request, error: Any) -> JSONResponse:
+
+def install(app: FastAPI, page: Page) -> None:
+    """Give an application these answers: JSON, and a page for a browser that asked for one."""
+
+    def answer(
+        request: Request, content: dict[str, str], status: int, headers: Mapping[str, str] | None = None
+    ) -> Response:
+        looks = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/")
+        if looks and status >= 400:
+            made = page(content, status)
+            made.headers.update(headers or {})
+            return made
+        return JSONResponse(content, status, headers=dict(headers or {}))
+
+    async def refused(request: Request, error: Any) -> Response:
         content = body("Refusal", error.given, error.expected, error.where, error.next_step)
-        return JSONResponse(content, error.status, headers=error.headers)
+        return answer(request, content, error.status, error.headers)
 
-    async def failed(_request: Request, error: Any) -> JSONResponse:
+    async def failed(request: Request, error: Any) -> Response:
         status = next((code for kind, code in _STATUS if isinstance(error, kind)), 500)
         content = body(type(error).__name__, error.given, error.expected, error.where, error.next_step)
-        return JSONResponse(content, status)
+        return answer(request, content, status)
 
-    async def invalid(_request: Request, error: Any) -> JSONResponse:
+    async def invalid(request: Request, error: Any) -> Response:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        return JSONResponse(
-            body("Refusal", first["msg"], "what /api/v1/openapi.json describes", where, "correct it"), 422
-        )
+        content = body("Refusal", first["msg"], "what /api/v1/openapi.json describes", where, "correct it")
+        return answer(request, content, 422)
 
-    async def http(_request: Request, error: Any) -> JSONResponse:
+    async def http(request: Request, error: Any) -> Response:
         next_step = "see /api/v1/openapi.json"
         content = body("Refusal", str(error.detail), "another request", "HTTP", next_step)
-        return JSONResponse(content, error.status_code, headers=error.headers)
+        return answer(request, content, error.status_code, error.headers)
 
     app.add_exception_handler(RefusalError, refused)
     app.add_exception_handler(errors.Error, failed)

@@ -33,6 +33,7 @@ def git_app(state: Companion) -> App:
         least = Role.AUTHOR if pushes else Role.VIEWER
         return 200 if held is not None and held >= least and not person.one_time else 403
 
-    served: Any = GitApp(state.settings.folder / "git", authorize, state.blobs)
+    settings = state.settings
+    served: Any = GitApp(settings.folder / "git", authorize, state.blobs, PREFIX[:-1], settings.public_https)
     app: Any = WSGIMiddleware(served, workers=_THREADS)
     return cast(App, app)

@@ -21,7 +21,7 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 IDLE_S = 30.0
-_UPLOAD = re.compile(r"/api/v1/scenarios/[^/]+/blobs/[0-9a-f]{64}")
+_UPLOAD = re.compile(r"(?:/api/v1/scenarios/[^/]+/blobs|/git/[^/]+\.git/info/lfs/objects)/[0-9a-f]{64}")
 _GIT = re.compile(r"/git/[^/]+\.git/git-(upload|receive)-pack")
 _MOST_PUSH = 80 << 20  # what the git application takes
 

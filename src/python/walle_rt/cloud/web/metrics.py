@@ -29,6 +29,9 @@ LOOP_SECONDS = Histogram(
 )
 LOOP_FAILURES = Counter("walle_loop_failures_total", "Turns that ended with an error.", registry=REGISTRY)
 
+DELETED = Counter(
+    "walle_feature_rows_deleted_total", "Rows behind their limit.", ["feature"], registry=REGISTRY
+)
 
 TUNNEL = Gauge("walle_tunnel", "The sink's figures since it was started.", ["figure"], registry=REGISTRY)
 

@@ -31,7 +31,6 @@ router = APIRouter(include_in_schema=False)
 _FOLDER = Path(__file__).with_name("templates")
 _PAGES = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True, trim_blocks=True)
 _PAGES.filters["when"] = lambda at: time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at))
-_PAGES.filters["figure"] = lambda v: f"{v:.4g}" if isinstance(v, float) else v
 _REFRESH_S = 5
 _MOST_FORM = 4096
 _ROWS = 50
@@ -41,6 +40,12 @@ def page(name: str, person: Person | None = None, status: int = 200, **values: A
     """A template, filled."""
     text = _PAGES.get_template(f"{name}.html").render(person=person, **values)
     return HTMLResponse(text, status, headers={"cache-control": "no-store"})
+
+
+def problem(content: dict[str, str], status: int) -> Response:
+    """What went wrong, for whoever came with a browser."""
+    text = f"{content['given']}; expected {content['expected']}"
+    return page("problem", status=status, problem=text, next_step=content["next"])
 
 
 def visitor(request: Request) -> Person:
@@ -110,7 +115,7 @@ async def login(form: Form, state: State) -> Response:
         )
     reply = RedirectResponse("/", 303)
     lasts = int(made.expires - state.now())
-    secure = state.settings.public_https
+    secure = state.settings.public_https or state.settings.ends_tls
     reply.set_cookie(COOKIE, made.token, max_age=lasts, httponly=True, samesite="strict", secure=secure)
     return reply
 
@@ -155,8 +160,15 @@ def release(number: releases.ReleaseId, person: Visitor, state: State) -> HTMLRe
         "release",
         person,
         row=row,
+        figures=_figures(row.progress),
         acts=state.desk.possible(number) if role >= Role.RELEASER else [],
-        ramp=plots.lines(state.desk.ramp(number), "%", "share of devices over time", 100.0),
+        ramp=plots.lines(
+            state.desk.ramp(number),
+            "%",
+            "share of devices over time",
+            100.0,
+            {} if row.state in ("draft", "gray") else {row.state.replace("_", " "): row.changed},
+        ),
         reports=plots.lines(_per_minute(minutes), "", "reports per minute"),
         phases=plots.bars({phase or "unknown": count for phase, count in phases}, "failures by phase"),
         failures=releases.failures(number, person, state, _ROWS),
@@ -221,6 +233,21 @@ def _release_role(state: Companion, number: str, person: Person) -> Role:
             403, f"release {number}", "one that you may see", "releases", "ask an owner of its scenario"
         )
     return role
+
+
+def _figures(told: dict[str, Any]) -> dict[str, str]:
+    """How far a release is, in words that an operator reads."""
+    figures = {
+        "share of devices": f"{100 * told['share']:.3g} %",
+        "control cohort": f"{100 * told['control_share']:.3g} %",
+        "let in": f"{told['claimed']}",
+        "good": f"{told['good']}",
+        "failed": f"{told['bad']}" + (f", {told['missing']} missing" if told["missing"] else ""),
+        "outstanding": f"{told['outstanding']} of at most {told['most_outstanding']}",
+        "failed in control": f"{told['control_bad']} of {told['control_good'] + told['control_bad']}",
+        "evidence": f"{told['evidence']:.3g}, halts at {told['halts_at']:.3g}",
+    }
+    return {"killed": "yes", **figures} if told["killed"] else figures
 
 
 def _per_minute(rows: list[releases.MinuteRow]) -> dict[str, list[plots.Point]]:

@@ -7,13 +7,21 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 640, 180, 56, 22, 10
+_LETTER = 6.4  # width of one of the legend's, at most of those in names of series
 _COLOURS = ("c0", "c1", "c2", "c3", "c4", "c5")  # classes of style.css, so that a dark page has its own
 
 Point = tuple[float, float]
 
 
-def lines(series: Mapping[str, Sequence[Point]], unit: str, title: str, most: float | None = None) -> str:
-    """Series of (seconds since 1970, value) with a legend; ``most`` fixes the top of the scale."""
+def lines(
+    series: Mapping[str, Sequence[Point]],
+    unit: str,
+    title: str,
+    most: float | None = None,
+    marks: Mapping[str, float] | None = None,
+) -> str:
+    """Series of (seconds since 1970, value) below their legend; ``most`` fixes the top of the scale,
+    ``marks`` are moments with a name."""
     points = [point for each in series.values() for point in each]
     if not points:
         return _empty(title)
@@ -21,23 +29,48 @@ def lines(series: Mapping[str, Sequence[Point]], unit: str, title: str, most: fl
     last = max(last, first + 60)
     top = most or nice(max(p[1] for p in points))
     inner, height = _WIDTH - _LEFT - 8, _HEIGHT - _BOTTOM - _TOP
+    legend, above = _legend(list(series))
 
     def place(point: Point) -> str:
         x = _LEFT + inner * (point[0] - first) / (last - first)
         y = _TOP + height * (1 - min(point[1], top) / top)
         return f"{x:.1f},{y:.1f}"
 
-    out = [_open(title), *_scale(top, unit), *_times(first, last)]
+    out = [_open(title, above), *legend, *_scale(top, unit), *_times(first, last)]
     for number, (name, each) in enumerate(series.items()):
         colour = _COLOURS[number % len(_COLOURS)]
         path = " ".join(place(point) for point in sorted(each))
         out.append(
             f'<polyline class="line {colour}" points="{path}"><title>{escape(name)}</title></polyline>'
         )
-        out.append(
-            f'<text class="name {colour}" x="{_LEFT + 6}" y="{_TOP + 14 + 15 * number}">{escape(name)}</text>'
-        )
+        if len(each) == 1:  # a line of one point is not to be seen
+            x, y = place(each[0]).split(",")
+            out.append(f'<circle class="bar {colour}" cx="{x}" cy="{y}" r="2"/>')
+    for name, at in (marks or {}).items():
+        x = place((min(max(at, first), last), 0.0)).split(",")[0]
+        side = "end" if float(x) > _WIDTH / 2 else "start"
+        away = -5 if side == "end" else 5
+        kind = f"mark {escape(name.partition(' ')[0], quote=True)}"
+        out.append(f'<line class="{kind}" x1="{x}" x2="{x}" y1="{_TOP}" y2="{_HEIGHT - _BOTTOM}"/>')
+        text = f'x="{float(x) + away:.1f}" y="{_TOP + 12}" text-anchor="{side}"'
+        out.append(f'<text class="{kind}" {text}>{escape(name)}</text>')
     return "".join([*out, "</svg>"])
+
+
+def _legend(names: list[str]) -> tuple[list[str], int]:
+    """Names in rows above the plot, where no line runs through them, and the height that takes."""
+    out, x, row = [], _LEFT, 0
+    for number, name in enumerate(names):
+        width = 24 + round(_LETTER * len(name))
+        if x > _LEFT and x + width > _WIDTH:
+            x, row = _LEFT, row + 1
+        colour, y = _COLOURS[number % len(_COLOURS)], 16 * row
+        out.append(f'<rect class="bar {colour}" x="{x}" y="{y - 3}" width="10" height="3"/>')
+        out.append(f'<text class="name" x="{x + 14}" y="{y + 3}">{escape(name)}</text>')
+        x += width + 8
+    above = 16 * (row + 1) + 4
+    moved = f'<g transform="translate(0 {12 - above})">'
+    return [moved, *out, "</g>"], above
 
 
 def bars(values: Mapping[str, float], title: str) -> str:
@@ -72,9 +105,10 @@ def nice(value: float) -> float:
     return next(step for step in (power / 5, power / 2, power) if step >= value)
 
 
-def _open(title: str) -> str:
-    label = escape(title, quote=True)
-    return f'<svg class="plot" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{label}">'
+def _open(title: str, above: int) -> str:
+    """The picture of a plot; so much space is above its own."""
+    label, box = escape(title, quote=True), f"0 {-above} {_WIDTH} {_HEIGHT + above}"
+    return f'<svg class="plot" viewBox="{box}" role="img" aria-label="{label}">'
 
 
 def _scale(top: float, unit: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request
@@ -9,9 +10,11 @@ from pydantic import BaseModel, Field
 from sqlalchemy import select
 from starlette.concurrency import run_in_threadpool
 
-from ..catalogue import publish
+from ...errors import ArgumentError
+from ..catalogue import MOST_MANIFEST, publish
 from ..model.accounts import Role
 from ..model.tables import Scenario, Version
+from ..trust.team import MOST_ROLE
 from .accounts import Name
 from .auth import Admin, Author, Somebody, State, Viewer
 from .errors import not_found
@@ -30,10 +33,34 @@ Digest = Annotated[str, Path(pattern=DIGEST)]
 VersionName = Annotated[str, Path(pattern=r"^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$", max_length=64)]
 
 
+class TeamKey(BaseModel):
+    """The public key of a team that signs by itself, and the empty role that it has signed."""
+
+    keyid: str = Field(pattern=DIGEST)
+    key: dict[str, Any]
+    role: str = Field(max_length=MOST_ROLE)
+
+
+class SignedRole(BaseModel):
+    """A scenario's role as it is signed; ``held``: whether the server signs it."""
+
+    role: str
+    keyids: list[str]
+    held: bool
+
+
+class SignedVersion(BaseModel):
+    """A manifest (base64) and the role that lists it, signed by the scenario's team."""
+
+    manifest: Annotated[bytes, Field(max_length=2 * MOST_MANIFEST)]
+    role: str = Field(max_length=MOST_ROLE)
+
+
 class NewScenario(BaseModel):
     """A scenario to add."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")
+    team: TeamKey | None = None
 
 
 class ScenarioRow(BaseModel):
@@ -79,8 +106,11 @@ def list_scenarios(person: Somebody, state: State) -> list[ScenarioRow]:
 
 @router.post("/scenarios", status_code=201)
 def add_scenario(given: NewScenario, person: Admin, state: State) -> ScenarioRow:
-    """A scenario with a key of its own; needs the offline keys of ``targets`` on the server."""
-    state.add_scenario(given.name, person.name)
+    """A scenario with a key of its own; needs the offline keys of ``targets`` on the server.
+
+    With ``team`` the private key stays where it is, and the server cannot publish in the scenario.
+    """
+    state.add_scenario(given.name, person.name, given.team.model_dump() if given.team else None)
     return ScenarioRow(name=given.name, role=Role.OWNER.name.lower())
 
 
@@ -134,6 +164,26 @@ async def publish_version(
     """
     manifest = await request.body()
     row = await run_in_threadpool(publish, state, scenario, task, version, manifest, person.name)
+    return VersionRow.model_validate(row, from_attributes=True)
+
+
+@router.get("/scenarios/{scenario}/role")
+def show_role(scenario: Name, _: Author, state: State) -> SignedRole:
+    """The scenario's signed role, to list a version in and to sign anew."""
+    role, keyids, held = state.repository.role(scenario)
+    return SignedRole(role=role, keyids=keyids, held=held)
+
+
+@router.put("/scenarios/{scenario}/tasks/{task}/versions/{version}/signed")
+def publish_signed(
+    scenario: Name, task: Name, version: VersionName, given: SignedVersion, person: Author, state: State
+) -> VersionRow:
+    """Publish a version that the scenario's team has signed; renew the signature of one that is listed."""
+    try:
+        manifest = base64.b64decode(given.manifest, validate=True)
+    except ValueError:
+        raise ArgumentError.of("a manifest that is no base64", "base64", "manifest", "encode it") from None
+    row = publish(state, scenario, task, version, manifest, person.name, given.role.encode())
     return VersionRow.model_validate(row, from_attributes=True)
 
 
